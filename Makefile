@@ -1,0 +1,44 @@
+# Needs Python 3.11 or newer and make. Every target sets up .venv first (network on the first run only).
+PYTHON ?= python3
+STUDY   = .venv/bin/study
+TRACES ?= data/traces
+
+.PHONY: help reproduce test lab bench verify results clean ready ready-bench
+
+help:
+	@echo 'make reproduce   run every notebook, print the scoreboard, write figures, results and paper/paper.pdf'
+	@echo 'make test        run the tests'
+	@echo 'make lab         JupyterLab on notebooks/'
+	@echo 'make verify      replay the recorded traces in data/traces (TRACES=DIR for others)'
+	@echo 'make bench       benchmarks, as ratios within the run'
+	@echo 'make results     accept changed results on purpose (rewrites paper/results.json)'
+	@echo 'make clean       remove what was generated (runs, store, figures, paper, compiled kernels)'
+
+reproduce: ready
+	@$(STUDY) reproduce
+
+test: ready
+	@.venv/bin/python -m pytest
+
+lab: ready
+	@$(STUDY) lab
+
+verify: ready
+	@$(STUDY) verify $(TRACES)
+
+bench: ready-bench
+	@.venv/bin/python -m pytest benchmarks
+
+results: ready
+	@$(STUDY) reproduce --accept
+
+ready:
+	@$(PYTHON) set_up.py
+
+ready-bench:
+	@$(PYTHON) set_up.py bench
+
+clean:
+	rm -rf .cache paper/generated paper/paper.pdf .pytest_cache .ruff_cache .hypothesis
+	find papermill_runs -mindepth 1 ! -name README.md -delete
+	find . -name __pycache__ -not -path './.venv/*' -prune -exec rm -rf {} +

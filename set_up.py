@@ -1,0 +1,93 @@
+"""Make `.venv` from the lock files; at once when it is already there. The Makefile calls this before everything else.
+
+    python3 set_up.py [bench]
+
+Needs Python 3.11 or newer with `venv`, and the network only when something is missing. Installs with uv, itself taken
+by hash from the same registry; where uv does not run, with plain pip (the same hashes, about two minutes).
+"""
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+VENV = os.path.join(HERE, ".venv")
+OLDEST = (3, 11)
+
+
+def stop(sentence):
+    sys.exit("set-up: " + sentence)
+
+
+def newer_python():
+    """The first Python on PATH that is new enough, or None."""
+    for minor in range(30, OLDEST[1] - 1, -1):
+        found = shutil.which("python3.%d" % minor)
+        if found and subprocess.run([found, "-c", "import venv, ensurepip"], stderr=subprocess.DEVNULL).returncode == 0:
+            return found
+    return None
+
+
+def fingerprint(lock):
+    """What the environment was made from: the lock, the project file, the Python and the place (a venv cannot move)."""
+    digest = hashlib.sha256(("%s %s" % (sys.version, HERE)).encode())
+    for name in (lock, "pyproject.toml", "set_up.py"):
+        with open(os.path.join(HERE, name), "rb") as file:
+            digest.update(file.read())
+    return digest.hexdigest()
+
+
+def tried(*command):
+    return subprocess.run(command, cwd=HERE, stdin=subprocess.DEVNULL).returncode == 0
+
+
+def install(python, lock):
+    """Packages of `lock` by hash, then this project itself, linked and without its dependencies."""
+    pip = (python, "-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--require-virtualenv")
+    uv = os.path.join(os.path.dirname(python), "uv")
+    here = ("--no-deps", "--no-build-isolation", "--editable", ".")
+    if tried(*pip, "--require-hashes", "--requirement", "requirements-uv.lock"):
+        # the system's certificates first: behind a proxy only they know the way
+        for certificates in (["--system-certs"], []):
+            by_uv = (uv, "pip", "install", "--quiet", "--python", python, *certificates)
+            if tried(*by_uv, "--require-hashes", "--requirement", lock):
+                return tried(*by_uv, "--offline", *here)
+    print("set-up: uv cannot install here; going on with pip (about two minutes)", flush=True)
+    return tried(*pip, "--require-hashes", "--requirement", lock) and tried(*pip, *here)
+
+
+def main(extra):
+    lock = "requirements-bench.lock" if extra == "bench" else "requirements.lock"
+    if sys.version_info < OLDEST:
+        better = newer_python()
+        if better is None:
+            stop("Python %d.%d is too old and no newer one was found; install Python 3.11 or newer, "
+                 "or name it: make PYTHON=/path/to/python3.12" % sys.version_info[:2])
+        os.execv(better, [better, *sys.argv])
+    try:
+        import ensurepip  # noqa: F401  (what bare Debian and Ubuntu leave out)
+        import venv
+    except ImportError:
+        stop("this Python has no venv module; install it (Debian, Ubuntu: apt-get install python3-venv) and try again")
+
+    marker = os.path.join(VENV, "made-from-" + lock)
+    wanted = fingerprint(lock)
+    if os.path.exists(marker) and open(marker).read() == wanted:
+        return
+    print("set-up: installing the packages of %s into .venv" % lock, flush=True)
+    fresh = not os.path.exists(os.path.join(VENV, "made-from-requirements.lock"))
+    try:
+        venv.create(VENV, with_pip=True, clear=fresh, symlinks=os.name != "nt")
+    except (OSError, subprocess.CalledProcessError) as error:
+        stop("cannot make %s (%s); make the folder writable or clone elsewhere" % (VENV, error))
+    python = os.path.join(VENV, "Scripts" if os.name == "nt" else "bin", "python")
+    if not install(python, lock):
+        stop("the packages could not be installed (see above); this one step needs the network, "
+             "so check it and run the same command again")
+    with open(marker, "w") as file:
+        file.write(wanted)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1] if len(sys.argv) > 1 else "")
