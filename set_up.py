@@ -23,7 +23,7 @@ def stop(sentence):
 def newer_python():
     """The first Python on PATH that is new enough, or None."""
     for minor in range(30, OLDEST[1] - 1, -1):
-        found = shutil.which("python3.%d" % minor)
+        found = shutil.which(f"python3.{minor}")
         if found and subprocess.run([found, "-c", "import venv, ensurepip"], stderr=subprocess.DEVNULL).returncode == 0:
             return found
     return None
@@ -31,11 +31,19 @@ def newer_python():
 
 def fingerprint(lock):
     """What the environment was made from: the lock, the project file, the Python and the place (a venv cannot move)."""
-    digest = hashlib.sha256(("%s %s" % (sys.version, HERE)).encode())
+    digest = hashlib.sha256(f"{sys.version} {HERE}".encode())
     for name in (lock, "pyproject.toml", "set_up.py"):
         with open(os.path.join(HERE, name), "rb") as file:
             digest.update(file.read())
     return digest.hexdigest()
+
+
+def made_from(marker):
+    try:
+        with open(marker) as file:
+            return file.read()
+    except OSError:
+        return None
 
 
 def tried(*command):
@@ -62,8 +70,8 @@ def main(extra):
     if sys.version_info < OLDEST:
         better = newer_python()
         if better is None:
-            stop("Python %d.%d is too old and no newer one was found; install Python 3.11 or newer, "
-                 "or name it: make PYTHON=/path/to/python3.12" % sys.version_info[:2])
+            stop(f"Python {sys.version_info[0]}.{sys.version_info[1]} is too old and no newer one was found; install "
+             "Python 3.11 or newer, or name it: make PYTHON=/path/to/python3.12")
         os.execv(better, [better, *sys.argv])
     try:
         import ensurepip  # noqa: F401  (what bare Debian and Ubuntu leave out)
@@ -73,14 +81,14 @@ def main(extra):
 
     marker = os.path.join(VENV, "made-from-" + lock)
     wanted = fingerprint(lock)
-    if os.path.exists(marker) and open(marker).read() == wanted:
+    if made_from(marker) == wanted:
         return
-    print("set-up: installing the packages of %s into .venv" % lock, flush=True)
+    print(f"set-up: installing the packages of {lock} into .venv", flush=True)
     fresh = not os.path.exists(os.path.join(VENV, "made-from-requirements.lock"))
     try:
         venv.create(VENV, with_pip=True, clear=fresh, symlinks=os.name != "nt")
     except (OSError, subprocess.CalledProcessError) as error:
-        stop("cannot make %s (%s); make the folder writable or clone elsewhere" % (VENV, error))
+        stop(f"cannot make {VENV} ({error}); make the folder writable or clone elsewhere")
     python = os.path.join(VENV, "Scripts" if os.name == "nt" else "bin", "python")
     if not install(python, lock):
         stop("the packages could not be installed (see above); this one step needs the network, "

@@ -1,0 +1,106 @@
+"""Questions to the run store: a query, two runs side by side, the origin of a figure."""
+import difflib
+from pathlib import Path
+
+import duckdb
+from rich.console import Console
+from rich.table import Table
+
+from study import store
+from study.errors import UserError
+from study.plan import all_plans, manifest
+from study.project import runs_folder
+
+FORMATS = ("table", "csv", "json", "parquet")
+
+
+def query(sql: str, form: str, to: Path | None, out: Console) -> None:
+    """Print or write what `sql` gives."""
+    if form not in FORMATS:
+        raise UserError(f"format '{form}' is none of {', '.join(FORMATS)}; take one of these")
+    if form == "parquet" and to is None:
+        raise UserError("parquet is not for a terminal; name a file: --to FILE.parquet")
+    with store.open() as connection:
+        try:
+            found = connection.execute(sql).df()
+        except duckdb.Error as error:
+            raise UserError(f"the query fails: {' '.join(str(error).split())}") from None
+    if form == "table" and to is None:
+        out.print(_table(found))
+        return
+    writers = {"csv": lambda: found.to_csv(index=False).encode(),
+               "table": lambda: (found.to_string(index=False) + "\n").encode(),
+               "json": lambda: (found.to_json(orient="records", indent=1) + "\n").encode(),
+               "parquet": lambda: found.to_parquet(index=False)}
+    content = writers[form]()
+    if to is None:
+        out.out(content.decode(), end="", highlight=False)
+    else:
+        to.write_bytes(content)
+        out.print(f"{len(found)} rows written to {to}", soft_wrap=True)
+
+
+def _table(frame) -> Table:
+    table = Table(*map(str, frame.columns), box=None, pad_edge=False)
+    for row in frame.itertuples(index=False):
+        table.add_row(*(f"{value:.6g}" if isinstance(value, float) else str(value) for value in row))
+    return table
+
+
+def diff(one: str, other: str, out: Console) -> None:
+    """Parameters, code, data and numbers in which two runs differ."""
+    first, second = _record(one), _record(other)
+    table = Table("what", one, other, box=None, pad_edge=False)
+    for name, here, there in [*_pairs(first["parameters"], second["parameters"]), *_sources(first, second)]:
+        table.add_row(name, here, there)
+    with store.open() as connection:
+        metrics = {run["run_id"]: dict(connection.execute(
+            "SELECT name, value FROM metrics WHERE run_id = ? AND t IS NULL", [run["run_id"]]).fetchall())
+            for run in (first, second)}
+    for name, here, there in _pairs(metrics[first["run_id"]], metrics[second["run_id"]]):
+        table.add_row(name, here, there)
+    out.print(table if table.row_count else "no difference")
+
+
+def _pairs(first: dict, second: dict) -> list[tuple[str, str, str]]:
+    return [(name, str(first.get(name, "none")), str(second.get(name, "none")))
+            for name in sorted(first.keys() | second.keys()) if first.get(name) != second.get(name)]
+
+
+def _sources(first: dict, second: dict) -> list[tuple[str, str, str]]:
+    """Code, data, lock file and Python by the first digits of their digests; parameters are shown in full elsewhere."""
+    made = [{name: value[:8] for name, value in run["made_from"].items() if name != "parameters"} for run in (first, second)]
+    return _pairs(*made)
+
+
+def _record(run_id: str) -> dict:
+    """The manifest of a run, named by the start of its id."""
+    found = [folder for folder in runs_folder().glob(f"*/{run_id}*") if manifest(folder)]
+    if len(found) != 1:
+        raise UserError(f"'{run_id}' names {len(found) or 'no'} finished runs; see the ids with: "
+                        "study query \"SELECT run_id, name, label FROM runs WHERE origin = 'simulated'\"")
+    return manifest(found[0])
+
+
+def trace(figure: str, out: Console) -> None:
+    """Where a figure comes from, by its name."""
+    current = {plan.run_id for plan in all_plans()}
+    with store.open() as connection:
+        found = connection.execute("""
+            SELECT figures.*, runs.name AS notebook, runs.source, runs.label, runs.started
+            FROM figures JOIN runs USING (run_id) WHERE figures.name = ? ORDER BY started DESC""", [figure]).df()
+        names = [name for (name,) in connection.execute("SELECT DISTINCT name FROM figures ORDER BY name").fetchall()]
+    if not len(found):
+        near = difflib.get_close_matches(figure, names, n=1)
+        raise UserError(f"no run has a figure '{figure}'; " + (f"did you mean '{near[0]}'?" if near else
+                        f"there are {', '.join(names) or 'none yet: run make reproduce'}"))
+    row = next((row for row in found.itertuples() if row.run_id in current), next(found.itertuples()))
+    said = manifest(runs_folder() / row.source)
+    lines = {"figure": row.name, "caption": row.caption, "drawn by": row.drawn_by, "notebook": row.notebook,
+             "run": f"{row.run_id} of {said['started']}, {'current' if row.run_id in current else 'of older code or data'}",
+             "parameters": row.label, "files": f"{runs_folder() / row.source}/figures/{row.name}-*",
+             **{f"made from {name}": value for name, value in said["made_from"].items()}}
+    table = Table(show_header=False, box=None, pad_edge=False)
+    for name, value in lines.items():
+        table.add_row(name, str(value))
+    out.print(table)

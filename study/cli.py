@@ -1,0 +1,198 @@
+"""The command line: one function a verb. Errors that the user can mend are one sentence and exit code 2."""
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from study import errors
+from study.errors import UserError
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False,
+                  help="What makes a database fast or slow on ZFS: run the notebooks, ask the run store, typeset the paper.")
+replay = typer.Typer(no_args_is_help=True, help="Replay a recorded trace through the model, decision by decision.")
+check = typer.Typer(no_args_is_help=True, help="Hold a text against the store.")
+app.add_typer(replay, name="replay")
+app.add_typer(check, name="check")
+
+out = Console(highlight=False)
+err = Console(stderr=True, highlight=False)
+
+Workers = Annotated[int | None, typer.Option(min=1, help="Runs at a time; default: one per processor.")]
+CellSeconds = Annotated[int, typer.Option(min=1, help="The longest that one cell may take, in seconds.")]
+MemoryGB = Annotated[float | None, typer.Option(min=0.5, help="The most memory that one kernel may map, in GB (10^9).")]
+
+
+@app.command()
+def reproduce(
+    only: Annotated[list[str] | None, typer.Option(help="Run only this notebook (name or its number).")] = None,
+    workers: Workers = None,
+    accept: Annotated[bool, typer.Option(help="Rewrite paper/results.json with what comes out.")] = False,
+    cell_seconds: CellSeconds = 3600,
+    memory_gb: MemoryGB = None,
+) -> None:
+    """Everything: run the notebooks, print the scoreboard, write figures, results and paper/paper.pdf.
+
+    A run that has been done is not repeated. Exits with 1 when a run fails or the results differ from the committed
+    paper/results.json.
+    """
+    from study import reproduction
+    raise typer.Exit(reproduction.reproduce(only or [], workers, accept, _limits(cell_seconds, memory_gb), out))
+
+
+@app.command()
+def run(
+    notebooks: Annotated[list[str], typer.Argument(help="Names, numbers or paths of notebooks.")],
+    parameter: Annotated[list[str] | None, typer.Option("--parameter", "-p", help="NAME=VALUE; repeat for more.")] = None,
+    params: Annotated[Path | None, typer.Option(help="A YAML file of parameters; -p goes before it.")] = None,
+    workers: Workers = None,
+    cell_seconds: CellSeconds = 3600,
+    memory_gb: MemoryGB = None,
+) -> None:
+    """Execute notebooks with papermill, strictly: every parameter is checked before a kernel starts."""
+    from study import parameters, reproduction
+    from study.notebooks import find
+    from study.plan import plan
+    overrides = (parameters.from_yaml(params) if params else {}) | parameters.from_command_line(parameter or [])
+    plans = [plan(find(name), overrides) for name in notebooks]
+    outcomes = reproduction.run_plans(plans, workers, _limits(cell_seconds, memory_gb), err)
+    for outcome in outcomes:
+        out.print(f"{outcome.plan.name} {outcome.status} {outcome.plan.folder}", soft_wrap=True)
+    raise typer.Exit(0 if all(outcome.status == "ok" for outcome in outcomes) else 1)
+
+
+@app.command()
+def params(notebook: str) -> None:
+    """Name, type, unit, range, choices, default and help of a notebook's parameters."""
+    from study import notebooks, parameters
+    path = notebooks.find(notebook)
+    listed = notebooks.entry(path)
+    table = Table("name", "type", "default", "unit", "range", "help", box=None)
+    for name, (default, one) in parameters.schema(path, listed.parameters if listed else None).items():
+        table.add_row(name, one.kind, str(default), one.unit, one.range(), one.help)
+    out.print(table if table.row_count else f"{path.stem} has no parameters")
+
+
+@app.command()
+def claims() -> None:
+    """The scoreboard of claims; exits with 1 if a grade fell against paper/results.json."""
+    from study import reproduction
+    raise typer.Exit(reproduction.show_claims(out))
+
+
+@app.command()
+def query(
+    sql: str,
+    format: Annotated[str, typer.Option(help="table, csv, json or parquet")] = "table",
+    to: Annotated[Path | None, typer.Option(help="Write to this file instead of the terminal.")] = None,
+) -> None:
+    """Ask the run store in SQL (tables runs, params, metrics, figures, claims)."""
+    from study import ask
+    ask.query(sql, format, to, out)
+
+
+@app.command()
+def diff(one: str, other: str) -> None:
+    """What differs between two runs in parameters, code, data and results."""
+    from study import ask
+    ask.diff(one, other, out)
+
+
+@app.command()
+def trace(figure: str) -> None:
+    """Where a figure comes from: notebook, run, parameters, code and data."""
+    from study import ask
+    ask.trace(figure, out)
+
+
+@app.command()
+def export(
+    to: Annotated[Path, typer.Option(help="The folder to write to.")] = Path("export"),
+    format: Annotated[str, typer.Option(help="Figure formats, with commas: pdf, svg, png.")] = "pdf,svg,png",
+    width: Annotated[str, typer.Option(help="Width of the figures: column (3.4 in) or page (7 in).")] = "column",
+) -> None:
+    """Figures; numbers as JSON, CSV and LaTeX macros; tables as CSV and LaTeX (booktabs)."""
+    from study import export as exporter
+    from study.plan import all_plans
+    written = exporter.export(all_plans(), to, exporter.formats(format), exporter.width(width))
+    out.print(f"{len(written)} files written to {to}", soft_wrap=True)
+
+
+@app.command()
+def paper() -> None:
+    """Typeset paper/paper.pdf; every number and figure in it comes from the run store."""
+    from study import paper as text
+    from study.plan import all_plans
+    out.print(f"typeset {text.build(all_plans())}", soft_wrap=True)
+
+
+@check.command("paper")
+def check_paper() -> None:
+    """Numbers and figures of the paper against the store; exits with 1 if the text says something of its own."""
+    from study import paper as text
+    from study.plan import all_plans
+    found = text.check(all_plans())
+    for line in found:
+        out.print(line, soft_wrap=True)
+    out.print(f"{len(found)} objections" if found else "the paper says what the store says")
+    raise typer.Exit(1 if found else 0)
+
+
+@app.command()
+def lab() -> None:
+    """JupyterLab on notebooks/, with the run store made."""
+    from study import store
+    from study.project import NOTEBOOKS
+    store.refresh()
+    root = ["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
+    os.execv(sys.executable, [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={NOTEBOOKS}", *root])
+
+
+@replay.command("vdev-cache")
+def replay_vdev_cache(
+    trace: Path,
+    size: Annotated[int, typer.Option(help="zfs_vdev_cache_size in bytes.")] = 10 * 2**20,
+    max: Annotated[int, typer.Option(help="zfs_vdev_cache_max in bytes.")] = 16384,
+    fill_ticks: Annotated[int | None, typer.Option(help="Let the model end each fill this many ticks after its issue, "
+                                                        "instead of where the trace does.")] = None,
+) -> None:
+    """Every decision of the vdev cache in TRACE; exits with 1 and the first difference if one is not the same."""
+    from study.replay import replay_vdev_cache
+    result = replay_vdev_cache(trace, size, max, fill_ticks)
+    out.print(result.sentence(), soft_wrap=True)
+    raise typer.Exit(1 if result.differences else 0)
+
+
+@app.command()
+def verify(folder: Annotated[Path, typer.Argument(help="A folder of recorded traces.")] = Path("data/traces")) -> None:
+    """Replay all recorded traces below a folder; exits with 1 if one decision differs."""
+    from study import replay
+    rows = differences = 0
+    for name, result in replay.verify(folder):
+        out.print(f"{name}: {result.sentence()}", soft_wrap=True)
+        rows, differences = rows + result.rows, differences + result.differences
+    out.print(f"{differences} differences in {rows} rows")
+    raise typer.Exit(1 if differences else 0)
+
+
+def _limits(cell_seconds: int, memory_gb: float | None):
+    from study.plan import Limits
+    return Limits(cell_seconds, None if memory_gb is None else int(memory_gb * 1e9))
+
+
+def main() -> None:
+    """Run, and turn what the user can mend into one sentence."""
+    try:
+        app()
+    except UserError as error:
+        _stop(str(error))
+    except OSError as error:
+        _stop(str(errors.of_the_system(error)))
+
+
+def _stop(sentence: str) -> None:
+    err.print(f"study: {sentence}", soft_wrap=True, markup=False)
+    sys.exit(2)

@@ -1,0 +1,103 @@
+"""Which run is meant: its identity, its folder, what it may take, and how it ended."""
+import json
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from study import notebooks, parameters
+from study.project import LOCK, NOTEBOOKS, ROOT, data_files, digest, digest_of_files, runs_folder
+
+MANIFEST, METRICS, FIGURES = "manifest.json", "metrics.jsonl", "figures.jsonl"    # in a run's folder
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One run of one notebook. `run_id` covers the notebook's code (not its prose), the parameters, `model/`, `study/`,
+    the data files read, the lock file and the Python that runs them."""
+    notebook: Path
+    parameters: dict[str, parameters.Value]
+    reads: tuple[str, ...]
+    parts: dict[str, str]       # a digest of each thing that makes the run what it is
+
+    @property
+    def run_id(self) -> str:
+        return digest([json.dumps(self.parts, sort_keys=True).encode()])[:16]
+
+    @property
+    def name(self) -> str:
+        return self.notebook.stem
+
+    @property
+    def folder(self) -> Path:
+        return runs_folder() / self.name / self.run_id
+
+
+@cache
+def package_digest(package: str) -> str:
+    """Of all sources of `model` or `study`: what a notebook can import from the project."""
+    return digest_of_files(sorted(path for path in (ROOT / package).rglob("*") if path.suffix in (".py", ".sql")))
+
+
+def plan(notebook: Path, overrides: Mapping[str, Any] | None = None) -> Plan:
+    """Check everything that can be checked before a kernel starts, and name the run."""
+    listed = notebooks.entry(notebook)
+    values = parameters.resolve(notebook, listed.parameters if listed else None, overrides or {})
+    reads = listed.reads if listed else ("**/*",)
+    files = [path for pattern in reads for path in data_files(pattern) if path.is_file()]
+    code = [cell.source for cell in parameters.cells(notebook) if cell.kind == "code"]
+    return Plan(notebook, values, reads, {
+        "notebook": digest([notebook.stem.encode(), json.dumps(code).encode()]),
+        "parameters": digest([json.dumps(values, sort_keys=True).encode()]),
+        "model": package_digest("model"), "study": package_digest("study"),
+        "lock": digest_of_files([LOCK]), "python": "{}.{}".format(*sys.version_info[:2]),
+        **{path.relative_to(ROOT).as_posix(): digest_of_files([path]) for path in files}})
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a run may take. `memory_bytes` None: no limit; beyond one the kernel gets a MemoryError."""
+    cell_seconds: int = 3600
+    memory_bytes: int | None = None
+
+
+UNLIMITED = Limits()
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a run ended: status is 'ok', 'failed', 'timed out', 'died' or 'interrupted'. `again` is False when it had
+    been done before."""
+    plan: Plan
+    status: str
+    reason: str | None = None
+    seconds: float = 0.0
+    again: bool = True
+
+
+def all_plans() -> list[Plan]:
+    """The study: every notebook with its defaults."""
+    return [plan(path) for path in sorted(NOTEBOOKS.glob("*.ipynb"))]
+
+
+def manifest(folder: Path) -> dict | None:
+    """What is said of a finished run; None for an unfinished one or a damaged manifest, which never count."""
+    try:
+        return json.loads((folder / MANIFEST).read_text())
+    except (OSError, ValueError):
+        return None
+
+
+def done_before(planned: Plan) -> Outcome | None:
+    """The outcome of a run that went well before and need not be repeated."""
+    known = manifest(planned.folder)
+    if known is None or known.get("status") != "ok":
+        return None
+    return Outcome(planned, "ok", seconds=known["seconds"], again=False)
+
+
+def lines(path: Path) -> list[dict]:
+    """A file of one JSON object a line, which is how a notebook says things while it runs; [] where there is none."""
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []

@@ -1,0 +1,85 @@
+"""Where things lie, how they are written, and digests of them. Nothing is read outside the project's own folder."""
+import contextlib
+import fcntl
+import fnmatch
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from study.errors import UserError
+
+ROOT = Path(__file__).resolve().parent.parent
+DATA = ROOT / "data"
+NOTEBOOKS = ROOT / "notebooks"
+PAPER = ROOT / "paper"
+CACHE = ROOT / ".cache"
+LOCK = ROOT / "requirements.lock"
+
+
+def runs_folder() -> Path:
+    """`papermill_runs/`, or what the environment variable STUDY_RUNS names."""
+    return Path(os.environ.get("STUDY_RUNS") or ROOT / "papermill_runs").resolve()
+
+
+def data_file(name: str) -> Path:
+    """The file `data/<name>`. In a batch run only what the notebook's entry in `study/notebooks.py` declares is given
+    out: its digest is part of the run's identity, so an undeclared file would be a stale result waiting to happen."""
+    declared = os.environ.get("STUDY_READS")
+    if declared is not None and not any(fnmatch.fnmatch(name, pattern) for pattern in json.loads(declared)):
+        raise UserError(f"this notebook reads data/{name} without saying so; add it to `reads` in study/notebooks.py")
+    path = DATA / name
+    if not path.exists():
+        raise UserError(f"data/{name} is missing; restore it with: git checkout -- data")
+    return path
+
+
+def data_files(pattern: str) -> list[Path]:
+    """All files `data/<pattern>`, sorted; each as `data_file` gives it."""
+    return [data_file(path.relative_to(DATA).as_posix()) for path in sorted(DATA.glob(pattern))]
+
+
+def digest(parts: Iterable[bytes]) -> str:
+    """SHA-256 over length-prefixed parts, so that no two lists of parts meet in one digest."""
+    state = hashlib.sha256()
+    for part in parts:
+        state.update(len(part).to_bytes(8, "little"))
+        state.update(part)
+    return state.hexdigest()
+
+
+def digest_of_files(paths: Iterable[Path]) -> str:
+    """Names (from the project's folder where they lie in it) and contents."""
+    parts = []
+    for path in paths:
+        name = path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
+        parts += [name.as_posix().encode(), path.read_bytes()]
+    return digest(parts)
+
+
+def write_atomically(path: Path, content: str | bytes) -> None:
+    """All of it or nothing: a temporary file beside `path`, synced, then renamed over it."""
+    content = content.encode() if isinstance(content, str) else content
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+@contextlib.contextmanager
+def exclusively(path: Path) -> Iterator[None]:
+    """Hold the lock file `path`. Waits for whoever holds it; the system lets go of it when a holder dies."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(path, "w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield

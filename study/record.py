@@ -1,0 +1,70 @@
+"""What a notebook says of its run: numbers and figures. In a batch they go to the run's folder, interactively nowhere.
+
+    record.metric("replay.rows", 1234, "rows")
+    record.frame(table)                     # columns name, value, unit and, for series, t in seconds
+    record.figure("lines_over_time", pictures.lines_over_time, data, caption="…")
+"""
+import json
+import math
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+from IPython.display import Image
+
+from study import figures
+from study.errors import UserError
+from study.plan import FIGURES, METRICS
+
+NAME = re.compile(r"[a-z0-9][a-z0-9_-]*(\.[a-z0-9_-]+)*")
+
+
+def folder() -> Path | None:
+    """The folder of the batch run that this process is, or None."""
+    return Path(os.environ["STUDY_RUN"]) if "STUDY_RUN" in os.environ else None
+
+
+def metric(name: str, value: float, unit: str, t: float | None = None) -> None:
+    """One number; `unit` "1" for a pure one; `t` in seconds when it is a point of a series."""
+    value = float(value)
+    if not NAME.fullmatch(name):
+        raise UserError(f"metric name '{name}' is not of the form subject.quantity in small letters, digits, - and _")
+    if not math.isfinite(value) or not unit:
+        raise UserError(f"metric {name} is {value} with unit '{unit}'; record a finite number with its unit, or '1'")
+    _append(METRICS, {"t": None if t is None else float(t), "name": name, "value": value, "unit": unit})
+
+
+def frame(table: pd.DataFrame) -> None:
+    """Many numbers: a frame with columns name, value, unit and perhaps t."""
+    for row in table.to_dict("records"):
+        metric(row["name"], row["value"], row["unit"], row.get("t"))
+
+
+def figure(name: str, draw: Callable, *data, caption: str, **options) -> Image:
+    """Draw a figure, keep it in all formats and widths when in a batch, and return it for display."""
+    run = folder()
+    if run is None:
+        return _display(figures.render(draw, *data, formats=("png",), **options)["png"])
+    for width in figures.WIDTHS_IN:
+        drawn = figures.render(draw, *data, width=width, **options)
+        (run / "figures").mkdir(exist_ok=True)
+        for form, content in drawn.items():
+            (run / "figures" / f"{name}-{width}.{form}").write_bytes(content)
+        if width == "column":
+            _append(FIGURES, {"name": name, "caption": caption, "drawn_by": f"{draw.__module__}.{draw.__name__}",
+                              "digest": figures.digest(drawn["svg"])})
+            shown = drawn["png"]
+    return _display(shown)
+
+
+def _display(png: bytes) -> Image:
+    return Image(png, width=int(figures.WIDTHS_IN["column"] * 160))
+
+
+def _append(name: str, row: dict) -> None:
+    run = folder()
+    if run is not None:
+        with open(run / name, "a") as file:
+            file.write(json.dumps(row) + "\n")

@@ -1,0 +1,86 @@
+"""`study reproduce`: from the notebooks to the paper, and the word on whether it came out as before."""
+import os
+
+from rich.console import Console
+from rich.table import Table
+
+from study import export, notebooks, paper, results, store
+from study.plan import Limits, Outcome, Plan, all_plans, done_before, plan
+
+
+def reproduce(only: list[str], workers: int | None, accept: bool, limits: Limits, out: Console) -> int:
+    """Run what has not been run, then make everything that follows from it. The exit code: 0 when all runs went well
+    and the results are the committed ones."""
+    wanted = [plan(notebooks.find(name)) for name in only] or all_plans()
+    outcomes = run_plans(wanted, workers, limits, out)
+    failed = [outcome for outcome in outcomes if outcome.status != "ok"]
+    again = sum(outcome.again for outcome in outcomes)
+    out.print(f"{len(outcomes) - len(failed)} of {len(outcomes)} notebooks went well, {again} of them run now")
+    missing = [one.name for one in all_plans() if not done_before(one)]
+    if missing:
+        out.print(f"no scoreboard, results and paper without {', '.join(missing)}")
+        return 1 if failed else 0
+    with store.open() as connection:
+        out.print(scoreboard(connection))
+        new = results.collect(connection, all_plans())
+    accepted = results.committed()
+    changed = results.differences(accepted, new)
+    if accept:
+        export.accept(new, all_plans())
+    out.print(f"typeset {os.path.relpath(paper.build(all_plans()))}", soft_wrap=True)
+    return _verdict(changed, accept, out)
+
+
+def _verdict(changed: list[str], accept: bool, out: Console) -> int:
+    for line in changed:
+        out.print(f"  {line}", soft_wrap=True)
+    if accept:
+        out.print(f"results accepted: {len(changed)} changes in paper/results.json")
+        return 0
+    if changed:
+        out.print(f"{len(changed)} results differ from paper/results.json; if that is meant: make results")
+        return 1
+    out.print("all results are those of paper/results.json")
+    return 0
+
+
+def run_plans(plans: list[Plan], workers: int | None, limits: Limits, console: Console) -> list[Outcome]:
+    """Outcomes in the order of the plans; what has been done before is not run. The store is up to date before (the
+    notebooks read published runs from it) and after."""
+    store.refresh()
+    outcomes = {one.run_id: done for one in plans if (done := done_before(one))}
+    pending = {one.run_id: one for one in plans if one.run_id not in outcomes}
+    if pending:
+        from study import batch  # brings papermill along, which takes its time
+        try:
+            outcomes |= {done.plan.run_id: done for done in batch.run_all(pending.values(), workers, limits, console)}
+        except batch.Interrupted as stop:
+            kept = sum(outcome.status == "ok" for outcome in stop.outcomes)
+            console.print(f"stopped by {stop}; {kept} of {len(pending)} runs are finished and kept, the same command "
+                          "goes on with the rest", soft_wrap=True)
+            raise SystemExit(128 + stop.signum) from None
+        finally:
+            store.refresh()
+    return [outcomes[one.run_id] for one in plans]
+
+
+def scoreboard(connection) -> Table:
+    """Every claim: as printed, what the audit finds, its grade."""
+    from study import claims
+    table = Table("claim", "as printed", "audit", "grade", box=None, pad_edge=False)
+    for row in claims.scoreboard(connection).itertuples():
+        table.add_row(row.claim_id, row.printed, row.audit, row.grade)
+    return table
+
+
+def show_claims(wanted: list[str], out: Console) -> int:
+    """`study claims`: 1 if a grade fell against the committed results."""
+    from study import claims
+    with store.open() as connection:
+        out.print(scoreboard(connection))
+        board = claims.scoreboard(connection)
+    before = {name: said["grade"] for name, said in results.committed()["claims"].items()}
+    fell = claims.fell(before, dict(zip(board.claim_id, board.grade, strict=True)))
+    for line in fell:
+        out.print(line, soft_wrap=True)
+    return 1 if fell else 0

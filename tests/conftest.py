@@ -1,0 +1,51 @@
+"""What the tests share: notebooks made on the spot, and a folder for their runs."""
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_notebook
+
+KERNELSPEC = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+
+
+@pytest.fixture
+def runs(tmp_path, monkeypatch) -> Path:
+    """An empty folder in the place of papermill_runs/."""
+    folder = tmp_path / "runs"
+    monkeypatch.setenv("STUDY_RUNS", str(folder))
+    return folder
+
+
+@pytest.fixture
+def notebook(tmp_path):
+    """Make a notebook: notebook("name", "cell", "cell", parameters="n = 3") -> path."""
+    def make(name: str, *cells: str, parameters: str | None = "n = 3") -> Path:
+        tagged = [] if parameters is None else [new_code_cell(parameters, metadata={"tags": ["parameters"]})]
+        path = tmp_path / f"{name}.ipynb"
+        nbformat.write(new_notebook(cells=tagged + [new_code_cell(cell) for cell in cells], metadata=KERNELSPEC), path)
+        return path
+    return make
+
+
+@pytest.fixture
+def study(runs):
+    """The command line in a process of its own: study("run", path) -> CompletedProcess."""
+    def call(*words, **options) -> subprocess.CompletedProcess:
+        return subprocess.run(command(*words), env=dict(os.environ, STUDY_RUNS=str(runs), COLUMNS="200"), capture_output=True,
+                              text=True, timeout=300, **options)
+    return call
+
+
+def command(*words) -> list[str]:
+    return [sys.executable, "-c", "from study.cli import main; main()", *map(str, words)]
+
+
+def one_sentence(done: subprocess.CompletedProcess) -> str:
+    """What a user's mistake must look like: exit 2, one line on stderr, no traceback. Returns the line."""
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert done.stderr.startswith("study: ")
+    assert done.stderr.count("\n") == 1
+    return done.stderr
