@@ -71,7 +71,7 @@ def _one(plan, limits, progress, console, stopped) -> Outcome:
 
 def _progress(console: Console) -> Progress:
     return Progress(TextColumn("{task.description}"), BarColumn(), TextColumn("cell {task.completed} of {task.total}"),
-                    TimeElapsedColumn(), console=console, transient=True)
+                    TimeElapsedColumn(), console=console, transient=True, disable=not console.is_terminal)
 
 
 @contextlib.contextmanager

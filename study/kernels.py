@@ -3,7 +3,9 @@
 Kernels talk over Unix sockets in a folder of their own: over TCP, or with a shared connection file, parallel kernels
 collide now and then.
 """
+import asyncio
 import contextlib
+import contextvars
 import logging
 import os
 import resource
@@ -17,6 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from jupyter_client import AsyncKernelManager
+from jupyter_core.utils import ensure_event_loop
 from papermill.clientwrap import PapermillNotebookClient
 from papermill.engines import NBClientEngine, papermill_engines
 from traitlets import Any
@@ -76,7 +79,6 @@ class Engine(NBClientEngine):
 
 
 papermill_engines.register("study", Engine)
-logging.getLogger("asyncio").setLevel(logging.CRITICAL)    # a killed kernel leaves a task of nbclient half done; it says so
 logging.getLogger("papermill").setLevel(logging.ERROR)
 
 
@@ -99,6 +101,23 @@ def kernel(folder: Path, environment: dict[str, str], log: Path, memory_bytes: i
             with _lock:
                 _alive.discard(one)
             shutil.rmtree(sockets, ignore_errors=True)
+
+
+def in_own_loop(function, *arguments, **options):
+    """Call a function that runs coroutines by `jupyter_core.run_sync`, in an event loop that is closed afterwards, with
+    what a killed kernel leaves half done in it."""
+    def call():
+        loop = ensure_event_loop()
+        try:
+            return function(*arguments, **options)
+        finally:
+            pending = asyncio.all_tasks(loop)
+            for task in pending:
+                task.cancel()
+            loop.run_until_complete(asyncio.gather(*pending, return_exceptions=True))
+            loop.close()
+            asyncio.set_event_loop(None)
+    return contextvars.Context().run(call)
 
 
 def kill_all() -> None:

@@ -43,7 +43,7 @@ def _run(plan, limits, on_cell, stopping) -> Outcome:
     shutil.rmtree(plan.folder, ignore_errors=True)
     (plan.folder / "figures").mkdir(parents=True)
     write_atomically(plan.folder / "params.json", json.dumps(plan.parameters, indent=1, sort_keys=True) + "\n")
-    started = datetime.datetime.now(datetime.UTC)
+    started = datetime.datetime.now(datetime.UTC).replace(tzinfo=None)
     clock = time.perf_counter()
     reached = [0]
     status, reason = _execute(plan, limits, reached, on_cell, stopping)
@@ -54,7 +54,7 @@ def _run(plan, limits, on_cell, stopping) -> Outcome:
         status, reason = _gather(plan)
     write_atomically(plan.folder / MANIFEST, json.dumps({
         "run_id": plan.run_id, "notebook": plan.name, "status": status, "reason": reason, "cell": reached[0],
-        "parameters": plan.parameters, "made_from": plan.parts, "started": started.isoformat(), "seconds": round(seconds, 3),
+        "parameters": plan.parameters, "made_from": plan.parts, "started": started.isoformat(timespec="seconds"), "seconds": round(seconds, 3),
         "python": platform.python_version(), "packages": {name: metadata.version(name) for name in PACKAGES},
         "host": {"system": platform.platform(), "machine": platform.machine(), "cpus": os.cpu_count()},
         "files": {path.relative_to(plan.folder).as_posix(): digest([path.read_bytes()])
@@ -74,10 +74,10 @@ def _execute(plan, limits, reached, on_cell, stopping) -> tuple[str, str | None]
     environment = kernels.clean_environment(STUDY_RUN=str(plan.folder), STUDY_READS=json.dumps(plan.reads))
     with kernels.kernel(plan.notebook.parent, environment, plan.folder / "kernel.log", limits.memory_bytes) as kernel:
         try:
-            papermill.execute_notebook(
-                notebook, str(plan.folder / f"{plan.name}.ipynb"), parameters=plan.parameters, engine_name="study",
-                kernel_name="python3", progress_bar=False, kernel=kernel, cell_seconds=limits.cell_seconds,
-                on_cell=at_cell)
+            kernels.in_own_loop(
+                papermill.execute_notebook, notebook, str(plan.folder / f"{plan.name}.ipynb"),
+                parameters=plan.parameters, engine_name="study", kernel_name="python3", progress_bar=False,
+                kernel=kernel, cell_seconds=limits.cell_seconds, on_cell=at_cell)
             return "ok", None
         except CellTimeoutError:
             return "timed out", f"cell {reached[0]} ran longer than {limits.cell_seconds} s"

@@ -135,8 +135,9 @@ def _migrate(connection) -> None:
 
 def _sources() -> Iterable[tuple[str, str]]:
     """Name and digest of everything that belongs in the store."""
-    yield "claims", digest([data_file("claims.toml").read_bytes()])
-    for file in data_files("published/*.toml"):
+    published = data_files("published/*.toml")
+    yield "claims", digest([file.read_bytes() for file in (data_file("claims.toml"), *published)])    # values of targets
+    for file in published:
         yield f"published/{file.stem}", digest([file.read_bytes()])
     for file in sorted(runs_folder().glob(f"*/*/{MANIFEST}")):
         if manifest(file.parent):
@@ -165,6 +166,13 @@ def _ingest(connection, source: str) -> None:
         _ingest_record(connection, source)
 
 
+def _ingest_claims(connection) -> None:
+    from study import claims
+    connection.register("claim_rows", claims.rows())
+    connection.execute("INSERT INTO claims BY NAME SELECT * FROM claim_rows")
+    connection.unregister("claim_rows")
+
+
 def _ingest_published(connection, source: str) -> None:
     from study import published
     for run in published.read(data_file(f"{source}.toml")):
@@ -186,11 +194,19 @@ def _ingest_record(connection, source: str) -> None:
         said["seconds"]])
     _insert_params(connection, said["run_id"], said["parameters"])
     if said["status"] == "ok":
-        connection.execute("INSERT INTO metrics SELECT run_id, t, name, value, unit FROM read_parquet(?)",
-                           [str(folder / "metrics.parquet")])
+        _insert_metrics(connection, folder)
         for figure in lines(folder / FIGURES):
             connection.execute("INSERT INTO figures VALUES (?, ?, ?, ?, ?)", [
                 said["run_id"], figure["name"], figure["caption"], figure["drawn_by"], figure["digest"]])
+
+
+def _insert_metrics(connection, folder: Path) -> None:
+    try:
+        connection.execute("INSERT INTO metrics SELECT run_id, t, name, value, unit FROM read_parquet(?)",
+                           [str(folder / "metrics.parquet")])
+    except duckdb.Error as error:
+        raise UserError(f"the record {folder} is damaged ({_said(error)}); delete that folder and run the same command "
+                        "again: the run is repeated") from None
 
 
 def _label(said: dict) -> str:

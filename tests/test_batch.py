@@ -71,7 +71,8 @@ def test_an_interrupted_batch_keeps_what_is_finished_and_leaves_no_kernel(runs, 
     started = kernels_of(batch)
     batch.send_signal(number)
     assert batch.wait(60) == 128 + number
-    assert "1 of 2 runs are finished and kept" in batch.stderr.read()
+    with batch.stderr as said:
+        assert "1 of 2 runs are finished and kept" in said.read()
     assert not [kernel for kernel in started if kernel.is_running()]
     assert finished(runs) == {"ok": 1, "interrupted": 1}
 

@@ -13,7 +13,7 @@ CREATE TABLE runs (
     label    VARCHAR NOT NULL,
     status   VARCHAR NOT NULL,     -- 'ok', 'failed', 'died', 'timed out', 'interrupted'; published runs are 'ok'
     reason   VARCHAR,              -- why it is not ok
-    started  TIMESTAMPTZ,
+    started  TIMESTAMP,            -- UTC
     seconds  DOUBLE                -- wall time
 );
 

@@ -1,0 +1,95 @@
+"""The project's own files agree with each other."""
+import ast
+import json
+import re
+import subprocess
+import sys
+import tomllib
+
+import pytest
+import yaml
+
+from study import notebooks, parameters
+from study.project import NOTEBOOKS, ROOT
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+LOCKS = sorted(ROOT.glob("requirements*.lock"))
+BOOKS = sorted(NOTEBOOKS.glob("*.ipynb"))
+
+
+def test_conda_users_get_the_same_direct_dependencies():
+    listed = yaml.safe_load((ROOT / "environment.yml").read_text())["dependencies"]
+    conda = [item for item in listed if isinstance(item, str)] + [item for entry in listed if isinstance(entry, dict)
+                                                                  for item in entry["pip"]]
+    wanted = PROJECT["dependencies"] + PROJECT["optional-dependencies"]["test"]
+    assert set(conda) - {"pip"} == {*wanted, f"python{PROJECT['requires-python']}"}
+
+
+def test_locks_pin_every_direct_dependency_by_hash():
+    pinned = {re.match(r"[\w-]+", line)[0] for line in (ROOT / "requirements.lock").read_text().splitlines() if "==" in line}
+    wanted = PROJECT["dependencies"] + PROJECT["optional-dependencies"]["test"]
+    assert {re.match(r"[\w-]+", item)[0].lower() for item in wanted} <= pinned
+    for lock in LOCKS:
+        entries = re.split(r"\n(?=\S)", lock.read_text())
+        assert all("--hash=sha256:" in entry for entry in entries if "==" in entry)
+
+
+@pytest.mark.parametrize("lock", LOCKS, ids=lambda path: path.name)
+def test_locks_name_no_address(lock):
+    assert "://" not in lock.read_text()
+
+
+def _imports(path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.split(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield (node.module or "").split(".")[0]
+
+
+def test_imports_go_from_notebooks_to_study_to_model_and_never_back():
+    for path in (ROOT / "model").rglob("*.py"):
+        outside = set(_imports(path)) - set(sys.stdlib_module_names) - {"model", "numpy", "numba"}
+        assert not outside, f"{path.name} imports {outside}"
+    for path in (ROOT / "study").rglob("*.py"):
+        assert "notebooks" not in set(_imports(path))
+
+
+def test_the_model_draws_no_numbers_of_its_own_and_reads_no_clock():
+    """jit.py is the exception: it digests the sources for the compile cache, before anything runs."""
+    for path in (ROOT / "model").rglob("*.py"):
+        forbidden = {"random", "time", "datetime"} | (set() if path.name == "jit.py" else {"os", "pathlib", "io"})
+        assert not set(_imports(path)) & forbidden, path.name
+        assert "np.random.seed" not in path.read_text()
+        assert not re.search(r"(?<!\w)print\(", path.read_text()), path.name
+
+
+@pytest.mark.parametrize("path", BOOKS, ids=lambda path: path.stem)
+def test_notebooks_are_committed_without_outputs(path):
+    content = json.loads(path.read_text())
+    assert "papermill" not in content["metadata"]
+    for cell in content["cells"]:
+        assert "papermill" not in cell["metadata"]
+        assert not cell.get("outputs")
+        assert cell.get("execution_count") is None
+
+
+@pytest.mark.parametrize("path", BOOKS, ids=lambda path: path.stem)
+def test_notebooks_read_as_essays(path):
+    """Claim in the title, prose around short cells, parameters tagged, no classes, kernels or file paths."""
+    cells = parameters.cells(path)
+    assert cells[0].kind == "markdown"
+    assert cells[0].source.startswith("# ")
+    assert path.stem in notebooks.STUDY
+    assert "verdict" in cells[-1].source or "verdict" in cells[-2].source
+    for cell in cells:
+        if cell.kind == "code":
+            code = [line for line in cell.source.splitlines() if line.strip() and not line.strip().startswith("#")]
+            assert len(code) <= 14, cell.source
+            assert not re.search(r"^\s*class |@kernel|@njit|\.\./|open\(|Path\(", cell.source, re.M), cell.source
+    parameters.schema(path, notebooks.STUDY[path.stem].parameters)
+
+
+def test_the_code_is_tidy():
+    done = subprocess.run([sys.executable, "-m", "ruff", "check", "--quiet", ROOT], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
