@@ -1,0 +1,70 @@
+"""The audit: what the documents claim against their own figures, and laws that any measurement obeys, in SQL.
+
+Each check is a statement in `study/checks/*.sql`, read over the run store: tables `metrics` and `params` of the published
+runs, `claims` for what was said. It gives, per claim, what was `said` and what is `shown` as ranges: every printed number
+stands for all numbers that print alike. `setup.sql` has the vocabulary and the rule: two ranges that meet agree.
+"""
+import re
+from typing import NamedTuple
+
+import duckdb
+import pandas as pd
+
+from study.project import ROOT
+
+CHECKS = ROOT / "study" / "checks"
+AGREES, DIFFERS, CANNOT = "agrees", "differs", "cannot be checked"
+COLUMNS = ["check", "claim_id", "part", "question", "said_low", "said_high", "shown_low", "shown", "shown_high", "unit",
+           "finding", "remark"]
+HEADER = re.compile(r"^-- check: (?P<id>\S+)\n-- question: (?P<question>.+)\n(?:-- remark: (?P<remark>.+)\n)?", re.M)
+
+# what a check's statement yields, made into findings
+FINDINGS = """
+SELECT ? AS "check", claim_id, part, ? AS question,
+       CASE WHEN isfinite(said.low) THEN said.low END AS said_low,
+       CASE WHEN isfinite(said.high) THEN said.high END AS said_high,
+       shown.low AS shown_low, shown.mid AS shown, shown.high AS shown_high, unit, finding(said, shown) AS finding,
+       concat_ws('; ', nullif(part, ''), rounding(said, shown), ?) AS remark
+FROM ({statement}) ORDER BY claim_id, part
+"""
+UNCHECKED = """
+SELECT '' AS "check", claim_id, '' AS part, 'Do the documents hold figures to check this by?' AS question, said_low,
+       said_high, NULL AS shown_low, NULL AS shown, NULL AS shown_high, coalesce(said_unit, '') AS unit,
+       'cannot be checked' AS finding, 'no figures of the documents bear on it' AS remark
+FROM claims WHERE NOT list_contains(?, claim_id) ORDER BY claim_id
+"""
+
+
+class Check(NamedTuple):
+    id: str
+    question: str
+    statement: str
+    remark: str | None
+
+
+def checks() -> list[Check]:
+    """All checks, in the order of the files."""
+    return [check for file in sorted(CHECKS.glob("*.sql")) if file.stem != "setup" for check in _parse(file.read_text())]
+
+
+def run(connection: duckdb.DuckDBPyConnection, only: str | None = None) -> pd.DataFrame:
+    """The findings, as COLUMNS: one row per check, claim and part, and one for each claim that nothing can check.
+
+    `connection` may be read-only; `only` names a single check. NULL in said_low or said_high: no end on that side.
+    """
+    connection.execute((CHECKS / "setup.sql").read_text())
+    tables = [connection.execute(FINDINGS.format(statement=check.statement), [check.id, check.question, check.remark]).df()
+              for check in checks() if only in (None, check.id)]
+    if only is None:
+        checked = sorted({claim for table in tables for claim in table["claim_id"]})
+        tables.append(connection.execute(UNCHECKED, [checked]).df())
+    numbers = [name for name in COLUMNS if name.startswith(("said", "shown"))]
+    return pd.concat([table.astype(dict.fromkeys(numbers, float)) for table in tables], ignore_index=True)[COLUMNS]
+
+
+def _parse(text: str) -> list[Check]:
+    """The named statements of a file: a header of two or three comment lines, then SQL up to its semicolon."""
+    heads = list(HEADER.finditer(text))
+    ends = [head.start() for head in heads[1:]] + [len(text)]
+    return [Check(head["id"], head["question"], text[head.end():end].strip().rstrip(";"), head["remark"])
+            for head, end in zip(heads, ends, strict=True)]
