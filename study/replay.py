@@ -7,7 +7,6 @@ described in `data/traces/vdev_cache/README.md`). `replay_vdev_cache` feeds the 
 import json
 import math
 import time
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -64,7 +63,8 @@ def _integers(path: Path, table: pa.Table, name: str) -> np.ndarray:
     if not (pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_floating(kind)):
         raise UserError(f"{path}: column {name} is of type {kind}, but must hold whole numbers; convert it to int64")
     values = column.to_numpy()
-    bad = np.flatnonzero(~(np.abs(values.astype(np.float64)) <= LARGEST) | (values != np.floor(values)))
+    whole = values == np.floor(values) if pa.types.is_floating(kind) else True
+    bad = np.flatnonzero(~(whole & (values >= -LARGEST) & (values <= LARGEST)))
     if len(bad):
         raise UserError(f"{path}: row {bad[0]} has {values[bad[0]]} in column {name}, but must hold a whole number of "
                         f"at most 2^53; mend the row")
@@ -187,10 +187,11 @@ def replay_vdev_cache(path: Path | str, cache_bytes: int = 10 * 2**20, max_read_
     rows = np.flatnonzero(np.logical_or.reduce([found[1] for found in disagreements]))
     if not own:
         _check_completions(path, columns, decisions, rows[0] if len(rows) else math.inf)
-    outcomes = Counter(OUTCOMES[code] for code in decisions.outcome[columns["op"] == READ].tolist())
+    outcomes = np.bincount(decisions.outcome[columns["op"] == READ], minlength=len(OUTCOMES))
     counters = {"hits": cache.hits, "misses": cache.misses, "delegations": cache.delegations, "lines": cache.n_lines}
     return Replay(path, "own" if own else "recorded", len(columns["tick"]), len(rows),
-                  _first(disagreements, int(rows[0])) if len(rows) else None, seconds, dict(outcomes),
+                  _first(disagreements, int(rows[0])) if len(rows) else None, seconds,
+                  dict(zip(OUTCOMES, outcomes.tolist(), strict=True)),
                   {name: int(values[0]) for name, values in counters.items()})
 
 

@@ -1,0 +1,116 @@
+"""How the model is compiled: the one file that talks to Numba.
+
+Every compiled function of the project is written as
+
+    from model.jit import kernel
+
+    @kernel
+    def seek_ns(disk, distance): ...
+
+Three things are decided here.
+
+**Options** (measured on the vdev cache, ns per operation, on the machine these lines were written on).
+
+* `cache`: compiled code is kept on disk, so only the first run on a machine waits for the compiler.
+* `_nrt=False`: kernels own nothing. They work in arrays that are handed to them and cannot make any, so Numba need
+  not count references to them. It otherwise does so at every call, for every array of a state: 900 became 64.
+* `forceinline`: a kernel is built from helpers of three lines, and none of them should cost a call: 64 became 27.
+  (A kernel can therefore not call itself.)
+* `no_cfunc_wrapper`: no kernel is called from C; a quarter less to compile.
+* No `fastmath` and no `parallel`: both change the order of floating-point operations and so the last bits of a
+  result; runs are parallel among themselves, never inside.
+* Python's error model: a division by zero stops the run in compiled and in interpreted code alike, where NumPy's
+  would go on with 0 or infinity. The hot loops shift instead of dividing, so this costs nothing.
+
+**Where compiled code is kept.** Numba notices that the file of a function was edited, but not that a function which
+it calls in another file was. So the folder carries a digest of all sources of `model/`, and of the settings that
+change compiled code: `.cache/numba/<digest>` in the project; where that cannot be written, a folder of the user's own
+in the system's temporary folder. `NUMBA_CACHE_DIR`, if set, replaces `.cache/numba`.
+
+**Parallel processes** share the folder: Numba writes each file under another name and renames it, so the worst that
+can happen is that two processes compile the same function. That holds as long as a kernel that is called from Python
+always gets the same types: arrays of int64 that may be written to, plain Python ints and floats.
+
+`NUMBA_DISABLE_JIT=1` runs every kernel as plain Python, `NUMBA_BOUNDSCHECK=1` checks every index; both give the same
+results, and the latter has compiled code of its own.
+"""
+
+import contextlib
+import hashlib
+import os
+import re
+import shutil
+import tempfile
+from pathlib import Path
+
+import numba
+
+KEPT_FOLDERS = 4  # digests kept beside the present one: a few branches, or a bisection
+KEPT_SECONDS = 86400  # a folder that was used in the last day is never removed
+
+
+def sources_digest(folder):
+    """Digest of the Python files in `folder` (names and contents) and of the settings that change compiled code."""
+    digest = hashlib.sha256()
+    for setting in (numba.__version__, numba.config.BOUNDSCHECK, numba.config.OPT, numba.config.DEBUGINFO_DEFAULT):
+        digest.update(f"{setting}\n".encode())
+    for source in sorted(Path(folder).glob("*.py")):
+        content = source.read_bytes()
+        digest.update(f"{source.name} {len(content)}\n".encode() + content)
+    return digest.hexdigest()[:20]
+
+
+def temporary_folder():
+    """A folder in the temporary folder that nobody else can write to: compiled code that is loaded is trusted."""
+    mine = Path(tempfile.gettempdir()) / f"zfs-database-study-{os.getuid() if hasattr(os, 'getuid') else 'numba'}"
+    try:
+        mine.mkdir(mode=0o700, exist_ok=True)
+        status = mine.lstat()
+        if os.name == "nt" or (status.st_uid == os.getuid() and not status.st_mode & 0o022 and not mine.is_symlink()):
+            return mine
+    except OSError:
+        pass
+    return Path(tempfile.mkdtemp(prefix="zfs-database-study-"))
+
+
+def usable(folder):
+    """Whether files can be created in `folder`, which is made if it is missing."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return True
+    except OSError:
+        return False
+
+
+def cache_folder():
+    """The folder for compiled code of exactly these sources; it exists and can be written."""
+    model = Path(__file__).resolve().parent
+    preferred = Path(numba.config.CACHE_DIR or model.parent / ".cache" / "numba").absolute()
+    digest = sources_digest(model)
+    for parent in (preferred, temporary_folder):
+        folder = (parent if isinstance(parent, Path) else parent()) / digest
+        if usable(folder):
+            return folder
+    raise OSError(f"no folder for compiled code: neither {preferred} nor {folder.parent} can be written; "
+                  "set NUMBA_CACHE_DIR to one that can")
+
+
+def forget_old_folders(present):
+    """Remove compiled code of sources long gone. A process that still uses it compiles again: nothing breaks."""
+    os.utime(present)
+    now = present.stat().st_mtime
+    others = [(folder.stat().st_mtime, folder) for folder in present.parent.iterdir()
+              if re.fullmatch("[0-9a-f]{20}", folder.name) and folder != present]
+    for used, folder in sorted(others, reverse=True)[KEPT_FOLDERS:]:
+        if now - used > KEPT_SECONDS:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+CACHE_FOLDER = cache_folder()
+with contextlib.suppress(OSError):  # another process may be tidying up too
+    forget_old_folders(CACHE_FOLDER)
+numba.config.CACHE_DIR = str(CACHE_FOLDER)
+
+kernel = numba.njit(cache=True, _nrt=False, forceinline=True, no_cfunc_wrapper=True, fastmath=False, parallel=False,
+                    error_model="python")
