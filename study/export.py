@@ -10,7 +10,7 @@ from study.errors import UserError
 from study.plan import FIGURES, Plan, done_before, lines
 from study.project import PAPER, write_atomically
 
-CLAIM_COLUMNS = ("claim_id", "document", "printed", "finding", "grade")
+CLAIM_COLUMNS = ("claim_id", "document", "printed", "audit", "grade")
 TEX_SPECIAL = {"\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{",
                "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "→": r"$\to$", "−": r"$-$",
                "×": r"$\times$", "≥": r"$\ge$", "≤": r"$\le$", "µ": r"\textmu{}"}

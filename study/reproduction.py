@@ -69,7 +69,7 @@ def scoreboard(connection) -> Table:
     from study import claims
     table = Table("claim", "as printed", "audit", "grade", box=None, pad_edge=False)
     for row in claims.scoreboard(connection).itertuples():
-        table.add_row(row.claim_id, row.printed, row.finding, row.grade)
+        table.add_row(row.claim_id, row.printed, row.audit, row.grade)
     return table
 
 

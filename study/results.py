@@ -38,7 +38,7 @@ def collect(connection: DuckDBPyConnection, plans: list[Plan]) -> dict:
     from study import claims
     board = claims.scoreboard(connection)
     return {
-        "claims": {row.claim_id: {"audit": row.finding, "grade": row.grade} for row in board.itertuples()},
+        "claims": {row.claim_id: {"audit": row.audit, "grade": row.grade} for row in board.itertuples()},
         "numbers": {name: said["value"] for name, said in numbers(connection, plans).items()},
     }
 
