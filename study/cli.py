@@ -160,19 +160,20 @@ def replay_vdev_cache(
                                                         "instead of where the trace does.")] = None,
 ) -> None:
     """Every decision of the vdev cache in TRACE; exits with 1 and the first difference if one is not the same."""
+    from study import verify
     from study.replay import replay_vdev_cache
     result = replay_vdev_cache(trace, size, max, fill_ticks)
-    out.print(result.sentence(), soft_wrap=True)
+    out.print(verify.sentence(result), soft_wrap=True)
     raise typer.Exit(1 if result.differences else 0)
 
 
 @app.command()
 def verify(folder: Annotated[Path, typer.Argument(help="A folder of recorded traces.")] = Path("data/traces")) -> None:
     """Replay all recorded traces below a folder; exits with 1 if one decision differs."""
-    from study import replay
+    from study import verify as verification
     rows = differences = 0
-    for name, result in replay.verify(folder):
-        out.print(f"{name}: {result.sentence()}", soft_wrap=True)
+    for result in verification.verify(folder):
+        out.print(verification.sentence(result), soft_wrap=True)
         rows, differences = rows + result.rows, differences + result.differences
     out.print(f"{differences} differences in {rows} rows")
     raise typer.Exit(1 if differences else 0)

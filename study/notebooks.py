@@ -17,7 +17,29 @@ class Notebook(BaseModel):
     minutes: float = 0.5            # about how long a run takes on two cores, compilation included
 
 
-STUDY: dict[str, Notebook] = {}
+SEED = Parameter(kind="int", low=0, high=2**31 - 1, help="seed of all random streams")
+
+STUDY: dict[str, Notebook] = {
+    "00_claims": Notebook(reads=("claims.toml", "published/*.toml")),
+    "90_model_vs_zfs": Notebook(
+        reads=("traces/*",),
+        parameters={
+            "record_kib": Parameter(kind="int", unit="KiB", choices=(2, 4, 8, 16, 32), help="record of the database"),
+            "line_kib": Parameter(kind="int", unit="KiB", choices=(8, 16, 32, 64, 128),
+                                  help="line of the vdev cache (zfs_vdev_cache_bshift)"),
+            "cache_mib": Parameter(kind="int", unit="MiB", choices=(0, 1, 2, 5, 10, 20, 50, 100),
+                                   help="vdev cache of one disk (zfs_vdev_cache_size)"),
+            "leaf_gib": Parameter(kind="float", unit="GiB", low=0.1, high=100, help="database on this disk"),
+            "reads_per_s": Parameter(kind="float", unit="1/s", low=1, high=1000,
+                                     help="reads of records that reach this disk"),
+            "seconds": Parameter(kind="float", unit="s", low=1, high=1200, help="time simulated, from a cold start"),
+            "l1_bytes": Parameter(kind="int", unit="B", low=512, high=16384, help="an indirect block, compressed"),
+            "l1_place": Parameter(kind="str", choices=("L1_APART", "L1_BEHIND_RECORDS"),
+                                  help="where indirect blocks lie: side by side, or each behind its records"),
+            "fill_ticks": Parameter(kind="int", unit="ticks", low=0, high=100, help="how long a fill takes (10 ms each)"),
+            "seed": SEED,
+        }),
+}
 
 
 def find(name: str) -> Path:

@@ -47,6 +47,7 @@ class Replay(NamedTuple):
     first: Difference | None
     seconds: float  # in the model, once compiled
     outcomes: dict[str, int]  # reads by what became of them
+    pairs: np.ndarray  # [recorded, replayed] -> reads, by outcome
     counters: dict[str, int]  # hits, misses, delegations as ZFS counts them, and lines resident at the end
 
 
@@ -139,6 +140,13 @@ def _disagreements(columns: dict[str, np.ndarray], decisions: Decisions, own: bo
     return found
 
 
+def _pairs(columns: dict[str, np.ndarray], decisions: Decisions) -> np.ndarray:
+    """How many reads had each recorded and each replayed outcome: [recorded, replayed]."""
+    reads, n = columns["op"] == READ, len(OUTCOMES)
+    recorded = np.clip(columns["res"][reads], 0, n - 1)
+    return np.bincount(recorded * n + decisions.outcome[reads], minlength=n * n).reshape(n, n)
+
+
 def _first(disagreements: list[tuple], row: int) -> Difference:
     name, _, recorded, replayed = next(found for found in disagreements if found[1][row])
     return Difference(row, name, int(recorded[row]), int(replayed[row]))
@@ -187,11 +195,11 @@ def replay_vdev_cache(path: Path | str, cache_bytes: int = 10 * 2**20, max_read_
     rows = np.flatnonzero(np.logical_or.reduce([found[1] for found in disagreements]))
     if not own:
         _check_completions(path, columns, decisions, rows[0] if len(rows) else math.inf)
-    outcomes = np.bincount(decisions.outcome[columns["op"] == READ], minlength=len(OUTCOMES))
+    pairs = _pairs(columns, decisions)
     counters = {"hits": cache.hits, "misses": cache.misses, "delegations": cache.delegations, "lines": cache.n_lines}
     return Replay(path, "own" if own else "recorded", len(columns["tick"]), len(rows),
                   _first(disagreements, int(rows[0])) if len(rows) else None, seconds,
-                  dict(zip(OUTCOMES, outcomes.tolist(), strict=True)),
+                  dict(zip(OUTCOMES, pairs.sum(0).tolist(), strict=True)), pairs,
                   {name: int(values[0]) for name, values in counters.items()})
 
 

@@ -1,0 +1,63 @@
+"""All recorded traces below a folder, each through the mechanism that it was recorded of."""
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from study import replay
+from study.errors import UserError
+from study.project import DATA, data_files
+from study.replay import Replay
+
+VDEV_CACHE = set(replay.COLUMNS)
+
+
+def verify(folder: Path) -> Iterator[Replay]:
+    """Replay every trace of a kind that the model knows; other Parquet files are left alone. Raises UserError when the
+    folder has no trace at all."""
+    if not folder.is_dir():
+        raise UserError(f"there is no folder {folder}; name one that holds recorded traces")
+    folders = sorted({file.parent for file in folder.rglob("*.parquet") if VDEV_CACHE <= _columns(file)})
+    if not folders:
+        raise UserError(f"{folder} holds no recorded trace of the vdev cache; name a folder that does")
+    for one in folders:
+        yield from replay.verify_vdev_cache(one)
+
+
+def committed() -> list[Replay]:
+    """The cuts in data/traces, which a notebook declares as read."""
+    data_files("traces/**/*.*")
+    return list(verify(DATA / "traces"))
+
+
+def table(replays: list[Replay]) -> pd.DataFrame:
+    """A row for each replay: trace, who completed the fills, rows, differences, reads by outcome."""
+    return pd.DataFrame([{"trace": one.path.stem, "completions": one.completions, "rows": one.rows,
+                          "differences": one.differences, **{name: n for name, n in one.outcomes.items() if n}}
+                         for one in replays]).fillna(0).astype({name: int for name in ("rows", "differences")})
+
+
+def outcome_counts(replays: list[Replay]) -> np.ndarray:
+    """Reads by outcome, [recorded, replayed], each trace once."""
+    return sum(one.pairs for one in replays if one.completions == "recorded")
+
+
+def sentence(one: Replay) -> str:
+    """What a replay found, for the terminal."""
+    speed = f"{one.seconds / one.rows * 1e9:.0f} ns a row"
+    if not one.differences:
+        return f"{one.path}: 0 differences in {one.rows} rows ({one.completions} completions, {speed})"
+    first = one.first
+    return (f"{one.path}: {one.differences} differences in {one.rows} rows ({one.completions} completions); the first in "
+            f"row {first.row}: {first.column} is {first.recorded} in the recording and {first.replayed} in the model")
+
+
+def _columns(file: Path) -> set[str]:
+    """The columns of a Parquet file; those of a trace when it can't be read, so that replaying it says what is wrong."""
+    try:
+        return set(pq.read_schema(file).names)
+    except (OSError, pa.ArrowException):
+        return VDEV_CACHE
