@@ -62,13 +62,13 @@ def link_after(ring, place, entry):
 
 @kernel
 def bucket_of(key, n_buckets):
-    """The chain of `key` among `n_buckets` (a power of two): neighbours in number are scattered.
+    """The chain of `key` (0 or more) among `n_buckets` (a power of two): neighbours and even strides are scattered.
 
-    Multiplies by 2^32 / golden ratio and keeps high bits; the key is folded to 31 bits first, so that the product
-    fits into 63 and compiled and interpreted code agree.
+    Multiplies by 2^32 / golden ratio and takes bits from the middle and the top of the product. The key is folded to 31
+    bits first, so that the product fits into 63 and compiled and interpreted code agree.
     """
-    folded = (key ^ (key >> 31)) & 0x7FFFFFFF
-    return ((folded * 2654435769) >> 12) & (n_buckets - 1)
+    product = ((key ^ (key >> 31)) & 0x7FFFFFFF) * 2654435769
+    return ((product >> 11) ^ (product >> 32)) & (n_buckets - 1)
 
 
 @kernel

@@ -1,0 +1,63 @@
+"""Compiled code is kept where it can never be stale."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from model import jit
+
+
+def test_the_digest_changes_with_every_source_and_setting(tmp_path, monkeypatch):
+    (tmp_path / "a.py").write_text("one")
+    digests = [jit.sources_digest(tmp_path)]
+    for change in (lambda: (tmp_path / "a.py").write_text("two"),
+                   lambda: (tmp_path / "b.py").write_text(""),
+                   lambda: (tmp_path / "b.py").rename(tmp_path / "c.py"),
+                   lambda: monkeypatch.setattr(jit.numba.config, "BOUNDSCHECK", 1)):
+        change()
+        digests.append(jit.sources_digest(tmp_path))
+    assert len(set(digests)) == len(digests)
+    (tmp_path / "notes.txt").write_text("not a source")
+    assert jit.sources_digest(tmp_path) == digests[-1]
+
+
+def cache_folder_of_a_new_process(**settings):
+    done = subprocess.run([sys.executable, "-c", "from model import jit; print(jit.CACHE_FOLDER)"], check=True,
+                          env={**os.environ, **settings}, capture_output=True, text=True)
+    return done.stdout.strip()
+
+
+def test_numba_cache_dir_is_honoured_and_what_cannot_be_written_is_not_used(tmp_path):
+    chosen = tmp_path / "chosen"
+    assert cache_folder_of_a_new_process(NUMBA_CACHE_DIR=str(chosen)).startswith(f"{chosen}{os.sep}")
+    (tmp_path / "file").write_text("")
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    instead = cache_folder_of_a_new_process(NUMBA_CACHE_DIR=str(tmp_path / "file" / "below"), TMPDIR=str(temporary))
+    assert instead.startswith(f"{temporary}{os.sep}")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="owners and modes are those of POSIX")
+def test_a_temporary_folder_that_others_can_write_to_is_not_trusted(tmp_path, monkeypatch):
+    monkeypatch.setattr(jit.tempfile, "tempdir", str(tmp_path))
+    mine = jit.temporary_folder()
+    assert jit.temporary_folder() == mine
+    mine.chmod(0o777)
+    assert jit.temporary_folder() != mine
+
+
+def test_old_folders_are_forgotten_and_young_ones_and_those_of_others_are_not(tmp_path):
+    def folder(name, days):
+        (tmp_path / name).mkdir()
+        os.utime(tmp_path / name, (1e9 - 86400 * days,) * 2)
+        return tmp_path / name
+
+    old = [folder(f"{i:020x}", days=1000 + i) for i in range(jit.KEPT_FOLDERS + 2)]
+    other = folder("not-a-digest-of-mine", days=5000)
+    present = folder("f" * 20, days=0)
+    jit.forget_old_folders(present)
+    assert [f.exists() for f in old] == [True] * jit.KEPT_FOLDERS + [False] * 2
+    assert other.exists()
+    assert present.exists()
