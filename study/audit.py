@@ -14,13 +14,16 @@ from study.project import ROOT
 
 CHECKS = ROOT / "study" / "checks"
 AGREES, DIFFERS, CANNOT = "agrees", "differs", "cannot be checked"
-COLUMNS = ["check", "claim_id", "part", "question", "said_low", "said_high", "shown_low", "shown", "shown_high", "unit",
-           "finding", "remark"]
-HEADER = re.compile(r"^-- check: (?P<id>\S+)\n-- question: (?P<question>.+)\n(?:-- remark: (?P<remark>.+)\n)?", re.M)
+COLUMNS = ["check", "claim_id", "part", "question", "against", "said_low", "said_high", "shown_low", "shown", "shown_high",
+           "unit", "finding", "remark"]
+OWN, OTHER, LAW, SCRIPT, CODE = AGAINST = (     # what a claim is held against
+    "own figures", "another document", "a law", "the workload's script", "the code")
+HEADER = re.compile(r"^-- check: (?P<id>\S+)\n-- question: (?P<question>.+)\n-- against: (?P<against>.+)\n"
+                    r"(?:-- remark: (?P<remark>.+)\n)?", re.M)
 
 # what a check's statement yields, made into findings
 FINDINGS = """
-SELECT ? AS "check", claim_id, part, ? AS question,
+SELECT ? AS "check", claim_id, part, ? AS question, ? AS against,
        CASE WHEN isfinite(said.low) THEN said.low END AS said_low,
        CASE WHEN isfinite(said.high) THEN said.high END AS said_high,
        shown.low AS shown_low, shown.mid AS shown, shown.high AS shown_high, unit, finding(said, shown) AS finding,
@@ -28,9 +31,10 @@ SELECT ? AS "check", claim_id, part, ? AS question,
 FROM ({statement}) ORDER BY claim_id, part
 """
 UNCHECKED = """
-SELECT '' AS "check", claim_id, '' AS part, 'Do the documents hold figures to check this by?' AS question, said_low,
-       said_high, NULL AS shown_low, NULL AS shown, NULL AS shown_high, coalesce(said_unit, '') AS unit,
-       'cannot be checked' AS finding, 'no figures of the documents bear on it' AS remark
+SELECT '' AS "check", claim_id, '' AS part, 'Do the documents hold figures to check this by?' AS question,
+       '' AS against, said_low, said_high, NULL AS shown_low, NULL AS shown, NULL AS shown_high,
+       coalesce(said_unit, '') AS unit, 'cannot be checked' AS finding, 'no figures of the documents bear on it'
+       AS remark
 FROM claims WHERE NOT list_contains(?, claim_id) ORDER BY claim_id
 """
 
@@ -38,6 +42,7 @@ FROM claims WHERE NOT list_contains(?, claim_id) ORDER BY claim_id
 class Check(NamedTuple):
     id: str
     question: str
+    against: str
     statement: str
     remark: str | None
 
@@ -53,7 +58,8 @@ def run(connection: duckdb.DuckDBPyConnection, only: str | None = None) -> pd.Da
     `connection` may be read-only; `only` names a single check. NULL in said_low or said_high: no end on that side.
     """
     connection.execute((CHECKS / "setup.sql").read_text())
-    tables = [connection.execute(FINDINGS.format(statement=check.statement), [check.id, check.question, check.remark]).df()
+    tables = [connection.execute(FINDINGS.format(statement=check.statement),
+                                [check.id, check.question, check.against, check.remark]).df()
               for check in checks() if only in (None, check.id)]
     if only is None:
         checked = sorted({claim for table in tables for claim in table["claim_id"]})
@@ -66,5 +72,5 @@ def _parse(text: str) -> list[Check]:
     """The named statements of a file: a header of two or three comment lines, then SQL up to its semicolon."""
     heads = list(HEADER.finditer(text))
     ends = [head.start() for head in heads[1:]] + [len(text)]
-    return [Check(head["id"], head["question"], text[head.end():end].strip().rstrip(";"), head["remark"])
+    return [Check(head["id"], head["question"], head["against"], text[head.end():end].strip().rstrip(";"), head["remark"])
             for head, end in zip(heads, ends, strict=True)]

@@ -1,5 +1,6 @@
 -- check: slide-3
 -- question: Does the opening slide quote the ladder's own table?
+-- against: own figures
 SELECT claim_id, '' AS part, said(claim_id) AS said, 'TPS' AS unit, fig('rajadurai-2009/' || rung, 'transactions.rate') AS shown
 FROM (VALUES ('pgbench-first-said', 'pgbench-1'), ('pgbench-last-said', 'pgbench-6'),
              ('sysbench-rw-first-said', 'sysbench-rw-1'), ('sysbench-rw-last-said', 'sysbench-rw-5'),
@@ -7,6 +8,7 @@ FROM (VALUES ('pgbench-first-said', 'pgbench-1'), ('pgbench-last-said', 'pgbench
 
 -- check: two-disks
 -- question: Do two disks in place of one at most double the throughput?
+-- against: a law
 -- remark: the pgbench rung adds a cache device at the same time
 SELECT claim_id, '' AS part, at_most(2) AS said, '1' AS unit,
        ratio(fig('rajadurai-2009/' || claim_id, 'transactions.rate'),
@@ -15,6 +17,7 @@ FROM (VALUES ('pgbench-2'), ('sysbench-rw-2'), ('sysbench-ro-2')) AS c(claim_id)
 
 -- check: commit-revolution
 -- question: Has every client time for one revolution of the log's disk in each transaction?
+-- against: a law
 -- remark: Little's law, clients over throughput; below a revolution a commit cannot have waited for the platter
 SELECT run.claim_id, '' AS part, 'ms' AS unit,
        at_least(60000 / condition(run_id, 'disk_rpm').mid) AS said,
@@ -24,6 +27,7 @@ FROM (SELECT claim_id, 'rajadurai-2009/' || claim_id AS run_id
 
 -- check: log-read-only
 -- question: Does a separate intent log leave a read-only test as it was?
+-- against: a law
 -- remark: such a test commits nothing that would have to reach a log
 SELECT 'sysbench-ro-4' AS claim_id, '' AS part, exactly(1) AS said, '1' AS unit,
        ratio(fig('rajadurai-2009/sysbench-ro-4', 'transactions.rate'),
@@ -31,6 +35,7 @@ SELECT 'sysbench-ro-4' AS claim_id, '' AS part, exactly(1) AS said, '1' AS unit,
 
 -- check: read-only-faster
 -- question: Is the read-only test at least as fast as the read-write test on the same rung?
+-- against: a law
 SELECT 'sysbench-rw-' || rung AS claim_id, '' AS part, 'TPS' AS unit,
        at_least(fig('rajadurai-2009/sysbench-rw-' || rung, 'transactions.rate').low) AS said,
        fig('rajadurai-2009/sysbench-ro-' || rung, 'transactions.rate') AS shown
@@ -38,6 +43,7 @@ FROM (VALUES ('1'), ('2'), ('3'), ('4'), ('5')) AS r(rung);
 
 -- check: price
 -- question: Does a device cost the same by its I/Os per second as by its gigabytes?
+-- against: own figures
 SELECT 'price-' || technology AS claim_id, '' AS part, '$' AS unit,
        times(fig('rajadurai-2009/price-table', technology || '.iops'),
              fig('rajadurai-2009/price-table', technology || '.price_per_iops')) AS said,
@@ -47,6 +53,7 @@ FROM (VALUES ('capacity-hdd'), ('performance-hdd'), ('ssd-write'), ('ssd-read'),
 
 -- check: in-flight
 -- question: Little's law: can the I/Os per second be had one at a time at the latency named?
+-- against: a law
 -- remark: more than one means that the two figures were not taken together
 SELECT 'speed-' || technology AS claim_id, '' AS part, at_most(1) AS said, '1' AS unit,
        scaled(times(fig('rajadurai-2009/price-table', technology || '.iops'),
@@ -55,6 +62,7 @@ FROM (VALUES ('cloud'), ('capacity-hdd'), ('performance-hdd'), ('ssd-write'), ('
 
 -- check: differential
 -- question: Is that the factor between large disks and memory in the deck's own table?
+-- against: own figures
 -- remark: the slide does not say between which two, nor of what
 SELECT 'differential' AS claim_id, part, said('differential') AS said, '1' AS unit,
        CASE part WHEN 'latency' THEN ratio(fig('rajadurai-2009/price-table', 'capacity-hdd.response'),
@@ -65,5 +73,6 @@ FROM (VALUES ('latency'), ('I/Os per second')) AS p(part);
 
 -- check: compression
 -- question: Is the least saving the eighth that the code asks for?
+-- against: the code
 -- remark: the rule is from the code of the time, not from the document
 SELECT 'compression-least' AS claim_id, '' AS part, said('compression-least') AS said, '%' AS unit, exactly(100 / 8) AS shown;
