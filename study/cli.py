@@ -21,6 +21,9 @@ app.add_typer(check, name="check")
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
 
+# JupyterLab asks for news and updates over the network unless told otherwise.
+QUIET = ("--LabApp.news_url=None", "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate")
+
 Workers = Annotated[int | None, typer.Option(min=1, help="Runs at a time; default: one per processor.")]
 CellSeconds = Annotated[int, typer.Option(min=1, help="The longest that one cell may take, in seconds.")]
 MemoryGB = Annotated[float | None, typer.Option(min=0.5, help="The most memory that one kernel may map, in GB (10^9).")]
@@ -141,14 +144,15 @@ def check_paper() -> None:
     raise typer.Exit(1 if found else 0)
 
 
-@app.command()
-def lab() -> None:
-    """JupyterLab on notebooks/, with the run store made."""
+@app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
+def lab(context: typer.Context) -> None:
+    """JupyterLab on notebooks/, with the run store made. Options of JupyterLab's own are passed on."""
     from study import store
     from study.project import NOTEBOOKS
     store.refresh()
     root = ["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
-    os.execv(sys.executable, [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={NOTEBOOKS}", *root])
+    os.chdir(NOTEBOOKS)
+    os.execv(sys.executable, [sys.executable, "-m", "jupyterlab", *root, *QUIET, *context.args])
 
 
 @replay.command("vdev-cache")

@@ -5,11 +5,11 @@ import os
 import shutil
 import socket
 import subprocess
-import sys
 import time
 import urllib.request
 
 import pytest
+from conftest import command
 
 from study.project import NOTEBOOKS
 
@@ -50,15 +50,15 @@ PICTURE = "const i = document.querySelector('.jp-OutputArea-output img.widget-im
 def server(tmp_path_factory):
     """`make lab` with copies of the notebooks, so that running them changes nothing in the project."""
     folder = tmp_path_factory.mktemp("lab")
-    for name in BOOKS:
-        shutil.copy(NOTEBOOKS / name, folder)
+    shutil.copytree(NOTEBOOKS, folder / "notebooks")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    words = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", f"--ServerApp.port={port}",
-             f"--ServerApp.root_dir={folder}", "--IdentityProvider.token=study", "--expose-app-in-browser"]
+    words = command("lab", "--no-browser", f"--ServerApp.port={port}", f"--ServerApp.root_dir={folder}/notebooks",
+                    "--IdentityProvider.token=study", "--expose-app-in-browser")
     environment = dict(os.environ, JUPYTER_CONFIG_DIR=str(folder / "config"), JUPYTER_DATA_DIR=str(folder / "data"),
-                       JUPYTER_RUNTIME_DIR=str(folder / "runtime"), IPYTHONDIR=str(folder / "ipython"))
+                       JUPYTER_RUNTIME_DIR=str(folder / "runtime"), IPYTHONDIR=str(folder / "ipython"),
+                       STUDY_RUNS=str(folder / "runs"))
     with open(folder / "log", "w") as log, subprocess.Popen(words, env=environment, stdout=log, stderr=log) as process:
         url = f"http://127.0.0.1:{port}"
         wait_for(lambda: answers(f"{url}/api/status?token=study"), 60)

@@ -7,6 +7,9 @@ from model.vdev_cache import OUTCOMES
 from study.cache_lines import Lines
 from study.figures import BLUE, GREY, ORANGE, canvas
 
+POINTS = 600        # along the time axis: as many as a column-wide figure can show
+
+
 def agreement(counts: np.ndarray) -> Figure:
     """Recorded against replayed outcomes of all reads: `counts[recorded, replayed]`."""
     seen = np.flatnonzero(counts.sum(0) + counts.sum(1))
@@ -30,9 +33,10 @@ def lines_over_time(runs: list[Lines]) -> Figure:
     """Lines resident over time, a panel for each rule; hatched is what metadata brought in."""
     figure, panels = canvas(aspect=1.25, rows=len(runs), sharex=True, sharey=True)
     for axes, run in zip(panels, runs, strict=True):
-        axes.fill_between(run.time_s, run.metadata_lines, step="post", color=BLUE, label="brought in by metadata", lw=0)
-        axes.fill_between(run.time_s, run.metadata_lines, run.metadata_lines + run.data_lines, step="post", color=ORANGE,
-                          label="brought in by data", lw=0)
+        shown = slice(None, None, max(1, len(run.time_s) // POINTS))
+        time_s, metadata, data = run.time_s[shown], run.metadata_lines[shown], run.data_lines[shown]
+        axes.fill_between(time_s, metadata, step="post", color=BLUE, label="brought in by metadata", lw=0)
+        axes.fill_between(time_s, metadata, metadata + data, step="post", color=ORANGE, label="brought in by data", lw=0)
         axes.axhline(run.limit, color=GREY, lw=0.6, ls="--", label="zfs_vdev_cache_size")
         axes.set_title(f"{run.rule.label}\n{run.answered:.0%} of metadata reads answered, "
                        f"{run.kib_per_record:.1f} KiB from disk a record", loc="left", fontsize=6.5, pad=2)
