@@ -1,9 +1,6 @@
 """The vdev cache: against its naive twin, against laws, and with defects that must be noticed."""
 
 import itertools
-import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -336,35 +333,3 @@ def test_a_bad_operation_is_named(name, column, message):
 def test_a_fill_cannot_take_less_than_no_time():
     with pytest.raises(ValueError, match="fill_ticks is -2"):
         vdev_cache_trace.drive(VdevCacheParams(), as_operations([(1, 0, 0, 512, 1, 0)]), RECORDED - 1)
-
-
-# ---- the same without the compiler, and with every index checked ----
-
-SHORT_RUN = """
-import numba
-from twins import random_requests
-from model import vdev_cache_trace
-from model.lru import misses, new_lru
-from model.streams import stream
-from model.vdev_cache import VdevCacheParams
-from model.workloads import RecordReads, random_record_reads
-import numpy as np
-digest = []
-for rule in range(3):
-    rows = np.array(random_requests(stream(7, "requests"), 700, flagged=False)).T
-    params = VdevCacheParams(cache_bytes=2**20, fill_rule=rule)
-    decisions, cache = vdev_cache_trace.drive(params, vdev_cache_trace.operations(*rows), 3)
-    digest += [int((column * np.arange(1, 701)).sum()) for column in decisions]
-digest.append(misses(new_lru(50), stream(7, "blocks").integers(0, 100, 2000)))
-uniform = stream(7, "reads").random((2, 300))
-digest += [int(column.sum()) for column in random_record_reads(RecordReads(n_records=9999), *uniform)]
-print(digest)
-"""
-
-
-@pytest.mark.parametrize("setting", ["NUMBA_DISABLE_JIT", "NUMBA_BOUNDSCHECK"])
-def test_interpreted_and_bounds_checked_code_decides_the_same(setting):
-    here = {**os.environ, "PYTHONPATH": os.path.dirname(__file__)}
-    plain, other = (subprocess.run([sys.executable, "-c", SHORT_RUN], env=env, capture_output=True, text=True, check=True)
-                    for env in (here, {**here, setting: "1"}))
-    assert plain.stdout == other.stdout != ""
