@@ -20,7 +20,11 @@ class Notebook(BaseModel):
 SEED = Parameter(kind="int", low=0, high=2**31 - 1, help="seed of all random streams")
 
 STUDY: dict[str, Notebook] = {
-    "00_claims": Notebook(reads=("claims.toml", "published/*.toml")),
+    "00_claims": Notebook(
+        reads=("claims.toml", "published/*.toml"),
+        parameters={"document": Parameter(
+            kind="str", help="the document to audit, or all of them",
+            choices=("all", "kustarz-2007", "lutz-2010", "vandenbogaard-2008", "bourbonnais-2010", "rajadurai-2009"))}),
     "90_model_vs_zfs": Notebook(
         reads=("traces/*",),
         parameters={

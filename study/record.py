@@ -11,10 +11,8 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-import pandas as pd
 from IPython.display import Image
 
-from study import figures
 from study.errors import UserError
 from study.plan import FIGURES, METRICS
 
@@ -36,7 +34,7 @@ def metric(name: str, value: float, unit: str, t: float | None = None) -> None:
     _append(METRICS, {"t": None if t is None else float(t), "name": name, "value": value, "unit": unit})
 
 
-def frame(table: pd.DataFrame) -> None:
+def frame(table) -> None:
     """Many numbers: a frame with columns name, value, unit and perhaps t."""
     for row in table.to_dict("records"):
         metric(row["name"], row["value"], row["unit"], row.get("t"))
@@ -44,6 +42,7 @@ def frame(table: pd.DataFrame) -> None:
 
 def figure(name: str, draw: Callable, *data, caption: str, **options) -> Image:
     """Draw a figure, keep it in all formats and widths when in a batch, and return it for display."""
+    from study import figures  # brings matplotlib along
     run = folder()
     if run is None:
         return _display(figures.render(draw, *data, formats=("png",), **options)["png"])
@@ -60,6 +59,7 @@ def figure(name: str, draw: Callable, *data, caption: str, **options) -> Image:
 
 
 def _display(png: bytes) -> Image:
+    from study import figures
     return Image(png, width=int(figures.WIDTHS_IN["column"] * 160))
 
 

@@ -15,8 +15,9 @@ from importlib import metadata
 from pathlib import Path
 
 import nbformat
-import pandas as pd
 import papermill
+import pyarrow as pa
+import pyarrow.parquet as pq
 from nbclient.exceptions import CellTimeoutError, DeadKernelError
 from papermill.exceptions import PapermillExecutionError
 
@@ -25,7 +26,8 @@ from study.plan import MANIFEST, METRICS, UNLIMITED, Limits, Outcome, Plan, done
 from study.project import digest, exclusively, runs_folder, write_atomically
 
 PACKAGES = ("numpy", "numba", "pandas", "duckdb", "statsmodels", "scipy", "matplotlib", "papermill")
-METRIC_COLUMNS = ["run_id", "t", "name", "value", "unit"]
+METRICS_SCHEMA = pa.schema([("run_id", pa.string()), ("t", pa.float64()), ("name", pa.string()), ("value", pa.float64()),
+                            ("unit", pa.string())])
 
 
 def run(plan: Plan, limits: Limits = UNLIMITED, on_cell: Callable[[int, int], None] = lambda cell, of: None,
@@ -54,7 +56,8 @@ def _run(plan, limits, on_cell, stopping) -> Outcome:
         status, reason = _gather(plan)
     write_atomically(plan.folder / MANIFEST, json.dumps({
         "run_id": plan.run_id, "notebook": plan.name, "status": status, "reason": reason, "cell": reached[0],
-        "parameters": plan.parameters, "made_from": plan.parts, "started": started.isoformat(timespec="seconds"), "seconds": round(seconds, 3),
+        "parameters": plan.parameters, "made_from": plan.parts,
+        "started": started.isoformat(timespec="seconds"), "seconds": round(seconds, 3),
         "python": platform.python_version(), "packages": {name: metadata.version(name) for name in PACKAGES},
         "host": {"system": platform.platform(), "machine": platform.machine(), "cpus": os.cpu_count()},
         "files": {path.relative_to(plan.folder).as_posix(): digest([path.read_bytes()])
@@ -93,13 +96,13 @@ def _execute(plan, limits, reached, on_cell, stopping) -> tuple[str, str | None]
 
 def _gather(plan: Plan) -> tuple[str, str | None]:
     """Turn what the notebook recorded into metrics.parquet."""
-    rows = lines(plan.folder / METRICS)
-    table = pd.DataFrame(rows, columns=METRIC_COLUMNS[1:]).assign(run_id=plan.run_id)[METRIC_COLUMNS]
-    twice = table[table.t.isna() & table[table.t.isna()].duplicated("name")].name if len(table) else []
-    if len(twice):
-        return "failed", f"metric {twice.iloc[0]} is recorded twice; give each number its own name"
-    table = table.astype({"t": "float64", "value": "float64"})
-    table.to_parquet(plan.folder / "metrics.parquet", index=False)
+    said = lines(plan.folder / METRICS)
+    whole = [row["name"] for row in said if row["t"] is None]
+    twice = sorted({name for name in whole if whole.count(name) > 1})
+    if twice:
+        return "failed", f"metric {twice[0]} is recorded twice; give each number its own name"
+    table = pa.Table.from_pylist([{"run_id": plan.run_id, **row} for row in said], schema=METRICS_SCHEMA)
+    pq.write_table(table, plan.folder / "metrics.parquet")
     return "ok", None
 
 

@@ -48,7 +48,8 @@ def _control(name: str, value: Value, parameter: Parameter) -> widgets.Widget:
     if parameter.kind == "bool":
         return widgets.Checkbox(value=value, description=label, style=WIDE)
     if parameter.low is None or parameter.high is None:
-        raise ValueError(f"parameter {name} has no bounds for a slider; give it low and high, or choices, in study/notebooks.py")
+        raise ValueError(f"parameter {name} has no bounds, which a slider needs; give it low and high, or choices, in "
+                         "study/notebooks.py")
     if parameter.kind == "int":
         return widgets.IntSlider(min=int(parameter.low), max=int(parameter.high), **common)
     return widgets.FloatSlider(min=parameter.low, max=parameter.high, step=(parameter.high - parameter.low) / 100, **common)

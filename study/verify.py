@@ -20,7 +20,7 @@ def verify(folder: Path) -> Iterator[Replay]:
     folder has no trace at all."""
     if not folder.is_dir():
         raise UserError(f"there is no folder {folder}; name one that holds recorded traces")
-    folders = sorted({file.parent for file in folder.rglob("*.parquet") if VDEV_CACHE <= _columns(file)})
+    folders = sorted({file.parent for file in folder.rglob("*.parquet") if _columns(file) >= VDEV_CACHE})
     if not folders:
         raise UserError(f"{folder} holds no recorded trace of the vdev cache; name a folder that does")
     for one in folders:

@@ -1,5 +1,4 @@
 """What the tests share: notebooks made on the spot, and a folder for their runs."""
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -7,6 +6,8 @@ from pathlib import Path
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook
+
+from study.cli import main
 
 KERNELSPEC = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
 
@@ -31,15 +32,22 @@ def notebook(tmp_path):
 
 
 @pytest.fixture
-def study(runs):
-    """The command line in a process of its own: study("run", path) -> CompletedProcess."""
-    def call(*words, **options) -> subprocess.CompletedProcess:
-        return subprocess.run(command(*words), env=dict(os.environ, STUDY_RUNS=str(runs), COLUMNS="200"), capture_output=True,
-                              text=True, timeout=300, **options)
+def study(runs, monkeypatch, capsys):
+    """The command line: study("run", path) -> what a finished process would say."""
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def call(*words) -> subprocess.CompletedProcess:
+        monkeypatch.setattr(sys, "argv", ["study", *map(str, words)])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as left:
+            main()
+        said = capsys.readouterr()
+        return subprocess.CompletedProcess(words, left.value.code or 0, said.out, said.err)
     return call
 
 
 def command(*words) -> list[str]:
+    """The command line for a process of its own."""
     return [sys.executable, "-c", "from study.cli import main; main()", *map(str, words)]
 
 

@@ -29,7 +29,7 @@ def test_a_value_is_read_by_the_type_asked_for(value, parameter, expected):
     ("on", BOOL), (1, BOOL), ("1", BOOL), (True, TEXT), (8, TEXT), (("a",), TEXT),
 ])
 def test_what_is_not_of_the_type_is_refused(value, parameter):
-    with pytest.raises(UserError, match="parameter 'x' is .* which is not"):
+    with pytest.raises(UserError, match=r"parameter 'x' is .* which is not"):
         checked("x", value, parameter)
 
 
@@ -39,7 +39,7 @@ def test_bounds_are_inclusive_and_hold(value, low, high):
     if low <= value <= high:
         assert checked("x", value, bounded) == value
     else:
-        with pytest.raises(UserError, match="below the least|above the most"):
+        with pytest.raises(UserError, match=r"below the least|above the most"):
             checked("x", value, bounded)
 
 

@@ -1,0 +1,44 @@
+"""Figures are files that come out the same, with fonts that travel."""
+import numpy as np
+import pytest
+
+from study import figures
+from study.figures import canvas, render
+
+
+def line(data, scale=1.0):
+    figure, axes = canvas()
+    axes.plot(data, scale * data, label="a line")
+    axes.set_xlabel("time (s)")
+    axes.legend()
+    return figure
+
+
+@pytest.mark.parametrize("form", figures.FORMATS)
+def test_the_same_data_give_the_same_bytes(form):
+    one, other = (render(line, np.arange(5.0), formats=(form,))[form] for _ in range(2))
+    assert one == other
+    assert one != render(line, np.arange(5.0), formats=(form,), scale=2.0)[form]
+
+
+def test_pdf_embeds_truetype_fonts_and_no_date():
+    pdf = render(line, np.arange(5.0), formats=("pdf",))["pdf"]
+    assert b"/Type3" not in pdf
+    assert b"CreationDate" not in pdf
+
+
+def test_widths_are_those_of_column_and_page():
+    for width, inches in figures.WIDTHS_IN.items():
+        svg = render(line, np.arange(5.0), width=width, formats=("svg",))["svg"].decode()
+        assert f'width="{inches * 72:g}pt"' in svg
+
+
+def test_fonts_stay_legible_at_column_width():
+    assert min(size for name, size in figures.STYLE.items() if name.endswith("size")) >= 7
+
+
+def test_drawing_leaves_no_trace_in_matplotlibs_settings():
+    import matplotlib
+    before = dict(matplotlib.rcParams)
+    render(line, np.arange(3.0), formats=("png",))
+    assert dict(matplotlib.rcParams) == before
