@@ -65,6 +65,7 @@ SCENARIOS = {
     "small_L20": (VdevCacheParams(cache_bytes=2**20), 20, {"n_lines": 60, "per_tick": 20}),
     "one_line_L3": (VdevCacheParams(cache_bytes=1), 3, {"n_lines": 4}),
     "slowtick_L0": (VdevCacheParams(), 0, {"per_tick": 50, "p_write": 0.0}),
+    "gaps_L4": (VdevCacheParams(cache_bytes=2**19), 4, {"per_tick": 0.7, "n_lines": 20}),
     "fasttick_L1": (VdevCacheParams(), 1, {"per_tick": 1}),
     "max1_L1": (VdevCacheParams(max_read_bytes=1), 1, {}),
     "max8k_writes_L2": (VdevCacheParams(max_read_bytes=8192), 2, {"p_write": 0.6, "n_lines": 30}),

@@ -303,6 +303,12 @@ def test_nothing_is_cached_while_the_oldest_line_is_being_filled():
     assert read(cache, params, 0, 1, 2 * LINE, 512, 1, 0) == (MISS, 2 * LINE, 0)
 
 
+def test_fills_that_complete_before_the_same_read_are_used_in_the_same_tick():
+    """Issued in ticks 1 and 2, done by 5, noticed in 10: a tie, so the lower offset goes, though it came later."""
+    rows = [(1, READ, LINE, 512, 1, 0), (2, READ, 0, 512, 1, 0), (10, READ, 2 * LINE, 512, 1, 0)]
+    assert [evicted for _, _, evicted, *_ in decided(VdevCacheParams(cache_bytes=LINE), rows, 3)] == [-1, -1, 0]
+
+
 # ---- bad values ----
 
 

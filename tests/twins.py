@@ -165,9 +165,9 @@ def record(twin, requests, fill_ticks):
 
 
 def random_requests(rng, n, n_lines=400, per_tick=5, p_write=0.3, p_data=0.5, flagged=True):
-    """Requests like those of the recorded traces: sizes around the largest admitted, several in a tick, a few hot
-    lines. `flagged`: reads of data carry DONT_CACHE."""
-    ticks = np.cumsum(rng.random(n) < 1 / per_tick) + 1
+    """Requests like those of the recorded traces: sizes around the largest admitted, `per_tick` in a tick on average,
+    a few hot lines. `flagged`: reads of data carry DONT_CACHE."""
+    ticks = np.cumsum(rng.poisson(1 / per_tick, n)) + 1
     hot = rng.integers(0, n_lines, 1 + n_lines // 10)
     line = np.where(rng.random(n) < 0.5, rng.choice(hot, n), rng.integers(0, n_lines, n))
     offset = line * 65536 + rng.choice([0, 512, 8192, 32768, 49152, 57344, 65024], n)
