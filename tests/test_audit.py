@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from study import audit, claims, store
+from study import audit, claims, figures, store
 from study.audit import AGREES, CANNOT, DIFFERS
+from study.figures import audit as pictures
 
 KEY = ["check", "claim_id", "part"]
 CHECKS = {check.id: check for check in audit.checks()}
@@ -27,6 +28,12 @@ def original(tmp_path_factory):
         connection.execute("DETACH store")
     yield connection
     connection.close()
+
+
+@pytest.fixture(scope="module")
+def found(original):
+    """The findings as they are."""
+    return findings(original)
 
 
 @pytest.fixture
@@ -168,23 +175,33 @@ def test_each_check_has_a_row_whose_alteration_turns_its_finding(original, rows,
     ("vandenbogaard-2008/ufs-nine-disks", "write.bandwidth", 0.5, {
         ("five-times", "pg-bytes", ""), ("io-growth", "pg-ios", "")}),
 ])
-def test_one_altered_row_turns_the_findings_that_concern_it_and_no_others(original, altered, run, metric, factor, turned):
-    before = findings(original)
+def test_one_altered_row_turns_the_findings_it_concerns_and_no_others(original, found, altered, run, metric, factor, turned):
     altered("UPDATE metrics SET value = value * ? WHERE run_id = ? AND name = ?", [factor, run, metric])
     after = findings(original)
-    assert {key for key in before if before[key] != after[key]} == turned
+    assert {key for key in found if found[key] != after[key]} == turned
 
 
-def test_an_altered_claim_turns_its_own_finding(original, altered):
-    before = findings(original)
+def test_an_altered_claim_turns_its_own_finding(original, found, altered):
     altered("UPDATE claims SET said_low = 21, said_high = 22 WHERE claim_id = 'seqread-loss'")
     after = findings(original)
-    assert {key for key in before if before[key] != after[key]} == {("loss", "seqread-loss", "")}
+    assert {key for key in found if found[key] != after[key]} == {("loss", "seqread-loss", "")}
 
 
 def test_a_figure_that_is_gone_leaves_its_check_open(original, altered):
     altered("DELETE FROM metrics WHERE run_id = 'kustarz-2007/oltp-with-fix' AND name = 'summary.rate'")
     assert set(findings(original, "gain").values()) == {CANNOT}
+
+
+# --- drawn ---------------------------------------------------------------------------------------------------------------
+
+def test_differences_are_drawn_for_any_part_of_the_audit(original):
+    table = audit.run(original)
+    percent = pictures.relative_difference(table).set_index(KEY)["percent"]
+    assert percent.loc[("gain", "oltp-gain-cr", "")] == pytest.approx(100 * (100 * (10520.9 / 8543.3 - 1) / 16 - 1))
+    assert len(percent) == (table["finding"] == DIFFERS).sum()
+    for part in (table, table[table["finding"] == CANNOT]):
+        for draw in (pictures.differences, pictures.prices, pictures.in_flight):
+            assert figures.render(draw, part, formats=("png",))["png"]
 
 
 # --- the vocabulary ----------------------------------------------------------------------------------------------------
