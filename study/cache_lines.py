@@ -72,7 +72,7 @@ def lines_under_each_rule(record_kib: int, line_kib: int, cache_mib: int, leaf_g
 def metrics(runs: list[Lines]) -> pd.DataFrame:
     """The numbers of these runs: name, value, unit."""
     rows = [(f"{run.rule.key}.{quantity}", value, unit) for run in runs for quantity, value, unit in (
-        ("metadata_reads", run.l1_reads, "reads"), ("metadata_answered", run.answered, "1"),
+        ("metadata_reads", run.l1_reads, "reads"), ("metadata_answered", 100 * run.answered, "%"),
         ("disk_per_record", run.kib_per_record, "KiB"), ("disk_reads_per_record", run.disk_reads / run.record_reads, "1"),
         ("metadata_lines_at_end", run.metadata_lines[-1], "lines"), ("data_lines_at_end", run.data_lines[-1], "lines"))]
     return pd.DataFrame(rows, columns=["name", "value", "unit"])

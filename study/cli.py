@@ -80,10 +80,10 @@ def params(notebook: str) -> None:
 
 
 @app.command()
-def claims() -> None:
+def claims(ids: Annotated[list[str] | None, typer.Argument(help="Only these claims.")] = None) -> None:
     """The scoreboard of claims; exits with 1 if a grade fell against paper/results.json."""
     from study import reproduction
-    raise typer.Exit(reproduction.show_claims(out))
+    raise typer.Exit(reproduction.show_claims(ids or [], out))
 
 
 @app.command()

@@ -30,14 +30,15 @@ def width(text: str) -> str:
     return text
 
 
-def export(plans: list[Plan], to: Path, forms: list[str], wide: str) -> list[Path]:
-    """Write everything to the folder `to`; the paths written. Raises UserError when a run is missing."""
+def export(plans: list[Plan], to: Path, forms: list[str], wide: str, board=None) -> list[Path]:
+    """Write everything to the folder `to`; the paths written. `board` is the scoreboard's frame, where it is known
+    already. Raises UserError when a run is missing."""
     for plan in plans:
         if not done_before(plan):
             raise UserError(f"{plan.name} has not been run as it stands now; run: study run {plan.name}")
     with store.open() as connection:
         numbers = results.numbers(connection, plans)
-        claims = _claims(connection)
+        claims = _claims(_scoreboard(connection) if board is None else board)
     contents = {
         "numbers.json": json.dumps(numbers, indent=1, ensure_ascii=False) + "\n",
         "numbers.csv": _csv(("name", "value", "unit"), [(name, *said.values()) for name, said in numbers.items()]),
@@ -64,10 +65,14 @@ def _copy_figures(plans, to, forms, wide) -> list[Path]:
     return written
 
 
-def _claims(connection) -> list[dict]:
-    from study import claims
+def _scoreboard(connection):
+    from study import claims  # brings pandas along
+    return claims.scoreboard(connection)
+
+
+def _claims(board) -> list[dict]:
     return [{column: "" if value is None or value != value else value for column, value in row.items()}
-            for row in claims.scoreboard(connection).to_dict("records")]
+            for row in board.to_dict("records")]
 
 
 def accept(new: dict, plans: list[Plan]) -> None:

@@ -22,9 +22,9 @@ GIVEN = re.compile(r"#given\[[^\]]*\]|#[a-z-]+\([^()]*(?:\([^()]*\)[^()]*)*\)|`[
 DIGITS = re.compile(r"(?<![\w-])\d[\d  ,.]*\d|(?<![\w-])\d")
 
 
-def build(plans: list[Plan]) -> Path:
+def build(plans: list[Plan], board=None) -> Path:
     """Export what the text needs and typeset it. The same store gives the same bytes."""
-    export.export(plans, GENERATED, ["svg"], "column")
+    export.export(plans, GENERATED, ["svg"], "column", board)
     try:
         content = typst.compile(str(SOURCE), root=str(PAPER), timestamp=0)
     except typst.TypstError as error:

@@ -1,10 +1,12 @@
 """`study reproduce`: from the notebooks to the paper, and the word on whether it came out as before."""
+import difflib
 import os
 
 from rich.console import Console
 from rich.table import Table
 
 from study import export, notebooks, paper, results, store
+from study.errors import UserError
 from study.plan import Limits, Outcome, Plan, all_plans, done_before, plan
 
 
@@ -20,14 +22,16 @@ def reproduce(only: list[str], workers: int | None, accept: bool, limits: Limits
     if missing:
         out.print(f"no scoreboard, results and paper without {', '.join(missing)}")
         return 1 if failed else 0
+    from study import claims
     with store.open() as connection:
-        out.print(scoreboard(connection))
-        new = results.collect(connection, all_plans())
+        board = claims.scoreboard(connection)
+        new = results.collect(connection, all_plans(), board)
+    out.print(table_of(board))
     accepted = results.committed()
     changed = results.differences(accepted, new)
     if accept:
         export.accept(new, all_plans())
-    out.print(f"typeset {os.path.relpath(paper.build(all_plans()))}", soft_wrap=True)
+    out.print(f"typeset {os.path.relpath(paper.build(all_plans(), board))}", soft_wrap=True)
     return _verdict(changed, accept, out)
 
 
@@ -64,11 +68,10 @@ def run_plans(plans: list[Plan], workers: int | None, limits: Limits, console: C
     return [outcomes[one.run_id] for one in plans]
 
 
-def scoreboard(connection) -> Table:
+def table_of(board) -> Table:
     """Every claim: as printed, what the audit finds, its grade."""
-    from study import claims
     table = Table("claim", "as printed", "audit", "grade", box=None, pad_edge=False)
-    for row in claims.scoreboard(connection).itertuples():
+    for row in board.itertuples():
         table.add_row(row.claim_id, row.printed, row.audit, row.grade)
     return table
 
@@ -77,9 +80,15 @@ def show_claims(wanted: list[str], out: Console) -> int:
     """`study claims`: 1 if a grade fell against the committed results."""
     from study import claims
     with store.open() as connection:
-        out.print(scoreboard(connection))
         board = claims.scoreboard(connection)
-    before = {name: said["grade"] for name, said in results.committed()["claims"].items()}
+    unknown = [name for name in wanted if name not in set(board.claim_id)]
+    if unknown:
+        near = difflib.get_close_matches(unknown[0], board.claim_id, n=1)
+        raise UserError(f"there is no claim '{unknown[0]}'; " + (f"did you mean '{near[0]}'?" if near else
+                        "study claims lists them all"))
+    board = board[board.claim_id.isin(wanted)] if wanted else board
+    out.print(table_of(board))
+    before = {name: said["grade"] for name, said in results.committed()["claims"].items() if name in set(board.claim_id)}
     fell = claims.fell(before, dict(zip(board.claim_id, board.grade, strict=True)))
     for line in fell:
         out.print(line, soft_wrap=True)

@@ -33,10 +33,9 @@ def numbers(connection: DuckDBPyConnection, plans: list[Plan]) -> dict[str, dict
     return dict(sorted(found.items()))
 
 
-def collect(connection: DuckDBPyConnection, plans: list[Plan]) -> dict:
-    """Everything that `results.json` holds: per claim what the audit finds and its grade, and all numbers."""
-    from study import claims
-    board = claims.scoreboard(connection)
+def collect(connection: DuckDBPyConnection, plans: list[Plan], board) -> dict:
+    """Everything that `results.json` holds: per claim what the audit finds and its grade (`board` is the scoreboard's
+    frame), and all numbers."""
     return {
         "claims": {row.claim_id: {"audit": row.audit, "grade": row.grade} for row in board.itertuples()},
         "numbers": {name: said["value"] for name, said in numbers(connection, plans).items()},
