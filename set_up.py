@@ -17,7 +17,8 @@ OLDEST = (3, 11)
 
 
 def stop(sentence):
-    sys.exit("set-up: " + sentence)
+    print("set-up: " + sentence, file=sys.stderr)
+    sys.exit(2)
 
 
 def newer_python():

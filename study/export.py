@@ -81,7 +81,7 @@ def accept(new: dict, plans: list[Plan]) -> None:
     for plan in plans:
         for figure in lines(plan.folder / FIGURES):
             if figure["name"] == README_FIGURE:
-                write_atomically(PAPER / "readme.svg", (plan.folder / "figures" / f"{README_FIGURE}-page.svg").read_bytes())
+                write_atomically(PAPER / "readme.png", (plan.folder / "figures" / f"{README_FIGURE}-page.png").read_bytes())
 
 
 README_FIGURE = "lines_over_time"

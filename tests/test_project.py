@@ -64,6 +64,18 @@ def test_the_model_draws_no_numbers_of_its_own_and_reads_no_clock():
         assert not re.search(r"(?<!\w)print\(", path.read_text()), path.name
 
 
+@pytest.mark.parametrize(("broken", "advice"), [
+    ("sys.modules['ensurepip'] = None", "apt-get install python3-venv"),
+    ("sys.version_info = (3, 9, 2); os.environ['PATH'] = ''", "install Python 3.11 or newer"),
+])
+def test_a_machine_that_lacks_something_is_told_what_to_install(broken, advice):
+    script = f"import os, sys, runpy; {broken}; runpy.run_path('set_up.py', run_name='__main__')"
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert advice in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
 @pytest.mark.parametrize("path", BOOKS, ids=lambda path: path.stem)
 def test_notebooks_are_committed_without_outputs(path):
     content = json.loads(path.read_text())

@@ -21,7 +21,7 @@ def differences(findings: pd.DataFrame) -> Figure:
             axes.plot(rows["percent"].abs(), rows["label"].map(names.index), marker, color=colour, ms=4, mew=0)
         axes.plot([], [], "s", color=colour, ms=4, mew=0, label=against)
     axes.set_xscale("log")
-    axes.set_yticks(range(len(names)), names, fontsize=5.5)
+    axes.set_yticks(range(len(names)), names, fontsize=6.5)
     axes.set_ylim(max(len(names), 1) - 0.4, -0.6)
     axes.grid(axis="y", color=GREY, lw=0.2)
     axes.tick_params(axis="y", length=0)

@@ -1,0 +1,117 @@
+"""The whole path: notebooks, store, results, paper."""
+import io
+import json
+import re
+
+import pytest
+from rich.console import Console
+
+from study import claims, export, paper, reproduction, results, store
+from study.plan import UNLIMITED, all_plans, lines
+from study.project import PAPER, ROOT
+
+SILENT = Console(file=io.StringIO())
+
+
+@pytest.fixture(scope="module", params=[1, 2], ids=["one-worker", "two-workers"])
+def reproduced(request, tmp_path_factory):
+    """Everything run anew in an empty folder; the plans."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("STUDY_RUNS", str(tmp_path_factory.mktemp("runs")))
+        outcomes = reproduction.run_plans(all_plans(), request.param, UNLIMITED, SILENT)
+        assert {outcome.status for outcome in outcomes} == {"ok"}
+        yield [outcome.plan for outcome in outcomes]
+
+
+def test_results_are_the_committed_ones_bit_for_bit_on_any_number_of_workers(reproduced):
+    with store.open() as connection:
+        new = results.collect(connection, reproduced, claims.scoreboard(connection))
+    assert results.as_text(new) == results.FILE.read_text()
+
+
+def test_the_verdicts_of_the_notebooks(reproduced):
+    with store.open() as connection:
+        numbers = {name: said["value"] for name, said in results.numbers(connection, reproduced).items()}
+    assert numbers["90_model_vs_zfs/replay.differences"] == 0
+    assert numbers["90_model_vs_zfs/replay.rows"] > 90_000
+    assert numbers["00_claims/claims.all"] == len(claims.read())
+    assert numbers["00_claims/findings.differ"] > 0
+
+
+def test_figures_and_paper_come_out_byte_for_byte(reproduced, tmp_path):
+    first, second = (export.export(reproduced, tmp_path / name, ["svg", "pdf"], "column") for name in ("a", "b"))
+    assert [path.read_bytes() for path in first] == [path.read_bytes() for path in second]
+    digests = {figure["name"]: figure["digest"] for plan in reproduced for figure in lines(plan.folder / "figures.jsonl")}
+    assert digests
+    once, again = paper.build(reproduced).read_bytes(), paper.build(reproduced).read_bytes()
+    assert once == again
+    assert once.startswith(b"%PDF")
+
+
+def test_the_paper_says_what_the_store_says(reproduced):
+    paper.build(reproduced)
+    assert paper.check(reproduced) == []
+
+
+def test_a_number_typed_by_hand_is_objected_to(tmp_path):
+    known = {kind: set() for kind in ("number", "unit", "claim", "picture")}
+    source = PAPER / "sections" / "try.typ"
+    source.write_text('It is #number("no/such") of 17.5 things, in #given[2007].\n')
+    try:
+        found = paper._objections(source, known)
+    finally:
+        source.unlink()
+    assert [("no/such" in line, "'17.5'" in line) for line in found] == [(True, False), (False, True)]
+
+
+def test_one_changed_result_is_named():
+    accepted = results.committed()
+    changed = json.loads(results.as_text(accepted))
+    changed["numbers"]["90_model_vs_zfs/replay.differences"] = 1
+    assert results.differences(accepted, changed) == ["90_model_vs_zfs/replay.differences: 0 -> 1"]
+    assert results.differences(accepted, accepted) == []
+
+
+def test_rounding_keeps_six_digits_and_whole_numbers():
+    assert results.rounded(1955989.0) == 1955989
+    assert results.rounded(0.123456789) == 0.123457
+    assert results.rounded(-0.0) == 0
+
+
+def test_latex_macros_and_tables_are_written(reproduced, tmp_path):
+    export.export(reproduced, tmp_path, ["pdf", "png"], "page")
+    macros = (tmp_path / "numbers.tex").read_text()
+    assert r"\csname study@90_model_vs_zfs/replay.differences\endcsname{0}" in macros
+    table = (tmp_path / "claims.tex").read_text()
+    assert table.count(r" \\") == len(claims.read()) + 1
+    assert not re.search(r"(?<!\\)[%&#_](?!\s|\d)", table.replace(" & ", " "))
+
+
+# --- README -------------------------------------------------------------------------------------------------------------
+
+README = (ROOT / "README.md").read_text()
+
+
+def test_every_query_of_the_readme_answers(reproduced):
+    queries = re.findall(r"^SELECT .*;$", README, re.M)
+    assert len(queries) == 10
+    with store.open() as connection:
+        for query in queries:
+            assert connection.execute(query).fetchall(), query
+
+
+def test_the_readme_expects_what_comes_out():
+    numbers = results.committed()["numbers"]
+    said = (f"{numbers['00_claims/claims.differing']} of {numbers['00_claims/claims.checked_by_own_figures']} checkable",
+            f"0 differences in {numbers['90_model_vs_zfs/replay.rows'] // 1000} 000 rows")
+    for sentence in said:
+        assert sentence in README
+
+
+def test_the_schema_in_the_readme_is_the_stores(reproduced):
+    with store.open() as connection:
+        for table in ("runs", "params", "metrics", "figures", "claims"):
+            columns = [name for name, *_ in connection.execute(f"DESCRIBE {table}").fetchall()]
+            row = re.search(rf"^\| `{table}` \|.*$", README, re.M)[0]
+            described = re.sub(r"\([^)]*\)", "", row.split("|")[3])
+            assert [word.strip() for word in described.split(",")] == [name for name in columns], table
