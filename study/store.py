@@ -62,7 +62,8 @@ def refresh() -> bool:
 
 def _write(wanted: dict[str, str]) -> None:
     draft = path().with_name(f".store-{os.getpid()}.duckdb")
-    draft.unlink(missing_ok=True)
+    draft.write_bytes(b"")      # an OSError here says why the folder cannot be written, which DuckDB would not
+    draft.unlink()
     try:
         if path().exists():
             shutil.copyfile(path(), draft)
