@@ -175,11 +175,13 @@ def replay_vdev_cache(
 def verify(folder: Annotated[Path, typer.Argument(help="A folder of recorded traces.")] = Path("data/traces")) -> None:
     """Replay all recorded traces below a folder; exits with 1 if one decision differs."""
     from study import verify as verification
-    rows = differences = 0
+    replays = []
     for result in verification.verify(folder):
         out.print(verification.sentence(result), soft_wrap=True)
-        rows, differences = rows + result.rows, differences + result.differences
-    out.print(f"{differences} differences in {rows} rows")
+        replays.append(result)
+    differences = sum(one.differences for one in replays)
+    out.print(f"{differences} differences in {verification.rows_of(replays)} rows of "
+              f"{len({one.path for one in replays})} traces")
     raise typer.Exit(1 if differences else 0)
 
 

@@ -33,6 +33,11 @@ def committed() -> list[Replay]:
     return list(verify(DATA / "traces"))
 
 
+def rows_of(replays: list[Replay]) -> int:
+    """Rows of all traces, each once: a trace may have been replayed in two ways."""
+    return sum({one.path: one.rows for one in replays}.values())
+
+
 def table(replays: list[Replay]) -> pd.DataFrame:
     """A row for each replay: trace, who completed the fills, rows, differences, reads by outcome."""
     return pd.DataFrame([{"trace": one.path.stem, "completions": one.completions, "rows": one.rows,
