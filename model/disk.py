@@ -1,0 +1,305 @@
+"""A disk serves a request: command, buffer, arm, bus.
+
+`service` is all that a simulation calls: it takes a request at a time, lets the drive do what it would have done since
+the last one, and says when the request is finished. No event happens inside: read-ahead and the writing of buffered data
+are run forward only when somebody asks (`advance`), which is exact because nothing but the next request disturbs them.
+
+    read    hit      command, then the bus. The block is in a *segment* of the buffer.
+            partly   what is there goes to the host while the arm reads the rest; a running read-ahead need not even move
+            miss     command, arm, and the bus as soon as the first blocks are in; the slower of platter and bus decides
+            after    the arm reads on into the same segment, until its limit or the next request (*read-ahead*)
+    write   through  command, bus, arm; finished when the last sector is written
+            buffered finished when the last block has come over the bus; the arm follows at once, in order of arrival, and
+                     the next request finds it where it is; a segment is not used again before its blocks are written
+
+Segments are ranges of blocks that slide forward when they are full; the least recently used one is given up. A request
+that a simulation serves while the arm is busy simply waits for it. Which of several queued requests to serve next is the
+caller's choice: `positioning_time` says what each would cost.
+
+Not modelled: thermal recalibration, spare-sector excursions within a revolution, tagged queueing inside the drive,
+reordering of buffered writes, the electronics' own variation. What each is worth shows in the replay of real drives.
+"""
+
+from model.disk_layout import locate, run_on_track
+from model.disk_mechanics import (
+    AHEAD_BLOCK,
+    AHEAD_BLOCKS,
+    AHEAD_CYLINDER,
+    AHEAD_LIMIT,
+    AHEAD_NEXT_TRACK,
+    AHEAD_NONE,
+    AHEAD_SEGMENT,
+    AHEAD_TIME,
+    AT_CYLINDER,
+    AT_HEAD,
+    CLOCK,
+    DIRTY,
+    EXPECTED,
+    FIRST,
+    FREE,
+    FROM_AHEAD,
+    FROM_BUFFER,
+    FROM_PLATTER,
+    LAST,
+    PARTLY,
+    READ_HIT,
+    READ_MISS,
+    SECTORS,
+    SERVED,
+    STOP_CYLINDER,
+    STOP_HEAD,
+    STOP_TIME,
+    TO_BUFFER,
+    TO_PLATTER,
+    USED,
+    WRITE_BUFFERED,
+    WRITE_THROUGH,
+    WRITTEN,
+    WROTE,
+    approach,
+    arm_at,
+    transfer,
+)
+from model.jit import kernel
+
+
+@kernel
+def advance(disk, state, unit, now):
+    """Let the read-ahead of a disk run until `now`, and note where its arm would be if stopped then."""
+    units = state.units
+    segment = units[unit, AHEAD_SEGMENT]
+    if segment < 0:
+        return
+    units[unit, STOP_CYLINDER], units[unit, STOP_HEAD] = units[unit, AT_CYLINDER], units[unit, AT_HEAD]
+    units[unit, STOP_TIME] = max(now, units[unit, FREE])
+    while units[unit, AHEAD_BLOCK] < units[unit, AHEAD_LIMIT] and units[unit, AHEAD_TIME] < now:
+        block = units[unit, AHEAD_BLOCK]
+        zone, place, cylinder, head, there, start = approach(disk, state, unit, units[unit, AHEAD_TIME], 0, block, False)
+        units[unit, STOP_CYLINDER], units[unit, STOP_HEAD], units[unit, STOP_TIME] = cylinder, head, max(now, there)
+        sectors = disk.layout.zones[zone, SECTORS]
+        passed = (now - start) * sectors // disk.rev_ns
+        if start >= now or passed == 0:
+            if start < now and not disk.ahead_stops_at_once:
+                units[unit, STOP_TIME] = start + disk.rev_ns // sectors
+            break
+        run, span = run_on_track(disk.layout, zone, block, place, min(passed, units[unit, AHEAD_LIMIT] - block))
+        units[unit, AT_CYLINDER], units[unit, AT_HEAD] = cylinder, head
+        units[unit, AHEAD_BLOCK] += run
+        units[unit, AHEAD_TIME] = start + span * disk.rev_ns // sectors
+    _extend(disk, state, unit, segment, units[unit, AHEAD_BLOCK])
+    if units[unit, AHEAD_BLOCK] >= units[unit, AHEAD_LIMIT]:
+        units[unit, AHEAD_SEGMENT] = -1
+        units[unit, FREE] = max(units[unit, FREE], units[unit, AHEAD_TIME])
+
+
+@kernel
+def _stop(state, unit):
+    """Take the arm away from read-ahead, which has been run until now."""
+    units = state.units
+    if units[unit, AHEAD_SEGMENT] >= 0:
+        units[unit, AHEAD_SEGMENT] = -1
+        units[unit, AT_CYLINDER], units[unit, AT_HEAD] = units[unit, STOP_CYLINDER], units[unit, STOP_HEAD]
+        units[unit, FREE] = units[unit, STOP_TIME]
+
+
+@kernel
+def _extend(disk, state, unit, segment, last):
+    """Let a segment hold the blocks up to `last`; the first ones slide out."""
+    segments = state.segments
+    segments[unit, segment, LAST] = last
+    segments[unit, segment, FIRST] = max(segments[unit, segment, FIRST], last - disk.segment_blocks)
+
+
+@kernel
+def _touch(state, unit, segment):
+    state.units[unit, CLOCK] += 1
+    state.segments[unit, segment, USED] = state.units[unit, CLOCK]
+
+
+@kernel
+def _segment_of(disk, state, unit, block):
+    """The segment that holds `block`, the one that reaches furthest if several do; -1 if none does."""
+    best, reach = -1, block - 1
+    for segment in range(disk.segments):
+        first, last = state.segments[unit, segment, FIRST], state.segments[unit, segment, LAST]
+        almost = disk.almost_hits and block == last and segment == state.units[unit, AHEAD_SEGMENT]
+        usable = disk.hits_written or not state.segments[unit, segment, WRITTEN]
+        if usable and (first <= block < last or almost) and last > reach:
+            best, reach = segment, last
+    return best
+
+
+@kernel
+def _least_used(disk, state, unit, now, is_write):
+    """The segment to give up: the least recently used clean one, else the one that is clean first."""
+    first, last = 0, disk.segments
+    if disk.own_write_segments and is_write:
+        last = disk.write_segments
+    elif disk.own_write_segments:
+        first = disk.write_segments
+    best = first
+    for segment in range(first, last):
+        dirty, least = max(now, state.segments[unit, segment, DIRTY]), max(now, state.segments[unit, best, DIRTY])
+        if dirty < least or (dirty == least and state.segments[unit, segment, USED] < state.segments[unit, best, USED]):
+            best = segment
+    return best
+
+
+@kernel
+def _limit_of_ahead(disk, first, end):
+    """Where read-ahead stops that fills a segment from `first` and has come to block `end`."""
+    layout = disk.layout
+    if disk.ahead == AHEAD_NONE or end >= layout.n_blocks:
+        return end
+    if disk.ahead == AHEAD_BLOCKS:
+        return min(end + disk.ahead_blocks, layout.n_blocks)
+    limit, home, track = end - (disk.ahead != AHEAD_NEXT_TRACK), -1, end
+    while limit < layout.n_blocks:
+        zone, place = locate(layout, limit)
+        cylinder, _ = arm_at(layout, zone, place)
+        if home >= 0 and (disk.ahead != AHEAD_CYLINDER or cylinder != home):
+            break
+        home, track = cylinder, limit - place % layout.zones[zone, SECTORS]
+        limit += run_on_track(layout, zone, limit, place, layout.n_blocks)[0]
+    if disk.ahead != AHEAD_NEXT_TRACK:
+        return min(limit, end + disk.ahead_blocks)
+    if first < track:  # the stream has crossed into this track: one more
+        limit += layout.zones[zone, SECTORS]
+    return min(limit, layout.n_blocks)
+
+
+@kernel
+def _read_on(disk, state, unit, segment, running, media_end, block, end, ready):
+    """After a read of block … end − 1: keep or start read-ahead into its segment. `media_end` is 0 if it was all there."""
+    units, segments = state.units, state.segments
+    limit = _limit_of_ahead(disk, segments[unit, segment, FIRST], end)
+    if running:
+        units[unit, AHEAD_LIMIT] = max(limit, units[unit, AHEAD_LIMIT])
+    elif (media_end > 0 or disk.ahead_on_hit) and (not disk.ahead_after_sequence or units[unit, EXPECTED] == block):
+        units[unit, AHEAD_SEGMENT], units[unit, AHEAD_LIMIT] = segment, limit
+        units[unit, AHEAD_BLOCK], units[unit, AHEAD_TIME] = segments[unit, segment, LAST], max(ready, units[unit, FREE])
+    if media_end > 0:
+        units[unit, AHEAD_BLOCK], units[unit, AHEAD_TIME] = end, media_end
+    if not disk.keeps_read:
+        segments[unit, segment, FIRST] = min(end, segments[unit, segment, LAST])
+    _touch(state, unit, segment)
+
+
+@kernel
+def _read_finish(disk, now, command, hit, count, marked, media_end):
+    """When a read is finished whose platter work (none: media_end 0) allows the bus from `marked` on."""
+    start = max(now + command, marked)
+    if not hit and not disk.holds_bus:
+        start += disk.reconnect_ns
+    sent = start + disk.data_ready_ns + count * disk.bus_ns
+    if hit and not disk.holds_bus and media_end > sent:
+        sent += disk.reconnect_ns
+        media_end += disk.reconnect_ns
+    return max(sent, media_end + disk.bus_ns) + disk.done_ns[0] if media_end else sent + disk.done_ns[0]
+
+
+@kernel
+def read(disk, state, unit, now, block, count):
+    """Read `count` blocks from `block` on at `now`: time when the host has them."""
+    units, end, after = state.units, block + count, state.units[unit, WROTE]
+    segment = _segment_of(disk, state, unit, block)
+    hit = segment >= 0
+    running = hit and units[unit, AHEAD_SEGMENT] == segment
+    ready = now + disk.command_ns[READ_MISS, after]
+    command = disk.command_ns[READ_HIT, after] if hit else ready - now
+    if not running:
+        _stop(state, unit)
+        command += disk.idle_hit_ns if hit else 0
+    held = state.segments[unit, segment, LAST] if hit else block
+    if not hit and disk.segments:
+        segment = _least_used(disk, state, unit, now, False)
+        state.segments[unit, segment, FIRST] = state.segments[unit, segment, LAST] = block
+        state.segments[unit, segment, WRITTEN] = 0
+    marked = media_end = now * 0
+    if held < end:
+        start = units[unit, AHEAD_TIME] if running else max(ready, units[unit, FREE])
+        mark = max(1, int(min(count, max(1, disk.segment_blocks)) * disk.watermark))
+        marked, media_end = transfer(disk, state, unit, start, 0, held, end - held, False, max(1, mark - held + block))
+        marked = now * 0 if hit else marked
+        units[unit, FREE] = media_end
+        if segment >= 0:
+            _extend(disk, state, unit, segment, end)
+    if segment >= 0:
+        _read_on(disk, state, unit, segment, running, media_end, block, end, ready)
+    units[unit, WROTE], units[unit, EXPECTED] = 0, end
+    units[unit, SERVED] = (PARTLY if held < end else FROM_AHEAD if running else FROM_BUFFER) if hit else FROM_PLATTER
+    return _read_finish(disk, now, command, hit, count, marked, media_end)
+
+
+@kernel
+def _write_segment(disk, state, unit, now, block, end):
+    """(segment, whether it continues data still to be written) for a write; older copies of its blocks are dropped."""
+    segments, found, joined = state.segments, -1, False
+    for segment in range(disk.segments):
+        dirty = segments[unit, segment, DIRTY] > now
+        if disk.joins_writes and dirty and segments[unit, segment, WRITTEN] and segments[unit, segment, LAST] == block:
+            found, joined = segment, True
+        elif segments[unit, segment, LAST] > block and segments[unit, segment, FIRST] < end:
+            segments[unit, segment, LAST], segments[unit, segment, USED] = segments[unit, segment, FIRST], -1
+    if disk.segments and found < 0:
+        found = _least_used(disk, state, unit, now, True)
+    return found, joined
+
+
+@kernel
+def write(disk, state, unit, now, block, count):
+    """Write `count` blocks from `block` on at `now`: time when the drive reports them written."""
+    units, segments, end = state.units, state.segments, block + count
+    _stop(state, unit)
+    segment, joined = _write_segment(disk, state, unit, now, block, end)
+    if segment >= 0 and not joined:
+        now = max(now, segments[unit, segment, DIRTY])
+        segments[unit, segment, FIRST] = block
+    ready = now + disk.command_ns[WRITE_BUFFERED if disk.buffers_writes else WRITE_THROUGH, units[unit, WROTE]]
+    sent = ready + disk.data_ready_ns + count * disk.bus_ns
+    gathered = sent - max(0, count - disk.write_gather) * disk.bus_ns
+    start = max(ready, units[unit, FREE])
+    earliest = max(gathered, start + (0 if joined else disk.write_seek_min_ns))
+    _, media_end = transfer(disk, state, unit, start, earliest, block, count, True, 1)
+    units[unit, FREE] = media_end
+    if segment >= 0:
+        _extend(disk, state, unit, segment, end)
+        _touch(state, unit, segment)
+        segments[unit, segment, WRITTEN], segments[unit, segment, DIRTY] = 1, media_end
+    units[unit, WROTE], units[unit, EXPECTED] = 1, -1
+    buffered = disk.buffers_writes and segment >= 0 and count <= disk.segment_blocks
+    units[unit, SERVED] = TO_BUFFER if buffered else TO_PLATTER
+    if buffered:
+        return sent + disk.done_ns[1]
+    return max(sent, media_end) + (0 if disk.holds_bus else disk.reconnect_ns) + disk.done_ns[1]
+
+
+@kernel
+def service(disk, state, unit, now, block, count, is_write):
+    """Serve one request that reaches disk `unit` at `now`: the time when it is finished. Requests come in order of time.
+
+    The block and the count are the caller's to check (`check_request`): a kernel has no words for what is wrong.
+    """
+    advance(disk, state, unit, now)
+    return write(disk, state, unit, now, block, count) if is_write else read(disk, state, unit, now, block, count)
+
+
+@kernel
+def serve_in_turn(disk, state, unit, before, after, block, count, is_write, took, served):
+    """Serve requests one by one, `before[i]` ns after the last was finished and as many more as its `after` says;
+    `took[i]` becomes the service time of request i and `served[i]` its way of being served. All arrays (n,) int64."""
+    now = 0 * before[0]
+    for i in range(block.size):
+        now += before[i]
+        finish = service(disk, state, unit, now, block[i], count[i], is_write[i])
+        took[i], served[i] = finish - now, state.units[unit, SERVED]
+        now = finish + after[i]
+
+
+def check_request(disk, block, count):
+    """ValueError with one sentence if a disk cannot serve `count` blocks from `block` on."""
+    if count < 1:
+        raise ValueError(f"a request for {count} blocks asks for nothing; give at least 1")
+    if block < 0 or block + count > disk.layout.n_blocks:
+        raise ValueError(f"blocks {block} to {block + count - 1} are not on a disk of {disk.layout.n_blocks} blocks; "
+                         f"give blocks from 0 to {disk.layout.n_blocks - 1}")
