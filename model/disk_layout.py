@@ -149,15 +149,21 @@ def _grain_at(layout, zone, place):
 
 
 @kernel
+def _slotted_block(layout, zone, place):
+    """The block at a place before remapping, -1 where there is none: the inverse of `_slot`."""
+    size = layout.zones[zone, GRAIN]
+    grain = _grain_at(layout, zone, place // size)
+    block = layout.zones[zone, BLOCK] + grain * size + place % size - layout.zones[zone, EMPTY]
+    return block if grain >= 0 and layout.zones[zone, BLOCK] <= block < layout.zones[zone + 1, BLOCK] else -1
+
+
+@kernel
 def block_at(layout, zone, place):
     """The block at a place of a zone, -1 where there is none: the inverse of `locate`."""
     slot = _moved(layout, zone, SORTED_HOME, ITS_DEFECT, place)
     if slot == place and _moved(layout, zone, DEFECT, HOME, place) != place:
         return -1
-    size = layout.zones[zone, GRAIN]
-    grain = _grain_at(layout, zone, slot // size)
-    block = layout.zones[zone, BLOCK] + grain * size + slot % size - layout.zones[zone, EMPTY]
-    return block if grain >= 0 and layout.zones[zone, BLOCK] <= block < layout.zones[zone + 1, BLOCK] else -1
+    return _slotted_block(layout, zone, slot)
 
 
 @kernel
@@ -201,7 +207,8 @@ def angle(layout, zone, place):
     turned += layout.turns[zone, TRACK_SKEW] * (track - cylinder)
     if layout.turned_by_slips:
         tracks = track if layout.zones[zone, UNIT] == sectors else cylinder * layout.heads
-        turned += count_upto(layout.slips, PLACE, layout.zones[zone, SLIP], layout.zones[zone + 1, SLIP], tracks * sectors - 1)
+        first, last = layout.zones[zone, SLIP], layout.zones[zone + 1, SLIP]
+        turned += count_upto(layout.slips, PLACE, first, last, tracks * sectors - 1)
     return (turned + place % sectors) / sectors % 1.0
 
 
@@ -244,7 +251,7 @@ def _check_zone(index, zone, previous):
 def _check_defects(index, zone, size, unit, spares, scheme):
     places = [*zone.slips, *(place for pair in zone.remaps for place in pair)]
     if places and not 0 <= min(places) <= max(places) < size:
-        raise ValueError(f"zone {index} has defects from place {min(places)} to {max(places)}; its places are 0 to {size - 1}")
+        raise ValueError(f"zone {index} has defects at {min(places)} to {max(places)}; its places are 0 to {size - 1}")
     worst = np.bincount(np.unique(zone.slips).astype(np.int64) // unit).max() if zone.slips else 0
     if scheme not in TO_END and worst > spares:
         raise ValueError(f"zone {index} slips {worst} defects where {spares} are spared; give more spares or fewer slips")
@@ -275,6 +282,17 @@ def _remap_rows(zone, grain):
     return np.array(rows, np.int64).reshape(-1, 4)
 
 
+def _check_homes(layout):
+    """The layout, if every remapped block has a place of its own."""
+    for zone in range(len(layout.zones) - 1):
+        rows = layout.remaps[layout.zones[zone, REMAP]:layout.zones[zone + 1, REMAP]]
+        for home in rows[:, HOME].tolist():
+            if (rows[:, HOME] == home).sum() > 1 or _slotted_block(layout, zone, home) >= 0:
+                raise ValueError(f"zone {zone} remaps a defect to place {home}, where there is a block already; "
+                                 "give a spare place")
+    return layout
+
+
 def make_layout(zones, heads, scheme=NO_SPARES, cylinders_per_range=1, serpentine=0):
     """Layout of a disk of `heads` surfaces and the given `Zone`s, outermost first.
 
@@ -299,5 +317,5 @@ def make_layout(zones, heads, scheme=NO_SPARES, cylinders_per_range=1, serpentin
     slips, remaps = np.concatenate(slips), np.concatenate(remaps)
     rows.append((block, previous + 1, 1, 1, 1, 1, 0, 0, len(slips), len(remaps)))
     turns = np.array([(zone.offset, zone.track_skew, zone.cylinder_skew) for zone in zones], float)
-    return Layout(int(block), previous + 1, heads, int(scheme in TO_END), int(scheme in TURNED_BY_SLIPS), serpentine,
-                  np.array(rows, np.int64), turns, slips, remaps)
+    return _check_homes(Layout(int(block), previous + 1, heads, int(scheme in TO_END), int(scheme in TURNED_BY_SLIPS),
+                               serpentine, np.array(rows, np.int64), turns, slips, remaps))

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from model.disk_layout import Zone, make_layout
+from model.disk_layout import SECTORS, Zone, make_layout
 from model.disk_mechanics import AHEAD_BLOCKS, Disk, check_disk, seek_curve
 from study.errors import UserError
 
@@ -116,7 +116,8 @@ def seek_table_ns(mechanics, n_cylinders, table):
     elif kind == "curve":
         return seek_curve(n_cylinders, *(_ns(point) for point in points))
     else:
-        raise UserError(f"the drive's seek type “{kind}” is unknown; give constant, linear, curve, hpl, hplplus10 or extracted")
+        raise UserError(f"the drive's seek type “{kind}” is unknown; "
+                        "give constant, linear, curve, hpl, hplplus10 or extracted")
     curve[0] = 0.0
     return np.rint(curve * 1e6).astype(np.int64)
 
@@ -137,6 +138,8 @@ def _electronics(drive):
     command = [[_ns(number(f"{kind} over. after {last}")) for last in ("read", "write")]
                for kind in ("Read hit", "Read miss", "Write hit", "Write miss")]
     extra = number("Extra write disconnect")
+    segments = number("Number of buffer segments") if number("Enable caching in buffer") else 0
+    for_writes = min(max(1, number("Maximum number of write segments")), segments)
     return {
         "write_seek_min_ns": _ns(number("Minimum seek delay")),
         "command_ns": np.array(command, np.int64) + _ns(number("Per-request overhead time")),
@@ -160,9 +163,9 @@ def _electronics(drive):
         "hits_written": number("Allow read hits on write data"),
         "buffers_writes": int(number("Fast write level") > 0),
         "joins_writes": number("Combine seq writes"),
-        "segments": number("Number of buffer segments") if number("Enable caching in buffer") else 0,
-        "write_segments": number("Maximum number of write segments"),
-        "own_write_segments": number("Use separate write segment"),
+        "segments": segments,
+        "write_segments": for_writes,
+        "own_write_segments": int(number("Use separate write segment") and for_writes < segments),
         "segment_blocks": number("Segment size (in blks)"),
     }
 
@@ -178,7 +181,7 @@ def _checked(make, *args, **kwargs):
     try:
         return make(*args, **kwargs)
     except (ValueError, TypeError) as error:
-        raise UserError(f"the drive cannot be: {error}") from None
+        raise UserError(f"the drive cannot be: {error}") from None  # of the model: already a sentence
 
 
 def specified_disk(description, table=None):
@@ -189,7 +192,7 @@ def specified_disk(description, table=None):
                       field(mechanics, "Number of data surfaces"), field(plan, "Sparing scheme used"),
                       field(plan, "Rangesize for sparing"), field(plan, "LBN-to-PBN mapping scheme"))
     cylinders = max(layout.n_cylinders, field(mechanics, "Number of cylinders"))
-    disk = Disk(layout=layout, rev_ns=_rev_ns(mechanical), seek_ns=seek_table_ns(mechanical, cylinders, table),
+    disk = Disk(layout=layout, rev_ns=_rev_ns(mechanical), seek_ns=_checked(seek_table_ns, mechanical, cylinders, table),
                 head_switch_ns=_ns(field(mechanical, "Head switch time")),
                 write_settle_ns=_ns(field(mechanical, "Add. write settling delay")),
                 **_electronics(field(description, "drive", dict)))
@@ -221,11 +224,13 @@ def data_sheet_disk(specified):
     """
     layout, rev_ns = specified.layout, specified.rev_ns
     single, average, full = int(specified.seek_ns[1]), int(mean_seek_ns(specified.seek_ns)), int(specified.seek_ns[-1])
-    sectors = layout.zones[:-1, 2]
+    sectors = layout.zones[:-1, SECTORS]
     sheet = _sheet_layout(layout.n_blocks, layout.heads, sectors.max(), sectors.min(), single, rev_ns)
     command = np.full((4, 2), _ns(SHEET_COMMAND_MS), np.int64)
+    curve = _checked(seek_curve, sheet.n_cylinders, single, average, full)
     return check_disk(specified._replace(
-        layout=sheet, seek_ns=seek_curve(sheet.n_cylinders, single, average, full), head_switch_ns=single,
+        layout=sheet, seek_ns=curve, head_switch_ns=single,
         write_settle_ns=0, write_seek_min_ns=0, command_ns=command, data_ready_ns=0, reconnect_ns=0,
-        done_ns=np.zeros(2, np.int64), holds_bus=0, watermark=0.0, write_gather=1, ahead=AHEAD_BLOCKS if specified.ahead else 0,
-        ahead_blocks=specified.segment_blocks, ahead_on_hit=1, read_on_arrival=0, write_on_arrival=0))
+        done_ns=np.zeros(2, np.int64), holds_bus=0, watermark=0.0, write_gather=1,
+        ahead=AHEAD_BLOCKS if specified.ahead else 0, ahead_blocks=specified.segment_blocks, ahead_on_hit=1,
+        read_on_arrival=0, write_on_arrival=0))

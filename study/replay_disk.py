@@ -149,8 +149,8 @@ def _clipped(name, value):
 def _bus_ns(disk, trace, served):
     """How much a block adds to the service of requests that the buffer alone serves: a common slope of the medians."""
     chosen = np.isin(served, [TO_BUFFER] if disk.buffers_writes else [FROM_AHEAD, FROM_BUFFER])
-    rows = pd.DataFrame({"count": trace.count, "ns": trace.service_ns})[chosen].groupby("count")["ns"].agg(["median", "size"])
-    rows = rows[rows["size"] >= 5]
+    sizes = pd.DataFrame({"count": trace.count, "ns": trace.service_ns})[chosen].groupby("count")["ns"]
+    rows = sizes.agg(["median", "size"]).query("size >= 5")
     if len(rows) < 2:
         return disk.bus_ns
     slope = np.polyfit(rows.index, rows["median"], 1, w=np.sqrt(rows["size"]))[0]
@@ -236,3 +236,10 @@ def replay_disk(trace_csv, drive_json, seek_csv=None):
     scores = {name: score(simulate(disk, trace, before)[0] / 1e6, measured) for name, (disk, before) in versions.items()}
     constants = {"gap_before": gap_before} | {name: getattr(estimated, name) for name in ESTIMATED if name != "gap_before"}
     return DiskReplay(measured, scores, constants, specified, estimated)
+
+
+def per_request(result, version="estimated"):
+    """Table of measured and predicted service times and their difference in ms, a row per request."""
+    predicted = result.scores[version].predicted_ms
+    return pd.DataFrame({"measured_ms": result.measured_ms, "predicted_ms": predicted,
+                         "error_ms": predicted - result.measured_ms})

@@ -3,6 +3,7 @@
 Written from the meaning of the fields, not from the kernels. `defect` breaks one rule on purpose.
 """
 
+LATE_NS = 1000  # a head that is no later still gets its sector
 TO_END, AT_FRONT = (4, 6, 7, 10), (5, 6)
 DEFECTS = ("forgets slips", "forgets spares", "forgets remaps", "forgets skew", "settles reads", "never switches heads",
            "stops the spindle", "keeps the arm")
@@ -64,8 +65,8 @@ def serve(disk, zones, requests, defect=None):
             at = max(at, gathered, free + disk.write_seek_min_ns, ready + disk.write_seek_min_ns) if is_write else at
             arm = (cylinder, head) if defect != "keeps the arm" else arm
             turn = 0 if defect == "stops the spindle" else at % disk.rev_ns
-            at += int(round(angle * disk.rev_ns / sectors - turn)) % disk.rev_ns
-            at += disk.rev_ns // sectors
+            wait = round(angle * disk.rev_ns / sectors - turn) % disk.rev_ns
+            at += (0 if wait > disk.rev_ns - LATE_NS else wait) + disk.rev_ns // sectors
             first_passed = first_passed or at
         free, wrote = at, is_write
         finished.append(max(sent, at) + disk.reconnect_ns + int(disk.done_ns[1]) if is_write else

@@ -67,7 +67,8 @@ def layouts(draw):
         size = cylinders * heads * (1 if scheme == 1 else sectors)
         spares = draw(st.integers(0, 2)) if scheme not in (0, 7) else 0
         slips = draw(st.lists(st.integers(0, size - 1), max_size=3, unique=True))
-        zones.append(Zone(first, first + cylinders - 1, sectors, empty=draw(st.integers(0, 4)), spares=spares, slips=tuple(slips)))
+        empty = draw(st.integers(0, 4))
+        zones.append(Zone(first, first + cylinders - 1, sectors, empty=empty, spares=spares, slips=tuple(slips)))
         first += cylinders + draw(st.integers(0, 1))
     return tuple(zones), heads, scheme, per_range
 
@@ -157,7 +158,8 @@ def test_service_is_the_twins_sector_by_sector(gaps):
     assert np.allclose(finished, twin.serve(disk, ZONES, asked), atol=100, rtol=0)
 
 
-@pytest.mark.parametrize("defect", ["forgets skew", "settles reads", "never switches heads", "stops the spindle", "keeps the arm"])
+@pytest.mark.parametrize("defect", ["forgets skew", "settles reads", "never switches heads", "stops the spindle",
+                                    "keeps the arm"])
 def test_a_defect_of_the_arm_shows(defect):
     asked = [(i * 30 * MS + 7 * i * i, 17 * i % 180, 1 + i % 9, i % 2) for i in range(1, 60)]
     finished, _ = served_by(small_disk(), asked)
@@ -369,6 +371,7 @@ def test_an_impossible_disk_is_one_sentence(changed, said):
     ([Zone(0, 3, 12, spares=1, slips=(0, 1))], 2, 3, "slips 2 defects where 1"),
     ([Zone(0, 3, 12, empty=96)], 2, 0, "holds 0 blocks"),
     ([Zone(0, 3, 12)], 2, 11, "scheme 11"),
+    ([Zone(0, 3, 12, spares=1, remaps=((3, 7),))], 2, 3, "a block already"),
 ])
 def test_an_impossible_layout_is_one_sentence(zones, heads, scheme, said):
     with pytest.raises(ValueError, match=said):
