@@ -1,0 +1,58 @@
+"""What ZFS did at which build.
+
+An era is a build with a name; its value for each mechanism is the set of parameters of that mechanism, whose fields say
+what a rule is and where it is known from. So one rule of an era is changed, and its effect seen, by one `_replace`:
+
+    era("b141").queue._replace(max_pending=35)
+
+A mechanism that changed over time joins by a field of Era, and by what changed in the eras below. When that was: spec
+0.2, and section 3 for the queue, 4 for zfetch.
+"""
+
+from typing import NamedTuple
+
+from model.vdev_queue import DONT_AGGREGATE, INHERITED, VdevQueueParams
+from model.zfetch import ZfetchParams
+
+
+class Era(NamedTuple):
+    """The rules of a build, a field for each mechanism that changed."""
+
+    queue: VdevQueueParams = VdevQueueParams()
+    zfetch: ZfetchParams = ZfetchParams()
+
+
+def _since(earlier, **changed):
+    """An era with the rules of an earlier one, but for those given: mechanism={rule: value}."""
+    return earlier._replace(**{mechanism: getattr(earlier, mechanism)._replace(**rules)
+                               for mechanism, rules in changed.items()})
+
+
+_2007 = Era()
+_B103 = _since(
+    _2007,
+    queue={"tick_of_creation": 0, "agreeing_marks": DONT_AGGREGATE},
+    zfetch={"rewrites_read": 0, "uncached_read": 0},
+)
+_B117 = _since(_B103, queue={"agreeing_marks": INHERITED, "read_gap_bytes": 2**15})
+_B141 = _since(
+    _B117,
+    queue={"write_gap_bytes": 2**12, "max_pending": 10, "cache_fill_priority": 1},  # hg 10105, 10801, 11146
+    zfetch={"covered_if_missed": 0},  # hg 10474
+)
+
+ERAS = {
+    "onnv_69": _2007,  # July 2007: the last without change 6437054 of the vdev cache
+    "onnv_70": _2007,  # two weeks later: the first with it; nothing in the queue or in zfetch changed
+    "onnv_79": _2007,  # November 2007
+    "b103": _B103,  # December 2008
+    "b117": _B117,  # July 2009
+    "b141": _B141,  # May 2010
+}
+
+
+def era(name):
+    """The era of that name."""
+    if name not in ERAS:
+        raise ValueError(f"era is {name!r}, but the builds known are {', '.join(ERAS)}; choose one of these")
+    return ERAS[name]

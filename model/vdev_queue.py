@@ -1,0 +1,367 @@
+"""The vdev queue: which I/O of a leaf goes to its device next, how many at a time, and in what company.
+
+Every read or write of a leaf that the vdev cache did not answer waits here. In English:
+
+ 1. An I/O has a *deadline*: the 640 ms in which it came, counted from the start of the system, plus its priority
+    (0 for what somebody waits for, 4 for the writes of a transaction group, 6 for prefetch, 20 for a scrub). One step
+    of priority is worth 640 ms.
+ 2. The *head* is the I/O with the earliest deadline; among equal deadlines the one with the lowest offset, wherever
+    the last one was: a sweep that starts again at the bottom whenever something lower arrives. Then by arrival.
+ 3. When an I/O arrives, one is issued if fewer than `min_pending` are on the device: the head, which need not be the
+    one that arrived.
+ 4. When the device completes something, up to `ramp_rate` are issued, as long as fewer than `max_pending` are on it.
+    So the device never has more than 4 of a burst at first, then one more for each completion, up to 35.
+ 5. The head takes neighbours along, reads only reads and writes only writes, first those in front of it, then those
+    behind, whatever their deadlines, while the next one is close and all fit into 128 KiB. Close is adjacent; later,
+    reads up to 32 KiB apart: what lies between is then read and thrown away. The whole is one *unit* on the device.
+
+    in front of the head                      behind it
+      [ 8K ][ 8K ]........[  16K  ][ head ][ 8K ][ 8K ]................................[ 8K ]
+       no: the gap is      2nd, 3rd <-- taken --> then                                 no: too far
+       too wide
+
+ 6. RAID-Z writes of 2009 on come with OPTIONAL I/Os, one sector of padding each, that only serve to bridge holes. They
+    never begin a unit, and end one only if that lets the device go on: if from there on, without a hole, comes a
+    write that need not be optional, at most `write_gap_bytes` behind the last such one (the unit *stretches*). One left
+    alone is never written.
+
+How the builds differ is data: the fields of VdevQueueParams here, their values in `model.eras`.
+
+In ZFS (vdev_queue.c): rules 3 and 4 are `vdev_queue_io` and `vdev_queue_io_done`, all others `vdev_queue_io_to_issue`;
+spec 3. Padding inside a unit is written, as zeros, and counts as bytes on the device. Left out: I/Os that carry
+DONT_QUEUE (cache flushes) and never come here; failures.
+
+I/Os are numbers into flat arrays, taken with `new_io` and given back with `release`. Those that wait are in two orders
+(`model.ordered`): by deadline and offset, and by offset, reads and writes apart. A unit goes by the number of its
+first member, from which `next_member` leads through all. So an event loop does this:
+
+    io = new_io(queue, params, ...)            unit = arrive(queue, params, leaf, io)     start `unit` on the device
+    the device completes `unit`:               n = complete(queue, params, leaf, issued)  start issued[0 .. n - 1]
+    then, io from `unit` on, until NONE:       tell who waits for io                      io = release(queue, io)
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from model.jit import kernel
+from model.ordered import Order, insert, new_order, remove
+
+READ, WRITE = 0, 1  # what an I/O is
+NONE = 0  # the number of no I/O
+
+# Marks of an I/O, ZFS's flags.
+OPTIONAL = 1  # need not be written; rule 6
+NODATA = 2  # is not worth a write of its own
+DONT_AGGREGATE = 4  # has failed once and is tried again, alone
+REPAIR, SELF_HEAL, RESILVER, SCRUB, SCRUB_THREAD = 8, 16, 32, 64, 128  # why it is done
+INHERITED = DONT_AGGREGATE | REPAIR | SELF_HEAL | RESILVER | SCRUB | SCRUB_THREAD  # what a unit takes from its members
+ALL_MARKS = OPTIONAL | NODATA | INHERITED
+
+MAX_IOS = 2**24
+
+
+class VdevQueueParams(NamedTuple):
+    """The rules of a build; the defaults are those of 2007, onnv_62 to onnv_77 (spec 3.1, 3.2)."""
+
+    min_pending: int = 4  # units on the device up to which an arrival issues; zfs_vdev_min_pending
+    max_pending: int = 35  # units on the device at most; zfs_vdev_max_pending, 10 from hg 10801 on
+    ramp_rate: int = 2  # units issued per completion at most; zfs_vdev_ramp_rate
+    time_shift: int = 6  # log2 of the ticks that share a deadline; zfs_vdev_time_shift
+    aggregation_bytes: int = 2**17  # B from start to end of a unit at most, gaps included; zfs_vdev_aggregation_limit
+    read_gap_bytes: int = 0  # B between two reads of a unit at most; zfs_vdev_read_gap_limit, 32768 by b117
+    write_gap_bytes: int = 0  # B, how far a unit stretches; zfs_vdev_write_gap_limit, 4096 from hg 10105 on
+    agreeing_marks: int = 0  # marks that all members share: none, DONT_AGGREGATE in b103, INHERITED by b108; spec 3.5
+    # What the I/Os that arrive look like. The queue never reads these: who makes the I/Os does.
+    tick_of_creation: int = 1  # 1: pass `new_io` the tick in which the I/O was created, to b98; 0: in which it arrives
+    sync_read_priority: int = 0  # steps of deadline, as all below: demand reads; zio_priority_table
+    sync_write_priority: int = 0  # labels, uberblocks
+    log_write_priority: int = 0  # ZIL blocks
+    cache_fill_priority: int = 0  # lines of the vdev cache; 1 from hg 11146 on
+    ddt_prefetch_priority: int = 2  # dedup table; b141
+    async_write_priority: int = 4  # transaction groups, L2ARC
+    async_read_priority: int = 6  # zfetch
+    resilver_priority: int = 10
+    scrub_priority: int = 20
+
+
+class VdevQueue(NamedTuple):
+    """The queues of all leaves. What arrays per I/O hold behind the last one belongs to the ends of the orders."""
+
+    n_ios: int  # I/Os that can be about at a time, numbered from 1
+    # per I/O
+    kind: np.ndarray  # READ or WRITE
+    offset: np.ndarray  # B from the start of the leaf device
+    n_bytes: np.ndarray
+    deadline: np.ndarray  # rule 1
+    marks: np.ndarray
+    next_member: np.ndarray  # the next I/O of the same unit, or NONE; also links the free ones
+    unit_bytes: np.ndarray  # of the first member: B from start to end of the unit
+    by_deadline: Order  # those waiting, all of a leaf; then by offset, then by arrival
+    by_offset: Order  # those waiting, reads and writes apart; then by arrival
+    # per leaf
+    n_waiting: np.ndarray
+    n_pending: np.ndarray  # units on the device
+    dropped: np.ndarray  # the last padding left alone and so done with, a chain along next_member; or NONE
+    # one element
+    free: np.ndarray  # the first I/O not about, or NONE
+
+
+# ---- the two orders ----
+
+
+@kernel
+def _end_by_deadline(queue, leaf):
+    return queue.n_ios + 1 + 3 * leaf
+
+
+@kernel
+def _end_by_offset(queue, leaf, kind):
+    return queue.n_ios + 2 + 3 * leaf + kind
+
+
+@kernel
+def _enter(queue, leaf, io):
+    insert(queue.by_deadline, _end_by_deadline(queue, leaf), io)
+    insert(queue.by_offset, _end_by_offset(queue, leaf, queue.kind[io]), io)
+    queue.n_waiting[leaf] += 1
+
+
+@kernel
+def _leave(queue, leaf, io):
+    remove(queue.by_deadline, io)
+    remove(queue.by_offset, io)
+    queue.n_waiting[leaf] -= 1
+
+
+# ---- rule 5: neighbours ----
+
+
+@kernel
+def _end_of(queue, io):
+    return queue.offset[io] + queue.n_bytes[io]
+
+
+@kernel
+def _gap(queue, left, right):
+    """B between two I/Os, negative if they overlap. An end lies too far behind, and too far in front, of everything."""
+    return queue.offset[right] - _end_of(queue, left)
+
+
+@kernel
+def _fit(queue, params, left, right, first, last):
+    """Whether the neighbours `left` and `right` are close and alike, in a unit from `first` to `last` that is not too
+    long."""
+    max_gap = params.read_gap_bytes if queue.kind[left] == READ else 0
+    if not 0 <= _gap(queue, left, right) <= max_gap:
+        return False
+    if (queue.marks[left] ^ queue.marks[right]) & params.agreeing_marks:
+        return False
+    return _end_of(queue, last) - queue.offset[first] <= params.aggregation_bytes
+
+
+@kernel
+def _backward(queue, params, head):
+    """The first of the I/Os in front of `head` that it takes along."""
+    first, before = head, queue.by_offset.before[0, head]
+    while _fit(queue, params, before, first, before, head):
+        first, before = before, queue.by_offset.before[0, before]
+    return first
+
+
+@kernel
+def _forward(queue, params, first, head):
+    """The last of the I/Os behind `head` that join those from `first` on."""
+    last, after = head, queue.by_offset.after[0, head]
+    while _fit(queue, params, last, after, first, after):
+        last, after = after, queue.by_offset.after[0, after]
+    return last
+
+
+# ---- rule 6: optional I/Os ----
+
+
+@kernel
+def _is_optional(queue, io):
+    return queue.marks[io] & OPTIONAL != 0
+
+
+@kernel
+def _without_leading_optional(queue, first, head):
+    while first != head and _is_optional(queue, first):
+        first = queue.by_offset.after[0, first]
+    return first
+
+
+@kernel
+def _without_trailing_optional(queue, first, last):
+    while last != first and _is_optional(queue, last):
+        last = queue.by_offset.before[0, last]
+    return last
+
+
+@kernel
+def _stretches(queue, params, last, mandatory):
+    """Whether, without a hole behind `last`, a mandatory I/O comes close enough to `mandatory`, the unit's last one."""
+    after = queue.by_offset.after[0, last]
+    while _gap(queue, last, after) == 0 and _gap(queue, mandatory, after) <= params.write_gap_bytes:
+        if not _is_optional(queue, after):
+            return True
+        last, after = after, queue.by_offset.after[0, after]
+    return False
+
+
+@kernel
+def _last_member(queue, params, first, last):
+    """Of a unit collected from `first` to `last`: where it is to end."""
+    mandatory = _without_trailing_optional(queue, first, last)
+    if _is_optional(queue, mandatory) or not _stretches(queue, params, last, mandatory):
+        return mandatory
+    queue.marks[queue.by_offset.after[0, last]] &= ~OPTIONAL  # what the device is to go on with
+    return last
+
+
+# ---- issuing ----
+
+
+@kernel
+def _collect(queue, params, head):
+    """(first, last) member of the unit around `head`."""
+    if queue.marks[head] & params.agreeing_marks & DONT_AGGREGATE:
+        return head, head
+    first = _without_leading_optional(queue, _backward(queue, params, head), head)
+    last = _forward(queue, params, first, head)
+    if queue.kind[head] == WRITE:
+        last = _last_member(queue, params, first, last)
+    return first, last
+
+
+@kernel
+def _send(queue, leaf, first, last):
+    """Move what waits from `first` to `last` to the device, as one unit."""
+    io = first
+    while io != last:
+        after = queue.by_offset.after[0, io]
+        _leave(queue, leaf, io)
+        queue.next_member[io] = after
+        io = after
+    _leave(queue, leaf, last)
+    queue.next_member[last] = NONE
+    queue.unit_bytes[first] = _end_of(queue, last) - queue.offset[first]
+    queue.n_pending[leaf] += 1
+
+
+@kernel
+def _drop(queue, leaf, io):
+    """Padding that was left alone is done with, and never sees the device."""
+    _leave(queue, leaf, io)
+    queue.next_member[io] = queue.dropped[leaf]
+    queue.dropped[leaf] = io
+
+
+# ---- what the leaf calls ----
+
+
+@kernel
+def issue(queue, params, leaf, limit):
+    """Issue the head if it waits and fewer than `limit` units are pending: the unit, to be started, or NONE.
+
+    A unit lies at `offset[unit]`, is `unit_bytes[unit]` long and of `kind[unit]`; `next_member` leads through its I/Os.
+    """
+    while queue.n_waiting[leaf] > 0 and queue.n_pending[leaf] < limit:
+        head = queue.by_deadline.after[0, _end_by_deadline(queue, leaf)]
+        first, last = _collect(queue, params, head)
+        if first != last or not queue.marks[first] & NODATA:
+            _send(queue, leaf, first, last)
+            return first
+        _drop(queue, leaf, first)
+    return NONE
+
+
+@kernel
+def arrive(queue, params, leaf, io):
+    """Rule 3: `io` arrives. Returns the unit that is issued, or NONE."""
+    _enter(queue, leaf, io)
+    return issue(queue, params, leaf, params.min_pending)
+
+
+@kernel
+def complete(queue, params, leaf, issued):
+    """Rule 4: the device has completed a unit. Writes what is issued to `issued` (int64[ramp_rate]); returns how many.
+
+    This comes before anybody hears of the completion; so what that leads to arrives at a queue already issued from.
+    """
+    queue.n_pending[leaf] -= 1
+    for n in range(params.ramp_rate):
+        issued[n] = issue(queue, params, leaf, params.max_pending)
+        if issued[n] == NONE:
+            return n
+    return params.ramp_rate
+
+
+@kernel
+def take_dropped(queue, leaf):
+    """The padding done with since the last call, a chain along `next_member`, or NONE; only RAID-Z need ask."""
+    first = queue.dropped[leaf]
+    queue.dropped[leaf] = NONE
+    return first
+
+
+@kernel
+def new_io(queue, params, kind, offset, n_bytes, tick, priority, marks):
+    """An I/O of `n_bytes` (1 or more) at `offset`, to be handed to `arrive`; NONE if all are taken.
+
+    `tick` is that of creation or that of arrival, as `params.tick_of_creation` says; `priority` one of those in
+    `params`.
+    """
+    io = queue.free[0]
+    if io != NONE:
+        queue.free[0] = queue.next_member[io]
+        queue.kind[io] = kind
+        queue.offset[io] = offset
+        queue.n_bytes[io] = n_bytes
+        queue.deadline[io] = (tick >> params.time_shift) + priority
+        queue.marks[io] = marks
+    return io
+
+
+@kernel
+def release(queue, io):
+    """Give back an I/O that is done with: its number may come again. Returns the next member of its unit, or NONE."""
+    after = queue.next_member[io]
+    queue.next_member[io] = queue.free[0]
+    queue.free[0] = io
+    return after
+
+
+# ---- making one ----
+
+_BOUNDS = {"min_pending": (1, 2**20), "max_pending": (1, 2**20), "ramp_rate": (1, 2**10), "time_shift": (0, 40),
+           "agreeing_marks": (0, ALL_MARKS), "tick_of_creation": (0, 1)}
+_BYTES = (0, 2**40)
+_PRIORITY = (0, 2**20)
+
+
+def check_params(params):
+    """Raise ValueError with one sentence unless every value makes sense."""
+    for name, value in params._asdict().items():
+        low, high = _BOUNDS.get(name) or (_PRIORITY if name.endswith("_priority") else _BYTES)
+        if value != int(value) or not low <= value <= high:
+            raise ValueError(f"{name} of the vdev queue is {value}, but it must be a whole number from {low} to {high};"
+                             " choose one in that range")
+
+
+def new_queue(params, n_leaves, n_ios):
+    """Empty queues for leaves 0 .. n_leaves - 1, with `n_ios` I/Os to share, waiting or on the devices."""
+    check_params(params)
+    for name, value in (("n_leaves", n_leaves), ("n_ios", n_ios)):
+        if value != int(value) or not 1 <= value <= MAX_IOS:
+            raise ValueError(f"{name} is {value}, but the vdev queues need 1 to 2^24 of them; choose a number in that"
+                             " range")
+    n_places = n_ios + 1 + 3 * n_leaves
+    kind, offset, n_bytes, deadline, marks = (np.zeros(n_places, np.int64) for _ in range(5))
+    next_member = np.append(np.arange(1, n_ios + 1), NONE)  # all but 0 are free: each links to the next
+    orders = new_order(deadline, offset, n_ios + 1), new_order(offset, offset, n_ios + 1)
+    per_leaf = (np.zeros(n_leaves, np.int64) for _ in range(3))
+    return VdevQueue(n_ios, kind, offset, n_bytes, deadline, marks, next_member, np.zeros(n_ios + 1, np.int64), *orders,
+                     *per_leaf, np.ones(1, np.int64))

@@ -1,0 +1,490 @@
+"""The vdev queue: against its naive twin, against laws, and with defects that must be noticed."""
+
+import itertools
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from queue_twin import DEFECTS, TwinOfVdevQueue
+
+from model.eras import ERAS, era
+from model.ordered import insert, new_order, remove
+from model.streams import stream
+from model.vdev_queue import (
+    DONT_AGGREGATE,
+    INHERITED,
+    NODATA,
+    NONE,
+    OPTIONAL,
+    READ,
+    SCRUB,
+    WRITE,
+    VdevQueueParams,
+    arrive,
+    complete,
+    issue,
+    new_io,
+    new_queue,
+    release,
+    take_dropped,
+)
+
+K = 1024
+PADDING = OPTIONAL | NODATA
+RULES = {name: ERAS[name].queue for name in ("onnv_69", "b103", "b117", "b141")}
+
+quick = settings(deadline=None, derandomize=True, max_examples=80)
+
+
+# ---- a leaf, driven ----
+
+
+class Leaf:
+    """The kernels as the twin is called: I/Os have names, units are lists of names in order of offset."""
+
+    def __init__(self, params, n_ios=4000, queue=None, leaf=0):
+        self.params, self.leaf = params, leaf
+        self.queue = queue or new_queue(params, 1, n_ios)
+        self.names, self.dropped, self.gap_bytes = {}, [], 0
+        self.issued = np.zeros(params.ramp_rate, np.int64)
+
+    def io(self, name, *what):
+        number = new_io(self.queue, self.params, *what)
+        assert number not in (NONE, *self.names)
+        self.names[number] = name
+        return number
+
+    def arrive(self, io):
+        return self.members(arrive(self.queue, self.params, self.leaf, io))
+
+    def complete(self, members=1):
+        n = complete(self.queue, self.params, self.leaf, self.issued)
+        return [self.members(unit) for unit in self.issued[:n]]
+
+    def members(self, unit):
+        """Names in `unit`, whose numbers are given back at once: the twin has no numbers."""
+        if unit != NONE:
+            self.gap_bytes += self.queue.unit_bytes[unit]
+        return self.take(unit) or None
+
+    def take(self, io):
+        names = []
+        while io != NONE:
+            self.gap_bytes -= self.queue.n_bytes[io]
+            names.append(self.names.pop(int(io)))
+            io = release(self.queue, io)
+        return names
+
+    @property
+    def state(self):
+        self.dropped += reversed(self.take(take_dropped(self.queue, self.leaf)))
+        return self.queue.n_pending[self.leaf], self.queue.n_waiting[self.leaf], self.dropped
+
+
+class Twin(TwinOfVdevQueue):
+    """The twin as a leaf: units as lists of names."""
+
+    def arrive(self, io):
+        unit = super().arrive(io)
+        return unit and [io.name for io in unit]
+
+    def complete(self, members=1):
+        return [[io.name for io in unit] for unit in super().complete(members)]
+
+    @property
+    def state(self):
+        return self.pending, len(self.waiting), self.dropped
+
+
+def steps(leaf, story):
+    """Drive a leaf through a story of (completions before, *I/O): yields what is issued and the state at each step."""
+    on_device = []
+    for name, (n_completions, *what) in enumerate(story):
+        units = []
+        for _ in range(min(n_completions, len(on_device))):
+            done = on_device.pop(len(on_device) * 7 // 11)  # in no order of its own
+            units.append(leaf.complete(len(done)))
+            on_device += units[-1]
+        unit = leaf.arrive(leaf.io(name, *what))
+        on_device += [unit] if unit else []
+        yield list(itertools.chain(*units)), unit, *leaf.state
+    while on_device:
+        done = on_device.pop(0)
+        units = leaf.complete(len(done))
+        on_device += units
+        yield units, None, *leaf.state
+
+
+def told(leaf, story):
+    """All steps of a story, copied as they happen."""
+    return [(units, unit, int(pending), int(waiting), list(dropped))
+            for units, unit, pending, waiting, dropped in steps(leaf, story)]
+
+
+def random_story(seed, n, n_places=300, p_padding=0.2, place=4 * K):
+    """I/Os that crowd a small device: most touch, overlap or nearly touch others. Priorities and marks are mixed."""
+    rng = stream(seed, "story")
+    tick, story = 0, []
+    for _ in range(n):
+        tick += int(rng.choice([0, 0, 1, 7, 40]))
+        kind = int(rng.random() < 0.6)
+        offset, n_bytes = int(rng.integers(n_places)) * place, int(rng.choice([1, 2, 2, 8, 16, 32])) * place
+        marks = int(rng.choice([0, 0, 0, 0, 0, 0, 0, 0, SCRUB, DONT_AGGREGATE]))
+        if kind == WRITE and rng.random() < p_padding:
+            marks, n_bytes = marks | PADDING, place
+        burst = 0 if rng.random() < 0.6 else int(rng.integers(4))
+        story.append((burst, kind, offset, n_bytes, tick, int(rng.choice([0, 0, 1, 4, 6, 10])), marks))
+    return story
+
+
+# ---- the twin ----
+
+places = st.integers(0, 24)
+ios = st.tuples(
+    st.sampled_from([0, 0, 0, 1, 2, 5]),  # completions first
+    st.sampled_from([READ, WRITE, WRITE]),
+    places.map(lambda place: place * 4 * K),
+    st.sampled_from([4 * K, 4 * K, 8 * K, 32 * K]),
+    st.sampled_from([0, 1, 63, 64, 130]),  # tick
+    st.sampled_from([0, 0, 4, 6]),
+    st.sampled_from([0, 0, 0, PADDING, PADDING, SCRUB, DONT_AGGREGATE, OPTIONAL]),
+)
+rules = st.one_of(
+    st.sampled_from(sorted(RULES)).map(RULES.get),
+    st.fixed_dictionaries(dict(
+        min_pending=st.integers(1, 3),
+        max_pending=st.integers(1, 5),
+        ramp_rate=st.integers(1, 3),
+        time_shift=st.sampled_from([0, 6]),
+        aggregation_bytes=st.sampled_from([0, 12 * K, 32 * K, 128 * K]),
+        read_gap_bytes=st.sampled_from([0, 4 * K, 12 * K]),
+        write_gap_bytes=st.sampled_from([0, 4 * K, 12 * K]),
+        agreeing_marks=st.sampled_from([0, DONT_AGGREGATE, INHERITED]),
+    )).map(lambda fields: VdevQueueParams(**fields)),
+)
+
+
+@quick
+@given(st.lists(ios, max_size=60), rules)
+def test_kernels_issue_as_the_naive_twin(story, params):
+    assert told(Leaf(params), story) == told(Twin(params), story)
+
+
+@pytest.mark.parametrize("name", sorted(RULES))
+@pytest.mark.parametrize("n_places", [40, 300, 10**6])
+def test_kernels_issue_as_the_naive_twin_on_long_stories(name, n_places):
+    story = random_story(2, 700, n_places)
+    assert told(Leaf(RULES[name]), story) == told(Twin(RULES[name]), story)
+
+
+def test_leaves_do_not_know_of_each_other():
+    """Three leaves in one state, driven by turns, issue as three twins."""
+    params = RULES["b141"]
+    queue = new_queue(params, 3, 2000)
+    stories = [random_story(seed, 200, n_places=60) for seed in range(3)]
+    leaves = [told_by_turns(Leaf(params, queue=queue, leaf=leaf), story) for leaf, story in enumerate(stories)]
+    together = list(zip(*leaves, strict=False))
+    for leaf, story in enumerate(stories):
+        alone = told(Twin(params), story)
+        assert [step[leaf] for step in together] == alone[:len(together)]
+    assert len(together) >= 200
+
+
+def told_by_turns(leaf, story):
+    for units, unit, pending, waiting, dropped in steps(leaf, story):
+        yield units, unit, int(pending), int(waiting), list(dropped)
+
+
+# ---- a test of the tests: each defect must show ----
+
+
+def padded_writes(seed, n, place=K):
+    """Writes side by side, in no order, half of them padding, with a hole now and then; few complete meanwhile."""
+    rng = stream(seed, "padded")
+    where = [int(at) * place for at in rng.permutation(n) if rng.random() < 0.95]
+    return [(int(rng.random() < 0.05), WRITE, at, place, 0, int(rng.choice([0, 4])), PADDING * int(rng.random() < 0.5))
+            for at in where]
+
+
+# Some rules matter only in some stories: where units come out a sector too long, or end in padding; or with knobs
+# turned so low that more wait than are pending.
+STORIES = (
+    (RULES["b141"], random_story(5, 500)),
+    (RULES["b117"], random_story(5, 500, n_places=60)),
+    (RULES["b141"]._replace(aggregation_bytes=64 * K - 512, max_pending=2), random_story(5, 300)),
+    (RULES["b141"]._replace(aggregation_bytes=8 * K), padded_writes(5, 400)),
+)
+
+
+@pytest.mark.parametrize("defect", DEFECTS)
+def test_a_defect_of_the_rule_shows_against_the_kernels(defect):
+    assert any(told(Twin(params, defect), story) != told(Leaf(params), story) for params, story in STORIES)
+
+
+@pytest.mark.parametrize(("params", "story"), STORIES)
+def test_the_twin_without_a_defect_agrees_in_these_stories(params, story):
+    assert told(Twin(params), story) == told(Leaf(params), story)
+
+
+# ---- laws ----
+
+
+@pytest.mark.parametrize("name", sorted(RULES))
+def test_every_io_is_issued_once_or_dropped_as_padding(name):
+    story = random_story(11, 600)
+    leaf = Leaf(RULES[name])
+    issued = [io for units, unit, *_ in steps(leaf, story) for io in itertools.chain(*units, unit or [])]
+    assert sorted(issued + leaf.dropped) == list(range(len(story)))
+    assert all(story[io][-1] & NODATA for io in leaf.dropped)
+    assert leaf.queue.n_waiting[0] == leaf.queue.n_pending[0] == 0
+
+
+@pytest.mark.parametrize("name", sorted(RULES))
+def test_pending_never_exceeds_the_limits(name):
+    params = RULES[name]
+    pending = 0
+    for units, unit, after, _, _ in steps(Leaf(params), random_story(12, 600)):
+        assert after <= params.max_pending
+        assert unit is None or after <= params.min_pending
+        assert len(units) == 0 or after <= pending + 3 * params.ramp_rate
+        pending = after
+
+
+@pytest.mark.parametrize("name", sorted(RULES))
+def test_bytes_in_are_bytes_out_with_gaps_apart(name):
+    """A unit is as long as its members and its gaps; only reads from b117 on have gaps."""
+    params = RULES[name]
+    story = [(*what[:-1], 0) for what in random_story(13, 600)]
+    leaf = Leaf(params)
+    gaps = 0
+    for units, unit, *_ in steps(leaf, story):
+        for members in [*units, *([unit] if unit else [])]:
+            kind, offset, n_bytes = zip(*(story[io][1:4] for io in members), strict=True)
+            span = offset[-1] + n_bytes[-1] - offset[0]
+            assert len(set(kind)) == 1
+            assert len(members) == 1 or span <= params.aggregation_bytes
+            assert span - sum(n_bytes) == 0 or kind[0] == READ
+            gaps += span - sum(n_bytes)
+    assert leaf.gap_bytes == gaps
+    assert (gaps > 0) == (params.read_gap_bytes > 0)
+
+
+def test_an_older_deadline_is_never_passed_by_a_younger_one():
+    """Except in company: what is issued has a member of the earliest deadline, at the lowest offset of it."""
+    params = RULES["onnv_69"]
+    story = random_story(14, 600, p_padding=0)
+    deadline = [(what[4] >> 6) + what[5] for what in story]
+    waiting = set()
+    for name, (units, unit, *_) in enumerate(steps(Leaf(params), story)):
+        for members in units:
+            assert min(waiting, key=lambda io: (deadline[io], story[io][2])) in members
+            waiting -= set(members)
+        waiting |= {name} if name < len(story) else set()
+        if unit:
+            assert min(waiting, key=lambda io: (deadline[io], story[io][2])) in unit
+            waiting -= set(unit)
+    assert not waiting
+
+
+@quick
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 3), st.booleans()), max_size=80))
+def test_an_ordered_list_is_a_sorted_list(rows):
+    """Insert, now and then take the middle one out: equal keys stay in order of insertion, at every level."""
+    key, tie = np.zeros(102, np.int64), np.zeros(102, np.int64)
+    order, plain = new_order(key, tie, first_end=100), []
+    for thing, (k, t, take_out) in enumerate(rows):
+        key[thing], tie[thing] = k, t
+        insert(order, 100, thing)
+        plain.append(thing)
+        plain.sort(key=lambda thing: (key[thing], tie[thing]))
+        if take_out:
+            remove(order, plain.pop(len(plain) // 2))
+        for level in range(len(order.after)):
+            tall = [thing for thing in plain if order.n_levels[thing] > level]
+            assert list(walk(order.after[level], 100)) == tall
+            assert list(walk(order.before[level], 100)) == tall[::-1]
+    assert list(walk(order.after[0], 101)) == []
+
+
+def walk(links, end):
+    thing = links[end]
+    while thing != end:
+        yield int(thing)
+        thing = links[thing]
+
+
+def test_a_quarter_of_all_things_reach_each_further_level():
+    n = 2**14
+    order = new_order(np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64), first_end=n)
+    reach = [(order.n_levels[:n] > level).mean() for level in range(5)]
+    assert reach == pytest.approx([1, 1 / 4, 1 / 16, 1 / 64, 1 / 256], rel=0.05)
+
+
+# ---- what the rules say, as examples ----
+
+
+def queue_of(params, *what):
+    """A leaf busy with `min_pending` reads far away, where (kind, offset, bytes, priority, marks) wait."""
+    leaf = Leaf(params)
+    for i in range(params.min_pending):
+        assert leaf.arrive(leaf.io(f"busy {i}", READ, 2**40 + i * 2**30, 8 * K, 0, 0, 0)) == [f"busy {i}"]
+    for name, (kind, offset, n_bytes, priority, marks) in enumerate(what):
+        assert leaf.arrive(leaf.io(name, kind, offset, n_bytes, 0, priority, marks)) is None
+    return leaf
+
+
+def test_arrivals_keep_four_on_the_device_and_completions_ramp_up_to_35():
+    """Spec 3.4: from 4 in flight with a deep queue, k completions give 4 + k, until 35."""
+    params = RULES["onnv_69"]
+    leaf = Leaf(params)
+    pending = []
+    for i in range(200):
+        leaf.arrive(leaf.io(i, READ, i * 2**20, 8 * K, 0, 0, 0))
+        pending.append(int(leaf.queue.n_pending[0]))
+    assert pending[:6] == [1, 2, 3, 4, 4, 4]
+    assert pending[-1] == 4
+    for k in range(1, 60):
+        leaf.complete()
+        assert leaf.queue.n_pending[0] == min(4 + k, 35)
+
+
+def test_what_arrives_may_issue_another():
+    leaf = queue_of(RULES["onnv_69"], (READ, 3 * 2**20, 8 * K, 0, 0))
+    leaf.queue.n_pending[0] -= 1
+    assert leaf.arrive(leaf.io(1, READ, 5 * 2**20, 8 * K, 0, 0, 0)) == [0]
+
+
+def test_one_step_of_priority_is_worth_640_ms():
+    """A prefetch of tick 0 sorts ahead of a demand read of tick 448, not of one of tick 384, if it lies higher."""
+    for tick, first in ((383, "demand"), (384, "demand"), (447, "demand"), (448, "prefetch")):
+        leaf = queue_of(RULES["onnv_69"])
+        leaf.arrive(leaf.io("prefetch", READ, 2**30, 8 * K, 0, 6, 0))
+        leaf.arrive(leaf.io("demand", READ, 0, 8 * K, tick, 0, 0))
+        assert leaf.complete()[0] == [first]
+
+
+def test_the_sweep_starts_again_at_the_lowest_offset():
+    leaf = queue_of(RULES["onnv_69"], *((READ, place * 2**20, 8 * K, 0, 0) for place in (5, 3, 9)))
+    assert leaf.complete() == [[1], [0]]
+    leaf.arrive(leaf.io("low", READ, 2**20, 8 * K, 0, 0, 0))
+    assert leaf.complete() == [["low"], [2]]
+
+
+def test_the_head_takes_those_in_front_first():
+    """Spec 3.5: of eight 32 KiB neighbours, with the head in the middle, the head and the three before it."""
+    eight = [(READ, place * 32 * K, 32 * K, 0 if place == 4 else 6, 0) for place in range(8)]
+    assert queue_of(RULES["onnv_69"], *eight).complete()[0] == [1, 2, 3, 4]
+
+
+def test_two_line_fills_merge_and_with_a_gap_do_not_fit():
+    """Spec 3.7."""
+    def fills(gap):
+        return queue_of(RULES["b117"], (READ, 0, 64 * K, 0, 0), (READ, 64 * K + gap, 64 * K, 0, 0)).complete()[0]
+    assert fills(0) == [0, 1]
+    assert fills(512) == [0]
+
+
+@pytest.mark.parametrize(("name", "gap", "together"), [
+    ("onnv_69", 0, True), ("onnv_69", 512, False), ("b117", 32 * K, True), ("b117", 32 * K + 512, False)])
+def test_reads_bridge_gaps_of_32_kib_from_b117_on(name, gap, together):
+    leaf = queue_of(RULES[name], (READ, 0, 8 * K, 0, 0), (READ, 8 * K + gap, 8 * K, 6, 0))
+    assert leaf.complete()[0] == ([0, 1] if together else [0])
+
+
+def test_writes_bridge_holes_only_over_padding():
+    write, padding, beyond = (WRITE, 0, 8 * K, 4, 0), (WRITE, 8 * K, 512, 4, PADDING), (WRITE, 8 * K + 512, 8 * K, 4, 0)
+    assert queue_of(RULES["b141"], write, beyond).complete() == [[0], [1]]
+    assert queue_of(RULES["b141"], write, padding, beyond).complete() == [[0, 1, 2]]
+    alone = queue_of(RULES["b141"], write, padding)
+    assert alone.complete() == [[0]]
+    assert alone.state == (4, 0, [1])
+
+
+def test_a_unit_stretches_to_what_did_not_fit():
+    """A full unit keeps its padding at the end if the next write follows within 4 KiB."""
+    full, padding = (WRITE, 0, 127 * K, 4, 0), (WRITE, 127 * K, 1 * K, 4, PADDING)
+    def then(offset, marks):
+        return queue_of(RULES["b141"], full, padding, (WRITE, offset, 8 * K, 4, marks)).complete()[0]
+    assert then(128 * K, 0) == [0, 1]
+    assert then(128 * K, PADDING) == [0]
+    assert then(128 * K + 512, 0) == [0]
+
+
+def test_scrub_and_ordinary_reads_part_from_b105_on():
+    two = (READ, 0, 8 * K, 0, 0), (READ, 8 * K, 8 * K, 20, SCRUB)
+    assert queue_of(RULES["b103"], *two).complete() == [[0, 1]]
+    assert queue_of(RULES["b117"], *two).complete() == [[0], [1]]
+
+
+def test_a_full_table_gives_no_io():
+    params = VdevQueueParams()
+    queue = new_queue(params, 1, 3)
+    numbers = [new_io(queue, params, READ, 0, 512, 0, 0, 0) for _ in range(4)]
+    assert numbers == [1, 2, 3, NONE]
+    release(queue, 2)
+    assert new_io(queue, params, READ, 0, 512, 0, 0, 0) == 2
+
+
+def test_an_empty_queue_issues_nothing():
+    params = VdevQueueParams()
+    assert issue(new_queue(params, 2, 3), params, 1, 35) == NONE
+
+
+# ---- eras ----
+
+
+def test_eras_differ_in_what_the_time_line_says():
+    """Spec 0.2, 3 and 4, era by era."""
+    before, *later = (ERAS[name] for name in ("onnv_69", "onnv_70", "onnv_79", "b103", "b117", "b141"))
+    changes = []
+    for now in later:
+        changes.append({name for old, new in zip(before, now, strict=True) for name in old._fields
+                        if getattr(old, name) != getattr(new, name)})
+        before = now
+    assert changes == [set(), set(), {"tick_of_creation", "agreeing_marks", "rewrites_read", "uncached_read"},
+                       {"agreeing_marks", "read_gap_bytes"},
+                       {"max_pending", "write_gap_bytes", "cache_fill_priority", "covered_if_missed"}]
+
+
+def test_an_unknown_era_is_one_sentence():
+    with pytest.raises(ValueError, match=r"era is 'b999', but .*; choose"):
+        era("b999")
+
+
+# ---- bad values ----
+
+
+@pytest.mark.parametrize("bad", [{"max_pending": 0}, {"min_pending": -1}, {"ramp_rate": 0}, {"time_shift": -1},
+                                 {"aggregation_bytes": -1}, {"read_gap_bytes": 0.5}, {"agreeing_marks": 256},
+                                 {"scrub_priority": -1}, {"tick_of_creation": 2}])
+def test_bad_parameters_are_one_sentence(bad):
+    (name, value), = bad.items()
+    with pytest.raises(ValueError, match=f"{name} of the vdev queue is {value}, but .*; choose"):
+        new_queue(VdevQueueParams(**bad), 1, 1)
+
+
+@pytest.mark.parametrize(("name", "value"), [("n_leaves", 0), ("n_ios", 0), ("n_ios", 2**24 + 1), ("n_leaves", 1.5)])
+def test_bad_sizes_are_one_sentence(name, value):
+    with pytest.raises(ValueError, match=f"{name} is {value}, but .*; choose"):
+        new_queue(VdevQueueParams(), **({"n_leaves": 1, "n_ios": 1} | {name: value}))
+
+
+# ---- the same without the compiler, and with every index checked ----
+
+SHORT_RUN = """
+from test_vdev_queue import RULES, Leaf, random_story, told
+for params in RULES.values():
+    print(told(Leaf(params), random_story(3, 150, 60)))
+"""
+
+
+@pytest.mark.parametrize("setting", ["NUMBA_DISABLE_JIT", "NUMBA_BOUNDSCHECK"])
+def test_interpreted_and_bounds_checked_code_issues_the_same(setting):
+    here = {**os.environ, "PYTHONPATH": os.pathsep.join([os.path.dirname(__file__), *sys.path])}
+    plain, other = (subprocess.run([sys.executable, "-c", SHORT_RUN], env=env, check=True, stdout=subprocess.PIPE)
+                    for env in (here, {**here, setting: "1"}))
+    assert plain.stdout == other.stdout != b""
