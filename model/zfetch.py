@@ -210,23 +210,32 @@ def _is_solid(zfetch, stream):
 
 
 @kernel
-def _direction_to(zfetch, one, other, block):
-    """FORWARD or BACKWARD if, of two streams, one starts a step before `block` and the other two steps; or 0."""
-    step = zfetch.start[other] - zfetch.start[one]
-    if zfetch.start[other] + step == block:
-        return FORWARD if step >= 0 else BACKWARD
-    if zfetch.start[one] - step == block:
-        return FORWARD if step <= 0 else BACKWARD
-    return 0
+def _are_in_line(one, other, block):
+    """Whether, of two streams that start at these blocks, the one nearer to `block` lies half way between."""
+    step, way = other - one, block - one
+    return way in (2 * step, -step)
 
 
 @kernel
-def _merge(zfetch, file, stream, rank, block, direction):
-    """`stream` takes the one at `rank` in, and goes on from `block`."""
-    stride = abs(zfetch.start[_stream_at(zfetch, file, rank)] - zfetch.start[stream])
-    _delete(zfetch, file, rank)
+def _partner(zfetch, file, rank, block):
+    """The rank of the youngest of the older streams that is in line with the one at `rank` and with `block`; or -1."""
+    stream = _stream_at(zfetch, file, rank)
+    if _is_solid(zfetch, stream):
+        for other_rank in range(rank + 1, zfetch.n_streams[file]):
+            other = _stream_at(zfetch, file, other_rank)
+            if _are_in_line(zfetch.start[stream], zfetch.start[other], block) and _is_solid(zfetch, other):
+                return other_rank
+    return -1
+
+
+@kernel
+def _merge(zfetch, file, stream, other_rank, block):
+    """`stream` takes another one in, and goes on from `block`, in whose direction both lie."""
+    other = zfetch.start[_stream_at(zfetch, file, other_rank)]
+    stride = abs(other - zfetch.start[stream])
+    _delete(zfetch, file, other_rank)
     zfetch.start[stream] = block
-    zfetch.direction[stream] = direction
+    zfetch.direction[stream] = FORWARD if block >= other else BACKWARD
     zfetch.stride[stream] = stride
     zfetch.ahead[stream] = block + stride
 
@@ -235,14 +244,11 @@ def _merge(zfetch, file, stream, rank, block, direction):
 def _join(zfetch, file, block):
     """Merge the first two streams in line with `block`. Returns what became of them, or -1 if there are none."""
     for rank in range(zfetch.n_streams[file] - 1):
-        stream = _stream_at(zfetch, file, rank)
-        if _is_solid(zfetch, stream):
-            for other_rank in range(rank + 1, zfetch.n_streams[file]):
-                other = _stream_at(zfetch, file, other_rank)
-                direction = _direction_to(zfetch, stream, other, block)
-                if direction != 0 and _is_solid(zfetch, other):
-                    _merge(zfetch, file, stream, other_rank, block, direction)
-                    return stream
+        other_rank = _partner(zfetch, file, rank, block)
+        if other_rank >= 0:
+            stream = _stream_at(zfetch, file, rank)
+            _merge(zfetch, file, stream, other_rank, block)
+            return stream
     return -1
 
 
