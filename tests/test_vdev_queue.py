@@ -5,15 +5,13 @@ import os
 import subprocess
 import sys
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from queue_twin import DEFECTS, TwinOfVdevQueue
+from queue_stories import PADDING, Leaf, Twin, padded_writes, random_story, steps, told
+from queue_twin import DEFECTS
 
-from model.eras import ERAS, era
-from model.ordered import insert, new_order, remove
-from model.streams import stream
+from model.eras import ERAS
 from model.vdev_queue import (
     DONT_AGGREGATE,
     INHERITED,
@@ -24,121 +22,16 @@ from model.vdev_queue import (
     SCRUB,
     WRITE,
     VdevQueueParams,
-    arrive,
-    complete,
     issue,
     new_io,
     new_queue,
     release,
-    take_dropped,
 )
 
 K = 1024
-PADDING = OPTIONAL | NODATA
 RULES = {name: ERAS[name].queue for name in ("onnv_69", "b103", "b117", "b141")}
 
 quick = settings(deadline=None, derandomize=True, max_examples=80)
-
-
-# ---- a leaf, driven ----
-
-
-class Leaf:
-    """The kernels as the twin is called: I/Os have names, units are lists of names in order of offset."""
-
-    def __init__(self, params, n_ios=4000, queue=None, leaf=0):
-        self.params, self.leaf = params, leaf
-        self.queue = queue or new_queue(params, 1, n_ios)
-        self.names, self.dropped, self.gap_bytes = {}, [], 0
-        self.issued = np.zeros(params.ramp_rate, np.int64)
-
-    def io(self, name, *what):
-        number = new_io(self.queue, self.params, *what)
-        assert number not in (NONE, *self.names)
-        self.names[number] = name
-        return number
-
-    def arrive(self, io):
-        return self.members(arrive(self.queue, self.params, self.leaf, io))
-
-    def complete(self, members=1):
-        n = complete(self.queue, self.params, self.leaf, self.issued)
-        return [self.members(unit) for unit in self.issued[:n]]
-
-    def members(self, unit):
-        """Names in `unit`, whose numbers are given back at once: the twin has no numbers."""
-        if unit != NONE:
-            self.gap_bytes += self.queue.unit_bytes[unit]
-        return self.take(unit) or None
-
-    def take(self, io):
-        names = []
-        while io != NONE:
-            self.gap_bytes -= self.queue.n_bytes[io]
-            names.append(self.names.pop(int(io)))
-            io = release(self.queue, io)
-        return names
-
-    @property
-    def state(self):
-        self.dropped += reversed(self.take(take_dropped(self.queue, self.leaf)))
-        return self.queue.n_pending[self.leaf], self.queue.n_waiting[self.leaf], self.dropped
-
-
-class Twin(TwinOfVdevQueue):
-    """The twin as a leaf: units as lists of names."""
-
-    def arrive(self, io):
-        unit = super().arrive(io)
-        return unit and [io.name for io in unit]
-
-    def complete(self, members=1):
-        return [[io.name for io in unit] for unit in super().complete(members)]
-
-    @property
-    def state(self):
-        return self.pending, len(self.waiting), self.dropped
-
-
-def steps(leaf, story):
-    """Drive a leaf through a story of (completions before, *I/O): yields what is issued and the state at each step."""
-    on_device = []
-    for name, (n_completions, *what) in enumerate(story):
-        units = []
-        for _ in range(min(n_completions, len(on_device))):
-            done = on_device.pop(len(on_device) * 7 // 11)  # in no order of its own
-            units.append(leaf.complete(len(done)))
-            on_device += units[-1]
-        unit = leaf.arrive(leaf.io(name, *what))
-        on_device += [unit] if unit else []
-        yield list(itertools.chain(*units)), unit, *leaf.state
-    while on_device:
-        done = on_device.pop(0)
-        units = leaf.complete(len(done))
-        on_device += units
-        yield units, None, *leaf.state
-
-
-def told(leaf, story):
-    """All steps of a story, copied as they happen."""
-    return [(units, unit, int(pending), int(waiting), list(dropped))
-            for units, unit, pending, waiting, dropped in steps(leaf, story)]
-
-
-def random_story(seed, n, n_places=300, p_padding=0.2, place=4 * K):
-    """I/Os that crowd a small device: most touch, overlap or nearly touch others. Priorities and marks are mixed."""
-    rng = stream(seed, "story")
-    tick, story = 0, []
-    for _ in range(n):
-        tick += int(rng.choice([0, 0, 1, 7, 40]))
-        kind = int(rng.random() < 0.6)
-        offset, n_bytes = int(rng.integers(n_places)) * place, int(rng.choice([1, 2, 2, 8, 16, 32])) * place
-        marks = int(rng.choice([0, 0, 0, 0, 0, 0, 0, 0, SCRUB, DONT_AGGREGATE]))
-        if kind == WRITE and rng.random() < p_padding:
-            marks, n_bytes = marks | PADDING, place
-        burst = 0 if rng.random() < 0.6 else int(rng.integers(4))
-        story.append((burst, kind, offset, n_bytes, tick, int(rng.choice([0, 0, 1, 4, 6, 10])), marks))
-    return story
 
 
 # ---- the twin ----
@@ -200,14 +93,6 @@ def told_by_turns(leaf, story):
 
 
 # ---- a test of the tests: each defect must show ----
-
-
-def padded_writes(seed, n, place=K):
-    """Writes side by side, in no order, half of them padding, with a hole now and then; few complete meanwhile."""
-    rng = stream(seed, "padded")
-    where = [int(at) * place for at in rng.permutation(n) if rng.random() < 0.95]
-    return [(int(rng.random() < 0.05), WRITE, at, place, 0, int(rng.choice([0, 4])), PADDING * int(rng.random() < 0.5))
-            for at in where]
 
 
 # Some rules matter only in some stories: where units come out a sector too long, or end in padding; or with knobs
@@ -288,40 +173,6 @@ def test_an_older_deadline_is_never_passed_by_a_younger_one():
             assert min(waiting, key=lambda io: (deadline[io], story[io][2])) in unit
             waiting -= set(unit)
     assert not waiting
-
-
-@quick
-@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 3), st.booleans()), max_size=80))
-def test_an_ordered_list_is_a_sorted_list(rows):
-    """Insert, now and then take the middle one out: equal keys stay in order of insertion, at every level."""
-    key, tie = np.zeros(102, np.int64), np.zeros(102, np.int64)
-    order, plain = new_order(key, tie, first_end=100), []
-    for thing, (k, t, take_out) in enumerate(rows):
-        key[thing], tie[thing] = k, t
-        insert(order, 100, thing)
-        plain.append(thing)
-        plain.sort(key=lambda thing: (key[thing], tie[thing]))
-        if take_out:
-            remove(order, plain.pop(len(plain) // 2))
-        for level in range(len(order.after)):
-            tall = [thing for thing in plain if order.n_levels[thing] > level]
-            assert list(walk(order.after[level], 100)) == tall
-            assert list(walk(order.before[level], 100)) == tall[::-1]
-    assert list(walk(order.after[0], 101)) == []
-
-
-def walk(links, end):
-    thing = links[end]
-    while thing != end:
-        yield int(thing)
-        thing = links[thing]
-
-
-def test_a_quarter_of_all_things_reach_each_further_level():
-    n = 2**14
-    order = new_order(np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64), first_end=n)
-    reach = [(order.n_levels[:n] > level).mean() for level in range(5)]
-    assert reach == pytest.approx([1, 1 / 4, 1 / 16, 1 / 64, 1 / 256], rel=0.05)
 
 
 # ---- what the rules say, as examples ----
@@ -434,27 +285,6 @@ def test_an_empty_queue_issues_nothing():
     assert issue(new_queue(params, 2, 3), params, 1, 35) == NONE
 
 
-# ---- eras ----
-
-
-def test_eras_differ_in_what_the_time_line_says():
-    """Spec 0.2, 3 and 4, era by era."""
-    before, *later = (ERAS[name] for name in ("onnv_69", "onnv_70", "onnv_79", "b103", "b117", "b141"))
-    changes = []
-    for now in later:
-        changes.append({name for old, new in zip(before, now, strict=True) for name in old._fields
-                        if getattr(old, name) != getattr(new, name)})
-        before = now
-    assert changes == [set(), set(), {"tick_of_creation", "agreeing_marks", "rewrites_read", "uncached_read"},
-                       {"agreeing_marks", "read_gap_bytes"},
-                       {"max_pending", "write_gap_bytes", "cache_fill_priority", "covered_if_missed"}]
-
-
-def test_an_unknown_era_is_one_sentence():
-    with pytest.raises(ValueError, match=r"era is 'b999', but .*; choose"):
-        era("b999")
-
-
 # ---- bad values ----
 
 
@@ -476,7 +306,8 @@ def test_bad_sizes_are_one_sentence(name, value):
 # ---- the same without the compiler, and with every index checked ----
 
 SHORT_RUN = """
-from test_vdev_queue import RULES, Leaf, random_story, told
+from queue_stories import Leaf, random_story, told
+from test_vdev_queue import RULES
 for params in RULES.values():
     print(told(Leaf(params), random_story(3, 150, 60)))
 """

@@ -1,0 +1,23 @@
+"""Eras: what changed, and when."""
+
+import pytest
+
+from model.eras import ERAS, era
+
+
+def test_eras_differ_in_what_the_time_line_says():
+    """Spec 0.2, 3 and 4, era by era."""
+    before, *later = (ERAS[name] for name in ("onnv_69", "onnv_70", "onnv_79", "b103", "b117", "b141"))
+    changes = []
+    for now in later:
+        changes.append({name for old, new in zip(before, now, strict=True) for name in old._fields
+                        if getattr(old, name) != getattr(new, name)})
+        before = now
+    assert changes == [set(), set(), {"tick_of_creation", "agreeing_marks", "rewrites_read", "uncached_read"},
+                       {"agreeing_marks", "read_gap_bytes"},
+                       {"max_pending", "write_gap_bytes", "cache_fill_priority", "covered_if_missed"}]
+
+
+def test_an_unknown_era_is_one_sentence():
+    with pytest.raises(ValueError, match=r"era is 'b999', but .*; choose"):
+        era("b999")
