@@ -171,6 +171,29 @@ def replay_vdev_cache(
     raise typer.Exit(1 if result.differences else 0)
 
 
+@replay.command("disk")
+def replay_disk(
+    trace: Annotated[Path, typer.Argument(help="CSV of op, block, count, service_us, gap_us.")],
+    disk: Annotated[Path, typer.Option(help="JSON description of the drive.")],
+    seek: Annotated[Path | None, typer.Option(help="CSV of the measured seek curve.")] = None,
+    to: Annotated[Path | None, typer.Option("--out", help="Write measured and predicted service times here (CSV).")] = None,
+) -> None:
+    """Service times of a measured drive against the disk model's: as specified, with a few constants estimated on the
+    first half of the trace, and from nothing but a data sheet."""
+    from study.replay_disk import per_request, replay_disk
+    result = replay_disk(trace, disk, seek)
+    table = Table("disk model", "mean error %", "demerit %", "mean error %, 2nd half", "demerit %, 2nd half",
+                  "error of a request %", box=None, pad_edge=False)
+    for name, one in result.scores.items():
+        parts = (one.mean_error, one.demerit, one.mean_error_second, one.demerit_second, one.request_rms)
+        table.add_row(name.replace("_", " "), *(f"{100 * part:.2f}" for part in parts))
+    out.print(f"{len(result.measured_ms)} requests, {result.measured_ms.mean():.3f} ms in the mean", soft_wrap=True)
+    out.print(table)
+    if to is not None:
+        per_request(result).to_csv(to, index=False)
+        out.print(f"service times written to {to}", soft_wrap=True)
+
+
 @app.command()
 def verify(folder: Annotated[Path, typer.Argument(help="A folder of recorded traces.")] = Path("data/traces")) -> None:
     """Replay all recorded traces below a folder; exits with 1 if one decision differs."""
