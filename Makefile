@@ -12,7 +12,7 @@ help:
 	@echo 'make verify      replay the recorded traces in data/traces (TRACES=DIR for others)'
 	@echo 'make bench       benchmarks, as ratios within the run'
 	@echo 'make results     accept changed results on purpose (rewrites paper/results.json)'
-	@echo 'make clean       remove what was generated (runs, store, figures, paper, compiled kernels)'
+	@echo 'make clean       remove what was generated: all of papermill_runs (your own runs too), figures, paper, compiled kernels'
 
 reproduce: ready
 	@$(STUDY) reproduce

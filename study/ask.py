@@ -3,6 +3,7 @@ import difflib
 from pathlib import Path
 
 import duckdb
+import pandas as pd
 from rich.console import Console
 from rich.table import Table
 
@@ -22,7 +23,10 @@ def query(sql: str, form: str, to: Path | None, out: Console) -> None:
         raise UserError("parquet is not for a terminal; name a file: --to FILE.parquet")
     with store.open() as connection:
         try:
-            found = connection.execute(sql).df()
+            answer = connection.execute(sql)
+            if answer is None:
+                raise UserError("the query is empty; give one SELECT statement")
+            found = answer.df()
         except duckdb.Error as error:
             raise UserError(f"the query fails: {' '.join(str(error).split())}") from None
     if form == "table" and to is None:
@@ -43,8 +47,15 @@ def query(sql: str, form: str, to: Path | None, out: Console) -> None:
 def _table(frame) -> Table:
     table = Table(*map(str, frame.columns), box=None, pad_edge=False)
     for row in frame.itertuples(index=False):
-        table.add_row(*(f"{value:.6g}" if isinstance(value, float) else str(value) for value in row))
+        table.add_row(*map(_cell, row))
     return table
+
+
+def _cell(value) -> str:
+    """A value for the terminal; nothing for NULL."""
+    if value is None or value is pd.NaT or value != value:
+        return ""
+    return f"{value:.10g}" if isinstance(value, float) else str(value)
 
 
 def diff(one: str, other: str, out: Console) -> None:

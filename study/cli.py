@@ -198,14 +198,14 @@ def replay_disk(
 def verify(folder: Annotated[Path, typer.Argument(help="A folder of recorded traces.")] = Path("data/traces")) -> None:
     """Replay all recorded traces below a folder; exits with 1 if one decision differs."""
     from study import verify as verification
-    replays = []
+    replays, unreadable = [], []
     for result in verification.verify(folder):
         out.print(verification.sentence(result), soft_wrap=True)
-        replays.append(result)
+        (unreadable if isinstance(result, verification.Unreadable) else replays).append(result)
     differences = sum(one.differences for one in replays)
     out.print(f"{differences} differences in {verification.rows_of(replays)} rows of "
-              f"{len({one.path for one in replays})} traces")
-    raise typer.Exit(1 if differences else 0)
+              f"{len({one.path for one in replays})} traces; {len(unreadable)} traces could not be read")
+    raise typer.Exit(1 if differences or unreadable else 0)
 
 
 def _limits(cell_seconds: int, memory_gb: float | None):

@@ -16,6 +16,6 @@ def of_the_system(error: OSError) -> UserError:
         return UserError(f"no space left{where} ({error.strerror}); free some and run the same command again: "
                          "finished runs are kept and not repeated")
     if error.errno in NOT_WRITABLE:
-        return UserError(f"cannot write{where} ({error.strerror}); make the folder writable, or set STUDY_RUNS to one "
-                         "that is")
+        return UserError(f"cannot write{where} ({error.strerror}); make the folder writable (STUDY_RUNS names another "
+                         "place for runs and their store)")
     return UserError(f"{error.strerror or error}{where}; mend it and run the same command again")

@@ -100,8 +100,8 @@ def _csv(columns, rows) -> str:
 def _macros(numbers: dict) -> str:
     r"""`\study{90_model_vs_zfs/replay.rows}` gives the number as text, `\studyunit{…}` its unit."""
     head = ["% Numbers of the study: \\study{notebook/metric} and \\studyunit{notebook/metric}. Written by `study export`.",
-            r"\newcommand{\study}[1]{\csname study@#1\endcsname}",
-            r"\newcommand{\studyunit}[1]{\csname studyunit@#1\endcsname}"]
+            *(rf"\newcommand{{\{kind}}}[1]{{\ifcsname {kind}@#1\endcsname\csname {kind}@#1\endcsname\else"
+              rf"\errmessage{{the study has no number #1}}\fi}}" for kind in ("study", "studyunit"))]
     body = [rf"\expandafter\def\csname {kind}@{name}\endcsname{{{_tex(text)}}}" for name, said in numbers.items()
             for kind, text in (("study", grouped(said["value"])), ("studyunit", said["unit"]))]
     return "\n".join(head + body) + "\n"
@@ -115,8 +115,8 @@ def grouped(value: float) -> str:
 def _booktabs(columns, rows) -> str:
     head = " & ".join(_tex(column.replace("_", " ")) for column in columns)
     body = [" & ".join(_tex(str(value)) for value in row) + r" \\" for row in rows]
-    return "\n".join([rf"\begin{{tabular}}{{{'l' * len(columns)}}}", r"\toprule", head + r" \\", r"\midrule", *body,
-                      r"\bottomrule", r"\end{tabular}"]) + "\n"
+    return "\n".join([rf"\begin{{longtable}}{{{'l' * len(columns)}}}", r"\toprule", head + r" \\", r"\midrule",
+                      r"\endhead", *body, r"\bottomrule", r"\end{longtable}"]) + "\n"
 
 
 def _tex(text: str) -> str:

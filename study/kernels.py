@@ -42,7 +42,7 @@ class Kernel(AsyncKernelManager):
 
     def format_kernel_cmd(self, extra_arguments: list[str] | None = None) -> list[str]:
         """This very Python, whatever kernels the user has installed; no history database to fight over."""
-        return [sys.executable, "-m", "ipykernel_launcher", "-f", self.connection_file,
+        return [sys.executable, "-m", "study.guard", "-f", self.connection_file,
                 "--HistoryManager.enabled=False", *(extra_arguments or [])]
 
     async def _async_launch_kernel(self, kernel_cmd: list[str], **options) -> None:
@@ -131,8 +131,10 @@ def clean_environment(**more: str) -> dict[str, str]:
     """The environment of a batch kernel: the user's start-up files and settings stay out, threads and hashes are fixed,
     so that a run depends on nothing that its identity does not cover."""
     private = CACHE / "batch"
+    kept = {name: value for name, value in os.environ.items()
+            if name == "NUMBA_CACHE_DIR" or not name.startswith(("PYTHON", "NUMBA_", "IPYTHON", "JUPYTER_", "LC_"))}
     return dict(
-        os.environ, PYTHONHASHSEED="0", OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1",
-        IPYTHONDIR=str(private / "ipython"), MPLCONFIGDIR=str(private / "matplotlib"), MPLBACKEND="agg",
+        kept, TZ="UTC", LC_ALL="C.UTF-8", PYTHONHASHSEED="0", OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1",
+        MKL_NUM_THREADS="1", IPYTHONDIR=str(private / "ipython"), MPLCONFIGDIR=str(private / "matplotlib"), MPLBACKEND="agg",
         JUPYTER_CONFIG_DIR=str(private / "jupyter"), PYTHONNOUSERSITE="1", PYDEVD_DISABLE_FILE_VALIDATION="1",
         SOURCE_DATE_EPOCH="0", **more)

@@ -26,7 +26,7 @@ STUDY: dict[str, Notebook] = {
             kind="str", help="the document to audit, or all of them",
             choices=("all", "kustarz-2007", "lutz-2010", "vandenbogaard-2008", "bourbonnais-2010", "rajadurai-2009"))}),
     "90_model_vs_zfs": Notebook(
-        reads=("traces/*", "disk_replays.toml"),
+        reads=("traces/**/*", "disk_replays.toml"),
         parameters={
             "record_kib": Parameter(kind="int", unit="KiB", choices=(2, 4, 8, 16, 32), help="record of the database"),
             "line_kib": Parameter(kind="int", unit="KiB", choices=(8, 16, 32, 64, 128),

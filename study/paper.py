@@ -18,7 +18,8 @@ PDF = PAPER / "paper.pdf"
 
 REFERENCE = re.compile(r'#(number|unit|claim|picture)\("([^"]+)"')
 # What may stand as digits in the text: what is quoted from a document or is no result (years, build names, sections).
-GIVEN = re.compile(r"#given\[[^\]]*\]|#[a-z-]+\([^()]*(?:\([^()]*\)[^()]*)*\)|`[^`]*`|//[^\n]*|\$[^$]*\$|@[\w-]+|<[\w-]+>")
+GIVEN = re.compile(r"#given\[[^\]]*\]|#(?:number|unit|claim|picture)\([^()]*\)|#import \"[^\"]*\"|`[^`]*`|//[^\n]*"
+                   r"|@[\w-]+|<[\w-]+>")
 DIGITS = re.compile(r"(?<![\w-])\d[\d  ,.]*\d|(?<![\w-])\d")
 
 
@@ -47,14 +48,14 @@ def check(plans: list[Plan]) -> list[str]:
 
 
 def _objections(source: Path, known: dict[str, set]) -> list[str]:
-    text, name = source.read_text(), source.relative_to(PAPER)
-    found = [f"paper/{name}: #{kind}(\"{key}\") is not in the store" for kind, key in REFERENCE.findall(text)
+    text, name = source.read_text(), source.name
+    found = [f"{name}: #{kind}(\"{key}\") is not in the store" for kind, key in REFERENCE.findall(text)
              if key not in known[kind]]
     if source.name in ("paper.typ", "template.typ"):
         return found            # layout, not prose
     for number, line in enumerate(text.splitlines(), start=1):
         for digits in DIGITS.findall(GIVEN.sub("", line)):
-            found.append(f"paper/{name}, line {number}: '{digits}' is typed by hand; take it from the store with #number, "
+            found.append(f"{name}, line {number}: '{digits}' is typed by hand; take it from the store with #number, "
                          "or mark what is quoted or no result with #given[…]")
     return found
 

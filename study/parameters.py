@@ -35,7 +35,7 @@ class Parameter(BaseModel):
         """The bounds or choices in words."""
         if self.choices is not None:
             return ", ".join(map(str, self.choices))
-        low, high = (None if bound is None else f"{bound:g}" for bound in (self.low, self.high))
+        low, high = (None if bound is None else f"{bound:.12g}" for bound in (self.low, self.high))
         return f"{low} to {high}" if low and high else f"from {low}" if low else f"to {high}" if high else ""
 
 
@@ -48,7 +48,11 @@ def of_cell(path: Path) -> dict[str, Value]:
     if len(tagged) > 1:
         raise UserError(f"{path.name} has {len(tagged)} cells tagged 'parameters'; keep one")
     defaults: dict[str, Value] = {}
-    for statement in ast.parse(tagged[0].source).body if tagged else []:
+    try:
+        statements = ast.parse(tagged[0].source).body if tagged else []
+    except SyntaxError as error:
+        raise UserError(f"{path.name}: line {error.lineno} of the parameters cell is not Python; mend it") from None
+    for statement in statements:
         name, value = _assignment(statement, path)
         if name in defaults:
             raise UserError(f"{path.name}: parameter '{name}' is set twice in the parameters cell; keep one line")

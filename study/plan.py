@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from study import notebooks, parameters
-from study.project import LOCK, NOTEBOOKS, ROOT, data_files, digest, digest_of_files, runs_folder
+from study.project import DATA, LOCK, NOTEBOOKS, ROOT, data_files, digest, digest_of_files, runs_folder
 
 MANIFEST, METRICS, FIGURES = "manifest.json", "metrics.jsonl", "figures.jsonl"    # in a run's folder
 
@@ -45,15 +45,22 @@ def plan(notebook: Path, overrides: Mapping[str, Any] | None = None) -> Plan:
     """Check everything that can be checked before a kernel starts, and name the run."""
     listed = notebooks.entry(notebook)
     values = parameters.resolve(notebook, listed.parameters if listed else None, overrides or {})
-    reads = listed.reads if listed else ("**/*",)
-    files = [path for pattern in reads for path in data_files(pattern) if path.is_file()]
+    files = [path for pattern in (listed.reads if listed else ("**/*",)) for path in data_files(pattern)]
     code = [cell.source for cell in parameters.cells(notebook) if cell.kind == "code"]
+    reads = tuple(path.relative_to(DATA).as_posix() for path in files)
     return Plan(notebook, values, reads, {
-        "notebook": digest([notebook.stem.encode(), json.dumps(code).encode()]),
+        "notebook": digest([notebook.stem.encode(), json.dumps(code).encode(), *_surroundings(notebook)]),
         "parameters": digest([json.dumps(values, sort_keys=True).encode()]),
         "model": package_digest("model"), "study": package_digest("study"),
         "lock": digest_of_files([LOCK]), "python": "{}.{}".format(*sys.version_info[:2]),
         **{path.relative_to(ROOT).as_posix(): digest_of_files([path]) for path in files}})
+
+
+def _surroundings(notebook: Path) -> list[bytes]:
+    """What else makes a notebook of the user's own: its folder, and the modules beside it that it could import."""
+    if notebook.parent == NOTEBOOKS:
+        return []
+    return [str(notebook.parent).encode(), digest_of_files(sorted(notebook.parent.glob("*.py"))).encode()]
 
 
 @dataclass(frozen=True)
@@ -85,15 +92,26 @@ def all_plans() -> list[Plan]:
 def manifest(folder: Path) -> dict | None:
     """What is said of a finished run; None for an unfinished one or a damaged manifest, which never count."""
     try:
-        return json.loads((folder / MANIFEST).read_text())
+        said = json.loads((folder / MANIFEST).read_text())
     except (OSError, ValueError):
         return None
+    return said if isinstance(said, dict) and said.get("run_id") == folder.name else None
+
+
+def is_whole(folder: Path) -> bool:
+    """Whether every file of a finished run is still what its manifest says."""
+    said = manifest(folder) or {}
+    return all((folder / name).is_file() and digest([(folder / name).read_bytes()]) == value
+               for name, value in said.get("files", {}).items())
 
 
 def done_before(planned: Plan) -> Outcome | None:
     """The outcome of a run that went well before and need not be repeated."""
     known = manifest(planned.folder)
     if known is None or known.get("status") != "ok":
+        return None
+    if not is_whole(planned.folder):
+        (planned.folder / MANIFEST).unlink()        # a damaged record does not count; the run is repeated
         return None
     return Outcome(planned, "ok", seconds=known["seconds"], again=False)
 

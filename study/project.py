@@ -1,7 +1,6 @@
 """Where things lie, how they are written, and digests of them. Nothing is read outside the project's own folder."""
 import contextlib
 import fcntl
-import fnmatch
 import hashlib
 import json
 import os
@@ -20,25 +19,33 @@ LOCK = ROOT / "requirements.lock"
 
 
 def runs_folder() -> Path:
-    """`papermill_runs/`, or what the environment variable STUDY_RUNS names."""
-    return Path(os.environ.get("STUDY_RUNS") or ROOT / "papermill_runs").resolve()
+    """`papermill_runs/`, or what the environment variable STUDY_RUNS names (from the project's folder on)."""
+    return (ROOT / (os.environ.get("STUDY_RUNS") or "papermill_runs")).resolve()
 
 
 def data_file(name: str) -> Path:
     """The file `data/<name>`. In a batch run only what the notebook's entry in `study/notebooks.py` declares is given
     out: its digest is part of the run's identity, so an undeclared file would be a stale result waiting to happen."""
-    declared = os.environ.get("STUDY_READS")
-    if declared is not None and not any(fnmatch.fnmatch(name, pattern) for pattern in json.loads(declared)):
-        raise UserError(f"this notebook reads data/{name} without saying so; add it to `reads` in study/notebooks.py")
+    refuse_undeclared(name)
     path = DATA / name
     if not path.exists():
         raise UserError(f"data/{name} is missing; restore it with: git checkout -- data")
     return path
 
 
+def refuse_undeclared(name: str) -> None:
+    """UserError if this process is a batch run that has not declared `data/<name>`."""
+    declared = os.environ.get("STUDY_READS")
+    if declared is not None and name not in json.loads(declared):
+        raise UserError(f"this notebook reads data/{name} without saying so; add it to `reads` in study/notebooks.py")
+
+
 def data_files(pattern: str) -> list[Path]:
-    """All files `data/<pattern>`, sorted; each as `data_file` gives it."""
-    return [data_file(path.relative_to(DATA).as_posix()) for path in sorted(DATA.glob(pattern))]
+    """All files `data/<pattern>` (`**` for folders below), sorted; each as `data_file` gives it."""
+    names = [path.relative_to(DATA).as_posix() for path in sorted(DATA.glob(pattern)) if path.is_file()]
+    if not names:
+        raise UserError(f"no file matches data/{pattern}; restore it with: git checkout -- data, or mend the pattern")
+    return [data_file(name) for name in names]
 
 
 def digest(parts: Iterable[bytes]) -> str:

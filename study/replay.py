@@ -236,8 +236,12 @@ def verify_vdev_cache(folder: Path | str) -> Iterator[Replay]:
         raise UserError(f"{folder} holds 0 traces (*.parquet), but at least one is needed; name another folder")
     stats = read_stats(folder / "stats.jsonl")
     for path in paths:
-        entry = stats.get(path.stem, {})
-        sizes = {argument: entry[name] for argument, name in (("cache_bytes", "size"), ("max_read_bytes", "max"))
-                 if name in entry}
-        for fill_ticks in (None, entry["L"]) if "L" in entry else (None,):
-            yield replay_vdev_cache(path, **sizes, fill_ticks=fill_ticks)
+        yield from replays_of(path, stats.get(path.stem, {}))
+
+
+def replays_of(path: Path, entry: dict[str, int]) -> Iterator[Replay]:
+    """A trace under the parameters of its `entry` in a stats.jsonl, which may be empty."""
+    sizes = {argument: entry[name] for argument, name in (("cache_bytes", "size"), ("max_read_bytes", "max"))
+             if name in entry}
+    for fill_ticks in (None, entry["L"]) if "L" in entry else (None,):
+        yield replay_vdev_cache(path, **sizes, fill_ticks=fill_ticks)

@@ -26,7 +26,7 @@ def reproduce(only: list[str], workers: int | None, accept: bool, limits: Limits
     with store.open() as connection:
         board = claims.scoreboard(connection)
         new = results.collect(connection, all_plans(), board)
-    out.print(table_of(board))
+    out.print(summary_of(board))
     accepted = results.committed()
     changed = results.differences(accepted, new)
     if accept:
@@ -51,8 +51,8 @@ def _verdict(changed: list[str], accept: bool, out: Console) -> int:
 def run_plans(plans: list[Plan], workers: int | None, limits: Limits, console: Console) -> list[Outcome]:
     """Outcomes in the order of the plans; what has been done before is not run. The store is up to date before (the
     notebooks read published runs from it) and after."""
-    store.refresh()
     outcomes = {one.run_id: done for one in plans if (done := done_before(one))}
+    store.refresh()
     pending = {one.run_id: one for one in plans if one.run_id not in outcomes}
     if pending:
         from study import batch  # brings papermill along, which takes its time
@@ -66,6 +66,16 @@ def run_plans(plans: list[Plan], workers: int | None, limits: Limits, console: C
         finally:
             store.refresh()
     return [outcomes[one.run_id] for one in plans]
+
+
+def summary_of(board) -> Table:
+    """How many claims have each grade, by what the audit finds. `study claims` names them."""
+    counts = board.groupby(["grade", "audit"]).size().unstack(fill_value=0)
+    table = Table("claims by grade and audit", *counts.columns, "all", box=None, pad_edge=False)
+    for grade, row in counts.iterrows():
+        table.add_row(grade, *map(str, row), str(row.sum()))
+    table.add_row("all", *map(str, counts.sum()), str(int(counts.to_numpy().sum())))
+    return table
 
 
 def table_of(board) -> Table:

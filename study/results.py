@@ -48,10 +48,14 @@ def as_text(results: dict) -> str:
 
 def committed(file: Path = FILE) -> dict:
     """The results as accepted last; empty where there are none yet."""
+    empty = {"claims": {}, "numbers": {}}
     try:
-        return json.loads(file.read_text()) if file.exists() else {"claims": {}, "numbers": {}}
+        said = json.loads(file.read_text()) if file.exists() else empty
     except ValueError:
-        raise UserError(f"{file} is not JSON; restore it with: git checkout -- paper/results.json") from None
+        said = None
+    if not isinstance(said, dict) or any(not isinstance(said.get(part), dict) for part in empty):
+        raise UserError(f"{file} does not hold results; restore it with: git checkout -- paper/results.json")
+    return said
 
 
 def differences(accepted: dict, new: dict) -> list[str]:

@@ -77,11 +77,11 @@ def _execute(plan, limits, reached, on_cell, stopping) -> tuple[str, str | None]
     environment = kernels.clean_environment(STUDY_RUN=str(plan.folder), STUDY_READS=json.dumps(plan.reads))
     with kernels.kernel(plan.notebook.parent, environment, plan.folder / "kernel.log", limits.memory_bytes) as kernel:
         try:
-            kernels.in_own_loop(
+            executed = kernels.in_own_loop(
                 papermill.execute_notebook, notebook, str(plan.folder / f"{plan.name}.ipynb"),
-                parameters=plan.parameters, engine_name="study", kernel_name="python3", progress_bar=False,
-                kernel=kernel, cell_seconds=limits.cell_seconds, on_cell=at_cell)
-            return "ok", None
+                parameters=plan.parameters, engine_name="study", kernel_name="python3", language="python",
+                progress_bar=False, kernel=kernel, cell_seconds=limits.cell_seconds, on_cell=at_cell)
+            return _quiet_end(executed)
         except CellTimeoutError:
             return "timed out", f"cell {reached[0]} ran longer than {limits.cell_seconds} s"
         except PapermillExecutionError as error:
@@ -92,6 +92,19 @@ def _execute(plan, limits, reached, on_cell, stopping) -> tuple[str, str | None]
                 return "interrupted", f"stopped in cell {reached[0]}"
             ended = kernel.ended_by()
             return "died", f"kernel ended by {ended} in cell {reached[0]}" if ended else f"kernel lost: {error}"
+        except OSError:
+            raise
+        except Exception as error:      # whatever else papermill or nbclient make of a notebook
+            return "failed", f"{type(error).__name__} in cell {reached[0]}: {' '.join(str(error).split())[:300]}"
+
+
+def _quiet_end(executed: nbformat.NotebookNode) -> tuple[str, str | None]:
+    """papermill takes `sys.exit(0)` for success and leaves the cells behind it out; it is none."""
+    for index, cell in enumerate(executed.cells):
+        for output in cell.get("outputs", ()):
+            if output.output_type == "error" and "raises-exception" not in cell.metadata.get("tags", ()):
+                return "failed", f"{output.ename} in cell {index}: the cells after it never ran"
+    return "ok", None
 
 
 def _gather(plan: Plan) -> tuple[str, str | None]:

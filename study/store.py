@@ -30,13 +30,12 @@ def path() -> Path:
 
 
 @contextlib.contextmanager
-def open(up_to_date: bool = True) -> Iterator[DuckDBPyConnection]:
-    """A read-only connection to the store, by default brought up to date first.
+def open() -> Iterator[DuckDBPyConnection]:
+    """A read-only connection to the store, brought up to date first.
 
     Raises UserError when the file is no store of ours or somebody else keeps it locked.
     """
-    if up_to_date:
-        refresh()
+    refresh()
     connection = _connect(path(), read_only=True)
     try:
         connection.execute("SET enable_progress_bar = false")
@@ -50,14 +49,20 @@ def refresh() -> bool:
     try:
         with exclusively(runs_folder() / ".locks" / "store"):
             wanted = dict(_sources())
-            if path().exists():
-                with contextlib.closing(_connect(path(), read_only=True)) as connection:
-                    if _version(connection) == len(_migrations()) and _ingested(connection) == wanted:
-                        return False
+            if path().exists() and _is_up_to_date(wanted):
+                return False
             _write(wanted)
             return True
     except OSError as error:
         raise errors.of_the_system(error) from error
+
+
+def _is_up_to_date(wanted: dict[str, str]) -> bool:
+    with contextlib.closing(_connect(path(), read_only=True)) as connection:
+        try:
+            return _version(connection) == len(_migrations()) and _ingested(connection) == wanted
+        except duckdb.Error as error:
+            raise _unreadable(path(), error) from None
 
 
 def _write(wanted: dict[str, str]) -> None:
@@ -93,14 +98,17 @@ def _connect(file: Path, read_only: bool = False) -> DuckDBPyConnection:
         try:
             return duckdb.connect(str(file), read_only=read_only)
         except (duckdb.Error, RuntimeError) as error:
-            if "lock" not in str(error).lower():
-                raise UserError(f"{file} is not a run store that DuckDB {duckdb.__version__} can read ({_said(error)}); "
-                                "delete it and run the same command again: it is rebuilt from the records, nothing is "
-                                "lost") from None
+            if "Could not set lock" not in str(error):
+                raise _unreadable(file, error) from None
             if time.monotonic() > deadline:
                 raise UserError(f"{file} has been open for writing in another program for {PATIENCE_S:g} s; close it "
                                 "there") from None
             time.sleep(0.1)
+
+
+def _unreadable(file: Path, error: Exception) -> UserError:
+    return UserError(f"{file} is not a run store that DuckDB {duckdb.__version__} can read ({_said(error)}); delete it and "
+                     "run the same command again: it is rebuilt from the records, nothing is lost")
 
 
 def _said(error: Exception) -> str:
@@ -190,24 +198,24 @@ def _ingest_record(connection, source: str) -> None:
     """A run of a notebook. Only a run that went well has metrics and figures."""
     folder = runs_folder() / source
     said = manifest(folder)
+    try:
+        _insert_record(connection, source, folder, said)
+    except (duckdb.Error, ValueError, KeyError, TypeError) as error:
+        raise UserError(f"the record {folder} is damaged ({_said(error)}); delete that folder and run the same command "
+                        "again: the run is repeated") from None
+
+
+def _insert_record(connection, source: str, folder: Path, said: dict) -> None:
     connection.execute("INSERT INTO runs VALUES (?, ?, 'simulated', ?, ?, ?, ?, ?, ?)", [
         said["run_id"], source, said["notebook"], _label(said), said["status"], said["reason"], said["started"],
         said["seconds"]])
     _insert_params(connection, said["run_id"], said["parameters"])
     if said["status"] == "ok":
-        _insert_metrics(connection, folder)
+        connection.execute("INSERT INTO metrics SELECT run_id, t, name, value, unit FROM read_parquet(?)",
+                           [str(folder / "metrics.parquet")])
         for figure in lines(folder / FIGURES):
             connection.execute("INSERT INTO figures VALUES (?, ?, ?, ?, ?)", [
                 said["run_id"], figure["name"], figure["caption"], figure["drawn_by"], figure["digest"]])
-
-
-def _insert_metrics(connection, folder: Path) -> None:
-    try:
-        connection.execute("INSERT INTO metrics SELECT run_id, t, name, value, unit FROM read_parquet(?)",
-                           [str(folder / "metrics.parquet")])
-    except duckdb.Error as error:
-        raise UserError(f"the record {folder} is damaged ({_said(error)}); delete that folder and run the same command "
-                        "again: the run is repeated") from None
 
 
 def _label(said: dict) -> str:

@@ -1,6 +1,7 @@
 """All recorded traces below a folder, each through the mechanism that it was recorded of."""
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -15,22 +16,35 @@ from study.replay import Replay
 VDEV_CACHE = set(replay.COLUMNS)
 
 
-def verify(folder: Path) -> Iterator[Replay]:
+class Unreadable(NamedTuple):
+    """A trace that could not be replayed, and why."""
+    path: Path
+    reason: str
+
+
+def verify(folder: Path) -> Iterator[Replay | Unreadable]:
     """Replay every trace of a kind that the model knows; other Parquet files are left alone. Raises UserError when the
     folder has no trace at all."""
     if not folder.is_dir():
         raise UserError(f"there is no folder {folder}; name one that holds recorded traces")
-    folders = sorted({file.parent for file in folder.rglob("*.parquet") if _columns(file) >= VDEV_CACHE})
-    if not folders:
+    traces = sorted(file for file in folder.rglob("*.parquet") if _columns(file) >= VDEV_CACHE)
+    if not traces:
         raise UserError(f"{folder} holds no recorded trace of the vdev cache; name a folder that does")
-    for one in folders:
-        yield from replay.verify_vdev_cache(one)
+    for trace in traces:
+        try:
+            yield from replay.replays_of(trace, replay.read_stats(trace.parent / "stats.jsonl").get(trace.stem, {}))
+        except UserError as error:
+            yield Unreadable(trace, str(error))
 
 
 def committed() -> list[Replay]:
-    """The cuts in data/traces, which a notebook declares as read."""
-    data_files("traces/**/*.*")
-    return list(verify(DATA / "traces"))
+    """The cuts in data/traces, which a notebook declares as read. Raises UserError if one cannot be read."""
+    data_files("traces/**/*")
+    replays = list(verify(DATA / "traces"))
+    for one in replays:
+        if isinstance(one, Unreadable):
+            raise UserError(one.reason)
+    return replays
 
 
 def rows_of(replays: list[Replay]) -> int:
@@ -50,8 +64,10 @@ def outcome_counts(replays: list[Replay]) -> np.ndarray:
     return sum(one.pairs for one in replays if one.completions == "recorded")
 
 
-def sentence(one: Replay) -> str:
+def sentence(one: Replay | Unreadable) -> str:
     """What a replay found, for the terminal."""
+    if isinstance(one, Unreadable):
+        return one.reason
     speed = f"{one.seconds / one.rows * 1e9:.0f} ns a row"
     if not one.differences:
         return f"{one.path}: 0 differences in {one.rows} rows ({one.completions} completions, {speed})"

@@ -1,4 +1,6 @@
 """Figures are files that come out the same, with fonts that travel."""
+import re
+
 import numpy as np
 import pytest
 
@@ -33,7 +35,12 @@ def test_widths_are_those_of_column_and_page():
         assert f'width="{inches * 72:g}pt"' in svg
 
 
-def test_fonts_stay_legible_at_column_width():
+def test_fonts_stay_legible_at_column_width(monkeypatch):
+    """No text of any figure of the study is smaller than 7 pt when it is as wide as a column."""
+    for path in (figures.__file__[:-len("__init__.py")] + name for name in ("audit.py", "vdev_cache.py", "disks.py")):
+        with open(path) as source:
+            sizes = re.findall(r"fontsize=([\d.]+)", source.read())
+        assert all(float(size) >= 7 for size in sizes), path
     assert min(size for name, size in figures.STYLE.items() if name.endswith("size")) >= 7
 
 

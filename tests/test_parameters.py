@@ -52,7 +52,8 @@ def test_choices_hold():
 
 @pytest.mark.parametrize(("cell", "why"), [
     ("n = 3\nb = n * 2", "derived"), ("n = 3\nb = [1, 2]", "list"), ("import os\nn = 3", "not 'name = value'"),
-    ("n = 3\nn = 4", "set twice"), ("n: int = 3\nb = f'{n}'", "derived"),
+    ("n = 3\nn = 4", "set twice"), ("n = = 3", "line 1 of the parameters cell is not Python"),
+    ("n: int = 3\nb = f'{n}'", "derived"),
 ])
 def test_the_parameters_cell_holds_plain_assignments_only(notebook, cell, why):
     """A derived value would keep its old result when the parameter is overridden."""

@@ -55,13 +55,11 @@ def test_the_paper_says_what_the_store_says(reproduced):
 
 def test_a_number_typed_by_hand_is_objected_to(tmp_path):
     known = {kind: set() for kind in ("number", "unit", "claim", "picture")}
-    source = PAPER / "sections" / "try.typ"
-    source.write_text('It is #number("no/such") of 17.5 things, in #given[2007].\n')
-    try:
-        found = paper._objections(source, known)
-    finally:
-        source.unlink()
-    assert [("no/such" in line, "'17.5'" in line) for line in found] == [(True, False), (False, True)]
+    source = tmp_path / "try.typ"
+    source.write_text('It is #number("no/such") of 17.5 things, in #given[2007], or #strong("17.5").\n')
+    found = paper._objections(source, known)
+    assert ["no/such" in line for line in found] == [True, False, False]
+    assert ["'17.5'" in line for line in found] == [False, True, True]
 
 
 def test_one_changed_result_is_named():
@@ -70,6 +68,11 @@ def test_one_changed_result_is_named():
     changed["numbers"]["90_model_vs_zfs/replay.differences"] = 1
     assert results.differences(accepted, changed) == ["90_model_vs_zfs/replay.differences: 0 -> 1"]
     assert results.differences(accepted, accepted) == []
+
+
+def test_the_figure_of_the_readme_is_the_one_that_comes_out(reproduced):
+    made = [plan.folder / "figures" / f"{export.README_FIGURE}-page.png" for plan in reproduced]
+    assert (PAPER / "readme.png").read_bytes() in [path.read_bytes() for path in made if path.exists()]
 
 
 def test_rounding_keeps_six_digits_and_whole_numbers():

@@ -3,12 +3,14 @@ import hashlib
 import json
 import multiprocessing
 import os
+import shutil
 
 import nbformat
 import pandas as pd
 import pytest
 
 from study import plan as plans
+from study import project
 from study.errors import UserError
 from study.plan import Limits, manifest, plan
 from study.runner import run
@@ -51,6 +53,7 @@ def test_the_template_is_never_written(runs, notebook):
     ("deaf", "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nwhile True:\n    pass", "timed out", "4 s"),
     ("wrong", "1 / 0", "failed", "ZeroDivisionError"),
     ("exits", "raise SystemExit(3)", "failed", "SystemExit"),
+    ("leaves", "import sys\nsys.exit(0)", "failed", "SystemExit"),
     ("hog", "import numpy as np\nx = np.ones(10**10)", "failed", "MemoryError"),
 ])
 def test_a_run_that_breaks_says_how_and_where(runs, notebook, name, cell, status, reason):
@@ -89,7 +92,7 @@ def test_a_number_recorded_twice_fails_the_run(runs, notebook):
 def test_reading_undeclared_data_fails_the_run(runs, notebook, monkeypatch):
     """Its digest is not part of the run's identity, so the result would not notice when the file changes."""
     planned = plan(notebook("sly", "from study.project import data_file\ndata_file('claims.toml')"))
-    declared = plans.Plan(planned.notebook, planned.parameters, ("traces/*",), planned.parts)
+    declared = plans.Plan(planned.notebook, planned.parameters, ("traces/x",), planned.parts)
     outcome = run(declared)
     assert (outcome.status, "claims.toml without saying so" in outcome.reason) == ("failed", True)
 
@@ -109,13 +112,79 @@ def test_the_identity_covers_code_parameters_data_and_modules_but_not_prose(note
     assert len(different) == 3
 
 
-def test_the_identity_covers_the_data_files(notebook, monkeypatch, tmp_path):
-    path, file = notebook("data", RECORD), plans.ROOT / "data" / "published" / "kustarz-2007.toml"
-    monkeypatch.setattr(plans, "data_files", lambda pattern: [file])
+@pytest.mark.parametrize(("book", "name"), [("90_model_vs_zfs", "traces/vdev_cache/mix_L2.parquet"),
+                                            ("00_claims", "published/kustarz-2007.toml"), ("00_claims", "claims.toml")])
+def test_the_identity_of_a_notebook_of_the_study_covers_what_it_reads(book, name, monkeypatch, tmp_path):
+    """One byte of a trace, and the run is another."""
+    data = tmp_path / "data"
+    shutil.copytree(plans.DATA, data)
+    for module in (plans, project):
+        monkeypatch.setattr(module, "DATA", data)
+        monkeypatch.setattr(module, "ROOT", tmp_path)
+    monkeypatch.setattr(plans, "package_digest", lambda package: package)
+    first = plan(plans.NOTEBOOKS / f"{book}.ipynb").run_id
+    with open(data / name, "ab") as file:
+        file.write(b"x")
+    assert plan(plans.NOTEBOOKS / f"{book}.ipynb").run_id != first
+
+
+def test_a_pattern_that_matches_nothing_is_refused():
+    with pytest.raises(UserError, match="no file matches data/nowhere"):
+        project.data_files("nowhere/*")
+
+
+def test_the_identity_of_an_own_notebook_covers_its_folder_and_the_modules_beside_it(notebook, tmp_path):
+    path = notebook("own", "import helper")
     first = plan(path).run_id
-    digest = plans.digest_of_files
-    monkeypatch.setattr(plans, "digest_of_files", lambda paths: "changed" if list(paths) == [file] else digest(paths))
-    assert plan(path).run_id != first
+    (tmp_path / "helper.py").write_text("x = 1")
+    second = plan(path).run_id
+    (tmp_path / "elsewhere").mkdir()
+    shutil.copy(path, tmp_path / "elsewhere")
+    assert len({first, second, plan(tmp_path / "elsewhere" / "own.ipynb").run_id}) == 3
+
+
+@pytest.mark.parametrize("cell", [
+    "import pandas\npandas.read_csv(project.DATA / 'claims.toml', sep='|')",
+    "open(project.DATA / 'claims.toml')",
+    "from study import store\nwith store.open():\n    pass",
+])
+def test_data_that_python_opens_must_be_declared(runs, notebook, cell):
+    planned = plan(notebook("sneaky", f"from study import project\n{cell}"))
+    outcome = run(plans.Plan(planned.notebook, planned.parameters, ("traces/x",), planned.parts))
+    assert (outcome.status, "without saying so" in outcome.reason) == ("failed", True)
+
+
+def test_a_module_that_the_user_put_on_the_path_stays_out(runs, notebook, tmp_path, monkeypatch):
+    (tmp_path / "foreign").mkdir()
+    (tmp_path / "foreign" / "intruder.py").write_text("x = 1")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "foreign"))
+    outcome = run(plan(notebook("shielded", "import intruder")))
+    assert (outcome.status, "intruder" in outcome.reason) == ("failed", True)
+
+
+def test_a_notebook_that_names_no_language_runs(runs, notebook):
+    path = notebook("plain", RECORD)
+    content = nbformat.read(path, as_version=4)
+    content.metadata = {}
+    nbformat.write(content, path)
+    assert run(plan(path)).status == "ok"
+
+
+@pytest.mark.parametrize("name", ["metrics.parquet", "params.json"])
+def test_a_damaged_record_does_not_count_and_is_made_again(runs, notebook, name):
+    planned = run(plan(notebook("damaged", RECORD))).plan
+    (planned.folder / name).write_bytes(b"garbage")
+    assert plans.done_before(planned) is None
+    assert run(planned).again
+    (planned.folder / name).unlink()
+    assert run(planned).again
+    assert plans.done_before(planned)
+
+
+def test_a_record_copied_to_another_name_does_not_count(runs, notebook):
+    planned = run(plan(notebook("copied", RECORD))).plan
+    shutil.copytree(planned.folder, planned.folder.parent / "other")
+    assert manifest(planned.folder.parent / "other") is None
 
 
 def test_user_start_up_files_stay_out(runs, notebook, tmp_path, monkeypatch):

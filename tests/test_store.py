@@ -100,6 +100,26 @@ def test_a_corrupt_store_is_one_sentence_and_loses_nothing(one_run, study, runs)
     assert (done.returncode, done.stdout) == (0, "n\n1\n")
 
 
+def _cut(content):
+    return content[:len(content) // 3]
+
+
+def _flipped(content):
+    return bytes(255 - byte if 100 < place < 5000 else byte for place, byte in enumerate(content))
+
+
+@pytest.mark.parametrize("damage", [_cut, _flipped])
+def test_a_damaged_store_is_one_sentence(one_run, study, damage):
+    store.refresh()
+    store.path().write_bytes(damage(store.path().read_bytes()))
+    assert "delete it and run the same command again" in one_sentence(study("query", "SELECT 1"))
+
+
+@pytest.mark.parametrize("query", ["", ";", "SELECT nonsense"])
+def test_a_query_that_is_none_is_one_sentence(one_run, study, query):
+    one_sentence(study("query", query))
+
+
 def test_a_damaged_record_is_one_sentence(one_run, study):
     (one_run.folder / "metrics.parquet").write_bytes(b"PAR1 and then nothing")
     assert "is damaged" in one_sentence(study("query", "SELECT 1"))

@@ -21,5 +21,5 @@ def demerits(table: pd.DataFrame) -> Figure:
     axes.set_ylim(len(names) - 0.5, -0.5)
     axes.set_xlim(0, None)
     axes.set_xlabel("demerit (% of the mean service time)")
-    figure.legend(loc="outside lower center", ncols=2, fontsize=6.5)
+    figure.legend(loc="outside lower center", ncols=2, fontsize=7)
     return figure

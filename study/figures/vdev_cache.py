@@ -18,7 +18,7 @@ def agreement(counts: np.ndarray) -> Figure:
     figure, axes = canvas(aspect=0.9)
     axes.imshow(np.where(shown > 0, shown, np.nan), norm=LogNorm(1, counts.max() * 30), cmap="Blues")
     for (row, column), count in np.ndenumerate(shown):
-        axes.text(column, row, f"{count:,}".replace(",", "\u2009"), ha="center", va="center", fontsize=5.5,
+        axes.text(column, row, f"{count:,}".replace(",", "\u2009"), ha="center", va="center", fontsize=7,
                   color="black" if count else GREY)
     axes.set_xticks(range(len(names)), names, rotation=40, ha="right")
     axes.set_yticks(range(len(names)), names)
@@ -39,12 +39,12 @@ def lines_over_time(runs: list[Lines]) -> Figure:
         axes.fill_between(time_s, metadata, metadata + data, step="post", color=ORANGE, label="brought in by data", lw=0)
         axes.axhline(run.limit, color=GREY, lw=0.6, ls="--", label="zfs_vdev_cache_size")
         axes.set_title(f"{run.rule.label}\n{run.answered:.0%} of metadata reads answered, "
-                       f"{run.kib_per_record:.1f} KiB from disk a record", loc="left", fontsize=6.5, pad=2)
+                       f"{run.kib_per_record:.1f} KiB from disk a record", loc="left", fontsize=7, pad=2)
     panels[0].set_ylim(0, runs[0].limit * 1.12)
     panels[-1].set_xlabel("time after a cold start (s)")
     figure.supylabel("lines resident in the cache of one disk", fontsize=8)
     handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=3, fontsize=6, handlelength=1.2, columnspacing=0.8)
+    figure.legend(handles, labels, loc="outside lower center", ncols=3, fontsize=7, handlelength=1.2, columnspacing=0.8)
     return figure
 
 
@@ -65,5 +65,5 @@ def what_the_disk_moves(table) -> Figure:
     left.set_yscale("log", base=2)
     left.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
     right.set_ylim(0, None)
-    figure.legend(loc="outside lower center", fontsize=6.5)
+    figure.legend(loc="outside lower center", fontsize=7)
     return figure
