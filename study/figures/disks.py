@@ -20,6 +20,6 @@ def demerits(table: pd.DataFrame) -> Figure:
     axes.set_yticks(range(len(names)), [f"{row.drive}, {row.year}" for row in first.itertuples()])
     axes.set_ylim(len(names) - 0.5, -0.5)
     axes.set_xlim(0, None)
-    axes.set_xlabel("demerit (% of the mean service time)")
+    axes.set_xlabel("demerit (% of the mean)")
     figure.legend(loc="outside lower center", ncols=2, fontsize=7)
     return figure
