@@ -106,7 +106,10 @@ def test_every_query_of_the_readme_answers(reproduced):
 def test_the_readme_expects_what_comes_out():
     numbers = results.committed()["numbers"]
     said = (f"{numbers['00_claims/claims.differing']} of {numbers['00_claims/claims.checked_by_own_figures']} checkable",
-            f"0 differences in {numbers['90_model_vs_zfs/replay.rows'] // 1000} 000 rows")
+            f"0 differences in {numbers['90_model_vs_zfs/replay.rows'] // 1000} 000 rows",
+            "median demerit {:.1f} %, worst {:.1f} %; {:.1f} %".format(*(
+                numbers[f"90_model_vs_zfs/disk.{name}"]
+                for name in ("estimated-median", "estimated-worst", "data-sheet-median"))))
     for sentence in said:
         assert sentence in README
 

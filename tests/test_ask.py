@@ -1,0 +1,44 @@
+"""Questions to the store: two runs side by side, the origin of a figure."""
+import pytest
+from conftest import one_sentence
+
+from study.plan import plan
+from study.runner import run
+
+DRAW = """
+from study import record
+from study.figures import disks
+import pandas as pd
+record.metric("answer.value", n * n, "1")
+table = pd.DataFrame({"drive": ["a"], "year": [1], "version": ["specified"], "second_half_percent": [n]})
+table["disksim_percent"] = 1
+record.figure("dots", disks.demerits, table, caption="Some dots.")
+"""
+
+
+@pytest.fixture
+def two_runs(runs, notebook):
+    path = notebook("drawn", DRAW)
+    outcomes = [run(plan(path, {"n": n})) for n in (2, 3)]
+    assert {outcome.status for outcome in outcomes} == {"ok"}
+    return [outcome.plan for outcome in outcomes]
+
+
+def test_diff_names_what_differs_and_nothing_else(two_runs, study):
+    one, other = two_runs
+    printed = study("diff", one.run_id, other.run_id).stdout
+    assert [line.split() for line in printed.splitlines()[1:]] == [["n", "2", "3"], ["answer.value", "4.0", "9.0"]]
+    assert study("diff", one.run_id[:8], one.run_id).stdout == "no difference\n"
+
+
+def test_trace_says_where_a_figure_comes_from(two_runs, study):
+    printed = study("trace", "dots").stdout
+    for word in ("Some dots.", "study.figures.disks.demerits", "drawn", "n=3", "made from model", "made from lock"):
+        assert word in printed
+    assert "did you mean 'dots'" in one_sentence(study("trace", "dot"))
+
+
+def test_claims_are_found_by_name(runs, study):
+    done = study("claims", "oltp-gain")
+    assert (done.returncode, "oltp-gain" in done.stdout, "seqread" in done.stdout) == (0, True, False)
+    assert "did you mean 'oltp-gain'" in one_sentence(study("claims", "oltp-gan"))
