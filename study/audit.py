@@ -3,6 +3,10 @@
 Each check is a statement in `study/checks/*.sql`, read over the run store: tables `metrics` and `params` of the published
 runs, `claims` for what was said. It gives, per claim, what was `said` and what is `shown` as ranges: every printed number
 stands for all numbers that print alike. `setup.sql` has the vocabulary and the rule: two ranges that meet agree.
+
+A statement that can be read in more than one way cannot be caught by one of them. A check of such a statement has a line
+`-- reading:` that says by which reading it agrees and by which it differs; ranges that do not meet then *depend on reading*,
+which counts neither way.
 """
 import re
 from typing import NamedTuple
@@ -13,21 +17,24 @@ import pandas as pd
 from study.project import ROOT
 
 CHECKS = ROOT / "study" / "checks"
-AGREES, DIFFERS, CANNOT = "agrees", "differs", "cannot be checked"
+AGREES, DIFFERS, DEPENDS, CANNOT = "agrees", "differs", "depends on reading", "cannot be checked"
+FROM_WORST = (DIFFERS, DEPENDS, AGREES, CANNOT)
 COLUMNS = ["check", "claim_id", "part", "question", "against", "said_low", "said_high", "shown_low", "shown", "shown_high",
            "unit", "finding", "remark"]
 OWN, OTHER, LAW, SCRIPT, CODE = AGAINST = (     # what a claim is held against
     "own figures", "another document", "a law", "the workload's script", "the code")
 HEADER = re.compile(r"^-- check: (?P<id>\S+)\n-- question: (?P<question>.+)\n-- against: (?P<against>.+)\n"
-                    r"(?:-- remark: (?P<remark>.+)\n)?", re.M)
+                    r"(?:-- remark: (?P<remark>.+)\n)?(?:-- reading: (?P<reading>.+)\n)?", re.M)
 
 # what a check's statement yields, made into findings
 FINDINGS = """
-SELECT ? AS "check", claim_id, part, ? AS question, ? AS against,
+SELECT $check AS "check", claim_id, part, $question AS question, $against AS against,
        CASE WHEN isfinite(said.low) THEN said.low END AS said_low,
        CASE WHEN isfinite(said.high) THEN said.high END AS said_high,
-       shown.low AS shown_low, shown.mid AS shown, shown.high AS shown_high, unit, finding(said, shown) AS finding,
-       concat_ws('; ', nullif(part, ''), rounding(said, shown), ?) AS remark
+       shown.low AS shown_low, shown.mid AS shown, shown.high AS shown_high, unit,
+       CASE WHEN finding(said, shown) = 'differs' AND $reading IS NOT NULL THEN 'depends on reading'
+            ELSE finding(said, shown) END AS finding,
+       concat_ws('; ', nullif(part, ''), rounding(said, shown), $remark, $reading) AS remark
 FROM ({statement}) ORDER BY claim_id, part
 """
 UNCHECKED = """
@@ -45,6 +52,7 @@ class Check(NamedTuple):
     against: str
     statement: str
     remark: str | None
+    reading: str | None     # which reading agrees and which differs, where a statement has more than one
 
 
 def checks() -> list[Check]:
@@ -58,9 +66,9 @@ def run(connection: duckdb.DuckDBPyConnection, only: str | None = None) -> pd.Da
     `connection` may be read-only; `only` names a single check. NULL in said_low or said_high: no end on that side.
     """
     connection.execute((CHECKS / "setup.sql").read_text())
-    tables = [connection.execute(FINDINGS.format(statement=check.statement),
-                                [check.id, check.question, check.against, check.remark]).df()
-              for check in checks() if only in (None, check.id)]
+    tables = [connection.execute(FINDINGS.format(statement=check.statement), {
+        "check": check.id, "question": check.question, "against": check.against, "remark": check.remark,
+        "reading": check.reading}).df() for check in checks() if only in (None, check.id)]
     if only is None:
         checked = sorted({claim for table in tables for claim in table["claim_id"]})
         tables.append(connection.execute(UNCHECKED, [checked]).df())
@@ -69,8 +77,9 @@ def run(connection: duckdb.DuckDBPyConnection, only: str | None = None) -> pd.Da
 
 
 def _parse(text: str) -> list[Check]:
-    """The named statements of a file: a header of two or three comment lines, then SQL up to its semicolon."""
+    """The named statements of a file: a header of two to four comment lines, then SQL up to its semicolon."""
     heads = list(HEADER.finditer(text))
     ends = [head.start() for head in heads[1:]] + [len(text)]
-    return [Check(head["id"], head["question"], head["against"], text[head.end():end].strip().rstrip(";"), head["remark"])
+    return [Check(head["id"], head["question"], head["against"], text[head.end():end].strip().rstrip(";"), head["remark"],
+                  head["reading"])
             for head, end in zip(heads, ends, strict=True)]

@@ -3,11 +3,13 @@ how a prediction is graded.
 
     claims.baselines()      published numbers that may be used for fitting, and no others
     claims.targets()        published numbers to be predicted: for scoring only
+    claims.independent()    the claims among them that do not follow from another
     claims.grade(...)       one of GRADES
     claims.scoreboard(c)    a row per claim: what the audit found and the grade, from the run store
 
 Fitting code may call `baselines` only. No number is both: a file where one is, is refused.
 """
+import math
 from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple
@@ -20,9 +22,10 @@ from study.errors import UserError
 from study.project import data_file
 
 RELATIONS = ("=", "about", "up to", "over", "at least", "below", "at most")
+OPEN = ("over", "at least", "below", "at most")     # these allow a range without an end
 KINDS = ("measurement", "arithmetic", "estimate", "rule", "observation", "condition", "recommendation")
 
-# Grades, best first. Thresholds were fixed before anything was scored (DESIGN.md 5.6).
+# Grades, best first. Thresholds were fixed before anything was scored (DESIGN.md, Rules of honesty, 6).
 PREDICTED, CONSISTENT, NOT_IDENTIFIED, NOT_REPRODUCED = GRADES = (
     "predicted", "consistent", "not identified", "not reproduced")
 NOT_YET, BASELINE, NOTHING = "not yet predicted", "baseline", "nothing to predict"
@@ -82,7 +85,7 @@ Ref = Annotated[str, AfterValidator(_reference)]
 
 class Claim(_Strict):
     """One entry of the file; its head explains the fields."""
-    id: Annotated[str, AfterValidator(published._run_name)]
+    id: Annotated[str, AfterValidator(published.run_name)]
     document: str
     place: str
     kind: Literal[KINDS]
@@ -93,13 +96,14 @@ class Claim(_Strict):
     baseline: tuple[Ref, ...] = ()
     predict: Ref | None = None
     before: Ref | None = None
+    follows_from: str | None = None
     effect_none: float | None = None
     notebook: str | None = None
 
     @model_validator(mode="after")
     def _graded_as_a_whole(self):
-        if self.predict is None and (self.before or self.effect_none is not None):
-            raise ValueError("before and effect_none say how a prediction is graded; give predict as well, or neither")
+        if self.predict is None and (self.before or self.follows_from or self.effect_none is not None):
+            raise ValueError("before, effect_none and follows_from are about a prediction; give predict as well, or none")
         return self
 
     def at(self, text: str) -> Reference:
@@ -124,8 +128,9 @@ def read(path: Path | None = None) -> list[Claim]:
         raise UserError(f"{path.name} is not TOML: {error}; mend that line") from None
     except ValidationError as error:
         raise UserError(published.explain(path.name, error)) from None
-    published._refuse_duplicates(path.name, "claim", [claim.id for claim in claims])
+    published.refuse_duplicates(path.name, "claim", [claim.id for claim in claims])
     _refuse_mixed(path.name, claims)
+    _refuse_loose(path.name, claims)
     return claims
 
 
@@ -139,6 +144,22 @@ def _refuse_mixed(file: str, claims: list[Claim]) -> None:
                                 f"'{predicted[str(reference)]}'; a number may be fitted or predicted, not both")
 
 
+def _refuse_loose(file: str, claims: list[Claim]) -> None:
+    """What follows, follows from a prediction further up; so nothing follows from itself."""
+    above = set()
+    for claim in claims:
+        if claim.follows_from and claim.follows_from not in above:
+            raise UserError(f"{file}, claim '{claim.id}': follows_from = '{claim.follows_from}' is no claim with predict "
+                            "further up; name one")
+        if claim.predict:
+            above.add(claim.id)
+
+
+def independent(claims: list[Claim] | None = None) -> list[str]:
+    """Ids of the claims to be predicted that do not follow from another: as many as there are chances to be wrong."""
+    return [claim.id for claim in (read() if claims is None else claims) if claim.predict and not claim.follows_from]
+
+
 class _Published:
     """Published numbers by reference."""
 
@@ -148,7 +169,7 @@ class _Published:
             steps = run.conditions["printed_step"]
             for t, name, value, unit in run.metrics.itertuples(index=False):
                 t = None if pd.isna(t) else t
-                self.numbers[Reference(run.run_id, name, t)] = (value, unit, steps[published._key(t, name)])
+                self.numbers[Reference(run.run_id, name, t)] = (value, unit, steps[published.key(t, name)])
 
     def __getitem__(self, reference: Reference) -> tuple[float, str, float]:
         """Value, unit, step of the last printed digit."""
@@ -168,8 +189,9 @@ def baselines(claims: list[Claim] | None = None, runs: list[published.PublishedR
 
 
 def targets(claims: list[Claim] | None = None, runs: list[published.PublishedRun] | None = None) -> pd.DataFrame:
-    """What predictions are scored against: claim_id, value, low, high, unit, effect_none. `low` to `high` are the numbers
-    that print alike; with `before` the value is a ratio. Not for fitting code."""
+    """What predictions are scored against: claim_id, value, low, high, unit, effect_none. `low` to `high` is what the claim
+    allows: the numbers that print alike, or the range that its text gives in place of a number (`high` is inf for *8 or
+    more*). With `before` the value is a ratio. Not for fitting code."""
     claims = read() if claims is None else claims
     numbers = _Published(published.runs() if runs is None else runs)
     rows = [(claim.id, *_target(claim, numbers), claim.effect_none) for claim in claims if claim.predict]
@@ -181,12 +203,22 @@ def _target(claim: Claim, numbers: _Published) -> tuple[float, float, float, str
     value, unit, step = numbers[claim.at(claim.predict)]
     low, high = value - step / 2, value + step / 2
     if claim.before is None:
-        return value, low, high, unit
+        return value, *(_range_in_words(claim, unit) or (low, high)), unit
     over, over_unit, over_step = numbers[claim.at(claim.before)]
     if over_unit != unit or over <= over_step / 2:
         raise UserError(f"claims.toml, claim '{claim.id}': {claim.predict} in {unit} cannot be divided by {claim.before}, "
                         f"{over:g} {over_unit}; name a number of the same unit that is not zero")
     return value / over, low / (over + over_step / 2), high / (over - over_step / 2), "1"
+
+
+def _range_in_words(claim: Claim, unit: str) -> Interval | None:
+    """The range that a claim's text gives in place of one number: *8 or more*, *less than 40*, *2 to 4*. "Up to" is a point,
+    as the largest of several is that number. Amounts below a bound are not negative."""
+    said = claim.said
+    if said is None or said.unit != unit or not (said.relation in OPEN or isinstance(said.value, tuple)):
+        return None
+    low, high = said.interval()
+    return 0.0 if low is None else low, math.inf if high is None else high
 
 
 def rows() -> pd.DataFrame:
@@ -204,37 +236,44 @@ def rows() -> pd.DataFrame:
             "published": None if target is None else target["value"],
             "published_unit": None if target is None else target["unit"], "effect_none": claim.effect_none,
             "may_be_fitted": bool(claim.baseline), "to_be_predicted": claim.predict is not None,
-            "notebook": claim.notebook})
+            "notebook": claim.notebook, "published_low": None if target is None else target["low"],
+            "published_high": None if target is None or math.isinf(target["high"]) else target["high"],
+            "follows_from": claim.follows_from})
     return pd.DataFrame(table).astype(object)
 
 
 # --- grading -----------------------------------------------------------------------------------------------------------
 
-def grade(published: float, unfitted: Interval, fitted: Interval | None = None, no_effect: float | None = None,
+def grade(published: Interval, unfitted: Interval, fitted: Interval | None = None, no_effect: float | None = None,
           identified: bool = True) -> str:
     """Grade a prediction, by rule.
 
-    unfitted, fitted: 5-95 % intervals (low, high) before and after fitting one constant on the baseline; ends belong to
-    them. no_effect: the value that would mean "nothing happened"; None when there is none. identified: False when
-    conditions that were not published decide, however well an interval may fit.
+    published: (low, high) of `targets`, what the claim allows; high may be inf, and a point is (x, x). A prediction holds
+    if its interval meets this range; the ends of both belong to them. unfitted, fitted: 5-95 % intervals (low, high) before
+    and after fitting one constant on the baseline. no_effect: the value that would mean "nothing happened"; None when there
+    is none. identified: False when conditions that were not published decide, however well an interval may fit.
     """
     if not identified:
         return NOT_IDENTIFIED
-    if _holds(unfitted, published):
-        sharp = _narrow(unfitted) and (no_effect is None or not _holds(unfitted, no_effect))
+    if _meet(unfitted, published):
+        sharp = _narrow(unfitted, published) and (no_effect is None or not _meet(unfitted, (no_effect, no_effect)))
         return PREDICTED if sharp else CONSISTENT
-    return CONSISTENT if fitted is not None and _holds(fitted, published) else NOT_REPRODUCED
+    return CONSISTENT if fitted is not None and _meet(fitted, published) else NOT_REPRODUCED
 
 
-def _holds(interval: Interval, value: float) -> bool:
+def _meet(one: Interval, other: Interval) -> bool:
+    for low, high in (one, other):
+        if not low <= high:
+            raise ValueError(f"the interval {low} to {high} runs backwards; give (low, high)")
+    return one[0] <= other[1] and other[0] <= one[1]
+
+
+def _narrow(interval: Interval, published: Interval) -> bool:
+    """At most a third of the centre to either side. A claim that allows zero has no such scale: then the interval must lie
+    within what the claim allows."""
     low, high = interval
-    if not low <= high:
-        raise ValueError(f"the interval {low} to {high} runs backwards; give (low, high)")
-    return low <= value <= high
-
-
-def _narrow(interval: Interval) -> bool:
-    low, high = interval
+    if published[0] <= 0 <= published[1]:
+        return published[0] <= low and high <= published[1]
     return (high - low) / 2 <= HALF_WIDTH_OF_CENTRE * abs(low + high) / 2
 
 
@@ -252,16 +291,17 @@ def fell(before: dict[str, str], after: dict[str, str]) -> list[str]:
 
 
 def scoreboard(connection, grades: dict[str, str] | None = None) -> pd.DataFrame:
-    """A row per claim: claim_id, document, text, printed, audit, differs, grade, notebook. `audit` is the worst of the
-    audit's, `differs` names the checks that found a difference; `grades` are those of notebooks that have graded."""
+    """A row per claim: claim_id, document, text, printed, audit, differs, grade, notebook, follows_from. `audit` is the
+    worst of the audit's findings, `differs` names the checks that found a difference; `grades` are those of notebooks that
+    have graded; a claim that follows from another is no prediction of its own."""
     found = audit.run(connection).groupby("claim_id")
     finding, differs = found["finding"].agg(_worst), found.apply(_differing)
-    table = connection.execute("SELECT claim_id, document, text, printed, may_be_fitted, to_be_predicted, notebook FROM "
-                               "claims ORDER BY document, claim_id").df()
+    table = connection.execute("SELECT claim_id, document, text, printed, may_be_fitted, to_be_predicted, notebook, "
+                               "follows_from FROM claims ORDER BY document, claim_id").df()
     table["audit"] = table["claim_id"].map(finding)
     table["differs"] = table["claim_id"].map(differs)
     table["grade"] = [(grades or {}).get(row.claim_id) or _ungraded(row) for row in table.itertuples()]
-    return table[["claim_id", "document", "text", "printed", "audit", "differs", "grade", "notebook"]]
+    return table[["claim_id", "document", "text", "printed", "audit", "differs", "grade", "notebook", "follows_from"]]
 
 
 def _ungraded(row) -> str:
@@ -269,7 +309,7 @@ def _ungraded(row) -> str:
 
 
 def _worst(findings: pd.Series) -> str:
-    return next(finding for finding in (audit.DIFFERS, audit.AGREES, audit.CANNOT) if finding in set(findings))
+    return next(finding for finding in audit.FROM_WORST if finding in set(findings))
 
 
 def _differing(rows: pd.DataFrame) -> str:

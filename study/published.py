@@ -43,7 +43,7 @@ def runs(paths: list[Path] | None = None) -> list[PublishedRun]:
 def read(path: Path) -> list[PublishedRun]:
     """The runs of one document."""
     file = _checked(path)
-    _refuse_duplicates(path.name, "run", [run.id for run in file.run])
+    refuse_duplicates(path.name, "run", [run.id for run in file.run])
     if file.document.id != path.stem:
         raise UserError(f"{path.name}: document id '{file.document.id}' is not the file's name; call it '{path.stem}'")
     return [_published(path.name, file, run) for run in file.run]
@@ -73,7 +73,7 @@ def _metric_name(name: str) -> str:
     return name
 
 
-def _run_name(name: str) -> str:
+def run_name(name: str) -> str:
     if not RUN.fullmatch(name):
         raise ValueError(f"run id '{name}' is not made of small letters, digits and -")
     return name
@@ -96,7 +96,7 @@ class _Document(_Strict):
 
 
 class _Run(_Strict):
-    id: Annotated[str, AfterValidator(_run_name)]
+    id: Annotated[str, AfterValidator(run_name)]
     label: str
     place: str
     shared: str = ""                                # name of a [shared.…] table whose conditions hold here too
@@ -130,7 +130,7 @@ def explain(file: str, error: ValidationError) -> str:
     return f"{file}, entry {entry}{value}: {first['msg'].removeprefix('Value error, ')}"
 
 
-def _refuse_duplicates(file: str, kind: str, names: list) -> None:
+def refuse_duplicates(file: str, kind: str, names: list) -> None:
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise UserError(f"{file}: {kind} '{twice[0]}' stands there {names.count(twice[0])} times; give each a name of its "
@@ -145,9 +145,9 @@ def _published(file: str, whole: _File, run: _Run) -> PublishedRun:
                         f"{', '.join(whole.shared) or 'none, as the file has none'}")
     numbers = [(None, name, value, unit) for name, value, unit in run.figures + _table(file, run)]
     numbers += [(float(t), name, value, unit) for name, t, value, unit in run.series]
-    keys = [_key(t, name) for t, name, _, _ in numbers]
-    _refuse_duplicates(f"{file}, run '{run.id}'", "metric", keys)
-    steps = {key: step(value) for key, (_, _, value, _) in zip(keys, numbers, strict=True)}
+    keys = [key(t, name) for t, name, _, _ in numbers]
+    refuse_duplicates(f"{file}, run '{run.id}'", "metric", keys)
+    steps = {name: step(value) for name, (_, _, value, _) in zip(keys, numbers, strict=True)}
     conditions = plain({**whole.shared.get(run.shared, {}), **run.conditions, "place": run.place, "printed_step": steps})
     return PublishedRun(f"{whole.document.id}/{run.id}", whole.document.id, run.label, conditions, _frame(numbers))
 
@@ -167,7 +167,7 @@ def _table(file: str, run: _Run) -> list[tuple[str, Decimal, str]]:
     return cells
 
 
-def _key(t: float | None, name: str) -> str:
+def key(t: float | None, name: str) -> str:
     return name if t is None else f"{name}@{t:g}"
 
 

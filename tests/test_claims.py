@@ -1,5 +1,6 @@
 """The claims: complete, consistent with the published figures, split into what may be fitted and what is predicted; and
 the rule that grades."""
+import math
 import re
 from decimal import Decimal
 
@@ -61,18 +62,20 @@ def spoken(claim) -> set[Decimal]:
 
 def referred(claim) -> set[Decimal]:
     """The numbers that the claim says, predicts and compares with. A rung is compared with the one below, which has an entry
-    of its own, and so has the baseline of the test without an intent log."""
+    of its own."""
     said = claim.said.value if claim.said else ()
-    elsewhere = claim.id.rstrip("0123456789") in ("pgbench-", "sysbench-rw-", "sysbench-ro-", "pg-no-zil")
+    elsewhere = claim.id.rstrip("0123456789") in ("pgbench-", "sysbench-rw-", "sysbench-ro-")
     references = (claim.predict, None if elsewhere else claim.before)
     figures = [TABLE[claim.at(reference)][0] for reference in references if reference]
     return {*(said if isinstance(said, tuple) else (said,)), *(Decimal(str(figure)) for figure in figures)}
 
 
-@pytest.mark.parametrize("claim", [claim for claim in CLAIMS if claim.id != "differential"], ids=lambda claim: claim.id)
+OURS = {"differential", "pg-no-zil"}     # digits scattered over a slide; a range that is ours for "very close"
+
+
+@pytest.mark.parametrize("claim", [claim for claim in CLAIMS if claim.id not in OURS], ids=lambda claim: claim.id)
 def test_figures_that_a_claim_refers_to_are_among_its_printed_numbers(claim):
-    """Two entries made separately from one document: the claim's and the published table's. (The digits of the one that is
-    left out are scattered over its slide.)"""
+    """Two entries made separately from one document: the claim's and the published table's."""
     nothing = {Decimal(0)} if "no reads" in claim.printed else set()
     assert referred(claim) <= spoken(claim) | nothing
 
@@ -87,6 +90,17 @@ def test_said_ranges_follow_the_digits():
     assert said("=", "1", "2") == (0.5, 2.5)
     assert said("over", "20") == said("at least", "20") == (20, None)
     assert said("below", "20") == said("at most", "20") == (None, 20)
+
+
+def test_digits_are_written_as_the_data_page_says():
+    """Trailing zeros are an exponent exactly where the text says *about* or *up to*."""
+    for claim in CLAIMS:
+        for number in () if claim.said is None else claim.said.value if isinstance(claim.said.value, tuple) else (
+                claim.said.value,):
+            if claim.said.relation in ("about", "up to"):
+                assert number.as_tuple().exponent > 0 or number % 10, claim.id
+            else:
+                assert number.as_tuple().exponent <= 0 or claim.printed == "Doubling", claim.id
 
 
 # --- fitted or predicted ----------------------------------------------------------------------------------------------
@@ -124,6 +138,8 @@ def _spoil(run, run_id, fitted):
 
 
 def test_nonsense_in_every_predicted_figure_leaves_the_baselines_as_they_are(tmp_path):
+    """This shows only that the two kinds of number are kept apart in the files. Until a notebook predicts something, there
+    is no fit and no prior that it could catch looking."""
     entries, runs = spoilt(tmp_path)
     assert claims.baselines(entries, runs).equals(claims.baselines())
     ours, theirs = claims.targets(), claims.targets(entries, runs)
@@ -150,6 +166,38 @@ def test_a_ratio_is_of_the_figures_it_names():
     assert (gain["unit"], gain["effect_none"]) == ("1", 1)
 
 
+@pytest.mark.parametrize(("claim", "low", "high"), [
+    ("aggregation-good", 8, math.inf),          # 8 blocks or more
+    ("aggregation-bad", 0.5, 2.5),              # 1 or 2, each to its last digit
+    ("alignment-loss", 1.5, 4.5),               # 2-4X
+    ("pg-reads-ufs-2500", 0, 40),               # less than 40 KB/s
+    ("pg-reads-zfs", -0.5, 0.5),                # none
+    ("lutz-gain", 45, 55),                      # as much as 50 %: the largest is 50
+    ("roch-gain", 49.5, 50.5),                  # 50 %
+    ("oltp-gain", 10520.85 / 8543.35, 10520.95 / 8543.25),      # over 20 %, but the figures are there
+])
+def test_a_prediction_is_held_against_what_the_claim_allows(claim, low, high):
+    target = claims.targets().set_index("claim_id").loc[claim]
+    assert target[["low", "high"]].tolist() == pytest.approx([low, high])
+
+
+def test_every_published_number_lies_in_what_its_claim_allows():
+    targets = claims.targets()
+    assert (targets["low"] <= targets["value"]).all()
+    assert (targets["value"] <= targets["high"]).all()
+
+
+def test_what_follows_from_another_claim_is_no_independent_prediction():
+    predicted = {claim.id for claim in CLAIMS if claim.predict}
+    following = {claim.id: claim.follows_from for claim in CLAIMS if claim.follows_from}
+    assert set(claims.independent()) == predicted - set(following)
+    assert {"oltp-response", "oltp-wake-rate", "seqread-response1", "roch-gain"} <= set(following)
+    for claim in following:
+        while claim in following:
+            claim = following[claim]
+        assert claim in claims.independent()
+
+
 @pytest.mark.parametrize(("old", "new", "said"), [
     ('relation = "over"', 'relation = "roughly"', ["'roughly'", "'about'"]),
     ('unit = "%"', 'unit = "percent"', ["'percent'", "use one of"]),
@@ -157,6 +205,9 @@ def test_a_ratio_is_of_the_figures_it_names():
     ("value = 20", "value = [3, 2]", ["3 to 2", "smaller number first"]),
     ('predict = "two disk.rate"', 'predict = "two"', ["'two'", "<run> <metric>"]),
     ('predict = "two disk.rate"\n', "", ["before", "predict"]),
+    ("effect_none", 'follows_from = "b"\neffect_none', ["'a'", "'b'", "with predict", "further up"]),
+    ("effect_none", 'follows_from = "a"\neffect_none', ["'a'", "further up"]),
+    ('predict = "two disk.rate"\nbefore = "one disk.rate"\neffect_none = 1\n', 'follows_from = "b"', ["predict"]),
     ('predict = "two disk.rate"', 'predict = "one disk.rate"', ["'a'", "fitted or predicted"]),
     ('text = "t"', 'text = "t"\ncolour = "red"', ["colour", "not permitted"]),
     ("\n[[claim]]", "\n[[claim]", ["not TOML"]),
@@ -186,47 +237,89 @@ def test_a_claim_that_stands_there_twice_and_a_figure_that_does_not_exist_are_re
 
 # --- grades ----------------------------------------------------------------------------------------------------------
 
-@pytest.mark.parametrize(("published_value", "unfitted", "fitted", "no_effect", "grade"), [
-    (1.2, (1.1, 1.3), None, 1, PREDICTED),
-    (1.3, (1.1, 1.3), None, 1, PREDICTED),                # an end belongs to the interval
-    (1.1, (1.1, 1.3), None, 1, PREDICTED),
-    (1.2, (1.0, 1.3), None, 1, CONSISTENT),               # "no effect" at the end is not excluded
-    (0.8, (0.7, 1.0), None, 1, CONSISTENT),
-    (0.8, (0.7, 0.9), None, 1, PREDICTED),                # a loss is an effect too
-    (3.0, (2.0, 4.0), None, 1, PREDICTED),                # half-width exactly a third of the centre
-    (3.0, (1.99, 4.01), None, 1, CONSISTENT),             # a little wider
-    (50.0, (30.0, 60.0), None, 0, PREDICTED),
-    (50.0, (29.0, 61.0), None, 0, CONSISTENT),
-    (-50.0, (-60.0, -30.0), None, 0, PREDICTED),
-    (5.0, (4.0, 6.0), None, None, PREDICTED),             # nothing would mean "no effect"
-    (1.31, (1.1, 1.3), (1.2, 1.4), 1, CONSISTENT),        # only the fitted one holds it
-    (1.31, (1.1, 1.3), (1.2, 1.31), 1, CONSISTENT),
-    (1.31, (1.1, 1.3), (1.2, 1.30), 1, NOT_REPRODUCED),
-    (1.31, (1.1, 1.3), None, 1, NOT_REPRODUCED),
-    (1.2, (1.1, 1.3), (2.0, 2.1), 1, PREDICTED),          # fitting cannot take away what was predicted without it
+def at(number):
+    return number, number
+
+
+@pytest.mark.parametrize(("published_range", "unfitted", "fitted", "no_effect", "grade"), [
+    # a point
+    (at(1.2), (1.1, 1.3), None, 1, PREDICTED),
+    (at(1.3), (1.1, 1.3), None, 1, PREDICTED),            # an end belongs to the interval
+    (at(1.1), (1.1, 1.3), None, 1, PREDICTED),
+    (at(1.2), (1.0, 1.3), None, 1, CONSISTENT),           # "no effect" at the end is not excluded
+    (at(0.8), (0.7, 1.0), None, 1, CONSISTENT),
+    (at(0.8), (0.7, 0.9), None, 1, PREDICTED),            # a loss is an effect too
+    (at(3.0), (2.0, 4.0), None, 1, PREDICTED),            # half-width exactly a third of the centre
+    (at(3.0), (1.99, 4.01), None, 1, CONSISTENT),         # a little wider
+    (at(50.0), (30.0, 60.0), None, 0, PREDICTED),
+    (at(50.0), (29.0, 61.0), None, 0, CONSISTENT),
+    (at(-50.0), (-60.0, -30.0), None, 0, PREDICTED),
+    (at(5.0), (4.0, 6.0), None, None, PREDICTED),         # nothing would mean "no effect"
+    (at(1.31), (1.1, 1.3), (1.2, 1.4), 1, CONSISTENT),    # only the fitted one holds it
+    (at(1.31), (1.1, 1.3), (1.2, 1.31), 1, CONSISTENT),
+    (at(1.31), (1.1, 1.3), (1.2, 1.30), 1, NOT_REPRODUCED),
+    (at(1.31), (1.1, 1.3), None, 1, NOT_REPRODUCED),
+    (at(1.2), (1.1, 1.3), (2.0, 2.1), 1, PREDICTED),      # fitting cannot take away what was predicted without it
+    # printed rounding
+    ((1.25, 1.35), (1.1, 1.25), None, 1, PREDICTED),
+    ((1.25, 1.35), (1.35, 1.5), None, 1, PREDICTED),
+    ((1.25, 1.35), (1.36, 1.5), None, 1, NOT_REPRODUCED),
+    ((1.25, 1.35), (1.1, 1.24), (1.1, 1.25), 1, CONSISTENT),
+    # no end: 8 or more
+    ((8, math.inf), (10, 14), None, 1, PREDICTED),
+    ((8, math.inf), (100, 100), None, 1, PREDICTED),
+    ((8, math.inf), (6, 8), None, 1, PREDICTED),
+    ((8, math.inf), (2, 8), None, 1, CONSISTENT),         # reaches it, and much else
+    ((8, math.inf), (6, 7.99), None, 1, NOT_REPRODUCED),
+    # two ends: 2 to 4
+    ((2, 4), (2.5, 3.5), None, 1, PREDICTED),
+    ((2, 4), (4, 5), None, 1, PREDICTED),
+    ((2, 4), (0.9, 3), None, 1, CONSISTENT),
+    ((2, 4), (4.1, 5), None, 1, NOT_REPRODUCED),
+    # a claim that allows zero has no scale but itself: less than 40, none
+    ((0, 40), (0, 40), None, None, PREDICTED),
+    ((0, 40), (5, 30), None, None, PREDICTED),
+    ((0, 40), (5, 41), None, None, CONSISTENT),
+    ((0, 40), (-1, 30), None, None, CONSISTENT),
+    ((0, 40), (41, 50), None, None, NOT_REPRODUCED),
+    ((-0.5, 0.5), (0, 0), None, None, PREDICTED),
+    ((-0.5, 0.5), (0, 0.6), None, None, CONSISTENT),
+    (at(0), (0, 0), None, None, PREDICTED),
+    (at(0), (0, 0.1), None, None, CONSISTENT),
+    # no width
+    (at(5), at(5), None, 1, PREDICTED),
+    (at(5), at(5), None, 5, CONSISTENT),
+    (at(5), at(4.9), at(5), 1, CONSISTENT),
 ])
-def test_grades_at_every_boundary(published_value, unfitted, fitted, no_effect, grade):
-    assert claims.grade(published_value, unfitted, fitted, no_effect) == grade
-    assert claims.grade(published_value, unfitted, fitted, no_effect, identified=False) == NOT_IDENTIFIED
+def test_grades_at_every_boundary(published_range, unfitted, fitted, no_effect, grade):
+    assert claims.grade(published_range, unfitted, fitted, no_effect) == grade
+    assert claims.grade(published_range, unfitted, fitted, no_effect, identified=False) == NOT_IDENTIFIED
 
 
-def test_an_interval_that_runs_backwards_is_refused():
+@pytest.mark.parametrize(("published_range", "unfitted"), [
+    (at(1), (2, 1)), ((2, 1), (1, 2)), (at(1), (math.nan, 2)), ((1, math.nan), (1, 2))])
+def test_an_interval_that_runs_backwards_is_refused(published_range, unfitted):
     with pytest.raises(ValueError, match="runs backwards"):
-        claims.grade(1.0, (2.0, 1.0))
+        claims.grade(published_range, unfitted)
 
 
 value = st.floats(0.01, 100)
 span = st.tuples(value, value).map(lambda pair: (min(pair), max(pair)))
 
 
-@given(value, span, st.none() | span, st.sampled_from([None, 0, 1]))
-def test_a_wider_prediction_is_never_upgraded(number, unfitted, fitted, no_effect):
-    order = {name: place for place, name in enumerate(claims.GRADES)}
+@given(span, span, st.none() | span, st.sampled_from([None, 0, 1]), value, value)
+def test_a_wider_prediction_is_never_upgraded_from_predicted(allowed, unfitted, fitted, no_effect, below, above):
     low, high = unfitted
-    grade = claims.grade(number, unfitted, fitted, no_effect)
-    if grade == PREDICTED:
-        wider = claims.grade(number, (low / 50, high * 50), fitted, no_effect)
-        assert order[wider] >= order[grade]
+    wider = claims.grade(allowed, (low / (1 + below), high * (1 + above)), fitted, no_effect)
+    if claims.grade(allowed, unfitted, fitted, no_effect) == PREDICTED:
+        assert wider in (PREDICTED, CONSISTENT)
+
+
+@given(span, span, st.sampled_from([None, 0, 1]))
+def test_a_claim_that_allows_more_is_met_by_all_that_met_it_before(allowed, unfitted, no_effect):
+    wider = (allowed[0] / 2, math.inf)
+    if claims.grade(allowed, unfitted, None, no_effect) == PREDICTED:
+        assert claims.grade(wider, unfitted, None, no_effect) == PREDICTED
 
 
 def test_grades_fall_in_their_order_only():
@@ -246,9 +339,11 @@ def test_the_scoreboard_has_every_claim_once_with_finding_and_grade(runs):
     with store.open() as connection:
         board = claims.scoreboard(connection, {"oltp-gain": PREDICTED}).set_index("claim_id")
     assert sorted(board.index) == sorted(claim.id for claim in CLAIMS)
-    assert set(board["audit"]) == {audit.AGREES, audit.DIFFERS, audit.CANNOT}
+    assert set(board["audit"]) == {audit.AGREES, audit.DIFFERS, audit.DEPENDS, audit.CANNOT}
     assert board.loc["oltp-gain", ["audit", "grade"]].tolist() == [audit.AGREES, PREDICTED]
     assert board.loc["seqread-loss", ["audit", "grade"]].tolist() == [audit.DIFFERS, claims.NOT_YET]
     assert board.loc["seqread-loss", "differs"] == "loss, loss-reversed"
     assert board.loc["pgbench-1", "grade"] == claims.BASELINE
+    assert board.loc["pgbench-3", ["audit", "differs"]].tolist() == [audit.DEPENDS, ""]
+    assert board.loc["oltp-response", "follows_from"] == "oltp-gain"
     assert board.loc["oltp-disks", ["audit", "grade"]].tolist() == [audit.CANNOT, claims.NOTHING]

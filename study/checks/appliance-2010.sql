@@ -21,6 +21,7 @@ FROM (VALUES ('lutz-threshold-before', 'bourbonnais-2010/rules-before'),
 -- check: doubling
 -- question: Is the gain of Exchange in the text the doubling of the title?
 -- against: own figures
+-- reading: agrees if 200 % is what it became, twice what it was; differs if it is what was gained, as the text puts it
 SELECT 'exchange-double' AS claim_id, '' AS part, said('exchange-double') AS said, '%' AS unit,
        fig('bourbonnais-2010/change', 'exchange.gain') AS shown;
 
@@ -51,11 +52,12 @@ SELECT 'slab-size' AS claim_id, '' AS part, said('slab-size') AS said, 'GB' AS u
        exactly(pow(2, floor(log2(1e12 / 200)) + 1) / 1e9) AS shown;
 
 -- check: slab-count-code
--- question: Into how many slabs does the code's rule divide a terabyte?
+-- question: Into how many slabs does the code's rule divide a vdev, of 100 GB to 4 TB?
 -- against: the code
--- remark: powers of two make it 100 to 200, never about 200 but at the upper end
+-- remark: a slab is the power of two above a 200th, so there are 100 to 199 of them; a terabyte has 116
 SELECT 'slab-count' AS claim_id, '' AS part, said('slab-count') AS said, '1' AS unit,
-       exactly(floor(1e12 / pow(2, floor(log2(1e12 / 200)) + 1))) AS shown;
+       {'low': min(slabs), 'mid': (min(slabs) + max(slabs)) / 2, 'high': max(slabs)} AS shown
+FROM (SELECT floor(gb * 1e9 / pow(2, floor(log2(gb * 1e9 / 200)) + 1)) AS slabs FROM generate_series(100, 4000) AS v(gb));
 
 -- check: slab-left-code
 -- question: How much of a slab of a terabyte drive is left by the code's rule for its size?
@@ -104,7 +106,7 @@ FROM (VALUES ('ddt-reach-128k', 'checksum.large_block'), ('ddt-reach-8k', 'check
 -- check: ddt-reach-limited
 -- question: And if only the share of memory named for metadata may hold them?
 -- against: own figures
--- remark: true of a machine with that memory; the document may mean that much memory for the table alone
+-- reading: differs if the memory is the machine's; agrees if that much memory is for the table alone
 SELECT claim_id, '' AS part, said(claim_id) AS said, 'TB' AS unit,
        scaled(ratio(times(times(fig('bourbonnais-2010/dedup', 'memory.size'), fig('bourbonnais-2010/dedup', block)),
                           fig('bourbonnais-2010/dedup', 'memory.metadata_share')),

@@ -141,46 +141,33 @@ SELECT 'oltp-wake-rate' AS claim_id, part, exactly(1000) AS said, '1' AS unit,
 FROM transcript WHERE workload = 'oltp';
 
 -- check: little-shadows
--- question: Little's law: do the rows of a shadow process account for all of them, as rate times time in each row?
+-- question: Little's law: do the rows of a shadow process hold at most all of them, as rate times time in each row?
 -- against: a law
--- remark: a count is exact; the less than one per cent that is missing is time between the rows
-SELECT 'oltp-processes' AS claim_id, part, exactly(fig(run_id, 'shadow.processes').mid) AS said, '1' AS unit,
-       scaled(total(list(times(rate.figure, response.figure))), 1 / 1000) AS shown
-FROM transcript JOIN printed AS rate USING (run_id) JOIN printed AS response USING (run_id, subject)
-WHERE workload = 'oltp' AND rate.quantity = 'rate' AND response.quantity = 'response'
-  AND subject IN ('shadowread', 'shadowhog', 'shadow-post-lg', 'shadow-post-dbwr')
-GROUP BY part, run_id;
+-- remark: what is missing to 200 is time between the rows, which no row counts
+SELECT 'oltp-processes' AS claim_id, part, at_most(fig(run_id, 'shadow.processes').mid) AS said, '1' AS unit,
+       total(list(processes)) AS shown
+FROM occupied WHERE subject IN ('shadowread', 'shadowhog', 'shadow-post-lg', 'shadow-post-dbwr') GROUP BY part, run_id;
 
 -- check: little-writers
--- question: Little's law: do the rows of a database writer account for all ten?
+-- question: Little's law: do the rows of a database writer hold at most all ten?
 -- against: a law
 -- remark: ten writers: from the workload's script, not from the document
-SELECT 'oltp-wake-time' AS claim_id, part, exactly(10) AS said, '1' AS unit,
-       scaled(total(list(times(rate.figure, response.figure))), 1 / 1000) AS shown
-FROM transcript JOIN printed AS rate USING (run_id) JOIN printed AS response USING (run_id, subject)
-WHERE workload = 'oltp' AND rate.quantity = 'rate' AND response.quantity = 'response'
-  AND subject IN ('dbwrite-a', 'dbwr-hog', 'dbwr-block', 'dbwr-aiowait')
-GROUP BY part, run_id;
+SELECT 'oltp-wake-time' AS claim_id, part, at_most(10) AS said, '1' AS unit, total(list(processes)) AS shown
+FROM occupied WHERE subject IN ('dbwrite-a', 'dbwr-hog', 'dbwr-block', 'dbwr-aiowait') GROUP BY part;
 
 -- check: little-log
--- question: Little's law: do the rows of the log writer account for the one there is?
+-- question: Little's law: do the rows of the log writer hold at most the one there is?
 -- against: a law
--- remark: one log writer: from the workload's script; a rate printed as 1 or 2 allows little
-SELECT 'oltp-log-block' AS claim_id, part, exactly(1) AS said, '1' AS unit,
-       scaled(total(list(times(rate.figure, response.figure))), 1 / 1000) AS shown
-FROM transcript JOIN printed AS rate USING (run_id) JOIN printed AS response USING (run_id, subject)
-WHERE workload = 'oltp' AND rate.quantity = 'rate' AND response.quantity = 'response'
-  AND subject IN ('lg-write', 'lg-block', 'lg-aiowait')
-GROUP BY part, run_id;
+-- remark: one log writer: from the workload's script; a rate printed as 1 or 2 says little
+SELECT 'oltp-log-block' AS claim_id, part, at_most(1) AS said, '1' AS unit, total(list(processes)) AS shown
+FROM occupied WHERE subject IN ('lg-write', 'lg-block', 'lg-aiowait') GROUP BY part;
 
 -- check: little-streams
 -- question: Little's law: is each stream one thread that always reads?
 -- against: a law
 SELECT replace(subject, 'seqread', 'seqread-response') AS claim_id, part, '1' AS unit,
-       exactly(fig(run_id, subject || '.threads').mid) AS said,
-       scaled(times(rate.figure, response.figure), 1 / 1000) AS shown
-FROM transcript JOIN printed AS rate USING (run_id) JOIN printed AS response USING (run_id, subject)
-WHERE subject LIKE 'seqread_' AND rate.quantity = 'rate' AND response.quantity = 'response';
+       exactly(fig(run_id, subject || '.threads').mid) AS said, processes AS shown
+FROM occupied WHERE subject LIKE 'seqread_';
 
 -- check: cpu-sum
 -- question: Do the rows use as many processors as the IO Summary says, as rate times CPU time per operation?
@@ -208,3 +195,17 @@ FROM transcript;
 SELECT 'oltp-prealloc' AS claim_id, part, fig(run_id, 'datafiles.prealloc_time') AS said, 's' AS unit,
        minus(fig(run_id, 'datafiles.prealloc_end'), fig(run_id, 'datafiles.prealloc_begin')) AS shown
 FROM transcript WHERE workload = 'oltp';
+
+-- check: inflated
+-- question: Is the largest read that the code inflates below the limit that is named?
+-- against: the code
+-- remark: sizes are whole sectors of 512 bytes; the code's limit is 2^14 bytes
+-- reading: agrees if "under" takes the limit in, as the code does; differs if it leaves it out
+SELECT 'cache-max' AS claim_id, '' AS part, 'KB' AS unit, at_most(said('cache-max').high - 0.5) AS said,
+       exactly(pow(2, 14) / 1024) AS shown;
+
+-- check: line
+-- question: Is that the size of a line of the vdev cache?
+-- against: the code
+-- remark: the code's size is 2^16 bytes
+SELECT 'cache-line' AS claim_id, '' AS part, 'KB' AS unit, said('cache-line') AS said, exactly(pow(2, 16) / 1024) AS shown;

@@ -6,19 +6,11 @@ FROM (VALUES ('pgbench-first-said', 'pgbench-1'), ('pgbench-last-said', 'pgbench
              ('sysbench-rw-first-said', 'sysbench-rw-1'), ('sysbench-rw-last-said', 'sysbench-rw-5'),
              ('sysbench-ro-first-said', 'sysbench-ro-1'), ('sysbench-ro-last-said', 'sysbench-ro-5')) AS c(claim_id, rung);
 
--- check: two-disks
--- question: Do two disks in place of one at most double the throughput?
--- against: a law
--- remark: the pgbench rung adds a cache device at the same time
-SELECT claim_id, '' AS part, at_most(2) AS said, '1' AS unit,
-       ratio(fig('rajadurai-2009/' || claim_id, 'transactions.rate'),
-             fig('rajadurai-2009/' || replace(claim_id, '-2', '-1'), 'transactions.rate')) AS shown
-FROM (VALUES ('pgbench-2'), ('sysbench-rw-2'), ('sysbench-ro-2')) AS c(claim_id);
-
 -- check: commit-revolution
--- question: Has every client time for one revolution of the log's disk in each transaction?
+-- question: Has every client time for a whole revolution of the log's disk in each transaction?
 -- against: a law
--- remark: Little's law, clients over throughput; below a revolution a commit cannot have waited for the platter
+-- remark: by Little's law the time of a transaction is clients over throughput
+-- reading: differs only if every commit waits a whole revolution; the mean wait is half of one, and one flush can serve several
 SELECT run.claim_id, '' AS part, 'ms' AS unit,
        at_least(60000 / condition(run_id, 'disk_rpm').mid) AS said,
        scaled(ratio(condition(run_id, 'clients'), fig(run_id, 'transactions.rate')), 1000) AS shown
@@ -54,7 +46,8 @@ FROM (VALUES ('capacity-hdd'), ('performance-hdd'), ('ssd-write'), ('ssd-read'),
 -- check: in-flight
 -- question: Little's law: can the I/Os per second be had one at a time at the latency named?
 -- against: a law
--- remark: more than one means that the two figures were not taken together
+-- remark: shown is how many must be in flight
+-- reading: agrees if the rate was taken with that many in flight, as a device may; differs if one at a time
 SELECT 'speed-' || technology AS claim_id, '' AS part, at_most(1) AS said, '1' AS unit,
        scaled(times(fig('rajadurai-2009/price-table', technology || '.iops'),
                     fig('rajadurai-2009/price-table', technology || '.response')), 1e-6) AS shown
@@ -63,7 +56,7 @@ FROM (VALUES ('cloud'), ('capacity-hdd'), ('performance-hdd'), ('ssd-write'), ('
 -- check: differential
 -- question: Is that the factor between large disks and memory in the deck's own table?
 -- against: own figures
--- remark: the slide does not say between which two, nor of what
+-- reading: the slide does not say between which two, nor of what: latency gives more, the rate gives less
 SELECT 'differential' AS claim_id, part, said('differential') AS said, '1' AS unit,
        CASE part WHEN 'latency' THEN ratio(fig('rajadurai-2009/price-table', 'capacity-hdd.response'),
                                            fig('rajadurai-2009/price-table', 'dram.response'))

@@ -15,6 +15,13 @@ SELECT * FROM (VALUES ('oltp', 'without the fix', 'kustarz-2007/oltp-without-fix
                       ('seqread', 'cache on', 'kustarz-2007/seqread-cache-on'),
                       ('seqread', 'cache off', 'kustarz-2007/seqread-cache-off')) AS t(workload, part, run_id);
 
+CREATE OR REPLACE TEMP TABLE occupied AS          -- Little's law: how many processes are in a row, rate times time there
+SELECT workload, part, run_id, subject,
+       {'low': rate.figure.low * response.figure.low / 1000, 'mid': rate.figure.mid * response.figure.mid / 1000,
+        'high': rate.figure.high * response.figure.high / 1000} AS processes
+FROM transcript JOIN printed AS rate USING (run_id) JOIN printed AS response USING (run_id, subject)
+WHERE rate.quantity = 'rate' AND response.quantity = 'response' AND subject <> 'summary' AND subject NOT LIKE 'limit%';
+
 -- numbers
 CREATE OR REPLACE TEMP MACRO exactly(x) AS {'low': CAST(x AS DOUBLE), 'mid': CAST(x AS DOUBLE), 'high': CAST(x AS DOUBLE)};
 CREATE OR REPLACE TEMP MACRO at_least(x) AS {'low': CAST(x AS DOUBLE), 'high': CAST('infinity' AS DOUBLE)};
@@ -55,4 +62,4 @@ CREATE OR REPLACE TEMP MACRO finding(said, shown) AS
          ELSE 'differs' END;
 CREATE OR REPLACE TEMP MACRO rounding(said, shown) AS
     CASE WHEN finding(said, shown) = 'agrees' AND (shown.mid > said.high OR shown.mid < said.low)
-         THEN 'only within the rounding of the printed figures' END;
+         THEN 'only the ranges meet: the middle of what is shown lies outside what is said' END;

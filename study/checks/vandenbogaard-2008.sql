@@ -50,7 +50,7 @@ FROM (VALUES ('vandenbogaard-2008/zfs-nine-disks-128k')) AS r(zfs);
 -- check: record-growth
 -- question: If every write of 8 KB became one of 128 KB, did the bytes written to the data disks grow as much?
 -- against: own figures
--- remark: less, if several writes fall on one record before it goes to disk
+-- reading: differs only if each write goes to disk by itself; less is right if several fall on one record before
 SELECT 'pg-record-mistake' AS claim_id, '' AS part, '1' AS unit,
        ratio(condition(zfs, 'record_size_kb'), condition(zfs, 'database_write_kb')) AS said,
        ratio(fig(zfs, 'write.bandwidth'), fig('vandenbogaard-2008/ufs-data-five-disks', 'write.bandwidth')) AS shown
