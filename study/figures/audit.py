@@ -11,22 +11,25 @@ LEGEND_ABOVE = {"loc": "outside upper left", "ncols": 2}
 
 def differences(findings: pd.DataFrame) -> Figure:
     """How much more or less the figures show than is said, in per cent: one row per check of a claim that differs, the
-    smallest difference on top, coloured by what the claim was held against."""
+    smallest difference on top, coloured by what the claim was held against if that is not the same for all."""
     table = relative_difference(findings).sort_values("percent", key=abs)
     names = list(dict.fromkeys(table["label"]))
-    figure, axes = canvas(aspect=0.45 + 0.038 * len(names))
-    for against, colour in AGAINST.items():
+    figure, axes = canvas(aspect=0.3 + 0.045 * len(names))
+    held = {against: colour for against, colour in AGAINST.items() if (table["against"] == against).any()}
+    for against, colour in held.items():
         for marker, rows in (("<", table[table["percent"] < 0]), (">", table[table["percent"] > 0])):
             rows = rows[rows["against"] == against]
             axes.plot(rows["percent"].abs(), rows["label"].map(names.index), marker, color=colour, ms=4, mew=0)
         axes.plot([], [], "s", color=colour, ms=4, mew=0, label=against)
     axes.set_xscale("log")
-    axes.set_yticks(range(len(names)), names, fontsize=6.5)
+    axes.xaxis.set_major_formatter(lambda percent, _: f"{percent:g}")       # exponents would be too small to read
+    axes.set_yticks(range(len(names)), names)
     axes.set_ylim(max(len(names), 1) - 0.4, -0.6)
     axes.grid(axis="y", color=GREY, lw=0.2)
     axes.tick_params(axis="y", length=0)
-    axes.set_xlabel("less (◀) or more (▶) than said [%]")
-    figure.legend(**LEGEND_ABOVE)
+    figure.supxlabel("less (◀) or more (▶) than said [%]", fontsize=8)      # under a narrow panel its own label is cut
+    if len(held) > 1:
+        figure.legend(**LEGEND_ABOVE)
     return figure
 
 
@@ -74,10 +77,10 @@ def prices(findings: pd.DataFrame) -> Figure:
 
 
 def in_flight(findings: pd.DataFrame) -> Figure:
-    """Requests that must be in flight for a table's I/Os per second at its latency."""
+    """Requests that must be in flight for a table's I/Os per second at its latency; orange where that is more than one."""
     table = findings[findings["check"] == "in-flight"].sort_values("shown")
     figure, axes = canvas(aspect=0.5)
-    colours = [RED if finding == "differs" else BLUE for finding in table["finding"]]
+    colours = [ORANGE if number > 1 else BLUE for number in table["shown"]]
     axes.barh(table["claim_id"].str.removeprefix("speed-"), table["shown"], color=colours, height=0.6)
     axes.axvline(1, color="black", lw=0.8, ls="--")
     axes.set_xlabel("requests in flight [1]")
