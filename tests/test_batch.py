@@ -27,7 +27,7 @@ def wait_for(condition, seconds=60.0):
 
 
 def kernels_of(process: psutil.Process) -> list[psutil.Process]:
-    return [child for child in process.children(recursive=True) if "ipykernel_launcher" in " ".join(child.cmdline())]
+    return [child for child in process.children(recursive=True) if "study.guard" in " ".join(child.cmdline())]
 
 
 def finished(runs: Path) -> Counter:
