@@ -6,11 +6,12 @@ what a rule is and where it is known from. So one rule of an era is changed, and
     era("b141").queue._replace(max_pending=35)
 
 A mechanism that changed over time joins by a field of Era, and by what changed in the eras below. When that was: spec
-0.2, and section 3 for the queue, 4 for zfetch.
+0.2, and section 1 for the vdev cache, 3 for the queue, 4 for zfetch.
 """
 
 from typing import NamedTuple
 
+from model.vdev_cache import BYPASS_DATA, FILL_METADATA, VdevCacheParams
 from model.vdev_queue import DONT_AGGREGATE, INHERITED, VdevQueueParams
 from model.zfetch import ZfetchParams
 
@@ -20,6 +21,7 @@ class Era(NamedTuple):
 
     queue: VdevQueueParams = VdevQueueParams()
     zfetch: ZfetchParams = ZfetchParams()
+    cache: VdevCacheParams = VdevCacheParams()
 
 
 def _since(earlier, **changed):
@@ -29,8 +31,10 @@ def _since(earlier, **changed):
 
 
 _2007 = Era()
+_ONNV_70 = _since(_2007, cache={"fill_rule": FILL_METADATA})  # change 6437054
+_ONNV_79 = _since(_ONNV_70, cache={"fill_rule": BYPASS_DATA})
 _B103 = _since(
-    _2007,
+    _ONNV_79,
     queue={"tick_of_creation": 0, "agreeing_marks": DONT_AGGREGATE},
     zfetch={"rewrites_read": 0, "uncached_read": 0},
 )
@@ -43,8 +47,8 @@ _B141 = _since(
 
 ERAS = {
     "onnv_69": _2007,  # July 2007: the last without change 6437054 of the vdev cache
-    "onnv_70": _2007,  # two weeks later: the first with it; nothing in the queue or in zfetch changed
-    "onnv_79": _2007,  # November 2007
+    "onnv_70": _ONNV_70,  # two weeks later: the first with it; nothing in the queue or in zfetch changed
+    "onnv_79": _ONNV_79,  # November 2007
     "b103": _B103,  # December 2008
     "b117": _B117,  # July 2009
     "b141": _B141,  # May 2010

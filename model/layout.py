@@ -1,0 +1,195 @@
+"""Where files lie that were written from start to end into an empty pool: records, indirect blocks and their copies.
+
+Blocks are numbered: first the records of all files, file by file, then the indirect blocks of each file, level by level.
+
+The allocator of 2007, for a pool that only grows:
+
+ 1. The *rotor* stands at a leaf and gives it space until 512 KiB have been given; then it goes on to the next leaf. All
+    that is given counts, second copies on another leaf too, and it is the leaf which was given the last piece that the
+    rotor goes on from.
+ 2. An indirect block has a second copy, on the leaf after the one of the first.
+ 3. A leaf gives space in order of address, every piece aligned to the lowest set bit of its length: *first fit* with a
+    cursor for every such alignment (spec 2.8, FF). Nothing is freed here, so what is free are the *holes* left by
+    alignment and all behind the frontier. While every hole is shorter than the pieces asked for, first fit always ends
+    behind the frontier, and this form is exact:
+
+        place = frontier rounded up to the alignment; frontier = place + length
+
+    With records of 8 KiB and L1s of 6 to 7.5 KiB the holes are at most 5 KiB. Behind an L2 (8.5 KiB) there may be one
+    that an L1 fits into, which is not taken here: at most one L1 in 128.
+ 4. In a transaction group children come before their parent: an indirect block lies right behind its last child.
+
+    leaf 0   [R0 R1 ...              R63]
+    leaf 1   [R64 ...         R127][L1]..[R128 ...              the second copy of that L1 is at the front of leaf 2's turn
+    leaf 2   [L1]..[...
+
+In ZFS: `metaslab_alloc_dva`, `metaslab_ff_alloc`, `dbuf_sync_list`; spec 2.1, 2.3, 2.8, 2.12. Left out: the bias
+towards emptier leaves (all are equally full here), the blocks that are rewritten where one transaction group of the
+preallocation ends and the next begins (a few dozen), dnodes and space maps. With a single leaf the second copy lies
+right behind the first one; ZFS would put it an eighth of the disk away.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from model.indirect import (
+    FLETCHER2,
+    POINTER_SHIFT,
+    POINTERS,
+    REWRITTEN,
+    SEQUENTIAL,
+    block_pointers,
+    l2_psize,
+    psize,
+    tree,
+)
+from model.jit import kernel
+from model.streams import stream
+
+LEAF_SHIFT = 48  # a place is leaf << 48 | B from the start of the leaf device
+OFFSET_MASK = (1 << LEAF_SHIFT) - 1
+FRONT_BYTES = 2**22  # B, labels and boot area in front; spec 2.1
+ALIQUOT_BYTES = 2**19  # B for a leaf that is a disk; spec 2.2
+MAX_LEVELS = 8
+_SAMPLES = 16  # made-up L1s whose sizes stand for all
+
+
+class Files(NamedTuple):
+    """The numbering of blocks."""
+
+    base: np.ndarray  # [file, level]: number of the first block
+    n_levels: np.ndarray  # of each file, level 0 among them
+    n_records_of: np.ndarray  # of each file
+    n_records: int  # of all files: the number of the first indirect block
+    n_blocks: int
+
+
+class Space(NamedTuple):
+    """The state of the allocator."""
+
+    aliquot_bytes: int
+    frontier: np.ndarray  # per leaf: B from the start of the device
+    rotor: np.ndarray  # one element: a leaf
+    given: np.ndarray  # one element: B since the rotor came there
+
+
+class Sizes(NamedTuple):
+    """B on disk, asize."""
+
+    record_bytes: int
+    sequential_l1: np.ndarray  # samples of full L1s written from start to end, dealt out in turn
+    l1: np.ndarray  # of a full L1 of which so many children have been rewritten; index 0 .. 128
+    upper_l: int  # L2 and above
+
+
+class Layout(NamedTuple):
+    place: np.ndarray  # of each block's first copy: leaf << 48 | offset
+    second: np.ndarray  # of each indirect block's second copy
+    n_bytes: np.ndarray  # of each indirect block
+    level: np.ndarray  # of each indirect block
+
+
+@kernel
+def level_block(files, file, record, level):
+    """The number of the block of `level` above `record` of `file`."""
+    return files.base[file, level] + (record >> (POINTER_SHIFT * level))
+
+
+@kernel
+def _give(space, leaf, n_bytes):
+    """Rules 1 and 3: `n_bytes` of `leaf`; the place."""
+    alignment = n_bytes & -n_bytes
+    offset = (space.frontier[leaf] + alignment - 1) & -alignment
+    space.frontier[leaf] = offset + n_bytes
+    space.given[0] += n_bytes
+    if space.given[0] >= space.aliquot_bytes:
+        space.rotor[0] = leaf + 1 if leaf + 1 < len(space.frontier) else 0
+        space.given[0] = 0
+    return leaf << LEAF_SHIFT | offset
+
+
+@kernel
+def allocate(space, n_bytes):
+    """Space for the first copy of a block."""
+    return _give(space, space.rotor[0], n_bytes)
+
+
+@kernel
+def allocate_copy(space, first, n_bytes):
+    """Space for the second copy of a block whose first one is at `first`."""
+    leaf = (first >> LEAF_SHIFT) + 1
+    return _give(space, leaf if leaf < len(space.frontier) else 0, n_bytes)
+
+
+@kernel
+def _place_indirect(files, sizes, layout, space, block, level):
+    i = block - files.n_records
+    layout.level[i] = level
+    layout.n_bytes[i] = sizes.sequential_l1[i % len(sizes.sequential_l1)] if level == 1 else sizes.upper_l
+    layout.place[block] = allocate(space, layout.n_bytes[i])
+    layout.second[i] = allocate_copy(space, layout.place[block], layout.n_bytes[i])
+
+
+@kernel
+def _is_last_child(record, n_records, level):
+    """Whether `record` is the last one below its block of `level`."""
+    return record + 1 == n_records or (record + 1) & ((1 << (POINTER_SHIFT * level)) - 1) == 0
+
+
+@kernel
+def write_file(files, sizes, layout, space, file):
+    """Write `file` from start to end."""
+    n_records = files.n_records_of[file]
+    for record in range(n_records):
+        layout.place[files.base[file, 0] + record] = allocate(space, sizes.record_bytes)
+        level = 1
+        while level < files.n_levels[file] and _is_last_child(record, n_records, level):
+            _place_indirect(files, sizes, layout, space, level_block(files, file, record, level), level)
+            level += 1
+
+
+def number_blocks(n_records_of):
+    """The Files of files with so many records each."""
+    trees = [tree(n) for n in n_records_of]
+    base = np.zeros((len(trees), MAX_LEVELS), np.int64)
+    number = 0
+    for file, levels in enumerate(trees):
+        base[file, 0], number = number, number + levels[0]
+    n_records = number
+    for file, levels in enumerate(trees):
+        for level, n in enumerate(levels[1:], 1):
+            base[file, level], number = number, number + n
+    return Files(base, np.array([len(levels) for levels in trees]), np.array(n_records_of, np.int64), n_records, number)
+
+
+def block_sizes(seed=0, record_bytes=8192, checksum=FLETCHER2, n_leaves=46):
+    """Sizes from made-up indirect blocks, compressed: see `model.indirect`. An L1 of which k children have been
+    rewritten has k pointers of one that was rewritten altogether."""
+    rng = stream(seed, "indirect blocks")
+    like = dict(record_bytes=record_bytes, n_vdevs=n_leaves)
+    fresh = [block_pointers(SEQUENTIAL, checksum, rng, **like) for _ in range(_SAMPLES)]
+    mixed, old = fresh[0].copy(), block_pointers(REWRITTEN, checksum, rng, **like)
+    sizes = [psize(mixed.tobytes())]
+    for child in (rng.random(POINTERS)).argsort():
+        mixed[child] = old[child]
+        sizes.append(psize(mixed.tobytes()))
+    upper = l2_psize(REWRITTEN, rng, record_bytes=record_bytes, n_vdevs=n_leaves)
+    return Sizes(record_bytes, np.array([psize(block.tobytes()) for block in fresh]), np.array(sizes), upper)
+
+
+def new_space(n_leaves, aliquot_bytes=ALIQUOT_BYTES):
+    """An empty pool, freshly imported: the rotor is at the last leaf."""
+    if not 1 <= n_leaves <= 2**14:
+        raise ValueError(f"n_leaves is {n_leaves}, but a pool has 1 to 16384 disks; choose a number in that range")
+    return Space(aliquot_bytes, np.full(n_leaves, FRONT_BYTES), np.array([n_leaves - 1]), np.zeros(1, np.int64))
+
+
+def lay_out(files, sizes, n_leaves, aliquot_bytes=ALIQUOT_BYTES):
+    """(Layout, Space afterwards) of all files, written one after the other into an empty pool."""
+    space = new_space(n_leaves, aliquot_bytes)
+    n_indirect = files.n_blocks - files.n_records
+    layout = Layout(np.empty(files.n_blocks, np.int64), *(np.empty(n_indirect, np.int64) for _ in range(3)))
+    for file in range(len(files.n_levels)):
+        write_file(files, sizes, layout, space, file)
+    return layout, space

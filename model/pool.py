@@ -1,0 +1,196 @@
+"""The leaves of a pool: vdev cache, vdev queue and disk, one behind the other.
+
+    read ---> vdev cache ---> vdev queue ---> disk           a hit ends in the cache; a read of a line that is being
+                 | hit           ^                           filled waits there, and goes no further
+                 v               |
+    write ------ - --------------+---> disk ---> vdev cache  brings the line up to date once it is on the disk
+
+A read belongs to a *task*, which waits for no more than one at a time, and goes by its number. When the disk completes a
+unit, the queue first issues what is next; then the members are told, in order of offset; then the disk begins anew.
+
+Clock ticks are those of the system, of 10 ms. What the vdev cache of one leaf is asked, and what it decides, can be
+recorded, so that the same can be replayed by `model.vdev_cache_trace`.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from model.jit import kernel
+from model.layout import LEAF_SHIFT, OFFSET_MASK
+from model.lru import bucket_of, find
+from model.sheet_disk import Drives, SheetDisk, finish, new_drives, pause, send, start
+from model.vdev_cache import HIT, JOINED, MISS, VdevCache, VdevCacheParams, fill_done, new_cache, read, write
+from model.vdev_queue import (
+    NONE,
+    READ,
+    WRITE,
+    VdevQueue,
+    VdevQueueParams,
+    arrive,
+    complete,
+    new_io,
+    new_queue,
+    release,
+)
+
+TICK_NS = 10_000_000
+NOBODY = -1  # no task
+FOR_LINE, FOR_TXG = -2, -3  # owners of an I/O that are no tasks
+COMPLETION = 2  # kind of a recorded operation, beside READ and WRITE
+
+
+class Recorder(NamedTuple):
+    """Operations of the vdev cache of one leaf, until the arrays are full."""
+
+    leaf: np.ndarray  # one element: which, or -1
+    n: np.ndarray  # one element: recorded so far
+    tick: np.ndarray
+    kind: np.ndarray  # READ, WRITE or COMPLETION
+    offset: np.ndarray
+    n_bytes: np.ndarray
+    is_metadata: np.ndarray
+    outcome: np.ndarray  # of a READ: see model.vdev_cache; of a COMPLETION: 1 if the line was thrown away
+
+
+class Pool(NamedTuple):
+    cache_params: VdevCacheParams
+    cache: VdevCache
+    queue_params: VdevQueueParams
+    queue: VdevQueue
+    disk: SheetDisk
+    drives: Drives
+    leaf_of: np.ndarray  # per I/O
+    owner: np.ndarray  # per I/O: a task, FOR_LINE or FOR_TXG
+    waiting: np.ndarray  # per node of the vdev cache: the task that joined the fill last, or NOBODY
+    joined_before: np.ndarray  # per task: who joined before it
+    outcomes: np.ndarray  # [data or metadata, outcome]: reads
+    issued: np.ndarray  # units issued by one completion
+    recorder: Recorder
+
+
+@kernel
+def _record(recorder, leaf, now, kind, offset, n_bytes, is_metadata, outcome):
+    n = recorder.n[0]
+    if recorder.leaf[0] != leaf or n >= len(recorder.tick):
+        return
+    recorder.tick[n] = now // TICK_NS
+    recorder.kind[n] = kind
+    recorder.offset[n] = offset
+    recorder.n_bytes[n] = n_bytes
+    recorder.is_metadata[n] = is_metadata
+    recorder.outcome[n] = outcome
+    recorder.n[0] += 1
+
+
+@kernel
+def _node(cache, params, leaf, offset):
+    """The node of the line at `offset`, which is there."""
+    line = offset >> params.line_shift
+    return find(cache, leaf * cache.n_buckets + bucket_of(line, cache.n_buckets), line)
+
+
+@kernel
+def _io(pool, leaf, kind, offset, n_bytes, now, priority, owner):
+    io = new_io(pool.queue, pool.queue_params, kind, offset, n_bytes, now // TICK_NS, priority, 0)
+    pool.leaf_of[io] = leaf
+    pool.owner[io] = owner
+    return io
+
+
+@kernel
+def read_block(pool, now, place, n_bytes, is_metadata, task):
+    """`task` wants the block at `place`: (whether it has it at once, I/O to be given to `to_queue` or NONE)."""
+    leaf, offset = place >> LEAF_SHIFT, place & OFFSET_MASK
+    outcome, line_offset, _ = read(pool.cache, pool.cache_params, leaf, now // TICK_NS, offset, n_bytes, is_metadata, 0)
+    pool.outcomes[is_metadata, outcome] += 1
+    _record(pool.recorder, leaf, now, READ, offset, n_bytes, is_metadata, outcome)
+    if outcome == HIT:
+        return True, NONE
+    owner, priority = task, pool.queue_params.sync_read_priority
+    if outcome in (MISS, JOINED):
+        node = _node(pool.cache, pool.cache_params, leaf, line_offset)
+        pool.joined_before[task] = NOBODY if outcome == MISS else pool.waiting[node]
+        pool.waiting[node] = task
+        if outcome == JOINED:
+            return False, NONE
+        offset, n_bytes = line_offset, 1 << pool.cache_params.line_shift
+        owner, priority = FOR_LINE, pool.queue_params.cache_fill_priority
+    return False, _io(pool, leaf, READ, offset, n_bytes, now, priority, owner)
+
+
+@kernel
+def write_block(pool, now, place, n_bytes):
+    """The I/O, to be given to `to_queue`, that writes a block of a transaction group at `place`."""
+    return _io(pool, place >> LEAF_SHIFT, WRITE, place & OFFSET_MASK, n_bytes, now,
+               pool.queue_params.async_write_priority, FOR_TXG)
+
+
+@kernel
+def to_queue(pool, now, io):
+    """An I/O arrives at the queue of its leaf. Returns the leaf if its disk is to be started, else -1."""
+    leaf = pool.leaf_of[io]
+    unit = arrive(pool.queue, pool.queue_params, leaf, io)
+    return leaf if unit != NONE and send(pool.drives, leaf, now, unit) else -1
+
+
+@kernel
+def start_disk(pool, now, leaf):
+    """The disk, which is not serving, begins with the next unit: ns when it will be done."""
+    return start(pool.disk, pool.drives, leaf, now, pool.queue.offset, pool.queue.unit_bytes, pool.queue.kind)
+
+
+@kernel
+def disk_done(pool, now, leaf):
+    """The disk has served a unit, whose number is returned. What is issued next is with the disk already; then the
+    vdev cache hears of it, if it is a write."""
+    unit = finish(pool.drives, leaf, now)
+    n_issued = complete(pool.queue, pool.queue_params, leaf, pool.issued)
+    for i in range(n_issued):
+        pool.drives.commands[leaf, pool.drives.n_commands[leaf]] = pool.issued[i]
+        pool.drives.n_commands[leaf] += 1
+    if pool.drives.n_commands[leaf] == 0:
+        pause(pool.drives, leaf, now)
+    if pool.queue.kind[unit] == WRITE:
+        offset, n_bytes = pool.queue.offset[unit], pool.queue.unit_bytes[unit]
+        write(pool.cache, pool.cache_params, leaf, offset, n_bytes)
+        _record(pool.recorder, leaf, now, WRITE, offset, n_bytes, 0, 0)
+    return unit
+
+
+@kernel
+def answered(pool, now, leaf, io):
+    """A member of a unit that was served: the first task that has its block now, the others along `joined_before`; or
+    NOBODY, for a write."""
+    task = pool.owner[io]
+    if task == FOR_TXG:
+        return NOBODY
+    if task != FOR_LINE:
+        pool.joined_before[task] = NOBODY
+        return task
+    offset, n_bytes = pool.queue.offset[io], pool.queue.n_bytes[io]
+    node = _node(pool.cache, pool.cache_params, leaf, offset)
+    task = pool.waiting[node]
+    thrown_away = fill_done(pool.cache, pool.cache_params, leaf, now // TICK_NS, offset)
+    _record(pool.recorder, leaf, now, COMPLETION, offset, n_bytes, 0, thrown_away)
+    return task
+
+
+@kernel
+def release_io(pool, io):
+    """Give back an I/O; the next member of its unit, or NONE."""
+    return release(pool.queue, io)
+
+
+def new_recorder(leaf=-1, n=0):
+    return Recorder(np.array([leaf]), np.zeros(1, np.int64), *(np.zeros(n, np.int64) for _ in range(6)))
+
+
+def new_pool(n_leaves, cache_params, queue_params, disk, phase_ns, n_ios, n_tasks, recorder):
+    """Idle leaves, with `n_ios` I/Os to share among them."""
+    cache = new_cache(cache_params, n_leaves)
+    queue = new_queue(queue_params, n_leaves, n_ios)
+    drives = new_drives(n_leaves, max(queue_params.max_pending, queue_params.min_pending), phase_ns)
+    return Pool(cache_params, cache, queue_params, queue, disk, drives, np.zeros(n_ios + 1, np.int64),
+                np.zeros(n_ios + 1, np.int64), np.full(len(cache.key), NOBODY), np.full(n_tasks, NOBODY),
+                np.zeros((2, 9), np.int64), np.zeros(queue_params.ramp_rate, np.int64), recorder)

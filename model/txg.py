@@ -1,0 +1,137 @@
+"""Transaction groups: what has been dirtied, and the order in which it is written.
+
+A record that is dirtied is put into the list of its L1, the L1, if it was clean, into that of its L2, and so on up to
+the file: every list in the order in which its members were first dirtied. A group is written by going through these
+lists, children before their parent (spec 2.12, 5.3). A group is *open*, then *quiesced*, then *syncing*; there is at
+most one of each kind. What is dirtied again in a later group is in both.
+
+    file -- L3 -- L2 a -- L1 x -- record 7, record 3        written: 7 3 x 5 y a ...
+               |       '- L1 y -- record 5
+               '- L2 b -- ...
+
+Entries of four groups lie side by side, group t in quarter t mod 4. Entry 0 is none.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from model.jit import kernel
+from model.layout import level_block
+
+NONE = 0
+QUARTERS = 4
+
+
+class Txgs(NamedTuple):
+    """Entries are places in the first five arrays."""
+
+    room: int  # entries of a group at most
+    block: np.ndarray
+    above: np.ndarray  # the entry of the parent; NONE for the top of a file
+    first: np.ndarray  # its first child
+    last: np.ndarray
+    following: np.ndarray  # the next child of the same parent
+    n_used: np.ndarray  # per quarter: entries
+    first_top: np.ndarray  # per quarter: the top of the file dirtied first
+    last_top: np.ndarray
+    dirtied_in: np.ndarray  # per indirect block: the last group that it was dirtied in, 0 for none
+    entry_of: np.ndarray  # per indirect block: its entry there
+    open_txg: np.ndarray  # one element, as all that follow: the number of the open group
+    quiesced: np.ndarray  # of the quiesced group, or 0
+    syncing: np.ndarray  # of the syncing group, or 0
+    overdue: np.ndarray  # 1: the open group's time is over, but it cannot be quiesced yet
+    cursor: np.ndarray  # the entry to be written next, or NONE
+    n_pending: np.ndarray  # writes of the syncing group under way
+
+
+@kernel
+def has_room(txgs, n_blocks):
+    return txgs.n_used[txgs.open_txg[0] % QUARTERS] + n_blocks < txgs.room
+
+
+@kernel
+def _new_entry(txgs, block, above):
+    quarter = txgs.open_txg[0] % QUARTERS
+    txgs.n_used[quarter] += 1
+    entry = quarter * txgs.room + txgs.n_used[quarter]
+    txgs.block[entry] = block
+    txgs.above[entry] = above
+    txgs.first[entry] = txgs.last[entry] = txgs.following[entry] = NONE
+    if above == NONE:
+        _append(txgs, entry, txgs.first_top, txgs.last_top, quarter)
+    else:
+        _append(txgs, entry, txgs.first, txgs.last, above)
+    return entry
+
+
+@kernel
+def _append(txgs, entry, first, last, place):
+    """Put `entry` at the end of the list that begins at first[place] and ends at last[place]."""
+    if first[place] == NONE:
+        first[place] = entry
+    else:
+        txgs.following[last[place]] = entry
+    last[place] = entry
+
+
+@kernel
+def dirty(txgs, files, file, record):
+    """`record` of `file`, clean in the open group, is dirtied."""
+    above = NONE
+    for level in range(files.n_levels[file] - 1, 0, -1):
+        block = level_block(files, file, record, level)
+        i = block - files.n_records
+        if txgs.dirtied_in[i] != txgs.open_txg[0]:
+            txgs.dirtied_in[i] = txgs.open_txg[0]
+            txgs.entry_of[i] = _new_entry(txgs, block, above)
+        above = txgs.entry_of[i]
+    _new_entry(txgs, level_block(files, file, record, 0), above)
+
+
+@kernel
+def _bottom(txgs, entry):
+    """The first entry written of those below `entry`."""
+    while entry != NONE and txgs.first[entry] != NONE:
+        entry = txgs.first[entry]
+    return entry
+
+
+@kernel
+def quiesce(txgs):
+    """The open group's time is over. True if another one is open now; otherwise this is made up for by `hand_over`."""
+    txgs.overdue[0] = txgs.quiesced[0] != 0
+    if txgs.overdue[0]:
+        return False
+    txgs.quiesced[0] = txgs.open_txg[0]
+    txgs.open_txg[0] += 1
+    quarter = txgs.open_txg[0] % QUARTERS
+    txgs.n_used[quarter] = txgs.first_top[quarter] = txgs.last_top[quarter] = 0
+    return True
+
+
+@kernel
+def hand_over(txgs):
+    """The quiesced group, if there is one and none is syncing, becomes the syncing one. True if it did."""
+    if txgs.syncing[0] != 0 or txgs.quiesced[0] == 0:
+        return False
+    txgs.syncing[0], txgs.quiesced[0] = txgs.quiesced[0], 0
+    txgs.cursor[0] = _bottom(txgs, txgs.first_top[txgs.syncing[0] % QUARTERS])
+    return True
+
+
+@kernel
+def advance(txgs):
+    """The entry at the cursor has been written: go to the next one."""
+    entry = txgs.cursor[0]
+    following = txgs.following[entry]
+    txgs.cursor[0] = _bottom(txgs, following) if following != NONE else txgs.above[entry]
+
+
+def new_txgs(n_indirect, room):
+    """Group 1 is open; `room` entries for each group."""
+    entries = (np.zeros(QUARTERS * room + 1, np.int64) for _ in range(5))
+    quarters = (np.zeros(QUARTERS, np.int64) for _ in range(3))
+    blocks = (np.zeros(n_indirect, np.int64) for _ in range(2))
+    scalars = (np.zeros(1, np.int64) for _ in range(5))
+    return Txgs(room, *entries, *quarters, *blocks, np.ones(1, np.int64), *scalars)

@@ -1,0 +1,108 @@
+"""Laws that every run of the OLTP simulation obeys, exactly; each is a function of a result that says whether it holds."""
+
+import numpy as np
+
+from model import vdev_cache_trace
+from model.oltp_machine import AIO_TASKS
+from model.pool import FOR_LINE, FOR_TXG, NOBODY
+from model.vdev_cache_trace import COMPLETION, READ
+from model.vdev_queue import NONE
+
+
+def reading(x):
+    """The shadows that are reading at the end."""
+    return np.flatnonzero(x.machine.threads.next_taker > x.machine.workload.n_writers)
+
+
+def little(x):
+    """The integral of the number of reads under way is the sum of the times that they have been under way."""
+    m = x.machine
+    under_way = m.settings.duration_ns - m.tasks.began[reading(x)]
+    return m.tally.area[0] == x.response_ns.sum() + under_way.sum()
+
+
+def utilisation(x):
+    """Each disk has been busy for just the service times of what it has served."""
+    m, drives = x.machine, x.pool.drives
+    n = m.settings.n_leaves
+    rest = np.where(drives.n_commands > 0, m.calendar.time[:n] - m.settings.duration_ns, 0)
+    return (x.busy_ns == drives.service_ns - rest).all() and (x.busy_ns <= m.settings.duration_ns).all()
+
+
+def ios_about(x):
+    """Numbers of the I/Os that have not completed: those taken that are not free."""
+    queue, free = x.pool.queue, set()
+    io = int(queue.free[0])
+    while io != NONE:
+        free.add(io)
+        io = int(queue.next_member[io])
+    return set(range(1, queue.n_ios + 1)) - free
+
+
+def chain(first, links):
+    while first != NOBODY:
+        yield int(first)
+        first = links[first]
+
+
+def waiting_tasks(x):
+    """Tasks that wait for an I/O, or for who waits for one, or are ready; as a list, to notice double ones."""
+    m, pool, tasks = x.machine, x.pool, x.machine.tasks
+    first = []
+    for io in ios_about(x):
+        if pool.owner[io] == FOR_LINE:
+            leaf, line = pool.leaf_of[io], pool.queue.offset[io] >> pool.cache_params.line_shift
+            n = pool.cache.n_nodes
+            node = next(i for i in range(leaf * n, (leaf + 1) * n) if pool.cache.key[i] == line and pool.cache.filling[i])
+            first += chain(pool.waiting[node], pool.joined_before)
+        elif pool.owner[io] != FOR_TXG:
+            first.append(int(pool.owner[io]))
+    ring = [int(tasks.ready[i & (len(tasks.ready) - 1)]) for i in range(tasks.n_ready[1], tasks.n_ready[0])]
+    return first + ring + [joiner for task in first for joiner in chain(m.tasks.joined[task], m.tasks.joined_before)]
+
+
+def tasks_under_way(x):
+    m = x.machine
+    free = {int(t) for row, n in zip(m.tasks.free, m.tasks.n_free, strict=True) for t in row[:n]}
+    first = m.workload.n_shadows
+    of_writers = set(range(first, first + (m.workload.n_writers + 1) * AIO_TASKS)) - free
+    return of_writers | {int(i) for i in reading(x)}
+
+
+def conservation(x):
+    """Every I/O has completed or is about; every operation has, or waits for just one thing that will come."""
+    c, waiting, under_way = x.counts, waiting_tasks(x), tasks_under_way(x)
+    n_begun = c["reads"] + c["writes"] + c["log_writes"]
+    n_done = c["reads_done"] + c["writes_done"] + c["log_writes_done"]
+    return (c["ios"] == c["ios_done"] + len(ios_about(x)) and sorted(waiting) == sorted(under_way)
+            and n_begun == n_done + len(under_way))
+
+
+def one_to_one(x):
+    """As many writes as reads, but for the burst at the start and the posts on their way."""
+    w = x.machine.workload
+    return abs(x.counts["writes"] - x.counts["reads"]) <= w.n_writers * 100 + w.n_shadows
+
+
+def replays(x):
+    """The vdev cache of the recorded leaf decides the same when it is asked the same without a simulation."""
+    record = x.pool.recorder
+    n = record.n[0]
+    stream = vdev_cache_trace.operations(*(column[:n] for column in record[2:7]))
+    decisions, _ = vdev_cache_trace.drive(x.pool.cache_params, stream)
+    decided = (stream.kind == READ) | (stream.kind == COMPLETION)
+    assert n > 0
+    return (decisions.outcome == record.outcome[:n])[decided].all()
+
+
+LAWS = {law.__name__: law for law in (little, utilisation, conservation, one_to_one, replays)}
+
+
+def mva(n_customers, think_s, demands_s):
+    """Throughput (per second) of a closed network of one think station and queues, by mean value analysis."""
+    n_waiting, throughput = np.zeros(len(demands_s)), 0.0
+    for n in range(1, n_customers + 1):
+        response = demands_s * (1 + n_waiting)
+        throughput = n / (think_s + response.sum())
+        n_waiting = throughput * response
+    return throughput

@@ -1,0 +1,68 @@
+"""Defects in the simulation, and the law that must notice each. Run without the compiler: prints the laws that failed.
+
+    NUMBA_DISABLE_JIT=1 python oltp_mutants.py
+"""
+
+import json
+
+from oltp_laws import LAWS
+
+from model import filebench, oltp, pool
+from model.oltp_machine import Settings, new_site, rules_of
+from model.pool import new_recorder
+from model.vdev_cache import fill_done
+
+WORKLOAD = filebench.Workload(file_bytes=2**24, n_files=2, n_shadows=30, n_writers=2, writes_per_burst=50,
+                              writer_posts=100, writer_high_water=200, log_posts=320)
+SETTINGS = Settings(n_leaves=3, duration_ns=700_000_000, txg_ns=200_000_000)
+
+
+def late_area(tally, now, change):
+    tally.n_in_read[0] += change
+    tally.area[0] += tally.n_in_read[0] * (now - tally.area_at[0])
+    tally.area_at[0] = now
+
+
+def forgets_joiners(m, task, real=oltp._block_came):
+    m.tasks.joined[task] = -1
+    real(m, task)
+
+
+def forgets_second_copy(m, pool_, now, real=oltp._sync):
+    first, _ = real(m, pool_, now)
+    return first, 0
+
+
+def takes_half(semaphores, taker):
+    semaphores.posts[taker] += semaphores.wants[taker] // 2
+    return filebench.take(semaphores, taker)
+
+
+MUTANTS = {
+    "none": (oltp, "SECOND_NS", 10**9, None),
+    "counts a read before its time": (oltp, "_count_reads", late_area, "little"),
+    "a pause is not noticed": (pool, "pause", lambda drives, unit, now: None, "utilisation"),
+    "who joined is never told": (oltp, "_block_came", forgets_joiners, "conservation"),
+    "the second copy is never sent": (oltp, "_sync", forgets_second_copy, "conservation"),
+    "posts count one and a half": (oltp, "take", takes_half, "one_to_one"),
+    "fills complete an hour late": (pool, "fill_done", lambda *a: fill_done(*a[:3], a[3] + 360_000, a[4]), "replays"),
+}
+
+
+def main():
+    site, rules = new_site(WORKLOAD, 3), rules_of("onnv_69")
+    rules = rules._replace(cache=rules.cache._replace(cache_bytes=2**18))
+    failed = {}
+    for name, (module, attribute, defect, _) in MUTANTS.items():
+        real = getattr(module, attribute)
+        setattr(module, attribute, defect)
+        try:
+            x = oltp.simulate(site, rules, SETTINGS, recorder=new_recorder(1, 20_000))
+        finally:
+            setattr(module, attribute, real)
+        failed[name] = [law for law, holds in LAWS.items() if not holds(x)]
+    print(json.dumps(failed))
+
+
+if __name__ == "__main__":
+    main()

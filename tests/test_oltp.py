@@ -1,0 +1,140 @@
+"""The OLTP simulation: laws of every run, theory of closed networks, determinism, and defects that must be noticed."""
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from oltp_laws import LAWS, mva
+from oltp_mutants import MUTANTS
+
+from model import oltp
+from model.filebench import Workload
+from model.oltp import simulate
+from model.oltp_machine import Settings, new_site, rules_of
+from model.pool import new_recorder
+from model.sheet_disk import SheetParams
+from model.streams import stream
+
+SECOND = 10**9
+SMALL = Workload(file_bytes=2**27)
+
+
+@pytest.fixture(scope="module")
+def site():
+    return new_site(SMALL, 6)
+
+
+@pytest.fixture(scope="module")
+def runs(site):
+    """Runs of 8 s under some rules, each with its recorder."""
+    settings = Settings(n_leaves=6, duration_ns=8 * SECOND, txg_ns=2 * SECOND)
+    plain, queueing = SheetParams(), SheetParams(window=32, stream_gap_bytes=-1)
+    rules = {"onnv_69": rules_of("onnv_69", plain), "onnv_70, NCQ": rules_of("onnv_70", queueing),
+             "b141": rules_of("b141", plain)}
+    return {name: simulate(site, r, settings, recorder=new_recorder(2, 200_000)) for name, r in rules.items()}
+
+
+@pytest.mark.parametrize("law", sorted(LAWS))
+@pytest.mark.parametrize("name", ["onnv_69", "onnv_70, NCQ", "b141"])
+def test_the_law_holds_exactly(runs, name, law):
+    assert LAWS[law](runs[name])
+
+
+def test_transaction_groups_write_what_was_dirtied_and_all_that_stands_above(runs):
+    c = runs["onnv_69"].counts
+    assert c["txgs"] >= 2
+    assert c["records_written"] <= c["writes_done"] + 32 * c["log_writes_done"]
+    assert 0 < c["indirect_written"] <= c["records_written"] * 3
+
+
+def test_the_same_seed_gives_the_same_bits_and_another_one_others(site):
+    settings = Settings(n_leaves=6, duration_ns=SECOND)
+    one, same, other = (simulate(site, rules_of("onnv_69"), settings, seed) for seed in (1, 1, 2))
+    assert (one.response_ns == same.response_ns).all()
+    assert (one.busy_ns == same.busy_ns).all()
+    assert len(one.response_ns) != len(other.response_ns) or (one.response_ns != other.response_ns).any()
+
+
+def test_too_little_room_is_made_up_for_and_changes_nothing(site, monkeypatch):
+    settings = Settings(n_leaves=6, duration_ns=SECOND, txg_ns=SECOND // 4)
+    plenty = simulate(site, rules_of("onnv_69"), settings)
+    monkeypatch.setattr(oltp, "first_room", lambda settings: oltp.Room(10, 300, 60))
+    scarce = simulate(site, rules_of("onnv_69"), settings)
+    assert (plenty.response_ns == scarce.response_ns).all()
+    assert plenty.counts == scarce.counts
+
+
+# ---- theory ----
+
+
+def closed_network(n_leaves, n_shadows, think_ns, service_ns, seed=0):
+    """(operations per second in each of 20 batches, MVA) of readers without caches and writers, with drawn services."""
+    workload = Workload(n_files=1, file_bytes=2**31, n_shadows=n_shadows, n_writers=0, shadow_cpu_ns=think_ns)
+    site = new_site(workload, n_leaves)
+    rules = rules_of("onnv_69", drawn_ns=service_ns)
+    rules = rules._replace(cache=rules.cache._replace(max_read_bytes=1), queue=rules.queue._replace(aggregation_bytes=0))
+    settings = Settings(n_leaves=n_leaves, duration_ns=210 * SECOND, txg_ns=1000 * SECOND, warm_indirect=1, keeps_records=0)
+    x = simulate(site, rules, settings, seed)
+    visits = np.bincount(site.layout.place[:workload.file_bytes // 8192] >> 48, minlength=n_leaves)
+    expected = mva(n_shadows, think_ns / 1e9, visits / visits.sum() * service_ns.mean() / 1e9)
+    return x.per_second[0, 10:].reshape(20, 10).mean(axis=1), expected
+
+
+def is_within_limits(batches, expected):
+    """Whether `expected` lies within 99.9 % confidence limits of the mean of the batches (Student, 19 degrees)."""
+    return abs(batches.mean() - expected) < 3.88 * batches.std(ddof=1) / np.sqrt(len(batches))
+
+
+@pytest.mark.parametrize(("n_leaves", "n_shadows", "think_ms"), [(1, 4, 30), (1, 30, 200), (8, 40, 20)])
+def test_a_closed_network_with_exponential_services_agrees_with_mva(n_leaves, n_shadows, think_ms):
+    """One leaf is the machine repairman."""
+    drawn = (-np.log1p(-stream(5, "services").random(2**18)) * 8e6).astype(np.int64)
+    batches, expected = closed_network(n_leaves, n_shadows, think_ms * 10**6, drawn)
+    assert batches.std(ddof=1) / np.sqrt(20) < 0.01 * expected
+    assert is_within_limits(batches, expected)
+
+
+def test_services_that_are_not_exponential_do_not_agree_with_mva():
+    batches, expected = closed_network(8, 40, 20 * 10**6, np.full(16, 8 * 10**6))
+    assert not is_within_limits(batches, expected)
+
+
+# ---- what cannot be ----
+
+
+@pytest.mark.parametrize(("change", "words"), [
+    (lambda: new_site(SMALL, 0), "n_leaves is 0"),
+    (lambda: new_site(SMALL._replace(file_bytes=4096)), "file_bytes is 4096"),
+    (lambda: new_site(SMALL._replace(record_bytes=5000)), "record_bytes is 5000"),
+    (lambda: rules_of("onnv_69", SheetParams(average_seek_ns=-1)), "average_seek_ns of a disk is -1"),
+    (lambda: rules_of("onnv_1"), "era is 'onnv_1'"),
+])
+def test_an_impossible_machine_is_one_sentence(change, words):
+    with pytest.raises(ValueError, match=words + ".*; choose|" + words + ".*; make") as error:
+        change()
+    assert "\n" not in str(error.value)
+
+
+def test_impossible_settings_are_one_sentence(site):
+    for settings, words in ((Settings(n_leaves=7), "n_leaves is 7"), (Settings(n_leaves=6, txg_ns=0), "txg_ns is 0"),
+                            (Settings(n_leaves=6, arc_bytes=2**20, duration_ns=SECOND), "more than 1048576 B")):
+        with pytest.raises(ValueError, match=words + ".*; choose"):
+            simulate(site, rules_of("onnv_69"), settings)
+
+
+# ---- defects ----
+
+
+def test_each_defect_is_noticed_by_its_law():
+    here = os.path.dirname(__file__)
+    root = os.path.dirname(here)
+    done = subprocess.run([sys.executable, os.path.join(here, "oltp_mutants.py")], capture_output=True, text=True, cwd=root,
+                          env={**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": os.pathsep.join((root, here))})
+    assert done.returncode == 0, done.stderr
+    failed = json.loads(done.stdout)
+    assert failed["none"] == []
+    for name, (*_, law) in MUTANTS.items():
+        assert law is None or law in failed[name], (name, failed[name])
