@@ -114,3 +114,9 @@ numba.config.CACHE_DIR = str(CACHE_FOLDER)
 
 kernel = numba.njit(cache=True, _nrt=False, forceinline=True, no_cfunc_wrapper=True, fastmath=False, parallel=False,
                     error_model="python")
+
+# A kernel that is copied into its callers before anything is compiled: for what is called in one place or two and handed
+# much. Any other kernel is compiled by itself first, and each call of it costs time for every array of the states that
+# it is handed. The OLTP run so takes 27 s to compile, once, instead of 37; with every kernel a part it would take 69.
+part = numba.njit(cache=True, _nrt=False, inline="always", no_cfunc_wrapper=True, fastmath=False, parallel=False,
+                  error_model="python")

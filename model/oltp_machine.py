@@ -21,7 +21,7 @@ from model.filebench import (
     records_per_file,
 )
 from model.indirect import FLETCHER2
-from model.layout import Files, Layout, Sizes, Space, block_sizes, lay_out, number_blocks
+from model.layout import Files, Layout, Sizes, Space, block_sizes, lay_out, new_space, number_blocks
 from model.pool import NOBODY, new_pool
 from model.sheet_disk import SheetDisk, SheetParams, new_disk
 from model.streams import stream
@@ -47,6 +47,15 @@ DONE, OUT_OF_DRAWS, OUT_OF_IOS, OUT_OF_ENTRIES, OUT_OF_CORE = 0, 1, 2, 3, 4
 # What a thread does at its next event.
 ISSUE, TAKE, REAP = 0, 1, 2  # a writer
 POST = 3  # a shadow
+
+# Columns of Tasks.rows.
+FILE, RECORD = 0, 1
+N_RECORDS = 2  # 1, or those of a log write
+LEVEL = 3  # of the block it looks for
+WRITER = 4  # NOBODY for a read
+BEGAN = 5  # ns
+JOINED = 6  # the last of those that wait for the block this task reads, or NOBODY
+JOINED_BEFORE = 7  # the one that came to wait before, or NOBODY
 
 AIO_TASKS = 256  # of a writer: it never has 200 outstanding, as it waits for half of them
 
@@ -75,14 +84,7 @@ class Room(NamedTuple):
 class Tasks(NamedTuple):
     """Operations under way: shadow i has task i; behind these come those of the writers."""
 
-    file: np.ndarray
-    record: np.ndarray
-    n_records: np.ndarray  # 1, or those of a log write
-    level: np.ndarray  # of the block it looks for
-    writer: np.ndarray  # NOBODY for a read
-    began: np.ndarray  # ns
-    joined: np.ndarray  # the last of those that wait for the block this task reads, or NOBODY
-    joined_before: np.ndarray  # the one that came to wait before, or NOBODY
+    rows: np.ndarray  # [task, column]; see FILE and the others
     ready: np.ndarray  # a ring of tasks that can go on; a power of two
     n_ready: np.ndarray  # two elements: put into the ring, taken out of it
     free: np.ndarray  # [writer, i]: tasks that it may use
@@ -169,6 +171,7 @@ def new_site(workload=None, n_leaves=46, checksum=FLETCHER2, seed=0):
     workload = workload or Workload()
     check_workload(workload)
     files = number_blocks(records_per_file(workload))
+    new_space(n_leaves)  # before anything else, for the sake of its sentence
     sizes = block_sizes(seed, workload.record_bytes, checksum, n_leaves)
     return Site(workload, n_leaves, files, sizes, *lay_out(files, sizes, n_leaves))
 
@@ -189,11 +192,11 @@ def first_room(settings):
 def _new_tasks(workload):
     n_writers = workload.n_writers + 1
     n = workload.n_shadows + n_writers * AIO_TASKS
-    arrays = [np.zeros(n, np.int64) for _ in range(6)]
-    arrays[2][:] = 1
-    arrays[4][:] = NOBODY
+    rows = np.zeros((n, 8), np.int64)
+    rows[:, N_RECORDS] = 1
+    rows[:, WRITER] = rows[:, JOINED] = rows[:, JOINED_BEFORE] = NOBODY
     free = workload.n_shadows + np.arange(n_writers * AIO_TASKS).reshape(n_writers, AIO_TASKS)
-    return Tasks(*arrays, np.full(n, NOBODY), np.full(n, NOBODY), np.zeros(1 << n.bit_length(), np.int64),
+    return Tasks(rows, np.zeros(1 << n.bit_length(), np.int64),
                  np.zeros(2, np.int64), free, np.full(n_writers, AIO_TASKS))
 
 
@@ -227,7 +230,7 @@ def new_machine(site, rules, settings, seed, room, recorder):
         status[files.n_records:] = -1
     tasks = _new_tasks(workload)
     phase_ns = (stream(seed, "spindles").random(settings.n_leaves) * rules.disk.rev_ns).astype(np.int64)
-    pool = new_pool(settings.n_leaves, rules.cache, rules.queue, rules.disk, phase_ns, room.n_ios, len(tasks.file), recorder)
+    pool = new_pool(settings.n_leaves, rules.cache, rules.queue, rules.disk, phase_ns, room.n_ios, len(tasks.rows), recorder)
     space = Space(site.space.aliquot_bytes, *(array.copy() for array in site.space[1:]))
     n_indirect = files.n_blocks - files.n_records
     n = settings.n_leaves

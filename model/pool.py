@@ -16,10 +16,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from model.jit import kernel
+from model.jit import part
 from model.layout import LEAF_SHIFT, OFFSET_MASK
 from model.lru import bucket_of, find
-from model.sheet_disk import Drives, SheetDisk, finish, new_drives, pause, send, start
+from model.sheet_disk import N_COMMANDS, Drives, SheetDisk, finish, new_drives, pause, send, start
 from model.vdev_cache import HIT, JOINED, MISS, VdevCache, VdevCacheParams, fill_done, new_cache, read, write
 from model.vdev_queue import (
     NONE,
@@ -43,14 +43,10 @@ COMPLETION = 2  # kind of a recorded operation, beside READ and WRITE
 class Recorder(NamedTuple):
     """Operations of the vdev cache of one leaf, until the arrays are full."""
 
-    leaf: np.ndarray  # one element: which, or -1
+    leaf: int  # which, or -1
     n: np.ndarray  # one element: recorded so far
-    tick: np.ndarray
-    kind: np.ndarray  # READ, WRITE or COMPLETION
-    offset: np.ndarray
-    n_bytes: np.ndarray
-    is_metadata: np.ndarray
-    outcome: np.ndarray  # of a READ: see model.vdev_cache; of a COMPLETION: 1 if the line was thrown away
+    rows: np.ndarray  # [n, column]: tick; READ, WRITE or COMPLETION; offset, bytes; 1 if of metadata; outcome of a READ
+    #   (see model.vdev_cache), or 1 for a COMPLETION whose line was thrown away
 
 
 class Pool(NamedTuple):
@@ -69,28 +65,25 @@ class Pool(NamedTuple):
     recorder: Recorder
 
 
-@kernel
+@part
 def _record(recorder, leaf, now, kind, offset, n_bytes, is_metadata, outcome):
     n = recorder.n[0]
-    if recorder.leaf[0] != leaf or n >= len(recorder.tick):
+    if recorder.leaf != leaf or n >= len(recorder.rows):
         return
-    recorder.tick[n] = now // TICK_NS
-    recorder.kind[n] = kind
-    recorder.offset[n] = offset
-    recorder.n_bytes[n] = n_bytes
-    recorder.is_metadata[n] = is_metadata
-    recorder.outcome[n] = outcome
+    rows = recorder.rows
+    rows[n, 0], rows[n, 1], rows[n, 2] = now // TICK_NS, kind, offset
+    rows[n, 3], rows[n, 4], rows[n, 5] = n_bytes, is_metadata, outcome
     recorder.n[0] += 1
 
 
-@kernel
+@part
 def _node(cache, params, leaf, offset):
     """The node of the line at `offset`, which is there."""
     line = offset >> params.line_shift
     return find(cache, leaf * cache.n_buckets + bucket_of(line, cache.n_buckets), line)
 
 
-@kernel
+@part
 def _io(pool, leaf, kind, offset, n_bytes, now, priority, owner):
     io = new_io(pool.queue, pool.queue_params, kind, offset, n_bytes, now // TICK_NS, priority, 0)
     pool.leaf_of[io] = leaf
@@ -98,7 +91,7 @@ def _io(pool, leaf, kind, offset, n_bytes, now, priority, owner):
     return io
 
 
-@kernel
+@part
 def read_block(pool, now, place, n_bytes, is_metadata, task):
     """`task` wants the block at `place`: (whether it has it at once, I/O to be given to `to_queue` or NONE)."""
     leaf, offset = place >> LEAF_SHIFT, place & OFFSET_MASK
@@ -119,14 +112,14 @@ def read_block(pool, now, place, n_bytes, is_metadata, task):
     return False, _io(pool, leaf, READ, offset, n_bytes, now, priority, owner)
 
 
-@kernel
+@part
 def write_block(pool, now, place, n_bytes):
     """The I/O, to be given to `to_queue`, that writes a block of a transaction group at `place`."""
     return _io(pool, place >> LEAF_SHIFT, WRITE, place & OFFSET_MASK, n_bytes, now,
                pool.queue_params.async_write_priority, FOR_TXG)
 
 
-@kernel
+@part
 def to_queue(pool, now, io):
     """An I/O arrives at the queue of its leaf. Returns the leaf if its disk is to be started, else -1."""
     leaf = pool.leaf_of[io]
@@ -134,22 +127,22 @@ def to_queue(pool, now, io):
     return leaf if unit != NONE and send(pool.drives, leaf, now, unit) else -1
 
 
-@kernel
+@part
 def start_disk(pool, now, leaf):
     """The disk, which is not serving, begins with the next unit: ns when it will be done."""
     return start(pool.disk, pool.drives, leaf, now, pool.queue.offset, pool.queue.unit_bytes, pool.queue.kind)
 
 
-@kernel
+@part
 def disk_done(pool, now, leaf):
     """The disk has served a unit, whose number is returned. What is issued next is with the disk already; then the
     vdev cache hears of it, if it is a write."""
     unit = finish(pool.drives, leaf, now)
     n_issued = complete(pool.queue, pool.queue_params, leaf, pool.issued)
     for i in range(n_issued):
-        pool.drives.commands[leaf, pool.drives.n_commands[leaf]] = pool.issued[i]
-        pool.drives.n_commands[leaf] += 1
-    if pool.drives.n_commands[leaf] == 0:
+        pool.drives.commands[leaf, pool.drives.units[leaf, N_COMMANDS]] = pool.issued[i]
+        pool.drives.units[leaf, N_COMMANDS] += 1
+    if pool.drives.units[leaf, N_COMMANDS] == 0:
         pause(pool.drives, leaf, now)
     if pool.queue.kind[unit] == WRITE:
         offset, n_bytes = pool.queue.offset[unit], pool.queue.unit_bytes[unit]
@@ -158,7 +151,7 @@ def disk_done(pool, now, leaf):
     return unit
 
 
-@kernel
+@part
 def answered(pool, now, leaf, io):
     """A member of a unit that was served: the first task that has its block now, the others along `joined_before`; or
     NOBODY, for a write."""
@@ -176,14 +169,14 @@ def answered(pool, now, leaf, io):
     return task
 
 
-@kernel
+@part
 def release_io(pool, io):
     """Give back an I/O; the next member of its unit, or NONE."""
     return release(pool.queue, io)
 
 
 def new_recorder(leaf=-1, n=0):
-    return Recorder(np.array([leaf]), np.zeros(1, np.int64), *(np.zeros(n, np.int64) for _ in range(6)))
+    return Recorder(leaf, np.zeros(1, np.int64), np.zeros((n, 6), np.int64))
 
 
 def new_pool(n_leaves, cache_params, queue_params, disk, phase_ns, n_ios, n_tasks, recorder):

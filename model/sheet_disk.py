@@ -30,6 +30,19 @@ READ, WRITE = 0, 1
 SECOND_NS = 10**9
 NOT_WRITING = -1
 
+# Columns of Drives.units, a row for each disk.
+PHASE_NS = 0
+TRACK = 1  # under the head
+WRITE_END = 2  # B behind the last write, or NOT_WRITING after a read
+IDLE_SINCE = 3  # ns when the last command ended
+N_COMMANDS = 4  # held, the one being served among them
+BUSY_SINCE = 5  # ns when the disk began to work without a pause
+BUSY_NS = 6  # time spent working, up to the last pause
+SERVICE_NS = 7  # sum of the service times of what has been served
+N_SERVED = 8
+SERVED_BYTES = 9
+N_COLUMNS = 10
+
 
 class SheetParams(NamedTuple):
     """A 7200 rpm SATA drive of 500 GB, of 2005 (physics 1.1)."""
@@ -68,19 +81,10 @@ class SheetDisk(NamedTuple):
 
 
 class Drives(NamedTuple):
-    """Where the disks are; one row each."""
+    """Where the disks are."""
 
-    phase_ns: np.ndarray
-    track: np.ndarray  # under the head
-    write_end: np.ndarray  # B behind the last write, or NOT_WRITING after a read
-    idle_since: np.ndarray  # ns when the last command ended
-    n_commands: np.ndarray  # held, the one being served among them
+    units: np.ndarray  # [disk, column]; see PHASE_NS and the others
     commands: np.ndarray  # [disk, place]: in order of arrival, the one being served first
-    busy_since: np.ndarray  # ns when the disk began to work without a pause
-    busy_ns: np.ndarray  # time spent working, up to the last pause
-    service_ns: np.ndarray  # sum of the service times of what has been served
-    n_served: np.ndarray
-    served_bytes: np.ndarray
     n_drawn: np.ndarray  # one element
 
 
@@ -115,8 +119,8 @@ def seek_ns(disk, track, target):
 def positioning_ns(disk, drives, unit, now, offset, is_write):
     """From `now` until the byte `offset` is under the head."""
     target, angle, _ = track_and_angle(disk, offset)
-    seek = seek_ns(disk, drives.track[unit], target) + (disk.write_settle_ns if is_write else 0)
-    return seek + (angle - now - seek - drives.phase_ns[unit]) % disk.rev_ns
+    seek = seek_ns(disk, drives.units[unit, TRACK], target) + (disk.write_settle_ns if is_write else 0)
+    return seek + (angle - now - seek - drives.units[unit, PHASE_NS]) % disk.rev_ns
 
 
 @kernel
@@ -129,8 +133,8 @@ def transfer_ns(disk, offset, n_bytes):
 @kernel
 def _streams(disk, drives, unit, now, offset, is_write):
     """Whether a write goes on where the last one ended, a moment ago."""
-    gap = offset - drives.write_end[unit]
-    return is_write and drives.write_end[unit] >= 0 and drives.idle_since[unit] == now and 0 <= gap <= disk.stream_gap_bytes
+    end, just_now = drives.units[unit, WRITE_END], drives.units[unit, IDLE_SINCE] == now
+    return is_write and just_now and end >= 0 and 0 <= offset - end <= disk.stream_gap_bytes
 
 
 @kernel
@@ -140,13 +144,13 @@ def service_time(disk, drives, unit, now, offset, n_bytes, is_write):
         drives.n_drawn[0] += 1
         return disk.drawn_ns[(drives.n_drawn[0] - 1) % len(disk.drawn_ns)]
     if _streams(disk, drives, unit, now, offset, is_write):
-        took = transfer_ns(disk, drives.write_end[unit], offset + n_bytes - drives.write_end[unit])
+        took = transfer_ns(disk, drives.units[unit, WRITE_END], offset + n_bytes - drives.units[unit, WRITE_END])
     else:
         ready = now + disk.overhead_ns
         took = disk.overhead_ns + positioning_ns(disk, drives, unit, ready, offset, is_write)
         took += transfer_ns(disk, offset, n_bytes)
-    drives.track[unit], _, _ = track_and_angle(disk, offset + n_bytes - 1)
-    drives.write_end[unit] = offset + n_bytes if is_write else NOT_WRITING
+    drives.units[unit, TRACK], _, _ = track_and_angle(disk, offset + n_bytes - 1)
+    drives.units[unit, WRITE_END] = offset + n_bytes if is_write else NOT_WRITING
     return took
 
 
@@ -156,7 +160,7 @@ def choose(disk, drives, unit, now, offset, kind):
     best, least = 0, -1
     if disk.window == 1:
         return best
-    for place in range(min(disk.window, drives.n_commands[unit])):
+    for place in range(min(disk.window, drives.units[unit, N_COMMANDS])):
         command = drives.commands[unit, place]
         is_write = kind[command] == WRITE
         wait = 0
@@ -170,10 +174,10 @@ def choose(disk, drives, unit, now, offset, kind):
 @kernel
 def send(drives, unit, now, command):
     """Hand a command to the drive. True if it had none: `start` it."""
-    drives.commands[unit, drives.n_commands[unit]] = command
-    drives.n_commands[unit] += 1
-    if drives.n_commands[unit] == 1:
-        drives.busy_since[unit] = now
+    drives.commands[unit, drives.units[unit, N_COMMANDS]] = command
+    drives.units[unit, N_COMMANDS] += 1
+    if drives.units[unit, N_COMMANDS] == 1:
+        drives.units[unit, BUSY_SINCE] = now
         return True
     return False
 
@@ -187,8 +191,8 @@ def start(disk, drives, unit, now, offset, n_bytes, kind):
         drives.commands[unit, i] = drives.commands[unit, i - 1]
     drives.commands[unit, 0] = command
     took = service_time(disk, drives, unit, now, offset[command], n_bytes[command], kind[command] == WRITE)
-    drives.service_ns[unit] += took
-    drives.served_bytes[unit] += n_bytes[command]
+    drives.units[unit, SERVICE_NS] += took
+    drives.units[unit, SERVED_BYTES] += n_bytes[command]
     return now + took
 
 
@@ -196,18 +200,18 @@ def start(disk, drives, unit, now, offset, n_bytes, kind):
 def finish(drives, unit, now):
     """The command being served is done: its number."""
     command = drives.commands[unit, 0]
-    drives.n_commands[unit] -= 1
-    for i in range(drives.n_commands[unit]):
+    drives.units[unit, N_COMMANDS] -= 1
+    for i in range(drives.units[unit, N_COMMANDS]):
         drives.commands[unit, i] = drives.commands[unit, i + 1]
-    drives.n_served[unit] += 1
-    drives.idle_since[unit] = now
+    drives.units[unit, N_SERVED] += 1
+    drives.units[unit, IDLE_SINCE] = now
     return command
 
 
 @kernel
 def pause(drives, unit, now):
     """The drive has nothing left to do."""
-    drives.busy_ns[unit] += now - drives.busy_since[unit]
+    drives.units[unit, BUSY_NS] += now - drives.units[unit, BUSY_SINCE]
 
 
 # ---- making them ----
@@ -246,11 +250,8 @@ def new_disk(params, drawn_ns=()):
 
 def new_drives(n_disks, max_commands, phase_ns):
     """Idle drives, arms on track 0."""
-    zeros = [np.zeros(n_disks, np.int64) for _ in range(8)]
-    track, write_end, idle_since, n_commands, *others = zeros
-    write_end[:] = NOT_WRITING
-    idle_since[:] = -1
-    commands = np.zeros((n_disks, max_commands), np.int64)
-    busy = [*others, np.zeros(n_disks, np.int64)]
-    return Drives(np.array(phase_ns, np.int64), track, write_end, idle_since, n_commands, commands, *busy,
-                  np.zeros(1, np.int64))
+    units = np.zeros((n_disks, N_COLUMNS), np.int64)
+    units[:, PHASE_NS] = phase_ns
+    units[:, WRITE_END] = NOT_WRITING
+    units[:, IDLE_SINCE] = -1
+    return Drives(units, np.zeros((n_disks, max_commands), np.int64), np.zeros(1, np.int64))

@@ -22,19 +22,20 @@ from model.layout import level_block
 NONE = 0
 QUARTERS = 4
 
+# Columns of Txgs.entries and, but for the first, of Txgs.quarters.
+BLOCK = 0
+FIRST, LAST = 1, 2  # child; top of a file
+ABOVE = 3  # the entry of the parent; NONE for the top of a file
+FOLLOWING = 4  # the next child of the same parent, or top of a file
+N_USED = 0
+
 
 class Txgs(NamedTuple):
-    """Entries are places in the first five arrays."""
+    """Entries are rows of the first array."""
 
     room: int  # entries of a group at most
-    block: np.ndarray
-    above: np.ndarray  # the entry of the parent; NONE for the top of a file
-    first: np.ndarray  # its first child
-    last: np.ndarray
-    following: np.ndarray  # the next child of the same parent
-    n_used: np.ndarray  # per quarter: entries
-    first_top: np.ndarray  # per quarter: the top of the file dirtied first
-    last_top: np.ndarray
+    entries: np.ndarray  # [entry, column]; see BLOCK and the others
+    quarters: np.ndarray  # [quarter, column]: entries used; tops of files, the first and the last one dirtied
     dirtied_in: np.ndarray  # per indirect block: the last group that it was dirtied in, 0 for none
     entry_of: np.ndarray  # per indirect block: its entry there
     open_txg: np.ndarray  # one element, as all that follow: the number of the open group
@@ -47,32 +48,32 @@ class Txgs(NamedTuple):
 
 @kernel
 def has_room(txgs, n_blocks):
-    return txgs.n_used[txgs.open_txg[0] % QUARTERS] + n_blocks < txgs.room
+    return txgs.quarters[txgs.open_txg[0] % QUARTERS, N_USED] + n_blocks < txgs.room
 
 
 @kernel
 def _new_entry(txgs, block, above):
     quarter = txgs.open_txg[0] % QUARTERS
-    txgs.n_used[quarter] += 1
-    entry = quarter * txgs.room + txgs.n_used[quarter]
-    txgs.block[entry] = block
-    txgs.above[entry] = above
-    txgs.first[entry] = txgs.last[entry] = txgs.following[entry] = NONE
+    txgs.quarters[quarter, N_USED] += 1
+    entry = quarter * txgs.room + txgs.quarters[quarter, N_USED]
+    entries = txgs.entries
+    entries[entry, BLOCK], entries[entry, ABOVE] = block, above
+    entries[entry, FIRST] = entries[entry, LAST] = entries[entry, FOLLOWING] = NONE
     if above == NONE:
-        _append(txgs, entry, txgs.first_top, txgs.last_top, quarter)
+        _append(entries, entry, txgs.quarters, quarter)
     else:
-        _append(txgs, entry, txgs.first, txgs.last, above)
+        _append(entries, entry, entries, above)
     return entry
 
 
 @kernel
-def _append(txgs, entry, first, last, place):
-    """Put `entry` at the end of the list that begins at first[place] and ends at last[place]."""
-    if first[place] == NONE:
-        first[place] = entry
+def _append(entries, entry, lists, place):
+    """Put `entry` at the end of the list that begins and ends as row `place` of `lists` says."""
+    if lists[place, FIRST] == NONE:
+        lists[place, FIRST] = entry
     else:
-        txgs.following[last[place]] = entry
-    last[place] = entry
+        entries[lists[place, LAST], FOLLOWING] = entry
+    lists[place, LAST] = entry
 
 
 @kernel
@@ -92,8 +93,8 @@ def dirty(txgs, files, file, record):
 @kernel
 def _bottom(txgs, entry):
     """The first entry written of those below `entry`."""
-    while entry != NONE and txgs.first[entry] != NONE:
-        entry = txgs.first[entry]
+    while entry != NONE and txgs.entries[entry, FIRST] != NONE:
+        entry = txgs.entries[entry, FIRST]
     return entry
 
 
@@ -106,7 +107,7 @@ def quiesce(txgs):
     txgs.quiesced[0] = txgs.open_txg[0]
     txgs.open_txg[0] += 1
     quarter = txgs.open_txg[0] % QUARTERS
-    txgs.n_used[quarter] = txgs.first_top[quarter] = txgs.last_top[quarter] = 0
+    txgs.quarters[quarter, N_USED] = txgs.quarters[quarter, FIRST] = txgs.quarters[quarter, LAST] = 0
     return True
 
 
@@ -116,7 +117,7 @@ def hand_over(txgs):
     if txgs.syncing[0] != 0 or txgs.quiesced[0] == 0:
         return False
     txgs.syncing[0], txgs.quiesced[0] = txgs.quiesced[0], 0
-    txgs.cursor[0] = _bottom(txgs, txgs.first_top[txgs.syncing[0] % QUARTERS])
+    txgs.cursor[0] = _bottom(txgs, txgs.quarters[txgs.syncing[0] % QUARTERS, FIRST])
     return True
 
 
@@ -124,14 +125,13 @@ def hand_over(txgs):
 def advance(txgs):
     """The entry at the cursor has been written: go to the next one."""
     entry = txgs.cursor[0]
-    following = txgs.following[entry]
-    txgs.cursor[0] = _bottom(txgs, following) if following != NONE else txgs.above[entry]
+    following = txgs.entries[entry, FOLLOWING]
+    txgs.cursor[0] = _bottom(txgs, following) if following != NONE else txgs.entries[entry, ABOVE]
 
 
 def new_txgs(n_indirect, room):
     """Group 1 is open; `room` entries for each group."""
-    entries = (np.zeros(QUARTERS * room + 1, np.int64) for _ in range(5))
-    quarters = (np.zeros(QUARTERS, np.int64) for _ in range(3))
     blocks = (np.zeros(n_indirect, np.int64) for _ in range(2))
     scalars = (np.zeros(1, np.int64) for _ in range(5))
-    return Txgs(room, *entries, *quarters, *blocks, np.ones(1, np.int64), *scalars)
+    entries, quarters = np.zeros((QUARTERS * room + 1, 5), np.int64), np.zeros((QUARTERS, 3), np.int64)
+    return Txgs(room, entries, quarters, *blocks, np.ones(1, np.int64), *scalars)

@@ -3,8 +3,9 @@
 import numpy as np
 
 from model import vdev_cache_trace
-from model.oltp_machine import AIO_TASKS
+from model.oltp_machine import AIO_TASKS, BEGAN, JOINED, JOINED_BEFORE
 from model.pool import FOR_LINE, FOR_TXG, NOBODY
+from model.sheet_disk import N_COMMANDS, SERVICE_NS
 from model.vdev_cache_trace import COMPLETION, READ
 from model.vdev_queue import NONE
 
@@ -17,7 +18,7 @@ def reading(x):
 def little(x):
     """The integral of the number of reads under way is the sum of the times that they have been under way."""
     m = x.machine
-    under_way = m.settings.duration_ns - m.tasks.began[reading(x)]
+    under_way = m.settings.duration_ns - m.tasks.rows[reading(x), BEGAN]
     return m.tally.area[0] == x.response_ns.sum() + under_way.sum()
 
 
@@ -25,8 +26,8 @@ def utilisation(x):
     """Each disk has been busy for just the service times of what it has served."""
     m, drives = x.machine, x.pool.drives
     n = m.settings.n_leaves
-    rest = np.where(drives.n_commands > 0, m.calendar.time[:n] - m.settings.duration_ns, 0)
-    return (x.busy_ns == drives.service_ns - rest).all() and (x.busy_ns <= m.settings.duration_ns).all()
+    rest = np.where(drives.units[:, N_COMMANDS] > 0, m.calendar.time[:n] - m.settings.duration_ns, 0)
+    return (x.busy_ns == drives.units[:, SERVICE_NS] - rest).all() and (x.busy_ns <= m.settings.duration_ns).all()
 
 
 def ios_about(x):
@@ -47,7 +48,7 @@ def chain(first, links):
 
 def waiting_tasks(x):
     """Tasks that wait for an I/O, or for who waits for one, or are ready; as a list, to notice double ones."""
-    m, pool, tasks = x.machine, x.pool, x.machine.tasks
+    pool, tasks = x.pool, x.machine.tasks
     first = []
     for io in ios_about(x):
         if pool.owner[io] == FOR_LINE:
@@ -58,7 +59,8 @@ def waiting_tasks(x):
         elif pool.owner[io] != FOR_TXG:
             first.append(int(pool.owner[io]))
     ring = [int(tasks.ready[i & (len(tasks.ready) - 1)]) for i in range(tasks.n_ready[1], tasks.n_ready[0])]
-    return first + ring + [joiner for task in first for joiner in chain(m.tasks.joined[task], m.tasks.joined_before)]
+    before = tasks.rows[:, JOINED_BEFORE]
+    return first + ring + [joiner for task in first for joiner in chain(tasks.rows[task, JOINED], before)]
 
 
 def tasks_under_way(x):
@@ -88,11 +90,11 @@ def replays(x):
     """The vdev cache of the recorded leaf decides the same when it is asked the same without a simulation."""
     record = x.pool.recorder
     n = record.n[0]
-    stream = vdev_cache_trace.operations(*(column[:n] for column in record[2:7]))
+    stream = vdev_cache_trace.operations(*record.rows[:n, :5].T)
     decisions, _ = vdev_cache_trace.drive(x.pool.cache_params, stream)
     decided = (stream.kind == READ) | (stream.kind == COMPLETION)
     assert n > 0
-    return (decisions.outcome == record.outcome[:n])[decided].all()
+    return (decisions.outcome == record.rows[:n, 5])[decided].all()
 
 
 LAWS = {law.__name__: law for law in (little, utilisation, conservation, one_to_one, replays)}

@@ -7,8 +7,8 @@ import json
 
 from oltp_laws import LAWS
 
-from model import filebench, oltp, pool
-from model.oltp_machine import Settings, new_site, rules_of
+from model import filebench, oltp, oltp_events, pool
+from model.oltp_machine import JOINED, Settings, new_site, rules_of
 from model.pool import new_recorder
 from model.vdev_cache import fill_done
 
@@ -23,12 +23,12 @@ def late_area(tally, now, change):
     tally.area_at[0] = now
 
 
-def forgets_joiners(m, task, real=oltp._block_came):
-    m.tasks.joined[task] = -1
+def forgets_joiners(m, task, real=oltp_events._block_came):
+    m.tasks.rows[task, JOINED] = -1
     real(m, task)
 
 
-def forgets_second_copy(m, pool_, now, real=oltp._sync):
+def forgets_second_copy(m, pool_, now, real=oltp.sync_event):
     first, _ = real(m, pool_, now)
     return first, 0
 
@@ -39,12 +39,12 @@ def takes_half(semaphores, taker):
 
 
 MUTANTS = {
-    "none": (oltp, "SECOND_NS", 10**9, None),
-    "counts a read before its time": (oltp, "_count_reads", late_area, "little"),
+    "none": (oltp, "SECOND_NS", oltp.SECOND_NS, None),
+    "counts a read before its time": (oltp_events, "count_reads", late_area, "little"),
     "a pause is not noticed": (pool, "pause", lambda drives, unit, now: None, "utilisation"),
-    "who joined is never told": (oltp, "_block_came", forgets_joiners, "conservation"),
-    "the second copy is never sent": (oltp, "_sync", forgets_second_copy, "conservation"),
-    "posts count one and a half": (oltp, "take", takes_half, "one_to_one"),
+    "who joined is never told": (oltp_events, "_block_came", forgets_joiners, "conservation"),
+    "the second copy is never sent": (oltp, "sync_event", forgets_second_copy, "conservation"),
+    "posts count one and a half": (oltp_events, "take", takes_half, "one_to_one"),
     "fills complete an hour late": (pool, "fill_done", lambda *a: fill_done(*a[:3], a[3] + 360_000, a[4]), "replays"),
 }
 

@@ -45,7 +45,7 @@ def test_the_law_holds_exactly(runs, name, law):
 
 def test_transaction_groups_write_what_was_dirtied_and_all_that_stands_above(runs):
     c = runs["onnv_69"].counts
-    assert c["txgs"] >= 2
+    assert c["txgs"] >= 1
     assert c["records_written"] <= c["writes_done"] + 32 * c["log_writes_done"]
     assert 0 < c["indirect_written"] <= c["records_written"] * 3
 
