@@ -55,13 +55,7 @@ from model.oltp_machine import (
     first_room,
     new_machine,
 )
-from model.pool import (
-    NOBODY,
-    Pool,
-    new_recorder,
-    start_disk,
-    to_queue,
-)
+from model.pool import NOBODY, Pool, new_recorder, start_disk, to_queue
 from model.sheet_disk import BUSY_NS, BUSY_SINCE, N_COMMANDS, N_SERVED, SERVED_BYTES
 from model.txg import has_room
 from model.vdev_queue import NONE

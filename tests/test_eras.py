@@ -13,7 +13,8 @@ def test_eras_differ_in_what_the_time_line_says():
         changes.append({name for old, new in zip(before, now, strict=True) for name in old._fields
                         if getattr(old, name) != getattr(new, name)})
         before = now
-    assert changes == [{"fill_rule"}, {"fill_rule"}, {"tick_of_creation", "agreeing_marks", "rewrites_read", "uncached_read"},
+    assert changes == [{"fill_rule"}, {"fill_rule"},
+                       {"tick_of_creation", "agreeing_marks", "rewrites_read", "uncached_read"},
                        {"agreeing_marks", "read_gap_bytes"},
                        {"max_pending", "write_gap_bytes", "cache_fill_priority", "covered_if_missed"}]
 
