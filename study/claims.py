@@ -5,7 +5,8 @@ how a prediction is graded.
     claims.targets()        published numbers to be predicted: for scoring only
     claims.independent()    the claims among them that do not follow from another
     claims.grade(...)       one of GRADES
-    claims.scoreboard(c)    a row per claim: what the audit found and the grade, from the run store
+    claims.grades(c, runs)  the grade of every claim that these runs predict, from the run store
+    claims.scoreboard(c)    a row per claim: what the audit found and the grade
 
 Fitting code may call `baselines` only. No number is both: a file where one is, is refused.
 """
@@ -28,7 +29,7 @@ KINDS = ("measurement", "arithmetic", "estimate", "rule", "observation", "condit
 # Grades, best first. Thresholds were fixed before anything was scored (DESIGN.md, Rules of honesty, 6).
 PREDICTED, CONSISTENT, NOT_IDENTIFIED, NOT_REPRODUCED = GRADES = (
     "predicted", "consistent", "not identified", "not reproduced")
-NOT_YET, BASELINE, NOTHING = "not yet predicted", "baseline", "nothing to predict"
+NOT_YET, NOT_MODELLED, BASELINE, NOTHING = "not yet predicted", "not modelled", "baseline", "nothing to predict"
 HALF_WIDTH_OF_CENTRE = 1 / 3        # a prediction wider than this is at best consistent
 
 Interval = tuple[float, float]
@@ -277,6 +278,27 @@ def _narrow(interval: Interval, published: Interval) -> bool:
     return (high - low) / 2 <= HALF_WIDTH_OF_CENTRE * abs(low + high) / 2
 
 
+def grades(connection, run_ids: list[str]) -> dict[str, str]:
+    """Grades of the claims that these runs predict. Raises UserError where a claim is predicted twice, or cannot be."""
+    rows = connection.execute("""
+        SELECT claim_id, unfitted_low, unfitted_high, fitted_low, fitted_high, identified, published_low, published_high,
+               effect_none, to_be_predicted
+        FROM predictions LEFT JOIN claims USING (claim_id) WHERE list_contains(?, run_id) ORDER BY claim_id
+        """, [run_ids]).fetchall()
+    published.refuse_duplicates("the run store", "prediction of", [row[0] for row in rows])
+    found = {}
+    for claim, low, high, fitted_low, fitted_high, identified, *allowed, no_effect, to_be_predicted in rows:
+        if not to_be_predicted:
+            raise UserError(f"a notebook predicts '{claim}', which is no claim to be predicted; mend the notebook")
+        if low is None:
+            found[claim] = NOT_MODELLED
+            continue
+        target = (allowed[0], math.inf if allowed[1] is None else allowed[1])
+        fitted = None if fitted_low is None else (fitted_low, fitted_high)
+        found[claim] = grade(target, (low, high), fitted, no_effect, identified)
+    return found
+
+
 def fell(before: dict[str, str], after: dict[str, str]) -> list[str]:
     """Claims whose grade got worse, a line each.
 
@@ -292,8 +314,8 @@ def fell(before: dict[str, str], after: dict[str, str]) -> list[str]:
 
 def scoreboard(connection, grades: dict[str, str] | None = None) -> pd.DataFrame:
     """A row per claim: claim_id, document, text, printed, audit, differs, grade, notebook, follows_from. `audit` is the
-    worst of the audit's findings, `differs` names the checks that found a difference; `grades` are those of notebooks that
-    have graded; a claim that follows from another is no prediction of its own."""
+    worst of the audit's findings, `differs` names the checks that found a difference; `grades` are those of `grades`, where
+    predictions are known; a claim that follows from another is no prediction of its own."""
     found = audit.run(connection).groupby("claim_id")
     finding, differs = found["finding"].agg(_worst), found.apply(_differing)
     table = connection.execute("SELECT claim_id, document, text, printed, may_be_fitted, to_be_predicted, notebook, "

@@ -38,7 +38,7 @@ def export(plans: list[Plan], to: Path, forms: list[str], wide: str, board=None)
             raise UserError(f"{plan.name} has not been run as it stands now; run: study run {plan.name}")
     with store.open() as connection:
         numbers = results.numbers(connection, plans)
-        claims = _claims(_scoreboard(connection) if board is None else board)
+        claims = _claims(_scoreboard(connection, plans) if board is None else board)
     contents = {
         "numbers.json": json.dumps(numbers, indent=1, ensure_ascii=False) + "\n",
         "numbers.csv": _csv(("name", "value", "unit"), [(name, *said.values()) for name, said in numbers.items()]),
@@ -65,9 +65,9 @@ def _copy_figures(plans, to, forms, wide) -> list[Path]:
     return written
 
 
-def _scoreboard(connection):
+def _scoreboard(connection, plans):
     from study import claims  # brings pandas along
-    return claims.scoreboard(connection)
+    return claims.scoreboard(connection, claims.grades(connection, [plan.run_id for plan in plans]))
 
 
 def _claims(board) -> list[dict]:

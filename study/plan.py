@@ -10,7 +10,8 @@ from typing import Any
 from study import notebooks, parameters
 from study.project import DATA, LOCK, NOTEBOOKS, ROOT, data_files, digest, digest_of_files, runs_folder
 
-MANIFEST, METRICS, FIGURES = "manifest.json", "metrics.jsonl", "figures.jsonl"    # in a run's folder
+# in a run's folder
+MANIFEST, METRICS, FIGURES, PREDICTIONS = "manifest.json", "metrics.jsonl", "figures.jsonl", "predictions.jsonl"
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,11 @@
-"""What a notebook says of its run: numbers and figures. In a batch they go to the run's folder, interactively nowhere.
+"""What a notebook says of its run: numbers, figures, predictions. In a batch they go to the run's folder, interactively
+nowhere.
 
     record.metric("replay.rows", 1234, "rows")
     record.frame(table)                     # columns name, value, unit and, for series, t in seconds
     record.figure("lines_over_time", pictures.lines_over_time, data, caption="…")
+    record.prediction("oltp-gain", unfitted, fitted)        # intervals; graded by rule, outside of the notebook
+    record.not_modelled("oltp-cpu", "why")
 """
 import json
 import math
@@ -14,8 +17,9 @@ from pathlib import Path
 from IPython.display import Image
 
 from study.errors import UserError
-from study.plan import FIGURES, METRICS
+from study.plan import FIGURES, METRICS, PREDICTIONS
 
+Interval = tuple[float, float, float]
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]*(\.[a-z0-9_-]+)*")
 
 
@@ -56,6 +60,23 @@ def figure(name: str, draw: Callable, *data, caption: str, **options) -> Image:
                               "digest": figures.digest(drawn["svg"])})
             shown = drawn["png"]
     return _display(shown)
+
+
+def prediction(claim: str, unfitted: Interval, fitted: Interval | None = None, identified: bool = True) -> None:
+    """What is predicted of a claim: (5 %, 50 %, 95 %) before and after fitting one constant on a baseline, in the unit of
+    the claim's target. `identified` is False when conditions that were not published decide."""
+    intervals = {"unfitted": unfitted, "fitted": fitted}
+    for kind, one in intervals.items():
+        if one is not None and not (len(one) == 3 and all(map(math.isfinite, one)) and one[0] <= one[1] <= one[2]):
+            raise UserError(f"the {kind} prediction of {claim} is {one}; give three finite numbers in rising order")
+    _append(PREDICTIONS, {"claim_id": claim, "identified": identified, "reason": None} | {
+        f"{kind}_{name}": None if one is None else float(value) for kind, one in intervals.items()
+        for name, value in zip(("low", "middle", "high"), one or (None,) * 3, strict=True)})
+
+
+def not_modelled(claim: str, reason: str) -> None:
+    """The claim is about something that the model leaves out: it gets no grade."""
+    _append(PREDICTIONS, {"claim_id": claim, "reason": reason})
 
 
 def _display(png: bytes) -> Image:

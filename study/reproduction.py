@@ -24,7 +24,7 @@ def reproduce(only: list[str], workers: int | None, accept: bool, limits: Limits
         return 1 if failed else 0
     from study import claims
     with store.open() as connection:
-        board = claims.scoreboard(connection)
+        board = claims.scoreboard(connection, claims.grades(connection, [one.run_id for one in all_plans()]))
         new = results.collect(connection, all_plans(), board)
     out.print(summary_of(board))
     accepted = results.committed()
@@ -90,7 +90,7 @@ def show_claims(wanted: list[str], out: Console) -> int:
     """`study claims`: 1 if a grade fell against the committed results."""
     from study import claims
     with store.open() as connection:
-        board = claims.scoreboard(connection)
+        board = claims.scoreboard(connection, claims.grades(connection, [one.run_id for one in all_plans()]))
     unknown = [name for name in wanted if name not in set(board.claim_id)]
     if unknown:
         near = difflib.get_close_matches(unknown[0], board.claim_id, n=1)

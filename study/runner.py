@@ -22,7 +22,7 @@ from nbclient.exceptions import CellTimeoutError, DeadKernelError
 from papermill.exceptions import PapermillExecutionError
 
 from study import errors, kernels
-from study.plan import MANIFEST, METRICS, UNLIMITED, Limits, Outcome, Plan, done_before, lines
+from study.plan import MANIFEST, METRICS, PREDICTIONS, UNLIMITED, Limits, Outcome, Plan, done_before, lines
 from study.project import digest, exclusively, runs_folder, write_atomically
 
 PACKAGES = ("numpy", "numba", "pandas", "duckdb", "statsmodels", "scipy", "matplotlib", "papermill")
@@ -111,9 +111,11 @@ def _gather(plan: Plan) -> tuple[str, str | None]:
     """Turn what the notebook recorded into metrics.parquet."""
     said = lines(plan.folder / METRICS)
     whole = [row["name"] for row in said if row["t"] is None]
-    twice = sorted({name for name in whole if whole.count(name) > 1})
-    if twice:
-        return "failed", f"metric {twice[0]} is recorded twice; give each number its own name"
+    predicted = [row["claim_id"] for row in lines(plan.folder / PREDICTIONS)]
+    for kind, names in (("metric", whole), ("prediction of", predicted)):
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            return "failed", f"{kind} {twice[0]} is recorded twice; give each its own name, once"
     table = pa.Table.from_pylist([{"run_id": plan.run_id, **row} for row in said], schema=METRICS_SCHEMA)
     pq.write_table(table, plan.folder / "metrics.parquet")
     return "ok", None

@@ -18,7 +18,7 @@ from duckdb import DuckDBPyConnection
 
 from study import errors
 from study.errors import UserError
-from study.plan import FIGURES, MANIFEST, lines, manifest
+from study.plan import FIGURES, MANIFEST, PREDICTIONS, lines, manifest
 from study.project import ROOT, data_file, data_files, digest, exclusively, runs_folder
 
 MIGRATIONS = ROOT / "study" / "migrations"
@@ -158,7 +158,7 @@ def _ingested(connection) -> dict[str, str]:
 
 
 def _remove(connection, source: str) -> None:
-    for table in ("params", "metrics", "figures"):
+    for table in ("params", "metrics", "figures", "predictions"):
         connection.execute(f"DELETE FROM {table} WHERE run_id IN (SELECT run_id FROM runs WHERE source = ?)", [source])
     connection.execute("DELETE FROM runs WHERE source = ?", [source])
     if source == "claims":
@@ -216,6 +216,10 @@ def _insert_record(connection, source: str, folder: Path, said: dict) -> None:
         for figure in lines(folder / FIGURES):
             connection.execute("INSERT INTO figures VALUES (?, ?, ?, ?, ?)", [
                 said["run_id"], figure["name"], figure["caption"], figure["drawn_by"], figure["digest"]])
+        for one in lines(folder / PREDICTIONS):
+            row = {"run_id": said["run_id"], **one}
+            connection.execute(f"INSERT INTO predictions ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})",
+                               list(row.values()))
 
 
 def _label(said: dict) -> str:

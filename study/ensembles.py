@@ -1,0 +1,146 @@
+"""An experiment over all that is not known of it: intervals, what they are made of, and one constant fitted.
+
+An experiment compares two variants of one machine, *before* and *after* a change, under common random numbers: a function
+
+    simulate(values, seed, variant) -> {quantity: number}
+
+of the values of `study.priors`. It is called for a table of *cases*:
+
+    central      best guesses
+    seed         best guesses, other seeds
+    parameter    draws of the priors, switches at their best guesses
+    structure    best guesses, one switch thrown
+    all          draws of priors and switches: what intervals are taken from
+
+A case is *fitted* by one constant, so that one quantity of *before* meets a baseline; the rest of the case stays.
+"""
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from scipy.optimize import brentq
+
+from study import priors
+from study.errors import UserError
+
+BEFORE, AFTER = VARIANTS = ("before", "after")
+PARTS = ("central", "seed", "parameter", "structure", "all")
+FITTED_PARTS = ("central", "all")
+TAIL = 0.05             # on either side of an interval
+CLOSE = 0.002           # a fitted quantity is this close to its baseline, in parts of it
+Simulate = Callable[[dict, int, str], dict[str, float]]
+
+
+class Fit(NamedTuple):
+    """One constant, and the baseline that it is to meet. The quantity must fall as the constant grows."""
+    constant: str
+    low: float
+    high: float
+    quantity: str
+    baseline: float
+
+
+class Interval(NamedTuple):
+    """5 %, 50 % and 95 %."""
+    low: float
+    middle: float
+    high: float
+
+
+def apply(known: priors.Known, values: dict, parts: dict) -> dict:
+    """The NamedTuples `parts` (by name) with `values` put where the priors say (`of`); whole fields get whole numbers.
+    What is of no part is the business of the experiment."""
+    changed = dict(parts)
+    for one in (*known.priors, *known.switches):
+        if one.of in parts:
+            old, value = getattr(changed[one.of], one.name), values[one.name]
+            changed[one.of] = changed[one.of]._replace(**{one.name: round(value) if isinstance(old, int) else value})
+    return changed
+
+
+def cases(known: priors.Known, n_draws: int, n_seeds: int, seed: int) -> pd.DataFrame:
+    """All cases: part, seed, and a column for each prior and switch."""
+    if n_draws < 2 or n_seeds < 2:
+        raise UserError(f"{n_draws} draws and {n_seeds} seeds make no interval; give 2 of each at least")
+    central, drawn = known.central(), priors.draws(known, n_draws, seed)
+    switches = {one.name: central[one.name] for one in known.switches}
+    rows = [{"part": "central", "seed": seed, **central}]
+    rows += [{"part": "seed", "seed": seed + i, **central} for i in range(1, n_seeds)]
+    rows += [{"part": "parameter", "seed": seed, **row, **switches} for row in drawn.to_dict("records")]
+    rows += [{"part": "structure", "seed": seed, **central, one.name: choice}
+             for one in known.switches for choice in one.choices if choice != one.central]
+    rows += [{"part": "all", "seed": seed + 1 + i, **row} for i, row in enumerate(drawn.to_dict("records"))]
+    return pd.DataFrame(rows)
+
+
+def run(table: pd.DataFrame, simulate: Simulate, fit: Fit | None = None) -> pd.DataFrame:
+    """A row per case, and one more with `fitted` for each that is fitted: the case's columns, `fitted`, `reached` (False
+    where no value of the constant meets the baseline), and `<variant>/<quantity>` for both variants."""
+    rows = []
+    for case in table.to_dict("records"):
+        values, seed = {name: case[name] for name in case if name not in ("part", "seed")}, case["seed"]
+        before = simulate(values, seed, BEFORE)
+        rows.append(case | _row(before, simulate(values, seed, AFTER), fitted=False, reached=True))
+        if fit and case["part"] in FITTED_PARTS:
+            constant, before = _solve(simulate, values, seed, fit, before)
+            case = case | {fit.constant: constant}
+            after = simulate(values | {fit.constant: constant}, seed, AFTER)
+            reached = abs(before[fit.quantity] / fit.baseline - 1) <= 5 * CLOSE
+            rows.append(case | _row(before, after, fitted=True, reached=reached))
+    return pd.DataFrame(rows)
+
+
+def _row(before, after, **flags) -> dict:
+    return flags | {f"{BEFORE}/{name}": value for name, value in before.items()} | {
+        f"{AFTER}/{name}": value for name, value in after.items()}
+
+
+def _solve(simulate, values, seed, fit, first) -> tuple[float, dict]:
+    """(constant, quantities of *before*) where the baseline is met, or at the end of the range that comes nearest."""
+    seen = {values[fit.constant]: first}
+
+    def error(constant):
+        if constant not in seen:
+            seen[constant] = simulate(values | {fit.constant: constant}, seed, BEFORE)
+        excess = np.log(seen[constant][fit.quantity] / fit.baseline)
+        return 0.0 if abs(excess) < CLOSE else excess
+
+    here = end = values[fit.constant]
+    bound = fit.high if error(here) > 0 else fit.low
+    while end != bound and error(here) * error(end) > 0:
+        end = min(bound, 2 * end) if bound == fit.high else bound
+    if error(here) * error(end) < 0:
+        brentq(error, here, end, xtol=1e-6 * fit.high, rtol=1e-6)
+    constant = min(seen, key=lambda tried: abs(error(tried)))
+    return constant, seen[constant]
+
+
+def interval(values: Iterable[float]) -> Interval:
+    return Interval(*(float(one) for one in np.quantile(np.asarray(list(values), float), (TAIL, 0.5, 1 - TAIL))))
+
+
+def ratio(results: pd.DataFrame, quantity: str) -> pd.Series:
+    """After over before."""
+    return results[f"{AFTER}/{quantity}"] / results[f"{BEFORE}/{quantity}"]
+
+
+def unfitted(results: pd.DataFrame, part: str = "all") -> pd.DataFrame:
+    return results[(results.part == part) & ~results.fitted]
+
+
+def fitted(results: pd.DataFrame, part: str = "all") -> pd.DataFrame:
+    """Only cases that met the baseline."""
+    return results[(results.part == part) & results.fitted & results.reached]
+
+
+def widths(results: pd.DataFrame, quantity: str) -> pd.DataFrame:
+    """What the interval of a ratio is made of: part, low, high. The range of seeds and structures holds the central case."""
+    central = unfitted(results, "central")
+    rows = []
+    for part in PARTS[1:]:
+        some = pd.concat([central, unfitted(results, part)]) if part in ("seed", "structure") else unfitted(results, part)
+        low, _, high = interval(ratio(some, quantity)) if part != "structure" else (
+            ratio(some, quantity).min(), 0, ratio(some, quantity).max())
+        rows.append((part, low, high))
+    return pd.DataFrame(rows, columns=["part", "low", "high"])

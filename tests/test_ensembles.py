@@ -1,0 +1,105 @@
+"""Priors, draws, cases, fits: on a machine whose answers are known in closed form."""
+import numpy as np
+import pandas as pd
+import pytest
+
+from study import ensembles, priors
+from study.errors import UserError
+from study.priors import Known, Prior, Switch
+
+COST = Prior(name="cost", of="machine", experiments=("test",), source="a test", low=1, central=2, high=4, unit="ms",
+             shape="log")
+SHARE = Prior(name="share", of="machine", experiments=("test",), source="a test", low=0, central=0.2, high=0.5, unit="1",
+              shape="uniform")
+EXTRA = Switch(name="extra", of="machine", experiments=("test",), source="a test", choices=(0, 1), central=0)
+KNOWN = Known((COST, SHARE), (EXTRA,))
+
+
+def simulate(values, seed, variant):
+    """A rate: 1000 over the cost, which the change lowers by `share`; a seed turns it by a thousandth at most."""
+    cost = values["cost"] * (1 - values["share"] * (variant == "after")) + values["extra"]
+    return {"rate": 1000 / cost * (1 + np.sin(seed) / 1000)}
+
+
+@pytest.fixture(scope="module")
+def results():
+    fit = ensembles.Fit("cost", 0.01, 100, "rate", 400.0)
+    return ensembles.run(ensembles.cases(KNOWN, 20, 3, 1), simulate, fit)
+
+
+def test_every_part_has_its_cases(results):
+    assert dict(results.part.value_counts()) == {"central": 2, "seed": 2, "parameter": 20, "structure": 1, "all": 40}
+    structure = results[results.part == "structure"].iloc[0]
+    assert (structure.cost, structure.share, structure.extra) == (2, 0.2, 1)
+    assert set(results[results.part == "parameter"].extra) == {0}
+    assert set(results[results.part == "all"].extra) == {0, 1}
+
+
+def test_draws_fill_every_share_of_every_range():
+    drawn = priors.draws(KNOWN, 50, 7)
+    for one, low, high, scale in ((COST, 1, 4, np.log), (SHARE, 0, 0.5, np.asarray)):
+        shares = (scale(drawn[one.name].to_numpy()) - scale(low)) / (scale(high) - scale(low))
+        assert sorted(np.floor(shares * 50).astype(int)) == list(range(50))
+    assert abs((drawn.extra == 1).sum() - 25) <= 1
+    pd.testing.assert_frame_equal(drawn, priors.draws(KNOWN, 50, 7))
+    assert not drawn.equals(priors.draws(KNOWN, 50, 8))
+
+
+def test_a_fitted_case_meets_the_baseline_and_keeps_everything_else(results):
+    fitted = ensembles.fitted(results)
+    assert len(fitted) == 20
+    np.testing.assert_allclose(fitted["before/rate"], 400, rtol=ensembles.CLOSE)
+    np.testing.assert_allclose(fitted["cost"], 2.5 - fitted["extra"], rtol=0.01)
+    same = ["share", "extra", "seed"]
+    assert fitted[same].to_numpy().tolist() == ensembles.unfitted(results)[same].to_numpy().tolist()
+
+
+def test_a_baseline_out_of_reach_is_said_to_be_so():
+    fit = ensembles.Fit("cost", 1, 4, "rate", 5000.0)
+    results = ensembles.run(ensembles.cases(KNOWN, 2, 2, 1), simulate, fit)
+    assert not results[results.fitted].reached.any()
+    assert ensembles.fitted(results).empty
+    assert set(results[results.fitted].cost) == {1}
+
+
+def test_what_an_interval_is_made_of(results):
+    widths = ensembles.widths(results, "rate").set_index("part")
+    assert widths.loc["seed", "low"] == pytest.approx(1.25)             # common random numbers
+    assert widths.loc["seed", "high"] == pytest.approx(1.25)
+    assert widths.loc["parameter", "low"] < 1.1
+    assert widths.loc["parameter", "high"] > 1.7
+    assert widths.loc["structure", "low"] == pytest.approx(3 / 2.6)     # 2 + 1 over 1.6 + 1
+    low, middle, high = ensembles.interval(range(101))
+    assert (low, middle, high) == (5, 50, 95)
+
+
+def test_values_go_where_the_priors_say():
+    from typing import NamedTuple
+
+    class Machine(NamedTuple):
+        cost: int = 0
+        share: float = 0.0
+        extra: int = 5
+        other: int = 7
+    changed = ensembles.apply(KNOWN, {"cost": 2.6, "share": 0.25, "extra": True}, {"machine": Machine(), "else": None})
+    assert changed == {"machine": Machine(3, 0.25, 1, 7), "else": None}
+
+
+@pytest.mark.parametrize(("change", "word"), [
+    ({"low": 3}, "order"), ({"high": 1}, "order"), ({"low": 0}, "above 0"), ({"source": " "}, "source"),
+    ({"shape": "normal"}, "log")])
+def test_a_prior_without_range_or_source_is_refused(change, word):
+    with pytest.raises(ValueError, match=word):
+        Prior.model_validate(COST.model_dump() | change)
+
+
+def test_a_switch_stands_on_one_of_its_choices():
+    with pytest.raises(ValueError, match="none of 0, 1"):
+        Switch.model_validate(EXTRA.model_dump() | {"central": 2})
+
+
+def test_too_few_draws_and_unknown_experiments_are_one_sentence():
+    with pytest.raises(UserError, match="1 draws and 3 seeds make no interval"):
+        ensembles.cases(KNOWN, 1, 3, 1)
+    with pytest.raises(UserError, match="no prior of an experiment 'exchange'"):
+        priors.read("exchange")

@@ -1,0 +1,53 @@
+"""From a notebook's prediction to a grade."""
+import pytest
+from study import claims, record, store
+from study.errors import UserError
+from study.plan import plan
+from study.runner import run
+
+PREDICTS = """from study import record
+record.prediction('oltp-gain', (1.1, 1.2, 1.3), (1.15, 1.2, 1.25))
+record.prediction('seqread-loss', (0.95, 0.97, 0.99), (0.7, 0.75, 0.8))
+record.prediction('oltp-response', (2.0, 2.0, 2.0))
+record.prediction('seqread-stream4', (0.7, 0.8, 0.9), identified=False)
+record.not_modelled('oltp-cpu', 'no processors')"""
+
+
+def graded(notebook, code):
+    outcome = run(plan(notebook("predicting", code)))
+    assert outcome.status == "ok", outcome.reason
+    with store.open() as connection:
+        return claims.grades(connection, [outcome.plan.run_id])
+
+
+def test_predictions_are_graded_by_rule(runs, notebook):
+    assert graded(notebook, PREDICTS) == {
+        "oltp-gain": claims.PREDICTED, "seqread-loss": claims.CONSISTENT, "oltp-response": claims.NOT_REPRODUCED,
+        "seqread-stream4": claims.NOT_IDENTIFIED, "oltp-cpu": claims.NOT_MODELLED}
+
+
+def test_runs_that_are_not_asked_for_grade_nothing(runs, notebook):
+    graded(notebook, PREDICTS)
+    with store.open() as connection:
+        assert claims.grades(connection, []) == {}
+
+
+@pytest.mark.parametrize(("code", "words"), [
+    ("record.prediction('oltp-disks', (1, 1, 1))", "'oltp-disks'"),
+    ("record.not_modelled('nothing-known', 'why')", "'nothing-known'")])
+def test_what_cannot_be_predicted_is_one_sentence(runs, notebook, code, words):
+    with pytest.raises(UserError, match=words):
+        graded(notebook, f"from study import record\n{code}")
+
+
+@pytest.mark.parametrize("interval", [(1, 2), (2, 1, 3), (1, 2, float("inf")), (1, float("nan"), 2)])
+def test_an_interval_has_three_numbers_in_order(interval):
+    with pytest.raises(UserError, match="three finite numbers in rising order"):
+        record.prediction("oltp-gain", interval)
+
+
+def test_a_claim_is_predicted_once(runs, notebook):
+    twice = "from study import record\n" + 2 * "record.prediction('oltp-gain', (1, 1, 1))\n"
+    outcome = run(plan(notebook("predicting", twice)))
+    assert outcome.status == "failed"
+    assert "prediction of oltp-gain is recorded twice" in outcome.reason
