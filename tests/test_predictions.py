@@ -1,5 +1,6 @@
 """From a notebook's prediction to a grade."""
 import pytest
+
 from study import claims, record, store
 from study.errors import UserError
 from study.plan import plan
