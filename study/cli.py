@@ -32,6 +32,7 @@ MemoryGB = Annotated[float | None, typer.Option(min=0.5, help="The most memory t
 @app.command()
 def reproduce(
     only: Annotated[list[str] | None, typer.Option(help="Run only this notebook (name or its number).")] = None,
+    draws: Annotated[int | None, typer.Option(min=2, help="Draws of the priors, not the default.")] = None,
     workers: Workers = None,
     accept: Annotated[bool, typer.Option(help="Rewrite paper/results.json with what comes out.")] = False,
     cell_seconds: CellSeconds = 3600,
@@ -40,10 +41,15 @@ def reproduce(
     """Everything: run the notebooks, print the scoreboard, write figures, results and paper/paper.pdf.
 
     A run that has been done is not repeated. Exits with 1 when a run fails or the results differ from the committed
-    paper/results.json.
+    paper/results.json. With --draws the scoreboard is of these runs, and nothing is compared or written to the paper.
     """
     from study import reproduction
-    raise typer.Exit(reproduction.reproduce(only or [], workers, accept, _limits(cell_seconds, memory_gb), out))
+    limits = _limits(cell_seconds, memory_gb)
+    if draws is not None:
+        if accept:
+            raise UserError("--accept takes what the defaults give and --draws is none of them; leave one of the two out")
+        raise typer.Exit(reproduction.with_draws(only or [], draws, workers, limits, out))
+    raise typer.Exit(reproduction.reproduce(only or [], workers, accept, limits, out))
 
 
 @app.command()

@@ -35,12 +35,14 @@ def _said(text: str) -> str:
 
 
 class Prior(_Strict):
-    """A number. Its distribution is uniform from low to high, of its logarithm if `shape` is log."""
+    """A number. Its distribution is uniform from low to high, of its logarithm if `shape` is log. With `less` only the sum
+    with another prior is known: low to high are the sum's, and what is drawn of the other is taken off."""
     low: float
     central: float
     high: float
     unit: str
     shape: Literal["uniform", "log", "whole"]   # whole: log, rounded
+    less: str | None = None
 
     @model_validator(mode="after")
     def _in_order(self):
@@ -85,7 +87,7 @@ class Known(NamedTuple):
     switches: tuple[Switch, ...]
 
     def central(self) -> dict:
-        return {one.name: one.central for one in (*self.priors, *self.switches)}
+        return _differences(self, {one.name: one.central for one in (*self.priors, *self.switches)})
 
 
 def read(experiment: str) -> Known:
@@ -100,7 +102,11 @@ def read(experiment: str) -> Known:
                     for ones in (content.prior, content.switch)))
     if not known.priors:
         raise UserError(f"{FILE} has no prior of an experiment '{experiment}'; name one that it has")
-    published.refuse_duplicates(FILE, f"name in {experiment}", [one.name for one in (*known.priors, *known.switches)])
+    names = [one.name for one in (*known.priors, *known.switches)]
+    published.refuse_duplicates(FILE, f"name in {experiment}", names)
+    for one in known.priors:
+        if one.less and one.less not in names:
+            raise UserError(f"{FILE}: {one.name} is less '{one.less}', which is no prior of {experiment}; name one")
     return known
 
 
@@ -108,11 +114,17 @@ def draws(known: Known, n: int, seed: int) -> pd.DataFrame:
     """`n` draws, a column for each prior and switch: a Latin hypercube, so that every n-th of every range is drawn once."""
     ones = (*known.priors, *known.switches)
     shares = qmc.LatinHypercube(len(ones), rng=stream(seed, "priors")).random(n)
-    return pd.DataFrame({one.name: one.at(share) for one, share in zip(ones, shares.T, strict=True)})
+    return pd.DataFrame(_differences(known, {one.name: one.at(share) for one, share in zip(ones, shares.T, strict=True)}))
+
+
+def _differences(known: Known, values: dict) -> dict:
+    """`values` with what is known only in sum turned into what the model takes."""
+    return values | {one.name: values[one.name] - values[one.less] for one in known.priors if one.less}
 
 
 def table(known: Known) -> pd.DataFrame:
     """For readers: name, range, unit, source."""
-    rows = [(one.name, f"{one.low:g} to {one.high:g}", one.central, one.unit, one.source) for one in known.priors]
+    rows = [(one.name + (f" + {one.less}" if one.less else ""), f"{one.low:g} to {one.high:g}", one.central, one.unit,
+             one.source) for one in known.priors]
     rows += [(one.name, ", ".join(map(str, one.choices)), one.central, "", one.source) for one in known.switches]
     return pd.DataFrame(rows, columns=["name", "range", "central", "unit", "source"])

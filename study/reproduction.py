@@ -35,6 +35,30 @@ def reproduce(only: list[str], workers: int | None, accept: bool, limits: Limits
     return _verdict(changed, accept, out)
 
 
+def with_draws(only: list[str], draws: int, workers: int | None, limits: Limits, out: Console) -> int:
+    """The notebooks that draw from priors, with so many draws, and the grades that these give. 1 if a run fails."""
+    paths = [notebooks.find(name) for name in only] or sorted(notebooks.NOTEBOOKS.glob("*.ipynb"))
+    drawing = [path for path in paths if (listed := notebooks.entry(path)) and "draws" in listed.parameters]
+    if not drawing:
+        raise UserError(f"none of {', '.join(path.stem for path in paths)} draws from priors; leave --draws out")
+    outcomes = run_plans([plan(path, {"draws": draws}) for path in drawing], workers, limits, out)
+    for outcome in outcomes:
+        out.print(f"{outcome.plan.name} {outcome.status} {outcome.plan.folder}", soft_wrap=True)
+    failed = any(outcome.status != "ok" for outcome in outcomes)
+    if not failed:
+        show_grades([outcome.plan for outcome in outcomes], out)
+    return int(failed)
+
+
+def show_grades(plans: list[Plan], out: Console) -> None:
+    """The part of the scoreboard that these runs grade."""
+    from study import claims
+    with store.open() as connection:
+        grades = claims.grades(connection, [one.run_id for one in plans])
+        board = claims.scoreboard(connection, grades)
+    out.print(table_of(board[board.claim_id.isin(grades)]))
+
+
 def _verdict(changed: list[str], accept: bool, out: Console) -> int:
     for line in changed:
         out.print(f"  {line}", soft_wrap=True)
