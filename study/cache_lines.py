@@ -10,6 +10,7 @@ import pandas as pd
 
 from model.streams import stream
 from model.vdev_cache import BYPASS_DATA, FILL_ALL, FILL_METADATA, HIT, JOINED, MISS, VdevCacheParams
+from model.vdev_cache_trace import READ, drive, operations
 from model.workloads import L1_PLACES, RecordReads, random_record_reads, resident_over_time
 
 HZ = 100
@@ -67,6 +68,19 @@ def lines_under_each_rule(record_kib: int, line_kib: int, cache_mib: int, leaf_g
     n_reads = int(reads_per_s * seconds)
     reads = random_record_reads(layout, stream(seed, "arrivals").random(n_reads), stream(seed, "choices").random(n_reads))
     return [_run(rule, reads, line_kib * 1024, cache_mib * 2**20, fill_ticks) for rule in RULES]
+
+
+def of_recording(rule: Rule, rows: np.ndarray, params: VdevCacheParams) -> Lines:
+    """What the vdev cache of one leaf held during a run of `model.oltp` whose operations `rows` were recorded: the same
+    operations once more, fills completing where they did (`model.pool.Recorder`)."""
+    held, _ = drive(params, operations(*rows[:, :5].T))
+    reads, metadata, outcome = rows[:, 1] == READ, rows[:, 4] == 1, held.outcome
+    answered = (outcome == HIT) | (outcome == JOINED)
+    moved = np.where(outcome == MISS, 1 << params.line_shift, np.where(answered, 0, rows[:, 3]))
+    l1 = reads & metadata
+    return Lines(rule, rows[:, 0] / HZ, held.n_metadata_lines, held.n_lines - held.n_metadata_lines,
+                 params.cache_bytes / (1 << params.line_shift), int(l1.sum()), int((l1 & answered).sum()),
+                 int((reads & ~answered).sum()), int(moved[reads].sum()), int((reads & ~metadata).sum()))
 
 
 def metrics(runs: list[Lines]) -> pd.DataFrame:

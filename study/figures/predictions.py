@@ -1,0 +1,40 @@
+"""Figures of predictions: intervals beside what was published, and what each condition does."""
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from study.figures import BLACK, BLUE, ORANGE, SKY, canvas
+
+
+def intervals(table: pd.DataFrame, published: float, label: str) -> Figure:
+    """Rows of (what, low, middle, high) against one published number; a row without an interval is a dot."""
+    figure, axes = canvas(aspect=0.16 + 0.09 * len(table))
+    places = np.arange(len(table))[::-1]
+    axes.axvline(published, color=BLACK, lw=0.8, ls="--")
+    axes.plot([published], [len(table) - 0.45], "D", color=BLACK, ms=4, clip_on=False, label="published")
+    axes.hlines(places, table.low, table.high, color=BLUE, lw=3, alpha=0.5)
+    axes.plot(table.middle, places, "o", color=BLUE, ms=4)
+    axes.set_yticks(places, table.what)
+    axes.set_ylim(-0.6, len(table) - 0.4)
+    axes.set_xlabel(label)
+    axes.tick_params(axis="y", length=0)
+    return figure
+
+
+def structure(table: pd.DataFrame, published: float, parameters: tuple[float, float]) -> Figure:
+    """Gain under each choice of each condition (frame: switch, choice, gain in %), others at their best guess; the band
+    is what the priors' ranges alone make of it."""
+    figure, axes = canvas(aspect=0.2 + 0.085 * len(table))
+    places = np.arange(len(table))[::-1]
+    axes.axvspan(*parameters, color=SKY, alpha=0.3, lw=0, label="ranges of the priors, 5 to 95 %")
+    axes.axvline(published, color=BLACK, lw=0.8, ls="--", label="published")
+    central = table.is_central.to_numpy()
+    axes.plot(table.gain[~central], places[~central], "o", color=ORANGE, ms=4, label="one condition changed")
+    axes.plot(table.gain[central], places[central], "s", color=BLUE, ms=4, label="best guess")
+    axes.set_yticks(places, table.label)
+    axes.set_ylim(-0.6, len(table) - 0.4)
+    axes.set_xlim(min(0, table.gain.min()), None)
+    axes.set_xlabel("gain in throughput (%)")
+    axes.tick_params(axis="y", length=0)
+    figure.legend(loc="outside lower center", ncols=2, fontsize=7, columnspacing=1)
+    return figure

@@ -1,0 +1,58 @@
+"""From an ensemble to predictions, and from predictions to what readers see of their grades.
+
+What a claim is about stands in `data/claims.toml` as the name of a published quantity; if the ensemble has a quantity of
+that name, the claim is predicted. The published numbers themselves are read by `scores` only, when all is predicted.
+"""
+from collections.abc import Callable
+
+import pandas as pd
+
+from study import claims, ensembles, record
+from study.ensembles import AFTER, Interval
+
+
+def of_notebook(notebook: str) -> list[claims.Claim]:
+    """The claims that a notebook is to grade."""
+    return [claim for claim in claims.read() if claim.notebook == notebook and claim.predict]
+
+
+def _values(results: pd.DataFrame, claim: claims.Claim) -> pd.Series | None:
+    """What the ensemble has of a claim: after over before, or after where the claim is no change; None where it has nothing."""
+    quantity = claim.predict.partition(" ")[2]
+    if f"{AFTER}/{quantity}" not in results:
+        return None
+    return ensembles.ratio(results, quantity) if claim.before else results[f"{AFTER}/{quantity}"]
+
+
+def predictions(results: pd.DataFrame, notebook: str) -> dict[str, tuple[Interval, Interval | None]]:
+    """Unfitted and fitted interval of each claim that the ensemble has. No fitted one if no draw met the baseline."""
+    found = {}
+    for claim in of_notebook(notebook):
+        if _values(results, claim) is not None:
+            fitted = ensembles.fitted(results)
+            found[claim.id] = (ensembles.interval(_values(ensembles.unfitted(results), claim)),
+                               ensembles.interval(_values(fitted, claim)) if len(fitted) else None)
+    return found
+
+
+def record_all(results: pd.DataFrame, notebook: str, why_not: Callable[[str], str]) -> None:
+    """Record what is predicted, and of the other claims why they are not; `why_not` is given the quantity."""
+    predicted = predictions(results, notebook)
+    for claim in of_notebook(notebook):
+        if claim.id in predicted:
+            record.prediction(claim.id, *predicted[claim.id])
+        else:
+            record.not_modelled(claim.id, why_not(claim.predict.partition(" ")[2]))
+
+
+def scores(results: pd.DataFrame, notebook: str) -> pd.DataFrame:
+    """For readers: each claim with what was published, both intervals, and the grade that these give."""
+    targets, rows = claims.targets().set_index("claim_id"), []
+    for claim, (unfitted, fitted) in predictions(results, notebook).items():
+        target = targets.loc[claim]
+        no_effect = None if pd.isna(target["effect_none"]) else target["effect_none"]
+        grade = claims.grade((target["low"], target["high"]), (unfitted.low, unfitted.high),
+                             fitted and (fitted.low, fitted.high), no_effect)
+        rows.append((claim, target["value"], *unfitted, *(fitted or (None,) * 3), grade))
+    return pd.DataFrame(rows, columns=["claim", "published", *(f"{kind} {share}" for kind in ("unfitted", "fitted")
+                                                              for share in ("5 %", "50 %", "95 %")), "grade"])
