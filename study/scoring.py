@@ -17,7 +17,7 @@ def of_notebook(notebook: str) -> list[claims.Claim]:
 
 
 def _values(results: pd.DataFrame, claim: claims.Claim) -> pd.Series | None:
-    """What the ensemble has of a claim: after over before, or after where the claim is no change; None where it has nothing."""
+    """What the ensemble has of a claim: after over before, or after where it is no change; None where it has nothing."""
     quantity = claim.predict.partition(" ")[2]
     if f"{AFTER}/{quantity}" not in results:
         return None
