@@ -24,6 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from model.calendar import NEVER, next_source, set_time
+from model.drive_queue import BUSY_NS, BUSY_SINCE, N_COMMANDS, N_SERVED, SERVED_BYTES
 from model.filebench import LOG_WRITER
 from model.jit import kernel, part
 from model.layout import MAX_LEVELS
@@ -56,7 +57,6 @@ from model.oltp_machine import (
     new_machine,
 )
 from model.pool import NOBODY, Pool, new_recorder, start_disk, to_queue
-from model.sheet_disk import BUSY_NS, BUSY_SINCE, N_COMMANDS, N_SERVED, SERVED_BYTES
 from model.txg import has_room
 from model.vdev_queue import NONE
 

@@ -7,6 +7,7 @@ follows later. I/Os that they make are returned, and handed to the queues by the
 
 
 from model.calendar import set_time
+from model.drive_queue import N_COMMANDS
 from model.filebench import LOG_WRITER, make_room, post, take, wake_poster
 from model.indirect import INDIRECT_BYTES
 from model.jit import part
@@ -47,7 +48,6 @@ from model.pool import (
     release_io,
     write_block,
 )
-from model.sheet_disk import N_COMMANDS
 from model.txg import ABOVE, BLOCK, advance, dirty, hand_over, quiesce
 from model.vdev_queue import NONE
 

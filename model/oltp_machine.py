@@ -9,6 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from model.calendar import Calendar, new_calendar
+from model.data_sheet import SheetParams, new_drive
+from model.drive_queue import Drive
 from model.eras import era
 from model.filebench import (
     LOG_WRITER,
@@ -23,7 +25,6 @@ from model.filebench import (
 from model.indirect import FLETCHER2
 from model.layout import Files, Layout, Sizes, Space, block_sizes, lay_out, new_space, number_blocks
 from model.pool import NOBODY, new_pool
-from model.sheet_disk import SheetDisk, SheetParams, new_disk
 from model.streams import stream
 from model.txg import Txgs, new_txgs
 from model.vdev_cache import VdevCacheParams
@@ -163,7 +164,7 @@ class Rules(NamedTuple):
 
     cache: VdevCacheParams
     queue: VdevQueueParams
-    disk: SheetDisk
+    disk: Drive
 
 
 def new_site(workload=None, n_leaves=46, checksum=FLETCHER2, seed=0):
@@ -179,7 +180,7 @@ def new_site(workload=None, n_leaves=46, checksum=FLETCHER2, seed=0):
 def rules_of(name, sheet=None, drawn_ns=()):
     """The rules of the build `name`, with disks of a data sheet."""
     build = era(name)
-    return Rules(build.cache, build.queue, new_disk(sheet or SheetParams(), drawn_ns))
+    return Rules(build.cache, build.queue, new_drive(sheet or SheetParams(), drawn_ns))
 
 
 def first_room(settings):
@@ -229,7 +230,7 @@ def new_machine(site, rules, settings, seed, room, recorder):
     if settings.warm_indirect:
         status[files.n_records:] = -1
     tasks = _new_tasks(workload)
-    phase_ns = (stream(seed, "spindles").random(settings.n_leaves) * rules.disk.rev_ns).astype(np.int64)
+    phase_ns = (stream(seed, "spindles").random(settings.n_leaves) * rules.disk.disk.rev_ns).astype(np.int64)
     pool = new_pool(settings.n_leaves, rules.cache, rules.queue, rules.disk, phase_ns, room.n_ios, len(tasks.rows), recorder)
     space = Space(site.space.aliquot_bytes, *(array.copy() for array in site.space[1:]))
     n_indirect = files.n_blocks - files.n_records

@@ -3,9 +3,9 @@
 import numpy as np
 
 from model import vdev_cache_trace
+from model.drive_queue import N_COMMANDS, SERVICE_NS
 from model.oltp_machine import AIO_TASKS, BEGAN, JOINED, JOINED_BEFORE
 from model.pool import FOR_LINE, FOR_TXG, NOBODY
-from model.sheet_disk import N_COMMANDS, SERVICE_NS
 from model.vdev_cache_trace import COMPLETION, READ
 from model.vdev_queue import NONE
 

@@ -11,11 +11,11 @@ from oltp_laws import LAWS, mva
 from oltp_mutants import MUTANTS
 
 from model import oltp
+from model.data_sheet import SheetParams
 from model.filebench import Workload
 from model.oltp import simulate
 from model.oltp_machine import Settings, new_site, rules_of
 from model.pool import new_recorder
-from model.sheet_disk import SheetParams
 from model.streams import stream
 
 SECOND = 10**9
@@ -31,7 +31,7 @@ def site():
 def runs(site):
     """Runs of 8 s under some rules, each with its recorder."""
     settings = Settings(n_leaves=6, duration_ns=8 * SECOND, txg_ns=2 * SECOND)
-    plain, queueing = SheetParams(), SheetParams(window=32, stream_gap_bytes=-1)
+    plain, queueing = SheetParams(), SheetParams(depth=32, window=32, buffers_writes=0)
     rules = {"onnv_69": rules_of("onnv_69", plain), "onnv_70, NCQ": rules_of("onnv_70", queueing),
              "b141": rules_of("b141", plain)}
     return {name: simulate(site, r, settings, recorder=new_recorder(2, 200_000)) for name, r in rules.items()}
