@@ -123,7 +123,7 @@ def write_block(pool, now, place, n_bytes):
 def to_queue(pool, now, io):
     """An I/O arrives at the queue of its leaf. Returns the leaf if its disk is to be started, else -1."""
     leaf = pool.leaf_of[io]
-    unit = arrive(pool.queue, pool.queue_params, leaf, io)
+    unit = arrive(pool.queue, pool.queue_params, leaf, io, now)
     return leaf if unit != NONE and send(pool.drives, leaf, now, unit) else -1
 
 
@@ -138,7 +138,7 @@ def disk_done(pool, now, leaf):
     """The disk has served a unit, whose number is returned. What is issued next is with the disk already; then the
     vdev cache hears of it, if it is a write."""
     unit = finish(pool.drives, leaf, now)
-    n_issued = complete(pool.queue, pool.queue_params, leaf, pool.issued)
+    n_issued = complete(pool.queue, pool.queue_params, leaf, pool.issued, now)
     for i in range(n_issued):
         pool.drives.commands[leaf, pool.drives.units[leaf, N_COMMANDS]] = pool.issued[i]
         pool.drives.units[leaf, N_COMMANDS] += 1
