@@ -13,7 +13,7 @@ LOOKS = ({"color": BLUE, "marker": "o", "ms": 3, "lw": 0.8},
 SIDES = ((1, 0, "left", "center"), (-1, 0, "right", "center"), (0, 1, "center", "bottom"), (0, -1, "center", "top"),
          (0.8, 0.8, "left", "bottom"), (-0.8, 0.8, "right", "bottom"), (0.8, -0.8, "left", "top"),
          (-0.8, -0.8, "right", "top"))
-DISTANCES_PT = (4, 12, 22)
+DISTANCES_PT = (4, 12, 20, 30)
 LEADER = {"arrowstyle": "-", "lw": 0.4, "color": GREY, "shrinkA": 0, "shrinkB": 1}
 MARK_PX = 3
 
@@ -22,6 +22,10 @@ def _overlap(one, other):
     """Area that two boxes (x0, y0, x1, y1) share."""
     width, height = np.minimum(one[2:], other[2:]) - np.maximum(one[:2], other[:2])
     return max(width, 0) * max(height, 0)
+
+
+def _squares(points, half):
+    return [np.concatenate((point - half, point + half)) for point in points]
 
 
 def _write(axes, row, colour, distance, side):
@@ -39,8 +43,7 @@ def _label(figure, axes, table, line, colours):
     along = np.linspace(0, len(line) - 1, 20 * len(line))
     path = np.column_stack([np.interp(along, range(len(line)), values) for values in line.T])
     points = axes.transData.transform(table[["operations_per_s", "p99_ms"]].to_numpy())
-    taken = [np.concatenate((point - MARK_PX, point + MARK_PX)) for point in points]
-    taken += [np.concatenate((point - 1, point + 1)) for point in axes.transData.transform(path)]
+    taken = _squares(points, MARK_PX) + _squares(axes.transData.transform(path), 1)
     frame = axes.get_window_extent().extents
     for row, point in zip(table.itertuples(), points, strict=True):
         places = []
@@ -48,16 +51,17 @@ def _label(figure, axes, table, line, colours):
             text = _write(axes, row, colours[row.rule], distance, side)
             box = text.get_window_extent().extents
             text.remove()
-            hidden = np.prod(box[2:] - box[:2]) - _overlap(box, frame) + sum(_overlap(box, other) for other in taken)
-            places.append((round(hidden), len(places), distance, side, box))
-        _, _, distance, side, box = min(places, key=lambda place: place[:2])
+            end = point + distance * np.array(side[:2]) * figure.dpi / 72
+            leader = _squares(np.linspace(point, end, 12)[3:], 1) if distance > DISTANCES_PT[0] else []
+            hidden = np.prod(box[2:] - box[:2]) - _overlap(box, frame)
+            hidden += sum(_overlap(one, other) for one in [box, *leader] for other in taken)
+            places.append((round(hidden), len(places), distance, side, [box, *leader]))
+        _, _, distance, side, boxes = min(places, key=lambda place: place[:2])
         _write(axes, row, colours[row.rule], distance, side)
-        taken.append(box)
+        taken += boxes
         if distance > DISTANCES_PT[0]:
             axes.annotate("", (row.operations_per_s, row.p99_ms), (0.8 * distance * side[0], 0.8 * distance * side[1]),
                           textcoords="offset points", arrowprops=LEADER).set_in_layout(False)
-            ends = np.linspace(point, point + distance * np.array(side[:2]) * figure.dpi / 72, 5)
-            taken += [np.concatenate((end - 1, end + 1)) for end in ends]
 
 
 def what_if(table) -> Figure:
