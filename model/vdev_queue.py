@@ -41,18 +41,18 @@ instead, with limits for every class of I/O.)
     one more. By Little's law the average is the time integral of the units on the device over the completions, so no
     unit need carry its time; and the places settle where units completed per second times `dynamic_pending_ns` is. So
     a fast device gets many places and a slow one few, without being told. (Limits in time instead of in number: CoDel,
-    2012, for packets; Kyber, Linux 2017, for disks. A limit relative to the time of a lone unit would find nothing to
-    do: on a single spindle the time grows with the depth, so it would always end at `min_pending`.)
+    2012, for packets; Kyber, Linux 2017, for disks. Twice the time of a lone unit as a limit would leave a single
+    spindle at `min_pending` whatever it can do: four units in its queue take it more than twice the time of one.)
 
 How the builds differ is data: the fields of VdevQueueParams here, their values in `model.eras`.
 
-In ZFS (vdev_queue.c): rules 3 and 4 are `vdev_queue_io` and `vdev_queue_io_done`, all others `vdev_queue_io_to_issue`;
-spec 3. Padding inside a unit is written, as zeros, and counts as bytes on the device. Left out: I/Os that carry
+In ZFS (vdev_queue.c): rules 3 and 4 are `vdev_queue_io` and `vdev_queue_io_done`, the others up to 6
+`vdev_queue_io_to_issue`; spec 3. Padding inside a unit is written, as zeros, and counts as bytes on the device. Left out: I/Os that carry
 DONT_QUEUE (cache flushes) and never come here; failures.
 
 I/Os are numbers into flat arrays, taken with `new_io` and given back with `release`. Those that wait are in two orders
-(`model.ordered`): by deadline and offset, and by offset, reads and writes apart. A unit goes by the number of its
-first member, from which `next_member` leads through all. So an event loop does this:
+(`model.ordered`): by deadline and offset, and by offset, reads and writes apart; for rule 7 also in a third, by deadline
+and offset of what somebody waits for. A unit goes by the number of its first member, from which `next_member` leads through all. So an event loop does this:
 
     io = new_io(queue, params, ...)            unit = arrive(queue, params, leaf, io, now)     start `unit` on the device
     the device completes `unit`:               n = complete(queue, params, leaf, issued, now)  start issued[0 .. n - 1]
