@@ -47,12 +47,13 @@ instead, with limits for every class of I/O.)
 How the builds differ is data: the fields of VdevQueueParams here, their values in `model.eras`.
 
 In ZFS (vdev_queue.c): rules 3 and 4 are `vdev_queue_io` and `vdev_queue_io_done`, the others up to 6
-`vdev_queue_io_to_issue`; spec 3. Padding inside a unit is written, as zeros, and counts as bytes on the device. Left out: I/Os that carry
-DONT_QUEUE (cache flushes) and never come here; failures.
+`vdev_queue_io_to_issue`; spec 3. Padding inside a unit is written, as zeros, and counts as bytes on the device. Left
+out: I/Os that carry DONT_QUEUE (cache flushes) and never come here; failures.
 
 I/Os are numbers into flat arrays, taken with `new_io` and given back with `release`. Those that wait are in two orders
-(`model.ordered`): by deadline and offset, and by offset, reads and writes apart; for rule 7 also in a third, by deadline
-and offset of what somebody waits for. A unit goes by the number of its first member, from which `next_member` leads through all. So an event loop does this:
+(`model.ordered`): by deadline and offset, and by offset, reads and writes apart; what somebody waits for is in a third
+one, for rule 7, as in the first. A unit goes by the number of its first member, from which `next_member` leads through
+all. So an event loop does this:
 
     io = new_io(queue, params, ...)            unit = arrive(queue, params, leaf, io, now)     start `unit` on the device
     the device completes `unit`:               n = complete(queue, params, leaf, issued, now)  start issued[0 .. n - 1]
