@@ -123,7 +123,7 @@ def write_block(pool, now, place, n_bytes):
 def to_queue(pool, now, io):
     """An I/O arrives at the queue of its leaf. Returns the leaf if its disk is to be started, else -1."""
     leaf = pool.leaf_of[io]
-    unit = arrive(pool.queue, pool.queue_params, leaf, io)
+    unit = arrive(pool.queue, pool.queue_params, leaf, io, now)
     return leaf if unit != NONE and send(pool.disk, pool.drives, leaf, now, unit, pool.queue.offset) else -1
 
 
@@ -138,7 +138,7 @@ def disk_done(pool, now, leaf):
     """The disk has served a unit, whose number is returned. What is issued next is with the disk already; then the
     vdev cache hears of it, if it is a write."""
     unit = finish(pool.disk, pool.drives, leaf, pool.queue.offset)
-    n_issued = complete(pool.queue, pool.queue_params, leaf, pool.issued)
+    n_issued = complete(pool.queue, pool.queue_params, leaf, pool.issued, now)
     for i in range(n_issued):
         hand_over(pool.disk, pool.drives, leaf, pool.issued[i], pool.queue.offset)
     if pool.drives.units[leaf, N_COMMANDS] == 0:
