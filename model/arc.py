@@ -55,7 +55,7 @@ HOLDS = 6
 TICK = 7  # of the last access
 MARKS = 8  # see INDIRECT, PREFETCHED
 ABOVE = 9  # the node of the indirect block that this one holds, or NONE
-READER, DIRTIED = 10, 11  # for whoever uses the cache: who reads it from disk; the last transaction group that it is dirty in
+READER, DIRTIED = 10, 11  # the user's own: who reads it from disk; the last transaction group that it is dirty in
 N_COLUMNS = 12
 
 INDIRECT, PREFETCHED = 1, 2

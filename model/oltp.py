@@ -7,8 +7,8 @@
                pool (vdev cache, vdev queue, disk)  <---  records, and all blocks above  ---  the transaction group
 
 Sources of events, in the order in which equal times are served: the disks, the sync thread, the timer of the transaction
-groups, the ARC's, the writers (the log writer first), the shadows. All that follows at once, in no time, is done before the next
-event: tasks that can go on stand in a ring, first come, first served.
+groups, that of the ARC, the writers (the log writer first), the shadows. All that follows at once, in no time, is done
+before the next event: tasks that can go on stand in a ring, first come, first served.
 
 What is in core is kept by the ARC (`model.oltp_core`). Who wants a block that is being read waits for that reading.
 Freed space is not used again, so that the transaction groups go on where the files end; with a few GB

@@ -37,7 +37,7 @@ from model.indirect import INDIRECT_BYTES, POINTER_SHIFT
 from model.jit import kernel, part
 from model.layout import level_block
 from model.pool import TICK_NS
-from model.txg import BLOCK, WRITING, dirty
+from model.txg import BLOCK, WRITING, WRITTEN, dirty
 
 
 @part
@@ -133,6 +133,7 @@ def copy_written(m, now, entry):
     entries[entry, WRITING] -= 1
     if entries[entry, WRITING] > 0:
         return
+    entries[entry, WRITING] = WRITTEN
     node = int(arc.node_of[entries[entry, BLOCK]])
     if entries[entry, BLOCK] < m.files.n_records and arc.nodes[node, DIRTIED] != m.txgs.syncing[0]:
         shrink(arc, m.workload.record_bytes)

@@ -249,7 +249,8 @@ def new_machine(site, rules, settings, seed, room, recorder):
 def check_settings(settings, site):
     """Raise ValueError with one sentence unless there can be such a run."""
     bounds = {"n_leaves": (1, 2**14), "duration_ns": (1, 10**13), "txg_ns": (10**6, 10**13), "sync_record_ns": (0, 10**9),
-              "sync_indirect_ns": (0, 10**9), "memory_bytes": (2**24, 2**50), "warm_indirect": (0, 1), "keeps_records": (0, 1)}
+              "sync_indirect_ns": (0, 10**9), "memory_bytes": (2**22, 2**50), "warm_indirect": (0, 1),
+              "keeps_records": (0, 1)}
     for name, (low, high) in bounds.items():
         value = getattr(settings, name)
         if value != int(value) or not low <= value <= high:

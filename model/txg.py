@@ -27,8 +27,10 @@ BLOCK = 0
 FIRST, LAST = 1, 2  # child; top of a file
 ABOVE = 3  # the entry of the parent; NONE for the top of a file
 FOLLOWING = 4  # the next child of the same parent, or top of a file
-WRITING = 5  # copies of it on their way to disk
+WRITING = 5  # copies of it on their way to disk, or WRITTEN
 N_USED = 0
+
+WRITTEN = -1
 
 
 class Txgs(NamedTuple):
