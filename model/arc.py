@@ -260,7 +260,7 @@ def _evict(arc, params, state, is_metadata, n_bytes, wanted, tick):
     node = int(nodes[end, NEWER])
     while node != end and evicted < n_bytes:
         newer = int(nodes[node, NEWER])
-        is_passed = wanted != 0 and nodes[node, N_BYTES] != wanted and newer != end and nodes[newer, N_BYTES] == wanted
+        is_passed = wanted != 0 and nodes[node, N_BYTES] != wanted and nodes[newer, N_BYTES] == wanted
         if not is_passed and not _is_spared(arc, params, node, tick):
             evicted += int(nodes[node, N_BYTES])
             _move(arc, node, state + GHOST)
