@@ -6,7 +6,17 @@ import pytest
 from model.data_sheet import SheetParams, new_drive, sheet_disk
 from model.disk import service
 from model.disk_layout import BLOCK, SECTORS
-from model.disk_mechanics import FREE, FROM_AHEAD, PARTLY, SERVED, TO_BUFFER, TO_PLATTER, new_state, positioning_time, transfer
+from model.disk_mechanics import (
+    FREE,
+    FROM_AHEAD,
+    PARTLY,
+    SERVED,
+    TO_BUFFER,
+    TO_PLATTER,
+    new_state,
+    positioning_time,
+    transfer,
+)
 from model.streams import stream
 
 SHEET = SheetParams()
