@@ -75,8 +75,8 @@ def check_params(params):
     if params.segments == 0 and (params.buffers_writes or params.reads_ahead):
         raise ValueError("segments of a disk is 0, but it buffers writes or reads ahead; choose at least 1, or neither")
     if params.segments and params.buffer_bytes < params.segments * BLOCK_BYTES:
-        raise ValueError(f"buffer_bytes of a disk is {params.buffer_bytes}, which gives {params.segments} segments less than "
-                         f"a block each; choose at least {params.segments * BLOCK_BYTES}")
+        raise ValueError(f"buffer_bytes of a disk is {params.buffer_bytes}, which gives {params.segments} segments less "
+                         f"than a block each; choose at least {params.segments * BLOCK_BYTES}")
 
 
 def platters(n_blocks, n_heads, sectors, rev_ns, seeks_ns, skews_ns, head_switch_ns):
