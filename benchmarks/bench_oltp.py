@@ -20,7 +20,7 @@ import simpy
 from model.filebench import LOG_WRITER, Workload, draw_log_records, draw_records
 from model.layout import LEAF_SHIFT
 from model.oltp import run, simulate, start_threads
-from model.oltp_machine import DONE, Settings, first_room, new_machine, new_site, rules_of
+from model.oltp_machine import DONE, IOS, Room, Settings, first_room, new_machine, new_site, rules_of
 from model.pool import new_recorder
 from model.streams import stream
 
@@ -184,10 +184,10 @@ def seconds_of(call, rounds, setup=tuple):
     return min(times), result
 
 
-def at_rest(site, rules, settings):
-    """A (Machine, Pool) about to start."""
-    room = first_room(settings)
-    machine, pool = new_machine(site, rules, settings, 0, room._replace(n_draws=2 * room.n_draws), new_recorder())
+def at_rest(site, rules, settings, more=2):
+    """A (Machine, Pool) about to start, with `more` times the room that a run is given at first."""
+    room = Room(*(n * more for n in first_room(settings)))
+    machine, pool = new_machine(site, rules, settings, 0, room, new_recorder())
     start_threads(machine)
     return machine, pool
 
@@ -221,11 +221,14 @@ def exponent(sizes, times):
 
 
 def oltp_seconds(n_leaves, seconds):
-    """Of one run; files are laid out beforehand, as they are once for all runs of a study."""
-    site = new_site(Workload(), n_leaves)
+    """(CPU time of the events of one run, I/Os), with as much room as it needs."""
+    site, more, status = new_site(Workload(), n_leaves), 1, None
     settings = Settings(n_leaves=n_leaves, duration_ns=seconds * SECOND, arc_bytes=2**40)
-    took, x = seconds_of(lambda: simulate(site, rules_of("onnv_69"), settings), 1)
-    return took, x.counts["ios"]
+    while status != DONE:
+        more *= 2
+        machine, pool = at_rest(site, rules_of("onnv_69"), settings, more)
+        took, status = seconds_of(partial(run, machine, pool), 1)
+    return took, int(machine.tally.counts[IOS])
 
 
 @pytest.mark.parametrize(("what", "cases"), [
