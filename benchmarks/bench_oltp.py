@@ -221,14 +221,20 @@ def exponent(sizes, times):
 
 
 def oltp_seconds(n_leaves, seconds):
-    """(CPU time of the events of one run, I/Os), with as much room as it needs."""
-    site, more, status = new_site(Workload(), n_leaves), 1, None
+    """(CPU time of the events of one run, I/Os), with as much room as it needs; the best of three, of a short one."""
+    site, more = new_site(Workload(), n_leaves), 2
     settings = Settings(n_leaves=n_leaves, duration_ns=seconds * SECOND, arc_bytes=2**40)
-    while status != DONE:
+    x = []
+
+    def fresh():
+        x[:] = at_rest(site, rules_of("onnv_69"), settings, more)
+        return x
+
+    while True:
+        took, status = seconds_of(run, 3 if n_leaves * seconds <= 46 * 120 else 1, fresh)
+        if status == DONE:
+            return took, int(x[0].tally.counts[IOS])
         more *= 2
-        machine, pool = at_rest(site, rules_of("onnv_69"), settings, more)
-        took, status = seconds_of(partial(run, machine, pool), 1)
-    return took, int(machine.tally.counts[IOS])
 
 
 @pytest.mark.parametrize(("what", "cases"), [
