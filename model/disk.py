@@ -275,13 +275,19 @@ def write(disk, state, unit, now, block, count):
 
 
 @kernel
+def serve(disk, state, unit, now, block, count, is_write):
+    """What is left of `service` for whoever has called `advance` already, to see where the arm is."""
+    return write(disk, state, unit, now, block, count) if is_write else read(disk, state, unit, now, block, count)
+
+
+@kernel
 def service(disk, state, unit, now, block, count, is_write):
     """Serve one request that reaches disk `unit` at `now`: the time when it is finished. Requests come in order of time.
 
     The block and the count are the caller's to check (`check_request`): a kernel has no words for what is wrong.
     """
     advance(disk, state, unit, now)
-    return write(disk, state, unit, now, block, count) if is_write else read(disk, state, unit, now, block, count)
+    return serve(disk, state, unit, now, block, count, is_write)
 
 
 @kernel

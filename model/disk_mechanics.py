@@ -145,10 +145,13 @@ def transfer(disk, state, unit, now, earliest, block, count, is_write, mark):
 
 @kernel
 def positioning_time(disk, state, unit, now, block, is_write):
-    """Time from `now` until `block` is under the head, if the arm goes for it as soon as it is free."""
-    ready = max(now, state.units[unit, FREE])
+    """Time from `now` until `block` is under the head, if the arm goes for it as soon as it is free.
+
+    A drive works on a command while its arm is still busy with the last one, as `service` has it.
+    """
     command = disk.command_ns[WRITE_THROUGH if is_write else READ_MISS, state.units[unit, WROTE]]
-    return approach(disk, state, unit, ready + command, 0, block, is_write)[5] - now
+    ready = max(now + command, state.units[unit, FREE])
+    return approach(disk, state, unit, ready, 0, block, is_write)[5] - now
 
 
 def seek_curve(n_cylinders, single_ns, average_ns, full_ns):

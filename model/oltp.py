@@ -7,12 +7,11 @@
                pool (vdev cache, vdev queue, disk)  <---  records, and all blocks above  ---  the transaction group
 
 Sources of events, in the order in which equal times are served: the disks, the sync thread, the timer of the transaction
-groups, the writers (the log writer first), the shadows. All that follows at once, in no time, is done before the next
-event: tasks that can go on stand in a ring, first come, first served.
+groups, that of the ARC, the writers (the log writer first), the shadows. All that follows at once, in no time, is done
+before the next event: tasks that can go on stand in a ring, first come, first served.
 
-What is in core stays there: records that were read or written, and indirect blocks. More than `arc_bytes` of it ends
-the run with a status of its own, as then ZFS would have begun to evict. Who wants a block that is being read waits for
-that reading. Freed space is not used again, so that the transaction groups go on where the files end; with a few GB
+What is in core is kept by the ARC (`model.oltp_core`). Who wants a block that is being read waits for that reading.
+Freed space is not used again, so that the transaction groups go on where the files end; with a few GB
 written into a pool of terabytes, first fit would hardly come back to it either.
 
 Left out: the CPUs as a resource (threads never wait for one), the writes of a transaction group beyond the files'
@@ -23,30 +22,22 @@ from typing import NamedTuple
 
 import numpy as np
 
+from model.arc import adjust, has_nodes, total_bytes
 from model.calendar import NEVER, next_source, set_time
+from model.drive_queue import BUSY_NS, BUSY_SINCE, N_COMMANDS, N_SERVED, SERVED_BYTES
 from model.filebench import LOG_WRITER
 from model.jit import kernel, part
 from model.layout import MAX_LEVELS
-from model.oltp_events import (
-    count_reads,
-    disk_event,
-    finish_read,
-    finish_write,
-    look,
-    next_ready,
-    shadow_event,
-    sync_event,
-    timer_event,
-    writer_event,
-)
+from model.oltp_core import warm
+from model.oltp_disks import disk_event
 from model.oltp_machine import (
     COUNTS,
     DONE,
     IOS,
-    OUT_OF_CORE,
     OUT_OF_DRAWS,
     OUT_OF_ENTRIES,
     OUT_OF_IOS,
+    OUT_OF_NODES,
     WRITER,
     Machine,
     Room,
@@ -55,13 +46,12 @@ from model.oltp_machine import (
     first_room,
     new_machine,
 )
-from model.pool import NOBODY, Pool, new_recorder, start_disk, to_queue
-from model.sheet_disk import BUSY_NS, BUSY_SINCE, N_COMMANDS, N_SERVED, SERVED_BYTES
+from model.oltp_tasks import SECOND_NS, count_reads, finish_read, finish_write, look, next_ready
+from model.oltp_threads import shadow_event, writer_event
+from model.oltp_txgs import sync_event, timer_event
+from model.pool import NOBODY, TICK_NS, Pool, new_recorder, start_disk, to_queue
 from model.txg import has_room
 from model.vdev_queue import NONE
-
-SECOND_NS = 10**9
-
 
 # ---- the loop ----
 
@@ -80,13 +70,20 @@ def _send(calendar, counts, pool, now, io, second, leaf):
 
 
 @part
-def _shortage(txgs, queue, n_dirtied, core_bytes, arc_bytes):
+def _reclaim(m, now):
+    """The thread that looks after the ARC every second."""
+    adjust(m.arc, m.arc_params, now // TICK_NS)
+    set_time(m.calendar, m.sources.reclaim, now + SECOND_NS)
+
+
+@part
+def _shortage(txgs, queue, arc, n_dirtied):
     """What there may be too little of for the next event, or DONE."""
     if queue.free[0] == NONE or queue.next_member[queue.free[0]] == NONE:
         return OUT_OF_IOS
     if not has_room(txgs, n_dirtied):
         return OUT_OF_ENTRIES
-    return OUT_OF_CORE if core_bytes[0] > arc_bytes else DONE
+    return DONE if has_nodes(arc, n_dirtied) else OUT_OF_NODES
 
 
 @part
@@ -108,7 +105,7 @@ def run(m, pool):
     n_dirtied = m.workload.log_write_bytes // m.workload.record_bytes + MAX_LEVELS  # by one event, at most
     now = calendar.time[next_source(calendar)]
     while True:
-        status = _shortage(m.txgs, pool.queue, n_dirtied, m.tally.core_bytes, m.settings.arc_bytes)
+        status = _shortage(m.txgs, pool.queue, m.arc, n_dirtied)
         if status != DONE:
             return status
         io, second, leaf = NONE, NONE, -1
@@ -134,6 +131,8 @@ def run(m, pool):
                 io, second = sync_event(m, pool, now)
             elif source == sources.timer:
                 timer_event(m, now)
+            elif source == sources.reclaim:
+                _reclaim(m, now)
             elif source < sources.shadows:
                 writer_event(m, now, source - sources.writers)
             else:
@@ -170,6 +169,9 @@ def start_threads(m):
     for shadow in range(m.workload.n_shadows):
         set_time(m.calendar, m.sources.shadows + shadow, 0)
     set_time(m.calendar, m.sources.timer, m.settings.txg_ns)
+    set_time(m.calendar, m.sources.reclaim, SECOND_NS)
+    if m.settings.warm_indirect:
+        warm(m.arc, m.arc_params, m.files)
 
 
 def busy_until(drives, now):
@@ -186,13 +188,13 @@ def _result(m, pool):
     units = pool.drives.units
     return Result(done / seconds, n / seconds, tally.response_ns[:n], tally.response_at[:n], counts, pool.outcomes,
                   busy_until(pool.drives, m.settings.duration_ns), units[:, SERVED_BYTES], units[:, N_SERVED],
-                  tally.per_second, int(tally.core_bytes[0]), m, pool)
+                  tally.per_second, int(total_bytes(m.arc)), m, pool)
 
 
 def simulate(site, rules, settings=None, seed=0, recorder=None):
     """Run the workload of `site` under `rules`: a Result.
 
-    Raises ValueError if more comes into core than fits, or something about the machine is impossible.
+    Raises ValueError if something about the machine is impossible.
     """
     settings = settings or Settings(n_leaves=site.n_leaves)
     check_settings(settings, site)
@@ -203,9 +205,6 @@ def simulate(site, rules, settings=None, seed=0, recorder=None):
         status = run(m, pool)
         if status == DONE:
             return _result(m, pool)
-        if status == OUT_OF_CORE:
-            raise ValueError(f"more than {settings.arc_bytes} B have come into core, and eviction is not modelled; "
-                             "choose a shorter run, a larger arc_bytes or a slower disk")
         room = Room(*(n * (2 if i == status - OUT_OF_DRAWS else 1) for i, n in enumerate(room)))
         if recorder is not None:
             recorder.n[0] = 0

@@ -8,7 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from model.arc import Arc, ArcParams, arc_params, greatest_c, new_arc
 from model.calendar import Calendar, new_calendar
+from model.data_sheet import SheetParams, new_drive
+from model.drive_queue import Drive
 from model.eras import era
 from model.filebench import (
     LOG_WRITER,
@@ -23,7 +26,6 @@ from model.filebench import (
 from model.indirect import FLETCHER2
 from model.layout import Files, Layout, Sizes, Space, block_sizes, lay_out, new_space, number_blocks
 from model.pool import NOBODY, new_pool
-from model.sheet_disk import SheetDisk, SheetParams, new_disk
 from model.streams import stream
 from model.txg import Txgs, new_txgs
 from model.vdev_cache import VdevCacheParams
@@ -42,7 +44,7 @@ COUNTS = ("reads", "writes", "log_writes", "reads_done", "writes_done", "log_wri
           "metadata_reads", "ios", "ios_done", "txgs", "records_written", "indirect_written", "longest_sync_ns")
 
 # How a run ended.
-DONE, OUT_OF_DRAWS, OUT_OF_IOS, OUT_OF_ENTRIES, OUT_OF_CORE = 0, 1, 2, 3, 4
+DONE, OUT_OF_DRAWS, OUT_OF_IOS, OUT_OF_ENTRIES, OUT_OF_NODES = 0, 1, 2, 3, 4
 
 # What a thread does at its next event.
 ISSUE, TAKE, REAP = 0, 1, 2  # a writer
@@ -68,7 +70,7 @@ class Settings(NamedTuple):
     txg_ns: int = 5 * 10**9  # txg_time; spec 5.6
     sync_record_ns: int = 15_000  # of CPU, to check-sum and allocate 8 KiB: 0.5 to 1 GB/s; a prior, 5 to 30 us
     sync_indirect_ns: int = 80_000  # to compress 16 KiB as well, 200 MB/s; a prior, 40 to 120 us
-    arc_bytes: int = 12 * 2**30  # B, arc_c: three quarters of 16 GiB
+    memory_bytes: int = 16 * 2**30  # B, physical: of the machine of 2007; the ARC may have all but 1 GiB of it
     warm_indirect: int = 0  # 1: all indirect blocks are in core at the start
     keeps_records: int = 1  # 0: nothing that is read stays in core
 
@@ -79,6 +81,7 @@ class Room(NamedTuple):
     n_draws: int  # operations of a thread
     n_ios: int  # about at a time
     n_entries: int  # dirty blocks of a transaction group
+    n_nodes: int  # headers of the ARC
 
 
 class Tasks(NamedTuple):
@@ -113,7 +116,6 @@ class Tally(NamedTuple):
     area: np.ndarray  # one element: its integral over time, ns
     area_at: np.ndarray  # one element: up to when
     per_second: np.ndarray  # [reads, writes, log writes][second]
-    core_bytes: np.ndarray  # one element: records and indirect blocks in core, B
     copy_read: np.ndarray  # per indirect block: which copy is read, 0 or 1; drawn
     n_rewritten: np.ndarray  # per indirect block: children rewritten in this run
     sync_began: np.ndarray  # one element: ns
@@ -124,6 +126,7 @@ class Sources(NamedTuple):
 
     sync: int
     timer: int
+    reclaim: int
     writers: int  # the first one, the log writer
     shadows: int  # the first one
 
@@ -137,7 +140,9 @@ class Machine(NamedTuple):
     sizes: Sizes
     layout: Layout
     space: Space
-    status: np.ndarray  # per block: 0 absent, task + 1 being read, -1 - (last group that dirtied it) in core
+    arc_params: ArcParams
+    arc: Arc
+    entry_of: np.ndarray  # per I/O of a transaction group: the entry that it writes
     tasks: Tasks
     threads: Threads
     semaphores: Semaphores
@@ -163,7 +168,7 @@ class Rules(NamedTuple):
 
     cache: VdevCacheParams
     queue: VdevQueueParams
-    disk: SheetDisk
+    disk: Drive
 
 
 def new_site(workload=None, n_leaves=46, checksum=FLETCHER2, seed=0):
@@ -179,14 +184,15 @@ def new_site(workload=None, n_leaves=46, checksum=FLETCHER2, seed=0):
 def rules_of(name, sheet=None, drawn_ns=()):
     """The rules of the build `name`, with disks of a data sheet."""
     build = era(name)
-    return Rules(build.cache, build.queue, new_disk(sheet or SheetParams(), drawn_ns))
+    return Rules(build.cache, build.queue, new_drive(sheet or SheetParams(), drawn_ns))
 
 
 def first_room(settings):
     """A guess, from 150 operations a second and disk."""
     seconds = max(1.0, settings.duration_ns / 1e9)
     n_txg = int(settings.n_leaves * 150 * min(seconds, settings.txg_ns / 1e9))
-    return Room(500 + int(seconds * settings.n_leaves), max(4096, 4 * n_txg), max(4096, 3 * n_txg))
+    return Room(500 + int(seconds * settings.n_leaves), max(4096, 4 * n_txg), max(4096, 3 * n_txg),
+                int(2.25 * greatest_c(settings.memory_bytes)) // 8192)
 
 
 def _new_tasks(workload):
@@ -216,26 +222,26 @@ def _new_tally(settings, workload, files, seed, n_draws):
     n_indirect = files.n_blocks - files.n_records
     n_reads = workload.n_shadows * n_draws
     seconds = -(-settings.duration_ns // 10**9)
-    one = [np.zeros(1, np.int64) for _ in range(5)]
+    one = [np.zeros(1, np.int64) for _ in range(4)]
     copy_read = (stream(seed, "copy read").random(n_indirect) < 0.5).astype(np.int64)
     return Tally(np.zeros(len(COUNTS), np.int64), np.zeros(n_reads, np.int64), np.zeros(n_reads, np.int64), *one[:3],
-                 np.zeros((3, seconds), np.int64), one[3], copy_read, np.zeros(n_indirect, np.int64), one[4])
+                 np.zeros((3, seconds), np.int64), copy_read, np.zeros(n_indirect, np.int64), one[3])
 
 
 def new_machine(site, rules, settings, seed, room, recorder):
     """(Machine, Pool), everything at rest at time 0."""
     workload, files = site.workload, site.files
-    status = np.zeros(files.n_blocks, np.int64)
-    if settings.warm_indirect:
-        status[files.n_records:] = -1
+    cache = arc_params(settings.memory_bytes)
     tasks = _new_tasks(workload)
-    phase_ns = (stream(seed, "spindles").random(settings.n_leaves) * rules.disk.rev_ns).astype(np.int64)
+    phase_ns = (stream(seed, "spindles").random(settings.n_leaves) * rules.disk.disk.rev_ns).astype(np.int64)
     pool = new_pool(settings.n_leaves, rules.cache, rules.queue, rules.disk, phase_ns, room.n_ios, len(tasks.rows), recorder)
     space = Space(site.space.aliquot_bytes, *(array.copy() for array in site.space[1:]))
     n_indirect = files.n_blocks - files.n_records
     n = settings.n_leaves
-    sources = Sources(n, n + 1, n + 2, n + 3 + workload.n_writers)
-    return Machine(settings, workload, files, site.sizes, site.layout, space, status, tasks,
+    sources = Sources(n, n + 1, n + 2, n + 3, n + 4 + workload.n_writers)
+    return Machine(settings, workload, files, site.sizes, site.layout, space, cache,
+                   new_arc(cache, files.n_blocks, min(room.n_nodes, files.n_blocks)),
+                   np.zeros(room.n_ios + 1, np.int64), tasks,
                    _new_threads(workload, seed, room.n_draws), new_semaphores(workload),
                    new_txgs(n_indirect, room.n_entries), new_calendar(sources.shadows + workload.n_shadows), sources,
                    _new_tally(settings, workload, files, seed, room.n_draws)), pool
@@ -244,7 +250,8 @@ def new_machine(site, rules, settings, seed, room, recorder):
 def check_settings(settings, site):
     """Raise ValueError with one sentence unless there can be such a run."""
     bounds = {"n_leaves": (1, 2**14), "duration_ns": (1, 10**13), "txg_ns": (10**6, 10**13), "sync_record_ns": (0, 10**9),
-              "sync_indirect_ns": (0, 10**9), "arc_bytes": (0, 2**60), "warm_indirect": (0, 1), "keeps_records": (0, 1)}
+              "sync_indirect_ns": (0, 10**9), "memory_bytes": (2**22, 2**50), "warm_indirect": (0, 1),
+              "keeps_records": (0, 1)}
     for name, (low, high) in bounds.items():
         value = getattr(settings, name)
         if value != int(value) or not low <= value <= high:

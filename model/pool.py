@@ -1,4 +1,4 @@
-"""The leaves of a pool: vdev cache, vdev queue and disk, one behind the other.
+"""The leaves of a pool: vdev cache, vdev queue and disk (its driver, its own queue), one behind the other.
 
     read ---> vdev cache ---> vdev queue ---> disk           a hit ends in the cache; a read of a line that is being
                  | hit           ^                           filled waits there, and goes no further
@@ -16,10 +16,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from model.drive_queue import N_COMMANDS, Drive, Drives, finish, hand_over, new_drives, pause, send, start
 from model.jit import part
 from model.layout import LEAF_SHIFT, OFFSET_MASK
 from model.lru import bucket_of, find
-from model.sheet_disk import N_COMMANDS, Drives, SheetDisk, finish, new_drives, pause, send, start
 from model.vdev_cache import HIT, JOINED, MISS, VdevCache, VdevCacheParams, fill_done, new_cache, read, write
 from model.vdev_queue import (
     NONE,
@@ -54,7 +54,7 @@ class Pool(NamedTuple):
     cache: VdevCache
     queue_params: VdevQueueParams
     queue: VdevQueue
-    disk: SheetDisk
+    disk: Drive
     drives: Drives
     leaf_of: np.ndarray  # per I/O
     owner: np.ndarray  # per I/O: a task, FOR_LINE or FOR_TXG
@@ -123,8 +123,8 @@ def write_block(pool, now, place, n_bytes):
 def to_queue(pool, now, io):
     """An I/O arrives at the queue of its leaf. Returns the leaf if its disk is to be started, else -1."""
     leaf = pool.leaf_of[io]
-    unit = arrive(pool.queue, pool.queue_params, leaf, io)
-    return leaf if unit != NONE and send(pool.drives, leaf, now, unit) else -1
+    unit = arrive(pool.queue, pool.queue_params, leaf, io, now)
+    return leaf if unit != NONE and send(pool.disk, pool.drives, leaf, now, unit, pool.queue.offset) else -1
 
 
 @part
@@ -137,11 +137,10 @@ def start_disk(pool, now, leaf):
 def disk_done(pool, now, leaf):
     """The disk has served a unit, whose number is returned. What is issued next is with the disk already; then the
     vdev cache hears of it, if it is a write."""
-    unit = finish(pool.drives, leaf, now)
-    n_issued = complete(pool.queue, pool.queue_params, leaf, pool.issued)
+    unit = finish(pool.disk, pool.drives, leaf, pool.queue.offset)
+    n_issued = complete(pool.queue, pool.queue_params, leaf, pool.issued, now)
     for i in range(n_issued):
-        pool.drives.commands[leaf, pool.drives.units[leaf, N_COMMANDS]] = pool.issued[i]
-        pool.drives.units[leaf, N_COMMANDS] += 1
+        hand_over(pool.disk, pool.drives, leaf, pool.issued[i], pool.queue.offset)
     if pool.drives.units[leaf, N_COMMANDS] == 0:
         pause(pool.drives, leaf, now)
     if pool.queue.kind[unit] == WRITE:
@@ -183,7 +182,7 @@ def new_pool(n_leaves, cache_params, queue_params, disk, phase_ns, n_ios, n_task
     """Idle leaves, with `n_ios` I/Os to share among them."""
     cache = new_cache(cache_params, n_leaves)
     queue = new_queue(queue_params, n_leaves, n_ios)
-    drives = new_drives(n_leaves, max(queue_params.max_pending, queue_params.min_pending), phase_ns)
+    drives = new_drives(disk, max(queue_params.max_pending, queue_params.min_pending), n_ios + 1, phase_ns)
     return Pool(cache_params, cache, queue_params, queue, disk, drives, np.zeros(n_ios + 1, np.int64),
                 np.zeros(n_ios + 1, np.int64), np.full(len(cache.key), NOBODY), np.full(n_tasks, NOBODY),
                 np.zeros((2, 9), np.int64), np.zeros(queue_params.ramp_rate, np.int64), recorder)

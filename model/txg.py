@@ -27,7 +27,10 @@ BLOCK = 0
 FIRST, LAST = 1, 2  # child; top of a file
 ABOVE = 3  # the entry of the parent; NONE for the top of a file
 FOLLOWING = 4  # the next child of the same parent, or top of a file
+WRITING = 5  # copies of it on their way to disk, or WRITTEN
 N_USED = 0
+
+WRITTEN = -1
 
 
 class Txgs(NamedTuple):
@@ -59,6 +62,7 @@ def _new_entry(txgs, block, above):
     entries = txgs.entries
     entries[entry, BLOCK], entries[entry, ABOVE] = block, above
     entries[entry, FIRST] = entries[entry, LAST] = entries[entry, FOLLOWING] = NONE
+    entries[entry, WRITING] = 0
     if above == NONE:
         _append(entries, entry, txgs.quarters, quarter)
     else:
@@ -133,5 +137,5 @@ def new_txgs(n_indirect, room):
     """Group 1 is open; `room` entries for each group."""
     blocks = (np.zeros(n_indirect, np.int64) for _ in range(2))
     scalars = (np.zeros(1, np.int64) for _ in range(5))
-    entries, quarters = np.zeros((QUARTERS * room + 1, 5), np.int64), np.zeros((QUARTERS, 3), np.int64)
+    entries, quarters = np.zeros((QUARTERS * room + 1, 6), np.int64), np.zeros((QUARTERS, 3), np.int64)
     return Txgs(room, entries, quarters, *blocks, np.ones(1, np.int64), *scalars)

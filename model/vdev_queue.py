@@ -25,19 +25,41 @@ Every read or write of a leaf that the vdev cache did not answer waits here. In 
     write that need not be optional, at most `write_gap_bytes` behind the last such one (the unit *stretches*). One left
     alone is never written.
 
+*What was never built.* The document on the vdev cache of 2007 ends with two change requests for this queue: its knobs
+"should be determined dynamically", and it needs "reserved I/O scheduler slots to improve I/O latency of critical ops".
+Rules 7 and 8 take it at its word. They are ours: no ZFS had them, and no era sets them. (OpenZFS got another queue
+instead, with limits for every class of I/O.)
+
+ 7. The last `reserved_slots` of the places on the device are for what somebody waits for: reads on demand, lines of the
+    vdev cache, log and sync writes; not for the writes of a transaction group, nor for prefetch. When only these are
+    left and the head is no such I/O, the first one that is, in the same order, is the head instead; if there is none,
+    nothing is issued. Whatever a head takes along (rule 5) may be of any kind. One place at least is for all. As long
+    as what somebody waits for fills the others, all else waits, however old: rule 1 does not help it.
+ 8. A leaf has places of its own, from `min_pending` to `max_pending`, where it begins. What is regulated is how long
+    units are on the device: after every `dynamic_window` completions, if that was more than `dynamic_pending_ns` on
+    average, the leaf gets one place less; if not, and at some completion I/Os waited although all places were taken,
+    one more. By Little's law the average is the time integral of the units on the device over the completions, so no
+    unit need carry its time; and the places settle where units completed per second times `dynamic_pending_ns` is. So
+    a fast device gets many places and a slow one few, without being told. (Limits in time instead of in number: CoDel,
+    2012, for packets; Kyber, Linux 2017, for disks. Twice the time of a lone unit as a limit would leave a single
+    spindle at `min_pending` whatever it can do: four units in its queue take it more than twice the time of one.)
+
 How the builds differ is data: the fields of VdevQueueParams here, their values in `model.eras`.
 
-In ZFS (vdev_queue.c): rules 3 and 4 are `vdev_queue_io` and `vdev_queue_io_done`, all others `vdev_queue_io_to_issue`;
-spec 3. Padding inside a unit is written, as zeros, and counts as bytes on the device. Left out: I/Os that carry
-DONT_QUEUE (cache flushes) and never come here; failures.
+In ZFS (vdev_queue.c): rules 3 and 4 are `vdev_queue_io` and `vdev_queue_io_done`, the others up to 6
+`vdev_queue_io_to_issue`; spec 3. Padding inside a unit is written, as zeros, and counts as bytes on the device. Left
+out: I/Os that carry DONT_QUEUE (cache flushes) and never come here; failures.
 
 I/Os are numbers into flat arrays, taken with `new_io` and given back with `release`. Those that wait are in two orders
-(`model.ordered`): by deadline and offset, and by offset, reads and writes apart. A unit goes by the number of its
-first member, from which `next_member` leads through all. So an event loop does this:
+(`model.ordered`): by deadline and offset, and by offset, reads and writes apart; what somebody waits for is in a third
+one, for rule 7, as in the first. A unit goes by the number of its first member, from which `next_member` leads through
+all. So an event loop does this:
 
-    io = new_io(queue, params, ...)            unit = arrive(queue, params, leaf, io)     start `unit` on the device
-    the device completes `unit`:               n = complete(queue, params, leaf, issued)  start issued[0 .. n - 1]
-    then, io from `unit` on, until NONE:       tell who waits for io                      io = release(queue, io)
+    io = new_io(queue, params, ...)            unit = arrive(queue, params, leaf, io, now)     start `unit` on the device
+    the device completes `unit`:               n = complete(queue, params, leaf, issued, now)  start issued[0 .. n - 1]
+    then, io from `unit` on, until NONE:       tell who waits for io                           io = release(queue, io)
+
+`now` is in ns and matters to rule 8 only.
 """
 
 from typing import NamedTuple
@@ -57,6 +79,15 @@ DONT_AGGREGATE = 4  # has failed once and is tried again, alone
 REPAIR, SELF_HEAL, RESILVER, SCRUB, SCRUB_THREAD = 8, 16, 32, 64, 128  # why it is done
 INHERITED = DONT_AGGREGATE | REPAIR | SELF_HEAL | RESILVER | SCRUB | SCRUB_THREAD  # what a unit takes from its members
 ALL_MARKS = OPTIONAL | NODATA | INHERITED
+WAITED_FOR = 256  # somebody waits for it: ours, for rule 7, and only set if places are reserved
+
+# Columns of VdevQueue.control; rule 8.
+PLACES = 0  # units on the device at most
+N_DONE = 1  # units completed in this window
+AREA_NS = 2  # integral of the units on the device over this window
+COUNTED_AT = 3  # ns, up to when
+LACKED = 4  # 1: at a completion in this window I/Os waited and all places were taken
+N_COLUMNS = 5
 
 MAX_IOS = 2**24
 
@@ -72,7 +103,11 @@ class VdevQueueParams(NamedTuple):
     read_gap_bytes: int = 0  # B between two reads of a unit at most; zfs_vdev_read_gap_limit, 32768 by b117
     write_gap_bytes: int = 0  # B, how far a unit stretches; zfs_vdev_write_gap_limit, 4096 from hg 10105 on
     agreeing_marks: int = 0  # marks that all members share: none, DONT_AGGREGATE in b103, INHERITED by b108; spec 3.5
-    # What the I/Os that arrive look like. The queue never reads these: who makes the I/Os does.
+    # What was never built; 0 is off.
+    reserved_slots: int = 0  # of the units on the device, for what somebody waits for; rule 7
+    dynamic_pending_ns: int = 0  # ns that units are on the device on average at most; rule 8
+    dynamic_window: int = 16  # completions over which that is averaged: at 75 a second, five steps a second
+    # What the I/Os that arrive look like. Who makes the I/Os reads these; the queue does not, but for rule 7.
     tick_of_creation: int = 1  # 1: pass `new_io` the tick in which the I/O was created, to b98; 0: in which it arrives
     sync_read_priority: int = 0  # steps of deadline, as all below: demand reads; zio_priority_table
     sync_write_priority: int = 0  # labels, uberblocks
@@ -99,15 +134,17 @@ class VdevQueue(NamedTuple):
     unit_bytes: np.ndarray  # of the first member: B from start to end of the unit
     by_deadline: Order  # those waiting, all of a leaf; then by offset, then by arrival
     by_offset: Order  # those waiting, reads and writes apart; then by arrival
+    waited_for: Order  # as by_deadline, only of what is marked WAITED_FOR; has no room if there can be none
     # per leaf
     n_waiting: np.ndarray
     n_pending: np.ndarray  # units on the device
     dropped: np.ndarray  # the last padding left alone and so done with, a chain along next_member; or NONE
+    control: np.ndarray  # [leaf, column]; see PLACES and the others
     # one element
     free: np.ndarray  # the first I/O not about, or NONE
 
 
-# ---- the two orders ----
+# ---- the orders ----
 
 
 @kernel
@@ -124,6 +161,8 @@ def _end_by_offset(queue, leaf, kind):
 def _enter(queue, leaf, io):
     insert(queue.by_deadline, _end_by_deadline(queue, leaf), io)
     insert(queue.by_offset, _end_by_offset(queue, leaf, queue.kind[io]), io)
+    if queue.marks[io] & WAITED_FOR:
+        insert(queue.waited_for, _end_by_deadline(queue, leaf), io)
     queue.n_waiting[leaf] += 1
 
 
@@ -131,6 +170,8 @@ def _enter(queue, leaf, io):
 def _leave(queue, leaf, io):
     remove(queue.by_deadline, io)
     remove(queue.by_offset, io)
+    if queue.marks[io] & WAITED_FOR:
+        remove(queue.waited_for, io)
     queue.n_waiting[leaf] -= 1
 
 
@@ -221,6 +262,52 @@ def _last_member(queue, params, first, last):
     return last
 
 
+# ---- rules 7 and 8: places ----
+
+
+@kernel
+def _places(queue, params, leaf):
+    return params.max_pending if params.dynamic_pending_ns == 0 else queue.control[leaf, PLACES]
+
+
+@kernel
+def _head(queue, params, leaf):
+    """What is to go next of those waiting, of which there is one; or NONE."""
+    end = _end_by_deadline(queue, leaf)
+    head = queue.by_deadline.after[0, end]
+    if params.reserved_slots == 0 or queue.marks[head] & WAITED_FOR:
+        return head
+    if queue.n_pending[leaf] < max(1, _places(queue, params, leaf) - params.reserved_slots):
+        return head
+    head = queue.waited_for.after[0, end]
+    return head if head != end else NONE
+
+
+@kernel
+def _count_time(queue, params, leaf, now):
+    """Up to `now`, the units on the device have been there."""
+    if params.dynamic_pending_ns > 0:
+        queue.control[leaf, AREA_NS] += queue.n_pending[leaf] * (now - queue.control[leaf, COUNTED_AT])
+        queue.control[leaf, COUNTED_AT] = now
+
+
+@kernel
+def _regulate(queue, params, leaf):
+    """A unit has been completed, and is still among those pending: rule 8."""
+    control = queue.control
+    control[leaf, N_DONE] += 1
+    if queue.n_waiting[leaf] > 0 and queue.n_pending[leaf] >= control[leaf, PLACES]:
+        control[leaf, LACKED] = 1
+    if control[leaf, N_DONE] < params.dynamic_window:
+        return
+    if control[leaf, AREA_NS] > params.dynamic_pending_ns * params.dynamic_window:
+        least = min(params.min_pending, params.max_pending)
+        control[leaf, PLACES] = max(least, control[leaf, PLACES] - 1)
+    elif control[leaf, LACKED]:
+        control[leaf, PLACES] = min(params.max_pending, control[leaf, PLACES] + 1)
+    control[leaf, N_DONE] = control[leaf, AREA_NS] = control[leaf, LACKED] = 0
+
+
 # ---- issuing ----
 
 
@@ -269,7 +356,9 @@ def issue(queue, params, leaf, limit):
     A unit lies at `offset[unit]`, is `unit_bytes[unit]` long and of `kind[unit]`; `next_member` leads through its I/Os.
     """
     while queue.n_waiting[leaf] > 0 and queue.n_pending[leaf] < limit:
-        head = queue.by_deadline.after[0, _end_by_deadline(queue, leaf)]
+        head = _head(queue, params, leaf)
+        if head == NONE:
+            return NONE
         first, last = _collect(queue, params, head)
         if first != last or not queue.marks[first] & NODATA:
             _send(queue, leaf, first, last)
@@ -279,21 +368,26 @@ def issue(queue, params, leaf, limit):
 
 
 @kernel
-def arrive(queue, params, leaf, io):
+def arrive(queue, params, leaf, io, now):
     """Rule 3: `io` arrives. Returns the unit that is issued, or NONE."""
+    _count_time(queue, params, leaf, now)
     _enter(queue, leaf, io)
     return issue(queue, params, leaf, params.min_pending)
 
 
 @kernel
-def complete(queue, params, leaf, issued):
+def complete(queue, params, leaf, issued, now):
     """Rule 4: the device has completed a unit. Writes what is issued to `issued` (int64[ramp_rate]); returns how many.
 
     This comes before anybody hears of the completion; so what that leads to arrives at a queue already issued from.
     """
+    if params.dynamic_pending_ns > 0:
+        _count_time(queue, params, leaf, now)
+        _regulate(queue, params, leaf)
     queue.n_pending[leaf] -= 1
+    limit = _places(queue, params, leaf)
     for n in range(params.ramp_rate):
-        issued[n] = issue(queue, params, leaf, params.max_pending)
+        issued[n] = issue(queue, params, leaf, limit)
         if issued[n] == NONE:
             return n
     return params.ramp_rate
@@ -322,6 +416,8 @@ def new_io(queue, params, kind, offset, n_bytes, tick, priority, marks):
         queue.n_bytes[io] = n_bytes
         queue.deadline[io] = (tick >> params.time_shift) + priority
         queue.marks[io] = marks
+        if params.reserved_slots > 0 and priority <= params.cache_fill_priority:  # the last of those; spec 3.2
+            queue.marks[io] |= WAITED_FOR
     return io
 
 
@@ -337,15 +433,16 @@ def release(queue, io):
 # ---- making one ----
 
 _BOUNDS = {"min_pending": (1, 2**20), "max_pending": (1, 2**20), "ramp_rate": (1, 2**10), "time_shift": (0, 40),
-           "agreeing_marks": (0, ALL_MARKS), "tick_of_creation": (0, 1)}
-_BYTES = (0, 2**40)
+           "agreeing_marks": (0, ALL_MARKS), "tick_of_creation": (0, 1), "dynamic_window": (1, 2**20)}
+_UP_TO_2_40 = (0, 2**40)  # B, and ns: 18 minutes
 _PRIORITY = (0, 2**20)
 
 
 def check_params(params):
     """Raise ValueError with one sentence unless every value makes sense."""
+    bounds = _BOUNDS | {"reserved_slots": (0, max(0, params.max_pending - 1))}
     for name, value in params._asdict().items():
-        low, high = _BOUNDS.get(name) or (_PRIORITY if name.endswith("_priority") else _BYTES)
+        low, high = bounds.get(name) or (_PRIORITY if name.endswith("_priority") else _UP_TO_2_40)
         if value != int(value) or not low <= value <= high:
             raise ValueError(f"{name} of the vdev queue is {value}, but it must be a whole number from {low} to {high};"
                              " choose one in that range")
@@ -361,7 +458,12 @@ def new_queue(params, n_leaves, n_ios):
     n_places = n_ios + 1 + 3 * n_leaves
     kind, offset, n_bytes, deadline, marks = (np.zeros(n_places, np.int64) for _ in range(5))
     next_member = np.append(np.arange(1, n_ios + 1), NONE)  # all but 0 are free: each links to the next
-    orders = new_order(deadline, offset, n_ios + 1), new_order(offset, offset, n_ios + 1)
+    by_deadline, by_offset = new_order(deadline, offset, n_ios + 1), new_order(offset, offset, n_ios + 1)
+    n_reserving = None if params.reserved_slots else 0  # all places, or none
+    waited_for = by_deadline._replace(after=by_deadline.after[:, :n_reserving].copy(),
+                                      before=by_deadline.before[:, :n_reserving].copy())
     per_leaf = (np.zeros(n_leaves, np.int64) for _ in range(3))
-    return VdevQueue(n_ios, kind, offset, n_bytes, deadline, marks, next_member, np.zeros(n_ios + 1, np.int64), *orders,
-                     *per_leaf, np.ones(1, np.int64))
+    control = np.zeros((n_leaves, N_COLUMNS), np.int64)
+    control[:, PLACES] = params.max_pending
+    return VdevQueue(n_ios, kind, offset, n_bytes, deadline, marks, next_member, np.zeros(n_ios + 1, np.int64), by_deadline,
+                     by_offset, waited_for, *per_leaf, control, np.ones(1, np.int64))

@@ -10,8 +10,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from model.data_sheet import plain_electronics, platters
 from model.disk_layout import SECTORS, Zone, make_layout
-from model.disk_mechanics import AHEAD_BLOCKS, Disk, check_disk, seek_curve
+from model.disk_mechanics import Disk, check_disk, seek_curve
 from study.errors import UserError
 
 DEFAULT_BUS_MS = 0.0512  # per block of 512 B: fast SCSI, 10 MB/s
@@ -199,16 +200,6 @@ def specified_disk(description, table=None):
     return _checked(check_disk, disk)
 
 
-def _sheet_layout(blocks, heads, longest, shortest, single_ns, rev_ns):
-    """Zones of equally many cylinders between two track lengths; skew as long as a one-cylinder seek."""
-    sectors = np.rint(np.linspace(longest, shortest, SHEET_ZONES)).astype(int)
-    per_zone = max(1, int(np.ceil(blocks / (heads * sectors.sum()))))
-    skews = np.ceil(single_ns / rev_ns * sectors)
-    zones = [Zone(i * per_zone, (i + 1) * per_zone - 1, int(s), float(skew), float(skew))
-             for i, (s, skew) in enumerate(zip(sectors, skews, strict=True))]
-    return make_layout(zones, heads)
-
-
 def mean_seek_ns(seek_ns):
     """Mean of a seek table over two independent, uniformly distributed cylinders that differ."""
     n = len(seek_ns)
@@ -220,17 +211,14 @@ def data_sheet_disk(specified):
 
     Kept: rotation speed, seek over one cylinder, on average and over all, capacity, heads, longest and shortest track,
     size of the buffer and its segments, whether writes are buffered and reads continued, bus. All else is a guess: skew
-    and head switch as long as a one-cylinder seek, no settling, one command overhead, read-ahead that fills a segment.
+    and head switch as long as a one-cylinder seek, no settling, one command overhead, read-ahead that fills a segment. The
+    disk is made by the functions of `model.data_sheet` that make the disks of the simulations.
     """
     layout, rev_ns = specified.layout, specified.rev_ns
     single, average, full = int(specified.seek_ns[1]), int(mean_seek_ns(specified.seek_ns)), int(specified.seek_ns[-1])
-    sectors = layout.zones[:-1, SECTORS]
-    sheet = _sheet_layout(layout.n_blocks, layout.heads, sectors.max(), sectors.min(), single, rev_ns)
-    command = np.full((4, 2), _ns(SHEET_COMMAND_MS), np.int64)
-    curve = _checked(seek_curve, sheet.n_cylinders, single, average, full)
-    return check_disk(specified._replace(
-        layout=sheet, seek_ns=curve, head_switch_ns=single,
-        write_settle_ns=0, write_seek_min_ns=0, command_ns=command, data_ready_ns=0, reconnect_ns=0,
-        done_ns=np.zeros(2, np.int64), holds_bus=0, watermark=0.0, write_gather=1,
-        ahead=AHEAD_BLOCKS if specified.ahead else 0, ahead_blocks=specified.segment_blocks, ahead_on_hit=1,
-        read_on_arrival=0, write_on_arrival=0))
+    longest, shortest = layout.zones[:-1, SECTORS].max(), layout.zones[:-1, SECTORS].min()
+    sectors = np.rint(np.linspace(longest, shortest, SHEET_ZONES)).astype(int)
+    of_platters = _checked(platters, layout.n_blocks, layout.heads, sectors, rev_ns, (single, average, full),
+                           (single, single), single)
+    of_electronics = plain_electronics(_ns(SHEET_COMMAND_MS), specified.ahead, specified.segment_blocks)
+    return check_disk(specified._replace(**of_platters, **of_electronics, write_settle_ns=0))

@@ -3,9 +3,11 @@
 import numpy as np
 
 from model import vdev_cache_trace
+from model.arc import ABOVE, ANONYMOUS, HOLDS, KEY, N_BYTES, READER, STATE, total_bytes
+from model.drive_queue import N_COMMANDS, SERVICE_NS
 from model.oltp_machine import AIO_TASKS, BEGAN, JOINED, JOINED_BEFORE
 from model.pool import FOR_LINE, FOR_TXG, NOBODY
-from model.sheet_disk import N_COMMANDS, SERVICE_NS
+from model.txg import BLOCK, N_USED, QUARTERS, WRITING, WRITTEN
 from model.vdev_cache_trace import COMPLETION, READ
 from model.vdev_queue import NONE
 
@@ -97,7 +99,64 @@ def replays(x):
     return (decisions.outcome == record.rows[:n, 5])[decided].all()
 
 
-LAWS = {law.__name__: law for law in (little, utilisation, conservation, one_to_one, replays)}
+def headers(x):
+    """Of the ARC: the rows of all nodes in use, by node."""
+    a = x.machine.arc
+    return {int(node): a.nodes[node] for node in a.node_of[a.node_of != 0]}
+
+
+def blocks_under_way(x):
+    """Blocks that the groups not yet written hold: {block: groups}."""
+    txgs, blocks = x.machine.txgs, {}
+    for group in {int(txgs.open_txg[0]), int(txgs.quiesced[0]), int(txgs.syncing[0])} - {0}:
+        quarter = group % QUARTERS
+        first = quarter * txgs.room + 1
+        for row in txgs.entries[first:first + txgs.quarters[quarter, N_USED]]:
+            if group != txgs.syncing[0] or row[WRITING] != WRITTEN:
+                blocks.setdefault(int(row[BLOCK]), []).append(group)
+    return blocks
+
+
+def holds_are_accounted_for(x):
+    """A block in core is held by those right below it in core, by who reads it, and by groups that it is dirty in."""
+    rows = headers(x)
+    holds = dict.fromkeys(rows, 0)
+    for row in rows.values():
+        holds[int(row[ABOVE])] = holds.get(int(row[ABOVE]), 0) + 1
+    for block, groups in blocks_under_way(x).items():
+        holds[int(x.machine.arc.node_of[block])] += len(groups)
+    return all(row[HOLDS] == holds[node] + (row[READER] != 0) for node, row in rows.items())
+
+
+def bytes_are_accounted_for(x):
+    """What is counted in each state is what is there: second buffers of records dirty in two groups among it."""
+    m, rows = x.machine, headers(x).values()
+    n_bytes = [sum(int(row[N_BYTES]) for row in rows if row[STATE] == state) for state in range(5)]
+    second = [len(groups) - 1 for block, groups in blocks_under_way(x).items() if block < m.files.n_records]
+    n_bytes[ANONYMOUS] += sum(second) * m.workload.record_bytes
+    return n_bytes == m.arc.n_bytes.tolist()
+
+
+def only_dirty_blocks_are_anonymous(x):
+    """Records that are dirty, indirect blocks on their way to disk, and what is read for the first time."""
+    m, under_way = x.machine, blocks_under_way(x)
+    for row in headers(x).values():
+        is_dirty, is_record = int(row[KEY]) in under_way, row[KEY] < m.files.n_records
+        if row[STATE] == ANONYMOUS and not row[READER] and not is_dirty:
+            return False
+        if is_record and is_dirty and row[STATE] != ANONYMOUS:
+            return False
+    return True
+
+
+def core_is_no_larger_than_c(x):
+    """But for what nobody could evict, as it is dirty, and a few blocks."""
+    m = x.machine
+    return total_bytes(m.arc) <= m.arc_params.c_bytes + 2**18 + m.arc.n_bytes[ANONYMOUS]
+
+
+LAWS = {law.__name__: law for law in (little, utilisation, conservation, one_to_one, replays, holds_are_accounted_for,
+                                      bytes_are_accounted_for, only_dirty_blocks_are_anonymous, core_is_no_larger_than_c)}
 
 
 def mva(n_customers, think_s, demands_s):

@@ -7,14 +7,14 @@ import json
 
 from oltp_laws import LAWS
 
-from model import filebench, oltp, oltp_events, pool
+from model import arc, filebench, oltp, oltp_core, oltp_disks, oltp_tasks, oltp_threads, pool
 from model.oltp_machine import JOINED, Settings, new_site, rules_of
 from model.pool import new_recorder
 from model.vdev_cache import fill_done
 
 WORKLOAD = filebench.Workload(file_bytes=2**24, n_files=2, n_shadows=30, n_writers=2, writes_per_burst=50,
                               writer_posts=100, writer_high_water=200, log_posts=320)
-SETTINGS = Settings(n_leaves=3, duration_ns=700_000_000, txg_ns=200_000_000)
+SETTINGS = Settings(n_leaves=3, duration_ns=700_000_000, txg_ns=200_000_000, memory_bytes=2**22)
 
 
 def late_area(tally, now, change):
@@ -23,9 +23,9 @@ def late_area(tally, now, change):
     tally.area_at[0] = now
 
 
-def forgets_joiners(m, task, real=oltp_events._block_came):
+def forgets_joiners(m, now, task, real=oltp_disks.block_came):
     m.tasks.rows[task, JOINED] = -1
-    real(m, task)
+    real(m, now, task)
 
 
 def forgets_second_copy(m, pool_, now, real=oltp.sync_event):
@@ -38,14 +38,25 @@ def takes_half(semaphores, taker):
     return filebench.take(semaphores, taker)
 
 
+def evicts_and_keeps_hold(arc_, node):
+    if arc_.nodes[node, arc.IS_METADATA]:
+        arc_.scalars[arc.META] -= arc_.nodes[node, arc.N_BYTES]
+    arc_.nodes[node, arc.ABOVE] = arc.NONE
+
+
 MUTANTS = {
     "none": (oltp, "SECOND_NS", oltp.SECOND_NS, None),
-    "counts a read before its time": (oltp_events, "count_reads", late_area, "little"),
+    "counts a read before its time": (oltp_tasks, "count_reads", late_area, "little"),
     "a pause is not noticed": (pool, "pause", lambda drives, unit, now: None, "utilisation"),
-    "who joined is never told": (oltp_events, "_block_came", forgets_joiners, "conservation"),
+    "who joined is never told": (oltp_disks, "block_came", forgets_joiners, "conservation"),
     "the second copy is never sent": (oltp, "sync_event", forgets_second_copy, "conservation"),
-    "posts count one and a half": (oltp_events, "take", takes_half, "one_to_one"),
+    "posts count one and a half": (oltp_threads, "take", takes_half, "one_to_one"),
     "fills complete an hour late": (pool, "fill_done", lambda *a: fill_done(*a[:3], a[3] + 360_000, a[4]), "replays"),
+    "who is evicted keeps its hold": (arc, "_lose_data", evicts_and_keeps_hold, "holds_are_accounted_for"),
+    "a second buffer is never given back": (oltp_core, "shrink", lambda arc_, n_bytes: None, "bytes_are_accounted_for"),
+    "what was written stays anonymous": (oltp_core, "access", lambda *a: None, "only_dirty_blocks_are_anonymous"),
+    "dirtying leaves a block where it is": (oltp_core, "make_anonymous", lambda *a: None, "only_dirty_blocks_are_anonymous"),
+    "nothing is ever evicted": (arc, "_evict", lambda *a: None, "core_is_no_larger_than_c"),
 }
 
 

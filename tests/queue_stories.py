@@ -40,11 +40,11 @@ class Leaf:
         self.names[number] = name
         return number
 
-    def arrive(self, io):
-        return self.members(arrive(self.queue, self.params, self.leaf, io))
+    def arrive(self, io, now=0):
+        return self.members(arrive(self.queue, self.params, self.leaf, io, now))
 
-    def complete(self, members=1):
-        n = complete(self.queue, self.params, self.leaf, self.issued)
+    def complete(self, members=1, now=0):
+        n = complete(self.queue, self.params, self.leaf, self.issued, now)
         return [self.members(unit) for unit in self.issued[:n]]
 
     def members(self, unit):
@@ -70,12 +70,12 @@ class Leaf:
 class Twin(TwinOfVdevQueue):
     """The twin as a leaf: units as lists of names."""
 
-    def arrive(self, io):
-        unit = super().arrive(io)
+    def arrive(self, io, now=0):
+        unit = super().arrive(io, now)
         return unit and [io.name for io in unit]
 
-    def complete(self, members=1):
-        return [[io.name for io in unit] for unit in super().complete(members)]
+    def complete(self, members=1, now=0):
+        return [[io.name for io in unit] for unit in super().complete(members, now)]
 
     @property
     def state(self):
@@ -85,18 +85,19 @@ class Twin(TwinOfVdevQueue):
 def steps(leaf, story):
     """Drive a leaf through a story of (completions before, *I/O): yields what is issued and the state at each step."""
     on_device = []
+    times = itertools.accumulate(1_000_000 * (i * 7919 % 31) for i in itertools.count())  # 0 to 30 ms apart
     for name, (n_completions, *what) in enumerate(story):
         units = []
         for _ in range(min(n_completions, len(on_device))):
             done = on_device.pop(len(on_device) * 7 // 11)  # in no order of its own
-            units.append(leaf.complete(len(done)))
+            units.append(leaf.complete(len(done), next(times)))
             on_device += units[-1]
-        unit = leaf.arrive(leaf.io(name, *what))
+        unit = leaf.arrive(leaf.io(name, *what), next(times))
         on_device += [unit] if unit else []
         yield list(itertools.chain(*units)), unit, *leaf.state
     while on_device:
         done = on_device.pop(0)
-        units = leaf.complete(len(done))
+        units = leaf.complete(len(done), next(times))
         on_device += units
         yield units, None, *leaf.state
 

@@ -1,6 +1,7 @@
 """The vdev queue of one leaf a second time, as plainly as it can be said: a list, sorted whenever it is looked at.
 
-Written from the specification (section 3), step by step, not from the kernels. `defect` breaks one rule on purpose.
+Written from the specification (section 3), step by step, not from the kernels; what was never built, from the rule in
+words. `defect` breaks one rule on purpose.
 """
 
 from dataclasses import dataclass, field
@@ -39,6 +40,26 @@ DEFECTS = (
     "stretching ignores the write gap limit",
     "what a unit stretched to stays optional",
     "padding left alone is written",
+    # what was never built
+    "reserved places are for all",
+    "one more place is reserved",
+    "arrivals may take reserved places",
+    "what is waited for goes first even if places are left",
+    "reserved places go to what came first",
+    "reserved places wait for the head",
+    "cache fills are not waited for",
+    "all places are reserved",
+    "reserved places are those of max_pending",
+    "a leaf's places never fall",
+    "a leaf's places never rise",
+    "places rise when nothing waited",
+    "places rise after one completion with all of them taken, not after any",
+    "places fall below min_pending",
+    "places rise above max_pending",
+    "a window begins with what the last one left",
+    "windows are one completion longer",
+    "waiting counts as being on the device",
+    "only completions count time",
 )
 
 
@@ -50,6 +71,7 @@ class Io:
     n_bytes: int
     deadline: int
     marks: int
+    is_waited_for: bool
 
     @property
     def end(self):
@@ -70,6 +92,10 @@ class TwinOfVdevQueue:
     pending: int = 0
     dropped: list = field(default_factory=list)
     last_offset: int = 0
+    places: int | None = None  # of a leaf that has its own
+    was_at: int = 0  # ns of the last event
+    spells: list = field(default_factory=list)  # of the window: (ns, units on the device for so long)
+    lacked: list = field(default_factory=list)  # of each completion in the window: whether something waited for a place
 
     def has(self, defect):
         assert defect in DEFECTS
@@ -79,18 +105,55 @@ class TwinOfVdevQueue:
         shift = 0 if self.has("a tick is a deadline") else self.params.time_shift
         deadline = (0 if self.has("the deadline ignores the time") else tick >> shift)
         deadline += 0 if self.has("the deadline ignores the priority") else priority
-        return Io(name, kind, offset, n_bytes, deadline, marks)
+        last = 0 if self.has("cache fills are not waited for") else self.params.cache_fill_priority
+        return Io(name, kind, offset, n_bytes, deadline, marks, priority <= last)
 
-    def arrive(self, io):
+    def max_pending(self):
+        return self.params.max_pending if self.places is None else self.places
+
+    def let_pass(self, now):
+        on_device = self.pending + (len(self.waiting) if self.has("waiting counts as being on the device") else 0)
+        self.spells.append((now - self.was_at, on_device))
+        self.was_at = now
+
+    def regulate(self):
+        """At a completion, of which the unit is still on the device."""
+        params, places = self.params, self.max_pending()
+        self.lacked.append(len(self.waiting) > 0 and self.pending >= places)
+        if len(self.lacked) < params.dynamic_window + self.has("windows are one completion longer"):
+            return
+        mean_ns = sum(ns * units for ns, units in self.spells) / len(self.lacked)
+        low, high = min(params.min_pending, params.max_pending), params.max_pending
+        if self.has("places fall below min_pending"):
+            low = 1
+        if self.has("places rise above max_pending"):
+            high += 1
+        lacked = any(self.lacked) or self.has("places rise when nothing waited")
+        if self.has("places rise after one completion with all of them taken, not after any"):
+            lacked = self.lacked[-1]
+        if mean_ns > params.dynamic_pending_ns:
+            places -= places > low and not self.has("a leaf's places never fall")
+        elif lacked:
+            places += places < high and not self.has("a leaf's places never rise")
+        self.places, self.lacked = places, []
+        if not self.has("a window begins with what the last one left"):
+            self.spells = []
+
+    def arrive(self, io, now=0):
+        if not self.has("only completions count time"):
+            self.let_pass(now)
         self.waiting.append(io)
         if self.has("arrivals issue what arrived") and self.pending < self.params.min_pending:
             return self.issue(self.params.min_pending, io)
         limit = self.params.max_pending if self.has("arrivals issue up to max_pending") else self.params.min_pending
-        return self.issue(limit)
+        return self.issue(limit, arrives=True)
 
-    def complete(self, members=1):
+    def complete(self, members=1, now=0):
+        self.let_pass(now)
+        if self.params.dynamic_pending_ns:
+            self.regulate()
         self.pending -= members if self.has("a unit counts as many times as it has members") else 1
-        limit = self.params.max_pending + self.has("completions issue up to one more than max_pending")
+        limit = self.max_pending() + self.has("completions issue up to one more than max_pending")
         units = []
         for _ in range(1 if self.has("completions issue one") else self.params.ramp_rate):
             unit = self.issue(limit)
@@ -103,14 +166,39 @@ class TwinOfVdevQueue:
         waiting = self.waiting
         if self.has("equal places are served last come, first served"):
             waiting = waiting[::-1]
+        if self.has("what is waited for goes first even if places are left") and self.params.reserved_slots:
+            waiting = [io for io in waiting if io.is_waited_for] or waiting
         if self.has("the sweep goes on from where it was"):
             return min(waiting, key=lambda io: (io.deadline, io.offset < self.last_offset, io.offset))
         return min(waiting, key=lambda io: (io.deadline, io.offset))
 
-    def issue(self, limit, head=None):
+    def only_reserved_places_are_left(self):
+        places = self.params.max_pending if self.has("reserved places are those of max_pending") else self.max_pending()
+        reserved = self.params.reserved_slots
+        if reserved == 0 or self.has("reserved places are for all"):
+            return False
+        reserved += self.has("one more place is reserved")
+        return self.pending >= max(0 if self.has("all places are reserved") else 1, places - reserved)
+
+    def permitted(self, head):
+        """`head`, or what may go instead of it, or None."""
+        if head.is_waited_for or not self.only_reserved_places_are_left():
+            return head
+        critical = [io for io in self.waiting if io.is_waited_for]
+        if not critical or self.has("reserved places wait for the head"):
+            return None
+        if self.has("reserved places go to what came first"):
+            return critical[0]
+        return min(critical, key=lambda io: (io.deadline, io.offset))
+
+    def issue(self, limit, head=None, arrives=False):
         """The members of the unit issued, in order of offset, or None."""
         while self.waiting and self.pending < limit:
             head = head or self.head()
+            if not (arrives and self.has("arrivals may take reserved places")):
+                head = self.permitted(head)
+            if head is None:
+                return None
             self.last_offset = head.offset
             unit = self.collect(head)
             for io in unit:

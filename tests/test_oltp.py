@@ -11,11 +11,11 @@ from oltp_laws import LAWS, mva
 from oltp_mutants import MUTANTS
 
 from model import oltp
+from model.data_sheet import SheetParams
 from model.filebench import Workload
 from model.oltp import simulate
 from model.oltp_machine import Settings, new_site, rules_of
 from model.pool import new_recorder
-from model.sheet_disk import SheetParams
 from model.streams import stream
 
 SECOND = 10**9
@@ -31,14 +31,16 @@ def site():
 def runs(site):
     """Runs of 8 s under some rules, each with its recorder."""
     settings = Settings(n_leaves=6, duration_ns=8 * SECOND, txg_ns=2 * SECOND)
-    plain, queueing = SheetParams(), SheetParams(window=32, stream_gap_bytes=-1)
+    plain, queueing = SheetParams(), SheetParams(depth=32, window=32, buffers_writes=0)
     rules = {"onnv_69": rules_of("onnv_69", plain), "onnv_70, NCQ": rules_of("onnv_70", queueing),
              "b141": rules_of("b141", plain)}
-    return {name: simulate(site, r, settings, recorder=new_recorder(2, 200_000)) for name, r in rules.items()}
+    x = {name: simulate(site, r, settings, recorder=new_recorder(2, 200_000)) for name, r in rules.items()}
+    x["little memory"] = simulate(site, rules["onnv_69"], settings._replace(memory_bytes=2**25), 0, new_recorder(2, 200_000))
+    return x
 
 
 @pytest.mark.parametrize("law", sorted(LAWS))
-@pytest.mark.parametrize("name", ["onnv_69", "onnv_70, NCQ", "b141"])
+@pytest.mark.parametrize("name", ["onnv_69", "onnv_70, NCQ", "b141", "little memory"])
 def test_the_law_holds_exactly(runs, name, law):
     assert LAWS[law](runs[name])
 
@@ -48,6 +50,15 @@ def test_transaction_groups_write_what_was_dirtied_and_all_that_stands_above(run
     assert c["txgs"] >= 1
     assert c["records_written"] <= c["writes_done"] + 32 * c["log_writes_done"]
     assert 0 < c["indirect_written"] <= c["records_written"] * 3
+
+
+def test_memory_that_is_too_small_costs_hits_and_memory_that_is_not_changes_nothing(site, runs):
+    settings = Settings(n_leaves=6, duration_ns=8 * SECOND, txg_ns=2 * SECOND, memory_bytes=2**40)
+    more = simulate(site, rules_of("onnv_69", SheetParams()), settings)
+    assert (more.response_ns == runs["onnv_69"].response_ns).all()
+    little, plenty = runs["little memory"].counts, more.counts
+    assert little["read_hits"] / little["reads_done"] < plenty["read_hits"] / plenty["reads_done"]
+    assert runs["little memory"].machine.arc.n_bytes[3:].sum() > 0
 
 
 def test_the_same_seed_gives_the_same_bits_and_another_one_others(site):
@@ -61,7 +72,7 @@ def test_the_same_seed_gives_the_same_bits_and_another_one_others(site):
 def test_too_little_room_is_made_up_for_and_changes_nothing(site, monkeypatch):
     settings = Settings(n_leaves=6, duration_ns=SECOND, txg_ns=SECOND // 4)
     plenty = simulate(site, rules_of("onnv_69"), settings)
-    monkeypatch.setattr(oltp, "first_room", lambda settings: oltp.Room(10, 300, 60))
+    monkeypatch.setattr(oltp, "first_room", lambda settings: oltp.Room(10, 300, 60, 500))
     scarce = simulate(site, rules_of("onnv_69"), settings)
     assert (plenty.response_ns == scarce.response_ns).all()
     assert plenty.counts == scarce.counts
@@ -120,7 +131,7 @@ def test_an_impossible_machine_is_one_sentence(change, words):
 
 def test_impossible_settings_are_one_sentence(site):
     for settings, words in ((Settings(n_leaves=7), "n_leaves is 7"), (Settings(n_leaves=6, txg_ns=0), "txg_ns is 0"),
-                            (Settings(n_leaves=6, arc_bytes=2**20, duration_ns=SECOND), "more than 1048576 B")):
+                            (Settings(n_leaves=6, memory_bytes=2**20), "memory_bytes is 1048576")):
         with pytest.raises(ValueError, match=words + ".*; choose"):
             simulate(site, rules_of("onnv_69"), settings)
 

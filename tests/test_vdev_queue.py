@@ -18,6 +18,7 @@ from model.vdev_queue import (
     NODATA,
     NONE,
     OPTIONAL,
+    PLACES,
     READ,
     SCRUB,
     WRITE,
@@ -29,7 +30,10 @@ from model.vdev_queue import (
 )
 
 K = 1024
+MS = 10**6
 RULES = {name: ERAS[name].queue for name in ("onnv_69", "b103", "b117", "b141")}
+WHAT_IF = RULES["b141"]._replace(reserved_slots=3, dynamic_pending_ns=70 * MS, dynamic_window=4)  # both, within reach
+ALL_RULES = {**RULES, "what was never built": WHAT_IF}
 
 quick = settings(deadline=None, derandomize=True, max_examples=80)
 
@@ -43,7 +47,7 @@ ios = st.tuples(
     places.map(lambda place: place * 4 * K),
     st.sampled_from([4 * K, 4 * K, 8 * K, 32 * K]),
     st.sampled_from([0, 1, 63, 64, 130]),  # tick
-    st.sampled_from([0, 0, 4, 6]),
+    st.sampled_from([0, 0, 1, 4, 6]),
     st.sampled_from([0, 0, 0, PADDING, PADDING, SCRUB, DONT_AGGREGATE, OPTIONAL]),
 )
 rules = st.one_of(
@@ -59,12 +63,25 @@ rules = st.one_of(
         agreeing_marks=st.sampled_from([0, DONT_AGGREGATE, INHERITED]),
     )).map(lambda fields: VdevQueueParams(**fields)),
 )
+what_if = st.tuples(rules, st.integers(1, 34), st.fixed_dictionaries(dict(
+    dynamic_pending_ns=st.sampled_from([0, 5, 20, 40, 80]).map(lambda ms: ms * MS),
+    dynamic_window=st.integers(1, 5),
+    cache_fill_priority=st.integers(0, 1),
+))).map(lambda drawn: drawn[0]._replace(reserved_slots=min(drawn[1], drawn[0].max_pending - 1), **drawn[2]))
 
 
 @quick
 @given(st.lists(ios, max_size=60), rules)
 def test_kernels_issue_as_the_naive_twin(story, params):
     assert told(Leaf(params), story) == told(Twin(params), story)
+
+
+@quick
+@given(st.lists(ios, max_size=60), what_if)
+def test_kernels_issue_as_the_naive_twin_with_what_was_never_built(story, params):
+    leaf, twin = Leaf(params), Twin(params)
+    assert told(leaf, story) == told(twin, story)
+    assert leaf.queue.control[0, PLACES] == (twin.places or params.max_pending)
 
 
 @pytest.mark.parametrize("name", sorted(RULES))
@@ -74,9 +91,9 @@ def test_kernels_issue_as_the_naive_twin_on_long_stories(name, n_places):
     assert told(Leaf(RULES[name]), story) == told(Twin(RULES[name]), story)
 
 
-def test_leaves_do_not_know_of_each_other():
+@pytest.mark.parametrize("params", [RULES["b141"], WHAT_IF])
+def test_leaves_do_not_know_of_each_other(params):
     """Three leaves in one state, driven by turns, issue as three twins."""
-    params = RULES["b141"]
     queue = new_queue(params, 3, 2000)
     stories = [random_story(seed, 200, n_places=60) for seed in range(3)]
     leaves = [told_by_turns(Leaf(params, queue=queue, leaf=leaf), story) for leaf, story in enumerate(stories)]
@@ -95,6 +112,11 @@ def told_by_turns(leaf, story):
 # ---- a test of the tests: each defect must show ----
 
 
+def busy_story(seed, n, times):
+    """A random story with so many times more completions: all but nothing waits."""
+    return [(times * n_completions, *what) for n_completions, *what in random_story(seed, n)]
+
+
 # Some rules matter only in some stories: where units come out a sector too long, or end in padding; or with knobs
 # turned so low that more wait than are pending.
 STORIES = (
@@ -102,6 +124,18 @@ STORIES = (
     (RULES["b117"], random_story(5, 500, n_places=60)),
     (RULES["b141"]._replace(aggregation_bytes=64 * K - 512, max_pending=2), random_story(5, 300)),
     (RULES["b141"]._replace(aggregation_bytes=8 * K), padded_writes(5, 400)),
+    # and what was never built
+    (RULES["b141"]._replace(max_pending=6, reserved_slots=3, aggregation_bytes=0), random_story(5, 300)),
+    (RULES["onnv_69"]._replace(max_pending=8, reserved_slots=1, min_pending=1, time_shift=2), busy_story(6, 300, 2)),
+    (RULES["onnv_69"]._replace(max_pending=4, reserved_slots=2, min_pending=4), random_story(5, 300)),
+    (RULES["onnv_69"]._replace(dynamic_pending_ns=80 * MS, dynamic_window=4, max_pending=7, aggregation_bytes=0),
+     random_story(6, 500)),
+    (RULES["onnv_69"]._replace(dynamic_pending_ns=800 * MS, dynamic_window=2, max_pending=3, min_pending=2),
+     random_story(6, 300)),
+    (RULES["onnv_69"]._replace(dynamic_pending_ns=80 * MS, dynamic_window=3, max_pending=8, min_pending=1,
+                               aggregation_bytes=0), busy_story(6, 500, 3)),
+    (RULES["onnv_69"]._replace(dynamic_pending_ns=60 * MS, dynamic_window=3, max_pending=7, reserved_slots=5),
+     random_story(6, 500)),
 )
 
 
@@ -118,19 +152,19 @@ def test_the_twin_without_a_defect_agrees_in_these_stories(params, story):
 # ---- laws ----
 
 
-@pytest.mark.parametrize("name", sorted(RULES))
+@pytest.mark.parametrize("name", sorted(ALL_RULES))
 def test_every_io_is_issued_once_or_dropped_as_padding(name):
     story = random_story(11, 600)
-    leaf = Leaf(RULES[name])
+    leaf = Leaf(ALL_RULES[name])
     issued = [io for units, unit, *_ in steps(leaf, story) for io in itertools.chain(*units, unit or [])]
     assert sorted(issued + leaf.dropped) == list(range(len(story)))
     assert all(story[io][-1] & NODATA for io in leaf.dropped)
     assert leaf.queue.n_waiting[0] == leaf.queue.n_pending[0] == 0
 
 
-@pytest.mark.parametrize("name", sorted(RULES))
+@pytest.mark.parametrize("name", sorted(ALL_RULES))
 def test_pending_never_exceeds_the_limits(name):
-    params = RULES[name]
+    params = ALL_RULES[name]
     pending = 0
     for units, unit, after, _, _ in steps(Leaf(params), random_story(12, 600)):
         assert after <= params.max_pending
@@ -173,6 +207,120 @@ def test_an_older_deadline_is_never_passed_by_a_younger_one():
             assert min(waiting, key=lambda io: (deadline[io], story[io][2])) in unit
             waiting -= set(unit)
     assert not waiting
+
+
+# ---- laws of what was never built ----
+
+
+def test_no_era_has_what_was_never_built():
+    assert not any(era.queue.reserved_slots or era.queue.dynamic_pending_ns for era in ERAS.values())
+
+
+def of_priority(priority, story):
+    return [(*what[:5], priority, what[6]) for what in story]
+
+
+@quick
+@given(st.lists(ios, max_size=60), what_if)
+def test_reserved_places_do_not_matter_to_what_somebody_waits_for(story, params):
+    story = of_priority(0, story)
+    assert told(Leaf(params), story) == told(Leaf(params._replace(reserved_slots=0)), story)
+
+
+@quick
+@given(st.lists(ios, max_size=60), what_if)
+def test_to_all_else_reserved_places_are_places_less(story, params):
+    params = params._replace(dynamic_pending_ns=0, min_pending=1)
+    fewer = params._replace(max_pending=params.max_pending - params.reserved_slots, reserved_slots=0)
+    assert told(Leaf(params), of_priority(4, story)) == told(Leaf(fewer), of_priority(4, story))
+
+
+@quick
+@given(st.lists(ios, max_size=60), what_if)
+def test_places_that_are_never_the_last_ones_left_change_nothing(story, params):
+    params = params._replace(dynamic_pending_ns=0, max_pending=200)
+    assert told(Leaf(params), story) == told(Leaf(params._replace(reserved_slots=0)), story)
+
+
+@quick
+@given(st.lists(ios, max_size=60), what_if)
+def test_a_time_on_the_device_that_is_never_exceeded_changes_nothing(story, params):
+    params = params._replace(dynamic_pending_ns=2**40)
+    assert told(Leaf(params), story) == told(Leaf(params._replace(dynamic_pending_ns=0)), story)
+
+
+@pytest.mark.parametrize("reserved", [1, 3, 6])
+def test_units_that_nobody_waits_for_leave_the_reserved_places_alone(reserved):
+    params = RULES["onnv_69"]._replace(max_pending=8, reserved_slots=reserved)
+    story = random_story(15, 600, n_places=2000, p_padding=0)
+    assert max(asynchronous_on_device(params, story)) == 8 - reserved
+
+
+def asynchronous_on_device(params, story):
+    """After each event: units on the device without a member that somebody waits for."""
+    leaf, on_device = Leaf(params), []
+    for name, (n_completions, *what) in enumerate(story):
+        for _ in range(min(n_completions, len(on_device))):
+            on_device = on_device[1:] + leaf.complete()
+            yield sum(all(story[io][5] > 0 for io in unit) for unit in on_device)
+        unit = leaf.arrive(leaf.io(name, *what))
+        on_device += [unit] if unit else []
+        yield sum(all(story[io][5] > 0 for io in unit) for unit in on_device)
+
+
+def test_the_oldest_write_waits_while_reads_fill_the_places_and_goes_when_they_stop():
+    """Without reserved places it goes at the next completion, as its deadline is long over."""
+    for reserved in (1, 0):
+        params = RULES["onnv_69"]._replace(max_pending=6, reserved_slots=reserved)
+        leaf = queue_of(params, *((READ, place * 2**20, 8 * K, 0, 0) for place in range(10)))
+        leaf.arrive(leaf.io("write", WRITE, 0, 8 * K, 0, 4, 0))
+        for completion in range(100):
+            for number in range(2):
+                leaf.arrive(leaf.io(f"{completion} {number}", READ, (20 + number) * 2**20, 8 * K, 1000 + completion, 0, 0))
+            issued = leaf.complete()
+            if ["write"] in issued:
+                break
+        assert (completion == 99) == (reserved == 1)
+        rest = itertools.chain(*(leaf.complete() for _ in range(300)))
+        assert (["write"] in rest) == (reserved == 1)
+        assert leaf.queue.n_waiting[0] == 0
+
+
+@pytest.mark.parametrize(("service_ms", "ends_at"), [(1, 35), (5, 20), (8, 12), (30, 4), (100, 4)])
+def test_places_settle_where_littles_law_says(service_ms, ends_at):
+    """One at a time, each in the same time, with always more to do: units are there for places times that time. So the
+    places end where that is 100 ms, or one more; never below `min_pending` or above `max_pending`."""
+    params = RULES["onnv_69"]._replace(dynamic_pending_ns=100 * MS)
+    leaf = Leaf(params)
+    for i in range(20):
+        leaf.arrive(leaf.io(i, READ, i * 2**20, 8 * K, 0, 0, 0), 0)
+    places = []
+    for now in range(2000):
+        for number in range(2):
+            leaf.arrive(leaf.io((now, number), READ, number * 2**20, 8 * K, 0, 0, 0), (now + 1) * service_ms * MS)
+        leaf.complete(now=(now + 1) * service_ms * MS)
+        places.append(int(leaf.queue.control[0, PLACES]))
+    assert set(places[-500:]) == ({ends_at} if ends_at in (4, 35) else {ends_at, ends_at + 1})
+    assert all(abs(after - before) <= 1 for before, after in itertools.pairwise(places))
+
+
+def test_a_leaf_with_little_to_do_keeps_its_places():
+    """Nothing waits for a place, so none is added; and a short time on the device takes none away."""
+    params = RULES["onnv_69"]._replace(dynamic_pending_ns=30 * MS, dynamic_window=4)
+    leaf = Leaf(params)
+    for i in range(400):  # a slow burst first
+        leaf.arrive(leaf.io(i, READ, i % 50 * 2**20, 8 * K, 0, 0, 0), i * 5 * MS)
+    now = 2000 * MS
+    while leaf.queue.n_pending[0]:
+        now += 9 * MS
+        leaf.complete(now=now)
+    before = int(leaf.queue.control[0, PLACES])
+    assert before < 35
+    for i in range(400):
+        leaf.arrive(leaf.io(i, READ, 0, 8 * K, 0, 0, 0), now)
+        leaf.complete(now=now + 9 * MS)
+        now += 20 * MS
+    assert leaf.queue.control[0, PLACES] == before
 
 
 # ---- what the rules say, as examples ----
@@ -280,6 +428,27 @@ def test_a_full_table_gives_no_io():
     assert new_io(queue, params, READ, 0, 512, 0, 0, 0) == 2
 
 
+def test_the_last_places_are_for_what_somebody_waits_for():
+    """Six on the device, of eight: the oldest is the write, but the fill of b141 goes, and then nothing."""
+    params = RULES["b141"]._replace(max_pending=8, reserved_slots=2, min_pending=7)
+    leaf = Leaf(params)
+    for i in range(7):
+        leaf.arrive(leaf.io(i, READ, 2**40 + i * 2**30, 8 * K, 0, 0, 0))
+    for name, kind, tick, priority in (("write", WRITE, 0, 4), ("prefetch", READ, 0, 6), ("later", READ, 6400, 0),
+                                       ("fill", READ, 640, 1)):
+        assert leaf.arrive(leaf.io(name, kind, len(leaf.names) * 2**20, 8 * K, tick, priority, 0)) is None
+    assert leaf.complete() == [["fill"], ["later"]]
+    assert leaf.complete() == leaf.complete() == []
+    assert leaf.complete() == [["write"]]
+    assert leaf.complete() == [["prefetch"]]
+
+
+def test_what_goes_in_a_reserved_place_takes_any_along():
+    params = RULES["onnv_69"]._replace(max_pending=5, reserved_slots=4)
+    leaf = queue_of(params, (READ, 0, 8 * K, 6, 0), (READ, 8 * K, 8 * K, 0, 0), (WRITE, 16 * K, 8 * K, 4, 0))
+    assert leaf.complete() == [[0, 1]]
+
+
 def test_an_empty_queue_issues_nothing():
     params = VdevQueueParams()
     assert issue(new_queue(params, 2, 3), params, 1, 35) == NONE
@@ -290,7 +459,8 @@ def test_an_empty_queue_issues_nothing():
 
 @pytest.mark.parametrize("bad", [{"max_pending": 0}, {"min_pending": -1}, {"ramp_rate": 0}, {"time_shift": -1},
                                  {"aggregation_bytes": -1}, {"read_gap_bytes": 0.5}, {"agreeing_marks": 256},
-                                 {"scrub_priority": -1}, {"tick_of_creation": 2}])
+                                 {"scrub_priority": -1}, {"tick_of_creation": 2}, {"reserved_slots": 35},
+                                 {"reserved_slots": -1}, {"dynamic_pending_ns": -1}, {"dynamic_window": 0}])
 def test_bad_parameters_are_one_sentence(bad):
     (name, value), = bad.items()
     with pytest.raises(ValueError, match=f"{name} of the vdev queue is {value}, but .*; choose"):
@@ -307,8 +477,8 @@ def test_bad_sizes_are_one_sentence(name, value):
 
 SHORT_RUN = """
 from queue_stories import Leaf, random_story, told
-from test_vdev_queue import RULES
-for params in RULES.values():
+from test_vdev_queue import ALL_RULES
+for params in ALL_RULES.values():
     print(told(Leaf(params), random_story(3, 150, 60)))
 """
 

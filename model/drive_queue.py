@@ -1,0 +1,265 @@
+"""Where commands wait for a disk: in the host's disk driver, and in the drive.
+
+    send -> [ the driver's list ] -> [ the drive: up to `depth` commands ] -> served, one at a time, by `model.disk`
+              sorted, or in order       looks at the first `window` of them
+
+1. The drive holds up to `depth` commands: 1 without NCQ, 32 with it. What it does not take waits in the driver.
+2. The driver gives the drive the head of its list whenever there is room: when a command arrives, and when one is done,
+   before whoever waits for that command hears of it.
+3. With `sorts`, the list is a one-way elevator, `disksort`. A command at or behind the head of the list, in ascending
+   order of blocks, joins the run that begins there; any other, which the elevator has passed, the second run behind it.
+   After the last command of the first run the second begins. Without `sorts`, the list is in order of arrival.
+4. When the drive is to begin another command, it looks at the first `window` of those it holds, in order of arrival, and
+   takes the one whose first sector can be reached soonest: `positioning_time` of `model.disk_mechanics`. A window of 1
+   serves in order; one smaller than the depth is poor queueing. An arm that still writes what is in the buffer is busy,
+   and the choice reckons with it.
+
+Rule 3 is the driver `sd` of Solaris, function sd_add_buf_to_waitq (usr/src/uts/common/io/scsi/targets/sd.c); it sorts
+unless `un_f_disksort_disabled` is set. That SATA disks of 2007 were sorted is from knowledge of the driver,
+hence the switch. ZFS keeps up to 35 commands at a disk: without NCQ, 34 of them are in this list.
+
+To compare 32 commands costs little: where a command's first sector lies, and its angle, are looked up once, when it comes
+to the drive; and as no seek takes more than a few revolutions, no division is left (`wait_for`).
+
+Left out: a drive that serves a command first because its blocks are in the buffer already; limits to how long a command
+can be passed over. `drawn_ns`, if not empty, replaces all mechanics by service times drawn elsewhere, for checks against
+theory.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from model.disk import advance, serve
+from model.disk_layout import angle, arm_at, locate
+from model.disk_mechanics import (
+    FREE,
+    LATE_NS,
+    READ_MISS,
+    WRITE_THROUGH,
+    WROTE,
+    Disk,
+    DiskState,
+    new_state,
+    rotation,
+    seek_time,
+)
+from model.jit import kernel
+
+READ, WRITE = 0, 1
+BLOCK_SHIFT = 9  # of 512 B
+
+# Columns of Drives.units, a row for each disk.
+N_COMMANDS = 0  # in the drive, the one being served among them
+N_WAITING = 1  # in the driver
+BUSY_SINCE = 2  # ns when the drive began to serve without a pause
+BUSY_NS = 3  # time during which some command was being served, up to the last pause
+SERVICE_NS = 4  # sum of the service times of what has been served, or is
+N_SERVED = 5
+SERVED_BYTES = 6
+ARM_NS = 7  # time that commands have kept the arm, writing from the buffer included, reading ahead not
+N_COLUMNS = 8
+
+# Columns of Drives.first: where the first sector of a command lies.
+ITS_CYLINDER, ITS_HEAD, ITS_ANGLE = 0, 1, 2  # the angle in ns of a revolution
+
+
+class Drive(NamedTuple):
+    """All disks alike, and how commands wait for them."""
+
+    disk: Disk
+    depth: int  # commands that the drive holds
+    window: int  # among how many of them it chooses
+    sorts: int  # 1: the driver sorts what the drive has not taken
+    drawn_ns: np.ndarray  # service times to use in turn; empty: mechanics
+
+
+class Drives(NamedTuple):
+    """Where the disks are, and what waits for them. Commands go by number."""
+
+    units: np.ndarray  # [disk, column]; see N_COMMANDS and the others
+    commands: np.ndarray  # [disk, place]: in the drive, in order of arrival, but the one being served first
+    waiting: np.ndarray  # [disk, place]: in the driver, in the order in which the drive will get them
+    first: np.ndarray  # [command, column]; see ITS_CYLINDER; of those in the drive, if it chooses
+    state: DiskState
+    n_drawn: np.ndarray  # one element
+
+
+# ---- the driver ----
+
+
+@kernel
+def place_in_list(drives, unit, command, offset):
+    """Where the elevator puts a command among those waiting. `offset` is per command."""
+    waiting, n, own = drives.waiting, drives.units[unit, N_WAITING], offset[command]
+    if n == 0:
+        return 0
+    place = 1
+    if own < offset[waiting[unit, 0]]:  # passed: behind the first run
+        while place < n and offset[waiting[unit, place]] >= offset[waiting[unit, place - 1]]:
+            place += 1
+        while place < n and offset[waiting[unit, place]] <= own:
+            place += 1
+        return place
+    while place < n and offset[waiting[unit, place - 1]] <= offset[waiting[unit, place]] <= own:
+        place += 1
+    return place
+
+
+@kernel
+def _wait(drive, drives, unit, command, offset):
+    n = drives.units[unit, N_WAITING]
+    place = place_in_list(drives, unit, command, offset) if drive.sorts else n
+    for i in range(n, place, -1):
+        drives.waiting[unit, i] = drives.waiting[unit, i - 1]
+    drives.waiting[unit, place] = command
+    drives.units[unit, N_WAITING] = n + 1
+
+
+@kernel
+def _to_drive(drive, drives, unit, command, offset):
+    """The drive takes a command."""
+    if drive.window > 1 and len(drive.drawn_ns) == 0:
+        layout = drive.disk.layout
+        zone, place = locate(layout, offset[command] >> BLOCK_SHIFT)
+        cylinder, head = arm_at(layout, zone, place)
+        drives.first[command, ITS_CYLINDER], drives.first[command, ITS_HEAD] = cylinder, head
+        drives.first[command, ITS_ANGLE] = np.int64(angle(layout, zone, place) * drive.disk.rev_ns + 0.5)
+    drives.commands[unit, drives.units[unit, N_COMMANDS]] = command
+    drives.units[unit, N_COMMANDS] += 1
+
+
+@kernel
+def hand_over(drive, drives, unit, command, offset):
+    """Give a command to the driver, which passes it on if the drive has room. `offset` is per command."""
+    if drives.units[unit, N_COMMANDS] < drive.depth:  # then nothing waits
+        _to_drive(drive, drives, unit, command, offset)
+    else:
+        _wait(drive, drives, unit, command, offset)
+
+
+@kernel
+def send(drive, drives, unit, now, command, offset):
+    """As `hand_over`. True if the drive had none: `start` it."""
+    is_idle = drives.units[unit, N_COMMANDS] == 0
+    hand_over(drive, drives, unit, command, offset)
+    if is_idle:
+        drives.units[unit, BUSY_SINCE] = now
+    return is_idle
+
+
+# ---- the drive ----
+
+
+@kernel
+def wait_for(rev_ns, turned, seek, its_angle):
+    """Latency of a sector after a seek that begins when the spindle is `turned` ns past the index: as `latency` does."""
+    wait = its_angle - turned - seek
+    while wait < 0:
+        wait += rev_ns
+    return wait if wait <= rev_ns - LATE_NS else 0
+
+
+@kernel
+def cost(disk, state, unit, turned, first, command, is_write):
+    """Time until the first sector of a command is reached by an arm that begins when the spindle is at `turned`."""
+    cylinder, head = first[command, ITS_CYLINDER], first[command, ITS_HEAD]
+    seek = seek_time(disk, state, unit, cylinder, head, is_write)
+    return seek + wait_for(disk.rev_ns, turned, seek, first[command, ITS_ANGLE])
+
+
+@kernel
+def choose(drive, drives, unit, now, kind):
+    """The place, among the commands in the drive, of the one to serve next. `kind` is per command."""
+    disk, state, best, least = drive.disk, drives.state, 0, -1
+    n = min(drive.window, drives.units[unit, N_COMMANDS])
+    if n == 1 or len(drive.drawn_ns) > 0:
+        return best
+    wrote, free = state.units[unit, WROTE], state.units[unit, FREE]
+    to_read = max(now + disk.command_ns[READ_MISS, wrote], free)  # when the arm can go
+    to_write = max(now + disk.command_ns[WRITE_THROUGH, wrote], free)
+    read_turned, write_turned = rotation(disk, state, unit, to_read), rotation(disk, state, unit, to_write)
+    for place in range(n):
+        command = drives.commands[unit, place]
+        is_write = kind[command] == WRITE
+        reached = to_write if is_write else to_read
+        reached += cost(disk, state, unit, write_turned if is_write else read_turned, drives.first, command, is_write)
+        if least < 0 or reached < least:
+            best, least = place, reached
+    return best
+
+
+@kernel
+def _serve(drive, drives, unit, now, offset, n_bytes, is_write):
+    """Serve a command from `now` on: when it is done."""
+    if len(drive.drawn_ns) > 0:
+        drives.n_drawn[0] += 1
+        return now + drive.drawn_ns[(drives.n_drawn[0] - 1) % len(drive.drawn_ns)]
+    units = drives.state.units
+    free = max(now, units[unit, FREE])
+    block = offset >> BLOCK_SHIFT
+    count = max(1, ((offset + n_bytes + 511) >> BLOCK_SHIFT) - block)
+    done = serve(drive.disk, drives.state, unit, now, block, count, is_write)
+    drives.units[unit, ARM_NS] += max(0, units[unit, FREE] - free)
+    return done
+
+
+@kernel
+def start(drive, drives, unit, now, offset, n_bytes, kind):
+    """Begin to serve the next command, of which there is one: ns when it will be done. Arguments are per command."""
+    if len(drive.drawn_ns) == 0:
+        advance(drive.disk, drives.state, unit, now)
+    place = choose(drive, drives, unit, now, kind)
+    command = drives.commands[unit, place]
+    for i in range(place, 0, -1):
+        drives.commands[unit, i] = drives.commands[unit, i - 1]
+    drives.commands[unit, 0] = command
+    done = _serve(drive, drives, unit, now, offset[command], n_bytes[command], kind[command] == WRITE)
+    drives.units[unit, SERVICE_NS] += done - now
+    drives.units[unit, SERVED_BYTES] += n_bytes[command]
+    return done
+
+
+@kernel
+def finish(drive, drives, unit, offset):
+    """The command being served is done: its number. The driver gives the drive the next that waits."""
+    units, commands, waiting = drives.units, drives.commands, drives.waiting
+    done = commands[unit, 0]
+    units[unit, N_COMMANDS] -= 1
+    for i in range(units[unit, N_COMMANDS]):
+        commands[unit, i] = commands[unit, i + 1]
+    units[unit, N_SERVED] += 1
+    if units[unit, N_WAITING] > 0:
+        command = waiting[unit, 0]
+        units[unit, N_WAITING] -= 1
+        for i in range(units[unit, N_WAITING]):
+            waiting[unit, i] = waiting[unit, i + 1]
+        _to_drive(drive, drives, unit, command, offset)
+    return done
+
+
+@kernel
+def pause(drives, unit, now):
+    """The drive has nothing left to serve."""
+    drives.units[unit, BUSY_NS] += now - drives.units[unit, BUSY_SINCE]
+
+
+# ---- making them ----
+
+
+def check_drive(drive):
+    """The drive itself, or ValueError with one sentence on how commands cannot wait."""
+    if not 1 <= drive.window <= drive.depth:
+        raise ValueError(f"window of a disk is {drive.window} where its depth is {drive.depth}; "
+                         "choose a depth of at least 1 and a window from 1 to the depth")
+    if drive.sorts not in (0, 1):
+        raise ValueError(f"sorts of a disk is {drive.sorts}, but the driver sorts or does not; choose 1 or 0")
+    return drive
+
+
+def new_drives(drive, max_commands, n_numbers, phase_ns):
+    """Idle drives, arms at cylinder 0; each with at most `max_commands` at a time, of numbers below `n_numbers`."""
+    n_disks = len(phase_ns)
+    places = np.zeros((2, n_disks, max_commands), np.int64)
+    return Drives(np.zeros((n_disks, N_COLUMNS), np.int64), places[0], places[1], np.zeros((n_numbers, 3), np.int64),
+                  new_state(drive.disk, phase_ns), np.zeros(1, np.int64))

@@ -1,0 +1,40 @@
+"""The calendar of events, and the semaphores of FileBench."""
+
+import numpy as np
+
+from model.calendar import NEVER, new_calendar, next_source, set_time
+from model.filebench import NOBODY, Workload, make_room, new_semaphores, post, take, wake_poster
+from model.streams import stream
+
+# ---- the calendar ----
+
+
+def test_the_next_source_is_the_earliest_and_among_equals_the_first():
+    rng, calendar = stream(3, "calendar"), new_calendar(37)
+    for _ in range(2000):
+        source = int(rng.random() * 37)
+        set_time(calendar, source, NEVER if rng.random() < 0.2 else int(rng.random() * 50))
+        assert next_source(calendar) == np.argmin(calendar.time)
+
+
+# ---- the semaphores ----
+
+
+def test_posters_sleep_without_room_and_go_on_in_the_order_they_came():
+    semaphores = new_semaphores(Workload(n_shadows=4, n_writers=1, writer_posts=3, writer_high_water=2))
+    assert not take(semaphores, 1)
+    assert [post(semaphores, 1, poster) for poster in range(4)] == [(True, False), (True, False), (False, False),
+                                                                    (False, False)]
+    semaphores.asleep[1] = 0
+    make_room(semaphores, 1)
+    assert [wake_poster(semaphores, 1) for _ in range(3)] == [2, 3, NOBODY]
+    assert take(semaphores, 1)
+    assert semaphores.posts[1] == 1
+    assert semaphores.room[1] == 2 + 3 - 4
+
+
+def test_the_last_post_wanted_wakes_the_taker():
+    semaphores = new_semaphores(Workload(n_shadows=4, n_writers=1, writer_posts=3, writer_high_water=9))
+    assert not take(semaphores, 1)
+    assert [post(semaphores, 1, 0)[1] for _ in range(4)] == [False, False, True, False]
+    assert semaphores.posts[1] == 1
