@@ -449,3 +449,11 @@ def new_arc(params, n_keys, n_nodes, p_bytes=None):
     p = params.c_bytes // 2 if p_bytes is None else p_bytes
     return Arc(nodes, np.zeros(n_keys, np.int32), np.zeros(5, np.int64), np.zeros(N_LISTS, np.int64),
                np.array([p, 0, N_LISTS, NONE], np.int64))
+
+
+def copy_arc(arc, n_nodes):
+    """A cache that holds what `arc` does, with room for as many headers, or more."""
+    used = arc.scalars[N_NODES]
+    nodes = np.zeros((max(n_nodes + N_LISTS, len(arc.nodes)), N_COLUMNS), np.int32)
+    nodes[:used] = arc.nodes[:used]
+    return Arc(nodes, *(array.copy() for array in arc[1:]))

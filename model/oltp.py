@@ -22,13 +22,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from model.arc import adjust, has_nodes, total_bytes
+from model.arc import adjust, arc_params, has_nodes, new_arc, total_bytes
 from model.calendar import NEVER, next_source, set_time
 from model.drive_queue import BUSY_NS, BUSY_SINCE, N_COMMANDS, N_SERVED, SERVED_BYTES
 from model.filebench import LOG_WRITER
 from model.jit import kernel, part
 from model.layout import MAX_LEVELS
-from model.oltp_core import warm
+from model.oltp_core import preallocate, warm
 from model.oltp_disks import disk_event
 from model.oltp_machine import (
     COUNTS,
@@ -161,6 +161,16 @@ class Result(NamedTuple):
     pool: Pool
 
 
+def preallocated_core(site, memory_bytes=Settings().memory_bytes):
+    """What writing the files of `site` leaves in the ARC of a machine with so much memory: an Arc for `simulate` to start
+    from. No run changes it, so many can share it."""
+    params, record_bytes = arc_params(memory_bytes), site.workload.record_bytes
+    n_nodes = min(site.files.n_blocks, 3 * params.c_bytes // (2 * record_bytes) + 2**12)
+    core = new_arc(params, site.files.n_blocks, n_nodes)
+    preallocate(core, params, site.files, record_bytes)
+    return core
+
+
 def start_threads(m):
     """Set the calendar: threads begin at 0; the first transaction group ends after its time."""
     for writer in range(m.workload.n_writers + 1):
@@ -191,8 +201,9 @@ def _result(m, pool):
                   tally.per_second, int(total_bytes(m.arc)), m, pool)
 
 
-def simulate(site, rules, settings=None, seed=0, recorder=None):
-    """Run the workload of `site` under `rules`: a Result.
+def simulate(site, rules, settings=None, seed=0, recorder=None, core=None):
+    """Run the workload of `site` under `rules`: a Result. `core` is what is in core at the start (`preallocated_core`);
+    None: nothing.
 
     Raises ValueError if something about the machine is impossible.
     """
@@ -200,7 +211,7 @@ def simulate(site, rules, settings=None, seed=0, recorder=None):
     check_settings(settings, site)
     room = first_room(settings)
     while True:
-        m, pool = new_machine(site, rules, settings, seed, room, recorder or new_recorder())
+        m, pool = new_machine(site, rules, settings, seed, room, recorder or new_recorder(), core)
         start_threads(m)
         status = run(m, pool)
         if status == DONE:

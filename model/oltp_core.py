@@ -7,6 +7,9 @@
     its identity, a ghost vanishes. Dirtied again in a later group before it is written, it has a second buffer, which is
     given back when the older one is written (in ZFS that one stays evictable until the next group frees it).
  3. An indirect block is held from when it is dirtied until it is written, and anonymous while it is being written.
+ 4. Files that were just written have left in core what the ARC kept of them. (`preallocate`: every block comes in, is
+    written and accessed, in order. Left out: what was written when the ARC could have been filled again since, and that
+    a block is dirty for some seconds before it is accessed.)
 
 In ZFS: dbuf.c, `dbuf_hold_impl`, `dbuf_dirty`, `dbuf_write`, `dbuf_write_done`; spec 5.2, 7.2.
 """
@@ -20,6 +23,7 @@ from model.arc import (
     NONE,
     READER,
     access,
+    adjust,
     drop,
     grow,
     hold,
@@ -38,6 +42,8 @@ from model.jit import kernel, part
 from model.layout import level_block
 from model.pool import TICK_NS
 from model.txg import BLOCK, WRITING, WRITTEN, dirty
+
+RECORDS_IN_A_SECOND = 2**15  # that preallocation writes: about 300 MB/s, of 8 KiB; the second is that of the reclaim thread
 
 
 @part
@@ -141,6 +147,37 @@ def copy_written(m, now, entry):
         arc.nodes[node, DIRTIED] = 0
         access(arc, m.arc_params, node, now // TICK_NS)
     release(arc, node)
+
+
+@kernel
+def _write_new(arc, params, files, file, record, record_bytes, tick):
+    """A record of a new file has been written, and if it is the first one below them, the indirect blocks above."""
+    above = NONE
+    for level in range(files.n_levels[file] - 1, -1, -1):
+        block = level_block(files, file, record, level)
+        node = int(arc.node_of[block])
+        if node == NONE:
+            n_bytes, marks = (INDIRECT_BYTES, INDIRECT) if level > 0 else (record_bytes, 0)
+            node = new_block(arc, params, block, 1 if level > 0 else 0, n_bytes, marks, tick)
+            hold_above(arc, node, above)
+            access(arc, params, node, tick)
+            release(arc, node)
+        above = node
+
+
+@kernel
+def preallocate(arc, params, files, record_bytes):
+    """What the writing of all files, one after the other, leaves in core. Ticks end with 0."""
+    to_come = files.n_records
+    reach = params.c_bytes // record_bytes * 5 // 4
+    for file in range(len(files.n_levels)):
+        for record in range(files.n_records_of[file]):
+            to_come -= 1
+            if to_come < reach:
+                tick = -(to_come * params.lifespan_ticks // RECORDS_IN_A_SECOND)
+                _write_new(arc, params, files, file, record, record_bytes, tick)
+                if to_come % RECORDS_IN_A_SECOND == 0:
+                    adjust(arc, params, tick)
 
 
 @kernel

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from model.arc import Arc, ArcParams, arc_params, greatest_c, new_arc
+from model.arc import Arc, ArcParams, arc_params, copy_arc, greatest_c, new_arc
 from model.calendar import Calendar, new_calendar
 from model.data_sheet import SheetParams, new_drive
 from model.drive_queue import Drive
@@ -228,8 +228,8 @@ def _new_tally(settings, workload, files, seed, n_draws):
                  np.zeros((3, seconds), np.int64), copy_read, np.zeros(n_indirect, np.int64), one[3])
 
 
-def new_machine(site, rules, settings, seed, room, recorder):
-    """(Machine, Pool), everything at rest at time 0."""
+def new_machine(site, rules, settings, seed, room, recorder, core=None):
+    """(Machine, Pool), everything at rest at time 0, with the blocks of `core` in core."""
     workload, files = site.workload, site.files
     cache = arc_params(settings.memory_bytes)
     tasks = _new_tasks(workload)
@@ -240,7 +240,8 @@ def new_machine(site, rules, settings, seed, room, recorder):
     n = settings.n_leaves
     sources = Sources(n, n + 1, n + 2, n + 3, n + 4 + workload.n_writers)
     return Machine(settings, workload, files, site.sizes, site.layout, space, cache,
-                   new_arc(cache, files.n_blocks, min(room.n_nodes, files.n_blocks)),
+                   new_arc(cache, files.n_blocks, min(room.n_nodes, files.n_blocks)) if core is None
+                   else copy_arc(core, files.n_blocks),
                    np.zeros(room.n_ios + 1, np.int64), tasks,
                    _new_threads(workload, seed, room.n_draws), new_semaphores(workload),
                    new_txgs(n_indirect, room.n_entries), new_calendar(sources.shadows + workload.n_shadows), sources,

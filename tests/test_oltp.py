@@ -11,9 +11,10 @@ from oltp_laws import LAWS, mva
 from oltp_mutants import MUTANTS
 
 from model import oltp
+from model.arc import MFU, MRU, STATE, TICK, greatest_c, total_bytes
 from model.data_sheet import SheetParams
 from model.filebench import Workload
-from model.oltp import simulate
+from model.oltp import preallocated_core, simulate
 from model.oltp_machine import Settings, new_site, rules_of
 from model.pool import new_recorder
 from model.streams import stream
@@ -149,3 +150,34 @@ def test_each_defect_is_noticed_by_its_law():
     assert failed["none"] == []
     for name, (*_, law) in MUTANTS.items():
         assert law is None or law in failed[name], (name, failed[name])
+
+
+# ---- what preallocation leaves in core ----
+
+
+def test_the_end_of_the_files_is_in_core_after_they_were_written():
+    """As much as fits, records and the indirect blocks above them, in order of writing; nothing of what came before."""
+    site = new_site(Workload(file_bytes=2**26, n_files=4), 6)
+    memory = 2**27
+    core = preallocated_core(site, memory)
+    nodes, n_records, c = core.nodes[core.node_of], site.files.n_records, greatest_c(memory)
+    is_here = (core.node_of > 0) & (nodes[:, STATE] <= MFU)
+    records = np.flatnonzero(is_here[:n_records])
+    assert (np.diff(records) == 1).all()
+    assert records[-1] == n_records - 1
+    assert 0 <= total_bytes(core) - c <= 8192 + 16384
+    indirect = np.flatnonzero(is_here[n_records:] & (site.layout.level == 1))
+    assert abs(len(indirect) - len(records) / 128) <= 2
+    assert (core.nodes[:core.scalars[2], TICK] <= 0).all()
+
+
+def test_a_run_that_starts_with_a_core_finds_its_records_there_and_leaves_it_alone():
+    site = new_site(Workload(file_bytes=2**25), 6)
+    settings = Settings(n_leaves=6, duration_ns=2 * SECOND, memory_bytes=2**28)
+    core = preallocated_core(site, settings.memory_bytes)
+    before = [array.copy() for array in core]
+    share = (core.nodes[core.node_of[:site.files.n_records], STATE] == MRU).mean()
+    empty, warm = (simulate(site, rules_of("onnv_70"), settings, core=c) for c in (None, core))
+    assert all((old == new).all() for old, new in zip(before, core, strict=True))
+    assert empty.counts["read_hits"] / empty.counts["reads_done"] < share
+    assert warm.counts["read_hits"] / warm.counts["reads_done"] == pytest.approx(share, rel=0.1)
