@@ -18,8 +18,8 @@ Rule 3 is the driver `sd` of Solaris, function sd_add_buf_to_waitq (usr/src/uts/
 unless `un_f_disksort_disabled` is set. That SATA disks of 2007 were sorted is from knowledge of the driver,
 hence the switch. ZFS keeps up to 35 commands at a disk: without NCQ, 34 of them are in this list.
 
-To compare 32 commands costs little: where a command's first sector lies, and its angle, are looked up once, when it comes
-to the drive; and as no seek takes more than a few revolutions, no division is left (`wait_for`).
+To compare 32 commands costs little: where a command's first sector lies, and its angle, are looked up once, when it is
+first among them; and as no seek takes more than a few revolutions, no division is left (`wait_for`).
 
 Left out: a drive that serves a command first because its blocks are in the buffer already; limits to how long a command
 can be passed over. `drawn_ns`, if not empty, replaces all mechanics by service times drawn elsewhere, for checks against
@@ -62,6 +62,7 @@ N_COLUMNS = 8
 
 # Columns of Drives.first: where the first sector of a command lies.
 ITS_CYLINDER, ITS_HEAD, ITS_ANGLE = 0, 1, 2  # the angle in ns of a revolution
+UNKNOWN = -1  # a cylinder that has not been looked up
 
 
 class Drive(NamedTuple):
@@ -80,7 +81,7 @@ class Drives(NamedTuple):
     units: np.ndarray  # [disk, column]; see N_COMMANDS and the others
     commands: np.ndarray  # [disk, place]: in the drive, in order of arrival, but the one being served first
     waiting: np.ndarray  # [disk, place]: in the driver, in the order in which the drive will get them
-    first: np.ndarray  # [command, column]; see ITS_CYLINDER; of those in the drive, if it chooses
+    first: np.ndarray  # [command, column]; see ITS_CYLINDER; of those among which a drive has chosen
     state: DiskState
     n_drawn: np.ndarray  # one element
 
@@ -117,14 +118,9 @@ def _wait(drive, drives, unit, command, offset):
 
 
 @kernel
-def _to_drive(drive, drives, unit, command, offset):
+def _to_drive(drives, unit, command):
     """The drive takes a command."""
-    if drive.window > 1 and len(drive.drawn_ns) == 0:
-        layout = drive.disk.layout
-        zone, place = locate(layout, offset[command] >> BLOCK_SHIFT)
-        cylinder, head = arm_at(layout, zone, place)
-        drives.first[command, ITS_CYLINDER], drives.first[command, ITS_HEAD] = cylinder, head
-        drives.first[command, ITS_ANGLE] = np.int64(angle(layout, zone, place) * drive.disk.rev_ns + 0.5)
+    drives.first[command, ITS_CYLINDER] = UNKNOWN
     drives.commands[unit, drives.units[unit, N_COMMANDS]] = command
     drives.units[unit, N_COMMANDS] += 1
 
@@ -133,7 +129,7 @@ def _to_drive(drive, drives, unit, command, offset):
 def hand_over(drive, drives, unit, command, offset):
     """Give a command to the driver, which passes it on if the drive has room. `offset` is per command."""
     if drives.units[unit, N_COMMANDS] < drive.depth:  # then nothing waits
-        _to_drive(drive, drives, unit, command, offset)
+        _to_drive(drives, unit, command)
     else:
         _wait(drive, drives, unit, command, offset)
 
@@ -161,6 +157,14 @@ def wait_for(rev_ns, turned, seek, its_angle):
 
 
 @kernel
+def _find_first(disk, first, command, offset):
+    """Look up where the first sector of a command lies."""
+    zone, place = locate(disk.layout, offset >> BLOCK_SHIFT)
+    first[command, ITS_CYLINDER], first[command, ITS_HEAD] = arm_at(disk.layout, zone, place)
+    first[command, ITS_ANGLE] = np.int64(angle(disk.layout, zone, place) * disk.rev_ns + 0.5)
+
+
+@kernel
 def cost(disk, state, unit, turned, first, command, is_write):
     """Time until the first sector of a command is reached by an arm that begins when the spindle is at `turned`."""
     cylinder, head = first[command, ITS_CYLINDER], first[command, ITS_HEAD]
@@ -169,8 +173,8 @@ def cost(disk, state, unit, turned, first, command, is_write):
 
 
 @kernel
-def choose(drive, drives, unit, now, kind):
-    """The place, among the commands in the drive, of the one to serve next. `kind` is per command."""
+def choose(drive, drives, unit, now, offset, kind):
+    """The place, among the commands in the drive, of the one to serve next. `offset` and `kind` are per command."""
     disk, state, best, least = drive.disk, drives.state, 0, -1
     n = min(drive.window, drives.units[unit, N_COMMANDS])
     if n == 1 or len(drive.drawn_ns) > 0:
@@ -182,6 +186,8 @@ def choose(drive, drives, unit, now, kind):
     for place in range(n):
         command = drives.commands[unit, place]
         is_write = kind[command] == WRITE
+        if drives.first[command, ITS_CYLINDER] == UNKNOWN:
+            _find_first(disk, drives.first, command, offset[command])
         reached = to_write if is_write else to_read
         reached += cost(disk, state, unit, write_turned if is_write else read_turned, drives.first, command, is_write)
         if least < 0 or reached < least:
@@ -209,7 +215,7 @@ def start(drive, drives, unit, now, offset, n_bytes, kind):
     """Begin to serve the next command, of which there is one: ns when it will be done. Arguments are per command."""
     if len(drive.drawn_ns) == 0:
         advance(drive.disk, drives.state, unit, now)
-    place = choose(drive, drives, unit, now, kind)
+    place = choose(drive, drives, unit, now, offset, kind)
     command = drives.commands[unit, place]
     for i in range(place, 0, -1):
         drives.commands[unit, i] = drives.commands[unit, i - 1]
@@ -221,7 +227,7 @@ def start(drive, drives, unit, now, offset, n_bytes, kind):
 
 
 @kernel
-def finish(drive, drives, unit, offset):
+def finish(drives, unit):
     """The command being served is done: its number. The driver gives the drive the next that waits."""
     units, commands, waiting = drives.units, drives.commands, drives.waiting
     done = commands[unit, 0]
@@ -234,7 +240,7 @@ def finish(drive, drives, unit, offset):
         units[unit, N_WAITING] -= 1
         for i in range(units[unit, N_WAITING]):
             waiting[unit, i] = waiting[unit, i + 1]
-        _to_drive(drive, drives, unit, command, offset)
+        _to_drive(drives, unit, command)
     return done
 
 

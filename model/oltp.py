@@ -161,7 +161,7 @@ class Result(NamedTuple):
     pool: Pool
 
 
-def preallocated_core(site, memory_bytes=Settings().memory_bytes):
+def preallocated_core(site, memory_bytes):
     """What writing the files of `site` leaves in the ARC of a machine with so much memory: an Arc for `simulate` to start
     from. No run changes it, so many can share it."""
     params, record_bytes = arc_params(memory_bytes), site.workload.record_bytes

@@ -137,7 +137,7 @@ def start_disk(pool, now, leaf):
 def disk_done(pool, now, leaf):
     """The disk has served a unit, whose number is returned. What is issued next is with the disk already; then the
     vdev cache hears of it, if it is a write."""
-    unit = finish(pool.disk, pool.drives, leaf, pool.queue.offset)
+    unit = finish(pool.drives, leaf)
     n_issued = complete(pool.queue, pool.queue_params, leaf, pool.issued, now)
     for i in range(n_issued):
         hand_over(pool.disk, pool.drives, leaf, pool.issued[i], pool.queue.offset)

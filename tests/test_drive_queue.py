@@ -51,7 +51,7 @@ def serve_all(drive, drives, offset, n_bytes, kind, first=0):
         send(drive, drives, 0, 0, command, offset)
     for _ in range(first, N):
         now = start(drive, drives, 0, now, offset, n_bytes, kind)
-        order.append(int(finish(drive, drives, 0, offset)))
+        order.append(int(finish(drives, 0)))
     pause(drives, 0, now)
     return order, now
 
@@ -92,7 +92,7 @@ def replay(steps, offset, twin):
             twin.put(offset[put], put)
             put += 1
         elif drives.units[0, N_WAITING]:
-            finish(drive, drives, 0, offset)
+            finish(drives, 0)
             got.append(int(drives.commands[0, 0]))
             expected.append(twin.take())
     return got, expected
@@ -131,7 +131,7 @@ def test_the_drive_holds_no_more_than_its_depth():
             assert send(drive, drives, 0, 0, command, offset) == (command == 0)
         assert drives.units[0, [N_COMMANDS, N_WAITING]].tolist() == [depth, 40 - depth]
         start(drive, drives, 0, 0, offset, n_bytes, kind)
-        finish(drive, drives, 0, offset)
+        finish(drives, 0)
         assert drives.units[0, [N_COMMANDS, N_WAITING]].tolist() == [depth, 39 - depth]
 
 
@@ -152,9 +152,9 @@ def test_the_drive_takes_what_positioning_time_finds_nearest(window, buffers, sh
         advance(drive.disk, drives.state, 0, now)
         held = drives.commands[0, :min(window, drives.units[0, N_COMMANDS])].tolist()
         costs = [positioning_time(drive.disk, drives.state, 0, now, offset[c] // 512, kind[c] == WRITE) for c in held]
-        assert choose(drive, drives, 0, now, kind) == np.argmin(costs)
+        assert choose(drive, drives, 0, now, offset, kind) == np.argmin(costs)
         now = start(drive, drives, 0, now, offset, n_bytes, kind)
-        finish(drive, drives, 0, offset)
+        finish(drives, 0)
 
 
 def test_choosing_among_more_serves_a_backlog_sooner():
@@ -173,7 +173,7 @@ def test_a_command_is_worked_on_while_the_arm_is_busy():
     now = start(drive, drives, 0, 0, offset, n_bytes, kind)
     for command in range(1, 4):
         send(drive, drives, 0, now, command, offset)
-    finish(drive, drives, 0, offset)
+    finish(drives, 0)
     start(drive, drives, 0, now, offset, n_bytes, kind)
     assert drives.commands[0, 0] == 2
 

@@ -1,0 +1,112 @@
+"""The experiment of notebook 01: what reaches a prediction, and what does not."""
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from study import claims, ensembles, notebooks, oltp_2007, parameters, published, scoring
+from study.project import NOTEBOOKS
+
+NOTEBOOK = "01_vdev_cache_oltp"
+SMALL = {"record_kib": 8, "file_gib": 0.05, "n_leaves": 4, "n_shadows": 12, "n_writers": 2, "line_kib": 64, "cache_mib": 1,
+         "max_pending": 35, "ncq": True, "window": 4, "start": "empty", "pool": "new", "seconds": 6.0}
+
+
+@pytest.fixture(scope="module")
+def results():
+    return oltp_2007.predict(oltp_2007.setup(**SMALL), 2, 2, 1)
+
+
+def test_nonsense_in_every_figure_to_be_predicted_changes_no_prediction(results, monkeypatch):
+    """All published numbers that any claim predicts are replaced; only baselines stay."""
+    predicted = {(claim.at(claim.predict).run_id, claim.at(claim.predict).metric) for claim in claims.read() if claim.predict}
+    honest = published.runs
+
+    def nonsense():
+        runs = honest()
+        for run in runs:
+            hit = [(run.run_id, name) in predicted for name in run.metrics["name"]]
+            run.metrics.loc[hit, "value"] = 12345.678
+        return runs
+    monkeypatch.setattr(published, "runs", nonsense)
+    assert claims.targets().set_index("claim_id").loc["oltp-gain", "value"] == pytest.approx(12345.678 / 8543.3)
+    again = oltp_2007.predict(oltp_2007.setup(**SMALL), 2, 2, 1)
+    pd.testing.assert_frame_equal(results, again)
+    assert scoring.predictions(results, NOTEBOOK) == scoring.predictions(again, NOTEBOOK)
+
+
+def test_another_baseline_changes_what_is_fitted_and_nothing_else(results, monkeypatch):
+    honest = claims.baselines
+
+    def halved():
+        known = honest()
+        known["value"] = known["value"] / 2
+        return known
+    monkeypatch.setattr(claims, "baselines", halved)
+    again = oltp_2007.predict(oltp_2007.setup(**SMALL), 2, 2, 1)
+    pd.testing.assert_frame_equal(results[~results.fitted], again[~again.fitted])
+    assert not results[results.fitted].equals(again[again.fitted])
+
+
+def test_the_one_number_fitted_on_is_the_throughput_before():
+    assert oltp_2007.baseline() == ensembles.Fit("overhead_ns", *oltp_2007.FIT_RANGE_NS, "summary.rate", 8543.3)
+
+
+def test_every_claim_of_the_notebook_is_predicted_or_said_not_to_be_modelled(results):
+    predicted = scoring.predictions(results, NOTEBOOK)
+    assert {"oltp-gain", "oltp-read-response", "oltp-wake-time", "oltp-log-block"} <= set(predicted)
+    for claim in scoring.of_notebook(NOTEBOOK):
+        if claim.id not in predicted:
+            quantity = claim.predict.partition(" ")[2]
+            assert quantity.endswith((".cpu", ".response"))
+            assert "no processors" in oltp_2007.not_modelled(quantity)
+
+
+def test_quantities_that_follow_from_each_other_do():
+    runs = oltp_2007.compare(oltp_2007.setup(**SMALL), 1)
+    q = oltp_2007.quantities(runs.before, runs.machine)
+    assert q["summary.rate"] == pytest.approx(q["shadowread.rate"] + q["dbwrite-a.rate"] + q["dbwr-aiowait.rate"]
+                                              + q["lg-write.rate"] + q["lg-aiowait.rate"])
+    assert q["shadowread.bandwidth"] == pytest.approx(q["shadowread.rate"] * 8 / 1024)
+    assert q["shadowread.p50"] <= q["shadowread.p99"] <= runs.before.response_ns.max() / 1e6
+    assert q["shadowread.response"] == pytest.approx(np.mean(runs.before.response_ns) / 1e6)
+
+
+def test_the_slider_calls_the_very_function_that_the_run_records():
+    """`compare` of the same parameters gives the same numbers twice, and other ones for another seed."""
+    one, same, other = (oltp_2007.metrics(oltp_2007.compare(oltp_2007.setup(**SMALL), seed)) for seed in (1, 1, 2))
+    pd.testing.assert_frame_equal(one, same)
+    assert not one.equals(other)
+
+
+def test_the_steps_lead_from_the_old_rule_to_the_new_one():
+    table = oltp_2007.steps(oltp_2007.setup(**SMALL), 1).set_index("key").rate
+    runs = oltp_2007.compare(oltp_2007.setup(**SMALL), 1)
+    assert table["before"] == oltp_2007.quantities(runs.before, runs.machine)["summary.rate"]
+    assert table["after"] == oltp_2007.quantities(runs.after, runs.machine)["summary.rate"]
+    assert table["not-kept"] < table["after"]
+
+
+def test_simpler_models_know_only_sizes_and_the_data_sheet():
+    table = oltp_2007.simpler_models(oltp_2007.setup(**SMALL)).set_index("key").gain
+    assert table["bytes"] == pytest.approx(350)
+    assert table["ios"] == 0
+    assert 0 < table["service"] < table["bytes"]
+
+
+@pytest.mark.parametrize(("change", "words"), [
+    ({"n_leaves": 0}, "n_leaves is 0"), ({"record_kib": 3}, "record_bytes is 3072"), ({"file_gib": 0.000001}, "file_bytes"),
+    ({"seconds": 0.0}, "duration_ns is 0")])
+def test_an_impossible_machine_is_one_sentence(change, words):
+    with pytest.raises(ValueError, match=words) as caught:
+        oltp_2007.compare(oltp_2007.setup(**(SMALL | change)), 1)
+    assert "\n" not in str(caught.value)
+
+
+def test_the_notebook_has_the_parameters_of_the_machine():
+    known = notebooks.STUDY[NOTEBOOK].parameters
+    assert set(SMALL) <= set(known)
+    defaults = parameters.of_cell(NOTEBOOKS / f"{NOTEBOOK}.ipynb")
+    oltp_2007.setup(**{name: defaults[name] for name in SMALL})
+    assert Decimal(str(defaults["seconds"])) == 120
