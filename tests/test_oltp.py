@@ -165,7 +165,7 @@ def test_the_end_of_the_files_is_in_core_after_they_were_written():
     records = np.flatnonzero(is_here[:n_records])
     assert (np.diff(records) == 1).all()
     assert records[-1] == n_records - 1
-    assert 0 <= total_bytes(core) - c <= 8192 + 16384
+    assert c <= total_bytes(core) <= 1.01 * c  # indirect blocks of the last second are spared
     indirect = np.flatnonzero(is_here[n_records:] & (site.layout.level == 1))
     assert abs(len(indirect) - len(records) / 128) <= 2
     assert (core.nodes[:core.scalars[2], TICK] <= 0).all()
