@@ -19,12 +19,35 @@ class Notebook(BaseModel):
 
 SEED = Parameter(kind="int", low=0, high=2**31 - 1, help="seed of all random streams")
 
+DRAWS = Parameter(kind="int", low=2, high=10_000, help="draws of all that is not known (data/priors.toml)")
+SEEDS = Parameter(kind="int", low=2, high=1000, help="seeds, for the part of chance in an interval")
+
 STUDY: dict[str, Notebook] = {
     "00_claims": Notebook(
         reads=("claims.toml", "published/*.toml"),
         parameters={"document": Parameter(
             kind="str", help="the document to audit, or all of them",
             choices=("all", "kustarz-2007", "lutz-2010", "vandenbogaard-2008", "bourbonnais-2010", "rajadurai-2009"))}),
+    "01_vdev_cache_oltp": Notebook(
+        reads=("claims.toml", "published/*.toml", "priors.toml"), minutes=2,
+        parameters={
+            "record_kib": Parameter(kind="int", unit="KiB", choices=(8, 16, 32, 64), help="record, and what is read of it"),
+            "file_gib": Parameter(kind="float", unit="GiB", low=0.01, high=20, help="each of ten files"),
+            "n_leaves": Parameter(kind="int", low=1, high=368, help="disks, striped"),
+            "n_shadows": Parameter(kind="int", low=10, high=1000, help="processes that read"),
+            "n_writers": Parameter(kind="int", low=1, high=100, help="processes that write"),
+            "line_kib": Parameter(kind="int", unit="KiB", choices=(8, 16, 32, 64, 128),
+                                  help="line of the vdev cache (zfs_vdev_cache_bshift)"),
+            "cache_mib": Parameter(kind="int", unit="MiB", choices=(0, 1, 5, 10, 20, 50, 100),
+                                   help="vdev cache of one disk (zfs_vdev_cache_size)"),
+            "max_pending": Parameter(kind="int", choices=(4, 10, 20, 35, 70), help="I/Os on a disk (zfs_vdev_max_pending)"),
+            "ncq": Parameter(kind="bool", help="the drive chooses among its commands"),
+            "window": Parameter(kind="int", low=1, high=32, help="commands that a drive with NCQ chooses among"),
+            "start": Parameter(kind="str", choices=("as preallocated", "empty"), help="what the ARC holds at the start"),
+            "pool": Parameter(kind="str", choices=("new", "half full"), help="whether other data lie in front of the files"),
+            "seconds": Parameter(kind="float", unit="s", low=1, high=1200, help="time simulated"),
+            "draws": DRAWS, "seeds": SEEDS, "seed": SEED,
+        }),
     "90_model_vs_zfs": Notebook(
         reads=("traces/**/*", "disk_replays.toml"),
         parameters={

@@ -21,20 +21,20 @@ def intervals(table: pd.DataFrame, published: float, label: str) -> Figure:
     return figure
 
 
-def structure(table: pd.DataFrame, published: float, parameters: tuple[float, float]) -> Figure:
-    """Gain under each choice of each condition (frame: switch, choice, gain in %), others at their best guess; the band
-    is what the priors' ranges alone make of it."""
+def conditions(table: pd.DataFrame, published: float, parameters: tuple[float, float], label: str) -> Figure:
+    """An effect under each choice of each condition (`study.effects.conditions`), others at their best guess; the band is
+    what the priors' ranges alone make of it."""
     figure, axes = canvas(aspect=0.2 + 0.085 * len(table))
     places = np.arange(len(table))[::-1]
     axes.axvspan(*parameters, color=SKY, alpha=0.3, lw=0, label="ranges of the priors, 5 to 95 %")
     axes.axvline(published, color=BLACK, lw=0.8, ls="--", label="published")
     central = table.is_central.to_numpy()
-    axes.plot(table.gain[~central], places[~central], "o", color=ORANGE, ms=4, label="one condition changed")
-    axes.plot(table.gain[central], places[central], "s", color=BLUE, ms=4, label="best guess")
+    axes.plot(table.effect[~central], places[~central], "o", color=ORANGE, ms=4, label="one condition changed")
+    axes.plot(table.effect[central], places[central], "s", color=BLUE, ms=4, label="best guess")
     axes.set_yticks(places, table.label)
     axes.set_ylim(-0.6, len(table) - 0.4)
-    axes.set_xlim(min(0, table.gain.min()), None)
-    axes.set_xlabel("gain in throughput (%)")
+    axes.set_xlim(min(0, table.effect.min()), None)
+    axes.set_xlabel(label)
     axes.tick_params(axis="y", length=0)
     figure.legend(loc="outside lower center", ncols=2, fontsize=7, columnspacing=1)
     return figure
