@@ -27,6 +27,8 @@ In ZFS: `metaslab_alloc_dva`, `metaslab_ff_alloc`, `dbuf_sync_list`; spec 2.1, 2
 towards emptier leaves (all are equally full here), the blocks that are rewritten where one transaction group of the
 preallocation ends and the next begins (a few dozen), dnodes and space maps. With a single leaf the second copy lies
 right behind the first one; ZFS would put it an eighth of the disk away.
+
+A pool may hold other data already (`first_byte`): all of it in front, without a hole, and equally long on every leaf.
 """
 
 from typing import NamedTuple
@@ -50,6 +52,8 @@ from model.streams import stream
 LEAF_SHIFT = 48  # a place is leaf << 48 | B from the start of the leaf device
 OFFSET_MASK = (1 << LEAF_SHIFT) - 1
 FRONT_BYTES = 2**22  # B, labels and boot area in front; spec 2.1
+BACK_BYTES = 2**19  # B, two labels of 256 KiB at the end; spec 2.1
+FIRST_GRAIN = 2**20  # B, to which `first_byte` is rounded up
 ALIQUOT_BYTES = 2**19  # B for a leaf that is a disk; spec 2.2
 MAX_LEVELS = 8
 _SAMPLES = 16  # made-up L1s whose sizes stand for all
@@ -178,16 +182,29 @@ def block_sizes(seed=0, record_bytes=8192, checksum=FLETCHER2, n_leaves=46):
     return Sizes(record_bytes, np.array([psize(block.tobytes()) for block in fresh]), np.array(sizes), upper)
 
 
-def new_space(n_leaves, aliquot_bytes=ALIQUOT_BYTES):
-    """An empty pool, freshly imported: the rotor is at the last leaf."""
+def new_space(n_leaves, aliquot_bytes=ALIQUOT_BYTES, first_byte=0):
+    """A pool, freshly imported, so that the rotor is at the last leaf. Other data takes the first `first_byte` B that each
+    leaf has behind its labels; 0: it is empty."""
     if not 1 <= n_leaves <= 2**14:
         raise ValueError(f"n_leaves is {n_leaves}, but a pool has 1 to 16384 disks; choose a number in that range")
-    return Space(aliquot_bytes, np.full(n_leaves, FRONT_BYTES), np.array([n_leaves - 1]), np.zeros(1, np.int64))
+    if first_byte != int(first_byte) or not 0 <= first_byte < 2 ** (LEAF_SHIFT - 1):
+        raise ValueError(f"first_byte is {first_byte}, but it must be a whole number from 0 to 2^47 - 1; "
+                         "choose one in that range")
+    taken = -(-int(first_byte) // FIRST_GRAIN) * FIRST_GRAIN
+    return Space(aliquot_bytes, np.full(n_leaves, FRONT_BYTES + taken), np.array([n_leaves - 1]), np.zeros(1, np.int64))
 
 
-def lay_out(files, sizes, n_leaves, aliquot_bytes=ALIQUOT_BYTES):
-    """(Layout, Space afterwards) of all files, written one after the other into an empty pool."""
-    space = new_space(n_leaves, aliquot_bytes)
+def check_fits(space, disk_bytes):
+    """Raise ValueError with one sentence if a leaf, of `disk_bytes`, is too small for what has been given of it."""
+    end = int(space.frontier.max())
+    if end > disk_bytes - BACK_BYTES:
+        raise ValueError(f"the files end at byte {end} of a disk of {disk_bytes} bytes, the last {BACK_BYTES} of which are "
+                         "labels; choose smaller files, more or larger disks, a smaller first_byte or a shorter run")
+
+
+def lay_out(files, sizes, n_leaves, aliquot_bytes=ALIQUOT_BYTES, first_byte=0):
+    """(Layout, Space afterwards) of all files, written one after the other into a pool: see `new_space`."""
+    space = new_space(n_leaves, aliquot_bytes, first_byte)
     n_indirect = files.n_blocks - files.n_records
     layout = Layout(np.empty(files.n_blocks, np.int64), *(np.empty(n_indirect, np.int64) for _ in range(3)))
     for file in range(len(files.n_levels)):

@@ -24,10 +24,10 @@ import numpy as np
 
 from model.arc import adjust, has_nodes, total_bytes
 from model.calendar import NEVER, next_source, set_time
-from model.drive_queue import BUSY_NS, BUSY_SINCE, N_COMMANDS, N_SERVED, SERVED_BYTES
+from model.drive_queue import BLOCK_SHIFT, BUSY_NS, BUSY_SINCE, N_COMMANDS, N_SERVED, SERVED_BYTES
 from model.filebench import LOG_WRITER
 from model.jit import kernel, part
-from model.layout import MAX_LEVELS
+from model.layout import BACK_BYTES, MAX_LEVELS
 from model.oltp_core import warm
 from model.oltp_disks import disk_event
 from model.oltp_machine import (
@@ -38,18 +38,20 @@ from model.oltp_machine import (
     OUT_OF_ENTRIES,
     OUT_OF_IOS,
     OUT_OF_NODES,
+    OUT_OF_SPACE,
     WRITER,
     Machine,
     Room,
     Settings,
     check_settings,
+    check_space,
     first_room,
     new_machine,
 )
 from model.oltp_tasks import SECOND_NS, count_reads, finish_read, finish_write, look, next_ready
 from model.oltp_threads import shadow_event, writer_event
 from model.oltp_txgs import sync_event, timer_event
-from model.pool import NOBODY, TICK_NS, Pool, new_recorder, start_disk, to_queue
+from model.pool import NOBODY, TICK_NS, Pool, new_recorder, record_command, start_disk, to_queue
 from model.txg import has_room
 from model.vdev_queue import NONE
 
@@ -65,7 +67,9 @@ def _send(calendar, counts, pool, now, io, second, leaf):
             leaf = to_queue(pool, now, io)
             io, second = second, NONE
         if leaf >= 0:
-            set_time(calendar, leaf, start_disk(pool, now, leaf))
+            ends = start_disk(pool, now, leaf)
+            set_time(calendar, leaf, ends)
+            record_command(pool, now, leaf, ends)
         leaf = -1
 
 
@@ -96,6 +100,13 @@ def _draws_left(sources, workload, threads, source):
         return True
     n = threads.n_done[workload.n_shadows + writer] + workload.writes_per_burst
     return n < len(threads.log_records) if writer == LOG_WRITER else n < threads.writer_records.shape[1]
+
+
+@part
+def _is_past_the_end(pool, io):
+    """Whether a write does not fit on its disk."""
+    end = (pool.disk.disk.layout.n_blocks << BLOCK_SHIFT) - BACK_BYTES
+    return pool.queue.offset[io] + pool.queue.n_bytes[io] > end and len(pool.disk.drawn_ns) == 0
 
 
 @kernel
@@ -129,6 +140,8 @@ def run(m, pool):
                 leaf = disk_event(m, pool, now, source)
             elif source == sources.sync:
                 io, second = sync_event(m, pool, now)
+                if io != NONE and _is_past_the_end(pool, io):
+                    return OUT_OF_SPACE
             elif source == sources.timer:
                 timer_event(m, now)
             elif source == sources.reclaim:
@@ -205,6 +218,8 @@ def simulate(site, rules, settings=None, seed=0, recorder=None):
         status = run(m, pool)
         if status == DONE:
             return _result(m, pool)
+        if status == OUT_OF_SPACE:
+            check_space(m.space, rules.disk)
         room = Room(*(n * (2 if i == status - OUT_OF_DRAWS else 1) for i, n in enumerate(room)))
         if recorder is not None:
-            recorder.n[0] = 0
+            recorder.n[:] = 0

@@ -11,7 +11,7 @@ import numpy as np
 from model.arc import Arc, ArcParams, arc_params, greatest_c, new_arc
 from model.calendar import Calendar, new_calendar
 from model.data_sheet import SheetParams, new_drive
-from model.drive_queue import Drive
+from model.drive_queue import BLOCK_SHIFT, Drive
 from model.eras import era
 from model.filebench import (
     LOG_WRITER,
@@ -24,7 +24,18 @@ from model.filebench import (
     records_per_file,
 )
 from model.indirect import FLETCHER2
-from model.layout import Files, Layout, Sizes, Space, block_sizes, lay_out, new_space, number_blocks
+from model.layout import (
+    ALIQUOT_BYTES,
+    Files,
+    Layout,
+    Sizes,
+    Space,
+    block_sizes,
+    check_fits,
+    lay_out,
+    new_space,
+    number_blocks,
+)
 from model.pool import NOBODY, new_pool
 from model.streams import stream
 from model.txg import Txgs, new_txgs
@@ -44,7 +55,7 @@ COUNTS = ("reads", "writes", "log_writes", "reads_done", "writes_done", "log_wri
           "metadata_reads", "ios", "ios_done", "txgs", "records_written", "indirect_written", "longest_sync_ns")
 
 # How a run ended.
-DONE, OUT_OF_DRAWS, OUT_OF_IOS, OUT_OF_ENTRIES, OUT_OF_NODES = 0, 1, 2, 3, 4
+DONE, OUT_OF_DRAWS, OUT_OF_IOS, OUT_OF_ENTRIES, OUT_OF_NODES, OUT_OF_SPACE = 0, 1, 2, 3, 4, 5
 
 # What a thread does at its next event.
 ISSUE, TAKE, REAP = 0, 1, 2  # a writer
@@ -169,16 +180,19 @@ class Rules(NamedTuple):
     cache: VdevCacheParams
     queue: VdevQueueParams
     disk: Drive
+    moves_whole_lines: int = 0  # 1: a read of data that may not fill a line moves the whole line all the same, and
+    #   leaves nothing behind: a rule that never was
 
 
-def new_site(workload=None, n_leaves=46, checksum=FLETCHER2, seed=0):
-    """The files of `workload`, written one after the other into an empty pool."""
+def new_site(workload=None, n_leaves=46, checksum=FLETCHER2, seed=0, first_byte=0):
+    """The files of `workload`, written one after the other into a pool that holds nothing else, or only what takes the
+    first `first_byte` B of every disk."""
     workload = workload or Workload()
     check_workload(workload)
     files = number_blocks(records_per_file(workload))
-    new_space(n_leaves)  # before anything else, for the sake of its sentence
+    new_space(n_leaves, first_byte=first_byte)  # before anything else, for the sake of its sentences
     sizes = block_sizes(seed, workload.record_bytes, checksum, n_leaves)
-    return Site(workload, n_leaves, files, sizes, *lay_out(files, sizes, n_leaves))
+    return Site(workload, n_leaves, files, sizes, *lay_out(files, sizes, n_leaves, ALIQUOT_BYTES, first_byte))
 
 
 def rules_of(name, sheet=None, drawn_ns=()):
@@ -228,13 +242,21 @@ def _new_tally(settings, workload, files, seed, n_draws):
                  np.zeros((3, seconds), np.int64), copy_read, np.zeros(n_indirect, np.int64), one[3])
 
 
+def check_space(space, drive):
+    """Raise ValueError with one sentence if the disks, unless their services are drawn, are too small."""
+    if len(drive.drawn_ns) == 0:
+        check_fits(space, drive.disk.layout.n_blocks << BLOCK_SHIFT)
+
+
 def new_machine(site, rules, settings, seed, room, recorder):
     """(Machine, Pool), everything at rest at time 0."""
     workload, files = site.workload, site.files
+    check_space(site.space, rules.disk)
     cache = arc_params(settings.memory_bytes)
     tasks = _new_tasks(workload)
     phase_ns = (stream(seed, "spindles").random(settings.n_leaves) * rules.disk.disk.rev_ns).astype(np.int64)
-    pool = new_pool(settings.n_leaves, rules.cache, rules.queue, rules.disk, phase_ns, room.n_ios, len(tasks.rows), recorder)
+    pool = new_pool(settings.n_leaves, rules.cache, rules.queue, rules.disk, phase_ns, room.n_ios, len(tasks.rows), recorder,
+                    rules.moves_whole_lines)
     space = Space(site.space.aliquot_bytes, *(array.copy() for array in site.space[1:]))
     n_indirect = files.n_blocks - files.n_records
     n = settings.n_leaves

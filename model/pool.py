@@ -9,18 +9,21 @@ A read belongs to a *task*, which waits for no more than one at a time, and goes
 unit, the queue first issues what is next; then the members are told, in order of offset; then the disk begins anew.
 
 Clock ticks are those of the system, of 10 ms. What the vdev cache of one leaf is asked, and what it decides, can be
-recorded, so that the same can be replayed by `model.vdev_cache_trace`.
+recorded, so that the same can be replayed by `model.vdev_cache_trace`; and so can the commands that its disk serves.
+
+*What was never built*: with `moves_whole_lines`, a read of data that may not fill a line (change 6437054) has the whole
+line read all the same, and thrown away. So what fills cost a disk can be told from what they are good for.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from model.drive_queue import N_COMMANDS, Drive, Drives, finish, hand_over, new_drives, pause, send, start
+from model.drive_queue import N_COMMANDS, N_WAITING, Drive, Drives, finish, hand_over, new_drives, pause, send, start
 from model.jit import part
 from model.layout import LEAF_SHIFT, OFFSET_MASK
 from model.lru import bucket_of, find
-from model.vdev_cache import HIT, JOINED, MISS, VdevCache, VdevCacheParams, fill_done, new_cache, read, write
+from model.vdev_cache import HIT, JOINED, MAY_NOT_FILL, MISS, VdevCache, VdevCacheParams, fill_done, new_cache, read, write
 from model.vdev_queue import (
     NONE,
     READ,
@@ -41,12 +44,14 @@ COMPLETION = 2  # kind of a recorded operation, beside READ and WRITE
 
 
 class Recorder(NamedTuple):
-    """Operations of the vdev cache of one leaf, until the arrays are full."""
+    """Operations of the vdev cache of one leaf and commands of its disk, until the arrays are full."""
 
     leaf: int  # which, or -1
-    n: np.ndarray  # one element: recorded so far
+    n: np.ndarray  # recorded so far: operations, commands
     rows: np.ndarray  # [n, column]: tick; READ, WRITE or COMPLETION; offset, bytes; 1 if of metadata; outcome of a READ
     #   (see model.vdev_cache), or 1 for a COMPLETION whose line was thrown away
+    commands: np.ndarray  # [n, column]: began, ends (ns); offset, B; commands that the drive and its driver have, this one
+    #   among them; I/Os waiting in the vdev queue
 
 
 class Pool(NamedTuple):
@@ -63,6 +68,7 @@ class Pool(NamedTuple):
     outcomes: np.ndarray  # [data or metadata, outcome]: reads
     issued: np.ndarray  # units issued by one completion
     recorder: Recorder
+    moves_whole_lines: int  # 1: see the module text
 
 
 @part
@@ -74,6 +80,18 @@ def _record(recorder, leaf, now, kind, offset, n_bytes, is_metadata, outcome):
     rows[n, 0], rows[n, 1], rows[n, 2] = now // TICK_NS, kind, offset
     rows[n, 3], rows[n, 4], rows[n, 5] = n_bytes, is_metadata, outcome
     recorder.n[0] += 1
+
+
+@part
+def record_command(pool, now, leaf, ends):
+    """The disk of a leaf has begun to serve a command."""
+    recorder, n = pool.recorder, pool.recorder.n[1]
+    if recorder.leaf != leaf or n >= len(recorder.commands):
+        return
+    rows, unit, units = recorder.commands, pool.drives.commands[leaf, 0], pool.drives.units
+    rows[n, 0], rows[n, 1], rows[n, 2], rows[n, 3] = now, ends, pool.queue.offset[unit], pool.queue.unit_bytes[unit]
+    rows[n, 4], rows[n, 5] = units[leaf, N_COMMANDS] + units[leaf, N_WAITING], pool.queue.n_waiting[leaf]
+    recorder.n[1] += 1
 
 
 @part
@@ -109,6 +127,8 @@ def read_block(pool, now, place, n_bytes, is_metadata, task):
             return False, NONE
         offset, n_bytes = line_offset, 1 << pool.cache_params.line_shift
         owner, priority = FOR_LINE, pool.queue_params.cache_fill_priority
+    elif outcome == MAY_NOT_FILL and pool.moves_whole_lines:
+        offset, n_bytes = line_offset, 1 << pool.cache_params.line_shift
     return False, _io(pool, leaf, READ, offset, n_bytes, now, priority, owner)
 
 
@@ -174,15 +194,16 @@ def release_io(pool, io):
     return release(pool.queue, io)
 
 
-def new_recorder(leaf=-1, n=0):
-    return Recorder(leaf, np.zeros(1, np.int64), np.zeros((n, 6), np.int64))
+def new_recorder(leaf=-1, n=0, n_commands=0):
+    """For `n` operations of the vdev cache of `leaf` and `n_commands` commands of its disk."""
+    return Recorder(leaf, np.zeros(2, np.int64), np.zeros((n, 6), np.int64), np.zeros((n_commands, 6), np.int64))
 
 
-def new_pool(n_leaves, cache_params, queue_params, disk, phase_ns, n_ios, n_tasks, recorder):
+def new_pool(n_leaves, cache_params, queue_params, disk, phase_ns, n_ios, n_tasks, recorder, moves_whole_lines=0):
     """Idle leaves, with `n_ios` I/Os to share among them."""
     cache = new_cache(cache_params, n_leaves)
     queue = new_queue(queue_params, n_leaves, n_ios)
     drives = new_drives(disk, max(queue_params.max_pending, queue_params.min_pending), n_ios + 1, phase_ns)
     return Pool(cache_params, cache, queue_params, queue, disk, drives, np.zeros(n_ios + 1, np.int64),
                 np.zeros(n_ios + 1, np.int64), np.full(len(cache.key), NOBODY), np.full(n_tasks, NOBODY),
-                np.zeros((2, 9), np.int64), np.zeros(queue_params.ramp_rate, np.int64), recorder)
+                np.zeros((2, 9), np.int64), np.zeros(queue_params.ramp_rate, np.int64), recorder, moves_whole_lines)

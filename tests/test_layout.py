@@ -13,6 +13,7 @@ from model.layout import (
     OFFSET_MASK,
     Sizes,
     allocate,
+    check_fits,
     lay_out,
     new_space,
     number_blocks,
@@ -131,9 +132,28 @@ def test_first_fit_fills_a_hole_that_is_long_enough_and_this_form_does_not():
     assert ours != first_fit(sizes)
 
 
-def test_a_pool_without_disks_is_one_sentence():
-    with pytest.raises(ValueError, match=r"n_leaves is 0, but .*; choose"):
-        new_space(0)
+@pytest.mark.parametrize("first_byte", [1, 2**20, 10**11])
+def test_behind_other_data_the_files_lie_just_as_in_an_empty_pool(laid_out, first_byte):
+    places, space = lay_out(FILES, SIZES, N_LEAVES, first_byte=first_byte)
+    moved = set((places.place - laid_out[0].place).tolist()) | set((places.second - laid_out[0].second).tolist())
+    moved |= set((space.frontier - laid_out[1].frontier).tolist())
+    assert len(moved) == 1
+    assert first_byte <= moved.pop() < first_byte + 2**20
+
+
+@pytest.mark.parametrize(("arguments", "words"), [((0,), "n_leaves is 0"), ((1, 2**19, -1), "first_byte is -1"),
+                                                  ((1, 2**19, 2**47), "first_byte is 140737488355328")])
+def test_an_impossible_pool_is_one_sentence(arguments, words):
+    with pytest.raises(ValueError, match=words + ", but .*; choose"):
+        new_space(*arguments)
+
+
+def test_files_that_do_not_fit_are_one_sentence(laid_out):
+    _, space = laid_out
+    end = int(space.frontier.max())
+    check_fits(space, end + 2**19)
+    with pytest.raises(ValueError, match=f"end at byte {end} of a disk of {end + 2**19 - 1} bytes, .*; choose"):
+        check_fits(space, end + 2**19 - 1)
 
 
 # ---- defects that these laws notice ----

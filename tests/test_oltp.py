@@ -12,11 +12,14 @@ from oltp_mutants import MUTANTS
 
 from model import oltp
 from model.data_sheet import SheetParams
+from model.drive_queue import N_SERVED, SERVED_BYTES, SERVICE_NS
 from model.filebench import Workload
+from model.layout import FRONT_BYTES
 from model.oltp import simulate
 from model.oltp_machine import Settings, new_site, rules_of
 from model.pool import new_recorder
 from model.streams import stream
+from model.vdev_cache import MAY_NOT_FILL
 
 SECOND = 10**9
 SMALL = Workload(file_bytes=2**27)
@@ -78,6 +81,37 @@ def test_too_little_room_is_made_up_for_and_changes_nothing(site, monkeypatch):
     assert plenty.counts == scarce.counts
 
 
+# ---- what is recorded of a disk, and a rule that never was ----
+
+
+def test_the_commands_recorded_are_all_that_the_disk_began_to_serve(site):
+    settings, recorder = Settings(n_leaves=6, duration_ns=4 * SECOND, txg_ns=SECOND), new_recorder(2, 0, 100_000)
+    x = simulate(site, rules_of("onnv_69"), settings, 0, recorder)
+    began, ends, offset, n_bytes, n_held, n_waiting = recorder.commands[:recorder.n[1]].T
+    served, units = ends < settings.duration_ns, x.pool.drives.units[2]
+    assert (served.sum(), (ends - began).sum(), n_bytes.sum()) == (units[N_SERVED], units[SERVICE_NS], units[SERVED_BYTES])
+    assert (began[1:] >= ends[:-1]).all()
+    assert (offset >= FRONT_BYTES).all()
+    assert n_held.min() >= 1
+    assert n_waiting.min() == 0 < n_waiting.max()
+
+
+def test_whole_lines_moved_for_nothing_cost_what_fills_cost_and_leave_no_line(site):
+    settings = Settings(n_leaves=6, duration_ns=4 * SECOND, txg_ns=1000 * SECOND, warm_indirect=1)
+    rules, line = rules_of("onnv_70"), 2**16
+    rules = rules._replace(queue=rules.queue._replace(aggregation_bytes=0))
+    plain, moved = (simulate(site, rules._replace(moves_whole_lines=flag), settings, 0, new_recorder(2, 0, 100_000))
+                    for flag in (0, 1))
+    for x, n_bytes in ((plain, 8192), (moved, line)):
+        rows = x.pool.recorder.commands[:x.pool.recorder.n[1]]
+        assert len(rows) > 100
+        assert (rows[:, 3] == n_bytes).all()
+        assert (rows[:, 2] % n_bytes == 0).all()
+        assert x.outcomes.sum() == x.outcomes[0, MAY_NOT_FILL]
+        assert x.pool.cache.n_lines.sum() == 0
+    assert moved.reads_per_s < plain.reads_per_s
+
+
 # ---- theory ----
 
 
@@ -119,6 +153,7 @@ def test_services_that_are_not_exponential_do_not_agree_with_mva():
 @pytest.mark.parametrize(("change", "words"), [
     (lambda: new_site(SMALL, 0), "n_leaves is 0"),
     (lambda: new_site(SMALL._replace(file_bytes=4096)), "file_bytes is 4096"),
+    (lambda: new_site(SMALL, 6, first_byte=-5), "first_byte is -5"),
     (lambda: new_site(SMALL._replace(record_bytes=5000)), "record_bytes is 5000"),
     (lambda: rules_of("onnv_69", SheetParams(average_seek_ns=-1)), "average_seek_ns of a disk is -1"),
     (lambda: rules_of("onnv_1"), "era is 'onnv_1'"),
@@ -134,6 +169,14 @@ def test_impossible_settings_are_one_sentence(site):
                             (Settings(n_leaves=6, memory_bytes=2**20), "memory_bytes is 1048576")):
         with pytest.raises(ValueError, match=words + ".*; choose"):
             simulate(site, rules_of("onnv_69"), settings)
+
+
+@pytest.mark.parametrize("first_byte", [SheetParams().disk_bytes, SheetParams().disk_bytes - 2**28])
+def test_files_that_do_not_fit_on_the_disks_are_one_sentence(first_byte):
+    """At the start, or in the middle of the run."""
+    site = new_site(SMALL, 6, first_byte=first_byte)
+    with pytest.raises(ValueError, match=r"the files end at byte .* of a disk of .* bytes, .*; choose"):
+        simulate(site, rules_of("onnv_69"), Settings(n_leaves=6, duration_ns=40 * SECOND))
 
 
 # ---- defects ----
