@@ -16,12 +16,17 @@ The allocator of 2007, for a pool that only grows:
         place = frontier rounded up to the alignment; frontier = place + length
 
     With records of 8 KiB and L1s of 6 to 7.5 KiB the holes are at most 5 KiB. Behind an L2 (8.5 KiB) there may be one
-    that an L1 fits into, which is not taken here: at most one L1 in 128.
+    that an L1 fits into, which is not taken here: at most one L1 in 128. Larger records, and on RAID-Z also sizes with
+    parity that are a large power of two times an odd number, leave holes that L1s fit into: what then lies in them in
+    ZFS lies behind the frontier here, and files take up to that much more room.
  4. In a transaction group children come before their parent: an indirect block lies right behind its last child.
 
     leaf 0   [R0 R1 ...              R63]
     leaf 1   [R64 ...         R127][L1]..[R128 ...              the second copy of that L1 is at the front of leaf 2's turn
     leaf 2   [L1]..[...
+
+The leaves of the pool as the allocator sees it are its top-level vdevs (`model.vdev_map`). A block takes `asize` of its
+vdev, with parity and padding if that is RAID-Z; the aliquot is 512 KiB for each of its disks.
 
 In ZFS: `metaslab_alloc_dva`, `metaslab_ff_alloc`, `dbuf_sync_list`; spec 2.1, 2.3, 2.8, 2.12. Left out: the bias
 towards emptier leaves (all are equally full here), the blocks that are rewritten where one transaction group of the
@@ -48,13 +53,15 @@ from model.indirect import (
 )
 from model.jit import kernel
 from model.streams import stream
+from model.vdev_map import RAIDZ, VdevParams, asize
 
-LEAF_SHIFT = 48  # a place is leaf << 48 | B from the start of the leaf device
+LEAF_SHIFT = 48  # a place is vdev << 48 | B of the vdev, 4 MiB in front among them; of a single disk: B of the device
 OFFSET_MASK = (1 << LEAF_SHIFT) - 1
 FRONT_BYTES = 2**22  # B, labels and boot area in front; spec 2.1
 BACK_BYTES = 2**19  # B, two labels of 256 KiB at the end; spec 2.1
 FIRST_GRAIN = 2**20  # B, to which `first_byte` is rounded up
-ALIQUOT_BYTES = 2**19  # B for a leaf that is a disk; spec 2.2
+ALIQUOT_BYTES = 2**19  # B for each disk of a vdev; spec 2.2
+SINGLE_DISK = VdevParams()
 MAX_LEVELS = 8
 _SAMPLES = 16  # made-up L1s whose sizes stand for all
 
@@ -73,8 +80,9 @@ class Space(NamedTuple):
     """The state of the allocator."""
 
     aliquot_bytes: int
-    frontier: np.ndarray  # per leaf: B from the start of the device
-    rotor: np.ndarray  # one element: a leaf
+    vdev: VdevParams  # all alike
+    frontier: np.ndarray  # per vdev: offset of a place
+    rotor: np.ndarray  # one element: a vdev
     given: np.ndarray  # one element: B since the rotor came there
 
 
@@ -102,7 +110,8 @@ def level_block(files, file, record, level):
 
 @kernel
 def _give(space, leaf, n_bytes):
-    """Rules 1 and 3: `n_bytes` of `leaf`; the place."""
+    """Rules 1 and 3: space of the vdev `leaf` for a block of `n_bytes`; the place."""
+    n_bytes = asize(space.vdev, n_bytes)
     alignment = n_bytes & -n_bytes
     offset = (space.frontier[leaf] + alignment - 1) & -alignment
     space.frontier[leaf] = offset + n_bytes
@@ -182,29 +191,43 @@ def block_sizes(seed=0, record_bytes=8192, checksum=FLETCHER2, n_leaves=46):
     return Sizes(record_bytes, np.array([psize(block.tobytes()) for block in fresh]), np.array(sizes), upper)
 
 
-def new_space(n_leaves, aliquot_bytes=ALIQUOT_BYTES, first_byte=0):
-    """A pool, freshly imported, so that the rotor is at the last leaf. Other data takes the first `first_byte` B that each
-    leaf has behind its labels; 0: it is empty."""
+def _check_pool(n_leaves, first_byte, vdev):
     if not 1 <= n_leaves <= 2**14:
         raise ValueError(f"n_leaves is {n_leaves}, but a pool has 1 to 16384 disks; choose a number in that range")
     if first_byte != int(first_byte) or not 0 <= first_byte < 2 ** (LEAF_SHIFT - 1):
         raise ValueError(f"first_byte is {first_byte}, but it must be a whole number from 0 to 2^47 - 1; "
                          "choose one in that range")
-    taken = -(-int(first_byte) // FIRST_GRAIN) * FIRST_GRAIN
-    return Space(aliquot_bytes, np.full(n_leaves, FRONT_BYTES + taken), np.array([n_leaves - 1]), np.zeros(1, np.int64))
+    if n_leaves % vdev.n_children:
+        raise ValueError(f"n_leaves is {n_leaves}, but each vdev of the pool has {vdev.n_children} disks; "
+                         "choose a multiple of that")
+
+
+def _spread(vdev):
+    """Among how many disks the space of a vdev is dealt out, sector by sector."""
+    return vdev.n_children if vdev.kind == RAIDZ else 1
+
+
+def new_space(n_leaves, aliquot_bytes=ALIQUOT_BYTES, first_byte=0, vdev=SINGLE_DISK):
+    """A pool, freshly imported, so that the rotor is at the last vdev. Other data takes the first `first_byte` B that each
+    disk has behind its labels; 0: it is empty."""
+    _check_pool(n_leaves, first_byte, vdev)
+    n, taken = n_leaves // vdev.n_children, -(-int(first_byte) // FIRST_GRAIN) * FIRST_GRAIN * _spread(vdev)
+    return Space(aliquot_bytes * vdev.n_children, vdev, np.full(n, FRONT_BYTES + taken), np.array([n - 1]),
+                 np.zeros(1, np.int64))
 
 
 def check_fits(space, disk_bytes):
-    """Raise ValueError with one sentence if a leaf, of `disk_bytes`, is too small for what has been given of it."""
-    end = int(space.frontier.max())
+    """Raise ValueError with one sentence if disks of `disk_bytes` are too small for what has been given of them."""
+    row = _spread(space.vdev) << space.vdev.ashift
+    end = FRONT_BYTES + (-(-(int(space.frontier.max()) - FRONT_BYTES) // row) << space.vdev.ashift)
     if end > disk_bytes - BACK_BYTES:
         raise ValueError(f"the files end at byte {end} of a disk of {disk_bytes} bytes, the last {BACK_BYTES} of which are "
                          "labels; choose smaller files, more or larger disks, a smaller first_byte or a shorter run")
 
 
-def lay_out(files, sizes, n_leaves, aliquot_bytes=ALIQUOT_BYTES, first_byte=0):
+def lay_out(files, sizes, n_leaves, aliquot_bytes=ALIQUOT_BYTES, first_byte=0, vdev=SINGLE_DISK):
     """(Layout, Space afterwards) of all files, written one after the other into a pool: see `new_space`."""
-    space = new_space(n_leaves, aliquot_bytes, first_byte)
+    space = new_space(n_leaves, aliquot_bytes, first_byte, vdev)
     n_indirect = files.n_blocks - files.n_records
     layout = Layout(np.empty(files.n_blocks, np.int64), *(np.empty(n_indirect, np.int64) for _ in range(3)))
     for file in range(len(files.n_levels)):

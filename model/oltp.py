@@ -59,18 +59,21 @@ from model.vdev_queue import NONE
 
 
 @part
-def _send(calendar, counts, pool, now, io, second, leaf):
-    """Hand I/Os to their queues, and start disks that have something to do and do not."""
-    while io != NONE or leaf >= 0:
-        if io != NONE:
+def _send(calendar, counts, pool, now, leaf):
+    """Hand the I/Os in the outbox to their queues, and start disks that have something to do and do not. (If there is a
+    `leaf` with more to do, the outbox is empty.)"""
+    sent, n = 0, pool.n_out[0]
+    while sent < n or leaf >= 0:
+        if sent < n:
             counts[IOS] += 1
-            leaf = to_queue(pool, now, io)
-            io, second = second, NONE
+            leaf = to_queue(pool, now, pool.outbox[sent])
+            sent += 1
         if leaf >= 0:
             ends = start_disk(pool, now, leaf)
             set_time(calendar, leaf, ends)
             record_command(pool, now, leaf, ends)
         leaf = -1
+    pool.n_out[0] = 0
 
 
 @part
@@ -81,9 +84,19 @@ def _reclaim(m, now):
 
 
 @part
-def _shortage(txgs, queue, arc, n_dirtied):
+def _has_ios(queue, n):
+    """Whether `n` I/Os are free."""
+    io = queue.free[0]
+    while n > 1 and io != NONE:
+        io = queue.next_member[io]
+        n -= 1
+    return io != NONE
+
+
+@part
+def _shortage(txgs, queue, arc, n_dirtied, n_sent):
     """What there may be too little of for the next event, or DONE."""
-    if queue.free[0] == NONE or queue.next_member[queue.free[0]] == NONE:
+    if not _has_ios(queue, n_sent):
         return OUT_OF_IOS
     if not has_room(txgs, n_dirtied):
         return OUT_OF_ENTRIES
@@ -116,13 +129,13 @@ def run(m, pool):
     n_dirtied = m.workload.log_write_bytes // m.workload.record_bytes + MAX_LEVELS  # by one event, at most
     now = calendar.time[next_source(calendar)]
     while True:
-        status = _shortage(m.txgs, pool.queue, m.arc, n_dirtied)
+        status = _shortage(m.txgs, pool.queue, m.arc, n_dirtied, len(pool.outbox))
         if status != DONE:
             return status
-        io, second, leaf = NONE, NONE, -1
+        leaf = -1
         if tasks.n_ready[0] != tasks.n_ready[1]:
             task = next_ready(tasks)
-            has_all, io = look(m, pool, now, task)
+            has_all = look(m, pool, now, task)
             if has_all and tasks.rows[task, WRITER] == NOBODY:
                 finish_read(m, now, task)
             elif has_all:
@@ -139,8 +152,8 @@ def run(m, pool):
             if source < sources.sync:
                 leaf = disk_event(m, pool, now, source)
             elif source == sources.sync:
-                io, second = sync_event(m, pool, now)
-                if io != NONE and _is_past_the_end(pool, io):
+                sync_event(m, pool, now)
+                if pool.n_out[0] > 0 and _is_past_the_end(pool, pool.outbox[pool.n_out[0] - 1]):
                     return OUT_OF_SPACE
             elif source == sources.timer:
                 timer_event(m, now)
@@ -150,7 +163,7 @@ def run(m, pool):
                 writer_event(m, now, source - sources.writers)
             else:
                 shadow_event(m, now, source - sources.shadows)
-        _send(calendar, m.tally.counts, pool, now, io, second, leaf)
+        _send(calendar, m.tally.counts, pool, now, leaf)
 
 
 # ---- the friendly face ----

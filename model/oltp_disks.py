@@ -6,13 +6,13 @@ from model.jit import part
 from model.oltp_core import copy_written
 from model.oltp_machine import IOS_DONE
 from model.oltp_tasks import block_came
-from model.pool import FOR_TXG, NOBODY, answered, disk_done, release_io
+from model.pool import FOR_TXG, NOBODY, answered, disk_done, has_come, release_io
 from model.vdev_queue import NONE
 
 
 @part
 def _txg_write_done(m, now, io):
-    """A copy of a block of the syncing group is on disk. The last one of all wakes the sync thread."""
+    """An I/O of a block of the syncing group is done. The last one of all wakes the sync thread."""
     copy_written(m, now, m.entry_of[io])
     m.txgs.n_pending[0] -= 1
     if m.txgs.n_pending[0] == 0 and m.txgs.cursor[0] == NONE:
@@ -27,10 +27,12 @@ def disk_event(m, pool, now, leaf):
         m.tally.counts[IOS_DONE] += 1
         if pool.owner[io] == FOR_TXG:
             _txg_write_done(m, now, io)
-        task = answered(pool, now, leaf, io)
-        while task != NOBODY:
-            following = pool.joined_before[task]
-            block_came(m, now, task)
-            task = following
+        waiter = answered(pool, now, leaf, io)
+        while waiter != NOBODY:
+            following = pool.joined_before[waiter]
+            task = has_come(pool, waiter)
+            if task != NOBODY:
+                block_came(m, now, task)
+            waiter = following
         io = release_io(pool, io)
     return leaf if pool.drives.units[leaf, N_COMMANDS] > 0 else -1

@@ -26,6 +26,7 @@ from model.filebench import (
 from model.indirect import FLETCHER2
 from model.layout import (
     ALIQUOT_BYTES,
+    SINGLE_DISK,
     Files,
     Layout,
     Sizes,
@@ -40,6 +41,7 @@ from model.pool import NOBODY, new_pool
 from model.streams import stream
 from model.txg import Txgs, new_txgs
 from model.vdev_cache import VdevCacheParams
+from model.vdev_map import VdevParams
 from model.vdev_queue import VdevQueueParams
 
 # Columns of Machine.counts.
@@ -172,6 +174,7 @@ class Site(NamedTuple):
     sizes: Sizes
     layout: Layout
     space: Space
+    vdev: VdevParams = SINGLE_DISK  # each top-level vdev of the pool
 
 
 class Rules(NamedTuple):
@@ -184,15 +187,15 @@ class Rules(NamedTuple):
     #   leaves nothing behind: a rule that never was
 
 
-def new_site(workload=None, n_leaves=46, checksum=FLETCHER2, seed=0, first_byte=0):
+def new_site(workload=None, n_leaves=46, checksum=FLETCHER2, seed=0, first_byte=0, vdev=SINGLE_DISK):
     """The files of `workload`, written one after the other into a pool that holds nothing else, or only what takes the
-    first `first_byte` B of every disk."""
+    first `first_byte` B of every disk. Its `n_leaves` disks are the children of vdevs of one kind: see `vdev_params`."""
     workload = workload or Workload()
     check_workload(workload)
     files = number_blocks(records_per_file(workload))
-    new_space(n_leaves, first_byte=first_byte)  # before anything else, for the sake of its sentences
-    sizes = block_sizes(seed, workload.record_bytes, checksum, n_leaves)
-    return Site(workload, n_leaves, files, sizes, *lay_out(files, sizes, n_leaves, ALIQUOT_BYTES, first_byte))
+    new_space(n_leaves, ALIQUOT_BYTES, first_byte, vdev)  # before anything else, for the sake of its sentences
+    sizes = block_sizes(seed, workload.record_bytes, checksum, n_leaves // vdev.n_children)
+    return Site(workload, n_leaves, files, sizes, *lay_out(files, sizes, n_leaves, ALIQUOT_BYTES, first_byte, vdev), vdev)
 
 
 def rules_of(name, sheet=None, drawn_ns=()):
@@ -256,8 +259,8 @@ def new_machine(site, rules, settings, seed, room, recorder, core=None):
     tasks = _new_tasks(workload)
     phase_ns = (stream(seed, "spindles").random(settings.n_leaves) * rules.disk.disk.rev_ns).astype(np.int64)
     pool = new_pool(settings.n_leaves, rules.cache, rules.queue, rules.disk, phase_ns, room.n_ios, len(tasks.rows), recorder,
-                    rules.moves_whole_lines)
-    space = Space(site.space.aliquot_bytes, *(array.copy() for array in site.space[1:]))
+                    rules.moves_whole_lines, site.vdev)
+    space = Space(site.space.aliquot_bytes, site.space.vdev, *(array.copy() for array in site.space[2:]))
     n_indirect = files.n_blocks - files.n_records
     n = settings.n_leaves
     sources = Sources(n, n + 1, n + 2, n + 3, n + 4 + workload.n_writers)

@@ -26,8 +26,7 @@ from model.oltp_machine import (
     WRITER,
     WRITES_DONE,
 )
-from model.pool import NOBODY, read_block
-from model.vdev_queue import NONE
+from model.pool import NOBODY, ask
 
 SECOND_NS = 10**9
 
@@ -102,38 +101,37 @@ def _where(layout, copy_read, n_records, record_bytes, block):
 
 @part
 def _fetch(m, pool, now, task, block):
-    """Read `block` from the pool: (whether it is there at once, I/O or NONE)."""
+    """Read `block` from the pool: whether it is there at once."""
     level = m.tasks.rows[task, LEVEL]
     node = buffer_for(m, now, m.tasks.rows[task, FILE], m.tasks.rows[task, RECORD], level)
     place, n_bytes = _where(m.layout, m.tally.copy_read, m.files.n_records, m.workload.record_bytes, block)
     m.tally.counts[METADATA_READS if level > 0 else DATA_READS] += 1
-    there, io = read_block(pool, now, place, n_bytes, 1 if level > 0 else 0, task)
+    there = ask(pool, now, place, n_bytes, 1 if level > 0 else 0, task)
     if there:
         has_come(m, now, node, level > 0 or m.settings.keeps_records)
     else:
         m.arc.nodes[node, READER] = task + 1
-    return there, io
+    return there
 
 
 @part
 def look(m, pool, now, task):
-    """Go down the tree as far as blocks are in core: (whether `task` has got all it needs, I/O or NONE)."""
+    """Go down the tree as far as blocks are in core: whether `task` has got all it needs."""
     tasks, file, record = m.tasks, m.tasks.rows[task, FILE], m.tasks.rows[task, RECORD]
     lowest = 0 if tasks.rows[task, WRITER] == NOBODY else 1
     while tasks.rows[task, LEVEL] >= lowest:
         block = level_block(m.files, file, record, tasks.rows[task, LEVEL])
         node = int(m.arc.node_of[block])
         if not in_core(m.arc, node):
-            there, io = _fetch(m, pool, now, task, block)
-            if not there:
-                return False, io
+            if not _fetch(m, pool, now, task, block):
+                return False
         elif m.arc.nodes[node, READER]:
             _join(tasks, task, int(m.arc.nodes[node, READER]) - 1)
-            return False, NONE
+            return False
         else:
             find(m, now, node)
         tasks.rows[task, LEVEL] -= 1
-    return True, NONE
+    return True
 
 
 # ---- ends ----

@@ -55,28 +55,27 @@ def _bytes_now(m, entry):
 
 @part
 def _write_copy(m, pool, now, entry, place, n_bytes):
-    io = write_block(pool, now, place, n_bytes)
-    m.entry_of[io] = entry
-    m.txgs.entries[entry, WRITING] += 1
-    m.txgs.n_pending[0] += 1
-    return io
+    n = write_block(pool, now, place, n_bytes)
+    for i in range(pool.n_out[0] - n, pool.n_out[0]):
+        m.entry_of[pool.outbox[i]] = entry
+    m.txgs.entries[entry, WRITING] += n
+    m.txgs.n_pending[0] += n
 
 
 @part
 def sync_event(m, pool, now):
-    """Write the block at the cursor: its I/O, and that of its second copy or NONE."""
-    entry, second = m.txgs.cursor[0], NONE
+    """Write the block at the cursor, and its second copy if it has one."""
+    entry = m.txgs.cursor[0]
     if entry == NONE:
         if m.txgs.n_pending[0] == 0:
             _end_sync(m, now)
-        return NONE, second
+        return
     n_bytes, is_record = _bytes_now(m, entry), m.txgs.entries[entry, BLOCK] < m.files.n_records
     place = allocate(m.space, n_bytes)
-    first = _write_copy(m, pool, now, entry, place, n_bytes)
+    _write_copy(m, pool, now, entry, place, n_bytes)
     if not is_record:
-        second = _write_copy(m, pool, now, entry, allocate_copy(m.space, place, n_bytes), n_bytes)
+        _write_copy(m, pool, now, entry, allocate_copy(m.space, place, n_bytes), n_bytes)
         make_anonymous(m.arc, int(m.arc.node_of[m.txgs.entries[entry, BLOCK]]))
     advance(m.txgs)
     cost = m.settings.sync_record_ns if is_record else m.settings.sync_indirect_ns
     set_time(m.calendar, m.sources.sync, now + cost)
-    return first, second

@@ -5,8 +5,14 @@
                  v               |
     write ------ - --------------+---> disk ---> vdev cache  brings the line up to date once it is on the disk
 
-A read belongs to a *task*, which waits for no more than one at a time, and goes by its number. When the disk completes a
-unit, the queue first issues what is next; then the members are told, in order of offset; then the disk begins anew.
+A read belongs to a *task*, which waits for no more than one block at a time, and goes by its number. What comes from a
+vdev of several disks is several I/Os (`model.vdev_map`), each of which goes through the cache and the queue of its leaf
+for itself; the task has its block when it has all of them. Each of the I/Os that it may wait for is a *waiter*: number i
+of task t is t << waiter_shift | i; of single disks and mirrors, where there is but one, waiters are tasks. The disks of
+vdev v of n children are the leaves v n to v n + n - 1. What is to be sent to the queues stands in the *outbox*.
+
+When the disk completes a unit, the queue first issues what is next; then the members are told, in order of offset; then
+the disk begins anew. Left out: the padding that RAID-Z writes from build 121 on.
 
 Clock ticks are those of the system, of 10 ms. What the vdev cache of one leaf is asked, and what it decides, can be
 recorded, so that the same can be replayed by `model.vdev_cache_trace`; and so can the commands that its disk serves.
@@ -20,10 +26,11 @@ from typing import NamedTuple
 import numpy as np
 
 from model.drive_queue import N_COMMANDS, N_WAITING, Drive, Drives, finish, hand_over, new_drives, pause, send, start
-from model.jit import part
-from model.layout import LEAF_SHIFT, OFFSET_MASK
+from model.jit import kernel, part
+from model.layout import FRONT_BYTES, LEAF_SHIFT, OFFSET_MASK, SINGLE_DISK
 from model.lru import bucket_of, find
 from model.vdev_cache import HIT, JOINED, MAY_NOT_FILL, MISS, VdevCache, VdevCacheParams, fill_done, new_cache, read, write
+from model.vdev_map import BYTES, CHILD, OFFSET, RAIDZ, VdevParams, max_ios, read_ios, write_ios
 from model.vdev_queue import (
     NONE,
     READ,
@@ -62,13 +69,20 @@ class Pool(NamedTuple):
     disk: Drive
     drives: Drives
     leaf_of: np.ndarray  # per I/O
-    owner: np.ndarray  # per I/O: a task, FOR_LINE or FOR_TXG
-    waiting: np.ndarray  # per node of the vdev cache: the task that joined the fill last, or NOBODY
-    joined_before: np.ndarray  # per task: who joined before it
+    owner: np.ndarray  # per I/O: a waiter, FOR_LINE or FOR_TXG
+    waiting: np.ndarray  # per node of the vdev cache: the waiter that joined the fill last, or NOBODY
+    joined_before: np.ndarray  # per waiter: who joined before it
     outcomes: np.ndarray  # [data or metadata, outcome]: reads
     issued: np.ndarray  # units issued by one completion
     recorder: Recorder
     moves_whole_lines: int  # 1: see the module text
+    vdev: VdevParams  # all alike
+    is_plain: int  # 1: a block is one I/O, just where it lies
+    waiter_shift: int
+    n_awaited: np.ndarray  # per task: I/Os that it waits for
+    children: np.ndarray  # a table of I/Os, see model.vdev_map
+    outbox: np.ndarray  # I/Os to be given to `to_queue`, in this order
+    n_out: np.ndarray  # one element: how many
 
 
 @part
@@ -110,19 +124,18 @@ def _io(pool, leaf, kind, offset, n_bytes, now, priority, owner):
 
 
 @part
-def read_block(pool, now, place, n_bytes, is_metadata, task):
-    """`task` wants the block at `place`: (whether it has it at once, I/O to be given to `to_queue` or NONE)."""
-    leaf, offset = place >> LEAF_SHIFT, place & OFFSET_MASK
+def _read_leaf(pool, now, leaf, offset, n_bytes, is_metadata, waiter):
+    """As `read_block`, of a leaf."""
     outcome, line_offset, _ = read(pool.cache, pool.cache_params, leaf, now // TICK_NS, offset, n_bytes, is_metadata, 0)
     pool.outcomes[is_metadata, outcome] += 1
     _record(pool.recorder, leaf, now, READ, offset, n_bytes, is_metadata, outcome)
     if outcome == HIT:
         return True, NONE
-    owner, priority = task, pool.queue_params.sync_read_priority
+    owner, priority = waiter, pool.queue_params.sync_read_priority
     if outcome in (MISS, JOINED):
         node = _node(pool.cache, pool.cache_params, leaf, line_offset)
-        pool.joined_before[task] = NOBODY if outcome == MISS else pool.waiting[node]
-        pool.waiting[node] = task
+        pool.joined_before[waiter] = NOBODY if outcome == MISS else pool.waiting[node]
+        pool.waiting[node] = waiter
         if outcome == JOINED:
             return False, NONE
         offset, n_bytes = line_offset, 1 << pool.cache_params.line_shift
@@ -133,10 +146,80 @@ def read_block(pool, now, place, n_bytes, is_metadata, task):
 
 
 @part
+def read_block(pool, now, place, n_bytes, is_metadata, task):
+    """`task` wants the block at `place`, in a pool of single disks: (whether it has it at once, I/O to be given to
+    `to_queue` or NONE)."""
+    return _read_leaf(pool, now, place >> LEAF_SHIFT, place & OFFSET_MASK, n_bytes, is_metadata, task)
+
+
+@part
+def _put(pool, io):
+    """`io` is to be sent."""
+    pool.outbox[pool.n_out[0]] = io
+    pool.n_out[0] += 1
+
+
+@part
+def _on_disk(pool, place, i):
+    """(leaf, offset) of the I/O in row `i` of the table, of the block at `place`."""
+    leaf = (place >> LEAF_SHIFT) * pool.vdev.n_children + pool.children[i, CHILD]
+    return leaf, pool.children[i, OFFSET] + FRONT_BYTES
+
+
+@kernel
+def _ask_children(pool, now, place, n_bytes, is_metadata, task):
+    """As `ask`, for a vdev of several disks."""
+    n = read_ios(pool.vdev, (place & OFFSET_MASK) - FRONT_BYTES, n_bytes, pool.children)
+    pool.n_awaited[task] = 0
+    for i in range(n):
+        leaf, offset = _on_disk(pool, place, i)
+        waiter = task << pool.waiter_shift | i
+        there, io = _read_leaf(pool, now, leaf, offset, pool.children[i, BYTES], is_metadata, waiter)
+        if io != NONE:
+            _put(pool, io)
+        if not there:
+            pool.n_awaited[task] += 1
+    return pool.n_awaited[task] == 0
+
+
+@part
+def ask(pool, now, place, n_bytes, is_metadata, task):
+    """`task` wants the block at `place`: whether it has it at once. What is to be sent is in the outbox."""
+    if not pool.is_plain:
+        return _ask_children(pool, now, place, n_bytes, is_metadata, task)
+    pool.n_awaited[task] = 1
+    there, io = read_block(pool, now, place, n_bytes, is_metadata, task)
+    if io != NONE:
+        _put(pool, io)
+    return there
+
+
+@part
+def has_come(pool, waiter):
+    """One of the I/Os of a block is done: the task, if that was the last one that it waited for, or NOBODY."""
+    task = waiter >> pool.waiter_shift
+    pool.n_awaited[task] -= 1
+    return task if pool.n_awaited[task] == 0 else NOBODY
+
+
+@kernel
+def _write_children(pool, now, place, n_bytes):
+    n = write_ios(pool.vdev, (place & OFFSET_MASK) - FRONT_BYTES, n_bytes, 0, pool.children)
+    for i in range(n):
+        leaf, offset = _on_disk(pool, place, i)
+        _put(pool, _io(pool, leaf, WRITE, offset, pool.children[i, BYTES], now, pool.queue_params.async_write_priority,
+                       FOR_TXG))
+    return n
+
+
+@part
 def write_block(pool, now, place, n_bytes):
-    """The I/O, to be given to `to_queue`, that writes a block of a transaction group at `place`."""
-    return _io(pool, place >> LEAF_SHIFT, WRITE, place & OFFSET_MASK, n_bytes, now,
-               pool.queue_params.async_write_priority, FOR_TXG)
+    """A block of a transaction group is to be written at `place`: how many I/Os for that are now in the outbox."""
+    if not pool.is_plain:
+        return _write_children(pool, now, place, n_bytes)
+    _put(pool, _io(pool, place >> LEAF_SHIFT, WRITE, place & OFFSET_MASK, n_bytes, now,
+                   pool.queue_params.async_write_priority, FOR_TXG))
+    return 1
 
 
 @part
@@ -172,20 +255,20 @@ def disk_done(pool, now, leaf):
 
 @part
 def answered(pool, now, leaf, io):
-    """A member of a unit that was served: the first task that has its block now, the others along `joined_before`; or
+    """A member of a unit that was served: the first waiter that has what it wants, the others along `joined_before`; or
     NOBODY, for a write."""
-    task = pool.owner[io]
-    if task == FOR_TXG:
+    waiter = pool.owner[io]
+    if waiter == FOR_TXG:
         return NOBODY
-    if task != FOR_LINE:
-        pool.joined_before[task] = NOBODY
-        return task
+    if waiter != FOR_LINE:
+        pool.joined_before[waiter] = NOBODY
+        return waiter
     offset, n_bytes = pool.queue.offset[io], pool.queue.n_bytes[io]
     node = _node(pool.cache, pool.cache_params, leaf, offset)
-    task = pool.waiting[node]
+    waiter = pool.waiting[node]
     thrown_away = fill_done(pool.cache, pool.cache_params, leaf, now // TICK_NS, offset)
     _record(pool.recorder, leaf, now, COMPLETION, offset, n_bytes, 0, thrown_away)
-    return task
+    return waiter
 
 
 @part
@@ -199,11 +282,15 @@ def new_recorder(leaf=-1, n=0, n_commands=0):
     return Recorder(leaf, np.zeros(2, np.int64), np.zeros((n, 6), np.int64), np.zeros((n_commands, 6), np.int64))
 
 
-def new_pool(n_leaves, cache_params, queue_params, disk, phase_ns, n_ios, n_tasks, recorder, moves_whole_lines=0):
-    """Idle leaves, with `n_ios` I/Os to share among them."""
+def new_pool(n_leaves, cache_params, queue_params, disk, phase_ns, n_ios, n_tasks, recorder, moves_whole_lines=0,
+             vdev=SINGLE_DISK):
+    """Idle leaves, the children of vdevs of one kind, with `n_ios` I/Os to share among them."""
     cache = new_cache(cache_params, n_leaves)
     queue = new_queue(queue_params, n_leaves, n_ios)
     drives = new_drives(disk, max(queue_params.max_pending, queue_params.min_pending), n_ios + 1, phase_ns)
+    n_rows, shift = max_ios(vdev), (vdev.n_children - 1).bit_length() if vdev.kind == RAIDZ else 0
     return Pool(cache_params, cache, queue_params, queue, disk, drives, np.zeros(n_ios + 1, np.int64),
-                np.zeros(n_ios + 1, np.int64), np.full(len(cache.key), NOBODY), np.full(n_tasks, NOBODY),
-                np.zeros((2, 9), np.int64), np.zeros(queue_params.ramp_rate, np.int64), recorder, moves_whole_lines)
+                np.zeros(n_ios + 1, np.int64), np.full(len(cache.key), NOBODY), np.full(n_tasks << shift, NOBODY),
+                np.zeros((2, 9), np.int64), np.zeros(queue_params.ramp_rate, np.int64), recorder, moves_whole_lines, vdev,
+                int(vdev == SINGLE_DISK), shift, np.zeros(n_tasks, np.int64), np.zeros((n_rows, 4), np.int64),
+                np.zeros(2 * n_rows, np.int64), np.zeros(1, np.int64))

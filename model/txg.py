@@ -27,7 +27,7 @@ BLOCK = 0
 FIRST, LAST = 1, 2  # child; top of a file
 ABOVE = 3  # the entry of the parent; NONE for the top of a file
 FOLLOWING = 4  # the next child of the same parent, or top of a file
-WRITING = 5  # copies of it on their way to disk, or WRITTEN
+WRITING = 5  # I/Os by which it is on its way to disk, or WRITTEN
 N_USED = 0
 
 WRITTEN = -1
@@ -46,7 +46,7 @@ class Txgs(NamedTuple):
     syncing: np.ndarray  # of the syncing group, or 0
     overdue: np.ndarray  # 1: the open group's time is over, but it cannot be quiesced yet
     cursor: np.ndarray  # the entry to be written next, or NONE
-    n_pending: np.ndarray  # writes of the syncing group under way
+    n_pending: np.ndarray  # I/Os of the syncing group under way
 
 
 @kernel

@@ -1,5 +1,7 @@
 """Laws that every run of the OLTP simulation obeys, exactly; each is a function of a result that says whether it holds."""
 
+from collections import Counter
+
 import numpy as np
 
 from model import vdev_cache_trace
@@ -48,18 +50,25 @@ def chain(first, links):
         first = links[first]
 
 
-def waiting_tasks(x):
-    """Tasks that wait for an I/O, or for who waits for one, or are ready; as a list, to notice double ones."""
-    pool, tasks = x.pool, x.machine.tasks
-    first = []
+def waiters(x):
+    """All that waits for an I/O, as a list."""
+    pool, found = x.pool, []
     for io in ios_about(x):
         if pool.owner[io] == FOR_LINE:
             leaf, line = pool.leaf_of[io], pool.queue.offset[io] >> pool.cache_params.line_shift
             n = pool.cache.n_nodes
             node = next(i for i in range(leaf * n, (leaf + 1) * n) if pool.cache.key[i] == line and pool.cache.filling[i])
-            first += chain(pool.waiting[node], pool.joined_before)
+            found += chain(pool.waiting[node], pool.joined_before)
         elif pool.owner[io] != FOR_TXG:
-            first.append(int(pool.owner[io]))
+            found.append(int(pool.owner[io]))
+    return found
+
+
+def waiting_tasks(x):
+    """Tasks that wait for an I/O or several, or for who waits for one, or are ready; as a list, to notice double ones."""
+    pool, tasks = x.pool, x.machine.tasks
+    of_task = Counter(waiter >> pool.waiter_shift for waiter in waiters(x))
+    first = [task for task, n in of_task.items() if n == pool.n_awaited[task]]
     ring = [int(tasks.ready[i & (len(tasks.ready) - 1)]) for i in range(tasks.n_ready[1], tasks.n_ready[0])]
     before = tasks.rows[:, JOINED_BEFORE]
     return first + ring + [joiner for task in first for joiner in chain(tasks.rows[task, JOINED], before)]

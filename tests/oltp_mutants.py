@@ -29,8 +29,8 @@ def forgets_joiners(m, now, task, real=oltp_disks.block_came):
 
 
 def forgets_second_copy(m, pool_, now, real=oltp.sync_event):
-    first, _ = real(m, pool_, now)
-    return first, 0
+    real(m, pool_, now)
+    pool_.n_out[0] = min(pool_.n_out[0], 1)
 
 
 def takes_half(semaphores, taker):

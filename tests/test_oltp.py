@@ -174,7 +174,7 @@ def test_impossible_settings_are_one_sentence(site):
 
 @pytest.mark.parametrize("first_byte", [SheetParams().disk_bytes, SheetParams().disk_bytes - 2**28])
 def test_files_that_do_not_fit_on_the_disks_are_one_sentence(first_byte):
-    """Before the run, or after it, for what is written in it."""
+    """At the start, or in the middle of the run."""
     site = new_site(SMALL, 6, first_byte=first_byte)
     with pytest.raises(ValueError, match=r"the files end at byte .* of a disk of .* bytes, .*; choose"):
         simulate(site, rules_of("onnv_69"), Settings(n_leaves=6, duration_ns=40 * SECOND))
