@@ -41,9 +41,15 @@ import os
 import re
 import shutil
 import tempfile
+from collections import Counter
 from pathlib import Path
 
 import numba
+from numba.core import ir
+from numba.core.compiler import CompilerBase, DefaultPassBuilder
+from numba.core.compiler_machinery import FunctionPass, register_pass
+from numba.core.ir_utils import build_definitions, remove_dels, replace_vars
+from numba.core.untyped_passes import InlineInlinables
 
 KEPT_FOLDERS = 4  # digests kept beside the present one: a few branches, or a bisection
 KEPT_SECONDS = 86400  # a folder that was used in the last day is never removed
@@ -112,8 +118,78 @@ with contextlib.suppress(OSError):  # another process may be tidying up too
     forget_old_folders(CACHE_FOLDER)
 numba.config.CACHE_DIR = str(CACHE_FOLDER)
 
-kernel = numba.njit(cache=True, _nrt=False, forceinline=True, no_cfunc_wrapper=True, fastmath=False, parallel=False,
-                    error_model="python")
+@register_pass(mutates_CFG=False, analysis_only=False)
+class LookUpOnce(FunctionPass):
+    """What cannot change while a kernel runs, its arguments and their fields, is looked up once, at the start.
+
+    `m.arc.nodes` in twenty places, and the copies `m.1 = m` that the inlining of a `part` leaves, are as many variables
+    otherwise, each of as many words as its state has fields; the compiler took half its time to see that they are the same.
+    """
+
+    _name = "look_up_once"
+
+    def __init__(self):
+        FunctionPass.__init__(self)
+
+    def run_pass(self, state):
+        blocks = state.func_ir.blocks
+        remove_dels(blocks)
+        assigns = [(block, i, stmt) for block in blocks.values() for i, stmt in enumerate(block.body)
+                   if isinstance(stmt, ir.Assign)]
+        n_assigned = Counter(stmt.target.name for _, _, stmt in assigns)
+        fixed, fields, moved, gone = {}, {}, [], set()
+        left = [stmt for _, _, stmt in assigns if n_assigned[stmt.target.name] == 1]
+        while True:
+            later = []
+            for stmt in left:
+                target, value = stmt.target, stmt.value
+                if isinstance(value, ir.Arg):
+                    fixed[target.name] = target
+                elif isinstance(value, ir.Var) and value.name in fixed:
+                    fixed[target.name] = fixed[value.name]
+                    gone.add(id(stmt))
+                elif isinstance(value, ir.Expr) and value.op == "getattr" and value.value.name in fixed:
+                    key = fixed[value.value.name].name, value.attr
+                    gone.add(id(stmt))
+                    if key not in fields:
+                        fields[key] = target
+                        moved.append(stmt)
+                    fixed[target.name] = fields[key]
+                else:
+                    later.append(stmt)
+            if len(later) == len(left):
+                break
+            left = later
+        first = blocks[min(blocks)]
+        for block in blocks.values():
+            block.body = [stmt for stmt in block.body if id(stmt) not in gone]
+        n_args = max((i + 1 for i, stmt in enumerate(first.body)
+                      if isinstance(stmt, ir.Assign) and isinstance(stmt.value, ir.Arg)), default=0)
+        first.body[n_args:n_args] = moved
+        replace_vars(blocks, fixed)
+        state.func_ir._definitions = build_definitions(blocks)
+        return True
+
+
+class Pipeline(CompilerBase):
+    def define_pipelines(self):
+        passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
+        passes.add_pass_after(LookUpOnce, InlineInlinables)
+        passes.finalize()
+        return [passes]
+
+
+_OPTIONS = dict(_nrt=False, no_cfunc_wrapper=True, fastmath=False, parallel=False, error_model="python",
+                pipeline_class=Pipeline)
+
+
+def kernel(function):
+    outer = numba.njit(cache=True, forceinline=True, **_OPTIONS)(function)
+    if not numba.config.DISABLE_JIT:
+        inner = numba.njit(forceinline=True, no_cpython_wrapper=True, **_OPTIONS)(function)
+        outer.get_call_template, outer.get_overload = inner.get_call_template, inner.get_overload
+    return outer
+
 
 # A kernel that is copied into its callers before anything is compiled: for what is called in one place or two and handed
 # much. Any other kernel is compiled by itself first, and each call of it costs time for every array of the states that
