@@ -36,7 +36,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from model.jit import kernel
+from model.jit import kernel, part
 
 NONE = 0
 
@@ -343,7 +343,7 @@ def revive(arc, params, node, marks, tick):
 # ---- every second ----
 
 
-@kernel
+@part
 def _forget_ghosts(arc, state, n_bytes):
     """Data first, from the tail, until `n_bytes` are gone."""
     nodes = arc.nodes

@@ -2,7 +2,8 @@
 
 Every source of events (a disk, a thread, a timer) has at most one event ahead of it, at a time of its own. The sources
 stand at the leaves of a binary tree in one array; every node above names the one of its two sources whose time is
-earlier, so that the root names what happens next, and a change is carried upwards along one path:
+earlier, so that the root names what happens next, and a change is carried upwards
+along one path, as far as it changes anything:
 
                  2                      times: 30 at source 0, 20 at 1, 10 at 2, never at 3
             1         2
@@ -34,7 +35,10 @@ def set_time(calendar, source, time):
     node = (len(calendar.time) + source) >> 1
     while node > 0:
         left, right = calendar.winner[2 * node], calendar.winner[2 * node + 1]
-        calendar.winner[node] = right if calendar.time[right] < calendar.time[left] else left
+        winner = right if calendar.time[right] < calendar.time[left] else left
+        if winner == calendar.winner[node] and winner != source:
+            return  # as before, and at the same time: nothing changes further up
+        calendar.winner[node] = winner
         node >>= 1
 
 

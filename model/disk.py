@@ -60,7 +60,7 @@ from model.disk_mechanics import (
     arm_at,
     transfer,
 )
-from model.jit import kernel
+from model.jit import kernel, part
 
 
 @kernel
@@ -145,7 +145,7 @@ def _least_used(disk, state, unit, now, is_write):
     return best
 
 
-@kernel
+@part
 def _limit_of_ahead(disk, first, end):
     """Where read-ahead stops that fills a segment from `first` and has come to block `end`."""
     layout = disk.layout
@@ -168,7 +168,7 @@ def _limit_of_ahead(disk, first, end):
     return min(limit, layout.n_blocks)
 
 
-@kernel
+@part
 def _read_on(disk, state, unit, segment, running, media_end, block, end, ready):
     """After a read of block … end − 1: keep or start read-ahead into its segment. `media_end` is 0 if it was all there."""
     units, segments = state.units, state.segments
@@ -185,7 +185,7 @@ def _read_on(disk, state, unit, segment, running, media_end, block, end, ready):
     _touch(state, unit, segment)
 
 
-@kernel
+@part
 def _read_finish(disk, now, command, hit, count, marked, media_end):
     """When a read is finished whose platter work (none: media_end 0) allows the bus from `marked` on."""
     start = max(now + command, marked)
@@ -231,7 +231,7 @@ def read(disk, state, unit, now, block, count):
     return _read_finish(disk, now, command, hit, count, marked, media_end)
 
 
-@kernel
+@part
 def _write_segment(disk, state, unit, now, block, end):
     """(segment, whether it continues data still to be written) for a write; older copies of its blocks are dropped."""
     segments, found, joined = state.segments, -1, False
@@ -274,7 +274,7 @@ def write(disk, state, unit, now, block, count):
     return max(sent, media_end) + (0 if disk.holds_bus else disk.reconnect_ns) + disk.done_ns[1]
 
 
-@kernel
+@part
 def serve(disk, state, unit, now, block, count, is_write):
     """What is left of `service` for whoever has called `advance` already, to see where the arm is."""
     return write(disk, state, unit, now, block, count) if is_write else read(disk, state, unit, now, block, count)

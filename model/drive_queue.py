@@ -44,7 +44,7 @@ from model.disk_mechanics import (
     rotation,
     seek_time,
 )
-from model.jit import kernel
+from model.jit import kernel, part
 
 READ, WRITE = 0, 1
 BLOCK_SHIFT = 9  # of 512 B
@@ -107,7 +107,7 @@ def place_in_list(drives, unit, command, offset):
     return place
 
 
-@kernel
+@part
 def _wait(drive, drives, unit, command, offset):
     n = drives.units[unit, N_WAITING]
     place = place_in_list(drives, unit, command, offset) if drive.sorts else n
@@ -172,7 +172,7 @@ def cost(disk, state, unit, turned, first, command, is_write):
     return seek + wait_for(disk.rev_ns, turned, seek, first[command, ITS_ANGLE])
 
 
-@kernel
+@part
 def choose(drive, drives, unit, now, offset, kind):
     """The place, among the commands in the drive, of the one to serve next. `offset` and `kind` are per command."""
     disk, state, best, least = drive.disk, drives.state, 0, -1
@@ -195,7 +195,7 @@ def choose(drive, drives, unit, now, offset, kind):
     return best
 
 
-@kernel
+@part
 def _serve(drive, drives, unit, now, offset, n_bytes, is_write):
     """Serve a command from `now` on: when it is done."""
     if len(drive.drawn_ns) > 0:

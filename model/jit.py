@@ -17,6 +17,12 @@ Three things are decided here.
 * `forceinline`: a kernel is built from helpers of three lines, and none of them should cost a call: 64 became 27.
   (A kernel can therefore not call itself.)
 * `no_cfunc_wrapper`: no kernel is called from C; a quarter less to compile.
+* What Python calls and what other kernels call is compiled apart (`kernel`). To take arguments from
+  Python is a good part of what there is to compile, and to be kept on disk only makes sense for what Python calls. The
+  OLTP run, of 200 kernels: 58 s of compiling became 43.
+* Fields are looked up once (`LookUpOnce`). `m.arc.nodes` in twenty places, and the copies `m.1 = m` that a `part` leaves
+  where it is copied to, are as many variables otherwise, each as large as its state, and the compiler takes half its
+  time to find out that they are all the same: 43 s became 30.
 * No `fastmath` and no `parallel`: both change the order of floating-point operations and so the last bits of a
   result; runs are parallel among themselves, never inside.
 * Python's error model: a division by zero stops the run in compiled and in interpreted code alike, where NumPy's
@@ -41,9 +47,15 @@ import os
 import re
 import shutil
 import tempfile
+from collections import Counter
 from pathlib import Path
 
 import numba
+from numba.core import ir
+from numba.core.compiler import CompilerBase, DefaultPassBuilder
+from numba.core.compiler_machinery import FunctionPass, register_pass
+from numba.core.ir_utils import build_definitions, remove_dels, replace_vars
+from numba.core.untyped_passes import InlineInlinables
 
 KEPT_FOLDERS = 4  # digests kept beside the present one: a few branches, or a bisection
 KEPT_SECONDS = 86400  # a folder that was used in the last day is never removed
@@ -112,11 +124,86 @@ with contextlib.suppress(OSError):  # another process may be tidying up too
     forget_old_folders(CACHE_FOLDER)
 numba.config.CACHE_DIR = str(CACHE_FOLDER)
 
-kernel = numba.njit(cache=True, _nrt=False, forceinline=True, no_cfunc_wrapper=True, fastmath=False, parallel=False,
-                    error_model="python")
+# ---- how kernels are compiled ----
+
+
+def _fixed_lookups(assignments):
+    """What is looked up of arguments: ({variable: the one to use instead}, assignments to make once and first, those to
+    drop). `assignments` are of variables that are assigned once."""
+    instead, of_field, first, dropped = {}, {}, [], set()
+    n_left = len(assignments) + 1
+    while len(assignments) < n_left:
+        n_left, left = len(assignments), []
+        for assignment in assignments:
+            name, value = assignment.target.name, assignment.value
+            if isinstance(value, ir.Arg):
+                instead[name] = assignment.target
+            elif isinstance(value, ir.Var) and value.name in instead:
+                instead[name] = instead[value.name]
+                dropped.add(id(assignment))
+            elif isinstance(value, ir.Expr) and value.op == "getattr" and value.value.name in instead:
+                field = instead[value.value.name].name, value.attr
+                if field not in of_field:
+                    of_field[field] = assignment.target
+                    first.append(assignment)
+                instead[name] = of_field[field]
+                dropped.add(id(assignment))
+            else:
+                left.append(assignment)
+        assignments = left
+    return instead, first, dropped
+
+
+@register_pass(mutates_CFG=False, analysis_only=False)
+class LookUpOnce(FunctionPass):
+    """What cannot change while a kernel runs, its arguments and their fields, is looked up once, at its start."""
+
+    _name = "look_up_once"
+
+    def __init__(self):
+        super().__init__()
+
+    def run_pass(self, state):
+        blocks = state.func_ir.blocks
+        remove_dels(blocks)
+        assignments = [stmt for block in blocks.values() for stmt in block.body if isinstance(stmt, ir.Assign)]
+        times = Counter(assignment.target.name for assignment in assignments)
+        instead, first, dropped = _fixed_lookups([a for a in assignments if times[a.target.name] == 1])
+        for block in blocks.values():
+            block.body = [stmt for stmt in block.body if id(stmt) not in dropped]
+        begin = blocks[min(blocks)].body
+        n_arguments = sum(isinstance(stmt, ir.Assign) and isinstance(stmt.value, ir.Arg) for stmt in begin)
+        begin[n_arguments:n_arguments] = first
+        replace_vars(blocks, instead)
+        state.func_ir._definitions = build_definitions(blocks)
+        return True
+
+
+class Pipeline(CompilerBase):
+    """Numba's own, and `LookUpOnce`."""
+
+    def define_pipelines(self):
+        passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
+        passes.add_pass_after(LookUpOnce, InlineInlinables)
+        passes.finalize()
+        return [passes]
+
+
+_OPTIONS = {"_nrt": False, "no_cfunc_wrapper": True, "fastmath": False, "parallel": False, "error_model": "python",
+            "pipeline_class": Pipeline}
+
+
+def kernel(function):
+    """A kernel. Python and other kernels call two compilations of it, each of which is only made if it is wanted."""
+    for_python = numba.njit(cache=True, forceinline=True, **_OPTIONS)(function)
+    if not numba.config.DISABLE_JIT:
+        for_kernels = numba.njit(forceinline=True, no_cpython_wrapper=True, **_OPTIONS)(function)
+        for_python.get_call_template = for_kernels.get_call_template
+        for_python.get_overload = for_kernels.get_overload
+    return for_python
+
 
 # A kernel that is copied into its callers before anything is compiled: for what is called in one place or two and handed
 # much. Any other kernel is compiled by itself first, and each call of it costs time for every array of the states that
-# it is handed. The OLTP run so takes 27 s to compile, once, instead of 37; with every kernel a part it would take 69.
-part = numba.njit(cache=True, _nrt=False, inline="always", no_cfunc_wrapper=True, fastmath=False, parallel=False,
-                  error_model="python")
+# it is handed; but the larger what a part is copied into, the longer that takes.
+part = numba.njit(cache=True, inline="always", **_OPTIONS)
