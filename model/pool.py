@@ -110,15 +110,16 @@ def _io(pool, leaf, kind, offset, n_bytes, now, priority, owner):
 
 
 @part
-def read_block(pool, now, place, n_bytes, is_metadata, task):
-    """`task` wants the block at `place`: (whether it has it at once, I/O to be given to `to_queue` or NONE)."""
+def read_at(pool, now, place, n_bytes, is_metadata, task, own_priority):
+    """`task` wants the block at `place`: (whether it has it at once, I/O to be given to `to_queue` or NONE). If it goes
+    to the disk as it is, it has `own_priority`."""
     leaf, offset = place >> LEAF_SHIFT, place & OFFSET_MASK
     outcome, line_offset, _ = read(pool.cache, pool.cache_params, leaf, now // TICK_NS, offset, n_bytes, is_metadata, 0)
     pool.outcomes[is_metadata, outcome] += 1
     _record(pool.recorder, leaf, now, READ, offset, n_bytes, is_metadata, outcome)
     if outcome == HIT:
         return True, NONE
-    owner, priority = task, pool.queue_params.sync_read_priority
+    owner, priority = task, own_priority
     if outcome in (MISS, JOINED):
         node = _node(pool.cache, pool.cache_params, leaf, line_offset)
         pool.joined_before[task] = NOBODY if outcome == MISS else pool.waiting[node]
@@ -130,6 +131,12 @@ def read_block(pool, now, place, n_bytes, is_metadata, task):
     elif outcome == MAY_NOT_FILL and pool.moves_whole_lines:
         offset, n_bytes = line_offset, 1 << pool.cache_params.line_shift
     return False, _io(pool, leaf, READ, offset, n_bytes, now, priority, owner)
+
+
+@part
+def read_block(pool, now, place, n_bytes, is_metadata, task):
+    """`read_at` for what somebody waits for."""
+    return read_at(pool, now, place, n_bytes, is_metadata, task, pool.queue_params.sync_read_priority)
 
 
 @part
