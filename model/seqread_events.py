@@ -27,6 +27,7 @@ from model.seqread_machine import (
     ACTIVITY,
     AWAIT,
     BEGAN,
+    BYTES_DONE,
     COPY,
     COPYING,
     DEMAND,
@@ -383,6 +384,7 @@ def disk_event(m, pool, now, leaf):
     io = disk_done(pool, now, leaf)
     while io != NONE:
         m.tally.counts[IOS_DONE] += 1
+        m.tally.counts[BYTES_DONE] += pool.queue.n_bytes[io]
         block = answered(pool, now, leaf, io)
         while block != NOBODY:
             following = pool.joined_before[block]

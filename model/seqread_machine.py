@@ -60,7 +60,8 @@ RECORDS_CAME, INDIRECT_CAME = 1, 2  # blocks that have come from the disks or th
 RECORDS_USED = 3  # records that were FRESH when a reader had them
 IOS, IOS_DONE = 4, 5  # handed to the queues, and completed
 EVICTED = 6  # records
-COUNTS = ("reads_done", "records_came", "indirect_came", "records_used", "ios", "ios_done", "evicted")
+BYTES_DONE = 7  # of the I/Os completed
+COUNTS = ("reads_done", "records_came", "indirect_came", "records_used", "ios", "ios_done", "evicted", "bytes_done")
 
 # How a run ended.
 DONE, OUT_OF_READS, OUT_OF_IOS = 0, 1, 2
