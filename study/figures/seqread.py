@@ -1,0 +1,71 @@
+"""Figures of sequential readers: what a reader does with its time."""
+from typing import NamedTuple
+
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+
+from model.seqread_machine import ACTIVITIES, COPYING, ISSUING, STALLED, WAITING
+from study.figures import BLUE, GREY, RED, SKY, canvas
+
+LOOK = {COPYING: (BLUE, 1.0), ISSUING: (SKY, 1.0), WAITING: ("#D0D0D0", 0.55), STALLED: (RED, 0.55)}     # colour, height
+
+
+class Timeline(NamedTuple):
+    """What one reader did: columns of `model.seqread_machine.Recorder.activities`, as long as they were recorded."""
+    label: str
+    activities: np.ndarray      # [row]: began, ended (ns), activity, the block it was stalled for
+    mib_per_copy: float = 1.0   # of a read
+
+
+def _within(run: Timeline, start_ns: int, length_ns: int) -> np.ndarray:
+    """The rows that touch the window, cut to it; times in ms from its start."""
+    rows = run.activities[(run.activities[:, 1] > start_ns) & (run.activities[:, 0] < start_ns + length_ns)].astype(float)
+    rows[:, :2] = (np.clip(rows[:, :2], start_ns, start_ns + length_ns) - start_ns) / 1e6
+    return rows
+
+
+def stall_timeline(runs: list[Timeline], start_s: float, length_s: float = 0.3) -> Figure:
+    """One reader under each rule, in a window of time: high bars are work of its processor, low ones are waits."""
+    figure, panels = canvas(aspect=0.28 + 0.32 * len(runs), rows=len(runs), sharex=True, squeeze=False)
+    for axes, run in zip(panels[:, 0], runs, strict=True):
+        rows = _within(run, round(start_s * 1e9), round(length_s * 1e9))
+        length = rows[:, 1] - rows[:, 0]
+        for activity, (colour, height) in LOOK.items():
+            mine = rows[:, 2] == activity
+            axes.bar(rows[mine, 0], height, length[mine], align="edge", color=colour, lw=0)
+        n_stalls = len(set(rows[rows[:, 2] == STALLED, 3]))
+        share, n_copies = (length[rows[:, 2] == activity] for activity in (STALLED, COPYING))
+        axes.set_title(f"{run.label}\n{len(n_copies) * run.mib_per_copy:.0f} MiB copied, {n_stalls} "
+                       f"{'stall' if n_stalls == 1 else 'stalls'}, {share.sum() / (length_s * 1e3):.0%} of the time",
+                       loc="left", fontsize=7, pad=2)
+        axes.set_ylim(0, 1)
+        axes.set_yticks([])
+        axes.spines["left"].set_visible(False)
+    panels[-1, 0].set_xlim(0, length_s * 1e3)
+    panels[-1, 0].set_xlabel(f"time (ms), from {start_s:g} s after the start")
+    handles = [Patch(color=colour, lw=0) for colour, _ in LOOK.values()]
+    figure.legend(handles, ACTIVITIES, loc="outside lower center", ncols=2, handlelength=1.2, columnspacing=0.8)
+    return figure
+
+
+def one_disk(commands: np.ndarray, start_s: float, length_s: float = 0.3) -> Figure:
+    """A disk in a window of time (columns of `model.seqread_machine.Recorder.commands`): where its head is asked to be,
+    and how many commands and I/Os stand before it, both whenever it begins a command."""
+    start_ns, length_ns = start_s * 1e9, length_s * 1e9
+    rows = commands[(commands[:, 0] >= start_ns) & (commands[:, 0] < start_ns + length_ns)].astype(float)
+    at_ms = (rows[:, 0] - start_ns) / 1e6
+    figure, (above, below) = canvas(aspect=0.95, rows=2, sharex=True)
+    large = rows[:, 3] > 2**16
+    for mine, colour, label, size in ((large, BLUE, "records", 3), (~large, RED, "indirect blocks", 12)):
+        above.scatter(at_ms[mine], rows[mine, 2] / 2**20, s=size, color=colour, label=label, lw=0)
+    above.set_ylabel("read from (MiB)")
+    above.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=2, handletextpad=0.2, borderpad=0)
+    below.step(at_ms, rows[:, 4], where="post", color=BLUE, label="at the drive")
+    below.step(at_ms, rows[:, 5], where="post", color=GREY, label="in the vdev queue")
+    below.set_ylabel("commands")
+    below.set_ylim(0, None)
+    below.set_xlim(0, length_s * 1e3)
+    below.set_xlabel(f"time (ms), from {start_s:g} s after the start")
+    below.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=2, borderpad=0)
+    return figure
