@@ -328,7 +328,7 @@ def thread_event(m, pool, now, thread):
     io, later = NONE, 0
     while io == NONE and later == 0:
         stage = m.threads[thread, STAGE]
-        if stage == HOLD or stage == FETCH:
+        if stage in (HOLD, FETCH):
             io, later = _look(m, pool, now, thread, stage)
         elif stage == AWAIT:
             later = _await(m, now, thread)

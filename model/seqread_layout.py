@@ -41,7 +41,7 @@ DONE, OUT_OF_HOLES = 0, 1
 
 
 class Free(NamedTuple):
-    """What is free on each leaf: holes, in order of address, and all from the frontier on. B from the start of the device."""
+    """What is free on each leaf: holes, in order of address, and all from the frontier on. B from the start of the leaf."""
 
     aliquot_bytes: int
     frontier: np.ndarray  # per leaf

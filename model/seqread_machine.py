@@ -188,8 +188,8 @@ def check_readers(readers):
             raise ValueError(f"{name} is {value}, but it must be a power of two; choose {1 << value.bit_length()}")
     for name in ("record_bytes", "read_bytes"):
         if getattr(readers, name) > readers.file_bytes:
-            raise ValueError(f"{name} is {getattr(readers, name)}, but a file has only {readers.file_bytes} B; choose larger "
-                             "files")
+            raise ValueError(f"{name} is {getattr(readers, name)}, but a file has only {readers.file_bytes} B; "
+                             "choose larger files")
 
 
 def check_settings(settings, site):

@@ -1,4 +1,4 @@
-"""Laws that every run of the sequential readers obeys, exactly; each is a function of a result that says whether it holds."""
+"""Laws that every run of the sequential readers obeys, exactly; each is a function of a result: whether it holds."""
 
 import numpy as np
 
@@ -36,7 +36,8 @@ def timeline(x):
     assert 0 < len(rows) < len(recorder.activities)
     spent = np.bincount(rows[:, 2], rows[:, 1] - rows[:, 0], 4).astype(np.int64)
     has_block = (rows[:, 3] != NOBODY) == (rows[:, 2] == STALLED)
-    return (rows[1:, 0] == rows[:-1, 1]).all() and (spent == x.machine.tally.spent[recorder.thread]).all() and has_block.all()
+    adds_up = (spent == x.machine.tally.spent[recorder.thread]).all()
+    return (rows[1:, 0] == rows[:-1, 1]).all() and adds_up and has_block.all()
 
 
 def utilisation(x):
@@ -52,7 +53,7 @@ def commands(x):
     recorder = x.machine.recorder
     rows = recorder.commands[:recorder.n[1]]
     assert 0 < len(rows) < len(recorder.commands)
-    return ((rows[1:, 0] >= rows[:-1, 1]).all() and (1 <= rows[:, 4]).all()
+    return ((rows[1:, 0] >= rows[:-1, 1]).all() and (rows[:, 4] >= 1).all()
             and (rows[:, 4] <= x.pool.queue_params.max_pending).all()
             and rows[:, 3].sum() == x.served_bytes[recorder.leaf])
 

@@ -45,9 +45,9 @@ def shows_the_next(zfetch, params, file, record, *rest, real=seqread_events.show
 
 def skips_the_last(threads, fetches, thread, real=seqread_events._next_fetch):
     row = threads[thread, seqread_machine.ROW]
-    if row < threads[thread, seqread_machine.N_ROWS] and fetches[thread, row, 1] > 1:
-        if threads[thread, seqread_machine.FETCHED] == fetches[thread, row, 1] - 1:
-            threads[thread, seqread_machine.FETCHED] += 1
+    in_row = row < threads[thread, seqread_machine.N_ROWS]
+    if in_row and threads[thread, seqread_machine.FETCHED] == fetches[thread, row, 1] - 1:
+        threads[thread, seqread_machine.FETCHED] += 1
     return real(threads, fetches, thread)
 
 

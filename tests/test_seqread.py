@@ -1,4 +1,4 @@
-"""The simulation of sequential readers: laws of every run, closed forms, counts of stalls, and defects that must be noticed."""
+"""The simulation of sequential readers: laws of every run, closed forms, counts of stalls, and defects to be noticed."""
 
 import json
 import os
@@ -206,8 +206,9 @@ def test_impossible_settings_are_one_sentence(site):
 def test_each_defect_is_noticed_by_its_law():
     here = os.path.dirname(__file__)
     root = os.path.dirname(here)
+    env = {**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": os.pathsep.join((root, here))}
     done = subprocess.run([sys.executable, os.path.join(here, "seqread_mutants.py")], capture_output=True, text=True,
-                          cwd=root, env={**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": os.pathsep.join((root, here))})
+                          cwd=root, env=env)
     assert done.returncode == 0, done.stderr
     failed = json.loads(done.stdout)
     assert failed["none"] == []
