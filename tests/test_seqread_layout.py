@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from model import layout, seqread_layout
@@ -38,6 +38,7 @@ def naive(sectors):
     return places
 
 
+@settings(deadline=None)
 @given(st.lists(SECTORS, min_size=1, max_size=30))
 def test_first_fit_is_what_the_naive_twin_does(sectors):
     free = new_free(1)
