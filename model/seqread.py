@@ -27,6 +27,7 @@ from typing import NamedTuple
 import numpy as np
 
 from model.calendar import NEVER, next_source, set_time
+from model.drive_queue import BUSY_NS, BUSY_SINCE, N_COMMANDS, N_SERVED, N_WAITING, SERVED_BYTES
 from model.jit import kernel, part
 from model.pool import Pool, new_recorder, start_disk, to_queue
 from model.seqread_events import count_under_way, disk_event, thread_event, turn_to
@@ -47,7 +48,7 @@ from model.seqread_machine import (
     new_machine,
 )
 from model.seqread_machine import new_recorder as new_activity_recorder
-from model.sheet_disk import BUSY_NS, BUSY_SINCE, N_COMMANDS, N_SERVED, SERVED_BYTES
+
 from model.vdev_queue import NONE
 
 SECOND_NS = 10**9
@@ -56,12 +57,18 @@ SECOND_NS = 10**9
 
 
 @part
+def _held(drives, leaf):
+    """Commands that the drive or its driver has."""
+    return drives.units[leaf, N_COMMANDS] + drives.units[leaf, N_WAITING]
+
+
+@part
 def _record_command(recorder, pool, now, leaf, ends):
     n = recorder.n[1]
     if recorder.leaf == leaf and n < len(recorder.commands):
         unit, rows = pool.drives.commands[leaf, 0], recorder.commands
         rows[n, 0], rows[n, 1], rows[n, 2], rows[n, 3] = now, ends, pool.queue.offset[unit], pool.queue.unit_bytes[unit]
-        rows[n, 4], rows[n, 5] = pool.drives.units[leaf, N_COMMANDS], pool.queue.n_waiting[leaf]
+        rows[n, 4], rows[n, 5] = _held(pool.drives, leaf), pool.queue.n_waiting[leaf]
         recorder.n[1] += 1
 
 

@@ -18,6 +18,7 @@ them; here from the one whose record it was.
 """
 
 from model.calendar import NEVER, set_time
+from model.drive_queue import N_COMMANDS
 from model.jit import kernel, part
 from model.layout import level_block
 from model.lru import link_after, unlink
@@ -61,7 +62,7 @@ from model.seqread_machine import (
     WAITING,
     WAITS_FOR,
 )
-from model.sheet_disk import N_COMMANDS
+
 from model.vdev_queue import NONE
 from model.zfetch import read_block as show_block
 

@@ -9,13 +9,13 @@ from typing import NamedTuple
 import numpy as np
 
 from model.calendar import Calendar, new_calendar
+from model.drive_queue import Drive
 from model.eras import era
 from model.indirect import CHECKSUM_OFF
 from model.layout import Files, Layout, Sizes, block_sizes, number_blocks
 from model.oltp_machine import rules_of as rules_of_disks
 from model.pool import NOBODY, new_pool
 from model.seqread_layout import lay_out
-from model.sheet_disk import SheetDisk
 from model.streams import stream
 from model.vdev_cache import VdevCacheParams
 from model.vdev_queue import VdevQueueParams
@@ -107,7 +107,7 @@ class Rules(NamedTuple):
 
     cache: VdevCacheParams
     queue: VdevQueueParams
-    disk: SheetDisk
+    disk: Drive
     zfetch: ZfetchParams
 
 
@@ -145,7 +145,7 @@ class Recorder(NamedTuple):
     leaf: int  # or -1
     n: np.ndarray  # rows written: activities, commands, calls
     activities: np.ndarray  # [row]: began, ended (ns), activity, the indirect block it waited for or NOBODY
-    commands: np.ndarray  # [row]: began, ends (ns), offset, B, units at the drive, I/Os waiting in the vdev queue
+    commands: np.ndarray  # [row]: began, ends (ns), offset, B, units that drive and driver have, I/Os waiting in the vdev queue
     calls: np.ndarray  # [row]: file, record, whether it was there or being read, tick, records asked for
 
 
@@ -251,7 +251,7 @@ def new_machine(site, rules, settings, seed, n_reads, n_ios, recorder, cache_rec
     threads = np.zeros((readers.n_streams, N_COLUMNS), np.int64)
     threads[:, WAITS_FOR] = NOBODY
     rows = max_fetches(rules.zfetch)
-    phase_ns = (stream(seed, "spindles").random(settings.n_leaves) * rules.disk.rev_ns).astype(np.int64)
+    phase_ns = (stream(seed, "spindles").random(settings.n_leaves) * rules.disk.disk.rev_ns).astype(np.int64)
     pool = new_pool(settings.n_leaves, rules.cache, rules.queue, rules.disk, phase_ns, n_ios, files.n_blocks, cache_recorder)
     return Machine(settings, readers, files, site.layout, status, threads, np.zeros((readers.n_streams, rows, 2), np.int64),
                    np.zeros((rows, 2), np.int64), rules.zfetch, new_zfetch(rules.zfetch, readers.n_streams),

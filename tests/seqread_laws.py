@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from model.drive_queue import N_COMMANDS, SERVICE_NS
 from model.pool import FOR_LINE, NOBODY
 from model.seqread_machine import ABSENT, BEGAN, FRESH, READING, STALLED, WAITS_FOR
-from model.sheet_disk import N_COMMANDS, SERVICE_NS
 from model.vdev_cache import MISS
 from model.vdev_queue import NONE
 from model.zfetch import max_fetches, new_zfetch, read_block
