@@ -44,6 +44,7 @@ from model.seqread_machine import (
     READS_DONE,
     Machine,
     Settings,
+    check_disks,
     check_settings,
     new_machine,
 )
@@ -162,6 +163,7 @@ def simulate(site, rules, settings=None, seed=0, recorder=None, cache_recorder=N
     """
     settings = settings or Settings(n_leaves=site.n_leaves)
     check_settings(settings, site)
+    check_disks(rules, site)
     recorder, cache_recorder = recorder or new_activity_recorder(), cache_recorder or new_recorder()
     n_reads, n_ios = first_room(site, rules, settings)
     while True:

@@ -155,19 +155,20 @@ def _write_files(files, sizes, layout, free):
     return DONE
 
 
-def new_free(n_leaves, aliquot_bytes=ALIQUOT_BYTES, n_holes=64):
-    """An empty pool, freshly imported, with room to note so many holes a leaf."""
+def new_free(n_leaves, aliquot_bytes=ALIQUOT_BYTES, n_holes=64, first_byte=0):
+    """An empty pool, freshly imported, with room to note so many holes a leaf; the first `first_byte` are taken."""
     rotor = new_space(n_leaves, aliquot_bytes).rotor
     holes = (np.zeros((n_leaves, n_holes), np.int64) for _ in range(2))
-    return Free(aliquot_bytes, np.full(n_leaves, FRONT_BYTES), *holes, np.zeros(n_leaves, np.int64),
+    return Free(aliquot_bytes, np.full(n_leaves, FRONT_BYTES + first_byte), *holes, np.zeros(n_leaves, np.int64),
                 np.zeros(1, np.int64), np.zeros((n_leaves, N_ALIGNMENTS), np.int64), rotor, np.zeros(1, np.int64))
 
 
-def lay_out(files, sizes, n_leaves, aliquot_bytes=ALIQUOT_BYTES):
-    """(Layout, Free afterwards) of all files, written one after the other into an empty pool."""
+def lay_out(files, sizes, n_leaves, aliquot_bytes=ALIQUOT_BYTES, first_byte=0):
+    """(Layout, Free afterwards) of all files, written one after the other into a pool whose leaves are full up to
+    `first_byte`, and empty from there on."""
     n_indirect, n_holes = files.n_blocks - files.n_records, 64
     while True:
-        free = new_free(n_leaves, aliquot_bytes, n_holes)
+        free = new_free(n_leaves, aliquot_bytes, n_holes, first_byte)
         layout = Layout(np.empty(files.n_blocks, np.int64), *(np.empty(n_indirect, np.int64) for _ in range(3)))
         if _write_files(files, sizes, layout, free) == DONE:
             return layout, free

@@ -12,7 +12,7 @@ from model.calendar import Calendar, new_calendar
 from model.drive_queue import Drive
 from model.eras import era
 from model.indirect import CHECKSUM_OFF
-from model.layout import Files, Layout, Sizes, block_sizes, number_blocks
+from model.layout import OFFSET_MASK, Files, Layout, Sizes, block_sizes, number_blocks
 from model.oltp_machine import rules_of as rules_of_disks
 from model.pool import NOBODY, new_pool
 from model.seqread_layout import lay_out
@@ -203,14 +203,23 @@ def check_settings(settings, site):
                          "choose that number or lay them out anew")
 
 
-def new_site(readers=None, n_leaves=46, checksum=CHECKSUM_OFF, seed=0):
-    """The files of `readers`, written one after the other into an empty pool."""
+def check_disks(rules, site):
+    """Raise ValueError with one sentence unless the files fit on the disks."""
+    end, has = int((site.layout.place & OFFSET_MASK).max()) + site.readers.record_bytes, rules.disk.disk.layout.n_blocks * 512
+    if end > has:
+        raise ValueError(f"file_bytes is {site.readers.file_bytes} for each of {site.readers.n_streams} readers, which needs {end} B "
+                         f"of each disk, and a disk has {has}; choose smaller files or more disks")
+
+
+def new_site(readers=None, n_leaves=46, checksum=CHECKSUM_OFF, seed=0, first_byte=0):
+    """The files of `readers`, written one after the other into a pool that is empty from `first_byte` of each leaf on."""
     readers = readers or Readers()
     check_readers(readers)
     _check("n_leaves", n_leaves, 1, 2**14)
+    _check("first_byte", first_byte, 0, 2**46)
     files = number_blocks([-(-readers.file_bytes // readers.record_bytes)] * readers.n_streams)
     sizes = block_sizes(seed, readers.record_bytes, checksum, n_leaves)
-    return Site(readers, n_leaves, files, sizes, lay_out(files, sizes, n_leaves)[0])
+    return Site(readers, n_leaves, files, sizes, lay_out(files, sizes, n_leaves, first_byte=first_byte)[0])
 
 
 def rules_of(name, *disk, **more):

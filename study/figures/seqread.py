@@ -1,13 +1,16 @@
-"""Figures of sequential readers: what a reader does with its time."""
+"""Figures of sequential readers: what a reader does with its time, and what a disk does. Blue is with the vdev cache,
+orange without."""
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from model.seqread_machine import ACTIVITIES, COPYING, ISSUING, STALLED, WAITING
-from study.figures import BLUE, GREY, RED, SKY, canvas
+from study.figures import BLUE, GREY, ORANGE, RED, SKY, canvas
 
+RATES = {"before": (BLUE, "vdev cache on"), "after": (ORANGE, "vdev cache off")}
 LOOK = {COPYING: (BLUE, 1.0), ISSUING: (SKY, 1.0), WAITING: ("#D0D0D0", 0.55), STALLED: (RED, 0.55)}     # colour, height
 
 
@@ -61,11 +64,46 @@ def one_disk(commands: np.ndarray, start_s: float, length_s: float = 0.3) -> Fig
         above.scatter(at_ms[mine], rows[mine, 2] / 2**20, s=size, color=colour, label=label, lw=0)
     above.set_ylabel("read from (MiB)")
     above.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=2, handletextpad=0.2, borderpad=0)
-    below.step(at_ms, rows[:, 4], where="post", color=BLUE, label="at the drive")
+    below.step(at_ms, rows[:, 4], where="post", color=BLUE, label="in drive and driver")
     below.step(at_ms, rows[:, 5], where="post", color=GREY, label="in the vdev queue")
     below.set_ylabel("commands")
     below.set_ylim(0, None)
     below.set_xlim(0, length_s * 1e3)
     below.set_xlabel(f"time (ms), from {start_s:g} s after the start")
     below.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=2, borderpad=0)
+    return figure
+
+
+def time_budget(table: pd.DataFrame) -> Figure:
+    """What a reader's time for a MiB goes to, a bar for each row (step, mb_per_s, and ms of each activity)."""
+    figure, axes = canvas(aspect=0.32 + 0.11 * len(table))
+    places, end = np.arange(len(table))[::-1], np.zeros(len(table))
+    for name, (colour, _) in zip(("copying", "issuing", "waiting", "stalled"), LOOK.values(), strict=True):
+        length = table[f"reader.{name}"].to_numpy()
+        axes.barh(places, length, left=end, height=0.6, color=colour, lw=0)
+        end = end + length
+    for place, at, rate in zip(places, end, table.mb_per_s, strict=True):
+        axes.annotate(f"{rate:.0f} MiB/s", (at, place), (3, 0), textcoords="offset points", va="center", fontsize=7)
+    axes.set_yticks(places, table.step)
+    axes.tick_params(axis="y", length=0)
+    axes.set_xlim(0, 1.3 * end.max())
+    axes.set_xlabel("a reader's time for a read of 1 MiB (ms)")
+    handles = [Patch(color=colour, lw=0) for colour, _ in LOOK.values()]
+    figure.legend(handles, ACTIVITIES, loc="outside lower center", ncols=2, handlelength=1.2, columnspacing=0.8)
+    return figure
+
+
+def throughput(table: pd.DataFrame) -> Figure:
+    """MiB read in each second, with the cache and without (frame: variant, t in s, mb_per_s), and what is lost on the whole."""
+    figure, axes = canvas(aspect=0.6)
+    means = table.groupby("variant").mb_per_s.mean()
+    for variant, rows in table.groupby("variant", sort=False):
+        colour, label = RATES[variant]
+        axes.plot(rows.t, rows.mb_per_s, color=colour, label=label)
+    axes.set_ylim(0, None)
+    axes.set_xlabel("time (s)")
+    axes.set_ylabel("read (MiB/s)")
+    change = 100 * (means["after"] / max(means["before"], 1e-9) - 1)
+    axes.set_title(f"a run of {table.t.max():g} s: {change:+.0f} % without the cache", loc="left")
+    figure.legend(loc="outside lower center", ncols=2, fontsize=7, columnspacing=1)
     return figure
