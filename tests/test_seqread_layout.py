@@ -113,3 +113,12 @@ def test_little_room_for_holes_changes_nothing():
     order = np.lexsort((offset, leaf))
     same = leaf[order][1:] == leaf[order][:-1]
     assert (offset[order][1:] >= (offset + n_bytes)[order][:-1])[same].all()
+
+
+def test_behind_other_data_files_lie_as_in_a_new_pool():
+    """Moved by all that lies in front, which keeps every alignment."""
+    files, sizes = number_blocks([3000, 3000]), block_sizes(0, 2**17, CHECKSUM_OFF, 5)
+    new, _ = seqread_layout.lay_out(files, sizes, 5)
+    behind, _ = seqread_layout.lay_out(files, sizes, 5, first_byte=2**30)
+    assert (behind.place == new.place + 2**30).all()
+    assert (behind.second == new.second + 2**30).all()
