@@ -49,7 +49,6 @@ from model.seqread_machine import (
     new_machine,
 )
 from model.seqread_machine import new_recorder as new_activity_recorder
-
 from model.vdev_queue import NONE
 
 SECOND_NS = 10**9

@@ -62,7 +62,6 @@ from model.seqread_machine import (
     WAITING,
     WAITS_FOR,
 )
-
 from model.vdev_queue import NONE
 from model.zfetch import read_block as show_block
 

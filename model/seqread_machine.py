@@ -145,7 +145,7 @@ class Recorder(NamedTuple):
     leaf: int  # or -1
     n: np.ndarray  # rows written: activities, commands, calls
     activities: np.ndarray  # [row]: began, ended (ns), activity, the indirect block it waited for or NOBODY
-    commands: np.ndarray  # [row]: began, ends (ns), offset, B, units that drive and driver have, I/Os waiting in the vdev queue
+    commands: np.ndarray  # [row]: began, ends (ns), offset, B, units with drive and driver, I/Os waiting in the vdev queue
     calls: np.ndarray  # [row]: file, record, whether it was there or being read, tick, records asked for
 
 
@@ -205,10 +205,11 @@ def check_settings(settings, site):
 
 def check_disks(rules, site):
     """Raise ValueError with one sentence unless the files fit on the disks."""
-    end, has = int((site.layout.place & OFFSET_MASK).max()) + site.readers.record_bytes, rules.disk.disk.layout.n_blocks * 512
+    readers, has = site.readers, rules.disk.disk.layout.n_blocks * 512
+    end = int((site.layout.place & OFFSET_MASK).max()) + readers.record_bytes
     if end > has:
-        raise ValueError(f"file_bytes is {site.readers.file_bytes} for each of {site.readers.n_streams} readers, which needs {end} B "
-                         f"of each disk, and a disk has {has}; choose smaller files or more disks")
+        raise ValueError(f"file_bytes is {readers.file_bytes} for each of {readers.n_streams} readers, which is {end} B "
+                         f"of each disk, which has {has}; choose smaller files or more disks")
 
 
 def new_site(readers=None, n_leaves=46, checksum=CHECKSUM_OFF, seed=0, first_byte=0):

@@ -17,7 +17,18 @@ import pandas as pd
 
 from model.data_sheet import SheetParams
 from model.seqread import Result, simulate
-from model.seqread_machine import COPYING, ISSUING, STALLED, WAITING, Readers, Recorder, Settings, new_recorder, new_site, rules_of
+from model.seqread_machine import (
+    COPYING,
+    ISSUING,
+    STALLED,
+    WAITING,
+    Readers,
+    Recorder,
+    Settings,
+    new_recorder,
+    new_site,
+    rules_of,
+)
 from model.vdev_cache import MISS, VdevCacheParams
 from model.vdev_queue import VdevQueueParams
 from study import claims, ensembles, priors
@@ -195,7 +206,7 @@ def _ms_per_read(x: Result) -> dict[str, float]:
 
 
 def steps(machine: Setup, seed: int) -> pd.DataFrame:
-    """With the cache, without it, and both once more with all indirect blocks in memory from the start to the end: key, step,
+    """With the cache, without it, and both once more with all indirect blocks in memory from start to end: key, step,
     mb_per_s, and ms of each activity for a read."""
     warm = machine._replace(settings=machine.settings._replace(warm_indirect=1, keeps_indirect=1))
     rows = [("on", "cache on", run(machine, BEFORE, seed)), ("off", "cache off", run(machine, AFTER, seed)),
@@ -217,8 +228,8 @@ def shares(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def simpler_models(runs: Comparison) -> pd.DataFrame:
-    """What simpler models make of the loss: key, what, loss (%). All are about the records below one indirect block, 16 MiB if
-    they are large; the reader's processor time is the best guess."""
+    """What simpler models make of the loss: key, what, loss (%). All are about the records below one indirect block, 16 MiB
+    if they are large; the reader's processor time is the best guess."""
     machine, x = runs.machine, runs.before
     records = INDIRECT_POINTERS
     n_bytes = records * machine.readers.record_bytes
@@ -309,5 +320,4 @@ def metrics_of_ensemble(results: pd.DataFrame) -> pd.DataFrame:
 
 def not_modelled(quantity: str) -> str:
     """Why a quantity of the transcript is not among `quantities`."""
-    return ("CPU time per operation: the processor time of a read goes into the simulation as a prior, so what comes out says "
-            "nothing")
+    return "CPU time per operation: the processor time of a read is put into the simulation, so what comes out says nothing"

@@ -11,8 +11,8 @@ from model.vdev_queue import VdevQueueParams
 
 def served(places, queue=None, **disk):
     """MiB at which reads begin that all come at once, in the order in which they are served."""
-    pool = new_pool(1, VdevCacheParams(max_read_bytes=1), queue or VdevQueueParams(min_pending=35), new_drive(SheetParams(**disk)),
-                    np.zeros(1, np.int64), 16, 16, new_recorder())
+    pool = new_pool(1, VdevCacheParams(max_read_bytes=1), queue or VdevQueueParams(min_pending=35),
+                    new_drive(SheetParams(**disk)), np.zeros(1, np.int64), 16, 16, new_recorder())
     for task, place in enumerate(places):
         _, io = read_block(pool, 0, place * 2**20, 2**17, 0, task)
         to_queue(pool, 0, io)

@@ -198,7 +198,7 @@ def test_impossible_readers_are_one_sentence(readers, words):
 
 
 def test_files_that_do_not_fit_are_one_sentence(site):
-    with pytest.raises(ValueError, match="file_bytes is 4294967296 for each of 3 readers, .*; choose") as error:
+    with pytest.raises(ValueError, match=r"file_bytes is 4294967296 for each of 3 readers, .*; choose") as error:
         simulate(site, rules_of("onnv_70", SheetParams(disk_bytes=2**29)), SETTINGS)
     assert "\n" not in str(error.value)
 

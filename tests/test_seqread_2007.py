@@ -9,7 +9,8 @@ from study.parameters import of_cell
 from study.project import NOTEBOOKS
 
 NAME = "02_vdev_cache_seqread"
-DEFAULTS = {name: value for name, value in of_cell(NOTEBOOKS / f"{NAME}.ipynb").items() if name not in ("draws", "seeds", "seed")}
+DEFAULTS = {name: value for name, value in of_cell(NOTEBOOKS / f"{NAME}.ipynb").items()
+            if name not in ("draws", "seeds", "seed")}
 SMALL = DEFAULTS | {"n_leaves": 8, "file_gib": 1.0, "seconds": 2.0}
 
 
@@ -132,8 +133,8 @@ def test_a_pool_that_is_half_full_begins_in_the_middle_of_the_disks(machine):
     ({"n_leaves": 0}, "n_leaves is 0"), ({"n_streams": 0}, "n_streams is 0"), ({"record_kib": 3}, "record_bytes is 3072"),
     ({"file_gib": 0.00001}, "record_bytes is 131072, but a file has only"),
     ({"n_leaves": 1, "file_gib": 200.0}, "file_bytes is 214748364800 for each of 4 readers"),
-    ({"segments": 100_000}, "segments of a disk is 100000"), ({"max_pending": 0}, "pending"), ({"line_kib": 0}, "line_shift"),
-    ({"seconds": 0.0}, "duration_ns is 0")])
+    ({"segments": 100_000}, "segments of a disk is 100000"), ({"max_pending": 0}, "pending"),
+    ({"line_kib": 0}, "line_shift"), ({"seconds": 0.0}, "duration_ns is 0")])
 def test_an_impossible_machine_is_one_sentence(changed, words):
     with pytest.raises(ValueError, match=words) as error:
         seqread_2007.run(seqread_2007.setup(**(SMALL | changed)), "before", 1)

@@ -94,7 +94,7 @@ def time_budget(table: pd.DataFrame) -> Figure:
 
 
 def throughput(table: pd.DataFrame) -> Figure:
-    """MiB read in each second, with the cache and without (frame: variant, t in s, mb_per_s), and what is lost on the whole."""
+    """MiB read in each second, with the cache and without (frame: variant, t in s, mb_per_s), and what is lost."""
     figure, axes = canvas(aspect=0.6)
     means = table.groupby("variant").mb_per_s.mean()
     for variant, rows in table.groupby("variant", sort=False):
