@@ -52,7 +52,7 @@ STUDY: dict[str, Notebook] = {
         reads=("claims.toml", "published/*.toml", "priors.toml"), minutes=2.0,
         parameters={
             "n_streams": Parameter(kind="int", low=1, high=16, help="readers, each of a file of its own"),
-            "record_kib": Parameter(kind="int", unit="KiB", choices=(16, 32, 64, 128), help="recordsize of the files"),
+            "record_kib": Parameter(kind="int", unit="KiB", choices=(32, 64, 128), help="recordsize of the files"),
             "read_kib": Parameter(kind="int", unit="KiB", choices=(128, 256, 512, 1024), help="size of a read (iosize)"),
             "file_gib": Parameter(kind="float", unit="GiB", low=1, high=64, help="size of each file"),
             "n_leaves": Parameter(kind="int", low=1, high=96, help="disks, striped"),

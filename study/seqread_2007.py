@@ -32,6 +32,7 @@ from model.seqread_machine import (
 from model.vdev_cache import MISS, VdevCacheParams
 from model.vdev_queue import VdevQueueParams
 from study import claims, ensembles, priors
+from study.effects import Effect
 from study.ensembles import AFTER, BEFORE, VARIANTS
 from study.figures.seqread import Timeline
 
@@ -41,6 +42,7 @@ CACHE_OFF_BYTES = 1             # zfs_vdev_cache_max: larger reads bypass the ca
 FITTED = "copy_ns"              # CPU time to copy a MiB to the reader: the one constant
 FIT_RANGE_NS = (50e3, 20e6)
 NCQ_DEPTH, NCQ_WINDOW = 32, 9   # commands that a drive with NCQ holds, and chooses among (data/priors.toml, oltp)
+INDIRECT_POINTERS = 128         # in an indirect block of 16 KiB
 HALF_FULL = 0.5                 # of a disk lies in front of the files, if the pool is not new
 KIB, MIB, GIB = 2**10, 2**20, 2**30
 RECORDED_LEAF, RECORDED = 7, 200_000
@@ -154,7 +156,7 @@ def metrics(runs: Comparison) -> pd.DataFrame:
                  (f"{variant}.indirect.asked", x.counts["indirect_came"], "blocks"),
                  (f"{variant}.indirect.read", _disk_reads(x), "reads"),
                  (f"{variant}.indirect.time", x.mean_ns["indirect"] / 1e6, "ms")]
-    rows.append(("loss", loss(runs), "%"))
+    rows.append(("loss", EFFECT.percent(runs.after.mb_per_s / runs.before.mb_per_s), "%"))
     return pd.DataFrame(rows, columns=["name", "value", "unit"])
 
 
@@ -163,11 +165,6 @@ def _disk_reads(x: Result) -> int:
     large = x.machine.readers.record_bytes
     return int(x.counts["ios_done"] - x.counts["records_came"]) if large > x.pool.cache_params.max_read_bytes else int(
         x.outcomes[1, MISS])
-
-
-def loss(runs: Comparison) -> float:
-    """In %."""
-    return 100 * (1 - runs.after.mb_per_s / runs.before.mb_per_s)
 
 
 def throughput(runs: Comparison) -> pd.DataFrame:
@@ -228,7 +225,7 @@ def shares(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def simpler_models(runs: Comparison) -> pd.DataFrame:
-    """What simpler models make of the loss: key, what, loss (%). All are about the records below one indirect block, 16 MiB
+    """What simpler models make of the loss: key, what, effect (%). All are about the records below one indirect block, 16 MiB
     if they are large; the reader's processor time is the best guess."""
     machine, x = runs.machine, runs.before
     records = INDIRECT_POINTERS
@@ -241,10 +238,7 @@ def simpler_models(runs: Comparison) -> pd.DataFrame:
         ("bytes", "bytes moved", 100 * (1 - (n_bytes + line / per_line) / (n_bytes + block))),
         ("ios", "number of I/Os", 100 * (1 - (records + 1 / per_line) / (records + 1))),
         ("lone", "one lone read per block", 100 * (1 - (cpu_ns + lone_ns / per_line) / (cpu_ns + lone_ns)))],
-        columns=["key", "what", "loss"])
-
-
-INDIRECT_POINTERS = 128         # in an indirect block of 16 KiB
+        columns=["key", "what", "effect"])
 
 
 # --- the ensemble -------------------------------------------------------------------------------------------------------
@@ -266,56 +260,9 @@ def predict(machine: Setup, draws: int, seeds: int, seed: int) -> pd.DataFrame:
     return ensembles.run(cases, simulate_case, baseline())
 
 
-def losses(results: pd.DataFrame) -> pd.Series:
-    """In %, of each case."""
-    return 100 * (1 - ensembles.ratio(results, "summary.rate"))
-
-
-def conditions(results: pd.DataFrame) -> pd.DataFrame:
-    """Loss under each choice of each condition, others at their best guess: label, gain (%: the loss), is_central."""
-    found = losses(results)
-    rows = [("best guess", found[ensembles.unfitted(results, "central").index[0]], True)]
-    switches = priors.read(EXPERIMENT).switches
-    for index, case in ensembles.unfitted(results, "structure").iterrows():
-        changed = [one.name for one in switches if case[one.name] != one.central]
-        rows.append((", ".join(LABELS[name, case[name]] for name in changed), found[index], False))
-    return pd.DataFrame(rows, columns=["label", "gain", "is_central"])
-
-
-LABELS = {("reads_ahead", 0): "no read-ahead", ("sorts", 0): "driver does not sort",
-          ("keeps_indirect", 1): "indirect blocks stay", ("pool", "half full"): "pool half full"}
-
-
-def parameter_range(results: pd.DataFrame) -> tuple[float, float]:
-    """5 % and 95 % of the loss, over the ranges of all numbers."""
-    low, _, high = ensembles.interval(losses(ensembles.unfitted(results, "parameter")))
-    return low, high
-
-
-def loss_table(simple: pd.DataFrame, results: pd.DataFrame) -> pd.DataFrame:
-    """Loss by simpler models, as predicted, and with the constant fitted: what, low, middle, high (%)."""
-    rows = [(one.what, one.loss, one.loss, one.loss) for one in simple.itertuples()]
-    rows.append(("simulation", *ensembles.interval(losses(ensembles.unfitted(results)))))
-    fitted = ensembles.fitted(results)
-    if len(fitted):
-        rows.append(("simulation, fitted", *ensembles.interval(losses(fitted))))
-    return pd.DataFrame(rows, columns=["what", "low", "middle", "high"])
-
-
-def metrics_of_ensemble(results: pd.DataFrame) -> pd.DataFrame:
-    """Intervals of rates and loss, what the loss's is made of, and how many cases met the baseline: name, value, unit."""
-    rows = []
-    for kind, some in (("unfitted", ensembles.unfitted(results)), ("fitted", ensembles.fitted(results))):
-        if len(some):
-            for name, values, unit in (("before", some[f"{BEFORE}/summary.rate"], "1/s"),
-                                       ("after", some[f"{AFTER}/summary.rate"], "1/s"), ("loss", losses(some), "%")):
-                rows += [(f"ensemble.{kind}.{name}.{part}", value, unit)
-                         for part, value in ensembles.interval(values)._asdict().items()]
-    for part, low, high in ensembles.widths(results, "summary.rate").itertuples(index=False):
-        rows += [(f"ensemble.{part}.low", 100 * (1 - high), "%"), (f"ensemble.{part}.high", 100 * (1 - low), "%")]
-    fitted = results[results.fitted]
-    rows += [("ensemble.fits", len(fitted), "cases"), ("ensemble.reached", fitted.reached.sum(), "cases")]
-    return pd.DataFrame(rows, columns=["name", "value", "unit"])
+EFFECT = Effect("summary.rate", "loss", {
+    ("reads_ahead", 0): "no read-ahead", ("sorts", 0): "driver does not sort",
+    ("keeps_indirect", 1): "indirect blocks stay", ("pool", "half full"): "pool half full"})
 
 
 def not_modelled(quantity: str) -> str:

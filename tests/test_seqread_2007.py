@@ -2,7 +2,7 @@
 import pandas as pd
 import pytest
 
-from study import claims, ensembles, notebooks, priors, published, scoring, seqread_2007, sliders
+from study import claims, effects, ensembles, notebooks, priors, published, scoring, seqread_2007, sliders
 from study.figures import render
 from study.figures import seqread as pictures
 from study.parameters import of_cell
@@ -115,7 +115,9 @@ def test_all_claims_of_the_notebook_are_predicted_or_said_not_to_be(machine, sma
     left = [claim.predict for claim in scoring.of_notebook(NAME) if claim.id not in found]
     assert len(found) == 10
     assert all(quantity.endswith(".cpu") for quantity in left)
-    assert len(seqread_2007.conditions(results)) == 1 + sum(len(one.choices) - 1 for one in priors.read("seqread").switches)
+    known = priors.read("seqread")
+    shown = effects.conditions(results, known, seqread_2007.EFFECT)
+    assert len(shown) == 1 + sum(len(one.choices) - 1 for one in known.switches)
 
 
 def test_a_drive_without_ncq_takes_one_command(machine):
