@@ -3,12 +3,13 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from model.seqread_machine import COPYING, ISSUING, STALLED, WAITING
 from study import figures
 from study.figures import render
-from study.figures.seqread import Timeline, one_disk, stall_timeline
+from study.figures.seqread import Timeline, one_disk, stall_timeline, throughput, time_budget
 
 MS = 10**6
 ROWS = np.array([[0, 10 * MS, COPYING, -1], [10 * MS, 12 * MS, ISSUING, -1], [12 * MS, 40 * MS, STALLED, 77],
@@ -38,3 +39,19 @@ def test_figures_come_out_the_same_and_legible():
     assert one == other
     source = (Path(figures.__file__).parent / "seqread.py").read_text(encoding="utf-8")
     assert all(float(size) >= 7 for size in re.findall(r"fontsize=([\d.]+)", source))
+
+
+def test_a_bar_is_as_long_as_a_read():
+    table = pd.DataFrame({"step": ["on", "off"], "mb_per_s": [2000.0, 1500.0], "reader.copying": [1.0, 1.0],
+                          "reader.issuing": [0.2, 0.2], "reader.waiting": [0.8, 0.0], "reader.stalled": [0.0, 1.5]})
+    axes, = time_budget(table).axes
+    ends = {round(bar.get_y(), 3): max(other.get_x() + other.get_width() for other in axes.patches
+                                       if other.get_y() == bar.get_y()) for bar in axes.patches}
+    assert sorted(ends.values()) == pytest.approx([2.0, 2.7])
+    assert [text.get_text() for text in axes.texts] == ["2000 MiB/s", "1500 MiB/s"]
+
+
+def test_the_seconds_stand_on_the_figure():
+    table = pd.DataFrame({"variant": ["before"] * 3 + ["after"] * 3, "t": [1, 2, 3] * 2, "mb_per_s": [100.0] * 3 + [75.0] * 3})
+    axes, = throughput(table).axes
+    assert axes.get_title(loc="left") == "a run of 3 s: -25 % without the cache"

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
+from matplotlib.ticker import MaxNLocator
 
 from model.seqread_machine import ACTIVITIES, COPYING, ISSUING, STALLED, WAITING
 from study.figures import BLUE, GREY, ORANGE, RED, SKY, canvas
@@ -68,6 +69,7 @@ def one_disk(commands: np.ndarray, start_s: float, length_s: float = 0.3) -> Fig
     below.step(at_ms, rows[:, 5], where="post", color=GREY, label="in the vdev queue")
     below.set_ylabel("commands")
     below.set_ylim(0, None)
+    below.yaxis.set_major_locator(MaxNLocator(5, integer=True))
     below.set_xlim(0, length_s * 1e3)
     below.set_xlabel(f"time (ms), from {start_s:g} s after the start")
     below.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=2, borderpad=0)
@@ -86,7 +88,7 @@ def time_budget(table: pd.DataFrame) -> Figure:
         axes.annotate(f"{rate:.0f} MiB/s", (at, place), (3, 0), textcoords="offset points", va="center", fontsize=7)
     axes.set_yticks(places, table.step)
     axes.tick_params(axis="y", length=0)
-    axes.set_xlim(0, 1.3 * end.max())
+    axes.set_xlim(0, 1.45 * end.max())
     axes.set_xlabel("a reader's time for a read of 1 MiB (ms)")
     handles = [Patch(color=colour, lw=0) for colour, _ in LOOK.values()]
     figure.legend(handles, ACTIVITIES, loc="outside lower center", ncols=2, handlelength=1.2, columnspacing=0.8)
