@@ -61,7 +61,6 @@ STUDY: dict[str, Notebook] = {
             "cache_mib": Parameter(kind="int", unit="MiB", choices=(1, 2, 5, 10, 20, 50),
                                    help="vdev cache of one disk (zfs_vdev_cache_size)"),
             "max_pending": Parameter(kind="int", low=1, high=100, help="I/Os on a disk at most (zfs_vdev_max_pending)"),
-            "ncq": Parameter(kind="bool", help="the drive takes 32 commands and chooses among them"),
             "sorts": Parameter(kind="bool", help="the disk driver sorts what the drive has not taken"),
             "segments": Parameter(kind="int", choices=(4, 8, 16, 32, 64, 128),
                                   help="parts of the drive's buffer, and so how far it reads ahead"),
@@ -69,9 +68,7 @@ STUDY: dict[str, Notebook] = {
             "keeps_indirect": Parameter(kind="bool", help="indirect blocks stay in memory when their records are gone"),
             "pool": Parameter(kind="str", choices=("new", "half full"), help="where on the platters the files lie"),
             "seconds": Parameter(kind="float", unit="s", low=1, high=1200, help="time simulated"),
-            "draws": Parameter(kind="int", low=2, high=2000, help="draws of all that is not known"),
-            "seeds": Parameter(kind="int", low=2, high=100, help="seeds, for the part of chance"),
-            "seed": SEED,
+            "draws": DRAWS, "seeds": SEEDS, "seed": SEED,
         }),
     "90_model_vs_zfs": Notebook(
         reads=("traces/**/*", "disk_replays.toml"),

@@ -41,7 +41,6 @@ BUILD = "onnv_70"
 CACHE_OFF_BYTES = 1             # zfs_vdev_cache_max: larger reads bypass the cache
 FITTED = "copy_ns"              # CPU time to copy a MiB to the reader: the one constant
 FIT_RANGE_NS = (50e3, 20e6)
-NCQ_DEPTH, NCQ_WINDOW = 32, 9   # commands that a drive with NCQ holds, and chooses among (data/priors.toml, oltp)
 INDIRECT_POINTERS = 128         # in an indirect block of 16 KiB
 HALF_FULL = 0.5                 # of a disk lies in front of the files, if the pool is not new
 KIB, MIB, GIB = 2**10, 2**20, 2**30
@@ -72,14 +71,17 @@ class Comparison(NamedTuple):
 # --- from parameters to a machine ---------------------------------------------------------------------------------------
 
 def setup(*, n_streams: int, record_kib: int, read_kib: int, file_gib: float, n_leaves: int, line_kib: int, cache_mib: int,
-          max_pending: int, ncq: bool, sorts: bool, segments: int, reads_ahead: bool, keeps_indirect: bool, pool: str,
+          max_pending: int, sorts: bool, segments: int, reads_ahead: bool, keeps_indirect: bool, pool: str,
           seconds: float) -> Setup:
     """From a notebook's parameters; everything else is the best guess of the priors. ValueError, one sentence, for a machine
-    that cannot be."""
-    queueing = {"depth": NCQ_DEPTH, "window": NCQ_WINDOW} if ncq else {}
+    that cannot be.
+
+    Drives take one command at a time, as in the document. With NCQ a drive serves first what it has read ahead; that is left
+    out of `model.drive_queue`, so the model has nothing to say of sequential readers with NCQ.
+    """
     machine = Setup(
         Readers(n_streams=n_streams, record_bytes=record_kib * KIB, read_bytes=read_kib * KIB),
-        Settings(n_leaves=n_leaves, duration_ns=int(seconds * 1e9)), SheetParams(**queueing),
+        Settings(n_leaves=n_leaves, duration_ns=int(seconds * 1e9)), SheetParams(depth=1, window=1),
         VdevCacheParams(line_shift=(line_kib * KIB).bit_length() - 1, cache_bytes=cache_mib * MIB),
         VdevQueueParams(max_pending=max_pending, min_pending=min(max_pending, VdevQueueParams().min_pending)), 0)
     return with_values(machine, priors.read(EXPERIMENT).central() | {
@@ -202,11 +204,12 @@ def _ms_per_read(x: Result) -> dict[str, float]:
             for name, spent in zip(ACTIVITY_NAMES.values(), x.spent_ns.values(), strict=True)}
 
 
-def steps(machine: Setup, seed: int) -> pd.DataFrame:
+def steps(runs: Comparison, seed: int) -> pd.DataFrame:
     """With the cache, without it, and both once more with all indirect blocks in memory from start to end: key, step,
     mb_per_s, and ms of each activity for a read."""
+    machine = runs.machine
     warm = machine._replace(settings=machine.settings._replace(warm_indirect=1, keeps_indirect=1))
-    rows = [("on", "cache on", run(machine, BEFORE, seed)), ("off", "cache off", run(machine, AFTER, seed)),
+    rows = [("on", "cache on", runs.before), ("off", "cache off", runs.after),
             ("warm-on", "cache on, indirect\nblocks in memory", run(warm, BEFORE, seed)),
             ("warm-off", "cache off, indirect\nblocks in memory", run(warm, AFTER, seed))]
     return pd.DataFrame([{"key": key, "step": step, "mb_per_s": x.mb_per_s, **_ms_per_read(x)} for key, step, x in rows])
@@ -225,8 +228,8 @@ def shares(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def simpler_models(runs: Comparison) -> pd.DataFrame:
-    """What simpler models make of the loss: key, what, effect (%). All are about the records below one indirect block, 16 MiB
-    if they are large; the reader's processor time is the best guess."""
+    """What simpler models make of the loss: key, what, effect (%). All are about the records below one indirect
+    block, 16 MiB if they are large; the reader's processor time is the best guess."""
     machine, x = runs.machine, runs.before
     records = INDIRECT_POINTERS
     n_bytes = records * machine.readers.record_bytes

@@ -99,8 +99,8 @@ def test_streams_are_numbered_from_the_last_file(runs):
     assert seqread_2007.quantities(x, runs.machine)["seqread4.bandwidth"] == pytest.approx(x.stream_mb_per_s[0])
 
 
-def test_without_stalls_the_cache_is_worth_nothing(machine):
-    steps = seqread_2007.steps(machine, 1).set_index("key")
+def test_without_stalls_the_cache_is_worth_nothing(runs):
+    steps = seqread_2007.steps(runs, 1).set_index("key")
     assert steps.mb_per_s["warm-on"] == steps.mb_per_s["warm-off"] >= steps.mb_per_s["on"] > steps.mb_per_s["off"]
     assert (steps.loc[["warm-on", "warm-off"], "reader.stalled"] == 0).all()
     shares = seqread_2007.shares(steps.reset_index()).set_index("name").value
@@ -120,9 +120,8 @@ def test_all_claims_of_the_notebook_are_predicted_or_said_not_to_be(machine, sma
     assert len(shown) == 1 + sum(len(one.choices) - 1 for one in known.switches)
 
 
-def test_a_drive_without_ncq_takes_one_command(machine):
+def test_a_drive_takes_one_command(machine):
     assert (machine.disk.depth, machine.disk.window) == (1, 1)
-    assert seqread_2007.setup(**(SMALL | {"ncq": True})).disk.depth == seqread_2007.NCQ_DEPTH
 
 
 def test_a_pool_that_is_half_full_begins_in_the_middle_of_the_disks(machine):

@@ -52,6 +52,7 @@ def test_a_bar_is_as_long_as_a_read():
 
 
 def test_the_seconds_stand_on_the_figure():
-    table = pd.DataFrame({"variant": ["before"] * 3 + ["after"] * 3, "t": [1, 2, 3] * 2, "mb_per_s": [100.0] * 3 + [75.0] * 3})
+    table = pd.DataFrame({"variant": ["before"] * 3 + ["after"] * 3, "t": [1, 2, 3] * 2,
+                          "mb_per_s": [100.0] * 3 + [75.0] * 3})
     axes, = throughput(table).axes
     assert axes.get_title(loc="left") == "a run of 3 s: -25 % without the cache"
