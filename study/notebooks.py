@@ -53,7 +53,6 @@ STUDY: dict[str, Notebook] = {
         parameters={
             "n_streams": Parameter(kind="int", low=1, high=16, help="readers, each of a file of its own"),
             "record_kib": Parameter(kind="int", unit="KiB", choices=(32, 64, 128), help="recordsize of the files"),
-            "read_kib": Parameter(kind="int", unit="KiB", choices=(128, 256, 512, 1024), help="size of a read (iosize)"),
             "file_gib": Parameter(kind="float", unit="GiB", low=1, high=64, help="size of each file"),
             "n_leaves": Parameter(kind="int", low=1, high=96, help="disks, striped"),
             "line_kib": Parameter(kind="int", unit="KiB", choices=(16, 32, 64, 128),
@@ -65,8 +64,6 @@ STUDY: dict[str, Notebook] = {
             "segments": Parameter(kind="int", choices=(4, 8, 16, 32, 64, 128),
                                   help="parts of the drive's buffer, and so how far it reads ahead"),
             "reads_ahead": Parameter(kind="bool", help="the drive reads on after a read"),
-            "keeps_indirect": Parameter(kind="bool", help="indirect blocks stay in memory when their records are gone"),
-            "pool": Parameter(kind="str", choices=("new", "half full"), help="where on the platters the files lie"),
             "seconds": Parameter(kind="float", unit="s", low=1, high=1200, help="time simulated"),
             "draws": DRAWS, "seeds": SEEDS, "seed": SEED,
         }),

@@ -70,9 +70,8 @@ class Comparison(NamedTuple):
 
 # --- from parameters to a machine ---------------------------------------------------------------------------------------
 
-def setup(*, n_streams: int, record_kib: int, read_kib: int, file_gib: float, n_leaves: int, line_kib: int, cache_mib: int,
-          max_pending: int, sorts: bool, segments: int, reads_ahead: bool, keeps_indirect: bool, pool: str,
-          seconds: float) -> Setup:
+def setup(*, n_streams: int, record_kib: int, file_gib: float, n_leaves: int, line_kib: int, cache_mib: int,
+          max_pending: int, sorts: bool, segments: int, reads_ahead: bool, seconds: float, pool: str = "new") -> Setup:
     """From a notebook's parameters; everything else is the best guess of the priors. ValueError, one sentence, for a machine
     that cannot be.
 
@@ -80,13 +79,12 @@ def setup(*, n_streams: int, record_kib: int, read_kib: int, file_gib: float, n_
     out of `model.drive_queue`, so the model has nothing to say of sequential readers with NCQ.
     """
     machine = Setup(
-        Readers(n_streams=n_streams, record_bytes=record_kib * KIB, read_bytes=read_kib * KIB),
+        Readers(n_streams=n_streams, record_bytes=record_kib * KIB),
         Settings(n_leaves=n_leaves, duration_ns=int(seconds * 1e9)), SheetParams(depth=1, window=1),
         VdevCacheParams(line_shift=(line_kib * KIB).bit_length() - 1, cache_bytes=cache_mib * MIB),
         VdevQueueParams(max_pending=max_pending, min_pending=min(max_pending, VdevQueueParams().min_pending)), 0)
     return with_values(machine, priors.read(EXPERIMENT).central() | {
-        "file_gib": file_gib, "sorts": int(sorts), "segments": segments, "reads_ahead": int(reads_ahead),
-        "keeps_indirect": int(keeps_indirect), "pool": pool})
+        "file_gib": file_gib, "sorts": int(sorts), "segments": segments, "reads_ahead": int(reads_ahead), "pool": pool})
 
 
 def with_values(machine: Setup, values: dict) -> Setup:
