@@ -124,14 +124,14 @@ def _io(pool, leaf, kind, offset, n_bytes, now, priority, owner):
 
 
 @part
-def _read_leaf(pool, now, leaf, offset, n_bytes, is_metadata, waiter):
-    """As `read_block`, of a leaf."""
+def _read_leaf(pool, now, leaf, offset, n_bytes, is_metadata, waiter, own_priority):
+    """As `read_at`, of a leaf."""
     outcome, line_offset, _ = read(pool.cache, pool.cache_params, leaf, now // TICK_NS, offset, n_bytes, is_metadata, 0)
     pool.outcomes[is_metadata, outcome] += 1
     _record(pool.recorder, leaf, now, READ, offset, n_bytes, is_metadata, outcome)
     if outcome == HIT:
         return True, NONE
-    owner, priority = waiter, pool.queue_params.sync_read_priority
+    owner, priority = waiter, own_priority
     if outcome in (MISS, JOINED):
         node = _node(pool.cache, pool.cache_params, leaf, line_offset)
         pool.joined_before[waiter] = NOBODY if outcome == MISS else pool.waiting[node]
@@ -146,10 +146,17 @@ def _read_leaf(pool, now, leaf, offset, n_bytes, is_metadata, waiter):
 
 
 @part
-def read_block(pool, now, place, n_bytes, is_metadata, task):
+def read_at(pool, now, place, n_bytes, is_metadata, task, own_priority):
     """`task` wants the block at `place`, in a pool of single disks: (whether it has it at once, I/O to be given to
-    `to_queue` or NONE)."""
-    return _read_leaf(pool, now, place >> LEAF_SHIFT, place & OFFSET_MASK, n_bytes, is_metadata, task)
+    `to_queue` or NONE). If it goes to the disk as it is, it has `own_priority`."""
+    leaf, offset = place >> LEAF_SHIFT, place & OFFSET_MASK
+    return _read_leaf(pool, now, leaf, offset, n_bytes, is_metadata, task, own_priority)
+
+
+@part
+def read_block(pool, now, place, n_bytes, is_metadata, task):
+    """`read_at` for what somebody waits for."""
+    return read_at(pool, now, place, n_bytes, is_metadata, task, pool.queue_params.sync_read_priority)
 
 
 @part
@@ -174,7 +181,8 @@ def _ask_children(pool, now, place, n_bytes, is_metadata, task):
     for i in range(n):
         leaf, offset = _on_disk(pool, place, i)
         waiter = task << pool.waiter_shift | i
-        there, io = _read_leaf(pool, now, leaf, offset, pool.children[i, BYTES], is_metadata, waiter)
+        there, io = _read_leaf(pool, now, leaf, offset, pool.children[i, BYTES], is_metadata, waiter,
+                               pool.queue_params.sync_read_priority)
         if io != NONE:
             _put(pool, io)
         if not there:

@@ -48,6 +48,25 @@ STUDY: dict[str, Notebook] = {
             "seconds": Parameter(kind="float", unit="s", low=1, high=1200, help="time simulated"),
             "draws": DRAWS, "seeds": SEEDS, "seed": SEED,
         }),
+    "02_vdev_cache_seqread": Notebook(
+        reads=("claims.toml", "published/*.toml", "priors.toml"), minutes=2.0,
+        parameters={
+            "n_streams": Parameter(kind="int", low=1, high=16, help="readers, each of a file of its own"),
+            "record_kib": Parameter(kind="int", unit="KiB", choices=(32, 64, 128), help="recordsize of the files"),
+            "file_gib": Parameter(kind="float", unit="GiB", low=1, high=64, help="size of each file"),
+            "n_leaves": Parameter(kind="int", low=1, high=96, help="disks, striped"),
+            "line_kib": Parameter(kind="int", unit="KiB", choices=(16, 32, 64, 128),
+                                  help="line of the vdev cache (zfs_vdev_cache_bshift)"),
+            "cache_mib": Parameter(kind="int", unit="MiB", choices=(1, 2, 5, 10, 20, 50),
+                                   help="vdev cache of one disk (zfs_vdev_cache_size)"),
+            "max_pending": Parameter(kind="int", low=1, high=100, help="I/Os on a disk at most (zfs_vdev_max_pending)"),
+            "sorts": Parameter(kind="bool", help="the disk driver sorts what the drive has not taken"),
+            "segments": Parameter(kind="int", choices=(4, 8, 16, 32, 64, 128),
+                                  help="parts of the drive's buffer, and so how far it reads ahead"),
+            "reads_ahead": Parameter(kind="bool", help="the drive reads on after a read"),
+            "seconds": Parameter(kind="float", unit="s", low=1, high=1200, help="time simulated"),
+            "draws": DRAWS, "seeds": SEEDS, "seed": SEED,
+        }),
     "90_model_vs_zfs": Notebook(
         reads=("traces/**/*", "disk_replays.toml"),
         parameters={

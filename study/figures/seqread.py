@@ -1,0 +1,111 @@
+"""Figures of sequential readers: what a reader does with its time, and what a disk does. Blue is with the vdev cache,
+orange without."""
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+from matplotlib.ticker import MaxNLocator
+
+from model.seqread_machine import ACTIVITIES, COPYING, ISSUING, STALLED, WAITING
+from study.figures import BLUE, GREY, ORANGE, RED, SKY, canvas
+
+RATES = {"before": (BLUE, "vdev cache on"), "after": (ORANGE, "vdev cache off")}
+LOOK = {COPYING: (BLUE, 1.0), ISSUING: (SKY, 1.0), WAITING: ("#D0D0D0", 0.55), STALLED: (RED, 0.55)}     # colour, height
+
+
+class Timeline(NamedTuple):
+    """What one reader did: columns of `model.seqread_machine.Recorder.activities`, as long as they were recorded."""
+    label: str
+    activities: np.ndarray      # [row]: began, ended (ns), activity, the block it was stalled for
+    mib_per_copy: float = 1.0   # of a read
+
+
+def _within(run: Timeline, start_ns: int, length_ns: int) -> np.ndarray:
+    """The rows that touch the window, cut to it; times in ms from its start."""
+    rows = run.activities[(run.activities[:, 1] > start_ns) & (run.activities[:, 0] < start_ns + length_ns)].astype(float)
+    rows[:, :2] = (np.clip(rows[:, :2], start_ns, start_ns + length_ns) - start_ns) / 1e6
+    return rows
+
+
+def stall_timeline(runs: list[Timeline], start_s: float, length_s: float = 0.3) -> Figure:
+    """One reader under each rule, in a window of time: high bars are work of its processor, low ones are waits."""
+    figure, panels = canvas(aspect=0.28 + 0.32 * len(runs), rows=len(runs), sharex=True, squeeze=False)
+    for axes, run in zip(panels[:, 0], runs, strict=True):
+        rows = _within(run, round(start_s * 1e9), round(length_s * 1e9))
+        length = rows[:, 1] - rows[:, 0]
+        for activity, (colour, height) in LOOK.items():
+            mine = rows[:, 2] == activity
+            axes.bar(rows[mine, 0], height, length[mine], align="edge", color=colour, lw=0)
+        n_stalls = len(set(rows[rows[:, 2] == STALLED, 3]))
+        share, n_copies = (length[rows[:, 2] == activity] for activity in (STALLED, COPYING))
+        axes.set_title(f"{run.label}\n{len(n_copies) * run.mib_per_copy:.0f} MiB copied, {n_stalls} "
+                       f"{'stall' if n_stalls == 1 else 'stalls'}, {share.sum() / (length_s * 1e3):.0%} of the time",
+                       loc="left", fontsize=7, pad=2)
+        axes.set_ylim(0, 1)
+        axes.set_yticks([])
+        axes.spines["left"].set_visible(False)
+    panels[-1, 0].set_xlim(0, length_s * 1e3)
+    panels[-1, 0].set_xlabel(f"time (ms), from {start_s:g} s after the start")
+    handles = [Patch(color=colour, lw=0) for colour, _ in LOOK.values()]
+    figure.legend(handles, ACTIVITIES, loc="outside lower center", ncols=2, handlelength=1.2, columnspacing=0.8)
+    return figure
+
+
+def one_disk(commands: np.ndarray, start_s: float, length_s: float = 0.3) -> Figure:
+    """A disk in a window of time (columns of `model.seqread_machine.Recorder.commands`): where its head is asked to be,
+    and how many commands and I/Os stand before it, both whenever it begins a command."""
+    start_ns, length_ns = start_s * 1e9, length_s * 1e9
+    rows = commands[(commands[:, 0] >= start_ns) & (commands[:, 0] < start_ns + length_ns)].astype(float)
+    at_ms = (rows[:, 0] - start_ns) / 1e6
+    figure, (above, below) = canvas(aspect=0.95, rows=2, sharex=True)
+    large = rows[:, 3] > 2**16
+    for mine, colour, label, size in ((large, BLUE, "records", 3), (~large, RED, "indirect blocks", 12)):
+        above.scatter(at_ms[mine], rows[mine, 2] / 2**20, s=size, color=colour, label=label, lw=0)
+    above.set_ylabel("read from (MiB)")
+    above.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=2, handletextpad=0.2, borderpad=0)
+    below.step(at_ms, rows[:, 4], where="post", color=BLUE, label="in drive and driver")
+    below.step(at_ms, rows[:, 5], where="post", color=GREY, label="in the vdev queue")
+    below.set_ylabel("commands")
+    below.set_ylim(0, None)
+    below.yaxis.set_major_locator(MaxNLocator(5, integer=True))
+    below.set_xlim(0, length_s * 1e3)
+    below.set_xlabel(f"time (ms), from {start_s:g} s after the start")
+    below.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=2, borderpad=0)
+    return figure
+
+
+def time_budget(table: pd.DataFrame) -> Figure:
+    """What a reader's time for a MiB goes to, a bar for each row (step, mb_per_s, and ms of each activity)."""
+    figure, axes = canvas(aspect=0.32 + 0.11 * len(table))
+    places, end = np.arange(len(table))[::-1], np.zeros(len(table))
+    for name, (colour, _) in zip(("copying", "issuing", "waiting", "stalled"), LOOK.values(), strict=True):
+        length = table[f"reader.{name}"].to_numpy()
+        axes.barh(places, length, left=end, height=0.6, color=colour, lw=0)
+        end = end + length
+    for place, at, rate in zip(places, end, table.mb_per_s, strict=True):
+        axes.annotate(f"{rate:.0f} MiB/s", (at, place), (3, 0), textcoords="offset points", va="center", fontsize=7)
+    axes.set_yticks(places, table.step)
+    axes.tick_params(axis="y", length=0)
+    axes.set_xlim(0, 1.45 * end.max())
+    axes.set_xlabel("a reader's time for a read of 1 MiB (ms)")
+    handles = [Patch(color=colour, lw=0) for colour, _ in LOOK.values()]
+    figure.legend(handles, ACTIVITIES, loc="outside lower center", ncols=2, handlelength=1.2, columnspacing=0.8)
+    return figure
+
+
+def throughput(table: pd.DataFrame) -> Figure:
+    """MiB read in each second, with the cache and without (frame: variant, t in s, mb_per_s), and what is lost."""
+    figure, axes = canvas(aspect=0.6)
+    means = table.groupby("variant").mb_per_s.mean()
+    for variant, rows in table.groupby("variant", sort=False):
+        colour, label = RATES[variant]
+        axes.plot(rows.t, rows.mb_per_s, color=colour, label=label)
+    axes.set_ylim(0, None)
+    axes.set_xlabel("time (s)")
+    axes.set_ylabel("read (MiB/s)")
+    change = 100 * (means["after"] / max(means["before"], 1e-9) - 1)
+    axes.set_title(f"a run of {table.t.max():g} s: {change:+.0f} % without the cache", loc="left")
+    figure.legend(loc="outside lower center", ncols=2, fontsize=7, columnspacing=1)
+    return figure
