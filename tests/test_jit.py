@@ -3,7 +3,9 @@
 import os
 import subprocess
 import sys
+from typing import NamedTuple
 
+import numpy as np
 import pytest
 
 from model import jit
@@ -93,3 +95,50 @@ def test_interpreted_and_bounds_checked_code_decides_the_same(setting):
     plain, other = (subprocess.run([sys.executable, "-c", SHORT_RUN], env=env, capture_output=True, text=True, check=True)
                     for env in (here, {**here, setting: "1"}))
     assert plain.stdout == other.stdout != ""
+
+
+# ---- fields that are looked up once ----
+
+
+class Pair(NamedTuple):
+    first: np.ndarray
+    second: np.ndarray
+
+
+@jit.part
+def _swapped(pair):
+    return Pair(pair.second, pair.first)
+
+
+@jit.kernel
+def _in_turn(pair, n):
+    """Names that stay what they are, and names that do not: arguments and fields among both."""
+    one, other, total = pair.first, pair.second, 0
+    while n > 0:
+        total = 10 * total + one[0] + _swapped(pair).second[0]
+        one, other = other, one
+        if n == 2:
+            pair = _swapped(pair)
+        pair.first[0] += 1
+        n -= 1
+    return total
+
+
+@jit.kernel
+def _through_another_kernel(pair, n):
+    return _in_turn(pair, n)
+
+
+def test_what_is_looked_up_once_is_only_what_cannot_change():
+    def pair():
+        return Pair(np.array([1]), np.array([3]))
+
+    expected = 0
+    values, one, first = [1, 3], 0, 0
+    for left in range(5, 0, -1):
+        expected = 10 * expected + values[one] + values[first]
+        one = 1 - one
+        first = 1 - first if left == 2 else first
+        values[first] += 1
+    assert _in_turn(pair(), 5) == expected
+    assert _through_another_kernel(pair(), 5) == expected
