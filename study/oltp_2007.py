@@ -59,17 +59,17 @@ class Comparison(NamedTuple):
 
 # --- from parameters to a machine ---------------------------------------------------------------------------------------
 
-def setup(*, n_leaves: int, record_kib: int, file_gib: float, n_shadows: int, n_writers: int, line_kib: int, cache_mib: int,
-          max_pending: int, ncq: bool, window: int, start: str, pool: str, seconds: float) -> Setup:
+def setup(*, n_leaves: int, record_kib: int, file_gib: float, n_shadows: int, line_kib: int, cache_mib: int,
+          max_pending: int, ncq: bool, window: int, start: str, seconds: float) -> Setup:
     """From a notebook's parameters; everything else is the best guess of the priors. ValueError, one sentence, for a machine
     that cannot be."""
     machine = Setup(
-        Workload(n_shadows=n_shadows, n_writers=n_writers, file_bytes=int(file_gib * GIB), record_bytes=record_kib * KIB),
+        Workload(n_shadows=n_shadows, file_bytes=int(file_gib * GIB), record_bytes=record_kib * KIB),
         Settings(n_leaves=n_leaves, duration_ns=int(seconds * 1e9)), SheetParams(),
         VdevCacheParams(line_shift=(line_kib * KIB).bit_length() - 1, cache_bytes=cache_mib * MIB),
         VdevQueueParams(max_pending=max_pending), 0, False)
     return with_values(machine, priors.read(EXPERIMENT).central() | {
-        "ncq": ncq, "window": window, "start": start, "pool": pool})
+        "ncq": ncq, "window": window, "start": start})
 
 
 def with_values(machine: Setup, values: dict) -> Setup:

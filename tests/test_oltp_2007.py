@@ -7,8 +7,8 @@ from study import claims, ensembles, notebooks, oltp_2007, parameters, published
 from study.project import NOTEBOOKS
 
 NOTEBOOK = "01_vdev_cache_oltp"
-SMALL = {"record_kib": 8, "file_gib": 0.05, "n_leaves": 4, "n_shadows": 12, "n_writers": 2, "line_kib": 64, "cache_mib": 1,
-         "max_pending": 35, "ncq": True, "window": 4, "start": "empty", "pool": "new", "seconds": 6.0}
+SMALL = {"record_kib": 8, "file_gib": 0.05, "n_leaves": 4, "n_shadows": 12, "line_kib": 64, "cache_mib": 1,
+         "max_pending": 35, "ncq": True, "window": 4, "start": "empty", "seconds": 6.0}
 
 
 @pytest.fixture(scope="module")
