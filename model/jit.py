@@ -195,7 +195,7 @@ _OPTIONS = {"_nrt": False, "no_cfunc_wrapper": True, "fastmath": False, "paralle
 
 def kernel(function):
     """A kernel. Python and other kernels call two compilations of it, each of which is only made if it is wanted."""
-    for_python = numba.njit(cache=True, forceinline=True, **_OPTIONS)(function)
+    for_python = numba.njit(cache=True, forceinline=True, nogil=True, **_OPTIONS)(function)
     if not numba.config.DISABLE_JIT:
         for_kernels = numba.njit(forceinline=True, no_cpython_wrapper=True, **_OPTIONS)(function)
         for_python.get_call_template = for_kernels.get_call_template

@@ -14,7 +14,9 @@ of the values of `study.priors`. It is called for a table of *cases*:
 
 A case is *fitted* by one constant, so that one quantity of *before* meets a baseline; the rest of the case stays.
 """
+import os
 from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
@@ -75,20 +77,27 @@ def cases(known: priors.Known, n_draws: int, n_seeds: int, seed: int) -> pd.Data
 
 
 def run(table: pd.DataFrame, simulate: Simulate, fit: Fit | None = None) -> pd.DataFrame:
-    """A row per case, and one more with `fitted` for each that is fitted: the case's columns, `fitted`, `reached` (False
+    """A row per case, on all processors, and one more with `fitted` for each that is fitted: the case's columns, `fitted`, `reached` (False
     where no value of the constant meets the baseline), and `<variant>/<quantity>` for both variants."""
-    rows = []
-    for case in table.to_dict("records"):
-        values, seed = {name: case[name] for name in case if name not in ("part", "seed")}, case["seed"]
-        before = simulate(values, seed, BEFORE)
-        rows.append(case | _row(before, simulate(values, seed, AFTER), fitted=False, reached=True))
-        if fit and case["part"] in FITTED_PARTS:
-            constant, before = _solve(simulate, values, seed, fit, before)
-            case = case | {fit.constant: constant}
-            after = simulate(values | {fit.constant: constant}, seed, AFTER)
-            reached = abs(before[fit.quantity] / fit.baseline - 1) <= 5 * CLOSE
-            rows.append(case | _row(before, after, fitted=True, reached=reached))
+    first, *others = table.to_dict("records")
+    rows = _case(simulate, fit, first)      # by itself: it compiles
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for more in pool.map(lambda case: _case(simulate, fit, case), others):
+            rows += more
     return pd.DataFrame(rows)
+
+
+def _case(simulate: Simulate, fit: Fit | None, case: dict) -> list[dict]:
+    """The rows of one case."""
+    values, seed = {name: case[name] for name in case if name not in ("part", "seed")}, case["seed"]
+    before = simulate(values, seed, BEFORE)
+    rows = [case | _row(before, simulate(values, seed, AFTER), fitted=False, reached=True)]
+    if fit and case["part"] in FITTED_PARTS:
+        constant, before = _solve(simulate, values, seed, fit, before)
+        after = simulate(values | {fit.constant: constant}, seed, AFTER)
+        reached = abs(before[fit.quantity] / fit.baseline - 1) <= 5 * CLOSE
+        rows.append(case | {fit.constant: constant} | _row(before, after, fitted=True, reached=reached))
+    return rows
 
 
 def _row(before, after, **flags) -> dict:

@@ -188,13 +188,13 @@ def commands_of_one_disk(x: Result) -> np.ndarray:
 
 # --- what it is made of -------------------------------------------------------------------------------------------------
 
-def steps(machine: Setup, seed: int) -> pd.DataFrame:
+def steps(runs: Comparison, seed: int) -> pd.DataFrame:
     """From the old rule to the new one: key, state, change (that leads to it), rate (operations per second)."""
-    whole_lines = machine._replace(moves_whole_lines=True)
-    rows = [("before", "old rule", "", run(machine, ERAS[BEFORE], seed)),
-            ("not-kept", "whole lines, not kept", "data push out\nno metadata", run(whole_lines, ERAS[AFTER], seed)),
-            ("after", "new rule", "shorter\ntransfers", run(machine, ERAS[AFTER], seed))]
-    return pd.DataFrame([(key, state, change, quantities(x, machine)["summary.rate"]) for key, state, change, x in rows],
+    whole_lines = run(runs.machine._replace(moves_whole_lines=True), ERAS[AFTER], seed)
+    rows = [("before", "old rule", "", runs.before),
+            ("not-kept", "whole lines, not kept", "data push out\nno metadata", whole_lines),
+            ("after", "new rule", "shorter\ntransfers", runs.after)]
+    return pd.DataFrame([(*row, quantities(x, runs.machine)["summary.rate"]) for *row, x in rows],
                         columns=["key", "state", "change", "rate"])
 
 
@@ -278,9 +278,9 @@ def what_if(machine: Setup, seed: int) -> pd.DataFrame:
     """The new build with other limits on the I/Os of a disk: rule, setting, operations_per_s, p50_ms, p99_ms."""
     queue = machine.queue
     settings = [(FIXED, str(n), queue._replace(max_pending=n, min_pending=min(n, queue.min_pending)))
-                for n in (1, 2, 4, 10, 35)]
-    settings += [(RESERVED, str(n), queue._replace(reserved_slots=n)) for n in (10, 20, 30) if n < queue.max_pending]
-    settings += [(DYNAMIC, f"{ms} ms", queue._replace(dynamic_pending_ns=ms * 10**6)) for ms in (10, 25, 50)]
+                for n in (2, 4, 10, 35)]
+    settings += [(RESERVED, str(n), queue._replace(reserved_slots=n)) for n in (20, 30) if n < queue.max_pending]
+    settings += [(DYNAMIC, f"{ms} ms", queue._replace(dynamic_pending_ns=ms * 10**6)) for ms in (10, 25)]
     rows = []
     for rule, setting, changed in settings:
         found = quantities(run(machine._replace(queue=changed), ERAS[AFTER], seed), machine)

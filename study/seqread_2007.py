@@ -80,11 +80,12 @@ def setup(*, n_streams: int, record_kib: int, file_gib: float, n_leaves: int, li
     """
     machine = Setup(
         Readers(n_streams=n_streams, record_bytes=record_kib * KIB),
-        Settings(n_leaves=n_leaves, duration_ns=int(seconds * 1e9)), SheetParams(depth=1, window=1),
+        Settings(n_leaves=n_leaves, duration_ns=int(seconds * 1e9)),
+        SheetParams(depth=1, window=1, reads_ahead=int(reads_ahead)),
         VdevCacheParams(line_shift=(line_kib * KIB).bit_length() - 1, cache_bytes=cache_mib * MIB),
         VdevQueueParams(max_pending=max_pending, min_pending=min(max_pending, VdevQueueParams().min_pending)), 0)
     return with_values(machine, priors.read(EXPERIMENT).central() | {
-        "file_gib": file_gib, "sorts": int(sorts), "segments": segments, "reads_ahead": int(reads_ahead), "pool": pool})
+        "file_gib": file_gib, "sorts": int(sorts), "segments": segments, "pool": pool})
 
 
 def with_values(machine: Setup, values: dict) -> Setup:
@@ -262,7 +263,7 @@ def predict(machine: Setup, draws: int, seeds: int, seed: int) -> pd.DataFrame:
 
 
 EFFECT = Effect("summary.rate", "loss", {
-    ("reads_ahead", 0): "no read-ahead", ("sorts", 0): "driver does not sort",
+    ("sorts", 0): "driver does not sort",
     ("keeps_indirect", 1): "indirect blocks stay", ("pool", "half full"): "pool half full"})
 
 

@@ -80,8 +80,8 @@ def test_the_slider_calls_the_very_function_that_the_run_records():
 
 
 def test_the_steps_lead_from_the_old_rule_to_the_new_one():
-    table = oltp_2007.steps(oltp_2007.setup(**SMALL), 1).set_index("key").rate
     runs = oltp_2007.compare(oltp_2007.setup(**SMALL), 1)
+    table = oltp_2007.steps(runs, 1).set_index("key").rate
     assert table["before"] == oltp_2007.quantities(runs.before, runs.machine)["summary.rate"]
     assert table["after"] == oltp_2007.quantities(runs.after, runs.machine)["summary.rate"]
     assert table["not-kept"] < table["after"]
