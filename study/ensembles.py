@@ -77,8 +77,8 @@ def cases(known: priors.Known, n_draws: int, n_seeds: int, seed: int) -> pd.Data
 
 
 def run(table: pd.DataFrame, simulate: Simulate, fit: Fit | None = None) -> pd.DataFrame:
-    """A row per case, on all processors, and one more with `fitted` for each that is fitted: the case's columns, `fitted`, `reached` (False
-    where no value of the constant meets the baseline), and `<variant>/<quantity>` for both variants."""
+    """A row per case, and one more with `fitted` for each that is fitted: the case's columns, `fitted`, `reached` (False
+    where no value of the constant meets the baseline), and `<variant>/<quantity>` for both variants. On all processors."""
     first, *others = table.to_dict("records")
     rows = _case(simulate, fit, first)      # by itself: it compiles
     with ThreadPoolExecutor(os.cpu_count()) as pool:

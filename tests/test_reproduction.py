@@ -7,23 +7,39 @@ import pytest
 from rich.console import Console
 
 from study import claims, export, paper, reproduction, results, store
-from study.plan import UNLIMITED, all_plans, lines
+from study.notebooks import find
+from study.plan import UNLIMITED, all_plans, lines, plan
 from study.project import PAPER, ROOT
 
 SILENT = Console(file=io.StringIO())
 
 
-@pytest.fixture(scope="module", params=[1, 2], ids=["one-worker", "two-workers"])
-def reproduced(request, tmp_path_factory):
-    """Everything run anew in an empty folder; the plans."""
+@pytest.fixture(scope="module")
+def reproduced(tmp_path_factory):
+    """Everything run anew in an empty folder, by two workers; the plans."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("STUDY_RUNS", str(tmp_path_factory.mktemp("runs")))
-        outcomes = reproduction.run_plans(all_plans(), request.param, UNLIMITED, SILENT)
+        outcomes = reproduction.run_plans(all_plans(), 2, UNLIMITED, SILENT)
         assert {outcome.status for outcome in outcomes} == {"ok"}
         yield [outcome.plan for outcome in outcomes]
 
 
-def test_results_are_the_committed_ones_bit_for_bit_on_any_number_of_workers(reproduced):
+SHORT = {"seconds": 5.0, "draws": 2, "seeds": 2}
+
+
+def test_one_worker_finds_what_two_find(tmp_path, monkeypatch):
+    """Also where a run uses all processors."""
+    found = []
+    for workers in (1, 2):
+        monkeypatch.setenv("STUDY_RUNS", str(tmp_path / str(workers)))
+        plans = [plan(find("00")), plan(find("01"), SHORT), plan(find("02"), SHORT)]
+        assert {one.status for one in reproduction.run_plans(plans, workers, UNLIMITED, SILENT)} == {"ok"}
+        with store.open() as connection:
+            found.append((results.numbers(connection, plans), claims.grades(connection, [one.run_id for one in plans])))
+    assert found[0] == found[1]
+
+
+def test_results_are_the_committed_ones_bit_for_bit(reproduced):
     with store.open() as connection:
         graded = claims.grades(connection, [plan.run_id for plan in reproduced])
         new = results.collect(connection, reproduced, claims.scoreboard(connection, graded))
@@ -117,7 +133,7 @@ def test_the_readme_expects_what_comes_out():
 
 def test_the_schema_in_the_readme_is_the_stores(reproduced):
     with store.open() as connection:
-        for table in ("runs", "params", "metrics", "figures", "claims"):
+        for table in ("runs", "params", "metrics", "figures", "claims", "predictions"):
             columns = [name for name, *_ in connection.execute(f"DESCRIBE {table}").fetchall()]
             row = re.search(rf"^\| `{table}` \|.*$", README, re.M)[0]
             described = re.sub(r"\([^)]*\)", "", row.split("|")[3])
