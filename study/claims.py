@@ -257,7 +257,8 @@ def grade(published: Interval, unfitted: Interval, fitted: Interval | None = Non
     if not identified:
         return NOT_IDENTIFIED
     if _meet(unfitted, published):
-        sharp = _narrow(unfitted, published) and (no_effect is None or not _meet(unfitted, (no_effect, no_effect)))
+        sharp = _narrow(unfitted, published, no_effect) and (
+            no_effect is None or not _meet(unfitted, (no_effect, no_effect)))
         return PREDICTED if sharp else CONSISTENT
     return CONSISTENT if fitted is not None and _meet(fitted, published) else NOT_REPRODUCED
 
@@ -269,13 +270,14 @@ def _meet(one: Interval, other: Interval) -> bool:
     return one[0] <= other[1] and other[0] <= one[1]
 
 
-def _narrow(interval: Interval, published: Interval) -> bool:
-    """At most a third of the centre to either side. A claim that allows zero has no such scale: then the interval must lie
-    within what the claim allows."""
+def _narrow(interval: Interval, published: Interval, no_effect: float | None) -> bool:
+    """To either side at most a third of what is predicted: of the effect, which is how far the centre lies from "no effect",
+    or of the centre itself where nothing means that. A claim that allows zero has no such scale: then the interval must
+    lie within what the claim allows."""
     low, high = interval
     if published[0] <= 0 <= published[1]:
         return published[0] <= low and high <= published[1]
-    return (high - low) / 2 <= HALF_WIDTH_OF_CENTRE * abs(low + high) / 2
+    return (high - low) / 2 <= HALF_WIDTH_OF_CENTRE * abs((low + high) / 2 - (no_effect or 0))
 
 
 def grades(connection, run_ids: list[str]) -> dict[str, str]:

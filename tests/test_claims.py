@@ -243,25 +243,26 @@ def at(number):
 
 @pytest.mark.parametrize(("published_range", "unfitted", "fitted", "no_effect", "grade"), [
     # a point
-    (at(1.2), (1.1, 1.3), None, 1, PREDICTED),
-    (at(1.3), (1.1, 1.3), None, 1, PREDICTED),            # an end belongs to the interval
-    (at(1.1), (1.1, 1.3), None, 1, PREDICTED),
+    (at(1.2), (1.15, 1.25), None, 1, PREDICTED),
+    (at(1.25), (1.15, 1.25), None, 1, PREDICTED),         # an end belongs to the interval
+    (at(1.15), (1.15, 1.25), None, 1, PREDICTED),
+    (at(1.2), (1.1, 1.3), None, 1, CONSISTENT),           # an effect of a tenth to three tenths is no sharp one
     (at(1.2), (1.0, 1.3), None, 1, CONSISTENT),           # "no effect" at the end is not excluded
     (at(0.8), (0.7, 1.0), None, 1, CONSISTENT),
-    (at(0.8), (0.7, 0.9), None, 1, PREDICTED),            # a loss is an effect too
-    (at(3.0), (2.0, 4.0), None, 1, PREDICTED),            # half-width exactly a third of the centre
-    (at(3.0), (1.99, 4.01), None, 1, CONSISTENT),         # a little wider
+    (at(0.8), (0.75, 0.85), None, 1, PREDICTED),          # a loss is an effect too
+    (at(4.0), (3.0, 5.0), None, 1, PREDICTED),            # half-width exactly a third of the effect
+    (at(4.0), (2.99, 5.01), None, 1, CONSISTENT),         # a little wider
     (at(50.0), (30.0, 60.0), None, 0, PREDICTED),
     (at(50.0), (29.0, 61.0), None, 0, CONSISTENT),
     (at(-50.0), (-60.0, -30.0), None, 0, PREDICTED),
     (at(5.0), (4.0, 6.0), None, None, PREDICTED),         # nothing would mean "no effect"
-    (at(1.31), (1.1, 1.3), (1.2, 1.4), 1, CONSISTENT),    # only the fitted one holds it
-    (at(1.31), (1.1, 1.3), (1.2, 1.31), 1, CONSISTENT),
-    (at(1.31), (1.1, 1.3), (1.2, 1.30), 1, NOT_REPRODUCED),
-    (at(1.31), (1.1, 1.3), None, 1, NOT_REPRODUCED),
-    (at(1.2), (1.1, 1.3), (2.0, 2.1), 1, PREDICTED),      # fitting cannot take away what was predicted without it
+    (at(1.26), (1.15, 1.25), (1.2, 1.4), 1, CONSISTENT),  # only the fitted one holds it
+    (at(1.26), (1.15, 1.25), (1.2, 1.26), 1, CONSISTENT),
+    (at(1.26), (1.15, 1.25), (1.2, 1.25), 1, NOT_REPRODUCED),
+    (at(1.26), (1.15, 1.25), None, 1, NOT_REPRODUCED),
+    (at(1.2), (1.15, 1.25), (2.0, 2.1), 1, PREDICTED),    # fitting cannot take away what was predicted without it
     # printed rounding
-    ((1.25, 1.35), (1.1, 1.25), None, 1, PREDICTED),
+    ((1.25, 1.35), (1.15, 1.25), None, 1, PREDICTED),
     ((1.25, 1.35), (1.35, 1.5), None, 1, PREDICTED),
     ((1.25, 1.35), (1.36, 1.5), None, 1, NOT_REPRODUCED),
     ((1.25, 1.35), (1.1, 1.24), (1.1, 1.25), 1, CONSISTENT),

@@ -7,7 +7,7 @@ from study.plan import plan
 from study.runner import run
 
 PREDICTS = """from study import record
-record.prediction('oltp-gain', (1.1, 1.2, 1.3), (1.15, 1.2, 1.25))
+record.prediction('oltp-gain', (1.19, 1.22, 1.25), (1.15, 1.2, 1.25))
 record.prediction('seqread-loss', (0.95, 0.97, 0.99), (0.7, 0.75, 0.8))
 record.prediction('oltp-response', (2.0, 2.0, 2.0))
 record.prediction('seqread-stream4', (0.7, 0.8, 0.9), identified=False)
