@@ -223,7 +223,7 @@ def exponent(sizes, times):
 def oltp_seconds(n_leaves, seconds):
     """(CPU time of the events of one run, I/Os), with as much room as it needs; the best of three, of a short one."""
     site, more = new_site(Workload(), n_leaves), 2
-    settings = Settings(n_leaves=n_leaves, duration_ns=seconds * SECOND, arc_bytes=2**40)
+    settings = Settings(n_leaves=n_leaves, duration_ns=seconds * SECOND)
     x = []
 
     def fresh():

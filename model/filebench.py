@@ -40,8 +40,8 @@ class Workload(NamedTuple):
     writer_high_water: int = 2000
     log_posts: int = 3200
     log_high_water: int = 1000
-    shadow_cpu_ns: int = 100_000  # per loop: hog of 20 000 turns, read of 8 KiB, 11 posts; a prior, 50 to 200 us
-    writer_cpu_ns: int = 1_000_000  # per burst: 100 asynchronous writes and a hog of 10 000 turns; a prior
+    shadow_cpu_ns: int = 100_000  # per loop: hog of 20 000 turns, read of 8 KiB, 11 posts; range: data/priors.toml
+    writer_cpu_ns: int = 1_000_000  # per burst: 100 asynchronous writes and a hog of 10 000 turns
 
 
 class Semaphores(NamedTuple):

@@ -116,10 +116,13 @@ def _draws_left(sources, workload, threads, source):
 
 
 @part
-def _is_past_the_end(pool, io):
-    """Whether a write does not fit on its disk."""
-    end = (pool.disk.disk.layout.n_blocks << BLOCK_SHIFT) - BACK_BYTES
-    return pool.queue.offset[io] + pool.queue.n_bytes[io] > end and len(pool.disk.drawn_ns) == 0
+def _is_past_the_end(pool):
+    """Whether a write in the outbox does not fit on its disk."""
+    end, found = (pool.disk.disk.layout.n_blocks << BLOCK_SHIFT) - BACK_BYTES, False
+    for i in range(pool.n_out[0]):
+        io = pool.outbox[i]
+        found |= pool.queue.offset[io] + pool.queue.n_bytes[io] > end
+    return found and len(pool.disk.drawn_ns) == 0
 
 
 @kernel
@@ -153,7 +156,7 @@ def run(m, pool):
                 leaf = disk_event(m, pool, now, source)
             elif source == sources.sync:
                 sync_event(m, pool, now)
-                if pool.n_out[0] > 0 and _is_past_the_end(pool, pool.outbox[pool.n_out[0] - 1]):
+                if _is_past_the_end(pool):
                     return OUT_OF_SPACE
             elif source == sources.timer:
                 timer_event(m, now)
@@ -244,6 +247,7 @@ def simulate(site, rules, settings=None, seed=0, recorder=None, core=None):
             return _result(m, pool)
         if status == OUT_OF_SPACE:
             check_space(m.space, rules.disk)
+            raise ValueError("the run writes behind the end of its disks; choose larger disks or a shorter run")
         room = Room(*(n * (2 if i == status - OUT_OF_DRAWS else 1) for i, n in enumerate(room)))
         if recorder is not None:
             recorder.n[:] = 0

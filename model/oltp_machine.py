@@ -76,13 +76,14 @@ AIO_TASKS = 256  # of a writer: it never has 200 outstanding, as it waits for ha
 
 
 class Settings(NamedTuple):
-    """What an experiment chooses. The CPU times are priors, from what such processors do, not from any run."""
+    """What an experiment chooses. The CPU times are what such processors may need, not from any run; ranges for the machine
+    of the document: data/priors.toml."""
 
     n_leaves: int = 46
     duration_ns: int = 120 * 10**9
     txg_ns: int = 5 * 10**9  # txg_time; spec 5.6
-    sync_record_ns: int = 15_000  # of CPU, to check-sum and allocate 8 KiB: 0.5 to 1 GB/s; a prior, 5 to 30 us
-    sync_indirect_ns: int = 80_000  # to compress 16 KiB as well, 200 MB/s; a prior, 40 to 120 us
+    sync_record_ns: int = 15_000  # of CPU, to check-sum and allocate 8 KiB: 0.5 to 1 GB/s
+    sync_indirect_ns: int = 80_000  # to compress 16 KiB as well, 200 MB/s
     memory_bytes: int = 16 * 2**30  # B, physical: of the machine of 2007; the ARC may have all but 1 GiB of it
     warm_indirect: int = 0  # 1: all indirect blocks are in core at the start
     keeps_records: int = 1  # 0: nothing that is read stays in core

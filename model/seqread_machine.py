@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from model.arc import greatest_c
 from model.calendar import Calendar, new_calendar
 from model.drive_queue import Drive
 from model.eras import era
@@ -73,20 +74,21 @@ class Readers(NamedTuple):
     """FileBench's multistreamread: each reader has a file of its own; spec 9.4."""
 
     n_streams: int = 4
-    file_bytes: int = 16 * 2**30  # B; not known of any published run; a prior, 8 to 64 GiB
+    file_bytes: int = 16 * 2**30  # B; not known of any published run
     record_bytes: int = 2**17
     read_bytes: int = 2**20  # iosize 1m
 
 
 class Settings(NamedTuple):
-    """What an experiment chooses. The CPU times are priors, from what such processors do, not from any run."""
+    """What an experiment chooses. The CPU times are what such processors may need, not from any run; ranges for the machines
+    of the documents: data/priors.toml."""
 
     n_leaves: int = 46
     duration_ns: int = 120 * 10**9
-    copy_ns: int = 1_000_000  # of CPU, for a MiB to user space: 1 GB/s from DDR memory; a prior, 0.6 to 1.6 ms
-    issue_ns: int = 20_000  # to issue the read of a record: DMU, ZIO, sd, SATA; a prior, 10 to 40 us
-    complete_ns: int = 15_000  # interrupt and completion of a record; a prior, 10 to 30 us
-    arc_bytes: int = 12 * 2**30  # B, arc_c: three quarters of 16 GiB
+    copy_ns: int = 1_000_000  # of CPU, for a MiB to user space: 1 GB/s from DDR memory
+    issue_ns: int = 20_000  # to issue the read of a record: DMU, ZIO, sd, SATA
+    complete_ns: int = 15_000  # interrupt and completion of a record
+    arc_bytes: int = greatest_c(16 * 2**30)  # B, arc_c of a machine of 16 GiB
     keeps_indirect: int = 0  # 0: an indirect block leaves core with the last record below it; 1: never
     warm_indirect: int = 0  # 1: all indirect blocks are in core at the start
     warm_records: int = 0  # 1: all records too

@@ -30,7 +30,8 @@ BEFORE, AFTER = VARIANTS = ("before", "after")
 PARTS = ("central", "seed", "parameter", "structure", "all")
 FITTED_PARTS = ("central", "all")
 TAIL = 0.05             # on either side of an interval
-CLOSE = 0.002           # a fitted quantity is this close to its baseline, in parts of it
+CLOSE = 0.002           # fitting ends when the quantity is this close to its baseline, in parts of it
+MET = 0.01              # and has met it if it ended this close
 Simulate = Callable[[dict, int, str], dict[str, float]]
 
 
@@ -81,7 +82,7 @@ def run(table: pd.DataFrame, simulate: Simulate, fit: Fit | None = None) -> pd.D
     where no value of the constant meets the baseline), and `<variant>/<quantity>` for both variants. On all processors."""
     first, *others = table.to_dict("records")
     rows = _case(simulate, fit, first)      # by itself: it compiles
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         for more in pool.map(lambda case: _case(simulate, fit, case), others):
             rows += more
     return pd.DataFrame(rows)
@@ -95,7 +96,7 @@ def _case(simulate: Simulate, fit: Fit | None, case: dict) -> list[dict]:
     if fit and case["part"] in FITTED_PARTS:
         constant, before = _solve(simulate, values, seed, fit, before)
         after = simulate(values | {fit.constant: constant}, seed, AFTER)
-        reached = abs(before[fit.quantity] / fit.baseline - 1) <= 5 * CLOSE
+        reached = abs(before[fit.quantity] / fit.baseline - 1) <= MET
         rows.append(case | {fit.constant: constant} | _row(before, after, fitted=True, reached=reached))
     return rows
 

@@ -67,7 +67,7 @@ def setup(*, n_leaves: int, record_kib: int, file_gib: float, n_shadows: int, li
         Workload(n_shadows=n_shadows, file_bytes=int(file_gib * GIB), record_bytes=record_kib * KIB),
         Settings(n_leaves=n_leaves, duration_ns=int(seconds * 1e9)), SheetParams(),
         VdevCacheParams(line_shift=(line_kib * KIB).bit_length() - 1, cache_bytes=cache_mib * MIB),
-        VdevQueueParams(max_pending=max_pending), 0, False)
+        VdevQueueParams(max_pending=max_pending, min_pending=min(max_pending, VdevQueueParams().min_pending)), 0, False)
     return with_values(machine, priors.read(EXPERIMENT).central() | {
         "ncq": ncq, "window": window, "start": start})
 

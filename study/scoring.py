@@ -1,7 +1,10 @@
 """From an ensemble to predictions, and from predictions to what readers see of their grades.
 
 What a claim is about stands in `data/claims.toml` as the name of a published quantity; if the ensemble has a quantity of
-that name, the claim is predicted. The published numbers themselves are read by `scores` only, when all is predicted.
+that name, the claim is predicted. Of the published numbers to be predicted only `scores` reads anything, for readers.
+
+*Conditions decide* if each by itself moves a quantity over a wider range than the ranges of all numbers together: then what
+was published does not identify the claim, however well an interval may hold it.
 """
 from collections.abc import Callable
 
@@ -35,24 +38,33 @@ def predictions(results: pd.DataFrame, notebook: str) -> dict[str, tuple[Interva
     return found
 
 
+def identified(results: pd.DataFrame, claim: claims.Claim) -> bool:
+    """Whether what was published decides the claim: see above."""
+    values = _values(results, claim)
+    central = values[ensembles.unfitted(results, "central").index]
+    structure = pd.concat([central, values[ensembles.unfitted(results, "structure").index]])
+    low, _, high = ensembles.interval(values[ensembles.unfitted(results, "parameter").index])
+    return bool(structure.max() - structure.min() <= high - low)
+
+
 def record_all(results: pd.DataFrame, notebook: str, why_not: Callable[[str], str]) -> None:
     """Record what is predicted, and of the other claims why they are not; `why_not` is given the quantity."""
     predicted = predictions(results, notebook)
     for claim in of_notebook(notebook):
         if claim.id in predicted:
-            record.prediction(claim.id, *predicted[claim.id])
+            record.prediction(claim.id, *predicted[claim.id], identified(results, claim))
         else:
             record.not_modelled(claim.id, why_not(claim.predict.partition(" ")[2]))
 
 
 def scores(results: pd.DataFrame, notebook: str) -> pd.DataFrame:
     """For readers: each claim with what was published, both intervals, and the grade that these give."""
-    targets, rows = claims.targets().set_index("claim_id"), []
-    for claim, (unfitted, fitted) in predictions(results, notebook).items():
-        target = targets.loc[claim]
+    targets, rows, found = claims.targets().set_index("claim_id"), [], predictions(results, notebook)
+    for claim in (one for one in of_notebook(notebook) if one.id in found):
+        target, (unfitted, fitted) = targets.loc[claim.id], found[claim.id]
         no_effect = None if pd.isna(target["effect_none"]) else target["effect_none"]
         grade = claims.grade((target["low"], target["high"]), (unfitted.low, unfitted.high),
-                             fitted and (fitted.low, fitted.high), no_effect)
-        rows.append((claim, target["value"], *unfitted, *(fitted or (None,) * 3), grade))
+                             fitted and (fitted.low, fitted.high), no_effect, identified(results, claim))
+        rows.append((claim.id, target["value"], *unfitted, *(fitted or (None,) * 3), grade))
     return pd.DataFrame(rows, columns=["claim", "published", *(f"{kind} {share}" for kind in ("unfitted", "fitted")
                                                               for share in ("5 %", "50 %", "95 %")), "grade"])

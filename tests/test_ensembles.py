@@ -103,3 +103,14 @@ def test_too_few_draws_and_unknown_experiments_are_one_sentence():
         ensembles.cases(KNOWN, 1, 3, 1)
     with pytest.raises(UserError, match="no prior of an experiment 'exchange'"):
         priors.read("exchange")
+
+
+def test_of_what_is_known_in_sum_only_the_rest_is_drawn():
+    """Low to high are the sum's, for draws and for best guesses."""
+    rest = Prior(name="rest", of="machine", experiments=("test",), source="a test", low=10, central=11, high=12, unit="ms",
+                 shape="uniform", less="cost")
+    known = Known((COST, rest), ())
+    drawn = priors.draws(known, 50, 1)
+    assert (drawn.cost + drawn.rest).between(10, 12).all()
+    assert (drawn.cost + drawn.rest).max() > 11.9
+    assert known.central() == {"cost": 2, "rest": 9}

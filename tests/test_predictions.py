@@ -1,7 +1,8 @@
 """From a notebook's prediction to a grade."""
+import pandas as pd
 import pytest
 
-from study import claims, record, store
+from study import claims, record, scoring, store
 from study.errors import UserError
 from study.plan import plan
 from study.runner import run
@@ -52,3 +53,12 @@ def test_a_claim_is_predicted_once(runs, notebook):
     outcome = run(plan(notebook("predicting", twice)))
     assert outcome.status == "failed"
     assert "prediction of oltp-gain is recorded twice" in outcome.reason
+
+
+@pytest.mark.parametrize(("of_condition", "identified"), [(1.25, True), (1.45, False)])
+def test_a_condition_that_moves_more_than_all_numbers_leaves_a_claim_unidentified(of_condition, identified):
+    gains = {"central": [1.2], "structure": [of_condition], "parameter": [1.1, 1.3], "all": [1.15, 1.25]}
+    results = pd.DataFrame([{"part": part, "fitted": False, "reached": True, "before/summary.rate": 1.0,
+                             "after/summary.rate": gain} for part, some in gains.items() for gain in some])
+    claim = next(claim for claim in claims.read() if claim.id == "oltp-gain")
+    assert scoring.identified(results, claim) is identified
