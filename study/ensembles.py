@@ -14,6 +14,7 @@ of the values of `study.priors`. It is called for a table of *cases*:
 
 A case is *fitted* by one constant, so that one quantity of *before* meets a baseline; the rest of the case stays.
 """
+import itertools
 import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -82,10 +83,14 @@ def run(table: pd.DataFrame, simulate: Simulate, fit: Fit | None = None) -> pd.D
     where no value of the constant meets the baseline), and `<variant>/<quantity>` for both variants. On all processors."""
     first, *others = table.to_dict("records")
     rows = _case(simulate, fit, first)      # by itself: it compiles
-    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        for more in pool.map(lambda case: _case(simulate, fit, case), others):
-            rows += more
+    rows += itertools.chain(*on_all_processors(_case, [(simulate, fit, case) for case in others]))
     return pd.DataFrame(rows)
+
+
+def on_all_processors(function: Callable, calls: list[tuple]) -> list:
+    """What `function` returns for each of `calls`, in their order. It should spend its time in kernels."""
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        return list(pool.map(lambda call: function(*call), calls))
 
 
 def _case(simulate: Simulate, fit: Fit | None, case: dict) -> list[dict]:

@@ -279,10 +279,10 @@ def what_if(machine: Setup, seed: int) -> pd.DataFrame:
     queue = machine.queue
     settings = [(FIXED, str(n), queue._replace(max_pending=n, min_pending=min(n, queue.min_pending)))
                 for n in (2, 4, 10, 35)]
-    settings += [(RESERVED, str(n), queue._replace(reserved_slots=n)) for n in (20, 30) if n < queue.max_pending]
+    settings += [(RESERVED, str(n), queue._replace(reserved_slots=n)) for n in (30,) if n < queue.max_pending]
     settings += [(DYNAMIC, f"{ms} ms", queue._replace(dynamic_pending_ns=ms * 10**6)) for ms in (10, 25)]
-    rows = []
-    for rule, setting, changed in settings:
+
+    def row(rule, setting, changed):
         found = quantities(run(machine._replace(queue=changed), ERAS[AFTER], seed), machine)
-        rows.append((rule, setting, found["summary.rate"], found["shadowread.p50"], found["shadowread.p99"]))
-    return pd.DataFrame(rows, columns=["rule", "setting", "operations_per_s", "p50_ms", "p99_ms"])
+        return rule, setting, found["summary.rate"], found["shadowread.p50"], found["shadowread.p99"]
+    return pd.DataFrame(ensembles.on_all_processors(row, settings), columns=["rule", "setting", "operations_per_s", "p50_ms", "p99_ms"])
