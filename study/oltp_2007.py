@@ -285,4 +285,5 @@ def what_if(machine: Setup, seed: int) -> pd.DataFrame:
     def row(rule, setting, changed):
         found = quantities(run(machine._replace(queue=changed), ERAS[AFTER], seed), machine)
         return rule, setting, found["summary.rate"], found["shadowread.p50"], found["shadowread.p99"]
-    return pd.DataFrame(ensembles.on_all_processors(row, settings), columns=["rule", "setting", "operations_per_s", "p50_ms", "p99_ms"])
+    return pd.DataFrame(ensembles.on_all_processors(row, settings),
+                        columns=["rule", "setting", "operations_per_s", "p50_ms", "p99_ms"])
