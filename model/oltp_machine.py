@@ -72,6 +72,7 @@ BEGAN = 5  # ns
 JOINED = 6  # the last of those that wait for the block this task reads, or NOBODY
 JOINED_BEFORE = 7  # the one that came to wait before, or NOBODY
 
+SPARE_NODES = 2**10  # headers of the ARC beyond one for every block: more than an event may take
 AIO_TASKS = 256  # of a writer: it never has 200 outstanding, as it waits for half of them
 
 
@@ -266,8 +267,8 @@ def new_machine(site, rules, settings, seed, room, recorder, core=None):
     n = settings.n_leaves
     sources = Sources(n, n + 1, n + 2, n + 3, n + 4 + workload.n_writers)
     return Machine(settings, workload, files, site.sizes, site.layout, space, cache,
-                   new_arc(cache, files.n_blocks, min(room.n_nodes, files.n_blocks)) if core is None
-                   else copy_arc(core, files.n_blocks),
+                   new_arc(cache, files.n_blocks, min(room.n_nodes, files.n_blocks + SPARE_NODES)) if core is None
+                   else copy_arc(core, files.n_blocks + SPARE_NODES),
                    np.zeros(room.n_ios + 1, np.int64), tasks,
                    _new_threads(workload, seed, room.n_draws), new_semaphores(workload),
                    new_txgs(n_indirect, room.n_entries), new_calendar(sources.shadows + workload.n_shadows), sources,
