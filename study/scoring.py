@@ -68,3 +68,13 @@ def scores(results: pd.DataFrame, notebook: str) -> pd.DataFrame:
         rows.append((claim.id, target["value"], *unfitted, *(fitted or (None,) * 3), grade))
     return pd.DataFrame(rows, columns=["claim", "published", *(f"{kind} {share}" for kind in ("unfitted", "fitted")
                                                               for share in ("5 %", "50 %", "95 %")), "grade"])
+
+
+def verdict(scores: pd.DataFrame, claim: str) -> str:
+    """One row of `scores` in a sentence."""
+    one = scores.set_index("claim").loc[claim]
+    words = [f"{one['grade']}: published {one['published']:.3f}"]
+    for kind in ("unfitted", "fitted"):
+        low, high = one[f"{kind} 5 %"], one[f"{kind} 95 %"]
+        words.append(f"{kind} {low:.3f} to {high:.3f}" if pd.notna(low) else f"{kind}: no draw met the baseline")
+    return ", ".join(words) + " (after over before)"

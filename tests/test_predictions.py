@@ -62,3 +62,13 @@ def test_a_condition_that_moves_more_than_all_numbers_leaves_a_claim_unidentifie
                              "after/summary.rate": gain} for part, some in gains.items() for gain in some])
     claim = next(claim for claim in claims.read() if claim.id == "oltp-gain")
     assert scoring.identified(results, claim) is identified
+
+
+def test_a_verdict_is_a_sentence_also_where_nothing_could_be_fitted():
+    row = {"claim": "oltp-gain", "published": 1.2, "unfitted 5 %": 1.1, "unfitted 95 %": 1.3, "fitted 5 %": None,
+           "fitted 95 %": None, "grade": "consistent"}
+    said = scoring.verdict(pd.DataFrame([row]), "oltp-gain")
+    assert said == ("consistent: published 1.200, unfitted 1.100 to 1.300, fitted: no draw met the baseline "
+                    "(after over before)")
+    row |= {"fitted 5 %": 1.15, "fitted 95 %": 1.2}
+    assert "fitted 1.150 to 1.200" in scoring.verdict(pd.DataFrame([row]), "oltp-gain")
