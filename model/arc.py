@@ -28,8 +28,7 @@ In ZFS: `arc_access`, `add_reference`, `remove_reference`, `arc_adapt`, `arc_get
 `arc_adjust`; spec 7.1 to 7.3. Left out: memory pressure (c stays where it starts, at its greatest), bytes of headers,
 later bounds of p.
 
-`request_textbook` is ARC as N. Megiddo and D. Modha published it (FAST '03, figure 4), over the same lists: blocks of one
-unit, every hit goes to MFU, ghosts are trimmed at every miss.
+ARC as it was published, over the same lists: `model.arc_textbook`.
 """
 
 from typing import NamedTuple
@@ -90,7 +89,7 @@ def _list_of(arc, node):
 
 
 @kernel
-def _unlist(arc, node):
+def unlist(arc, node):
     nodes = arc.nodes
     older, newer = int(nodes[node, OLDER]), int(nodes[node, NEWER])
     nodes[older, NEWER] = newer
@@ -99,7 +98,7 @@ def _unlist(arc, node):
 
 
 @kernel
-def _list(arc, node):
+def enlist(arc, node):
     """Put `node` at the head of its list."""
     nodes, end = arc.nodes, _list_of(arc, node)
     newest = int(nodes[end, OLDER])
@@ -109,17 +108,17 @@ def _list(arc, node):
 
 
 @kernel
-def _move(arc, node, state):
+def move(arc, node, state):
     """Change the state of `node`; if it is on a list, to the head of the other one."""
     nodes = arc.nodes
     was, is_listed = int(nodes[node, STATE]), nodes[node, HOLDS] == 0
     if is_listed and was != ANONYMOUS:
-        _unlist(arc, node)
+        unlist(arc, node)
     arc.n_bytes[was] -= nodes[node, N_BYTES]
     arc.n_bytes[state] += nodes[node, N_BYTES]
     nodes[node, STATE] = state
     if is_listed and state != ANONYMOUS:
-        _list(arc, node)
+        enlist(arc, node)
 
 
 # ---- headers, holds ----
@@ -144,7 +143,7 @@ def has_nodes(arc, n):
 
 
 @kernel
-def _take_node(arc):
+def take_node(arc):
     node = arc.scalars[FREE]
     if node != NONE:
         arc.scalars[FREE] = int(arc.nodes[node, NEWER])
@@ -155,7 +154,7 @@ def _take_node(arc):
 
 
 @kernel
-def _forget(arc, node):
+def forget(arc, node):
     """No header is left of `node`, which is on no list."""
     arc.n_bytes[arc.nodes[node, STATE]] -= arc.nodes[node, N_BYTES]
     arc.node_of[arc.nodes[node, KEY]] = NONE
@@ -167,7 +166,7 @@ def _forget(arc, node):
 def hold(arc, node):
     """Rules 1 and 2."""
     if arc.nodes[node, HOLDS] == 0 and arc.nodes[node, STATE] != ANONYMOUS:
-        _unlist(arc, node)
+        unlist(arc, node)
         arc.nodes[node, MARKS] &= ~PREFETCHED
     arc.nodes[node, HOLDS] += 1
 
@@ -176,7 +175,7 @@ def hold(arc, node):
 def release(arc, node):
     arc.nodes[node, HOLDS] -= 1
     if arc.nodes[node, HOLDS] == 0 and arc.nodes[node, STATE] != ANONYMOUS:
-        _list(arc, node)
+        enlist(arc, node)
 
 
 @kernel
@@ -201,10 +200,10 @@ def _lose_data(arc, node):
 def drop(arc, node):
     """`node`, which nobody holds, or holds but the caller, is gone, without a ghost."""
     if arc.nodes[node, HOLDS] == 0 and arc.nodes[node, STATE] != ANONYMOUS:
-        _unlist(arc, node)
+        unlist(arc, node)
     if arc.nodes[node, STATE] <= MFU:
         _lose_data(arc, node)
-    _forget(arc, node)
+    forget(arc, node)
 
 
 # ---- access ----
@@ -216,7 +215,7 @@ def access(arc, params, node, tick):
     nodes, state = arc.nodes, int(arc.nodes[node, STATE])
     is_prefetch = nodes[node, MARKS] & PREFETCHED != 0
     if state == ANONYMOUS:
-        _move(arc, node, MRU)
+        move(arc, node, MRU)
     elif state == MRU:
         if is_prefetch:
             if nodes[node, HOLDS] > 0:
@@ -224,9 +223,9 @@ def access(arc, params, node, tick):
         elif tick <= nodes[node, TICK] + params.promote_ticks:
             return
         else:
-            _move(arc, node, MFU)
+            move(arc, node, MFU)
     elif state != MFU:
-        _move(arc, node, MRU if is_prefetch else MFU)
+        move(arc, node, MRU if is_prefetch else MFU)
     nodes[node, TICK] = tick
 
 
@@ -241,7 +240,7 @@ def touch(arc, params, node, tick):
 @kernel
 def make_anonymous(arc, node):
     """`node`, in core, is dirtied, or on its way to disk: its old identity has vanished."""
-    _move(arc, node, ANONYMOUS)
+    move(arc, node, ANONYMOUS)
     arc.nodes[node, TICK] = 0
 
 
@@ -263,7 +262,7 @@ def _evict(arc, params, state, is_metadata, n_bytes, wanted, tick):
         is_passed = wanted != 0 and nodes[node, N_BYTES] != wanted and nodes[newer, N_BYTES] == wanted
         if not is_passed and not _is_spared(arc, params, node, tick):
             evicted += int(nodes[node, N_BYTES])
-            _move(arc, node, state + GHOST)
+            move(arc, node, state + GHOST)
             _lose_data(arc, node)
         node = newer
 
@@ -316,7 +315,7 @@ def shrink(arc, n_bytes):
 def new_block(arc, params, key, is_metadata, n_bytes, marks, tick):
     """The node, anonymous and held by the caller, of a block that has no header yet."""
     make_room(arc, params, ANONYMOUS, is_metadata, n_bytes, tick)
-    node, nodes = _take_node(arc), arc.nodes
+    node, nodes = take_node(arc), arc.nodes
     nodes[node, KEY], nodes[node, STATE], nodes[node, HOLDS] = key, ANONYMOUS, 1
     nodes[node, IS_METADATA], nodes[node, N_BYTES], nodes[node, MARKS] = is_metadata, n_bytes, marks
     nodes[node, TICK] = nodes[node, ABOVE] = nodes[node, READER] = nodes[node, DIRTIED] = 0
@@ -332,7 +331,7 @@ def revive(arc, params, node, marks, tick):
     state, is_metadata = int(nodes[node, STATE]), int(nodes[node, IS_METADATA])
     n_bytes = int(nodes[node, N_BYTES])
     make_room(arc, params, state, is_metadata, n_bytes, tick)
-    _unlist(arc, node)
+    unlist(arc, node)
     nodes[node, HOLDS] = 1
     nodes[node, MARKS] = marks
     if is_metadata:
@@ -351,8 +350,8 @@ def _forget_ghosts(arc, state, n_bytes):
         while n_bytes > 0 and nodes[end, NEWER] != end:
             node = int(nodes[end, NEWER])
             n_bytes -= int(nodes[node, N_BYTES])
-            _unlist(arc, node)
-            _forget(arc, node)
+            unlist(arc, node)
+            forget(arc, node)
 
 
 @kernel
@@ -367,64 +366,6 @@ def adjust(arc, params, tick):
     for is_metadata in range(2):
         _evict(arc, params, MFU, is_metadata, total_bytes(arc) - c, 0, tick)
     _forget_ghosts(arc, MFU_GHOST, total_bytes(arc) + n[MRU_GHOST] + n[MFU_GHOST] - 2 * c)
-
-
-# ---- as published ----
-
-
-@kernel
-def _replace(arc, is_second_ghost):
-    """REPLACE of the paper: the oldest block of one side becomes a ghost."""
-    n, p = arc.n_bytes, arc.scalars[P]
-    state = MRU if n[MRU] > 0 and (n[MRU] > p or (is_second_ghost and n[MRU] == p)) else MFU
-    _move(arc, int(arc.nodes[2 * state, NEWER]), state + GHOST)
-
-
-@kernel
-def _oldest_gone(arc, state):
-    node = int(arc.nodes[2 * state, NEWER])
-    _unlist(arc, node)
-    _forget(arc, node)
-
-
-@kernel
-def _trim_textbook(arc, c):
-    """Case IV of the paper, for a block that is nowhere."""
-    n = arc.n_bytes
-    recent, everything = n[MRU] + n[MRU_GHOST], n[MRU] + n[MFU] + n[MRU_GHOST] + n[MFU_GHOST]
-    if recent == c and n[MRU] == c:
-        _oldest_gone(arc, MRU)
-        return
-    if recent == c:
-        _oldest_gone(arc, MRU_GHOST)
-    elif everything == 2 * c:
-        _oldest_gone(arc, MFU_GHOST)
-    if everything >= c:
-        _replace(arc, False)
-
-
-@kernel
-def request_textbook(arc, params, key):
-    """Reference `key`; True on a hit. `c_bytes` counts blocks."""
-    node, n, p = int(arc.node_of[key]), arc.n_bytes, arc.scalars[P]
-    if node == NONE:
-        _trim_textbook(arc, params.c_bytes)
-        node = _take_node(arc)
-        arc.nodes[node, KEY], arc.nodes[node, STATE], arc.nodes[node, N_BYTES] = key, MRU, 1
-        arc.nodes[node, HOLDS] = arc.nodes[node, IS_METADATA] = 0
-        arc.node_of[key] = node
-        n[MRU] += 1
-        _list(arc, node)
-        return False
-    state = int(arc.nodes[node, STATE])
-    if state == MRU_GHOST:
-        arc.scalars[P] = min(params.c_bytes, p + max(1, n[MFU_GHOST] // n[MRU_GHOST]))
-    elif state == MFU_GHOST:
-        arc.scalars[P] = max(0, p - max(1, n[MRU_GHOST] // n[MFU_GHOST]))
-    if state > MFU:
-        _replace(arc, state == MFU_GHOST)
-    _move(arc, node, MFU)
-    return state <= MFU
 
 
 # ---- making one ----

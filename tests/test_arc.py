@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from model import arc
-from model.arc import ArcParams, arc_params, greatest_c, new_arc, request_textbook
+from model.arc import ArcParams, arc_params, greatest_c, new_arc
+from model.arc_textbook import request_textbook
 from model.streams import stream
 
 N_LEAVES, FAN_OUT = 60, 8
