@@ -25,24 +25,7 @@ Every read or write of a leaf that the vdev cache did not answer waits here. In 
     write that need not be optional, at most `write_gap_bytes` behind the last such one (the unit *stretches*). One left
     alone is never written.
 
-*What was never built.* The document on the vdev cache of 2007 ends with two change requests for this queue: its knobs
-"should be determined dynamically", and it needs "reserved I/O scheduler slots to improve I/O latency of critical ops".
-Rules 7 and 8 take it at its word. They are ours: no ZFS had them, and no era sets them. (OpenZFS got another queue
-instead, with limits for every class of I/O.)
-
- 7. The last `reserved_slots` of the places on the device are for what somebody waits for: reads on demand, lines of the
-    vdev cache, log and sync writes; not for the writes of a transaction group, nor for prefetch. When only these are
-    left and the head is no such I/O, the first one that is, in the same order, is the head instead; if there is none,
-    nothing is issued. Whatever a head takes along (rule 5) may be of any kind. One place at least is for all. As long
-    as what somebody waits for fills the others, all else waits, however old: rule 1 does not help it.
- 8. A leaf has places of its own, from `min_pending` to `max_pending`, where it begins. What is regulated is how long
-    units are on the device: after every `dynamic_window` completions, if that was more than `dynamic_pending_ns` on
-    average, the leaf gets one place less; if not, and at some completion I/Os waited although all places were taken,
-    one more. By Little's law the average is the time integral of the units on the device over the completions, so no
-    unit need carry its time; and the places settle where units completed per second times `dynamic_pending_ns` is. So
-    a fast device gets many places and a slow one few, without being told. (Limits in time instead of in number: CoDel,
-    2012, for packets; Kyber, Linux 2017, for disks. Twice the time of a lone unit as a limit would leave a single
-    spindle at `min_pending` whatever it can do: four units in its queue take it more than twice the time of one.)
+Rules 7 and 8, which no ZFS had, are those of `model.vdev_queue_places`.
 
 How the builds differ is data: the fields of VdevQueueParams here, their values in `model.eras`.
 
@@ -68,6 +51,7 @@ import numpy as np
 
 from model.jit import kernel
 from model.ordered import Order, insert, new_order, remove
+from model.vdev_queue_places import N_COLUMNS, PLACES, count_time, places, regulate
 
 READ, WRITE = 0, 1  # what an I/O is
 NONE = 0  # the number of no I/O
@@ -80,14 +64,6 @@ REPAIR, SELF_HEAL, RESILVER, SCRUB, SCRUB_THREAD = 8, 16, 32, 64, 128  # why it 
 INHERITED = DONT_AGGREGATE | REPAIR | SELF_HEAL | RESILVER | SCRUB | SCRUB_THREAD  # what a unit takes from its members
 ALL_MARKS = OPTIONAL | NODATA | INHERITED
 WAITED_FOR = 256  # somebody waits for it: ours, for rule 7, and only set if places are reserved
-
-# Columns of VdevQueue.control; rule 8.
-PLACES = 0  # units on the device at most
-N_DONE = 1  # units completed in this window
-AREA_NS = 2  # integral of the units on the device over this window
-COUNTED_AT = 3  # ns, up to when
-LACKED = 4  # 1: at a completion in this window I/Os waited and all places were taken
-N_COLUMNS = 5
 
 MAX_IOS = 2**24
 
@@ -139,7 +115,7 @@ class VdevQueue(NamedTuple):
     n_waiting: np.ndarray
     n_pending: np.ndarray  # units on the device
     dropped: np.ndarray  # the last padding left alone and so done with, a chain along next_member; or NONE
-    control: np.ndarray  # [leaf, column]; see PLACES and the others
+    control: np.ndarray  # [leaf, column]; columns of model.vdev_queue_places
     # one element
     free: np.ndarray  # the first I/O not about, or NONE
 
@@ -262,12 +238,7 @@ def _last_member(queue, params, first, last):
     return last
 
 
-# ---- rules 7 and 8: places ----
-
-
-@kernel
-def _places(queue, params, leaf):
-    return params.max_pending if params.dynamic_pending_ns == 0 else queue.control[leaf, PLACES]
+# ---- issuing ----
 
 
 @kernel
@@ -277,38 +248,10 @@ def _head(queue, params, leaf):
     head = queue.by_deadline.after[0, end]
     if params.reserved_slots == 0 or queue.marks[head] & WAITED_FOR:
         return head
-    if queue.n_pending[leaf] < max(1, _places(queue, params, leaf) - params.reserved_slots):
+    if queue.n_pending[leaf] < max(1, places(queue, params, leaf) - params.reserved_slots):
         return head
     head = queue.waited_for.after[0, end]
     return head if head != end else NONE
-
-
-@kernel
-def _count_time(queue, params, leaf, now):
-    """Up to `now`, the units on the device have been there."""
-    if params.dynamic_pending_ns > 0:
-        queue.control[leaf, AREA_NS] += queue.n_pending[leaf] * (now - queue.control[leaf, COUNTED_AT])
-        queue.control[leaf, COUNTED_AT] = now
-
-
-@kernel
-def _regulate(queue, params, leaf):
-    """A unit has been completed, and is still among those pending: rule 8."""
-    control = queue.control
-    control[leaf, N_DONE] += 1
-    if queue.n_waiting[leaf] > 0 and queue.n_pending[leaf] >= control[leaf, PLACES]:
-        control[leaf, LACKED] = 1
-    if control[leaf, N_DONE] < params.dynamic_window:
-        return
-    if control[leaf, AREA_NS] > params.dynamic_pending_ns * params.dynamic_window:
-        least = min(params.min_pending, params.max_pending)
-        control[leaf, PLACES] = max(least, control[leaf, PLACES] - 1)
-    elif control[leaf, LACKED]:
-        control[leaf, PLACES] = min(params.max_pending, control[leaf, PLACES] + 1)
-    control[leaf, N_DONE] = control[leaf, AREA_NS] = control[leaf, LACKED] = 0
-
-
-# ---- issuing ----
 
 
 @kernel
@@ -370,7 +313,7 @@ def issue(queue, params, leaf, limit):
 @kernel
 def arrive(queue, params, leaf, io, now):
     """Rule 3: `io` arrives. Returns the unit that is issued, or NONE."""
-    _count_time(queue, params, leaf, now)
+    count_time(queue, params, leaf, now)
     _enter(queue, leaf, io)
     return issue(queue, params, leaf, params.min_pending)
 
@@ -382,10 +325,10 @@ def complete(queue, params, leaf, issued, now):
     This comes before anybody hears of the completion; so what that leads to arrives at a queue already issued from.
     """
     if params.dynamic_pending_ns > 0:
-        _count_time(queue, params, leaf, now)
-        _regulate(queue, params, leaf)
+        count_time(queue, params, leaf, now)
+        regulate(queue, params, leaf)
     queue.n_pending[leaf] -= 1
-    limit = _places(queue, params, leaf)
+    limit = places(queue, params, leaf)
     for n in range(params.ramp_rate):
         issued[n] = issue(queue, params, leaf, limit)
         if issued[n] == NONE:
