@@ -24,7 +24,8 @@ class Interrupted(Exception):
 
 def run_all(plans: Iterable[Plan], workers: int | None = None, limits: Limits = UNLIMITED,
             console: Console | None = None) -> list[Outcome]:
-    """Run all plans, `workers` at a time (default: one per processor), in threads: the work is in the kernels.
+    """Run all plans, `workers` at a time (default: one per processor), in threads: the work is in the kernels. What others
+    need runs before them.
 
     Outcomes come in the order of the plans. A run that fails does not stop the others. Raises Interrupted.
     """
@@ -33,20 +34,29 @@ def run_all(plans: Iterable[Plan], workers: int | None = None, limits: Limits = 
     stopped: list[int] = []
     with _signals(stopped), _progress(console) as progress, \
             concurrent.futures.ThreadPoolExecutor(workers or os.cpu_count()) as pool:
-        futures = [pool.submit(_one, plan, limits, progress, console, stopped) for plan in plans]
-        pending = set(futures)
+        waiting, futures = list(plans), {}
         try:
-            while pending:          # wakes often, so that signals are heard
-                _, pending = concurrent.futures.wait(pending, timeout=0.2)
+            while waiting or not all(future.done() for future in futures.values()):
+                for plan in _ready(waiting, futures):
+                    waiting.remove(plan)
+                    futures[plan.run_id] = pool.submit(_one, plan, limits, progress, console, stopped)
+                running = [future for future in futures.values() if not future.done()]
+                concurrent.futures.wait(running, timeout=0.2, return_when="FIRST_COMPLETED")    # signals are heard
                 if stopped:
                     kernels.kill_all()
         finally:
-            for future in pending:
+            for future in futures.values():
                 future.cancel()
-    outcomes = [future.result() for future in futures if not future.cancelled()]
+    outcomes = [futures[plan.run_id].result() for plan in plans if plan.run_id in futures]
     if stopped:
         raise Interrupted(stopped[0], outcomes)
     return outcomes
+
+
+def _ready(waiting: list[Plan], futures: dict[str, concurrent.futures.Future]) -> list[Plan]:
+    """Those of the plans that need nothing which is still to end."""
+    busy = {plan.run_id for plan in waiting} | {run_id for run_id, future in futures.items() if not future.done()}
+    return [plan for plan in waiting if not busy & {needed.run_id for needed in plan.needs}]
 
 
 def _one(plan, limits, progress, console, stopped) -> Outcome:
@@ -63,7 +73,8 @@ def _one(plan, limits, progress, console, stopped) -> Outcome:
         if task is not None:
             progress.remove_task(task)
     if outcome.status != "ok":
-        console.print(f"[red]{plan.name}: {outcome.status}[/] ({outcome.reason}); see {plan.folder}", soft_wrap=True)
+        where = "" if outcome.status == "not run" else f"; see {plan.folder}"
+        console.print(f"[red]{plan.name}: {outcome.status}[/] ({outcome.reason}){where}", soft_wrap=True)
     elif outcome.again:
         console.print(f"{plan.name}: done in {outcome.seconds:.1f} s", soft_wrap=True)
     return outcome

@@ -98,7 +98,7 @@ def query(
     format: Annotated[str, typer.Option(help="table, csv, json or parquet")] = "table",
     to: Annotated[Path | None, typer.Option(help="Write to this file instead of the terminal.")] = None,
 ) -> None:
-    """Ask the run store in SQL (tables runs, params, metrics, figures, claims)."""
+    """Ask the run store in SQL (tables runs, params, metrics, samples, figures, claims, predictions)."""
     from study import ask
     ask.query(sql, format, to, out)
 

@@ -14,6 +14,7 @@ class Notebook(BaseModel):
 
     parameters: dict[str, Parameter] = {}
     reads: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()     # notebooks whose records (runs of their defaults) it reads: they run before it
     minutes: float = 0.5            # about how long a run takes on two cores, compilation included
 
 

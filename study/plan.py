@@ -1,7 +1,7 @@
 """Which run is meant: its identity, its folder, what it may take, and how it ended."""
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -12,16 +12,18 @@ from study.project import DATA, LOCK, NOTEBOOKS, ROOT, data_files, digest, diges
 
 # in a run's folder
 MANIFEST, METRICS, FIGURES, PREDICTIONS = "manifest.json", "metrics.jsonl", "figures.jsonl", "predictions.jsonl"
+SAMPLES = "samples"         # a folder of one file a series
 
 
 @dataclass(frozen=True)
 class Plan:
     """One run of one notebook. `run_id` covers the notebook's code (not its prose), the parameters, `model/`, `study/`,
-    the data files read, the lock file and the Python that runs them."""
+    the data files read, the lock file, the Python that runs them and the runs that it `needs`."""
     notebook: Path
     parameters: dict[str, parameters.Value]
     reads: tuple[str, ...]
     parts: dict[str, str]       # a digest of each thing that makes the run what it is
+    needs: tuple["Plan", ...] = ()      # runs whose records it reads
 
     @property
     def run_id(self) -> str:
@@ -47,6 +49,7 @@ def plan(notebook: Path, overrides: Mapping[str, Any] | None = None) -> Plan:
     listed = notebooks.entry(notebook)
     values = parameters.resolve(notebook, listed.parameters if listed else None, overrides or {})
     files = [path for pattern in (listed.reads if listed else ("**/*",)) for path in data_files(pattern)]
+    needs = tuple(plan(notebooks.find(name)) for name in (listed.needs if listed else ()))
     code = [cell.source for cell in parameters.cells(notebook) if cell.kind == "code"]
     reads = tuple(path.relative_to(DATA).as_posix() for path in files)
     return Plan(notebook, values, reads, {
@@ -54,7 +57,8 @@ def plan(notebook: Path, overrides: Mapping[str, Any] | None = None) -> Plan:
         "parameters": digest([json.dumps(values, sort_keys=True).encode()]),
         "model": package_digest("model"), "study": package_digest("study"),
         "lock": digest_of_files([LOCK]), "python": "{}.{}".format(*sys.version_info[:2]),
-        **{path.relative_to(ROOT).as_posix(): digest_of_files([path]) for path in files}})
+        **{path.relative_to(ROOT).as_posix(): digest_of_files([path]) for path in files},
+        **{f"run of {one.name}": one.run_id for one in needs}}, needs)
 
 
 def _surroundings(notebook: Path) -> list[bytes]:
@@ -76,8 +80,8 @@ UNLIMITED = Limits()
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a run ended: status is 'ok', 'failed', 'timed out', 'died' or 'interrupted'. `again` is False when it had
-    been done before."""
+    """How a run ended: status is 'ok', 'failed', 'timed out', 'died', 'interrupted', or 'not run', which leaves no
+    record. `again` is False when it had been done before."""
     plan: Plan
     status: str
     reason: str | None = None
@@ -115,6 +119,25 @@ def done_before(planned: Plan) -> Outcome | None:
         (planned.folder / MANIFEST).unlink()        # a damaged record does not count; the run is repeated
         return None
     return Outcome(planned, "ok", seconds=known["seconds"], again=False)
+
+
+def not_run(planned: Plan) -> Outcome | None:
+    """The outcome of a run that cannot be, for want of one that it needs."""
+    for needed in planned.needs:
+        if not done_before(needed):
+            status = (manifest(needed.folder) or {}).get("status", "not run")
+            return Outcome(planned, "not run", f"because {needed.name}, which it needs, has not gone well: {status}")
+    return None
+
+
+def missing(plans: Iterable[Plan]) -> dict[str, Plan]:
+    """By run_id, what has not been done of these and of what they need; what is needed comes first."""
+    found: dict[str, Plan] = {}
+    for one in plans:
+        if not done_before(one):
+            found |= missing(one.needs)
+            found[one.run_id] = one
+    return found
 
 
 def lines(path: Path) -> list[dict]:

@@ -3,6 +3,7 @@ nowhere.
 
     record.metric("replay.rows", 1234, "rows")
     record.frame(table)                     # columns name, value, unit and, for series, t in seconds
+    record.runs("old-rules", table)         # a series of benchmark runs: columns run, name, value, unit
     record.figure("lines_over_time", pictures.lines_over_time, data, caption="…")
     record.prediction("oltp-gain", unfitted, fitted)        # intervals; graded by rule, outside of the notebook
     record.not_modelled("oltp-cpu", "why")
@@ -42,6 +43,15 @@ def frame(table) -> None:
     """Many numbers: a frame with columns name, value, unit and perhaps t."""
     for row in table.to_dict("records"):
         metric(row["name"], row["value"], row["unit"], row.get("t"))
+
+
+def runs(series: str, table) -> None:
+    """The statistics of each run of a series of benchmark runs: a frame with columns run, name, value, unit. They go to the
+    store's table `samples`; results are what the notebook says of them by `metric` and `frame`."""
+    from study import series as several
+    kept = several.checked(series, table)
+    if (run := folder()) is not None:
+        several.write(run, series, kept)
 
 
 def figure(name: str, draw: Callable, *data, caption: str, **options) -> Image:

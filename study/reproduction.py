@@ -7,7 +7,7 @@ from rich.table import Table
 
 from study import export, notebooks, paper, results, store
 from study.errors import UserError
-from study.plan import Limits, Outcome, Plan, all_plans, done_before, plan
+from study.plan import Limits, Outcome, Plan, all_plans, done_before, missing, plan
 
 
 def reproduce(only: list[str], workers: int | None, accept: bool, limits: Limits, out: Console) -> int:
@@ -73,11 +73,11 @@ def _verdict(changed: list[str], accept: bool, out: Console) -> int:
 
 
 def run_plans(plans: list[Plan], workers: int | None, limits: Limits, console: Console) -> list[Outcome]:
-    """Outcomes in the order of the plans; what has been done before is not run. The store is up to date before (the
-    notebooks read published runs from it) and after."""
+    """Outcomes in the order of the plans; what has been done before is not run, what they need is. The store is up to date
+    before (the notebooks read published runs from it) and after."""
     outcomes = {one.run_id: done for one in plans if (done := done_before(one))}
     store.refresh()
-    pending = {one.run_id: one for one in plans if one.run_id not in outcomes}
+    pending = missing(plans)
     if pending:
         from study import batch  # brings papermill along, which takes its time
         try:

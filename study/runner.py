@@ -22,7 +22,7 @@ from nbclient.exceptions import CellTimeoutError, DeadKernelError
 from papermill.exceptions import PapermillExecutionError
 
 from study import errors, kernels
-from study.plan import MANIFEST, METRICS, PREDICTIONS, UNLIMITED, Limits, Outcome, Plan, done_before, lines
+from study.plan import MANIFEST, METRICS, PREDICTIONS, UNLIMITED, Limits, Outcome, Plan, done_before, lines, not_run
 from study.project import digest, exclusively, runs_folder, write_atomically
 
 PACKAGES = ("numpy", "numba", "pandas", "duckdb", "statsmodels", "scipy", "matplotlib", "papermill")
@@ -36,7 +36,7 @@ def run(plan: Plan, limits: Limits = UNLIMITED, on_cell: Callable[[int, int], No
     done. Never raises for what happens in the notebook; raises UserError for a disk that is full or not writable."""
     try:
         with exclusively(runs_folder() / ".locks" / plan.run_id):
-            return done_before(plan) or _run(plan, limits, on_cell, stopping)
+            return done_before(plan) or not_run(plan) or _run(plan, limits, on_cell, stopping)
     except OSError as error:
         raise errors.of_the_system(error) from error
 
@@ -74,7 +74,8 @@ def _execute(plan, limits, reached, on_cell, stopping) -> tuple[str, str | None]
         reached[0] = index
         on_cell(index, len(notebook.cells))
 
-    environment = kernels.clean_environment(STUDY_RUN=str(plan.folder), STUDY_READS=json.dumps(plan.reads))
+    environment = kernels.clean_environment(STUDY_RUN=str(plan.folder), STUDY_READS=json.dumps(plan.reads),
+                                            STUDY_NEEDS=json.dumps({one.name: one.run_id for one in plan.needs}))
     with kernels.kernel(plan.notebook.parent, environment, plan.folder / "kernel.log", limits.memory_bytes) as kernel:
         try:
             executed = kernels.in_own_loop(

@@ -18,7 +18,7 @@ from duckdb import DuckDBPyConnection
 
 from study import errors
 from study.errors import UserError
-from study.plan import FIGURES, MANIFEST, PREDICTIONS, lines, manifest
+from study.plan import FIGURES, MANIFEST, PREDICTIONS, SAMPLES, lines, manifest
 from study.project import ROOT, data_file, data_files, digest, exclusively, runs_folder
 
 MIGRATIONS = ROOT / "study" / "migrations"
@@ -158,7 +158,7 @@ def _ingested(connection) -> dict[str, str]:
 
 
 def _remove(connection, source: str) -> None:
-    for table in ("params", "metrics", "figures", "predictions"):
+    for table in ("params", "metrics", "samples", "figures", "predictions"):
         connection.execute(f"DELETE FROM {table} WHERE run_id IN (SELECT run_id FROM runs WHERE source = ?)", [source])
     connection.execute("DELETE FROM runs WHERE source = ?", [source])
     if source == "claims":
@@ -213,6 +213,9 @@ def _insert_record(connection, source: str, folder: Path, said: dict) -> None:
     if said["status"] == "ok":
         connection.execute("INSERT INTO metrics SELECT run_id, t, name, value, unit FROM read_parquet(?)",
                            [str(folder / "metrics.parquet")])
+        for file in sorted((folder / SAMPLES).glob("*.parquet")):
+            connection.execute("INSERT INTO samples SELECT ?, ?, run, name, value, unit FROM read_parquet(?)",
+                               [said["run_id"], file.stem, str(file)])
         for figure in lines(folder / FIGURES):
             connection.execute("INSERT INTO figures VALUES (?, ?, ?, ?, ?)", [
                 said["run_id"], figure["name"], figure["caption"], figure["drawn_by"], figure["digest"]])

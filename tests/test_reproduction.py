@@ -133,7 +133,7 @@ def test_the_readme_expects_what_comes_out():
 
 def test_the_schema_in_the_readme_is_the_stores(reproduced):
     with store.open() as connection:
-        for table in ("runs", "params", "metrics", "figures", "claims", "predictions"):
+        for table in ("runs", "params", "metrics", "samples", "figures", "claims", "predictions"):
             columns = [name for name, *_ in connection.execute(f"DESCRIBE {table}").fetchall()]
             row = re.search(rf"^\| `{table}` \|.*$", README, re.M)[0]
             described = re.sub(r"\([^)]*\)", "", row.split("|")[3])
