@@ -101,8 +101,8 @@ def test_a_switch_stands_on_one_of_its_choices():
 def test_too_few_draws_and_unknown_experiments_are_one_sentence():
     with pytest.raises(UserError, match="1 draws and 3 seeds make no interval"):
         ensembles.cases(KNOWN, 1, 3, 1)
-    with pytest.raises(UserError, match="no prior of an experiment 'exchange'"):
-        priors.read("exchange")
+    with pytest.raises(UserError, match="no prior of an experiment 'weather'"):
+        priors.read("weather")
 
 
 def test_of_what_is_known_in_sum_only_the_rest_is_drawn():
