@@ -12,8 +12,8 @@ of `model.space_map` must have the shapes of the ones in ZFS. The rules that dec
 * After a removal the walk upwards ends where a height did not shrink. A rotation about a child of balance 0 is a single
   one and leaves the height as it was, so the walk ends there as well.
 
-Nothing here knows what the trees are in order of. Nodes are numbered from 1; 0 is nobody, and
-the parent that is sometimes written into its row means nothing. There can be many trees in one store of nodes, each node in at most one of them.
+Nothing here knows what the trees are in order of. Nodes are numbered from 1; 0 is nobody, and the parent that is
+sometimes written into its row means nothing. There can be many trees in one store of nodes, each node in at most one.
 
 A node is one row of 32 bytes, as many as a processor fetches with two or one of its lines: two int64 of whoever keeps
 things in the trees, then four int32 of links. `Trees.key` and `Trees.link` are two views of these rows.
