@@ -104,7 +104,10 @@ def _best_fit(maps, m, n_bytes):
     """Start of the shortest segment that has room, of equal ones the lowest; or NOWHERE."""
     node = smallest_of_at_least(maps, m, n_bytes)
     maps.recent[m] = node
-    return maps.trees.key[node, START] if node != NONE else NOWHERE
+    if node == NONE:
+        return NOWHERE
+    maps.by_size[m] += 1
+    return maps.trees.key[node, START]
 
 
 @kernel
@@ -144,6 +147,7 @@ def _go_on_or_open(maps, m, n_bytes, cursor, wanted, jump):
     moves = n_bytes
     if node == NONE or key[node, START] + n_bytes > key[node, END]:
         node, moves = smallest_of_at_least(maps, m, wanted), jump
+        maps.by_size[m] += 1 if node != NONE else 0
     if node == NONE:
         return NOWHERE
     maps.recent[m] = node

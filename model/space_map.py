@@ -51,6 +51,7 @@ class SpaceMaps(NamedTuple):
     size_bytes: np.ndarray  # (map,) B, length of that area; what share is free is of this
     has_sizes: np.ndarray  # (map,) 1 if there is a tree of sizes
     cursors: np.ndarray  # (free map, 64) B
+    by_size: np.ndarray  # (free map,) blocks whose place the tree of sizes decided, ever
 
 
 # ---- searching ----
@@ -332,4 +333,5 @@ def new_space_maps(n_maps, max_segments, n_free_maps):
     of_maps = {name: np.zeros(n_maps, np.int64) for name in ("space", "n_segments", "recent", "low", "size_bytes")}
     return SpaceMaps(trees=trees, start=trees.key[:max_segments + 1, START], end=trees.key[:max_segments + 1, END],
                      unused=unused, n_unused=np.array([max_segments]), has_sizes=has_sizes,
-                     cursors=np.zeros((n_free_maps, N_CURSORS), np.int64), **of_maps)
+                     cursors=np.zeros((n_free_maps, N_CURSORS), np.int64), by_size=np.zeros(n_free_maps, np.int64),
+                     **of_maps)

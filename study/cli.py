@@ -200,15 +200,42 @@ def replay_disk(
         out.print(f"service times written to {to}", soft_wrap=True)
 
 
+@replay.command("alloc")
+def replay_alloc(
+    trace: Annotated[Path, typer.Argument(help="Parquet file of op, size512, arg.")],
+    variant: Annotated[str, typer.Option(help="Rules of which build: 103_ff, 117_df, 141_df, 141_ndf.")],
+    expect: Annotated[Path | None, typer.Option(help="Recorded offsets to compare with.")] = None,
+    to: Annotated[Path | None, typer.Option("--out", help="Write the model's offsets here (Parquet).")] = None,
+    engine: Annotated[str, typer.Option(help="exact, fast, or auto: fast where it gives the same.")] = "exact",
+    metaslabs: Annotated[int | None, typer.Option(help="The trace is of a pool of so many metaslabs ...")] = None,
+    metaslab_size: Annotated[str, typer.Option(help="... of this size each.")] = "64MiB",
+    expect_txg: Annotated[Path | None, typer.Option(help="CSV of the pool after each transaction group.")] = None,
+) -> None:
+    """Every block that the allocator placed in TRACE, of one space map or of a pool of metaslabs; exits with 1 and the
+    first difference if one went elsewhere."""
+    from study.alloc_trace import sentence
+    if metaslabs is None and expect_txg is not None:
+        raise UserError("--expect-txg is of a pool and --metaslabs is missing; give the number of metaslabs too")
+    if metaslabs is None:
+        from study.replay_alloc import replay_map
+        result = replay_map(trace, variant, expect, to, engine)
+    else:
+        from study.alloc_trace import size_of
+        from study.replay_pool import replay_pool
+        result = replay_pool(trace, variant, metaslabs, size_of(metaslab_size), expect, expect_txg, to, engine)
+    out.print(sentence(result), soft_wrap=True)
+    raise typer.Exit(1 if result.differs else 0)
+
+
 @app.command()
 def verify(folder: Annotated[Path, typer.Argument(help="A folder of recorded traces.")] = Path("data/traces")) -> None:
     """Replay all recorded traces below a folder; exits with 1 if one decision differs."""
     from study import verify as verification
     replays, unreadable = [], []
     for result in verification.verify(folder):
-        out.print(verification.sentence(result), soft_wrap=True)
+        out.print(verification.say(result), soft_wrap=True)
         (unreadable if isinstance(result, verification.Unreadable) else replays).append(result)
-    differences = sum(one.differences for one in replays)
+    differences = sum(map(verification.differences_of, replays))
     out.print(f"{differences} differences in {verification.rows_of(replays)} rows of "
               f"{len({one.path for one in replays})} traces; {len(unreadable)} traces could not be read")
     raise typer.Exit(1 if differences or unreadable else 0)

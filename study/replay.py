@@ -7,7 +7,7 @@ described in `data/traces/vdev_cache/README.md`). `replay_vdev_cache` feeds the 
 import json
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -54,7 +54,7 @@ class Replay(NamedTuple):
 # ---- reading ----
 
 
-def _integers(path: Path, table: pa.Table, name: str) -> np.ndarray:
+def integers(path: Path, table: pa.Table, name: str) -> np.ndarray:
     """Column `name` as int64, or a UserError that names the first row without a whole number."""
     column = table[name]
     kind = column.type
@@ -95,24 +95,30 @@ def _check(path: Path, columns: dict[str, np.ndarray]) -> None:
                         "sort the trace by time")
 
 
-def read_vdev_cache_trace(path: Path | str) -> dict[str, np.ndarray]:
-    """The columns of a trace, each int64[rows], checked. Raises UserError."""
-    path = Path(path)
+def read_table(path: Path, needed: Sequence[str], why: str, optional: Sequence[str] = ()) -> pa.Table:
+    """The columns `needed` of a trace, and those of `optional` that it has. Raises UserError, which says `why`."""
     try:
         file = pq.ParquetFile(path)
         names = file.schema_arrow.names
-        missing = [name for name in COLUMNS if name not in names]
+        missing = [name for name in needed if name not in names]
         if missing:
-            raise UserError(f"{path} has no column {', '.join(missing)} (it has {', '.join(names)}), but a replay "
-                            f"compares {', '.join(COLUMNS)}; record the decisions too")
-        table = file.read(columns=list(COLUMNS))
+            raise UserError(f"{path} has no column {', '.join(missing)} (it has {', '.join(names)}), but {why} "
+                            f"{', '.join(needed)}; record them too")
+        table = file.read(columns=[*needed, *(name for name in optional if name in names)])
     except (OSError, pa.ArrowException) as error:
         reason = str(error).splitlines()[0].rstrip(".")
         raise UserError(f"{path} cannot be read as a Parquet file ({reason}); it is missing, truncated or of another "
                         "kind, so copy it again") from error
     if not table.num_rows:
         raise UserError(f"{path} has 0 rows, but a trace has at least one; copy it again")
-    columns = {name: _integers(path, table, name) for name in COLUMNS}
+    return table
+
+
+def read_vdev_cache_trace(path: Path | str) -> dict[str, np.ndarray]:
+    """The columns of a trace, each int64[rows], checked. Raises UserError."""
+    path = Path(path)
+    table = read_table(path, COLUMNS, "a replay compares")
+    columns = {name: integers(path, table, name) for name in COLUMNS}
     _check(path, columns)
     return columns
 

@@ -8,7 +8,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from study import replay
+from study import alloc_trace, replay, replay_alloc
+from study.alloc_trace import AllocReplay
 from study.errors import UserError
 from study.project import DATA, data_files
 from study.replay import Replay
@@ -22,32 +23,44 @@ class Unreadable(NamedTuple):
     reason: str
 
 
-def verify(folder: Path) -> Iterator[Replay | Unreadable]:
+def verify(folder: Path) -> Iterator[Replay | AllocReplay | Unreadable]:
     """Replay every trace of a kind that the model knows; other Parquet files are left alone. Raises UserError when the
     folder has no trace at all."""
     if not folder.is_dir():
         raise UserError(f"there is no folder {folder}; name one that holds recorded traces")
-    traces = sorted(file for file in folder.rglob("*.parquet") if _columns(file) >= VDEV_CACHE)
+    files = sorted(folder.rglob("*.parquet"))
+    traces = [(_vdev_cache_replays, file) for file in files if _columns(file) >= VDEV_CACHE]
+    traces += [(replay_alloc.replays_of, file) for file in files
+               if replay_alloc.recorded_with(file) and replay_alloc.is_of_one_map(file)]
     if not traces:
-        raise UserError(f"{folder} holds no recorded trace of the vdev cache; name a folder that does")
-    for trace in traces:
+        raise UserError(f"{folder} holds no recorded trace of the vdev cache or of the allocator; name a folder that does")
+    for replays_of, trace in traces:
         try:
-            yield from replay.replays_of(trace, replay.read_stats(trace.parent / "stats.jsonl").get(trace.stem, {}))
+            yield from replays_of(trace)
         except UserError as error:
             yield Unreadable(trace, str(error))
 
 
+def _vdev_cache_replays(trace: Path) -> Iterator[Replay]:
+    return replay.replays_of(trace, replay.read_stats(trace.parent / "stats.jsonl").get(trace.stem, {}))
+
+
 def committed() -> list[Replay]:
-    """The cuts in data/traces, which a notebook declares as read. Raises UserError if one cannot be read."""
-    data_files("traces/**/*")
-    replays = list(verify(DATA / "traces"))
+    """The cuts of the vdev cache, which a notebook declares as read. Raises UserError if one cannot be read."""
+    data_files("traces/vdev_cache/*")
+    replays = list(verify(DATA / "traces" / "vdev_cache"))
     for one in replays:
         if isinstance(one, Unreadable):
             raise UserError(one.reason)
     return replays
 
 
-def rows_of(replays: list[Replay]) -> int:
+def differences_of(one: Replay | AllocReplay) -> int:
+    """Rows that differ; at least 1 where something else does."""
+    return one.differences if isinstance(one, Replay) else max(one.differences, int(one.differs))
+
+
+def rows_of(replays: list[Replay | AllocReplay]) -> int:
     """Rows of all traces, each once: a trace may have been replayed in two ways."""
     return sum({one.path: one.rows for one in replays}.values())
 
@@ -62,6 +75,11 @@ def table(replays: list[Replay]) -> pd.DataFrame:
 def outcome_counts(replays: list[Replay]) -> np.ndarray:
     """Reads by outcome, [recorded, replayed], each trace once."""
     return sum(one.pairs for one in replays if one.completions == "recorded")
+
+
+def say(one: Replay | AllocReplay | Unreadable) -> str:
+    """What a replay of any kind found, for the terminal."""
+    return alloc_trace.sentence(one) if isinstance(one, AllocReplay) else sentence(one)
 
 
 def sentence(one: Replay | Unreadable) -> str:
