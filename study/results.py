@@ -23,7 +23,7 @@ def rounded(value: float) -> float | int:
 
 
 def numbers(connection: DuckDBPyConnection, plans: list[Plan]) -> dict[str, dict]:
-    """All whole-run metrics of the given runs, but none of their `samples`: '<notebook>/<metric>' -> value (rounded) and unit."""
+    """All whole-run metrics of the given runs, not their samples: '<notebook>/<metric>' -> value (rounded) and unit."""
     names = {plan.run_id: plan.name for plan in plans}
     rows = connection.execute("""
         SELECT run_id, name, value, unit FROM metrics
