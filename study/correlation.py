@@ -22,7 +22,7 @@ its 5 to 95 % hold the true R² in about 80 % of trials, of independent runs in 
 *Some are throughput in other clothes*: see `DISGUISES`. That they correlate explains nothing, so they are ranked apart.
 """
 import re
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -96,8 +96,8 @@ class Left(NamedTuple):
     out: dict[str, str]
 
 
-def usable(table: pd.DataFrame, outcome: str, n_runs: int | None = None) -> Left:
-    """The first `n_runs` of a series, without statistics that are missing in a run or are the same in all."""
+def usable(table: pd.DataFrame, outcome: str, n_runs: int = 0) -> Left:
+    """The first `n_runs` of a series (0: all), without statistics that are missing in a run or are the same in all."""
     if outcome not in table:
         raise UserError(f"the series has no statistic '{outcome}'; it has {', '.join(table.columns)}")
     kept = table.head(n_runs) if n_runs else table
@@ -217,15 +217,48 @@ def without_marked(x: np.ndarray, y: np.ndarray) -> float:
     return float(np.corrcoef(x[kept], y[kept])[0, 1] ** 2)
 
 
-def verdict(ranked: pd.DataFrame, statistic: str, n_runs: int) -> str:
-    """One row of a ranking with intervals, in a sentence."""
-    mine = ranked[ranked.disguise == ""].reset_index(drop=True)
-    place = int(mine.index[mine.statistic == statistic][0])
+# --- all of it ----------------------------------------------------------------------------------------------------------
+
+class Analysis(NamedTuple):
+    """A series, and what is to be said of it."""
+    table: pd.DataFrame
+    out: dict[str, str]         # statistics left out, and why
+    outcome: str
+    statistic: str              # the one that the regression is of
+    ranked: pd.DataFrame        # `with_intervals`
+    best: Interval              # `best_of_many`
+    block: int                  # runs in a block of the bootstrap
+    fit: Any                    # `regression`
+    influence: pd.DataFrame
+
+    @property
+    def one(self) -> pd.Series:
+        """The row of the statistic."""
+        return self.ranked.set_index("statistic").loc[self.statistic]
+
+
+def analyse(table: pd.DataFrame, outcome: str, statistic: str, n_runs: int = 0, block: int = 0, seed: int = 1) -> Analysis:
+    """Everything above, of the first `n_runs` (0: all) and with a bootstrap of so many runs a block (0: by `block_runs`)."""
+    left = usable(table, outcome, n_runs)
+    if statistic not in left.table or disguise(statistic, left.table.attrs.get("units", {}).get(statistic, "1")):
+        raise UserError(f"'{statistic}' is no statistic of the series that could explain {outcome}; take one of "
+                        f"{', '.join(left.table.columns.drop(outcome))}")
+    block = block or block_runs(left.table, outcome, statistic)
+    ranked, draws = ranking(left.table, outcome, seed), resampled(left.table, outcome, block, seed)
+    fit = regression(left.table[statistic].to_numpy(float), left.table[outcome].to_numpy(float))
+    return Analysis(*left, outcome, statistic, with_intervals(ranked, draws), best_of_many(ranked, draws), block, fit,
+                    influence(fit))
+
+
+def verdict(found: Analysis) -> str:
+    """What is to be said of the statistic, in a sentence."""
+    mine = found.ranked[found.ranked.disguise == ""].reset_index(drop=True)
+    place = int(mine.index[mine.statistic == found.statistic][0])
     one, first = mine.loc[place], mine.loc[0]
     shown = "goes with" if one.holm < LEVEL else "is not shown to go with"
-    words = (f"{statistic} {shown} throughput: R² = {one.r2:.2f} ({one.low:.2f} to {one.high:.2f}); {n_runs} runs that tell "
-             f"as much as {one.n_eff:.0f} independent ones: p = {one.p_eff:.2g}, or {one.holm:.2g} as one of {len(mine)} "
-             f"statistics looked at (HAC would say {one.p_hac:.1g})")
+    words = (f"{found.statistic} {shown} {found.outcome}: R² = {one.r2:.2f} ({one.low:.2f} to {one.high:.2f}); "
+             f"{len(found.table)} runs that tell as much as {one.n_eff:.0f} independent ones: p = {one.p_eff:.2g}, or "
+             f"{one.holm:.2g} as one of {len(mine)} statistics looked at (HAC would say {one.p_hac:.1g})")
     if place == 0:
         return f"{words}; it is the best of them"
     return f"{words}; it is number {place + 1}, the best is {first.statistic} with {first.r2:.2f}"

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 from scipy import stats
 from scipy.signal import lfilter
 
-from study import correlation
+from study import correlation, figures
 from study.errors import UserError
+from study.figures import correlation as pictures
 
 
 def ar1(rng, n, phi=0.9):
@@ -266,11 +267,25 @@ def test_diagnostics_see_what_they_are_for():
 
 
 def test_the_verdict_is_a_sentence_that_says_what_was_found():
-    table = series()
-    draws = correlation.resampled(table, TPS, 5, 1)
-    ranked = correlation.with_intervals(correlation.ranking(table, TPS, 1), draws)
-    assert f"{SIZE} goes with throughput: R² = " in correlation.verdict(ranked, SIZE, 40)
-    assert "one of 7 statistics" in correlation.verdict(ranked, SIZE, 40)
-    said = correlation.verdict(ranked, "wait.w0", 40)
+    said = correlation.verdict(correlation.analyse(series(), TPS, SIZE))
+    assert f"{SIZE} goes with {TPS}: R² = " in said
+    assert "40 runs that tell" in said
+    assert "one of 7 statistics" in said
+    assert said.endswith("it is the best of them")
+    said = correlation.verdict(correlation.analyse(series(), TPS, "wait.w0"))
     assert "is not shown to go with" in said
     assert f"the best is {SIZE}" in said
+
+
+def test_an_analysis_is_of_the_runs_and_blocks_asked_for():
+    found = correlation.analyse(series(), TPS, SIZE, n_runs=20, block=3)
+    assert (len(found.table), found.block, len(found.influence)) == (20, 3, 20)
+    assert found.one.r2 == pytest.approx(found.fit.rsquared)
+    with pytest.raises(UserError, match=r"'os\.reads' is no statistic of the series that could explain"):
+        correlation.analyse(series(), TPS, "os.reads")
+
+
+@pytest.mark.parametrize("name", ["ranking", "scatter", "over_runs", "residuals"])
+def test_figures_are_drawn_of_an_analysis(name):
+    data = [correlation.analyse(series(), TPS, SIZE)] + ([0.5] if name == "ranking" else [])
+    assert figures.render(getattr(pictures, name), *data, formats=("png",))["png"]

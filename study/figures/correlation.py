@@ -1,0 +1,111 @@
+"""Figures of `05_io_size_correlation`. Blue could explain throughput, grey is throughput in other clothes; a black diamond
+is what was published."""
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from study.correlation import Analysis
+from study.figures import BLACK, BLUE, GREY, ORANGE, RED, canvas
+
+MOST = 12, 5        # statistics of each kind in a ranking
+
+
+def ranking(found: Analysis, published: float | None = None) -> Figure:
+    """R² of statistics with throughput, with intervals: those that could explain it, the others, and the best of many."""
+    is_own = found.ranked.disguise == ""
+    mine, others = found.ranked[is_own].head(MOST[0]), found.ranked[~is_own].head(MOST[1])
+    n = len(mine) + len(others) + 1
+    figure, axes = canvas(aspect=0.3 + 0.048 * n)
+    places = np.arange(n)[::-1]
+    for some, at, colour, label in ((mine, places[1:len(mine) + 1], BLUE, "could explain it"),
+                                    (others, places[len(mine) + 1:], GREY, "throughput in other clothes")):
+        axes.barh(at, some.r2, height=0.7, color=colour, alpha=0.55, label=label)
+        axes.hlines(at, some.low, some.high, color=BLACK, lw=0.8)
+    low, middle, high = found.best
+    axes.hlines(places[:1], low, high, color=ORANGE, lw=4, alpha=0.7)
+    axes.plot([middle], places[:1], "o", color=ORANGE, ms=4, label="the best of many")
+    if published is not None:
+        axes.axvline(published, color=BLACK, lw=0.7, ls="--")
+        axes.plot([published], [n - 0.35], "D", color=BLACK, ms=4, clip_on=False, label=f"published: {published:g}")
+    axes.set_yticks(places, ["best of those below", *mine.statistic, *others.statistic])
+    axes.tick_params(axis="y", length=0)
+    axes.set_ylim(-0.6, n - 0.4)
+    axes.set_xlim(0, 1)
+    axes.set_xlabel(f"R² with {found.outcome}, 5 to 95 %")
+    figure.legend(loc="outside lower center", ncols=2, fontsize=7, columnspacing=1)
+    return figure
+
+
+def scatter(found: Analysis) -> Figure:
+    """The statistic against throughput, each run in the colour of its place in the series, and the line of least squares."""
+    figure, axes = canvas(aspect=0.75)
+    x, y = found.table[found.statistic].to_numpy(float), found.table[found.outcome].to_numpy(float)
+    dots = axes.scatter(x, y, c=found.table.index, cmap="viridis", s=14, lw=0)
+    ends = np.array([x.min(), x.max()])
+    axes.plot(ends, found.fit.params[0] + found.fit.params[1] * ends, color=RED, lw=1.2)
+    axes.annotate(f"R² = {found.fit.rsquared:.2f}", (0.04, 0.93), xycoords="axes fraction")
+    bar = figure.colorbar(dots, ax=axes, pad=0.02, aspect=30)
+    bar.set_label("run, in the order of time")
+    bar.outline.set_visible(False)
+    axes.locator_params(axis="x", nbins=5)
+    axes.set_xlabel(_label(found, found.statistic))
+    axes.set_ylabel(_label(found, found.outcome))
+    return figure
+
+
+def over_runs(found: Analysis) -> Figure:
+    """Throughput and the statistic, run by run."""
+    figure, panels = canvas(aspect=0.8, rows=2, sharex=True)
+    for axes, name, colour in zip(panels, (found.outcome, found.statistic), (BLACK, BLUE), strict=True):
+        axes.plot(found.table.index, found.table[name], "o-", color=colour, ms=2.5, lw=0.8)
+        axes.set_ylabel(_label(found, name))
+        axes.margins(y=0.12)
+    panels[1].set_xlabel(f"run, in the order of time ({len(found.table)} that count as {found.one.n_eff:.0f})")
+    figure.align_ylabels(panels)
+    return figure
+
+
+def residuals(found: Analysis) -> Figure:
+    """What the line leaves: run by run, and against how much a run could bend it; the size of a dot is how much it does."""
+    figure, (above, below) = canvas(aspect=1.15, rows=2)
+    seen, runs = found.influence, found.table.index.to_numpy()
+    marked = seen.marked.to_numpy()
+    above.axhspan(-2, 2, color=GREY, alpha=0.15, lw=0)
+    above.plot(runs, seen.residual, "o-", color=BLUE, ms=2.5, lw=0.6)
+    above.set_xlabel("run, in the order of time")
+    below.axhspan(-2, 2, color=GREY, alpha=0.15, lw=0)
+    for mine, colour in ((~marked, BLUE), (marked, RED)):
+        below.scatter(seen.hat[mine], seen.residual[mine], s=4 + 300 * seen.cook[mine], color=colour, alpha=0.6, lw=0)
+    for place in np.flatnonzero(marked):
+        below.annotate(f"run {runs[place]}", (seen.hat[place], seen.residual[place]), (-5, -3), textcoords="offset points",
+                       fontsize=7, color=RED, ha="right")
+        above.plot(runs[place], seen.residual[place], "o", color=RED, ms=3.5)
+    below.set_xlabel("hat value: how much the run could bend the line")
+    for axes in (above, below):
+        axes.axhline(0, color=GREY, lw=0.6)
+        axes.set_ylabel("studentised residual")
+    figure.align_ylabels((above, below))
+    return figure
+
+
+def both(table: pd.DataFrame, published: float) -> Figure:
+    """R² of I/O size and of the best statistic under several assumptions: what, and size_low to best_high."""
+    figure, axes = canvas(aspect=0.34 + 0.075 * len(table))
+    places = np.arange(len(table))[::-1]
+    for kind, colour, shift, label in (("size", BLUE, 0.14, "I/O size"), ("best", ORANGE, -0.14, "the best of many")):
+        axes.hlines(places + shift, table[f"{kind}_low"], table[f"{kind}_high"], color=colour, lw=3, alpha=0.5)
+        axes.plot(table[f"{kind}_middle"], places + shift, "o", color=colour, ms=3.5, label=label)
+    axes.axvline(published, color=BLACK, lw=0.7, ls="--")
+    axes.plot([published], [len(table) - 0.45], "D", color=BLACK, ms=4, clip_on=False, label=f"published: {published:g}")
+    axes.set_yticks(places, table.what)
+    axes.set_ylim(-0.6, len(table) - 0.4)
+    axes.set_xlim(0, 1.01)
+    axes.tick_params(axis="y", length=0)
+    axes.set_xlabel("R² with throughput")
+    figure.legend(loc="outside lower center", ncols=3, fontsize=7, columnspacing=1)
+    return figure
+
+
+def _label(found: Analysis, name: str) -> str:
+    unit = found.table.attrs["units"].get(name, "1")
+    return name if unit == "1" else f"{name} ({unit})"
