@@ -6,7 +6,7 @@ what a rule is and where it is known from. So one rule of an era is changed, and
     era("b141").queue._replace(max_pending=35)
 
 A mechanism that changed over time joins by a field of Era, and by what changed in the eras below. When that was: spec
-0.2, and section 1 for the vdev cache, 3 for the queue, 4 for zfetch.
+0.2, and section 1 for the vdev cache, 3 for the queue, 4 for zfetch, 6 for the intent log.
 """
 
 from typing import NamedTuple
@@ -14,6 +14,7 @@ from typing import NamedTuple
 from model.vdev_cache import BYPASS_DATA, FILL_METADATA, VdevCacheParams
 from model.vdev_queue import DONT_AGGREGATE, INHERITED, VdevQueueParams
 from model.zfetch import ZfetchParams
+from model.zil import ZilParams
 
 
 class Era(NamedTuple):
@@ -22,6 +23,7 @@ class Era(NamedTuple):
     queue: VdevQueueParams = VdevQueueParams()
     zfetch: ZfetchParams = ZfetchParams()
     cache: VdevCacheParams = VdevCacheParams()
+    zil: ZilParams = ZilParams()
 
 
 def _since(earlier, **changed):
@@ -37,12 +39,14 @@ _B103 = _since(
     _ONNV_79,
     queue={"tick_of_creation": 0, "agreeing_marks": DONT_AGGREGATE},
     zfetch={"rewrites_read": 0, "uncached_read": 0},
+    zil={"copies_o_sync": 1, "counts_fetched": 1, "lists_late": 0},
 )
 _B117 = _since(_B103, queue={"agreeing_marks": INHERITED, "read_gap_bytes": 2**15})
 _B141 = _since(
     _B117,
     queue={"write_gap_bytes": 2**12, "max_pending": 10, "cache_fill_priority": 1},  # hg 10105, 10801, 11146
     zfetch={"covered_if_missed": 0},  # hg 10474
+    zil={"has_logbias": 1, "slim": 1, "slog_limit_bytes": 2**20, "strict": 0},  # hg 10310, 11670, 11670, by b141
 )
 
 ERAS = {

@@ -6,7 +6,7 @@ from model.eras import ERAS, era
 
 
 def test_eras_differ_in_what_the_time_line_says():
-    """Spec 0.2, 3 and 4, era by era."""
+    """Spec 0.2, 3, 4 and 6, era by era."""
     before, *later = (ERAS[name] for name in ("onnv_69", "onnv_70", "onnv_79", "b103", "b117", "b141"))
     changes = []
     for now in later:
@@ -14,9 +14,11 @@ def test_eras_differ_in_what_the_time_line_says():
                         if getattr(old, name) != getattr(new, name)})
         before = now
     assert changes == [{"fill_rule"}, {"fill_rule"},
-                       {"tick_of_creation", "agreeing_marks", "rewrites_read", "uncached_read"},
+                       {"tick_of_creation", "agreeing_marks", "rewrites_read", "uncached_read",
+                        "copies_o_sync", "counts_fetched", "lists_late"},
                        {"agreeing_marks", "read_gap_bytes"},
-                       {"max_pending", "write_gap_bytes", "cache_fill_priority", "covered_if_missed"}]
+                       {"max_pending", "write_gap_bytes", "cache_fill_priority", "covered_if_missed",
+                        "has_logbias", "slim", "slog_limit_bytes", "strict"}]
 
 
 def test_an_unknown_era_is_one_sentence():
