@@ -99,15 +99,21 @@ def _rotate_twice(trees, node, heavy, sign):
 
 
 @kernel
+def _leans_back(trees, child, sign):
+    """Whether the heavy child of a node that leans by `sign` is itself heavier on the other side."""
+    return trees.link[child, BALANCE] == -sign
+
+
+@kernel
 def _rotate(trees, tree, node, sign):
     """Mend a node that is two higher on one side (right if `sign` is 1). Returns whether the subtree became lower."""
     parent = trees.link[node, PARENT]
     side = _side(trees, parent, node)
     heavy = RIGHT if sign > 0 else LEFT
-    if trees.link[trees.link[node, heavy], BALANCE] != -sign:
-        top, lower = _rotate_once(trees, node, heavy, sign)
-    else:
+    if _leans_back(trees, trees.link[node, heavy], sign):
         top, lower = _rotate_twice(trees, node, heavy, sign), True
+    else:
+        top, lower = _rotate_once(trees, node, heavy, sign)
     _hang(trees, tree, parent, side, top)
     return lower
 
@@ -165,12 +171,18 @@ def _put_in_place(trees, tree, node, replaced):
 
 
 @kernel
+def _replaced_from(trees, node):
+    """The side of a node with two children that its replacement comes from."""
+    return RIGHT if trees.link[node, BALANCE] > 0 else LEFT
+
+
+@kernel
 def _take_out(trees, tree, node):
     """Unlink `node`. Returns (parent, side) of the subtree that became lower."""
     link = trees.link
     gap, replaces = node, NONE
     if link[node, LEFT] != NONE and link[node, RIGHT] != NONE:
-        side = RIGHT if link[node, BALANCE] > 0 else LEFT
+        side = _replaced_from(trees, node)
         replaces = outermost(trees, link[node, side], SIDES - side)
         gap = replaces
     parent = link[gap, PARENT]
