@@ -11,8 +11,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from model import block_trace, space_map_trace
+from model.block_bitmaps import MAX_BLOCKS
 from model.pickers import VARIANTS
-from model.space_map_trace import ALLOCATE, FREE, NEW_MAP, Operations, drive
+from model.space_map_trace import ALLOCATE, FREE, NEW_MAP, Operations
 from study.alloc_trace import (
     ENGINES,
     SECTOR,
@@ -28,6 +30,7 @@ from study.alloc_trace import (
 from study.errors import UserError
 
 SUFFIX = "__ops.parquet"
+NOTHING = Operations(*np.zeros((3, 0), np.int64))
 
 
 def _operations(trace: Trace) -> Operations:
@@ -64,19 +67,33 @@ def replay_map(path: Path | str, variant: str, expect: Path | str | None = None,
     check_variant(variant)
     if engine not in ENGINES:
         raise UserError(f"engine is {engine!r}, but there are {', '.join(ENGINES)}; choose one of these")
-    if engine == "fast":
-        raise UserError("the fast engine serves pools of metaslabs and not one map; choose exact or auto")
     trace = read_trace(path)
     _check_maps(trace)
     recorded = read_offsets(expect, int((trace.op == ALLOCATE).sum())) if expect is not None else None
-    return _replayed(trace, variant, recorded, to)
+    return _replayed(trace, variant, recorded, to, engine)
 
 
-def _replayed(trace: Trace, variant: str, recorded: np.ndarray | None, to: Path | str | None) -> AllocReplay:
-    drive(VARIANTS[variant], Operations(*np.zeros((3, 0), np.int64)))  # compiles
+def _driven(variant: str, operations: Operations, engine: str) -> tuple:
+    """(engine that was used, blocks, summary, seconds). `auto` is fast, unless blocks are too small for it or a choice
+    depended on the shape of a tree."""
+    if engine == "auto":
+        if block_trace.fits(operations):
+            found = _driven(variant, operations, "fast")
+            if found[2].n_ambiguous == 0:
+                return found
+        return _driven(variant, operations, "exact")
+    if engine == "fast" and not block_trace.fits(operations):
+        raise UserError(f"the largest map has more than {MAX_BLOCKS} blocks of {block_trace.unit_of(operations)} B, the "
+                        "most that the fast engine takes; choose exact or auto")
+    drive = {"exact": space_map_trace.drive, "fast": block_trace.drive}[engine]
+    drive(VARIANTS[variant], NOTHING)  # compiles
     start = time.perf_counter()
-    blocks, summary = drive(VARIANTS[variant], _operations(trace))
-    seconds = time.perf_counter() - start
+    blocks, summary = drive(VARIANTS[variant], operations)
+    return engine, blocks, summary, time.perf_counter() - start
+
+
+def _replayed(trace: Trace, variant: str, recorded: np.ndarray | None, to: Path | str | None, engine: str) -> AllocReplay:
+    engine, blocks, summary, seconds = _driven(variant, _operations(trace), engine)
     sectors = np.where(blocks.offset < 0, -1, blocks.offset // SECTOR)
     differences, first = (None, None) if recorded is None else compare(trace, sectors, recorded)
     check_freed(trace, sectors, first)
@@ -84,7 +101,9 @@ def _replayed(trace: Trace, variant: str, recorded: np.ndarray | None, to: Path 
         write_offsets(to, sectors)
     found = {"refused": summary.n_refused, "placed by the tree of sizes": summary.by_size,
              "segments free at the end": summary.n_segments}
-    return AllocReplay(trace.path, variant, "exact", len(trace.op), len(sectors), differences, first, seconds, found)
+    if engine == "fast":
+        found["choices in which the engines may differ"] = summary.n_ambiguous
+    return AllocReplay(trace.path, variant, engine, len(trace.op), len(sectors), differences, first, seconds, found)
 
 
 # ---- folders ----

@@ -12,13 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from model import bits as bits_module
-from model import pickers, space_map
+from model import block_trace, pickers, space_map, space_map_trace
 from model.bits import above, below, bit, count, lowest, shift_right, zeros_above
 from model.block_bitmaps import new_free_blocks
 from model.block_pickers import is_fragmented, pick_block
 from model.free_blocks import FULL, OK, give, longest, next_run, run_length, run_start, take
 from model.jit import kernel
 from model.pickers import VARIANTS, PickerParams
+from model.space_map_trace import ALLOCATE, FREE, NEW_MAP, Operations
 
 RULES = [*VARIANTS.values(), PickerParams(2), PickerParams(3)]
 quick = settings(deadline=None, derandomize=True, max_examples=60)
@@ -177,3 +178,26 @@ def words_report(word, n, out):
     out[0], out[1], out[2], out[3] = shift_right(word, n), lowest(word), zeros_above(word), count(word)
     out[4], out[5], out[6] = bit(n), below(n), above(n)
     return 0
+
+
+# ---- a stream of operations ----
+
+
+@pytest.mark.parametrize("params", RULES[:4], ids=lambda params: f"{params.picker}-{params.best_fit_below_pct}")
+def test_a_stream_goes_the_same_way_through_both_engines(params):
+    """Two maps one after the other, blocks of 8 KiB, the second map too small for all of them."""
+    rng, kind, n_bytes, block, held = np.random.default_rng(3), [NEW_MAP], [2**22], [-1], []
+    for i in range(3000):
+        if i == 1500:
+            kind, n_bytes, block, held = [*kind, NEW_MAP], [*n_bytes, 2**21 + 8192], [*block, -1], []
+        frees = len(held) > 100 and rng.random() < 0.4
+        kind.append(FREE if frees else ALLOCATE)
+        n_bytes.append(0 if frees else 8192)
+        held += [] if frees else [kind.count(ALLOCATE) - 1]
+        block.append(held.pop(int(rng.integers(100))) if frees else held[-1])
+    operations = Operations(*(np.array(column) for column in (kind, n_bytes, block)))
+    (fast, summary), (exact, wanted) = block_trace.drive(params, operations), space_map_trace.drive(params, operations)
+    assert (block_trace.unit_of(operations), summary.n_ambiguous) == (8192, 0)
+    assert all((a == b).all() for a, b in zip(fast, exact, strict=True))
+    assert summary[:4] == wanted[:4]
+    assert summary.n_refused > 0
