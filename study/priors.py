@@ -25,10 +25,10 @@ class _Strict(BaseModel):
     name: str
     of: str                 # the NamedTuple of the model that takes it
     experiments: tuple[str, ...]
-    source: Annotated[str, AfterValidator(lambda text: _said(text))]
+    source: Annotated[str, AfterValidator(lambda text: said(text))]
 
 
-def _said(text: str) -> str:
+def said(text: str) -> str:
     if not text.strip():
         raise ValueError("the source is empty; say where the range is from")
     return text

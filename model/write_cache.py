@@ -1,0 +1,28 @@
+"""The flush of a disk's write cache, which ZFS asks for after every commit of the intent log and twice in every group.
+
+A disk reports a write when it is in its buffer (`model.disk`), and the arm follows at once, in order of arrival. So a flush
+is done when the arm has written what is there: what a commit saves by the buffer it pays at the flush, and a small write
+that begins where the last one ended comes too late for its sector and waits for nearly a revolution.
+
+Three things spare it: no write cache, and then every write waits instead; a cache that survives a power cut, where nothing
+need be written (`is_volatile` 0: a battery-backed controller or array that says so); and `zfs_nocacheflush`, which does not
+ask, and is only safe with such a cache. What the flush of an SSD costs: `model.ssd`.
+"""
+
+from model.disk_mechanics import DIRTY, READ_HIT, WROTE
+from model.jit import kernel
+
+
+@kernel
+def written_by(disk, state, unit, now):
+    """When all that is in the buffer of a disk is on the platter; `now` if it is."""
+    for segment in range(disk.segments):
+        now = max(now, state.segments[unit, segment, DIRTY])
+    return now
+
+
+@kernel
+def flush(disk, state, unit, now, is_volatile):
+    """When a flush that comes to an idle disk at `now` is done."""
+    done = written_by(disk, state, unit, now) if is_volatile else now
+    return done + disk.command_ns[READ_HIT, state.units[unit, WROTE]]
