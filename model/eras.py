@@ -46,7 +46,7 @@ _B141 = _since(
     _B117,
     queue={"write_gap_bytes": 2**12, "max_pending": 10, "cache_fill_priority": 1},  # hg 10105, 10801, 11146
     zfetch={"covered_if_missed": 0},  # hg 10474
-    zil={"has_logbias": 1, "slim": 1, "slog_limit_bytes": 2**20, "strict": 0},  # hg 10310, 11670, 11670, by b141
+    zil={"has_logbias": 1, "slim": 1, "slog_limit_bytes": 2**20, "strict": 0},  # hg 10310, 11670, 11670, by 11670
 )
 
 ERAS = {
