@@ -6,11 +6,15 @@ what a rule is and where it is known from. So one rule of an era is changed, and
     era("b141").queue._replace(max_pending=35)
 
 A mechanism that changed over time joins by a field of Era, and by what changed in the eras below. When that was: spec
-0.2, and section 1 for the vdev cache, 3 for the queue, 4 for zfetch, 6 for the intent log.
+0.2, and section 1 for the vdev cache, 2 for the allocator, 3 for the queue, 4 for zfetch, 6 for the intent log.
+
+`b141_df` was no build: it is b141 with the picker of the builds before it, which those after it went back to.
 """
 
 from typing import NamedTuple
 
+from model.metaslab import BONUS_AREA, FRAGMENTED, LARGEST, THIRDS, MetaslabParams
+from model.pickers import VARIANTS
 from model.vdev_cache import BYPASS_DATA, FILL_METADATA, VdevCacheParams
 from model.vdev_queue import DONT_AGGREGATE, INHERITED, VdevQueueParams
 from model.zfetch import ZfetchParams
@@ -23,6 +27,7 @@ class Era(NamedTuple):
     queue: VdevQueueParams = VdevQueueParams()
     zfetch: ZfetchParams = ZfetchParams()
     cache: VdevCacheParams = VdevCacheParams()
+    metaslab: MetaslabParams = MetaslabParams()
     zil: ZilParams = ZilParams()
 
 
@@ -40,14 +45,26 @@ _B103 = _since(
     queue={"tick_of_creation": 0, "agreeing_marks": DONT_AGGREGATE},
     zfetch={"rewrites_read": 0, "uncached_read": 0},
     zil={"copies_o_sync": 1, "counts_fetched": 1, "lists_late": 0},
+    metaslab={"gang": THIRDS},
 )
-_B117 = _since(_B103, queue={"agreeing_marks": INHERITED, "read_gap_bytes": 2**15})
+_B117 = _since(
+    _B103,
+    queue={"agreeing_marks": INHERITED, "read_gap_bytes": 2**15},
+    metaslab={"picker": VARIANTS["117_df"], "skips_unchanged": 1},
+)
 _B141 = _since(
     _B117,
     queue={"write_gap_bytes": 2**12, "max_pending": 10, "cache_fill_priority": 1},  # hg 10105, 10801, 11146
     zfetch={"covered_if_missed": 0},  # hg 10474
     zil={"has_logbias": 1, "slim": 1, "slog_limit_bytes": 2**20, "strict": 0},  # hg 10310, 11670, 11670, by 11670
+    metaslab={
+        "defer_txgs": 2,  # hg 10921
+        "bonus_scope": BONUS_AREA, "bonus_multiplier": 1, "reassess": 1, "prefetch_maps": 3,  # hg 11146
+        "primary_until": FRAGMENTED, "passivate_with": LARGEST,  # hg 11146
+        "picker": VARIANTS["141_ndf"],  # hg 12047
+    },
 )
+_B141_DF = _since(_B141, metaslab={"picker": VARIANTS["141_df"]})
 
 ERAS = {
     "onnv_69": _2007,  # July 2007: the last without change 6437054 of the vdev cache
@@ -56,6 +73,7 @@ ERAS = {
     "b103": _B103,  # December 2008
     "b117": _B117,  # July 2009
     "b141": _B141,  # May 2010
+    "b141_df": _B141_DF,
 }
 
 

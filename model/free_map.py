@@ -11,7 +11,7 @@ would be if it were; keep the maps of txgs unordered; and of the log only its le
 
 from model import pickers, space_map, space_map_log
 from model.avl import NONE
-from model.jit import kernel
+from model.jit import kernel, part
 from model.space_map import ABSENT, FULL, OK, OVERLAP  # noqa: F401  statuses, for those who call these kernels
 from model.space_map_log import ALLOC, FREE  # noqa: F401
 
@@ -62,7 +62,7 @@ def n_free_segments(pool, m):
     return pool.maps.n_segments[m]
 
 
-@kernel
+@part
 def load(pool, m):
     """Make the free map of what the log says. Cursors begin at 0."""
     maps = pool.maps
@@ -76,7 +76,7 @@ def unload(pool, m):
     space_map.clear(pool.maps, m)
 
 
-@kernel
+@part
 def give_all(pool, source, m, loaded):
     """Empty map `source` into the free map of `m`; if that is not loaded the log has it."""
     if loaded:
@@ -85,7 +85,7 @@ def give_all(pool, source, m, loaded):
         space_map.clear(pool.maps, source)
 
 
-@kernel
+@part
 def withhold(pool, source, m):
     """Take all that is in map `source` out of the free map of `m`, which was just loaded."""
     _remove_all(pool, pool.maps, source, m)
@@ -112,7 +112,7 @@ def unput(pool, one, start, end):
     return space_map.remove(pool.maps, one, start, end)
 
 
-@kernel
+@part
 def copy(pool, source, target):
     """Add all of one map to another, in order of offset."""
     maps = pool.maps
@@ -122,7 +122,7 @@ def copy(pool, source, target):
         node = space_map.following(maps, node)
 
 
-@kernel
+@part
 def move(pool, source, target):
     """Empty one map into another."""
     note(pool, space_map.move(pool.maps, source, target))
@@ -144,7 +144,7 @@ def _remove_all(pool, maps, source, target):
 # ---- the log of metaslab m ----
 
 
-@kernel
+@part
 def append(pool, m, one, kind):
     """Empty the map `one` into the log, as allocations or frees. Returns the B of it."""
     n_bytes = pool.maps.space[one]
@@ -152,7 +152,7 @@ def append(pool, m, one, kind):
     return n_bytes
 
 
-@kernel
+@part
 def start_over(pool, m, allocs, frees, freed, defers, later):
     """Condense: an empty log, and in map `allocs` all that is allocated as of this txg, made from what is free: in the
     free map, freed in this txg, deferred (2 maps), or allocated by one of the 2 later txgs."""

@@ -55,6 +55,7 @@ from numba.core import ir
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import FunctionPass, register_pass
 from numba.core.ir_utils import build_definitions, remove_dels, replace_vars
+from numba.core.types import unliteral
 from numba.core.untyped_passes import InlineInlinables
 
 KEPT_FOLDERS = 4  # digests kept beside the present one: a few branches, or a bisection
@@ -193,12 +194,19 @@ _OPTIONS = {"_nrt": False, "no_cfunc_wrapper": True, "fastmath": False, "paralle
             "pipeline_class": Pipeline}
 
 
+def _of_any_value(get_call_template):
+    """The same, but for constants no compilation of their own is made; the optimiser sees them anyway."""
+    def template(args, kws):
+        return get_call_template(tuple(map(unliteral, args)), {name: unliteral(kind) for name, kind in kws.items()})
+    return template
+
+
 def kernel(function):
     """A kernel. Python and other kernels call two compilations of it, each of which is only made if it is wanted."""
     for_python = numba.njit(cache=True, forceinline=True, nogil=True, **_OPTIONS)(function)
     if not numba.config.DISABLE_JIT:
         for_kernels = numba.njit(forceinline=True, no_cpython_wrapper=True, **_OPTIONS)(function)
-        for_python.get_call_template = for_kernels.get_call_template
+        for_python.get_call_template = _of_any_value(for_kernels.get_call_template)
         for_python.get_overload = for_kernels.get_overload
     return for_python
 

@@ -18,7 +18,7 @@ figure to 2009 and is the class's own here: the same, but for the log class.
 
 from model import free_map
 from model.free_map import OK
-from model.jit import kernel
+from model.jit import kernel, part
 from model.metaslab import LOG, MAX_COPIES, NO_VDEV, NORMAL, alloc_map, metaslab_at
 from model.metaslab import free_map as map_of_frees
 from model.metaslab_group import allocate_in_group, mark_dirty
@@ -44,7 +44,7 @@ def _toward_zero(dividend, divisor):
     return dividend // divisor if dividend >= 0 else -(-dividend // divisor)
 
 
-@kernel
+@part
 def _bias(pool, vdev, aliquot):
     """B more than the aliquot for a vdev whose turn begins (rule 1)."""
     if pool.params.bias_divisor == 0:
@@ -62,7 +62,7 @@ def _hand_on(pool, which, vdev):
     pool.used_aliquot[which] = 0
 
 
-@kernel
+@part
 def _count_turn(pool, which, vdev, n_bytes):
     aliquot = pool.params.aliquot_bytes * max(1, pool.vdevs.n_children[vdev])
     if pool.used_aliquot[which] == 0:
@@ -72,7 +72,7 @@ def _count_turn(pool, which, vdev, n_bytes):
         _hand_on(pool, which, vdev)
 
 
-@kernel
+@part
 def _first_vdev(pool, which, copy, avoids):
     """Rule 2."""
     vdev = pool.hint[copy]
@@ -97,7 +97,7 @@ def _set_dva(pool, copy, vdev, offset, n_bytes):
     pool.dva_vdev[copy], pool.dva_offset[copy], pool.dva_bytes[copy] = vdev, offset, n_bytes
 
 
-@kernel
+@part
 def _allocate_copy(pool, which, txg, psize, copy, avoids):
     """One DVA."""
     begin = _first_vdev(pool, which, copy, avoids)

@@ -20,7 +20,7 @@ metaslabs by weight is an array in order of weight here.
 """
 
 from model import free_map, space_map_log
-from model.jit import kernel
+from model.jit import kernel, part
 from model.metaslab import (
     BONUS_AREA,
     FAILURE,
@@ -79,7 +79,7 @@ def set_weight(pool, m, weight, active):
 # ---- weight ----
 
 
-@kernel
+@part
 def _gets_bonus(pool, m):
     if pool.params.bonus_scope == BONUS_AREA:
         return pool.start[m] <= pool.vdevs.bonus_area[pool.vdev[m]]
@@ -99,7 +99,7 @@ def plain_weight(pool, m):
     return weight
 
 
-@kernel
+@part
 def _stays_active(pool, m):
     if pool.params.primary_until == FAILURE:
         return True
@@ -130,7 +130,7 @@ def passivate(pool, m, weight):
     set_weight(pool, m, weight, PASSIVE)
 
 
-@kernel
+@part
 def _count_load(pool, m):
     counters = pool.counters
     counters.n_loads[0] += 1
@@ -139,7 +139,7 @@ def _count_load(pool, m):
     pool.prefetched[m] = 0
 
 
-@kernel
+@part
 def _load(pool, m):
     _count_load(pool, m)
     free_map.load(pool, m)
@@ -148,14 +148,14 @@ def _load(pool, m):
     pool.loaded[m] = 1
 
 
-@kernel
+@part
 def unload(pool, m):
     free_map.unload(pool, m)
     pool.loaded[m] = 0
     pool.counters.n_unloads[0] += 1
 
 
-@kernel
+@part
 def _activate(pool, m, wanted):
     """Rule 4. One that is active already keeps its bit."""
     if pool.active[m] != PASSIVE:
@@ -184,7 +184,7 @@ def _far_enough(pool, vdev, m, distance, copy):
     return True
 
 
-@kernel
+@part
 def _choose(pool, vdev, wanted, n_bytes, distance, copy):
     """The metaslab to try, or NO_METASLAB."""
     first = pool.vdevs.first_ms[vdev]
@@ -197,7 +197,7 @@ def _choose(pool, vdev, wanted, n_bytes, distance, copy):
     return NO_METASLAB
 
 
-@kernel
+@part
 def _wanted(pool, vdev, copy):
     """What a metaslab of this vdev is to be for this copy: secondary, if an earlier one is on the vdev."""
     for i in range(copy):
@@ -226,7 +226,7 @@ def take_dirty(pool, vdev, txg):
     return m
 
 
-@kernel
+@part
 def _record(pool, m, txg, offset, n_bytes):
     """Allocate what was picked."""
     free_map.note(pool, free_map.take(pool, m, offset, offset + n_bytes))
@@ -236,7 +236,7 @@ def _record(pool, m, txg, offset, n_bytes):
     free_map.note(pool, free_map.put(pool, one, offset, offset + n_bytes))
 
 
-@kernel
+@part
 def allocate_in_group(pool, vdev, txg, n_bytes, distance, copy):
     """Offset of so many B on a vdev, allocated in that txg, or NOWHERE."""
     wanted = _wanted(pool, vdev, copy)

@@ -11,9 +11,9 @@ import numpy as np
 
 from model import free_map
 from model.free_map import OK
-from model.jit import kernel
-
+from model.jit import kernel, part
 from model.metaslab_class import NO_HINT, NO_SPACE, allocate, free
+from model.metaslab_group import NO_METASLAB
 from model.metaslab_txg import sync_txg
 from model.pickers import NOWHERE
 
@@ -45,7 +45,7 @@ class Decided(NamedTuple):
     done: np.ndarray  # one: rows
 
 
-@kernel
+@part
 def _note(pool, decided, i, txg):
     decided.txg[i] = txg
     for m in range(len(pool.weight)):
@@ -58,7 +58,7 @@ def _note(pool, decided, i, txg):
         decided.first[i, rank] = pool.order[rank]
 
 
-@kernel
+@part
 def _allocate(pool, offset, n, txg, n_bytes, n_copies):
     """The rows of one block, from number `n` of allocations on."""
     status = allocate(pool, txg, n_bytes, n_copies, NO_HINT)
@@ -93,6 +93,6 @@ def run(pool, rows, decided):
 def decided_for(rows, n_metaslabs):
     """Room for what is decided."""
     n_txgs, n_allocations = int((rows.op == END_OF_TXG).sum()), int((rows.op == ALLOCATE).sum())
-    per_txg = np.zeros((4, n_txgs), np.int64)
-    return Decided(np.full(n_allocations, NOWHERE, np.int64), *per_txg, np.zeros((n_txgs, n_metaslabs), np.int64),
-                   np.zeros((n_txgs, n_metaslabs), np.int64), np.full((n_txgs, N_FIRST), -1, np.int64), np.zeros(1, np.int64))
+    per_txg, of_metaslabs = np.zeros((4, n_txgs), np.int64), np.zeros((2, n_txgs, n_metaslabs), np.int64)
+    return Decided(np.full(n_allocations, NOWHERE, np.int64), *per_txg, *of_metaslabs,
+                   np.full((n_txgs, N_FIRST), NO_METASLAB, np.int64), np.zeros(1, np.int64))

@@ -24,7 +24,7 @@ allocates them like any others.
 
 from model import free_map, space_map_log
 from model.free_map import ALLOC, FREE
-from model.jit import kernel
+from model.jit import kernel, part
 from model.metaslab import LAST_DIRTY, PASSIVE, alloc_map, defer_map
 from model.metaslab import free_map as map_of_frees
 from model.metaslab_group import mark_dirty, take_dirty, unload, weigh
@@ -32,7 +32,7 @@ from model.metaslab_group import mark_dirty, take_dirty, unload, weigh
 CONDENSE_RECORDS = 2  # records for each free segment: the segments in core take half the room
 
 
-@kernel
+@part
 def _condense(pool, m, txg, freed):
     free_map.start_over(
         pool, m, alloc_map(pool, m, txg), map_of_frees(pool, m, txg), freed,
@@ -41,7 +41,7 @@ def _condense(pool, m, txg, freed):
     pool.counters.n_condensed[0] += 1
 
 
-@kernel
+@part
 def _write(pool, m, txg):
     """Rules 2 and 3, save for the copy of what was freed."""
     freed = map_of_frees(pool, m, txg - 1)
@@ -55,7 +55,7 @@ def _write(pool, m, txg):
         pool.counters.log_blocks[0] += space_map_log.n_blocks(pool.log, m) - (before >> space_map_log.PLACE_SHIFT)
 
 
-@kernel
+@part
 def _sync(pool, m, txg):
     allocs, frees = alloc_map(pool, m, txg), map_of_frees(pool, m, txg)
     unchanged = free_map.space(pool, allocs) == 0 and free_map.space(pool, frees) == 0
@@ -66,7 +66,7 @@ def _sync(pool, m, txg):
     _write(pool, m, txg)
 
 
-@kernel
+@part
 def _return_space(pool, m, txg):
     """Rule 4. Returns the B by which more is withheld."""
     freed, loaded = map_of_frees(pool, m, txg - 1), pool.loaded[m] == 1
@@ -83,14 +83,14 @@ def _return_space(pool, m, txg):
     return more
 
 
-@kernel
+@part
 def _count_space(pool, m, n_bytes):
     vdev = pool.vdev[m]
     pool.vdevs.allocated[vdev] += n_bytes
     pool.class_allocated[pool.vdevs.metaslab_class[vdev]] += n_bytes
 
 
-@kernel
+@part
 def _can_unload(pool, m, txg):
     """Rule 5."""
     if pool.loaded[m] == 0 or pool.active[m] != PASSIVE:
@@ -98,7 +98,7 @@ def _can_unload(pool, m, txg):
     return free_map.space(pool, alloc_map(pool, m, txg + 1)) == 0 and free_map.space(pool, alloc_map(pool, m, txg + 2)) == 0
 
 
-@kernel
+@part
 def _sync_done(pool, m, txg):
     withheld = _return_space(pool, m, txg)
     _count_space(pool, m, pool.syncing[m] - pool.allocated[m] + withheld)
@@ -108,14 +108,14 @@ def _sync_done(pool, m, txg):
     weigh(pool, m)
 
 
-@kernel
+@part
 def _reassess(pool, vdev):
     for m in range(pool.vdevs.first_ms[vdev], pool.vdevs.first_ms[vdev] + pool.vdevs.n_ms[vdev]):
         if pool.start[m] <= pool.vdevs.bonus_area[vdev]:
             weigh(pool, m)
 
 
-@kernel
+@part
 def _prefetch(pool, vdev):
     first = pool.vdevs.first_ms[vdev]
     for rank in range(first, first + min(pool.params.prefetch_maps, pool.vdevs.n_ms[vdev])):
@@ -125,7 +125,7 @@ def _prefetch(pool, vdev):
             pool.counters.prefetched_blocks[0] += space_map_log.n_blocks(pool.log, m)
 
 
-@kernel
+@part
 def _sync_vdev(pool, vdev, txg):
     m = take_dirty(pool, vdev, txg)
     if m == LAST_DIRTY:

@@ -17,7 +17,7 @@ import numpy as np
 
 from model import avl, space_map
 from model.avl import NONE
-from model.jit import kernel
+from model.jit import kernel, part
 from model.space_map import FULL, OK
 
 RECORD_BYTES = 8
@@ -72,7 +72,7 @@ def _write(log, m, record):
     return OK
 
 
-@kernel
+@part
 def _write_runs(log, m, kind, first, n):
     """Records for `n` sectors from sector `first` of the metaslab on."""
     status = OK
@@ -84,7 +84,7 @@ def _write_runs(log, m, kind, first, n):
     return status
 
 
-@kernel
+@part
 def append(log, maps, m, source, kind, ashift):
     """Empty map `source` into the log of metaslab `m`."""
     if maps.space[source] == 0:
@@ -117,7 +117,7 @@ def _apply(maps, m, record, ashift):
     return space_map.remove(maps, m, start, end)
 
 
-@kernel
+@part
 def replay(log, maps, m, ashift):
     """Do to the free map of metaslab `m` what its log says."""
     block, status = log.first_block[m], OK

@@ -6,7 +6,7 @@ from model.eras import ERAS, era
 
 
 def test_eras_differ_in_what_the_time_line_says():
-    """Spec 0.2, 3, 4 and 6, era by era."""
+    """Spec 0.2, 2, 3, 4 and 6, era by era."""
     before, *later = (ERAS[name] for name in ("onnv_69", "onnv_70", "onnv_79", "b103", "b117", "b141"))
     changes = []
     for now in later:
@@ -15,10 +15,11 @@ def test_eras_differ_in_what_the_time_line_says():
         before = now
     assert changes == [{"fill_rule"}, {"fill_rule"},
                        {"tick_of_creation", "agreeing_marks", "rewrites_read", "uncached_read",
-                        "copies_o_sync", "counts_fetched", "lists_late"},
-                       {"agreeing_marks", "read_gap_bytes"},
+                        "copies_o_sync", "counts_fetched", "lists_late", "gang"},
+                       {"agreeing_marks", "read_gap_bytes", "picker", "skips_unchanged"},
                        {"max_pending", "write_gap_bytes", "cache_fill_priority", "covered_if_missed",
-                        "has_logbias", "slim", "slog_limit_bytes", "strict"}]
+                        "has_logbias", "slim", "slog_limit_bytes", "strict", "picker", "defer_txgs",
+                        "bonus_scope", "bonus_multiplier", "reassess", "prefetch_maps", "primary_until", "passivate_with"}]
 
 
 def test_an_unknown_era_is_one_sentence():
