@@ -32,9 +32,8 @@ NOWHERE = -1
 
 
 class FreeBlocks(NamedTuple):
-    """Maps of equal size over one store; see the module docstring."""
+    """Maps over one store; see the module docstring."""
 
-    n_blocks: int  # in each map
     unit_shift: int  # a block has 2^unit_shift bytes
     mask_stride: int  # words of `mask` from map to map
     word_stride: int  # rows of `words` from map to map
@@ -44,7 +43,8 @@ class FreeBlocks(NamedTuple):
     groups: np.ndarray  # likewise; bit: that word of `words` is not 0
     tops: np.ndarray  # likewise; bit: that word of `groups` is not 0
     kinds: np.ndarray  # [map]; bit: that word of `tops` is not 0
-    n_free: np.ndarray  # [map] blocks
+    n_blocks: np.ndarray  # [map], free or not
+    n_free: np.ndarray  # [map] of them
     n_runs: np.ndarray  # [map]
     n_ambiguous: np.ndarray  # [map] choices in which the exact rule depends on the shape of a tree
     by_size: np.ndarray  # [map] choices of the shortest run
@@ -53,32 +53,50 @@ class FreeBlocks(NamedTuple):
     long: LongRuns
 
 
-def new_free_blocks(n_blocks, unit_bytes=4096, n_maps=1, max_long=None):
-    """`n_maps` maps of `n_blocks` blocks each, in which nothing is free."""
-    if not 1 <= n_blocks <= MAX_BLOCKS:
-        raise ValueError(f"a map has {n_blocks} blocks, but it must be from 1 to {MAX_BLOCKS}; use blocks of another size")
-    if unit_bytes < 512 or unit_bytes & (unit_bytes - 1):
-        raise ValueError(f"unit_bytes is {unit_bytes}, but it must be a power of two from 512 on; use the size of a block")
-    n_words = -(-n_blocks // 64)
+def new_free_blocks(n_blocks, unit_bytes=4096, max_long=None):
+    """A map for each number in `n_blocks` (or one), of so many blocks, in which nothing is free."""
+    n_blocks = np.atleast_1d(np.asarray(n_blocks, np.int64)).copy()
+    _check(n_blocks, unit_bytes)
+    n_maps, n_words = len(n_blocks), -(-int(n_blocks.max()) // 64)
     n_rows = n_words // 64 + 1
     n_groups = n_rows // 64 + 1
     if max_long is None:
-        max_long = min(MAX_LONG, n_maps * (n_blocks // (LONG + 1) + 1) + 1)
-    zeros = [np.zeros(n_maps * n, np.int64) for n in (n_words + 2, 32 * n_rows, 32 * n_groups, 32, 1, 1, 1, 1, 1, 1, 64)]
-    zeros[0] = np.zeros(n_maps * (n_words + 2) + 1, np.int64)
-    return FreeBlocks(n_blocks, unit_bytes.bit_length() - 1, n_words + 2, n_rows, n_groups, *zeros,
-                      new_long_runs(n_maps, -(-n_blocks // LONG) + 2, max_long))
+        max_long = min(MAX_LONG, int((n_blocks // (LONG + 1)).sum()) + n_maps + 1)
+    words, groups, tops = (np.zeros(32 * n_maps * n, np.int64) for n in (n_rows, n_groups, 1))
+    of_map = [np.zeros(n_maps, np.int64) for _ in range(6)]
+    return FreeBlocks(unit_bytes.bit_length() - 1, n_words + 2, n_rows, n_groups,
+                      np.zeros(n_maps * (n_words + 2) + 1, np.int64), words, groups, tops, of_map[0], n_blocks, *of_map[1:],
+                      np.zeros(64 * n_maps, np.int64), new_long_runs(n_maps, 2 * n_words + 2, max_long))
+
+
+def _check(n_blocks, unit_bytes):
+    if n_blocks.min() < 1 or n_blocks.max() > MAX_BLOCKS:
+        bad = n_blocks[(n_blocks < 1) | (n_blocks > MAX_BLOCKS)][0]
+        raise ValueError(f"a map has {bad} blocks, but it must be from 1 to {MAX_BLOCKS}; use blocks of another size")
+    if unit_bytes < 512 or unit_bytes & (unit_bytes - 1):
+        raise ValueError(f"unit_bytes is {unit_bytes}, but it must be a power of two from 512 on; use the size of a block")
 
 
 # ---- the bitmap ----
 
 
 @kernel
+def bits_at(mask, at):
+    """The 64 bits of a row of words from bit `at` on."""
+    word, shift = at >> 6, at & 63
+    return shift_right(mask[word], shift) | (mask[word + 1] << 1) << (63 - shift)
+
+
+@kernel
+def first_bit(fb, m):
+    """Number in `mask` of the bit of block 0."""
+    return 64 * (m * fb.mask_stride + 1)
+
+
+@kernel
 def window(fb, m, block):
     """The 64 bits of the mask from `block` on, which may be down to 64 before the first."""
-    at = block + 64 * (m * fb.mask_stride + 1)
-    word, shift = at >> 6, at & 63
-    return shift_right(fb.mask[word], shift) | (fb.mask[word + 1] << 1) << (63 - shift)
+    return bits_at(fb.mask, first_bit(fb, m) + block)
 
 
 @kernel
@@ -96,13 +114,12 @@ def all_are(fb, m, block, n, free):
 
 
 @kernel
-def flip(fb, m, block, n):
-    """Change the bits of `n` blocks, which are all alike."""
-    at = block + 64 * (m * fb.mask_stride + 1)
+def flip(mask, at, n):
+    """Change `n` bits of a row of words from bit `at` on."""
     while n > 0:
         shift = at & 63
         here = min(n, 64 - shift)
-        fb.mask[at >> 6] ^= shift_right(ALL, 64 - here) << shift
+        mask[at >> 6] ^= shift_right(ALL, 64 - here) << shift
         at += here
         n -= here
 

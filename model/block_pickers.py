@@ -18,7 +18,7 @@ from model.pickers import CURSOR_DYNAMIC_FIT, DYNAMIC_FIT, FIRST_FIT, NEW_DYNAMI
 @kernel
 def _overlaps(fb, m, start, end):
     """Whether any of the blocks is free."""
-    end = min(end, fb.n_blocks)
+    end = min(end, fb.n_blocks[m])
     while start < end:
         seen = window(fb, m, start)
         if seen & (below(end - start) if end - start < 64 else -1) != 0:
@@ -29,7 +29,7 @@ def _overlaps(fb, m, start, end):
 
 @kernel
 def _is_free(fb, m, block):
-    return 0 <= block < fb.n_blocks and window(fb, m, block) & 1 != 0
+    return 0 <= block < fb.n_blocks[m] and window(fb, m, block) & 1 != 0
 
 
 @kernel
@@ -83,7 +83,7 @@ def _first_fit(fb, m, n, alignment, cursor):
 def wants_best_fit(fb, m, params):
     """Dynamic fit: whether there is too little room for first fit."""
     return (longest(fb, m) << fb.unit_shift < params.best_fit_hole_bytes
-            or fb.n_free[m] * 100 // fb.n_blocks < params.best_fit_below_pct)
+            or fb.n_free[m] * 100 // fb.n_blocks[m] < params.best_fit_below_pct)
 
 
 @kernel

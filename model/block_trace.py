@@ -52,7 +52,7 @@ def _run(fb, params, operations, blocks, first, end):
         elif kind == FREE:
             status = _free(fb, blocks, operations.block[row])
         elif kind == NEW_MAP:
-            status = give(fb, 0, 0, fb.n_blocks)
+            status = give(fb, 0, 0, fb.n_blocks[0])
         if status != OK:
             return row
     return NOTHING_WRONG

@@ -10,6 +10,7 @@ from model.block_bitmaps import (
     all_are,
     at_least,
     exactly,
+    first_bit,
     flip,
     last_before,
     lowest_word,
@@ -119,12 +120,12 @@ def _remove(fb, m, start, length):
 @kernel
 def give(fb, m, block, n):
     """`n` blocks from `block` on become free. Returns a status."""
-    if block < 0 or block + n > fb.n_blocks or not all_are(fb, m, block, n, 0):
+    if block < 0 or block + n > fb.n_blocks[m] or not all_are(fb, m, block, n, 0):
         return OVERLAP
     if is_full(fb.long):
         return FULL
     before, after = _length_before(fb, m, block), run_length(fb, m, block + n)
-    flip(fb, m, block, n)
+    flip(fb.mask, first_bit(fb, m) + block, n)
     fb.n_free[m] += n
     fb.n_runs[m] += 1 - min(before, 1) - min(after, 1)
     start, end = block - before, block + n + after
@@ -147,14 +148,14 @@ def give(fb, m, block, n):
 @kernel
 def take(fb, m, block, n):
     """`n` blocks from `block` on, all free, are free no more. Returns a status."""
-    if block < 0 or block + n > fb.n_blocks or not all_are(fb, m, block, n, ALL):
+    if block < 0 or block + n > fb.n_blocks[m] or not all_are(fb, m, block, n, ALL):
         return ABSENT
     if is_full(fb.long):
         return FULL
     start = run_start(fb, m, block)
     length = run_length(fb, m, start)
     before, after = block - start, start + length - block - n
-    flip(fb, m, block, n)
+    flip(fb.mask, first_bit(fb, m) + block, n)
     fb.n_free[m] -= n
     fb.n_runs[m] += min(before, 1) + min(after, 1) - 1
     if after >= LONG:  # of a long run the longer part keeps its place in the order, if it can

@@ -112,7 +112,7 @@ class Twin:
 
 def both(n_blocks, params, first_block=0, unit=4096, m=1):
     """Three maps of which the middle one is used, and its twin; all is free."""
-    fb = new_free_blocks(n_blocks, unit, n_maps=3)
+    fb = new_free_blocks([64, n_blocks, n_blocks + 70], unit)
     fb.first_block[:] = first_block
     twin = Twin(n_blocks, unit, params, first_block)
     assert give(fb, m, 0, n_blocks) == OK
