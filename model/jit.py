@@ -215,3 +215,23 @@ def kernel(function):
 # much. Any other kernel is compiled by itself first, and each call of it costs time for every array of the states that
 # it is handed; but the larger what a part is copied into, the longer that takes.
 part = numba.njit(cache=True, inline="always", **_OPTIONS)
+
+
+def either(field, absent, present):
+    """One of two kernels, settled when their callers are compiled: `present` if the state that is their first argument has
+    something in `field`, `absent` if that is None there. The other one is not compiled."""
+    def of_state(state):
+        return absent if getattr(state, field) is None else present
+
+    def of_type(args):
+        return absent if args[0].types[args[0].fields.index(field)] == numba.types.none else present
+
+    def called(*args):
+        return of_state(args[0])(*args)
+
+    if numba.config.DISABLE_JIT:
+        return called
+    chosen = numba.njit(called)
+    chosen.get_call_template = lambda args, kws: of_type(args).get_call_template(args, kws)
+    chosen.get_overload = lambda args: of_type(args).get_overload(args)
+    return chosen

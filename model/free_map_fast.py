@@ -1,0 +1,105 @@
+"""`model.free_map` over `model.block_maps`: the maps of a pool whose blocks are all multiples of one size."""
+
+from model import block_maps, block_pickers
+from model.block_bitmaps import NOWHERE
+from model.jit import kernel
+from model.space_map import OK
+
+
+@kernel
+def note(pool, status):
+    """Keep the first status that says that something cannot be."""
+    if status != OK and pool.failure[0] == OK:
+        pool.failure[0] = status
+
+
+@kernel
+def pick(pool, m, n_bytes):
+    free = pool.blocks.free
+    block = block_pickers.pick_block(free, m, max(1, n_bytes >> free.unit_shift), pool.params.picker)
+    return (free.first_block[m] + block) << free.unit_shift if block != NOWHERE else NOWHERE
+
+
+@kernel
+def take(pool, m, start, end):
+    return block_maps.take(pool.blocks, m, start, end)
+
+
+@kernel
+def give(pool, m, start, end):
+    return block_maps.give(pool.blocks, m, start, end)
+
+
+@kernel
+def largest(pool, m):
+    return block_maps.largest(pool.blocks, m)
+
+
+@kernel
+def is_fragmented(pool, m):
+    return block_pickers.is_fragmented(pool.blocks.free, m, pool.params.picker)
+
+
+@kernel
+def n_free_segments(pool, m):
+    return pool.blocks.free.n_runs[m]
+
+
+@kernel
+def load(pool, m):
+    pass
+
+
+@kernel
+def unload(pool, m):
+    block_maps.forget_cursors(pool.blocks, m)
+
+
+@kernel
+def give_all(pool, source, m, loaded):
+    note(pool, block_maps.give_all(pool.blocks, source, m))
+
+
+@kernel
+def withhold(pool, source, m):
+    pass
+
+
+@kernel
+def space(pool, one):
+    return block_maps.space(pool.blocks, one)
+
+
+@kernel
+def put(pool, one, start, end):
+    return block_maps.put(pool.blocks, one, start, end)
+
+
+@kernel
+def unput(pool, one, start, end):
+    return block_maps.unput(pool.blocks, one, start, end)
+
+
+@kernel
+def copy(pool, source, target):
+    note(pool, block_maps.copy(pool.blocks, source, target))
+
+
+@kernel
+def move(pool, source, target):
+    block_maps.move(pool.blocks, source, target)
+
+
+@kernel
+def append(pool, m, one, kind):
+    n_bytes = block_maps.space(pool.blocks, one)
+    pool.log.n_records[m] += block_maps.append(pool.blocks, m, one, pool.vdevs.ashift[pool.vdev[m]])
+    return n_bytes
+
+
+@kernel
+def start_over(pool, m, allocs, frees, freed, defers, later):
+    sources = (freed, defers[0], defers[1], later[0], later[1])
+    block_maps.clear(pool.blocks, frees)
+    block_maps.rewrite(pool.blocks, m, allocs, sources, pool.vdevs.ashift[pool.vdev[m]])
+    pool.log.n_records[m] = 0
