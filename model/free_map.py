@@ -1,165 +1,47 @@
 """The maps of a metaslab, whichever engine keeps them: the one place where the two engines meet.
 
-*Exact*: `model.space_map`, segments of any size in trees of the right shape. *Fast*: blocks of one size. Of
-`pool.maps` and `pool.blocks` one is None; the branches that would use it are not even compiled.
+*Exact* (`model.free_map_exact`): segments of any size in trees of the right shape. *Fast* (`model.free_map_fast`): blocks
+of one size, for pools that were made with `blocks`. Which one it is is settled when a kernel is compiled; the other one is
+not compiled at all.
 
 A metaslab's own map, of what is free, has the number of the metaslab; the maps of txgs have the numbers that
-`model.metaslab` gives them, and the log is that of the metaslab. A kernel of the fast engine has the same name as the
-one here and takes `blocks` for `maps`. What it may do otherwise: keep the free map of a metaslab that is not loaded as it
-would be if it were; keep the maps of txgs unordered; and of the log only its length.
+`model.metaslab` gives them, and the log is that of the metaslab. What the fast engine does otherwise, without any effect
+on where blocks go: it keeps the free map of a metaslab that is not loaded as it would be if it were, the maps of txgs
+without order, and of the log only the length.
 """
 
-from model import pickers, space_map, space_map_log
-from model.avl import NONE
-from model.jit import kernel, part
-from model.space_map import ABSENT, FULL, OK, OVERLAP  # noqa: F401  statuses, for those who call these kernels
-from model.space_map_log import ALLOC, FREE  # noqa: F401
+from model import free_map_exact as exact
+from model import free_map_fast as fast
+from model.jit import either
+from model.space_map import ABSENT, FULL, OK, OVERLAP
+from model.space_map_log import ALLOC, FREE
+from model.status import note
 
-
-@kernel
-def note(pool, status):
-    """Keep the first status that says that something cannot be."""
-    if status != OK and pool.failure[0] == OK:
-        pool.failure[0] = status
-
+__all__ = ["ABSENT", "ALLOC", "FREE", "FULL", "OK", "OVERLAP", "note"]  # for those who call these kernels
 
 # ---- the map of what is free in metaslab m ----
 
-
-@kernel
-def pick(pool, m, n_bytes):
-    """Offset for so many B, or NOWHERE. Moves a cursor and takes nothing."""
-    if pool.maps is not None:
-        return pickers.pick(pool.maps, m, n_bytes, pool.params.picker)
-    return pickers.NOWHERE
-
-
-@kernel
-def take(pool, m, start, end):
-    """What was free is allocated."""
-    return space_map.remove(pool.maps, m, start, end)
-
-
-@kernel
-def give(pool, m, start, end):
-    """What was allocated is free."""
-    return space_map.add(pool.maps, m, start, end)
-
-
-@kernel
-def largest(pool, m):
-    """B of the longest free segment."""
-    return space_map.largest(pool.maps, m)
-
-
-@kernel
-def is_fragmented(pool, m):
-    return pickers.is_fragmented(pool.maps, m, pool.params.picker)
-
-
-@kernel
-def n_free_segments(pool, m):
-    return pool.maps.n_segments[m]
-
-
-@part
-def load(pool, m):
-    """Make the free map of what the log says. Cursors begin at 0."""
-    maps = pool.maps
-    note(pool, space_map.add(maps, m, maps.low[m], maps.low[m] + maps.size_bytes[m]))
-    note(pool, space_map_log.replay(pool.log, maps, m, pool.vdevs.ashift[pool.vdev[m]]))
-
-
-@kernel
-def unload(pool, m):
-    """Forget the free map and the cursors."""
-    space_map.clear(pool.maps, m)
-
-
-@part
-def give_all(pool, source, m, loaded):
-    """Empty map `source` into the free map of `m`; if that is not loaded the log has it."""
-    if loaded:
-        note(pool, space_map.move(pool.maps, source, m))
-    else:
-        space_map.clear(pool.maps, source)
-
-
-@part
-def withhold(pool, source, m):
-    """Take all that is in map `source` out of the free map of `m`, which was just loaded."""
-    _remove_all(pool, pool.maps, source, m)
-
+pick = either("blocks", exact.pick, fast.pick)  # (pool, m, n_bytes): offset, or NOWHERE. Moves a cursor, takes nothing
+take = either("blocks", exact.take, fast.take)  # (pool, m, start, end): what was free is allocated
+give = either("blocks", exact.give, fast.give)  # (pool, m, start, end): what was allocated is free
+largest = either("blocks", exact.largest, fast.largest)  # (pool, m): B of the longest free segment
+is_fragmented = either("blocks", exact.is_fragmented, fast.is_fragmented)  # (pool, m): as the picker sees it
+n_free_segments = either("blocks", exact.n_free_segments, fast.n_free_segments)  # (pool, m)
+load = either("blocks", exact.load, fast.load)  # (pool, m): make it of what the log says. Cursors begin at 0
+unload = either("blocks", exact.unload, fast.unload)  # (pool, m): forget it and the cursors
+give_all = either("blocks", exact.give_all, fast.give_all)  # (pool, source, m, loaded): empty a map of a txg into it; if it
+# is not loaded, the log has it
+withhold = either("blocks", exact.withhold, fast.withhold)  # (pool, source, m): take all that is in another map out of it
 
 # ---- the maps of txgs ----
 
-
-@kernel
-def space(pool, one):
-    """B in the map."""
-    return pool.maps.space[one]
-
-
-@kernel
-def put(pool, one, start, end):
-    """Add a segment. OVERLAP if any of it is there."""
-    return space_map.add(pool.maps, one, start, end)
-
-
-@kernel
-def unput(pool, one, start, end):
-    """Take a segment out again."""
-    return space_map.remove(pool.maps, one, start, end)
-
-
-@part
-def copy(pool, source, target):
-    """Add all of one map to another, in order of offset."""
-    maps = pool.maps
-    node = space_map.first(maps, source)
-    while node != NONE:
-        note(pool, space_map.add(maps, target, maps.start[node], maps.end[node]))
-        node = space_map.following(maps, node)
-
-
-@part
-def move(pool, source, target):
-    """Empty one map into another."""
-    note(pool, space_map.move(pool.maps, source, target))
-
-
-@kernel
-def clear(pool, one):
-    space_map.clear(pool.maps, one)
-
-
-@kernel
-def _remove_all(pool, maps, source, target):
-    node = space_map.first(maps, source)
-    while node != NONE:
-        note(pool, space_map.remove(maps, target, maps.start[node], maps.end[node]))
-        node = space_map.following(maps, node)
-
+space = either("blocks", exact.space, fast.space)  # (pool, one): B in the map
+put = either("blocks", exact.put, fast.put)  # (pool, one, start, end): add a segment. OVERLAP if any of it is there
+unput = either("blocks", exact.unput, fast.unput)  # (pool, one, start, end): take it out again
+copy = either("blocks", exact.copy, fast.copy)  # (pool, source, target): add all of one to another, in order of offset
+move = either("blocks", exact.move, fast.move)  # (pool, source, target): empty one into another
 
 # ---- the log of metaslab m ----
 
-
-@part
-def append(pool, m, one, kind):
-    """Empty the map `one` into the log, as allocations or frees. Returns the B of it."""
-    n_bytes = pool.maps.space[one]
-    note(pool, space_map_log.append(pool.log, pool.maps, m, one, kind, pool.vdevs.ashift[pool.vdev[m]]))
-    return n_bytes
-
-
-@part
-def start_over(pool, m, allocs, frees, freed, defers, later):
-    """Condense: an empty log, and in map `allocs` all that is allocated as of this txg, made from what is free: in the
-    free map, freed in this txg, deferred (2 maps), or allocated by one of the 2 later txgs."""
-    maps = pool.maps
-    space_map.clear(maps, allocs)
-    space_map.clear(maps, frees)
-    note(pool, space_map.add(maps, allocs, maps.low[m], maps.low[m] + maps.size_bytes[m]))
-    for source in (m, freed, defers[0], defers[1], later[0], later[1]):
-        _remove_all(pool, maps, source, allocs)
-    space_map_log.truncate(pool.log, m)
+append = either("blocks", exact.append, fast.append)  # (pool, m, one, kind): empty a map into it, as ALLOC or FREE. Its B
+start_over = either("blocks", exact.start_over, fast.start_over)  # (pool, m, allocs, frees, freed, defers, later): condense

@@ -3,14 +3,7 @@
 from model import block_maps, block_pickers
 from model.block_bitmaps import NOWHERE
 from model.jit import kernel
-from model.space_map import OK
-
-
-@kernel
-def note(pool, status):
-    """Keep the first status that says that something cannot be."""
-    if status != OK and pool.failure[0] == OK:
-        pool.failure[0] = status
+from model.status import note
 
 
 @kernel

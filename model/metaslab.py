@@ -26,8 +26,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from model.block_bitmaps import new_free_blocks
+from model.block_maps import BlockMaps, new_block_maps
+from model.free_blocks import give
 from model.jit import kernel
-from model.pickers import PickerParams
+from model.pickers import FIRST_FIT, PickerParams
 from model.space_map import SpaceMaps, new_space_maps
 from model.space_map_log import Log, new_log
 from model.vdev_map import RAIDZ, VdevParams
@@ -48,6 +51,7 @@ METASLABS_PER_VDEV = 200  # vdev_metaslab_set_size
 SMALLEST_SHIFT = 17  # log2 of the B of the smallest metaslab: a block of 128 KiB has to fit
 LABEL_UNIT_BYTES = 2**18  # a disk is used up to a multiple of this; vdev_open
 LABELS_BYTES = 2**22 + 2**19  # in front of and behind the space of a disk; spec 2.1
+UNIT_BYTES = 4096  # of the fast engine, where nothing else is said
 SEGMENTS, BLOCK_RECORDS = 2**20, 512  # default room for segments; records in a block of a log
 ALLOC_MAPS, FREE_MAPS, DEFER_MAPS, N_KINDS = 1, 1 + N_TXGS, 1 + 2 * N_TXGS, 1 + 2 * N_TXGS + N_DEFERS  # in units of n_ms
 
@@ -136,7 +140,7 @@ class Metaslabs(NamedTuple):
     class_space: np.ndarray  # [class]
     log: Log
     maps: SpaceMaps  # of the exact engine, or None
-    blocks: None  # of the fast engine, or None
+    blocks: BlockMaps  # of the fast engine, or None
     hint: np.ndarray  # [copy]: vdev to begin with, or NO_VDEV
     dva_vdev: np.ndarray  # [copy]: what was allocated last
     dva_offset: np.ndarray
@@ -246,13 +250,14 @@ def _new_vdevs(vdevs, metaslab_bytes):
 # ---- a pool ----
 
 
-def new_pool(vdevs, params, engine=EXACT, metaslab_bytes=None, max_segments=SEGMENTS, log_blocks=None, blocks=None):
+def new_pool(vdevs, params, engine=EXACT, unit_bytes=UNIT_BYTES, metaslab_bytes=None, max_segments=SEGMENTS,
+             log_blocks=None):
     """An empty pool as it is after its creation or import: nothing loaded. `vdevs` are TopVdevs.
 
+    engine          EXACT, or FAST: the same for blocks whose sizes are all multiples of `unit_bytes`
     metaslab_bytes  None: by the rule; or the B of every metaslab, a power of two
-    max_segments    room for segments, of all loaded maps and all maps of txgs (exact engine)
+    max_segments    room for segments: of all loaded maps (exact engine only) and of all maps of txgs
     log_blocks      room for the logs, in blocks of 4 KiB (exact engine)
-    blocks          the maps of the fast engine
     """
     from model.metaslab_group import weigh_all
     _check(vdevs, metaslab_bytes)
@@ -261,20 +266,33 @@ def new_pool(vdevs, params, engine=EXACT, metaslab_bytes=None, max_segments=SEGM
     n = len(vdev)
     start = (np.arange(n) - made.first_ms[vdev]) << made.ms_shift[vdev]
     space = np.bincount(made.metaslab_class, made.n_ms << made.ms_shift, minlength=2).astype(np.int64)
-    nothing = np.zeros((10, n), np.int64)
-    log_blocks = (2 * n + 4 * max_segments // BLOCK_RECORDS if engine == EXACT else 0) if log_blocks is None else log_blocks
+    nothing = np.zeros((8, n), np.int64)
+    log_blocks = 0 if engine == FAST else 2 * n + 4 * max_segments // BLOCK_RECORDS if log_blocks is None else log_blocks
     pool = Metaslabs(
         params, made, vdev, start, nothing[0], nothing[1], np.arange(n), np.arange(n), *nothing[2:8],
         np.full((n, N_TXGS), NOT_DIRTY, np.int64), rotor, np.zeros(2, np.int64), np.zeros(2, np.int64), space,
-        new_log(n, log_blocks), _space_maps(made, vdev, start, max_segments) if engine == EXACT else None, blocks,
+        new_log(n, log_blocks), _space_maps(made, vdev, start, params, max_segments) if engine == EXACT else None,
+        _block_maps(made, vdev, start, unit_bytes, max_segments) if engine == FAST else None,
         np.full(MAX_COPIES, NO_VDEV, np.int64), *np.zeros((3, MAX_COPIES), np.int64), np.zeros(1, np.int64),
         Counters(*np.zeros((len(Counters._fields), 1), np.int64)))
     weigh_all(pool)
     return pool
 
 
-def _space_maps(made, vdev, start, max_segments):
+def _space_maps(made, vdev, start, params, max_segments):
     maps = new_space_maps(N_KINDS * len(vdev), max_segments, len(vdev))
     maps.low[:] = np.tile(start, N_KINDS)
     maps.size_bytes[:] = np.tile(1 << made.ms_shift[vdev], N_KINDS)
+    if params.picker.picker == FIRST_FIT and params.passivate_with == SIZE_LESS_ONE:
+        maps.has_sizes[:] = 0
     return maps
+
+
+def _block_maps(made, vdev, start, unit_bytes, max_segments):
+    """Maps of blocks, in which all is free."""
+    blocks = (1 << made.ms_shift[vdev]) // unit_bytes
+    free = new_free_blocks(blocks, unit_bytes)
+    free.first_block[:] = start // unit_bytes
+    for m, n in enumerate(blocks.tolist()):
+        give(free, m, 0, n)
+    return new_block_maps(free, N_KINDS * len(vdev), max_segments)
