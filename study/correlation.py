@@ -250,6 +250,23 @@ def analyse(table: pd.DataFrame, outcome: str, statistic: str, n_runs: int = 0, 
                     influence(fit))
 
 
+def metrics(found: Analysis) -> pd.DataFrame:
+    """For the run store: R² of every statistic, what is to be said of the one, and the best of many: name, value, unit."""
+    one, is_own = found.one, found.ranked.disguise == ""
+    rows = [(f"r2.{row.statistic}", row.r2, "1") for row in found.ranked.itertuples()]
+    rows += [("series.runs", len(found.table), "runs"), ("series.statistics", len(found.ranked), "1"),
+             ("series.could-explain", int(is_own.sum()), "1"), ("series.block", found.block, "runs"),
+             ("one.rank", int((found.ranked[is_own].r2 > one.r2).sum()) + 1, "1"),
+             ("one.n-effective", one.n_eff, "runs"), ("one.best-share", one.best, "1"),
+             ("one.influential", int(found.influence.marked.sum()), "runs"),
+             *((f"one.{name}", one[name.replace("-", "_")], "1") for name in (
+                 "r", "r2", "p-naive", "p-hac", "p-eff", "holm", "p-max")),
+             ("one.r2-low", one.low, "1"), ("one.r2-high", one.high, "1"),
+             *((f"best.r2-{end}", value, "1") for end, value in found.best._asdict().items())]
+    rows += [(f"residuals.{row.test.lower()}", row.value, "1") for row in diagnostics(found.fit).itertuples()]
+    return pd.DataFrame(rows, columns=["name", "value", "unit"])
+
+
 def verdict(found: Analysis) -> str:
     """What is to be said of the statistic, in a sentence."""
     mine = found.ranked[found.ranked.disguise == ""].reset_index(drop=True)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from scipy.signal import lfilter
 
-from study import correlation, figures
+from study import correlation, figures, record
 from study.errors import UserError
 from study.figures import correlation as pictures
 
@@ -283,6 +283,17 @@ def test_an_analysis_is_of_the_runs_and_blocks_asked_for():
     assert found.one.r2 == pytest.approx(found.fit.rsquared)
     with pytest.raises(UserError, match=r"'os\.reads' is no statistic of the series that could explain"):
         correlation.analyse(series(), TPS, "os.reads")
+
+
+def test_what_is_recorded_has_a_name_once_and_is_finite():
+    found = correlation.metrics(correlation.analyse(series(), TPS, SIZE))
+    assert found.name.is_unique
+    assert found.name.map(lambda name: bool(record.NAME.fullmatch(name))).all()
+    assert np.isfinite(found.value.astype(float)).all()
+    numbers = found.set_index("name").value
+    assert numbers["one.rank"] == 1
+    assert numbers["series.could-explain"] == 7
+    assert numbers["best.r2-low"] >= numbers["one.r2-low"]
 
 
 @pytest.mark.parametrize("name", ["ranking", "scatter", "over_runs", "residuals"])
