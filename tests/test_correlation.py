@@ -189,6 +189,7 @@ def test_statistics_are_ranked_and_those_in_disguise_set_apart():
     assert set(ranked.index[ranked.disguise != ""]) == {"os.reads", "server.cpu"}
     assert ranked.holm.isna().equals(ranked.disguise != "")
     assert ranked.holm[SIZE] < correlation.LEVEL
+    assert ranked.p_max.min() == 1 / (1 + correlation.SURROGATES)
     assert (ranked.holm.dropna() >= ranked.p_eff[ranked.holm.notna()]).all()
     assert (ranked.drop(index=[SIZE, "os.reads", "server.cpu"]).holm > correlation.LEVEL).all()
 
