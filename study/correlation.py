@@ -45,7 +45,7 @@ RESAMPLES = 1000
 # Which statistics follow from throughput by what they are: pattern of "name unit", and why.
 DISGUISES = {
     r" \S*/s$": "work per second: work per transaction times throughput",
-    r"\bcpu\b": "processor time: time per transaction times throughput",
+    r"^(?!wait).*\bcpu\b": "processor time: time per transaction times throughput",
     r"^transaction\.response\b": "users over throughput (Little's law: they do not think)",
 }
 

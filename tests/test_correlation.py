@@ -197,7 +197,7 @@ def test_statistics_are_ranked_and_those_in_disguise_set_apart():
 @pytest.mark.parametrize(("name", "unit", "is_one"), [
     ("nfs.writes", "1/s", True), ("disk.written", "B/s", True), ("server.cpu", "%", True), ("server.cpu-user", "%", True),
     ("transaction.response", "ms", True), ("appliance.io_size", "B", False), ("os.write_time", "ms", False),
-    ("disk.utilisation", "%", False), ("buffer.misses", "1", False)])
+    ("disk.utilisation", "%", False), ("buffer.misses", "1", False), ("wait.cpu", "%", False)])
 def test_what_is_throughput_in_other_clothes(name, unit, is_one):
     assert bool(correlation.disguise(name, unit)) is is_one
 
