@@ -19,9 +19,8 @@ slow series: among twenty with phi = 0.9 it finds one in 17, 12 and 7 % of trial
 *R² is uncertain too.* Its interval is a bootstrap of blocks of neighbouring runs. Of series of 40 to 80 runs with phi = 0.8
 its 5 to 95 % hold the true R² in about 80 % of trials, of independent runs in 85 to 90 %.
 
-*Some are throughput in other clothes*: see `DISGUISES`. That they correlate explains nothing, so they are ranked apart.
+*Some are throughput in other clothes*: see `study.disguises`. That they correlate explains nothing: they are ranked apart.
 """
-import re
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,6 +33,7 @@ from statsmodels.stats.stattools import durbin_watson
 from statsmodels.tsa.stattools import acf
 
 from model.streams import stream
+from study.disguises import disguises
 from study.ensembles import Interval, interval
 from study.errors import UserError
 
@@ -41,18 +41,6 @@ LEVEL = 0.05
 LEAST_RUNS = 8
 SURROGATES = 999
 RESAMPLES = 1000
-
-# Which statistics follow from throughput by what they are: pattern of "name unit", and why.
-DISGUISES = {
-    r" \S*/s$": "work per second: work per transaction times throughput",
-    r"^(?!wait).*\bcpu\b": "processor time: time per transaction times throughput",
-    r"^transaction\.response\b": "users over throughput (Little's law: they do not think)",
-}
-
-
-def disguise(name: str, unit: str) -> str:
-    """Why a statistic is throughput in other clothes; "" if it is not."""
-    return next((why for pattern, why in DISGUISES.items() if re.search(pattern, f"{name} {unit}")), "")
 
 
 # --- one statistic ------------------------------------------------------------------------------------------------------
@@ -112,13 +100,13 @@ def usable(table: pd.DataFrame, outcome: str, n_runs: int = 0) -> Left:
 def ranking(table: pd.DataFrame, outcome: str, seed: int) -> pd.DataFrame:
     """Every statistic by R² with `outcome`, best first: statistic, unit, disguise (why it is none of its own), r, r2, n_eff,
     p_naive, p_eff, p_hac; and among the statistics that could explain something holm and p_max."""
-    units, y = table.attrs.get("units", {}), table[outcome].to_numpy(float)
+    units, y, why = table.attrs.get("units", {}), table[outcome].to_numpy(float), disguises(table, outcome)
     rows = []
     for name in table.columns.drop(outcome):
         x = table[name].to_numpy(float)
         r, n_eff = float(np.corrcoef(x, y)[0, 1]), n_effective(x, y)
-        unit = units.get(name, "1")
-        rows.append((name, unit, disguise(name, unit), r, r * r, n_eff, p_value(r, len(x)), p_value(r, n_eff), p_hac(x, y)))
+        p_values = p_value(r, len(x)), p_value(r, n_eff), p_hac(x, y)
+        rows.append((name, units.get(name, "1"), why[name], r, r * r, n_eff, *p_values))
     found = pd.DataFrame(rows, columns=["statistic", "unit", "disguise", "r", "r2", "n_eff", "p_naive", "p_eff", "p_hac"])
     mine = found.disguise == ""
     if mine.any():
@@ -240,9 +228,10 @@ class Analysis(NamedTuple):
 def analyse(table: pd.DataFrame, outcome: str, statistic: str, n_runs: int = 0, block: int = 0, seed: int = 1) -> Analysis:
     """Everything above, of the first `n_runs` (0: all) and with a bootstrap of so many runs a block (0: by `block_runs`)."""
     left = usable(table, outcome, n_runs)
-    if statistic not in left.table or disguise(statistic, left.table.attrs.get("units", {}).get(statistic, "1")):
+    own = [name for name, why in disguises(left.table, outcome).items() if not why]
+    if statistic not in own:
         raise UserError(f"'{statistic}' is no statistic of the series that could explain {outcome}; take one of "
-                        f"{', '.join(left.table.columns.drop(outcome))}")
+                        f"{', '.join(own)}")
     block = block or block_runs(left.table, outcome, statistic)
     ranked, draws = ranking(left.table, outcome, seed), resampled(left.table, outcome, block, seed)
     fit = regression(left.table[statistic].to_numpy(float), left.table[outcome].to_numpy(float))

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from scipy.signal import lfilter
 
-from study import correlation, figures, record
+from study import correlation, disguises, figures, record
 from study.errors import UserError
 from study.figures import correlation as pictures
 
@@ -197,9 +197,25 @@ def test_statistics_are_ranked_and_those_in_disguise_set_apart():
 @pytest.mark.parametrize(("name", "unit", "is_one"), [
     ("nfs.writes", "1/s", True), ("disk.written", "B/s", True), ("server.cpu", "%", True), ("server.cpu-user", "%", True),
     ("transaction.response", "ms", True), ("appliance.io_size", "B", False), ("os.write_time", "ms", False),
-    ("disk.utilisation", "%", False), ("buffer.misses", "1", False), ("wait.cpu", "%", False)])
+    ("disk.utilisation", "%", True), ("buffer.misses", "1", False), ("wait.cpu", "%", True), ("wait.read", "ms", False),
+    ("pool.full", "%", False), ("database.misses_per_transaction", "1", False)])
 def test_what_is_throughput_in_other_clothes(name, unit, is_one):
-    assert bool(correlation.disguise(name, unit)) is is_one
+    assert bool(disguises.disguise(name, unit)) is is_one
+
+
+@pytest.mark.parametrize(("spread", "is_one"), [(0.01, True), (0.2, False)])
+def test_a_response_time_is_none_of_its_own_where_the_queue_is_always_full(spread, is_one):
+    """Little: number = rate × time. With 128 writes always under way the time follows from the rate."""
+    table, rng = series(), np.random.default_rng(12)
+    number = 128 * (1 + spread * rng.standard_normal(len(table)))
+    table["nfs.data_writes"] = 4 * table[TPS]
+    table["os.write_time"] = 1e3 * number / table["nfs.data_writes"]
+    table.attrs["units"] |= {"nfs.data_writes": "1/s", "os.write_time": "ms"}
+    why = disguises.disguises(table, TPS)["os.write_time"]
+    assert bool(why) is is_one
+    if is_one:
+        assert "about 128 are always under way" in why
+    assert disguises.under_way(table, TPS)["mean"].tolist() == pytest.approx([number.mean()])
 
 
 def test_the_order_of_runs_matters_to_the_verdict_and_to_nothing_else():
