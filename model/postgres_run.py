@@ -1,0 +1,304 @@
+"""PostgreSQL under a closed loop of clients, event by event.
+
+A process goes on until it has to wait: for a server, a lock, the storage or the clock. Equal times go to the process
+with the lower number. The run ends when `n_transactions` have committed, or at `duration_ns`. It begins as if a
+checkpoint had just ended: every page's first change carries its image.
+
+`run` drives a device of constant times. A file system that is simulated itself takes its place by doing what
+`model.postgres_storage` says between two calls of `step`.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from model import postgres_phases as phase
+from model.calendar import NEVER, next_source, set_time
+from model.jit import kernel, part
+from model.postgres import FIRST_LEAF, FIRST_PAGE, FREE_SLOTS, N_LEAVES, N_PAGES, N_ROWS, NOBODY, ROWS_PER_PAGE
+from model.postgres_buffers import (
+    ON_DISK,
+    PAGE,
+    ROWS,
+    clean,
+    clean_scan,
+    clean_write,
+    clean_written,
+    evict,
+    loaded,
+    victim_write,
+    victim_written,
+)
+from model.postgres_checkpoint import (
+    IS_BUSY,
+    checkpoint_done,
+    control_write,
+    mark,
+    page_write,
+    page_written,
+    recorded,
+    rest,
+    scan,
+    sync,
+)
+from model.postgres_client import begin, commit, committed, compute, lock, prepare, statement_done, trip, work
+from model.postgres_machine import (
+    COMMITS,
+    COUNTS,
+    PHASE,
+    WANTED,
+    Machine,
+    check_settings,
+    draw,
+    draws_of,
+    new_machine,
+)
+from model.postgres_storage import new_device, serve
+from model.postgres_wal import (
+    IS_REQUESTED,
+    acquire_insert,
+    begin_copy,
+    copy,
+    fill,
+    fill_held,
+    fill_written,
+    flush_held,
+    flush_write,
+    flush_written,
+    flushed,
+    wal_round,
+    wal_round_done,
+    want_flush,
+)
+
+DONE, OUT_OF_DRAWS = 0, 1
+
+
+# ---- what a process does next ----
+
+
+@part
+def _client(m, now, p, at):
+    """True if it can go on at once."""
+    if at == phase.TRIP:
+        trip(m, now, p)
+        return False
+    if at == phase.COMPUTE:
+        compute(m, now, p)
+    elif at == phase.LOCK:
+        return lock(m, p)
+    elif at == phase.PREPARE:
+        prepare(m, now, p)
+    elif at == phase.ACCESS:
+        return work(m, p)
+    elif at == phase.STATEMENT_DONE:
+        return statement_done(m, now, p)
+    elif at == phase.COMMIT:
+        return commit(m, now, p)
+    elif at == phase.COMMITTED:
+        committed(m, now, p)
+        return False
+    elif at == phase.EVICT:
+        return evict(m, now, p)
+    elif at == phase.VICTIM_WRITE:
+        return victim_write(m, now, p)
+    elif at == phase.VICTIM_WRITTEN:
+        return victim_written(m, now, p)
+    else:
+        loaded(m, now, p)
+    return True
+
+
+@part
+def _log(m, now, p, at):
+    if at == phase.INSERT:
+        return acquire_insert(m, p, phase.COPY_BEGIN)
+    if at == phase.COPY_BEGIN:
+        begin_copy(m, now, p)
+    elif at == phase.COPY:
+        copy(m, now, p)
+    elif at == phase.FILL:
+        return fill(m, p)
+    elif at == phase.FILL_HELD:
+        return fill_held(m, now, p)
+    elif at == phase.FILL_WRITTEN:
+        fill_written(m, now, p)
+    elif at == phase.FLUSH:
+        return want_flush(m, p)
+    elif at == phase.FLUSH_HELD:
+        return flush_held(m, now, p)
+    elif at == phase.FLUSH_WRITE:
+        return flush_write(m, now, p)
+    elif at == phase.FLUSH_WRITTEN:
+        flush_written(m, now, p)
+    else:
+        flushed(m, now, p)
+    return True
+
+
+@part
+def _checkpointer(m, now, p, at):
+    if at == phase.REST:
+        return rest(m, now, p)
+    if at == phase.MARK:
+        mark(m, now, p)
+    elif at == phase.SCAN:
+        scan(m, p)
+    elif at == phase.PAGE_WRITE:
+        return page_write(m, now, p)
+    elif at == phase.PAGE_WRITTEN:
+        return page_written(m, now, p)
+    elif at == phase.SYNC:
+        return sync(m, now, p)
+    elif at == phase.RECORDED:
+        recorded(m, p)
+    elif at == phase.CONTROL_WRITE:
+        control_write(m, p)
+        return False
+    else:
+        checkpoint_done(m, now, p)
+    return True
+
+
+@part
+def _writers(m, now, p, at):
+    """The WAL writer and the background writer."""
+    if at == phase.WAL_ROUND:
+        wal_round(m, p)
+    elif at == phase.WAL_ROUND_DONE:
+        wal_round_done(m, now, p)
+        return False
+    elif at == phase.CLEAN:
+        if m.s.one_writer and m.checkpoint[IS_BUSY]:
+            set_time(m.calendar, p, now + m.s.bgwriter_delay_ns)
+            return False
+        clean(m, p)
+    elif at == phase.CLEAN_SCAN:
+        return clean_scan(m, now, p)
+    elif at == phase.CLEAN_WRITE:
+        return clean_write(m, now, p)
+    else:
+        clean_written(m, p)
+    return True
+
+
+@kernel
+def step(m, now, p):
+    """The event of process `p`: what it does until it has to wait."""
+    goes_on = True
+    while goes_on:
+        at = m.process[p, PHASE]
+        if at < phase.INSERT:
+            goes_on = _client(m, now, p, at)
+        elif at < phase.WAL_ROUND:
+            goes_on = _log(m, now, p, at)
+        elif phase.REST <= at < phase.CLEAN:
+            goes_on = _checkpointer(m, now, p, at)
+        else:
+            goes_on = _writers(m, now, p, at)
+    checkpointer = m.s.n_clients + 1
+    if m.wal[IS_REQUESTED] and m.process[checkpointer, PHASE] == phase.REST:
+        set_time(m.calendar, checkpointer, now)
+
+
+# ---- the loop ----
+
+
+@kernel
+def has_draws(m):
+    return m.n_drawn[0] < len(m.draws)
+
+
+@kernel
+def run(m, device):
+    """Until the last commit, or `duration_ns`, or until there are no more transactions drawn. Returns which."""
+    while m.counts[COMMITS] < m.s.n_transactions:
+        if not has_draws(m):
+            return OUT_OF_DRAWS
+        p = next_source(m.calendar)
+        now = m.calendar.time[p]
+        if now >= m.s.duration_ns:
+            return DONE
+        set_time(m.calendar, p, NEVER)
+        step(m, now, p)
+        serve(device, m.calls, m.calendar, now)
+    return DONE
+
+
+@kernel
+def begin_all(m):
+    for p in range(m.s.n_clients):
+        begin(m, 0, p)
+
+
+# ---- the beginning ----
+
+
+def _fill_pages(m):
+    """Free slots of the pages as loaded, and where each table ends."""
+    for i, columns in enumerate(m.database.relations):
+        first, n = columns[FIRST_PAGE], columns[N_PAGES]
+        m.pages.free[first:first + n] = columns[FREE_SLOTS]
+        m.tail[i, ROWS] = columns[ROWS_PER_PAGE] if columns[N_ROWS] else 0
+        m.tail[i, PAGE], m.tail[i, ON_DISK] = first + n - 1, first + n
+
+
+def _warm(m):
+    """Indexes and small tables first, then as many pages of the others as there are frames."""
+    ranges = [(c[FIRST_LEAF], c[N_LEAVES]) for c in m.database.relations if c[FIRST_LEAF] != NOBODY]
+    ranges += sorted(((c[FIRST_PAGE], c[N_PAGES]) for c in m.database.relations), key=lambda pages: pages[1])
+    pages = np.concatenate([first + np.arange(n) for first, n in ranges])[:len(m.buffers.page) - 1]
+    n = len(pages)
+    m.buffers.page[1:n + 1], m.buffers.usage[1:n + 1] = pages, 1
+    m.pages.frame_of[pages] = np.arange(1, n + 1)
+    m.buffers.clock[2] = n
+
+
+def start(database, s, seed=0):
+    """A machine with everybody at the beginning, and the stream that its transactions are drawn from."""
+    check_settings(s, database)
+    draws = draws_of(seed)
+    m = new_machine(database, s, draws)
+    _fill_pages(m)
+    if s.is_warm:
+        _warm(m)
+    m.process[:, WANTED] = NOBODY
+    for i, (at, first) in enumerate(((phase.WAL_ROUND, s.wal_writer_delay_ns), (phase.REST, s.checkpoint_timeout_ns),
+                                     (phase.CLEAN, s.bgwriter_delay_ns))):
+        m.process[s.n_clients + i, PHASE] = at
+        set_time(m.calendar, s.n_clients + i, first)
+    begin_all(m)
+    return m, draws
+
+
+class Result(NamedTuple):
+    """A run. `machine` is its last state."""
+
+    tps: float
+    seconds: float
+    response_ns: np.ndarray  # in order of commit
+    ended_at: np.ndarray  # ns
+    counts: dict  # see COUNTS
+    per_second: np.ndarray  # [count, second]
+    machine: Machine
+
+
+def result_of(m):
+    n = int(m.counts[COMMITS])
+    ended = int(m.ended_at[n - 1]) if n == m.s.n_transactions else m.s.duration_ns
+    return Result(n / ended * 1e9, ended / 1e9, m.response_ns[:n], m.ended_at[:n],
+                  dict(zip(COUNTS, m.counts.tolist(), strict=True)), m.per_second, m)
+
+
+def more_draws(m, draws):
+    draw(m.draws, draws)
+    m.n_drawn[0] = 0
+
+
+def simulate(database, s, device=None, seed=0):
+    """Run the transactions of `database` under settings `s` on a device of constant times: a Result."""
+    m, draws = start(database, s, seed)
+    device = device or new_device()
+    while run(m, device) == OUT_OF_DRAWS:
+        more_draws(m, draws)
+    return result_of(m)
