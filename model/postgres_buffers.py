@@ -13,7 +13,9 @@
     two minutes at least.
 
 Sources: bufmgr.c (BufferAlloc, FlushBuffer, BgBufferSync, SyncOneBuffer), freelist.c (StrategyGetBuffer),
-buf_internals.h (BM_MAX_USAGE_COUNT). Left out: rings of buffers for large scans; content locks.
+buf_internals.h (BM_MAX_USAGE_COUNT). Left out: rings of
+buffers for large scans; content locks (who wants to change a page
+while another waits for its log to be stable, would wait too).
 """
 
 from model import postgres_phases as phase
@@ -21,8 +23,6 @@ from model.calendar import set_time
 from model.jit import kernel, part
 from model.postgres import FILE_SHIFT, FIRST_PAGE, LAST_PAGE, NOBODY, PAGE_BYTES, RELATION
 from model.postgres_machine import (
-    BACKEND_WRITES,
-    CLEANER_WRITES,
     EXTENSIONS,
     FRAME,
     MS,
@@ -61,13 +61,28 @@ def pin(buffers, frame):
 
 
 @kernel
-def start_write(m, now, p, frame, kind):
-    """Hand a frame's page to the file system: from here on it is clean, unless somebody changes it again."""
-    page = m.buffers.page[frame]
+def claim(m, p, frame, then):
+    """`p` will write the page in `frame` as it is now, when its log is stable. What is changed later is dirty again."""
+    m.buffers.pins[frame] += 1
     m.buffers.flags[frame] &= ~(DIRTY | NEEDED)
+    m.process[p, FRAME] = frame
+    flush(m, p, m.pages.lsn[m.buffers.page[frame]], then)
+
+
+@kernel
+def write_page(m, now, p, kind, then):
+    """Hand the page to the file system."""
+    page = m.buffers.page[m.process[p, FRAME]]
+    m.process[p, PHASE] = then
     m.unsynced[page >> FILE_SHIFT] += 1
     count(m, kind, 1, now)
     ask(m.calls, p, WRITE, page >> FILE_SHIFT, (page & ((1 << FILE_SHIFT) - 1)) * PAGE_BYTES, PAGE_BYTES)
+
+
+@kernel
+def written(m, p):
+    m.buffers.pins[m.process[p, FRAME]] -= 1
+    m.process[p, FRAME] = 0
 
 
 # ---- a statement and its pages ----
@@ -159,29 +174,17 @@ def evict(m, now, p):
     if not m.buffers.flags[frame] & DIRTY:
         _load(m, now, p, frame)
         return False
-    m.buffers.pins[frame] += 1
-    m.process[p, FRAME] = frame
-    flush(m, p, m.pages.lsn[m.buffers.page[frame]], phase.VICTIM_WRITE)
+    claim(m, p, frame, phase.VICTIM_WRITE)
     return True
-
-
-@part
-def victim_write(m, now, p):
-    m.process[p, PHASE] = phase.VICTIM_WRITTEN
-    frame = m.process[p, FRAME]
-    if not m.buffers.flags[frame] & DIRTY:  # somebody else has written it
-        return True
-    start_write(m, now, p, frame, BACKEND_WRITES)
-    return False
 
 
 @part
 def victim_written(m, now, p):
     frame = m.process[p, FRAME]
-    m.buffers.pins[frame] -= 1
+    written(m, p)
     is_here = m.pages.frame_of[m.touched[p, m.process[p, STEP]]] != 0
     if is_here or m.buffers.pins[frame] or m.buffers.flags[frame] & DIRTY:
-        m.process[p, FRAME], m.process[p, PHASE] = 0, phase.ACCESS
+        m.process[p, PHASE] = phase.ACCESS
         return True
     _load(m, now, p, frame)
     return False
@@ -254,9 +257,7 @@ def clean_scan(m, now, p):
             cleaner[REUSABLE] += 1
             if buffers.flags[frame] & DIRTY:
                 cleaner[N_WRITTEN] += 1
-                buffers.pins[frame] += 1
-                m.process[p, FRAME] = frame
-                flush(m, p, m.pages.lsn[buffers.page[frame]], phase.CLEAN_WRITE)
+                claim(m, p, frame, phase.CLEAN_WRITE)
                 return True
     _learn_density(cleaner, cleaner[N_SCANNED], cleaner[REUSABLE] - cleaner[WERE_REUSABLE])
     m.process[p, PHASE] = phase.CLEAN
@@ -265,15 +266,6 @@ def clean_scan(m, now, p):
 
 
 @part
-def clean_write(m, now, p):
-    m.process[p, PHASE] = phase.CLEAN_WRITTEN
-    if not m.buffers.flags[m.process[p, FRAME]] & DIRTY:
-        return True
-    start_write(m, now, p, m.process[p, FRAME], CLEANER_WRITES)
-    return False
-
-
-@part
 def clean_written(m, p):
-    m.buffers.pins[m.process[p, FRAME]] -= 1
+    written(m, p)
     m.process[p, PHASE] = phase.CLEAN_SCAN

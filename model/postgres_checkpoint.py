@@ -27,11 +27,9 @@ a transaction); files of log that are removed or recycled; checkpoint_flush_afte
 from model import postgres_phases as phase
 from model.calendar import set_time
 from model.jit import kernel, part
-from model.postgres_buffers import DIRTY, NEEDED, start_write
+from model.postgres_buffers import DIRTY, NEEDED, claim, written
 from model.postgres_machine import (
-    CHECKPOINT_WRITES,
     CHECKPOINTS,
-    FRAME,
     FSYNCS,
     LOG_BYTES,
     LSN,
@@ -126,21 +124,7 @@ def scan(m, p):
         m.checkpoint[FILE] = 0
         m.process[p, PHASE] = phase.SYNC
         return
-    m.buffers.pins[frame] += 1
-    m.process[p, FRAME] = frame
-    flush(m, p, m.pages.lsn[m.buffers.page[frame]], phase.PAGE_WRITE)
-
-
-@part
-def page_write(m, now, p):
-    frame = m.process[p, FRAME]
-    if not m.buffers.flags[frame] & NEEDED:  # while the log was flushed, somebody else has written it
-        m.buffers.pins[frame] -= 1
-        m.process[p, PHASE] = phase.SCAN
-        return True
-    m.process[p, PHASE] = phase.PAGE_WRITTEN
-    start_write(m, now, p, frame, CHECKPOINT_WRITES)
-    return False
+    claim(m, p, frame, phase.PAGE_WRITE)
 
 
 @kernel
@@ -155,7 +139,7 @@ def is_on_schedule(m, now):
 
 @part
 def page_written(m, now, p):
-    m.buffers.pins[m.process[p, FRAME]] -= 1
+    written(m, p)
     m.checkpoint[N_DONE] += 1
     m.process[p, PHASE] = phase.SCAN
     m.checkpoint[IS_BUSY] = 1

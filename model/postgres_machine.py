@@ -206,6 +206,11 @@ def release(m, now, i):
 # ---- making one ----
 
 
+def typed(s):
+    """Settings of exactly the types that they are declared with: others would be compiled for anew."""
+    return Settings(*(kind(value) for kind, value in zip(Settings.__annotations__.values(), s, strict=True)))
+
+
 def check_settings(s, database):
     n_frames = s.shared_buffers_bytes // PAGE_BYTES
     for name, least in (("n_clients", 1), ("n_transactions", 1), ("n_cpus", 1), ("n_client_threads", 1), ("duration_ns", 1),

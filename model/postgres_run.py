@@ -22,19 +22,17 @@ from model.postgres_buffers import (
     ROWS,
     clean,
     clean_scan,
-    clean_write,
     clean_written,
     evict,
     loaded,
-    victim_write,
     victim_written,
+    write_page,
 )
 from model.postgres_checkpoint import (
     IS_BUSY,
     checkpoint_done,
     control_write,
     mark,
-    page_write,
     page_written,
     recorded,
     rest,
@@ -43,6 +41,9 @@ from model.postgres_checkpoint import (
 )
 from model.postgres_client import begin, commit, committed, compute, lock, prepare, statement_done, trip, work
 from model.postgres_machine import (
+    BACKEND_WRITES,
+    CHECKPOINT_WRITES,
+    CLEANER_WRITES,
     COMMITS,
     COUNTS,
     PHASE,
@@ -52,6 +53,7 @@ from model.postgres_machine import (
     draw,
     draws_of,
     new_machine,
+    typed,
 )
 from model.postgres_storage import new_device, serve
 from model.postgres_wal import (
@@ -101,7 +103,8 @@ def _client(m, now, p, at):
     elif at == phase.EVICT:
         return evict(m, now, p)
     elif at == phase.VICTIM_WRITE:
-        return victim_write(m, now, p)
+        write_page(m, now, p, BACKEND_WRITES, phase.VICTIM_WRITTEN)
+        return False
     elif at == phase.VICTIM_WRITTEN:
         return victim_written(m, now, p)
     else:
@@ -145,7 +148,8 @@ def _checkpointer(m, now, p, at):
     elif at == phase.SCAN:
         scan(m, p)
     elif at == phase.PAGE_WRITE:
-        return page_write(m, now, p)
+        write_page(m, now, p, CHECKPOINT_WRITES, phase.PAGE_WRITTEN)
+        return False
     elif at == phase.PAGE_WRITTEN:
         return page_written(m, now, p)
     elif at == phase.SYNC:
@@ -176,7 +180,8 @@ def _writers(m, now, p, at):
     elif at == phase.CLEAN_SCAN:
         return clean_scan(m, now, p)
     elif at == phase.CLEAN_WRITE:
-        return clean_write(m, now, p)
+        write_page(m, now, p, CLEANER_WRITES, phase.CLEAN_WRITTEN)
+        return False
     else:
         clean_written(m, p)
     return True
@@ -256,6 +261,7 @@ def _warm(m):
 
 def start(database, s, seed=0):
     """A machine with everybody at the beginning, and the stream that its transactions are drawn from."""
+    s = typed(s)
     check_settings(s, database)
     draws = draws_of(seed)
     m = new_machine(database, s, draws)
