@@ -189,20 +189,25 @@ def new_database(tables, statements, n_transactions, record_format=FORMAT_8_3, f
                     commit_record_bytes(record_format), image_record_bytes(record_format, INDEX_HOLE, image_pct))
 
 
-def tpc_b(cpu_ns):
-    """The seven statements. `cpu_ns`: of the backend, for each."""
-    actions = (NOTHING, 0), (UPDATE, 0), (READ, 0), (UPDATE, 1), (UPDATE, 2), (INSERT, 3), (NOTHING, 0)
-    if len(cpu_ns) != len(actions):
-        raise ValueError(f"there are {len(cpu_ns)} CPU times, but the transaction has {len(actions)} statements; give one "
-                         "for each")
-    return [(action, relation, ns) for (action, relation), ns in zip(actions, cpu_ns, strict=True)]
+SCRIPTS = {
+    "tpc-b": ((NOTHING, 0), (UPDATE, 0), (READ, 0), (UPDATE, 1), (UPDATE, 2), (INSERT, 3), (NOTHING, 0)),
+    "simple-update": ((NOTHING, 0), (UPDATE, 0), (READ, 0), (INSERT, 3), (NOTHING, 0)),  # pgbench -N
+    "select-only": ((READ, 0),),  # pgbench -S
+}
 
 
-def pgbench(scale, n_transactions, cpu_ns, **how):
-    """The database of `pgbench -i -s scale` and its transaction; `how`: see `new_database`."""
+def pgbench(scale, n_transactions, cpu_ns, script="tpc-b", **how):
+    """The database of `pgbench -i -s scale` and its transaction; `cpu_ns` of a backend for each statement; `how`: see
+    `new_database`."""
     if scale < 1:
         raise ValueError(f"scale is {scale}, but pgbench has at least one branch; choose 1 or more")
-    return new_database(pgbench_tables(scale), tpc_b(cpu_ns), n_transactions, **how)
+    if script not in SCRIPTS:
+        raise ValueError(f"script is {script}, but pgbench has {', '.join(SCRIPTS)}; choose one of these")
+    if len(cpu_ns) != len(SCRIPTS[script]):
+        raise ValueError(f"there are {len(cpu_ns)} CPU times, but the transaction has {len(SCRIPTS[script])} statements; "
+                         "give one for each")
+    statements = [(*what, ns) for what, ns in zip(SCRIPTS[script], cpu_ns, strict=True)]
+    return new_database(pgbench_tables(scale), statements, n_transactions, **how)
 
 
 # ---- rows ----

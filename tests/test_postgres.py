@@ -18,12 +18,14 @@ from model.postgres import (
     BRANCHES_TABLE,
     CLEAN_BYTES,
     FORMAT_9_5,
+    FREE_SLOTS,
     HISTORY_TABLE,
     HOT_BYTES,
     IMAGE_BYTES,
     INSERT_BYTES,
     N_LEAVES,
     N_PAGES,
+    PRUNE_BELOW,
     READ,
     ROWS_PER_PAGE,
     TELLERS_TABLE,
@@ -213,6 +215,24 @@ def test_a_page_loaded_full_takes_one_update_elsewhere_and_the_next_ones_at_home
     assert x.counts["moved_updates"] == pytest.approx(distinct(1640, 20_000), rel=0.01)
 
 
+def test_a_page_is_pruned_when_less_than_a_tenth_of_it_is_free():
+    """One page with 31 slots for new versions: when 6 are left, all that is dead is pruned, so once in 25 updates."""
+    n = 1000
+    database = one_table(30, n)
+    relation = database.relations[0]
+    assert (relation[FREE_SLOTS], relation[PRUNE_BELOW]) == (31, 6)
+    x = simulate(database, Settings(1, n, full_page_writes=0, **QUIET))
+    assert x.counts["hot_updates"] == n
+    n_cleaned = (x.counts["log_bytes"] - n * (relation[HOT_BYTES] + database.commit_bytes)) / relation[CLEAN_BYTES]
+    assert n_cleaned == (n - 1) // (31 - 6)
+
+
+def test_who_only_reads_logs_nothing_and_waits_for_no_flush():
+    x = simulate(pgbench(1, 1000, (50_000,), "select-only"), Settings(1, 1000, **QUIET), new_device(wal_ns=10**12))
+    assert x.counts["log_bytes"] == x.counts["flushes"] == 0
+    assert x.response_ns.tolist() == [50_000] * 1000
+
+
 def test_checkpoint_writes_are_spread_over_the_target():
     """Naps of 200 ms between small bursts, until target x timeout; then fsyncs."""
     s = Settings(1, 10**5, duration_ns=40 * SECOND_NS, n_seconds=40,
@@ -333,6 +353,7 @@ def run_one(n_clients=1, cpu_ns=CPU_NS, **conf):
 @pytest.mark.parametrize(("call", "said"), [
     (lambda: settings_of(7.4, 1, 1), "version is 7.4, but .* from 8.3 to 16; choose"),
     (lambda: pgbench(0, 1, CPU_NS), "scale is 0, but .*; choose 1"),
+    (lambda: pgbench(1, 1, CPU_NS, "tpc-c"), "script is tpc-c, but .*; choose"),
     (lambda: pgbench(1, 1, (1, 2)), "there are 2 CPU times, but .* 7 statements; give"),
     (lambda: run_one(0), "n_clients is 0, but .*; choose"),
     (lambda: run_one(99, shared_buffers_bytes=2**20), "shared_buffers_bytes is .* 16 pages each; choose"),
