@@ -48,7 +48,7 @@ PLACE, N_SCANNED = 4, 5  # frame or page last looked at; how many
 IS_BUSY = 6  # 1: and not napping
 FILE = 7  # next to be synced
 
-RECORD_BYTES = 104  # of a checkpoint; xlog.h, pg_control.h: 32 and about 72, with versions
+RECORD_BYTES = 32 + 40  # of a checkpoint: header, and CheckPoint of pg_control.h in 8.3
 SEGMENT_PAYLOAD = SEGMENT_BYTES // 8192 * PAYLOAD
 
 
