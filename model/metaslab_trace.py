@@ -29,6 +29,7 @@ class Rows(NamedTuple):
     n_bytes: np.ndarray
     which: np.ndarray  # of a free: number of the allocation, from 0; of an end: number of the txg
     n_copies: np.ndarray  # of an allocation: 1 to 3 in the row of its first copy, 0 in those of the others
+    first_txg: np.ndarray  # one: the number of the first txg
 
 
 class Decided(NamedTuple):
@@ -70,10 +71,11 @@ def _allocate(pool, offset, n, txg, n_bytes, n_copies):
 @kernel
 def run(pool, rows, decided):
     """Do what the rows say, up to the first that cannot be. Its status."""
-    txg, n_allocated, n_txgs, status = FIRST_TXG, 0, 0, OK
+    txg, n_allocated, n_txgs, status = rows.first_txg[0], 0, 0, OK
     for i in range(len(rows.op)):
         if rows.op[i] == ALLOCATE:
-            status = _allocate(pool, decided.offset, n_allocated, txg, rows.n_bytes[i], rows.n_copies[i])
+            if rows.n_copies[i] > 0:
+                status = _allocate(pool, decided.offset, n_allocated, txg, rows.n_bytes[i], rows.n_copies[i])
             n_allocated += rows.n_copies[i]
         elif rows.op[i] == FREE:
             offset = decided.offset[rows.which[i]]

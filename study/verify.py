@@ -8,7 +8,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from study import alloc_trace, replay, replay_alloc
+from study import alloc_trace, replay, replay_alloc, replay_pool
 from study.alloc_trace import AllocReplay
 from study.errors import UserError
 from study.project import DATA, data_files
@@ -30,8 +30,8 @@ def verify(folder: Path) -> Iterator[Replay | AllocReplay | Unreadable]:
         raise UserError(f"there is no folder {folder}; name one that holds recorded traces")
     files = sorted(folder.rglob("*.parquet"))
     traces = [(_vdev_cache_replays, file) for file in files if _columns(file) >= VDEV_CACHE]
-    traces += [(replay_alloc.replays_of, file) for file in files
-               if replay_alloc.recorded_with(file) and replay_alloc.is_of_one_map(file)]
+    traces += [(replay_alloc.replays_of if replay_alloc.is_of_one_map(file) else replay_pool.replays_of, file)
+               for file in files if replay_alloc.recorded_with(file)]
     if not traces:
         raise UserError(f"{folder} holds no recorded trace of the vdev cache or of the allocator; name a folder that does")
     for replays_of, trace in traces:
