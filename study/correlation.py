@@ -256,6 +256,18 @@ def metrics(found: Analysis) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["name", "value", "unit"])
 
 
+def of_series(rows: pd.DataFrame, outcome: str, statistic: str) -> dict[str, float]:
+    """For an ensemble, of one series (rows of run, name, value, unit): R² of the statistic, of the best that could explain
+    the outcome, and the statistic's place among these."""
+    table = rows.pivot(index="run", columns="name", values="value")
+    table.attrs["units"] = dict(zip(rows.name, rows.unit, strict=True))
+    table = usable(table, outcome).table
+    r2 = table.corr()[outcome] ** 2
+    own = r2[[name for name, why in disguises(table, outcome).items() if not why]]
+    return {"io_size.r_squared": float(own[statistic]), "best.r_squared": float(own.max()),
+            "io_size.rank": float(own.rank(ascending=False)[statistic])}
+
+
 def verdict(found: Analysis) -> str:
     """What is to be said of the statistic, in a sentence."""
     mine = found.ranked[found.ranked.disguise == ""].reset_index(drop=True)

@@ -64,6 +64,13 @@ def run_of(source: str) -> str:
     return found[0]
 
 
+def parameters(source: str) -> dict:
+    """What the run was given."""
+    with store.open() as connection:
+        rows = connection.execute("SELECT name, value FROM params WHERE run_id = ?", [run_of(source)]).fetchall()
+    return {name: json.loads(value) for name, value in rows}
+
+
 def names(source: str) -> list[str]:
     """The series that a source has."""
     with store.open() as connection:

@@ -294,6 +294,18 @@ def test_the_verdict_is_a_sentence_that_says_what_was_found():
     assert f"the best is {SIZE}" in said
 
 
+def test_one_series_of_an_ensemble_is_what_an_analysis_says_of_it():
+    table = series()
+    rows = table.rename_axis("run").reset_index().melt("run", var_name="name").assign(
+        unit=lambda frame: frame.name.map(lambda name: table.attrs["units"].get(name, "1")))
+    for statistic, rank in ((SIZE, 1), ("wait.w0", None)):
+        found, brief = correlation.analyse(table, TPS, statistic), correlation.of_series(rows, TPS, statistic)
+        own = found.ranked[found.ranked.disguise == ""]
+        assert brief["io_size.r_squared"] == pytest.approx(found.one.r2)
+        assert brief["best.r_squared"] == pytest.approx(own.r2.max())
+        assert brief["io_size.rank"] == (rank or own.statistic.tolist().index(statistic) + 1)
+
+
 def test_an_analysis_is_of_the_runs_and_blocks_asked_for():
     found = correlation.analyse(series(), TPS, SIZE, n_runs=20, block=3)
     assert (len(found.table), found.block, len(found.influence)) == (20, 3, 20)

@@ -6,7 +6,7 @@ import pytest
 from conftest import one_sentence
 from rich.console import Console
 
-from study import batch, notebooks, series, store
+from study import batch, cases, notebooks, series, store
 from study import plan as plans
 from study.errors import UserError
 from study.plan import UNLIMITED, done_before, plan
@@ -168,3 +168,25 @@ def test_every_notebook_of_the_study_needs_what_there_is():
         for needed in listed.needs:
             assert needed in notebooks.STUDY, name
             assert needed < name
+
+
+# --- cases of an ensemble -------------------------------------------------------------------------------------------------
+
+KEEPS = """import pandas as pd
+from study import cases
+results = pd.DataFrame([{"part": part, "fitted": fitted, "after/a.b": n * i, "after/c": float("nan") if i == 2 else 1}
+                        for i, part in enumerate(["central", "seed", "parameter", "structure", "all", "all"])
+                        for fitted in (False, True)])
+cases.keep(results, {"a.b": "1/s", "c": "1"})"""
+
+
+def test_cases_come_back_part_by_part_and_unfitted(runs, shelf):
+    gives, _ = shelf(gives=KEEPS)
+    outcome = run(plan(gives))
+    assert outcome.status == "ok", outcome.reason
+    found = cases.read("01_gives")
+    assert found.part.tolist() == ["central", "seed", "parameter", "structure", "all", "all"]
+    assert found["after/a.b"].tolist() == [0, 3, 6, 9, 12, 15]
+    assert found["after/c"].isna().tolist() == [False, False, True, False, False, False]
+    assert not found.fitted.any()
+    assert series.parameters("01_gives") == {"n": 3}
