@@ -117,7 +117,8 @@ class Records(NamedTuple):
     hot: int
     move: int  # an update that goes to another page, with its index entry
     clean: int
-    insert: int
+    insert: int  # without an index entry
+    leaf: int
 
 
 def records_8_3(row):
@@ -125,7 +126,7 @@ def records_8_3(row):
     header, place, body = 32, 18, 5 + row - 23
     hot = aligned(header + place + 6 + body)
     leaf = aligned(header + place + 16)
-    return Records(hot, hot + leaf, aligned(header + 20 + 2 * 2), aligned(header + place + body))
+    return Records(hot, hot + leaf, aligned(header + 20 + 2 * 2), aligned(header + place + body), leaf)
 
 
 def records_9_5(row):
@@ -136,7 +137,7 @@ def records_9_5(row):
     hot = aligned(header + block + 2 + 14 + 4 + 5 + 1 + 4)
     leaf = aligned(header + block + 2 + 2 + 16)
     return Records(hot, aligned(header + block + 8 + 2 + 14 + body) + leaf, aligned(header + block + 2 + 8 + 2 * 2),
-                   aligned(header + block + 2 + 3 + body))
+                   aligned(header + block + 2 + 3 + body), leaf)
 
 
 def commit_record_bytes(record_format):
@@ -183,7 +184,9 @@ def new_database(tables, statements, n_transactions, record_format=FORMAT_8_3, f
             relation[FIRST_LOCK] = n_locks
             n_locks += table.n_rows
         row = row_bytes(table)
-        relation[HOT_BYTES:IMAGE_BYTES] = records_8_3(row) if record_format == FORMAT_8_3 else records_9_5(row)
+        records = records_8_3(row) if record_format == FORMAT_8_3 else records_9_5(row)
+        relation[HOT_BYTES:IMAGE_BYTES] = records[:4]
+        relation[INSERT_BYTES] += records.leaf * table.has_index
         relation[IMAGE_BYTES] = image_record_bytes(record_format, _hole_bytes(free), image_pct)
     return Database(relations, np.array(statements, np.int64).reshape(-1, 3), n_locks, int(n_files),
                     commit_record_bytes(record_format), image_record_bytes(record_format, INDEX_HOLE, image_pct))

@@ -29,6 +29,7 @@ from model.postgres_machine import (
     N_TOUCHED,
     PHASE,
     READS,
+    REDO,
     STATEMENT,
     STEP,
     WANTED,
@@ -36,7 +37,7 @@ from model.postgres_machine import (
     wake,
 )
 from model.postgres_storage import EXTEND, READ, WRITE, ask
-from model.postgres_wal import DIRTY, REDO, flush
+from model.postgres_wal import DIRTY, flush
 
 MAX_USAGE = 5  # BM_MAX_USAGE_COUNT
 NEEDED, LOADING = 2, 4  # with DIRTY, in Buffers.flags: to be written by the checkpoint; being read

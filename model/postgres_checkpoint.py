@@ -21,7 +21,7 @@ the last transaction groups go through the intent log.
 
 Sources: bgwriter.c (BackgroundWriterMain, CheckpointWriteDelay, IsCheckpointOnSchedule), bufmgr.c (BufferSync), md.c
 (mdsync), xlog.c (CreateCheckPoint, XLogCheckpointNeeded) of 8.3. Left out: commit log and subtransaction pages (2 bits
-a transaction); files of log that are removed or recycled; checkpoint_flush_after of 9.6 and later.
+a transaction); checkpoint_flush_after of 9.6 and later.
 """
 
 from model import postgres_phases as phase
@@ -31,15 +31,18 @@ from model.postgres_buffers import DIRTY, NEEDED, claim, written
 from model.postgres_machine import (
     CHECKPOINTS,
     FSYNCS,
+    INSERTED,
+    IS_REQUESTED,
     LOG_BYTES,
     LSN,
     PHASE,
-    SEGMENT_BYTES,
+    REDO,
     THEN,
     count,
 )
+from model.postgres_segments import SEGMENT_PAYLOAD, recycle
 from model.postgres_storage import CONTROL, FSYNC, ask
-from model.postgres_wal import INSERTED, IS_REQUESTED, PAYLOAD, REDO, acquire_insert, flush, release_insert
+from model.postgres_wal import acquire_insert, flush, release_insert
 
 # Elements of Machine.checkpoint.
 BEGAN_AT, BEGAN_LSN = 0, 1  # the last one
@@ -49,7 +52,6 @@ IS_BUSY = 6  # 1: and not napping
 FILE = 7  # next to be synced
 
 RECORD_BYTES = 32 + 40  # of a checkpoint: header, and CheckPoint of pg_control.h in 8.3
-SEGMENT_PAYLOAD = SEGMENT_BYTES // 8192 * PAYLOAD
 
 
 # ---- beginning ----
@@ -184,5 +186,6 @@ def control_write(m, p):
 @part
 def checkpoint_done(m, now, p):
     count(m, CHECKPOINTS, 1, now)
+    recycle(m)
     m.checkpoint[IS_BUSY] = 0
     m.process[p, PHASE] = phase.REST

@@ -36,6 +36,7 @@ from model.postgres import (
 )
 from model.postgres_buffers import PAGE, ROWS, access, unpin_all
 from model.postgres_machine import (
+    ASYNCHRONOUS,
     BEGAN,
     CLIENTS,
     COMMITS,
@@ -56,7 +57,7 @@ from model.postgres_machine import (
     seize,
     wake,
 )
-from model.postgres_wal import ASYNCHRONOUS, delays, flush
+from model.postgres_wal import delays, flush
 
 # ---- a transaction begins ----
 
@@ -160,14 +161,14 @@ def prepare(m, now, p):
     if action == NOTHING:
         return
     columns = m.database.relations[relation]
+    leaf = NOBODY
+    if columns[FIRST_LEAF] != NOBODY:
+        leaf = leaf_of_row(columns, m.row[p, relation])
+        _touch(m, p, leaf, m.database.leaf_image_bytes if action == INSERT else 0)
     if action == INSERT:
         m.process[p, LOG_BYTES] = columns[INSERT_BYTES]
         _touch(m, p, _page_at_the_end(m, relation), columns[IMAGE_BYTES])
         return
-    leaf = NOBODY
-    if columns[FIRST_LEAF] != NOBODY:
-        leaf = leaf_of_row(columns, m.row[p, relation])
-        _touch(m, p, leaf, 0)
     if action == UPDATE:
         _update(m, now, p, relation, leaf)
     else:

@@ -43,6 +43,16 @@ N_PROCESS = 13
 CLIENTS, CPUS, WAL_INSERT, WAL_WRITE_LOCK = 0, 1, 2, 3  # queues
 N_QUEUES = 4
 
+PAYLOAD = PAGE_BYTES - 24  # B of records in a page of log
+PAGES_PER_SEGMENT = SEGMENT_BYTES // PAGE_BYTES
+
+# Elements of Machine.wal: places, in B of records.
+INSERTED, WRITTEN, STABLE = 0, 1, 2  # up to where
+TARGET, CALL_END = 3, 4  # of who holds the write lock: where it writes to, and its present call
+ASYNCHRONOUS, REDO = 5, 6  # the last asynchronous commit; where the last checkpoint began
+IS_REQUESTED = 7  # whether the log asks for a checkpoint
+N_SEGMENTS, N_RECYCLED, REDO_BEFORE = 8, 9, 10  # the first that does not exist; used again; REDO of the checkpoint before
+
 # What is counted, in all and per second.
 COUNTS = ("commits", "hot_updates", "moved_updates", "images", "log_bytes", "wal_calls", "wal_bytes", "flushes", "reads",
           "checkpoint_writes", "cleaner_writes", "backend_writes", "extensions", "fsyncs", "checkpoints", "buffer_full")
@@ -79,6 +89,8 @@ class Settings(NamedTuple):
     checkpoint_segments: float = 3.0  # from 9.5 on: of max_wal_size, see `segments_of`
     checkpoint_completion_target: float = 0.5
     checkpoint_nap_ns: int = 200 * MS  # bgwriter_delay; from 9.2 on 100 ms
+    keeps_two_checkpoints: int = 1  # until 10
+    ready_segments: int = -1
     is_sorted: int = 0
     one_writer: int = 1
     bgwriter_delay_ns: int = 200 * MS
@@ -103,7 +115,8 @@ def settings_of(version, n_clients, n_transactions, max_wal_size_bytes=2**30, **
         chosen |= {"one_writer": 0, "wakes_all": 1, "checkpoint_nap_ns": 100 * MS}
     if version >= 9.5:
         chosen.setdefault("checkpoint_segments", segments_of(version, max_wal_size_bytes, target))
-    return Settings(n_clients, n_transactions, leader_delays=int(version >= 9.3), is_sorted=int(version >= 9.6), **chosen)
+    return Settings(n_clients, n_transactions, leader_delays=int(version >= 9.3), is_sorted=int(version >= 9.6),
+                    keeps_two_checkpoints=int(version < 11), **chosen)
 
 
 def format_of(version):

@@ -15,11 +15,7 @@ import numpy as np
 from model import postgres_phases as phase
 from model.calendar import NEVER, next_source, set_time
 from model.jit import kernel, part
-from model.postgres import FIRST_LEAF, FIRST_PAGE, FREE_SLOTS, N_LEAVES, N_PAGES, N_ROWS, NOBODY, ROWS_PER_PAGE
 from model.postgres_buffers import (
-    ON_DISK,
-    PAGE,
-    ROWS,
     clean,
     clean_scan,
     clean_written,
@@ -39,25 +35,21 @@ from model.postgres_checkpoint import (
     scan,
     sync,
 )
-from model.postgres_client import begin, commit, committed, compute, lock, prepare, statement_done, trip, work
+from model.postgres_client import commit, committed, compute, lock, prepare, statement_done, trip, work
 from model.postgres_machine import (
     BACKEND_WRITES,
     CHECKPOINT_WRITES,
     CLEANER_WRITES,
     COMMITS,
     COUNTS,
+    IS_REQUESTED,
     PHASE,
-    WANTED,
     Machine,
-    check_settings,
     draw,
-    draws_of,
-    new_machine,
-    typed,
 )
+from model.postgres_start import start
 from model.postgres_storage import new_device, serve
 from model.postgres_wal import (
-    IS_REQUESTED,
     acquire_insert,
     begin_copy,
     copy,
@@ -228,53 +220,6 @@ def run(m, device):
         step(m, now, p)
         serve(device, m.calls, m.calendar, now)
     return DONE
-
-
-@kernel
-def begin_all(m):
-    for p in range(m.s.n_clients):
-        begin(m, 0, p)
-
-
-# ---- the beginning ----
-
-
-def _fill_pages(m):
-    """Free slots of the pages as loaded, and where each table ends."""
-    for i, columns in enumerate(m.database.relations):
-        first, n = columns[FIRST_PAGE], columns[N_PAGES]
-        m.pages.free[first:first + n] = columns[FREE_SLOTS]
-        m.tail[i, ROWS] = columns[ROWS_PER_PAGE] if columns[N_ROWS] else 0
-        m.tail[i, PAGE], m.tail[i, ON_DISK] = first + n - 1, first + n
-
-
-def _warm(m):
-    """Indexes and small tables first, then as many pages of the others as there are frames."""
-    ranges = [(c[FIRST_LEAF], c[N_LEAVES]) for c in m.database.relations if c[FIRST_LEAF] != NOBODY]
-    ranges += sorted(((c[FIRST_PAGE], c[N_PAGES]) for c in m.database.relations), key=lambda pages: pages[1])
-    pages = np.concatenate([first + np.arange(n) for first, n in ranges])[:len(m.buffers.page) - 1]
-    n = len(pages)
-    m.buffers.page[1:n + 1], m.buffers.usage[1:n + 1] = pages, 1
-    m.pages.frame_of[pages] = np.arange(1, n + 1)
-    m.buffers.clock[2] = n
-
-
-def start(database, s, seed=0):
-    """A machine with everybody at the beginning, and the stream that its transactions are drawn from."""
-    s = typed(s)
-    check_settings(s, database)
-    draws = draws_of(seed)
-    m = new_machine(database, s, draws)
-    _fill_pages(m)
-    if s.is_warm:
-        _warm(m)
-    m.process[:, WANTED] = NOBODY
-    for i, (at, first) in enumerate(((phase.WAL_ROUND, s.wal_writer_delay_ns), (phase.REST, s.checkpoint_timeout_ns),
-                                     (phase.CLEAN, s.bgwriter_delay_ns))):
-        m.process[s.n_clients + i, PHASE] = at
-        set_time(m.calendar, s.n_clients + i, first)
-    begin_all(m)
-    return m, draws
 
 
 class Result(NamedTuple):

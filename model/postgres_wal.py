@@ -18,9 +18,8 @@
 
 Places are counted in bytes of records: of every 8 KiB of file 24 are the page's header (16, and 8 for the rest of the
 record that it begins with). Sources: xlog.c (XLogInsert, AdvanceXLInsertBuffer, XLogWrite, XLogFlush,
-XLogBackgroundFlush), xact.c (RecordTransactionCommit), of 8.3 and 8.4; rule 4: LWLockAcquireOrWait in 9.2. Left out:
-records that begin on a new page because their header would not fit; new segment files that are filled with zeros
-before there are old ones to be used again.
+XLogBackgroundFlush), xact.c (RecordTransactionCommit), of 8.3 and 8.4; rule 4: LWLockAcquireOrWait in 9.2. Left out: records
+that begin on a new page because their header would not fit.
 """
 
 from model import postgres_phases as phase
@@ -28,11 +27,14 @@ from model.calendar import set_time
 from model.jit import kernel, part
 from model.postgres import NOBODY, PAGE_BYTES, join, leave
 from model.postgres_machine import (
+    ASYNCHRONOUS,
     BUFFER_FULL,
+    CALL_END,
     FDATASYNC,
     FLUSHES,
     FRAME,
     IMAGES,
+    INSERTED,
     IS_WRITER,
     LEFT,
     LOG_BYTES,
@@ -41,26 +43,24 @@ from model.postgres_machine import (
     N_TOUCHED,
     NO_FSYNC,
     OPEN_DATASYNC,
+    PAGES_PER_SEGMENT,
+    PAYLOAD,
     PHASE,
-    SEGMENT_BYTES,
+    REDO,
+    STABLE,
+    TARGET,
     THEN,
     WAL_BYTES,
     WAL_CALLS,
     WAL_INSERT,
     WAL_WRITE_LOCK,
+    WRITTEN,
     count,
     wake,
 )
+from model.postgres_segments import has_segment, has_written
 from model.postgres_storage import WAL_SYNC, WAL_WRITE, WAL_WRITE_THROUGH, ask
 
-PAYLOAD = PAGE_BYTES - 24  # B of records in a page of log
-PAGES_PER_SEGMENT = SEGMENT_BYTES // PAGE_BYTES
-
-# Elements of Machine.wal: places, in B of records.
-INSERTED, WRITTEN, STABLE = 0, 1, 2  # up to where
-TARGET, CALL_END = 3, 4  # of who holds the write lock: where it writes to, and its present call
-ASYNCHRONOUS, REDO = 5, 6  # the last asynchronous commit; where the last checkpoint began
-IS_REQUESTED = 7  # whether the log asks for a checkpoint
 DIRTY = 1  # in Buffers.flags: see model.postgres_buffers
 
 
@@ -162,16 +162,6 @@ def _write(m, now, p, target):
     ask(m.calls, p, operation, 0, first * PAGE_BYTES, n_bytes)
 
 
-@kernel
-def _has_written(m, now):
-    """A call has returned; if a segment is full, it may be time for a checkpoint (XLogCheckpointNeeded)."""
-    m.wal[WRITTEN] = m.wal[CALL_END]
-    if m.wal[WRITTEN] % (PAYLOAD * PAGES_PER_SEGMENT) == 0:
-        segment = m.wal[WRITTEN] // (PAYLOAD * PAGES_PER_SEGMENT) - 1
-        if segment - m.wal[REDO] // (PAYLOAD * PAGES_PER_SEGMENT) >= int(m.s.checkpoint_segments) - 1:
-            m.wal[IS_REQUESTED] = 1
-
-
 @part
 def fill(m, p):
     if ring_end(m) > m.wal[INSERTED]:
@@ -186,14 +176,15 @@ def fill_held(m, now, p):
         _release_write(m, now)
         m.process[p, PHASE] = phase.COPY
         return True
-    _write(m, now, p, (m.wal[WRITTEN] // PAYLOAD + 1) * PAYLOAD)
-    m.process[p, PHASE] = phase.FILL_WRITTEN
+    if has_segment(m, p):
+        _write(m, now, p, (m.wal[WRITTEN] // PAYLOAD + 1) * PAYLOAD)
+        m.process[p, PHASE] = phase.FILL_WRITTEN
     return False
 
 
 @part
 def fill_written(m, now, p):
-    _has_written(m, now)
+    has_written(m)
     _release_write(m, now)
     m.process[p, PHASE] = phase.COPY
 
@@ -259,8 +250,9 @@ def flush_held(m, now, p):
 @part
 def flush_write(m, now, p):
     if m.wal[WRITTEN] < m.wal[TARGET]:
-        _write(m, now, p, m.wal[TARGET])
-        m.process[p, PHASE] = phase.FLUSH_WRITTEN
+        if has_segment(m, p):
+            _write(m, now, p, m.wal[TARGET])
+            m.process[p, PHASE] = phase.FLUSH_WRITTEN
         return False
     m.process[p, PHASE] = phase.FLUSHED
     if m.s.wal_sync_method != FDATASYNC:
@@ -271,7 +263,7 @@ def flush_write(m, now, p):
 
 @part
 def flush_written(m, now, p):
-    _has_written(m, now)
+    has_written(m)
     if p == m.s.n_clients and m.wal[TARGET] % PAYLOAD == 0:
         m.wal[TARGET] = m.wal[WRITTEN]  # rule 6: as far as one call gets
     m.process[p, PHASE] = phase.FLUSH_WRITE

@@ -13,7 +13,25 @@ from model import postgres_phases as phase
 from model import postgres_run as run
 from model import postgres_wal as wal
 from model.postgres import FREE_SLOTS, N_PAGES, NOBODY, pgbench
-from model.postgres_machine import FRAME, HOT, LEFT, LOGGED, LSN, MOVED, MS, N_TOUCHED, PHASE, SECOND_NS, STEP, Settings
+from model.postgres_machine import (
+    FRAME,
+    HOT,
+    INSERTED,
+    LEFT,
+    LOGGED,
+    LSN,
+    MOVED,
+    MS,
+    N_TOUCHED,
+    PAYLOAD,
+    PHASE,
+    REDO,
+    SECOND_NS,
+    STABLE,
+    STEP,
+    Settings,
+)
+from model.postgres_start import start
 from model.postgres_storage import CONTROL, EXTEND, FSYNC, WRITE, new_device
 
 CPU_NS = (200_000,) * 7
@@ -38,7 +56,7 @@ class Observer:
         m, (operation, file, offset, _) = self.m, self.m.calls.row[p].tolist()
         page = (file << 17) + offset // 8192
         if operation == WRITE:
-            self.check("log_before_data", m.process[p, LSN] <= m.wal[wal.STABLE])
+            self.check("log_before_data", m.process[p, LSN] <= m.wal[STABLE])
             if p == m.s.n_clients + 1:
                 self.unsynced.add(file)
                 done, elapsed = m.checkpoint[checkpoint.N_DONE] - 1, now - m.checkpoint[checkpoint.BEGAN_AT]
@@ -69,7 +87,7 @@ class Observer:
         self.check("nobody_waits_for_a_free_row", (m.locks.holder[queued] != NOBODY).all())
         inserted, written, stable = m.wal[:3]
         ring = m.s.wal_buffers_bytes // 8192
-        self.check("ring", stable <= written <= inserted <= (written // wal.PAYLOAD + ring) * wal.PAYLOAD)
+        self.check("ring", stable <= written <= inserted <= (written // PAYLOAD + ring) * PAYLOAD)
         self.check("pages_in_frames", (m.pages.frame_of[m.buffers.page[m.pages.frame_of[m.buffers.page] > 0]] > 0).all())
         pinned = m.process[:n, STEP].sum() + (m.process[:, FRAME] > 0).sum()
         self.check("pins", m.buffers.pins.sum() == pinned)
@@ -82,14 +100,14 @@ def conserved(m):
     in_flight = (m.updated != NOBODY).sum()
     now = int(m.pages.free.sum() + m.pages.dead.sum())
     yield "slots", now == slots + m.counts[MOVED] - in_flight and m.counts[HOT] > m.counts[MOVED]
-    yield "log", m.counts[LOGGED] - m.process[:n, LEFT].sum() <= m.wal[wal.INSERTED] <= m.counts[LOGGED] + 500
+    yield "log", m.counts[LOGGED] - m.process[:n, LEFT].sum() <= m.wal[INSERTED] <= m.counts[LOGGED] + 500
     ages = m.s.duration_ns - m.process[:n, 10]
     yield "little", m.response_ns.sum() + ages.sum() == n * m.s.duration_ns
 
 
 def observe(database, law=None):
     """Laws broken in a run, which ends when `law` is."""
-    m, _ = run.start(database, SETTINGS)
+    m, _ = start(database, SETTINGS)
     seen, device = Observer(m), new_device(read_ns=MS, write_ns=20_000, fsync_ns=5 * MS, wal_ns=2 * MS)
     while law not in seen.broken and m.calendar.time[run.next_source(m.calendar)] < SETTINGS.duration_ns:
         p = run.next_source(m.calendar)
@@ -120,7 +138,7 @@ def steps(m, now, p, seen):
         real_mark(m, now, p)
 
     def committed(m, now, p):
-        seen.check("commits_are_durable", m.process[p, LSN] <= m.wal[wal.STABLE])
+        seen.check("commits_are_durable", m.process[p, LSN] <= m.wal[STABLE])
         real_committed(m, now, p)
 
     run.begin_copy, run.mark, run.committed = begin_copy, mark, committed
@@ -143,9 +161,9 @@ def goes_on_without_flush(m, p, lsn, then):
 
 
 def marks_without_redo(m, now, p, real=run.mark):
-    redo = int(m.wal[wal.REDO])
+    redo = int(m.wal[REDO])
     real(m, now, p)
-    m.wal[wal.REDO] = redo
+    m.wal[REDO] = redo
 
 
 def skips_one(m, real=checkpoint._next_of_the_clock):
@@ -186,7 +204,7 @@ MUTANTS = {
     "a checkpoint never naps": (checkpoint, "is_on_schedule", lambda *a: False, "writes_are_spread"),
     "a pin is not taken back": (client, "unpin_all", unpins_all_but_one, "pins"),
     "what was replaced is never free again": (run, "committed", forgets_the_dead, "slots"),
-    "the ring is a page larger than it is": (wal, "ring_end", lambda m, real=wal.ring_end: real(m) + wal.PAYLOAD, "ring"),
+    "the ring is a page larger than it is": (wal, "ring_end", lambda m, real=wal.ring_end: real(m) + PAYLOAD, "ring"),
 }
 
 

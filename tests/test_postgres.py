@@ -254,6 +254,20 @@ def test_log_alone_makes_checkpoints_when_its_segments_are_full():
     assert n_segments / 4 - 1 <= x.counts["checkpoints"] <= n_segments / 3
 
 
+def test_a_log_that_has_no_files_yet_makes_them_and_then_uses_them_again():
+    """The documentation of 8.3: normally (2 + target) x segments + 1 files, at most 3 x segments + 1."""
+    def seconds(ready):
+        s = Settings(8, 60_000, **QUIET | {"checkpoint_segments": 4.0, "checkpoint_completion_target": 0.1,
+                                           "ready_segments": ready})
+        x = simulate(pgbench(5, 60_000, CPU_NS), s, new_device(wal_ns=10_000, wal_create_ns=10 * SECOND_NS))
+        return x.seconds, x.counts["log_bytes"] / 2**24
+    (least, n_segments), (longer, _), (longest, _) = seconds(-1), seconds(5), seconds(1)
+    assert n_segments > 15
+    n_made = round((longest - least) / 10)
+    assert 2.1 * 4 + 1 <= 1 + n_made <= 3 * 4 + 1
+    assert longer - least == pytest.approx(10 * (n_made - 4), abs=1)
+
+
 def test_a_small_ring_makes_inserters_write():
     def full(ring_bytes):
         s = Settings(8, 500, **QUIET | {"wal_buffers_bytes": ring_bytes})
