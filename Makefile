@@ -18,7 +18,7 @@ reproduce: ready
 	@$(STUDY) reproduce
 
 test: ready
-	@.venv/bin/python -m pytest
+	@.venv/bin/python -m pytest -n 2 --dist loadfile
 
 lab: ready
 	@$(STUDY) lab

@@ -7,7 +7,7 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
-from study.cli import main
+from study import cli
 
 KERNELSPEC = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
 
@@ -34,13 +34,14 @@ def notebook(tmp_path):
 @pytest.fixture
 def study(runs, monkeypatch, capsys):
     """The command line: study("run", path) -> what a finished process would say."""
-    monkeypatch.setenv("COLUMNS", "200")
+    for console in (cli.out, cli.err):
+        monkeypatch.setattr(console, "width", 200)
 
     def call(*words) -> subprocess.CompletedProcess:
         monkeypatch.setattr(sys, "argv", ["study", *map(str, words)])
         capsys.readouterr()
         with pytest.raises(SystemExit) as left:
-            main()
+            cli.main()
         said = capsys.readouterr()
         return subprocess.CompletedProcess(words, left.value.code or 0, said.out, said.err)
     return call
