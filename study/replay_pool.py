@@ -14,7 +14,7 @@ import pandas as pd
 from model import metaslab_trace
 from model.block_bitmaps import MAX_BLOCKS
 from model.eras import era
-from model.metaslab import BLOCK_RECORDS, EXACT, FAST, TopVdev, new_pool
+from model.metaslab import BLOCK_RECORDS, EXACT, FAST, MetaslabParams, TopVdev, new_pool
 from model.metaslab_trace import ALLOCATE, END_OF_TXG, FIRST_TXG, N_FIRST, Decided, Rows
 from model.space_map_trace import NEW_MAP
 from study.alloc_trace import (
@@ -81,7 +81,7 @@ def _check_txgs(trace: Trace) -> None:
                         "rows in order of time and keep them all")
 
 
-def _rows(trace: Trace) -> Rows:
+def rows_of(trace: Trace) -> Rows:
     """As the model wants it."""
     _check_txgs(trace)
     kept = trace.op <= END_OF_TXG
@@ -105,13 +105,13 @@ def _check_size(metaslabs: int, metaslab_bytes: int) -> None:
                         f"{MAX_METASLABS} and 2^53 B in all; give fewer or smaller ones")
 
 
-def _driven(variant: str, rows: Rows, metaslabs: int, metaslab_bytes: int, engine: int) -> tuple:
-    """(pool, what it decided, seconds)"""
+def drive(rules: MetaslabParams, rows: Rows, metaslabs: int, metaslab_bytes: int, engine: int = EXACT) -> tuple:
+    """(pool, what it decided, seconds) of a pool of one vdev"""
     n_txgs = int((rows.op == END_OF_TXG).sum())
     headers = 2 * n_txgs * metaslabs + (metaslabs * metaslab_bytes >> 24)
     try:
-        pool = new_pool([TopVdev(asize=metaslabs * metaslab_bytes)], era(ERA_OF[variant]).metaslab, engine, _unit_of(rows),
-                        metaslab_bytes, max_segments=len(rows.op) + 4 * metaslabs + 16,
+        pool = new_pool([TopVdev(asize=metaslabs * metaslab_bytes)], rules, engine, _unit_of(rows), metaslab_bytes,
+                        max_segments=len(rows.op) + 4 * metaslabs + 16,
                         log_blocks=2 * metaslabs + 1 + (2 * len(rows.op) + headers) // BLOCK_RECORDS)
     except ValueError as error:
         raise UserError(str(error)) from error
@@ -128,16 +128,16 @@ def _driven(variant: str, rows: Rows, metaslabs: int, metaslab_bytes: int, engin
 
 def _drive(variant: str, rows: Rows, metaslabs: int, metaslab_bytes: int, engine: str) -> tuple:
     """(engine that was used, pool, what it decided, seconds); `auto` is fast where that gives the same."""
-    unit = _unit_of(rows)
+    unit, rules = _unit_of(rows), era(ERA_OF[variant]).metaslab
     fits = metaslab_bytes <= MAX_BLOCKS * unit and unit <= min(2**17, metaslab_bytes)
     if engine == "fast" and not fits:
         raise UserError(f"a metaslab of {metaslab_bytes} B has blocks of {unit} B, but the fast engine takes 1 to "
                         f"{MAX_BLOCKS} blocks of at most 128 KiB; choose exact or auto")
     if engine == "fast" or (engine == "auto" and fits):
-        found = _driven(variant, rows, metaslabs, metaslab_bytes, FAST)
+        found = drive(rules, rows, metaslabs, metaslab_bytes, FAST)
         if engine == "fast" or found[0].blocks.free.n_ambiguous.sum() == 0:
             return "fast", *found
-    return "exact", *_driven(variant, rows, metaslabs, metaslab_bytes, EXACT)
+    return "exact", *drive(rules, rows, metaslabs, metaslab_bytes, EXACT)
 
 
 # ---- after each transaction group ----
@@ -214,7 +214,7 @@ def replay_pool(path: Path | str, variant: str, metaslabs: int, metaslab_bytes: 
     if engine not in ENGINES:
         raise UserError(f"engine is {engine!r}, but there are {', '.join(ENGINES)}; choose one of these")
     trace = read_trace(path)
-    rows = _rows(trace)
+    rows = rows_of(trace)
     recorded = read_offsets(expect, int((trace.op == ALLOCATE).sum())) if expect is not None else None
     txgs = read_txgs(expect_txg) if expect_txg is not None else None
     engine, pool, decided, seconds = _drive(variant, rows, metaslabs, metaslab_bytes, engine)

@@ -3,6 +3,7 @@
     NUMBA_DISABLE_JIT=1 python metaslab_stories.py        prints {story: null, or what went wrong}
 """
 
+import itertools
 import json
 import traceback
 
@@ -13,14 +14,14 @@ from hypothesis import strategies as st
 from model import free_map, space_map
 from model.eras import ERAS
 from model.gang import IS_HEADER, allocate_or_gang, new_gang
-from model.metaslab import EXACT, FAST, LOG, NORMAL, PRIMARY, SECONDARY, TopVdev, new_pool
+from model.metaslab import EXACT, FAST, LOG, NORMAL, PRIMARY, SECONDARY, TopVdev, full_weight, new_pool
 from model.metaslab_class import NO_HINT, NO_SPACE, _bias, allocate, allocate_log, asize, free, undo
-from model.metaslab_group import full_weight, plain_weight
+from model.metaslab_group import plain_weight
 from model.metaslab_txg import sync_txg
 from model.space_map import ABSENT, FULL, OK, OVERLAP
 from model.vdev_map import vdev_params
 
-quick = settings(deadline=None, derandomize=True, max_examples=30)
+quick = settings(deadline=None, derandomize=True, max_examples=60)
 KIB, MIB, GIB = 2**10, 2**20, 2**30
 A, B, D, D_DF = (ERAS[name].metaslab for name in ("b103", "b117", "b141", "b141_df"))
 ERA_RULES = (A, B, D, D_DF)
@@ -118,7 +119,8 @@ def turns_are_longer_on_the_emptier_vdev():
         assert place(pool, 4, BLOCK, 1, 0)[0][0] == 0
     sync_txg(pool, 4)
     turns = runs_of(pool, 5, 600, BLOCK)[1:-1]
-    assert all(n > 128 for vdev, n in turns if vdev == 1) and all(n < 128 for vdev, n in turns if vdev == 0)
+    assert all(n > 128 for vdev, n in turns if vdev == 1)
+    assert all(n < 128 for vdev, n in turns if vdev == 0)
 
 
 @story
@@ -126,8 +128,10 @@ def a_hint_is_followed_and_avoided_in_the_log():
     pool = new_pool([*[TopVdev(asize=4 * MIB)] * 3, TopVdev(asize=MIB, metaslab_class=LOG)], A, metaslab_bytes=128 * KIB,
                     max_segments=4000, log_blocks=400)
     assert place(pool, 4, BLOCK, 1, 1)[0][0] == 1
-    assert allocate_log(pool, 4, BLOCK, 1, False) == OK and dvas(pool)[0][0] == 2
-    assert allocate_log(pool, 4, BLOCK, 2, True) == OK and dvas(pool)[0][0] == 3
+    assert allocate_log(pool, 4, BLOCK, 1, False) == OK
+    assert dvas(pool)[0][0] == 2
+    assert allocate_log(pool, 4, BLOCK, 2, True) == OK
+    assert dvas(pool)[0][0] == 3
     while allocate_log(pool, 4, BLOCK, 3, True) == OK and dvas(pool)[0][0] == 3:
         pass
     assert dvas(pool)[0][0] in (0, 1, 2)  # the log class is full
@@ -144,7 +148,7 @@ def copies_go_to_different_vdevs_or_lie_an_eighth_apart():
         pool = pool_of(rules, 64)
         for _ in range(40):
             offsets = [offset for _, offset, _ in place(pool, 4, BLOCK, 3)]
-            apart = [abs(a // (128 * KIB) - b // (128 * KIB)) for a, b in zip(offsets, offsets[1:], strict=False)]
+            apart = [abs(a // (128 * KIB) - b // (128 * KIB)) for a, b in itertools.pairwise(offsets)]
             assert min(apart) >= 12  # 3/16 of 64: nothing was synced yet, so each was never used
         sync_txg(pool, 4)
         assert sorted(set(pool.active.tolist())) == [0, SECONDARY, PRIMARY] or rules in (D, D_DF)
@@ -152,18 +156,17 @@ def copies_go_to_different_vdevs_or_lie_an_eighth_apart():
 
 @story
 def the_distance_is_halved_until_the_copies_fit():
-    """Eight metaslabs: 1/8 of the vdev is one of them, which counts as no distance at all. Of 32, where only neighbours
-    have room, 4 apart is refused and 2 or 1 is found."""
+    """Eight metaslabs: 1/8 of the vdev is one of them, which counts as no distance at all. Of 32 where only two have room,
+    and are not 4 (6, since they are empty) but 3 apart, these two are found when 2 (3) are enough."""
     pool = pool_of(A, 8)
     assert len({offset // (128 * KIB) for _, offset, _ in place(pool, 4, BLOCK, 3)}) == 1
     pool = pool_of(A, 32)
     blocks = fill(pool, 4, 64 * KIB)
     for vdev, offset, n_bytes in blocks:
-        if offset // (128 * KIB) in (10, 11):
+        if offset // (128 * KIB) in (10, 13):
             free(pool, 4, vdev, offset, n_bytes)
     sync_txg(pool, 4)
-    assert {offset // (128 * KIB) for _, offset, _ in place(pool, 5, 64 * KIB, 2)} == {10, 11} or True
-    assert place(pool, 5, 64 * KIB, 2) is not None
+    assert [{offset // (128 * KIB) for _, offset, _ in place(pool, 5, 64 * KIB, 2)} for _ in range(2)] == [{10, 13}] * 2
 
 
 # ---- weights (spec 2.5) ----
@@ -209,6 +212,40 @@ def the_heaviest_comes_first_and_active_ones_before_all_others():
             txg += 1
 
 
+@story
+def a_metaslab_in_which_a_request_failed_is_left_with_less():
+    """One byte less than was asked for, or its longest free segment; until it is weighed again."""
+    for rules, left in ((A, 64 * KIB - 1), (B, 64 * KIB - 1), (D, 4 * KIB), (D_DF, 4 * KIB)):
+        pool = pool_of(rules, 2)
+        for m in (0, 1):  # 32 blocks each, of which every second one is undone: 64 KiB free, in pieces of one block
+            blocks = [place(pool, 4)[0] for _ in range(32)]
+            assert {offset // (128 * KIB) for _, offset, _ in blocks} == {m}
+            for block in blocks[::2]:
+                undo(pool, 4, *block)
+            if m == 0:
+                assert place(pool, 4, 64 * KIB)[0][1] == 128 * KIB
+                assert (pool.weight[0], pool.active[0]) == (left, 0)
+                assert pool.active[1] == PRIMARY
+                undo(pool, 4, *dvas(pool)[0])
+        sync_txg(pool, 4)
+        assert pool.weight[0] == plain_weight(pool, 0) > left
+
+
+@story
+def the_bonus_area_reaches_up_to_the_highest_metaslab_that_was_activated_and_counts_at_the_end_of_a_txg():
+    described = D._replace(bonus_multiplier=3, bonus_divisor=2)
+    for rules, raised in ((described, True), (described._replace(reassess=0), False)):
+        pool = pool_of(rules, 16)
+        before = pool.weight.copy()
+        place(pool, 4, BLOCK, 3)
+        highest = pool.start.tolist().index(pool.vdevs.bonus_area[0])
+        assert highest == max(offset for _, offset, _ in dvas(pool, 3)) // (128 * KIB) > 1
+        sync_txg(pool, 4)
+        untouched = [m for m in range(1, highest) if pool.allocated[m] == 0]
+        assert untouched
+        assert all((pool.weight[m] == before[m] * 3 // 2) == raised for m in untouched)
+
+
 # ---- when space comes back (spec 2.9) ----
 
 
@@ -241,9 +278,11 @@ def what_is_deferred_is_withheld_from_a_map_that_is_loaded():
     sync_txg(pool, 5)
     free(pool, 6, *blocks[9])
     sync_txg(pool, 6)
-    assert pool.loaded[0] == 0 and pool.deferred[0] == 2 * BLOCK
+    assert pool.loaded[0] == 0
+    assert pool.deferred[0] == 2 * BLOCK
     assert place(pool, 7) is None  # it weighs two blocks, so it is loaded
-    assert pool.loaded[0] == 1 and pool.maps.space[0] == 0
+    assert pool.loaded[0] == 1
+    assert pool.maps.space[0] == 0
     sync_txg(pool, 7)
     assert place(pool, 8) == [blocks[3]]
 
@@ -253,17 +292,16 @@ def what_is_deferred_is_withheld_from_a_map_that_is_loaded():
 
 @story
 def a_block_has_all_of_its_copies_or_none():
-    pool = pool_of(A, 2, ms=128 * KIB)
-    fill(pool, 4, 64 * KIB)
-    before = pool.maps.space.copy()
-    assert place(pool, 4, BLOCK) is None and (pool.maps.space == before).all()
+    """Two vdevs with room for two blocks each. The third block is the first of vdev 0, which has room for one copy more."""
     pool = pool_of(A, 1, 1)
-    blocks = fill(pool, 4, 64 * KIB)
-    undo(pool, 4, *blocks[0])
+    assert [place(pool, 4, 64 * KIB)[0][0] for _ in range(3)] == [1, 1, 0]
     before = pool.maps.space.copy()
     assert place(pool, 4, 64 * KIB, 2) is None
     assert (pool.maps.space == before).all()
-    assert place(pool, 4, 64 * KIB) == [blocks[0]]
+    assert place(pool, 4, 64 * KIB) is None  # where a request has failed, the next one in the txg is not even tried
+    sync_txg(pool, 4)
+    assert place(pool, 5, 64 * KIB) == [(0, 64 * KIB, 64 * KIB)]
+    assert place(pool, 5, 64 * KIB) is None
 
 
 @story
@@ -271,13 +309,16 @@ def statuses_say_what_cannot_be():
     pool = pool_of(A, 4)
     (block,) = place(pool, 4)
     assert free(pool, 5, *block) == OK
-    assert free(pool, 5, *block) == OVERLAP and pool.failure[0] == OK
+    assert free(pool, 5, *block) == OVERLAP
+    assert pool.failure[0] == OK
     undo(pool, 4, 0, 40 * KIB, BLOCK)
-    assert pool.failure[0] == ABSENT and sync_txg(pool, 4) == ABSENT
+    assert pool.failure[0] == ABSENT
+    assert sync_txg(pool, 4) == ABSENT
     pool = pool_of(A, 4, max_segments=8)
     blocks = [place(pool, 4)[0] for _ in range(60)]
     statuses = [free(pool, 4, *block) for block in blocks[::2]]
-    assert statuses.count(OK) == 6 and set(statuses[7:]) == {FULL}
+    assert statuses == sorted(statuses), statuses
+    assert set(statuses) == {OK, FULL}
     pool = pool_of(A, 4, log_blocks=1)
     for txg in range(4, 400):
         place(pool, txg, 512)
@@ -328,10 +369,6 @@ def a_map_made_of_its_log_is_the_map_that_was_forgotten(rules, steps):
 
 @story
 def a_log_grows_by_headers_and_runs_and_is_condensed():
-    pool = pool_of(A, 1)
-    for i in range(4):
-        place(pool, 4, BLOCK)
-        assert sync_txg(pool, 4 + i) == OK if i == 3 else True
     pool = pool_of(A, 1, ms=64 * MIB)
     blocks = [place(pool, 4)[0] for _ in range(40)]
     sync_txg(pool, 4)
@@ -339,7 +376,11 @@ def a_log_grows_by_headers_and_runs_and_is_condensed():
     for block in blocks[::2]:
         free(pool, 5, *block)
     sync_txg(pool, 5)
-    assert pool.log.n_records[0] == 3  # 2 records were 2 for 1 free segment: written anew, allocations only; then frees
+    assert pool.log.n_records[0] == 1 + 20  # there were 2 for 1 free segment: it is written anew, allocations only
+    for block in blocks[1:5:2]:
+        free(pool, 6, *block)
+    sync_txg(pool, 6)
+    assert pool.log.n_records[0] == 21 + 1 + 2
     assert pool.counters.n_condensed[0] == 1
     pool = pool_of(A, 1, ms=64 * MIB)
     place(pool, 4, 40 * MIB)
@@ -413,7 +454,8 @@ def check_space(pool, blocks, waiting, used):
     for found, of in ((live, blocks), (withheld, [dva for _, dva in waiting])):
         for vdev, offset, n_bytes in of:
             found[(0, 5)[vdev] + offset // (128 * KIB)] += n_bytes
-    assert (pool.allocated == live).all() and (pool.deferred == withheld).all()
+    assert (pool.allocated == live).all()
+    assert (pool.deferred == withheld).all()
     loaded = pool.loaded == 1
     assert (pool.maps.space[:9] + live + withheld == 128 * KIB)[loaded].all()
     assert pool.vdevs.allocated.sum() == pool.class_allocated[NORMAL] == len(used) * 512
@@ -475,17 +517,21 @@ def gangs_cover_the_block_and_leave_nothing_behind_if_they_cannot():
         assert allocate_or_gang(pool, gang, 8, 128 * KIB, 1, NO_HINT) == OK
         n = gang.n_pieces[0]
         headers = gang.kind[:n] == IS_HEADER
-        assert gang.psize[:n][~headers].sum() == 128 * KIB and (gang.n_copies[:n][headers] == 2).all()
-        assert headers.sum() * 3 >= n - 1 and (gang.psize[:n] <= BLOCK).all()
+        assert gang.psize[:n][~headers].sum() == 128 * KIB
+        assert (gang.n_copies[:n][headers] == 2).all()
+        assert headers.sum() * 3 >= n - 1
+        assert (gang.psize[:n] <= BLOCK).all()
         areas = sorted((int(gang.vdev[i, copy]), int(gang.offset[i, copy]), int(gang.n_bytes[i, copy]))
                        for i in range(n) for copy in range(gang.n_copies[i]))
-        assert all(one[0] != two[0] or one[1] + one[2] <= two[1] for one, two in zip(areas, areas[1:], strict=False))
-        assert allocate_or_gang(pool, gang, 8, BLOCK, 1, NO_HINT) == OK and gang.n_pieces[0] == 1
+        assert all(one[0] != two[0] or one[1] + one[2] <= two[1] for one, two in itertools.pairwise(areas))
+        assert allocate_or_gang(pool, gang, 8, BLOCK, 1, NO_HINT) == OK
+        assert gang.n_pieces[0] == 1
         while allocate_or_gang(pool, gang, 8, 128 * KIB, 1, NO_HINT) == OK:
             pass
         space = pool.maps.space.copy()
         assert allocate_or_gang(pool, gang, 8, 128 * KIB, 1, NO_HINT) == NO_SPACE
-        assert gang.n_pieces[0] == 0 and (pool.maps.space == space).all()
+        assert gang.n_pieces[0] == 0
+        assert (pool.maps.space == space).all()
 
 
 @story
@@ -496,11 +542,13 @@ def members_are_halves_of_the_block_or_thirds():
         blocks = fill(pool, 4, 64 * KIB)
         for block in blocks[::3]:
             undo(pool, 4, *block)
-        assert allocate_or_gang(pool, gang, 4, 128 * KIB, 1, NO_HINT) == OK
+        sync_txg(pool, 4)
+        assert allocate_or_gang(pool, gang, 5, 128 * KIB, 1, NO_HINT) == OK
         sizes[name] = gang.psize[:gang.n_pieces[0]].tolist()
     thirds = [512, 44032, 43520, 43520]
-    assert sizes["b103"] == thirds and sum(thirds[1:]) == 128 * KIB
-    assert sizes["onnv_69"][:2] == [512, 64 * KIB]
+    assert sizes["b103"] == thirds
+    assert sum(thirds[1:]) == 128 * KIB
+    assert sizes["onnv_69"] == [512, 64 * KIB, 64 * KIB]
 
 
 def outcome(one):
