@@ -241,6 +241,22 @@ def verify(folder: Annotated[Path, typer.Argument(help="A folder of recorded tra
     raise typer.Exit(1 if differences or unreadable else 0)
 
 
+@app.command()
+def age(
+    era: Annotated[str, typer.Option(help="Rules of which build: b103, b117, b141, b141_df.")] = "b141",
+    vdevs: Annotated[int, typer.Option(min=1, help="Top-level vdevs of one disk each, or of mirrors.")] = 11,
+    disk_gb: Annotated[float, typer.Option(min=0.1, help="Size of a disk, in GB (10^9).")] = 1000,
+    records: Annotated[int, typer.Option(min=1, help="Records of 4 KiB; 91 million are 350 GiB.")] = 91_000_000,
+    used_pct: Annotated[float, typer.Option(min=0, max=100, help="Of the pool, with other data that stays.")] = 0,
+    turnovers: Annotated[float, typer.Option(min=0, help="Random rewrites for each record.")] = 3,
+    writes_per_txg: Annotated[int, typer.Option(min=1, help="Records that a transaction group writes.")] = 25_000,
+    keep: Annotated[bool, typer.Option(help="Keep the pool, for notebooks that ask for the same.")] = False,
+) -> None:
+    """Write a pool full of records and rewrite them at random: what that does to the free space, and how long it takes."""
+    from study.age import age_and_say
+    age_and_say(out, era, vdevs, disk_gb, records, used_pct, turnovers, writes_per_txg, keep)
+
+
 def _limits(cell_seconds: int, memory_gb: float | None):
     from study.plan import Limits
     return Limits(cell_seconds, None if memory_gb is None else int(memory_gb * 1e9))

@@ -1,0 +1,60 @@
+"""`study age`: an aged pool on the terminal, with progress."""
+import resource
+from collections.abc import Iterator
+
+import numpy as np
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+
+from model.eras import ERAS
+from model.metaslab import TopVdev, disk_asize
+from study.aged_pools import Aged, Recipe, aged, make
+from study.errors import UserError
+
+PARTS = 10  # of the rewriting, that are shown
+
+
+def recipe_of(era: str, n_vdevs: int, disk_gb: float, n_records: int, used_pct: float, turnovers: float,
+              writes_per_txg: int) -> Recipe:
+    """Raises UserError."""
+    if era not in ERAS:
+        raise UserError(f"era is {era!r}, but there are {', '.join(ERAS)}; choose one of these")
+    vdev = TopVdev(asize=disk_asize(int(disk_gb * 1e9)))
+    return Recipe(ERAS[era].metaslab, (vdev,) * n_vdevs, n_records, used_pct=used_pct, turnovers=turnovers,
+                  writes_per_txg=writes_per_txg)
+
+
+def rows(one: Aged, turnovers: float) -> Iterator[tuple[str, float]]:
+    """(when, mean contiguity) while the records were written, and by parts of their rewriting."""
+    yield "written in order", float(one.fill_contiguity.mean())
+    for i, part in enumerate(np.array_split(one.contiguity, min(PARTS, len(one.contiguity)) or 1)):
+        if len(part):
+            yield f"rewritten {turnovers * i / PARTS:.1f} to {turnovers * (i + 1) / PARTS:.1f} times", float(part.mean())
+
+
+def age_and_say(out: Console, era: str, n_vdevs: int, disk_gb: float, n_records: int, used_pct: float, turnovers: float,
+                writes_per_txg: int, keep: bool) -> None:
+    recipe = recipe_of(era, n_vdevs, disk_gb, n_records, used_pct, turnovers, writes_per_txg)
+    with Progress(TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:.0f} %"), TimeElapsedColumn(),
+                  TimeRemainingColumn(), console=out) as progress:
+        tasks = {}
+
+        def tell(doing: str, share: float) -> None:
+            if doing not in tasks:
+                tasks[doing] = progress.add_task(doing, total=1.0)
+            progress.update(tasks[doing], completed=share)
+        try:
+            one = (aged if keep else make)(recipe, tell)
+        except ValueError as error:
+            raise UserError(str(error)) from error
+    table = Table("", "records per row of touching ones")
+    for name, contiguity in rows(one, turnovers):
+        table.add_row(name, f"{contiguity:.1f}")
+    out.print(table)
+    n = n_records * (1 + turnovers)
+    counters, used = one.pool.counters, int(one.pool.class_allocated[0]) / int(one.pool.class_space[0])
+    out.print(f"{n_records} records in {len(one.pool.weight)} metaslabs, {used:.1%} of the pool used; {int(n)} writes in "
+              f"{one.seconds:.0f} s of processor time ({one.seconds / n * 1e9:.0f} ns a write); "
+              f"{counters.n_loads[0]} maps loaded; {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:.2f} GiB of "
+              "memory at most", soft_wrap=True)
