@@ -20,9 +20,12 @@ from sortedcontainers import SortedList
 from model import free_blocks, pickers, space_map
 from model.block_bitmaps import new_free_blocks
 from model.block_pickers import pick_block
+from model.eras import ERAS
 from model.jit import kernel
+from model.metaslab import TopVdev
 from model.pickers import DYNAMIC_FIT, FIRST_FIT, VARIANTS
 from model.streams import stream
+from study.aged_pools import Recipe, make
 
 UNIT, BATCH = 4096, 1000
 RULES = {"first fit": "103_ff", "30 % rule": "117_df", "4 % rule": "141_df", "new dynamic fit": "141_ndf"}
@@ -212,6 +215,15 @@ def bench_alloc(rule, gib, used_pct, report):
     for name, ns, note in (("fast: bitmaps with summaries", fast, quoted), ("exact: AVL trees in arrays", exact, ""),
                            ("two SortedLists", slow, "")):
         report(table, "ns per operation", name, ns, base=name.startswith("fast"), note=note)
+
+
+@pytest.mark.parametrize("era", ["b103", "b117", "b141_df", "b141"])
+def bench_pool(era, report):
+    """A whole pool: metaslabs, transaction groups and logs too. `study age` does it with 91 million records."""
+    one = make(Recipe(ERAS[era].metaslab, (TopVdev(asize=20 * 10**9),) * 4, 2_000_000, used_pct=85))
+    n = 2_000_000 * 4 + (one.pool.class_allocated[0] - 2_000_000 * UNIT) // 2**17
+    report("random rewrites in a pool of 4 disks of 20 GB, 85 % used", "ns per operation", era, one.seconds / n * 1e9,
+           note=f"at last {one.contiguity[-10:].mean():.1f} records in a row; {one.pool.counters.n_loads[0]} maps loaded")
 
 
 @pytest.mark.parametrize("used_pct", USED_PCT)
