@@ -66,6 +66,23 @@ STUDY: dict[str, Notebook] = {
             "seconds": Parameter(kind="float", unit="s", low=1, high=1200, help="time simulated"),
             "draws": DRAWS, "seeds": SEEDS, "seed": SEED,
         }),
+    "03_first_fit_best_fit": Notebook(
+        reads=("claims.toml", "published/*.toml", "priors.toml", "traces/alloc/stats_l1.jsonl",
+               "traces/alloc/contiguity.csv"), minutes=3.0,
+        parameters={
+            "occupancy": Parameter(kind="int", unit="%", low=5, high=97, help="of the one slab in the pictures"),
+            "record_kib": Parameter(kind="int", unit="KiB", choices=(4, 8, 16, 32, 64), help="record that is rewritten"),
+            "fill": Parameter(kind="float", low=0.02, high=0.9, help="share of the pool that is occupied"),
+            "age": Parameter(kind="float", low=0, high=20, unit="turnovers", help="rewriting before anything is watched"),
+            "txg_share": Parameter(kind="float", low=0.001, high=0.1, help="what a transaction group writes, in slabs"),
+            "log_share": Parameter(kind="float", low=0, high=2, help="bytes of a log in the pool for a byte of records"),
+            "n_slabs": Parameter(kind="int", low=4, high=200, help="slabs of the vdev"),
+            "slab_mib": Parameter(kind="int", unit="MiB", choices=(16, 64, 256, 1024), help="size of a slab"),
+            "threshold_pct": Parameter(kind="int", unit="%", low=0, high=100, help="best fit when less of a slab is free"),
+            "bonus": Parameter(kind="float", low=0.5, high=3, help="weight of a used slab, against a fresh one"),
+            "engine": Parameter(kind="str", choices=("fast", "exact"), help="of the allocator; both give the same"),
+            "draws": DRAWS, "seeds": SEEDS, "seed": SEED,
+        }),
     "90_model_vs_zfs": Notebook(
         reads=("traces/vdev_cache/*", "disk_replays.toml"),
         parameters={

@@ -1,0 +1,130 @@
+"""Figures of free space: maps of it, what best fit takes over, how far new blocks lie side by side."""
+import io
+import textwrap
+
+import numpy as np
+import pandas as pd
+from matplotlib.colors import ListedColormap
+from matplotlib.figure import Figure
+from PIL import Image
+
+from study.figures import BLACK, BLUE, GREEN, GREY, ORANGE, RED, canvas
+
+FREE, OLD, NEW = "#FFFFFF", "#A9CCE3", "#D55E00"   # of a map: free, occupied, occupied by the last transaction group
+COLOURS = {"103_ff": GREEN, "117_df": RED, "141_df": BLUE, "141_ndf": ORANGE}
+PIXELS = 3                      # of a place, on a side, in the film
+FRAME_MS = 180
+
+
+def _square(places: np.ndarray) -> np.ndarray:
+    """Places row by row, as nearly a square as fills it."""
+    side = int(np.sqrt(len(places)))
+    return places[:side * side].reshape(side, side)
+
+
+def maps(pictures: dict[str, np.ndarray], times: list[str]) -> Figure:
+    """One row for each rule, one column for each time; (n_times, n_places) of 0 free, 1 occupied, 2 new."""
+    figure, axes = canvas(0.21 * len(pictures) + 0.07, len(pictures), len(times), squeeze=False)
+    for row, (rule, places) in zip(axes, pictures.items(), strict=True):
+        for one, picture in zip(row, places, strict=True):
+            one.imshow(_square(picture), cmap=ListedColormap([FREE, OLD, NEW]), vmin=0, vmax=2, interpolation="nearest")
+            one.set(xticks=[], yticks=[])
+            one.spines[:].set_visible(True)
+        row[0].set_ylabel(textwrap.fill(rule.partition(" (")[0], 12), fontsize=7)
+    for one, when in zip(axes[0], times, strict=True):
+        one.set_title(when, fontsize=7)
+    return figure
+
+
+def film(places: np.ndarray) -> bytes:
+    """An animated GIF of a map, (n_frames, n_places)."""
+    palette = [int(colour[i:i + 2], 16) for colour in (FREE, OLD, NEW) for i in (1, 3, 5)]
+    frames = []
+    for picture in places:
+        frame = Image.fromarray(np.kron(_square(picture), np.ones((PIXELS, PIXELS), np.uint8)).astype(np.uint8), "P")
+        frame.putpalette(palette)
+        frames.append(frame)
+    buffer = io.BytesIO()
+    frames[0].save(buffer, "GIF", save_all=True, append_images=frames[1:], duration=FRAME_MS, loop=0, optimize=False)
+    return buffer.getvalue()
+
+
+def _band(axes, model: pd.DataFrame, quantity: str, variant: str, label: str, scale: float = 1) -> None:
+    """The model over its seeds: a band from the least to the most, and the median."""
+    groups, colour = model[model.variant == variant].groupby("occupancy")[quantity], COLOURS[variant]
+    low, middle, high = groups.min() * scale, groups.median() * scale, groups.max() * scale
+    axes.fill_between(low.index, low, high, color=colour, alpha=0.25, lw=0)
+    axes.plot(middle.index, middle, color=colour, label=label)
+
+
+def shares(recorded: pd.DataFrame, model: pd.DataFrame, rules: dict[str, str]) -> Figure:
+    """Share of blocks that best fit placed (or a segment opened by size), against occupancy."""
+    figure, axes = canvas(aspect=0.75)
+    for variant, rule in rules.items():
+        _band(axes, model, "share", variant, rule)
+        some = recorded[recorded.variant == variant]
+        axes.plot(some.occupancy, some.share, "D", color=COLOURS[variant], ms=3.5, mec=BLACK, mew=0.4)
+    axes.plot([], [], "D", color=GREY, ms=3.5, mec=BLACK, mew=0.4, label="recorded ZFS code")
+    axes.set_xlabel("occupancy (%)")
+    axes.set_ylabel("blocks placed by size (%)")
+    figure.legend(loc="outside lower center", ncols=2, columnspacing=1)
+    return figure
+
+
+def contiguity(recorded: pd.DataFrame, model: pd.DataFrame, rules: dict[str, str], block_bytes: int) -> Figure:
+    """Blocks in a write, early and late in the rewriting, against occupancy."""
+    figure, axes = canvas(0.75, 1, 2, sharey=True)
+    for one, when in zip(axes, ("early", "late"), strict=True):
+        quantity = f"{when}_io_bytes_128k_cap"
+        for variant, rule in rules.items():
+            _band(one, model, quantity, variant, rule if when == "early" else "_", 1 / block_bytes)
+            some = recorded[recorded.variant == variant]
+            one.plot(some.occupancy, some[quantity] / block_bytes, "D", color=COLOURS[variant], ms=3.5, mec=BLACK, mew=0.4)
+        one.set_yscale("log", base=2)
+        one.yaxis.set_major_formatter("{x:g}")
+        one.set_title("first tenth" if when == "early" else "second half", fontsize=8)
+        one.set_xlabel("occupancy (%)")
+    axes[0].plot([], [], "D", color=GREY, ms=3.5, mec=BLACK, mew=0.4, label="recorded ZFS code")
+    axes[0].set_ylabel("blocks in a write")
+    figure.legend(loc="outside lower center", ncols=2, columnspacing=1)
+    return figure
+
+
+def over_time(series: pd.DataFrame, published: list[tuple[float, float]]) -> Figure:
+    """Blocks in a write of each transaction group (columns: turnovers, rule, blocks), a panel for each rule; bands: what is
+    published as good and as bad."""
+    rules = list(dict.fromkeys(series.rule))
+    figure, axes = canvas(0.28 * len(rules) + 0.15, len(rules), 1, sharex=True, sharey=True, squeeze=False)
+    top = 2 * series.blocks.max()
+    for one, rule in zip(axes[:, 0], rules, strict=True):
+        for low, high in published:
+            one.axhspan(low, min(high, top), color=GREY, alpha=0.2, lw=0)
+        some = series[series.rule == rule]
+        one.plot(some.turnovers, some.blocks, ".", color=BLUE, ms=1, mew=0, rasterized=True)
+        one.set_title(rule, loc="left", fontsize=7)
+        one.set_yscale("log", base=2)
+        one.yaxis.set_major_formatter("{x:g}")
+        one.set_ylim(0.9, top)
+    axes[-1, 0].set_xlabel("records rewritten (turnovers)")
+    figure.supylabel("blocks in a write", fontsize=8)
+    return figure
+
+
+def good_and_bad(table: pd.DataFrame) -> Figure:
+    """Rows of (what, low, middle, high) against ranges (published_low, published_high), on a logarithmic axis."""
+    figure, axes = canvas(aspect=0.2 + 0.1 * len(table))
+    places = np.arange(len(table))[::-1]
+    right = 1.5 * max(table.high.max(), table.published_low.max())
+    for place, one in zip(places, table.itertuples(), strict=True):
+        axes.barh(place, min(one.published_high, right) - one.published_low, left=one.published_low, height=0.7, color=GREY,
+                  alpha=0.3, lw=0)
+    axes.hlines(places, table.low, table.high, color=BLUE, lw=3, alpha=0.6)
+    axes.plot(table.middle, places, "o", color=BLUE, ms=4)
+    axes.set_xscale("log", base=2)
+    axes.xaxis.set_major_formatter("{x:g}")
+    axes.set_xlim(0.9, right)
+    axes.set_yticks(places, table.what)
+    axes.set_ylim(-0.6, len(table) - 0.4)
+    axes.set_xlabel("blocks in a write (grey: published)")
+    axes.tick_params(axis="y", length=0)
+    return figure
