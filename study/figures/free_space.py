@@ -100,7 +100,7 @@ def over_time(series: pd.DataFrame, published: list[tuple[float, float]]) -> Fig
         for low, high in published:
             one.axhspan(low, min(high, top), color=GREY, alpha=0.2, lw=0)
         some = series[series.rule == rule]
-        one.plot(some.turnovers, some.blocks, ".", color=BLUE, ms=1, mew=0, rasterized=True)
+        one.plot(some.turnovers, some.blocks, ".", color=BLUE, ms=1.6, mew=0, rasterized=True)
         one.set_title(rule, loc="left", fontsize=7)
         one.set_yscale("log", base=2)
         one.yaxis.set_major_formatter("{x:g}")
