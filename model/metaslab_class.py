@@ -148,7 +148,7 @@ def set_hint(pool, vdev):
         pool.hint[copy] = vdev
 
 
-@kernel
+@part
 def allocate(pool, txg, psize, n_copies, hint_vdev):
     """`n_copies` of a block of `psize` B, in that txg. OK: they are in pool.dva_vdev, pool.dva_offset, pool.dva_bytes;
     NO_SPACE: nothing was allocated; anything else is a failure of the model."""
