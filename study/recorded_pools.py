@@ -27,13 +27,14 @@ def committed() -> list[AllocReplay]:
 def table(replays: list[AllocReplay]) -> pd.DataFrame:
     """A row for each replay."""
     return pd.DataFrame([{"trace": one.path.name.partition("__")[0], "variant": one.variant, "allocations": one.allocations,
-                          "went elsewhere": one.differences, "states that differ": len(one.others), **one.found}
-                         for one in replays]).drop(columns=_of_states(replays)).fillna(0).convert_dtypes()
+                          "refused": one.found["refused"], "went elsewhere": one.differences,
+                          "states that differ": len(one.others)} for one in replays])
 
 
-def _of_states(replays: list[AllocReplay]) -> list[str]:
-    """What is said of states that agree: the column of those that differ says it."""
-    return sorted({name for one in replays for name in one.found if name.startswith("differences after")})
+def states_compared(replays: list[AllocReplay]) -> int:
+    """States of pools after a transaction group that agree."""
+    texts = [name.split() for one in replays for name in one.found if name.startswith("differences after")]
+    return sum(int(words[2]) for words in texts)
 
 
 def heaviest(scenario: str) -> pd.DataFrame:
