@@ -252,5 +252,6 @@ def allocate_in_group(pool, vdev, txg, n_bytes, distance, copy):
         if offset != NOWHERE:
             _record(pool, m, txg, offset, n_bytes)
             return offset
-        passivate(pool, m, free_map.largest(pool, m) if pool.params.passivate_with == LARGEST else n_bytes - 1)
+        left = n_bytes - 1  # a first fit that aligns can fail although a segment is long enough: not to be asked again
+        passivate(pool, m, min(left, free_map.largest(pool, m)) if pool.params.passivate_with == LARGEST else left)
     return NOWHERE
