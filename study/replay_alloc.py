@@ -120,12 +120,11 @@ def recorded_with(path: Path) -> list[tuple[str, Path]]:
 
 
 def is_of_one_map(path: Path) -> bool:
-    """Whether the operations at `path` begin with a new map, a scenario at most before it."""
+    """Whether the operations at `path` are of one map: those of a pool begin none."""
     try:
-        op = next(pq.ParquetFile(path).iter_batches(2, columns=["op"])).column(0).to_pylist()
-    except (OSError, pa.ArrowException, StopIteration):
+        return NEW_MAP in pq.read_table(path, columns=["op"])["op"].to_numpy()
+    except (OSError, pa.ArrowException, KeyError):
         return True  # to be read by `replay_map`, which says what is wrong
-    return NEW_MAP in op
 
 
 def replays_of(path: Path) -> Iterator[AllocReplay]:
