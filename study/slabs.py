@@ -24,7 +24,7 @@ from model.space_map_trace import ALLOCATE, TXG_END
 from study import ensembles, priors
 from study.ensembles import AFTER
 from study.errors import UserError
-from study.free_space import KIB, MIB, blocks_per_write
+from study.free_space import KIB, MIB, WRITE_BYTES, blocks_per_write
 
 EXPERIMENT = "aggregation"
 GOOD, BAD = 0.9, 0.1            # quantiles over the transaction groups that are watched
@@ -141,6 +141,11 @@ def quantities(machine: Setup, found: pd.DataFrame) -> dict[str, float]:
     blocks = found.blocks[found.turnovers > machine.age]
     return {"aggregation.good": float(blocks.quantile(GOOD)), "aggregation.bad_high": float(blocks.quantile(BAD)),
             "aggregation.mean": float(1 / (1 / blocks).mean())}
+
+
+def most_blocks(machine: Setup) -> float:
+    """Blocks in the largest write."""
+    return max(2.0, WRITE_BYTES / machine.record_bytes)
 
 
 def metrics(machine: Setup, found: pd.DataFrame) -> pd.DataFrame:

@@ -151,3 +151,13 @@ def test_what_is_drawn_over_time_is_what_was_found(machine):
     found = slabs.compare(machine, {"old": slabs.rules("b117")}, 1)
     axes, = pictures.over_time(found, [(8, float("inf")), (0.5, 2.5)]).axes
     assert (axes.lines[0].get_ydata() == found.blocks).all()
+
+
+def test_slabs_are_drawn_from_the_outermost_down(machine):
+    found = slabs.compare(machine, {"old": slabs.rules("b117"), "new": slabs.rules("b141_df")}, 1)
+    figure = pictures.slabs_over_time(found, machine.n_slabs, slabs.most_blocks(machine))
+    above = figure.axes[0]
+    assert (above.collections[0].get_offsets()[:, 1] == found[found.rule == "old"].slab).all()
+    low, high = above.get_ylim()
+    assert low > high
+    assert slabs.most_blocks(machine) == 16

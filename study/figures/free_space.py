@@ -4,8 +4,9 @@ import textwrap
 
 import numpy as np
 import pandas as pd
-from matplotlib.colors import ListedColormap
+from matplotlib.colors import ListedColormap, LogNorm
 from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator
 from PIL import Image
 
 from study.figures import BLACK, BLUE, GREEN, GREY, ORANGE, RED, canvas
@@ -107,6 +108,26 @@ def over_time(series: pd.DataFrame, published: list[tuple[float, float]]) -> Fig
         one.set_ylim(0.9, top)
     axes[-1, 0].set_xlabel("records rewritten (turnovers)")
     figure.supylabel("blocks in a write", fontsize=8)
+    return figure
+
+
+def slabs_over_time(series: pd.DataFrame, n_slabs: int, most: float) -> Figure:
+    """Which slab each transaction group was written to (columns: turnovers, rule, slab, blocks); the colour says how many
+    blocks there were in a write, from 1 to `most`."""
+    rules = list(dict.fromkeys(series.rule))
+    figure, axes = canvas(0.28 * len(rules) + 0.15, len(rules), 1, sharex=True, sharey=True, squeeze=False)
+    for one, rule in zip(axes[:, 0], rules, strict=True):
+        some = series[series.rule == rule]
+        drawn = one.scatter(some.turnovers, some.slab, c=some.blocks, s=3, lw=0, cmap="RdYlBu", norm=LogNorm(1, most),
+                            rasterized=True)
+        one.set_title(rule, loc="left", fontsize=7)
+        one.set_ylim(n_slabs - 0.5, -0.5)
+    axes[-1, 0].set_xlabel("records rewritten (turnovers)")
+    figure.supylabel("slab (0 is the outermost)", fontsize=8)
+    bar = figure.colorbar(drawn, ax=axes[:, 0], location="bottom", aspect=40, shrink=0.8, label="blocks in a write")
+    bar.ax.xaxis.set_major_locator(FixedLocator([2.0**i for i in range(int(np.log2(most)) + 1)]))
+    bar.ax.xaxis.set_major_formatter("{x:g}")
+    bar.ax.minorticks_off()
     return figure
 
 
