@@ -13,7 +13,7 @@ joined by the vdev queue while they wait in it, and what that is worth comes out
 are in a second is what a closed loop of users makes of all this.
 
 Sources of events, in the order in which equal times are served: the disks, the sync thread, the timer of the transaction
-groups, the log writer, the intent logs, the database writers, the users.
+groups, the intent logs, the log writer, the database writers, the users.
 
 Left out: the memory of the appliance as a cache of blocks (a share of the reads is answered from it; indirect blocks, 11 GB
 above 350 GB of records, stay in it), reads of the redo logs, the database's own checkpoints and sorting of its batches.
@@ -22,9 +22,11 @@ above 350 GB of records, stay in it), reads of the redo logs, the database's own
 from model.calendar import NEVER, next_source, set_time
 from model.drive_queue import N_COMMANDS
 from model.jit import kernel, part
+from model.metaslab_txg import sync_txg
 from model.order_entry_machine import (
     DOING,
     DONE,
+    ENDED,
     IOS_READ,
     IOS_READ_NS,
     IOS_WRITTEN,
@@ -36,9 +38,10 @@ from model.order_entry_machine import (
     UNITS_WRITTEN,
     UNITS_WRITTEN_BYTES,
 )
-from model.order_entry_txgs import sync_event, sync_task, timer_event
-from model.order_entry_users import become, block_read, log_event, user_event
-from model.order_entry_writers import is_written, share_event, wake_writers, writer_event
+from model.order_entry_places import put_wanted
+from model.order_entry_txgs import age, sync_event, sync_task, timer_event
+from model.order_entry_users import become, block_read, user_event
+from model.order_entry_writers import is_written, log_event, share_event, wake_writers, writer_event
 from model.pool import NOBODY, answered, disk_done, has_come, release_io, start_disk, to_queue
 from model.vdev_queue import NONE, READ
 
@@ -107,33 +110,50 @@ def _disk_event(m, pool, now, leaf):
 # ---- the loop ----
 
 
+@part
+def _event(m, pool, source, now):
+    """The event of `source`. Returns the leaf whose disk has more to do, or -1."""
+    sources = m.sources
+    if source < sources.sync:
+        return _disk_event(m, pool, now, source)
+    if source == sources.sync:
+        sync_event(m, pool, now)
+    elif source == sources.timer:
+        timer_event(m, now)
+    elif source < sources.log_writer:
+        share_event(m, now, source - sources.shares)
+    elif source == sources.log_writer:
+        log_event(m, now)
+    elif source < sources.users:
+        writer_event(m, now, source - sources.writers)
+    else:
+        user_event(m, pool, now, source - sources.users)
+    wake_writers(m, now)
+    return -1
+
+
 @kernel
-def run(m, pool, space, until):
-    """From now on until `until`. Returns how it ended."""
-    calendar, sources, ok = m.calendar, m.sources, True
-    while ok:
-        source, leaf = next_source(calendar), -1
-        now = calendar.time[source]
-        if now >= until:
-            return DONE
-        set_time(calendar, source, NEVER)
-        if source < sources.sync:
-            leaf = _disk_event(m, pool, now, source)
-        elif source == sources.sync:
-            ok = sync_event(m, pool, space, now)
-        elif source == sources.timer:
-            timer_event(m, now)
-        elif source == sources.log_writer:
-            log_event(m, now)
-        elif source < sources.writers:
-            ok = share_event(m, pool, space, now, source - sources.shares)
-        elif source < sources.users:
-            writer_event(m, now, source - sources.writers)
+def run(m, pool, space, now, until, ageing, ages):
+    """The events from `now` until `until`; or, if `ages`, an ageing at `now`. Returns how it ended."""
+    calendar, leaf = m.calendar, -1
+    while True:
+        if ages:
+            if not age(m, ageing, now):
+                return DONE
         else:
-            user_event(m, pool, now, source - sources.users)
-        wake_writers(m, now)
+            source = next_source(calendar)
+            if calendar.time[source] >= until:
+                return DONE
+            now = calendar.time[source]
+            set_time(calendar, source, NEVER)
+            leaf = _event(m, pool, source, now)
+        if not put_wanted(m, pool, space, now, not ages):
+            return OUT_OF_SPACE
+        if m.txg[ENDED]:
+            if sync_txg(space, m.txg[ENDED]) != 0:
+                return OUT_OF_SPACE
+            m.txg[ENDED] = 0
         _send(m, pool, now, leaf)
-    return OUT_OF_SPACE
 
 
 @kernel

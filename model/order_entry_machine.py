@@ -26,7 +26,7 @@ THINKING, QUEUED, RUNNING, READING, WITHOUT_BUFFER, COMMITTING = range(6)
 DOINGS = ("think", "cpu_queue", "cpu", "read", "free_buffer", "log_sync")
 
 # Columns of Machine.users.
-(DOING, SINCE, BEGAN, READS_LEFT, TO_DIRTY, CHUNK_NS, N_BEGUN, N_READ, N_DIRTIED, READ_BEGAN) = range(10)
+(DOING, SINCE, BEGAN, READS_LEFT, TO_DIRTY, CHUNK_NS, N_BEGUN, N_READ, N_DIRTIED, READ_BEGAN, THEN) = range(11)
 
 # Columns of Machine.tally. Those with _NS are sums of times, those with _BYTES of bytes, others count.
 (TRANSACTIONS, RESPONSE_NS, READS, CACHED, READ_NS, DIRTYINGS, WRITES, WRITE_NS, LOG_WRITES, LOG_BYTES, LOG_NS, COMMITS,
@@ -43,9 +43,16 @@ DONE, OUT_OF_SPACE = 0, 1
 # What the intent log of a share does, and a database writer.
 IDLE, WRITING, FLUSHING = 0, 1, 2
 
-RECORD, WRITER, ISSUED = 0, 1, 2  # columns of Machine.pending
+PENDING_RECORD, WRITER, ISSUED = 0, 1, 2  # columns of Machine.pending
+
+# What wants a place, and the columns of Machine.wanted.
+RECORD, LOG_BLOCK, INDIRECT_BLOCK, REDO_RECORD = 0, 1, 2, 3
+WHAT, WHICH, N_BYTES, TASK = 0, 1, 2, 3
+
 SYNC_IOS = 2**13  # I/Os that the sync thread has under way at most, or a few more
+LOG_BLOCKS = 64  # of 128 KiB that one write of redo needs at most
 N_DRAWS = 2**11  # of each kind and user, used over and over
+WITHOUT_ABOVE = 2**40
 COPIES = 2  # of an indirect block; spec 5.4
 POINTER_SHIFT = 7  # log2 of the pointers in an indirect block; spec 5.1
 REDO_BYTES = 2**17  # record of the log shares, as in the document
@@ -68,10 +75,12 @@ class Orders(NamedTuple):
     n_writers: int = 2  # processes of the database that write
     writes_per_batch: int = 64  # blocks that each has under way at most, all done before the next
     wire_ns: int = 30_000  # between two writes of a writer
-    nfs_ns: int = 300_000  # network, server and client, of one read or write
+    op_ns: int = 300_000  # network, server and client, of one read or write
     cached: float = 0.3  # share of the reads that the appliance answers from memory
-    log_ns: int = 300_000  # a write to the log device, whatever its size
-    log_rate: int = 100_000_000  # B/s, besides
+    misses_indirect: float = 0.0  # of the other reads, share for which the block above the record is not in memory either
+    has_slog: int = 1  # 0: the redo goes to log blocks of the main pool
+    slog_ns: int = 250_000  # a write to the log device, whatever its size
+    slog_rate: int = 160_000_000  # B/s, besides
     n_shares: int = 2  # of data files: each has an intent log of its own
     txg_ns: int = 500_000_000  # from the start of one sync to that of the next
     sync_block_ns: int = 80_000  # CPU for an indirect block: LZJB of 16 KiB, two copies
@@ -90,15 +99,15 @@ class Sources(NamedTuple):
 
     sync: int
     timer: int
-    log_writer: int
     shares: int
+    log_writer: int
     writers: int
     users: int
 
 
 def sources_of(orders, n_leaves):
-    n = n_leaves
-    return Sources(n, n + 1, n + 2, n + 3, n + 3 + orders.n_shares, n + 3 + orders.n_shares + orders.n_writers)
+    n, log_writer = n_leaves, n_leaves + 2 + orders.n_shares
+    return Sources(n, n + 1, n + 2, log_writer, log_writer + 1, log_writer + 1 + orders.n_writers)
 
 
 class Machine(NamedTuple):
@@ -117,13 +126,15 @@ class Machine(NamedTuple):
     counts: np.ndarray  # see N_RUNNING and the others
     writers: np.ndarray  # [writer][blocks of the batch to be issued, under way]
     pending: np.ndarray  # [share, place, column]: blocks that wait for the intent log, a ring
-    shares: np.ndarray  # [share, column]; see STAGE
+    shares: np.ndarray  # [share, column]; see STAGE. The last row is that of the redo logs, if they have no log device
     touched: np.ndarray  # [share, leaf]: 1 if the commit under way writes there
     is_dirty: np.ndarray  # uint8 per record: in the dirty ring
     # where everything lies: vdev << LEAF_SHIFT | B, labels included
     record_at: np.ndarray
     indirect_at: np.ndarray  # [L1s, then L2s, then above; copy]
     redo_at: np.ndarray
+    wanted: np.ndarray  # [i, column]: blocks that are to get a place; see WHAT
+    n_wanted: np.ndarray  # one element
     # transaction groups
     txg: np.ndarray  # see OPEN
     dirtied_in: np.ndarray  # per indirect block: the last group in which it was dirtied
@@ -131,7 +142,7 @@ class Machine(NamedTuple):
     n_dirty: np.ndarray  # [group mod 2, level], and the redo records last
     first_of: np.ndarray  # per level: its first indirect block
     # draws
-    read_record: np.ndarray  # [user, i]: -1 for what the appliance has in memory
+    read_record: np.ndarray  # [user, i]: -1 for what the appliance has in memory; WITHOUT_ABOVE more without the L1 above
     dirty_record: np.ndarray
     n_reads: np.ndarray
     n_dirtied: np.ndarray
@@ -141,17 +152,18 @@ class Machine(NamedTuple):
 
 
 CPU, SHORT, DIRTY, COMMIT = 0, 1, 2, 3  # rows of Machine.ends
-N_RUNNING, N_HELD, REDO_WAITING, REDO_AT, LOG_GROUP = 0, 1, 2, 3, 4  # of Machine.counts: users on CPUs; dirty buffers, those
-#   being written too; B of redo not yet taken; B written in all; users whose commit the log writer has under way
+# Of Machine.counts: users on CPUs; dirty buffers, those being written among them; B of redo not yet taken; B written in all;
+# users whose commit the log writer has under way, its B, since when; blocks of space maps that were waited for so far.
+N_RUNNING, N_HELD, REDO_WAITING, REDO_AT, LOG_GROUP, GROUP_BYTES, LOG_BEGAN, LOADED = range(8)
 STAGE, STARTED, FINISHED, LOG_VDEV, STALLED_UNTIL, N_PUT = range(6)  # columns of Machine.shares
-OPEN, SYNCING, SYNC_BEGAN, CURSOR, REDO_PLACE = range(5)  # of Machine.txg
+OPEN, SYNCING, SYNC_BEGAN, CURSOR, REDO_PLACE, ENDED = range(6)  # of Machine.txg
 
 
 _WHOLE = {"n_users": (1, 2**14), "n_cpus": (1, 2**14), "dirty_target": (0, 2**24), "dirty_most": (1, 2**24),
           "n_writers": (1, 256), "writes_per_batch": (1, 4096), "n_shares": (1, 256), "record_bytes": (512, 2**17),
           "indirect_bytes": (512, 2**17), "n_records": (128, 2**32), "n_redo_records": (1, 2**24), "n_vdevs": (1, 2**10),
-          "reads": (0, 2**12), "dirtied": (0, 2**12), "redo_bytes": (0, 2**30), "log_rate": (1, 10**12),
-          "txg_ns": (10**6, 10**12)}
+          "reads": (0, 2**12), "dirtied": (0, 2**12), "redo_bytes": (0, 2**30), "slog_rate": (1, 10**12),
+          "txg_ns": (10**6, 10**12), "has_slog": (0, 1)}
 
 
 def check_orders(orders):
@@ -164,7 +176,7 @@ def check_orders(orders):
             raise ValueError(f"{name} of the order entry is {value}, but it must be from {low} to {high}; choose a value "
                              "in that range")
     if orders.record_bytes % 512:
-        raise ValueError(f"record_bytes of the order entry is {orders.record_bytes}, but a record is whole sectors of 512 B; "
+        raise ValueError(f"record_bytes of the order entry is {orders.record_bytes}, but a record is whole sectors of 512; "
                          "choose a multiple of 512")
     if 2 * orders.dirtied > orders.dirty_most:
         raise ValueError(f"dirty_most is {orders.dirty_most}, but one transaction may change {2 * orders.dirtied} blocks; "
@@ -200,6 +212,7 @@ def _counts_drawn(orders, seed, name, mean):
 
 def _draws(orders, seed):
     read = _records(orders, seed, "records read")
+    read[stream(seed, "indirect block missing").random(read.shape) < orders.misses_indirect] += WITHOUT_ABOVE
     read[stream(seed, "answered from memory").random(read.shape) < orders.cached] = -1
     think = -np.log1p(-stream(seed, "think").random((orders.n_users, N_DRAWS))) * orders.think_ns
     return (read, _records(orders, seed, "records changed"), _counts_drawn(orders, seed, "reads", orders.reads),
@@ -214,7 +227,7 @@ def levels_of(n_records):
 
 def n_ios_of(orders):
     """I/Os that can be about: a read of each user, what writers and intent logs, and the sync thread, may have under way."""
-    blocks = orders.n_writers * orders.writes_per_batch + orders.n_shares
+    blocks = orders.n_writers * orders.writes_per_batch + orders.n_shares + LOG_BLOCKS
     return (orders.n_users + blocks + COPIES) * max_ios(orders.vdev) + SYNC_IOS
 
 
@@ -223,7 +236,7 @@ def new_leaves(orders, drive, queue, seed):
     n_leaves = orders.n_vdevs * orders.vdev.n_children
     phase = (stream(seed, "spindles").random(n_leaves) * drive.disk.rev_ns).astype(np.int64)
     cache = VdevCacheParams(fill_rule=BYPASS_DATA, cache_bytes=0)
-    n_tasks = orders.n_users + orders.n_shares + 1
+    n_tasks = orders.n_users + orders.n_shares + 2
     pool = new_pool(n_leaves, cache, queue, drive, phase, n_ios_of(orders), n_tasks, new_recorder(), 0, orders.vdev)
     return pool._replace(outbox=np.zeros(n_ios_of(orders), np.int64))
 
@@ -236,14 +249,15 @@ def new_machine(orders, seed, place):
     sources = sources_of(orders, n_leaves)
     n_blocks = _power_above(orders.n_writers * orders.writes_per_batch)
     m = Machine(
-        orders, np.zeros((orders.n_users, 10), np.int64), np.zeros(len(DOINGS), np.int64),
+        orders, np.zeros((orders.n_users, 11), np.int64), np.zeros(len(DOINGS), np.int64),
         new_calendar(sources.users + orders.n_users), sources, np.zeros(len(TALLY), np.int64),
         *(np.zeros(_power_above(n), np.int64) for n in (orders.n_users, orders.n_users,
                                                         orders.dirty_most + 2 * orders.dirtied, orders.n_users)),
-        np.zeros((4, 2), np.int64), np.zeros(5, np.int64), np.zeros((orders.n_writers, 2), np.int64),
-        np.zeros((orders.n_shares, n_blocks, 3), np.int64), np.zeros((orders.n_shares, 6), np.int64),
-        np.zeros((orders.n_shares, n_leaves), np.int64), np.zeros(orders.n_records, np.uint8), *place,
-        np.zeros(5, np.int64), np.zeros(n_indirect, np.int64), np.zeros((2, n_indirect), np.int64),
+        np.zeros((4, 2), np.int64), np.zeros(8, np.int64), np.zeros((orders.n_writers, 2), np.int64),
+        np.zeros((orders.n_shares, n_blocks, 3), np.int64), np.zeros((orders.n_shares + 1, 6), np.int64),
+        np.zeros((orders.n_shares + 1, n_leaves), np.int64), np.zeros(orders.n_records, np.uint8), *place,
+        np.zeros((n_blocks + LOG_BLOCKS, 4), np.int64), np.zeros(1, np.int64), np.zeros(6, np.int64),
+        np.zeros(n_indirect, np.int64), np.zeros((2, n_indirect), np.int64),
         np.zeros((2, len(first) + 1), np.int64), first, *_draws(orders, seed), np.zeros(n_ios_of(orders) + 1, np.int64))
     m.txg[OPEN] = 1
     return m

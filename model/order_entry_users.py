@@ -8,8 +8,8 @@
                n CPUs, first come, first served           database writers have written some
 
 A transaction needs `cpu_ns` in equal parts, one before each read and one behind the last. A block that is dirty already is
-not dirtied twice. Who commits while the log writer is writing is in its next write, with all others who came meanwhile: group
-commit by queueing, in Oracle as in the intent log.
+not dirtied twice. Who commits while the log writer is writing is in its next write, with all who came meanwhile: group
+commit by queueing, in Oracle as in the intent log. Without a log device the redo goes to log blocks of the main pool.
 """
 
 from model.calendar import set_time
@@ -24,6 +24,8 @@ from model.order_entry_machine import (
     DIRTY,
     DIRTYINGS,
     DOING,
+    GROUP_BYTES,
+    LOG_BEGAN,
     LOG_BYTES,
     LOG_GROUP,
     LOG_NS,
@@ -34,25 +36,28 @@ from model.order_entry_machine import (
     N_HELD,
     N_READ,
     N_RUNNING,
-    OPEN,
+    POINTER_SHIFT,
     QUEUED,
     READ_BEGAN,
     READ_NS,
     READING,
     READS,
     READS_LEFT,
-    REDO_AT,
-    REDO_BYTES,
     REDO_WAITING,
     RESPONSE_NS,
     RUNNING,
     SHORT,
     SINCE,
+    STAGE,
+    THEN,
     THINKING,
     TO_DIRTY,
     TRANSACTIONS,
+    WITHOUT_ABOVE,
     WITHOUT_BUFFER,
+    WRITING,
 )
+from model.order_entry_places import add_redo
 from model.pool import ask
 
 SECTOR = 512
@@ -133,18 +138,28 @@ def _read(m, pool, now, user):
     if record < 0:
         m.tally[CACHED] += 1
         block_read(m, now, user)
+    elif record >= WITHOUT_ABOVE:
+        users[user, THEN] = record - WITHOUT_ABOVE + 1
+        above = m.indirect_at[(record - WITHOUT_ABOVE) >> POINTER_SHIFT, 0]
+        ask(pool, now, above, m.orders.indirect_bytes, 1, user)
     else:
         ask(pool, now, m.record_at[record], m.orders.record_bytes, 0, user)
 
 
 @kernel
 def block_read(m, now, user):
-    """The appliance has what `user` reads; it still has to get there."""
-    set_time(m.calendar, m.sources.users + user, now + m.orders.nfs_ns)
+    """The appliance has what `user` reads, which still has to get there; or the block above it, and goes on."""
+    set_time(m.calendar, m.sources.users + user, now if m.users[user, THEN] else now + m.orders.op_ns)
 
 
 @part
-def _has_read(m, now, user):
+def _go_on_reading(m, pool, now, user):
+    """The block above is there: now the record, or the record is."""
+    record = m.users[user, THEN] - 1
+    if record >= 0:
+        m.users[user, THEN] = 0
+        ask(pool, now, m.record_at[record], m.orders.record_bytes, 0, user)
+        return
     m.tally[READS] += 1
     m.tally[READ_NS] += now - m.users[user, READ_BEGAN]
     _use_cpu(m, now, user)
@@ -182,23 +197,25 @@ def _commit(m, now, user):
 
 @kernel
 def _write_log(m, now):
-    """The log writer writes what waits."""
+    """The log writer writes what waits. Without a log device that is the business of the main pool."""
     n_bytes = (m.counts[REDO_WAITING] + SECTOR - 1) // SECTOR * SECTOR
-    m.counts[LOG_GROUP] = n_in(m.ends, COMMIT)
-    m.counts[REDO_WAITING] = 0
-    took = m.orders.nfs_ns + m.orders.log_ns + n_bytes * 1_000_000_000 // m.orders.log_rate
-    m.tally[LOG_WRITES] += 1
-    m.tally[LOG_BYTES] += n_bytes
-    m.tally[LOG_NS] += took
-    full = (m.counts[REDO_AT] + n_bytes) // REDO_BYTES - m.counts[REDO_AT] // REDO_BYTES
-    m.counts[REDO_AT] += n_bytes
-    m.n_dirty[m.txg[OPEN] & 1, len(m.first_of)] += full
+    m.counts[LOG_GROUP], m.counts[GROUP_BYTES] = n_in(m.ends, COMMIT), n_bytes
+    m.counts[REDO_WAITING], m.counts[LOG_BEGAN] = 0, now
+    add_redo(m, n_bytes)
+    took = m.orders.op_ns
+    if m.orders.has_slog:
+        took += m.orders.slog_ns + n_bytes * 1_000_000_000 // m.orders.slog_rate
+    else:
+        m.shares[m.orders.n_shares, STAGE] = WRITING
     set_time(m.calendar, m.sources.log_writer, now + took)
 
 
 @part
-def log_event(m, now):
-    """The redo is on the log device: those who waited have committed."""
+def log_written(m, now):
+    """The redo is safe: those who waited have committed."""
+    m.tally[LOG_WRITES] += 1
+    m.tally[LOG_BYTES] += m.counts[GROUP_BYTES]
+    m.tally[LOG_NS] += now - m.counts[LOG_BEGAN]
     for _ in range(m.counts[LOG_GROUP]):
         user = take(m.commit_ring, m.ends, COMMIT)
         m.tally[TRANSACTIONS] += 1
@@ -218,7 +235,7 @@ def user_event(m, pool, now, user):
         _begin(m, now, user)
         _use_cpu(m, now, user)
     elif doing == READING:
-        _has_read(m, now, user)
+        _go_on_reading(m, pool, now, user)
     else:
         _leave_cpu(m, now)
         if m.users[user, READS_LEFT] > 0:

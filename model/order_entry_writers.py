@@ -22,94 +22,38 @@ commit ahead; a commit of more than 680 blocks would need a second one.
 from model.calendar import NEVER, set_time
 from model.disk_mechanics import DIRTY as DIRTY_UNTIL
 from model.jit import kernel, part
-from model.layout import FRONT_BYTES, LEAF_SHIFT, OFFSET_MASK
-from model.metaslab import allocate, free
 from model.order_entry_machine import (
     BLOCKS_COMMITTED,
     COMMITS,
     DIRTY,
     FINISHED,
     FLUSHING,
+    GROUP_BYTES,
     IDLE,
     ISSUED,
-    LOG_VDEV,
+    LOG_BLOCK,
     N_HELD,
     N_PUT,
-    OPEN,
-    POINTER_SHIFT,
+    PENDING_RECORD,
     RECORD,
     STAGE,
-    STALL_NS,
     STALLED_UNTIL,
-    STALLS,
     STARTED,
     WRITE_NS,
     WRITER,
     WRITES,
     WRITING,
 )
-from model.order_entry_users import buffers_free, n_in, take
-from model.pool import write_for
-from model.vdev_map import asize
+from model.order_entry_places import want
+from model.order_entry_users import buffers_free, log_written, n_in, take
 
-LOG_RECORD, LOG_TRAILER, LOG_UNIT = 192, 184, 4096  # B: of a write that goes elsewhere, of a block; spec 6.1, 6.4
-
-# ---- places ----
+LOG_RECORD, LOG_TRAILER, LOG_UNIT, LARGEST = 192, 184, 4096, 2**17  # B: of a record without data, of a block; spec 6.1, 6.4
 
 
 @kernel
-def free_at(m, space, place, n_bytes):
-    """What lies at `place` is free, from the open group on."""
-    if place >= 0:
-        free(space, m.txg[OPEN], place >> LEAF_SHIFT, (place & OFFSET_MASK) - FRONT_BYTES, asize(m.orders.vdev, n_bytes))
-
-
-@kernel
-def place_of(space, copy):
-    """Where `allocate` has put a copy."""
-    return space.dva_vdev[copy] << LEAF_SHIFT | space.dva_offset[copy] + FRONT_BYTES
-
-
-@kernel
-def _mark(m, record):
-    """Indirect blocks above `record` that the open group dirties here."""
-    txg, block, quarter = m.txg[OPEN], record, m.txg[OPEN] & 1
-    for level in range(len(m.first_of)):
-        block >>= POINTER_SHIFT
-        i = m.first_of[level] + block
-        if m.dirtied_in[i] == txg:
-            return
-        m.dirtied_in[i] = txg
-        m.dirty_indirect[quarter, m.first_of[level] + m.n_dirty[quarter, level]] = i
-        m.n_dirty[quarter, level] += 1
-
-
-@kernel
-def rewrite(m, space, record):
-    """A new place for `record`, and the old one is free. False if the pool is full."""
-    if allocate(space, m.txg[OPEN], m.orders.record_bytes, 1, -1) != 0:
-        return False
-    free_at(m, space, m.record_at[record], m.orders.record_bytes)
-    m.record_at[record] = place_of(space, 0)
-    _mark(m, record)
-    return True
-
-
-@kernel
-def log_bytes(n_blocks):
-    """Of a log block that says where so many records are."""
-    return (n_blocks * LOG_RECORD + LOG_TRAILER + LOG_UNIT - 1) // LOG_UNIT * LOG_UNIT
-
-
-@kernel
-def write_log_block(m, space, share, n_blocks):
-    """A log block gets a place, which is free again in the same group. False if the pool is full."""
-    hint = (m.shares[share, LOG_VDEV] + 1) % m.orders.n_vdevs
-    if allocate(space, m.txg[OPEN], log_bytes(n_blocks), 1, hint) != 0:
-        return False
-    m.shares[share, LOG_VDEV] = space.dva_vdev[0]
-    free_at(m, space, place_of(space, 0), log_bytes(n_blocks))
-    return True
+def log_bytes(n_bytes):
+    """Of a log block with so many B of records in it."""
+    return min(LARGEST, (n_bytes + LOG_TRAILER + LOG_UNIT - 1) // LOG_UNIT * LOG_UNIT)
 
 
 # ---- database writers ----
@@ -151,7 +95,7 @@ def _to_log(m, now, record, writer):
     """A block reaches the intent log of its share."""
     share = record * m.orders.n_shares // m.orders.n_records
     i = m.shares[share, N_PUT] & (m.pending.shape[1] - 1)
-    m.pending[share, i, RECORD], m.pending[share, i, WRITER], m.pending[share, i, ISSUED] = record, writer, now
+    m.pending[share, i, PENDING_RECORD], m.pending[share, i, WRITER], m.pending[share, i, ISSUED] = record, writer, now
     m.shares[share, N_PUT] += 1
     if m.shares[share, STAGE] == IDLE:
         m.shares[share, STAGE] = WRITING
@@ -173,45 +117,23 @@ def wake_writers(m, now):
 
 
 @kernel
-def _write(m, pool, now, share, place, n_bytes):
-    """Write a block of a commit."""
-    before = pool.n_out[0]
-    write_for(pool, now, place, n_bytes, m.orders.n_users + share, pool.queue_params.sync_write_priority)
-    for i in range(before, pool.n_out[0]):
-        m.touched[share, pool.leaf_of[pool.outbox[i]]] = 1
-
-
-@kernel
-def stall(m, space):
-    """Time that the last allocation has waited for a space map."""
-    took = space.load_blocks[0] * m.orders.load_block_ns
-    if took > 0:
-        m.tally[STALLS] += 1
-        m.tally[STALL_NS] += took
-    return took
+def _begin_commit(m, share):
+    for leaf in range(m.touched.shape[1]):
+        m.touched[share, leaf] = 0
 
 
 @part
-def _commit(m, pool, space, now, share):
-    """Begin a commit of all that waits. False if the pool is full."""
-    shares, waited, size = m.shares, 0, m.pending.shape[1]
+def _commit(m, share):
+    """Begin a commit of all that waits."""
+    shares, size = m.shares, m.pending.shape[1]
     n = shares[share, N_PUT] - shares[share, FINISHED]
-    for leaf in range(m.touched.shape[1]):
-        m.touched[share, leaf] = 0
+    _begin_commit(m, share)
     for i in range(shares[share, FINISHED], shares[share, N_PUT]):
-        record = m.pending[share, i & (size - 1), RECORD]
-        if not rewrite(m, space, record):
-            return False
-        waited += stall(m, space)
-        _write(m, pool, now, share, m.record_at[record], m.orders.record_bytes)
-    if not write_log_block(m, space, share, n):
-        return False
-    waited += stall(m, space)
-    _write(m, pool, now, share, place_of(space, 0), log_bytes(n))
-    shares[share, STARTED], shares[share, STALLED_UNTIL] = shares[share, N_PUT], now + waited
+        want(m, RECORD, m.pending[share, i & (size - 1), PENDING_RECORD], m.orders.record_bytes, m.orders.n_users + share)
+    want(m, LOG_BLOCK, share, log_bytes(n * LOG_RECORD), m.orders.n_users + share)
+    shares[share, STAGE], shares[share, STARTED] = WRITING, shares[share, N_PUT]
     m.tally[COMMITS] += 1
     m.tally[BLOCKS_COMMITTED] += n
-    return True
 
 
 @kernel
@@ -240,21 +162,44 @@ def _committed(m, now, share):
         writer = m.pending[share, i & (size - 1), WRITER]
         m.writers[writer, 1] -= 1
         m.tally[WRITES] += 1
-        m.tally[WRITE_NS] += now + m.orders.nfs_ns - m.pending[share, i & (size - 1), ISSUED]
+        m.tally[WRITE_NS] += now + m.orders.op_ns - m.pending[share, i & (size - 1), ISSUED]
         m.counts[N_HELD] -= 1
         if _is_idle(m, writer):
-            set_time(m.calendar, m.sources.writers + writer, now + m.orders.nfs_ns)
+            set_time(m.calendar, m.sources.writers + writer, now + m.orders.op_ns)
     shares[share, FINISHED] = shares[share, STARTED]
     buffers_free(m, now)
 
 
 @part
-def share_event(m, pool, space, now, share):
-    """A commit begins, or has been flushed. False if the pool is full."""
+def share_event(m, now, share):
+    """A commit begins, or has been flushed."""
     if m.shares[share, STAGE] == FLUSHING:
         _committed(m, now, share)
         m.shares[share, STAGE] = IDLE
-    if m.shares[share, N_PUT] == m.shares[share, FINISHED]:
-        return True
-    m.shares[share, STAGE] = WRITING
-    return _commit(m, pool, space, now, share)
+    if m.shares[share, N_PUT] != m.shares[share, FINISHED]:
+        _commit(m, share)
+
+
+# ---- the redo logs without a log device ----
+
+
+@part
+def _write_redo(m):
+    """The redo of a commit goes to log blocks of the main pool."""
+    share, left = m.orders.n_shares, m.counts[GROUP_BYTES]
+    _begin_commit(m, share)
+    while left > 0:
+        n_bytes = log_bytes(left + LOG_RECORD)
+        want(m, LOG_BLOCK, share, n_bytes, m.orders.n_users + share)
+        left -= n_bytes - LOG_TRAILER - LOG_RECORD
+
+
+@part
+def log_event(m, now):
+    """The log writer's write is done, or, without a log device, is to begin."""
+    share = m.orders.n_shares
+    if m.shares[share, STAGE] == WRITING:
+        _write_redo(m)
+        return
+    m.shares[share, STAGE] = IDLE
+    log_written(m, now)
