@@ -16,6 +16,7 @@ import numpy as np
 
 from model.calendar import Calendar, new_calendar, set_time
 from model.indirect import tree
+from model.order_entry_draws import draws
 from model.pool import new_pool, new_recorder
 from model.streams import stream
 from model.vdev_cache import BYPASS_DATA, VdevCacheParams
@@ -46,13 +47,11 @@ IDLE, WRITING, FLUSHING = 0, 1, 2
 PENDING_RECORD, WRITER, ISSUED = 0, 1, 2  # columns of Machine.pending
 
 # What wants a place, and the columns of Machine.wanted.
-RECORD, LOG_BLOCK, INDIRECT_BLOCK, REDO_RECORD = 0, 1, 2, 3
+RECORD, LOG_BLOCK, OTHER_DATA, INDIRECT_BLOCK, REDO_RECORD = range(5)
 WHAT, WHICH, N_BYTES, TASK = 0, 1, 2, 3
 
 SYNC_IOS = 2**13  # I/Os that the sync thread has under way at most, or a few more
 LOG_BLOCKS = 64  # of 128 KiB that one write of redo needs at most
-N_DRAWS = 2**11  # of each kind and user, used over and over
-WITHOUT_ABOVE = 2**40
 COPIES = 2  # of an indirect block; spec 5.4
 POINTER_SHIFT = 7  # log2 of the pointers in an indirect block; spec 5.1
 REDO_BYTES = 2**17  # record of the log shares, as in the document
@@ -65,8 +64,8 @@ class Orders(NamedTuple):
     think_ns: int = 0  # mean, exponential
     cpu_ns: int = 4_000_000  # of a transaction, in equal parts before, between and after its reads
     n_cpus: int = 8  # of the database server
-    reads: int = 10  # buffer misses of a transaction, mean; drawn from 0 to twice that
-    dirtied: int = 10  # blocks that a transaction changes, mean; likewise
+    reads: float = 6.0  # buffer misses of a transaction, mean; drawn from 0 to twice that
+    dirtied: float = 3.0  # blocks that a transaction changes, mean; likewise
     redo_bytes: int = 6000  # B that a transaction writes to the redo log
     hot_share: float = 0.2  # of the records, in a piece,
     hot_hits: float = 0.5  # that get this share of all reads and changes
@@ -159,10 +158,11 @@ STAGE, STARTED, FINISHED, LOG_VDEV, STALLED_UNTIL, N_PUT = range(6)  # columns o
 OPEN, SYNCING, SYNC_BEGAN, CURSOR, REDO_PLACE, ENDED = range(6)  # of Machine.txg
 
 
+_SHARES = ("hot_share", "hot_hits", "cached", "misses_indirect")
 _WHOLE = {"n_users": (1, 2**14), "n_cpus": (1, 2**14), "dirty_target": (0, 2**24), "dirty_most": (1, 2**24),
           "n_writers": (1, 256), "writes_per_batch": (1, 4096), "n_shares": (1, 256), "record_bytes": (512, 2**17),
           "indirect_bytes": (512, 2**17), "n_records": (128, 2**32), "n_redo_records": (1, 2**24), "n_vdevs": (1, 2**10),
-          "reads": (0, 2**12), "dirtied": (0, 2**12), "redo_bytes": (0, 2**30), "slog_rate": (1, 10**12),
+          "redo_bytes": (0, 2**30), "slog_rate": (1, 10**12),
           "txg_ns": (10**6, 10**12), "has_slog": (0, 1)}
 
 
@@ -171,7 +171,7 @@ def check_orders(orders):
     for name, value in orders._asdict().items():
         if name == "vdev":
             continue
-        low, high = _WHOLE.get(name, (0, 1 if isinstance(value, float) else 10**12))
+        low, high = _WHOLE.get(name, (0, 1 if name in _SHARES else 1000 if name in ("reads", "dirtied") else 10**12))
         if not low <= value <= high or (name in _WHOLE and value != int(value)):
             raise ValueError(f"{name} of the order entry is {value}, but it must be from {low} to {high}; choose a value "
                              "in that range")
@@ -179,44 +179,12 @@ def check_orders(orders):
         raise ValueError(f"record_bytes of the order entry is {orders.record_bytes}, but a record is whole sectors of 512; "
                          "choose a multiple of 512")
     if 2 * orders.dirtied > orders.dirty_most:
-        raise ValueError(f"dirty_most is {orders.dirty_most}, but one transaction may change {2 * orders.dirtied} blocks; "
+        raise ValueError(f"dirty_most is {orders.dirty_most}, but one transaction may change {2 * orders.dirtied:g} blocks; "
                          "choose at least that")
 
 
 def _power_above(n):
     return 1 << max(1, int(n).bit_length())
-
-
-def _records(orders, seed, name):
-    """Records drawn for each user: a hot piece in front, the rest cold."""
-    n_hot = max(1, int(orders.hot_share * orders.n_records))
-    rng = stream(seed, name)
-    where, is_hot = rng.random((orders.n_users, N_DRAWS)), rng.random((orders.n_users, N_DRAWS)) < orders.hot_hits
-    cold = n_hot + where * (orders.n_records - n_hot)
-    return np.minimum(np.where(is_hot, where * n_hot, cold).astype(np.int64), orders.n_records - 1)
-
-
-def draw_records(orders, n, seed, name):
-    """`n` records by the same law, for ageing."""
-    n_hot = max(1, int(orders.hot_share * orders.n_records))
-    rng = stream(seed, name)
-    where = rng.random(n)
-    is_hot = rng.random(n) < orders.hot_hits
-    cold = n_hot + where * (orders.n_records - n_hot)
-    return np.minimum(np.where(is_hot, where * n_hot, cold).astype(np.int64), orders.n_records - 1)
-
-
-def _counts_drawn(orders, seed, name, mean):
-    return (stream(seed, name).random((orders.n_users, N_DRAWS)) * (2 * mean + 1)).astype(np.int64)
-
-
-def _draws(orders, seed):
-    read = _records(orders, seed, "records read")
-    read[stream(seed, "indirect block missing").random(read.shape) < orders.misses_indirect] += WITHOUT_ABOVE
-    read[stream(seed, "answered from memory").random(read.shape) < orders.cached] = -1
-    think = -np.log1p(-stream(seed, "think").random((orders.n_users, N_DRAWS))) * orders.think_ns
-    return (read, _records(orders, seed, "records changed"), _counts_drawn(orders, seed, "reads", orders.reads),
-            _counts_drawn(orders, seed, "changes", orders.dirtied), think.astype(np.int64))
 
 
 def levels_of(n_records):
@@ -241,25 +209,35 @@ def new_leaves(orders, drive, queue, seed):
     return pool._replace(outbox=np.zeros(n_ios_of(orders), np.int64))
 
 
-def new_machine(orders, seed, place):
-    """A Machine at rest at time 0. `place` is (record_at, indirect_at, redo_at): where everything lies."""
+def nowhere(orders):
+    """(record_at, indirect_at, redo_at) of a database that is yet to be written."""
+    _, n_indirect = levels_of(orders.n_records)
+    return tuple(np.full(shape, -1) for shape in (orders.n_records, (n_indirect, COPIES), orders.n_redo_records))
+
+
+def new_machine(orders, seed, before=None):
+    """A Machine at rest at time 0. Its database is yet to be written, or that of the machine `before`."""
     check_orders(orders)
     n_leaves = orders.n_vdevs * orders.vdev.n_children
     first, n_indirect = levels_of(orders.n_records)
     sources = sources_of(orders, n_leaves)
     n_blocks = _power_above(orders.n_writers * orders.writes_per_batch)
+    place = nowhere(orders) if before is None else (before.record_at, before.indirect_at, before.redo_at)
     m = Machine(
         orders, np.zeros((orders.n_users, 11), np.int64), np.zeros(len(DOINGS), np.int64),
         new_calendar(sources.users + orders.n_users), sources, np.zeros(len(TALLY), np.int64),
         *(np.zeros(_power_above(n), np.int64) for n in (orders.n_users, orders.n_users,
-                                                        orders.dirty_most + 2 * orders.dirtied, orders.n_users)),
+                                                        orders.dirty_most + int(2 * orders.dirtied) + 1, orders.n_users)),
         np.zeros((4, 2), np.int64), np.zeros(8, np.int64), np.zeros((orders.n_writers, 2), np.int64),
         np.zeros((orders.n_shares, n_blocks, 3), np.int64), np.zeros((orders.n_shares + 1, 6), np.int64),
         np.zeros((orders.n_shares + 1, n_leaves), np.int64), np.zeros(orders.n_records, np.uint8), *place,
         np.zeros((n_blocks + LOG_BLOCKS, 4), np.int64), np.zeros(1, np.int64), np.zeros(6, np.int64),
         np.zeros(n_indirect, np.int64), np.zeros((2, n_indirect), np.int64),
-        np.zeros((2, len(first) + 1), np.int64), first, *_draws(orders, seed), np.zeros(n_ios_of(orders) + 1, np.int64))
+        np.zeros((2, len(first) + 1), np.int64), first, *draws(orders, seed), np.zeros(n_ios_of(orders) + 1, np.int64))
     m.txg[OPEN] = 1
+    if before is not None:
+        m.txg[:], m.counts[LOADED], m.counts[REDO_AT] = before.txg, before.counts[LOADED], before.counts[REDO_AT]
+    start_users(m)
     return m
 
 

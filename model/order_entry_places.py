@@ -20,6 +20,7 @@ from model.order_entry_machine import (
     LOG_VDEV,
     N_BYTES,
     OPEN,
+    OTHER_DATA,
     POINTER_SHIFT,
     RECORD,
     REDO_AT,
@@ -85,6 +86,8 @@ def _exchange(m, what, which, copy, place):
         m.redo_at[m.txg[REDO_PLACE]] = place
         m.txg[REDO_PLACE] = (m.txg[REDO_PLACE] + 1) % len(m.redo_at)
         m.tally[REDO_RECORDS] += 1
+    elif what == OTHER_DATA:
+        old = -1
     else:
         m.shares[which, LOG_VDEV] = place >> LEAF_SHIFT
     return old
@@ -123,7 +126,7 @@ def put_wanted(m, pool, space, now, writes):
     """All that is wanted gets its place and, if `writes`, is written. False if the pool is full."""
     for i in range(m.n_wanted[0]):
         what, which, n_bytes, task = m.wanted[i, WHAT], m.wanted[i, WHICH], m.wanted[i, N_BYTES], m.wanted[i, TASK]
-        txg = m.txg[OPEN] if what <= LOG_BLOCK else m.txg[SYNCING]
+        txg = m.txg[OPEN] if what <= OTHER_DATA else m.txg[SYNCING]
         n_copies = COPIES if what == INDIRECT_BLOCK else 1
         set_hint(space, m.shares[which, LOG_VDEV] if what == LOG_BLOCK else NO_HINT)
         if allocate_from(space, NORMAL, txg, n_bytes, n_copies, what == LOG_BLOCK) != 0:

@@ -27,6 +27,7 @@ from model.order_entry_machine import (
     INDIRECT_BLOCK,
     LOG_BLOCK,
     OPEN,
+    OTHER_DATA,
     RECORD,
     REDO_BYTES,
     REDO_RECORD,
@@ -49,7 +50,8 @@ class Ageing(NamedTuple):
     per_commit: int  # blocks
     per_txg: int  # records
     redo_bytes: int  # B of redo for each record
-    at: np.ndarray  # one element: how many are done
+    n_other: int  # blocks of 128 KiB of other data to be written first, which then stay
+    at: np.ndarray  # how many records, and how many of the others, are done
 
 
 # ---- what a group writes ----
@@ -135,6 +137,12 @@ def _is_dirty(m):
 
 
 @part
+def _write_other(m, ageing):
+    ageing.at[1] += 1
+    want(m, OTHER_DATA, 0, REDO_BYTES, 0)
+
+
+@part
 def _rewrite_next(m, ageing):
     i = ageing.at[0]
     ageing.at[0] += 1
@@ -150,6 +158,10 @@ def age(m, ageing, now):
     if m.txg[SYNCING]:
         if not want_next(m):
             end(m)
+    elif ageing.at[1] < ageing.n_other:
+        _write_other(m, ageing)
+        if ageing.at[1] % ageing.per_txg == 0 or ageing.at[1] == ageing.n_other:
+            open_next(m)
     elif ageing.at[0] == len(ageing.records) and not _is_dirty(m):
         set_time(m.calendar, m.sources.timer, now + m.orders.txg_ns)
         return False

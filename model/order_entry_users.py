@@ -14,6 +14,7 @@ commit by queueing, in Oracle as in the intent log. Without a log device the red
 
 from model.calendar import set_time
 from model.jit import kernel, part
+from model.order_entry_draws import N_DRAWS, WITHOUT_ABOVE
 from model.order_entry_machine import (
     BEGAN,
     CACHED,
@@ -32,7 +33,6 @@ from model.order_entry_machine import (
     LOG_WRITES,
     N_BEGUN,
     N_DIRTIED,
-    N_DRAWS,
     N_HELD,
     N_READ,
     N_RUNNING,
@@ -53,7 +53,6 @@ from model.order_entry_machine import (
     THINKING,
     TO_DIRTY,
     TRANSACTIONS,
-    WITHOUT_ABOVE,
     WITHOUT_BUFFER,
     WRITING,
 )
