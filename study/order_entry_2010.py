@@ -1,0 +1,349 @@
+"""The order-entry test of 2010: users of a database on an appliance, run after run, under the old rules of the allocator and
+under the new ones.
+
+    machine = order_entry_2010.setup(n_users=64, scale=128, …)        what a notebook's parameters stand for
+    order_entry_2010.series(machine, rules, 24, seed)                 runs one after another on one pool, with all statistics
+    order_entry_2010.compare(machine, 24, seed)                       the same under old and new rules
+    order_entry_2010.predict(machine, draws=4, seeds=3, seed=1)       the ensemble
+
+Between runs the pool ages; in each, a window is simulated event by event: see `model.order_entry_runs`. Only the allocator
+differs between old and new: queue, disks, database and all that is drawn stay the same.
+"""
+import itertools
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from model.data_sheet import SheetParams, new_drive
+from model.eras import era
+from model.indirect import FLETCHER4, REWRITTEN, block_pointers, psize
+from model.layout import BACK_BYTES, FRONT_BYTES
+from model.metaslab import BONUS_AREA, FRAGMENTED, LARGEST, MetaslabParams, TopVdev, metaslab_shift, new_pool, vdev_asize
+from model.order_entry_machine import REDO_BYTES, Orders
+from model.order_entry_runs import Site, Window, begin, restart, rewrite, window
+from model.pickers import VARIANTS
+from model.streams import stream
+from model.vdev_map import asize as asize_of
+from model.vdev_map import vdev_params
+from model.vdev_queue import VdevQueueParams
+from study import appliance_2010, ensembles, priors
+from study.effects import Effect
+from study.ensembles import AFTER, BEFORE
+from study.errors import UserError
+
+EXPERIMENT = "order_entry"
+DATABASE_BYTES = 350e9          # data and logs; the document
+REDO_LOG_BYTES = 6 * 2**30      # of them, all redo logs together: three of 2 GiB, a usual size
+TXG_S = 30                      # zfs_txg_timeout of 2009; spec 5.6
+HOT_SHARE = 0.2                 # "the hottest fifth" of the priors
+INDIRECT_MISSES = 0.5           # of the reads, where not all indirect blocks stay in memory: half of 11 GB does
+N_WRITERS = 2                   # processes that share the writes under way
+PARTS_OF_AGE = 2.0              # turnovers that the pool ages at one measured pace
+SECOND_NS = 10**9
+OLD = "b117"
+
+
+class Setup(NamedTuple):
+    """A machine to scale; see `model.order_entry_machine`."""
+    orders: Orders
+    disk: SheetParams
+    queue: VdevQueueParams
+    scale: int
+    metaslab_bytes: int
+    n_metaslabs: int        # of a vdev
+    n_other: int            # blocks of 128 KiB of other data
+    age: float              # turnovers before the first run
+    run_s: float            # from the beginning of one run to that of the next, to scale
+    warm_s: float
+    window_s: float
+
+
+# --- rules --------------------------------------------------------------------------------------------------------------
+
+WEIGHTS = {"bonus_scope": BONUS_AREA, "reassess": 1}
+CODED, DESCRIBED = {"bonus_multiplier": 1, "bonus_divisor": 1}, {"bonus_multiplier": 3, "bonus_divisor": 2}
+STEPS = {       # every change by itself
+    "threshold": ("best fit from 96 % full", {"picker": VARIANTS["141_df"]}),
+    "bonus-coded": ("no bonus for used metaslabs (as coded)", WEIGHTS | CODED),
+    "bonus-described": ("bonus of 1.5 (as described)", WEIGHTS | DESCRIBED),
+    "primary": ("given up when fragmented", {"primary_until": FRAGMENTED, "passivate_with": LARGEST}),
+    "deferral": ("freed space withheld for two groups", {"defer_txgs": 2}),
+    "prefetch": ("space maps read ahead", {"prefetch_maps": 3}),
+    "new-dynamic-fit": ("new dynamic fit", {"picker": VARIANTS["141_ndf"]}),
+}
+ALL = {         # and all of them
+    "new-coded": ("all, dynamic fit, bonus as coded", ("dynamic fit", "as coded")),
+    "new-described": ("all, dynamic fit, bonus as described", ("dynamic fit", "as described")),
+    "new-b141": ("all, new dynamic fit (b141)", ("new dynamic fit", "as coded")),
+}
+
+
+def old_rules() -> MetaslabParams:
+    return era(OLD).metaslab
+
+
+def new_rules(picker: str = "dynamic fit", bonus: str = "as coded") -> MetaslabParams:
+    """The rules of 2010.Q1, as far as they are known."""
+    rules = era("b141_df" if picker == "dynamic fit" else "b141").metaslab
+    return rules._replace(**(CODED if bonus == "as coded" else DESCRIBED))
+
+
+def custom_rules(threshold_pct: int, bonus: float) -> MetaslabParams:
+    """The new rules with best fit from that occupancy on, and that bonus."""
+    rules = new_rules()
+    return rules._replace(picker=rules.picker._replace(best_fit_below_pct=100 - threshold_pct),
+                          bonus_multiplier=round(100 * bonus), bonus_divisor=100)
+
+
+# --- from parameters to a machine ---------------------------------------------------------------------------------------
+
+def _share_of_scale(scale: int) -> None:
+    if scale < 1 or scale & (scale - 1):
+        raise UserError(f"scale is {scale}, but metaslabs are powers of two; choose 1, 2, 4, … as how much smaller the pool is")
+
+
+def _pool(layout: str, n_disks: int, scale: int):
+    """(VdevParams, vdevs, B of a metaslab, metaslabs of a vdev)."""
+    found = appliance_2010.vdevs(layout, n_disks)
+    kind = "mirror" if found.n_parity == 0 and found.n_children > 1 else f"raidz{found.n_parity}" if found.n_parity else "single"
+    vdev = vdev_params(kind, found.n_children)
+    asize = vdev_asize(vdev, appliance_2010.TERABYTE.disk_bytes)
+    shift = metaslab_shift(asize)
+    return vdev, found.n, (1 << shift) // scale, asize >> shift
+
+
+def _orders(values: dict, n_users: int, record_kib: float, scale: int, vdev, n_vdevs: int) -> Orders:
+    record = int(record_kib * 1024)
+    outstanding, dirtied = round(values["writer_outstanding"]), values["reads_per_transaction"] * values["writes_per_read"]
+    stock = values["dirty_buffers"] * 4096 / record / scale
+    return Orders(
+        n_users=n_users, cpu_ns=round(values["cpu_ns"]), reads=values["reads_per_transaction"], dirtied=dirtied,
+        redo_bytes=round(values["redo_bytes"]), hot_share=HOT_SHARE, hot_hits=values["hot_accesses"],
+        dirty_target=int(stock / 2), dirty_most=outstanding + int(stock + 2 * dirtied) + 1, n_writers=N_WRITERS,
+        writes_per_batch=max(1, outstanding // N_WRITERS), op_ns=round(values["op_ns"]), cached=values["cache_hits"],
+        misses_indirect=0.0 if values["keeps_indirect"] else INDIRECT_MISSES, has_slog=int(values["has_slog"]),
+        slog_ns=round(values["slog_ns"]), slog_rate=round(values["slog_rate"]), n_shares=round(values["n_shares"]),
+        txg_ns=TXG_S * SECOND_NS // scale, record_bytes=record, indirect_bytes=_indirect_bytes(record),
+        n_records=int((DATABASE_BYTES - REDO_LOG_BYTES) / record / scale),
+        n_redo_records=max(1, REDO_LOG_BYTES // REDO_BYTES // scale), n_vdevs=n_vdevs, vdev=vdev)
+
+
+def _indirect_bytes(record: int) -> int:
+    """B of an L1 whose records have been rewritten at random, compressed; in whole blocks of 4 KiB, which the fast engine of
+    the allocator counts in."""
+    pointers = block_pointers(REWRITTEN, FLETCHER4, stream(0, "indirect"), record_bytes=record, n_vdevs=11)
+    return -(-psize(pointers.tobytes()) // 4096) * 4096
+
+
+def with_values(values: dict, *, n_users: int, record_kib: float, scale: int, warm_s: float, window_s: float) -> Setup:
+    """A machine with values of the priors and switches."""
+    _share_of_scale(scale)
+    if not 0 <= values["pool_fill"] <= 1:
+        raise UserError(f"pool_fill is {values['pool_fill']:g}, but no more than all of a pool can be taken; choose 0 to 1")
+    vdev, n_vdevs, metaslab_bytes, n_metaslabs = _pool(values["layout"], int(values["n_disks"]), scale)
+    orders = _orders(values, n_users, record_kib, scale, vdev, n_vdevs)
+    space = n_vdevs * n_metaslabs * metaslab_bytes
+    own = orders.n_records * asize_of(vdev, orders.record_bytes) + orders.n_redo_records * asize_of(vdev, REDO_BYTES)
+    n_other = max(0, int((values["pool_fill"] * space - own) / asize_of(vdev, REDO_BYTES)))
+    disk = appliance_2010.disk(ensembles.apply(priors.read(EXPERIMENT), values, {"disk": appliance_2010.TERABYTE})["disk"])
+    on_disk = n_metaslabs * metaslab_bytes // (vdev.n_children if vdev.n_parity else 1)
+    return Setup(orders, disk._replace(disk_bytes=on_disk + FRONT_BYTES + BACK_BYTES + 2**20),
+                 era(OLD).queue._replace(max_pending=int(values["max_pending"])), scale, metaslab_bytes, n_metaslabs, n_other,
+                 values["age"], 60 * values["run_minutes"] / scale, warm_s, window_s)
+
+
+def setup(*, n_users: int, record_kib: float, scale: int, warm_s: float, window_s: float, **changed) -> Setup:
+    """From a notebook's parameters; everything that is not `changed` is the best guess of the priors."""
+    values = priors.read(EXPERIMENT).central()
+    if unknown := set(changed) - set(values):
+        raise UserError(f"{', '.join(sorted(unknown))} is no prior of {EXPERIMENT}; take one of {', '.join(values)}")
+    return with_values(values | changed, n_users=n_users, record_kib=record_kib, scale=scale, warm_s=warm_s, window_s=window_s)
+
+
+# --- a pool -------------------------------------------------------------------------------------------------------------
+
+def _scaled(rules: MetaslabParams, scale: int) -> MetaslabParams:
+    """Rules in which a length is a share of a metaslab get that share; what is as long as some blocks stays."""
+    return rules._replace(picker=rules.picker._replace(sound_hole_bytes=max(1, rules.picker.sound_hole_bytes // scale)))
+
+
+def _space(machine: Setup, rules: MetaslabParams):
+    vdevs = [TopVdev(machine.orders.vdev, asize=machine.n_metaslabs * machine.metaslab_bytes)] * machine.orders.n_vdevs
+    return new_pool(vdevs, _scaled(rules, machine.scale), metaslab_bytes=machine.metaslab_bytes)
+
+
+def _pace(site: Site, machine: Setup) -> Window:
+    return window(site, int(machine.warm_s * SECOND_NS), int(machine.window_s * SECOND_NS))
+
+
+def aged(machine: Setup, rules: MetaslabParams, seed: int) -> Site:
+    """A pool as it is before the first run: written, then rewritten `age` times, at the pace that it allows."""
+    site = begin(machine.orders, new_drive(machine.disk), machine.queue, _space(machine, rules), seed, machine.n_other)
+    parts = max(1, round(machine.age / PARTS_OF_AGE))
+    for part in range(parts):
+        n = int(machine.age * machine.orders.n_records / parts)
+        rewrite(site, n, _pace(site, machine), seed, f"rewritten before, {part}")
+    return site
+
+
+def _go_on(site: Site, machine: Setup, seen: Window, seed: int, name: str) -> None:
+    """The rest of a run, after its window."""
+    n = int(seen.tally["writes"] * SECOND_NS / seen.ns * machine.run_s) - seen.tally["writes"]
+    rewrite(site, n, seen, seed, name)
+
+
+# --- runs ---------------------------------------------------------------------------------------------------------------
+
+def statistics(seen: Window, orders: Orders) -> list[tuple]:
+    """(name, value, unit) of what was looked at in 2009, and the model has. A mean over nothing has no row."""
+    t, s = seen.tally, seen.ns / SECOND_NS
+    per_s = {"database.tps": "transactions", "database.misses": "reads", "nfs.reads": "reads", "nfs.data_writes": "writes",
+             "nfs.log_writes": "log_writes", "disk.reads": "units_read", "disk.writes": "units_written"}
+    rows = [(name, t[key] / s, "1/s") for name, key in per_s.items()]
+    record = orders.record_bytes
+    bytes_per_s = {"nfs.read_bytes": t["reads"] * record, "nfs.write_bytes": t["writes"] * record + t["log_bytes"],
+                   "disk.read_bytes": t["units_read_bytes"], "disk.write_bytes": t["units_written_bytes"]}
+    rows += [(name, value / s, "B/s") for name, value in bytes_per_s.items()]
+    n_units, moved = t["units_read"] + t["units_written"], t["units_read_bytes"] + t["units_written_bytes"]
+    means = [("appliance.io_size", moved, n_units, "B"), ("appliance.read_size", t["units_read_bytes"], t["units_read"], "B"),
+             ("appliance.write_size", t["units_written_bytes"], t["units_written"], "B"),
+             ("transaction.response", t["response_ns"] / 1e6, t["transactions"], "ms"),
+             ("os.read_time", t["read_ns"] / 1e6, t["reads"], "ms"), ("os.write_time", t["write_ns"] / 1e6, t["writes"], "ms"),
+             ("os.log_write_time", t["log_ns"] / 1e6, t["log_writes"], "ms"),
+             ("disk.read_time", t["ios_read_ns"] / 1e6, t["ios_read"], "ms"),
+             ("disk.write_time", t["ios_written_ns"] / 1e6, t["ios_written"], "ms"),
+             ("disk.service_time", seen.service_ns.sum() / 1e6, int(seen.served.sum()), "ms"),
+             ("database.misses_per_transaction", t["reads"], t["transactions"], "1")]
+    rows += [(name, total / n, unit) for name, total, n, unit in means if n]
+    rows.append(("disk.utilisation", 100 * float(seen.busy_ns.mean()) / seen.ns, "%"))
+    users_ns = orders.n_users * seen.ns
+    waits = {"wait.read": "read", "wait.log_sync": "log_sync", "wait.free_buffer": "free_buffer", "wait.cpu": "cpu_queue"}
+    rows += [(name, 100 * seen.doing_ns[key] / users_ns, "%") for name, key in waits.items()]
+    return [*rows, ("database.cpu", 100 * seen.doing_ns["cpu"] / orders.n_cpus / seen.ns, "%")]
+
+
+class Series(NamedTuple):
+    """Runs one after another on one pool."""
+    table: pd.DataFrame     # run, name, value, unit: what was looked at
+    pool: pd.DataFrame      # a row a run: blocks per write, loads, share of the metaslabs that are loaded, …
+
+    @property
+    def tps(self) -> np.ndarray:
+        return self.table[self.table.name == "database.tps"].value.to_numpy()
+
+
+def _pool_row(site: Site, seen: Window, orders: Orders) -> tuple:
+    """Of the allocator: nothing that was looked at then."""
+    copies = orders.vdev.n_children if orders.vdev.n_parity == 0 else 1
+    t = seen.tally
+    return (copies * t["blocks_committed"] / max(1, t["units_committed"]), t["indirect"] / max(1, t["writes"]),
+            int((site.space.active == 2).sum()), int(site.space.counters.n_loads[0]), t["stall_ns"] / seen.ns,
+            t["blocks_committed"] / max(1, t["commits"]))
+
+
+POOL_COLUMNS = ["blocks_per_write", "indirect_per_record", "n_primary", "n_loads", "stalled", "blocks_per_commit"]
+
+
+def series(machine: Setup, rules: MetaslabParams, n_runs: int, seed: int) -> Series:
+    """`n_runs` identical runs."""
+    site, rows, pool = aged(machine, rules, seed), [], []
+    for number in range(n_runs):
+        seen = _pace(site, machine)
+        rows += [(number, *row) for row in statistics(seen, machine.orders)]
+        pool.append(_pool_row(site, seen, machine.orders))
+        _go_on(site, machine, seen, seed, f"run {number}")
+    return Series(pd.DataFrame(rows, columns=["run", "name", "value", "unit"]), pd.DataFrame(pool, columns=POOL_COLUMNS))
+
+
+class Comparison(NamedTuple):
+    """Series under old and new rules on the same machine."""
+    before: Series
+    after: Series
+
+    def items(self):
+        return (BEFORE, self.before), (AFTER, self.after)
+
+
+def compare(machine: Setup, n_runs: int, seed: int, rules: MetaslabParams | None = None) -> Comparison:
+    """Old rules, and new ones (or `rules`), under one seed, so that users do the same."""
+    both = [(machine, old_rules(), n_runs, seed), (machine, rules or new_rules(), n_runs, seed)]
+    return Comparison(*ensembles.on_all_processors(series, both))
+
+
+def cv(tps: np.ndarray) -> float:
+    """Variability: the standard deviation over the mean."""
+    return float(tps.std(ddof=1) / tps.mean())
+
+
+def gain(before: np.ndarray, after: np.ndarray) -> float:
+    return 100 * (after.mean() / before.mean() - 1)
+
+
+def reduction(before: np.ndarray, after: np.ndarray) -> float:
+    return 100 * (1 - cv(after) / cv(before))
+
+
+# --- what it is made of -------------------------------------------------------------------------------------------------
+
+def ablation(machine: Setup, n_runs: int, seed: int) -> pd.DataFrame:
+    """Every change alone, and all: key, label, tps, cv, gain (%), reduction (%), blocks."""
+    rules = {"old": ("old rules", old_rules())}
+    rules |= {key: (label, old_rules()._replace(**changed)) for key, (label, changed) in STEPS.items()}
+    rules |= {key: (label, new_rules(*which)) for key, (label, which) in ALL.items()}
+    found = ensembles.on_all_processors(series, [(machine, one, n_runs, seed) for _, one in rules.values()])
+    old = found[0].tps
+    return pd.DataFrame(
+        [(key, label, one.tps.mean(), cv(one.tps), gain(old, one.tps), reduction(old, one.tps),
+          one.pool.blocks_per_write.mean()) for (key, (label, _)), one in zip(rules.items(), found, strict=True)],
+        columns=["key", "label", "tps", "cv", "gain", "reduction", "blocks"])
+
+
+def _ladder(machine: Setup, rules: MetaslabParams, users: tuple, repeats: int, seed: int) -> list[tuple]:
+    site, rows = aged(machine, rules, seed), []
+    for n, repeat in itertools.product(users, range(repeats)):
+        orders = machine.orders._replace(n_users=n)
+        site = restart(site, orders, new_drive(machine.disk), machine.queue, seed + repeat)
+        seen = _pace(site, machine)
+        rows.append((n, repeat, seen.tally["transactions"] * SECOND_NS / seen.ns))
+        _go_on(site, machine, seen, seed, f"{n} users, run {repeat}")
+    return rows
+
+
+def ladder(machine: Setup, users: tuple, repeats: int, seed: int) -> pd.DataFrame:
+    """Some runs at each number of users, one after another on one pool, under both rules: rules, users, repeat, tps."""
+    calls = [(machine, rules, users, repeats, seed) for rules in (old_rules(), new_rules())]
+    found = ensembles.on_all_processors(_ladder, calls)
+    return pd.DataFrame([(variant, *row) for variant, rows in zip((BEFORE, AFTER), found, strict=True) for row in rows],
+                        columns=["rules", "users", "repeat", "tps"])
+
+
+# --- the ensemble -------------------------------------------------------------------------------------------------------
+
+TPS, CV = "database.tps", "tps.cv"
+LABELS = {
+    ("n_heads", 8): "disks of four platters", ("layout", "raidz2"): "double-parity RAID-Z",
+    ("max_pending", 10): "10 I/Os on a disk", ("has_slog", 0): "no log device",
+    ("keeps_indirect", 0): "indirect blocks not all in memory", ("new_picker", "new dynamic fit"): "new dynamic fit",
+    ("new_bonus", "as described"): "bonus of 1.5"}
+GAIN, REDUCTION = Effect(TPS, "gain", LABELS), Effect(CV, "loss", LABELS)
+
+
+def _case(case: dict, like: dict, n_runs: int) -> dict:
+    """The row of a case: old rules and new."""
+    values = {name: case[name] for name in case if name not in ("part", "seed")}
+    machine = with_values(values, **like)
+    rules = old_rules(), new_rules(values["new_picker"], values["new_bonus"])
+    old, new = (series(machine, one, n_runs, case["seed"]).tps for one in rules)
+    changed = {"throughput.gain": gain(old, new), "variability.reduction": reduction(old, new)}
+    changed |= {"oltp.gain": changed["throughput.gain"], "oltp.variability_reduction": changed["variability.reduction"]}
+    return case | {"fitted": False, "reached": True, f"{BEFORE}/{TPS}": old.mean(), f"{AFTER}/{TPS}": new.mean(),
+                   f"{BEFORE}/{CV}": cv(old), f"{AFTER}/{CV}": cv(new)} | {
+                       f"{AFTER}/{name}": value for name, value in changed.items()}
+
+
+def predict(draws: int, seeds: int, seed: int, n_runs: int, **like) -> pd.DataFrame:
+    """The ensemble over all that is not known, in the columns of `study.ensembles.run`. Nothing is fitted: no throughput was
+    published. `like`: users, record and scale, warm-up and window."""
+    cases = ensembles.cases(priors.read(EXPERIMENT), draws, seeds, seed).to_dict("records")
+    return pd.DataFrame(ensembles.on_all_processors(_case, [(case, like, n_runs) for case in cases]))
