@@ -4,10 +4,10 @@
     window    users work for a while, event by event; then, for as long again as is said, with everything counted
     rewrite   the pool ages by so many rewrites, with the disks and the clock left out
 
-A run of half an hour rewrites a few per cent of the database, and in it the allocator comes a tenth of a metaslab further. So
-a window of a few seconds somewhere in it sees the free space that the run has, and what is left of the run is ageing, at the
-rates that the window has measured: so many blocks a commit, so many records a transaction group, so much redo. That sampling
-gives what simulating every second gives is tested (`tests/test_order_entry.py`).
+A run of half an hour rewrites a few per cent of the database, and the allocator comes a tenth of a metaslab further. So a
+window of a few seconds in it sees the free space that the run has, and what is left of the run is ageing, at the rates that
+the window has measured: so many blocks a commit, so many records a transaction group, so much redo. That sampling gives what
+simulating every second gives is tested (`tests/test_order_entry.py`).
 """
 
 from typing import NamedTuple
@@ -86,7 +86,8 @@ def window(site, warm_ns, ns):
         site.now[0] += length
         counted.append(_counters(site))
     tally, doing, *disks = (after - before for before, after in zip(*counted, strict=True))
-    return Window(int(ns), dict(zip(TALLY, tally.tolist(), strict=True)), dict(zip(DOINGS, doing.tolist(), strict=True)), *disks)
+    named = (dict(zip(names, values.tolist(), strict=True)) for names, values in ((TALLY, tally), (DOINGS, doing)))
+    return Window(int(ns), *named, *disks)
 
 
 def rewrite(site, n, like, seed, name):

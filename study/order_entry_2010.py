@@ -19,7 +19,18 @@ from model.data_sheet import SheetParams, new_drive
 from model.eras import era
 from model.indirect import FLETCHER4, REWRITTEN, block_pointers, psize
 from model.layout import BACK_BYTES, FRONT_BYTES
-from model.metaslab import BONUS_AREA, FRAGMENTED, LARGEST, MetaslabParams, TopVdev, metaslab_shift, new_pool, vdev_asize
+from model.metaslab import (
+    BONUS_AREA,
+    EXACT,
+    FAST,
+    FRAGMENTED,
+    LARGEST,
+    MetaslabParams,
+    TopVdev,
+    metaslab_shift,
+    new_pool,
+    vdev_asize,
+)
 from model.order_entry_machine import REDO_BYTES, Orders
 from model.order_entry_runs import Site, Window, begin, restart, rewrite, window
 from model.pickers import VARIANTS
@@ -57,6 +68,7 @@ class Setup(NamedTuple):
     run_s: float            # from the beginning of one run to that of the next, to scale
     warm_s: float
     window_s: float
+    exact: bool = False
 
 
 # --- rules --------------------------------------------------------------------------------------------------------------
@@ -100,13 +112,13 @@ def custom_rules(threshold_pct: int, bonus: float) -> MetaslabParams:
 
 def _share_of_scale(scale: int) -> None:
     if scale < 1 or scale & (scale - 1):
-        raise UserError(f"scale is {scale}, but metaslabs are powers of two; choose 1, 2, 4, … as how much smaller the pool is")
+        raise UserError(f"scale is {scale}, but metaslabs are powers of two; choose 1, 2, 4, … as how much smaller they are")
 
 
 def _pool(layout: str, n_disks: int, scale: int):
     """(VdevParams, vdevs, B of a metaslab, metaslabs of a vdev)."""
     found = appliance_2010.vdevs(layout, n_disks)
-    kind = "mirror" if found.n_parity == 0 and found.n_children > 1 else f"raidz{found.n_parity}" if found.n_parity else "single"
+    kind = f"raidz{found.n_parity}" if found.n_parity else "mirror" if found.n_children > 1 else "single"
     vdev = vdev_params(kind, found.n_children)
     asize = vdev_asize(vdev, appliance_2010.TERABYTE.disk_bytes)
     shift = metaslab_shift(asize)
@@ -148,9 +160,9 @@ def with_values(values: dict, *, n_users: int, record_kib: float, scale: int, wa
     n_other = max(0, int((values["pool_fill"] * space - own) / asize_of(vdev, REDO_BYTES)))
     disk = appliance_2010.disk(ensembles.apply(priors.read(EXPERIMENT), values, {"disk": appliance_2010.TERABYTE})["disk"])
     on_disk = n_metaslabs * metaslab_bytes // (vdev.n_children if vdev.n_parity else 1)
-    return Setup(orders, disk._replace(disk_bytes=on_disk + FRONT_BYTES + BACK_BYTES + 2**20),
-                 era(OLD).queue._replace(max_pending=int(values["max_pending"])), scale, metaslab_bytes, n_metaslabs, n_other,
-                 values["age"], 60 * values["run_minutes"] / scale, warm_s, window_s)
+    queue = era(OLD).queue._replace(max_pending=int(values["max_pending"]))
+    return Setup(orders, disk._replace(disk_bytes=on_disk + FRONT_BYTES + BACK_BYTES + 2**20), queue, scale, metaslab_bytes,
+                 n_metaslabs, n_other, values["age"], 60 * values["run_minutes"] / scale, warm_s, window_s)
 
 
 def setup(*, n_users: int, record_kib: float, scale: int, warm_s: float, window_s: float, **changed) -> Setup:
@@ -158,7 +170,8 @@ def setup(*, n_users: int, record_kib: float, scale: int, warm_s: float, window_
     values = priors.read(EXPERIMENT).central()
     if unknown := set(changed) - set(values):
         raise UserError(f"{', '.join(sorted(unknown))} is no prior of {EXPERIMENT}; take one of {', '.join(values)}")
-    return with_values(values | changed, n_users=n_users, record_kib=record_kib, scale=scale, warm_s=warm_s, window_s=window_s)
+    return with_values(values | changed, n_users=n_users, record_kib=record_kib, scale=scale, warm_s=warm_s,
+                       window_s=window_s)
 
 
 # --- a pool -------------------------------------------------------------------------------------------------------------
@@ -169,8 +182,12 @@ def _scaled(rules: MetaslabParams, scale: int) -> MetaslabParams:
 
 
 def _space(machine: Setup, rules: MetaslabParams):
-    vdevs = [TopVdev(machine.orders.vdev, asize=machine.n_metaslabs * machine.metaslab_bytes)] * machine.orders.n_vdevs
-    return new_pool(vdevs, _scaled(rules, machine.scale), metaslab_bytes=machine.metaslab_bytes)
+    """Free space, by the fast engine of the allocator; `machine.exact` asks for the other one."""
+    orders = machine.orders
+    vdevs = [TopVdev(orders.vdev, asize=machine.n_metaslabs * machine.metaslab_bytes)] * orders.n_vdevs
+    unit = 512 if orders.vdev.n_parity or orders.record_bytes % 4096 else 4096
+    return new_pool(vdevs, _scaled(rules, machine.scale), EXACT if machine.exact else FAST, unit, machine.metaslab_bytes,
+                    2**21 if machine.exact else 2**19)
 
 
 def _pace(site: Site, machine: Setup) -> Window:
@@ -206,10 +223,12 @@ def statistics(seen: Window, orders: Orders) -> list[tuple]:
                    "disk.read_bytes": t["units_read_bytes"], "disk.write_bytes": t["units_written_bytes"]}
     rows += [(name, value / s, "B/s") for name, value in bytes_per_s.items()]
     n_units, moved = t["units_read"] + t["units_written"], t["units_read_bytes"] + t["units_written_bytes"]
-    means = [("appliance.io_size", moved, n_units, "B"), ("appliance.read_size", t["units_read_bytes"], t["units_read"], "B"),
+    means = [("appliance.io_size", moved, n_units, "B"),
+             ("appliance.read_size", t["units_read_bytes"], t["units_read"], "B"),
              ("appliance.write_size", t["units_written_bytes"], t["units_written"], "B"),
              ("transaction.response", t["response_ns"] / 1e6, t["transactions"], "ms"),
-             ("os.read_time", t["read_ns"] / 1e6, t["reads"], "ms"), ("os.write_time", t["write_ns"] / 1e6, t["writes"], "ms"),
+             ("os.read_time", t["read_ns"] / 1e6, t["reads"], "ms"),
+             ("os.write_time", t["write_ns"] / 1e6, t["writes"], "ms"),
              ("os.log_write_time", t["log_ns"] / 1e6, t["log_writes"], "ms"),
              ("disk.read_time", t["ios_read_ns"] / 1e6, t["ios_read"], "ms"),
              ("disk.write_time", t["ios_written_ns"] / 1e6, t["ios_written"], "ms"),
