@@ -1,8 +1,8 @@
 """The order entry's database writers, and the intent logs of the data shares.
 
-    writer:  takes a batch of dirty blocks, first dirtied first;     issue - issue - issue ... all done: the next batch
-             one every `wire_ns`; sleeps while few are dirty              \       \       \
-    intent log of a share:                                             [ waiting ] -> commit -> [ waiting ] -> commit ...
+    writer     takes a batch of dirty blocks, first dirtied first; issues one every `wire_ns`; when all are done, the next
+                      |        |        |
+    intent log     [ they wait ] -> commit -> [ those that came meanwhile wait ] -> commit -> ...
 
 A block is written with logbias=throughput: it is not copied into the log; `dmu_sync` gives it its new place in the main pool
 *now* and writes it there, and a record in a log block, in the main pool too, says where. In English (spec 6.3, 6.4, 6.6):

@@ -4,12 +4,11 @@ under the new ones.
     machine = order_entry_2010.setup(n_users=64, scale=128, …)        what a notebook's parameters stand for
     order_entry_2010.series(machine, rules, 24, seed)                 runs one after another on one pool, with all statistics
     order_entry_2010.compare(machine, 24, seed)                       the same under old and new rules
-    order_entry_2010.predict(machine, draws=4, seeds=3, seed=1)       the ensemble
+    order_entry_questions.predict(draws=4, seeds=3, seed=1, …)        the ensemble, and all else that is asked
 
 Between runs the pool ages; in each, a window is simulated event by event: see `model.order_entry_runs`. Only the allocator
 differs between old and new: queue, disks, database and all that is drawn stay the same.
 """
-import itertools
 from typing import NamedTuple
 
 import numpy as np
@@ -32,14 +31,13 @@ from model.metaslab import (
     vdev_asize,
 )
 from model.order_entry_machine import REDO_BYTES, Orders
-from model.order_entry_runs import Site, Window, begin, restart, rewrite, window
+from model.order_entry_runs import Site, Window, begin, rewrite, window
 from model.pickers import VARIANTS
 from model.streams import stream
 from model.vdev_map import asize as asize_of
 from model.vdev_map import vdev_params
 from model.vdev_queue import VdevQueueParams
 from study import appliance_2010, ensembles, priors
-from study.effects import Effect
 from study.ensembles import AFTER, BEFORE
 from study.errors import UserError
 
@@ -190,7 +188,8 @@ def _space(machine: Setup, rules: MetaslabParams):
                     2**21 if machine.exact else 2**19)
 
 
-def _pace(site: Site, machine: Setup) -> Window:
+def measure(site: Site, machine: Setup) -> Window:
+    """The window of a run."""
     return window(site, int(machine.warm_s * SECOND_NS), int(machine.window_s * SECOND_NS))
 
 
@@ -200,11 +199,11 @@ def aged(machine: Setup, rules: MetaslabParams, seed: int) -> Site:
     parts = max(1, round(machine.age / PARTS_OF_AGE))
     for part in range(parts):
         n = int(machine.age * machine.orders.n_records / parts)
-        rewrite(site, n, _pace(site, machine), seed, f"rewritten before, {part}")
+        rewrite(site, n, measure(site, machine), seed, f"rewritten before, {part}")
     return site
 
 
-def _go_on(site: Site, machine: Setup, seen: Window, seed: int, name: str) -> None:
+def go_on(site: Site, machine: Setup, seen: Window, seed: int, name: str) -> None:
     """The rest of a run, after its window."""
     n = int(seen.tally["writes"] * SECOND_NS / seen.ns * machine.run_s) - seen.tally["writes"]
     rewrite(site, n, seen, seed, name)
@@ -268,10 +267,10 @@ def series(machine: Setup, rules: MetaslabParams, n_runs: int, seed: int) -> Ser
     """`n_runs` identical runs."""
     site, rows, pool = aged(machine, rules, seed), [], []
     for number in range(n_runs):
-        seen = _pace(site, machine)
+        seen = measure(site, machine)
         rows += [(number, *row) for row in statistics(seen, machine.orders)]
         pool.append(_pool_row(site, seen, machine.orders))
-        _go_on(site, machine, seen, seed, f"run {number}")
+        go_on(site, machine, seen, seed, f"run {number}")
     return Series(pd.DataFrame(rows, columns=["run", "name", "value", "unit"]), pd.DataFrame(pool, columns=POOL_COLUMNS))
 
 
@@ -301,68 +300,3 @@ def gain(before: np.ndarray, after: np.ndarray) -> float:
 
 def reduction(before: np.ndarray, after: np.ndarray) -> float:
     return 100 * (1 - cv(after) / cv(before))
-
-
-# --- what it is made of -------------------------------------------------------------------------------------------------
-
-def ablation(machine: Setup, n_runs: int, seed: int) -> pd.DataFrame:
-    """Every change alone, and all: key, label, tps, cv, gain (%), reduction (%), blocks."""
-    rules = {"old": ("old rules", old_rules())}
-    rules |= {key: (label, old_rules()._replace(**changed)) for key, (label, changed) in STEPS.items()}
-    rules |= {key: (label, new_rules(*which)) for key, (label, which) in ALL.items()}
-    found = ensembles.on_all_processors(series, [(machine, one, n_runs, seed) for _, one in rules.values()])
-    old = found[0].tps
-    return pd.DataFrame(
-        [(key, label, one.tps.mean(), cv(one.tps), gain(old, one.tps), reduction(old, one.tps),
-          one.pool.blocks_per_write.mean()) for (key, (label, _)), one in zip(rules.items(), found, strict=True)],
-        columns=["key", "label", "tps", "cv", "gain", "reduction", "blocks"])
-
-
-def _ladder(machine: Setup, rules: MetaslabParams, users: tuple, repeats: int, seed: int) -> list[tuple]:
-    site, rows = aged(machine, rules, seed), []
-    for n, repeat in itertools.product(users, range(repeats)):
-        orders = machine.orders._replace(n_users=n)
-        site = restart(site, orders, new_drive(machine.disk), machine.queue, seed + repeat)
-        seen = _pace(site, machine)
-        rows.append((n, repeat, seen.tally["transactions"] * SECOND_NS / seen.ns))
-        _go_on(site, machine, seen, seed, f"{n} users, run {repeat}")
-    return rows
-
-
-def ladder(machine: Setup, users: tuple, repeats: int, seed: int) -> pd.DataFrame:
-    """Some runs at each number of users, one after another on one pool, under both rules: rules, users, repeat, tps."""
-    calls = [(machine, rules, users, repeats, seed) for rules in (old_rules(), new_rules())]
-    found = ensembles.on_all_processors(_ladder, calls)
-    return pd.DataFrame([(variant, *row) for variant, rows in zip((BEFORE, AFTER), found, strict=True) for row in rows],
-                        columns=["rules", "users", "repeat", "tps"])
-
-
-# --- the ensemble -------------------------------------------------------------------------------------------------------
-
-TPS, CV = "database.tps", "tps.cv"
-LABELS = {
-    ("n_heads", 8): "disks of four platters", ("layout", "raidz2"): "double-parity RAID-Z",
-    ("max_pending", 10): "10 I/Os on a disk", ("has_slog", 0): "no log device",
-    ("keeps_indirect", 0): "indirect blocks not all in memory", ("new_picker", "new dynamic fit"): "new dynamic fit",
-    ("new_bonus", "as described"): "bonus of 1.5"}
-GAIN, REDUCTION = Effect(TPS, "gain", LABELS), Effect(CV, "loss", LABELS)
-
-
-def _case(case: dict, like: dict, n_runs: int) -> dict:
-    """The row of a case: old rules and new."""
-    values = {name: case[name] for name in case if name not in ("part", "seed")}
-    machine = with_values(values, **like)
-    rules = old_rules(), new_rules(values["new_picker"], values["new_bonus"])
-    old, new = (series(machine, one, n_runs, case["seed"]).tps for one in rules)
-    changed = {"throughput.gain": gain(old, new), "variability.reduction": reduction(old, new)}
-    changed |= {"oltp.gain": changed["throughput.gain"], "oltp.variability_reduction": changed["variability.reduction"]}
-    return case | {"fitted": False, "reached": True, f"{BEFORE}/{TPS}": old.mean(), f"{AFTER}/{TPS}": new.mean(),
-                   f"{BEFORE}/{CV}": cv(old), f"{AFTER}/{CV}": cv(new)} | {
-                       f"{AFTER}/{name}": value for name, value in changed.items()}
-
-
-def predict(draws: int, seeds: int, seed: int, n_runs: int, **like) -> pd.DataFrame:
-    """The ensemble over all that is not known, in the columns of `study.ensembles.run`. Nothing is fitted: no throughput was
-    published. `like`: users, record and scale, warm-up and window."""
-    cases = ensembles.cases(priors.read(EXPERIMENT), draws, seeds, seed).to_dict("records")
-    return pd.DataFrame(ensembles.on_all_processors(_case, [(case, like, n_runs) for case in cases]))

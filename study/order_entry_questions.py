@@ -1,0 +1,178 @@
+"""What is asked of the order-entry test: what the change is made of, what more users do, what was not published matters, and
+how certain it all is. The runs are those of `study.order_entry_2010`.
+"""
+import itertools
+
+import numpy as np
+import pandas as pd
+
+from model.data_sheet import new_drive
+from model.metaslab import MetaslabParams
+from model.order_entry_runs import restart
+from study import effects, ensembles, priors
+from study.effects import Effect
+from study.ensembles import AFTER, BEFORE
+from study.order_entry_2010 import (
+    ALL,
+    EXPERIMENT,
+    SECOND_NS,
+    STEPS,
+    Setup,
+    aged,
+    cv,
+    gain,
+    go_on,
+    measure,
+    new_rules,
+    old_rules,
+    reduction,
+    series,
+    with_values,
+)
+
+# --- what it is made of -------------------------------------------------------------------------------------------------
+
+def ablation(machine: Setup, n_runs: int, seed: int) -> pd.DataFrame:
+    """Every change alone, and all: key, label, tps, cv, gain (%), reduction (%), blocks."""
+    rules = {"old": ("old rules", old_rules())}
+    rules |= {key: (label, old_rules()._replace(**changed)) for key, (label, changed) in STEPS.items()}
+    rules |= {key: (label, new_rules(*which)) for key, (label, which) in ALL.items()}
+    found = ensembles.on_all_processors(series, [(machine, one, n_runs, seed) for _, one in rules.values()])
+    old = found[0].tps
+    return pd.DataFrame(
+        [(key, label, one.tps.mean(), cv(one.tps), gain(old, one.tps), reduction(old, one.tps),
+          one.pool.blocks_per_write.mean()) for (key, (label, _)), one in zip(rules.items(), found, strict=True)],
+        columns=["key", "label", "tps", "cv", "gain", "reduction", "blocks"])
+
+
+def _ladder(machine: Setup, rules: MetaslabParams, users: tuple, repeats: int, seed: int) -> list[tuple]:
+    site, rows = aged(machine, rules, seed), []
+    for n, repeat in itertools.product(users, range(repeats)):
+        orders = machine.orders._replace(n_users=n)
+        site = restart(site, orders, new_drive(machine.disk), machine.queue, seed + repeat)
+        seen = measure(site, machine)
+        rows.append((n, repeat, seen.tally["transactions"] * SECOND_NS / seen.ns))
+        go_on(site, machine, seen, seed, f"{n} users, run {repeat}")
+    return rows
+
+
+def ladder(machine: Setup, users: tuple, repeats: int, seed: int) -> pd.DataFrame:
+    """Some runs at each number of users, one after another on one pool, under both rules: rules, users, repeat, tps."""
+    calls = [(machine, rules, users, repeats, seed) for rules in (old_rules(), new_rules())]
+    found = ensembles.on_all_processors(_ladder, calls)
+    return pd.DataFrame([(variant, *row) for variant, rows in zip((BEFORE, AFTER), found, strict=True) for row in rows],
+                        columns=["rules", "users", "repeat", "tps"])
+
+
+# --- the ensemble -------------------------------------------------------------------------------------------------------
+
+TPS, CV = "database.tps", "tps.cv"
+LABELS = {
+    ("n_heads", 8): "disks of four platters", ("layout", "raidz2"): "double-parity RAID-Z",
+    ("max_pending", 10): "10 I/Os on a disk", ("has_slog", 0): "no log device",
+    ("keeps_indirect", 0): "indirect blocks not all in memory", ("new_picker", "new dynamic fit"): "new dynamic fit",
+    ("new_bonus", "as described"): "bonus of 1.5"}
+GAIN, REDUCTION = Effect(TPS, "gain", LABELS), Effect(CV, "loss", LABELS)
+
+
+def _case(case: dict, like: dict, n_runs: int) -> dict:
+    """The row of a case: old rules and new."""
+    values = {name: case[name] for name in case if name not in ("part", "seed")}
+    machine = with_values(values, **like)
+    rules = old_rules(), new_rules(values["new_picker"], values["new_bonus"])
+    old, new = (series(machine, one, n_runs, case["seed"]).tps for one in rules)
+    changed = {"throughput.gain": gain(old, new), "variability.reduction": reduction(old, new)}
+    changed |= {"oltp.gain": changed["throughput.gain"], "oltp.variability_reduction": changed["variability.reduction"]}
+    return case | {"fitted": False, "reached": True, f"{BEFORE}/{TPS}": old.mean(), f"{AFTER}/{TPS}": new.mean(),
+                   f"{BEFORE}/{CV}": cv(old), f"{AFTER}/{CV}": cv(new)} | {
+                       f"{AFTER}/{name}": value for name, value in changed.items()}
+
+
+def predict(draws: int, seeds: int, seed: int, n_runs: int, **like) -> pd.DataFrame:
+    """The ensemble over all that is not known, in the columns of `study.ensembles.run`. Nothing is fitted: no throughput was
+    published. `like`: users, record and scale, warm-up and window."""
+    cases = ensembles.cases(priors.read(EXPERIMENT), draws, seeds, seed).to_dict("records")
+    return pd.DataFrame(ensembles.on_all_processors(_case, [(case, like, n_runs) for case in cases]))
+
+
+# --- what was not published, one at a time ------------------------------------------------------------------------------
+
+MAP = {         # prior or switch: (what it is, levels within its range)
+    "pool_fill": ("pool that is taken (%)", (0.05, 0.10, 0.25, 0.50, 0.80), 100),
+    "age": ("turnovers before the runs", (0.1, 0.5, 1.5, 6.0), 1),
+    "n_disks": ("disks", (10, 22, 44, 88), 1),
+    "reads_per_transaction": ("reads of a transaction", (2, 6, 20), 1),
+    "writes_per_read": ("writes for each read", (0.4, 0.53, 1.0), 1),
+    "redo_bytes": ("redo of a transaction (kB)", (2e3, 6e3, 20e3), 1e-3),
+}
+
+
+def over_unpublished(n_runs: int, seed: int, **like) -> pd.DataFrame:
+    """Gain and reduction (%) with one thing changed that was not published: factor, label, level, gain, reduction, tps (of
+    the old rules)."""
+    central = priors.read(EXPERIMENT).central()
+    levels = [(name, level) for name, (_, several, _) in MAP.items() for level in several]
+    cases = [{"seed": seed, **central, name: level} for name, level in levels]
+    found = ensembles.on_all_processors(_case, [(case, like, n_runs) for case in cases])
+    return pd.DataFrame([(name, MAP[name][0], level * MAP[name][2], one[f"{AFTER}/throughput.gain"],
+                          one[f"{AFTER}/variability.reduction"], one[f"{BEFORE}/{TPS}"])
+                         for (name, level), one in zip(levels, found, strict=True)],
+                        columns=["factor", "label", "level", "gain", "reduction", "tps"])
+
+
+# --- the cycle ----------------------------------------------------------------------------------------------------------
+
+def turning_points(tps: np.ndarray, least: float) -> list[int]:
+    """Where a series turns: between neighbours of these it goes up or down by `least` at least."""
+    turns = [0]
+    for i in range(1, len(tps)):
+        change = tps[i] - tps[turns[-1]]
+        so_far = tps[turns[-1]] - tps[turns[-2]] if len(turns) > 1 else 0.0
+        if change * so_far > 0:
+            turns[-1] = i
+        elif abs(change) >= least:
+            turns.append(i)
+    return turns
+
+
+def cycle(tps: np.ndarray) -> pd.DataFrame:
+    """How throughput goes up and down: name, value, unit. Falls and rises are those of a quarter of the range at least. Slow
+    falls and sudden returns: a fall takes more runs than a rise."""
+    turns = turning_points(tps, 0.25 * np.ptp(tps))
+    steps = [(b - a, tps[b] - tps[a]) for a, b in itertools.pairwise(turns)]
+    rows = []
+    for name, sign in (("fall", -1), ("rise", 1)):
+        some = [(n, sign * change) for n, change in steps if sign * change > 0]
+        rows.append((f"{name}s", len(some), "1"))
+        if some:
+            rows += [(f"{name}.runs", float(np.mean([n for n, _ in some])), "runs"),
+                     (f"{name}.size", 100 * float(np.mean([change for _, change in some])) / tps.mean(), "%")]
+        rows.append((f"{name}.in-one-run", 100 * float((sign * np.diff(tps)).max()) / tps.mean(), "%"))
+    return pd.DataFrame(rows, columns=["name", "value", "unit"])
+
+
+# --- predictions --------------------------------------------------------------------------------------------------------
+
+def not_modelled(quantity: str) -> str:
+    """Why a quantity is not among those of the ensemble."""
+    return f"{quantity} is nothing that runs of the order entry have"
+
+
+def metrics(results: pd.DataFrame) -> pd.DataFrame:
+    """The ensemble for the run store: name, value, unit."""
+    rows = []
+    for effect, name in ((GAIN, "gain"), (REDUCTION, "reduction")):
+        found = effect.interval(ensembles.unfitted(results))
+        rows += [(f"all.{name}-{end}", value, "%") for end, value in found._asdict().items()]
+        rows += [(f"part.{one.part}.{name}-{end}", value, "%") for one in effects.parts(results, effect).itertuples()
+                 for end, value in (("low", one.low), ("high", one.high))]
+    rows += [(f"central.{variant}.tps", float(ensembles.unfitted(results, "central")[f"{variant}/{TPS}"].iloc[0]), "1/s")
+             for variant in (BEFORE, AFTER)]
+    return pd.DataFrame(rows, columns=["name", "value", "unit"])
+
+
+def verdict(scores: pd.DataFrame, claim: str) -> str:
+    """One row of `scoring.scores` in a sentence."""
+    one = scores.set_index("claim").loc[claim]
+    return (f"{one['grade']}: published up to {one['published']:.0f} %, simulated {one['unfitted 5 %']:.0f} to "
+            f"{one['unfitted 95 %']:.0f} %")
