@@ -19,11 +19,8 @@ from model.eras import era
 from model.indirect import FLETCHER4, REWRITTEN, block_pointers, psize
 from model.layout import BACK_BYTES, FRONT_BYTES
 from model.metaslab import (
-    BONUS_AREA,
     EXACT,
     FAST,
-    FRAGMENTED,
-    LARGEST,
     MetaslabParams,
     TopVdev,
     metaslab_shift,
@@ -32,7 +29,6 @@ from model.metaslab import (
 )
 from model.order_entry_machine import REDO_BYTES, Orders
 from model.order_entry_runs import Site, Window, begin, rewrite, window
-from model.pickers import VARIANTS
 from model.streams import stream
 from model.vdev_map import asize as asize_of
 from model.vdev_map import vdev_params
@@ -40,6 +36,7 @@ from model.vdev_queue import VdevQueueParams
 from study import appliance_2010, ensembles, priors
 from study.ensembles import AFTER, BEFORE
 from study.errors import UserError
+from study.order_entry_rules import OLD, new_rules, old_rules
 
 EXPERIMENT = "order_entry"
 DATABASE_BYTES = 350e9          # data and logs; the document
@@ -50,7 +47,6 @@ INDIRECT_MISSES = 0.5           # of the reads, where not all indirect blocks st
 N_WRITERS = 2                   # processes that share the writes under way
 PARTS_OF_AGE = 2.0              # turnovers that the pool ages at one measured pace
 SECOND_NS = 10**9
-OLD = "b117"
 
 
 class Setup(NamedTuple):
@@ -66,51 +62,15 @@ class Setup(NamedTuple):
     run_s: float            # from the beginning of one run to that of the next, to scale
     warm_s: float
     window_s: float
-    exact: bool = False
-
-
-# --- rules --------------------------------------------------------------------------------------------------------------
-
-WEIGHTS = {"bonus_scope": BONUS_AREA, "reassess": 1}
-CODED, DESCRIBED = {"bonus_multiplier": 1, "bonus_divisor": 1}, {"bonus_multiplier": 3, "bonus_divisor": 2}
-STEPS = {       # every change by itself
-    "threshold": ("best fit from 96 % full", {"picker": VARIANTS["141_df"]}),
-    "bonus-coded": ("no bonus for used metaslabs (as coded)", WEIGHTS | CODED),
-    "bonus-described": ("bonus of 1.5 (as described)", WEIGHTS | DESCRIBED),
-    "primary": ("given up when fragmented", {"primary_until": FRAGMENTED, "passivate_with": LARGEST}),
-    "deferral": ("freed space withheld for two groups", {"defer_txgs": 2}),
-    "prefetch": ("space maps read ahead", {"prefetch_maps": 3}),
-    "new-dynamic-fit": ("new dynamic fit", {"picker": VARIANTS["141_ndf"]}),
-}
-ALL = {         # and all of them
-    "new-coded": ("all, dynamic fit, bonus as coded", ("dynamic fit", "as coded")),
-    "new-described": ("all, dynamic fit, bonus as described", ("dynamic fit", "as described")),
-    "new-b141": ("all, new dynamic fit (b141)", ("new dynamic fit", "as coded")),
-}
-
-
-def old_rules() -> MetaslabParams:
-    return era(OLD).metaslab
-
-
-def new_rules(picker: str = "dynamic fit", bonus: str = "as coded") -> MetaslabParams:
-    """The rules of 2010.Q1, as far as they are known."""
-    rules = era("b141_df" if picker == "dynamic fit" else "b141").metaslab
-    return rules._replace(**(CODED if bonus == "as coded" else DESCRIBED))
-
-
-def custom_rules(threshold_pct: int, bonus: float) -> MetaslabParams:
-    """The new rules with best fit from that occupancy on, and that bonus."""
-    rules = new_rules()
-    return rules._replace(picker=rules.picker._replace(best_fit_below_pct=100 - threshold_pct),
-                          bonus_multiplier=round(100 * bonus), bonus_divisor=100)
+    exact: bool = False     # whether free space is kept by the exact engine of the allocator instead of the fast one
+    service_ns: int = 0     # of every I/O of a disk; 0: as the disk takes
 
 
 # --- from parameters to a machine ---------------------------------------------------------------------------------------
 
-def _share_of_scale(scale: int) -> None:
+def _check_scale(scale: int) -> None:
     if scale < 1 or scale & (scale - 1):
-        raise UserError(f"scale is {scale}, but metaslabs are powers of two; choose 1, 2, 4, … as how much smaller they are")
+        raise UserError(f"scale is {scale}, but metaslabs are powers of two; choose 1, 2, 4 and so on")
 
 
 def _pool(layout: str, n_disks: int, scale: int):
@@ -123,20 +83,26 @@ def _pool(layout: str, n_disks: int, scale: int):
     return vdev, found.n, (1 << shift) // scale, asize >> shift
 
 
-def _orders(values: dict, n_users: int, record_kib: float, scale: int, vdev, n_vdevs: int) -> Orders:
-    record = int(record_kib * 1024)
+def _workload(values: dict, record: int, scale: int) -> dict:
+    """Fields of Orders that the database decides; a number has the same type in every machine, for the compiler's sake."""
     outstanding, dirtied = round(values["writer_outstanding"]), values["reads_per_transaction"] * values["writes_per_read"]
     stock = values["dirty_buffers"] * 4096 / record / scale
-    return Orders(
-        n_users=n_users, cpu_ns=round(values["cpu_ns"]), reads=values["reads_per_transaction"], dirtied=dirtied,
-        redo_bytes=round(values["redo_bytes"]), hot_share=HOT_SHARE, hot_hits=values["hot_accesses"],
-        dirty_target=int(stock / 2), dirty_most=outstanding + int(stock + 2 * dirtied) + 1, n_writers=N_WRITERS,
-        writes_per_batch=max(1, outstanding // N_WRITERS), op_ns=round(values["op_ns"]), cached=values["cache_hits"],
-        misses_indirect=0.0 if values["keeps_indirect"] else INDIRECT_MISSES, has_slog=int(values["has_slog"]),
-        slog_ns=round(values["slog_ns"]), slog_rate=round(values["slog_rate"]), n_shares=round(values["n_shares"]),
-        txg_ns=TXG_S * SECOND_NS // scale, record_bytes=record, indirect_bytes=_indirect_bytes(record),
-        n_records=int((DATABASE_BYTES - REDO_LOG_BYTES) / record / scale),
-        n_redo_records=max(1, REDO_LOG_BYTES // REDO_BYTES // scale), n_vdevs=n_vdevs, vdev=vdev)
+    return {
+        "cpu_ns": round(values["cpu_ns"]), "reads": float(values["reads_per_transaction"]), "dirtied": float(dirtied),
+        "redo_bytes": round(values["redo_bytes"]), "hot_share": HOT_SHARE, "hot_hits": float(values["hot_accesses"]),
+        "dirty_target": int(stock / 2), "dirty_most": outstanding + int(stock + 2 * dirtied) + 1,
+        "n_writers": N_WRITERS, "writes_per_batch": max(1, outstanding // N_WRITERS), "record_bytes": record,
+        "n_records": int((DATABASE_BYTES - REDO_LOG_BYTES) / record / scale),
+        "n_redo_records": max(1, REDO_LOG_BYTES // REDO_BYTES // scale)}
+
+
+def _appliance(values: dict, record: int, scale: int) -> dict:
+    """Fields of Orders that the appliance decides."""
+    return {
+        "op_ns": round(values["op_ns"]), "cached": float(values["cache_hits"]), "has_slog": int(values["has_slog"]),
+        "misses_indirect": 0.0 if values["keeps_indirect"] else INDIRECT_MISSES, "slog_ns": round(values["slog_ns"]),
+        "slog_rate": round(values["slog_rate"]), "n_shares": round(values["n_shares"]),
+        "txg_ns": TXG_S * SECOND_NS // scale, "indirect_bytes": _indirect_bytes(record)}
 
 
 def _indirect_bytes(record: int) -> int:
@@ -148,11 +114,13 @@ def _indirect_bytes(record: int) -> int:
 
 def with_values(values: dict, *, n_users: int, record_kib: float, scale: int, warm_s: float, window_s: float) -> Setup:
     """A machine with values of the priors and switches."""
-    _share_of_scale(scale)
+    _check_scale(scale)
     if not 0 <= values["pool_fill"] <= 1:
         raise UserError(f"pool_fill is {values['pool_fill']:g}, but no more than all of a pool can be taken; choose 0 to 1")
     vdev, n_vdevs, metaslab_bytes, n_metaslabs = _pool(values["layout"], int(values["n_disks"]), scale)
-    orders = _orders(values, n_users, record_kib, scale, vdev, n_vdevs)
+    record = int(record_kib * 1024)
+    orders = Orders(n_users=n_users, n_vdevs=n_vdevs, vdev=vdev, **_workload(values, record, scale),
+                    **_appliance(values, record, scale))
     space = n_vdevs * n_metaslabs * metaslab_bytes
     own = orders.n_records * asize_of(vdev, orders.record_bytes) + orders.n_redo_records * asize_of(vdev, REDO_BYTES)
     n_other = max(0, int((values["pool_fill"] * space - own) / asize_of(vdev, REDO_BYTES)))
@@ -170,6 +138,15 @@ def setup(*, n_users: int, record_kib: float, scale: int, warm_s: float, window_
         raise UserError(f"{', '.join(sorted(unknown))} is no prior of {EXPERIMENT}; take one of {', '.join(values)}")
     return with_values(values | changed, n_users=n_users, record_kib=record_kib, scale=scale, warm_s=warm_s,
                        window_s=window_s)
+
+
+FROM_NOTEBOOK = ("n_users", "record_kib", "scale", "warm_s", "window_s", "n_disks", "layout", "pool_fill", "age",
+                 "run_minutes")
+
+
+def of_notebook(parameters: dict) -> Setup:
+    """The machine of `04_oltp_gain` with these parameters."""
+    return setup(**{name: parameters[name] for name in FROM_NOTEBOOK})._replace(exact=parameters["engine"] == "exact")
 
 
 # --- a pool -------------------------------------------------------------------------------------------------------------
@@ -193,9 +170,13 @@ def measure(site: Site, machine: Setup) -> Window:
     return window(site, int(machine.warm_s * SECOND_NS), int(machine.window_s * SECOND_NS))
 
 
+def drive(machine: Setup):
+    return new_drive(machine.disk, [machine.service_ns] if machine.service_ns else ())
+
+
 def aged(machine: Setup, rules: MetaslabParams, seed: int) -> Site:
     """A pool as it is before the first run: written, then rewritten `age` times, at the pace that it allows."""
-    site = begin(machine.orders, new_drive(machine.disk), machine.queue, _space(machine, rules), seed, machine.n_other)
+    site = begin(machine.orders, drive(machine), machine.queue, _space(machine, rules), seed, machine.n_other)
     parts = max(1, round(machine.age / PARTS_OF_AGE))
     for part in range(parts):
         n = int(machine.age * machine.orders.n_records / parts)
@@ -263,8 +244,9 @@ def _pool_row(site: Site, seen: Window, orders: Orders) -> tuple:
 POOL_COLUMNS = ["blocks_per_write", "indirect_per_record", "n_primary", "n_loads", "stalled", "blocks_per_commit"]
 
 
-def series(machine: Setup, rules: MetaslabParams, n_runs: int, seed: int) -> Series:
-    """`n_runs` identical runs."""
+def series(machine: Setup, rules: MetaslabParams, n_runs: int, seed: int, service_ns: int = 0) -> Series:
+    """`n_runs` identical runs; with `service_ns`, on disks that take so long for every I/O, wherever it is."""
+    machine = machine._replace(service_ns=service_ns)
     site, rows, pool = aged(machine, rules, seed), [], []
     for number in range(n_runs):
         seen = measure(site, machine)

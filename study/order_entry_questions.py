@@ -6,50 +6,60 @@ import itertools
 import numpy as np
 import pandas as pd
 
-from model.data_sheet import new_drive
 from model.metaslab import MetaslabParams
 from model.order_entry_runs import restart
-from study import effects, ensembles, priors
+from study import correlation, effects, ensembles, priors
 from study.effects import Effect
 from study.ensembles import AFTER, BEFORE
 from study.order_entry_2010 import (
-    ALL,
     EXPERIMENT,
     SECOND_NS,
-    STEPS,
+    Comparison,
+    Series,
     Setup,
     aged,
     cv,
+    drive,
     gain,
     go_on,
     measure,
-    new_rules,
-    old_rules,
     reduction,
     series,
     with_values,
 )
+from study.order_entry_rules import ALL, STEPS, new_rules, old_rules
 
 # --- what it is made of -------------------------------------------------------------------------------------------------
 
-def ablation(machine: Setup, n_runs: int, seed: int) -> pd.DataFrame:
-    """Every change alone, and all: key, label, tps, cv, gain (%), reduction (%), blocks."""
+def ablation(machine: Setup, n_runs: int, seeds: int, seed: int) -> pd.DataFrame:
+    """Every change alone, and all, under some seeds: key, label, seed, tps, gain (%), reduction (%), blocks."""
     rules = {"old": ("old rules", old_rules())}
     rules |= {key: (label, old_rules()._replace(**changed)) for key, (label, changed) in STEPS.items()}
     rules |= {key: (label, new_rules(*which)) for key, (label, which) in ALL.items()}
-    found = ensembles.on_all_processors(series, [(machine, one, n_runs, seed) for _, one in rules.values()])
-    old = found[0].tps
-    return pd.DataFrame(
-        [(key, label, one.tps.mean(), cv(one.tps), gain(old, one.tps), reduction(old, one.tps),
-          one.pool.blocks_per_write.mean()) for (key, (label, _)), one in zip(rules.items(), found, strict=True)],
-        columns=["key", "label", "tps", "cv", "gain", "reduction", "blocks"])
+    cases = list(itertools.product(range(seed, seed + seeds), rules))
+    found = dict(zip(cases, ensembles.on_all_processors(
+        series, [(machine, rules[key][1], n_runs, one) for one, key in cases]), strict=True))
+    rows = []
+    for (one, key), runs in found.items():
+        old = found[one, "old"].tps
+        rows.append((key, rules[key][0], one, runs.tps.mean(), gain(old, runs.tps), reduction(old, runs.tps),
+                     runs.pool.blocks_per_write.mean()))
+    return pd.DataFrame(rows, columns=["key", "label", "seed", "tps", "gain", "reduction", "blocks"])
+
+
+def metrics_of_ablation(steps: pd.DataFrame) -> pd.DataFrame:
+    """For the run store: means over seeds."""
+    means = steps[steps.key != "old"].groupby("key", sort=False)[["gain", "reduction", "blocks"]].mean()
+    units = {"gain": "%", "reduction": "%", "blocks": "blocks"}
+    return pd.DataFrame([(f"step.{key}.{name}", value, units[name]) for key, row in means.iterrows()
+                         for name, value in row.items()], columns=["name", "value", "unit"])
 
 
 def _ladder(machine: Setup, rules: MetaslabParams, users: tuple, repeats: int, seed: int) -> list[tuple]:
     site, rows = aged(machine, rules, seed), []
     for n, repeat in itertools.product(users, range(repeats)):
         orders = machine.orders._replace(n_users=n)
-        site = restart(site, orders, new_drive(machine.disk), machine.queue, seed + repeat)
+        site = restart(site, orders, drive(machine), machine.queue, seed + repeat)
         seen = measure(site, machine)
         rows.append((n, repeat, seen.tally["transactions"] * SECOND_NS / seen.ns))
         go_on(site, machine, seen, seed, f"{n} users, run {repeat}")
@@ -62,6 +72,13 @@ def ladder(machine: Setup, users: tuple, repeats: int, seed: int) -> pd.DataFram
     found = ensembles.on_all_processors(_ladder, calls)
     return pd.DataFrame([(variant, *row) for variant, rows in zip((BEFORE, AFTER), found, strict=True) for row in rows],
                         columns=["rules", "users", "repeat", "tps"])
+
+
+def metrics_of_ladder(table: pd.DataFrame) -> pd.DataFrame:
+    """For the run store: mean throughput of each number of users."""
+    means = table.groupby(["rules", "users"]).tps.mean()
+    return pd.DataFrame([(f"ladder.{rules}.{users}", value, "1/s") for (rules, users), value in means.items()],
+                        columns=["name", "value", "unit"])
 
 
 # --- the ensemble -------------------------------------------------------------------------------------------------------
@@ -80,8 +97,10 @@ def _case(case: dict, like: dict, n_runs: int) -> dict:
     values = {name: case[name] for name in case if name not in ("part", "seed")}
     machine = with_values(values, **like)
     rules = old_rules(), new_rules(values["new_picker"], values["new_bonus"])
-    old, new = (series(machine, one, n_runs, case["seed"]).tps for one in rules)
+    runs = [series(machine, one, n_runs, case["seed"]) for one in rules]
+    old, new = (one.tps for one in runs)
     changed = {"throughput.gain": gain(old, new), "variability.reduction": reduction(old, new)}
+    changed |= correlation.of_series(runs[0].table, TPS, "appliance.io_size")
     changed |= {"oltp.gain": changed["throughput.gain"], "oltp.variability_reduction": changed["variability.reduction"]}
     return case | {"fitted": False, "reached": True, f"{BEFORE}/{TPS}": old.mean(), f"{AFTER}/{TPS}": new.mean(),
                    f"{BEFORE}/{CV}": cv(old), f"{AFTER}/{CV}": cv(new)} | {
@@ -120,6 +139,37 @@ def over_unpublished(n_runs: int, seed: int, **like) -> pd.DataFrame:
                         columns=["factor", "label", "level", "gain", "reduction", "tps"])
 
 
+def metrics_of_map(table: pd.DataFrame) -> pd.DataFrame:
+    """For the run store."""
+    return pd.DataFrame([(f"map.{one.factor.replace('_', '-')}.{one.level:g}.{name}", getattr(one, name), "%")
+                         for one in table.itertuples() for name in ("gain", "reduction")], columns=["name", "value", "unit"])
+
+
+# --- the series ---------------------------------------------------------------------------------------------------------
+
+def table(runs: Comparison) -> pd.DataFrame:
+    """Means over runs, and standard deviations in per cent of them, of all that was looked at."""
+    columns = {}
+    for variant, one in runs.items():
+        wide = one.table.pivot(index="run", columns="name", values="value")
+        columns |= {variant: wide.mean(), f"sd % {variant}": 100 * wide.std() / wide.mean()}
+    shown = pd.DataFrame(columns)
+    shown.insert(0, "unit", runs.before.table.drop_duplicates("name").set_index("name").unit)
+    return shown
+
+
+def metrics_of_series(runs: Comparison) -> pd.DataFrame:
+    """For the run store: means, variability, blocks in a write, of both series."""
+    rows = [("series.gain", gain(runs.before.tps, runs.after.tps), "%"),
+            ("series.reduction", reduction(runs.before.tps, runs.after.tps), "%")]
+    for variant, one in runs.items():
+        blocks = one.pool.blocks_per_write
+        rows += [(f"{variant}.tps", one.tps.mean(), "1/s"), (f"{variant}.deviation", 100 * cv(one.tps), "%"),
+                 (f"{variant}.blocks", blocks.mean(), "blocks"), (f"{variant}.blocks-least", blocks.min(), "blocks"),
+                 (f"{variant}.blocks-most", blocks.max(), "blocks")]
+    return pd.DataFrame(rows, columns=["name", "value", "unit"])
+
+
 # --- the cycle ----------------------------------------------------------------------------------------------------------
 
 def turning_points(tps: np.ndarray, least: float) -> list[int]:
@@ -149,6 +199,18 @@ def cycle(tps: np.ndarray) -> pd.DataFrame:
                      (f"{name}.size", 100 * float(np.mean([change for _, change in some])) / tps.mean(), "%")]
         rows.append((f"{name}.in-one-run", 100 * float((sign * np.diff(tps)).max()) / tps.mean(), "%"))
     return pd.DataFrame(rows, columns=["name", "value", "unit"])
+
+
+def by_age(machine: Setup, ages: tuple, n_runs: int, seed: int) -> dict[float, Series]:
+    """Series under the old rules on pools of different ages (turnovers before the first run)."""
+    calls = [(machine._replace(age=age), old_rules(), n_runs, seed) for age in ages]
+    return dict(zip(ages, ensembles.on_all_processors(series, calls), strict=True))
+
+
+def cycles(several: dict[float, Series]) -> pd.DataFrame:
+    """`cycle` of each: name, value, unit."""
+    found = [cycle(one.tps).assign(name=lambda frame, age=age: f"age-{age:g}." + frame.name) for age, one in several.items()]
+    return pd.concat(found, ignore_index=True)
 
 
 # --- predictions --------------------------------------------------------------------------------------------------------

@@ -31,6 +31,18 @@ def series(runs) -> Figure:
     return figure
 
 
+def by_age(several: dict) -> Figure:
+    """Throughput run by run under the old rules, for pools that had been rewritten so often (turnovers: series)."""
+    figure, panels = canvas(aspect=0.3 + 0.22 * len(several), rows=len(several), sharex=True, sharey=True)
+    for axes, (age, one) in zip(panels, several.items(), strict=True):
+        axes.plot(np.arange(1, len(one.tps) + 1), one.tps, "o-", color=BLUE, ms=3)
+        axes.set_title(f"{age:g} turnovers before the first run", loc="left", fontsize=7)
+        axes.set_ylim(0, None)
+    panels[len(panels) // 2].set_ylabel("transactions (1/s)")
+    panels[-1].set_xlabel("run")
+    return figure
+
+
 def ladder(table: pd.DataFrame) -> Figure:
     """Throughput at each number of users (rules, users, repeat, tps): every run a dot, a line through the means."""
     figure, axes = canvas(aspect=0.66)
@@ -51,20 +63,22 @@ def ladder(table: pd.DataFrame) -> Figure:
 
 
 def ablation(table: pd.DataFrame, published: tuple[float, float]) -> Figure:
-    """Gain in the mean and fall of the variability for every change by itself and for all (label, gain, reduction)."""
-    rows = table[table.key != "old"]
-    figure, (left, right) = canvas(aspect=0.2 + 0.075 * len(rows), columns=2, sharey=True)
-    places = np.arange(len(rows))[::-1]
-    alone = ~rows.key.str.startswith("new-").to_numpy()
-    for axes, values, target, label in ((left, rows.gain, published[0], "gain in throughput (%)"),
-                                        (right, rows.reduction, published[1], "less variability (%)")):
-        axes.barh(places, values, color=np.where(alone, GREEN, ORANGE), height=0.6)
+    """Gain in the mean and fall of the variability for every change by itself and for all (key, label, seed, gain,
+    reduction): means over seeds, and their range."""
+    rows = table[table.key != "old"].groupby(["key", "label"], sort=False)[["gain", "reduction"]].agg(["mean", "min", "max"])
+    figure, (left, right) = canvas(aspect=0.25 + 0.07 * len(rows), columns=2, sharey=True)
+    places, is_all = np.arange(len(rows))[::-1], rows.index.get_level_values("key").str.startswith("all-")
+    for axes, name, target, title in ((left, "gain", published[0], "gain in throughput"),
+                                      (right, "reduction", published[1], "less variability")):
+        one = rows[name].clip(lower=-120)
+        axes.barh(places, one["mean"], color=np.where(is_all, ORANGE, GREEN), height=0.6)
+        axes.hlines(places, one["min"], one["max"], color=BLACK, lw=0.8)
         axes.axvline(0, color=GREY, lw=0.6)
         axes.axvline(target, color=BLACK, lw=0.8, ls="--")
-        axes.set_xlabel(label, fontsize=7)
+        axes.set_title(title, fontsize=7, loc="left")
+        axes.set_xlabel("%")
         axes.tick_params(axis="y", length=0)
-    right.set_xlim(max(-150, rows.reduction.min() * 1.1), 110)
-    left.set_yticks(places, rows.label, fontsize=6)
+    left.set_yticks(places, rows.index.get_level_values("label"), fontsize=6)
     return figure
 
 
