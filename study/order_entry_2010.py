@@ -46,6 +46,7 @@ HOT_SHARE = 0.2                 # "the hottest fifth" of the priors
 INDIRECT_MISSES = 0.5           # of the reads, where not all indirect blocks stay in memory: half of 11 GB does
 N_WRITERS = 2                   # processes that share the writes under way
 PARTS_OF_AGE = 2.0              # turnovers that the pool ages at one measured pace
+WARM_S = 1.0                    # of a run, simulated before its window: queues and dirty buffers are as they were before it
 SECOND_NS = 10**9
 
 
@@ -112,7 +113,8 @@ def _indirect_bytes(record: int) -> int:
     return -(-psize(pointers.tobytes()) // 4096) * 4096
 
 
-def with_values(values: dict, *, n_users: int, record_kib: float, scale: int, warm_s: float, window_s: float) -> Setup:
+def with_values(values: dict, *, n_users: int, record_kib: float, scale: int, window_s: float,
+                warm_s: float = WARM_S) -> Setup:
     """A machine with values of the priors and switches."""
     _check_scale(scale)
     if not 0 <= values["pool_fill"] <= 1:
@@ -131,7 +133,7 @@ def with_values(values: dict, *, n_users: int, record_kib: float, scale: int, wa
                  n_metaslabs, n_other, values["age"], 60 * values["run_minutes"] / scale, warm_s, window_s)
 
 
-def setup(*, n_users: int, record_kib: float, scale: int, warm_s: float, window_s: float, **changed) -> Setup:
+def setup(*, n_users: int, record_kib: float, scale: int, window_s: float, warm_s: float = WARM_S, **changed) -> Setup:
     """From a notebook's parameters; everything that is not `changed` is the best guess of the priors."""
     values = priors.read(EXPERIMENT).central()
     if unknown := set(changed) - set(values):
@@ -140,8 +142,7 @@ def setup(*, n_users: int, record_kib: float, scale: int, warm_s: float, window_
                        window_s=window_s)
 
 
-FROM_NOTEBOOK = ("n_users", "record_kib", "scale", "warm_s", "window_s", "n_disks", "layout", "pool_fill", "age",
-                 "run_minutes")
+FROM_NOTEBOOK = ("n_users", "record_kib", "scale", "window_s", "n_disks", "pool_fill", "age")
 
 
 def of_notebook(parameters: dict) -> Setup:

@@ -98,7 +98,7 @@ def over_unpublished(table: pd.DataFrame, published: tuple[float, float]) -> Fig
         axes.set_xlabel(some.label.iloc[0], fontsize=7)
     for axes in panels[:, 0]:
         axes.set_ylabel("%")
-    panels.flat[0].set_ylim(max(-120, table[["gain", "reduction"]].min().min() - 10), None)
+    panels.flat[0].set_ylim(max(-120, min(0, table[["gain", "reduction"]].min().min()) - 10), None)
     figure.legend(*panels.flat[0].get_legend_handles_labels(), loc="outside lower center", ncols=2, fontsize=7)
     return figure
 
