@@ -69,9 +69,14 @@ class Setup(NamedTuple):
 
 # --- from parameters to a machine ---------------------------------------------------------------------------------------
 
-def _check_scale(scale: int) -> None:
+def _check(scale: int, record: int, pool_fill: float) -> None:
     if scale < 1 or scale & (scale - 1):
         raise UserError(f"scale is {scale}, but metaslabs are powers of two; choose 1, 2, 4 and so on")
+    if record % 512 or record & (record - 1) or not 512 <= record <= 2**17:
+        raise UserError(f"a record of {record} B is no whole number of sectors of 512 B, or no power of two; choose 0.5, 1, "
+                        "2 and so on to 128 KiB")
+    if not 0 <= pool_fill <= 1:
+        raise UserError(f"pool_fill is {pool_fill:g}, but no more than all of a pool can be taken; choose 0 to 1")
 
 
 def _pool(layout: str, n_disks: int, scale: int):
@@ -116,11 +121,9 @@ def _indirect_bytes(record: int) -> int:
 def with_values(values: dict, *, n_users: int, record_kib: float, scale: int, window_s: float,
                 warm_s: float = WARM_S) -> Setup:
     """A machine with values of the priors and switches."""
-    _check_scale(scale)
-    if not 0 <= values["pool_fill"] <= 1:
-        raise UserError(f"pool_fill is {values['pool_fill']:g}, but no more than all of a pool can be taken; choose 0 to 1")
-    vdev, n_vdevs, metaslab_bytes, n_metaslabs = _pool(values["layout"], int(values["n_disks"]), scale)
     record = int(record_kib * 1024)
+    _check(scale, record, values["pool_fill"])
+    vdev, n_vdevs, metaslab_bytes, n_metaslabs = _pool(values["layout"], int(values["n_disks"]), scale)
     orders = Orders(n_users=n_users, n_vdevs=n_vdevs, vdev=vdev, **_workload(values, record, scale),
                     **_appliance(values, record, scale))
     space = n_vdevs * n_metaslabs * metaslab_bytes

@@ -198,11 +198,23 @@ def test_windows_and_ageing_give_what_simulating_every_second_gives(name):
 # ---- engines, determinism ----
 
 
-def test_both_engines_of_the_allocator_put_every_block_in_the_same_place():
+def interpreted(script):
+    """What a script beside this one prints when it is run without the compiler."""
     environment = os.environ | {"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
-    script = os.path.join(os.path.dirname(__file__), "order_entry_pools.py")
-    out = subprocess.run([sys.executable, script], env=environment, capture_output=True, text=True, check=True).stdout
-    found = json.loads(out)
+    path = os.path.join(os.path.dirname(__file__), script)
+    ended = subprocess.run([sys.executable, path], env=environment, capture_output=True, text=True, check=True)
+    return json.loads(ended.stdout)
+
+
+def test_the_laws_notice_defects():
+    found = interpreted("order_entry_mutants.py")
+    assert found.pop("none") == []
+    assert len(found) == 4
+    assert all(found.values()), found
+
+
+def test_both_engines_of_the_allocator_put_every_block_in_the_same_place():
+    found = interpreted("order_entry_pools.py")
     for name in ("b117", "b141_df", "b141"):
         assert found[f"{name} 0"] == found[f"{name} 1"]
         assert found[f"{name} 0"][1] > 0
