@@ -211,23 +211,34 @@ def has_come(pool, waiter):
 
 
 @kernel
-def _write_children(pool, now, place, n_bytes):
+def _write_children(pool, now, place, n_bytes, owner, priority):
     n = write_ios(pool.vdev, (place & OFFSET_MASK) - FRONT_BYTES, n_bytes, 0, pool.children)
     for i in range(n):
         leaf, offset = _on_disk(pool, place, i)
-        _put(pool, _io(pool, leaf, WRITE, offset, pool.children[i, BYTES], now, pool.queue_params.async_write_priority,
-                       FOR_TXG))
+        _put(pool, _io(pool, leaf, WRITE, offset, pool.children[i, BYTES], now, priority, owner))
     return n
+
+
+@part
+def _write(pool, now, place, n_bytes, owner, priority):
+    if not pool.is_plain:
+        return _write_children(pool, now, place, n_bytes, owner, priority)
+    _put(pool, _io(pool, place >> LEAF_SHIFT, WRITE, place & OFFSET_MASK, n_bytes, now, priority, owner))
+    return 1
 
 
 @part
 def write_block(pool, now, place, n_bytes):
     """A block of a transaction group is to be written at `place`: how many I/Os for that are now in the outbox."""
-    if not pool.is_plain:
-        return _write_children(pool, now, place, n_bytes)
-    _put(pool, _io(pool, place >> LEAF_SHIFT, WRITE, place & OFFSET_MASK, n_bytes, now,
-                   pool.queue_params.async_write_priority, FOR_TXG))
-    return 1
+    return _write(pool, now, place, n_bytes, FOR_TXG, pool.queue_params.async_write_priority)
+
+
+@kernel
+def write_for(pool, now, place, n_bytes, task, priority):
+    """As `write_block`; `task` waits for them too, beside all that it waits for already."""
+    n = _write(pool, now, place, n_bytes, task << pool.waiter_shift, priority)
+    pool.n_awaited[task] += n
+    return n
 
 
 @part

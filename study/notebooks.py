@@ -83,6 +83,25 @@ STUDY: dict[str, Notebook] = {
             "engine": Parameter(kind="str", choices=("fast", "exact"), help="of the allocator; both give the same"),
             "draws": DRAWS, "seeds": SEEDS, "seed": SEED,
         }),
+    "04_oltp_gain": Notebook(
+        reads=("claims.toml", "published/*.toml", "priors.toml"), minutes=3.0,
+        parameters={
+            "n_users": Parameter(kind="int", low=1, high=1024, help="users of the database, in a closed loop"),
+            "record_kib": Parameter(kind="int", unit="KiB", choices=(2, 4, 8, 16, 32),
+                                    help="block of the database and record of its shares"),
+            "scale": Parameter(kind="int", choices=(32, 64, 128, 256, 512, 1024),
+                               help="how much smaller than the machine's the simulated pool is"),
+            "n_disks": Parameter(kind="int", low=2, high=288, help="disks of 1 TB"),
+            "pool_fill": Parameter(kind="float", low=0.0, high=1.0, help="share of the pool that is allocated"),
+            "age": Parameter(kind="float", unit="turnovers", low=0.0, high=20.0,
+                             help="how often the data were rewritten before the first run"),
+            "n_runs": Parameter(kind="int", low=8, high=200, help="runs in a series"),
+            "window_s": Parameter(kind="float", unit="s", low=0.5, high=600, help="of a run, measured"),
+            "engine": Parameter(kind="str", choices=("fast", "exact"), help="engine of the allocator; both give the same"),
+            "threshold_pct": Parameter(kind="int", unit="%", low=50, high=100, help="best fit from that occupancy on"),
+            "bonus": Parameter(kind="float", low=0.5, high=3.0, help="weight of a used metaslab over that of a fresh one"),
+            "draws": DRAWS, "seeds": SEEDS, "seed": SEED,
+        }),
     "90_model_vs_zfs": Notebook(
         reads=("traces/vdev_cache/*", "traces/alloc/*", "disk_replays.toml"),
         parameters={

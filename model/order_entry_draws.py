@@ -1,0 +1,42 @@
+"""What the users of the order entry do: which blocks they read and change, how many, how long they think.
+
+Drawn in advance, for each user by itself, so that a user under one set of rules does what the same user does under another.
+After N_DRAWS of a kind a user begins again with the first.
+
+Records are hot or cold: a piece of the database, `hot_share` of it, gets `hot_hits` of all reads and changes. Of what is
+read, a share is in the memory of the appliance; of the rest, a share lacks even the indirect block above.
+"""
+
+import numpy as np
+
+from model.streams import stream
+
+N_DRAWS = 2**11  # of each kind and user
+FROM_MEMORY = -1  # in place of a record
+WITHOUT_ABOVE = 2**40  # added to a record whose indirect block has to be read first
+
+
+def draw_records(orders, shape, seed, name):
+    """Records, by the law above."""
+    n_hot = max(1, int(orders.hot_share * orders.n_records))
+    rng = stream(seed, name)
+    where = rng.random(shape)
+    is_hot = rng.random(shape) < orders.hot_hits
+    drawn = np.where(is_hot, where * n_hot, n_hot + where * (orders.n_records - n_hot)).astype(np.int64)
+    return np.minimum(drawn, orders.n_records - 1)
+
+
+def _numbers(shape, seed, name, mean):
+    """From 0 to about twice the mean, all as likely."""
+    return (stream(seed, name).random(shape) * (2 * mean + 1)).astype(np.int64)
+
+
+def draws(orders, seed):
+    """(records read, records changed, reads, changes, ns of thought), each [user, i]."""
+    shape = orders.n_users, N_DRAWS
+    read = draw_records(orders, shape, seed, "records read")
+    read[stream(seed, "indirect block missing").random(shape) < orders.misses_indirect] += WITHOUT_ABOVE
+    read[stream(seed, "answered from memory").random(shape) < orders.cached] = FROM_MEMORY
+    think = -np.log1p(-stream(seed, "think").random(shape)) * orders.think_ns
+    return (read, draw_records(orders, shape, seed, "records changed"), _numbers(shape, seed, "reads", orders.reads),
+            _numbers(shape, seed, "changes", orders.dirtied), think.astype(np.int64))

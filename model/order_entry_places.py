@@ -1,0 +1,145 @@
+"""Where the blocks of the order entry are put: the one door to the allocator.
+
+What has to be written is *wanted*: records and log blocks by commits, indirect blocks and redo records by transaction
+groups. At the end of each event all that is wanted gets a place, in that order, one block after the other; where it lay
+before is freed in the same transaction group; and it is on its way to the disks. A commit or a group hears of its writes as
+its task (`model.pool`). A log block is good for one transaction group only, and is freed in it.
+"""
+
+from model.calendar import set_time
+from model.jit import kernel, part
+from model.layout import FRONT_BYTES, LEAF_SHIFT, OFFSET_MASK
+from model.metaslab import NORMAL
+from model.metaslab_class import NO_HINT, allocate_from, free, set_hint
+from model.order_entry_machine import (
+    COPIES,
+    INDIRECT,
+    INDIRECT_BLOCK,
+    LOADED,
+    LOG_BLOCK,
+    LOG_VDEV,
+    N_BYTES,
+    OPEN,
+    OTHER_DATA,
+    POINTER_SHIFT,
+    RECORD,
+    REDO_AT,
+    REDO_BYTES,
+    REDO_PLACE,
+    REDO_RECORD,
+    REDO_RECORDS,
+    STALL_NS,
+    STALLED_UNTIL,
+    STALLS,
+    SYNCING,
+    TASK,
+    WHAT,
+    WHICH,
+)
+from model.pool import write_for
+from model.vdev_map import asize
+
+
+@kernel
+def want(m, what, which, n_bytes, task):
+    """A block of `n_bytes` is to be put somewhere; `task` waits until it is written."""
+    n = m.n_wanted[0]
+    m.wanted[n, WHAT], m.wanted[n, WHICH], m.wanted[n, N_BYTES], m.wanted[n, TASK] = what, which, n_bytes, task
+    m.n_wanted[0] += 1
+
+
+@kernel
+def add_redo(m, n_bytes):
+    """The redo logs grow: records that are full now are written by the open group."""
+    full = (m.counts[REDO_AT] + n_bytes) // REDO_BYTES - m.counts[REDO_AT] // REDO_BYTES
+    m.counts[REDO_AT] += n_bytes
+    m.n_dirty[m.txg[OPEN] & 1, len(m.first_of)] += full
+
+
+@part
+def _mark(m, record):
+    """Indirect blocks above `record` that the open group dirties here."""
+    txg, block, half = m.txg[OPEN], record, m.txg[OPEN] & 1
+    for level in range(len(m.first_of)):
+        block >>= POINTER_SHIFT
+        i = m.first_of[level] + block
+        if m.dirtied_in[i] == txg:
+            return
+        m.dirtied_in[i] = txg
+        m.dirty_indirect[half, m.first_of[level] + m.n_dirty[half, level]] = i
+        m.n_dirty[half, level] += 1
+
+
+@part
+def _exchange(m, what, which, copy, place):
+    """Note where a copy is put: where it was, or -1."""
+    old = place
+    if what == RECORD:
+        old = m.record_at[which]
+        m.record_at[which] = place
+        _mark(m, which)
+    elif what == INDIRECT_BLOCK:
+        old = m.indirect_at[which, copy]
+        m.indirect_at[which, copy] = place
+    elif what == REDO_RECORD:
+        old = m.redo_at[m.txg[REDO_PLACE]]
+        m.redo_at[m.txg[REDO_PLACE]] = place
+        m.txg[REDO_PLACE] = (m.txg[REDO_PLACE] + 1) % len(m.redo_at)
+        m.tally[REDO_RECORDS] += 1
+    elif what == OTHER_DATA:
+        old = -1
+    else:
+        m.shares[which, LOG_VDEV] = place >> LEAF_SHIFT
+    return old
+
+
+@part
+def _write(m, pool, now, place, n_bytes, task):
+    """Write a block. If it is of a commit, that knows which disks it has to flush."""
+    share, before = task - m.orders.n_users, pool.n_out[0]
+    is_sync = share > m.orders.n_shares
+    queue = pool.queue_params
+    write_for(pool, now, place, n_bytes, task, queue.async_write_priority if is_sync else queue.sync_write_priority)
+    for i in range(before, pool.n_out[0]):
+        if not is_sync:
+            m.touched[share, pool.leaf_of[pool.outbox[i]]] = 1
+
+
+@part
+def _stall(m, space, now):
+    """Whoever wanted these blocks had to wait for space maps."""
+    n = space.counters.load_blocks[0] - m.counts[LOADED]
+    if n == 0:
+        return
+    m.counts[LOADED] += n
+    took, share = n * m.orders.load_block_ns, m.wanted[0, TASK] - m.orders.n_users
+    m.tally[STALLS] += 1
+    m.tally[STALL_NS] += took
+    if share <= m.orders.n_shares:
+        m.shares[share, STALLED_UNTIL] = now + took
+    else:
+        set_time(m.calendar, m.sources.sync, m.calendar.time[m.sources.sync] + took)
+
+
+@part
+def put_wanted(m, pool, space, now, writes):
+    """All that is wanted gets its place and, if `writes`, is written. False if the pool is full."""
+    for i in range(m.n_wanted[0]):
+        what, which, n_bytes, task = m.wanted[i, WHAT], m.wanted[i, WHICH], m.wanted[i, N_BYTES], m.wanted[i, TASK]
+        txg = m.txg[OPEN] if what <= OTHER_DATA else m.txg[SYNCING]
+        n_copies = COPIES if what == INDIRECT_BLOCK else 1
+        set_hint(space, m.shares[which, LOG_VDEV] if what == LOG_BLOCK else NO_HINT)
+        if allocate_from(space, NORMAL, txg, n_bytes, n_copies, what == LOG_BLOCK) != 0:
+            return False
+        m.tally[INDIRECT] += what == INDIRECT_BLOCK
+        for copy in range(n_copies):
+            place = space.dva_vdev[copy] << LEAF_SHIFT | (space.dva_offset[copy] + FRONT_BYTES)
+            old = _exchange(m, what, which, copy, place)
+            if old >= 0:
+                free(space, txg, old >> LEAF_SHIFT, (old & OFFSET_MASK) - FRONT_BYTES, asize(m.orders.vdev, n_bytes))
+            if writes:
+                _write(m, pool, now, place, n_bytes, task)
+    if m.n_wanted[0] and writes:
+        _stall(m, space, now)
+    m.n_wanted[0] = 0
+    return True

@@ -1,0 +1,101 @@
+"""Runs of the order entry, one after another: what is measured in each, and what happens to the pool in between.
+
+    begin     a database is written into a pool, behind other data that stays
+    window    users work for a while, event by event; then, for as long again as is said, with everything counted
+    rewrite   the pool ages by so many rewrites, with the disks and the clock left out
+
+A run of half an hour rewrites a few per cent of the database, and the allocator comes a tenth of a metaslab further. So a
+window of a few seconds in it sees the free space that the run has, and what is left of the run is ageing, at the rates that
+the window has measured: so many blocks a commit, so many records a transaction group, so much redo. That sampling gives what
+simulating every second gives is tested (`tests/test_order_entry.py`).
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from model.drive_queue import BUSY_NS, BUSY_SINCE, N_COMMANDS, N_SERVED, SERVICE_NS
+from model.metaslab import Metaslabs
+from model.order_entry import count_until, run
+from model.order_entry_draws import draw_records
+from model.order_entry_machine import DOINGS, DONE, REDO_BYTES, TALLY, Machine, new_leaves, new_machine
+from model.order_entry_txgs import Ageing
+from model.pool import Pool
+
+LOAD_RECORDS = 2**13  # a transaction group, while the database is written
+NOTHING = Ageing(np.zeros(0, np.int64), 1, 1, 0, 0, np.zeros(2, np.int64))
+
+
+class Site(NamedTuple):
+    """A machine, its disks and its free space."""
+
+    machine: Machine
+    leaves: Pool
+    space: Metaslabs
+    now: np.ndarray  # one element: ns
+
+
+class Window(NamedTuple):
+    """What happened in `ns`."""
+
+    ns: int
+    tally: dict  # see TALLY
+    doing_ns: dict  # see DOINGS: time of all users
+    busy_ns: np.ndarray  # per disk
+    served: np.ndarray  # per disk: units
+    service_ns: np.ndarray  # per disk: of what was served, or is
+
+
+def _run(site, until, ageing, ages):
+    ended = run(site.machine, site.leaves, site.space, int(site.now[0]), int(until), ageing, ages)
+    if ended != DONE:
+        used, all_of_it = site.space.class_allocated[0], site.space.class_space[0]
+        raise ValueError(f"the pool fills up: {used} of {all_of_it} B are taken, and what is being rewritten finds no room; "
+                         "choose a lower fill or more disks")
+
+
+def begin(orders, drive, queue, space, seed, n_other=0):
+    """A Site whose database has just been written, behind `n_other` blocks of 128 KiB of other data."""
+    site = Site(new_machine(orders, seed), new_leaves(orders, drive, queue, seed), space, np.zeros(1, np.int64))
+    redo = -(-orders.n_redo_records * REDO_BYTES // orders.n_records)
+    load = Ageing(np.arange(orders.n_records), orders.n_records + 1, LOAD_RECORDS, redo, n_other, np.zeros(2, np.int64))
+    _run(site, 0, load, 1)
+    return site
+
+
+def restart(site, orders, drive, queue, seed):
+    """The same database and pool with other users."""
+    return Site(new_machine(orders, seed, site.machine), new_leaves(orders, drive, queue, seed), site.space,
+                np.zeros(1, np.int64))
+
+
+def _counters(site):
+    """Everything that is counted, up to now."""
+    now, units = site.now[0], site.leaves.drives.units
+    count_until(site.machine, int(now))
+    busy = units[:, BUSY_NS] + np.where(units[:, N_COMMANDS] > 0, now - units[:, BUSY_SINCE], 0)
+    return (site.machine.tally.copy(), site.machine.doing_ns.copy(), busy, units[:, N_SERVED].copy(),
+            units[:, SERVICE_NS].copy())
+
+
+def window(site, warm_ns, ns):
+    """What happens in `ns` after another `warm_ns`."""
+    counted = []
+    for length in (warm_ns, ns):
+        _run(site, site.now[0] + length, NOTHING, 0)
+        site.now[0] += length
+        counted.append(_counters(site))
+    tally, doing, *disks = (after - before for before, after in zip(*counted, strict=True))
+    named = (dict(zip(names, values.tolist(), strict=True)) for names, values in ((TALLY, tally), (DOINGS, doing)))
+    return Window(int(ns), *named, *disks)
+
+
+def rewrite(site, n, like, seed, name):
+    """Rewrite `n` records, at the rates that the window `like` has measured."""
+    seen, orders = like.tally, site.machine.orders
+    writes = max(1, seen["writes"])
+    per_commit = max(1, round(seen["blocks_committed"] / max(1, seen["commits"])))
+    per_txg = max(1, round(writes * orders.txg_ns / like.ns), round(writes / max(1, seen["txgs"])))
+    records = draw_records(orders, max(0, n), seed, name)
+    redo = round(seen["log_bytes"] / writes)
+    _run(site, 0, Ageing(records, per_commit, per_txg, redo, 0, np.zeros(2, np.int64)), 1)

@@ -1,0 +1,205 @@
+"""The order entry's database writers, and the intent logs of the data shares.
+
+    writer     takes a batch of dirty blocks, first dirtied first; issues one every `wire_ns`; when all are done, the next
+                      |        |        |
+    intent log     [ they wait ] -> commit -> [ those that came meanwhile wait ] -> commit -> ...
+
+A block is written with logbias=throughput: it is not copied into the log; `dmu_sync` gives it its new place in the main pool
+*now* and writes it there, and a record in a log block, in the main pool too, says where. In English (spec 6.3, 6.4, 6.6):
+
+ 1. A share has one commit under way. All blocks that came meanwhile are in the next one.
+ 2. A commit gives each of its blocks a place, one after the other, and writes them with the priority of synchronous writes;
+    then the log block, on the next vdev. Blocks that get places side by side may become one I/O in the vdev queue, if they
+    wait there; nothing else makes I/Os large.
+ 3. When all are written, the caches of the disks that were written to are flushed. When that is done, the writers hear of
+    it, and the buffers are free.
+ 4. The place that a record had before, and the log block, are freed in the same transaction group.
+
+A flush is over when what the disk's cache holds at that moment is on the platter. Left out: log blocks are given a place one
+commit ahead; a commit of more than 680 blocks would need a second one.
+"""
+
+from model.calendar import NEVER, set_time
+from model.disk_mechanics import DIRTY as DIRTY_UNTIL
+from model.jit import kernel, part
+from model.order_entry_machine import (
+    BLOCKS_COMMITTED,
+    COMMITS,
+    DIRTY,
+    FINISHED,
+    FLUSHING,
+    GROUP_BYTES,
+    IDLE,
+    ISSUED,
+    LOG_BLOCK,
+    N_HELD,
+    N_PUT,
+    PENDING_RECORD,
+    RECORD,
+    STAGE,
+    STALLED_UNTIL,
+    STARTED,
+    WRITE_NS,
+    WRITER,
+    WRITES,
+    WRITING,
+)
+from model.order_entry_places import want
+from model.order_entry_users import buffers_free, log_written, n_in, take
+
+LOG_RECORD, LOG_TRAILER, LOG_UNIT, LARGEST = 192, 184, 4096, 2**17  # B: of a record without data, of a block; spec 6.1, 6.4
+
+
+@kernel
+def log_bytes(n_bytes):
+    """Of a log block with so many B of records in it."""
+    return min(LARGEST, (n_bytes + LOG_TRAILER + LOG_UNIT - 1) // LOG_UNIT * LOG_UNIT)
+
+
+# ---- database writers ----
+
+
+@kernel
+def _to_write(m):
+    """Dirty blocks that no writer has in its batch yet, beyond those that may stay."""
+    n = n_in(m.ends, DIRTY) - m.orders.dirty_target
+    for writer in range(m.orders.n_writers):
+        n -= m.writers[writer, 0]
+    return n
+
+
+@kernel
+def _is_idle(m, writer):
+    return m.writers[writer, 0] == 0 and m.writers[writer, 1] == 0
+
+
+@part
+def writer_event(m, now, writer):
+    """Issue the next block of the batch; or take a new batch, if there is enough that is dirty."""
+    writers, orders = m.writers, m.orders
+    if _is_idle(m, writer):
+        writers[writer, 0] = max(0, min(_to_write(m), orders.writes_per_batch))
+    if writers[writer, 0] == 0:
+        return
+    record = take(m.dirty_ring, m.ends, DIRTY)
+    m.is_dirty[record] = 0
+    writers[writer, 0] -= 1
+    writers[writer, 1] += 1
+    _to_log(m, now, record, writer)
+    if writers[writer, 0] > 0:
+        set_time(m.calendar, m.sources.writers + writer, now + orders.wire_ns)
+
+
+@kernel
+def _to_log(m, now, record, writer):
+    """A block reaches the intent log of its share."""
+    share = record * m.orders.n_shares // m.orders.n_records
+    i = m.shares[share, N_PUT] & (m.pending.shape[1] - 1)
+    m.pending[share, i, PENDING_RECORD], m.pending[share, i, WRITER], m.pending[share, i, ISSUED] = record, writer, now
+    m.shares[share, N_PUT] += 1
+    if m.shares[share, STAGE] == IDLE:
+        m.shares[share, STAGE] = WRITING
+        set_time(m.calendar, m.sources.shares + share, now)
+
+
+@part
+def wake_writers(m, now):
+    """Those that sleep look whether enough is dirty now."""
+    if n_in(m.ends, DIRTY) <= m.orders.dirty_target or _to_write(m) <= 0:
+        return
+    for writer in range(m.orders.n_writers):
+        source = m.sources.writers + writer
+        if _is_idle(m, writer) and m.calendar.time[source] == NEVER:
+            set_time(m.calendar, source, now)
+
+
+# ---- commits ----
+
+
+@kernel
+def _begin_commit(m, share):
+    for leaf in range(m.touched.shape[1]):
+        m.touched[share, leaf] = 0
+
+
+@part
+def _commit(m, share):
+    """Begin a commit of all that waits."""
+    shares, size = m.shares, m.pending.shape[1]
+    n = shares[share, N_PUT] - shares[share, FINISHED]
+    _begin_commit(m, share)
+    for i in range(shares[share, FINISHED], shares[share, N_PUT]):
+        want(m, RECORD, m.pending[share, i & (size - 1), PENDING_RECORD], m.orders.record_bytes, m.orders.n_users + share)
+    want(m, LOG_BLOCK, share, log_bytes(n * LOG_RECORD), m.orders.n_users + share)
+    shares[share, STAGE], shares[share, STARTED] = WRITING, shares[share, N_PUT]
+    m.tally[COMMITS] += 1
+    m.tally[BLOCKS_COMMITTED] += n
+
+
+@kernel
+def flushed_at(m, pool, now, share):
+    """When the caches of all disks that the commit has written to are flushed."""
+    ends, segments = now + m.orders.flush_ns, pool.drives.state.segments
+    for leaf in range(m.touched.shape[1]):
+        if m.touched[share, leaf]:
+            for segment in range(segments.shape[1]):
+                ends = max(ends, segments[leaf, segment, DIRTY_UNTIL] + m.orders.flush_ns)
+    return max(ends, m.shares[share, STALLED_UNTIL])
+
+
+@part
+def is_written(m, pool, now, share):
+    """All blocks of a commit have been written: flush."""
+    m.shares[share, STAGE] = FLUSHING
+    set_time(m.calendar, m.sources.shares + share, flushed_at(m, pool, now, share))
+
+
+@part
+def _committed(m, now, share):
+    """The writers hear of their blocks; those that have no more under way can go on."""
+    shares, size = m.shares, m.pending.shape[1]
+    for i in range(shares[share, FINISHED], shares[share, STARTED]):
+        writer = m.pending[share, i & (size - 1), WRITER]
+        m.writers[writer, 1] -= 1
+        m.tally[WRITES] += 1
+        m.tally[WRITE_NS] += now + m.orders.op_ns - m.pending[share, i & (size - 1), ISSUED]
+        m.counts[N_HELD] -= 1
+        if _is_idle(m, writer):
+            set_time(m.calendar, m.sources.writers + writer, now + m.orders.op_ns)
+    shares[share, FINISHED] = shares[share, STARTED]
+    buffers_free(m, now)
+
+
+@part
+def share_event(m, now, share):
+    """A commit begins, or has been flushed."""
+    if m.shares[share, STAGE] == FLUSHING:
+        _committed(m, now, share)
+        m.shares[share, STAGE] = IDLE
+    if m.shares[share, N_PUT] != m.shares[share, FINISHED]:
+        _commit(m, share)
+
+
+# ---- the redo logs without a log device ----
+
+
+@part
+def _write_redo(m):
+    """The redo of a commit goes to log blocks of the main pool."""
+    share, left = m.orders.n_shares, m.counts[GROUP_BYTES]
+    _begin_commit(m, share)
+    while left > 0:
+        n_bytes = log_bytes(left + LOG_RECORD)
+        want(m, LOG_BLOCK, share, n_bytes, m.orders.n_users + share)
+        left -= n_bytes - LOG_TRAILER - LOG_RECORD
+
+
+@part
+def log_event(m, now):
+    """The log writer's write is done, or, without a log device, is to begin."""
+    share = m.orders.n_shares
+    if m.shares[share, STAGE] == WRITING:
+        _write_redo(m)
+        return
+    m.shares[share, STAGE] = IDLE
+    log_written(m, now)

@@ -1,0 +1,122 @@
+"""Figures of `04_oltp_gain`. Blue is the old rules, orange the new ones; black is what was published."""
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from study.figures import BLACK, BLUE, GREEN, GREY, ORANGE, canvas
+
+LOOKS = {"before": (BLUE, "old rules"), "after": (ORANGE, "new rules")}
+
+
+def series(runs) -> Figure:
+    """Throughput run by run under both rules (`study.order_entry_2010.Comparison`), and how many blocks a write of records
+    has."""
+    figure, (above, below) = canvas(aspect=0.95, rows=2, sharex=True)
+    for variant, one in runs.items():
+        colour, label = LOOKS[variant]
+        numbers = np.arange(1, len(one.tps) + 1)
+        above.plot(numbers, one.tps, "o-", color=colour, ms=3, label=label)
+        above.axhline(one.tps.mean(), color=colour, lw=0.6, ls=":")
+        below.plot(numbers, one.pool.blocks_per_write, "o-", color=colour, ms=3)
+    above.set_ylim(0, None)
+    above.set_ylabel("transactions (1/s)")
+    below.set_ylim(0, None)
+    below.set_ylabel("blocks in a write")
+    below.set_xlabel("run")
+    change = 100 * (runs.after.tps.mean() / runs.before.tps.mean() - 1)
+    spread = [100 * one.tps.std(ddof=1) / one.tps.mean() for _, one in runs.items()]
+    above.set_title(f"mean {change:+.0f} %, standard deviation {spread[0]:.0f} % and {spread[1]:.0f} % of it", loc="left",
+                    fontsize=7)
+    figure.legend(*above.get_legend_handles_labels(), loc="outside lower center", ncols=2, fontsize=7)
+    return figure
+
+
+def by_age(several: dict) -> Figure:
+    """Throughput run by run under the old rules, for pools that had been rewritten so often (turnovers: series)."""
+    figure, panels = canvas(aspect=0.3 + 0.22 * len(several), rows=len(several), sharex=True, sharey=True)
+    for axes, (age, one) in zip(panels, several.items(), strict=True):
+        axes.plot(np.arange(1, len(one.tps) + 1), one.tps, "o-", color=BLUE, ms=3)
+        axes.set_title(f"{age:g} turnovers before the first run", loc="left", fontsize=7)
+        axes.set_ylim(0, None)
+    panels[len(panels) // 2].set_ylabel("transactions (1/s)")
+    panels[-1].set_xlabel("run")
+    return figure
+
+
+def ladder(table: pd.DataFrame) -> Figure:
+    """Throughput at each number of users (rules, users, repeat, tps): every run a dot, a line through the means."""
+    figure, axes = canvas(aspect=0.66)
+    for variant, (colour, label) in LOOKS.items():
+        some = table[table.rules == variant]
+        axes.plot(some.users, some.tps, "o", color=colour, ms=3, mfc="none")
+        means = some.groupby("users").tps.mean()
+        axes.plot(means.index, means, color=colour, label=label)
+    axes.set_xscale("log", base=2)
+    users = sorted(table.users.unique())
+    axes.set_xticks(users, [str(n) for n in users])
+    axes.minorticks_off()
+    axes.set_ylim(0, None)
+    axes.set_xlabel("users")
+    axes.set_ylabel("transactions (1/s)")
+    axes.legend(loc="upper left")
+    return figure
+
+
+def ablation(table: pd.DataFrame, published: tuple[float, float]) -> Figure:
+    """Gain in the mean and fall of the variability for every change by itself and for all (key, label, seed, gain,
+    reduction): means over seeds, and their range."""
+    rows = table[table.key != "old"].groupby(["key", "label"], sort=False)[["gain", "reduction"]].agg(["mean", "min", "max"])
+    figure, (left, right) = canvas(aspect=0.25 + 0.07 * len(rows), columns=2, sharey=True)
+    places, is_all = np.arange(len(rows))[::-1], rows.index.get_level_values("key").str.startswith("all-")
+    for axes, name, target, title in ((left, "gain", published[0], "gain in throughput"),
+                                      (right, "reduction", published[1], "less variability")):
+        one = rows[name].clip(lower=-120)
+        axes.barh(places, one["mean"], color=np.where(is_all, ORANGE, GREEN), height=0.6)
+        axes.hlines(places, one["min"], one["max"], color=BLACK, lw=0.8)
+        axes.axvline(0, color=GREY, lw=0.6)
+        axes.axvline(target, color=BLACK, lw=0.8, ls="--")
+        axes.set_title(title, fontsize=7, loc="left")
+        axes.set_xlabel("%")
+        axes.tick_params(axis="y", length=0)
+    left.set_yticks(places, rows.index.get_level_values("label"), fontsize=6)
+    return figure
+
+
+def over_unpublished(table: pd.DataFrame, published: tuple[float, float]) -> Figure:
+    """Gain and fall of variability over each thing that was not published (factor, label, level, gain, reduction)."""
+    factors = list(table.factor.unique())
+    figure, panels = canvas(aspect=0.36 * -(-len(factors) // 2) + 0.1, rows=-(-len(factors) // 2), columns=2, sharey=True)
+    for axes, factor in zip(panels.flat, factors, strict=False):
+        some = table[table.factor == factor]
+        places = np.arange(len(some))
+        axes.plot(places, some.gain, "o-", color=ORANGE, ms=3, label="gain in throughput")
+        axes.plot(places, some.reduction, "s-", color=GREEN, ms=3, label="less variability")
+        for value, colour in zip(published, (ORANGE, GREEN), strict=True):
+            axes.axhline(value, color=colour, lw=0.8, ls="--")
+        axes.axhline(0, color=GREY, lw=0.6)
+        axes.set_xticks(places, [f"{level:g}" for level in some.level])
+        axes.set_xlabel(some.label.iloc[0], fontsize=7)
+    for axes in panels[:, 0]:
+        axes.set_ylabel("%")
+    panels.flat[0].set_ylim(max(-120, min(0, table[["gain", "reduction"]].min().min()) - 10), None)
+    figure.legend(*panels.flat[0].get_legend_handles_labels(), loc="outside lower center", ncols=2, fontsize=7)
+    return figure
+
+
+def draws(results: pd.DataFrame, published: tuple[float, float]) -> Figure:
+    """Gain against fall of variability of every draw (`study.order_entry_questions.predict`)."""
+    figure, axes = canvas(aspect=0.75)
+    looks = {"all": (BLUE, "o", "everything drawn"), "parameter": (GREEN, "x", "numbers drawn"),
+             "structure": (ORANGE, "s", "one condition changed"), "central": (BLACK, "*", "best guess")}
+    for part, (colour, marker, label) in looks.items():
+        some = results[results.part == part]
+        axes.plot(some["after/throughput.gain"], some["after/variability.reduction"], marker, color=colour, ms=4,
+                  label=label, ls="none")
+    axes.plot(*published, "D", color=BLACK, mfc="none", ms=6, label="published")
+    axes.axhline(0, color=GREY, lw=0.6)
+    axes.axvline(0, color=GREY, lw=0.6)
+    axes.set_ylim(max(-150, results["after/variability.reduction"].min() - 10), 105)
+    axes.set_xlabel("gain in throughput (%)")
+    axes.set_ylabel("less variability (%)")
+    figure.legend(loc="outside lower center", ncols=3, fontsize=7, columnspacing=1)
+    return figure

@@ -1,0 +1,288 @@
+"""The order-entry test of 2010: users of a database on an appliance, run after run, under the old rules of the allocator and
+under the new ones.
+
+    machine = order_entry_2010.setup(n_users=64, scale=128, …)        what a notebook's parameters stand for
+    order_entry_2010.series(machine, rules, 24, seed)                 runs one after another on one pool, with all statistics
+    order_entry_2010.compare(machine, 24, seed)                       the same under old and new rules
+    order_entry_questions.predict(draws=4, seeds=3, seed=1, …)        the ensemble, and all else that is asked
+
+Between runs the pool ages; in each, a window is simulated event by event: see `model.order_entry_runs`. Only the allocator
+differs between old and new: queue, disks, database and all that is drawn stay the same.
+"""
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from model.data_sheet import SheetParams, new_drive
+from model.eras import era
+from model.indirect import FLETCHER4, REWRITTEN, block_pointers, psize
+from model.layout import BACK_BYTES, FRONT_BYTES
+from model.metaslab import (
+    EXACT,
+    FAST,
+    MetaslabParams,
+    TopVdev,
+    metaslab_shift,
+    new_pool,
+    vdev_asize,
+)
+from model.order_entry_machine import REDO_BYTES, Orders
+from model.order_entry_runs import Site, Window, begin, rewrite, window
+from model.streams import stream
+from model.vdev_map import asize as asize_of
+from model.vdev_map import vdev_params
+from model.vdev_queue import VdevQueueParams
+from study import appliance_2010, ensembles, priors
+from study.ensembles import AFTER, BEFORE
+from study.errors import UserError
+from study.order_entry_rules import OLD, new_rules, old_rules
+
+EXPERIMENT = "order_entry"
+DATABASE_BYTES = 350e9          # data and logs; the document
+REDO_LOG_BYTES = 6 * 2**30      # of them, all redo logs together: three of 2 GiB, a usual size
+TXG_S = 30                      # zfs_txg_timeout of 2009; spec 5.6
+HOT_SHARE = 0.2                 # "the hottest fifth" of the priors
+INDIRECT_MISSES = 0.5           # of the reads, where not all indirect blocks stay in memory: half of 11 GB does
+N_WRITERS = 2                   # processes that share the writes under way
+PARTS_OF_AGE = 2.0              # turnovers that the pool ages at one measured pace
+WARM_S = 1.0                    # of a run, simulated before its window: queues and dirty buffers are as they were before it
+SECOND_NS = 10**9
+
+
+class Setup(NamedTuple):
+    """A machine to scale; see `model.order_entry_machine`."""
+    orders: Orders
+    disk: SheetParams
+    queue: VdevQueueParams
+    scale: int
+    metaslab_bytes: int
+    n_metaslabs: int        # of a vdev
+    n_other: int            # blocks of 128 KiB of other data
+    age: float              # turnovers before the first run
+    run_s: float            # from the beginning of one run to that of the next, to scale
+    warm_s: float
+    window_s: float
+    exact: bool = False     # whether free space is kept by the exact engine of the allocator instead of the fast one
+    service_ns: int = 0     # of every I/O of a disk; 0: as the disk takes
+
+
+# --- from parameters to a machine ---------------------------------------------------------------------------------------
+
+def _check(scale: int, record: int, pool_fill: float) -> None:
+    if scale < 1 or scale & (scale - 1):
+        raise UserError(f"scale is {scale}, but metaslabs are powers of two; choose 1, 2, 4 and so on")
+    if record % 512 or record & (record - 1) or not 512 <= record <= 2**17:
+        raise UserError(f"a record of {record} B is no whole number of sectors of 512 B, or no power of two; choose 0.5, 1, "
+                        "2 and so on to 128 KiB")
+    if not 0 <= pool_fill <= 1:
+        raise UserError(f"pool_fill is {pool_fill:g}, but no more than all of a pool can be taken; choose 0 to 1")
+
+
+def _pool(layout: str, n_disks: int, scale: int):
+    """(VdevParams, vdevs, B of a metaslab, metaslabs of a vdev)."""
+    found = appliance_2010.vdevs(layout, n_disks)
+    kind = f"raidz{found.n_parity}" if found.n_parity else "mirror" if found.n_children > 1 else "single"
+    vdev = vdev_params(kind, found.n_children)
+    asize = vdev_asize(vdev, appliance_2010.TERABYTE.disk_bytes)
+    shift = metaslab_shift(asize)
+    return vdev, found.n, (1 << shift) // scale, asize >> shift
+
+
+def _workload(values: dict, record: int, scale: int) -> dict:
+    """Fields of Orders that the database decides; a number has the same type in every machine, for the compiler's sake."""
+    outstanding, dirtied = round(values["writer_outstanding"]), values["reads_per_transaction"] * values["writes_per_read"]
+    stock = values["dirty_buffers"] * 4096 / record / scale
+    return {
+        "cpu_ns": round(values["cpu_ns"]), "reads": float(values["reads_per_transaction"]), "dirtied": float(dirtied),
+        "redo_bytes": round(values["redo_bytes"]), "hot_share": HOT_SHARE, "hot_hits": float(values["hot_accesses"]),
+        "dirty_target": int(stock / 2), "dirty_most": outstanding + int(stock + 2 * dirtied) + 1,
+        "n_writers": N_WRITERS, "writes_per_batch": max(1, outstanding // N_WRITERS), "record_bytes": record,
+        "n_records": int((DATABASE_BYTES - REDO_LOG_BYTES) / record / scale),
+        "n_redo_records": max(1, REDO_LOG_BYTES // REDO_BYTES // scale)}
+
+
+def _appliance(values: dict, record: int, scale: int) -> dict:
+    """Fields of Orders that the appliance decides."""
+    return {
+        "op_ns": round(values["op_ns"]), "cached": float(values["cache_hits"]), "has_slog": int(values["has_slog"]),
+        "misses_indirect": 0.0 if values["keeps_indirect"] else INDIRECT_MISSES, "slog_ns": round(values["slog_ns"]),
+        "slog_rate": round(values["slog_rate"]), "n_shares": round(values["n_shares"]),
+        "txg_ns": TXG_S * SECOND_NS // scale, "indirect_bytes": _indirect_bytes(record)}
+
+
+def _indirect_bytes(record: int) -> int:
+    """B of an L1 whose records have been rewritten at random, compressed; in whole blocks of 4 KiB, which the fast engine of
+    the allocator counts in."""
+    pointers = block_pointers(REWRITTEN, FLETCHER4, stream(0, "indirect"), record_bytes=record, n_vdevs=11)
+    return -(-psize(pointers.tobytes()) // 4096) * 4096
+
+
+def with_values(values: dict, *, n_users: int, record_kib: float, scale: int, window_s: float,
+                warm_s: float = WARM_S) -> Setup:
+    """A machine with values of the priors and switches."""
+    record = int(record_kib * 1024)
+    _check(scale, record, values["pool_fill"])
+    vdev, n_vdevs, metaslab_bytes, n_metaslabs = _pool(values["layout"], int(values["n_disks"]), scale)
+    orders = Orders(n_users=n_users, n_vdevs=n_vdevs, vdev=vdev, **_workload(values, record, scale),
+                    **_appliance(values, record, scale))
+    space = n_vdevs * n_metaslabs * metaslab_bytes
+    own = orders.n_records * asize_of(vdev, orders.record_bytes) + orders.n_redo_records * asize_of(vdev, REDO_BYTES)
+    n_other = max(0, int((values["pool_fill"] * space - own) / asize_of(vdev, REDO_BYTES)))
+    disk = appliance_2010.disk(ensembles.apply(priors.read(EXPERIMENT), values, {"disk": appliance_2010.TERABYTE})["disk"])
+    on_disk = n_metaslabs * metaslab_bytes // (vdev.n_children if vdev.n_parity else 1)
+    queue = era(OLD).queue._replace(max_pending=int(values["max_pending"]))
+    return Setup(orders, disk._replace(disk_bytes=on_disk + FRONT_BYTES + BACK_BYTES + 2**20), queue, scale, metaslab_bytes,
+                 n_metaslabs, n_other, values["age"], 60 * values["run_minutes"] / scale, warm_s, window_s)
+
+
+def setup(*, n_users: int, record_kib: float, scale: int, window_s: float, warm_s: float = WARM_S, **changed) -> Setup:
+    """From a notebook's parameters; everything that is not `changed` is the best guess of the priors."""
+    values = priors.read(EXPERIMENT).central()
+    if unknown := set(changed) - set(values):
+        raise UserError(f"{', '.join(sorted(unknown))} is no prior of {EXPERIMENT}; take one of {', '.join(values)}")
+    return with_values(values | changed, n_users=n_users, record_kib=record_kib, scale=scale, warm_s=warm_s,
+                       window_s=window_s)
+
+
+FROM_NOTEBOOK = ("n_users", "record_kib", "scale", "window_s", "n_disks", "pool_fill", "age")
+
+
+def of_notebook(parameters: dict) -> Setup:
+    """The machine of `04_oltp_gain` with these parameters."""
+    return setup(**{name: parameters[name] for name in FROM_NOTEBOOK})._replace(exact=parameters["engine"] == "exact")
+
+
+# --- a pool -------------------------------------------------------------------------------------------------------------
+
+def _scaled(rules: MetaslabParams, scale: int) -> MetaslabParams:
+    """Rules in which a length is a share of a metaslab get that share; what is as long as some blocks stays."""
+    return rules._replace(picker=rules.picker._replace(sound_hole_bytes=max(1, rules.picker.sound_hole_bytes // scale)))
+
+
+def _space(machine: Setup, rules: MetaslabParams):
+    """Free space, by the fast engine of the allocator; `machine.exact` asks for the other one."""
+    orders = machine.orders
+    vdevs = [TopVdev(orders.vdev, asize=machine.n_metaslabs * machine.metaslab_bytes)] * orders.n_vdevs
+    unit = 512 if orders.vdev.n_parity or orders.record_bytes % 4096 else 4096
+    return new_pool(vdevs, _scaled(rules, machine.scale), EXACT if machine.exact else FAST, unit, machine.metaslab_bytes,
+                    2**21 if machine.exact else 2**19)
+
+
+def measure(site: Site, machine: Setup) -> Window:
+    """The window of a run."""
+    return window(site, int(machine.warm_s * SECOND_NS), int(machine.window_s * SECOND_NS))
+
+
+def drive(machine: Setup):
+    return new_drive(machine.disk, [machine.service_ns] if machine.service_ns else ())
+
+
+def aged(machine: Setup, rules: MetaslabParams, seed: int) -> Site:
+    """A pool as it is before the first run: written, then rewritten `age` times, at the pace that it allows."""
+    site = begin(machine.orders, drive(machine), machine.queue, _space(machine, rules), seed, machine.n_other)
+    parts = max(1, round(machine.age / PARTS_OF_AGE))
+    for part in range(parts):
+        n = int(machine.age * machine.orders.n_records / parts)
+        rewrite(site, n, measure(site, machine), seed, f"rewritten before, {part}")
+    return site
+
+
+def go_on(site: Site, machine: Setup, seen: Window, seed: int, name: str) -> None:
+    """The rest of a run, after its window."""
+    n = int(seen.tally["writes"] * SECOND_NS / seen.ns * machine.run_s) - seen.tally["writes"]
+    rewrite(site, n, seen, seed, name)
+
+
+# --- runs ---------------------------------------------------------------------------------------------------------------
+
+def statistics(seen: Window, orders: Orders) -> list[tuple]:
+    """(name, value, unit) of what was looked at in 2009, and the model has. A mean over nothing has no row."""
+    t, s = seen.tally, seen.ns / SECOND_NS
+    per_s = {"database.tps": "transactions", "database.misses": "reads", "nfs.reads": "reads", "nfs.data_writes": "writes",
+             "nfs.log_writes": "log_writes", "disk.reads": "units_read", "disk.writes": "units_written"}
+    rows = [(name, t[key] / s, "1/s") for name, key in per_s.items()]
+    record = orders.record_bytes
+    bytes_per_s = {"nfs.read_bytes": t["reads"] * record, "nfs.write_bytes": t["writes"] * record + t["log_bytes"],
+                   "disk.read_bytes": t["units_read_bytes"], "disk.write_bytes": t["units_written_bytes"]}
+    rows += [(name, value / s, "B/s") for name, value in bytes_per_s.items()]
+    n_units, moved = t["units_read"] + t["units_written"], t["units_read_bytes"] + t["units_written_bytes"]
+    means = [("appliance.io_size", moved, n_units, "B"),
+             ("appliance.read_size", t["units_read_bytes"], t["units_read"], "B"),
+             ("appliance.write_size", t["units_written_bytes"], t["units_written"], "B"),
+             ("transaction.response", t["response_ns"] / 1e6, t["transactions"], "ms"),
+             ("os.read_time", t["read_ns"] / 1e6, t["reads"], "ms"),
+             ("os.write_time", t["write_ns"] / 1e6, t["writes"], "ms"),
+             ("os.log_write_time", t["log_ns"] / 1e6, t["log_writes"], "ms"),
+             ("disk.read_time", t["ios_read_ns"] / 1e6, t["ios_read"], "ms"),
+             ("disk.write_time", t["ios_written_ns"] / 1e6, t["ios_written"], "ms"),
+             ("disk.service_time", seen.service_ns.sum() / 1e6, int(seen.served.sum()), "ms"),
+             ("database.misses_per_transaction", t["reads"], t["transactions"], "1")]
+    rows += [(name, total / n, unit) for name, total, n, unit in means if n]
+    rows.append(("disk.utilisation", 100 * float(seen.busy_ns.mean()) / seen.ns, "%"))
+    users_ns = orders.n_users * seen.ns
+    waits = {"wait.read": "read", "wait.log_sync": "log_sync", "wait.free_buffer": "free_buffer", "wait.cpu": "cpu_queue"}
+    rows += [(name, 100 * seen.doing_ns[key] / users_ns, "%") for name, key in waits.items()]
+    return [*rows, ("database.cpu", 100 * seen.doing_ns["cpu"] / orders.n_cpus / seen.ns, "%")]
+
+
+class Series(NamedTuple):
+    """Runs one after another on one pool."""
+    table: pd.DataFrame     # run, name, value, unit: what was looked at
+    pool: pd.DataFrame      # a row a run: blocks per write, loads, share of the metaslabs that are loaded, …
+
+    @property
+    def tps(self) -> np.ndarray:
+        return self.table[self.table.name == "database.tps"].value.to_numpy()
+
+
+def _pool_row(site: Site, seen: Window, orders: Orders) -> tuple:
+    """Of the allocator: nothing that was looked at then."""
+    copies = orders.vdev.n_children if orders.vdev.n_parity == 0 else 1
+    t = seen.tally
+    return (copies * t["blocks_committed"] / max(1, t["units_committed"]), t["indirect"] / max(1, t["writes"]),
+            int((site.space.active == 2).sum()), int(site.space.counters.n_loads[0]), t["stall_ns"] / seen.ns,
+            t["blocks_committed"] / max(1, t["commits"]))
+
+
+POOL_COLUMNS = ["blocks_per_write", "indirect_per_record", "n_primary", "n_loads", "stalled", "blocks_per_commit"]
+
+
+def series(machine: Setup, rules: MetaslabParams, n_runs: int, seed: int, service_ns: int = 0) -> Series:
+    """`n_runs` identical runs; with `service_ns`, on disks that take so long for every I/O, wherever it is."""
+    machine = machine._replace(service_ns=service_ns)
+    site, rows, pool = aged(machine, rules, seed), [], []
+    for number in range(n_runs):
+        seen = measure(site, machine)
+        rows += [(number, *row) for row in statistics(seen, machine.orders)]
+        pool.append(_pool_row(site, seen, machine.orders))
+        go_on(site, machine, seen, seed, f"run {number}")
+    return Series(pd.DataFrame(rows, columns=["run", "name", "value", "unit"]), pd.DataFrame(pool, columns=POOL_COLUMNS))
+
+
+class Comparison(NamedTuple):
+    """Series under old and new rules on the same machine."""
+    before: Series
+    after: Series
+
+    def items(self):
+        return (BEFORE, self.before), (AFTER, self.after)
+
+
+def compare(machine: Setup, n_runs: int, seed: int, rules: MetaslabParams | None = None) -> Comparison:
+    """Old rules, and new ones (or `rules`), under one seed, so that users do the same."""
+    both = [(machine, old_rules(), n_runs, seed), (machine, rules or new_rules(), n_runs, seed)]
+    return Comparison(*ensembles.on_all_processors(series, both))
+
+
+def cv(tps: np.ndarray) -> float:
+    """Variability: the standard deviation over the mean."""
+    return float(tps.std(ddof=1) / tps.mean())
+
+
+def gain(before: np.ndarray, after: np.ndarray) -> float:
+    return 100 * (after.mean() / before.mean() - 1)
+
+
+def reduction(before: np.ndarray, after: np.ndarray) -> float:
+    return 100 * (1 - cv(after) / cv(before))

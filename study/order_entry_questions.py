@@ -1,0 +1,243 @@
+"""What is asked of the order-entry test: what the change is made of, what more users do, what was not published matters, and
+how certain it all is. The runs are those of `study.order_entry_2010`.
+"""
+import itertools
+
+import numpy as np
+import pandas as pd
+
+from model.metaslab import MetaslabParams
+from model.order_entry_runs import restart
+from study import correlation, effects, ensembles, priors
+from study.effects import Effect
+from study.ensembles import AFTER, BEFORE
+from study.order_entry_2010 import (
+    EXPERIMENT,
+    SECOND_NS,
+    Comparison,
+    Series,
+    Setup,
+    aged,
+    cv,
+    drive,
+    gain,
+    go_on,
+    measure,
+    reduction,
+    series,
+    with_values,
+)
+from study.order_entry_rules import ALL, STEPS, new_rules, old_rules
+
+# --- what it is made of -------------------------------------------------------------------------------------------------
+
+def ablation(machine: Setup, n_runs: int, seeds: int, seed: int) -> pd.DataFrame:
+    """Every change alone, and all, under some seeds: key, label, seed, tps, gain (%), reduction (%), blocks."""
+    rules = {"old": ("old rules", old_rules())}
+    rules |= {key: (label, old_rules()._replace(**changed)) for key, (label, changed) in STEPS.items()}
+    rules |= {key: (label, new_rules(*which)) for key, (label, which) in ALL.items()}
+    cases = list(itertools.product(range(seed, seed + seeds), rules))
+    found = dict(zip(cases, ensembles.on_all_processors(
+        series, [(machine, rules[key][1], n_runs, one) for one, key in cases]), strict=True))
+    rows = []
+    for (one, key), runs in found.items():
+        old = found[one, "old"].tps
+        rows.append((key, rules[key][0], one, runs.tps.mean(), gain(old, runs.tps), reduction(old, runs.tps),
+                     runs.pool.blocks_per_write.mean()))
+    return pd.DataFrame(rows, columns=["key", "label", "seed", "tps", "gain", "reduction", "blocks"])
+
+
+def metrics_of_ablation(steps: pd.DataFrame) -> pd.DataFrame:
+    """For the run store: means over seeds."""
+    means = steps[steps.key != "old"].groupby("key", sort=False)[["gain", "reduction", "blocks"]].mean()
+    units = {"gain": "%", "reduction": "%", "blocks": "blocks"}
+    return pd.DataFrame([(f"step.{key}.{name}", value, units[name]) for key, row in means.iterrows()
+                         for name, value in row.items()], columns=["name", "value", "unit"])
+
+
+def _ladder(machine: Setup, rules: MetaslabParams, users: tuple, repeats: int, seed: int) -> list[tuple]:
+    site, rows = aged(machine, rules, seed), []
+    for n, repeat in itertools.product(users, range(repeats)):
+        orders = machine.orders._replace(n_users=n)
+        site = restart(site, orders, drive(machine), machine.queue, seed + repeat)
+        seen = measure(site, machine)
+        rows.append((n, repeat, seen.tally["transactions"] * SECOND_NS / seen.ns))
+        go_on(site, machine, seen, seed, f"{n} users, run {repeat}")
+    return rows
+
+
+def ladder(machine: Setup, users: tuple, repeats: int, seed: int) -> pd.DataFrame:
+    """Some runs at each number of users, one after another on one pool, under both rules: rules, users, repeat, tps."""
+    calls = [(machine, rules, users, repeats, seed) for rules in (old_rules(), new_rules())]
+    found = ensembles.on_all_processors(_ladder, calls)
+    return pd.DataFrame([(variant, *row) for variant, rows in zip((BEFORE, AFTER), found, strict=True) for row in rows],
+                        columns=["rules", "users", "repeat", "tps"])
+
+
+def metrics_of_ladder(table: pd.DataFrame) -> pd.DataFrame:
+    """For the run store: mean throughput of each number of users."""
+    means = table.groupby(["rules", "users"]).tps.mean()
+    return pd.DataFrame([(f"ladder.{rules}.{users}", value, "1/s") for (rules, users), value in means.items()],
+                        columns=["name", "value", "unit"])
+
+
+# --- the ensemble -------------------------------------------------------------------------------------------------------
+
+TPS, CV = "database.tps", "tps.cv"
+LABELS = {
+    ("n_heads", 8): "disks of four platters", ("layout", "raidz2"): "double-parity RAID-Z",
+    ("max_pending", 10): "10 I/Os on a disk", ("has_slog", 0): "no log device",
+    ("keeps_indirect", 0): "indirect blocks not all in memory", ("new_picker", "new dynamic fit"): "new dynamic fit",
+    ("new_bonus", "as described"): "bonus of 1.5"}
+GAIN, REDUCTION = Effect(TPS, "gain", LABELS), Effect(CV, "loss", LABELS)
+
+
+def _case(case: dict, like: dict, n_runs: int) -> dict:
+    """The row of a case: old rules and new."""
+    values = {name: case[name] for name in case if name not in ("part", "seed")}
+    machine = with_values(values, **like)
+    rules = old_rules(), new_rules(values["new_picker"], values["new_bonus"])
+    runs = [series(machine, one, n_runs, case["seed"]) for one in rules]
+    old, new = (one.tps for one in runs)
+    changed = {"throughput.gain": gain(old, new), "variability.reduction": reduction(old, new)}
+    changed |= correlation.of_series(runs[0].table, TPS, "appliance.io_size")
+    changed |= {"oltp.gain": changed["throughput.gain"], "oltp.variability_reduction": changed["variability.reduction"]}
+    return case | {"fitted": False, "reached": True, f"{BEFORE}/{TPS}": old.mean(), f"{AFTER}/{TPS}": new.mean(),
+                   f"{BEFORE}/{CV}": cv(old), f"{AFTER}/{CV}": cv(new)} | {
+                       f"{AFTER}/{name}": value for name, value in changed.items()}
+
+
+def predict(draws: int, seeds: int, seed: int, n_runs: int, **like) -> pd.DataFrame:
+    """The ensemble over all that is not known, in the columns of `study.ensembles.run`. Nothing is fitted: no throughput was
+    published. `like`: users, record and scale, warm-up and window."""
+    cases = ensembles.cases(priors.read(EXPERIMENT), draws, seeds, seed).to_dict("records")
+    return pd.DataFrame(ensembles.on_all_processors(_case, [(case, like, n_runs) for case in cases]))
+
+
+# --- what was not published, one at a time ------------------------------------------------------------------------------
+
+MAP = {         # prior: (what it is, levels beside the best guess, within its range, and what they are shown times)
+    "pool_fill": ("pool that is taken (%)", (0.03, 0.30, 0.80), 100),
+    "age": ("turnovers before the runs", (0.1, 0.5, 4.0), 1),
+    "n_disks": ("disks", (10, 44, 88), 1),
+    "reads_per_transaction": ("reads of a transaction", (2, 20), 1),
+    "writes_per_read": ("writes for each read", (0.4, 1.0), 1),
+    "redo_bytes": ("redo of a transaction (kB)", (2e3, 20e3), 1e-3),
+}
+
+
+def over_unpublished(n_runs: int, seed: int, **like) -> pd.DataFrame:
+    """Gain and reduction (%) with one thing changed that was not published: factor, label, level, gain, reduction, tps (of
+    the old rules)."""
+    central = priors.read(EXPERIMENT).central()
+    levels = [(None, None)] + [(name, level) for name, (_, several, _) in MAP.items() for level in several]
+    cases = [{"seed": seed, **central} | ({name: level} if name else {}) for name, level in levels]
+    found = dict(zip(levels, ensembles.on_all_processors(_case, [(case, like, n_runs) for case in cases]), strict=True))
+    rows = []
+    for name, (label, several, times) in MAP.items():
+        for level in sorted((central[name], *several)):
+            one = found[(name, level) if level in several else (None, None)]
+            rows.append((name, label, level * times, one[f"{AFTER}/throughput.gain"],
+                         one[f"{AFTER}/variability.reduction"], one[f"{BEFORE}/{TPS}"]))
+    return pd.DataFrame(rows, columns=["factor", "label", "level", "gain", "reduction", "tps"])
+
+
+def metrics_of_map(table: pd.DataFrame) -> pd.DataFrame:
+    """For the run store."""
+    return pd.DataFrame([(f"map.{one.factor.replace('_', '-')}.{one.level:g}.{name}", getattr(one, name), "%")
+                         for one in table.itertuples() for name in ("gain", "reduction")], columns=["name", "value", "unit"])
+
+
+# --- the series ---------------------------------------------------------------------------------------------------------
+
+def table(runs: Comparison) -> pd.DataFrame:
+    """Means over runs, and standard deviations in per cent of them, of all that was looked at."""
+    columns = {}
+    for variant, one in runs.items():
+        wide = one.table.pivot(index="run", columns="name", values="value")
+        columns |= {variant: wide.mean(), f"sd % {variant}": 100 * wide.std() / wide.mean()}
+    shown = pd.DataFrame(columns)
+    shown.insert(0, "unit", runs.before.table.drop_duplicates("name").set_index("name").unit)
+    return shown
+
+
+def metrics_of_series(runs: Comparison) -> pd.DataFrame:
+    """For the run store: means, variability, blocks in a write, of both series."""
+    rows = [("series.gain", gain(runs.before.tps, runs.after.tps), "%"),
+            ("series.reduction", reduction(runs.before.tps, runs.after.tps), "%")]
+    for variant, one in runs.items():
+        blocks = one.pool.blocks_per_write
+        rows += [(f"{variant}.tps", one.tps.mean(), "1/s"), (f"{variant}.deviation", 100 * cv(one.tps), "%"),
+                 (f"{variant}.blocks", blocks.mean(), "blocks"), (f"{variant}.blocks-least", blocks.min(), "blocks"),
+                 (f"{variant}.blocks-most", blocks.max(), "blocks")]
+    return pd.DataFrame(rows, columns=["name", "value", "unit"])
+
+
+# --- the cycle ----------------------------------------------------------------------------------------------------------
+
+def turning_points(tps: np.ndarray, least: float) -> list[int]:
+    """Where a series turns: between neighbours of these it goes up or down by `least` at least."""
+    turns = [0]
+    for i in range(1, len(tps)):
+        change = tps[i] - tps[turns[-1]]
+        so_far = tps[turns[-1]] - tps[turns[-2]] if len(turns) > 1 else 0.0
+        if change * so_far > 0:
+            turns[-1] = i
+        elif abs(change) >= least:
+            turns.append(i)
+    return turns
+
+
+def cycle(tps: np.ndarray) -> pd.DataFrame:
+    """How throughput goes up and down: name, value, unit. Falls and rises are those of a quarter of the range at least. Slow
+    falls and sudden returns: a fall takes more runs than a rise."""
+    turns = turning_points(tps, 0.25 * np.ptp(tps))
+    steps = [(b - a, tps[b] - tps[a]) for a, b in itertools.pairwise(turns)]
+    rows = []
+    for name, sign in (("fall", -1), ("rise", 1)):
+        some = [(n, sign * change) for n, change in steps if sign * change > 0]
+        rows.append((f"{name}s", len(some), "1"))
+        if some:
+            rows += [(f"{name}.runs", float(np.mean([n for n, _ in some])), "runs"),
+                     (f"{name}.size", 100 * float(np.mean([change for _, change in some])) / tps.mean(), "%")]
+        rows.append((f"{name}.in-one-run", 100 * float((sign * np.diff(tps)).max()) / tps.mean(), "%"))
+    return pd.DataFrame(rows, columns=["name", "value", "unit"])
+
+
+def by_age(machine: Setup, ages: tuple, n_runs: int, seed: int) -> dict[float, Series]:
+    """Series under the old rules on pools of different ages (turnovers before the first run)."""
+    calls = [(machine._replace(age=age), old_rules(), n_runs, seed) for age in ages]
+    return dict(zip(ages, ensembles.on_all_processors(series, calls), strict=True))
+
+
+def cycles(several: dict[float, Series]) -> pd.DataFrame:
+    """`cycle` of each: name, value, unit."""
+    found = [cycle(one.tps).assign(name=lambda frame, age=age: f"age-{age:g}." + frame.name) for age, one in several.items()]
+    return pd.concat(found, ignore_index=True)
+
+
+# --- predictions --------------------------------------------------------------------------------------------------------
+
+def not_modelled(quantity: str) -> str:
+    """Why a quantity is not among those of the ensemble."""
+    return f"{quantity} is nothing that runs of the order entry have"
+
+
+def metrics(results: pd.DataFrame) -> pd.DataFrame:
+    """The ensemble for the run store: name, value, unit."""
+    rows = []
+    for effect, name in ((GAIN, "gain"), (REDUCTION, "reduction")):
+        found = effect.interval(ensembles.unfitted(results))
+        rows += [(f"all.{name}-{end}", value, "%") for end, value in found._asdict().items()]
+        rows += [(f"part.{one.part}.{name}-{end}", value, "%") for one in effects.parts(results, effect).itertuples()
+                 for end, value in (("low", one.low), ("high", one.high))]
+    rows += [(f"central.{variant}.tps", float(ensembles.unfitted(results, "central")[f"{variant}/{TPS}"].iloc[0]), "1/s")
+             for variant in (BEFORE, AFTER)]
+    return pd.DataFrame(rows, columns=["name", "value", "unit"])
+
+
+def verdict(scores: pd.DataFrame, claim: str) -> str:
+    """One row of `scoring.scores` in a sentence."""
+    one = scores.set_index("claim").loc[claim]
+    return (f"{one['grade']}: published up to {one['published']:.0f} %, simulated {one['unfitted 5 %']:.0f} to "
+            f"{one['unfitted 95 %']:.0f} %")

@@ -1,0 +1,67 @@
+"""Defects in the order entry, and the laws that must notice each. Run without the compiler: prints which did.
+
+    NUMBA_DISABLE_JIT=1 python order_entry_mutants.py
+"""
+
+import json
+
+import order_entry_pools as pools
+import test_order_entry as tests
+
+from model import order_entry_places, order_entry_users, order_entry_writers
+from model.order_entry_machine import DOING, N_HELD, SINCE
+
+TINY = pools.SMALL._replace(n_records=2**10, n_users=4, dirty_target=8, dirty_most=60, writes_per_batch=8)
+LAWS = {"users": tests.test_users_are_always_somewhere, "utilisation": tests.test_the_utilisation_law_holds_exactly,
+        "little": tests.test_littles_law_holds_exactly_for_reads_and_transactions,
+        "buffers": tests.test_buffers_held_are_dirty_or_being_written_and_no_more_than_there_are,
+        "blocks": tests.test_no_block_is_lost_and_no_two_lie_on_each_other}
+
+
+def frees_nothing(*_):
+    return 0
+
+
+def forgets_time(m, now, user, doing):
+    m.users[user, DOING], m.users[user, SINCE] = doing, now
+
+
+def forgets_second_copy(m, what, which, copy, place, real=order_entry_places._exchange):
+    return real(m, what, which, 0, place)
+
+
+def loses_a_buffer(m, now, real=order_entry_writers.buffers_free):
+    m.counts[N_HELD] -= 1
+    real(m, now)
+
+
+MUTANTS = {"none": None, "frees nothing": (order_entry_places, "free", frees_nothing),
+           "forgets time": (order_entry_users, "become", forgets_time),
+           "forgets the second copy": (order_entry_places, "_exchange", forgets_second_copy),
+           "loses a buffer": (order_entry_writers, "buffers_free", loses_a_buffer)}
+
+
+def broken_laws():
+    tests.SMALL = TINY
+    site = pools.site_of(TINY)
+    seen, broken = {"b117": (site, pools.window(site, pools.SECOND // 8, pools.SECOND // 4))}, []
+    for name, law in LAWS.items():
+        try:
+            law(seen, "b117")
+        except AssertionError:
+            broken.append(name)
+    return broken
+
+
+if __name__ == "__main__":
+    found = {}
+    for name, mutant in MUTANTS.items():
+        if mutant is None:
+            found[name] = broken_laws()
+            continue
+        module, attribute, defect = mutant
+        real = getattr(module, attribute)
+        setattr(module, attribute, defect)
+        found[name] = broken_laws()
+        setattr(module, attribute, real)
+    print(json.dumps(found))

@@ -1,0 +1,268 @@
+"""The order-entry simulation: laws of every window, a loop of one user in closed form, blocks that are neither lost nor
+doubled, sampling against simulating all, both engines of the allocator, determinism, and what cannot be."""
+
+import itertools
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from order_entry_pools import METASLAB_BYTES, N_METASLABS, SECOND, SHEET, SMALL, digest, site_of
+
+from model.data_sheet import SheetParams
+from model.drive_queue import N_COMMANDS, SERVICE_NS
+from model.eras import era
+from model.layout import FRONT_BYTES, LEAF_SHIFT, OFFSET_MASK
+from model.order_entry_machine import (
+    BEGAN,
+    DOING,
+    DOINGS,
+    N_HELD,
+    READ_BEGAN,
+    READ_NS,
+    READING,
+    REDO_BYTES,
+    RESPONSE_NS,
+    THINKING,
+    check_orders,
+)
+from model.order_entry_runs import restart, rewrite, window
+from model.vdev_map import asize, vdev_params
+
+
+@pytest.fixture(scope="module")
+def seen():
+    """Both sites behind three windows with ageing in between."""
+    sites = {}
+    for name in ("b117", "b141_df"):
+        site = site_of(name=name)
+        for number in range(3):
+            last = window(site, SECOND // 2, 2 * SECOND)
+            rewrite(site, 3000, last, 1, f"{number}")
+        sites[name] = site, window(site, SECOND // 2, 2 * SECOND)
+    return sites
+
+
+BOTH = pytest.mark.parametrize("name", ["b117", "b141_df"])
+
+# ---- laws ----
+
+
+@BOTH
+def test_users_are_always_somewhere(seen, name):
+    _, last = seen[name]
+    assert sum(last.doing_ns.values()) == SMALL.n_users * last.ns
+
+
+@BOTH
+def test_littles_law_holds_exactly_for_reads_and_transactions(seen, name):
+    """From the beginning: the time that users spend reading is that of all reads, those under way among them."""
+    site, _ = seen[name]
+    m, now = site.machine, site.now[0]
+    reading = m.users[:, DOING] == READING
+    assert m.doing_ns[READING] == m.tally[READ_NS] + (now - m.users[reading, READ_BEGAN]).sum()
+    in_one = m.users[:, DOING] != THINKING
+    assert m.doing_ns.sum() - m.doing_ns[THINKING] == m.tally[RESPONSE_NS] + (now - m.users[in_one, BEGAN]).sum()
+
+
+@BOTH
+def test_the_utilisation_law_holds_exactly(seen, name):
+    site, last = seen[name]
+    units, n = site.leaves.drives.units, len(last.busy_ns)
+    rest = np.where(units[:, N_COMMANDS] > 0, site.machine.calendar.time[:n] - site.now[0], 0)
+    busy = units[:, 2] * 0 + units[:, 3] + np.where(units[:, N_COMMANDS] > 0, site.now[0] - units[:, 2], 0)
+    assert (busy == units[:, SERVICE_NS] - rest).all()
+    assert (last.busy_ns <= last.ns).all()
+
+
+@BOTH
+def test_buffers_held_are_dirty_or_being_written_and_no_more_than_there_are(seen, name):
+    m = seen[name][0].machine
+    under_way = int(m.writers[:, 1].sum())
+    assert m.counts[N_HELD] == m.is_dirty.sum() + under_way <= SMALL.dirty_most
+
+
+def pieces(site):
+    """(vdev, offset, B) of all blocks that are to stay."""
+    m, orders = site.machine, site.machine.orders
+    sizes = ((m.record_at, orders.record_bytes), (m.indirect_at.ravel(), orders.indirect_bytes), (m.redo_at, REDO_BYTES))
+    return [(place >> LEAF_SHIFT, (place & OFFSET_MASK) - FRONT_BYTES, asize(orders.vdev, n))
+            for places, n in sizes for place in places.tolist()]
+
+
+@BOTH
+def test_no_block_is_lost_and_no_two_lie_on_each_other(seen, name):
+    site = seen[name][0]
+    rewrite(site, 100, window(site, 0, SECOND // 10), 1, "to the end of a group")
+    found = sorted(pieces(site))
+    assert all(one[0] < other[0] or one[1] + one[2] <= other[1] for one, other in itertools.pairwise(found))
+    assert found[0][1] >= 0
+    assert max(offset + n for _, offset, n in found) <= N_METASLABS * METASLAB_BYTES
+    taken = int(site.space.class_allocated[0]) - int(site.space.deferred.sum())
+    assert taken == sum(n for *_, n in found)
+
+
+# ---- closed forms ----
+
+
+def test_one_user_waits_for_the_sum_of_the_parts():
+    """With nothing else to be written, so that no disk is ever busy when a read comes."""
+    service = 7_000_000
+    orders = SMALL._replace(n_users=1, dirtied=0.0, cached=0.0, cpu_ns=0, reads=5.0, redo_bytes=0)
+    site = site_of(orders, drawn_ns=[service])
+    window(site, 0, 10 * SECOND)
+    t = dict(zip(("transactions", "response", "reads"), site.machine.tally[:3].tolist(), strict=True))
+    commit = orders.op_ns + orders.slog_ns
+    drawn = site.machine.n_reads[0, :t["transactions"]]
+    assert t["transactions"] > 100
+    assert t["response"] == t["transactions"] * commit + drawn.sum() * (service + orders.op_ns)
+    assert 0 <= t["reads"] - drawn.sum() <= 11
+
+
+def test_processors_are_a_bound_that_many_users_reach():
+    orders = SMALL._replace(n_users=64, n_cpus=2, cpu_ns=8_000_000, cached=1.0, dirtied=0.0, reads=2.0)
+    last = window(site_of(orders), SECOND, 4 * SECOND)
+    assert last.doing_ns["cpu"] == pytest.approx(2 * last.ns, rel=1e-3)
+    assert last.tally["transactions"] * orders.cpu_ns == pytest.approx(2 * last.ns, rel=0.02)
+
+
+def test_users_answered_from_memory_leave_the_disks_alone():
+    last = window(site_of(SMALL._replace(cached=1.0, dirtied=0.0, redo_bytes=0)), 0, SECOND)
+    assert last.tally["transactions"] > 0
+    assert last.served.sum() == 0
+
+
+# ---- mechanisms ----
+
+
+def test_a_write_is_large_only_if_the_queue_joins_blocks_that_lie_side_by_side():
+    whole = window(site_of(), SECOND, 2 * SECOND).tally
+    queue = era("b117").queue._replace(aggregation_bytes=0)
+    apart = window(site_of(queue=queue), SECOND, 2 * SECOND).tally
+    assert apart["units_written"] == pytest.approx(apart["ios_written"], rel=0.01)
+    assert whole["units_written"] < 0.5 * whole["ios_written"]
+    assert whole["transactions"] > apart["transactions"]
+
+
+def test_without_a_log_device_a_commit_waits_for_disks():
+    with_slog, without = (window(site_of(SMALL._replace(has_slog=flag)), SECOND, 2 * SECOND).tally for flag in (1, 0))
+    assert without["log_ns"] / without["log_writes"] > 5 * with_slog["log_ns"] / with_slog["log_writes"]
+
+
+def test_reads_that_miss_the_block_above_read_twice():
+    once, twice = (window(site_of(SMALL._replace(misses_indirect=share, cached=0.0, dirtied=0.0)), 0, 2 * SECOND).tally
+                   for share in (0.0, 1.0))
+    assert twice["ios_read"] / twice["reads"] == pytest.approx(2, rel=0.05)
+    assert once["ios_read"] / once["reads"] == pytest.approx(1, rel=0.05)
+
+
+def test_a_group_writes_what_stands_above_the_records_that_were_rewritten():
+    t = window(site_of(), SECOND, 4 * SECOND).tally
+    assert 12 <= t["txgs"] <= 17
+    assert t["writes"] / 128 < t["indirect"] < 3 * t["writes"]
+    assert t["redo_records"] == pytest.approx(t["log_bytes"] / REDO_BYTES, abs=2)
+
+
+def test_blocks_of_raidz_take_parity_and_stay_apart():
+    orders = SMALL._replace(vdev=vdev_params("raidz2", 6), n_vdevs=1, n_records=2**12)
+    site = site_of(orders, unit=512, sheet=SHEET._replace(disk_bytes=2**28))
+    rewrite(site, 3000, window(site, 0, SECOND), 1, "ageing")
+    found = sorted(pieces(site))
+    assert all(one[1] + one[2] <= other[1] for one, other in itertools.pairwise(found))
+    assert sorted({n for *_, n in found}) == [12 * 512, 24 * 512, asize(orders.vdev, REDO_BYTES)]
+
+
+# ---- sampling ----
+
+
+def throughputs(name, window_s, run_s, n_runs, seed):
+    site, found = site_of(name=name, seed=seed), []
+    for number in range(n_runs):
+        last = window(site, SECOND // 2 if window_s < run_s else 0, int(window_s * SECOND))
+        found.append(last.tally["transactions"] / window_s)
+        n = int(last.tally["writes"] * (run_s / window_s - 1))
+        rewrite(site, n, last, seed, f"{number}")
+    return np.array(found)
+
+
+@BOTH
+def test_windows_and_ageing_give_what_simulating_every_second_gives(name):
+    """Means of 8 runs of 20 s, of 4 s each and of all of it, under three seeds: within three standard errors."""
+    sampled, whole = ([throughputs(name, window_s, 20, 8, seed).mean() for seed in range(3)] for window_s in (4, 20))
+    error = np.sqrt((np.var(sampled, ddof=1) + np.var(whole, ddof=1)) / 3)
+    assert abs(np.mean(sampled) - np.mean(whole)) < max(3 * error, 0.05 * np.mean(whole))
+
+
+# ---- engines, determinism ----
+
+
+def interpreted(script):
+    """What a script beside this one prints when it is run without the compiler."""
+    environment = os.environ | {"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
+    path = os.path.join(os.path.dirname(__file__), script)
+    ended = subprocess.run([sys.executable, path], env=environment, capture_output=True, text=True, check=True)
+    return json.loads(ended.stdout)
+
+
+def test_the_laws_notice_defects():
+    found = interpreted("order_entry_mutants.py")
+    assert found.pop("none") == []
+    assert len(found) == 4
+    assert all(found.values()), found
+
+
+def test_both_engines_of_the_allocator_put_every_block_in_the_same_place():
+    found = interpreted("order_entry_pools.py")
+    for name in ("b117", "b141_df", "b141"):
+        assert found[f"{name} 0"] == found[f"{name} 1"]
+        assert found[f"{name} 0"][1] > 0
+    assert len({one[0] for one in found.values()}) == 3
+
+
+def test_the_same_seed_gives_the_same_bits_and_another_one_others():
+    one, same, other = (site_of(seed=seed) for seed in (1, 1, 2))
+    tallies = [window(site, 0, SECOND).tally for site in (one, same, other)]
+    assert tallies[0] == tallies[1] != tallies[2]
+    assert digest(one) == digest(same) != digest(other)
+
+
+def test_users_do_the_same_under_both_rules():
+    old, new = (site_of(name=name).machine for name in ("b117", "b141_df"))
+    assert (old.read_record == new.read_record).all()
+    assert (old.dirty_record == new.dirty_record).all()
+
+
+def test_other_users_find_the_same_database():
+    site = site_of()
+    last = window(site, 0, SECOND)
+    rewrite(site, 0, last, 1, "end of the group")
+    before = digest(site)
+    again = restart(site, SMALL._replace(n_users=3), site.leaves.disk, era("b117").queue, 5)
+    assert digest(again) == before
+    assert sum(window(again, 0, SECOND).doing_ns.values()) == 3 * SECOND
+
+
+# ---- what cannot be ----
+
+
+@pytest.mark.parametrize(("changed", "words"), [
+    ({"record_bytes": 4100}, "record_bytes of the order entry is 4100"), ({"n_vdevs": 0}, "n_vdevs of the order entry is 0"),
+    ({"cached": 1.5}, "cached of the order entry is 1.5"), ({"dirty_most": 3}, "dirty_most is 3"),
+    ({"n_users": 0}, "n_users of the order entry is 0")])
+def test_a_machine_that_cannot_be_gets_one_sentence(changed, words):
+    with pytest.raises(ValueError, match=words) as caught:
+        check_orders(SMALL._replace(**changed))
+    assert "choose" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_pool_that_fills_up_gets_one_sentence():
+    with pytest.raises(ValueError, match="the pool fills up"):
+        site_of(n_other=2 * N_METASLABS * METASLAB_BYTES // REDO_BYTES)
+
+
+def test_all_that_users_do_has_a_name():
+    assert len(DOINGS) == 6
+    assert isinstance(SHEET, SheetParams)

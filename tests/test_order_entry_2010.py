@@ -1,0 +1,156 @@
+"""The order-entry experiment: machines to scale, series of runs, what is made of them, and what cannot be."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from model.indirect import tree
+from model.metaslab import METASLABS_PER_VDEV
+from study import order_entry_2010, order_entry_questions, order_entry_rules, priors, series
+from study.errors import UserError
+from study.order_entry_questions import cycle, turning_points
+
+LIKE = {"n_users": 16, "record_kib": 4, "scale": 1024, "warm_s": 0.3, "window_s": 1.0}
+YOUNG = {"age": 0.05, "n_disks": 4, "pool_fill": 0.02}
+
+
+@pytest.fixture(scope="module")
+def runs():
+    return order_entry_2010.compare(order_entry_2010.setup(**LIKE, **YOUNG), 8, 1)
+
+
+# ---- machines ----
+
+
+@pytest.mark.parametrize("scale", [32, 128, 1024])
+def test_what_is_a_share_of_the_pool_does_not_change_with_the_scale(scale):
+    machine = order_entry_2010.setup(**LIKE | {"scale": scale})
+    orders, space = machine.orders, machine.n_metaslabs * machine.metaslab_bytes
+    assert 100 <= machine.n_metaslabs <= METASLABS_PER_VDEV
+    assert orders.n_vdevs * space * scale == pytest.approx(11e12, rel=0.01)
+    assert orders.n_records * 4096 * scale + orders.n_redo_records * 2**17 * scale == pytest.approx(350e9, rel=0.001)
+    assert machine.run_s * scale == pytest.approx(30 * 60)
+    assert orders.txg_ns * scale == pytest.approx(30e9)
+    assert orders.op_ns == order_entry_2010.setup(**LIKE).orders.op_ns
+
+
+def test_a_pool_is_as_full_as_is_said():
+    machine = order_entry_2010.setup(**LIKE, pool_fill=0.5)
+    site = order_entry_2010.aged(machine._replace(age=0.0), order_entry_rules.old_rules(), 1)
+    taken = site.space.class_allocated[0] / site.space.class_space[0]
+    above = sum(tree(machine.orders.n_records)[1:]) * 2 * machine.orders.indirect_bytes / site.space.class_space[0]
+    assert taken == pytest.approx(0.5 + above, abs=0.002)
+
+
+def test_an_indirect_block_takes_what_its_pointers_compress_to():
+    assert order_entry_2010.setup(**LIKE).orders.indirect_bytes == 8192  # 7 to 7.5 KiB (spec 5.1), in blocks of 4 KiB
+
+
+def test_every_prior_and_every_choice_makes_a_machine():
+    known = priors.read("order_entry")
+    first = order_entry_2010.setup(**LIKE)
+    for one in known.priors:
+        for value in (one.low, one.high):
+            machine = order_entry_2010.setup(**LIKE, **{one.name: value})
+            assert [type(field) for field in machine.orders] == [type(field) for field in first.orders]
+    for one in known.switches:
+        for choice in one.choices:
+            order_entry_2010.setup(**LIKE, **{one.name: choice})
+
+
+def test_each_step_changes_one_thing_and_all_of_them_make_the_new_rules():
+    old, together = order_entry_rules.old_rules(), {}
+    for key, (_, changed) in order_entry_rules.STEPS.items():
+        assert old._replace(**changed) != old
+        if key not in ("bonus-described", "new-dynamic-fit"):
+            together |= changed
+    assert old._replace(**together) == order_entry_rules.new_rules()
+    assert order_entry_rules.custom_rules(96, 1.0).picker == order_entry_rules.new_rules().picker
+
+
+# ---- series ----
+
+
+def test_a_series_is_what_the_run_store_takes(runs):
+    for _, one in runs.items():
+        kept = series.checked("old-rules", one.table)
+        assert sorted(kept.run.unique()) == list(range(8))
+        assert {"database.tps", "appliance.io_size", "disk.utilisation", "wait.read"} <= set(kept.name)
+        assert not kept.duplicated(["run", "name"]).any()
+
+
+def test_statistics_agree_with_each_other(runs):
+    wide = runs.before.table.pivot(index="run", columns="name", values="value")
+    assert np.allclose(wide["nfs.read_bytes"], 4096 * wide["nfs.reads"])
+    assert np.allclose(wide["appliance.io_size"] * (wide["disk.reads"] + wide["disk.writes"]),
+                       wide["disk.read_bytes"] + wide["disk.write_bytes"])
+    waits = wide[["wait.read", "wait.log_sync", "wait.free_buffer", "wait.cpu"]].sum(axis=1)
+    assert np.allclose(waits + wide["database.cpu"] * 8 / LIKE["n_users"], 100, atol=0.01)
+    assert (wide["disk.utilisation"] <= 100).all()
+
+
+def test_a_series_is_the_same_again(runs):
+    machine = order_entry_2010.setup(**LIKE, **YOUNG)
+    again = order_entry_2010.series(machine, order_entry_rules.old_rules(), 8, 1)
+    assert again.table.equals(runs.before.table)
+    assert not order_entry_2010.series(machine, order_entry_rules.old_rules(), 8, 2).table.equals(again.table)
+
+
+def test_ios_that_all_cost_the_same_cost_that():
+    machine = order_entry_2010.setup(**LIKE, **YOUNG)
+    table = order_entry_2010.series(machine, order_entry_rules.old_rules(), 1, 1, 5_000_000).table.set_index("name").value
+    assert table["disk.service_time"] == pytest.approx(5, rel=0.03)
+
+
+def test_gain_and_reduction_are_what_their_names_say():
+    before, after = np.array([80.0, 120.0]), np.array([145.0, 155.0])
+    assert order_entry_2010.gain(before, after) == pytest.approx(50)
+    assert order_entry_2010.reduction(before, after) == pytest.approx(100 * (1 - (5 / 150) / (20 / 100)))
+
+
+def test_more_users_do_not_do_less(runs):
+    table = order_entry_questions.ladder(order_entry_2010.setup(**LIKE, **YOUNG), (1, 8), 2, 1)
+    means = table.groupby(["rules", "users"]).tps.mean()
+    for rules in ("before", "after"):
+        assert means[rules, 8] > 2 * means[rules, 1]
+    assert (table.groupby(["rules", "users"]).size() == 2).all()
+
+
+# ---- ups and downs ----
+
+
+def test_a_slow_fall_and_a_sudden_return():
+    tps = np.tile([100.0, 90, 80, 70, 60], 4)
+    found = dict(zip((table := cycle(tps)).name, table.value, strict=True))
+    assert (found["falls"], found["fall.runs"], found["rises"], found["rise.runs"]) == (4, 4, 3, 1)
+    assert found["fall.size"] == pytest.approx(50)
+    assert found["fall.in-one-run"] == pytest.approx(12.5)
+
+
+@given(st.lists(st.floats(0, 1000), min_size=2, max_size=30))
+def test_between_turning_points_it_goes_one_way_and_far_enough(values):
+    tps, least = np.array(values), 50.0
+    turns = turning_points(tps, least)
+    changes = np.diff(tps[turns])
+    assert turns == sorted(set(turns))
+    assert (abs(changes) >= least).all()
+    assert (changes[1:] * changes[:-1] < 0).all()
+
+
+# ---- what cannot be ----
+
+
+@pytest.mark.parametrize(("changed", "words"), [
+    ({"pool_fill": 1.2}, "pool_fill is 1.2"), ({"scale": 100}, "scale is 100"), ({"n_disks": 1}, "1 disks make no vdev"),
+    ({"n_disks": 0}, "0 disks make no vdev"), ({"speed": 3}, "speed is no prior"),
+    ({"record_kib": 4.2}, "a record of 4300 B is no whole number of sectors")])
+def test_a_machine_that_cannot_be_gets_one_sentence(changed, words):
+    with pytest.raises(UserError, match=words) as caught:
+        order_entry_2010.setup(**LIKE | changed)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_pool_that_fills_up_gets_one_sentence():
+    with pytest.raises(ValueError, match="the pool fills up"):
+        order_entry_2010.aged(order_entry_2010.setup(**LIKE, pool_fill=1.0), order_entry_rules.old_rules(), 1)
