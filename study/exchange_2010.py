@@ -44,7 +44,7 @@ GROUP_SCALE = 8                     # of the times of groups; see above
 TXG_S, TARGET_S = 30, 5             # zfs_txg_timeout and zfs_txg_synctime of 2009; spec 5.6
 PAGES = 20                          # of a transaction, read or changed
 PAGE_CPU_NS = 100_000               # of the mail server for a page; it has processors enough
-DIRTY_PAGES = 100                   # that the database holds back at most, for each disk; half of them before it writes any
+DIRTY_PAGES = 40                    # that the database holds back at most, a thread; half of them before it writes any
 LOG_RECORDS = 2000                  # blocks that the transaction logs go round in
 HOT_SHARE = 0.2                     # "the hottest fifth" of the priors
 INDIRECT_MISSES = 0.5               # of the reads, where the appliance does not keep all indirect blocks
@@ -99,7 +99,7 @@ def with_values(seconds: float, values: dict) -> Setup:
     scale, n_metaslabs = (1 << metaslab_shift(asize)) // METASLAB, asize >> metaslab_shift(asize)
     n_bytes = n_vdevs * n_metaslabs * METASLAB
     orders = Orders(
-        **_load(values, n_vdevs / vdevs.n, n_vdevs * vdevs.n_children), **_appliance(values, n_vdevs / vdevs.n),
+        **_load(values, n_vdevs / vdevs.n), **_appliance(values, n_vdevs / vdevs.n),
         n_vdevs=n_vdevs, vdev=vdev, n_records=_n_records(values["pool_fill"] * n_bytes, vdev))
     disk = appliance_2010.disk(ensembles.apply(priors.read(EXPERIMENT), values, {"disk": appliance_2010.TERABYTE})["disk"])
     on_disk = n_metaslabs * METASLAB // (vdev.n_children if vdev.n_parity else 1)
@@ -117,16 +117,17 @@ def _n_records(n_bytes: float, vdev: VdevParams) -> int:
     return max(2**12, int(n_bytes / (asize_of(vdev, BLOCK) + above)) - LOG_RECORDS)
 
 
-def _load(values: dict, part: float, n_disks: int) -> dict:
+def _load(values: dict, part: float) -> dict:
     """What threads read, change and log; see `data/priors.toml` for the names."""
     is_2007, aligned = values["version"] == 2007, values["aligned"]
     read_share = values["read_share" if is_2007 else "read_share_2003"]
     blocks = (1 if aligned else 2) if is_2007 else (1 if aligned else 1.5)      # that a page lies on
     changed = PAGES * (1 - read_share) * blocks
     half = not (is_2007 and aligned)        # pages are no whole blocks: what is changed has to be read by the appliance
-    dirty = int(DIRTY_PAGES * n_disks + 4 * changed)
+    n_users = max(1, round(values["threads"] * part))
+    dirty = int(DIRTY_PAGES * n_users + 4 * changed)
     return {
-        "n_users": max(1, round(values["threads"] * part)), "cpu_ns": PAGES * PAGE_CPU_NS, "n_cpus": 2**14,
+        "n_users": n_users, "cpu_ns": PAGES * PAGE_CPU_NS, "n_cpus": 2**14,
         "reads": PAGES * read_share * blocks + half * changed, "dirtied": changed,
         "redo_bytes": round(PAGES * values["log_per_transfer"] * values["log_bytes"]),
         "hot_share": HOT_SHARE, "hot_hits": values["hot_accesses"], "cached": values["cache_hits"],
