@@ -47,14 +47,16 @@ IDLE, WRITING, FLUSHING = 0, 1, 2
 PENDING_RECORD, WRITER, ISSUED = 0, 1, 2  # columns of Machine.pending
 
 # What wants a place, and the columns of Machine.wanted.
-RECORD, LOG_BLOCK, OTHER_DATA, INDIRECT_BLOCK, REDO_RECORD = range(5)
+RECORD, LOG_BLOCK, OTHER_DATA, INDIRECT_BLOCK, REDO_RECORD, SYNCED_RECORD = range(6)
 WHAT, WHICH, N_BYTES, TASK = 0, 1, 2, 3
+
+THROUGHPUT, LATENCY = 0, 1  # logbias
 
 SYNC_IOS = 2**13  # I/Os that the sync thread has under way at most, or a few more
 LOG_BLOCKS = 64  # of 128 KiB that one write of redo needs at most
 COPIES = 2  # of an indirect block; spec 5.4
 POINTER_SHIFT = 7  # log2 of the pointers in an indirect block; spec 5.1
-REDO_BYTES = 2**17  # record of the log shares, as in the document
+REDO_BYTES = 2**17  # in which redo is counted: the record of the log shares, as in the document
 
 
 class Orders(NamedTuple):
@@ -81,6 +83,10 @@ class Orders(NamedTuple):
     slog_ns: int = 250_000  # a write to the log device, whatever its size
     slog_rate: int = 160_000_000  # B/s, besides
     n_shares: int = 2  # of data files: each has an intent log of its own
+    logbias: int = THROUGHPUT  # of the data; with LATENCY it is a LUN, see model.order_entry_lun
+    sync_record_ns: int = 15_000  # LUN: CPU of a group for a block, some 40 us on the two to four processors that share it
+    sync_target_ns: int = 5_000_000_000  # LUN: zfs_txg_synctime
+    least_limit: int = 230  # LUN: blocks that a group takes at least; 32 MB of 144 KB each, as inflated (spec 5.6)
     txg_ns: int = 500_000_000  # from the start of one sync to that of the next
     sync_block_ns: int = 80_000  # CPU for an indirect block: LZJB of 16 KiB, two copies
     flush_ns: int = 300_000  # a cache flush, besides what is still to be written
@@ -88,7 +94,8 @@ class Orders(NamedTuple):
     record_bytes: int = 4096  # of the data shares, as in the document
     indirect_bytes: int = 8192  # B on disk: 7 to 7.5 KiB by LZJB, in whole records; spec 5.1
     n_records: int = 2**17  # of the database
-    n_redo_records: int = 64  # of 128 KiB, written round and round
+    redo_record_bytes: int = REDO_BYTES  # of the shares or LUNs of the redo logs
+    n_redo_records: int = 64  # of these, written round and round
     n_vdevs: int = 4
     vdev: VdevParams = VdevParams()
 
@@ -140,6 +147,12 @@ class Machine(NamedTuple):
     dirty_indirect: np.ndarray  # [group mod 2, i]: in the order of being dirtied, level by level
     n_dirty: np.ndarray  # [group mod 2, level], and the redo records last
     first_of: np.ndarray  # per level: its first indirect block
+    # a LUN's dirty blocks, in chains below each of the lowest indirect blocks
+    first_below: np.ndarray  # [group mod 2, indirect block]
+    last_below: np.ndarray
+    next_below: np.ndarray  # [group mod 2, record]
+    record_dirtied_in: np.ndarray  # per record: the last group in which it was dirtied
+    throttle: np.ndarray  # see LIMIT
     # draws
     read_record: np.ndarray  # [user, i]: -1 for what the appliance has in memory; WITHOUT_ABOVE more without the L1 above
     dirty_record: np.ndarray
@@ -155,7 +168,10 @@ CPU, SHORT, DIRTY, COMMIT = 0, 1, 2, 3  # rows of Machine.ends
 # users whose commit the log writer has under way, its B, since when; blocks of space maps that were waited for so far.
 N_RUNNING, N_HELD, REDO_WAITING, REDO_AT, LOG_GROUP, GROUP_BYTES, LOG_BEGAN, LOADED = range(8)
 STAGE, STARTED, FINISHED, LOG_VDEV, STALLED_UNTIL, N_PUT = range(6)  # columns of Machine.shares
-OPEN, SYNCING, SYNC_BEGAN, CURSOR, REDO_PLACE, ENDED = range(6)  # of Machine.txg
+OPEN, SYNCING, SYNC_BEGAN, CURSOR, REDO_PLACE, ENDED, BELOW = range(7)  # of Machine.txg
+# Of Machine.throttle: blocks that a group takes; that were written in a second; dirty in the open group; written by the sync
+# that goes on; 1 if somebody waits for room.
+LIMIT, PER_S, N_DIRTY, N_WRITTEN, IS_FULL = range(5)
 
 
 _SHARES = ("hot_share", "hot_hits", "cached", "misses_indirect")
@@ -163,7 +179,8 @@ _WHOLE = {"n_users": (1, 2**14), "n_cpus": (1, 2**14), "dirty_target": (0, 2**24
           "n_writers": (1, 256), "writes_per_batch": (1, 4096), "n_shares": (1, 256), "record_bytes": (512, 2**17),
           "indirect_bytes": (512, 2**17), "n_records": (128, 2**32), "n_redo_records": (1, 2**24), "n_vdevs": (1, 2**10),
           "redo_bytes": (0, 2**30), "slog_rate": (1, 10**12),
-          "txg_ns": (10**6, 10**12), "has_slog": (0, 1)}
+          "txg_ns": (10**6, 10**12), "has_slog": (0, 1), "logbias": (0, 1),
+          "redo_record_bytes": (512, 2**17)}
 
 
 def check_orders(orders):
@@ -215,6 +232,13 @@ def nowhere(orders):
     return tuple(np.full(shape, -1) for shape in (orders.n_records, (n_indirect, COPIES), orders.n_redo_records))
 
 
+def _chains(orders):
+    """(first_below, last_below, next_below, record_dirtied_in); next to nothing unless there is a LUN."""
+    n_records = orders.n_records if orders.logbias == LATENCY else 0
+    n_lowest = (n_records >> POINTER_SHIFT) + 1
+    return *np.zeros((2, 2, n_lowest), np.int64), np.zeros((2, n_records), np.int64), np.zeros(n_records, np.int64)
+
+
 def new_machine(orders, seed, before=None):
     """A Machine at rest at time 0. Its database is yet to be written, or that of the machine `before`."""
     check_orders(orders)
@@ -231,9 +255,10 @@ def new_machine(orders, seed, before=None):
         np.zeros((4, 2), np.int64), np.zeros(8, np.int64), np.zeros((orders.n_writers, 2), np.int64),
         np.zeros((orders.n_shares, n_blocks, 3), np.int64), np.zeros((orders.n_shares + 1, 6), np.int64),
         np.zeros((orders.n_shares + 1, n_leaves), np.int64), np.zeros(orders.n_records, np.uint8), *place,
-        np.zeros((n_blocks + LOG_BLOCKS, 4), np.int64), np.zeros(1, np.int64), np.zeros(6, np.int64),
+        np.zeros((n_blocks + LOG_BLOCKS, 4), np.int64), np.zeros(1, np.int64), np.zeros(7, np.int64),
         np.zeros(n_indirect, np.int64), np.zeros((2, n_indirect), np.int64),
-        np.zeros((2, len(first) + 1), np.int64), first, *draws(orders, seed), np.zeros(n_ios_of(orders) + 1, np.int64))
+        np.zeros((2, len(first) + 1), np.int64), first, *_chains(orders), np.zeros(5, np.int64), *draws(orders, seed),
+        np.zeros(n_ios_of(orders) + 1, np.int64))
     m.txg[OPEN] = 1
     if before is not None:
         m.txg[:], m.counts[LOADED], m.counts[REDO_AT] = before.txg, before.counts[LOADED], before.counts[REDO_AT]

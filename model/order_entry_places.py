@@ -24,13 +24,13 @@ from model.order_entry_machine import (
     POINTER_SHIFT,
     RECORD,
     REDO_AT,
-    REDO_BYTES,
     REDO_PLACE,
     REDO_RECORD,
     REDO_RECORDS,
     STALL_NS,
     STALLED_UNTIL,
     STALLS,
+    SYNCED_RECORD,
     SYNCING,
     TASK,
     WHAT,
@@ -51,13 +51,14 @@ def want(m, what, which, n_bytes, task):
 @kernel
 def add_redo(m, n_bytes):
     """The redo logs grow: records that are full now are written by the open group."""
-    full = (m.counts[REDO_AT] + n_bytes) // REDO_BYTES - m.counts[REDO_AT] // REDO_BYTES
+    record = m.orders.redo_record_bytes
+    full = (m.counts[REDO_AT] + n_bytes) // record - m.counts[REDO_AT] // record
     m.counts[REDO_AT] += n_bytes
     m.n_dirty[m.txg[OPEN] & 1, len(m.first_of)] += full
 
 
 @part
-def _mark(m, record):
+def mark(m, record):
     """Indirect blocks above `record` that the open group dirties here."""
     txg, block, half = m.txg[OPEN], record, m.txg[OPEN] & 1
     for level in range(len(m.first_of)):
@@ -77,7 +78,10 @@ def _exchange(m, what, which, copy, place):
     if what == RECORD:
         old = m.record_at[which]
         m.record_at[which] = place
-        _mark(m, which)
+        mark(m, which)
+    elif what == SYNCED_RECORD:
+        old = m.record_at[which]
+        m.record_at[which] = place
     elif what == INDIRECT_BLOCK:
         old = m.indirect_at[which, copy]
         m.indirect_at[which, copy] = place

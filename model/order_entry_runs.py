@@ -18,7 +18,7 @@ from model.drive_queue import BUSY_NS, BUSY_SINCE, N_COMMANDS, N_SERVED, SERVICE
 from model.metaslab import Metaslabs
 from model.order_entry import count_until, run
 from model.order_entry_draws import draw_records
-from model.order_entry_machine import DOINGS, DONE, REDO_BYTES, TALLY, Machine, new_leaves, new_machine
+from model.order_entry_machine import DOINGS, DONE, TALLY, Machine, new_leaves, new_machine
 from model.order_entry_txgs import Ageing
 from model.pool import Pool
 
@@ -57,7 +57,7 @@ def _run(site, until, ageing, ages):
 def begin(orders, drive, queue, space, seed, n_other=0):
     """A Site whose database has just been written, behind `n_other` blocks of 128 KiB of other data."""
     site = Site(new_machine(orders, seed), new_leaves(orders, drive, queue, seed), space, np.zeros(1, np.int64))
-    redo = -(-orders.n_redo_records * REDO_BYTES // orders.n_records)
+    redo = -(-orders.n_redo_records * orders.redo_record_bytes // orders.n_records)
     load = Ageing(np.arange(orders.n_records), orders.n_records + 1, LOAD_RECORDS, redo, n_other, np.zeros(2, np.int64))
     _run(site, 0, load, 1)
     return site

@@ -21,10 +21,12 @@ import numpy as np
 
 from model.calendar import set_time
 from model.jit import kernel, part
+from model.order_entry_lun import go_below, group_ends, group_opens, has_room_again, note_dirty, want_below
 from model.order_entry_machine import (
     CURSOR,
     ENDED,
     INDIRECT_BLOCK,
+    LATENCY,
     LOG_BLOCK,
     OPEN,
     OTHER_DATA,
@@ -34,11 +36,13 @@ from model.order_entry_machine import (
     SYNC_BEGAN,
     SYNC_IOS,
     SYNC_NS,
+    SYNCED_RECORD,
     SYNCING,
     TXGS,
+    WHAT,
 )
 from model.order_entry_places import add_redo, want
-from model.order_entry_writers import LOG_RECORD, log_bytes
+from model.order_entry_writers import LOG_RECORD, log_bytes, want_log_blocks
 
 MILLISECOND = 1_000_000
 
@@ -66,11 +70,14 @@ def sync_task(m):
 def want_next(m):
     """The next block of the group that is being synced is wanted. False if there is none."""
     half, n = m.txg[SYNCING] & 1, m.txg[CURSOR]
+    if want_below(m, sync_task(m)):
+        return True
     for level in range(m.n_dirty.shape[1]):
         if n < m.n_dirty[half, level]:
             m.txg[CURSOR] += 1
+            go_below(m)
             if level == len(m.first_of):
-                want(m, REDO_RECORD, 0, REDO_BYTES, sync_task(m))
+                want(m, REDO_RECORD, 0, m.orders.redo_record_bytes, sync_task(m))
             else:
                 block = m.dirty_indirect[half, m.first_of[level] + n]
                 want(m, INDIRECT_BLOCK, block, m.orders.indirect_bytes, sync_task(m))
@@ -87,6 +94,8 @@ def open_next(m):
     m.txg[CURSOR] = 0
     for level in range(m.n_dirty.shape[1]):
         m.n_dirty[m.txg[OPEN] & 1, level] = 0
+    group_opens(m)
+    go_below(m)
 
 
 @kernel
@@ -107,6 +116,7 @@ def timer_event(m, now):
         open_next(m)
         m.txg[SYNC_BEGAN] = now
         set_time(m.calendar, m.sources.sync, now)
+        has_room_again(m, now)
 
 
 @part
@@ -117,10 +127,12 @@ def sync_event(m, pool, now):
     if pool.n_awaited[sync_task(m)] >= SYNC_IOS:
         set_time(m.calendar, m.sources.sync, now + MILLISECOND)
     elif want_next(m):
-        set_time(m.calendar, m.sources.sync, now + m.orders.sync_block_ns)
+        is_record = m.wanted[m.n_wanted[0] - 1, WHAT] == SYNCED_RECORD
+        set_time(m.calendar, m.sources.sync, now + (m.orders.sync_record_ns if is_record else m.orders.sync_block_ns))
     elif pool.n_awaited[sync_task(m)] == 0:  # else the last I/O sets the time of another event
         m.tally[SYNC_NS] += now - m.txg[SYNC_BEGAN]
         set_time(m.calendar, m.sources.timer, max(now, m.txg[SYNC_BEGAN] + m.orders.txg_ns))
+        group_ends(m, now)
         end(m)
 
 
@@ -147,9 +159,16 @@ def _rewrite_next(m, ageing):
     i = ageing.at[0]
     ageing.at[0] += 1
     add_redo(m, ageing.redo_bytes)
-    want(m, RECORD, ageing.records[i], m.orders.record_bytes, 0)
+    is_lun, share = m.orders.logbias == LATENCY, i // ageing.per_commit % m.orders.n_shares
+    if is_lun:
+        note_dirty(m, ageing.records[i])
+    else:
+        want(m, RECORD, ageing.records[i], m.orders.record_bytes, 0)
     if i % ageing.per_commit == ageing.per_commit - 1:
-        want(m, LOG_BLOCK, i // ageing.per_commit % m.orders.n_shares, log_bytes(ageing.per_commit * LOG_RECORD), 0)
+        if not is_lun:
+            want(m, LOG_BLOCK, share, log_bytes(ageing.per_commit * LOG_RECORD), 0)
+        elif m.orders.has_slog == 0:
+            want_log_blocks(m, share, ageing.per_commit * (m.orders.record_bytes + LOG_RECORD))
 
 
 @part

@@ -22,6 +22,7 @@ commit ahead; a commit of more than 680 blocks would need a second one.
 from model.calendar import NEVER, set_time
 from model.disk_mechanics import DIRTY as DIRTY_UNTIL
 from model.jit import kernel, part
+from model.order_entry_lun import is_full, note_dirty
 from model.order_entry_machine import (
     BLOCKS_COMMITTED,
     COMMITS,
@@ -31,6 +32,7 @@ from model.order_entry_machine import (
     GROUP_BYTES,
     IDLE,
     ISSUED,
+    LATENCY,
     LOG_BLOCK,
     N_HELD,
     N_PUT,
@@ -122,18 +124,45 @@ def _begin_commit(m, share):
         m.touched[share, leaf] = 0
 
 
+@kernel
+def want_log_blocks(m, share, n_bytes):
+    """Log blocks for so many B of records with their data are wanted."""
+    while n_bytes > 0:
+        block = log_bytes(n_bytes)
+        want(m, LOG_BLOCK, share, block, m.orders.n_users + share)
+        n_bytes -= block - LOG_TRAILER
+
+
 @part
-def _commit(m, share):
+def _copy_to_log(m, now, share, n_bytes):
+    """A commit of a LUN: to the log device, or to log blocks of the main pool."""
+    if m.orders.has_slog == 0:
+        want_log_blocks(m, share, n_bytes)
+        return
+    m.shares[share, STAGE] = FLUSHING
+    took = m.orders.slog_ns + n_bytes * 1_000_000_000 // m.orders.slog_rate
+    set_time(m.calendar, m.sources.shares + share, now + took)
+
+
+@part
+def _commit(m, now, share):
     """Begin a commit of all that waits."""
     shares, size = m.shares, m.pending.shape[1]
     n = shares[share, N_PUT] - shares[share, FINISHED]
     _begin_commit(m, share)
-    for i in range(shares[share, FINISHED], shares[share, N_PUT]):
-        want(m, RECORD, m.pending[share, i & (size - 1), PENDING_RECORD], m.orders.record_bytes, m.orders.n_users + share)
-    want(m, LOG_BLOCK, share, log_bytes(n * LOG_RECORD), m.orders.n_users + share)
     shares[share, STAGE], shares[share, STARTED] = WRITING, shares[share, N_PUT]
     m.tally[COMMITS] += 1
     m.tally[BLOCKS_COMMITTED] += n
+    for i in range(shares[share, FINISHED], shares[share, N_PUT]):
+        record = m.pending[share, i & (size - 1), PENDING_RECORD]
+        if m.orders.logbias == LATENCY:
+            note_dirty(m, record)
+        else:
+            want(m, RECORD, record, m.orders.record_bytes, m.orders.n_users + share)
+    if m.orders.logbias == LATENCY:
+        _copy_to_log(m, now, share, n * (m.orders.record_bytes + LOG_RECORD))
+    else:
+        want(m, LOG_BLOCK, share, log_bytes(n * LOG_RECORD), m.orders.n_users + share)
 
 
 @kernel
@@ -175,9 +204,9 @@ def share_event(m, now, share):
     """A commit begins, or has been flushed."""
     if m.shares[share, STAGE] == FLUSHING:
         _committed(m, now, share)
-        m.shares[share, STAGE] = IDLE
-    if m.shares[share, N_PUT] != m.shares[share, FINISHED]:
-        _commit(m, share)
+    m.shares[share, STAGE] = IDLE
+    if m.shares[share, N_PUT] != m.shares[share, FINISHED] and not is_full(m, now):
+        _commit(m, now, share)
 
 
 # ---- the redo logs without a log device ----

@@ -150,6 +150,25 @@ def check_paper() -> None:
     raise typer.Exit(1 if found else 0)
 
 
+@app.command()
+def pool(
+    file: Annotated[Path | None, typer.Argument(help="What `zdb -m`, `-mm` or `-mmm POOL` printed.")] = None,
+    fill: Annotated[float | None, typer.Option(help="Instead of a file: allocated share of the pool, 0 to 1.")] = None,
+    fragmentation: Annotated[float | None, typer.Option(help="And its fragmentation, %, as of `zpool list`.")] = None,
+    record: Annotated[str, typer.Option(help="Size of the records that are written (of a LUN, its volblocksize).")] = "8K",
+    era: Annotated[str | None, typer.Option(help="Rules of this build only, such as b141.")] = None,
+    disk: Annotated[str, typer.Option(help="With --fill: size of a top-level vdev.")] = "1T",
+) -> None:
+    """How well small writes would aggregate in your pool: the allocator, run in free space like the pool's."""
+    from study import forecast
+    slabs, record_bytes = forecast.of_pool(file, fill, fragmentation, disk), forecast.size(record, "record")
+    found = forecast.table(forecast.of_slabs(slabs, record_bytes, forecast.eras(era)), record_bytes)
+    table = Table(*found.columns, box=None, pad_edge=False)
+    for row in found.itertuples(index=False):
+        table.add_row(*row)
+    out.print(table)
+
+
 @app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
 def lab(context: typer.Context) -> None:
     """JupyterLab on notebooks/, with the run store made. Options of JupyterLab's own are passed on."""

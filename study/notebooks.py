@@ -102,6 +102,21 @@ STUDY: dict[str, Notebook] = {
             "bonus": Parameter(kind="float", low=0.5, high=3.0, help="weight of a used metaslab over that of a fresh one"),
             "draws": DRAWS, "seeds": SEEDS, "seed": SEED,
         }),
+    "06_exchange": Notebook(
+        reads=("claims.toml", "published/*.toml", "priors.toml"), minutes=5.0,
+        parameters={
+            "pool_fill": Parameter(kind="float", low=0.05, high=0.85, help="share of the pool that is allocated"),
+            "age": Parameter(kind="float", unit="turnovers", low=0, high=20, help="how often the LUN was rewritten before"),
+            "cache_hits": Parameter(kind="float", low=0, high=0.99, help="share of the reads that do not come from disks"),
+            "read_share": Parameter(kind="float", low=0.05, high=0.95, help="share of reads among the pages"),
+            "layout": Parameter(kind="str", choices=("mirror", "raidz2"), help="top-level vdevs of the pool"),
+            "seconds": Parameter(kind="float", unit="s", low=1, high=3600, help="time measured, after a warm-up"),
+            "engine": Parameter(kind="str", choices=("fast", "exact"), help="engine of the allocator; both give the same"),
+            "fill_percent": Parameter(kind="int", unit="%", low=5, high=95, help="your own pool: how full it is"),
+            "record_kib": Parameter(kind="int", unit="KiB", choices=(4, 8, 16, 32, 64),
+                                    help="your own pool: record, or volblocksize"),
+            "draws": DRAWS, "seeds": SEEDS, "seed": SEED,
+        }),
     "90_model_vs_zfs": Notebook(
         reads=("traces/vdev_cache/*", "traces/alloc/*", "disk_replays.toml"),
         parameters={

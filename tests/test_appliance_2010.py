@@ -21,14 +21,14 @@ def test_every_draw_is_an_appliance_that_can_be(experiment):
         assert 1 <= vdevs.n * vdevs.n_children <= row["n_disks"]
 
 
-@pytest.mark.parametrize("layout, disks, expected", [
+@pytest.mark.parametrize(("layout", "disks", "expected"), [
     ("mirror", 22, (11, 2, 0)), ("mirror", 23, (11, 2, 0)), ("raidz2", 22, (2, 11, 2)), ("raidz2", 10, (1, 10, 2)),
     ("raidz1", 22, (5, 4, 1)), ("stripe", 3, (3, 1, 0))])
 def test_disks_make_vdevs_and_spares(layout, disks, expected):
     assert appliance_2010.vdevs(layout, disks) == expected
 
 
-@pytest.mark.parametrize("layout, disks, match", [
+@pytest.mark.parametrize(("layout", "disks", "match"), [
     ("raid5", 10, "layout is 'raid5'"), ("mirror", 1, "1 disks make no vdev"), ("raidz2", 3, "3 disks make no vdev")])
 def test_what_makes_no_pool_is_refused(layout, disks, match):
     with pytest.raises(UserError, match=match):

@@ -1,0 +1,330 @@
+"""Exchange on an 8 KB LUN of an appliance of 2010: the rules of the allocator before and after its change.
+
+    machine = exchange_2010.setup(seconds=120.0, pool_fill=0.5, …)   what a notebook's parameters stand for
+    exchange_2010.compare(machine, seed)                             old rules and new, on one machine
+    exchange_2010.predict(machine, draws=4, seeds=2, seed=1)         the ensemble: see `study.ensembles`
+
+It is the simulation of the order entry (`model.order_entry`), with a LUN for its data shares (`model.order_entry_lun`).
+A *user* is a thread of the load generator; its transaction is some pages read, one after the other, some changed, and a
+write of the transaction log; the database writes changed pages later, as long as its buffers last.
+
+Nothing of the test was published but its gain, so everything here comes from `data/priors.toml`. What is simulated is a
+*slice*: one or two of the top-level vdevs, with their share of the threads and of the log device; and these to a scale at
+which a metaslab has 32 MiB. Groups and their throttle are scaled only by eight: then a group still has many times as many
+blocks as one I/O, and still few enough that nearly each of them has an indirect block of its own to be written, as at full
+scale; but it rewrites a larger share of a metaslab than it did.
+"""
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from model.data_sheet import SheetParams, new_drive
+from model.eras import era
+from model.layout import BACK_BYTES, FRONT_BYTES
+from model.metaslab import EXACT, FAST, MetaslabParams, TopVdev, metaslab_shift, new_pool, vdev_asize
+from model.metaslab_group import weigh_all
+from model.order_entry_machine import LATENCY, Orders
+from model.order_entry_runs import Site, Window, begin, rewrite, window
+from model.streams import stream
+from model.vdev_map import VdevParams, vdev_params
+from model.vdev_map import asize as asize_of
+from model.vdev_queue import VdevQueueParams
+from study import appliance_2010, ensembles, order_entry_2010, order_entry_questions, order_entry_rules, priors
+from study.effects import Effect
+from study.ensembles import AFTER, BEFORE
+from study.errors import UserError
+
+EXPERIMENT = "exchange"
+BLOCK = 8192                        # B; the LUN's, and the pages of Exchange 2007
+METASLAB = 2**25                    # B; of the slice
+SLICE = {"mirror": 2, "raidz2": 1}  # top-level vdevs that are simulated
+GROUP_SCALE = 8                     # of the times of groups; see above
+TXG_S, TARGET_S = 30, 5             # zfs_txg_timeout and zfs_txg_synctime of 2009; spec 5.6
+PAGES = 20                          # of a transaction, read or changed
+PAGE_CPU_NS = 100_000               # of the mail server for a page; it has processors enough
+DIRTY_PAGES = 40                    # that the database holds back at most, a thread; half of them before it writes any
+LOG_RECORDS = 2000                  # blocks that the transaction logs go round in
+HOT_SHARE = 0.2                     # "the hottest fifth" of the priors
+INDIRECT_MISSES = 0.5               # of the reads, where the appliance does not keep all indirect blocks
+WARM_S, PACE_S = 10.0, 30.0         # until the throttle has settled; and to measure how fast a pool ages
+AFTER_UPDATE = 0.05                 # turnovers between a change of the software and the measurement
+SECOND_NS = 10**9
+
+
+class Setup(NamedTuple):
+    """A slice of a machine, and its LUN."""
+    orders: Orders
+    disk: SheetParams
+    queue: VdevQueueParams
+    scale: int
+    n_metaslabs: int            # of a vdev
+    age: float                  # turnovers
+    neighbours: float           # share of the changes that go to the next page
+    rules: tuple[MetaslabParams, MetaslabParams]    # old, new
+    ages_under_old: bool
+    seconds: float
+    exact: bool = False         # the exact engine of the allocator instead of the fast one; both give the same
+
+
+class Comparison(NamedTuple):
+    machine: Setup
+    before: Window
+    after: Window
+
+    def items(self):
+        return (BEFORE, self.before), (AFTER, self.after)
+
+
+# --- from parameters to a machine ---------------------------------------------------------------------------------------
+
+def setup(*, seconds: float, engine: str = "fast", **chosen) -> Setup:
+    """From a notebook's parameters, named as in the priors; everything else is the best guess. UserError or ValueError, one
+    sentence, for a machine that cannot be."""
+    values = priors.read(EXPERIMENT).central()
+    if unknown := set(chosen) - set(values):
+        raise UserError(f"{', '.join(sorted(unknown))} is no prior of {EXPERIMENT}; take one of {', '.join(values)}")
+    return with_values(seconds, values | chosen)._replace(exact=engine == "exact")
+
+
+def with_values(seconds: float, values: dict) -> Setup:
+    """The slice of a machine with these values of priors and switches."""
+    if not 0 < values["pool_fill"] < 1:
+        raise UserError(f"pool_fill is {values['pool_fill']:g}, but the share that is allocated is above 0 and below 1; "
+                        "choose one that is")
+    vdevs = appliance_2010.vdevs(values["layout"], values["n_disks"])
+    n_vdevs, vdev = min(vdevs.n, SLICE[values["layout"]]), vdev_params(values["layout"], vdevs.n_children)
+    asize = vdev_asize(vdev, appliance_2010.TERABYTE.disk_bytes)
+    scale, n_metaslabs = (1 << metaslab_shift(asize)) // METASLAB, asize >> metaslab_shift(asize)
+    n_bytes = n_vdevs * n_metaslabs * METASLAB
+    orders = Orders(
+        **_load(values, n_vdevs / vdevs.n), **_appliance(values, n_vdevs / vdevs.n),
+        n_vdevs=n_vdevs, vdev=vdev, n_records=_n_records(values["pool_fill"] * n_bytes, vdev))
+    disk = appliance_2010.disk(ensembles.apply(priors.read(EXPERIMENT), values, {"disk": appliance_2010.TERABYTE})["disk"])
+    on_disk = n_metaslabs * METASLAB // (vdev.n_children if vdev.n_parity else 1)
+    return Setup(
+        orders, disk._replace(disk_bytes=on_disk + FRONT_BYTES + BACK_BYTES + 2**20),
+        era(order_entry_rules.OLD).queue._replace(max_pending=int(values["max_pending"])), scale, n_metaslabs, values["age"],
+        1 - 1 / values["pages_per_write"],
+        (order_entry_rules.old_rules(), order_entry_rules.new_rules(values["new_picker"], values["new_bonus"])),
+        values["history"] == "old rules", seconds)
+
+
+def _n_records(n_bytes: float, vdev: VdevParams) -> int:
+    """Blocks of the LUN that fill so much, with what lies above them and the transaction logs."""
+    above = 2 * asize_of(vdev, BLOCK) / 128
+    return max(2**12, int(n_bytes / (asize_of(vdev, BLOCK) + above)) - LOG_RECORDS)
+
+
+def _load(values: dict, part: float) -> dict:
+    """What threads read, change and log; see `data/priors.toml` for the names."""
+    is_2007, aligned = values["version"] == 2007, values["aligned"]
+    read_share = values["read_share" if is_2007 else "read_share_2003"]
+    blocks = (1 if aligned else 2) if is_2007 else (1 if aligned else 1.5)      # that a page lies on
+    changed = PAGES * (1 - read_share) * blocks
+    half = not (is_2007 and aligned)        # pages are no whole blocks: what is changed has to be read by the appliance
+    n_users = max(1, round(values["threads"] * part))
+    dirty = int(DIRTY_PAGES * n_users + 4 * changed)
+    return {
+        "n_users": n_users, "cpu_ns": PAGES * PAGE_CPU_NS, "n_cpus": 2**14,
+        "reads": PAGES * read_share * blocks + half * changed, "dirtied": changed,
+        "redo_bytes": round(PAGES * values["log_per_transfer"] * values["log_bytes"]),
+        "hot_share": HOT_SHARE, "hot_hits": values["hot_accesses"], "cached": values["cache_hits"],
+        "dirty_target": dirty // 2, "dirty_most": dirty, "n_writers": 1,
+        "writes_per_batch": min(4096, max(1, round(values["writer_outstanding"] * part)))}
+
+
+def _appliance(values: dict, part: float) -> dict:
+    """A LUN with a write cache is one with a log device that takes no time."""
+    cached = int(values["write_cache"])
+    return {
+        "logbias": LATENCY, "op_ns": round(values["op_ns"]), "has_slog": int(values["has_slog"]) or cached,
+        "slog_ns": 0 if cached else round(values["slog_ns"]),
+        "slog_rate": 10**12 if cached else round(values["slog_rate"] * part),
+        "misses_indirect": 0.0 if values["keeps_indirect"] else INDIRECT_MISSES, "n_shares": 1,
+        "least_limit": Orders().least_limit // GROUP_SCALE, "txg_ns": TXG_S * SECOND_NS // GROUP_SCALE,
+        "sync_target_ns": TARGET_S * SECOND_NS // GROUP_SCALE,
+        "record_bytes": BLOCK, "indirect_bytes": BLOCK, "redo_record_bytes": BLOCK, "n_redo_records": LOG_RECORDS}
+
+
+# --- runs -----------------------------------------------------------------------------------------------------------------
+
+@lru_cache(maxsize=4)
+def _drive(disk: SheetParams):
+    return new_drive(disk)
+
+
+def _space(machine: Setup, rules: MetaslabParams):
+    """Free space, by one of the engines of the allocator."""
+    vdevs = [TopVdev(machine.orders.vdev, asize=machine.n_metaslabs * METASLAB)] * machine.orders.n_vdevs
+    unit = 512 if machine.orders.vdev.n_parity else 4096
+    rules = order_entry_2010._scaled(rules, machine.scale)
+    return new_pool(vdevs, rules, EXACT if machine.exact else FAST, unit, METASLAB, 2**21 if machine.exact else 2**18)
+
+
+def _with_neighbours(site: Site, machine: Setup, seed: int) -> Site:
+    """A share of the changes of each user go to the page behind the one before."""
+    records = site.machine.dirty_record
+    place = np.broadcast_to(np.arange(records.shape[1]), records.shape)
+    goes_on = stream(seed, "next page changed too").random(records.shape) < machine.neighbours
+    drawn = np.maximum.accumulate(np.where(goes_on, 0, place), axis=1)
+    found = np.take_along_axis(records, drawn, axis=1) + place - drawn
+    records[:] = np.minimum(found, machine.orders.n_records - 1)
+    return site
+
+
+def _aged(machine: Setup, rules: MetaslabParams, seed: int) -> Site:
+    """A pool that was filled from front to back and then rewritten, at the pace that it allows when it is new."""
+    site = begin(machine.orders, _drive(machine.disk), machine.queue, _space(machine, rules), seed)
+    site = _with_neighbours(site, machine, seed)
+    seen = window(site, int(WARM_S * SECOND_NS), int(PACE_S * SECOND_NS))
+    if not seen.tally["writes"]:
+        raise UserError(f"{machine.orders.n_users} threads wrote nothing in {WARM_S + PACE_S:g} s, so that how fast the "
+                        "pool ages is not known; take more threads or fewer reads")
+    rewrite(site, int(machine.age * machine.orders.n_records), seen, seed, "blocks rewritten before")
+    return site
+
+
+def _updated(site: Site, machine: Setup, rules: MetaslabParams, seed: int) -> Site:
+    """The same pool after its software was changed: nothing is active, everything is weighed anew."""
+    space = site.space._replace(params=order_entry_2010._scaled(rules, machine.scale))
+    space.active[:] = 0
+    weigh_all(space)
+    site = site._replace(space=space)
+    seen = window(site, 0, int(PACE_S * SECOND_NS))
+    rewrite(site, int(AFTER_UPDATE * machine.orders.n_records), seen, seed, "blocks rewritten since")
+    return site
+
+
+def run_rules(machine: Setup, used: MetaslabParams, rules: MetaslabParams, seed: int) -> Window:
+    """A pool that was filled and rewritten under the rules `used`, measured under `rules`."""
+    site = _aged(machine, used, seed)
+    if rules != used:
+        site = _updated(site, machine, rules, seed)
+    return window(site, int(WARM_S * SECOND_NS), int(machine.seconds * SECOND_NS))
+
+
+def run(machine: Setup, variant: str, seed: int) -> Window:
+    """Before the change or after it."""
+    old, new = machine.rules
+    rules = old if variant == BEFORE else new
+    return run_rules(machine, old if machine.ages_under_old else rules, rules, seed)
+
+
+def compare(machine: Setup, seed: int) -> Comparison:
+    """Both under one seed, so that they meet the same reads and changes."""
+    return Comparison(machine, run(machine, BEFORE, seed), run(machine, AFTER, seed))
+
+
+# --- what comes out -----------------------------------------------------------------------------------------------------
+
+TRANSFERS, GAIN = "exchange.transfers", "exchange.gain"
+UNITS = {TRANSFERS: "1/s", "exchange.read_time": "ms", "exchange.write_size": "KiB", "exchange.disk_writes": "1/s",
+         "exchange.blocks_per_io": "1", "exchange.busy": "%", "exchange.sync": "s", "exchange.group": "blocks"}
+
+
+def quantities(x: Window) -> dict[str, float]:
+    """Pages read and written per second, of the slice; how long a read takes; what writes became on the disks; groups."""
+    t, seconds = x.tally, x.ns / SECOND_NS
+    written, groups = max(1, t["units_written"]), max(1, t["txgs"])
+    return {TRANSFERS: (t["reads"] + t["writes"]) / seconds, "exchange.read_time": t["read_ns"] / max(1, t["reads"]) / 1e6,
+            "exchange.write_size": t["units_written_bytes"] / written / 1024,
+            "exchange.disk_writes": t["units_written"] / seconds,
+            "exchange.blocks_per_io": t["ios_written"] / written, "exchange.busy": 100 * float(x.busy_ns.mean()) / x.ns,
+            "exchange.sync": t["sync_ns"] / groups / 1e9, "exchange.group": t["writes"] / groups}
+
+
+def table(runs: Comparison) -> pd.DataFrame:
+    """The quantities of both runs, for readers."""
+    shown = pd.DataFrame({variant: quantities(x) for variant, x in runs.items()})
+    shown["after / before"] = shown[AFTER] / shown[BEFORE]
+    shown.insert(0, "unit", [UNITS[name] for name in shown.index])
+    return shown
+
+
+def gain(runs: Comparison) -> float:
+    """%"""
+    return EFFECT.percent(quantities(runs.after)[TRANSFERS] / quantities(runs.before)[TRANSFERS])
+
+
+def metrics(runs: Comparison) -> pd.DataFrame:
+    """The same for the run store: name, value, unit."""
+    rows = [(f"{variant}.{name}", value, UNITS[name])
+            for variant, x in runs.items() for name, value in quantities(x).items()]
+    return pd.DataFrame([*rows, ("gain", gain(runs), "%")], columns=["name", "value", "unit"])
+
+
+# --- what it is made of -------------------------------------------------------------------------------------------------
+
+def ablation(machine: Setup, seed: int) -> pd.DataFrame:
+    """Each single change of the rules, and all of them: key, label, gain (%), KiB of a write on a disk."""
+    old = order_entry_rules.old_rules()
+    rules = {"old": ("old rules", old)}
+    rules |= {key: (label, old._replace(**changed)) for key, (label, changed) in order_entry_rules.STEPS.items()}
+    rules |= {key: (label, order_entry_rules.new_rules(*which)) for key, (label, which) in order_entry_rules.ALL.items()}
+    found = ensembles.on_all_processors(run_rules, [(machine, one, one, seed) for _, one in rules.values()])
+    shown = [quantities(one) for one in found]
+    return pd.DataFrame([(key, label, EFFECT.percent(one[TRANSFERS] / shown[0][TRANSFERS]), one["exchange.write_size"])
+                         for (key, (label, _)), one in zip(rules.items(), shown, strict=True)],
+                        columns=["key", "label", "gain", "write_kib"])
+
+
+def map_of(seconds: float, across: tuple[str, list], down: tuple[str, list], seed: int) -> pd.DataFrame:
+    """The gain (%) over two things that were not published, all else best guesses: a column for each, and `gain`."""
+    cells = [{across[0]: one, down[0]: other} for other in down[1] for one in across[1]]
+    calls = [(setup(seconds=seconds, **cell), seed) for cell in cells]
+    gains = [gain(one) for one in ensembles.on_all_processors(compare, calls)]
+    return pd.DataFrame(cells).assign(gain=gains)
+
+
+def without_writes(machine: Setup, seed: int) -> Window:
+    """What threads would read that change nothing, in a pool that was just filled: more no allocator can make of it."""
+    orders = machine.orders._replace(dirtied=0.0, redo_bytes=512)
+    site = begin(orders, _drive(machine.disk), machine.queue, _space(machine, machine.rules[0]), seed)
+    return window(site, int(WARM_S * SECOND_NS), int(machine.seconds * SECOND_NS))
+
+
+def simpler_models(runs: Comparison, seed: int) -> pd.DataFrame:
+    """What simpler models make of the gain, from the I/Os for a page in both runs, and what it would be if writes cost
+    nothing: key, what, effect (%)."""
+    def saved(*keys):
+        before, after = (sum(x.tally[key] for key in keys) / max(1, x.tally["reads"] + x.tally["writes"])
+                         for _, x in runs.items())
+        return 100 * (before / after - 1)
+    free = without_writes(runs.machine, seed)
+    return pd.DataFrame([
+        ("bytes", "bytes moved", saved("units_read_bytes", "units_written_bytes")),
+        ("ios", "number of I/Os", saved("units_read", "units_written")),
+        ("writes", "number of writes alone", saved("units_written")),
+        ("free", "writes cost nothing", 100 * (free.tally["reads"] / runs.before.tally["reads"] - 1))],
+        columns=["key", "what", "effect"])
+
+
+# --- the ensemble -------------------------------------------------------------------------------------------------------
+
+def predict(seconds: float, draws: int, seeds: int, seed: int) -> pd.DataFrame:
+    """The ensemble over all that is not known: see `study.ensembles.run`. Nothing is fitted, because no level was
+    published; the claim is about the gain, so that stands beside each case in %."""
+    def simulate_case(values: dict, case_seed: int, variant: str) -> dict[str, float]:
+        return quantities(run(with_values(seconds, values), variant, case_seed))
+
+    results = ensembles.run(ensembles.cases(priors.read(EXPERIMENT), draws, seeds, seed), simulate_case)
+    return results.assign(**{f"{AFTER}/{GAIN}": EFFECT.of(results)})
+
+
+EFFECT = Effect(TRANSFERS, "gain", order_entry_questions.LABELS | {
+    ("version", 2003): "Exchange 2003", ("write_cache", 1): "write cache of the LUN", ("aligned", 0): "misaligned LUN",
+    ("history", "old rules"): "pool used under old rules"})
+
+
+def not_modelled(quantity: str) -> str:
+    """Why a quantity is not among what is predicted."""
+    return f"{quantity} is not among what the simulation of Exchange has"
+
+
+def verdict(scores: pd.DataFrame) -> str:
+    """The row of the claim in a sentence."""
+    one = scores.set_index("claim").loc["exchange-gain"]
+    return (f"{one['grade']}: published {one['published']:+.0f} %, simulated {one['unfitted 5 %']:+.0f} to "
+            f"{one['unfitted 95 %']:+.0f} %")

@@ -1,0 +1,177 @@
+"""What becomes of small writes in a user's own pool: its free space is made again as described, and the allocator is run
+in it.
+
+    forecast.of_slabs(zdb.read(path), record_bytes=8192)                  from what zdb prints
+    forecast.of_slabs(described_space.alike(0.8, 40, …), record_bytes=8192)    from a fill and a fragmentation
+
+Each top-level vdev is taken by itself. Its metaslabs have the free space that they had when zdb was run, at places made up
+to the description; transaction groups of records are allocated in them under the rules of an era, and nothing is freed
+meanwhile, so this is what the next writes meet, not what the pool will be like in a month. Blocks per I/O are counted as if
+a group waited for its disk as a whole: an upper bound.
+"""
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from model.described import claim, count_bytes, n_units, write_txg
+from model.eras import era
+from model.free_map import OK
+from model.metaslab import TopVdev, metaslab_shift, new_pool
+from model.metaslab_group import weigh_all
+from model.streams import stream
+from study import described_space, zdb
+from study.errors import UserError
+from study.zdb import Slab
+
+ERAS = ("b103", "b117", "b141_df", "b141")      # first fit; dynamic fit at 30 %, at 4 %; new dynamic fit
+N_TXGS, TXG_RECORDS = 8, 1024       # written; less where that would be more than
+MOST = 0.25                         # of what is free
+COLUMNS = ["vdev", "rules", "records per write", "KiB per write", "writes of one record, %", "metaslabs written to"]
+FEW, MORE = 3, 4        # metaslabs to be made at first; times as many if those do not do
+SPARE_SEGMENTS, SPARE_LOG_BLOCKS = 2**17, 2**10
+
+
+class Forecast(NamedTuple):
+    """Of one vdev and era."""
+    vdev: int
+    era: str
+    blocks_per_io: float
+    single: float           # share of the I/Os with one block
+    n_metaslabs: int        # that the writes went to
+
+
+def of_slabs(slabs: list[Slab], record_bytes: int, eras=ERAS, seed: int = 1) -> list[Forecast]:
+    """A forecast for each vdev and era."""
+    if record_bytes % 512 or not 512 <= record_bytes <= 2**17:
+        raise UserError(f"the record is {record_bytes} bytes, but it must be a multiple of 512 up to 131072; choose one")
+    vdevs = {vdev: [one for one in slabs if one.vdev == vdev] for vdev in sorted({one.vdev for one in slabs})}
+    return [_of_vdev(vdev, ones, record_bytes, name, seed) for vdev, ones in vdevs.items() for name in eras]
+
+
+def _of_vdev(vdev: int, slabs: list[Slab], record_bytes: int, name: str, seed: int) -> Forecast:
+    """As few metaslabs are made as the writes need."""
+    n = FEW
+    while True:
+        pool, made = _pool(slabs, record_bytes, name, seed, n)
+        offsets = _write(pool, n_records(slabs, record_bytes, vdev), record_bytes)
+        if offsets is None and len(made) == len(slabs):
+            raise UserError(f"the free space of vdev {vdev} is in pieces too small for records of {record_bytes} bytes; "
+                            "take smaller records")
+        if offsets is not None and set((offsets.ravel() // slabs[0].size_bytes).tolist()) <= made:
+            return _counted(vdev, name, offsets, record_bytes, slabs[0].size_bytes)
+        n *= MORE
+
+
+def _pool(slabs: list[Slab], record_bytes: int, name: str, seed: int, n: int):
+    """A pool of one vdev, and which of its metaslabs have been made: the `n` that weigh most."""
+    size = slabs[0].size_bytes
+    heaviest = _by_weight(slabs, name)[:n]
+    made = {m: _allocated(slabs[m], m * size, record_bytes, stream(seed, f"metaslab {m}")) for m in heaviest}
+    n_segments = sum(map(len, made.values()))
+    pool = new_pool([TopVdev(asize=size * len(slabs))], era(name).metaslab, metaslab_bytes=size,
+                    max_segments=2 * n_segments + SPARE_SEGMENTS,
+                    log_blocks=n_segments // 256 + 2 * len(slabs) + SPARE_LOG_BLOCKS)
+    for m, one in enumerate(slabs):
+        if one.is_used:
+            segments = made.get(m)
+            count_bytes(pool, m, _bytes(segments) if segments is not None else size - one.free_bytes)
+    for m, segments in made.items():
+        claim(pool, m, segments)
+    weigh_all(pool)
+    return pool, set(made)
+
+
+def _by_weight(slabs: list[Slab], name: str) -> list[int]:
+    size = slabs[0].size_bytes
+    vdevs = [TopVdev(asize=size * len(slabs))]
+    pool = new_pool(vdevs, era(name).metaslab, metaslab_bytes=size, max_segments=1, log_blocks=1)
+    for m, one in enumerate(slabs):
+        if one.is_used:
+            count_bytes(pool, m, max(0, size - one.free_bytes))
+    return pool.order.tolist()
+
+
+def _allocated(slab: Slab, start: int, record_bytes: int, rng) -> np.ndarray:
+    """What lies between the free segments, at offsets in the vdev."""
+    free = described_space.segments(slab, record_bytes, rng)
+    bounds = np.concatenate([[0], free.ravel(), [slab.size_bytes]]).reshape(-1, 2)
+    return start + bounds[bounds[:, 0] < bounds[:, 1]]
+
+
+def _bytes(segments: np.ndarray) -> int:
+    return int((segments[:, 1] - segments[:, 0]).sum())
+
+
+def n_records(slabs: list[Slab], record_bytes: int, vdev: int) -> int:
+    """Records of each group."""
+    free = sum(one.free_bytes for one in slabs)
+    n = min(TXG_RECORDS, int(MOST * free) // record_bytes // N_TXGS)
+    if n < 1:
+        raise UserError(f"vdev {vdev} has {free} bytes free, too little to write records of {record_bytes} bytes to; take "
+                        "smaller ones")
+    return n
+
+
+def _write(pool, n: int, record_bytes: int) -> np.ndarray | None:
+    """Where the `n` records of each group went, (group, record); None if they found no room."""
+    offsets = np.zeros((N_TXGS, n), np.int64)
+    for txg in range(1, N_TXGS + 1):
+        if write_txg(pool, txg, record_bytes, np.zeros(n, np.int64), offsets[txg - 1]) != OK:
+            return None
+    return offsets
+
+
+def _counted(vdev: int, name: str, offsets: np.ndarray, record_bytes: int, metaslab_bytes: int) -> Forecast:
+    at_once = [np.sort(one) for one in offsets]
+    units = sum(n_units(np.zeros(len(one), np.int64), one, record_bytes) for one in at_once)
+    alone = sum(_n_alone(one, record_bytes) for one in at_once)
+    return Forecast(vdev, name, offsets.size / units, alone / units, len(np.unique(offsets // metaslab_bytes)))
+
+
+def _n_alone(offsets: np.ndarray, record_bytes: int) -> int:
+    """Of sorted offsets those without a neighbour on either side."""
+    touches = np.diff(offsets) == record_bytes
+    return int((~np.append(False, touches) & ~np.append(touches, False)).sum())
+
+
+def table(forecasts: list[Forecast], record_bytes: int) -> pd.DataFrame:
+    """For readers."""
+    return pd.DataFrame([(str(one.vdev), one.era, f"{one.blocks_per_io:.1f}",
+                          f"{one.blocks_per_io * record_bytes / 1024:.0f}", f"{100 * one.single:.0f}", str(one.n_metaslabs))
+                         for one in forecasts], columns=COLUMNS)
+
+
+# --- from the command line ------------------------------------------------------------------------------------------------
+
+def of_pool(file: Path | None, fill: float | None, fragmentation: float | None, disk: str) -> list[Slab]:
+    """The metaslabs that zdb printed, or of a disk that is filled and fragmented so much."""
+    pair = (fill, fragmentation)
+    if (file is None) == (pair == (None, None)) or (file is None and None in pair):
+        raise UserError("give a file with what `zdb -mm POOL` prints, or both --fill and --fragmentation")
+    if file is not None:
+        return zdb.read(file)
+    disk_bytes = size(disk, "disk")
+    metaslab = 1 << metaslab_shift(disk_bytes)
+    if disk_bytes < metaslab:
+        raise UserError(f"the disk has {disk_bytes} bytes, less than a metaslab; choose at least 1M")
+    return described_space.alike(fill, fragmentation, disk_bytes, metaslab)
+
+
+def size(text: str, what: str) -> int:
+    """Bytes of 8K, 1T, 4096."""
+    try:
+        return zdb.size_of(text.strip().upper().removesuffix("B"))
+    except (ValueError, IndexError):
+        raise UserError(f"the {what} is '{text}', which is no size; write it like 8K") from None
+
+
+def eras(name: str | None) -> tuple[str, ...]:
+    """The rules of that name, or all that differ."""
+    if name is not None:
+        try:
+            era(name)
+        except ValueError as error:
+            raise UserError(str(error)) from None
+    return ERAS if name is None else (name,)

@@ -1,0 +1,189 @@
+"""A LUN in place of the data shares, and Exchange on it: laws that hold whatever the allocator does, and what the experiment
+makes of its priors."""
+import numpy as np
+import pytest
+
+from model.data_sheet import new_drive
+from model.eras import era
+from model.metaslab import FAST, TopVdev, new_pool
+from model.order_entry_machine import LATENCY, THROUGHPUT, Orders
+from model.order_entry_runs import begin, rewrite, window
+from model.vdev_map import vdev_params
+from study import appliance_2010, claims, ensembles, exchange_2010, notebooks, priors, scoring
+from study.errors import UserError
+
+SECOND = 10**9
+VDEV_BYTES = 2**30
+DISK = appliance_2010.disk(appliance_2010.TERABYTE._replace(disk_bytes=VDEV_BYTES + 2**23, outer_sustained=95_000_000))
+SMALL = Orders(
+    n_users=8, cpu_ns=10**6, n_cpus=2**10, reads=4.0, dirtied=4.0, redo_bytes=4000, dirty_target=100, dirty_most=400,
+    n_writers=1, writes_per_batch=8, n_shares=1, txg_ns=SECOND, logbias=LATENCY, record_bytes=8192, indirect_bytes=8192,
+    redo_record_bytes=8192, n_redo_records=200, n_records=2**15, n_vdevs=2, sync_target_ns=SECOND,
+    vdev=vdev_params("mirror", 2))
+
+
+def site_of(orders, seed=1):
+    vdevs = [TopVdev(orders.vdev, asize=VDEV_BYTES)] * orders.n_vdevs
+    space = new_pool(vdevs, era("b117").metaslab, FAST, 4096, 2**23, 2**16)
+    return begin(orders, new_drive(DISK), era("b117").queue, space, seed)
+
+
+def seen(orders, seconds=5, seed=1):
+    site = site_of(orders, seed)
+    return site, window(site, SECOND, seconds * SECOND)
+
+
+def blocks_of(site):
+    """Places of all that the LUN has on disk, as (vdev, offset in units of 8 KiB)."""
+    m = site.machine
+    return np.concatenate([m.record_at, m.indirect_at.ravel(), m.redo_at[m.redo_at >= 0]])
+
+
+def test_no_two_blocks_are_at_one_place_however_long_it_runs():
+    site, _ = seen(SMALL)
+    rewrite(site, 20_000, window(site, 0, SECOND), 1, "more")
+    places = blocks_of(site)
+    assert len(np.unique(places)) == len(places)
+    assert (places >= 0).all()
+
+
+def test_what_is_allocated_is_what_lies_there():
+    site = site_of(SMALL)
+    n = len(blocks_of(site))
+    assert site.space.allocated.sum() == 8192 * n       # after a sync that froze nothing: b117 does not defer
+
+
+def test_a_block_is_written_once_a_group_however_often_it_is_changed():
+    """All users change few blocks: far fewer are written to their places than are committed to the log."""
+    _, few = seen(SMALL._replace(hot_share=0.005, hot_hits=1.0))
+    _, many = seen(SMALL)
+    copies = SMALL.vdev.n_children
+    groups = few.tally["txgs"]
+    n_hot = int(0.005 * SMALL.n_records)
+    assert few.tally["blocks_committed"] > 3 * groups * n_hot
+    others = few.tally["indirect"] * 2 + few.tally["redo_records"]
+    assert few.tally["ios_written"] <= copies * (others + (groups + 1) * n_hot)
+    assert many.tally["ios_written"] > 2 * few.tally["ios_written"]
+
+
+def test_only_what_was_changed_moves():
+    """In a pool that was just filled, the others of a group's blocks stay where they were, one behind the other."""
+    site, _ = seen(SMALL, seconds=2)
+    m = site.machine
+    n_moved = int((np.diff(m.record_at) != 8192).sum())
+    assert 0 < n_moved < SMALL.n_records
+
+
+def test_littles_law_holds():
+    """Users are somewhere all the time: their number is the rate of transactions times what one takes."""
+    _, x = seen(SMALL, seconds=20)
+    t = x.tally
+    assert sum(x.doing_ns.values()) == SMALL.n_users * x.ns
+    assert t["response_ns"] / x.ns == pytest.approx(SMALL.n_users, rel=0.05)
+
+
+def test_a_slower_log_never_makes_a_lun_faster():
+    rates = [seen(SMALL._replace(slog_ns=ns))[1].tally["transactions"] for ns in (0, 10**6, 10**7, 10**8)]
+    assert rates[0] >= rates[2] > rates[3]
+
+
+def test_without_a_log_device_blocks_are_written_twice():
+    with_slog, without = (seen(SMALL._replace(has_slog=has))[1].tally for has in (1, 0))
+    assert without["transactions"] < with_slog["transactions"]
+    per_block = [t["units_written_bytes"] / max(1, t["blocks_committed"]) for t in (with_slog, without)]
+    assert per_block[1] > per_block[0] + 2 * 8192 * 0.9      # both disks of the mirror get it once more
+
+
+def test_the_throttle_keeps_groups_as_large_as_can_be_written_in_time():
+    """With a shorter target groups are smaller, and there are more of them."""
+    short, long = (seen(SMALL._replace(sync_target_ns=ns, least_limit=20, txg_ns=30 * SECOND), seconds=10)[1].tally
+                   for ns in (SECOND // 20, SECOND))
+    assert short["txgs"] > 2 * long["txgs"] > 0
+    assert short["sync_ns"] / short["txgs"] < long["sync_ns"] / long["txgs"]
+
+
+def test_a_lun_gathers_what_shares_scatter():
+    """Groups of hundreds of blocks become larger I/Os than commits of a few."""
+    lun, shares = (seen(SMALL._replace(logbias=bias))[1].tally for bias in (LATENCY, THROUGHPUT))
+    size = [t["units_written_bytes"] / t["units_written"] for t in (lun, shares)]
+    assert size[0] > 1.5 * size[1]
+
+
+# --- the experiment -----------------------------------------------------------------------------------------------------
+
+def test_all_draws_are_machines_that_can_be():
+    known = priors.read("exchange")
+    for values in [known.central(), *priors.draws(known, 30, 5).to_dict("records")]:
+        machine = exchange_2010.with_values(1.0, values)
+        assert machine.orders.n_records >= 2**12
+        assert 0 <= machine.neighbours <= 0.5
+        assert len(machine.rules) == 2
+        assert machine.rules[0] != machine.rules[1]
+
+
+def test_reads_and_changes_have_the_share_of_the_priors():
+    orders = exchange_2010.setup(seconds=1.0, read_share=0.5).orders
+    assert orders.reads == orders.dirtied == exchange_2010.PAGES / 2
+    old = exchange_2010.setup(seconds=1.0, version=2003, read_share_2003=0.75).orders
+    assert old.dirtied == exchange_2010.PAGES / 4
+    assert old.reads == exchange_2010.PAGES     # what is changed has to be read as well
+    across = exchange_2010.setup(seconds=1.0, read_share=0.5, aligned=0).orders
+    assert (across.dirtied, across.reads) == (exchange_2010.PAGES, 2 * exchange_2010.PAGES)
+
+
+def test_a_slice_has_its_share_of_threads_and_log_device():
+    one, two = (exchange_2010.setup(seconds=1.0, n_disks=n, threads=64.0).orders for n in (22, 44))
+    assert one.n_users == round(64 * 2 / 11)
+    assert two.n_users == round(64 * 2 / 22)
+    assert one.slog_rate == pytest.approx(2 * two.slog_rate, rel=1e-6)
+
+
+def test_a_share_of_the_changes_goes_to_the_next_page():
+    machine = exchange_2010.setup(seconds=1.0, pages_per_write=1.5)
+    records = np.random.default_rng(1).integers(0, machine.orders.n_records, (5, 2000))
+    site = type("Site", (), {"machine": type("M", (), {"dirty_record": records})})
+    exchange_2010._with_neighbours(site, machine, 1)
+    assert (np.diff(records) == 1).mean() == pytest.approx(1 / 3, abs=0.02)
+
+
+@pytest.mark.parametrize(("chosen", "match"), [
+    ({"pool_fill": 1.0}, "pool_fill is 1, but the share"), ({"n_disks": 1}, "1 disks make no vdev"),
+    ({"colour": 3}, "colour is no prior of exchange"), ({"layout": "raid5"}, "layout is 'raid5'")])
+def test_machines_that_cannot_be_get_one_sentence(chosen, match):
+    with pytest.raises((UserError, ValueError), match=match):
+        exchange_2010.setup(seconds=1.0, **chosen)
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """An experiment that is over soon."""
+    monkeypatch.setattr(exchange_2010, "METASLAB", 2**22)
+    monkeypatch.setattr(exchange_2010, "WARM_S", 5.0)
+    monkeypatch.setattr(exchange_2010, "PACE_S", 10.0)
+
+
+def test_the_claims_of_the_notebook_are_predicted(small, monkeypatch):
+    """And no figure to be predicted is read on the way."""
+    monkeypatch.setattr(claims, "targets", None)
+    results = exchange_2010.predict(2.0, 2, 2, 1)
+    monkeypatch.undo()
+    found = scoring.predictions(results, "06_exchange")
+    assert set(found) == {"exchange-gain"}
+    ratio = ensembles.ratio(results, exchange_2010.TRANSFERS)
+    assert results["after/exchange.gain"].tolist() == pytest.approx((100 * (ratio - 1)).tolist())
+    known = priors.read("exchange")
+    labels = {(one.name, choice) for one in known.switches for choice in one.choices if choice != one.central}
+    assert labels == set(exchange_2010.EFFECT.labels)
+
+
+def test_both_engines_of_the_allocator_give_the_same(small):
+    fast, exact = (exchange_2010.run(exchange_2010.setup(seconds=2.0, engine=one), "after", 1) for one in ("fast", "exact"))
+    assert fast.tally == exact.tally
+
+
+def test_the_same_rules_gain_nothing(small):
+    machine = exchange_2010.setup(seconds=2.0)
+    old = machine.rules[0]
+    runs = exchange_2010.compare(machine._replace(rules=(old, old)), 1)
+    assert exchange_2010.gain(runs) == 0
+    assert notebooks.STUDY["06_exchange"]

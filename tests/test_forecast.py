@@ -1,0 +1,116 @@
+"""A user's own pool: what is described is what the allocator finds, and what becomes of writes in it."""
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+from model.avl import NONE
+from model.described import n_units
+from model.space_map import first, following
+from study import cli, described_space, forecast, zdb
+from study.errors import UserError
+from study.zdb import Slab
+
+MIB = 2**20
+SIZE = 32 * MIB
+SAMPLES = Path(__file__).parent / "zdb"
+
+
+def test_metaslabs_that_are_loaded_have_the_described_space_described():
+    slabs = [Slab(0, m * SIZE, True, free * MIB, SIZE, fragmentation=70) for m, free in enumerate((12, 9, 7))]
+    pool, made = forecast._pool(slabs, 8192, "b117", 1, 3)
+    assert made == {0, 1, 2}
+    assert pool.vdevs.allocated[0] == pool.allocated.sum()
+    written = forecast._write(pool, 20, 8192).size
+    m = int(np.flatnonzero(pool.loaded)[0])
+    described = SIZE - forecast._bytes(forecast._allocated(slabs[m], m * SIZE, 8192, forecast.stream(1, f"metaslab {m}")))
+    assert pool.maps.space[m] == described - written * 8192
+    node = first(pool.maps, m)
+    while node != NONE:
+        assert m * SIZE <= pool.maps.start[node] < pool.maps.end[node] <= (m + 1) * SIZE
+        node = following(pool.maps, node)
+
+
+def naive_units(places, n_bytes):
+    """Go through all in order; an I/O goes on while the next block is its neighbour and it has room."""
+    units, end, room = 0, None, 0
+    for vdev, offset in sorted(places):
+        if end != (vdev, offset) or room < n_bytes:
+            units, room = units + 1, 2**17
+        end, room = (vdev, offset + n_bytes), room - n_bytes
+    return units
+
+
+@settings(max_examples=100)
+@given(st.sets(st.tuples(st.integers(0, 2), st.integers(0, 120)), min_size=1), st.sampled_from([4096, 8192, 65536, 131072]))
+def test_ios_are_counted_as_one_by_one(blocks, n_bytes):
+    places = [(vdev, block * n_bytes) for vdev, block in blocks]
+    vdevs, offsets = np.array(places).T
+    assert n_units(vdevs, offsets, n_bytes) == naive_units(places, n_bytes)
+
+
+@pytest.mark.parametrize("name", forecast.ERAS)
+def test_in_an_empty_pool_writes_are_as_large_as_they_may_be(name):
+    fresh = [Slab(0, m * 256 * MIB, False, 256 * MIB, 256 * MIB) for m in range(4)]
+    found, = forecast.of_slabs(fresh, 8192, (name,))
+    assert found.blocks_per_io == pytest.approx(16, rel=0.02)
+    assert found.single == 0
+
+
+@pytest.mark.parametrize("name", forecast.ERAS)
+def test_holes_of_one_record_take_one_record_each(name):
+    holes = [Slab(0, m * SIZE, True, 14 * MIB, SIZE, histogram={12: 14 * 256}) for m in range(8)]
+    found, = forecast.of_slabs(holes, 4096, (name,))
+    assert found.blocks_per_io == 1
+    assert found.single == 1
+
+
+def test_more_fragmentation_makes_writes_smaller():
+    found = [forecast.of_slabs(described_space.alike(0.5, percent, 2**31, 2**28), 8192, ("b141_df",))[0].blocks_per_io
+             for percent in (20, 50, 80)]
+    assert found[0] > found[1] > found[2]
+
+
+def test_each_vdev_is_taken_by_itself():
+    slabs = [one._replace(vdev=vdev) for vdev in (3, 5) for one in described_space.alike(0.5, 50, 2**29, 2**28)]
+    found = forecast.of_slabs(slabs, 8192, ("b117", "b141"))
+    assert [(one.vdev, one.era) for one in found] == [(3, "b117"), (3, "b141"), (5, "b117"), (5, "b141")]
+    assert found[0][2:] == found[2][2:]     # the same description, the same answer
+
+
+@pytest.mark.parametrize(("free_bytes", "holes", "match"), [
+    (64 * 1024, None, "vdev 0 has 65536 bytes free, too little"),
+    (14 * MIB, {12: 14 * 256}, "the free space of vdev 0 is in pieces too small for records of 8192 bytes")])
+def test_a_pool_without_room_is_refused(free_bytes, holes, match):
+    with pytest.raises(UserError, match=match):
+        forecast.of_slabs([Slab(0, 0, True, free_bytes, SIZE, histogram=holes)], 8192, ("b117",))
+
+
+@pytest.mark.parametrize("name", ["onnv_69", "onnv_147_mm", "openzfs_m", "openzfs_mm", "openzfs_mmm"])
+def test_a_forecast_is_made_of_all_that_zdb_prints(name):
+    for one in forecast.of_slabs(zdb.read(SAMPLES / f"{name}.txt"), 8192, ("b117",)):
+        assert 1 <= one.blocks_per_io <= 16
+
+
+@pytest.mark.parametrize(("arguments", "sentence"), [
+    ([], "give a file with what `zdb -mm POOL` prints, or both --fill and --fragmentation"),
+    (["--fill", "0.8"], "give a file"),
+    (["--fill", "1.2", "--fragmentation", "40"], "the fill is 1.2, but it must be from 0 to less than 1"),
+    (["--fill", "0.8", "--fragmentation", "40", "--record", "1000"], "the record is 1000 bytes"),
+    (["--fill", "0.8", "--fragmentation", "40", "--record", "many"], "the record is 'many', which is no size"),
+    (["--fill", "0.8", "--fragmentation", "40", "--era", "b9"], "era is 'b9'"),
+])
+def test_what_cannot_be_asked_gets_one_sentence(arguments, sentence):
+    result = CliRunner().invoke(cli.app, ["pool", *arguments])
+    assert isinstance(result.exception, UserError)
+    assert sentence in str(result.exception)
+    assert "\n" not in str(result.exception)
+
+
+def test_the_command_prints_a_row_for_each_era():
+    result = CliRunner().invoke(cli.app, ["pool", "--fill", "0.5", "--fragmentation", "50", "--disk", "2G"])
+    assert result.exit_code == 0, result.exception
+    assert [name for name in forecast.ERAS if f" {name} " in result.output] == [*forecast.ERAS]

@@ -1,0 +1,89 @@
+"""What zdb prints of a pool's free space, in each of its forms. The samples are made up after the format."""
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from study import zdb
+from study.errors import UserError
+
+SAMPLES = Path(__file__).parent / "zdb"
+MIB = 2**20
+
+
+def sample(name):
+    return zdb.read(SAMPLES / f"{name}.txt")
+
+
+def test_the_form_of_2007_has_offsets_and_free_space():
+    slabs = sample("onnv_69")
+    assert [one.offset for one in slabs] == [0, 256 * MIB, 512 * MIB]
+    assert [one.free_bytes for one in slabs] == [100 * MIB, round(20.5 * MIB), 256 * MIB]
+    assert [one.is_used for one in slabs] == [True, True, False]
+    assert all(one.size_bytes == 256 * MIB and one.histogram is None and one.n_segments is None for one in slabs)
+
+
+def test_the_form_of_2010_has_segments_too():
+    slabs = sample("onnv_147_mm")
+    assert [(one.n_segments, one.largest_bytes, one.free_pct) for one in slabs] == [
+        (4096, 512 * 1024, 25), (12, 150 * MIB, 75), (1, 256 * MIB, 100)]
+    assert all(one.size_bytes == 256 * MIB for one in slabs)
+
+
+def test_each_vdev_has_its_own_metaslabs():
+    assert [(one.vdev, one.offset) for one in sample("openzfs_m")] == [(0, 0), (0, 64 * MIB), (1, 0), (1, 64 * MIB)]
+
+
+def test_the_form_of_today_has_a_histogram():
+    first, second = sample("openzfs_mm")
+    assert first.histogram == {12: 1024, 13: 768, 14: 300, 15: 0, 16: 20}
+    assert (first.fragmentation, second.fragmentation) == (88, None)    # 2^64 - 1: not known
+    assert second.histogram == {24: 2, 23: 3}
+
+
+def test_the_histogram_in_memory_is_taken_before_the_one_on_disk():
+    only, = sample("openzfs_mmm")
+    assert only.histogram == {13: 384, 14: 100, 15: 20, 16: 4, 20: 4}
+    assert sum(only.histogram.values()) == only.n_segments
+    assert only.fragmentation == 70
+
+
+def test_a_single_metaslab_has_its_size_from_its_free_percentage():
+    assert sample("openzfs_mmm")[0].size_bytes == 64 * MIB
+
+
+@given(st.integers(0, 60), st.integers(0, 99))
+def test_a_number_is_read_to_three_digits(power, tenths):
+    exact = int(2**power * (1 + tenths / 100))
+    unit = max(0, (exact.bit_length() - 1) // 10)
+    printed = f"{exact / 1024**unit:.2f}{'KMGTPE'[unit - 1]}" if unit else str(exact)
+    assert zdb.size_of(printed) == pytest.approx(exact, rel=0.01)
+
+
+HEAD = "\tvdev          0\n"
+LINE = "\tmetaslab {0:6d}   offset {1:12x}   spacemap     27   free    {2}\n"
+
+
+@pytest.mark.parametrize(("text", "match"), [
+    ("", "no line of a metaslab"),
+    ("pool: tank\n state: ONLINE\n", "no line of a metaslab"),
+    (HEAD + LINE.format(0, 0, "64M"), "a single metaslab of vdev 0"),
+    (HEAD + LINE.format(0, 0, "64M") + LINE.format(1, 0, "64M"), "twice"),
+    (HEAD + LINE.format(0, 0, "1.00G") + LINE.format(1, 2**26, "64M"), "1073741824 bytes free of 67108864"),
+    (HEAD + LINE.format(0, 0, "1.00M") + "\tIn-memory histogram:\n\t\t\t 20:   3 **\n" + LINE.format(1, 2**26, "64M"),
+     "3145728 bytes in its histogram"),
+    (HEAD + LINE.format(0, 0, "1.00M") + "\t segments  3   maxsize  2.00M   freepct  1%\n" + LINE.format(1, 2**26, "64M"),
+     "a segment of 2097152 bytes"),
+])
+def test_what_cannot_be_gets_one_sentence(text, match):
+    with pytest.raises(UserError, match=match) as error:
+        zdb.parse(text, "sample")
+    assert "\n" not in str(error.value)
+
+
+def test_a_file_that_is_not_text_is_refused(tmp_path):
+    path = tmp_path / "pool.txt"
+    path.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(UserError, match="is not text"):
+        zdb.read(path)
