@@ -19,9 +19,21 @@ def equal(found: pd.DataFrame, parameters: dict) -> pd.DataFrame:
 
 
 def compared(analyses: dict[str, Analysis]) -> pd.DataFrame:
-    """R² of the statistic and of the best of many by assumption: what, size_low to best_high."""
+    """By assumption: what, R² of the statistic and of the best of many (size_low to best_high), mean throughput, its variation
+    and how busy disks are (%)."""
     rows = []
     for what, found in analyses.items():
         size = {"size_low": found.one.low, "size_middle": found.one.r2, "size_high": found.one.high}
-        rows.append({"what": what, **size} | {f"best_{end}": value for end, value in found.best._asdict().items()})
+        tps = found.table[found.outcome]
+        rows.append({"what": what, **size} | {f"best_{end}": value for end, value in found.best._asdict().items()} | {
+            "tps": tps.mean(), "variation": 100 * tps.std() / tps.mean(), "busy": found.table["disk.utilisation"].mean()})
     return pd.DataFrame(rows)
+
+
+def metrics(table: pd.DataFrame) -> pd.DataFrame:
+    """For the run store: name, value, unit."""
+    units = {"size_middle": "1", "best_middle": "1", "tps": "1/s", "variation": "%", "busy": "%"}
+    names = {POSITIONING: "positioning", COUNT: "count"}
+    return pd.DataFrame([(f"cost-{names[row['what']]}.{name.replace('_middle', '-r2')}", row[name], unit)
+                         for row in table.to_dict("records") for name, unit in units.items()],
+                        columns=["name", "value", "unit"])
