@@ -19,7 +19,7 @@ def equal(found: pd.DataFrame, parameters: dict) -> pd.DataFrame:
 
 
 def compared(analyses: dict[str, Analysis]) -> pd.DataFrame:
-    """By assumption: what, R² of the statistic and of the best of many (size_low to best_high), mean throughput, its variation
+    """By assumption: what, R² of the statistic and of the best of many (size_low to best_high), throughput, its variation
     and how busy disks are (%)."""
     rows = []
     for what, found in analyses.items():
