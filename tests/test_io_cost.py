@@ -5,8 +5,7 @@ import pytest
 
 from study import correlation, io_cost
 
-SMALL = dict(n_users=8, record_kib=4, scale=1024, n_disks=10, layout="mirror", pool_fill=0.2, age=0.1, run_minutes=5.0,
-             warm_s=0.2, window_s=1.0, engine="fast", seed=1)
+SMALL = dict(n_users=8, record_kib=4, scale=1024, n_disks=10, pool_fill=0.2, age=0.1, window_s=1.0, engine="fast", seed=1)
 
 
 def test_every_io_costs_what_the_average_was():
