@@ -33,6 +33,7 @@ from statsmodels.stats.stattools import durbin_watson
 from statsmodels.tsa.stattools import acf
 
 from model.streams import stream
+from study import series
 from study.disguises import disguises
 from study.ensembles import Interval, interval
 from study.errors import UserError
@@ -41,6 +42,7 @@ LEVEL = 0.05
 LEAST_RUNS = 8
 SURROGATES = 999
 RESAMPLES = 1000
+GAPS, SAME = "missing in a run", "the same in all runs"     # why a statistic is left out
 
 
 # --- one statistic ------------------------------------------------------------------------------------------------------
@@ -93,7 +95,7 @@ def usable(table: pd.DataFrame, outcome: str, n_runs: int = 0) -> Left:
     if len(kept) < LEAST_RUNS or gaps[outcome] or same[outcome]:
         raise UserError(f"the series has {len(kept)} runs with {kept[outcome].nunique()} different values of {outcome}; "
                         f"correlate {LEAST_RUNS} runs or more, each with a value, not all the same")
-    out = {name: "missing in a run" if gaps[name] else "the same in all runs" for name in kept if gaps[name] or same[name]}
+    out = {name: GAPS if gaps[name] else SAME for name in kept if gaps[name] or same[name]}
     return Left(kept.drop(columns=list(out)), out)
 
 
@@ -258,14 +260,13 @@ def metrics(found: Analysis) -> pd.DataFrame:
 
 def of_series(rows: pd.DataFrame, outcome: str, statistic: str) -> dict[str, float]:
     """For an ensemble, of one series (rows of run, name, value, unit): R² of the statistic, of the best that could explain
-    the outcome, and the statistic's place among these."""
-    table = rows.pivot(index="run", columns="name", values="value")
-    table.attrs["units"] = dict(zip(rows.name, rows.unit, strict=True))
-    table = usable(table, outcome).table
+    the outcome, and the statistic's place among these. One that is the same in all runs explains nothing."""
+    table, out = usable(series.wide(rows), outcome)
     r2 = table.corr()[outcome] ** 2
     own = r2[[name for name, why in disguises(table, outcome).items() if not why]]
-    return {"io_size.r_squared": float(own[statistic]), "best.r_squared": float(own.max()),
-            "io_size.rank": float(own.rank(ascending=False)[statistic])}
+    one = own.get(statistic, 0.0 if out.get(statistic) == SAME else np.nan)
+    return {"io_size.r_squared": float(one), "best.r_squared": float(own.max()),
+            "io_size.rank": float((own > one).sum() + 1) if one == one else np.nan}
 
 
 def verdict(found: Analysis) -> str:

@@ -102,6 +102,18 @@ STUDY: dict[str, Notebook] = {
             "bonus": Parameter(kind="float", low=0.5, high=3.0, help="weight of a used metaslab over that of a fresh one"),
             "draws": DRAWS, "seeds": SEEDS, "seed": SEED,
         }),
+    "05_io_size_correlation": Notebook(
+        reads=("claims.toml", "published/*.toml", "priors.toml"), needs=("04_oltp_gain",), minutes=0.5,
+        parameters={
+            "source": Parameter(kind="str", help="notebook whose runs are looked at, or label of imported or measured ones"),
+            "label": Parameter(kind="str", help="which of its series"),
+            "outcome": Parameter(kind="str", help="the statistic that is to be explained"),
+            "statistic": Parameter(kind="str", help="the statistic that is claimed to explain it"),
+            "n_runs": Parameter(kind="int", unit="runs", low=8, high=200, help="how many are looked at, from the first"),
+            "block": Parameter(kind="int", unit="runs", low=0, high=20,
+                               help="neighbours that the bootstrap keeps together; 0: by rule"),
+            "seed": SEED,
+        }),
     "06_exchange": Notebook(
         reads=("claims.toml", "published/*.toml", "priors.toml"), minutes=5.0,
         parameters={

@@ -38,6 +38,13 @@ def checked(series: str, frame: pd.DataFrame) -> pd.DataFrame:
     return kept
 
 
+def wide(rows: pd.DataFrame) -> pd.DataFrame:
+    """A series that is not in the store as `table` gives it."""
+    found = rows.pivot(index="run", columns="name", values="value")
+    found.attrs["units"] = dict(zip(rows.name, rows.unit, strict=True))
+    return found
+
+
 def write(folder: Path, series: str, frame: pd.DataFrame) -> None:
     """Keep a series in the record `folder`."""
     file = folder / SAMPLES / f"{series}.parquet"

@@ -7,9 +7,9 @@
 One top-level vdev is simulated, a disk or a mirror: the others see the same. What was observed is said of the old rules, so
 these are what is predicted; the new ones are simulated beside them.
 
-*Good* is the upper tenth of all transaction groups of one turnover, *bad* the lower tenth. The text says no more than that the
-number was one when performance was good, and another when it was low. The tenths were chosen before the ensemble was run, but
-by somebody who had seen quantiles of single runs.
+*Good* is the upper tenth of all transaction groups of one turnover, *bad* the lower tenth. The text says no more than that
+the number was one when performance was good, and another when it was low. The tenths were chosen before the ensemble was
+run, but by somebody who had seen quantiles of single runs.
 """
 from typing import NamedTuple
 

@@ -304,6 +304,11 @@ def test_one_series_of_an_ensemble_is_what_an_analysis_says_of_it():
         assert brief["io_size.r_squared"] == pytest.approx(found.one.r2)
         assert brief["best.r_squared"] == pytest.approx(own.r2.max())
         assert brief["io_size.rank"] == (rank or own.statistic.tolist().index(statistic) + 1)
+    rows.loc[rows.name == SIZE, "value"] = 4096.0
+    assert correlation.of_series(rows, TPS, SIZE)["io_size.r_squared"] == 0
+    gone = correlation.of_series(rows[(rows.name != SIZE) | (rows.run > 3)], TPS, SIZE)
+    assert np.isnan([gone["io_size.r_squared"], gone["io_size.rank"]]).all()
+    assert gone["best.r_squared"] > 0
 
 
 def test_an_analysis_is_of_the_runs_and_blocks_asked_for():

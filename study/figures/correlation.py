@@ -3,6 +3,7 @@ is what was published."""
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from study.correlation import Analysis
 from study.figures import BLACK, BLUE, GREY, ORANGE, RED, canvas
@@ -44,7 +45,7 @@ def scatter(found: Analysis) -> Figure:
     ends = np.array([x.min(), x.max()])
     axes.plot(ends, found.fit.params[0] + found.fit.params[1] * ends, color=RED, lw=1.2)
     axes.annotate(f"R² = {found.fit.rsquared:.2f}", (0.04, 0.93), xycoords="axes fraction")
-    bar = figure.colorbar(dots, ax=axes, pad=0.02, aspect=30)
+    bar = figure.colorbar(dots, ax=axes, pad=0.02, aspect=30, ticks=_whole())
     bar.set_label("run, in the order of time")
     bar.outline.set_visible(False)
     axes.locator_params(axis="x", nbins=5)
@@ -60,6 +61,7 @@ def over_runs(found: Analysis) -> Figure:
         axes.plot(found.table.index, found.table[name], "o-", color=colour, ms=2.5, lw=0.8)
         axes.set_ylabel(_label(found, name))
         axes.margins(y=0.12)
+    panels[1].xaxis.set_major_locator(_whole())
     panels[1].set_xlabel(f"run, in the order of time ({len(found.table)} that count as {found.one.n_eff:.0f})")
     figure.align_ylabels(panels)
     return figure
@@ -72,6 +74,7 @@ def residuals(found: Analysis) -> Figure:
     marked = seen.marked.to_numpy()
     above.axhspan(-2, 2, color=GREY, alpha=0.15, lw=0)
     above.plot(runs, seen.residual, "o-", color=BLUE, ms=2.5, lw=0.6)
+    above.xaxis.set_major_locator(_whole())
     above.set_xlabel("run, in the order of time")
     below.axhspan(-2, 2, color=GREY, alpha=0.15, lw=0)
     for mine, colour in ((~marked, BLUE), (marked, RED)):
@@ -104,6 +107,11 @@ def both(table: pd.DataFrame, published: float) -> Figure:
     axes.set_xlabel("R² with throughput")
     figure.legend(loc="outside lower center", ncols=3, fontsize=7, columnspacing=1)
     return figure
+
+
+def _whole() -> MaxNLocator:
+    """Ticks at whole runs; a locator belongs to one axis."""
+    return MaxNLocator(6, integer=True)
 
 
 def _label(found: Analysis, name: str) -> str:
