@@ -11,7 +11,7 @@ import numpy as np
 
 from model.streams import stream
 
-N_DRAWS = 2**11  # of each kind and user
+N_DRAWS = 2**14  # of each kind and user: more than a series of runs takes
 FROM_MEMORY = -1  # in place of a record
 WITHOUT_ABOVE = 2**40  # added to a record whose indirect block has to be read first
 
@@ -19,9 +19,8 @@ WITHOUT_ABOVE = 2**40  # added to a record whose indirect block has to be read f
 def draw_records(orders, shape, seed, name):
     """Records, by the law above."""
     n_hot = max(1, int(orders.hot_share * orders.n_records))
-    rng = stream(seed, name)
-    where = rng.random(shape)
-    is_hot = rng.random(shape) < orders.hot_hits
+    where = stream(seed, name).random(shape)
+    is_hot = stream(seed, f"{name}: hot").random(shape) < orders.hot_hits
     drawn = np.where(is_hot, where * n_hot, n_hot + where * (orders.n_records - n_hot)).astype(np.int64)
     return np.minimum(drawn, orders.n_records - 1)
 

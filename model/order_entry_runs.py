@@ -1,6 +1,7 @@
 """Runs of the order entry, one after another: what is measured in each, and what happens to the pool in between.
 
     begin     a database is written into a pool, behind other data that stays
+    settle    users work until the database writers write as much as is changed
     window    users work for a while, event by event; then, for as long again as is said, with everything counted
     rewrite   the pool ages by so many rewrites, with the disks and the clock left out
 
@@ -22,6 +23,7 @@ from model.order_entry_machine import DOINGS, DONE, TALLY, Machine, new_leaves, 
 from model.order_entry_txgs import Ageing
 from model.pool import Pool
 
+BALANCED = 0.1  # writes and changes of a step are this close
 LOAD_RECORDS = 2**13  # a transaction group, while the database is written
 NOTHING = Ageing(np.zeros(0, np.int64), 1, 1, 0, 0, np.zeros(2, np.int64))
 
@@ -90,10 +92,22 @@ def window(site, warm_ns, ns):
     return Window(int(ns), *named, *disks)
 
 
+def settle(site, step_ns, most):
+    """Users work, step by step, until what is written in a step is what is changed in it, to a tenth: at first changed blocks
+    gather, and all goes faster than it can for long. At most so many steps."""
+    for _ in range(most):
+        seen = window(site, 0, step_ns).tally
+        if seen["writes"] > 0 and abs(seen["dirtyings"] - seen["writes"]) <= BALANCED * seen["dirtyings"]:
+            return
+
+
 def rewrite(site, n, like, seed, name):
-    """Rewrite `n` records, at the rates that the window `like` has measured."""
+    """Rewrite `n` records, at the rates that the window `like` has measured. ValueError if nothing was written in it."""
     seen, orders = like.tally, site.machine.orders
     writes = max(1, seen["writes"])
+    if n > 0 and seen["writes"] == 0:
+        raise ValueError(f"nothing was written in a window of {like.ns / 1e9:g} s, so that how a pool ages is not known; measure "
+                         "longer, or let less be dirty")
     per_commit = max(1, round(seen["blocks_committed"] / max(1, seen["commits"])))
     per_txg = max(1, round(writes * orders.txg_ns / like.ns), round(writes / max(1, seen["txgs"])))
     records = draw_records(orders, max(0, n), seed, name)

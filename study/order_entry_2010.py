@@ -28,7 +28,7 @@ from model.metaslab import (
     vdev_asize,
 )
 from model.order_entry_machine import REDO_BYTES, Orders
-from model.order_entry_runs import Site, Window, begin, rewrite, window
+from model.order_entry_runs import Site, Window, begin, rewrite, settle, window
 from model.streams import stream
 from model.vdev_map import asize as asize_of
 from model.vdev_map import vdev_params
@@ -46,6 +46,7 @@ HOT_SHARE = 0.2                 # "the hottest fifth" of the priors
 INDIRECT_MISSES = 0.5           # of the reads, where not all indirect blocks stay in memory: half of 11 GB does
 N_WRITERS = 2                   # processes that share the writes under way
 PARTS_OF_AGE = 2.0              # turnovers that the pool ages at one measured pace
+STEP_S, STEPS_TO_SETTLE = 1.0, 120    # in which users start: until writes and changes are in balance
 WARM_S = 1.0                    # of a run, simulated before its window: queues and dirty buffers are as they were before it
 SECOND_NS = 10**9
 
@@ -170,8 +171,9 @@ def _space(machine: Setup, rules: MetaslabParams):
 
 
 def measure(site: Site, machine: Setup) -> Window:
-    """The window of a run."""
-    return window(site, int(machine.warm_s * SECOND_NS), int(machine.window_s * SECOND_NS))
+    """The window of a run: it ends with the run at the latest."""
+    window_s = min(machine.window_s, machine.run_s - machine.warm_s)
+    return window(site, int(machine.warm_s * SECOND_NS), int(window_s * SECOND_NS))
 
 
 def drive(machine: Setup):
@@ -181,10 +183,17 @@ def drive(machine: Setup):
 def aged(machine: Setup, rules: MetaslabParams, seed: int) -> Site:
     """A pool as it is before the first run: written, then rewritten `age` times, at the pace that it allows."""
     site = begin(machine.orders, drive(machine), machine.queue, _space(machine, rules), seed, machine.n_other)
+    settled(site)
     parts = max(1, round(machine.age / PARTS_OF_AGE))
     for part in range(parts):
         n = int(machine.age * machine.orders.n_records / parts)
         rewrite(site, n, measure(site, machine), seed, f"rewritten before, {part}")
+    return settled(site)
+
+
+def settled(site: Site) -> Site:
+    """After the start of users, or a leap in time."""
+    settle(site, int(STEP_S * SECOND_NS), STEPS_TO_SETTLE)
     return site
 
 

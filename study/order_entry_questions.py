@@ -25,6 +25,7 @@ from study.order_entry_2010 import (
     measure,
     reduction,
     series,
+    settled,
     with_values,
 )
 from study.order_entry_rules import ALL, STEPS, new_rules, old_rules
@@ -59,7 +60,7 @@ def _ladder(machine: Setup, rules: MetaslabParams, users: tuple, repeats: int, s
     site, rows = aged(machine, rules, seed), []
     for n, repeat in itertools.product(users, range(repeats)):
         orders = machine.orders._replace(n_users=n)
-        site = restart(site, orders, drive(machine), machine.queue, seed + repeat)
+        site = settled(restart(site, orders, drive(machine), machine.queue, seed + repeat))
         seen = measure(site, machine)
         rows.append((n, repeat, seen.tally["transactions"] * SECOND_NS / seen.ns))
         go_on(site, machine, seen, seed, f"{n} users, run {repeat}")
