@@ -93,8 +93,8 @@ def window(site, warm_ns, ns):
 
 
 def settle(site, step_ns, most):
-    """Users work, step by step, until what is written in a step is what is changed in it, to a tenth: at first changed blocks
-    gather, and all goes faster than it can for long. At most so many steps."""
+    """Users work, step by step, until what is written in a step is what is changed in it, to a tenth: at first changed
+    blocks gather, and all goes faster than it can for long. At most so many steps."""
     for _ in range(most):
         seen = window(site, 0, step_ns).tally
         if seen["writes"] > 0 and abs(seen["dirtyings"] - seen["writes"]) <= BALANCED * seen["dirtyings"]:
@@ -106,8 +106,8 @@ def rewrite(site, n, like, seed, name):
     seen, orders = like.tally, site.machine.orders
     writes = max(1, seen["writes"])
     if n > 0 and seen["writes"] == 0:
-        raise ValueError(f"nothing was written in a window of {like.ns / 1e9:g} s, so that how a pool ages is not known; measure "
-                         "longer, or let less be dirty")
+        raise ValueError(f"nothing was written in a window of {like.ns / 1e9:g} s, so that how a pool ages is not known; "
+                         "measure longer, or let less be dirty")
     per_commit = max(1, round(seen["blocks_committed"] / max(1, seen["commits"])))
     per_txg = max(1, round(writes * orders.txg_ns / like.ns), round(writes / max(1, seen["txgs"])))
     records = draw_records(orders, max(0, n), seed, name)

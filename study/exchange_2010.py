@@ -26,12 +26,12 @@ from model.layout import BACK_BYTES, FRONT_BYTES
 from model.metaslab import EXACT, FAST, MetaslabParams, TopVdev, metaslab_shift, new_pool, vdev_asize
 from model.metaslab_group import weigh_all
 from model.order_entry_machine import LATENCY, Orders
-from model.order_entry_runs import Site, Window, begin, rewrite, window
+from model.order_entry_runs import Site, Window, begin, rewrite, settle, window
 from model.streams import stream
 from model.vdev_map import VdevParams, vdev_params
 from model.vdev_map import asize as asize_of
 from model.vdev_queue import VdevQueueParams
-from study import appliance_2010, ensembles, order_entry_2010, order_entry_questions, order_entry_rules, priors
+from study import appliance_2010, ensembles, order_entry_questions, order_entry_rules, priors
 from study.effects import Effect
 from study.ensembles import AFTER, BEFORE
 from study.errors import UserError
@@ -49,6 +49,7 @@ LOG_RECORDS = 2000                  # blocks that the transaction logs go round 
 HOT_SHARE = 0.2                     # "the hottest fifth" of the priors
 INDIRECT_MISSES = 0.5               # of the reads, where the appliance does not keep all indirect blocks
 WARM_S, PACE_S = 10.0, 30.0         # until the throttle has settled; and to measure how fast a pool ages
+STEPS_TO_SETTLE = 20                # of PACE_S at most, until what is written keeps up with what is changed
 AFTER_UPDATE = 0.05                 # turnovers between a change of the software and the measurement
 SECOND_NS = 10**9
 
@@ -159,7 +160,7 @@ def _space(machine: Setup, rules: MetaslabParams):
     """Free space, by one of the engines of the allocator."""
     vdevs = [TopVdev(machine.orders.vdev, asize=machine.n_metaslabs * METASLAB)] * machine.orders.n_vdevs
     unit = 512 if machine.orders.vdev.n_parity else 4096
-    rules = order_entry_2010._scaled(rules, machine.scale)
+    rules = appliance_2010.scaled_rules(rules, machine.scale)
     return new_pool(vdevs, rules, EXACT if machine.exact else FAST, unit, METASLAB, 2**21 if machine.exact else 2**18)
 
 
@@ -178,17 +179,18 @@ def _aged(machine: Setup, rules: MetaslabParams, seed: int) -> Site:
     """A pool that was filled from front to back and then rewritten, at the pace that it allows when it is new."""
     site = begin(machine.orders, _drive(machine.disk), machine.queue, _space(machine, rules), seed)
     site = _with_neighbours(site, machine, seed)
+    settle(site, int(PACE_S * SECOND_NS), STEPS_TO_SETTLE)
     seen = window(site, int(WARM_S * SECOND_NS), int(PACE_S * SECOND_NS))
     if not seen.tally["writes"]:
-        raise UserError(f"{machine.orders.n_users} threads wrote nothing in {WARM_S + PACE_S:g} s, so that how fast the "
-                        "pool ages is not known; take more threads or fewer reads")
+        raise UserError(f"{machine.orders.n_users} threads wrote nothing in {PACE_S:g} s, so that how fast the pool ages is "
+                        "not known; take more threads or fewer reads")
     rewrite(site, int(machine.age * machine.orders.n_records), seen, seed, "blocks rewritten before")
     return site
 
 
 def _updated(site: Site, machine: Setup, rules: MetaslabParams, seed: int) -> Site:
     """The same pool after its software was changed: nothing is active, everything is weighed anew."""
-    space = site.space._replace(params=order_entry_2010._scaled(rules, machine.scale))
+    space = site.space._replace(params=appliance_2010.scaled_rules(rules, machine.scale))
     space.active[:] = 0
     weigh_all(space)
     site = site._replace(space=space)

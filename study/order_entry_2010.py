@@ -156,18 +156,13 @@ def of_notebook(parameters: dict) -> Setup:
 
 # --- a pool -------------------------------------------------------------------------------------------------------------
 
-def _scaled(rules: MetaslabParams, scale: int) -> MetaslabParams:
-    """Rules in which a length is a share of a metaslab get that share; what is as long as some blocks stays."""
-    return rules._replace(picker=rules.picker._replace(sound_hole_bytes=max(1, rules.picker.sound_hole_bytes // scale)))
-
-
 def _space(machine: Setup, rules: MetaslabParams):
     """Free space, by the fast engine of the allocator; `machine.exact` asks for the other one."""
     orders = machine.orders
     vdevs = [TopVdev(orders.vdev, asize=machine.n_metaslabs * machine.metaslab_bytes)] * orders.n_vdevs
     unit = 512 if orders.vdev.n_parity or orders.record_bytes % 4096 else 4096
-    return new_pool(vdevs, _scaled(rules, machine.scale), EXACT if machine.exact else FAST, unit, machine.metaslab_bytes,
-                    2**21 if machine.exact else 2**19)
+    engine, segments = (EXACT, 2**21) if machine.exact else (FAST, 2**19)
+    return new_pool(vdevs, appliance_2010.scaled_rules(rules, machine.scale), engine, unit, machine.metaslab_bytes, segments)
 
 
 def measure(site: Site, machine: Setup) -> Window:
