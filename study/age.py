@@ -13,6 +13,7 @@ from study.aged_pools import Aged, Recipe, aged, make
 from study.errors import UserError
 
 PARTS = 10  # of the rewriting, that are shown
+LARGEST_DISK_GB = 13_000  # metaslabs of 64 GiB: all blocks of 4 KiB that a map of the fast engine holds
 
 
 def recipe_of(era: str, n_vdevs: int, disk_gb: float, n_records: int, used_pct: float, turnovers: float,
@@ -20,6 +21,9 @@ def recipe_of(era: str, n_vdevs: int, disk_gb: float, n_records: int, used_pct: 
     """Raises UserError."""
     if era not in ERAS:
         raise UserError(f"era is {era!r}, but there are {', '.join(ERAS)}; choose one of these")
+    if not disk_gb <= LARGEST_DISK_GB:
+        raise UserError(f"a disk has {disk_gb:g} GB, but a map of its metaslabs holds no more than those of "
+                        f"{LARGEST_DISK_GB} GB; take smaller disks")
     vdev = TopVdev(asize=disk_asize(int(disk_gb * 1e9)))
     return Recipe(ERAS[era].metaslab, (vdev,) * n_vdevs, n_records, used_pct=used_pct, turnovers=turnovers,
                   writes_per_txg=writes_per_txg)

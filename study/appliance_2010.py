@@ -2,12 +2,14 @@
 
     disk = appliance_2010.disk(SheetParams(**drawn))     with the rates that follow from the one that is drawn
     vdevs = appliance_2010.vdevs("raidz2", 22)           top-level vdevs of that many disks
+    rules = appliance_2010.scaled_rules(rules, 128)      on metaslabs that are so many times smaller than theirs
 
 Nothing of this was published for the tests; what is drawn stands in `data/priors.toml`.
 """
 from typing import NamedTuple
 
 from model.data_sheet import SheetParams
+from model.metaslab import MetaslabParams
 from study.errors import UserError
 
 SUSTAINED, INSTANT, INNERMOST = 64.8, 76.3, 36.5    # MB/s of the maker's 500 GB drive (data sheet, p. 31): the proportions
@@ -48,3 +50,8 @@ def vdevs(layout: str, n_disks: int) -> Vdevs:
         raise UserError(f"{n_disks} disks make no vdev ({layout}); take {least} at least")
     width = min(width, n_disks)
     return Vdevs(n_disks // width, width, n_parity)
+
+
+def scaled_rules(rules: MetaslabParams, scale: int) -> MetaslabParams:
+    """Rules in which a length that is a share of a metaslab is divided by `scale`; what is as long as some blocks stays."""
+    return rules._replace(picker=rules.picker._replace(sound_hole_bytes=max(1, rules.picker.sound_hole_bytes // scale)))

@@ -17,12 +17,13 @@ import numpy as np
 import pandas as pd
 
 from model.eras import era
-from model.metaslab import EXACT, FAST, MetaslabParams, TopVdev, metaslab_shift, new_pool, vdev_asize
+from model.metaslab import EXACT, FAST, MetaslabParams, Metaslabs, TopVdev, metaslab_shift, new_pool, vdev_asize
 from model.metaslab_trace import FIRST_TXG, Rows, decided_for, run
 from model.rewrites import Rewrites, rows, writes
 from model.space_map import OK
 from model.space_map_trace import ALLOCATE, TXG_END
 from study import ensembles, priors
+from study.appliance_2010 import TERABYTE, scaled_rules
 from study.ensembles import AFTER
 from study.errors import UserError
 from study.free_space import KIB, MIB, WRITE_BYTES, blocks_per_write
@@ -31,6 +32,7 @@ EXPERIMENT = "aggregation"
 GOOD, BAD = 0.9, 0.1            # quantiles over the transaction groups that are watched
 WATCHED = 1.0                   # turnovers
 LOG_TXGS = 20                   # transaction groups until the ring of the log is full
+FULL_WRITES, LARGER = 4, 4      # see `grown`
 MARGIN = 0.95                   # of the pool; what is occupied, withheld and written at once must stay below
 ENGINES = {"fast": FAST, "exact": EXACT}
 OLD, NEW = "b117", "b141_df"
@@ -94,23 +96,29 @@ def rules(build: str, threshold_pct: int | None = None, bonus: float | None = No
     return params
 
 
-def places(machine: Setup, params: MetaslabParams, seed: int) -> np.ndarray:
-    """Where the records of each transaction group of rewriting went, in records from the start of the vdev. Both engines
-    give the same (a test holds it); the fast one serves whatever is made of blocks of one size."""
+def _run(machine: Setup, params: MetaslabParams, seed: int) -> tuple[Metaslabs, np.ndarray]:
+    """The pool after all, and where each record went of those that were loaded and rewritten; B."""
     work = work_of(machine)
     kind, n_bytes, which = rows(writes(work, seed))
     stream = Rows(kind, n_bytes, np.where(kind == TXG_END, which + FIRST_TXG, which), (kind == ALLOCATE).astype(np.int64),
                   np.array([FIRST_TXG]))
     room = machine.n_slabs * machine.slab_bytes
-    pool = new_pool([TopVdev(asize=room)], params, ENGINES[machine.engine], machine.record_bytes, machine.slab_bytes,
-                    max_segments=room // machine.record_bytes)
+    scale = max(1, geometry(TERABYTE.disk_bytes).slab_bytes // machine.slab_bytes)
+    pool = new_pool([TopVdev(asize=room)], scaled_rules(params, scale), ENGINES[machine.engine], machine.record_bytes,
+                    machine.slab_bytes, max_segments=room // machine.record_bytes)
     decided = decided_for(stream, machine.n_slabs)
     status = run(pool, stream, decided)
-    records = n_bytes[kind == ALLOCATE] == work.record_bytes
-    offsets = decided.offset[records][work.n_records:]
-    if status != OK or (offsets < 0).any():
+    offsets = decided.offset[n_bytes[kind == ALLOCATE] == work.record_bytes]
+    if status != OK or (offsets[work.n_records:] < 0).any():
         raise UserError(f"the pool of {room} B filled up with {work.n_records} records and a log; fill less of it")
-    return offsets.reshape(work.n_txgs, work.per_txg) // work.record_bytes
+    return pool, offsets
+
+
+def places(machine: Setup, params: MetaslabParams, seed: int) -> np.ndarray:
+    """Where the records of each transaction group of rewriting went, in records from the start of the vdev. Both engines
+    give the same (a test holds it); the fast one serves whatever is made of blocks of one size."""
+    work, (_, offsets) = work_of(machine), _run(machine, params, seed)
+    return offsets[work.n_records:].reshape(work.n_txgs, work.per_txg) // work.record_bytes
 
 
 def series(machine: Setup, params: MetaslabParams, seed: int) -> pd.DataFrame:
@@ -127,6 +135,18 @@ def engines_differ(machine: Setup, chosen: dict[str, MetaslabParams], seed: int)
     found = {engine: [places(machine._replace(engine=engine), params, seed) for params in chosen.values()]
              for engine in ENGINES}
     return sum(int((one != other).sum()) for one, other in zip(*found.values(), strict=True))
+
+
+def engine_metrics(machine: Setup, chosen: dict[str, MetaslabParams], seed: int) -> pd.DataFrame:
+    """For the run store: records placed under all these rules, and how many of them the fast engine placed by a choice in
+    which the exact rule depends on nothing but the free space (all, or 0 if it did not run)."""
+    n_placed = n_fast = 0
+    for params in chosen.values():
+        pool, offsets = _run(machine, params, seed)
+        n_placed += len(offsets)
+        n_fast += 0 if pool.blocks is None else len(offsets) - int(pool.blocks.free.n_ambiguous.sum())
+    return pd.DataFrame([("engines.placed", n_placed, "records"), ("engines.fast-unambiguous", n_fast, "records"),
+                         ("engines.fast-share", 100 * n_fast / n_placed, "%")], columns=["name", "value", "unit"])
 
 
 def compare(machine: Setup, chosen: dict[str, MetaslabParams], seed: int) -> pd.DataFrame:
@@ -155,24 +175,35 @@ def metrics(machine: Setup, found: pd.DataFrame) -> pd.DataFrame:
                          for name, value in quantities(machine, some).items()], columns=["name", "value", "unit"])
 
 
-def of_sizes(machine: Setup, slab_mib: list[int], seed: int) -> pd.DataFrame:
-    """The old rules on slabs of other sizes: slab (MiB), and `quantities`."""
-    machines = [machine._replace(slab_bytes=mib * MIB) for mib in slab_mib]
-    found = ensembles.on_all_processors(series, [(one, rules(OLD), seed) for one in machines])
-    return pd.DataFrame([{"slab (MiB)": mib, **quantities(one, some)}
-                         for mib, one, some in zip(slab_mib, machines, found, strict=True)])
+def of_sizes(machine: Setup, chosen: dict[str, MetaslabParams], slab_mib: list[int], seed: int) -> pd.DataFrame:
+    """The rules on slabs of several sizes: rules, slab (MiB), and `quantities`."""
+    cases = [(build, mib, machine._replace(slab_bytes=mib * MIB)) for build in chosen for mib in slab_mib]
+    found = ensembles.on_all_processors(series, [(one, chosen[build], seed) for build, _, one in cases])
+    return pd.DataFrame([{"rules": build, "slab (MiB)": mib, **quantities(one, some)}
+                         for (build, mib, one), some in zip(cases, found, strict=True)])
 
 
 def metrics_of_sizes(table: pd.DataFrame) -> pd.DataFrame:
     """For the run store: name, value, unit."""
-    return pd.DataFrame([(f"slab-{row['slab (MiB)']:.0f}mib.{name}", row[name], "1") for row in table.to_dict("records")
-                         for name in table.columns[1:]], columns=["name", "value", "unit"])
+    return pd.DataFrame([(f"slab-{row['slab (MiB)']:.0f}mib.{row['rules']}.{name}", row[name], "1")
+                         for row in table.to_dict("records") for name in table.columns[2:]],
+                        columns=["name", "value", "unit"])
+
+
+def grown(machine: Setup) -> Setup:
+    """`machine` with slabs so large, but at most LARGER times, that a transaction group fills FULL_WRITES of the largest
+    writes; and if that does not suffice, with groups of so many."""
+    wanted, most = FULL_WRITES * WRITE_BYTES, LARGER * machine.slab_bytes
+    slab = machine.slab_bytes
+    while slab < most and machine.txg_share * slab < wanted:
+        slab *= 2
+    return machine._replace(slab_bytes=slab, txg_share=max(machine.txg_share, wanted / slab))
 
 
 def with_values(machine: Setup, values: dict) -> Setup:
-    """`machine` with values of the priors and switches."""
-    return machine._replace(record_bytes=values["record_kib"] * KIB, fill=values["pool_fill"], age=values["age"],
-                            txg_share=values["txg_share"], log_share=values["log_percent"] / 100)
+    """`machine` with values of the priors and switches, and slabs that suit them."""
+    return grown(machine._replace(record_bytes=values["record_kib"] * KIB, fill=values["pool_fill"], age=values["age"],
+                                  txg_share=values["txg_share"], log_share=values["log_percent"] / 100))
 
 
 def predict(machine: Setup, draws: int, seeds: int, seed: int) -> pd.DataFrame:
@@ -203,6 +234,15 @@ def interval_metrics(results: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame([(f"unfitted.{quantity}-{end}", value, "1") for quantity in QUANTITIES
                          for end, value in ensembles.interval(everything[f"{AFTER}/{quantity}"])._asdict().items()],
                         columns=["name", "value", "unit"])
+
+
+def good_by_age(results: pd.DataFrame) -> pd.DataFrame:
+    """For the run store: the most that was good under the old rules, in draws that were rewritten less than once before
+    they were watched, and in the others. Name, value, unit."""
+    drawn = results[results.part.isin(["parameter", "all"])]
+    young, good = drawn.age < 1, drawn[f"{AFTER}/aggregation.good"]
+    return pd.DataFrame([("good.most-if-rewritten-less-than-once", good[young].max(), "1"),
+                         ("good.most-if-rewritten-more", good[~young].max(), "1")], columns=["name", "value", "unit"])
 
 
 def not_modelled(quantity: str) -> str:

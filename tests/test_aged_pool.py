@@ -8,8 +8,10 @@ import pytest
 from aged_pool_laws import LAWS
 
 from model.aged_pool import new_file
+from model.block_bitmaps import MAX_BLOCKS
 from model.eras import ERAS
-from model.metaslab import TopVdev, new_pool
+from model.metaslab import UNIT_BYTES, TopVdev, disk_asize, metaslab_shift, new_pool
+from study.age import LARGEST_DISK_GB
 
 
 def test_laws_of_ageing():
@@ -33,3 +35,16 @@ def test_an_unknown_era_is_one_sentence(study):
     done = study("age", "--era", "b99")
     assert done.returncode == 2
     assert "era is 'b99'" in done.stderr
+
+
+@pytest.mark.parametrize("gigabytes", ["13001", "1e12"])
+def test_disks_with_metaslabs_too_large_for_the_engine_are_refused(study, gigabytes):
+    done = study("age", "--disk-gb", gigabytes, "--records", "1000")
+    assert done.returncode == 2
+    assert "13000" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_the_largest_disk_has_metaslabs_that_the_engine_can_map():
+    bytes_of_largest = 2**metaslab_shift(disk_asize(LARGEST_DISK_GB * 10**9))
+    assert bytes_of_largest // UNIT_BYTES == MAX_BLOCKS

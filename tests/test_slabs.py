@@ -3,6 +3,7 @@ import pandas as pd
 import pytest
 
 from study import claims, notebooks, priors, published, record, scoring, slabs
+from study.appliance_2010 import scaled_rules
 from study.ensembles import AFTER
 from study.errors import UserError
 from study.figures import free_space as pictures
@@ -30,10 +31,10 @@ def results(machine):
 
 
 def test_nonsense_in_the_figures_to_be_predicted_changes_no_prediction(machine, results, monkeypatch):
-    real = published.runs
+    real, before = published.runs, claims.targets().set_index("claim_id").value["aggregation-good"]
     monkeypatch.setattr(published, "runs", lambda: [
         one._replace(metrics=one.metrics.assign(value=12345.678)) for one in real()])
-    assert claims.targets().set_index("claim_id").value["aggregation-good"] != 8
+    assert claims.targets().set_index("claim_id").value["aggregation-good"] != before
     pd.testing.assert_frame_equal(slabs.predict(machine, 2, 2, 1), results)
 
 
@@ -51,9 +52,10 @@ def test_good_is_no_worse_than_bad_and_both_are_possible(results):
 
 
 def test_intervals_stand_beside_the_ranges_of_the_text(results):
-    table = slabs.beside_published(results, claims.targets().set_index("claim_id")).set_index("what")
-    assert table.published_low["good, old rules"] == table.published_low["good, new rules"] == 8
-    assert (table.published_low["bad, old rules"], table.published_high["bad, old rules"]) == (0.5, 2.5)
+    said = pd.DataFrame({"low": [6.0, 0.7], "high": [float("inf"), 1.9]}, ["aggregation-good", "aggregation-bad"])
+    table = slabs.beside_published(results, said).set_index("what")
+    assert table.published_low["good, old rules"] == table.published_low["good, new rules"] == 6.0
+    assert (table.published_low["bad, old rules"], table.published_high["bad, old rules"]) == (0.7, 1.9)
     metrics = slabs.interval_metrics(results).set_index("name").value
     assert metrics["unfitted.aggregation.good-middle"] == table.middle["good, old rules"]
     assert len(pictures.good_and_bad(table.reset_index()).axes[0].get_yticks()) == 4
@@ -111,14 +113,51 @@ def test_a_pool_that_fills_up_is_one_sentence(changed):
         slabs.setup(**SMALL | changed)
 
 
-def test_slabs_of_other_sizes_are_recorded_by_size(machine):
-    table = slabs.of_sizes(machine, [16, 64], 1)
-    assert table["slab (MiB)"].tolist() == [16, 64]
+def test_slabs_of_other_sizes_are_recorded_by_rules_and_size(machine):
+    table = slabs.of_sizes(machine, {build: slabs.rules(build) for build in ("b117", "b141")}, [16, 32], 1)
+    assert list(zip(table["rules"], table["slab (MiB)"], strict=True)) == [
+        ("b117", 16), ("b117", 32), ("b141", 16), ("b141", 32)]
     names = slabs.metrics_of_sizes(table).name.tolist()
-    assert names[0] == "slab-16mib.aggregation.good"
+    assert names[0] == "slab-16mib.b117.aggregation.good"
     assert all(record.NAME.fullmatch(name) for name in names)
-    series = slabs.series(machine, slabs.rules("b117"), 1)
-    assert table["aggregation.good"][0] == slabs.quantities(machine, series)["aggregation.good"]
+    for build, row in (("b117", 0), ("b141", 2)):
+        series = slabs.series(machine, slabs.rules(build), 1)
+        assert table["aggregation.good"][row] == slabs.quantities(machine, series)["aggregation.good"]
+
+
+def test_a_rule_that_asks_for_a_share_of_a_slab_gets_that_share():
+    """160 MiB of the 8 GiB of a disk of 1 TB; what is as long as so many blocks stays."""
+    coded, scaled = slabs.rules("b141"), scaled_rules(slabs.rules("b141"), 128)
+    assert scaled.picker.sound_hole_bytes * 128 == coded.picker.sound_hole_bytes
+    assert scaled._replace(picker=scaled.picker._replace(sound_hole_bytes=160 * 2**20)) == coded
+    assert scaled_rules(coded, 1) == coded
+
+
+def test_the_new_dynamic_fit_keeps_a_fresh_slab_of_any_size(machine):
+    """Scaled, the hole that makes a slab sound is there until the slab is nearly full."""
+    young = machine._replace(fill=0.1, age=0.0)
+    slab = slabs.series(young, slabs.rules("b141"), 1).slab
+    assert (slab.diff().fillna(0) != 0).mean() < 0.1
+
+
+@pytest.mark.parametrize("share", [1e-4, 1e-3, 0.01, 0.02, 0.05])
+@pytest.mark.parametrize("record_kib", [4, 8])
+def test_a_transaction_group_could_fill_four_of_the_largest_writes(machine, share, record_kib):
+    asked = machine._replace(slab_bytes=2**26, txg_share=share, record_bytes=record_kib * 2**10)
+    given = slabs.grown(asked)
+    assert slabs.work_of(given).per_txg * given.record_bytes >= 4 * 2**17
+    assert given.slab_bytes <= 2**28
+    assert given.txg_share == share or given.slab_bytes == 2**28
+    assert (given == asked) == (share * 2**26 >= 2**19)
+
+
+def test_what_an_engine_placed_is_counted(machine):
+    few, chosen = machine._replace(age=0.1), {build: slabs.rules(build) for build in ("b117", "b141")}
+    counts = {engine: slabs.engine_metrics(few._replace(engine=engine), chosen, 3).value.tolist()
+              for engine in slabs.ENGINES}
+    work = slabs.work_of(few)
+    placed = 2 * (work.n_records + work.n_txgs * work.per_txg)
+    assert counts == {"fast": [placed, placed, 100], "exact": [placed, 0, 0]}
 
 
 # ---- slabs of real disks (spec 2.1) ----
@@ -149,7 +188,7 @@ def test_the_notebook_has_the_parameters_of_the_pool():
 
 def test_what_is_drawn_over_time_is_what_was_found(machine):
     found = slabs.compare(machine, {"old": slabs.rules("b117")}, 1)
-    axes, = pictures.over_time(found, [(8, float("inf")), (0.5, 2.5)]).axes
+    axes, = pictures.over_time(found, [(6, float("inf")), (0.7, 1.9)]).axes
     assert (axes.lines[0].get_ydata() == found.blocks).all()
 
 
