@@ -115,7 +115,6 @@ def _stall(m, space, now):
     n = space.counters.load_blocks[0] - m.counts[LOADED]
     if n == 0:
         return
-    m.counts[LOADED] += n
     took, share = n * m.orders.load_block_ns, m.wanted[0, TASK] - m.orders.n_users
     m.tally[STALLS] += 1
     m.tally[STALL_NS] += took
@@ -145,5 +144,6 @@ def put_wanted(m, pool, space, now, writes):
                 _write(m, pool, now, place, n_bytes, task)
     if m.n_wanted[0] and writes:
         _stall(m, space, now)
+    m.counts[LOADED] = space.counters.load_blocks[0]
     m.n_wanted[0] = 0
     return True

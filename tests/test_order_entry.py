@@ -165,6 +165,16 @@ def test_a_group_writes_what_stands_above_the_records_that_were_rewritten():
     assert t["redo_records"] == pytest.approx(t["log_bytes"] / REDO_BYTES, abs=2)
 
 
+def test_nobody_waits_for_the_space_maps_that_were_loaded_while_the_pool_aged():
+    site = site_of()
+    rewrite(site, 20_000, window(site, 0, SECOND), 1, "ageing")
+    before = int(site.space.counters.load_blocks[0])
+    last = window(site, 0, SECOND)
+    waited_for = int(site.space.counters.load_blocks[0]) - before
+    assert before > 0
+    assert last.tally["stall_ns"] == waited_for * SMALL.load_block_ns
+
+
 def test_blocks_of_raidz_take_parity_and_stay_apart():
     orders = SMALL._replace(vdev=vdev_params("raidz2", 6), n_vdevs=1, n_records=2**12)
     site = site_of(orders, unit=512, sheet=SHEET._replace(disk_bytes=2**28))
