@@ -5,11 +5,11 @@ Storage is a device of constant times, so this is the database alone.
 
 import pytest
 
+from model.file_calls import new_device
 from model.postgres import pgbench
 from model.postgres_machine import MS, Settings
 from model.postgres_run import simulate
 from model.postgres_start import start
-from model.postgres_storage import new_device
 
 N = 100_000
 TARGET_S = 1.0

@@ -20,6 +20,7 @@ while another waits for its log to be stable, would wait too).
 
 from model import postgres_phases as phase
 from model.calendar import set_time
+from model.file_calls import EXTEND, READ, WRITE, ask
 from model.jit import kernel, part
 from model.postgres import FILE_SHIFT, FIRST_PAGE, LAST_PAGE, NOBODY, PAGE_BYTES, RELATION
 from model.postgres_machine import (
@@ -36,7 +37,6 @@ from model.postgres_machine import (
     count,
     wake,
 )
-from model.postgres_storage import EXTEND, READ, WRITE, ask
 from model.postgres_wal import DIRTY, flush
 
 MAX_USAGE = 5  # BM_MAX_USAGE_COUNT

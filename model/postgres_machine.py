@@ -20,9 +20,9 @@ from typing import NamedTuple
 import numpy as np
 
 from model.calendar import NEVER, Calendar, new_calendar, set_time
+from model.file_calls import Calls, new_calls
 from model.jit import kernel
 from model.postgres import FORMAT_8_3, FORMAT_9_5, NOBODY, PAGE_BYTES, Database, Locks, join, leave, new_locks
-from model.postgres_storage import Calls, new_calls
 from model.streams import stream
 
 SECOND_NS = 1_000_000_000

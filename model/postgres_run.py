@@ -5,7 +5,7 @@ with the lower number. The run ends when `n_transactions` have committed, or at 
 checkpoint had just ended: every page's first change carries its image.
 
 `run` drives a device of constant times. A file system that is simulated itself takes its place by doing what
-`model.postgres_storage` says between two calls of `step`.
+`model.file_calls` says between two calls of `step`.
 """
 
 from typing import NamedTuple
@@ -14,6 +14,7 @@ import numpy as np
 
 from model import postgres_phases as phase
 from model.calendar import NEVER, next_source, set_time
+from model.file_calls import new_device, serve
 from model.jit import kernel, part
 from model.postgres_buffers import (
     clean,
@@ -48,7 +49,6 @@ from model.postgres_machine import (
     draw,
 )
 from model.postgres_start import start
-from model.postgres_storage import new_device, serve
 from model.postgres_wal import (
     acquire_insert,
     begin_copy,

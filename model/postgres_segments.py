@@ -13,6 +13,7 @@ So a server whose `checkpoint_segments` were just raised makes files until it ha
 is nearly full (PreallocXlogFiles).
 """
 
+from model.file_calls import WAL_CREATE, ask
 from model.jit import kernel
 from model.postgres_machine import (
     CALL_END,
@@ -27,7 +28,6 @@ from model.postgres_machine import (
     SEGMENT_BYTES,
     WRITTEN,
 )
-from model.postgres_storage import WAL_CREATE, ask
 
 SEGMENT_PAYLOAD = PAGES_PER_SEGMENT * PAYLOAD
 

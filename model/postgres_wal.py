@@ -24,6 +24,7 @@ that begin on a new page because their header would not fit.
 
 from model import postgres_phases as phase
 from model.calendar import set_time
+from model.file_calls import WAL_SYNC, WAL_WRITE, WAL_WRITE_THROUGH, ask
 from model.jit import kernel, part
 from model.postgres import NOBODY, PAGE_BYTES, join, leave
 from model.postgres_machine import (
@@ -59,7 +60,6 @@ from model.postgres_machine import (
     wake,
 )
 from model.postgres_segments import has_segment, has_written
-from model.postgres_storage import WAL_SYNC, WAL_WRITE, WAL_WRITE_THROUGH, ask
 
 DIRTY = 1  # in Buffers.flags: see model.postgres_buffers
 

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from postgres_twin import Twin
 
+from model.file_calls import new_device
 from model.postgres import (
     ACCOUNTS_TABLE,
     BRANCHES_TABLE,
@@ -40,7 +41,6 @@ from model.postgres import (
 from model.postgres_buffers import DIRTY
 from model.postgres_machine import FDATASYNC, MS, NO_FSYNC, SECOND_NS, Settings, draws_of, settings_of, typed
 from model.postgres_run import simulate
-from model.postgres_storage import new_device
 
 CPU_NS = (5_000, 40_000, 20_000, 25_000, 25_000, 25_000, 15_000)
 QUIET = {"wal_writer_delay_ns": 10**15, "checkpoint_timeout_ns": 10**15, "bgwriter_delay_ns": 10**15,

@@ -1,4 +1,4 @@
-"""What PostgreSQL asks of its storage: system calls, one at a time per process.
+"""What a database asks of its files: system calls, one at a time per process.
 
 Every process (a backend, the WAL writer, the checkpointer, the background writer) waits for its call to return before
 it does anything else. So a process has one row here, and who keeps the files, ZFS, UFS or a device of constant times,
