@@ -1,0 +1,122 @@
+"""Settings of databases by their own names and in their own units: `postgresql.conf` and `my.cnf`.
+
+    conf.check("postgres", {"shared_buffers": "2GB", "checkpoint_timeout": "15min"})
+    conf.size("2GB"), conf.seconds("15min", default="s"), conf.switch("off")
+
+A name that the simulator does not know is an error, not ignored: a prediction without it would be of another server.
+Units: PostgreSQL's documentation, "Setting Parameters" (kB, MB, GB, TB are powers of 1024; us, ms, s, min, h, d);
+MySQL's manual, "Using Options to Set Program Variables" (K, M, G).
+"""
+import re
+from typing import NamedTuple
+
+BYTES = {"B": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
+ON, OFF = ("on", "true", "yes", "1"), ("off", "false", "no", "0")
+NUMBER = re.compile(r"\s*([0-9]*\.?[0-9]+)\s*([A-Za-z]*)\s*")
+
+
+class Setting(NamedTuple):
+    """What a setting may be: a kind, the unit of a bare number, and bounds or choices in the unit of the kind."""
+    kind: str               # size (B), time (s), number, whole, switch, choice
+    unit: str = ""
+    low: float = 0
+    high: float = 2**50
+    choices: tuple[str, ...] = ()
+
+
+POSTGRES = {
+    "shared_buffers": Setting("size", "8K", 16 * 8192), "wal_buffers": Setting("size", "8K", 4 * 8192, 2**31),
+    "full_page_writes": Setting("switch"), "fsync": Setting("switch"),
+    "synchronous_commit": Setting("choice", choices=("on", "off", "local")),
+    "wal_sync_method": Setting("choice", choices=("open_datasync", "fdatasync", "fsync", "open_sync", "fsync_writethrough")),
+    "wal_compression": Setting("choice", choices=("off", "on", "pglz", "lz4", "zstd")),
+    "commit_delay": Setting("time", "us", 0, 0.1), "commit_siblings": Setting("whole", "", 0, 1000),
+    "wal_writer_delay": Setting("time", "ms", 0.001, 10),
+    "checkpoint_timeout": Setting("time", "s", 30, 86400), "checkpoint_segments": Setting("whole", "", 1, 100_000),
+    "max_wal_size": Setting("size", "M", 2 * 2**24), "checkpoint_completion_target": Setting("number", "", 0, 1),
+    "bgwriter_delay": Setting("time", "ms", 0.01, 10), "bgwriter_lru_maxpages": Setting("whole", "", 0, 1000),
+    "bgwriter_lru_multiplier": Setting("number", "", 0, 10),
+}
+INNODB = {
+    "innodb_buffer_pool_size": Setting("size", "B", 5 * 2**20), "innodb_log_file_size": Setting("size", "B", 2**20),
+    "innodb_log_files_in_group": Setting("whole", "", 2, 100), "innodb_log_buffer_size": Setting("size", "B", 2**18),
+    "innodb_flush_log_at_trx_commit": Setting("choice", choices=("0", "1", "2")), "innodb_doublewrite": Setting("switch"),
+    "innodb_io_capacity": Setting("whole", "", 100, 10**6), "innodb_max_dirty_pages_pct": Setting("number", "", 0, 100),
+    "innodb_thread_concurrency": Setting("whole", "", 0, 1000), "innodb_read_ahead_threshold": Setting("whole", "", 0, 64),
+}
+KNOWN = {"postgres": ("postgresql.conf", POSTGRES), "innodb": ("my.cnf", INNODB)}
+
+
+def check(database: str, conf: dict) -> dict:
+    """`conf` in base units (B, s, numbers, True or False, words). Raises ValueError, one sentence, on the first that is
+    wrong."""
+    file, known = KNOWN[database]
+    for name in conf:
+        if name not in known:
+            raise ValueError(f"{file} has no setting '{name}' that is simulated; leave it out or use one of "
+                             f"{', '.join(sorted(known))}")
+    return {name: _value(name, known[name], value) for name, value in conf.items()}
+
+
+def _value(name: str, setting: Setting, value):
+    try:
+        found = _READERS[setting.kind](value, setting)
+    except (ValueError, TypeError):
+        raise ValueError(f"{name} is '{value}', which is {_WORDS[setting.kind]}; write it like "
+                         f"{_LIKE[setting.kind] or setting.choices[0]}") from None
+    if setting.kind == "choice" and found not in setting.choices:
+        raise ValueError(f"{name} is '{value}', but the choices are {', '.join(setting.choices)}; take one of these")
+    if setting.kind not in ("choice", "switch") and not setting.low <= found <= setting.high:
+        raise ValueError(f"{name} is {value}, but must be from {setting.low:g} to {setting.high:g} "
+                         f"{_BASE[setting.kind]}; choose one in that range".replace("  ", " "))
+    return found
+
+
+def size(text, unit: str = "B") -> float:
+    """Bytes of 2GB, 64kB, 8192; a bare number counts `unit`s, such as 8K."""
+    number, written = _parts(text)
+    letter = written.upper().rstrip("B") or ("B" if written else "")
+    if letter:
+        return number * BYTES[letter] if letter in BYTES else _refuse()
+    count, letter = _parts(unit if unit[0].isdigit() else f"1{unit}")
+    return number * count * BYTES[letter]
+
+
+def seconds(text, unit: str = "s") -> float:
+    number, written = _parts(text)
+    return number * SECONDS[written or unit] if (written or unit) in SECONDS else _refuse()
+
+
+def switch(value) -> bool:
+    word = str(value).lower()
+    return True if word in ON else False if word in OFF else _refuse()
+
+
+def _parts(text) -> tuple[float, str]:
+    if isinstance(text, bool):
+        return _refuse()
+    found = NUMBER.fullmatch(str(text))
+    return (float(found[1]), found[2]) if found else _refuse()
+
+
+def _refuse():
+    raise ValueError
+
+
+def _word(value) -> str:
+    return ("on" if value else "off") if isinstance(value, bool) else str(value).lower()
+
+
+_READERS = {
+    "size": lambda value, setting: size(value, setting.unit),
+    "time": lambda value, setting: seconds(value, setting.unit),
+    "number": lambda value, _: float(value),
+    "whole": lambda value, _: int(str(value)),
+    "switch": lambda value, _: switch(value),
+    "choice": lambda value, _: _word(value),
+}
+_WORDS = {"size": "no size", "time": "no time", "number": "no number", "whole": "no whole number",
+          "switch": "neither on nor off", "choice": "no word"}
+_LIKE = {"size": "64MB", "time": "30s", "number": "0.5", "whole": "8", "switch": "on", "choice": ""}
+_BASE = {"size": "B", "time": "s", "number": "", "whole": ""}

@@ -1,0 +1,289 @@
+"""A machine, a file system and a database, as one TOML file: what `study predict` reads, and all ladders are lists of.
+
+    one = scenario.read(Path("data/scenarios/pgbench-mirror.toml"))
+    other = scenario.changed(one, {"files.record_kib": 128, "database.conf.full_page_writes": False})
+    scenario.differences(one, other)        {"files.record_kib": (8, 128), …}
+
+What cannot be is one sentence: no disk, no client, a cache larger than its device, buffers larger than memory. Whether
+the database fits on its disks is checked when the machine is built (`study.machines`).
+"""
+import functools
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from model import eras
+from study import conf, hardware, published
+from study.errors import UserError
+from study.project import DATA
+
+PARITY = {"raidz1": 1, "raidz2": 2, "raidz3": 3}
+THIRD_PARITY = ("b141", "b141_df")              # of the eras of the model: raidz3 came with b120
+GIB = 2**30
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class Devices(_Strict):
+    """Some devices of one kind. `width`: disks of a mirror or RAID-Z group; all of them if it is left out."""
+    sheet: str                              # data/hardware/<sheet>.toml
+    count: int = 1
+    layout: Literal["stripe", "mirror", "raidz1", "raidz2", "raidz3"] = "stripe"
+    width: int | None = None
+    use_gib: float | None = None            # only so much of each device
+    write_cache: bool | None = None         # of a disk: on or off; as its sheet says if it is left out
+    battery: bool = False                   # behind a controller whose cache survives a power cut
+
+    @property
+    def group(self) -> int:
+        """Devices of a top-level vdev."""
+        return 1 if self.layout == "stripe" else self.width or self.count
+
+    @property
+    def n_vdevs(self) -> int:
+        return self.count // self.group
+
+    @property
+    def device_bytes(self) -> int:
+        whole = sheet(self.sheet).params.disk_bytes
+        return whole if self.use_gib is None else int(self.use_gib * GIB)
+
+    @property
+    def usable_bytes(self) -> int:
+        """Data that all of them hold."""
+        data = self.group - PARITY[self.layout] if self.layout in PARITY else 1
+        return self.n_vdevs * data * self.device_bytes
+
+    @model_validator(mode="after")
+    def _can_be(self):
+        whole = sheet(self.sheet).params.disk_bytes
+        if self.count < 1:
+            raise ValueError(f"count is {self.count}, but there is no pool without a disk; give 1 or more")
+        least = {"stripe": 1, "mirror": 2}.get(self.layout, PARITY.get(self.layout, 0) + 1)
+        if self.layout == "stripe" and self.width not in (None, 1):
+            raise ValueError(f"width is {self.width}, but a stripe has no groups; leave it out or choose another layout")
+        if self.group < least:
+            raise ValueError(f"{self.layout} of {self.group} device{'s' * (self.group > 1)} is none; it needs "
+                             f"{least} at least, so raise count or width, or choose another layout")
+        if self.count % self.group:
+            raise ValueError(f"{self.count} devices are not divided by groups of {self.group}; choose a multiple of it")
+        if self.use_gib is not None and not 0 < self.use_gib * GIB <= whole:
+            raise ValueError(f"use_gib is {self.use_gib:g}, but the device holds {whole / GIB:.1f} GiB; choose more than 0 "
+                             "and no more than that")
+        return self
+
+
+class Pool(_Strict):
+    """Devices of a pool: of its data, of its separate intent log, of its cache (L2ARC)."""
+    data: Devices
+    log: Devices | None = None
+    cache: Devices | None = None
+
+    @model_validator(mode="after")
+    def _can_be(self):
+        for name, one, layouts in (("log", self.log, ("stripe", "mirror")), ("cache", self.cache, ("stripe",))):
+            if one is not None and one.layout not in layouts:
+                raise ValueError(f"the {name} device is laid out as {one.layout}, which ZFS does not do; choose "
+                                 f"{' or '.join(layouts)}")
+        return self
+
+
+class Zfs(_Strict):
+    kind: Literal["zfs"] = "zfs"
+    era: str = "b117"                       # a build of model.eras; OpenZFS of today: the last, b141
+    record_kib: int = 128                   # recordsize of the tables
+    log_record_kib: int | None = None       # of the database's log; as the tables' if it is left out
+    primarycache: Literal["all", "metadata", "none"] = "all"
+    secondarycache: Literal["all", "metadata", "none"] = "all"
+    logbias: Literal["latency", "throughput"] = "latency"
+    compress_ratio: Annotated[float, Field(ge=1, le=100)] = 1.0     # of a page; 1: compression=off
+    prefetch: bool = True
+    zil: bool = True                        # False: zil_disable, or sync=disabled
+    nocacheflush: bool = False
+    arc_max_mib: float | None = None
+
+    @model_validator(mode="after")
+    def _can_be(self):
+        if self.era not in eras.ERAS:
+            raise ValueError(f"era is '{self.era}', but the builds known are {', '.join(eras.ERAS)}; choose one of these")
+        for name, value in (("record_kib", self.record_kib), ("log_record_kib", self.log_record_kib)):
+            if value is not None and (value not in (1, 2, 4, 8, 16, 32, 64, 128)):
+                raise ValueError(f"{name} is {value}, but a record is a power of two from 1 to 128 KiB; choose one")
+        if self.logbias == "throughput" and not eras.ERAS[self.era].zil.has_logbias:
+            raise ValueError(f"logbias is throughput, but era {self.era} has no logbias; choose b141 or leave it out")
+        if self.arc_max_mib is not None and self.arc_max_mib < 64:
+            raise ValueError(f"arc_max_mib is {self.arc_max_mib:g}, but the ARC has 64 MiB at least; choose that or more")
+        return self
+
+
+class Ufs(_Strict):
+    kind: Literal["ufs"] = "ufs"
+    directio: bool = False
+    cache_share: Annotated[float, Field(gt=0, lt=1)] = 0.12         # segmap_percent, of memory
+
+
+class Host(_Strict):
+    cpus: Annotated[int, Field(ge=1, le=1024)] = 8
+    memory_gib: Annotated[float, Field(gt=0, le=65536)] = 8
+    cpu: Annotated[float, Field(gt=0, le=100)] = 1.0    # speed of one, against a Xeon of 2.3 GHz of 2008
+    cpu_source: str = ""
+
+
+class Postgres(_Strict):
+    """pgbench on PostgreSQL. A run is of so many transactions in all, or seconds; of neither: see `study.predict`."""
+    kind: Literal["postgres"] = "postgres"
+    version: float = 8.3
+    scale: int = 10
+    clients: int = 10
+    threads: int | None = None              # of pgbench (-j); 1 if it is left out
+    transactions: Annotated[int, Field(ge=1)] | None = None
+    seconds: Annotated[float, Field(gt=0)] | None = None
+    script: Literal["tpc-b", "simple-update", "select-only"] = "tpc-b"
+    fillfactor: Annotated[int, Field(ge=10, le=100)] = 100
+    conf: dict[str, Any] = {}
+
+    @model_validator(mode="after")
+    def _can_be(self):
+        if self.scale < 1:
+            raise ValueError(f"scale is {self.scale}, but pgbench has one branch at least; choose 1 or more")
+        if self.clients < 1:
+            raise ValueError(f"clients is {self.clients}, but without a client nothing is asked; choose 1 or more")
+        if not 8.3 <= self.version < 17:
+            raise ValueError(f"version is {self.version:g}, but PostgreSQL is simulated from 8.3 to 16; choose one of these")
+        settings = conf.check("postgres", self.conf)
+        for name, first, last in (("max_wal_size", 9.5, 17), ("wal_compression", 9.5, 17), ("checkpoint_segments", 8, 9.5)):
+            if name in settings and not first <= self.version < last:
+                raise ValueError(f"{name} is set, but PostgreSQL {self.version:g} has no such setting; leave it out")
+        return self
+
+
+class Innodb(_Strict):
+    """sysbench OLTP on InnoDB."""
+    kind: Literal["innodb"] = "innodb"
+    rows: int = 10_000_000
+    clients: int = 20
+    seconds: Annotated[float, Field(gt=0)] = 300
+    read_only: bool = False
+    distribution: Literal["special", "uniform"] = "special"
+    conf: dict[str, Any] = {}
+
+    @model_validator(mode="after")
+    def _can_be(self):
+        if self.rows < 1:
+            raise ValueError(f"rows is {self.rows}, but a table has one row at least; choose 1 or more")
+        if self.clients < 1:
+            raise ValueError(f"clients is {self.clients}, but without a client nothing is asked; choose 1 or more")
+        conf.check("innodb", self.conf)
+        return self
+
+
+class Scenario(_Strict):
+    title: str = ""
+    host: Host = Host()
+    files: Annotated[Zfs | Ufs, Field(discriminator="kind")] = Zfs()
+    pool: Pool
+    log_pool: Pool | None = None            # the database's log on a pool of its own
+    database: Annotated[Postgres | Innodb, Field(discriminator="kind")]
+
+    @model_validator(mode="after")
+    def _can_be(self):
+        memory, settings = self.host.memory_gib * GIB, conf.check(self.database.kind, self.database.conf)
+        for name in ("shared_buffers", "innodb_buffer_pool_size"):
+            if settings.get(name, 0) > memory:
+                raise ValueError(f"{name} is {self.database.conf[name]}, more than the memory of "
+                                 f"{self.host.memory_gib:g} GiB; choose less, or more memory")
+        if isinstance(self.files, Zfs):
+            if (self.files.arc_max_mib or 0) * 2**20 > memory:
+                raise ValueError(f"arc_max_mib is {self.files.arc_max_mib:g}, more than the memory of "
+                                 f"{self.host.memory_gib:g} GiB; choose less, or more memory")
+            if any(one and one.data.layout == "raidz3" for one in (self.pool, self.log_pool)) \
+                    and self.files.era not in THIRD_PARITY:
+                raise ValueError(f"the layout is raidz3, but era {self.files.era} has no third parity; choose b141")
+        else:
+            self._refuse_zfs_only()
+        return self
+
+    def _refuse_zfs_only(self):
+        for one in (self.pool, self.log_pool):
+            if one is not None and (one.log or one.cache or one.data.layout in PARITY):
+                raise ValueError("a log device, a cache device and RAID-Z are ZFS's, but the file system is UFS; leave them "
+                                 "out or choose zfs")
+
+
+# --- reading, changing, comparing -----------------------------------------------------------------------------------------
+
+@functools.cache
+def sheet(name: str) -> hardware.Device:
+    """A device of data/hardware. Raises ValueError if there is none of that name."""
+    folder = DATA / "hardware"
+    if not (folder / f"{name}.toml").is_file():
+        known = ", ".join(sorted(path.stem for path in folder.glob("*.toml")))
+        raise ValueError(f"there is no sheet '{name}' in data/hardware, but {known}; name one of these or write its file")
+    return hardware.read(name)
+
+
+def read(path: Path) -> Scenario:
+    """The scenario of a TOML file. Raises UserError, one sentence, for what cannot be."""
+    try:
+        return of(tomllib.loads(path.read_text()), path.name)
+    except FileNotFoundError:
+        raise UserError(f"{path} is not there; name a scenario, such as one of data/scenarios") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UserError(f"{path.name} is not TOML: {error}; mend that line") from None
+
+
+def of(content: dict, name: str = "scenario") -> Scenario:
+    try:
+        return Scenario.model_validate(content)
+    except ValidationError as error:
+        raise UserError(_sentence(name, error)) from None
+
+
+def _sentence(name: str, error: ValidationError) -> str:
+    """The first complaint as one sentence: file, entry, value, what is allowed."""
+    first = error.errors()[0]
+    kinds = ("zfs", "ufs", "postgres", "innodb")
+    entry = ".".join(str(part) for part in first["loc"] if part not in kinds)
+    words = {"extra_forbidden": "is nothing that a scenario has; leave it out or mend its name",
+             "missing": "is missing; give it", "union_tag_not_found": "has no kind; give it one",
+             "union_tag_invalid": f"is of a kind that is unknown; choose {first.get('ctx', {}).get('expected_tags')}"}
+    if first["type"] in words:
+        return f"{name}: {entry} {words[first['type']]}"
+    return published.explain(name, error).replace(", entry : ", ": ").replace(
+        ".".join(map(str, first["loc"])), entry, 1).replace(", entry ", ": ")
+
+
+def changed(one: Scenario, changes: dict[str, Any]) -> Scenario:
+    """The scenario with fields replaced, by their paths ("files.record_kib"); None takes a part away."""
+    content = one.model_dump(exclude_defaults=False)
+    for path, value in changes.items():
+        *parents, last = path.split(".")
+        place = content
+        for parent in parents:
+            if place.get(parent) is None:
+                place[parent] = {}
+            place = place[parent]
+        place[last] = value.model_dump() if isinstance(value, BaseModel) else value
+    return of(content, one.title or "scenario")
+
+
+def fields(one: Scenario) -> dict[str, Any]:
+    """Every leaf by its path."""
+    def walk(content, path):
+        for name, value in content.items():
+            if isinstance(value, dict):
+                yield from walk(value, f"{path}{name}.")
+            else:
+                yield f"{path}{name}", value
+    return dict(walk(one.model_dump(), ""))
+
+
+def differences(one: Scenario, other: Scenario) -> dict[str, tuple]:
+    """What differs: path -> (in `one`, in `other`); None for what one of them lacks."""
+    a, b = fields(one), fields(other)
+    return {path: (a.get(path), b.get(path)) for path in sorted(a.keys() | b.keys())
+            if a.get(path) != b.get(path) and path != "title"}

@@ -1,0 +1,104 @@
+"""Scenarios: what cannot be is one sentence; what can be is changed, compared and written by its fields."""
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from study import conf, scenario
+from study.errors import UserError
+
+DISK = {"pool": {"data": {"sheet": "savvio-10k2"}}}
+POSTGRES = scenario.of(DISK | {"database": {"kind": "postgres"}})
+INNODB = scenario.of(DISK | {"database": {"kind": "innodb"}})
+
+IMPOSSIBLE = [
+    ("pool.data.count", 0, "without a disk"),
+    ("pool.data.sheet", "no-such-disk", "no sheet 'no-such-disk'"),
+    ("pool.data", {"sheet": "savvio-10k2", "layout": "raidz1"}, "raidz1 of 1 device"),
+    ("pool.data", {"sheet": "savvio-10k2", "layout": "mirror"}, "mirror of 1 device"),
+    ("pool.data", {"sheet": "savvio-10k2", "layout": "raidz2", "count": 7, "width": 3}, "not divided"),
+    ("pool.data", {"sheet": "savvio-10k2", "layout": "raidz3", "count": 5}, "third parity"),
+    ("pool.cache", {"sheet": "x25-e", "use_gib": 64}, "holds 29.8 GiB"),
+    ("pool.cache", {"sheet": "x25-e", "count": 2, "layout": "mirror"}, "which ZFS does not do"),
+    ("pool.log", {"sheet": "x25-e", "count": 3, "layout": "raidz1"}, "which ZFS does not do"),
+    ("database.clients", 0, "clients is 0"),
+    ("database.scale", 0, "scale is 0"),
+    ("database.version", 7.4, "from 8.3 to 16"),
+    ("database.conf", {"shared_buffers": "16GB"}, "more than the memory of 8 GiB"),
+    ("database.conf", {"shared_bufers": "1GB"}, "no setting 'shared_bufers'"),
+    ("database.conf", {"shared_buffers": "much"}, "which is no size"),
+    ("database.conf", {"checkpoint_timeout": "5s"}, "from 30 to 86400 s"),
+    ("database.conf", {"full_page_writes": "perhaps"}, "neither on nor off"),
+    ("database.conf", {"max_wal_size": "1GB"}, "PostgreSQL 8.3 has no such setting"),
+    ("files.record_kib", 12, "a power of two"),
+    ("files.era", "b999", "builds known are"),
+    ("files.logbias", "throughput", "has no logbias"),
+    ("files.arc_max_mib", 10_000, "more than the memory"),
+    ("files.colour", "red", "nothing that a scenario has"),
+    ("files.kind", "ext4", "of a kind that is unknown"),
+    ("host.cpus", 0, "host.cpus is 0"),
+    ("host.memory_gib", 0, "host.memory_gib is 0"),
+]
+
+
+@pytest.mark.parametrize(("path", "value", "what"), IMPOSSIBLE)
+def test_what_cannot_be_is_one_sentence(path, value, what):
+    with pytest.raises(UserError) as caught:
+        scenario.changed(POSTGRES, {path: value})
+    sentence = str(caught.value)
+    assert what in sentence
+    assert "\n" not in sentence
+    assert sentence.count(". ") == 0
+
+
+@pytest.mark.parametrize(("path", "value", "what"), [
+    ("database.clients", 0, "clients is 0"), ("database.rows", 0, "rows is 0"),
+    ("database.conf", {"innodb_buffer_pool_size": "9G"}, "more than the memory"),
+    ("database.conf", {"innodb_flush_log_at_trx_commit": 3}, "the choices are 0, 1, 2")])
+def test_what_cannot_be_of_innodb_is_one_sentence(path, value, what):
+    with pytest.raises(UserError, match=what):
+        scenario.changed(INNODB, {path: value})
+
+
+def test_ufs_has_no_log_device():
+    with pytest.raises(UserError, match="are ZFS's"):
+        scenario.changed(POSTGRES, {"files": {"kind": "ufs"}, "pool.log": {"sheet": "x25-e"}})
+
+
+def test_a_file_that_is_none_is_one_sentence(tmp_path):
+    (tmp_path / "a.toml").write_text("[host\n")
+    for name in ("a.toml", "b.toml"):
+        with pytest.raises(UserError):
+            scenario.read(tmp_path / name)
+
+
+def test_a_change_is_what_differs():
+    changes = {"files.record_kib": 8, "pool.data.count": 2, "database.conf.full_page_writes": False}
+    other = scenario.changed(POSTGRES, changes)
+    found = scenario.differences(POSTGRES, other)
+    assert {path: after for path, (_, after) in found.items()} == changes
+    assert scenario.differences(other, other) == {}
+
+
+def test_a_part_can_be_taken_away():
+    with_log = scenario.changed(POSTGRES, {"pool.log.sheet": "x25-e"})
+    assert scenario.changed(with_log, {"pool.log": None}) == POSTGRES
+
+
+def test_capacity_is_that_of_the_layout():
+    one = scenario.sheet("savvio-10k2").params.disk_bytes
+    for layout, count, width, disks in (("stripe", 6, None, 6), ("mirror", 6, 2, 3), ("mirror", 3, None, 1),
+                                        ("raidz1", 6, 3, 4), ("raidz2", 6, None, 4), ("raidz3", 8, 4, 2)):
+        devices = scenario.Devices(sheet="savvio-10k2", layout=layout, count=count, width=width)
+        assert devices.usable_bytes == disks * one
+
+
+@given(st.integers(1, 2**40), st.sampled_from(["B", "kB", "MB", "GB"]))
+def test_sizes_are_powers_of_1024(number, unit):
+    assert conf.size(f"{number}{unit}") == number * 1024 ** ["B", "kB", "MB", "GB"].index(unit)
+
+
+def test_bare_numbers_have_the_unit_of_the_setting():
+    found = conf.check("postgres", {"shared_buffers": 4096, "checkpoint_timeout": 300, "commit_delay": 10,
+                                    "max_wal_size": 64, "wal_writer_delay": 200, "full_page_writes": False, "fsync": "on"})
+    assert found == {"shared_buffers": 2**25, "checkpoint_timeout": 300, "commit_delay": pytest.approx(1e-5),
+                     "wal_writer_delay": pytest.approx(0.2), "max_wal_size": 2**26, "full_page_writes": False, "fsync": True}
