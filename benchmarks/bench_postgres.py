@@ -5,9 +5,10 @@ Storage is a device of constant times, so this is the database alone.
 
 import pytest
 
+from model.database_machine import MS
 from model.file_calls import new_device
 from model.postgres import pgbench
-from model.postgres_machine import MS, Settings
+from model.postgres_machine import Settings
 from model.postgres_run import simulate
 from model.postgres_start import start
 

@@ -33,6 +33,7 @@ from typing import NamedTuple
 import numpy as np
 
 from model.jit import kernel
+from model.queues import NOBODY, join, leave, new_queues
 
 PAGE_BYTES = 8192  # BLCKSZ
 PAGE_HEADER = 24  # PageHeaderData of 8.3 and later, without line pointers
@@ -226,30 +227,7 @@ def leaf_of_row(relation, row):
     return relation[FIRST_LEAF] + row * relation[N_LEAVES] // relation[N_ROWS]
 
 
-# ---- queues, and locks on rows ----
-
-NOBODY = -1
-FIRST, LAST = 0, 1
-
-
-@kernel
-def join(queue, after, i, process):
-    """`process` waits in queue `i`, behind the others. (A process waits in one queue at most.)"""
-    after[process] = NOBODY
-    if queue[i, FIRST] == NOBODY:
-        queue[i, FIRST] = process
-    else:
-        after[queue[i, LAST]] = process
-    queue[i, LAST] = process
-
-
-@kernel
-def leave(queue, after, i):
-    """The first of queue `i`, who leaves it, or NOBODY."""
-    process = queue[i, FIRST]
-    if process != NOBODY:
-        queue[i, FIRST] = after[process]
-    return process
+# ---- locks on rows ----
 
 
 class Locks(NamedTuple):
@@ -277,4 +255,4 @@ def unlock_row(locks, after, lock):
 
 
 def new_locks(n_locks):
-    return Locks(np.full(n_locks, NOBODY), np.full((n_locks, 2), NOBODY))
+    return Locks(np.full(n_locks, NOBODY), new_queues(n_locks))

@@ -20,24 +20,13 @@ while another waits for its log to be stable, would wait too).
 
 from model import postgres_phases as phase
 from model.calendar import set_time
+from model.database_machine import MS, count, wake
 from model.file_calls import EXTEND, READ, WRITE, ask
 from model.jit import kernel, part
-from model.postgres import FILE_SHIFT, FIRST_PAGE, LAST_PAGE, NOBODY, PAGE_BYTES, RELATION
-from model.postgres_machine import (
-    EXTENSIONS,
-    FRAME,
-    MS,
-    N_TOUCHED,
-    PHASE,
-    READS,
-    REDO,
-    STATEMENT,
-    STEP,
-    WANTED,
-    count,
-    wake,
-)
+from model.postgres import FILE_SHIFT, FIRST_PAGE, LAST_PAGE, PAGE_BYTES, RELATION
+from model.postgres_machine import EXTENSIONS, FRAME, N_TOUCHED, PHASE, READS, REDO, STATEMENT, STEP, WANTED
 from model.postgres_wal import DIRTY, flush
+from model.queues import NOBODY
 
 MAX_USAGE = 5  # BM_MAX_USAGE_COUNT
 NEEDED, LOADING = 2, 4  # with DIRTY, in Buffers.flags: to be written by the checkpoint; being read

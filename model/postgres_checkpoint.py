@@ -26,21 +26,11 @@ a transaction); checkpoint_flush_after of 9.6 and later.
 
 from model import postgres_phases as phase
 from model.calendar import set_time
+from model.database_machine import count
 from model.file_calls import CONTROL, FSYNC, ask
 from model.jit import kernel, part
 from model.postgres_buffers import DIRTY, NEEDED, claim, written
-from model.postgres_machine import (
-    CHECKPOINTS,
-    FSYNCS,
-    INSERTED,
-    IS_REQUESTED,
-    LOG_BYTES,
-    LSN,
-    PHASE,
-    REDO,
-    THEN,
-    count,
-)
+from model.postgres_machine import CHECKPOINTS, FSYNCS, INSERTED, IS_REQUESTED, LOG_BYTES, LSN, PHASE, REDO, THEN
 from model.postgres_segments import SEGMENT_PAYLOAD, recycle
 from model.postgres_wal import acquire_insert, flush, release_insert
 

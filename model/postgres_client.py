@@ -11,6 +11,7 @@ What an update does to its page and to the log stands in `model.postgres`, the r
 
 from model import postgres_phases as phase
 from model.calendar import set_time
+from model.database_machine import count, release, wake
 from model.jit import kernel, part
 from model.postgres import (
     ACTION,
@@ -23,7 +24,6 @@ from model.postgres import (
     INSERT_BYTES,
     MOVE_BYTES,
     N_ROWS,
-    NOBODY,
     NOTHING,
     PRUNE_BELOW,
     RELATION,
@@ -52,12 +52,11 @@ from model.postgres_machine import (
     STATEMENT,
     STEP,
     THEN,
-    count,
-    release,
-    seize,
-    wake,
+    ask_client,
+    ask_cpu,
 )
 from model.postgres_wal import delays, flush
+from model.queues import NOBODY
 
 # ---- a transaction begins ----
 
@@ -76,14 +75,14 @@ def begin(m, now, p):
     m.process[p, CPU_FACTOR] = int(draws[t, n_relations] * 2**20) if m.s.spread_cpu else 2**20
     m.process[p, BEGAN], m.process[p, STATEMENT], m.process[p, IS_WRITER] = now, 0, 0
     m.process[p, PHASE] = phase.TRIP
-    seize(m, now, CLIENTS, m.s.n_client_threads, p)
+    ask_client(m, now, p)
 
 
 @part
 def trip(m, now, p):
     release(m, now, CLIENTS)
     m.process[p, PHASE] = phase.COMPUTE
-    seize(m, now, CPUS, m.s.n_cpus, p)
+    ask_cpu(m, now, p)
 
 
 @part
@@ -194,7 +193,7 @@ def statement_done(m, now, p):
     if m.process[p, STATEMENT] + 1 < len(m.database.statements):
         m.process[p, STATEMENT] += 1
         m.process[p, PHASE] = phase.TRIP
-        seize(m, now, CLIENTS, m.s.n_client_threads, p)
+        ask_client(m, now, p)
         return False
     if m.process[p, IS_WRITER]:
         m.process[p, LOG_BYTES] = m.database.commit_bytes

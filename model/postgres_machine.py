@@ -19,14 +19,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from model.calendar import NEVER, Calendar, new_calendar, set_time
+from model.calendar import NEVER, Calendar, new_calendar
+from model.database_machine import MS, SECOND_NS, seize
 from model.file_calls import Calls, new_calls
 from model.jit import kernel
-from model.postgres import FORMAT_8_3, FORMAT_9_5, NOBODY, PAGE_BYTES, Database, Locks, join, leave, new_locks
+from model.postgres import CPU_NS, FORMAT_8_3, FORMAT_9_5, PAGE_BYTES, Database, Locks, new_locks
+from model.queues import NOBODY, new_queues
 from model.streams import stream
 
-SECOND_NS = 1_000_000_000
-MS = 1_000_000
 SEGMENT_BYTES = 2**24  # XLOG_SEG_SIZE
 
 OPEN_DATASYNC, FDATASYNC, NO_FSYNC = 0, 1, 2  # wal_sync_method; fsync = off
@@ -150,6 +150,7 @@ class Machine(NamedTuple):
     after: np.ndarray  # per process: who is next in the queue it waits in
     queue: np.ndarray  # [queue, first or last]
     busy: np.ndarray  # per queue: servers, or 1 if the lock is held
+    service_ns: np.ndarray  # per process
     locks: Locks
     calls: Calls
     wal: np.ndarray  # see model.postgres_wal
@@ -172,56 +173,22 @@ class Machine(NamedTuple):
     ended_at: np.ndarray
 
 
-# ---- kernels for all processes ----
+# ---- service ----
 
 
 @kernel
-def count(m, kind, n, now):
-    m.counts[kind] += n
-    second = now // SECOND_NS
-    if second < m.per_second.shape[1]:
-        m.per_second[kind, second] += n
+def ask_client(m, now, process):
+    """Hand the statement to a thread of the client program."""
+    seize(m, now, CLIENTS, m.s.n_client_threads, process, m.s.trip_ns)
 
 
 @kernel
-def wake(m, now, process):
-    """Let `process`, if it is one, go on."""
-    if process != NOBODY:
-        set_time(m.calendar, process, now + m.s.handoff_ns)
-
-
-@kernel
-def _service_ns(m, i, process):
-    if i == CLIENTS:
-        return m.s.trip_ns
-    return m.database.statements[m.process[process, STATEMENT], 2] * m.process[process, CPU_FACTOR] >> 20
-
-
-@kernel
-def seize(m, now, i, n_servers, process):
-    """`process` asks for one of the servers of queue `i`; its event is the end of its service."""
-    if m.busy[i] < n_servers:
-        m.busy[i] += 1
-        set_time(m.calendar, process, now + _service_ns(m, i, process))
-    else:
-        join(m.queue, m.after, i, process)
-
-
-@kernel
-def release(m, now, i):
-    process = leave(m.queue, m.after, i)
-    if process == NOBODY:
-        m.busy[i] -= 1
-    else:
-        set_time(m.calendar, process, now + _service_ns(m, i, process))
+def ask_cpu(m, now, process):
+    cpu_ns = m.database.statements[m.process[process, STATEMENT], CPU_NS]
+    seize(m, now, CPUS, m.s.n_cpus, process, cpu_ns * m.process[process, CPU_FACTOR] >> 20)
 
 
 # ---- making one ----
-
-
-def typed(s):
-    """Settings of exactly the types that they are declared with: others would be compiled for anew."""
-    return Settings(*(kind(value) for kind, value in zip(Settings.__annotations__.values(), s, strict=True)))
 
 
 def check_settings(s, database):
@@ -238,11 +205,8 @@ def check_settings(s, database):
     if not 0 <= s.checkpoint_completion_target <= 1:
         raise ValueError(f"checkpoint_completion_target is {s.checkpoint_completion_target}, but is a part of the time "
                          "between checkpoints; choose 0 to 1")
-    if s.trip_ns == 0 and database.statements[:, CPU_NS_COLUMN].sum() == 0:
+    if s.trip_ns == 0 and database.statements[:, CPU_NS].sum() == 0:
         raise ValueError("a transaction takes no time at all, neither trip_ns nor CPU; let one of them be more than 0")
-
-
-CPU_NS_COLUMN = 2
 
 
 def draw(draws, seed_stream):
@@ -269,7 +233,8 @@ def new_machine(database, s, seed_stream):
     zeros = np.zeros
     return Machine(
         s, database, new_calendar(n + 3), zeros((n + 3, N_PROCESS), np.int64), np.full(n + 3, NOBODY),
-        np.full((N_QUEUES, 2), NOBODY), zeros(N_QUEUES, np.int64), new_locks(max(1, database.n_locks)), new_calls(n + 3),
+        new_queues(N_QUEUES), zeros(N_QUEUES, np.int64), zeros(n + 3, np.int64), new_locks(max(1, database.n_locks)),
+        new_calls(n + 3),
         zeros(16, np.int64), new_pages(database),
         Buffers(zeros(frames, np.int64), zeros(frames, np.int8), zeros(frames, np.int8), zeros(frames, np.int16),
                 zeros(8, np.int64)),

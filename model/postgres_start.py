@@ -8,11 +8,13 @@ import numpy as np
 
 from model import postgres_phases as phase
 from model.calendar import set_time
+from model.database_machine import typed
 from model.jit import kernel
-from model.postgres import FIRST_LEAF, FIRST_PAGE, FREE_SLOTS, N_LEAVES, N_PAGES, N_ROWS, NOBODY, ROWS_PER_PAGE
+from model.postgres import FIRST_LEAF, FIRST_PAGE, FREE_SLOTS, N_LEAVES, N_PAGES, N_ROWS, ROWS_PER_PAGE
 from model.postgres_buffers import N_USED, ON_DISK, PAGE, ROWS
 from model.postgres_client import begin
-from model.postgres_machine import N_SEGMENTS, PHASE, WANTED, check_settings, draws_of, new_machine, typed
+from model.postgres_machine import N_SEGMENTS, PHASE, WANTED, check_settings, draws_of, new_machine
+from model.queues import NOBODY
 
 ENOUGH = 2**40
 

@@ -24,9 +24,10 @@ that begin on a new page because their header would not fit.
 
 from model import postgres_phases as phase
 from model.calendar import set_time
+from model.database_machine import count, wake
 from model.file_calls import WAL_SYNC, WAL_WRITE, WAL_WRITE_THROUGH, ask
 from model.jit import kernel, part
-from model.postgres import NOBODY, PAGE_BYTES, join, leave
+from model.postgres import PAGE_BYTES
 from model.postgres_machine import (
     ASYNCHRONOUS,
     BUFFER_FULL,
@@ -56,10 +57,9 @@ from model.postgres_machine import (
     WAL_INSERT,
     WAL_WRITE_LOCK,
     WRITTEN,
-    count,
-    wake,
 )
 from model.postgres_segments import has_segment, has_written
+from model.queues import NOBODY, join, leave
 
 DIRTY = 1  # in Buffers.flags: see model.postgres_buffers
 

@@ -12,8 +12,9 @@ from model import postgres_client as client
 from model import postgres_phases as phase
 from model import postgres_run as run
 from model import postgres_wal as wal
+from model.database_machine import MS, SECOND_NS
 from model.file_calls import CONTROL, EXTEND, FSYNC, WRITE, new_device
-from model.postgres import FREE_SLOTS, N_PAGES, NOBODY, pgbench
+from model.postgres import FREE_SLOTS, N_PAGES, pgbench
 from model.postgres_machine import (
     FRAME,
     HOT,
@@ -22,17 +23,16 @@ from model.postgres_machine import (
     LOGGED,
     LSN,
     MOVED,
-    MS,
     N_TOUCHED,
     PAYLOAD,
     PHASE,
     REDO,
-    SECOND_NS,
     STABLE,
     STEP,
     Settings,
 )
 from model.postgres_start import start
+from model.queues import NOBODY
 
 CPU_NS = (200_000,) * 7
 SETTINGS = Settings(6, 10**4, duration_ns=2_200 * MS, n_cpus=2, trip_ns=100_000, shared_buffers_bytes=130 * 8192,

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from postgres_twin import Twin
 
+from model.database_machine import MS, SECOND_NS, typed
 from model.file_calls import new_device
 from model.postgres import (
     ACCOUNTS_TABLE,
@@ -39,7 +40,7 @@ from model.postgres import (
     row_bytes,
 )
 from model.postgres_buffers import DIRTY
-from model.postgres_machine import FDATASYNC, MS, NO_FSYNC, SECOND_NS, Settings, draws_of, settings_of, typed
+from model.postgres_machine import FDATASYNC, NO_FSYNC, Settings, draws_of, settings_of
 from model.postgres_run import simulate
 
 CPU_NS = (5_000, 40_000, 20_000, 25_000, 25_000, 25_000, 15_000)

@@ -1,0 +1,56 @@
+"""What the machines of all databases have: servers with queues, wake-ups, counts by the second.
+
+A machine `m` of a database has these fields: `s`, its settings, among them `handoff_ns` (until who is woken runs);
+`calendar`; `queue`, `after` and `busy`, see `model.queues`: `busy[i]` is how many servers of queue `i` are taken;
+`service_ns` per process; `counts` and `per_second` of what is counted.
+
+A server keeps a process for all of its service; its event is then the end of it.
+"""
+
+from model.calendar import set_time
+from model.jit import kernel
+from model.queues import NOBODY, join, leave
+
+SECOND_NS = 1_000_000_000
+MS = 1_000_000
+
+
+@kernel
+def count(m, kind, n, now):
+    m.counts[kind] += n
+    second = now // SECOND_NS
+    if second < m.per_second.shape[1]:
+        m.per_second[kind, second] += n
+
+
+@kernel
+def wake(m, now, process):
+    """Let `process`, if it is one, go on."""
+    if process != NOBODY:
+        set_time(m.calendar, process, now + m.s.handoff_ns)
+
+
+@kernel
+def seize(m, now, i, n_servers, process, service_ns):
+    """`process` asks for one of the servers of queue `i`; its event is the end of its service."""
+    m.service_ns[process] = service_ns
+    if m.busy[i] < n_servers:
+        m.busy[i] += 1
+        set_time(m.calendar, process, now + service_ns)
+    else:
+        join(m.queue, m.after, i, process)
+
+
+@kernel
+def release(m, now, i):
+    process = leave(m.queue, m.after, i)
+    if process == NOBODY:
+        m.busy[i] -= 1
+    else:
+        set_time(m.calendar, process, now + m.service_ns[process])
+
+
+def typed(settings):
+    """Settings of exactly the types that they are declared with: others would be compiled for anew."""
+    kinds = type(settings).__annotations__.values()
+    return type(settings)(*(kind(value) for kind, value in zip(kinds, settings, strict=True)))

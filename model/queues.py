@@ -1,0 +1,36 @@
+"""Queues of processes, first come, first served: for servers, for locks, for somebody who will be done.
+
+A process waits in one queue at most, so that the processes themselves are the links: `after[process]` is who comes behind
+it, `queue[i, FIRST]` and `queue[i, LAST]` are the ends of queue `i`.
+"""
+
+import numpy as np
+
+from model.jit import kernel
+
+NOBODY = -1
+FIRST, LAST = 0, 1
+
+
+@kernel
+def join(queue, after, i, process):
+    """`process` waits in queue `i`, behind the others."""
+    after[process] = NOBODY
+    if queue[i, FIRST] == NOBODY:
+        queue[i, FIRST] = process
+    else:
+        after[queue[i, LAST]] = process
+    queue[i, LAST] = process
+
+
+@kernel
+def leave(queue, after, i):
+    """The first of queue `i`, who leaves it, or NOBODY."""
+    process = queue[i, FIRST]
+    if process != NOBODY:
+        queue[i, FIRST] = after[process]
+    return process
+
+
+def new_queues(n):
+    return np.full((n, 2), NOBODY)
