@@ -36,6 +36,7 @@ class Devices(_Strict):
     width: int | None = None
     use_gib: float | None = None            # only so much of each device
     write_cache: bool | None = None         # of a disk: on or off; as its sheet says if it is left out
+    ashift: Literal[9, 12, 13] = 9          # of the vdev; OpenZFS takes 12 for disks with sectors of 4 KiB
     battery: bool = False                   # behind a controller whose cache survives a power cut
 
     @property
@@ -105,6 +106,7 @@ class Zfs(_Strict):
     zil: bool = True                        # False: zil_disable, or sync=disabled
     nocacheflush: bool = False
     arc_max_mib: float | None = None
+    warm: bool | None = None                # whether the tables are in core at the start; not known if it is left out
 
     @model_validator(mode="after")
     def _can_be(self):
@@ -124,12 +126,14 @@ class Ufs(_Strict):
     kind: Literal["ufs"] = "ufs"
     directio: bool = False
     cache_share: Annotated[float, Field(gt=0, lt=1)] = 0.12         # segmap_percent, of memory
+    warm: bool | None = None
 
 
 class Host(_Strict):
     cpus: Annotated[int, Field(ge=1, le=1024)] = 8
     memory_gib: Annotated[float, Field(gt=0, le=65536)] = 8
-    cpu: Annotated[float, Field(gt=0, le=100)] = 1.0    # speed of one, against a Xeon of 2.3 GHz of 2008
+    cpu: Annotated[float, Field(gt=0, le=100)] = 1.0    # speed of one, against a Xeon of 2.3 GHz of 2008; see README
+    system: Literal["solaris", "linux"] | None = None   # if left out: Linux from PostgreSQL 9.5 on
     cpu_source: str = ""
 
 
@@ -167,6 +171,7 @@ class Innodb(_Strict):
     rows: int = 10_000_000
     clients: int = 20
     seconds: Annotated[float, Field(gt=0)] = 300
+    version: Literal["5.4.0", "5.4.2"] | None = None    # of MySQL; not known if it is left out
     read_only: bool = False
     distribution: Literal["special", "uniform"] = "special"
     conf: dict[str, Any] = {}

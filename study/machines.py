@@ -1,0 +1,160 @@
+"""From a scenario to a machine of the model: the only way by which one is made.
+
+    known = machines.known([scenario, other])           what is not known: priors, and the ranges of all device sheets
+    outcome = machines.simulate(scenario, known.central(), seed=1)
+    outcome.tps, outcome.p95_ms, outcome.devices["data"]["writes"], …
+
+`values`, a draw of `study.priors`, says all that a scenario leaves open; scenarios that are compared take the same draw.
+CPU times are of a processor of speed 1 and are divided by the host's. Names of a sheet's fields are `<sheet>.<field>`.
+"""
+from typing import NamedTuple
+
+import numpy as np
+
+from model import eras, postgres, postgres_machine, vdev_map, zfs_files
+from model.database_run import Both, postgres_files, simulate_postgres
+from study import priors, scenario
+from study.errors import UserError
+from study.priors import Known, Prior
+from study.scenario import GIB, Devices, Scenario
+from study.servers import buffer_bytes, postgres_database, postgres_settings, speed, system
+
+MS = 10**6
+MOST_TPS = 100_000              # room for transactions where only seconds are given
+WIDE = 4                        # a range over more than this is drawn by its logarithm
+OTHER_BYTES = GIB               # of memory: kernel and processes, besides the database's buffers
+BATTERY_BYTES = 256 * 2**20     # cache of a controller with a battery: StorageTek SAS RAID, of the servers of 2008
+
+
+class Outcome(NamedTuple):
+    """A run. Times of response in ms; `devices`: per group (data, log, cache, log_data …) reads, writes and their bytes."""
+    tps: float
+    seconds: float
+    mean_ms: float
+    p50_ms: float
+    p95_ms: float
+    p99_ms: float
+    wal_bytes: float            # of the database's log, for a transaction
+    counts: dict
+    per_second: dict            # count -> array, of as many seconds as were asked for
+    devices: dict
+    result: object              # of the model, for what is not here
+
+
+def known(scenarios: list[Scenario], experiment: str = "predict") -> Known:
+    """Priors of the experiment and of every device of the scenarios."""
+    found = priors.read(experiment)
+    sheets = sorted({one.sheet for each in scenarios for one in devices_of(each)})
+    return Known((*found.priors, *(prior for name in sheets for prior in _of_sheet(name))), found.switches)
+
+
+def devices_of(one: Scenario) -> list[Devices]:
+    pools = [pool for pool in (one.pool, one.log_pool) if pool is not None]
+    return [part for pool in pools for part in (pool.data, pool.log, pool.cache) if part is not None]
+
+
+def _of_sheet(name: str) -> list[Prior]:
+    """The ranges of a device's sheet as priors."""
+    device = scenario.sheet(name)
+    sources = dict(zip(device.table.name, device.table.source, strict=True))
+    return [Prior(name=f"{name}.{field}", of="device", experiments=(), source=sources[field], low=low,
+                  central=getattr(device.params, field), high=high, unit="", less=None,
+                  shape="log" if low > 0 and high > WIDE * low else "uniform")
+            for field, (low, high) in device.ranges.items()]
+
+
+# --- devices and pools ----------------------------------------------------------------------------------------------------
+
+def _device(one: Devices, values: dict):
+    """Its parameters in the model, as drawn and as the scenario says."""
+    params = scenario.sheet(one.sheet).params
+    drawn = {field: round(values[f"{one.sheet}.{field}"]) for field in params._fields if f"{one.sheet}.{field}" in values}
+    params = params._replace(**drawn | {"disk_bytes": one.device_bytes})
+    if hasattr(params, "is_volatile"):
+        return params._replace(buffer_bytes=min(params.buffer_bytes, params.disk_bytes),
+                               is_volatile=0 if one.battery else params.is_volatile)
+    params = params._replace(window=min(params.window, params.depth))
+    if one.write_cache is not None:
+        params = params._replace(buffers_writes=int(one.write_cache))
+    return params._replace(buffers_writes=1, buffer_bytes=max(params.buffer_bytes, BATTERY_BYTES)) if one.battery else params
+
+
+def _group(one: Devices | None, values: dict) -> zfs_files.Group | None:
+    if one is None:
+        return None
+    kind = "single" if one.layout == "stripe" else one.layout
+    return zfs_files.Group(_device(one, values), one.n_vdevs, vdev_map.vdev_params(kind, one.group, one.ashift))
+
+
+def _pool(one: scenario.Pool | None, values: dict) -> zfs_files.Pool | None:
+    return one and zfs_files.Pool(*(_group(part, values) for part in (one.data, one.log, one.cache)))
+
+
+# --- file systems ---------------------------------------------------------------------------------------------------------
+
+def arc_max_bytes(one: Scenario) -> int:
+    """What is left of memory for the ARC: zfs_arc_max, or all but 1 GiB and at least 3/4 (Solaris), or half (Linux), of
+    it; less if buffers and processes need the rest."""
+    memory, buffers = one.host.memory_gib * GIB, buffer_bytes(one)
+    limit = memory / 2 if system(one) == "linux" else max(memory * 3 / 4, memory - GIB)
+    if one.files.arc_max_mib is not None:
+        limit = one.files.arc_max_mib * 2**20
+    return int(max(2**26, min(limit, memory - buffers - OTHER_BYTES)))
+
+
+def zfs_settings(one: Scenario, values: dict, n_seconds: int = 0) -> zfs_files.Settings:
+    files, faster = one.files, speed(one, values)
+    times = {name: round(values[name] / faster) for name in
+             ("read_ns", "write_ns", "commit_ns", "sync_record_ns", "sync_indirect_ns")}
+    own = files.log_record_kib is not None and one.log_pool is None
+    return zfs_files.Settings(
+        record_bytes=files.record_kib * 1024, log_record_bytes=(files.log_record_kib or files.record_kib) * 1024,
+        own_log_system=int(own or one.log_pool is not None), compress_pct=round(100 / files.compress_ratio),
+        keeps_records=int(files.primarycache == "all"), to_l2=int(files.secondarycache == "all"),
+        logbias_throughput=int(files.logbias == "throughput"), log_logbias_throughput=int(files.logbias == "throughput"),
+        zil_disabled=int(not files.zil), no_cache_flush=int(files.nocacheflush), prefetch=int(files.prefetch),
+        memory_bytes=int(one.host.memory_gib * GIB), arc_max_bytes=arc_max_bytes(one),
+        is_warm=int(values.get("is_warm", 1) if files.warm is None else files.warm),
+        disk_cache_is_volatile=int(not any(part.battery for part in devices_of(one))),
+        region_share=round(values["region_share"]), n_seconds=n_seconds, **times)
+
+
+def store(one: Scenario, values: dict, files: np.ndarray, n_processes: int, seed: int, n_seconds: int = 0) -> Both:
+    """What the database's files are on. `files`: see model.database_run."""
+    if one.files.kind != "zfs":
+        raise UserError(f"{one.files.kind} is not simulated yet; choose zfs")
+    build = eras.era(one.files.era)
+    return Both(zfs=zfs_files.new_store(files, zfs_settings(one, values, n_seconds), build, _pool(one.pool, values),
+                                        n_processes, seed, _pool(one.log_pool, values)))
+
+
+# --- runs ----------------------------------------------------------------------------------------------------------------
+
+def simulate(one: Scenario, values: dict, seed: int, n_seconds: int = 0) -> Outcome:
+    """One run. `n_seconds`: so many are recorded one by one. Raises UserError, one sentence, for what cannot be."""
+    try:
+        return _of_postgres(one, values, seed, n_seconds)
+    except ValueError as error:
+        raise UserError(f"{one.title or 'the scenario'}: {error}") from None
+
+
+def _of_postgres(one: Scenario, values: dict, seed: int, n_seconds: int) -> Outcome:
+    n = one.database.transactions or round((one.database.seconds or 60) * MOST_TPS)
+    database, settings = postgres_database(one, values, n), postgres_settings(one, values, n, n_seconds=n_seconds)
+    files = postgres_files(database, settings)
+    fits(one, int(files[:, 0].sum()))
+    result = simulate_postgres(database, settings, store(one, values, files, settings.n_clients + 3, seed, n_seconds), seed)
+    pages_per_payload = postgres.PAGE_BYTES / postgres_machine.PAYLOAD
+    p50, p95, p99 = np.quantile(result.response_ns, (0.5, 0.95, 0.99)) / MS if len(result.response_ns) else (np.nan,) * 3
+    return Outcome(result.tps, result.seconds, float(result.response_ns.mean()) / MS, p50, p95, p99,
+                   result.counts["log_bytes"] * pages_per_payload / max(1, result.counts["commits"]), result.counts,
+                   dict(zip(result.counts, result.per_second, strict=True)), {}, result)
+
+
+def fits(one: Scenario, n_bytes: int):
+    """UserError unless the database's files go on the pool."""
+    usable = one.pool.data.usable_bytes
+    on_disk = n_bytes / one.files.compress_ratio if one.files.kind == "zfs" else n_bytes
+    if on_disk > 0.95 * usable:
+        raise UserError(f"the database takes {on_disk / GIB:.1f} GiB, but the disks hold {usable / GIB:.1f}; choose a "
+                        "smaller scale or more disks")

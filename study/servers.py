@@ -1,0 +1,77 @@
+"""Database servers of scenarios in the model: settings by version and `conf`, CPU times by processor and draw."""
+from model import postgres, postgres_machine
+from study import conf
+from study.scenario import GIB, Scenario
+
+SECOND_NS = 10**9
+
+# A transaction's CPU by statement of pgbench: measured with PostgreSQL 15, us of a backend for each by itself, less those of
+# a BEGIN and an END; see transaction_cpu_ns of data/priors.toml. select-only has both in one statement.
+STATEMENT_US = {"begin": 4.5, "update accounts": 35, "select": 21, "update tellers": 25, "update branches": 25,
+                "insert history": 13, "end": 30.5}
+SCRIPTS = {"tpc-b": tuple(STATEMENT_US), "select-only": ("select",),
+           "simple-update": ("begin", "update accounts", "select", "insert history", "end")}
+
+
+def speed(one: Scenario, values: dict) -> float:
+    """Of a processor of the host, against that of which CPU times are."""
+    return one.host.cpu * values["cpu_speed"]
+
+
+def system(one: Scenario) -> str:
+    version = getattr(one.database, "version", None)
+    return one.host.system or ("linux" if isinstance(version, float) and version >= 9.5 else "solaris")
+
+
+def buffer_bytes(one: Scenario) -> float:
+    """Memory that the database takes for itself."""
+    settings = conf.check(one.database.kind, one.database.conf)
+    if one.database.kind == "innodb":
+        return settings.get("innodb_buffer_pool_size", GIB)
+    return settings.get("shared_buffers", (128 if one.database.version >= 9.3 else 32) * 2**20)
+
+
+def postgres_settings(one: Scenario, values: dict, n_transactions: int, **more) -> postgres_machine.Settings:
+    server, faster = one.database, speed(one, values)
+    settings = conf.check("postgres", server.conf)
+    chosen = {name: change(settings[key]) for key, (name, change) in _POSTGRES.items() if key in settings}
+    if "wal_sync_method" not in settings and system(one) != "solaris":
+        chosen["wal_sync_method"] = postgres_machine.FDATASYNC
+    if not settings.get("fsync", True):
+        chosen["wal_sync_method"] = postgres_machine.NO_FSYNC
+    if server.seconds is not None:
+        chosen["duration_ns"] = round(server.seconds * SECOND_NS)
+    return postgres_machine.settings_of(
+        server.version, server.clients, n_transactions, int(settings.get("max_wal_size", GIB)),
+        n_client_threads=server.threads or 1, n_cpus=one.host.cpus, trip_ns=round(values["trip_ns"] / faster),
+        handoff_ns=round(values["handoff_ns"] / faster), spread_cpu=int(values["spread_cpu"]), **chosen | more)
+
+
+def postgres_database(one: Scenario, values: dict, n_transactions: int) -> postgres.Database:
+    server = one.database
+    unit = values["transaction_cpu_ns"] / speed(one, values) / sum(STATEMENT_US.values())
+    extra = STATEMENT_US["begin"] if server.script == "select-only" else 0
+    cpu = [round(unit * (STATEMENT_US[name] + extra)) for name in SCRIPTS[server.script]]
+    compresses = conf.check("postgres", server.conf).get("wal_compression", "off") != "off"
+    return postgres.pgbench(server.scale, n_transactions, cpu, server.script, fillfactor=server.fillfactor,
+                            record_format=postgres_machine.format_of(server.version),
+                            image_pct=round(values.get("image_pct", 100)) if compresses else 100)
+
+
+def _ns(value: float) -> int:
+    return round(value * SECOND_NS)
+
+
+_METHODS = {"open_datasync": postgres_machine.OPEN_DATASYNC, "open_sync": postgres_machine.OPEN_DATASYNC,
+            "fdatasync": postgres_machine.FDATASYNC, "fsync": postgres_machine.FDATASYNC,
+            "fsync_writethrough": postgres_machine.FDATASYNC}
+_POSTGRES = {
+    "shared_buffers": ("shared_buffers_bytes", int), "wal_buffers": ("wal_buffers_bytes", int),
+    "full_page_writes": ("full_page_writes", int),
+    "synchronous_commit": ("synchronous_commit", lambda word: int(word != "off")),
+    "wal_sync_method": ("wal_sync_method", _METHODS.get), "commit_delay": ("commit_delay_ns", _ns),
+    "commit_siblings": ("commit_siblings", int), "wal_writer_delay": ("wal_writer_delay_ns", _ns),
+    "checkpoint_timeout": ("checkpoint_timeout_ns", _ns), "checkpoint_segments": ("checkpoint_segments", float),
+    "checkpoint_completion_target": ("checkpoint_completion_target", float), "bgwriter_delay": ("bgwriter_delay_ns", _ns),
+    "bgwriter_lru_maxpages": ("bgwriter_lru_maxpages", int), "bgwriter_lru_multiplier": ("bgwriter_lru_multiplier", float),
+}
