@@ -175,8 +175,8 @@ SYSBENCH_LOG = Switch("log", "+ Separate intent log [on SSD]", "intent log", (
     Choice("the database's log", 4, {"log_pool": {"data": ONE_SSD}},
            "Slide 17 separates logs by another pool, zpool create logpool ssd-disk3, and innodb_log_group_home_dir."),
     Choice("its data as well", 4, {"pool.data": ONE_SSD},
-           "The same line of slide 17 sets innodb_data_home_dir along with it; unless every table has a file of its own, all "
-           "data are there."),
+           "The same line of slide 17 sets innodb_data_home_dir along with it; unless every table has a file of its own, "
+           "all data are there."),
 ))
 
 MYSQL_MEMORY = {"database.conf.innodb_buffer_pool_size": "8G", "files.primarycache": "metadata"}
@@ -185,8 +185,8 @@ MYSQL_RECIPE = MYSQL_MEMORY | {"files.prefetch": False, "database.conf.innodb_do
 OPTIMIZATION = Switch("optimization", "+ With optimization", "the recipe", (
     Choice("memory", 5, MYSQL_MEMORY, "The first lines of slide 17: cache in InnoDB rather than in the ARC."),
     Choice("the recipe", 5, MYSQL_RECIPE,
-           "What slides 17 and 18 say for every installation: no prefetch and no double writes besides. (Compression is left "
-           "out: how far these pages compress is not known.)"),
+           "What slides 17 and 18 say for every installation: no prefetch and no double writes besides. (Compression is "
+           "left out: how far these pages compress is not known.)"),
     Choice("and fewer flushes", 5, MYSQL_RECIPE | {
         "files.nocacheflush": True, "database.conf.innodb_flush_log_at_trx_commit": 2},
         "zfs_nocacheflush is on slide 18; innodb_flush_log_at_trx_commit = 2 is on no slide, but is what InnoDB has in "
