@@ -1,6 +1,7 @@
 """An experiment over all that is not known of it: intervals, what they are made of, and one constant fitted.
 
-An experiment compares two variants of one machine, *before* and *after* a change, under common random numbers: a function
+An experiment compares variants of one machine, *before* and *after* a change or the rungs of a ladder, under common random
+numbers: a function
 
     simulate(values, seed, variant) -> {quantity: number}
 
@@ -12,7 +13,7 @@ of the values of `study.priors`. It is called for a table of *cases*:
     structure    best guesses, one switch thrown
     all          draws of priors and switches: what intervals are taken from
 
-A case is *fitted* by one constant, so that one quantity of *before* meets a baseline; the rest of the case stays.
+A case is *fitted* by one constant, so that one quantity of the first variant meets a baseline; the rest of the case stays.
 """
 import itertools
 import os
@@ -78,12 +79,13 @@ def cases(known: priors.Known, n_draws: int, n_seeds: int, seed: int) -> pd.Data
     return pd.DataFrame(rows)
 
 
-def run(table: pd.DataFrame, simulate: Simulate, fit: Fit | None = None) -> pd.DataFrame:
+def run(table: pd.DataFrame, simulate: Simulate, fit: Fit | None = None,
+        variants: tuple[str, ...] = VARIANTS) -> pd.DataFrame:
     """A row per case, and one more with `fitted` for each that is fitted: the case's columns, `fitted`, `reached` (False
-    where no value of the constant meets the baseline), and `<variant>/<quantity>` for both variants. On all processors."""
+    where no value of the constant meets the baseline), and `<variant>/<quantity>` for all variants. On all processors."""
     first, *others = table.to_dict("records")
-    rows = _case(simulate, fit, first)      # by itself: it compiles
-    rows += itertools.chain(*on_all_processors(_case, [(simulate, fit, case) for case in others]))
+    rows = _case(simulate, fit, variants, first)      # by itself: it compiles
+    rows += itertools.chain(*on_all_processors(_case, [(simulate, fit, variants, case) for case in others]))
     return pd.DataFrame(rows)
 
 
@@ -93,31 +95,31 @@ def on_all_processors(function: Callable, calls: list[tuple]) -> list:
         return list(pool.map(lambda call: function(*call), calls))
 
 
-def _case(simulate: Simulate, fit: Fit | None, case: dict) -> list[dict]:
+def _case(simulate: Simulate, fit: Fit | None, variants: tuple[str, ...], case: dict) -> list[dict]:
     """The rows of one case."""
     values, seed = {name: case[name] for name in case if name not in ("part", "seed")}, case["seed"]
-    before = simulate(values, seed, BEFORE)
-    rows = [case | _row(before, simulate(values, seed, AFTER), fitted=False, reached=True)]
+    first, *others = variants
+    found = {one: simulate(values, seed, one) for one in variants}
+    rows = [case | _row(found, fitted=False, reached=True)]
     if fit and case["part"] in FITTED_PARTS:
-        constant, before = _solve(simulate, values, seed, fit, before)
-        after = simulate(values | {fit.constant: constant}, seed, AFTER)
-        reached = abs(before[fit.quantity] / fit.baseline - 1) <= MET
-        rows.append(case | {fit.constant: constant} | _row(before, after, fitted=True, reached=reached))
+        constant, met = _solve(simulate, values, seed, fit, first, found[first])
+        found = {first: met} | {one: simulate(values | {fit.constant: constant}, seed, one) for one in others}
+        reached = abs(met[fit.quantity] / fit.baseline - 1) <= MET
+        rows.append(case | {fit.constant: constant} | _row(found, fitted=True, reached=reached))
     return rows
 
 
-def _row(before, after, **flags) -> dict:
-    return flags | {f"{BEFORE}/{name}": value for name, value in before.items()} | {
-        f"{AFTER}/{name}": value for name, value in after.items()}
+def _row(found: dict[str, dict], **flags) -> dict:
+    return flags | {f"{variant}/{name}": value for variant, all_of in found.items() for name, value in all_of.items()}
 
 
-def _solve(simulate, values, seed, fit, first) -> tuple[float, dict]:
-    """(constant, quantities of *before*) where the baseline is met, or at the end of the range that comes nearest."""
+def _solve(simulate, values, seed, fit, variant, first) -> tuple[float, dict]:
+    """(constant, quantities of `variant`) where the baseline is met, or at the end of the range that comes nearest."""
     seen = {values[fit.constant]: first}
 
     def error(constant):
         if constant not in seen:
-            seen[constant] = simulate(values | {fit.constant: constant}, seed, BEFORE)
+            seen[constant] = simulate(values | {fit.constant: constant}, seed, variant)
         excess = np.log(seen[constant][fit.quantity] / fit.baseline)
         return 0.0 if abs(excess) < CLOSE else excess
 

@@ -1,7 +1,9 @@
 """From an ensemble to predictions, and from predictions to what readers see of their grades.
 
-What a claim is about stands in `data/claims.toml` as the name of a published quantity; if the ensemble has a quantity of
-that name, the claim is predicted. Of the published numbers to be predicted only `scores` reads anything, for readers.
+What a claim is about stands in `data/claims.toml` as the run and the name of a published quantity; if the ensemble has a
+quantity of that name, the claim is predicted. Where its variants are rungs of a ladder, they are named as the published runs
+are; otherwise the quantity is that of *after*, over that of *before*. Of the published numbers to be predicted only `scores`
+reads anything, for readers.
 
 *Conditions decide* if each by itself moves a quantity over a wider range than the ranges of all numbers together: then what
 was published does not identify the claim, however well an interval may hold it.
@@ -11,7 +13,7 @@ from collections.abc import Callable
 import pandas as pd
 
 from study import claims, ensembles, record
-from study.ensembles import AFTER, Interval
+from study.ensembles import AFTER, BEFORE, Interval
 
 
 def of_notebook(notebook: str) -> list[claims.Claim]:
@@ -21,10 +23,16 @@ def of_notebook(notebook: str) -> list[claims.Claim]:
 
 def _values(results: pd.DataFrame, claim: claims.Claim) -> pd.Series | None:
     """What the ensemble has of a claim: after over before, or after where it is no change; None where it has nothing."""
-    quantity = claim.predict.partition(" ")[2]
-    if f"{AFTER}/{quantity}" not in results:
+    after, before = _column(results, claim.predict, AFTER), claim.before and _column(results, claim.before, BEFORE)
+    if after is None or (claim.before and before is None):
         return None
-    return ensembles.ratio(results, quantity) if claim.before else results[f"{AFTER}/{quantity}"]
+    return results[after] / results[before] if claim.before else results[after]
+
+
+def _column(results: pd.DataFrame, reference: str, variant: str) -> str | None:
+    """Where the ensemble has a published quantity: under the run's name, or under that of a variant; None if nowhere."""
+    run, _, quantity = reference.partition(" ")
+    return next((one for one in (f"{run}/{quantity}", f"{variant}/{quantity}") if one in results), None)
 
 
 def predictions(results: pd.DataFrame, notebook: str) -> dict[str, tuple[Interval, Interval | None]]:
