@@ -73,7 +73,8 @@ def _device(one: Devices, values: dict):
     if hasattr(params, "is_volatile"):
         return params._replace(buffer_bytes=min(params.buffer_bytes, params.disk_bytes),
                                is_volatile=0 if one.battery else params.is_volatile)
-    params = params._replace(window=min(params.window, params.depth))
+    params = params._replace(window=min(params.window, params.depth), inner_rate=min(params.inner_rate, params.outer_rate),
+                             outer_sustained=min(params.outer_sustained, params.outer_rate))    # drawn one by one
     if one.write_cache is not None:
         params = params._replace(buffers_writes=int(one.write_cache))
     return params._replace(buffers_writes=1, buffer_bytes=max(params.buffer_bytes, BATTERY_BYTES)) if one.battery else params
