@@ -169,6 +169,23 @@ def pool(
     out.print(table)
 
 
+@app.command()
+def predict(
+    scenario: Annotated[Path, typer.Argument(help="A TOML file such as those in data/scenarios.")],
+    to: Annotated[Path | None, typer.Option("--out", help="Write scenario and intervals here (JSON).")] = None,
+    draws: Annotated[int, typer.Option(min=2, help="Draws of all that is not known.")] = 24,
+    seeds: Annotated[int, typer.Option(min=1, help="Runs of each draw.")] = 1,
+) -> None:
+    """What a database would do on a machine: TPS, response times, log and device I/O, each with a 90 % interval."""
+    from study import predict as prediction
+    from study.scenario import read
+    found = prediction.interval(read(scenario), draws, seeds)
+    prediction.say(found, out)
+    if to is not None:
+        prediction.write(found, to)
+        out.print(f"written to {to}", soft_wrap=True)
+
+
 @app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
 def lab(context: typer.Context) -> None:
     """JupyterLab on notebooks/, with the run store made. Options of JupyterLab's own are passed on."""

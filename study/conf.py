@@ -45,6 +45,20 @@ INNODB = {
     "innodb_io_capacity": Setting("whole", "", 100, 10**6), "innodb_max_dirty_pages_pct": Setting("number", "", 0, 100),
     "innodb_thread_concurrency": Setting("whole", "", 0, 1000), "innodb_read_ahead_threshold": Setting("whole", "", 0, 64),
 }
+# What pgbench's statements do not feel, and what the model leaves out: taken, and said.
+UNFELT = {
+    **dict.fromkeys(("work_mem", "maintenance_work_mem", "temp_buffers", "autovacuum_work_mem", "effective_cache_size",
+                     "random_page_cost", "seq_page_cost", "effective_io_concurrency", "default_statistics_target", "jit",
+                     "max_parallel_workers", "max_parallel_workers_per_gather", "max_worker_processes",
+                     "maintenance_io_concurrency", "max_parallel_maintenance_workers", "track_io_timing",
+                     "logging_collector", "log_checkpoints", "checkpoint_warning", "max_connections", "listen_addresses",
+                     "port"),
+                    "pgbench's statements do not feel it"),
+    **dict.fromkeys(("autovacuum", "huge_pages", "checkpoint_flush_after", "backend_flush_after", "bgwriter_flush_after",
+                     "wal_writer_flush_after", "min_wal_size", "wal_init_zero", "wal_recycle", "wal_level",
+                     "data_checksums", "wal_log_hints", "max_wal_senders", "archive_mode"),
+                    "the model leaves it out"),
+}
 KNOWN = {"postgres": ("postgresql.conf", POSTGRES), "innodb": ("my.cnf", INNODB)}
 
 
@@ -52,6 +66,7 @@ def check(database: str, conf: dict) -> dict:
     """`conf` in base units (B, s, numbers, True or False, words). Raises ValueError, one sentence, on the first that is
     wrong."""
     file, known = KNOWN[database]
+    conf = {name: value for name, value in conf.items() if not (database == "postgres" and name in UNFELT)}
     for name in conf:
         if name not in known:
             raise ValueError(f"{file} has no setting '{name}' that is simulated; leave it out or use one of "

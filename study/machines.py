@@ -19,7 +19,10 @@ from study.priors import Known, Prior
 from study.scenario import GIB, Devices, Scenario
 from study.servers import buffer_bytes, postgres_database, postgres_settings, speed, system
 
-MS = 10**6
+MS, SECOND_NS = 10**6, 10**9
+DEVICE_COUNTS = ("reads", "read_bytes", "writes", "written_bytes")
+GROUPS = ("data", "log", "cache")
+LOG_POOL_GROUPS = ("log pool", "log pool's log", "log pool's cache")
 MOST_TPS = 100_000              # room for transactions where only seconds are given
 WIDE = 4                        # a range over more than this is drawn by its logarithm
 OTHER_BYTES = GIB               # of memory: kernel and processes, besides the database's buffers
@@ -117,7 +120,13 @@ def zfs_settings(one: Scenario, values: dict, n_seconds: int = 0) -> zfs_files.S
         memory_bytes=int(one.host.memory_gib * GIB), arc_max_bytes=arc_max_bytes(one),
         is_warm=int(values.get("is_warm", 1) if files.warm is None else files.warm),
         disk_cache_is_volatile=int(not any(part.battery for part in devices_of(one))),
-        region_share=round(values["region_share"]), n_seconds=n_seconds, **times)
+        n_seconds=n_seconds, **_region(one, values), **times)
+
+
+def _region(one, values):
+    if "region_bytes" in zfs_files.Settings._fields:
+        return {"region_bytes": int(one.pool.data.device_bytes / values["region_share"])}
+    return {}
 
 
 def store(one: Scenario, values: dict, files: np.ndarray, n_processes: int, seed: int, n_seconds: int = 0) -> Both:
@@ -129,27 +138,50 @@ def store(one: Scenario, values: dict, files: np.ndarray, n_processes: int, seed
                                         n_processes, seed, _pool(one.log_pool, values)))
 
 
-# --- runs ----------------------------------------------------------------------------------------------------------------
+# --- runs -----------------------------------------------------------------------------------------------------------------
 
-def simulate(one: Scenario, values: dict, seed: int, n_seconds: int = 0) -> Outcome:
-    """One run. `n_seconds`: so many are recorded one by one. Raises UserError, one sentence, for what cannot be."""
+def simulate(one: Scenario, values: dict, seed: int, n_seconds: int = 0, since: int = 0) -> Outcome:
+    """One run. `n_seconds`: so many are recorded one by one. `since`: what comes before this second does not count, and
+    all that do are recorded. Raises UserError, one sentence, for what cannot be."""
     try:
-        return _of_postgres(one, values, seed, n_seconds)
+        return _of_postgres(one, values, seed, n_seconds, since)
     except ValueError as error:
         raise UserError(f"{one.title or 'the scenario'}: {error}") from None
 
 
-def _of_postgres(one: Scenario, values: dict, seed: int, n_seconds: int) -> Outcome:
+def _of_postgres(one: Scenario, values: dict, seed: int, n_seconds: int, since: int) -> Outcome:
     n = one.database.transactions or round((one.database.seconds or 60) * MOST_TPS)
     database, settings = postgres_database(one, values, n), postgres_settings(one, values, n, n_seconds=n_seconds)
     files = postgres_files(database, settings)
     fits(one, int(files[:, 0].sum()))
-    result = simulate_postgres(database, settings, store(one, values, files, settings.n_clients + 3, seed, n_seconds), seed)
-    pages_per_payload = postgres.PAGE_BYTES / postgres_machine.PAYLOAD
-    p50, p95, p99 = np.quantile(result.response_ns, (0.5, 0.95, 0.99)) / MS if len(result.response_ns) else (np.nan,) * 3
-    return Outcome(result.tps, result.seconds, float(result.response_ns.mean()) / MS, p50, p95, p99,
-                   result.counts["log_bytes"] * pages_per_payload / max(1, result.counts["commits"]), result.counts,
-                   dict(zip(result.counts, result.per_second, strict=True)), {}, result)
+    place = store(one, values, files, settings.n_clients + 3, seed, n_seconds)
+    return outcome_of(simulate_postgres(database, settings, place, seed), place, since)
+
+
+def outcome_of(result, place: Both, since: int = 0) -> Outcome:
+    """Of a run of PostgreSQL, from second `since` on."""
+    counted = result.ended_at >= since * SECOND_NS
+    response = result.response_ns[counted] / MS
+    seconds, n = result.seconds - since, int(counted.sum())
+    p50, p95, p99 = np.quantile(response, (0.5, 0.95, 0.99)) if n else (np.nan,) * 3
+    per_second = dict(zip(result.counts, result.per_second, strict=True))
+    counts = {name: int(per_second[name][since:].sum()) for name in per_second} if since else result.counts
+    log = counts["log_bytes"] * postgres.PAGE_BYTES / postgres_machine.PAYLOAD
+    return Outcome(n / seconds, seconds, float(response.mean()) if n else np.nan, p50, p95, p99, log / max(1, n), counts,
+                   per_second, device_counts(place, since), result)
+
+
+def device_counts(place: Both, since: int = 0) -> dict:
+    """Per group of devices (data, log, cache; those of the database's own log: its data, its log, its cache): what they
+    served, {reads, read_bytes, writes, written_bytes}."""
+    found = {}
+    for zfs, names in ((place.zfs.data, GROUPS), (place.zfs.log, LOG_POOL_GROUPS)) if place.zfs else ():
+        if zfs is not None:
+            tally = zfs.tally
+            numbers = tally.devices_per_second[:, :, since:].sum(axis=2) if since else tally.devices
+            found |= {name: dict(zip(DEVICE_COUNTS, row.tolist(), strict=True))
+                      for name, row in zip(names, numbers, strict=True) if tally.devices[names.index(name)].any()}
+    return found
 
 
 def fits(one: Scenario, n_bytes: int):

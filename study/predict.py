@@ -1,0 +1,122 @@
+"""`study predict`: what a scenario would do, with intervals over all that is not known of it.
+
+    found = predict.interval(one, draws=24, seeds=1)
+    found.table                 quantity, unit, 5 %, 50 %, 95 %
+    predict.compare([one, other], draws=24)         a row per scenario, draw and seed, under common draws
+
+Every draw is one Latin hypercube row of the priors of data/priors.toml and of the ranges of all device sheets; how long a
+run is: `study.run_length`. No published result of any ladder is read here or by what is called from here.
+"""
+import json
+from pathlib import Path
+from typing import NamedTuple
+
+import pandas as pd
+from rich.console import Console
+from rich.table import Table
+
+from study import conf, ensembles, machines, priors, run_length
+from study.dangers import dangers
+from study.errors import UserError
+from study.plan import package_digest
+from study.project import digest, write_atomically
+from study.scenario import Scenario
+
+DRAWS, SEEDS = 24, 1
+UNITS = {"tps": "TPS", "response_mean": "ms", "response_p50": "ms", "response_p95": "ms", "response_p99": "ms",
+         "wal_per_transaction": "B", "transactions_per_flush": "1", "checkpoints": "1"}
+PER_SECOND = {"reads": (1, "IO/s"), "writes": (1, "IO/s"), "read_bytes": (1e6, "MB/s"), "written_bytes": (1e6, "MB/s")}
+
+
+class Prediction(NamedTuple):
+    scenario: Scenario
+    table: pd.DataFrame         # quantity, unit, low, middle, high
+    runs: pd.DataFrame          # a row per draw and seed
+    why: str                    # how long runs are, and why
+    notes: tuple[str, ...]
+
+
+def interval(one: Scenario, draws: int = DRAWS, seeds: int = SEEDS, experiment: str = "predict") -> Prediction:
+    runs, lengths = compare_with_lengths([one], draws, seeds, experiment)
+    return Prediction(one, table(runs), runs, lengths[0].why, notes(one))
+
+
+def compare(scenarios: list[Scenario], draws: int = DRAWS, seeds: int = SEEDS, experiment: str = "predict") -> pd.DataFrame:
+    """`scenario` (its place in the list), `draw`, `seed`, and a column per quantity."""
+    return compare_with_lengths(scenarios, draws, seeds, experiment)[0]
+
+
+def compare_with_lengths(scenarios: list[Scenario], draws: int, seeds: int, experiment: str):
+    """The same, and how long each scenario is run."""
+    if draws < 2 or seeds < 1:
+        raise UserError(f"{draws} draws and {seeds} seeds make no interval; give 2 draws and a seed at least")
+    known = machines.known(scenarios, experiment)
+    lengths = [run_length.of(one, known.central()) for one in scenarios]
+    rows = priors.draws(known, draws, seed=1).to_dict("records")
+    calls = [(i, length, draw, rows[draw], 1 + draw + seed * draws) for i, length in enumerate(lengths)
+             for draw in range(draws) for seed in range(seeds)]
+    return pd.DataFrame([row for row in ensembles.on_all_processors(_row, calls)]), lengths
+
+
+def _row(place: int, length: run_length.Length, draw: int, values: dict, seed: int) -> dict:
+    n_seconds = round(length.scenario.database.seconds or 0) if length.since else 0
+    outcome = machines.simulate(length.scenario, values, seed, n_seconds, length.since)
+    return {"scenario": place, "draw": draw, "seed": seed} | quantities(outcome)
+
+
+def quantities(outcome: machines.Outcome) -> dict[str, float]:
+    """What is predicted: see UNITS and PER_SECOND; of devices, per group."""
+    counts = outcome.counts
+    found = {"tps": outcome.tps, "response_mean": outcome.mean_ms, "response_p50": outcome.p50_ms,
+             "response_p95": outcome.p95_ms, "response_p99": outcome.p99_ms, "wal_per_transaction": outcome.wal_bytes,
+             "transactions_per_flush": counts["commits"] / max(1, counts["flushes"]), "checkpoints": counts["checkpoints"]}
+    for group, numbers in outcome.devices.items():
+        found |= {f"{group}: {what}": numbers[what] / unit / outcome.seconds for what, (unit, _) in PER_SECOND.items()}
+    return found
+
+
+def table(runs: pd.DataFrame) -> pd.DataFrame:
+    """5, 50 and 95 % of every quantity."""
+    rows = []
+    for name in runs.columns.drop(["scenario", "draw", "seed"]):
+        unit = UNITS.get(name) or PER_SECOND[name.rsplit(": ")[1]][1]
+        rows.append((name.replace("_", " "), unit, *ensembles.interval(runs[name].fillna(0))))
+    return pd.DataFrame(rows, columns=["quantity", "unit", "low", "middle", "high"])
+
+
+def notes(one: Scenario) -> tuple[str, ...]:
+    """What a reader must know: safety that is traded, settings without effect, rules of another time."""
+    found = list(dangers(one))
+    if one.database.kind == "postgres":
+        found += [f"{name}: {conf.UNFELT[name]}" for name in one.database.conf if name in conf.UNFELT]
+    if one.files.kind == "zfs" and machines.system(one) == "linux":
+        found.append(f"OpenZFS of today is taken as ZFS of build {one.files.era}: its write throttle, queues and compressed "
+                     "ARC are younger")
+    return tuple(found)
+
+
+def as_json(found: Prediction) -> str:
+    """What can be committed before anyone measures: the scenario, the intervals, and what they were made by."""
+    return json.dumps({
+        "scenario": found.scenario.model_dump(mode="json"),
+        "digest_of_scenario": digest([found.scenario.model_dump_json().encode()]),
+        "model": package_digest("model"), "study": package_digest("study"),
+        "draws": len(found.runs), "run": found.why, "notes": list(found.notes),
+        "quantities": {row.quantity: {"unit": row.unit, "low": row.low, "middle": row.middle, "high": row.high}
+                       for row in found.table.itertuples()}}, indent=2) + "\n"
+
+
+def write(found: Prediction, path: Path) -> None:
+    write_atomically(path, as_json(found))
+
+
+def say(found: Prediction, out: Console) -> None:
+    """For the terminal."""
+    shown = Table("quantity", "5 %", "50 %", "95 %", "unit", box=None, pad_edge=False)
+    for row in found.table.itertuples():
+        shown.add_row(row.quantity, *(f"{value:,.4g}" for value in (row.low, row.middle, row.high)), row.unit)
+    out.print(found.scenario.title, soft_wrap=True)
+    out.print(shown)
+    out.print(f"{len(found.runs)} runs; each is {found.why}", soft_wrap=True)
+    for note in found.notes:
+        out.print(f"- {note}", soft_wrap=True)

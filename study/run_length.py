@@ -1,0 +1,95 @@
+"""How long a run is that is to stand for a server at work, and how a large one is made small enough.
+
+PostgreSQL's year is the interval between checkpoints: after each, pages go into the log whole at their first change; and
+what one interval has made dirty is written during the next. So
+
+ 1. A scenario that says how many transactions, or seconds, is run like that, from a checkpoint on.
+ 2. Else a short run says how many transactions fit in an interval. Two intervals are run, and the second is measured.
+ 3. If two intervals are more than `BUDGET` transactions, the machine is made smaller by a factor k, 8 at most: tables,
+    buffers, ARC, cache devices, and the interval in seconds and in log. Rates and shares stay as they are; but what comes
+    once in a checkpoint weighs k times as much, and a record meets k times as many writes in a transaction group, which
+    are no longer. k leaves ten branches a client, 64 MiB of ARC, and half a minute between checkpoints.
+ 4. If that is not enough, `BUDGET` transactions are run and the second half is measured: what comes late in an interval is
+    seen too seldom, and its images of pages too often.
+"""
+from typing import NamedTuple
+
+from model.postgres_machine import SEGMENT_BYTES
+from study import machines, servers
+from study.scenario import GIB, Scenario, changed
+
+BUDGET = 200_000                # transactions of a run
+PILOT = 3_000
+BRANCHES = 10                   # for a client, that scaling leaves
+MOST = 8.0                      # scaling
+LEAST_TIMEOUT = 30              # s, PostgreSQL's least checkpoint_timeout
+LEAST_SECONDS = 20              # a run is longer than transaction groups are apart
+LEAST_BUFFERS = 2**22
+
+
+class Length(NamedTuple):
+    """What is run in the scenario's place, from which second on it counts, and why, in words."""
+    scenario: Scenario
+    since: int
+    why: str
+
+
+def of(one: Scenario, values: dict, seed: int = 1) -> Length:
+    server = one.database
+    if server.kind != "postgres" or server.transactions or server.seconds:
+        return Length(one, 0, "as long as the scenario says, from a checkpoint on")
+    if server.script == "select-only":
+        return Length(changed(one, {"database.transactions": BUDGET}), 0, f"{BUDGET} transactions")
+    pilot = machines.simulate(changed(one, {"database.transactions": PILOT}), values, seed)
+    seconds = interval_seconds(one, values, pilot)
+    k = scaling(one, 2 * seconds * pilot.tps / BUDGET)
+    if 2 * seconds * pilot.tps <= 2 * BUDGET * k:
+        length = max(LEAST_SECONDS, round(seconds / k))
+        small = changed(smaller(one, k), {"database.seconds": 2 * length})
+        size = f"; tables, memory and interval are a {k:.3g}th" if k > 1 else ""
+        return Length(small, length, f"the second of two intervals between checkpoints, of {seconds:.0f} s{size}")
+    total = max(LEAST_SECONDS, round(BUDGET / pilot.tps))
+    return Length(changed(one, {"database.seconds": total}), total // 2,
+                  f"the second half of {total} s of an interval of {seconds:.0f} s between checkpoints")
+
+
+def interval_seconds(one: Scenario, values: dict, pilot: machines.Outcome) -> float:
+    """Between checkpoints: by time, or by log, which the pilot writes faster than a whole interval does."""
+    settings = servers.postgres_settings(one, values, 1)
+    by_log = settings.checkpoint_segments * SEGMENT_BYTES / max(1, pilot.wal_bytes * pilot.tps)
+    return min(settings.checkpoint_timeout_ns / machines.SECOND_NS, max(by_log, 1))
+
+
+def scaling(one: Scenario, wanted: float) -> float:
+    """Rule 3: `wanted`, or as much of it as goes; 1: as it is."""
+    server = one.database
+    buffers = servers.buffer_bytes(one)
+    timeout = servers.postgres_settings(one, _ANY, 1).checkpoint_timeout_ns / machines.SECOND_NS
+    most = min(MOST, server.scale / (BRANCHES * server.clients), buffers / max(LEAST_BUFFERS, 2**18 * server.clients),
+               machines.arc_max_bytes(one) / 2**26 if one.files.kind == "zfs" else MOST, timeout / LEAST_TIMEOUT)
+    return max(1.0, min(wanted, most))
+
+
+def smaller(one: Scenario, k: float) -> Scenario:
+    if k <= 1:
+        return one
+    settings = servers.postgres_settings(one, _ANY, 1)
+    changes = {
+        "database.scale": max(1, round(one.database.scale / k)),
+        "database.conf.shared_buffers": f"{int(servers.buffer_bytes(one) / k) // 1024}kB",
+        "database.conf.checkpoint_timeout": f"{settings.checkpoint_timeout_ns / k / 1e6:.0f}ms",
+        "database.conf.checkpoint_segments" if one.database.version < 9.5 else "database.conf.max_wal_size":
+            max(1, round(settings.checkpoint_segments / k)) if one.database.version < 9.5
+            else f"{max(32, int(_max_wal(one) / k) >> 20)}MB"}
+    if one.files.kind == "zfs":
+        changes["files.arc_max_mib"] = machines.arc_max_bytes(one) / k / 2**20
+    if one.pool.cache is not None:
+        changes["pool.cache.use_gib"] = one.pool.cache.device_bytes / GIB / k
+    return changed(one, changes)
+
+
+def _max_wal(one: Scenario) -> float:
+    return servers.conf.check("postgres", one.database.conf).get("max_wal_size", GIB)
+
+
+_ANY = {"trip_ns": 0, "handoff_ns": 0, "spread_cpu": 0, "cpu_speed": 1}
