@@ -23,44 +23,66 @@ A block is *anonymous* while it is dirty or on its first way in; then on the sid
     and blocks of another size than s if the next one has it. What cannot be evicted is lived with.
  5. *Every second*, if all with ghosts is more than 2c: MRU is evicted down to p (data first), MRU ghosts are forgotten
     until anonymous, MRU and they are c; then MFU, until all is c, and MFU ghosts, until all with ghosts is 2c.
+ 6. What is on a cache device (`model.l2arc`) keeps its header when its ghost is forgotten. When it is wanted then, nothing
+    is adapted, room is made as for an MFU ghost, and the block becomes MFU.
 
 In ZFS: `arc_access`, `add_reference`, `remove_reference`, `arc_adapt`, `arc_get_data_buf`, `arc_evict_needed`, `arc_evict`,
-`arc_adjust`; spec 7.1 to 7.3. Left out: memory pressure (c stays where it starts, at its greatest), bytes of headers,
-later bounds of p.
+`arc_adjust`; spec 7.1 to 7.3, 7.5. Left out: memory pressure (c stays where it starts, at its greatest), bytes of headers
+but for those that cache devices cost, later bounds of p.
 
-ARC as it was published, over the same lists: `model.arc_textbook`.
+Headers, states and lists: `model.arc_lists`. ARC as it was published, over the same lists: `model.arc_textbook`.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
+from model.arc_lists import (
+    ABOVE,
+    ANONYMOUS,
+    DIRTIED,
+    GHOST,
+    HAS_EVICTED,
+    HEADER_BYTES,
+    HOLDS,
+    IN_L2,
+    INDIRECT,
+    IS_METADATA,
+    KEY,
+    L2_HEADERS,
+    L2_ONLY,
+    MARKS,
+    META,
+    MFU,
+    MFU_GHOST,
+    MRU,
+    MRU_GHOST,
+    N_BYTES,
+    N_COLUMNS,
+    N_LISTS,
+    N_NODES,
+    N_SCALARS,
+    NEWER,
+    NONE,
+    OLDER,
+    PREFETCHED,
+    READER,
+    STATE,
+    TICK,
+    Arc,
+    P,
+    forget,
+    hold,
+    leave_ghosts,
+    lose_data,
+    lose_l2,
+    move,
+    release,
+    take_node,
+    total_bytes,
+    unlist,
+)
 from model.jit import kernel, part
-
-NONE = 0
-
-# States, and lists: 2 x state + (1 for metadata). Node number i < 10 is the end of list i.
-ANONYMOUS, MRU, MFU, MRU_GHOST, MFU_GHOST = 0, 1, 2, 3, 4
-GHOST = 2  # a state's ghost comes so much later
-N_LISTS = 10
-
-# Columns of Arc.nodes.
-KEY = 0
-OLDER, NEWER = 1, 2  # neighbours on the list; NEWER of a node not in use: the next such
-STATE = 3
-IS_METADATA = 4
-N_BYTES = 5
-HOLDS = 6
-TICK = 7  # of the last access
-MARKS = 8  # see INDIRECT, PREFETCHED
-ABOVE = 9  # the node of the indirect block that this one holds, or NONE
-READER, DIRTIED = 10, 11  # the user's own: who reads it from disk; the last transaction group that it is dirty in
-N_COLUMNS = 12
-
-INDIRECT, PREFETCHED = 1, 2
-
-# Elements of Arc.scalars.
-P, META, N_NODES, FREE = 0, 1, 2, 3  # B; B of metadata; nodes taken so far; the first given back
 
 
 class ArcParams(NamedTuple):
@@ -68,142 +90,6 @@ class ArcParams(NamedTuple):
     meta_limit_bytes: int  # B, arc_meta_limit
     promote_ticks: int = 6  # hz >> 4, of 100 Hz
     lifespan_ticks: int = 100  # a second: indirect and prefetched blocks live so long
-
-
-class Arc(NamedTuple):
-    """Nodes are headers: blocks in core and ghosts."""
-
-    nodes: np.ndarray  # int32 [node, column]; see KEY and the others
-    node_of: np.ndarray  # int32, per key: its node, or NONE
-    n_bytes: np.ndarray  # per state: B, held or not
-    evictable: np.ndarray  # per list: B
-    scalars: np.ndarray  # see P and the others
-
-
-# ---- lists ----
-
-
-@kernel
-def _list_of(arc, node):
-    return 2 * int(arc.nodes[node, STATE]) + int(arc.nodes[node, IS_METADATA])
-
-
-@kernel
-def unlist(arc, node):
-    nodes = arc.nodes
-    older, newer = int(nodes[node, OLDER]), int(nodes[node, NEWER])
-    nodes[older, NEWER] = newer
-    nodes[newer, OLDER] = older
-    arc.evictable[_list_of(arc, node)] -= nodes[node, N_BYTES]
-
-
-@kernel
-def enlist(arc, node):
-    """Put `node` at the head of its list."""
-    nodes, end = arc.nodes, _list_of(arc, node)
-    newest = int(nodes[end, OLDER])
-    nodes[node, OLDER], nodes[node, NEWER] = newest, end
-    nodes[newest, NEWER] = nodes[end, OLDER] = node
-    arc.evictable[end] += nodes[node, N_BYTES]
-
-
-@kernel
-def move(arc, node, state):
-    """Change the state of `node`; if it is on a list, to the head of the other one."""
-    nodes = arc.nodes
-    was, is_listed = int(nodes[node, STATE]), nodes[node, HOLDS] == 0
-    if is_listed and was != ANONYMOUS:
-        unlist(arc, node)
-    arc.n_bytes[was] -= nodes[node, N_BYTES]
-    arc.n_bytes[state] += nodes[node, N_BYTES]
-    nodes[node, STATE] = state
-    if is_listed and state != ANONYMOUS:
-        enlist(arc, node)
-
-
-# ---- headers, holds ----
-
-
-@kernel
-def in_core(arc, node):
-    """Whether `node` is a block with data, or one that they are being read for."""
-    return node != NONE and arc.nodes[node, STATE] <= MFU
-
-
-@kernel
-def total_bytes(arc):
-    """B in core: arc_size."""
-    return arc.n_bytes[ANONYMOUS] + arc.n_bytes[MRU] + arc.n_bytes[MFU]
-
-
-@kernel
-def has_nodes(arc, n):
-    """Whether there are `n` nodes to be had for certain."""
-    return arc.scalars[N_NODES] + n < len(arc.nodes)
-
-
-@kernel
-def take_node(arc):
-    node = arc.scalars[FREE]
-    if node != NONE:
-        arc.scalars[FREE] = int(arc.nodes[node, NEWER])
-        return node
-    node = arc.scalars[N_NODES]
-    arc.scalars[N_NODES] += 1
-    return node
-
-
-@kernel
-def forget(arc, node):
-    """No header is left of `node`, which is on no list."""
-    arc.n_bytes[arc.nodes[node, STATE]] -= arc.nodes[node, N_BYTES]
-    arc.node_of[arc.nodes[node, KEY]] = NONE
-    arc.nodes[node, NEWER] = arc.scalars[FREE]
-    arc.scalars[FREE] = node
-
-
-@kernel
-def hold(arc, node):
-    """Rules 1 and 2."""
-    if arc.nodes[node, HOLDS] == 0 and arc.nodes[node, STATE] != ANONYMOUS:
-        unlist(arc, node)
-        arc.nodes[node, MARKS] &= ~PREFETCHED
-    arc.nodes[node, HOLDS] += 1
-
-
-@kernel
-def release(arc, node):
-    arc.nodes[node, HOLDS] -= 1
-    if arc.nodes[node, HOLDS] == 0 and arc.nodes[node, STATE] != ANONYMOUS:
-        enlist(arc, node)
-
-
-@kernel
-def hold_above(arc, node, above):
-    """`node`, in core, holds `above` (or NONE) from now on."""
-    arc.nodes[node, ABOVE] = above
-    if above != NONE:
-        hold(arc, above)
-
-
-@kernel
-def _lose_data(arc, node):
-    if arc.nodes[node, IS_METADATA]:
-        arc.scalars[META] -= arc.nodes[node, N_BYTES]
-    above = int(arc.nodes[node, ABOVE])
-    if above != NONE:
-        arc.nodes[node, ABOVE] = NONE
-        release(arc, above)
-
-
-@kernel
-def drop(arc, node):
-    """`node`, which nobody holds, or holds but the caller, is gone, without a ghost."""
-    if arc.nodes[node, HOLDS] == 0 and arc.nodes[node, STATE] != ANONYMOUS:
-        unlist(arc, node)
-    if arc.nodes[node, STATE] <= MFU:
-        _lose_data(arc, node)
-    forget(arc, node)
 
 
 # ---- access ----
@@ -240,6 +126,7 @@ def touch(arc, params, node, tick):
 @kernel
 def make_anonymous(arc, node):
     """`node`, in core, is dirtied, or on its way to disk: its old identity has vanished."""
+    lose_l2(arc, node)
     move(arc, node, ANONYMOUS)
     arc.nodes[node, TICK] = 0
 
@@ -249,7 +136,14 @@ def make_anonymous(arc, node):
 
 @kernel
 def _is_spared(arc, params, node, tick):
-    return arc.nodes[node, MARKS] != 0 and tick - arc.nodes[node, TICK] < params.lifespan_ticks
+    return arc.nodes[node, MARKS] & (INDIRECT | PREFETCHED) != 0 and tick - arc.nodes[node, TICK] < params.lifespan_ticks
+
+
+@kernel
+def evict_now(arc, node):
+    """`node`, in core and on a list, becomes a ghost."""
+    move(arc, node, int(arc.nodes[node, STATE]) + GHOST)
+    lose_data(arc, node)
 
 
 @kernel
@@ -262,8 +156,8 @@ def _evict(arc, params, state, is_metadata, n_bytes, wanted, tick):
         is_passed = wanted != 0 and nodes[node, N_BYTES] != wanted and nodes[newer, N_BYTES] == wanted
         if not is_passed and not _is_spared(arc, params, node, tick):
             evicted += int(nodes[node, N_BYTES])
-            move(arc, node, state + GHOST)
-            _lose_data(arc, node)
+            evict_now(arc, node)
+            arc.scalars[HAS_EVICTED] = 1
         node = newer
 
 
@@ -319,24 +213,37 @@ def new_block(arc, params, key, is_metadata, n_bytes, marks, tick):
     nodes[node, KEY], nodes[node, STATE], nodes[node, HOLDS] = key, ANONYMOUS, 1
     nodes[node, IS_METADATA], nodes[node, N_BYTES], nodes[node, MARKS] = is_metadata, n_bytes, marks
     nodes[node, TICK] = nodes[node, ABOVE] = nodes[node, READER] = nodes[node, DIRTIED] = 0
+    nodes[node, IN_L2] = NONE
     arc.node_of[key] = node
     grow(arc, params, n_bytes, is_metadata)
     return node
 
 
 @kernel
+def _return_from_l2(arc, node, tick):
+    """Rule 6."""
+    arc.scalars[L2_HEADERS] -= HEADER_BYTES
+    arc.n_bytes[MFU] += arc.nodes[node, N_BYTES]
+    arc.nodes[node, STATE], arc.nodes[node, TICK] = MFU, tick
+
+
+@kernel
 def revive(arc, params, node, marks, tick):
-    """A ghost is wanted: it gets a buffer, and is held by the caller."""
+    """What only has a header, a ghost or L2_ONLY, is wanted: it gets a buffer, and is held by the caller."""
     nodes = arc.nodes
     state, is_metadata = int(nodes[node, STATE]), int(nodes[node, IS_METADATA])
     n_bytes = int(nodes[node, N_BYTES])
     make_room(arc, params, state, is_metadata, n_bytes, tick)
-    unlist(arc, node)
+    if state != L2_ONLY:
+        unlist(arc, node)
     nodes[node, HOLDS] = 1
     nodes[node, MARKS] = marks
     if is_metadata:
         arc.scalars[META] += n_bytes
-    access(arc, params, node, tick)
+    if state == L2_ONLY:
+        _return_from_l2(arc, node, tick)
+    else:
+        access(arc, params, node, tick)
 
 
 # ---- every second ----
@@ -351,7 +258,10 @@ def _forget_ghosts(arc, state, n_bytes):
             node = int(nodes[end, NEWER])
             n_bytes -= int(nodes[node, N_BYTES])
             unlist(arc, node)
-            forget(arc, node)
+            if nodes[node, IN_L2] != NONE:
+                leave_ghosts(arc, node)
+            else:
+                forget(arc, node)
 
 
 @kernel
@@ -389,7 +299,7 @@ def new_arc(params, n_keys, n_nodes, p_bytes=None):
     nodes[:N_LISTS, OLDER] = nodes[:N_LISTS, NEWER] = np.arange(N_LISTS)
     p = params.c_bytes // 2 if p_bytes is None else p_bytes
     return Arc(nodes, np.zeros(n_keys, np.int32), np.zeros(5, np.int64), np.zeros(N_LISTS, np.int64),
-               np.array([p, 0, N_LISTS, NONE], np.int64))
+               np.array([p, 0, N_LISTS, NONE] + [0] * (N_SCALARS - 4), np.int64))
 
 
 def copy_arc(arc, n_nodes):

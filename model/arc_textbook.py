@@ -10,7 +10,7 @@ What ZFS does otherwise: blocks have sizes, holds and types; a hit within 60 ms 
 once a second and before new buffers, not with every miss.
 """
 
-from model.arc import (
+from model.arc_lists import (
     GHOST,
     HOLDS,
     IS_METADATA,

@@ -6,13 +6,15 @@ what a rule is and where it is known from. So one rule of an era is changed, and
     era("b141").queue._replace(max_pending=35)
 
 A mechanism that changed over time joins by a field of Era, and by what changed in the eras below. When that was: spec
-0.2, and section 1 for the vdev cache, 2 for the allocator, 3 for the queue, 4 for zfetch, 6 for the intent log.
+0.2, and section 1 for the vdev cache, 2 for the allocator, 3 for the queue, 4 for zfetch, 6 for the intent log, 7.5 for the
+L2ARC.
 
 `b141_df` was no build: it is b141 with the picker of the builds before it, which those after it went back to.
 """
 
 from typing import NamedTuple
 
+from model.l2arc import SECOND_NS, L2arcParams
 from model.metaslab import BONUS_AREA, FRAGMENTED, LARGEST, THIRDS, MetaslabParams
 from model.pickers import VARIANTS
 from model.vdev_cache import BYPASS_DATA, FILL_METADATA, VdevCacheParams
@@ -29,6 +31,7 @@ class Era(NamedTuple):
     cache: VdevCacheParams = VdevCacheParams()
     metaslab: MetaslabParams = MetaslabParams()
     zil: ZilParams = ZilParams()
+    l2arc: L2arcParams = L2arcParams(exists=0)
 
 
 def _since(earlier, **changed):
@@ -39,18 +42,20 @@ def _since(earlier, **changed):
 
 _2007 = Era()
 _ONNV_70 = _since(_2007, cache={"fill_rule": FILL_METADATA})  # change 6437054
-_ONNV_79 = _since(_ONNV_70, cache={"fill_rule": BYPASS_DATA})
+_ONNV_79 = _since(_ONNV_70, cache={"fill_rule": BYPASS_DATA}, l2arc={"exists": 1})
 _B103 = _since(
     _ONNV_79,
     queue={"tick_of_creation": 0, "agreeing_marks": DONT_AGGREGATE},
     zfetch={"rewrites_read": 0, "uncached_read": 0},
     zil={"copies_o_sync": 1, "counts_fetched": 1, "lists_late": 0},
     metaslab={"gang": THIRDS},
+    l2arc={"boost_bytes": 2**23, "delay_ns": 0},
 )
 _B117 = _since(
     _B103,
     queue={"agreeing_marks": INHERITED, "read_gap_bytes": 2**15},
     metaslab={"picker": VARIANTS["117_df"], "skips_unchanged": 1},
+    l2arc={"headroom": 2, "again_ns": SECOND_NS // 5, "norw": 1},  # since b108
 )
 _B141 = _since(
     _B117,

@@ -22,7 +22,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from model.arc import adjust, arc_params, has_nodes, new_arc, total_bytes
+from model.arc import adjust, arc_params, new_arc
+from model.arc_lists import has_nodes, total_bytes
 from model.calendar import NEVER, next_source, set_time
 from model.drive_queue import BLOCK_SHIFT, BUSY_NS, BUSY_SINCE, N_COMMANDS, N_SERVED, SERVED_BYTES
 from model.filebench import LOG_WRITER

@@ -14,7 +14,8 @@
 In ZFS: dbuf.c, `dbuf_hold_impl`, `dbuf_dirty`, `dbuf_write`, `dbuf_write_done`; spec 5.2, 7.2.
 """
 
-from model.arc import (
+from model.arc import access, adjust, grow, make_anonymous, make_room, new_block, revive, shrink, touch
+from model.arc_lists import (
     ANONYMOUS,
     DIRTIED,
     HOLDS,
@@ -22,20 +23,11 @@ from model.arc import (
     MARKS,
     NONE,
     READER,
-    access,
-    adjust,
     drop,
-    grow,
     hold,
     hold_above,
     in_core,
-    make_anonymous,
-    make_room,
-    new_block,
     release,
-    revive,
-    shrink,
-    touch,
 )
 from model.indirect import INDIRECT_BYTES, POINTER_SHIFT
 from model.jit import kernel, part

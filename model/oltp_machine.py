@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from model.arc import Arc, ArcParams, arc_params, copy_arc, greatest_c, new_arc
+from model.arc import ArcParams, arc_params, copy_arc, greatest_c, new_arc
+from model.arc_lists import Arc
 from model.calendar import Calendar, new_calendar
 from model.data_sheet import SheetParams, new_drive
 from model.drive_queue import BLOCK_SHIFT, Drive

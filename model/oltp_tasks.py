@@ -3,7 +3,7 @@
 Tasks that can go on stand in a ring, first come, first served. Who wants a block that is being read waits for its reader.
 """
 
-from model.arc import READER, in_core
+from model.arc_lists import READER, in_core
 from model.calendar import set_time
 from model.filebench import LOG_WRITER
 from model.indirect import POINTERS

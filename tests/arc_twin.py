@@ -14,7 +14,7 @@ class TwinOfArc:
     """Lists run from the oldest to the newest; sizes are counted anew whenever they are asked for."""
 
     def __init__(self, c, meta_limit, p):
-        self.c, self.meta_limit, self.p = c, meta_limit, p
+        self.c, self.meta_limit, self.p, self.has_evicted = c, meta_limit, p, False
         self.blocks = {}
         self.lists = {(state, meta): [] for state in range(1, 5) for meta in range(2)}
 
@@ -88,6 +88,7 @@ class TwinOfArc:
             too_young = (block.is_indirect or block.is_prefetched) and tick - block.tick < 100
             if not other_size and not too_young:
                 gone += block.n_bytes
+                self.has_evicted = True
                 self.set_state(block, state + 2)
                 self.release_above(block)
             block = newer
@@ -123,22 +124,25 @@ class TwinOfArc:
         block.is_prefetched = is_prefetch
         self.access(block, tick)
 
+    def forget_ghost(self, block):
+        del self.blocks[block.key]
+
     def forget_ghosts(self, state, n_bytes):
         for meta in range(2):
             while n_bytes > 0 and self.lists[state, meta]:
                 block = self.lists[state, meta].pop(0)
                 n_bytes -= block.n_bytes
-                del self.blocks[block.key]
+                self.forget_ghost(block)
 
     def adjust(self, tick):
-        if self.n_bytes(*range(5)) <= 2 * self.c:
+        if self.size() + self.n_bytes(MRU_GHOST, MFU_GHOST) <= 2 * self.c:
             return
         for meta in range(2):
             self.evict(MRU, meta, self.n_bytes(ANON, MRU) - self.p, tick, 0)
         self.forget_ghosts(MRU_GHOST, self.n_bytes(ANON, MRU, MRU_GHOST) - self.c)
         for meta in range(2):
             self.evict(MFU, meta, self.size() - self.c, tick, 0)
-        self.forget_ghosts(MFU_GHOST, self.n_bytes(*range(5)) - 2 * self.c)
+        self.forget_ghosts(MFU_GHOST, self.size() + self.n_bytes(MRU_GHOST, MFU_GHOST) - 2 * self.c)
 
 
 class TwinOfTextbook:

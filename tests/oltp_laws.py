@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 
 from model import vdev_cache_trace
-from model.arc import ABOVE, ANONYMOUS, HOLDS, KEY, N_BYTES, READER, STATE, total_bytes
+from model.arc_lists import ABOVE, ANONYMOUS, HOLDS, KEY, N_BYTES, READER, STATE, total_bytes
 from model.drive_queue import N_COMMANDS, SERVICE_NS
 from model.oltp_machine import AIO_TASKS, BEGAN, JOINED, JOINED_BEFORE
 from model.pool import FOR_LINE, FOR_TXG, NOBODY

@@ -52,7 +52,7 @@ MUTANTS = {
     "the second copy is never sent": (oltp, "sync_event", forgets_second_copy, "conservation"),
     "posts count one and a half": (oltp_threads, "take", takes_half, "one_to_one"),
     "fills complete an hour late": (pool, "fill_done", lambda *a: fill_done(*a[:3], a[3] + 360_000, a[4]), "replays"),
-    "who is evicted keeps its hold": (arc, "_lose_data", evicts_and_keeps_hold, "holds_are_accounted_for"),
+    "who is evicted keeps its hold": (arc, "lose_data", evicts_and_keeps_hold, "holds_are_accounted_for"),
     "a second buffer is never given back": (oltp_core, "shrink", lambda arc_, n_bytes: None, "bytes_are_accounted_for"),
     "what was written stays anonymous": (oltp_core, "access", lambda *a: None, "only_dirty_blocks_are_anonymous"),
     "dirtying leaves a block where it is": (oltp_core, "make_anonymous", lambda *a: None, "only_dirty_blocks_are_anonymous"),

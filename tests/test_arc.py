@@ -1,153 +1,15 @@
 """The ARC: against its naive twins, move by move, and against facts that the rules say."""
 
 import pytest
-from arc_twin import TwinOfArc, TwinOfTextbook
+from arc_machine import DROP, HOLD, MFU, MRU, N_KEYS, PREFETCH, READ, RELEASE, SECOND, WRITE, WRITTEN, Both, keys_on
+from arc_twin import TwinOfTextbook
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from model import arc
+from model import arc, arc_lists
 from model.arc import ArcParams, arc_params, greatest_c, new_arc
 from model.arc_textbook import request_textbook
 from model.streams import stream
-
-N_LEAVES, FAN_OUT = 60, 8
-N_KEYS = N_LEAVES + -(-N_LEAVES // FAN_OUT)
-READ, PREFETCH, WRITE, WRITTEN, HOLD, RELEASE, DROP, SECOND = range(8)
-
-
-def key_above(key):
-    return N_LEAVES + key // FAN_OUT if key < N_LEAVES else None
-
-
-def kind_of(key):
-    """(is metadata, B, is indirect): records of two sizes, and indirect blocks; some records are metadata."""
-    if key >= N_LEAVES:
-        return 1, 16, 1
-    return int(key % 7 == 3), 4 if key % 3 else 12, 0
-
-
-class Both:
-    """The kernels and the twin, driven by the same user; after each move all that is known of both must agree."""
-
-    def __init__(self, c, meta_limit, p):
-        self.params = ArcParams(c, meta_limit)
-        self.arc, self.twin = new_arc(self.params, N_KEYS, 500, p), TwinOfArc(c, meta_limit, p)
-        self.tick, self.mine = 200, {}
-
-    def node(self, key):
-        return int(self.arc.node_of[key])
-
-    def read(self, key, is_prefetch):
-        """As a reader does: what is above first, held; a block on its way is accessed when it has come."""
-        arc_, params, twin, tick = self.arc, self.params, self.twin, self.tick
-        above = key_above(key)
-        if above is not None:
-            self.read(above, False)
-        node, block = self.node(key), twin.blocks.get(key)
-        meta, n_bytes, is_indirect = kind_of(key)
-        if block is not None and block.state <= MFU:
-            if block.holds == 0:
-                arc.touch(arc_, params, node, tick)
-                twin.hold(block)
-                twin.access(block, tick)
-                twin.release(block)
-            elif block.state != ANON:
-                arc.access(arc_, params, node, tick)
-                twin.access(block, tick)
-            return
-        if block is None:
-            marks = arc.INDIRECT * is_indirect | arc.PREFETCHED * is_prefetch
-            node = arc.new_block(arc_, params, key, meta, n_bytes, marks, tick)
-            block = twin.new_block(key, meta, n_bytes, is_indirect, is_prefetch, tick)
-        else:
-            arc.revive(arc_, params, node, arc.INDIRECT * is_indirect | arc.PREFETCHED * is_prefetch, tick)
-            twin.revive(block, is_prefetch, tick)
-        if above is not None and twin.blocks[above].state <= MFU:
-            arc.hold_above(arc_, node, self.node(above))
-            twin.hold_above(block, twin.blocks[above])
-        arc.access(arc_, params, node, tick)
-        twin.access(block, tick)
-        arc.release(arc_, node)
-        twin.release(block)
-
-    def write(self, key):
-        """Dirtied: held and anonymous. A second time: a second buffer."""
-        self.read(key, False)
-        node, block = self.node(key), self.twin.blocks[key]
-        if block.state == ANON:
-            arc.make_room(self.arc, self.params, 0, 0, block.n_bytes, self.tick)
-            self.twin.make_room(ANON, 0, block.n_bytes, self.tick)
-            arc.grow(self.arc, self.params, block.n_bytes, 0)
-            block.n_buffers += 1
-            self.twin.raise_p(block.n_bytes)
-        else:
-            arc.make_anonymous(self.arc, node)
-            self.twin.set_state(block, ANON)
-            block.tick = 0
-        self.hold(key)
-
-    def written(self, key):
-        block = self.twin.blocks[key]
-        if block.n_buffers > 1:
-            arc.shrink(self.arc, block.n_bytes)
-            block.n_buffers -= 1
-        elif block.state == ANON:
-            arc.access(self.arc, self.params, self.node(key), self.tick)
-            self.twin.access(block, self.tick)
-        self.release(key)
-
-    def hold(self, key):
-        arc.hold(self.arc, self.node(key))
-        self.twin.hold(self.twin.blocks[key])
-        self.mine[key] = self.mine.get(key, 0) + 1
-
-    def release(self, key):
-        arc.release(self.arc, self.node(key))
-        self.twin.release(self.twin.blocks[key])
-        self.mine[key] -= 1
-
-    def move(self, kind, key, ticks):
-        self.tick += ticks
-        block = self.twin.blocks.get(key)
-        if kind in (READ, PREFETCH):
-            self.read(key, kind == PREFETCH)
-        elif kind == WRITE and key < N_LEAVES and not kind_of(key)[0]:
-            self.write(key)
-        elif kind == WRITTEN and block is not None and block.state == ANON:
-            self.written(key)
-        elif kind == HOLD and block is not None and block.state in (MRU, MFU):
-            self.hold(key)
-        elif kind == RELEASE and self.mine.get(key, 0) > 0 and block.state != ANON:
-            self.release(key)
-        elif kind == DROP and block is not None and block.holds == 0:
-            arc.drop(self.arc, self.node(key))
-            self.twin.drop(block)
-        elif kind == SECOND:
-            arc.adjust(self.arc, self.params, self.tick)
-            self.twin.adjust(self.tick)
-
-    def check(self):
-        a, twin = self.arc, self.twin
-        assert int(a.scalars[arc.P]) == twin.p
-        assert a.n_bytes.tolist() == [twin.n_bytes(state) for state in range(5)]
-        assert int(a.scalars[arc.META]) == twin.metadata()
-        assert {key for key in range(N_KEYS) if self.node(key)} == set(twin.blocks)
-        for (state, meta), blocks in twin.lists.items():
-            assert keys_on(a, 2 * state + meta) == [block.key for block in blocks]
-            assert a.evictable[2 * state + meta] == sum(block.n_bytes for block in blocks)
-
-
-ANON, MRU, MFU = arc.ANONYMOUS, arc.MRU, arc.MFU
-
-
-def keys_on(a, end):
-    """From the tail to the head."""
-    keys, node = [], int(a.nodes[end, arc.NEWER])
-    while node != end:
-        keys.append(int(a.nodes[node, arc.KEY]))
-        node = int(a.nodes[node, arc.NEWER])
-    return keys
-
 
 moves = st.lists(st.tuples(st.sampled_from([READ] * 8 + [PREFETCH, PREFETCH, WRITE, WRITE, WRITTEN, WRITTEN, HOLD, RELEASE,
                                                          RELEASE, DROP, SECOND, SECOND]),
@@ -184,8 +46,8 @@ def test_the_published_arc_agrees_with_its_twin_request_by_request(keys, c):
     a, twin, params = new_arc(ArcParams(c, c), 31, 40, 0), TwinOfTextbook(c), ArcParams(c, c)
     for key in keys:
         assert request_textbook(a, params, key) == twin.request(key)
-        assert int(a.scalars[arc.P]) == twin.p
-        lists = [keys_on(a, 2 * state) for state in (arc.MRU, arc.MFU, arc.MRU_GHOST, arc.MFU_GHOST)]
+        assert int(a.scalars[arc_lists.P]) == twin.p
+        lists = [keys_on(a, 2 * state) for state in (arc_lists.MRU, arc_lists.MFU, arc_lists.MRU_GHOST, arc_lists.MFU_GHOST)]
         assert lists == [twin.t1, twin.t2, twin.b1, twin.b2]
 
 
@@ -199,7 +61,7 @@ def small(c=100, n_keys=200):
 
 def demand(a, params, key, tick):
     node = int(a.node_of[key])
-    if node and a.nodes[node, arc.STATE] <= MFU:
+    if node and a.nodes[node, arc_lists.STATE] <= MFU:
         arc.touch(a, params, node, tick)
         return
     if node:
@@ -207,7 +69,7 @@ def demand(a, params, key, tick):
     else:
         node = arc.new_block(a, params, key, 0, 10, 0, tick)
         arc.access(a, params, node, tick)
-    arc.release(a, node)
+    arc_lists.release(a, node)
 
 
 @pytest.mark.parametrize(("ticks", "state"), [(0, MRU), (6, MRU), (7, MFU)])
@@ -215,16 +77,16 @@ def test_a_second_use_promotes_only_after_more_than_six_ticks(ticks, state):
     a, params = small()
     demand(a, params, 0, 50)
     demand(a, params, 0, 50 + ticks)
-    assert a.nodes[a.node_of[0], arc.STATE] == state
+    assert a.nodes[a.node_of[0], arc_lists.STATE] == state
 
 
 def test_a_prefetched_block_is_promoted_by_its_first_demand():
     a, params = small()
-    node = arc.new_block(a, params, 0, 0, 10, arc.PREFETCHED, 50)
+    node = arc.new_block(a, params, 0, 0, 10, arc_lists.PREFETCHED, 50)
     arc.access(a, params, node, 50)
-    arc.release(a, node)
+    arc_lists.release(a, node)
     demand(a, params, 0, 60)
-    assert a.nodes[node, arc.STATE] == MFU
+    assert a.nodes[node, arc_lists.STATE] == MFU
 
 
 def test_a_scan_leaves_alone_what_is_used_again():
@@ -244,17 +106,17 @@ def test_size_stays_within_one_buffer_of_c_and_ghosts_within_c_more():
     for i, key in enumerate(keys):
         demand(a, params, int(key), 10 * i)
         arc.adjust(a, params, 10 * i)
-        assert arc.total_bytes(a) <= params.c_bytes + 10
+        assert arc_lists.total_bytes(a) <= params.c_bytes + 10
         assert a.n_bytes.sum() <= 2 * params.c_bytes
 
 
 def test_a_held_block_is_never_evicted():
     a, params = small(c=20)
     demand(a, params, 0, 0)
-    arc.hold(a, int(a.node_of[0]))
+    arc_lists.hold(a, int(a.node_of[0]))
     for key in range(1, 50):
         demand(a, params, key, 10 * key)
-    assert a.nodes[a.node_of[0], arc.STATE] == MRU
+    assert a.nodes[a.node_of[0], arc_lists.STATE] == MRU
 
 
 GIB = 2**30

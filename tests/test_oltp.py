@@ -11,7 +11,8 @@ from oltp_laws import LAWS, mva
 from oltp_mutants import MUTANTS
 
 from model import oltp
-from model.arc import MFU, MRU, STATE, TICK, greatest_c, total_bytes
+from model.arc import greatest_c
+from model.arc_lists import MFU, MRU, STATE, TICK, total_bytes
 from model.data_sheet import SheetParams
 from model.drive_queue import N_SERVED, SERVED_BYTES, SERVICE_NS
 from model.filebench import Workload
