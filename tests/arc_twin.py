@@ -146,10 +146,11 @@ class TwinOfArc:
 
 
 class TwinOfTextbook:
-    """ARC as published: lists T1, T2, B1, B2, the oldest first."""
+    """ARC as published: lists T1, T2, B1, B2, the oldest first. p moves by whole numbers, or with `fractions` by ratios: the
+    paper leaves it open."""
 
-    def __init__(self, c):
-        self.c, self.p = c, 0
+    def __init__(self, c, fractions=False):
+        self.c, self.p, self.fractions = c, 0, fractions
         self.t1, self.t2, self.b1, self.b2 = [], [], [], []
 
     def replace(self, key):
@@ -166,7 +167,8 @@ class TwinOfTextbook:
                 return True
         for ghosts, others, sign in ((self.b1, self.b2, 1), (self.b2, self.b1, -1)):
             if key in ghosts:
-                self.p = min(self.c, max(0, self.p + sign * max(1, len(others) // len(ghosts))))
+                ratio = len(others) / len(ghosts) if self.fractions else len(others) // len(ghosts)
+                self.p = min(self.c, max(0, self.p + sign * max(1, ratio)))
                 self.replace(key)
                 ghosts.remove(key)
                 self.t2.append(key)
