@@ -1,0 +1,363 @@
+"""A client of sysbench and its connection in InnoDB: statement after statement.
+
+    wire -> slot -> CPU -> lock on the row -> room in the log -> pages, each changed as soon as it is there -> next statement
+    COMMIT: log of the commit -> locks let go -> log made stable
+
+`innodb_thread_concurrency` = n lets n statements be inside at a time, those that wait for a page among them; who waits for a
+row is not counted, and comes back even if there are n others. (InnoDB lets them sleep and try again; here they queue.)
+
+There is no thinking between transactions. Response time is from BEGIN to the return of COMMIT, repetitions after deadlocks
+included, as sysbench counts it.
+"""
+
+from model import innodb_phases as phase
+from model.calendar import set_time
+from model.database_machine import count, release, seize
+from model.innodb import (
+    LOG_BEGIN,
+    LOG_COMMIT,
+    LOG_DELETE,
+    LOG_INSERT,
+    LOG_PREPARE,
+    LOG_UPDATE_C,
+    LOG_UPDATE_K,
+    N_UNDO_PAGES,
+    SECONDARY_INSERT,
+    SECONDARY_MARK,
+    UNDO_BYTES,
+    UNDO_PAGE_BYTES,
+    high_leaf_of,
+    leaf_of,
+    low_leaf_of,
+)
+from model.innodb_check import check_room
+from model.innodb_flush import ALL, start_batch, wait_for
+from model.innodb_locks import DEADLOCK, WAITS, lock_row, unlock_all
+from model.innodb_log import log_bytes, log_up_to
+from model.innodb_machine import (
+    BEGAN,
+    BINLOG,
+    COMMITS,
+    CPU_FACTOR,
+    CPUS,
+    DEADLOCKS,
+    FRAME_WAITS,
+    HAS_CHANGED,
+    HAS_SLOT,
+    HIGH_ENTRIES,
+    LRU,
+    MADE,
+    N_TOUCHED,
+    NEXT_UNDO,
+    PHASE,
+    SLOTS,
+    STATEMENT,
+    STEP,
+    UNDO_PAGE,
+    UNDO_USED,
+)
+from model.innodb_pool import IN_WRITE, LOADING, change, load, loaded, n_to_flush, take_frame, use, want
+from model.jit import kernel, part
+from model.queues import NOBODY, join, leave
+from model.sysbench import CPU_NS, DELETE, ID, KIND, N_ROWS, NOTHING, READ, UPDATE_C, UPDATE_K
+
+# ---- a transaction begins ----
+
+
+@part
+def begin(m, now, p):
+    """Take the next ids that were drawn; or nothing, if all transactions have begun."""
+    if m.n_drawn[1] == m.s.n_transactions:
+        return
+    t = m.n_drawn[0]
+    m.n_drawn[0] += 1
+    m.n_drawn[1] += 1
+    for i in range(m.test.n_ids):
+        m.ids[p, i] = m.draws[t, i]
+    m.process[p, CPU_FACTOR] = int(m.factors[t] * 2**20) if m.s.spread_cpu else 2**20
+    m.process[p, BEGAN] = now
+    begin_again(m, now, p)
+
+
+@kernel
+def begin_again(m, now, p):
+    m.process[p, STATEMENT], m.process[p, HAS_CHANGED] = 0, 0
+    _send(m, now, p)
+
+
+# ---- a statement ----
+
+
+@kernel
+def _send(m, now, p):
+    m.process[p, PHASE] = phase.WIRE
+    set_time(m.calendar, p, now + m.s.wire_ns)
+
+
+@part
+def wire(m, p):
+    """True if there is a slot."""
+    m.process[p, PHASE], m.process[p, HAS_SLOT] = phase.SLOT, 1
+    if m.s.thread_concurrency == 0:
+        return True
+    if m.busy[SLOTS] < m.s.thread_concurrency:
+        m.busy[SLOTS] += 1
+        return True
+    join(m.queue, m.after, SLOTS, p)
+    return False
+
+
+@kernel
+def give_up_slot(m, now, p):
+    m.process[p, HAS_SLOT] = 0
+    if m.s.thread_concurrency == 0:
+        return
+    other = NOBODY
+    if m.busy[SLOTS] <= m.s.thread_concurrency:
+        other = leave(m.queue, m.after, SLOTS)
+    if other == NOBODY:
+        m.busy[SLOTS] -= 1
+    else:
+        set_time(m.calendar, other, now + m.s.handoff_ns)
+
+
+@part
+def slot(m, now, p):
+    cpu_ns = m.test.statements[m.process[p, STATEMENT], CPU_NS]
+    m.process[p, PHASE] = phase.COMPUTE
+    seize(m, now, CPUS, m.s.n_cpus, p, cpu_ns * m.process[p, CPU_FACTOR] >> 20)
+
+
+@part
+def compute(m, now, p):
+    release(m, now, CPUS)
+    kind = m.test.statements[m.process[p, STATEMENT], KIND]
+    m.process[p, PHASE] = phase.STATEMENT_DONE if kind == NOTHING else phase.PREPARE_PAGES if kind == READ else phase.LOCK
+
+
+@part
+def lock(m, now, p):
+    """True if `p` has the row."""
+    row = m.ids[p, m.test.statements[m.process[p, STATEMENT], ID]]
+    check_room(m, p, phase.PREPARE_PAGES)
+    got = lock_row(m, now, p, row)
+    if got == DEADLOCK:
+        count(m, DEADLOCKS, 1, now)
+        unlock_all(m, now, p)
+        give_up_slot(m, now, p)
+        begin_again(m, now, p)
+    elif got == WAITS:
+        give_up_slot(m, now, p)
+    return got < WAITS
+
+
+@kernel
+def come_back(m, p):
+    """Who waited for a row is inside again, limit or not."""
+    if not m.process[p, HAS_SLOT]:
+        m.process[p, HAS_SLOT] = 1
+        m.busy[SLOTS] += m.s.thread_concurrency > 0
+
+
+# ---- which pages ----
+
+
+@kernel
+def _touch(m, p, page, n_bytes):
+    """The statement works with `page`, and changes it if it logs anything."""
+    n = m.process[p, N_TOUCHED]
+    m.touched[p, n], m.changes[p, n] = page, n_bytes
+    m.process[p, N_TOUCHED] = n + 1
+
+
+@kernel
+def _undo_page(m, p):
+    """The client's; the next free one when it is three quarters full."""
+    used = m.process[p, UNDO_USED] + UNDO_BYTES
+    if m.process[p, UNDO_PAGE] == NOBODY or used > UNDO_PAGE_BYTES:
+        m.pool[NEXT_UNDO] = (m.pool[NEXT_UNDO] + 1) % N_UNDO_PAGES
+        m.process[p, UNDO_PAGE], used = m.table.first_undo + m.pool[NEXT_UNDO], UNDO_BYTES
+    m.process[p, UNDO_USED] = used
+    return m.process[p, UNDO_PAGE]
+
+
+@kernel
+def _move_entry(m, p, row):
+    """k + 1: the old entry is marked, a new one inserted among those with k > 0."""
+    table, pool = m.table, m.pool
+    if m.has_k[row]:
+        _touch(m, p, high_leaf_of(table, row, pool[HIGH_ENTRIES]), SECONDARY_MARK + SECONDARY_INSERT)
+        return
+    m.has_k[row] = 1
+    pool[HIGH_ENTRIES] += 1
+    _touch(m, p, low_leaf_of(table, row), SECONDARY_MARK)
+    _touch(m, p, high_leaf_of(table, row, pool[HIGH_ENTRIES]), SECONDARY_INSERT)
+
+
+@kernel
+def _mark_entry(m, p, row):
+    if m.has_k[row]:
+        _touch(m, p, high_leaf_of(m.table, row, m.pool[HIGH_ENTRIES]), SECONDARY_MARK)
+    else:
+        _touch(m, p, low_leaf_of(m.table, row), SECONDARY_MARK)
+
+
+@part
+def _write(m, p, kind, row):
+    """Undo goes first in a transaction; then the clustered index, then that on k."""
+    if not m.process[p, HAS_CHANGED]:
+        m.process[p, HAS_CHANGED] = 1
+        _touch(m, p, _undo_page(m, p), LOG_BEGIN)
+    leaf = leaf_of(m.table, row)
+    if kind == UPDATE_K:
+        _touch(m, p, leaf, LOG_UPDATE_K)
+        _move_entry(m, p, row)
+    elif kind == UPDATE_C:
+        _touch(m, p, leaf, LOG_UPDATE_C)
+    elif kind == DELETE:
+        _touch(m, p, leaf, LOG_DELETE)
+        _mark_entry(m, p, row)
+        m.pool[HIGH_ENTRIES] -= m.has_k[row]
+        m.has_k[row] = 0
+    else:
+        _touch(m, p, leaf, LOG_INSERT)
+        _touch(m, p, low_leaf_of(m.table, row), SECONDARY_MARK)
+
+
+@part
+def prepare_pages(m, p):
+    """Which pages the statement needs, and what it will log for each."""
+    come_back(m, p)
+    statement = m.test.statements[m.process[p, STATEMENT]]
+    row = m.ids[p, statement[ID]]
+    m.process[p, N_TOUCHED] = m.process[p, STEP] = 0
+    m.process[p, PHASE] = phase.ACCESS
+    if statement[KIND] != READ:
+        _write(m, p, statement[KIND], row)
+        return
+    row = max(0, min(row, m.table.n_rows - statement[N_ROWS]))
+    for leaf in range(leaf_of(m.table, row), leaf_of(m.table, row + statement[N_ROWS] - 1) + 1):
+        _touch(m, p, leaf, 0)
+
+
+# ---- pages ----
+
+
+@kernel
+def _bring(m, now, p, page):
+    """`page` is not in memory. True if it is now."""
+    frame = take_frame(m)
+    if frame:
+        return load(m, now, p, page, frame)
+    count(m, FRAME_WAITS, 1, now)
+    start_batch(m, now, LRU, n_to_flush(m), ALL)
+    wait_for(m, p, LRU)
+    return False
+
+
+@kernel
+def _change(m, now, p, frame, n_bytes):
+    began = m.log[MADE]
+    log_bytes(m, now, n_bytes)
+    change(m, frame, began)
+
+
+@part
+def access(m, now, p):
+    """Use the pages of the statement, one after the other. True if all are done."""
+    process = m.process
+    while process[p, STEP] < process[p, N_TOUCHED]:
+        step = process[p, STEP]
+        page, n_bytes = m.touched[p, step], m.changes[p, step]
+        if m.pages.frame_of[page] == 0 and not _bring(m, now, p, page):
+            return False
+        frame = m.pages.frame_of[page]
+        if m.frames.flags[frame] & (LOADING | IN_WRITE if n_bytes else LOADING):
+            want(m, now, p, page)
+            return False
+        use(m, now, frame)
+        if n_bytes:
+            _change(m, now, p, frame, n_bytes)
+        process[p, STEP] += 1
+    process[p, PHASE] = phase.STATEMENT_DONE
+    return True
+
+
+@part
+def page_loaded(m, now, p):
+    """The page is there; and if few can be replaced, `p` has to flush. True if it goes on at once."""
+    loaded(m, now, m.pages.frame_of[m.touched[p, m.process[p, STEP]]])
+    m.process[p, PHASE] = phase.ACCESS
+    n_pages = n_to_flush(m)
+    if n_pages == 0 or not start_batch(m, now, LRU, n_pages, ALL):
+        return True
+    wait_for(m, p, LRU)
+    return False
+
+
+# ---- the end ----
+
+
+@part
+def statement_done(m, now, p):
+    """On to the next statement, or to the commit. True if nothing comes between."""
+    give_up_slot(m, now, p)
+    if m.process[p, STATEMENT] + 1 < len(m.test.statements):
+        m.process[p, STATEMENT] += 1
+        _send(m, now, p)
+        return False
+    if not m.process[p, HAS_CHANGED]:
+        m.process[p, PHASE] = phase.COMMITTED
+    elif m.s.log_bin:
+        log_bytes(m, now, LOG_PREPARE)
+        _log_of_commit(m, p, phase.PREPARED)
+    else:
+        m.process[p, PHASE] = phase.COMMIT
+    return True
+
+
+@kernel
+def _log_of_commit(m, p, then):
+    if m.s.flush_log_at_trx_commit:
+        log_up_to(m, p, m.log[MADE], int(m.s.flush_log_at_trx_commit == 1), then)
+    else:
+        m.process[p, PHASE] = then
+
+
+@part
+def prepared(m, p):
+    """Take the lock that goes with the binary log. True if it is free."""
+    m.process[p, PHASE] = phase.COMMIT
+    if m.busy[BINLOG]:
+        join(m.queue, m.after, BINLOG, p)
+        return False
+    m.busy[BINLOG] = 1
+    return True
+
+
+@kernel
+def _release_binlog(m, now):
+    other = leave(m.queue, m.after, BINLOG)
+    m.busy[BINLOG] = other != NOBODY
+    if other != NOBODY:
+        set_time(m.calendar, other, now + m.s.handoff_ns)
+
+
+@part
+def commit(m, now, p):
+    """In memory; then the log."""
+    log_bytes(m, now, LOG_COMMIT)
+    unlock_all(m, now, p)
+    if m.s.log_bin and m.s.flush_after_binlog:
+        _release_binlog(m, now)
+    _log_of_commit(m, p, phase.COMMITTED)
+
+
+@part
+def committed(m, now, p):
+    if m.s.log_bin and m.process[p, HAS_CHANGED] and not m.s.flush_after_binlog:
+        _release_binlog(m, now)
+    n = m.counts[COMMITS]
+    m.response_ns[n], m.ended_at[n] = now - m.process[p, BEGAN], now
+    count(m, COMMITS, 1, now)
+    begin(m, now, p)

@@ -1,0 +1,246 @@
+"""InnoDB under a closed loop of clients, event by event.
+
+A process goes on until it has to wait: for a server, a lock, the storage or the clock. Equal times go to the process with
+the lower number. The run ends when `n_transactions` have committed, or at `duration_ns`.
+
+`run` drives a device of constant times. A file system that is simulated itself takes its place by doing what
+`model.file_calls` says between two calls of `step`.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from model import innodb_phases as phase
+from model.calendar import NEVER, next_source, set_time
+from model.file_calls import new_device, serve
+from model.innodb import DOUBLEWRITE
+from model.innodb_check import (
+    checkpoint_done,
+    checkpoint_log,
+    checkpoint_sync,
+    checkpoint_write,
+    free_check,
+)
+from model.innodb_client import (
+    access,
+    commit,
+    committed,
+    compute,
+    lock,
+    page_loaded,
+    prepare_pages,
+    prepared,
+    slot,
+    statement_done,
+    wire,
+)
+from model.innodb_flush import (
+    area_stable,
+    area_write,
+    area_write_second,
+    chunk_done,
+    gather,
+    page_written,
+    pages_written,
+    sync,
+)
+from model.innodb_log import log_held, log_synced, log_wanted, log_written
+from model.innodb_machine import COMMITS, COUNTS, PHASE, Machine
+from model.innodb_master import (
+    dirty_pages,
+    end_of_second,
+    end_of_ten,
+    make_checkpoint,
+    old_pages,
+    room_of_second,
+    second,
+    tenth_second,
+)
+from model.innodb_start import start
+from model.jit import kernel, part
+from model.sysbench import draw
+
+DONE, OUT_OF_DRAWS = 0, 1
+
+
+# ---- what a process does next ----
+
+
+@part
+def _client(m, now, p, at):
+    """True if it can go on at once."""
+    if at == phase.WIRE:
+        return wire(m, p)
+    if at == phase.SLOT:
+        slot(m, now, p)
+        return False
+    if at == phase.COMPUTE:
+        compute(m, now, p)
+    elif at == phase.LOCK:
+        return lock(m, now, p)
+    elif at == phase.PREPARE_PAGES:
+        prepare_pages(m, p)
+    elif at == phase.ACCESS:
+        return access(m, now, p)
+    elif at == phase.LOADED:
+        return page_loaded(m, now, p)
+    elif at == phase.STATEMENT_DONE:
+        return statement_done(m, now, p)
+    elif at == phase.COMMIT:
+        commit(m, now, p)
+    elif at == phase.PREPARED:
+        return prepared(m, p)
+    else:
+        committed(m, now, p)
+        return False
+    return True
+
+
+@part
+def _log(m, now, p, at):
+    if at == phase.FREE_CHECK:
+        return free_check(m, now, p)
+    if at == phase.LOG_WANTED:
+        return log_wanted(m, p)
+    if at == phase.LOG_HELD:
+        return log_held(m, now, p)
+    if at == phase.LOG_WRITTEN:
+        log_written(m, p)
+    else:
+        log_synced(m, now, p)
+    return True
+
+
+@part
+def _master(m, now, p, at):
+    if at == phase.SECOND:
+        second(m, now, p)
+    elif at == phase.ROOM_OF_SECOND:
+        room_of_second(m, p)
+    elif at == phase.DIRTY_PAGES:
+        return dirty_pages(m, now, p)
+    elif at == phase.END_OF_SECOND:
+        return end_of_second(m, now, p)
+    elif at == phase.TENTH_SECOND:
+        return tenth_second(m, now, p)
+    elif at == phase.OLD_PAGES:
+        return old_pages(m, now, p)
+    elif at == phase.MAKE_CHECKPOINT:
+        make_checkpoint(m, now, p)
+        return False
+    else:
+        end_of_ten(m, now, p)
+        return False
+    return True
+
+
+@part
+def _batch(m, now, p, at):
+    if at == phase.GATHER:
+        return gather(m, now, p)
+    if at == phase.AREA_WRITE:
+        return area_write(m, now, p)
+    if at == phase.AREA_WRITE_SECOND:
+        return area_write_second(m, now, p)
+    if at == phase.AREA_SYNC:
+        return sync(m, now, p, DOUBLEWRITE, phase.AREA_STABLE)
+    if at == phase.AREA_STABLE:
+        area_stable(m, now, p)
+        return False
+    if at == phase.PAGES_WRITTEN:
+        return pages_written(m, now, p)
+    chunk_done(m, now, p)
+    return True
+
+
+@part
+def _others(m, now, p, at):
+    """A write thread, or who makes a checkpoint."""
+    if at == phase.PAGE_WRITTEN:
+        page_written(m, now, p)
+        return False
+    if at == phase.CHECKPOINT_LOG:
+        return checkpoint_log(m, now, p)
+    if at == phase.CHECKPOINT_WRITE:
+        checkpoint_write(m, p)
+        return False
+    if at == phase.CHECKPOINT_SYNC:
+        return checkpoint_sync(m, p)
+    checkpoint_done(m, now)
+    return False
+
+
+@kernel
+def step(m, now, p):
+    """The event of process `p`: what it does until it has to wait."""
+    goes_on = True
+    while goes_on:
+        at = m.process[p, PHASE]
+        if at < phase.FREE_CHECK:
+            goes_on = _client(m, now, p, at)
+        elif at < phase.SECOND:
+            goes_on = _log(m, now, p, at)
+        elif at < phase.GATHER:
+            goes_on = _master(m, now, p, at)
+        elif at < phase.PAGE_WRITTEN:
+            goes_on = _batch(m, now, p, at)
+        else:
+            goes_on = _others(m, now, p, at)
+
+
+# ---- the loop ----
+
+
+@kernel
+def has_draws(m):
+    return m.n_drawn[0] < len(m.draws)
+
+
+@kernel
+def run(m, device):
+    """Until the last commit, or `duration_ns`, or until there are no more transactions drawn. Returns which."""
+    while m.counts[COMMITS] < m.s.n_transactions:
+        if not has_draws(m):
+            return OUT_OF_DRAWS
+        p = next_source(m.calendar)
+        now = m.calendar.time[p]
+        if now >= m.s.duration_ns:
+            return DONE
+        set_time(m.calendar, p, NEVER)
+        step(m, now, p)
+        serve(device, m.calls, m.calendar, now)
+    return DONE
+
+
+class Result(NamedTuple):
+    """A run. `machine` is its last state."""
+
+    tps: float
+    seconds: float
+    response_ns: np.ndarray  # in order of commit
+    ended_at: np.ndarray  # ns
+    counts: dict  # see COUNTS
+    per_second: np.ndarray  # [count, second]
+    machine: Machine
+
+
+def result_of(m):
+    n = int(m.counts[COMMITS])
+    ended = int(m.ended_at[n - 1]) if n == m.s.n_transactions else m.s.duration_ns
+    return Result(n / ended * 1e9, ended / 1e9, m.response_ns[:n], m.ended_at[:n],
+                  dict(zip(COUNTS, m.counts.tolist(), strict=True)), m.per_second, m)
+
+
+def more_draws(m, draws):
+    draw(m.test, m.draws, m.factors, draws)
+    m.n_drawn[0] = 0
+
+
+def simulate(test, s, device=None, seed=0):
+    """Run the transactions of `test` (see model.sysbench.oltp) under settings `s` on a device of constant times."""
+    m, draws = start(test, s, seed)
+    device = device or new_device()
+    while run(m, device) == OUT_OF_DRAWS:
+        more_draws(m, draws)
+    return result_of(m)
