@@ -14,21 +14,8 @@ from model import innodb_phases as phase
 from model.calendar import set_time
 from model.database_machine import count, release, seize
 from model.innodb import (
-    LOG_BEGIN,
     LOG_COMMIT,
-    LOG_DELETE,
-    LOG_INSERT,
     LOG_PREPARE,
-    LOG_UPDATE_C,
-    LOG_UPDATE_K,
-    N_UNDO_PAGES,
-    SECONDARY_INSERT,
-    SECONDARY_MARK,
-    UNDO_BYTES,
-    UNDO_PAGE_BYTES,
-    high_leaf_of,
-    leaf_of,
-    low_leaf_of,
 )
 from model.innodb_check import check_room
 from model.innodb_flush import ALL, start_batch, wait_for
@@ -44,22 +31,19 @@ from model.innodb_machine import (
     FRAME_WAITS,
     HAS_CHANGED,
     HAS_SLOT,
-    HIGH_ENTRIES,
     LRU,
     MADE,
     N_TOUCHED,
-    NEXT_UNDO,
     PHASE,
     SLOTS,
     STATEMENT,
     STEP,
-    UNDO_PAGE,
-    UNDO_USED,
 )
 from model.innodb_pool import IN_WRITE, LOADING, change, load, loaded, n_to_flush, take_frame, use, want
+from model.innodb_statements import prepare_pages
 from model.jit import kernel, part
 from model.queues import NOBODY, join, leave
-from model.sysbench import CPU_NS, DELETE, ID, KIND, N_ROWS, NOTHING, READ, UPDATE_C, UPDATE_K
+from model.sysbench import CPU_NS, ID, KIND, NOTHING, READ
 
 # ---- a transaction begins ----
 
@@ -159,88 +143,13 @@ def come_back(m, p):
         m.busy[SLOTS] += m.s.thread_concurrency > 0
 
 
-# ---- which pages ----
-
-
-@kernel
-def _touch(m, p, page, n_bytes):
-    """The statement works with `page`, and changes it if it logs anything."""
-    n = m.process[p, N_TOUCHED]
-    m.touched[p, n], m.changes[p, n] = page, n_bytes
-    m.process[p, N_TOUCHED] = n + 1
-
-
-@kernel
-def _undo_page(m, p):
-    """The client's; the next free one when it is three quarters full."""
-    used = m.process[p, UNDO_USED] + UNDO_BYTES
-    if m.process[p, UNDO_PAGE] == NOBODY or used > UNDO_PAGE_BYTES:
-        m.pool[NEXT_UNDO] = (m.pool[NEXT_UNDO] + 1) % N_UNDO_PAGES
-        m.process[p, UNDO_PAGE], used = m.table.first_undo + m.pool[NEXT_UNDO], UNDO_BYTES
-    m.process[p, UNDO_USED] = used
-    return m.process[p, UNDO_PAGE]
-
-
-@kernel
-def _move_entry(m, p, row):
-    """k + 1: the old entry is marked, a new one inserted among those with k > 0."""
-    table, pool = m.table, m.pool
-    if m.has_k[row]:
-        _touch(m, p, high_leaf_of(table, row, pool[HIGH_ENTRIES]), SECONDARY_MARK + SECONDARY_INSERT)
-        return
-    m.has_k[row] = 1
-    pool[HIGH_ENTRIES] += 1
-    _touch(m, p, low_leaf_of(table, row), SECONDARY_MARK)
-    _touch(m, p, high_leaf_of(table, row, pool[HIGH_ENTRIES]), SECONDARY_INSERT)
-
-
-@kernel
-def _mark_entry(m, p, row):
-    if m.has_k[row]:
-        _touch(m, p, high_leaf_of(m.table, row, m.pool[HIGH_ENTRIES]), SECONDARY_MARK)
-    else:
-        _touch(m, p, low_leaf_of(m.table, row), SECONDARY_MARK)
-
-
-@part
-def _write(m, p, kind, row):
-    """Undo goes first in a transaction; then the clustered index, then that on k."""
-    if not m.process[p, HAS_CHANGED]:
-        m.process[p, HAS_CHANGED] = 1
-        _touch(m, p, _undo_page(m, p), LOG_BEGIN)
-    leaf = leaf_of(m.table, row)
-    if kind == UPDATE_K:
-        _touch(m, p, leaf, LOG_UPDATE_K)
-        _move_entry(m, p, row)
-    elif kind == UPDATE_C:
-        _touch(m, p, leaf, LOG_UPDATE_C)
-    elif kind == DELETE:
-        _touch(m, p, leaf, LOG_DELETE)
-        _mark_entry(m, p, row)
-        m.pool[HIGH_ENTRIES] -= m.has_k[row]
-        m.has_k[row] = 0
-    else:
-        _touch(m, p, leaf, LOG_INSERT)
-        _touch(m, p, low_leaf_of(m.table, row), SECONDARY_MARK)
-
-
-@part
-def prepare_pages(m, p):
-    """Which pages the statement needs, and what it will log for each."""
-    come_back(m, p)
-    statement = m.test.statements[m.process[p, STATEMENT]]
-    row = m.ids[p, statement[ID]]
-    m.process[p, N_TOUCHED] = m.process[p, STEP] = 0
-    m.process[p, PHASE] = phase.ACCESS
-    if statement[KIND] != READ:
-        _write(m, p, statement[KIND], row)
-        return
-    row = max(0, min(row, m.table.n_rows - statement[N_ROWS]))
-    for leaf in range(leaf_of(m.table, row), leaf_of(m.table, row + statement[N_ROWS] - 1) + 1):
-        _touch(m, p, leaf, 0)
-
-
 # ---- pages ----
+
+
+@part
+def which_pages(m, p):
+    come_back(m, p)
+    prepare_pages(m, p)
 
 
 @kernel

@@ -29,10 +29,10 @@ from model.innodb_client import (
     compute,
     lock,
     page_loaded,
-    prepare_pages,
     prepared,
     slot,
     statement_done,
+    which_pages,
     wire,
 )
 from model.innodb_flush import (
@@ -80,7 +80,7 @@ def _client(m, now, p, at):
     elif at == phase.LOCK:
         return lock(m, now, p)
     elif at == phase.PREPARE_PAGES:
-        prepare_pages(m, p)
+        which_pages(m, p)
     elif at == phase.ACCESS:
         return access(m, now, p)
     elif at == phase.LOADED:
