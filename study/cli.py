@@ -186,6 +186,22 @@ def predict(
         out.print(f"written to {to}", soft_wrap=True)
 
 
+@app.command()
+def advise(
+    hardware: Annotated[Path, typer.Option(help="A TOML file of what you have, such as those in data/machines.")],
+    database: Annotated[str, typer.Option(help="postgres, innodb or oracle.")] = "postgres",
+    draws: Annotated[int, typer.Option(min=2, help="Draws of all that is not known.")] = 8,
+) -> None:
+    """Which step of tuning next gives most on your machine, with intervals, and what it costs in safety."""
+    from study import advise as advising
+    if database == "oracle":
+        advising.say_recipes(database, out)
+    elif database in advising.DATABASES:
+        advising.say(advising.advise(*advising.read(hardware, database), draws), out)
+    else:
+        raise UserError(f"database is '{database}', but the choices are postgres, innodb and oracle; take one of these")
+
+
 @app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
 def lab(context: typer.Context) -> None:
     """JupyterLab on notebooks/, with the run store made. Options of JupyterLab's own are passed on."""

@@ -21,6 +21,7 @@ from study.servers import buffer_bytes, postgres_database, postgres_settings, sp
 
 MS, SECOND_NS = 10**6, 10**9
 DEVICE_COUNTS = ("reads", "read_bytes", "writes", "written_bytes")
+PAGES_OF_A_BRANCH = 100_000 // 61 + 274      # of accounts and of their index: see model.postgres
 GROUPS = ("data", "log", "cache")
 LOG_POOL_GROUPS = ("log pool", "log pool's log", "log pool's cache")
 MOST_TPS = 100_000              # room for transactions where only seconds are given
@@ -149,11 +150,18 @@ def simulate(one: Scenario, values: dict, seed: int, n_seconds: int = 0, since: 
         raise UserError(f"{one.title or 'the scenario'}: {error}") from None
 
 
+def checked(one: Scenario) -> Scenario:
+    """The scenario itself; UserError if its database does not go on its disks."""
+    if one.database.kind == "postgres":
+        fits(one, postgres.PAGE_BYTES * PAGES_OF_A_BRANCH * one.database.scale)
+    return one
+
+
 def _of_postgres(one: Scenario, values: dict, seed: int, n_seconds: int, since: int) -> Outcome:
     n = one.database.transactions or round((one.database.seconds or 60) * MOST_TPS)
     database, settings = postgres_database(one, values, n), postgres_settings(one, values, n, n_seconds=n_seconds)
     files = postgres_files(database, settings)
-    fits(one, int(files[:, 0].sum()))
+    checked(one)
     place = store(one, values, files, settings.n_clients + 3, seed, n_seconds)
     return outcome_of(simulate_postgres(database, settings, place, seed), place, since)
 

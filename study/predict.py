@@ -41,17 +41,19 @@ def interval(one: Scenario, draws: int = DRAWS, seeds: int = SEEDS, experiment: 
     return Prediction(one, table(runs), runs, lengths[0].why, notes(one))
 
 
-def compare(scenarios: list[Scenario], draws: int = DRAWS, seeds: int = SEEDS, experiment: str = "predict") -> pd.DataFrame:
-    """`scenario` (its place in the list), `draw`, `seed`, and a column per quantity."""
-    return compare_with_lengths(scenarios, draws, seeds, experiment)[0]
+def compare(scenarios: list[Scenario], draws: int = DRAWS, seeds: int = SEEDS, experiment: str = "predict",
+            budget: int = run_length.BUDGET) -> pd.DataFrame:
+    """`scenario` (its place in the list), `draw`, `seed`, and a column per quantity. `budget`: transactions of a run."""
+    return compare_with_lengths(scenarios, draws, seeds, experiment, budget)[0]
 
 
-def compare_with_lengths(scenarios: list[Scenario], draws: int, seeds: int, experiment: str):
+def compare_with_lengths(scenarios: list[Scenario], draws: int, seeds: int, experiment: str,
+                         budget: int = run_length.BUDGET):
     """The same, and how long each scenario is run."""
     if draws < 2 or seeds < 1:
         raise UserError(f"{draws} draws and {seeds} seeds make no interval; give 2 draws and a seed at least")
     known = machines.known(scenarios, experiment)
-    lengths = [run_length.of(one, known.central()) for one in scenarios]
+    lengths = [run_length.of(machines.checked(one), known.central(), budget=budget) for one in scenarios]
     rows = priors.draws(known, draws, seed=1).to_dict("records")
     calls = [(i, length, draw, rows[draw], 1 + draw + seed * draws) for i, length in enumerate(lengths)
              for draw in range(draws) for seed in range(seeds)]

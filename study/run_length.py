@@ -12,8 +12,10 @@ what one interval has made dirty is written during the next. So
  4. If that is not enough, `BUDGET` transactions are run and the second half is measured: what comes late in an interval is
     seen too seldom, and its images of pages too often.
 """
+import math
 from typing import NamedTuple
 
+from model.postgres import PAGE_BYTES
 from model.postgres_machine import SEGMENT_BYTES
 from study import machines, servers
 from study.scenario import GIB, Scenario, changed
@@ -23,7 +25,8 @@ PILOT = 3_000
 BRANCHES = 10                   # for a client, that scaling leaves
 MOST = 8.0                      # scaling
 LEAST_TIMEOUT = 30              # s, PostgreSQL's least checkpoint_timeout
-LEAST_SECONDS = 20              # a run is longer than transaction groups are apart
+LEAST_SECONDS = 12              # a run is longer than transaction groups are apart
+LEAST_LOG = 300                 # B of a transaction without images
 LEAST_BUFFERS = 2**22
 
 
@@ -34,30 +37,46 @@ class Length(NamedTuple):
     why: str
 
 
-def of(one: Scenario, values: dict, seed: int = 1) -> Length:
+def of(one: Scenario, values: dict, seed: int = 1, budget: int = BUDGET) -> Length:
     server = one.database
     if server.kind != "postgres" or server.transactions or server.seconds:
         return Length(one, 0, "as long as the scenario says, from a checkpoint on")
     if server.script == "select-only":
-        return Length(changed(one, {"database.transactions": BUDGET}), 0, f"{BUDGET} transactions")
+        return Length(changed(one, {"database.transactions": budget}), 0, f"{budget} transactions")
     pilot = machines.simulate(changed(one, {"database.transactions": PILOT}), values, seed)
     seconds = interval_seconds(one, values, pilot)
-    k = scaling(one, 2 * seconds * pilot.tps / BUDGET)
-    if 2 * seconds * pilot.tps <= 2 * BUDGET * k:
+    k = scaling(one, 2 * seconds * pilot.tps / budget)
+    if 2 * seconds * pilot.tps <= 2 * budget * k:
         length = max(LEAST_SECONDS, round(seconds / k))
         small = changed(smaller(one, k), {"database.seconds": 2 * length})
         size = f"; tables, memory and interval are a {k:.3g}th" if k > 1 else ""
         return Length(small, length, f"the second of two intervals between checkpoints, of {seconds:.0f} s{size}")
-    total = max(LEAST_SECONDS, round(BUDGET / pilot.tps))
+    total = max(LEAST_SECONDS, round(budget / pilot.tps))
     return Length(changed(one, {"database.seconds": total}), total // 2,
                   f"the second half of {total} s of an interval of {seconds:.0f} s between checkpoints")
 
 
 def interval_seconds(one: Scenario, values: dict, pilot: machines.Outcome) -> float:
-    """Between checkpoints: by time, or by log, which the pilot writes faster than a whole interval does."""
+    """Between checkpoints: by time, or by log."""
     settings = servers.postgres_settings(one, values, 1)
-    by_log = settings.checkpoint_segments * SEGMENT_BYTES / max(1, pilot.wal_bytes * pilot.tps)
+    distance = settings.checkpoint_segments * SEGMENT_BYTES
+    by_log = transactions_in(distance, one.database.scale, pilot) / pilot.tps
     return min(settings.checkpoint_timeout_ns / machines.SECOND_NS, max(by_log, 1))
+
+
+def transactions_in(distance: float, scale: int, pilot: machines.Outcome) -> float:
+    """Transactions whose log is `distance` B. Pages are hit at random, so that their images become rarer: of P pages, n
+    transactions log P (1 - exp(-a n / P)) images, where a transaction of the pilot logged a."""
+    pages, commits = machines.PAGES_OF_A_BRANCH * scale, pilot.counts["commits"]
+    images = max(pilot.counts["images"], 1e-9) / commits
+    image_bytes = min(PAGE_BYTES, pilot.wal_bytes / images)
+    rest = max(pilot.wal_bytes - images * image_bytes, LEAST_LOG)
+    low, high = 1.0, distance / LEAST_LOG
+    while high > 1.01 * low:
+        n = (low * high) ** 0.5
+        log = rest * n + image_bytes * pages * -math.expm1(-images * n / pages)
+        low, high = (n, high) if log < distance else (low, n)
+    return low
 
 
 def scaling(one: Scenario, wanted: float) -> float:

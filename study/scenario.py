@@ -233,8 +233,12 @@ def sheet(name: str) -> hardware.Device:
 
 def read(path: Path) -> Scenario:
     """The scenario of a TOML file. Raises UserError, one sentence, for what cannot be."""
+    return of(toml(path), path.name)
+
+
+def toml(path: Path) -> dict:
     try:
-        return of(tomllib.loads(path.read_text()), path.name)
+        return tomllib.loads(path.read_text())
     except FileNotFoundError:
         raise UserError(f"{path} is not there; name a scenario, such as one of data/scenarios") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

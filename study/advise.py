@@ -1,0 +1,180 @@
+"""`study advise`: which step of tuning next gives most on what one has, and what it costs in safety.
+
+    machine, spare = advise.read(Path("data/machines/two-disks-and-an-ssd.toml"), "postgres")
+    found = advise.advise(machine, spare, draws=8)
+    found.steps                 every recipe: TPS and gain with intervals, what it trades, or why it is not tried
+    found.ladder                the safe steps one on top of the other, the largest first
+
+The file is a scenario without a database, and a list of `[[spare]]` devices that could become a log device, a cache device,
+or a pool for the log or the data. Recipes: data/advice.toml. All steps are compared under the same draws.
+"""
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any, Literal, NamedTuple
+
+import pandas as pd
+from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
+from rich.console import Console
+from rich.table import Table
+
+from study import ensembles, machines, predict, published, scenario
+from study.dangers import dangers
+from study.errors import UserError
+from study.priors import said
+from study.project import data_file
+from study.scenario import Devices, Scenario
+
+FILE = "advice.toml"
+DATABASES = {"postgres": {"kind": "postgres", "scale": 100, "clients": 16}, "innodb": {"kind": "innodb"}}
+SPARE = "spare"                 # in a recipe: a device that one has
+DRAWS, BUDGET = 8, 20_000       # transactions of a run
+STEP_COLUMNS = ["step", "gain_low", "gain", "gain_high", "tps_low", "tps", "tps_high", "trades", "why_not"]
+WORTH = 1.02                    # a step that gains less is no rung
+
+
+class Recipe(BaseModel):
+    """A step that a document advises, as changes of a scenario; or why the simulator cannot try it."""
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    id: str
+    databases: tuple[Literal["postgres", "innodb", "oracle"], ...]
+    words: Annotated[str, AfterValidator(said)]
+    source: Annotated[str, AfterValidator(said)]
+    change: dict[str, Any] = {}
+    not_simulated: str = ""
+
+
+class _File(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    recipe: tuple[Recipe, ...]
+
+
+class Step(NamedTuple):
+    """`after` is None where it cannot be tried; `why_not` says why."""
+    recipe: Recipe
+    name: str
+    changes: dict
+    after: Scenario | None
+    why_not: str
+    trades: tuple[str, ...]     # what it costs in safety
+    device: int | None          # of those to spare
+
+
+class Advice(NamedTuple):
+    base: pd.DataFrame          # of the machine as it is: see predict.table
+    steps: pd.DataFrame         # step, gain and TPS (5, 50, 95 %), trades, why_not; best first
+    ladder: pd.DataFrame        # rung, TPS (5, 50, 95 %)
+
+
+def recipes(database: str) -> list[Recipe]:
+    try:
+        content = _File.model_validate(tomllib.loads(data_file(FILE).read_text()))
+    except tomllib.TOMLDecodeError as error:
+        raise UserError(f"{FILE} is not TOML: {error}; mend that line") from None
+    except ValidationError as error:
+        raise UserError(published.explain(FILE, error)) from None
+    return [one for one in content.recipe if database in one.databases]
+
+
+def read(path: Path, database: str) -> tuple[Scenario, tuple[Devices, ...]]:
+    """The machine of a file with its database, or with an ordinary one, and the devices to spare."""
+    content = scenario.toml(path)
+    spare = content.pop("spare", [])
+    if content.get("database", {}).get("kind") != database:
+        content["database"] = DATABASES[database]
+    machine = scenario.of(content, path.name)
+    try:
+        return machine, tuple(Devices.model_validate(one) for one in spare)
+    except ValidationError as error:
+        raise UserError(published.explain(f"{path.name}, spare", error)) from None
+
+
+# --- steps ----------------------------------------------------------------------------------------------------------------
+
+def steps(machine: Scenario, spare: tuple[Devices, ...]) -> list[Step]:
+    """Every recipe for the machine's database; one with a spare device once for each to hand."""
+    found = []
+    for recipe in recipes(machine.database.kind):
+        needs = SPARE in recipe.change.values()
+        found += [_step(machine, recipe, spare, i) for i in (range(len(spare)) if needs else (None,))]
+        if needs and not spare:
+            found.append(Step(recipe, recipe.words, {}, None, "needs a device to spare; list one as [[spare]]", (), None))
+    return found
+
+
+def _step(machine: Scenario, recipe: Recipe, spare: tuple[Devices, ...], i: int | None) -> Step:
+    changes = {path: spare[i].model_dump() if value == SPARE else value for path, value in recipe.change.items()}
+    name = recipe.words if i is None else f"{recipe.words} ({spare[i].sheet})"
+    after, why_not = None, recipe.not_simulated or ("" if changes else "changes nothing that is simulated")
+    if not why_not:
+        try:
+            after = machines.checked(scenario.changed(machine, changes))
+            if not scenario.differences(machine, after):
+                after, why_not = None, "is so already"
+        except UserError as error:
+            why_not = str(error)
+    trades = () if after is None else tuple(one for one in dangers(after) if one not in dangers(machine))
+    return Step(recipe, name, changes, after, why_not, trades, i)
+
+
+def is_safe(step: Step) -> bool:
+    return not any(one.startswith(("DANGER", "RISK")) for one in step.trades)
+
+
+# --- what they are worth --------------------------------------------------------------------------------------------------
+
+def advise(machine: Scenario, spare: tuple[Devices, ...] = (), draws: int = DRAWS, budget: int = BUDGET) -> Advice:
+    found = steps(machine, spare)
+    tried = [step for step in found if step.after is not None]
+    runs = predict.compare([machine, *(step.after for step in tried)], draws, budget=budget)
+    tps = runs.pivot(index="draw", columns="scenario", values="tps")
+    gains = [tps[place] / tps[0] for place in range(1, len(tried) + 1)]
+    rows = [(step.name, *ensembles.interval(gain), *ensembles.interval(tps[place]), " ".join(step.trades), "")
+            for place, (step, gain) in enumerate(zip(tried, gains, strict=True), 1)]
+    rows += [(step.name, *[float("nan")] * 6, "", step.why_not) for step in found if step.after is None]
+    table = pd.DataFrame(rows, columns=STEP_COLUMNS).sort_values("gain", ascending=False, na_position="last")
+    best = sorted(zip(tried, gains, strict=True), key=lambda pair: -pair[1].median())
+    chosen = [step for step, gain in best if is_safe(step) and gain.median() >= WORTH]
+    return Advice(predict.table(runs[runs.scenario == 0]), table.reset_index(drop=True),
+                  ladder(machine, chosen, draws, budget))
+
+
+def ladder(machine: Scenario, chosen: list[Step], draws: int = DRAWS, budget: int = BUDGET) -> pd.DataFrame:
+    """Steps one on top of the other. A device is used once, and what one step has set no later one sets again."""
+    rungs, names, touched = [machine], ["as it is"], set()
+    for step in chosen:
+        parts = set(step.changes) | ({step.device} - {None})
+        if parts & touched:
+            continue
+        try:
+            rungs.append(machines.checked(scenario.changed(rungs[-1], step.changes)))
+        except UserError:
+            continue
+        names.append(f"+ {step.name}")
+        touched |= parts
+    runs = predict.compare(rungs, draws, budget=budget)
+    return pd.DataFrame([(name, *ensembles.interval(runs[runs.scenario == place].tps)) for place, name in enumerate(names)],
+                        columns=["rung", "low", "tps", "high"])
+
+
+# --- on the terminal ------------------------------------------------------------------------------------------------------
+
+def say(found: Advice, out: Console) -> None:
+    shown = Table("step, alone", "gain, 5 %", "50 %", "95 %", "TPS", "what it trades, or why it was not tried", box=None,
+                  pad_edge=False)
+    for row in found.steps.itertuples():
+        numbers = ["-"] * 4 if row.why_not else [f"{value - 1:+.0%}" for value in (row.gain_low, row.gain, row.gain_high)]
+        numbers = numbers if row.why_not else [*numbers, f"{row.tps:,.0f}"]
+        shown.add_row(row.step, *numbers, row.trades or row.why_not)
+    out.print(shown)
+    rungs = Table("safe steps, one on top of the other", "TPS, 5 %", "50 %", "95 %", box=None, pad_edge=False)
+    for row in found.ladder.itertuples():
+        rungs.add_row(row.rung, *(f"{value:,.0f}" for value in (row.low, row.tps, row.high)))
+    out.print()
+    out.print(rungs)
+
+
+def say_recipes(database: str, out: Console) -> None:
+    """For a database that has no engine here: what is advised, and no number."""
+    out.print(f"{database} is not simulated, so that nothing is said of what a step is worth; documents advise:")
+    for recipe in recipes(database):
+        out.print(f"- {recipe.words} ({recipe.source})", soft_wrap=True)
