@@ -25,7 +25,7 @@ from study.project import data_file
 from study.scenario import Devices, Scenario
 
 FILE = "advice.toml"
-DATABASES = {"postgres": {"kind": "postgres", "scale": 100, "clients": 16}, "innodb": {"kind": "innodb"}}
+DATABASES = {"postgres": {"kind": "postgres", "scale": 100, "clients": 16}, "innodb": {"kind": "innodb", "seconds": 60}}
 SPARE = "spare"                 # in a recipe: a device that one has
 DRAWS, BUDGET = 8, 20_000       # transactions of a run
 STEP_COLUMNS = ["step", "gain_low", "gain", "gain_high", "tps_low", "tps", "tps_high", "trades", "why_not"]

@@ -43,7 +43,8 @@ INNODB = {
     "innodb_log_files_in_group": Setting("whole", "", 2, 100), "innodb_log_buffer_size": Setting("size", "B", 2**18),
     "innodb_flush_log_at_trx_commit": Setting("choice", choices=("0", "1", "2")), "innodb_doublewrite": Setting("switch"),
     "innodb_io_capacity": Setting("whole", "", 100, 10**6), "innodb_max_dirty_pages_pct": Setting("number", "", 0, 100),
-    "innodb_thread_concurrency": Setting("whole", "", 0, 1000), "innodb_read_ahead_threshold": Setting("whole", "", 0, 64),
+    "innodb_thread_concurrency": Setting("whole", "", 0, 1000), "innodb_write_io_threads": Setting("whole", "", 1, 64),
+    "innodb_adaptive_flushing": Setting("switch"), "log_bin": Setting("switch"),
 }
 # What pgbench's statements do not feel, and what the model leaves out: taken, and said.
 UNFELT = {

@@ -11,13 +11,21 @@ from typing import NamedTuple
 
 import numpy as np
 
-from model import eras, postgres, postgres_machine, vdev_map, zfs_files
+from model import database_run, eras, innodb, postgres, postgres_machine, vdev_map, zfs_files
 from model.database_run import Both, postgres_files, simulate_postgres
 from study import priors, scenario
 from study.errors import UserError
 from study.priors import Known, Prior
 from study.scenario import GIB, Devices, Scenario
-from study.servers import buffer_bytes, postgres_database, postgres_settings, speed, system
+from study.servers import (
+    buffer_bytes,
+    innodb_settings,
+    innodb_test,
+    postgres_database,
+    postgres_settings,
+    speed,
+    system,
+)
 
 MS, SECOND_NS = 10**6, 10**9
 DEVICE_COUNTS = ("reads", "read_bytes", "writes", "written_bytes")
@@ -97,10 +105,10 @@ def _pool(one: scenario.Pool | None, values: dict) -> zfs_files.Pool | None:
 
 # --- file systems ---------------------------------------------------------------------------------------------------------
 
-def arc_max_bytes(one: Scenario) -> int:
+def arc_max_bytes(one: Scenario, values: dict | None = None) -> int:
     """What is left of memory for the ARC: zfs_arc_max, or all but 1 GiB and at least 3/4 (Solaris), or half (Linux), of
     it; less if buffers and processes need the rest."""
-    memory, buffers = one.host.memory_gib * GIB, buffer_bytes(one)
+    memory, buffers = one.host.memory_gib * GIB, buffer_bytes(one, values)
     limit = memory / 2 if system(one) == "linux" else max(memory * 3 / 4, memory - GIB)
     if one.files.arc_max_mib is not None:
         limit = one.files.arc_max_mib * 2**20
@@ -118,7 +126,7 @@ def zfs_settings(one: Scenario, values: dict, n_seconds: int = 0) -> zfs_files.S
         keeps_records=int(files.primarycache == "all"), to_l2=int(files.secondarycache == "all"),
         logbias_throughput=int(files.logbias == "throughput"), log_logbias_throughput=int(files.logbias == "throughput"),
         zil_disabled=int(not files.zil), no_cache_flush=int(files.nocacheflush), prefetch=int(files.prefetch),
-        memory_bytes=int(one.host.memory_gib * GIB), arc_max_bytes=arc_max_bytes(one),
+        memory_bytes=int(one.host.memory_gib * GIB), arc_max_bytes=arc_max_bytes(one, values),
         is_warm=int(values.get("is_warm", 1) if files.warm is None else files.warm),
         disk_cache_is_volatile=int(not any(part.battery for part in devices_of(one))),
         n_seconds=n_seconds, **_region(one, values), **times)
@@ -145,7 +153,8 @@ def simulate(one: Scenario, values: dict, seed: int, n_seconds: int = 0, since: 
     """One run. `n_seconds`: so many are recorded one by one. `since`: what comes before this second does not count, and
     all that do are recorded. Raises UserError, one sentence, for what cannot be."""
     try:
-        return _of_postgres(one, values, seed, n_seconds, since)
+        run = _of_postgres if one.database.kind == "postgres" else _of_innodb
+        return run(checked(one), values, seed, n_seconds, since)
     except ValueError as error:
         raise UserError(f"{one.title or 'the scenario'}: {error}") from None
 
@@ -154,6 +163,8 @@ def checked(one: Scenario) -> Scenario:
     """The scenario itself; UserError if its database does not go on its disks."""
     if one.database.kind == "postgres":
         fits(one, postgres.PAGE_BYTES * PAGES_OF_A_BRANCH * one.database.scale)
+    else:
+        fits(one, innodb.PAGE_BYTES * innodb.new_table(one.database.rows).n_pages)
     return one
 
 
@@ -161,9 +172,16 @@ def _of_postgres(one: Scenario, values: dict, seed: int, n_seconds: int, since: 
     n = one.database.transactions or round((one.database.seconds or 60) * MOST_TPS)
     database, settings = postgres_database(one, values, n), postgres_settings(one, values, n, n_seconds=n_seconds)
     files = postgres_files(database, settings)
-    checked(one)
     place = store(one, values, files, settings.n_clients + 3, seed, n_seconds)
     return outcome_of(simulate_postgres(database, settings, place, seed), place, since)
+
+
+def _of_innodb(one: Scenario, values: dict, seed: int, n_seconds: int, since: int) -> Outcome:
+    test = innodb_test(one, values)
+    settings = innodb_settings(one, values, round(one.database.seconds * MOST_TPS / 10), n_seconds=n_seconds)
+    files = database_run.innodb_files(test, settings)
+    place = store(one, values, files, settings.n_clients + 4 + settings.write_io_threads, seed, n_seconds)
+    return outcome_of(database_run.simulate_innodb(test, settings, place, seed), place, since)
 
 
 def outcome_of(result, place: Both, since: int = 0) -> Outcome:
@@ -174,7 +192,7 @@ def outcome_of(result, place: Both, since: int = 0) -> Outcome:
     p50, p95, p99 = np.quantile(response, (0.5, 0.95, 0.99)) if n else (np.nan,) * 3
     per_second = dict(zip(result.counts, result.per_second, strict=True))
     counts = {name: int(per_second[name][since:].sum()) for name in per_second} if since else result.counts
-    log = counts["log_bytes"] * postgres.PAGE_BYTES / postgres_machine.PAYLOAD
+    log = counts["log_bytes"] * (postgres.PAGE_BYTES / postgres_machine.PAYLOAD if "images" in counts else 1)
     return Outcome(n / seconds, seconds, float(response.mean()) if n else np.nan, p50, p95, p99, log / max(1, n), counts,
                    per_second, device_counts(place, since), result)
 
@@ -198,4 +216,4 @@ def fits(one: Scenario, n_bytes: int):
     on_disk = n_bytes / one.files.compress_ratio if one.files.kind == "zfs" else n_bytes
     if on_disk > 0.95 * usable:
         raise UserError(f"the database takes {on_disk / GIB:.1f} GiB, but the disks hold {usable / GIB:.1f}; choose a "
-                        "smaller scale or more disks")
+                        "smaller database or more disks")

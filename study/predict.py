@@ -23,6 +23,7 @@ from study.project import digest, write_atomically
 from study.scenario import Scenario
 
 DRAWS, SEEDS = 24, 1
+EXPERIMENTS = {"postgres": "predict", "innodb": "sysbench"}
 UNITS = {"tps": "TPS", "response_mean": "ms", "response_p50": "ms", "response_p95": "ms", "response_p99": "ms",
          "wal_per_transaction": "B", "transactions_per_flush": "1", "checkpoints": "1"}
 PER_SECOND = {"reads": (1, "IO/s"), "writes": (1, "IO/s"), "read_bytes": (1e6, "MB/s"), "written_bytes": (1e6, "MB/s")}
@@ -36,23 +37,23 @@ class Prediction(NamedTuple):
     notes: tuple[str, ...]
 
 
-def interval(one: Scenario, draws: int = DRAWS, seeds: int = SEEDS, experiment: str = "predict") -> Prediction:
+def interval(one: Scenario, draws: int = DRAWS, seeds: int = SEEDS, experiment: str | None = None) -> Prediction:
     runs, lengths = compare_with_lengths([one], draws, seeds, experiment)
     return Prediction(one, table(runs), runs, lengths[0].why, notes(one))
 
 
-def compare(scenarios: list[Scenario], draws: int = DRAWS, seeds: int = SEEDS, experiment: str = "predict",
+def compare(scenarios: list[Scenario], draws: int = DRAWS, seeds: int = SEEDS, experiment: str | None = None,
             budget: int = run_length.BUDGET) -> pd.DataFrame:
     """`scenario` (its place in the list), `draw`, `seed`, and a column per quantity. `budget`: transactions of a run."""
     return compare_with_lengths(scenarios, draws, seeds, experiment, budget)[0]
 
 
-def compare_with_lengths(scenarios: list[Scenario], draws: int, seeds: int, experiment: str,
+def compare_with_lengths(scenarios: list[Scenario], draws: int, seeds: int, experiment: str | None,
                          budget: int = run_length.BUDGET):
     """The same, and how long each scenario is run."""
     if draws < 2 or seeds < 1:
         raise UserError(f"{draws} draws and {seeds} seeds make no interval; give 2 draws and a seed at least")
-    known = machines.known(scenarios, experiment)
+    known = machines.known(scenarios, experiment or EXPERIMENTS[scenarios[0].database.kind])
     lengths = [run_length.of(machines.checked(one), known.central(), budget=budget) for one in scenarios]
     rows = priors.draws(known, draws, seed=1).to_dict("records")
     calls = [(i, length, draw, rows[draw], 1 + draw + seed * draws) for i, length in enumerate(lengths)

@@ -1,5 +1,5 @@
 """Database servers of scenarios in the model: settings by version and `conf`, CPU times by processor and draw."""
-from model import postgres, postgres_machine
+from model import innodb_machine, postgres, postgres_machine, sysbench
 from study import conf
 from study.scenario import GIB, Scenario
 
@@ -23,11 +23,11 @@ def system(one: Scenario) -> str:
     return one.host.system or ("linux" if isinstance(version, float) and version >= 9.5 else "solaris")
 
 
-def buffer_bytes(one: Scenario) -> float:
+def buffer_bytes(one: Scenario, values: dict | None = None) -> float:
     """Memory that the database takes for itself."""
     settings = conf.check(one.database.kind, one.database.conf)
     if one.database.kind == "innodb":
-        return settings.get("innodb_buffer_pool_size", GIB)
+        return settings.get("innodb_buffer_pool_size", (values or {}).get("innodb_buffer_pool_size", GIB))
     return settings.get("shared_buffers", (128 if one.database.version >= 9.3 else 32) * 2**20)
 
 
@@ -75,3 +75,32 @@ _POSTGRES = {
     "checkpoint_completion_target": ("checkpoint_completion_target", float), "bgwriter_delay": ("bgwriter_delay_ns", _ns),
     "bgwriter_lru_maxpages": ("bgwriter_lru_maxpages", int), "bgwriter_lru_multiplier": ("bgwriter_lru_multiplier", float),
 }
+
+
+# --- InnoDB ---------------------------------------------------------------------------------------------------------------
+
+_STARTS = {"as loaded": innodb_machine.AS_LOADED, "warm": innodb_machine.WARM, "cold": innodb_machine.COLD}
+_INNODB = {
+    "innodb_buffer_pool_size": ("buffer_pool_bytes", int), "innodb_log_file_size": ("log_file_bytes", int),
+    "innodb_log_files_in_group": ("n_log_files", int), "innodb_log_buffer_size": ("log_buffer_bytes", int),
+    "innodb_flush_log_at_trx_commit": ("flush_log_at_trx_commit", int), "innodb_doublewrite": ("doublewrite", int),
+    "innodb_io_capacity": ("io_capacity", int), "innodb_max_dirty_pages_pct": ("max_dirty_pages_pct", float),
+    "innodb_write_io_threads": ("write_io_threads", int), "innodb_thread_concurrency": ("thread_concurrency", int),
+    "innodb_adaptive_flushing": ("adaptive_flushing", int), "log_bin": ("log_bin", int),
+}
+
+
+def innodb_settings(one: Scenario, values: dict, n_transactions: int, **more) -> innodb_machine.Settings:
+    settings = {"innodb_buffer_pool_size": values["innodb_buffer_pool_size"]} | conf.check("innodb", one.database.conf)
+    chosen = {name: change(settings[key]) for key, (name, change) in _INNODB.items() if key in settings}
+    return innodb_machine.settings_of(
+        one.database.version or values["mysql"], one.database.clients, n_transactions, n_cpus=one.host.cpus,
+        duration_ns=_ns(one.database.seconds), handoff_ns=round(values["handoff_ns"] / speed(one, values)),
+        spread_cpu=int(values["spread_cpu"]), start=_STARTS[values["start"]], log_factor=float(values["log_factor"]),
+        **chosen | more)
+
+
+def innodb_test(one: Scenario, values: dict) -> sysbench.Oltp:
+    names = ("statement_cpu_ns", "client_cpu_ns", "row_cpu_ns", "sort_cpu_ns", "change_cpu_ns")
+    cpu = sysbench.Cpu(*(values[name] / speed(one, values) for name in names))
+    return sysbench.oltp(one.database.rows, cpu, one.database.read_only, one.database.distribution)
