@@ -7,7 +7,8 @@
     does not fill it (`cluster_bytes`, from maxcontig and maxphys), joins it. Any other sends the run off as one write
     and begins another. So random writes of a database are on their way to disk one write later, each as an I/O of its
     own, and hardly a page is ever dirty for long.
- 3. *Throttle.* With `throttles` (ufs_WRITES), who writes to a file of which more than 16 MiB are on their way waits.
+ 3. *Throttle.* With `throttles` (ufs_WRITES), who writes to a file of which more than 16 MiB (ufs_HW) are on
+    their way waits until there are less than 8 (ufs_LW).
  4. *fsync* sends off what is put off, and waits for all of the file that is on its way; the changed inode goes to the
     file system's log, in order, 1 KiB, and is waited for. fdatasync of a file that did not grow needs no such log.
  5. *O_DSYNC.* A write is cut into blocks of 8 KiB, and each is written and waited for before the next is begun.
@@ -33,22 +34,28 @@ import numpy as np
 
 from model.calendar import set_time
 from model.ufs_cache import PageCache, fill, new_page_cache
-from model.ufs_volume import NONE, PAGE_BYTES, SECOND_NS, Volumes, new_volumes
+from model.ufs_volume import NONE, PAGE_BYTES, SECOND_NS, Volumes, check_stripes, new_volumes
 
 JOURNAL_BYTES = 2**26  # of a file system's log: 1 MB per GB, at most 64 MB
 GROUP_SHARE = 3  # a group is so many times as long as a piece; 16 cylinders of 4 MB against 16 MB
-N_RESERVED = 64  # I/Os that are free before a call begins, beside those of the largest write
+N_RESERVED = 512  # I/Os that are free before a call begins, beside those of the largest write
 
 # Columns of Ufs.task, a row for each process.
-TODO, AT, LEFT, AWAITED, STRIPE_OF_TASK = range(5)  # AT, LEFT: B of a write that goes block by block
-RETURN, NEXT_BLOCK, BLOCKS_THEN_JOURNAL, JOURNAL = range(4)  # TODO: what comes when all that is awaited is done
+TODO, AT, LEFT, AWAITED, FILE_OF_TASK = range(5)  # AT, LEFT: B of a write that goes block by block
+# TODO: what comes when all that is awaited is done.
+RETURN, BEGIN, NEXT_BLOCK, BLOCKS_THEN_JOURNAL, SYNC, SYNC_THEN_JOURNAL, JOURNAL = range(7)
 
 # Columns of Ufs.file, a row for each file; number 0 is the log, table file f is number f + 1, the last is pg_control.
 BASE, N_BYTES, STRIPE, FIRST_PAGE = range(4)  # where it begins on its volume, groups left out; length; volume; page
 RUN_AT, RUN_BYTES = 4, 5  # put off
 UNDER_WAY, UNDER_WAY_BYTES, FILE_EPOCH = 6, 7, 8  # asynchronous I/Os; fsyncs begun
-SYNCER, SYNC_LEFT, GREW = 9, 10, 11  # who is in fsync, or NONE, and waits for how many I/Os
-N_FILE = 12
+SYNCER, SYNC_LEFT, GREW = 9, 10, 11  # who is in fsync, or NONE, and waits for how many I/Os; longer since the last one
+IS_THROTTLED = 12
+N_FILE = 13
+
+
+N_REQUESTS, N_READY, N_STALLED, N_LOOKS = range(4)  # elements of Ufs.n
+OF_JOURNAL = -1  # REQUEST_PAGE of a write to the file system's own log
 
 
 class UfsParams(NamedTuple):
@@ -74,11 +81,14 @@ class Ufs(NamedTuple):
     volumes: Volumes
     cache: PageCache
     file: np.ndarray  # [file, column]
+    call: np.ndarray  # [process, column]: the last one, as in model.file_calls
     task: np.ndarray  # [process, column]
     journal_at: np.ndarray  # per volume: where its file system's log goes on
+    request: np.ndarray  # [request, column]: file, place in it, B, READ or WRITE, who waits, REQUEST_PAGE: of the page cache
+    #   the first page that an asynchronous write takes from it, 0 for other I/O, or OF_JOURNAL
+    ready: np.ndarray  # processes that can go on
     stalled: np.ndarray  # processes whose call has to wait until it can begin
-    n_stalled: np.ndarray  # one element
-    n_looked: np.ndarray  # one element: seconds of fsflush
+    n: np.ndarray  # of these three; seconds of fsflush
     n_reserved: int
 
 
@@ -107,12 +117,13 @@ def _device_bytes(device):
 
 
 def _check(s, stripes, stripe_of, ends):
+    check_stripes(stripes)
     if s.cluster_bytes < PAGE_BYTES or s.piece_bytes % PAGE_BYTES or s.piece_bytes < s.cluster_bytes:
         raise ValueError(f"cluster_bytes is {s.cluster_bytes} where piece_bytes is {s.piece_bytes}; choose whole pages of "
                          f"{PAGE_BYTES} B, and no cluster longer than a piece")
     if s.autoup_s < 1 or s.call_ns < 0 or not 0 <= s.low_water <= s.high_water:
-        raise ValueError(f"autoup_s {s.autoup_s}, call_ns {s.call_ns} and marks of {s.low_water} and {s.high_water} B cannot "
-                         "be; choose 1 s or more, 0 ns or more, and the low mark below the high one")
+        raise ValueError(f"autoup_s {s.autoup_s}, call_ns {s.call_ns} and marks of {s.low_water} and {s.high_water} B "
+                         "cannot be; choose 1 s or more, 0 ns or more, and the low mark below the high one")
     if not set(stripe_of) <= set(range(len(stripes))):
         raise ValueError(f"a file is on volume {max(stripe_of)}, but there are {len(stripes)}; choose one of them for each")
     for stripe, end in ends.items():
@@ -133,5 +144,7 @@ def new_ufs(files, stripes, stripe_of, n_processes, s, any_drive, phases_ns, n_i
     if s.starts_full:
         fill(cache, n_pages)
     set_time(volumes.calendar, volumes.n_disks, SECOND_NS)
-    return Ufs(s, volumes, cache, file, np.zeros((n_processes, 5), np.int64), np.zeros(len(stripes), np.int64),
-               np.zeros(n_processes, np.int64), np.zeros(1, np.int64), np.zeros(1, np.int64), n_reserved)
+    zeros = np.zeros
+    return Ufs(s, volumes, cache, file, zeros((n_processes, 4), np.int64), zeros((n_processes, 5), np.int64),
+               zeros(len(stripes), np.int64), zeros((2 * n_processes + 2 * len(file) + 4096, 6), np.int64),
+               zeros(n_processes, np.int64), zeros(n_processes, np.int64), zeros(4, np.int64), n_reserved)

@@ -4,11 +4,12 @@
     next_time(store)                            of the next own event
     store_event(store, calendar, now)           a disk or array has done an I/O, or fsflush looks
 
-A call that cannot begin (too much of its file is on its way, or memory is full of pages that are) is *stalled* and
-looked at again whenever an I/O is done.
+A process whose wait is over is *ready*. Whatever it does next is a request, and all requests become I/Os at one place
+(`_work`) before the next process goes on. A call that cannot begin (too much of its file is on its way, or all I/Os are
+in use) is *stalled* and looked at again whenever an I/O is done.
 """
 
-from model.calendar import next_source, set_time
+from model.calendar import NEVER, next_source, set_time
 from model.drive_queue import READ as READ_IO
 from model.drive_queue import WRITE as WRITE_IO
 from model.file_calls import (
@@ -31,20 +32,30 @@ from model.ufs import (
     AT,
     AWAITED,
     BASE,
+    BEGIN,
     BLOCKS_THEN_JOURNAL,
     FILE_EPOCH,
+    FILE_OF_TASK,
     FIRST_PAGE,
-    GROUP_SHARE,
     GREW,
+    GROUP_SHARE,
+    IS_THROTTLED,
     JOURNAL,
     JOURNAL_BYTES,
     LEFT,
+    N_LOOKS,
+    N_READY,
+    N_REQUESTS,
+    N_STALLED,
     NEXT_BLOCK,
+    OF_JOURNAL,
     RETURN,
     RUN_AT,
     RUN_BYTES,
     STRIPE,
+    SYNC,
     SYNC_LEFT,
+    SYNC_THEN_JOURNAL,
     SYNCER,
     TODO,
     UNDER_WAY,
@@ -52,21 +63,77 @@ from model.ufs import (
 )
 from model.ufs import N_BYTES as FILE_BYTES
 from model.ufs_cache import touch
-from model.ufs_volume import EPOCH, FILE, N_FREE, NONE, PAGE, PAGE_BYTES, PROCESS, SECOND_NS, issue, one_done, release_io
+from model.ufs_volume import (
+    EPOCH,
+    FILE,
+    N_FREE,
+    NONE,
+    PAGE,
+    PAGE_BYTES,
+    PROCESS,
+    SECOND_NS,
+    feed_units,
+    member_of,
+    new_io,
+    one_done,
+    release_io,
+)
 
 LOG = 0
+SYNCS = FSYNC, WAL_SYNC, WAL_CREATE, CONTROL
 RECORD_BYTES = 1024  # of a file system's log; a commit of a small transaction
-FILE_OF_TASK = 4  # beside TODO and the others
 
 
-# ---- places ----
+# ---- requests ----
 
 
 @kernel
+def _request(u, file, at, n_bytes, kind, process, page):
+    """What is to be read or written, when `_issue` comes to it. `page`: see `model.ufs.REQUEST_PAGE`."""
+    n = u.n[N_REQUESTS]
+    u.request[n, 0], u.request[n, 1], u.request[n, 2] = file, at, n_bytes
+    u.request[n, 3], u.request[n, 4], u.request[n, 5] = kind, process, page
+    u.n[N_REQUESTS] = n + 1
+
+
+@part
 def _place(u, dense):
-    """As `model.ufs.place_of`."""
+    """As `model.ufs.place_of`: (where a byte lies, B up to the end of its piece)."""
     piece = u.s.piece_bytes
-    return JOURNAL_BYTES + dense // piece * (GROUP_SHARE * piece) + dense % piece
+    return JOURNAL_BYTES + dense // piece * (GROUP_SHARE * piece) + dense % piece, piece - dense % piece
+
+
+@part
+def _issue(u, file, at, n_bytes, kind, process, page):
+    """One request: an I/O for all of it that lies together on one member."""
+    v, stripe = u.volumes, u.file[file, STRIPE]
+    while n_bytes > 0:
+        place, length = at, n_bytes
+        if page != OF_JOURNAL:
+            place, length = _place(u, u.file[file, BASE] + at)
+        unit, offset, up_to = member_of(v, stripe, place)
+        length = min(n_bytes, length, up_to)
+        io = new_io(v, stripe, unit, offset, length, kind)
+        v.io[io, FILE], v.io[io, PROCESS] = file if page > 0 else NONE, process
+        v.io[io, EPOCH], v.io[io, PAGE] = u.file[file, FILE_EPOCH], page
+        if page > 0:
+            u.file[file, UNDER_WAY] += 1
+            u.file[file, UNDER_WAY_BYTES] += length
+            page += length // PAGE_BYTES
+        else:
+            u.task[process, AWAITED] += 1
+        at += length
+        n_bytes -= length
+
+
+@kernel
+def _get_ready(u, process):
+    """`process` can go on: see `_work`."""
+    u.ready[u.n[N_READY]] = process
+    u.n[N_READY] += 1
+
+
+# ---- rule 2: writes that are put off ----
 
 
 @kernel
@@ -75,182 +142,188 @@ def _page(u, file, offset):
 
 
 @kernel
-def _is_direct(u, file):
-    return u.s.log_directio if file == LOG else u.s.table_directio
-
-
-@kernel
-def _io(u, now, file, offset, n_bytes, kind, process, holds):
-    """One request, in parts where a piece of the file ends: how many I/Os. `holds`: an asynchronous write of cached pages."""
-    n = 0
-    while n_bytes > 0:
-        dense = u.file[file, BASE] + offset
-        length = min(n_bytes, u.s.piece_bytes - dense % u.s.piece_bytes)
-        n += issue(u.volumes, now, u.file[file, STRIPE], _place(u, dense), length, kind, file if holds else NONE, process,
-                   u.file[file, FILE_EPOCH], _page(u, file, offset) if holds else 0)
-        offset += length
-        n_bytes -= length
-    return n
-
-
-@kernel
-def _wait_for_io(u, now, process, file, offset, n_bytes, kind):
-    u.task[process, AWAITED] = _io(u, now, file, offset, n_bytes, kind, process, False)
-
-
-# ---- rule 2: writes that are put off ----
-
-
-@kernel
-def send_off(u, now, file):
+def send_off(u, file):
     """The run that is put off goes to disk."""
     if u.file[file, RUN_BYTES]:
-        n = _io(u, now, file, u.file[file, RUN_AT], u.file[file, RUN_BYTES], WRITE_IO, NONE, True)
-        u.file[file, UNDER_WAY] += n
-        u.file[file, UNDER_WAY_BYTES] += u.file[file, RUN_BYTES]
+        at = u.file[file, RUN_AT]
+        _request(u, file, at, u.file[file, RUN_BYTES], WRITE_IO, NONE, _page(u, file, at))
         u.file[file, RUN_BYTES] = 0
 
 
-@kernel
-def _put_off(u, now, file, offset):
+@part
+def _put_off(u, file, offset):
     page = _page(u, file, offset)
     touch(u.cache, page)
     u.cache.held[page] += 1
     run, length = u.file[file, RUN_AT], u.file[file, RUN_BYTES]
     if length and (length >= u.s.cluster_bytes or run + length != offset):
-        send_off(u, now, file)
+        send_off(u, file)
     if not u.file[file, RUN_BYTES]:
         u.file[file, RUN_AT] = offset
     u.file[file, RUN_BYTES] += PAGE_BYTES
-
-
-@kernel
-def _write_buffered(u, now, file, offset, n_bytes):
-    for at in range(offset, offset + n_bytes, PAGE_BYTES):
-        _put_off(u, now, file, at)
-
-
-# ---- rules 4 and 5: what a process does step by step ----
-
-
-@kernel
-def _journal(u, now, process, stripe):
-    """A commit of the file system's own log."""
-    at = u.journal_at[stripe]
-    u.journal_at[stripe] = (at + RECORD_BYTES) % JOURNAL_BYTES
-    u.task[process, TODO] = RETURN
-    u.task[process, AWAITED] = issue(u.volumes, now, stripe, at, RECORD_BYTES, WRITE_IO, NONE, process, 0, 0)
-
-
-@kernel
-def _next_block(u, now, process):
-    at, file = u.task[process, AT], u.task[process, FILE_OF_TASK]
-    u.task[process, AT] += PAGE_BYTES
-    u.task[process, LEFT] -= PAGE_BYTES
-    _wait_for_io(u, now, process, file, at, PAGE_BYTES, WRITE_IO)
-
-
-@kernel
-def _go_on(u, calendar, now, process):
-    """Nothing is awaited any more."""
-    todo = u.task[process, TODO]
-    if todo in (NEXT_BLOCK, BLOCKS_THEN_JOURNAL) and u.task[process, LEFT] > 0:
-        _next_block(u, now, process)
-    elif todo in (BLOCKS_THEN_JOURNAL, JOURNAL):
-        _journal(u, now, process, u.file[u.task[process, FILE_OF_TASK], STRIPE])
-    else:
-        set_time(calendar, process, now + u.s.call_ns)
-
-
-@kernel
-def _block_by_block(u, calendar, now, process, offset, n_bytes, todo):
-    u.task[process, TODO], u.task[process, AT], u.task[process, LEFT] = todo, offset, n_bytes
-    _go_on(u, calendar, now, process)
-
-
-@kernel
-def _sync(u, calendar, now, process, file, todo):
-    """Rule 4."""
-    send_off(u, now, file)
-    u.task[process, TODO] = todo
-    u.file[file, FILE_EPOCH] += 1
-    u.file[file, SYNC_LEFT] = u.file[file, UNDER_WAY]
-    if u.file[file, SYNC_LEFT]:
-        u.file[file, SYNCER] = process
-    else:
-        _go_on(u, calendar, now, process)
 
 
 # ---- calls ----
 
 
 @kernel
-def _file_of(u, calls, process):
-    operation = calls.row[process, OPERATION]
-    if operation == CONTROL:
-        return len(u.file) - 1
-    return calls.row[process, FILE_OF_CALL] + 1 if operation in (READ, WRITE, EXTEND, FSYNC) else LOG
+def _is_direct(u, file):
+    return u.s.log_directio if file == LOG else u.s.table_directio
 
 
 @kernel
-def _may_begin(u, operation, file):
-    if u.volumes.n[N_FREE] < u.n_reserved or u.file[file, SYNCER] != NONE and operation in (FSYNC, WAL_SYNC, CONTROL):
-        return False
-    is_write = operation in (WRITE, EXTEND, WAL_WRITE)
-    return not (is_write and u.s.throttles and u.file[file, UNDER_WAY_BYTES] > u.s.high_water)
+def _file_of(u, process):
+    operation = u.call[process, OPERATION]
+    if operation == CONTROL:
+        return len(u.file) - 1
+    return u.call[process, FILE_OF_CALL] + 1 if operation in (READ, WRITE, EXTEND, FSYNC) else LOG
 
 
 @part
-def _write_call(u, calendar, now, process, operation, file, offset, n_bytes):
-    if operation == EXTEND or operation == WAL_CREATE:
-        u.file[file, GREW] = 1
-    if operation == WAL_CREATE and _is_direct(u, file):
-        _block_by_block(u, calendar, now, process, offset, n_bytes, BLOCKS_THEN_JOURNAL)
-    elif operation == WAL_WRITE_THROUGH and not _is_direct(u, file):
-        for at in range(offset, offset + n_bytes, PAGE_BYTES):
-            touch(u.cache, _page(u, file, at))
-        _block_by_block(u, calendar, now, process, offset, n_bytes, NEXT_BLOCK)
-    elif _is_direct(u, file):
-        u.task[process, TODO] = JOURNAL if operation == CONTROL else RETURN
-        _wait_for_io(u, now, process, file, offset, n_bytes, WRITE_IO)
-    else:
-        _write_buffered(u, now, file, offset, n_bytes)
-        if operation in (CONTROL, WAL_CREATE):
-            _sync(u, calendar, now, process, file, JOURNAL)
-        else:
-            set_time(calendar, process, now + u.s.call_ns)
+def _may_begin(u, operation, file):
+    if u.volumes.n[N_FREE] < u.n_reserved or (u.file[file, SYNCER] != NONE and operation in SYNCS):
+        return False
+    if not u.s.throttles or operation not in (WRITE, EXTEND, WAL_WRITE):
+        return True
+    if u.file[file, UNDER_WAY_BYTES] > u.s.high_water:
+        u.file[file, IS_THROTTLED] = 1
+    elif u.file[file, UNDER_WAY_BYTES] < u.s.low_water:
+        u.file[file, IS_THROTTLED] = 0
+    return not u.file[file, IS_THROTTLED]
 
 
-@kernel
-def begin_call(u, calls, calendar, now, process):
-    operation, file = calls.row[process, OPERATION], _file_of(u, calls, process)
-    if not _may_begin(u, operation, file):
-        u.stalled[u.n_stalled[0]] = process
-        u.n_stalled[0] += 1
+@part
+def _write_direct(u, process, operation, file, offset, n_bytes):
+    """Rule 6. A file of log is made of zeros by one short write after another."""
+    if operation == WAL_CREATE:
+        u.task[process, TODO], u.task[process, LEFT] = BLOCKS_THEN_JOURNAL, n_bytes
+        _get_ready(u, process)
         return
-    offset, n_bytes = calls.row[process, OFFSET] % u.file[file, FILE_BYTES], calls.row[process, N_BYTES]
-    u.task[process, FILE_OF_TASK], u.task[process, TODO] = file, RETURN
+    u.task[process, TODO] = JOURNAL if operation == CONTROL else RETURN
+    _request(u, file, offset, n_bytes, WRITE_IO, process, 0)
+
+
+@part
+def _write_buffered(u, process, operation, file, offset, n_bytes):
+    """Rules 2 and 5."""
+    for at in range(offset, offset + n_bytes, PAGE_BYTES):
+        if operation == WAL_WRITE_THROUGH:
+            touch(u.cache, _page(u, file, at))
+        else:
+            _put_off(u, file, at)
+    if operation == WAL_WRITE_THROUGH:
+        u.task[process, TODO], u.task[process, LEFT] = NEXT_BLOCK, n_bytes
+    elif operation in (CONTROL, WAL_CREATE):
+        u.task[process, TODO] = SYNC_THEN_JOURNAL
+        send_off(u, file)
+    _get_ready(u, process)
+
+
+@part
+def _begin_call(u, process):
+    operation, file = u.call[process, OPERATION], _file_of(u, process)
+    if not _may_begin(u, operation, file):
+        u.stalled[u.n[N_STALLED]] = process
+        u.n[N_STALLED] += 1
+        return
+    offset, n_bytes = u.call[process, OFFSET] % u.file[file, FILE_BYTES], u.call[process, N_BYTES]
+    u.task[process, FILE_OF_TASK], u.task[process, TODO], u.task[process, AT] = file, RETURN, offset
+    if operation in (EXTEND, WAL_CREATE):
+        u.file[file, GREW] = 1
     if operation == READ:
         if not _is_direct(u, file) and touch(u.cache, _page(u, file, offset)):
-            set_time(calendar, process, now + u.s.call_ns)
+            _get_ready(u, process)
         else:
-            _wait_for_io(u, now, process, file, offset, n_bytes, READ_IO)
-    elif operation == FSYNC or operation == WAL_SYNC:
-        todo = JOURNAL if operation == FSYNC or u.file[file, GREW] else RETURN
+            _request(u, file, offset, n_bytes, READ_IO, process, 0)
+    elif operation in (FSYNC, WAL_SYNC):
+        u.task[process, TODO] = SYNC_THEN_JOURNAL if operation == FSYNC or u.file[file, GREW] else SYNC
         u.file[file, GREW] = 0
-        _sync(u, calendar, now, process, file, todo)
+        send_off(u, file)
+        _get_ready(u, process)
+    elif _is_direct(u, file):
+        _write_direct(u, process, operation, file, offset, n_bytes)
     else:
-        _write_call(u, calendar, now, process, operation, file, offset, n_bytes)
+        _write_buffered(u, process, operation, file, offset, n_bytes)
+
+
+# ---- what a process does step by step ----
+
+
+@part
+def _sync(u, process, file):
+    """Rule 4: all of the file has been sent off."""
+    u.task[process, TODO] = JOURNAL if u.task[process, TODO] == SYNC_THEN_JOURNAL else RETURN
+    u.file[file, FILE_EPOCH] += 1
+    u.file[file, SYNC_LEFT] = u.file[file, UNDER_WAY]
+    if u.file[file, SYNC_LEFT]:
+        u.file[file, SYNCER] = process
+    else:
+        _get_ready(u, process)
+
+
+@part
+def _next_block(u, process, file):
+    """Rule 5."""
+    _request(u, file, u.task[process, AT], PAGE_BYTES, WRITE_IO, process, 0)
+    u.task[process, AT] += PAGE_BYTES
+    u.task[process, LEFT] -= PAGE_BYTES
+
+
+@part
+def _journal(u, process, file):
+    """A commit of the file system's own log."""
+    stripe = u.file[file, STRIPE]
+    at = u.journal_at[stripe]
+    u.journal_at[stripe] = (at + RECORD_BYTES) % JOURNAL_BYTES
+    u.task[process, TODO] = RETURN
+    _request(u, file, at, RECORD_BYTES, WRITE_IO, process, OF_JOURNAL)
+
+
+@part
+def _go_on(u, calendar, now, process):
+    """Nothing is awaited any more."""
+    todo, file = u.task[process, TODO], u.task[process, FILE_OF_TASK]
+    if todo == BEGIN:
+        _begin_call(u, process)
+    elif todo in (SYNC, SYNC_THEN_JOURNAL):
+        _sync(u, process, file)
+    elif todo in (NEXT_BLOCK, BLOCKS_THEN_JOURNAL) and u.task[process, LEFT] > 0:
+        _next_block(u, process, file)
+    elif todo in (BLOCKS_THEN_JOURNAL, JOURNAL):
+        _journal(u, process, file)
+    else:
+        set_time(calendar, process, now + u.s.call_ns)
+
+
+@part
+def _work(u, calendar, now):
+    """Requests become I/Os, then a process goes on, until there are neither; then units get what there is for them."""
+    while u.n[N_REQUESTS] or u.n[N_READY]:
+        for i in range(u.n[N_REQUESTS]):
+            one = u.request
+            _issue(u, one[i, 0], one[i, 1], one[i, 2], one[i, 3], one[i, 4], one[i, 5])
+        u.n[N_REQUESTS] = 0
+        if u.n[N_READY]:
+            u.n[N_READY] -= 1
+            _go_on(u, calendar, now, u.ready[u.n[N_READY]])
+    feed_units(u.volumes, now)
+
+
+# ---- the store ----
 
 
 @kernel
 def take_calls(u, calls, calendar, now):
-    for i in range(calls.n_out[0]):
-        begin_call(u, calls, calendar, now, calls.outbox[i])
+    """Everything in the outbox is begun, by an event of the store's own at `now`."""
+    for i in range(calls.n_out[0] - 1, -1, -1):
+        process = calls.outbox[i]
+        for column in range(u.call.shape[1]):
+            u.call[process, column] = calls.row[process, column]
+        u.task[process, TODO] = BEGIN
+        _get_ready(u, process)
+    if calls.n_out[0]:
+        set_time(u.volumes.calendar, u.volumes.n_disks + 1, now)
     calls.n_out[0] = 0
-
-
-# ---- events ----
 
 
 @kernel
@@ -259,51 +332,54 @@ def next_time(u):
 
 
 @part
-def _async_done(u, calendar, now, io, file):
-    for page in range(u.volumes.io[io, PAGE], u.volumes.io[io, PAGE] + u.volumes.n_bytes[io] // PAGE_BYTES):
+def _io_done(u, now, source):
+    """Who waited for it goes on first; after that, whoever is stalled tries again."""
+    while u.n[N_STALLED]:
+        u.n[N_STALLED] -= 1
+        _get_ready(u, u.stalled[u.n[N_STALLED]])
+    io = one_done(u.volumes, now, source)
+    process, file = u.volumes.io[io, PROCESS], u.volumes.io[io, FILE]
+    if file != NONE:
+        _async_done(u, io, file)
+    else:
+        u.task[process, AWAITED] -= 1
+        if u.task[process, AWAITED] == 0:
+            _get_ready(u, process)
+    release_io(u.volumes, io)
+
+
+@part
+def _async_done(u, io, file):
+    first = u.volumes.io[io, PAGE]
+    for page in range(first, first + u.volumes.n_bytes[io] // PAGE_BYTES):
         u.cache.held[page] -= 1
     u.file[file, UNDER_WAY] -= 1
     u.file[file, UNDER_WAY_BYTES] -= u.volumes.n_bytes[io]
     if u.file[file, SYNCER] != NONE and u.volumes.io[io, EPOCH] < u.file[file, FILE_EPOCH]:
         u.file[file, SYNC_LEFT] -= 1
         if u.file[file, SYNC_LEFT] == 0:
-            process, u.file[file, SYNCER] = u.file[file, SYNCER], NONE
-            _go_on(u, calendar, now, process)
+            _get_ready(u, u.file[file, SYNCER])
+            u.file[file, SYNCER] = NONE
 
 
 @part
 def _look(u, now):
     """Rule 7. A page's place in memory is taken to be its number."""
-    u.n_looked[0] += 1
+    u.n[N_LOOKS] += 1
     set_time(u.volumes.calendar, u.volumes.n_disks, now + SECOND_NS)
     for file in range(len(u.file)):
         page = _page(u, file, u.file[file, RUN_AT])
-        if page % u.s.autoup_s == u.n_looked[0] % u.s.autoup_s and u.volumes.n[N_FREE] >= u.n_reserved:
-            send_off(u, now, file)
-
-
-@part
-def _begin_stalled(u, calls, calendar, now):
-    n = u.n_stalled[0]
-    u.n_stalled[0] = 0
-    for i in range(n):
-        begin_call(u, calls, calendar, now, u.stalled[i])
+        if page % u.s.autoup_s == u.n[N_LOOKS] % u.s.autoup_s and u.volumes.n[N_FREE] >= u.n_reserved:
+            send_off(u, file)
 
 
 @kernel
-def store_event(u, calls, calendar, now):
+def store_event(u, calendar, now):
     source = next_source(u.volumes.calendar)
     if source == u.volumes.n_disks:
         _look(u, now)
-        return
-    io = one_done(u.volumes, now, source)
-    process, file = u.volumes.io[io, PROCESS], u.volumes.io[io, FILE]
-    release_io(u.volumes, io)
-    if file != NONE:
-        _async_done(u, calendar, now, io, file)
-    elif process != NONE:
-        u.task[process, AWAITED] -= 1
-        if u.task[process, AWAITED] == 0:
-            _go_on(u, calendar, now, process)
-    if u.n_stalled[0]:
-        _begin_stalled(u, calls, calendar, now)
+    elif source == u.volumes.n_disks + 1:
+        set_time(u.volumes.calendar, source, NEVER)
+    else:
+        _io_done(u, now, source)
+    _work(u, calendar, now)

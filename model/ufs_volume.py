@@ -30,7 +30,6 @@ from model.drive_queue import (
     Drive,
     Drives,
     finish,
-    hand_over,
     new_drives,
     pause,
     send,
@@ -46,7 +45,7 @@ PAGE_BYTES = 8192  # of Solaris on SPARC, and a block of UFS
 FIRST, MEMBERS, INTERLACE = 0, 1, 2  # columns of Volumes.stripe
 UNIT, STRIPE, FILE, PROCESS, EPOCH, PAGE, SEQUENCE = range(7)  # columns of Volumes.io
 RUN, NEXT_RUN = 0, 1  # columns of Volumes.root
-N_FREE, N_BEGUN = 0, 1  # elements of Volumes.n
+N_FREE, N_BEGUN, N_TO_FEED = 0, 1, 2  # elements of Volumes.n
 
 COUNTS = ("reads", "read_bytes", "writes", "write_bytes")  # of each stripe and second, when they are done
 
@@ -61,14 +60,16 @@ class Volumes(NamedTuple):
     array_state: SsdState
     array_kind: np.ndarray  # per array: which of the two
     stripe: np.ndarray  # [stripe, column]
-    calendar: Calendar  # sources: a disk each; the file system; the places of arrays
+    calendar: Calendar  # sources: a disk each; two of the file system; the places of arrays
     io: np.ndarray  # [I/O, column]; FILE: of an asynchronous write, else NONE; PROCESS: who waits, or NONE;
     #   PAGE: the first one of the page cache that it writes, or 0
     offset: np.ndarray  # per I/O, on its unit
     n_bytes: np.ndarray
     kind: np.ndarray
     free: np.ndarray  # numbers of I/Os that nobody uses
-    n: np.ndarray  # how many of these; I/Os begun
+    n: np.ndarray  # how many of these; I/Os begun; units to feed
+    to_feed: np.ndarray  # units
+    is_to_feed: np.ndarray  # per unit
     left: np.ndarray  # heaps, per I/O
     right: np.ndarray
     root: np.ndarray  # [unit, run or next run]: the first to be served, or NONE
@@ -134,93 +135,87 @@ def next_in_driver(v, unit):
 
 
 @part
-def _start_disk(v, now, unit):
-    set_time(v.calendar, unit, start(v.drive, v.drives, unit, now, v.offset, v.n_bytes, v.kind))
-
-
-@kernel
-def _start_in_array(v, now, unit, io):
+def _feed_array(v, now, unit):
+    """Give an array what it has places for."""
     array = unit - v.n_disks
-    place = v.places[array, v.n_busy[array]]
-    v.n_busy[array] += 1
-    v.in_place[place] = io
-    done = service(v.arrays[v.array_kind[array]], v.array_state, array, now, v.offset[io], v.n_bytes[io],
-                   v.kind[io] == WRITE)
-    set_time(v.calendar, v.n_disks + 1 + place, done)
+    ssd = v.arrays[v.array_kind[array]]
+    while v.root[unit, RUN] != NONE and v.n_busy[array] < ssd.depth:
+        io, place = next_in_driver(v, unit), v.places[array, v.n_busy[array]]
+        v.n_busy[array] += 1
+        v.in_place[place] = io
+        done = service(ssd, v.array_state, array, now, v.offset[io], v.n_bytes[io], v.kind[io] == WRITE)
+        set_time(v.calendar, v.n_disks + 2 + place, done)
+
+
+@part
+def _feed_disk(v, now, unit):
+    """Give a disk what it has room for, and let it begin if it does nothing."""
+    while v.root[unit, RUN] != NONE and v.drives.units[unit, N_COMMANDS] < v.drive.depth:
+        send(v.drive, v.drives, unit, now, next_in_driver(v, unit), v.offset)
+    if v.drives.units[unit, N_COMMANDS] == 0:
+        pause(v.drives, unit, now)
+    elif v.calendar.time[unit] == NEVER:
+        set_time(v.calendar, unit, start(v.drive, v.drives, unit, now, v.offset, v.n_bytes, v.kind))
+
+
+@part
+def feed_units(v, now):
+    """All units that have been given I/Os, or have done one."""
+    for i in range(v.n[N_TO_FEED]):
+        unit = v.to_feed[i]
+        v.is_to_feed[unit] = 0
+        if unit < v.n_disks:
+            _feed_disk(v, now, unit)
+        else:
+            _feed_array(v, now, unit)
+    v.n[N_TO_FEED] = 0
 
 
 @kernel
-def _send(v, now, unit, io):
-    if unit >= v.n_disks:
-        if v.n_busy[unit - v.n_disks] < v.arrays[v.array_kind[unit - v.n_disks]].depth:
-            _start_in_array(v, now, unit, io)
-            return
-    elif v.drives.units[unit, N_COMMANDS] < v.drive.depth:
-        if send(v.drive, v.drives, unit, now, io, v.offset):
-            _start_disk(v, now, unit)
-        return
-    wait_in_driver(v, unit, io)
+def _must_feed(v, unit):
+    if not v.is_to_feed[unit]:
+        v.is_to_feed[unit] = 1
+        v.to_feed[v.n[N_TO_FEED]] = unit
+        v.n[N_TO_FEED] += 1
 
 
-@kernel
-def _begin(v, now, stripe, unit, offset, n_bytes, kind):
+@part
+def new_io(v, stripe, unit, offset, n_bytes, kind):
+    """An I/O is with its driver: its number."""
     v.n[N_FREE] -= 1
     io = v.free[v.n[N_FREE]]
     v.offset[io], v.n_bytes[io], v.kind[io] = offset, n_bytes, kind
     v.io[io, UNIT], v.io[io, STRIPE], v.io[io, SEQUENCE] = unit, stripe, v.n[N_BEGUN]
     v.n[N_BEGUN] += 1
-    _send(v, now, unit, io)
+    wait_in_driver(v, unit, io)
+    _must_feed(v, unit)
     return io
 
 
 @kernel
-def issue(v, now, stripe, address, n_bytes, kind, file, process, epoch, page):
-    """Begin the I/Os of a request; the caller sees to it that enough are free. How many there are."""
-    first, members, interlace = v.stripe[stripe, FIRST], v.stripe[stripe, MEMBERS], v.stripe[stripe, INTERLACE]
-    n = 0
-    while n_bytes > 0:
-        row, within = address // interlace, address % interlace
-        piece = min(n_bytes, interlace - within)
-        io = _begin(v, now, stripe, first + row % members, row // members * interlace + within, piece, kind)
-        v.io[io, FILE], v.io[io, PROCESS], v.io[io, EPOCH], v.io[io, PAGE] = file, process, epoch, page
-        page += piece // PAGE_BYTES if page else 0
-        address += piece
-        n_bytes -= piece
-        n += 1
-    return n
+def member_of(v, stripe, address):
+    """(unit, offset, B up to the end of the interlace) at an address of a volume."""
+    interlace = v.stripe[stripe, INTERLACE]
+    row, within = address // interlace, address % interlace
+    members = v.stripe[stripe, MEMBERS]
+    return v.stripe[stripe, FIRST] + row % members, row // members * interlace + within, interlace - within
 
 
 @part
-def _disk_done(v, now, unit):
-    io = finish(v.drives, unit)
-    following = next_in_driver(v, unit)
-    if following != NONE:
-        hand_over(v.drive, v.drives, unit, following, v.offset)
-    if v.drives.units[unit, N_COMMANDS] > 0:
-        _start_disk(v, now, unit)
-    else:
-        pause(v.drives, unit, now)
-    return io
-
-
-@part
-def _array_done(v, now, place):
+def _array_done(v, place):
     io = v.in_place[place]
-    unit = v.io[io, UNIT]
-    array = unit - v.n_disks
+    array = v.io[io, UNIT] - v.n_disks
     v.n_busy[array] -= 1
     v.places[array, v.n_busy[array]] = place
-    following = next_in_driver(v, unit)
-    if following != NONE:
-        _start_in_array(v, now, unit, following)
     return io
 
 
-@kernel
+@part
 def one_done(v, now, source):
     """The event of a disk, or of a place of an array: the I/O that is done. Its number has to be released."""
     set_time(v.calendar, source, NEVER)
-    io = _disk_done(v, now, source) if source < v.n_disks else _array_done(v, now, source - v.n_disks - 1)
+    io = finish(v.drives, source) if source < v.n_disks else _array_done(v, source - v.n_disks - 2)
+    _must_feed(v, v.io[io, UNIT])
     second = now // SECOND_NS
     if second < v.per_second.shape[2]:
         count = 0 if v.kind[io] == READ else 2
@@ -246,7 +241,8 @@ class Stripe(NamedTuple):
     interlace_bytes: int = 2**19  # SVM's default
 
 
-def _check(stripes):
+def check_stripes(stripes):
+    """(kinds of arrays, disks), or ValueError with one sentence."""
     for one in stripes:
         if one.members < 1 or one.interlace_bytes < PAGE_BYTES or one.interlace_bytes % PAGE_BYTES:
             raise ValueError(f"a stripe of {one.members} members with an interlace of {one.interlace_bytes} B cannot be; "
@@ -261,7 +257,7 @@ def _check(stripes):
 
 def new_volumes(stripes, any_drive, phases_ns, n_ios, n_seconds):
     """Idle. `any_drive` stands for the disks if there are none; `phases_ns`: of the spindles, at least one each."""
-    kinds, disks = _check(stripes)
+    kinds, disks = check_stripes(stripes)
     drive = disks[0] if disks else any_drive
     rows, n_disks, array_kind = [(0, 0, 0)] * len(stripes), 0, []
     for of_disks in (True, False):
@@ -277,8 +273,9 @@ def new_volumes(stripes, any_drive, phases_ns, n_ios, n_seconds):
     return Volumes(
         n_disks, drive, new_drives(drive, drive.depth + 1, n_ios, np.asarray(phases_ns[:max(1, n_disks)], np.int64)), kinds,
         channels, np.array(array_kind or [0], np.int64), np.array(rows, np.int64),
-        new_calendar(n_disks + 1 + n_arrays * depth), zeros((n_ios, 7), np.int64), zeros(n_ios, np.int64),
-        zeros(n_ios, np.int64), zeros(n_ios, np.int64), np.arange(n_ios)[::-1].copy(), np.array([n_ios, 0]),
-        np.full(n_ios, NONE), np.full(n_ios, NONE), np.full((n_disks + n_arrays, 2), NONE), zeros(n_arrays * depth, np.int64),
-        np.arange(n_arrays * depth).reshape(n_arrays, depth), zeros(n_arrays, np.int64),
+        new_calendar(n_disks + 2 + n_arrays * depth), zeros((n_ios, 7), np.int64), zeros(n_ios, np.int64),
+        zeros(n_ios, np.int64), zeros(n_ios, np.int64), np.arange(n_ios)[::-1].copy(), np.array([n_ios, 0, 0]),
+        zeros(n_disks + n_arrays, np.int64), zeros(n_disks + n_arrays, np.int64),
+        np.full(n_ios, NONE), np.full(n_ios, NONE), np.full((n_disks + n_arrays, 2), NONE),
+        zeros(n_arrays * depth, np.int64), np.arange(n_arrays * depth).reshape(n_arrays, depth), zeros(n_arrays, np.int64),
         zeros((len(stripes), len(COUNTS), n_seconds), np.int64))
