@@ -31,14 +31,11 @@ from model.jit import kernel, part
 from model.ufs import (
     AT,
     AWAITED,
-    BASE,
     BEGIN,
     BLOCKS_THEN_JOURNAL,
     FILE_EPOCH,
     FILE_OF_TASK,
-    FIRST_PAGE,
     GREW,
-    GROUP_SHARE,
     IS_THROTTLED,
     JOURNAL,
     JOURNAL_BYTES,
@@ -51,7 +48,6 @@ from model.ufs import (
     OF_JOURNAL,
     RETURN,
     RUN_AT,
-    RUN_BYTES,
     STRIPE,
     SYNC,
     SYNC_LEFT,
@@ -63,6 +59,7 @@ from model.ufs import (
 )
 from model.ufs import N_BYTES as FILE_BYTES
 from model.ufs_cache import touch
+from model.ufs_requests import get_ready, issue, page_of, put_off, request, send_off
 from model.ufs_volume import (
     EPOCH,
     FILE,
@@ -73,8 +70,6 @@ from model.ufs_volume import (
     PROCESS,
     SECOND_NS,
     feed_units,
-    member_of,
-    new_io,
     one_done,
     release_io,
 )
@@ -82,85 +77,6 @@ from model.ufs_volume import (
 LOG = 0
 SYNCS = FSYNC, WAL_SYNC, WAL_CREATE, CONTROL
 RECORD_BYTES = 1024  # of a file system's log; a commit of a small transaction
-
-
-# ---- requests ----
-
-
-@kernel
-def _request(u, file, at, n_bytes, kind, process, page):
-    """What is to be read or written, when `_issue` comes to it. `page`: see `model.ufs.REQUEST_PAGE`."""
-    n = u.n[N_REQUESTS]
-    u.request[n, 0], u.request[n, 1], u.request[n, 2] = file, at, n_bytes
-    u.request[n, 3], u.request[n, 4], u.request[n, 5] = kind, process, page
-    u.n[N_REQUESTS] = n + 1
-
-
-@part
-def _place(u, dense):
-    """As `model.ufs.place_of`: (where a byte lies, B up to the end of its piece)."""
-    piece = u.s.piece_bytes
-    return JOURNAL_BYTES + dense // piece * (GROUP_SHARE * piece) + dense % piece, piece - dense % piece
-
-
-@part
-def _issue(u, file, at, n_bytes, kind, process, page):
-    """One request: an I/O for all of it that lies together on one member."""
-    v, stripe = u.volumes, u.file[file, STRIPE]
-    while n_bytes > 0:
-        place, length = at, n_bytes
-        if page != OF_JOURNAL:
-            place, length = _place(u, u.file[file, BASE] + at)
-        unit, offset, up_to = member_of(v, stripe, place)
-        length = min(n_bytes, length, up_to)
-        io = new_io(v, stripe, unit, offset, length, kind)
-        v.io[io, FILE], v.io[io, PROCESS] = file if page > 0 else NONE, process
-        v.io[io, EPOCH], v.io[io, PAGE] = u.file[file, FILE_EPOCH], page
-        if page > 0:
-            u.file[file, UNDER_WAY] += 1
-            u.file[file, UNDER_WAY_BYTES] += length
-            page += length // PAGE_BYTES
-        else:
-            u.task[process, AWAITED] += 1
-        at += length
-        n_bytes -= length
-
-
-@kernel
-def _get_ready(u, process):
-    """`process` can go on: see `_work`."""
-    u.ready[u.n[N_READY]] = process
-    u.n[N_READY] += 1
-
-
-# ---- rule 2: writes that are put off ----
-
-
-@kernel
-def _page(u, file, offset):
-    return u.file[file, FIRST_PAGE] + offset // PAGE_BYTES
-
-
-@kernel
-def send_off(u, file):
-    """The run that is put off goes to disk."""
-    if u.file[file, RUN_BYTES]:
-        at = u.file[file, RUN_AT]
-        _request(u, file, at, u.file[file, RUN_BYTES], WRITE_IO, NONE, _page(u, file, at))
-        u.file[file, RUN_BYTES] = 0
-
-
-@part
-def _put_off(u, file, offset):
-    page = _page(u, file, offset)
-    touch(u.cache, page)
-    u.cache.held[page] += 1
-    run, length = u.file[file, RUN_AT], u.file[file, RUN_BYTES]
-    if length and (length >= u.s.cluster_bytes or run + length != offset):
-        send_off(u, file)
-    if not u.file[file, RUN_BYTES]:
-        u.file[file, RUN_AT] = offset
-    u.file[file, RUN_BYTES] += PAGE_BYTES
 
 
 # ---- calls ----
@@ -197,10 +113,10 @@ def _write_direct(u, process, operation, file, offset, n_bytes):
     """Rule 6. A file of log is made of zeros by one short write after another."""
     if operation == WAL_CREATE:
         u.task[process, TODO], u.task[process, LEFT] = BLOCKS_THEN_JOURNAL, n_bytes
-        _get_ready(u, process)
+        get_ready(u, process)
         return
     u.task[process, TODO] = JOURNAL if operation == CONTROL else RETURN
-    _request(u, file, offset, n_bytes, WRITE_IO, process, 0)
+    request(u, file, offset, n_bytes, WRITE_IO, process, 0)
 
 
 @part
@@ -208,15 +124,15 @@ def _write_buffered(u, process, operation, file, offset, n_bytes):
     """Rules 2 and 5."""
     for at in range(offset, offset + n_bytes, PAGE_BYTES):
         if operation == WAL_WRITE_THROUGH:
-            touch(u.cache, _page(u, file, at))
+            touch(u.cache, page_of(u, file, at))
         else:
-            _put_off(u, file, at)
+            put_off(u, file, at)
     if operation == WAL_WRITE_THROUGH:
         u.task[process, TODO], u.task[process, LEFT] = NEXT_BLOCK, n_bytes
     elif operation in (CONTROL, WAL_CREATE):
         u.task[process, TODO] = SYNC_THEN_JOURNAL
         send_off(u, file)
-    _get_ready(u, process)
+    get_ready(u, process)
 
 
 @part
@@ -231,15 +147,15 @@ def _begin_call(u, process):
     if operation in (EXTEND, WAL_CREATE):
         u.file[file, GREW] = 1
     if operation == READ:
-        if not _is_direct(u, file) and touch(u.cache, _page(u, file, offset)):
-            _get_ready(u, process)
+        if not _is_direct(u, file) and touch(u.cache, page_of(u, file, offset)):
+            get_ready(u, process)
         else:
-            _request(u, file, offset, n_bytes, READ_IO, process, 0)
+            request(u, file, offset, n_bytes, READ_IO, process, 0)
     elif operation in (FSYNC, WAL_SYNC):
         u.task[process, TODO] = SYNC_THEN_JOURNAL if operation == FSYNC or u.file[file, GREW] else SYNC
         u.file[file, GREW] = 0
         send_off(u, file)
-        _get_ready(u, process)
+        get_ready(u, process)
     elif _is_direct(u, file):
         _write_direct(u, process, operation, file, offset, n_bytes)
     else:
@@ -258,13 +174,13 @@ def _sync(u, process, file):
     if u.file[file, SYNC_LEFT]:
         u.file[file, SYNCER] = process
     else:
-        _get_ready(u, process)
+        get_ready(u, process)
 
 
 @part
 def _next_block(u, process, file):
     """Rule 5."""
-    _request(u, file, u.task[process, AT], PAGE_BYTES, WRITE_IO, process, 0)
+    request(u, file, u.task[process, AT], PAGE_BYTES, WRITE_IO, process, 0)
     u.task[process, AT] += PAGE_BYTES
     u.task[process, LEFT] -= PAGE_BYTES
 
@@ -276,7 +192,7 @@ def _journal(u, process, file):
     at = u.journal_at[stripe]
     u.journal_at[stripe] = (at + RECORD_BYTES) % JOURNAL_BYTES
     u.task[process, TODO] = RETURN
-    _request(u, file, at, RECORD_BYTES, WRITE_IO, process, OF_JOURNAL)
+    request(u, file, at, RECORD_BYTES, WRITE_IO, process, OF_JOURNAL)
 
 
 @part
@@ -301,7 +217,7 @@ def _work(u, calendar, now):
     while u.n[N_REQUESTS] or u.n[N_READY]:
         for i in range(u.n[N_REQUESTS]):
             one = u.request
-            _issue(u, one[i, 0], one[i, 1], one[i, 2], one[i, 3], one[i, 4], one[i, 5])
+            issue(u, one[i, 0], one[i, 1], one[i, 2], one[i, 3], one[i, 4], one[i, 5])
         u.n[N_REQUESTS] = 0
         if u.n[N_READY]:
             u.n[N_READY] -= 1
@@ -320,7 +236,7 @@ def take_calls(u, calls, calendar, now):
         for column in range(u.call.shape[1]):
             u.call[process, column] = calls.row[process, column]
         u.task[process, TODO] = BEGIN
-        _get_ready(u, process)
+        get_ready(u, process)
     if calls.n_out[0]:
         set_time(u.volumes.calendar, u.volumes.n_disks + 1, now)
     calls.n_out[0] = 0
@@ -336,7 +252,7 @@ def _io_done(u, now, source):
     """Who waited for it goes on first; after that, whoever is stalled tries again."""
     while u.n[N_STALLED]:
         u.n[N_STALLED] -= 1
-        _get_ready(u, u.stalled[u.n[N_STALLED]])
+        get_ready(u, u.stalled[u.n[N_STALLED]])
     io = one_done(u.volumes, now, source)
     process, file = u.volumes.io[io, PROCESS], u.volumes.io[io, FILE]
     if file != NONE:
@@ -344,7 +260,7 @@ def _io_done(u, now, source):
     else:
         u.task[process, AWAITED] -= 1
         if u.task[process, AWAITED] == 0:
-            _get_ready(u, process)
+            get_ready(u, process)
     release_io(u.volumes, io)
 
 
@@ -358,7 +274,7 @@ def _async_done(u, io, file):
     if u.file[file, SYNCER] != NONE and u.volumes.io[io, EPOCH] < u.file[file, FILE_EPOCH]:
         u.file[file, SYNC_LEFT] -= 1
         if u.file[file, SYNC_LEFT] == 0:
-            _get_ready(u, u.file[file, SYNCER])
+            get_ready(u, u.file[file, SYNCER])
             u.file[file, SYNCER] = NONE
 
 
@@ -368,7 +284,7 @@ def _look(u, now):
     u.n[N_LOOKS] += 1
     set_time(u.volumes.calendar, u.volumes.n_disks, now + SECOND_NS)
     for file in range(len(u.file)):
-        page = _page(u, file, u.file[file, RUN_AT])
+        page = page_of(u, file, u.file[file, RUN_AT])
         if page % u.s.autoup_s == u.n[N_LOOKS] % u.s.autoup_s and u.volumes.n[N_FREE] >= u.n_reserved:
             send_off(u, file)
 

@@ -8,7 +8,7 @@ import json
 import numpy as np
 from ufs_twin import Twin
 
-from model import ufs_cache, ufs_calls, ufs_volume
+from model import ufs_cache, ufs_calls, ufs_requests, ufs_volume
 from model.calendar import NEVER, new_calendar, set_time
 from model.data_sheet import SheetParams, new_drive
 from model.drive_queue import new_drives, place_in_list
@@ -150,13 +150,13 @@ def noticed():
 
 
 def whole_write(u, process, file):
-    ufs_calls._request(u, file, u.task[process, AT], u.task[process, LEFT], 1, process, 0)
+    ufs_calls.request(u, file, u.task[process, AT], u.task[process, LEFT], 1, process, 0)
     u.task[process, LEFT] = 0
 
 
 def no_log(u, process, file):
     u.task[process, TODO] = RETURN
-    ufs_calls._get_ready(u, process)
+    ufs_calls.get_ready(u, process)
 
 
 def careless(cache):
@@ -169,7 +169,7 @@ def careless(cache):
 
 MUTANTS = {
     "none": (ufs_calls, "LOG", 0),
-    "a run is not sent off when another begins": (ufs_calls, "send_off", lambda u, file: None),
+    "a run is not sent off when another begins": (ufs_requests, "send_off", lambda u, file: None),
     "fsync does not wait": (ufs_calls, "SYNC_LEFT", 7),
     "synchronous writes are not cut into blocks": (ufs_calls, "_next_block", whole_write),
     "the inode is not logged": (ufs_calls, "_journal", no_log),
@@ -177,8 +177,8 @@ MUTANTS = {
     "a page that is on its way is given up": (ufs_cache, "_give_up_one", careless),
     "the second run is served first": (ufs_volume, "NEXT_RUN", 0),
     "fsflush does not look": (ufs_calls, "_look", lambda u, now: set_time(u.volumes.calendar, u.volumes.n_disks, NEVER)),
-    "files are laid behind each other": (ufs_calls, "GROUP_SHARE", 1),
-    "an interlace goes to the same member": (ufs_calls, "member_of", lambda v, stripe, at: (0, at, INTERLACE)),
+    "files are laid behind each other": (ufs_requests, "GROUP_SHARE", 1),
+    "an interlace goes to the same member": (ufs_requests, "member_of", lambda v, stripe, at: (0, at, INTERLACE)),
     "reads always find their page": (ufs_calls, "touch", lambda cache, page: True),
     "the page cache never forgets": (ufs_cache, "_give_up_one", lambda cache: True),
 }
