@@ -14,6 +14,10 @@
    serves in order; one smaller than the depth is poor queueing. An arm that still writes what is in the buffer is busy,
    and the choice reckons with it.
 
+5. A *flush* (`offset` FLUSH) is a barrier: the driver lets nothing pass it, the drive serves it when all that came before it
+   has been served, and what came after it then; it lasts until the buffer is on the platter (`model.write_cache`). With a
+   cache that survives a power cut nothing need be written.
+
 Rule 3 is the driver `sd` of Solaris, function sd_add_buf_to_waitq (usr/src/uts/common/io/scsi/targets/sd.c); it sorts
 unless `un_f_disksort_disabled` is set. That SATA disks of 2007 were sorted is from knowledge of the driver,
 hence the switch. ZFS keeps up to 35 commands at a disk: without NCQ, 34 of them are in this list.
@@ -23,7 +27,8 @@ first among them; and as no seek takes more than a few revolutions, no division 
 
 Left out: a drive that serves a command first because its blocks are in the buffer already; limits to how long a command
 can be passed over. `drawn_ns`, if not empty, replaces all mechanics by service times drawn elsewhere, for checks against
-theory.
+theory. That a flush is no less than a barrier for the driver's list is our reading: `sd` sorts by block, and a flush has
+none.
 """
 
 from typing import NamedTuple
@@ -45,8 +50,10 @@ from model.disk_mechanics import (
     seek_time,
 )
 from model.jit import kernel, part
+from model.write_cache import flush
 
 READ, WRITE = 0, 1
+FLUSH = -1  # offset of a command that flushes the write cache
 BLOCK_SHIFT = 9  # of 512 B
 
 # Columns of Drives.units, a row for each disk.
@@ -58,7 +65,8 @@ SERVICE_NS = 4  # sum of the service times of what has been served, or is
 N_SERVED = 5
 SERVED_BYTES = 6
 ARM_NS = 7  # time that commands have kept the arm, writing from the buffer included, reading ahead not
-N_COLUMNS = 8
+BARRIER = 8  # the place in the driver's list behind the last flush, or 0
+N_COLUMNS = 9
 
 # Columns of Drives.first: where the first sector of a command lies.
 ITS_CYLINDER, ITS_HEAD, ITS_ANGLE = 0, 1, 2  # the angle in ns of a revolution
@@ -73,6 +81,7 @@ class Drive(NamedTuple):
     window: int  # among how many of them it chooses
     sorts: int  # 1: the driver sorts what the drive has not taken
     drawn_ns: np.ndarray  # service times to use in turn; empty: mechanics
+    is_volatile: int = 1  # 0: what is in the buffer survives a power cut
 
 
 class Drives(NamedTuple):
@@ -93,10 +102,11 @@ class Drives(NamedTuple):
 def place_in_list(drives, unit, command, offset):
     """Where the elevator puts a command among those waiting. `offset` is per command."""
     waiting, n, own = drives.waiting, drives.units[unit, N_WAITING], offset[command]
-    if n == 0:
-        return 0
-    place = 1
-    if own < offset[waiting[unit, 0]]:  # passed: behind the first run
+    begin = drives.units[unit, BARRIER]
+    if own == FLUSH or n == begin:
+        return n
+    place = begin + 1
+    if own < offset[waiting[unit, begin]]:  # passed: behind the first run
         while place < n and offset[waiting[unit, place]] >= offset[waiting[unit, place - 1]]:
             place += 1
         while place < n and offset[waiting[unit, place]] <= own:
@@ -115,6 +125,8 @@ def _wait(drive, drives, unit, command, offset):
         drives.waiting[unit, i] = drives.waiting[unit, i - 1]
     drives.waiting[unit, place] = command
     drives.units[unit, N_WAITING] = n + 1
+    if offset[command] == FLUSH:
+        drives.units[unit, BARRIER] = n + 1
 
 
 @kernel
@@ -172,12 +184,21 @@ def cost(disk, state, unit, turned, first, command, is_write):
     return seek + wait_for(disk.rev_ns, turned, seek, first[command, ITS_ANGLE])
 
 
+@kernel
+def _before_flush(drives, unit, n, offset):
+    """How many of the first `n` commands in the drive came before a flush."""
+    for place in range(n):
+        if offset[drives.commands[unit, place]] == FLUSH:
+            return place
+    return n
+
+
 @part
 def choose(drive, drives, unit, now, offset, kind):
     """The place, among the commands in the drive, of the one to serve next. `offset` and `kind` are per command."""
     disk, state, best, least = drive.disk, drives.state, 0, -1
-    n = min(drive.window, drives.units[unit, N_COMMANDS])
-    if n == 1 or len(drive.drawn_ns) > 0:
+    n = _before_flush(drives, unit, min(drive.window, drives.units[unit, N_COMMANDS]), offset)
+    if n <= 1 or len(drive.drawn_ns) > 0:
         return best
     wrote, free = state.units[unit, WROTE], state.units[unit, FREE]
     to_read = max(now + disk.command_ns[READ_MISS, wrote], free)  # when the arm can go
@@ -201,6 +222,8 @@ def _serve(drive, drives, unit, now, offset, n_bytes, is_write):
     if len(drive.drawn_ns) > 0:
         drives.n_drawn[0] += 1
         return now + drive.drawn_ns[(drives.n_drawn[0] - 1) % len(drive.drawn_ns)]
+    if offset == FLUSH:
+        return flush(drive.disk, drives.state, unit, now, drive.is_volatile)
     units = drives.state.units
     free = max(now, units[unit, FREE])
     block = offset >> BLOCK_SHIFT
@@ -238,6 +261,7 @@ def finish(drives, unit):
     if units[unit, N_WAITING] > 0:
         command = waiting[unit, 0]
         units[unit, N_WAITING] -= 1
+        units[unit, BARRIER] = max(0, units[unit, BARRIER] - 1)
         for i in range(units[unit, N_WAITING]):
             waiting[unit, i] = waiting[unit, i + 1]
         _to_drive(drives, unit, command)

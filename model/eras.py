@@ -6,8 +6,8 @@ what a rule is and where it is known from. So one rule of an era is changed, and
     era("b141").queue._replace(max_pending=35)
 
 A mechanism that changed over time joins by a field of Era, and by what changed in the eras below. When that was: spec
-0.2, and section 1 for the vdev cache, 2 for the allocator, 3 for the queue, 4 for zfetch, 6 for the intent log, 7.5 for the
-L2ARC.
+0.2, and section 1 for the vdev cache, 2 for the allocator, 3 for the queue, 4 for zfetch, 5.6 for transaction groups, 6 for
+the intent log, 7.5 for the L2ARC.
 
 `b141_df` was no build: it is b141 with the picker of the builds before it, which those after it went back to.
 """
@@ -17,6 +17,7 @@ from typing import NamedTuple
 from model.l2arc import SECOND_NS, L2arcParams
 from model.metaslab import BONUS_AREA, FRAGMENTED, LARGEST, THIRDS, MetaslabParams
 from model.pickers import VARIANTS
+from model.throttle import T2, T3, TxgParams
 from model.vdev_cache import BYPASS_DATA, FILL_METADATA, VdevCacheParams
 from model.vdev_queue import DONT_AGGREGATE, INHERITED, VdevQueueParams
 from model.zfetch import ZfetchParams
@@ -32,6 +33,7 @@ class Era(NamedTuple):
     metaslab: MetaslabParams = MetaslabParams()
     zil: ZilParams = ZilParams()
     l2arc: L2arcParams = L2arcParams(exists=0)
+    txg: TxgParams = TxgParams()
 
 
 def _since(earlier, **changed):
@@ -43,17 +45,24 @@ def _since(earlier, **changed):
 _2007 = Era()
 _ONNV_70 = _since(_2007, cache={"fill_rule": FILL_METADATA})  # change 6437054
 _ONNV_79 = _since(_ONNV_70, cache={"fill_rule": BYPASS_DATA}, l2arc={"exists": 1})
-_B103 = _since(
+_B89 = _since(
     _ONNV_79,
+    zil={"counts_fetched": 1, "lists_late": 0},  # by onnv_85
+    txg={"timeout_ns": 30 * 10**9, "from_sync": 1, "rule": T2, "uberblock_vdevs": 3},  # the last by onnv_85
+)
+_B103 = _since(
+    _B89,
     queue={"tick_of_creation": 0, "agreeing_marks": DONT_AGGREGATE},
     zfetch={"rewrites_read": 0, "uncached_read": 0},
-    zil={"copies_o_sync": 1, "counts_fetched": 1, "lists_late": 0},
+    zil={"copies_o_sync": 1},
+    txg={"rule": T3},
     metaslab={"gang": THIRDS},
     l2arc={"boost_bytes": 2**23, "delay_ns": 0},
 )
+_B111 = _since(_B103, queue={"agreeing_marks": INHERITED})  # by b108; what came between b108 and b117 is taken to be later
 _B117 = _since(
-    _B103,
-    queue={"agreeing_marks": INHERITED, "read_gap_bytes": 2**15},
+    _B111,
+    queue={"read_gap_bytes": 2**15},
     metaslab={"picker": VARIANTS["117_df"], "skips_unchanged": 1},
     l2arc={"headroom": 2, "again_ns": SECOND_NS // 5, "norw": 1},  # since b108
 )
@@ -75,7 +84,9 @@ ERAS = {
     "onnv_69": _2007,  # July 2007: the last without change 6437054 of the vdev cache
     "onnv_70": _ONNV_70,  # two weeks later: the first with it; nothing in the queue or in zfetch changed
     "onnv_79": _ONNV_79,  # November 2007
+    "b89": _B89,  # spring 2008: the first with a new throttle
     "b103": _B103,  # December 2008
+    "b111": _B111,  # May 2009: OpenSolaris 2009.06
     "b117": _B117,  # July 2009
     "b141": _B141,  # May 2010
     "b141_df": _B141_DF,

@@ -1,9 +1,9 @@
 """The OLTP run's disks: who is told, and what becomes of a block, when a disk has served a unit."""
 
 from model.calendar import set_time
+from model.dbuf import copy_written
 from model.drive_queue import N_COMMANDS
 from model.jit import part
-from model.oltp_core import copy_written
 from model.oltp_machine import IOS_DONE
 from model.oltp_tasks import block_came
 from model.pool import FOR_TXG, NOBODY, answered, disk_done, has_come, release_io
@@ -13,7 +13,7 @@ from model.vdev_queue import NONE
 @part
 def _txg_write_done(m, now, io):
     """An I/O of a block of the syncing group is done. The last one of all wakes the sync thread."""
-    copy_written(m, now, m.entry_of[io])
+    copy_written(m, now, m.entry_of[io], 1)
     m.txgs.n_pending[0] -= 1
     if m.txgs.n_pending[0] == 0 and m.txgs.cursor[0] == NONE:
         set_time(m.calendar, m.sources.sync, now)

@@ -195,7 +195,7 @@ def new_site(workload=None, n_leaves=46, checksum=FLETCHER2, seed=0, first_byte=
     first `first_byte` B of every disk. Its `n_leaves` disks are the children of vdevs of one kind: see `vdev_params`."""
     workload = workload or Workload()
     check_workload(workload)
-    files = number_blocks(records_per_file(workload))
+    files = number_blocks(records_per_file(workload), workload.record_bytes)
     new_space(n_leaves, ALIQUOT_BYTES, first_byte, vdev)  # before anything else, for the sake of its sentences
     sizes = block_sizes(seed, workload.record_bytes, checksum, n_leaves // vdev.n_children)
     return Site(workload, n_leaves, files, sizes, *lay_out(files, sizes, n_leaves, ALIQUOT_BYTES, first_byte, vdev), vdev)

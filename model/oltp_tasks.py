@@ -5,11 +5,11 @@ Tasks that can go on stand in a ring, first come, first served. Who wants a bloc
 
 from model.arc_lists import READER, in_core
 from model.calendar import set_time
+from model.dbuf import buffer_for, dirty_record, find, has_come
 from model.filebench import LOG_WRITER
 from model.indirect import POINTERS
 from model.jit import part
 from model.layout import level_block
-from model.oltp_core import buffer_for, dirty_record, find, has_come
 from model.oltp_machine import (
     BEGAN,
     DATA_READS,

@@ -116,7 +116,7 @@ def _node(cache, params, leaf, offset):
 
 
 @part
-def _io(pool, leaf, kind, offset, n_bytes, now, priority, owner):
+def leaf_io(pool, leaf, kind, offset, n_bytes, now, priority, owner):
     io = new_io(pool.queue, pool.queue_params, kind, offset, n_bytes, now // TICK_NS, priority, 0)
     pool.leaf_of[io] = leaf
     pool.owner[io] = owner
@@ -124,7 +124,7 @@ def _io(pool, leaf, kind, offset, n_bytes, now, priority, owner):
 
 
 @part
-def _read_leaf(pool, now, leaf, offset, n_bytes, is_metadata, waiter, own_priority):
+def read_leaf(pool, now, leaf, offset, n_bytes, is_metadata, waiter, own_priority):
     """As `read_at`, of a leaf."""
     outcome, line_offset, _ = read(pool.cache, pool.cache_params, leaf, now // TICK_NS, offset, n_bytes, is_metadata, 0)
     pool.outcomes[is_metadata, outcome] += 1
@@ -142,7 +142,7 @@ def _read_leaf(pool, now, leaf, offset, n_bytes, is_metadata, waiter, own_priori
         owner, priority = FOR_LINE, pool.queue_params.cache_fill_priority
     elif outcome == MAY_NOT_FILL and pool.moves_whole_lines:
         offset, n_bytes = line_offset, 1 << pool.cache_params.line_shift
-    return False, _io(pool, leaf, READ, offset, n_bytes, now, priority, owner)
+    return False, leaf_io(pool, leaf, READ, offset, n_bytes, now, priority, owner)
 
 
 @part
@@ -150,7 +150,7 @@ def read_at(pool, now, place, n_bytes, is_metadata, task, own_priority):
     """`task` wants the block at `place`, in a pool of single disks: (whether it has it at once, I/O to be given to
     `to_queue` or NONE). If it goes to the disk as it is, it has `own_priority`."""
     leaf, offset = place >> LEAF_SHIFT, place & OFFSET_MASK
-    return _read_leaf(pool, now, leaf, offset, n_bytes, is_metadata, task, own_priority)
+    return read_leaf(pool, now, leaf, offset, n_bytes, is_metadata, task, own_priority)
 
 
 @part
@@ -160,7 +160,7 @@ def read_block(pool, now, place, n_bytes, is_metadata, task):
 
 
 @part
-def _put(pool, io):
+def put(pool, io):
     """`io` is to be sent."""
     pool.outbox[pool.n_out[0]] = io
     pool.n_out[0] += 1
@@ -181,10 +181,10 @@ def _ask_children(pool, now, place, n_bytes, is_metadata, task):
     for i in range(n):
         leaf, offset = _on_disk(pool, place, i)
         waiter = task << pool.waiter_shift | i
-        there, io = _read_leaf(pool, now, leaf, offset, pool.children[i, BYTES], is_metadata, waiter,
+        there, io = read_leaf(pool, now, leaf, offset, pool.children[i, BYTES], is_metadata, waiter,
                                pool.queue_params.sync_read_priority)
         if io != NONE:
-            _put(pool, io)
+            put(pool, io)
         if not there:
             pool.n_awaited[task] += 1
     return pool.n_awaited[task] == 0
@@ -198,7 +198,7 @@ def ask(pool, now, place, n_bytes, is_metadata, task):
     pool.n_awaited[task] = 1
     there, io = read_block(pool, now, place, n_bytes, is_metadata, task)
     if io != NONE:
-        _put(pool, io)
+        put(pool, io)
     return there
 
 
@@ -215,7 +215,7 @@ def _write_children(pool, now, place, n_bytes, owner, priority):
     n = write_ios(pool.vdev, (place & OFFSET_MASK) - FRONT_BYTES, n_bytes, 0, pool.children)
     for i in range(n):
         leaf, offset = _on_disk(pool, place, i)
-        _put(pool, _io(pool, leaf, WRITE, offset, pool.children[i, BYTES], now, priority, owner))
+        put(pool, leaf_io(pool, leaf, WRITE, offset, pool.children[i, BYTES], now, priority, owner))
     return n
 
 
@@ -223,7 +223,7 @@ def _write_children(pool, now, place, n_bytes, owner, priority):
 def _write(pool, now, place, n_bytes, owner, priority):
     if not pool.is_plain:
         return _write_children(pool, now, place, n_bytes, owner, priority)
-    _put(pool, _io(pool, place >> LEAF_SHIFT, WRITE, place & OFFSET_MASK, n_bytes, now, priority, owner))
+    put(pool, leaf_io(pool, place >> LEAF_SHIFT, WRITE, place & OFFSET_MASK, n_bytes, now, priority, owner))
     return 1
 
 
@@ -256,6 +256,15 @@ def start_disk(pool, now, leaf):
 
 
 @part
+def bring_up_to_date(pool, now, leaf, unit):
+    """The vdev cache hears of a unit that was served, if it is a write."""
+    if pool.queue.kind[unit] == WRITE:
+        offset, n_bytes = pool.queue.offset[unit], pool.queue.unit_bytes[unit]
+        write(pool.cache, pool.cache_params, leaf, offset, n_bytes)
+        _record(pool.recorder, leaf, now, WRITE, offset, n_bytes, 0, 0)
+
+
+@part
 def disk_done(pool, now, leaf):
     """The disk has served a unit, whose number is returned. What is issued next is with the disk already; then the
     vdev cache hears of it, if it is a write."""
@@ -265,10 +274,7 @@ def disk_done(pool, now, leaf):
         hand_over(pool.disk, pool.drives, leaf, pool.issued[i], pool.queue.offset)
     if pool.drives.units[leaf, N_COMMANDS] == 0:
         pause(pool.drives, leaf, now)
-    if pool.queue.kind[unit] == WRITE:
-        offset, n_bytes = pool.queue.offset[unit], pool.queue.unit_bytes[unit]
-        write(pool.cache, pool.cache_params, leaf, offset, n_bytes)
-        _record(pool.recorder, leaf, now, WRITE, offset, n_bytes, 0, 0)
+    bring_up_to_date(pool, now, leaf, unit)
     return unit
 
 

@@ -220,7 +220,7 @@ def new_site(readers=None, n_leaves=46, checksum=CHECKSUM_OFF, seed=0, first_byt
     check_readers(readers)
     _check("n_leaves", n_leaves, 1, 2**14)
     _check("first_byte", first_byte, 0, 2**46)
-    files = number_blocks([-(-readers.file_bytes // readers.record_bytes)] * readers.n_streams)
+    files = number_blocks([-(-readers.file_bytes // readers.record_bytes)] * readers.n_streams, readers.record_bytes)
     sizes = block_sizes(seed, readers.record_bytes, checksum, n_leaves)
     return Site(readers, n_leaves, files, sizes, lay_out(files, sizes, n_leaves, first_byte=first_byte)[0])
 

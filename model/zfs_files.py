@@ -2,8 +2,8 @@
 
                       READ                               WRITE                          FSYNC, O_DSYNC
                         |                                  |                                  |
-              in core? (model.arc)            admitted? (throttle)                            |
-                        | no                  the rest of the record in core?           model.zil_commit
+              in core? (model.arc)               the rest of the record in core?      model.zil_commit
+                        | no                     admitted? (model.throttle)                   |
         indirect blocks, top down,                         |                                  |
         then the record; L2ARC or pool        dirty in the open group ---> entry ---> log blocks, whole records
                         |                                  |              of the log           |
@@ -14,30 +14,160 @@
 
 A *store* answers a database by three kernels; so does any other kind of store.
 
-    take_calls(store, calls, calendar, now)    everything in the outbox is begun; who is done at once gets its time
-    next_time(store)                           ns of its next own event
-    store_event(store, calendar, now)          that event
+    take_calls(store, calls, calendar, now)    everything in the outbox is begun
+    next_time(store)                           ns of its next own event; `now` while somebody can go on
+    store_event(store, calendar, now)          that event: who is done gets its time in the database's `calendar`
 
 Files of a store: number 0 is the log, wherever the calls say WAL; file f of the calls, from 0 on, is number 1 + f; the last
 one is the control file. What each is: see `new_store`.
+
+Left out: CPUs as a resource of ZFS (its times are added to the calls'), access times of files, snapshots, scrubs, failures.
 """
 
-from model.jit import kernel
-from model.zfs_files_machine import Group, Pool, Settings, Store, new_store
+from model.calendar import NEVER, next_source, set_time
+from model.file_calls import OPERATION as CALL_OPERATION
+from model.file_calls import WAL_CREATE, WAL_SYNC, WAL_WRITE, WAL_WRITE_THROUGH
+from model.jit import either, kernel, part
+from model.vdev_queue import NONE
+from model.zfs_files_calls import begin, go_on
+from model.zfs_files_devices import disk_is_done, send_all, slot_is_done, unit_done
+from model.zfs_files_groups import reclaim_event, sync_event, timer_event
+from model.zfs_files_log import begin_rows, chain_goes_on, row_done
+from model.zfs_files_machine import Group, Pool, Settings, Store, make_ready
+from model.zfs_files_start import new_store
+from model.zil import IS_FULL
 
 __all__ = ["Group", "Pool", "Settings", "Store", "new_store", "next_time", "store_event", "take_calls"]
+
+# ---- one pool ----
+
+
+@part
+def _task_goes_on(m, db_calendar, now):
+    """The task that has been ready for longest."""
+    task = m.ready[m.n_ready[1] & (len(m.ready) - 1)]
+    m.n_ready[1] += 1
+    row = task - len(m.process)
+    if row < 0:
+        go_on(m, db_calendar, now, task)
+    elif row < len(m.row_of):
+        row_done(m, db_calendar, now, task)
+    else:
+        chain_goes_on(m, db_calendar, now, row - len(m.row_of))
+
+
+@part
+def _source_event(m, now, source):
+    """What the source of an event in the calendar does."""
+    sources, unit = m.sources, NONE
+    if source < sources.slots:
+        unit = disk_is_done(m, now, source)
+    elif source < sources.sync:
+        unit = slot_is_done(m, source)
+    elif source == sources.sync:
+        sync_event(m, now)
+    elif source == sources.timer:
+        timer_event(m, now)
+    elif source == sources.reclaim:
+        reclaim_event(m, now)
+    elif source >= sources.processes:
+        make_ready(m, source - sources.processes)
+    if unit != NONE:
+        unit_done(m, now, unit)
+
+
+@kernel
+def pool_time(m):
+    if m.n_ready[0] != m.n_ready[1]:
+        return m.clock[0]
+    return m.calendar.time[next_source(m.calendar)]
+
+
+@kernel
+def pool_event(m, db_calendar, now):
+    m.clock[0] = now
+    if m.n_ready[0] != m.n_ready[1]:
+        _task_goes_on(m, db_calendar, now)
+    else:
+        source = next_source(m.calendar)
+        set_time(m.calendar, source, NEVER)
+        _source_event(m, now, source)
+    begin_rows(m, now)
+    send_all(m, now)
+
+
+@kernel
+def _begin_call(m, calls, now, p):
+    m.clock[0] = now
+    begin(m, now, p, calls.row)
+
+
+# ---- one pool or two ----
+
+
+@kernel
+def _is_of_log(operation):
+    return operation in (WAL_WRITE, WAL_WRITE_THROUGH, WAL_SYNC, WAL_CREATE)
+
+
+@kernel
+def _take_one(store, calls, now):
+    for i in range(calls.n_out[0]):
+        _begin_call(store.data, calls, now, calls.outbox[i])
+    calls.n_out[0] = 0
+
+
+@kernel
+def _take_two(store, calls, now):
+    for i in range(calls.n_out[0]):
+        p = calls.outbox[i]
+        if _is_of_log(calls.row[p, CALL_OPERATION]):
+            _begin_call(store.log, calls, now, p)
+        else:
+            _begin_call(store.data, calls, now, p)
+    calls.n_out[0] = 0
+
+
+_take = either("log", _take_one, _take_two)
 
 
 @kernel
 def take_calls(store, calls, calendar, now):
-    raise NotImplementedError
+    _take(store, calls, now)
 
 
 @kernel
-def next_time(store):
-    raise NotImplementedError
+def _time_of_one(store):
+    return pool_time(store.data)
 
 
 @kernel
-def store_event(store, calendar, now):
-    raise NotImplementedError
+def _time_of_two(store):
+    return min(pool_time(store.data), pool_time(store.log))
+
+
+next_time = either("log", _time_of_one, _time_of_two)
+
+
+@kernel
+def _event_of_one(store, calendar, now):
+    pool_event(store.data, calendar, now)
+
+
+@kernel
+def _event_of_two(store, calendar, now):
+    if pool_time(store.data) <= pool_time(store.log):
+        pool_event(store.data, calendar, now)
+    else:
+        pool_event(store.log, calendar, now)
+
+
+store_event = either("log", _event_of_one, _event_of_two)
+
+
+def check_end(store):
+    """Raise ValueError with one sentence if the store had too little room, so that the run means nothing."""
+    for m in store:
+        if m is not None and m.zil.logs[:, IS_FULL].any():
+            raise ValueError(f"the intent log had more than {m.zil.chain.shape[1]} blocks that no group had freed yet; "
+                             "choose fewer commits a second")

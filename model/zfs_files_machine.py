@@ -1,12 +1,63 @@
-"""What a ZFS under a database is made of: its settings, its devices, and all its state."""
+"""What a ZFS under a database is made of: its settings, its devices, and all its state.
+
+A `Zfs` is one pool with its file systems. A `Store` has one, or two if the database's log is on a pool of its own; these
+share the ARC and the numbering of blocks.
+"""
 
 from typing import NamedTuple
 
-from model.calendar import NEVER
+import numpy as np
+
+from model.arc import Arc, ArcParams
+from model.calendar import Calendar
 from model.data_sheet import SheetParams
-from model.layout import SINGLE_DISK
-from model.ssd import SsdParams
+from model.jit import kernel
+from model.layout import SINGLE_DISK, Files, Layout
+from model.pool import Pool as Leaves
+from model.ssd import SsdParams, SsdState
+from model.throttle import TxgParams
+from model.txg import Txgs
 from model.vdev_map import VdevParams
+from model.zil import Zil, ZilParams, ZilSettings
+
+TICK_NS = 10_000_000
+SECOND_NS = 1_000_000_000
+DATA, LOG, CACHE = range(3)  # groups of vdevs
+N_GROUPS = 3
+
+# Columns of Zfs.of_file.
+RING_BYTES, PAGE, PSIZE, INTENT_LOG = 0, 1, 2, 3  # B at most, of a page, of a record on disk; its intent log
+
+# Columns of Zfs.vdevs.
+KIND, N_CHILDREN, N_PARITY, ASHIFT, FIRST_LEAF, GROUP, TOUCHED_IN = range(7)  # 0 to 3: VdevParams; the last
+#   group that was open when it gave space
+
+# Columns of Zfs.process: its call, and how far it is.
+(OPERATION, FILE, AT, END, LEVEL, STAGE, HAS_RECORD, HAS_SLEPT, BEGAN, HAS_WAITED, JOINED, JOINED_BEFORE) = range(12)
+N_PROCESS = 12
+LOOKS, READING, COMMITS, IN_COMMIT = range(4)  # values of STAGE
+
+# Elements of Zfs.sync.
+SYNC_STAGE, MOS_PASS, IS_STALLED, IN_FLIGHT, TIMER_IS_OVER = range(5)
+# Values of SYNC_STAGE.
+FILES_STAGE, MOS_STAGE, LOG_STAGE, FLUSH_STAGE, UBERBLOCK_STAGE, SECOND_FLUSH_STAGE, DONE_STAGE = range(7)
+
+# What is counted, in all and per second.
+COUNTS = ("calls", "calls_done", "reads", "read_hits", "joined", "data_reads", "metadata_reads", "l2_reads", "read_first",
+          "pieces", "commits", "log_blocks", "log_bytes", "file_blocks", "file_block_bytes", "flushes", "txgs",
+          "records_written", "record_bytes", "records_written_early", "indirect_written", "indirect_bytes",
+          "pool_blocks", "pool_bytes", "waits", "sleeps", "sync_ns", "ios", "ios_done", "device_flushes", "read_ns",
+          "commit_ns")
+(CALLS, CALLS_DONE, READS, READ_HITS, SHARED, DATA_READS, METADATA_READS, L2_READS, READ_FIRST, PIECES, COMMITTED,
+ LOG_BLOCKS, LOG_BYTES, FILE_BLOCKS, FILE_BLOCK_BYTES, FLUSHES, TXGS, RECORDS, RECORD_BYTES, EARLY, INDIRECT,
+ INDIRECT_WRITTEN_BYTES, POOL_BLOCKS, POOL_BYTES, WAITS, SLEEPS, SYNC_NS, IOS, IOS_DONE, DEVICE_FLUSHES, READ_NS,
+ COMMIT_NS) = range(len(COUNTS))
+DEVICE_COUNTS = ("reads", "read_bytes", "writes", "written_bytes")  # units that devices served, for each group
+
+N_SLOTS = 64  # units and flushes that a device without an arm has under way at most
+N_ROWS = 1024  # rows of an intent log that are being done at a time
+SPARE_IOS = 4096  # that the sync thread leaves to others
+NOWHERE = -1  # the place of a record that was never written
 
 
 class Group(NamedTuple):
@@ -39,7 +90,7 @@ class Settings(NamedTuple):
     prefetch: int = 1  # 0: zfs_prefetch_disable
     memory_bytes: int = 8 * 2**30  # B, physical
     arc_max_bytes: int = 0  # zfs_arc_max; 0: as much as ZFS takes by itself
-    is_warm: int = 0  # 1: all files are in core at the start, as far as they fit
+    is_warm: int = 1  # 1: the ARC holds what writing the tables has left in it, 0: nothing
     disk_cache_is_volatile: int = 1  # 1: a flush of a disk writes what is in its buffer
     read_ns: int = 20_000  # CPU of a read() of a page that is in core
     write_ns: int = 40_000  # CPU of a write() of a page: transaction, copy, entry of the log
@@ -47,22 +98,147 @@ class Settings(NamedTuple):
     sync_record_ns: int = 15_000  # CPU of a group for 8 KiB of a record: check-sum, allocation, I/O
     sync_indirect_ns: int = 80_000  # for an indirect block, which is compressed
     n_seconds: int = 0  # to be recorded one by one
-    region_share: int = 200  # blocks are placed one behind the other in so much of a disk (one part in), then round again
-    duration_ns: int = NEVER
+    region_bytes: int = 0  # of each disk in which new blocks are placed one behind the other, again and again; 0: a metaslab
+    n_entries: int = 2**18  # of the intent logs: pieces written in the groups that are not yet on disk; ours: who comes
+    #   when there are more waits for the next group
+    n_ios: int = 2**14  # I/Os at a time
+
+
+class Sources(NamedTuple):
+    """Numbers of the sources of events, or of the first of several; disks have theirs."""
+
+    slots: int  # of devices without an arm: N_SLOTS each
+    sync: int
+    timer: int
+    reclaim: int
+    feed: int  # of the L2ARC
+    processes: int
+
+
+class Ssds(NamedTuple):
+    """Devices without an arm."""
+
+    number: np.ndarray  # per leaf: which, or -1
+    leaf: np.ndarray  # per device
+    params: np.ndarray  # [device, field of SsdParams]
+    state: SsdState
+    units: np.ndarray  # [device, slot]: the unit that is under way, or 0
+
+
+class Places(NamedTuple):
+    """Where the next blocks go: see model.zfs_files_places."""
+
+    frontier: np.ndarray  # [vdev, zone]: B of the vdev
+    first: np.ndarray  # [vdev, zone]: where the region begins
+    region_bytes: np.ndarray  # per vdev
+    rotor: np.ndarray  # per group: a vdev
+    given: np.ndarray  # per group: B since the rotor came there
+    log_vdev: np.ndarray  # per intent log: the vdev of its newest block
+
+
+class Tally(NamedTuple):
+    counts: np.ndarray  # see COUNTS
+    per_second: np.ndarray  # [count, second]
+    devices: np.ndarray  # [group, DEVICE_COUNTS]
+    devices_per_second: np.ndarray  # [group, DEVICE_COUNTS, second]
+    waits: np.ndarray  # [calls under way, their integral over time, up to when]: ns
+
+
+class Zfs(NamedTuple):
+    """One pool, its file systems and what is under way in it."""
+
+    s: Settings
+    files: Files
+    of_file: np.ndarray  # int64 [file, column]; see RING_BYTES
+    layout: Layout
+    early_in: np.ndarray  # per record: the group for which the intent log has written it already, or 0
+    l1_bytes: np.ndarray  # of an L1 of which so many children have been rewritten
+    n_rewritten: np.ndarray  # per indirect block: children rewritten
+    arc_params: ArcParams
+    arc: Arc
+    txg_params: TxgParams
+    txgs: Txgs
+    throttle: np.ndarray  # see model.throttle
+    most_dirty: int  # Lmax of model.throttle
+    sync: np.ndarray  # see SYNC_STAGE
+    waiting: np.ndarray  # processes that wait for the next group; the last element: how many
+    zil_params: ZilParams
+    zil_settings: np.ndarray  # [intent log, field of ZilSettings]
+    zil: Zil
+    rows: np.ndarray  # [i, column]: what the intent logs want done, a ring: log, and a row of the outbox
+    row_ends: np.ndarray  # put into it, taken out
+    row_of: np.ndarray  # [task of a row, column]: log; slot, or -1
+    free_rows: np.ndarray  # tasks of rows not in use; the last element: how many
+    vdevs: np.ndarray  # [vdev, column]; see KIND
+    first_vdev: np.ndarray  # per group, and the end
+    group_of_leaf: np.ndarray
+    leaf_bytes: np.ndarray
+    leaves: Leaves
+    ssds: Ssds
+    places: Places
+    entry_of: np.ndarray  # per I/O of a group: the entry that it writes, or 0
+    to_start: np.ndarray  # disks that are to begin a command; the last element: how many
+    ready: np.ndarray  # tasks that can go on, a ring
+    n_ready: np.ndarray  # put into it, taken out
+    clock: np.ndarray  # ns
+    process: np.ndarray  # [process, column]; see OPERATION
+    calendar: Calendar
+    sources: Sources
+    tally: Tally
 
 
 class Store(NamedTuple):
     """One pool, or two: `log` is a pool of its own for file 0. Both share the ARC."""
 
-    data: object
-    log: object = None
+    data: Zfs
+    log: Zfs | None = None
 
 
-def new_store(files, settings, build, pool, n_processes, seed=0, log_pool=None):
-    """A Store at rest at time 0.
+# ---- kernels for all chapters ----
 
-    `files`: int64 [file, column]: B at the start, B at most, B of a page; row 0 is the log (a ring: what lies behind its end
-    begins at its front again), row 1 + f is file f of the calls. `build`: of `model.eras.era`. `n_processes`: of the
-    database. Raises ValueError with one sentence if something about it is impossible.
-    """
-    raise NotImplementedError
+
+@kernel
+def count(m, kind, n, now):
+    m.tally.counts[kind] += n
+    second = now // SECOND_NS
+    if second < m.tally.per_second.shape[1]:
+        m.tally.per_second[kind, second] += n
+
+
+@kernel
+def count_device(m, leaf, what, n_bytes, now):
+    """A device has served a unit; `what` is READ or WRITE."""
+    group, second = m.group_of_leaf[leaf], now // SECOND_NS
+    m.tally.devices[group, 2 * what] += 1
+    m.tally.devices[group, 2 * what + 1] += n_bytes
+    if second < m.tally.devices_per_second.shape[2]:
+        m.tally.devices_per_second[group, 2 * what, second] += 1
+        m.tally.devices_per_second[group, 2 * what + 1, second] += n_bytes
+
+
+@kernel
+def count_calls(m, now, change):
+    """Calls under way become `change` more."""
+    waits = m.tally.waits
+    waits[1] += waits[0] * (now - waits[2])
+    waits[2] = now
+    waits[0] += change
+
+
+@kernel
+def make_ready(m, task):
+    m.ready[m.n_ready[0] & (len(m.ready) - 1)] = task
+    m.n_ready[0] += 1
+
+
+@kernel
+def settings_of(m, log):
+    row = m.zil_settings
+    return ZilSettings(row[log, 0], row[log, 1], row[log, 2], row[log, 3])
+
+
+@kernel
+def vdev_of(m, vdev):
+    row = m.vdevs
+    return VdevParams(row[vdev, KIND], row[vdev, N_CHILDREN], row[vdev, N_PARITY], row[vdev, ASHIFT])
+

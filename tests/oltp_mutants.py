@@ -7,7 +7,7 @@ import json
 
 from oltp_laws import LAWS
 
-from model import arc, filebench, oltp, oltp_core, oltp_disks, oltp_tasks, oltp_threads, pool
+from model import arc, dbuf, filebench, oltp, oltp_disks, oltp_tasks, oltp_threads, pool
 from model.oltp_machine import JOINED, Settings, new_site, rules_of
 from model.pool import new_recorder
 from model.vdev_cache import fill_done
@@ -53,9 +53,9 @@ MUTANTS = {
     "posts count one and a half": (oltp_threads, "take", takes_half, "one_to_one"),
     "fills complete an hour late": (pool, "fill_done", lambda *a: fill_done(*a[:3], a[3] + 360_000, a[4]), "replays"),
     "who is evicted keeps its hold": (arc, "lose_data", evicts_and_keeps_hold, "holds_are_accounted_for"),
-    "a second buffer is never given back": (oltp_core, "shrink", lambda arc_, n_bytes: None, "bytes_are_accounted_for"),
-    "what was written stays anonymous": (oltp_core, "access", lambda *a: None, "only_dirty_blocks_are_anonymous"),
-    "dirtying leaves a block where it is": (oltp_core, "make_anonymous", lambda *a: None, "only_dirty_blocks_are_anonymous"),
+    "a second buffer is never given back": (dbuf, "shrink", lambda arc_, n_bytes: None, "bytes_are_accounted_for"),
+    "what was written stays anonymous": (dbuf, "access", lambda *a: None, "only_dirty_blocks_are_anonymous"),
+    "dirtying leaves a block where it is": (dbuf, "make_anonymous", lambda *a: None, "only_dirty_blocks_are_anonymous"),
     "nothing is ever evicted": (arc, "_evict", lambda *a: None, "core_is_no_larger_than_c"),
 }
 

@@ -1,0 +1,103 @@
+"""When a transaction group ends, and who has to wait for the next one.
+
+*2007.* A group is open for 5 s, unless somebody asks for the next one. Dirty data may reach half of the ARC: who wants to
+write more waits for the next group, and asks for it.
+
+*From 2008 on* a group is synced 30 s after the last sync began, or at once if somebody asks; and a group takes no more than
+a *limit* L of bytes. They are counted inflated: every block dirtied in the group, records, indirect blocks and dnodes alike,
+at its full length, times 6 (three copies, twice for RAID-Z or gangs). Who would exceed the limit waits for the next group,
+and asks for it. While one group is being synced and the next waits for that, who fills the open one beyond 7/8 of L sleeps
+for a tick. After each sync L is what can be written in 5 s:
+
+    T2    L = 5 s worth of this sync, if it took longer;  else, if L was reached, up to twice as much
+    T3    L = 5 s x (B per s of this sync + 3 x what it was before) / 4;        both: 32 MiB at least, Lmax at most
+
+T2 has a slip: *every* transaction is taken to be beyond 7/8.
+
+In ZFS: txg.c, `txg_sync_thread`, `txg_delay`; dsl_pool.c, `dsl_pool_tempreserve_space`, `dsl_pool_sync`; arc.c,
+`arc_tempreserve_space`; spec 5.6. Left out: reservations of others that have not dirtied anything yet; memory pressure;
+scrubs.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from model.jit import kernel
+
+BY_MEMORY, T2, T3 = range(3)  # what limits a group
+GOES_ON, WAITS, SLEEPS = range(3)  # who wants to write
+LEAST_LIMIT = 2**25  # B, inflated; zfs_write_limit_min
+WORTH_COUNTING = 2**22  # B, inflated: a smaller group says nothing of the pool
+SECOND_NS = 1_000_000_000
+QUARTERS = 4
+
+LIMIT, RATE, SYNC_BEGAN, DIRTY = 0, 1, 2, 3  # elements of the state; from DIRTY on B, inflated, of group t at t mod 4
+N_STATE = DIRTY + QUARTERS
+
+
+class TxgParams(NamedTuple):
+    """The rules of a build; the defaults are those of 2007 (spec 5.6)."""
+
+    timeout_ns: int = 5 * SECOND_NS  # txg_time, zfs_txg_timeout
+    from_sync: int = 0  # 1: counted from the start of the last sync, 0: from when the group was opened
+    rule: int = BY_MEMORY
+    inflation: int = 6  # of counted bytes, T2 and T3
+    sync_target_ns: int = 5 * SECOND_NS  # zfs_txg_synctime
+    uberblock_vdevs: int = 1  # top-level vdevs that an uberblock goes to; 3 by onnv_85
+
+
+@kernel
+def note_dirty(state, params, txg, n_bytes):
+    """Blocks of `n_bytes` have been dirtied in the group for the first time."""
+    state[DIRTY + txg % QUARTERS] += n_bytes * params.inflation
+
+
+@kernel
+def open_group(state, txg):
+    state[DIRTY + txg % QUARTERS] = 0
+
+
+@kernel
+def _memory_is_full(n_bytes, anonymous_bytes, c_bytes):
+    """The rule of the ARC, for one who wants to dirty `n_bytes`."""
+    return n_bytes + anonymous_bytes > c_bytes // 2 and anonymous_bytes > c_bytes // 4
+
+
+@kernel
+def verdict(state, params, open_txg, others_wait, n_bytes, anonymous_bytes, c_bytes):
+    """What becomes of a transaction of `n_bytes` at worst. `others_wait`: a group waits while another one is synced."""
+    if _memory_is_full(n_bytes, anonymous_bytes, c_bytes):
+        return WAITS
+    if params.rule == BY_MEMORY:
+        return GOES_ON
+    dirty, limit = state[DIRTY + open_txg % QUARTERS], state[LIMIT]
+    if dirty > limit:
+        return WAITS
+    is_much = dirty > 0 if params.rule == T2 else dirty > limit - limit // 8
+    return SLEEPS if is_much and others_wait else GOES_ON
+
+
+@kernel
+def group_written(state, params, txg, took_ns, most):
+    """The limit after a sync; `most` is Lmax."""
+    dirty, took, target = state[DIRTY + txg % QUARTERS], max(1, took_ns), params.sync_target_ns
+    if params.rule == T3 and dirty > WORTH_COUNTING:
+        rate = np.int64(dirty * (SECOND_NS / took))
+        state[RATE] = rate if state[RATE] == 0 else rate // 4 + 3 * (state[RATE] // 4)
+        state[LIMIT] = min(most, max(LEAST_LIMIT, np.int64(state[RATE] * (target / SECOND_NS))))
+    elif params.rule == T2 and took > target:
+        state[LIMIT] = max(LEAST_LIMIT, np.int64(min(state[LIMIT], dirty) * (target / took)))
+    elif params.rule == T2 and dirty >= state[LIMIT] and took // 8 < target // 8:
+        state[LIMIT] = min(most, np.int64(dirty * min(target / took, 2.0)))
+
+
+def most_bytes(memory_bytes, params):
+    """Lmax: an eighth of memory, inflated."""
+    return max(LEAST_LIMIT, params.inflation * (memory_bytes // 8))
+
+
+def new_throttle():
+    state = np.zeros(N_STATE, np.int64)
+    state[LIMIT] = LEAST_LIMIT
+    return state

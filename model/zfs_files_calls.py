@@ -1,0 +1,356 @@
+"""The calls of a database on ZFS: how far each process is with its own, and what it waits for.
+
+A call is cut into *pieces* at the borders of records (16 MB of zeros for the log into pages, as the database writes them).
+For each piece:
+
+ 1. *Look* from the top of the tree down (spec 5.2): an indirect block that is not in core is read, and waited for. So is the
+    record, by a reader; by a writer only if the piece does not cover it and it was ever written (`model.recordsize`, rule
+    1). Who wants what is being read waits for that. With primarycache=metadata a record is there for those who wait for it,
+    and gone (spec 7.4).
+ 2. A writer is *admitted* to the open group (`model.throttle`), or sleeps for a tick, or waits for the next group; then it
+    looks again.
+ 3. The record is dirtied, and an entry of the intent log made.
+
+After the last piece a reader returns, `read_ns` later, and so does a writer, `write_ns` a piece later, unless the call ends
+with a commit. A commit waits for the intent log (`model.zil_commit`) and returns when that says so.
+"""
+
+from model.arc import evict_now
+from model.arc_lists import ANONYMOUS, HOLDS, READER, in_core
+from model.calendar import set_time
+from model.dbuf import buffer_for, dirty_record, find
+from model.dbuf import has_come as buffer_has_come
+from model.file_calls import (
+    CONTROL,
+    FSYNC,
+    N_BYTES,
+    READ,
+    WAL_CREATE,
+    WAL_SYNC,
+    WAL_WRITE,
+    WAL_WRITE_THROUGH,
+)
+from model.file_calls import FILE as CALL_FILE
+from model.file_calls import OFFSET as CALL_OFFSET
+from model.file_calls import OPERATION as CALL_OPERATION
+from model.indirect import INDIRECT_BYTES
+from model.jit import kernel, part
+from model.layout import level_block
+from model.pool import NOBODY
+from model.throttle import GOES_ON, note_dirty, verdict
+from model.throttle import SLEEPS as TO_SLEEP
+from model.throttle import WAITS as TO_WAIT
+from model.txg import N_USED, QUARTERS
+from model.zfs_files_devices import read_block
+from model.zfs_files_groups import push
+from model.zfs_files_log import returns, take_rows
+from model.zfs_files_machine import (
+    AT,
+    BEGAN,
+    CALLS,
+    CALLS_DONE,
+    COMMITS,
+    COMMITTED,
+    DATA_READS,
+    END,
+    FILE,
+    HAS_RECORD,
+    HAS_SLEPT,
+    HAS_WAITED,
+    IN_COMMIT,
+    INTENT_LOG,
+    JOINED,
+    JOINED_BEFORE,
+    LEVEL,
+    LOOKS,
+    METADATA_READS,
+    NOWHERE,
+    OPERATION,
+    PAGE,
+    PIECES,
+    PSIZE,
+    READ_FIRST,
+    READ_HITS,
+    READ_NS,
+    READING,
+    READS,
+    RING_BYTES,
+    SHARED,
+    SLEEPS,
+    STAGE,
+    TICK_NS,
+    WAITS,
+    count,
+    count_calls,
+    make_ready,
+    settings_of,
+)
+from model.zil import NOT_SYNC, O_DSYNC, has_room, record
+from model.zil_commit import commit
+
+MOST_ENTRIES = 4  # that one piece makes
+
+# ---- a call begins ----
+
+
+@kernel
+def file_number(m, operation, file):
+    """The store's number of a file: 0 the log, 1 + f the files of the calls, the last one that of CONTROL."""
+    if operation in (WAL_WRITE, WAL_WRITE_THROUGH, WAL_SYNC, WAL_CREATE):
+        return 0
+    return len(m.of_file) - 1 if operation == CONTROL else 1 + file
+
+
+@kernel
+def begin(m, now, p, row):
+    """Process `p` makes the call in its row."""
+    process, operation = m.process, row[p, CALL_OPERATION]
+    process[p, OPERATION], process[p, FILE] = operation, file_number(m, operation, row[p, CALL_FILE])
+    process[p, AT], process[p, END] = row[p, CALL_OFFSET], row[p, CALL_OFFSET] + row[p, N_BYTES]
+    process[p, BEGAN], process[p, HAS_WAITED], process[p, HAS_SLEPT] = now, 0, 0
+    process[p, STAGE] = LOOKS
+    _next_piece(m, p)
+    count(m, CALLS, 1, now)
+    count_calls(m, now, 1)
+    if operation == READ:
+        count(m, READS, 1, now)
+    if operation in (FSYNC, WAL_SYNC):
+        process[p, STAGE] = COMMITS
+        set_time(m.calendar, m.sources.processes + p, now + m.s.commit_ns)
+    else:
+        make_ready(m, p)
+
+
+@kernel
+def _next_piece(m, p):
+    m.process[p, LEVEL], m.process[p, HAS_RECORD] = m.files.n_levels[m.process[p, FILE]] - 1, 0
+
+
+@kernel
+def _offset(m, p):
+    """In the file: a log begins at its front again."""
+    return m.process[p, AT] % m.of_file[m.process[p, FILE], RING_BYTES]
+
+
+@kernel
+def _record(m, p):
+    return _offset(m, p) // m.files.record_bytes[m.process[p, FILE]]
+
+
+@kernel
+def _piece_bytes(m, p):
+    file, at = m.process[p, FILE], _offset(m, p)
+    n_bytes = min(m.process[p, END] - m.process[p, AT], m.files.record_bytes[file] - at % m.files.record_bytes[file])
+    return min(n_bytes, m.of_file[file, PAGE]) if m.process[p, OPERATION] == WAL_CREATE else n_bytes
+
+
+# ---- rule 1 ----
+
+
+@kernel
+def _lowest(m, p, file, number):
+    """The level down to which blocks must be in core."""
+    if m.process[p, OPERATION] == READ:
+        return 0
+    block = level_block(m.files, file, number, 0)
+    is_new = m.layout.place[block] == NOWHERE and not in_core(m.arc, int(m.arc.node_of[block]))
+    is_covered = _piece_bytes(m, p) == m.files.record_bytes[file]
+    return 1 if m.process[p, HAS_RECORD] or is_new or is_covered else 0
+
+
+@kernel
+def _join(m, p, reader):
+    """`p` waits for the block that `reader` reads."""
+    m.process[p, JOINED_BEFORE], m.process[p, HAS_WAITED] = m.process[reader, JOINED], 1
+    m.process[reader, JOINED] = p
+
+
+@kernel
+def _where(m, block, file):
+    """(place, B) of a block to be read. Of two copies on two vdevs it is one or the other, by turns."""
+    if block < m.files.n_records:
+        return m.layout.place[block], m.of_file[file, PSIZE]
+    i = block - m.files.n_records
+    takes_second = m.first_vdev[1] > 1 and block & 1
+    return m.layout.second[i] if takes_second else m.layout.place[block], m.layout.n_bytes[i]
+
+
+@part
+def _fetch(m, now, p, file, number, level):
+    """Read the block of `level` above a record: whether it is there at once."""
+    node = buffer_for(m, now, file, number, level)
+    block = level_block(m.files, file, number, level)
+    place, n_bytes = _where(m, block, file)
+    there = True
+    if place != NOWHERE:
+        count(m, METADATA_READS if level > 0 else DATA_READS, 1, now)
+        if level == 0 and m.process[p, OPERATION] != READ:
+            count(m, READ_FIRST, 1, now)
+        # here an L2ARC would be asked first (spec 7.5)
+        there = read_block(m, now, place, n_bytes, 1 if level > 0 else 0, p)
+    if there:
+        _has(m, now, p, node, level)
+    else:
+        m.arc.nodes[node, READER], m.process[p, HAS_WAITED], m.process[p, STAGE] = p + 1, 1, READING
+    return there
+
+
+@kernel
+def _has(m, now, p, node, level):
+    """`p` has the block that it read."""
+    buffer_has_come(m, now, node, 1)
+    if level == 0 and not m.s.keeps_records and m.arc.nodes[node, HOLDS] == 0:
+        evict_now(m.arc, node)
+    m.process[p, HAS_RECORD] = level == 0
+
+
+@part
+def _block_came(m, now, p):
+    """The block that `p` read is there: it goes on, and all that waited for it."""
+    process, level = m.process, m.process[p, LEVEL]
+    node = int(m.arc.node_of[level_block(m.files, process[p, FILE], _record(m, p), level)])
+    _has(m, now, p, node, level)
+    process[p, LEVEL] -= 1
+    process[p, STAGE] = LOOKS
+    waiting = process[p, JOINED]
+    process[p, JOINED] = NOBODY
+    while waiting != NOBODY:
+        if level == 0 and not m.s.keeps_records:
+            process[waiting, HAS_RECORD], process[waiting, LEVEL] = 1, -1
+        make_ready(m, waiting)
+        waiting = process[waiting, JOINED_BEFORE]
+
+
+@part
+def _look(m, now, p):
+    """Whether `p` has got all that its piece needs."""
+    process, file, number = m.process, m.process[p, FILE], _record(m, p)
+    lowest = _lowest(m, p, file, number)
+    while process[p, LEVEL] >= lowest:
+        node = int(m.arc.node_of[level_block(m.files, file, number, process[p, LEVEL])])
+        if not in_core(m.arc, node):
+            if not _fetch(m, now, p, file, number, process[p, LEVEL]):
+                return False
+        elif m.arc.nodes[node, READER]:
+            count(m, SHARED, 1, now)
+            _join(m, p, m.arc.nodes[node, READER] - 1)
+            return False
+        else:
+            find(m, now, node)
+        process[p, LEVEL] -= 1
+    return True
+
+
+# ---- rule 2 ----
+
+
+@part
+def _is_admitted(m, now, p):
+    file = m.process[p, FILE]
+    at_worst = m.files.record_bytes[file] + INDIRECT_BYTES * m.files.n_levels[file]
+    others_wait = m.txgs.quiesced[0] != 0 and m.txgs.syncing[0] != 0 and not m.process[p, HAS_SLEPT]
+    found = verdict(m.throttle, m.txg_params, m.txgs.open_txg[0], others_wait, at_worst, m.arc.n_bytes[ANONYMOUS],
+                    m.arc_params.c_bytes)
+    if not has_room(m.zil, MOST_ENTRIES):
+        found = TO_WAIT
+    if found == GOES_ON:
+        m.process[p, HAS_SLEPT] = 0
+        return True
+    m.process[p, LEVEL] = m.files.n_levels[file] - 1
+    if found == TO_SLEEP:
+        count(m, SLEEPS, 1, now)
+        m.process[p, HAS_SLEPT] = 1
+        set_time(m.calendar, m.sources.processes + p, now + TICK_NS)
+        return False
+    count(m, WAITS, 1, now)
+    last = len(m.waiting) - 1
+    m.waiting[m.waiting[last]] = p
+    m.waiting[last] += 1
+    push(m, now)
+    return False
+
+
+# ---- rule 3 ----
+
+
+@part
+def _dirty(m, now, p):
+    """The record of a piece is dirtied. False if `p` has to wait for who is reading it."""
+    file, number, txg = m.process[p, FILE], _record(m, p), m.txgs.open_txg[0]
+    block, before = level_block(m.files, file, number, 0), m.txgs.quarters[txg % QUARTERS, N_USED]
+    if not dirty_record(m, now, file, number):
+        _join(m, p, m.arc.nodes[m.arc.node_of[block], READER] - 1)
+        _next_piece(m, p)
+        return False
+    n_new = m.txgs.quarters[txg % QUARTERS, N_USED] - before
+    if n_new > 0:
+        note_dirty(m.throttle, m.txg_params, txg, m.files.record_bytes[file] + (n_new - 1) * INDIRECT_BYTES)
+    m.early_in[block] = 0
+    count(m, PIECES, 1, now)
+    log, opened = m.of_file[file, INTENT_LOG], O_DSYNC if m.process[p, OPERATION] == WAL_WRITE_THROUGH else NOT_SYNC
+    record(m.zil, m.zil_params, settings_of(m, log), log, 1 + file, block, m.files.record_bytes[file], _piece_bytes(m, p),
+           opened, txg)
+    return True
+
+
+# ---- a call goes on ----
+
+
+@part
+def _commit(m, db_calendar, now, p):
+    m.process[p, STAGE] = IN_COMMIT
+    file = m.process[p, FILE]
+    log = m.of_file[file, INTENT_LOG]
+    count(m, COMMITTED, 1, now)
+    at_once = commit(m.zil, m.zil_params, settings_of(m, log), log, 1 + file, p, m.txgs.open_txg[0])
+    take_rows(m, db_calendar, now, log)
+    if at_once:
+        returns(m, db_calendar, now, p)
+
+
+@kernel
+def _return(m, db_calendar, now, p, cpu_ns):
+    count(m, CALLS_DONE, 1, now)
+    count_calls(m, now, -1)
+    if m.process[p, OPERATION] == READ:
+        count(m, READ_HITS, 1 - m.process[p, HAS_WAITED], now)
+        m.tally.counts[READ_NS] += now - m.process[p, BEGAN]
+    set_time(db_calendar, p, now + cpu_ns)
+
+
+@kernel
+def _is_through(operation):
+    return operation in (WAL_WRITE_THROUGH, WAL_CREATE, CONTROL)
+
+
+@part
+def _piece_done(m, db_calendar, now, p):
+    """The next piece, or the end."""
+    process, operation = m.process, m.process[p, OPERATION]
+    process[p, AT] += _piece_bytes(m, p)
+    if process[p, AT] < process[p, END]:
+        _next_piece(m, p)
+        make_ready(m, p)
+    elif operation == READ:
+        _return(m, db_calendar, now, p, m.s.read_ns)
+    elif _is_through(operation):
+        process[p, STAGE] = COMMITS
+        set_time(m.calendar, m.sources.processes + p, now + m.s.write_ns + m.s.commit_ns)
+    else:
+        _return(m, db_calendar, now, p, m.s.write_ns)
+
+
+@part
+def go_on(m, db_calendar, now, p):
+    """`p`, which can go on, does so as far as it gets."""
+    if m.process[p, STAGE] == COMMITS:
+        _commit(m, db_calendar, now, p)
+        return
+    if m.process[p, STAGE] == READING:
+        _block_came(m, now, p)
+    if not _look(m, now, p):
+        return
+    if m.process[p, OPERATION] != READ and not (_is_admitted(m, now, p) and _dirty(m, now, p)):
+        return
+    _piece_done(m, db_calendar, now, p)
+

@@ -1,0 +1,311 @@
+"""Transaction groups of a ZFS under a database: when one ends, and what is written, in stages.
+
+ 1. *Files.* Records and the indirect blocks above them, one after the other as the sync thread gets them ready, children
+    before their parent (`model.txg`); indirect blocks in two copies. What the intent log has written already, and nobody has
+    dirtied since, is only taken over. Then the dnode block, the six levels of the meta-dnode above it and the root of each
+    file system, in two copies. Wait for all.
+ 2. *MOS*, three times: dnodes of data sets and space maps, space maps of the metaslabs that were taken from, root; three
+    copies. Wait each time.
+ 3. Wait until no log block that this group gave a place is unwritten (`may_sync`).
+ 4. *Flush* every vdev that was given space in the group; wait. *Uberblock*: four labels of every device of one vdev, or
+    three; wait. Flush these; wait. Then the group is on disk.
+
+A group ends when its time is over or somebody asks (`push`); who waits for the next one goes on then (`model.throttle`).
+
+In ZFS: spa.c, `spa_sync`; spec 5.3 to 5.6. Sizes of the pool's own blocks: spec 5.1 and 5.3; their number does not grow with
+what is written, but for space maps. Left out: frees, deferred frees, in-place rewriting by later passes (new places
+instead).
+"""
+
+from model.arc import adjust, make_anonymous
+from model.calendar import NEVER, set_time
+from model.dbuf import copy_written
+from model.jit import kernel, part
+from model.pool import FOR_TXG, TICK_NS
+from model.throttle import SYNC_BEGAN, group_written, open_group
+from model.txg import ABOVE, BLOCK, NONE, WRITING, advance, hand_over, quiesce
+from model.zfs_files_devices import flush_vdev, ios_left, write_block, write_leaf
+from model.zfs_files_machine import (
+    DATA,
+    DONE_STAGE,
+    EARLY,
+    FILES_STAGE,
+    FIRST_LEAF,
+    FLUSH_STAGE,
+    INDIRECT,
+    INDIRECT_WRITTEN_BYTES,
+    IS_STALLED,
+    LOG_STAGE,
+    MOS_PASS,
+    MOS_STAGE,
+    N_CHILDREN,
+    POOL_BLOCKS,
+    POOL_BYTES,
+    PSIZE,
+    RECORD_BYTES,
+    RECORDS,
+    SECOND_FLUSH_STAGE,
+    SECOND_NS,
+    SPARE_IOS,
+    SYNC_NS,
+    SYNC_STAGE,
+    TIMER_IS_OVER,
+    TOUCHED_IN,
+    TXGS,
+    UBERBLOCK_STAGE,
+    count,
+    make_ready,
+)
+from model.zfs_files_places import place, place_of_copy
+from model.zil_commit import forget, group_synced, may_sync
+
+FILE_COPIES, MOS_COPIES, MOS_PASSES = 2, 3, 3  # spec 5.4, 5.5
+DNODE_BLOCK, ONE_POINTER, SPACE_MAP = 1536, 1024, 4096  # B on disk: spec 5.1 (a few dnodes; one pointer); spec 5.3
+META_DNODE_LEVELS = 6
+METASLABS_TOUCHED = 2  # per vdev: one gives, one gets back
+LABEL, RING, UBERBLOCK = 2**18, 2**17, 1024  # B: a label, where uberblocks begin in it, one of them
+N_UBERBLOCKS = RING // UBERBLOCK
+
+
+# ---- when a group ends ----
+
+
+@kernel
+def _start_sync(m, now):
+    if hand_over(m.txgs):
+        m.sync[SYNC_STAGE], m.sync[MOS_PASS] = FILES_STAGE, 0
+        m.throttle[SYNC_BEGAN] = now
+        if m.txg_params.from_sync:
+            set_time(m.calendar, m.sources.timer, now + m.txg_params.timeout_ns)
+        set_time(m.calendar, m.sources.sync, now)
+
+
+@kernel
+def push(m, now):
+    """The open group ends, now or as soon as that can be."""
+    if not quiesce(m.txgs):
+        return
+    open_group(m.throttle, m.txgs.open_txg[0])
+    if not m.txg_params.from_sync:
+        set_time(m.calendar, m.sources.timer, now + m.txg_params.timeout_ns)
+    last = len(m.waiting) - 1
+    for i in range(m.waiting[last]):
+        make_ready(m, m.waiting[i])
+    m.waiting[last] = 0
+    _start_sync(m, now)
+
+
+@kernel
+def timer_event(m, now):
+    """Its time is over. (Counted from the last sync, a group that is being synced comes first.)"""
+    if m.txg_params.from_sync and m.txgs.syncing[0] != 0:
+        m.sync[TIMER_IS_OVER] = 1
+    else:
+        push(m, now)
+
+
+@part
+def reclaim_event(m, now):
+    """The thread that looks after the ARC every second."""
+    adjust(m.arc, m.arc_params, now // TICK_NS)
+    set_time(m.calendar, m.sources.reclaim, now + SECOND_NS)
+
+
+# ---- what it writes ----
+
+
+@part
+def _write_record(m, now, entry, block):
+    file = file_of(m, block)
+    n_bytes = m.of_file[file, PSIZE]
+    count(m, RECORDS, 1, now)
+    if m.txgs.entries[entry, ABOVE] != NONE:
+        m.n_rewritten[m.txgs.entries[m.txgs.entries[entry, ABOVE], BLOCK] - m.files.n_records] += 1
+    if m.early_in[block] == m.txgs.syncing[0]:
+        count(m, EARLY, 1, now)
+        m.txgs.entries[entry, WRITING] = 1
+        copy_written(m, now, entry, m.s.keeps_records)
+        return
+    where = place(m, DATA, n_bytes)
+    m.layout.place[block] = where
+    count(m, RECORD_BYTES, n_bytes, now)
+    _write_copy(m, now, where, n_bytes, entry)
+
+
+@kernel
+def file_of(m, block):
+    """The file of a record."""
+    base, low, high = m.files.base, 0, len(m.files.base)
+    while high - low > 1:
+        middle = (low + high) // 2
+        if base[middle, 0] <= block:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+@kernel
+def _write_copy(m, now, where, n_bytes, entry):
+    n = write_block(m, now, where, n_bytes, FOR_TXG, m.leaves.queue_params.async_write_priority, entry)
+    m.txgs.n_pending[0] += n
+    if entry != NONE:
+        m.txgs.entries[entry, WRITING] += n
+
+
+@part
+def _write_indirect(m, now, entry, block):
+    i = block - m.files.n_records
+    n_bytes = m.l1_bytes[min(m.n_rewritten[i], len(m.l1_bytes) - 1)] if m.layout.level[i] == 1 else m.layout.n_bytes[i]
+    first = place(m, DATA, n_bytes)
+    second = place_of_copy(m, DATA, first, 1, n_bytes)
+    m.layout.place[block], m.layout.second[i], m.layout.n_bytes[i] = first, second, n_bytes
+    count(m, INDIRECT, 1, now)
+    count(m, INDIRECT_WRITTEN_BYTES, FILE_COPIES * n_bytes, now)
+    _write_copy(m, now, first, n_bytes, entry)
+    _write_copy(m, now, second, n_bytes, entry)
+    make_anonymous(m.arc, int(m.arc.node_of[block]))
+
+
+@part
+def _write_pool_blocks(m, now, n_blocks, n_bytes, copies):
+    """The pool's own."""
+    for _ in range(n_blocks):
+        first = place(m, DATA, n_bytes)
+        for copy in range(copies):
+            where = first if copy == 0 else place_of_copy(m, DATA, first, copy, n_bytes)
+            _write_copy(m, now, where, n_bytes, NONE)
+    count(m, POOL_BLOCKS, n_blocks, now)
+    count(m, POOL_BYTES, n_blocks * copies * n_bytes, now)
+
+
+@part
+def _write_next(m, now):
+    """The block at the cursor."""
+    entry = m.txgs.cursor[0]
+    block = m.txgs.entries[entry, BLOCK]
+    if block < m.files.n_records:
+        _write_record(m, now, entry, block)
+        cost = m.s.sync_record_ns * m.files.record_bytes[file_of(m, block)] >> 13
+    else:
+        _write_indirect(m, now, entry, block)
+        cost = m.s.sync_indirect_ns
+    advance(m.txgs)
+    if m.txgs.cursor[0] == NONE:
+        for _ in range(m.zil.logs.shape[0]):
+            _write_pool_blocks(m, now, 1, DNODE_BLOCK, FILE_COPIES)
+            _write_pool_blocks(m, now, META_DNODE_LEVELS + 1, ONE_POINTER, FILE_COPIES)
+    set_time(m.calendar, m.sources.sync, now + cost)
+
+
+@kernel
+def _is_touched(m, vdev):
+    return m.vdevs[vdev, TOUCHED_IN] >= m.txgs.syncing[0]
+
+
+@kernel
+def _write_mos(m, now):
+    _write_pool_blocks(m, now, 2, DNODE_BLOCK, MOS_COPIES)
+    _write_pool_blocks(m, now, 2, ONE_POINTER, MOS_COPIES)
+    for vdev in range(len(m.vdevs)):
+        if _is_touched(m, vdev):
+            _write_pool_blocks(m, now, METASLABS_TOUCHED, SPACE_MAP, MOS_COPIES)
+
+
+@kernel
+def _write_uberblock(m, now):
+    slot = m.txgs.syncing[0] % N_UBERBLOCKS * UBERBLOCK + RING
+    for vdev in range(_uberblock_vdevs(m)):
+        for child in range(m.vdevs[vdev, N_CHILDREN]):
+            leaf = m.vdevs[vdev, FIRST_LEAF] + child
+            end = m.leaf_bytes[leaf] // LABEL * LABEL
+            for label in range(4):
+                begin = label * LABEL if label < 2 else end - (4 - label) * LABEL
+                write_leaf(m, now, leaf, begin + slot, UBERBLOCK)
+                m.txgs.n_pending[0] += 1
+
+
+@kernel
+def _uberblock_vdevs(m):
+    return min(m.txg_params.uberblock_vdevs, m.first_vdev[1])
+
+
+@kernel
+def _flush(m, now, n_vdevs, only_touched):
+    """The first `n_vdevs` vdevs, or those of them that were given space in this group."""
+    for vdev in range(n_vdevs):
+        if not m.s.no_cache_flush and (_is_touched(m, vdev) or not only_touched):
+            m.txgs.n_pending[0] += flush_vdev(m, now, vdev, FOR_TXG)
+
+
+# ---- stages ----
+
+
+@kernel
+def _may_end(m):
+    """Stage 3."""
+    may = True
+    for log in range(m.zil.logs.shape[0]):
+        may &= may_sync(m.zil, log, m.txgs.syncing[0])
+    return may
+
+
+@part
+def _next_stage(m, now):
+    """All of a stage is on disk: the next one begins."""
+    stage = m.sync[SYNC_STAGE]
+    if stage == FILES_STAGE or (stage == MOS_STAGE and m.sync[MOS_PASS] < MOS_PASSES):
+        m.sync[SYNC_STAGE] = MOS_STAGE
+        m.sync[MOS_PASS] += 1
+        _write_mos(m, now)
+        return
+    if stage == MOS_STAGE:
+        group_written(m.throttle, m.txg_params, m.txgs.syncing[0], now - m.throttle[SYNC_BEGAN], m.most_dirty)
+        m.sync[SYNC_STAGE] = LOG_STAGE
+    elif stage == LOG_STAGE and _may_end(m):
+        m.sync[SYNC_STAGE] = FLUSH_STAGE
+        _flush(m, now, len(m.vdevs), 1)
+    elif stage == FLUSH_STAGE:
+        m.sync[SYNC_STAGE] = UBERBLOCK_STAGE
+        _write_uberblock(m, now)
+    elif stage == UBERBLOCK_STAGE:
+        m.sync[SYNC_STAGE] = SECOND_FLUSH_STAGE
+        _flush(m, now, _uberblock_vdevs(m), 0)
+    elif stage == SECOND_FLUSH_STAGE:
+        m.sync[SYNC_STAGE] = DONE_STAGE
+        _end_sync(m, now)
+
+
+@kernel
+def _end_sync(m, now):
+    """The group is on disk."""
+    txg = m.txgs.syncing[0]
+    count(m, TXGS, 1, now)
+    count(m, SYNC_NS, now - m.throttle[SYNC_BEGAN], now)
+    for log in range(m.zil.logs.shape[0]):
+        forget(m.zil, log, group_synced(m.zil, m.zil_params, log, txg))
+        make_ready(m, len(m.process) + len(m.row_of) + log)
+    m.txgs.syncing[0] = 0
+    is_overdue = m.txgs.overdue[0] or (m.sync[TIMER_IS_OVER] and m.txgs.quiesced[0] == 0)
+    m.sync[TIMER_IS_OVER] = 0
+    _start_sync(m, now)
+    if is_overdue:
+        push(m, now)
+
+
+@part
+def sync_event(m, now):
+    """Write the block at the cursor, or go on to the next stage if all is on disk."""
+    if m.txgs.syncing[0] == 0:
+        return
+    if m.txgs.cursor[0] != NONE:
+        if ios_left(m) < SPARE_IOS:
+            m.sync[IS_STALLED] = 1
+            return
+        _write_next(m, now)
+    elif m.txgs.n_pending[0] == 0:
+        _next_stage(m, now)
+        if m.txgs.n_pending[0] == 0 and m.sync[SYNC_STAGE] != DONE_STAGE:
+            is_waiting = m.sync[SYNC_STAGE] == LOG_STAGE and not _may_end(m)
+            set_time(m.calendar, m.sources.sync, NEVER if is_waiting else now)
+

@@ -1,0 +1,90 @@
+"""Where ZFS puts the blocks of a database: a pool that is nearly empty.
+
+ 1. The *rotor* stands at a top-level vdev and gives it space until 512 KiB for each of its disks have been given; then it
+    goes on to the next vdev of the group (spec 2.2, 2.3).
+ 2. A vdev gives space in order of address, every piece aligned to the lowest set bit of its length, from where the files end
+    on: log blocks, records that are written again, all alike, so that what is written at one time lies side by side. When a
+    region as long as a metaslab is full, it begins at its front again, where by then everything has been freed. (In ZFS what
+    is not free is passed over; here it is taken to be free, as the pool is much larger than what is live of it.)
+ 3. Copies of one block go to the vdevs that follow; if there are not enough, to the same vdev an eighth of it further on
+    (a *zone*; spec 2.3).
+ 4. A log block goes to the vdev after that of the block before it (spec 6.5).
+"""
+
+import numpy as np
+
+from model.jit import kernel
+from model.layout import ALIQUOT_BYTES, BACK_BYTES, FRONT_BYTES, LEAF_SHIFT
+from model.vdev_map import RAIDZ, asize
+from model.zfs_files_machine import N_CHILDREN, TOUCHED_IN, Places, vdev_of
+
+N_ZONES = 3
+DISTANCE_SHIFT = 3  # zones are an eighth of a vdev apart
+METASLABS = 200  # spec 2.1
+
+
+@kernel
+def _give(m, vdev, zone, n_bytes):
+    """Rule 2: (place, B given)."""
+    places, n_bytes = m.places, asize(vdev_of(m, vdev), n_bytes)
+    alignment = n_bytes & -n_bytes
+    offset = (places.frontier[vdev, zone] + alignment - 1) & -alignment
+    if offset + n_bytes > places.first[vdev, zone] + places.region_bytes[vdev]:
+        offset = (places.first[vdev, zone] + alignment - 1) & -alignment
+    places.frontier[vdev, zone] = offset + n_bytes
+    m.vdevs[vdev, TOUCHED_IN] = m.txgs.open_txg[0]
+    return vdev << LEAF_SHIFT | offset, n_bytes
+
+
+@kernel
+def _next_vdev(m, group, vdev):
+    return vdev + 1 if vdev + 1 < m.first_vdev[group + 1] else m.first_vdev[group]
+
+
+@kernel
+def place(m, group, n_bytes):
+    """Rule 1: for the first copy of a block."""
+    places, vdev = m.places, m.places.rotor[group]
+    where, given = _give(m, vdev, 0, n_bytes)
+    places.given[group] += given
+    if places.given[group] >= ALIQUOT_BYTES * m.vdevs[vdev, N_CHILDREN]:
+        places.rotor[group], places.given[group] = _next_vdev(m, group, vdev), 0
+    return where
+
+
+@kernel
+def place_of_copy(m, group, first, copy, n_bytes):
+    """Rule 3: for copy 1 or 2 of the block whose first one is at `first`."""
+    begin, n = m.first_vdev[group], m.first_vdev[group + 1] - m.first_vdev[group]
+    vdev = (first >> LEAF_SHIFT) - begin + copy
+    return _give(m, begin + vdev % n, copy // n, n_bytes)[0]
+
+
+@kernel
+def place_of_log_block(m, group, log, n_bytes):
+    """Rule 4."""
+    last = m.places.log_vdev[log]
+    is_there = m.first_vdev[group] <= last < m.first_vdev[group + 1]
+    vdev = _next_vdev(m, group, last) if is_there else m.first_vdev[group]
+    m.places.log_vdev[log] = vdev
+    return _give(m, vdev, 0, n_bytes)[0]
+
+
+def metaslab_bytes(vdev_bytes):
+    """The power of two above a two-hundredth."""
+    return 1 << max(17, (vdev_bytes // METASLABS).bit_length())
+
+
+def usable_bytes(vdev, disk_bytes):
+    """B that a vdev of such disks has."""
+    of_disk = disk_bytes - FRONT_BYTES - BACK_BYTES
+    return of_disk * (vdev.n_children if vdev.kind == RAIDZ else 1)
+
+
+def new_places(frontier, vdev_bytes, n_groups, first_vdev, region_bytes, n_logs):
+    """`frontier`: per vdev, where its files end; `vdev_bytes`: per vdev, B that it has in all."""
+    distance = np.array(vdev_bytes, np.int64) >> DISTANCE_SHIFT
+    first = np.array(frontier, np.int64)[:, None] + np.arange(N_ZONES) * distance[:, None]
+    region = np.array([min(region_bytes or metaslab_bytes(n), n // 16) for n in vdev_bytes], np.int64)
+    return Places(first.copy(), first, region, np.array(first_vdev[:n_groups], np.int64), np.zeros(n_groups, np.int64),
+                  np.full(n_logs, -1))

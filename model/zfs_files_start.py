@@ -1,0 +1,309 @@
+"""A ZFS under a database as it begins: pools, file systems and files as they were loaded, everything at rest."""
+
+from functools import lru_cache
+
+import numpy as np
+
+from model.arc import ArcParams, adjust, arc_params, new_arc
+from model.calendar import new_calendar, set_time
+from model.data_sheet import SheetParams, new_drive
+from model.drive_queue import new_drives
+from model.indirect import tree
+from model.jit import kernel
+from model.layout import Files, Layout, block_sizes, check_fits, new_space, number_blocks, write_file
+from model.oltp_core import warm, write_new
+from model.pool import NOBODY, new_pool, new_recorder
+from model.ssd import SsdParams, SsdState, check_ssd, new_ssds
+from model.streams import stream
+from model.throttle import most_bytes, new_throttle
+from model.txg import new_txgs
+from model.vdev_map import RAIDZ, max_ios
+from model.zfs_files_machine import (
+    COUNTS,
+    DATA,
+    DEVICE_COUNTS,
+    JOINED,
+    JOINED_BEFORE,
+    N_GROUPS,
+    N_PROCESS,
+    N_ROWS,
+    N_SLOTS,
+    NOWHERE,
+    SECOND_NS,
+    Group,
+    Pool,
+    Settings,
+    Sources,
+    Ssds,
+    Store,
+    Tally,
+    Zfs,
+)
+from model.zfs_files_places import new_places, usable_bytes
+from model.zil import ZilSettings, new_zil
+
+SPARE_NODES = 2**10
+SECTOR = 512
+CONTROL_FILE = (8192, 8192, 8192)
+N_DRAWN = 4096  # numbers of chance, for who of those that wake up is first
+LOG_BLOCKS = 2**19  # of an intent log, not yet freed
+RECORDS_IN_A_SECOND = 2**15
+INDIRECT_ON_DISK = 8192  # B: of what was never written; is replaced when it is
+
+
+# ---- files ----
+
+
+def psize_of(record_bytes, compress_pct):
+    """B of a record on disk; compression counts if it saves an eighth (spec 5.1)."""
+    packed = -(-(record_bytes * compress_pct // 100) // SECTOR) * SECTOR
+    return packed if packed <= record_bytes - record_bytes // 8 else -(-record_bytes // SECTOR) * SECTOR
+
+
+def record_bytes_of(rows, settings):
+    """Per file. A file shorter than a record has one block, as long as it is."""
+    systems = np.full(len(rows), settings.record_bytes)
+    systems[0] = settings.log_record_bytes if settings.own_log_system else settings.record_bytes
+    return np.minimum(systems, -(-rows[:, 1] // SECTOR) * SECTOR)
+
+
+def _of_file(rows, record_bytes, settings):
+    table = np.zeros((len(rows), 4), np.int64)
+    whole = -(-rows[:, 1] // record_bytes) * record_bytes
+    psizes = [psize_of(int(n), settings.compress_pct) for n in record_bytes]
+    table[:] = np.column_stack([whole, rows[:, 2], psizes, np.zeros(len(rows), np.int64)])
+    table[0, 3] = settings.own_log_system
+    return table
+
+
+def _number(rows, record_bytes):
+    return number_blocks([max(1, int(n)) for n in -(-rows[:, 1] // record_bytes)], record_bytes)
+
+
+def _empty_layout(files):
+    """Nothing has a place."""
+    n = files.n_blocks - files.n_records
+    level = np.zeros(n, np.int64)
+    for file in range(len(files.n_levels)):
+        for k, n_blocks in enumerate(tree(int(files.n_records_of[file]))[1:], 1):
+            first = files.base[file, k] - files.n_records
+            level[first:first + n_blocks] = k
+    return Layout(np.full(files.n_blocks, NOWHERE), np.full(n, NOWHERE), np.full(n, INDIRECT_ON_DISK), level)
+
+
+@lru_cache
+def _sizes(seed, record_bytes, n_vdevs):
+    return block_sizes(seed, record_bytes, n_leaves=n_vdevs)
+
+
+def _lay_out(files, existing, of_file, layout, group, numbers, seed, record_bytes):
+    """Write the files of these numbers, one after the other, into the data vdevs; (Sizes, where each vdev is full up to)."""
+    sizes = _sizes(seed, record_bytes, group.n_vdevs)
+    space = new_space(group.n_vdevs * group.vdev.n_children, vdev=group.vdev)
+    as_loaded = files._replace(n_records_of=existing)
+    for file in numbers:
+        if existing[file]:
+            write_file(as_loaded, sizes._replace(record_bytes=int(of_file[file, 2])), layout, space, file)
+    if isinstance(group.device, SheetParams | SsdParams):
+        check_fits(space, group.device.disk_bytes)
+    return sizes, space.frontier
+
+
+@kernel
+def _warm_records(arc, params, files, existing, first_file):
+    """What writing the tables has left in core. Ticks end with 0."""
+    to_come = np.int64(0)
+    for file in range(first_file, len(existing)):
+        to_come += existing[file]
+    for file in range(first_file, len(existing)):
+        for record in range(existing[file]):
+            to_come -= 1
+            tick = -(to_come * params.lifespan_ticks // RECORDS_IN_A_SECOND)
+            write_new(arc, params, files, file, record, files.record_bytes[file], tick)
+            if to_come % RECORDS_IN_A_SECOND == 0:
+                adjust(arc, params, tick)
+
+
+# ---- devices ----
+
+
+def _groups(pool):
+    return [group for group in pool if group is not None]
+
+
+def _leaf_groups(pool):
+    """(number of the group, Group) for every leaf."""
+    return [(i, group) for i, group in enumerate(pool) if group is not None
+            for _ in range(group.n_vdevs * group.vdev.n_children)]
+
+
+def _vdevs(pool):
+    """(the table, first vdev of each group and the end)."""
+    rows, first, leaf = [], [], 0
+    for number, group in enumerate(pool):
+        first.append(len(rows))
+        for _ in range(group.n_vdevs if group else 0):
+            rows.append((*group.vdev, leaf, number, 0))
+            leaf += group.vdev.n_children
+    return np.array(rows, np.int64), np.array([*first, len(rows)], np.int64)
+
+
+def _drive(pool, settings):
+    """That of all disks of a pool."""
+    sheets = {group.device for group in _groups(pool) if isinstance(group.device, SheetParams)}
+    if len(sheets) > 1:
+        raise ValueError(f"the disks of a pool are of {len(sheets)} data sheets, but only one can be simulated; choose one, "
+                         "or describe a log device as a device without an arm")
+    return new_drive(sheets.pop() if sheets else SheetParams())._replace(is_volatile=int(settings.disk_cache_is_volatile))
+
+
+def _ssds(leaf_groups):
+    devices = [(leaf, group.device) for leaf, (_, group) in enumerate(leaf_groups) if isinstance(group.device, SsdParams)]
+    number = np.full(len(leaf_groups), -1)
+    number[[leaf for leaf, _ in devices]] = np.arange(len(devices))
+    params = np.array([check_ssd(device) for _, device in devices], np.int64).reshape(-1, len(SsdParams._fields))
+    state = [new_ssds(device, 1) for _, device in devices]
+    channels = np.zeros((len(devices), max([s.channels.shape[1] for s in state], default=1)), np.int64)
+    units = np.concatenate([s.units for s in state]) if state else np.zeros((0, 5), np.int64)
+    return Ssds(number, np.array([leaf for leaf, _ in devices], np.int64), params, SsdState(units, channels),
+                np.zeros((len(devices), N_SLOTS), np.int64))
+
+
+def _leaves(pool, build, settings, n_tasks, seed):
+    """Vdev caches, vdev queues and disks of all leaves."""
+    n, drive = len(_leaf_groups(pool)), _drive(pool, settings)
+    phase = (stream(seed, "spindles").random(n) * drive.disk.rev_ns).astype(np.int64)
+    widest = max((group.vdev for group in _groups(pool)), key=lambda vdev: (vdev.kind == RAIDZ, vdev.n_children))
+    leaves = new_pool(n, build.cache, build.queue, drive, phase, settings.n_ios, n_tasks, new_recorder(), 0, widest)
+    n_rows = max(max_ios(group.vdev) for group in _groups(pool))
+    return leaves._replace(drives=new_drives(drive, build.queue.max_pending + build.queue.min_pending + N_SLOTS,
+                                             settings.n_ios + 1, phase),
+                           children=np.zeros((n_rows, 4), np.int64), outbox=np.zeros(2 * settings.n_ios, np.int64))
+
+
+# ---- one pool ----
+
+
+def _zil(pool, settings, n_files, n_processes, n_vdevs, seed):
+    """(Zil, settings of each log)."""
+    n_logs = 1 + settings.own_log_system
+    biases = (settings.logbias_throughput, settings.log_logbias_throughput)[:n_logs]
+    rows = [ZilSettings(int(pool.log is not None), bias, settings.zil_disabled, settings.no_cache_flush) for bias in biases]
+    drawn = (stream(seed, "who writes the log next").random(N_DRAWN) * 2**30).astype(np.int64)
+    return new_zil(n_logs, n_files, settings.n_entries, n_processes, n_vdevs, LOG_BLOCKS, drawn), np.array(rows, np.int64)
+
+
+def _tally(s):
+    zeros = np.zeros
+    return Tally(zeros(len(COUNTS), np.int64), zeros((len(COUNTS), s.n_seconds), np.int64),
+                 zeros((N_GROUPS, len(DEVICE_COUNTS)), np.int64), zeros((N_GROUPS, len(DEVICE_COUNTS), s.n_seconds),
+                 np.int64), zeros(3, np.int64))
+
+
+def _processes(n_processes):
+    process = np.zeros((n_processes, N_PROCESS), np.int64)
+    process[:, JOINED] = process[:, JOINED_BEFORE] = NOBODY
+    return process
+
+
+def _full_stack(numbers):
+    """All of them free; the last element says how many."""
+    return np.append(np.array(numbers, np.int64), len(numbers))
+
+
+def _machine(pool, s, build, tables, shared, n_processes, seed):
+    """A Zfs. `tables`: (files, of_file, layout, sizes, frontier of its data vdevs); `shared`: (arc_params, arc)."""
+    files, of_file, layout, sizes, frontier = tables
+    n_indirect, (vdevs, first_vdev), leaf_groups = files.n_blocks - files.n_records, _vdevs(pool), _leaf_groups(pool)
+    zil, zil_settings = _zil(pool, s, len(of_file), n_processes, len(vdevs), seed)
+    n_logs, ssds, n_leaves, zeros = len(zil_settings), _ssds(leaf_groups), len(leaf_groups), np.zeros
+    n_tasks = n_processes + N_ROWS + n_logs
+    sync = n_leaves + len(ssds.leaf) * N_SLOTS
+    sources = Sources(n_leaves, sync, sync + 1, sync + 2, sync + 3, sync + 4)
+    of_vdev = [pool[row[5]] for row in vdevs]
+    ends = [frontier[i] if i < len(frontier) else 2**22 for i in range(len(vdevs))]
+    room = [usable_bytes(group.vdev, group.device.disk_bytes) for group in of_vdev]
+    places = new_places(ends, room, N_GROUPS, first_vdev, s.region_bytes, n_logs)
+    return Zfs(
+        s, files, of_file, layout, zeros(files.n_records, np.int64), sizes.l1, zeros(n_indirect, np.int64), *shared,
+        build.txg, new_txgs(n_indirect, files.n_blocks + 8), new_throttle(), most_bytes(s.memory_bytes, build.txg), zeros(5,
+        np.int64), zeros(n_processes + 1, np.int64), build.zil, zil_settings, zil, zeros((2 * len(zil.outbox), 5), np.int64),
+        zeros(2, np.int64), zeros((N_ROWS, 2), np.int64), _full_stack(range(n_processes, n_processes + N_ROWS)), vdevs,
+        first_vdev, np.array([number for number, _ in leaf_groups]),
+        np.array([group.device.disk_bytes for _, group in leaf_groups], np.int64),
+        _leaves(pool, build, s, n_tasks, seed), ssds, places, zeros(s.n_ios + 1, np.int64),
+        zeros(n_leaves + 1, np.int64), zeros(1 << n_tasks.bit_length() + 1, np.int64), zeros(2, np.int64),
+        zeros(1, np.int64), _processes(n_processes), new_calendar(sources.processes + n_processes),
+        sources, _tally(s))
+
+
+def _set_timers(m, reclaims):
+    set_time(m.calendar, m.sources.timer, m.txg_params.timeout_ns)
+    if reclaims:
+        set_time(m.calendar, m.sources.reclaim, SECOND_NS)
+
+
+# ---- the friendly face ----
+
+
+def typed(values):
+    """Whole numbers, as a kernel is compiled for."""
+    return type(values)(*(int(value) for value in values))
+
+
+_BOUNDS = {"record_bytes": (512, 2**17), "log_record_bytes": (512, 2**17), "compress_pct": (1, 100),
+           "memory_bytes": (2**26, 2**44), "arc_max_bytes": (0, 2**44), "n_seconds": (0, 10**6),
+           "n_entries": (64, 2**24), "n_ios": (2**13, 2**22),
+           "region_bytes": (0, 2**44)}
+
+
+def check_settings(s):
+    """Raise ValueError with one sentence unless there can be such file systems."""
+    for name, value in s._asdict().items():
+        low, high = _BOUNDS.get(name, (0, 10**9 if name.endswith("_ns") else 1))
+        if not low <= value <= high:
+            raise ValueError(f"{name} of the file systems is {value}, but it must be from {low} to {high}; choose a value "
+                             "in that range")
+    for name in ("record_bytes", "log_record_bytes"):
+        if getattr(s, name) & (getattr(s, name) - 1):
+            raise ValueError(f"{name} of the file systems is {getattr(s, name)}, but a record is a power of two; choose one "
+                             "from 512 to 131072")
+
+
+def _arc_of(s):
+    return ArcParams(s.arc_max_bytes, s.arc_max_bytes // 4) if s.arc_max_bytes else arc_params(s.memory_bytes)
+
+
+def new_store(files, settings, build, pool, n_processes, seed=0, log_pool=None):
+    """A Store at rest at time 0.
+
+    `files`: int64 [file, column]: B at the start, B at most, B of a page; row 0 is the log (a ring: what lies behind its end
+    begins at its front again), row 1 + f is file f of the calls. `build`: of `model.eras.era`. `n_processes`: of the
+    database. Raises ValueError with one sentence if something about it is impossible.
+    """
+    s = typed(settings)
+    s = s._replace(own_log_system=1 if log_pool is not None else s.own_log_system)
+    check_settings(s)
+    rows = np.vstack([np.array(files, np.int64).reshape(-1, 3), CONTROL_FILE])
+    record_bytes = record_bytes_of(rows, s)
+    numbered, of_file = _number(rows, record_bytes), _of_file(rows, record_bytes, s)
+    existing, layout = -(-rows[:, 0] // record_bytes), _empty_layout(numbered)
+    tables, first = (numbered, of_file, layout), [*range(1, len(rows)), *([0] if log_pool is None else [])]
+    laid = _lay_out(numbered, existing, of_file, layout, pool.data, first, seed, s.record_bytes)
+    params = _arc_of(s)
+    arc = new_arc(params, numbered.n_blocks, numbered.n_blocks + SPARE_NODES)
+    if s.is_warm and s.keeps_records:
+        _warm_records(arc, params, numbered, existing, 1)
+    elif s.is_warm:
+        warm(arc, params, numbered._replace(n_records_of=np.maximum(1, existing)))
+    data = _machine(pool, s, build, (*tables, *laid), (params, arc), n_processes, seed)
+    _set_timers(data, True)
+    if log_pool is None:
+        return Store(data)
+    laid = _lay_out(numbered, existing, of_file, layout, log_pool.data, [0], seed, s.log_record_bytes)
+    log = _machine(log_pool, s, build, (*tables, *laid), (params, arc), n_processes, seed + 1)
+    _set_timers(log, False)
+    return Store(data, log)
+
+
+__all__ = ["DATA", "Files", "Group", "Pool", "Settings", "new_store"]
