@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from model import zfs_files
+from model import ufs_calls, zfs_files
 from model.calendar import NEVER, next_source, set_time
 from model.file_calls import Device, serve
 from model.jit import either, kernel
@@ -80,6 +80,21 @@ def _zfs_event(b, calendar, now):
 
 
 @kernel
+def _ufs_takes(b, calls, calendar, now):
+    ufs_calls.take_calls(b.ufs, calls, calendar, now)
+
+
+@kernel
+def _ufs_time(b):
+    return ufs_calls.next_time(b.ufs)
+
+
+@kernel
+def _ufs_event(b, calendar, now):
+    ufs_calls.store_event(b.ufs, calendar, now)
+
+
+@kernel
 def _device_takes(b, calls, calendar, now):
     serve(b.device, calls, calendar, now)
 
@@ -96,9 +111,9 @@ def _device_event(b, calendar, now):
 
 _step, _goes_on, _has_draws = _postgres_step, _postgres_goes_on, _postgres_has_draws
 _calendar_of, _calls_of = _postgres_calendar, _postgres_calls
-_take_calls = either("zfs", _device_takes, _zfs_takes)
-_next_time = either("zfs", _device_time, _zfs_time)
-_store_event = either("zfs", _device_event, _zfs_event)
+_take_calls = either("zfs", either("ufs", _device_takes, _ufs_takes), _zfs_takes)
+_next_time = either("zfs", either("ufs", _device_time, _ufs_time), _zfs_time)
+_store_event = either("zfs", either("ufs", _device_event, _ufs_event), _zfs_event)
 
 
 # ---- the loop ----

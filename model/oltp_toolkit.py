@@ -15,8 +15,14 @@ Left out: that some rows are more popular than others, which makes the working s
 
 from model.postgres import (
     ENTRY_BYTES,
+    FILE_SHIFT,
+    FIRST_LEAF,
+    FIRST_PAGE,
     INSERT,
+    LAST_PAGE,
     LEAF_BYTES,
+    N_LEAVES,
+    N_ROWS,
     NOTHING,
     PAGE_BYTES,
     READ,
@@ -26,6 +32,7 @@ from model.postgres import (
     rows_in_page,
 )
 
+TABLE, INDEX, REST = 0, 1, 2
 HISTORY_BYTES = 64  # of a row that is added, header and padding left out
 
 
@@ -50,14 +57,14 @@ def toolkit(working_bytes, n_reads, n_updates, row_bytes, cpu_ns, n_transactions
 
 
 def kinds_of_files(database):
-    """Per file of the database: 1 a table, 2 an index, 3 what is added to or nothing."""
-    from model.postgres import FILE_SHIFT, FIRST_LEAF, FIRST_PAGE, LAST_PAGE, N_LEAVES, N_ROWS
-    kinds = [3] * database.n_files
+    """Per file of the database: TABLE, INDEX, or REST, which is what only grows, and what is empty."""
+    kinds = [REST] * database.n_files
     for columns in database.relations:
+        table, leaves = columns[FIRST_PAGE], columns[FIRST_LEAF]
         if columns[N_ROWS]:
-            for file in range(columns[FIRST_PAGE] >> FILE_SHIFT, (columns[LAST_PAGE] >> FILE_SHIFT) + 1):
-                kinds[file] = 1
-        if columns[FIRST_LEAF] >= 0:
-            for file in range(columns[FIRST_LEAF] >> FILE_SHIFT, (columns[FIRST_LEAF] + columns[N_LEAVES] >> FILE_SHIFT) + 1):
-                kinds[file] = 2
+            kinds[table >> FILE_SHIFT:(columns[LAST_PAGE] >> FILE_SHIFT) + 1] = \
+                [TABLE] * ((columns[LAST_PAGE] >> FILE_SHIFT) - (table >> FILE_SHIFT) + 1)
+        if leaves >= 0:
+            n = (columns[N_LEAVES] - 1 >> FILE_SHIFT) + 1
+            kinds[leaves >> FILE_SHIFT:(leaves >> FILE_SHIFT) + n] = [INDEX] * n
     return kinds

@@ -13,7 +13,8 @@ import numpy as np
 
 from model import database_run, eras, innodb, postgres, postgres_machine, vdev_map, zfs_files
 from model.database_run import Both, postgres_files, simulate_postgres
-from study import priors, scenario
+from model.oltp_toolkit import kinds_of_files
+from study import priors, scenario, ufs_machines
 from study.errors import UserError
 from study.priors import Known, Prior
 from study.scenario import GIB, Devices, Scenario
@@ -138,10 +139,12 @@ def _region(one, values):
     return {}
 
 
-def store(one: Scenario, values: dict, files: np.ndarray, n_processes: int, seed: int, n_seconds: int = 0) -> Both:
-    """What the database's files are on. `files`: see model.database_run."""
-    if one.files.kind != "zfs":
-        raise UserError(f"{one.files.kind} is not simulated yet; choose zfs")
+def store(one: Scenario, values: dict, files: np.ndarray, n_processes: int, seed: int, n_seconds: int = 0,
+          kinds: list[int] | None = None) -> Both:
+    """What the database's files are on. `files`: see model.database_run; `kinds`: see model.oltp_toolkit."""
+    if one.files.kind == "ufs":
+        pools = {"pool": _device(one.pool.data, values), "log_pool": one.log_pool and _device(one.log_pool.data, values)}
+        return Both(ufs=ufs_machines.store(one, values, pools, files, kinds or [], n_processes, seed, n_seconds))
     build = eras.era(one.files.era)
     return Both(zfs=zfs_files.new_store(files, zfs_settings(one, values, n_seconds), build, _pool(one.pool, values),
                                         n_processes, seed, _pool(one.log_pool, values)))
@@ -172,7 +175,7 @@ def _of_postgres(one: Scenario, values: dict, seed: int, n_seconds: int, since: 
     n = one.database.transactions or round((one.database.seconds or 60) * MOST_TPS)
     database, settings = postgres_database(one, values, n), postgres_settings(one, values, n, n_seconds=n_seconds)
     files = postgres_files(database, settings)
-    place = store(one, values, files, settings.n_clients + 3, seed, n_seconds)
+    place = store(one, values, files, settings.n_clients + 3, seed, n_seconds, kinds_of_files(database))
     return outcome_of(simulate_postgres(database, settings, place, seed), place, since)
 
 
@@ -200,7 +203,7 @@ def outcome_of(result, place: Both, since: int = 0) -> Outcome:
 def device_counts(place: Both, since: int = 0) -> dict:
     """Per group of devices (data, log, cache; those of the database's own log: its data, its log, its cache): what they
     served, {reads, read_bytes, writes, written_bytes}."""
-    found = {}
+    found = ufs_machines.device_counts(place.ufs, since) if place.ufs else {}
     for zfs, names in ((place.zfs.data, GROUPS), (place.zfs.log, LOG_POOL_GROUPS)) if place.zfs else ():
         if zfs is not None:
             tally = zfs.tally

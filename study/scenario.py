@@ -125,7 +125,9 @@ class Zfs(_Strict):
 class Ufs(_Strict):
     kind: Literal["ufs"] = "ufs"
     directio: bool = False
-    cache_share: Annotated[float, Field(gt=0, lt=1)] = 0.12         # segmap_percent, of memory
+    throttle: bool = True                   # ufs_WRITES
+    autoup_s: Annotated[int, Field(ge=1, le=86400)] = 30
+    apart: bool = False                     # each device of the pool a file system: tables, indexes, all the rest
     warm: bool | None = None
 
 
@@ -146,7 +148,7 @@ class Postgres(_Strict):
     threads: int | None = None              # of pgbench (-j); 1 if it is left out
     transactions: Annotated[int, Field(ge=1)] | None = None
     seconds: Annotated[float, Field(gt=0)] | None = None
-    script: Literal["tpc-b", "simple-update", "select-only"] = "tpc-b"
+    script: Literal["tpc-b", "simple-update", "select-only", "toolkit"] = "tpc-b"  # toolkit: model.oltp_toolkit
     fillfactor: Annotated[int, Field(ge=10, le=100)] = 100
     conf: dict[str, Any] = {}
 

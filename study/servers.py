@@ -1,5 +1,5 @@
 """Database servers of scenarios in the model: settings by version and `conf`, CPU times by processor and draw."""
-from model import innodb_machine, postgres, postgres_machine, sysbench
+from model import innodb_machine, oltp_toolkit, postgres, postgres_machine, sysbench
 from study import conf
 from study.scenario import GIB, Scenario
 
@@ -49,6 +49,8 @@ def postgres_settings(one: Scenario, values: dict, n_transactions: int, **more) 
 
 def postgres_database(one: Scenario, values: dict, n_transactions: int) -> postgres.Database:
     server = one.database
+    if server.script == "toolkit":
+        return _toolkit(one, values, n_transactions)
     unit = values["transaction_cpu_ns"] / speed(one, values) / sum(STATEMENT_US.values())
     extra = STATEMENT_US["begin"] if server.script == "select-only" else 0
     cpu = [round(unit * (STATEMENT_US[name] + extra)) for name in SCRIPTS[server.script]]
@@ -56,6 +58,16 @@ def postgres_database(one: Scenario, values: dict, n_transactions: int) -> postg
     return postgres.pgbench(server.scale, n_transactions, cpu, server.script, fillfactor=server.fillfactor,
                             record_format=postgres_machine.format_of(server.version),
                             image_pct=round(values.get("image_pct", 100)) if compresses else 100)
+
+
+def _toolkit(one: Scenario, values: dict, n_transactions: int) -> postgres.Database:
+    """A statement costs as much as the average one of pgbench, times a factor that is not known."""
+    statement_ns = values["transaction_cpu_ns"] / len(STATEMENT_US) * values["statement_factor"] / speed(one, values)
+    n_reads, n_updates = round(values["n_reads"]), round(values["n_updates"])
+    return oltp_toolkit.toolkit(
+        int(values["working_gib"] * GIB), n_reads, n_updates, round(values["row_bytes"]),
+        round(statement_ns * (n_reads + n_updates + 3)), n_transactions, fillfactor=one.database.fillfactor,
+        record_format=postgres_machine.format_of(one.database.version))
 
 
 def _ns(value: float) -> int:

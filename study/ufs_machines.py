@@ -1,0 +1,69 @@
+"""UFS of a scenario: which volumes there are, what lies on which, and how much memory caches files."""
+import numpy as np
+
+from model.data_sheet import SheetParams, new_drive
+from model.oltp_toolkit import REST
+from model.streams import stream
+from model.ufs import Ufs, UfsParams, new_ufs
+from model.ufs_volume import Stripe
+from study.scenario import GIB, Scenario
+from study.servers import buffer_bytes, speed
+
+NAMES = ("reads", "read_bytes", "writes", "written_bytes")     # as those of other machines
+ALL = 0
+N_IOS = 2**19                   # on their way at most: 4 GiB of pages
+
+
+def store(one: Scenario, values: dict, devices: dict, files: np.ndarray, kinds: list[int], n_processes: int, seed: int,
+          n_seconds: int) -> Ufs:
+    """`devices`: parameters of those of the pool and, if there is one, of the log's pool; `files`: see model.database_run;
+    `kinds`: of the tables' files, as model.oltp_toolkit has them."""
+    drives = {name: _device(params, values) for name, params in devices.items() if params is not None}
+    interlace, data = int(values["interlace_kib"]) * 1024, one.pool.data
+    if one.files.apart:
+        if data.count != REST + 1:
+            raise ValueError(f"tables, indexes and the rest are to be apart on {data.count} devices; give 3")
+        stripes = [Stripe(drives["pool"], 1, interlace)] * data.count
+        stripe_of = [REST, *kinds, REST]
+    else:
+        stripes, stripe_of = [Stripe(drives["pool"], data.count, interlace)], [ALL] * (len(files) + 1)
+    if one.log_pool is not None:
+        stripe_of[0] = len(stripes)
+        stripes.append(Stripe(drives["log_pool"], one.log_pool.data.count, interlace))
+    some_drive = next((drive for drive in drives.values() if not hasattr(drive, "disk_bytes")), new_drive(SheetParams()))
+    phases = stream(seed, "spindles").integers(0, 6_000_000, sum(stripe.members for stripe in stripes))
+    return new_ufs(files[:, 1].tolist(), stripes, stripe_of, n_processes, _params(one, values), some_drive, phases, N_IOS,
+                   n_seconds)
+
+
+def _device(params, values: dict):
+    if hasattr(params, "is_volatile"):
+        return params
+    return new_drive(params._replace(buffers_writes=int(values.get("ufs_write_cache", 0))))
+
+
+def memory_for_files(one: Scenario, values: dict) -> int:
+    """What buffers, processes and the kernel leave."""
+    return max(0, int((one.host.memory_gib - values["other_gib"]) * GIB - buffer_bytes(one)))
+
+
+def _params(one: Scenario, values: dict) -> UfsParams:
+    direct = int(one.files.directio)
+    return UfsParams(memory_bytes=memory_for_files(one, values), log_directio=direct, table_directio=direct,
+                     throttles=int(one.files.throttle), autoup_s=one.files.autoup_s,
+                     call_ns=round(values["ufs_call_ns"] / speed(one, values)),
+                     starts_full=int(values.get("is_warm", 1) if one.files.warm is None else one.files.warm))
+
+
+def device_counts(place: Ufs, since: int = 0) -> dict:
+    """Of the data and, if it has a volume of its own, of the log."""
+    of = place.volumes.per_second[:, :, since:].sum(axis=2)
+    log = int(place.file[0, 2])
+    data = [row for i, row in enumerate(of) if i != log or not has_own_log(place)]
+    found = {"data": dict(zip(NAMES, np.sum(data, axis=0).tolist(), strict=True))}
+    return found | ({"log pool": dict(zip(NAMES, of[log].tolist(), strict=True))} if has_own_log(place) else {})
+
+
+def has_own_log(place: Ufs) -> bool:
+    return bool((place.file[1:, 2] != place.file[0, 2]).all())
+
