@@ -20,17 +20,18 @@ from model.calendar import set_time
 from model.database_machine import count
 from model.file_calls import WAL_SYNC, WAL_WRITE, WAL_WRITE_THROUGH, ask
 from model.innodb import TABLESPACE
-from model.innodb_flush import ALL, start_batch, sync, tell_who_waits, wait_for
+from model.innodb_flush import ALL, start_batch, sync, table_space_is_synced, tell_who_waits, wait_for
 from model.innodb_log import BLOCK, log_up_to
 from model.innodb_machine import (
     CHECKPOINT,
     CHECKPOINT_AT,
     CHECKPOINTS,
     FDATASYNC,
-    IS_UNSYNCED,
     LIST,
     LOG_STALLS,
     MADE,
+    N_STABLE,
+    N_WRITTEN,
     NEXT_CHECKPOINT,
     O_DSYNC,
     PHASE,
@@ -93,19 +94,22 @@ def start_checkpoint(m, now):
         return
     m.batch[0, RUNS] = 1
     p = m.s.n_clients + CHECKPOINT
-    m.process[p, PHASE] = phase.CHECKPOINT_LOG
+    m.process[p, PHASE] = phase.CHECKPOINT_PAGES
     set_time(m.calendar, p, now)
 
 
 @part
-def checkpoint_log(m, now, p):
-    """True if no fsync comes first."""
+def checkpoint_pages(m, now, p):
+    """True if there is nothing to be synced."""
     m.log[NEXT_CHECKPOINT] = oldest_change(m)
+    m.process[p, PHASE] = phase.CHECKPOINT_LOG
+    return m.pool[N_STABLE] == m.pool[N_WRITTEN] or sync(m, now, p, TABLESPACE, phase.CHECKPOINT_LOG)
+
+
+@part
+def checkpoint_log(m, p):
+    table_space_is_synced(m, p)
     log_up_to(m, p, m.log[NEXT_CHECKPOINT], 1, phase.CHECKPOINT_WRITE)
-    if not m.pool[IS_UNSYNCED]:
-        return True
-    m.pool[IS_UNSYNCED] = 0
-    return sync(m, now, p, TABLESPACE, phase.LOG_WANTED)
 
 
 @part

@@ -33,7 +33,6 @@ from model.innodb_machine import (
     FRAME,
     FSYNCS,
     HAS_FOUND,
-    IS_UNSYNCED,
     IS_WRITING,
     LEFT,
     LIMIT,
@@ -43,10 +42,13 @@ from model.innodb_machine import (
     LRU_WRITES,
     N_CHUNK,
     N_DONE,
+    N_STABLE,
+    N_WRITTEN,
     NEXT,
     NO_SYNC,
     PHASE,
     RUNS,
+    SYNCS,
 )
 from model.innodb_pool import DIRTY, IN_WRITE, clean, make_oldest, tell_who_wants
 from model.jit import kernel, part
@@ -204,7 +206,7 @@ def area_write_second(m, now, p):
 @kernel
 def sync(m, now, p, file, then):
     """True if that is done at once: `nosync`."""
-    m.process[p, PHASE] = then
+    m.process[p, PHASE], m.process[p, SYNCS] = then, m.pool[N_WRITTEN]
     if m.s.flush_method == NO_SYNC:
         return True
     count(m, FSYNCS, 1, now)
@@ -253,7 +255,7 @@ def page_written(m, now, writer):
     page = m.frames.page[frame]
     clean(m, frame)
     m.pages.is_on_disk[page] = 1
-    m.pool[IS_UNSYNCED] = 1
+    m.pool[N_WRITTEN] += 1
     if agent == LRU:
         make_oldest(m, frame)
     tell_who_wants(m, now, page)
@@ -271,11 +273,18 @@ def pages_written(m, now, p):
     if not m.s.doublewrite:
         m.process[p, PHASE] = phase.CHUNK_DONE
         return True
-    m.pool[IS_UNSYNCED] = 0
     return sync(m, now, p, TABLESPACE, phase.CHUNK_DONE)
+
+
+@kernel
+def table_space_is_synced(m, p):
+    """What had been written when the sync began is stable."""
+    m.pool[N_STABLE] = max(m.pool[N_STABLE], m.process[p, SYNCS])
 
 
 @part
 def chunk_done(m, now, p):
+    if m.s.doublewrite:
+        table_space_is_synced(m, p)
     _release_area(m, now, p)
     m.process[p, PHASE] = phase.GATHER

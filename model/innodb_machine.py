@@ -48,7 +48,8 @@ N_HELD, ROW, TICKET, N_WAITERS = 12, 13, 14, 15  # rows locked; row waited for, 
 UNDO_PAGE, UNDO_USED = 16, 17  # of the client, and B
 FRAME, AGENT = 18, 19  # of a write thread
 ROOM_THEN = 20  # what is next when there is room in the log
-N_PROCESS = 21
+SYNCS = 21  # N_WRITTEN when its present sync began
+N_PROCESS = 22
 
 LIST, LRU, CHECKPOINT = 1, 2, 3  # behind the master: processes, columns of batch, and queues of who waits for their ends
 CPUS, AGENT_QUEUE, LOG_QUEUE, AREA, SLOTS, BINLOG = 0, 0, 4, 5, 6, 7  # queues; AGENT_QUEUE + LIST, LRU, CHECKPOINT
@@ -64,8 +65,9 @@ RUNS, LEFT, LIMIT, N_CHUNK, NEXT, N_DONE, IS_WRITING, HAS_FOUND = range(8)
 CHUNK_PAGES = 128  # the double-write area: two extents
 
 # Elements of Machine.pool.
-N_USED, N_DIRTY, OLD_HEAD, N_OLD, N_REPLACED, N_WANTING, IS_UNSYNCED = range(7)
-LAST_LRU_WRITES, IOS_BEFORE, HIGH_ENTRIES, NEXT_UNDO, NEXT_TICKET, TURN = range(7, 13)  # TURN: 0 to 9, of the master
+N_USED, N_DIRTY, OLD_HEAD, N_OLD, N_REPLACED, N_WANTING = range(6)
+N_WRITTEN, N_STABLE = 6, 7  # pages, ever; of these, by a sync that has returned
+LAST_LRU_WRITES, IOS_BEFORE, HIGH_ENTRIES, NEXT_UNDO, NEXT_TICKET, TURN = range(8, 14)  # TURN: 0 to 9, of the master
 
 # What is counted, in all and per second.
 COUNTS = ("commits", "deadlocks", "lock_waits", "page_waits", "accesses", "reads", "pages_made", "list_writes", "lru_writes",

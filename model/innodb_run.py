@@ -18,6 +18,7 @@ from model.innodb import DOUBLEWRITE
 from model.innodb_check import (
     checkpoint_done,
     checkpoint_log,
+    checkpoint_pages,
     checkpoint_sync,
     checkpoint_write,
     free_check,
@@ -160,8 +161,11 @@ def _others(m, now, p, at):
     if at == phase.PAGE_WRITTEN:
         page_written(m, now, p)
         return False
+    if at == phase.CHECKPOINT_PAGES:
+        return checkpoint_pages(m, now, p)
     if at == phase.CHECKPOINT_LOG:
-        return checkpoint_log(m, now, p)
+        checkpoint_log(m, p)
+        return True
     if at == phase.CHECKPOINT_WRITE:
         checkpoint_write(m, p)
         return False

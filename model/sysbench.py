@@ -63,7 +63,7 @@ class Oltp(NamedTuple):
     n_ids: int  # per transaction
     distribution: int  # of DISTRIBUTIONS
     dist_iter: int
-    dist_pct: int
+    dist_pct: float
     dist_res: int
 
 
@@ -102,8 +102,8 @@ def oltp(n_rows, cpu, read_only=False, distribution="special", point_selects=10,
         what += [(kind, 1, 0) for kind in (UPDATE_K, DELETE, INSERT)]
     what.append((NOTHING, 0, 0))
     rows = [(kind, i, n, _cpu_ns(cpu, kind, n, sorts)) for (kind, n, sorts), i in zip(what, [*ids, 0], strict=True)]
-    return Oltp(np.array(rows, np.int64), n_rows, max(ids) + 1, DISTRIBUTIONS.index(distribution), dist_iter, dist_pct,
-                dist_res)
+    return Oltp(np.array(rows, np.int64), n_rows, max(ids) + 1, DISTRIBUTIONS.index(distribution), dist_iter,
+                float(dist_pct), dist_res)
 
 
 # ---- ids ----
@@ -119,11 +119,11 @@ def _uniform(test, n, draws):
 
 
 def _special(test, n, draws):
-    n_hot = max(1, test.n_rows * test.dist_pct // 100)
+    n_hot = max(1, int(test.n_rows * test.dist_pct) // 100)
     range_size = test.n_rows * (100 // (100 - test.dist_res))
     ids = 1 + (draws.random(n) * range_size).astype(np.int64)
     is_gaussian = ids <= test.n_rows
-    ids = ids % n_hot + test.n_rows // 2 - test.n_rows * test.dist_pct // 200
+    ids = ids % n_hot + test.n_rows // 2 - int(test.n_rows * test.dist_pct) // 200
     ids[is_gaussian] = _gaussian(test, int(is_gaussian.sum()), draws)
     return ids
 

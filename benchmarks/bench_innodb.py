@@ -1,0 +1,43 @@
+"""InnoDB under sysbench: what a run of 100 000 transactions takes, by what it has to do.
+
+Storage is a device of constant times, so this is the database alone. Ten million rows, 20 clients.
+"""
+
+import pytest
+
+from model.database_machine import MS
+from model.file_calls import new_device
+from model.innodb_machine import WARM, settings_of
+from model.innodb_run import simulate
+from model.innodb_start import start
+from model.sysbench import Cpu, oltp
+
+N, CLIENTS, ROWS = 100_000, 20, 10**7
+TARGET_S = 1.5
+CPU = Cpu(40_000, 15_000, 1_000, 100_000, 20_000)
+CASES = {
+    "read-write, 1 GB, warm": ("5.4.0", {}, {"start": WARM}),
+    "... as loaded": ("5.4.0", {}, {}),
+    "... and 128 MB of pool": ("5.4.0", {}, {"buffer_pool_bytes": 2**27}),
+    "... and 2 x 5 MB of log": ("5.4.0", {}, {"buffer_pool_bytes": 2**27, "log_file_bytes": 5 * 2**20, "n_log_files": 2}),
+    "read-only, 1 GB, warm": ("5.4.0", {"read_only": True}, {"start": WARM}),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def bench_run(name, benchmark, report):
+    version, how, conf = CASES[name]
+    test, s = oltp(ROWS, CPU, **how), settings_of(version, CLIENTS, N, **conf)
+    device = new_device(read_ns=5 * MS, write_ns=20_000, fsync_ns=5 * MS, wal_sync_ns=4 * MS)
+    simulate(test, s, device)
+    found = benchmark.pedantic(simulate, (test, s, device), rounds=3)
+    assert found.counts["commits"] == N
+    median_s = benchmark.stats.stats.median
+    report("sysbench, 100 000 transactions", "ms", name, median_s * 1e3, base=name == next(iter(CASES)))
+    assert median_s < TARGET_S
+
+
+def bench_start(per_operation):
+    """A machine is made anew for every run."""
+    test, s = oltp(ROWS, CPU), settings_of("5.4.0", CLIENTS, N)
+    per_operation("the beginning of a run", "10 million rows, 1 GB", 1, lambda: (test, s), start)
