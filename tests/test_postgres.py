@@ -1,7 +1,6 @@
-"""PostgreSQL under pgbench: against its naive twin, against queueing theory and against closed forms."""
+"""PostgreSQL under pgbench: against its naive twin and against closed forms. Group commit by itself: `test_group_commit`."""
 
 import json
-import math
 import os
 import subprocess
 import sys
@@ -97,32 +96,6 @@ def test_transactions_commit_when_those_of_the_naive_twin_do(data):
     database, wal_ns, seed = pgbench(pick(1, 2, 3), n, CPU_NS), pick(0, 100_000, 1_000_000), pick(1, 2, 3)
     x = simulate(database, s, new_device(wal_ns=wal_ns), seed)
     assert list(zip(x.ended_at.tolist(), x.response_ns.tolist(), strict=True)) == Twin(database, s, wal_ns, seed).run()
-
-
-def machine_repairman_with_batches(n, think, flush):
-    """Throughput of n clients that think for an exponential time and share flushes of a constant one.
-
-    A flush serves all who wait when it begins; k of them. Each of the n - k others arrives during it with probability
-    1 - exp(-flush / think); those who have arrived are the next batch, and if nobody has, the first to come is.
-    """
-    p = 1 - math.exp(-flush / think)
-    chain = np.zeros((n, n))
-    nobody = np.zeros(n)
-    for k in range(1, n + 1):
-        for a in range(n - k + 1):
-            chance = math.comb(n - k, a) * p**a * (1 - p) ** (n - k - a)
-            chain[k - 1, max(a, 1) - 1] += chance
-            nobody[k - 1] += chance if a == 0 else 0
-    balance = np.vstack([chain.T - np.eye(n), np.ones(n)])
-    weight = np.linalg.lstsq(balance, np.append(np.zeros(n), 1), rcond=None)[0]
-    return weight @ np.arange(1, n + 1) / (flush + weight @ nobody * think / n)
-
-
-@pytest.mark.parametrize(("n", "think_us", "flush_us"), [(1, 500, 1000), (4, 1000, 1000), (10, 2000, 500), (16, 500, 4000)])
-def test_group_commit_is_the_machine_repairman_with_batches(n, think_us, flush_us):
-    s = Settings(n, 20_000, n_cpus=n, n_client_threads=n, spread_cpu=1, full_page_writes=0, **QUIET)
-    x = simulate(one_table(10**5, 20_000, cpu_ns=think_us * 1000), s, new_device(wal_ns=flush_us * 1000))
-    assert x.tps == pytest.approx(machine_repairman_with_batches(n, think_us * 1e-6, flush_us * 1e-6), rel=0.02)
 
 
 def test_with_one_branch_transactions_commit_one_after_the_other():

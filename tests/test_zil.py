@@ -1,8 +1,7 @@
-"""The intent log, against a twin written from the spec, closed forms, and laws that hold whatever comes."""
+"""The intent log, against a twin written from the spec, closed forms, and laws that hold whatever comes. Group commit by
+itself: `test_group_commit`."""
 
-import heapq
 import json
-import math
 import os
 import subprocess
 import sys
@@ -168,53 +167,6 @@ def test_whoever_is_first_to_wake_makes_the_groups():
         assert least * 6 < np.mean(groups(rules, 12, 250, ANYONE)[50:]) <= 6
     assert set(groups(era("b141").zil, 12, 100, FIRST)) == {1}
     assert 1 < np.mean(groups(era("onnv_69").zil, 12, 100, FIRST)[50:]) < 6
-
-
-def repairman(n, think, service):
-    """Commits a second of `n` who think for exponential times, served all at once by passes of `service`. A group of m
-    is followed by one of Binomial(n - m, p), or of the first who comes if that is empty: a Markov chain."""
-    p = 1 - math.exp(-service / think)
-    chain = np.zeros((n + 1, n + 1))
-    for m in range(1, n + 1):
-        for j in range(n - m + 1):
-            chain[m, max(j, 1)] += math.comb(n - m, j) * p**j * (1 - p) ** (n - m - j)
-    share = np.full(n, 1 / n)
-    for _ in range(2000):
-        share = share @ chain[1:, 1:]
-    sizes = np.arange(1, n + 1)
-    nobody_came = share @ (1 - p) ** (n - sizes)
-    return share @ sizes / (service + nobody_came * think / n)
-
-
-def commits_a_second(n, think, service, n_commits=6000):
-    """The same by the model, and the seed."""
-    params = era("b141").zil
-    log = z.new_zil(n_tasks=n, n_blocks=2 * n_commits, drawn=LAST)
-    z.new_block(log, 0, 4 * KiB, z.MAIN, 1)
-    thoughts = iter(stream(5, "thoughts").exponential(think, n_commits + 2 * n))
-    events = [(next(thoughts), 0, task) for task in range(n)]
-    heapq.heapify(events)
-    now, done = 0.0, 0
-    while done < n_commits:
-        now, is_pass, what = heapq.heappop(events)
-        if is_pass:
-            for slot in what:
-                written(log, params, PLAIN, 0, slot, 1)
-            for task in log.released[:log.n_released[0]].tolist():
-                heapq.heappush(events, (now + next(thoughts), 0, task))
-                done += 1
-        else:
-            z.record(log, params, PLAIN, 0, 1, what, 8 * KiB, 8 * KiB, z.O_DSYNC, 1)
-            commit(log, params, PLAIN, 0, 1, what, 1)
-        rows = log.outbox[:log.n_out[0], 2].tolist()
-        if rows:
-            heapq.heappush(events, (now + service, 1, rows))
-    return done / now
-
-
-@pytest.mark.parametrize(("n", "think"), [(1, 0.01), (4, 0.01), (10, 0.02)])
-def test_group_commit_is_a_repairman_who_takes_all_that_wait(n, think):
-    assert commits_a_second(n, think, 0.008) == pytest.approx(repairman(n, think, 0.008), rel=0.03)
 
 
 def test_defects_are_noticed():
