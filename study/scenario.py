@@ -196,6 +196,15 @@ class Scenario(_Strict):
     log_pool: Pool | None = None            # the database's log on a pool of its own
     database: Annotated[Postgres | Innodb, Field(discriminator="kind")]
 
+    @model_validator(mode="before")
+    @classmethod
+    def _of_the_usual_kinds(cls, content):
+        if not isinstance(content, dict):
+            return content
+        usual = {"files": "zfs", "database": "postgres"}
+        return content | {name: {"kind": kind} | content[name] for name, kind in usual.items()
+                          if isinstance(content.get(name), dict)}
+
     @model_validator(mode="after")
     def _can_be(self):
         memory, settings = self.host.memory_gib * GIB, conf.check(self.database.kind, self.database.conf)

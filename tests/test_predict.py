@@ -1,0 +1,197 @@
+"""Predictions of scenarios: laws that hold whatever the numbers, and what a prediction may read."""
+import json
+
+import numpy as np
+import pytest
+from conftest import one_sentence
+from hypothesis import given
+from hypothesis import strategies as st
+
+from model.streams import stream
+from study import dangers, machines, predict, priors, project, run_length, scenario
+from study.errors import UserError
+
+DISKS = scenario.of({
+    "host": {"memory_gib": 4}, "files": {"era": "b141", "record_kib": 8},
+    "pool": {"data": {"sheet": "savvio-10k2", "count": 2}},
+    "database": {"kind": "postgres", "scale": 20, "clients": 8, "transactions": 3000, "conf": {
+        "shared_buffers": "64MB", "checkpoint_segments": 8, "wal_buffers": "1MB"}}})
+EXAMPLES = sorted((project.DATA / "scenarios").glob("*.toml"))
+
+
+def run(changes, base=DISKS, seed=1):
+    one = scenario.changed(base, changes)
+    return machines.simulate(one, machines.known([one]).central(), seed)
+
+
+# ---- examples and machines ----
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_every_example_is_a_machine_that_can_be_built(path):
+    one = scenario.read(path)
+    assert one.title
+    for values in priors.draws(machines.known([one], predict.EXPERIMENTS[one.database.kind]), 6, 1).to_dict("records"):
+        machines.zfs_settings(one, values)
+        for part in machines.devices_of(machines.checked(one)):
+            machines._device(part, values)
+
+
+def test_a_database_that_does_not_fit_is_one_sentence():
+    with pytest.raises(UserError, match="but the disks hold"):
+        run({"database.scale": 100_000})
+
+
+def test_sheets_give_priors_with_their_sources():
+    known = machines.known([DISKS])
+    found = {one.name: one for one in known.priors if one.of == "device"}
+    assert {"savvio-10k2.window", "savvio-10k2.overhead_ns"} <= set(found)
+    assert all(one.source and one.low <= one.central <= one.high for one in found.values())
+
+
+def test_a_faster_processor_takes_less_time():
+    values = machines.known([DISKS]).central()
+    slow, fast = (machines.zfs_settings(scenario.changed(DISKS, {"host.cpu": cpu}), values) for cpu in (1.0, 4.0))
+    assert slow.write_ns == 4 * fast.write_ns
+
+
+def test_buffers_take_memory_from_the_arc():
+    sizes = [machines.arc_max_bytes(scenario.changed(DISKS, {"database.conf.shared_buffers": size}))
+             for size in ("64MB", "1GB", "2GB")]
+    assert sizes[0] > sizes[1] > sizes[2]
+
+
+# ---- laws ----
+
+
+def test_more_disks_are_not_slower():
+    one, four = (run({"pool.data.count": n}).tps for n in (1, 4))
+    assert four > 0.95 * one
+
+
+def test_an_honest_flush_is_not_faster_than_none():
+    honest, none = (run({"files.nocacheflush": it}).tps for it in (False, True))
+    assert honest < none
+
+
+def test_a_commit_without_the_intent_log_is_faster():
+    assert run({"files.zil": False}).tps > 1.2 * run({}).tps
+
+
+def test_log_falls_with_the_distance_between_checkpoints():
+    near, far = (run({"database.conf.checkpoint_segments": n, "database.scale": 1}).wal_bytes for n in (2, 64))
+    assert near > 1.05 * far
+
+
+def test_without_images_of_pages_there_is_less_log():
+    assert run({"database.conf.full_page_writes": False}).wal_bytes < 0.5 * run({}).wal_bytes
+
+
+def test_compressed_images_make_less_log():
+    plain = scenario.of(DISKS.model_dump() | {"database": DISKS.database.model_dump() | {"version": 15, "conf": {}}})
+    assert run({"database.conf.wal_compression": "lz4"}, plain).wal_bytes < 0.5 * run({}, plain).wal_bytes
+
+
+def test_a_mirror_writes_everything_twice():
+    stripe, mirror = (run({"pool.data": {"sheet": "savvio-10k2", "count": 2, "layout": layout}}).devices["data"]
+                      for layout in ("stripe", "mirror"))
+    assert mirror["written_bytes"] == pytest.approx(2 * stripe["written_bytes"], rel=0.2)
+
+
+def test_the_same_seed_gives_the_same_bits():
+    one, other = run({}), run({})
+    assert (one.result.ended_at == other.result.ended_at).all()
+    assert (run({}, seed=2).result.ended_at != one.result.ended_at).any()
+
+
+# ---- intervals ----
+
+
+def test_a_prediction_is_an_interval_of_every_quantity():
+    found = predict.interval(scenario.changed(DISKS, {"database.transactions": 500}), draws=3)
+    assert {"tps", "response p99", "wal per transaction", "data: writes"} <= set(found.table.quantity)
+    assert (found.table.low <= found.table.middle).all()
+    assert (found.table.middle <= found.table.high).all()
+    assert json.loads(predict.as_json(found))["quantities"]["tps"]["unit"] == "TPS"
+
+
+def test_a_prediction_reads_nothing_that_was_published(monkeypatch):
+    """Of data/ it may read priors and sheets; a published rung is out of its reach, whatever stands there."""
+    one = scenario.changed(DISKS, {"database.transactions": 300})
+    free = predict.interval(one, draws=2).table
+    scenario.sheet.cache_clear()
+    monkeypatch.setenv("STUDY_READS", json.dumps(["priors.toml", "hardware/savvio-10k2.toml"]))
+    assert predict.interval(one, draws=2).table.equals(free)
+
+
+def test_one_draw_is_no_interval():
+    with pytest.raises(UserError, match="make no interval"):
+        predict.interval(DISKS, draws=1)
+
+
+# ---- how long a run is ----
+
+
+@given(st.integers(1, 200), st.floats(1.0, 8.0))
+def test_a_smaller_machine_has_the_same_shares(scale, k):
+    one = scenario.changed(DISKS, {"database.scale": 100 * scale, "database.conf.checkpoint_segments": 100,
+                                   "pool.data.count": 60})
+    small = run_length.smaller(one, k)
+    for path in ("database.scale", "database.conf.checkpoint_segments"):
+        before, after = scenario.fields(one)[path], scenario.fields(small)[path]
+        assert after == pytest.approx(before / k, abs=0.5)
+
+
+def test_transactions_between_checkpoints_are_as_many_as_urns_and_balls_say():
+    """Naive twin: balls into urns, an image for each urn hit first."""
+    pages, image, rest, draws = machines.PAGES_OF_A_BRANCH, 8000, 500, stream(1, "urns")
+    hit, log, n = np.zeros(pages, bool), 0.0, 0
+    while log < 2**24:
+        page = int(draws.random() * pages)
+        log += rest + (0 if hit[page] else image)
+        hit[page] = True
+        n += 1
+    pilot = run({})._replace(wal_bytes=rest + image, counts={"commits": 1000, "images": 1000})
+    assert run_length.transactions_in(2**24, 1, pilot) == pytest.approx(n, rel=0.1)
+
+
+def test_a_run_is_as_long_as_the_scenario_says():
+    assert run_length.of(DISKS, {}).scenario is DISKS
+
+
+# ---- dangers ----
+
+
+@pytest.mark.parametrize(("changes", "word"), [
+    ({"files.zil": False}, "intent log"), ({"files.nocacheflush": True}, "nocacheflush"),
+    ({"database.conf.synchronous_commit": "off"}, "loses the commits"), ({"database.conf.fsync": "off"}, "does not start"),
+    ({"database.conf.full_page_writes": "off", "files.record_kib": 4}, "can be torn")])
+def test_what_trades_safety_is_said(changes, word):
+    found = dangers.dangers(scenario.changed(DISKS, changes))
+    assert any(word in one and one.startswith(("DANGER", "RISK")) for one in found)
+
+
+def test_what_is_safe_raises_no_alarm():
+    assert dangers.dangers(DISKS) == ()
+    behind_battery = scenario.changed(DISKS, {"files.nocacheflush": True, "pool.data.battery": True})
+    assert dangers.dangers(behind_battery) == ()
+    whole = dangers.dangers(scenario.changed(DISKS, {"database.conf.full_page_writes": "off"}))
+    assert all(one.startswith("NOTE") for one in whole)
+
+
+# ---- on the command line ----
+
+
+def test_a_wrong_scenario_exits_with_2(study, tmp_path):
+    (tmp_path / "a.toml").write_text('[pool.data]\nsheet = "savvio-10k2"\ncount = 0\n[database]\nkind = "postgres"\n')
+    assert "without a disk" in one_sentence(study("predict", tmp_path / "a.toml"))
+    assert "is not there" in one_sentence(study("predict", tmp_path / "b.toml"))
+
+
+def test_a_prediction_is_printed_and_written(study, tmp_path):
+    (tmp_path / "a.toml").write_text('title = "mine"\n[files]\nrecord_kib = 8\n[pool.data]\nsheet = "x25-e"\n'
+                                     '[database]\nkind = "postgres"\nclients = 2\ntransactions = 200\n')
+    done = study("predict", tmp_path / "a.toml", "--draws", 2, "--out", tmp_path / "a.json")
+    assert done.returncode == 0, done.stderr
+    assert "wal per transaction" in done.stdout
+    assert json.loads((tmp_path / "a.json").read_text())["scenario"]["title"] == "mine"
