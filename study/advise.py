@@ -8,49 +8,28 @@
 The file is a scenario without a database, and a list of `[[spare]]` devices that could become a log device, a cache device,
 or a pool for the log or the data. Recipes: data/advice.toml. All steps are compared under the same draws.
 """
-import tomllib
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import NamedTuple
 
 import pandas as pd
-from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 from rich.console import Console
 from rich.table import Table
 
-from study import ensembles, machines, predict, published, scenario
+from study import ensembles, machines, predict, published, recipes, scenario
 from study.dangers import dangers
 from study.errors import UserError
-from study.priors import said
-from study.project import data_file
 from study.scenario import Devices, Scenario
 
-FILE = "advice.toml"
 DATABASES = {"postgres": {"kind": "postgres", "scale": 100, "clients": 16}, "innodb": {"kind": "innodb", "seconds": 60}}
-SPARE = "spare"                 # in a recipe: a device that one has
 DRAWS, BUDGET = 8, 20_000       # transactions of a run
 STEP_COLUMNS = ["step", "gain_low", "gain", "gain_high", "tps_low", "tps", "tps_high", "trades", "why_not"]
 WORTH = 1.02                    # a step that gains less is no rung
 
 
-class Recipe(BaseModel):
-    """A step that a document advises, as changes of a scenario; or why the simulator cannot try it."""
-    model_config = ConfigDict(extra="forbid", frozen=True)
-    id: str
-    databases: tuple[Literal["postgres", "innodb", "oracle"], ...]
-    words: Annotated[str, AfterValidator(said)]
-    source: Annotated[str, AfterValidator(said)]
-    change: dict[str, Any] = {}
-    not_simulated: str = ""
-
-
-class _File(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-    recipe: tuple[Recipe, ...]
-
-
 class Step(NamedTuple):
     """`after` is None where it cannot be tried; `why_not` says why."""
-    recipe: Recipe
+    recipe: recipes.Recipe
     name: str
     changes: dict
     after: Scenario | None
@@ -63,16 +42,6 @@ class Advice(NamedTuple):
     base: pd.DataFrame          # of the machine as it is: see predict.table
     steps: pd.DataFrame         # step, gain and TPS (5, 50, 95 %), trades, why_not; best first
     ladder: pd.DataFrame        # rung, TPS (5, 50, 95 %)
-
-
-def recipes(database: str) -> list[Recipe]:
-    try:
-        content = _File.model_validate(tomllib.loads(data_file(FILE).read_text()))
-    except tomllib.TOMLDecodeError as error:
-        raise UserError(f"{FILE} is not TOML: {error}; mend that line") from None
-    except ValidationError as error:
-        raise UserError(published.explain(FILE, error)) from None
-    return [one for one in content.recipe if database in one.databases]
 
 
 def read(path: Path, database: str) -> tuple[Scenario, tuple[Devices, ...]]:
@@ -93,18 +62,19 @@ def read(path: Path, database: str) -> tuple[Scenario, tuple[Devices, ...]]:
 def steps(machine: Scenario, spare: tuple[Devices, ...]) -> list[Step]:
     """Every recipe for the machine's database; one with a spare device once for each to hand."""
     found = []
-    for recipe in recipes(machine.database.kind):
-        needs = SPARE in recipe.change.values()
+    for recipe in recipes.recipes(machine.database.kind):
+        needs = recipes.SPARE in recipe.change.values()
         found += [_step(machine, recipe, spare, i) for i in (range(len(spare)) if needs else (None,))]
         if needs and not spare:
             found.append(Step(recipe, recipe.words, {}, None, "needs a device to spare; list one as [[spare]]", (), None))
     return found
 
 
-def _step(machine: Scenario, recipe: Recipe, spare: tuple[Devices, ...], i: int | None) -> Step:
-    changes = {path: spare[i].model_dump() if value == SPARE else value for path, value in recipe.change.items()}
-    name = recipe.words if i is None else f"{recipe.words} ({spare[i].sheet})"
-    after, why_not = None, recipe.not_simulated or ("" if changes else "changes nothing that is simulated")
+def _step(machine: Scenario, recipe: recipes.Recipe, spare: tuple[Devices, ...], i: int | None) -> Step:
+    device = None if i is None else spare[i]
+    changes = recipes.changes(recipe, device)
+    name = recipe.words if device is None else f"{recipe.words} ({device.sheet})"
+    after, why_not = None, recipe.not_simulated or recipes.misses(recipe, machine)
     if not why_not:
         try:
             after = machines.checked(scenario.changed(machine, changes))
@@ -112,7 +82,8 @@ def _step(machine: Scenario, recipe: Recipe, spare: tuple[Devices, ...], i: int 
                 after, why_not = None, "is so already"
         except UserError as error:
             why_not = str(error)
-    trades = () if after is None else tuple(one for one in dangers(after) if one not in dangers(machine))
+    new = () if after is None else tuple(one for one in dangers(after) if one not in dangers(machine))
+    trades = new + ((f"NOTE: {recipe.trades}",) if recipe.trades and after is not None and not new else ())
     return Step(recipe, name, changes, after, why_not, trades, i)
 
 
@@ -176,5 +147,5 @@ def say(found: Advice, out: Console) -> None:
 def say_recipes(database: str, out: Console) -> None:
     """For a database that has no engine here: what is advised, and no number."""
     out.print(f"{database} is not simulated, so that nothing is said of what a step is worth; documents advise:")
-    for recipe in recipes(database):
+    for recipe in recipes.recipes(database):
         out.print(f"- {recipe.words} ({recipe.source})", soft_wrap=True)

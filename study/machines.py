@@ -12,8 +12,9 @@ from typing import NamedTuple
 import numpy as np
 
 from model import database_run, eras, innodb, postgres, postgres_machine, vdev_map, zfs_files
-from model.database_run import Both, postgres_files, simulate_postgres
+from model.database_run import Both, n_processes_of, postgres_files, simulate_postgres
 from model.oltp_toolkit import kinds_of_files
+from model.zfs_files_machine import DEVICE_COUNTS
 from study import priors, scenario, ufs_machines
 from study.errors import UserError
 from study.priors import Known, Prior
@@ -22,6 +23,7 @@ from study.servers import (
     buffer_bytes,
     innodb_settings,
     innodb_test,
+    most_tps,
     postgres_database,
     postgres_settings,
     speed,
@@ -29,11 +31,10 @@ from study.servers import (
 )
 
 MS, SECOND_NS = 10**6, 10**9
-DEVICE_COUNTS = ("reads", "read_bytes", "writes", "written_bytes")
 PAGES_OF_A_BRANCH = 100_000 // 61 + 274      # of accounts and of their index: see model.postgres
 GROUPS = ("data", "log", "cache")
 LOG_POOL_GROUPS = ("log pool", "log pool's log", "log pool's cache")
-MOST_TPS = 100_000              # room for transactions where only seconds are given
+MOST_TPS = 20_000               # of InnoDB: room for transactions
 WIDE = 4                        # a range over more than this is drawn by its logarithm
 OTHER_BYTES = GIB               # of memory: kernel and processes, besides the database's buffers
 BATTERY_BYTES = 256 * 2**20     # cache of a controller with a battery: StorageTek SAS RAID, of the servers of 2008
@@ -130,13 +131,7 @@ def zfs_settings(one: Scenario, values: dict, n_seconds: int = 0) -> zfs_files.S
         memory_bytes=int(one.host.memory_gib * GIB), arc_max_bytes=arc_max_bytes(one, values),
         is_warm=int(values.get("is_warm", 1) if files.warm is None else files.warm),
         disk_cache_is_volatile=int(not any(part.battery for part in devices_of(one))),
-        n_seconds=n_seconds, **_region(one, values), **times)
-
-
-def _region(one, values):
-    if "region_bytes" in zfs_files.Settings._fields:
-        return {"region_bytes": int(one.pool.data.device_bytes / values["region_share"])}
-    return {}
+        region_bytes=int(one.pool.data.device_bytes / values["region_share"]), n_seconds=n_seconds, **times)
 
 
 def store(one: Scenario, values: dict, files: np.ndarray, n_processes: int, seed: int, n_seconds: int = 0,
@@ -172,19 +167,19 @@ def checked(one: Scenario) -> Scenario:
 
 
 def _of_postgres(one: Scenario, values: dict, seed: int, n_seconds: int, since: int) -> Outcome:
-    n = one.database.transactions or round((one.database.seconds or 60) * MOST_TPS)
+    n = one.database.transactions or round((one.database.seconds or 60) * most_tps(one, values))
     database, settings = postgres_database(one, values, n), postgres_settings(one, values, n, n_seconds=n_seconds)
     files = postgres_files(database, settings)
-    place = store(one, values, files, settings.n_clients + 3, seed, n_seconds, kinds_of_files(database))
+    place = store(one, values, files, n_processes_of(settings), seed, n_seconds, kinds_of_files(database))
     return outcome_of(simulate_postgres(database, settings, place, seed), place, since)
 
 
 def _of_innodb(one: Scenario, values: dict, seed: int, n_seconds: int, since: int) -> Outcome:
     test = innodb_test(one, values)
-    settings = innodb_settings(one, values, round(one.database.seconds * MOST_TPS / 10), n_seconds=n_seconds)
+    settings = innodb_settings(one, values, round(one.database.seconds * MOST_TPS), n_seconds=n_seconds)
     files = database_run.innodb_files(test, settings)
-    place = store(one, values, files, settings.n_clients + 4 + settings.write_io_threads, seed, n_seconds)
-    return outcome_of(database_run.simulate_innodb(test, settings, place, seed), place, since)
+    place = partial(store, one, values, files, settings.n_clients + 4 + settings.write_io_threads, seed, n_seconds)
+    return outcome_of(*database_run.simulate_innodb(test, settings, place, seed), since)
 
 
 def outcome_of(result, place: Both, since: int = 0) -> Outcome:

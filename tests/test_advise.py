@@ -1,0 +1,103 @@
+"""Advice: what is tried, what is not and why, and what a step costs in safety."""
+import pandas as pd
+import pytest
+from conftest import one_sentence
+
+from study import advise, project, recipes, scenario
+from study.errors import UserError
+
+MACHINES = sorted((project.DATA / "machines").glob("*.toml"))
+HERE = project.DATA / "machines" / "two-disks-and-an-ssd.toml"
+
+
+def the(found, recipe):
+    return [step for step in found if step.recipe.id == recipe]
+
+
+@pytest.fixture(scope="module")
+def steps():
+    return advise.steps(*advise.read(HERE, "postgres"))
+
+
+@pytest.mark.parametrize("path", MACHINES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("database", ["postgres", "innodb"])
+def test_every_recipe_is_tried_or_has_a_reason(path, database):
+    found = advise.steps(*advise.read(path, database))
+    assert {step.recipe.id for step in found} == {one.id for one in recipes.recipes(database)}
+    assert all(bool(step.after) != bool(step.why_not) for step in found)
+    assert sum(step.after is not None for step in found) >= 4
+
+
+def test_a_step_is_tried_with_each_device_to_spare(steps):
+    machine, spare = advise.read(HERE, "postgres")
+    twice = advise.steps(machine, (*spare, scenario.Devices(sheet="write-ssd-18")))
+    assert len(the(twice, "log-device")) == 2
+    assert len(the(steps, "log-device")) == 1
+    assert "needs a device to spare" in the(advise.steps(machine, ()), "log-device")[0].why_not
+
+
+def test_what_a_step_trades_is_said(steps):
+    risky = the(steps, "synchronous-commit")[0]
+    assert risky.trades[0].startswith("RISK")
+    assert not advise.is_safe(risky)
+    assert advise.is_safe(the(steps, "full-page-writes")[0]) == (
+        scenario.read(HERE).files.record_kib >= 8)
+    assert advise.is_safe(the(steps, "shared-buffers")[0])
+
+
+def test_a_step_that_is_taken_already_is_not_tried():
+    machine, spare = advise.read(HERE, "postgres")
+    done = scenario.changed(machine, the(advise.steps(machine, spare), "recordsize-8k")[0].changes)
+    assert the(advise.steps(done, spare), "recordsize-8k")[0].why_not == "is so already"
+
+
+def test_a_ladder_uses_a_device_once(monkeypatch):
+    """The log device and the cache device are the same SSD: only the first can be a rung."""
+    tried = []
+    monkeypatch.setattr(advise.predict, "compare", lambda rungs, *_, **__: tried.extend(rungs) or _no_runs(len(rungs)))
+    machine, spare = advise.read(HERE, "postgres")
+    found = advise.steps(machine, spare)
+    rungs = advise.ladder(machine, the(found, "log-device") + the(found, "cache-device") + the(found, "shared-buffers"))
+    assert [one.split(" (")[0] for one in rungs.rung] == ["as it is", "+ A separate intent log on an SSD",
+                                                          "+ Shared buffers of 1 GB"]
+    assert tried[-1].pool.log
+    assert not tried[-1].pool.cache
+
+
+def _no_runs(n):
+    return pd.DataFrame([(place, draw, 100.0 + place) for place in range(n) for draw in range(2)],
+                        columns=["scenario", "draw", "tps"])
+
+
+def test_advice_comes_with_intervals_best_first():
+    machine, spare = advise.read(HERE, "postgres")
+    small = scenario.changed(machine, {"database.scale": 20, "database.transactions": 1500})
+    found = advise.advise(small, spare, draws=2)
+    tried = found.steps[found.steps.why_not == ""]
+    assert tried.gain.is_monotonic_decreasing
+    assert (tried.gain_low <= tried.gain).all()
+    assert found.ladder.rung[0] == "as it is"
+    assert found.ladder.tps.iloc[-1] >= found.ladder.tps[0]
+
+
+def test_oracle_has_recipes_and_no_numbers(study):
+    done = study("advise", "--hardware", HERE, "--database", "oracle")
+    assert done.returncode == 0
+    assert "is not simulated" in done.stdout
+    assert "%" not in done.stdout
+
+
+def test_what_cannot_be_is_one_sentence(study, tmp_path):
+    assert "the choices are" in one_sentence(study("advise", "--hardware", HERE, "--database", "sybase"))
+    text = HERE.read_text()
+    for wrong, word in ((text.replace("count = 2", "count = 0"), "without a disk"),
+                        (text.replace('sheet = "x25-e"', 'sheet = "x25"'), "no sheet 'x25'")):
+        (tmp_path / "a.toml").write_text(wrong)
+        assert word in one_sentence(study("advise", "--hardware", tmp_path / "a.toml"))
+
+
+def test_a_database_of_another_kind_is_an_ordinary_one():
+    machine, _ = advise.read(HERE, "innodb")
+    assert machine.database.kind == "innodb"
+    with pytest.raises(UserError):
+        advise.read(HERE.with_name("nowhere.toml"), "postgres")
