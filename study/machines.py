@@ -178,8 +178,8 @@ def _of_innodb(one: Scenario, values: dict, seed: int, n_seconds: int, since: in
     test = innodb_test(one, values)
     settings = innodb_settings(one, values, round(one.database.seconds * MOST_TPS), n_seconds=n_seconds)
     files = database_run.innodb_files(test, settings)
-    place = partial(store, one, values, files, settings.n_clients + 4 + settings.write_io_threads, seed, n_seconds)
-    return outcome_of(*database_run.simulate_innodb(test, settings, place, seed), since)
+    place = store(one, values, files, settings.n_clients + 4 + settings.write_io_threads, seed, n_seconds)
+    return outcome_of(database_run.simulate_innodb(test, settings, place, seed), place, since)
 
 
 def outcome_of(result, place: Both, since: int = 0) -> Outcome:

@@ -68,11 +68,14 @@ def _toolkit(one: Scenario, values: dict, n_transactions: int) -> postgres.Datab
         int(values["working_gib"] * GIB), n_reads, n_updates, round(values["row_bytes"]),
         round(statement_ns * (n_reads + n_updates + 3)), n_transactions, fillfactor=one.database.fillfactor,
         record_format=postgres_machine.format_of(one.database.version))
+
+
 def most_tps(one: Scenario, values: dict) -> float:
     """More than there can be: no lock, no log, no I/O; as fast as clients, their program and processors are. (CPU times may
     be drawn, so a fifth more.)"""
     server = one.database
-    n, cpu = len(SCRIPTS[server.script]), postgres_database(one, values, 1).statements[:, 2].sum() / SECOND_NS
+    statements = postgres_database(one, values, 1).statements
+    n, cpu = len(statements), statements[:, postgres.CPU_NS].sum() / SECOND_NS
     trips = n * values["trip_ns"] / speed(one, values) / SECOND_NS
     return 1.2 * min(one.host.cpus / cpu, (server.threads or 1) / trips, server.clients / (cpu + trips))
 
