@@ -9,9 +9,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from model import ufs_calls, zfs_files
+from model import innodb_run, innodb_start, ufs_calls, zfs_files
 from model.calendar import NEVER, next_source, set_time
 from model.file_calls import Device, serve
+from model.innodb import PAGE_BYTES as INNODB_PAGE_BYTES
+from model.innodb import new_table
+from model.innodb_machine import CHUNK_PAGES
+from model.innodb_machine import COMMITS as INNODB_COMMITS
+from model.innodb_machine import Machine as Innodb
 from model.jit import either, kernel
 from model.postgres import FILE_SHIFT, FIRST_LEAF, FIRST_PAGE, N_LEAVES, N_PAGES, PAGE_BYTES, ROWS_PER_PAGE
 from model.postgres_machine import COMMITS, SEGMENT_BYTES
@@ -27,7 +32,7 @@ class Both(NamedTuple):
     """One database and one store; all others are None."""
 
     postgres: Postgres | None = None
-    innodb: object | None = None
+    innodb: Innodb | None = None
     zfs: zfs_files.Store | None = None
     ufs: object | None = None
     device: Device | None = None  # of constant times
@@ -59,6 +64,31 @@ def _postgres_calendar(b):
 @kernel
 def _postgres_calls(b):
     return b.postgres.calls
+
+
+@kernel
+def _innodb_step(b, now, p):
+    innodb_run.step(b.innodb, now, p)
+
+
+@kernel
+def _innodb_goes_on(b):
+    return b.innodb.counts[INNODB_COMMITS] < b.innodb.s.n_transactions
+
+
+@kernel
+def _innodb_has_draws(b):
+    return innodb_run.has_draws(b.innodb)
+
+
+@kernel
+def _innodb_calendar(b):
+    return b.innodb.calendar
+
+
+@kernel
+def _innodb_calls(b):
+    return b.innodb.calls
 
 
 # ---- stores ----
@@ -109,8 +139,11 @@ def _device_event(b, calendar, now):
     return
 
 
-_step, _goes_on, _has_draws = _postgres_step, _postgres_goes_on, _postgres_has_draws
-_calendar_of, _calls_of = _postgres_calendar, _postgres_calls
+_step = either("innodb", _postgres_step, _innodb_step)
+_goes_on = either("innodb", _postgres_goes_on, _innodb_goes_on)
+_has_draws = either("innodb", _postgres_has_draws, _innodb_has_draws)
+_calendar_of = either("innodb", _postgres_calendar, _innodb_calendar)
+_calls_of = either("innodb", _postgres_calls, _innodb_calls)
 _take_calls = either("zfs", either("ufs", _device_takes, _ufs_takes), _zfs_takes)
 _next_time = either("zfs", either("ufs", _device_time, _ufs_time), _zfs_time)
 _store_event = either("zfs", either("ufs", _device_event, _ufs_event), _zfs_event)
@@ -180,3 +213,29 @@ def simulate_postgres(database, s, both, seed=0):
     if both.zfs is not None:
         zfs_files.check_end(both.zfs)
     return result_of(m)
+
+
+# ---- InnoDB ----
+
+
+def innodb_files(test, s):
+    """What a store has to know of a test of `model.sysbench` under settings `s`: log, table space, double-write area.
+    All are made as long as they will ever be."""
+    log, space = s.n_log_files * s.log_file_bytes, new_table(test.n_rows).n_pages * INNODB_PAGE_BYTES
+    area = CHUNK_PAGES * INNODB_PAGE_BYTES
+    return np.array([(n, n, INNODB_PAGE_BYTES) for n in (log, space, area)], np.int64)
+
+
+def innodb_processes(s):
+    return s.n_clients + 4 + s.write_io_threads
+
+
+def simulate_innodb(test, s, both, seed=0):
+    """Run the transactions of `test` on the store of `both`, which has no database: a Result of model.innodb_run."""
+    m, draws = innodb_start.start(test, s, seed)
+    both = both._replace(innodb=m)
+    while run(both, m.s.duration_ns) == OUT_OF_DRAWS:
+        innodb_run.more_draws(m, draws)
+    if both.zfs is not None:
+        zfs_files.check_end(both.zfs)
+    return innodb_run.result_of(m)

@@ -353,12 +353,23 @@ def test_a_run_is_determined_by_its_seed():
     assert one.counts == again.counts != other.counts
 
 
-def test_defects_are_noticed_by_the_laws():
+def interpreted(script):
+    """What `script` says, run without the compiler."""
     here = Path(__file__).parent
-    done = subprocess.run([sys.executable, "innodb_mutants.py"], capture_output=True, text=True, cwd=here,
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, cwd=here,
                           env=os.environ | {"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": str(here.parent)})
     assert done.returncode == 0, done.stderr
-    failed = json.loads(done.stdout)
+    return json.loads(done.stdout)
+
+
+def test_in_the_loop_of_a_database_and_its_files_it_runs_as_alone():
+    said = interpreted("innodb_on_files.py")
+    assert said.pop("pages written") > 100
+    assert all(said.values()), said
+
+
+def test_defects_are_noticed_by_the_laws():
+    failed = interpreted("innodb_mutants.py")
     assert failed.pop("none") == failed.pop("none without the area") == []
     for defect, (law, laws) in failed.items():
         assert law in laws, f"{defect}: {laws}"
