@@ -24,12 +24,13 @@ and 2 B a field), places, and the data:
 
 An INSERT of an id that was just deleted is an update of the record with the delete mark.
 
-Left out. *The insert buffer*: before 5.5 it takes inserts only, and sysbench's go to pages that the same transaction has just
-visited for the old entry, or to few pages that are always in memory; what 5.5 buffers besides is not modelled. *Purge*, but
-for the room in undo pages: it comes at least every 10 s to pages that were just changed. *Read-ahead*: the linear kind wants
-two thirds of an area read in order; the random kind (until 5.4.1) wants 13 pages of an area of 64 among those made young
-last, an eighth of the list. While the pool fills nothing is made young, and once it is full the most wanted pages are made
-young so often that others leave that eighth within some hundred reads: it would read the middle of the table once.
+Left out. *The insert buffer*: before 5.5 it takes inserts only, and sysbench's go to pages that the same transaction has
+just visited for the old entry, or to few pages that are always in memory; what 5.5 buffers besides is not modelled.
+*Purge*, but for the room in undo pages: it comes at least every 10 s to pages that were just changed. *Read-ahead*: the
+linear kind wants 24 pages of an area of 64 (later 56) used in order, and a range has three; the random kind (until 5.4.1)
+wants 13 pages of an area among those made young last, an eighth of the list. While the pool fills nothing is made young, and
+once it is full the most wanted pages are made young so often that others leave that eighth within some hundred reads: it
+would read the middle of the table once.
 
 Sources (InnoDB of MySQL 5.1, read for facts): page0page.h, rem0rec.h, dict0dict.ic (dict_index_get_space_reserve: 1/16),
 btr0cur.c and trx0rec.c (what is logged), mtr0log.c (how an index is described), trx0undo.h (3/4), row0ins.c
