@@ -25,6 +25,18 @@ def draw_records(orders, shape, seed, name):
     return np.minimum(drawn, orders.n_records - 1)
 
 
+def draw_changes(orders, shape, seed, name):
+    """Records by the same law, but for a share of them, which lie right behind the one before."""
+    records = draw_records(orders, shape, seed, name)
+    if orders.neighbours == 0:
+        return records
+    place = np.broadcast_to(np.arange(records.shape[-1]), records.shape)
+    goes_on = stream(seed, f"{name}: the next one").random(records.shape) < orders.neighbours
+    drawn = np.maximum.accumulate(np.where(goes_on, 0, place), axis=-1)
+    found = np.take_along_axis(records, drawn, axis=-1) + place - drawn
+    return np.minimum(found, orders.n_records - 1)
+
+
 def _numbers(shape, seed, name, mean):
     """From 0 to about twice the mean, all as likely."""
     return (stream(seed, name).random(shape) * (2 * mean + 1)).astype(np.int64)
@@ -37,5 +49,5 @@ def draws(orders, seed):
     read[stream(seed, "indirect block missing").random(shape) < orders.misses_indirect] += WITHOUT_ABOVE
     read[stream(seed, "answered from memory").random(shape) < orders.cached] = FROM_MEMORY
     think = -np.log1p(-stream(seed, "think").random(shape)) * orders.think_ns
-    return (read, draw_records(orders, shape, seed, "records changed"), _numbers(shape, seed, "reads", orders.reads),
+    return (read, draw_changes(orders, shape, seed, "records changed"), _numbers(shape, seed, "reads", orders.reads),
             _numbers(shape, seed, "changes", orders.dirtied), think.astype(np.int64))

@@ -21,6 +21,7 @@ from model.pool import new_pool, new_recorder
 from model.streams import stream
 from model.vdev_cache import BYPASS_DATA, VdevCacheParams
 from model.vdev_map import VdevParams, max_ios
+from model.zil import LEAST_BLOCK, Zil, ZilParams, new_zil
 
 # What a user does.
 THINKING, QUEUED, RUNNING, READING, WITHOUT_BUFFER, COMMITTING = range(6)
@@ -46,9 +47,12 @@ IDLE, WRITING, FLUSHING = 0, 1, 2
 
 PENDING_RECORD, WRITER, ISSUED = 0, 1, 2  # columns of Machine.pending
 
+SLOTS = 4  # in which transaction groups lie, by their number: TXG_SIZE
+INFLATION = 6  # B of a limit for a B that is dirtied: three DVAs, twice; spec 5.6
+
 # What wants a place, and the columns of Machine.wanted.
 RECORD, LOG_BLOCK, OTHER_DATA, INDIRECT_BLOCK, REDO_RECORD, SYNCED_RECORD = range(6)
-WHAT, WHICH, N_BYTES, TASK = 0, 1, 2, 3
+WHAT, WHICH, N_BYTES, TASK, N_WRITTEN = range(5)  # N_WRITTEN: B of it that are written
 
 THROUGHPUT, LATENCY = 0, 1  # logbias
 
@@ -71,6 +75,7 @@ class Orders(NamedTuple):
     redo_bytes: int = 6000  # B that a transaction writes to the redo log
     hot_share: float = 0.2  # of the records, in a piece,
     hot_hits: float = 0.5  # that get this share of all reads and changes
+    neighbours: float = 0.0  # share of the changes that go to the record behind the one before
     dirty_target: int = 500  # blocks; database writers sleep below
     dirty_most: int = 2000  # blocks; who wants more waits: no free buffers
     n_writers: int = 2  # processes of the database that write
@@ -85,8 +90,9 @@ class Orders(NamedTuple):
     n_shares: int = 2  # of data files: each has an intent log of its own
     logbias: int = THROUGHPUT  # of the data; with LATENCY it is a LUN, see model.order_entry_lun
     sync_record_ns: int = 15_000  # LUN: CPU of a group for a block, some 40 us on the two to four processors that share it
-    sync_target_ns: int = 5_000_000_000  # LUN: zfs_txg_synctime
-    least_limit: int = 230  # LUN: blocks that a group takes at least; 32 MB of 144 KB each, as inflated (spec 5.6)
+    sync_target_ns: int = 5_000_000_000  # zfs_txg_synctime; spec 5.6, as the next two
+    least_limit: int = 2**25  # B, inflated, that a group takes at least; zfs_write_limit_min
+    most_limit: int = INFLATION * 2**33  # B, inflated, at most: of an eighth of 64 GiB of memory
     txg_ns: int = 500_000_000  # from the start of one sync to that of the next
     sync_block_ns: int = 80_000  # CPU for an indirect block: LZJB of 16 KiB, two copies
     flush_ns: int = 300_000  # a cache flush, besides what is still to be written
@@ -98,6 +104,7 @@ class Orders(NamedTuple):
     n_redo_records: int = 64  # of these, written round and round
     n_vdevs: int = 4
     vdev: VdevParams = VdevParams()
+    zil: ZilParams = ZilParams()  # of log blocks: how large they are
 
 
 class Sources(NamedTuple):
@@ -144,15 +151,18 @@ class Machine(NamedTuple):
     # transaction groups
     txg: np.ndarray  # see OPEN
     dirtied_in: np.ndarray  # per indirect block: the last group in which it was dirtied
-    dirty_indirect: np.ndarray  # [group mod 2, i]: in the order of being dirtied, level by level
-    n_dirty: np.ndarray  # [group mod 2, level], and the redo records last
+    dirty_indirect: np.ndarray  # [slot of group, i]: in the order of being dirtied, level by level
+    n_dirty: np.ndarray  # [slot of group, level], and the redo records last
     first_of: np.ndarray  # per level: its first indirect block
-    # a LUN's dirty blocks, in chains below each of the lowest indirect blocks
-    first_below: np.ndarray  # [group mod 2, indirect block]
-    last_below: np.ndarray
-    next_below: np.ndarray  # [group mod 2, record]
     record_dirtied_in: np.ndarray  # per record: the last group in which it was dirtied
+    inflated: np.ndarray  # [slot of group]: B dirtied, as the throttle counts them
     throttle: np.ndarray  # see LIMIT
+    # a LUN's dirty blocks, in chains below each of the lowest indirect blocks
+    first_below: np.ndarray  # [slot of group, indirect block]
+    last_below: np.ndarray
+    next_below: np.ndarray  # [slot of group, record]
+    # intent logs: of the shares, and that of the redo logs last
+    zil: Zil
     # draws
     read_record: np.ndarray  # [user, i]: -1 for what the appliance has in memory; WITHOUT_ABOVE more without the L1 above
     dirty_record: np.ndarray
@@ -167,14 +177,13 @@ CPU, SHORT, DIRTY, COMMIT = 0, 1, 2, 3  # rows of Machine.ends
 # Of Machine.counts: users on CPUs; dirty buffers, those being written among them; B of redo not yet taken; B written in all;
 # users whose commit the log writer has under way, its B, since when; blocks of space maps that were waited for so far.
 N_RUNNING, N_HELD, REDO_WAITING, REDO_AT, LOG_GROUP, GROUP_BYTES, LOG_BEGAN, LOADED = range(8)
-STAGE, STARTED, FINISHED, LOG_VDEV, STALLED_UNTIL, N_PUT = range(6)  # columns of Machine.shares
-OPEN, SYNCING, SYNC_BEGAN, CURSOR, REDO_PLACE, ENDED, BELOW = range(7)  # of Machine.txg
-# Of Machine.throttle: blocks that a group takes; that were written in a second; dirty in the open group; written by the sync
-# that goes on; 1 if somebody waits for room.
-LIMIT, PER_S, N_DIRTY, N_WRITTEN, IS_FULL = range(5)
+# Columns of Machine.shares. The log block in hand has IN_HAND B, and USED of them hold entries.
+STAGE, STARTED, FINISHED, LOG_VDEV, STALLED_UNTIL, N_PUT, IN_HAND, USED = range(8)
+OPEN, SYNCING, SYNC_BEGAN, CURSOR, REDO_PLACE, ENDED, BELOW, QUIESCED = range(8)  # of Machine.txg
+LIMIT, PER_S, WAITS = range(3)  # of Machine.throttle: B of a group; synced in a second; 1 if somebody waits for room
 
 
-_SHARES = ("hot_share", "hot_hits", "cached", "misses_indirect")
+_SHARES = ("hot_share", "hot_hits", "neighbours", "cached", "misses_indirect")
 _WHOLE = {"n_users": (1, 2**14), "n_cpus": (1, 2**14), "dirty_target": (0, 2**24), "dirty_most": (1, 2**24),
           "n_writers": (1, 256), "writes_per_batch": (1, 4096), "n_shares": (1, 256), "record_bytes": (512, 2**17),
           "indirect_bytes": (512, 2**17), "n_records": (128, 2**32), "n_redo_records": (1, 2**24), "n_vdevs": (1, 2**10),
@@ -186,7 +195,7 @@ _WHOLE = {"n_users": (1, 2**14), "n_cpus": (1, 2**14), "dirty_target": (0, 2**24
 def check_orders(orders):
     """Raise ValueError with one sentence unless there can be such a machine."""
     for name, value in orders._asdict().items():
-        if name == "vdev":
+        if name in ("vdev", "zil"):
             continue
         low, high = _WHOLE.get(name, (0, 1 if name in _SHARES else 1000 if name in ("reads", "dirtied") else 10**12))
         if not low <= value <= high or (name in _WHOLE and value != int(value)):
@@ -233,10 +242,10 @@ def nowhere(orders):
 
 
 def _chains(orders):
-    """(first_below, last_below, next_below, record_dirtied_in); next to nothing unless there is a LUN."""
+    """(first_below, last_below, next_below); next to nothing unless there is a LUN."""
     n_records = orders.n_records if orders.logbias == LATENCY else 0
     n_lowest = (n_records >> POINTER_SHIFT) + 1
-    return *np.zeros((2, 2, n_lowest), np.int64), np.zeros((2, n_records), np.int64), np.zeros(n_records, np.int64)
+    return *np.zeros((2, SLOTS, n_lowest), np.int64), np.zeros((SLOTS, n_records), np.int64)
 
 
 def new_machine(orders, seed, before=None):
@@ -253,15 +262,18 @@ def new_machine(orders, seed, before=None):
         *(np.zeros(_power_above(n), np.int64) for n in (orders.n_users, orders.n_users,
                                                         orders.dirty_most + int(2 * orders.dirtied) + 1, orders.n_users)),
         np.zeros((4, 2), np.int64), np.zeros(8, np.int64), np.zeros((orders.n_writers, 2), np.int64),
-        np.zeros((orders.n_shares, n_blocks, 3), np.int64), np.zeros((orders.n_shares + 1, 6), np.int64),
+        np.zeros((orders.n_shares, n_blocks, 3), np.int64), np.zeros((orders.n_shares + 1, 8), np.int64),
         np.zeros((orders.n_shares + 1, n_leaves), np.int64), np.zeros(orders.n_records, np.uint8), *place,
-        np.zeros((n_blocks + LOG_BLOCKS, 4), np.int64), np.zeros(1, np.int64), np.zeros(7, np.int64),
-        np.zeros(n_indirect, np.int64), np.zeros((2, n_indirect), np.int64),
-        np.zeros((2, len(first) + 1), np.int64), first, *_chains(orders), np.zeros(5, np.int64), *draws(orders, seed),
+        np.zeros((n_blocks + LOG_BLOCKS, 5), np.int64), np.zeros(1, np.int64), np.zeros(8, np.int64),
+        np.zeros(n_indirect, np.int64), np.zeros((SLOTS, n_indirect), np.int64),
+        np.zeros((SLOTS, len(first) + 1), np.int64), first, np.zeros(orders.n_records, np.int64),
+        np.zeros(SLOTS, np.int64), np.array([orders.least_limit, 0, 0]), *_chains(orders),
+        new_zil(orders.n_shares + 1, n_entries=1, n_tasks=1, n_blocks=4), *draws(orders, seed),
         np.zeros(n_ios_of(orders) + 1, np.int64))
-    m.txg[OPEN] = 1
+    m.txg[OPEN], m.shares[:, IN_HAND] = 1, LEAST_BLOCK
     if before is not None:
         m.txg[:], m.counts[LOADED], m.counts[REDO_AT] = before.txg, before.counts[LOADED], before.counts[REDO_AT]
+        m.throttle[:] = before.throttle
     start_users(m)
     return m
 

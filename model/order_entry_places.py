@@ -19,6 +19,7 @@ from model.order_entry_machine import (
     LOG_BLOCK,
     LOG_VDEV,
     N_BYTES,
+    N_WRITTEN,
     OPEN,
     OTHER_DATA,
     POINTER_SHIFT,
@@ -36,6 +37,7 @@ from model.order_entry_machine import (
     WHAT,
     WHICH,
 )
+from model.order_entry_throttle import count_dirty, slot_of
 from model.pool import write_for
 from model.vdev_map import asize
 
@@ -45,6 +47,7 @@ def want(m, what, which, n_bytes, task):
     """A block of `n_bytes` is to be put somewhere; `task` waits until it is written."""
     n = m.n_wanted[0]
     m.wanted[n, WHAT], m.wanted[n, WHICH], m.wanted[n, N_BYTES], m.wanted[n, TASK] = what, which, n_bytes, task
+    m.wanted[n, N_WRITTEN] = n_bytes
     m.n_wanted[0] += 1
 
 
@@ -54,32 +57,32 @@ def add_redo(m, n_bytes):
     record = m.orders.redo_record_bytes
     full = (m.counts[REDO_AT] + n_bytes) // record - m.counts[REDO_AT] // record
     m.counts[REDO_AT] += n_bytes
-    m.n_dirty[m.txg[OPEN] & 1, len(m.first_of)] += full
+    m.n_dirty[slot_of(m.txg[OPEN]), len(m.first_of)] += full
+    count_dirty(m, full, 0, record)
 
 
 @part
 def mark(m, record):
-    """Indirect blocks above `record` that the open group dirties here."""
-    txg, block, half = m.txg[OPEN], record, m.txg[OPEN] & 1
+    """The open group dirties `record`, and, above it, what it has not dirtied yet."""
+    txg, block, slot = m.txg[OPEN], record, slot_of(m.txg[OPEN])
+    count_dirty(m, m.record_dirtied_in[record] != txg, 0, m.orders.record_bytes)
+    m.record_dirtied_in[record] = txg
     for level in range(len(m.first_of)):
         block >>= POINTER_SHIFT
         i = m.first_of[level] + block
         if m.dirtied_in[i] == txg:
             return
         m.dirtied_in[i] = txg
-        m.dirty_indirect[half, m.first_of[level] + m.n_dirty[half, level]] = i
-        m.n_dirty[half, level] += 1
+        m.dirty_indirect[slot, m.first_of[level] + m.n_dirty[slot, level]] = i
+        m.n_dirty[slot, level] += 1
+        count_dirty(m, 0, 1, 0)
 
 
 @part
 def _exchange(m, what, which, copy, place):
     """Note where a copy is put: where it was, or -1."""
     old = place
-    if what == RECORD:
-        old = m.record_at[which]
-        m.record_at[which] = place
-        mark(m, which)
-    elif what == SYNCED_RECORD:
+    if what in (RECORD, SYNCED_RECORD):
         old = m.record_at[which]
         m.record_at[which] = place
     elif what == INDIRECT_BLOCK:
@@ -141,7 +144,7 @@ def put_wanted(m, pool, space, now, writes):
             if old >= 0:
                 free(space, txg, old >> LEAF_SHIFT, (old & OFFSET_MASK) - FRONT_BYTES, asize(m.orders.vdev, n_bytes))
             if writes:
-                _write(m, pool, now, place, n_bytes, task)
+                _write(m, pool, now, place, m.wanted[i, N_WRITTEN], task)
     if m.n_wanted[0] and writes:
         _stall(m, space, now)
     m.counts[LOADED] = space.counters.load_blocks[0]

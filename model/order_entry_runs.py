@@ -18,14 +18,14 @@ import numpy as np
 from model.drive_queue import BUSY_NS, BUSY_SINCE, N_COMMANDS, N_SERVED, SERVICE_NS
 from model.metaslab import Metaslabs
 from model.order_entry import count_until, run
-from model.order_entry_draws import draw_records
+from model.order_entry_draws import draw_changes
 from model.order_entry_machine import DOINGS, DONE, TALLY, Machine, new_leaves, new_machine
 from model.order_entry_txgs import Ageing
 from model.pool import Pool
 
 BALANCED = 0.1  # writes and changes of a step are this close
 LOAD_RECORDS = 2**13  # a transaction group, while the database is written
-NOTHING = Ageing(np.zeros(0, np.int64), 1, 1, 0, 0, np.zeros(2, np.int64))
+NOTHING = Ageing(np.zeros(0, np.int64), 1, 1, 0, 0, 0, np.zeros(2, np.int64))
 
 
 class Site(NamedTuple):
@@ -60,7 +60,7 @@ def begin(orders, drive, queue, space, seed, n_other=0):
     """A Site whose database has just been written, behind `n_other` blocks of 128 KiB of other data."""
     site = Site(new_machine(orders, seed), new_leaves(orders, drive, queue, seed), space, np.zeros(1, np.int64))
     redo = -(-orders.n_redo_records * orders.redo_record_bytes // orders.n_records)
-    load = Ageing(np.arange(orders.n_records), orders.n_records + 1, LOAD_RECORDS, redo, n_other, np.zeros(2, np.int64))
+    load = Ageing(np.arange(orders.n_records), orders.n_records + 1, LOAD_RECORDS, redo, 0, n_other, np.zeros(2, np.int64))
     _run(site, 0, load, 1)
     return site
 
@@ -109,7 +109,8 @@ def rewrite(site, n, like, seed, name):
         raise ValueError(f"nothing was written in a window of {like.ns / 1e9:g} s, so that how a pool ages is not known; "
                          "measure longer, or let less be dirty")
     per_commit = max(1, round(seen["blocks_committed"] / max(1, seen["commits"])))
-    per_txg = max(1, round(writes * orders.txg_ns / like.ns), round(writes / max(1, seen["txgs"])))
-    records = draw_records(orders, max(0, n), seed, name)
+    per_txg = max(1, round(writes / seen["txgs"] if seen["txgs"] else writes * orders.txg_ns / like.ns))
+    per_redo = 0 if orders.has_slog else max(1, round(writes / max(1, seen["log_writes"])))
+    records = draw_changes(orders, max(0, n), seed, name)
     redo = round(seen["log_bytes"] / writes)
-    _run(site, 0, Ageing(records, per_commit, per_txg, redo, 0, np.zeros(2, np.int64)), 1)
+    _run(site, 0, Ageing(records, per_commit, per_txg, redo, per_redo, 0, np.zeros(2, np.int64)), 1)

@@ -7,12 +7,14 @@ The records are in place already when a group is synced. What a sync writes is w
  2. the records of the redo logs that were filled, of 128 KiB each; the oldest ones are freed for them;
  3. when all is written, what was freed in the group comes back by the rules of the era (`model.metaslab_txg`).
 
-A sync begins `txg_ns` after the last one began, or at once if that took longer (spec 5.6, T3). Left out: dnodes, space maps,
-the uberblock and its flushes, which a group writes once, however small it is: to scale they would weigh too much; the write
-throttle; that redo records are written again if a group ends while they are being filled.
+A sync begins `txg_ns` after the last one began, at once if that took longer, or when the open group has no more room
+(`model.order_entry_throttle`). Left out: dnodes, space maps, the uberblock and its flushes, which a group writes once,
+however small it is: to scale they would weigh too much; that redo records are written again if a group ends while they are
+being filled.
 
 *Ageing* is all that the database does to the pool, with the disks and the clock left out: so many records rewritten, by
-commits of so many blocks, in groups of so many records. It begins and ends with a sync.
+commits of so many blocks, in groups of so many records; and redo, to a log device or to log blocks. It begins and ends
+with a sync.
 """
 
 from typing import NamedTuple
@@ -21,15 +23,16 @@ import numpy as np
 
 from model.calendar import set_time
 from model.jit import kernel, part
-from model.order_entry_lun import go_below, group_ends, group_opens, has_room_again, note_dirty, want_below
+from model.order_entry_logs import want_log_of_records, want_log_of_redo
+from model.order_entry_lun import go_below, note_dirty, want_below
 from model.order_entry_machine import (
     CURSOR,
     ENDED,
     INDIRECT_BLOCK,
     LATENCY,
-    LOG_BLOCK,
     OPEN,
     OTHER_DATA,
+    QUIESCED,
     RECORD,
     REDO_BYTES,
     REDO_RECORD,
@@ -39,10 +42,11 @@ from model.order_entry_machine import (
     SYNCED_RECORD,
     SYNCING,
     TXGS,
+    WAITS,
     WHAT,
 )
-from model.order_entry_places import add_redo, want
-from model.order_entry_writers import LOG_RECORD, log_bytes, want_log_blocks
+from model.order_entry_places import add_redo, mark, want
+from model.order_entry_throttle import group_is_synced, look_again, slot_of
 
 MILLISECOND = 1_000_000
 
@@ -54,6 +58,7 @@ class Ageing(NamedTuple):
     per_commit: int  # blocks
     per_txg: int  # records
     redo_bytes: int  # B of redo for each record
+    per_redo: int  # records between two writes of redo to log blocks; 0: there is a log device
     n_other: int  # blocks of 128 KiB of other data to be written first, which then stay
     at: np.ndarray  # how many records, and how many of the others, are done
 
@@ -69,32 +74,39 @@ def sync_task(m):
 @kernel
 def want_next(m):
     """The next block of the group that is being synced is wanted. False if there is none."""
-    half, n = m.txg[SYNCING] & 1, m.txg[CURSOR]
+    slot, n = slot_of(m.txg[SYNCING]), m.txg[CURSOR]
     if want_below(m, sync_task(m)):
         return True
     for level in range(m.n_dirty.shape[1]):
-        if n < m.n_dirty[half, level]:
+        if n < m.n_dirty[slot, level]:
             m.txg[CURSOR] += 1
             go_below(m)
             if level == len(m.first_of):
                 want(m, REDO_RECORD, 0, m.orders.redo_record_bytes, sync_task(m))
             else:
-                block = m.dirty_indirect[half, m.first_of[level] + n]
+                block = m.dirty_indirect[slot, m.first_of[level] + n]
                 want(m, INDIRECT_BLOCK, block, m.orders.indirect_bytes, sync_task(m))
             return True
-        n -= m.n_dirty[half, level]
+        n -= m.n_dirty[slot, level]
     return False
 
 
 @kernel
 def open_next(m):
-    """The open group is to be synced."""
-    m.txg[SYNCING] = m.txg[OPEN]
+    """The open group is quiesced."""
+    m.txg[QUIESCED] = m.txg[OPEN]
     m.txg[OPEN] += 1
-    m.txg[CURSOR] = 0
+    slot = slot_of(m.txg[OPEN])
     for level in range(m.n_dirty.shape[1]):
-        m.n_dirty[m.txg[OPEN] & 1, level] = 0
-    group_opens(m)
+        m.n_dirty[slot, level] = 0
+    m.inflated[slot] = 0
+
+
+@kernel
+def hand_over(m):
+    """The quiesced group is to be synced."""
+    m.txg[SYNCING], m.txg[QUIESCED] = m.txg[QUIESCED], 0
+    m.txg[CURSOR] = 0
     go_below(m)
 
 
@@ -110,13 +122,24 @@ def end(m):
 
 
 @part
-def timer_event(m, now):
-    """It is time for a sync, if none is under way."""
-    if m.txg[SYNCING] == 0:
+def _begin_sync(m, now):
+    """Of the quiesced group. The open one, if somebody waits for room, is quiesced in its place."""
+    hand_over(m)
+    m.txg[SYNC_BEGAN] = now
+    set_time(m.calendar, m.sources.sync, now)
+    if m.throttle[WAITS]:
         open_next(m)
-        m.txg[SYNC_BEGAN] = now
-        set_time(m.calendar, m.sources.sync, now)
-        has_room_again(m, now)
+    look_again(m, now)
+
+
+@part
+def timer_event(m, now):
+    """The open group's time is over, or it is full."""
+    if m.txg[QUIESCED] == 0:
+        open_next(m)
+        look_again(m, now)
+    if m.txg[SYNCING] == 0:
+        _begin_sync(m, now)
 
 
 @part
@@ -131,9 +154,12 @@ def sync_event(m, pool, now):
         set_time(m.calendar, m.sources.sync, now + (m.orders.sync_record_ns if is_record else m.orders.sync_block_ns))
     elif pool.n_awaited[sync_task(m)] == 0:  # else the last I/O sets the time of another event
         m.tally[SYNC_NS] += now - m.txg[SYNC_BEGAN]
-        set_time(m.calendar, m.sources.timer, max(now, m.txg[SYNC_BEGAN] + m.orders.txg_ns))
-        group_ends(m, now)
+        group_is_synced(m, now)
         end(m)
+        if m.txg[QUIESCED]:
+            _begin_sync(m, now)
+        else:
+            set_time(m.calendar, m.sources.timer, max(now, m.txg[SYNC_BEGAN] + m.orders.txg_ns))
 
 
 # ---- ageing ----
@@ -144,7 +170,7 @@ def _is_dirty(m):
     """Whether the open group has anything to write."""
     n = 0
     for level in range(m.n_dirty.shape[1]):
-        n += m.n_dirty[m.txg[OPEN] & 1, level]
+        n += m.n_dirty[slot_of(m.txg[OPEN]), level]
     return n > 0
 
 
@@ -159,16 +185,15 @@ def _rewrite_next(m, ageing):
     i = ageing.at[0]
     ageing.at[0] += 1
     add_redo(m, ageing.redo_bytes)
-    is_lun, share = m.orders.logbias == LATENCY, i // ageing.per_commit % m.orders.n_shares
-    if is_lun:
+    if m.orders.logbias == LATENCY:
         note_dirty(m, ageing.records[i])
     else:
+        mark(m, ageing.records[i])
         want(m, RECORD, ageing.records[i], m.orders.record_bytes, 0)
-    if i % ageing.per_commit == ageing.per_commit - 1:
-        if not is_lun:
-            want(m, LOG_BLOCK, share, log_bytes(ageing.per_commit * LOG_RECORD), 0)
-        elif m.orders.has_slog == 0:
-            want_log_blocks(m, share, ageing.per_commit * (m.orders.record_bytes + LOG_RECORD))
+    if i % ageing.per_commit == ageing.per_commit - 1 and (m.orders.logbias != LATENCY or m.orders.has_slog == 0):
+        want_log_of_records(m, i // ageing.per_commit % m.orders.n_shares, ageing.per_commit)
+    if ageing.per_redo and i % ageing.per_redo == ageing.per_redo - 1:
+        want_log_of_redo(m, ageing.per_redo * ageing.redo_bytes)
 
 
 @part
@@ -177,11 +202,14 @@ def age(m, ageing, now):
     if m.txg[SYNCING]:
         if not want_next(m):
             end(m)
+    elif m.txg[QUIESCED]:
+        hand_over(m)
     elif ageing.at[1] < ageing.n_other:
         _write_other(m, ageing)
         if ageing.at[1] % ageing.per_txg == 0 or ageing.at[1] == ageing.n_other:
             open_next(m)
     elif ageing.at[0] == len(ageing.records) and not _is_dirty(m):
+        look_again(m, now)
         set_time(m.calendar, m.sources.timer, now + m.orders.txg_ns)
         return False
     elif (ageing.at[0] % ageing.per_txg == 0 and _is_dirty(m)) or ageing.at[0] == len(ageing.records):

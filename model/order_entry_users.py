@@ -57,6 +57,7 @@ from model.order_entry_machine import (
     WRITING,
 )
 from model.order_entry_places import add_redo
+from model.order_entry_throttle import TICK_NS, has_room, sleeps
 from model.pool import ask
 
 SECTOR = 512
@@ -191,17 +192,20 @@ def _commit(m, now, user):
     put(m.commit_ring, m.ends, COMMIT, user)
     m.counts[REDO_WAITING] += m.orders.redo_bytes
     if m.counts[LOG_GROUP] == 0:
-        _write_log(m, now)
+        write_log(m, now)
 
 
-@kernel
-def _write_log(m, now):
-    """The log writer writes what waits. Without a log device that is the business of the main pool."""
+@part
+def write_log(m, now):
+    """The log writer writes what waits, if anything does and the open group takes it. Without a log device that is the
+    business of the main pool."""
+    if n_in(m.ends, COMMIT) == 0 or not has_room(m, now):
+        return
     n_bytes = (m.counts[REDO_WAITING] + SECTOR - 1) // SECTOR * SECTOR
     m.counts[LOG_GROUP], m.counts[GROUP_BYTES] = n_in(m.ends, COMMIT), n_bytes
     m.counts[REDO_WAITING], m.counts[LOG_BEGAN] = 0, now
     add_redo(m, n_bytes)
-    took = m.orders.op_ns
+    took = m.orders.op_ns + (TICK_NS if sleeps(m) else 0)
     if m.orders.has_slog:
         took += m.orders.slog_ns + n_bytes * 1_000_000_000 // m.orders.slog_rate
     else:
@@ -222,8 +226,7 @@ def log_written(m, now):
         become(m, now, user, THINKING)
         set_time(m.calendar, m.sources.users + user, now + m.think[user, m.users[user, N_BEGUN] & (N_DRAWS - 1)])
     m.counts[LOG_GROUP] = 0
-    if n_in(m.ends, COMMIT):
-        _write_log(m, now)
+    write_log(m, now)
 
 
 @part

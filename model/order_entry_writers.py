@@ -15,14 +15,15 @@ A block is written with logbias=throughput: it is not copied into the log; `dmu_
     it, and the buffers are free.
  4. The place that a record had before, and the log block, are freed in the same transaction group.
 
-A flush is over when what the disk's cache holds at that moment is on the platter. Left out: log blocks are given a place one
-commit ahead; a commit of more than 680 blocks would need a second one.
+A flush is over when what the disk's cache holds at that moment is on the platter. A commit takes no more blocks than the
+open transaction group does; where that is nearly full, they may have to sleep first (`model.order_entry_throttle`).
 """
 
 from model.calendar import NEVER, set_time
 from model.disk_mechanics import DIRTY as DIRTY_UNTIL
 from model.jit import kernel, part
-from model.order_entry_lun import is_full, note_dirty
+from model.order_entry_logs import want_log_of_records, want_log_of_redo
+from model.order_entry_lun import note_dirty
 from model.order_entry_machine import (
     BLOCKS_COMMITTED,
     COMMITS,
@@ -33,7 +34,7 @@ from model.order_entry_machine import (
     IDLE,
     ISSUED,
     LATENCY,
-    LOG_BLOCK,
+    LOG_GROUP,
     N_HELD,
     N_PUT,
     PENDING_RECORD,
@@ -46,17 +47,10 @@ from model.order_entry_machine import (
     WRITES,
     WRITING,
 )
-from model.order_entry_places import want
-from model.order_entry_users import buffers_free, log_written, n_in, take
-
-LOG_RECORD, LOG_TRAILER, LOG_UNIT, LARGEST = 192, 184, 4096, 2**17  # B: of a record without data, of a block; spec 6.1, 6.4
-
-
-@kernel
-def log_bytes(n_bytes):
-    """Of a log block with so many B of records in it."""
-    return min(LARGEST, (n_bytes + LOG_TRAILER + LOG_UNIT - 1) // LOG_UNIT * LOG_UNIT)
-
+from model.order_entry_places import mark, want
+from model.order_entry_throttle import TICK_NS, has_room, sleeps, takes_more
+from model.order_entry_users import buffers_free, log_written, n_in, take, write_log
+from model.zil import COPIED, log_bytes
 
 # ---- database writers ----
 
@@ -124,45 +118,44 @@ def _begin_commit(m, share):
         m.touched[share, leaf] = 0
 
 
-@kernel
-def want_log_blocks(m, share, n_bytes):
-    """Log blocks for so many B of records with their data are wanted."""
-    while n_bytes > 0:
-        block = log_bytes(n_bytes)
-        want(m, LOG_BLOCK, share, block, m.orders.n_users + share)
-        n_bytes -= block - LOG_TRAILER
+@part
+def _take_pending(m, share):
+    """A commit takes what waits, in its order, as long as the open group does: how many blocks."""
+    shares, size = m.shares, m.pending.shape[1]
+    while shares[share, STARTED] < shares[share, N_PUT] and takes_more(m):
+        record = m.pending[share, shares[share, STARTED] & (size - 1), PENDING_RECORD]
+        shares[share, STARTED] += 1
+        if m.orders.logbias == LATENCY:
+            note_dirty(m, record)
+        else:
+            mark(m, record)
+            want(m, RECORD, record, m.orders.record_bytes, m.orders.n_users + share)
+    return shares[share, STARTED] - shares[share, FINISHED]
 
 
 @part
-def _copy_to_log(m, now, share, n_bytes):
-    """A commit of a LUN: to the log device, or to log blocks of the main pool."""
-    if m.orders.has_slog == 0:
-        want_log_blocks(m, share, n_bytes)
-        return
+def _to_log_device(m, now, share, n):
+    """A commit of a LUN that has one."""
     m.shares[share, STAGE] = FLUSHING
+    n_bytes = n * log_bytes(COPIED, m.orders.record_bytes)
     took = m.orders.slog_ns + n_bytes * 1_000_000_000 // m.orders.slog_rate
     set_time(m.calendar, m.sources.shares + share, now + took)
 
 
 @part
 def _commit(m, now, share):
-    """Begin a commit of all that waits."""
-    shares, size = m.shares, m.pending.shape[1]
-    n = shares[share, N_PUT] - shares[share, FINISHED]
+    """Begin a commit of all that waits and has room."""
     _begin_commit(m, share)
-    shares[share, STAGE], shares[share, STARTED] = WRITING, shares[share, N_PUT]
+    m.shares[share, STAGE] = WRITING
+    n = _take_pending(m, share)
     m.tally[COMMITS] += 1
     m.tally[BLOCKS_COMMITTED] += n
-    for i in range(shares[share, FINISHED], shares[share, N_PUT]):
-        record = m.pending[share, i & (size - 1), PENDING_RECORD]
-        if m.orders.logbias == LATENCY:
-            note_dirty(m, record)
-        else:
-            want(m, RECORD, record, m.orders.record_bytes, m.orders.n_users + share)
-    if m.orders.logbias == LATENCY:
-        _copy_to_log(m, now, share, n * (m.orders.record_bytes + LOG_RECORD))
+    if m.orders.logbias == LATENCY and m.orders.has_slog:
+        _to_log_device(m, now, share, n)
     else:
-        want(m, LOG_BLOCK, share, log_bytes(n * LOG_RECORD), m.orders.n_users + share)
+        want_log_of_records(m, share, n)
+    if m.shares[share, STARTED] < m.shares[share, N_PUT]:
+        has_room(m, now)
 
 
 @kernel
@@ -202,10 +195,16 @@ def _committed(m, now, share):
 @part
 def share_event(m, now, share):
     """A commit begins, or has been flushed."""
-    if m.shares[share, STAGE] == FLUSHING:
+    shares = m.shares
+    if shares[share, STAGE] == FLUSHING:
         _committed(m, now, share)
-    m.shares[share, STAGE] = IDLE
-    if m.shares[share, N_PUT] != m.shares[share, FINISHED] and not is_full(m, now):
+    shares[share, STAGE] = IDLE
+    if shares[share, N_PUT] == shares[share, FINISHED] or not has_room(m, now):
+        return
+    came = m.pending[share, shares[share, FINISHED] & (m.pending.shape[1] - 1), ISSUED]
+    if sleeps(m) and came + TICK_NS > now:
+        set_time(m.calendar, m.sources.shares + share, came + TICK_NS)
+    else:
         _commit(m, now, share)
 
 
@@ -213,22 +212,14 @@ def share_event(m, now, share):
 
 
 @part
-def _write_redo(m):
-    """The redo of a commit goes to log blocks of the main pool."""
-    share, left = m.orders.n_shares, m.counts[GROUP_BYTES]
-    _begin_commit(m, share)
-    while left > 0:
-        n_bytes = log_bytes(left + LOG_RECORD)
-        want(m, LOG_BLOCK, share, n_bytes, m.orders.n_users + share)
-        left -= n_bytes - LOG_TRAILER - LOG_RECORD
-
-
-@part
 def log_event(m, now):
-    """The log writer's write is done, or, without a log device, is to begin."""
+    """The log writer's write is done; or, without a log device, is to begin; or there may be room for one again."""
     share = m.orders.n_shares
-    if m.shares[share, STAGE] == WRITING:
-        _write_redo(m)
-        return
-    m.shares[share, STAGE] = IDLE
-    log_written(m, now)
+    if m.counts[LOG_GROUP] == 0:
+        write_log(m, now)
+    elif m.shares[share, STAGE] == WRITING:
+        _begin_commit(m, share)
+        want_log_of_redo(m, m.counts[GROUP_BYTES])
+    else:
+        m.shares[share, STAGE] = IDLE
+        log_written(m, now)

@@ -6,11 +6,20 @@
 
 Nothing of this was published for the tests; what is drawn stands in `data/priors.toml`.
 """
+from functools import lru_cache
 from typing import NamedTuple
 
-from model.data_sheet import SheetParams
-from model.metaslab import MetaslabParams
+from model.data_sheet import SheetParams, new_drive
+from model.eras import era
+from model.layout import BACK_BYTES, FRONT_BYTES
+from model.metaslab import EXACT, FAST, MetaslabParams, TopVdev, new_pool
+from model.order_entry_machine import INFLATION, Orders
+from model.vdev_map import VdevParams
+from model.vdev_queue import VdevQueueParams
+from model.zil import ZilParams
+from study import ensembles, priors
 from study.errors import UserError
+from study.order_entry_rules import OLD
 
 SUSTAINED, INSTANT, INNERMOST = 64.8, 76.3, 36.5    # MB/s of the maker's 500 GB drive (data sheet, p. 31): the proportions
 TERABYTE = SheetParams(
@@ -28,9 +37,28 @@ class Vdevs(NamedTuple):
     n_parity: int       # 0: a mirror, or a single disk if it has one child
 
 
+LEAST_LIMIT = Orders().least_limit
 LAYOUTS = {             # children, parity; widths of RAID-Z as near to these as the disks allow
     "stripe": (1, 0), "mirror": (2, 0), "raidz1": (4, 1), "raidz2": (11, 2),
 }
+
+
+TXG_S, TARGET_S = 30, 5     # zfs_txg_timeout and zfs_txg_synctime of 2009; spec 5.6
+GROUP_SCALE = 8             # how much smaller transaction groups are than theirs, at most; see `kernel_of`
+
+
+def kernel_of(values: dict, scale: int) -> dict:
+    """Fields of Orders that the appliance's software decides. On a machine to a scale times of transaction groups, and so
+    limits, are smaller as well, but by eight at most: then a group still has many times as many blocks as one commit or one
+    I/O, and nearly each of them an indirect block of its own, as at full scale; but it rewrites a larger share of a metaslab
+    than it did."""
+    scale, most = min(scale, GROUP_SCALE), INFLATION * int(values["memory_gib"] * 2**30) // 8
+    return {"zil": ZilParams(slim=int(values["slim_log"])),
+            "sync_block_ns": round(values["sync_block_ns"]), "load_block_ns": round(values["load_block_ns"]),
+            "flush_ns": round(values["flush_ns"]), "wire_ns": round(values["wire_ns"]),
+            "misses_indirect": 0.0 if values["keeps_indirect"] else float(values["indirect_misses"]),
+            "txg_ns": TXG_S * 10**9 // scale, "sync_target_ns": TARGET_S * 10**9 // scale,
+            "least_limit": LEAST_LIMIT // scale, "most_limit": max(LEAST_LIMIT, most) // scale}
 
 
 def disk(drawn: SheetParams) -> SheetParams:
@@ -38,6 +66,37 @@ def disk(drawn: SheetParams) -> SheetParams:
     outer = round(drawn.outer_sustained * INSTANT / SUSTAINED)
     return drawn._replace(outer_rate=outer, inner_rate=round(outer * INNERMOST / INSTANT),
                           window=min(drawn.window, drawn.depth))
+
+
+def one_disk(values: dict, experiment: str, vdev: VdevParams, vdev_bytes: int) -> SheetParams:
+    """A disk of a vdev of so many B, with what is drawn of it."""
+    found = disk(ensembles.apply(priors.read(experiment), values, {"disk": TERABYTE})["disk"])
+    on_disk = vdev_bytes // (vdev.n_children if vdev.n_parity else 1)
+    return found._replace(disk_bytes=on_disk + FRONT_BYTES + BACK_BYTES + 2**20)
+
+
+def queue(values: dict) -> VdevQueueParams:
+    """The vdev queue, under old rules and new."""
+    return era(OLD).queue._replace(max_pending=int(values["max_pending"]))
+
+
+def drive(machine):
+    """Of a machine of either experiment, which has the fields that are used here and below."""
+    return _drive(machine.disk, machine.service_ns)
+
+
+@lru_cache(maxsize=4)
+def _drive(sheet: SheetParams, service_ns: int):
+    return new_drive(sheet, [service_ns] if service_ns else ())
+
+
+def space(machine, rules: MetaslabParams):
+    """Free space, by the fast engine of the allocator; `machine.exact` asks for the other one."""
+    orders = machine.orders
+    one = [TopVdev(orders.vdev, asize=machine.n_metaslabs * machine.metaslab_bytes)] * orders.n_vdevs
+    unit = 512 if orders.vdev.n_parity or orders.record_bytes % 4096 else 4096
+    engine, segments = (EXACT, 2**21) if machine.exact else (FAST, 2**19)
+    return new_pool(one, scaled_rules(rules, machine.scale), engine, unit, machine.metaslab_bytes, segments)
 
 
 def vdevs(layout: str, n_disks: int) -> Vdevs:

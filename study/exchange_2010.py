@@ -10,24 +10,18 @@ write of the transaction log; the database writes changed pages later, as long a
 
 Nothing of the test was published but its gain, so everything here comes from `data/priors.toml`. What is simulated is a
 *slice*: one or two of the top-level vdevs, with their share of the threads and of the log device; and these to a scale at
-which a metaslab has 32 MiB. Groups and their throttle are scaled only by eight: then a group still has many times as many
-blocks as one I/O, and still few enough that nearly each of them has an indirect block of its own to be written, as at full
-scale; but it rewrites a larger share of a metaslab than it did.
+which a metaslab has 32 MiB. Groups, their throttle and the pages that the database holds back are scaled only by eight: see
+`study.appliance_2010`.
 """
-from functools import lru_cache
 from typing import NamedTuple
 
-import numpy as np
 import pandas as pd
 
-from model.data_sheet import SheetParams, new_drive
-from model.eras import era
-from model.layout import BACK_BYTES, FRONT_BYTES
-from model.metaslab import EXACT, FAST, MetaslabParams, TopVdev, metaslab_shift, new_pool, vdev_asize
+from model.data_sheet import SheetParams
+from model.metaslab import MetaslabParams, metaslab_shift, vdev_asize
 from model.metaslab_group import weigh_all
 from model.order_entry_machine import LATENCY, Orders
 from model.order_entry_runs import Site, Window, begin, rewrite, settle, window
-from model.streams import stream
 from model.vdev_map import VdevParams, vdev_params
 from model.vdev_map import asize as asize_of
 from model.vdev_queue import VdevQueueParams
@@ -40,17 +34,10 @@ EXPERIMENT = "exchange"
 BLOCK = 8192                        # B; the LUN's, and the pages of Exchange 2007
 METASLAB = 2**25                    # B; of the slice
 SLICE = {"mirror": 2, "raidz2": 1}  # top-level vdevs that are simulated
-GROUP_SCALE = 8                     # of the times of groups; see above
-TXG_S, TARGET_S = 30, 5             # zfs_txg_timeout and zfs_txg_synctime of 2009; spec 5.6
-PAGES = 20                          # of a transaction, read or changed
-PAGE_CPU_NS = 100_000               # of the mail server for a page; it has processors enough
-DIRTY_PAGES = 40                    # that the database holds back at most, a thread; half of them before it writes any
 LOG_RECORDS = 2000                  # blocks that the transaction logs go round in
 HOT_SHARE = 0.2                     # "the hottest fifth" of the priors
-INDIRECT_MISSES = 0.5               # of the reads, where the appliance does not keep all indirect blocks
 WARM_S, PACE_S = 10.0, 30.0         # until the throttle has settled; and to measure how fast a pool ages
 STEPS_TO_SETTLE = 20                # of PACE_S at most, until what is written keeps up with what is changed
-AFTER_UPDATE = 0.05                 # turnovers between a change of the software and the measurement
 SECOND_NS = 10**9
 
 
@@ -60,13 +47,15 @@ class Setup(NamedTuple):
     disk: SheetParams
     queue: VdevQueueParams
     scale: int
+    metaslab_bytes: int
     n_metaslabs: int            # of a vdev
     age: float                  # turnovers
-    neighbours: float           # share of the changes that go to the next page
+    since_update: float         # turnovers between a change of the software and the measurement
     rules: tuple[MetaslabParams, MetaslabParams]    # old, new
     ages_under_old: bool
     seconds: float
     exact: bool = False         # the exact engine of the allocator instead of the fast one; both give the same
+    service_ns: int = 0         # of every I/O of a disk; 0: as the disk takes
 
 
 class Comparison(NamedTuple):
@@ -102,12 +91,9 @@ def with_values(seconds: float, values: dict) -> Setup:
     orders = Orders(
         **_load(values, n_vdevs / vdevs.n), **_appliance(values, n_vdevs / vdevs.n),
         n_vdevs=n_vdevs, vdev=vdev, n_records=_n_records(values["pool_fill"] * n_bytes, vdev))
-    disk = appliance_2010.disk(ensembles.apply(priors.read(EXPERIMENT), values, {"disk": appliance_2010.TERABYTE})["disk"])
-    on_disk = n_metaslabs * METASLAB // (vdev.n_children if vdev.n_parity else 1)
+    disk = appliance_2010.one_disk(values, EXPERIMENT, vdev, n_metaslabs * METASLAB)
     return Setup(
-        orders, disk._replace(disk_bytes=on_disk + FRONT_BYTES + BACK_BYTES + 2**20),
-        era(order_entry_rules.OLD).queue._replace(max_pending=int(values["max_pending"])), scale, n_metaslabs, values["age"],
-        1 - 1 / values["pages_per_write"],
+        orders, disk, appliance_2010.queue(values), scale, METASLAB, n_metaslabs, values["age"], values["since_update"],
         (order_entry_rules.old_rules(), order_entry_rules.new_rules(values["new_picker"], values["new_bonus"])),
         values["history"] == "old rules", seconds)
 
@@ -123,15 +109,17 @@ def _load(values: dict, part: float) -> dict:
     is_2007, aligned = values["version"] == 2007, values["aligned"]
     read_share = values["read_share" if is_2007 else "read_share_2003"]
     blocks = (1 if aligned else 2) if is_2007 else (1 if aligned else 1.5)      # that a page lies on
-    changed = PAGES * (1 - read_share) * blocks
+    pages = values["pages"]
+    changed = pages * (1 - read_share) * blocks
     half = not (is_2007 and aligned)        # pages are no whole blocks: what is changed has to be read by the appliance
     n_users = max(1, round(values["threads"] * part))
-    dirty = int(DIRTY_PAGES * n_users + 4 * changed)
+    dirty = int(values["dirty_pages"] / appliance_2010.GROUP_SCALE * n_users + 4 * changed)
     return {
-        "n_users": n_users, "cpu_ns": PAGES * PAGE_CPU_NS, "n_cpus": 2**14,
-        "reads": PAGES * read_share * blocks + half * changed, "dirtied": changed,
-        "redo_bytes": round(PAGES * values["log_per_transfer"] * values["log_bytes"]),
-        "hot_share": HOT_SHARE, "hot_hits": values["hot_accesses"], "cached": values["cache_hits"],
+        "n_users": n_users, "cpu_ns": round(pages * values["page_cpu_ns"]), "n_cpus": 2**14,
+        "reads": float(pages * read_share * blocks + half * changed), "dirtied": float(changed),
+        "redo_bytes": round(pages * values["log_per_transfer"] * values["log_bytes"]),
+        "hot_share": HOT_SHARE, "hot_hits": values["hot_accesses"],
+        "neighbours": 1 - 1 / values["pages_per_write"], "cached": values["cache_hits"],
         "dirty_target": dirty // 2, "dirty_most": dirty, "n_writers": 1,
         "writes_per_batch": min(4096, max(1, round(values["writer_outstanding"] * part)))}
 
@@ -143,42 +131,16 @@ def _appliance(values: dict, part: float) -> dict:
         "logbias": LATENCY, "op_ns": round(values["op_ns"]), "has_slog": int(values["has_slog"]) or cached,
         "slog_ns": 0 if cached else round(values["slog_ns"]),
         "slog_rate": 10**12 if cached else round(values["slog_rate"] * part),
-        "misses_indirect": 0.0 if values["keeps_indirect"] else INDIRECT_MISSES, "n_shares": 1,
-        "least_limit": Orders().least_limit // GROUP_SCALE, "txg_ns": TXG_S * SECOND_NS // GROUP_SCALE,
-        "sync_target_ns": TARGET_S * SECOND_NS // GROUP_SCALE,
+        "n_shares": 1,
+        **appliance_2010.kernel_of(values, appliance_2010.GROUP_SCALE),
         "record_bytes": BLOCK, "indirect_bytes": BLOCK, "redo_record_bytes": BLOCK, "n_redo_records": LOG_RECORDS}
 
 
 # --- runs -----------------------------------------------------------------------------------------------------------------
 
-@lru_cache(maxsize=4)
-def _drive(disk: SheetParams):
-    return new_drive(disk)
-
-
-def _space(machine: Setup, rules: MetaslabParams):
-    """Free space, by one of the engines of the allocator."""
-    vdevs = [TopVdev(machine.orders.vdev, asize=machine.n_metaslabs * METASLAB)] * machine.orders.n_vdevs
-    unit = 512 if machine.orders.vdev.n_parity else 4096
-    rules = appliance_2010.scaled_rules(rules, machine.scale)
-    return new_pool(vdevs, rules, EXACT if machine.exact else FAST, unit, METASLAB, 2**21 if machine.exact else 2**18)
-
-
-def _with_neighbours(site: Site, machine: Setup, seed: int) -> Site:
-    """A share of the changes of each user go to the page behind the one before."""
-    records = site.machine.dirty_record
-    place = np.broadcast_to(np.arange(records.shape[1]), records.shape)
-    goes_on = stream(seed, "next page changed too").random(records.shape) < machine.neighbours
-    drawn = np.maximum.accumulate(np.where(goes_on, 0, place), axis=1)
-    found = np.take_along_axis(records, drawn, axis=1) + place - drawn
-    records[:] = np.minimum(found, machine.orders.n_records - 1)
-    return site
-
-
 def _aged(machine: Setup, rules: MetaslabParams, seed: int) -> Site:
     """A pool that was filled from front to back and then rewritten, at the pace that it allows when it is new."""
-    site = begin(machine.orders, _drive(machine.disk), machine.queue, _space(machine, rules), seed)
-    site = _with_neighbours(site, machine, seed)
+    site = begin(machine.orders, appliance_2010.drive(machine), machine.queue, appliance_2010.space(machine, rules), seed)
     settle(site, int(PACE_S * SECOND_NS), STEPS_TO_SETTLE)
     seen = window(site, int(WARM_S * SECOND_NS), int(PACE_S * SECOND_NS))
     if not seen.tally["writes"]:
@@ -195,7 +157,7 @@ def _updated(site: Site, machine: Setup, rules: MetaslabParams, seed: int) -> Si
     weigh_all(space)
     site = site._replace(space=space)
     seen = window(site, 0, int(PACE_S * SECOND_NS))
-    rewrite(site, int(AFTER_UPDATE * machine.orders.n_records), seen, seed, "blocks rewritten since")
+    rewrite(site, int(machine.since_update * machine.orders.n_records), seen, seed, "blocks rewritten since")
     return site
 
 
@@ -283,7 +245,7 @@ def map_of(seconds: float, across: tuple[str, list], down: tuple[str, list], see
 def without_writes(machine: Setup, seed: int) -> Window:
     """What threads would read that change nothing, in a pool that was just filled: more no allocator can make of it."""
     orders = machine.orders._replace(dirtied=0.0, redo_bytes=512)
-    site = begin(orders, _drive(machine.disk), machine.queue, _space(machine, machine.rules[0]), seed)
+    site = begin(orders, appliance_2010.drive(machine), machine.queue, appliance_2010.space(machine, machine.rules[0]), seed)
     return window(site, int(WARM_S * SECOND_NS), int(machine.seconds * SECOND_NS))
 
 

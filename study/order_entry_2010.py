@@ -14,19 +14,9 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from model.data_sheet import SheetParams, new_drive
-from model.eras import era
+from model.data_sheet import SheetParams
 from model.indirect import FLETCHER4, REWRITTEN, block_pointers, psize
-from model.layout import BACK_BYTES, FRONT_BYTES
-from model.metaslab import (
-    EXACT,
-    FAST,
-    MetaslabParams,
-    TopVdev,
-    metaslab_shift,
-    new_pool,
-    vdev_asize,
-)
+from model.metaslab import MetaslabParams, metaslab_shift, vdev_asize
 from model.order_entry_machine import REDO_BYTES, Orders
 from model.order_entry_runs import Site, Window, begin, rewrite, settle, window
 from model.streams import stream
@@ -36,15 +26,12 @@ from model.vdev_queue import VdevQueueParams
 from study import appliance_2010, ensembles, priors
 from study.ensembles import AFTER, BEFORE
 from study.errors import UserError
-from study.order_entry_rules import OLD, new_rules, old_rules
+from study.order_entry_rules import new_rules, old_rules
 
 EXPERIMENT = "order_entry"
 DATABASE_BYTES = 350e9          # data and logs; the document
 REDO_LOG_BYTES = 6 * 2**30      # of them, all redo logs together: three of 2 GiB, a usual size
-TXG_S = 30                      # zfs_txg_timeout of 2009; spec 5.6
 HOT_SHARE = 0.2                 # "the hottest fifth" of the priors
-INDIRECT_MISSES = 0.5           # of the reads, where not all indirect blocks stay in memory: half of 11 GB does
-N_WRITERS = 2                   # processes that share the writes under way
 PARTS_OF_AGE = 2.0              # turnovers that the pool ages at one measured pace
 STEP_S, STEPS_TO_SETTLE = 1.0, 120    # in which users start: until writes and changes are in balance
 WARM_S = 1.0                    # of a run, simulated before its window: queues and dirty buffers are as they were before it
@@ -60,6 +47,7 @@ class Setup(NamedTuple):
     metaslab_bytes: int
     n_metaslabs: int        # of a vdev
     n_other: int            # blocks of 128 KiB of other data
+    pool_fill: float        # share that is taken before the first run: what was asked for, or what the database alone takes
     age: float              # turnovers before the first run
     run_s: float            # from the beginning of one run to that of the next, to scale
     warm_s: float
@@ -92,14 +80,15 @@ def _pool(layout: str, n_disks: int, scale: int):
 
 def _workload(values: dict, record: int, scale: int) -> dict:
     """Fields of Orders that the database decides; a number has the same type in every machine, for the compiler's sake."""
-    outstanding, dirtied = round(values["writer_outstanding"]), values["reads_per_transaction"] * values["writes_per_read"]
+    outstanding, n_writers = round(values["writer_outstanding"]), int(values["n_writers"])
+    dirtied = values["reads_per_transaction"] * values["writes_per_read"]
     stock = values["dirty_buffers"] * 4096 / record / scale
     return {
         "cpu_ns": round(values["cpu_ns"]), "reads": float(values["reads_per_transaction"]), "dirtied": float(dirtied),
         "redo_bytes": round(values["redo_bytes"]), "hot_share": HOT_SHARE, "hot_hits": float(values["hot_accesses"]),
         "dirty_target": int(stock / 2), "dirty_most": outstanding + int(stock + 2 * dirtied) + 1,
-        "n_writers": N_WRITERS, "writes_per_batch": max(1, outstanding // N_WRITERS), "record_bytes": record,
-        "n_records": int((DATABASE_BYTES - REDO_LOG_BYTES) / record / scale),
+        "n_writers": n_writers, "writes_per_batch": max(1, outstanding // n_writers), "n_cpus": int(values["n_cpus"]),
+        "record_bytes": record, "n_records": int((DATABASE_BYTES - REDO_LOG_BYTES) / record / scale),
         "n_redo_records": max(1, REDO_LOG_BYTES // REDO_BYTES // scale)}
 
 
@@ -107,9 +96,8 @@ def _appliance(values: dict, record: int, scale: int) -> dict:
     """Fields of Orders that the appliance decides."""
     return {
         "op_ns": round(values["op_ns"]), "cached": float(values["cache_hits"]), "has_slog": int(values["has_slog"]),
-        "misses_indirect": 0.0 if values["keeps_indirect"] else INDIRECT_MISSES, "slog_ns": round(values["slog_ns"]),
-        "slog_rate": round(values["slog_rate"]), "n_shares": round(values["n_shares"]),
-        "txg_ns": TXG_S * SECOND_NS // scale, "indirect_bytes": _indirect_bytes(record)}
+        "slog_ns": round(values["slog_ns"]), "slog_rate": round(values["slog_rate"]), "n_shares": round(values["n_shares"]),
+        **appliance_2010.kernel_of(values, scale), "indirect_bytes": _indirect_bytes(record)}
 
 
 def _indirect_bytes(record: int) -> int:
@@ -127,14 +115,12 @@ def with_values(values: dict, *, n_users: int, record_kib: float, scale: int, wi
     vdev, n_vdevs, metaslab_bytes, n_metaslabs = _pool(values["layout"], int(values["n_disks"]), scale)
     orders = Orders(n_users=n_users, n_vdevs=n_vdevs, vdev=vdev, **_workload(values, record, scale),
                     **_appliance(values, record, scale))
-    space = n_vdevs * n_metaslabs * metaslab_bytes
-    own = orders.n_records * asize_of(vdev, orders.record_bytes) + orders.n_redo_records * asize_of(vdev, REDO_BYTES)
-    n_other = max(0, int((values["pool_fill"] * space - own) / asize_of(vdev, REDO_BYTES)))
-    disk = appliance_2010.disk(ensembles.apply(priors.read(EXPERIMENT), values, {"disk": appliance_2010.TERABYTE})["disk"])
-    on_disk = n_metaslabs * metaslab_bytes // (vdev.n_children if vdev.n_parity else 1)
-    queue = era(OLD).queue._replace(max_pending=int(values["max_pending"]))
-    return Setup(orders, disk._replace(disk_bytes=on_disk + FRONT_BYTES + BACK_BYTES + 2**20), queue, scale, metaslab_bytes,
-                 n_metaslabs, n_other, values["age"], 60 * values["run_minutes"] / scale, warm_s, window_s)
+    space, other_bytes = n_vdevs * n_metaslabs * metaslab_bytes, asize_of(vdev, REDO_BYTES)
+    own = orders.n_records * asize_of(vdev, orders.record_bytes) + orders.n_redo_records * other_bytes
+    n_other = max(0, int((values["pool_fill"] * space - own) / other_bytes))
+    disk = appliance_2010.one_disk(values, EXPERIMENT, vdev, n_metaslabs * metaslab_bytes)
+    return Setup(orders, disk, appliance_2010.queue(values), scale, metaslab_bytes, n_metaslabs, n_other,
+                 (own + n_other * other_bytes) / space, values["age"], 60 * values["run_minutes"] / scale, warm_s, window_s)
 
 
 def setup(*, n_users: int, record_kib: float, scale: int, window_s: float, warm_s: float = WARM_S, **changed) -> Setup:
@@ -150,20 +136,15 @@ FROM_NOTEBOOK = ("n_users", "record_kib", "scale", "window_s", "n_disks", "pool_
 
 
 def of_notebook(parameters: dict) -> Setup:
-    """The machine of `04_oltp_gain` with these parameters."""
-    return setup(**{name: parameters[name] for name in FROM_NOTEBOOK})._replace(exact=parameters["engine"] == "exact")
+    """The machine of `04_oltp_gain` with these parameters. UserError if the database alone takes more of the pool."""
+    machine = setup(**{name: parameters[name] for name in FROM_NOTEBOOK})
+    if machine.pool_fill > parameters["pool_fill"] + 0.001:
+        raise UserError(f"pool_fill is {parameters['pool_fill']:g}, but the database alone takes {machine.pool_fill:.3f} of "
+                        "this pool; choose at least that, or more disks")
+    return machine._replace(exact=parameters["engine"] == "exact")
 
 
 # --- a pool -------------------------------------------------------------------------------------------------------------
-
-def _space(machine: Setup, rules: MetaslabParams):
-    """Free space, by the fast engine of the allocator; `machine.exact` asks for the other one."""
-    orders = machine.orders
-    vdevs = [TopVdev(orders.vdev, asize=machine.n_metaslabs * machine.metaslab_bytes)] * orders.n_vdevs
-    unit = 512 if orders.vdev.n_parity or orders.record_bytes % 4096 else 4096
-    engine, segments = (EXACT, 2**21) if machine.exact else (FAST, 2**19)
-    return new_pool(vdevs, appliance_2010.scaled_rules(rules, machine.scale), engine, unit, machine.metaslab_bytes, segments)
-
 
 def measure(site: Site, machine: Setup) -> Window:
     """The window of a run: it ends with the run at the latest."""
@@ -171,13 +152,10 @@ def measure(site: Site, machine: Setup) -> Window:
     return window(site, int(machine.warm_s * SECOND_NS), int(window_s * SECOND_NS))
 
 
-def drive(machine: Setup):
-    return new_drive(machine.disk, [machine.service_ns] if machine.service_ns else ())
-
-
 def aged(machine: Setup, rules: MetaslabParams, seed: int) -> Site:
     """A pool as it is before the first run: written, then rewritten `age` times, at the pace that it allows."""
-    site = begin(machine.orders, drive(machine), machine.queue, _space(machine, rules), seed, machine.n_other)
+    site = begin(machine.orders, appliance_2010.drive(machine), machine.queue, appliance_2010.space(machine, rules), seed,
+                 machine.n_other)
     settled(site)
     parts = max(1, round(machine.age / PARTS_OF_AGE))
     for part in range(parts):

@@ -8,7 +8,7 @@ import pandas as pd
 
 from model.metaslab import MetaslabParams
 from model.order_entry_runs import restart
-from study import correlation, effects, ensembles, priors
+from study import appliance_2010, correlation, effects, ensembles, priors
 from study.effects import Effect
 from study.ensembles import AFTER, BEFORE
 from study.order_entry_2010 import (
@@ -19,7 +19,6 @@ from study.order_entry_2010 import (
     Setup,
     aged,
     cv,
-    drive,
     gain,
     go_on,
     measure,
@@ -60,7 +59,7 @@ def _ladder(machine: Setup, rules: MetaslabParams, users: tuple, repeats: int, s
     site, rows = aged(machine, rules, seed), []
     for n, repeat in itertools.product(users, range(repeats)):
         orders = machine.orders._replace(n_users=n)
-        site = settled(restart(site, orders, drive(machine), machine.queue, seed + repeat))
+        site = settled(restart(site, orders, appliance_2010.drive(machine), machine.queue, seed + repeat))
         seen = measure(site, machine)
         rows.append((n, repeat, seen.tally["transactions"] * SECOND_NS / seen.ns))
         go_on(site, machine, seen, seed, f"{n} users, run {repeat}")
@@ -87,7 +86,7 @@ def metrics_of_ladder(table: pd.DataFrame) -> pd.DataFrame:
 TPS, CV = "database.tps", "tps.cv"
 LABELS = {
     ("n_heads", 8): "disks of four platters", ("layout", "raidz2"): "double-parity RAID-Z",
-    ("max_pending", 10): "10 I/Os on a disk", ("has_slog", 0): "no log device",
+    ("max_pending", 10): "10 I/Os on a disk", ("has_slog", 0): "no log device", ("slim_log", 1): "slim log",
     ("keeps_indirect", 0): "indirect blocks not all in memory", ("new_picker", "new dynamic fit"): "new dynamic fit",
     ("new_bonus", "as described"): "bonus of 1.5"}
 GAIN, REDUCTION = Effect(TPS, "gain", LABELS), Effect(CV, "loss", LABELS)
@@ -103,6 +102,7 @@ def _case(case: dict, like: dict, n_runs: int) -> dict:
     changed = {"throughput.gain": gain(old, new), "variability.reduction": reduction(old, new)}
     changed |= correlation.of_series(runs[0].table, TPS, "appliance.io_size")
     changed |= {"oltp.gain": changed["throughput.gain"], "oltp.variability_reduction": changed["variability.reduction"]}
+    case = case | {"pool_fill": machine.pool_fill}
     return case | {"fitted": False, "reached": True, f"{BEFORE}/{TPS}": old.mean(), f"{AFTER}/{TPS}": new.mean(),
                    f"{BEFORE}/{CV}": cv(old), f"{AFTER}/{CV}": cv(new)} | {
                        f"{AFTER}/{name}": value for name, value in changed.items()}
@@ -118,7 +118,7 @@ def predict(draws: int, seeds: int, seed: int, n_runs: int, **like) -> pd.DataFr
 # --- what was not published, one at a time ------------------------------------------------------------------------------
 
 MAP = {         # prior: (what it is, levels beside the best guess, within its range, and what they are shown times)
-    "pool_fill": ("pool that is taken (%)", (0.03, 0.30, 0.80), 100),
+    "pool_fill": ("pool that is taken (%)", (0.04, 0.30, 0.80), 100),
     "age": ("turnovers before the runs", (0.1, 0.5, 4.0), 1),
     "n_disks": ("disks", (10, 44, 88), 1),
     "reads_per_transaction": ("reads of a transaction", (2, 20), 1),

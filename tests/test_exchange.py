@@ -6,6 +6,7 @@ import pytest
 from model.data_sheet import new_drive
 from model.eras import era
 from model.metaslab import FAST, TopVdev, new_pool
+from model.order_entry_draws import draw_changes, draw_records
 from model.order_entry_machine import LATENCY, THROUGHPUT, Orders
 from model.order_entry_runs import begin, rewrite, window
 from model.vdev_map import vdev_params
@@ -96,7 +97,7 @@ def test_without_a_log_device_blocks_are_written_twice():
 
 def test_the_throttle_keeps_groups_as_large_as_can_be_written_in_time():
     """With a shorter target groups are smaller, and there are more of them."""
-    short, long = (seen(SMALL._replace(sync_target_ns=ns, least_limit=20, txg_ns=30 * SECOND), seconds=10)[1].tally
+    short, long = (seen(SMALL._replace(sync_target_ns=ns, least_limit=2**20, txg_ns=30 * SECOND), seconds=10)[1].tally
                    for ns in (SECOND // 20, SECOND))
     assert short["txgs"] > 2 * long["txgs"] > 0
     assert short["sync_ns"] / short["txgs"] < long["sync_ns"] / long["txgs"]
@@ -116,19 +117,20 @@ def test_all_draws_are_machines_that_can_be():
     for values in [known.central(), *priors.draws(known, 30, 5).to_dict("records")]:
         machine = exchange_2010.with_values(1.0, values)
         assert machine.orders.n_records >= 2**12
-        assert 0 <= machine.neighbours <= 0.5
+        assert 0 <= machine.orders.neighbours <= 0.5
         assert len(machine.rules) == 2
         assert machine.rules[0] != machine.rules[1]
 
 
 def test_reads_and_changes_have_the_share_of_the_priors():
     orders = exchange_2010.setup(seconds=1.0, read_share=0.5).orders
-    assert orders.reads == orders.dirtied == exchange_2010.PAGES / 2
+    pages = priors.read("exchange").central()["pages"]
+    assert orders.reads == orders.dirtied == pages / 2
     old = exchange_2010.setup(seconds=1.0, version=2003, read_share_2003=0.75).orders
-    assert old.dirtied == exchange_2010.PAGES / 4
-    assert old.reads == exchange_2010.PAGES     # what is changed has to be read as well
+    assert old.dirtied == pages / 4
+    assert old.reads == pages     # what is changed has to be read as well
     across = exchange_2010.setup(seconds=1.0, read_share=0.5, aligned=0).orders
-    assert (across.dirtied, across.reads) == (exchange_2010.PAGES, 2 * exchange_2010.PAGES)
+    assert (across.dirtied, across.reads) == (pages, 2 * pages)
 
 
 def test_a_slice_has_its_share_of_threads_and_log_device():
@@ -139,11 +141,12 @@ def test_a_slice_has_its_share_of_threads_and_log_device():
 
 
 def test_a_share_of_the_changes_goes_to_the_next_page():
-    machine = exchange_2010.setup(seconds=1.0, pages_per_write=1.5)
-    records = np.random.default_rng(1).integers(0, machine.orders.n_records, (5, 2000))
-    site = type("Site", (), {"machine": type("M", (), {"dirty_record": records})})
-    exchange_2010._with_neighbours(site, machine, 1)
-    assert (np.diff(records) == 1).mean() == pytest.approx(1 / 3, abs=0.02)
+    orders = exchange_2010.setup(seconds=1.0, pages_per_write=1.5).orders
+    for shape in ((5, 2000), 10_000):       # of users, and of ageing
+        records = draw_changes(orders, shape, 1, "some")
+        assert (np.diff(records) == 1).mean() == pytest.approx(1 / 3, abs=0.02)
+        assert records.max() < orders.n_records
+    assert (draw_changes(orders._replace(neighbours=0.0), 1000, 1, "some") == draw_records(orders, 1000, 1, "some")).all()
 
 
 @pytest.mark.parametrize(("chosen", "match"), [
