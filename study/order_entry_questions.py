@@ -14,6 +14,7 @@ from study.ensembles import AFTER, BEFORE
 from study.order_entry_2010 import (
     EXPERIMENT,
     SECOND_NS,
+    WARM_S,
     Comparison,
     Series,
     Setup,
@@ -25,6 +26,7 @@ from study.order_entry_2010 import (
     reduction,
     series,
     settled,
+    setup,
     with_values,
 )
 from study.order_entry_rules import ALL, STEPS, new_rules, old_rules
@@ -147,6 +149,29 @@ def metrics_of_map(table: pd.DataFrame) -> pd.DataFrame:
     """For the run store."""
     return pd.DataFrame([(f"map.{one.factor.replace('_', '-')}.{one.level:g}.{name}", getattr(one, name), "%")
                          for one in table.itertuples() for name in ("gain", "reduction")], columns=["name", "value", "unit"])
+
+
+# --- to what scale ------------------------------------------------------------------------------------------------------
+
+def over_scales(scales: tuple, n_runs: int, seeds: int, seed: int, *, scale: int, window_s: float, **like) -> pd.DataFrame:
+    """The best guess on pools to several scales, whose runs are measured as long, at full scale, as those of `scale`: scale,
+    seed, gain, reduction (%), before, after (records in a write)."""
+    cases = list(itertools.product(sorted(scales), range(seed, seed + seeds), (old_rules(), new_rules())))
+    machines = {one: setup(scale=one, window_s=window_s * scale / one, warm_s=WARM_S * scale / one, **like)
+                for one in scales}
+    found = ensembles.on_all_processors(series, [(machines[one], rules, n_runs, case) for one, case, rules in cases])
+    rows = [(*case[:2], gain(old.tps, new.tps), reduction(old.tps, new.tps), old.pool.blocks_per_write.mean(),
+             new.pool.blocks_per_write.mean()) for case, old, new in zip(cases[::2], found[::2], found[1::2], strict=True)]
+    return pd.DataFrame(rows, columns=["scale", "seed", "gain", "reduction", "before", "after"])
+
+
+def metrics_of_scales(table: pd.DataFrame) -> pd.DataFrame:
+    """For the run store: of each scale means over seeds, and the least and most gain."""
+    means = table.drop(columns="seed").groupby("scale").mean()
+    gains = table.groupby("scale").gain.agg(["min", "max"]).rename(columns={"min": "gain-least", "max": "gain-most"})
+    rows = [(f"scale.{scale}.{name}", value, "blocks" if name in ("before", "after") else "%")
+            for scale, row in means.join(gains).iterrows() for name, value in row.items()]
+    return pd.DataFrame(rows, columns=["name", "value", "unit"])
 
 
 # --- the series ---------------------------------------------------------------------------------------------------------

@@ -8,13 +8,15 @@ import json
 import order_entry_pools as pools
 import test_order_entry as tests
 
-from model import order_entry_places, order_entry_users, order_entry_writers
+from model import order_entry_places, order_entry_txgs, order_entry_users, order_entry_writers
 from model.order_entry_machine import DOING, N_HELD, SINCE
 
-TINY = pools.SMALL._replace(n_records=2**10, n_users=4, dirty_target=8, dirty_most=60, writes_per_batch=8)
+TINY = pools.SMALL._replace(n_records=2**10, n_users=4, dirty_target=8, dirty_most=60, writes_per_batch=8,
+                            txg_ns=pools.SECOND // 32)
 LAWS = {"users": tests.test_users_are_always_somewhere, "utilisation": tests.test_the_utilisation_law_holds_exactly,
         "little": tests.test_littles_law_holds_exactly_for_reads_and_transactions,
         "buffers": tests.test_buffers_held_are_dirty_or_being_written_and_no_more_than_there_are,
+        "throttle": tests.test_an_open_group_counts_what_it_has_dirtied_six_times_over,
         "blocks": tests.test_no_block_is_lost_and_no_two_lie_on_each_other}
 
 
@@ -35,7 +37,19 @@ def loses_a_buffer(m, now, real=order_entry_writers.buffers_free):
     real(m, now)
 
 
-MUTANTS = {"none": None, "frees nothing": (order_entry_places, "free", frees_nothing),
+def counts_twice(m, n_records, n_indirect, record_bytes, real=order_entry_places.count_dirty):
+    real(m, 2 * n_records, n_indirect, record_bytes)
+
+
+def keeps_the_count(m, real=order_entry_txgs.open_next):
+    before = m.inflated.copy()
+    real(m)
+    m.inflated[:] = before
+
+
+MUTANTS = {"counts records twice": (order_entry_places, "count_dirty", counts_twice),
+           "keeps the count of four groups ago": (order_entry_txgs, "open_next", keeps_the_count),
+           "none": None, "frees nothing": (order_entry_places, "free", frees_nothing),
            "forgets time": (order_entry_users, "become", forgets_time),
            "forgets the second copy": (order_entry_places, "_exchange", forgets_second_copy),
            "loses a buffer": (order_entry_writers, "buffers_free", loses_a_buffer)}

@@ -1,6 +1,7 @@
 """A LUN in place of the data shares, and Exchange on it: laws that hold whatever the allocator does, and what the experiment
 makes of its priors."""
 import numpy as np
+import pandas as pd
 import pytest
 
 from model.data_sheet import new_drive
@@ -10,7 +11,7 @@ from model.order_entry_draws import draw_changes, draw_records
 from model.order_entry_machine import LATENCY, THROUGHPUT, Orders
 from model.order_entry_runs import begin, rewrite, window
 from model.vdev_map import vdev_params
-from study import appliance_2010, claims, ensembles, exchange_2010, notebooks, priors, scoring
+from study import appliance_2010, claims, ensembles, exchange_2010, notebooks, priors, published, scoring
 from study.errors import UserError
 
 SECOND = 10**9
@@ -166,10 +167,13 @@ def small(monkeypatch):
 
 
 def test_the_claims_of_the_notebook_are_predicted(small, monkeypatch):
-    """And no figure to be predicted is read on the way."""
-    monkeypatch.setattr(claims, "targets", None)
-    results = exchange_2010.predict(2.0, 2, 2, 1)
-    monkeypatch.undo()
+    """And nonsense in every published figure changes no prediction: nothing of this experiment is a baseline."""
+    results, honest = exchange_2010.predict(2.0, 2, 2, 1), published.runs
+    with monkeypatch.context() as patch:
+        patch.setattr(published, "runs", lambda: [
+            one._replace(metrics=one.metrics.assign(value=12345.678)) for one in honest()])
+        assert claims.targets().set_index("claim_id").value["exchange-gain"] != 200
+        pd.testing.assert_frame_equal(results, exchange_2010.predict(2.0, 2, 2, 1))
     found = scoring.predictions(results, "06_exchange")
     assert set(found) == {"exchange-gain"}
     ratio = ensembles.ratio(results, exchange_2010.TRANSFERS)

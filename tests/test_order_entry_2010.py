@@ -1,13 +1,14 @@
 """The order-entry experiment: machines to scale, series of runs, what is made of them, and what cannot be."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from model.indirect import tree
 from model.metaslab import METASLABS_PER_VDEV
-from study import order_entry_2010, order_entry_questions, order_entry_rules, priors, series
+from study import claims, order_entry_2010, order_entry_questions, order_entry_rules, priors, published, series
 from study.errors import UserError
 from study.order_entry_questions import cycle, turning_points
 
@@ -75,6 +76,34 @@ def test_each_step_changes_one_thing_and_all_of_them_make_the_new_rules():
             together |= changed
     assert old._replace(**together) == order_entry_rules.new_rules()
     assert order_entry_rules.custom_rules(96, 1.0).picker == order_entry_rules.new_rules().picker
+
+
+def test_where_the_database_alone_takes_more_than_was_asked_for_that_is_said():
+    machine = order_entry_2010.setup(**LIKE, n_disks=10, pool_fill=0.02)
+    assert machine.n_other == 0
+    assert machine.pool_fill == pytest.approx(350 / 5000, rel=0.02)
+    notebook = LIKE | {"n_disks": 10, "pool_fill": 0.02, "age": 1.0, "engine": "fast"}
+    with pytest.raises(UserError, match="but the database alone takes"):
+        order_entry_2010.of_notebook(notebook)
+    assert order_entry_2010.of_notebook(notebook | {"pool_fill": 0.1}).pool_fill == pytest.approx(0.1, abs=0.001)
+
+
+# ---- what is predicted ----
+
+
+def predicted():
+    return order_entry_questions.predict(2, 2, 1, 3, **LIKE | {"window_s": 0.5, "n_users": 4})
+
+
+def test_nonsense_in_every_published_figure_changes_no_prediction(monkeypatch):
+    """Nothing of these experiments is a baseline: all of them are nonsense the second time."""
+    monkeypatch.setattr(priors, "read", lambda name, real=priors.read: (known := real(name))._replace(
+        switches=known.switches[:2]))  # so that it is over soon
+    before, honest = predicted(), published.runs
+    monkeypatch.setattr(published, "runs", lambda: [
+        one._replace(metrics=one.metrics.assign(value=12345.678)) for one in honest()])
+    assert claims.targets().set_index("claim_id").value["lutz-gain"] != 50
+    pd.testing.assert_frame_equal(before, predicted())
 
 
 # ---- series ----
