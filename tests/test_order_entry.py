@@ -97,7 +97,7 @@ def pieces(site):
 @BOTH
 def test_no_block_is_lost_and_no_two_lie_on_each_other(seen, name):
     site = seen[name][0]
-    rewrite(site, 100, window(site, 0, SECOND // 10), 1, "to the end of a group")
+    rewrite(site, 100, window(site, 0, SECOND // 2), 1, "to the end of a group")
     found = sorted(pieces(site))
     assert all(one[0] < other[0] or one[1] + one[2] <= other[1] for one, other in itertools.pairwise(found))
     assert found[0][1] >= 0
@@ -205,7 +205,7 @@ def test_a_group_takes_no_more_than_its_limit_and_one_write():
     for _ in range(10):
         last = window(site, 0, SECOND // 4).tally
         one_write = 6 * (SMALL.record_bytes + 3 * 2**14 + REDO_BYTES)
-        assert 0 < site.machine.inflated.max() <= limit + one_write
+        assert site.machine.inflated[site.machine.txg[OPEN] % SLOTS] <= limit + one_write
     assert last["txgs"] > 2 * free["txgs"] / 8
     assert last["transactions"] < free["transactions"] / 8
 
