@@ -32,7 +32,8 @@ def test_what_is_a_share_of_the_pool_does_not_change_with_the_scale(scale):
     assert orders.n_vdevs * space * scale == pytest.approx(11e12, rel=0.01)
     assert orders.n_records * 4096 * scale + orders.n_redo_records * 2**17 * scale == pytest.approx(350e9, rel=0.001)
     assert machine.run_s * scale == pytest.approx(30 * 60)
-    assert orders.txg_ns * scale == pytest.approx(30e9)
+    assert orders.txg_ns * 8 == pytest.approx(30e9)  # groups, and what they take, by eight only
+    assert (orders.least_limit * 8, orders.most_limit * 8) == (2**25, 6 * 2**33)
     assert orders.op_ns == order_entry_2010.setup(**LIKE).orders.op_ns
 
 
@@ -92,13 +93,11 @@ def test_where_the_database_alone_takes_more_than_was_asked_for_that_is_said():
 
 
 def predicted():
-    return order_entry_questions.predict(2, 2, 1, 3, **LIKE | {"window_s": 0.5, "n_users": 4})
+    return order_entry_questions.predict(2, 2, 1, 8, **LIKE | {"window_s": 0.5, "n_users": 4})
 
 
 def test_nonsense_in_every_published_figure_changes_no_prediction(monkeypatch):
     """Nothing of these experiments is a baseline: all of them are nonsense the second time."""
-    monkeypatch.setattr(priors, "read", lambda name, real=priors.read: (known := real(name))._replace(
-        switches=known.switches[:2]))  # so that it is over soon
     before, honest = predicted(), published.runs
     monkeypatch.setattr(published, "runs", lambda: [
         one._replace(metrics=one.metrics.assign(value=12345.678)) for one in honest()])
