@@ -84,7 +84,7 @@ STUDY: dict[str, Notebook] = {
             "draws": DRAWS, "seeds": SEEDS, "seed": SEED,
         }),
     "04_oltp_gain": Notebook(
-        reads=("claims.toml", "published/*.toml", "priors.toml"), minutes=3.0,
+        reads=("claims.toml", "published/*.toml", "priors.toml"), minutes=4.5,
         parameters={
             "n_users": Parameter(kind="int", low=1, high=1024, help="users of the database, in a closed loop"),
             "record_kib": Parameter(kind="int", unit="KiB", choices=(2, 4, 8, 16, 32),
@@ -115,7 +115,7 @@ STUDY: dict[str, Notebook] = {
             "seed": SEED,
         }),
     "06_exchange": Notebook(
-        reads=("claims.toml", "published/*.toml", "priors.toml"), minutes=5.0,
+        reads=("claims.toml", "published/*.toml", "priors.toml"), minutes=6.0,
         parameters={
             "pool_fill": Parameter(kind="float", low=0.05, high=0.85, help="share of the pool that is allocated"),
             "age": Parameter(kind="float", unit="turnovers", low=0, high=20, help="how often the LUN was rewritten before"),

@@ -153,6 +153,17 @@ def test_more_users_do_not_do_less(runs):
     assert (table.groupby(["rules", "users"]).size() == 2).all()
 
 
+def test_a_pool_to_a_finer_scale_is_measured_as_long_at_full_scale(monkeypatch):
+    seen = []
+    monkeypatch.setattr(order_entry_questions, "series", lambda machine, rules, n_runs, seed, real=order_entry_2010.series: (
+        seen.append(machine), real(machine, rules, n_runs, seed))[1])
+    like = {"n_users": 4, "record_kib": 4, "scale": 1024, "window_s": 0.5}
+    table = order_entry_questions.over_scales((2048, 1024), 2, 1, 1, **like)
+    assert table.scale.tolist() == [1024, 2048]
+    assert {one.scale * (one.window_s + one.warm_s) for one in seen} == {1024 * 1.5}
+    assert set(order_entry_questions.metrics_of_scales(table).name) >= {"scale.1024.gain", "scale.2048.gain-most"}
+
+
 # ---- ups and downs ----
 
 
