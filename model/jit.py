@@ -211,6 +211,12 @@ def kernel(function):
     return for_python
 
 
+def apart(function):
+    """A kernel that is called, not copied into who calls it: for what is large, and otherwise compiled once more with each
+    of those. A call hands over every array of its states, so it is worth some hundred ns of work."""
+    return numba.njit(no_cpython_wrapper=True, **_OPTIONS)(function)
+
+
 # A kernel that is copied into its callers before anything is compiled: for what is called in one place or two and handed
 # much. Any other kernel is compiled by itself first, and each call of it costs time for every array of the states that
 # it is handed; but the larger what a part is copied into, the longer that takes.

@@ -27,13 +27,13 @@ Left out: CPUs as a resource of ZFS (its times are added to the calls'), access 
 from model.calendar import NEVER, next_source, set_time
 from model.file_calls import OPERATION as CALL_OPERATION
 from model.file_calls import WAL_CREATE, WAL_SYNC, WAL_WRITE, WAL_WRITE_THROUGH
-from model.jit import either, kernel, part
+from model.jit import apart, either, kernel, part
 from model.vdev_queue import NONE
 from model.zfs_files_calls import begin, go_on
-from model.zfs_files_devices import disk_is_done, send_all, slot_is_done, unit_done
-from model.zfs_files_groups import reclaim_event, sync_event, timer_event
-from model.zfs_files_log import begin_rows, chain_goes_on, row_done
-from model.zfs_files_machine import Group, Pool, Settings, Store, make_ready
+from model.zfs_files_devices import disk_is_done, issue_all, slot_is_done, unit_done
+from model.zfs_files_groups import end_groups, reclaim_event, sync_event, timer_event
+from model.zfs_files_log import begin_rows, chain_goes_on, row_done, take_rows
+from model.zfs_files_machine import LOG_CALLED, Group, Pool, Settings, Store, make_ready
 from model.zfs_files_start import new_store
 from model.zil import IS_FULL
 
@@ -51,9 +51,9 @@ def _task_goes_on(m, db_calendar, now):
     if row < 0:
         go_on(m, db_calendar, now, task)
     elif row < len(m.row_of):
-        row_done(m, db_calendar, now, task)
+        row_done(m, now, task)
     else:
-        chain_goes_on(m, db_calendar, now, row - len(m.row_of))
+        chain_goes_on(m, row - len(m.row_of))
 
 
 @part
@@ -67,11 +67,11 @@ def _source_event(m, now, source):
     elif source == sources.sync:
         sync_event(m, now)
     elif source == sources.timer:
-        timer_event(m, now)
+        timer_event(m)
     elif source == sources.reclaim:
         reclaim_event(m, now)
     elif source >= sources.processes:
-        make_ready(m, source - sources.processes)
+        make_ready(m.ready, m.n_ready, source - sources.processes)
     if unit != NONE:
         unit_done(m, now, unit)
 
@@ -83,7 +83,7 @@ def pool_time(m):
     return m.calendar.time[next_source(m.calendar)]
 
 
-@kernel
+@apart
 def pool_event(m, db_calendar, now):
     m.clock[0] = now
     if m.n_ready[0] != m.n_ready[1]:
@@ -92,12 +92,16 @@ def pool_event(m, db_calendar, now):
         source = next_source(m.calendar)
         set_time(m.calendar, source, NEVER)
         _source_event(m, now, source)
+    if m.sync[LOG_CALLED]:
+        take_rows(m, db_calendar, now)
     begin_rows(m, now)
-    send_all(m, now)
+    end_groups(m, now)
+    issue_all(m, now)
 
 
-@kernel
+@apart
 def _begin_call(m, calls, now, p):
+    """`clock` is when those that are ready can go on."""
     m.clock[0] = now
     begin(m, now, p, calls.row)
 

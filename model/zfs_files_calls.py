@@ -42,8 +42,7 @@ from model.throttle import SLEEPS as TO_SLEEP
 from model.throttle import WAITS as TO_WAIT
 from model.txg import N_USED, QUARTERS
 from model.zfs_files_devices import read_block
-from model.zfs_files_groups import push
-from model.zfs_files_log import returns, take_rows
+from model.zfs_files_log import returns
 from model.zfs_files_machine import (
     AT,
     BEGAN,
@@ -59,9 +58,11 @@ from model.zfs_files_machine import (
     HAS_WAITED,
     IN_COMMIT,
     INTENT_LOG,
+    IS_PUSHED,
     JOINED,
     JOINED_BEFORE,
     LEVEL,
+    LOG_CALLED,
     LOOKS,
     METADATA_READS,
     NOWHERE,
@@ -94,84 +95,84 @@ MOST_ENTRIES = 4  # that one piece makes
 
 
 @kernel
-def file_number(m, operation, file):
+def file_number(n_files, operation, file):
     """The store's number of a file: 0 the log, 1 + f the files of the calls, the last one that of CONTROL."""
     if operation in (WAL_WRITE, WAL_WRITE_THROUGH, WAL_SYNC, WAL_CREATE):
         return 0
-    return len(m.of_file) - 1 if operation == CONTROL else 1 + file
+    return n_files - 1 if operation == CONTROL else 1 + file
 
 
-@kernel
+@part
 def begin(m, now, p, row):
     """Process `p` makes the call in its row."""
     process, operation = m.process, row[p, CALL_OPERATION]
-    process[p, OPERATION], process[p, FILE] = operation, file_number(m, operation, row[p, CALL_FILE])
+    process[p, OPERATION], process[p, FILE] = operation, file_number(len(m.of_file), operation, row[p, CALL_FILE])
     process[p, AT], process[p, END] = row[p, CALL_OFFSET], row[p, CALL_OFFSET] + row[p, N_BYTES]
     process[p, BEGAN], process[p, HAS_WAITED], process[p, HAS_SLEPT] = now, 0, 0
     process[p, STAGE] = LOOKS
     _next_piece(m, p)
-    count(m, CALLS, 1, now)
-    count_calls(m, now, 1)
+    count(m.tally, CALLS, 1, now)
+    count_calls(m.tally, now, 1)
     if operation == READ:
-        count(m, READS, 1, now)
+        count(m.tally, READS, 1, now)
     if operation in (FSYNC, WAL_SYNC):
         process[p, STAGE] = COMMITS
         set_time(m.calendar, m.sources.processes + p, now + m.s.commit_ns)
     else:
-        make_ready(m, p)
+        make_ready(m.ready, m.n_ready, p)
 
 
-@kernel
+@part
 def _next_piece(m, p):
     m.process[p, LEVEL], m.process[p, HAS_RECORD] = m.files.n_levels[m.process[p, FILE]] - 1, 0
 
 
 @kernel
-def _offset(m, p):
+def _offset(process, of_file, p):
     """In the file: a log begins at its front again."""
-    return m.process[p, AT] % m.of_file[m.process[p, FILE], RING_BYTES]
+    return process[p, AT] % of_file[process[p, FILE], RING_BYTES]
 
 
 @kernel
-def _record(m, p):
-    return _offset(m, p) // m.files.record_bytes[m.process[p, FILE]]
+def _record(process, of_file, record_bytes, p):
+    return _offset(process, of_file, p) // record_bytes[process[p, FILE]]
 
 
 @kernel
-def _piece_bytes(m, p):
-    file, at = m.process[p, FILE], _offset(m, p)
-    n_bytes = min(m.process[p, END] - m.process[p, AT], m.files.record_bytes[file] - at % m.files.record_bytes[file])
-    return min(n_bytes, m.of_file[file, PAGE]) if m.process[p, OPERATION] == WAL_CREATE else n_bytes
+def _piece_bytes(process, of_file, record_bytes, p):
+    file, at = process[p, FILE], _offset(process, of_file, p)
+    n_bytes = min(process[p, END] - process[p, AT], record_bytes[file] - at % record_bytes[file])
+    return min(n_bytes, of_file[file, PAGE]) if process[p, OPERATION] == WAL_CREATE else n_bytes
 
 
 # ---- rule 1 ----
 
 
-@kernel
+@part
 def _lowest(m, p, file, number):
     """The level down to which blocks must be in core."""
     if m.process[p, OPERATION] == READ:
         return 0
     block = level_block(m.files, file, number, 0)
     is_new = m.layout.place[block] == NOWHERE and not in_core(m.arc, int(m.arc.node_of[block]))
-    is_covered = _piece_bytes(m, p) == m.files.record_bytes[file]
+    is_covered = _piece_bytes(m.process, m.of_file, m.files.record_bytes, p) == m.files.record_bytes[file]
     return 1 if m.process[p, HAS_RECORD] or is_new or is_covered else 0
 
 
 @kernel
-def _join(m, p, reader):
+def _join(process, p, reader):
     """`p` waits for the block that `reader` reads."""
-    m.process[p, JOINED_BEFORE], m.process[p, HAS_WAITED] = m.process[reader, JOINED], 1
-    m.process[reader, JOINED] = p
+    process[p, JOINED_BEFORE], process[p, HAS_WAITED] = process[reader, JOINED], 1
+    process[reader, JOINED] = p
 
 
-@kernel
+@part
 def _where(m, block, file):
     """(place, B) of a block to be read. Of two copies on two vdevs it is one or the other, by turns."""
     if block < m.files.n_records:
         return m.layout.place[block], m.of_file[file, PSIZE]
     i = block - m.files.n_records
-    takes_second = m.first_vdev[1] > 1 and block & 1
+    takes_second = m.places.first_vdev[1] > 1 and block & 1
     return m.layout.second[i] if takes_second else m.layout.place[block], m.layout.n_bytes[i]
 
 
@@ -183,9 +184,9 @@ def _fetch(m, now, p, file, number, level):
     place, n_bytes = _where(m, block, file)
     there = True
     if place != NOWHERE:
-        count(m, METADATA_READS if level > 0 else DATA_READS, 1, now)
+        count(m.tally, METADATA_READS if level > 0 else DATA_READS, 1, now)
         if level == 0 and m.process[p, OPERATION] != READ:
-            count(m, READ_FIRST, 1, now)
+            count(m.tally, READ_FIRST, 1, now)
         # here an L2ARC would be asked first (spec 7.5)
         there = read_block(m, now, place, n_bytes, 1 if level > 0 else 0, p)
     if there:
@@ -195,7 +196,7 @@ def _fetch(m, now, p, file, number, level):
     return there
 
 
-@kernel
+@part
 def _has(m, now, p, node, level):
     """`p` has the block that it read."""
     buffer_has_come(m, now, node, 1)
@@ -208,7 +209,8 @@ def _has(m, now, p, node, level):
 def _block_came(m, now, p):
     """The block that `p` read is there: it goes on, and all that waited for it."""
     process, level = m.process, m.process[p, LEVEL]
-    node = int(m.arc.node_of[level_block(m.files, process[p, FILE], _record(m, p), level)])
+    number = _record(m.process, m.of_file, m.files.record_bytes, p)
+    node = int(m.arc.node_of[level_block(m.files, process[p, FILE], number, level)])
     _has(m, now, p, node, level)
     process[p, LEVEL] -= 1
     process[p, STAGE] = LOOKS
@@ -217,14 +219,14 @@ def _block_came(m, now, p):
     while waiting != NOBODY:
         if level == 0 and not m.s.keeps_records:
             process[waiting, HAS_RECORD], process[waiting, LEVEL] = 1, -1
-        make_ready(m, waiting)
+        make_ready(m.ready, m.n_ready, waiting)
         waiting = process[waiting, JOINED_BEFORE]
 
 
 @part
 def _look(m, now, p):
     """Whether `p` has got all that its piece needs."""
-    process, file, number = m.process, m.process[p, FILE], _record(m, p)
+    process, file, number = m.process, m.process[p, FILE], _record(m.process, m.of_file, m.files.record_bytes, p)
     lowest = _lowest(m, p, file, number)
     while process[p, LEVEL] >= lowest:
         node = int(m.arc.node_of[level_block(m.files, file, number, process[p, LEVEL])])
@@ -232,8 +234,8 @@ def _look(m, now, p):
             if not _fetch(m, now, p, file, number, process[p, LEVEL]):
                 return False
         elif m.arc.nodes[node, READER]:
-            count(m, SHARED, 1, now)
-            _join(m, p, m.arc.nodes[node, READER] - 1)
+            count(m.tally, SHARED, 1, now)
+            _join(m.process, p, m.arc.nodes[node, READER] - 1)
             return False
         else:
             find(m, now, node)
@@ -258,15 +260,15 @@ def _is_admitted(m, now, p):
         return True
     m.process[p, LEVEL] = m.files.n_levels[file] - 1
     if found == TO_SLEEP:
-        count(m, SLEEPS, 1, now)
+        count(m.tally, SLEEPS, 1, now)
         m.process[p, HAS_SLEPT] = 1
         set_time(m.calendar, m.sources.processes + p, now + TICK_NS)
         return False
-    count(m, WAITS, 1, now)
+    count(m.tally, WAITS, 1, now)
     last = len(m.waiting) - 1
     m.waiting[m.waiting[last]] = p
     m.waiting[last] += 1
-    push(m, now)
+    m.sync[IS_PUSHED] = 1
     return False
 
 
@@ -276,19 +278,20 @@ def _is_admitted(m, now, p):
 @part
 def _dirty(m, now, p):
     """The record of a piece is dirtied. False if `p` has to wait for who is reading it."""
-    file, number, txg = m.process[p, FILE], _record(m, p), m.txgs.open_txg[0]
+    file, number, txg = m.process[p, FILE], _record(m.process, m.of_file, m.files.record_bytes, p), m.txgs.open_txg[0]
     block, before = level_block(m.files, file, number, 0), m.txgs.quarters[txg % QUARTERS, N_USED]
     if not dirty_record(m, now, file, number):
-        _join(m, p, m.arc.nodes[m.arc.node_of[block], READER] - 1)
+        _join(m.process, p, m.arc.nodes[m.arc.node_of[block], READER] - 1)
         _next_piece(m, p)
         return False
     n_new = m.txgs.quarters[txg % QUARTERS, N_USED] - before
     if n_new > 0:
         note_dirty(m.throttle, m.txg_params, txg, m.files.record_bytes[file] + (n_new - 1) * INDIRECT_BYTES)
     m.early_in[block] = 0
-    count(m, PIECES, 1, now)
+    count(m.tally, PIECES, 1, now)
     log, opened = m.of_file[file, INTENT_LOG], O_DSYNC if m.process[p, OPERATION] == WAL_WRITE_THROUGH else NOT_SYNC
-    record(m.zil, m.zil_params, settings_of(m, log), log, 1 + file, block, m.files.record_bytes[file], _piece_bytes(m, p),
+    n_bytes = _piece_bytes(m.process, m.of_file, m.files.record_bytes, p)
+    record(m.zil, m.zil_params, settings_of(m.zil_settings, log), log, 1 + file, block, m.files.record_bytes[file], n_bytes,
            opened, txg)
     return True
 
@@ -301,19 +304,19 @@ def _commit(m, db_calendar, now, p):
     m.process[p, STAGE] = IN_COMMIT
     file = m.process[p, FILE]
     log = m.of_file[file, INTENT_LOG]
-    count(m, COMMITTED, 1, now)
-    at_once = commit(m.zil, m.zil_params, settings_of(m, log), log, 1 + file, p, m.txgs.open_txg[0])
-    take_rows(m, db_calendar, now, log)
+    count(m.tally, COMMITTED, 1, now)
+    at_once = commit(m.zil, m.zil_params, settings_of(m.zil_settings, log), log, 1 + file, p, m.txgs.open_txg[0])
+    m.sync[LOG_CALLED] = 1 + log
     if at_once:
-        returns(m, db_calendar, now, p)
+        returns(m.tally, m.process, db_calendar, now, p)
 
 
-@kernel
+@part
 def _return(m, db_calendar, now, p, cpu_ns):
-    count(m, CALLS_DONE, 1, now)
-    count_calls(m, now, -1)
+    count(m.tally, CALLS_DONE, 1, now)
+    count_calls(m.tally, now, -1)
     if m.process[p, OPERATION] == READ:
-        count(m, READ_HITS, 1 - m.process[p, HAS_WAITED], now)
+        count(m.tally, READ_HITS, 1 - m.process[p, HAS_WAITED], now)
         m.tally.counts[READ_NS] += now - m.process[p, BEGAN]
     set_time(db_calendar, p, now + cpu_ns)
 
@@ -327,10 +330,10 @@ def _is_through(operation):
 def _piece_done(m, db_calendar, now, p):
     """The next piece, or the end."""
     process, operation = m.process, m.process[p, OPERATION]
-    process[p, AT] += _piece_bytes(m, p)
+    process[p, AT] += _piece_bytes(m.process, m.of_file, m.files.record_bytes, p)
     if process[p, AT] < process[p, END]:
         _next_piece(m, p)
-        make_ready(m, p)
+        make_ready(m.ready, m.n_ready, p)
     elif operation == READ:
         _return(m, db_calendar, now, p, m.s.read_ns)
     elif _is_through(operation):

@@ -1,12 +1,14 @@
 """The devices of a ZFS under a database: disks behind vdev cache and vdev queue (`model.pool`), devices without an arm
 behind the same two, and flushes.
 
-    outbox: an I/O            --> vdev queue --> unit --.
-            a unit, issued by a completion -------------+--> disk: its driver, its own queue; served one at a time
-            a flush, which no vdev queue sees ----------'    device without an arm: `depth` at a time, the others wait
+    wanted: a block to be written   --> I/Os --> vdev queue --> unit --.
+            a piece of a label                                         +--> disk: its driver, its own queue; one at a time
+            a flush of a vdev       --> commands ----------------------'    device without an arm: `depth` at a time
 
-A device without an arm says at once when a unit will be done (`model.ssd`), so each unit that it has under way has an event
-of its own: a *slot*. A flush of a disk is a command that nothing passes (`model.drive_queue`).
+What an event wants is done when it is over (`issue_all`): I/Os for the children of the vdev, to their queues, and disks
+begin that have something to do. A device without an arm says at once when a unit will be done (`model.ssd`), so each unit
+that it has under way has an event of its own: a *slot*; what it does not take waits. A flush of a disk is a command that
+nothing passes (`model.drive_queue`).
 
 Whoever waits for I/Os is a task (`model.pool`): process p of the database is task p, rows of the intent logs follow. I/Os of
 the transaction group, its flushes among them, are counted in `txgs.n_pending`.
@@ -20,6 +22,7 @@ from model.layout import FRONT_BYTES, LEAF_SHIFT, OFFSET_MASK
 from model.pool import FOR_TXG, NOBODY, answered, bring_up_to_date, has_come, leaf_io, read_leaf, release_io, start_disk
 from model.ssd import SsdParams, service
 from model.ssd import flush as flush_ssd
+from model.txg import WRITING
 from model.vdev_map import BYTES, CHILD, OFFSET, read_ios, write_ios
 from model.vdev_queue import NONE, READ, WRITE, arrive, complete
 from model.zfs_files_machine import (
@@ -38,73 +41,97 @@ from model.zfs_files_machine import (
     vdev_of,
 )
 
-# ---- blocks ----
+# Columns of Zfs.wanted.
+WHAT, WHERE, LENGTH, OWNER, PRIORITY, ENTRY = range(6)  # ENTRY: of the transaction group, or NONE
+BLOCK, VDEV_FLUSH, LABEL = range(3)  # values of WHAT; WHERE: a place, a vdev, leaf << LEAF_SHIFT | offset
+
+
+# ---- wanted ----
 
 
 @kernel
-def _to_outbox(m, what):
+def want(wanted, n_wanted, what, where, n_bytes, owner, priority, entry):
+    i = n_wanted[0]
+    wanted[i, WHAT], wanted[i, WHERE], wanted[i, LENGTH] = what, where, n_bytes
+    wanted[i, OWNER], wanted[i, PRIORITY], wanted[i, ENTRY] = owner, priority, entry
+    n_wanted[0] += 1
+
+
+@kernel
+def _to_outbox(outbox, n_out, what):
     """An I/O; or, negative, a unit."""
-    m.leaves.outbox[m.leaves.n_out[0]] = what
-    m.leaves.n_out[0] += 1
+    outbox[n_out[0]] = what
+    n_out[0] += 1
 
 
 @kernel
+def _list_children(m_children, vdevs, what, where, n_bytes):
+    """What is wanted, as I/Os of leaves in the table: how many."""
+    if what == BLOCK:
+        vdev = vdev_of(vdevs, where >> LEAF_SHIFT)
+        return write_ios(vdev, (where & OFFSET_MASK) - FRONT_BYTES, n_bytes, 0, m_children)
+    n = vdevs[where, N_CHILDREN] if what == VDEV_FLUSH else 1
+    for i in range(n):
+        m_children[i, CHILD], m_children[i, BYTES] = i, n_bytes
+        m_children[i, OFFSET] = FLUSH - FRONT_BYTES if what == VDEV_FLUSH else (where & OFFSET_MASK) - FRONT_BYTES
+    return n
+
+
+@kernel
+def _first_leaf(vdevs, what, where):
+    if what == LABEL:
+        return where >> LEAF_SHIFT
+    return vdevs[where if what == VDEV_FLUSH else where >> LEAF_SHIFT, FIRST_LEAF]
+
+
+@part
+def _issue_one(m, now, i):
+    """Row `i` of what is wanted."""
+    wanted, leaves = m.wanted, m.leaves
+    what, owner, children = wanted[i, WHAT], wanted[i, OWNER], leaves.children
+    n = _list_children(children, m.places.vdevs, what, wanted[i, WHERE], wanted[i, LENGTH])
+    first = _first_leaf(m.places.vdevs, what, wanted[i, WHERE])
+    for child in range(n):
+        io = leaf_io(leaves, first + children[child, CHILD], READ if what == VDEV_FLUSH else WRITE,
+                     children[child, OFFSET] + FRONT_BYTES, children[child, BYTES], now, wanted[i, PRIORITY],
+                     owner if owner == FOR_TXG else owner << leaves.waiter_shift)
+        m.entry_of[io] = wanted[i, ENTRY]
+        if what == VDEV_FLUSH:
+            leaves.queue.next_member[io], leaves.queue.unit_bytes[io] = NONE, 0
+        _to_outbox(leaves.outbox, leaves.n_out, -io if what == VDEV_FLUSH else io)
+    m.sync[IN_FLIGHT] += n
+    if owner == FOR_TXG:
+        m.txgs.n_pending[0] += n
+        m.txgs.entries[wanted[i, ENTRY], WRITING] += n
+    else:
+        leaves.n_awaited[owner] += n
+
+
+# ---- reads ----
+
+
+@part
 def read_block(m, now, place, n_bytes, is_metadata, task):
     """`task` wants the block at `place`: whether it has it at once."""
     leaves, vdev = m.leaves, place >> LEAF_SHIFT
-    n = read_ios(vdev_of(m, vdev), (place & OFFSET_MASK) - FRONT_BYTES, n_bytes, leaves.children)
+    n = read_ios(vdev_of(m.places.vdevs, vdev), (place & OFFSET_MASK) - FRONT_BYTES, n_bytes, leaves.children)
     leaves.n_awaited[task] = 0
     for i in range(n):
-        leaf, offset = m.vdevs[vdev, FIRST_LEAF] + leaves.children[i, CHILD], leaves.children[i, OFFSET] + FRONT_BYTES
-        there, io = read_leaf(leaves, now, leaf, offset, leaves.children[i, BYTES], is_metadata,
-                              task << leaves.waiter_shift | i, leaves.queue_params.sync_read_priority)
+        leaf = m.places.vdevs[vdev, FIRST_LEAF] + leaves.children[i, CHILD]
+        there, io = read_leaf(leaves, now, leaf, leaves.children[i, OFFSET] + FRONT_BYTES, leaves.children[i, BYTES],
+                              is_metadata, task << leaves.waiter_shift | i, leaves.queue_params.sync_read_priority)
         if io != NONE:
             m.sync[IN_FLIGHT] += 1
-            _to_outbox(m, io)
+            _to_outbox(leaves.outbox, leaves.n_out, io)
         if not there:
             leaves.n_awaited[task] += 1
     return leaves.n_awaited[task] == 0
 
 
 @kernel
-def write_block(m, now, place, n_bytes, owner, priority, entry):
-    """The block at `place` is written: by how many I/Os. `entry`: of the transaction group, or NONE."""
-    leaves, vdev = m.leaves, place >> LEAF_SHIFT
-    n = write_ios(vdev_of(m, vdev), (place & OFFSET_MASK) - FRONT_BYTES, n_bytes, 0, leaves.children)
-    for i in range(n):
-        leaf, offset = m.vdevs[vdev, FIRST_LEAF] + leaves.children[i, CHILD], leaves.children[i, OFFSET] + FRONT_BYTES
-        io = leaf_io(leaves, leaf, WRITE, offset, leaves.children[i, BYTES], now, priority, owner)
-        m.entry_of[io] = entry
-        m.sync[IN_FLIGHT] += 1
-        _to_outbox(m, io)
-    return n
-
-
-@kernel
-def write_leaf(m, now, leaf, offset, n_bytes):
-    """Of a transaction group: a piece of a label."""
-    io = leaf_io(m.leaves, leaf, WRITE, offset, n_bytes, now, m.leaves.queue_params.sync_write_priority, FOR_TXG)
-    m.entry_of[io] = NONE
-    m.sync[IN_FLIGHT] += 1
-    _to_outbox(m, io)
-
-
-@kernel
-def flush_vdev(m, now, vdev, owner):
-    """The caches of all devices of a vdev are flushed: by how many commands."""
-    leaves, n = m.leaves, m.vdevs[vdev, N_CHILDREN]
-    for child in range(n):
-        io = leaf_io(leaves, m.vdevs[vdev, FIRST_LEAF] + child, READ, FLUSH, 0, now, 0, owner)
-        leaves.queue.next_member[io], leaves.queue.unit_bytes[io], m.entry_of[io] = NONE, 0, NONE
-        m.sync[IN_FLIGHT] += 1
-        _to_outbox(m, -io)
-    return n
-
-
-@kernel
-def ios_left(m):
+def ios_left(queue, sync):
     """How many more there may be."""
-    return m.leaves.queue.n_ios - m.sync[IN_FLIGHT]
+    return queue.n_ios - sync[IN_FLIGHT]
 
 
 # ---- to the devices ----
@@ -117,82 +144,87 @@ def _ssd(params, i):
 
 
 @kernel
-def _free_slot(m, i):
+def _take_slot(units, i, unit):
     slot = 0
-    while m.ssds.units[i, slot] != NONE:
+    while units[i, slot] != NONE:
         slot += 1
+    units[i, slot] = unit
     return slot
+
+
+@kernel
+def _ssd_done(ssds, queue, i, now, unit):
+    """When a device without an arm will have done a unit that it takes now."""
+    ssd = _ssd(ssds.params, i)
+    if queue.offset[unit] == FLUSH:
+        return flush_ssd(ssd, ssds.state, i, now)
+    return service(ssd, ssds.state, i, now, queue.offset[unit], queue.unit_bytes[unit], queue.kind[unit] == WRITE)
 
 
 @part
 def _start_ssd(m, now, leaf, unit):
     """Device without an arm: it takes the unit, or the unit waits for its turn."""
-    queue, units, i = m.leaves.queue, m.leaves.drives.units, m.ssds.number[leaf]
-    ssd = _ssd(m.ssds.params, i)
-    if units[leaf, N_COMMANDS] >= min(ssd.depth, N_SLOTS):
+    units, i = m.leaves.drives.units, m.ssds.number[leaf]
+    if units[leaf, N_COMMANDS] >= min(_ssd(m.ssds.params, i).depth, N_SLOTS):
         m.leaves.drives.waiting[leaf, units[leaf, N_WAITING]] = unit
         units[leaf, N_WAITING] += 1
         return
     units[leaf, N_COMMANDS] += 1
-    if queue.offset[unit] == FLUSH:
-        done = flush_ssd(ssd, m.ssds.state, i, now)
-    else:
-        done = service(ssd, m.ssds.state, i, now, queue.offset[unit], queue.unit_bytes[unit], queue.kind[unit] == WRITE)
-    slot = _free_slot(m, i)
-    m.ssds.units[i, slot] = unit
-    set_time(m.calendar, m.sources.slots + i * N_SLOTS + slot, done)
-
-
-@part
-def _hand_over(m, now, leaf, unit):
-    if m.ssds.number[leaf] >= 0:
-        _start_ssd(m, now, leaf, unit)
-    elif send(m.leaves.disk, m.leaves.drives, leaf, now, unit, m.leaves.queue.offset):
-        to_start(m, leaf)
+    done = _ssd_done(m.ssds, m.leaves.queue, i, now, unit)
+    set_time(m.calendar, m.sources.slots + i * N_SLOTS + _take_slot(m.ssds.units, i, unit), done)
 
 
 @kernel
-def to_start(m, leaf):
-    n = len(m.to_start) - 1
-    m.to_start[m.to_start[n]] = leaf
-    m.to_start[n] += 1
+def _to_start(disks, leaf):
+    n = len(disks) - 1
+    disks[disks[n]] = leaf
+    disks[n] += 1
 
 
 @part
-def send_all(m, now):
-    """What is in the outbox goes on its way, and disks begin that have something to do and do not."""
-    leaves, n = m.leaves, m.leaves.n_out[0]
-    for i in range(n):
-        io = leaves.outbox[i]
-        if io > 0:
-            count(m, IOS, 1, now)
-            unit, leaf = arrive(leaves.queue, leaves.queue_params, leaves.leaf_of[io], io, now), leaves.leaf_of[io]
-        else:
-            unit, leaf = -io, leaves.leaf_of[-io]
-        if unit != NONE:
-            _hand_over(m, now, leaf, unit)
-    leaves.n_out[0] = 0
+def _send_one(m, now, what):
+    """An I/O goes to the vdev queue of its leaf, and what that issues, or a unit, to the device."""
+    leaves, io = m.leaves, abs(what)
+    leaf, unit = leaves.leaf_of[io], io
+    if what > 0:
+        count(m.tally, IOS, 1, now)
+        unit = arrive(leaves.queue, leaves.queue_params, leaf, io, now)
+    if unit != NONE and m.ssds.number[leaf] >= 0:
+        _start_ssd(m, now, leaf, unit)
+    elif unit != NONE and send(leaves.disk, leaves.drives, leaf, now, unit, leaves.queue.offset):
+        _to_start(m.to_start, leaf)
+
+
+@part
+def issue_all(m, now):
+    """All that this event wanted and issued goes on its way, and disks begin that have something to do and do not."""
+    for i in range(m.n_wanted[0]):
+        _issue_one(m, now, i)
+    m.n_wanted[0] = 0
+    for i in range(m.leaves.n_out[0]):
+        _send_one(m, now, m.leaves.outbox[i])
+    m.leaves.n_out[0] = 0
     last = len(m.to_start) - 1
     for i in range(m.to_start[last]):
-        set_time(m.calendar, m.to_start[i], start_disk(leaves, now, m.to_start[i]))
+        set_time(m.calendar, m.to_start[i], start_disk(m.leaves, now, m.to_start[i]))
     m.to_start[last] = 0
 
 
 # ---- from the devices ----
 
 
-@kernel
+@part
 def disk_is_done(m, now, leaf):
     """The unit that a disk has served. If it has more to do it begins."""
     unit = finish(m.leaves.drives, leaf)
     if m.leaves.drives.units[leaf, N_COMMANDS] > 0:
-        to_start(m, leaf)
+        _to_start(m.to_start, leaf)
     else:
         pause(m.leaves.drives, leaf, now)
     return unit
 
 
-@kernel
+@part
 def slot_is_done(m, source):
     """The unit that a device without an arm has served, and next the one that has waited for this longest."""
     i, slot = (source - m.sources.slots) // N_SLOTS, (source - m.sources.slots) % N_SLOTS
@@ -201,7 +233,7 @@ def slot_is_done(m, source):
     drives.units[leaf, N_COMMANDS] -= 1
     drives.units[leaf, N_SERVED] += 1
     if drives.units[leaf, N_WAITING] > 0:
-        _to_outbox(m, -drives.waiting[leaf, 0])
+        _to_outbox(m.leaves.outbox, m.leaves.n_out, -drives.waiting[leaf, 0])
         drives.units[leaf, N_WAITING] -= 1
         for place in range(drives.units[leaf, N_WAITING]):
             drives.waiting[leaf, place] = drives.waiting[leaf, place + 1]
@@ -213,15 +245,15 @@ def _issue_next(m, now, leaf, unit):
     """The vdev queue hears of a unit, and issues others."""
     leaves, queue = m.leaves, m.leaves.queue
     if queue.offset[unit] == FLUSH:
-        count(m, DEVICE_FLUSHES, 1, now)
+        count(m.tally, DEVICE_FLUSHES, 1, now)
         return
-    count_device(m, leaf, queue.kind[unit], queue.unit_bytes[unit], now)
+    count_device(m.tally, m.group_of_leaf[leaf], queue.kind[unit], queue.unit_bytes[unit], now)
     for i in range(complete(queue, leaves.queue_params, leaf, leaves.issued, now)):
-        _to_outbox(m, -leaves.issued[i])
+        _to_outbox(leaves.outbox, leaves.n_out, -leaves.issued[i])
     bring_up_to_date(leaves, now, leaf, unit)
 
 
-@kernel
+@part
 def _txg_io_done(m, now, io):
     """The last one of all wakes the sync thread."""
     if m.entry_of[io] != NONE:
@@ -232,24 +264,30 @@ def _txg_io_done(m, now, io):
 
 
 @part
+def _tell(m, waiter):
+    """Who joined the same line of the vdev cache is told with the first one."""
+    leaves = m.leaves
+    while waiter != NOBODY:
+        following = leaves.joined_before[waiter]
+        task = has_come(leaves, waiter)
+        if task != NOBODY:
+            make_ready(m.ready, m.n_ready, task)
+        waiter = following
+
+
+@part
 def unit_done(m, now, unit):
     """A device has served a unit: tell whoever waited. Tasks that have all they need are ready."""
     leaves, io = m.leaves, unit
     leaf = leaves.leaf_of[unit]
     _issue_next(m, now, leaf, unit)
     while io != NONE:
-        count(m, IOS_DONE, int(leaves.queue.offset[io] != FLUSH), now)
+        count(m.tally, IOS_DONE, int(leaves.queue.offset[io] != FLUSH), now)
         if leaves.owner[io] == FOR_TXG:
             _txg_io_done(m, now, io)
-        waiter = answered(leaves, now, leaf, io)
-        while waiter != NOBODY:
-            following = leaves.joined_before[waiter]
-            task = has_come(leaves, waiter)
-            if task != NOBODY:
-                make_ready(m, task)
-            waiter = following
+        _tell(m, answered(leaves, now, leaf, io))
         m.sync[IN_FLIGHT] -= 1
         io = release_io(leaves, io)
-    if m.sync[IS_STALLED] and ios_left(m) > SPARE_IOS:
+    if m.sync[IS_STALLED] and ios_left(leaves.queue, m.sync) > SPARE_IOS:
         m.sync[IS_STALLED] = 0
         set_time(m.calendar, m.sources.sync, now)

@@ -10,7 +10,7 @@
  4. *Flush* every vdev that was given space in the group; wait. *Uberblock*: four labels of every device of one vdev, or
     three; wait. Flush these; wait. Then the group is on disk.
 
-A group ends when its time is over or somebody asks (`push`); who waits for the next one goes on then (`model.throttle`).
+A group ends when its time is over or somebody asks (IS_PUSHED); who waits for the next one goes on then (`model.throttle`).
 
 In ZFS: spa.c, `spa_sync`; spec 5.3 to 5.6. Sizes of the pool's own blocks: spec 5.1 and 5.3; their number does not grow with
 what is written, but for space maps. Left out: frees, deferred frees, in-place rewriting by later passes (new places
@@ -21,10 +21,13 @@ from model.arc import adjust, make_anonymous
 from model.calendar import NEVER, set_time
 from model.dbuf import copy_written
 from model.jit import kernel, part
+from model.layout import LEAF_SHIFT
 from model.pool import FOR_TXG, TICK_NS
 from model.throttle import SYNC_BEGAN, group_written, open_group
 from model.txg import ABOVE, BLOCK, NONE, WRITING, advance, hand_over, quiesce
-from model.zfs_files_devices import flush_vdev, ios_left, write_block, write_leaf
+from model.zfs_files_devices import BLOCK as BLOCK_WANTED
+from model.zfs_files_devices import LABEL as LABEL_WANTED
+from model.zfs_files_devices import VDEV_FLUSH, ios_left, want
 from model.zfs_files_machine import (
     DATA,
     DONE_STAGE,
@@ -34,6 +37,7 @@ from model.zfs_files_machine import (
     FLUSH_STAGE,
     INDIRECT,
     INDIRECT_WRITTEN_BYTES,
+    IS_PUSHED,
     IS_STALLED,
     LOG_STAGE,
     MOS_PASS,
@@ -70,38 +74,46 @@ N_UBERBLOCKS = RING // UBERBLOCK
 # ---- when a group ends ----
 
 
-@kernel
+@part
 def _start_sync(m, now):
-    if hand_over(m.txgs):
-        m.sync[SYNC_STAGE], m.sync[MOS_PASS] = FILES_STAGE, 0
-        m.throttle[SYNC_BEGAN] = now
-        if m.txg_params.from_sync:
-            set_time(m.calendar, m.sources.timer, now + m.txg_params.timeout_ns)
-        set_time(m.calendar, m.sources.sync, now)
+    m.sync[SYNC_STAGE], m.sync[MOS_PASS] = FILES_STAGE, 0
+    m.throttle[SYNC_BEGAN] = now
+    if m.txg_params.from_sync:
+        set_time(m.calendar, m.sources.timer, now + m.txg_params.timeout_ns)
+    set_time(m.calendar, m.sources.sync, now)
 
 
-@kernel
-def push(m, now):
-    """The open group ends, now or as soon as that can be."""
-    if not quiesce(m.txgs):
-        return
+@part
+def _open_next(m, now):
+    """A group is quiesced and another one open: who waited for that goes on."""
     open_group(m.throttle, m.txgs.open_txg[0])
     if not m.txg_params.from_sync:
         set_time(m.calendar, m.sources.timer, now + m.txg_params.timeout_ns)
     last = len(m.waiting) - 1
     for i in range(m.waiting[last]):
-        make_ready(m, m.waiting[i])
+        make_ready(m.ready, m.n_ready, m.waiting[i])
     m.waiting[last] = 0
-    _start_sync(m, now)
 
 
-@kernel
-def timer_event(m, now):
+@part
+def end_groups(m, now):
+    """After an event: the open group ends if somebody asked for that (IS_PUSHED), now or as soon as that can be."""
+    if hand_over(m.txgs):
+        _start_sync(m, now)
+    if m.sync[IS_PUSHED] and quiesce(m.txgs):
+        _open_next(m, now)
+    m.sync[IS_PUSHED] = 0
+    if hand_over(m.txgs):
+        _start_sync(m, now)
+
+
+@part
+def timer_event(m):
     """Its time is over. (Counted from the last sync, a group that is being synced comes first.)"""
     if m.txg_params.from_sync and m.txgs.syncing[0] != 0:
         m.sync[TIMER_IS_OVER] = 1
     else:
-        push(m, now)
+        m.sync[IS_PUSHED] = 1
 
 
 @part
@@ -116,26 +128,26 @@ def reclaim_event(m, now):
 
 @part
 def _write_record(m, now, entry, block):
-    file = file_of(m, block)
+    file = file_of(m.files.base, block)
     n_bytes = m.of_file[file, PSIZE]
-    count(m, RECORDS, 1, now)
+    count(m.tally, RECORDS, 1, now)
     if m.txgs.entries[entry, ABOVE] != NONE:
         m.n_rewritten[m.txgs.entries[m.txgs.entries[entry, ABOVE], BLOCK] - m.files.n_records] += 1
     if m.early_in[block] == m.txgs.syncing[0]:
-        count(m, EARLY, 1, now)
+        count(m.tally, EARLY, 1, now)
         m.txgs.entries[entry, WRITING] = 1
         copy_written(m, now, entry, m.s.keeps_records)
         return
-    where = place(m, DATA, n_bytes)
+    where = place(m.places, m.txgs.open_txg[0], DATA, n_bytes)
     m.layout.place[block] = where
-    count(m, RECORD_BYTES, n_bytes, now)
-    _write_copy(m, now, where, n_bytes, entry)
+    count(m.tally, RECORD_BYTES, n_bytes, now)
+    _want_copy(m.wanted, m.n_wanted, m.leaves.queue_params, where, n_bytes, entry)
 
 
 @kernel
-def file_of(m, block):
+def file_of(base, block):
     """The file of a record."""
-    base, low, high = m.files.base, 0, len(m.files.base)
+    low, high = 0, len(base)
     while high - low > 1:
         middle = (low + high) // 2
         if base[middle, 0] <= block:
@@ -146,24 +158,21 @@ def file_of(m, block):
 
 
 @kernel
-def _write_copy(m, now, where, n_bytes, entry):
-    n = write_block(m, now, where, n_bytes, FOR_TXG, m.leaves.queue_params.async_write_priority, entry)
-    m.txgs.n_pending[0] += n
-    if entry != NONE:
-        m.txgs.entries[entry, WRITING] += n
+def _want_copy(wanted, n_wanted, queue_params, where, n_bytes, entry):
+    want(wanted, n_wanted, BLOCK_WANTED, where, n_bytes, FOR_TXG, queue_params.async_write_priority, entry)
 
 
 @part
 def _write_indirect(m, now, entry, block):
     i = block - m.files.n_records
     n_bytes = m.l1_bytes[min(m.n_rewritten[i], len(m.l1_bytes) - 1)] if m.layout.level[i] == 1 else m.layout.n_bytes[i]
-    first = place(m, DATA, n_bytes)
-    second = place_of_copy(m, DATA, first, 1, n_bytes)
+    first = place(m.places, m.txgs.open_txg[0], DATA, n_bytes)
+    second = place_of_copy(m.places, m.txgs.open_txg[0], DATA, first, 1, n_bytes)
     m.layout.place[block], m.layout.second[i], m.layout.n_bytes[i] = first, second, n_bytes
-    count(m, INDIRECT, 1, now)
-    count(m, INDIRECT_WRITTEN_BYTES, FILE_COPIES * n_bytes, now)
-    _write_copy(m, now, first, n_bytes, entry)
-    _write_copy(m, now, second, n_bytes, entry)
+    count(m.tally, INDIRECT, 1, now)
+    count(m.tally, INDIRECT_WRITTEN_BYTES, FILE_COPIES * n_bytes, now)
+    _want_copy(m.wanted, m.n_wanted, m.leaves.queue_params, first, n_bytes, entry)
+    _want_copy(m.wanted, m.n_wanted, m.leaves.queue_params, second, n_bytes, entry)
     make_anonymous(m.arc, int(m.arc.node_of[block]))
 
 
@@ -171,12 +180,12 @@ def _write_indirect(m, now, entry, block):
 def _write_pool_blocks(m, now, n_blocks, n_bytes, copies):
     """The pool's own."""
     for _ in range(n_blocks):
-        first = place(m, DATA, n_bytes)
+        first = place(m.places, m.txgs.open_txg[0], DATA, n_bytes)
         for copy in range(copies):
-            where = first if copy == 0 else place_of_copy(m, DATA, first, copy, n_bytes)
-            _write_copy(m, now, where, n_bytes, NONE)
-    count(m, POOL_BLOCKS, n_blocks, now)
-    count(m, POOL_BYTES, n_blocks * copies * n_bytes, now)
+            where = first if copy == 0 else place_of_copy(m.places, m.txgs.open_txg[0], DATA, first, copy, n_bytes)
+            _want_copy(m.wanted, m.n_wanted, m.leaves.queue_params, where, n_bytes, NONE)
+    count(m.tally, POOL_BLOCKS, n_blocks, now)
+    count(m.tally, POOL_BYTES, n_blocks * copies * n_bytes, now)
 
 
 @part
@@ -186,7 +195,7 @@ def _write_next(m, now):
     block = m.txgs.entries[entry, BLOCK]
     if block < m.files.n_records:
         _write_record(m, now, entry, block)
-        cost = m.s.sync_record_ns * m.files.record_bytes[file_of(m, block)] >> 13
+        cost = m.s.sync_record_ns * m.files.record_bytes[file_of(m.files.base, block)] >> 13
     else:
         _write_indirect(m, now, entry, block)
         cost = m.s.sync_indirect_ns
@@ -199,54 +208,54 @@ def _write_next(m, now):
 
 
 @kernel
-def _is_touched(m, vdev):
-    return m.vdevs[vdev, TOUCHED_IN] >= m.txgs.syncing[0]
+def _is_touched(vdevs, syncing, vdev):
+    return vdevs[vdev, TOUCHED_IN] >= syncing[0]
 
 
-@kernel
+@part
 def _write_mos(m, now):
     _write_pool_blocks(m, now, 2, DNODE_BLOCK, MOS_COPIES)
     _write_pool_blocks(m, now, 2, ONE_POINTER, MOS_COPIES)
-    for vdev in range(len(m.vdevs)):
-        if _is_touched(m, vdev):
+    for vdev in range(len(m.places.vdevs)):
+        if _is_touched(m.places.vdevs, m.txgs.syncing, vdev):
             _write_pool_blocks(m, now, METASLABS_TOUCHED, SPACE_MAP, MOS_COPIES)
 
 
-@kernel
-def _write_uberblock(m, now):
+@part
+def _write_uberblock(m):
     slot = m.txgs.syncing[0] % N_UBERBLOCKS * UBERBLOCK + RING
     for vdev in range(_uberblock_vdevs(m)):
-        for child in range(m.vdevs[vdev, N_CHILDREN]):
-            leaf = m.vdevs[vdev, FIRST_LEAF] + child
+        for child in range(m.places.vdevs[vdev, N_CHILDREN]):
+            leaf = m.places.vdevs[vdev, FIRST_LEAF] + child
             end = m.leaf_bytes[leaf] // LABEL * LABEL
             for label in range(4):
                 begin = label * LABEL if label < 2 else end - (4 - label) * LABEL
-                write_leaf(m, now, leaf, begin + slot, UBERBLOCK)
-                m.txgs.n_pending[0] += 1
+                want(m.wanted, m.n_wanted, LABEL_WANTED, leaf << LEAF_SHIFT | begin + slot, UBERBLOCK, FOR_TXG,
+                     m.leaves.queue_params.sync_write_priority, NONE)
 
 
-@kernel
+@part
 def _uberblock_vdevs(m):
-    return min(m.txg_params.uberblock_vdevs, m.first_vdev[1])
+    return min(m.txg_params.uberblock_vdevs, m.places.first_vdev[1])
 
 
-@kernel
-def _flush(m, now, n_vdevs, only_touched):
+@part
+def _flush(m, n_vdevs, only_touched):
     """The first `n_vdevs` vdevs, or those of them that were given space in this group."""
     for vdev in range(n_vdevs):
-        if not m.s.no_cache_flush and (_is_touched(m, vdev) or not only_touched):
-            m.txgs.n_pending[0] += flush_vdev(m, now, vdev, FOR_TXG)
+        if not m.s.no_cache_flush and (_is_touched(m.places.vdevs, m.txgs.syncing, vdev) or not only_touched):
+            want(m.wanted, m.n_wanted, VDEV_FLUSH, vdev, 0, FOR_TXG, 0, NONE)
 
 
 # ---- stages ----
 
 
 @kernel
-def _may_end(m):
+def _may_end(zil, syncing):
     """Stage 3."""
     may = True
-    for log in range(m.zil.logs.shape[0]):
-        may &= may_sync(m.zil, log, m.txgs.syncing[0])
+    for log in range(zil.logs.shape[0]):
+        may &= may_sync(zil, log, syncing[0])
     return may
 
 
@@ -262,35 +271,33 @@ def _next_stage(m, now):
     if stage == MOS_STAGE:
         group_written(m.throttle, m.txg_params, m.txgs.syncing[0], now - m.throttle[SYNC_BEGAN], m.most_dirty)
         m.sync[SYNC_STAGE] = LOG_STAGE
-    elif stage == LOG_STAGE and _may_end(m):
+    elif stage == LOG_STAGE and _may_end(m.zil, m.txgs.syncing):
         m.sync[SYNC_STAGE] = FLUSH_STAGE
-        _flush(m, now, len(m.vdevs), 1)
+        _flush(m, len(m.places.vdevs), 1)
     elif stage == FLUSH_STAGE:
         m.sync[SYNC_STAGE] = UBERBLOCK_STAGE
-        _write_uberblock(m, now)
+        _write_uberblock(m)
     elif stage == UBERBLOCK_STAGE:
         m.sync[SYNC_STAGE] = SECOND_FLUSH_STAGE
-        _flush(m, now, _uberblock_vdevs(m), 0)
+        _flush(m, _uberblock_vdevs(m), 0)
     elif stage == SECOND_FLUSH_STAGE:
         m.sync[SYNC_STAGE] = DONE_STAGE
         _end_sync(m, now)
 
 
-@kernel
+@part
 def _end_sync(m, now):
     """The group is on disk."""
     txg = m.txgs.syncing[0]
-    count(m, TXGS, 1, now)
-    count(m, SYNC_NS, now - m.throttle[SYNC_BEGAN], now)
+    count(m.tally, TXGS, 1, now)
+    count(m.tally, SYNC_NS, now - m.throttle[SYNC_BEGAN], now)
     for log in range(m.zil.logs.shape[0]):
         forget(m.zil, log, group_synced(m.zil, m.zil_params, log, txg))
-        make_ready(m, len(m.process) + len(m.row_of) + log)
+        make_ready(m.ready, m.n_ready, len(m.process) + len(m.row_of) + log)
     m.txgs.syncing[0] = 0
-    is_overdue = m.txgs.overdue[0] or (m.sync[TIMER_IS_OVER] and m.txgs.quiesced[0] == 0)
+    is_overdue = m.txgs.overdue[0] != 0 or (m.sync[TIMER_IS_OVER] != 0 and m.txgs.quiesced[0] == 0)
     m.sync[TIMER_IS_OVER] = 0
-    _start_sync(m, now)
-    if is_overdue:
-        push(m, now)
+    m.sync[IS_PUSHED] |= is_overdue
 
 
 @part
@@ -299,13 +306,13 @@ def sync_event(m, now):
     if m.txgs.syncing[0] == 0:
         return
     if m.txgs.cursor[0] != NONE:
-        if ios_left(m) < SPARE_IOS:
+        if ios_left(m.leaves.queue, m.sync) < SPARE_IOS:
             m.sync[IS_STALLED] = 1
             return
         _write_next(m, now)
     elif m.txgs.n_pending[0] == 0:
         _next_stage(m, now)
-        if m.txgs.n_pending[0] == 0 and m.sync[SYNC_STAGE] != DONE_STAGE:
-            is_waiting = m.sync[SYNC_STAGE] == LOG_STAGE and not _may_end(m)
+        if m.n_wanted[0] == 0 and m.sync[SYNC_STAGE] != DONE_STAGE:
+            is_waiting = m.sync[SYNC_STAGE] == LOG_STAGE and not _may_end(m.zil, m.txgs.syncing)
             set_time(m.calendar, m.sources.sync, NEVER if is_waiting else now)
 

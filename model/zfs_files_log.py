@@ -12,8 +12,7 @@ from model.arc_lists import DIRTIED
 from model.calendar import set_time
 from model.jit import kernel, part
 from model.layout import LEAF_SHIFT
-from model.zfs_files_devices import flush_vdev, ios_left, write_block
-from model.zfs_files_groups import push
+from model.zfs_files_devices import BLOCK, VDEV_FLUSH, ios_left, want
 from model.zfs_files_machine import (
     BEGAN,
     CALLS_DONE,
@@ -22,9 +21,11 @@ from model.zfs_files_machine import (
     FILE_BLOCK_BYTES,
     FILE_BLOCKS,
     FLUSHES,
+    IS_PUSHED,
     LOG,
     LOG_BLOCKS,
     LOG_BYTES,
+    LOG_CALLED,
     LOG_STAGE,
     PSIZE,
     SPARE_IOS,
@@ -42,104 +43,113 @@ NO_SLOT = -1
 
 
 @kernel
-def _give_place(m, log, slot):
+def _give_place(chain, places, txg, log, slot):
     """A log block gets its place."""
-    chain = m.zil.chain
     group = LOG if chain[log, slot, DEVICE] == SLOG else DATA
-    chain[log, slot, PLACE] = place_of_log_block(m, group, log, chain[log, slot, BYTES])
+    chain[log, slot, PLACE] = place_of_log_block(places, txg, group, log, chain[log, slot, BYTES])
 
 
-@kernel
-def _write(m, now, log, where, n_bytes, task, priority):
-    """For a commit; `task` waits."""
-    touch(m.zil, log, where >> LEAF_SHIFT)
-    m.leaves.n_awaited[task] = write_block(m, now, where, n_bytes, task << m.leaves.waiter_shift, priority, 0)
-
-
-@kernel
+@part
 def _write_early(m, now, log, file, block, task):
     """FILE_BLOCK."""
     n_bytes, node = m.of_file[file, PSIZE], m.arc.node_of[block]
-    where = place(m, DATA, n_bytes)
+    where = place(m.places, m.txgs.open_txg[0], DATA, n_bytes)
     m.layout.place[block] = where
     m.early_in[block] = m.arc.nodes[node, DIRTIED]
-    count(m, FILE_BLOCKS, 1, now)
-    count(m, FILE_BLOCK_BYTES, n_bytes, now)
-    _write(m, now, log, where, n_bytes, task, m.leaves.queue_params.sync_write_priority)
+    count(m.tally, FILE_BLOCKS, 1, now)
+    count(m.tally, FILE_BLOCK_BYTES, n_bytes, now)
+    touch(m.zil, log, where >> LEAF_SHIFT)
+    want(m.wanted, m.n_wanted, BLOCK, where, n_bytes, task, m.leaves.queue_params.sync_write_priority, 0)
+
+
+@part
+def _write_log_block(m, now, log, slot, following, n_bytes, task):
+    """LOG_BLOCK."""
+    _give_place(m.zil.chain, m.places, m.txgs.open_txg[0], log, following)
+    count(m.tally, LOG_BLOCKS, 1, now)
+    count(m.tally, LOG_BYTES, n_bytes, now)
+    where = m.zil.chain[log, slot, PLACE]
+    touch(m.zil, log, where >> LEAF_SHIFT)
+    want(m.wanted, m.n_wanted, BLOCK, where, n_bytes, task, m.leaves.queue_params.log_write_priority, 0)
 
 
 @part
 def _begin_row(m, now, task, i):
     """Do what row `i` of the ring wants, as `task`."""
-    rows, chain = m.rows, m.zil.chain
+    rows, row = m.rows, task - len(m.process)
     log, kind, n_bytes, what, which = rows[i, 0], rows[i, 1], rows[i, 2], rows[i, 3], rows[i, 4]
-    row = task - len(m.process)
     m.row_of[row, 0], m.row_of[row, 1] = log, what if kind == LOG_BLOCK else NO_SLOT
+    m.leaves.n_awaited[task] = 0
     if kind == LOG_BLOCK:
-        _give_place(m, log, which)
-        count(m, LOG_BLOCKS, 1, now)
-        count(m, LOG_BYTES, n_bytes, now)
-        _write(m, now, log, chain[log, what, PLACE], n_bytes, task, m.leaves.queue_params.log_write_priority)
+        _write_log_block(m, now, log, what, which, n_bytes, task)
     elif kind == FILE_BLOCK:
         _write_early(m, now, log, what - 1, which, task)
     else:
-        count(m, FLUSHES, 1, now)
-        m.leaves.n_awaited[task] = flush_vdev(m, now, what, task << m.leaves.waiter_shift)
+        count(m.tally, FLUSHES, 1, now)
+        want(m.wanted, m.n_wanted, VDEV_FLUSH, what, 0, task, 0, 0)
 
 
 @part
 def begin_rows(m, now):
     """As many as there are tasks and I/Os for."""
     ends, last = m.row_ends, len(m.free_rows) - 1
-    while ends[1] < ends[0] and m.free_rows[last] > 0 and ios_left(m) > SPARE_IOS // 2:
+    room = (ios_left(m.leaves.queue, m.sync) - SPARE_IOS // 2) // len(m.leaves.children)
+    while ends[1] < ends[0] and m.free_rows[last] > 0 and room > 0:
         m.free_rows[last] -= 1
         _begin_row(m, now, m.free_rows[m.free_rows[last]], ends[1] % len(m.rows))
         ends[1] += 1
+        room -= 1
 
 
 @kernel
-def take_rows(m, db_calendar, now, log):
-    """After a call of the intent log: what it wants is put into the ring, and who is released goes on."""
-    zil, ends = m.zil, m.row_ends
+def _add_row(rows, ends, log, outbox, i):
+    row = ends[0] % len(rows)
+    rows[row, 0] = log
+    for column in range(4):
+        rows[row, 1 + column] = outbox[i, column]
+    ends[0] += 1
+
+
+@part
+def take_rows(m, db_calendar, now):
+    """After a call of an intent log: what it wants is put into the ring, and who is released goes on."""
+    zil, log = m.zil, m.sync[LOG_CALLED] - 1
+    m.sync[LOG_CALLED] = 0
     for i in range(zil.n_out[0]):
         if zil.outbox[i, 0] == CREATE:
-            _give_place(m, log, zil.outbox[i, 2])
-            push(m, now)
+            _give_place(zil.chain, m.places, m.txgs.open_txg[0], log, zil.outbox[i, 2])
+            m.sync[IS_PUSHED] = 1
         else:
-            row = ends[0] % len(m.rows)
-            m.rows[row, 0] = log
-            for column in range(4):
-                m.rows[row, 1 + column] = zil.outbox[i, column]
-            ends[0] += 1
+            _add_row(m.rows, m.row_ends, log, zil.outbox, i)
     for i in range(zil.n_released[0]):
-        returns(m, db_calendar, now, zil.released[i])
+        returns(m.tally, m.process, db_calendar, now, zil.released[i])
     zil.n_out[0] = zil.n_released[0] = 0
 
 
 @kernel
-def returns(m, db_calendar, now, process):
+def returns(tally, processes, db_calendar, now, process):
     """The commit that a call ends with is done, and so is the call."""
-    count(m, CALLS_DONE, 1, now)
-    m.tally.counts[COMMIT_NS] += now - m.process[process, BEGAN]
-    count_calls(m, now, -1)
+    count(tally, CALLS_DONE, 1, now)
+    tally.counts[COMMIT_NS] += now - processes[process, BEGAN]
+    count_calls(tally, now, -1)
     set_time(db_calendar, process, now)
 
 
 @part
-def row_done(m, db_calendar, now, task):
+def row_done(m, now, task):
     """All I/Os of a row are done."""
     row, last = task - len(m.process), len(m.free_rows) - 1
     log, slot = m.row_of[row, 0], m.row_of[row, 1]
     m.free_rows[m.free_rows[last]] = task
     m.free_rows[last] += 1
-    written(m.zil, m.zil_params, settings_of(m, log), log, slot, m.txgs.open_txg[0])
+    written(m.zil, m.zil_params, settings_of(m.zil_settings, log), log, slot, m.txgs.open_txg[0])
+    m.sync[LOG_CALLED] = 1 + log
     if m.sync[SYNC_STAGE] == LOG_STAGE:
         set_time(m.calendar, m.sources.sync, now)
-    take_rows(m, db_calendar, now, log)
 
 
 @part
-def chain_goes_on(m, db_calendar, now, log):
+def chain_goes_on(m, log):
     """A group has been synced: a chain that waited for its first block begins. (Tasks behind those of rows: the logs.)"""
-    resume(m.zil, m.zil_params, settings_of(m, log), log, m.txgs.open_txg[0])
-    take_rows(m, db_calendar, now, log)
+    resume(m.zil, m.zil_params, settings_of(m.zil_settings, log), log, m.txgs.open_txg[0])
+    m.sync[LOG_CALLED] = 1 + log

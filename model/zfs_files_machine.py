@@ -28,7 +28,7 @@ N_GROUPS = 3
 # Columns of Zfs.of_file.
 RING_BYTES, PAGE, PSIZE, INTENT_LOG = 0, 1, 2, 3  # B at most, of a page, of a record on disk; its intent log
 
-# Columns of Zfs.vdevs.
+# Columns of Places.vdevs.
 KIND, N_CHILDREN, N_PARITY, ASHIFT, FIRST_LEAF, GROUP, TOUCHED_IN = range(7)  # 0 to 3: VdevParams; the last
 #   group that was open when it gave space
 
@@ -38,7 +38,8 @@ N_PROCESS = 12
 LOOKS, READING, COMMITS, IN_COMMIT = range(4)  # values of STAGE
 
 # Elements of Zfs.sync.
-SYNC_STAGE, MOS_PASS, IS_STALLED, IN_FLIGHT, TIMER_IS_OVER = range(5)
+SYNC_STAGE, MOS_PASS, IS_STALLED, IN_FLIGHT, TIMER_IS_OVER, IS_PUSHED, LOG_CALLED = range(7)  # the last: 1 + intent log
+N_SYNC = 7
 # Values of SYNC_STAGE.
 FILES_STAGE, MOS_STAGE, LOG_STAGE, FLUSH_STAGE, UBERBLOCK_STAGE, SECOND_FLUSH_STAGE, DONE_STAGE = range(7)
 
@@ -128,6 +129,8 @@ class Ssds(NamedTuple):
 class Places(NamedTuple):
     """Where the next blocks go: see model.zfs_files_places."""
 
+    vdevs: np.ndarray  # [vdev, column]; see KIND
+    first_vdev: np.ndarray  # per group, and the end
     frontier: np.ndarray  # [vdev, zone]: B of the vdev
     first: np.ndarray  # [vdev, zone]: where the region begins
     region_bytes: np.ndarray  # per vdev
@@ -169,14 +172,14 @@ class Zfs(NamedTuple):
     row_ends: np.ndarray  # put into it, taken out
     row_of: np.ndarray  # [task of a row, column]: log; slot, or -1
     free_rows: np.ndarray  # tasks of rows not in use; the last element: how many
-    vdevs: np.ndarray  # [vdev, column]; see KIND
-    first_vdev: np.ndarray  # per group, and the end
     group_of_leaf: np.ndarray
     leaf_bytes: np.ndarray
     leaves: Leaves
     ssds: Ssds
     places: Places
     entry_of: np.ndarray  # per I/O of a group: the entry that it writes, or 0
+    wanted: np.ndarray  # [i, column]: what is to be written or flushed when this event is over; see model.zfs_files_devices
+    n_wanted: np.ndarray  # one element
     to_start: np.ndarray  # disks that are to begin a command; the last element: how many
     ready: np.ndarray  # tasks that can go on, a ring
     n_ready: np.ndarray  # put into it, taken out
@@ -198,47 +201,44 @@ class Store(NamedTuple):
 
 
 @kernel
-def count(m, kind, n, now):
-    m.tally.counts[kind] += n
+def count(tally, kind, n, now):
+    tally.counts[kind] += n
     second = now // SECOND_NS
-    if second < m.tally.per_second.shape[1]:
-        m.tally.per_second[kind, second] += n
+    if second < tally.per_second.shape[1]:
+        tally.per_second[kind, second] += n
 
 
 @kernel
-def count_device(m, leaf, what, n_bytes, now):
-    """A device has served a unit; `what` is READ or WRITE."""
-    group, second = m.group_of_leaf[leaf], now // SECOND_NS
-    m.tally.devices[group, 2 * what] += 1
-    m.tally.devices[group, 2 * what + 1] += n_bytes
-    if second < m.tally.devices_per_second.shape[2]:
-        m.tally.devices_per_second[group, 2 * what, second] += 1
-        m.tally.devices_per_second[group, 2 * what + 1, second] += n_bytes
+def count_device(tally, group, what, n_bytes, now):
+    """A device of a group has served a unit; `what` is READ or WRITE."""
+    second = now // SECOND_NS
+    tally.devices[group, 2 * what] += 1
+    tally.devices[group, 2 * what + 1] += n_bytes
+    if second < tally.devices_per_second.shape[2]:
+        tally.devices_per_second[group, 2 * what, second] += 1
+        tally.devices_per_second[group, 2 * what + 1, second] += n_bytes
 
 
 @kernel
-def count_calls(m, now, change):
+def count_calls(tally, now, change):
     """Calls under way become `change` more."""
-    waits = m.tally.waits
+    waits = tally.waits
     waits[1] += waits[0] * (now - waits[2])
     waits[2] = now
     waits[0] += change
 
 
 @kernel
-def make_ready(m, task):
-    m.ready[m.n_ready[0] & (len(m.ready) - 1)] = task
-    m.n_ready[0] += 1
+def make_ready(ready, n_ready, task):
+    ready[n_ready[0] & (len(ready) - 1)] = task
+    n_ready[0] += 1
 
 
 @kernel
-def settings_of(m, log):
-    row = m.zil_settings
-    return ZilSettings(row[log, 0], row[log, 1], row[log, 2], row[log, 3])
+def settings_of(rows, log):
+    return ZilSettings(rows[log, 0], rows[log, 1], rows[log, 2], rows[log, 3])
 
 
 @kernel
-def vdev_of(m, vdev):
-    row = m.vdevs
-    return VdevParams(row[vdev, KIND], row[vdev, N_CHILDREN], row[vdev, N_PARITY], row[vdev, ASHIFT])
-
+def vdev_of(vdevs, vdev):
+    return VdevParams(vdevs[vdev, KIND], vdevs[vdev, N_CHILDREN], vdevs[vdev, N_PARITY], vdevs[vdev, ASHIFT])

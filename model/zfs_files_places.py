@@ -24,50 +24,50 @@ METASLABS = 200  # spec 2.1
 
 
 @kernel
-def _give(m, vdev, zone, n_bytes):
+def _give(places, txg, vdev, zone, n_bytes):
     """Rule 2: (place, B given)."""
-    places, n_bytes = m.places, asize(vdev_of(m, vdev), n_bytes)
+    n_bytes = asize(vdev_of(places.vdevs, vdev), n_bytes)
     alignment = n_bytes & -n_bytes
     offset = (places.frontier[vdev, zone] + alignment - 1) & -alignment
     if offset + n_bytes > places.first[vdev, zone] + places.region_bytes[vdev]:
         offset = (places.first[vdev, zone] + alignment - 1) & -alignment
     places.frontier[vdev, zone] = offset + n_bytes
-    m.vdevs[vdev, TOUCHED_IN] = m.txgs.open_txg[0]
+    places.vdevs[vdev, TOUCHED_IN] = txg
     return vdev << LEAF_SHIFT | offset, n_bytes
 
 
 @kernel
-def _next_vdev(m, group, vdev):
-    return vdev + 1 if vdev + 1 < m.first_vdev[group + 1] else m.first_vdev[group]
+def _next_vdev(places, group, vdev):
+    return vdev + 1 if vdev + 1 < places.first_vdev[group + 1] else places.first_vdev[group]
 
 
 @kernel
-def place(m, group, n_bytes):
-    """Rule 1: for the first copy of a block."""
-    places, vdev = m.places, m.places.rotor[group]
-    where, given = _give(m, vdev, 0, n_bytes)
+def place(places, txg, group, n_bytes):
+    """Rule 1: for the first copy of a block. `txg`: the open group, here and below."""
+    vdev = places.rotor[group]
+    where, given = _give(places, txg, vdev, 0, n_bytes)
     places.given[group] += given
-    if places.given[group] >= ALIQUOT_BYTES * m.vdevs[vdev, N_CHILDREN]:
-        places.rotor[group], places.given[group] = _next_vdev(m, group, vdev), 0
+    if places.given[group] >= ALIQUOT_BYTES * places.vdevs[vdev, N_CHILDREN]:
+        places.rotor[group], places.given[group] = _next_vdev(places, group, vdev), 0
     return where
 
 
 @kernel
-def place_of_copy(m, group, first, copy, n_bytes):
+def place_of_copy(places, txg, group, first, copy, n_bytes):
     """Rule 3: for copy 1 or 2 of the block whose first one is at `first`."""
-    begin, n = m.first_vdev[group], m.first_vdev[group + 1] - m.first_vdev[group]
+    begin, n = places.first_vdev[group], places.first_vdev[group + 1] - places.first_vdev[group]
     vdev = (first >> LEAF_SHIFT) - begin + copy
-    return _give(m, begin + vdev % n, copy // n, n_bytes)[0]
+    return _give(places, txg, begin + vdev % n, copy // n, n_bytes)[0]
 
 
 @kernel
-def place_of_log_block(m, group, log, n_bytes):
+def place_of_log_block(places, txg, group, log, n_bytes):
     """Rule 4."""
-    last = m.places.log_vdev[log]
-    is_there = m.first_vdev[group] <= last < m.first_vdev[group + 1]
-    vdev = _next_vdev(m, group, last) if is_there else m.first_vdev[group]
-    m.places.log_vdev[log] = vdev
-    return _give(m, vdev, 0, n_bytes)[0]
+    last = places.log_vdev[log]
+    is_there = places.first_vdev[group] <= last < places.first_vdev[group + 1]
+    vdev = _next_vdev(places, group, last) if is_there else places.first_vdev[group]
+    places.log_vdev[log] = vdev
+    return _give(places, txg, vdev, 0, n_bytes)[0]
 
 
 def metaslab_bytes(vdev_bytes):
@@ -81,10 +81,10 @@ def usable_bytes(vdev, disk_bytes):
     return of_disk * (vdev.n_children if vdev.kind == RAIDZ else 1)
 
 
-def new_places(frontier, vdev_bytes, n_groups, first_vdev, region_bytes, n_logs):
+def new_places(vdevs, first_vdev, frontier, vdev_bytes, region_bytes, n_logs):
     """`frontier`: per vdev, where its files end; `vdev_bytes`: per vdev, B that it has in all."""
-    distance = np.array(vdev_bytes, np.int64) >> DISTANCE_SHIFT
+    distance, n_groups = np.array(vdev_bytes, np.int64) >> DISTANCE_SHIFT, len(first_vdev) - 1
     first = np.array(frontier, np.int64)[:, None] + np.arange(N_ZONES) * distance[:, None]
     region = np.array([min(region_bytes or metaslab_bytes(n), n // 16) for n in vdev_bytes], np.int64)
-    return Places(first.copy(), first, region, np.array(first_vdev[:n_groups], np.int64), np.zeros(n_groups, np.int64),
+    return Places(vdevs, first_vdev, first.copy(), first, region, first_vdev[:n_groups].copy(), np.zeros(n_groups, np.int64),
                   np.full(n_logs, -1))

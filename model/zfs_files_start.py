@@ -28,6 +28,7 @@ from model.zfs_files_machine import (
     N_PROCESS,
     N_ROWS,
     N_SLOTS,
+    N_SYNC,
     NOWHERE,
     SECOND_NS,
     Group,
@@ -46,6 +47,7 @@ SPARE_NODES = 2**10
 SECTOR = 512
 CONTROL_FILE = (8192, 8192, 8192)
 N_DRAWN = 4096  # numbers of chance, for who of those that wake up is first
+MOST_WANTED = 2 * N_ROWS  # by one event, beyond what is for every leaf
 LOG_BLOCKS = 2**19  # of an intent log, not yet freed
 RECORDS_IN_A_SECOND = 2**15
 INDIRECT_ON_DISK = 8192  # B: of what was never written; is replaced when it is
@@ -216,25 +218,27 @@ def _machine(pool, s, build, tables, shared, n_processes, seed):
     files, of_file, layout, sizes, frontier = tables
     n_indirect, (vdevs, first_vdev), leaf_groups = files.n_blocks - files.n_records, _vdevs(pool), _leaf_groups(pool)
     zil, zil_settings = _zil(pool, s, len(of_file), n_processes, len(vdevs), seed)
-    n_logs, ssds, n_leaves, zeros = len(zil_settings), _ssds(leaf_groups), len(leaf_groups), np.zeros
+    n_logs, ssds, n_leaves = len(zil_settings), _ssds(leaf_groups), len(leaf_groups)
     n_tasks = n_processes + N_ROWS + n_logs
     sync = n_leaves + len(ssds.leaf) * N_SLOTS
     sources = Sources(n_leaves, sync, sync + 1, sync + 2, sync + 3, sync + 4)
     of_vdev = [pool[row[5]] for row in vdevs]
     ends = [frontier[i] if i < len(frontier) else 2**22 for i in range(len(vdevs))]
     room = [usable_bytes(group.vdev, group.device.disk_bytes) for group in of_vdev]
-    places = new_places(ends, room, N_GROUPS, first_vdev, s.region_bytes, n_logs)
+    places = new_places(vdevs, first_vdev, ends, room, s.region_bytes, n_logs)
+    def numbers(*shape):
+        return np.zeros(shape, np.int64)
+
     return Zfs(
-        s, files, of_file, layout, zeros(files.n_records, np.int64), sizes.l1, zeros(n_indirect, np.int64), *shared,
-        build.txg, new_txgs(n_indirect, files.n_blocks + 8), new_throttle(), most_bytes(s.memory_bytes, build.txg), zeros(5,
-        np.int64), zeros(n_processes + 1, np.int64), build.zil, zil_settings, zil, zeros((2 * len(zil.outbox), 5), np.int64),
-        zeros(2, np.int64), zeros((N_ROWS, 2), np.int64), _full_stack(range(n_processes, n_processes + N_ROWS)), vdevs,
-        first_vdev, np.array([number for number, _ in leaf_groups]),
+        s, files, of_file, layout, numbers(files.n_records), sizes.l1, numbers(n_indirect), *shared, build.txg,
+        new_txgs(n_indirect, files.n_blocks + 8), new_throttle(), most_bytes(s.memory_bytes, build.txg), numbers(N_SYNC),
+        numbers(n_processes + 1), build.zil, zil_settings, zil, numbers(2 * len(zil.outbox), 5), numbers(2),
+        numbers(N_ROWS, 2), _full_stack(range(n_processes, n_processes + N_ROWS)),
+        np.array([number for number, _ in leaf_groups]),
         np.array([group.device.disk_bytes for _, group in leaf_groups], np.int64),
-        _leaves(pool, build, s, n_tasks, seed), ssds, places, zeros(s.n_ios + 1, np.int64),
-        zeros(n_leaves + 1, np.int64), zeros(1 << n_tasks.bit_length() + 1, np.int64), zeros(2, np.int64),
-        zeros(1, np.int64), _processes(n_processes), new_calendar(sources.processes + n_processes),
-        sources, _tally(s))
+        _leaves(pool, build, s, n_tasks, seed), ssds, places, numbers(s.n_ios + 1), numbers(MOST_WANTED + 16 * n_leaves, 6),
+        numbers(1), numbers(n_leaves + 1), numbers(1 << n_tasks.bit_length() + 1), numbers(2), numbers(1),
+        _processes(n_processes), new_calendar(sources.processes + n_processes), sources, _tally(s))
 
 
 def _set_timers(m, reclaims):
