@@ -1,31 +1,29 @@
 """A database and the files it is on, together: whoever's event is next goes on, at equal times the database.
 
-Which database and which store is settled when this is compiled (`model.jit.either`): of the fields of `Both` that are None
-nothing is compiled. A database has a calendar of its processes and `calls` (`model.file_calls`); a store the three kernels
-that `model.zfs_files` names.
+A database has a calendar of its processes, `calls` (`model.file_calls`), its transactions `draws`, and its commits as the
+first of its `counts`; a store three kernels (`model.zfs_files` names them). There is one loop, compiled for each pair that
+is used.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from model import innodb_run, innodb_start, ufs_calls, zfs_files
+from model import innodb_run, innodb_start, postgres_run, postgres_start, ufs_calls, zfs_files
 from model.calendar import NEVER, next_source, set_time
 from model.file_calls import Device, serve
-from model.innodb import PAGE_BYTES as INNODB_PAGE_BYTES
+from model.innodb import PAGE_BYTES as INNODB_PAGE
 from model.innodb import new_table
 from model.innodb_machine import CHUNK_PAGES
-from model.innodb_machine import COMMITS as INNODB_COMMITS
 from model.innodb_machine import Machine as Innodb
-from model.jit import either, kernel
+from model.jit import kernel, part
 from model.postgres import FILE_SHIFT, FIRST_LEAF, FIRST_PAGE, N_LEAVES, N_PAGES, PAGE_BYTES, ROWS_PER_PAGE
-from model.postgres_machine import COMMITS, SEGMENT_BYTES
+from model.postgres_machine import SEGMENT_BYTES
 from model.postgres_machine import Machine as Postgres
-from model.postgres_run import has_draws, more_draws, result_of
-from model.postgres_run import step as step_postgres
-from model.postgres_start import start
+from model.ufs import Ufs
 
-DONE, OUT_OF_DRAWS = 0, 1  # how `run` ended
+DONE, OUT_OF_DRAWS = 0, 1  # how a run ended
+COMMITS = 0  # of the counts of any database
 
 
 class Both(NamedTuple):
@@ -34,142 +32,105 @@ class Both(NamedTuple):
     postgres: Postgres | None = None
     innodb: Innodb | None = None
     zfs: zfs_files.Store | None = None
-    ufs: object | None = None
+    ufs: Ufs | None = None
     device: Device | None = None  # of constant times
-
-
-# ---- databases ----
-
-
-@kernel
-def _postgres_step(b, now, p):
-    step_postgres(b.postgres, now, p)
-
-
-@kernel
-def _postgres_goes_on(b):
-    return b.postgres.counts[COMMITS] < b.postgres.s.n_transactions
-
-
-@kernel
-def _postgres_has_draws(b):
-    return has_draws(b.postgres)
-
-
-@kernel
-def _postgres_calendar(b):
-    return b.postgres.calendar
-
-
-@kernel
-def _postgres_calls(b):
-    return b.postgres.calls
-
-
-@kernel
-def _innodb_step(b, now, p):
-    innodb_run.step(b.innodb, now, p)
-
-
-@kernel
-def _innodb_goes_on(b):
-    return b.innodb.counts[INNODB_COMMITS] < b.innodb.s.n_transactions
-
-
-@kernel
-def _innodb_has_draws(b):
-    return innodb_run.has_draws(b.innodb)
-
-
-@kernel
-def _innodb_calendar(b):
-    return b.innodb.calendar
-
-
-@kernel
-def _innodb_calls(b):
-    return b.innodb.calls
-
-
-# ---- stores ----
-
-
-@kernel
-def _zfs_takes(b, calls, calendar, now):
-    zfs_files.take_calls(b.zfs, calls, calendar, now)
-
-
-@kernel
-def _zfs_time(b):
-    return zfs_files.next_time(b.zfs)
-
-
-@kernel
-def _zfs_event(b, calendar, now):
-    zfs_files.store_event(b.zfs, calendar, now)
-
-
-@kernel
-def _ufs_takes(b, calls, calendar, now):
-    ufs_calls.take_calls(b.ufs, calls, calendar, now)
-
-
-@kernel
-def _ufs_time(b):
-    return ufs_calls.next_time(b.ufs)
-
-
-@kernel
-def _ufs_event(b, calendar, now):
-    ufs_calls.store_event(b.ufs, calendar, now)
-
-
-@kernel
-def _device_takes(b, calls, calendar, now):
-    serve(b.device, calls, calendar, now)
-
-
-@kernel
-def _device_time(b):
-    return NEVER
-
-
-@kernel
-def _device_event(b, calendar, now):
-    return
-
-
-_step = either("innodb", _postgres_step, _innodb_step)
-_goes_on = either("innodb", _postgres_goes_on, _innodb_goes_on)
-_has_draws = either("innodb", _postgres_has_draws, _innodb_has_draws)
-_calendar_of = either("innodb", _postgres_calendar, _innodb_calendar)
-_calls_of = either("innodb", _postgres_calls, _innodb_calls)
-_take_calls = either("zfs", either("ufs", _device_takes, _ufs_takes), _zfs_takes)
-_next_time = either("zfs", either("ufs", _device_time, _ufs_time), _zfs_time)
-_store_event = either("zfs", either("ufs", _device_event, _ufs_event), _zfs_event)
 
 
 # ---- the loop ----
 
 
-@kernel
-def run(both, until):
-    """Until the database has done what it is to do, or `until` (ns). Returns how it ended."""
-    calendar, calls = _calendar_of(both), _calls_of(both)
-    while _goes_on(both):
-        p, then = next_source(calendar), _next_time(both)
+@part
+def _loop(m, store, until, step, take_calls, next_time, store_event):
+    """Until the database `m` has done what it is to do, or `until` (ns), or no transactions are left. Returns which."""
+    calendar = m.calendar
+    while m.counts[COMMITS] < m.s.n_transactions:
+        p, then = next_source(calendar), next_time(store)
         now = calendar.time[p]
         if min(now, then) >= until:
             return DONE
         if then < now:
-            _store_event(both, calendar, then)
-            continue
-        if not _has_draws(both):
+            store_event(store, calendar, then)
+        elif m.n_drawn[0] >= len(m.draws):
             return OUT_OF_DRAWS
-        set_time(calendar, p, NEVER)
-        _step(both, now, p)
-        _take_calls(both, calls, calendar, now)
+        else:
+            set_time(calendar, p, NEVER)
+            step(m, now, p)
+            take_calls(store, m.calls, calendar, now)
     return DONE
+
+
+@kernel
+def _never(device):
+    return NEVER
+
+
+@kernel
+def _no_event(device, calendar, now):
+    return
+
+
+@kernel
+def _postgres_on_zfs(m, pool, until):
+    return _loop(m, pool, until, postgres_run.step, zfs_files.take_calls, zfs_files.next_time, zfs_files.store_event)
+
+
+@kernel
+def _postgres_on_two(m, store, until):
+    return _loop(m, store, until, postgres_run.step, zfs_files.take_calls_of_two, zfs_files.next_time_of_two,
+                 zfs_files.event_of_two)
+
+
+@kernel
+def _postgres_on_ufs(m, ufs, until):
+    return _loop(m, ufs, until, postgres_run.step, ufs_calls.take_calls, ufs_calls.next_time, ufs_calls.store_event)
+
+
+@kernel
+def _postgres_on_device(m, device, until):
+    return _loop(m, device, until, postgres_run.step, serve, _never, _no_event)
+
+
+@kernel
+def _innodb_on_zfs(m, pool, until):
+    return _loop(m, pool, until, innodb_run.step, zfs_files.take_calls, zfs_files.next_time, zfs_files.store_event)
+
+
+@kernel
+def _innodb_on_two(m, store, until):
+    return _loop(m, store, until, innodb_run.step, zfs_files.take_calls_of_two, zfs_files.next_time_of_two,
+                 zfs_files.event_of_two)
+
+
+@kernel
+def _innodb_on_ufs(m, ufs, until):
+    return _loop(m, ufs, until, innodb_run.step, ufs_calls.take_calls, ufs_calls.next_time, ufs_calls.store_event)
+
+
+@kernel
+def _innodb_on_device(m, device, until):
+    return _loop(m, device, until, innodb_run.step, serve, _never, _no_event)
+
+
+_POSTGRES = (_postgres_on_zfs, _postgres_on_two, _postgres_on_ufs, _postgres_on_device)
+_INNODB = (_innodb_on_zfs, _innodb_on_two, _innodb_on_ufs, _innodb_on_device)
+
+
+def run(both, until):
+    """Until the database has done what it is to do, or `until` (ns), or no transactions are left. Returns which."""
+    kernels, m = (_INNODB, both.innodb) if both.postgres is None else (_POSTGRES, both.postgres)
+    if both.zfs is not None and both.zfs.log is None:
+        return kernels[0](m, both.zfs.data, until)
+    stores = (both.zfs, both.ufs, both.device)
+    which = next(i for i, store in enumerate(stores) if store is not None)
+    return kernels[1 + which](m, stores[which], until)
+
+
+def _run_all(both, of_database, m, draws):
+    while run(both, m.s.duration_ns) == OUT_OF_DRAWS:
+        of_database.more_draws(m, draws)
+    if both.zfs is not None:
+        zfs_files.check_end(both.zfs)
+    return of_database.result_of(m)
 
 
 # ---- PostgreSQL ----
@@ -206,13 +167,8 @@ def n_processes_of(s):
 
 def simulate_postgres(database, s, both, seed=0):
     """Run the transactions of `database` on the store of `both`, which has no database: a Result of model.postgres_run."""
-    m, draws = start(database, s, seed)
-    both = both._replace(postgres=m)
-    while run(both, m.s.duration_ns) == OUT_OF_DRAWS:
-        more_draws(m, draws)
-    if both.zfs is not None:
-        zfs_files.check_end(both.zfs)
-    return result_of(m)
+    m, draws = postgres_start.start(database, s, seed)
+    return _run_all(both._replace(postgres=m), postgres_run, m, draws)
 
 
 # ---- InnoDB ----
@@ -221,9 +177,9 @@ def simulate_postgres(database, s, both, seed=0):
 def innodb_files(test, s):
     """What a store has to know of a test of `model.sysbench` under settings `s`: log, table space, double-write area.
     All are made as long as they will ever be."""
-    log, space = s.n_log_files * s.log_file_bytes, new_table(test.n_rows).n_pages * INNODB_PAGE_BYTES
-    area = CHUNK_PAGES * INNODB_PAGE_BYTES
-    return np.array([(n, n, INNODB_PAGE_BYTES) for n in (log, space, area)], np.int64)
+    log, space = s.n_log_files * s.log_file_bytes, new_table(test.n_rows).n_pages * INNODB_PAGE
+    area = CHUNK_PAGES * INNODB_PAGE
+    return np.array([(n, n, INNODB_PAGE) for n in (log, space, area)], np.int64)
 
 
 def innodb_processes(s):
@@ -233,9 +189,4 @@ def innodb_processes(s):
 def simulate_innodb(test, s, both, seed=0):
     """Run the transactions of `test` on the store of `both`, which has no database: a Result of model.innodb_run."""
     m, draws = innodb_start.start(test, s, seed)
-    both = both._replace(innodb=m)
-    while run(both, m.s.duration_ns) == OUT_OF_DRAWS:
-        innodb_run.more_draws(m, draws)
-    if both.zfs is not None:
-        zfs_files.check_end(both.zfs)
-    return innodb_run.result_of(m)
+    return _run_all(both._replace(innodb=m), innodb_run, m, draws)

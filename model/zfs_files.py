@@ -12,11 +12,12 @@
                         v                                  v                                   v
               leaves: vdev cache, vdev queue, disk or SSD; of the data vdevs, the log device, the cache device
 
-A *store* answers a database by three kernels; so does any other kind of store.
+A *store* answers a database by three kernels; so does any other kind of store (`model.database_run`). These are of one pool;
+those for two, one of them for the log, do the same.
 
-    take_calls(store, calls, calendar, now)    everything in the outbox is begun
-    next_time(store)                           ns of its next own event; `now` while somebody can go on
-    store_event(store, calendar, now)          that event: who is done gets its time in the database's `calendar`
+    take_calls(m, calls, calendar, now)    everything in the outbox is begun
+    next_time(m)                           ns of its next own event; `now` while somebody can go on
+    store_event(m, calendar, now)          that event: who is done gets its time in the database's `calendar`
 
 Files of a store: number 0 is the log, wherever the calls say WAL; file f of the calls, from 0 on, is number 1 + f; the last
 one is the control file. What each is: see `new_store`.
@@ -27,7 +28,7 @@ Left out: CPUs as a resource of ZFS (its times are added to the calls'), access 
 from model.calendar import NEVER, next_source, set_time
 from model.file_calls import OPERATION as CALL_OPERATION
 from model.file_calls import WAL_CREATE, WAL_SYNC, WAL_WRITE, WAL_WRITE_THROUGH
-from model.jit import apart, either, kernel, part
+from model.jit import apart, kernel, part
 from model.vdev_queue import NONE
 from model.zfs_files_calls import begin, go_on
 from model.zfs_files_devices import disk_is_done, issue_all, slot_is_done, unit_done
@@ -77,36 +78,41 @@ def _source_event(m, now, source):
 
 
 @kernel
-def pool_time(m):
-    if m.n_ready[0] != m.n_ready[1]:
-        return m.clock[0]
-    return m.calendar.time[next_source(m.calendar)]
+def _time_of(ready, clock, calendar):
+    """Of the next event; now, if a task can go on."""
+    return clock[0] if ready[0] != ready[1] else calendar.time[next_source(calendar)]
+
+
+@part
+def next_time(m):
+    return _time_of(m.n_ready, m.clock, m.calendar)
 
 
 @apart
-def pool_event(m, db_calendar, now):
+def store_event(m, calendar, now):
     m.clock[0] = now
     if m.n_ready[0] != m.n_ready[1]:
-        _task_goes_on(m, db_calendar, now)
+        _task_goes_on(m, calendar, now)
     else:
         source = next_source(m.calendar)
         set_time(m.calendar, source, NEVER)
         _source_event(m, now, source)
     if m.sync[LOG_CALLED]:
-        take_rows(m, db_calendar, now)
+        take_rows(m, calendar, now)
     begin_rows(m, now)
     end_groups(m, now)
     issue_all(m, now)
 
 
-@apart
-def _begin_call(m, calls, now, p):
-    """`clock` is when those that are ready can go on."""
-    m.clock[0] = now
-    begin(m, now, p, calls.row)
+@part
+def take_calls(m, calls, calendar, now):
+    for i in range(calls.n_out[0]):
+        m.clock[0] = now
+        begin(m, now, calls.outbox[i], calls.row)
+    calls.n_out[0] = 0
 
 
-# ---- one pool or two ----
+# ---- two pools ----
 
 
 @kernel
@@ -114,59 +120,30 @@ def _is_of_log(operation):
     return operation in (WAL_WRITE, WAL_WRITE_THROUGH, WAL_SYNC, WAL_CREATE)
 
 
-@kernel
-def _take_one(store, calls, now):
-    for i in range(calls.n_out[0]):
-        _begin_call(store.data, calls, now, calls.outbox[i])
-    calls.n_out[0] = 0
-
-
-@kernel
-def _take_two(store, calls, now):
+@part
+def take_calls_of_two(store, calls, calendar, now):
     for i in range(calls.n_out[0]):
         p = calls.outbox[i]
         if _is_of_log(calls.row[p, CALL_OPERATION]):
-            _begin_call(store.log, calls, now, p)
+            store.log.clock[0] = now
+            begin(store.log, now, p, calls.row)
         else:
-            _begin_call(store.data, calls, now, p)
+            store.data.clock[0] = now
+            begin(store.data, now, p, calls.row)
     calls.n_out[0] = 0
 
 
-_take = either("log", _take_one, _take_two)
+@part
+def next_time_of_two(store):
+    return min(next_time(store.data), next_time(store.log))
 
 
-@kernel
-def take_calls(store, calls, calendar, now):
-    _take(store, calls, now)
-
-
-@kernel
-def _time_of_one(store):
-    return pool_time(store.data)
-
-
-@kernel
-def _time_of_two(store):
-    return min(pool_time(store.data), pool_time(store.log))
-
-
-next_time = either("log", _time_of_one, _time_of_two)
-
-
-@kernel
-def _event_of_one(store, calendar, now):
-    pool_event(store.data, calendar, now)
-
-
-@kernel
-def _event_of_two(store, calendar, now):
-    if pool_time(store.data) <= pool_time(store.log):
-        pool_event(store.data, calendar, now)
+@part
+def event_of_two(store, calendar, now):
+    if next_time(store.data) <= next_time(store.log):
+        store_event(store.data, calendar, now)
     else:
-        pool_event(store.log, calendar, now)
-
-
-store_event = either("log", _event_of_one, _event_of_two)
+        store_event(store.log, calendar, now)
 
 
 def check_end(store):
