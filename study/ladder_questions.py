@@ -71,11 +71,12 @@ def held(every: pd.DataFrame, published: list[float]) -> pd.DataFrame:
     """Per reading (row) and rung (column): whether the interval holds the published rate. For readers."""
     found = intervals(every)
     rates = np.asarray(published)[found.rung]
-    return found.assign(held=(found.low <= rates) & (rates <= found.high)).pivot(index="reading", columns="rung", values="held")
+    found["held"] = (found.low <= rates) & (rates <= found.high)
+    return found.pivot(index="reading", columns="rung", values="held")
 
 
 def shares(ladder: Ladder, every: pd.DataFrame, published: list[float]) -> pd.DataFrame:
-    """Per choice, the share (%) of its readings that hold each published rate: switch, choice, and a column for each rung."""
+    """Per choice, the share (%) of its readings that hold each published rate: switch, choice, a column for each rung."""
     found, all_readings, rows = held(every, published), readings(ladder), []
     for switch in (one for one in ladder.switches if not one.aside):
         for choice in switch.choices:
