@@ -1,11 +1,13 @@
 """The ladders of 2009: every reading is a machine that can be, and no rung has a constant of its own."""
 import itertools
 
+import pandas as pd
 import pytest
 
-from study import ladder_readings, scenario
+from study import ladder_questions, ladder_readings, ladders_2009, scenario, scoring
 from study.ladder_readings import LADDERS
 from study.ladders_2009 import rungs
+from study.machines import Outcome
 
 # What a step of a ladder may change: hardware, properties of ZFS, settings of the database. Nothing else of a machine.
 MAY_CHANGE = ("pool.", "log_pool", "database.conf.", "files.record_kib", "files.log_record_kib", "files.primarycache",
@@ -65,3 +67,85 @@ def test_a_battery_is_behind_every_device_that_something_must_survive_on():
         assert machine.pool.data.battery
         assert (machine.log_pool is None or machine.log_pool.data.battery)
         assert machine.pool.data.sheet in ("savvio-10k1", "x25-e")
+
+
+# --- the same values at every rung --------------------------------------------------------------------------------------
+
+def fake(seen):
+    """A machine that takes longer for what it has more of, and keeps what it was given."""
+    def simulate(one, values, seed, n_seconds=0):
+        seen.append((one, values, seed))
+        cost = 1e-6 * values["overhead_ns"] / one.pool.data.count + 0.5 * (one.pool.cache is None)
+        cost += 0.2 * ("shared_buffers" not in one.database.conf)
+        return Outcome(1e3 / cost, 10.0, cost, cost, cost, cost, 100.0, {}, {}, {"data": {"reads": 5.0}}, None)
+    return simulate
+
+
+@pytest.fixture
+def seen(monkeypatch):
+    ladders_2009._quantities.cache_clear()
+    found = []
+    monkeypatch.setattr(ladders_2009.machines, "simulate", fake(found))
+    yield found
+    ladders_2009._quantities.cache_clear()
+
+
+@pytest.fixture
+def results(seen):
+    return ladders_2009.predict(LADDERS["pgbench"], 100, draws=3, seeds=2, seed=1)
+
+
+def test_every_rung_of_a_case_has_the_same_values(results, seen):
+    """Fitted or not: what differs between rungs is the scenario."""
+    by_values = {}
+    for one, values, seed in seen:
+        by_values.setdefault((tuple(sorted(values.items())), seed), set()).add(one.model_dump_json())
+    six = [machines for machines in by_values.values() if len(machines) >= 4]
+    assert len(six) >= len(results[results.part == "all"]) / 2
+    assert all(values["savvio-10k2.overhead_ns"] == values["savvio-10k1.overhead_ns"] for _, values, _ in seen)
+
+
+def test_rungs_are_predicted_under_the_names_of_the_published_runs(results):
+    assert [one for one in results if one.endswith("/transactions.rate")] == [
+        f"pgbench-{i}/transactions.rate" for i in range(1, 7)]
+    predicted = scoring.predictions(results, "07_pgbench_ladder")
+    assert list(predicted) == [f"pgbench-{i}" for i in range(2, 7)]
+    central = results[(results.part == "central") & ~results.fitted].iloc[0]
+    assert central["pgbench-2/transactions.rate"] > central["pgbench-1/transactions.rate"]
+
+
+def test_only_the_first_rung_is_fitted(results):
+    for ladder in LADDERS.values():
+        fit = ladders_2009.baseline(ladder)
+        assert fit.baseline == ladders_2009.published_rates(ladder)[0]
+        assert fit.low < fit.high
+
+
+def test_questions_of_readings(seen):
+    ladder = LADDERS["pgbench"]
+    every = ladder_questions.of_all_readings(ladder, 100, draws=2, seed=1)
+    assert len(every) == len(ladder_readings.readings(ladder)) * 6 * 2
+    assert len({(one.model_dump_json(), tuple(sorted(values.items()))) for one, values, _ in seen}) == len(seen)
+    table = ladder_questions.summary(ladder, every)
+    assert len(table) == len(ladder_readings.readings(ladder))
+    assert not table[table.tuning == "asynchronous commits"]["survives power cut"].any()
+    found = ladder_questions.intervals(every)
+    sixth = found[found.rung == 5].middle.tolist()
+    shares = ladder_questions.shares(ladder, every, [1.0, 1.0, 1.0, 1.0, 1.0, sixth[0]])
+    assert shares[[0, 1, 2, 3, 4]].to_numpy().max() == 0
+    assert shares[5].max() > 0
+
+
+def test_what_tells_readings_apart():
+    """Two readings, two draws: the rates overlap, the reads do not."""
+    every = pd.DataFrame([(0, 0, 0, 10.0, 1.0), (0, 0, 1, 20.0, 2.0), (1, 0, 0, 15.0, 8.0), (1, 0, 1, 25.0, 9.0)],
+                         columns=["reading", "rung", "draw", "transactions.rate", "data.reads"])
+    found = ladder_questions.tell_apart(every)
+    assert found["quantity"].tolist() == ["data.reads", "transactions.rate"]
+    assert found["pairs told apart (%)"].tolist() == [100, 0]
+
+
+def test_order_is_that_of_all_rungs():
+    rising = pd.DataFrame([(r, j, k, rate) for r, rates in ((0, (1, 2, 3)), (1, (1, 3, 2))) for k in range(2)
+                           for j, rate in enumerate(rates)], columns=["reading", "rung", "draw", "transactions.rate"])
+    assert ladder_questions.in_order(rising).tolist() == [1, 0]

@@ -38,7 +38,7 @@ def every_reading(table: pd.DataFrame, labels: list[str], published: list[float]
     panels[0].set_yticks([])
     panels[0].set_ylim(n - 0.5, -0.06 * n)
     panels[0].set_ylabel(f"{n} readings, a line each")
-    figure.supxlabel("transactions per second", fontsize=8)
+    panels[len(published) // 2].set_xlabel("transactions per second, by rung")
     for i, name in enumerate(names):
         panels[0].plot([], [], "-", lw=3, color=COLOURS[i % len(COLOURS)], label=name)
     panels[0].plot([], [], "D", color=BLACK, ms=3, label="published")
@@ -61,7 +61,8 @@ def map_of_choices(table: pd.DataFrame) -> Figure:
     axes.set_xticks(np.arange(cells.shape[1]) + 0.5, [str(i + 1) for i in range(cells.shape[1])])
     axes.invert_yaxis()
     axes.tick_params(length=0)
-    axes.set_xlabel("rung; readings that hold its published rate (%)")
+    axes.set_xlabel("rung", loc="left")
+    axes.set_title("readings that hold its published rate (%)", loc="right", fontsize=7)
     return figure
 
 
