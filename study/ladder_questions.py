@@ -115,3 +115,44 @@ def single_steps(ladder: Ladder, results: pd.DataFrame) -> pd.DataFrame:
             if thrown or part == "central":
                 rows.append((", ".join(thrown) or "likeliest", *(one[f"{rung.run}/{RATE}"] for rung in ladder.rungs)))
     return pd.DataFrame(rows, columns=["reading", *(f"rung {i + 1}" for i in range(len(ladder.rungs)))])
+
+
+def steps(ladder: Ladder, results: pd.DataFrame, published: list[float], dumb: list[float]) -> pd.DataFrame:
+    """For readers, of each rung over the one before: rung, published, low, middle, high, dumb. Nothing fitted."""
+    some, rows = ensembles.unfitted(results), []
+    for i, (before, after) in enumerate(itertools.pairwise(ladder.rungs)):
+        found = ensembles.interval(some[f"{after.run}/{RATE}"] / some[f"{before.run}/{RATE}"])
+        rows.append((f"{i + 2} over {i + 1}", published[i + 1] / published[i], *found, dumb[i]))
+    return pd.DataFrame(rows, columns=["rung", "published", "low", "middle", "high", "dumb"])
+
+
+def findings(ladder: Ladder, every: pd.DataFrame, published: list[float]) -> pd.DataFrame:
+    """For the run store: name, value, unit."""
+    table, hold, rates = summary(ladder, every), held(every, published), intervals(every)
+    order, name = table["in published order"], ladder.name
+    safe = [is_safe(ladder, one) for one in readings(ladder)]
+    rows = [("readings", len(table), "readings"), ("safe", sum(safe), "readings"),
+            ("in-order", int((order == 1).sum()), "readings"), ("in-order-once", int((order > 0).sum()), "readings"),
+            ("hold-all", int(hold.all(axis=1).sum()), "readings"), ("most-held", int(hold.sum(axis=1).max()), "rungs")]
+    for rung, some in rates.groupby("rung"):
+        of_safe = some[np.asarray(safe)[some.reading]]
+        rows += [(f"rung-{rung + 1}.held", int(hold[rung].sum()), "readings"),
+                 (f"rung-{rung + 1}.lowest", some.low.min(), "1/s"), (f"rung-{rung + 1}.highest", some.high.max(), "1/s"),
+                 (f"rung-{rung + 1}.highest-safe", of_safe.high.max(), "1/s")]
+    return pd.DataFrame([(f"{name}.{one}", value, unit) for one, value, unit in rows], columns=["name", "value", "unit"])
+
+
+def metrics_of_steps(name: str, table: pd.DataFrame) -> pd.DataFrame:
+    """For the run store: name, value, unit."""
+    rows = [(f"{name}.step-{one.rung[0]}.{what}", getattr(one, what), "1") for one in table.itertuples()
+            for what in ("low", "middle", "high", "dumb")]
+    return pd.DataFrame(rows, columns=["name", "value", "unit"])
+
+
+def verdict(scores: pd.DataFrame, found: pd.DataFrame) -> str:
+    """A ladder in a sentence: the grades of its steps, and what its readings do."""
+    grades = ", ".join(f"{grade} {n}" for grade, n in scores.grade.value_counts(sort=False).items())
+    values = found.set_index(found.name.str.partition(".")[2]).value
+    return (f"steps by grade: {grades}; of {values['readings']:.0f} readings {values['in-order']:.0f} have the published "
+            f"order in every draw, and the best holds {values['most-held']:.0f} of {found.name.str.endswith('.held').sum()} "
+            "published rates")

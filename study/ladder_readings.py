@@ -18,6 +18,8 @@ front of the ladders; whether it gives the published numbers has no say. No read
 import itertools
 from typing import NamedTuple
 
+import pandas as pd
+
 DISK, OTHER_DISK, SSD = "savvio-10k2", "savvio-10k1", "x25-e"
 
 
@@ -255,3 +257,10 @@ def changes(ladder: Ladder, reading: dict[str, str]) -> list[dict]:
 def is_safe(ladder: Ladder, reading: dict[str, str]) -> bool:
     """Whether a power cut leaves every commit that was reported, at every rung."""
     return all(choice.safe for choice in chosen(ladder, reading))
+
+
+def table_of_words(ladder: Ladder) -> pd.DataFrame:
+    """For readers: every switch, its choices, from which rung on, and why."""
+    rows = [(one.name, one.words, choice.name + (" *" if choice.name == one.central else ""), choice.since, choice.reason,
+             "yes" if choice.safe else "no") for one in ladder.switches for choice in one.choices]
+    return pd.DataFrame(rows, columns=["switch", "words", "choice", "from rung", "reason", "keeps commits"])

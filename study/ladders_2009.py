@@ -18,7 +18,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from study import claims, ensembles, machines, priors, published, scenario
-from study.ladder_readings import DISK, OTHER_DISK, Choice, Ladder, central, changes, readings
+from study.ladder_readings import DISK, ONE_SSD, OTHER_DISK, Choice, Ladder, central, changes, readings
 from study.machines import Outcome
 from study.priors import Known, Prior
 from study.scenario import Devices, Scenario
@@ -200,3 +200,22 @@ def metrics(x: Climb, ladder: str) -> pd.DataFrame:
 
 def not_modelled(quantity: str) -> str:
     return f"{quantity} is nothing that a run gives"
+
+
+# --- a machine of one's own -----------------------------------------------------------------------------------------------
+
+def tried(ladder: Ladder, length: float, seed: int, *, disks: int, log_device: bool, honest: bool, clients: int,
+          rows: int) -> pd.DataFrame:
+    """The likeliest reading on other hardware: rung, rate. `disks` from the second rung on; `log_device`: an SSD as separate
+    intent log wherever data are on disks; `rows`: the scale of pgbench, or rows of sysbench."""
+    size = "scale" if ladder.name == "pgbench" else "rows"
+    common = {LENGTH[ladder.name]: length, "database.clients": clients, f"database.{size}": rows,
+              "files.nocacheflush": not honest}
+    machines_of = []
+    for i, one in enumerate(rungs(ladder, central(ladder), common)):
+        on_disks = one.pool.data.sheet == DISK
+        more = {"pool.data.count": disks} if on_disks and i else {}
+        machines_of.append(scenario.changed(one, more | ({"pool.log": ONE_SSD} if on_disks and log_device else {})))
+    values = known(ladder).central()
+    found = ensembles.on_all_processors(measured, [(one, values, seed) for one in machines_of])
+    return pd.DataFrame({"rung": range(1, len(found) + 1), "rate": [one[RATE] for one in found]})

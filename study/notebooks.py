@@ -21,6 +21,9 @@ class Notebook(BaseModel):
 SEED = Parameter(kind="int", low=0, high=2**31 - 1, help="seed of all random streams")
 
 DRAWS = Parameter(kind="int", low=2, high=10_000, help="draws of all that is not known (data/priors.toml)")
+READING_DRAWS = Parameter(kind="int", low=2, high=1000, help="draws of priors for every reading")
+LOG_DEVICE = Parameter(kind="bool", help="an SSD as separate intent log where data are on disks")
+HONEST = Parameter(kind="bool", help="caches are flushed when ZFS asks")
 SEEDS = Parameter(kind="int", low=2, high=1000, help="seeds, for the part of chance in an interval")
 
 STUDY: dict[str, Notebook] = {
@@ -127,6 +130,30 @@ STUDY: dict[str, Notebook] = {
             "fill_percent": Parameter(kind="int", unit="%", low=5, high=95, help="your own pool: how full it is"),
             "record_kib": Parameter(kind="int", unit="KiB", choices=(4, 8, 16, 32, 64),
                                     help="your own pool: record, or volblocksize"),
+            "draws": DRAWS, "seeds": SEEDS, "seed": SEED,
+        }),
+    "07_pgbench_ladder": Notebook(
+        reads=("claims.toml", "published/*.toml", "priors.toml", "hardware/*.toml"), minutes=2.0,
+        parameters={
+            "transactions": Parameter(kind="int", low=1000, high=1_000_000, help="of pgbench in all, in the single runs"),
+            "part": Parameter(kind="int", low=500, high=1_000_000, help="transactions of each run of readings and draws"),
+            "reading_draws": READING_DRAWS,
+            "disks": Parameter(kind="int", low=1, high=24, help="disks of 10 000 rpm, from the second rung on"),
+            "log_device": LOG_DEVICE, "honest": HONEST,
+            "clients": Parameter(kind="int", low=1, high=64, help="clients of pgbench (-c)"),
+            "scale": Parameter(kind="int", choices=(1, 5, 10, 20, 50, 100), help="scale of pgbench (-s)"),
+            "draws": DRAWS, "seeds": SEEDS, "seed": SEED,
+        }),
+    "08_sysbench_ladders": Notebook(
+        reads=("claims.toml", "published/*.toml", "priors.toml", "hardware/*.toml"), minutes=2.0,
+        parameters={
+            "seconds": Parameter(kind="float", unit="s", low=1, high=1200, help="--max-time of sysbench, of single runs"),
+            "part": Parameter(kind="float", unit="s", low=1, high=1200, help="of each run of readings and draws"),
+            "reading_draws": READING_DRAWS,
+            "disks": Parameter(kind="int", low=1, high=24, help="disks of 10 000 rpm, from the second rung on"),
+            "log_device": LOG_DEVICE, "honest": HONEST,
+            "clients": Parameter(kind="int", low=1, high=64, help="threads of sysbench (--num-threads)"),
+            "rows": Parameter(kind="int", choices=(100_000, 1_000_000, 10_000_000), help="rows (--oltp-table-size)"),
             "draws": DRAWS, "seeds": SEEDS, "seed": SEED,
         }),
     "90_model_vs_zfs": Notebook(

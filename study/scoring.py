@@ -16,9 +16,10 @@ from study import claims, ensembles, record
 from study.ensembles import AFTER, BEFORE, Interval
 
 
-def of_notebook(notebook: str) -> list[claims.Claim]:
-    """The claims that a notebook is to grade."""
-    return [claim for claim in claims.read() if claim.notebook == notebook and claim.predict]
+def of_notebook(notebook: str, runs: str = "") -> list[claims.Claim]:
+    """The claims that a notebook is to grade; `runs`: only those about published runs whose names begin so."""
+    return [claim for claim in claims.read() if claim.notebook == notebook and (claim.predict or "").startswith(runs)
+            and claim.predict]
 
 
 def _values(results: pd.DataFrame, claim: claims.Claim) -> pd.Series | None:
@@ -55,10 +56,10 @@ def identified(results: pd.DataFrame, claim: claims.Claim) -> bool:
     return bool(structure.max() - structure.min() <= high - low)
 
 
-def record_all(results: pd.DataFrame, notebook: str, why_not: Callable[[str], str]) -> None:
-    """Record what is predicted, and of the other claims why they are not; `why_not` is given the quantity."""
+def record_all(results: pd.DataFrame, notebook: str, why_not: Callable[[str], str], runs: str = "") -> None:
+    """Record what is predicted, and of the other claims (of `runs`) why they are not; `why_not` is given the quantity."""
     predicted = predictions(results, notebook)
-    for claim in of_notebook(notebook):
+    for claim in of_notebook(notebook, runs):
         if claim.id in predicted:
             record.prediction(claim.id, *predicted[claim.id], identified(results, claim))
         else:
