@@ -125,7 +125,7 @@ LOG_ON_SSD = Switch("log on SSD", "+ data on hdd & log on SSD", "a pool of its o
     Choice("intent log", 5, {"log_pool": None, "pool.log": ONE_SSD}, "Slide 19: zpool add poolname log ssd-name."),
 ))
 
-PGBENCH_START = Switch("start", "pgbench -c 10 -s 10 -t 10000 pgbench", "loaded just before", (
+PGBENCH_START = Switch("memory", "pgbench -c 10 -s 10 -t 10000 pgbench", "loaded just before", (
     Choice("loaded just before", 1, {"files.warm": True}, "pgbench -i has just written the 160 MB; the ARC has them."),
     Choice("after a reboot", 1, {"files.warm": False},
            "Settings of /etc/system ask for one; so few data are read again within seconds of a run."),
@@ -153,7 +153,7 @@ SYSBENCH_RECORD = Switch("record", "Single disk ZFS; Set recordsize to 16k", "16
            "Slide 17: do this before you load any data. Data were loaded before the first rung."),
 ))
 
-START = Switch("start", "--max-time=300 ... run", "loaded just before", (
+START = Switch("memory", "--max-time=300 ... run", "loaded just before", (
     Choice("loaded just before", 1, {"files.warm": True},
            "Every pool has to be loaded before it can be run on, and 2.4 GB that were just written fit in 12 GB of memory: "
            "the ARC has them."),
@@ -195,13 +195,6 @@ OPTIMIZATION = Switch("optimization", "+ With optimization", "the recipe", (
         "place of PostgreSQL's synchronous_commit, which is on one.", safe=False),
 ))
 
-BUFFER_POOL = Switch("buffer pool", "MySQL 5.4 beta", "1G", (
-    Choice("1G", 1, {"database.conf.innodb_buffer_pool_size": "1G"},
-           "5.4 promises defaults for servers of 4 GB or more (its list of features); the number itself was not found."),
-    Choice("128M", 1, {"database.conf.innodb_buffer_pool_size": "128M"},
-           "The default of 5.5, which took over what 5.4 had."),
-), aside=True)
-
 INNODB = {"kind": "innodb", "rows": 10_000_000, "clients": 20, "seconds": 300, "distribution": "special"}
 
 
@@ -214,13 +207,13 @@ def _sysbench(name: str, read_only: bool, words: tuple, switches: tuple) -> Ladd
 SYSBENCH_RW = _sysbench(
     "sysbench-rw", False,
     ("Single disk ZFS", "raid0 ZFS", "+ SSD cache", "+ Separate intent log", "+ With optimization"),
-    (SYSBENCH_RECORD, START, SYSBENCH_FLUSH, SYSBENCH_LOG, OPTIMIZATION, BUFFER_POOL, DRIVE, WRITE_CACHE))
+    (SYSBENCH_RECORD, START, SYSBENCH_FLUSH, SYSBENCH_LOG, OPTIMIZATION, DRIVE, WRITE_CACHE))
 
 SYSBENCH_RO = _sysbench(
     "sysbench-ro", True,
     ("Single disk ZFS", "2 disk raid0 ZFS", "+ SSD cache", "+ Separate intent log on SSD", "+ optimization"),
     (SYSBENCH_RECORD, START, SYSBENCH_LOG,
-     OPTIMIZATION._replace(choices=OPTIMIZATION.choices[:2]), BUFFER_POOL, DRIVE))
+     OPTIMIZATION._replace(choices=OPTIMIZATION.choices[:2]), DRIVE))
 
 LADDERS = {one.name: one for one in (PGBENCH, SYSBENCH_RW, SYSBENCH_RO)}
 
