@@ -130,16 +130,35 @@ def findings(ladder: Ladder, every: pd.DataFrame, published: list[float]) -> pd.
     """For the run store: name, value, unit."""
     table, hold, rates = summary(ladder, every), held(every, published), intervals(every)
     order, name = table["in published order"], ladder.name
-    safe = [is_safe(ladder, one) for one in readings(ladder)]
-    rows = [("readings", len(table), "readings"), ("safe", sum(safe), "readings"),
+    safe = np.array([is_safe(ladder, one) for one in readings(ladder)])
+    honest = safe & [one.get("flush", "honest") == "honest" for one in readings(ladder)]
+    rows = [("readings", len(table), "readings"), ("safe", int(safe.sum()), "readings"),
             ("in-order", int((order == 1).sum()), "readings"), ("in-order-once", int((order > 0).sum()), "readings"),
             ("hold-all", int(hold.all(axis=1).sum()), "readings"), ("most-held", int(hold.sum(axis=1).max()), "rungs")]
     for rung, some in rates.groupby("rung"):
-        of_safe = some[np.asarray(safe)[some.reading]]
         rows += [(f"rung-{rung + 1}.held", int(hold[rung].sum()), "readings"),
                  (f"rung-{rung + 1}.lowest", some.low.min(), "1/s"), (f"rung-{rung + 1}.highest", some.high.max(), "1/s"),
-                 (f"rung-{rung + 1}.highest-safe", of_safe.high.max(), "1/s")]
+                 (f"rung-{rung + 1}.highest-safe", some[safe[some.reading]].high.max(), "1/s"),
+                 (f"rung-{rung + 1}.highest-honest", some[honest[some.reading]].high.max(), "1/s")]
+    rows += [(f"step-{rung + 1}.{end}", value, "1") for rung, one in _ratios(every).items()
+             for end, value in (("least", one.min()), ("most", one.max()))]
     return pd.DataFrame([(f"{name}.{one}", value, unit) for one, value, unit in rows], columns=["name", "value", "unit"])
+
+
+def _ratios(every: pd.DataFrame) -> pd.DataFrame:
+    """Per reading and draw: each rung but the first (column) over the one before."""
+    rates = every.pivot_table(index=["reading", "draw"], columns="rung", values=RATE)
+    return (rates / rates.shift(axis=1)).iloc[:, 1:]
+
+
+def constants(ladder: Ladder, results: pd.DataFrame, constant: str) -> pd.DataFrame:
+    """For the run store, of what fitting made of one constant: how many draws met the first rung, and its median in ms."""
+    of_all, name = results[(results.part == "all") & results.fitted], ladder.name
+    rows = [(f"{name}.fitted.draws", int(of_all.reached.sum()), "draws"),
+            (f"{name}.fitted.out-of-reach", int((~of_all.reached).sum()), "draws")]
+    if of_all.reached.any():
+        rows.append((f"{name}.fitted.constant", 1e-6 * of_all[of_all.reached][constant].median(), "ms"))
+    return pd.DataFrame(rows, columns=["name", "value", "unit"])
 
 
 def metrics_of_steps(name: str, table: pd.DataFrame) -> pd.DataFrame:

@@ -110,7 +110,7 @@ def climb(ladder: Ladder, reading: dict[str, str], length: float, seed: int, cha
 
 
 def _for_machine(one: Scenario, values: dict) -> dict:
-    """Values by the names that `study.machines` has for them. A reboot that empties the ARC empties the database's buffers."""
+    """Values by the names that `study.machines` has for them. A reboot that empties the ARC empties all buffers."""
     values = values | {f"{sheet}.{COMMAND}": values[COMMAND] for sheet in (DISK, OTHER_DISK)}
     return values | {"start": "cold"} if one.files.warm is False and "start" in values else values
 
