@@ -12,6 +12,7 @@ from model.arc import Arc, ArcParams
 from model.calendar import Calendar
 from model.data_sheet import SheetParams
 from model.jit import kernel
+from model.l2arc import L2arc, L2arcParams
 from model.layout import SINGLE_DISK, Files, Layout
 from model.pool import Pool as Leaves
 from model.ssd import SsdParams, SsdState
@@ -159,6 +160,8 @@ class Zfs(NamedTuple):
     n_rewritten: np.ndarray  # per indirect block: children rewritten
     arc_params: ArcParams
     arc: Arc
+    l2_params: L2arcParams
+    l2: L2arc
     txg_params: TxgParams
     txgs: Txgs
     throttle: np.ndarray  # see model.throttle
