@@ -251,7 +251,8 @@ def _machine(pool, s, build, tables, shared, n_processes, seed):
         numbers(N_ROWS, 2), _full_stack(range(n_processes, n_processes + N_ROWS)),
         np.array([number for number, _ in leaf_groups]),
         np.array([group.device.disk_bytes for _, group in leaf_groups], np.int64),
-        _leaves(pool, build, s, n_tasks, seed), ssds, places, numbers(s.n_ios + 1), numbers(MOST_WANTED + 16 * n_leaves + len(l2.outbox), 6),
+        _leaves(pool, build, s, n_tasks, seed), ssds, places, numbers(s.n_ios + 1),
+        numbers(MOST_WANTED + 16 * n_leaves + len(l2.outbox), 6),
         numbers(1), numbers(n_leaves + 1), numbers(1 << n_tasks.bit_length() + 1), numbers(2), numbers(1),
         _processes(n_processes), new_calendar(sources.processes + n_processes), sources, _tally(s))
 
