@@ -92,7 +92,7 @@ class Settings(NamedTuple):
     prefetch: int = 1  # 0: zfs_prefetch_disable
     memory_bytes: int = 8 * 2**30  # B, physical
     arc_max_bytes: int = 0  # zfs_arc_max; 0: as much as ZFS takes by itself
-    is_warm: int = 1  # 1: the ARC holds what writing the tables has left in it, 0: nothing
+    is_warm: int = 1  # 1: the ARC holds what loading has left in it, log and tables; 0: nothing
     disk_cache_is_volatile: int = 1  # 1: a flush of a disk writes what is in its buffer
     read_ns: int = 20_000  # CPU of a read() of a page that is in core
     write_ns: int = 40_000  # CPU of a write() of a page: transaction, copy, entry of the log

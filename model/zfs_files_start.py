@@ -115,12 +115,12 @@ def _lay_out(files, existing, of_file, layout, group, numbers, seed, record_byte
 
 
 @kernel
-def _warm_records(arc, params, files, existing, first_file):
-    """What writing the tables has left in core. Ticks end with 0."""
+def _warm_records(arc, params, files, existing):
+    """What loading has left in core: the log's files, then the tables. Ticks end with 0."""
     to_come = np.int64(0)
-    for file in range(first_file, len(existing)):
+    for file in range(len(existing)):
         to_come += existing[file]
-    for file in range(first_file, len(existing)):
+    for file in range(len(existing)):
         for record in range(existing[file]):
             to_come -= 1
             tick = -(to_come * params.lifespan_ticks // RECORDS_IN_A_SECOND)
@@ -316,7 +316,7 @@ def new_store(files, settings, build, pool, n_processes, seed=0, log_pool=None):
     params = _arc_of(s)
     arc = new_arc(params, numbered.n_blocks, numbered.n_blocks + SPARE_NODES)
     if s.is_warm and s.keeps_records:
-        _warm_records(arc, params, numbered, existing, 1)
+        _warm_records(arc, params, numbered, existing)
     elif s.is_warm:
         warm(arc, params, numbered._replace(n_records_of=np.maximum(1, existing)))
     data = _machine(pool, s, build, (*tables, *laid), (params, arc), n_processes, seed)
