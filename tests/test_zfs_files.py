@@ -86,6 +86,15 @@ def test_log_blocks_go_to_the_log_device_unless_logbias_is_throughput(found):
     assert log["biased_file_blocks"] > 0
 
 
+def test_what_the_arc_has_evicted_is_read_from_the_cache_device(found):
+    cache = found["cache_device"]
+    assert cache["from_cache"] > 100
+    misses = cache["reads"] - cache["hits"]
+    assert misses - cache["shared"] <= cache["from_cache"] + cache["from_disk"] <= misses
+    assert cache["units"] <= cache["from_cache"]
+    assert cache["fed_bytes"] >= 2**21
+
+
 def test_compression_counts_if_it_saves_an_eighth():
     assert psize_of(8192, 100) == 8192
     assert psize_of(8192, 88) == 8192

@@ -122,11 +122,20 @@ def log_device():
             "biased_log_writes": int(biased.m.tally.devices[1, 2]), "biased_file_blocks": biased.counts["file_blocks"]}
 
 
+def cache_device():
+    """Reads of a table twice as large as the ARC, with a cache device that takes all of it in two seconds."""
+    r = run(mix=((READ, 1.0),), pool=Pool(Group(), None, SSD), n=900, n_processes=2, n_pages=500, think_ns=SECOND // 200,
+            arc_max_bytes=2**21, is_warm=0)
+    return {"reads": r.counts["reads"], "hits": r.counts["read_hits"], "shared": r.counts["joined"],
+            "from_cache": r.counts["l2_reads"], "from_disk": r.counts["data_reads"], "units": int(r.m.tally.devices[2, 0]),
+            "fed_bytes": int(r.m.tally.devices[2, 3])}
+
+
 def main():
     print(json.dumps({"sound": {name: broken(**how) for name, how in SOUND.items()},
                       "defects": {name: with_defect(*what[:4]) for name, what in MUTANTS.items()},
                       "one_client": one_client(), "uncached": uncached(), "groups": groups(), "repeated": repeated(),
-                      "log_device": log_device()}, default=lambda number: number.item()))
+                      "log_device": log_device(), "cache_device": cache_device()}, default=lambda number: number.item()))
 
 
 if __name__ == "__main__":
