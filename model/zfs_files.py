@@ -22,7 +22,8 @@ those for two, one of them for the log, do the same.
 Files of a store: number 0 is the log, wherever the calls say WAL; file f of the calls, from 0 on, is number 1 + f; the last
 one is the control file. What each is: see `new_store`.
 
-Left out: CPUs as a resource of ZFS (its times are added to the calls'), access times of files, snapshots, scrubs, failures.
+Left out: prefetch (`model.zfetch`), which reads at random places hardly ever begin; CPUs as a resource of ZFS (its times are
+added to the calls'); access times of files, snapshots, scrubs, failures.
 """
 
 from model.calendar import NEVER, next_source, set_time

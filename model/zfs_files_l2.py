@@ -1,7 +1,8 @@
 """The cache devices of a ZFS under a database: rounds of the feed thread, and reads of what is there (`model.l2arc`).
 
 What may be fed is marked so when it gets a buffer. A round's writes are wanted at once, as one task; the round is over with
-the last of them. A pool without cache devices has a feed thread that never wakes.
+the last of them. A pool without cache devices has a feed thread that never wakes; ours: a round waits while so
+much is under way that there is no room for its writes.
 """
 
 from model.arc_lists import L2_CACHEABLE, MARKS, N_BYTES
@@ -9,8 +10,10 @@ from model.calendar import set_time
 from model.jit import kernel, part
 from model.l2arc import NOWHERE, feed, l2_holds, next_feed, written
 from model.layout import LEAF_SHIFT
-from model.zfs_files_devices import BLOCK, want
+from model.zfs_files_devices import BLOCK, ios_left, want
 from model.zfs_files_machine import CACHE, L2_READS, count
+
+AGAIN_NS = 100_000_000
 
 
 @kernel
@@ -43,7 +46,10 @@ def count_cache_read(arc, tally, node, now):
 
 @part
 def feed_event(m, now):
-    """A round begins."""
+    """A round begins, unless the pool has too much under way."""
+    if ios_left(m.leaves.queue, m.sync) < len(m.l2.outbox) + 1024:
+        set_time(m.calendar, m.sources.feed, now + AGAIN_NS)
+        return
     task, priority = len(m.leaves.n_awaited) - 1, m.leaves.queue_params.async_write_priority
     m.leaves.n_awaited[task] = 0
     for i in range(feed(m.l2, m.l2_params, m.arc, now)):

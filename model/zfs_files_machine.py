@@ -89,7 +89,7 @@ class Settings(NamedTuple):
     log_logbias_throughput: int = 0  # of the log's
     zil_disabled: int = 0  # zil_disable; for all file systems, as it was
     no_cache_flush: int = 0  # zfs_nocacheflush
-    prefetch: int = 1  # 0: zfs_prefetch_disable
+    prefetch: int = 1  # 0: zfs_prefetch_disable; nothing reads ahead here either way, see model.zfs_files
     memory_bytes: int = 8 * 2**30  # B, physical
     arc_max_bytes: int = 0  # zfs_arc_max; 0: as much as ZFS takes by itself
     is_warm: int = 1  # 1: the ARC holds what loading has left in it, log and tables; 0: nothing

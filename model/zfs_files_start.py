@@ -12,7 +12,7 @@ from model.drive_queue import new_drives
 from model.indirect import tree
 from model.jit import kernel
 from model.l2arc import LEAST_DEVICE_BYTES, L2arcParams, new_l2arc, next_feed
-from model.layout import SINGLE_DISK, Files, Layout, block_sizes, check_fits, new_space, number_blocks, write_file
+from model.layout import SINGLE_DISK, Layout, block_sizes, check_fits, new_space, number_blocks, write_file
 from model.oltp_core import warm, write_new
 from model.pool import NOBODY, new_pool, new_recorder
 from model.ssd import SsdParams, SsdState, check_ssd, new_ssds
@@ -23,7 +23,6 @@ from model.vdev_map import RAIDZ, max_ios
 from model.zfs_files_l2 import has_cache
 from model.zfs_files_machine import (
     COUNTS,
-    DATA,
     DEVICE_COUNTS,
     JOINED,
     JOINED_BEFORE,
@@ -34,9 +33,6 @@ from model.zfs_files_machine import (
     N_SYNC,
     NOWHERE,
     SECOND_NS,
-    Group,
-    Pool,
-    Settings,
     Sources,
     Ssds,
     Store,
@@ -328,5 +324,3 @@ def new_store(files, settings, build, pool, n_processes, seed=0, log_pool=None):
     _set_timers(log, False)
     return Store(data, log)
 
-
-__all__ = ["DATA", "Files", "Group", "Pool", "Settings", "new_store"]
