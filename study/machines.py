@@ -53,6 +53,7 @@ class Outcome(NamedTuple):
     per_second: dict            # count -> array, of as many seconds as were asked for
     devices: dict
     result: object              # of the model, for what is not here
+    devices_per_second: dict    # as `devices`, an array for each count, of as many seconds as were asked for
 
 
 def known(scenarios: list[Scenario], experiment: str = "predict") -> Known:
@@ -192,13 +193,25 @@ def outcome_of(result, place: Both, since: int = 0) -> Outcome:
     counts = {name: int(per_second[name][since:].sum()) for name in per_second} if since else result.counts
     log = counts["log_bytes"] * (postgres.PAGE_BYTES / postgres_machine.PAYLOAD if "images" in counts else 1)
     return Outcome(n / seconds, seconds, float(response.mean()) if n else np.nan, p50, p95, p99, log / max(1, n), counts,
-                   per_second, device_counts(place, since), result)
+                   per_second, device_counts(place, since), result, device_series(place))
+
+
+def device_series(place: Both) -> dict:
+    """Per group of devices and count, an array over the seconds that were recorded."""
+    if place.ufs:
+        return ufs_machines.device_series(place.ufs)
+    pools = ((place.zfs.data, GROUPS), (place.zfs.log, LOG_POOL_GROUPS)) if place.zfs else ()
+    return {name: dict(zip(DEVICE_COUNTS, rows, strict=True)) for zfs, names in pools if zfs is not None
+            for name, rows in zip(names, zfs.tally.devices_per_second, strict=True)}
 
 
 def device_counts(place: Both, since: int = 0) -> dict:
     """Per group of devices (data, log, cache; those of the database's own log: its data, its log, its cache): what they
     served, {reads, read_bytes, writes, written_bytes}."""
-    found = ufs_machines.device_counts(place.ufs, since) if place.ufs else {}
+    if place.ufs:
+        return {group: {name: int(row[since:].sum()) for name, row in rows.items()}
+                for group, rows in ufs_machines.device_series(place.ufs).items()}
+    found = {}
     for zfs, names in ((place.zfs.data, GROUPS), (place.zfs.log, LOG_POOL_GROUPS)) if place.zfs else ():
         if zfs is not None:
             tally = zfs.tally

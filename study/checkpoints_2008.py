@@ -1,0 +1,168 @@
+"""PostgreSQL on UFS and ZFS, June 2008: all set-ups of the four posts, as scenarios, to scale.
+
+    values = checkpoints_2008.known().central()
+    test = checkpoints_2008.run("zfs-300s-15", values, scale=8, seed=1)
+    test.tpm, test.written["data"], …           over the time of the test, real seconds
+    checkpoints_2008.quantities(test)           {"write.burst": 52.0, …}, named as the published ones
+
+*Scale.* What decides is how much of the working set is changed between checkpoints, so a test is simulated to a scale of 1
+to `scale`: working set, buffers, memory, caches of arrays, length of disks, log between checkpoints and all times between
+them are divided by it. Rates are what they are: transactions, I/Os, bytes a second, seeks over the same share of a
+disk. Not divided: transaction groups of ZFS (5 and 30 s), naps of the checkpointer, what is on its way. So a group takes
+more of a checkpoint than it did; `scale=1` simulates all of it.
+"""
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from study import ensembles, machines, priors, scenario
+from study.priors import Known
+from study.scenario import Scenario
+
+EXPERIMENT = "checkpoints"
+NOTEBOOK = "09_postgres_checkpoints"
+DISK, ARRAY, SMALL_ARRAY = "fc-10k-146", "cached-array", "cached-array-256"
+DISK_GIB = 136.0            # of 146.8 GB
+MEMORY_GIB, BUFFERS_GIB, USERS, CORES = 48, 16, 128, 16     # data/published: shared.machine
+AUTOUP_S = 900
+SPEED = 0.33                # of a core, against a Xeon of 2.3 GHz of 2008; range: cpu_speed of the priors
+SPEED_SOURCE = ("UltraSPARC IV at 1.35 GHz against a Xeon 5345: single-core integer rates of SPEC CPU2000 are roughly one "
+                "to three; from memory, not looked up")
+MOST_TPS = 4000             # room for transactions
+LONG_S, SHORT_S = 2700, 2100        # real seconds of the tests of 13 and 16 June; of those with checkpoints every 300 s
+
+
+class Test(NamedTuple):
+    """What is special about a set-up."""
+    label: str
+    files: dict
+    pool: dict
+    log_pool: dict | None = None
+    timeout_s: int = 900
+    target: float = 0.5
+    seconds: int = LONG_S
+
+
+def _disks(count: int) -> dict:
+    return {"data": {"sheet": DISK, "count": count}}
+
+
+UFS, DIRECT = {"kind": "ufs"}, {"kind": "ufs", "directio": True}
+MISTAKE, ZFS = {"kind": "zfs", "record_kib": 128}, {"kind": "zfs", "record_kib": 8}
+NO_ZIL = ZFS | {"zil": False}
+NINE, FIVE, FOUR = _disks(9), _disks(5), _disks(4)
+LOG_ARRAY = NINE | {"log": {"sheet": ARRAY}}
+ARRAYS, SMALL_ARRAYS = {"data": {"sheet": ARRAY, "count": 3}}, {"data": {"sheet": SMALL_ARRAY, "count": 4}}
+
+
+def _short(label: str, files: dict, target: float, pool: dict = NINE) -> Test:
+    return Test(label, files, pool, None, 300, target, SHORT_S)
+
+
+TESTS = {
+    "seven-arrays": Test("seven arrays, UFS", DIRECT | {"apart": True}, ARRAYS, SMALL_ARRAYS),
+    "ufs-nine-disks": Test("nine disks, UFS, directio", DIRECT, NINE),
+    "zfs-nine-disks-128k": Test("nine disks, ZFS, records of 128K", MISTAKE, NINE),
+    "ufs-data-five-disks": Test("4 + 5 disks, UFS, directio", DIRECT, FIVE, FOUR),
+    "zfs-data-five-disks-128k": Test("4 + 5 disks, ZFS, records of 128K", MISTAKE, FIVE, FOUR),
+    "ufs-900s": Test("nine disks, UFS", UFS, NINE),
+    "zfs-900s": Test("nine disks, ZFS, records of 8K", ZFS, NINE),
+    "ufs-300s-85": _short("UFS, 85 %", UFS, 0.85), "ufs-300s-15": _short("UFS, 15 %", UFS, 0.15),
+    "zfs-300s-85": _short("ZFS, 85 %", ZFS, 0.85), "zfs-300s-15": _short("ZFS, 15 %", ZFS, 0.15),
+    **{f"zfs-no-zil-{share}": _short(f"ZFS without intent log, {share} %", NO_ZIL, share / 100)
+       for share in (5, 15, 50, 85)},
+    "zfs-log-array": _short("ZFS, intent log on an array, 15 %", ZFS, 0.15, LOG_ARRAY),
+}
+
+
+# --- from values to machines ----------------------------------------------------------------------------------------------
+
+def known() -> Known:
+    """Priors, and the ranges of all devices."""
+    return machines.known([of_test(name, priors.read(EXPERIMENT).central(), 8) for name in TESTS], EXPERIMENT)
+
+
+def of_test(name: str, values: dict, scale: int) -> Scenario:
+    """The scenario of a test, to scale, with what `values` say of the settings that are not known."""
+    test = TESTS[name]
+    return scenario.of({
+        "title": name, "host": {"cpus": CORES, "memory_gib": MEMORY_GIB / scale, "cpu": SPEED, "cpu_source": SPEED_SOURCE,
+                                "system": "solaris"},
+        "files": _files(test.files, values, scale), "pool": _scaled(test.pool, scale),
+        "log_pool": test.log_pool and _scaled(test.log_pool, scale),
+        "database": {"kind": "postgres", "version": 8.3, "script": "toolkit", "clients": USERS, "threads": USERS,
+                     "seconds": test.seconds / scale, "transactions": test.seconds * MOST_TPS // scale,
+                     "conf": _conf(test, values, scale)}}, name)
+
+
+def _files(files: dict, values: dict, scale: int) -> dict:
+    """What the file systems are given. A backup was restored before each test, so files are in memory as far as they fit."""
+    if files["kind"] == "ufs":
+        return files | {"throttle": False, "autoup_s": max(1, AUTOUP_S // scale), "warm": not files.get("directio", False)}
+    left_gib = MEMORY_GIB - BUFFERS_GIB - values["other_gib"]
+    return files | {"era": values["zfs_era"], "arc_max_mib": left_gib * 1024 / scale, "warm": True}
+
+
+def _scaled(pool: dict, scale: int) -> dict:
+    """Disks as long as the scale leaves them. An array is as large as it is: it has no seeks in the model."""
+    return {part: devices | ({"use_gib": DISK_GIB / scale} if devices["sheet"] == DISK else {})
+            for part, devices in pool.items()}
+
+
+def _conf(test: Test, values: dict, scale: int) -> dict:
+    return {"shared_buffers": f"{BUFFERS_GIB * 2**20 // scale}kB", "wal_buffers": f"{int(values['wal_buffers_kib'])}kB",
+            "checkpoint_timeout": f"{1000 * test.timeout_s // scale}ms", "checkpoint_completion_target": test.target,
+            "checkpoint_segments": max(3, round(values["checkpoint_segments"] / scale)),
+            "full_page_writes": bool(values["full_page_writes"]), "wal_sync_method": values["wal_sync_method"]}
+
+
+def scaled_values(values: dict, scale: int) -> dict:
+    """What is a length or a stock is divided; an array drains its cache at a flush or not."""
+    caches = {f"{sheet}.buffer_bytes": values.get(f"{sheet}.buffer_bytes", scenario.sheet(sheet).params.buffer_bytes) / scale
+              for sheet in (ARRAY, SMALL_ARRAY)}
+    return values | caches | {"working_gib": values["working_gib"] / scale, "is_warm": 1,
+                              f"{ARRAY}.is_volatile": values["array_obeys_flush"]}
+
+
+# --- runs -----------------------------------------------------------------------------------------------------------------
+
+class Run(NamedTuple):
+    """A test over time: a value for each `step_s` real seconds."""
+    name: str
+    step_s: int
+    tpm: np.ndarray
+    read_mb: dict           # group of devices -> MB/s
+    written_mb: dict
+    writes: dict            # group -> writes a second
+    counts: dict
+    mean_ms: float
+
+    @property
+    def t(self) -> np.ndarray:
+        return (np.arange(len(self.tpm)) + 0.5) * self.step_s
+
+
+def run(name: str, values: dict, scale: int, seed: int, seconds: int | None = None) -> Run:
+    """One test to scale, of so many real seconds if given."""
+    if seconds is not None:
+        return _run(name, TESTS[name]._replace(seconds=seconds), values, scale, seed)
+    return _run(name, TESTS[name], values, scale, seed)
+
+
+def _run(name: str, test: Test, values: dict, scale: int, seed: int) -> Run:
+    one = of_test(name, values, scale)
+    n = test.seconds // scale
+    done = machines.simulate(scenario.changed(one, {"database.seconds": float(n)}), scaled_values(values, scale), seed, n)
+    series = done.devices_per_second
+    rates = [{group: rows[count][:n] / per for group, rows in series.items() if rows["writes"].any() or group == "data"}
+             for count, per in (("read_bytes", 1e6), ("written_bytes", 1e6), ("writes", 1))]
+    return Run(name, scale, 60 * done.per_second["commits"][:n].astype(float), *rates, done.counts, done.mean_ms)
+
+
+def run_all(names, values: dict, scale: int, seed: int) -> dict[str, Run]:
+    """Tests of one machine, on all processors; the first by itself, for it compiles."""
+    first, *others = names
+    found = [run(first, values, scale, seed)]
+    found += ensembles.on_all_processors(run, [(name, values, scale, seed) for name in others])
+    return dict(zip(names, found, strict=True))
