@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from study import ensembles, machines, priors, scenario
+from study import checkpoint_series, ensembles, machines, priors, scenario
 from study.priors import Known
 from study.scenario import Scenario
 
@@ -112,16 +112,16 @@ def _scaled(pool: dict, scale: int) -> dict:
 
 def _conf(test: Test, values: dict, scale: int) -> dict:
     return {"shared_buffers": f"{BUFFERS_GIB * 2**20 // scale}kB", "wal_buffers": f"{int(values['wal_buffers_kib'])}kB",
-            "checkpoint_timeout": f"{1000 * test.timeout_s // scale}ms", "checkpoint_completion_target": test.target,
+            "checkpoint_timeout": f"{test.timeout_s}s", "checkpoint_completion_target": test.target,
             "checkpoint_segments": max(3, round(values["checkpoint_segments"] / scale)),
             "full_page_writes": bool(values["full_page_writes"]), "wal_sync_method": values["wal_sync_method"]}
 
 
 def scaled_values(values: dict, scale: int) -> dict:
-    """What is a length or a stock is divided; an array drains its cache at a flush or not."""
+    """What is a length, a stock, or the time between checkpoints is divided; an array drains its cache at a flush or not."""
     caches = {f"{sheet}.buffer_bytes": values.get(f"{sheet}.buffer_bytes", scenario.sheet(sheet).params.buffer_bytes) / scale
               for sheet in (ARRAY, SMALL_ARRAY)}
-    return values | caches | {"working_gib": values["working_gib"] / scale, "is_warm": 1,
+    return values | caches | {"working_gib": values["working_gib"] / scale, "is_warm": 1, "time_scale": scale,
                               f"{ARRAY}.is_volatile": values["array_obeys_flush"]}
 
 
@@ -166,3 +166,62 @@ def run_all(names, values: dict, scale: int, seed: int) -> dict[str, Run]:
     found = [run(first, values, scale, seed)]
     found += ensembles.on_all_processors(run, [(name, values, scale, seed) for name in others])
     return dict(zip(names, found, strict=True))
+
+
+# --- the ensemble ---------------------------------------------------------------------------------------------------------
+
+PREDICTED = ("ufs-nine-disks", "zfs-nine-disks-128k", "ufs-data-five-disks", "zfs-data-five-disks-128k", "seven-arrays",
+             "zfs-300s-15", "zfs-log-array")
+
+
+def quantities(one: Run) -> dict[str, float]:
+    return checkpoint_series.of(one, TESTS[one.name].timeout_s)
+
+
+def predict(scale: int, draws: int, seeds: int, seed: int) -> pd.DataFrame:
+    """The ensemble (`study.ensembles`) of the tests that claims are about. Nothing is fitted."""
+    def simulate(values: dict, case_seed: int, name: str) -> dict[str, float]:
+        return quantities(run(name, values, scale, case_seed))
+
+    results = ensembles.run(ensembles.cases(known(), draws, seeds, seed), simulate, variants=PREDICTED)
+    zfs, ufs = PREDICTED[1], PREDICTED[0]
+    results[f"{zfs}/write.rate_divided_by"] = results[f"{ufs}/write.rate"] / results[f"{zfs}/write.rate"]
+    return results
+
+
+def why_not(quantity: str) -> str:
+    return f"no curve of the model is read for {quantity}"
+
+
+# --- for readers ----------------------------------------------------------------------------------------------------------
+
+def table(runs: dict[str, Run]) -> pd.DataFrame:
+    """A row a test."""
+    rows = []
+    for name, one in runs.items():
+        found = quantities(one)
+        rows.append((TESTS[name].label, found["database.throughput"] / 1000, found["write.bandwidth"], found["write.phase"],
+                     found["write.rate"], found["read.bandwidth"], one.counts["checkpoints"]))
+    return pd.DataFrame(rows, columns=["test", "1000 TPM", "writes (MB/s, phase)", "phase (s)", "writes (1/s)",
+                                       "reads (MB/s)", "checkpoints done"])
+
+
+def metrics(runs: dict[str, Run]) -> pd.DataFrame:
+    """For the run store: name, value, unit."""
+    units = {"throughput": "TPM", "stable_from": "s", "bandwidth": "MB/s", "phase": "s", "rate": "1/s", "burst": "s",
+             "bandwidth_peak": "MB/s", "write_bandwidth@1800": "MB/s", "bandwidth@1500": "KB/s", "bandwidth@2500": "KB/s"}
+    return pd.DataFrame([(f"{name}.{key.replace('@', '-at-')}", value, units[key.split(".", 1)[1]])
+                         for name, one in runs.items() for key, value in quantities(one).items()],
+                        columns=["name", "value", "unit"])
+
+
+def by_target(runs: dict[str, Run]) -> pd.DataFrame:
+    """what, target (%), tpm, low: the mean, and below what it is for a tenth of the time."""
+    rows = []
+    for name, one in runs.items():
+        test = TESTS[name]
+        if test.timeout_s == 300 and "log" not in test.pool:
+            later = checkpoint_series.smooth(one.tpm, 10, one.step_s)[one.t >= checkpoint_series.SETTLED_S]
+            what = "UFS" if test.files["kind"] == "ufs" else "ZFS" if test.files.get("zil", True) else "ZFS, no intent log"
+            rows.append((what, round(100 * test.target), later.mean(), np.quantile(later, 0.1)))
+    return pd.DataFrame(rows, columns=["what", "target", "tpm", "low"]).sort_values(["what", "target"])
