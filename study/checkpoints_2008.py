@@ -16,12 +16,12 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from study import checkpoint_series, ensembles, machines, priors, scenario
+from study import checkpoint_series, ensembles, machines, priors, published, scenario
 from study.priors import Known
 from study.scenario import Scenario
 
 EXPERIMENT = "checkpoints"
-NOTEBOOK = "09_postgres_checkpoints"
+DOCUMENT = "vandenbogaard-2008"
 DISK, ARRAY, SMALL_ARRAY = "fc-10k-146", "cached-array", "cached-array-256"
 DISK_GIB = 136.0            # of 146.8 GB
 MEMORY_GIB, BUFFERS_GIB, USERS, CORES = 48, 16, 128, 16     # data/published: shared.machine
@@ -143,17 +143,13 @@ class Run(NamedTuple):
         return (np.arange(len(self.tpm)) + 0.5) * self.step_s
 
 
-def run(name: str, values: dict, scale: int, seed: int, seconds: int | None = None) -> Run:
-    """One test to scale, of so many real seconds if given."""
-    if seconds is not None:
-        return _run(name, TESTS[name]._replace(seconds=seconds), values, scale, seed)
-    return _run(name, TESTS[name], values, scale, seed)
-
-
-def _run(name: str, test: Test, values: dict, scale: int, seed: int) -> Run:
-    one = of_test(name, values, scale)
-    n = test.seconds // scale
-    done = machines.simulate(scenario.changed(one, {"database.seconds": float(n)}), scaled_values(values, scale), seed, n)
+def run(name: str, values: dict, scale: int, seed: int, target: float | None = None) -> Run:
+    """One test to scale; with another completion target, if one is given."""
+    one, n = of_test(name, values, scale), TESTS[name].seconds // scale
+    changes = {"database.seconds": float(n)}
+    if target is not None:
+        changes["database.conf"] = one.database.conf | {"checkpoint_completion_target": target}
+    done = machines.simulate(scenario.changed(one, changes), scaled_values(values, scale), seed, n)
     series = done.devices_per_second
     rates = [{group: rows[count][:n] / per for group, rows in series.items() if rows["writes"].any() or group == "data"}
              for count, per in (("read_bytes", 1e6), ("written_bytes", 1e6), ("writes", 1))]
@@ -193,7 +189,25 @@ def why_not(quantity: str) -> str:
     return f"no curve of the model is read for {quantity}"
 
 
+def verdict(scores: pd.DataFrame) -> str:
+    """How many claims have which grade."""
+    counts = scores.grade.value_counts()
+    return ", ".join(f"{n} {grade}" for grade, n in counts.items()) + f", of {len(scores)} claims; nothing fitted"
+
+
 # --- for readers ----------------------------------------------------------------------------------------------------------
+
+def published_numbers() -> dict[str, float]:
+    """"run quantity" or "run quantity@second" -> what was printed, to be drawn beside the model's; nothing is computed from
+    it."""
+    found = {}
+    for one in published.runs():
+        document, _, name = one.run_id.partition("/")
+        if document == DOCUMENT:
+            for t, quantity, value, _ in one.metrics.itertuples(index=False):
+                found[f"{name} {quantity}" + ("" if pd.isna(t) else f"@{t:g}")] = float(value)
+    return found
+
 
 def table(runs: dict[str, Run]) -> pd.DataFrame:
     """A row a test."""

@@ -129,6 +129,14 @@ STUDY: dict[str, Notebook] = {
                                     help="your own pool: record, or volblocksize"),
             "draws": DRAWS, "seeds": SEEDS, "seed": SEED,
         }),
+    "09_postgres_checkpoints": Notebook(
+        reads=("claims.toml", "published/*.toml", "priors.toml", "hardware/*.toml"), minutes=6.0,
+        parameters={
+            "scale": Parameter(kind="int", low=1, high=64, help="how much smaller the machine is than the one of 2008"),
+            "check": Parameter(kind="int", low=0, high=64, help="scale of a second run of one test; 0: none"),
+            "target": Parameter(kind="int", unit="%", low=1, high=100, help="your own test: completion target"),
+            "draws": DRAWS, "seeds": SEEDS, "seed": SEED,
+        }),
     "90_model_vs_zfs": Notebook(
         reads=("traces/vdev_cache/*", "traces/alloc/*", "disk_replays.toml"),
         parameters={
