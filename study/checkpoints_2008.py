@@ -121,8 +121,9 @@ def scaled_values(values: dict, scale: int) -> dict:
     """What is a length, a stock, or the time between checkpoints is divided; an array drains its cache at a flush or not."""
     caches = {f"{sheet}.buffer_bytes": values.get(f"{sheet}.buffer_bytes", scenario.sheet(sheet).params.buffer_bytes) / scale
               for sheet in (ARRAY, SMALL_ARRAY)}
-    return values | caches | {"working_gib": values["working_gib"] / scale, "is_warm": 1, "time_scale": scale,
-                              f"{ARRAY}.is_volatile": values["array_obeys_flush"]}
+    memory = {name: values[name] / scale for name in ("working_gib", "other_gib")}
+    return values | caches | memory | {"is_warm": 1, "time_scale": scale,
+                                       f"{ARRAY}.is_volatile": values["array_obeys_flush"]}
 
 
 # --- runs -----------------------------------------------------------------------------------------------------------------
