@@ -37,7 +37,8 @@ def test_seven_arrays_hold_log_tables_indexes_and_the_rest():
     ufs, kinds = placed("seven-arrays")
     assert ufs.volumes.stripe[:, 1].tolist() == [1, 1, 1, 4]
     assert ufs.file[:, STRIPE].tolist() == [3, *kinds, 2]
-    small, large = (ufs.volumes.arrays[kind].buffer_bytes for kind in (ufs.volumes.array_kind[-1], ufs.volumes.array_kind[0]))
+    kinds_of_arrays = ufs.volumes.array_kind
+    small, large = (ufs.volumes.arrays[kind].buffer_bytes for kind in (kinds_of_arrays[-1], kinds_of_arrays[0]))
     assert large == 4 * small
 
 
