@@ -62,17 +62,17 @@ def _short(label: str, files: dict, target: float, pool: dict = NINE) -> Test:
 
 TESTS = {
     "seven-arrays": Test("seven arrays, UFS", DIRECT | {"apart": True}, ARRAYS, SMALL_ARRAYS),
-    "ufs-nine-disks": Test("nine disks, UFS, directio", DIRECT, NINE),
-    "zfs-nine-disks-128k": Test("nine disks, ZFS, records of 128K", MISTAKE, NINE),
-    "ufs-data-five-disks": Test("4 + 5 disks, UFS, directio", DIRECT, FIVE, FOUR),
-    "zfs-data-five-disks-128k": Test("4 + 5 disks, ZFS, records of 128K", MISTAKE, FIVE, FOUR),
-    "ufs-900s": Test("nine disks, UFS", UFS, NINE),
-    "zfs-900s": Test("nine disks, ZFS, records of 8K", ZFS, NINE),
+    "ufs-nine-disks": Test("UFS, directio", DIRECT, NINE),
+    "zfs-nine-disks-128k": Test("ZFS, 128K", MISTAKE, NINE),
+    "ufs-data-five-disks": Test("4 + 5: UFS, directio", DIRECT, FIVE, FOUR),
+    "zfs-data-five-disks-128k": Test("4 + 5: ZFS, 128K", MISTAKE, FIVE, FOUR),
+    "ufs-900s": Test("UFS", UFS, NINE),
+    "zfs-900s": Test("ZFS, 8K", ZFS, NINE),
     "ufs-300s-85": _short("UFS, 85 %", UFS, 0.85), "ufs-300s-15": _short("UFS, 15 %", UFS, 0.15),
     "zfs-300s-85": _short("ZFS, 85 %", ZFS, 0.85), "zfs-300s-15": _short("ZFS, 15 %", ZFS, 0.15),
-    **{f"zfs-no-zil-{share}": _short(f"ZFS without intent log, {share} %", NO_ZIL, share / 100)
+    **{f"zfs-no-zil-{share}": _short(f"ZFS, no intent log, {share} %", NO_ZIL, share / 100)
        for share in (5, 15, 50, 85)},
-    "zfs-log-array": _short("ZFS, intent log on an array, 15 %", ZFS, 0.15, LOG_ARRAY),
+    "zfs-log-array": _short("ZFS, log on an array, 15 %", ZFS, 0.15, LOG_ARRAY),
 }
 
 

@@ -21,7 +21,7 @@ def _mark(axes, marks: list[tuple[float, float, float, str]]) -> None:
         axes.annotate(text, (high, value), textcoords="offset points", xytext=(2, 2), fontsize=7)
 
 
-def over_time(runs: dict, group: str, marks: dict, window_s: float = 30) -> Figure:
+def over_time(runs: dict, group: str, marks: dict, window_s: float = 60) -> Figure:
     """Throughput, bandwidth and rate of writes over the time of a test (label: run); `marks`: what `_mark` draws, by panel
     (tpm, written, writes)."""
     figure, panels = canvas(aspect=1.15, rows=3, sharex=True)
@@ -34,7 +34,8 @@ def over_time(runs: dict, group: str, marks: dict, window_s: float = 30) -> Figu
         axes.set_ylim(0, None)
         axes.set_ylabel(label)
     panels[-1].set_xlabel("time of the test (s)")
-    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=min(3, len(runs)), fontsize=7)
+    columns = len(runs) if len(runs) < 4 else 2
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=columns, fontsize=7)
     return figure
 
 
@@ -78,14 +79,16 @@ def logs(runs: dict, of_log, marks: dict) -> Figure:
     figure, (above, below) = canvas(aspect=0.95, rows=2, sharex=True)
     _lines(above, runs, lambda run: run.tpm / 1000, 30)
     _mark(above, marks["tpm"])
-    below.plot(of_log.t, series.smooth(of_log.written_mb["log"], 10, of_log.step_s), color=GREEN, label="log device")
-    below.plot(of_log.t, series.smooth(of_log.written_mb["data"], 10, of_log.step_s), color=GREY, lw=0.8, label="nine disks")
+    below.plot(of_log.t, series.smooth(of_log.written_mb["log"], 10, of_log.step_s), color=GREEN)
+    below.plot(of_log.t, series.smooth(of_log.written_mb["data"], 10, of_log.step_s), color=GREY, lw=0.8,
+               label="below: nine disks, besides")
     _mark(below, marks["log"])
     for axes, label in ((above, "1000 trans./min"), (below, "writes (MB/s)")):
         axes.set_ylim(0, None)
         axes.set_ylabel(label)
-        axes.legend(loc="lower right", fontsize=6)
     below.set_xlabel("time of the test (s)")
+    lines = [*above.get_legend_handles_labels()[0], below.lines[1]]
+    figure.legend(lines, [line.get_label() for line in lines], loc="outside lower center", ncols=2, fontsize=7)
     return figure
 
 
