@@ -18,7 +18,8 @@ def run(level: float, step: int = 8, seconds: int = 2104) -> Run:
 
 RUNS = {"UFS": run(5.0), "ZFS": run(20.0)}
 SCORES = pd.DataFrame({"claim": ["pg-one", "pg-none"], "published": [10.0, 0.0], "unfitted 5 %": [5.0, 0.0],
-                       "unfitted 50 %": [10.0, 0.0], "unfitted 95 %": [20.0, 1.0], "grade": ["consistent", "predicted"]})
+                       "unfitted 50 %": [10.0, 0.0], "unfitted 95 %": [20.0, 1.0], "fitted 5 %": [9.0, None],
+                       "fitted 50 %": [10.0, None], "fitted 95 %": [11.0, None], "grade": ["consistent", "predicted"]})
 TARGETS = pd.DataFrame([("UFS", 15, 3e4, 1e4), ("ZFS", 15, 5e4, 4e4), ("ZFS", 85, 4e4, 3e4)],
                        columns=["what", "target", "tpm", "low"])
 

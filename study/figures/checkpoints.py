@@ -114,10 +114,13 @@ def claims(scores: pd.DataFrame) -> Figure:
     some = scores[scores.published > 0]
     figure, axes = canvas(aspect=0.2 + 0.075 * len(some))
     places = np.arange(len(some))[::-1]
-    low, middle, high = (np.maximum(some[f"unfitted {share} %"] / some.published, 1e-3) for share in (5, 50, 95))
+    for kind, colour, up in (("unfitted", BLUE, 0.12), ("fitted", ORANGE, -0.18)):
+        if some[f"{kind} 50 %"].notna().any():
+            low, middle, high = (np.maximum(some[f"{kind} {share} %"].astype(float) / some.published, 1e-3)
+                                 for share in (5, 50, 95))
+            axes.hlines(places + up, low, high, color=colour, lw=3, alpha=0.5)
+            axes.plot(middle, places + up, "o", color=colour, ms=4, label=kind)
     axes.axvline(1, color=BLACK, lw=0.8, ls="--")
-    axes.hlines(places, low, high, color=BLUE, lw=3, alpha=0.5)
-    axes.plot(middle, places, "o", color=BLUE, ms=4)
     axes.set_xscale("log")
     axes.set_yticks(places, [f"{claim} ({grade})" for claim, grade in zip(some.claim, some.grade, strict=True)], fontsize=6)
     axes.set_xlabel("simulated over published")
