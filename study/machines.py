@@ -32,6 +32,8 @@ from study.servers import (
 
 MS, SECOND_NS = 10**6, 10**9
 PAGES_OF_A_BRANCH = 100_000 // 61 + 274      # of accounts and of their index: see model.postgres
+SEGMENT_BYTES = postgres_machine.SEGMENT_BYTES
+LOG_OF_TRANSACTION = 5 * postgres.PAGE_BYTES        # at most: images of all pages that it changes
 GROUPS = ("data", "log", "cache")
 LOG_POOL_GROUPS = ("log pool", "log pool's log", "log pool's cache")
 MOST_TPS = 20_000               # of InnoDB: room for transactions
@@ -171,15 +173,21 @@ def _of_postgres(one: Scenario, values: dict, seed: int, n_seconds: int, since: 
     n = one.database.transactions or round((one.database.seconds or 60) * most_tps(one, values))
     database, settings = postgres_database(one, values, n), postgres_settings(one, values, n, n_seconds=n_seconds)
     files = postgres_files(database, settings)
+    files[0, :2] = np.minimum(files[0, :2], most_log(n))
     place = store(one, values, files, n_processes_of(settings), seed, n_seconds, kinds_of_files(database))
     return outcome_of(simulate_postgres(database, settings, place, seed), place, since)
+
+
+def most_log(n_transactions: int) -> int:
+    """More log than they can write, in whole segments; a run sees no more of a longer ring of files."""
+    return -(-n_transactions * LOG_OF_TRANSACTION // SEGMENT_BYTES) * SEGMENT_BYTES + 4 * SEGMENT_BYTES
 
 
 def _of_innodb(one: Scenario, values: dict, seed: int, n_seconds: int, since: int) -> Outcome:
     test = innodb_test(one, values)
     settings = innodb_settings(one, values, round(one.database.seconds * MOST_TPS), n_seconds=n_seconds)
     files = database_run.innodb_files(test, settings)
-    place = store(one, values, files, settings.n_clients + 4 + settings.write_io_threads, seed, n_seconds)
+    place = store(one, values, files, database_run.innodb_processes(settings), seed, n_seconds)
     return outcome_of(database_run.simulate_innodb(test, settings, place, seed), place, since)
 
 
