@@ -137,14 +137,19 @@ def zfs_settings(one: Scenario, values: dict, n_seconds: int = 0) -> zfs_files.S
         region_bytes=int(one.pool.data.device_bytes / values["region_share"]), n_seconds=n_seconds, **times)
 
 
+def build(one: Scenario) -> eras.Era:
+    """The rules of its era; without the vdev cache on Linux, as it has been off since 2011 (see data/advice.toml)."""
+    found = eras.era(one.files.era)
+    return found._replace(cache=found.cache._replace(cache_bytes=0)) if system(one) == "linux" else found
+
+
 def store(one: Scenario, values: dict, files: np.ndarray, n_processes: int, seed: int, n_seconds: int = 0,
           kinds: list[int] | None = None) -> Both:
     """What the database's files are on. `files`: see model.database_run; `kinds`: see model.oltp_toolkit."""
     if one.files.kind == "ufs":
         pools = {"pool": _device(one.pool.data, values), "log_pool": one.log_pool and _device(one.log_pool.data, values)}
         return Both(ufs=ufs_machines.store(one, values, pools, files, kinds or [], n_processes, seed, n_seconds))
-    build = eras.era(one.files.era)
-    return Both(zfs=zfs_files.new_store(files, zfs_settings(one, values, n_seconds), build, _pool(one.pool, values),
+    return Both(zfs=zfs_files.new_store(files, zfs_settings(one, values, n_seconds), build(one), _pool(one.pool, values),
                                         n_processes, seed, _pool(one.log_pool, values)))
 
 
