@@ -139,6 +139,7 @@ STUDY: dict[str, Notebook] = {
             "check": Parameter(kind="int", low=0, high=64, help="scale of a second run of one test; 0: none"),
             "target": Parameter(kind="int", unit="%", low=1, high=100, help="your own test: completion target"),
             "draws": DRAWS, "seeds": SEEDS, "seed": SEED,
+        }),
     "10_your_ladder": Notebook(
         reads=("priors.toml", "advice.toml", "hardware/*.toml"), minutes=2.0,
         parameters={

@@ -7,7 +7,8 @@ from matplotlib.figure import Figure
 
 from study.figures import BLACK, BLUE, ORANGE, canvas
 
-WIDE = 34       # letters of a label
+WIDE = 30                               # letters of a label
+TICKS = (-80, -20, 0, 20, 100, 1000)    # %
 
 
 def gains(table: pd.DataFrame) -> Figure:
@@ -21,14 +22,11 @@ def gains(table: pd.DataFrame) -> Figure:
     axes.set_yticks(places, [textwrap.fill(step, WIDE) for step in table.step], fontsize=6)
     axes.tick_params(axis="y", length=0)
     axes.set_xscale("symlog", linthresh=20)
-    axes.set_xticks([one for one in (-80, -40, -20, 0, 20, 50, 100, 300, 1000, 3000) if _within(one, table)],
-                    [f"{one:+d}" for one in (-80, -40, -20, 0, 20, 50, 100, 300, 1000, 3000) if _within(one, table)])
-    axes.set_xlabel("gain in transactions (%); orange: trades safety")
+    ticks = [one for one in TICKS if min(-20, table.low.min()) <= one <= max(20, 1.2 * table.high.max())]
+    axes.set_xticks(ticks, [f"{one:+d}" for one in ticks], fontsize=7)
+    axes.minorticks_off()
+    axes.set_xlabel("gain (%); orange: trades safety")
     return figure
-
-
-def _within(tick: float, table: pd.DataFrame) -> bool:
-    return min(-25, 1.3 * table.low.min()) <= tick <= max(60, 1.3 * table.high.max())
 
 
 def ladder(table: pd.DataFrame) -> Figure:
