@@ -22,7 +22,8 @@ those for two, one of them for the log, do the same.
 Files of a store: number 0 is the log, wherever the calls say WAL; file f of the calls, from 0 on, is number 1 + f; the last
 one is the control file. What each is: see `new_store`.
 
-Left out: CPUs as a resource of ZFS (its times are added to the calls'), access times of files, snapshots, scrubs, failures.
+Left out: prefetch (`model.zfetch`), which reads at random places hardly ever begin; CPUs as a resource of ZFS (its times are
+added to the calls'); access times of files, snapshots, scrubs, failures.
 """
 
 from model.calendar import NEVER, next_source, set_time
@@ -33,6 +34,7 @@ from model.vdev_queue import NONE
 from model.zfs_files_calls import begin, go_on
 from model.zfs_files_devices import disk_is_done, issue_all, slot_is_done, unit_done
 from model.zfs_files_groups import end_groups, reclaim_event, sync_event, timer_event
+from model.zfs_files_l2 import feed_event, round_is_over
 from model.zfs_files_log import begin_rows, chain_goes_on, row_done, take_rows
 from model.zfs_files_machine import LOG_CALLED, Group, Pool, Settings, Store, make_ready
 from model.zfs_files_start import new_store
@@ -53,6 +55,8 @@ def _task_goes_on(m, db_calendar, now):
         go_on(m, db_calendar, now, task)
     elif row < len(m.row_of):
         row_done(m, now, task)
+    elif task == len(m.leaves.n_awaited) - 1:
+        round_is_over(m, now)
     else:
         chain_goes_on(m, row - len(m.row_of))
 
@@ -71,6 +75,8 @@ def _source_event(m, now, source):
         timer_event(m)
     elif source == sources.reclaim:
         reclaim_event(m, now)
+    elif source == sources.feed:
+        feed_event(m, now)
     elif source >= sources.processes:
         make_ready(m.ready, m.n_ready, source - sources.processes)
     if unit != NONE:

@@ -42,6 +42,7 @@ from model.throttle import SLEEPS as TO_SLEEP
 from model.throttle import WAITS as TO_WAIT
 from model.txg import N_USED, QUARTERS
 from model.zfs_files_devices import read_block
+from model.zfs_files_l2 import count_cache_read, may_be_fed, place_on_cache
 from model.zfs_files_log import returns
 from model.zfs_files_machine import (
     AT,
@@ -179,15 +180,19 @@ def _where(m, block, file):
 @part
 def _fetch(m, now, p, file, number, level):
     """Read the block of `level` above a record: whether it is there at once."""
-    node = buffer_for(m, now, file, number, level)
     block = level_block(m.files, file, number, level)
+    on_cache = place_on_cache(m.l2, m.l2_params, m.arc, m.places, block)
+    node = buffer_for(m, now, file, number, level)
+    may_be_fed(m.arc, m.places, m.s.to_l2, node)
     place, n_bytes = _where(m, block, file)
     there = True
-    if place != NOWHERE:
+    if on_cache != NOWHERE:
+        place, n_bytes = on_cache, count_cache_read(m.arc, m.tally, node, now)
+    elif place != NOWHERE:
         count(m.tally, METADATA_READS if level > 0 else DATA_READS, 1, now)
         if level == 0 and m.process[p, OPERATION] != READ:
             count(m.tally, READ_FIRST, 1, now)
-        # here an L2ARC would be asked first (spec 7.5)
+    if place != NOWHERE:
         there = read_block(m, now, place, n_bytes, 1 if level > 0 else 0, p)
     if there:
         _has(m, now, p, node, level)
@@ -287,6 +292,7 @@ def _dirty(m, now, p):
     n_new = m.txgs.quarters[txg % QUARTERS, N_USED] - before
     if n_new > 0:
         note_dirty(m.throttle, m.txg_params, txg, m.files.record_bytes[file] + (n_new - 1) * INDIRECT_BYTES)
+    may_be_fed(m.arc, m.places, m.s.to_l2, int(m.arc.node_of[block]))
     m.early_in[block] = 0
     count(m.tally, PIECES, 1, now)
     log, opened = m.of_file[file, INTENT_LOG], O_DSYNC if m.process[p, OPERATION] == WAL_WRITE_THROUGH else NOT_SYNC

@@ -14,7 +14,7 @@ A group ends when its time is over or somebody asks (IS_PUSHED); who waits for t
 
 In ZFS: spa.c, `spa_sync`; spec 5.3 to 5.6. Sizes of the pool's own blocks: spec 5.1 and 5.3; their number does not grow with
 what is written, but for space maps. Left out: frees, deferred frees, in-place rewriting by later passes (new places
-instead).
+instead); which vdevs get the uberblock is not drawn, they are the first ones.
 """
 
 from model.arc import adjust, make_anonymous

@@ -12,6 +12,7 @@ from model.arc import Arc, ArcParams
 from model.calendar import Calendar
 from model.data_sheet import SheetParams
 from model.jit import kernel
+from model.l2arc import L2arc, L2arcParams
 from model.layout import SINGLE_DISK, Files, Layout
 from model.pool import Pool as Leaves
 from model.ssd import SsdParams, SsdState
@@ -88,10 +89,10 @@ class Settings(NamedTuple):
     log_logbias_throughput: int = 0  # of the log's
     zil_disabled: int = 0  # zil_disable; for all file systems, as it was
     no_cache_flush: int = 0  # zfs_nocacheflush
-    prefetch: int = 1  # 0: zfs_prefetch_disable
+    prefetch: int = 1  # 0: zfs_prefetch_disable; nothing reads ahead here either way, see model.zfs_files
     memory_bytes: int = 8 * 2**30  # B, physical
     arc_max_bytes: int = 0  # zfs_arc_max; 0: as much as ZFS takes by itself
-    is_warm: int = 1  # 1: the ARC holds what writing the tables has left in it, 0: nothing
+    is_warm: int = 1  # 1: the ARC holds what loading has left in it, log and tables; 0: nothing
     disk_cache_is_volatile: int = 1  # 1: a flush of a disk writes what is in its buffer
     read_ns: int = 20_000  # CPU of a read() of a page that is in core
     write_ns: int = 40_000  # CPU of a write() of a page: transaction, copy, entry of the log
@@ -159,6 +160,8 @@ class Zfs(NamedTuple):
     n_rewritten: np.ndarray  # per indirect block: children rewritten
     arc_params: ArcParams
     arc: Arc
+    l2_params: L2arcParams
+    l2: L2arc
     txg_params: TxgParams
     txgs: Txgs
     throttle: np.ndarray  # see model.throttle

@@ -5,12 +5,14 @@ from functools import lru_cache
 import numpy as np
 
 from model.arc import ArcParams, adjust, arc_params, new_arc
-from model.calendar import new_calendar, set_time
+from model.arc_lists import L2_CACHEABLE, MARKS, N_LISTS
+from model.calendar import NEVER, new_calendar, set_time
 from model.data_sheet import SheetParams, new_drive
 from model.drive_queue import new_drives
 from model.indirect import tree
 from model.jit import kernel
-from model.layout import Files, Layout, block_sizes, check_fits, new_space, number_blocks, write_file
+from model.l2arc import LEAST_DEVICE_BYTES, L2arcParams, new_l2arc, next_feed
+from model.layout import SINGLE_DISK, Layout, block_sizes, check_fits, new_space, number_blocks, write_file
 from model.oltp_core import warm, write_new
 from model.pool import NOBODY, new_pool, new_recorder
 from model.ssd import SsdParams, SsdState, check_ssd, new_ssds
@@ -18,9 +20,9 @@ from model.streams import stream
 from model.throttle import most_bytes, new_throttle
 from model.txg import new_txgs
 from model.vdev_map import RAIDZ, max_ios
+from model.zfs_files_l2 import has_cache
 from model.zfs_files_machine import (
     COUNTS,
-    DATA,
     DEVICE_COUNTS,
     JOINED,
     JOINED_BEFORE,
@@ -31,9 +33,6 @@ from model.zfs_files_machine import (
     N_SYNC,
     NOWHERE,
     SECOND_NS,
-    Group,
-    Pool,
-    Settings,
     Sources,
     Ssds,
     Store,
@@ -112,12 +111,12 @@ def _lay_out(files, existing, of_file, layout, group, numbers, seed, record_byte
 
 
 @kernel
-def _warm_records(arc, params, files, existing, first_file):
-    """What writing the tables has left in core. Ticks end with 0."""
+def _warm_records(arc, params, files, existing):
+    """What loading has left in core: the log's files, then the tables. Ticks end with 0."""
     to_come = np.int64(0)
-    for file in range(first_file, len(existing)):
+    for file in range(len(existing)):
         to_come += existing[file]
-    for file in range(first_file, len(existing)):
+    for file in range(len(existing)):
         for record in range(existing[file]):
             to_come -= 1
             tick = -(to_come * params.lifespan_ticks // RECORDS_IN_A_SECOND)
@@ -195,6 +194,15 @@ def _zil(pool, settings, n_files, n_processes, n_vdevs, seed):
     return new_zil(n_logs, n_files, settings.n_entries, n_processes, n_vdevs, LOG_BLOCKS, drawn), np.array(rows, np.int64)
 
 
+def _l2(pool, s, build):
+    """Without cache devices one that nobody asks."""
+    if pool.cache is None:
+        return new_l2arc(L2arcParams(), [LEAST_DEVICE_BYTES], 2**17, NEVER - 10**12)
+    if pool.cache.vdev != SINGLE_DISK:
+        raise ValueError("the cache devices are mirrors or RAID-Z groups, but ZFS takes none such; choose single devices")
+    return new_l2arc(build.l2arc, [pool.cache.device.disk_bytes] * pool.cache.n_vdevs, min(s.record_bytes, 8192))
+
+
 def _tally(s):
     zeros = np.zeros
     return Tally(zeros(len(COUNTS), np.int64), zeros((len(COUNTS), s.n_seconds), np.int64),
@@ -219,7 +227,8 @@ def _machine(pool, s, build, tables, shared, n_processes, seed):
     n_indirect, (vdevs, first_vdev), leaf_groups = files.n_blocks - files.n_records, _vdevs(pool), _leaf_groups(pool)
     zil, zil_settings = _zil(pool, s, len(of_file), n_processes, len(vdevs), seed)
     n_logs, ssds, n_leaves = len(zil_settings), _ssds(leaf_groups), len(leaf_groups)
-    n_tasks = n_processes + N_ROWS + n_logs
+    n_tasks = n_processes + N_ROWS + n_logs + 1  # the last one: the feed thread of the L2ARC
+    l2 = _l2(pool, s, build)
     sync = n_leaves + len(ssds.leaf) * N_SLOTS
     sources = Sources(n_leaves, sync, sync + 1, sync + 2, sync + 3, sync + 4)
     of_vdev = [pool[row[5]] for row in vdevs]
@@ -230,19 +239,25 @@ def _machine(pool, s, build, tables, shared, n_processes, seed):
         return np.zeros(shape, np.int64)
 
     return Zfs(
-        s, files, of_file, layout, numbers(files.n_records), sizes.l1, numbers(n_indirect), *shared, build.txg,
-        new_txgs(n_indirect, files.n_blocks + 8), new_throttle(), most_bytes(s.memory_bytes, build.txg), numbers(N_SYNC),
+        s, files, of_file, layout, numbers(files.n_records), sizes.l1, numbers(n_indirect), *shared, build.l2arc, l2,
+        build.txg,
+        new_txgs(n_indirect, files.n_blocks + 8), new_throttle(), most_bytes(s.memory_bytes, build.txg),
+        numbers(N_SYNC),
         numbers(n_processes + 1), build.zil, zil_settings, zil, numbers(2 * len(zil.outbox), 5), numbers(2),
         numbers(N_ROWS, 2), _full_stack(range(n_processes, n_processes + N_ROWS)),
         np.array([number for number, _ in leaf_groups]),
         np.array([group.device.disk_bytes for _, group in leaf_groups], np.int64),
-        _leaves(pool, build, s, n_tasks, seed), ssds, places, numbers(s.n_ios + 1), numbers(MOST_WANTED + 16 * n_leaves, 6),
+        _leaves(pool, build, s, n_tasks, seed), ssds, places, numbers(s.n_ios + 1),
+        numbers(MOST_WANTED + 16 * n_leaves + len(l2.outbox), 6),
         numbers(1), numbers(n_leaves + 1), numbers(1 << n_tasks.bit_length() + 1), numbers(2), numbers(1),
         _processes(n_processes), new_calendar(sources.processes + n_processes), sources, _tally(s))
 
 
 def _set_timers(m, reclaims):
     set_time(m.calendar, m.sources.timer, m.txg_params.timeout_ns)
+    if has_cache(m.places):
+        set_time(m.calendar, m.sources.feed, next_feed(m.l2))
+        m.arc.nodes[N_LISTS:, MARKS] |= L2_CACHEABLE if m.s.to_l2 else 0
     if reclaims:
         set_time(m.calendar, m.sources.reclaim, SECOND_NS)
 
@@ -297,7 +312,7 @@ def new_store(files, settings, build, pool, n_processes, seed=0, log_pool=None):
     params = _arc_of(s)
     arc = new_arc(params, numbered.n_blocks, numbered.n_blocks + SPARE_NODES)
     if s.is_warm and s.keeps_records:
-        _warm_records(arc, params, numbered, existing, 1)
+        _warm_records(arc, params, numbered, existing)
     elif s.is_warm:
         warm(arc, params, numbered._replace(n_records_of=np.maximum(1, existing)))
     data = _machine(pool, s, build, (*tables, *laid), (params, arc), n_processes, seed)
@@ -309,5 +324,3 @@ def new_store(files, settings, build, pool, n_processes, seed=0, log_pool=None):
     _set_timers(log, False)
     return Store(data, log)
 
-
-__all__ = ["DATA", "Files", "Group", "Pool", "Settings", "new_store"]

@@ -44,15 +44,15 @@ LAYOUTS = {             # children, parity; widths of RAID-Z as near to these as
 
 
 TXG_S, TARGET_S = 30, 5     # zfs_txg_timeout and zfs_txg_synctime of 2009; spec 5.6
-GROUP_SCALE = 8             # how much smaller transaction groups are than theirs, at most; see `kernel_of`
+GROUP_SCALE = 8             # how much smaller transaction groups are than theirs; see `kernel_of`
 
 
 def kernel_of(values: dict, scale: int) -> dict:
     """Fields of Orders that the appliance's software decides. On a machine to a scale times of transaction groups, and so
-    limits, are smaller as well, but by eight at most: then a group still has many times as many blocks as one commit or one
-    I/O, and nearly each of them an indirect block of its own, as at full scale; but it rewrites a larger share of a metaslab
-    than it did."""
-    scale, most = min(scale, GROUP_SCALE), INFLATION * int(values["memory_gib"] * 2**30) // 8
+    limits, are smaller as well, by `scale`, which is less than that of the pool: then a group still has many times as many
+    blocks as one commit or one I/O, and nearly each of them an indirect block of its own, as at full scale; but it rewrites
+    a larger share of a metaslab than it did."""
+    most = INFLATION * int(values["memory_gib"] * 2**30) // 8
     return {"zil": ZilParams(slim=int(values["slim_log"])),
             "sync_block_ns": round(values["sync_block_ns"]), "load_block_ns": round(values["load_block_ns"]),
             "flush_ns": round(values["flush_ns"]), "wire_ns": round(values["wire_ns"]),

@@ -188,14 +188,21 @@ def predict(
 
 @app.command()
 def advise(
-    hardware: Annotated[Path, typer.Option(help="A TOML file of what you have, such as those in data/machines.")],
+    hardware: Annotated[Path | None, typer.Option(help="What you have: a TOML file as in data/machines.")] = None,
     database: Annotated[str, typer.Option(help="postgres, innodb or oracle.")] = "postgres",
     draws: Annotated[int, typer.Option(min=2, help="Draws of all that is not known.")] = 8,
+    today: Annotated[bool, typer.Option(help="Instead: what of the advice still holds in OpenZFS of today.")] = False,
 ) -> None:
     """Which step of tuning next gives most on your machine, with intervals, and what it costs in safety."""
     from study import advise as advising
-    if database == "oracle":
+    from study import recipes
+    if today:
+        out.print(recipes.page(), soft_wrap=True, markup=False)
+    elif database == "oracle":
         advising.say_recipes(database, out)
+    elif hardware is None:
+        raise UserError("--hardware is missing; give a TOML file of what you have, such as data/machines/"
+                        "two-disks-and-an-ssd.toml")
     elif database in advising.DATABASES:
         advising.say(advising.advise(*advising.read(hardware, database), draws), out)
     else:

@@ -32,6 +32,8 @@ from study.servers import (
 
 MS, SECOND_NS = 10**6, 10**9
 PAGES_OF_A_BRANCH = 100_000 // 61 + 274      # of accounts and of their index: see model.postgres
+SEGMENT_BYTES = postgres_machine.SEGMENT_BYTES
+LOG_OF_TRANSACTION = 5 * postgres.PAGE_BYTES        # at most: images of all pages that it changes
 GROUPS = ("data", "log", "cache")
 LOG_POOL_GROUPS = ("log pool", "log pool's log", "log pool's cache")
 MOST_TPS = 20_000               # of InnoDB: room for transactions
@@ -53,6 +55,7 @@ class Outcome(NamedTuple):
     per_second: dict            # count -> array, of as many seconds as were asked for
     devices: dict
     result: object              # of the model, for what is not here
+    devices_per_second: dict    # as `devices`, an array for each count, of as many seconds as were asked for
 
 
 def known(scenarios: list[Scenario], experiment: str = "predict") -> Known:
@@ -134,14 +137,19 @@ def zfs_settings(one: Scenario, values: dict, n_seconds: int = 0) -> zfs_files.S
         region_bytes=int(one.pool.data.device_bytes / values["region_share"]), n_seconds=n_seconds, **times)
 
 
+def build(one: Scenario) -> eras.Era:
+    """The rules of its era; without the vdev cache on Linux, as it has been off since 2011 (see data/advice.toml)."""
+    found = eras.era(one.files.era)
+    return found._replace(cache=found.cache._replace(cache_bytes=0)) if system(one) == "linux" else found
+
+
 def store(one: Scenario, values: dict, files: np.ndarray, n_processes: int, seed: int, n_seconds: int = 0,
           kinds: list[int] | None = None) -> Both:
     """What the database's files are on. `files`: see model.database_run; `kinds`: see model.oltp_toolkit."""
     if one.files.kind == "ufs":
         pools = {"pool": _device(one.pool.data, values), "log_pool": one.log_pool and _device(one.log_pool.data, values)}
         return Both(ufs=ufs_machines.store(one, values, pools, files, kinds or [], n_processes, seed, n_seconds))
-    build = eras.era(one.files.era)
-    return Both(zfs=zfs_files.new_store(files, zfs_settings(one, values, n_seconds), build, _pool(one.pool, values),
+    return Both(zfs=zfs_files.new_store(files, zfs_settings(one, values, n_seconds), build(one), _pool(one.pool, values),
                                         n_processes, seed, _pool(one.log_pool, values)))
 
 
@@ -170,15 +178,21 @@ def _of_postgres(one: Scenario, values: dict, seed: int, n_seconds: int, since: 
     n = one.database.transactions or round((one.database.seconds or 60) * most_tps(one, values))
     database, settings = postgres_database(one, values, n), postgres_settings(one, values, n, n_seconds=n_seconds)
     files = postgres_files(database, settings)
+    files[0, :2] = np.minimum(files[0, :2], most_log(n))
     place = store(one, values, files, n_processes_of(settings), seed, n_seconds, kinds_of_files(database))
     return outcome_of(simulate_postgres(database, settings, place, seed), place, since)
+
+
+def most_log(n_transactions: int) -> int:
+    """More log than they can write, in whole segments; a run sees no more of a longer ring of files."""
+    return -(-n_transactions * LOG_OF_TRANSACTION // SEGMENT_BYTES) * SEGMENT_BYTES + 4 * SEGMENT_BYTES
 
 
 def _of_innodb(one: Scenario, values: dict, seed: int, n_seconds: int, since: int) -> Outcome:
     test = innodb_test(one, values)
     settings = innodb_settings(one, values, round(one.database.seconds * MOST_TPS), n_seconds=n_seconds)
     files = database_run.innodb_files(test, settings)
-    place = store(one, values, files, settings.n_clients + 4 + settings.write_io_threads, seed, n_seconds)
+    place = store(one, values, files, database_run.innodb_processes(settings), seed, n_seconds)
     return outcome_of(database_run.simulate_innodb(test, settings, place, seed), place, since)
 
 
@@ -192,13 +206,25 @@ def outcome_of(result, place: Both, since: int = 0) -> Outcome:
     counts = {name: int(per_second[name][since:].sum()) for name in per_second} if since else result.counts
     log = counts["log_bytes"] * (postgres.PAGE_BYTES / postgres_machine.PAYLOAD if "images" in counts else 1)
     return Outcome(n / seconds, seconds, float(response.mean()) if n else np.nan, p50, p95, p99, log / max(1, n), counts,
-                   per_second, device_counts(place, since), result)
+                   per_second, device_counts(place, since), result, device_series(place))
+
+
+def device_series(place: Both) -> dict:
+    """Per group of devices and count, an array over the seconds that were recorded."""
+    if place.ufs:
+        return ufs_machines.device_series(place.ufs)
+    pools = ((place.zfs.data, GROUPS), (place.zfs.log, LOG_POOL_GROUPS)) if place.zfs else ()
+    return {name: dict(zip(DEVICE_COUNTS, rows, strict=True)) for zfs, names in pools if zfs is not None
+            for name, rows in zip(names, zfs.tally.devices_per_second, strict=True)}
 
 
 def device_counts(place: Both, since: int = 0) -> dict:
     """Per group of devices (data, log, cache; those of the database's own log: its data, its log, its cache): what they
     served, {reads, read_bytes, writes, written_bytes}."""
-    found = ufs_machines.device_counts(place.ufs, since) if place.ufs else {}
+    if place.ufs:
+        return {group: {name: int(row[since:].sum()) for name, row in rows.items()}
+                for group, rows in ufs_machines.device_series(place.ufs).items()}
+    found = {}
     for zfs, names in ((place.zfs.data, GROUPS), (place.zfs.log, LOG_POOL_GROUPS)) if place.zfs else ():
         if zfs is not None:
             tally = zfs.tally

@@ -26,6 +26,9 @@ LOG_DEVICE = Parameter(kind="bool", help="an SSD as separate intent log where da
 HONEST = Parameter(kind="bool", help="caches are flushed when ZFS asks")
 SEEDS = Parameter(kind="int", low=2, high=1000, help="seeds, for the part of chance in an interval")
 
+SHEETS = ("savvio-10k1", "savvio-10k2", "fc-10k-146", "sas-15k-300", "sata-7k2-1tb", "x25-e", "sata-ssd-850pro",
+          "sata-ssd-s4500", "nvme-p4500", "nvme-desktop-2022", "nvme-server-2022", "cloud-gp3")    # of data/hardware
+
 STUDY: dict[str, Notebook] = {
     "00_claims": Notebook(
         reads=("claims.toml", "published/*.toml"),
@@ -155,6 +158,33 @@ STUDY: dict[str, Notebook] = {
             "clients": Parameter(kind="int", low=1, high=64, help="threads of sysbench (--num-threads)"),
             "rows": Parameter(kind="int", choices=(100_000, 1_000_000, 10_000_000), help="rows (--oltp-table-size)"),
             "draws": DRAWS, "seeds": SEEDS, "seed": SEED,
+        }),
+    "09_postgres_checkpoints": Notebook(
+        reads=("claims.toml", "published/*.toml", "priors.toml", "hardware/*.toml"), minutes=5.0,
+        parameters={
+            "scale": Parameter(kind="int", low=1, high=64, help="how much smaller the machine is than the one of 2008"),
+            "check": Parameter(kind="int", low=0, high=64, help="scale of a second run of one test; 0: none"),
+            "target": Parameter(kind="int", unit="%", low=1, high=100, help="your own test: completion target"),
+            "draws": DRAWS, "seeds": SEEDS, "seed": SEED,
+        }),
+    "10_your_ladder": Notebook(
+        reads=("priors.toml", "advice.toml", "hardware/*.toml"), minutes=2.0,
+        parameters={
+            "disk": Parameter(kind="str", choices=SHEETS, help="sheet of the disks of the pool, of data/hardware"),
+            "n_disks": Parameter(kind="int", low=1, high=48, help="disks of the pool"),
+            "layout": Parameter(kind="str", choices=("stripe", "mirror", "raidz1", "raidz2"),
+                                help="of the pool; mirrors of two"),
+            "log_device": Parameter(kind="str", choices=("none", *SHEETS), help="sheet of a separate intent log"),
+            "cache_device": Parameter(kind="str", choices=("none", *SHEETS), help="sheet of a cache device (L2ARC)"),
+            "spare": Parameter(kind="str", choices=("none", *SHEETS), help="sheet of a device that could be added"),
+            "memory_gib": Parameter(kind="float", unit="GiB", low=1, high=256, help="memory of the host"),
+            "record_kib": Parameter(kind="int", unit="KiB", choices=(4, 8, 16, 32, 64, 128), help="recordsize"),
+            "durability": Parameter(kind="str", help="what has been traded for speed", choices=(
+                "all safe", "no full pages in the log", "asynchronous commits", "no cache flushes", "no intent log")),
+            "clients": Parameter(kind="int", low=1, high=256, help="of pgbench"),
+            "scale": Parameter(kind="int", low=1, high=5000, help="of pgbench: 100 000 accounts, 15 MB, for each"),
+            "draws": DRAWS,
+            "run_transactions": Parameter(kind="int", low=500, high=200_000, help="transactions of a run at most"),
         }),
     "90_model_vs_zfs": Notebook(
         reads=("traces/vdev_cache/*", "traces/alloc/*", "disk_replays.toml"),

@@ -97,7 +97,7 @@ def _appliance(values: dict, record: int, scale: int) -> dict:
     return {
         "op_ns": round(values["op_ns"]), "cached": float(values["cache_hits"]), "has_slog": int(values["has_slog"]),
         "slog_ns": round(values["slog_ns"]), "slog_rate": round(values["slog_rate"]), "n_shares": round(values["n_shares"]),
-        **appliance_2010.kernel_of(values, scale), "indirect_bytes": _indirect_bytes(record)}
+        **appliance_2010.kernel_of(values, min(scale, values["group_scale"])), "indirect_bytes": _indirect_bytes(record)}
 
 
 def _indirect_bytes(record: int) -> int:
@@ -109,9 +109,12 @@ def _indirect_bytes(record: int) -> int:
 
 def with_values(values: dict, *, n_users: int, record_kib: float, scale: int, window_s: float,
                 warm_s: float = WARM_S) -> Setup:
-    """A machine with values of the priors and switches."""
+    """A machine with values of the priors and switches, to `scale`, or `finer` than that by what is drawn; windows are as
+    long at full scale, then."""
     record = int(record_kib * 1024)
     _check(scale, record, values["pool_fill"])
+    finer = min(scale, values["finer"])
+    scale, window_s, warm_s = scale // finer, window_s * finer, warm_s * finer
     vdev, n_vdevs, metaslab_bytes, n_metaslabs = _pool(values["layout"], int(values["n_disks"]), scale)
     orders = Orders(n_users=n_users, n_vdevs=n_vdevs, vdev=vdev, **_workload(values, record, scale),
                     **_appliance(values, record, scale))

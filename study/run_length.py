@@ -11,6 +11,7 @@ what one interval has made dirty is written during the next. So
     are no longer. k leaves ten branches a client, 64 MiB of ARC, and half a minute between checkpoints.
  4. If that is not enough, `BUDGET` transactions are run and the second half is measured: what comes late in an interval is
     seen too seldom, and its images of pages too often.
+ 5. Tables of more than scale `MOST_SCALE` are made smaller in any case, with buffers, ARC and cache devices.
 """
 import math
 from typing import NamedTuple
@@ -23,6 +24,7 @@ from study.scenario import GIB, Scenario, changed
 BUDGET = 200_000                # transactions of a run
 PILOT = 3_000
 BRANCHES = 10                   # for a client, that scaling leaves
+MOST_SCALE = 3000               # 45 GB of tables: some gigabyte of the simulation
 MOST = 8.0                      # scaling
 LEAST_TIMEOUT = 30              # s, PostgreSQL's least checkpoint_timeout
 LEAST_SECONDS = 12              # a run is longer than transaction groups are apart
@@ -39,21 +41,33 @@ class Length(NamedTuple):
 
 def of(one: Scenario, values: dict, seed: int = 1, budget: int = BUDGET) -> Length:
     server = one.database
-    if server.kind != "postgres" or server.transactions or server.seconds:
-        return Length(one, 0, "as long as the scenario says, from a checkpoint on")
+    if server.kind != "postgres":
+        return Length(one, 0, "as long as the scenario says")
+    too_large = server.scale / MOST_SCALE
+    manageable = smaller(one, too_large, keeps_interval=True)
+    if server.transactions or server.seconds:
+        return Length(manageable, 0, f"as long as the scenario says, from a checkpoint on{_size(too_large)}")
     if server.script == "select-only":
-        return Length(changed(one, {"database.transactions": budget}), 0, f"{budget} transactions")
-    pilot = machines.simulate(changed(one, {"database.transactions": PILOT}), values, seed)
-    seconds = interval_seconds(one, values, pilot)
-    k = scaling(one, 2 * seconds * pilot.tps / budget)
-    if 2 * seconds * pilot.tps <= 2 * budget * k:
+        return Length(changed(manageable, {"database.transactions": budget}), 0, f"{budget} transactions{_size(too_large)}")
+    pilot = machines.simulate(changed(manageable, {"database.transactions": PILOT}), values, seed)
+    return _of_intervals(one, interval_seconds(one, values, pilot), pilot.tps, budget, too_large)
+
+
+def _of_intervals(one: Scenario, seconds: float, tps: float, budget: int, too_large: float) -> Length:
+    """Rules 2 to 5: `seconds` are between checkpoints."""
+    k = max(too_large, scaling(one, 2 * seconds * tps / budget))
+    if 2 * seconds * tps <= 2 * budget * k:
         length = max(LEAST_SECONDS, round(seconds / k))
-        small = changed(smaller(one, k), {"database.seconds": 2 * length})
-        size = f"; tables, memory and interval are a {k:.3g}th" if k > 1 else ""
-        return Length(small, length, f"the second of two intervals between checkpoints, of {seconds:.0f} s{size}")
-    total = max(LEAST_SECONDS, round(budget / pilot.tps))
+        return Length(changed(smaller(one, k), {"database.seconds": 2 * length}), length,
+                      f"the second of two intervals between checkpoints, of {seconds:.0f} s{_size(k)}")
+    total = max(LEAST_SECONDS, round(budget / tps))
+    one = smaller(one, too_large, keeps_interval=True)
     return Length(changed(one, {"database.seconds": total}), total // 2,
-                  f"the second half of {total} s of an interval of {seconds:.0f} s between checkpoints")
+                  f"the second half of {total} s of an interval of {seconds:.0f} s between checkpoints{_size(too_large)}")
+
+
+def _size(k: float) -> str:
+    return f"; tables and memory are a {k:.3g}th" if k > 1 else ""
 
 
 def interval_seconds(one: Scenario, values: dict, pilot: machines.Outcome) -> float:
@@ -89,17 +103,16 @@ def scaling(one: Scenario, wanted: float) -> float:
     return max(1.0, min(wanted, most))
 
 
-def smaller(one: Scenario, k: float) -> Scenario:
+def smaller(one: Scenario, k: float, keeps_interval: bool = False) -> Scenario:
+    """Tables, buffers, ARC and cache divided by `k`, and the interval between checkpoints, unless it is kept."""
     if k <= 1:
         return one
     settings = servers.postgres_settings(one, _ANY, 1)
-    changes = {
-        "database.scale": max(1, round(one.database.scale / k)),
-        "database.conf.shared_buffers": f"{int(servers.buffer_bytes(one) / k) // 1024}kB",
-        "database.conf.checkpoint_timeout": f"{settings.checkpoint_timeout_ns / k / 1e6:.0f}ms",
-        "database.conf.checkpoint_segments" if one.database.version < 9.5 else "database.conf.max_wal_size":
-            max(1, round(settings.checkpoint_segments / k)) if one.database.version < 9.5
-            else f"{max(32, int(_max_wal(one) / k) >> 20)}MB"}
+    changes = {"database.scale": max(1, round(one.database.scale / k)),
+               "database.conf.shared_buffers": f"{int(servers.buffer_bytes(one) / k) // 1024}kB"}
+    if not keeps_interval:
+        changes["database.conf.checkpoint_timeout"] = f"{settings.checkpoint_timeout_ns / k / 1e6:.0f}ms"
+        changes |= _less_log(one, settings, k)
     if one.files.kind == "zfs":
         changes["files.arc_max_mib"] = machines.arc_max_bytes(one) / k / 2**20
     if one.pool.cache is not None:
@@ -107,8 +120,11 @@ def smaller(one: Scenario, k: float) -> Scenario:
     return changed(one, changes)
 
 
-def _max_wal(one: Scenario) -> float:
-    return servers.conf.check("postgres", one.database.conf).get("max_wal_size", GIB)
+def _less_log(one: Scenario, settings, k: float) -> dict:
+    if one.database.version < 9.5:
+        return {"database.conf.checkpoint_segments": max(1, round(settings.checkpoint_segments / k))}
+    most = servers.conf.check("postgres", one.database.conf).get("max_wal_size", GIB)
+    return {"database.conf.max_wal_size": f"{max(32, int(most / k) >> 20)}MB"}
 
 
 _ANY = {"trip_ns": 0, "handoff_ns": 0, "spread_cpu": 0, "cpu_speed": 1}

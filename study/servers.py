@@ -39,6 +39,8 @@ def postgres_settings(one: Scenario, values: dict, n_transactions: int, **more) 
         chosen["wal_sync_method"] = postgres_machine.FDATASYNC
     if not settings.get("fsync", True):
         chosen["wal_sync_method"] = postgres_machine.NO_FSYNC
+    if "time_scale" in values:      # shorter than PostgreSQL would allow
+        chosen["checkpoint_timeout_ns"] = round(chosen["checkpoint_timeout_ns"] / values["time_scale"])
     if server.seconds is not None:
         chosen["duration_ns"] = round(server.seconds * SECOND_NS)
     return postgres_machine.settings_of(

@@ -4,7 +4,7 @@ import numpy as np
 from model.data_sheet import SheetParams, new_drive
 from model.oltp_toolkit import REST
 from model.streams import stream
-from model.ufs import Ufs, UfsParams, new_ufs
+from model.ufs import STRIPE, Ufs, UfsParams, new_ufs
 from model.ufs_volume import Stripe
 from study.scenario import GIB, Scenario
 from study.servers import buffer_bytes, speed
@@ -18,7 +18,8 @@ def store(one: Scenario, values: dict, devices: dict, files: np.ndarray, kinds: 
           n_seconds: int) -> Ufs:
     """`devices`: parameters of those of the pool and, if there is one, of the log's pool; `files`: see model.database_run;
     `kinds`: of the tables' files, as model.oltp_toolkit has them."""
-    drives = {name: _device(params, values) for name, params in devices.items() if params is not None}
+    kinds_of = {params: _device(params, values) for params in devices.values() if params is not None}     # alike: one drive
+    drives = {name: kinds_of[params] for name, params in devices.items() if params is not None}
     interlace, data = int(values["interlace_kib"]) * 1024, one.pool.data
     if one.files.apart:
         if data.count != REST + 1:
@@ -55,15 +56,10 @@ def _params(one: Scenario, values: dict) -> UfsParams:
                      starts_full=int(values.get("is_warm", 1) if one.files.warm is None else one.files.warm))
 
 
-def device_counts(place: Ufs, since: int = 0) -> dict:
-    """Of the data and, if it has a volume of its own, of the log."""
-    of = place.volumes.per_second[:, :, since:].sum(axis=2)
-    log = int(place.file[0, 2])
-    data = [row for i, row in enumerate(of) if i != log or not has_own_log(place)]
-    found = {"data": dict(zip(NAMES, np.sum(data, axis=0).tolist(), strict=True))}
-    return found | ({"log pool": dict(zip(NAMES, of[log].tolist(), strict=True))} if has_own_log(place) else {})
-
-
-def has_own_log(place: Ufs) -> bool:
-    return bool((place.file[1:, 2] != place.file[0, 2]).all())
-
+def device_series(place: Ufs) -> dict:
+    """Of the data, and of the log if it has a volume of its own: per count an array over the seconds that were recorded."""
+    log, of = int(place.file[0, STRIPE]), place.volumes.per_second
+    if not (place.file[1:, STRIPE] != log).all():
+        return {"data": dict(zip(NAMES, of.sum(axis=0), strict=True))}
+    return {"data": dict(zip(NAMES, of.sum(axis=0) - of[log], strict=True)),
+            "log pool": dict(zip(NAMES, of[log], strict=True))}

@@ -11,9 +11,11 @@ from model.disk_mechanics import READ_MISS, positioning_time
 from model.drive_queue import (
     ARM_NS,
     BUSY_NS,
+    FLUSH,
     N_COMMANDS,
     N_SERVED,
     N_WAITING,
+    READ,
     SERVICE_NS,
     WRITE,
     Drive,
@@ -27,6 +29,7 @@ from model.drive_queue import (
     start,
 )
 from model.streams import stream
+from model.write_cache import written_by
 
 SHEET = SheetParams()
 N = 64  # commands of a test
@@ -209,3 +212,35 @@ def test_waiting_that_cannot_be_is_one_sentence():
 
 def test_overhead_is_that_of_the_sheet():
     assert new_drive(SHEET._replace(overhead_ns=77)).disk.command_ns[READ_MISS, 0] == 77
+
+
+# ---- flushes ----
+
+
+@pytest.mark.parametrize("how", [{}, {"depth": 32, "window": 32}])
+def test_nothing_passes_a_flush_and_it_passes_nothing(how):
+    """Neither in the driver's list nor in the drive; what came before it, and what came after it, may change places."""
+    drive, drives = idle(**how)
+    offset, n_bytes, kind = scattered(3)
+    offset[[20, 40]], n_bytes[[20, 40]], kind[[20, 40]] = FLUSH, 0, READ
+    order, _ = serve_all(drive, drives, offset, n_bytes, kind)
+    assert order.index(20) == 20
+    assert order.index(40) == 40
+    assert set(order[:20]) == set(range(20))
+    assert set(order[21:40]) == set(range(21, 40))
+    assert order != sorted(order)
+
+
+@pytest.mark.parametrize("is_volatile", [0, 1])
+def test_a_flush_ends_when_the_buffer_is_on_the_platter_if_that_can_be_lost(is_volatile):
+    drive, drives = idle()
+    drive = drive._replace(is_volatile=is_volatile)
+    offset, n_bytes, kind = np.array([10**9, FLUSH] + [0] * (N - 2)), np.array([8192, 0] + [0] * (N - 2)), np.full(N, WRITE)
+    for command in (0, 1):
+        send(drive, drives, 0, 0, command, offset)
+    reported = start(drive, drives, 0, 0, offset, n_bytes, kind)
+    on_platter = written_by(drive.disk, drives.state, 0, reported)
+    finish(drives, 0)
+    done = start(drive, drives, 0, reported, offset, n_bytes, kind)
+    assert on_platter > reported
+    assert done == (on_platter if is_volatile else reported) + SHEET.overhead_ns

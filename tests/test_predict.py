@@ -64,9 +64,11 @@ def test_buffers_take_memory_from_the_arc():
 # ---- laws ----
 
 
-def test_more_disks_are_not_slower():
-    one, four = (run({"pool.data.count": n}).tps for n in (1, 4))
-    assert four > 0.95 * one
+def test_more_disks_read_faster():
+    """From tables that are not in memory. (Commits alone need not be faster: each waits for one disk.)"""
+    cold = {"database.script": "select-only", "files.warm": False, "files.arc_max_mib": 64}
+    one, four = (run(cold | {"pool.data.count": n}).tps for n in (1, 4))
+    assert four > 1.5 * one
 
 
 def test_an_honest_flush_is_not_faster_than_none():

@@ -1,0 +1,50 @@
+"""PostgreSQL under pgbench on ZFS: what a run of 100 000 transactions takes, by what it is kept on.
+
+A run is a database and its file system together, in one loop, on simulated disks.
+"""
+
+import pytest
+
+from model.database_run import Both, n_processes_of, postgres_files, simulate_postgres
+from model.eras import era
+from model.postgres import pgbench
+from model.postgres_machine import Settings as Postgres
+from model.ssd import SsdParams
+from model.zfs_files import Group, Pool, Settings, new_store
+
+N = 100_000
+TARGET_S = 1.0
+CPU_NS = (10_000, 60_000, 30_000, 40_000, 40_000, 40_000, 20_000)
+SSD = Group(SsdParams(is_volatile=1, flush_ns=50_000))
+CASES = {
+    "one disk, records of 128 KiB": (Pool(), {}),
+    "... of 8 KiB": (Pool(), {"record_bytes": 8192}),
+    "... and a log device": (Pool(Group(), SSD), {"record_bytes": 8192}),
+    "... and no intent log": (Pool(), {"record_bytes": 8192, "zil_disabled": 1}),
+    "an SSD": (Pool(SSD), {"record_bytes": 8192}),
+}
+
+
+def new_place(database, s, pool, conf):
+    return Both(zfs=new_store(postgres_files(database, s), Settings(**conf), era("b111"), pool, n_processes_of(s)))
+
+
+@pytest.mark.parametrize("name", CASES)
+def bench_rung(name, benchmark, report):
+    pool, conf = CASES[name]
+    database = pgbench(10, N, CPU_NS)
+    s = Postgres(n_clients=10, n_transactions=N, trip_ns=28_000, shared_buffers_bytes=2**28)
+    simulate_postgres(database, s, new_place(database, s, pool, conf))
+    found = benchmark.pedantic(simulate_postgres, setup=lambda: ((database, s, new_place(database, s, pool, conf)), {}),
+                               rounds=3)
+    assert found.counts["commits"] == N
+    median_s = benchmark.stats.stats.median
+    report("pgbench on ZFS, 100 000 transactions", "ms", name, median_s * 1e3, base=name == next(iter(CASES)))
+    assert median_s < TARGET_S
+
+
+def bench_start(per_operation):
+    """A store is made anew for every run."""
+    database, s = pgbench(10, N, CPU_NS), Postgres(10, N)
+    per_operation("the beginning of a store", "scale 10, 8 KiB", 1, lambda: (database, s, Pool(), {"record_bytes": 8192}),
+                  new_place)

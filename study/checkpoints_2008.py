@@ -1,0 +1,255 @@
+"""PostgreSQL on UFS and ZFS, June 2008: all set-ups of the four posts, as scenarios, to scale.
+
+    values = checkpoints_2008.known().central()
+    test = checkpoints_2008.run("zfs-300s-15", values, scale=8, seed=1)
+    test.tpm, test.written["data"], …           over the time of the test, real seconds
+    checkpoints_2008.quantities(test)           {"write.burst": 52.0, …}, named as the published ones
+
+*Scale.* What decides is how much of the working set is changed between checkpoints, so a test is simulated to a scale of 1
+to `scale`: working set, buffers, memory, caches of arrays, length of disks, log between checkpoints and all times between
+them are divided by it. Rates are what they are: transactions, I/Os, bytes a second, seeks over the same share of a
+disk. Not divided: transaction groups of ZFS (5 and 30 s), naps of the checkpointer, what is on its way. So a group takes
+more of a checkpoint than it did; `scale=1` simulates all of it.
+"""
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from study import checkpoint_series, claims, ensembles, machines, priors, published, scenario
+from study.priors import Known
+from study.scenario import Scenario
+
+EXPERIMENT = "checkpoints"
+DOCUMENT = "vandenbogaard-2008"
+DISK, ARRAY, SMALL_ARRAY = "fc-10k-146", "cached-array", "cached-array-256"
+DISK_GIB = 136.0            # of 146.8 GB
+MEMORY_GIB, BUFFERS_GIB, USERS, CORES = 48, 16, 128, 16     # data/published: shared.machine
+AUTOUP_S = 900
+SPEED = 0.33                # of a core, against a Xeon of 2.3 GHz of 2008; range: cpu_speed of the priors
+SPEED_SOURCE = ("UltraSPARC IV at 1.35 GHz against a Xeon 5345: single-core integer rates of SPEC CPU2000 are roughly one "
+                "to three; from memory, not looked up")
+MOST_TPS = 4000             # room for transactions
+LONG_S, SHORT_S = 2700, 2100        # real seconds of the tests of 13 and 16 June; of those with checkpoints every 300 s
+
+
+class Test(NamedTuple):
+    """What is special about a set-up."""
+    label: str
+    files: dict
+    pool: dict
+    log_pool: dict | None = None
+    timeout_s: int = 900
+    target: float = 0.5
+    seconds: int = LONG_S
+
+
+def _disks(count: int) -> dict:
+    return {"data": {"sheet": DISK, "count": count}}
+
+
+UFS, DIRECT = {"kind": "ufs"}, {"kind": "ufs", "directio": True}
+MISTAKE, ZFS = {"kind": "zfs", "record_kib": 128}, {"kind": "zfs", "record_kib": 8}
+NO_ZIL = ZFS | {"zil": False}
+NINE, FIVE, FOUR = _disks(9), _disks(5), _disks(4)
+LOG_ARRAY = NINE | {"log": {"sheet": ARRAY}}
+ARRAYS, SMALL_ARRAYS = {"data": {"sheet": ARRAY, "count": 3}}, {"data": {"sheet": SMALL_ARRAY, "count": 4}}
+
+
+def _short(label: str, files: dict, target: float, pool: dict = NINE) -> Test:
+    return Test(label, files, pool, None, 300, target, SHORT_S)
+
+
+TESTS = {
+    "seven-arrays": Test("seven arrays, UFS", DIRECT | {"apart": True}, ARRAYS, SMALL_ARRAYS),
+    "ufs-nine-disks": Test("UFS, directio", DIRECT, NINE),
+    "zfs-nine-disks-128k": Test("ZFS, 128K", MISTAKE, NINE),
+    "ufs-data-five-disks": Test("4 + 5: UFS, directio", DIRECT, FIVE, FOUR),
+    "zfs-data-five-disks-128k": Test("4 + 5: ZFS, 128K", MISTAKE, FIVE, FOUR),
+    "ufs-900s": Test("UFS", UFS, NINE),
+    "zfs-900s": Test("ZFS, 8K", ZFS, NINE),
+    "ufs-300s-85": _short("UFS, 85 %", UFS, 0.85), "ufs-300s-15": _short("UFS, 15 %", UFS, 0.15),
+    "zfs-300s-85": _short("ZFS, 85 %", ZFS, 0.85), "zfs-300s-15": _short("ZFS, 15 %", ZFS, 0.15),
+    **{f"zfs-no-zil-{share}": _short(f"ZFS, no intent log, {share} %", NO_ZIL, share / 100)
+       for share in (5, 15, 50, 85)},
+    "zfs-log-array": _short("ZFS, log on an array, 15 %", ZFS, 0.15, LOG_ARRAY),
+}
+
+
+# --- from values to machines ----------------------------------------------------------------------------------------------
+
+def known() -> Known:
+    """Priors, and the ranges of all devices."""
+    return machines.known([of_test(name, priors.read(EXPERIMENT).central(), 8) for name in TESTS], EXPERIMENT)
+
+
+def of_test(name: str, values: dict, scale: int) -> Scenario:
+    """The scenario of a test, to scale, with what `values` say of the settings that are not known."""
+    test = TESTS[name]
+    return scenario.of({
+        "title": name, "host": {"cpus": CORES, "memory_gib": MEMORY_GIB / scale, "cpu": SPEED, "cpu_source": SPEED_SOURCE,
+                                "system": "solaris"},
+        "files": _files(test.files, values, scale), "pool": _scaled(test.pool, scale),
+        "log_pool": test.log_pool and _scaled(test.log_pool, scale),
+        "database": {"kind": "postgres", "version": 8.3, "script": "toolkit", "clients": USERS, "threads": USERS,
+                     "seconds": test.seconds / scale, "transactions": test.seconds * MOST_TPS // scale,
+                     "conf": _conf(test, values, scale)}}, name)
+
+
+def _files(files: dict, values: dict, scale: int) -> dict:
+    """What the file systems are given. A backup was restored before each test, so files are in memory as far as they fit."""
+    if files["kind"] == "ufs":
+        return files | {"throttle": False, "autoup_s": max(1, AUTOUP_S // scale), "warm": not files.get("directio", False)}
+    left_gib = MEMORY_GIB - BUFFERS_GIB - values["other_gib"]
+    return files | {"era": values["zfs_era"], "arc_max_mib": left_gib * 1024 / scale, "warm": True}
+
+
+def _scaled(pool: dict, scale: int) -> dict:
+    """Disks as long as the scale leaves them. An array is as large as it is: it has no seeks in the model."""
+    return {part: devices | ({"use_gib": DISK_GIB / scale} if devices["sheet"] == DISK else {})
+            for part, devices in pool.items()}
+
+
+def _conf(test: Test, values: dict, scale: int) -> dict:
+    return {"shared_buffers": f"{BUFFERS_GIB * 2**20 // scale}kB", "wal_buffers": f"{int(values['wal_buffers_kib'])}kB",
+            "checkpoint_timeout": f"{test.timeout_s}s", "checkpoint_completion_target": test.target,
+            "checkpoint_segments": max(3, round(values["checkpoint_segments"] / scale)),
+            "full_page_writes": bool(values["full_page_writes"]), "wal_sync_method": values["wal_sync_method"]}
+
+
+def scaled_values(values: dict, scale: int) -> dict:
+    """What is a length, a stock, or the time between checkpoints is divided; an array drains its cache at a flush or not."""
+    caches = {f"{sheet}.buffer_bytes": values.get(f"{sheet}.buffer_bytes", scenario.sheet(sheet).params.buffer_bytes) / scale
+              for sheet in (ARRAY, SMALL_ARRAY)}
+    memory = {name: values[name] / scale for name in ("working_gib", "other_gib")}
+    return values | caches | memory | {"is_warm": 1, "time_scale": scale,
+                                       f"{ARRAY}.is_volatile": values["array_obeys_flush"]}
+
+
+# --- runs -----------------------------------------------------------------------------------------------------------------
+
+class Run(NamedTuple):
+    """A test over time: a value for each `step_s` real seconds."""
+    name: str
+    step_s: int
+    tpm: np.ndarray
+    read_mb: dict           # group of devices -> MB/s
+    written_mb: dict
+    writes: dict            # group -> writes a second
+    counts: dict
+    mean_ms: float
+
+    @property
+    def t(self) -> np.ndarray:
+        return (np.arange(len(self.tpm)) + 0.5) * self.step_s
+
+
+def run(name: str, values: dict, scale: int, seed: int, target: float | None = None) -> Run:
+    """One test to scale; with another completion target, if one is given."""
+    one, n = of_test(name, values, scale), TESTS[name].seconds // scale
+    changes = {"database.seconds": float(n)}
+    if target is not None:
+        changes["database.conf"] = one.database.conf | {"checkpoint_completion_target": target}
+    done = machines.simulate(scenario.changed(one, changes), scaled_values(values, scale), seed, n)
+    series = done.devices_per_second
+    rates = [{group: rows[count][:n] / per for group, rows in series.items() if rows["writes"].any() or group == "data"}
+             for count, per in (("read_bytes", 1e6), ("written_bytes", 1e6), ("writes", 1))]
+    return Run(name, scale, 60 * done.per_second["commits"][:n].astype(float), *rates, done.counts, done.mean_ms)
+
+
+def run_all(names, values: dict, scale: int, seed: int) -> dict[str, Run]:
+    """Tests of one machine, on all processors; the first by itself, for it compiles."""
+    first, *others = names
+    found = [run(first, values, scale, seed)]
+    found += ensembles.on_all_processors(run, [(name, values, scale, seed) for name in others])
+    return dict(zip(names, found, strict=True))
+
+
+# --- the ensemble ---------------------------------------------------------------------------------------------------------
+
+PREDICTED = ("ufs-nine-disks", "zfs-nine-disks-128k", "ufs-data-five-disks", "zfs-data-five-disks-128k", "seven-arrays",
+             "zfs-300s-15", "zfs-log-array")
+
+
+FITTED = "working_gib"          # the working set: the one constant
+FIT_RANGE_GIB = (4.0, 40.0)
+PHASES = "write.phases"         # as many of them as there are in a second of writes: falls as the working set grows
+
+
+def quantities(one: Run) -> dict[str, float]:
+    return checkpoint_series.of(one, TESTS[one.name].timeout_s)
+
+
+def baseline() -> ensembles.Fit:
+    """How long UFS writes at a checkpoint: the one published number that the constant is fitted on."""
+    known_numbers = claims.baselines()
+    one = known_numbers[(known_numbers.run_id == f"{DOCUMENT}/ufs-nine-disks") & (known_numbers.name == "write.phase")]
+    return ensembles.Fit(FITTED, *FIT_RANGE_GIB, PHASES, 1 / float(one.value.iloc[0]))
+
+
+def predict(scale: int, draws: int, seeds: int, seed: int) -> pd.DataFrame:
+    """The ensemble (`study.ensembles`) of the tests that claims are about; the working set is fitted on the UFS run."""
+    def simulate(values: dict, case_seed: int, name: str) -> dict[str, float]:
+        found = quantities(run(name, values, scale, case_seed))
+        return found | {PHASES: 1 / max(found["write.phase"], 1.0)}
+
+    results = ensembles.run(ensembles.cases(known(), draws, seeds, seed), simulate, baseline(), PREDICTED)
+    zfs, ufs = PREDICTED[1], PREDICTED[0]
+    results[f"{zfs}/write.rate_divided_by"] = results[f"{ufs}/write.rate"] / results[f"{zfs}/write.rate"]
+    return results
+
+
+def why_not(quantity: str) -> str:
+    return f"no curve of the model is read for {quantity}"
+
+
+def verdict(scores: pd.DataFrame) -> str:
+    """How many claims have which grade."""
+    counts = scores.grade.value_counts()
+    return ", ".join(f"{n} {grade}" for grade, n in counts.items()) + f", of {len(scores)} claims"
+
+
+# --- for readers ----------------------------------------------------------------------------------------------------------
+
+def published_numbers() -> dict[str, float]:
+    """"run quantity" or "run quantity@second" -> what was printed, to be drawn beside the model's; nothing is computed from
+    it."""
+    found = {}
+    for one in published.runs():
+        document, _, name = one.run_id.partition("/")
+        if document == DOCUMENT:
+            for t, quantity, value, _ in one.metrics.itertuples(index=False):
+                found[f"{name} {quantity}" + ("" if pd.isna(t) else f"@{t:g}")] = float(value)
+    return found
+
+
+def table(runs: dict[str, Run]) -> pd.DataFrame:
+    """A row a test."""
+    rows = []
+    for name, one in runs.items():
+        found = quantities(one)
+        rows.append((TESTS[name].label, found["database.throughput"] / 1000, found["write.bandwidth"], found["write.phase"],
+                     found["write.rate"], found["read.bandwidth"], one.counts["checkpoints"]))
+    return pd.DataFrame(rows, columns=["test", "1000 TPM", "writes (MB/s, phase)", "phase (s)", "writes (1/s)",
+                                       "reads (MB/s)", "checkpoints done"])
+
+
+def metrics(runs: dict[str, Run]) -> pd.DataFrame:
+    """For the run store: name, value, unit."""
+    units = {"throughput": "TPM", "stable_from": "s", "bandwidth": "MB/s", "phase": "s", "rate": "1/s", "burst": "s",
+             "bandwidth_peak": "MB/s", "write_bandwidth@1800": "MB/s", "bandwidth@1500": "KB/s", "bandwidth@2500": "KB/s"}
+    return pd.DataFrame([(f"{name}.{key.replace('@', '-at-')}", value, units[key.split(".", 1)[1]])
+                         for name, one in runs.items() for key, value in quantities(one).items()],
+                        columns=["name", "value", "unit"])
+
+
+def by_target(runs: dict[str, Run]) -> pd.DataFrame:
+    """what, target (%), tpm, low: the mean, and below what it is for a tenth of the time."""
+    rows = []
+    for name, one in runs.items():
+        test = TESTS[name]
+        if test.timeout_s == 300 and "log" not in test.pool:
+            later = checkpoint_series.smooth(one.tpm, 10, one.step_s)[one.t >= checkpoint_series.SETTLED_S]
+            what = "UFS" if test.files["kind"] == "ufs" else "ZFS" if test.files.get("zil", True) else "ZFS, no intent log"
+            rows.append((what, round(100 * test.target), later.mean(), np.quantile(later, 0.1)))
+    return pd.DataFrame(rows, columns=["what", "target", "tpm", "low"]).sort_values(["what", "target"])

@@ -1,0 +1,45 @@
+"""Figures of advice: what each step of tuning gains on a machine, and the ladder of the safe ones."""
+import textwrap
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from study.figures import BLACK, BLUE, ORANGE, canvas
+
+WIDE = 30                               # letters of a label
+TICKS = (-80, -20, 0, 20, 100, 1000)    # %
+
+
+def gains(table: pd.DataFrame) -> Figure:
+    """Rows of (step, low, middle, high in %, is_safe): a bar from 5 to 95 % each, and a dot at the middle."""
+    figure, axes = canvas(aspect=0.2 + 0.095 * len(table))
+    places = np.arange(len(table))[::-1]
+    colours = np.where(table.is_safe, BLUE, ORANGE)
+    axes.barh(places, table.high - table.low, left=table.low, height=0.5, color=colours, alpha=0.45, lw=0)
+    axes.scatter(table.middle, places, c=colours, s=14, zorder=3)
+    axes.axvline(0, color=BLACK, lw=0.6)
+    axes.set_yticks(places, [textwrap.fill(step, WIDE) for step in table.step], fontsize=6)
+    axes.tick_params(axis="y", length=0)
+    axes.set_xscale("symlog", linthresh=20)
+    ticks = [one for one in TICKS if min(-20, table.low.min()) <= one <= max(20, 1.2 * table.high.max())]
+    axes.set_xticks(ticks, [f"{one:+d}" for one in ticks], fontsize=7)
+    axes.minorticks_off()
+    axes.set_xlabel("gain (%); orange: trades safety")
+    return figure
+
+
+def ladder(table: pd.DataFrame) -> Figure:
+    """Rows of (rung, low, tps, high): transactions a second, a bar from 5 to 95 % and a dot at the middle."""
+    figure, axes = canvas(aspect=0.25 + 0.11 * len(table))
+    places = np.arange(len(table))[::-1]
+    axes.barh(places, table.high - table.low, left=table.low, height=0.5, color=BLUE, alpha=0.45, lw=0)
+    axes.scatter(table.tps, places, color=BLUE, s=14, zorder=3)
+    for place, one in zip(places, table.itertuples(), strict=True):
+        axes.annotate(f"{one.tps:,.0f}", (one.high, place), (4, 0), textcoords="offset points", va="center", fontsize=7)
+    axes.set_yticks(places, [textwrap.fill(rung, WIDE) for rung in table.rung], fontsize=6)
+    axes.tick_params(axis="y", length=0)
+    axes.set_xscale("log")
+    axes.set_xlim(0.7 * table.low.min(), 2.2 * table.high.max())
+    axes.set_xlabel("transactions a second")
+    return figure

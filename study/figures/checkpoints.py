@@ -1,0 +1,128 @@
+"""Figures of `09_postgres_checkpoints`, drawn like those of 2008. Orange is UFS, blue ZFS; black is what was published."""
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from study import checkpoint_series as series
+from study.figures import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, canvas
+
+COLOURS = (ORANGE, BLUE, GREEN, PURPLE, SKY, GREY)
+
+
+def _lines(axes, runs: dict, values, window_s: float) -> None:
+    for (label, run), colour in zip(runs.items(), COLOURS, strict=False):
+        axes.plot(run.t, series.smooth(values(run), window_s, run.step_s), color=colour, lw=1, label=label)
+
+
+def _mark(axes, marks: list[tuple[float, float, float, str]]) -> None:
+    """What was published: (from s, to s, value, text)."""
+    for low, high, value, text in marks:
+        axes.plot([low, high], [value, value], color=BLACK, lw=1.4, ls="--" if high > low else "", marker="D", ms=3)
+        axes.annotate(text, (high, value), textcoords="offset points", xytext=(2, 2), fontsize=7)
+
+
+def over_time(runs: dict, group: str, marks: dict, window_s: float = 60) -> Figure:
+    """Throughput, bandwidth and rate of writes over the time of a test (label: run); `marks`: what `_mark` draws, by panel
+    (tpm, written, writes)."""
+    figure, panels = canvas(aspect=1.15, rows=3, sharex=True)
+    what = {"tpm": ("1000 trans./min", lambda run: run.tpm / 1000),
+            "written": ("writes (MB/s)", lambda run: run.written_mb[group]),
+            "writes": ("writes (1/s)", lambda run: run.writes[group])}
+    for axes, (name, (label, values)) in zip(panels, what.items(), strict=True):
+        _lines(axes, runs, values, window_s)
+        _mark(axes, marks.get(name, []))
+        axes.set_ylim(0, None)
+        axes.set_ylabel(label)
+    panels[-1].set_xlabel("time of the test (s)")
+    columns = len(runs) if len(runs) < 4 else 2
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=columns, fontsize=7)
+    return figure
+
+
+def reads(runs: dict, marks: list[tuple[float, float, str]]) -> Figure:
+    """What disks read over time, on a logarithmic axis; `marks`: (s, KB/s, text)."""
+    figure, axes = canvas(aspect=0.62)
+    for (label, run), colour in zip(runs.items(), COLOURS, strict=False):
+        values = 1000 * series.smooth(run.read_mb["data"], 60, run.step_s)
+        axes.plot(run.t, np.maximum(values, 1), color=colour, label=label)
+    for t, value, text in marks:
+        axes.plot([t], [value], "D", color=BLACK, ms=4)
+        axes.annotate(text, (t, value), textcoords="offset points", xytext=(5, 2), fontsize=7)
+    axes.set_yscale("log")
+    axes.set_xlabel("time of the test (s)")
+    axes.set_ylabel("reads (KB/s; 1 stands for less)")
+    figure.legend(loc="outside lower center", ncols=2, fontsize=7)
+    return figure
+
+
+def one_checkpoint(runs: dict, period_s: int, burst_s: float, peak_mb: float) -> Figure:
+    """The mean checkpoint interval: writes a second, and MB/s; what was published of ZFS's burst."""
+    figure, (above, below) = canvas(aspect=0.9, rows=2, sharex=True)
+    for (label, run), colour in zip(runs.items(), COLOURS, strict=False):
+        for axes, values in ((above, run.writes["data"]), (below, run.written_mb["data"])):
+            mean = series.folded(series.smooth(values, 10, run.step_s), run.step_s, period_s)
+            axes.plot((np.arange(len(mean)) + 0.5) * run.step_s, mean, color=colour, label=label)
+    above.axvspan(0, burst_s, color=GREY, alpha=0.15, lw=0)
+    above.text(burst_s, 0.98, f" burst of ZFS, published: {burst_s:g} s", fontsize=7, va="top",
+               transform=above.get_xaxis_transform())
+    _mark(below, [(0, burst_s, peak_mb, f"ZFS, published: up to {peak_mb:g}")])
+    for axes, label in ((above, "writes (1/s)"), (below, "writes (MB/s)")):
+        axes.set_ylim(0, None)
+        axes.set_ylabel(label)
+    below.set_xlabel("time since a checkpoint began (s)")
+    figure.legend(*above.get_legend_handles_labels(), loc="outside lower center", ncols=2, fontsize=7)
+    return figure
+
+
+def logs(runs: dict, of_log, marks: dict) -> Figure:
+    """Throughput with the intent log in three places, and what the log device writes; `of_log`: the run with its own."""
+    figure, (above, below) = canvas(aspect=0.95, rows=2, sharex=True)
+    _lines(above, runs, lambda run: run.tpm / 1000, 30)
+    _mark(above, marks["tpm"])
+    below.plot(of_log.t, series.smooth(of_log.written_mb["log"], 10, of_log.step_s), color=GREEN)
+    below.plot(of_log.t, series.smooth(of_log.written_mb["data"], 10, of_log.step_s), color=GREY, lw=0.8,
+               label="below: nine disks, besides")
+    _mark(below, marks["log"])
+    for axes, label in ((above, "1000 trans./min"), (below, "writes (MB/s)")):
+        axes.set_ylim(0, None)
+        axes.set_ylabel(label)
+    below.set_xlabel("time of the test (s)")
+    lines = [*above.get_legend_handles_labels()[0], below.lines[1]]
+    figure.legend(lines, [line.get_label() for line in lines], loc="outside lower center", ncols=2, fontsize=7)
+    return figure
+
+
+def targets(table: pd.DataFrame) -> Figure:
+    """Mean throughput by completion target (what, target, tpm, low): a bar, and the tenth of the time that is worst."""
+    figure, axes = canvas(aspect=0.62)
+    kinds = list(dict.fromkeys(table.what))
+    shares = sorted(table.target.unique())
+    for i, what in enumerate(kinds):
+        some = table[table.what == what]
+        places = [shares.index(target) + (i - (len(kinds) - 1) / 2) * 0.25 for target in some.target]
+        axes.bar(places, some.tpm / 1000, width=0.23, color=COLOURS[i], label=what)
+        axes.plot(places, some.low / 1000, "_", color=BLACK, ms=8)
+    axes.set_xticks(range(len(shares)), [f"{share:g} %" for share in shares])
+    axes.set_xlabel("completion target of checkpoints (every 300 s)")
+    axes.set_ylabel("1000 trans./min")
+    figure.legend(loc="outside lower center", ncols=3, fontsize=7)
+    return figure
+
+
+def claims(scores: pd.DataFrame) -> Figure:
+    """Each claim's interval over what was published (`study.scoring.scores`); where that is nothing, it is left out."""
+    some = scores[scores.published > 0]
+    figure, axes = canvas(aspect=0.2 + 0.075 * len(some))
+    places = np.arange(len(some))[::-1]
+    for kind, colour, up in (("unfitted", BLUE, 0.12), ("fitted", ORANGE, -0.18)):
+        if some[f"{kind} 50 %"].notna().any():
+            low, middle, high = (np.maximum(some[f"{kind} {share} %"].astype(float) / some.published, 1e-3)
+                                 for share in (5, 50, 95))
+            axes.hlines(places + up, low, high, color=colour, lw=3, alpha=0.5)
+            axes.plot(middle, places + up, "o", color=colour, ms=4, label=kind)
+    axes.axvline(1, color=BLACK, lw=0.8, ls="--")
+    axes.set_xscale("log")
+    axes.set_yticks(places, [f"{claim} ({grade})" for claim, grade in zip(some.claim, some.grade, strict=True)], fontsize=6)
+    axes.set_xlabel("simulated over published")
+    axes.tick_params(axis="y", length=0)
+    return figure

@@ -1,0 +1,70 @@
+"""Figures of the checkpoints show the runs they are given, and what was published beside them."""
+import numpy as np
+import pandas as pd
+import pytest
+
+from study import figures
+from study.checkpoints_2008 import Run
+from study.figures import checkpoints as pictures
+from study.figures import render
+
+
+def run(level: float, step: int = 8, seconds: int = 2104) -> Run:
+    n = seconds // step
+    wave = np.tile(np.where(np.arange(300 // step + 1) < 6, 3.0, 1.0), n)[:n] * level
+    written = {"data": wave, "log": 2 * wave}
+    return Run("zfs-300s-15", step, np.full(n, 5e4), {"data": wave}, written, {"data": 50 * wave}, {}, 1.0)
+
+
+RUNS = {"UFS": run(5.0), "ZFS": run(20.0)}
+SCORES = pd.DataFrame({"claim": ["pg-one", "pg-none"], "published": [10.0, 0.0], "unfitted 5 %": [5.0, 0.0],
+                       "unfitted 50 %": [10.0, 0.0], "unfitted 95 %": [20.0, 1.0], "fitted 5 %": [9.0, None],
+                       "fitted 50 %": [10.0, None], "fitted 95 %": [11.0, None], "grade": ["consistent", "predicted"]})
+TARGETS = pd.DataFrame([("UFS", 15, 3e4, 1e4), ("ZFS", 15, 5e4, 4e4), ("ZFS", 85, 4e4, 3e4)],
+                       columns=["what", "target", "tpm", "low"])
+
+
+def lines(axes):
+    return {line.get_label(): line for line in axes.lines}
+
+
+def test_a_line_for_each_run_and_what_was_published():
+    panels = pictures.over_time(RUNS, "data", {"written": [(900, 1100, 18, "UFS 18")]}).axes
+    assert [set(lines(axes)) >= set(RUNS) for axes in panels] == [True] * 3
+    assert lines(panels[0])["ZFS"].get_ydata() == pytest.approx(50)
+    assert [text.get_text() for text in panels[1].texts] == ["UFS 18"]
+
+
+def test_reads_are_drawn_on_a_logarithmic_axis_with_their_marks():
+    axes = pictures.reads(RUNS, [(1500, 200, "here")]).axes[0]
+    assert axes.get_yscale() == "log"
+    assert axes.lines[-1].get_ydata()[0] == 200
+    assert axes.texts[0].get_text() == "here"
+
+
+def test_the_mean_checkpoint_is_as_long_as_the_time_between_two():
+    above, below = pictures.one_checkpoint(RUNS, 296, 50, 60).axes
+    assert max(lines(above)["UFS"].get_xdata()) == pytest.approx(292)
+    assert "60" in below.texts[0].get_text()
+
+
+def test_a_bar_for_each_target():
+    axes = pictures.targets(TARGETS).axes[0]
+    assert sorted(bar.get_height() for bar in axes.patches) == [30, 40, 50]
+
+
+def test_claims_are_drawn_over_what_was_published_where_that_is_something():
+    axes = pictures.claims(SCORES).axes[0]
+    assert [text.get_text() for text in axes.get_yticklabels()] == ["pg-one (consistent)"]
+    assert axes.lines[-1].get_xdata()[0] == 1
+
+
+MARKS = {"tpm": [], "log": [(1800, 1800, 77, "published")]}
+
+
+@pytest.mark.parametrize(("draw", "data"), [
+    (pictures.over_time, (RUNS, "data", {})), (pictures.reads, (RUNS, [])), (pictures.one_checkpoint, (RUNS, 296, 50, 60)),
+    (pictures.logs, (RUNS, RUNS["ZFS"], MARKS)), (pictures.targets, (TARGETS,)), (pictures.claims, (SCORES,))])
+def test_every_figure_is_drawn_at_both_widths(draw, data):
+    for width in figures.WIDTHS_IN:
+        assert render(draw, *data, width=width, formats=("png",))["png"].startswith(b"\x89PNG")

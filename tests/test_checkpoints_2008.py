@@ -1,0 +1,89 @@
+"""Numbers read off curves that are known; scenarios of June 2008; what a scale changes."""
+import numpy as np
+import pytest
+
+from study import checkpoint_series as series
+from study import checkpoints_2008 as checkpoints
+from study import priors, scenario
+from study.checkpoints_2008 import TESTS, Run, of_test, scaled_values
+
+VALUES = priors.read("checkpoints").central()
+
+
+def made(written, writes=None, tpm=None, reads=None, step=2):
+    n = len(written)
+    of = lambda one: {"data": np.asarray(one, float)}  # noqa: E731
+    return Run("made", step, np.full(n, 6e4) if tpm is None else np.asarray(tpm, float),
+               of(np.zeros(n) if reads is None else reads), of(written), of(written if writes is None else writes), {}, 1.0)
+
+
+def square(period, high_s, low, high, n=5, step=2):
+    return np.tile(np.where(np.arange(0, period, step) < high_s, high, low), n)
+
+
+@pytest.mark.parametrize("high_s", [100, 200, 400])
+def test_phase_and_bandwidth_of_a_square_wave(high_s):
+    found = series.writes(made(square(900, high_s, 3.0, 20.0)), 900)
+    assert found["write.phase"] == pytest.approx(high_s, abs=20)
+    assert found["write.bandwidth"] == pytest.approx(20, rel=0.07)
+    assert found["write.rate"] == pytest.approx((20 * high_s + 3 * (900 - high_s)) / 900, rel=0.01)
+
+
+@pytest.mark.parametrize("length", [30, 60, 120])
+def test_burst_of_a_square_wave(length):
+    found = series.burst(made(square(300, length, 5.0, 50.0)), 300)
+    assert found["write.burst"] == pytest.approx(length, abs=6)
+    assert found["write.bandwidth_peak"] == pytest.approx(50)
+
+
+def test_reads_are_those_about_a_second():
+    run = made(np.ones(1400), reads=np.where(np.arange(1400) * 2 < 1500, 1.0, 3.0))
+    assert series.reads_at(run, 1500) == pytest.approx(2000, rel=0.05)
+    assert series.reads_at(run, 2500) == 3000
+
+
+def test_throughput_settles_where_it_stops_changing():
+    tpm = np.where(np.arange(1400) * 2 < 900, 3e4, 6e4)
+    assert series.stable_from(made(np.ones(1400), tpm=tpm)) == pytest.approx(900, abs=60)
+    assert series.stable_from(made(np.ones(1400))) == 0
+    swinging = np.where(np.arange(1400) // 100 % 2, 3e4, 6e4)
+    assert series.stable_from(made(np.ones(1400), tpm=swinging)) == 2800
+
+
+def test_means_over_windows_keep_the_sum_of_what_is_inside():
+    one = series.smooth(np.arange(50.0), 10, 2)
+    assert one[10:40] == pytest.approx(np.arange(50.0)[10:40])
+
+
+@pytest.mark.parametrize("name", TESTS)
+def test_every_test_is_a_scenario_and_a_scale_divides_what_is_a_length(name):
+    whole, part = of_test(name, VALUES, 1), of_test(name, VALUES, 8)
+    assert whole.host.memory_gib == 8 * part.host.memory_gib
+    assert whole.database.clients == part.database.clients == 128
+    assert whole.database.seconds == 8 * part.database.seconds
+    differing = {path.split(".")[-1] for path in scenario.differences(whole, part)}
+    assert differing <= {"memory_gib", "use_gib", "seconds", "transactions", "shared_buffers",
+                         "checkpoint_segments", "autoup_s", "arc_max_mib"}
+
+
+def test_tests_that_are_compared_differ_in_what_their_names_say():
+    ufs, zfs = of_test("ufs-nine-disks", VALUES, 8), of_test("zfs-nine-disks-128k", VALUES, 8)
+    assert {path.split(".")[0] for path in scenario.differences(ufs, zfs)} == {"files"}
+    right = of_test("zfs-900s", VALUES, 8)
+    assert set(scenario.differences(zfs, right)) == {"files.record_kib"}
+    assert set(scenario.differences(of_test("zfs-300s-15", VALUES, 8), of_test("zfs-no-zil-15", VALUES, 8))) == {"files.zil"}
+    assert {path[:8] for path in scenario.differences(of_test("zfs-300s-15", VALUES, 8),
+                                                      of_test("zfs-log-array", VALUES, 8))} == {"pool.log"}
+
+
+def test_stocks_are_divided_and_rates_are_not():
+    values = scaled_values(VALUES, 8)
+    assert values["working_gib"] == VALUES["working_gib"] / 8
+    assert {name for name in VALUES if values[name] != VALUES[name]} == {"working_gib", "other_gib"}
+    assert values["cached-array.buffer_bytes"] == 2**27
+
+
+def test_every_choice_of_what_is_not_known_makes_a_scenario():
+    for choice in checkpoints.known().switches:
+        for value in choice.choices:
+            of_test("zfs-log-array", VALUES | {choice.name: value}, 8)

@@ -1,0 +1,97 @@
+"""When a transaction group takes no more: limits of three generations, by hand."""
+
+import pytest
+
+from model.eras import era
+from model.throttle import (
+    BY_MEMORY,
+    DIRTY,
+    GOES_ON,
+    LEAST_LIMIT,
+    LIMIT,
+    SLEEPS,
+    T2,
+    T3,
+    WAITS,
+    TxgParams,
+    group_written,
+    most_bytes,
+    new_throttle,
+    note_dirty,
+    open_group,
+    verdict,
+)
+
+SECOND, GIB = 10**9, 2**30
+
+
+def asks(state, params, n_bytes=8192, anonymous=0, others_wait=False, c=GIB):
+    return verdict(state, params, 5, others_wait, n_bytes, anonymous, c)
+
+
+def after_sync(params, dirty, seconds, limit=LEAST_LIMIT, most=10 * GIB):
+    state = new_throttle()
+    state[LIMIT], state[DIRTY + 1] = limit, dirty
+    group_written(state, params, 5, seconds * SECOND, most)
+    return state
+
+
+def test_about_230_random_rewrites_of_8_kib_fill_the_least_group():
+    """Spec 5.6: 8 KiB and an L1 of 16 KiB, times 6, in 32 MiB."""
+    state, params, n = new_throttle(), TxgParams(rule=T3), 0
+    while asks(state, params) == GOES_ON:
+        note_dirty(state, params, 5, 8192 + 2**14)
+        n += 1
+    assert n == pytest.approx(230, abs=5)
+    assert asks(state, params) == WAITS
+    open_group(state, 5)
+    assert asks(state, params) == GOES_ON
+
+
+def test_who_fills_the_last_eighth_sleeps_if_another_group_waits():
+    state, params = new_throttle(), TxgParams(rule=T3)
+    state[DIRTY + 1] = LEAST_LIMIT - LEAST_LIMIT // 16
+    assert asks(state, params) == GOES_ON
+    assert asks(state, params, others_wait=True) == SLEEPS
+    state[DIRTY + 1] = LEAST_LIMIT // 2
+    assert asks(state, params, others_wait=True) == GOES_ON
+    assert asks(state, params._replace(rule=T2), others_wait=True) == SLEEPS  # the slip
+
+
+def test_in_2007_only_memory_limits_a_group():
+    """Half of the ARC, with what is asked for; but a quarter is always allowed."""
+    state, params = new_throttle(), TxgParams()
+    state[DIRTY + 1] = 100 * GIB
+    assert params.rule == BY_MEMORY
+    assert asks(state, params, anonymous=GIB // 2 - 8192) == GOES_ON
+    assert asks(state, params, anonymous=GIB // 2 - 8191) == WAITS
+    assert asks(state, params, n_bytes=GIB, anonymous=GIB // 4) == GOES_ON
+
+
+def test_the_limit_is_what_is_written_in_five_seconds_a_quarter_of_it_new():
+    params = TxgParams(rule=T3)
+    state = after_sync(params, 100 * 2**20, 2)
+    assert state[LIMIT] == pytest.approx(5 * 50 * 2**20, rel=1e-6)
+    state[DIRTY + 1] = 100 * 2**20
+    group_written(state, params, 5, 10 * SECOND, 10 * GIB)
+    assert state[LIMIT] == pytest.approx(5 * (10 + 3 * 50) / 4 * 2**20, rel=1e-6)
+
+
+def test_a_group_too_small_to_count_leaves_the_limit_and_limits_have_bounds():
+    params = TxgParams(rule=T3)
+    assert after_sync(params, 2**22, 1, limit=2**30)[LIMIT] == 2**30
+    assert after_sync(params, 2**23, 100)[LIMIT] == LEAST_LIMIT
+    assert after_sync(params, GIB, 1, most=2 * GIB)[LIMIT] == 2 * GIB
+    assert most_bytes(8 * GIB, params) == 6 * GIB
+
+
+def test_t2_shrinks_to_what_took_five_seconds_and_at_most_doubles():
+    params = TxgParams(rule=T2)
+    assert after_sync(params, GIB, 10, limit=2 * GIB)[LIMIT] == GIB // 2
+    assert after_sync(params, GIB, 1, limit=GIB)[LIMIT] == 2 * GIB
+    assert after_sync(params, GIB, 1, limit=2 * GIB)[LIMIT] == 2 * GIB  # it was not reached
+
+
+def test_eras_have_the_throttle_of_their_time():
+    assert [era(name).txg.rule for name in ("onnv_79", "b89", "b103", "b111", "b141")] == [BY_MEMORY, T2, T3, T3, T3]
+    assert [era(name).txg.timeout_ns // SECOND for name in ("onnv_79", "b89", "b111")] == [5, 30, 30]

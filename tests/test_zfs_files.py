@@ -1,0 +1,125 @@
+"""ZFS under a database: laws of all its runs, defects that they notice, and closed forms of simple runs.
+
+The runs are made by `zfs_files_mutants`, by another process without the compiler; here is what must come out.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from zfs_files_mutants import MUTANTS, SOUND
+
+from model import eras
+from model.data_sheet import SheetParams
+from model.l2arc import L2arcParams
+from model.ssd import SsdParams
+from model.vdev_map import vdev_params
+from model.zfs_files import Group, Pool, Settings, new_store
+from model.zfs_files_places import metaslab_bytes
+from model.zfs_files_start import psize_of
+
+FOLDER = Path(__file__).parent
+FILES = [(2**20, 2**20, 8192), (2**20, 2**20, 8192)]
+
+
+@pytest.fixture(scope="module")
+def found():
+    """What the other process printed."""
+    here = os.environ | {"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": os.pathsep.join((str(FOLDER.parent), str(FOLDER)))}
+    printed = subprocess.run([sys.executable, "zfs_files_mutants.py"], cwd=FOLDER, env=here, capture_output=True, text=True,
+                             check=True)
+    return json.loads(printed.stdout)
+
+
+@pytest.mark.parametrize("name", SOUND)
+def test_every_law_holds(found, name):
+    assert found["sound"][name] == []
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_the_law_notices_the_defect(found, name):
+    assert MUTANTS[name][4] in found["defects"][name]
+
+
+def test_a_single_client_commits_once_in_a_revolution_and_a_log_block(found):
+    """A block of 12 KiB begins where the last one ended, and comes too late for its sector: a revolution and the time of the
+    block. A track of the default disk has 76.3 MB/s x 8.33 ms = 1241 sectors."""
+    one = found["one_client"]
+    assert one["log_bytes"] == pytest.approx(12_288, rel=0.02)
+    assert one["revolutions"] == pytest.approx(1 + 24 / 1241, abs=1e-3)
+
+
+def test_without_flushes_a_commit_waits_for_no_revolution_and_without_a_log_for_nothing(found):
+    one = found["one_client"]
+    assert one["unflushed"] < 0.15
+    assert one["off"] == one["cpu"]
+    assert one["off_log_blocks"] == 0
+
+
+def test_with_primarycache_metadata_every_read_is_a_miss_or_shares_one(found):
+    reads = found["uncached"]
+    assert reads["reads"] - reads["shared"] <= reads["misses"] <= reads["reads"]
+    assert reads["kept_misses"] < reads["misses"]
+
+
+def test_groups_come_every_5_s_in_2007_and_every_30_s_in_2009(found):
+    assert found["groups"]["old"] in (11, 12)
+    assert found["groups"]["new"] in (1, 2)
+
+
+def test_writes_of_a_group_dirty_as_many_records_as_chance_has_it(found):
+    """40 records, 120 writes of a page each in 30 s: n (1 - (1 - 1/n)^W)."""
+    assert found["groups"]["dirtied"] == pytest.approx(found["groups"]["expected"], abs=3)
+
+
+def test_a_seed_is_a_run(found):
+    assert found["repeated"] == {"same": True, "other": True}
+
+
+def test_log_blocks_go_to_the_log_device_unless_logbias_is_throughput(found):
+    log = found["log_device"]
+    assert log["log_writes"] > 0
+    assert log["main_log_writes"] == log["biased_log_writes"] == 0
+    assert log["biased_file_blocks"] > 0
+
+
+def test_what_the_arc_has_evicted_is_read_from_the_cache_device(found):
+    cache = found["cache_device"]
+    assert cache["from_cache"] > 100
+    misses = cache["reads"] - cache["hits"]
+    assert misses - cache["shared"] <= cache["from_cache"] + cache["from_disk"] <= misses
+    assert cache["units"] <= cache["from_cache"]
+    assert cache["fed_bytes"] >= 2**21
+
+
+def test_compression_counts_if_it_saves_an_eighth():
+    assert psize_of(8192, 100) == 8192
+    assert psize_of(8192, 88) == 8192
+    assert psize_of(8192, 87) == 7168
+    assert psize_of(131_072, 50) == 65_536
+
+
+def test_metaslabs_are_as_large_as_spec_2_1_says():
+    assert [metaslab_bytes(n) for n in (73 * 10**9, 146 * 10**9, 500 * 10**9)] == [2**29, 2**30, 2**32]
+
+
+@pytest.mark.parametrize(("pool", "changed", "sentence"), [
+    (Pool(), {"record_bytes": 3000}, "a record is a power of two"),
+    (Pool(), {"compress_pct": 0}, "compress_pct of the file systems is 0"),
+    (Pool(Group(SheetParams()), Group(SheetParams(rpm=15_000))), {}, "2 data sheets"),
+    (Pool(Group(), None, Group(SsdParams(), vdev=vdev_params("mirror", 2))), {}, "single devices"),
+    (Pool(Group(SsdParams(disk_bytes=10**6, buffer_bytes=0))), {}, "choose smaller files"),
+])
+def test_what_cannot_be_is_one_sentence(pool, changed, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        new_store(FILES, Settings(**changed), eras.era("b111"), pool, 2)
+
+
+def test_a_cache_device_needs_a_build_that_knows_it():
+    assert not eras.era("onnv_70").l2arc.exists
+    assert L2arcParams().exists
+    with pytest.raises(ValueError, match="needs a build with an L2ARC"):
+        new_store(FILES, Settings(), eras.era("onnv_70"), Pool(Group(), None, Group(SsdParams())), 2)

@@ -1,0 +1,265 @@
+"""A made-up database on a store, in plain Python, and the laws of what the store does for it.
+
+Run without the compiler. Each process makes one call after the other, drawn from a mix; then everything comes to rest.
+"""
+
+import math
+from collections import defaultdict
+from typing import NamedTuple
+
+import numpy as np
+
+from model import database_run, zfs_files, zfs_files_calls, zfs_files_groups
+from model.arc_lists import ABOVE, ANONYMOUS, HOLDS, MFU, MFU_GHOST, N_BYTES, STATE
+from model.calendar import NEVER, new_calendar, set_time
+from model.drive_queue import FLUSH, N_SERVED
+from model.eras import era
+from model.file_calls import FSYNC, READ, WAL_WRITE_THROUGH, WRITE, ask, new_calls
+from model.recordsize import records_dirtied
+from model.streams import stream
+from model.throttle import DIRTY, LIMIT
+from model.vdev_queue import NONE
+from model.zfs_files_machine import COUNTS, IN_FLIGHT, Pool, Settings
+
+SECOND, PAGE = 10**9, 8192
+SEGMENT = 2**21  # the whole log
+SMALL = Settings(record_bytes=8192, memory_bytes=2**27, n_ios=2**13, n_entries=4096, log_record_bytes=8192)
+MIXED = ((WAL_WRITE_THROUGH, 0.5), (READ, 0.25), (WRITE, 0.24), (FSYNC, 0.01))
+
+
+class Transactions(NamedTuple):
+    n_transactions: int
+
+
+class Call(NamedTuple):
+    process: int
+    operation: int
+    began: int
+    ended: int
+
+
+class Database:
+    """Processes that make `n` calls in all; after each it computes for `think_ns`."""
+
+    def __init__(self, n_processes, n, mix, n_pages, seed, think_ns):
+        self.calendar, self.calls = new_calendar(n_processes), new_calls(n_processes)
+        self.counts, self.s = np.zeros(1, np.int64), Transactions(n)
+        self.n_drawn, self.draws = np.zeros(1, np.int64), range(10**9)
+        self.mix, self.n_pages, self.think_ns, self.random = mix, n_pages, think_ns, stream(seed, "calls")
+        self.log_at, self.under_way, self.thinks, self.history = 0, {}, set(), []
+        for process in range(n_processes):
+            set_time(self.calendar, process, process)
+
+    def draw(self):
+        u = self.random.random()
+        for operation, share in self.mix:
+            if u < share:
+                return operation
+            u -= share
+        return self.mix[0][0]
+
+    def ask_next(self, now, process):
+        operation, offset = self.draw(), int(self.random.random() * self.n_pages) * PAGE
+        if operation == WAL_WRITE_THROUGH:
+            offset, self.log_at = self.log_at, self.log_at + PAGE
+        self.under_way[process] = operation, now
+        ask(self.calls, process, operation, 0, offset, 0 if operation == FSYNC else PAGE)
+
+    def step(self, now, process):
+        if process in self.under_way:
+            self.history.append(Call(process, *self.under_way.pop(process), now))
+            self.counts[0] += 1
+            if self.think_ns:
+                set_time(self.calendar, process, now + self.think_ns)
+                return
+        self.ask_next(now, process)
+
+
+class Run(NamedTuple):
+    m: object  # the Zfs
+    history: list
+    units: list  # (when, leaf, whether a flush, kind) of all that devices served
+    dirtied: set  # (block, group)
+    group_ends: list  # ns
+    most_over: int  # B, inflated, by which a group was beyond its limit at most
+    settings: Settings
+
+    @property
+    def counts(self):
+        return dict(zip(COUNTS, self.m.tally.counts.tolist(), strict=True))
+
+
+class Watch:
+    """What the laws want to know of the inside: kernels are replaced by ones that note who called."""
+
+    def __init__(self):
+        self.units, self.dirtied, self.ends, self.over, self.replaced = [], set(), [], 0, []
+
+    def __enter__(self):
+        self.replace(zfs_files, "unit_done", self.unit_done)
+        self.replace(zfs_files_calls, "dirty_record", self.dirty_record)
+        self.replace(zfs_files_groups, "group_synced", self.group_synced)
+        self.replace(zfs_files_groups, "_end_sync", self.end_sync)
+        return self
+
+    def replace(self, module, name, by):
+        real = getattr(module, name)
+        self.replaced.append((module, name, real))
+        setattr(module, name, lambda *a: by(real, *a))
+
+    def __exit__(self, *_):
+        for module, name, real in self.replaced:
+            setattr(module, name, real)
+
+    def unit_done(self, real, m, now, unit):
+        queue = m.leaves.queue
+        self.units.append((now, int(m.leaves.leaf_of[unit]), queue.offset[unit] == FLUSH, int(queue.kind[unit])))
+        real(m, now, unit)
+
+    def dirty_record(self, real, m, now, file, record):
+        txg = int(m.txgs.open_txg[0])
+        self.over = max(self.over, int(m.throttle[DIRTY + txg % 4] - m.throttle[LIMIT]))
+        done = real(m, now, file, record)
+        if done:
+            self.dirtied.add((int(m.files.base[file, 0]) + record, txg))
+        return done
+
+    def group_synced(self, real, *a):
+        return real(*a)
+
+    def end_sync(self, real, m, now):
+        self.ends.append(now)
+        real(m, now)
+
+
+def come_to_rest(m, calendar, until):
+    """Until nothing is dirty and nothing under way. The feed thread and timers go on for ever."""
+    while zfs_files.next_time(m) < until:
+        zfs_files.store_event(m, calendar, zfs_files.next_time(m))
+
+
+def run(n=150, n_processes=4, mix=MIXED, n_pages=2000, seed=0, think_ns=0, name="b111", pool=None, rest_s=70, **changed):
+    """A run of a made-up database on one pool."""
+    s = SMALL._replace(**changed)
+    files = [(SEGMENT, SEGMENT, PAGE), (n_pages * PAGE, n_pages * PAGE, PAGE)]
+    m = zfs_files.new_store(files, s, era(name), pool or Pool(), n_processes, seed).data
+    database = Database(n_processes, n, mix, n_pages, seed, think_ns)
+    with Watch() as watch:
+        database_run._loop(database, m, NEVER, lambda d, now, p: d.step(now, p), zfs_files.take_calls, zfs_files.next_time,
+                           zfs_files.store_event)
+        ended = int(m.clock[0])
+        come_to_rest(m, database.calendar, ended + rest_s * SECOND)
+    return Run(m, database.history, watch.units, watch.dirtied, watch.ends, watch.over, s)
+
+
+# ---- laws of every run ----
+
+
+def every_call_returns(r):
+    c = r.counts
+    return c["calls"] == c["calls_done"] >= len(r.history) > 0 and r.m.tally.waits[0] == 0
+
+
+def conserves_ios(r):
+    """What goes out comes back, and devices have served it."""
+    queue, free, io = r.m.leaves.queue, 0, int(r.m.leaves.queue.free[0])
+    while io != NONE:
+        free, io = free + 1, int(queue.next_member[io])
+    served = int(r.m.leaves.drives.units[:, N_SERVED].sum())
+    counted = int(r.m.tally.devices[:, [0, 2]].sum()) + r.counts["device_flushes"]
+    return (r.counts["ios"] == r.counts["ios_done"] and r.m.sync[IN_FLIGHT] == 0 and free == queue.n_ios
+            and served == counted == len(r.units))
+
+
+def in_store_ns(call, s):
+    return call.ended - call.began - {READ: s.read_ns, WRITE: s.write_ns}.get(call.operation, 0)
+
+
+def littles_law(r):
+    """The integral of the calls under way is the sum of their times; who was under way when the count was reached, too."""
+    left = r.counts["calls"] - len(r.history)
+    gap = int(r.m.tally.waits[1]) - sum(in_store_ns(call, r.settings) for call in r.history)
+    return gap == 0 if left == 0 else gap >= 0 and gap <= left * 20 * SECOND
+
+
+def commits_are_on_disk(r):
+    """Between the beginning and the end of a commit something is written and then a cache flushed; or a group ends."""
+    flushes = [when for when, _, is_flush, _ in r.units if is_flush]
+    writes = [when for when, _, is_flush, kind in r.units if not is_flush and kind == 1]
+    for call in r.history:
+        if call.operation != WAL_WRITE_THROUGH:
+            continue
+        first = min((w for w in writes if w >= call.began), default=NEVER)
+        is_synced = any(call.began <= end <= call.ended for end in r.group_ends)
+        if not is_synced and not any(first <= flush <= call.ended for flush in flushes):
+            return False
+    return True
+
+
+def groups_write_what_was_dirtied(r):
+    """Each record once for each group that it was dirtied in, and as many bytes, but for what the log has written early."""
+    c = r.counts
+    size = {int(r.m.of_file[f, 2]) for f in range(2)}
+    n_bytes = (c["records_written"] - c["records_written_early"]) * max(size)
+    return c["records_written"] == len(r.dirtied) and c["record_bytes"] == n_bytes
+
+
+def reads_are_hits_or_misses(r):
+    """A data read of the pool for each record that was not in core, by a reader or by a writer that needed it."""
+    c = r.counts
+    return c["read_hits"] <= c["reads"] and c["data_reads"] + c["l2_reads"] >= c["read_first"]
+
+
+def the_log_saves_groups_work(r):
+    """What it writes early, a group takes over, unless it was dirtied again."""
+    c = r.counts
+    return c["file_blocks"] >= c["records_written_early"] and (c["file_blocks"] == 0 or c["records_written_early"] > 0)
+
+
+def the_arc_is_at_rest(r):
+    """Nothing is dirty; bytes are those of the headers; who is held is held by those below."""
+    arc, n_bytes, holds = r.m.arc, [0] * 5, defaultdict(int)
+    nodes = [int(node) for node in arc.node_of if node]
+    for node in nodes:
+        if arc.nodes[node, STATE] <= MFU_GHOST:
+            n_bytes[arc.nodes[node, STATE]] += int(arc.nodes[node, N_BYTES])
+        if arc.nodes[node, STATE] <= MFU:
+            holds[int(arc.nodes[node, ABOVE])] += 1
+    return (n_bytes == arc.n_bytes.tolist() and n_bytes[ANONYMOUS] == 0
+            and all(arc.nodes[node, HOLDS] == holds[node] for node in nodes))
+
+
+def no_group_is_beyond_its_limit(r):
+    """By more than what one piece may dirty."""
+    levels = int(r.m.files.n_levels.max())
+    return r.most_over <= 6 * (r.settings.record_bytes + levels * 2**14)
+
+
+LAWS = {law.__name__: law for law in (
+    every_call_returns, conserves_ios, littles_law, commits_are_on_disk, groups_write_what_was_dirtied,
+    reads_are_hits_or_misses, the_log_saves_groups_work, the_arc_is_at_rest, no_group_is_beyond_its_limit)}
+
+
+# ---- facts of some runs ----
+
+
+def commit_periods(r):
+    """ns from one return of a single client's commits to the next."""
+    return np.diff([call.ended for call in r.history])
+
+
+def per_group(r):
+    """How many records of the table each group dirtied, and how many writes of it there were."""
+    groups = defaultdict(int)
+    for block, txg in r.dirtied:
+        groups[txg] += block >= r.m.files.base[1, 0]
+    return dict(groups)
+
+
+def expected_dirty(n_records, n_writes):
+    return records_dirtied(n_records, n_writes)
+
+
+def is_close(found, expected, share):
+    return math.isclose(found, expected, rel_tol=share)
+

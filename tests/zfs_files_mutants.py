@@ -1,0 +1,142 @@
+"""Runs of ZFS under a made-up database: which laws each breaks, those with a defect among them. Run without the compiler:
+prints facts of sound runs, and for every defect the laws that noticed it.
+
+    NUMBA_DISABLE_JIT=1 python zfs_files_mutants.py
+"""
+
+import json
+
+import numpy as np
+import zfs_files_laws as laws
+from zfs_files_laws import LAWS, MIXED, SECOND, run
+
+from model import zfs_files_calls, zfs_files_devices, zfs_files_groups, zfs_files_log
+from model.arc_lists import N_BYTES
+from model.file_calls import READ, WAL_WRITE_THROUGH, WRITE
+from model.ssd import SsdParams
+from model.throttle import GOES_ON
+from model.vdev_map import vdev_params
+from model.zfs_files_machine import Group, Pool
+
+SSD = Group(SsdParams(is_volatile=1, flush_ns=50_000))
+SOUND = {
+    "one disk": {},
+    "records of 128 KiB": {"record_bytes": 2**17},
+    "mirrors": {"pool": Pool(Group(n_vdevs=2, vdev=vdev_params("mirror", 2)))},
+    "RAID-Z": {"pool": Pool(Group(vdev=vdev_params("raidz1", 4)))},
+    "log device": {"pool": Pool(Group(), SSD)},
+    "an SSD": {"pool": Pool(SSD)},
+    "cold, with cache device": {"pool": Pool(Group(), SSD, SSD), "is_warm": 0, "memory_bytes": 2**26,
+                                "arc_max_bytes": 2**22},
+    "onnv_69": {"name": "onnv_69"},
+    "slim log, logbias=throughput": {"name": "b141", "logbias_throughput": 1},
+    "primarycache=metadata": {"keeps_records": 0, "is_warm": 0},
+    "writers only": {"mix": ((WRITE, 1.0),), "n": 700, "n_pages": 60_000, "n_processes": 2},
+}
+
+
+
+
+
+
+def returns_twice(tally, now, change, real=zfs_files_calls.count_calls):
+    real(tally, now, change if change > 0 else 0)
+
+
+MUTANTS = {
+    "the log forgets which vdevs it wrote to": (zfs_files_log, "touch", lambda *a: None, "one disk", "commits_are_on_disk"),
+    "a commit does not wait": (zfs_files_calls, "commit", lambda *a: True, "one disk", "commits_are_on_disk"),
+    "every other block of a group is forgotten": (zfs_files_groups, "advance", lambda t, real=zfs_files_groups.advance:
+                                                  (real(t), t.cursor[0] and real(t)), "one disk",
+                                                  "groups_write_what_was_dirtied"),
+    "what was written early is written again": (zfs_files_log, "DIRTIED", N_BYTES, "slim log, logbias=throughput",
+                                                "the_log_saves_groups_work"),
+    "what was written stays dirty": (zfs_files_devices, "copy_written", lambda *a: None, "one disk", "the_arc_is_at_rest"),
+    "who returns is still counted": (zfs_files_calls, "count_calls", returns_twice, "one disk", "every_call_returns"),
+    "a unit is not counted": (zfs_files_devices, "count_device", lambda *a: None, "one disk", "conserves_ios"),
+    "nobody is kept from writing": (zfs_files_calls, "verdict", lambda *a: GOES_ON, "writers only",
+                                    "no_group_is_beyond_its_limit"),
+}
+
+
+def broken(**how):
+    try:
+        r = run(**how)
+    except (AssertionError, IndexError, ValueError, ZeroDivisionError) as error:
+        return [type(error).__name__]
+    return [name for name, law in LAWS.items() if not law(r)]
+
+
+def with_defect(module, name, replacement, scenario):
+    real = getattr(module, name)
+    setattr(module, name, replacement)
+    try:
+        return broken(**SOUND[scenario])
+    finally:
+        setattr(module, name, real)
+
+
+# ---- facts ----
+
+
+def one_client():
+    """Commits of one client: period by revolutions; with nothing flushed; without a log."""
+    only = {"mix": ((WAL_WRITE_THROUGH, 1.0),), "n_processes": 1, "n": 80}
+    r = run(**only)
+    rev = r.m.leaves.disk.disk.rev_ns
+    unflushed, off = run(no_cache_flush=1, **only), run(zil_disabled=1, **only)
+    cpu = r.settings.write_ns + r.settings.commit_ns
+    return {"revolutions": float(np.median(laws.commit_periods(r))) / rev,
+            "unflushed": float(np.median(laws.commit_periods(unflushed))) / rev,
+            "off": float(np.median(laws.commit_periods(off))), "cpu": cpu, "off_log_blocks": off.counts["log_blocks"],
+            "log_bytes": r.counts["log_bytes"] / r.counts["log_blocks"]}
+
+
+def uncached():
+    """Reads of one page each, with primarycache=metadata."""
+    r = run(mix=((READ, 1.0),), keeps_records=0, n=120, n_pages=300, is_warm=0)
+    kept = run(mix=((READ, 1.0),), n=120, n_pages=300, is_warm=0)
+    return {"reads": r.counts["reads"], "misses": r.counts["data_reads"], "shared": r.counts["joined"],
+            "kept_misses": kept.counts["data_reads"]}
+
+
+def groups():
+    """Groups in a minute of few writes, and what the writes of one group dirty."""
+    few = {"mix": ((WRITE, 1.0),), "n_processes": 1, "n": 240, "think_ns": SECOND // 4, "rest_s": 0}
+    old, new = run(name="onnv_69", **few), run(name="b111", **few)
+    large = run(record_bytes=2**17, n_pages=640, **few)
+    groups_of = [n for n in laws.per_group(large).values() if n > 0]
+    return {"old": old.counts["txgs"], "new": new.counts["txgs"], "dirtied": max(groups_of),
+            "expected": laws.expected_dirty(40, 120)}
+
+
+def repeated():
+    ends = [[call.ended for call in run(seed=seed, n=60).history] for seed in (1, 1, 2)]
+    return {"same": ends[0] == ends[1], "other": ends[0] != ends[2]}
+
+
+def log_device():
+    r, main = run(pool=Pool(Group(), SSD), mix=MIXED), run(mix=MIXED)
+    biased = run(pool=Pool(Group(), SSD), name="b141", logbias_throughput=1)
+    return {"log_writes": int(r.m.tally.devices[1, 2]), "main_log_writes": int(main.m.tally.devices[1, 2]),
+            "biased_log_writes": int(biased.m.tally.devices[1, 2]), "biased_file_blocks": biased.counts["file_blocks"]}
+
+
+def cache_device():
+    """Reads of a table twice as large as the ARC, with a cache device that takes all of it in two seconds."""
+    r = run(mix=((READ, 1.0),), pool=Pool(Group(), None, SSD), n=900, n_processes=2, n_pages=500, think_ns=SECOND // 200,
+            arc_max_bytes=2**21, is_warm=0)
+    return {"reads": r.counts["reads"], "hits": r.counts["read_hits"], "shared": r.counts["joined"],
+            "from_cache": r.counts["l2_reads"], "from_disk": r.counts["data_reads"], "units": int(r.m.tally.devices[2, 0]),
+            "fed_bytes": int(r.m.tally.devices[2, 3])}
+
+
+def main():
+    print(json.dumps({"sound": {name: broken(**how) for name, how in SOUND.items()},
+                      "defects": {name: with_defect(*what[:4]) for name, what in MUTANTS.items()},
+                      "one_client": one_client(), "uncached": uncached(), "groups": groups(), "repeated": repeated(),
+                      "log_device": log_device(), "cache_device": cache_device()}, default=lambda number: number.item()))
+
+
+if __name__ == "__main__":
+    main()
