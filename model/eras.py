@@ -59,12 +59,15 @@ _B103 = _since(
     metaslab={"gang": THIRDS},
     l2arc={"boost_bytes": 2**23, "delay_ns": 0},
 )
-_B111 = _since(_B103, queue={"agreeing_marks": INHERITED})  # by b108; what came between b108 and b117 is taken to be later
+_B111 = _since(
+    _B103,
+    queue={"agreeing_marks": INHERITED},  # by b108; what came between b108 and b117 is taken to be later
+    l2arc={"headroom": 2, "again_ns": SECOND_NS // 5, "norw": 1},  # by b108
+)
 _B117 = _since(
     _B111,
     queue={"read_gap_bytes": 2**15},
     metaslab={"picker": VARIANTS["117_df"], "skips_unchanged": 1},
-    l2arc={"headroom": 2, "again_ns": SECOND_NS // 5, "norw": 1},  # since b108
 )
 _B141 = _since(
     _B117,

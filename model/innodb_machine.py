@@ -212,6 +212,8 @@ def check_settings(s, test):
                           ("start", (COLD, WARM, AS_LOADED)), ("doublewrite", (0, 1)), ("log_bin", (0, 1))):
         if getattr(s, name) not in choices:
             raise ValueError(f"{name} is {getattr(s, name)}, but can be {', '.join(map(str, choices))}; choose one of these")
+    if s.n_clients > BATCH:
+        raise ValueError(f"n_clients is {s.n_clients}, but no more than {BATCH} can begin at once; choose that or less")
     if not 0 < s.max_dirty_pages_pct <= 100:
         raise ValueError(f"max_dirty_pages_pct is {s.max_dirty_pages_pct}, but is a percentage; choose 1 to 100")
     n_frames = n_frames_of(s, new_table(test.n_rows))

@@ -59,7 +59,7 @@ from model.ufs import (
 )
 from model.ufs import N_BYTES as FILE_BYTES
 from model.ufs_cache import touch
-from model.ufs_requests import get_ready, issue, page_of, put_off, request, send_off
+from model.ufs_requests import get_ready, is_in_core, issue, page_at, page_of, put_off, request, send_off
 from model.ufs_volume import (
     EPOCH,
     FILE,
@@ -120,8 +120,11 @@ def _write_direct(u, process, operation, file, offset, n_bytes):
 
 
 @part
-def _write_buffered(u, process, operation, file, offset, n_bytes):
-    """Rules 2 and 5."""
+def _write_buffered(u, process, operation, file, begin, n_bytes):
+    """Rules 2 and 5. InnoDB's log is written in parts of pages; what goes to disk are pages."""
+    offset = page_at(begin)
+    n_bytes = page_at(begin + n_bytes + PAGE_BYTES - 1) - offset
+    u.task[process, AT] = offset
     for at in range(offset, offset + n_bytes, PAGE_BYTES):
         if operation == WAL_WRITE_THROUGH:
             touch(u.cache, page_of(u, file, at))
@@ -147,7 +150,7 @@ def _begin_call(u, process):
     if operation in (EXTEND, WAL_CREATE):
         u.file[file, GREW] = 1
     if operation == READ:
-        if not _is_direct(u, file) and touch(u.cache, page_of(u, file, offset)):
+        if not _is_direct(u, file) and is_in_core(u, file, offset, n_bytes):
             get_ready(u, process)
         else:
             request(u, file, offset, n_bytes, READ_IO, process, 0)

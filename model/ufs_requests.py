@@ -81,6 +81,21 @@ def page_of(u, file, offset):
 
 
 @kernel
+def page_at(offset):
+    """Where the page begins that `offset` is in."""
+    return offset // PAGE_BYTES * PAGE_BYTES
+
+
+@part
+def is_in_core(u, file, offset, n_bytes):
+    """Whether all pages of a read are; from now on they are."""
+    there = True
+    for at in range(page_at(offset), offset + n_bytes, PAGE_BYTES):
+        there &= touch(u.cache, page_of(u, file, at))
+    return there
+
+
+@kernel
 def send_off(u, file):
     """The run that is put off goes to disk."""
     if u.file[file, RUN_BYTES]:

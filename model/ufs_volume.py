@@ -9,7 +9,7 @@
  3. An array with a battery-backed cache (`model.ssd`) takes up to `depth` I/Os at a time, the others wait in order.
  4. Nobody flushes a write cache. So disks should have none (`buffers_writes` 0), which is how disks of Fibre Channel come.
 
-UFS does not limit what is under way (`ufs_WRITES` = 0), so tens of thousands of writes may wait in a driver. The one-way
+Where UFS does not limit what is under way (`ufs_WRITES` = 0), tens of thousands of writes may wait in a driver. The one-way
 elevator of `model.drive_queue`, rule 3, is therefore kept here as two heaps, the run that is being served and the next
 one; a test holds it to the list that it replaces. (A heap is made of `left` and `right` per I/O, a skew heap: to merge
 two, walk down the right sides, smaller first, and swap the two sides of everything on the way.)

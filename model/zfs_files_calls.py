@@ -169,7 +169,7 @@ def _join(process, p, reader):
 
 @part
 def _where(m, block, file):
-    """(place, B) of a block to be read. Of two copies on two vdevs it is one or the other, by turns."""
+    """(place, B) of a block to be read. Of two copies on two vdevs it is one or the other, by its number."""
     if block < m.files.n_records:
         return m.layout.place[block], m.of_file[file, PSIZE]
     i = block - m.files.n_records
@@ -293,7 +293,8 @@ def _dirty(m, now, p):
     if n_new > 0:
         note_dirty(m.throttle, m.txg_params, txg, m.files.record_bytes[file] + (n_new - 1) * INDIRECT_BYTES)
     may_be_fed(m.arc, m.places, m.s.to_l2, int(m.arc.node_of[block]))
-    m.early_in[block] = 0
+    if m.early_in[block] == txg:
+        m.early_in[block] = 0
     count(m.tally, PIECES, 1, now)
     log, opened = m.of_file[file, INTENT_LOG], O_DSYNC if m.process[p, OPERATION] == WAL_WRITE_THROUGH else NOT_SYNC
     n_bytes = _piece_bytes(m.process, m.of_file, m.files.record_bytes, p)

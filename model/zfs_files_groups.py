@@ -23,7 +23,7 @@ from model.dbuf import copy_written
 from model.jit import kernel, part
 from model.layout import LEAF_SHIFT
 from model.pool import FOR_TXG, TICK_NS
-from model.throttle import SYNC_BEGAN, group_written, open_group
+from model.throttle import SYNC_BEGAN, T2, T3, group_written, open_group
 from model.txg import ABOVE, BLOCK, NONE, WRITING, advance, hand_over, quiesce
 from model.zfs_files_devices import BLOCK as BLOCK_WANTED
 from model.zfs_files_devices import LABEL as LABEL_WANTED
@@ -269,7 +269,8 @@ def _next_stage(m, now):
         _write_mos(m, now)
         return
     if stage == MOS_STAGE:
-        group_written(m.throttle, m.txg_params, m.txgs.syncing[0], now - m.throttle[SYNC_BEGAN], m.most_dirty)
+        if m.txg_params.rule == T3:
+            _count_sync(m, now)
         m.sync[SYNC_STAGE] = LOG_STAGE
     elif stage == LOG_STAGE and _may_end(m.zil, m.txgs.syncing):
         m.sync[SYNC_STAGE] = FLUSH_STAGE
@@ -286,9 +287,17 @@ def _next_stage(m, now):
 
 
 @part
+def _count_sync(m, now):
+    """How long it took sets the limit: T3 counts up to the MOS, T2 all of it."""
+    group_written(m.throttle, m.txg_params, m.txgs.syncing[0], now - m.throttle[SYNC_BEGAN], m.most_dirty)
+
+
+@part
 def _end_sync(m, now):
     """The group is on disk."""
     txg = m.txgs.syncing[0]
+    if m.txg_params.rule == T2:
+        _count_sync(m, now)
     count(m.tally, TXGS, 1, now)
     count(m.tally, SYNC_NS, now - m.throttle[SYNC_BEGAN], now)
     for log in range(m.zil.logs.shape[0]):

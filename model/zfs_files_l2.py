@@ -14,6 +14,7 @@ from model.zfs_files_devices import BLOCK, ios_left, want
 from model.zfs_files_machine import CACHE, L2_READS, count
 
 AGAIN_NS = 100_000_000
+ROOM_OF_ROUND = 1024  # I/Os that a round leaves to others
 
 
 @kernel
@@ -47,7 +48,7 @@ def count_cache_read(arc, tally, node, now):
 @part
 def feed_event(m, now):
     """A round begins, unless the pool has too much under way."""
-    if ios_left(m.leaves.queue, m.sync) < len(m.l2.outbox) + 1024:
+    if ios_left(m.leaves.queue, m.sync) < len(m.l2.outbox) + ROOM_OF_ROUND:
         set_time(m.calendar, m.sources.feed, now + AGAIN_NS)
         return
     task, priority = len(m.leaves.n_awaited) - 1, m.leaves.queue_params.async_write_priority

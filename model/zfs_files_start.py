@@ -20,7 +20,7 @@ from model.streams import stream
 from model.throttle import most_bytes, new_throttle
 from model.txg import new_txgs
 from model.vdev_map import RAIDZ, max_ios
-from model.zfs_files_l2 import has_cache
+from model.zfs_files_l2 import ROOM_OF_ROUND, has_cache
 from model.zfs_files_machine import (
     COUNTS,
     DEVICE_COUNTS,
@@ -200,7 +200,11 @@ def _l2(pool, s, build):
         return new_l2arc(L2arcParams(), [LEAST_DEVICE_BYTES], 2**17, NEVER - 10**12)
     if pool.cache.vdev != SINGLE_DISK:
         raise ValueError("the cache devices are mirrors or RAID-Z groups, but ZFS takes none such; choose single devices")
-    return new_l2arc(build.l2arc, [pool.cache.device.disk_bytes] * pool.cache.n_vdevs, min(s.record_bytes, 8192))
+    l2 = new_l2arc(build.l2arc, [pool.cache.device.disk_bytes] * pool.cache.n_vdevs, min(s.record_bytes, 8192))
+    if len(l2.outbox) + ROOM_OF_ROUND > s.n_ios:
+        raise ValueError(f"n_ios is {s.n_ios}, but a round of the cache devices may write {len(l2.outbox)} blocks; choose "
+                         f"larger records than {s.record_bytes} B, or {len(l2.outbox) + ROOM_OF_ROUND} or more for n_ios")
+    return l2
 
 
 def _tally(s):

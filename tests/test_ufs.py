@@ -10,7 +10,7 @@ import pytest
 
 from model.calendar import new_calendar
 from model.data_sheet import SheetParams, new_drive
-from model.file_calls import FSYNC, READ, WAL_WRITE_THROUGH, WRITE, ask, new_calls
+from model.file_calls import FSYNC, READ, WAL_SYNC, WAL_WRITE, WAL_WRITE_THROUGH, WRITE, ask, new_calls
 from model.ssd import SsdParams
 from model.ufs import UfsParams, new_ufs, place_of
 from model.ufs_calls import next_time, store_event, take_calls
@@ -74,6 +74,23 @@ def test_a_read_is_an_io_once_and_always_if_it_is_direct():
         u = store(new_drive(SHEET, [10**6]), table_directio=direct, starts_full=0)
         assert elapsed(u, READ, 0, 0, BLOCK) == 10**6 + UfsParams().call_ns
         assert elapsed(u, READ, 0, 0, BLOCK, now=10**8) == second
+
+
+def test_a_read_of_two_pages_wants_both_in_core():
+    u = store(new_drive(SHEET, [10**6]), starts_full=0)
+    assert elapsed(u, READ, 0, 0, BLOCK) > 10**6
+    assert elapsed(u, READ, 0, 0, 2 * BLOCK, now=10**8) > 10**6
+    assert elapsed(u, READ, 0, BLOCK, BLOCK, now=2 * 10**8) == UfsParams().call_ns
+    assert u.cache.n[0] == 2
+
+
+def test_a_part_of_a_page_is_written_as_that_page_and_not_held_after_it():
+    """InnoDB writes blocks of 512 B; this one ends an interlace."""
+    u = store(new_drive(SHEET, [10**6]), members=2)
+    elapsed(u, WAL_WRITE, 0, 2**19 - 512, 512)
+    elapsed(u, WAL_SYNC, 0, 0, 0, now=10**8)
+    assert u.volumes.per_second[0, 2:].sum(axis=1).tolist() == [1, BLOCK]
+    assert u.cache.held.sum() == 0
 
 
 def test_random_writes_are_an_io_each_and_neighbours_one_io_together():

@@ -179,7 +179,7 @@ MUTANTS = {
     "fsflush does not look": (ufs_calls, "_look", lambda u, now: set_time(u.volumes.calendar, u.volumes.n_disks, NEVER)),
     "files are laid behind each other": (ufs_requests, "GROUP_SHARE", 1),
     "an interlace goes to the same member": (ufs_requests, "member_of", lambda v, stripe, at: (0, at, INTERLACE)),
-    "reads always find their page": (ufs_calls, "touch", lambda cache, page: True),
+    "reads always find their page": (ufs_calls, "is_in_core", lambda u, file, offset, n_bytes: True),
     "the page cache never forgets": (ufs_cache, "_give_up_one", lambda cache: True),
 }
 
