@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from innodb_twin import Twin, end_of_record, reads_of_a_midpoint_list
-from test_postgres import machine_repairman_with_batches
+from queueing import repairman_with_batches
 
 from model.database_machine import MS, SECOND_NS, typed
 from model.file_calls import new_device
@@ -193,7 +193,7 @@ def test_group_commit_is_the_machine_repairman_with_batches(n, flush_us):
     """Transactions of exponential CPU time, a CPU for each: they think; then they share flushes."""
     x = run(10**6, n_clients=n, n_cpus=n, n_transactions=20_000, spread_cpu=1, device={"wal_sync_ns": flush_us * 1000})
     think = cpu_ns(x.machine.test) * 1e-9
-    assert x.tps == pytest.approx(machine_repairman_with_batches(n, think, flush_us * 1e-6), rel=0.02)
+    assert x.tps == pytest.approx(repairman_with_batches(n, think, flush_us * 1e-6)[0], rel=0.02)
 
 
 @pytest.mark.parametrize("flush_after_binlog", [0, 1])
@@ -393,6 +393,7 @@ def test_versions_differ_where_the_manuals_say_so():
     (lambda: oltp(1000, CPU, distribution="pareto"), "distribution is pareto, but .*; choose"),
     (lambda: oltp(1000, CPU, dist_res=100), "100, 1, 12, but must be .*; choose"),
     (lambda: run(n_clients=0), "n_clients is 0, but .*; choose"),
+    (lambda: run(n_clients=4097), "n_clients is 4097, but no more than 4096 .*; choose"),
     (lambda: run(n_clients=99, buffer_pool_bytes=2**23), "buffer_pool_bytes is .* 16 KiB .*; choose"),
     (lambda: run(n_clients=500, log_file_bytes=5 * 2**20, n_log_files=2), "log_file_bytes is .*; choose"),
     (lambda: run(flush_log_at_trx_commit=3), "flush_log_at_trx_commit is 3, but can be 0, 1, 2; choose"),
