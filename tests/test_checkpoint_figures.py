@@ -59,7 +59,7 @@ def test_claims_are_drawn_over_what_was_published_where_that_is_something():
     assert axes.lines[-1].get_xdata()[0] == 1
 
 
-MARKS = {"tpm": [], "log": [(1800, 1800, 77, "published")]}
+MARKS = {"tpm": [], "log": [(1800, 1800, 40, "published")]}
 
 
 @pytest.mark.parametrize(("draw", "data"), [
