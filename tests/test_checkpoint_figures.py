@@ -29,10 +29,10 @@ def lines(axes):
 
 
 def test_a_line_for_each_run_and_what_was_published():
-    panels = pictures.over_time(RUNS, "data", {"written": [(900, 1100, 18, "UFS 18")]}).axes
+    panels = pictures.over_time(RUNS, "data", {"written": [(900, 1100, 30, "UFS 30")]}).axes
     assert [set(lines(axes)) >= set(RUNS) for axes in panels] == [True] * 3
     assert lines(panels[0])["ZFS"].get_ydata() == pytest.approx(50)
-    assert [text.get_text() for text in panels[1].texts] == ["UFS 18"]
+    assert [text.get_text() for text in panels[1].texts] == ["UFS 30"]
 
 
 def test_reads_are_drawn_on_a_logarithmic_axis_with_their_marks():
@@ -43,9 +43,9 @@ def test_reads_are_drawn_on_a_logarithmic_axis_with_their_marks():
 
 
 def test_the_mean_checkpoint_is_as_long_as_the_time_between_two():
-    above, below = pictures.one_checkpoint(RUNS, 296, 50, 60).axes
+    above, below = pictures.one_checkpoint(RUNS, 296, 70, 45).axes
     assert max(lines(above)["UFS"].get_xdata()) == pytest.approx(292)
-    assert "60" in below.texts[0].get_text()
+    assert "45" in below.texts[0].get_text()
 
 
 def test_a_bar_for_each_target():
@@ -63,7 +63,7 @@ MARKS = {"tpm": [], "log": [(1800, 1800, 40, "published")]}
 
 
 @pytest.mark.parametrize(("draw", "data"), [
-    (pictures.over_time, (RUNS, "data", {})), (pictures.reads, (RUNS, [])), (pictures.one_checkpoint, (RUNS, 296, 50, 60)),
+    (pictures.over_time, (RUNS, "data", {})), (pictures.reads, (RUNS, [])), (pictures.one_checkpoint, (RUNS, 296, 70, 45)),
     (pictures.logs, (RUNS, RUNS["ZFS"], MARKS)), (pictures.targets, (TARGETS,)), (pictures.claims, (SCORES,))])
 def test_every_figure_is_drawn_at_both_widths(draw, data):
     for width in figures.WIDTHS_IN:
