@@ -77,7 +77,10 @@ def fake(seen):
         seen.append((one, values, seed))
         cost = 1e-6 * values["overhead_ns"] / one.pool.data.count + 0.5 * (one.pool.cache is None)
         cost += 0.2 * ("shared_buffers" not in one.database.conf)
-        return Outcome(1e3 / cost, 10.0, cost, cost, cost, cost, 100.0, {}, {}, {"data": {"reads": 5.0}}, None)
+        found = dict.fromkeys(Outcome._fields) | {
+            "tps": 1e3 / cost, "seconds": 10.0, "wal_bytes": 100.0, "devices": {"data": {"reads": 5.0}},
+            **dict.fromkeys(("mean_ms", "p50_ms", "p95_ms", "p99_ms"), cost)}
+        return Outcome(**found)
     return simulate
 
 
