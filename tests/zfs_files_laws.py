@@ -205,9 +205,11 @@ def groups_write_what_was_dirtied(r):
 
 
 def reads_are_hits_or_misses(r):
-    """A data read of the pool for each record that was not in core, by a reader or by a writer that needed it."""
+    """A reader reads its record from the pool once at most; who waited has read something, or waited for who did."""
     c = r.counts
-    return c["read_hits"] <= c["reads"] and c["data_reads"] + c["l2_reads"] >= c["read_first"]
+    by_readers = c["data_reads"] - c["read_first"]
+    waited_for = by_readers + c["l2_reads"] + c["metadata_reads"] + c["joined"]
+    return 0 <= by_readers <= c["reads"] and 0 <= c["reads"] - c["read_hits"] <= waited_for
 
 
 def the_log_saves_groups_work(r):

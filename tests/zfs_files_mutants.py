@@ -16,7 +16,7 @@ from model.file_calls import READ, WAL_WRITE_THROUGH, WRITE
 from model.ssd import SsdParams
 from model.throttle import GOES_ON
 from model.vdev_map import vdev_params
-from model.zfs_files_machine import Group, Pool
+from model.zfs_files_machine import WAITS, Group, Pool
 
 SSD = Group(SsdParams(is_volatile=1, flush_ns=50_000))
 SOUND = {
@@ -35,10 +35,6 @@ SOUND = {
 }
 
 
-
-
-
-
 def returns_twice(tally, now, change, real=zfs_files_calls.count_calls):
     real(tally, now, change if change > 0 else 0)
 
@@ -54,6 +50,8 @@ MUTANTS = {
     "what was written stays dirty": (zfs_files_devices, "copy_written", lambda *a: None, "one disk", "the_arc_is_at_rest"),
     "who returns is still counted": (zfs_files_calls, "count_calls", returns_twice, "one disk", "every_call_returns"),
     "a unit is not counted": (zfs_files_devices, "count_device", lambda *a: None, "one disk", "conserves_ios"),
+    "a read of a record is not counted": (zfs_files_calls, "DATA_READS", WAITS, "primarycache=metadata",
+                                          "reads_are_hits_or_misses"),
     "nobody is kept from writing": (zfs_files_calls, "verdict", lambda *a: GOES_ON, "writers only",
                                     "no_group_is_beyond_its_limit"),
 }
@@ -118,7 +116,8 @@ def repeated():
 def log_device():
     r, main = run(pool=Pool(Group(), SSD), mix=MIXED), run(mix=MIXED)
     biased = run(pool=Pool(Group(), SSD), name="b141", logbias_throughput=1)
-    return {"log_writes": int(r.m.tally.devices[1, 2]), "main_log_writes": int(main.m.tally.devices[1, 2]),
+    return {"log_writes": int(r.m.tally.devices[1, 2]), "log_blocks": r.counts["log_blocks"],
+            "fewer_main_writes": int(main.m.tally.devices[0, 2] - r.m.tally.devices[0, 2]),
             "biased_log_writes": int(biased.m.tally.devices[1, 2]), "biased_file_blocks": biased.counts["file_blocks"]}
 
 
