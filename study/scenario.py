@@ -98,8 +98,8 @@ class Zfs(_Strict):
     era: str = "b117"                       # a build of model.eras; OpenZFS of today: the last, b141
     record_kib: int = 128                   # recordsize of the tables
     log_record_kib: int | None = None       # of the database's log; as the tables' if it is left out
-    primarycache: Literal["all", "metadata", "none"] = "all"
-    secondarycache: Literal["all", "metadata", "none"] = "all"
+    primarycache: Literal["all", "metadata"] = "all"        # none is not modelled
+    secondarycache: Literal["all", "none"] = "all"          # metadata is not modelled
     logbias: Literal["latency", "throughput"] = "latency"
     compress_ratio: Annotated[float, Field(ge=1, le=100)] = 1.0     # of a page; 1: compression=off
     prefetch: bool = True

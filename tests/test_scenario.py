@@ -32,6 +32,8 @@ IMPOSSIBLE = [
     ("files.record_kib", 12, "a power of two"),
     ("files.era", "b999", "builds known are"),
     ("files.logbias", "throughput", "has no logbias"),
+    ("files.primarycache", "none", "primarycache"),
+    ("files.secondarycache", "metadata", "secondarycache"),
     ("files.arc_max_mib", 10_000, "more than the memory"),
     ("files.colour", "red", "nothing that a scenario has"),
     ("files.kind", "ext4", "of a kind that is unknown"),
