@@ -29,6 +29,7 @@ SOUND = {
     "cold, with cache device": {"pool": Pool(Group(), SSD, SSD), "is_warm": 0, "memory_bytes": 2**26,
                                 "arc_max_bytes": 2**22},
     "onnv_69": {"name": "onnv_69"},
+    "spring of 2008": {"name": "b89", "n": 700, "mix": ((WRITE, 1.0),), "n_pages": 60_000, "n_processes": 2},
     "slim log, logbias=throughput": {"name": "b141", "logbias_throughput": 1},
     "primarycache=metadata": {"keeps_records": 0, "is_warm": 0},
     "writers only": {"mix": ((WRITE, 1.0),), "n": 700, "n_pages": 60_000, "n_processes": 2},
