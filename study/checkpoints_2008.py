@@ -26,9 +26,6 @@ DISK, ARRAY, SMALL_ARRAY = "fc-10k-146", "cached-array", "cached-array-256"
 DISK_GIB = 136.0            # of 146.8 GB
 MEMORY_GIB, BUFFERS_GIB, USERS, CORES = 48, 16, 128, 16     # data/published: shared.machine
 AUTOUP_S = 900
-SPEED = 0.33                # of a core, against a Xeon of 2.3 GHz of 2008; range: cpu_speed of the priors
-SPEED_SOURCE = ("UltraSPARC IV at 1.35 GHz against a Xeon 5345: single-core integer rates of SPEC CPU2000 are roughly one "
-                "to three; from memory, not looked up")
 MOST_TPS = 4000             # room for transactions
 LONG_S, SHORT_S = 2700, 2100        # real seconds of the tests of 13 and 16 June; of those with checkpoints every 300 s
 
@@ -87,8 +84,8 @@ def of_test(name: str, values: dict, scale: int) -> Scenario:
     """The scenario of a test, to scale, with what `values` say of the settings that are not known."""
     test = TESTS[name]
     return scenario.of({
-        "title": name, "host": {"cpus": CORES, "memory_gib": MEMORY_GIB / scale, "cpu": SPEED, "cpu_source": SPEED_SOURCE,
-                                "system": "solaris"},
+        "title": name, "host": {"cpus": CORES, "memory_gib": MEMORY_GIB / scale, "cpu": values["core_speed"],
+                                "cpu_source": "UltraSPARC IV of 1.35 GHz: core_speed of the priors", "system": "solaris"},
         "files": _files(test.files, values, scale), "pool": _scaled(test.pool, scale),
         "log_pool": test.log_pool and _scaled(test.log_pool, scale),
         "database": {"kind": "postgres", "version": 8.3, "script": "toolkit", "clients": USERS, "threads": USERS,
