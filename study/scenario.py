@@ -22,6 +22,7 @@ from study.project import DATA
 PARITY = {"raidz1": 1, "raidz2": 2, "raidz3": 3}
 THIRD_PARITY = ("b141", "b141_df")              # of the eras of the model: raidz3 came with b120
 GIB = 2**30
+MOST_DEVICES, MOST_CLIENTS = 1024, 10_000       # that there is room for in a simulation
 
 
 class _Strict(BaseModel):
@@ -64,6 +65,8 @@ class Devices(_Strict):
         whole = sheet(self.sheet).params.disk_bytes
         if self.count < 1:
             raise ValueError(f"count is {self.count}, but there is no pool without a disk; give 1 or more")
+        if self.count > MOST_DEVICES:
+            raise ValueError(f"count is {self.count}, but {MOST_DEVICES} devices are simulated at most; choose fewer")
         least = {"stripe": 1, "mirror": 2}.get(self.layout, PARITY.get(self.layout, 0) + 1)
         if self.layout == "stripe" and self.width not in (None, 1):
             raise ValueError(f"width is {self.width}, but a stripe has no groups; leave it out or choose another layout")
@@ -133,7 +136,7 @@ class Ufs(_Strict):
 
 class Host(_Strict):
     cpus: Annotated[int, Field(ge=1, le=1024)] = 8
-    memory_gib: Annotated[float, Field(gt=0, le=65536)] = 8
+    memory_gib: Annotated[float, Field(ge=0.125, le=65536)] = 8     # the ARC alone has 64 MiB at least
     cpu: Annotated[float, Field(gt=0, le=100)] = 1.0    # speed of one, against a Xeon of 2.3 GHz of 2008; see README
     system: Literal["solaris", "linux"] | None = None   # if left out: Linux from PostgreSQL 9.5 on
     cpu_source: str = ""
@@ -144,10 +147,10 @@ class Postgres(_Strict):
     kind: Literal["postgres"] = "postgres"
     version: float = 8.3
     scale: int = 10
-    clients: int = 10
-    threads: int | None = None              # of pgbench (-j); 1 if it is left out
-    transactions: Annotated[int, Field(ge=1)] | None = None
-    seconds: Annotated[float, Field(gt=0)] | None = None
+    clients: Annotated[int, Field(le=MOST_CLIENTS)] = 10
+    threads: Annotated[int, Field(ge=1, le=MOST_CLIENTS)] | None = None     # of pgbench (-j); 1 if it is left out
+    transactions: Annotated[int, Field(ge=1, le=10**8)] | None = None
+    seconds: Annotated[float, Field(gt=0, le=86400)] | None = None
     script: Literal["tpc-b", "simple-update", "select-only", "toolkit"] = "tpc-b"  # toolkit: model.oltp_toolkit
     fillfactor: Annotated[int, Field(ge=10, le=100)] = 100
     conf: dict[str, Any] = {}
@@ -171,8 +174,8 @@ class Innodb(_Strict):
     """sysbench OLTP on InnoDB."""
     kind: Literal["innodb"] = "innodb"
     rows: int = 10_000_000
-    clients: int = 20
-    seconds: Annotated[float, Field(gt=0)] = 300
+    clients: Annotated[int, Field(le=MOST_CLIENTS)] = 20
+    seconds: Annotated[float, Field(gt=0, le=86400)] = 300
     version: Literal["5.4.0", "5.4.2"] | None = None    # of MySQL; not known if it is left out
     read_only: bool = False
     distribution: Literal["special", "uniform"] = "special"
@@ -225,6 +228,9 @@ class Scenario(_Strict):
 
     def _refuse_zfs_only(self):
         for one in (self.pool, self.log_pool):
+            if one is not None and one.data.layout == "mirror":
+                raise ValueError("the layout is mirror, but a volume under UFS is simulated as a stripe only; choose "
+                                 "stripe, or zfs")
             if one is not None and (one.log or one.cache or one.data.layout in PARITY):
                 raise ValueError("a log device, a cache device and RAID-Z are ZFS's, but the file system is UFS; leave them "
                                  "out or choose zfs")

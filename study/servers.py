@@ -64,6 +64,9 @@ def postgres_database(one: Scenario, values: dict, n_transactions: int) -> postg
 
 def _toolkit(one: Scenario, values: dict, n_transactions: int) -> postgres.Database:
     """A statement costs as much as the average one of pgbench, times a factor that is not known."""
+    if "statement_factor" not in values:
+        raise ValueError("the script toolkit is that of the tests of June 2008, since no range is given for it elsewhere; "
+                         "choose tpc-b, simple-update or select-only")
     statement_ns = values["transaction_cpu_ns"] / len(STATEMENT_US) * values["statement_factor"] / speed(one, values)
     n_reads, n_updates = round(values["n_reads"]), round(values["n_updates"])
     return oltp_toolkit.toolkit(

@@ -18,6 +18,9 @@ def store(one: Scenario, values: dict, devices: dict, files: np.ndarray, kinds: 
           n_seconds: int) -> Ufs:
     """`devices`: parameters of those of the pool and, if there is one, of the log's pool; `files`: see model.database_run;
     `kinds`: of the tables' files, as model.oltp_toolkit has them."""
+    if "interlace_kib" not in values:
+        raise ValueError("UFS is simulated in the tests of June 2008 only, since no range is given for it elsewhere; choose "
+                         "zfs")
     kinds_of = {params: _device(params, values) for params in devices.values() if params is not None}     # alike: one drive
     drives = {name: kinds_of[params] for name, params in devices.items() if params is not None}
     interlace, data = int(values["interlace_kib"]) * 1024, one.pool.data

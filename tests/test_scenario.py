@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from study import conf, scenario
+from study import conf, machines, scenario
 from study.errors import UserError
 
 DISK = {"pool": {"data": {"sheet": "savvio-10k2"}}}
@@ -20,7 +20,11 @@ IMPOSSIBLE = [
     ("pool.cache", {"sheet": "x25-e", "use_gib": 64}, "holds 29.8 GiB"),
     ("pool.cache", {"sheet": "x25-e", "count": 2, "layout": "mirror"}, "which ZFS does not do"),
     ("pool.log", {"sheet": "x25-e", "count": 3, "layout": "raidz1"}, "which ZFS does not do"),
+    ("pool.data.count", 10**9, "1024 devices"),
     ("database.clients", 0, "clients is 0"),
+    ("database.clients", 10**9, "clients is 1000000000"),
+    ("database.threads", 0, "threads is 0"),
+    ("database.transactions", 10**12, "transactions is 1000000000000"),
     ("database.scale", 0, "scale is 0"),
     ("database.version", 7.4, "from 8.3 to 16"),
     ("database.conf", {"shared_buffers": "16GB"}, "more than the memory of 8 GiB"),
@@ -39,6 +43,7 @@ IMPOSSIBLE = [
     ("files.kind", "ext4", "of a kind that is unknown"),
     ("host.cpus", 0, "host.cpus is 0"),
     ("host.memory_gib", 0, "host.memory_gib is 0"),
+    ("host.memory_gib", 0.01, "host.memory_gib is 0.01"),
 ]
 
 
@@ -64,6 +69,20 @@ def test_what_cannot_be_of_innodb_is_one_sentence(path, value, what):
 def test_ufs_has_no_log_device():
     with pytest.raises(UserError, match="are ZFS's"):
         scenario.changed(POSTGRES, {"files": {"kind": "ufs"}, "pool.log": {"sheet": "x25-e"}})
+
+
+def test_a_volume_under_ufs_is_no_mirror():
+    with pytest.raises(UserError, match="as a stripe only"):
+        scenario.changed(POSTGRES, {"files": {"kind": "ufs"},
+                                    "pool.data": {"sheet": "x25-e", "count": 2, "layout": "mirror"}})
+
+
+@pytest.mark.parametrize(("changes", "what"), [({"files": {"kind": "ufs"}}, "June 2008 only"),
+                                               ({"database.script": "toolkit"}, "choose tpc-b")])
+def test_what_has_no_range_outside_of_its_study_is_one_sentence(changes, what):
+    one = scenario.changed(POSTGRES, changes | {"database.transactions": 10})
+    with pytest.raises(UserError, match=what):
+        machines.simulate(one, machines.known([one]).central(), 1)
 
 
 def test_a_file_that_is_none_is_one_sentence(tmp_path):
