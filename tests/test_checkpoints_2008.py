@@ -1,10 +1,11 @@
 """Numbers read off curves that are known; scenarios of June 2008; what a scale changes."""
 import numpy as np
+import pandas as pd
 import pytest
 
 from study import checkpoint_series as series
 from study import checkpoints_2008 as checkpoints
-from study import priors, scenario
+from study import claims, priors, published, scenario
 from study.checkpoints_2008 import TESTS, Run, of_test, scaled_values
 
 VALUES = priors.read("checkpoints").central()
@@ -87,3 +88,40 @@ def test_every_choice_of_what_is_not_known_makes_a_scenario():
     for choice in checkpoints.known().switches:
         for value in choice.choices:
             of_test("zfs-log-array", VALUES | {choice.name: value}, 8)
+
+
+# ---- what a prediction may read ----
+
+
+def fake(name, values, scale, seed, target=None):
+    """A run whose phases are longer, the larger the working set is."""
+    period = TESTS[name].timeout_s
+    return made(square(period, 0.02 * period * values["working_gib"], 1.0, 10 + seed % 3, n=3), step=2)._replace(name=name)
+
+
+def predicted():
+    return checkpoints.predict(32, 3, 2, 1)
+
+
+def test_nonsense_in_every_figure_to_be_predicted_changes_no_prediction(monkeypatch):
+    monkeypatch.setattr(checkpoints, "run", fake)
+    before, honest = predicted(), published.runs
+    baselines = {(row.run_id, row.name) for row in claims.baselines().itertuples(index=False)}
+
+    def nonsense():
+        keep = {run.run_id: [(run.run_id, name) in baselines for name in run.metrics["name"]] for run in honest()}
+        return [run._replace(metrics=run.metrics.assign(value=run.metrics["value"].where(keep[run.run_id], 12345.678)))
+                for run in honest()]
+    monkeypatch.setattr(published, "runs", nonsense)
+    assert checkpoints.published_numbers()["zfs-300s-15 write.burst"] == 12345.678
+    pd.testing.assert_frame_equal(before, predicted())
+
+
+def test_another_baseline_changes_what_is_fitted_and_nothing_else(monkeypatch):
+    """So the test above can fail."""
+    monkeypatch.setattr(checkpoints, "run", fake)
+    before, fit = predicted(), checkpoints.baseline()
+    monkeypatch.setattr(checkpoints, "baseline", lambda: fit._replace(baseline=1.3 * fit.baseline))
+    after = predicted()
+    pd.testing.assert_frame_equal(before[~before.fitted], after[~after.fitted])
+    assert not before[before.fitted].equals(after[after.fitted])

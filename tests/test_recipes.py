@@ -1,9 +1,11 @@
 """What is advised: every step is a change that a scenario knows, and what is said of today has evidence."""
+import re
 
 import pytest
 
-from study import recipes, scenario
+from study import published, recipes, scenario
 from study.errors import UserError
+from study.ladder_readings import LADDERS
 from study.scenario import Devices
 
 ALL = recipes.read().recipe
@@ -65,8 +67,17 @@ def test_a_step_that_is_not_meant_for_a_machine_says_so():
 def test_no_published_rung_stands_in_the_advice():
     """What a step is worth is for the model to say."""
     text = (recipes.data_file(recipes.FILE)).read_text()
+    numbers = {float(one) for one in re.findall(r"[0-9]+(?:\.[0-9]+)?", text)}
+    rungs = {float(rate) for ladder in LADDERS.values() for rate in _published(ladder)}
+    assert len(rungs) == 16
+    assert not rungs & numbers
     assert "tps" not in text.lower()
     assert "%" not in text
+
+
+def _published(ladder):
+    runs = {run.run_id.partition("/")[2]: run.metrics for run in published.runs()}
+    return [runs[one.run].set_index("name").loc["transactions.rate", "value"] for one in ladder.rungs]
 
 
 @pytest.mark.parametrize(("written", "said"), [
