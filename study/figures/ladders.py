@@ -101,7 +101,7 @@ def steps(table: pd.DataFrame) -> Figure:
     axes.set_yticks(places, table.rung)
     axes.set_ylim(-0.6, len(table) - 0.4)
     axes.tick_params(axis="y", length=0)
-    axes.set_xlabel("transactions per second, over the rung before")
+    axes.set_xlabel("times the rate of the rung before")
     figure.legend(loc="outside lower center", ncols=2, fontsize=7, columnspacing=1)
     return figure
 
