@@ -187,7 +187,7 @@ def baseline() -> ensembles.Fit:
 def predict(scale: int, draws: int, seeds: int, seed: int) -> pd.DataFrame:
     """The ensemble (`study.ensembles`) of the tests that claims are about; the working set is fitted on the UFS run."""
     def simulate(values: dict, case_seed: int, name: str) -> dict[str, float]:
-        found = quantities(run(name, values, scale, case_seed))
+        found = quantities(run(name, values, max(1, scale // int(values["finer_scale"])), case_seed))
         return found | {PHASES: 1 / max(found["write.phase"], 1.0)}
 
     results = ensembles.run(ensembles.cases(known(), draws, seeds, seed), simulate, baseline(), PREDICTED)

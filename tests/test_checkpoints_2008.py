@@ -99,6 +99,14 @@ def fake(name, values, scale, seed, target=None):
     return made(square(period, 0.02 * period * values["working_gib"], 1.0, 10 + seed % 3, n=3), step=2)._replace(name=name)
 
 
+def test_the_scale_of_the_ensemble_is_one_of_its_conditions(monkeypatch):
+    scales = []
+    monkeypatch.setattr(checkpoints, "run", lambda name, values, scale, seed: scales.append(scale) or fake(
+        name, values, scale, seed))
+    predicted()
+    assert set(scales) == {16, 32}
+
+
 def predicted():
     return checkpoints.predict(32, 3, 2, 1)
 
