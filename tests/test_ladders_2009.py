@@ -4,7 +4,7 @@ import itertools
 import pandas as pd
 import pytest
 
-from study import ladder_questions, ladder_readings, ladders_2009, scenario, scoring
+from study import claims, ladder_questions, ladder_readings, ladders_2009, published, scenario, scoring
 from study.ladder_readings import LADDERS
 from study.ladders_2009 import rungs
 from study.machines import Outcome
@@ -152,3 +152,16 @@ def test_order_is_that_of_all_rungs():
     rising = pd.DataFrame([(r, j, k, rate) for r, rates in ((0, (1, 2, 3)), (1, (1, 3, 2))) for k in range(2)
                            for j, rate in enumerate(rates)], columns=["reading", "rung", "draw", "transactions.rate"])
     assert ladder_questions.in_order(rising).tolist() == [1, 0]
+
+
+def test_nonsense_in_every_figure_to_be_predicted_changes_no_prediction(results, monkeypatch):
+    honest = published.runs
+    baselines = {(row.run_id, row.name) for row in claims.baselines().itertuples(index=False)}
+
+    def nonsense():
+        return [run._replace(metrics=run.metrics.assign(value=run.metrics["value"].where(
+            [(run.run_id, name) in baselines for name in run.metrics["name"]], 12345.678))) for run in honest()]
+    monkeypatch.setattr(published, "runs", nonsense)
+    assert ladders_2009.published_rates(LADDERS["pgbench"])[1:] == [12345.678] * 5
+    ladders_2009._quantities.cache_clear()
+    pd.testing.assert_frame_equal(results, ladders_2009.predict(LADDERS["pgbench"], 100, draws=3, seeds=2, seed=1))
