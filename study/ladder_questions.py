@@ -17,7 +17,7 @@ import pandas as pd
 
 from study import ensembles, priors
 from study.ladder_readings import Ladder, central, is_safe, readings
-from study.ladders_2009 import LENGTH, RATE, known, measured, rungs
+from study.ladders_2009 import LENGTH, RATE, Climb, known, measured, rungs
 from study.priors import Known
 
 
@@ -115,6 +115,15 @@ def single_steps(ladder: Ladder, results: pd.DataFrame) -> pd.DataFrame:
             if thrown or part == "central":
                 rows.append((", ".join(thrown) or "likeliest", *(one[f"{rung.run}/{RATE}"] for rung in ladder.rungs)))
     return pd.DataFrame(rows, columns=["reading", *(f"rung {i + 1}" for i in range(len(ladder.rungs)))])
+
+
+def short_runs(climb: Climb, results: pd.DataFrame) -> pd.DataFrame:
+    """Whether the runs of an ensemble are long enough: rates by best guesses of a long run of each rung, of a short one, and
+    the second over the first. A short run of a slow rung ends before a transaction group or a checkpoint is written."""
+    short = single_steps(climb.ladder, results).iloc[0, 1:].astype(float).to_numpy()
+    long = np.array([one.tps for one in climb.outcomes])
+    return pd.DataFrame({"rung": [one.words for one in climb.ladder.rungs], "long run (1/s)": long, "short run (1/s)": short,
+                         "short over long": short / long})
 
 
 def steps(ladder: Ladder, results: pd.DataFrame, published: list[float], dumb: list[float]) -> pd.DataFrame:
