@@ -125,6 +125,7 @@ def zfs_settings(one: Scenario, values: dict, n_seconds: int = 0) -> zfs_files.S
     times = {name: round(values[name] / faster) for name in
              ("read_ns", "write_ns", "commit_ns", "sync_record_ns", "sync_indirect_ns")}
     own = files.log_record_kib is not None and one.log_pool is None
+    disks = [part for part in devices_of(one) if scenario.sheet(part.sheet).kind == "disk"]    # alike, to the model
     return zfs_files.Settings(
         record_bytes=files.record_kib * 1024, log_record_bytes=(files.log_record_kib or files.record_kib) * 1024,
         own_log_system=int(own or one.log_pool is not None), compress_pct=round(100 / files.compress_ratio),
@@ -133,7 +134,7 @@ def zfs_settings(one: Scenario, values: dict, n_seconds: int = 0) -> zfs_files.S
         zil_disabled=int(not files.zil), no_cache_flush=int(files.nocacheflush), prefetch=int(files.prefetch),
         memory_bytes=int(one.host.memory_gib * GIB), arc_max_bytes=arc_max_bytes(one, values),
         is_warm=int(values.get("is_warm", 1) if files.warm is None else files.warm),
-        disk_cache_is_volatile=int(not any(part.battery for part in devices_of(one))),
+        disk_cache_is_volatile=int(not all(part.battery for part in disks)),
         region_bytes=int(one.pool.data.device_bytes / values["region_share"]), n_seconds=n_seconds, **times)
 
 

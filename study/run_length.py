@@ -11,7 +11,8 @@ what one interval has made dirty is written during the next. So
     are no longer. k leaves ten branches a client, 64 MiB of ARC, and half a minute between checkpoints.
  4. If that is not enough, `BUDGET` transactions are run and the second half is measured: what comes late in an interval is
     seen too seldom, and its images of pages too often.
- 5. Tables of more than scale `MOST_SCALE` are made smaller in any case, with buffers, ARC and cache devices.
+ 5. Tables of more than scale `MOST_SCALE` are made smaller in any case, with buffers, ARC and cache devices; where the
+    interval would be shorter than half a minute then, it is kept, as in rule 4.
 """
 import math
 from typing import NamedTuple
@@ -56,7 +57,7 @@ def of(one: Scenario, values: dict, seed: int = 1, budget: int = BUDGET) -> Leng
 def _of_intervals(one: Scenario, seconds: float, tps: float, budget: int, too_large: float) -> Length:
     """Rules 2 to 5: `seconds` are between checkpoints."""
     k = max(too_large, scaling(one, 2 * seconds * tps / budget))
-    if 2 * seconds * tps <= 2 * budget * k:
+    if seconds * tps <= budget * k and _timeout(one) / k >= LEAST_TIMEOUT:
         length = max(LEAST_SECONDS, round(seconds / k))
         return Length(changed(smaller(one, k), {"database.seconds": 2 * length}), length,
                       f"the second of two intervals between checkpoints, of {seconds:.0f} s{_size(k)}")
@@ -97,10 +98,14 @@ def scaling(one: Scenario, wanted: float) -> float:
     """Rule 3: `wanted`, or as much of it as goes; 1: as it is."""
     server = one.database
     buffers = servers.buffer_bytes(one)
-    timeout = servers.postgres_settings(one, _ANY, 1).checkpoint_timeout_ns / machines.SECOND_NS
     most = min(MOST, server.scale / (BRANCHES * server.clients), buffers / max(LEAST_BUFFERS, 2**18 * server.clients),
-               machines.arc_max_bytes(one) / 2**26 if one.files.kind == "zfs" else MOST, timeout / LEAST_TIMEOUT)
+               machines.arc_max_bytes(one) / 2**26 if one.files.kind == "zfs" else MOST, _timeout(one) / LEAST_TIMEOUT)
     return max(1.0, min(wanted, most))
+
+
+def _timeout(one: Scenario) -> float:
+    """Of checkpoints, in s."""
+    return servers.postgres_settings(one, _ANY, 1).checkpoint_timeout_ns / machines.SECOND_NS
 
 
 def smaller(one: Scenario, k: float, keeps_interval: bool = False) -> Scenario:

@@ -61,6 +61,15 @@ def test_buffers_take_memory_from_the_arc():
     assert sizes[0] > sizes[1] > sizes[2]
 
 
+def test_a_battery_is_behind_the_disks_only_if_it_is_behind_all_of_them():
+    values = machines.known([DISKS]).central()
+    log = {"sheet": "x25-e", "battery": True}
+    of = [machines.zfs_settings(scenario.changed(DISKS, changes), values).disk_cache_is_volatile for changes in (
+        {"pool.log": log}, {"pool.data.battery": True},
+        {"pool.data.battery": True, "log_pool.data": {"sheet": "savvio-10k2"}})]
+    assert of == [1, 0, 1]
+
+
 # ---- laws ----
 
 
@@ -160,6 +169,14 @@ def test_transactions_between_checkpoints_are_as_many_as_urns_and_balls_say():
 
 def test_a_run_is_as_long_as_the_scenario_says():
     assert run_length.of(DISKS, {}).scenario is DISKS
+
+
+def test_very_large_tables_keep_an_interval_that_would_become_too_short():
+    large = scenario.changed(DISKS, {"database.transactions": None, "database.scale": 40_000, "pool.data.count": 24})
+    too_large = 40_000 / run_length.MOST_SCALE
+    found = run_length._of_intervals(large, 300, 100.0, 50_000, too_large)
+    assert found.scenario.database.scale == run_length.MOST_SCALE
+    assert "half of 500 s" in found.why
 
 
 # ---- dangers ----
