@@ -81,7 +81,7 @@ def quantities(outcome: machines.Outcome) -> dict[str, float]:
 def table(runs: pd.DataFrame) -> pd.DataFrame:
     """5, 50 and 95 % of every quantity."""
     rows = []
-    for name in runs.columns.drop(["scenario", "draw", "seed"]):
+    for name in runs.dropna(axis=1, how="all").columns.drop(["scenario", "draw", "seed"]):
         unit = UNITS.get(name) or PER_SECOND[name.rsplit(": ")[1]][1]
         rows.append((name.replace("_", " "), unit, *ensembles.interval(runs[name].fillna(0))))
     return pd.DataFrame(rows, columns=["quantity", "unit", "low", "middle", "high"])
