@@ -16,6 +16,7 @@ from model.zil import (
     INDIRECT,
     LEAST_BLOCK,
     LISTED,
+    MAX_DATA,
     NOW_USED,
     SPLIT_BYTES,
     TRAILER,
@@ -68,12 +69,12 @@ def want_log_of_records(m, share, n):
 
 @kernel
 def want_log_of_redo(m, n_bytes):
-    """A commit of so many B of redo."""
-    share = m.orders.n_shares
-    n_whole, rest = n_bytes // SPLIT_BYTES, n_bytes % SPLIT_BYTES
-    m.zil.logs[share, LISTED] = n_whole * log_bytes(COPIED, SPLIT_BYTES) + (log_bytes(COPIED, rest) if rest else 0)
+    """A commit of so many B of redo: one entry, or, of more than fits into a block, entries of 64 KiB."""
+    share, piece = m.orders.n_shares, SPLIT_BYTES if n_bytes > MAX_DATA else max(1, n_bytes)
+    n_whole, rest = n_bytes // piece, n_bytes % piece
+    m.zil.logs[share, LISTED] = n_whole * log_bytes(COPIED, piece) + (log_bytes(COPIED, rest) if rest else 0)
     for _ in range(n_whole):
-        _log(m, share, log_bytes(COPIED, SPLIT_BYTES))
+        _log(m, share, log_bytes(COPIED, piece))
     if rest:
         _log(m, share, log_bytes(COPIED, rest))
     _end(m, share)

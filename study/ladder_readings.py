@@ -55,7 +55,7 @@ class Ladder(NamedTuple):
 
 MACHINE = {
     "host": {"cpus": 8, "memory_gib": 12, "cpu": 1.0, "cpu_source": "slide 21: two Xeons of four cores, 2.3 GHz"},
-    "files": {"kind": "zfs", "era": "b117"},    # 2009.06 is build 111; the nearest that model.eras knows
+    "files": {"kind": "zfs", "era": "b111"},    # OpenSolaris 2009.06 is build 111
     "pool": {"data": {"sheet": DISK, "count": 1}},
 }
 TWO_DISKS = {"pool.data": {"sheet": DISK, "count": 2}}
@@ -187,8 +187,9 @@ MYSQL_RECIPE = MYSQL_MEMORY | {"files.prefetch": False, "database.conf.innodb_do
 OPTIMIZATION = Switch("optimization", "+ With optimization", "the recipe", (
     Choice("memory", 5, MYSQL_MEMORY, "The first lines of slide 17: cache in InnoDB rather than in the ARC."),
     Choice("the recipe", 5, MYSQL_RECIPE,
-           "What slides 17 and 18 say for every installation: no prefetch and no double writes besides. (Compression is "
-           "left out: how far these pages compress is not known.)"),
+           "What slides 17 and 18 say for every installation: no prefetch and no double writes besides. (Prefetch of files "
+           "is not simulated under a database, so that half of it changes nothing here; compression is left out, since "
+           "how far these pages compress is not known.)"),
     Choice("and fewer flushes", 5, MYSQL_RECIPE | {
         "files.nocacheflush": True, "database.conf.innodb_flush_log_at_trx_commit": 2},
         "zfs_nocacheflush is on slide 18; innodb_flush_log_at_trx_commit = 2 is on no slide, but is what InnoDB has in "

@@ -33,7 +33,7 @@ from study.servers import (
 MS, SECOND_NS = 10**6, 10**9
 PAGES_OF_A_BRANCH = 100_000 // 61 + 274      # of accounts and of their index: see model.postgres
 SEGMENT_BYTES = postgres_machine.SEGMENT_BYTES
-LOG_OF_TRANSACTION = 5 * postgres.PAGE_BYTES        # at most: images of all pages that it changes
+LOG_OF_TRANSACTION = 5 * postgres.PAGE_BYTES        # images of the pages that one of pgbench changes
 GROUPS = ("data", "log", "cache")
 LOG_POOL_GROUPS = ("log pool", "log pool's log", "log pool's cache")
 MOST_TPS = 20_000               # of InnoDB: room for transactions
@@ -185,7 +185,7 @@ def _of_postgres(one: Scenario, values: dict, seed: int, n_seconds: int, since: 
 
 
 def most_log(n_transactions: int) -> int:
-    """More log than they can write, in whole segments; a run sees no more of a longer ring of files."""
+    """About as much log as they can write, in whole segments; a run sees little more of a longer ring of files."""
     return -(-n_transactions * LOG_OF_TRANSACTION // SEGMENT_BYTES) * SEGMENT_BYTES + 4 * SEGMENT_BYTES
 
 

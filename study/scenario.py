@@ -98,7 +98,7 @@ class Pool(_Strict):
 
 class Zfs(_Strict):
     kind: Literal["zfs"] = "zfs"
-    era: str = "b117"                       # a build of model.eras; OpenZFS of today: the last, b141
+    era: str = "b111"                       # a build of model.eras; OpenZFS of today: the last, b141
     record_kib: int = 128                   # recordsize of the tables
     log_record_kib: int | None = None       # of the database's log; as the tables' if it is left out
     primarycache: Literal["all", "metadata"] = "all"        # none is not modelled
