@@ -62,4 +62,5 @@ def best(found: advise.Advice) -> str:
     one = safe.iloc[0]
     if one.middle < 100 * (advise.WORTH - 1):
         return "No safe step gains anything worth having here."
-    return f"Next: {one.step}, {one.middle:+.0f} % ({one.low:+.0f} to {one.high:+.0f} %)."
+    warning = "; it may gain nothing" if one.low <= 0 else ""
+    return f"Next: {one.step}, {one.middle:+.0f} % ({one.low:+.0f} to {one.high:+.0f} %){warning}."
