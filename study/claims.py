@@ -31,6 +31,7 @@ PREDICTED, CONSISTENT, NOT_IDENTIFIED, NOT_REPRODUCED = GRADES = (
     "predicted", "consistent", "not identified", "not reproduced")
 NOT_YET, NOT_MODELLED, BASELINE, NOTHING = "not yet predicted", "not modelled", "baseline", "nothing to predict"
 HALF_WIDTH_OF_CENTRE = 1 / 3        # a prediction wider than this is at best consistent
+LEAST_DRAWS = 20                    # and so is one from fewer: their 5 and 95 % are no more than their extremes
 
 Interval = tuple[float, float]
 
@@ -246,20 +247,21 @@ def rows() -> pd.DataFrame:
 # --- grading -----------------------------------------------------------------------------------------------------------
 
 def grade(published: Interval, unfitted: Interval, fitted: Interval | None = None, no_effect: float | None = None,
-          identified: bool = True) -> str:
+          identified: bool = True, draws: int | None = None) -> str:
     """Grade a prediction, by rule.
 
     published: (low, high) of `targets`, what the claim allows; high may be inf, and a point is (x, x). A prediction holds
     if its interval meets this range; the ends of both belong to them. unfitted, fitted: 5-95 % intervals (low, high) before
     and after fitting one constant on the baseline. no_effect: the value that would mean "nothing happened"; None when there
-    is none. identified: False when conditions that were not published decide, however well an interval may fit.
+    is none. identified: False when conditions that were not published decide, however well an interval may fit. draws: from
+    how many the unfitted interval is taken; None where it is of no ensemble.
     """
     if not identified:
         return NOT_IDENTIFIED
     if _meet(unfitted, published):
         sharp = _narrow(unfitted, published, no_effect) and (
             no_effect is None or not _meet(unfitted, (no_effect, no_effect)))
-        return PREDICTED if sharp else CONSISTENT
+        return PREDICTED if sharp and (draws is None or draws >= LEAST_DRAWS) else CONSISTENT
     return CONSISTENT if fitted is not None and _meet(fitted, published) else NOT_REPRODUCED
 
 
@@ -283,13 +285,13 @@ def _narrow(interval: Interval, published: Interval, no_effect: float | None) ->
 def grades(connection, run_ids: list[str]) -> dict[str, str]:
     """Grades of the claims that these runs predict. Raises UserError where a claim is predicted twice, or cannot be."""
     rows = connection.execute("""
-        SELECT claim_id, unfitted_low, unfitted_high, fitted_low, fitted_high, identified, published_low, published_high,
-               effect_none, to_be_predicted
+        SELECT claim_id, unfitted_low, unfitted_high, fitted_low, fitted_high, identified, draws, published_low,
+               published_high, effect_none, to_be_predicted
         FROM predictions LEFT JOIN claims USING (claim_id) WHERE list_contains(?, run_id) ORDER BY claim_id
         """, [run_ids]).fetchall()
     published.refuse_duplicates("the run store", "prediction of", [row[0] for row in rows])
     found = {}
-    for claim, low, high, fitted_low, fitted_high, identified, *allowed, no_effect, to_be_predicted in rows:
+    for claim, low, high, fitted_low, fitted_high, identified, draws, *allowed, no_effect, to_be_predicted in rows:
         if not to_be_predicted:
             raise UserError(f"a notebook predicts '{claim}', which is no claim to be predicted; mend the notebook")
         if low is None:
@@ -297,7 +299,7 @@ def grades(connection, run_ids: list[str]) -> dict[str, str]:
             continue
         target = (allowed[0], math.inf if allowed[1] is None else allowed[1])
         fitted = None if fitted_low is None else (fitted_low, fitted_high)
-        found[claim] = grade(target, (low, high), fitted, no_effect, identified)
+        found[claim] = grade(target, (low, high), fitted, no_effect, identified, draws)
     return found
 
 

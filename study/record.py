@@ -72,14 +72,16 @@ def figure(name: str, draw: Callable, *data, caption: str, **options) -> Image:
     return _display(shown)
 
 
-def prediction(claim: str, unfitted: Interval, fitted: Interval | None = None, identified: bool = True) -> None:
+def prediction(claim: str, unfitted: Interval, fitted: Interval | None = None, identified: bool = True,
+               draws: int | None = None) -> None:
     """What is predicted of a claim: (5 %, 50 %, 95 %) before and after fitting one constant on a baseline, in the unit of
-    the claim's target. `identified` is False when conditions that were not published decide."""
+    the claim's target. `identified` is False when conditions that were not published decide. `draws`: from how many the
+    unfitted interval is taken, if it is of an ensemble."""
     intervals = {"unfitted": unfitted, "fitted": fitted}
     for kind, one in intervals.items():
         if one is not None and not (len(one) == 3 and all(map(math.isfinite, one)) and one[0] <= one[1] <= one[2]):
             raise UserError(f"the {kind} prediction of {claim} is {one}; give three finite numbers in rising order")
-    _append(PREDICTIONS, {"claim_id": claim, "identified": identified, "reason": None} | {
+    _append(PREDICTIONS, {"claim_id": claim, "identified": identified, "draws": draws, "reason": None} | {
         f"{kind}_{name}": None if one is None else float(value) for kind, one in intervals.items()
         for name, value in zip(("low", "middle", "high"), one or (None,) * 3, strict=True)})
 

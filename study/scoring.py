@@ -56,12 +56,17 @@ def identified(results: pd.DataFrame, claim: claims.Claim) -> bool:
     return bool(structure.max() - structure.min() <= high - low)
 
 
+def n_draws(results: pd.DataFrame) -> int:
+    """From how many draws the unfitted intervals are taken."""
+    return len(ensembles.unfitted(results))
+
+
 def record_all(results: pd.DataFrame, notebook: str, why_not: Callable[[str], str], runs: str = "") -> None:
     """Record what is predicted, and of the other claims (of `runs`) why they are not; `why_not` is given the quantity."""
     predicted = predictions(results, notebook)
     for claim in of_notebook(notebook, runs):
         if claim.id in predicted:
-            record.prediction(claim.id, *predicted[claim.id], identified(results, claim))
+            record.prediction(claim.id, *predicted[claim.id], identified(results, claim), n_draws(results))
         else:
             record.not_modelled(claim.id, why_not(claim.predict.partition(" ")[2]))
 
@@ -73,7 +78,7 @@ def scores(results: pd.DataFrame, notebook: str) -> pd.DataFrame:
         target, (unfitted, fitted) = targets.loc[claim.id], found[claim.id]
         no_effect = None if pd.isna(target["effect_none"]) else target["effect_none"]
         grade = claims.grade((target["low"], target["high"]), (unfitted.low, unfitted.high),
-                             fitted and (fitted.low, fitted.high), no_effect, identified(results, claim))
+                             fitted and (fitted.low, fitted.high), no_effect, identified(results, claim), n_draws(results))
         rows.append((claim.id, target["value"], *unfitted, *(fitted or (None,) * 3), grade))
     return pd.DataFrame(rows, columns=["claim", "published", *(f"{kind} {share}" for kind in ("unfitted", "fitted")
                                                               for share in ("5 %", "50 %", "95 %")), "grade"])

@@ -295,6 +295,9 @@ def at(number):
 def test_grades_at_every_boundary(published_range, unfitted, fitted, no_effect, grade):
     assert claims.grade(published_range, unfitted, fitted, no_effect) == grade
     assert claims.grade(published_range, unfitted, fitted, no_effect, identified=False) == NOT_IDENTIFIED
+    assert claims.grade(published_range, unfitted, fitted, no_effect, draws=20) == grade
+    assert claims.grade(published_range, unfitted, fitted, no_effect, draws=19) == (
+        CONSISTENT if grade == PREDICTED else grade)
 
 
 @pytest.mark.parametrize(("published_range", "unfitted"), [
