@@ -90,9 +90,9 @@ LABELS = {
     ("n_heads", 8): "disks of four platters", ("layout", "raidz2"): "double-parity RAID-Z",
     ("max_pending", 10): "10 I/Os on a disk", ("has_slog", 0): "no log device", ("slim_log", 1): "slim log",
     ("keeps_indirect", 0): "indirect blocks not all in memory", ("new_picker", "new dynamic fit"): "new dynamic fit",
-    ("new_bonus", "as described"): "bonus of 1.5", ("group_scale", 32): "groups to 1:32",
-    ("finer", 2): "pool twice as large"}
-GAIN, REDUCTION = Effect(TPS, "gain", LABELS), Effect(CV, "loss", LABELS)
+    ("new_bonus", "as described"): "bonus of 1.5"}
+OF_SCALE = {("group_scale", 32): "groups to 1:32", ("finer", 2): "pool twice as large"}
+GAIN, REDUCTION = (Effect(of, kind, LABELS | OF_SCALE) for of, kind in ((TPS, "gain"), (CV, "loss")))
 
 
 def _case(case: dict, like: dict, n_runs: int) -> dict:

@@ -19,7 +19,12 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shuti
 DRIVER = shutil.which("chromedriver")
 # What needs the record of another notebook can only run after it.
 BOOKS = sorted(path.name for path in NOTEBOOKS.glob("*.ipynb") if not STUDY[path.stem].needs)
-SHORT = {"draws": "2", "seeds": "2", "seconds": "12.0", "window_s": "2.0", "scale": "512", "n_runs": "12"}
+SHORT = {"draws": "2", "seeds": "2"}
+OWN = {"01_vdev_cache_oltp": {"seconds": "12.0"}, "02_vdev_cache_seqread": {"seconds": "12.0"},
+       "04_oltp_gain": {"window_s": "2.0", "scale": "512", "n_runs": "12"}, "06_exchange": {"seconds": "12.0"},
+       "07_pgbench_ladder": {"transactions": "2000", "part": "500", "reading_draws": "2"},
+       "08_sysbench_ladders": {"seconds": "2.0", "part": "1.0", "reading_draws": "2"},
+       "09_postgres_checkpoints": {"scale": "32", "check": "0"}, "10_your_ladder": {"run_transactions": "1000"}}
 
 pytestmark = pytest.mark.skipif(not (CHROMIUM and DRIVER), reason="no chromium with chromedriver is installed")
 
@@ -57,8 +62,8 @@ def server(tmp_path_factory):
     shutil.copytree(NOTEBOOKS, folder / "notebooks")
     for path in (folder / "notebooks").glob("*.ipynb"):
         text = path.read_text()
-        for name, value in SHORT.items():
-            text = re.sub(rf'"{name} = [\d.]+', f'"{name} = {value}', text)
+        for name, value in (SHORT | OWN.get(path.stem, {})).items():
+            text = re.sub(rf'"{name} = [\d._]+', f'"{name} = {value}', text)
         path.write_text(text)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
