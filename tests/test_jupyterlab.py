@@ -119,9 +119,9 @@ def state(browser):
 
 def run_all_cells(browser, server, name):
     browser.get(f"{server}/lab/tree/{name}?token=study&reset")
-    wait_for(lambda: state(browser)["idle"], 90)
+    wait_for(lambda: state(browser)["idle"], 180)
     browser.execute_script("jupyterapp.commands.execute('notebook:run-all-cells')")
-    wait_for(lambda: (now := state(browser))["idle"] and (now["errors"] or now["run"] == now["code"]), 600)
+    wait_for(lambda: (now := state(browser))["idle"] and (now["errors"] or now["run"] == now["code"]), 1500)
     return state(browser)
 
 
@@ -141,7 +141,7 @@ def slide(browser, name):
     value = browser.execute_script(SLIDE)
     started = time.monotonic()
     browser.switch_to.active_element.send_keys(Keys.ARROW_RIGHT)
-    wait_for(lambda: browser.execute_script(PICTURE) != before, 30)
+    wait_for(lambda: browser.execute_script(PICTURE) != before, 120)
     assert browser.execute_script(SLIDE) != value
     print(f"{name}: redrawn after {time.monotonic() - started:.2f} s")
     keep(browser, f"{name}-slid")
