@@ -23,7 +23,7 @@ SHORT = {"draws": "2", "seeds": "2"}
 OWN = {"01_vdev_cache_oltp": {"seconds": "12.0"}, "02_vdev_cache_seqread": {"seconds": "12.0"},
        "04_oltp_gain": {"window_s": "2.0", "scale": "512", "n_runs": "12"}, "06_exchange": {"seconds": "12.0"},
        "07_pgbench_ladder": {"transactions": "2000", "part": "500", "reading_draws": "2"},
-       "08_sysbench_ladders": {"seconds": "2.0", "part": "1.0", "reading_draws": "2"},
+       "08_sysbench_ladders": {"seconds": "12.0"},
        "09_postgres_checkpoints": {"scale": "32", "check": "0"}, "10_your_ladder": {"run_transactions": "1000"},
        "90_model_vs_zfs": {"seconds": "12.0"}}
 
