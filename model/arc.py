@@ -58,7 +58,6 @@ from model.arc_lists import (
     MRU,
     MRU_GHOST,
     N_BYTES,
-    N_COLUMNS,
     N_LISTS,
     N_NODES,
     N_SCALARS,
@@ -77,6 +76,7 @@ from model.arc_lists import (
     lose_data,
     lose_l2,
     move,
+    new_nodes,
     release,
     take_node,
     total_bytes,
@@ -295,7 +295,7 @@ def arc_params(memory_bytes):
 
 def new_arc(params, n_keys, n_nodes, p_bytes=None):
     """An empty cache for keys 0 .. n_keys - 1, with at most `n_nodes` headers; p starts at c / 2, spec 7.1."""
-    nodes = np.zeros((n_nodes + N_LISTS, N_COLUMNS), np.int32)
+    nodes = new_nodes(n_nodes + N_LISTS)
     nodes[:N_LISTS, OLDER] = nodes[:N_LISTS, NEWER] = np.arange(N_LISTS)
     p = params.c_bytes // 2 if p_bytes is None else p_bytes
     return Arc(nodes, np.zeros(n_keys, np.int32), np.zeros(5, np.int64), np.zeros(N_LISTS, np.int64),
@@ -305,6 +305,6 @@ def new_arc(params, n_keys, n_nodes, p_bytes=None):
 def copy_arc(arc, n_nodes):
     """A cache that holds what `arc` does, with room for as many headers, or more."""
     used = arc.scalars[N_NODES]
-    nodes = np.zeros((max(n_nodes + N_LISTS, len(arc.nodes)), N_COLUMNS), np.int32)
+    nodes = new_nodes(max(n_nodes + N_LISTS, len(arc.nodes)))
     nodes[:used] = arc.nodes[:used]
     return Arc(nodes, *(array.copy() for array in arc[1:]))

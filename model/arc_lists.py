@@ -38,7 +38,8 @@ MARKS = 8  # see INDIRECT, PREFETCHED
 ABOVE = 9  # the node of the indirect block that this one holds, or NONE
 READER, DIRTIED = 10, 11  # the user's own: who reads it from disk; the last transaction group that it is dirty in
 IN_L2 = 12  # 1 + its slot of the cache devices' (model.l2arc), or NONE
-N_COLUMNS = 13
+N_COLUMNS = 16  # the last ones mean nothing: so a node is one line of a processor's cache
+LINE_BYTES = 64
 
 INDIRECT, PREFETCHED = 1, 2
 L2_CACHEABLE = 4  # of a pool with a cache device, and its secondarycache allows it
@@ -60,6 +61,13 @@ class Arc(NamedTuple):
     n_bytes: np.ndarray  # per state: B, held or not
     evictable: np.ndarray  # per list: B
     scalars: np.ndarray  # see P and the others
+
+
+def new_nodes(n):
+    """Rows for `n` nodes, which do not straddle lines."""
+    room = np.zeros(n * N_COLUMNS + LINE_BYTES // 4, np.int32)
+    ahead = -room.ctypes.data % LINE_BYTES // 4
+    return room[ahead:ahead + n * N_COLUMNS].reshape(n, N_COLUMNS)
 
 
 # ---- lists ----

@@ -211,7 +211,7 @@ def first_room(settings):
     """A guess, from 600 operations a second and disk: more than most runs need, as a run made again costs more."""
     seconds = max(1.0, settings.duration_ns / 1e9)
     n_txg = int(settings.n_leaves * 600 * min(seconds, settings.txg_ns / 1e9))
-    return Room(500 + 2 * int(seconds * settings.n_leaves), max(4096, 4 * n_txg), max(4096, 3 * n_txg),
+    return Room(500 + 2 * int(seconds * settings.n_leaves), max(4096, n_txg // 2), max(4096, 3 * n_txg),
                 int(2.25 * greatest_c(settings.memory_bytes)) // 8192)
 
 
@@ -265,10 +265,11 @@ def new_machine(site, rules, settings, seed, room, recorder, core=None):
                     rules.moves_whole_lines, site.vdev)
     space = Space(site.space.aliquot_bytes, site.space.vdev, *(array.copy() for array in site.space[2:]))
     n_indirect = files.n_blocks - files.n_records
+    n_nodes = max(room.n_nodes, n_indirect + SPARE_NODES if settings.warm_indirect else 0)
     n = settings.n_leaves
     sources = Sources(n, n + 1, n + 2, n + 3, n + 4 + workload.n_writers)
     return Machine(settings, workload, files, site.sizes, site.layout, space, cache,
-                   new_arc(cache, files.n_blocks, min(room.n_nodes, files.n_blocks + SPARE_NODES)) if core is None
+                   new_arc(cache, files.n_blocks, min(n_nodes, files.n_blocks + SPARE_NODES)) if core is None
                    else copy_arc(core, files.n_blocks + SPARE_NODES),
                    np.zeros(room.n_ios + 1, np.int64), tasks,
                    _new_threads(workload, seed, room.n_draws), new_semaphores(workload),

@@ -101,5 +101,6 @@ def new_order(key, tie, first_end):
         levels[lot < 2.0 ** (-LEVEL_BITS * level)] = level + 1
     levels[first_end:] = n_levels
     key[first_end:] = GREATEST
-    alone = np.tile(np.arange(len(key)), (n_levels, 1))
-    return Order(key, tie, levels, alone, alone.copy())
+    after, before = (np.zeros((n_levels, len(key)), np.int64) for _ in range(2))  # what is in no list has no neighbours
+    after[:, first_end:] = before[:, first_end:] = np.arange(first_end, len(key))
+    return Order(key, tie, levels, after, before)
