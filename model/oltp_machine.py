@@ -211,7 +211,7 @@ def first_room(settings):
     """A guess, from 600 operations a second and disk: more than most runs need, as a run made again costs more."""
     seconds = max(1.0, settings.duration_ns / 1e9)
     n_txg = int(settings.n_leaves * 600 * min(seconds, settings.txg_ns / 1e9))
-    return Room(500 + 2 * int(seconds * settings.n_leaves), max(4096, n_txg // 2), max(4096, 3 * n_txg),
+    return Room(500 + 2 * int(seconds * settings.n_leaves), max(2**14, n_txg // 2), max(4096, 3 * n_txg),
                 int(2.25 * greatest_c(settings.memory_bytes)) // 8192)
 
 
