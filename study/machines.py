@@ -7,6 +7,7 @@
 `values`, a draw of `study.priors`, says all that a scenario leaves open; scenarios that are compared take the same draw.
 CPU times are of a processor of speed 1 and are divided by the host's. Names of a sheet's fields are `<sheet>.<field>`.
 """
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -61,6 +62,8 @@ class Outcome(NamedTuple):
 def known(scenarios: list[Scenario], experiment: str = "predict") -> Known:
     """Priors of the experiment and of every device of the scenarios."""
     found = priors.read(experiment)
+    if any(getattr(one.database, "prepared", False) for one in scenarios):
+        found = Known((*found.priors, *priors.read("prepared").priors), found.switches)
     sheets = sorted({one.sheet for each in scenarios for one in devices_of(each)})
     return Known((*found.priors, *(prior for name in sheets for prior in _of_sheet(name))), found.switches)
 
@@ -120,6 +123,13 @@ def arc_max_bytes(one: Scenario, values: dict | None = None) -> int:
     return int(max(2**26, min(limit, memory - buffers - OTHER_BYTES)))
 
 
+def records_in_arc(one: Scenario) -> float:
+    """How many times as many records the ARC holds because they are compressed there; a record ends at a sector."""
+    record, sector = one.files.record_kib * 1024, 2**one.pool.data.ashift
+    packed = math.ceil(record / one.files.compress_ratio / sector) * sector
+    return max(1.0, record / packed) if one.files.compressed_arc else 1.0
+
+
 def zfs_settings(one: Scenario, values: dict, n_seconds: int = 0) -> zfs_files.Settings:
     files, faster = one.files, speed(one, values)
     times = {name: round(values[name] / faster) for name in
@@ -132,16 +142,16 @@ def zfs_settings(one: Scenario, values: dict, n_seconds: int = 0) -> zfs_files.S
         keeps_records=int(files.primarycache == "all"), to_l2=int(files.secondarycache == "all"),
         logbias_throughput=int(files.logbias == "throughput"), log_logbias_throughput=int(files.logbias == "throughput"),
         zil_disabled=int(not files.zil), no_cache_flush=int(files.nocacheflush), prefetch=int(files.prefetch),
-        memory_bytes=int(one.host.memory_gib * GIB), arc_max_bytes=arc_max_bytes(one, values),
+        memory_bytes=int(one.host.memory_gib * GIB), arc_max_bytes=int(arc_max_bytes(one, values) * records_in_arc(one)),
         is_warm=int(values.get("is_warm", 1) if files.warm is None else files.warm),
         disk_cache_is_volatile=int(not all(part.battery for part in disks)),
         region_bytes=int(one.pool.data.device_bytes / values["region_share"]), n_seconds=n_seconds, **times)
 
 
 def build(one: Scenario) -> eras.Era:
-    """The rules of its era; without the vdev cache on Linux, as it has been off since 2011 (see data/advice.toml)."""
+    """The rules of its era; without the vdev cache but on Solaris, as it has been off since 2011 (see data/advice.toml)."""
     found = eras.era(one.files.era)
-    return found._replace(cache=found.cache._replace(cache_bytes=0)) if system(one) == "linux" else found
+    return found._replace(cache=found.cache._replace(cache_bytes=0)) if system(one) != "solaris" else found
 
 
 def store(one: Scenario, values: dict, files: np.ndarray, n_processes: int, seed: int, n_seconds: int = 0,

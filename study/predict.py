@@ -92,7 +92,7 @@ def notes(one: Scenario) -> tuple[str, ...]:
     found = list(dangers(one))
     if one.database.kind == "postgres":
         found += [f"{name}: {conf.UNFELT[name]}" for name in one.database.conf if name in conf.UNFELT]
-    if one.files.kind == "zfs" and machines.system(one) == "linux":
+    if one.files.kind == "zfs" and machines.system(one) != "solaris":
         found.append(f"OpenZFS of today is taken as ZFS of build {one.files.era} without the vdev cache: its write "
                      "throttle, queues and compressed ARC are younger")
     return tuple(found)

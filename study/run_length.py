@@ -8,7 +8,8 @@ what one interval has made dirty is written during the next. So
  3. If two intervals are more than `BUDGET` transactions, the machine is made smaller by a factor k, 8 at most: tables,
     buffers, ARC, cache devices, and the interval in seconds and in log. Rates and shares stay as they are; but what comes
     once in a checkpoint weighs k times as much, and a record meets k times as many writes in a transaction group, which
-    are no longer. k leaves ten branches a client, 64 MiB of ARC, and half a minute between checkpoints.
+    are no longer. k leaves ten branches a client, 64 MiB of ARC, and half a minute between checkpoints; scripts that
+    touch no branches allow 32.
  4. If that is not enough, `BUDGET` transactions are run and the second half is measured: what comes late in an interval is
     seen too seldom, and its images of pages too often.
  5. Tables of more than scale `MOST_SCALE` are made smaller in any case, with buffers, ARC and cache devices; where the
@@ -27,6 +28,7 @@ PILOT = 3_000
 BRANCHES = 10                   # for a client, that scaling leaves
 MOST_SCALE = 3000               # 45 GB of tables: some gigabyte of the simulation
 MOST = 8.0                      # scaling
+MOST_WITHOUT = 32.0             # of scripts that touch no branches
 LEAST_TIMEOUT = 30              # s, PostgreSQL's least checkpoint_timeout
 LEAST_SECONDS = 12              # a run is longer than transaction groups are apart
 LEAST_LOG = 300                 # B of a transaction without images
@@ -98,9 +100,14 @@ def scaling(one: Scenario, wanted: float) -> float:
     """Rule 3: `wanted`, or as much of it as goes; 1: as it is."""
     server = one.database
     buffers = servers.buffer_bytes(one)
-    most = min(MOST, server.scale / (BRANCHES * server.clients), buffers / max(LEAST_BUFFERS, 2**18 * server.clients),
+    most = min(*_most(server), buffers / max(LEAST_BUFFERS, 2**18 * server.clients),
                machines.arc_max_bytes(one) / 2**26 if one.files.kind == "zfs" else MOST, _timeout(one) / LEAST_TIMEOUT)
     return max(1.0, min(wanted, most))
+
+
+def _most(server) -> tuple[float, float]:
+    """Of scripts without branches, of which none is short, as much as all else allows."""
+    return (MOST, server.scale / (BRANCHES * server.clients)) if server.script == "tpc-b" else (MOST_WITHOUT, server.scale)
 
 
 def _timeout(one: Scenario) -> float:

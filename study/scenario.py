@@ -104,7 +104,8 @@ class Zfs(_Strict):
     primarycache: Literal["all", "metadata"] = "all"        # none is not modelled
     secondarycache: Literal["all", "none"] = "all"          # metadata is not modelled
     logbias: Literal["latency", "throughput"] = "latency"
-    compress_ratio: Annotated[float, Field(ge=1, le=100)] = 1.0     # of a page; 1: compression=off
+    compress_ratio: Annotated[float, Field(ge=1, le=100)] = 1.0     # of a record; 1: compression=off
+    compressed_arc: bool = False            # records are held as they are on disk (OpenZFS 0.7, FreeBSD 12)
     prefetch: bool = True
     zil: bool = True                        # False: zil_disable, or sync=disabled
     nocacheflush: bool = False
@@ -138,7 +139,7 @@ class Host(_Strict):
     cpus: Annotated[int, Field(ge=1, le=1024)] = 8
     memory_gib: Annotated[float, Field(ge=0.125, le=65536)] = 8     # the ARC alone has 64 MiB at least
     cpu: Annotated[float, Field(gt=0, le=100)] = 1.0    # speed of one, against a Xeon of 2.3 GHz of 2008; see README
-    system: Literal["solaris", "linux"] | None = None   # if left out: Linux from PostgreSQL 9.5 on
+    system: Literal["solaris", "linux", "freebsd"] | None = None    # if left out: Linux from PostgreSQL 9.5 on
     cpu_source: str = ""
 
 
@@ -152,6 +153,7 @@ class Postgres(_Strict):
     transactions: Annotated[int, Field(ge=1, le=10**8)] | None = None
     seconds: Annotated[float, Field(gt=0, le=86400)] | None = None
     script: Literal["tpc-b", "simple-update", "select-only", "toolkit"] = "tpc-b"  # toolkit: model.oltp_toolkit
+    prepared: bool = False                  # statements are planned once (pgbench -M prepared)
     fillfactor: Annotated[int, Field(ge=10, le=100)] = 100
     conf: dict[str, Any] = {}
 

@@ -55,11 +55,16 @@ def postgres_database(one: Scenario, values: dict, n_transactions: int) -> postg
         return _toolkit(one, values, n_transactions)
     unit = values["transaction_cpu_ns"] / speed(one, values) / sum(STATEMENT_US.values())
     extra = STATEMENT_US["begin"] if server.script == "select-only" else 0
-    cpu = [round(unit * (STATEMENT_US[name] + extra)) for name in SCRIPTS[server.script]]
+    cpu = [round(unit * (STATEMENT_US[name] * _planned(name, server, values) + extra)) for name in SCRIPTS[server.script]]
     compresses = conf.check("postgres", server.conf).get("wal_compression", "off") != "off"
     return postgres.pgbench(server.scale, n_transactions, cpu, server.script, fillfactor=server.fillfactor,
                             record_format=postgres_machine.format_of(server.version),
                             image_pct=round(values.get("image_pct", 100)) if compresses else 100)
+
+
+def _planned(name: str, server, values: dict) -> float:
+    """What is left of a statement's CPU if it is not parsed and planned anew."""
+    return values["prepared_share"] if server.prepared and name not in ("begin", "end") else 1
 
 
 def _toolkit(one: Scenario, values: dict, n_transactions: int) -> postgres.Database:
