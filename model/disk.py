@@ -10,7 +10,9 @@ are run forward only when somebody asks (`advance`), which is exact because noth
             after    the arm reads on into the same segment, until its limit or the next request (*read-ahead*)
     write   through  command, bus, arm; finished when the last sector is written
             buffered finished when the last block has come over the bus; the arm follows at once, in order of arrival, and
-                     the next request finds it where it is; a segment is not used again before its blocks are written
+                     the next request finds it where it is; a segment is not used again before its blocks are written,
+                     and takes no more of a stream than there is room for what is not: then the stream goes on in another
+                     one, or waits, whichever is sooner
 
 Segments are ranges of blocks that slide forward when they are full; the least recently used one is given up. A request
 that a simulation serves while the arm is busy simply waits for it. Which of several queued requests to serve next is the
@@ -247,12 +249,28 @@ def _write_segment(disk, state, unit, now, block, end):
 
 
 @kernel
+def _make_room(disk, state, unit, now, segment, block, count):
+    """(segment, when) for a write that continues what is still to be written of a segment."""
+    zone, _ = locate(disk.layout, block)
+    to_keep = (disk.segment_blocks - count) * disk.rev_ns // disk.layout.zones[zone, SECTORS]  # ns of the platter's
+    other = _least_used(disk, state, unit, now, True)
+    room_at = max(now, state.segments[unit, segment, DIRTY] - to_keep)
+    clean_at = max(now, state.segments[unit, other, DIRTY])
+    if room_at <= clean_at:
+        return segment, room_at
+    state.segments[unit, other, FIRST] = block
+    return other, clean_at
+
+
+@kernel
 def write(disk, state, unit, now, block, count):
     """Write `count` blocks from `block` on at `now`: time when the drive reports them written."""
     units, segments, end = state.units, state.segments, block + count
     _stop(state, unit)
     segment, joined = _write_segment(disk, state, unit, now, block, end)
-    if segment >= 0 and not joined:
+    if joined and count <= disk.segment_blocks:
+        segment, now = _make_room(disk, state, unit, now, segment, block, count)
+    elif segment >= 0 and not joined:
         now = max(now, segments[unit, segment, DIRTY])
         segments[unit, segment, FIRST] = block
     ready = now + disk.command_ns[WRITE_BUFFERED if disk.buffers_writes else WRITE_THROUGH, units[unit, WROTE]]

@@ -13,6 +13,7 @@ from model.disk_mechanics import (
     AHEAD_BLOCKS,
     AHEAD_NEXT_TRACK,
     AT_CYLINDER,
+    FREE,
     FROM_AHEAD,
     FROM_BUFFER,
     FROM_PLATTER,
@@ -281,6 +282,22 @@ def test_a_write_larger_than_a_segment_waits_for_the_platter():
     assert state.units[0, SERVED] == TO_PLATTER
     _, state = served_by(disk, [(10 * MS, 0, 48, 1)])
     assert state.units[0, SERVED] == TO_BUFFER
+
+
+@pytest.mark.parametrize(("segments", "segment_blocks", "count"), [(1, 16, 4), (3, 8, 4), (2, 8, 8), (4, 12, 6)])
+def test_a_stream_of_writes_is_no_faster_than_the_platter_once_the_buffer_is_full(segments, segment_blocks, count):
+    """What has been reported and is not on the platter yet is no more than the buffer holds, and not much less."""
+    disk = small_disk(segments=segments, write_segments=segments, segment_blocks=segment_blocks, buffers_writes=1,
+                      command_ns=np.full((4, 2), 1000))
+    now, state, in_buffer = 10 * MS, new_state(disk, [0]), segments * segment_blocks
+    written = []  # (blocks up to here, when they are on the platter)
+    for block in range(0, 192, count):
+        now = service(disk, state, 0, now, block, count, 1)
+        written.append((block + count, state.units[0, FREE]))
+        on_platter = max((blocks for blocks, when in written if when <= now), default=0)
+        assert block + count - on_platter <= in_buffer + count
+    lost = state.units[0, FREE] - 10 * MS - 96 * REV // 12 - 96 * REV // 8
+    assert lost < 192 // count * REV / 2  # with a revolution for each write it would be twice that
 
 
 def test_a_write_waits_for_a_clean_segment():
