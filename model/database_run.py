@@ -22,7 +22,8 @@ from model.postgres_machine import SEGMENT_BYTES
 from model.postgres_machine import Machine as Postgres
 from model.ufs import Ufs
 
-DONE, OUT_OF_DRAWS = 0, 1  # how a run ended
+DONE, OUT_OF_DRAWS, STUCK = range(3)  # how a run ended
+LONGEST_NS = 3_600_000_000_000  # ours: if nobody commits for so long, nobody ever will
 COMMITS = 0  # of the counts of any database
 
 
@@ -41,13 +42,18 @@ class Both(NamedTuple):
 
 @part
 def _loop(m, store, until, step, take_calls, next_time, store_event):
-    """Until the database `m` has done what it is to do, or `until` (ns), or no transactions are left. Returns which."""
-    calendar = m.calendar
+    """Until the database `m` has done what it is to do, or `until` (ns), or no transactions are left, or everybody waits for
+    what never comes. Returns which."""
+    calendar, n_seen, seen_at = m.calendar, np.int64(-1), np.int64(0)
     while m.counts[COMMITS] < m.s.n_transactions:
         p, then = next_source(calendar), next_time(store)
         now = calendar.time[p]
         if min(now, then) >= until:
             return DONE
+        if m.counts[COMMITS] > n_seen:
+            n_seen, seen_at = m.counts[COMMITS], min(now, then)
+        elif min(now, then) > seen_at + LONGEST_NS:
+            return STUCK
         if then < now:
             store_event(store, calendar, then)
         elif m.n_drawn[0] >= len(m.draws):
@@ -126,8 +132,13 @@ def run(both, until):
 
 
 def _run_all(both, of_database, m, draws):
-    while run(both, m.s.duration_ns) == OUT_OF_DRAWS:
+    how = run(both, m.s.duration_ns)
+    while how == OUT_OF_DRAWS:
         of_database.more_draws(m, draws)
+        how = run(both, m.s.duration_ns)
+    if how == STUCK:
+        raise ValueError(f"nobody has committed for an hour of the simulated time, after {m.counts[COMMITS]} transactions: "
+                         "every process waits for what never comes; choose other settings, and report these")
     if both.zfs is not None:
         zfs_files.check_end(both.zfs)
     return of_database.result_of(m)

@@ -6,8 +6,8 @@ what a rule is and where it is known from. So one rule of an era is changed, and
     era("b141").queue._replace(max_pending=35)
 
 A mechanism that changed over time joins by a field of Era, and by what changed in the eras below. When that was: spec
-0.2, and section 1 for the vdev cache, 2 for the allocator, 3 for the queue, 4 for zfetch, 5.6 for transaction groups, 6 for
-the intent log, 7.5 for the L2ARC.
+0.2, and section 1 for the vdev cache, 2 for the allocator and the threads that write, 3 for the queue, 4 for zfetch, 5.6 for
+transaction groups, 6 for the intent log, 7.5 for the L2ARC.
 
 `b141_df` was no build: it is b141 with the picker of the builds before it, which those after it went back to.
 """
@@ -20,6 +20,7 @@ from model.pickers import VARIANTS
 from model.throttle import T2, T3, TxgParams
 from model.vdev_cache import BYPASS_DATA, FILL_METADATA, VdevCacheParams
 from model.vdev_queue import DONT_AGGREGATE, INHERITED, VdevQueueParams
+from model.write_issue import IssueParams
 from model.zfetch import ZfetchParams
 from model.zil import ZilParams
 
@@ -34,6 +35,7 @@ class Era(NamedTuple):
     zil: ZilParams = ZilParams()
     l2arc: L2arcParams = L2arcParams(exists=0)
     txg: TxgParams = TxgParams()
+    issue: IssueParams = IssueParams()
 
 
 def _since(earlier, **changed):
@@ -44,7 +46,7 @@ def _since(earlier, **changed):
 
 _2007 = Era()
 _ONNV_70 = _since(_2007, cache={"fill_rule": FILL_METADATA})  # change 6437054
-_ONNV_79 = _since(_ONNV_70, cache={"fill_rule": BYPASS_DATA}, l2arc={"exists": 1})
+_ONNV_79 = _since(_ONNV_70, cache={"fill_rule": BYPASS_DATA}, l2arc={"exists": 1}, issue={"for_all": 1})
 _B89 = _since(
     _ONNV_79,
     zil={"counts_fetched": 1, "lists_late": 0},  # by onnv_85
@@ -68,6 +70,7 @@ _B117 = _since(
     _B111,
     queue={"read_gap_bytes": 2**15},
     metaslab={"picker": VARIANTS["117_df"], "skips_unchanged": 1},
+    issue={"cpus_pct": 80},
 )
 _B141 = _since(
     _B117,

@@ -39,12 +39,18 @@ def l2_mark(secondarycache, is_metadata):
 
 
 @kernel
-def let_go(arc, node, primarycache, is_metadata):
-    """`release`, and rule 2."""
-    release(arc, node)
+def drop_unless_kept(arc, node, primarycache, is_metadata):
+    """Rule 2, for a block that somebody has released."""
     is_listed = arc.nodes[node, HOLDS] == 0 and MRU <= arc.nodes[node, STATE] <= MFU
     if is_listed and not is_kept(primarycache, is_metadata):
         evict_now(arc, node)
+
+
+@kernel
+def let_go(arc, node, primarycache, is_metadata):
+    """`release`, and rule 2."""
+    release(arc, node)
+    drop_unless_kept(arc, node, primarycache, is_metadata)
 
 
 def policy(value):

@@ -72,7 +72,7 @@ def _source_event(m, now, source):
     elif source == sources.sync:
         sync_event(m, now)
     elif source == sources.timer:
-        timer_event(m)
+        timer_event(m, now)
     elif source == sources.reclaim:
         reclaim_event(m, now)
     elif source == sources.feed:

@@ -6,17 +6,17 @@ For each piece:
  1. *Look* from the top of the tree down (spec 5.2): an indirect block that is not in core is read, and waited for. So is the
     record, by a reader; by a writer only if the piece does not cover it and it was ever written (`model.recordsize`, rule
     1). Who wants what is being read waits for that. With primarycache=metadata a record is there for those who wait for it,
-    and gone (spec 7.4).
- 2. A writer is *admitted* to the open group (`model.throttle`), or sleeps for a tick, or waits for the next group; then it
-    looks again.
- 3. The record is dirtied, and an entry of the intent log made.
+    and gone (`model.primarycache`).
+ 2. A writer is *admitted* to the open group (`model.throttle`), or sleeps until the clock's next tick, or less if no group
+    waits for another one any more, or waits for the next group; then it looks again.
+ 3. The record is dirtied, and an entry of the intent log made. With the first record of a group the dnodes of the file
+    systems are dirty, too, and all above them; the throttle counts them (spec 5.6).
 
 After the last piece a reader returns, `read_ns` later, and so does a writer, `write_ns` a piece later, unless the call ends
 with a commit. A commit waits for the intent log (`model.zil_commit`) and returns when that says so.
 """
 
-from model.arc import evict_now
-from model.arc_lists import ANONYMOUS, HOLDS, READER, in_core
+from model.arc_lists import ANONYMOUS, READER, in_core
 from model.calendar import set_time
 from model.dbuf import buffer_for, dirty_record, find
 from model.dbuf import has_come as buffer_has_come
@@ -37,6 +37,7 @@ from model.indirect import INDIRECT_BYTES
 from model.jit import kernel, part
 from model.layout import level_block
 from model.pool import NOBODY
+from model.primarycache import drop_unless_kept, is_kept
 from model.throttle import GOES_ON, note_dirty, verdict
 from model.throttle import SLEEPS as TO_SLEEP
 from model.throttle import WAITS as TO_WAIT
@@ -91,6 +92,7 @@ from model.zil import NOT_SYNC, O_DSYNC, has_room, record
 from model.zil_commit import commit
 
 MOST_ENTRIES = 4  # that one piece makes
+DNODE_TREE_BLOCKS = 7  # of 16 KiB: that of the dnodes of a file system's files, and those above it (spec 5.1)
 
 # ---- a call begins ----
 
@@ -183,7 +185,7 @@ def _fetch(m, now, p, file, number, level):
     block = level_block(m.files, file, number, level)
     on_cache = place_on_cache(m.l2, m.l2_params, m.arc, m.places, block)
     node = buffer_for(m, now, file, number, level)
-    may_be_fed(m.arc, m.places, m.s.to_l2, node)
+    may_be_fed(m.arc, m.places, m.s.secondarycache, node)
     place, n_bytes = _where(m, block, file)
     there = True
     if on_cache != NOWHERE:
@@ -205,8 +207,7 @@ def _fetch(m, now, p, file, number, level):
 def _has(m, now, p, node, level):
     """`p` has the block that it read."""
     buffer_has_come(m, now, node, 1)
-    if level == 0 and not m.s.keeps_records and m.arc.nodes[node, HOLDS] == 0:
-        evict_now(m.arc, node)
+    drop_unless_kept(m.arc, node, m.s.primarycache, level > 0)
     m.process[p, HAS_RECORD] = level == 0
 
 
@@ -222,7 +223,7 @@ def _block_came(m, now, p):
     waiting = process[p, JOINED]
     process[p, JOINED] = NOBODY
     while waiting != NOBODY:
-        if level == 0 and not m.s.keeps_records:
+        if level == 0 and not is_kept(m.s.primarycache, 0):
             process[waiting, HAS_RECORD], process[waiting, LEVEL] = 1, -1
         make_ready(m.ready, m.n_ready, waiting)
         waiting = process[waiting, JOINED_BEFORE]
@@ -267,9 +268,10 @@ def _is_admitted(m, now, p):
     if found == TO_SLEEP:
         count(m.tally, SLEEPS, 1, now)
         m.process[p, HAS_SLEPT] = 1
-        set_time(m.calendar, m.sources.processes + p, now + TICK_NS)
+        set_time(m.calendar, m.sources.processes + p, (now // TICK_NS + 1) * TICK_NS)
         return False
     count(m.tally, WAITS, 1, now)
+    m.process[p, HAS_SLEPT] = 0
     last = len(m.waiting) - 1
     m.waiting[m.waiting[last]] = p
     m.waiting[last] += 1
@@ -291,8 +293,9 @@ def _dirty(m, now, p):
         return False
     n_new = m.txgs.quarters[txg % QUARTERS, N_USED] - before
     if n_new > 0:
-        note_dirty(m.throttle, m.txg_params, txg, m.files.record_bytes[file] + (n_new - 1) * INDIRECT_BYTES)
-    may_be_fed(m.arc, m.places, m.s.to_l2, int(m.arc.node_of[block]))
+        n_above = n_new - 1 + (len(m.zil.logs) * DNODE_TREE_BLOCKS if before == 0 else 0)
+        note_dirty(m.throttle, m.txg_params, txg, m.files.record_bytes[file] + n_above * INDIRECT_BYTES)
+    may_be_fed(m.arc, m.places, m.s.secondarycache, int(m.arc.node_of[block]))
     if m.early_in[block] == txg:
         m.early_in[block] = 0
     count(m.tally, PIECES, 1, now)

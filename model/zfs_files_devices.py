@@ -20,6 +20,7 @@ from model.drive_queue import FLUSH, N_COMMANDS, N_SERVED, N_WAITING, finish, pa
 from model.jit import kernel, part
 from model.layout import FRONT_BYTES, LEAF_SHIFT, OFFSET_MASK
 from model.pool import FOR_TXG, NOBODY, answered, bring_up_to_date, has_come, leaf_io, read_leaf, release_io, start_disk
+from model.primarycache import is_kept
 from model.ssd import SsdParams, service
 from model.ssd import flush as flush_ssd
 from model.txg import WRITING
@@ -257,7 +258,7 @@ def _issue_next(m, now, leaf, unit):
 def _txg_io_done(m, now, io):
     """The last one of all wakes the sync thread."""
     if m.entry_of[io] != NONE:
-        copy_written(m, now, m.entry_of[io], m.s.keeps_records)
+        copy_written(m, now, m.entry_of[io], is_kept(m.s.primarycache, 0))
     m.txgs.n_pending[0] -= 1
     if m.txgs.n_pending[0] == 0 and m.txgs.cursor[0] == NONE:
         set_time(m.calendar, m.sources.sync, now)

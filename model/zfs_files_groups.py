@@ -1,9 +1,9 @@
 """Transaction groups of a ZFS under a database: when one ends, and what is written, in stages.
 
- 1. *Files.* Records and the indirect blocks above them, one after the other as the sync thread gets them ready, children
-    before their parent (`model.txg`); indirect blocks in two copies. What the intent log has written already, and nobody has
-    dirtied since, is only taken over. Then the dnode block, the six levels of the meta-dnode above it and the root of each
-    file system, in two copies. Wait for all.
+ 1. *Files.* Records and the indirect blocks above them, one after the other as threads get them ready (`model.write_issue`),
+    children before their parent (`model.txg`); indirect blocks in two copies. What the intent log has written already, and
+    nobody has dirtied since, is only taken over. Then the dnode block, the six levels of the meta-dnode above it and the
+    root of each file system, in two copies. Wait for all.
  2. *MOS*, three times: dnodes of data sets and space maps, space maps of the metaslabs that were taken from, root; three
     copies. Wait each time.
  3. Wait until no log block that this group gave a place is unwritten (`may_sync`).
@@ -11,6 +11,10 @@
     three; wait. Flush these; wait. Then the group is on disk.
 
 A group ends when its time is over or somebody asks (IS_PUSHED); who waits for the next one goes on then (`model.throttle`).
+Who sleeps a tick, because one group is being synced and the next waits for that, wakes up when it need not wait any longer.
+
+The time of 2007 is that of a thread: it notes which group is open, sleeps, asks for the next one unless it is open by then,
+and waits for that before it sleeps again. So a group that somebody else has ended is followed by one with less time.
 
 In ZFS: spa.c, `spa_sync`; spec 5.3 to 5.6. Sizes of the pool's own blocks: spec 5.1 and 5.3; their number does not grow with
 what is written, but for space maps. Left out: frees, deferred frees, in-place rewriting by later passes (new places
@@ -23,6 +27,7 @@ from model.dbuf import copy_written
 from model.jit import kernel, part
 from model.layout import LEAF_SHIFT
 from model.pool import FOR_TXG, TICK_NS
+from model.primarycache import is_kept
 from model.throttle import SYNC_BEGAN, T2, T3, group_written, open_group
 from model.txg import ABOVE, BLOCK, NONE, WRITING, advance, hand_over, quiesce
 from model.zfs_files_devices import BLOCK as BLOCK_WANTED
@@ -35,6 +40,7 @@ from model.zfs_files_machine import (
     FILES_STAGE,
     FIRST_LEAF,
     FLUSH_STAGE,
+    HAS_SLEPT,
     INDIRECT,
     INDIRECT_WRITTEN_BYTES,
     IS_PUSHED,
@@ -53,6 +59,7 @@ from model.zfs_files_machine import (
     SPARE_IOS,
     SYNC_NS,
     SYNC_STAGE,
+    TIMED_TXG,
     TIMER_IS_OVER,
     TOUCHED_IN,
     TXGS,
@@ -69,9 +76,19 @@ META_DNODE_LEVELS = 6
 METASLABS_TOUCHED = 2  # per vdev: one gives, one gets back
 LABEL, RING, UBERBLOCK = 2**18, 2**17, 1024  # B: a label, where uberblocks begin in it, one of them
 N_UBERBLOCKS = RING // UBERBLOCK
+NONE_TIMED = -1  # the timer of 2007 waits for the next group to open
 
 
 # ---- when a group ends ----
+
+
+@part
+def _wake_sleepers(m):
+    """No group waits for another one any more: who sleeps in the throttle goes on."""
+    for p in range(len(m.process)):
+        if m.process[p, HAS_SLEPT] and m.calendar.time[m.sources.processes + p] != NEVER:
+            set_time(m.calendar, m.sources.processes + p, NEVER)
+            make_ready(m.ready, m.n_ready, p)
 
 
 @part
@@ -81,14 +98,15 @@ def _start_sync(m, now):
     if m.txg_params.from_sync:
         set_time(m.calendar, m.sources.timer, now + m.txg_params.timeout_ns)
     set_time(m.calendar, m.sources.sync, now)
+    _wake_sleepers(m)
 
 
 @part
 def _open_next(m, now):
     """A group is quiesced and another one open: who waited for that goes on."""
     open_group(m.throttle, m.txgs.open_txg[0])
-    if not m.txg_params.from_sync:
-        set_time(m.calendar, m.sources.timer, now + m.txg_params.timeout_ns)
+    if m.sync[TIMED_TXG] == NONE_TIMED:
+        _time_group(m, now)
     last = len(m.waiting) - 1
     for i in range(m.waiting[last]):
         make_ready(m.ready, m.n_ready, m.waiting[i])
@@ -108,12 +126,23 @@ def end_groups(m, now):
 
 
 @part
-def timer_event(m):
+def _time_group(m, now):
+    """The thread of 2007 sleeps."""
+    m.sync[TIMED_TXG] = m.txgs.open_txg[0]
+    set_time(m.calendar, m.sources.timer, now + m.txg_params.timeout_ns)
+
+
+@part
+def timer_event(m, now):
     """Its time is over. (Counted from the last sync, a group that is being synced comes first.)"""
     if m.txg_params.from_sync and m.txgs.syncing[0] != 0:
         m.sync[TIMER_IS_OVER] = 1
-    else:
+    elif m.txg_params.from_sync:
         m.sync[IS_PUSHED] = 1
+    elif m.txgs.open_txg[0] > m.sync[TIMED_TXG]:
+        _time_group(m, now)
+    else:
+        m.sync[TIMED_TXG], m.sync[IS_PUSHED] = NONE_TIMED, 1
 
 
 @part
@@ -136,7 +165,7 @@ def _write_record(m, now, entry, block):
     if m.early_in[block] == m.txgs.syncing[0]:
         count(m.tally, EARLY, 1, now)
         m.txgs.entries[entry, WRITING] = 1
-        copy_written(m, now, entry, m.s.keeps_records)
+        copy_written(m, now, entry, is_kept(m.s.primarycache, 0))
         return
     where = place(m.places, m.txgs.open_txg[0], DATA, n_bytes)
     m.layout.place[block] = where

@@ -5,11 +5,12 @@ the last of them. A pool without cache devices has a feed thread that never wake
 much is under way that there is no room for its writes.
 """
 
-from model.arc_lists import L2_CACHEABLE, MARKS, N_BYTES
+from model.arc_lists import IS_METADATA, MARKS, N_BYTES
 from model.calendar import set_time
 from model.jit import kernel, part
 from model.l2arc import NOWHERE, feed, l2_holds, next_feed, written
 from model.layout import LEAF_SHIFT
+from model.primarycache import l2_mark
 from model.zfs_files_devices import BLOCK, ios_left, want
 from model.zfs_files_machine import CACHE, L2_READS, count
 
@@ -23,10 +24,10 @@ def has_cache(places):
 
 
 @kernel
-def may_be_fed(arc, places, to_l2, node):
+def may_be_fed(arc, places, secondarycache, node):
     """`node` has got a buffer."""
-    if to_l2 and has_cache(places):
-        arc.nodes[node, MARKS] |= L2_CACHEABLE
+    if has_cache(places):
+        arc.nodes[node, MARKS] |= l2_mark(secondarycache, arc.nodes[node, IS_METADATA])
 
 
 @kernel

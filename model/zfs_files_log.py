@@ -3,12 +3,11 @@
     commit, written, resume --> outbox --> rows, a ring --> a task each, up to 1024 at a time --> I/Os --> written
 
 A LOG_BLOCK goes to a log device if it was allocated there, else to the main pool; when it is written, the next one gets its
-place. A FILE_BLOCK is a record that is written now, to a new place: its transaction group takes it over unless it is dirtied
-again (`early_in`). A FLUSH goes to all devices of a vdev. Who is released goes on at once. CREATE asks for the next
-transaction group, and the chain begins when that is on disk.
+place. A FILE_BLOCK is a record that is written now, to a new place: the transaction group of its entry takes it over, unless
+it is dirtied again in that group (`early_in`). A FLUSH goes to all devices of a vdev. Who is released goes on at once.
+CREATE asks for the next transaction group, and the chain begins when that is on disk.
 """
 
-from model.arc_lists import DIRTIED
 from model.calendar import set_time
 from model.jit import kernel, part
 from model.layout import LEAF_SHIFT
@@ -40,6 +39,7 @@ from model.zil_commit import resume, touch, written
 from model.zil_pass import CREATE, FILE_BLOCK, LOG_BLOCK
 
 NO_SLOT = -1
+OF_TXG = 5  # column of a row of the ring: of a FILE_BLOCK, the group of its entry
 
 
 @kernel
@@ -50,12 +50,12 @@ def _give_place(chain, places, txg, log, slot):
 
 
 @part
-def _write_early(m, now, log, file, block, task):
+def _write_early(m, now, log, file, block, txg, task):
     """FILE_BLOCK."""
-    n_bytes, node = m.of_file[file, PSIZE], m.arc.node_of[block]
+    n_bytes = m.of_file[file, PSIZE]
     where = place(m.places, m.txgs.open_txg[0], DATA, n_bytes)
     m.layout.place[block] = where
-    m.early_in[block] = m.arc.nodes[node, DIRTIED]
+    m.early_in[block] = txg
     count(m.tally, FILE_BLOCKS, 1, now)
     count(m.tally, FILE_BLOCK_BYTES, n_bytes, now)
     touch(m.zil, log, where >> LEAF_SHIFT)
@@ -83,7 +83,7 @@ def _begin_row(m, now, task, i):
     if kind == LOG_BLOCK:
         _write_log_block(m, now, log, what, which, n_bytes, task)
     elif kind == FILE_BLOCK:
-        _write_early(m, now, log, what - 1, which, task)
+        _write_early(m, now, log, what - 1, which, rows[i, OF_TXG], task)
     else:
         count(m.tally, FLUSHES, 1, now)
         want(m.wanted, m.n_wanted, VDEV_FLUSH, what, 0, task, 0, 0)
@@ -105,7 +105,7 @@ def begin_rows(m, now):
 def _add_row(rows, ends, log, outbox, i):
     row = ends[0] % len(rows)
     rows[row, 0] = log
-    for column in range(4):
+    for column in range(outbox.shape[1]):
         rows[row, 1 + column] = outbox[i, column]
     ends[0] += 1
 

@@ -15,6 +15,7 @@ from model.jit import kernel
 from model.l2arc import L2arc, L2arcParams
 from model.layout import SINGLE_DISK, Files, Layout
 from model.pool import Pool as Leaves
+from model.primarycache import ALL
 from model.ssd import SsdParams, SsdState
 from model.throttle import TxgParams
 from model.txg import Txgs
@@ -39,8 +40,9 @@ N_PROCESS = 12
 LOOKS, READING, COMMITS, IN_COMMIT = range(4)  # values of STAGE
 
 # Elements of Zfs.sync.
-SYNC_STAGE, MOS_PASS, IS_STALLED, IN_FLIGHT, TIMER_IS_OVER, IS_PUSHED, LOG_CALLED = range(7)  # the last: 1 + intent log
-N_SYNC = 7
+(SYNC_STAGE, MOS_PASS, IS_STALLED, IN_FLIGHT, TIMER_IS_OVER, IS_PUSHED, LOG_CALLED, TIMED_TXG) = range(8)  # LOG_CALLED: 1 +
+#   intent log; TIMED_TXG: the group that the timer of 2007 will end
+N_SYNC = 8
 # Values of SYNC_STAGE.
 FILES_STAGE, MOS_STAGE, LOG_STAGE, FLUSH_STAGE, UBERBLOCK_STAGE, SECOND_FLUSH_STAGE, DONE_STAGE = range(7)
 
@@ -83,12 +85,13 @@ class Settings(NamedTuple):
     log_record_bytes: int = 131_072  # of the log's file system, if it has one of its own
     own_log_system: int = 0  # 1: the log is in a file system of its own, with an intent log of its own
     compress_pct: int = 100  # what compression leaves of a record, %; kept if it saves an eighth
-    keeps_records: int = 1  # 0: primarycache=metadata
-    to_l2: int = 1  # 0: secondarycache=none
+    primarycache: int = ALL  # or METADATA_ONLY, of model.primarycache; nothing else is modelled
+    secondarycache: int = ALL  # or METADATA_ONLY, NOTHING
     logbias_throughput: int = 0  # of the data's file system
     log_logbias_throughput: int = 0  # of the log's
     zil_disabled: int = 0  # zil_disable; for all file systems, as it was
     no_cache_flush: int = 0  # zfs_nocacheflush
+    cpus: int = 1  # processors that threads of a group are at work on: model.write_issue
     prefetch: int = 1  # 0: zfs_prefetch_disable; nothing reads ahead here either way, see model.zfs_files
     memory_bytes: int = 8 * 2**30  # B, physical
     arc_max_bytes: int = 0  # zfs_arc_max; 0: as much as ZFS takes by itself

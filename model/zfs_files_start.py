@@ -5,7 +5,7 @@ from functools import lru_cache
 import numpy as np
 
 from model.arc import ArcParams, adjust, arc_params, new_arc
-from model.arc_lists import L2_CACHEABLE, MARKS, N_LISTS
+from model.arc_lists import IS_METADATA, MARKS, NONE
 from model.calendar import NEVER, new_calendar, set_time
 from model.data_sheet import SheetParams, new_drive
 from model.drive_queue import new_drives
@@ -15,11 +15,13 @@ from model.l2arc import LEAST_DEVICE_BYTES, L2arcParams, new_l2arc, next_feed
 from model.layout import SINGLE_DISK, Layout, block_sizes, check_fits, new_space, number_blocks, write_file
 from model.oltp_core import warm, write_new
 from model.pool import NOBODY, new_pool, new_recorder
+from model.primarycache import ALL, METADATA_ONLY, NOTHING, is_kept, l2_mark
 from model.ssd import SsdParams, SsdState, check_ssd, new_ssds
 from model.streams import stream
 from model.throttle import most_bytes, new_throttle
 from model.txg import new_txgs
 from model.vdev_map import RAIDZ, max_ios
+from model.write_issue import n_threads
 from model.zfs_files_l2 import ROOM_OF_ROUND, has_cache
 from model.zfs_files_machine import (
     COUNTS,
@@ -33,6 +35,7 @@ from model.zfs_files_machine import (
     N_SYNC,
     NOWHERE,
     SECOND_NS,
+    TIMED_TXG,
     Sources,
     Ssds,
     Store,
@@ -247,8 +250,8 @@ def _machine(pool, s, build, tables, shared, n_processes, seed):
         build.txg,
         new_txgs(n_indirect, files.n_blocks + 8), new_throttle(), most_bytes(s.memory_bytes, build.txg),
         numbers(N_SYNC),
-        numbers(n_processes + 1), build.zil, zil_settings, zil, numbers(2 * len(zil.outbox), 5), numbers(2),
-        numbers(N_ROWS, 2), _full_stack(range(n_processes, n_processes + N_ROWS)),
+        numbers(n_processes + 1), build.zil, zil_settings, zil, numbers(2 * len(zil.outbox), 1 + zil.outbox.shape[1]),
+        numbers(2), numbers(N_ROWS, 2), _full_stack(range(n_processes, n_processes + N_ROWS)),
         np.array([number for number, _ in leaf_groups]),
         np.array([group.device.disk_bytes for _, group in leaf_groups], np.int64),
         _leaves(pool, build, s, n_tasks, seed), ssds, places, numbers(s.n_ios + 1),
@@ -257,11 +260,22 @@ def _machine(pool, s, build, tables, shared, n_processes, seed):
         _processes(n_processes), new_calendar(sources.processes + n_processes), sources, _tally(s))
 
 
-def _set_timers(m, reclaims):
+def _blocks_of(files, numbers):
+    """Records and indirect blocks of the files of these numbers."""
+    return np.concatenate([files.base[file, level] + np.arange(n_blocks) for file in numbers
+                           for level, n_blocks in enumerate(tree(int(files.n_records_of[file])))])
+
+
+def _set_timers(m, own_files, reclaims):
+    """`own_files`: numbers of the files on this pool; its cache devices take no others (spec 7.5)."""
     set_time(m.calendar, m.sources.timer, m.txg_params.timeout_ns)
+    m.sync[TIMED_TXG] = m.txgs.open_txg[0]
     if has_cache(m.places):
         set_time(m.calendar, m.sources.feed, next_feed(m.l2))
-        m.arc.nodes[N_LISTS:, MARKS] |= L2_CACHEABLE if m.s.to_l2 else 0
+        nodes = m.arc.node_of[_blocks_of(m.files, own_files)]
+        nodes = nodes[nodes != NONE]
+        marks = np.array([l2_mark(m.s.secondarycache, is_metadata) for is_metadata in (0, 1)])
+        m.arc.nodes[nodes, MARKS] |= marks[m.arc.nodes[nodes, IS_METADATA]].astype(np.int32)
     if reclaims:
         set_time(m.calendar, m.sources.reclaim, SECOND_NS)
 
@@ -277,7 +291,8 @@ def typed(values):
 _BOUNDS = {"record_bytes": (512, 2**17), "log_record_bytes": (512, 2**17), "compress_pct": (1, 100),
            "memory_bytes": (2**26, 2**44), "arc_max_bytes": (0, 2**44), "n_seconds": (0, 10**6),
            "n_entries": (64, 2**24), "n_ios": (2**13, 2**22),
-           "region_bytes": (0, 2**44)}
+           "region_bytes": (0, 2**44), "cpus": (1, 4096), "primarycache": (METADATA_ONLY, ALL),
+           "secondarycache": (NOTHING, ALL)}
 
 
 def check_settings(s):
@@ -291,6 +306,13 @@ def check_settings(s):
         if getattr(s, name) & (getattr(s, name) - 1):
             raise ValueError(f"{name} of the file systems is {getattr(s, name)}, but a record is a power of two; choose one "
                              "from 512 to 131072")
+
+
+def _spread(s, issue):
+    """CPU times of a group, divided among its threads."""
+    of_record = n_threads(issue, s.cpus, psize_of(s.record_bytes, s.compress_pct) < s.record_bytes)
+    return s._replace(sync_record_ns=s.sync_record_ns // of_record,
+                      sync_indirect_ns=s.sync_indirect_ns // n_threads(issue, s.cpus, 0))
 
 
 def _arc_of(s):
@@ -307,6 +329,7 @@ def new_store(files, settings, build, pool, n_processes, seed=0, log_pool=None):
     s = typed(settings)
     s = s._replace(own_log_system=1 if log_pool is not None else s.own_log_system)
     check_settings(s)
+    s = _spread(s, build.issue)
     rows = np.vstack([np.array(files, np.int64).reshape(-1, 3), CONTROL_FILE])
     record_bytes = record_bytes_of(rows, s)
     numbered, of_file = _number(rows, record_bytes), _of_file(rows, record_bytes, s)
@@ -315,16 +338,16 @@ def new_store(files, settings, build, pool, n_processes, seed=0, log_pool=None):
     laid = _lay_out(numbered, existing, of_file, layout, pool.data, first, seed, s.record_bytes)
     params = _arc_of(s)
     arc = new_arc(params, numbered.n_blocks, numbered.n_blocks + SPARE_NODES)
-    if s.is_warm and s.keeps_records:
+    if s.is_warm and is_kept(s.primarycache, 0):
         _warm_records(arc, params, numbered, existing)
     elif s.is_warm:
         warm(arc, params, numbered._replace(n_records_of=np.maximum(1, existing)))
     data = _machine(pool, s, build, (*tables, *laid), (params, arc), n_processes, seed)
-    _set_timers(data, True)
+    _set_timers(data, first, True)
     if log_pool is None:
         return Store(data)
     laid = _lay_out(numbered, existing, of_file, layout, log_pool.data, [0], seed, s.log_record_bytes)
     log = _machine(log_pool, s, build, (*tables, *laid), (params, arc), n_processes, seed + 1)
-    _set_timers(log, False)
+    _set_timers(log, [0], False)
     return Store(data, log)
 

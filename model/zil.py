@@ -253,6 +253,6 @@ def new_zil(n_logs=1, n_files=1, n_entries=4096, n_tasks=256, n_vdevs=1, n_block
     logs[:, WRITER] = NOBODY
     return Zil(entries, logs, np.zeros((n_logs, n_blocks, 7), np.int64), np.zeros((n_logs, N_CHOICES), np.int64),
                np.zeros((n_logs, 4), np.int64), np.zeros(n_files + 1, np.int64), np.zeros((n_logs, n_tasks, 3), np.int64),
-               np.zeros((n_logs, n_vdevs), np.int64), np.zeros((2 * n_entries + n_vdevs + 2, 4), np.int64),
+               np.zeros((n_logs, n_vdevs), np.int64), np.zeros((2 * n_entries + n_vdevs + 2, 5), np.int64),
                np.zeros(n_tasks, np.int64), np.array(drawn, np.int64), *(np.zeros(1, np.int64) for _ in range(3)),
                np.ones(1, np.int64))

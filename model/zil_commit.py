@@ -28,7 +28,8 @@ done at once, and who is in `released` goes on.
 
     LOG_BLOCK      write B bytes of the block in this slot; the next slot, which has no place yet, is to be allocated: by the
                    columns BYTES and DEVICE of its row of the chain, behind the block of this one
-    FILE_BLOCK     write B bytes, this block of this file, somewhere; its transaction group will not write it again
+    FILE_BLOCK     write B bytes, this block of this file, somewhere; the transaction group of its entry (column 4) will not
+                   write it again
     FLUSH          flush the caches of this vdev
     CREATE         allocate the block in this slot; call `resume` when its transaction group has been synced
 

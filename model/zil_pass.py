@@ -64,7 +64,7 @@ from model.zil import (
 )
 
 LOG_BLOCK, FILE_BLOCK, FLUSH, CREATE = range(4)  # column 0 of the outbox
-# columns 1 to 3: B, slot, next slot; B, file, block; 0, vdev, 0; 0, slot, 0
+# columns 1 to 3: B, slot, next slot; B, file, block; 0, vdev, 0; 0, slot, 0; column 4: the group of a FILE_BLOCK's entry
 
 
 @kernel
@@ -118,6 +118,7 @@ def _log_entry(zil, params, settings, log, entry, txg):
             return
         if entries[entry, COVERED] == 0:
             put(zil, FILE_BLOCK, entries[entry, BLOCK_BYTES], entries[entry, FILE], entries[entry, BLOCK])
+            zil.outbox[zil.n_out[0] - 1, 4] = entries[entry, TXG]
             _cover(zil, log, entry)
     slot = last_block(zil, log)
     zil.chain[log, slot, USED] += n_bytes

@@ -15,6 +15,7 @@ import numpy as np
 from model import database_run, eras, innodb, postgres, postgres_machine, vdev_map, zfs_files
 from model.database_run import Both, n_processes_of, postgres_files, simulate_postgres
 from model.oltp_toolkit import kinds_of_files
+from model.primarycache import policy
 from model.zfs_files_machine import DEVICE_COUNTS
 from study import priors, scenario, ufs_machines
 from study.errors import UserError
@@ -139,9 +140,10 @@ def zfs_settings(one: Scenario, values: dict, n_seconds: int = 0) -> zfs_files.S
     return zfs_files.Settings(
         record_bytes=files.record_kib * 1024, log_record_bytes=(files.log_record_kib or files.record_kib) * 1024,
         own_log_system=int(own or one.log_pool is not None), compress_pct=round(100 / files.compress_ratio),
-        keeps_records=int(files.primarycache == "all"), to_l2=int(files.secondarycache == "all"),
+        primarycache=policy(files.primarycache), secondarycache=policy(files.secondarycache),
         logbias_throughput=int(files.logbias == "throughput"), log_logbias_throughput=int(files.logbias == "throughput"),
         zil_disabled=int(not files.zil), no_cache_flush=int(files.nocacheflush), prefetch=int(files.prefetch),
+        cpus=one.host.cpus,
         memory_bytes=int(one.host.memory_gib * GIB), arc_max_bytes=int(arc_max_bytes(one, values) * records_in_arc(one)),
         is_warm=int(values.get("is_warm", 1) if files.warm is None else files.warm),
         disk_cache_is_volatile=int(not all(part.battery for part in disks)),

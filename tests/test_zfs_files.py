@@ -13,7 +13,9 @@ import pytest
 from zfs_files_mutants import MUTANTS, SOUND
 
 from model import eras
+from model.arc_lists import L2_CACHEABLE, MARKS
 from model.data_sheet import SheetParams
+from model.database_run import STUCK
 from model.l2arc import L2arcParams
 from model.ssd import SsdParams
 from model.vdev_map import vdev_params
@@ -68,6 +70,38 @@ def test_with_primarycache_metadata_every_read_is_a_miss_or_shares_one(found):
 def test_groups_come_every_5_s_in_2007_and_every_30_s_in_2009(found):
     assert found["groups"]["old"] in (11, 12)
     assert found["groups"]["new"] in (1, 2)
+
+
+def test_who_ends_a_group_of_2007_does_not_wind_up_the_timer(found):
+    """The first commit ends group 1 at once. The timer comes at 5 s for group 1, finds it gone, and comes at 10 s for
+    group 2; from there on every 5 s."""
+    first, second, third = found["timed"]
+    assert first < 1
+    assert (second, third) == pytest.approx((10, 15), abs=0.2)
+
+
+def test_two_disks_in_turn_commit_twice_in_a_revolution(found):
+    """From one block of a disk to the next is a revolution and a block, or two, however the spindles stand to each other:
+    the other disk's block comes in between."""
+    assert (found["two_disks"] - 24 / 1241) % 1 == pytest.approx(0, abs=2e-3)
+
+
+def test_a_run_in_which_nobody_can_go_on_ends(found):
+    assert found["never_written"] == STUCK
+
+
+def test_the_throttle_counts_dnodes_too(found):
+    """A record of 8 KiB, the indirect blocks above it, and 7 blocks of 16 KiB for dnodes: times six."""
+    found = found["counted"]
+    assert found["counted"] == 6 * (2**13 + (found["levels"] - 1 + 7) * 2**14)
+
+
+def test_blocks_of_a_log_on_its_own_pool_are_for_no_cache_device_of_another():
+    store = new_store(FILES, Settings(), eras.era("b111"), Pool(Group(), None, Group(SsdParams())), 2, log_pool=Pool())
+    arc, base = store.data.arc, store.data.files.base
+    of_log, of_table = (arc.nodes[arc.node_of[base[file, 0]], MARKS] & L2_CACHEABLE for file in (0, 1))
+    assert of_table
+    assert not of_log
 
 
 def test_writes_of_a_group_dirty_as_many_records_as_chance_has_it(found):

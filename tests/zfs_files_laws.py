@@ -19,7 +19,7 @@ from model.recordsize import records_dirtied
 from model.streams import stream
 from model.throttle import DIRTY, LIMIT
 from model.vdev_queue import NONE
-from model.zfs_files_machine import COUNTS, IN_FLIGHT, Pool, Settings
+from model.zfs_files_machine import COUNTS, HAS_SLEPT, IN_FLIGHT, Pool, Settings
 
 SECOND, PAGE = 10**9, 8192
 SEGMENT = 2**21  # the whole log
@@ -82,6 +82,8 @@ class Run(NamedTuple):
     dirtied: set  # (block, group)
     group_ends: list  # ns
     most_over: int  # B, inflated, by which a group was beyond its limit at most
+    needless: int  # times that somebody slept after an event though no group waited for another one
+    ended_as: int  # DONE, OUT_OF_DRAWS or STUCK
     settings: Settings
 
     @property
@@ -93,13 +95,14 @@ class Watch:
     """What the laws want to know of the inside: kernels are replaced by ones that note who called."""
 
     def __init__(self):
-        self.units, self.dirtied, self.ends, self.over, self.replaced = [], set(), [], 0, []
+        self.units, self.dirtied, self.ends, self.over, self.needless, self.replaced = [], set(), [], 0, 0, []
 
     def __enter__(self):
         self.replace(zfs_files, "unit_done", self.unit_done)
         self.replace(zfs_files_calls, "dirty_record", self.dirty_record)
         self.replace(zfs_files_groups, "group_synced", self.group_synced)
         self.replace(zfs_files_groups, "_end_sync", self.end_sync)
+        self.replace(zfs_files, "end_groups", self.end_groups)
         return self
 
     def replace(self, module, name, by):
@@ -127,6 +130,12 @@ class Watch:
     def group_synced(self, real, *a):
         return real(*a)
 
+    def end_groups(self, real, m, now):
+        real(m, now)
+        wakes = m.calendar.time[m.sources.processes:][:len(m.process)]
+        asleep = bool((m.process[:, HAS_SLEPT].astype(bool) & (wakes != NEVER)).any())
+        self.needless += asleep and not (m.txgs.quiesced[0] and m.txgs.syncing[0])
+
     def end_sync(self, real, m, now):
         self.ends.append(now)
         real(m, now)
@@ -145,11 +154,11 @@ def run(n=150, n_processes=4, mix=MIXED, n_pages=2000, seed=0, think_ns=0, name=
     m = zfs_files.new_store(files, s, era(name), pool or Pool(), n_processes, seed).data
     database = Database(n_processes, n, mix, n_pages, seed, think_ns)
     with Watch() as watch:
-        database_run._loop(database, m, NEVER, lambda d, now, p: d.step(now, p), zfs_files.take_calls, zfs_files.next_time,
-                           zfs_files.store_event)
+        how = database_run._loop(database, m, NEVER, lambda d, now, p: d.step(now, p), zfs_files.take_calls,
+                                 zfs_files.next_time, zfs_files.store_event)
         ended = int(m.clock[0])
         come_to_rest(m, database.calendar, ended + rest_s * SECOND)
-    return Run(m, database.history, watch.units, watch.dirtied, watch.ends, watch.over, s)
+    return Run(m, database.history, watch.units, watch.dirtied, watch.ends, watch.over, watch.needless, how, s)
 
 
 # ---- laws of every run ----
@@ -237,9 +246,15 @@ def no_group_is_beyond_its_limit(r):
     return r.most_over <= 6 * (r.settings.record_bytes + levels * 2**14)
 
 
+def nobody_sleeps_needlessly(r):
+    """Only while one group is being synced and the next one waits for that."""
+    return r.needless == 0
+
+
 LAWS = {law.__name__: law for law in (
     every_call_returns, conserves_ios, littles_law, commits_are_on_disk, groups_write_what_was_dirtied,
-    reads_are_hits_or_misses, the_log_saves_groups_work, the_arc_is_at_rest, no_group_is_beyond_its_limit)}
+    reads_are_hits_or_misses, the_log_saves_groups_work, the_arc_is_at_rest, no_group_is_beyond_its_limit,
+    nobody_sleeps_needlessly)}
 
 
 # ---- facts of some runs ----

@@ -10,11 +10,11 @@ import numpy as np
 import zfs_files_laws as laws
 from zfs_files_laws import LAWS, MIXED, SECOND, run
 
-from model import zfs_files_calls, zfs_files_devices, zfs_files_groups, zfs_files_log
-from model.arc_lists import N_BYTES
+from model import zfs_files, zfs_files_calls, zfs_files_devices, zfs_files_groups, zfs_files_log
 from model.file_calls import READ, WAL_WRITE_THROUGH, WRITE
+from model.primarycache import METADATA_ONLY
 from model.ssd import SsdParams
-from model.throttle import GOES_ON
+from model.throttle import DIRTY, GOES_ON
 from model.vdev_map import vdev_params
 from model.zfs_files_machine import WAITS, Group, Pool
 
@@ -31,8 +31,10 @@ SOUND = {
     "onnv_69": {"name": "onnv_69"},
     "spring of 2008": {"name": "b89", "n": 700, "mix": ((WRITE, 1.0),), "n_pages": 60_000, "n_processes": 2},
     "slim log, logbias=throughput": {"name": "b141", "logbias_throughput": 1},
-    "primarycache=metadata": {"keeps_records": 0, "is_warm": 0},
+    "primarycache=metadata": {"primarycache": METADATA_ONLY, "is_warm": 0},
     "writers only": {"mix": ((WRITE, 1.0),), "n": 700, "n_pages": 60_000, "n_processes": 2},
+    "writers sleep": {"mix": ((WRITE, 1.0),), "n": 300, "n_pages": 20_000, "record_bytes": 2**17, "memory_bytes": 2**29,
+                      "name": "b89", "n_processes": 2, "think_ns": SECOND // 100},
 }
 
 
@@ -46,7 +48,7 @@ MUTANTS = {
     "every other block of a group is forgotten": (zfs_files_groups, "advance", lambda t, real=zfs_files_groups.advance:
                                                   (real(t), t.cursor[0] and real(t)), "one disk",
                                                   "groups_write_what_was_dirtied"),
-    "what was written early is written again": (zfs_files_log, "DIRTIED", N_BYTES, "slim log, logbias=throughput",
+    "what was written early is written again": (zfs_files_log, "OF_TXG", 0, "slim log, logbias=throughput",
                                                 "the_log_saves_groups_work"),
     "what was written stays dirty": (zfs_files_devices, "copy_written", lambda *a: None, "one disk", "the_arc_is_at_rest"),
     "who returns is still counted": (zfs_files_calls, "count_calls", returns_twice, "one disk", "every_call_returns"),
@@ -55,6 +57,7 @@ MUTANTS = {
                                           "reads_are_hits_or_misses"),
     "nobody is kept from writing": (zfs_files_calls, "verdict", lambda *a: GOES_ON, "writers only",
                                     "no_group_is_beyond_its_limit"),
+    "sleepers sleep on": (zfs_files_groups, "_wake_sleepers", lambda *a: None, "writers sleep", "nobody_sleeps_needlessly"),
 }
 
 
@@ -93,7 +96,7 @@ def one_client():
 
 def uncached():
     """Reads of one page each, with primarycache=metadata."""
-    r = run(mix=((READ, 1.0),), keeps_records=0, n=120, n_pages=300, is_warm=0)
+    r = run(mix=((READ, 1.0),), primarycache=METADATA_ONLY, n=120, n_pages=300, is_warm=0)
     kept = run(mix=((READ, 1.0),), n=120, n_pages=300, is_warm=0)
     return {"reads": r.counts["reads"], "misses": r.counts["data_reads"], "shared": r.counts["joined"],
             "kept_misses": kept.counts["data_reads"]}
@@ -107,6 +110,34 @@ def groups():
     groups_of = [n for n in laws.per_group(large).values() if n > 0]
     return {"old": old.counts["txgs"], "new": new.counts["txgs"], "dirtied": max(groups_of),
             "expected": laws.expected_dirty(40, 120)}
+
+
+def timed():
+    """ns when the first groups of 2007 end, if the first commit, at once, ends the very first one."""
+    r = run(name="onnv_69", mix=((WAL_WRITE_THROUGH, 1.0),), n_processes=1, n=70, think_ns=SECOND // 4, rest_s=0)
+    return [end / SECOND for end in r.group_ends[:3]]
+
+
+def two_disks():
+    """Revolutions that two commits of one client take, one on each disk, whose blocks are B long."""
+    r = run(mix=((WAL_WRITE_THROUGH, 1.0),), n_processes=1, n=80, pool=Pool(Group(n_vdevs=2)))
+    periods = laws.commit_periods(r)
+    return float(np.median(periods[:-1] + periods[1:])) / r.m.leaves.disk.disk.rev_ns
+
+
+def never_written():
+    """How a run ends whose log blocks are never written."""
+    real, zfs_files.row_done = zfs_files.row_done, lambda *a: None
+    try:
+        return run(mix=((WAL_WRITE_THROUGH, 1.0),), n=10, rest_s=0).ended_as
+    finally:
+        zfs_files.row_done = real
+
+
+def counted():
+    """B, inflated, that the throttle counts for one record of a table and one of the log, with the blocks above them."""
+    r = run(mix=((WRITE, 1.0),), n_processes=1, n=1, rest_s=0)
+    return {"counted": int(r.m.throttle[DIRTY + 1]), "levels": int(r.m.files.n_levels[1])}
 
 
 def repeated():
@@ -135,6 +166,7 @@ def main():
     print(json.dumps({"sound": {name: broken(**how) for name, how in SOUND.items()},
                       "defects": {name: with_defect(*what[:4]) for name, what in MUTANTS.items()},
                       "one_client": one_client(), "uncached": uncached(), "groups": groups(), "repeated": repeated(),
+                      "timed": timed(), "two_disks": two_disks(), "never_written": never_written(), "counted": counted(),
                       "log_device": log_device(), "cache_device": cache_device()}, default=lambda number: number.item()))
 
 

@@ -37,10 +37,10 @@ class Machine:
     def answers(self):
         """(released, rows) of the model."""
         rows, n_blocks = [], self.zil.chain.shape[1]
-        for kind, n_bytes, what, which in self.zil.outbox[:self.zil.n_out[0]].tolist():
+        for kind, n_bytes, what, which, txg in self.zil.outbox[:self.zil.n_out[0]].tolist():
             if kind == LOG_BLOCK:
                 same(which, (what + 1) % n_blocks, "next slot")
-            rows.append({LOG_BLOCK: ("log", n_bytes, what), FILE_BLOCK: ("file", n_bytes, (what, which)),
+            rows.append({LOG_BLOCK: ("log", n_bytes, what), FILE_BLOCK: ("file", n_bytes, (what, which, txg)),
                          FLUSH: ("flush", 0, what), CREATE: ("create", 0, what)}[kind])
         return self.zil.released[:self.zil.n_released[0]].tolist(), rows
 

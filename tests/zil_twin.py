@@ -151,7 +151,7 @@ class Twin:
                 if entry.written_in == self.passes:
                     continue
                 if not entry.written_in:
-                    rows.append(("file", entry.block_bytes, (entry.file, entry.block)))
+                    rows.append(("file", entry.block_bytes, (entry.file, entry.block, entry.txg)))
                     for other in queue:
                         if other.way == "indirect" and all(
                                 getattr(other, name) == getattr(entry, name) for name in ("file", "block", "txg")):
