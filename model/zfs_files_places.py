@@ -9,6 +9,12 @@
  3. Copies of one block go to the vdevs that follow; if there are not enough, to the same vdev an eighth of it further on
     (a *zone*; spec 2.3).
  4. A log block goes to the vdev after that of the block before it (spec 6.5).
+
+What rule 4 does to commits that are flushed: on one disk a block lies behind the one before it, on several it lies wherever
+that spindle happens to stand, half a revolution away on average. Blocks of the old log are written as long as they are, so
+that on one disk the next one comes too late for its sector and waits for a whole revolution: there more disks are faster.
+The slim log gives 36 or 128 KiB and may write 8: then the next one is a fraction of a revolution away on one disk, and *more
+disks are slower* for small commits, by up to half a revolution each. A mirror waits for the later of its spindles.
 """
 
 import numpy as np
