@@ -77,7 +77,7 @@ def test_who_ends_a_group_of_2007_does_not_wind_up_the_timer(found):
     group 2; from there on every 5 s."""
     first, second, third = found["timed"]
     assert first < 1
-    assert (second, third) == pytest.approx((10, 15), abs=0.2)
+    assert (second, third) == pytest.approx((10, 15), abs=0.5)  # and the time that a group takes
 
 
 def test_two_disks_in_turn_commit_twice_in_a_revolution(found):
