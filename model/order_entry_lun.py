@@ -9,7 +9,7 @@ intent log, and the block goes to its place with the transaction group.
     blocks below each get their new places, in the order in which they were first dirtied, then its own two copies do
     (spec 2.12). They are issued one after the other and wait in the vdev queues; what lies side by side is joined there.
 
-How much a group takes is the business of `model.order_entry_throttle`.
+How much a group takes is the business of `model.throttle`.
 """
 
 from model.jit import kernel
@@ -22,8 +22,7 @@ from model.order_entry_machine import (
     SYNCED_RECORD,
     SYNCING,
 )
-from model.order_entry_places import mark, want
-from model.order_entry_throttle import slot_of
+from model.order_entry_places import mark, slot_of, want
 
 NO_RECORD = -1
 

@@ -20,6 +20,8 @@ from model.indirect import tree
 from model.order_entry_draws import draws
 from model.pool import new_pool, new_recorder
 from model.streams import stream
+from model.throttle import DIRTY as DIRTY_BYTES
+from model.throttle import T3, TxgParams, new_throttle
 from model.vdev_cache import BYPASS_DATA, VdevCacheParams
 from model.vdev_map import VdevParams, max_ios
 from model.zil import LEAST_BLOCK, Zil, ZilParams, new_zil
@@ -49,7 +51,6 @@ IDLE, WRITING, FLUSHING = 0, 1, 2
 PENDING_RECORD, WRITER, ISSUED = 0, 1, 2  # columns of Machine.pending
 
 SLOTS = 4  # in which transaction groups lie, by their number: TXG_SIZE
-INFLATION = 6  # B of a limit for a B that is dirtied: three DVAs, twice; spec 5.6
 
 # What wants a place, and the columns of Machine.wanted.
 RECORD, LOG_BLOCK, OTHER_DATA, INDIRECT_BLOCK, REDO_RECORD, SYNCED_RECORD = range(6)
@@ -91,10 +92,8 @@ class Orders(NamedTuple):
     n_shares: int = 2  # of data files: each has an intent log of its own
     logbias: int = THROUGHPUT  # of the data; with LATENCY it is a LUN, see model.order_entry_lun
     sync_record_ns: int = 15_000  # LUN: CPU of a group for a block, some 40 us on the two to four processors that share it
-    sync_target_ns: int = 5_000_000_000  # zfs_txg_synctime; spec 5.6, as the next two
-    least_limit: int = 2**25  # B, inflated, that a group takes at least; zfs_write_limit_min
-    most_limit: int = INFLATION * 2**33  # B, inflated, at most: of an eighth of 64 GiB of memory
-    txg_ns: int = 500_000_000  # from the start of one sync to that of the next
+    txg: TxgParams = TxgParams(timeout_ns=500_000_000, from_sync=1, rule=T3)  # of b103 to b141; spec 5.6
+    most_limit: int = 6 * 2**33  # B, inflated, that a group takes at most: of an eighth of 64 GiB of memory
     sync_block_ns: int = 80_000  # CPU for an indirect block: LZJB of 16 KiB, two copies
     flush_ns: int = 300_000  # a cache flush, besides what is still to be written
     load_block_ns: int = 500_000  # 4 KiB of a space map that is being loaded: read and sorted in
@@ -156,8 +155,7 @@ class Machine(NamedTuple):
     n_dirty: np.ndarray  # [slot of group, level], and the redo records last
     first_of: np.ndarray  # per level: its first indirect block
     record_dirtied_in: np.ndarray  # per record: the last group in which it was dirtied
-    inflated: np.ndarray  # [slot of group]: B dirtied, as the throttle counts them
-    throttle: np.ndarray  # see LIMIT
+    throttle: np.ndarray  # see model.throttle
     # a LUN's dirty blocks, in chains below each of the lowest indirect blocks
     first_below: np.ndarray  # [slot of group, indirect block]
     last_below: np.ndarray
@@ -176,12 +174,12 @@ class Machine(NamedTuple):
 
 CPU, SHORT, DIRTY, COMMIT = 0, 1, 2, 3  # rows of Machine.ends
 # Of Machine.counts: users on CPUs; dirty buffers, those being written among them; B of redo not yet taken; B written in all;
-# users whose commit the log writer has under way, its B, since when; blocks of space maps that were waited for so far.
-N_RUNNING, N_HELD, REDO_WAITING, REDO_AT, LOG_GROUP, GROUP_BYTES, LOG_BEGAN, LOADED = range(8)
+# users whose commit the log writer has under way, its B, since when; blocks of space maps that were waited for so far; 1 if
+# somebody waits for room in a group.
+N_RUNNING, N_HELD, REDO_WAITING, REDO_AT, LOG_GROUP, GROUP_BYTES, LOG_BEGAN, LOADED, ROOM_WANTED = range(9)
 # Columns of Machine.shares. The log block in hand has IN_HAND B, and USED of them hold entries.
 STAGE, STARTED, FINISHED, LOG_VDEV, STALLED_UNTIL, N_PUT, IN_HAND, USED = range(8)
 OPEN, SYNCING, SYNC_BEGAN, CURSOR, REDO_PLACE, ENDED, BELOW, QUIESCED = range(8)  # of Machine.txg
-LIMIT, PER_S, WAITS = range(3)  # of Machine.throttle: B of a group; synced in a second; 1 if somebody waits for room
 
 
 _SHARES = ("hot_share", "hot_hits", "neighbours", "cached", "misses_indirect")
@@ -189,19 +187,22 @@ _WHOLE = {"n_users": (1, 2**14), "n_cpus": (1, 2**14), "dirty_target": (0, 2**24
           "n_writers": (1, 256), "writes_per_batch": (1, 4096), "n_shares": (1, 256), "record_bytes": (512, 2**17),
           "indirect_bytes": (512, 2**17), "n_records": (128, 2**32), "n_redo_records": (1, 2**24), "n_vdevs": (1, 2**10),
           "redo_bytes": (0, 2**30), "slog_rate": (1, 10**12),
-          "txg_ns": (10**6, 10**12), "has_slog": (0, 1), "logbias": (0, 1),
+          "has_slog": (0, 1), "logbias": (0, 1),
           "redo_record_bytes": (512, 2**17)}
 
 
 def check_orders(orders):
     """Raise ValueError with one sentence unless there can be such a machine."""
     for name, value in orders._asdict().items():
-        if name in ("vdev", "zil"):
+        if name in ("vdev", "zil", "txg"):
             continue
         low, high = _WHOLE.get(name, (0, 1 if name in _SHARES else 1000 if name in ("reads", "dirtied") else 10**12))
         if not low <= value <= high or (name in _WHOLE and value != int(value)):
             raise ValueError(f"{name} of the order entry is {value}, but it must be from {low} to {high}; choose a value "
                              "in that range")
+    if not 10**6 <= orders.txg.timeout_ns <= 10**12:
+        raise ValueError(f"timeout_ns of the order entry's groups is {orders.txg.timeout_ns}, but it must be from 10^6 to "
+                         "10^12; choose a value in that range")
     if orders.record_bytes % 512:
         raise ValueError(f"record_bytes of the order entry is {orders.record_bytes}, but a record is whole sectors of 512; "
                          "choose a multiple of 512")
@@ -262,19 +263,19 @@ def new_machine(orders, seed, before=None):
         new_calendar(sources.users + orders.n_users), sources, np.zeros(len(TALLY), np.int64),
         *(np.zeros(_power_above(n), np.int64) for n in (orders.n_users, orders.n_users,
                                                         orders.dirty_most + int(2 * orders.dirtied) + 1, orders.n_users)),
-        np.zeros((4, 2), np.int64), np.zeros(8, np.int64), np.zeros((orders.n_writers, 2), np.int64),
+        np.zeros((4, 2), np.int64), np.zeros(9, np.int64), np.zeros((orders.n_writers, 2), np.int64),
         np.zeros((orders.n_shares, n_blocks, 3), np.int64), np.zeros((orders.n_shares + 1, 8), np.int64),
         np.zeros((orders.n_shares + 1, n_leaves), np.int64), np.zeros(orders.n_records, np.uint8), *place,
         np.zeros((n_blocks + LOG_BLOCKS, 5), np.int64), np.zeros(1, np.int64), np.zeros(8, np.int64),
         np.zeros(n_indirect, np.int64), np.zeros((SLOTS, n_indirect), np.int64),
         np.zeros((SLOTS, len(first) + 1), np.int64), first, np.zeros(orders.n_records, np.int64),
-        np.zeros(SLOTS, np.int64), np.array([orders.least_limit, 0, 0]), *_chains(orders),
+        new_throttle(orders.txg.least_limit), *_chains(orders),
         new_zil(orders.n_shares + 1, n_entries=1, n_tasks=1, n_blocks=4), *draws(orders, seed),
         np.zeros(n_ios_of(orders) + 1, np.int64))
     m.txg[OPEN], m.shares[:, IN_HAND] = 1, LEAST_BLOCK
     if before is not None:
         m.txg[:], m.counts[LOADED], m.counts[REDO_AT] = before.txg, before.counts[LOADED], before.counts[REDO_AT]
-        m.throttle[:] = before.throttle
+        m.throttle[:DIRTY_BYTES] = before.throttle[:DIRTY_BYTES]
     start_users(m)
     return m
 
@@ -283,5 +284,5 @@ def start_users(m):
     """Everything begins at 0."""
     for user in range(m.orders.n_users):
         set_time(m.calendar, m.sources.users + user, 0)
-    set_time(m.calendar, m.sources.timer, m.orders.txg_ns)
+    set_time(m.calendar, m.sources.timer, m.orders.txg.timeout_ns)
 

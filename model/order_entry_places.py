@@ -7,6 +7,7 @@ its task (`model.pool`). A log block is good for one transaction group only, and
 """
 
 from model.calendar import set_time
+from model.indirect import INDIRECT_BYTES
 from model.jit import kernel, part
 from model.layout import FRONT_BYTES, LEAF_SHIFT, OFFSET_MASK
 from model.metaslab import NORMAL
@@ -28,6 +29,7 @@ from model.order_entry_machine import (
     REDO_PLACE,
     REDO_RECORD,
     REDO_RECORDS,
+    SLOTS,
     STALL_NS,
     STALLED_UNTIL,
     STALLS,
@@ -37,9 +39,20 @@ from model.order_entry_machine import (
     WHAT,
     WHICH,
 )
-from model.order_entry_throttle import count_dirty, slot_of
 from model.pool import write_for
+from model.throttle import note_dirty
 from model.vdev_map import asize
+
+
+@kernel
+def slot_of(txg):
+    return txg % SLOTS
+
+
+@kernel
+def count_dirty(m, n, n_bytes):
+    """The open group has dirtied `n` more blocks of so many B: what `model.throttle` goes by."""
+    note_dirty(m.throttle, m.orders.txg, m.txg[OPEN], n * n_bytes)
 
 
 @kernel
@@ -58,14 +71,14 @@ def add_redo(m, n_bytes):
     full = (m.counts[REDO_AT] + n_bytes) // record - m.counts[REDO_AT] // record
     m.counts[REDO_AT] += n_bytes
     m.n_dirty[slot_of(m.txg[OPEN]), len(m.first_of)] += full
-    count_dirty(m, full, 0, record)
+    count_dirty(m, full, record)
 
 
 @part
 def mark(m, record):
     """The open group dirties `record`, and, above it, what it has not dirtied yet."""
     txg, block, slot = m.txg[OPEN], record, slot_of(m.txg[OPEN])
-    count_dirty(m, m.record_dirtied_in[record] != txg, 0, m.orders.record_bytes)
+    count_dirty(m, m.record_dirtied_in[record] != txg, m.orders.record_bytes)
     m.record_dirtied_in[record] = txg
     for level in range(len(m.first_of)):
         block >>= POINTER_SHIFT
@@ -75,7 +88,7 @@ def mark(m, record):
         m.dirtied_in[i] = txg
         m.dirty_indirect[slot, m.first_of[level] + m.n_dirty[slot, level]] = i
         m.n_dirty[slot, level] += 1
-        count_dirty(m, 0, 1, 0)
+        count_dirty(m, 1, INDIRECT_BYTES)
 
 
 @part

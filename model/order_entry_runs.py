@@ -109,7 +109,7 @@ def rewrite(site, n, like, seed, name):
         raise ValueError(f"nothing was written in a window of {like.ns / 1e9:g} s, so that how a pool ages is not known; "
                          "measure longer, or let less be dirty")
     per_commit = max(1, round(seen["blocks_committed"] / max(1, seen["commits"])))
-    per_txg = max(1, round(writes / seen["txgs"] if seen["txgs"] else writes * orders.txg_ns / like.ns))
+    per_txg = max(1, round(writes / seen["txgs"] if seen["txgs"] else writes * orders.txg.timeout_ns / like.ns))
     per_redo = 0 if orders.has_slog else max(1, round(writes / max(1, seen["log_writes"])))
     records = draw_changes(orders, max(0, n), seed, name)
     redo = round(seen["log_bytes"] / writes)

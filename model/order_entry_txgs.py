@@ -7,8 +7,8 @@ The records are in place already when a group is synced. What a sync writes is w
  2. the records of the redo logs that were filled, of 128 KiB each; the oldest ones are freed for them;
  3. when all is written, what was freed in the group comes back by the rules of the era (`model.metaslab_txg`).
 
-A sync begins `txg_ns` after the last one began, at once if that took longer, or when the open group has no more room
-(`model.order_entry_throttle`). Left out: dnodes, space maps, the uberblock and its flushes, which a group writes once,
+A sync begins `timeout_ns` after the last one began, at once if that took longer, or when the open group has no more room
+(`model.order_entry_room`). Left out: dnodes, space maps, the uberblock and its flushes, which a group writes once,
 however small it is: to scale they would weigh too much; that redo records are written again if a group ends while they are
 being filled.
 
@@ -36,17 +36,18 @@ from model.order_entry_machine import (
     RECORD,
     REDO_BYTES,
     REDO_RECORD,
+    ROOM_WANTED,
     SYNC_BEGAN,
     SYNC_IOS,
     SYNC_NS,
     SYNCED_RECORD,
     SYNCING,
     TXGS,
-    WAITS,
     WHAT,
 )
-from model.order_entry_places import add_redo, mark, want
-from model.order_entry_throttle import group_is_synced, look_again, slot_of
+from model.order_entry_places import add_redo, mark, slot_of, want
+from model.order_entry_room import look_again
+from model.throttle import group_written, open_group
 
 MILLISECOND = 1_000_000
 
@@ -99,7 +100,7 @@ def open_next(m):
     slot = slot_of(m.txg[OPEN])
     for level in range(m.n_dirty.shape[1]):
         m.n_dirty[slot, level] = 0
-    m.inflated[slot] = 0
+    open_group(m.throttle, m.txg[OPEN])
 
 
 @kernel
@@ -127,7 +128,7 @@ def _begin_sync(m, now):
     hand_over(m)
     m.txg[SYNC_BEGAN] = now
     set_time(m.calendar, m.sources.sync, now)
-    if m.throttle[WAITS]:
+    if m.counts[ROOM_WANTED]:
         open_next(m)
     look_again(m, now)
 
@@ -154,12 +155,12 @@ def sync_event(m, pool, now):
         set_time(m.calendar, m.sources.sync, now + (m.orders.sync_record_ns if is_record else m.orders.sync_block_ns))
     elif pool.n_awaited[sync_task(m)] == 0:  # else the last I/O sets the time of another event
         m.tally[SYNC_NS] += now - m.txg[SYNC_BEGAN]
-        group_is_synced(m, now)
+        group_written(m.throttle, m.orders.txg, m.txg[SYNCING], now - m.txg[SYNC_BEGAN], m.orders.most_limit)
         end(m)
         if m.txg[QUIESCED]:
             _begin_sync(m, now)
         else:
-            set_time(m.calendar, m.sources.timer, max(now, m.txg[SYNC_BEGAN] + m.orders.txg_ns))
+            set_time(m.calendar, m.sources.timer, max(now, m.txg[SYNC_BEGAN] + m.orders.txg.timeout_ns))
 
 
 # ---- ageing ----
@@ -210,7 +211,7 @@ def age(m, ageing, now):
             open_next(m)
     elif ageing.at[0] == len(ageing.records) and not _is_dirty(m):
         look_again(m, now)
-        set_time(m.calendar, m.sources.timer, now + m.orders.txg_ns)
+        set_time(m.calendar, m.sources.timer, now + m.orders.txg.timeout_ns)
         return False
     elif (ageing.at[0] % ageing.per_txg == 0 and _is_dirty(m)) or ageing.at[0] == len(ageing.records):
         open_next(m)

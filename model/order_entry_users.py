@@ -57,7 +57,7 @@ from model.order_entry_machine import (
     WRITING,
 )
 from model.order_entry_places import add_redo
-from model.order_entry_throttle import TICK_NS, has_room, sleeps
+from model.order_entry_room import TICK_NS, has_room, sleeps
 from model.pool import ask
 
 SECTOR = 512

@@ -16,7 +16,7 @@ A block is written with logbias=throughput: it is not copied into the log; `dmu_
  4. The place that a record had before, and the log block, are freed in the same transaction group.
 
 A flush is over when what the disk's cache holds at that moment is on the platter. A commit takes no more blocks than the
-open transaction group does; where that is nearly full, they may have to sleep first (`model.order_entry_throttle`).
+open transaction group does; where that is nearly full, they may have to sleep first (`model.order_entry_room`).
 """
 
 from model.calendar import NEVER, set_time
@@ -48,7 +48,7 @@ from model.order_entry_machine import (
     WRITING,
 )
 from model.order_entry_places import mark, want
-from model.order_entry_throttle import TICK_NS, has_room, sleeps, takes_more
+from model.order_entry_room import TICK_NS, has_room, sleeps, takes_more
 from model.order_entry_users import buffers_free, log_written, n_in, take, write_log
 from model.zil import COPIED, log_bytes
 

@@ -17,6 +17,8 @@ T2 has a slip: *every* transaction is taken to be beyond 7/8.
 In ZFS: txg.c, `txg_sync_thread`, `txg_delay`; dsl_pool.c, `dsl_pool_tempreserve_space`, `dsl_pool_sync`; arc.c,
 `arc_tempreserve_space`; spec 5.6. Left out: reservations of others that have not dirtied anything yet; dnodes, which
 nobody counts here; memory pressure; scrubs.
+
+A machine to scale has smaller limits and times; what makes a group too small to count goes with the least limit.
 """
 
 from typing import NamedTuple
@@ -28,7 +30,7 @@ from model.jit import kernel
 BY_MEMORY, T2, T3 = range(3)  # what limits a group
 GOES_ON, WAITS, SLEEPS = range(3)  # who wants to write
 LEAST_LIMIT = 2**25  # B, inflated; zfs_write_limit_min
-WORTH_COUNTING = 2**22  # B, inflated: a smaller group says nothing of the pool
+TELLS = 8  # a group of less than 4 MiB, inflated, says nothing of the pool: the least limit over this
 SECOND_NS = 1_000_000_000
 QUARTERS = 4
 
@@ -44,6 +46,7 @@ class TxgParams(NamedTuple):
     rule: int = BY_MEMORY
     inflation: int = 6  # of counted bytes, T2 and T3
     sync_target_ns: int = 5 * SECOND_NS  # zfs_txg_synctime
+    least_limit: int = LEAST_LIMIT  # B, inflated, T2 and T3
     uberblock_vdevs: int = 1  # top-level vdevs that an uberblock goes to; 3 by onnv_85
 
 
@@ -82,22 +85,23 @@ def verdict(state, params, open_txg, others_wait, n_bytes, anonymous_bytes, c_by
 def group_written(state, params, txg, took_ns, most):
     """The limit after a sync; `most` is Lmax."""
     dirty, took, target = state[DIRTY + txg % QUARTERS], max(1, took_ns), params.sync_target_ns
-    if params.rule == T3 and dirty > WORTH_COUNTING:
+    least = params.least_limit
+    if params.rule == T3 and dirty > least // TELLS:
         rate = np.int64(dirty * (SECOND_NS / took))
         state[RATE] = rate if state[RATE] == 0 else rate // 4 + 3 * (state[RATE] // 4)
-        state[LIMIT] = min(most, max(LEAST_LIMIT, np.int64(state[RATE] * (target / SECOND_NS))))
+        state[LIMIT] = min(most, max(least, np.int64(state[RATE] * (target / SECOND_NS))))
     elif params.rule == T2 and took > target:
-        state[LIMIT] = max(LEAST_LIMIT, np.int64(min(state[LIMIT], dirty) * (target / took)))
+        state[LIMIT] = max(least, np.int64(min(state[LIMIT], dirty) * (target / took)))
     elif params.rule == T2 and dirty >= state[LIMIT] and took // 8 < target // 8:
         state[LIMIT] = min(most, np.int64(dirty * min(target / took, 2.0)))
 
 
 def most_bytes(memory_bytes, params):
     """Lmax: an eighth of memory, inflated."""
-    return max(LEAST_LIMIT, params.inflation * (memory_bytes // 8))
+    return max(params.least_limit, params.inflation * (memory_bytes // 8))
 
 
-def new_throttle():
+def new_throttle(least_limit=LEAST_LIMIT):
     state = np.zeros(N_STATE, np.int64)
-    state[LIMIT] = LEAST_LIMIT
+    state[LIMIT] = least_limit
     return state

@@ -13,7 +13,7 @@ from model.data_sheet import SheetParams, new_drive
 from model.eras import era
 from model.layout import BACK_BYTES, FRONT_BYTES
 from model.metaslab import EXACT, FAST, MetaslabParams, TopVdev, new_pool
-from model.order_entry_machine import INFLATION, Orders
+from model.throttle import most_bytes
 from model.vdev_map import VdevParams
 from model.vdev_queue import VdevQueueParams
 from model.zil import ZilParams
@@ -37,13 +37,11 @@ class Vdevs(NamedTuple):
     n_parity: int       # 0: a mirror, or a single disk if it has one child
 
 
-LEAST_LIMIT = Orders().least_limit
 LAYOUTS = {             # children, parity; widths of RAID-Z as near to these as the disks allow
     "stripe": (1, 0), "mirror": (2, 0), "raidz1": (4, 1), "raidz2": (11, 2),
 }
 
 
-TXG_S, TARGET_S = 30, 5     # zfs_txg_timeout and zfs_txg_synctime of 2009; spec 5.6
 GROUP_SCALE = 8             # how much smaller transaction groups are than theirs; see `kernel_of`
 
 
@@ -52,13 +50,14 @@ def kernel_of(values: dict, scale: int) -> dict:
     limits, are smaller as well, by `scale`, which is less than that of the pool: then a group still has many times as many
     blocks as one commit or one I/O, and nearly each of them an indirect block of its own, as at full scale; but it rewrites
     a larger share of a metaslab than it did."""
-    most = INFLATION * int(values["memory_gib"] * 2**30) // 8
+    txg = era(OLD).txg
     return {"zil": ZilParams(slim=int(values["slim_log"])),
             "sync_block_ns": round(values["sync_block_ns"]), "load_block_ns": round(values["load_block_ns"]),
             "flush_ns": round(values["flush_ns"]), "wire_ns": round(values["wire_ns"]),
             "misses_indirect": 0.0 if values["keeps_indirect"] else float(values["indirect_misses"]),
-            "txg_ns": TXG_S * 10**9 // scale, "sync_target_ns": TARGET_S * 10**9 // scale,
-            "least_limit": LEAST_LIMIT // scale, "most_limit": max(LEAST_LIMIT, most) // scale}
+            "txg": txg._replace(timeout_ns=txg.timeout_ns // scale, sync_target_ns=txg.sync_target_ns // scale,
+                                least_limit=txg.least_limit // scale),
+            "most_limit": most_bytes(int(values["memory_gib"] * 2**30), txg) // scale}
 
 
 def disk(drawn: SheetParams) -> SheetParams:

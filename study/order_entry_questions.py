@@ -13,7 +13,6 @@ from study.effects import Effect
 from study.ensembles import AFTER, BEFORE
 from study.order_entry_2010 import (
     EXPERIMENT,
-    SECOND_NS,
     WARM_S,
     Comparison,
     Series,
@@ -27,6 +26,7 @@ from study.order_entry_2010 import (
     series,
     settled,
     setup,
+    statistics,
     with_values,
 )
 from study.order_entry_rules import ALL, STEPS, new_rules, old_rules
@@ -63,22 +63,37 @@ def _ladder(machine: Setup, rules: MetaslabParams, users: tuple, repeats: int, s
         orders = machine.orders._replace(n_users=n)
         site = settled(restart(site, orders, appliance_2010.drive(machine), machine.queue, seed + repeat))
         seen = measure(site, machine)
-        rows.append((n, repeat, seen.tally["transactions"] * SECOND_NS / seen.ns))
+        rows += [(n, repeat, *row) for row in statistics(seen, orders)]
         go_on(site, machine, seen, seed, f"{n} users, run {repeat}")
     return rows
 
 
 def ladder(machine: Setup, users: tuple, repeats: int, seed: int) -> pd.DataFrame:
-    """Some runs at each number of users, one after another on one pool, under both rules: rules, users, repeat, tps."""
+    """Some runs at each number of users, one after another on one pool, under both rules: rules, users, repeat, and name,
+    value, unit of all that was looked at."""
     calls = [(machine, rules, users, repeats, seed) for rules in (old_rules(), new_rules())]
     found = ensembles.on_all_processors(_ladder, calls)
     return pd.DataFrame([(variant, *row) for variant, rows in zip((BEFORE, AFTER), found, strict=True) for row in rows],
-                        columns=["rules", "users", "repeat", "tps"])
+                        columns=["rules", "users", "repeat", "name", "value", "unit"])
+
+
+def throughput(table: pd.DataFrame) -> pd.DataFrame:
+    """Of a ladder: rules, users, repeat, tps."""
+    return table[table.name == TPS].rename(columns={"value": "tps"})[["rules", "users", "repeat", "tps"]]
+
+
+def runs_of_ladder(table: pd.DataFrame, rules: str) -> pd.DataFrame:
+    """The runs under these rules for the run store, numbered from the first; how many users there were is a statistic."""
+    some = table[table.rules == rules]
+    number = some.users.rank(method="dense").astype(int).sub(1) * some.repeat.nunique() + some.repeat
+    some = some.assign(run=number)
+    users = some.assign(name="database.users", value=some.users.astype(float), unit="users").drop_duplicates("run")
+    return pd.concat([some, users])[["run", "name", "value", "unit"]]
 
 
 def metrics_of_ladder(table: pd.DataFrame) -> pd.DataFrame:
     """For the run store: mean throughput of each number of users."""
-    means = table.groupby(["rules", "users"]).tps.mean()
+    means = throughput(table).groupby(["rules", "users"]).tps.mean()
     return pd.DataFrame([(f"ladder.{rules}.{users}", value, "1/s") for (rules, users), value in means.items()],
                         columns=["name", "value", "unit"])
 
@@ -104,7 +119,8 @@ def _case(case: dict, like: dict, n_runs: int) -> dict:
     old, new = (one.tps for one in runs)
     changed = {"throughput.gain": gain(old, new), "variability.reduction": reduction(old, new)}
     changed |= correlation.of_series(runs[0].table, TPS, "appliance.io_size")
-    changed |= {"oltp.gain": changed["throughput.gain"], "oltp.variability_reduction": changed["variability.reduction"]}
+    changed |= {"oltp.gain": changed["throughput.gain"], "oltp.variability_reduction": changed["variability.reduction"],
+                "cycle.return_over_fall": return_over_fall(old)}
     case = case | {"pool_fill": machine.pool_fill}
     return case | {"fitted": False, "reached": True, f"{BEFORE}/{TPS}": old.mean(), f"{AFTER}/{TPS}": new.mean(),
                    f"{BEFORE}/{CV}": cv(old), f"{AFTER}/{CV}": cv(new)} | {
@@ -127,12 +143,19 @@ MAP = {         # prior: (what it is, levels beside the best guess, within its r
     "reads_per_transaction": ("reads of a transaction", (2, 20), 1),
     "writes_per_read": ("writes for each read", (0.4, 1.0), 1),
     "redo_bytes": ("redo of a transaction (kB)", (2e3, 20e3), 1e-3),
+    "layout": ("layout of a vdev", ("raidz2",), None),      # a condition: shown as it is
+    "has_slog": ("where redo goes", (0,), {0: "pool", 1: "log device"}),
 }
 
 
+def _shown(level, times) -> str:
+    """A level of MAP for readers: a number times `times`, or the word for a condition."""
+    return times[level] if isinstance(times, dict) else level if times is None else f"{level * times:g}"
+
+
 def over_unpublished(n_runs: int, seed: int, **like) -> pd.DataFrame:
-    """Gain and reduction (%) with one thing changed that was not published: factor, label, level, gain, reduction, tps (of
-    the old rules)."""
+    """Gain and reduction (%) with one thing changed that was not published: factor, label, level (text), gain, reduction,
+    tps (of the old rules)."""
     central = priors.read(EXPERIMENT).central()
     levels = [(None, None)] + [(name, level) for name, (_, several, _) in MAP.items() for level in several]
     cases = [{"seed": seed, **central} | ({name: level} if name else {}) for name, level in levels]
@@ -141,15 +164,16 @@ def over_unpublished(n_runs: int, seed: int, **like) -> pd.DataFrame:
     for name, (label, several, times) in MAP.items():
         for level in sorted((central[name], *several)):
             one = found[(name, level) if level in several else (None, None)]
-            rows.append((name, label, level * times, one[f"{AFTER}/throughput.gain"],
+            rows.append((name, label, _shown(level, times), one[f"{AFTER}/throughput.gain"],
                          one[f"{AFTER}/variability.reduction"], one[f"{BEFORE}/{TPS}"]))
     return pd.DataFrame(rows, columns=["factor", "label", "level", "gain", "reduction", "tps"])
 
 
 def metrics_of_map(table: pd.DataFrame) -> pd.DataFrame:
     """For the run store."""
-    return pd.DataFrame([(f"map.{one.factor.replace('_', '-')}.{one.level:g}.{name}", getattr(one, name), "%")
-                         for one in table.itertuples() for name in ("gain", "reduction")], columns=["name", "value", "unit"])
+    names = (table.factor.str.replace("_", "-") + "." + table.level.str.replace(" ", "-")).tolist()
+    return pd.DataFrame([(f"map.{name}.{what}", value, "%") for name, row in zip(names, table.to_dict("records"), strict=True)
+                         for what, value in row.items() if what in ("gain", "reduction")], columns=["name", "value", "unit"])
 
 
 # --- to what scale ------------------------------------------------------------------------------------------------------
@@ -228,7 +252,15 @@ def cycle(tps: np.ndarray) -> pd.DataFrame:
             rows += [(f"{name}.runs", float(np.mean([n for n, _ in some])), "runs"),
                      (f"{name}.size", 100 * float(np.mean([change for _, change in some])) / tps.mean(), "%")]
         rows.append((f"{name}.in-one-run", 100 * float((sign * np.diff(tps)).max()) / tps.mean(), "%"))
+    rows.append(("return-over-fall", return_over_fall(tps), "1"))
     return pd.DataFrame(rows, columns=["name", "value", "unit"])
+
+
+def return_over_fall(tps: np.ndarray) -> float:
+    """The largest rise from a run to the next over the largest fall: 3 if three runs fall by as much as one regains, about 1
+    if ups and downs are alike."""
+    changes = np.diff(tps)
+    return float(max(0.0, changes.max()) / max(1e-9 * tps.mean(), -changes.min()))
 
 
 def by_age(machine: Setup, ages: tuple, n_runs: int, seed: int) -> dict[float, Series]:

@@ -10,9 +10,10 @@ import test_order_entry as tests
 
 from model import order_entry_places, order_entry_txgs, order_entry_users, order_entry_writers
 from model.order_entry_machine import DOING, N_HELD, SINCE
+from model.throttle import DIRTY
 
 TINY = pools.SMALL._replace(n_records=2**10, n_users=4, dirty_target=8, dirty_most=60, writes_per_batch=8,
-                            txg_ns=pools.SECOND // 32)
+                            txg=pools.SMALL.txg._replace(timeout_ns=pools.SECOND // 32))
 LAWS = {"users": tests.test_users_are_always_somewhere, "utilisation": tests.test_the_utilisation_law_holds_exactly,
         "little": tests.test_littles_law_holds_exactly_for_reads_and_transactions,
         "buffers": tests.test_buffers_held_are_dirty_or_being_written_and_no_more_than_there_are,
@@ -37,17 +38,17 @@ def loses_a_buffer(m, now, real=order_entry_writers.buffers_free):
     real(m, now)
 
 
-def counts_twice(m, n_records, n_indirect, record_bytes, real=order_entry_places.count_dirty):
-    real(m, 2 * n_records, n_indirect, record_bytes)
+def counts_twice(m, n, n_bytes, real=order_entry_places.count_dirty):
+    real(m, 2 * n, n_bytes)
 
 
 def keeps_the_count(m, real=order_entry_txgs.open_next):
-    before = m.inflated.copy()
+    before = m.throttle[DIRTY:].copy()
     real(m)
-    m.inflated[:] = before
+    m.throttle[DIRTY:] = before
 
 
-MUTANTS = {"counts records twice": (order_entry_places, "count_dirty", counts_twice),
+MUTANTS = {"counts blocks twice": (order_entry_places, "count_dirty", counts_twice),
            "keeps the count of four groups ago": (order_entry_txgs, "open_next", keeps_the_count),
            "none": None, "frees nothing": (order_entry_places, "free", frees_nothing),
            "forgets time": (order_entry_users, "become", forgets_time),

@@ -19,7 +19,7 @@ from model.vdev_map import vdev_params
 SECOND = 10**9
 METASLAB_BYTES, N_METASLABS = 2**21, 64
 SMALL = Orders(n_users=16, n_records=2**14, n_redo_records=8, n_vdevs=2, vdev=vdev_params("mirror", 2), dirty_target=100,
-               dirty_most=400, writes_per_batch=32, txg_ns=SECOND // 4)
+               dirty_most=400, writes_per_batch=32, txg=Orders().txg._replace(timeout_ns=SECOND // 4))
 SHEET = SheetParams(disk_bytes=N_METASLABS * METASLAB_BYTES + 2**23, depth=32, window=8)
 
 

@@ -19,8 +19,9 @@ VDEV_BYTES = 2**30
 DISK = appliance_2010.disk(appliance_2010.TERABYTE._replace(disk_bytes=VDEV_BYTES + 2**23, outer_sustained=95_000_000))
 SMALL = Orders(
     n_users=8, cpu_ns=10**6, n_cpus=2**10, reads=4.0, dirtied=4.0, redo_bytes=4000, dirty_target=100, dirty_most=400,
-    n_writers=1, writes_per_batch=8, n_shares=1, txg_ns=SECOND, logbias=LATENCY, record_bytes=8192, indirect_bytes=8192,
-    redo_record_bytes=8192, n_redo_records=200, n_records=2**15, n_vdevs=2, sync_target_ns=SECOND,
+    n_writers=1, writes_per_batch=8, n_shares=1, logbias=LATENCY, record_bytes=8192, indirect_bytes=8192,
+    redo_record_bytes=8192, n_redo_records=200, n_records=2**15, n_vdevs=2,
+    txg=Orders().txg._replace(timeout_ns=SECOND, sync_target_ns=SECOND),
     vdev=vdev_params("mirror", 2))
 
 
@@ -98,8 +99,9 @@ def test_without_a_log_device_blocks_are_written_twice():
 
 def test_the_throttle_keeps_groups_as_large_as_can_be_written_in_time():
     """With a shorter target groups are smaller, and there are more of them."""
-    short, long = (seen(SMALL._replace(sync_target_ns=ns, least_limit=2**20, txg_ns=30 * SECOND), seconds=10)[1].tally
-                   for ns in (SECOND // 20, SECOND))
+    rules = (SMALL.txg._replace(timeout_ns=30 * SECOND, sync_target_ns=ns, least_limit=2**20)
+             for ns in (SECOND // 20, SECOND))
+    short, long = (seen(SMALL._replace(txg=txg), seconds=10)[1].tally for txg in rules)
     assert short["txgs"] > 2 * long["txgs"] > 0
     assert short["sync_ns"] / short["txgs"] < long["sync_ns"] / long["txgs"]
 

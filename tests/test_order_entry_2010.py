@@ -32,8 +32,8 @@ def test_what_is_a_share_of_the_pool_does_not_change_with_the_scale(scale):
     assert orders.n_vdevs * space * scale == pytest.approx(11e12, rel=0.01)
     assert orders.n_records * 4096 * scale + orders.n_redo_records * 2**17 * scale == pytest.approx(350e9, rel=0.001)
     assert machine.run_s * scale == pytest.approx(30 * 60)
-    assert orders.txg_ns * 8 == pytest.approx(30e9)  # groups, and what they take, by eight only
-    assert (orders.least_limit * 8, orders.most_limit * 8) == (2**25, 6 * 2**33)
+    assert orders.txg.timeout_ns * 8 == pytest.approx(30e9)  # groups, and what they take, by eight only
+    assert (orders.txg.least_limit * 8, orders.most_limit * 8) == (2**25, 6 * 2**33)
     assert orders.op_ns == order_entry_2010.setup(**LIKE).orders.op_ns
 
 
@@ -126,10 +126,13 @@ def test_statistics_agree_with_each_other(runs):
     assert (wide["disk.utilisation"] <= 100).all()
 
 
-def test_a_series_is_the_same_again(runs):
+def test_a_series_is_the_same_again_and_begins_like_a_shorter_one(runs, monkeypatch):
     machine = order_entry_2010.setup(**LIKE, **YOUNG)
-    again = order_entry_2010.series(machine, order_entry_rules.old_rules(), 8, 1)
+    monkeypatch.setattr(order_entry_2010, "_MADE", {})
+    shorter, again = (order_entry_2010.series(machine, order_entry_rules.old_rules(), n, 1) for n in (3, 8))
     assert again.table.equals(runs.before.table)
+    assert again.first(3).table.equals(shorter.table)
+    assert again.first(3).pool.equals(shorter.pool)
     assert not order_entry_2010.series(machine, order_entry_rules.old_rules(), 8, 2).table.equals(again.table)
 
 
@@ -147,10 +150,15 @@ def test_gain_and_reduction_are_what_their_names_say():
 
 def test_more_users_do_not_do_less(runs):
     table = order_entry_questions.ladder(order_entry_2010.setup(**LIKE, **YOUNG), (1, 8), 2, 1)
-    means = table.groupby(["rules", "users"]).tps.mean()
+    tps = order_entry_questions.throughput(table)
+    means = tps.groupby(["rules", "users"]).tps.mean()
     for rules in ("before", "after"):
         assert means[rules, 8] > 2 * means[rules, 1]
-    assert (table.groupby(["rules", "users"]).size() == 2).all()
+        kept = series.checked("ladder", order_entry_questions.runs_of_ladder(table, rules))
+        wide = kept.pivot(index="run", columns="name", values="value")
+        assert wide["database.users"].tolist() == [1, 1, 8, 8]
+        assert wide["database.tps"].tolist() == tps[tps.rules == rules].tps.tolist()
+    assert (tps.groupby(["rules", "users"]).size() == 2).all()
 
 
 def test_a_pool_to_a_finer_scale_is_measured_as_long_at_full_scale(monkeypatch):
@@ -173,6 +181,8 @@ def test_a_slow_fall_and_a_sudden_return():
     assert (found["falls"], found["fall.runs"], found["rises"], found["rise.runs"]) == (4, 4, 3, 1)
     assert found["fall.size"] == pytest.approx(100 * 32 / 84)
     assert found["fall.in-one-run"] == pytest.approx(100 * 8 / 84)
+    assert found["return-over-fall"] == 4
+    assert dict(zip((back := cycle(tps[::-1])).name, back.value, strict=True))["return-over-fall"] == 1 / 4
 
 
 @given(st.lists(st.floats(0, 1000), min_size=2, max_size=30))

@@ -94,7 +94,7 @@ def over_unpublished(table: pd.DataFrame, published: tuple[float, float]) -> Fig
         for value, colour in zip(published, (ORANGE, GREEN), strict=True):
             axes.axhline(value, color=colour, lw=0.8, ls="--")
         axes.axhline(0, color=GREY, lw=0.6)
-        axes.set_xticks(places, [f"{level:g}" for level in some.level])
+        axes.set_xticks(places, some.level)
         axes.set_xlabel(some.label.iloc[0], fontsize=7)
     for axes in panels[:, 0]:
         axes.set_ylabel("%")
