@@ -20,7 +20,7 @@ import pandas as pd
 from model.data_sheet import SheetParams
 from model.metaslab import MetaslabParams, metaslab_shift, vdev_asize
 from model.metaslab_group import weigh_all
-from model.order_entry_machine import LATENCY, Orders
+from model.order_entry_machine import LATENCY, WRITES, Orders
 from model.order_entry_runs import Site, Window, begin, rewrite, settle, window
 from model.vdev_map import VdevParams, vdev_params
 from model.vdev_map import asize as asize_of
@@ -174,6 +174,15 @@ def run(machine: Setup, variant: str, seed: int) -> Window:
     old, new = machine.rules
     rules = old if variant == BEFORE else new
     return run_rules(machine, old if machine.ages_under_old else rules, rules, seed)
+
+
+def engines(machine: Setup, seed: int) -> pd.DataFrame:
+    """For the run store: what the allocator's engine placed in pools that are aged and measured for a second."""
+    sites = [_aged(machine, rules, seed) for rules in machine.rules]
+    for site in sites:
+        window(site, 0, SECOND_NS)
+    n_aged = machine.orders.n_records + int(machine.age * machine.orders.n_records)
+    return appliance_2010.engine_metrics(sites, sum(n_aged + int(site.machine.tally[WRITES]) for site in sites))
 
 
 def compare(machine: Setup, seed: int) -> Comparison:

@@ -12,10 +12,20 @@ POSITIONING, COUNT = "disks that seek and turn", "every I/O costs the same"
 def equal(found: pd.DataFrame, parameters: dict) -> pd.DataFrame:
     """The series again on disks whose every I/O takes the mean service time of the series `found`: as many runs of the old
     rules on the machine of `04_oltp_gain` with these parameters, as a table."""
-    service_ns = round(1e6 * found["disk.service_time"].mean())
-    machine = order_entry_2010.of_notebook(parameters)
+    service_ns, machine = service_of(found), order_entry_2010.of_notebook(parameters)
     rules = order_entry_rules.old_rules()
     return series.wide(order_entry_2010.series(machine, rules, len(found), parameters["seed"], service_ns).table)
+
+
+def service_of(found: pd.DataFrame) -> int:
+    """ns"""
+    return round(1e6 * found["disk.service_time"].mean())
+
+
+def engines(found: pd.DataFrame, parameters: dict) -> pd.DataFrame:
+    """For the run store: what the allocator's engine places in a small pool of such disks."""
+    machine = order_entry_2010.of_notebook(parameters | order_entry_2010.SMALL)
+    return order_entry_2010.engines(machine._replace(service_ns=service_of(found)), parameters["seed"])
 
 
 def compared(analyses: dict[str, Analysis]) -> pd.DataFrame:

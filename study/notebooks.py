@@ -18,6 +18,7 @@ class Notebook(BaseModel):
     minutes: float = 0.5            # about how long a run takes on two cores, compilation included
 
 
+ENGINE = Parameter(kind="str", choices=("fast", "exact"), help="engine of the allocator; both give the same")
 SEED = Parameter(kind="int", low=0, high=2**31 - 1, help="seed of all random streams")
 
 DRAWS = Parameter(kind="int", low=2, high=10_000, help="draws of all that is not known (data/priors.toml)")
@@ -86,7 +87,7 @@ STUDY: dict[str, Notebook] = {
             "slab_mib": Parameter(kind="int", unit="MiB", choices=(16, 64, 256, 1024), help="size of a slab"),
             "threshold_pct": Parameter(kind="int", unit="%", low=0, high=100, help="best fit when less of a slab is free"),
             "bonus": Parameter(kind="float", low=0.5, high=3, help="weight of a used slab, against a fresh one"),
-            "engine": Parameter(kind="str", choices=("fast", "exact"), help="of the allocator; both give the same"),
+            "engine": ENGINE,
             "draws": DRAWS, "seeds": SEEDS, "seed": SEED,
         }),
     "04_oltp_gain": Notebook(
@@ -103,7 +104,7 @@ STUDY: dict[str, Notebook] = {
                              help="how often the data were rewritten before the first run"),
             "n_runs": Parameter(kind="int", low=8, high=200, help="runs in a series"),
             "window_s": Parameter(kind="float", unit="s", low=0.5, high=600, help="of a run, measured"),
-            "engine": Parameter(kind="str", choices=("fast", "exact"), help="engine of the allocator; both give the same"),
+            "engine": ENGINE,
             "threshold_pct": Parameter(kind="int", unit="%", low=50, high=100, help="best fit from that occupancy on"),
             "bonus": Parameter(kind="float", low=0.5, high=3.0, help="weight of a used metaslab over that of a fresh one"),
             "draws": DRAWS, "seeds": SEEDS, "seed": SEED,
@@ -118,7 +119,7 @@ STUDY: dict[str, Notebook] = {
             "n_runs": Parameter(kind="int", unit="runs", low=8, high=200, help="how many are looked at, from the first"),
             "block": Parameter(kind="int", unit="runs", low=0, high=20,
                                help="neighbours that the bootstrap keeps together; 0: by rule"),
-            "seed": SEED,
+            "engine": ENGINE, "seed": SEED,
         }),
     "06_exchange": Notebook(
         reads=("claims.toml", "published/*.toml", "priors.toml"), minutes=6.0,
@@ -129,7 +130,7 @@ STUDY: dict[str, Notebook] = {
             "read_share": Parameter(kind="float", low=0.05, high=0.95, help="share of reads among the pages"),
             "layout": Parameter(kind="str", choices=("mirror", "raidz2"), help="top-level vdevs of the pool"),
             "seconds": Parameter(kind="float", unit="s", low=1, high=3600, help="time measured, after a warm-up"),
-            "engine": Parameter(kind="str", choices=("fast", "exact"), help="engine of the allocator; both give the same"),
+            "engine": ENGINE,
             "fill_percent": Parameter(kind="int", unit="%", low=5, high=95, help="your own pool: how full it is"),
             "record_kib": Parameter(kind="int", unit="KiB", choices=(4, 8, 16, 32, 64),
                                     help="your own pool: record, or volblocksize"),

@@ -17,7 +17,7 @@ import pandas as pd
 from model.data_sheet import SheetParams
 from model.indirect import FLETCHER4, REWRITTEN, block_pointers, psize
 from model.metaslab import MetaslabParams, metaslab_shift, vdev_asize
-from model.order_entry_machine import REDO_BYTES, Orders
+from model.order_entry_machine import REDO_BYTES, WRITES, Orders
 from model.order_entry_runs import Site, Window, begin, rewrite, settle, window
 from model.streams import stream
 from model.vdev_map import asize as asize_of
@@ -135,6 +135,7 @@ def setup(*, n_users: int, record_kib: float, scale: int, window_s: float, warm_
                        window_s=window_s)
 
 
+SMALL = {"scale": 512, "age": 0.5, "window_s": 2.0}     # a pool for sliders, and to compare the engines on
 FROM_NOTEBOOK = ("n_users", "record_kib", "scale", "window_s", "n_disks", "pool_fill", "age")
 
 
@@ -177,6 +178,15 @@ def go_on(site: Site, machine: Setup, seen: Window, seed: int, name: str) -> Non
     """The rest of a run, after its window."""
     n = int(seen.tally["writes"] * SECOND_NS / seen.ns * machine.run_s) - seen.tally["writes"]
     rewrite(site, n, seen, seed, name)
+
+
+def engines(machine: Setup, seed: int) -> pd.DataFrame:
+    """For the run store: what the allocator's engine placed in a pool that is aged and measured once, old rules and new."""
+    sites = [aged(machine, rules, seed) for rules in (old_rules(), new_rules())]
+    for site in sites:
+        measure(site, machine)
+    n_aged = machine.orders.n_records + int(machine.age * machine.orders.n_records)
+    return appliance_2010.engine_metrics(sites, sum(n_aged + int(site.machine.tally[WRITES]) for site in sites))
 
 
 # --- runs ---------------------------------------------------------------------------------------------------------------
@@ -240,8 +250,8 @@ _MADE: dict[tuple, Series] = {}     # the longest series so far of a machine, ru
 
 
 def series(machine: Setup, rules: MetaslabParams, n_runs: int, seed: int, service_ns: int = 0) -> Series:
-    """`n_runs` identical runs; with `service_ns`, on disks that take so long for every I/O, wherever it is. They are the first
-    runs of a longer series, too, so a notebook ages and measures a pool once, however many questions it asks."""
+    """`n_runs` identical runs; with `service_ns`, on disks that take so long for every I/O, wherever it is. They are the
+    first runs of a longer series, too, so a notebook ages and measures a pool once, however many questions it asks."""
     key = machine._replace(service_ns=service_ns), rules, seed
     if key not in _MADE or len(_MADE[key].pool) < n_runs:
         _MADE[key] = _made(*key, n_runs)

@@ -171,9 +171,11 @@ def over_unpublished(n_runs: int, seed: int, **like) -> pd.DataFrame:
 
 def metrics_of_map(table: pd.DataFrame) -> pd.DataFrame:
     """For the run store."""
-    names = (table.factor.str.replace("_", "-") + "." + table.level.str.replace(" ", "-")).tolist()
-    return pd.DataFrame([(f"map.{name}.{what}", value, "%") for name, row in zip(names, table.to_dict("records"), strict=True)
-                         for what, value in row.items() if what in ("gain", "reduction")], columns=["name", "value", "unit"])
+    rows = []
+    for one in table.itertuples():
+        name = f"map.{one.factor.replace('_', '-')}.{one.level.replace(' ', '-')}"
+        rows += [(f"{name}.gain", one.gain, "%"), (f"{name}.reduction", one.reduction, "%")]
+    return pd.DataFrame(rows, columns=["name", "value", "unit"])
 
 
 # --- to what scale ------------------------------------------------------------------------------------------------------
