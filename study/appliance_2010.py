@@ -45,14 +45,13 @@ LAYOUTS = {             # children, parity; widths of RAID-Z as near to these as
 }
 
 
-GROUP_SCALE = 8             # how much smaller transaction groups are than theirs; see `kernel_of`
 
 
 def kernel_of(values: dict, scale: int) -> dict:
     """Fields of Orders that the appliance's software decides. On a machine to a scale times of transaction groups, and so
-    limits, are smaller as well, by `scale`, which is less than that of the pool: then a group still has many times as many
-    blocks as one commit or one I/O, and nearly each of them an indirect block of its own, as at full scale; but it rewrites
-    a larger share of a metaslab than it did."""
+    limits, are smaller as well, by `scale`. It should be that of the pool: then a group has as large a share of a metaslab
+    as it had, and as many indirect blocks for each record. But it has too few blocks, then, for what one writer has under
+    way, and for the I/Os of several vdevs. So it is less, a quarter or so: see `group_scale` in `data/priors.toml`."""
     txg = era(OLD).txg
     return {"zil": ZilParams(slim=int(values["slim_log"])),
             "sync_block_ns": round(values["sync_block_ns"]), "load_block_ns": round(values["load_block_ns"]),

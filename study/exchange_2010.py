@@ -10,8 +10,8 @@ write of the transaction log; the database writes changed pages later, as long a
 
 Nothing of the test was published but its gain, so everything here comes from `data/priors.toml`. What is simulated is a
 *slice*: one or two of the top-level vdevs, with their share of the threads and of the log device; and these to a scale at
-which a metaslab has 32 MiB. Groups, their throttle and the pages that the database holds back are scaled only by eight: see
-`study.appliance_2010`.
+which a metaslab has 64 or 128 MiB. Groups, their throttle and the pages that the database holds back are scaled by less: see
+`group_scale` in `data/priors.toml`.
 """
 from typing import NamedTuple
 
@@ -32,7 +32,7 @@ from study.errors import UserError
 
 EXPERIMENT = "exchange"
 BLOCK = 8192                        # B; the LUN's, and the pages of Exchange 2007
-METASLAB = 2**25                    # B; of the slice
+METASLAB = {"mirror": 2**26, "raidz2": 2**27}     # B; of the slice: theirs are eight times as large on RAID-Z
 SLICE = {"mirror": 2, "raidz2": 1}  # top-level vdevs that are simulated
 LOG_RECORDS = 2000                  # blocks that the transaction logs go round in
 HOT_SHARE = 0.2                     # "the hottest fifth" of the priors
@@ -69,31 +69,32 @@ class Comparison(NamedTuple):
 
 # --- from parameters to a machine ---------------------------------------------------------------------------------------
 
-def setup(*, seconds: float, engine: str = "fast", **chosen) -> Setup:
+def setup(*, seconds: float, engine: str = "fast", metaslab_bytes: int = 0, **chosen) -> Setup:
     """From a notebook's parameters, named as in the priors; everything else is the best guess. UserError or ValueError, one
     sentence, for a machine that cannot be."""
     values = priors.read(EXPERIMENT).central()
     if unknown := set(chosen) - set(values):
         raise UserError(f"{', '.join(sorted(unknown))} is no prior of {EXPERIMENT}; take one of {', '.join(values)}")
-    return with_values(seconds, values | chosen)._replace(exact=engine == "exact")
+    return with_values(seconds, values | chosen, metaslab_bytes)._replace(exact=engine == "exact")
 
 
-def with_values(seconds: float, values: dict) -> Setup:
-    """The slice of a machine with these values of priors and switches."""
+def with_values(seconds: float, values: dict, metaslab_bytes: int = 0) -> Setup:
+    """The slice of a machine with these values of priors and switches; metaslabs of so many B, or those of METASLAB."""
     if not 0 < values["pool_fill"] < 1:
         raise UserError(f"pool_fill is {values['pool_fill']:g}, but the share that is allocated is above 0 and below 1; "
                         "choose one that is")
     vdevs = appliance_2010.vdevs(values["layout"], values["n_disks"])
     n_vdevs, vdev = min(vdevs.n, SLICE[values["layout"]]), vdev_params(values["layout"], vdevs.n_children)
     asize = vdev_asize(vdev, appliance_2010.TERABYTE.disk_bytes)
-    scale, n_metaslabs = (1 << metaslab_shift(asize)) // METASLAB, asize >> metaslab_shift(asize)
-    n_bytes = n_vdevs * n_metaslabs * METASLAB
+    metaslab = metaslab_bytes or METASLAB[values["layout"]]
+    scale, n_metaslabs = (1 << metaslab_shift(asize)) // metaslab, asize >> metaslab_shift(asize)
+    n_bytes = n_vdevs * n_metaslabs * metaslab
     orders = Orders(
         **_load(values, n_vdevs / vdevs.n), **_appliance(values, n_vdevs / vdevs.n),
         n_vdevs=n_vdevs, vdev=vdev, n_records=_n_records(values["pool_fill"] * n_bytes, vdev))
-    disk = appliance_2010.one_disk(values, EXPERIMENT, vdev, n_metaslabs * METASLAB)
+    disk = appliance_2010.one_disk(values, EXPERIMENT, vdev, n_metaslabs * metaslab)
     return Setup(
-        orders, disk, appliance_2010.queue(values), scale, METASLAB, n_metaslabs, values["age"], values["since_update"],
+        orders, disk, appliance_2010.queue(values), scale, metaslab, n_metaslabs, values["age"], values["since_update"],
         (order_entry_rules.old_rules(), order_entry_rules.new_rules(values["new_picker"], values["new_bonus"])),
         values["history"] == "old rules", seconds)
 
@@ -113,7 +114,7 @@ def _load(values: dict, part: float) -> dict:
     changed = pages * (1 - read_share) * blocks
     half = not (is_2007 and aligned)        # pages are no whole blocks: what is changed has to be read by the appliance
     n_users = max(1, round(values["threads"] * part))
-    dirty = int(values["dirty_pages"] / appliance_2010.GROUP_SCALE * n_users + 4 * changed)
+    dirty = int(values["dirty_pages"] / values["group_scale"] * n_users + 4 * changed)
     return {
         "n_users": n_users, "cpu_ns": round(pages * values["page_cpu_ns"]), "n_cpus": 2**14,
         "reads": float(pages * read_share * blocks + half * changed), "dirtied": float(changed),
@@ -132,7 +133,7 @@ def _appliance(values: dict, part: float) -> dict:
         "slog_ns": 0 if cached else round(values["slog_ns"]),
         "slog_rate": 10**12 if cached else round(values["slog_rate"] * part),
         "n_shares": 1,
-        **appliance_2010.kernel_of(values, appliance_2010.GROUP_SCALE),
+        **appliance_2010.kernel_of(values, int(values["group_scale"])),
         "record_bytes": BLOCK, "indirect_bytes": BLOCK, "redo_record_bytes": BLOCK, "n_redo_records": LOG_RECORDS}
 
 
@@ -251,6 +252,24 @@ def map_of(seconds: float, across: tuple[str, list], down: tuple[str, list], see
     return pd.DataFrame(cells).assign(gain=gains)
 
 
+def over_scales(pairs: tuple, seconds: float, seed: int) -> pd.DataFrame:
+    """The best guess with other metaslabs (MiB) and transaction groups: metaslab, groups, gain (%), indirect (blocks written
+    for each page) and group (pages), both under the old rules."""
+    found = ensembles.on_all_processors(compare, [
+        (setup(seconds=seconds, metaslab_bytes=mib * 2**20, group_scale=groups), seed) for mib, groups in pairs])
+    rows = [(*pair, gain(one), one.before.tally["indirect"] / max(1, one.before.tally["writes"]),
+             quantities(one.before)["exchange.group"]) for pair, one in zip(pairs, found, strict=True)]
+    return pd.DataFrame(rows, columns=["metaslab", "groups", "gain", "indirect", "group"])
+
+
+def metrics_of_scales(table: pd.DataFrame) -> pd.DataFrame:
+    """For the run store."""
+    units = {"gain": "%", "indirect": "blocks", "group": "blocks"}
+    return pd.DataFrame([(f"scale.{one['metaslab']}-{one['groups']}.{name}", one[name], unit)
+                         for one in table.to_dict("records") for name, unit in units.items()],
+                        columns=["name", "value", "unit"])
+
+
 def without_writes(machine: Setup, seed: int) -> Window:
     """What threads would read that change nothing, in a pool that was just filled: more no allocator can make of it."""
     orders = machine.orders._replace(dirtied=0.0, redo_bytes=512)
@@ -286,7 +305,7 @@ def predict(seconds: float, draws: int, seeds: int, seed: int) -> pd.DataFrame:
     return results.assign(**{f"{AFTER}/{GAIN}": EFFECT.of(results)})
 
 
-EFFECT = Effect(TRANSFERS, "gain", order_entry_questions.LABELS | {
+EFFECT = Effect(TRANSFERS, "gain", order_entry_questions.LABELS | order_entry_questions.GROUPS | {
     ("version", 2003): "Exchange 2003", ("write_cache", 1): "write cache of the LUN", ("aligned", 0): "misaligned LUN",
     ("history", "old rules"): "pool used under old rules"})
 

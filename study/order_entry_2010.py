@@ -97,7 +97,8 @@ def _appliance(values: dict, record: int, scale: int) -> dict:
     return {
         "op_ns": round(values["op_ns"]), "cached": float(values["cache_hits"]), "has_slog": int(values["has_slog"]),
         "slog_ns": round(values["slog_ns"]), "slog_rate": round(values["slog_rate"]), "n_shares": round(values["n_shares"]),
-        **appliance_2010.kernel_of(values, min(scale, values["group_scale"])), "indirect_bytes": _indirect_bytes(record)}
+        "indirect_bytes": _indirect_bytes(record),
+        **appliance_2010.kernel_of(values, min(scale, int(values["group_scale"])))}
 
 
 def _indirect_bytes(record: int) -> int:

@@ -106,7 +106,8 @@ LABELS = {
     ("max_pending", 10): "10 I/Os on a disk", ("has_slog", 0): "no log device", ("slim_log", 1): "slim log",
     ("keeps_indirect", 0): "indirect blocks not all in memory", ("new_picker", "new dynamic fit"): "new dynamic fit",
     ("new_bonus", "as described"): "bonus of 1.5"}
-OF_SCALE = {("group_scale", 32): "groups to 1:32", ("finer", 2): "pool twice as large"}
+GROUPS = {("group_scale", 16): "groups to 1:16"}
+OF_SCALE = GROUPS | {("finer", 2): "pool twice as large"}
 GAIN, REDUCTION = (Effect(of, kind, LABELS | OF_SCALE) for of, kind in ((TPS, "gain"), (CV, "loss")))
 
 
@@ -180,24 +181,26 @@ def metrics_of_map(table: pd.DataFrame) -> pd.DataFrame:
 
 # --- to what scale ------------------------------------------------------------------------------------------------------
 
-def over_scales(scales: tuple, n_runs: int, seeds: int, seed: int, *, scale: int, window_s: float, **like) -> pd.DataFrame:
-    """The best guess on pools to several scales, whose runs are measured as long, at full scale, as those of `scale`: scale,
-    seed, gain, reduction (%), before, after (records in a write)."""
-    cases = list(itertools.product(sorted(scales), range(seed, seed + seeds), (old_rules(), new_rules())))
-    machines = {one: setup(scale=one, window_s=window_s * scale / one, warm_s=WARM_S * scale / one, **like)
-                for one in scales}
+def over_scales(pairs: tuple, n_runs: int, seeds: int, seed: int, *, scale: int, window_s: float, **like) -> pd.DataFrame:
+    """The best guess with pool and transaction groups to several pairs of scales, runs measured as long, at full scale, as
+    those of `scale`: pool, groups, seed, gain, reduction (%), before, after (records in a write), indirect (blocks written
+    for each record under the old rules)."""
+    cases = list(itertools.product(pairs, range(seed, seed + seeds), (old_rules(), new_rules())))
+    machines = {(pool, groups): setup(scale=pool, group_scale=groups, window_s=window_s * scale / pool,
+                                      warm_s=WARM_S * scale / pool, **like) for pool, groups in pairs}
     found = ensembles.on_all_processors(series, [(machines[one], rules, n_runs, case) for one, case, rules in cases])
-    rows = [(*case[:2], gain(old.tps, new.tps), reduction(old.tps, new.tps), old.pool.blocks_per_write.mean(),
-             new.pool.blocks_per_write.mean()) for case, old, new in zip(cases[::2], found[::2], found[1::2], strict=True)]
-    return pd.DataFrame(rows, columns=["scale", "seed", "gain", "reduction", "before", "after"])
+    rows = [(*pair, case, gain(old.tps, new.tps), reduction(old.tps, new.tps), old.pool.blocks_per_write.mean(),
+             new.pool.blocks_per_write.mean(), old.pool.indirect_per_record.mean())
+            for (pair, case, _), old, new in zip(cases[::2], found[::2], found[1::2], strict=True)]
+    return pd.DataFrame(rows, columns=["pool", "groups", "seed", "gain", "reduction", "before", "after", "indirect"])
 
 
 def metrics_of_scales(table: pd.DataFrame) -> pd.DataFrame:
-    """For the run store: of each scale means over seeds, and the least and most gain."""
-    means = table.drop(columns="seed").groupby("scale").mean()
-    gains = table.groupby("scale").gain.agg(["min", "max"]).rename(columns={"min": "gain-least", "max": "gain-most"})
-    rows = [(f"scale.{scale}.{name}", value, "blocks" if name in ("before", "after") else "%")
-            for scale, row in means.join(gains).iterrows() for name, value in row.items()]
+    """For the run store: of each pair of scales means over seeds, and the least and most gain."""
+    several = table.drop(columns="seed").groupby(["pool", "groups"])
+    gains = several.gain.agg(["min", "max"]).rename(columns={"min": "gain-least", "max": "gain-most"})
+    rows = [(f"scale.{pool}-{groups}.{name}", value, "blocks" if name in ("before", "after", "indirect") else "%")
+            for (pool, groups), row in several.mean().join(gains).iterrows() for name, value in row.items()]
     return pd.DataFrame(rows, columns=["name", "value", "unit"])
 
 

@@ -32,8 +32,8 @@ def test_what_is_a_share_of_the_pool_does_not_change_with_the_scale(scale):
     assert orders.n_vdevs * space * scale == pytest.approx(11e12, rel=0.01)
     assert orders.n_records * 4096 * scale + orders.n_redo_records * 2**17 * scale == pytest.approx(350e9, rel=0.001)
     assert machine.run_s * scale == pytest.approx(30 * 60)
-    assert orders.txg.timeout_ns * 8 == pytest.approx(30e9)  # groups, and what they take, by eight only
-    assert (orders.txg.least_limit * 8, orders.most_limit * 8) == (2**25, 6 * 2**33)
+    assert orders.txg.timeout_ns * 32 == pytest.approx(30e9)  # groups, and what they take, by less
+    assert (orders.txg.least_limit * 32, orders.most_limit * 32) == (2**25, 6 * 2**33)
     assert orders.op_ns == order_entry_2010.setup(**LIKE).orders.op_ns
 
 
@@ -166,10 +166,10 @@ def test_a_pool_to_a_finer_scale_is_measured_as_long_at_full_scale(monkeypatch):
     monkeypatch.setattr(order_entry_questions, "series", lambda machine, rules, n_runs, seed, real=order_entry_2010.series: (
         seen.append(machine), real(machine, rules, n_runs, seed))[1])
     like = {"n_users": 4, "record_kib": 4, "scale": 1024, "window_s": 0.5}
-    table = order_entry_questions.over_scales((2048, 1024), 2, 1, 1, **like)
-    assert table.scale.tolist() == [1024, 2048]
+    table = order_entry_questions.over_scales(((1024, 32), (2048, 64)), 2, 1, 1, **like)
+    assert table.pool.tolist() == [1024, 2048]
     assert {one.scale * (one.window_s + one.warm_s) for one in seen} == {1024 * 1.5}
-    assert set(order_entry_questions.metrics_of_scales(table).name) >= {"scale.1024.gain", "scale.2048.gain-most"}
+    assert set(order_entry_questions.metrics_of_scales(table).name) >= {"scale.1024-32.gain", "scale.2048-64.gain-most"}
 
 
 # ---- ups and downs ----
