@@ -1,22 +1,20 @@
 """A pool that is not new: metaslabs in which some of the space is allocated already, and what writes to them become.
 
 *Claimed* is what lies there: it goes into the log of the metaslab as if one transaction group had allocated it, so that the
-free map is made of it when the metaslab is loaded. Then groups of blocks of one size are allocated and synced; nothing is
-freed meanwhile. In the vdev queue of one disk, blocks that lie side by side and wait together become one I/O, of up to
-128 KiB (spec 3.5): that is all that makes writes large, and `n_units` counts them for a group that waits as a whole.
+free map is made of it when the metaslab is loaded. Then groups of blocks of one size are allocated and synced, by
+`model.metaslab_trace`; nothing is freed meanwhile. In the vdev queue of one disk, blocks that lie side by side and wait
+together become one I/O, of up to 128 KiB (spec 3.5): that is all that makes writes large, and `n_units` counts them for a
+group that waits as a whole.
 """
 
 import numpy as np
 
 from model import free_map
-from model.free_map import ALLOC, OK
+from model.free_map import ALLOC
 from model.jit import kernel
 from model.metaslab import alloc_map
-from model.metaslab_class import allocate
 from model.metaslab_group import weigh
-from model.metaslab_txg import sync_txg
 
-NO_HINT = -1
 AGGREGATION_BYTES = 2**17  # zfs_vdev_aggregation_limit
 
 
@@ -46,17 +44,6 @@ def claim(pool, m, segments):
         free_map.note(pool, free_map.put(pool, one, segments[i, 0], segments[i, 1]))
     free_map.append(pool, m, one, ALLOC)
     return pool.failure[0]
-
-
-@kernel
-def write_txg(pool, txg, psize, vdevs, offsets):
-    """Allocate as many blocks as `offsets` has places, and sync them. OK, or what `allocate` says."""
-    for i in range(len(offsets)):
-        status = allocate(pool, txg, psize, 1, NO_HINT)
-        if status != OK:
-            return status
-        vdevs[i], offsets[i] = pool.dva_vdev[0], pool.dva_offset[0]
-    return sync_txg(pool, txg)
 
 
 def n_units(vdevs, offsets, n_bytes):

@@ -16,11 +16,13 @@ from model.data_sheet import SheetParams, new_drive
 from model.eras import era
 from model.layout import BACK_BYTES, FRONT_BYTES
 from model.metaslab import EXACT, FAST, MetaslabParams, TopVdev, new_pool
+from model.order_entry_machine import Orders
+from model.order_entry_runs import begin, window
 from model.throttle import most_bytes
 from model.vdev_map import VdevParams
 from model.vdev_queue import VdevQueueParams
 from model.zil import ZilParams
-from study import ensembles, priors
+from study import ensembles, priors, project
 from study.errors import UserError
 from study.order_entry_rules import OLD
 
@@ -84,6 +86,16 @@ def queue(values: dict) -> VdevQueueParams:
 def drive(machine):
     """Of a machine of either experiment, which has the fields that are used here and below."""
     return _drive(machine.disk, machine.service_ns)
+
+
+@lru_cache(maxsize=2)
+def compiled(exact: bool) -> None:
+    """Have the simulation compiled, on next to nothing: by one process at a time, so that a second one finds it done."""
+    orders = Orders(n_users=1, n_records=2**10, n_vdevs=1)
+    sheet = TERABYTE._replace(disk_bytes=2**28 + FRONT_BYTES + BACK_BYTES + 2**20)
+    pool = new_pool([TopVdev(asize=2**28)], era(OLD).metaslab, EXACT if exact else FAST, 4096, 2**21, 2**12)
+    with project.exclusively(project.CACHE / "order_entry.lock"):
+        window(begin(orders, new_drive(sheet), era(OLD).queue, pool, 1), 0, 10**6)
 
 
 @lru_cache(maxsize=4)

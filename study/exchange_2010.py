@@ -10,7 +10,7 @@ write of the transaction log; the database writes changed pages later, as long a
 
 Nothing of the test was published but its gain, so everything here comes from `data/priors.toml`. What is simulated is a
 *slice*: one or two of the top-level vdevs, with their share of the threads and of the log device; and these to a scale at
-which a metaslab has 64 or 128 MiB. Groups, their throttle and the pages that the database holds back are scaled by less: see
+which a metaslab has 64 MiB. Groups, their throttle and the pages that the database holds back are scaled by less: see
 `group_scale` in `data/priors.toml`.
 """
 from typing import NamedTuple
@@ -32,11 +32,11 @@ from study.errors import UserError
 
 EXPERIMENT = "exchange"
 BLOCK = 8192                        # B; the LUN's, and the pages of Exchange 2007
-METASLAB = {"mirror": 2**26, "raidz2": 2**27}     # B; of the slice: theirs are eight times as large on RAID-Z
+METASLAB = 2**26                    # B; of the slice
 SLICE = {"mirror": 2, "raidz2": 1}  # top-level vdevs that are simulated
 LOG_RECORDS = 2000                  # blocks that the transaction logs go round in
 HOT_SHARE = 0.2                     # "the hottest fifth" of the priors
-WARM_S, PACE_S = 10.0, 30.0         # until the throttle has settled; and to measure how fast a pool ages
+WARM_S, PACE_S = 5.0, 10.0          # until the throttle has settled; and to measure how fast a pool ages: some ten groups
 STEPS_TO_SETTLE = 20                # of PACE_S at most, until what is written keeps up with what is changed
 SECOND_NS = 10**9
 
@@ -86,7 +86,7 @@ def with_values(seconds: float, values: dict, metaslab_bytes: int = 0) -> Setup:
     vdevs = appliance_2010.vdevs(values["layout"], values["n_disks"])
     n_vdevs, vdev = min(vdevs.n, SLICE[values["layout"]]), vdev_params(values["layout"], vdevs.n_children)
     asize = vdev_asize(vdev, appliance_2010.TERABYTE.disk_bytes)
-    metaslab = metaslab_bytes or METASLAB[values["layout"]]
+    metaslab = metaslab_bytes or METASLAB
     scale, n_metaslabs = (1 << metaslab_shift(asize)) // metaslab, asize >> metaslab_shift(asize)
     n_bytes = n_vdevs * n_metaslabs * metaslab
     orders = Orders(
@@ -141,6 +141,7 @@ def _appliance(values: dict, part: float) -> dict:
 
 def _aged(machine: Setup, rules: MetaslabParams, seed: int) -> Site:
     """A pool that was filled from front to back and then rewritten, at the pace that it allows when it is new."""
+    appliance_2010.compiled(machine.exact)
     site = begin(machine.orders, appliance_2010.drive(machine), machine.queue, appliance_2010.space(machine, rules), seed)
     settle(site, int(PACE_S * SECOND_NS), STEPS_TO_SETTLE)
     seen = window(site, int(WARM_S * SECOND_NS), int(PACE_S * SECOND_NS))

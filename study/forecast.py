@@ -15,11 +15,13 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from model.described import claim, count_bytes, n_units, write_txg
+from model.described import claim, count_bytes, n_units
 from model.eras import era
 from model.free_map import OK
 from model.metaslab import TopVdev, metaslab_shift, new_pool
 from model.metaslab_group import weigh_all
+from model.metaslab_trace import ALLOCATE, END_OF_TXG, Rows, decided_for, run
+from model.pickers import NOWHERE
 from model.streams import stream
 from study import described_space, zdb
 from study.errors import UserError
@@ -116,11 +118,12 @@ def n_records(slabs: list[Slab], record_bytes: int, vdev: int) -> int:
 
 def _write(pool, n: int, record_bytes: int) -> np.ndarray | None:
     """Where the `n` records of each group went, (group, record); None if they found no room."""
-    offsets = np.zeros((N_TXGS, n), np.int64)
-    for txg in range(1, N_TXGS + 1):
-        if write_txg(pool, txg, record_bytes, np.zeros(n, np.int64), offsets[txg - 1]) != OK:
-            return None
-    return offsets
+    op = np.tile(np.append(np.full(n, ALLOCATE), END_OF_TXG), N_TXGS)
+    is_one = (op == ALLOCATE).astype(np.int64)
+    rows = Rows(op, record_bytes * is_one, np.repeat(np.arange(1, N_TXGS + 1), n + 1) * (1 - is_one), is_one, np.array([1]))
+    decided = decided_for(rows, len(pool.weight))
+    found = run(pool, rows, decided) == OK and (decided.offset != NOWHERE).all()
+    return decided.offset.reshape(N_TXGS, n) if found else None
 
 
 def _counted(vdev: int, name: str, offsets: np.ndarray, record_bytes: int, metaslab_bytes: int) -> Forecast:

@@ -159,6 +159,7 @@ def measure(site: Site, machine: Setup) -> Window:
 
 def aged(machine: Setup, rules: MetaslabParams, seed: int) -> Site:
     """A pool as it is before the first run: written, then rewritten `age` times, at the pace that it allows."""
+    appliance_2010.compiled(machine.exact)
     site = begin(machine.orders, appliance_2010.drive(machine), machine.queue, appliance_2010.space(machine, rules), seed,
                  machine.n_other)
     settled(site)

@@ -163,9 +163,9 @@ def test_machines_that_cannot_be_get_one_sentence(chosen, match):
 @pytest.fixture
 def small(monkeypatch):
     """An experiment that is over soon."""
-    monkeypatch.setattr(exchange_2010, "METASLAB", {"mirror": 2**22, "raidz2": 2**22})
-    monkeypatch.setattr(exchange_2010, "WARM_S", 5.0)
-    monkeypatch.setattr(exchange_2010, "PACE_S", 10.0)
+    monkeypatch.setattr(exchange_2010, "METASLAB", 2**22)
+    monkeypatch.setattr(exchange_2010, "WARM_S", 2.0)
+    monkeypatch.setattr(exchange_2010, "PACE_S", 5.0)
 
 
 def test_the_claims_of_the_notebook_are_predicted(small, monkeypatch):

@@ -166,7 +166,7 @@ def test_a_pool_to_a_finer_scale_is_measured_as_long_at_full_scale(monkeypatch):
     monkeypatch.setattr(order_entry_questions, "series", lambda machine, rules, n_runs, seed, real=order_entry_2010.series: (
         seen.append(machine), real(machine, rules, n_runs, seed))[1])
     like = {"n_users": 4, "record_kib": 4, "scale": 1024, "window_s": 0.5}
-    table = order_entry_questions.over_scales(((1024, 32), (2048, 64)), 2, 1, 1, **like)
+    table = order_entry_questions.over_scales(((1024, 32), (2048, 64)), 3, 1, 1, **like)
     assert table.pool.tolist() == [1024, 2048]
     assert {one.scale * (one.window_s + one.warm_s) for one in seen} == {1024 * 1.5}
     assert set(order_entry_questions.metrics_of_scales(table).name) >= {"scale.1024-32.gain", "scale.2048-64.gain-most"}
