@@ -172,6 +172,14 @@ def test_a_pool_to_a_finer_scale_is_measured_as_long_at_full_scale(monkeypatch):
     assert set(order_entry_questions.metrics_of_scales(table).name) >= {"scale.1024-32.gain", "scale.2048-64.gain-most"}
 
 
+def test_at_equal_ratios_of_the_scales_a_record_has_as_many_indirect_blocks():
+    """Of pool and transaction groups; groups that are larger than their pool's share indirect blocks."""
+    like = {"n_users": 16, "record_kib": 4, "scale": 1024, "window_s": 1.0}
+    one, other, larger = order_entry_questions.over_scales(((512, 128), (1024, 256), (1024, 64)), 3, 1, 1, **like).indirect
+    assert one == pytest.approx(other, rel=0.15)
+    assert larger < 0.8 * other
+
+
 # ---- ups and downs ----
 
 
