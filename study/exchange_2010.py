@@ -36,7 +36,7 @@ METASLAB = 2**26                    # B; of the slice
 SLICE = {"mirror": 2, "raidz2": 1}  # top-level vdevs that are simulated
 LOG_RECORDS = 2000                  # blocks that the transaction logs go round in
 HOT_SHARE = 0.2                     # "the hottest fifth" of the priors
-WARM_S, PACE_S = 5.0, 10.0          # until the throttle has settled; and to measure how fast a pool ages: some ten groups
+WARM_S, PACE_S = 10.0, 10.0         # until the throttle has settled; and to measure how fast a pool ages: some ten groups
 STEPS_TO_SETTLE = 20                # of PACE_S at most, until what is written keeps up with what is changed
 SECOND_NS = 10**9
 
