@@ -43,6 +43,14 @@ def set_time(calendar, source, time):
 
 
 @kernel
+def settle(calendar, source):
+    """After the event of `source`, or of nobody (-1). It was ahead of all, and its time has been struck out, alone: most get
+    another one in their own event, and then one walk upwards is enough. If it has none, here is the walk."""
+    if source >= 0 and calendar.time[source] == NEVER:
+        set_time(calendar, source, NEVER)
+
+
+@kernel
 def next_source(calendar):
     return calendar.winner[1]
 

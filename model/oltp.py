@@ -24,11 +24,12 @@ import numpy as np
 
 from model.arc import adjust, arc_params, new_arc
 from model.arc_lists import has_nodes, total_bytes
-from model.calendar import NEVER, next_source, set_time
+from model.calendar import NEVER, next_source, set_time, settle
 from model.drive_queue import BLOCK_SHIFT, BUSY_NS, BUSY_SINCE, N_COMMANDS, N_SERVED, SERVED_BYTES
 from model.filebench import LOG_WRITER
 from model.jit import kernel, part
 from model.layout import BACK_BYTES, MAX_LEVELS
+from model.oltp_ahead import unit_starts
 from model.oltp_core import preallocate, warm
 from model.oltp_disks import disk_event
 from model.oltp_machine import (
@@ -60,18 +61,19 @@ from model.vdev_queue import NONE
 
 
 @part
-def _send(calendar, counts, pool, now, leaf):
+def _send(m, pool, now, leaf):
     """Hand the I/Os in the outbox to their queues, and start disks that have something to do and do not. (If there is a
     `leaf` with more to do, the outbox is empty.)"""
     sent, n = 0, pool.n_out[0]
     while sent < n or leaf >= 0:
         if sent < n:
-            counts[IOS] += 1
+            m.tally.counts[IOS] += 1
             leaf = to_queue(pool, now, pool.outbox[sent])
             sent += 1
         if leaf >= 0:
             ends = start_disk(pool, now, leaf)
-            set_time(calendar, leaf, ends)
+            set_time(m.calendar, leaf, ends)
+            unit_starts(m, pool, pool.drives.commands[leaf, 0])
             record_command(pool, now, leaf, ends)
         leaf = -1
     pool.n_out[0] = 0
@@ -136,7 +138,7 @@ def run(m, pool):
         status = _shortage(m.txgs, pool.queue, m.arc, n_dirtied, len(pool.outbox))
         if status != DONE:
             return status
-        leaf = -1
+        leaf = source = -1
         if tasks.n_ready[0] != tasks.n_ready[1]:
             task = next_ready(tasks)
             has_all = look(m, pool, now, task)
@@ -152,7 +154,7 @@ def run(m, pool):
             if not _draws_left(sources, m.workload, m.threads, source):
                 return OUT_OF_DRAWS
             now = calendar.time[source]
-            set_time(calendar, source, NEVER)
+            calendar.time[source] = NEVER  # until `settle`
             if source < sources.sync:
                 leaf = disk_event(m, pool, now, source)
             elif source == sources.sync:
@@ -167,7 +169,8 @@ def run(m, pool):
                 writer_event(m, now, source - sources.writers)
             else:
                 shadow_event(m, now, source - sources.shadows)
-        _send(calendar, m.tally.counts, pool, now, leaf)
+        _send(m, pool, now, leaf)
+        settle(calendar, source)
 
 
 # ---- the friendly face ----

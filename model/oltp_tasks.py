@@ -10,6 +10,7 @@ from model.filebench import LOG_WRITER
 from model.indirect import POINTERS
 from model.jit import part
 from model.layout import level_block
+from model.oltp_ahead import next_read
 from model.oltp_machine import (
     BEGAN,
     DATA_READS,
@@ -147,6 +148,7 @@ def finish_read(m, now, task):
     m.tally.per_second[0, now // SECOND_NS] += 1
     count_reads(m.tally, now, -1)
     m.threads.next_taker[task] = 0
+    next_read(m, task)
     set_time(m.calendar, m.sources.shadows + task, now + m.workload.shadow_cpu_ns)
 
 

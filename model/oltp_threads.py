@@ -6,6 +6,7 @@ What each does in turn: `model.filebench`. A thread that sleeps has no event in 
 from model.calendar import set_time
 from model.filebench import LOG_WRITER, make_room, post, take, wake_poster
 from model.jit import part
+from model.oltp_ahead import numbers_of, read_begins, write_begins
 from model.oltp_machine import ISSUE, LOG_WRITES, READS, REAP, TAKE, WRITER, WRITES
 from model.oltp_tasks import begin, count_reads
 from model.pool import NOBODY
@@ -15,6 +16,7 @@ from model.pool import NOBODY
 def shadow_event(m, now, shadow):
     """Post to all takers, from where it stopped; then read the next record."""
     threads = m.threads
+    read_begins(m, shadow)
     while 0 <= threads.next_taker[shadow] <= m.workload.n_writers:
         taker = threads.next_taker[shadow]
         posted, wakes = post(m.semaphores, taker, shadow)
@@ -47,6 +49,10 @@ def _issue_writes(m, now, writer):
             begin(m.tasks, m.files, now, task, m.workload.n_files, threads.log_records[n], per_write)
         else:
             begin(m.tasks, m.files, now, task, n % m.workload.n_files, threads.writer_records[writer - 1, n], 1)
+            numbers_of(m, n % m.workload.n_files, threads.writer_records[writer - 1, n])
+    if not is_log:
+        for n in range(threads.n_done[m.workload.n_shadows + writer] - n_writes, threads.n_done[m.workload.n_shadows + writer]):
+            write_begins(m, n % m.workload.n_files, threads.writer_records[writer - 1, n])
     threads.outstanding[writer] += n_writes
     m.tally.counts[LOG_WRITES if is_log else WRITES] += n_writes
 

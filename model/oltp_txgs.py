@@ -8,6 +8,7 @@ from model.arc import make_anonymous
 from model.calendar import set_time
 from model.jit import part
 from model.layout import allocate, allocate_copy
+from model.oltp_ahead import block_above, next_write
 from model.oltp_machine import INDIRECT_WRITTEN, LONGEST_SYNC_NS, RECORDS_WRITTEN, TXGS
 from model.pool import write_block
 from model.txg import ABOVE, BLOCK, WRITING, advance, hand_over, quiesce
@@ -46,7 +47,9 @@ def _bytes_now(m, entry):
     block = m.txgs.entries[entry, BLOCK]
     if block < m.files.n_records:
         m.tally.counts[RECORDS_WRITTEN] += 1
-        m.tally.n_rewritten[m.txgs.entries[m.txgs.entries[entry, ABOVE], BLOCK] - m.files.n_records] += 1
+        above = m.txgs.entries[m.txgs.entries[entry, ABOVE], BLOCK]
+        block_above(m, above)
+        m.tally.n_rewritten[above - m.files.n_records] += 1
         return m.workload.record_bytes
     m.tally.counts[INDIRECT_WRITTEN] += 1
     i = block - m.files.n_records
@@ -77,5 +80,6 @@ def sync_event(m, pool, now):
         _write_copy(m, pool, now, entry, allocate_copy(m.space, place, n_bytes), n_bytes)
         make_anonymous(m.arc, int(m.arc.node_of[m.txgs.entries[entry, BLOCK]]))
     advance(m.txgs)
+    next_write(m)
     cost = m.settings.sync_record_ns if is_record else m.settings.sync_indirect_ns
     set_time(m.calendar, m.sources.sync, now + cost)
