@@ -51,7 +51,8 @@ def _issue_writes(m, now, writer):
             begin(m.tasks, m.files, now, task, n % m.workload.n_files, threads.writer_records[writer - 1, n], 1)
             numbers_of(m, n % m.workload.n_files, threads.writer_records[writer - 1, n])
     if not is_log:
-        for n in range(threads.n_done[m.workload.n_shadows + writer] - n_writes, threads.n_done[m.workload.n_shadows + writer]):
+        end = threads.n_done[m.workload.n_shadows + writer]
+        for n in range(end - n_writes, end):
             write_begins(m, n % m.workload.n_files, threads.writer_records[writer - 1, n])
     threads.outstanding[writer] += n_writes
     m.tally.counts[LOG_WRITES if is_log else WRITES] += n_writes

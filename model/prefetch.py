@@ -1,10 +1,10 @@
 """Asking the processor for what will be needed soon: changes nothing but the time that a run takes.
 
-A run of gigabytes of files has headers, tables of blocks and dirty lists of a hundred MB. Who looks something up there waits
-about as long as for two hundred additions, and several such waits in a row (this block's header, the header of the
-one above) cannot overlap, as each says where the next one goes. But a simulation knows some events ahead what it will look up:
-the next record of a shadow is drawn, and a disk that begins to serve says whose block will come. `prefetch` names the place.
-Without the compiler it does nothing.
+Headers, tables of blocks and lists of what is dirty take a hundred MB in a run of files of gigabytes. Who looks something up
+there waits as long as for two hundred additions, and several such waits in a row (a block's number, its header) cannot
+overlap, as each says where the next one goes. But a simulation knows some events ahead what it will look up: the next
+record of a shadow is drawn, and a disk that begins to serve a unit says whose blocks will come. `prefetch` names the
+place. Without the compiler it does nothing.
 """
 
 import numba
@@ -38,4 +38,5 @@ def _prefetch(array, row):
     _instruction(array, row)
 
 
-prefetch = _nothing if numba.config.DISABLE_JIT else numba.njit(forceinline=True, no_cpython_wrapper=True, _nrt=False)(_prefetch)
+_OPTIONS = {"forceinline": True, "no_cpython_wrapper": True, "_nrt": False}
+prefetch = _nothing if numba.config.DISABLE_JIT else numba.njit(**_OPTIONS)(_prefetch)
