@@ -19,6 +19,7 @@ of it; a head switch takes as long as their skew leaves. Long transfers then los
 (`study.drive_file`): how far off such a disk is was measured.
 """
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -108,8 +109,9 @@ def _skews(params, rev_ns):
     return of_track, of_cylinder, max(0, of_track - params.write_settle_ns)
 
 
+@lru_cache(maxsize=8)
 def sheet_disk(params):
-    """The `Disk` of a data sheet. Raises ValueError for one that cannot exist."""
+    """The `Disk` of a data sheet, one for all who ask; nobody writes to it. Raises ValueError for one that cannot exist."""
     check_params(params)
     rev_ns = 60 * SECOND_NS // params.rpm
     rates = np.linspace(params.outer_rate, params.inner_rate, params.n_zones)

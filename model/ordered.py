@@ -34,6 +34,7 @@ from model.jit import kernel
 
 GREATEST = np.iinfo(np.int64).max  # key of an end
 LEVEL_BITS = 2  # each level has a quarter of the things of the one below
+TOP_THINGS = 64  # about as many may stand on the highest level, if all are in one list; the others are seldom so long
 
 
 class Order(NamedTuple):
@@ -93,7 +94,7 @@ def new_order(key, tie, first_end):
 
     `key` and `tie` are the arrays to go by, of all things and ends; the keys of the ends are set here.
     """
-    n_levels = max(1, -(-(first_end - 1).bit_length() // LEVEL_BITS))
+    n_levels = max(1, -(-(first_end // TOP_THINGS).bit_length() // LEVEL_BITS))
     scattered = np.arange(len(key), dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(32)
     lot = (scattered.astype(np.float64) + 0.5) / 2.0**32
     levels = np.ones(len(key), np.int64)

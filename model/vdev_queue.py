@@ -11,19 +11,7 @@ Every read or write of a leaf that the vdev cache did not answer waits here. In 
     one that arrived.
  4. When the device completes something, up to `ramp_rate` are issued, as long as fewer than `max_pending` are on it.
     So the device never has more than 4 of a burst at first, then one more for each completion, up to 35.
- 5. The head takes neighbours along, reads only reads and writes only writes, first those in front of it, then those
-    behind, whatever their deadlines, while the next one is close and all fit into 128 KiB. Close is adjacent; later,
-    reads up to 32 KiB apart: what lies between is then read and thrown away. The whole is one *unit* on the device.
-
-    in front of the head                      behind it
-      [ 8K ][ 8K ]........[  16K  ][ head ][ 8K ][ 8K ]................................[ 8K ]
-       no: the gap is      2nd, 3rd <-- taken --> then                                 no: too far
-       too wide
-
- 6. RAID-Z writes of 2009 on come with OPTIONAL I/Os, one sector of padding each, that only serve to bridge holes. They
-    never begin a unit, and end one only if that lets the device go on: if from there on, without a hole, comes a
-    write that need not be optional, at most `write_gap_bytes` behind the last such one (the unit *stretches*). One left
-    alone is never written.
+ 5. What goes to the device as one *unit*, the head and which of its neighbours: rules 5 and 6, `model.vdev_queue_units`.
 
 Rules 7 and 8, which no ZFS had, are those of `model.vdev_queue_places`.
 
@@ -52,17 +40,24 @@ import numpy as np
 from model.jit import kernel
 from model.ordered import Order, insert, new_order, remove
 from model.vdev_queue_places import N_COLUMNS, PLACES, count_time, places, regulate
+from model.vdev_queue_units import (
+    ALL_MARKS,
+    DONT_AGGREGATE,
+    INHERITED,
+    NODATA,
+    NONE,
+    OPTIONAL,
+    READ,
+    REPAIR,
+    RESILVER,
+    SCRUB,
+    SCRUB_THREAD,
+    SELF_HEAL,
+    WRITE,
+    collect,
+    end_of,
+)
 
-READ, WRITE = 0, 1  # what an I/O is
-NONE = 0  # the number of no I/O
-
-# Marks of an I/O, ZFS's flags.
-OPTIONAL = 1  # need not be written; rule 6
-NODATA = 2  # is not worth a write of its own
-DONT_AGGREGATE = 4  # has failed once and is tried again, alone
-REPAIR, SELF_HEAL, RESILVER, SCRUB, SCRUB_THREAD = 8, 16, 32, 64, 128  # why it is done
-INHERITED = DONT_AGGREGATE | REPAIR | SELF_HEAL | RESILVER | SCRUB | SCRUB_THREAD  # what a unit takes from its members
-ALL_MARKS = OPTIONAL | NODATA | INHERITED
 WAITED_FOR = 256  # somebody waits for it: ours, for rule 7, and only set if places are reserved
 
 MAX_IOS = 2**24
@@ -151,93 +146,6 @@ def _leave(queue, leaf, io):
     queue.n_waiting[leaf] -= 1
 
 
-# ---- rule 5: neighbours ----
-
-
-@kernel
-def _end_of(queue, io):
-    return queue.offset[io] + queue.n_bytes[io]
-
-
-@kernel
-def _gap(queue, left, right):
-    """B between two I/Os, negative if they overlap. An end lies too far behind, and too far in front, of everything."""
-    return queue.offset[right] - _end_of(queue, left)
-
-
-@kernel
-def _fit(queue, params, left, right, first, last):
-    """Whether the neighbours `left` and `right` are close and alike, in a unit from `first` to `last` that is not too
-    long."""
-    max_gap = params.read_gap_bytes if queue.kind[left] == READ else 0
-    if not 0 <= _gap(queue, left, right) <= max_gap:
-        return False
-    if (queue.marks[left] ^ queue.marks[right]) & params.agreeing_marks:
-        return False
-    return _end_of(queue, last) - queue.offset[first] <= params.aggregation_bytes
-
-
-@kernel
-def _backward(queue, params, head):
-    """The first of the I/Os in front of `head` that it takes along."""
-    first, before = head, queue.by_offset.before[0, head]
-    while _fit(queue, params, before, first, before, head):
-        first, before = before, queue.by_offset.before[0, before]
-    return first
-
-
-@kernel
-def _forward(queue, params, first, head):
-    """The last of the I/Os behind `head` that join those from `first` on."""
-    last, after = head, queue.by_offset.after[0, head]
-    while _fit(queue, params, last, after, first, after):
-        last, after = after, queue.by_offset.after[0, after]
-    return last
-
-
-# ---- rule 6: optional I/Os ----
-
-
-@kernel
-def _is_optional(queue, io):
-    return queue.marks[io] & OPTIONAL != 0
-
-
-@kernel
-def _without_leading_optional(queue, first, head):
-    while first != head and _is_optional(queue, first):
-        first = queue.by_offset.after[0, first]
-    return first
-
-
-@kernel
-def _without_trailing_optional(queue, first, last):
-    while last != first and _is_optional(queue, last):
-        last = queue.by_offset.before[0, last]
-    return last
-
-
-@kernel
-def _stretches(queue, params, last, mandatory):
-    """Whether, without a hole behind `last`, a mandatory I/O comes close enough to `mandatory`, the unit's last one."""
-    after = queue.by_offset.after[0, last]
-    while _gap(queue, last, after) == 0 and _gap(queue, mandatory, after) <= params.write_gap_bytes:
-        if not _is_optional(queue, after):
-            return True
-        last, after = after, queue.by_offset.after[0, after]
-    return False
-
-
-@kernel
-def _last_member(queue, params, first, last):
-    """Of a unit collected from `first` to `last`: where it is to end."""
-    mandatory = _without_trailing_optional(queue, first, last)
-    if _is_optional(queue, mandatory) or not _stretches(queue, params, last, mandatory):
-        return mandatory
-    queue.marks[queue.by_offset.after[0, last]] &= ~OPTIONAL  # what the device is to go on with
-    return last
-
-
 # ---- issuing ----
 
 
@@ -255,18 +163,6 @@ def _head(queue, params, leaf):
 
 
 @kernel
-def _collect(queue, params, head):
-    """(first, last) member of the unit around `head`."""
-    if queue.marks[head] & params.agreeing_marks & DONT_AGGREGATE:
-        return head, head
-    first = _without_leading_optional(queue, _backward(queue, params, head), head)
-    last = _forward(queue, params, first, head)
-    if queue.kind[head] == WRITE:
-        last = _last_member(queue, params, first, last)
-    return first, last
-
-
-@kernel
 def _send(queue, leaf, first, last):
     """Move what waits from `first` to `last` to the device, as one unit."""
     io = first
@@ -277,7 +173,7 @@ def _send(queue, leaf, first, last):
         io = after
     _leave(queue, leaf, last)
     queue.next_member[last] = NONE
-    queue.unit_bytes[first] = _end_of(queue, last) - queue.offset[first]
+    queue.unit_bytes[first] = end_of(queue, last) - queue.offset[first]
     queue.n_pending[leaf] += 1
 
 
@@ -302,7 +198,7 @@ def issue(queue, params, leaf, limit):
         head = _head(queue, params, leaf)
         if head == NONE:
             return NONE
-        first, last = _collect(queue, params, head)
+        first, last = collect(queue, params, head)
         if first != last or not queue.marks[first] & NODATA:
             _send(queue, leaf, first, last)
             return first
@@ -410,3 +306,7 @@ def new_queue(params, n_leaves, n_ios):
     control[:, PLACES] = params.max_pending
     return VdevQueue(n_ios, kind, offset, n_bytes, deadline, marks, next_member, np.zeros(n_ios + 1, np.int64), by_deadline,
                      by_offset, waited_for, *per_leaf, control, np.ones(1, np.int64))
+
+
+__all__ = ["DONT_AGGREGATE", "INHERITED", "OPTIONAL", "READ", "REPAIR", "RESILVER", "SCRUB", "SCRUB_THREAD", "SELF_HEAL",
+           "WRITE"]  # what an I/O is, and its marks, are the queue's as much as its units'

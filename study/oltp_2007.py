@@ -8,6 +8,7 @@ cache.
 
 Quantities are named as the published transcripts name them.
 """
+from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -93,22 +94,29 @@ def _core(workload: Workload, memory_bytes: int):
     return preallocated_core(_site(workload, 1, 0), memory_bytes)
 
 
+def _start(machine: Setup):
+    """The files, and what is in core of them."""
+    laid_out = Workload(record_bytes=machine.workload.record_bytes, file_bytes=machine.workload.file_bytes)
+    site = _site(laid_out, machine.settings.n_leaves, machine.first_byte)._replace(workload=machine.workload)
+    return site, _core(laid_out, machine.settings.memory_bytes) if machine.is_preallocated else None
+
+
 def run(machine: Setup, era: str, seed: int, recorder=None) -> Result:
     """One run under the rules of `era`."""
     rules = rules_of(era, machine.disk)
     rules = rules._replace(cache=machine.cache._replace(fill_rule=rules.cache.fill_rule), queue=machine.queue,
                            moves_whole_lines=int(machine.moves_whole_lines))
-    laid_out = Workload(record_bytes=machine.workload.record_bytes, file_bytes=machine.workload.file_bytes)
-    site = _site(laid_out, machine.settings.n_leaves, machine.first_byte)._replace(workload=machine.workload)
-    core = _core(laid_out, machine.settings.memory_bytes) if machine.is_preallocated else None
+    site, core = _start(machine)
     return simulate(site, rules, machine.settings, seed, recorder, core)
 
 
 def compare(machine: Setup, seed: int) -> Comparison:
     """Both builds under one seed, so that they meet the same reads; what one disk did is recorded."""
     leaf = min(RECORDED_LEAF, machine.settings.n_leaves - 1)
-    return Comparison(machine, *(run(machine, era, seed, new_recorder(leaf, RECORDED, RECORDED_COMMANDS))
-                                 for era in ERAS.values()))
+    _start(machine)  # once, for both
+    with ThreadPoolExecutor(len(ERAS)) as pool:
+        return Comparison(machine, *pool.map(
+            lambda era: run(machine, era, seed, new_recorder(leaf, RECORDED, RECORDED_COMMANDS)), ERAS.values()))
 
 
 # --- what comes out -----------------------------------------------------------------------------------------------------

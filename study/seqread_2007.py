@@ -9,6 +9,7 @@
 Quantities are named as the published transcripts name them. There the files are written in the order 4, 3, 2, 1, so that
 stream 4 reads the file that was laid out first.
 """
+from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -99,20 +100,27 @@ def with_values(machine: Setup, values: dict) -> Setup:
 _site = lru_cache(maxsize=3)(new_site)
 
 
+def _start(machine: Setup):
+    """The files."""
+    return _site(machine.readers, machine.settings.n_leaves, first_byte=machine.first_byte)
+
+
 def run(machine: Setup, variant: str, seed: int, recorder: Recorder | None = None) -> Result:
     """One run, with the cache (*before*) or without it."""
     rules = rules_of(BUILD, machine.disk)
     cache = machine.cache._replace(fill_rule=rules.cache.fill_rule)
     if variant == AFTER:
         cache = cache._replace(max_read_bytes=CACHE_OFF_BYTES)
-    site = _site(machine.readers, machine.settings.n_leaves, first_byte=machine.first_byte)
-    return simulate(site, rules._replace(cache=cache, queue=machine.queue), machine.settings, seed, recorder)
+    return simulate(_start(machine), rules._replace(cache=cache, queue=machine.queue), machine.settings, seed, recorder)
 
 
 def compare(machine: Setup, seed: int) -> Comparison:
     """Both under one seed; what the first reader and one disk did is recorded."""
     leaf = min(RECORDED_LEAF, machine.settings.n_leaves - 1)
-    return Comparison(machine, *(run(machine, variant, seed, new_recorder(0, leaf, RECORDED)) for variant in VARIANTS))
+    _start(machine)  # once, for both
+    with ThreadPoolExecutor(len(VARIANTS)) as pool:
+        return Comparison(machine, *pool.map(
+            lambda variant: run(machine, variant, seed, new_recorder(0, leaf, RECORDED)), VARIANTS))
 
 
 # --- what comes out -----------------------------------------------------------------------------------------------------
