@@ -220,9 +220,9 @@ def exponent(sizes, times):
     return float(np.polyfit(np.log(sizes), np.log(times), 1)[0])
 
 
-def oltp_seconds(n_leaves, seconds):
+def oltp_seconds(n_leaves, seconds, n_shadows):
     """(CPU time of the events of one run, I/Os), with as much room as it needs; the best of three, of a short one."""
-    site, more = new_site(Workload(), n_leaves), 2
+    site, more = new_site(Workload(n_shadows=n_shadows), n_leaves), 2
     settings = Settings(n_leaves=n_leaves, duration_ns=seconds * SECOND)
     x = []
 
@@ -237,12 +237,17 @@ def oltp_seconds(n_leaves, seconds):
         more *= 2
 
 
+DISKS = (1, 4, 16, 46, 92, 184, 368)
+
+
 @pytest.mark.parametrize(("what", "cases"), [
-    ("disks", [(n, 12) for n in (1, 4, 16, 46, 92, 184, 368)]),
-    ("duration", [(46, n) for n in (12, 30, 60, 120, 300, 600, 1200)]),
+    ("disks, of 200 shadows whatever the disks: few disks keep them all waiting, many have too few of them",
+     [(n, 12, 200) for n in DISKS]),
+    ("disks, of shadows in proportion", [(n, 12, -(-200 * n // 46)) for n in DISKS]),
+    ("duration", [(46, n, 200) for n in (12, 30, 60, 120, 300, 600, 1200)]),
 ])
 def bench_growth(what, cases, report):
-    oltp_seconds(2, 1)  # compile
+    oltp_seconds(2, 1, 200)  # compile
     table, rows = f"OLTP: growth with {what}", []
     for case in cases:
         if rows and rows[-1][1] * 2.5 > LONGEST_S:
@@ -250,9 +255,9 @@ def bench_growth(what, cases, report):
         took, n_ios = oltp_seconds(*case)
         rows.append((case, took, n_ios))
         note = f"{took / n_ios * 1e9:.0f} ns an I/O, {n_ios} I/Os"
-        report(table, "ms", f"{case[0]} disks, {case[1]} s", took * 1000, note=note)
+        report(table, "ms", f"{case[0]} disks, {case[2]} shadows, {case[1]} s", took * 1000, note=note)
     sizes = [case[what == "duration"] for case, _, _ in rows]
-    report(table, "", "exponent of time over " + what, exponent(sizes, [took for _, took, _ in rows]))
+    report(table, "", "exponent of time over " + what.split(",")[0], exponent(sizes, [took for _, took, _ in rows]))
     report(table, "", "exponent of time over I/Os", exponent([n for *_, n in rows], [took for _, took, _ in rows]))
     report(table, "", "ratio of time an I/O, largest to smallest run", rows[-1][1] / rows[-1][2] / (rows[0][1] / rows[0][2]))
 
