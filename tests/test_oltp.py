@@ -12,7 +12,7 @@ from oltp_mutants import MUTANTS
 
 from model import oltp
 from model.arc import greatest_c
-from model.arc_lists import MFU, MRU, STATE, TICK, total_bytes
+from model.arc_lists import MFU, MRU, N_NODES, STATE, TICK, total_bytes
 from model.data_sheet import SheetParams
 from model.drive_queue import N_SERVED, SERVED_BYTES, SERVICE_NS
 from model.filebench import Workload
@@ -81,6 +81,14 @@ def test_too_little_room_is_made_up_for_and_changes_nothing(site, monkeypatch):
     scarce = simulate(site, rules_of("onnv_69"), settings)
     assert (plenty.response_ns == scarce.response_ns).all()
     assert plenty.counts == scarce.counts
+
+
+def test_indirect_blocks_that_begin_in_core_of_too_little_memory_all_have_headers():
+    settings = Settings(n_leaves=6, duration_ns=SECOND, memory_bytes=2**22, warm_indirect=1)
+    x = simulate(new_site(Workload(file_bytes=2**28), 6), rules_of("onnv_69"), settings)
+    files, arc = x.machine.files, x.machine.arc
+    assert files.n_blocks - files.n_records > oltp.first_room(settings).n_nodes
+    assert arc.scalars[N_NODES] <= len(arc.nodes)
 
 
 # ---- what is recorded of a disk, and a rule that never was ----
