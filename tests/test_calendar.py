@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from model.calendar import NEVER, new_calendar, next_source, set_time
+from model.calendar import NEVER, new_calendar, next_source, set_time, settle
 from model.filebench import NOBODY, Workload, make_room, new_semaphores, post, take, wake_poster
 from model.streams import stream
 
@@ -14,6 +14,19 @@ def test_the_next_source_is_the_earliest_and_among_equals_the_first():
     for _ in range(2000):
         source = int(rng.random() * 37)
         set_time(calendar, source, NEVER if rng.random() < 0.2 else int(rng.random() * 50))
+        assert next_source(calendar) == np.argmin(calendar.time)
+
+
+def test_a_time_struck_out_at_the_beginning_of_an_event_is_settled_at_its_end():
+    """Whatever the event does to other sources meanwhile, and whether its own gets another time or not."""
+    rng, calendar = stream(4, "calendar"), new_calendar(37)
+    for _ in range(3000):
+        source = int(next_source(calendar))
+        calendar.time[source] = NEVER
+        for _ in range(int(rng.random() * 4)):
+            other = source if rng.random() < 0.2 else int(rng.random() * 37)
+            set_time(calendar, other, NEVER if rng.random() < 0.2 else int(rng.random() * 50))
+        settle(calendar, source)
         assert next_source(calendar) == np.argmin(calendar.time)
 
 
