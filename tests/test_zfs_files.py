@@ -83,7 +83,9 @@ def test_who_ends_a_group_of_2007_does_not_wind_up_the_timer(found):
 def test_two_disks_in_turn_commit_twice_in_a_revolution(found):
     """From one block of a disk to the next is a revolution and a block, or two, however the spindles stand to each other:
     the other disk's block comes in between."""
-    assert (found["two_disks"] - 24 / 1241) % 1 == pytest.approx(0, abs=2e-3)
+    revolutions = found["two_disks"] - 24 / 1241
+    assert round(revolutions) in (1, 2)
+    assert revolutions == pytest.approx(round(revolutions), abs=2e-3)
 
 
 def test_a_run_in_which_nobody_can_go_on_ends(found):
