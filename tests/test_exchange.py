@@ -206,3 +206,19 @@ def test_the_same_rules_gain_nothing(small):
     runs = exchange_2010.compare(machine._replace(rules=(old, old)), 1)
     assert exchange_2010.gain(runs) == 0
     assert notebooks.STUDY["06_exchange"]
+
+
+def test_a_draw_whose_pool_has_no_room_is_left_out_and_other_failures_are_not(small, monkeypatch):
+    honest = exchange_2010.run
+
+    def run(machine, variant, seed, says="the pool fills up: 1 of 1 B are taken"):
+        if seed == 3:
+            raise ValueError(says)
+        return honest(machine, variant, seed)
+    monkeypatch.setattr(exchange_2010, "run", run)
+    results = exchange_2010.predict(2.0, 2, 2, 1)
+    assert scoring.n_draws(results) == 1
+    assert results["after/exchange.gain"].notna().all()
+    monkeypatch.setattr(exchange_2010, "run", lambda *case: run(*case, says="nothing was written"))
+    with pytest.raises(ValueError, match="nothing was written"):
+        exchange_2010.predict(2.0, 2, 2, 1)
