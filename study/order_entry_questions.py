@@ -295,6 +295,8 @@ def metrics(results: pd.DataFrame) -> pd.DataFrame:
         rows += [(f"all.{name}-{end}", value, "%") for end, value in found._asdict().items()]
         rows += [(f"part.{one.part}.{name}-{end}", value, "%") for one in effects.parts(results, effect).itertuples()
                  for end, value in (("low", one.low), ("high", one.high))]
+    cycle_of_all = ensembles.interval(ensembles.unfitted(results)[f"{AFTER}/cycle.return_over_fall"])
+    rows += [(f"all.return-over-fall-{end}", value, "1") for end, value in cycle_of_all._asdict().items()]
     rows += [(f"central.{variant}.tps", float(ensembles.unfitted(results, "central")[f"{variant}/{TPS}"].iloc[0]), "1/s")
              for variant in (BEFORE, AFTER)]
     return pd.DataFrame(rows, columns=["name", "value", "unit"])
