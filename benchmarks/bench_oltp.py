@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 import simpy
 
+from model.data_sheet import SheetParams
 from model.filebench import LOG_WRITER, Workload, draw_log_records, draw_records
 from model.layout import LEAF_SHIFT
 from model.oltp import run, simulate, start_threads
@@ -167,8 +168,8 @@ class Network:
 
 
 def only_queues(service_ns):
-    """Rules under which our simulation is that network: no cache, no aggregation, all commands with the drive at once."""
-    rules = rules_of("onnv_69", drawn_ns=service_ns)
+    """Rules under which our simulation is that network: no cache, no aggregation, first come, first served."""
+    rules = rules_of("onnv_69", SheetParams(sorts=0), service_ns)
     queue = rules.queue._replace(aggregation_bytes=0, min_pending=200, max_pending=200)
     return rules._replace(cache=rules.cache._replace(max_read_bytes=1), queue=queue)
 
