@@ -29,7 +29,7 @@ added to the calls'); access times of files, snapshots, scrubs, failures.
 from model.calendar import NEVER, next_source, set_time
 from model.file_calls import OPERATION as CALL_OPERATION
 from model.file_calls import WAL_CREATE, WAL_SYNC, WAL_WRITE, WAL_WRITE_THROUGH
-from model.jit import apart, kernel, part
+from model.jit import kernel, part
 from model.vdev_queue import NONE
 from model.zfs_files_calls import begin, go_on
 from model.zfs_files_devices import disk_is_done, issue_all, slot_is_done, unit_done
@@ -94,7 +94,7 @@ def next_time(m):
     return _time_of(m.n_ready, m.clock, m.calendar)
 
 
-@apart
+@part
 def store_event(m, calendar, now):
     m.clock[0] = now
     if m.n_ready[0] != m.n_ready[1]:

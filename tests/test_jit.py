@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from model import jit
+from model import jit, jit_states
 
 
 def test_the_digest_changes_with_every_source_and_setting(tmp_path, monkeypatch):
@@ -105,40 +105,136 @@ class Pair(NamedTuple):
     second: np.ndarray
 
 
+class Pairs(NamedTuple):
+    one: Pair
+    other: Pair
+
+
 @jit.part
-def _swapped(pair):
-    return Pair(pair.second, pair.first)
+def _second(pair):
+    return pair.second[0]
 
 
 @jit.kernel
-def _in_turn(pair, n):
+def _in_turn(pairs, n):
     """Names that stay what they are, and names that do not: arguments and fields among both."""
-    one, other, total = pair.first, pair.second, 0
+    pair, one, other, total = pairs.one, pairs.one.first, pairs.one.second, 0
     while n > 0:
-        total = 10 * total + one[0] + _swapped(pair).second[0]
+        total = 10 * total + one[0] + _second(pair)
         one, other = other, one
         if n == 2:
-            pair = _swapped(pair)
+            pair = pairs.other
         pair.first[0] += 1
         n -= 1
     return total
 
 
 @jit.kernel
-def _through_another_kernel(pair, n):
-    return _in_turn(pair, n)
+def _through_another_kernel(pairs, n):
+    return _in_turn(pairs, n)
 
 
 def test_what_is_looked_up_once_is_only_what_cannot_change():
-    def pair():
-        return Pair(np.array([1]), np.array([3]))
+    def pairs():
+        one, other = np.array([1]), np.array([3])
+        return Pairs(Pair(one, other), Pair(other, one))
 
     expected = 0
     values, one, first = [1, 3], 0, 0
     for left in range(5, 0, -1):
-        expected = 10 * expected + values[one] + values[first]
+        expected = 10 * expected + values[one] + values[1 - first]
         one = 1 - one
-        first = 1 - first if left == 2 else first
+        first = 1 if left == 2 else first
         values[first] += 1
-    assert _in_turn(pair(), 5) == expected
-    assert _through_another_kernel(pair(), 5) == expected
+    assert _in_turn(pairs(), 5) == expected
+    assert _through_another_kernel(pairs(), 5) == expected
+
+
+# ---- states are handed over by reference ----
+
+
+class Numbers(NamedTuple):
+    """Without an array: a value, which kernels can make."""
+
+    n: int
+    share: float
+    is_on: bool
+
+
+class Everything(NamedTuple):
+    numbers: Numbers
+    pair: Pair
+    nothing: Pair | None
+    strided: np.ndarray
+    turned: np.ndarray
+    shape: tuple
+    small: np.int32
+    huge: int
+
+
+@jit.part
+def _sum_of(pair, numbers):
+    pair.second[-1] += numbers.n
+    return pair.first[0] + pair.second[-1] * numbers.share
+
+
+@jit.kernel
+def _all_of(state, out):
+    for i in range(len(state.strided)):
+        out[i] = state.strided[i]
+    for i in range(state.turned.shape[0]):
+        for k in range(state.turned.shape[1]):
+            out[10 + 2 * i + k] = state.turned[i, k]
+    out[4] = _sum_of(state.pair, Numbers(state.numbers.n + 1, state.numbers.share, False))
+    out[5] = state.numbers.is_on + 10 * state.shape[1] + 100 * state.small
+    out[6] = state.huge
+    out[7] = 1 if state.nothing is None else 2
+    out[8] = len(state.pair.second) + state.turned.size + state.strided.size
+
+
+def everything(nothing):
+    return Everything(Numbers(-3, 0.1, True), Pair(np.array([0.5]), np.arange(3)), nothing, np.arange(9)[::-3],
+                      np.arange(6.0).reshape(2, 3).T, (7, 8), np.int32(-9), -(2**63))
+
+
+@pytest.mark.parametrize("has_nothing", [True, False])
+def test_every_kind_of_field_is_read_as_python_reads_it(has_nothing):
+    found = []
+    for function in (_all_of, _all_of.py_func if hasattr(_all_of, "py_func") else _all_of):
+        state, out = everything(None if has_nothing else Pair(np.array([1.5]), np.arange(9)[2:4])), np.zeros(20)
+        function(state, out)
+        found.append([*out, *state.pair.second])
+    assert found[0] == found[1]
+    assert found[0][4] == 0.5 + (2 - 2) * 0.1
+    assert found[0][:3] == [8, 5, 2]
+
+
+@pytest.mark.skipif(jit.numba.config.DISABLE_JIT, reason="Python makes no table")
+def test_a_table_that_cannot_be_made_is_an_error(monkeypatch):
+    """Ctrl-C, say, in the middle of it."""
+    def interrupted(state, words):
+        raise KeyboardInterrupt
+
+    _in_turn(Pairs(*[Pair(np.ones(1, np.int64), np.ones(1, np.int64))] * 2), 1)
+    monkeypatch.setattr(jit_states, "_append", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        _in_turn(Pairs(*[Pair(np.ones(1, np.int64), np.ones(1, np.int64))] * 2), 1)
+
+
+@jit.kernel
+def _makes_a_state(pair):
+    return len(Pair(pair.second, pair.first).first)
+
+
+@jit.kernel
+def _returns_a_state(pairs):
+    return pairs.one
+
+
+@pytest.mark.skipif(jit.numba.config.DISABLE_JIT, reason="Python can")
+def test_kernels_make_and_return_no_states():
+    pair = Pair(np.zeros(1), np.zeros(2))
+    with pytest.raises(jit.numba.TypingError, match="a kernel cannot make a Pair, which holds arrays"):
+        _makes_a_state(pair)
+    with pytest.raises(jit.numba.TypingError, match="a kernel cannot return a state"):
+        _returns_a_state(Pairs(pair, pair))
