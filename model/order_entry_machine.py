@@ -200,9 +200,10 @@ def check_orders(orders):
         if not low <= value <= high or (name in _WHOLE and value != int(value)):
             raise ValueError(f"{name} of the order entry is {value}, but it must be from {low} to {high}; choose a value "
                              "in that range")
-    if not 10**6 <= orders.txg.timeout_ns <= 10**12:
-        raise ValueError(f"timeout_ns of the order entry's groups is {orders.txg.timeout_ns}, but it must be from 10^6 to "
-                         "10^12; choose a value in that range")
+    for name, low, high in (("timeout_ns", 10**6, 10**12), ("sync_target_ns", 10**6, 10**12), ("least_limit", 1, 2**40)):
+        if not low <= (value := getattr(orders.txg, name)) <= high:
+            raise ValueError(f"{name} of the order entry's groups is {value}, but it must be from {low} to {high}; choose a "
+                             "value in that range")
     if orders.record_bytes % 512:
         raise ValueError(f"record_bytes of the order entry is {orders.record_bytes}, but a record is whole sectors of 512; "
                          "choose a multiple of 512")

@@ -47,8 +47,6 @@ LAYOUTS = {             # children, parity; widths of RAID-Z as near to these as
 }
 
 
-
-
 def kernel_of(values: dict, scale: int) -> dict:
     """Fields of Orders that the appliance's software decides. On a machine to a scale times of transaction groups, and so
     limits, are smaller as well, by `scale`. It should be that of the pool: then a group has as large a share of a metaslab

@@ -78,11 +78,12 @@ def _pool(layout: str, n_disks: int, scale: int):
     return vdev, found.n, (1 << shift) // scale, asize >> shift
 
 
-def _workload(values: dict, record: int, scale: int) -> dict:
-    """Fields of Orders that the database decides; a number has the same type in every machine, for the compiler's sake."""
+def _workload(values: dict, record: int, scale: int, groups: int) -> dict:
+    """Fields of Orders that the database decides; a number has the same type in every machine, for the compiler's sake. What
+    is dirty is to the scale of transaction groups: so many groups of it as there were can be held back."""
     outstanding, n_writers = round(values["writer_outstanding"]), int(values["n_writers"])
     dirtied = values["reads_per_transaction"] * values["writes_per_read"]
-    stock = values["dirty_buffers"] * 4096 / record / scale
+    stock = values["dirty_buffers"] * 4096 / record / groups
     return {
         "cpu_ns": round(values["cpu_ns"]), "reads": float(values["reads_per_transaction"]), "dirtied": float(dirtied),
         "redo_bytes": round(values["redo_bytes"]), "hot_share": HOT_SHARE, "hot_hits": float(values["hot_accesses"]),
@@ -92,13 +93,13 @@ def _workload(values: dict, record: int, scale: int) -> dict:
         "n_redo_records": max(1, REDO_LOG_BYTES // REDO_BYTES // scale)}
 
 
-def _appliance(values: dict, record: int, scale: int) -> dict:
+def _appliance(values: dict, record: int, groups: int) -> dict:
     """Fields of Orders that the appliance decides."""
     return {
         "op_ns": round(values["op_ns"]), "cached": float(values["cache_hits"]), "has_slog": int(values["has_slog"]),
         "slog_ns": round(values["slog_ns"]), "slog_rate": round(values["slog_rate"]), "n_shares": round(values["n_shares"]),
         "indirect_bytes": _indirect_bytes(record),
-        **appliance_2010.kernel_of(values, min(scale, int(values["group_scale"])))}
+        **appliance_2010.kernel_of(values, groups)}
 
 
 def _indirect_bytes(record: int) -> int:
@@ -111,14 +112,15 @@ def _indirect_bytes(record: int) -> int:
 def with_values(values: dict, *, n_users: int, record_kib: float, scale: int, window_s: float,
                 warm_s: float = WARM_S) -> Setup:
     """A machine with values of the priors and switches, to `scale`, or `finer` than that by what is drawn; windows are as
-    long at full scale, then."""
+    long at full scale, then, and transaction groups to a finer scale as well."""
     record = int(record_kib * 1024)
     _check(scale, record, values["pool_fill"])
     finer = min(scale, values["finer"])
     scale, window_s, warm_s = scale // finer, window_s * finer, warm_s * finer
+    groups = max(1, min(scale, int(values["group_scale"]) // finer))
     vdev, n_vdevs, metaslab_bytes, n_metaslabs = _pool(values["layout"], int(values["n_disks"]), scale)
-    orders = Orders(n_users=n_users, n_vdevs=n_vdevs, vdev=vdev, **_workload(values, record, scale),
-                    **_appliance(values, record, scale))
+    orders = Orders(n_users=n_users, n_vdevs=n_vdevs, vdev=vdev, **_workload(values, record, scale, groups),
+                    **_appliance(values, record, groups))
     space, other_bytes = n_vdevs * n_metaslabs * metaslab_bytes, asize_of(vdev, REDO_BYTES)
     own = orders.n_records * asize_of(vdev, orders.record_bytes) + orders.n_redo_records * other_bytes
     n_other = max(0, int((values["pool_fill"] * space - own) / other_bytes))
@@ -136,13 +138,13 @@ def setup(*, n_users: int, record_kib: float, scale: int, window_s: float, warm_
                        window_s=window_s)
 
 
-SMALL = {"scale": 512, "age": 0.5, "window_s": 2.0}     # a pool for sliders, and to compare the engines on
+SMALL = {"scale": 512, "group_scale": 128, "age": 0.5, "window_s": 2.0}     # a pool for sliders, and to compare the engines on
 FROM_NOTEBOOK = ("n_users", "record_kib", "scale", "window_s", "n_disks", "pool_fill", "age")
 
 
 def of_notebook(parameters: dict) -> Setup:
     """The machine of `04_oltp_gain` with these parameters. UserError if the database alone takes more of the pool."""
-    machine = setup(**{name: parameters[name] for name in FROM_NOTEBOOK})
+    machine = setup(**{name: parameters[name] for name in (*FROM_NOTEBOOK, "group_scale") if name in parameters})
     if machine.pool_fill > parameters["pool_fill"] + 0.001:
         raise UserError(f"pool_fill is {parameters['pool_fill']:g}, but the database alone takes {machine.pool_fill:.3f} of "
                         "this pool; choose at least that, or more disks")

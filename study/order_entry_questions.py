@@ -107,7 +107,7 @@ LABELS = {
     ("keeps_indirect", 0): "indirect blocks not all in memory", ("new_picker", "new dynamic fit"): "new dynamic fit",
     ("new_bonus", "as described"): "bonus of 1.5"}
 GROUPS = {("group_scale", 16): "groups to 1:16"}
-OF_SCALE = GROUPS | {("finer", 2): "pool twice as large"}
+OF_SCALE = GROUPS | {("finer", 2): "pool and groups twice as large"}
 GAIN, REDUCTION = (Effect(of, kind, LABELS | OF_SCALE) for of, kind in ((TPS, "gain"), (CV, "loss")))
 
 
@@ -121,7 +121,7 @@ def _case(case: dict, like: dict, n_runs: int) -> dict:
     changed = {"throughput.gain": gain(old, new), "variability.reduction": reduction(old, new)}
     changed |= correlation.of_series(runs[0].table, TPS, "appliance.io_size")
     changed |= {"oltp.gain": changed["throughput.gain"], "oltp.variability_reduction": changed["variability.reduction"],
-                "cycle.return_over_fall": return_over_fall(old)}
+                "cycle.fall_over_rise": fall_over_rise(old)}
     case = case | {"pool_fill": machine.pool_fill}
     return case | {"fitted": False, "reached": True, f"{BEFORE}/{TPS}": old.mean(), f"{AFTER}/{TPS}": new.mean(),
                    f"{BEFORE}/{CV}": cv(old), f"{AFTER}/{CV}": cv(new)} | {
@@ -257,15 +257,16 @@ def cycle(tps: np.ndarray) -> pd.DataFrame:
             rows += [(f"{name}.runs", float(np.mean([n for n, _ in some])), "runs"),
                      (f"{name}.size", 100 * float(np.mean([change for _, change in some])) / tps.mean(), "%")]
         rows.append((f"{name}.in-one-run", 100 * float((sign * np.diff(tps)).max()) / tps.mean(), "%"))
-    rows.append(("return-over-fall", return_over_fall(tps), "1"))
+    rows.append(("fall-over-rise", fall_over_rise(tps), "1"))
     return pd.DataFrame(rows, columns=["name", "value", "unit"])
 
 
-def return_over_fall(tps: np.ndarray) -> float:
-    """The largest rise from a run to the next over the largest fall: 3 if three runs fall by as much as one regains, about 1
-    if ups and downs are alike."""
-    changes = np.diff(tps)
-    return float(max(0.0, changes.max()) / max(1e-9 * tps.mean(), -changes.min()))
+def fall_over_rise(tps: np.ndarray) -> float:
+    """How many runs a fall takes for each that a rise takes: 3 if throughput falls over three runs and is back after one,
+    about 1 if ups and downs are alike. Falls and rises as in `cycle`; 0 unless there are two of each: once is no cycle."""
+    turns = turning_points(tps, 0.25 * np.ptp(tps))
+    falls, rises = ([b - a for a, b in itertools.pairwise(turns) if sign * (tps[b] - tps[a]) > 0] for sign in (-1, 1))
+    return float(np.mean(falls) / np.mean(rises)) if min(len(falls), len(rises)) > 1 else 0.0
 
 
 def by_age(machine: Setup, ages: tuple, n_runs: int, seed: int) -> dict[float, Series]:
@@ -295,8 +296,8 @@ def metrics(results: pd.DataFrame) -> pd.DataFrame:
         rows += [(f"all.{name}-{end}", value, "%") for end, value in found._asdict().items()]
         rows += [(f"part.{one.part}.{name}-{end}", value, "%") for one in effects.parts(results, effect).itertuples()
                  for end, value in (("low", one.low), ("high", one.high))]
-    cycle_of_all = ensembles.interval(ensembles.unfitted(results)[f"{AFTER}/cycle.return_over_fall"])
-    rows += [(f"all.return-over-fall-{end}", value, "1") for end, value in cycle_of_all._asdict().items()]
+    cycle_of_all = ensembles.interval(ensembles.unfitted(results)[f"{AFTER}/cycle.fall_over_rise"])
+    rows += [(f"all.fall-over-rise-{end}", value, "1") for end, value in cycle_of_all._asdict().items()]
     rows += [(f"central.{variant}.tps", float(ensembles.unfitted(results, "central")[f"{variant}/{TPS}"].iloc[0]), "1/s")
              for variant in (BEFORE, AFTER)]
     return pd.DataFrame(rows, columns=["name", "value", "unit"])

@@ -10,7 +10,7 @@ from model.indirect import tree
 from model.metaslab import METASLABS_PER_VDEV
 from study import claims, order_entry_2010, order_entry_questions, order_entry_rules, priors, published, series
 from study.errors import UserError
-from study.order_entry_questions import cycle, turning_points
+from study.order_entry_questions import cycle, fall_over_rise, turning_points
 
 LIKE = {"n_users": 16, "record_kib": 4, "scale": 1024, "warm_s": 0.3, "window_s": 1.0}
 YOUNG = {"age": 0.05, "n_disks": 4, "pool_fill": 0.02}
@@ -34,6 +34,8 @@ def test_what_is_a_share_of_the_pool_does_not_change_with_the_scale(scale):
     assert machine.run_s * scale == pytest.approx(30 * 60)
     assert orders.txg.timeout_ns * 32 == pytest.approx(30e9)  # groups, and what they take, by less
     assert (orders.txg.least_limit * 32, orders.most_limit * 32) == (2**25, 6 * 2**33)
+    stock = priors.read("order_entry").central()["dirty_buffers"]
+    assert orders.dirty_target * 2 * 32 == pytest.approx(stock, rel=0.001)      # as many groups of it as there were
     assert orders.op_ns == order_entry_2010.setup(**LIKE).orders.op_ns
 
 
@@ -99,6 +101,7 @@ def predicted():
 def test_nonsense_in_every_published_figure_changes_no_prediction(monkeypatch):
     """Nothing of these experiments is a baseline: all of them are nonsense the second time."""
     before, honest = predicted(), published.runs
+    monkeypatch.setattr(order_entry_2010, "_MADE", {})      # or the series are not made again
     monkeypatch.setattr(published, "runs", lambda: [
         one._replace(metrics=one.metrics.assign(value=12345.678)) for one in honest()])
     assert claims.targets().set_index("claim_id").value["lutz-gain"] != 50
@@ -189,8 +192,18 @@ def test_a_slow_fall_and_a_sudden_return():
     assert (found["falls"], found["fall.runs"], found["rises"], found["rise.runs"]) == (4, 4, 3, 1)
     assert found["fall.size"] == pytest.approx(100 * 32 / 84)
     assert found["fall.in-one-run"] == pytest.approx(100 * 8 / 84)
-    assert found["return-over-fall"] == 4
-    assert dict(zip((back := cycle(tps[::-1])).name, back.value, strict=True))["return-over-fall"] == 1 / 4
+    assert found["fall-over-rise"] == 4
+    assert dict(zip((back := cycle(tps[::-1])).name, back.value, strict=True))["fall-over-rise"] == 1 / 4
+
+
+def test_uneven_falls_are_slow_as_well():
+    assert fall_over_rise(np.tile([100.0, 97, 94, 83, 80], 4)) == 4
+
+
+@pytest.mark.parametrize("tps", [np.arange(20.0) + 50, np.repeat([50.0, 80.0], 10), 60 + 0.1 * (np.arange(20) % 2) + 9.0 * (
+    np.arange(20) > 9)])
+def test_once_is_no_cycle(tps):
+    assert fall_over_rise(tps) == 0
 
 
 @given(st.lists(st.floats(0, 1000), min_size=2, max_size=30))

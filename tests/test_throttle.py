@@ -85,6 +85,14 @@ def test_a_group_too_small_to_count_leaves_the_limit_and_limits_have_bounds():
     assert most_bytes(8 * GIB, params) == 6 * GIB
 
 
+def test_what_is_too_small_to_count_is_so_by_the_least_limit():
+    """A machine to a scale of 32: more than 2^17 B in a second tell something, as more than 2^22 B do of a whole one."""
+    small = TxgParams(rule=T3, least_limit=LEAST_LIMIT // 32)
+    assert after_sync(small, 2**17, 1, limit=2**30)[LIMIT] == 2**30
+    assert after_sync(small, 2**18 + 1, 1, limit=2**30)[LIMIT] == 5 * (2**18 + 1)
+    assert after_sync(small, 2**19, 100)[LIMIT] == LEAST_LIMIT // 32
+
+
 def test_t2_shrinks_to_what_took_five_seconds_and_at_most_doubles():
     params = TxgParams(rule=T2)
     assert after_sync(params, GIB, 10, limit=2 * GIB)[LIMIT] == GIB // 2
