@@ -138,7 +138,7 @@ def setup(*, n_users: int, record_kib: float, scale: int, window_s: float, warm_
                        window_s=window_s)
 
 
-SMALL = {"scale": 512, "group_scale": 128, "age": 0.5, "window_s": 2.0}     # a pool for sliders, and to compare the engines on
+SMALL = {"scale": 512, "group_scale": 128, "age": 0.5, "window_s": 2.0}   # for sliders, and to compare the engines
 FROM_NOTEBOOK = ("n_users", "record_kib", "scale", "window_s", "n_disks", "pool_fill", "age")
 
 
