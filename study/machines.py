@@ -41,6 +41,8 @@ LOG_POOL_GROUPS = ("log pool", "log pool's log", "log pool's cache")
 MOST_TPS = 20_000               # of InnoDB: room for transactions
 WIDE = 4                        # a range over more than this is drawn by its logarithm
 OTHER_BYTES = GIB               # of memory: kernel and processes, besides the database's buffers
+HALF = -1                       # as `since`: the second by which half of the transactions are done
+MOST_SECONDS = 3600             # that are recorded then
 BATTERY_BYTES = 256 * 2**20     # cache of a controller with a battery: StorageTek SAS RAID, of the servers of 2008
 
 
@@ -170,7 +172,8 @@ def store(one: Scenario, values: dict, files: np.ndarray, n_processes: int, seed
 
 def simulate(one: Scenario, values: dict, seed: int, n_seconds: int = 0, since: int = 0) -> Outcome:
     """One run. `n_seconds`: so many are recorded one by one. `since`: what comes before this second does not count, and
-    all that do are recorded. Raises UserError, one sentence, for what cannot be."""
+    all that do are recorded; it may be HALF. Raises UserError, one sentence, for what cannot be."""
+    n_seconds = MOST_SECONDS if since == HALF else n_seconds
     try:
         run = _of_postgres if one.database.kind == "postgres" else _of_innodb
         return run(checked(one), values, seed, n_seconds, since)
@@ -211,6 +214,7 @@ def _of_innodb(one: Scenario, values: dict, seed: int, n_seconds: int, since: in
 
 def outcome_of(result, place: Both, since: int = 0) -> Outcome:
     """Of a run of PostgreSQL, from second `since` on."""
+    since = half_of(result) if since == HALF else since
     counted = result.ended_at >= since * SECOND_NS
     response = result.response_ns[counted] / MS
     seconds, n = result.seconds - since, int(counted.sum())
@@ -220,6 +224,11 @@ def outcome_of(result, place: Both, since: int = 0) -> Outcome:
     log = counts["log_bytes"] * (postgres.PAGE_BYTES / postgres_machine.PAYLOAD if "images" in counts else 1)
     return Outcome(n / seconds, seconds, float(response.mean()) if n else np.nan, p50, p95, p99, log / max(1, n), counts,
                    per_second, device_counts(place, since), result, device_series(place))
+
+
+def half_of(result) -> int:
+    """The second by which half of its transactions are done, if the run is longer than that."""
+    return min(int(np.median(result.ended_at) // SECOND_NS), max(0, int(result.seconds) - 1), MOST_SECONDS - 1)
 
 
 def device_series(place: Both) -> dict:

@@ -205,6 +205,14 @@ STUDY: dict[str, Notebook] = {
             "fill_ticks": Parameter(kind="int", unit="ticks", low=0, high=100, help="how long a fill takes (10 ms each)"),
             "seed": SEED,
         }),
+    "91_published_setups": Notebook(
+        reads=("priors.toml", "hardware/*.toml", "trials/*/*"), minutes=1.5,
+        parameters={
+            "setup": Parameter(kind="str", help="set-up of data/trials that is predicted again", choices=(
+                "nihr43-hdd12-32g", "nihr43-hdd12-8g", "nihr43-ssd2", "vondra-nvme1", "vondra-sata6")),
+            "draws": DRAWS,
+            "n_cells": Parameter(kind="int", low=1, high=20, help="how many of its cells"),
+        }),
 }
 
 

@@ -4,7 +4,9 @@ PostgreSQL's year is the interval between checkpoints: after each, pages go into
 what one interval has made dirty is written during the next. So
 
  1. A scenario that says how many transactions, or seconds, is run like that, from a checkpoint on.
- 2. Else a short run says how many transactions fit in an interval. Two intervals are run, and the second is measured.
+ 2. Else a short run says how many transactions fit in an interval. Two intervals are run, and the second is measured. Where
+    log ends an interval before time does, it is so many transactions, however long they take: a short run is faster than
+    a long one, because nothing is to be written back yet.
  3. If two intervals are more than `BUDGET` transactions, the machine is made smaller by a factor k, 8 at most: tables,
     buffers, ARC, cache devices, and the interval in seconds and in log. Rates and shares stay as they are; but what comes
     once in a checkpoint weighs k times as much, and a record meets k times as many writes in a transaction group, which
@@ -31,6 +33,7 @@ MOST = 8.0                      # scaling
 MOST_WITHOUT = 32.0             # of scripts that touch no branches
 LEAST_TIMEOUT = 30              # s, PostgreSQL's least checkpoint_timeout
 LEAST_SECONDS = 12              # a run is longer than transaction groups are apart
+PILOT_FASTER = 4                # than a long run, so that LEAST_SECONDS are so many times fewer transactions
 LEAST_LOG = 300                 # B of a transaction without images
 LEAST_BUFFERS = 2**22
 
@@ -38,7 +41,7 @@ LEAST_BUFFERS = 2**22
 class Length(NamedTuple):
     """What is run in the scenario's place, from which second on it counts, and why, in words."""
     scenario: Scenario
-    since: int
+    since: int              # or machines.HALF: the second by which half of the transactions are done
     why: str
 
 
@@ -53,13 +56,18 @@ def of(one: Scenario, values: dict, seed: int = 1, budget: int = BUDGET) -> Leng
     if server.script == "select-only":
         return Length(changed(manageable, {"database.transactions": budget}), 0, f"{budget} transactions{_size(too_large)}")
     pilot = machines.simulate(changed(manageable, {"database.transactions": PILOT}), values, seed)
-    return _of_intervals(one, interval_seconds(one, values, pilot), pilot.tps, budget, too_large)
+    return _of_intervals(one, interval(one, values, pilot), pilot.tps, budget, too_large)
 
 
-def _of_intervals(one: Scenario, seconds: float, tps: float, budget: int, too_large: float) -> Length:
-    """Rules 2 to 5: `seconds` are between checkpoints."""
+def _of_intervals(one: Scenario, each: tuple[float, float | None], tps: float, budget: int, too_large: float) -> Length:
+    """Rules 2 to 5: `each` interval between checkpoints."""
+    seconds, n = each
     k = max(too_large, scaling(one, 2 * seconds * tps / budget))
     if seconds * tps <= budget * k and _timeout(one) / k >= LEAST_TIMEOUT:
+        if n is not None:
+            total = round(max(2 * n / k, LEAST_SECONDS * tps / PILOT_FASTER))
+            return Length(changed(smaller(one, k), {"database.transactions": total}), machines.HALF,
+                          f"the second half of {total} transactions, two intervals between checkpoints{_size(k)}")
         length = max(LEAST_SECONDS, round(seconds / k))
         return Length(changed(smaller(one, k), {"database.seconds": 2 * length}), length,
                       f"the second of two intervals between checkpoints, of {seconds:.0f} s{_size(k)}")
@@ -73,12 +81,12 @@ def _size(k: float) -> str:
     return f"; tables and memory are a {k:.3g}th" if k > 1 else ""
 
 
-def interval_seconds(one: Scenario, values: dict, pilot: machines.Outcome) -> float:
-    """Between checkpoints: by time, or by log."""
+def interval(one: Scenario, values: dict, pilot: machines.Outcome) -> tuple[float, float | None]:
+    """Seconds between checkpoints, by time or by log; if by log, its transactions as well."""
     settings = servers.postgres_settings(one, values, 1)
     distance = settings.checkpoint_segments * SEGMENT_BYTES
-    by_log = transactions_in(distance, one.database.scale, pilot) / pilot.tps
-    return min(settings.checkpoint_timeout_ns / machines.SECOND_NS, max(by_log, 1))
+    n, timeout = transactions_in(distance, one.database.scale, pilot), settings.checkpoint_timeout_ns / machines.SECOND_NS
+    return (n / pilot.tps, n) if n / pilot.tps < timeout else (timeout, None)
 
 
 def transactions_in(distance: float, scale: int, pilot: machines.Outcome) -> float:

@@ -174,7 +174,7 @@ def test_a_run_is_as_long_as_the_scenario_says():
 def test_very_large_tables_keep_an_interval_that_would_become_too_short():
     large = scenario.changed(DISKS, {"database.transactions": None, "database.scale": 40_000, "pool.data.count": 24})
     too_large = 40_000 / run_length.MOST_SCALE
-    found = run_length._of_intervals(large, 300, 100.0, 50_000, too_large)
+    found = run_length._of_intervals(large, (300, None), 100.0, 50_000, too_large)
     assert found.scenario.database.scale == run_length.MOST_SCALE
     assert "half of 500 s" in found.why
 

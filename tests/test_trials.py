@@ -1,0 +1,81 @@
+"""Set-ups that others have measured: scenarios that can be built, results with a source, and a comparison that can fail."""
+import numpy as np
+import pandas as pd
+import pytest
+
+from study import machines, record, trials
+from study.errors import UserError
+
+NAMES = trials.names()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_cell_is_a_machine_and_differs_from_the_others_in_what_it_is_named_for(name):
+    one = trials.read(name)
+    assert one.source
+    assert one.left_out
+    assert len({cell.model_dump_json() for cell in one.cells.values()}) == len(one.cells)
+    for cell in one.cells.values():
+        values = machines.known([cell]).central()
+        machines.zfs_settings(machines.checked(cell), values)
+    assert {cell for _, *two in one.ratios for cell in two} <= set(one.cells)
+
+
+@pytest.mark.parametrize("name", trials.opened())
+def test_results_have_a_source_and_every_prediction_one_to_meet(name):
+    found = trials.published(name)
+    assert "github.com" in found["source"]
+    assert found["used"]
+    assert set(trials.blind(name)) <= set(found["tps"])
+    assert min(found["tps"].values()) > 0
+
+
+def test_what_was_predicted_blind_is_not_made_anew():
+    """Their digests of model and study are of another day: whoever replaces them by runs of today is no longer blind."""
+    assert {trials.interval(trials.blind("nihr43-hdd12-8g"), "t1").middle,
+            trials.interval(trials.blind("nihr43-ssd2"), "t40").middle} == {264.91, 552.92}
+
+
+def test_a_set_up_that_is_not_there_is_one_sentence():
+    with pytest.raises(UserError, match="there is no set-up 'nobodys' in data/trials; name one of"):
+        trials.read("nobodys")
+
+
+def table(published, middle):
+    rows = [("one", str(i), value, 0.5 * found, found, 1.5 * found)
+            for i, (value, found) in enumerate(zip(published, middle, strict=True))]
+    return trials._judged(pd.DataFrame(rows, columns=["setup", "what", "published", "low", "middle", "high"]))
+
+
+def test_a_prediction_that_is_right_has_no_factor():
+    found = trials.score(table([10, 20, 400], [10, 20, 400]))
+    assert found == (3, 3, 1.0, 1.0, 1.0)
+
+
+def test_a_factor_counts_either_way_and_a_bias_does_not():
+    found = trials.score(table([10, 40], [20, 20]))
+    assert found.within == 1    # half of 20 is the end of its interval, twice is not in it
+    assert found.off == pytest.approx(2)
+    assert found.worst == pytest.approx(2)
+    assert found.bias == pytest.approx(1)
+
+
+def test_only_ratios_that_say_something_have_a_side():
+    assert trials.directions(table([2.0, 0.5, 1.05, 0.9], [1.5, 1.2, 0.2, 0.95])) == (3, 2)
+
+
+def test_a_cell_compressed_in_memory_holds_more_records():
+    one = trials.read("nihr43-hdd12-8g").cells
+    assert machines.records_in_arc(one["t1"]) == 1
+    assert machines.records_in_arc(one["t13"]) == pytest.approx(9, rel=0.01)
+
+
+def test_a_sector_is_the_least_that_a_record_takes():
+    one = trials.read("vondra-sata6").cells["stripe/default/250/ro"]
+    assert machines.records_in_arc(one) == 2        # a quarter of 8 KiB, on sectors of 4
+
+
+def test_names_of_results_are_names():
+    found = trials.metrics(trials.compared(), "TPS")
+    assert all(record.NAME.fullmatch(name) for name in found.name)
+    assert np.isfinite(found.value).all()
