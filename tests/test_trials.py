@@ -67,7 +67,7 @@ def test_only_ratios_that_say_something_have_a_side():
 def test_a_cell_compressed_in_memory_holds_more_records():
     one = trials.read("nihr43-hdd12-8g").cells
     assert machines.records_in_arc(one["t1"]) == 1
-    assert machines.records_in_arc(one["t13"]) == pytest.approx(9, rel=0.01)
+    assert machines.records_in_arc(one["t13"]) == pytest.approx(9, rel=0.05)
 
 
 def test_a_sector_is_the_least_that_a_record_takes():
