@@ -130,11 +130,12 @@ def score(table: pd.DataFrame) -> Score:
                  float(np.exp(logs.mean())))
 
 
-def directions(table: pd.DataFrame, least: float = 1.1) -> tuple[int, int]:
-    """Of the ratios whose published value is at least `least` away from 1: how many, and how many the middle foretells the
-    side of."""
+def directions(table: pd.DataFrame, least: float = 1.1, foretold: float = 1.05) -> tuple[int, int]:
+    """Of the ratios whose published value is at least `least` away from 1: how many, and of how many the middle is on the
+    same side, by `foretold` at least."""
     clear = table[np.log(table.published).abs() >= np.log(least)]
-    return len(clear), int((np.sign(np.log(clear.published)) == np.sign(np.log(clear.middle))).sum())
+    along = np.log(clear.middle) * np.sign(np.log(clear.published))
+    return len(clear), int((along >= np.log(foretold)).sum())
 
 
 def metrics(table: pd.DataFrame, quantity: str) -> pd.DataFrame:

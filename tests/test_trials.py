@@ -64,6 +64,10 @@ def test_only_ratios_that_say_something_have_a_side():
     assert trials.directions(table([2.0, 0.5, 1.05, 0.9], [1.5, 1.2, 0.2, 0.95])) == (3, 2)
 
 
+def test_a_side_by_less_than_a_twentieth_is_none():
+    assert trials.directions(table([3.0, 0.5], [1.01, 0.96])) == (2, 0)
+
+
 def test_a_cell_compressed_in_memory_holds_more_records():
     one = trials.read("nihr43-hdd12-8g").cells
     assert machines.records_in_arc(one["t1"]) == 1

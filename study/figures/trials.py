@@ -42,6 +42,6 @@ def effects(table: pd.DataFrame) -> Figure:
                              for row in table.itertuples()])
     axes.tick_params(axis="y", length=0)
     axes.set_ylim(-0.6, len(table) - 0.4)
-    axes.set_xlabel("ratio of transactions a second (1)")
+    axes.set_xlabel("ratio of rates (1)")
     figure.legend(loc="outside lower center", ncols=2, fontsize=7)
     return figure
