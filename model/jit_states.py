@@ -16,8 +16,8 @@ NamedTuples of numbers alone are values as ever.
 import struct
 
 import numpy as np
-from llvmlite import ir
 from numba.core import boxing, cgutils, errors, types
+from numba.core.cgutils import ir  # llvmlite's
 from numba.core.datamodel import default_manager
 from numba.core.datamodel.models import PrimitiveModel
 from numba.core.imputils import lower_builtin, lower_getattr_generic
