@@ -15,8 +15,8 @@ for a tick. After each sync L is what can be written in 5 s:
 T2 has a slip: *every* transaction is taken to be beyond 7/8.
 
 In ZFS: txg.c, `txg_sync_thread`, `txg_delay`; dsl_pool.c, `dsl_pool_tempreserve_space`, `dsl_pool_sync`; arc.c,
-`arc_tempreserve_space`; spec 5.6. Left out: reservations of others that have not dirtied anything yet; dnodes, which
-nobody counts here; memory pressure; scrubs.
+`arc_tempreserve_space`; spec 5.6. Left out: reservations of others that have not dirtied anything yet; dnodes, where
+the caller does not count them; memory pressure; scrubs.
 
 A machine to scale has smaller limits and times; what makes a group too small to count goes with the least limit.
 """

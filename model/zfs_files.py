@@ -22,8 +22,7 @@ those for two, one of them for the log, do the same.
 Files of a store: number 0 is the log, wherever the calls say WAL; file f of the calls, from 0 on, is number 1 + f; the last
 one is the control file. What each is: see `new_store`.
 
-Left out: prefetch (`model.zfetch`), which reads at random places hardly ever begin; CPUs as a resource of ZFS (its times are
-added to the calls'); access times of files, snapshots, scrubs, failures.
+Left out: CPUs as a resource of ZFS (its times are added to the calls'); access times of files, snapshots, scrubs, failures.
 """
 
 from model.calendar import NEVER, next_source, set_time
@@ -31,13 +30,15 @@ from model.file_calls import OPERATION as CALL_OPERATION
 from model.file_calls import WAL_CREATE, WAL_SYNC, WAL_WRITE, WAL_WRITE_THROUGH
 from model.jit import kernel, part
 from model.vdev_queue import NONE
+from model.zfs_files_ahead import ahead_came
 from model.zfs_files_calls import begin, go_on
 from model.zfs_files_devices import disk_is_done, issue_all, slot_is_done, unit_done
-from model.zfs_files_groups import end_groups, reclaim_event, sync_event, timer_event
+from model.zfs_files_groups import sync_event
 from model.zfs_files_l2 import feed_event, round_is_over
 from model.zfs_files_log import begin_rows, chain_goes_on, row_done, take_rows
 from model.zfs_files_machine import LOG_CALLED, Group, Pool, Settings, Store, make_ready
 from model.zfs_files_start import new_store
+from model.zfs_files_timing import end_groups, reclaim_event, timer_event
 from model.zil import IS_FULL
 
 __all__ = ["Group", "Pool", "Settings", "Store", "new_store", "next_time", "store_event", "take_calls"]
@@ -55,6 +56,8 @@ def _task_goes_on(m, db_calendar, now):
         go_on(m, db_calendar, now, task)
     elif row < len(m.row_of):
         row_done(m, now, task)
+    elif m.first_ahead <= task < m.first_ahead + len(m.ahead):
+        ahead_came(m, now, task)
     elif task == len(m.leaves.n_awaited) - 1:
         round_is_over(m, now)
     else:

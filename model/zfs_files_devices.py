@@ -112,7 +112,7 @@ def _issue_one(m, now, i):
 
 
 @part
-def read_block(m, now, place, n_bytes, is_metadata, task):
+def read_block(m, now, place, n_bytes, is_metadata, task, priority):
     """`task` wants the block at `place`: whether it has it at once."""
     leaves, vdev = m.leaves, place >> LEAF_SHIFT
     n = read_ios(vdev_of(m.places.vdevs, vdev), (place & OFFSET_MASK) - FRONT_BYTES, n_bytes, leaves.children)
@@ -120,7 +120,7 @@ def read_block(m, now, place, n_bytes, is_metadata, task):
     for i in range(n):
         leaf = m.places.vdevs[vdev, FIRST_LEAF] + leaves.children[i, CHILD]
         there, io = read_leaf(leaves, now, leaf, leaves.children[i, OFFSET] + FRONT_BYTES, leaves.children[i, BYTES],
-                              is_metadata, task << leaves.waiter_shift | i, leaves.queue_params.sync_read_priority)
+                              is_metadata, task << leaves.waiter_shift | i, priority)
         if io != NONE:
             m.sync[IN_FLIGHT] += 1
             _to_outbox(leaves.outbox, leaves.n_out, io)

@@ -10,26 +10,22 @@
  4. *Flush* every vdev that was given space in the group; wait. *Uberblock*: four labels of every device of one vdev, or
     three; wait. Flush these; wait. Then the group is on disk.
 
-A group ends when its time is over or somebody asks (IS_PUSHED); who waits for the next one goes on then (`model.throttle`).
-Who sleeps a tick, because one group is being synced and the next waits for that, wakes up when it need not wait any longer.
-
-The time of 2007 is that of a thread: it notes which group is open, sleeps, asks for the next one unless it is open by then,
-and waits for that before it sleeps again. So a group that somebody else has ended is followed by one with less time.
+When a group ends: `model.zfs_files_timing`.
 
 In ZFS: spa.c, `spa_sync`; spec 5.3 to 5.6. Sizes of the pool's own blocks: spec 5.1 and 5.3; their number does not grow with
 what is written, but for space maps. Left out: frees, deferred frees, in-place rewriting by later passes (new places
 instead); which vdevs get the uberblock is not drawn, they are the first ones.
 """
 
-from model.arc import adjust, make_anonymous
+from model.arc import make_anonymous
 from model.calendar import NEVER, set_time
 from model.dbuf import copy_written
 from model.jit import kernel, part
 from model.layout import LEAF_SHIFT
-from model.pool import FOR_TXG, TICK_NS
+from model.pool import FOR_TXG
 from model.primarycache import is_kept
-from model.throttle import SYNC_BEGAN, T2, T3, group_written, open_group
-from model.txg import ABOVE, BLOCK, NONE, WRITING, advance, hand_over, quiesce
+from model.throttle import SYNC_BEGAN, T2, T3, group_written
+from model.txg import ABOVE, BLOCK, NONE, WRITING, advance
 from model.zfs_files_devices import BLOCK as BLOCK_WANTED
 from model.zfs_files_devices import LABEL as LABEL_WANTED
 from model.zfs_files_devices import VDEV_FLUSH, ios_left, want
@@ -40,7 +36,6 @@ from model.zfs_files_machine import (
     FILES_STAGE,
     FIRST_LEAF,
     FLUSH_STAGE,
-    HAS_SLEPT,
     INDIRECT,
     INDIRECT_WRITTEN_BYTES,
     IS_PUSHED,
@@ -55,11 +50,9 @@ from model.zfs_files_machine import (
     RECORD_BYTES,
     RECORDS,
     SECOND_FLUSH_STAGE,
-    SECOND_NS,
     SPARE_IOS,
     SYNC_NS,
     SYNC_STAGE,
-    TIMED_TXG,
     TIMER_IS_OVER,
     TOUCHED_IN,
     TXGS,
@@ -76,80 +69,6 @@ META_DNODE_LEVELS = 6
 METASLABS_TOUCHED = 2  # per vdev: one gives, one gets back
 LABEL, RING, UBERBLOCK = 2**18, 2**17, 1024  # B: a label, where uberblocks begin in it, one of them
 N_UBERBLOCKS = RING // UBERBLOCK
-NONE_TIMED = -1  # the timer of 2007 waits for the next group to open
-
-
-# ---- when a group ends ----
-
-
-@part
-def _wake_sleepers(m):
-    """No group waits for another one any more: who sleeps in the throttle goes on."""
-    for p in range(len(m.process)):
-        if m.process[p, HAS_SLEPT] and m.calendar.time[m.sources.processes + p] != NEVER:
-            set_time(m.calendar, m.sources.processes + p, NEVER)
-            make_ready(m.ready, m.n_ready, p)
-
-
-@part
-def _start_sync(m, now):
-    m.sync[SYNC_STAGE], m.sync[MOS_PASS] = FILES_STAGE, 0
-    m.throttle[SYNC_BEGAN] = now
-    if m.txg_params.from_sync:
-        set_time(m.calendar, m.sources.timer, now + m.txg_params.timeout_ns)
-    set_time(m.calendar, m.sources.sync, now)
-    _wake_sleepers(m)
-
-
-@part
-def _open_next(m, now):
-    """A group is quiesced and another one open: who waited for that goes on."""
-    open_group(m.throttle, m.txgs.open_txg[0])
-    if m.sync[TIMED_TXG] == NONE_TIMED:
-        _time_group(m, now)
-    last = len(m.waiting) - 1
-    for i in range(m.waiting[last]):
-        make_ready(m.ready, m.n_ready, m.waiting[i])
-    m.waiting[last] = 0
-
-
-@part
-def end_groups(m, now):
-    """After an event: the open group ends if somebody asked for that (IS_PUSHED), now or as soon as that can be."""
-    if hand_over(m.txgs):
-        _start_sync(m, now)
-    if m.sync[IS_PUSHED] and quiesce(m.txgs):
-        _open_next(m, now)
-    m.sync[IS_PUSHED] = 0
-    if hand_over(m.txgs):
-        _start_sync(m, now)
-
-
-@part
-def _time_group(m, now):
-    """The thread of 2007 sleeps."""
-    m.sync[TIMED_TXG] = m.txgs.open_txg[0]
-    set_time(m.calendar, m.sources.timer, now + m.txg_params.timeout_ns)
-
-
-@part
-def timer_event(m, now):
-    """Its time is over. (Counted from the last sync, a group that is being synced comes first.)"""
-    if m.txg_params.from_sync and m.txgs.syncing[0] != 0:
-        m.sync[TIMER_IS_OVER] = 1
-    elif m.txg_params.from_sync:
-        m.sync[IS_PUSHED] = 1
-    elif m.txgs.open_txg[0] > m.sync[TIMED_TXG]:
-        _time_group(m, now)
-    else:
-        m.sync[TIMED_TXG], m.sync[IS_PUSHED] = NONE_TIMED, 1
-
-
-@part
-def reclaim_event(m, now):
-    """The thread that looks after the ARC every second."""
-    adjust(m.arc, m.arc_params, now // TICK_NS)
-    set_time(m.calendar, m.sources.reclaim, now + SECOND_NS)
 
 
 # ---- what it writes ----

@@ -20,6 +20,7 @@ from model.ssd import SsdParams, SsdState
 from model.throttle import TxgParams
 from model.txg import Txgs
 from model.vdev_map import VdevParams
+from model.zfetch import Zfetch, ZfetchParams
 from model.zil import Zil, ZilParams, ZilSettings
 
 TICK_NS = 10_000_000
@@ -35,8 +36,10 @@ KIND, N_CHILDREN, N_PARITY, ASHIFT, FIRST_LEAF, GROUP, TOUCHED_IN = range(7)  # 
 #   group that was open when it gave space
 
 # Columns of Zfs.process: its call, and how far it is.
-(OPERATION, FILE, AT, END, LEVEL, STAGE, HAS_RECORD, HAS_SLEPT, BEGAN, HAS_WAITED, JOINED, JOINED_BEFORE) = range(12)
-N_PROCESS = 12
+(OPERATION, FILE, AT, END, LEVEL, STAGE, HAS_RECORD, HAS_SLEPT, BEGAN, HAS_WAITED, JOINED_BEFORE, IS_SHOWN, ROW, N_FETCHES,
+ FETCHED, ABOVE_OTHER) = range(16)  # the last five: see model.zfs_files_ahead; ABOVE_OTHER: 1 + the record to be read ahead
+#   above which it reads
+N_PROCESS = 16
 LOOKS, READING, COMMITS, IN_COMMIT = range(4)  # values of STAGE
 
 # Elements of Zfs.sync.
@@ -51,15 +54,16 @@ COUNTS = ("calls", "calls_done", "reads", "read_hits", "joined", "data_reads", "
           "pieces", "commits", "log_blocks", "log_bytes", "file_blocks", "file_block_bytes", "flushes", "txgs",
           "records_written", "record_bytes", "records_written_early", "indirect_written", "indirect_bytes",
           "pool_blocks", "pool_bytes", "waits", "sleeps", "sync_ns", "ios", "ios_done", "device_flushes", "read_ns",
-          "commit_ns")
+          "commit_ns", "read_ahead")
 (CALLS, CALLS_DONE, READS, READ_HITS, SHARED, DATA_READS, METADATA_READS, L2_READS, READ_FIRST, PIECES, COMMITTED,
  LOG_BLOCKS, LOG_BYTES, FILE_BLOCKS, FILE_BLOCK_BYTES, FLUSHES, TXGS, RECORDS, RECORD_BYTES, EARLY, INDIRECT,
  INDIRECT_WRITTEN_BYTES, POOL_BLOCKS, POOL_BYTES, WAITS, SLEEPS, SYNC_NS, IOS, IOS_DONE, DEVICE_FLUSHES, READ_NS,
- COMMIT_NS) = range(len(COUNTS))
+ COMMIT_NS, AHEAD) = range(len(COUNTS))
 DEVICE_COUNTS = ("reads", "read_bytes", "writes", "written_bytes")  # units that devices served, for each group
 
 N_SLOTS = 64  # units and flushes that a device without an arm has under way at most
 N_ROWS = 1024  # rows of an intent log that are being done at a time
+N_AHEAD = 2048  # records that are being read ahead at a time
 SPARE_IOS = 4096  # that the sync thread leaves to others
 NOWHERE = -1  # the place of a record that was never written
 
@@ -92,7 +96,7 @@ class Settings(NamedTuple):
     zil_disabled: int = 0  # zil_disable; for all file systems, as it was
     no_cache_flush: int = 0  # zfs_nocacheflush
     cpus: int = 1  # processors that threads of a group are at work on: model.write_issue
-    prefetch: int = 1  # 0: zfs_prefetch_disable; nothing reads ahead here either way, see model.zfs_files
+    prefetch: int = 1  # 0: zfs_prefetch_disable
     memory_bytes: int = 8 * 2**30  # B, physical
     arc_max_bytes: int = 0  # zfs_arc_max; 0: as much as ZFS takes by itself
     is_warm: int = 1  # 1: the ARC holds what loading has left in it, log and tables; 0: nothing
@@ -191,6 +195,14 @@ class Zfs(NamedTuple):
     n_ready: np.ndarray  # put into it, taken out
     clock: np.ndarray  # ns
     process: np.ndarray  # [process, column]; see OPERATION
+    joined: np.ndarray  # per task: the process that joined last in waiting for what it reads, or NOBODY
+    zfetch: Zfetch
+    zfetch_params: ZfetchParams
+    answer: np.ndarray  # of zfetch
+    fetches: np.ndarray  # [process, row, (record, records)]: what zfetch wants
+    first_ahead: int  # the first task that reads ahead
+    ahead: np.ndarray  # per such task: the block
+    free_ahead: np.ndarray  # those that read nothing; the last element: how many
     calendar: Calendar
     sources: Sources
     tally: Tally

@@ -7,27 +7,27 @@ import numpy as np
 from model.arc import ArcParams, adjust, arc_params, new_arc
 from model.arc_lists import IS_METADATA, MARKS, NONE
 from model.calendar import NEVER, new_calendar, set_time
-from model.data_sheet import SheetParams, new_drive
-from model.drive_queue import new_drives
+from model.data_sheet import SheetParams
 from model.indirect import tree
 from model.jit import kernel
 from model.l2arc import LEAST_DEVICE_BYTES, L2arcParams, new_l2arc, next_feed
 from model.layout import SINGLE_DISK, Layout, block_sizes, check_fits, new_space, number_blocks, write_file
 from model.oltp_core import warm, write_new
-from model.pool import NOBODY, new_pool, new_recorder
+from model.pool import NOBODY
 from model.primarycache import ALL, METADATA_ONLY, NOTHING, is_kept, l2_mark
-from model.ssd import SsdParams, SsdState, check_ssd, new_ssds
+from model.ssd import SsdParams
 from model.streams import stream
 from model.throttle import most_bytes, new_throttle
 from model.txg import new_txgs
-from model.vdev_map import RAIDZ, max_ios
 from model.write_issue import n_threads
+from model.zfetch import max_fetches, new_zfetch
+from model.zfs_files_hardware import groups_of_leaves, leaves_of, ssds_of, vdev_table
 from model.zfs_files_l2 import ROOM_OF_ROUND, has_cache
 from model.zfs_files_machine import (
     COUNTS,
     DEVICE_COUNTS,
-    JOINED,
     JOINED_BEFORE,
+    N_AHEAD,
     N_GROUPS,
     N_PROCESS,
     N_ROWS,
@@ -37,7 +37,6 @@ from model.zfs_files_machine import (
     SECOND_NS,
     TIMED_TXG,
     Sources,
-    Ssds,
     Store,
     Tally,
     Zfs,
@@ -128,63 +127,6 @@ def _warm_records(arc, params, files, existing):
                 adjust(arc, params, tick)
 
 
-# ---- devices ----
-
-
-def _groups(pool):
-    return [group for group in pool if group is not None]
-
-
-def _leaf_groups(pool):
-    """(number of the group, Group) for every leaf."""
-    return [(i, group) for i, group in enumerate(pool) if group is not None
-            for _ in range(group.n_vdevs * group.vdev.n_children)]
-
-
-def _vdevs(pool):
-    """(the table, first vdev of each group and the end)."""
-    rows, first, leaf = [], [], 0
-    for number, group in enumerate(pool):
-        first.append(len(rows))
-        for _ in range(group.n_vdevs if group else 0):
-            rows.append((*group.vdev, leaf, number, 0))
-            leaf += group.vdev.n_children
-    return np.array(rows, np.int64), np.array([*first, len(rows)], np.int64)
-
-
-def _drive(pool, settings):
-    """That of all disks of a pool."""
-    sheets = {group.device for group in _groups(pool) if isinstance(group.device, SheetParams)}
-    if len(sheets) > 1:
-        raise ValueError(f"the disks of a pool are of {len(sheets)} data sheets, but only one can be simulated; choose one, "
-                         "or describe a log device as a device without an arm")
-    return new_drive(sheets.pop() if sheets else SheetParams())._replace(is_volatile=int(settings.disk_cache_is_volatile))
-
-
-def _ssds(leaf_groups):
-    devices = [(leaf, group.device) for leaf, (_, group) in enumerate(leaf_groups) if isinstance(group.device, SsdParams)]
-    number = np.full(len(leaf_groups), -1)
-    number[[leaf for leaf, _ in devices]] = np.arange(len(devices))
-    params = np.array([check_ssd(device) for _, device in devices], np.int64).reshape(-1, len(SsdParams._fields))
-    state = [new_ssds(device, 1) for _, device in devices]
-    channels = np.zeros((len(devices), max([s.channels.shape[1] for s in state], default=1)), np.int64)
-    units = np.concatenate([s.units for s in state]) if state else np.zeros((0, 5), np.int64)
-    return Ssds(number, np.array([leaf for leaf, _ in devices], np.int64), params, SsdState(units, channels),
-                np.zeros((len(devices), N_SLOTS), np.int64))
-
-
-def _leaves(pool, build, settings, n_tasks, seed):
-    """Vdev caches, vdev queues and disks of all leaves."""
-    n, drive = len(_leaf_groups(pool)), _drive(pool, settings)
-    phase = (stream(seed, "spindles").random(n) * drive.disk.rev_ns).astype(np.int64)
-    widest = max((group.vdev for group in _groups(pool)), key=lambda vdev: (vdev.kind == RAIDZ, vdev.n_children))
-    leaves = new_pool(n, build.cache, build.queue, drive, phase, settings.n_ios, n_tasks, new_recorder(), 0, widest)
-    n_rows = max(max_ios(group.vdev) for group in _groups(pool))
-    return leaves._replace(drives=new_drives(drive, build.queue.max_pending + build.queue.min_pending + N_SLOTS,
-                                             settings.n_ios + 1, phase),
-                           children=np.zeros((n_rows, 4), np.int64), outbox=np.zeros(2 * settings.n_ios, np.int64))
-
-
 # ---- one pool ----
 
 
@@ -219,7 +161,7 @@ def _tally(s):
 
 def _processes(n_processes):
     process = np.zeros((n_processes, N_PROCESS), np.int64)
-    process[:, JOINED] = process[:, JOINED_BEFORE] = NOBODY
+    process[:, JOINED_BEFORE] = NOBODY
     return process
 
 
@@ -231,10 +173,11 @@ def _full_stack(numbers):
 def _machine(pool, s, build, tables, shared, n_processes, seed):
     """A Zfs. `tables`: (files, of_file, layout, sizes, frontier of its data vdevs); `shared`: (arc_params, arc)."""
     files, of_file, layout, sizes, frontier = tables
-    n_indirect, (vdevs, first_vdev), leaf_groups = files.n_blocks - files.n_records, _vdevs(pool), _leaf_groups(pool)
+    n_indirect, (vdevs, first_vdev), leaf_groups = files.n_blocks - files.n_records, vdev_table(pool), groups_of_leaves(pool)
     zil, zil_settings = _zil(pool, s, len(of_file), n_processes, len(vdevs), seed)
-    n_logs, ssds, n_leaves = len(zil_settings), _ssds(leaf_groups), len(leaf_groups)
-    n_tasks = n_processes + N_ROWS + n_logs + 1  # the last one: the feed thread of the L2ARC
+    n_logs, ssds, n_leaves = len(zil_settings), ssds_of(leaf_groups), len(leaf_groups)
+    first_ahead = n_processes + N_ROWS + n_logs
+    n_tasks = first_ahead + N_AHEAD + 1  # the last one: the feed thread of the L2ARC
     l2 = _l2(pool, s, build)
     sync = n_leaves + len(ssds.leaf) * N_SLOTS
     sources = Sources(n_leaves, sync, sync + 1, sync + 2, sync + 3, sync + 4)
@@ -254,10 +197,12 @@ def _machine(pool, s, build, tables, shared, n_processes, seed):
         numbers(2), numbers(N_ROWS, 2), _full_stack(range(n_processes, n_processes + N_ROWS)),
         np.array([number for number, _ in leaf_groups]),
         np.array([group.device.disk_bytes for _, group in leaf_groups], np.int64),
-        _leaves(pool, build, s, n_tasks, seed), ssds, places, numbers(s.n_ios + 1),
+        leaves_of(pool, build, s, n_tasks, seed), ssds, places, numbers(s.n_ios + 1),
         numbers(MOST_WANTED + 16 * n_leaves + len(l2.outbox), 6),
         numbers(1), numbers(n_leaves + 1), numbers(1 << n_tasks.bit_length() + 1), numbers(2), numbers(1),
-        _processes(n_processes), new_calendar(sources.processes + n_processes), sources, _tally(s))
+        _processes(n_processes), np.full(n_tasks, NOBODY), new_zfetch(build.zfetch, len(of_file)), build.zfetch,
+        numbers(max_fetches(build.zfetch), 2), numbers(n_processes, max_fetches(build.zfetch), 2), first_ahead,
+        numbers(N_AHEAD), _full_stack(range(N_AHEAD)), new_calendar(sources.processes + n_processes), sources, _tally(s))
 
 
 def _blocks_of(files, numbers):

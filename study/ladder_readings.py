@@ -187,8 +187,8 @@ MYSQL_RECIPE = MYSQL_MEMORY | {"files.prefetch": False, "database.conf.innodb_do
 OPTIMIZATION = Switch("optimization", "+ With optimization", "the recipe", (
     Choice("memory", 5, MYSQL_MEMORY, "The first lines of slide 17: cache in InnoDB rather than in the ARC."),
     Choice("the recipe", 5, MYSQL_RECIPE,
-           "What slides 17 and 18 say for every installation: no prefetch and no double writes besides. (Prefetch of files "
-           "is not simulated under a database, so that half of it changes nothing here; compression is left out, since "
+           "What slides 17 and 18 say for every installation: no prefetch and no double writes besides. (What "
+           "primarycache leaves out is never prefetched, so that half of it changes nothing; compression is left out, since "
            "how far these pages compress is not known.)"),
     Choice("and fewer flushes", 5, MYSQL_RECIPE | {
         "files.nocacheflush": True, "database.conf.innodb_flush_log_at_trx_commit": 2},

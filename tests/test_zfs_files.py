@@ -67,6 +67,26 @@ def test_with_primarycache_metadata_every_read_is_a_miss_or_shares_one(found):
     assert reads["kept_misses"] < reads["misses"]
 
 
+def test_a_reader_in_order_reads_two_records_and_zfetch_all_others(found):
+    """Spec 4.6: the read of block 0 starts a stream, that of block 1 asks for 2 and 3, and so on to the end of the file."""
+    for name in ("ahead", "raidz"):
+        assert found["in_order"][name]["reads"] == 2
+        assert found["in_order"][name]["ahead"] == 298
+        assert found["in_order"][name]["broken"] == []
+
+
+def test_who_reads_in_haste_reads_each_record_once_and_is_faster_for_what_is_read_ahead(found):
+    haste, alone = found["in_order"]["haste"], found["in_order"]["not"]
+    assert haste["reads"] + haste["ahead"] == 300
+    assert haste["ns"] < alone["ns"] - 299 * 10**9 // 50
+
+
+@pytest.mark.parametrize("name", ["not", "uncached", "deaf"])
+def test_nothing_is_read_ahead_with_prefetch_off_or_primarycache_metadata(found, name):
+    """What may not be cached is not shown to zfetch from onnv_98 on. If nobody listens to zfetch, the law above sees it."""
+    assert (found["in_order"][name]["reads"], found["in_order"][name]["ahead"]) == (300, 0)
+
+
 def test_groups_come_every_5_s_in_2007_and_every_30_s_in_2009(found):
     assert found["groups"]["old"] in (11, 12)
     assert found["groups"]["new"] in (1, 2)

@@ -41,11 +41,12 @@ class Call(NamedTuple):
 class Database:
     """Processes that make `n` calls in all; after each it computes for `think_ns`."""
 
-    def __init__(self, n_processes, n, mix, n_pages, seed, think_ns):
+    def __init__(self, n_processes, n, mix, n_pages, seed, think_ns, in_order=False):
         self.calendar, self.calls = new_calendar(n_processes), new_calls(n_processes)
         self.counts, self.s = np.zeros(1, np.int64), Transactions(n)
         self.n_drawn, self.draws = np.zeros(1, np.int64), range(10**9)
         self.mix, self.n_pages, self.think_ns, self.random = mix, n_pages, think_ns, stream(seed, "calls")
+        self.in_order, self.n_asked = in_order, 0
         self.log_at, self.under_way, self.thinks, self.history = 0, {}, set(), []
         for process in range(n_processes):
             set_time(self.calendar, process, process)
@@ -59,7 +60,9 @@ class Database:
         return self.mix[0][0]
 
     def ask_next(self, now, process):
-        operation, offset = self.draw(), int(self.random.random() * self.n_pages) * PAGE
+        operation, page = self.draw(), int(self.random.random() * self.n_pages)
+        offset = (self.n_asked if self.in_order else page) * PAGE
+        self.n_asked += 1
         if operation == WAL_WRITE_THROUGH:
             offset, self.log_at = self.log_at, self.log_at + PAGE
         self.under_way[process] = operation, now
@@ -147,12 +150,13 @@ def come_to_rest(m, calendar, until):
         zfs_files.store_event(m, calendar, zfs_files.next_time(m))
 
 
-def run(n=150, n_processes=4, mix=MIXED, n_pages=2000, seed=0, think_ns=0, name="b111", pool=None, rest_s=70, **changed):
+def run(n=150, n_processes=4, mix=MIXED, n_pages=2000, seed=0, think_ns=0, name="b111", pool=None, rest_s=70,
+        in_order=False, **changed):
     """A run of a made-up database on one pool."""
     s = SMALL._replace(**changed)
     files = [(SEGMENT, SEGMENT, PAGE), (n_pages * PAGE, n_pages * PAGE, PAGE)]
     m = zfs_files.new_store(files, s, era(name), pool or Pool(), n_processes, seed).data
-    database = Database(n_processes, n, mix, n_pages, seed, think_ns)
+    database = Database(n_processes, n, mix, n_pages, seed, think_ns, in_order)
     with Watch() as watch:
         how = database_run._loop(database, m, NEVER, lambda d, now, p: d.step(now, p), zfs_files.take_calls,
                                  zfs_files.next_time, zfs_files.store_event)

@@ -10,7 +10,16 @@ import numpy as np
 import zfs_files_laws as laws
 from zfs_files_laws import LAWS, MIXED, SECOND, run
 
-from model import zfs_files, zfs_files_calls, zfs_files_devices, zfs_files_groups, zfs_files_log
+from model import (
+    zfs_files,
+    zfs_files_ahead,
+    zfs_files_calls,
+    zfs_files_devices,
+    zfs_files_groups,
+    zfs_files_log,
+    zfs_files_looks,
+    zfs_files_timing,
+)
 from model.file_calls import READ, WAL_WRITE_THROUGH, WRITE
 from model.primarycache import METADATA_ONLY
 from model.ssd import SsdParams
@@ -53,11 +62,11 @@ MUTANTS = {
     "what was written stays dirty": (zfs_files_devices, "copy_written", lambda *a: None, "one disk", "the_arc_is_at_rest"),
     "who returns is still counted": (zfs_files_calls, "count_calls", returns_twice, "one disk", "every_call_returns"),
     "a unit is not counted": (zfs_files_devices, "count_device", lambda *a: None, "one disk", "conserves_ios"),
-    "a read of a record is not counted": (zfs_files_calls, "DATA_READS", WAITS, "primarycache=metadata",
+    "a read of a record is not counted": (zfs_files_looks, "DATA_READS", WAITS, "primarycache=metadata",
                                           "reads_are_hits_or_misses"),
     "nobody is kept from writing": (zfs_files_calls, "verdict", lambda *a: GOES_ON, "writers only",
                                     "no_group_is_beyond_its_limit"),
-    "sleepers sleep on": (zfs_files_groups, "_wake_sleepers", lambda *a: None, "writers sleep", "nobody_sleeps_needlessly"),
+    "sleepers sleep on": (zfs_files_timing, "_wake_sleepers", lambda *a: None, "writers sleep", "nobody_sleeps_needlessly"),
 }
 
 
@@ -140,6 +149,19 @@ def counted():
     return {"counted": int(r.m.throttle[DIRTY + 1]), "levels": int(r.m.files.n_levels[1])}
 
 
+def in_order():
+    """A reader of 300 records, one after the other, who computes for longer than a disk needs for one."""
+    how = {"mix": ((READ, 1.0),), "n_processes": 1, "n": 300, "n_pages": 300, "is_warm": 0, "in_order": True,
+           "think_ns": SECOND // 50, "rest_s": 10}
+    runs = {"ahead": run(**how), "not": run(prefetch=0, **how), "uncached": run(primarycache=METADATA_ONLY, **how),
+            "raidz": run(pool=Pool(Group(vdev=vdev_params("raidz1", 4))), **how), "haste": run(**how | {"think_ns": 0})}
+    real, zfs_files_ahead.show_block = zfs_files_ahead.show_block, lambda *a: 0
+    runs["deaf"] = run(**how)
+    zfs_files_ahead.show_block = real
+    return {name: {"reads": r.counts["data_reads"], "ahead": r.counts["read_ahead"], "ns": r.history[-1].ended,
+                   "broken": [law for law, holds in LAWS.items() if not holds(r)]} for name, r in runs.items()}
+
+
 def repeated():
     ends = [[call.ended for call in run(seed=seed, n=60).history] for seed in (1, 1, 2)]
     return {"same": ends[0] == ends[1], "other": ends[0] != ends[2]}
@@ -166,7 +188,8 @@ def main():
     print(json.dumps({"sound": {name: broken(**how) for name, how in SOUND.items()},
                       "defects": {name: with_defect(*what[:4]) for name, what in MUTANTS.items()},
                       "one_client": one_client(), "uncached": uncached(), "groups": groups(), "repeated": repeated(),
-                      "timed": timed(), "two_disks": two_disks(), "never_written": never_written(), "counted": counted(),
+                      "in_order": in_order(), "timed": timed(), "two_disks": two_disks(),
+                      "never_written": never_written(), "counted": counted(),
                       "log_device": log_device(), "cache_device": cache_device()}, default=lambda number: number.item()))
 
 
