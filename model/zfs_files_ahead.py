@@ -18,7 +18,7 @@ from model.arc import new_block, revive
 from model.arc_lists import MARKS, NONE, PREFETCHED, READER, in_core
 from model.dbuf import has_come
 from model.file_calls import READ
-from model.jit import apart, kernel, part
+from model.jit import kernel, part
 from model.layout import level_block
 from model.pool import NOBODY, TICK_NS
 from model.primarycache import asks_prefetch, drop_unless_kept, is_kept
@@ -111,7 +111,7 @@ def wants_more(process, p):
     return process[p, ROW] < process[p, N_FETCHES]
 
 
-@apart
+@part
 def read_ahead(m, now, p):
     """As far as all that is needed is in core: the record above which something is not, or NOBODY."""
     process, file = m.process, m.process[p, FILE]

@@ -13,7 +13,7 @@ from model.file_calls import (
     READ,
     WAL_CREATE,
 )
-from model.jit import apart, kernel, part
+from model.jit import kernel, part
 from model.layout import level_block
 from model.pool import NOBODY
 from model.primarycache import drop_unless_kept, is_kept
@@ -102,7 +102,7 @@ def _where(m, block, file):
     return m.layout.second[i] if takes_second else m.layout.place[block], m.layout.n_bytes[i]
 
 
-@apart
+@part
 def _fetch(m, now, p, file, number, level):
     """Read the block of `level` above a record: whether it is there at once."""
     block = level_block(m.files, file, number, level)
@@ -174,7 +174,7 @@ def look(m, now, p):
     return True
 
 
-@apart
+@part
 def reads_ahead(m, now, p):
     """Whether all that zfetch wanted with the piece of `p` is on its way. If not, `p` waits for a block above some of it."""
     number = read_ahead(m, now, p)
