@@ -153,17 +153,18 @@ SYSBENCH_RECORD = Switch("record", "Single disk ZFS; Set recordsize to 16k", "16
            "Slide 17: do this before you load any data. Data were loaded before the first rung."),
 ))
 
+NOTHING_IN_MEMORY = {"files.warm": False, "database.start": "cold"}     # ARC, buffers of InnoDB
+
 START = Switch("memory", "--max-time=300 ... run", "loaded just before", (
     Choice("loaded just before", 1, {"files.warm": True},
            "Every pool has to be loaded before it can be run on, and 2.4 GB that were just written fit in 12 GB of memory: "
            "the ARC has them."),
-    Choice("after a reboot", 1, {"files.warm": False}, "Settings of /etc/system (slides 17, 18) ask for a reboot, and who "
+    Choice("after a reboot", 1, NOTHING_IN_MEMORY, "Settings of /etc/system (slides 17, 18) ask for a reboot, and who "
            "compares runs with care makes them begin alike: with nothing in memory."),
-    Choice("each after the other", 3, {"files.warm": True},
+    Choice("each after the other", 3, {"files.warm": True, "database.start": "warm"},
            "The first two rungs are pools made anew and rebooted into; a cache or log device is added to a running pool, "
-           "so that from there on each run finds what the last one left."),
+           "so that from there on each run finds what the last one left, in the ARC and in the server's own buffers."),
 ))
-COLD_FIRST = {"files.warm": False}      # what "each after the other" begins with
 
 SYSBENCH_FLUSH = Switch("flush", "zfs_nocacheflush, of slide 18", "honest", (
     Choice("honest", 1, {}, "The default."),
@@ -241,8 +242,8 @@ def changes(ladder: Ladder, reading: dict[str, str]) -> list[dict]:
     """Per rung what it changes: its own words first, then the choices that begin there."""
     choices = chosen(ladder, reading)
     steps = [dict(rung.sets) for rung in ladder.rungs]
-    if any(choice.name == "each after the other" for choice in choices):
-        steps[0] |= COLD_FIRST
+    if any(choice.name == "each after the other" for choice in choices):    # its first run
+        steps[0] |= NOTHING_IN_MEMORY
     for choice in choices:
         steps[choice.since - 1] |= choice.sets
     return steps

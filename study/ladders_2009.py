@@ -13,11 +13,13 @@ only reads, the CPU time of a query, since its data fit in memory.
 """
 import functools
 import itertools
+import math
 from typing import NamedTuple
 
 import pandas as pd
 
 from study import claims, ensembles, machines, priors, published, scenario
+from study.errors import UserError
 from study.ladder_readings import DISK, ONE_SSD, OTHER_DISK, Choice, Ladder, central, changes, readings
 from study.machines import Outcome
 from study.priors import Known, Prior
@@ -105,19 +107,26 @@ class Climb(NamedTuple):
 def climb(ladder: Ladder, reading: dict[str, str], length: float, seed: int, changed: dict | None = None) -> Climb:
     """Best guesses; `length`: transactions of pgbench in all, seconds of sysbench."""
     values, found = known(ladder).central(), rungs(ladder, reading, {LENGTH[ladder.name]: length} | (changed or {}))
-    return Climb(ladder, tuple(ensembles.on_all_processors(machines.simulate, [
-        (one, _for_machine(one, values), seed) for one in found])))
+    return Climb(ladder, tuple(map(_counted, ensembles.on_all_processors(machines.simulate, [
+        (one, _for_machine(values), seed) for one in found]))))
 
 
-def _for_machine(one: Scenario, values: dict) -> dict:
-    """Values by the names that `study.machines` has for them. A reboot that empties the ARC empties all buffers."""
-    values = values | {f"{sheet}.{COMMAND}": values[COMMAND] for sheet in (DISK, OTHER_DISK)}
-    return values | {"start": "cold"} if one.files.warm is False and "start" in values else values
+def _for_machine(values: dict) -> dict:
+    """Values by the names that `study.machines` has for them."""
+    return values | {f"{sheet}.{COMMAND}": values[COMMAND] for sheet in (DISK, OTHER_DISK)}
+
+
+def _counted(x: Outcome) -> Outcome:
+    """A run that has statistics."""
+    if math.isnan(x.p50_ms):
+        raise UserError(f"no transaction ends within {x.seconds:g} s, so none has a time of response; choose longer runs")
+    return x
 
 
 def quantities(x: Outcome) -> dict[str, float]:
     """What somebody could have measured: transactions per second, their times in ms, bytes of the database's log for one,
     and reads, writes and bytes per second of each group of devices."""
+    _counted(x)
     found = {RATE: x.tps, "response.mean": x.mean_ms, "response.p50": x.p50_ms, "response.p95": x.p95_ms,
              "response.p99": x.p99_ms, "log.bytes": x.wal_bytes}
     return found | {f"{group}.{name}": value / x.seconds for group, all_of in x.devices.items()
@@ -131,7 +140,7 @@ def _quantities(machine: str, values: tuple, seed: int) -> dict[str, float]:
 
 def measured(machine: Scenario, values: dict, seed: int) -> dict[str, float]:
     """`quantities` of a run. Rungs of different readings are often the same machine: it is run once."""
-    return _quantities(machine.model_dump_json(), tuple(sorted(_for_machine(machine, values).items())), seed)
+    return _quantities(machine.model_dump_json(), tuple(sorted(_for_machine(values).items())), seed)
 
 
 # --- the ensemble -------------------------------------------------------------------------------------------------------

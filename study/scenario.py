@@ -181,6 +181,7 @@ class Innodb(_Strict):
     version: Literal["5.4.0", "5.4.2"] | None = None    # of MySQL; not known if it is left out
     read_only: bool = False
     distribution: Literal["special", "uniform"] = "special"
+    start: Literal["as loaded", "warm", "cold"] | None = None   # what its buffers hold at first; drawn if it is left out
     conf: dict[str, Any] = {}
 
     @model_validator(mode="after")

@@ -128,8 +128,8 @@ def innodb_settings(one: Scenario, values: dict, n_transactions: int, **more) ->
     return innodb_machine.settings_of(
         one.database.version or values["mysql"], one.database.clients, n_transactions, n_cpus=one.host.cpus,
         duration_ns=_ns(one.database.seconds), handoff_ns=round(values["handoff_ns"] / speed(one, values)),
-        spread_cpu=int(values["spread_cpu"]), start=_STARTS[values["start"]], log_factor=float(values["log_factor"]),
-        **chosen | more)
+        spread_cpu=int(values["spread_cpu"]), start=_STARTS[one.database.start or values["start"]],
+        log_factor=float(values["log_factor"]), **chosen | more)
 
 
 def innodb_test(one: Scenario, values: dict) -> sysbench.Oltp:

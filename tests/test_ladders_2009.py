@@ -5,13 +5,14 @@ import pandas as pd
 import pytest
 
 from study import claims, ladder_questions, ladder_readings, ladders_2009, published, scenario, scoring
+from study.errors import UserError
 from study.ladder_readings import LADDERS
 from study.ladders_2009 import rungs
 from study.machines import Outcome
 
 # What a step of a ladder may change: hardware, properties of ZFS, settings of the database. Nothing else of a machine.
 MAY_CHANGE = ("pool.", "log_pool", "database.conf.", "files.record_kib", "files.log_record_kib", "files.primarycache",
-              "files.prefetch", "files.nocacheflush", "files.warm")
+              "files.prefetch", "files.nocacheflush", "files.warm", "database.start")
 ALL = [pytest.param(ladder, reading, id=f"{name}-{i}") for name, ladder in LADDERS.items()
        for i, reading in enumerate(ladder_readings.readings(ladder)) if i % 7 == 0]
 
@@ -48,6 +49,23 @@ def test_readings_are_all_combinations_and_all_different():
         found = [tuple(one.items()) for one in ladder_readings.readings(ladder)]
         assert len(set(found)) == len(found)
         assert tuple(ladder_readings.central(ladder).items()) in found
+
+
+@pytest.mark.parametrize("ladder", [LADDERS["sysbench-rw"], LADDERS["sysbench-ro"]], ids=lambda one: one.name)
+@pytest.mark.parametrize(("memory", "expected"), [
+    ("loaded just before", [None] * 5), ("after a reboot", ["cold"] * 5),
+    ("each after the other", ["cold", "cold", "warm", "warm", "warm"])])
+def test_a_reboot_empties_all_memory_and_a_run_warms_all(ladder, memory, expected):
+    """The ARC and the database's buffers alike; what loading leaves in the latter is drawn."""
+    found = rungs(ladder, ladder_readings.central(ladder) | {"memory": memory})
+    assert [one.database.start for one in found] == expected
+    assert [one.files.warm for one in found] == [one != "cold" for one in expected]
+
+
+def test_a_run_without_a_transaction_gets_one_sentence():
+    nothing = Outcome(**dict.fromkeys(Outcome._fields) | {"tps": 0.0, "seconds": 1.0, "p50_ms": float("nan")})
+    with pytest.raises(UserError, match="no transaction ends within 1 s"):
+        ladders_2009.quantities(nothing)
 
 
 def test_the_devices_are_those_of_the_slide():
