@@ -6,6 +6,7 @@ were not noticed.
 
 import json
 
+import mutants
 from checkpoint_volume import differences
 
 from model import postgres_buffers, postgres_run
@@ -68,16 +69,7 @@ def is_noticed():
 
 
 def main():
-    unnoticed = []
-    for name, (module, attribute, defect) in MUTANTS.items():
-        real = getattr(module, attribute)
-        setattr(module, attribute, defect)
-        try:
-            if not is_noticed():
-                unnoticed.append(name)
-        finally:
-            setattr(module, attribute, real)
-    print(json.dumps(unnoticed))
+    print(json.dumps(mutants.unnoticed(MUTANTS, lambda _: is_noticed())))
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@
 import json
 
 import group_commit
+import mutants
 from group_commit import FIRST, postgres_commits, zil_commits
 from queueing import rate_limits, repairman_with_batches
 
@@ -75,16 +76,7 @@ def is_noticed(of_zil):
 
 
 def main():
-    unnoticed = []
-    for name, (module, attribute, defect) in MUTANTS.items():
-        real = getattr(module, attribute)
-        setattr(module, attribute, defect)
-        try:
-            if not is_noticed(module in (zil_commit, group_commit)):
-                unnoticed.append(name)
-        finally:
-            setattr(module, attribute, real)
-    print(json.dumps(unnoticed))
+    print(json.dumps(mutants.unnoticed(MUTANTS, lambda module: is_noticed(module in (zil_commit, group_commit)))))
 
 
 if __name__ == "__main__":

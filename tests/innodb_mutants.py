@@ -5,6 +5,8 @@
 
 import json
 
+import mutants
+
 from model import innodb_check as check
 from model import innodb_client as client
 from model import innodb_flush as flush
@@ -292,13 +294,9 @@ WITHOUT_AREA = {
 
 def main():
     failed = {}
-    for name, (module, attribute, defect, law) in (MUTANTS | WITHOUT_AREA).items():
-        real = getattr(module, attribute)
-        setattr(module, attribute, defect)
-        try:
+    for name, (module, attribute, by, law) in (MUTANTS | WITHOUT_AREA).items():
+        with mutants.defect(module, attribute, by):
             broken = observe(law, int(name in MUTANTS))
-        finally:
-            setattr(module, attribute, real)
         failed[name] = [law, broken] if law else broken
     print(json.dumps(failed))
 

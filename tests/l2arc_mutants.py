@@ -5,6 +5,7 @@
 
 import json
 
+import mutants
 from l2arc_machine import long_run
 
 from model import arc, arc_lists, l2arc
@@ -117,16 +118,7 @@ def is_noticed():
 
 
 def main():
-    unnoticed = []
-    for name, (module, attribute, defect) in MUTANTS.items():
-        real = getattr(module, attribute)
-        setattr(module, attribute, defect)
-        try:
-            if not is_noticed():
-                unnoticed.append(name)
-        finally:
-            setattr(module, attribute, real)
-    print(json.dumps(unnoticed))
+    print(json.dumps(mutants.unnoticed(MUTANTS, lambda _: is_noticed())))
 
 
 if __name__ == "__main__":

@@ -6,6 +6,8 @@
 import json
 from collections import Counter
 
+import mutants
+
 from model import postgres_buffers as buffers
 from model import postgres_checkpoint as checkpoint
 from model import postgres_client as client
@@ -210,13 +212,9 @@ MUTANTS = {
 
 def main():
     database, failed = pgbench(1, 10**4, CPU_NS), {}
-    for name, (module, attribute, defect, law) in MUTANTS.items():
-        real = getattr(module, attribute)
-        setattr(module, attribute, defect)
-        try:
+    for name, (module, attribute, by, law) in MUTANTS.items():
+        with mutants.defect(module, attribute, by):
             broken = observe(database, law)
-        finally:
-            setattr(module, attribute, real)
         failed[name] = [law, broken] if law else broken
     print(json.dumps(failed))
 

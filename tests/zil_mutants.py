@@ -5,6 +5,7 @@
 
 import json
 
+import mutants
 from zil_machine import Differs, Machine
 
 from model import zil, zil_commit, zil_pass
@@ -107,16 +108,7 @@ def is_noticed(n_scripts=120):
 
 
 def main():
-    unnoticed = []
-    for name, (module, attribute, defect) in MUTANTS.items():
-        real = getattr(module, attribute)
-        setattr(module, attribute, defect)
-        try:
-            if not is_noticed():
-                unnoticed.append(name)
-        finally:
-            setattr(module, attribute, real)
-    print(json.dumps(unnoticed))
+    print(json.dumps(mutants.unnoticed(MUTANTS, lambda _: is_noticed())))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,23 @@
+"""Deliberate defects: for a while, a function of a module is another one. Each law must notice those that break it."""
+
+import contextlib
+
+
+@contextlib.contextmanager
+def defect(module, attribute, by):
+    real = getattr(module, attribute)
+    setattr(module, attribute, by)
+    try:
+        yield
+    finally:
+        setattr(module, attribute, real)
+
+
+def unnoticed(mutants, is_noticed):
+    """Names of those defects, {name: (module, attribute, by)}, that a test would not notice; it is told the module."""
+    found = []
+    for name, (module, attribute, by) in mutants.items():
+        with defect(module, attribute, by):
+            if not is_noticed(module):
+                found.append(name)
+    return found
