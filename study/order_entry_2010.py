@@ -33,7 +33,7 @@ DATABASE_BYTES = 350e9          # data and logs; the document
 REDO_LOG_BYTES = 6 * 2**30      # of them, all redo logs together: three of 2 GiB, a usual size
 HOT_SHARE = 0.2                 # "the hottest fifth" of the priors
 PARTS_OF_AGE = 2.0              # turnovers that the pool ages at one measured pace
-STEP_S, STEPS_TO_SETTLE = 1.0, 120    # in which users start: until writes and changes are in balance
+STEP_S, STEPS_TO_SETTLE = 1.0, 480    # in which users start: until writes and changes are in balance
 WARM_S = 1.0                    # of a run, simulated before its window: queues and dirty buffers are as they were before it
 SECOND_NS = 10**9
 
