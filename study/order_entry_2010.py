@@ -33,7 +33,7 @@ DATABASE_BYTES = 350e9          # data and logs; the document
 REDO_LOG_BYTES = 6 * 2**30      # of them, all redo logs together: three of 2 GiB, a usual size
 HOT_SHARE = 0.2                 # "the hottest fifth" of the priors
 PARTS_OF_AGE = 2.0              # turnovers that the pool ages at one measured pace
-STEP_S, STEPS_TO_SETTLE = 1.0, 480    # in which users start: until writes and changes are in balance
+STEP_S, STEPS_TO_SETTLE = 1.0, 120    # in which users start: until writes and changes are in balance
 WARM_S = 1.0                    # of a run, simulated before its window: queues and dirty buffers are as they were before it
 SECOND_NS = 10**9
 
@@ -78,12 +78,12 @@ def _pool(layout: str, n_disks: int, scale: int):
     return vdev, found.n, (1 << shift) // scale, asize >> shift
 
 
-def _workload(values: dict, record: int, scale: int, groups: int) -> dict:
+def _workload(values: dict, record: int, scale: int) -> dict:
     """Fields of Orders that the database decides; a number has the same type in every machine, for the compiler's sake. What
-    is dirty is to the scale of transaction groups: so many groups of it as there were can be held back."""
+    is dirty is the share of the database that it was, so that as many changes meet a block that is dirty already."""
     outstanding, n_writers = round(values["writer_outstanding"]), int(values["n_writers"])
     dirtied = values["reads_per_transaction"] * values["writes_per_read"]
-    stock = values["dirty_buffers"] * 4096 / record / groups
+    stock = values["dirty_buffers"] * 4096 / record / scale
     return {
         "cpu_ns": round(values["cpu_ns"]), "reads": float(values["reads_per_transaction"]), "dirtied": float(dirtied),
         "redo_bytes": round(values["redo_bytes"]), "hot_share": HOT_SHARE, "hot_hits": float(values["hot_accesses"]),
@@ -119,7 +119,7 @@ def with_values(values: dict, *, n_users: int, record_kib: float, scale: int, wi
     scale, window_s, warm_s = scale // finer, window_s * finer, warm_s * finer
     groups = max(1, min(scale, int(values["group_scale"]) // finer))
     vdev, n_vdevs, metaslab_bytes, n_metaslabs = _pool(values["layout"], int(values["n_disks"]), scale)
-    orders = Orders(n_users=n_users, n_vdevs=n_vdevs, vdev=vdev, **_workload(values, record, scale, groups),
+    orders = Orders(n_users=n_users, n_vdevs=n_vdevs, vdev=vdev, **_workload(values, record, scale),
                     **_appliance(values, record, groups))
     space, other_bytes = n_vdevs * n_metaslabs * metaslab_bytes, asize_of(vdev, REDO_BYTES)
     own = orders.n_records * asize_of(vdev, orders.record_bytes) + orders.n_redo_records * other_bytes
