@@ -1,4 +1,4 @@
-"""How the model is compiled: the one file that talks to Numba.
+"""How the model is compiled. Beside this, only `model.jit_states` and `model.prefetch` reach into Numba.
 
 Every compiled function of the project is written as
 
