@@ -1,12 +1,9 @@
-"""The claims of the five documents, `data/claims.toml`: what was said, what may be fitted, what is to be predicted, and
-how a prediction is graded.
+"""The claims of the five documents, `data/claims.toml`: what was said, what may be fitted and what is to be predicted. How
+a prediction is graded: `study/grading.py`.
 
     claims.baselines()      published numbers that may be used for fitting, and no others
     claims.targets()        published numbers to be predicted: for scoring only
     claims.independent()    the claims among them that do not follow from another
-    claims.grade(...)       one of GRADES
-    claims.grades(c, runs)  the grade of every claim that these runs predict, from the run store
-    claims.scoreboard(c)    a row per claim: what the audit found and the grade
 
 Fitting code may call `baselines` only. No number is both: a file where one is, is refused.
 """
@@ -18,20 +15,13 @@ from typing import Annotated, Literal, NamedTuple
 import pandas as pd
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError, model_validator
 
-from study import audit, published
+from study import published
 from study.errors import UserError
 from study.project import data_file
 
 RELATIONS = ("=", "about", "up to", "over", "at least", "below", "at most")
 OPEN = ("over", "at least", "below", "at most")     # these allow a range without an end
 KINDS = ("measurement", "arithmetic", "estimate", "rule", "observation", "condition", "recommendation")
-
-# Grades, best first. Thresholds were fixed before anything was scored (DESIGN.md, Rules of honesty, 6).
-PREDICTED, CONSISTENT, NOT_IDENTIFIED, NOT_REPRODUCED = GRADES = (
-    "predicted", "consistent", "not identified", "not reproduced")
-NOT_YET, NOT_MODELLED, BASELINE, NOTHING = "not yet predicted", "not modelled", "baseline", "nothing to predict"
-HALF_WIDTH_OF_CENTRE = 1 / 3        # a prediction wider than this is at best consistent
-LEAST_DRAWS = 20                    # and so is one from fewer: their 5 and 95 % are no more than their extremes
 
 Interval = tuple[float, float]
 
@@ -242,101 +232,3 @@ def rows() -> pd.DataFrame:
             "published_high": None if target is None or math.isinf(target["high"]) else target["high"],
             "follows_from": claim.follows_from})
     return pd.DataFrame(table).astype(object)
-
-
-# --- grading -----------------------------------------------------------------------------------------------------------
-
-def grade(published: Interval, unfitted: Interval, fitted: Interval | None = None, no_effect: float | None = None,
-          identified: bool = True, draws: int | None = None) -> str:
-    """Grade a prediction, by rule.
-
-    published: (low, high) of `targets`, what the claim allows; high may be inf, and a point is (x, x). A prediction holds
-    if its interval meets this range; the ends of both belong to them. unfitted, fitted: 5-95 % intervals (low, high) before
-    and after fitting one constant on the baseline. no_effect: the value that would mean "nothing happened"; None when there
-    is none. identified: False when conditions that were not published decide, however well an interval may fit. draws: from
-    how many the unfitted interval is taken; None where it is of no ensemble.
-    """
-    if not identified:
-        return NOT_IDENTIFIED
-    if _meet(unfitted, published):
-        sharp = _narrow(unfitted, published, no_effect) and (
-            no_effect is None or not _meet(unfitted, (no_effect, no_effect)))
-        return PREDICTED if sharp and (draws is None or draws >= LEAST_DRAWS) else CONSISTENT
-    return CONSISTENT if fitted is not None and _meet(fitted, published) else NOT_REPRODUCED
-
-
-def _meet(one: Interval, other: Interval) -> bool:
-    for low, high in (one, other):
-        if not low <= high:
-            raise ValueError(f"the interval {low} to {high} runs backwards; give (low, high)")
-    return one[0] <= other[1] and other[0] <= one[1]
-
-
-def _narrow(interval: Interval, published: Interval, no_effect: float | None) -> bool:
-    """To either side at most a third of what is predicted: of the effect, which is how far the centre lies from "no effect",
-    or of the centre itself where nothing means that. A claim that allows zero has no such scale: then the interval must
-    lie within what the claim allows."""
-    low, high = interval
-    if published[0] <= 0 <= published[1]:
-        return published[0] <= low and high <= published[1]
-    return (high - low) / 2 <= HALF_WIDTH_OF_CENTRE * abs((low + high) / 2 - (no_effect or 0))
-
-
-def grades(connection, run_ids: list[str]) -> dict[str, str]:
-    """Grades of the claims that these runs predict. Raises UserError where a claim is predicted twice, or cannot be."""
-    rows = connection.execute("""
-        SELECT claim_id, unfitted_low, unfitted_high, fitted_low, fitted_high, identified, draws, published_low,
-               published_high, effect_none, to_be_predicted
-        FROM predictions LEFT JOIN claims USING (claim_id) WHERE list_contains(?, run_id) ORDER BY claim_id
-        """, [run_ids]).fetchall()
-    published.refuse_duplicates("the run store", "prediction of", [row[0] for row in rows])
-    found = {}
-    for claim, low, high, fitted_low, fitted_high, identified, draws, *allowed, no_effect, to_be_predicted in rows:
-        if not to_be_predicted:
-            raise UserError(f"a notebook predicts '{claim}', which is no claim to be predicted; mend the notebook")
-        if low is None:
-            found[claim] = NOT_MODELLED
-            continue
-        target = (allowed[0], math.inf if allowed[1] is None else allowed[1])
-        fitted = None if fitted_low is None else (fitted_low, fitted_high)
-        found[claim] = grade(target, (low, high), fitted, no_effect, identified, draws)
-    return found
-
-
-def fell(before: dict[str, str], after: dict[str, str]) -> list[str]:
-    """Claims whose grade got worse, a line each.
-
-    The order is that of GRADES. "Not identified" stands above "not reproduced": it says that the documents don't settle
-    the matter, the other that the model contradicts them. A grade that is no longer there has fallen too; claims without
-    a grade in `before` cannot fall.
-    """
-    rank = {name: place for place, name in enumerate(GRADES)}
-    last = len(GRADES)
-    return [f"{claim}: was {was}, is {after.get(claim, NOT_YET)}" for claim, was in before.items()
-            if rank.get(after.get(claim), last) > rank.get(was, last)]
-
-
-def scoreboard(connection, grades: dict[str, str] | None = None) -> pd.DataFrame:
-    """A row per claim: claim_id, document, text, printed, audit, differs, grade, notebook, follows_from. `audit` is the
-    worst of the audit's findings, `differs` names the checks that found a difference; `grades` are those of `grades`, where
-    predictions are known; a claim that follows from another is no prediction of its own."""
-    found = audit.run(connection).groupby("claim_id")
-    finding, differs = found["finding"].agg(_worst), found.apply(_differing)
-    table = connection.execute("SELECT claim_id, document, text, printed, may_be_fitted, to_be_predicted, notebook, "
-                               "follows_from FROM claims ORDER BY document, claim_id").df()
-    table["audit"] = table["claim_id"].map(finding)
-    table["differs"] = table["claim_id"].map(differs)
-    table["grade"] = [(grades or {}).get(row.claim_id) or _ungraded(row) for row in table.itertuples()]
-    return table[["claim_id", "document", "text", "printed", "audit", "differs", "grade", "notebook", "follows_from"]]
-
-
-def _ungraded(row) -> str:
-    return NOT_YET if row.to_be_predicted else BASELINE if row.may_be_fitted else NOTHING
-
-
-def _worst(findings: pd.Series) -> str:
-    return next(finding for finding in audit.FROM_WORST if finding in set(findings))
-
-
-def _differing(rows: pd.DataFrame) -> str:
-    return ", ".join(sorted(set(rows.loc[rows["finding"] == audit.DIFFERS, "check"])))

@@ -66,8 +66,8 @@ def _copy_figures(plans, to, forms, wide) -> list[Path]:
 
 
 def _scoreboard(connection, plans):
-    from study import claims  # brings pandas along
-    return claims.scoreboard(connection, claims.grades(connection, [plan.run_id for plan in plans]))
+    from study import grading  # brings pandas along
+    return grading.scoreboard(connection, grading.of_runs(connection, [plan.run_id for plan in plans]))
 
 
 def _claims(board) -> list[dict]:

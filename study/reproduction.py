@@ -22,9 +22,9 @@ def reproduce(only: list[str], workers: int | None, accept: bool, limits: Limits
     if missing:
         out.print(f"no scoreboard, results and paper without {', '.join(missing)}")
         return 1 if failed else 0
-    from study import claims
+    from study import grading
     with store.open() as connection:
-        board = claims.scoreboard(connection, claims.grades(connection, [one.run_id for one in all_plans()]))
+        board = grading.scoreboard(connection, grading.of_runs(connection, [one.run_id for one in all_plans()]))
         new = results.collect(connection, all_plans(), board)
     out.print(summary_of(board))
     accepted = results.committed()
@@ -52,10 +52,10 @@ def with_draws(only: list[str], draws: int, workers: int | None, limits: Limits,
 
 def show_grades(plans: list[Plan], out: Console) -> None:
     """The part of the scoreboard that these runs grade."""
-    from study import claims
+    from study import grading
     with store.open() as connection:
-        grades = claims.grades(connection, [one.run_id for one in plans])
-        board = claims.scoreboard(connection, grades)
+        grades = grading.of_runs(connection, [one.run_id for one in plans])
+        board = grading.scoreboard(connection, grades)
     out.print(table_of(board[board.claim_id.isin(grades)]))
 
 
@@ -112,9 +112,9 @@ def table_of(board) -> Table:
 
 def show_claims(wanted: list[str], out: Console) -> int:
     """`study claims`: 1 if a grade fell against the committed results."""
-    from study import claims
+    from study import grading
     with store.open() as connection:
-        board = claims.scoreboard(connection, claims.grades(connection, [one.run_id for one in all_plans()]))
+        board = grading.scoreboard(connection, grading.of_runs(connection, [one.run_id for one in all_plans()]))
     unknown = [name for name in wanted if name not in set(board.claim_id)]
     if unknown:
         near = difflib.get_close_matches(unknown[0], board.claim_id, n=1)
@@ -123,7 +123,7 @@ def show_claims(wanted: list[str], out: Console) -> int:
     board = board[board.claim_id.isin(wanted)] if wanted else board
     out.print(table_of(board))
     before = {name: said["grade"] for name, said in results.committed()["claims"].items() if name in set(board.claim_id)}
-    fell = claims.fell(before, dict(zip(board.claim_id, board.grade, strict=True)))
+    fell = grading.fell(before, dict(zip(board.claim_id, board.grade, strict=True)))
     for line in fell:
         out.print(line, soft_wrap=True)
     return 1 if fell else 0

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import pandas as pd
 
-from study import claims, ensembles, record
+from study import claims, ensembles, grading, record
 from study.ensembles import AFTER, BEFORE, Interval
 
 
@@ -77,7 +77,7 @@ def scores(results: pd.DataFrame, notebook: str) -> pd.DataFrame:
     for claim in (one for one in of_notebook(notebook) if one.id in found):
         target, (unfitted, fitted) = targets.loc[claim.id], found[claim.id]
         no_effect = None if pd.isna(target["effect_none"]) else target["effect_none"]
-        grade = claims.grade((target["low"], target["high"]), (unfitted.low, unfitted.high),
+        grade = grading.grade((target["low"], target["high"]), (unfitted.low, unfitted.high),
                              fitted and (fitted.low, fitted.high), no_effect, identified(results, claim), n_draws(results))
         rows.append((claim.id, target["value"], *unfitted, *(fitted or (None,) * 3), grade))
     return pd.DataFrame(rows, columns=["claim", "published", *(f"{kind} {share}" for kind in ("unfitted", "fitted")

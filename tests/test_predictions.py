@@ -2,7 +2,7 @@
 import pandas as pd
 import pytest
 
-from study import claims, record, scoring, store
+from study import claims, grading, record, scoring, store
 from study.errors import UserError
 from study.plan import plan
 from study.runner import run
@@ -19,19 +19,19 @@ def graded(notebook, code):
     outcome = run(plan(notebook("predicting", code)))
     assert outcome.status == "ok", outcome.reason
     with store.open() as connection:
-        return claims.grades(connection, [outcome.plan.run_id])
+        return grading.of_runs(connection, [outcome.plan.run_id])
 
 
 def test_predictions_are_graded_by_rule(runs, notebook):
     assert graded(notebook, PREDICTS) == {
-        "oltp-gain": claims.PREDICTED, "seqread-loss": claims.CONSISTENT, "oltp-response": claims.NOT_REPRODUCED,
-        "seqread-stream4": claims.NOT_IDENTIFIED, "oltp-cpu": claims.NOT_MODELLED}
+        "oltp-gain": grading.PREDICTED, "seqread-loss": grading.CONSISTENT, "oltp-response": grading.NOT_REPRODUCED,
+        "seqread-stream4": grading.NOT_IDENTIFIED, "oltp-cpu": grading.NOT_MODELLED}
 
 
 def test_runs_that_are_not_asked_for_grade_nothing(runs, notebook):
     graded(notebook, PREDICTS)
     with store.open() as connection:
-        assert claims.grades(connection, []) == {}
+        assert grading.of_runs(connection, []) == {}
 
 
 @pytest.mark.parametrize(("code", "words"), [

@@ -6,7 +6,7 @@ import re
 import pytest
 from rich.console import Console
 
-from study import claims, export, paper, reproduction, results, store
+from study import claims, export, grading, paper, reproduction, results, store
 from study.notebooks import find
 from study.plan import UNLIMITED, all_plans, lines, plan
 from study.project import PAPER, ROOT
@@ -34,14 +34,14 @@ def test_one_worker_finds_what_two_find(tmp_path, monkeypatch):
         plans = [plan(find("00")), plan(find("01"), SHORT), plan(find("02"), SHORT)]
         assert {one.status for one in reproduction.run_plans(plans, workers, UNLIMITED, SILENT)} == {"ok"}
         with store.open() as connection:
-            found.append((results.numbers(connection, plans), claims.grades(connection, [one.run_id for one in plans])))
+            found.append((results.numbers(connection, plans), grading.of_runs(connection, [one.run_id for one in plans])))
     assert found[0] == found[1]
 
 
 def test_results_are_the_committed_ones_bit_for_bit(reproduced):
     with store.open() as connection:
-        graded = claims.grades(connection, [plan.run_id for plan in reproduced])
-        new = results.collect(connection, reproduced, claims.scoreboard(connection, graded))
+        graded = grading.of_runs(connection, [plan.run_id for plan in reproduced])
+        new = results.collect(connection, reproduced, grading.scoreboard(connection, graded))
     assert results.as_text(new) == results.FILE.read_text()
 
 

@@ -1,0 +1,77 @@
+"""The verbs of `study replay`: a recorded trace through the model, decision by decision; 1 is the exit on a difference."""
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from study.console import out
+from study.errors import UserError
+
+replay = typer.Typer(no_args_is_help=True, help="Replay a recorded trace through the model, decision by decision.")
+
+
+@replay.command("vdev-cache")
+def replay_vdev_cache(
+    trace: Path,
+    size: Annotated[int, typer.Option(help="zfs_vdev_cache_size in bytes.")] = 10 * 2**20,
+    max: Annotated[int, typer.Option(help="zfs_vdev_cache_max in bytes.")] = 16384,
+    fill_ticks: Annotated[int | None, typer.Option(help="Let the model end each fill this many ticks after its issue, "
+                                                        "instead of where the trace does.")] = None,
+) -> None:
+    """Every decision of the vdev cache in TRACE; exits with 1 and the first difference if one is not the same."""
+    from study import verify
+    from study.replay import replay_vdev_cache
+    result = replay_vdev_cache(trace, size, max, fill_ticks)
+    out.print(verify.sentence(result), soft_wrap=True)
+    raise typer.Exit(1 if result.differences else 0)
+
+
+@replay.command("disk")
+def replay_disk(
+    trace: Annotated[Path, typer.Argument(help="CSV of op, block, count, service_us, gap_us.")],
+    disk: Annotated[Path, typer.Option(help="JSON description of the drive.")],
+    seek: Annotated[Path | None, typer.Option(help="CSV of the measured seek curve.")] = None,
+    to: Annotated[Path | None, typer.Option("--out", help="Write measured and predicted service times here (CSV).")] = None,
+) -> None:
+    """Service times of a measured drive against the disk model's: as specified, with a few constants estimated on the
+    first half of the trace, and from nothing but a data sheet."""
+    from study.replay_disk import per_request, replay_disk
+    result = replay_disk(trace, disk, seek)
+    table = Table("disk model", "mean error %", "demerit %", "mean error %, 2nd half", "demerit %, 2nd half",
+                  "error of a request %", box=None, pad_edge=False)
+    for name, one in result.scores.items():
+        parts = (one.mean_error, one.demerit, one.mean_error_second, one.demerit_second, one.request_rms)
+        table.add_row(name.replace("_", " "), *(f"{100 * part:.2f}" for part in parts))
+    out.print(f"{len(result.measured_ms)} requests, {result.measured_ms.mean():.3f} ms in the mean", soft_wrap=True)
+    out.print(table)
+    if to is not None:
+        per_request(result).to_csv(to, index=False)
+        out.print(f"service times written to {to}", soft_wrap=True)
+
+
+@replay.command("alloc")
+def replay_alloc(
+    trace: Annotated[Path, typer.Argument(help="Parquet file of op, size512, arg.")],
+    variant: Annotated[str, typer.Option(help="Rules of which build: 103_ff, 117_df, 141_df, 141_ndf.")],
+    expect: Annotated[Path | None, typer.Option(help="Recorded offsets to compare with.")] = None,
+    to: Annotated[Path | None, typer.Option("--out", help="Write the model's offsets here (Parquet).")] = None,
+    engine: Annotated[str, typer.Option(help="exact, fast, or auto: fast where it gives the same.")] = "exact",
+    metaslabs: Annotated[int | None, typer.Option(help="The trace is of a pool of so many metaslabs ...")] = None,
+    metaslab_size: Annotated[str, typer.Option(help="... of this size each.")] = "64MiB",
+    expect_txg: Annotated[Path | None, typer.Option(help="CSV of the pool after each transaction group.")] = None,
+) -> None:
+    """Every block that the allocator placed in TRACE, of one space map or of a pool of metaslabs; exits with 1 and the
+    first difference if one went elsewhere."""
+    from study.alloc_trace import sentence
+    if metaslabs is None and expect_txg is not None:
+        raise UserError("--expect-txg is of a pool and --metaslabs is missing; give the number of metaslabs too")
+    if metaslabs is None:
+        from study.replay_alloc import replay_map
+        result = replay_map(trace, variant, expect, to, engine)
+    else:
+        from study.alloc_trace import size_of
+        from study.replay_pool import replay_pool
+        result = replay_pool(trace, variant, metaslabs, size_of(metaslab_size), expect, expect_txg, to, engine)
+    out.print(sentence(result), soft_wrap=True)
+    raise typer.Exit(1 if result.differs else 0)
