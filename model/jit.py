@@ -35,8 +35,8 @@ it calls in another file was. So the folder carries a digest of all sources of `
 change compiled code: `.cache/numba/<digest>` in the project; where that cannot be written, a folder of the user's own
 in the system's temporary folder. `NUMBA_CACHE_DIR`, if set, replaces `.cache/numba`.
 
-**Parallel processes** share the folder: Numba writes each file under another name and renames it, so the worst that
-can happen is that two processes compile the same function. That holds as long as a kernel that is called from Python
+**Parallel processes** share the folder: Numba writes each file under another name and renames it, and of two that want the
+same function one compiles it (`model.jit_lock`). That holds as long as a kernel that is called from Python
 always gets the same types: arrays of int64 that may be written to, plain Python ints and floats.
 
 `NUMBA_DISABLE_JIT=1` runs every kernel as plain Python, `NUMBA_BOUNDSCHECK=1` checks every index; both give the same
@@ -63,6 +63,7 @@ from numba.core.types import BaseFunction, unliteral
 from numba.core.untyped_passes import InlineInlinables
 
 from model import jit_states
+from model.jit_lock import one_compiles
 
 KEPT_FOLDERS = 4  # digests kept beside the present one: a few branches, or a bisection
 KEPT_SECONDS = 86400  # a folder that was used in the last day is never removed
@@ -265,6 +266,7 @@ def _twice(function, forceinline):
     """Python and other kernels call two compilations of it, each of which is only made if it is wanted."""
     for_python = numba.njit(cache=True, forceinline=True, nogil=True, **_OPTIONS)(function)
     if not numba.config.DISABLE_JIT:
+        one_compiles(for_python, CACHE_FOLDER)
         for_kernels = numba.njit(no_cpython_wrapper=True, forceinline=forceinline, **_OPTIONS)(function)
         for_python.get_call_template = _of_any_value(for_kernels.get_call_template)
         for_python.get_overload = for_kernels.get_overload

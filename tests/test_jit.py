@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from model import jit, jit_states
+from model import jit, jit_lock, jit_states
 
 
 def test_the_digest_changes_with_every_source_and_setting(tmp_path, monkeypatch):
@@ -95,6 +95,38 @@ def test_interpreted_and_bounds_checked_code_decides_the_same(setting):
     plain, other = (subprocess.run([sys.executable, "-c", SHORT_RUN], env=env, capture_output=True, text=True, check=True)
                     for env in (here, {**here, setting: "1"}))
     assert plain.stdout == other.stdout != ""
+
+
+# ---- one process compiles ----
+
+WANTS_A_KERNEL = """
+import numpy as np
+from model import jit, jit_lock
+from model.lru import misses, new_lru
+real = jit_lock.turn
+def turn(*which):
+    print("asks", flush=True)
+    return real(*which)
+jit_lock.turn = turn
+misses(new_lru(5), np.arange(9))
+print(sum(misses.stats.cache_hits.values()), sum(misses.stats.cache_misses.values()))
+"""
+
+
+@pytest.mark.skipif(jit.numba.config.DISABLE_JIT, reason="nothing is compiled")
+def test_of_two_processes_that_want_a_kernel_one_compiles_it(tmp_path):
+    """The second asks while the first has its turn, and finds what the first has left."""
+    env = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    both = [subprocess.Popen([sys.executable, "-c", WANTS_A_KERNEL], env=env, stdout=subprocess.PIPE, text=True)
+            for _ in range(2)]
+    said = sorted(one.communicate()[0].splitlines() for one in both)
+    assert said == [["asks", "0 1"], ["asks", "1 0"]]
+
+
+def test_who_asks_for_another_kernel_or_where_no_file_can_be_made_does_not_wait(tmp_path):
+    with jit_lock.turn(tmp_path, "one", "types"), jit_lock.turn(tmp_path, "one", "other types"), \
+            jit_lock.turn(tmp_path, "another", "types"), jit_lock.turn(tmp_path / "missing", "one", "types"):
+        assert len(list(tmp_path.iterdir())) == 3
 
 
 # ---- fields that are looked up once ----

@@ -1,0 +1,32 @@
+"""Of several processes that want the same kernel, one compiles it, and the others wait and take it from the folder.
+
+Else two notebooks that begin together both compile what they share, for a minute of a processor each.
+"""
+
+import contextlib
+import fcntl
+import hashlib
+from pathlib import Path
+
+
+@contextlib.contextmanager
+def turn(folder, name, signature):
+    """The only one, among processes and threads, to compile the function `name` for arguments of these types. The system
+    lets go of the lock when who holds it dies. Where a file system has no locks, nobody waits."""
+    which = hashlib.sha256(f"{name} {signature}".encode()).hexdigest()[:20]
+    with contextlib.ExitStack() as held:
+        with contextlib.suppress(OSError):
+            file = held.enter_context(open(Path(folder) / f"{which}.lock", "w"))
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def one_compiles(dispatcher, folder):
+    """Let `dispatcher`, of Numba, ask for its turn before it looks into the folder."""
+    compiles, name = dispatcher.compile, f"{dispatcher.py_func.__module__}.{dispatcher.py_func.__qualname__}"
+
+    def compiled(signature):
+        with turn(folder, name, signature):
+            return compiles(signature)
+
+    dispatcher.compile = compiled
