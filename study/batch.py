@@ -1,15 +1,19 @@
-"""Many runs, a few at a time, with progress; Ctrl-C or SIGTERM leaves finished runs intact and no kernel behind."""
+"""Many runs, a few at a time, with progress; Ctrl-C or SIGTERM leaves finished runs intact and no kernel behind.
+
+Whenever a processor is free, of the runs that need nothing which is still to end the most urgent one begins: the one from
+which on most time is needed, by itself and by those that need it. So a batch does not end with one long run by itself.
+"""
 import concurrent.futures
 import contextlib
 import os
 import signal
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from study import kernels
+from study import kernels, notebooks
 from study.plan import UNLIMITED, Limits, Outcome, Plan, done_before
 from study.runner import run
 
@@ -25,23 +29,23 @@ class Interrupted(Exception):
 def run_all(plans: Iterable[Plan], workers: int | None = None, limits: Limits = UNLIMITED,
             console: Console | None = None) -> list[Outcome]:
     """Run all plans, `workers` at a time (default: one per processor), in threads: the work is in the kernels. What others
-    need runs before them.
+    need runs before them, what takes long before what does not.
 
     Outcomes come in the order of the plans. A run that fails does not stop the others. Raises Interrupted.
     """
     plans = list(plans)
     console = console or Console(stderr=True)
     stopped: list[int] = []
-    with _signals(stopped), _progress(console) as progress, \
-            concurrent.futures.ThreadPoolExecutor(workers or os.cpu_count()) as pool:
-        waiting, futures = list(plans), {}
+    workers = workers or os.cpu_count()
+    with _signals(stopped), _progress(console) as progress, concurrent.futures.ThreadPoolExecutor(workers) as pool:
+        waiting, futures, running = by_urgency(plans), {}, {}
         try:
-            while waiting or not all(future.done() for future in futures.values()):
-                for plan in _ready(waiting, futures):
+            while waiting or running:
+                while len(running) < workers and (plan := next_of(waiting, running)):
                     waiting.remove(plan)
-                    futures[plan.run_id] = pool.submit(_one, plan, limits, progress, console, stopped)
-                running = [future for future in futures.values() if not future.done()]
-                concurrent.futures.wait(running, timeout=0.2, return_when="FIRST_COMPLETED")    # signals are heard
+                    futures[plan.run_id] = running[plan.run_id] = pool.submit(_one, plan, limits, progress, console, stopped)
+                concurrent.futures.wait(running.values(), timeout=0.2, return_when="FIRST_COMPLETED")   # signals are heard
+                running = {run_id: future for run_id, future in running.items() if not future.done()}
                 if stopped:
                     kernels.kill_all()
         finally:
@@ -53,10 +57,30 @@ def run_all(plans: Iterable[Plan], workers: int | None = None, limits: Limits = 
     return outcomes
 
 
-def _ready(waiting: list[Plan], futures: dict[str, concurrent.futures.Future]) -> list[Plan]:
-    """Those of the plans that need nothing which is still to end."""
-    busy = {plan.run_id for plan in waiting} | {run_id for run_id, future in futures.items() if not future.done()}
-    return [plan for plan in waiting if not busy & {needed.run_id for needed in plan.needs}]
+def by_urgency(plans: list[Plan]) -> list[Plan]:
+    """The most urgent first; of equals, the one that came first."""
+    minutes = {plan.run_id: _minutes(plan) for plan in plans}
+    urgency = dict(minutes)
+    for plan in sorted(plans, key=_depth, reverse=True):        # who needs others before those
+        for needed in plan.needs:
+            if needed.run_id in urgency:
+                urgency[needed.run_id] = max(urgency[needed.run_id], minutes[needed.run_id] + urgency[plan.run_id])
+    return sorted(plans, key=lambda plan: -urgency[plan.run_id])
+
+
+def _minutes(plan: Plan) -> float:
+    return (notebooks.entry(plan.notebook) or notebooks.Notebook()).minutes
+
+
+def _depth(plan: Plan) -> int:
+    return 1 + max(map(_depth, plan.needs), default=0)
+
+
+def next_of(waiting: list[Plan], running: Container[str]) -> Plan | None:
+    """The first of `waiting` that needs nothing which still waits or runs."""
+    ahead = {plan.run_id for plan in waiting}
+    return next((plan for plan in waiting
+                 if not any(needed.run_id in ahead or needed.run_id in running for needed in plan.needs)), None)
 
 
 def _one(plan, limits, progress, console, stopped) -> Outcome:

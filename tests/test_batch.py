@@ -1,4 +1,5 @@
 """Many runs at once: nothing collides, nothing is lost, nothing is left behind."""
+import itertools
 import json
 import os
 import signal
@@ -6,13 +7,17 @@ import subprocess
 import time
 from collections import Counter
 from pathlib import Path
+from typing import NamedTuple
 
 import psutil
 import pytest
 from conftest import command, one_sentence
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from study import batch, notebooks
 from study.batch import run_all
-from study.plan import manifest, plan
+from study.plan import all_plans, manifest, plan
 from study.project import ROOT
 
 STRESS = os.environ.get("CI") == "true"     # three times two hundred kernels there, forty elsewhere
@@ -141,3 +146,81 @@ def test_nothing_is_written_outside_the_runs_folder(runs, notebook):
     before = subprocess.run(["git", "status", "--porcelain"], cwd=ROOT, capture_output=True, text=True).stdout
     run_all([plan(notebook("tidy", "n"))])
     assert subprocess.run(["git", "status", "--porcelain"], cwd=ROOT, capture_output=True, text=True).stdout == before
+
+
+# ---- which run is next ----
+
+
+class Job(NamedTuple):
+    run_id: str
+    minutes: float
+    needs: tuple = ()
+
+
+def schedule(jobs, workers):
+    """{run_id: (begin, end)} of a batch whose runs take exactly as long as is said of them."""
+    waiting, running, times, now = batch.by_urgency(jobs), {}, {}, 0
+    while waiting or running:
+        while len(running) < workers and (job := batch.next_of(waiting, running)):
+            waiting.remove(job)
+            running[job.run_id], times[job.run_id] = now + job.minutes, (now, now + job.minutes)
+        now = min(running.values())
+        running = {run_id: end for run_id, end in running.items() if end > now}
+    return times
+
+
+def longest_chain(job):
+    return job.minutes + max(map(longest_chain, job.needs), default=0)
+
+
+@st.composite
+def graphs(draw):
+    jobs = []
+    for i, minutes in enumerate(draw(st.lists(st.integers(1, 20), min_size=1, max_size=9))):
+        needs = draw(st.lists(st.sampled_from(jobs), max_size=2, unique_by=lambda job: job.run_id)) if jobs else []
+        jobs.append(Job(str(i), minutes, tuple(needs)))
+    return draw(st.permutations(jobs))
+
+
+@settings(deadline=None, derandomize=True)
+@given(graphs(), st.integers(1, 4))
+def test_runs_begin_after_what_they_need_and_end_within_the_bound_of_list_scheduling(jobs, workers):
+    """Graham 1966: no longer than all work shared by the workers, and what of the longest chain is not shared."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(batch, "_minutes", lambda job: job.minutes)
+        times = schedule(jobs, workers)
+    assert set(times) == {job.run_id for job in jobs}
+    for job in jobs:
+        assert all(times[needed.run_id][1] <= times[job.run_id][0] for needed in job.needs)
+    chain = max(map(longest_chain, jobs))
+    bound = sum(job.minutes for job in jobs) / workers + (1 - 1 / workers) * chain
+    assert max(end for _, end in times.values()) <= bound + 1e-9
+
+
+def shortest(lengths, workers):
+    """Of all ways to divide independent runs among workers."""
+    return min(max(sum(length for length, one in zip(lengths, who, strict=True) if one == worker)
+                   for worker in range(workers)) for who in itertools.product(range(workers), repeat=len(lengths)))
+
+
+@settings(deadline=None, derandomize=True)
+@given(st.lists(st.integers(1, 20), min_size=1, max_size=6), st.integers(2, 3))
+def test_runs_that_need_nothing_take_a_third_more_than_they_must_at_most(lengths, workers):
+    """Graham 1969: longest first ends within 4/3 - 1/(3 m) of the best. In the order that they come in it may be 2 - 1/m."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(batch, "_minutes", lambda job: job.minutes)
+        times = schedule([Job(str(i), minutes) for i, minutes in enumerate(lengths)], workers)
+    assert max(end for _, end in times.values()) <= (4 / 3 - 1 / (3 * workers)) * shortest(lengths, workers) + 1e-9
+
+
+def test_what_a_long_run_needs_is_as_urgent_as_the_two_together():
+    short = Job("short", 1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(batch, "_minutes", lambda job: job.minutes)
+        order = batch.by_urgency([Job("middle", 5), Job("long", 9, (short,)), short])
+    assert [job.run_id for job in order] == ["short", "long", "middle"]
+
+
+def test_the_study_begins_with_its_longest_notebook():
+    first = batch.by_urgency(all_plans())[0]
+    assert notebooks.STUDY[first.name].minutes == max(one.minutes for one in notebooks.STUDY.values())
