@@ -21,6 +21,7 @@ from model.free_blocks import give as give_blocks
 from model.free_blocks import longest
 from model.free_blocks import take as take_blocks
 from model.jit import kernel
+from model.prefetch import prefetch
 from model.space_map import ABSENT, FULL, OK
 
 NONE = -1
@@ -197,10 +198,19 @@ def copy(maps, source, target):
 
 
 @kernel
+def _will_be_given(maps, m, row):
+    """The processor is to fetch where the blocks of a row, if it is one, stand in the free map (`model.prefetch`)."""
+    if row != NONE:
+        word = maps.start[row] - maps.free.first_block[m] >> 6
+        prefetch(maps.free.mask, m * maps.free.mask_stride + 1 + word)
+
+
+@kernel
 def give_all(maps, source, m):
     """Empty a list into the free map of metaslab `m`. Returns a status."""
     status, row = OK, maps.first[source]
     while row != NONE and status == OK:
+        _will_be_given(maps, m, maps.following[row])
         if maps.length[row] > 0:
             status = give_blocks(maps.free, m, maps.start[row] - maps.free.first_block[m], maps.length[row])
         row = maps.following[row]

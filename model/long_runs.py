@@ -7,6 +7,7 @@ A run that shrinks or grows keeps its number, and its place in the order as long
 one large run of a fresh map, which every allocation trims, costs no search.
 """
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -39,17 +40,23 @@ def new_long_runs(n_maps, stride, capacity):
     n_levels = max(1, -(-capacity.bit_length() // LEVEL_BITS))
     start, length = np.zeros(n, np.int64), np.zeros(n, np.int64)
     length[capacity:] = np.iinfo(np.int64).max
-    levels = np.ones(n, np.int8)
-    scattered = np.arange(capacity, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(32)
-    for level in range(1, n_levels):
-        levels[:capacity][scattered < 2 ** (32 - LEVEL_BITS * level)] = level + 1
-    levels[capacity:] = n_levels
+    levels = np.append(_levels(capacity, n_levels), np.ones(n_maps, np.int8))
     after, before = np.zeros((n_levels, n), np.int64), np.zeros((n_levels, n), np.int64)
     after[:, capacity:] = before[:, capacity:] = np.arange(capacity, n)
     order = Order(length, start, levels, after, before)
     tables = [np.zeros(n_maps * stride, np.int32) for _ in range(2)]
     return LongRuns(stride, capacity, start, length, order, np.zeros(capacity, np.int64), np.zeros(1, np.int64),
                     np.zeros(1, np.int64), *tables)
+
+
+@lru_cache(maxsize=4)
+def _levels(capacity, n_levels):
+    """How many levels each run has; only to be read, and the same for all maps that are so large."""
+    levels = np.ones(capacity, np.int8)
+    scattered = np.arange(capacity, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(32)
+    for level in range(1, n_levels):
+        levels[scattered < 2 ** (32 - LEVEL_BITS * level)] = level + 1
+    return levels
 
 
 @kernel
@@ -151,7 +158,7 @@ def longest_long(long, m):
 def shortest_long(long, m, n):
     """Start of the shortest long run of at least `n` blocks, the lowest among equals; NONE if there is none."""
     place = long.first_end + m
-    for level in range(len(long.order.after) - 1, -1, -1):
+    for level in range(long.order.n_levels[place] - 1, -1, -1):
         following = long.order.after[level, place]
         while long.length[following] < n:
             place = following

@@ -293,6 +293,11 @@ def _block_maps(made, vdev, start, unit_bytes, max_segments):
     blocks = (1 << made.ms_shift[vdev]) // unit_bytes
     free = new_free_blocks(blocks, unit_bytes)
     free.first_block[:] = start // unit_bytes
-    for m, n in enumerate(blocks.tolist()):
-        give(free, m, 0, n)
+    _give_all(free)
     return new_block_maps(free, N_KINDS * len(vdev), max_segments)
+
+
+@kernel
+def _give_all(free):
+    for m in range(len(free.n_blocks)):
+        give(free, m, 0, free.n_blocks[m])

@@ -7,8 +7,11 @@ Records are hot or cold: a piece of the database, `hot_share` of it, gets `hot_h
 read, a share is in the memory of the appliance; of the rest, a share lacks even the indirect block above.
 """
 
+from functools import lru_cache
+
 import numpy as np
 
+from model.jit import kernel
 from model.streams import stream
 
 N_DRAWS = 2**14  # of each kind and user: more than a series of runs takes
@@ -20,9 +23,17 @@ def draw_records(orders, shape, seed, name):
     """Records, by the law above."""
     n_hot = max(1, int(orders.hot_share * orders.n_records))
     where = stream(seed, name).random(shape)
-    is_hot = stream(seed, f"{name}: hot").random(shape) < orders.hot_hits
-    drawn = np.where(is_hot, where * n_hot, n_hot + where * (orders.n_records - n_hot)).astype(np.int64)
-    return np.minimum(drawn, orders.n_records - 1)
+    is_hot = stream(seed, f"{name}: hot").random(shape)
+    drawn = np.empty(shape, np.int64)
+    _draw(drawn.reshape(-1), where.reshape(-1), is_hot.reshape(-1), float(orders.hot_hits), n_hot, orders.n_records)
+    return drawn
+
+
+@kernel
+def _draw(drawn, where, is_hot, hot_hits, n_hot, n_records):
+    for i in range(len(drawn)):
+        place = where[i] * n_hot if is_hot[i] < hot_hits else n_hot + where[i] * (n_records - n_hot)
+        drawn[i] = min(np.int64(place), n_records - 1)
 
 
 def draw_changes(orders, shape, seed, name):
@@ -42,8 +53,10 @@ def _numbers(shape, seed, name, mean):
     return (stream(seed, name).random(shape) * (2 * mean + 1)).astype(np.int64)
 
 
+@lru_cache(maxsize=4)
 def draws(orders, seed):
-    """(records read, records changed, reads, changes, ns of thought), each [user, i]."""
+    """(records read, records changed, reads, changes, ns of thought), each [user, i]; only to be read: they are the same
+    for all who have the same orders and seed, and are drawn once as long as these alternate."""
     shape = orders.n_users, N_DRAWS
     read = draw_records(orders, shape, seed, "records read")
     read[stream(seed, "indirect block missing").random(shape) < orders.misses_indirect] += WITHOUT_ABOVE

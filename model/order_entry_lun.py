@@ -13,6 +13,7 @@ How much a group takes is the business of `model.throttle`.
 """
 
 from model.jit import kernel
+from model.order_entry_ahead import synced
 from model.order_entry_machine import (
     BELOW,
     CURSOR,
@@ -58,6 +59,8 @@ def want_below(m, task):
     record = m.txg[BELOW]
     if record == NO_RECORD:
         return False
-    m.txg[BELOW] = m.next_below[slot_of(m.txg[SYNCING]), record]
+    slot = slot_of(m.txg[SYNCING])
+    m.txg[BELOW] = m.next_below[slot, record]
+    synced(m, slot, m.txg[BELOW])
     want(m, SYNCED_RECORD, record, m.orders.record_bytes, task)
     return True

@@ -23,6 +23,7 @@ import numpy as np
 
 from model.calendar import set_time
 from model.jit import kernel, part
+from model.order_entry_ahead import AHEAD, above, rewritten
 from model.order_entry_logs import want_log_of_records, want_log_of_redo
 from model.order_entry_lun import go_below, note_dirty, want_below
 from model.order_entry_machine import (
@@ -85,6 +86,7 @@ def want_next(m):
             if level == len(m.first_of):
                 want(m, REDO_RECORD, 0, m.orders.redo_record_bytes, sync_task(m))
             else:
+                above(m, slot, level, n + 1)
                 block = m.dirty_indirect[slot, m.first_of[level] + n]
                 want(m, INDIRECT_BLOCK, block, m.orders.indirect_bytes, sync_task(m))
             return True
@@ -185,6 +187,7 @@ def _write_other(m, ageing):
 def _rewrite_next(m, ageing):
     i = ageing.at[0]
     ageing.at[0] += 1
+    rewritten(m, ageing.records, i + AHEAD)
     add_redo(m, ageing.redo_bytes)
     if m.orders.logbias == LATENCY:
         note_dirty(m, ageing.records[i])

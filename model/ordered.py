@@ -42,7 +42,7 @@ class Order(NamedTuple):
 
     key: np.ndarray  # what the lists are in order of; not written here
     tie: np.ndarray  # and among equal keys; not written here
-    n_levels: np.ndarray  # of each thing, 1 or more
+    n_levels: np.ndarray  # of each thing, 1 or more; of each end, how many its list has had
     after: np.ndarray  # [level, thing]: the next one, or the end of the list
     before: np.ndarray  # [level, thing]: the one before, or the end of the list
 
@@ -66,12 +66,13 @@ def _link(order, level, place, thing):
 def insert(order, end, thing):
     """Put `thing` into the list of `end`, behind all that are not greater."""
     last = order.before[0, end]
+    order.n_levels[end] = max(order.n_levels[end], order.n_levels[thing])
     if last == end or _not_greater(order, last, thing):  # no search
         for level in range(order.n_levels[thing]):
             _link(order, level, order.before[level, end], thing)
         return
     place = end
-    for level in range(len(order.after) - 1, -1, -1):
+    for level in range(order.n_levels[end] - 1, -1, -1):
         following = order.after[level, place]
         while _not_greater(order, following, thing):
             place = following
@@ -100,7 +101,7 @@ def new_order(key, tie, first_end):
     levels = np.ones(len(key), np.int64)
     for level in range(1, n_levels):
         levels[lot < 2.0 ** (-LEVEL_BITS * level)] = level + 1
-    levels[first_end:] = n_levels
+    levels[first_end:] = 1
     key[first_end:] = GREATEST
     after, before = (np.zeros((n_levels, len(key)), np.int64) for _ in range(2))  # what is in no list has no neighbours
     after[:, first_end:] = before[:, first_end:] = np.arange(first_end, len(key))

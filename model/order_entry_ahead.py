@@ -1,0 +1,46 @@
+"""What the order entry will look up some blocks or events from now: named to the processor beforehand (`model.prefetch`).
+
+Where a record lies, and in which group it was last dirtied, stands in tables of many MB, which are looked up at random.
+Nothing here changes anything but time.
+"""
+
+from model.jit import kernel
+from model.order_entry_machine import POINTER_SHIFT
+from model.prefetch import prefetch
+
+AHEAD = 8  # records: as long as a look into memory takes, or a little longer
+
+
+@kernel
+def rewritten(m, records, i):
+    """The i-th of `records`, if there are so many, will be rewritten while the pool ages."""
+    if i < len(records):
+        prefetch(m.record_at, records[i])
+        prefetch(m.record_dirtied_in, records[i])
+
+
+@kernel
+def synced(m, slot, record):
+    """The record of a LUN will be put by the sync of a group, and then the one behind it."""
+    if record >= 0:
+        prefetch(m.record_at, record)
+        prefetch(m.next_below[slot], record)
+
+
+@kernel
+def above(m, slot, level, n):
+    """The sync of a group will write the n-th of its indirect blocks of a level, if there are so many."""
+    if n < m.n_dirty[slot, level]:
+        block = m.dirty_indirect[slot, m.first_of[level] + n]
+        prefetch(m.indirect_at, block)
+        if level == 0 and len(m.first_below) > 1:
+            prefetch(m.first_below[slot], block)
+
+
+@kernel
+def changed(m, record):
+    """A user will change a record, or read it."""
+    prefetch(m.record_at, record)
+    prefetch(m.is_dirty, record)
+    prefetch(m.record_dirtied_in, record)
+    prefetch(m.dirtied_in, record >> POINTER_SHIFT)
