@@ -6,9 +6,8 @@ Storage is a device of constant times, so this is the database alone. Ten millio
 import pytest
 
 from model.database_machine import MS
-from model.file_calls import new_device
+from model.database_run import on_device, simulate_innodb
 from model.innodb_machine import WARM, settings_of
-from model.innodb_run import simulate
 from model.innodb_start import start
 from model.sysbench import Cpu, oltp
 
@@ -28,9 +27,9 @@ CASES = {
 def bench_run(name, benchmark, report):
     version, how, conf = CASES[name]
     test, s = oltp(ROWS, CPU, **how), settings_of(version, CLIENTS, N, **conf)
-    device = new_device(read_ns=5 * MS, write_ns=20_000, fsync_ns=5 * MS, wal_sync_ns=4 * MS)
-    simulate(test, s, device)
-    found = benchmark.pedantic(simulate, (test, s, device), rounds=3)
+    device = on_device(read_ns=5 * MS, write_ns=20_000, fsync_ns=5 * MS, wal_sync_ns=4 * MS)
+    simulate_innodb(test, s, device)
+    found = benchmark.pedantic(simulate_innodb, (test, s, device), rounds=3)
     assert found.counts["commits"] == N
     median_s = benchmark.stats.stats.median
     report("sysbench, 100 000 transactions", "ms", name, median_s * 1e3, base=name == next(iter(CASES)))

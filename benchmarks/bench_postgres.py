@@ -6,10 +6,9 @@ Storage is a device of constant times, so this is the database alone.
 import pytest
 
 from model.database_machine import MS
-from model.file_calls import new_device
+from model.database_run import on_device, simulate_postgres
 from model.postgres import pgbench
 from model.postgres_machine import Settings
-from model.postgres_run import simulate
 from model.postgres_start import start
 
 N = 100_000
@@ -29,9 +28,9 @@ def bench_rung(name, benchmark, report):
     scale, conf = CASES[name]
     s = Settings(**{"n_clients": 10, "n_transactions": N, "trip_ns": 28_000} | conf)
     database = pgbench(scale, N, CPU_NS)
-    device = new_device(read_ns=5 * MS, write_ns=20_000, fsync_ns=5 * MS, wal_ns=4 * MS)
-    simulate(database, s, device)
-    found = benchmark.pedantic(simulate, (database, s, device), rounds=3)
+    device = on_device(read_ns=5 * MS, write_ns=20_000, fsync_ns=5 * MS, wal_ns=4 * MS)
+    simulate_postgres(database, s, device)
+    found = benchmark.pedantic(simulate_postgres, (database, s, device), rounds=3)
     assert found.counts["commits"] == N
     median_s = benchmark.stats.stats.median
     report("pgbench, 100 000 transactions", "ms", name, median_s * 1e3, base=name == next(iter(CASES)))

@@ -1,25 +1,34 @@
 """A database and the files it is on, together: whoever's event is next goes on, at equal times the database.
 
 A database has a calendar of its processes, `calls` (`model.file_calls`), its transactions `draws`, and its commits as the
-first of its `counts`; a store three kernels (`model.zfs_files` names them). There is one loop, compiled for each pair that
-is used.
+first of its `counts`; it goes on by its `step`. A store answers by three kernels (`model.zfs_files` names them). There is
+one loop, compiled for each pair that is used.
+
+The run ends when `n_transactions` have committed, or at `duration_ns`.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from model import innodb_run, innodb_start, postgres_run, postgres_start, ufs_calls, zfs_files
+from model import (
+    file_calls,
+    innodb_machine,
+    innodb_run,
+    innodb_start,
+    postgres_machine,
+    postgres_run,
+    postgres_start,
+    sysbench,
+    ufs_calls,
+    zfs_files,
+)
 from model.calendar import NEVER, next_source, set_time
-from model.file_calls import Device, serve
+from model.file_calls import Device, new_device
 from model.innodb import PAGE_BYTES as INNODB_PAGE
 from model.innodb import new_table
-from model.innodb_machine import CHUNK_PAGES
-from model.innodb_machine import Machine as Innodb
-from model.jit import kernel, part
+from model.jit import either, kernel, part
 from model.postgres import FILE_SHIFT, FIRST_LEAF, FIRST_PAGE, N_LEAVES, N_PAGES, PAGE_BYTES, ROWS_PER_PAGE
-from model.postgres_machine import SEGMENT_BYTES
-from model.postgres_machine import Machine as Postgres
 from model.ufs import Ufs
 
 DONE, OUT_OF_DRAWS, STUCK = range(3)  # how a run ended
@@ -30,14 +39,27 @@ COMMITS = 0  # of the counts of any database
 class Both(NamedTuple):
     """One database and one store; all others are None."""
 
-    postgres: Postgres | None = None
-    innodb: Innodb | None = None
+    postgres: postgres_machine.Machine | None = None
+    innodb: innodb_machine.Machine | None = None
     zfs: zfs_files.Store | None = None
     ufs: Ufs | None = None
     device: Device | None = None  # of constant times
 
 
+class Result(NamedTuple):
+    """A run. `machine` is the last state of the database."""
+
+    tps: float
+    seconds: float
+    response_ns: np.ndarray  # in order of commit
+    ended_at: np.ndarray  # ns
+    counts: dict  # see COUNTS of the database
+    per_second: np.ndarray  # [count, second]
+    machine: NamedTuple
+
+
 # ---- the loop ----
+# Kernels are handed over by the names of their modules: else Numba would keep no compiled code.
 
 
 @part
@@ -48,11 +70,14 @@ def _loop(m, store, until, step, take_calls, next_time, store_event):
     while m.counts[COMMITS] < m.s.n_transactions:
         p, then = next_source(calendar), next_time(store)
         now = calendar.time[p]
-        if min(now, then) >= until:
+        earliest = min(now, then)
+        if earliest == NEVER:
+            return STUCK
+        if earliest >= until:
             return DONE
         if m.counts[COMMITS] > n_seen:
-            n_seen, seen_at = m.counts[COMMITS], min(now, then)
-        elif min(now, then) > seen_at + LONGEST_NS:
+            n_seen, seen_at = m.counts[COMMITS], earliest
+        elif earliest > seen_at + LONGEST_NS:
             return STUCK
         if then < now:
             store_event(store, calendar, then)
@@ -66,82 +91,78 @@ def _loop(m, store, until, step, take_calls, next_time, store_event):
 
 
 @kernel
-def _never(device):
-    return NEVER
+def _on_a_pool(zfs, m, until, step):
+    return _loop(m, zfs.data, until, step, zfs_files.take_calls, zfs_files.next_time, zfs_files.store_event)
 
 
 @kernel
-def _no_event(device, calendar, now):
-    return
+def _on_two_pools(zfs, m, until, step):
+    return _loop(m, zfs, until, step, zfs_files.take_calls_of_two, zfs_files.next_time_of_two, zfs_files.event_of_two)
+
+
+_on_pools = either("log", _on_a_pool, _on_two_pools)
 
 
 @kernel
-def _postgres_on_zfs(m, pool, until):
-    return _loop(m, pool, until, postgres_run.step, zfs_files.take_calls, zfs_files.next_time, zfs_files.store_event)
+def _on_zfs(both, m, until, step):
+    return _on_pools(both.zfs, m, until, step)
 
 
 @kernel
-def _postgres_on_two(m, store, until):
-    return _loop(m, store, until, postgres_run.step, zfs_files.take_calls_of_two, zfs_files.next_time_of_two,
-                 zfs_files.event_of_two)
+def _on_ufs(both, m, until, step):
+    return _loop(m, both.ufs, until, step, ufs_calls.take_calls, ufs_calls.next_time, ufs_calls.store_event)
 
 
 @kernel
-def _postgres_on_ufs(m, ufs, until):
-    return _loop(m, ufs, until, postgres_run.step, ufs_calls.take_calls, ufs_calls.next_time, ufs_calls.store_event)
+def _on_device(both, m, until, step):
+    return _loop(m, both.device, until, step, file_calls.serve, file_calls.never, file_calls.no_event)
+
+
+_on_files = either("ufs", _on_zfs, _on_ufs)
+_on_store = either("device", _on_files, _on_device)
 
 
 @kernel
-def _postgres_on_device(m, device, until):
-    return _loop(m, device, until, postgres_run.step, serve, _never, _no_event)
+def _postgres(both, until):
+    return _on_store(both, both.postgres, until, postgres_run.step)
 
 
 @kernel
-def _innodb_on_zfs(m, pool, until):
-    return _loop(m, pool, until, innodb_run.step, zfs_files.take_calls, zfs_files.next_time, zfs_files.store_event)
+def _innodb(both, until):
+    return _on_store(both, both.innodb, until, innodb_run.step)
+
+
+_database = either("innodb", _postgres, _innodb)
 
 
 @kernel
-def _innodb_on_two(m, store, until):
-    return _loop(m, store, until, innodb_run.step, zfs_files.take_calls_of_two, zfs_files.next_time_of_two,
-                 zfs_files.event_of_two)
-
-
-@kernel
-def _innodb_on_ufs(m, ufs, until):
-    return _loop(m, ufs, until, innodb_run.step, ufs_calls.take_calls, ufs_calls.next_time, ufs_calls.store_event)
-
-
-@kernel
-def _innodb_on_device(m, device, until):
-    return _loop(m, device, until, innodb_run.step, serve, _never, _no_event)
-
-
-_POSTGRES = (_postgres_on_zfs, _postgres_on_two, _postgres_on_ufs, _postgres_on_device)
-_INNODB = (_innodb_on_zfs, _innodb_on_two, _innodb_on_ufs, _innodb_on_device)
-
-
 def run(both, until):
     """Until the database has done what it is to do, or `until` (ns), or no transactions are left. Returns which."""
-    kernels, m = (_INNODB, both.innodb) if both.postgres is None else (_POSTGRES, both.postgres)
-    if both.zfs is not None and both.zfs.log is None:
-        return kernels[0](m, both.zfs.data, until)
-    stores = (both.zfs, both.ufs, both.device)
-    which = next(i for i, store in enumerate(stores) if store is not None)
-    return kernels[1 + which](m, stores[which], until)
+    return _database(both, until)
 
 
-def _run_all(both, of_database, m, draws):
-    how = run(both, m.s.duration_ns)
-    while how == OUT_OF_DRAWS:
-        of_database.more_draws(m, draws)
-        how = run(both, m.s.duration_ns)
+def _run_all(both, m, draw_more):
+    while (how := run(both, m.s.duration_ns)) == OUT_OF_DRAWS:
+        draw_more()
+        m.n_drawn[0] = 0
     if how == STUCK:
         raise ValueError(f"nobody has committed for an hour of the simulated time, after {m.counts[COMMITS]} transactions: "
                          "every process waits for what never comes; choose other settings, and report these")
     if both.zfs is not None:
         zfs_files.check_end(both.zfs)
-    return of_database.result_of(m)
+    return _result_of(m, postgres_machine.COUNTS if both.innodb is None else innodb_machine.COUNTS)
+
+
+def _result_of(m, names):
+    n = int(m.counts[COMMITS])
+    ended = int(m.ended_at[n - 1]) if n == m.s.n_transactions else m.s.duration_ns
+    return Result(n / ended * 1e9, ended / 1e9, m.response_ns[:n], m.ended_at[:n],
+                  dict(zip(names, m.counts.tolist(), strict=True)), m.per_second, m)
+
+
+def on_device(**times):
+    """A store that takes constant times: those of `new_device` of model.file_calls."""
+    return Both(device=new_device(**times))
 
 
 # ---- PostgreSQL ----
@@ -167,7 +188,7 @@ def postgres_files(database, s):
     empty = (0, PAGE_BYTES, PAGE_BYTES)
     n_segments = int(np.ceil(3 * s.checkpoint_segments)) + 4  # between the one before the last checkpoint and the last made
     ready = n_segments if s.ready_segments < 0 else min(n_segments, int(s.ready_segments))
-    log = (ready * SEGMENT_BYTES, n_segments * SEGMENT_BYTES, PAGE_BYTES)
+    log = (ready * postgres_machine.SEGMENT_BYTES, n_segments * postgres_machine.SEGMENT_BYTES, PAGE_BYTES)
     return np.array([log, *(rows.get(file, empty) for file in range(database.n_files))], np.int64)
 
 
@@ -176,10 +197,11 @@ def n_processes_of(s):
     return s.n_clients + 3
 
 
-def simulate_postgres(database, s, both, seed=0):
-    """Run the transactions of `database` on the store of `both`, which has no database: a Result of model.postgres_run."""
+def simulate_postgres(database, s, both=None, seed=0):
+    """Run the transactions of `database` under settings `s` on the store of `both`, which has no database (by default a
+    store that takes no time): a Result."""
     m, draws = postgres_start.start(database, s, seed)
-    return _run_all(both._replace(postgres=m), postgres_run, m, draws)
+    return _run_all((both or on_device())._replace(postgres=m), m, lambda: postgres_machine.draw(m.draws, draws))
 
 
 # ---- InnoDB ----
@@ -189,7 +211,7 @@ def innodb_files(test, s):
     """What a store has to know of a test of `model.sysbench` under settings `s`: log, table space, double-write area.
     All are made as long as they will ever be."""
     log, space = s.n_log_files * s.log_file_bytes, new_table(test.n_rows).n_pages * INNODB_PAGE
-    area = CHUNK_PAGES * INNODB_PAGE
+    area = innodb_machine.CHUNK_PAGES * INNODB_PAGE
     return np.array([(n, n, INNODB_PAGE) for n in (log, space, area)], np.int64)
 
 
@@ -197,7 +219,8 @@ def innodb_processes(s):
     return s.n_clients + 4 + s.write_io_threads
 
 
-def simulate_innodb(test, s, both, seed=0):
-    """Run the transactions of `test` on the store of `both`, which has no database: a Result of model.innodb_run."""
+def simulate_innodb(test, s, both=None, seed=0):
+    """Run the transactions of `test` (`model.sysbench.oltp`) under settings `s` on the store of `both`, which has no
+    database (by default a store that takes no time): a Result."""
     m, draws = innodb_start.start(test, s, seed)
-    return _run_all(both._replace(innodb=m), innodb_run, m, draws)
+    return _run_all((both or on_device())._replace(innodb=m), m, lambda: sysbench.draw(m.test, m.draws, m.factors, draws))

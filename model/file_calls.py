@@ -66,6 +66,17 @@ def serve(device, calls, calendar, now):
     calls.n_out[0] = 0
 
 
+@kernel
+def never(device):
+    """A device has no events of its own."""
+    return NEVER
+
+
+@kernel
+def no_event(device, calendar, now):
+    return
+
+
 def new_calls(n_processes):
     return Calls(np.zeros((n_processes, 4), np.int64), np.zeros(n_processes, np.int64), np.zeros(1, np.int64))
 

@@ -1,19 +1,10 @@
-"""InnoDB under a closed loop of clients, event by event.
+"""InnoDB under a closed loop of clients, event by event: what each process does when its time comes.
 
 A process goes on until it has to wait: for a server, a lock, the storage or the clock. Equal times go to the process with
-the lower number. The run ends when `n_transactions` have committed, or at `duration_ns`.
-
-`run` drives a device of constant times. A file system that is simulated itself takes its place by doing what
-`model.file_calls` says between two calls of `step`.
+the lower number. `model.database_run` runs it on a store.
 """
 
-from typing import NamedTuple
-
-import numpy as np
-
 from model import innodb_phases as phase
-from model.calendar import NEVER, next_source, set_time
-from model.file_calls import new_device, serve
 from model.innodb import DOUBLEWRITE
 from model.innodb_check import (
     checkpoint_done,
@@ -47,7 +38,7 @@ from model.innodb_flush import (
     sync,
 )
 from model.innodb_log import log_held, log_synced, log_wanted, log_written
-from model.innodb_machine import COMMITS, COUNTS, PHASE, Machine
+from model.innodb_machine import PHASE
 from model.innodb_master import (
     dirty_pages,
     end_of_second,
@@ -58,12 +49,7 @@ from model.innodb_master import (
     second,
     tenth_second,
 )
-from model.innodb_start import start
 from model.jit import kernel, part
-from model.sysbench import draw
-
-DONE, OUT_OF_DRAWS = 0, 1
-
 
 # ---- what a process does next ----
 
@@ -191,60 +177,3 @@ def step(m, now, p):
             goes_on = _batch(m, now, p, at)
         else:
             goes_on = _others(m, now, p, at)
-
-
-# ---- the loop ----
-
-
-@kernel
-def has_draws(m):
-    return m.n_drawn[0] < len(m.draws)
-
-
-@kernel
-def run(m, device):
-    """Until the last commit, or `duration_ns`, or until there are no more transactions drawn. Returns which."""
-    while m.counts[COMMITS] < m.s.n_transactions:
-        if not has_draws(m):
-            return OUT_OF_DRAWS
-        p = next_source(m.calendar)
-        now = m.calendar.time[p]
-        if now >= m.s.duration_ns:
-            return DONE
-        set_time(m.calendar, p, NEVER)
-        step(m, now, p)
-        serve(device, m.calls, m.calendar, now)
-    return DONE
-
-
-class Result(NamedTuple):
-    """A run. `machine` is its last state."""
-
-    tps: float
-    seconds: float
-    response_ns: np.ndarray  # in order of commit
-    ended_at: np.ndarray  # ns
-    counts: dict  # see COUNTS
-    per_second: np.ndarray  # [count, second]
-    machine: Machine
-
-
-def result_of(m):
-    n = int(m.counts[COMMITS])
-    ended = int(m.ended_at[n - 1]) if n == m.s.n_transactions else m.s.duration_ns
-    return Result(n / ended * 1e9, ended / 1e9, m.response_ns[:n], m.ended_at[:n],
-                  dict(zip(COUNTS, m.counts.tolist(), strict=True)), m.per_second, m)
-
-
-def more_draws(m, draws):
-    draw(m.test, m.draws, m.factors, draws)
-    m.n_drawn[0] = 0
-
-
-def simulate(test, s, device=None, seed=0):
-    """Run the transactions of `test` (see model.sysbench.oltp) under settings `s` on a device of constant times."""
-    m, draws = start(test, s, seed)
-    device = device or new_device()
-    while run(m, device) == OUT_OF_DRAWS:
-        more_draws(m, draws)
-    return result_of(m)

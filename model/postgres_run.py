@@ -1,20 +1,12 @@
-"""PostgreSQL under a closed loop of clients, event by event.
+"""PostgreSQL under a closed loop of clients, event by event: what each process does when its time comes.
 
 A process goes on until it has to wait: for a server, a lock, the storage or the clock. Equal times go to the process
-with the lower number. The run ends when `n_transactions` have committed, or at `duration_ns`. It begins as if a
-checkpoint had just ended: every page's first change carries its image.
-
-`run` drives a device of constant times. A file system that is simulated itself takes its place by doing what
-`model.file_calls` says between two calls of `step`.
+with the lower number. A run begins as if a checkpoint had just ended: every page's first change carries its image.
+`model.database_run` runs it on a store.
 """
 
-from typing import NamedTuple
-
-import numpy as np
-
 from model import postgres_phases as phase
-from model.calendar import NEVER, next_source, set_time
-from model.file_calls import new_device, serve
+from model.calendar import set_time
 from model.jit import kernel, part
 from model.postgres_buffers import (
     clean,
@@ -41,14 +33,9 @@ from model.postgres_machine import (
     BACKEND_WRITES,
     CHECKPOINT_WRITES,
     CLEANER_WRITES,
-    COMMITS,
-    COUNTS,
     IS_REQUESTED,
     PHASE,
-    Machine,
-    draw,
 )
-from model.postgres_start import start
 from model.postgres_wal import (
     acquire_insert,
     begin_copy,
@@ -64,9 +51,6 @@ from model.postgres_wal import (
     wal_round_done,
     want_flush,
 )
-
-DONE, OUT_OF_DRAWS = 0, 1
-
 
 # ---- what a process does next ----
 
@@ -196,60 +180,3 @@ def step(m, now, p):
     checkpointer = m.s.n_clients + 1
     if m.wal[IS_REQUESTED] and m.process[checkpointer, PHASE] == phase.REST:
         set_time(m.calendar, checkpointer, now)
-
-
-# ---- the loop ----
-
-
-@kernel
-def has_draws(m):
-    return m.n_drawn[0] < len(m.draws)
-
-
-@kernel
-def run(m, device):
-    """Until the last commit, or `duration_ns`, or until there are no more transactions drawn. Returns which."""
-    while m.counts[COMMITS] < m.s.n_transactions:
-        if not has_draws(m):
-            return OUT_OF_DRAWS
-        p = next_source(m.calendar)
-        now = m.calendar.time[p]
-        if now >= m.s.duration_ns:
-            return DONE
-        set_time(m.calendar, p, NEVER)
-        step(m, now, p)
-        serve(device, m.calls, m.calendar, now)
-    return DONE
-
-
-class Result(NamedTuple):
-    """A run. `machine` is its last state."""
-
-    tps: float
-    seconds: float
-    response_ns: np.ndarray  # in order of commit
-    ended_at: np.ndarray  # ns
-    counts: dict  # see COUNTS
-    per_second: np.ndarray  # [count, second]
-    machine: Machine
-
-
-def result_of(m):
-    n = int(m.counts[COMMITS])
-    ended = int(m.ended_at[n - 1]) if n == m.s.n_transactions else m.s.duration_ns
-    return Result(n / ended * 1e9, ended / 1e9, m.response_ns[:n], m.ended_at[:n],
-                  dict(zip(COUNTS, m.counts.tolist(), strict=True)), m.per_second, m)
-
-
-def more_draws(m, draws):
-    draw(m.draws, draws)
-    m.n_drawn[0] = 0
-
-
-def simulate(database, s, device=None, seed=0):
-    """Run the transactions of `database` under settings `s` on a device of constant times: a Result."""
-    m, draws = start(database, s, seed)
-    device = device or new_device()
-    while run(m, device) == OUT_OF_DRAWS:
-        more_draws(m, draws)
-    return result_of(m)

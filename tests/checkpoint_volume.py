@@ -6,10 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from model.file_calls import new_device
+from model.database_run import on_device, simulate_postgres
 from model.postgres import N_ROWS, ROWS_PER_PAGE, UPDATE, Table, new_database
 from model.postgres_machine import MS, SECOND_NS, Settings, draws_of
-from model.postgres_run import simulate
 
 MAX_USAGE = 5
 
@@ -44,7 +43,7 @@ def pages_of(n_pages, n, seed=1):
 
 def by_model(n_pages, n_frames, n, seconds=5, **conf):
     """The run: 100 updates a second, checkpoints every `seconds` and half an update, counted from the last one."""
-    return simulate(database(n_pages, n), settings(n, n_frames, seconds)._replace(**conf), new_device(), 1)
+    return simulate_postgres(database(n_pages, n), settings(n, n_frames, seconds)._replace(**conf), on_device(), 1)
 
 
 def by_replay(n_pages, n_frames, n, seconds=5, update_ns=10 * MS):

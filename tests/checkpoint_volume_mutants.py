@@ -53,7 +53,7 @@ def comes_back_dirty(m, now, p, real=postgres_run.loaded):
 
 
 MUTANTS = {
-    "none": (postgres_run, "DONE", postgres_run.DONE),
+    "none": (postgres_run, "step", postgres_run.step),
     "every change logs its page": (postgres_run, "begin_copy", forgets_earlier_images),
     "a checkpoint does not move the place of images": (postgres_run, "mark", marks_without_redo),
     "a checkpoint writes what is clean": (postgres_run, "mark", marks_the_clean),

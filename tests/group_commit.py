@@ -4,11 +4,10 @@ waits for a flush or pass of a constant one."""
 import heapq
 
 from model import zil, zil_commit
+from model.database_run import on_device, simulate_postgres
 from model.eras import era
-from model.file_calls import new_device
 from model.postgres import UPDATE, Table, new_database
 from model.postgres_machine import Settings
-from model.postgres_run import simulate
 from model.streams import stream
 
 QUIET = {"wal_writer_delay_ns": 10**15, "checkpoint_timeout_ns": 10**15, "bgwriter_delay_ns": 10**15,
@@ -20,7 +19,7 @@ def postgres_commits(n, think, flush, n_commits, **conf):
     """(Seconds at which transactions of one update commit, flushes)."""
     s = Settings(n, n_commits, n_cpus=n, n_client_threads=n, spread_cpu=1, full_page_writes=0, **QUIET | conf)
     database = new_database([Table(10**5, 97, 0, 0, 0)], [(UPDATE, 0, round(think * 1e9))], n_commits, fillfactor=50)
-    x = simulate(database, s, new_device(wal_ns=round(flush * 1e9)))
+    x = simulate_postgres(database, s, on_device(wal_ns=round(flush * 1e9)))
     return x.ended_at / 1e9, x.counts["flushes"]
 
 

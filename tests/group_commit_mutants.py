@@ -54,7 +54,7 @@ def lets_go_at_once(log_, params, log):
 
 
 MUTANTS = {
-    "none of PostgreSQL": (postgres_run, "DONE", postgres_run.DONE),
+    "none of PostgreSQL": (postgres_run, "step", postgres_run.step),
     "each flushes for itself alone": (postgres_run, "flush_held", flushes_for_itself_alone),
     "who comes during a flush is let go by it": (postgres_run, "flushed", lets_go_who_came_meanwhile),
     "nobody waits for a flush": (postgres_run, "want_flush", does_not_wait),

@@ -14,8 +14,9 @@ from model import innodb_locks as locks
 from model import innodb_phases as phase
 from model import innodb_pool as pool
 from model import innodb_run as run
+from model.calendar import NEVER, next_source, set_time
 from model.database_machine import MS, SECOND_NS
-from model.file_calls import FSYNC, WAL_WRITE, WRITE, new_device
+from model.file_calls import FSYNC, WAL_WRITE, WRITE, new_device, serve
 from model.innodb import AREA_PAGES, DOUBLEWRITE, PAGE_BYTES, TABLESPACE
 from model.innodb_machine import (
     BEGAN,
@@ -173,15 +174,15 @@ def observe(law=None, doublewrite=1):
     m, _ = start(TEST, SETTINGS._replace(doublewrite=doublewrite))
     seen, device = Observer(m), new_device(**DEVICE)
     real = watch(seen)
-    while law not in seen.broken and m.calendar.time[run.next_source(m.calendar)] < SETTINGS.duration_ns:
-        p = int(run.next_source(m.calendar))
+    while law not in seen.broken and m.calendar.time[next_source(m.calendar)] < SETTINGS.duration_ns:
+        p = int(next_source(m.calendar))
         now = int(m.calendar.time[p])
-        run.set_time(m.calendar, p, run.NEVER)
+        set_time(m.calendar, p, NEVER)
         seen.returned(p)
         run.step(m, now, p)
         for i in range(m.calls.n_out[0]):
             seen.call(int(m.calls.outbox[i]))
-        run.serve(device, m.calls, m.calendar, now)
+        serve(device, m.calls, m.calendar, now)
         seen.moment()
     client.change, run.commit, run.committed, run.gather = real.values()
     if law not in seen.broken:
@@ -266,7 +267,7 @@ def syncs_nothing(m, now, p, file, then):
 
 
 MUTANTS = {
-    "none": (run, "DONE", 0, None),
+    "none": (run, "step", run.step, None),
     "a commit does not wait for its flush": (client, "_log_of_commit", does_not_wait, "commits_are_durable"),
     "written is taken for stable": (run, "log_wanted", takes_written_for_stable, "commits_are_durable"),
     "a page is written before its log": (flush, "log_up_to", goes_on_without_flush, "log_before_data"),
@@ -287,7 +288,7 @@ MUTANTS = {
     "a written page counts as dirty": (flush, "clean", loses_a_page, "dirty"),
 }
 WITHOUT_AREA = {
-    "none without the area": (run, "DONE", 0, None),
+    "none without the area": (run, "step", run.step, None),
     "a checkpoint syncs nothing": (check, "sync", syncs_nothing, "checkpoints_keep_the_log_that_is_needed"),
 }
 

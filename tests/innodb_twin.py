@@ -2,15 +2,15 @@
 docstrings, not from the kernels.
 
 `Twin`: everything is in memory, no second ever passes: what is left are CPUs, slots, rows, deadlocks, the binary log and the
-flush that commits share. One Python generator per client; it yields the time at which it goes on, or None if somebody tells.
+flush that commits share.
 `reads_of_a_midpoint_list`: what a buffer pool reads, as a Python list.
 `end_of_record`: the place in the log where a record ends, byte by byte.
 """
 
-import heapq
 from collections import deque
 
 import numpy as np
+from clients_twin import Clients, Server
 
 from model.sysbench import NOTHING, READ, draw, draws_of
 
@@ -61,18 +61,14 @@ def reads_of_a_midpoint_list(pages, n_frames, share):
     return reads
 
 
-class Server:
-    def __init__(self, n):
-        self.n, self.busy, self.queue = n, 0, deque()
-
-
 class Deadlock(Exception):
     pass
 
 
-class Twin:
+class Twin(Clients):
     def __init__(self, test, s, write_ns, sync_ns, seed):
-        self.test, self.s, self.write_ns, self.sync_ns = test, s, write_ns, sync_ns
+        super().__init__(s)
+        self.test, self.write_ns, self.sync_ns = test, write_ns, sync_ns
         self.ids, self.factors = np.zeros((4096, test.n_ids), np.int64), np.zeros(4096)
         draw(test, self.ids, self.factors, draws_of(seed))
         self.cpus, self.slots = Server(s.n_cpus), Server(s.thread_concurrency or 10**9)
@@ -80,41 +76,7 @@ class Twin:
         self.made = self.written = self.stable = 0
         self.is_writing, self.log_waiters = False, []
         self.binlog = Server(1)
-        self.begun, self.now, self.events, self.done = 0, 0, [], []
         self.n_deadlocks = 0
-
-    def run(self):
-        clients = [self.client(p) for p in range(self.s.n_clients)]
-        for p, client in enumerate(clients):
-            self.go_on(p, client)
-        while self.events and len(self.done) < self.s.n_transactions:
-            self.now, p = heapq.heappop(self.events)
-            self.go_on(p, clients[p])
-        return self.done
-
-    def go_on(self, p, client):
-        at = next(client, None)
-        if at is not None:
-            heapq.heappush(self.events, (at, p))
-
-    def tell(self, p, after=0):
-        heapq.heappush(self.events, (self.now + after, p))
-
-    # ---- what there is to wait for ----
-
-    def compute(self, p, ns):
-        server = self.cpus
-        if server.busy < server.n:
-            server.busy += 1
-            yield self.now + ns
-        else:
-            server.queue.append((p, ns))
-            yield None
-        if server.queue:
-            other, other_ns = server.queue.popleft()
-            self.tell(other, other_ns)
-        else:
-            server.busy -= 1
 
     def enter(self, p):
         if self.slots.busy < self.slots.n:
@@ -199,7 +161,7 @@ class Twin:
         for kind, i, _, cpu_ns in self.test.statements.tolist():
             yield self.now + self.s.wire_ns
             yield from self.enter(p)
-            yield from self.compute(p, cpu_ns * factor >> 20)
+            yield from self.use(p, self.cpus, cpu_ns * factor >> 20)
             if kind not in (NOTHING, READ):
                 yield from self.lock(p, ids[i], mine)
                 has_changed = True

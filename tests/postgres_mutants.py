@@ -14,10 +14,12 @@ from model import postgres_client as client
 from model import postgres_phases as phase
 from model import postgres_run as run
 from model import postgres_wal as wal
+from model.calendar import NEVER, next_source, set_time
 from model.database_machine import MS, SECOND_NS
-from model.file_calls import CONTROL, EXTEND, FSYNC, WRITE, new_device
+from model.file_calls import CONTROL, EXTEND, FSYNC, WRITE, new_device, serve
 from model.postgres import FREE_SLOTS, N_PAGES, pgbench
 from model.postgres_machine import (
+    COUNTS,
     FRAME,
     HOT,
     INSERTED,
@@ -111,16 +113,16 @@ def observe(database, law=None):
     """Laws broken in a run, which ends when `law` is."""
     m, _ = start(database, SETTINGS)
     seen, device = Observer(m), new_device(read_ns=MS, write_ns=20_000, fsync_ns=5 * MS, wal_ns=2 * MS)
-    while law not in seen.broken and m.calendar.time[run.next_source(m.calendar)] < SETTINGS.duration_ns:
-        p = run.next_source(m.calendar)
+    while law not in seen.broken and m.calendar.time[next_source(m.calendar)] < SETTINGS.duration_ns:
+        p = next_source(m.calendar)
         now = int(m.calendar.time[p])
-        run.set_time(m.calendar, p, run.NEVER)
+        set_time(m.calendar, p, NEVER)
         steps(m, now, p, seen)
         for i in range(m.calls.n_out[0]):
             seen.call(now, m.calls.outbox[i])
-        run.serve(device, m.calls, m.calendar, now)
+        serve(device, m.calls, m.calendar, now)
         seen.moment()
-    seen.check("images", seen.n_images == m.counts[run.COUNTS.index("images")])
+    seen.check("images", seen.n_images == m.counts[COUNTS.index("images")])
     for law, holds in conserved(m):
         seen.check(law, holds)
     return sorted(seen.broken)
@@ -195,7 +197,7 @@ def loses_a_turn(locks, after, lock):
 
 
 MUTANTS = {
-    "none": (run, "DONE", 0, None),
+    "none": (run, "step", run.step, None),
     "a row can be had twice": (client, "lock_row", lambda *a: True, "rows_are_exclusive"),
     "a row let go is given to nobody": (client, "unlock_row", loses_a_turn, "nobody_waits_for_a_free_row"),
     "a commit does not wait for its flush": (run, "want_flush", forgets_the_wait, "commits_are_durable"),

@@ -5,60 +5,25 @@ threads, the CPUs, the locks on rows and the flush that commits share. Written f
 `model.postgres_wal`, not from the kernels. A generator yields the time at which it goes on, or None if somebody will tell.
 """
 
-import heapq
 from collections import deque
 
 import numpy as np
+from clients_twin import Clients, Server
 
 from model.postgres import FIRST_LOCK, INSERT, N_ROWS, UPDATE
 from model.postgres_machine import draws_of
 
 
-class Server:
-    def __init__(self, n):
-        self.n, self.busy, self.queue = n, 0, deque()
-
-
-class Twin:
+class Twin(Clients):
     def __init__(self, database, s, wal_ns, seed):
-        self.db, self.s, self.wal_ns = database, s, wal_ns
+        super().__init__(s)
+        self.db, self.wal_ns = database, wal_ns
         self.draws = draws_of(seed).random((4096, len(database.relations) + 1))
         self.threads, self.cpus = Server(s.n_client_threads), Server(s.n_cpus)
         self.rows, self.waiters = {}, {}
         self.log = self.stable = 0
         self.writing, self.flush_queue = False, deque()
-        self.begun, self.now, self.events, self.done = 0, 0, [], []
         self.in_writing_transaction, self.waits_for_row = set(), set()
-
-    def run(self):
-        clients = [self.client(p) for p in range(self.s.n_clients)]
-        for p, client in enumerate(clients):
-            self.go_on(p, client)
-        while self.events and len(self.done) < self.s.n_transactions:
-            self.now, p = heapq.heappop(self.events)
-            self.go_on(p, clients[p])
-        return self.done
-
-    def go_on(self, p, client):
-        at = next(client, None)
-        if at is not None:
-            heapq.heappush(self.events, (at, p))
-
-    def tell(self, p, at):
-        heapq.heappush(self.events, (at, p))
-
-    def use(self, p, server, ns):
-        if server.busy < server.n:
-            server.busy += 1
-            yield self.now + ns
-        else:
-            server.queue.append((p, ns))
-            yield None
-        if server.queue:
-            other, its_ns = server.queue.popleft()
-            self.tell(other, self.now + its_ns)
-        else:
-            server.busy -= 1
 
     def lock(self, p, key):
         if key in self.rows:
@@ -71,7 +36,7 @@ class Twin:
     def unlock(self, key):
         if self.waiters.get(key):
             self.rows[key] = self.waiters[key].popleft()
-            self.tell(self.rows[key], self.now + self.s.handoff_ns)
+            self.tell(self.rows[key], self.s.handoff_ns)
         else:
             del self.rows[key]
 
@@ -100,7 +65,7 @@ class Twin:
         if self.s.wakes_all or not self.flush_queue:
             self.writing = False
         for _ in range(len(self.flush_queue) if self.s.wakes_all else min(1, len(self.flush_queue))):
-            self.tell(self.flush_queue.popleft(), self.now + self.s.handoff_ns)
+            self.tell(self.flush_queue.popleft(), self.s.handoff_ns)
 
     def client(self, p):
         while self.begun < self.s.n_transactions:

@@ -15,7 +15,8 @@ from innodb_twin import Twin, end_of_record, reads_of_a_midpoint_list
 from queueing import repairman_with_batches
 
 from model.database_machine import MS, SECOND_NS, typed
-from model.file_calls import new_device
+from model.database_run import innodb_files, innodb_processes, on_device
+from model.database_run import simulate_innodb as simulate
 from model.innodb import (
     LOG_BEGIN,
     LOG_COMMIT,
@@ -45,7 +46,7 @@ from model.innodb_machine import (
     n_frames_of,
     settings_of,
 )
-from model.innodb_run import simulate
+from model.innodb_start import start
 from model.sysbench import DELETE, ID, INSERT, KIND, READ, UPDATE_C, UPDATE_K, Cpu, draws_of, ids_of, oltp
 
 CPU = Cpu(40_000, 15_000, 1_000, 100_000, 20_000)
@@ -57,7 +58,7 @@ examples = settings(deadline=None, derandomize=True, max_examples=60)
 def run(n_rows=10**5, cpu=CPU, test=None, device=None, seed=0, **s):
     """A run of so many `n_transactions`, by default of one client."""
     chosen = NEVER_FULL | {"n_clients": 1, "n_transactions": 200} | s
-    return simulate(oltp(n_rows, cpu, **(test or {})), Settings(**chosen), new_device(**(device or {})), seed)
+    return simulate(oltp(n_rows, cpu, **(test or {})), Settings(**chosen), on_device(**(device or {})), seed)
 
 
 def cpu_ns(test):
@@ -175,7 +176,7 @@ def test_transactions_commit_when_those_of_the_naive_twin_do(data):
         flush_after_binlog=pick(0, 1), **NEVER_FULL))
     write_ns, sync_ns, seed = pick(0, 20_000), pick(0, 100_000, 500_000), pick(1, 2, 3)
     twin = Twin(test, s, write_ns, sync_ns, seed)
-    x = simulate(test, s, new_device(write_ns=write_ns, wal_sync_ns=sync_ns), seed)
+    x = simulate(test, s, on_device(write_ns=write_ns, wal_sync_ns=sync_ns), seed)
     assert list(zip(x.ended_at.tolist(), x.response_ns.tolist(), strict=True)) == twin.run()
     assert x.counts["deadlocks"] == twin.n_deadlocks
 
@@ -261,9 +262,9 @@ def test_the_hit_rate_of_independent_references_is_ches(distribution, n_frames):
 
 def test_a_pool_begins_cold_as_loaded_or_warm():
     reads = {}
-    for start in (COLD, AS_LOADED, WARM):
-        x = run(10**6, test=POINTS, buffer_pool_bytes=2**26, start=start)
-        reads[start] = x.counts["reads"]
+    for begin in (COLD, AS_LOADED, WARM):
+        x = run(10**6, test=POINTS, buffer_pool_bytes=2**26, start=begin)
+        reads[begin] = x.counts["reads"]
     assert reads[WARM] < 0.5 * reads[COLD]
     assert 0.9 * reads[COLD] < reads[AS_LOADED] <= reads[COLD]
     assert run(10**5, start=WARM).counts["reads"] == 0
@@ -362,10 +363,11 @@ def interpreted(script):
     return json.loads(done.stdout)
 
 
-def test_in_the_loop_of_a_database_and_its_files_it_runs_as_alone():
-    said = interpreted("innodb_on_files.py")
-    assert said.pop("pages written") > 100
-    assert all(said.values()), said
+def test_a_store_is_told_of_all_processes_and_of_files_as_long_as_they_ever_are():
+    test, s = oltp(10**5, CPU), Settings(6, 300, **NEVER_FULL, log_file_bytes=2**20, n_log_files=3)
+    m, _ = start(test, s)
+    assert innodb_processes(s) == len(m.process)
+    assert innodb_files(test, s)[:, 0].tolist() == [3 * 2**20, m.table.n_pages * PAGE_BYTES, 128 * PAGE_BYTES]
 
 
 def test_defects_are_noticed_by_the_laws():

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from postgres_twin import Twin
 
 from model.database_machine import MS, SECOND_NS, typed
-from model.file_calls import new_device
+from model.database_run import on_device
+from model.database_run import simulate_postgres as simulate
 from model.postgres import (
     ACCOUNTS_TABLE,
     BRANCHES_TABLE,
@@ -40,7 +41,6 @@ from model.postgres import (
 )
 from model.postgres_buffers import DIRTY
 from model.postgres_machine import FDATASYNC, NO_FSYNC, Settings, draws_of, settings_of
-from model.postgres_run import simulate
 
 CPU_NS = (5_000, 40_000, 20_000, 25_000, 25_000, 25_000, 15_000)
 QUIET = {"wal_writer_delay_ns": 10**15, "checkpoint_timeout_ns": 10**15, "bgwriter_delay_ns": 10**15,
@@ -94,14 +94,14 @@ def test_transactions_commit_when_those_of_the_naive_twin_do(data):
         synchronous_commit=pick(1, 1, 0), commit_delay_ns=pick(0, 0, 300_000), commit_siblings=pick(0, 1, 3),
         leader_delays=pick(0, 1), wakes_all=pick(0, 1), full_page_writes=0, **QUIET))
     database, wal_ns, seed = pgbench(pick(1, 2, 3), n, CPU_NS), pick(0, 100_000, 1_000_000), pick(1, 2, 3)
-    x = simulate(database, s, new_device(wal_ns=wal_ns), seed)
+    x = simulate(database, s, on_device(wal_ns=wal_ns), seed)
     assert list(zip(x.ended_at.tolist(), x.response_ns.tolist(), strict=True)) == Twin(database, s, wal_ns, seed).run()
 
 
 def test_with_one_branch_transactions_commit_one_after_the_other():
     """From the branch's update to the commit there are two trips, two bursts of CPU and a flush; nobody overlaps."""
     s = Settings(12, 3000, n_cpus=12, n_client_threads=12, trip_ns=10_000, full_page_writes=0, **QUIET)
-    x = simulate(pgbench(1, 3000, CPU_NS), s, new_device(wal_ns=500_000))
+    x = simulate(pgbench(1, 3000, CPU_NS), s, on_device(wal_ns=500_000))
     assert 1 / x.tps == pytest.approx((2 * 10_000 + CPU_NS[5] + CPU_NS[6] + 500_000) * 1e-9, rel=0.01)
     assert x.counts["flushes"] == 3000
 
@@ -111,7 +111,7 @@ def test_more_branches_make_larger_groups():
     sizes = []
     for scale in (1, 3, 10, 100):
         s = Settings(20, 4000, n_cpus=20, n_client_threads=20, full_page_writes=0, **QUIET | {"shared_buffers_bytes": 2**28})
-        x = simulate(pgbench(scale, 4000, CPU_NS), s, new_device(wal_ns=2 * MS))
+        x = simulate(pgbench(scale, 4000, CPU_NS), s, on_device(wal_ns=2 * MS))
         sizes.append(4000 / x.counts["flushes"])
         assert sizes[-1] <= scale
     assert sizes == sorted(sizes)
@@ -121,7 +121,7 @@ def test_more_branches_make_larger_groups():
 def test_without_a_flush_the_busiest_of_cpus_and_client_thread_sets_the_pace(n_cpus, trip_ns, bound):
     s = Settings(40, 6000, n_cpus=n_cpus, trip_ns=trip_ns, synchronous_commit=0, full_page_writes=0,
                  **QUIET | {"shared_buffers_bytes": 2**28})
-    x = simulate(pgbench(100, 6000, CPU_NS), s, new_device(wal_ns=5 * MS))
+    x = simulate(pgbench(100, 6000, CPU_NS), s, on_device(wal_ns=5 * MS))
     assert 0.97 * bound < x.tps <= bound * 1.0001
 
 
@@ -130,7 +130,7 @@ def test_commit_delay_trades_flushes_for_response_time(leader_delays):
     def flushes(delay_ns, siblings):
         s = Settings(10, 3000, n_cpus=10, n_client_threads=10, commit_delay_ns=delay_ns, commit_siblings=siblings,
                      leader_delays=leader_delays, full_page_writes=0, **QUIET)
-        return simulate(pgbench(10, 3000, CPU_NS), s, new_device(wal_ns=100_000)).counts["flushes"]
+        return simulate(pgbench(10, 3000, CPU_NS), s, on_device(wal_ns=100_000)).counts["flushes"]
     assert flushes(2 * MS, 1) < 0.7 * flushes(0, 1)
     assert flushes(2 * MS, 10) == flushes(0, 1)
 
@@ -161,9 +161,9 @@ def test_a_checkpoint_writes_what_was_dirty_when_it_began():
     n = 4000
     database = one_table(30_000, n, cpu_ns=10 * MS)
     s = Settings(1, n, **QUIET | {"checkpoint_timeout_ns": 10 * SECOND_NS, "checkpoint_segments": 1e9})
-    x = simulate(database, s, new_device())
+    x = simulate(database, s, on_device())
     n_before = int(np.searchsorted(x.ended_at, 10 * SECOND_NS, "right"))
-    first = simulate(database, s._replace(duration_ns=19 * SECOND_NS), new_device())
+    first = simulate(database, s._replace(duration_ns=19 * SECOND_NS), on_device())
     assert first.counts["checkpoint_writes"] == len(np.unique(pages_drawn(database, n_before)))
     assert first.counts["checkpoint_writes"] == pytest.approx(distinct(database.relations[0, N_PAGES], n_before), rel=0.05)
 
@@ -202,7 +202,7 @@ def test_a_page_is_pruned_when_less_than_a_tenth_of_it_is_free():
 
 
 def test_who_only_reads_logs_nothing_and_waits_for_no_flush():
-    x = simulate(pgbench(1, 1000, (50_000,), "select-only"), Settings(1, 1000, **QUIET), new_device(wal_ns=10**12))
+    x = simulate(pgbench(1, 1000, (50_000,), "select-only"), Settings(1, 1000, **QUIET), on_device(wal_ns=10**12))
     assert x.counts["log_bytes"] == x.counts["flushes"] == 0
     assert x.response_ns.tolist() == [50_000] * 1000
 
@@ -211,19 +211,19 @@ def test_checkpoint_writes_are_spread_over_the_target():
     """Naps of 200 ms between small bursts, until target x timeout; then fsyncs."""
     s = Settings(1, 10**5, duration_ns=40 * SECOND_NS, n_seconds=40,
                  **QUIET | {"checkpoint_timeout_ns": 20 * SECOND_NS, "checkpoint_completion_target": 0.5})
-    x = simulate(one_table(60_000, 10**5, cpu_ns=5 * MS), s, new_device())
+    x = simulate(one_table(60_000, 10**5, cpu_ns=5 * MS), s, on_device())
     writes = x.per_second[9]
     assert writes[:20].sum() == 0
     assert writes[31:].sum() == 0
     assert writes[20:30].min() > 0.8 * writes[20:30].mean()
-    burst = simulate(one_table(60_000, 10**5, cpu_ns=5 * MS), s._replace(checkpoint_completion_target=0.0), new_device())
+    burst = simulate(one_table(60_000, 10**5, cpu_ns=5 * MS), s._replace(checkpoint_completion_target=0.0), on_device())
     assert burst.per_second[9][20] == burst.counts["checkpoint_writes"] == writes.sum()
 
 
 def test_log_alone_makes_checkpoints_when_its_segments_are_full():
     """A checkpoint a (segments - 1) x 16 MB of log, or a little more; never by time here."""
     s = Settings(8, 30_000, **QUIET | {"checkpoint_segments": 4.0, "checkpoint_completion_target": 0.1})
-    x = simulate(pgbench(1, 30_000, CPU_NS), s, new_device(wal_ns=10_000))
+    x = simulate(pgbench(1, 30_000, CPU_NS), s, on_device(wal_ns=10_000))
     n_segments = x.counts["log_bytes"] / 2**24
     assert n_segments / 4 - 1 <= x.counts["checkpoints"] <= n_segments / 3
 
@@ -233,7 +233,7 @@ def test_a_log_that_has_no_files_yet_makes_them_and_then_uses_them_again():
     def seconds(ready):
         s = Settings(8, 60_000, **QUIET | {"checkpoint_segments": 4.0, "checkpoint_completion_target": 0.1,
                                            "ready_segments": ready})
-        x = simulate(pgbench(5, 60_000, CPU_NS), s, new_device(wal_ns=10_000, wal_create_ns=10 * SECOND_NS))
+        x = simulate(pgbench(5, 60_000, CPU_NS), s, on_device(wal_ns=10_000, wal_create_ns=10 * SECOND_NS))
         return x.seconds, x.counts["log_bytes"] / 2**24
     (least, n_segments), (longer, _), (longest, _) = seconds(-1), seconds(5), seconds(1)
     assert n_segments > 15
@@ -245,7 +245,7 @@ def test_a_log_that_has_no_files_yet_makes_them_and_then_uses_them_again():
 def test_a_small_ring_makes_inserters_write():
     def full(ring_bytes):
         s = Settings(8, 500, **QUIET | {"wal_buffers_bytes": ring_bytes})
-        return simulate(pgbench(10, 500, CPU_NS), s, new_device(wal_ns=MS)).counts["buffer_full"]
+        return simulate(pgbench(10, 500, CPU_NS), s, on_device(wal_ns=MS)).counts["buffer_full"]
     assert full(2**16) > 100
     assert full(2**24) == 0
 
@@ -253,7 +253,7 @@ def test_a_small_ring_makes_inserters_write():
 @pytest.mark.parametrize("method", [FDATASYNC, NO_FSYNC])
 def test_who_does_not_write_through_syncs_after_writing_or_not_at_all(method):
     s = Settings(1, 100, wal_sync_method=method, full_page_writes=0, **QUIET)
-    x = simulate(one_table(10**4, 100, cpu_ns=MS), s, new_device(write_ns=100_000, wal_ns=10**12, wal_sync_ns=3 * MS))
+    x = simulate(one_table(10**4, 100, cpu_ns=MS), s, on_device(write_ns=100_000, wal_ns=10**12, wal_sync_ns=3 * MS))
     each = MS + 100_000 + (3 * MS if method == FDATASYNC else 0)
     assert x.response_ns.tolist() == [each] * 100
 
@@ -289,7 +289,7 @@ def test_shared_buffers_miss_what_a_naive_clock_misses(n_frames):
 def test_the_background_writer_saves_backends_from_writing():
     def writes(maxpages):
         s = Settings(4, 3000, shared_buffers_bytes=2**22, bgwriter_lru_maxpages=maxpages, bgwriter_delay_ns=20 * MS)
-        counts = simulate(pgbench(10, 3000, CPU_NS), s, new_device(read_ns=MS, wal_ns=MS)).counts
+        counts = simulate(pgbench(10, 3000, CPU_NS), s, on_device(read_ns=MS, wal_ns=MS)).counts
         return counts["cleaner_writes"], counts["backend_writes"]
     none, alone = writes(0)
     cleaner, helped = writes(1000)
@@ -304,7 +304,7 @@ def test_the_background_writer_saves_backends_from_writing():
 def test_littles_law_holds_exactly():
     """Nobody thinks between transactions: response times and the ages of those under way fill all the time there is."""
     s = Settings(7, 10**5, duration_ns=3 * SECOND_NS, trip_ns=20_000, n_cpus=3, shared_buffers_bytes=2**22)
-    x = simulate(pgbench(2, 10**5, CPU_NS), s, new_device(read_ns=2 * MS, write_ns=10_000, wal_ns=MS))
+    x = simulate(pgbench(2, 10**5, CPU_NS), s, on_device(read_ns=2 * MS, write_ns=10_000, wal_ns=MS))
     ages = s.duration_ns - x.machine.process[:7, 10]
     assert x.response_ns.sum() + ages.sum() == 7 * s.duration_ns
 
@@ -348,7 +348,7 @@ def run_one(n_clients=1, cpu_ns=CPU_NS, **conf):
     (lambda: run_one(checkpoint_completion_target=1.5), "target is 1.5, but .*; choose 0"),
     (lambda: run_one(cpu_ns=(0,) * 7), "takes no time at all, .*; let one"),
     (lambda: run_one(wal_buffers_bytes=8192), "wal_buffers_bytes is 8192, but .*; choose"),
-    (lambda: new_device(read_ns=-1), "takes -1 ns, but .*; give"),
+    (lambda: on_device(read_ns=-1), "takes -1 ns, but .*; give"),
 ])
 def test_bad_values_are_one_sentence(call, said):
     with pytest.raises(ValueError, match=said) as told:
