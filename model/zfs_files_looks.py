@@ -128,10 +128,10 @@ def _fetch(m, now, p, file, number, level):
 
 @part
 def _has(m, now, p, node, level):
-    """`p` has the block that it read."""
+    """`p` has the block that it read. An indirect block, be it above another record, takes away no record that it had."""
     buffer_has_come(m, now, node, 1)
     drop_unless_kept(m.arc, node, m.s.primarycache, level > 0)
-    m.process[p, HAS_RECORD] = level == 0
+    m.process[p, HAS_RECORD] |= level == 0
 
 
 @part

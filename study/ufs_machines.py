@@ -6,7 +6,7 @@ from model.oltp_toolkit import REST
 from model.streams import stream
 from model.ufs import STRIPE, Ufs, UfsParams, new_ufs
 from model.ufs_volume import Stripe
-from study.scenario import GIB, Scenario
+from study.scenario import GIB, Devices, Scenario
 from study.servers import buffer_bytes, speed
 
 NAMES = ("reads", "read_bytes", "writes", "written_bytes")     # as those of other machines
@@ -21,8 +21,10 @@ def store(one: Scenario, values: dict, devices: dict, files: np.ndarray, kinds: 
     if "interlace_kib" not in values:
         raise ValueError("UFS is simulated in the tests of June 2008 only, since no range is given for it elsewhere; choose "
                          "zfs")
-    kinds_of = {params: _device(params, values) for params in devices.values() if params is not None}     # alike: one drive
-    drives = {name: kinds_of[params] for name, params in devices.items() if params is not None}
+    places = {"pool": one.pool.data, "log_pool": one.log_pool and one.log_pool.data}
+    params_of = {name: _params_of(params, places[name], values) for name, params in devices.items() if params is not None}
+    kinds_of = {params: _device(params) for params in params_of.values()}       # alike: one drive
+    drives = {name: kinds_of[params] for name, params in params_of.items()}
     interlace, data = int(values["interlace_kib"]) * 1024, one.pool.data
     if one.files.apart:
         if data.count != REST + 1:
@@ -40,10 +42,15 @@ def store(one: Scenario, values: dict, devices: dict, files: np.ndarray, kinds: 
                    n_seconds)
 
 
-def _device(params, values: dict):
-    if hasattr(params, "is_volatile"):
+def _params_of(params, place: Devices, values: dict):
+    """Of a disk: whether it takes writes into its buffer is drawn, unless the scenario says so."""
+    if hasattr(params, "is_volatile") or place.battery or place.write_cache is not None:
         return params
-    return new_drive(params._replace(buffers_writes=int(values.get("ufs_write_cache", 0))))
+    return params._replace(buffers_writes=int(values.get("ufs_write_cache", 0)))
+
+
+def _device(params):
+    return params if hasattr(params, "is_volatile") else new_drive(params)
 
 
 def memory_for_files(one: Scenario, values: dict) -> int:

@@ -6,15 +6,16 @@ from model.database_run import postgres_files
 from model.oltp_toolkit import kinds_of_files
 from model.ufs import STRIPE
 from study import checkpoints_2008 as checkpoints
-from study import machines
+from study import machines, scenario
 from study.servers import postgres_database, postgres_settings
 
 VALUES = checkpoints.known().central()
 
 
-def placed(name, scale=64):
+def placed(name, scale=64, more=None, **changes):
     """(the store's part, kinds of the tables' files)"""
-    one, values = checkpoints.of_test(name, VALUES, scale), checkpoints.scaled_values(VALUES, scale)
+    one, values = checkpoints.of_test(name, VALUES, scale), checkpoints.scaled_values(VALUES, scale) | (more or {})
+    one = scenario.changed(one, changes)
     database = postgres_database(one, values, 1000)
     files = postgres_files(database, postgres_settings(one, values, 1000))
     return machines.store(one, values, files, 131, 1, 0, kinds_of_files(database)).ufs, kinds_of_files(database)
@@ -47,3 +48,11 @@ def test_memory_for_files_is_what_buffers_and_processes_leave():
     assert ufs.s.memory_bytes == pytest.approx((48 - 16 - VALUES["other_gib"]) / 64 * 2**30, rel=0.1)
     assert int(ufs.cache.n[0]) == min(ufs.cache.capacity, int(np.count_nonzero(ufs.cache.in_core[1:])))
     assert ufs.cache.n[0] > 0
+
+
+@pytest.mark.parametrize(("said", "drawn", "buffers"), [
+    ({}, 0, 0), ({}, 1, 1), ({"pool.data.write_cache": True}, 0, 1), ({"pool.data.write_cache": False}, 1, 0),
+    ({"pool.data.battery": True}, 0, 1)])
+def test_a_disk_buffers_writes_as_the_scenario_says_or_else_as_drawn(said, drawn, buffers):
+    ufs, _ = placed("ufs-nine-disks", more={"ufs_write_cache": drawn}, **said)
+    assert ufs.volumes.drive.disk.buffers_writes == buffers
