@@ -3,7 +3,7 @@
 import pytest
 
 from model.data_sheet import sheet_disk
-from study import hardware, project
+from study import checkpoints_2008, hardware, ladder_readings, ladders_2009, machines, project
 from study.errors import UserError
 
 NAMES = [path.stem for path in sorted((project.DATA / "hardware").glob("*.toml"))]
@@ -59,3 +59,16 @@ def test_a_device_without_one_of_its_numbers_says_which(tmp_path, monkeypatch):
     monkeypatch.setattr(project, "DATA", tmp_path)
     with pytest.raises(UserError, match="flush_ns of a ssd is missing; give it"):
         hardware.read("x25-e")
+
+
+def test_no_machine_that_is_predicted_has_a_device_whose_figures_come_from_the_slides():
+    """Slide 6 says what devices do, a condition and no result; but so it cannot even be suspected."""
+    quoting = {name for name in NAMES if any("rajadurai-2009" in source for source in hardware.read(name).table.source)}
+    ladders = [one for ladder in ladder_readings.LADDERS.values() for reading in ladder_readings.readings(ladder)
+               for one in ladders_2009.rungs(ladder, reading)]
+    values = checkpoints_2008.known().central()
+    tests = [checkpoints_2008.of_test(name, values, 8) for name in checkpoints_2008.TESTS]
+    used = {devices.sheet for one in (*ladders, *tests) for devices in machines.devices_of(one)}
+    assert quoting == {"write-ssd-18"}
+    assert len(used) > 3
+    assert not used & quoting
