@@ -2,7 +2,8 @@
 
 A machine `m` of a database has these fields: `s`, its settings, among them `handoff_ns` (until who is woken runs);
 `calendar`; `queue`, `after` and `busy`, see `model.queues`: `busy[i]` is how many servers of queue `i` are taken;
-`service_ns` per process; `counts` and `per_second` of what is counted.
+`service_ns` per process; `counts` and `per_second` of what is counted; `calls` (`model.file_calls`). Queue CPUS is that of
+the processors, `s.n_cpus` of them.
 
 A server keeps a process for all of its service; its event is then the end of it.
 """
@@ -13,6 +14,8 @@ from model.queues import NOBODY, join, leave
 
 SECOND_NS = 1_000_000_000
 MS = 1_000_000
+CPUS = 0  # the queue of the processors
+AT_WORK = -1  # in place of `cpu_ns` of a call: a processor does it
 
 
 @kernel
@@ -48,6 +51,22 @@ def release(m, now, i):
         m.busy[i] -= 1
     else:
         set_time(m.calendar, process, now + m.service_ns[process])
+
+
+@kernel
+def is_back(m, now, process):
+    """At the event of `process`: whether it goes on in the database. What the file system has to do for its call takes one
+    of the server's processors first, behind others that want one."""
+    cpu_ns = m.calls.cpu_ns
+    if cpu_ns[process] > 0:
+        needed = cpu_ns[process]
+        cpu_ns[process] = AT_WORK
+        seize(m, now, CPUS, m.s.n_cpus, process, needed)
+        return False
+    if cpu_ns[process] == AT_WORK:
+        cpu_ns[process] = 0
+        release(m, now, CPUS)
+    return True
 
 
 def typed(settings):

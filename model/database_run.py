@@ -24,6 +24,7 @@ from model import (
     zfs_files,
 )
 from model.calendar import NEVER, next_source, set_time
+from model.database_machine import is_back
 from model.file_calls import Device, new_device
 from model.innodb import PAGE_BYTES as INNODB_PAGE
 from model.innodb import new_table
@@ -85,8 +86,9 @@ def _loop(m, store, until, step, take_calls, next_time, store_event):
             return OUT_OF_DRAWS
         else:
             set_time(calendar, p, NEVER)
-            step(m, now, p)
-            take_calls(store, m.calls, calendar, now)
+            if is_back(m, now, p):
+                step(m, now, p)
+                take_calls(store, m.calls, calendar, now)
     return DONE
 
 
@@ -142,6 +144,7 @@ def run(both, until):
 
 
 def _run_all(both, m, draw_more):
+    both = both._replace(zfs=zfs_files.working_for(both.zfs, m.calls))
     while (how := run(both, m.s.duration_ns)) == OUT_OF_DRAWS:
         draw_more()
         m.n_drawn[0] = 0

@@ -54,7 +54,7 @@ def buffer_for(m, now, file, record, level):
     if node != NONE:
         revive(m.arc, m.arc_params, node, m.arc.nodes[node, MARKS], tick)
     else:
-        n_bytes = INDIRECT_BYTES if level > 0 else m.files.record_bytes[file]
+        n_bytes = INDIRECT_BYTES if level > 0 else m.files.core_bytes[file]
         is_metadata, marks = (1, INDIRECT) if level > 0 else (0, 0)
         node = new_block(m.arc, m.arc_params, block, is_metadata, n_bytes, marks, tick)
     hold_above(m.arc, node, _above(m, file, record, level))
@@ -92,7 +92,7 @@ def _hold_tree(m, file, record):
 @part
 def _dirty_buffer(m, now, file, record, node):
     """The node of a record that is clean in the open group, with a buffer for it, held once more."""
-    arc, params, n_bytes = m.arc, m.arc_params, m.files.record_bytes[file]
+    arc, params, n_bytes = m.arc, m.arc_params, m.files.core_bytes[file]
     if not in_core(arc, node):
         if node != NONE:
             drop(arc, node)

@@ -12,7 +12,7 @@ included, as sysbench counts it.
 
 from model import innodb_phases as phase
 from model.calendar import set_time
-from model.database_machine import count, release, seize
+from model.database_machine import CPUS, count, release, seize
 from model.innodb import (
     LOG_COMMIT,
     LOG_PREPARE,
@@ -26,7 +26,6 @@ from model.innodb_machine import (
     BINLOG,
     COMMITS,
     CPU_FACTOR,
-    CPUS,
     DEADLOCKS,
     FRAME_WAITS,
     HAS_CHANGED,

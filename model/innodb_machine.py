@@ -52,7 +52,7 @@ SYNCS = 21  # N_WRITTEN when its present sync began
 N_PROCESS = 22
 
 LIST, LRU, CHECKPOINT = 1, 2, 3  # behind the master: processes, columns of batch, and queues of who waits for their ends
-CPUS, AGENT_QUEUE, LOG_QUEUE, AREA, SLOTS, BINLOG = 0, 0, 4, 5, 6, 7  # queues; AGENT_QUEUE + LIST, LRU, CHECKPOINT
+AGENT_QUEUE, LOG_QUEUE, AREA, SLOTS, BINLOG = 0, 4, 5, 6, 7  # queues, beside CPUS; AGENT_QUEUE + LIST, LRU, CHECKPOINT
 N_QUEUES = 8
 
 # Elements of Machine.log: places, in B of the log files.

@@ -20,7 +20,9 @@
  4. *The hand* wraps round when it is within a target of the end.
  5. *Reads.* What is on a cache device and not in core is read from there, once its round is over; by b108 nothing is read
     from a device while it is written to (`norw`). A prefetch never is (`noprefetch`). The copy stays where it is.
- 6. *Headers* of what is there cost memory of the ARC's: `model.arc_lists`.
+ 6. *At the start* devices are empty, as after a reboot (before OpenZFS 2.0) or when they have just been added; or they hold
+    what hours have put there (`starts_with`), which at 8 MB a second is some 30 GB an hour.
+ 7. *Headers* of what is there cost memory of the ARC's: `model.arc_lists`.
 
 A slot is a place in a device's ring of copies, the oldest first. The copy in it is good while its header says so (`IN_L2`):
 who dirties or drops a block (`model.arc`) need not look for the slot. Who uses this calls `feed` at `next_feed`, issues what
@@ -36,8 +38,14 @@ from typing import NamedTuple
 import numpy as np
 
 from model.arc_lists import (
+    ABOVE,
+    DIRTIED,
     HAS_EVICTED,
+    HEADER_BYTES,
+    HOLDS,
     IN_L2,
+    IS_METADATA,
+    KEY,
     L2_CACHEABLE,
     L2_HEADER_BYTES,
     L2_HEADERS,
@@ -50,13 +58,17 @@ from model.arc_lists import (
     NONE,
     OLDER,
     PREFETCHED,
+    READER,
     STATE,
+    TICK,
     forget,
     lose_l2,
+    take_node,
 )
 from model.jit import kernel
 
 SECOND_NS = 10**9
+HEADER_OF_COPY_BYTES = HEADER_BYTES + L2_HEADER_BYTES  # of a block that is nowhere else
 NEVER = np.iinfo(np.int64).max
 NOWHERE = -1
 FRONT_BYTES, BACK_BYTES = 2**22, 2**19  # of a device, not used: labels, boot area
@@ -283,6 +295,48 @@ def l2_holds(l2, params, arc, block, is_prefetch):
         return NOWHERE, NOWHERE
     l2.counts[HITS] += 1
     return device, int(l2.address[slot])
+
+
+# ---- what is there at the start ----
+
+
+@kernel
+def _write_block(l2, arc, device, key, n_bytes, marks):
+    """A copy at the hand, of a block that may be in core; its header is there for the copy's sake if it is not."""
+    row, nodes, node = l2.devices, arc.nodes, int(arc.node_of[key])
+    if node == NONE:
+        node = take_node(arc)
+        nodes[node, KEY], nodes[node, STATE], nodes[node, HOLDS] = key, L2_ONLY, 0
+        nodes[node, IS_METADATA], nodes[node, N_BYTES], nodes[node, MARKS] = 0, n_bytes, marks
+        nodes[node, TICK] = nodes[node, ABOVE] = nodes[node, READER] = nodes[node, DIRTIED] = 0
+        arc.node_of[key] = node
+        arc.scalars[L2_HEADERS] += HEADER_BYTES
+    slot = _slot(l2, device, row[device, NEXT])
+    l2.node[slot], l2.address[slot] = node, row[device, HAND]
+    nodes[node, IN_L2] = slot + 1
+    arc.scalars[L2_HEADERS] += L2_HEADER_BYTES
+    row[device, HAND] += n_bytes
+    row[device, NEXT] += 1
+
+
+@kernel
+def starts_with(l2, params, arc, keys, core_bytes, marks):
+    """The devices, empty so far, hold these blocks, of `core_bytes` each, in turn, until they are full: how many. Of a cache
+    that has been at work for hours: which blocks these are, and in which order, is for the caller to say."""
+    for i in range(len(keys)):
+        device, n_bytes = i % len(l2.devices), core_bytes[i]
+        row = l2.devices
+        if row[device, HAND] + n_bytes > row[device, END] - params.write_max_bytes:
+            for each in range(len(l2.devices)):
+                row[each, HAND] = row[each, START]
+            return i
+        _write_block(l2, arc, device, keys[i], n_bytes, marks)
+    return len(keys)
+
+
+def room_bytes(l2, params):
+    """B of copies that `starts_with` puts on the devices."""
+    return int((l2.devices[:, END] - l2.devices[:, START] - params.write_max_bytes).clip(0).sum())
 
 
 # ---- making one ----

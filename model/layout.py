@@ -73,6 +73,7 @@ class Files(NamedTuple):
     n_levels: np.ndarray  # of each file, level 0 among them
     n_records_of: np.ndarray  # of each file
     record_bytes: np.ndarray  # of each file
+    core_bytes: np.ndarray  # the same, of a record in core: less if the ARC holds it compressed
     n_records: int  # of all files: the number of the first indirect block
     n_blocks: int
 
@@ -163,7 +164,7 @@ def write_file(files, sizes, layout, space, file):
             level += 1
 
 
-def number_blocks(n_records_of, record_bytes=8192):
+def number_blocks(n_records_of, record_bytes=8192, core_bytes=None):
     """The Files of files with so many records each, of `record_bytes` each (one number, or one for each file)."""
     trees = [tree(n) for n in n_records_of]
     base = np.zeros((len(trees), MAX_LEVELS), np.int64)
@@ -175,7 +176,8 @@ def number_blocks(n_records_of, record_bytes=8192):
         for level, n in enumerate(levels[1:], 1):
             base[file, level], number = number, number + n
     return Files(base, np.array([len(levels) for levels in trees]), np.array(n_records_of, np.int64),
-                 np.full(len(trees), record_bytes, np.int64), n_records, number)
+                 np.full(len(trees), record_bytes, np.int64),
+                 np.full(len(trees), record_bytes if core_bytes is None else core_bytes, np.int64), n_records, number)
 
 
 def block_sizes(seed=0, record_bytes=8192, checksum=FLETCHER2, n_leaves=46):

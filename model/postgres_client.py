@@ -11,7 +11,7 @@ What an update does to its page and to the log stands in `model.postgres`, the r
 
 from model import postgres_phases as phase
 from model.calendar import set_time
-from model.database_machine import count, release, wake
+from model.database_machine import CPUS, count, release, wake
 from model.jit import kernel, part
 from model.postgres import (
     ACTION,
@@ -41,7 +41,6 @@ from model.postgres_machine import (
     CLIENTS,
     COMMITS,
     CPU_FACTOR,
-    CPUS,
     HOT,
     IS_WRITER,
     LOG_BYTES,

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from model.calendar import NEVER, Calendar, new_calendar
-from model.database_machine import MS, SECOND_NS, seize
+from model.database_machine import CPUS, MS, SECOND_NS, seize
 from model.file_calls import Calls, new_calls
 from model.jit import kernel
 from model.postgres import CPU_NS, FORMAT_8_3, FORMAT_9_5, PAGE_BYTES, Database, Locks, new_locks
@@ -40,7 +40,7 @@ LOG_BYTES, IS_WRITER, BEGAN = 8, 9, 10  # records of this statement; whether the
 N_TOUCHED, CPU_FACTOR = 11, 12  # pages of this statement; 2^20ths
 N_PROCESS = 13
 
-CLIENTS, CPUS, WAL_INSERT, WAL_WRITE_LOCK = 0, 1, 2, 3  # queues
+CLIENTS, WAL_INSERT, WAL_WRITE_LOCK = 1, 2, 3  # queues, beside CPUS
 N_QUEUES = 4
 
 PAYLOAD = PAGE_BYTES - 24  # B of records in a page of log

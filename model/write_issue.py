@@ -8,8 +8,14 @@ a processor, and who does it changed:
     from b117         as many as 80 % of the processors
 
 There are never more at work than there are processors. Blocks still come in order, and a group waits for all of them; so
-threads divide the time that one block after another takes. In ZFS: zio.c, `zio_next_stage`, `zio_issue_async`; spa.c,
-`zio_taskqs`; spec 2.12. Left out: that processes of the database want the same processors.
+threads divide the time that one block after another takes. One part stays with one thread after the other: the sync thread
+goes through the lists of what is dirty and makes each block's zio, and a metaslab gives space to one at a time, under its
+lock. A group is as fast as that part, or as all threads together:
+
+    from one block to the next = max(serial, (serial + parallel) / threads)
+
+In ZFS: dbuf.c, `dbuf_sync_list`; metaslab.c, `metaslab_group_alloc`, ms_lock; zio.c, `zio_next_stage`, `zio_issue_async`;
+spa.c, `zio_taskqs`; spec 2.12, 5.3. Left out: that processes of the database want the same processors.
 """
 
 from typing import NamedTuple
@@ -29,3 +35,8 @@ def n_threads(params, cpus, is_compressed_record):
         return 1
     threads = cpus * params.cpus_pct // 100 if params.cpus_pct else params.threads
     return max(1, min(threads, cpus))
+
+
+def time_between(params, cpus, is_compressed_record, serial_ns, parallel_ns):
+    """ns from one block to the next."""
+    return max(serial_ns, (serial_ns + parallel_ns) // n_threads(params, cpus, is_compressed_record))

@@ -22,7 +22,10 @@ those for two, one of them for the log, do the same.
 Files of a store: number 0 is the log, wherever the calls say WAL; file f of the calls, from 0 on, is number 1 + f; the last
 one is the control file. What each is: see `new_store`.
 
-Left out: CPUs as a resource of ZFS (its times are added to the calls'); access times of files, snapshots, scrubs, failures.
+What a processor has to do for a call is its caller's to wait for, on the database's processors (`working_for`,
+`model.database_machine`); what is done for a transaction group is done by threads of ZFS, which want none of these.
+
+Left out: a commit's own CPU time is time only; access times of files, snapshots, scrubs, failures.
 """
 
 from model.calendar import NEVER, next_source, set_time
@@ -41,7 +44,7 @@ from model.zfs_files_start import new_store
 from model.zfs_files_timing import end_groups, reclaim_event, timer_event
 from model.zil import IS_FULL
 
-__all__ = ["Group", "Pool", "Settings", "Store", "new_store", "next_time", "store_event", "take_calls"]
+__all__ = ["Group", "Pool", "Settings", "Store", "new_store", "next_time", "store_event", "take_calls", "working_for"]
 
 # ---- one pool ----
 
@@ -153,6 +156,11 @@ def event_of_two(store, calendar, now):
         store_event(store.data, calendar, now)
     else:
         store_event(store.log, calendar, now)
+
+
+def working_for(store, calls):
+    """The store, whose CPU times are those of these `calls` (`model.file_calls`) from now on."""
+    return store and Store(*(m and m._replace(cpu_ns=calls.cpu_ns) for m in store))
 
 
 def check_end(store):

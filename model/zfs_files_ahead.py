@@ -8,7 +8,8 @@
     for any other, and the mark goes.
  3. Each such record needs the indirect blocks above it: the reader reads those that are not in core, one by one, and waits
     (spec 4.5). Ours: if its own record has to be read as well, it waits for that before the first of these.
- 4. Nothing that is read ahead comes from a cache device, nor goes there unread (spec 7.5, `l2arc_noprefetch`).
+ 4. Its CPU time is the reader's. Nothing that is read ahead comes from a cache device, nor goes there unread (spec 7.5,
+    `l2arc_noprefetch`).
 
 The streams of a file are never forgotten, as its dnode stays in core. Ours: no more than N_AHEAD records are read ahead at
 a time, and none while so many I/Os wait that the writing of a group has to stop (SPARE_IOS); others are left out, though ZFS
@@ -41,6 +42,8 @@ from model.zfs_files_machine import (
     SPARE_IOS,
     count,
     make_ready,
+    read_cpu_ns,
+    work,
 )
 
 # ---- showing ----
@@ -90,7 +93,7 @@ def _buffer(m, now, block, n_bytes):
 
 
 @part
-def _read_one(m, now, file, number):
+def _read_one(m, now, p, file, number):
     """Rule 2."""
     block, last = level_block(m.files, file, number, 0), len(m.free_ahead) - 1
     place, node = m.layout.place[block], int(m.arc.node_of[block])
@@ -99,10 +102,13 @@ def _read_one(m, now, file, number):
     m.free_ahead[last] -= 1
     i = m.free_ahead[m.free_ahead[last]]
     m.ahead[i], task = block, m.first_ahead + i
-    node = _buffer(m, now, block, m.files.record_bytes[file])
+    node = _buffer(m, now, block, m.files.core_bytes[file])
     m.arc.nodes[node, READER] = task + 1
     count(m.tally, AHEAD, 1, now)
-    if read_block(m, now, place, m.of_file[file, PSIZE], 0, task, m.leaves.queue_params.async_read_priority):
+    there = read_block(m, now, place, m.of_file[file, PSIZE], 0, task, m.leaves.queue_params.async_read_priority)
+    cpu_ns = read_cpu_ns(m.s, m.leaves.n_awaited[task], m.of_file[file, PSIZE], m.files.record_bytes[file])
+    work(m.tally, m.cpu_ns, p, cpu_ns, now)
+    if there:
         ahead_came(m, now, task)
 
 
@@ -122,7 +128,7 @@ def read_ahead(m, now, p):
             number = m.fetches[p, row, 0] + process[p, FETCHED]
             if absent_above(m.arc, m.files, file, number):
                 return number
-            _read_one(m, now, file, number)
+            _read_one(m, now, p, file, number)
             process[p, FETCHED] += 1
         process[p, ROW], process[p, FETCHED] = row + 1, 0
     return NOBODY

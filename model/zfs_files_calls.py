@@ -9,8 +9,8 @@ For each piece:
  3. The record is dirtied, and an entry of the intent log made. With the first record of a group the dnodes of the file
     systems are dirty, too, and all above them; the throttle counts them (spec 5.6).
 
-After the last piece a reader returns, `read_ns` later, and so does a writer, `write_ns` a piece later, unless the call ends
-with a commit. A commit waits for the intent log (`model.zil_commit`) and returns when that says so.
+After the last piece a reader returns, with `read_ns` of CPU to come, and so does a writer, with `write_ns`, unless the call
+ends with a commit. A commit waits for the intent log (`model.zil_commit`) and returns when that says so.
 """
 
 from model.arc_lists import ANONYMOUS
@@ -71,6 +71,7 @@ from model.zfs_files_machine import (
     count_calls,
     make_ready,
     settings_of,
+    work,
 )
 from model.zil import NOT_SYNC, O_DSYNC, has_room, record
 from model.zil_commit import commit
@@ -117,8 +118,8 @@ def _is_admitted(m, now, p):
     file = m.process[p, FILE]
     at_worst = m.files.record_bytes[file] + INDIRECT_BYTES * m.files.n_levels[file]
     others_wait = m.txgs.quiesced[0] != 0 and m.txgs.syncing[0] != 0 and not m.process[p, HAS_SLEPT]
-    found = verdict(m.throttle, m.txg_params, m.txgs.open_txg[0], others_wait, at_worst, m.arc.n_bytes[ANONYMOUS],
-                    m.arc_params.c_bytes)
+    in_full = m.arc.n_bytes[ANONYMOUS] * m.files.record_bytes[file] // m.files.core_bytes[file]
+    found = verdict(m.throttle, m.txg_params, m.txgs.open_txg[0], others_wait, at_worst, in_full, m.arc_params.c_bytes)
     if not has_room(m.zil, MOST_ENTRIES):
         found = TO_WAIT
     if found == GOES_ON:
@@ -188,7 +189,8 @@ def _return(m, db_calendar, now, p, cpu_ns):
     if m.process[p, OPERATION] == READ:
         count(m.tally, READ_HITS, 1 - m.process[p, HAS_WAITED], now)
         m.tally.counts[READ_NS] += now - m.process[p, BEGAN]
-    set_time(db_calendar, p, now + cpu_ns)
+    work(m.tally, m.cpu_ns, p, cpu_ns, now)
+    set_time(db_calendar, p, now)
 
 
 @kernel

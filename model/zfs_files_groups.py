@@ -44,6 +44,7 @@ from model.zfs_files_machine import (
     MOS_PASS,
     MOS_STAGE,
     N_CHILDREN,
+    OF_RECORD,
     POOL_BLOCKS,
     POOL_BYTES,
     PSIZE,
@@ -51,6 +52,8 @@ from model.zfs_files_machine import (
     RECORDS,
     SECOND_FLUSH_STAGE,
     SPARE_IOS,
+    SYNC_CPU,
+    SYNC_CPU_NS,
     SYNC_NS,
     SYNC_STAGE,
     TIMER_IS_OVER,
@@ -143,10 +146,12 @@ def _write_next(m, now):
     block = m.txgs.entries[entry, BLOCK]
     if block < m.files.n_records:
         _write_record(m, now, entry, block)
-        cost = m.s.sync_record_ns * m.files.record_bytes[file_of(m.files.base, block)] >> 13
+        file = file_of(m.files.base, block)
+        cost, cpu_ns = m.of_file[file, OF_RECORD], m.of_file[file, SYNC_CPU]
     else:
         _write_indirect(m, now, entry, block)
-        cost = m.s.sync_indirect_ns
+        cost, cpu_ns = m.indirect_ns, m.s.sync_indirect_ns
+    count(m.tally, SYNC_CPU_NS, cpu_ns, now)
     advance(m.txgs)
     if m.txgs.cursor[0] == NONE:
         for _ in range(m.zil.logs.shape[0]):

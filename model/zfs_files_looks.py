@@ -4,6 +4,10 @@ From the top of the tree down (spec 5.2): an indirect block that is not in core 
 a reader; by a writer only if the piece does not cover it and it was ever written (`model.recordsize`, rule 1). Who wants
 what is being read waits for that. With primarycache=metadata a record is there for those who wait for it, and gone
 (`model.primarycache`). With each record that is read others may be read ahead: `model.zfs_files_ahead`.
+
+What a processor does for who reads a block: something for each I/O, the check-sum of what came, and its decompression; who
+waits for another reader's has none of it. Where the ARC holds records compressed (OpenZFS 0.7), who finds one there
+decompresses it again; left out is the cache of decompressed ones (dbuf cache, a 32nd of the ARC).
 """
 
 from model.arc_lists import MARKS, PREFETCHED, READER, in_core
@@ -13,6 +17,7 @@ from model.file_calls import (
     READ,
     WAL_CREATE,
 )
+from model.indirect import INDIRECT_BYTES
 from model.jit import kernel, part
 from model.layout import level_block
 from model.pool import NOBODY
@@ -45,6 +50,8 @@ from model.zfs_files_machine import (
     SHARED,
     STAGE,
     count,
+    read_cpu_ns,
+    work,
 )
 
 
@@ -119,6 +126,8 @@ def _fetch(m, now, p, file, number, level):
             count(m.tally, READ_FIRST, 1, now)
     if place != NOWHERE:
         there = read_block(m, now, place, n_bytes, 1 if level > 0 else 0, p, m.leaves.queue_params.sync_read_priority)
+        in_full = INDIRECT_BYTES if level > 0 else m.files.record_bytes[file]
+        work(m.tally, m.cpu_ns, p, read_cpu_ns(m.s, m.leaves.n_awaited[p], n_bytes, in_full), now)
     if there:
         _has(m, now, p, node, level)
     else:
@@ -167,6 +176,8 @@ def look(m, now, p):
             return False
         if is_found:
             find(m, now, node)
+            if level == 0 and m.files.core_bytes[file] < m.files.record_bytes[file]:
+                work(m.tally, m.cpu_ns, p, m.s.unpack_ps * m.files.record_bytes[file] // 1000, now)
             may_be_fed(m.arc, m.places, m.s.secondarycache, node)
         elif not has_come:
             return False

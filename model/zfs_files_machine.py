@@ -30,6 +30,8 @@ N_GROUPS = 3
 
 # Columns of Zfs.of_file.
 RING_BYTES, PAGE, PSIZE, INTENT_LOG = 0, 1, 2, 3  # B at most, of a page, of a record on disk; its intent log
+OF_RECORD, SYNC_CPU = 4, 5  # ns of a record in a group: till the next one; of all processors
+N_OF_FILE = 6
 
 # Columns of Places.vdevs.
 KIND, N_CHILDREN, N_PARITY, ASHIFT, FIRST_LEAF, GROUP, TOUCHED_IN = range(7)  # 0 to 3: VdevParams; the last
@@ -54,11 +56,11 @@ COUNTS = ("calls", "calls_done", "reads", "read_hits", "joined", "data_reads", "
           "pieces", "commits", "log_blocks", "log_bytes", "file_blocks", "file_block_bytes", "flushes", "txgs",
           "records_written", "record_bytes", "records_written_early", "indirect_written", "indirect_bytes",
           "pool_blocks", "pool_bytes", "waits", "sleeps", "sync_ns", "ios", "ios_done", "device_flushes", "read_ns",
-          "commit_ns", "read_ahead")
+          "commit_ns", "read_ahead", "cpu_ns", "sync_cpu_ns")
 (CALLS, CALLS_DONE, READS, READ_HITS, SHARED, DATA_READS, METADATA_READS, L2_READS, READ_FIRST, PIECES, COMMITTED,
  LOG_BLOCKS, LOG_BYTES, FILE_BLOCKS, FILE_BLOCK_BYTES, FLUSHES, TXGS, RECORDS, RECORD_BYTES, EARLY, INDIRECT,
  INDIRECT_WRITTEN_BYTES, POOL_BLOCKS, POOL_BYTES, WAITS, SLEEPS, SYNC_NS, IOS, IOS_DONE, DEVICE_FLUSHES, READ_NS,
- COMMIT_NS, AHEAD) = range(len(COUNTS))
+ COMMIT_NS, AHEAD, CPU_NS, SYNC_CPU_NS) = range(len(COUNTS))
 DEVICE_COUNTS = ("reads", "read_bytes", "writes", "written_bytes")  # units that devices served, for each group
 
 N_SLOTS = 64  # units and flushes that a device without an arm has under way at most
@@ -104,10 +106,20 @@ class Settings(NamedTuple):
     read_ns: int = 20_000  # CPU of a read() of a page that is in core
     write_ns: int = 40_000  # CPU of a write() of a page: transaction, copy, entry of the log
     commit_ns: int = 20_000  # CPU of a commit, before its first I/O
-    sync_record_ns: int = 15_000  # CPU of a group for 8 KiB of a record: check-sum, allocation, I/O
+    miss_ns: int = 40_000  # CPU of each I/O that a read needs: zio, driver, interrupt, sleep and wake-up
+    checksum_ps: int = 300  # per B on disk, read or written; ps
+    unpack_ps: int = 1000  # per B that is decompressed
+    pack_ps: int = 3000  # per B that is compressed
+    compressed_arc: int = 0  # 1: records are in core as they are on disk, and decompressed by each who reads them
+    sync_serial_ns: int = 5_000  # CPU of a group for a record, by one thread after the other: see model.write_issue
+    sync_io_ns: int = 20_000  # by many at once: zio, I/O and interrupt, free of the old block
     sync_indirect_ns: int = 80_000  # for an indirect block, which is compressed
     n_seconds: int = 0  # to be recorded one by one
-    region_bytes: int = 0  # of each disk in which new blocks are placed one behind the other, again and again; 0: a metaslab
+    region_bytes: int = 0  # of each vdev in which new blocks are placed in order, again and again, at least; 0: a metaslab
+    spread_pct: int = 0  # how far apart data lie, from packed to as far as weights of metaslabs put them; see
+    #   model.zfs_files_layout
+    scale_pct: int = 100  # the pool stands for one with so many hundredths of its data
+    cache_is_warm: int = 0  # 1: cache devices hold of the files what goes on them; 0: nothing
     n_entries: int = 2**18  # of the intent logs: pieces written in the groups that are not yet on disk; ours: who comes
     #   when there are more waits for the next group
     n_ios: int = 2**14  # I/Os at a time
@@ -161,6 +173,7 @@ class Zfs(NamedTuple):
     s: Settings
     files: Files
     of_file: np.ndarray  # int64 [file, column]; see RING_BYTES
+    indirect_ns: int  # of an indirect block in a group: till the next one
     layout: Layout
     early_in: np.ndarray  # per record: the group for which the intent log has written it already, or 0
     l1_bytes: np.ndarray  # of an L1 of which so many children have been rewritten
@@ -195,6 +208,7 @@ class Zfs(NamedTuple):
     n_ready: np.ndarray  # put into it, taken out
     clock: np.ndarray  # ns
     process: np.ndarray  # [process, column]; see OPERATION
+    cpu_ns: np.ndarray  # per process: see model.file_calls
     joined: np.ndarray  # per task: the process that joined last in waiting for what it reads, or NOBODY
     zfetch: Zfetch
     zfetch_params: ZfetchParams
@@ -235,6 +249,20 @@ def count_device(tally, group, what, n_bytes, now):
     if second < tally.devices_per_second.shape[2]:
         tally.devices_per_second[group, 2 * what, second] += 1
         tally.devices_per_second[group, 2 * what + 1, second] += n_bytes
+
+
+@kernel
+def work(tally, cpu_ns, p, n_ns, now):
+    """A processor has `n_ns` to do for the call of `p`."""
+    cpu_ns[p] += n_ns
+    count(tally, CPU_NS, n_ns, now)
+
+
+@kernel
+def read_cpu_ns(s, n_ios, n_bytes, in_full):
+    """CPU of a block of `n_bytes` on disk that comes by so many I/Os."""
+    unpacked = in_full if n_bytes < in_full else 0
+    return s.miss_ns * n_ios + (s.checksum_ps * n_bytes + s.unpack_ps * unpacked) // 1000
 
 
 @kernel

@@ -3,9 +3,10 @@
  1. The *rotor* stands at a top-level vdev and gives it space until 512 KiB for each of its disks have been given; then it
     goes on to the next vdev of the group (spec 2.2, 2.3).
  2. A vdev gives space in order of address, every piece aligned to the lowest set bit of its length, from where the files end
-    on: log blocks, records that are written again, all alike, so that what is written at one time lies side by side. When a
-    region as long as a metaslab is full, it begins at its front again, where by then everything has been freed. (In ZFS what
-    is not free is passed over; here it is taken to be free, as the pool is much larger than what is live of it.)
+    on, if they lie packed: log blocks, records that are written again, all alike, so that what is written at one time lies
+    side by side. When a region is full (how long it is: `model.zfs_files_layout`), it begins at its front again, where by
+    then everything has been freed. (In ZFS what is not free is passed over; here it is taken to be free, as the pool is much
+    larger than what is live of it. So blocks of spread files may lie under new ones.)
  3. Copies of one block go to the vdevs that follow; if there are not enough, to the same vdev an eighth of it further on
     (a *zone*; spec 2.3).
  4. A log block goes to the vdev after that of the block before it (spec 6.5).
@@ -88,9 +89,12 @@ def usable_bytes(vdev, disk_bytes):
 
 
 def new_places(vdevs, first_vdev, frontier, vdev_bytes, region_bytes, n_logs):
-    """`frontier`: per vdev, where its files end; `vdev_bytes`: per vdev, B that it has in all."""
+    """`frontier`: per vdev, where its files end, if they lie packed; `vdev_bytes`: per vdev, B that it has in all;
+    `region_bytes`: per vdev, B in which new blocks are placed."""
     distance, n_groups = np.array(vdev_bytes, np.int64) >> DISTANCE_SHIFT, len(first_vdev) - 1
     first = np.array(frontier, np.int64)[:, None] + np.arange(N_ZONES) * distance[:, None]
-    region = np.array([min(region_bytes or metaslab_bytes(n), n // 16) for n in vdev_bytes], np.int64)
+    room = np.array(vdev_bytes, np.int64)
+    region = np.clip(region_bytes, 0, np.maximum(room // 16, room - first[:, -1]))
+    first = np.maximum(FRONT_BYTES, np.minimum(first, (room - region)[:, None]))
     return Places(vdevs, first_vdev, first.copy(), first, region, first_vdev[:n_groups].copy(), np.zeros(n_groups, np.int64),
                   np.full(n_logs, -1))

@@ -1,28 +1,33 @@
 """A ZFS under a database as it begins: pools, file systems and files as they were loaded, everything at rest."""
 
-from functools import lru_cache
-
 import numpy as np
 
 from model.arc import ArcParams, adjust, arc_params, new_arc
 from model.arc_lists import IS_METADATA, MARKS, NONE
 from model.calendar import NEVER, new_calendar, set_time
-from model.data_sheet import SheetParams
 from model.indirect import tree
 from model.jit import kernel
-from model.l2arc import LEAST_DEVICE_BYTES, L2arcParams, new_l2arc, next_feed
-from model.layout import SINGLE_DISK, Layout, block_sizes, check_fits, new_space, number_blocks, write_file
+from model.l2arc import (
+    HEADER_OF_COPY_BYTES,
+    LEAST_DEVICE_BYTES,
+    L2arcParams,
+    new_l2arc,
+    next_feed,
+    room_bytes,
+    starts_with,
+)
+from model.layout import SINGLE_DISK
 from model.oltp_core import warm, write_new
 from model.pool import NOBODY
 from model.primarycache import ALL, METADATA_ONLY, NOTHING, is_kept, l2_mark
-from model.ssd import SsdParams
 from model.streams import stream
 from model.throttle import most_bytes, new_throttle
 from model.txg import new_txgs
-from model.write_issue import n_threads
+from model.write_issue import time_between
 from model.zfetch import max_fetches, new_zfetch
 from model.zfs_files_hardware import groups_of_leaves, leaves_of, ssds_of, vdev_table
 from model.zfs_files_l2 import ROOM_OF_ROUND, has_cache
+from model.zfs_files_layout import core_bytes_of, empty_layout, lay_out, number, of_file, psize_of, record_bytes_of
 from model.zfs_files_machine import (
     COUNTS,
     DEVICE_COUNTS,
@@ -33,7 +38,6 @@ from model.zfs_files_machine import (
     N_ROWS,
     N_SLOTS,
     N_SYNC,
-    NOWHERE,
     SECOND_NS,
     TIMED_TXG,
     Sources,
@@ -41,75 +45,15 @@ from model.zfs_files_machine import (
     Tally,
     Zfs,
 )
-from model.zfs_files_places import new_places, usable_bytes
+from model.zfs_files_places import metaslab_bytes, new_places, usable_bytes
 from model.zil import ZilSettings, new_zil
 
 SPARE_NODES = 2**10
-SECTOR = 512
 CONTROL_FILE = (8192, 8192, 8192)
 N_DRAWN = 4096  # numbers of chance, for who of those that wake up is first
 MOST_WANTED = 2 * N_ROWS  # by one event, beyond what is for every leaf
 LOG_BLOCKS = 2**19  # of an intent log, not yet freed
 RECORDS_IN_A_SECOND = 2**15
-INDIRECT_ON_DISK = 8192  # B: of what was never written; is replaced when it is
-
-
-# ---- files ----
-
-
-def psize_of(record_bytes, compress_pct):
-    """B of a record on disk; compression counts if it saves an eighth (spec 5.1)."""
-    packed = -(-(record_bytes * compress_pct // 100) // SECTOR) * SECTOR
-    return packed if packed <= record_bytes - record_bytes // 8 else -(-record_bytes // SECTOR) * SECTOR
-
-
-def record_bytes_of(rows, settings):
-    """Per file. A file shorter than a record has one block, as long as it is."""
-    systems = np.full(len(rows), settings.record_bytes)
-    systems[0] = settings.log_record_bytes if settings.own_log_system else settings.record_bytes
-    return np.minimum(systems, -(-rows[:, 1] // SECTOR) * SECTOR)
-
-
-def _of_file(rows, record_bytes, settings):
-    table = np.zeros((len(rows), 4), np.int64)
-    whole = -(-rows[:, 1] // record_bytes) * record_bytes
-    psizes = [psize_of(int(n), settings.compress_pct) for n in record_bytes]
-    table[:] = np.column_stack([whole, rows[:, 2], psizes, np.zeros(len(rows), np.int64)])
-    table[0, 3] = settings.own_log_system
-    return table
-
-
-def _number(rows, record_bytes):
-    return number_blocks([max(1, int(n)) for n in -(-rows[:, 1] // record_bytes)], record_bytes)
-
-
-def _empty_layout(files):
-    """Nothing has a place."""
-    n = files.n_blocks - files.n_records
-    level = np.zeros(n, np.int64)
-    for file in range(len(files.n_levels)):
-        for k, n_blocks in enumerate(tree(int(files.n_records_of[file]))[1:], 1):
-            first = files.base[file, k] - files.n_records
-            level[first:first + n_blocks] = k
-    return Layout(np.full(files.n_blocks, NOWHERE), np.full(n, NOWHERE), np.full(n, INDIRECT_ON_DISK), level)
-
-
-@lru_cache
-def _sizes(seed, record_bytes, n_vdevs):
-    return block_sizes(seed, record_bytes, n_leaves=n_vdevs)
-
-
-def _lay_out(files, existing, of_file, layout, group, numbers, seed, record_bytes):
-    """Write the files of these numbers, one after the other, into the data vdevs; (Sizes, where each vdev is full up to)."""
-    sizes = _sizes(seed, record_bytes, group.n_vdevs)
-    space = new_space(group.n_vdevs * group.vdev.n_children, vdev=group.vdev)
-    as_loaded = files._replace(n_records_of=existing)
-    for file in numbers:
-        if existing[file]:
-            write_file(as_loaded, sizes._replace(record_bytes=int(of_file[file, 2])), layout, space, file)
-    if isinstance(group.device, SheetParams | SsdParams):
-        check_fits(space, group.device.disk_bytes)
-    return sizes, space.frontier
 
 
 @kernel
@@ -122,7 +66,7 @@ def _warm_records(arc, params, files, existing):
         for record in range(existing[file]):
             to_come -= 1
             tick = -(to_come * params.lifespan_ticks // RECORDS_IN_A_SECOND)
-            write_new(arc, params, files, file, record, files.record_bytes[file], tick)
+            write_new(arc, params, files, file, record, files.core_bytes[file], tick)
             if to_come % RECORDS_IN_A_SECOND == 0:
                 adjust(arc, params, tick)
 
@@ -139,13 +83,13 @@ def _zil(pool, settings, n_files, n_processes, n_vdevs, seed):
     return new_zil(n_logs, n_files, settings.n_entries, n_processes, n_vdevs, LOG_BLOCKS, drawn), np.array(rows, np.int64)
 
 
-def _l2(pool, s, build):
+def _l2(pool, s, build, least_bytes):
     """Without cache devices one that nobody asks."""
     if pool.cache is None:
         return new_l2arc(L2arcParams(), [LEAST_DEVICE_BYTES], 2**17, NEVER - 10**12)
     if pool.cache.vdev != SINGLE_DISK:
         raise ValueError("the cache devices are mirrors or RAID-Z groups, but ZFS takes none such; choose single devices")
-    l2 = new_l2arc(build.l2arc, [pool.cache.device.disk_bytes] * pool.cache.n_vdevs, min(s.record_bytes, 8192))
+    l2 = new_l2arc(build.l2arc, [pool.cache.device.disk_bytes] * pool.cache.n_vdevs, least_bytes)
     if len(l2.outbox) + ROOM_OF_ROUND > s.n_ios:
         raise ValueError(f"n_ios is {s.n_ios}, but a round of the cache devices may write {len(l2.outbox)} blocks; choose "
                          f"larger records than {s.record_bytes} B, or {len(l2.outbox) + ROOM_OF_ROUND} or more for n_ios")
@@ -170,28 +114,34 @@ def _full_stack(numbers):
     return np.append(np.array(numbers, np.int64), len(numbers))
 
 
-def _machine(pool, s, build, tables, shared, n_processes, seed):
-    """A Zfs. `tables`: (files, of_file, layout, sizes, frontier of its data vdevs); `shared`: (arc_params, arc)."""
-    files, of_file, layout, sizes, frontier = tables
+def _machine(pool, s, build, tables, caches, n_processes, seed):
+    """A Zfs. `caches`: (arc_params, arc, l2). `tables`: (files, of_file, layout, sizes, frontier of data vdevs, regions of
+    new blocks there)."""
+    files, file_table, layout, sizes, frontier, regions = tables
     n_indirect, (vdevs, first_vdev), leaf_groups = files.n_blocks - files.n_records, vdev_table(pool), groups_of_leaves(pool)
-    zil, zil_settings = _zil(pool, s, len(of_file), n_processes, len(vdevs), seed)
+    zil, zil_settings = _zil(pool, s, len(file_table), n_processes, len(vdevs), seed)
     n_logs, ssds, n_leaves = len(zil_settings), ssds_of(leaf_groups), len(leaf_groups)
     first_ahead = n_processes + N_ROWS + n_logs
     n_tasks = first_ahead + N_AHEAD + 1  # the last one: the feed thread of the L2ARC
-    l2 = _l2(pool, s, build)
+    arc_params, arc, l2 = caches
     sync = n_leaves + len(ssds.leaf) * N_SLOTS
     sources = Sources(n_leaves, sync, sync + 1, sync + 2, sync + 3, sync + 4)
     of_vdev = [pool[row[5]] for row in vdevs]
     ends = [frontier[i] if i < len(frontier) else 2**22 for i in range(len(vdevs))]
     room = [usable_bytes(group.vdev, group.device.disk_bytes) for group in of_vdev]
-    places = new_places(vdevs, first_vdev, ends, room, s.region_bytes, n_logs)
+    others = [min(s.region_bytes or metaslab_bytes(n), n // 16) for n in room]
+    regions = [*regions, *others[len(regions):]]
+    places = new_places(vdevs, first_vdev, ends, room, regions, n_logs)
     def numbers(*shape):
         return np.zeros(shape, np.int64)
 
+    indirect_ns = time_between(build.issue, s.cpus, 0, min(s.sync_serial_ns, s.sync_indirect_ns),
+                               max(0, s.sync_indirect_ns - s.sync_serial_ns))
     return Zfs(
-        s, files, of_file, layout, numbers(files.n_records), sizes.l1, numbers(n_indirect), *shared, build.l2arc, l2,
+        s, files, file_table, indirect_ns, layout, numbers(files.n_records), sizes.l1,
+        numbers(n_indirect), arc_params, arc, build.l2arc, l2,
         build.txg,
-        new_txgs(n_indirect, files.n_blocks + 8), new_throttle(), most_bytes(s.memory_bytes, build.txg),
+        new_txgs(n_indirect, files.n_blocks + 8), new_throttle(build.txg.least_limit), most_bytes(s.memory_bytes, build.txg),
         numbers(N_SYNC),
         numbers(n_processes + 1), build.zil, zil_settings, zil, numbers(2 * len(zil.outbox), 1 + zil.outbox.shape[1]),
         numbers(2), numbers(N_ROWS, 2), _full_stack(range(n_processes, n_processes + N_ROWS)),
@@ -200,7 +150,8 @@ def _machine(pool, s, build, tables, shared, n_processes, seed):
         leaves_of(pool, build, s, n_tasks, seed), ssds, places, numbers(s.n_ios + 1),
         numbers(MOST_WANTED + 16 * n_leaves + len(l2.outbox), 6),
         numbers(1), numbers(n_leaves + 1), numbers(1 << n_tasks.bit_length() + 1), numbers(2), numbers(1),
-        _processes(n_processes), np.full(n_tasks, NOBODY), new_zfetch(build.zfetch, len(of_file)), build.zfetch,
+        _processes(n_processes), numbers(n_processes), np.full(n_tasks, NOBODY),
+        new_zfetch(build.zfetch, len(file_table)), build.zfetch,
         numbers(max_fetches(build.zfetch), 2), numbers(n_processes, max_fetches(build.zfetch), 2), first_ahead,
         numbers(N_AHEAD), _full_stack(range(N_AHEAD)), new_calendar(sources.processes + n_processes), sources, _tally(s))
 
@@ -236,14 +187,15 @@ def typed(values):
 _BOUNDS = {"record_bytes": (512, 2**17), "log_record_bytes": (512, 2**17), "compress_pct": (1, 100),
            "memory_bytes": (2**26, 2**44), "arc_max_bytes": (0, 2**44), "n_seconds": (0, 10**6),
            "n_entries": (64, 2**24), "n_ios": (2**13, 2**22),
-           "region_bytes": (0, 2**44), "cpus": (1, 4096), "primarycache": (METADATA_ONLY, ALL),
+           "region_bytes": (0, 2**44), "spread_pct": (0, 100), "scale_pct": (100, 10**6),
+           "cpus": (1, 4096), "primarycache": (METADATA_ONLY, ALL),
            "secondarycache": (NOTHING, ALL)}
 
 
 def check_settings(s):
     """Raise ValueError with one sentence unless there can be such file systems."""
     for name, value in s._asdict().items():
-        low, high = _BOUNDS.get(name, (0, 10**9 if name.endswith("_ns") else 1))
+        low, high = _BOUNDS.get(name, (0, 10**9 if name.endswith(("_ns", "_ps")) else 1))
         if not low <= value <= high:
             raise ValueError(f"{name} of the file systems is {value}, but it must be from {low} to {high}; choose a value "
                              "in that range")
@@ -253,11 +205,15 @@ def check_settings(s):
                              "from 512 to 131072")
 
 
-def _spread(s, issue):
-    """CPU times of a group, divided among its threads."""
-    of_record = n_threads(issue, s.cpus, psize_of(s.record_bytes, s.compress_pct) < s.record_bytes)
-    return s._replace(sync_record_ns=s.sync_record_ns // of_record,
-                      sync_indirect_ns=s.sync_indirect_ns // n_threads(issue, s.cpus, 0))
+def _cached(l2, s, build, files, existing, numbers, seed):
+    """(records that cache devices hold, B of each in core): after hours a part of the files of these numbers, by chance."""
+    if not (s.cache_is_warm and is_kept(s.primarycache, 0) and l2_mark(s.secondarycache, 0)):
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
+    blocks = np.concatenate([files.base[file, 0] + np.arange(existing[file]) for file in numbers if file > 0])
+    sizes = np.concatenate([np.full(existing[file], files.core_bytes[file]) for file in numbers if file > 0])
+    order = stream(seed, "what cache devices hold").permutation(len(blocks))
+    n = int(np.searchsorted(np.cumsum(sizes[order]), room_bytes(l2, build.l2arc)))
+    return blocks[order][:n], sizes[order][:n]
 
 
 def _arc_of(s):
@@ -274,25 +230,32 @@ def new_store(files, settings, build, pool, n_processes, seed=0, log_pool=None):
     s = typed(settings)
     s = s._replace(own_log_system=1 if log_pool is not None else s.own_log_system)
     check_settings(s)
-    s = _spread(s, build.issue)
     rows = np.vstack([np.array(files, np.int64).reshape(-1, 3), CONTROL_FILE])
     record_bytes = record_bytes_of(rows, s)
-    numbered, of_file = _number(rows, record_bytes), _of_file(rows, record_bytes, s)
-    existing, layout = -(-rows[:, 0] // record_bytes), _empty_layout(numbered)
-    tables, first = (numbered, of_file, layout), [*range(1, len(rows)), *([0] if log_pool is None else [])]
-    laid = _lay_out(numbered, existing, of_file, layout, pool.data, first, seed, s.record_bytes)
+    psizes = np.array([psize_of(n, s.compress_pct) for n in record_bytes.tolist()])
+    core_bytes = core_bytes_of(record_bytes, psizes, s.compressed_arc, pool.data.vdev.ashift)
+    numbered, table = number(rows, record_bytes, core_bytes), of_file(rows, record_bytes, psizes, s, build.issue)
+    existing, layout = -(-rows[:, 0] // record_bytes), empty_layout(numbered)
+    tables, first = (numbered, table, layout), [*range(1, len(rows)), *([0] if log_pool is None else [])]
+    laid = lay_out(numbered, existing, table, layout, pool.data, first, seed, s)
     params = _arc_of(s)
     arc = new_arc(params, numbered.n_blocks, numbered.n_blocks + SPARE_NODES)
+    least = min(int(core_bytes.min()), 8192)
+    l2 = _l2(pool, s, build, least)
+    cached = _cached(l2, s, build, numbered, existing, first, seed)
+    left = params.c_bytes - len(cached[0]) * HEADER_OF_COPY_BYTES
     if s.is_warm and is_kept(s.primarycache, 0):
-        _warm_records(arc, params, numbered, existing)
+        _warm_records(arc, params._replace(c_bytes=max(params.c_bytes // 8, left)), numbered, existing)
     elif s.is_warm:
         warm(arc, params, numbered._replace(n_records_of=np.maximum(1, existing)))
-    data = _machine(pool, s, build, (*tables, *laid), (params, arc), n_processes, seed)
+    starts_with(l2, build.l2arc, arc, *cached, l2_mark(s.secondarycache, 0))
+    data = _machine(pool, s, build, (*tables, *laid), (params, arc, l2), n_processes, seed)
     _set_timers(data, first, True)
     if log_pool is None:
         return Store(data)
-    laid = _lay_out(numbered, existing, of_file, layout, log_pool.data, [0], seed, s.log_record_bytes)
-    log = _machine(log_pool, s, build, (*tables, *laid), (params, arc), n_processes, seed + 1)
+    laid = lay_out(numbered, existing, table, layout, log_pool.data, [0], seed, s)
+    log = _machine(log_pool, s, build, (*tables, *laid), (params, arc, _l2(log_pool, s, build, least)), n_processes,
+                   seed + 1)
     _set_timers(log, [0], False)
     return Store(data, log)
 

@@ -16,6 +16,7 @@ from model import database_run, eras, innodb, postgres, postgres_machine, vdev_m
 from model.database_run import Both, n_processes_of, postgres_files, simulate_postgres
 from model.oltp_toolkit import kinds_of_files
 from model.primarycache import policy
+from model.throttle import to_scale
 from model.zfs_files_machine import DEVICE_COUNTS
 from study import priors, scenario, ufs_machines
 from study.errors import UserError
@@ -43,6 +44,9 @@ WIDE = 4                        # a range over more than this is drawn by its lo
 OTHER_BYTES = GIB               # of memory: kernel and processes, besides the database's buffers
 HALF = -1                       # as `since`: the second by which half of the transactions are done
 MOST_SECONDS = 3600             # that are recorded then
+CPU_TIMES = ("read_ns", "write_ns", "commit_ns", "miss_ns", "checksum_ps", "unpack_ps", "pack_ps", "sync_serial_ns",
+             "sync_io_ns", "sync_indirect_ns")     # of a processor of speed 1
+IOS, IOS_WITH_CACHE = 2**14, 2**16     # at a time; a round of a cache device may write records of 512 B
 BATTERY_BYTES = 256 * 2**20     # cache of a controller with a battery: StorageTek SAS RAID, of the servers of 2008
 
 
@@ -126,17 +130,11 @@ def arc_max_bytes(one: Scenario, values: dict | None = None) -> int:
     return int(max(2**26, min(limit, memory - buffers - OTHER_BYTES)))
 
 
-def records_in_arc(one: Scenario) -> float:
-    """How many times as many records the ARC holds because they are compressed there; a record ends at a sector."""
-    record, sector = one.files.record_kib * 1024, 2**one.pool.data.ashift
-    packed = math.ceil(record / one.files.compress_ratio / sector) * sector
-    return max(1.0, record / packed) if one.files.compressed_arc else 1.0
-
-
 def zfs_settings(one: Scenario, values: dict, n_seconds: int = 0) -> zfs_files.Settings:
     files, faster = one.files, speed(one, values)
-    times = {name: round(values[name] / faster) for name in
-             ("read_ns", "write_ns", "commit_ns", "sync_record_ns", "sync_indirect_ns")}
+    times = {name: round(values[name] / faster) for name in CPU_TIMES}
+    is_warm = int(values.get("is_warm", 1) if files.warm is None else files.warm)
+    cache_is_warm = values.get("cache_is_warm", 0) and is_warm if files.cache_warm is None else files.cache_warm
     own = files.log_record_kib is not None and one.log_pool is None
     disks = [part for part in devices_of(one) if scenario.sheet(part.sheet).kind == "disk"]    # alike, to the model
     return zfs_files.Settings(
@@ -146,15 +144,19 @@ def zfs_settings(one: Scenario, values: dict, n_seconds: int = 0) -> zfs_files.S
         logbias_throughput=int(files.logbias == "throughput"), log_logbias_throughput=int(files.logbias == "throughput"),
         zil_disabled=int(not files.zil), no_cache_flush=int(files.nocacheflush), prefetch=int(files.prefetch),
         cpus=one.host.cpus,
-        memory_bytes=int(one.host.memory_gib * GIB), arc_max_bytes=int(arc_max_bytes(one, values) * records_in_arc(one)),
-        is_warm=int(values.get("is_warm", 1) if files.warm is None else files.warm),
+        memory_bytes=max(2**26, int(one.host.memory_gib * GIB / files.groups_to_scale)),
+        arc_max_bytes=arc_max_bytes(one, values), compressed_arc=int(files.compressed_arc),
+        is_warm=is_warm, cache_is_warm=int(cache_is_warm), n_ios=IOS if one.pool.cache is None else IOS_WITH_CACHE,
         disk_cache_is_volatile=int(not all(part.battery for part in disks)),
-        region_bytes=int(one.pool.data.device_bytes / values["region_share"]), n_seconds=n_seconds, **times)
+        region_bytes=int(one.pool.data.device_bytes / values["region_share"]), spread_pct=round(values["spread_pct"]),
+        scale_pct=round(100 * files.to_scale), n_seconds=n_seconds, **times)
 
 
 def build(one: Scenario) -> eras.Era:
-    """The rules of its era; without the vdev cache but on Solaris, as it has been off since 2011 (see data/advice.toml)."""
+    """The rules of its era; without the vdev cache but on Solaris, as it has been off since 2011 (see data/advice.toml). Of
+    groups to scale times and limits are smaller by that much."""
     found = eras.era(one.files.era)
+    found = found._replace(txg=to_scale(found.txg, one.files.groups_to_scale))
     return found._replace(cache=found.cache._replace(cache_bytes=0)) if system(one) != "solaris" else found
 
 
@@ -170,10 +172,11 @@ def store(one: Scenario, values: dict, files: np.ndarray, n_processes: int, seed
 
 # --- runs -----------------------------------------------------------------------------------------------------------------
 
-def simulate(one: Scenario, values: dict, seed: int, n_seconds: int = 0, since: int = 0) -> Outcome:
-    """One run. `n_seconds`: so many are recorded one by one. `since`: what comes before this second does not count, and
-    all that do are recorded; it may be HALF. Raises UserError, one sentence, for what cannot be."""
-    n_seconds = MOST_SECONDS if since == HALF else n_seconds
+def simulate(one: Scenario, values: dict, seed: int, n_seconds: int = 0, since: float = 0) -> Outcome:
+    """One run. `n_seconds`: so many are recorded one by one. `since`: what comes before this second does not count (of a
+    second that it divides, counts are divided); it may be HALF. Raises UserError, one sentence, for what cannot be."""
+    if since:
+        n_seconds = MOST_SECONDS if since == HALF else max(n_seconds, math.ceil(one.database.seconds or MOST_SECONDS))
     try:
         run = _of_postgres if one.database.kind == "postgres" else _of_innodb
         return run(checked(one), values, seed, n_seconds, since)
@@ -212,7 +215,7 @@ def _of_innodb(one: Scenario, values: dict, seed: int, n_seconds: int, since: in
     return outcome_of(database_run.simulate_innodb(test, settings, place, seed), place, since)
 
 
-def outcome_of(result, place: Both, since: int = 0) -> Outcome:
+def outcome_of(result, place: Both, since: float = 0) -> Outcome:
     """Of a run of PostgreSQL, from second `since` on."""
     since = half_of(result) if since == HALF else since
     counted = result.ended_at >= since * SECOND_NS
@@ -220,15 +223,21 @@ def outcome_of(result, place: Both, since: int = 0) -> Outcome:
     seconds, n = result.seconds - since, int(counted.sum())
     p50, p95, p99 = np.quantile(response, (0.5, 0.95, 0.99)) if n else (np.nan,) * 3
     per_second = dict(zip(result.counts, result.per_second, strict=True))
-    counts = {name: int(per_second[name][since:].sum()) for name in per_second} if since else result.counts
+    counts = {name: int(since_second(row, since)) for name, row in per_second.items()} if since else result.counts
     log = counts["log_bytes"] * (postgres.PAGE_BYTES / postgres_machine.PAYLOAD if "images" in counts else 1)
     return Outcome(n / seconds, seconds, float(response.mean()) if n else np.nan, p50, p95, p99, log / max(1, n), counts,
                    per_second, device_counts(place, since), result, device_series(place))
 
 
-def half_of(result) -> int:
-    """The second by which half of its transactions are done, if the run is longer than that."""
-    return min(int(np.median(result.ended_at) // SECOND_NS), max(0, int(result.seconds) - 1), MOST_SECONDS - 1)
+def since_second(per_second: np.ndarray, since: float) -> np.ndarray:
+    """The sum of what is counted by the second, from `since` on; the second that it divides counts in part."""
+    whole = math.ceil(since)
+    return per_second[..., whole:].sum(axis=-1) + (whole - since) * per_second[..., whole - 1:whole].sum(axis=-1)
+
+
+def half_of(result) -> float:
+    """The second by which half of its transactions are done."""
+    return min(float(np.median(result.ended_at)) / SECOND_NS, MOST_SECONDS - 1) if len(result.ended_at) else 0.0
 
 
 def device_series(place: Both) -> dict:
@@ -240,17 +249,17 @@ def device_series(place: Both) -> dict:
             for name, rows in zip(names, zfs.tally.devices_per_second, strict=True)}
 
 
-def device_counts(place: Both, since: int = 0) -> dict:
+def device_counts(place: Both, since: float = 0) -> dict:
     """Per group of devices (data, log, cache; those of the database's own log: its data, its log, its cache): what they
     served, {reads, read_bytes, writes, written_bytes}."""
     if place.ufs:
-        return {group: {name: int(row[since:].sum()) for name, row in rows.items()}
+        return {group: {name: int(since_second(row, since)) for name, row in rows.items()}
                 for group, rows in ufs_machines.device_series(place.ufs).items()}
     found = {}
     for zfs, names in ((place.zfs.data, GROUPS), (place.zfs.log, LOG_POOL_GROUPS)) if place.zfs else ():
         if zfs is not None:
             tally = zfs.tally
-            numbers = tally.devices_per_second[:, :, since:].sum(axis=2) if since else tally.devices
+            numbers = since_second(tally.devices_per_second, since) if since else tally.devices
             found |= {name: dict(zip(DEVICE_COUNTS, row.tolist(), strict=True))
                       for name, row in zip(names, numbers, strict=True) if tally.devices[names.index(name)].any()}
     return found

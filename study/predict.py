@@ -62,8 +62,7 @@ def compare_with_lengths(scenarios: list[Scenario], draws: int, seeds: int, expe
 
 
 def _row(place: int, length: run_length.Length, draw: int, values: dict, seed: int) -> dict:
-    n_seconds = round(length.scenario.database.seconds or 0) if length.since else 0
-    outcome = machines.simulate(length.scenario, values, seed, n_seconds, length.since)
+    outcome = machines.simulate(length.scenario, values, seed, since=length.since)
     return {"scenario": place, "draw": draw, "seed": seed} | quantities(outcome)
 
 

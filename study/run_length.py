@@ -5,17 +5,21 @@ what one interval has made dirty is written during the next. So
 
  1. A scenario that says how many transactions, or seconds, is run like that, from a checkpoint on.
  2. Else a short run says how many transactions fit in an interval. Two intervals are run, and the second is measured. Where
-    log ends an interval before time does, it is so many transactions, however long they take: a short run is faster than
-    a long one, because nothing is to be written back yet.
- 3. If two intervals are more than `BUDGET` transactions, the machine is made smaller by a factor k, 8 at most: tables,
-    buffers, ARC, cache devices, and the interval in seconds and in log. Rates and shares stay as they are; but what comes
-    once in a checkpoint weighs k times as much, and a record meets k times as many writes in a transaction group, which
-    are no longer. k leaves ten branches a client, 64 MiB of ARC, and half a minute between checkpoints; scripts that
+    log ends an interval before time does, it is so many transactions, however long they take.
+ 3. What is measured holds `GROUPS` transaction groups, and as many have been before, or the writes of the first ones would
+    not be in it: those of most eras come every 30 s. A short run knows nothing of that, and is up to twenty times as fast
+    as a long one; so a second one of two groups says how fast the machine is at work.
+ 4. If two intervals are more than `BUDGET` transactions, the machine is made smaller by a factor k, 8 at most: tables,
+    buffers, ARC, cache devices, the interval in seconds and in log, and transaction groups in seconds and in bytes. Rates
+    and shares stay as they are, and how far a disk's arm has to go; but what comes once in a checkpoint or a group weighs
+    k times as much. k leaves ten branches a client, 64 MiB of ARC, and half a minute between checkpoints; scripts that
     touch no branches allow 32.
- 4. If that is not enough, `BUDGET` transactions are run and the second half is measured: what comes late in an interval is
-    seen too seldom, and its images of pages too often.
- 5. Tables of more than scale `MOST_SCALE` are made smaller in any case, with buffers, ARC and cache devices; where the
-    interval would be shorter than half a minute then, it is kept, as in rule 4.
+ 5. If that is not enough, the second half of an interval's beginning is measured, of `BUDGET` transactions and `GROUPS`
+    groups at least: what comes late in an interval is seen too seldom, and its images of pages too often.
+ 6. If rule 3 alone takes more than `MOST_TRANSACTIONS`, groups are made smaller than tables are, down to a quarter of a
+    second. A record meets fewer writes in a group then, so that more is written for each transaction.
+ 7. Tables of more than scale `MOST_SCALE` are made smaller in any case, with all that rule 4 names; but the interval is
+    kept, as in rule 5, where it would be shorter than half a minute.
 """
 import math
 from typing import NamedTuple
@@ -26,22 +30,25 @@ from study import machines, servers
 from study.scenario import GIB, Scenario, changed
 
 BUDGET = 200_000                # transactions of a run
+MOST_TRANSACTIONS = 400_000     # if groups want more than that
 PILOT = 3_000
+GROUPS = 3                      # that are measured at least
+LEAST_GROUP = 0.25              # s: what comes once in a group is some milliseconds
 BRANCHES = 10                   # for a client, that scaling leaves
 MOST_SCALE = 3000               # 45 GB of tables: some gigabyte of the simulation
 MOST = 8.0                      # scaling
 MOST_WITHOUT = 32.0             # of scripts that touch no branches
 LEAST_TIMEOUT = 30              # s, PostgreSQL's least checkpoint_timeout
-LEAST_SECONDS = 12              # a run is longer than transaction groups are apart
-PILOT_FASTER = 4                # than a long run, so that LEAST_SECONDS are so many times fewer transactions
+LEAST_SECONDS = 12              # of a run without groups: UFS, select-only
 LEAST_LOG = 300                 # B of a transaction without images
 LEAST_BUFFERS = 2**22
+LEAST_CACHE = 2**27              # B of a cache device
 
 
 class Length(NamedTuple):
     """What is run in the scenario's place, from which second on it counts, and why, in words."""
     scenario: Scenario
-    since: int              # or machines.HALF: the second by which half of the transactions are done
+    since: float            # or machines.HALF: the second by which half of the transactions are done
     why: str
 
 
@@ -49,32 +56,64 @@ def of(one: Scenario, values: dict, seed: int = 1, budget: int = BUDGET) -> Leng
     server = one.database
     if server.kind != "postgres":
         return Length(one, 0, "as long as the scenario says")
-    too_large = server.scale / MOST_SCALE
+    too_large = max(1.0, server.scale / MOST_SCALE)
     manageable = smaller(one, too_large, keeps_interval=True)
     if server.transactions or server.seconds:
         return Length(manageable, 0, f"as long as the scenario says, from a checkpoint on{_size(too_large)}")
     if server.script == "select-only":
         return Length(changed(manageable, {"database.transactions": budget}), 0, f"{budget} transactions{_size(too_large)}")
     pilot = machines.simulate(changed(manageable, {"database.transactions": PILOT}), values, seed)
-    return _of_intervals(one, interval(one, values, pilot), pilot.tps, budget, too_large)
+    seconds, n = interval(one, values, pilot)
+    k = max(too_large, scaling(one, 2 * seconds * pilot.tps / budget))
+    tps = at_work(one, k, pilot.tps, values, seed)
+    seconds = seconds if n is None else n / tps
+    return _of_intervals(one, (seconds, n), tps, budget, too_large)
+
+
+def at_work(one: Scenario, k: float, tps: float, values: dict, seed: int) -> float:
+    """Rule 3: transactions a second in the second of two groups, of the machine made smaller by `k`."""
+    scale = groups_scale(one, k, tps)
+    seconds = 2 * group_seconds(one) / scale
+    if seconds * tps <= PILOT:
+        return tps
+    run = changed(smaller(one, k, scale), {"database.seconds": seconds})
+    return max(1.0, machines.simulate(run, values, seed, since=seconds / 2).tps)
+
+
+def group_seconds(one: Scenario) -> float:
+    """Between transaction groups, if nobody asks for the next one; 0 if there are none."""
+    return machines.eras.era(one.files.era).txg.timeout_ns / machines.SECOND_NS if one.files.kind == "zfs" else 0.0
+
+
+def groups_scale(one: Scenario, k: float, tps: float) -> float:
+    """Rule 6: as that of tables, `k`, or more if a run would be too long."""
+    seconds = group_seconds(one)
+    return max(k, min(2 * GROUPS * seconds * tps / MOST_TRANSACTIONS, seconds / LEAST_GROUP))
 
 
 def _of_intervals(one: Scenario, each: tuple[float, float | None], tps: float, budget: int, too_large: float) -> Length:
-    """Rules 2 to 5: `each` interval between checkpoints."""
+    """Rules 2 to 7: `each` interval between checkpoints."""
     seconds, n = each
     k = max(too_large, scaling(one, 2 * seconds * tps / budget))
-    if seconds * tps <= budget * k and _timeout(one) / k >= LEAST_TIMEOUT:
-        if n is not None:
-            total = round(max(2 * n / k, LEAST_SECONDS * tps / PILOT_FASTER))
-            return Length(changed(smaller(one, k), {"database.transactions": total}), machines.HALF,
-                          f"the second half of {total} transactions, two intervals between checkpoints{_size(k)}")
-        length = max(LEAST_SECONDS, round(seconds / k))
-        return Length(changed(smaller(one, k), {"database.seconds": 2 * length}), length,
-                      f"the second of two intervals between checkpoints, of {seconds:.0f} s{_size(k)}")
-    total = max(LEAST_SECONDS, round(budget / tps))
-    one = smaller(one, too_large, keeps_interval=True)
-    return Length(changed(one, {"database.seconds": total}), total // 2,
-                  f"the second half of {total} s of an interval of {seconds:.0f} s between checkpoints{_size(too_large)}")
+    scale = groups_scale(one, k, tps)
+    least = GROUPS * group_seconds(one) / scale or LEAST_SECONDS / 2
+    keeps = _timeout(one) / k < LEAST_TIMEOUT
+    run, size = smaller(one, k, scale, keeps), _size(k) + _size_of_groups(k, scale)
+    if seconds * tps <= budget * k and n is not None and not keeps:
+        total = round(max(2 * n / k, 2 * least * tps))
+        return Length(changed(run, {"database.transactions": total}), machines.HALF,
+                      f"the second half of {total} transactions, two intervals between checkpoints{size}")
+    if seconds * tps <= budget * k and not keeps:
+        length = max(least, seconds / k)
+        return Length(changed(run, {"database.seconds": 2 * length}), length,
+                      f"the second of two intervals between checkpoints, of {seconds:.0f} s{size}")
+    length = max(least, budget / tps / 2)
+    return Length(changed(run, {"database.seconds": 2 * length}), length,
+                  f"the second half of {2 * length:.3g} s of an interval of {seconds:.0f} s between checkpoints{size}")
+
+
+def _size_of_groups(k: float, scale: float) -> str:
+    return f", transaction groups a {scale:.3g}th" if scale > 1.001 * k else ""
 
 
 def _size(k: float) -> str:
@@ -123,8 +162,13 @@ def _timeout(one: Scenario) -> float:
     return servers.postgres_settings(one, _ANY, 1).checkpoint_timeout_ns / machines.SECOND_NS
 
 
-def smaller(one: Scenario, k: float, keeps_interval: bool = False) -> Scenario:
-    """Tables, buffers, ARC and cache divided by `k`, and the interval between checkpoints, unless it is kept."""
+def smaller(one: Scenario, k: float, groups: float | None = None, keeps_interval: bool = False) -> Scenario:
+    """Tables, buffers, ARC and cache divided by `k`, and the interval between checkpoints, unless it is kept; transaction
+    groups by `groups`, or by k."""
+    if k <= 1 and (groups or 1) <= 1:
+        return one
+    if one.files.kind == "zfs":
+        one = changed(one, {"files.to_scale": one.files.to_scale * k, "files.groups_to_scale": groups or k})
     if k <= 1:
         return one
     settings = servers.postgres_settings(one, _ANY, 1)
@@ -136,7 +180,7 @@ def smaller(one: Scenario, k: float, keeps_interval: bool = False) -> Scenario:
     if one.files.kind == "zfs":
         changes["files.arc_max_mib"] = machines.arc_max_bytes(one) / k / 2**20
     if one.pool.cache is not None:
-        changes["pool.cache.use_gib"] = one.pool.cache.device_bytes / GIB / k
+        changes["pool.cache.use_gib"] = max(LEAST_CACHE, one.pool.cache.device_bytes / k) / GIB
     return changed(one, changes)
 
 

@@ -111,6 +111,9 @@ class Zfs(_Strict):
     nocacheflush: bool = False
     arc_max_mib: float | None = None
     warm: bool | None = None                # whether the tables are in core at the start; not known if it is left out
+    cache_warm: bool | None = None          # whether a cache device holds what hours put there; not known if it is left out
+    to_scale: Annotated[float, Field(ge=1, le=10**4)] = 1.0         # tables are so many times smaller than they are, and
+    groups_to_scale: Annotated[float, Field(ge=1, le=10**4)] = 1.0  # transaction groups shorter; study.run_length sets both
 
     @model_validator(mode="after")
     def _can_be(self):

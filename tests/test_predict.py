@@ -7,6 +7,7 @@ from conftest import one_sentence
 from hypothesis import given
 from hypothesis import strategies as st
 
+from model import eras
 from model.streams import stream
 from study import dangers, machines, predict, priors, project, run_length, scenario
 from study.errors import UserError
@@ -176,7 +177,40 @@ def test_very_large_tables_keep_an_interval_that_would_become_too_short():
     too_large = 40_000 / run_length.MOST_SCALE
     found = run_length._of_intervals(large, (300, None), 100.0, 50_000, too_large)
     assert found.scenario.database.scale == run_length.MOST_SCALE
+    assert found.scenario.files.to_scale == found.scenario.files.groups_to_scale == too_large
     assert "half of 500 s" in found.why
+
+
+@given(st.sampled_from([*eras.ERAS]), st.floats(10, 300_000), st.integers(20, 3000), st.sampled_from([60, 300, 1800]),
+       st.sampled_from([None, 20_000, 2_000_000]))
+def test_what_is_measured_holds_several_groups_and_is_bounded(era, tps, scale, seconds, n):
+    """Groups and tables to a scale: three groups at least, as many before; and no more transactions than are to be had."""
+    one = scenario.changed(DISKS, {"database.transactions": None, "files.era": era, "database.scale": scale,
+                                   "pool.data.count": 24})
+    found = run_length._of_intervals(one, (seconds, n), tps, run_length.BUDGET, 1.0)
+    database, files = found.scenario.database, found.scenario.files
+    total = database.seconds or database.transactions / tps
+    assert total / 2 >= 0.999 * run_length.GROUPS * run_length.group_seconds(one) / files.groups_to_scale
+    assert run_length.group_seconds(one) / files.groups_to_scale >= 0.999 * min(
+        run_length.LEAST_GROUP, run_length.group_seconds(one) / run_length.MOST)
+    assert total * tps <= 1.01 * max(run_length.MOST_TRANSACTIONS, 2 * run_length.BUDGET, 2 * (n or 0),
+                                     2 * run_length.GROUPS * run_length.LEAST_GROUP * tps)
+
+
+def test_how_fast_a_machine_is_at_work_is_asked_of_two_groups():
+    """A short run finds an empty store; groups of 30 s slow a machine down that has filled it."""
+    fast = scenario.changed(DISKS, {"database.transactions": None, "files.zil": False, "files.record_kib": 128,
+                                    "database.scale": 100, "database.clients": 16, "files.arc_max_mib": 512})
+    values = machines.known([fast]).central()
+    pilot = machines.simulate(scenario.changed(fast, {"database.transactions": run_length.PILOT}), values, 1)
+    assert run_length.at_work(fast, 1.0, pilot.tps, values, 1) < pilot.tps
+
+
+def test_what_is_counted_from_within_a_second_counts_in_part():
+    counts = np.array([[4, 8, 16, 32]])
+    assert machines.since_second(counts, 0).tolist() == [60]
+    assert machines.since_second(counts, 1.25).tolist() == [8 * 0.75 + 16 + 32]
+    assert machines.since_second(counts, 2).tolist() == [48]
 
 
 # ---- dangers ----

@@ -13,7 +13,7 @@ import pytest
 from zfs_files_mutants import MUTANTS, SOUND
 
 from model import eras
-from model.arc_lists import L2_CACHEABLE, MARKS
+from model.arc_lists import HEADER_BYTES, L2_CACHEABLE, L2_HEADER_BYTES, MARKS
 from model.data_sheet import SheetParams
 from model.database_run import STUCK
 from model.l2arc import L2arcParams
@@ -150,6 +150,30 @@ def test_what_the_arc_has_evicted_is_read_from_the_cache_device(found):
     assert misses - cache["shared"] <= cache["from_cache"] + cache["from_disk"] <= misses
     assert cache["units"] <= cache["from_cache"]
     assert cache["fed_bytes"] >= 2**21
+
+
+def test_what_hits_takes_a_processor(found):
+    """Four processes that only read what is in core are as fast as their processors."""
+    facts = found["processors"]
+    assert facts["one"] == pytest.approx(facts["read_ns"], rel=0.02)
+    assert facts["four"] == pytest.approx(facts["read_ns"] / 4, rel=0.05)
+
+
+def test_a_processor_checks_and_unpacks_what_it_reads_for_each_byte(found):
+    """At 1 ns a byte; check-sums of indirect blocks are left over: below 4 KiB a read."""
+    facts = found["costs"]
+    assert 2**17 <= facts["raw"] <= 2**17 + 2**12
+    assert 2**15 + 2**17 <= facts["packed"] <= 2**15 + 2**17 + 2**12
+    assert facts["in_core"] == pytest.approx(0, abs=2**12)
+    assert facts["kept_packed"] == pytest.approx(2**17, abs=2**12)
+
+
+def test_a_cold_cache_device_serves_nothing_in_the_first_pass_and_a_warm_one_all_that_is_not_in_core(found):
+    facts = found["cache_at_first"]
+    assert facts["cold"] == 0
+    assert facts["warm"] + facts["in_core"] >= facts["n"] - 3  # nothing is read from it while a round writes to it
+    assert facts["warm"] > facts["n"] / 4
+    assert facts["n"] * L2_HEADER_BYTES < facts["headers"] <= facts["n"] * (L2_HEADER_BYTES + HEADER_BYTES)
 
 
 def test_compression_counts_if_it_saves_an_eighth():

@@ -4,22 +4,23 @@ Run without the compiler. Each process makes one call after the other, drawn fro
 """
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from typing import NamedTuple
 
 import numpy as np
 
-from model import database_run, zfs_files, zfs_files_calls, zfs_files_groups
-from model.arc_lists import ABOVE, ANONYMOUS, HOLDS, MFU, MFU_GHOST, N_BYTES, STATE
+from model import database_run, zfs_files, zfs_files_ahead, zfs_files_calls, zfs_files_groups, zfs_files_looks
+from model.arc_lists import ABOVE, ANONYMOUS, HOLDS, L2_HEADERS, MFU, MFU_GHOST, N_BYTES, STATE
 from model.calendar import NEVER, new_calendar, set_time
 from model.drive_queue import FLUSH, N_SERVED
 from model.eras import era
 from model.file_calls import FSYNC, READ, WAL_WRITE_THROUGH, WRITE, ask, new_calls
+from model.queues import NOBODY, new_queues
 from model.recordsize import records_dirtied
 from model.streams import stream
 from model.throttle import DIRTY, LIMIT
 from model.vdev_queue import NONE
-from model.zfs_files_machine import COUNTS, HAS_SLEPT, IN_FLIGHT, Pool, Settings
+from model.zfs_files_machine import COUNTS, HAS_SLEPT, IN_FLIGHT, SYNC_CPU, Pool, Settings, Store
 
 SECOND, PAGE = 10**9, 8192
 SEGMENT = 2**21  # the whole log
@@ -29,6 +30,7 @@ MIXED = ((WAL_WRITE_THROUGH, 0.5), (READ, 0.25), (WRITE, 0.24), (FSYNC, 0.01))
 
 class Transactions(NamedTuple):
     n_transactions: int
+    n_cpus: int
 
 
 class Call(NamedTuple):
@@ -41,12 +43,14 @@ class Call(NamedTuple):
 class Database:
     """Processes that make `n` calls in all; after each it computes for `think_ns`."""
 
-    def __init__(self, n_processes, n, mix, n_pages, seed, think_ns, in_order=False):
+    def __init__(self, n_processes, n, mix, n_pages, seed, think_ns, in_order=False, n_cpus=64):
         self.calendar, self.calls = new_calendar(n_processes), new_calls(n_processes)
-        self.counts, self.s = np.zeros(1, np.int64), Transactions(n)
+        self.counts, self.s = np.zeros(1, np.int64), Transactions(n, n_cpus)
+        self.queue, self.after, self.busy = new_queues(1), np.full(n_processes, NOBODY), np.zeros(1, np.int64)
+        self.service_ns = np.zeros(n_processes, np.int64)
         self.n_drawn, self.draws = np.zeros(1, np.int64), range(10**9)
         self.mix, self.n_pages, self.think_ns, self.random = mix, n_pages, think_ns, stream(seed, "calls")
-        self.in_order, self.n_asked = in_order, 0
+        self.in_order, self.n_asked, self.asked = in_order, 0, Counter()
         self.log_at, self.under_way, self.thinks, self.history = 0, {}, set(), []
         for process in range(n_processes):
             set_time(self.calendar, process, process)
@@ -66,6 +70,7 @@ class Database:
         if operation == WAL_WRITE_THROUGH:
             offset, self.log_at = self.log_at, self.log_at + PAGE
         self.under_way[process] = operation, now
+        self.asked[operation] += 1
         ask(self.calls, process, operation, 0, offset, 0 if operation == FSYNC else PAGE)
 
     def step(self, now, process):
@@ -87,6 +92,9 @@ class Run(NamedTuple):
     most_over: int  # B, inflated, by which a group was beyond its limit at most
     needless: int  # times that somebody slept after an event though no group waited for another one
     ended_as: int  # DONE, OUT_OF_DRAWS or STUCK
+    headers: int  # B of the ARC for what is on cache devices, at the start
+    asked: Counter  # calls of each operation
+    fetched: list  # (I/Os waited for, B on disk, B in full) of each block that was read
     settings: Settings
 
     @property
@@ -99,6 +107,7 @@ class Watch:
 
     def __init__(self):
         self.units, self.dirtied, self.ends, self.over, self.needless, self.replaced = [], set(), [], 0, 0, []
+        self.fetched = []
 
     def __enter__(self):
         self.replace(zfs_files, "unit_done", self.unit_done)
@@ -106,6 +115,8 @@ class Watch:
         self.replace(zfs_files_groups, "group_synced", self.group_synced)
         self.replace(zfs_files_groups, "_end_sync", self.end_sync)
         self.replace(zfs_files, "end_groups", self.end_groups)
+        self.replace(zfs_files_looks, "read_block", self.read_block)
+        self.replace(zfs_files_ahead, "read_block", self.read_block)
         return self
 
     def replace(self, module, name, by):
@@ -130,6 +141,12 @@ class Watch:
             self.dirtied.add((int(m.files.base[file, 0]) + record, txg))
         return done
 
+    def read_block(self, real, m, now, place, n_bytes, is_metadata, task, priority):
+        there = real(m, now, place, n_bytes, is_metadata, task, priority)
+        in_full = 2**14 if is_metadata else m.s.record_bytes
+        self.fetched.append((int(m.leaves.n_awaited[task]), n_bytes, in_full))
+        return there
+
     def group_synced(self, real, *a):
         return real(*a)
 
@@ -151,18 +168,21 @@ def come_to_rest(m, calendar, until):
 
 
 def run(n=150, n_processes=4, mix=MIXED, n_pages=2000, seed=0, think_ns=0, name="b111", pool=None, rest_s=70,
-        in_order=False, **changed):
+        in_order=False, n_cpus=64, **changed):
     """A run of a made-up database on one pool."""
     s = SMALL._replace(**changed)
     files = [(SEGMENT, SEGMENT, PAGE), (n_pages * PAGE, n_pages * PAGE, PAGE)]
     m = zfs_files.new_store(files, s, era(name), pool or Pool(), n_processes, seed).data
-    database = Database(n_processes, n, mix, n_pages, seed, think_ns, in_order)
+    database = Database(n_processes, n, mix, n_pages, seed, think_ns, in_order, n_cpus)
+    m = zfs_files.working_for(Store(m), database.calls).data
+    headers = int(m.arc.scalars[L2_HEADERS])
     with Watch() as watch:
         how = database_run._loop(database, m, NEVER, lambda d, now, p: d.step(now, p), zfs_files.take_calls,
                                  zfs_files.next_time, zfs_files.store_event)
         ended = int(m.clock[0])
         come_to_rest(m, database.calendar, ended + rest_s * SECOND)
-    return Run(m, database.history, watch.units, watch.dirtied, watch.ends, watch.over, watch.needless, how, s)
+    return Run(m, database.history, watch.units, watch.dirtied, watch.ends, watch.over, watch.needless, how,
+               headers, database.asked, watch.fetched, s)
 
 
 # ---- laws of every run ----
@@ -184,14 +204,11 @@ def conserves_ios(r):
             and served == counted == len(r.units))
 
 
-def in_store_ns(call, s):
-    return call.ended - call.began - {READ: s.read_ns, WRITE: s.write_ns}.get(call.operation, 0)
-
-
 def littles_law(r):
-    """The integral of the calls under way is the sum of their times; who was under way when the count was reached, too."""
+    """The integral of the calls under way is the sum of their times, but for what a processor does when they have returned;
+    who was under way when the count was reached, too. (Nobody waits for a processor here.)"""
     left = r.counts["calls"] - len(r.history)
-    gap = int(r.m.tally.waits[1]) - sum(in_store_ns(call, r.settings) for call in r.history)
+    gap = int(r.m.tally.waits[1]) + r.counts["cpu_ns"] - sum(call.ended - call.began for call in r.history)
     return gap == 0 if left == 0 else gap >= 0 and gap <= left * 20 * SECOND
 
 
@@ -250,6 +267,23 @@ def no_group_is_beyond_its_limit(r):
     return r.most_over <= 6 * (r.settings.record_bytes + levels * 2**14)
 
 
+def _cpu_ns(s, n_ios, n_bytes, in_full):
+    unpacked = in_full if n_bytes < in_full else 0
+    return s.miss_ns * n_ios + (s.checksum_ps * n_bytes + s.unpack_ps * unpacked) // 1000
+
+
+def cpu_is_the_sum_of_its_parts(r):
+    """Of calls: the call itself, each I/O that it waits for, each B that is checked and unpacked. Of groups: each record and
+    indirect block."""
+    s, c = r.settings, r.counts
+    reads = sum(_cpu_ns(s, *fetched) for fetched in r.fetched)
+    of_record = set(r.m.of_file[:2, SYNC_CPU].tolist())
+    of_groups = c["sync_cpu_ns"] - c["indirect_written"] * s.sync_indirect_ns
+    calls = s.read_ns * r.asked[READ] + s.write_ns * r.asked[WRITE]
+    return (c["cpu_ns"] == calls + reads and len(of_record) == 1
+            and of_groups == c["records_written"] * of_record.pop())
+
+
 def nobody_sleeps_needlessly(r):
     """Only while one group is being synced and the next one waits for that."""
     return r.needless == 0
@@ -257,8 +291,8 @@ def nobody_sleeps_needlessly(r):
 
 LAWS = {law.__name__: law for law in (
     every_call_returns, conserves_ios, littles_law, commits_are_on_disk, groups_write_what_was_dirtied,
-    reads_are_hits_or_misses, the_log_saves_groups_work, the_arc_is_at_rest, no_group_is_beyond_its_limit,
-    nobody_sleeps_needlessly)}
+    reads_are_hits_or_misses, cpu_is_the_sum_of_its_parts, the_log_saves_groups_work, the_arc_is_at_rest,
+    no_group_is_beyond_its_limit, nobody_sleeps_needlessly)}
 
 
 # ---- facts of some runs ----

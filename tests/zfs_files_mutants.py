@@ -64,6 +64,10 @@ MUTANTS = {
     "a unit is not counted": (zfs_files_devices, "count_device", lambda *a: None, "one disk", "conserves_ios"),
     "a read of a record is not counted": (zfs_files_looks, "DATA_READS", WAITS, "primarycache=metadata",
                                           "reads_are_hits_or_misses"),
+    "what misses costs no more than what hits": (zfs_files_looks, "read_cpu_ns", lambda *a: 0, "primarycache=metadata",
+                                                 "cpu_is_the_sum_of_its_parts"),
+    "threads of a group work for nothing": (zfs_files_groups, "SYNC_CPU_NS", WAITS, "mirrors",
+                                            "cpu_is_the_sum_of_its_parts"),
     "nobody is kept from writing": (zfs_files_calls, "verdict", lambda *a: GOES_ON, "writers only",
                                     "no_group_is_beyond_its_limit"),
     "sleepers sleep on": (zfs_files_timing, "_wake_sleepers", lambda *a: None, "writers sleep", "nobody_sleeps_needlessly"),
@@ -184,13 +188,44 @@ def cache_device():
             "fed_bytes": int(r.m.tally.devices[2, 3])}
 
 
+def processors():
+    """Reads of what is in core by four processes, with one processor and with four: ns a read."""
+    how = {"mix": ((READ, 1.0),), "n": 400, "n_pages": 300, "rest_s": 0}
+    one, four = (run(n_cpus=n, **how) for n in (1, 4))
+    return {"one": one.history[-1].ended / 400, "four": four.history[-1].ended / 400, "read_ns": one.settings.read_ns}
+
+
+def costs():
+    """CPU of a read of 128 KiB, at 1 ns for each byte, that is not in core, and is on disk as 128 or as 32 KiB; and of one
+    that is, with an ARC that holds it as it is on disk and one that does not. Less what indirect blocks take to unpack."""
+    def cpu_ns(**changed):
+        how = {"n_processes": 1, "n": 200, "n_pages": 1600, "record_bytes": 2**17, "miss_ns": 0, "checksum_ps": 1000}
+        r = run(mix=((READ, 1.0),), **how | changed)
+        unpacked = r.counts["metadata_reads"] * 2**14 * r.settings.unpack_ps // 1000
+        return (r.counts["cpu_ns"] - unpacked) / r.counts["reads"] - r.settings.read_ns
+    packed, cold = {"compress_pct": 25, "unpack_ps": 1000}, {"primarycache": METADATA_ONLY}
+    return {"raw": cpu_ns(unpack_ps=0, **cold), "packed": cpu_ns(**packed, **cold),
+            "in_core": cpu_ns(**packed), "kept_packed": cpu_ns(**packed, compressed_arc=1)}
+
+
+def cache_at_first():
+    """Reads of each record of a table once: from a cache device that has been at work, and from one that has not."""
+    how = {"mix": ((READ, 1.0),), "pool": Pool(Group(), None, SSD), "n": 500, "n_processes": 1, "n_pages": 500,
+           "in_order": True, "arc_max_bytes": 2**21, "prefetch": 0, "rest_s": 0}
+    warm, cold = run(cache_is_warm=1, **how), run(is_warm=0, **how)
+    return {"warm": warm.counts["l2_reads"], "cold": cold.counts["l2_reads"], "in_core": warm.counts["read_hits"],
+            "headers": warm.headers, "n": 500}
+
+
 def main():
     print(json.dumps({"sound": {name: broken(**how) for name, how in SOUND.items()},
                       "defects": {name: with_defect(*what[:4]) for name, what in MUTANTS.items()},
                       "one_client": one_client(), "uncached": uncached(), "groups": groups(), "repeated": repeated(),
                       "in_order": in_order(), "timed": timed(), "two_disks": two_disks(),
                       "never_written": never_written(), "counted": counted(),
-                      "log_device": log_device(), "cache_device": cache_device()}, default=lambda number: number.item()))
+                      "log_device": log_device(), "processors": processors(),
+                      "costs": costs(), "cache_at_first": cache_at_first(), "cache_device": cache_device()},
+                     default=lambda number: number.item()))
 
 
 if __name__ == "__main__":
