@@ -9,6 +9,10 @@ A mechanism that changed over time joins by a field of Era, and by what changed 
 0.2, and section 1 for the vdev cache, 2 for the allocator and the threads that write, 3 for the queue, 4 for zfetch, 5.6 for
 transaction groups, 6 for the intent log, 7.5 for the L2ARC.
 
+`openzfs` is what came in August 2013 as far as it is modelled: the write throttle, and groups every 5 s. Not in it: classes
+of the vdev queue with limits of their own, prefetch of later builds, several log blocks in flight, and what
+`data/advice.toml` lists besides.
+
 `b141_df` was no build: it is b141 with the picker of the builds before it, which those after it went back to.
 """
 
@@ -17,7 +21,7 @@ from typing import NamedTuple
 from model.l2arc import SECOND_NS, L2arcParams
 from model.metaslab import BONUS_AREA, FRAGMENTED, LARGEST, THIRDS, MetaslabParams
 from model.pickers import VARIANTS
-from model.throttle import T2, T3, TxgParams
+from model.throttle import DIRTY_DATA, T2, T3, TxgParams
 from model.vdev_cache import BYPASS_DATA, FILL_METADATA, VdevCacheParams
 from model.vdev_queue import DONT_AGGREGATE, INHERITED, VdevQueueParams
 from model.write_issue import IssueParams
@@ -85,6 +89,10 @@ _B141 = _since(
     },
 )
 _B141_DF = _since(_B141, metaslab={"picker": VARIANTS["141_df"]})
+_OPENZFS = _since(
+    _B141_DF,  # pickers of the builds before and after b141: spec 2.13
+    txg={"timeout_ns": 5 * 10**9, "rule": DIRTY_DATA, "inflation": 1},  # illumos 4045, August 2013
+)
 
 ERAS = {
     "onnv_69": _2007,  # July 2007: the last without change 6437054 of the vdev cache
@@ -96,6 +104,7 @@ ERAS = {
     "b117": _B117,  # July 2009
     "b141": _B141,  # May 2010
     "b141_df": _B141_DF,
+    "openzfs": _OPENZFS,  # 2013 and later: see above what of it is here
 }
 
 

@@ -14,6 +14,17 @@ for a tick. After each sync L is what can be written in 5 s:
 
 T2 has a slip: *every* transaction is taken to be beyond 7/8.
 
+*OpenZFS, from 2013 on.* A group is synced 5 s after the last sync began, or at once when 64 MB of the pool are dirty (from
+0.8 on, as here, a fifth of what may be). All dirty data of the pool count, at their own length, until they are on disk: no
+more than D, a tenth of memory, at most 4 GiB. Who would write while D is reached waits until some of it is on disk; who does
+so beyond 60 % of D is delayed, once, and not together with others, but each behind the last one:
+
+    t = min(100 ms, 500 us x (dirty - 60 %) / (D - dirty));    until max(when its call began, when the last one goes on) + t
+
+In OpenZFS: dmu_tx.c, `dmu_tx_delay`, `dmu_tx_wait`; dsl_pool.c, `dsl_pool_dirty_space`, `dsl_pool_need_dirty_delay`; txg.c,
+`txg_kick`; manual page zfs(4), "ZFS TRANSACTION DELAY". Defaults there: zfs_dirty_data_max, zfs_dirty_data_sync_percent,
+zfs_delay_min_dirty_percent, zfs_delay_scale, zfs_txg_timeout.
+
 In ZFS: txg.c, `txg_sync_thread`, `txg_delay`; dsl_pool.c, `dsl_pool_tempreserve_space`, `dsl_pool_sync`; arc.c,
 `arc_tempreserve_space`; spec 5.6. Left out: reservations of others that have not dirtied anything yet; dnodes, where
 the caller does not count them; memory pressure; scrubs.
@@ -27,15 +38,17 @@ import numpy as np
 
 from model.jit import kernel
 
-BY_MEMORY, T2, T3 = range(3)  # what limits a group
+BY_MEMORY, T2, T3, DIRTY_DATA = range(4)  # what limits a group; the last: OpenZFS
 GOES_ON, WAITS, SLEEPS = range(3)  # who wants to write
 LEAST_LIMIT = 2**25  # B, inflated; zfs_write_limit_min
 TELLS = 8  # a group of less than 4 MiB, inflated, says nothing of the pool: the least limit over this
 SECOND_NS = 1_000_000_000
 QUARTERS = 4
+MOST_DELAY_NS = 100_000_000  # zfs_delay_max_ns
 
 LIMIT, RATE, SYNC_BEGAN, DIRTY = 0, 1, 2, 3  # elements of the state; from DIRTY on B, inflated, of group t at t mod 4
-N_STATE = DIRTY + QUARTERS
+LAST_AWAKE = DIRTY + QUARTERS  # ns: when the last one who was delayed goes on
+N_STATE = LAST_AWAKE + 1
 
 
 class TxgParams(NamedTuple):
@@ -48,6 +61,10 @@ class TxgParams(NamedTuple):
     sync_target_ns: int = 5 * SECOND_NS  # zfs_txg_synctime
     least_limit: int = LEAST_LIMIT  # B, inflated, T2 and T3
     uberblock_vdevs: int = 1  # top-level vdevs that an uberblock goes to; 3 by onnv_85
+    most_dirty_bytes: int = 2**32  # OpenZFS: D at most; and all that follows
+    sync_pct: int = 20  # of D: a group is synced
+    delay_pct: int = 60  # of D: who writes is delayed
+    delay_ns: int = 500_000  # at 80 % of D
 
 
 @kernel
@@ -61,6 +78,42 @@ def open_group(state, txg):
     state[DIRTY + txg % QUARTERS] = 0
 
 
+# ---- OpenZFS ----
+
+
+@kernel
+def dirty_bytes(state):
+    """Of the pool."""
+    return state[DIRTY] + state[DIRTY + 1] + state[DIRTY + 2] + state[DIRTY + 3]
+
+
+@kernel
+def note_clean(state, txg, n_bytes):
+    """A block of a group is on disk. Whether who waits may go on."""
+    was_full = dirty_bytes(state) >= state[LIMIT]
+    state[DIRTY + txg % QUARTERS] = max(0, state[DIRTY + txg % QUARTERS] - n_bytes)
+    return was_full and dirty_bytes(state) < state[LIMIT]
+
+
+@kernel
+def wants_sync(state, params):
+    """So much is dirty that a group is to be synced."""
+    return params.rule == DIRTY_DATA and dirty_bytes(state) * 100 > state[LIMIT] * params.sync_pct
+
+
+@kernel
+def delayed_until(state, params, began, now):
+    """When one may go on that wants to write now, in a call that began then; `now` if at once."""
+    least, dirty = state[LIMIT] // 100 * params.delay_pct, dirty_bytes(state)
+    if dirty <= least:
+        return now
+    delay = min(MOST_DELAY_NS, np.int64(params.delay_ns * ((dirty - least) / (state[LIMIT] - dirty))))
+    if now > began + delay:
+        return now
+    state[LAST_AWAKE] = max(began, state[LAST_AWAKE]) + delay
+    return max(now, state[LAST_AWAKE])
+
+
 @kernel
 def _memory_is_full(n_bytes, anonymous_bytes, c_bytes):
     """The rule of the ARC, for one who wants to dirty `n_bytes`."""
@@ -69,11 +122,14 @@ def _memory_is_full(n_bytes, anonymous_bytes, c_bytes):
 
 @kernel
 def verdict(state, params, open_txg, others_wait, n_bytes, anonymous_bytes, c_bytes):
-    """What becomes of a transaction of `n_bytes` at worst. `others_wait`: a group waits while another one is synced."""
+    """What becomes of a transaction of `n_bytes` at worst. `others_wait`: a group waits while another one is synced.
+    (OpenZFS: SLEEPS until `delayed_until`, which may be now.)"""
     if _memory_is_full(n_bytes, anonymous_bytes, c_bytes):
         return WAITS
     if params.rule == BY_MEMORY:
         return GOES_ON
+    if params.rule == DIRTY_DATA:
+        return WAITS if dirty_bytes(state) >= state[LIMIT] else SLEEPS
     dirty, limit = state[DIRTY + open_txg % QUARTERS], state[LIMIT]
     if dirty > limit:
         return WAITS
@@ -97,14 +153,17 @@ def group_written(state, params, txg, took_ns, most):
 
 
 def most_bytes(memory_bytes, params):
-    """Lmax: an eighth of memory, inflated."""
+    """Lmax: an eighth of memory, inflated; OpenZFS: D."""
+    if params.rule == DIRTY_DATA:
+        return min(params.most_dirty_bytes, memory_bytes // 10)
     return max(params.least_limit, params.inflation * (memory_bytes // 8))
 
 
 def to_scale(params, k):
     """Of a machine whose groups are to be 1 / k: as often again, as much smaller."""
     return params._replace(timeout_ns=round(params.timeout_ns / k), sync_target_ns=round(params.sync_target_ns / k),
-                           least_limit=max(1, round(params.least_limit / k)))
+                           least_limit=max(1, round(params.least_limit / k)),
+                           most_dirty_bytes=max(1, round(params.most_dirty_bytes / k)))
 
 
 def new_throttle(least_limit=LEAST_LIMIT):

@@ -5,7 +5,8 @@ For each piece:
 
  1. *Look* for what the piece needs, and read what is not in core: `model.zfs_files_looks`.
  2. A writer is *admitted* to the open group (`model.throttle`), or sleeps until the clock's next tick, or less if no group
-    waits for another one any more, or waits for the next group; then it looks again.
+    waits for another one any more, or waits for the next group; then it looks again. (OpenZFS: it is delayed, or waits
+    until less is dirty.)
  3. The record is dirtied, and an entry of the intent log made. With the first record of a group the dnodes of the file
     systems are dirty, too, and all above them; the throttle counts them (spec 5.6).
 
@@ -32,7 +33,7 @@ from model.file_calls import OPERATION as CALL_OPERATION
 from model.indirect import INDIRECT_BYTES
 from model.jit import kernel, part
 from model.layout import level_block
-from model.throttle import GOES_ON, note_dirty, verdict
+from model.throttle import DIRTY_DATA, GOES_ON, delayed_until, note_dirty, verdict, wants_sync
 from model.throttle import SLEEPS as TO_SLEEP
 from model.throttle import WAITS as TO_WAIT
 from model.txg import N_USED, QUARTERS
@@ -122,6 +123,10 @@ def _is_admitted(m, now, p):
     found = verdict(m.throttle, m.txg_params, m.txgs.open_txg[0], others_wait, at_worst, in_full, m.arc_params.c_bytes)
     if not has_room(m.zil, MOST_ENTRIES):
         found = TO_WAIT
+    until = (now // TICK_NS + 1) * TICK_NS
+    if m.txg_params.rule == DIRTY_DATA and found == TO_SLEEP:
+        until = now if m.process[p, HAS_SLEPT] else delayed_until(m.throttle, m.txg_params, m.process[p, BEGAN], now)
+        found = TO_SLEEP if until > now else GOES_ON
     if found == GOES_ON:
         m.process[p, HAS_SLEPT] = 0
         return True
@@ -129,14 +134,15 @@ def _is_admitted(m, now, p):
     if found == TO_SLEEP:
         count(m.tally, SLEEPS, 1, now)
         m.process[p, HAS_SLEPT] = 1
-        set_time(m.calendar, m.sources.processes + p, (now // TICK_NS + 1) * TICK_NS)
+        set_time(m.calendar, m.sources.processes + p, until)
         return False
     count(m.tally, WAITS, 1, now)
     m.process[p, HAS_SLEPT] = 0
     last = len(m.waiting) - 1
     m.waiting[m.waiting[last]] = p
     m.waiting[last] += 1
-    m.sync[IS_PUSHED] = 1
+    if m.txg_params.rule != DIRTY_DATA or (m.txgs.syncing[0] == 0 and m.txgs.quiesced[0] == 0):
+        m.sync[IS_PUSHED] = 1
     return False
 
 
@@ -156,6 +162,8 @@ def _dirty(m, now, p):
     if n_new > 0:
         n_above = n_new - 1 + (len(m.zil.logs) * DNODE_TREE_BLOCKS if before == 0 else 0)
         note_dirty(m.throttle, m.txg_params, txg, m.files.record_bytes[file] + n_above * INDIRECT_BYTES)
+        if wants_sync(m.throttle, m.txg_params) and m.txgs.syncing[0] == 0 and m.txgs.quiesced[0] == 0:
+            m.sync[IS_PUSHED] = 1
     may_be_fed(m.arc, m.places, m.s.secondarycache, int(m.arc.node_of[block]))
     if m.early_in[block] == txg:
         m.early_in[block] = 0

@@ -17,13 +17,16 @@ the transaction group, its flushes among them, are counted in `txgs.n_pending`.
 from model.calendar import set_time
 from model.dbuf import copy_written
 from model.drive_queue import FLUSH, N_COMMANDS, N_SERVED, N_WAITING, finish, pause, send
+from model.indirect import INDIRECT_BYTES
 from model.jit import kernel, part
 from model.layout import FRONT_BYTES, LEAF_SHIFT, OFFSET_MASK
 from model.pool import FOR_TXG, NOBODY, answered, bring_up_to_date, has_come, leaf_io, read_leaf, release_io, start_disk
 from model.primarycache import is_kept
 from model.ssd import SsdParams, service
 from model.ssd import flush as flush_ssd
-from model.txg import WRITING
+from model.throttle import DIRTY_DATA, note_clean
+from model.txg import BLOCK as BLOCK_OF_ENTRY
+from model.txg import WRITING, WRITTEN
 from model.vdev_map import BYTES, CHILD, OFFSET, read_ios, write_ios
 from model.vdev_queue import NONE, READ, WRITE, arrive, complete
 from model.zfs_files_machine import (
@@ -40,6 +43,7 @@ from model.zfs_files_machine import (
     count_device,
     make_ready,
     vdev_of,
+    wake_waiting,
 )
 
 # Columns of Zfs.wanted.
@@ -255,10 +259,21 @@ def _issue_next(m, now, leaf, unit):
 
 
 @part
+def _is_clean(m, block):
+    """A block of the group is on disk. (Of records, the length of those of tables.)"""
+    n_bytes = m.s.record_bytes if block < m.files.n_records else INDIRECT_BYTES
+    if note_clean(m.throttle, m.txgs.syncing[0], n_bytes):
+        wake_waiting(m)
+
+
+@part
 def _txg_io_done(m, now, io):
     """The last one of all wakes the sync thread."""
-    if m.entry_of[io] != NONE:
-        copy_written(m, now, m.entry_of[io], is_kept(m.s.primarycache, 0))
+    entry = m.entry_of[io]
+    if entry != NONE:
+        copy_written(m, now, entry, is_kept(m.s.primarycache, 0))
+        if m.txg_params.rule == DIRTY_DATA and m.txgs.entries[entry, WRITING] == WRITTEN:
+            _is_clean(m, m.txgs.entries[entry, BLOCK_OF_ENTRY])
     m.txgs.n_pending[0] -= 1
     if m.txgs.n_pending[0] == 0 and m.txgs.cursor[0] == NONE:
         set_time(m.calendar, m.sources.sync, now)

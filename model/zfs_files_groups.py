@@ -24,7 +24,7 @@ from model.jit import kernel, part
 from model.layout import LEAF_SHIFT
 from model.pool import FOR_TXG
 from model.primarycache import is_kept
-from model.throttle import SYNC_BEGAN, T2, T3, group_written
+from model.throttle import DIRTY_DATA, SYNC_BEGAN, T2, T3, group_written, open_group, wants_sync
 from model.txg import ABOVE, BLOCK, NONE, WRITING, advance
 from model.zfs_files_devices import BLOCK as BLOCK_WANTED
 from model.zfs_files_devices import LABEL as LABEL_WANTED
@@ -62,6 +62,7 @@ from model.zfs_files_machine import (
     UBERBLOCK_STAGE,
     count,
     make_ready,
+    wake_waiting,
 )
 from model.zfs_files_places import place, place_of_copy
 from model.zil_commit import forget, group_synced, may_sync
@@ -259,7 +260,10 @@ def _end_sync(m, now):
     m.txgs.syncing[0] = 0
     is_overdue = m.txgs.overdue[0] != 0 or (m.sync[TIMER_IS_OVER] != 0 and m.txgs.quiesced[0] == 0)
     m.sync[TIMER_IS_OVER] = 0
-    m.sync[IS_PUSHED] |= is_overdue
+    if m.txg_params.rule == DIRTY_DATA:
+        open_group(m.throttle, txg)  # nothing of it is dirty any more
+        wake_waiting(m)
+    m.sync[IS_PUSHED] |= is_overdue or (wants_sync(m.throttle, m.txg_params) and m.txgs.quiesced[0] == 0)
 
 
 @part

@@ -11,7 +11,7 @@ import numpy as np
 from model.arc import Arc, ArcParams
 from model.calendar import Calendar
 from model.data_sheet import SheetParams
-from model.jit import kernel
+from model.jit import kernel, part
 from model.l2arc import L2arc, L2arcParams
 from model.layout import SINGLE_DISK, Files, Layout
 from model.pool import Pool as Leaves
@@ -278,6 +278,15 @@ def count_calls(tally, now, change):
 def make_ready(ready, n_ready, task):
     ready[n_ready[0] & (len(ready) - 1)] = task
     n_ready[0] += 1
+
+
+@part
+def wake_waiting(m):
+    """Who waits for the next group, or until less is dirty, looks again."""
+    last = len(m.waiting) - 1
+    for i in range(m.waiting[last]):
+        make_ready(m.ready, m.n_ready, m.waiting[i])
+    m.waiting[last] = 0
 
 
 @kernel

@@ -21,7 +21,7 @@ from model.oltp_core import warm, write_new
 from model.pool import NOBODY
 from model.primarycache import ALL, METADATA_ONLY, NOTHING, is_kept, l2_mark
 from model.streams import stream
-from model.throttle import most_bytes, new_throttle
+from model.throttle import DIRTY_DATA, most_bytes, new_throttle
 from model.txg import new_txgs
 from model.write_issue import time_between
 from model.zfetch import max_fetches, new_zfetch
@@ -135,13 +135,15 @@ def _machine(pool, s, build, tables, caches, n_processes, seed):
     def numbers(*shape):
         return np.zeros(shape, np.int64)
 
+    is_openzfs = build.txg.rule == DIRTY_DATA
+    throttle = new_throttle(most_bytes(s.memory_bytes, build.txg) if is_openzfs else build.txg.least_limit)
     indirect_ns = time_between(build.issue, s.cpus, 0, min(s.sync_serial_ns, s.sync_indirect_ns),
                                max(0, s.sync_indirect_ns - s.sync_serial_ns))
     return Zfs(
         s, files, file_table, indirect_ns, layout, numbers(files.n_records), sizes.l1,
         numbers(n_indirect), arc_params, arc, build.l2arc, l2,
         build.txg,
-        new_txgs(n_indirect, files.n_blocks + 8), new_throttle(build.txg.least_limit), most_bytes(s.memory_bytes, build.txg),
+        new_txgs(n_indirect, files.n_blocks + 8), throttle, most_bytes(s.memory_bytes, build.txg),
         numbers(N_SYNC),
         numbers(n_processes + 1), build.zil, zil_settings, zil, numbers(2 * len(zil.outbox), 1 + zil.outbox.shape[1]),
         numbers(2), numbers(N_ROWS, 2), _full_stack(range(n_processes, n_processes + N_ROWS)),

@@ -13,7 +13,7 @@ from model.arc import adjust
 from model.calendar import NEVER, set_time
 from model.jit import part
 from model.pool import TICK_NS
-from model.throttle import SYNC_BEGAN, open_group
+from model.throttle import DIRTY_DATA, SYNC_BEGAN, open_group
 from model.txg import hand_over, quiesce
 from model.zfs_files_machine import (
     FILES_STAGE,
@@ -25,6 +25,7 @@ from model.zfs_files_machine import (
     TIMED_TXG,
     TIMER_IS_OVER,
     make_ready,
+    wake_waiting,
 )
 
 NONE_TIMED = -1  # the timer of 2007 waits for the next group to open
@@ -46,7 +47,8 @@ def _start_sync(m, now):
     if m.txg_params.from_sync:
         set_time(m.calendar, m.sources.timer, now + m.txg_params.timeout_ns)
     set_time(m.calendar, m.sources.sync, now)
-    _wake_sleepers(m)
+    if m.txg_params.rule != DIRTY_DATA:
+        _wake_sleepers(m)
 
 
 @part
@@ -55,10 +57,7 @@ def _open_next(m, now):
     open_group(m.throttle, m.txgs.open_txg[0])
     if m.sync[TIMED_TXG] == NONE_TIMED:
         _time_group(m, now)
-    last = len(m.waiting) - 1
-    for i in range(m.waiting[last]):
-        make_ready(m.ready, m.n_ready, m.waiting[i])
-    m.waiting[last] = 0
+    wake_waiting(m)
 
 
 @part

@@ -92,8 +92,9 @@ def notes(one: Scenario) -> tuple[str, ...]:
     if one.database.kind == "postgres":
         found += [f"{name}: {conf.UNFELT[name]}" for name in one.database.conf if name in conf.UNFELT]
     if one.files.kind == "zfs" and machines.system(one) != "solaris":
-        found.append(f"OpenZFS of today is taken as ZFS of build {one.files.era} without the vdev cache: its write "
-                     "throttle, queues and compressed ARC are younger")
+        taken = "b141 without the vdev cache, but with its own write throttle: its" if one.files.era == "openzfs" else \
+            f"{one.files.era} without the vdev cache: its write throttle,"
+        found.append(f"OpenZFS of today is taken as ZFS of build {taken} queues and prefetch are younger")
     return tuple(found)
 
 

@@ -20,7 +20,7 @@ from study.errors import UserError
 from study.project import DATA
 
 PARITY = {"raidz1": 1, "raidz2": 2, "raidz3": 3}
-THIRD_PARITY = ("b141", "b141_df")              # of the eras of the model: raidz3 came with b120
+THIRD_PARITY = ("b141", "b141_df", "openzfs")   # of the eras of the model: raidz3 came with b120
 GIB = 2**30
 MOST_DEVICES, MOST_CLIENTS = 1024, 10_000       # that there is room for in a simulation
 
@@ -98,7 +98,7 @@ class Pool(_Strict):
 
 class Zfs(_Strict):
     kind: Literal["zfs"] = "zfs"
-    era: str = "b111"                       # a build of model.eras; OpenZFS of today: the last, b141
+    era: str = "b111"                       # a build of model.eras; OpenZFS of today: openzfs
     record_kib: int = 128                   # recordsize of the tables
     log_record_kib: int | None = None       # of the database's log; as the tables' if it is left out
     primarycache: Literal["all", "metadata"] = "all"        # none is not modelled

@@ -6,6 +6,7 @@ from model.eras import era
 from model.throttle import (
     BY_MEMORY,
     DIRTY,
+    DIRTY_DATA,
     GOES_ON,
     LEAST_LIMIT,
     LIMIT,
@@ -14,12 +15,17 @@ from model.throttle import (
     T3,
     WAITS,
     TxgParams,
+    delayed_until,
+    dirty_bytes,
     group_written,
     most_bytes,
     new_throttle,
+    note_clean,
     note_dirty,
     open_group,
+    to_scale,
     verdict,
+    wants_sync,
 )
 
 SECOND, GIB = 10**9, 2**30
@@ -103,3 +109,56 @@ def test_t2_shrinks_to_what_took_five_seconds_and_at_most_doubles():
 def test_eras_have_the_throttle_of_their_time():
     assert [era(name).txg.rule for name in ("onnv_79", "b89", "b103", "b111", "b141")] == [BY_MEMORY, T2, T3, T3, T3]
     assert [era(name).txg.timeout_ns // SECOND for name in ("onnv_79", "b89", "b111")] == [5, 30, 30]
+
+
+# ---- OpenZFS ----
+
+OPENZFS = era("openzfs").txg
+
+
+def of_openzfs(dirty, most=GIB):
+    state = new_throttle(most)
+    state[DIRTY + 1] = dirty
+    return state
+
+
+@pytest.mark.parametrize(("memory", "most"), [(8 * GIB, 8 * GIB // 10), (40 * GIB, 4 * GIB), (512 * GIB, 4 * GIB)])
+def test_a_tenth_of_memory_may_be_dirty_and_4_gib_at_most(memory, most):
+    assert most_bytes(memory, OPENZFS) == most
+
+
+@pytest.mark.parametrize(("share", "us"), [
+    (0.5, 0), (0.6, 0), (0.7, 166.667), (0.8, 500), (0.9, 1500), (0.99, 19500), (0.9999, 1e5)])
+def test_the_delay_is_that_of_the_manual_page(share, us):
+    """zfs(4): 500 us x (dirty - min) / (max - dirty), 100 ms at most; 500 us at the middle of 60 to 100 %."""
+    state = of_openzfs(round(share * GIB))
+    assert delayed_until(state, OPENZFS, SECOND, SECOND) - SECOND == pytest.approx(us * 1000, rel=0.001, abs=1)
+
+
+def test_who_has_been_at_it_for_as_long_is_not_delayed_and_others_are_one_behind_the_other():
+    state = of_openzfs(GIB // 10 * 8)
+    assert delayed_until(state, OPENZFS, 0, SECOND) == SECOND
+    ends = [delayed_until(state, OPENZFS, SECOND, SECOND) - SECOND for _ in range(3)]
+    assert ends == pytest.approx([500_000, 1_000_000, 1_500_000], rel=0.01)
+
+
+def test_what_is_dirty_counts_once_until_it_is_on_disk_and_who_waits_goes_on_below_the_limit():
+    state, params = new_throttle(10 * 8192), OPENZFS
+    for i in range(10):
+        assert asks(state, params) == SLEEPS
+        assert wants_sync(state, params) == (i > 2)
+        note_dirty(state, params, 4 + i % 2, 8192)
+    assert asks(state, params) == WAITS
+    assert note_clean(state, 4, 8192)
+    assert not note_clean(state, 4, 8192)
+    assert dirty_bytes(state) == 8 * 8192
+    assert asks(state, params) == SLEEPS
+
+
+@pytest.mark.parametrize("name", ["onnv_69", "b89", "b141", "openzfs"])
+def test_groups_to_scale_come_more_often_and_are_smaller_by_as_much(name):
+    params, small = era(name).txg, to_scale(era(name).txg, 4)
+    assert small.timeout_ns * 4 == params.timeout_ns
+    assert small.sync_target_ns * 4 == params.sync_target_ns
+    assert most_bytes(64 * GIB, small) == pytest.approx(most_bytes(256 * GIB, params) / 4, rel=1e-9)
+    assert small.rule in (BY_MEMORY, T2, T3, DIRTY_DATA)

@@ -1,10 +1,13 @@
 """Set-ups that others have measured: scenarios that can be built, results with a source, and a comparison that can fail."""
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
 
+from model.streams import stream
 from model.zfs_files_layout import core_bytes_of, psize_of
-from study import machines, record, trials
+from study import machines, project, record, scenario, trials
 from study.errors import UserError
 
 NAMES = trials.names()
@@ -67,6 +70,104 @@ def test_only_ratios_that_say_something_have_a_side():
 
 def test_a_side_by_less_than_a_twentieth_is_none():
     assert trials.directions(table([3.0, 0.5], [1.01, 0.96])) == (2, 0)
+
+
+# ---- how it is graded ----
+
+
+@pytest.mark.parametrize("n", [2, 5, 12, 24])
+def test_a_model_that_knows_what_it_does_not_know_is_met_as_often_as_is_expected(n):
+    """By chance: results drawn like the predictions, in an interval of `n` of these."""
+    draws, results = stream(1, "draws").random((20_000, n)), stream(1, "results").random(20_000)
+    low, high = np.quantile(draws, (0.05, 0.95), axis=1)
+    assert np.mean((low <= results) & (results <= high)) == pytest.approx(trials.expected_within(n), abs=0.015)
+
+
+def test_intervals_are_wide_enough_if_chance_would_not_have_met_more():
+    least = trials.fewest_within([12] * 40)
+    met = stream(1, "met").binomial(40, trials.expected_within(12), 20_000)
+    assert 0.05 <= np.mean(met <= least) <= 0.15
+    assert np.mean(met < least) <= 0.05
+
+
+def test_the_first_trial_is_too_narrow():
+    assert trials.width_grade(trials.compared()) == "too narrow"
+    everything = trials.compared().assign(within=True)
+    assert trials.width_grade(everything) == "wide enough"
+
+
+# ---- what can be in a set-up ----
+
+CONTENT = {"source": "a page", "left_out": "", "budget": 2000, "scenario": {
+    "pool": {"data": {"sheet": "savvio-10k2"}}, "database": {"kind": "postgres", "scale": 2, "clients": 2,
+                                                             "transactions": 200}},
+    "cell": [{"name": "one", "changes": {}}, {"name": "two", "changes": {"database.clients": 1}}],
+    "ratio": [{"name": "two clients for one", "of": "one", "to": "two"}]}
+
+
+@pytest.mark.parametrize(("changes", "sentence"), [
+    ({"source": ""}, "source"), ({"budget": 0}, "greater than or equal to 1000"), ({"cell": []}, "at least 1 item"),
+    ({"cells": []}, "Extra inputs"),
+    ({"cell": [{"name": "one", "changes": {}}] * 2}, "cell 'one' stands there 2 times"),
+    ({"cell": [{"name": "one", "changes": {"database.clients": 0}}], "ratio": []}, "clients is 0"),
+    ({"cell": [{"name": "one", "changes": {"database.speed": 1}}], "ratio": []}, "nothing that a scenario has"),
+    ({"ratio": [{"name": "none", "of": "one", "to": "three"}]}, "is of 'three', but there is no such cell; name one of")])
+def test_a_set_up_that_cannot_be_is_one_sentence(changes, sentence):
+    assert len(trials.setup_of("mine", CONTENT).cells) == 2
+    with pytest.raises(UserError, match=sentence):
+        trials.setup_of("mine", CONTENT | changes)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """data/ with one set-up of its own, among what the study has."""
+    for path in project.DATA.iterdir():
+        if path.name != "trials":
+            (tmp_path / path.name).symlink_to(path)
+    mine = tmp_path / "trials" / "mine"
+    mine.mkdir(parents=True)
+    head = [line for line in (f'{name} = {json.dumps(CONTENT[name])}' for name in ("source", "left_out", "budget"))]
+    (mine / "setup.toml").write_text("\n".join(head) + """
+[scenario.pool.data]
+sheet = "savvio-10k2"
+[scenario.database]
+kind = "postgres"
+scale = 2
+clients = 2
+transactions = 200
+[[cell]]
+name = "one"
+changes = {}
+""")
+    for module in (project, trials, scenario):
+        monkeypatch.setattr(module, "DATA", tmp_path)
+    return mine
+
+
+def test_a_new_set_up_is_a_folder_and_says_what_it_was_predicted_by(folder):
+    assert trials.names() == ["mine"]
+    assert trials.predict_blind("mine", draws=2) == folder / "blind.json"
+    header = json.loads((folder / "blind.json").read_text())
+    assert header["n_draws"] == 2
+    assert min(len(header[name]) for name in ("model", "study", "priors", "hardware", "setup")) >= 20
+    assert header["commit"] == "unknown" or len(header["commit"].split(",")[0]) == 40
+    assert len(trials.blind("mine")["one"]["draws"]["tps"]) == 2
+    with pytest.raises(UserError, match="it has been predicted; a prediction would not be blind"):
+        trials.predict_blind("mine")
+    (folder / "setup.toml").write_text((folder / "setup.toml").read_text().replace("scale = 2", "scale = 3"))
+    with pytest.raises(UserError, match="was made from another setup"):
+        trials.blind("mine")
+
+
+def test_nothing_is_predicted_whose_results_lie_open(folder):
+    (folder / "published.toml").write_text("")
+    with pytest.raises(UserError, match="its results lie open beside it"):
+        trials.predict_blind("mine")
+    with pytest.raises(UserError, match="metric"):
+        trials.published("mine")
+
+
+# ---- records in core ----
 
 
 def core_bytes(cell):

@@ -18,7 +18,7 @@ from model.file_calls import FSYNC, READ, WAL_WRITE_THROUGH, WRITE, ask, new_cal
 from model.queues import NOBODY, new_queues
 from model.recordsize import records_dirtied
 from model.streams import stream
-from model.throttle import DIRTY, LIMIT
+from model.throttle import DIRTY, DIRTY_DATA, LIMIT, dirty_bytes
 from model.vdev_queue import NONE
 from model.zfs_files_machine import COUNTS, HAS_SLEPT, IN_FLIGHT, SYNC_CPU, Pool, Settings, Store
 
@@ -92,6 +92,8 @@ class Run(NamedTuple):
     most_over: int  # B, inflated, by which a group was beyond its limit at most
     needless: int  # times that somebody slept after an event though no group waited for another one
     ended_as: int  # DONE, OUT_OF_DRAWS or STUCK
+    left_dirty: int  # B of a group that count when it is on disk
+    beyond: int  # records dirtied with more than 60 % of D dirty
     headers: int  # B of the ARC for what is on cache devices, at the start
     asked: Counter  # calls of each operation
     fetched: list  # (I/Os waited for, B on disk, B in full) of each block that was read
@@ -107,7 +109,7 @@ class Watch:
 
     def __init__(self):
         self.units, self.dirtied, self.ends, self.over, self.needless, self.replaced = [], set(), [], 0, 0, []
-        self.fetched = []
+        self.fetched, self.left_dirty, self.beyond = [], 0, 0
 
     def __enter__(self):
         self.replace(zfs_files, "unit_done", self.unit_done)
@@ -136,6 +138,8 @@ class Watch:
     def dirty_record(self, real, m, now, file, record):
         txg = int(m.txgs.open_txg[0])
         self.over = max(self.over, int(m.throttle[DIRTY + txg % 4] - m.throttle[LIMIT]))
+        dirty = int(dirty_bytes(m.throttle))
+        self.beyond += dirty * 100 > m.throttle[LIMIT] * m.txg_params.delay_pct
         done = real(m, now, file, record)
         if done:
             self.dirtied.add((int(m.files.base[file, 0]) + record, txg))
@@ -158,6 +162,7 @@ class Watch:
 
     def end_sync(self, real, m, now):
         self.ends.append(now)
+        self.left_dirty = max(self.left_dirty, int(m.throttle[DIRTY + int(m.txgs.syncing[0]) % 4]))
         real(m, now)
 
 
@@ -182,7 +187,7 @@ def run(n=150, n_processes=4, mix=MIXED, n_pages=2000, seed=0, think_ns=0, name=
         ended = int(m.clock[0])
         come_to_rest(m, database.calendar, ended + rest_s * SECOND)
     return Run(m, database.history, watch.units, watch.dirtied, watch.ends, watch.over, watch.needless, how,
-               headers, database.asked, watch.fetched, s)
+               watch.left_dirty, watch.beyond, headers, database.asked, watch.fetched, s)
 
 
 # ---- laws of every run ----
@@ -264,6 +269,8 @@ def the_arc_is_at_rest(r):
 def no_group_is_beyond_its_limit(r):
     """By more than what one piece may dirty."""
     levels = int(r.m.files.n_levels.max())
+    if r.m.txg_params.rule == DIRTY_DATA:
+        return True
     return r.most_over <= 6 * (r.settings.record_bytes + levels * 2**14)
 
 
@@ -285,14 +292,26 @@ def cpu_is_the_sum_of_its_parts(r):
 
 
 def nobody_sleeps_needlessly(r):
-    """Only while one group is being synced and the next one waits for that."""
-    return r.needless == 0
+    """Only while one group is being synced and the next one waits for that; of OpenZFS who is delayed sleeps it out."""
+    return r.needless == 0 or r.m.txg_params.rule == DIRTY_DATA
+
+
+def what_is_on_disk_is_not_dirty(r):
+    """OpenZFS: when a group is on disk, only the blocks that are the pool's own still count; at rest nothing does."""
+    if r.m.txg_params.rule != DIRTY_DATA:
+        return True
+    return dirty_bytes(r.m.throttle) == 0 and r.left_dirty <= 7 * 2**14 * len(r.m.zil.logs)
+
+
+def who_fills_the_pool_is_delayed(r):
+    """OpenZFS: no dirty record beyond 60 % of what may be without a delay before it: at most one a process."""
+    return r.m.txg_params.rule != DIRTY_DATA or r.beyond <= r.counts["sleeps"] + r.counts["waits"] + len(r.m.process)
 
 
 LAWS = {law.__name__: law for law in (
     every_call_returns, conserves_ios, littles_law, commits_are_on_disk, groups_write_what_was_dirtied,
     reads_are_hits_or_misses, cpu_is_the_sum_of_its_parts, the_log_saves_groups_work, the_arc_is_at_rest,
-    no_group_is_beyond_its_limit, nobody_sleeps_needlessly)}
+    no_group_is_beyond_its_limit, nobody_sleeps_needlessly, what_is_on_disk_is_not_dirty, who_fills_the_pool_is_delayed)}
 
 
 # ---- facts of some runs ----

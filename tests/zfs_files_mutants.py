@@ -40,6 +40,8 @@ SOUND = {
     "onnv_69": {"name": "onnv_69"},
     "spring of 2008": {"name": "b89", "n": 700, "mix": ((WRITE, 1.0),), "n_pages": 60_000, "n_processes": 2},
     "slim log, logbias=throughput": {"name": "b141", "logbias_throughput": 1},
+    "OpenZFS": {"name": "openzfs", "mix": ((WRITE, 1.0),), "n": 900, "n_pages": 20_000, "n_processes": 4,
+                "memory_bytes": 2**26},
     "primarycache=metadata": {"primarycache": METADATA_ONLY, "is_warm": 0},
     "writers only": {"mix": ((WRITE, 1.0),), "n": 700, "n_pages": 60_000, "n_processes": 2},
     "writers sleep": {"mix": ((WRITE, 1.0),), "n": 300, "n_pages": 20_000, "record_bytes": 2**17, "memory_bytes": 2**29,
@@ -70,6 +72,10 @@ MUTANTS = {
                                             "cpu_is_the_sum_of_its_parts"),
     "nobody is kept from writing": (zfs_files_calls, "verdict", lambda *a: GOES_ON, "writers only",
                                     "no_group_is_beyond_its_limit"),
+    "what is on disk stays dirty": (zfs_files_devices, "note_clean", lambda *a: 0, "OpenZFS",
+                                    "what_is_on_disk_is_not_dirty"),
+    "nobody is delayed": (zfs_files_calls, "delayed_until", lambda state, params, began, now: now, "OpenZFS",
+                          "who_fills_the_pool_is_delayed"),
     "sleepers sleep on": (zfs_files_timing, "_wake_sleepers", lambda *a: None, "writers sleep", "nobody_sleeps_needlessly"),
 }
 
