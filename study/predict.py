@@ -62,8 +62,7 @@ def compare_with_lengths(scenarios: list[Scenario], draws: int, seeds: int, expe
 
 
 def _row(place: int, length: run_length.Length, draw: int, values: dict, seed: int) -> dict:
-    outcome = machines.simulate(length.scenario, values, seed, since=length.since)
-    return {"scenario": place, "draw": draw, "seed": seed} | quantities(outcome)
+    return {"scenario": place, "draw": draw, "seed": seed} | quantities(run_length.outcome(length, values, seed))
 
 
 def quantities(outcome: machines.Outcome) -> dict[str, float]:

@@ -197,6 +197,15 @@ def test_what_is_measured_holds_several_groups_and_is_bounded(era, tps, scale, s
                                      2 * run_length.GROUPS * run_length.LEAST_GROUP * tps)
 
 
+def test_a_draw_that_is_faster_than_the_best_guess_is_run_again_as_much_longer():
+    length = run_length.Length(scenario.changed(DISKS, {"database.transactions": 1000}), machines.HALF, "")
+    values = machines.known([DISKS]).central()
+    short = run_length.outcome(length, values, 1)
+    longer = run_length.outcome(length._replace(least=1.5 * short.seconds), values, 1)
+    assert longer.seconds >= 1.4 * short.seconds
+    assert run_length.outcome(length._replace(least=0.5 * short.seconds), values, 1).tps == short.tps
+
+
 def test_how_fast_a_machine_is_at_work_is_asked_of_two_groups():
     """A short run finds an empty store; groups of 30 s slow a machine down that has filled it."""
     fast = scenario.changed(DISKS, {"database.transactions": None, "files.zil": False, "files.record_kib": 128,
