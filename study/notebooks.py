@@ -15,7 +15,7 @@ class Notebook(BaseModel):
     parameters: dict[str, Parameter] = {}
     reads: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()     # notebooks whose records (runs of their defaults) it reads: they run before it
-    minutes: float = 0.5            # about how long a run takes on two cores, compilation included
+    minutes: float = 0.5            # about how much processor time a run takes, compilation included: see study/batch.py
 
 
 ENGINE = Parameter(kind="str", choices=("fast", "exact"), help="engine of the allocator; both give the same")
@@ -37,7 +37,7 @@ STUDY: dict[str, Notebook] = {
             kind="str", help="the document to audit, or all of them",
             choices=("all", "kustarz-2007", "lutz-2010", "vandenbogaard-2008", "bourbonnais-2010", "rajadurai-2009"))}),
     "01_vdev_cache_oltp": Notebook(
-        reads=("claims.toml", "published/*.toml", "priors.toml"), minutes=2,
+        reads=("claims.toml", "published/*.toml", "priors.toml"), minutes=5,
         parameters={
             "record_kib": Parameter(kind="int", unit="KiB", choices=(8, 16, 32, 64), help="record, and what is read of it"),
             "file_gib": Parameter(kind="float", unit="GiB", low=0.01, high=20, help="each of ten files"),
@@ -55,7 +55,7 @@ STUDY: dict[str, Notebook] = {
             "draws": DRAWS, "seeds": SEEDS, "seed": SEED,
         }),
     "02_vdev_cache_seqread": Notebook(
-        reads=("claims.toml", "published/*.toml", "priors.toml"), minutes=2.0,
+        reads=("claims.toml", "published/*.toml", "priors.toml"), minutes=2.5,
         parameters={
             "n_streams": Parameter(kind="int", low=1, high=16, help="readers, each of a file of its own"),
             "record_kib": Parameter(kind="int", unit="KiB", choices=(32, 64, 128), help="recordsize of the files"),
@@ -75,7 +75,7 @@ STUDY: dict[str, Notebook] = {
         }),
     "03_first_fit_best_fit": Notebook(
         reads=("claims.toml", "published/*.toml", "priors.toml", "traces/alloc/stats_l1.jsonl",
-               "traces/alloc/contiguity.csv"), minutes=3.0,
+               "traces/alloc/contiguity.csv"), minutes=2.5,
         parameters={
             "occupancy": Parameter(kind="int", unit="%", low=5, high=97, help="of the one slab in the pictures"),
             "record_kib": Parameter(kind="int", unit="KiB", choices=(4, 8, 16, 32, 64), help="record that is rewritten"),
@@ -91,7 +91,7 @@ STUDY: dict[str, Notebook] = {
             "draws": DRAWS, "seeds": SEEDS, "seed": SEED,
         }),
     "04_oltp_gain": Notebook(
-        reads=("claims.toml", "published/*.toml", "priors.toml"), minutes=4.5,
+        reads=("claims.toml", "published/*.toml", "priors.toml"), minutes=12,
         parameters={
             "n_users": Parameter(kind="int", low=1, high=1024, help="users of the database, in a closed loop"),
             "record_kib": Parameter(kind="int", unit="KiB", choices=(2, 4, 8, 16, 32),
@@ -122,7 +122,7 @@ STUDY: dict[str, Notebook] = {
             "engine": ENGINE, "seed": SEED,
         }),
     "06_exchange": Notebook(
-        reads=("claims.toml", "published/*.toml", "priors.toml"), minutes=6.0,
+        reads=("claims.toml", "published/*.toml", "priors.toml"), minutes=5,
         parameters={
             "pool_fill": Parameter(kind="float", low=0.05, high=0.85, help="share of the pool that is allocated"),
             "age": Parameter(kind="float", unit="turnovers", low=0, high=20, help="how often the LUN was rewritten before"),
@@ -137,7 +137,7 @@ STUDY: dict[str, Notebook] = {
             "draws": DRAWS, "seeds": SEEDS, "seed": SEED,
         }),
     "07_pgbench_ladder": Notebook(
-        reads=("claims.toml", "published/*.toml", "priors.toml", "hardware/*.toml"), minutes=2.0,
+        reads=("claims.toml", "published/*.toml", "priors.toml", "hardware/*.toml"), minutes=2.5,
         parameters={
             "transactions": Parameter(kind="int", low=1000, high=1_000_000, help="of pgbench in all, in the single runs"),
             "part": Parameter(kind="int", low=500, high=1_000_000, help="transactions of each run of readings and draws"),
@@ -149,7 +149,7 @@ STUDY: dict[str, Notebook] = {
             "draws": DRAWS, "seeds": SEEDS, "seed": SEED,
         }),
     "08_sysbench_ladders": Notebook(
-        reads=("claims.toml", "published/*.toml", "priors.toml", "hardware/*.toml"), minutes=2.0,
+        reads=("claims.toml", "published/*.toml", "priors.toml", "hardware/*.toml"), minutes=4,
         parameters={
             "seconds": Parameter(kind="float", unit="s", low=1, high=1200, help="--max-time of sysbench, of single runs"),
             "part": Parameter(kind="float", unit="s", low=1, high=1200, help="of each run of readings and draws"),
