@@ -18,7 +18,7 @@ from model.layout import BACK_BYTES, FRONT_BYTES
 from model.metaslab import EXACT, FAST, MetaslabParams, TopVdev, new_pool
 from model.order_entry_machine import Orders
 from model.order_entry_runs import begin, window
-from model.throttle import most_bytes
+from model.throttle import most_bytes, to_scale
 from model.vdev_map import VdevParams
 from model.vdev_queue import VdevQueueParams
 from model.zil import ZilParams
@@ -57,9 +57,7 @@ def kernel_of(values: dict, scale: int) -> dict:
             "sync_block_ns": round(values["sync_block_ns"]), "load_block_ns": round(values["load_block_ns"]),
             "flush_ns": round(values["flush_ns"]), "wire_ns": round(values["wire_ns"]),
             "misses_indirect": 0.0 if values["keeps_indirect"] else float(values["indirect_misses"]),
-            "txg": txg._replace(timeout_ns=txg.timeout_ns // scale, sync_target_ns=txg.sync_target_ns // scale,
-                                least_limit=txg.least_limit // scale),
-            "most_limit": most_bytes(int(values["memory_gib"] * 2**30), txg) // scale}
+            "txg": to_scale(txg, scale), "most_limit": most_bytes(int(values["memory_gib"] * 2**30), txg) // scale}
 
 
 def disk(drawn: SheetParams) -> SheetParams:

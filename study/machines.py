@@ -124,10 +124,11 @@ def arc_max_bytes(one: Scenario, values: dict | None = None) -> int:
     """What is left of memory for the ARC: zfs_arc_max, or all but 1 GiB and at least 3/4 (Solaris), or half (Linux), of
     it; less if buffers and processes need the rest."""
     memory, buffers = one.host.memory_gib * GIB, buffer_bytes(one, values)
+    others = OTHER_BYTES / (values or {}).get("time_scale", 1)      # as the rest of a machine that is smaller
     limit = memory / 2 if system(one) == "linux" else max(memory * 3 / 4, memory - GIB)
     if one.files.arc_max_mib is not None:
         limit = one.files.arc_max_mib * 2**20
-    return int(max(2**26, min(limit, memory - buffers - OTHER_BYTES)))
+    return int(max(2**26, min(limit, memory - buffers - others)))
 
 
 def zfs_settings(one: Scenario, values: dict, n_seconds: int = 0) -> zfs_files.Settings:
@@ -152,11 +153,11 @@ def zfs_settings(one: Scenario, values: dict, n_seconds: int = 0) -> zfs_files.S
         scale_pct=round(100 * files.to_scale), n_seconds=n_seconds, **times)
 
 
-def build(one: Scenario) -> eras.Era:
+def build(one: Scenario, values: dict) -> eras.Era:
     """The rules of its era; without the vdev cache but on Solaris, as it has been off since 2011 (see data/advice.toml). Of
-    groups to scale times and limits are smaller by that much."""
+    groups to scale, or of all of a machine, times and limits are smaller by that much."""
     found = eras.era(one.files.era)
-    found = found._replace(txg=to_scale(found.txg, one.files.groups_to_scale))
+    found = found._replace(txg=to_scale(found.txg, one.files.groups_to_scale * values.get("time_scale", 1)))
     return found._replace(cache=found.cache._replace(cache_bytes=0)) if system(one) != "solaris" else found
 
 
@@ -166,8 +167,9 @@ def store(one: Scenario, values: dict, files: np.ndarray, n_processes: int, seed
     if one.files.kind == "ufs":
         pools = {"pool": _device(one.pool.data, values), "log_pool": one.log_pool and _device(one.log_pool.data, values)}
         return Both(ufs=ufs_machines.store(one, values, pools, files, kinds or [], n_processes, seed, n_seconds))
-    return Both(zfs=zfs_files.new_store(files, zfs_settings(one, values, n_seconds), build(one), _pool(one.pool, values),
-                                        n_processes, seed, _pool(one.log_pool, values)))
+    pools = [_pool(pool, values) for pool in (one.pool, one.log_pool)]
+    settings = zfs_settings(one, values, n_seconds)
+    return Both(zfs=zfs_files.new_store(files, settings, build(one, values), pools[0], n_processes, seed, pools[1]))
 
 
 # --- runs -----------------------------------------------------------------------------------------------------------------
@@ -189,8 +191,13 @@ def checked(one: Scenario) -> Scenario:
     if one.database.kind == "postgres":
         fits(one, postgres.PAGE_BYTES * PAGES_OF_A_BRANCH * one.database.scale)
     else:
-        fits(one, innodb.PAGE_BYTES * innodb.new_table(one.database.rows).n_pages)
+        fits(one, innodb_bytes(one))
     return one
+
+
+def innodb_bytes(one: Scenario) -> int:
+    """Of its table."""
+    return innodb.PAGE_BYTES * innodb.new_table(one.database.rows).n_pages
 
 
 def _of_postgres(one: Scenario, values: dict, seed: int, n_seconds: int, since: int) -> Outcome:
@@ -211,6 +218,7 @@ def _of_innodb(one: Scenario, values: dict, seed: int, n_seconds: int, since: in
     test = innodb_test(one, values)
     settings = innodb_settings(one, values, round(one.database.seconds * MOST_TPS), n_seconds=n_seconds)
     files = database_run.innodb_files(test, settings)
+    fits(one, innodb_bytes(one), int(files[0, 0]))
     place = store(one, values, files, database_run.innodb_processes(settings), seed, n_seconds)
     return outcome_of(database_run.simulate_innodb(test, settings, place, seed), place, since)
 
@@ -265,10 +273,11 @@ def device_counts(place: Both, since: float = 0) -> dict:
     return found
 
 
-def fits(one: Scenario, n_bytes: int):
-    """UserError unless the database's files go on the pool."""
-    usable = one.pool.data.usable_bytes
-    on_disk = n_bytes / one.files.compress_ratio if one.files.kind == "zfs" else n_bytes
-    if on_disk > 0.95 * usable:
-        raise UserError(f"the database takes {on_disk / GIB:.1f} GiB, but the disks hold {usable / GIB:.1f}; choose a "
-                        "smaller database or more disks")
+def fits(one: Scenario, table_bytes: int, log_bytes: int = 0):
+    """UserError unless tables and log go on their disks. (PostgreSQL's log has no size that it must have.)"""
+    tables = table_bytes / one.files.compress_ratio if one.files.kind == "zfs" else table_bytes
+    on_pool = tables if one.log_pool else tables + log_bytes
+    for what, pool, n_bytes in (("database", one.pool, on_pool), ("database's log", one.log_pool, log_bytes)):
+        if pool is not None and n_bytes > 0.95 * pool.data.usable_bytes:
+            raise UserError(f"the {what} takes {n_bytes / GIB:.1f} GiB, but the disks hold "
+                            f"{pool.data.usable_bytes / GIB:.1f}; choose a smaller one or more disks")

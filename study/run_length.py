@@ -193,8 +193,9 @@ def smaller(one: Scenario, k: float, groups: float | None = None, keeps_interval
         changes |= _less_log(one, settings, k)
     if one.files.kind == "zfs":
         changes["files.arc_max_mib"] = machines.arc_max_bytes(one) / k / 2**20
-    if one.pool.cache is not None:
-        changes["pool.cache.use_gib"] = max(LEAST_CACHE, one.pool.cache.device_bytes / k) / GIB
+    for path, pool in (("pool", one.pool), ("log_pool", one.log_pool)):
+        if pool is not None and pool.cache is not None:
+            changes[f"{path}.cache.use_gib"] = max(LEAST_CACHE, pool.cache.device_bytes / k) / GIB
     return changed(one, changes)
 
 

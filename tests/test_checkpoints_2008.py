@@ -3,12 +3,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from model import throttle
 from study import checkpoint_series as series
 from study import checkpoints_2008 as checkpoints
-from study import claims, priors, published, scenario
+from study import claims, machines, priors, published, scenario
 from study.checkpoints_2008 import TESTS, Run, of_test, scaled_values
 
 VALUES = priors.read("checkpoints").central()
+KNOWN = checkpoints.known().central()
 
 
 def made(written, writes=None, tpm=None, reads=None, step=2):
@@ -82,6 +84,17 @@ def test_stocks_are_divided_and_rates_are_not():
     assert values["working_gib"] == VALUES["working_gib"] / 8
     assert {name for name in VALUES if values[name] != VALUES[name]} == {"working_gib", "other_gib"}
     assert values["cached-array.buffer_bytes"] == 2**27
+
+
+@pytest.mark.parametrize("name", [name for name, test in TESTS.items() if test.files["kind"] == "zfs"])
+@pytest.mark.parametrize("scale", [8, 16, 32])
+def test_memory_of_zfs_and_its_groups_are_to_scale(name, scale):
+    """What is left for the ARC once lost 1 GiB to other programs at any scale, so that at 1:32 nothing was left."""
+    whole, part = (machines.zfs_settings(of_test(name, VALUES, k), KNOWN | scaled_values(VALUES, k)) for k in (1, scale))
+    assert part.arc_max_bytes == pytest.approx(whole.arc_max_bytes / scale, rel=0.01)
+    assert part.memory_bytes == whole.memory_bytes / scale
+    whole, part = (machines.build(of_test(name, VALUES, k), scaled_values(VALUES, k)).txg for k in (1, scale))
+    assert part == throttle.to_scale(whole, scale)
 
 
 def test_every_choice_of_what_is_not_known_makes_a_scenario():

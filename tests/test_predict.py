@@ -43,6 +43,14 @@ def test_a_database_that_does_not_fit_is_one_sentence():
         run({"database.scale": 100_000})
 
 
+def test_a_log_of_innodb_that_does_not_fit_is_one_sentence():
+    apart = scenario.changed(DISKS, {"log_pool": {"data": {"sheet": "x25-e"}}})
+    machines.fits(apart, 2**33, 2**33)
+    for one, log_bytes, what in ((DISKS, 10**13, "the database takes"), (apart, 10**11, "the database's log takes")):
+        with pytest.raises(UserError, match=f"^{what} .* but the disks hold"):
+            machines.fits(one, 2**33, log_bytes)
+
+
 def test_sheets_give_priors_with_their_sources():
     known = machines.known([DISKS])
     found = {one.name: one for one in known.priors if one.of == "device"}
@@ -153,6 +161,15 @@ def test_a_smaller_machine_has_the_same_shares(scale, k):
     for path in ("database.scale", "database.conf.checkpoint_segments"):
         before, after = scenario.fields(one)[path], scenario.fields(small)[path]
         assert after == pytest.approx(before / k, abs=0.5)
+
+
+def test_cache_devices_of_both_pools_are_smaller():
+    pool = {"data": {"sheet": "x25-e", "count": 2}, "cache": {"sheet": "x25-e"}}
+    one = scenario.changed(DISKS, {"pool": pool, "log_pool": pool})
+    small = run_length.smaller(one, 4)
+    for before, after in ((one.pool, small.pool), (one.log_pool, small.log_pool)):
+        assert after.cache.device_bytes == pytest.approx(before.cache.device_bytes / 4, rel=1e-6)
+        assert after.data == before.data
 
 
 def test_transactions_between_checkpoints_are_as_many_as_urns_and_balls_say():

@@ -162,3 +162,21 @@ def test_groups_to_scale_come_more_often_and_are_smaller_by_as_much(name):
     assert small.sync_target_ns * 4 == params.sync_target_ns
     assert most_bytes(64 * GIB, small) == pytest.approx(most_bytes(256 * GIB, params) / 4, rel=1e-9)
     assert small.rule in (BY_MEMORY, T2, T3, DIRTY_DATA)
+
+
+@pytest.mark.parametrize("name", ["onnv_79", "b89", "b103"])
+@pytest.mark.parametrize("dirty_mib", [1, 40, 3000])
+def test_a_machine_to_scale_that_writes_as_fast_has_limits_to_scale(name, dirty_mib):
+    """A sixteenth of the data, of the time and of memory: a sixteenth of the limit, of what is open, of Lmax."""
+    params = era(name).txg
+    small = to_scale(params, 16)
+    assert (small.timeout_ns, small.sync_target_ns) == (params.timeout_ns // 16, params.sync_target_ns // 16)
+    assert most_bytes(GIB // 16, small) == most_bytes(GIB, params) // 16
+    states = []
+    for one, k in ((params, 1), (small, 16)):
+        state = new_throttle(one.least_limit)
+        for txg, seconds in ((5, 2), (6, 9), (7, 1)):
+            state[DIRTY + txg % 4] = dirty_mib * 2**20 // k
+            group_written(state, one, txg, seconds * SECOND // k, most_bytes(4 * GIB // k, one))
+        states.append(state)
+    assert states[1][LIMIT] == pytest.approx(states[0][LIMIT] / 16, rel=1e-6)
