@@ -6,7 +6,6 @@ Else two notebooks that begin together both compile what they share, for a minut
 import contextlib
 import fcntl
 import hashlib
-from pathlib import Path
 
 
 @contextlib.contextmanager
@@ -16,7 +15,7 @@ def turn(folder, name, signature):
     which = hashlib.sha256(f"{name} {signature}".encode()).hexdigest()[:20]
     with contextlib.ExitStack() as held:
         with contextlib.suppress(OSError):
-            file = held.enter_context(open(Path(folder) / f"{which}.lock", "w"))
+            file = held.enter_context(open(folder / f"{which}.lock", "w"))
             fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
