@@ -3,7 +3,8 @@
 PostgreSQL's year is the interval between checkpoints: after each, pages go into the log whole at their first change; and
 what one interval has made dirty is written during the next. So
 
- 1. A scenario that says how many transactions, or seconds, is run like that, from a checkpoint on.
+ 1. A scenario that says how many transactions, or seconds, is run like that, from a checkpoint on; but where its seconds are
+    more than `MOST_TRANSACTIONS`, as if it did not say so, but was at work all the time.
  2. Else a short run says how many transactions fit in an interval. Two intervals are run, and the second is measured. Where
     log ends an interval before time does, it is so many transactions, however long they take.
  3. What is measured holds `GROUPS` transaction groups, and as many have been before, or the writes of the first ones would
@@ -33,6 +34,8 @@ BUDGET = 200_000                # transactions of a run
 MOST_TRANSACTIONS = 400_000     # if groups want more than that
 PILOT = 3_000
 GROUPS = 3                      # that are measured at least
+INNODB_COSTS = 8                # times as much to simulate: twenty statements for pgbench's seven, and more pages for each
+PILOT_SECONDS = 5               # of InnoDB
 LONGER = 4                      # times, of a draw that is faster
 LEAST_GROUP = 0.25              # s: what comes once in a group is some milliseconds
 BRANCHES = 10                   # for a client, that scaling leaves
@@ -69,19 +72,35 @@ def outcome(length: Length, values: dict, seed: int) -> machines.Outcome:
 def of(one: Scenario, values: dict, seed: int = 1, budget: int = BUDGET) -> Length:
     server = one.database
     if server.kind != "postgres":
-        return Length(one, 0, "as long as the scenario says")
+        return _of_innodb(one, values, seed)
     too_large = max(1.0, server.scale / MOST_SCALE)
     manageable = smaller(one, too_large, keeps_interval=True)
-    if server.transactions or server.seconds:
-        return Length(manageable, 0, f"as long as the scenario says, from a checkpoint on{_size(too_large)}")
+    as_said = Length(manageable, 0, f"as long as the scenario says, from a checkpoint on{_size(too_large)}")
+    if server.transactions:
+        return as_said
+    one, manageable = (changed(each, {"database.seconds": None}) for each in (one, manageable))
+    pilot = machines.simulate(changed(manageable, {"database.transactions": PILOT}), values, seed)
+    if server.seconds and server.seconds * pilot.tps <= MOST_TRANSACTIONS:
+        return as_said
     if server.script == "select-only":
         return Length(changed(manageable, {"database.transactions": budget}), 0, f"{budget} transactions{_size(too_large)}")
-    pilot = machines.simulate(changed(manageable, {"database.transactions": PILOT}), values, seed)
     seconds, n = interval(one, values, pilot)
     k = max(too_large, scaling(one, 2 * seconds * pilot.tps / budget))
     tps = at_work(one, k, pilot.tps, values, seed)
     seconds = seconds if n is None else n / tps
     return _of_intervals(one, (seconds, n), tps, budget, too_large)
+
+
+def _of_innodb(one: Scenario, values: dict, seed: int) -> Length:
+    """As long as the scenario says; of a long run so many groups, or transactions, as rules 3 and 6 say."""
+    said = one.database.seconds
+    tps = machines.simulate(changed(one, {"database.seconds": min(said, PILOT_SECONDS)}), values, seed).tps
+    scale = groups_scale(one, 1.0, tps * INNODB_COSTS)
+    length = max(GROUPS * group_seconds(one) / scale, MOST_TRANSACTIONS / INNODB_COSTS / tps / 2) if tps else said
+    if 2 * length >= said:
+        return Length(one, 0, "as long as the scenario says")
+    run = changed(one, {"database.seconds": 2 * length} | ({"files.groups_to_scale": scale} if scale > 1 else {}))
+    return Length(run, length, f"the second half of {2 * length:.3g} s{_size_of_groups(1.0, scale)}")
 
 
 def at_work(one: Scenario, k: float, tps: float, values: dict, seed: int) -> float:

@@ -214,6 +214,17 @@ def test_what_is_measured_holds_several_groups_and_is_bounded(era, tps, scale, s
                                      2 * run_length.GROUPS * run_length.LEAST_GROUP * tps)
 
 
+def test_a_test_of_hours_is_a_server_at_work():
+    """Neither two hours event by event, nor the first seconds of them."""
+    values = machines.known([DISKS]).central()
+    of = [scenario.changed(DISKS, {"database.transactions": None, "database.seconds": seconds}) for seconds in (20, 7200)]
+    short, long = (run_length.of(one, values) for one in of)
+    assert short.scenario.database.seconds == 20
+    assert short.since == 0
+    assert long.since != 0
+    assert (long.scenario.database.seconds or 0) * 1000 + (long.scenario.database.transactions or 0) < 10**6
+
+
 def test_a_draw_that_is_faster_than_the_best_guess_is_run_again_as_much_longer():
     length = run_length.Length(scenario.changed(DISKS, {"database.transactions": 1000}), machines.HALF, "")
     values = machines.known([DISKS]).central()
