@@ -61,11 +61,10 @@ def outcome(length: Length, values: dict, seed: int) -> machines.Outcome:
     """The run, of a draw. One of so many transactions that is over too soon, as the draw is faster than the best guess, is
     run again, as much longer, `LONGER` times at most (rule 3)."""
     found = machines.simulate(length.scenario, values, seed, since=length.since)
-    transactions = length.scenario.database.transactions
     if length.since != machines.HALF or found.seconds >= length.least:
         return found
     more = min(LONGER, 1.1 * length.least / max(found.seconds, 1e-3))
-    longer = changed(length.scenario, {"database.transactions": round(more * transactions)})
+    longer = changed(length.scenario, {"database.transactions": round(more * length.scenario.database.transactions)})
     return machines.simulate(longer, values, seed, since=length.since)
 
 
