@@ -8,7 +8,8 @@ What is printed, and what is made of it:
     the sustained rate       skew: a revolution's worth of bytes passes at the instantaneous rate in a revolution, at the
                              sustained rate in a revolution and a skew, on the average of all tracks
     capacity, heads          how many cylinders there are
-    the buffer               segments of equal size; writes are buffered; after a read the drive reads on into its segment
+    the buffer               segments of equal size; writes are buffered, and may fill it (`model.disk_buffer`); after a read
+                             the drive reads on into its segment
     command overhead         one for all commands
 
 A skew is there to give the arm the time that it needs, also before a write. So a cylinder's skew is as long as a seek
@@ -55,6 +56,7 @@ class SheetParams(NamedTuple):
     #   sequential reads (16 MiB by 128 commands in one overhead, seek and latency and the rest at the sustained rate)
     depth: int = 1  # commands that the drive holds; 32 with NCQ
     window: int = 1  # among how many of them it chooses; 1 to depth
+    passes: int = 64  # by how many later commands one is passed over at most; see data/priors.toml
     sorts: int = 1  # 1: the driver sorts what the drive has not taken; default of Solaris' sd
 
 
@@ -62,7 +64,8 @@ _LEAST = {"disk_bytes": 10**6, "rpm": 1, "outer_rate": 1, "outer_sustained": 1, 
           "bus_rate": 1, "depth": 1, "window": 1}
 _MOST = {"disk_bytes": 10**15, "rpm": 10**6, "overhead_ns": SECOND_NS, "average_seek_ns": SECOND_NS,
          "first_seek_ns": SECOND_NS, "full_seek_ns": SECOND_NS, "write_settle_ns": SECOND_NS, "outer_rate": 10**11,
-         "n_zones": 1000, "n_heads": 100, "segments": 1024, "buffers_writes": 1, "reads_ahead": 1, "depth": 1024, "sorts": 1}
+         "n_zones": 1000, "n_heads": 100, "segments": 1024, "buffers_writes": 1, "reads_ahead": 1, "depth": 1024,
+         "passes": 10**6, "sorts": 1}
 
 
 def check_params(params):
@@ -109,10 +112,14 @@ def _skews(params, rev_ns):
     return of_track, of_cylinder, max(0, of_track - params.write_settle_ns)
 
 
-@lru_cache(maxsize=8)
 def sheet_disk(params):
     """The `Disk` of a data sheet, one for all who ask; nobody writes to it. Raises ValueError for one that cannot exist."""
     check_params(params)
+    return _sheet_disk(SheetParams(*map(int, params)))  # 7200 and 7200.0 are one key to a cache, but two types to a kernel
+
+
+@lru_cache(maxsize=8)
+def _sheet_disk(params):
     rev_ns = 60 * SECOND_NS // params.rpm
     rates = np.linspace(params.outer_rate, params.inner_rate, params.n_zones)
     sectors = np.maximum(1, (rates * rev_ns / SECOND_NS).astype(np.int64) // BLOCK_BYTES)
@@ -125,7 +132,8 @@ def sheet_disk(params):
         **plain_electronics(params.overhead_ns, params.reads_ahead, segment_blocks), write_settle_ns=params.write_settle_ns,
         bus_ns=BLOCK_BYTES * SECOND_NS // params.bus_rate, ahead_after_sequence=0, ahead_stops_at_once=1, almost_hits=1,
         keeps_read=1, hits_written=1, buffers_writes=params.buffers_writes, joins_writes=1, segments=params.segments,
-        write_segments=params.segments, own_write_segments=0, segment_blocks=segment_blocks))
+        write_segments=params.segments, own_write_segments=0, segment_blocks=segment_blocks,
+        passes=params.passes))
 
 
 def new_drive(params, drawn_ns=()):

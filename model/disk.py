@@ -9,19 +9,18 @@ are run forward only when somebody asks (`advance`), which is exact because noth
             miss     command, arm, and the bus as soon as the first blocks are in; the slower of platter and bus decides
             after    the arm reads on into the same segment, until its limit or the next request (*read-ahead*)
     write   through  command, bus, arm; finished when the last sector is written
-            buffered finished when the last block has come over the bus; the arm follows at once, in order of arrival, and
-                     the next request finds it where it is; a segment is not used again before its blocks are written,
-                     and takes no more of a stream than there is room for what is not: then the stream goes on in another
-                     one, or waits, whichever is sooner
+            buffered finished when the last block has come over the bus, which may have to wait for room; the arm writes it
+                     when no command needs it (`model.disk_buffer`)
 
 Segments are ranges of blocks that slide forward when they are full; the least recently used one is given up. A request
 that a simulation serves while the arm is busy simply waits for it. Which of several queued requests to serve next is the
 caller's choice: `positioning_time` says what each would cost.
 
 Not modelled: thermal recalibration, spare-sector excursions within a revolution, tagged queueing inside the drive,
-reordering of buffered writes, the electronics' own variation. What each is worth shows in the replay of real drives.
+the electronics' own variation. What each is worth shows in the replay of real drives.
 """
 
+from model.disk_buffer import claim, extend, look_for, make_room, stop, take_in, touch, write_when_idle
 from model.disk_layout import locate, run_on_track
 from model.disk_mechanics import (
     AHEAD_BLOCK,
@@ -34,14 +33,13 @@ from model.disk_mechanics import (
     AHEAD_TIME,
     AT_CYLINDER,
     AT_HEAD,
-    CLOCK,
-    DIRTY,
     EXPECTED,
     FIRST,
     FREE,
     FROM_AHEAD,
     FROM_BUFFER,
     FROM_PLATTER,
+    IDLE,
     LAST,
     PARTLY,
     READ_HIT,
@@ -51,9 +49,10 @@ from model.disk_mechanics import (
     STOP_CYLINDER,
     STOP_HEAD,
     STOP_TIME,
+    TAKEN,
     TO_BUFFER,
     TO_PLATTER,
-    USED,
+    UNWRITTEN,
     WRITE_BUFFERED,
     WRITE_THROUGH,
     WRITTEN,
@@ -66,12 +65,9 @@ from model.jit import kernel, part
 
 
 @kernel
-def advance(disk, state, unit, now):
+def _read_ahead(disk, state, unit, now):
     """Let the read-ahead of a disk run until `now`, and note where its arm would be if stopped then."""
-    units = state.units
-    segment = units[unit, AHEAD_SEGMENT]
-    if segment < 0:
-        return
+    units, segment = state.units, state.units[unit, AHEAD_SEGMENT]
     units[unit, STOP_CYLINDER], units[unit, STOP_HEAD] = units[unit, AT_CYLINDER], units[unit, AT_HEAD]
     units[unit, STOP_TIME] = max(now, units[unit, FREE])
     while units[unit, AHEAD_BLOCK] < units[unit, AHEAD_LIMIT] and units[unit, AHEAD_TIME] < now:
@@ -88,34 +84,23 @@ def advance(disk, state, unit, now):
         units[unit, AT_CYLINDER], units[unit, AT_HEAD] = cylinder, head
         units[unit, AHEAD_BLOCK] += run
         units[unit, AHEAD_TIME] = start + span * disk.rev_ns // sectors
-    _extend(disk, state, unit, segment, units[unit, AHEAD_BLOCK])
+    extend(disk, state, unit, segment, units[unit, AHEAD_BLOCK])
     if units[unit, AHEAD_BLOCK] >= units[unit, AHEAD_LIMIT]:
         units[unit, AHEAD_SEGMENT] = -1
         units[unit, FREE] = max(units[unit, FREE], units[unit, AHEAD_TIME])
 
 
 @kernel
-def _stop(state, unit):
-    """Take the arm away from read-ahead, which has been run until now."""
+def advance(disk, state, unit, now):
+    """Let a disk do until `now` what it does when no command needs its arm: write from its buffer, or else read ahead."""
     units = state.units
     if units[unit, AHEAD_SEGMENT] >= 0:
-        units[unit, AHEAD_SEGMENT] = -1
-        units[unit, AT_CYLINDER], units[unit, AT_HEAD] = units[unit, STOP_CYLINDER], units[unit, STOP_HEAD]
-        units[unit, FREE] = units[unit, STOP_TIME]
-
-
-@kernel
-def _extend(disk, state, unit, segment, last):
-    """Let a segment hold the blocks up to `last`; the first ones slide out."""
-    segments = state.segments
-    segments[unit, segment, LAST] = last
-    segments[unit, segment, FIRST] = max(segments[unit, segment, FIRST], last - disk.segment_blocks)
-
-
-@kernel
-def _touch(state, unit, segment):
-    state.units[unit, CLOCK] += 1
-    state.segments[unit, segment, USED] = state.units[unit, CLOCK]
+        writes = units[unit, TAKEN] > 0 and units[unit, IDLE] < now
+        _read_ahead(disk, state, unit, units[unit, IDLE] if writes else now)
+        if writes:
+            stop(state, unit)
+    if units[unit, TAKEN] > 0:
+        write_when_idle(disk, state, unit, now)
 
 
 @kernel
@@ -128,22 +113,6 @@ def _segment_of(disk, state, unit, block):
         usable = disk.hits_written or not state.segments[unit, segment, WRITTEN]
         if usable and (first <= block < last or almost) and last > reach:
             best, reach = segment, last
-    return best
-
-
-@kernel
-def _least_used(disk, state, unit, now, is_write):
-    """The segment to give up: the least recently used clean one, else the one that is clean first."""
-    first, last = 0, disk.segments
-    if disk.own_write_segments and is_write:
-        last = disk.write_segments
-    elif disk.own_write_segments:
-        first = disk.write_segments
-    best = first
-    for segment in range(first, last):
-        dirty, least = max(now, state.segments[unit, segment, DIRTY]), max(now, state.segments[unit, best, DIRTY])
-        if dirty < least or (dirty == least and state.segments[unit, segment, USED] < state.segments[unit, best, USED]):
-            best = segment
     return best
 
 
@@ -184,7 +153,7 @@ def _read_on(disk, state, unit, segment, running, media_end, block, end, ready):
         units[unit, AHEAD_BLOCK], units[unit, AHEAD_TIME] = end, media_end
     if not disk.keeps_read:
         segments[unit, segment, FIRST] = min(end, segments[unit, segment, LAST])
-    _touch(state, unit, segment)
+    touch(state, unit, segment)
 
 
 @part
@@ -210,11 +179,12 @@ def read(disk, state, unit, now, block, count):
     ready = now + disk.command_ns[READ_MISS, after]
     command = disk.command_ns[READ_HIT, after] if hit else ready - now
     if not running:
-        _stop(state, unit)
+        stop(state, unit)
         command += disk.idle_hit_ns if hit else 0
     held = state.segments[unit, segment, LAST] if hit else block
     if not hit and disk.segments:
-        segment = _least_used(disk, state, unit, now, False)
+        segment = claim(disk, state, unit, False)
+    if not hit and segment >= 0:
         state.segments[unit, segment, FIRST] = state.segments[unit, segment, LAST] = block
         state.segments[unit, segment, WRITTEN] = 0
     marked = media_end = now * 0
@@ -224,71 +194,56 @@ def read(disk, state, unit, now, block, count):
         marked, media_end = transfer(disk, state, unit, start, 0, held, end - held, False, max(1, mark - held + block))
         marked = now * 0 if hit else marked
         units[unit, FREE] = media_end
-        if segment >= 0:
-            _extend(disk, state, unit, segment, end)
-    if segment >= 0:
+        if segment >= 0 and state.segments[unit, segment, UNWRITTEN] == 0:
+            extend(disk, state, unit, segment, end)
+    if segment >= 0 and state.segments[unit, segment, UNWRITTEN] == 0:
         _read_on(disk, state, unit, segment, running, media_end, block, end, ready)
+    elif segment >= 0:
+        touch(state, unit, segment)
     units[unit, WROTE], units[unit, EXPECTED] = 0, end
     units[unit, SERVED] = (PARTLY if held < end else FROM_AHEAD if running else FROM_BUFFER) if hit else FROM_PLATTER
-    return _read_finish(disk, now, command, hit, count, marked, media_end)
+    done = _read_finish(disk, now, command, hit, count, marked, media_end)
+    if media_end > 0:
+        units[unit, IDLE] = done
+    return done
 
 
 @part
-def _write_segment(disk, state, unit, now, block, end):
-    """(segment, whether it continues data still to be written) for a write; older copies of its blocks are dropped."""
-    segments, found, joined = state.segments, -1, False
-    for segment in range(disk.segments):
-        dirty = segments[unit, segment, DIRTY] > now
-        if disk.joins_writes and dirty and segments[unit, segment, WRITTEN] and segments[unit, segment, LAST] == block:
-            found, joined = segment, True
-        elif segments[unit, segment, LAST] > block and segments[unit, segment, FIRST] < end:
-            segments[unit, segment, LAST], segments[unit, segment, USED] = segments[unit, segment, FIRST], -1
-    if disk.segments and found < 0:
-        found = _least_used(disk, state, unit, now, True)
-    return found, joined
-
-
-@kernel
-def _make_room(disk, state, unit, now, segment, block, count):
-    """(segment, when) for a write that continues what is still to be written of a segment."""
-    zone, _ = locate(disk.layout, block)
-    to_keep = (disk.segment_blocks - count) * disk.rev_ns // disk.layout.zones[zone, SECTORS]  # ns of the platter's
-    other = _least_used(disk, state, unit, now, True)
-    room_at = max(now, state.segments[unit, segment, DIRTY] - to_keep)
-    clean_at = max(now, state.segments[unit, other, DIRTY])
-    if room_at <= clean_at:
-        return segment, room_at
-    state.segments[unit, other, FIRST] = block
-    return other, clean_at
+def _write_through(disk, state, unit, segment, ready, earliest, block, count):
+    """Write to the platter: when that is done. The blocks stay in a segment."""
+    start = max(ready, state.units[unit, FREE])
+    earliest = max(earliest, start + disk.write_seek_min_ns)
+    _, media_end = transfer(disk, state, unit, start, earliest, block, count, True, 1)
+    state.units[unit, FREE] = media_end
+    if segment >= 0:
+        state.segments[unit, segment, FIRST] = block
+        state.segments[unit, segment, WRITTEN] = 1
+        extend(disk, state, unit, segment, block + count)
+        touch(state, unit, segment)
+    return media_end
 
 
 @kernel
 def write(disk, state, unit, now, block, count):
     """Write `count` blocks from `block` on at `now`: time when the drive reports them written."""
-    units, segments, end = state.units, state.segments, block + count
-    _stop(state, unit)
-    segment, joined = _write_segment(disk, state, unit, now, block, end)
-    if joined and count <= disk.segment_blocks:
-        segment, now = _make_room(disk, state, unit, now, segment, block, count)
-    elif segment >= 0 and not joined:
-        now = max(now, segments[unit, segment, DIRTY])
-        segments[unit, segment, FIRST] = block
+    units, buffered = state.units, disk.buffers_writes > 0 and 0 < count <= disk.segment_blocks and disk.segments > 0
+    stop(state, unit)
+    segment, inside = look_for(disk, state, unit, block, block + count)
+    joined = segment >= 0 and buffered
+    if not buffered:
+        segment = claim(disk, state, unit, True) if disk.segments else -1
+    elif not inside:
+        segment, now = make_room(disk, state, unit, now, segment, count)
     ready = now + disk.command_ns[WRITE_BUFFERED if disk.buffers_writes else WRITE_THROUGH, units[unit, WROTE]]
     sent = ready + disk.data_ready_ns + count * disk.bus_ns
     gathered = sent - max(0, count - disk.write_gather) * disk.bus_ns
-    start = max(ready, units[unit, FREE])
-    earliest = max(gathered, start + (0 if joined else disk.write_seek_min_ns))
-    _, media_end = transfer(disk, state, unit, start, earliest, block, count, True, 1)
-    units[unit, FREE] = media_end
-    if segment >= 0:
-        _extend(disk, state, unit, segment, end)
-        _touch(state, unit, segment)
-        segments[unit, segment, WRITTEN], segments[unit, segment, DIRTY] = 1, media_end
     units[unit, WROTE], units[unit, EXPECTED] = 1, -1
-    buffered = disk.buffers_writes and segment >= 0 and count <= disk.segment_blocks
     units[unit, SERVED] = TO_BUFFER if buffered else TO_PLATTER
+    if buffered and not inside:
+        take_in(disk, state, unit, segment, joined, block, count, ready, gathered)
     if buffered:
         return sent + disk.done_ns[1]
+    media_end = _write_through(disk, state, unit, segment, ready, gathered, block, count)
     return max(sent, media_end) + (0 if disk.holds_bus else disk.reconnect_ns) + disk.done_ns[1]
 
 

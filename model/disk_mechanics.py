@@ -23,10 +23,11 @@ from model.jit import kernel
 # columns of DiskState.units, one row per disk; times in ns, -1 for none
 AT_CYLINDER, AT_HEAD, PHASE, FREE, WROTE, EXPECTED, CLOCK = range(7)
 AHEAD_SEGMENT, AHEAD_BLOCK, AHEAD_LIMIT, AHEAD_TIME, STOP_CYLINDER, STOP_HEAD, STOP_TIME, SERVED = range(7, 15)
+IDLE, TAKEN, PIECE_SEGMENT, PIECE_BLOCKS, PIECE_END = range(15, 20)
 # values of SERVED: how the last request was served
 FROM_AHEAD, FROM_BUFFER, PARTLY, FROM_PLATTER, TO_BUFFER, TO_PLATTER = range(6)
 # columns of DiskState.segments
-FIRST, LAST, USED, WRITTEN, DIRTY = range(5)
+FIRST, LAST, USED, WRITTEN, UNWRITTEN, NEWEST, READY, GATHERED, PASSED = range(9)
 # rows of Disk.command_ns
 READ_HIT, READ_MISS, WRITE_BUFFERED, WRITE_THROUGH = range(4)
 # values of Disk.ahead
@@ -70,24 +71,28 @@ class Disk(NamedTuple):
     write_segments: int  # of these for writes
     own_write_segments: int  # and for nothing else
     segment_blocks: int
+    passes: int  # by how many later ones a command, or a run in the buffer, is passed over at most
 
 
 class DiskState(NamedTuple):
     """Where the disks are. Times in ns."""
 
-    units: np.ndarray  # (disks, 15) int64: cylinder, head, phase of the spindle, when the arm is free, whether the last
+    units: np.ndarray  # (disks, 20) int64: cylinder, head, phase of the spindle, when the arm is free, whether the last
     #   command was a write, block after the last read, clock of use; read-ahead: its segment, next block, limit, time at
-    #   which it was there, where and when the arm is if it is stopped; how the last request was served
-    segments: np.ndarray  # (disks, segments, 5) int64: first block, block after the last, clock of last use, written,
-    #   until when its blocks are not on the platter
+    #   which it was there, where and when the arm is if it is stopped; how the last request was served; the write buffer:
+    #   when the last read was done, segments' room that runs take, the piece that is being
+    #   written: its segment, how many blocks, until when
+    segments: np.ndarray  # (disks, segments, 9) int64: first block, block after the last, clock of last use, written; the
+    #   run: blocks at the end that are to be written, how many of them came last, when the arm could begin with these, when
+    #   they have come over the bus, how often it has been passed over
 
 
 def new_state(disk, phases_ns):
     """State of as many disks as there are `phases_ns`: arms at cylinder 0, buffers empty, spindles as given."""
-    units = np.zeros((len(phases_ns), 15), np.int64)
+    units = np.zeros((len(phases_ns), 20), np.int64)
     units[:, PHASE] = phases_ns
-    units[:, EXPECTED] = units[:, AHEAD_SEGMENT] = -1
-    segments = np.zeros((len(phases_ns), max(1, disk.segments), 5), np.int64)
+    units[:, EXPECTED] = units[:, AHEAD_SEGMENT] = units[:, PIECE_SEGMENT] = -1
+    segments = np.zeros((len(phases_ns), max(1, disk.segments), 9), np.int64)
     segments[:, :, USED] = -1
     return DiskState(units, segments)
 
@@ -186,7 +191,7 @@ def check_disk(disk):
         raise ValueError(f"seek times of {disk.seek_ns.size} distances from {disk.seek_ns.min()} ns on do not fit "
                          f"{disk.layout.n_cylinders} cylinders; give one of 0 ns or more per distance, 0 for distance 0")
     times = ("head_switch_ns", "write_seek_min_ns", "idle_hit_ns", "data_ready_ns", "reconnect_ns", "bus_ns", "segments",
-             "segment_blocks", "ahead_blocks")
+             "segment_blocks", "ahead_blocks", "passes")
     for name in times:
         if getattr(disk, name) < 0:
             raise ValueError(f"{name} is {getattr(disk, name)}; give 0 or more")

@@ -13,8 +13,13 @@
    takes the one whose first sector can be reached soonest: `positioning_time` of `model.disk_mechanics`. A window of 1
    serves in order; one smaller than the depth is poor queueing. An arm that still writes what is in the buffer is busy,
    and the choice reckons with it.
+5. No command is passed over by more than `passes` others: then it is served, the oldest of these first. So a read waits for
+   those that came before it and for `passes` more, however long the stream of writes beside it. Without that, a stream is
+   always nearest to the arm that writes it. `passes` 0 is first come, first served, a large one the shortest access time
+   first; the literature has such continua, and prefers them to either end (Jacobson and Wilkes, HPL-CSP-91-7, 1991, whose
+   best ages commands by time instead). No maker prints its own.
 
-5. A *flush* (`offset` FLUSH) is a barrier: the driver lets nothing pass it, the drive serves it when all that came before it
+6. A *flush* (`offset` FLUSH) is a barrier: the driver lets nothing pass it, the drive serves it when all that came before it
    has been served, and what came after it then; it lasts until the buffer is on the platter (`model.write_cache`). With a
    cache that survives a power cut nothing need be written.
 
@@ -25,10 +30,10 @@ hence the switch. ZFS keeps up to 35 commands at a disk: without NCQ, 34 of them
 To compare 32 commands costs little: where a command's first sector lies, and its angle, are looked up once, when it is
 first among them; and as no seek takes more than a few revolutions, no division is left (`wait_for`).
 
-Left out: a drive that serves a command first because its blocks are in the buffer already; limits to how long a command
-can be passed over. `drawn_ns`, if not empty, replaces all mechanics by service times drawn elsewhere, for checks against
-theory. That a flush is no less than a barrier for the driver's list is our reading: `sd` sorts by block, and a flush has
-none.
+Left out: a drive that serves a command first because its blocks are in the buffer already, or because they find room there;
+that it takes data from the host while its arm is at another command. `drawn_ns`, if not empty, replaces all mechanics by
+service times drawn elsewhere, for checks against theory. That a flush is no less than a barrier for the driver's list is our
+reading: `sd` sorts by block, and a flush has none.
 """
 
 from typing import NamedTuple
@@ -64,12 +69,11 @@ BUSY_NS = 3  # time during which some command was being served, up to the last p
 SERVICE_NS = 4  # sum of the service times of what has been served, or is
 N_SERVED = 5
 SERVED_BYTES = 6
-ARM_NS = 7  # time that commands have kept the arm, writing from the buffer included, reading ahead not
-BARRIER = 8  # the place in the driver's list behind the last flush, or 0
-N_COLUMNS = 9
+BARRIER = 7  # the place in the driver's list behind the last flush, or 0
+N_COLUMNS = 8
 
-# Columns of Drives.first: where the first sector of a command lies.
-ITS_CYLINDER, ITS_HEAD, ITS_ANGLE = 0, 1, 2  # the angle in ns of a revolution
+# Columns of Drives.first: where the first sector of a command lies, and by how many later ones it has been passed over.
+ITS_CYLINDER, ITS_HEAD, ITS_ANGLE, PASSED = 0, 1, 2, 3  # the angle in ns of a revolution
 UNKNOWN = -1  # a cylinder that has not been looked up
 
 
@@ -90,7 +94,7 @@ class Drives(NamedTuple):
     units: np.ndarray  # [disk, column]; see N_COMMANDS and the others
     commands: np.ndarray  # [disk, place]: in the drive, in order of arrival, but the one being served first
     waiting: np.ndarray  # [disk, place]: in the driver, in the order in which the drive will get them
-    first: np.ndarray  # [command, column]; see ITS_CYLINDER; of those among which a drive has chosen
+    first: np.ndarray  # [command, column]; see ITS_CYLINDER; of those in a drive
     state: DiskState
     n_drawn: np.ndarray  # one element
 
@@ -132,7 +136,7 @@ def _wait(drive, drives, unit, command, offset):
 @kernel
 def _to_drive(drives, unit, command):
     """The drive takes a command."""
-    drives.first[command, ITS_CYLINDER] = UNKNOWN
+    drives.first[command, ITS_CYLINDER], drives.first[command, PASSED] = UNKNOWN, 0
     drives.commands[unit, drives.units[unit, N_COMMANDS]] = command
     drives.units[unit, N_COMMANDS] += 1
 
@@ -198,8 +202,8 @@ def choose(drive, drives, unit, now, offset, kind):
     """The place, among the commands in the drive, of the one to serve next. `offset` and `kind` are per command."""
     disk, state, best, least = drive.disk, drives.state, 0, -1
     n = _before_flush(drives, unit, min(drive.window, drives.units[unit, N_COMMANDS]), offset)
-    if n <= 1 or len(drive.drawn_ns) > 0:
-        return best
+    if n <= 1 or len(drive.drawn_ns) > 0 or drives.first[drives.commands[unit, 0], PASSED] >= drive.disk.passes:
+        return best  # no other has been passed over more often than the oldest
     wrote, free = state.units[unit, WROTE], state.units[unit, FREE]
     to_read = max(now + disk.command_ns[READ_MISS, wrote], free)  # when the arm can go
     to_write = max(now + disk.command_ns[WRITE_THROUGH, wrote], free)
@@ -224,13 +228,9 @@ def _serve(drive, drives, unit, now, offset, n_bytes, is_write):
         return now + drive.drawn_ns[(drives.n_drawn[0] - 1) % len(drive.drawn_ns)]
     if offset == FLUSH:
         return flush(drive.disk, drives.state, unit, now, drive.is_volatile)
-    units = drives.state.units
-    free = max(now, units[unit, FREE])
     block = offset >> BLOCK_SHIFT
     count = max(1, ((offset + n_bytes + 511) >> BLOCK_SHIFT) - block)
-    done = serve(drive.disk, drives.state, unit, now, block, count, is_write)
-    drives.units[unit, ARM_NS] += max(0, units[unit, FREE] - free)
-    return done
+    return serve(drive.disk, drives.state, unit, now, block, count, is_write)
 
 
 @kernel
@@ -242,6 +242,7 @@ def start(drive, drives, unit, now, offset, n_bytes, kind):
     command = drives.commands[unit, place]
     for i in range(place, 0, -1):
         drives.commands[unit, i] = drives.commands[unit, i - 1]
+        drives.first[drives.commands[unit, i], PASSED] += 1
     drives.commands[unit, 0] = command
     done = _serve(drive, drives, unit, now, offset[command], n_bytes[command], kind[command] == WRITE)
     drives.units[unit, SERVICE_NS] += done - now
@@ -291,5 +292,5 @@ def new_drives(drive, max_commands, n_numbers, phase_ns):
     """Idle drives, arms at cylinder 0; each with at most `max_commands` at a time, of numbers below `n_numbers`."""
     n_disks = len(phase_ns)
     places = np.zeros((2, n_disks, max_commands), np.int64)
-    return Drives(np.zeros((n_disks, N_COLUMNS), np.int64), places[0], places[1], np.zeros((n_numbers, 3), np.int64),
+    return Drives(np.zeros((n_disks, N_COLUMNS), np.int64), places[0], places[1], np.zeros((n_numbers, 4), np.int64),
                   new_state(drive.disk, phase_ns), np.zeros(1, np.int64))

@@ -20,7 +20,6 @@ open transaction group does; where that is nearly full, they may have to sleep f
 """
 
 from model.calendar import NEVER, set_time
-from model.disk_mechanics import DIRTY as DIRTY_UNTIL
 from model.jit import kernel, part
 from model.order_entry_logs import want_log_of_records, want_log_of_redo
 from model.order_entry_lun import note_dirty
@@ -50,6 +49,7 @@ from model.order_entry_machine import (
 from model.order_entry_places import mark, want
 from model.order_entry_room import TICK_NS, has_room, sleeps, takes_more
 from model.order_entry_users import buffers_free, log_written, n_in, take, write_log
+from model.write_cache import written_by
 from model.zil import COPIED, log_bytes
 
 # ---- database writers ----
@@ -161,11 +161,10 @@ def _commit(m, now, share):
 @kernel
 def flushed_at(m, pool, now, share):
     """When the caches of all disks that the commit has written to are flushed."""
-    ends, segments = now + m.orders.flush_ns, pool.drives.state.segments
+    ends = now + m.orders.flush_ns
     for leaf in range(m.touched.shape[1]):
         if m.touched[share, leaf]:
-            for segment in range(segments.shape[1]):
-                ends = max(ends, segments[leaf, segment, DIRTY_UNTIL] + m.orders.flush_ns)
+            ends = max(ends, written_by(pool.disk.disk, pool.drives.state, leaf, now) + m.orders.flush_ns)
     return max(ends, m.shares[share, STALLED_UNTIL])
 
 

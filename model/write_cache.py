@@ -1,24 +1,27 @@
 """The flush of a disk's write cache, which ZFS asks for after every commit of the intent log and twice in every group.
 
-A disk reports a write when it is in its buffer (`model.disk`), and the arm follows at once, in order of arrival. So a flush
-is done when the arm has written what is there: what a commit saves by the buffer it pays at the flush, and a small write
-that begins where the last one ended comes too late for its sector and waits for nearly a revolution.
+A disk reports a write when it is in its buffer (`model.disk`), and writes it when it gets to it (`model.disk_buffer`). A
+flush sets the arm to all that is there, and is done when that is on the platter: what a commit saves by the buffer it pays
+at the flush, and a small write that begins where the last one ended comes too late for its sector and waits for nearly a
+revolution.
 
 Three things spare it: no write cache, and then every write waits instead; a cache that survives a power cut, where nothing
 need be written (`is_volatile` 0: a battery-backed controller or array that says so); and `zfs_nocacheflush`, which does not
 ask, and is only safe with such a cache. What the flush of an SSD costs: `model.ssd`.
 """
 
-from model.disk_mechanics import DIRTY, READ_HIT, WROTE
-from model.jit import kernel
+from model.disk import advance
+from model.disk_buffer import stop, write_all
+from model.disk_mechanics import READ_HIT, WROTE
+from model.jit import kernel, part
 
 
-@kernel
+@part
 def written_by(disk, state, unit, now):
-    """When all that is in the buffer of a disk is on the platter; `now` if it is."""
-    for segment in range(disk.segments):
-        now = max(now, state.segments[unit, segment, DIRTY])
-    return now
+    """When all that is in the buffer of a disk is on the platter, if the arm writes it from `now` on; `now` if it is."""
+    advance(disk, state, unit, now)
+    stop(state, unit)
+    return write_all(disk, state, unit, now)
 
 
 @kernel

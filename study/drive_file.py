@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from model.data_sheet import plain_electronics, platters
+from model.data_sheet import SheetParams, plain_electronics, platters
 from model.disk_layout import SECTORS, Zone, make_layout
 from model.disk_mechanics import Disk, check_disk, seek_curve
 from study.errors import UserError
@@ -168,6 +168,7 @@ def _electronics(drive):
         "write_segments": for_writes,
         "own_write_segments": int(number("Use separate write segment") and for_writes < segments),
         "segment_blocks": number("Segment size (in blks)"),
+        "passes": SheetParams().passes,
     }
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from model.data_sheet import SheetParams, new_drive, sheet_disk
-from model.disk import service
+from model.disk import advance, service
 from model.disk_layout import BLOCK, SECTORS
 from model.disk_mechanics import (
     FREE,
@@ -18,6 +18,7 @@ from model.disk_mechanics import (
     transfer,
 )
 from model.streams import stream
+from model.write_cache import written_by
 
 SHEET = SheetParams()
 DISK = sheet_disk(SHEET)
@@ -85,8 +86,9 @@ def test_a_write_buffer_saves_the_revolution_between_writes_with_a_small_gap():
         state = new_state(disk, [0])
         now = service(disk, state, 0, 0, 0, 29, True)
         assert state.units[0, SERVED] == (TO_BUFFER if buffers else TO_PLATTER)
+        advance(disk, state, 0, now)  # the arm has begun
         first = state.units[0, FREE]
-        service(disk, state, 0, now, 32, 29, True)
+        written_by(disk, state, 0, service(disk, state, 0, now, 32, 29, True))
         free.append(state.units[0, FREE] - first)
     assert free[0] == pytest.approx(32 / DISK.layout.zones[0, SECTORS] * DISK.rev_ns, rel=0.01)
     assert free[1] > 0.9 * DISK.rev_ns

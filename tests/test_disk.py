@@ -46,7 +46,7 @@ def small_disk(zones=ZONES, heads=2, **changed):
         "write_gather": 1, "read_on_arrival": 0, "write_on_arrival": 0, "ahead": AHEAD_BLOCKS, "ahead_blocks": 40,
         "ahead_on_hit": 0, "ahead_after_sequence": 0, "ahead_stops_at_once": 1, "almost_hits": 0, "keeps_read": 0,
         "hits_written": 1, "buffers_writes": 0, "joins_writes": 1, "segments": 0, "write_segments": 1,
-        "own_write_segments": 0, "segment_blocks": 48}
+        "own_write_segments": 0, "segment_blocks": 48, "passes": 64}
     return check_disk(Disk(**(fields | changed)))
 
 
