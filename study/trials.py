@@ -1,7 +1,8 @@
 """Published set-ups that were predicted before their results were seen: `data/trials/<set-up>/`.
 
-    setup.toml          source, left_out, budget (transactions of a run); a [scenario]; each [[cell]] with a name and fields
-                        that are changed (`study.scenario.changed`); each [[ratio]] in words, `of` one cell `to` another
+    setup.toml          source, left_out, budget (transactions of a run), SHA-256 of a file of results that was `sealed`; a
+                        [scenario]; each [[cell]] with a name and fields that are changed (`study.scenario.changed`); each
+                        [[ratio]] in words, `of` one cell `to` another
     blind.json          what was predicted of each cell, committed before the results were opened; by what: commit and
                         digests of model, study, priors, device sheets and setup.toml
     published.toml      what was published: metric, source, quote, used, and [tps] by cell
@@ -59,6 +60,7 @@ class _Setup(_Strict):
     source: Said
     left_out: str
     budget: Annotated[int, Field(ge=1000, le=10**7)]
+    sealed: Annotated[str, Field(pattern="^[0-9a-f]{64}$")] | None = None
     scenario: dict[str, Any]
     cell: Annotated[tuple[_Cell, ...], Field(min_length=1)]
     ratio: tuple[_Ratio, ...] = ()

@@ -1,5 +1,8 @@
 """Set-ups that others have measured: scenarios that can be built, results with a source, and a comparison that can fail."""
+import hashlib
 import json
+import re
+import tomllib
 
 import numpy as np
 import pandas as pd
@@ -32,6 +35,20 @@ def test_results_have_a_source_and_every_prediction_one_to_meet(name):
     assert found["used"]
     assert set(trials.blind(name)) <= set(found["tps"])
     assert min(found["tps"].values()) > 0
+
+
+def sealed(name):
+    """SHA-256 that was committed with the set-up; None of the first trial."""
+    return tomllib.loads(project.data_file(f"trials/{name}/setup.toml").read_text()).get("sealed")
+
+
+@pytest.mark.parametrize("name", [name for name in trials.opened() if sealed(name)])
+def test_results_are_those_that_were_sealed_before_they_were_predicted(name):
+    """`sealed.toml` is the file as it was; what published.toml has of a cell stands in it."""
+    text = project.data_file(f"trials/{name}/sealed.toml").read_bytes()
+    assert hashlib.sha256(text).hexdigest() == sealed(name)
+    numbers = {float(word) for word in re.findall(r"\d+(?:\.\d+)?", text.decode())}
+    assert set(trials.published(name)["tps"].values()) <= numbers
 
 
 def test_what_was_predicted_blind_is_not_made_anew():
