@@ -213,6 +213,13 @@ def test_runs_that_need_nothing_take_a_third_more_than_they_must_at_most(lengths
     assert max(end for _, end in times.values()) <= (4 / 3 - 1 / (3 * workers)) * shortest(lengths, workers) + 1e-9
 
 
+def test_in_the_order_that_they_come_in_runs_may_take_longer(monkeypatch):
+    """So the law above can fail."""
+    monkeypatch.setattr(batch, "by_urgency", list)
+    times = schedule([Job(str(i), minutes) for i, minutes in enumerate((1, 1, 2))], 2)
+    assert max(end for _, end in times.values()) > (4 / 3 - 1 / 6) * shortest((1, 1, 2), 2)
+
+
 def test_what_a_long_run_needs_is_as_urgent_as_the_two_together():
     short = Job("short", 1)
     with pytest.MonkeyPatch.context() as patch:
