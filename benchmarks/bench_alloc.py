@@ -24,10 +24,12 @@ from model.eras import ERAS
 from model.jit import kernel
 from model.metaslab import TopVdev
 from model.pickers import DYNAMIC_FIT, FIRST_FIT, VARIANTS
+from model.prefetch import prefetch
 from model.streams import stream
 from study.aged_pools import Recipe, make
 
 UNIT, BATCH = 4096, 1000
+AHEAD = 8  # records: what will be freed is named to the processor beforehand, as `model.block_maps` does
 RULES = {"first fit": "103_ff", "30 % rule": "117_df", "4 % rule": "141_df", "new dynamic fit": "141_ndf"}
 USED_PCT = (50, 72, 90, 97)
 C_NS = {"103_ff": (730, 750, 550, 470), "117_df": (1600, 510, 525, 550), "141_df": (1390, 1190, 890, 500),
@@ -46,12 +48,14 @@ def rewrite(fb, params, place, records, old):
     """Returns how often something could not be done."""
     wrong = 0
     for i in range(len(records)):
+        prefetch(place, records[min(i + AHEAD, len(records) - 1)])
         block = pick_block(fb, 0, 1, params)
         wrong += free_blocks.take(fb, 0, block, 1)
         old[i % BATCH] = place[records[i]]
         place[records[i]] = block
         if i % BATCH == BATCH - 1:
             for k in range(BATCH):
+                free_blocks.look_ahead(fb, 0, old[min(k + AHEAD, BATCH - 1)])
                 wrong += free_blocks.give(fb, 0, old[k], 1)
     return wrong
 

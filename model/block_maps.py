@@ -18,10 +18,9 @@ import numpy as np
 from model.bits import ALL, count, lowest, zeros_above
 from model.block_bitmaps import FreeBlocks, bits_at, first_bit, flip
 from model.free_blocks import give as give_blocks
-from model.free_blocks import longest
+from model.free_blocks import longest, look_ahead
 from model.free_blocks import take as take_blocks
 from model.jit import kernel
-from model.prefetch import prefetch
 from model.space_map import ABSENT, FULL, OK
 
 NONE = -1
@@ -199,10 +198,11 @@ def copy(maps, source, target):
 
 @kernel
 def _will_be_given(maps, m, row):
-    """The processor is to fetch where the blocks of a row, if it is one, stand in the free map (`model.prefetch`)."""
+    """The row two behind this one, if there is one, will be given."""
+    row = maps.following[row]
+    row = maps.following[row] if row != NONE else NONE
     if row != NONE:
-        word = maps.start[row] - maps.free.first_block[m] >> 6
-        prefetch(maps.free.mask, m * maps.free.mask_stride + 1 + word)
+        look_ahead(maps.free, m, maps.start[row] - maps.free.first_block[m])
 
 
 @kernel
@@ -210,7 +210,7 @@ def give_all(maps, source, m):
     """Empty a list into the free map of metaslab `m`. Returns a status."""
     status, row = OK, maps.first[source]
     while row != NONE and status == OK:
-        _will_be_given(maps, m, maps.following[row])
+        _will_be_given(maps, m, row)
         if maps.length[row] > 0:
             status = give_blocks(maps.free, m, maps.start[row] - maps.free.first_block[m], maps.length[row])
         row = maps.following[row]

@@ -34,6 +34,7 @@ from model.long_runs import (
     resize,
     shortest_long,
 )
+from model.prefetch import prefetch
 from model.space_map import ABSENT, FULL, OK, OVERLAP
 
 # ---- how far a run reaches ----
@@ -115,6 +116,13 @@ def _remove(fb, m, start, length):
 
 
 # ---- changes; each returns a status, FULL when there are more long runs than there is room for ----
+
+
+@kernel
+def look_ahead(fb, m, block):
+    """Something will soon be taken or given there: the processor is to fetch it (`model.prefetch`)."""
+    prefetch(fb.mask, m * fb.mask_stride + 1 + (block >> 6))
+    prefetch(fb.words, 32 * (m * fb.word_stride + (block >> 12)))
 
 
 @kernel

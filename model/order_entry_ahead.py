@@ -5,7 +5,8 @@ Nothing here changes anything but time.
 """
 
 from model.jit import kernel
-from model.order_entry_machine import POINTER_SHIFT
+from model.order_entry_draws import N_DRAWS, WITHOUT_ABOVE
+from model.order_entry_machine import LATENCY, N_READ, OPEN, SLOTS
 from model.prefetch import prefetch
 
 AHEAD = 8  # records: as long as a look into memory takes, or a little longer
@@ -15,8 +16,11 @@ AHEAD = 8  # records: as long as a look into memory takes, or a little longer
 def rewritten(m, records, i):
     """The i-th of `records`, if there are so many, will be rewritten while the pool ages."""
     if i < len(records):
-        prefetch(m.record_at, records[i])
         prefetch(m.record_dirtied_in, records[i])
+        if m.orders.logbias == LATENCY:
+            prefetch(m.next_below[m.txg[OPEN] % SLOTS], records[i])
+        else:
+            prefetch(m.record_at, records[i])
 
 
 @kernel
@@ -33,14 +37,20 @@ def above(m, slot, level, n):
     if n < m.n_dirty[slot, level]:
         block = m.dirty_indirect[slot, m.first_of[level] + n]
         prefetch(m.indirect_at, block)
-        if level == 0 and len(m.first_below) > 1:
-            prefetch(m.first_below[slot], block)
+        if level == 0 and m.orders.logbias == LATENCY:
+            prefetch(m.record_at, m.first_below[slot, block])
 
 
 @kernel
-def changed(m, record):
-    """A user will change a record, or read it."""
+def committed(m, record):
+    """A database writer has handed over a record, which a commit will put."""
     prefetch(m.record_at, record)
-    prefetch(m.is_dirty, record)
     prefetch(m.record_dirtied_in, record)
-    prefetch(m.dirtied_in, record >> POINTER_SHIFT)
+
+
+@kernel
+def read_next(m, user):
+    """A user has begun a read: what it will read next."""
+    record = m.read_record[user, m.users[user, N_READ] & (N_DRAWS - 1)]
+    if 0 <= record < WITHOUT_ABOVE:
+        prefetch(m.record_at, record)

@@ -15,6 +15,7 @@ from model.jit import kernel
 from model.streams import stream
 
 N_DRAWS = 2**14  # of each kind and user: more than a series of runs takes
+AT_ONCE = 2**15  # draws, for which the processor has room near by
 FROM_MEMORY = -1  # in place of a record
 WITHOUT_ABOVE = 2**40  # added to a record whose indirect block has to be read first
 
@@ -22,10 +23,13 @@ WITHOUT_ABOVE = 2**40  # added to a record whose indirect block has to be read f
 def draw_records(orders, shape, seed, name):
     """Records, by the law above."""
     n_hot = max(1, int(orders.hot_share * orders.n_records))
-    where = stream(seed, name).random(shape)
-    is_hot = stream(seed, f"{name}: hot").random(shape)
+    where, is_hot = stream(seed, name), stream(seed, f"{name}: hot")
     drawn = np.empty(shape, np.int64)
-    _draw(drawn.reshape(-1), where.reshape(-1), is_hot.reshape(-1), float(orders.hot_hits), n_hot, orders.n_records)
+    flat, buffers = drawn.reshape(-1), np.empty((2, AT_ONCE))
+    for first in range(0, len(flat), AT_ONCE):
+        part = flat[first:first + AT_ONCE]
+        shares = [draw.random(out=buffer[:len(part)]) for draw, buffer in zip((where, is_hot), buffers, strict=True)]
+        _draw(part, *shares, float(orders.hot_hits), n_hot, orders.n_records)
     return drawn
 
 
@@ -53,7 +57,7 @@ def _numbers(shape, seed, name, mean):
     return (stream(seed, name).random(shape) * (2 * mean + 1)).astype(np.int64)
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=2)
 def draws(orders, seed):
     """(records read, records changed, reads, changes, ns of thought), each [user, i]; only to be read: they are the same
     for all who have the same orders and seed, and are drawn once as long as these alternate."""

@@ -36,11 +36,11 @@ DOINGS = ("think", "cpu_queue", "cpu", "read", "free_buffer", "log_sync")
 # Columns of Machine.tally. Those with _NS are sums of times, those with _BYTES of bytes, others count.
 (TRANSACTIONS, RESPONSE_NS, READS, CACHED, READ_NS, DIRTYINGS, WRITES, WRITE_NS, LOG_WRITES, LOG_BYTES, LOG_NS, COMMITS,
  INDIRECT, REDO_RECORDS, TXGS, SYNC_NS, IOS_READ, IOS_READ_NS, IOS_WRITTEN, IOS_WRITTEN_NS, UNITS_READ, UNITS_READ_BYTES,
- UNITS_WRITTEN, UNITS_WRITTEN_BYTES, BLOCKS_COMMITTED, UNITS_COMMITTED, STALLS, STALL_NS) = range(28)
+ UNITS_WRITTEN, UNITS_WRITTEN_BYTES, BLOCKS_COMMITTED, UNITS_COMMITTED, STALLS, STALL_NS, PLACED) = range(29)
 TALLY = ("transactions", "response_ns", "reads", "cached", "read_ns", "dirtyings", "writes", "write_ns", "log_writes",
          "log_bytes", "log_ns", "commits", "indirect", "redo_records", "txgs", "sync_ns", "ios_read", "ios_read_ns",
          "ios_written", "ios_written_ns", "units_read", "units_read_bytes", "units_written", "units_written_bytes",
-         "blocks_committed", "units_committed", "stalls", "stall_ns")
+         "blocks_committed", "units_committed", "stalls", "stall_ns", "placed")
 
 # How a run ended.
 DONE, OUT_OF_SPACE = 0, 1

@@ -23,6 +23,7 @@ from model.order_entry_machine import (
     N_WRITTEN,
     OPEN,
     OTHER_DATA,
+    PLACED,
     POINTER_SHIFT,
     RECORD,
     REDO_AT,
@@ -151,6 +152,7 @@ def put_wanted(m, pool, space, now, writes):
         if allocate_from(space, NORMAL, txg, n_bytes, n_copies, what == LOG_BLOCK) != 0:
             return False
         m.tally[INDIRECT] += what == INDIRECT_BLOCK
+        m.tally[PLACED] += n_copies
         for copy in range(n_copies):
             place = space.dva_vdev[copy] << LEAF_SHIFT | (space.dva_offset[copy] + FRONT_BYTES)
             old = _exchange(m, what, which, copy, place)

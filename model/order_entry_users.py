@@ -14,6 +14,7 @@ commit by queueing, in Oracle as in the intent log. Without a log device the red
 
 from model.calendar import set_time
 from model.jit import kernel, part
+from model.order_entry_ahead import read_next
 from model.order_entry_draws import N_DRAWS, WITHOUT_ABOVE
 from model.order_entry_machine import (
     BEGAN,
@@ -132,6 +133,7 @@ def _read(m, pool, now, user):
     users = m.users
     record = m.read_record[user, users[user, N_READ] & (N_DRAWS - 1)]
     users[user, N_READ] += 1
+    read_next(m, user)
     users[user, READS_LEFT] -= 1
     users[user, READ_BEGAN] = now
     become(m, now, user, READING)

@@ -21,6 +21,7 @@ open transaction group does; where that is nearly full, they may have to sleep f
 
 from model.calendar import NEVER, set_time
 from model.jit import kernel, part
+from model.order_entry_ahead import committed
 from model.order_entry_logs import want_log_of_records, want_log_of_redo
 from model.order_entry_lun import note_dirty
 from model.order_entry_machine import (
@@ -89,6 +90,7 @@ def writer_event(m, now, writer):
 @kernel
 def _to_log(m, now, record, writer):
     """A block reaches the intent log of its share."""
+    committed(m, record)
     share = record * m.orders.n_shares // m.orders.n_records
     i = m.shares[share, N_PUT] & (m.pending.shape[1] - 1)
     m.pending[share, i, PENDING_RECORD], m.pending[share, i, WRITER], m.pending[share, i, ISSUED] = record, writer, now

@@ -30,6 +30,7 @@ from study.errors import UserError
 
 BEFORE, AFTER = VARIANTS = ("before", "after")
 PARTS = ("central", "seed", "parameter", "structure", "all")
+NUMBERS = 0.4           # draws of the numbers alone, for each of all, where a case takes seconds: see `cases`
 FITTED_PARTS = ("central", "all")
 TAIL = 0.05             # on either side of an interval
 CLOSE = 0.002           # fitting ends when the quantity is this close to its baseline, in parts of it
@@ -64,15 +65,17 @@ def apply(known: priors.Known, values: dict, parts: dict) -> dict:
     return changed
 
 
-def cases(known: priors.Known, n_draws: int, n_seeds: int, seed: int) -> pd.DataFrame:
-    """All cases: part, seed, and a column for each prior and switch."""
+def cases(known: priors.Known, n_draws: int, n_seeds: int, seed: int, share_of_numbers: float = 1.0) -> pd.DataFrame:
+    """All cases: part, seed, and a column for each prior and switch. `share_of_numbers`: how many draws there are of the
+    numbers alone for each of all that is not known; they are a hypercube of their own."""
     if n_draws < 2 or n_seeds < 2:
         raise UserError(f"{n_draws} draws and {n_seeds} seeds make no interval; give 2 of each at least")
     central, drawn = known.central(), priors.draws(known, n_draws, seed)
+    numbers = priors.draws(known, max(2, round(share_of_numbers * n_draws)), seed)
     switches = {one.name: central[one.name] for one in known.switches}
     rows = [{"part": "central", "seed": seed, **central}]
     rows += [{"part": "seed", "seed": seed + i, **central} for i in range(1, n_seeds)]
-    rows += [{"part": "parameter", "seed": seed, **row, **switches} for row in drawn.to_dict("records")]
+    rows += [{"part": "parameter", "seed": seed, **row, **switches} for row in numbers.to_dict("records")]
     rows += [{"part": "structure", "seed": seed, **central, one.name: choice}
              for one in known.switches for choice in one.choices if choice != one.central]
     rows += [{"part": "all", "seed": seed + 1 + i, **row} for i, row in enumerate(drawn.to_dict("records"))]

@@ -21,12 +21,12 @@ import pandas as pd
 from model.data_sheet import SheetParams
 from model.metaslab import MetaslabParams, metaslab_shift, vdev_asize
 from model.metaslab_group import weigh_all
-from model.order_entry_machine import LATENCY, WRITES, Orders
+from model.order_entry_machine import LATENCY, PLACED, WRITES, Orders
 from model.order_entry_runs import Site, Window, begin, rewrite, settle, window
 from model.vdev_map import VdevParams, vdev_params
 from model.vdev_map import asize as asize_of
 from model.vdev_queue import VdevQueueParams
-from study import appliance_2010, ensembles, order_entry_questions, order_entry_rules, priors
+from study import appliance_2010, engine_share, ensembles, order_entry_questions, order_entry_rules, priors
 from study.effects import Effect
 from study.ensembles import AFTER, BEFORE
 from study.errors import UserError
@@ -165,12 +165,24 @@ def _updated(site: Site, machine: Setup, rules: MetaslabParams, seed: int) -> Si
     return site
 
 
+_MADE: dict[tuple, Window] = {}     # of a machine, both rules and a seed: a pool is aged and measured once
+
+
 def run_rules(machine: Setup, used: MetaslabParams, rules: MetaslabParams, seed: int) -> Window:
     """A pool that was filled and rewritten under the rules `used`, measured under `rules`."""
+    key = machine._replace(rules=(), ages_under_old=False), used, rules, seed
+    if key not in _MADE:
+        _MADE[key] = _measured(*key)
+    return _MADE[key]
+
+
+def _measured(machine: Setup, used: MetaslabParams, rules: MetaslabParams, seed: int) -> Window:
     site = _aged(machine, used, seed)
     if rules != used:
         site = _updated(site, machine, rules, seed)
-    return window(site, int(WARM_S * SECOND_NS), int(machine.seconds * SECOND_NS))
+    seen = window(site, int(WARM_S * SECOND_NS), int(machine.seconds * SECOND_NS))
+    engine_share.note((machine, used, rules, seed), int(site.machine.tally[PLACED]), site.space)
+    return seen
 
 
 def run(machine: Setup, variant: str, seed: int) -> Window:
@@ -310,7 +322,8 @@ def predict(seconds: float, draws: int, seeds: int, seed: int) -> pd.DataFrame:
                 raise
             return dict.fromkeys(UNITS, math.nan)
 
-    results = ensembles.run(ensembles.cases(priors.read(EXPERIMENT), draws, seeds, seed), simulate_case)
+    cases = ensembles.cases(priors.read(EXPERIMENT), draws, seeds, seed, ensembles.NUMBERS)
+    results = ensembles.run(cases, simulate_case)
     results = results.assign(**{f"{AFTER}/{GAIN}": EFFECT.of(results)})
     return results[results[f"{AFTER}/{GAIN}"].notna()].reset_index(drop=True)
 

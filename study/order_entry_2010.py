@@ -17,13 +17,13 @@ import pandas as pd
 from model.data_sheet import SheetParams
 from model.indirect import FLETCHER4, REWRITTEN, block_pointers, psize
 from model.metaslab import MetaslabParams, metaslab_shift, vdev_asize
-from model.order_entry_machine import REDO_BYTES, WRITES, Orders
+from model.order_entry_machine import PLACED, REDO_BYTES, WRITES, Orders
 from model.order_entry_runs import Site, Window, begin, rewrite, settle, window
 from model.streams import stream
 from model.vdev_map import asize as asize_of
 from model.vdev_map import vdev_params
 from model.vdev_queue import VdevQueueParams
-from study import appliance_2010, ensembles, priors
+from study import appliance_2010, engine_share, ensembles, priors
 from study.ensembles import AFTER, BEFORE
 from study.errors import UserError
 from study.order_entry_rules import new_rules, old_rules
@@ -269,6 +269,7 @@ def _made(machine: Setup, rules: MetaslabParams, seed: int, n_runs: int) -> Seri
         rows += [(number, *row) for row in statistics(seen, machine.orders)]
         pool.append(_pool_row(site, seen, machine.orders))
         go_on(site, machine, seen, seed, f"run {number}")
+    engine_share.note((machine, rules, seed), int(site.machine.tally[PLACED]), site.space)
     return Series(pd.DataFrame(rows, columns=["run", "name", "value", "unit"]), pd.DataFrame(pool, columns=POOL_COLUMNS))
 
 

@@ -7,8 +7,9 @@ import numpy as np
 import pandas as pd
 
 from model.metaslab import MetaslabParams
+from model.order_entry_machine import PLACED
 from model.order_entry_runs import restart
-from study import appliance_2010, correlation, effects, ensembles, priors
+from study import appliance_2010, correlation, effects, engine_share, ensembles, priors
 from study.effects import Effect
 from study.ensembles import AFTER, BEFORE
 from study.order_entry_2010 import (
@@ -59,12 +60,14 @@ def metrics_of_ablation(steps: pd.DataFrame) -> pd.DataFrame:
 
 def _ladder(machine: Setup, rules: MetaslabParams, users: tuple, repeats: int, seed: int) -> list[tuple]:
     site, rows = aged(machine, rules, seed), []
+    n_placed = 0
     for n, repeat in itertools.product(users, range(repeats)):
-        orders = machine.orders._replace(n_users=n)
+        orders, n_placed = machine.orders._replace(n_users=n), n_placed + int(site.machine.tally[PLACED])
         site = settled(restart(site, orders, appliance_2010.drive(machine), machine.queue, seed + repeat))
         seen = measure(site, machine)
         rows += [(n, repeat, *row) for row in statistics(seen, orders)]
         go_on(site, machine, seen, seed, f"{n} users, run {repeat}")
+    engine_share.note((machine, rules, users, repeats, seed), n_placed + int(site.machine.tally[PLACED]), site.space)
     return rows
 
 
@@ -131,7 +134,7 @@ def _case(case: dict, like: dict, n_runs: int) -> dict:
 def predict(draws: int, seeds: int, seed: int, n_runs: int, **like) -> pd.DataFrame:
     """The ensemble over all that is not known, in the columns of `study.ensembles.run`. Nothing is fitted: no throughput was
     published. `like`: users, record and scale, warm-up and window."""
-    cases = ensembles.cases(priors.read(EXPERIMENT), draws, seeds, seed).to_dict("records")
+    cases = ensembles.cases(priors.read(EXPERIMENT), draws, seeds, seed, ensembles.NUMBERS).to_dict("records")
     return pd.DataFrame(ensembles.on_all_processors(_case, [(case, like, n_runs) for case in cases]))
 
 

@@ -11,18 +11,19 @@ these are what is predicted; the new ones are simulated beside them.
 the number was one when performance was good, and another when it was low. The tenths were chosen before the ensemble was
 run, but by somebody who had seen quantiles of single runs.
 """
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from model.eras import era
-from model.metaslab import EXACT, FAST, MetaslabParams, Metaslabs, TopVdev, metaslab_shift, new_pool, vdev_asize
+from model.metaslab import EXACT, FAST, MetaslabParams, TopVdev, metaslab_shift, new_pool, vdev_asize
 from model.metaslab_trace import FIRST_TXG, Rows, decided_for, run
 from model.rewrites import Rewrites, rows, writes
 from model.space_map import OK
 from model.space_map_trace import ALLOCATE, TXG_END
-from study import ensembles, priors
+from study import engine_share, ensembles, priors
 from study.appliance_2010 import TERABYTE, scaled_rules
 from study.ensembles import AFTER
 from study.errors import UserError
@@ -96,8 +97,10 @@ def rules(build: str, threshold_pct: int | None = None, bonus: float | None = No
     return params
 
 
-def _run(machine: Setup, params: MetaslabParams, seed: int) -> tuple[Metaslabs, np.ndarray]:
-    """The pool after all, and where each record went of those that were loaded and rewritten; B."""
+@lru_cache(maxsize=8)
+def _run(machine: Setup, params: MetaslabParams, seed: int) -> tuple[np.ndarray, int]:
+    """Where each record went of those that were loaded and rewritten, B; and how many of them the fast engine served (see
+    `study.engine_share`). Whoever asks for the same soon gets the same array."""
     work = work_of(machine)
     kind, n_bytes, which = rows(writes(work, seed))
     stream = Rows(kind, n_bytes, np.where(kind == TXG_END, which + FIRST_TXG, which), (kind == ALLOCATE).astype(np.int64),
@@ -111,13 +114,14 @@ def _run(machine: Setup, params: MetaslabParams, seed: int) -> tuple[Metaslabs, 
     offsets = decided.offset[n_bytes[kind == ALLOCATE] == work.record_bytes]
     if status != OK or (offsets[work.n_records:] < 0).any():
         raise UserError(f"the pool of {room} B filled up with {work.n_records} records and a log; fill less of it")
-    return pool, offsets
+    engine_share.note((machine, params, seed), int((kind == ALLOCATE).sum()), pool)
+    return offsets, 0 if pool.blocks is None else len(offsets) - int(pool.blocks.free.n_ambiguous.sum())
 
 
 def places(machine: Setup, params: MetaslabParams, seed: int) -> np.ndarray:
     """Where the records of each transaction group of rewriting went, in records from the start of the vdev. Both engines
     give the same (a test holds it); the fast one serves whatever is made of blocks of one size."""
-    work, (_, offsets) = work_of(machine), _run(machine, params, seed)
+    work, (offsets, _) = work_of(machine), _run(machine, params, seed)
     return offsets[work.n_records:].reshape(work.n_txgs, work.per_txg) // work.record_bytes
 
 
@@ -142,9 +146,8 @@ def engine_metrics(machine: Setup, chosen: dict[str, MetaslabParams], seed: int)
     which the exact rule depends on nothing but the free space (all, or 0 if it did not run)."""
     n_placed = n_fast = 0
     for params in chosen.values():
-        pool, offsets = _run(machine, params, seed)
-        n_placed += len(offsets)
-        n_fast += 0 if pool.blocks is None else len(offsets) - int(pool.blocks.free.n_ambiguous.sum())
+        offsets, served = _run(machine, params, seed)
+        n_placed, n_fast = n_placed + len(offsets), n_fast + served
     return pd.DataFrame([("engines.placed", n_placed, "records"), ("engines.fast-unambiguous", n_fast, "records"),
                          ("engines.fast-share", 100 * n_fast / n_placed, "%")], columns=["name", "value", "unit"])
 
@@ -214,7 +217,7 @@ def predict(machine: Setup, draws: int, seeds: int, seed: int) -> pd.DataFrame:
         here = with_values(machine, values)
         old, new = (quantities(here, series(here, rules(build), case_seed)) for build in (OLD, NEW))
         return old | {f"new.{name.partition('.')[2]}": value for name, value in new.items()}
-    return ensembles.run(ensembles.cases(priors.read(EXPERIMENT), draws, seeds, seed), simulate)
+    return ensembles.run(ensembles.cases(priors.read(EXPERIMENT), draws, seeds, seed, ensembles.NUMBERS), simulate)
 
 
 def beside_published(results: pd.DataFrame, targets: pd.DataFrame) -> pd.DataFrame:

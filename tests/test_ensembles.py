@@ -27,6 +27,15 @@ def results():
     return ensembles.run(ensembles.cases(KNOWN, 20, 3, 1), simulate, fit)
 
 
+def test_of_the_numbers_alone_there_may_be_fewer_draws():
+    table = ensembles.cases(KNOWN, 20, 3, 1, 0.4)
+    assert (table.part == "all").sum() == 20
+    assert (table.part == "parameter").sum() == 8
+    fewer, all_of_them = (ensembles.cases(KNOWN, n, 3, 1) for n in (8, 20))
+    for part, same in (("parameter", fewer), ("all", all_of_them)):
+        assert table[table.part == part].to_dict("records") == same[same.part == part].to_dict("records")
+
+
 def test_every_part_has_its_cases(results):
     assert dict(results.part.value_counts()) == {"central": 2, "seed": 2, "parameter": 20, "structure": 1, "all": 40}
     structure = results[results.part == "structure"].iloc[0]

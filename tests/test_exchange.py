@@ -166,6 +166,7 @@ def small(monkeypatch):
     monkeypatch.setattr(exchange_2010, "METASLAB", 2**22)
     monkeypatch.setattr(exchange_2010, "WARM_S", 2.0)
     monkeypatch.setattr(exchange_2010, "PACE_S", 5.0)
+    monkeypatch.setattr(exchange_2010, "_MADE", {})
 
 
 def test_the_claims_of_the_notebook_are_predicted(small, monkeypatch):
@@ -175,6 +176,7 @@ def test_the_claims_of_the_notebook_are_predicted(small, monkeypatch):
         patch.setattr(published, "runs", lambda: [
             one._replace(metrics=one.metrics.assign(value=12345.678)) for one in honest()])
         assert claims.targets().set_index("claim_id").value["exchange-gain"] != 200
+        patch.setattr(exchange_2010, "_MADE", {})       # or the pools are not made again
         pd.testing.assert_frame_equal(results, exchange_2010.predict(2.0, 2, 2, 1))
     found = scoring.predictions(results, "06_exchange")
     assert set(found) == {"exchange-gain"}

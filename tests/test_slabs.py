@@ -35,6 +35,7 @@ def test_nonsense_in_the_figures_to_be_predicted_changes_no_prediction(machine, 
     monkeypatch.setattr(published, "runs", lambda: [
         one._replace(metrics=one.metrics.assign(value=12345.678)) for one in real()])
     assert claims.targets().set_index("claim_id").value["aggregation-good"] != before
+    slabs._run.cache_clear()        # or the pools are not made again
     pd.testing.assert_frame_equal(slabs.predict(machine, 2, 2, 1), results)
 
 
