@@ -154,13 +154,13 @@ def test_the_command_line_runs_what_is_needed_too(runs, shelf, study):
     one_sentence(study("run", "02", "-p", "m=3"))
 
 
-def test_notebooks_that_need_nothing_do_not_wait(runs, shelf, notebook, tmp_path):
-    """With one worker and the needed one first asked for last, the order is by need and then as asked for."""
+def test_what_is_needed_begins_first_and_then_what_was_asked_for_first(runs, shelf, notebook, tmp_path):
+    """With one worker, and the needed one asked for last: it is as urgent as both together (tests/test_batch.py)."""
     flag = tmp_path / "flag"
     wrote = f"open({str(flag)!r}, 'a').write('%s ')\n"
     gives, takes = shelf(GIVES + "\n" + wrote % "gives", wrote % "takes")
     batch.run_all([plan(takes), plan(notebook("03_other", wrote % "other")), plan(gives)], workers=1)
-    assert flag.read_text().split() == ["other", "gives", "takes"]
+    assert flag.read_text().split() == ["gives", "takes", "other"]
 
 
 def test_every_notebook_of_the_study_needs_what_there_is():
