@@ -225,6 +225,18 @@ def test_a_test_of_hours_is_a_server_at_work():
     assert (long.scenario.database.seconds or 0) * 1000 + (long.scenario.database.transactions or 0) < 10**6
 
 
+def test_hours_of_sysbench_are_the_second_half_of_a_shorter_run():
+    one = scenario.of({"files": {"era": "b141", "record_kib": 16}, "pool": {"data": {"sheet": "x25-e"}}, "database": {
+        "kind": "innodb", "rows": 20_000, "clients": 4, "seconds": 7200, "conf": {"innodb_buffer_pool_size": "64MB"}}})
+    values = machines.known([one], "sysbench").central()
+    found = run_length.of(one, values)
+    assert found.scenario.database.seconds == pytest.approx(2 * found.since)
+    assert found.since < 3600
+    assert found.since >= 0.999 * run_length.GROUPS * 30 / found.scenario.files.groups_to_scale
+    short = found._replace(scenario=scenario.changed(one, {"database.seconds": 2}), since=1)
+    assert run_length.outcome(short, values, 1).tps > 0
+
+
 def test_a_draw_that_is_faster_than_the_best_guess_is_run_again_as_much_longer():
     length = run_length.Length(scenario.changed(DISKS, {"database.transactions": 1000}), machines.HALF, "")
     values = machines.known([DISKS]).central()
