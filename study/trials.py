@@ -98,6 +98,7 @@ class Setup(NamedTuple):
     budget: int                             # transactions of a run
     cells: dict[str, scenario.Scenario]
     ratios: tuple[tuple[str, str, str], ...]        # in words, of one cell, to another
+    sealed: str | None                      # SHA-256 of the file of results
 
 
 def names() -> list[str]:
@@ -132,7 +133,7 @@ def setup_of(name: str, content: dict, file: str = "setup.toml") -> Setup:
                 raise UserError(f"{file}: ratio '{ratio.name}' is of '{cell}', but there is no such cell; name one of "
                                 f"{', '.join(cells)}")
     return Setup(name, found.source, found.left_out, found.budget, cells,
-                 tuple((ratio.name, ratio.of, ratio.to) for ratio in found.ratio))
+                 tuple((ratio.name, ratio.of, ratio.to) for ratio in found.ratio), found.sealed)
 
 
 def predicted(one: Setup, draws: int, cells: list[str] | None = None, budget: int | None = None) -> dict:
@@ -210,9 +211,10 @@ def published(name: str) -> dict:
     return _checked(_Published, file, scenario.toml(data_file(file))).model_dump()
 
 
-def opened() -> list[str]:
-    """Set-ups whose results have been opened: those that have a file of them."""
-    return [path.parent.name for path in data_files("trials/*/published.toml")]
+def opened(sealed: bool | None = None) -> list[str]:
+    """Set-ups whose results have been opened: those that have a file of them. Of all, or those that were sealed or not."""
+    found = [path.parent.name for path in data_files("trials/*/published.toml")]
+    return [name for name in found if sealed is None or (read(name).sealed is not None) == sealed]
 
 
 def compared(found: dict[str, dict] | None = None) -> pd.DataFrame:

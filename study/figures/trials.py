@@ -9,13 +9,17 @@ COLOURS = (BLUE, ORANGE, GREEN, PURPLE, RED, SKY, BLACK)
 MARKS = "os^vDPX"
 
 
-def against(table: pd.DataFrame, unit: str) -> Figure:
-    """Published across, predicted upwards with its interval; on the line both are the same, dotted is a factor of 2."""
+def against(table: pd.DataFrame, unit: str, before: pd.DataFrame | None = None) -> Figure:
+    """Published across, predicted upwards with its interval; on the line both are the same, dotted is a factor of 2. An
+    earlier trial, `before`, is grey."""
     figure, axes = canvas(aspect=1.05)
-    ends = np.array([0.7 * table[["published", "low"]].min().min(), 1.4 * table[["published", "high"]].max().max()])
+    drawn = pd.concat([table, before])
+    ends = np.array([0.7 * drawn[["published", "low"]].min().min(), 1.4 * drawn[["published", "high"]].max().max()])
     axes.plot(ends, ends, color=BLACK, lw=0.7)
     for factor in (0.5, 2):
         axes.plot(ends, factor * ends, color=GREY, lw=0.5, ls=":")
+    if before is not None:
+        axes.plot(before.published, before.middle, "o", color=GREY, ms=3, mfc="none", label="first trial")
     for (setup, rows), colour, mark in zip(table.groupby("setup", sort=False), COLOURS, MARKS, strict=False):
         axes.vlines(rows.published, rows.low, rows.high, color=colour, lw=1, alpha=0.5)
         axes.plot(rows.published, rows.middle, mark, color=colour, ms=4, label=setup)
