@@ -111,6 +111,19 @@ def level_block(files, file, record, level):
 
 
 @kernel
+def file_of(base, block):
+    """The file of a record."""
+    low, high = 0, len(base)
+    while high - low > 1:
+        middle = (low + high) // 2
+        if base[middle, 0] <= block:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+@kernel
 def _give(space, leaf, n_bytes):
     """Rules 1 and 3: space of the vdev `leaf` for a block of `n_bytes`; the place."""
     n_bytes = asize(space.vdev, n_bytes)

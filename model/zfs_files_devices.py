@@ -19,7 +19,7 @@ from model.dbuf import copy_written
 from model.drive_queue import FLUSH, N_COMMANDS, N_SERVED, N_WAITING, finish, pause, send
 from model.indirect import INDIRECT_BYTES
 from model.jit import kernel, part
-from model.layout import FRONT_BYTES, LEAF_SHIFT, OFFSET_MASK
+from model.layout import FRONT_BYTES, LEAF_SHIFT, OFFSET_MASK, file_of
 from model.pool import FOR_TXG, NOBODY, answered, bring_up_to_date, has_come, leaf_io, read_leaf, release_io, start_disk
 from model.primarycache import is_kept
 from model.ssd import SsdParams, service
@@ -259,9 +259,9 @@ def _issue_next(m, now, leaf, unit):
 
 
 @part
-def _is_clean(m, block):
-    """A block of the group is on disk. (Of records, the length of those of tables.)"""
-    n_bytes = m.s.record_bytes if block < m.files.n_records else INDIRECT_BYTES
+def is_clean(m, block):
+    """A block of the group is on disk, or was, as the intent log had written it."""
+    n_bytes = m.files.record_bytes[file_of(m.files.base, block)] if block < m.files.n_records else INDIRECT_BYTES
     if note_clean(m.throttle, m.txgs.syncing[0], n_bytes):
         wake_waiting(m)
 
@@ -273,7 +273,7 @@ def _txg_io_done(m, now, io):
     if entry != NONE:
         copy_written(m, now, entry, is_kept(m.s.primarycache, 0))
         if m.txg_params.rule == DIRTY_DATA and m.txgs.entries[entry, WRITING] == WRITTEN:
-            _is_clean(m, m.txgs.entries[entry, BLOCK_OF_ENTRY])
+            is_clean(m, m.txgs.entries[entry, BLOCK_OF_ENTRY])
     m.txgs.n_pending[0] -= 1
     if m.txgs.n_pending[0] == 0 and m.txgs.cursor[0] == NONE:
         set_time(m.calendar, m.sources.sync, now)

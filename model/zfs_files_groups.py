@@ -21,14 +21,14 @@ from model.arc import make_anonymous
 from model.calendar import NEVER, set_time
 from model.dbuf import copy_written
 from model.jit import kernel, part
-from model.layout import LEAF_SHIFT
+from model.layout import LEAF_SHIFT, file_of
 from model.pool import FOR_TXG
 from model.primarycache import is_kept
 from model.throttle import DIRTY_DATA, SYNC_BEGAN, T2, T3, group_written, open_group, wants_sync
 from model.txg import ABOVE, BLOCK, NONE, WRITING, advance
 from model.zfs_files_devices import BLOCK as BLOCK_WANTED
 from model.zfs_files_devices import LABEL as LABEL_WANTED
-from model.zfs_files_devices import VDEV_FLUSH, ios_left, want
+from model.zfs_files_devices import VDEV_FLUSH, ios_left, is_clean, want
 from model.zfs_files_machine import (
     DATA,
     DONE_STAGE,
@@ -89,24 +89,13 @@ def _write_record(m, now, entry, block):
         count(m.tally, EARLY, 1, now)
         m.txgs.entries[entry, WRITING] = 1
         copy_written(m, now, entry, is_kept(m.s.primarycache, 0))
+        if m.txg_params.rule == DIRTY_DATA:
+            is_clean(m, block)
         return
     where = place(m.places, m.txgs.open_txg[0], DATA, n_bytes)
     m.layout.place[block] = where
     count(m.tally, RECORD_BYTES, n_bytes, now)
     _want_copy(m.wanted, m.n_wanted, m.leaves.queue_params, where, n_bytes, entry)
-
-
-@kernel
-def file_of(base, block):
-    """The file of a record."""
-    low, high = 0, len(base)
-    while high - low > 1:
-        middle = (low + high) // 2
-        if base[middle, 0] <= block:
-            low = middle
-        else:
-            high = middle
-    return low
 
 
 @kernel

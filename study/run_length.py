@@ -86,7 +86,8 @@ def of(one: Scenario, values: dict, seed: int = 1, budget: int = BUDGET) -> Leng
     seconds, n = interval(one, values, pilot)
     k = max(too_large, scaling(one, 2 * seconds * pilot.tps / budget))
     tps = at_work(one, k, pilot.tps, values, seed)
-    seconds = seconds if n is None else n / tps
+    if n is not None:       # at the rate of a server at work, time may end an interval that log ends in a short run
+        seconds, n = (n / tps, n) if n / tps < _timeout(one) else (_timeout(one), None)
     return _of_intervals(one, (seconds, n), tps, budget, too_large)
 
 
