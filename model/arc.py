@@ -83,6 +83,7 @@ from model.arc_lists import (
     unlist,
 )
 from model.jit import kernel, part
+from model.spare_memory import empty, zeros
 
 
 class ArcParams(NamedTuple):
@@ -296,9 +297,10 @@ def arc_params(memory_bytes):
 def new_arc(params, n_keys, n_nodes, p_bytes=None):
     """An empty cache for keys 0 .. n_keys - 1, with at most `n_nodes` headers; p starts at c / 2, spec 7.1."""
     nodes = new_nodes(n_nodes + N_LISTS)
+    nodes[:N_LISTS] = 0
     nodes[:N_LISTS, OLDER] = nodes[:N_LISTS, NEWER] = np.arange(N_LISTS)
     p = params.c_bytes // 2 if p_bytes is None else p_bytes
-    return Arc(nodes, np.zeros(n_keys, np.int32), np.zeros(5, np.int64), np.zeros(N_LISTS, np.int64),
+    return Arc(nodes, zeros(n_keys, np.int32), np.zeros(5, np.int64), np.zeros(N_LISTS, np.int64),
                np.array([p, 0, N_LISTS, NONE] + [0] * (N_SCALARS - 4), np.int64))
 
 
@@ -307,4 +309,6 @@ def copy_arc(arc, n_nodes):
     used = arc.scalars[N_NODES]
     nodes = new_nodes(max(n_nodes + N_LISTS, len(arc.nodes)))
     nodes[:used] = arc.nodes[:used]
-    return Arc(nodes, *(array.copy() for array in arc[1:]))
+    node_of = empty(len(arc.node_of), np.int32)
+    node_of[:] = arc.node_of
+    return Arc(nodes, node_of, *(array.copy() for array in arc[2:]))

@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from model.jit import kernel
+from model.spare_memory import empty
 
 NONE = 0
 
@@ -64,8 +65,8 @@ class Arc(NamedTuple):
 
 
 def new_nodes(n):
-    """Rows for `n` nodes, which do not straddle lines."""
-    room = np.zeros(n * N_COLUMNS + LINE_BYTES // 4, np.int32)
+    """Rows for `n` nodes, which do not straddle lines. What is in them means nothing until they are taken."""
+    room = empty(n * N_COLUMNS + LINE_BYTES // 4, np.int32)
     ahead = -room.ctypes.data % LINE_BYTES // 4
     return room[ahead:ahead + n * N_COLUMNS].reshape(n, N_COLUMNS)
 

@@ -16,6 +16,7 @@ In ZFS: dbuf.c, `dbuf_hold_impl`, `dbuf_dirty`, `dbuf_write`, `dbuf_write_done`,
 
 from model.arc import access, evict_now, grow, make_anonymous, make_room, new_block, revive, shrink, touch
 from model.arc_lists import (
+    ABOVE,
     ANONYMOUS,
     DIRTIED,
     HOLDS,
@@ -31,10 +32,11 @@ from model.arc_lists import (
     release,
 )
 from model.indirect import INDIRECT_BYTES
-from model.jit import part
+from model.jit import kernel, part
 from model.layout import level_block
 from model.pool import TICK_NS
-from model.txg import BLOCK, WRITING, WRITTEN, dirty
+from model.txg import ABOVE as ABOVE_ENTRY
+from model.txg import BLOCK, NODE, WRITING, WRITTEN, dirty
 
 
 @part
@@ -109,6 +111,14 @@ def _dirty_buffer(m, now, file, record, node):
 
 
 @part
+def _note_nodes(entries, nodes, entry, node):
+    """While they are at hand: the nodes of a record's entry and of the one above."""
+    entries[entry, NODE] = node
+    if entries[entry, ABOVE_ENTRY] != NONE:
+        entries[entries[entry, ABOVE_ENTRY], NODE] = nodes[node, ABOVE]
+
+
+@part
 def dirty_record(m, now, file, record):
     """A record is overwritten altogether. False if somebody is reading it just now."""
     node, open_txg = int(m.arc.node_of[level_block(m.files, file, record, 0)]), m.txgs.open_txg[0]
@@ -119,8 +129,17 @@ def dirty_record(m, now, file, record):
         node = _dirty_buffer(m, now, file, record, node)
         m.arc.nodes[node, DIRTIED] = open_txg
         _hold_tree(m, file, record)
-        dirty(m.txgs, m.files, file, record)
+        _note_nodes(m.txgs.entries, m.arc.nodes, dirty(m.txgs, m.files, file, record), node)
     return True
+
+
+@kernel
+def node_of_entry(m, entry):
+    """The node of the block of `entry`, looked up once: it is held until the block is written."""
+    entries = m.txgs.entries
+    if entries[entry, NODE] == NONE:
+        entries[entry, NODE] = int(m.arc.node_of[entries[entry, BLOCK]])
+    return entries[entry, NODE]
 
 
 @part
@@ -131,7 +150,7 @@ def copy_written(m, now, entry, keeps_records):
     if entries[entry, WRITING] > 0:
         return
     entries[entry, WRITING] = WRITTEN
-    node = int(arc.node_of[entries[entry, BLOCK]])
+    node = node_of_entry(m, entry)
     is_record = entries[entry, BLOCK] < m.files.n_records
     if is_record and arc.nodes[node, DIRTIED] != m.txgs.syncing[0]:
         shrink(arc, int(arc.nodes[node, N_BYTES]))

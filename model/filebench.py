@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from model.jit import kernel
+from model.spare_memory import empty
 from model.streams import stream
 
 LOG_WRITER = 0
@@ -131,9 +132,12 @@ def records_per_file(workload):
 def draw_records(workload, seed, n_each):
     """(of shadows, of writers): records to go to, int64[thread, n_each]; a longer row begins the same."""
     n_places = workload.file_bytes // workload.record_bytes - 1
+
     def rows(who, n):
-        return np.array([(stream(seed, f"{who} {i}").random(n_each) * n_places).astype(np.int64) for i in range(n)],
-                        np.int64).reshape(n, n_each)
+        records = empty((n, n_each), np.int64)
+        for i in range(n):
+            records[i] = stream(seed, f"{who} {i}").random(n_each) * n_places
+        return records
     return rows("shadow", workload.n_shadows), rows("writer", workload.n_writers)
 
 

@@ -5,11 +5,11 @@ arrived. Nothing here changes anything but time.
 """
 
 from model.jit import part
-from model.layout import level_block
-from model.oltp_machine import FILE, LEVEL, RECORD
-from model.pool import FOR_TXG
+from model.layout import LEAF_SHIFT, OFFSET_MASK, level_block
+from model.lru import bucket_of
+from model.pool import FOR_LINE, FOR_TXG
 from model.prefetch import prefetch
-from model.txg import ABOVE, BLOCK, FOLLOWING
+from model.txg import ABOVE, BLOCK, FOLLOWING, NODE
 from model.vdev_queue import NONE
 
 
@@ -27,26 +27,34 @@ def header_above(m, file, record):
 
 
 @part
-def next_read(m, shadow):
-    """A shadow has done its read: what it will read next."""
-    n = m.threads.n_done[shadow]
-    if n < m.threads.shadow_records.shape[1]:
-        file, record = n % m.workload.n_files, m.threads.shadow_records[shadow, n]
-        numbers_of(m, file, record)
-        prefetch(m.layout.place, level_block(m.files, file, record, 0))
+def header(m, file, record):
+    """If the record has one."""
+    prefetch(m.arc.nodes, int(m.arc.node_of[level_block(m.files, file, record, 0)]))
 
 
 @part
-def read_begins(m, shadow):
-    """A shadow will read when it has posted."""
-    n = m.threads.n_done[shadow]
-    header_above(m, n % m.workload.n_files, m.threads.shadow_records[shadow, n])
+def next_read(m, shadow):
+    """A shadow has done its read: what it will read next, and the numbers of what it will read then."""
+    n, n_files, records = m.threads.n_done[shadow], m.workload.n_files, m.threads.shadow_records
+    if n + 1 < records.shape[1]:
+        header_above(m, n % n_files, records[shadow, n])
+        header(m, n % n_files, records[shadow, n])
+        numbers_of(m, (n + 1) % n_files, records[shadow, n + 1])
+        prefetch(m.layout.place, level_block(m.files, (n + 1) % n_files, records[shadow, n + 1], 0))
+
+
+@part
+def line_at(pool, place):
+    """The vdev cache will be asked for what lies there."""
+    cache, line = pool.cache, (place & OFFSET_MASK) >> pool.cache_params.line_shift
+    prefetch(cache.first, (place >> LEAF_SHIFT) * cache.n_buckets + bucket_of(line, cache.n_buckets))
 
 
 @part
 def write_begins(m, file, record):
     """A record will be dirtied, and the block above it."""
     header_above(m, file, record)
+    header(m, file, record)
     i = level_block(m.files, file, record, 1) - m.files.n_records
     prefetch(m.txgs.dirtied_in, i)
     prefetch(m.txgs.entry_of, i)
@@ -61,14 +69,15 @@ def next_write(m):
     if block < m.files.n_records:
         prefetch(entries, entries[entry, ABOVE])
     else:
-        prefetch(m.arc.nodes, int(m.arc.node_of[block]))
+        prefetch(m.arc.nodes, entries[entry, NODE])
 
 
 @part
-def block_above(m, block):
-    """The sync thread has come to a record below the indirect `block`."""
-    prefetch(m.arc.node_of, block)
-    prefetch(m.layout.level, block - m.files.n_records)
+def block_above(m, above):
+    """The sync thread has come to a record below the entry `above`."""
+    entries = m.txgs.entries
+    prefetch(m.arc.nodes, entries[above, NODE])
+    prefetch(m.layout.level, entries[above, BLOCK] - m.files.n_records)
 
 
 @part
@@ -82,30 +91,14 @@ def unit_starts(m, pool, unit):
 
 
 @part
-def _block_of(m, pool, io):
-    """The block that an I/O writes, or reads for who waits; of a line, just any."""
-    owner, rows = pool.owner[io], m.tasks.rows
-    if owner == FOR_TXG:
-        return m.txgs.entries[m.entry_of[io], BLOCK]
-    if owner < 0:
-        return 0
-    task = owner >> pool.waiter_shift
-    return level_block(m.files, rows[task, FILE], rows[task, RECORD], rows[task, LEVEL])
-
-
-@part
 def unit_ends(m, pool, unit):
-    """A disk has served a unit."""
+    """A disk has served a unit: headers of the blocks that its members write, or read for who waits."""
     io = unit
     while io != NONE:
-        prefetch(m.arc.node_of, _block_of(m, pool, io))
-        io = pool.queue.next_member[io]
-
-
-@part
-def members_hear(m, pool, unit):
-    """What waits for its members will hear of it."""
-    io = unit
-    while io != NONE:
-        prefetch(m.arc.nodes, int(m.arc.node_of[_block_of(m, pool, io)]))
+        owner = pool.owner[io]
+        if owner == FOR_TXG:
+            prefetch(m.arc.nodes, m.txgs.entries[m.entry_of[io], NODE])
+        else:
+            waiter = pool.waiting[pool.line_of[io]] if owner == FOR_LINE else owner
+            prefetch(m.arc.nodes, m.tasks.node[waiter >> pool.waiter_shift])
         io = pool.queue.next_member[io]

@@ -4,7 +4,7 @@ from model.calendar import set_time
 from model.dbuf import copy_written
 from model.drive_queue import N_COMMANDS
 from model.jit import part
-from model.oltp_ahead import members_hear, unit_ends
+from model.oltp_ahead import unit_ends
 from model.oltp_machine import IOS_DONE
 from model.oltp_tasks import block_came
 from model.pool import FOR_TXG, NOBODY, answered, disk_done, has_come, release_io
@@ -25,7 +25,6 @@ def disk_event(m, pool, now, leaf):
     """A disk has served a unit: tell whoever waited. Returns `leaf` if there is more for it to do, else -1."""
     unit_ends(m, pool, pool.drives.commands[leaf, 0])
     io = disk_done(pool, now, leaf)
-    members_hear(m, pool, io)
     while io != NONE:
         m.tally.counts[IOS_DONE] += 1
         if pool.owner[io] == FOR_TXG:

@@ -39,6 +39,7 @@ from model.layout import (
     number_blocks,
 )
 from model.pool import NOBODY, new_pool
+from model.spare_memory import empty
 from model.streams import stream
 from model.txg import Txgs, new_txgs
 from model.vdev_cache import VdevCacheParams
@@ -104,6 +105,7 @@ class Tasks(NamedTuple):
     """Operations under way: shadow i has task i; behind these come those of the writers."""
 
     rows: np.ndarray  # [task, column]; see FILE and the others
+    node: np.ndarray  # per task: the header of the block that it reads, which is held until it has come
     ready: np.ndarray  # a ring of tasks that can go on; a power of two
     n_ready: np.ndarray  # two elements: put into the ring, taken out of it
     free: np.ndarray  # [writer, i]: tasks that it may use
@@ -222,7 +224,7 @@ def _new_tasks(workload):
     rows[:, N_RECORDS] = 1
     rows[:, WRITER] = rows[:, JOINED] = rows[:, JOINED_BEFORE] = NOBODY
     free = workload.n_shadows + np.arange(n_writers * AIO_TASKS).reshape(n_writers, AIO_TASKS)
-    return Tasks(rows, np.zeros(1 << n.bit_length(), np.int64),
+    return Tasks(rows, np.zeros(n, np.int64), np.zeros(1 << n.bit_length(), np.int64),
                  np.zeros(2, np.int64), free, np.full(n_writers, AIO_TASKS))
 
 
@@ -244,7 +246,7 @@ def _new_tally(settings, workload, files, seed, n_draws):
     seconds = -(-settings.duration_ns // 10**9)
     one = [np.zeros(1, np.int64) for _ in range(4)]
     copy_read = (stream(seed, "copy read").random(n_indirect) < 0.5).astype(np.int64)
-    return Tally(np.zeros(len(COUNTS), np.int64), np.zeros(n_reads, np.int64), np.zeros(n_reads, np.int64), *one[:3],
+    return Tally(np.zeros(len(COUNTS), np.int64), empty(n_reads, np.int64), empty(n_reads, np.int64), *one[:3],
                  np.zeros((3, seconds), np.int64), copy_read, np.zeros(n_indirect, np.int64), one[3])
 
 

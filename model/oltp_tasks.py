@@ -10,7 +10,7 @@ from model.filebench import LOG_WRITER
 from model.indirect import POINTERS
 from model.jit import part
 from model.layout import level_block
-from model.oltp_ahead import next_read
+from model.oltp_ahead import line_at, next_read
 from model.oltp_machine import (
     BEGAN,
     DATA_READS,
@@ -80,8 +80,7 @@ def _join(tasks, task, reader):
 def block_came(m, now, task):
     """The block that `task` read is there: it goes on, and all that waited for it."""
     tasks, level = m.tasks, m.tasks.rows[task, LEVEL]
-    block = level_block(m.files, tasks.rows[task, FILE], tasks.rows[task, RECORD], level)
-    has_come(m, now, int(m.arc.node_of[block]), level > 0 or m.settings.keeps_records)
+    has_come(m, now, tasks.node[task], level > 0 or m.settings.keeps_records)
     tasks.rows[task, LEVEL] -= 1
     waiting = tasks.rows[task, JOINED]
     tasks.rows[task, JOINED] = NOBODY
@@ -104,14 +103,16 @@ def _where(layout, copy_read, n_records, record_bytes, block):
 def _fetch(m, pool, now, task, block):
     """Read `block` from the pool: whether it is there at once."""
     level = m.tasks.rows[task, LEVEL]
-    node = buffer_for(m, now, m.tasks.rows[task, FILE], m.tasks.rows[task, RECORD], level)
     place, n_bytes = _where(m.layout, m.tally.copy_read, m.files.n_records, m.workload.record_bytes, block)
+    line_at(pool, place)
+    node = buffer_for(m, now, m.tasks.rows[task, FILE], m.tasks.rows[task, RECORD], level)
     m.tally.counts[METADATA_READS if level > 0 else DATA_READS] += 1
     there = ask(pool, now, place, n_bytes, 1 if level > 0 else 0, task)
     if there:
         has_come(m, now, node, level > 0 or m.settings.keeps_records)
     else:
         m.arc.nodes[node, READER] = task + 1
+        m.tasks.node[task] = node
     return there
 
 

@@ -6,7 +6,7 @@ What each does in turn: `model.filebench`. A thread that sleeps has no event in 
 from model.calendar import set_time
 from model.filebench import LOG_WRITER, make_room, post, take, wake_poster
 from model.jit import part
-from model.oltp_ahead import numbers_of, read_begins, write_begins
+from model.oltp_ahead import numbers_of, write_begins
 from model.oltp_machine import ISSUE, LOG_WRITES, READS, REAP, TAKE, WRITER, WRITES
 from model.oltp_tasks import begin, count_reads
 from model.pool import NOBODY
@@ -16,7 +16,6 @@ from model.pool import NOBODY
 def shadow_event(m, now, shadow):
     """Post to all takers, from where it stopped; then read the next record."""
     threads = m.threads
-    read_begins(m, shadow)
     while 0 <= threads.next_taker[shadow] <= m.workload.n_writers:
         taker = threads.next_taker[shadow]
         posted, wakes = post(m.semaphores, taker, shadow)

@@ -6,6 +6,7 @@ and are written as they come; when the last I/O has completed, the next group th
 
 from model.arc import make_anonymous
 from model.calendar import set_time
+from model.dbuf import node_of_entry
 from model.jit import part
 from model.layout import allocate, allocate_copy
 from model.oltp_ahead import block_above, next_write
@@ -47,9 +48,9 @@ def _bytes_now(m, entry):
     block = m.txgs.entries[entry, BLOCK]
     if block < m.files.n_records:
         m.tally.counts[RECORDS_WRITTEN] += 1
-        above = m.txgs.entries[m.txgs.entries[entry, ABOVE], BLOCK]
+        above = m.txgs.entries[entry, ABOVE]
         block_above(m, above)
-        m.tally.n_rewritten[above - m.files.n_records] += 1
+        m.tally.n_rewritten[m.txgs.entries[above, BLOCK] - m.files.n_records] += 1
         return m.workload.record_bytes
     m.tally.counts[INDIRECT_WRITTEN] += 1
     i = block - m.files.n_records
@@ -78,7 +79,7 @@ def sync_event(m, pool, now):
     _write_copy(m, pool, now, entry, place, n_bytes)
     if not is_record:
         _write_copy(m, pool, now, entry, allocate_copy(m.space, place, n_bytes), n_bytes)
-        make_anonymous(m.arc, int(m.arc.node_of[m.txgs.entries[entry, BLOCK]]))
+        make_anonymous(m.arc, node_of_entry(m, entry))
     advance(m.txgs)
     next_write(m)
     cost = m.settings.sync_record_ns if is_record else m.settings.sync_indirect_ns

@@ -98,11 +98,11 @@ def new_order(key, tie, first_end):
     n_levels = max(1, -(-(first_end // TOP_THINGS).bit_length() // LEVEL_BITS))
     scattered = np.arange(len(key), dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(32)
     lot = (scattered.astype(np.float64) + 0.5) / 2.0**32
-    levels = np.ones(len(key), np.int64)
+    levels = np.ones(len(key), np.int8)
     for level in range(1, n_levels):
         levels[lot < 2.0 ** (-LEVEL_BITS * level)] = level + 1
     levels[first_end:] = 1
     key[first_end:] = GREATEST
-    after, before = (np.zeros((n_levels, len(key)), np.int64) for _ in range(2))  # what is in no list has no neighbours
+    after, before = (np.zeros((n_levels, len(key)), np.int32) for _ in range(2))  # what is in no list has no neighbours
     after[:, first_end:] = before[:, first_end:] = np.arange(first_end, len(key))
     return Order(key, tie, levels, after, before)

@@ -28,8 +28,19 @@ import numpy as np
 from model.drive_queue import N_COMMANDS, N_WAITING, Drive, Drives, finish, hand_over, new_drives, pause, send, start
 from model.jit import kernel, part
 from model.layout import FRONT_BYTES, LEAF_SHIFT, OFFSET_MASK, SINGLE_DISK
-from model.lru import bucket_of, find
-from model.vdev_cache import HIT, JOINED, MAY_NOT_FILL, MISS, VdevCache, VdevCacheParams, fill_done, new_cache, read, write
+from model.vdev_cache import (
+    HIT,
+    JOINED,
+    MAY_NOT_FILL,
+    MISS,
+    VdevCache,
+    VdevCacheParams,
+    filled,
+    line_offset_of,
+    look,
+    new_cache,
+    write,
+)
 from model.vdev_map import BYTES, CHILD, OFFSET, RAIDZ, VdevParams, max_ios, read_ios, write_ios
 from model.vdev_queue import (
     NONE,
@@ -70,6 +81,7 @@ class Pool(NamedTuple):
     drives: Drives
     leaf_of: np.ndarray  # per I/O
     owner: np.ndarray  # per I/O: a waiter, FOR_LINE or FOR_TXG
+    line_of: np.ndarray  # per I/O of FOR_LINE: the node of the vdev cache that it fills
     waiting: np.ndarray  # per node of the vdev cache: the waiter that joined the fill last, or NOBODY
     joined_before: np.ndarray  # per waiter: who joined before it
     outcomes: np.ndarray  # [data or metadata, outcome]: reads
@@ -109,13 +121,6 @@ def record_command(pool, now, leaf, ends):
 
 
 @part
-def _node(cache, params, leaf, offset):
-    """The node of the line at `offset`, which is there."""
-    line = offset >> params.line_shift
-    return find(cache, leaf * cache.n_buckets + bucket_of(line, cache.n_buckets), line)
-
-
-@part
 def leaf_io(pool, leaf, kind, offset, n_bytes, now, priority, owner):
     io = new_io(pool.queue, pool.queue_params, kind, offset, n_bytes, now // TICK_NS, priority, 0)
     pool.leaf_of[io] = leaf
@@ -126,23 +131,24 @@ def leaf_io(pool, leaf, kind, offset, n_bytes, now, priority, owner):
 @part
 def read_leaf(pool, now, leaf, offset, n_bytes, is_metadata, waiter, own_priority):
     """As `read_at`, of a leaf."""
-    outcome, line_offset, _ = read(pool.cache, pool.cache_params, leaf, now // TICK_NS, offset, n_bytes, is_metadata, 0)
+    params = pool.cache_params
+    outcome, node, _ = look(pool.cache, params, leaf, now // TICK_NS, offset, n_bytes, is_metadata, 0)
     pool.outcomes[is_metadata, outcome] += 1
     _record(pool.recorder, leaf, now, READ, offset, n_bytes, is_metadata, outcome)
     if outcome == HIT:
         return True, NONE
     owner, priority = waiter, own_priority
     if outcome in (MISS, JOINED):
-        node = _node(pool.cache, pool.cache_params, leaf, line_offset)
         pool.joined_before[waiter] = NOBODY if outcome == MISS else pool.waiting[node]
         pool.waiting[node] = waiter
         if outcome == JOINED:
             return False, NONE
-        offset, n_bytes = line_offset, 1 << pool.cache_params.line_shift
         owner, priority = FOR_LINE, pool.queue_params.cache_fill_priority
-    elif outcome == MAY_NOT_FILL and pool.moves_whole_lines:
-        offset, n_bytes = line_offset, 1 << pool.cache_params.line_shift
-    return False, leaf_io(pool, leaf, READ, offset, n_bytes, now, priority, owner)
+    if outcome == MISS or (outcome == MAY_NOT_FILL and pool.moves_whole_lines):
+        offset, n_bytes = line_offset_of(params, offset), 1 << params.line_shift
+    io = leaf_io(pool, leaf, READ, offset, n_bytes, now, priority, owner)
+    pool.line_of[io] = node
+    return False, io
 
 
 @part
@@ -288,11 +294,10 @@ def answered(pool, now, leaf, io):
     if waiter != FOR_LINE:
         pool.joined_before[waiter] = NOBODY
         return waiter
-    offset, n_bytes = pool.queue.offset[io], pool.queue.n_bytes[io]
-    node = _node(pool.cache, pool.cache_params, leaf, offset)
+    node = pool.line_of[io]
     waiter = pool.waiting[node]
-    thrown_away = fill_done(pool.cache, pool.cache_params, leaf, now // TICK_NS, offset)
-    _record(pool.recorder, leaf, now, COMPLETION, offset, n_bytes, 0, thrown_away)
+    thrown_away = filled(pool.cache, leaf, now // TICK_NS, node)
+    _record(pool.recorder, leaf, now, COMPLETION, pool.queue.offset[io], pool.queue.n_bytes[io], 0, thrown_away)
     return waiter
 
 
@@ -314,8 +319,9 @@ def new_pool(n_leaves, cache_params, queue_params, disk, phase_ns, n_ios, n_task
     queue = new_queue(queue_params, n_leaves, n_ios)
     drives = new_drives(disk, max(queue_params.max_pending, queue_params.min_pending), n_ios + 1, phase_ns)
     n_rows, shift = max_ios(vdev), (vdev.n_children - 1).bit_length() if vdev.kind == RAIDZ else 0
-    return Pool(cache_params, cache, queue_params, queue, disk, drives, np.zeros(n_ios + 1, np.int64),
-                np.zeros(n_ios + 1, np.int64), np.full(len(cache.key), NOBODY), np.full(n_tasks << shift, NOBODY),
+    per_io = (np.zeros(n_ios + 1, np.int64) for _ in range(3))
+    return Pool(cache_params, cache, queue_params, queue, disk, drives, *per_io, np.full(len(cache.key), NOBODY),
+                np.full(n_tasks << shift, NOBODY),
                 np.zeros((2, 9), np.int64), np.zeros(queue_params.ramp_rate, np.int64), recorder, moves_whole_lines, vdev,
                 int(vdev == SINGLE_DISK), shift, np.zeros(n_tasks, np.int64), np.zeros((n_rows, 4), np.int64),
                 np.zeros(2 * n_rows, np.int64), np.zeros(1, np.int64))

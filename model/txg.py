@@ -18,6 +18,7 @@ import numpy as np
 
 from model.jit import kernel
 from model.layout import level_block
+from model.spare_memory import empty
 
 NONE = 0
 QUARTERS = 4
@@ -28,6 +29,8 @@ FIRST, LAST = 1, 2  # child; top of a file
 ABOVE = 3  # the entry of the parent; NONE for the top of a file
 FOLLOWING = 4  # the next child of the same parent, or top of a file
 WRITING = 5  # I/Os by which it is on its way to disk, or WRITTEN
+NODE = 6  # its header in the ARC, which is held until it is written; NONE if nobody has looked yet (model.dbuf)
+N_COLUMNS = 8  # the last one means nothing: so an entry is a line of a processor's cache
 N_USED = 0
 
 WRITTEN = -1
@@ -62,7 +65,7 @@ def _new_entry(txgs, block, above):
     entries = txgs.entries
     entries[entry, BLOCK], entries[entry, ABOVE] = block, above
     entries[entry, FIRST] = entries[entry, LAST] = entries[entry, FOLLOWING] = NONE
-    entries[entry, WRITING] = 0
+    entries[entry, WRITING] = entries[entry, NODE] = 0
     if above == NONE:
         _append(entries, entry, txgs.quarters, quarter)
     else:
@@ -82,7 +85,7 @@ def _append(entries, entry, lists, place):
 
 @kernel
 def dirty(txgs, files, file, record):
-    """`record` of `file`, clean in the open group, is dirtied."""
+    """`record` of `file`, clean in the open group, is dirtied. Returns its entry."""
     above = NONE
     for level in range(files.n_levels[file] - 1, 0, -1):
         block = level_block(files, file, record, level)
@@ -91,7 +94,7 @@ def dirty(txgs, files, file, record):
             txgs.dirtied_in[i] = txgs.open_txg[0]
             txgs.entry_of[i] = _new_entry(txgs, block, above)
         above = txgs.entry_of[i]
-    _new_entry(txgs, level_block(files, file, record, 0), above)
+    return _new_entry(txgs, level_block(files, file, record, 0), above)
 
 
 @kernel
@@ -137,5 +140,6 @@ def new_txgs(n_indirect, room):
     """Group 1 is open; `room` entries for each group."""
     blocks = (np.zeros(n_indirect, np.int64) for _ in range(2))
     scalars = (np.zeros(1, np.int64) for _ in range(5))
-    entries, quarters = np.zeros((QUARTERS * room + 1, 6), np.int64), np.zeros((QUARTERS, 3), np.int64)
+    entries, quarters = empty((QUARTERS * room + 1, N_COLUMNS), np.int64), np.zeros((QUARTERS, 3), np.int64)
+    entries[NONE] = 0
     return Txgs(room, entries, quarters, *blocks, np.ones(1, np.int64), *scalars)

@@ -129,7 +129,7 @@ def _touch(cache, leaf, node, tick):
 
 @kernel
 def _make_line(cache, leaf, line, tick, is_metadata):
-    """A line about to be filled, in a free node (there is one)."""
+    """A line about to be filled, in a free node (there is one), which is returned."""
     node = cache.free[leaf]
     cache.free[leaf] = cache.chain[node]
     cache.used[node] = tick
@@ -140,6 +140,7 @@ def _make_line(cache, leaf, line, tick, is_metadata):
     _link_by_age(cache, leaf, node)
     cache.n_lines[leaf] += 1
     cache.n_metadata_lines[leaf] += cache.for_metadata[node]
+    return node
 
 
 @kernel
@@ -182,21 +183,34 @@ def _use(cache, leaf, node, tick):
 
 @kernel
 def _inflate(cache, params, leaf, tick, line, is_metadata):
-    """Rules 3 and 4: (outcome, number of the line evicted or -1) of a read whose line is absent."""
+    """Rules 3 and 4: (outcome, node of the new line or NONE, number of the line evicted or -1) of a read whose line is
+    absent."""
     evicted = -1
     if params.fill_rule == FILL_METADATA and not is_metadata:
-        return MAY_NOT_FILL, evicted
+        return MAY_NOT_FILL, NONE, evicted
     if params.cache_bytes == 0:
-        return NO_ENTRY, evicted
+        return NO_ENTRY, NONE, evicted
     if cache.n_lines[leaf] << params.line_shift > params.cache_bytes:
         oldest = cache.newer[leaf * cache.n_nodes]
         if cache.filling[oldest]:
-            return NO_ENTRY, evicted
+            return NO_ENTRY, NONE, evicted
         evicted = cache.key[oldest]
         _evict(cache, leaf, oldest)
-    _make_line(cache, leaf, line, tick, is_metadata)
+    node = _make_line(cache, leaf, line, tick, is_metadata)
     cache.misses[leaf] += 1
-    return MISS, evicted
+    return MISS, node, evicted
+
+
+@kernel
+def look(cache, params, leaf, tick, offset, n_bytes, is_metadata, dont_cache):
+    """As `read`: (outcome, node of the line or NONE, number of the line evicted or -1)."""
+    outcome, line = _admit(params, offset, n_bytes, is_metadata, dont_cache), offset >> params.line_shift
+    if outcome != _ADMITTED:
+        return outcome, NONE, -1
+    node = _find_line(cache, leaf, line)
+    if node != NONE:
+        return _use(cache, leaf, node, tick), node, -1
+    return _inflate(cache, params, leaf, tick, line, is_metadata)
 
 
 @kernel
@@ -206,16 +220,25 @@ def read(cache, params, leaf, tick, offset, n_bytes, is_metadata, dont_cache):
     Returns (outcome, offset of its line, offset of the line evicted for it or -1). After a MISS the caller reads the
     whole line from the disk and calls `fill_done`; the read itself and those that JOINED are answered then.
     """
-    line = offset >> params.line_shift
-    line_offset = line << params.line_shift
-    outcome = _admit(params, offset, n_bytes, is_metadata, dont_cache)
-    if outcome != _ADMITTED:
-        return outcome, line_offset, -1
-    node = _find_line(cache, leaf, line)
-    if node != NONE:
-        return _use(cache, leaf, node, tick), line_offset, -1
-    outcome, evicted = _inflate(cache, params, leaf, tick, line, is_metadata)
-    return outcome, line_offset, evicted << params.line_shift if evicted >= 0 else -1
+    outcome, _, evicted = look(cache, params, leaf, tick, offset, n_bytes, is_metadata, dont_cache)
+    return outcome, line_offset_of(params, offset), evicted << params.line_shift if evicted >= 0 else -1
+
+
+@kernel
+def line_offset_of(params, offset):
+    """Where the line begins that `offset` is in."""
+    return offset >> params.line_shift << params.line_shift
+
+
+@kernel
+def filled(cache, leaf, tick, node):
+    """Rule 5, of the line of `node`, which was being filled: 1 if it was thrown away, else 0."""
+    cache.filling[node] = 0
+    if cache.missed_write[node]:
+        _evict(cache, leaf, node)
+        return 1
+    _touch(cache, leaf, node, tick)
+    return 0
 
 
 @kernel
@@ -228,12 +251,7 @@ def fill_done(cache, params, leaf, tick, line_offset):
     node = _find_line(cache, leaf, line)
     if node == NONE or not cache.filling[node] or line << params.line_shift != line_offset:
         return NOT_FILLING
-    cache.filling[node] = 0
-    if cache.missed_write[node]:
-        _evict(cache, leaf, node)
-        return 1
-    _touch(cache, leaf, node, tick)
-    return 0
+    return filled(cache, leaf, tick, node)
 
 
 @kernel
@@ -280,12 +298,12 @@ def new_cache(params, n_leaves=1):
     per_node = n_leaves * n_nodes
     sentinels = np.arange(0, per_node, n_nodes)
     key, used = np.full(per_node, _BEFORE_ALL), np.full(per_node, _BEFORE_ALL)
-    older, newer = np.zeros(per_node, np.int64), np.zeros(per_node, np.int64)
+    older, newer = np.zeros(per_node, np.int32), np.zeros(per_node, np.int32)
     older[sentinels] = newer[sentinels] = sentinels
-    chain = np.arange(1, per_node + 1)  # all nodes are free: each links to the next of its leaf
+    chain = np.arange(1, per_node + 1, dtype=np.int32)  # all nodes are free: each links to the next of its leaf
     chain[sentinels + n_nodes - 1] = NONE
     free = sentinels + 1 if n_nodes > 1 else np.zeros(n_leaves, np.int64)
-    flags = (np.zeros(per_node, np.int64) for _ in range(3))
+    flags = (np.zeros(per_node, np.int8) for _ in range(3))
     counters = (np.zeros(n_leaves, np.int64) for _ in range(5))
     return VdevCache(n_nodes, n_buckets, key, older, newer, chain, used, *flags,
-                     np.zeros(n_leaves * n_buckets, np.int64), free, *counters)
+                     np.zeros(n_leaves * n_buckets, np.int32), free.astype(np.int32), *counters)

@@ -10,7 +10,7 @@ from oltp_laws import LAWS
 from model import arc, dbuf, filebench, oltp, oltp_disks, oltp_tasks, oltp_threads, pool
 from model.oltp_machine import JOINED, Settings, new_site, rules_of
 from model.pool import new_recorder
-from model.vdev_cache import fill_done
+from model.vdev_cache import filled
 
 WORKLOAD = filebench.Workload(file_bytes=2**24, n_files=2, n_shadows=30, n_writers=2, writes_per_burst=50,
                               writer_posts=100, writer_high_water=200, log_posts=320)
@@ -51,7 +51,7 @@ MUTANTS = {
     "who joined is never told": (oltp_disks, "block_came", forgets_joiners, "conservation"),
     "the second copy is never sent": (oltp, "sync_event", forgets_second_copy, "conservation"),
     "posts count one and a half": (oltp_threads, "take", takes_half, "one_to_one"),
-    "fills complete an hour late": (pool, "fill_done", lambda *a: fill_done(*a[:3], a[3] + 360_000, a[4]), "replays"),
+    "fills complete an hour late": (pool, "filled", lambda c, leaf, tick, i: filled(c, leaf, tick + 360_000, i), "replays"),
     "who is evicted keeps its hold": (arc, "lose_data", evicts_and_keeps_hold, "holds_are_accounted_for"),
     "a second buffer is never given back": (dbuf, "shrink", lambda arc_, n_bytes: None, "bytes_are_accounted_for"),
     "what was written stays anonymous": (dbuf, "access", lambda *a: None, "only_dirty_blocks_are_anonymous"),
