@@ -9,16 +9,13 @@ An array on such memory lends it from a `_Loan`. That one goes when the last arr
 then is the memory there for others.
 """
 
-from collections import deque
 from math import prod
-from threading import Lock
 
 import numpy as np
 
 LEAST_BYTES = 2**20  # less is not worth it
-MOST_SPARE = 8  # pieces kept at a time
-_spare = deque()  # the one given back last is the last
-_choosing = Lock()
+MOST_SPARE = 8  # pieces kept, as many as a run has; the oldest goes
+_spare = {}  # by id, the one given back last is the last
 
 
 class _Loan:
@@ -29,21 +26,20 @@ class _Loan:
         self.__array_interface__ = memory.__array_interface__
 
     def __del__(self):
-        _spare.append(self.memory)
+        _spare[id(self.memory)] = self.memory
+        while len(_spare) > MOST_SPARE:
+            _spare.pop(list(_spare)[0], None)
 
 
 def _memory(n_bytes):
-    """A piece of memory of `n_bytes` or more: the smallest spare one that is large enough, or a new one."""
-    with _choosing:
-        large_enough = [(memory.nbytes, i) for i, memory in enumerate(list(_spare)) if memory.nbytes >= n_bytes]
-        if large_enough:
-            _, i = min(large_enough)
-            memory = _spare[i]
-            del _spare[i]
+    """A piece of memory of `n_bytes`, or up to twice as much: the smallest spare one, or a new one. (Each step is one of the
+    interpreter's, so that threads and destructors may come between them.)"""
+    fitting = [(memory.nbytes, key) for key, memory in list(_spare.items()) if n_bytes <= memory.nbytes <= 2 * n_bytes]
+    for _, key in sorted(fitting):
+        memory = _spare.pop(key, None)
+        if memory is not None:
             return memory
-        while len(_spare) >= MOST_SPARE:
-            _spare.popleft()
-        return np.empty(n_bytes, np.uint8)
+    return np.empty(n_bytes, np.uint8)
 
 
 def empty(shape, dtype):

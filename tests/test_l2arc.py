@@ -201,8 +201,8 @@ def test_headers_of_a_large_device_take_memory_from_the_arc():
     more than its size is evicted."""
     x = Reader(c_mib=8, n_keys=60_000, headroom=100, device_mib=1024)
     x.run(uniform(60_000, 50_000))
-    states = x.arc.nodes[:, arc_lists.STATE]
-    n_alone, n_on = int((states == arc_lists.L2_ONLY).sum()), int((x.arc.nodes[:, arc_lists.IN_L2] != 0).sum())
+    nodes = x.arc.nodes[:x.arc.scalars[arc_lists.N_NODES]]
+    n_alone, n_on = int((nodes[:, arc_lists.STATE] == arc_lists.L2_ONLY).sum()), int((nodes[:, arc_lists.IN_L2] != 0).sum())
     headers = 168 * n_alone + 20 * n_on
     assert n_alone > 20_000
     assert x.arc.scalars[arc_lists.L2_HEADERS] == headers

@@ -10,7 +10,7 @@ import pytest
 from oltp_laws import LAWS, mva
 from oltp_mutants import MUTANTS
 
-from model import oltp
+from model import oltp, spare_memory
 from model.arc import greatest_c
 from model.arc_lists import MFU, MRU, N_NODES, STATE, TICK, total_bytes
 from model.data_sheet import SheetParams
@@ -55,6 +55,19 @@ def test_transaction_groups_write_what_was_dirtied_and_all_that_stands_above(run
     assert c["txgs"] >= 1
     assert c["records_written"] <= c["writes_done"] + 32 * c["log_writes_done"]
     assert 0 < c["indirect_written"] <= c["records_written"] * 3
+
+
+def test_what_lent_memory_held_before_changes_nothing(site):
+    settings = Settings(n_leaves=6, duration_ns=2 * SECOND, txg_ns=SECOND // 2)
+    x = simulate(site, rules_of("onnv_70"), settings)
+    counts, response_ns = dict(x.counts), x.response_ns.copy()
+    del x
+    assert spare_memory._spare
+    for memory in spare_memory._spare.values():
+        memory.fill(0xA5)
+    again = simulate(site, rules_of("onnv_70"), settings)
+    assert dict(again.counts) == counts
+    np.testing.assert_array_equal(again.response_ns, response_ns)
 
 
 def test_memory_that_is_too_small_costs_hits_and_memory_that_is_not_changes_nothing(site, runs):

@@ -59,11 +59,18 @@ def test_the_smallest_that_is_large_enough_is_lent():
     assert place(empty(3 * N // 2, np.int64)) == at
 
 
-def test_what_is_kept_has_an_end():
+@pytest.mark.parametrize("next_size", [N, 2 * N])
+def test_what_is_kept_has_an_end(next_size):
     arrays = [empty(N, np.int64) for _ in range(MOST_SPARE + 4)]
     arrays.clear()
-    empty(2 * N, np.int64)  # none is large enough: room is made for it
+    assert len(spare_memory._spare) == MOST_SPARE
+    empty(next_size, np.int64)
     assert len(spare_memory._spare) <= MOST_SPARE
+
+
+def test_a_small_array_does_not_hold_a_large_piece():
+    empty(100 * N, np.int64)
+    assert empty(N, np.int64).base.nbytes <= 2 * LEAST_BYTES
 
 
 def test_small_arrays_are_numpys_own():
