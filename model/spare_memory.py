@@ -28,7 +28,7 @@ class _Loan:
     def __del__(self):
         _spare[id(self.memory)] = self.memory
         while len(_spare) > MOST_SPARE:
-            _spare.pop(list(_spare)[0], None)
+            _spare.pop(list(_spare)[0], None)  # noqa: RUF015 - a list of it is made in one step
 
 
 def _memory(n_bytes):

@@ -46,7 +46,7 @@ SOUND = {
     "primarycache=metadata": {"primarycache": METADATA_ONLY, "is_warm": 0},
     "writers only": {"mix": ((WRITE, 1.0),), "n": 700, "n_pages": 60_000, "n_processes": 2},
     "writers sleep": {"mix": ((WRITE, 1.0),), "n": 300, "n_pages": 20_000, "record_bytes": 2**17, "memory_bytes": 2**29,
-                      "name": "b89", "n_processes": 2, "think_ns": SECOND // 100},
+                      "name": "b89", "n_processes": 8, "think_ns": SECOND // 100},
 }
 
 
