@@ -13,11 +13,11 @@
    takes the one whose first sector can be reached soonest: `positioning_time` of `model.disk_mechanics`. A window of 1
    serves in order; one smaller than the depth is poor queueing. An arm that still writes what is in the buffer is busy,
    and the choice reckons with it.
-5. No command in the drive is passed over by more than `passes` others: then it is served, the oldest of these first. So a read waits for
-   those that came before it and for `passes` more, however long the stream of writes beside it. Without that, a stream is
-   always nearest to the arm that writes it. `passes` 0 is first come, first served, a large one the shortest access time
-   first; the literature has such continua, and prefers them to either end (Jacobson and Wilkes, HPL-CSP-91-7, 1991, whose
-   best ages commands by time instead). No maker prints its own.
+5. No command in the drive is passed over by more than `passes` others: then it is served, the oldest of these first. So a
+   read waits for those that came before it and for `passes` more, however long the stream of writes beside it. Without
+   that, a stream is always nearest to the arm that writes it. `passes` 0 is first come, first served, a large one the
+   shortest access time first; the literature has such continua, and prefers them to either end (Jacobson and Wilkes, HPL-
+   CSP-91-7, 1991, whose best ages commands by time instead). No maker prints its own.
 
 6. A *flush* (`offset` FLUSH) is a barrier: the driver lets nothing pass it, the drive serves it when all that came before it
    has been served, and what came after it then; it lasts until the buffer is on the platter (`model.write_cache`). With a

@@ -93,8 +93,9 @@ def notes(one: Scenario) -> tuple[str, ...]:
     if one.files.kind == "zfs" and machines.system(one) != "solaris":
         taken = "b141 without the vdev cache, but with its own write throttle: its" if one.files.era == "openzfs" else \
             f"{one.files.era} without the vdev cache: its write throttle,"
-        found.append(f"OpenZFS of today is taken as ZFS of build {taken} queues and prefetch are younger; a queue that writes the more the more "
-                     "is dirty, as that throttle expects, is not among them, nor that versions before 0.8 ended a group at 64 MiB")
+        found.append(f"OpenZFS of today is taken as ZFS of build {taken} queues and prefetch are younger; left out are "
+                     "a queue that writes the more the more is dirty, which that throttle expects, and that versions "
+                     "before 0.8 ended a group at 64 MiB")
     return tuple(found)
 
 
