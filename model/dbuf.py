@@ -31,7 +31,6 @@ from model.arc_lists import (
     in_core,
     release,
 )
-from model.indirect import INDIRECT_BYTES
 from model.jit import kernel, part
 from model.layout import level_block
 from model.pool import TICK_NS
@@ -56,7 +55,7 @@ def buffer_for(m, now, file, record, level):
     if node != NONE:
         revive(m.arc, m.arc_params, node, m.arc.nodes[node, MARKS], tick)
     else:
-        n_bytes = INDIRECT_BYTES if level > 0 else m.files.core_bytes[file]
+        n_bytes = m.files.indirect_core_bytes if level > 0 else m.files.core_bytes[file]
         is_metadata, marks = (1, INDIRECT) if level > 0 else (0, 0)
         node = new_block(m.arc, m.arc_params, block, is_metadata, n_bytes, marks, tick)
     hold_above(m.arc, node, _above(m, file, record, level))

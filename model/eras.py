@@ -9,15 +9,17 @@ A mechanism that changed over time joins by a field of Era, and by what changed 
 0.2, and section 1 for the vdev cache, 2 for the allocator and the threads that write, 3 for the queue, 4 for zfetch, 5.6 for
 transaction groups, 6 for the intent log, 7.5 for the L2ARC.
 
-`openzfs` is what came in August 2013 as far as it is modelled: the write throttle, and groups every 5 s. Not in it: classes
-of the vdev queue with limits of their own, prefetch of later builds, several log blocks in flight, and what
-`data/advice.toml` lists besides.
+`openzfs_2013` is what came in August 2013 as far as it is modelled: the write throttle, and groups every 5 s or 64 MiB.
+`openzfs` has besides what came in 2017 and 2019: indirect blocks of 128 KiB, and groups of a fifth of what may be dirty. Not
+in either: classes of the vdev queue with limits of their own, prefetch of later builds, several log blocks in flight, and
+what `data/advice.toml` lists besides.
 
 `b141_df` was no build: it is b141 with the picker of the builds before it, which those after it went back to.
 """
 
 from typing import NamedTuple
 
+from model.indirect import IndirectParams
 from model.l2arc import SECOND_NS, L2arcParams
 from model.metaslab import BONUS_AREA, FRAGMENTED, LARGEST, THIRDS, MetaslabParams
 from model.pickers import VARIANTS
@@ -40,6 +42,7 @@ class Era(NamedTuple):
     l2arc: L2arcParams = L2arcParams(exists=0)
     txg: TxgParams = TxgParams()
     issue: IssueParams = IssueParams()
+    indirect: IndirectParams = IndirectParams()
 
 
 def _since(earlier, **changed):
@@ -89,9 +92,15 @@ _B141 = _since(
     },
 )
 _B141_DF = _since(_B141, metaslab={"picker": VARIANTS["141_df"]})
-_OPENZFS = _since(
+_OPENZFS_2013 = _since(
     _B141_DF,  # pickers of the builds before and after b141: spec 2.13
-    txg={"timeout_ns": 5 * 10**9, "rule": DIRTY_DATA, "inflation": 1},  # illumos 4045, August 2013
+    txg={"timeout_ns": 5 * 10**9, "rule": DIRTY_DATA, "inflation": 1,  # illumos 4045, August 2013
+         "sync_bytes": 2**26},  # zfs_dirty_data_sync
+)
+_OPENZFS = _since(
+    _OPENZFS_2013,
+    txg={"sync_bytes": 0},  # a share instead, from 0.8 on
+    indirect={"shift": 10},  # change 7104, in ZFS on Linux 0.7 of 2017
 )
 
 ERAS = {
@@ -104,7 +113,8 @@ ERAS = {
     "b117": _B117,  # July 2009
     "b141": _B141,  # May 2010
     "b141_df": _B141_DF,
-    "openzfs": _OPENZFS,  # 2013 and later: see above what of it is here
+    "openzfs_2013": _OPENZFS_2013,  # 2013 to 2016, ZFS on Linux 0.6.3 to 0.6.5: see above what of it is here
+    "openzfs": _OPENZFS,  # 0.8 of 2019 and later, and what of 0.7 of 2017 is the same
 }
 
 

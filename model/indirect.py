@@ -8,6 +8,8 @@ once per transaction group.
     blocks of level k above record r     r >> 7k
     how many there are                   ceil(records / 128^k)
 
+Files of OpenZFS from 0.7 on have indirect blocks of 128 KiB, with 1024 pointers: a `shift` of 10 in place of 7.
+
 Indirect blocks are stored compressed (LZJB), so how many of them share a 64 KiB line of the vdev cache depends on what
 is in them. That is *computed* here: block pointers are made up as ZFS fills them in, and a compressor of the same
 format is run over them. A block pointer is 16 words of 64 bits:
@@ -31,6 +33,7 @@ was in its table, so that sizes vary by a few bytes; here it starts with zeros. 
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -39,32 +42,41 @@ from model.jit import kernel
 POINTER_SHIFT = 7  # log2 of the pointers in an indirect block; spec 5.1
 POINTERS = 1 << POINTER_SHIFT
 POINTER_WORDS = 16
-INDIRECT_BYTES = 2**14  # B, logical
+POINTER_BYTES = POINTER_WORDS * 8
+INDIRECT_BYTES = POINTERS * POINTER_BYTES  # B, logical
+MAX_SHIFT = 10  # 128 KiB: DN_MAX_INDBLKSHIFT less SPA_BLKPTRSHIFT, OpenZFS change 7104
 SECTOR_BYTES = 512
 ROOT_POINTERS_FILE, ROOT_POINTERS_ZVOL = 1, 3  # in the dnode; spec 5.1
 MAX_RECORDS = 2**50
+
+
+class IndirectParams(NamedTuple):
+    """The rules of a build; the default is that of 2005 to 2016 (spec 5.1)."""
+
+    shift: int = POINTER_SHIFT  # log2 of the pointers in an indirect block of a new file; zfs_default_ibs less 7
+
 
 # ---- the tree ----
 
 
 @kernel
-def block_above(record, level):
+def block_above(record, level, shift=POINTER_SHIFT):
     """The number, in its level, of the block of `level` above `record`; level 0 is the record itself."""
-    return record >> (POINTER_SHIFT * level)
+    return record >> (shift * level)
 
 
 @kernel
-def n_blocks_at(n_records, level):
+def n_blocks_at(n_records, level, shift=POINTER_SHIFT):
     """How many blocks of `level` a file of `n_records` records has."""
-    shift = POINTER_SHIFT * level
-    return (n_records + (1 << shift) - 1) >> shift
+    below = shift * level
+    return (n_records + (1 << below) - 1) >> below
 
 
 @kernel
-def n_levels(n_records, root_pointers):
+def n_levels(n_records, root_pointers, shift=POINTER_SHIFT):
     """Levels of a file that has grown to `n_records` records, level 0 among them. If it shrinks it keeps them."""
     levels = 1
-    while n_blocks_at(n_records, levels - 1) > root_pointers:
+    while n_blocks_at(n_records, levels - 1, shift) > root_pointers:
         levels += 1
     return levels
 
@@ -77,13 +89,13 @@ def check_file(n_records, root_pointers=ROOT_POINTERS_FILE):
                              "choose one in that range")
 
 
-def tree(n_records, root_pointers=ROOT_POINTERS_FILE):
+def tree(n_records, root_pointers=ROOT_POINTERS_FILE, shift=POINTER_SHIFT):
     """Blocks of each level, from the records to the top: `tree(8192)` is [8192, 64, 1]."""
     check_file(n_records, root_pointers)
-    return [n_blocks_at(n_records, level) for level in range(n_levels(n_records, root_pointers))]
+    return [n_blocks_at(n_records, level, shift) for level in range(n_levels(n_records, root_pointers, shift))]
 
 
-def expected_dirty(n_records, n_rewrites, level):
+def expected_dirty(n_records, n_rewrites, level, shift=POINTER_SHIFT):
     """Expected number of distinct blocks of `level` above `n_rewrites` independent uniform random rewrites of a file.
 
     Of M blocks that stand above equally many records each, a rewrite misses a given one with chance 1 - 1/M, so that
@@ -95,7 +107,7 @@ def expected_dirty(n_records, n_rewrites, level):
     if not (n_rewrites >= 0 and 0 <= level <= 7):
         raise ValueError(f"n_rewrites is {n_rewrites} and level is {level}, but there are 0 or more rewrites and levels"
                          " 0 to 7; choose values in that range")
-    span = 1 << (POINTER_SHIFT * level)
+    span = 1 << (shift * level)
     n_full, rest = divmod(n_records, span)
     return n_full * _chance_met(min(1.0, span / n_records), n_rewrites) + _chance_met(rest / n_records, n_rewrites)
 
@@ -105,6 +117,15 @@ def _chance_met(share, n_rewrites):
     if share >= 1.0:
         return 1.0 if n_rewrites > 0 else 0.0
     return -math.expm1(n_rewrites * math.log1p(-share))
+
+
+@kernel
+def meta_dnode_levels(shift):
+    """Indirect levels of the object of all dnodes: three roots, blocks of 32 dnodes, room for 2^48 of them; spec 5.1."""
+    levels = 0
+    while 3 << (5 + levels * shift) < 1 << 48:
+        levels += 1
+    return levels
 
 
 @kernel
@@ -216,7 +237,7 @@ _LITTLE_ENDIAN = 1
 _SECTORS_PER_VDEV = 2**29  # room to place things in: 256 GiB, about a disk of 2007
 _VDEV_RUN_SECTORS = 1024  # 512 KiB go to one vdev before the next has its turn; spec 2.3
 _TXGS = 2**16  # births of what was rewritten lie this far apart, about four days of txgs
-_L1_BYTES = 7 * 1024  # B on disk, of the children of an L2
+_L1_SHARE = 7 / 16  # of its length, what an L1 takes on disk, as a child of an L2
 
 
 def _places(kind, n, spacing, n_vdevs, rng):
@@ -256,19 +277,23 @@ def _properties(lsize, psize_, compression, checksum, level):
     return np.uint64(sum(value << shift for value, shift in fields))
 
 
-def block_pointers(kind, checksum, rng, n_used=POINTERS, level=0, record_bytes=8192, n_vdevs=46):
-    """An indirect block with `n_used` pointers to children of `level`, the rest of it zero ('<u8'[128, 16]).
+def block_pointers(kind, checksum, rng, n_used=None, level=0, record_bytes=8192, n_vdevs=46, shift=POINTER_SHIFT):
+    """An indirect block with `n_used` pointers (all of them if left out) to children of `level`, the rest of it zero
+    ('<u8'[2^shift, 16]).
 
     Children of level 0 are records of `record_bytes`, uncompressed, one DVA, with `checksum`. Those of higher levels
-    are indirect blocks, of 7 KiB on disk, two DVAs, and always with FLETCHER4, as metadata has; SEQUENTIAL ones lie
-    as far apart as what they stand above is long.
+    are indirect blocks, of 7/16 of their length on disk, two DVAs, and always with FLETCHER4, as metadata has;
+    SEQUENTIAL ones lie as far apart as what they stand above is long.
     """
-    _check_pointers(kind, checksum, n_used, level, record_bytes, n_vdevs)
+    pointers = 1 << shift
+    n_used = pointers if n_used is None else n_used
+    _check_pointers(kind, checksum, n_used, level, record_bytes, n_vdevs, shift)
     lsize, on_disk, compression = record_bytes, record_bytes, _COMPRESS_OFF
     if level > 0:
-        lsize, on_disk, compression, checksum = INDIRECT_BYTES, _L1_BYTES, _COMPRESS_LZJB, FLETCHER4
-    sectors, spacing = on_disk // SECTOR_BYTES, record_bytes // SECTOR_BYTES * POINTERS**level
-    words = np.zeros((POINTERS, POINTER_WORDS), "<u8")  # little-endian machines, as x86
+        lsize = pointers * POINTER_BYTES
+        on_disk, compression, checksum = int(_L1_SHARE * lsize), _COMPRESS_LZJB, FLETCHER4
+    sectors, spacing = on_disk // SECTOR_BYTES, record_bytes // SECTOR_BYTES * pointers**level
+    words = np.zeros((pointers, POINTER_WORDS), "<u8")  # little-endian machines, as x86
     used = words[:n_used]
     for copy in range(copies(False, level, 1)):
         vdev, offset = _places(kind, n_used, spacing, n_vdevs, rng)
@@ -276,16 +301,17 @@ def block_pointers(kind, checksum, rng, n_used=POINTERS, level=0, record_bytes=8
         used[:, 2 * copy + 1] = offset
     used[:, 6] = _properties(lsize, on_disk, compression, checksum, level)
     used[:, 10] = _births(kind, n_used, rng)
-    used[:, 11] = POINTERS**level
+    used[:, 11] = pointers**level
     used[:, 12:] = _checksum_words(checksum, n_used, on_disk, rng)
     return words
 
 
-def _check_pointers(kind, checksum, n_used, level, record_bytes, n_vdevs):
+def _check_pointers(kind, checksum, n_used, level, record_bytes, n_vdevs, shift):
     """Raise ValueError with one sentence unless there can be such a block."""
     allowed = {"kind": (kind, kind in range(len(KINDS)), "SEQUENTIAL or REWRITTEN"),
                "checksum": (checksum, checksum in CHECKSUMS, "CHECKSUM_OFF, FLETCHER2 or FLETCHER4"),
-               "n_used": (n_used, n_used in range(POINTERS + 1), f"0 to {POINTERS}"),
+               "shift": (shift, shift in range(3, MAX_SHIFT + 1), f"3 to {MAX_SHIFT}"),
+               "n_used": (n_used, n_used in range((1 << shift) + 1), f"0 to {1 << shift}"),
                "level": (level, level in range(7), "0 to 6"),
                "record_bytes": (record_bytes, record_bytes in [512 << shift for shift in range(9)],
                                 "a power of two from 512 to 131072"),
@@ -296,11 +322,11 @@ def _check_pointers(kind, checksum, n_used, level, record_bytes, n_vdevs):
                              " these")
 
 
-def l1_psize(kind, checksum, rng, n_used=POINTERS, **layout):
-    """B on disk of an L1 made up with `rng`, with `n_used` pointers to records; `layout`: record_bytes, n_vdevs."""
+def l1_psize(kind, checksum, rng, n_used=None, **layout):
+    """B on disk of an L1 made up with `rng`, with `n_used` pointers to records; `layout`: record_bytes, n_vdevs, shift."""
     return psize(block_pointers(kind, checksum, rng, n_used, 0, **layout).tobytes())
 
 
-def l2_psize(kind, rng, n_used=POINTERS, **layout):
-    """B on disk of an L2 made up with `rng`, with `n_used` pointers to L1s; `layout`: record_bytes, n_vdevs."""
+def l2_psize(kind, rng, n_used=None, **layout):
+    """B on disk of an L2 made up with `rng`, with `n_used` pointers to L1s; `layout`: record_bytes, n_vdevs, shift."""
     return psize(block_pointers(kind, FLETCHER4, rng, n_used, 1, **layout).tobytes())

@@ -42,8 +42,8 @@ import numpy as np
 
 from model.indirect import (
     FLETCHER2,
+    POINTER_BYTES,
     POINTER_SHIFT,
-    POINTERS,
     REWRITTEN,
     SEQUENTIAL,
     block_pointers,
@@ -64,6 +64,7 @@ ALIQUOT_BYTES = 2**19  # B for each disk of a vdev; spec 2.2
 SINGLE_DISK = VdevParams()
 MAX_LEVELS = 8
 _SAMPLES = 16  # made-up L1s whose sizes stand for all
+_STEPS = 128  # in which an L1 is rewritten to see its sizes
 
 
 class Files(NamedTuple):
@@ -76,6 +77,8 @@ class Files(NamedTuple):
     core_bytes: np.ndarray  # the same, of a record in core: less if the ARC holds it compressed
     n_records: int  # of all files: the number of the first indirect block
     n_blocks: int
+    shift: int  # log2 of the pointers of an indirect block
+    indirect_core_bytes: int  # of an indirect block in core
 
 
 class Space(NamedTuple):
@@ -93,7 +96,7 @@ class Sizes(NamedTuple):
 
     record_bytes: int
     sequential_l1: np.ndarray  # samples of full L1s written from start to end, dealt out in turn
-    l1: np.ndarray  # of a full L1 of which so many children have been rewritten; index 0 .. 128
+    l1: np.ndarray  # of a full L1 of which so many children have been rewritten; index 0 to all
     upper_l: int  # L2 and above
 
 
@@ -107,7 +110,13 @@ class Layout(NamedTuple):
 @kernel
 def level_block(files, file, record, level):
     """The number of the block of `level` above `record` of `file`."""
-    return files.base[file, level] + (record >> (POINTER_SHIFT * level))
+    return files.base[file, level] + (record >> (files.shift * level))
+
+
+@kernel
+def indirect_bytes(files):
+    """B of an indirect block, not compressed."""
+    return POINTER_BYTES << files.shift
 
 
 @kernel
@@ -160,9 +169,9 @@ def _place_indirect(files, sizes, layout, space, block, level):
 
 
 @kernel
-def _is_last_child(record, n_records, level):
+def _is_last_child(record, n_records, level, shift):
     """Whether `record` is the last one below its block of `level`."""
-    return record + 1 == n_records or (record + 1) & ((1 << (POINTER_SHIFT * level)) - 1) == 0
+    return record + 1 == n_records or (record + 1) & ((1 << (shift * level)) - 1) == 0
 
 
 @kernel
@@ -172,14 +181,14 @@ def write_file(files, sizes, layout, space, file):
     for record in range(n_records):
         layout.place[files.base[file, 0] + record] = allocate(space, sizes.record_bytes)
         level = 1
-        while level < files.n_levels[file] and _is_last_child(record, n_records, level):
+        while level < files.n_levels[file] and _is_last_child(record, n_records, level, files.shift):
             _place_indirect(files, sizes, layout, space, level_block(files, file, record, level), level)
             level += 1
 
 
-def number_blocks(n_records_of, record_bytes=8192, core_bytes=None):
+def number_blocks(n_records_of, record_bytes=8192, core_bytes=None, shift=POINTER_SHIFT, indirect_core_bytes=None):
     """The Files of files with so many records each, of `record_bytes` each (one number, or one for each file)."""
-    trees = [tree(n) for n in n_records_of]
+    trees = [tree(n, shift=shift) for n in n_records_of]
     base = np.zeros((len(trees), MAX_LEVELS), np.int64)
     number = 0
     for file, levels in enumerate(trees):
@@ -190,21 +199,22 @@ def number_blocks(n_records_of, record_bytes=8192, core_bytes=None):
             base[file, level], number = number, number + n
     return Files(base, np.array([len(levels) for levels in trees]), np.array(n_records_of, np.int64),
                  np.full(len(trees), record_bytes, np.int64),
-                 np.full(len(trees), record_bytes if core_bytes is None else core_bytes, np.int64), n_records, number)
+                 np.full(len(trees), record_bytes if core_bytes is None else core_bytes, np.int64), n_records, number, shift,
+                 indirect_core_bytes or POINTER_BYTES << shift)
 
 
-def block_sizes(seed=0, record_bytes=8192, checksum=FLETCHER2, n_leaves=46):
+def block_sizes(seed=0, record_bytes=8192, checksum=FLETCHER2, n_leaves=46, shift=POINTER_SHIFT):
     """Sizes from made-up indirect blocks, compressed: see `model.indirect`. An L1 of which k children have been
-    rewritten has k pointers of one that was rewritten altogether."""
+    rewritten has k pointers of one that was rewritten altogether; of more than 128, sizes between are as the one before."""
     rng = stream(seed, "indirect blocks")
-    like = dict(record_bytes=record_bytes, n_vdevs=n_leaves)
+    like = dict(record_bytes=record_bytes, n_vdevs=n_leaves, shift=shift)
     fresh = [block_pointers(SEQUENTIAL, checksum, rng, **like) for _ in range(_SAMPLES)]
     mixed, old = fresh[0].copy(), block_pointers(REWRITTEN, checksum, rng, **like)
-    sizes = [psize(mixed.tobytes())]
-    for child in (rng.random(POINTERS)).argsort():
-        mixed[child] = old[child]
-        sizes.append(psize(mixed.tobytes()))
-    upper = l2_psize(REWRITTEN, rng, record_bytes=record_bytes, n_vdevs=n_leaves)
+    sizes, each = [psize(mixed.tobytes())], (1 << shift) // _STEPS
+    for children in rng.random(1 << shift).argsort().reshape(_STEPS, each):
+        mixed[children] = old[children]
+        sizes += [sizes[-1]] * (each - 1) + [psize(mixed.tobytes())]
+    upper = l2_psize(REWRITTEN, rng, **like)
     return Sizes(record_bytes, np.array([psize(block.tobytes()) for block in fresh]), np.array(sizes), upper)
 
 

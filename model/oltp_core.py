@@ -7,7 +7,6 @@ What happens then: `model.dbuf`.
 
 from model.arc import access, adjust, new_block
 from model.arc_lists import INDIRECT, NONE, hold_above, release
-from model.indirect import INDIRECT_BYTES, POINTER_SHIFT
 from model.jit import kernel
 from model.layout import level_block
 
@@ -22,7 +21,7 @@ def write_new(arc, params, files, file, record, record_bytes, tick):
         block = level_block(files, file, record, level)
         node = int(arc.node_of[block])
         if node == NONE:
-            n_bytes, marks = (INDIRECT_BYTES, INDIRECT) if level > 0 else (record_bytes, 0)
+            n_bytes, marks = (files.indirect_core_bytes, INDIRECT) if level > 0 else (record_bytes, 0)
             node = new_block(arc, params, block, 1 if level > 0 else 0, n_bytes, marks, tick)
             hold_above(arc, node, above)
             access(arc, params, node, tick)
@@ -50,9 +49,9 @@ def warm(arc, params, files):
     """All indirect blocks come into core, from the top down."""
     for file in range(len(files.n_levels)):
         for level in range(files.n_levels[file] - 1, 0, -1):
-            for i in range(((files.n_records_of[file] - 1) >> (POINTER_SHIFT * level)) + 1):
-                node = new_block(arc, params, files.base[file, level] + i, 1, INDIRECT_BYTES, INDIRECT, 0)
+            for i in range(((files.n_records_of[file] - 1) >> (files.shift * level)) + 1):
+                node = new_block(arc, params, files.base[file, level] + i, 1, files.indirect_core_bytes, INDIRECT, 0)
                 if level + 1 < files.n_levels[file]:
-                    hold_above(arc, node, int(arc.node_of[files.base[file, level + 1] + (i >> POINTER_SHIFT)]))
+                    hold_above(arc, node, int(arc.node_of[files.base[file, level + 1] + (i >> files.shift)]))
                 access(arc, params, node, 0)
                 release(arc, node)

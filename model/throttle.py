@@ -14,8 +14,8 @@ for a tick. After each sync L is what can be written in 5 s:
 
 T2 has a slip: *every* transaction is taken to be beyond 7/8.
 
-*OpenZFS, from 2013 on.* A group is synced 5 s after the last sync began, or at once when 64 MB of the pool are dirty (from
-0.8 on, as here, a fifth of what may be). All dirty data of the pool count, at their own length, until they are on disk: no
+*OpenZFS, from 2013 on.* A group is synced 5 s after the last sync began, or at once when 64 MiB of the pool are dirty (from
+0.8 on a fifth of what may be). All dirty data of the pool count, at their own length, until they are on disk: no
 more than D, a tenth of memory, at most 4 GiB. Who would write while D is reached waits until some of it is on disk; who does
 so beyond 60 % of D is delayed, once, and not together with others, but each behind the last one:
 
@@ -62,7 +62,8 @@ class TxgParams(NamedTuple):
     least_limit: int = LEAST_LIMIT  # B, inflated, T2 and T3
     uberblock_vdevs: int = 1  # top-level vdevs that an uberblock goes to; 3 by onnv_85
     most_dirty_bytes: int = 2**32  # OpenZFS: D at most; and all that follows
-    sync_pct: int = 20  # of D: a group is synced
+    sync_pct: int = 20  # of D: a group is synced; zfs_dirty_data_sync_percent
+    sync_bytes: int = 0  # or so much, unless it is 0; zfs_dirty_data_sync
     delay_pct: int = 60  # of D: who writes is delayed
     delay_ns: int = 500_000  # at 80 % of D
 
@@ -98,7 +99,11 @@ def note_clean(state, txg, n_bytes):
 @kernel
 def wants_sync(state, params):
     """So much is dirty that a group is to be synced."""
-    return params.rule == DIRTY_DATA and dirty_bytes(state) * 100 > state[LIMIT] * params.sync_pct
+    if params.rule != DIRTY_DATA:
+        return False
+    if params.sync_bytes:
+        return dirty_bytes(state) > params.sync_bytes
+    return dirty_bytes(state) * 100 > state[LIMIT] * params.sync_pct
 
 
 @kernel
@@ -163,7 +168,8 @@ def to_scale(params, k):
     """Of a machine whose groups are to be 1 / k: as often again, as much smaller."""
     return params._replace(timeout_ns=round(params.timeout_ns / k), sync_target_ns=round(params.sync_target_ns / k),
                            least_limit=max(1, round(params.least_limit / k)),
-                           most_dirty_bytes=max(1, round(params.most_dirty_bytes / k)))
+                           most_dirty_bytes=max(1, round(params.most_dirty_bytes / k)),
+                           sync_bytes=round(params.sync_bytes / k))
 
 
 def new_throttle(least_limit=LEAST_LIMIT):

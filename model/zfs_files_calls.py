@@ -30,9 +30,9 @@ from model.file_calls import (
 from model.file_calls import FILE as CALL_FILE
 from model.file_calls import OFFSET as CALL_OFFSET
 from model.file_calls import OPERATION as CALL_OPERATION
-from model.indirect import INDIRECT_BYTES
+from model.indirect import meta_dnode_levels
 from model.jit import kernel, part
-from model.layout import level_block
+from model.layout import indirect_bytes, level_block
 from model.throttle import DIRTY_DATA, GOES_ON, delayed_until, note_dirty, verdict, wants_sync
 from model.throttle import SLEEPS as TO_SLEEP
 from model.throttle import WAITS as TO_WAIT
@@ -78,7 +78,7 @@ from model.zil import NOT_SYNC, O_DSYNC, has_room, record
 from model.zil_commit import commit
 
 MOST_ENTRIES = 4  # that one piece makes
-DNODE_TREE_BLOCKS = 7  # of 16 KiB: that of the dnodes of a file system's files, and those above it (spec 5.1)
+DNODE_BLOCK_BYTES = 2**14  # of a file system's files (spec 5.1)
 
 # ---- a call begins ----
 
@@ -117,7 +117,7 @@ def begin(m, now, p, row):
 @part
 def _is_admitted(m, now, p):
     file = m.process[p, FILE]
-    at_worst = m.files.record_bytes[file] + INDIRECT_BYTES * m.files.n_levels[file]
+    at_worst = m.files.record_bytes[file] + indirect_bytes(m.files) * m.files.n_levels[file]
     others_wait = m.txgs.quiesced[0] != 0 and m.txgs.syncing[0] != 0 and not m.process[p, HAS_SLEPT]
     in_full = m.arc.n_bytes[ANONYMOUS] * m.files.record_bytes[file] // m.files.core_bytes[file]
     found = verdict(m.throttle, m.txg_params, m.txgs.open_txg[0], others_wait, at_worst, in_full, m.arc_params.c_bytes)
@@ -160,8 +160,9 @@ def _dirty(m, now, p):
         return False
     n_new = m.txgs.quarters[txg % QUARTERS, N_USED] - before
     if n_new > 0:
-        n_above = n_new - 1 + (len(m.zil.logs) * DNODE_TREE_BLOCKS if before == 0 else 0)
-        note_dirty(m.throttle, m.txg_params, txg, m.files.record_bytes[file] + n_above * INDIRECT_BYTES)
+        n_above = n_new - 1 + (len(m.zil.logs) * meta_dnode_levels(m.files.shift) if before == 0 else 0)
+        dnodes = len(m.zil.logs) * DNODE_BLOCK_BYTES if before == 0 else 0
+        note_dirty(m.throttle, m.txg_params, txg, m.files.record_bytes[file] + dnodes + n_above * indirect_bytes(m.files))
         if wants_sync(m.throttle, m.txg_params) and m.txgs.syncing[0] == 0 and m.txgs.quiesced[0] == 0:
             m.sync[IS_PUSHED] = 1
     may_be_fed(m.arc, m.places, m.s.secondarycache, int(m.arc.node_of[block]))

@@ -17,9 +17,8 @@ the transaction group, its flushes among them, are counted in `txgs.n_pending`.
 from model.calendar import set_time
 from model.dbuf import copy_written
 from model.drive_queue import FLUSH, N_COMMANDS, N_SERVED, N_WAITING, finish, pause, send
-from model.indirect import INDIRECT_BYTES
 from model.jit import kernel, part
-from model.layout import FRONT_BYTES, LEAF_SHIFT, OFFSET_MASK, file_of
+from model.layout import FRONT_BYTES, LEAF_SHIFT, OFFSET_MASK, file_of, indirect_bytes
 from model.pool import FOR_TXG, NOBODY, answered, bring_up_to_date, has_come, leaf_io, read_leaf, release_io, start_disk
 from model.primarycache import is_kept
 from model.ssd import SsdParams, service
@@ -261,7 +260,8 @@ def _issue_next(m, now, leaf, unit):
 @part
 def is_clean(m, block):
     """A block of the group is on disk, or was, as the intent log had written it."""
-    n_bytes = m.files.record_bytes[file_of(m.files.base, block)] if block < m.files.n_records else INDIRECT_BYTES
+    is_record = block < m.files.n_records
+    n_bytes = m.files.record_bytes[file_of(m.files.base, block)] if is_record else indirect_bytes(m.files)
     if note_clean(m.throttle, m.txgs.syncing[0], n_bytes):
         wake_waiting(m)
 

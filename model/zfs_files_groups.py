@@ -2,8 +2,8 @@
 
  1. *Files.* Records and the indirect blocks above them, one after the other as threads get them ready (`model.write_issue`),
     children before their parent (`model.txg`); indirect blocks in two copies. What the intent log has written already, and
-    nobody has dirtied since, is only taken over. Then the dnode block, the six levels of the meta-dnode above it and the
-    root of each file system, in two copies. Wait for all.
+    nobody has dirtied since, is only taken over. Then the dnode block, the six levels of the meta-dnode above it (five where
+    indirect blocks are of 128 KiB) and the root of each file system, in two copies. Wait for all.
  2. *MOS*, three times: dnodes of data sets and space maps, space maps of the metaslabs that were taken from, root; three
     copies. Wait each time.
  3. Wait until no log block that this group gave a place is unwritten (`may_sync`).
@@ -20,6 +20,7 @@ instead); which vdevs get the uberblock is not drawn, they are the first ones.
 from model.arc import make_anonymous
 from model.calendar import NEVER, set_time
 from model.dbuf import copy_written
+from model.indirect import meta_dnode_levels
 from model.jit import kernel, part
 from model.layout import LEAF_SHIFT, file_of
 from model.pool import FOR_TXG
@@ -69,7 +70,6 @@ from model.zil_commit import forget, group_synced, may_sync
 
 FILE_COPIES, MOS_COPIES, MOS_PASSES = 2, 3, 3  # spec 5.4, 5.5
 DNODE_BLOCK, ONE_POINTER, SPACE_MAP = 1536, 1024, 4096  # B on disk: spec 5.1 (a few dnodes; one pointer); spec 5.3
-META_DNODE_LEVELS = 6
 METASLABS_TOUCHED = 2  # per vdev: one gives, one gets back
 LABEL, RING, UBERBLOCK = 2**18, 2**17, 1024  # B: a label, where uberblocks begin in it, one of them
 N_UBERBLOCKS = RING // UBERBLOCK
@@ -140,13 +140,13 @@ def _write_next(m, now):
         cost, cpu_ns = m.of_file[file, OF_RECORD], m.of_file[file, SYNC_CPU]
     else:
         _write_indirect(m, now, entry, block)
-        cost, cpu_ns = m.indirect_ns, m.s.sync_indirect_ns
+        cost, cpu_ns = m.indirect_ns, m.indirect_cpu_ns
     count(m.tally, SYNC_CPU_NS, cpu_ns, now)
     advance(m.txgs)
     if m.txgs.cursor[0] == NONE:
         for _ in range(m.zil.logs.shape[0]):
             _write_pool_blocks(m, now, 1, DNODE_BLOCK, FILE_COPIES)
-            _write_pool_blocks(m, now, META_DNODE_LEVELS + 1, ONE_POINTER, FILE_COPIES)
+            _write_pool_blocks(m, now, meta_dnode_levels(m.files.shift) + 1, ONE_POINTER, FILE_COPIES)
     set_time(m.calendar, m.sources.sync, now + cost)
 
 

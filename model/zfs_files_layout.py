@@ -23,7 +23,7 @@ from functools import lru_cache
 import numpy as np
 
 from model.data_sheet import SheetParams
-from model.indirect import tree
+from model.indirect import INDIRECT_BYTES, POINTER_BYTES, POINTER_SHIFT, tree
 from model.layout import (
     FRONT_BYTES,
     LEAF_SHIFT,
@@ -31,6 +31,7 @@ from model.layout import (
     Layout,
     block_sizes,
     check_fits,
+    indirect_bytes,
     new_space,
     number_blocks,
     write_file,
@@ -50,7 +51,7 @@ from model.zfs_files_machine import (
 from model.zfs_files_places import metaslab_bytes, usable_bytes
 
 SECTOR = 512
-INDIRECT_ON_DISK = 8192  # B: of what was never written; is replaced when it is
+INDIRECT_PACKS = 2  # times shorter that an indirect block is, compressed, before it was ever written
 PIECE_BYTES = 2**24  # of a vdev: what stays together when data are spread out
 
 
@@ -93,8 +94,23 @@ def of_file(rows, record_bytes, psizes, s, issue):
     return table
 
 
-def number(rows, record_bytes, core_bytes):
-    return number_blocks([max(1, int(n)) for n in -(-rows[:, 1] // record_bytes)], record_bytes, core_bytes)
+def number(rows, record_bytes, core_bytes, shift=POINTER_SHIFT, is_compressed=False):
+    """Indirect blocks are in core as they are on disk, where the ARC is compressed: about half as long."""
+    in_core = (POINTER_BYTES << shift) // (INDIRECT_PACKS if is_compressed else 1)
+    return number_blocks([max(1, int(n)) for n in -(-rows[:, 1] // record_bytes)], record_bytes, core_bytes, shift, in_core)
+
+
+def tree_of(files, file):
+    """Blocks of each level of a file."""
+    return tree(int(files.n_records_of[file]), shift=files.shift)
+
+
+def indirect_cpu_ns(s, shift):
+    """CPU that a group needs for an indirect block: (by one thread after the other, by many at once). Longer ones than
+    those of 16 KiB have more to be compressed, and half as much to be summed."""
+    more = (POINTER_BYTES << shift) - INDIRECT_BYTES
+    serial = min(s.sync_serial_ns, s.sync_indirect_ns)
+    return serial, s.sync_indirect_ns - serial + (s.pack_ps + s.checksum_ps // INDIRECT_PACKS) * more // 1000
 
 
 def empty_layout(files):
@@ -102,21 +118,22 @@ def empty_layout(files):
     n = files.n_blocks - files.n_records
     level = np.zeros(n, np.int64)
     for file in range(len(files.n_levels)):
-        for k, n_blocks in enumerate(tree(int(files.n_records_of[file]))[1:], 1):
+        for k, n_blocks in enumerate(tree_of(files, file)[1:], 1):
             first = files.base[file, k] - files.n_records
             level[first:first + n_blocks] = k
-    return Layout(np.full(files.n_blocks, NOWHERE), np.full(n, NOWHERE), np.full(n, INDIRECT_ON_DISK), level)
+    on_disk = np.full(n, indirect_bytes(files) // INDIRECT_PACKS)
+    return Layout(np.full(files.n_blocks, NOWHERE), np.full(n, NOWHERE), on_disk, level)
 
 
 @lru_cache
-def _sizes(seed, record_bytes, n_vdevs):
-    return block_sizes(seed, record_bytes, n_leaves=n_vdevs)
+def _sizes(seed, record_bytes, n_vdevs, shift):
+    return block_sizes(seed, record_bytes, n_leaves=n_vdevs, shift=shift)
 
 
 def lay_out(files, existing, of_file, layout, group, numbers, seed, s):
     """Write the files of these numbers, one after the other, into the data vdevs; (Sizes, where each vdev is full up to, in
     which B behind that new blocks are placed)."""
-    sizes = _sizes(seed, s.log_record_bytes if numbers == [0] else s.record_bytes, group.n_vdevs)
+    sizes = _sizes(seed, s.log_record_bytes if numbers == [0] else s.record_bytes, group.n_vdevs, files.shift)
     space = new_space(group.n_vdevs * group.vdev.n_children, vdev=group.vdev)
     as_loaded = files._replace(n_records_of=existing)
     for file in numbers:
@@ -153,7 +170,7 @@ def span_bytes(used_bytes, room_bytes, scale, spread):
 def _spread_out(layout, files, numbers, factors):
     """Move the blocks of these files apart, on each vdev by its factor."""
     blocks = np.concatenate([files.base[file, level] + np.arange(n) for file in numbers
-                             for level, n in enumerate(tree(int(files.n_records_of[file])))])
+                             for level, n in enumerate(tree_of(files, file))])
     layout.place[blocks] = _moved(layout.place[blocks], factors)
     above = blocks[blocks >= files.n_records] - files.n_records
     layout.second[above] = _moved(layout.second[above], factors)

@@ -17,9 +17,8 @@ from model.file_calls import (
     READ,
     WAL_CREATE,
 )
-from model.indirect import INDIRECT_BYTES
 from model.jit import kernel, part
-from model.layout import level_block
+from model.layout import indirect_bytes, level_block
 from model.pool import NOBODY
 from model.primarycache import drop_unless_kept, is_kept
 from model.zfs_files_ahead import absent_above, read_ahead, show, wake_joined, wants_more
@@ -126,7 +125,7 @@ def _fetch(m, now, p, file, number, level):
             count(m.tally, READ_FIRST, 1, now)
     if place != NOWHERE:
         there = read_block(m, now, place, n_bytes, 1 if level > 0 else 0, p, m.leaves.queue_params.sync_read_priority)
-        in_full = INDIRECT_BYTES if level > 0 else m.files.record_bytes[file]
+        in_full = indirect_bytes(m.files) if level > 0 else m.files.record_bytes[file]
         work(m.tally, m.cpu_ns, p, read_cpu_ns(m.s, m.leaves.n_awaited[p], n_bytes, in_full), now)
     if there:
         _has(m, now, p, node, level)

@@ -113,7 +113,7 @@ class Settings(NamedTuple):
     compressed_arc: int = 0  # 1: records are in core as they are on disk, and decompressed by each who reads them
     sync_serial_ns: int = 5_000  # CPU of a group for a record, by one thread after the other: see model.write_issue
     sync_io_ns: int = 20_000  # by many at once: zio, I/O and interrupt, free of the old block
-    sync_indirect_ns: int = 80_000  # for an indirect block, which is compressed
+    sync_indirect_ns: int = 80_000  # for an indirect block of 16 KiB, which is compressed
     n_seconds: int = 0  # to be recorded one by one
     region_bytes: int = 0  # of each vdev in which new blocks are placed in order, again and again, at least; 0: a metaslab
     spread_pct: int = 0  # how far apart data lie, from packed to as far as weights of metaslabs put them; see
@@ -174,6 +174,7 @@ class Zfs(NamedTuple):
     files: Files
     of_file: np.ndarray  # int64 [file, column]; see RING_BYTES
     indirect_ns: int  # of an indirect block in a group: till the next one
+    indirect_cpu_ns: int  # of all processors
     layout: Layout
     early_in: np.ndarray  # per record: the group for which the intent log has written it already, or 0
     l1_bytes: np.ndarray  # of an L1 of which so many children have been rewritten

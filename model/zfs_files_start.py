@@ -5,7 +5,6 @@ import numpy as np
 from model.arc import ArcParams, adjust, arc_params, new_arc
 from model.arc_lists import IS_METADATA, MARKS, NONE
 from model.calendar import NEVER, new_calendar, set_time
-from model.indirect import tree
 from model.jit import kernel
 from model.l2arc import (
     HEADER_OF_COPY_BYTES,
@@ -27,7 +26,17 @@ from model.write_issue import time_between
 from model.zfetch import max_fetches, new_zfetch
 from model.zfs_files_hardware import groups_of_leaves, leaves_of, ssds_of, vdev_table
 from model.zfs_files_l2 import ROOM_OF_ROUND, has_cache
-from model.zfs_files_layout import core_bytes_of, empty_layout, lay_out, number, of_file, psize_of, record_bytes_of
+from model.zfs_files_layout import (
+    core_bytes_of,
+    empty_layout,
+    indirect_cpu_ns,
+    lay_out,
+    number,
+    of_file,
+    psize_of,
+    record_bytes_of,
+    tree_of,
+)
 from model.zfs_files_machine import (
     COUNTS,
     DEVICE_COUNTS,
@@ -137,11 +146,10 @@ def _machine(pool, s, build, tables, caches, n_processes, seed):
 
     is_openzfs = build.txg.rule == DIRTY_DATA
     throttle = new_throttle(most_bytes(s.memory_bytes, build.txg) if is_openzfs else build.txg.least_limit)
-    indirect_ns = time_between(build.issue, s.cpus, 0, min(s.sync_serial_ns, s.sync_indirect_ns),
-                               max(0, s.sync_indirect_ns - s.sync_serial_ns))
+    of_indirect = indirect_cpu_ns(s, files.shift)
     return Zfs(
-        s, files, file_table, indirect_ns, layout, numbers(files.n_records), sizes.l1,
-        numbers(n_indirect), arc_params, arc, build.l2arc, l2,
+        s, files, file_table, time_between(build.issue, s.cpus, 0, *of_indirect), sum(of_indirect), layout,
+        numbers(files.n_records), sizes.l1, numbers(n_indirect), arc_params, arc, build.l2arc, l2,
         build.txg,
         new_txgs(n_indirect, files.n_blocks + 8), throttle, most_bytes(s.memory_bytes, build.txg),
         numbers(N_SYNC),
@@ -161,7 +169,7 @@ def _machine(pool, s, build, tables, caches, n_processes, seed):
 def _blocks_of(files, numbers):
     """Records and indirect blocks of the files of these numbers."""
     return np.concatenate([files.base[file, level] + np.arange(n_blocks) for file in numbers
-                           for level, n_blocks in enumerate(tree(int(files.n_records_of[file])))])
+                           for level, n_blocks in enumerate(tree_of(files, file))])
 
 
 def _set_timers(m, own_files, reclaims):
@@ -236,7 +244,8 @@ def new_store(files, settings, build, pool, n_processes, seed=0, log_pool=None):
     record_bytes = record_bytes_of(rows, s)
     psizes = np.array([psize_of(n, s.compress_pct) for n in record_bytes.tolist()])
     core_bytes = core_bytes_of(record_bytes, psizes, s.compressed_arc, pool.data.vdev.ashift)
-    numbered, table = number(rows, record_bytes, core_bytes), of_file(rows, record_bytes, psizes, s, build.issue)
+    numbered = number(rows, record_bytes, core_bytes, build.indirect.shift, s.compressed_arc)
+    table = of_file(rows, record_bytes, psizes, s, build.issue)
     existing, layout = -(-rows[:, 0] // record_bytes), empty_layout(numbered)
     tables, first = (numbered, table, layout), [*range(1, len(rows)), *([0] if log_pool is None else [])]
     laid = lay_out(numbered, existing, table, layout, pool.data, first, seed, s)

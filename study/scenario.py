@@ -20,7 +20,7 @@ from study.errors import UserError
 from study.project import DATA
 
 PARITY = {"raidz1": 1, "raidz2": 2, "raidz3": 3}
-THIRD_PARITY = ("b141", "b141_df", "openzfs")   # of the eras of the model: raidz3 came with b120
+THIRD_PARITY = ("b141", "b141_df", "openzfs_2013", "openzfs")   # of the eras of the model: raidz3 came with b120
 GIB = 2**30
 MOST_DEVICES, MOST_CLIENTS = 1024, 10_000       # that there is room for in a simulation
 

@@ -24,6 +24,12 @@ def test_eras_differ_in_what_the_time_line_says():
                         "bonus_scope", "bonus_multiplier", "reassess", "prefetch_maps", "primary_until", "passivate_with"}]
 
 
+def test_openzfs_of_2013_has_neither_large_indirect_blocks_nor_groups_of_a_share():
+    before, now = ERAS["openzfs_2013"], ERAS["openzfs"]
+    assert {name for old, new in zip(before, now, strict=True) for name in old._fields
+            if getattr(old, name) != getattr(new, name)} == {"shift", "sync_bytes"}
+
+
 def test_an_unknown_era_is_one_sentence():
     with pytest.raises(ValueError, match=r"era is 'b999', but .*; choose"):
         era("b999")

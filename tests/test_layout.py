@@ -13,8 +13,10 @@ from model.layout import (
     OFFSET_MASK,
     Sizes,
     allocate,
+    block_sizes,
     check_fits,
     lay_out,
+    level_block,
     new_space,
     number_blocks,
 )
@@ -27,6 +29,15 @@ FILES = number_blocks([128 * 300 + 5, 1280])
 @pytest.fixture(scope="module")
 def laid_out():
     return lay_out(FILES, SIZES, N_LEAVES)
+
+
+def test_a_block_of_1024_pointers_lies_behind_as_many_records():
+    files = number_blocks([1024 * 5 + 3], shift=10)
+    assert [int(level_block(files, 0, record, 1)) - files.n_records for record in (0, 1023, 1024, 5122)] == [0, 0, 1, 5]
+    sizes = block_sizes(shift=10)
+    assert (len(sizes.l1), sizes.l1[0], sizes.l1[-1]) == (1025, sizes.sequential_l1[0], sizes.l1.max())
+    places, _ = lay_out(files, sizes, N_LEAVES)
+    assert [int(n) for n in np.bincount(places.level)] == [0, 6, 1]
 
 
 def pieces(files, laid):

@@ -155,12 +155,24 @@ def test_what_is_dirty_counts_once_until_it_is_on_disk_and_who_waits_goes_on_bel
     assert asks(state, params) == SLEEPS
 
 
-@pytest.mark.parametrize("name", ["onnv_69", "b89", "b141", "openzfs"])
+@pytest.mark.parametrize("memory", [8 * GIB, 64 * GIB])
+def test_before_2019_a_group_was_of_64_mib_however_much_may_be_dirty(memory):
+    """zfs_dirty_data_sync; since then zfs_dirty_data_sync_percent, a fifth."""
+    for name, most in (("openzfs_2013", 2**26), ("openzfs", most_bytes(memory, OPENZFS) // 5)):
+        params, state = era(name).txg, of_openzfs(0, most_bytes(memory, OPENZFS))
+        state[DIRTY + 1] = most
+        assert not wants_sync(state, params)
+        state[DIRTY + 1] = most + 8192
+        assert wants_sync(state, params)
+
+
+@pytest.mark.parametrize("name", ["onnv_69", "b89", "b141", "openzfs_2013", "openzfs"])
 def test_groups_to_scale_come_more_often_and_are_smaller_by_as_much(name):
     params, small = era(name).txg, to_scale(era(name).txg, 4)
     assert small.timeout_ns * 4 == params.timeout_ns
     assert small.sync_target_ns * 4 == params.sync_target_ns
     assert most_bytes(64 * GIB, small) == pytest.approx(most_bytes(256 * GIB, params) / 4, rel=1e-9)
+    assert small.sync_bytes * 4 == params.sync_bytes
     assert small.rule in (BY_MEMORY, T2, T3, DIRTY_DATA)
 
 

@@ -15,11 +15,13 @@ from model.calendar import NEVER, new_calendar, set_time
 from model.drive_queue import FLUSH, N_SERVED
 from model.eras import era
 from model.file_calls import FSYNC, READ, WAL_WRITE_THROUGH, WRITE, ask, new_calls
+from model.layout import indirect_bytes
 from model.queues import NOBODY, new_queues
 from model.recordsize import records_dirtied
 from model.streams import stream
 from model.throttle import DIRTY, DIRTY_DATA, LIMIT, dirty_bytes
 from model.vdev_queue import NONE
+from model.zfs_files_layout import indirect_cpu_ns
 from model.zfs_files_machine import COUNTS, HAS_SLEPT, IN_FLIGHT, SYNC_CPU, Pool, Settings, Store
 
 SECOND, PAGE = 10**9, 8192
@@ -285,7 +287,7 @@ def cpu_is_the_sum_of_its_parts(r):
     s, c = r.settings, r.counts
     reads = sum(_cpu_ns(s, *fetched) for fetched in r.fetched)
     of_record = set(r.m.of_file[:2, SYNC_CPU].tolist())
-    of_groups = c["sync_cpu_ns"] - c["indirect_written"] * s.sync_indirect_ns
+    of_groups = c["sync_cpu_ns"] - c["indirect_written"] * sum(indirect_cpu_ns(s, r.m.files.shift))
     calls = s.read_ns * r.asked[READ] + s.write_ns * r.asked[WRITE]
     return (c["cpu_ns"] == calls + reads and len(of_record) == 1
             and of_groups == c["records_written"] * of_record.pop())
@@ -300,7 +302,7 @@ def what_is_on_disk_is_not_dirty(r):
     """OpenZFS: when a group is on disk, only the blocks that are the pool's own still count; at rest nothing does."""
     if r.m.txg_params.rule != DIRTY_DATA:
         return True
-    return dirty_bytes(r.m.throttle) == 0 and r.left_dirty <= 7 * 2**14 * len(r.m.zil.logs)
+    return dirty_bytes(r.m.throttle) == 0 and r.left_dirty <= (2**14 + 6 * indirect_bytes(r.m.files)) * len(r.m.zil.logs)
 
 
 def who_fills_the_pool_is_delayed(r):
