@@ -1,12 +1,18 @@
 """Compiled code is kept where it can never be stale, and decides what interpreted code does."""
 
+import json
 import os
+import re
 import subprocess
 import sys
+from pathlib import Path
 from typing import NamedTuple
 
+import checked_arrays
+import numba
 import numpy as np
 import pytest
+from numba.np import arrayobj
 
 from model import jit, jit_lock, jit_states
 
@@ -97,6 +103,53 @@ def test_interpreted_and_bounds_checked_code_decides_the_same(setting):
     assert plain.stdout == other.stdout != ""
 
 
+class Pair(NamedTuple):
+    first: np.ndarray
+    second: np.ndarray
+
+
+# ---- indices are taken as they are ----
+
+REPLAYS = {"model.block_trace", "model.metaslab_trace", "model.space_map_trace"}  # of recordings; what they call runs
+
+
+def test_no_kernel_has_an_index_below_0():
+    here = Path(__file__).parent
+    done = subprocess.run([sys.executable, "checked_arrays.py"], cwd=here, capture_output=True, text=True,
+                          env={**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": f"{here.parent}{os.pathsep}{here}"})
+    assert done.returncode == 0, done.stderr
+    with_kernels = {f"model.{source.stem}" for source in (here.parent / "model").glob("*.py")
+                    if re.search("^@(kernel|part)$", source.read_text(), re.MULTILINE)}
+    assert with_kernels - set(json.loads(done.stdout)) == REPLAYS
+
+
+def test_an_index_below_0_is_noticed():
+    pair = checked_arrays.checked(Pair(np.arange(3), np.arange(6).reshape(2, 3)))
+    for index in (lambda: pair.first[np.int64(-1)], lambda: pair.second[1][-1], lambda: pair.second[0, -2]):
+        with pytest.raises(IndexError, match="an index below 0"):
+            index()
+    assert (pair.first[2], pair.second[1:][0, 2]) == (2, 5)
+
+
+@jit.kernel
+def _behind(row, i):
+    return row[i]
+
+
+@numba.njit
+def _of_a_user(row, i):
+    return 100 * row[-1] + _behind(row[1:], i)
+
+
+@pytest.mark.skipif(jit.numba.config.DISABLE_JIT or jit.numba.config.BOUNDSCHECK, reason="Python counts from the end")
+def test_kernels_of_users_count_from_the_end_and_kernels_of_the_model_do_not():
+    row = np.arange(1, 6)
+    assert _behind(row[2:], -1) == 2
+    assert _of_a_user(row, -1) == 501
+    assert arrayobj.fix_integer_index.__module__ == "numba.np.arrayobj"
+    assert arrayobj.fix_integer_index.__qualname__ == "fix_integer_index"
+
+
 # ---- one process compiles ----
 
 WANTS_A_KERNEL = """
@@ -130,11 +183,6 @@ def test_who_asks_for_another_kernel_or_where_no_file_can_be_made_does_not_wait(
 
 
 # ---- fields that are looked up once ----
-
-
-class Pair(NamedTuple):
-    first: np.ndarray
-    second: np.ndarray
 
 
 class Pairs(NamedTuple):
@@ -206,8 +254,9 @@ class Everything(NamedTuple):
 
 @jit.part
 def _sum_of(pair, numbers):
-    pair.second[-1] += numbers.n
-    return pair.first[0] + pair.second[-1] * numbers.share
+    last = len(pair.second) - 1
+    pair.second[last] += numbers.n
+    return pair.first[0] + pair.second[last] * numbers.share
 
 
 @jit.kernel
