@@ -6,6 +6,10 @@ A machine `m` of a database has these fields: `s`, its settings, among them `han
 the processors, `s.n_cpus` of them.
 
 A server keeps a process for all of its service; its event is then the end of it.
+
+Threads of the file system want the same processors (`owed` of `model.file_calls`): those that are idle work for them, and
+where none is, who takes one for its call lets them go first, for a scheduler's round at most. So no work is lost, and none
+waits while a processor is idle. (Which process it is that waits for them, and that they stop for one another, is left out.)
 """
 
 from model.calendar import set_time
@@ -15,6 +19,7 @@ from model.queues import NOBODY, join, leave
 SECOND_NS = 1_000_000_000
 MS = 1_000_000
 CPUS = 0  # the queue of the processors
+ROUND_NS = 3 * MS  # that one thread keeps a processor before another one: Linux, sched_min_granularity, 0.75 to 3 ms by then
 AT_WORK = -1  # in place of `cpu_ns` of a call: a processor does it
 
 
@@ -54,12 +59,28 @@ def release(m, now, i):
 
 
 @kernel
+def _idle_work(owed, n_idle, now):
+    """What idle processors have done since the last event."""
+    owed[0] = max(0, owed[0] - n_idle * (now - owed[1]))
+    owed[1] = now
+
+
+@kernel
+def _go_first(owed):
+    """ns that threads of the file system take a processor for, before a process has it."""
+    taken = min(owed[0], ROUND_NS)
+    owed[0] -= taken
+    return taken
+
+
+@kernel
 def is_back(m, now, process):
     """At the event of `process`: whether it goes on in the database. What the file system has to do for its call takes one
     of the server's processors first, behind others that want one."""
     cpu_ns = m.calls.cpu_ns
+    _idle_work(m.calls.owed, m.s.n_cpus - m.busy[CPUS], now)
     if cpu_ns[process] > 0:
-        needed = cpu_ns[process]
+        needed = cpu_ns[process] + _go_first(m.calls.owed)
         cpu_ns[process] = AT_WORK
         seize(m, now, CPUS, m.s.n_cpus, process, needed)
         return False

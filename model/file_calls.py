@@ -7,7 +7,8 @@ does this:
     after each event of the database: for every process in `outbox`, read its row, and empty the outbox;
     when the call of a process returns, at once or much later: `set_time(calendar, process, when)`;
     what a processor of the server has to do for the call is added to `cpu_ns`, and takes one when the call has returned
-    (`model.database_machine`, `is_back`).
+    (`model.database_machine`, `is_back`);
+    what its own threads have to do for nobody's call is added to `owed`: processors that are idle do it.
 
 The calls. READ and WRITE are of one page of a table: a write goes to the file system, which may keep it in memory.
 EXTEND is the write that makes a table a page longer. FSYNC makes everything written to a file so far stable. The log
@@ -36,6 +37,7 @@ class Calls(NamedTuple):
     outbox: np.ndarray  # processes whose calls nobody has seen yet
     n_out: np.ndarray  # one element
     cpu_ns: np.ndarray  # per process: what is to be done for its call by a processor; or AT_WORK
+    owed: np.ndarray  # ns of processors that the file system's threads need; when that was reckoned
 
 
 class Device(NamedTuple):
@@ -82,7 +84,7 @@ def no_event(device, calendar, now):
 
 def new_calls(n_processes):
     return Calls(np.zeros((n_processes, 4), np.int64), np.zeros(n_processes, np.int64), np.zeros(1, np.int64),
-                 np.zeros(n_processes, np.int64))
+                 np.zeros(n_processes, np.int64), np.zeros(2, np.int64))
 
 
 def new_device(read_ns=0, write_ns=0, fsync_ns=0, wal_ns=0, wal_sync_ns=0, wal_create_ns=0, queues=()):

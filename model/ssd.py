@@ -8,7 +8,9 @@ It is what a data sheet prints: two response times, two rates of small requests,
     the printed response time, and many have the printed rate, or channels / read_ns if that is less. Bytes beyond the
     first 4 KiB follow at the bandwidth.
  3. A write is reported after `write_ns` when it is in the cache, which must have room for it. The cache is *drained* to
-    flash in order: at the bandwidth if a write begins where the last one ended, and otherwise by `write_iops` a second.
+    flash in order: at the bandwidth if a write begins where the last one ended, and otherwise by `write_iops` a second, with
+    bytes beyond the first 4 KiB at `random_rate`. A drive that has been written all over collects garbage for every byte
+    that lies scattered, and of 8 KiB it writes half as many as of 4; a new or trimmed one takes them at the bandwidth.
  4. Without a cache a write is reported when it has been drained.
  5. A flush waits until all is drained that was in the cache when it came, and takes `flush_ns` besides. If the cache
     survives a power cut (`is_volatile` 0) nothing has to be drained.
@@ -19,7 +21,7 @@ It is what a data sheet prints: two response times, two rates of small requests,
 Requests are served as they come, up to `depth` at a time, which is the caller's to hold back; so there is no event inside:
 `service` says at once when a request will be done. What drains counts as a fluid: a half of its time, a half of its bytes.
 
-Left out: garbage collection, but for what `write_iops` of a full device has of it, so that a fresh one is faster; reads that
+Left out: garbage collection, but for what `write_iops` and `random_rate` of a full device have of it; reads that
 wait for flash that is being written; trim; wear. For an array, only writes mean anything: its reads are those of disks.
 """
 
@@ -52,6 +54,7 @@ class SsdParams(NamedTuple):
     buffer_bytes: int = 2**24  # write cache; 0: none
     is_volatile: int = 0  # 1: what is in the cache is lost with the power, and has to be drained by a flush
     flush_ns: int = 0  # of a flush with nothing to be drained
+    random_rate: int = 0  # B/s beyond the first 4 KiB of writes at random places; 0: as `write_rate`
 
 
 class SsdState(NamedTuple):
@@ -86,7 +89,7 @@ def drain_ns(ssd, state, unit, offset, n_bytes):
     """Rule 3: how long the flash is busy with a write."""
     if offset == state.units[unit, LAST_END]:
         return n_bytes * SECOND_NS // ssd.write_rate
-    return SECOND_NS // ssd.write_iops + max(0, n_bytes - PAGE_BYTES) * SECOND_NS // ssd.write_rate
+    return SECOND_NS // ssd.write_iops + max(0, n_bytes - PAGE_BYTES) * SECOND_NS // (ssd.random_rate or ssd.write_rate)
 
 
 @kernel

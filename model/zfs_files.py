@@ -23,7 +23,8 @@ Files of a store: number 0 is the log, wherever the calls say WAL; file f of the
 one is the control file. What each is: see `new_store`.
 
 What a processor has to do for a call is its caller's to wait for, on the database's processors (`working_for`,
-`model.database_machine`); what is done for a transaction group is done by threads of ZFS, which want none of these.
+`model.database_machine`); what is done for a transaction group is done by threads of ZFS, which want these as well, or have
+others (`shares_cpus`).
 
 Left out: a commit's own CPU time is time only; access times of files, snapshots, scrubs, failures.
 """
@@ -160,7 +161,7 @@ def event_of_two(store, calendar, now):
 
 def working_for(store, calls):
     """The store, whose CPU times are those of these `calls` (`model.file_calls`) from now on."""
-    return store and Store(*(m and m._replace(cpu_ns=calls.cpu_ns) for m in store))
+    return store and Store(*(m and m._replace(cpu_ns=calls.cpu_ns, owed=calls.owed) for m in store))
 
 
 def check_end(store):

@@ -144,7 +144,8 @@ def ios_left(queue, sync):
 @kernel
 def _ssd(params, i):
     return SsdParams(params[i, 0], params[i, 1], params[i, 2], params[i, 3], params[i, 4], params[i, 5], params[i, 6],
-                     params[i, 7], params[i, 8], params[i, 9], params[i, 10], params[i, 11], params[i, 12])
+                     params[i, 7], params[i, 8], params[i, 9], params[i, 10], params[i, 11], params[i, 12],
+                     params[i, 13])
 
 
 @kernel

@@ -142,6 +142,7 @@ def _write_next(m, now):
         _write_indirect(m, now, entry, block)
         cost, cpu_ns = m.indirect_ns, m.indirect_cpu_ns
     count(m.tally, SYNC_CPU_NS, cpu_ns, now)
+    m.owed[0] += cpu_ns * m.s.shares_cpus
     advance(m.txgs)
     if m.txgs.cursor[0] == NONE:
         for _ in range(m.zil.logs.shape[0]):

@@ -114,6 +114,7 @@ class Settings(NamedTuple):
     sync_serial_ns: int = 5_000  # CPU of a group for a record, by one thread after the other: see model.write_issue
     sync_io_ns: int = 20_000  # by many at once: zio, I/O and interrupt, free of the old block
     sync_indirect_ns: int = 80_000  # for an indirect block of 16 KiB, which is compressed
+    shares_cpus: int = 0  # 1: threads of a group want the database's processors; 0: they have others
     n_seconds: int = 0  # to be recorded one by one
     region_bytes: int = 0  # of each vdev in which new blocks are placed in order, again and again, at least; 0: a metaslab
     spread_pct: int = 0  # how far apart data lie, from packed to as far as weights of metaslabs put them; see
@@ -210,6 +211,7 @@ class Zfs(NamedTuple):
     clock: np.ndarray  # ns
     process: np.ndarray  # [process, column]; see OPERATION
     cpu_ns: np.ndarray  # per process: see model.file_calls
+    owed: np.ndarray  # the same
     joined: np.ndarray  # per task: the process that joined last in waiting for what it reads, or NOBODY
     zfetch: Zfetch
     zfetch_params: ZfetchParams

@@ -160,7 +160,7 @@ def _machine(pool, s, build, tables, caches, n_processes, seed):
         leaves_of(pool, build, s, n_tasks, seed), ssds, places, numbers(s.n_ios + 1),
         numbers(MOST_WANTED + 16 * n_leaves + len(l2.outbox), 6),
         numbers(1), numbers(n_leaves + 1), numbers(1 << n_tasks.bit_length() + 1), numbers(2), numbers(1),
-        _processes(n_processes), numbers(n_processes), np.full(n_tasks, NOBODY),
+        _processes(n_processes), numbers(n_processes), numbers(2), np.full(n_tasks, NOBODY),
         new_zfetch(build.zfetch, len(file_table)), build.zfetch,
         numbers(max_fetches(build.zfetch), 2), numbers(n_processes, max_fetches(build.zfetch), 2), first_ahead,
         numbers(N_AHEAD), _full_stack(range(N_AHEAD)), new_calendar(sources.processes + n_processes), sources, _tally(s))

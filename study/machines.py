@@ -99,6 +99,7 @@ def _device(one: Devices, values: dict):
     params = params._replace(**drawn | {"disk_bytes": one.device_bytes})
     if hasattr(params, "is_volatile"):
         return params._replace(buffer_bytes=min(params.buffer_bytes, params.disk_bytes),
+                               random_rate=min(params.random_rate, params.write_rate),
                                is_volatile=0 if one.battery else params.is_volatile)
     params = params._replace(window=min(params.window, params.depth), inner_rate=min(params.inner_rate, params.outer_rate),
                              outer_sustained=min(params.outer_sustained, params.outer_rate))    # drawn one by one
@@ -144,7 +145,7 @@ def zfs_settings(one: Scenario, values: dict, n_seconds: int = 0) -> zfs_files.S
         primarycache=policy(files.primarycache), secondarycache=policy(files.secondarycache),
         logbias_throughput=int(files.logbias == "throughput"), log_logbias_throughput=int(files.logbias == "throughput"),
         zil_disabled=int(not files.zil), no_cache_flush=int(files.nocacheflush), prefetch=int(files.prefetch),
-        cpus=one.host.cpus,
+        cpus=one.host.cpus, shares_cpus=int(system(one) != "solaris"),
         memory_bytes=max(2**26, int(one.host.memory_gib * GIB / files.groups_to_scale)),
         arc_max_bytes=arc_max_bytes(one, values), compressed_arc=int(files.compressed_arc),
         is_warm=is_warm, cache_is_warm=int(cache_is_warm), n_ios=IOS if one.pool.cache is None else IOS_WITH_CACHE,

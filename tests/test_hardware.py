@@ -57,7 +57,7 @@ def test_a_device_without_one_of_its_numbers_says_which(tmp_path, monkeypatch):
     (tmp_path / "hardware").mkdir()
     (tmp_path / "hardware" / "x25-e.toml").write_text(text[:text.rindex("[[value]]")])
     monkeypatch.setattr(project, "DATA", tmp_path)
-    with pytest.raises(UserError, match="flush_ns of a ssd is missing; give it"):
+    with pytest.raises(UserError, match="random_rate of a ssd is missing; give it"):
         hardware.read("x25-e")
 
 
