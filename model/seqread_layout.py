@@ -147,7 +147,7 @@ def _write_files(files, sizes, layout, free):
         for record in range(n_records):
             layout.place[files.base[file, 0] + record] = _allocate(free, free.rotor[0], sizes.record_bytes)
             level = 1
-            while level < files.n_levels[file] and _is_last_child(record, n_records, level):
+            while level < files.n_levels[file] and _is_last_child(record, n_records, level, files.shift):
                 _place_indirect(files, sizes, layout, free, level_block(files, file, record, level), level)
                 level += 1
             if free.most_holes[0] > room:
