@@ -174,12 +174,14 @@ def predict(
     seeds: Annotated[int, typer.Option(min=1, help="Runs of each draw.")] = 1,
 ) -> None:
     """What a database would do on a machine: TPS, response times, log and device I/O, each with a 90 % interval."""
+    from study import model_error
     from study import predict as prediction
     from study.scenario import read
     found = prediction.interval(read(scenario), draws, seeds)
     prediction.say(found, out)
+    model_error.say(found.tps, out)
     if to is not None:
-        prediction.write(found, to)
+        prediction.write(found, to, model_error.as_quantity(found.tps))
         out.print(f"written to {to}", soft_wrap=True)
 
 

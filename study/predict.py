@@ -36,6 +36,10 @@ class Prediction(NamedTuple):
     why: str                    # how long runs are, and why
     notes: tuple[str, ...]
 
+    @property
+    def tps(self) -> ensembles.Interval:
+        return ensembles.interval(self.runs.tps)
+
 
 def interval(one: Scenario, draws: int = DRAWS, seeds: int = SEEDS, experiment: str | None = None) -> Prediction:
     runs, lengths = compare_with_lengths([one], draws, seeds, experiment)
@@ -99,19 +103,20 @@ def notes(one: Scenario) -> tuple[str, ...]:
     return tuple(found)
 
 
-def as_json(found: Prediction) -> str:
-    """What can be committed before anyone measures: the scenario, the intervals, and what they were made by."""
+def as_json(found: Prediction, others: dict | None = None) -> str:
+    """What can be committed before anyone measures: the scenario, the intervals, and what they were made by; and what the
+    caller has to say besides."""
     return json.dumps({
         "scenario": found.scenario.model_dump(mode="json"),
         "digest_of_scenario": digest([found.scenario.model_dump_json().encode()]),
         "model": package_digest("model"), "study": package_digest("study"),
         "draws": len(found.runs), "run": found.why, "notes": list(found.notes),
         "quantities": {row.quantity: {"unit": row.unit, "low": row.low, "middle": row.middle, "high": row.high}
-                       for row in found.table.itertuples()}}, indent=2) + "\n"
+                       for row in found.table.itertuples()}} | (others or {}), indent=2) + "\n"
 
 
-def write(found: Prediction, path: Path) -> None:
-    write_atomically(path, as_json(found))
+def write(found: Prediction, path: Path, others: dict | None = None) -> None:
+    write_atomically(path, as_json(found, others))
 
 
 def say(found: Prediction, out: Console) -> None:
