@@ -8,6 +8,7 @@ TRACES ?= data/traces
 help:
 	@echo 'make reproduce   run every notebook, print the scoreboard, write figures, results and paper/paper.pdf'
 	@echo 'make test        run the tests'
+	@echo 'make ready       set up only; every other target does it first where it is needed'
 	@echo 'make lab         JupyterLab on notebooks/'
 	@echo 'make verify      replay the recorded traces in data/traces (TRACES=DIR for others)'
 	@echo 'make bench       benchmarks, as ratios within the run'
