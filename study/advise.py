@@ -14,9 +14,8 @@ from typing import NamedTuple
 import pandas as pd
 from pydantic import ValidationError
 from rich.console import Console
-from rich.table import Table
 
-from study import ensembles, machines, predict, published, recipes, scenario
+from study import console, ensembles, machines, predict, published, recipes, scenario
 from study.dangers import dangers
 from study.errors import UserError
 from study.scenario import Devices, Scenario
@@ -48,13 +47,16 @@ def read(path: Path, database: str) -> tuple[Scenario, tuple[Devices, ...]]:
     """The machine of a file with its database, or with an ordinary one, and the devices to spare."""
     content = scenario.toml(path)
     spare = content.pop("spare", [])
-    if content.get("database", {}).get("kind") != database:
+    if not isinstance(spare, list):
+        raise UserError(f"{path.name}: spare is {spare!r}, but it must be a list; begin each device with [[spare]]")
+    if isinstance(said := content.get("database", {}), dict) and said.get("kind") != database:
         content["database"] = DATABASES[database]
     machine = scenario.of(content, path.name)
     try:
         return machine, tuple(Devices.model_validate(one) for one in spare)
     except ValidationError as error:
-        raise UserError(published.explain(f"{path.name}, spare", error)) from None
+        raise UserError(published.explain(f"{path.name}, spare", error).replace(", entry :", ":").replace(
+            ", entry  is", " is").replace(", entry ", ": ").replace(", spare is", ": spare is")) from None
 
 
 # --- steps ----------------------------------------------------------------------------------------------------------------
@@ -130,14 +132,13 @@ def ladder(machine: Scenario, chosen: list[Step], draws: int = DRAWS, budget: in
 # --- on the terminal ------------------------------------------------------------------------------------------------------
 
 def say(found: Advice, out: Console) -> None:
-    shown = Table("step, alone", "gain, 5 %", "50 %", "95 %", "TPS", "what it trades, or why it was not tried", box=None,
-                  pad_edge=False)
+    shown = console.table("step, alone", "gain, 5 %", "50 %", "95 %", "TPS", "what it trades, or why it was not tried")
     for row in found.steps.itertuples():
         numbers = ["-"] * 4 if row.why_not else [f"{value - 1:+.0%}" for value in (row.gain_low, row.gain, row.gain_high)]
         numbers = numbers if row.why_not else [*numbers, f"{row.tps:,.0f}"]
         shown.add_row(row.step, *numbers, row.trades or row.why_not)
     out.print(shown)
-    rungs = Table("safe steps, one on top of the other", "TPS, 5 %", "50 %", "95 %", box=None, pad_edge=False)
+    rungs = console.table("safe steps, one on top of the other", "TPS, 5 %", "50 %", "95 %")
     for row in found.ladder.itertuples():
         rungs.add_row(row.rung, *(f"{value:,.0f}" for value in (row.low, row.tps, row.high)))
     out.print()

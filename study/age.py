@@ -5,13 +5,14 @@ from collections.abc import Iterator
 import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-from rich.table import Table
 
 from model.eras import ERAS
 from model.metaslab import TopVdev, disk_asize
+from study import console
 from study.aged_pools import Aged, Recipe, aged, make
 from study.errors import UserError
 
+MOST_TURNOVERS = 10_000
 PARTS = 10  # of the rewriting, that are shown
 LARGEST_DISK_GB = 13_000  # metaslabs of 64 GiB: all blocks of 4 KiB that a map of the fast engine holds
 
@@ -21,6 +22,8 @@ def recipe_of(era: str, n_vdevs: int, disk_gb: float, n_records: int, used_pct: 
     """Raises UserError."""
     if era not in ERAS:
         raise UserError(f"era is {era!r}, but there are {', '.join(ERAS)}; choose one of these")
+    if not turnovers <= MOST_TURNOVERS:
+        raise UserError(f"every record is rewritten {turnovers:g} times, more than {MOST_TURNOVERS}; choose fewer")
     if not disk_gb <= LARGEST_DISK_GB:
         raise UserError(f"a disk has {disk_gb:g} GB, but a map of its metaslabs holds no more than those of "
                         f"{LARGEST_DISK_GB} GB; take smaller disks")
@@ -52,7 +55,7 @@ def age_and_say(out: Console, era: str, n_vdevs: int, disk_gb: float, n_records:
             one = (aged if keep else make)(recipe, tell)
         except ValueError as error:
             raise UserError(str(error)) from error
-    table = Table("", "records per row of touching ones")
+    table = console.table("", "records per row of touching ones")
     for name, contiguity in rows(one, turnovers):
         table.add_row(name, f"{contiguity:.1f}")
     out.print(table)

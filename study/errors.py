@@ -1,21 +1,48 @@
 """The one kind of error that is the user's to mend."""
 import errno
+import re
 
 NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
-NOT_WRITABLE = {errno.EACCES, errno.EPERM, errno.EROFS}
+NOT_ALLOWED = {errno.EACCES, errno.EPERM, errno.EROFS}
 
 
 class UserError(Exception):
     """One sentence: what is wrong, its value, the bound, what to do. The command line prints it and exits with 2."""
 
+# What pydantic says of a value, and how we say it. The first that fits counts.
+PLAINLY = [(re.compile(pattern), plain) for pattern, plain in (
+    (r"Input should be greater than or equal to (\S+)", r"must be \1 or more"),
+    (r"Input should be greater than (\S+)", r"must be more than \1"),
+    (r"Input should be less than or equal to (\S+)", r"must be \1 or less"),
+    (r"Input should be less than (\S+)", r"must be less than \1"),
+    (r"Input should be a valid integer.*", "must be a whole number"),
+    (r"Input should be a (valid|finite) (number|decimal).*", "must be a number that is not infinite"),
+    (r"Input should be a valid boolean.*", "must be true or false"),
+    (r"Input should be a valid string.*", "must be text, in quotes"),
+    (r"Input should be a valid (list|tuple|array).*", "must be a list"),
+    (r"Input should be a valid (dictionary|mapping|table).*", "must be a section with names and values of its own"),
+    (r"Input should be ('.*'|\d.*)", r"must be \1"),
+    (r"Field required", "is missing; give it"),
+    (r"Extra inputs are not permitted", "is not known here; leave it out or mend its name"))]
+
+
+def plainly(complaint: str) -> str:
+    """A complaint of pydantic's as the end of a sentence that begins with the name of the value."""
+    return next((pattern.sub(plain, complaint) for pattern, plain in PLAINLY if pattern.fullmatch(complaint)), complaint)
+
 
 def of_the_system(error: OSError) -> UserError:
     """An error of the file system as one sentence."""
-    where = f" at {error.filename}" if error.filename else ""
+    name = error.filename2 or error.filename      # of two, the second is what the user named
+    where = f" at {name}" if name else ""
     if error.errno in NO_SPACE:
         return UserError(f"no space left{where} ({error.strerror}); free some and run the same command again: "
                          "finished runs are kept and not repeated")
-    if error.errno in NOT_WRITABLE:
-        return UserError(f"cannot write{where} ({error.strerror}); make the folder writable (STUDY_RUNS names another "
-                         "place for runs and their store)")
+    if error.errno in NOT_ALLOWED:
+        return UserError(f"cannot read or write{where} ({error.strerror}); change that, or choose another place "
+                         "(STUDY_RUNS names one for runs and their store)")
+    if name and isinstance(error, FileNotFoundError):
+        return UserError(f"{name} is not there; check the path")
+    if name and isinstance(error, IsADirectoryError):
+        return UserError(f"{name} is a folder; name a file")
     return UserError(f"{error.strerror or error}{where}; mend it and run the same command again")

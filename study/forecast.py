@@ -29,6 +29,7 @@ from study.zdb import Slab
 
 ERAS = ("b103", "b117", "b141_df", "b141")      # first fit; dynamic fit at 30 %, at 4 %; new dynamic fit
 N_TXGS, TXG_RECORDS = 8, 1024       # written; less where that would be more than
+MOST_BYTES = 2**50    # of a disk that is described
 MOST = 0.25                         # of what is free
 COLUMNS = ["vdev", "rules", "records per write", "KiB per write", "writes of one record, %", "metaslabs written to"]
 FEW, MORE = 3, 4        # metaslabs to be made at first; times as many if those do not do
@@ -157,8 +158,9 @@ def of_pool(file: Path | None, fill: float | None, fragmentation: float | None, 
         return zdb.read(file)
     disk_bytes = size(disk, "disk")
     metaslab = 1 << metaslab_shift(disk_bytes)
-    if disk_bytes < metaslab:
-        raise UserError(f"the disk has {disk_bytes} bytes, less than a metaslab; choose at least 1M")
+    if not metaslab <= disk_bytes <= MOST_BYTES:
+        raise UserError(f"the disk has {disk_bytes} bytes, but must have a metaslab at least and {MOST_BYTES >> 50} PiB at "
+                        "most; choose from 1M to 1P")
     return described_space.alike(fill, fragmentation, disk_bytes, metaslab)
 
 

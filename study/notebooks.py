@@ -224,11 +224,12 @@ def find(name: str) -> Path:
         if not path.is_file():
             raise UserError(f"there is no notebook {name}; check the path")
         return path.resolve()
-    found = sorted(NOTEBOOKS.glob(f"{name}*.ipynb"))
+    have = sorted(NOTEBOOKS.glob("*.ipynb"))
+    found = [path for path in have if path.stem.startswith(name)]
     exact = [path for path in found if path.stem == name]
     if len(exact or found) != 1:
-        have = ", ".join(path.stem for path in sorted(NOTEBOOKS.glob("*.ipynb")))
-        raise UserError(f"'{name}' names {len(found) or 'no'} notebook{'s' if len(found) != 1 else ''}; take one of {have}")
+        raise UserError(f"'{name}' names {len(found) or 'no'} notebook{'s' if len(found) != 1 else ''}; there are "
+                        f"{', '.join(path.stem for path in have)}: take one, by its name or its number")
     return (exact or found)[0]
 
 

@@ -92,7 +92,7 @@ def resolve(path: Path, listed: Mapping[str, Parameter] | None, overrides: Mappi
     known = schema(path, listed)
     for name in overrides:
         if name not in known:
-            near = difflib.get_close_matches(name, known, n=1)
+            near = difflib.get_close_matches(str(name), known, n=1)
             hint = f"did you mean '{near[0]}'?" if near else f"it has {', '.join(known) or 'no parameters'}"
             raise UserError(f"{path.stem} has no parameter '{name}'; {hint}")
     return {name: checked(name, overrides.get(name, default), parameter)
@@ -113,9 +113,9 @@ def checked(name: str, value: Any, parameter: Parameter) -> Value:
         raise UserError(f"parameter '{name}' is {plain}{unit}, which is none of "
                         f"{', '.join(map(str, parameter.choices))}; take one of these")
     if parameter.low is not None and plain < parameter.low:
-        raise UserError(f"parameter '{name}' is {plain}{unit}, below the least of {parameter.low:g}; give more")
+        raise UserError(f"parameter '{name}' is {plain}{unit}, below the least of {parameter.low:.12g}; give more")
     if parameter.high is not None and plain > parameter.high:
-        raise UserError(f"parameter '{name}' is {plain}{unit}, above the most of {parameter.high:g}; give less")
+        raise UserError(f"parameter '{name}' is {plain}{unit}, above the most of {parameter.high:.12g}; give less")
     return plain
 
 
@@ -131,10 +131,10 @@ def _converted(value: Any, kind: str) -> Value | None:
         return None
     if kind == "int":
         if isinstance(value, str):
-            return int(value) if re.fullmatch(r"\s*[+-]?\d+\s*", value) else None
+            return int(value) if re.fullmatch(r"\s*[+-]?[0-9]+\s*", value) else None
         return value if isinstance(value, int) else None
     if isinstance(value, str):
-        value = float(value) if re.fullmatch(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*", value) else math.nan
+        value = float(value) if re.fullmatch(r"\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*", value) else math.nan
     return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
 
 
@@ -158,8 +158,10 @@ def from_yaml(path: Path) -> dict[str, Any]:
         content = yaml.safe_load(path.read_text())
     except OSError as error:
         raise UserError(f"cannot read the parameter file {path} ({error.strerror}); check the path") from None
-    except yaml.YAMLError as error:
-        raise UserError(f"{path} is not YAML ({' '.join(str(error).split())}); write one 'name: value' a line") from None
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        mark = getattr(error, "problem_mark", None)
+        where = "" if mark is None else f" (line {mark.line + 1}: {error.problem})"
+        raise UserError(f"{path} is not YAML{where}; write one 'name: value' a line") from None
     if not isinstance(content or {}, dict):
         raise UserError(f"{path} holds a {type(content).__name__}, not names and values; write one 'name: value' a line")
     return content or {}

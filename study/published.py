@@ -18,6 +18,7 @@ from typing import Annotated, Any, NamedTuple
 import pandas as pd
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 
+from study import errors
 from study.errors import UserError
 from study.project import data_files
 
@@ -126,8 +127,12 @@ def explain(file: str, error: ValidationError) -> str:
     """The first complaint of pydantic as one sentence: file, entry, value, what is allowed."""
     first = error.errors()[0]
     entry = ".".join(str(part + 1 if isinstance(part, int) else part) for part in first["loc"])
-    value = f" is {first['input']!r}" if isinstance(first["input"], str | int | float | Decimal) else ""
-    return f"{file}, entry {entry}{value}: {first['msg'].removeprefix('Value error, ')}"
+    value = f" is {first['input']!r}"[:80] if isinstance(first["input"], str | int | float | Decimal) else ""
+    said = first["msg"].removeprefix("Value error, ")
+    plain = errors.plainly(said)
+    if plain == said:
+        return f"{file}, entry {entry}{value}: {said}"
+    return f"{file}, entry {entry}{value}{', but it' if value and plain.startswith('must') else ''} {plain}"
 
 
 def refuse_duplicates(file: str, kind: str, names: list) -> None:

@@ -220,5 +220,5 @@ def test_runs_work_inside_daemonic_workers(runs, notebook):
 def test_an_unwritable_folder_is_one_sentence(runs, notebook):
     runs.mkdir()
     runs.chmod(0o500)
-    with pytest.raises(UserError, match="cannot write at"):
+    with pytest.raises(UserError, match="cannot read or write at"):
         run(plan(notebook("locked", RECORD)))

@@ -144,6 +144,6 @@ def test_an_unwritable_folder_is_one_sentence(one_run, study, runs):
     store.path().unlink(missing_ok=True)
     runs.chmod(0o500)
     try:
-        assert "cannot write" in one_sentence(study("query", "SELECT 1"))
+        assert "cannot read or write" in one_sentence(study("query", "SELECT 1"))
     finally:
         runs.chmod(0o700)

@@ -119,7 +119,7 @@ CONTENT = {"source": "a page", "left_out": "", "budget": 2000, "scenario": {
 
 @pytest.mark.parametrize(("changes", "sentence"), [
     ({"source": ""}, "source"), ({"budget": 0}, "greater than or equal to 1000"), ({"cell": []}, "at least 1 item"),
-    ({"cells": []}, "Extra inputs"),
+    ({"cells": []}, "is not known here"),
     ({"cell": [{"name": "one", "changes": {}}] * 2}, "cell 'one' stands there 2 times"),
     ({"cell": [{"name": "one", "changes": {"database.clients": 0}}], "ratio": []}, "clients is 0"),
     ({"cell": [{"name": "one", "changes": {"database.speed": 1}}], "ratio": []}, "nothing that a scenario has"),
