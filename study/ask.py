@@ -7,7 +7,7 @@ import pandas as pd
 from rich.console import Console
 from rich.table import Table
 
-from study import store
+from study import console, store
 from study.errors import UserError
 from study.plan import all_plans, manifest
 from study.project import runs_folder
@@ -45,7 +45,7 @@ def query(sql: str, form: str, to: Path | None, out: Console) -> None:
 
 
 def _table(frame) -> Table:
-    table = Table(*map(str, frame.columns), box=None, pad_edge=False)
+    table = console.table(*map(str, frame.columns))
     for row in frame.itertuples(index=False):
         table.add_row(*map(_cell, row))
     return table
@@ -61,7 +61,7 @@ def _cell(value) -> str:
 def diff(one: str, other: str, out: Console) -> None:
     """Parameters, code, data and numbers in which two runs differ."""
     first, second = _record(one), _record(other)
-    table = Table("what", one, other, box=None, pad_edge=False)
+    table = console.table("what", one, other)
     for name, here, there in [*_pairs(first["parameters"], second["parameters"]), *_sources(first, second)]:
         table.add_row(name, here, there)
     with store.open() as connection:
@@ -111,7 +111,5 @@ def trace(figure: str, out: Console) -> None:
              "run": f"{row.run_id} of {said['started']}, {'current' if row.run_id in current else 'of older code or data'}",
              "parameters": row.label, "files": f"{runs_folder() / row.source}/figures/{row.name}-*",
              **{f"made from {name}": value for name, value in said["made_from"].items()}}
-    table = Table(show_header=False, box=None, pad_edge=False)
     for name, value in lines.items():
-        table.add_row(name, str(value))
-    out.print(table)
+        out.print(f"{name}: {value}", soft_wrap=True, markup=False)

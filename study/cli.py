@@ -1,22 +1,27 @@
 """The command line: one function a verb. Errors that the user can mend are one sentence and exit code 2."""
+import math
 import os
 import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
 from study import errors
+from study.cli_machine import machine
 from study.cli_replay import replay
-from study.console import err, out
+from study.console import err, out, table
 from study.errors import UserError
 
+NOTEBOOKS, CAME_OUT, TRACES = "Notebooks", "What came out", "Recorded traces"      # panels of study --help
+
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False,
-                  help="What makes a database fast or slow on ZFS: run the notebooks, ask the run store, typeset the paper.")
+                  help="What makes a database fast or slow on ZFS: run the notebooks, see what came out, ask about a "
+                       "machine of your own. To begin with: study run 90, then study claims.")
 check = typer.Typer(no_args_is_help=True, help="Hold a text against the store.")
-app.add_typer(replay, name="replay")
-app.add_typer(check, name="check")
+app.add_typer(machine)
+app.add_typer(replay, name="replay", rich_help_panel=TRACES)
+app.add_typer(check, name="check", rich_help_panel=CAME_OUT)
 
 # JupyterLab asks for news and updates over the network unless told otherwise.
 QUIET = ("--LabApp.news_url=None", "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate")
@@ -26,7 +31,7 @@ CellSeconds = Annotated[int, typer.Option(min=1, help="The longest that one cell
 MemoryGB = Annotated[float | None, typer.Option(min=0.5, help="The most memory that one kernel may map, in GB (10^9).")]
 
 
-@app.command()
+@app.command(rich_help_panel=NOTEBOOKS)
 def reproduce(
     only: Annotated[list[str] | None, typer.Option(help="Run only this notebook (name or its number).")] = None,
     draws: Annotated[int | None, typer.Option(min=2, help="Draws of the priors, not the default.")] = None,
@@ -49,7 +54,7 @@ def reproduce(
     raise typer.Exit(reproduction.reproduce(only or [], workers, accept, limits, out))
 
 
-@app.command()
+@app.command(rich_help_panel=NOTEBOOKS)
 def run(
     notebooks: Annotated[list[str], typer.Argument(help="Names, numbers or paths of notebooks.")],
     parameter: Annotated[list[str] | None, typer.Option("--parameter", "-p", help="NAME=VALUE; repeat for more.")] = None,
@@ -59,39 +64,45 @@ def run(
     memory_gb: MemoryGB = None,
 ) -> None:
     """Execute notebooks with papermill, strictly: every parameter is checked before a kernel starts."""
-    from study import parameters, reproduction
+    from study import parameters, reproduction, scoreboard
     from study.notebooks import find
     from study.plan import plan
     overrides = (parameters.from_yaml(params) if params else {}) | parameters.from_command_line(parameter or [])
     plans = [plan(find(name), overrides) for name in notebooks]
     outcomes = reproduction.run_plans(plans, workers, _limits(cell_seconds, memory_gb), err)
-    for outcome in outcomes:
-        out.print(f"{outcome.plan.name} {outcome.status} {outcome.plan.folder}", soft_wrap=True)
+    scoreboard.say_outcomes(outcomes, out)
     raise typer.Exit(0 if all(outcome.status == "ok" for outcome in outcomes) else 1)
 
 
-@app.command()
-def params(notebook: str) -> None:
+@app.command(rich_help_panel=NOTEBOOKS)
+def params(notebook: Annotated[str, typer.Argument(help="Name, number or path of a notebook.")]) -> None:
     """Name, type, unit, range, choices, default and help of a notebook's parameters."""
     from study import notebooks, parameters
     path = notebooks.find(notebook)
     listed = notebooks.entry(path)
-    table = Table("name", "type", "default", "unit", "range", "help", box=None)
+    shown = table("name", "type", "default", "unit", "range", "help")
     for name, (default, one) in parameters.schema(path, listed.parameters if listed else None).items():
-        table.add_row(name, one.kind, str(default), one.unit, one.range(), one.help)
-    out.print(table if table.row_count else f"{path.stem} has no parameters")
+        shown.add_row(name, one.kind, str(default), one.unit, one.range(), one.help)
+    out.print(shown if shown.row_count else f"{path.stem} has no parameters")
 
 
-@app.command()
-def claims(ids: Annotated[list[str] | None, typer.Argument(help="Only these claims.")] = None) -> None:
-    """The scoreboard of claims; exits with 1 if a grade fell against paper/results.json."""
-    from study import reproduction
-    raise typer.Exit(reproduction.show_claims(ids or [], out))
+@app.command(rich_help_panel=CAME_OUT)
+def claims(
+    words: Annotated[list[str] | None, typer.Argument(
+        help="Only claims whose name holds one of these, and claims of a notebook (01) or a document (lutz-2010).")] = None,
+) -> None:
+    """The scoreboard of claims: as printed, what the audit finds, the grade.
+
+    Of notebooks not run here, the grades are those of paper/results.json.
+    Exits with 1 if a grade of a notebook that has been run fell against these.
+    """
+    from study import scoreboard
+    raise typer.Exit(scoreboard.show_claims(words or [], out))
 
 
-@app.command()
+@app.command(rich_help_panel=CAME_OUT)
 def query(
-    sql: str,
+    sql: Annotated[str, typer.Argument(help="One SELECT, in quotes; README.md has ten to start with.")],
     format: Annotated[str, typer.Option(help="table, csv, json or parquet")] = "table",
     to: Annotated[Path | None, typer.Option(help="Write to this file instead of the terminal.")] = None,
 ) -> None:
@@ -100,21 +111,24 @@ def query(
     ask.query(sql, format, to, out)
 
 
-@app.command()
-def diff(one: str, other: str) -> None:
+@app.command(rich_help_panel=CAME_OUT)
+def diff(
+    one: Annotated[str, typer.Argument(help="A run, by its id or the start of it.")],
+    other: Annotated[str, typer.Argument(help="Another one.")],
+) -> None:
     """What differs between two runs in parameters, code, data and results."""
     from study import ask
     ask.diff(one, other, out)
 
 
-@app.command()
-def trace(figure: str) -> None:
+@app.command(rich_help_panel=CAME_OUT)
+def trace(figure: Annotated[str, typer.Argument(help="Name of a figure, such as lines_over_time.")]) -> None:
     """Where a figure comes from: notebook, run, parameters, code and data."""
     from study import ask
     ask.trace(figure, out)
 
 
-@app.command()
+@app.command(rich_help_panel=CAME_OUT)
 def export(
     to: Annotated[Path, typer.Option(help="The folder to write to.")] = Path("export"),
     format: Annotated[str, typer.Option(help="Figure formats, with commas: pdf, svg, png.")] = "pdf,svg,png",
@@ -127,7 +141,7 @@ def export(
     out.print(f"{len(written)} files written to {to}", soft_wrap=True)
 
 
-@app.command()
+@app.command(rich_help_panel=CAME_OUT)
 def paper() -> None:
     """Typeset paper/paper.pdf; every number and figure in it comes from the run store."""
     from study import paper as text
@@ -147,68 +161,7 @@ def check_paper() -> None:
     raise typer.Exit(1 if found else 0)
 
 
-@app.command()
-def pool(
-    file: Annotated[Path | None, typer.Argument(help="What `zdb -m`, `-mm` or `-mmm POOL` printed.")] = None,
-    fill: Annotated[float | None, typer.Option(help="Instead of a file: allocated share of the pool, 0 to 1.")] = None,
-    fragmentation: Annotated[float | None, typer.Option(help="And its fragmentation, %, as of `zpool list`.")] = None,
-    record: Annotated[str, typer.Option(help="Size of the records that are written (of a LUN, its volblocksize).")] = "8K",
-    era: Annotated[str | None, typer.Option(help="Rules of this build only, such as b141.")] = None,
-    disk: Annotated[str, typer.Option(help="With --fill: size of a top-level vdev.")] = "1T",
-) -> None:
-    """How well small writes would aggregate in your pool: the allocator, run in free space like the pool's."""
-    from study import forecast
-    slabs, record_bytes = forecast.of_pool(file, fill, fragmentation, disk), forecast.size(record, "record")
-    found = forecast.table(forecast.of_slabs(slabs, record_bytes, forecast.eras(era)), record_bytes)
-    table = Table(*found.columns, box=None, pad_edge=False)
-    for row in found.itertuples(index=False):
-        table.add_row(*row)
-    out.print(table)
-
-
-@app.command()
-def predict(
-    scenario: Annotated[Path, typer.Argument(help="A TOML file such as those in data/scenarios.")],
-    to: Annotated[Path | None, typer.Option("--out", help="Write scenario and intervals here (JSON).")] = None,
-    draws: Annotated[int, typer.Option(min=2, help="Draws of all that is not known.")] = 24,
-    seeds: Annotated[int, typer.Option(min=1, help="Runs of each draw.")] = 1,
-) -> None:
-    """What a database would do on a machine: TPS, response times, log and device I/O, each with a 90 % interval."""
-    from study import model_error
-    from study import predict as prediction
-    from study.scenario import read
-    found = prediction.interval(read(scenario), draws, seeds)
-    prediction.say(found, out)
-    model_error.say(found.tps, out)
-    if to is not None:
-        prediction.write(found, to, model_error.as_quantity(found.tps))
-        out.print(f"written to {to}", soft_wrap=True)
-
-
-@app.command()
-def advise(
-    hardware: Annotated[Path | None, typer.Option(help="What you have: a TOML file as in data/machines.")] = None,
-    database: Annotated[str, typer.Option(help="postgres, innodb or oracle.")] = "postgres",
-    draws: Annotated[int, typer.Option(min=2, help="Draws of all that is not known.")] = 8,
-    today: Annotated[bool, typer.Option(help="Instead: what of the advice still holds in OpenZFS of today.")] = False,
-) -> None:
-    """Which step of tuning next gives most on your machine, with intervals, and what it costs in safety."""
-    from study import advise as advising
-    from study import recipes
-    if today:
-        out.print(recipes.page(), soft_wrap=True, markup=False)
-    elif database == "oracle":
-        advising.say_recipes(database, out)
-    elif hardware is None:
-        raise UserError("--hardware is missing; give a TOML file of what you have, such as data/machines/"
-                        "two-disks-and-an-ssd.toml")
-    elif database in advising.DATABASES:
-        advising.say(advising.advise(*advising.read(hardware, database), draws), out)
-    else:
-        raise UserError(f"database is '{database}', but the choices are postgres, innodb and oracle; take one of these")
-
-
-@app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
+@app.command(rich_help_panel=NOTEBOOKS, context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
 def lab(context: typer.Context) -> None:
     """JupyterLab on notebooks/, with the run store made. Options of JupyterLab's own are passed on."""
     from study import store
@@ -219,7 +172,7 @@ def lab(context: typer.Context) -> None:
     os.execv(sys.executable, [sys.executable, "-m", "jupyterlab", *root, *QUIET, *context.args])
 
 
-@app.command()
+@app.command(rich_help_panel=TRACES)
 def verify(folder: Annotated[Path, typer.Argument(help="A folder of recorded traces.")] = Path("data/traces")) -> None:
     """Replay all recorded traces below a folder; exits with 1 if one decision differs."""
     from study import verify as verification
@@ -233,37 +186,34 @@ def verify(folder: Annotated[Path, typer.Argument(help="A folder of recorded tra
     raise typer.Exit(1 if differences or unreadable else 0)
 
 
-@app.command()
-def age(
-    era: Annotated[str, typer.Option(help="Rules of which build: b103, b117, b141, b141_df.")] = "b141",
-    vdevs: Annotated[int, typer.Option(min=1, help="Top-level vdevs of one disk each, or of mirrors.")] = 11,
-    disk_gb: Annotated[float, typer.Option(min=0.1, help="Size of a disk, in GB (10^9).")] = 1000,
-    records: Annotated[int, typer.Option(min=1, help="Records of 4 KiB; 91 million are 350 GiB.")] = 91_000_000,
-    used_pct: Annotated[float, typer.Option(min=0, max=100, help="Of the pool, with other data that stays.")] = 0,
-    turnovers: Annotated[float, typer.Option(min=0, help="Random rewrites for each record.")] = 3,
-    writes_per_txg: Annotated[int, typer.Option(min=1, help="Records that a transaction group writes.")] = 25_000,
-    keep: Annotated[bool, typer.Option(help="Keep the pool, for notebooks that ask for the same.")] = False,
-) -> None:
-    """Write a pool full of records and rewrite them at random: what that does to the free space, and how long it takes."""
-    from study.age import age_and_say
-    age_and_say(out, era, vdevs, disk_gb, records, used_pct, turnovers, writes_per_txg, keep)
-
-
 def _limits(cell_seconds: int, memory_gb: float | None):
     from study.plan import Limits
-    return Limits(cell_seconds, None if memory_gb is None else int(memory_gb * 1e9))
+    return Limits(cell_seconds, None if memory_gb is None or math.isinf(memory_gb) else int(memory_gb * 1e9))
 
 
 def main() -> None:
     """Run, and turn what the user can mend into one sentence."""
     try:
-        app()
+        sys.exit(app(prog_name="study", standalone_mode=False))
     except UserError as error:
         _stop(str(error))
+    except typer.TyperException as error:
+        _stop(_of_usage(error))
     except OSError as error:
         _stop(str(errors.of_the_system(error)))
 
 
+def _of_usage(error: typer.TyperException) -> str:
+    """A word that the command line lacks or does not know. Nothing, if no word was given and help has been printed."""
+    said = error.format_message().strip().rstrip(".").replace(". Did you mean", "; did you mean")
+    option, is_bad, why = said.removeprefix("Invalid value for ").partition(": ")
+    if is_bad and (plain := errors.plainly(why)) != why:
+        said = f"{option} {plain}"
+    said = said[:1].lower() + said[1:]
+    return said if not said or said.endswith("?") else f"{said}; see: {getattr(error.ctx, 'command_path', 'study')} --help"
+
+
 def _stop(sentence: str) -> None:
-    err.print(f"study: {sentence}", soft_wrap=True, markup=False)
+    if sentence:
+        err.print(f"study: {sentence}", soft_wrap=True, markup=False)
     sys.exit(2)

@@ -3,9 +3,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
-from study.console import out
+from study.console import out, table
 from study.errors import UserError
 
 replay = typer.Typer(no_args_is_help=True, help="Replay a recorded trace through the model, decision by decision.")
@@ -38,13 +37,13 @@ def replay_disk(
     first half of the trace, and from nothing but a data sheet."""
     from study.replay_disk import per_request, replay_disk
     result = replay_disk(trace, disk, seek)
-    table = Table("disk model", "mean error %", "demerit %", "mean error %, 2nd half", "demerit %, 2nd half",
-                  "error of a request %", box=None, pad_edge=False)
+    shown = table("disk model", "mean error %", "demerit %", "mean error %, 2nd half", "demerit %, 2nd half",
+                  "error of a request %")
     for name, one in result.scores.items():
         parts = (one.mean_error, one.demerit, one.mean_error_second, one.demerit_second, one.request_rms)
-        table.add_row(name.replace("_", " "), *(f"{100 * part:.2f}" for part in parts))
+        shown.add_row(name.replace("_", " "), *(f"{100 * part:.2f}" for part in parts))
     out.print(f"{len(result.measured_ms)} requests, {result.measured_ms.mean():.3f} ms in the mean", soft_wrap=True)
-    out.print(table)
+    out.print(shown)
     if to is not None:
         per_request(result).to_csv(to, index=False)
         out.print(f"service times written to {to}", soft_wrap=True)

@@ -13,9 +13,8 @@ from typing import NamedTuple
 
 import pandas as pd
 from rich.console import Console
-from rich.table import Table
 
-from study import conf, ensembles, machines, priors, run_length
+from study import conf, console, ensembles, machines, priors, run_length
 from study.dangers import dangers
 from study.errors import UserError
 from study.plan import package_digest
@@ -121,9 +120,9 @@ def write(found: Prediction, path: Path, others: dict | None = None) -> None:
 
 def say(found: Prediction, out: Console) -> None:
     """For the terminal."""
-    shown = Table("quantity", "5 %", "50 %", "95 %", "unit", box=None, pad_edge=False)
+    shown = console.table("quantity", "5 %", "50 %", "95 %", "unit")
     for row in found.table.itertuples():
-        shown.add_row(row.quantity, *(f"{value:,.4g}" for value in (row.low, row.middle, row.high)), row.unit)
+        shown.add_row(row.quantity, *map(console.number, (row.low, row.middle, row.high)), row.unit)
     out.print(found.scenario.title, soft_wrap=True)
     out.print(shown)
     out.print(f"{len(found.runs)} runs; each is {found.why}", soft_wrap=True)

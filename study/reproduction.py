@@ -1,11 +1,9 @@
 """`study reproduce`: from the notebooks to the paper, and the word on whether it came out as before."""
-import difflib
 import os
 
 from rich.console import Console
-from rich.table import Table
 
-from study import export, notebooks, paper, results, store
+from study import export, notebooks, paper, results, scoreboard, store
 from study.errors import UserError
 from study.plan import Limits, Outcome, Plan, all_plans, done_before, missing, plan
 
@@ -26,7 +24,7 @@ def reproduce(only: list[str], workers: int | None, accept: bool, limits: Limits
     with store.open() as connection:
         board = grading.scoreboard(connection, grading.of_runs(connection, [one.run_id for one in all_plans()]))
         new = results.collect(connection, all_plans(), board)
-    out.print(summary_of(board))
+    out.print(scoreboard.summary_of(board))
     accepted = results.committed()
     changed = results.differences(accepted, new)
     if accept:
@@ -42,21 +40,8 @@ def with_draws(only: list[str], draws: int, workers: int | None, limits: Limits,
     if not drawing:
         raise UserError(f"none of {', '.join(path.stem for path in paths)} draws from priors; leave --draws out")
     outcomes = run_plans([plan(path, {"draws": draws}) for path in drawing], workers, limits, out)
-    for outcome in outcomes:
-        out.print(f"{outcome.plan.name} {outcome.status} {outcome.plan.folder}", soft_wrap=True)
-    failed = any(outcome.status != "ok" for outcome in outcomes)
-    if not failed:
-        show_grades([outcome.plan for outcome in outcomes], out)
-    return int(failed)
-
-
-def show_grades(plans: list[Plan], out: Console) -> None:
-    """The part of the scoreboard that these runs grade."""
-    from study import grading
-    with store.open() as connection:
-        grades = grading.of_runs(connection, [one.run_id for one in plans])
-        board = grading.scoreboard(connection, grades)
-    out.print(table_of(board[board.claim_id.isin(grades)]))
+    scoreboard.say_outcomes(outcomes, out)
+    return int(any(outcome.status != "ok" for outcome in outcomes))
 
 
 def _verdict(changed: list[str], accept: bool, out: Console) -> int:
@@ -90,40 +75,3 @@ def run_plans(plans: list[Plan], workers: int | None, limits: Limits, console: C
         finally:
             store.refresh()
     return [outcomes[one.run_id] for one in plans]
-
-
-def summary_of(board) -> Table:
-    """How many claims have each grade, by what the audit finds. `study claims` names them."""
-    counts = board.groupby(["grade", "audit"]).size().unstack(fill_value=0)
-    table = Table("claims by grade and audit", *counts.columns, "all", box=None, pad_edge=False)
-    for grade, row in counts.iterrows():
-        table.add_row(grade, *map(str, row), str(row.sum()))
-    table.add_row("all", *map(str, counts.sum()), str(int(counts.to_numpy().sum())))
-    return table
-
-
-def table_of(board) -> Table:
-    """Every claim: as printed, what the audit finds, its grade."""
-    table = Table("claim", "as printed", "audit", "grade", box=None, pad_edge=False)
-    for row in board.itertuples():
-        table.add_row(row.claim_id, row.printed, row.audit, row.grade)
-    return table
-
-
-def show_claims(wanted: list[str], out: Console) -> int:
-    """`study claims`: 1 if a grade fell against the committed results."""
-    from study import grading
-    with store.open() as connection:
-        board = grading.scoreboard(connection, grading.of_runs(connection, [one.run_id for one in all_plans()]))
-    unknown = [name for name in wanted if name not in set(board.claim_id)]
-    if unknown:
-        near = difflib.get_close_matches(unknown[0], board.claim_id, n=1)
-        raise UserError(f"there is no claim '{unknown[0]}'; " + (f"did you mean '{near[0]}'?" if near else
-                        "study claims lists them all"))
-    board = board[board.claim_id.isin(wanted)] if wanted else board
-    out.print(table_of(board))
-    before = {name: said["grade"] for name, said in results.committed()["claims"].items() if name in set(board.claim_id)}
-    fell = grading.fell(before, dict(zip(board.claim_id, board.grade, strict=True)))
-    for line in fell:
-        out.print(line, soft_wrap=True)
-    return 1 if fell else 0

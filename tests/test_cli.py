@@ -7,6 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 from conftest import one_sentence
 
+from study import cli, scoreboard
 from study.project import DATA
 
 TRACE = DATA / "traces" / "vdev_cache" / "meta_L1.parquet"
@@ -98,6 +99,10 @@ def test_params_prints_the_schema(study):
     ["run", "nowhere"], ["run", "nowhere.ipynb"], ["params", "9x"], ["run", "90", "-p", "line_kib=65"],
     ["run", "90", "-p", "line_kb=64"], ["diff", "a", "b"], ["trace", "nothing"], ["query", "SELECT 1", "--format", "xml"],
     ["query", "SELECT 1", "--format", "parquet"], ["export", "--format", "gif"], ["export", "--width", "wall"],
+    ["run"], ["run", "90", "--draw", "2"], ["run", "90", "--workers", "0"], ["run", "9*"], ["preditc"], ["predict"],
+    ["pool", "nowhere.txt"], ["pool", "--fill", "half"],
+    ["pool", "--fill", "0.5", "--fragmentation", "40", "--disk", "1e30"],
+    ["age", "--turnovers", "inf"], ["age", "--used-pct", "101"], ["claims", "90"], ["claims", "nothing-like-it"],
 ])
 def test_every_mistake_is_one_sentence(study, words):
     one_sentence(study(*words))
@@ -110,3 +115,95 @@ def test_query_formats(study, tmp_path):
     assert study("query", sql, "--format", "parquet", "--to", tmp_path / "a.parquet").returncode == 0
     assert pd.read_parquet(tmp_path / "a.parquet").value.tolist() == [value]
     assert str(value) in study("query", sql).stdout
+
+
+@pytest.mark.parametrize(("words", "said"), [
+    (["run"], "missing argument 'notebooks'; see: study run --help"),
+    (["params", "90", "--draw"], "no such option: --draw"),
+    (["preditc"], "did you mean 'predict'?"),
+    (["age", "--used-pct", "101"], "'--used-pct' must be 100 or less"),
+])
+def test_a_word_that_lacks_or_is_not_known_is_named(study, words, said):
+    assert said in one_sentence(study(*words))
+
+
+PARAMETERS = {"broken.yaml": (b"line_kib: [1, 2", "is not YAML (line"), "binary.yaml": (b"\xff\xfe\x00", "is not YAML"),
+              "number.yaml": (b"3: 4", "has no parameter '3'"), "list.yaml": (b"- a", "holds a list"),
+              "deep.yaml": (b"line_kib: {a: 1}", "which is not a whole number")}
+
+
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_a_parameter_file_that_is_none_is_one_sentence(study, tmp_path, runs, name):
+    content, said = PARAMETERS[name]
+    (tmp_path / name).write_bytes(content)
+    assert said in one_sentence(study("run", "90", "--params", tmp_path / name))
+    assert not list(runs.glob("*/*"))
+
+
+POOL = '[pool.data]\nsheet = "nvme-p4500"\n'
+SCENARIOS = {
+    "": "pool is missing", "[host": "is not TOML", POOL + "[host]\ncpus = -1": "host.cpus is -1, but it must be 1 or more",
+    POOL + "[host]\ncpus = nan": "host.cpus is nan, but it must be a number",
+    POOL + '[host]\ncpus = "many"': "host.cpus is 'many', but it must be a whole number",
+    POOL + '[files]\nprimarycache = "none"': "but it must be 'all' or 'metadata'",
+    "host = 3\n" + POOL: "host is 3, but it must be a section", POOL + '[files]\nkind = "btrfs"': "choose 'zfs', 'ufs'",
+}
+
+
+@pytest.mark.parametrize("content", SCENARIOS)
+def test_a_scenario_that_cannot_be_is_one_sentence_of_ours(study, tmp_path, content):
+    path = tmp_path / "mine.toml"
+    path.write_text(content)
+    said = one_sentence(study("predict", path))
+    assert SCENARIOS[content] in said
+    assert "Input should" not in said
+    one_sentence(study("advise", "--hardware", path))
+
+
+def test_devices_to_spare_are_a_list(study, tmp_path):
+    path = tmp_path / "mine.toml"
+    for spare, said in (("3", "spare is 3, but it must be a list"), ("[3]", "spare is 3, but it must be a section")):
+        path.write_text(f"spare = {spare}\n{POOL}")
+        assert said in one_sentence(study("advise", "--hardware", path))
+
+
+def test_a_folder_is_refused_before_anything_is_simulated(study, tmp_path):
+    assert "is a folder; name a file" in one_sentence(study("predict", tmp_path))
+    assert "is a folder; name a file for --out" in one_sentence(
+        study("predict", DATA / "scenarios" / "nvme-mirror.toml", "--out", tmp_path))
+
+
+# --- claims ---------------------------------------------------------------------------------------------------------------
+
+def test_before_any_run_the_committed_grades_are_shown(study):
+    done = study("claims", "oltp")
+    assert (done.returncode, "oltp-gain" in done.stdout, "pgbench" in done.stdout) == (0, True, False)
+    assert "None of the notebooks has been run here" in done.stdout
+    assert "not yet predicted" not in done.stdout
+    assert "exchange-gain" in study("claims", "06").stdout
+    assert "oltp-gain-cr" not in study("claims", "oltp-gain").stdout
+
+
+def test_a_grade_that_fell_in_a_run_of_here_exits_with_1(study, monkeypatch):
+    monkeypatch.setattr(scoreboard, "done_before", lambda plan: True)       # all have been run, and predicted nothing
+    done = study("claims", "exchange-gain")
+    assert (done.returncode, "exchange-gain: was not reproduced, is not yet predicted" in done.stdout) == (1, True)
+
+
+PREDICTING = "from study import record\nrecord.prediction('oltp-gain', (1.21, 1.23, 1.25), None, True, 20)"
+
+
+def test_a_run_says_what_it_predicts_and_its_verdict(study, notebook):
+    said = study("run", notebook("mine", PREDICTING, "verdict = 'it holds'\nverdict")).stdout
+    row = next(line for line in said.splitlines() if line.startswith("oltp-gain"))
+    assert row.split() == ["oltp-gain", "1.231", "1.21", "to", "1.25", "predicted"]
+    assert said.endswith("verdict: it holds\n")
+
+
+# --- how it looks ---------------------------------------------------------------------------------------------------------
+
+def test_nothing_is_cut_off_in_a_narrow_terminal(study, monkeypatch):
+    monkeypatch.setattr(cli.out, "width", 60)
+    for words in (["params", "90"], ["query", "SELECT 'x' || repeat('y', 200) AS a, 'z' AS b"], ["claims", "oltp"]):
+        assert "…" not in study(*words).stdout
+    assert study("query", f"SELECT '{'y' * 200}' AS a").stdout.count("y") == 200

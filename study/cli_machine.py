@@ -1,0 +1,122 @@
+"""The verbs about a machine or a pool of the user's own: study pool, predict, advise, age."""
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from study.console import err, out, table
+from study.errors import UserError
+
+machine = typer.Typer(rich_markup_mode="rich")
+PANEL = "Your own machine"
+
+
+@machine.command(rich_help_panel=PANEL)
+def pool(
+    file: Annotated[Path | None, typer.Argument(help="What `zdb -m`, `-mm` or `-mmm POOL` printed.")] = None,
+    fill: Annotated[float | None, typer.Option(help="Instead of a file: allocated share of the pool, 0 to 1.")] = None,
+    fragmentation: Annotated[float | None, typer.Option(help="And its fragmentation, %, as of `zpool list`.")] = None,
+    record: Annotated[str, typer.Option(help="Size of the records that are written (of a LUN, its volblocksize).")] = "8K",
+    era: Annotated[str | None, typer.Option(
+        help="Only the rules of one build: b103, b117, b141_df or b141 (see above). Default: all four.")] = None,
+    disk: Annotated[str, typer.Option(help="With --fill: size of a top-level vdev.")] = "1T",
+) -> None:
+    """How well small writes would go together in your pool: the allocator, run in free space like the pool's.
+
+    A line for each rule by which ZFS has chosen free space:
+
+    b103 (2008): first fit.
+    b117 (2009): best fit where less than 30 % of a metaslab is free.
+    b141_df: best fit below 4 %. OpenZFS since 2011; nearest to a pool of today.
+    b141 (2010): the new rules that notebooks 03 to 06 are about.
+
+    Takes about half a minute the first time, seconds later.
+
+    Example: study pool --fill 0.8 --fragmentation 40
+    """
+    from study import forecast
+    slabs, record_bytes = forecast.of_pool(file, fill, fragmentation, disk), forecast.size(record, "record")
+    found = forecast.table(forecast.of_slabs(slabs, record_bytes, forecast.eras(era)), record_bytes)
+    shown = table(*found.columns)
+    for row in found.itertuples(index=False):
+        shown.add_row(*row)
+    out.print(shown)
+    if era is None:
+        out.print("b141_df is the nearest to OpenZFS of today; what each line stands for: study pool --help", soft_wrap=True)
+
+
+@machine.command(rich_help_panel=PANEL)
+def predict(
+    scenario: Annotated[Path, typer.Argument(help="A TOML file such as those in data/scenarios.")],
+    to: Annotated[Path | None, typer.Option("--out", help="Write scenario and intervals here (JSON).")] = None,
+    draws: Annotated[int, typer.Option(min=2, help="Draws of all that is not known.")] = 24,
+    seeds: Annotated[int, typer.Option(min=1, help="Runs of each draw.")] = 1,
+) -> None:
+    """What a database would do on a machine: TPS, response times, log and device I/O, each with a 90 % interval.
+
+    Takes one to four minutes, the first of them for compiling.
+
+    Example: study predict data/scenarios/nvme-mirror.toml
+
+    How far off such predictions are: README.md, Predict your own.
+    """
+    from study import model_error
+    from study import predict as prediction
+    from study.machines import checked
+    from study.scenario import read
+    one = checked(read(scenario))
+    if to is not None and to.is_dir():
+        raise UserError(f"{to} is a folder; name a file for --out")
+    err.print(f"simulating {draws * seeds} runs: a minute or a few")
+    found = prediction.interval(one, draws, seeds)
+    prediction.say(found, out)
+    model_error.say(found.tps, out)
+    if to is not None:
+        prediction.write(found, to, model_error.as_quantity(found.tps))
+        out.print(f"written to {to}", soft_wrap=True)
+
+
+@machine.command(rich_help_panel=PANEL)
+def advise(
+    hardware: Annotated[Path | None, typer.Option(help="What you have: a TOML file as in data/machines.")] = None,
+    database: Annotated[str, typer.Option(help="postgres, innodb or oracle.")] = "postgres",
+    draws: Annotated[int, typer.Option(min=2, help="Draws of all that is not known.")] = 8,
+    today: Annotated[bool, typer.Option(help="Instead: what of the advice still holds in OpenZFS of today.")] = False,
+) -> None:
+    """Which step of tuning next gives most on your machine, with intervals, and what it costs in safety.
+
+    Takes four to eight minutes, as every step is simulated; with --today seconds.
+
+    Example: study advise --hardware data/machines/two-disks-and-an-ssd.toml
+    """
+    from study import advise as advising
+    from study import recipes
+    if today:
+        out.print(recipes.page(), soft_wrap=True, markup=False)
+    elif database == "oracle":
+        advising.say_recipes(database, out)
+    elif hardware is None:
+        raise UserError("--hardware is missing; give a TOML file of what you have, such as data/machines/"
+                        "two-disks-and-an-ssd.toml")
+    elif database in advising.DATABASES:
+        mine = advising.read(hardware, database)
+        err.print("simulating every step of data/advice.toml on this machine: four to eight minutes")
+        advising.say(advising.advise(*mine, draws), out)
+    else:
+        raise UserError(f"database is '{database}', but the choices are postgres, innodb and oracle; take one of these")
+
+
+@machine.command(rich_help_panel=PANEL)
+def age(
+    era: Annotated[str, typer.Option(help="Rules of which build: b103, b117, b141, b141_df.")] = "b141",
+    vdevs: Annotated[int, typer.Option(min=1, help="Top-level vdevs of one disk each, or of mirrors.")] = 11,
+    disk_gb: Annotated[float, typer.Option(min=0.1, help="Size of a disk, in GB (10^9).")] = 1000,
+    records: Annotated[int, typer.Option(min=1, help="Records of 4 KiB; 91 million are 350 GiB.")] = 91_000_000,
+    used_pct: Annotated[float, typer.Option(min=0, max=100, help="Of the pool, with other data that stays.")] = 0,
+    turnovers: Annotated[float, typer.Option(min=0, help="Random rewrites for each record.")] = 3,
+    writes_per_txg: Annotated[int, typer.Option(min=1, help="Records that a transaction group writes.")] = 25_000,
+    keep: Annotated[bool, typer.Option("--keep", help="Keep the pool, for notebooks that ask for the same.")] = False,
+) -> None:
+    """Write a pool full of records and rewrite them at random: what that does to the free space, and how long it takes."""
+    from study.age import age_and_say
+    age_and_say(out, era, vdevs, disk_gb, records, used_pct, turnovers, writes_per_txg, keep)
