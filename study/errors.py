@@ -16,7 +16,7 @@ PLAINLY = [(re.compile(pattern), plain) for pattern, plain in (
     (r"Input should be less than or equal to (\S+)", r"must be \1 or less"),
     (r"Input should be less than (\S+)", r"must be less than \1"),
     (r"Input should be a valid integer.*", "must be a whole number"),
-    (r"Input should be a (valid|finite) (number|decimal).*", "must be a number that is not infinite"),
+    (r"Input should be a (valid|finite) (number|decimal).*", "must be a number, and finite"),
     (r"Input should be a valid boolean.*", "must be true or false"),
     (r"Input should be a valid string.*", "must be text, in quotes"),
     (r"Input should be a valid (list|tuple|array).*", "must be a list"),

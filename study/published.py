@@ -132,7 +132,7 @@ def explain(file: str, error: ValidationError) -> str:
     plain = errors.plainly(said)
     if plain == said:
         return f"{file}, entry {entry}{value}: {said}"
-    return f"{file}, entry {entry}{value}{', but it' if value and plain.startswith('must') else ''} {plain}"
+    return f"{file}, entry {entry}{f'{value}, but it' if value and plain.startswith('must') else ''} {plain}"
 
 
 def refuse_duplicates(file: str, kind: str, names: list) -> None:

@@ -205,7 +205,7 @@ def test_what_follows_from_another_claim_is_no_independent_prediction():
     ("effect_none", 'follows_from = "a"\neffect_none', ["'a'", "further up"]),
     ('predict = "two disk.rate"\nbefore = "one disk.rate"\neffect_none = 1\n', 'follows_from = "b"', ["predict"]),
     ('predict = "two disk.rate"', 'predict = "one disk.rate"', ["'a'", "fitted or predicted"]),
-    ('text = "t"', 'text = "t"\ncolour = "red"', ["colour", "not permitted"]),
+    ('text = "t"', 'text = "t"\ncolour = "red"', ["colour", "not known here"]),
     ("\n[[claim]]", "\n[[claim]", ["not TOML"]),
 ])
 def test_a_wrong_claim_is_one_sentence(tmp_path, old, new, said):

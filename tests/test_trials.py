@@ -118,7 +118,7 @@ CONTENT = {"source": "a page", "left_out": "", "budget": 2000, "scenario": {
 
 
 @pytest.mark.parametrize(("changes", "sentence"), [
-    ({"source": ""}, "source"), ({"budget": 0}, "greater than or equal to 1000"), ({"cell": []}, "at least 1 item"),
+    ({"source": ""}, "source"), ({"budget": 0}, "must be 1000 or more"), ({"cell": []}, "at least 1 item"),
     ({"cells": []}, "is not known here"),
     ({"cell": [{"name": "one", "changes": {}}] * 2}, "cell 'one' stands there 2 times"),
     ({"cell": [{"name": "one", "changes": {"database.clients": 0}}], "ratio": []}, "clients is 0"),
