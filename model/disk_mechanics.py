@@ -28,6 +28,7 @@ IDLE, TAKEN, PIECE_SEGMENT, PIECE_BLOCKS, PIECE_END = range(15, 20)
 FROM_AHEAD, FROM_BUFFER, PARTLY, FROM_PLATTER, TO_BUFFER, TO_PLATTER = range(6)
 # columns of DiskState.segments
 FIRST, LAST, USED, WRITTEN, UNWRITTEN, NEWEST, READY, GATHERED, PASSED = range(9)
+RUN_BLOCK, RUN_CYLINDER, RUN_HEAD, RUN_ANGLE = range(9, 13)
 # rows of Disk.command_ns
 READ_HIT, READ_MISS, WRITE_BUFFERED, WRITE_THROUGH = range(4)
 # values of Disk.ahead
@@ -82,9 +83,10 @@ class DiskState(NamedTuple):
     #   which it was there, where and when the arm is if it is stopped; how the last request was served; the write buffer:
     #   when the last read was done, segments' room that runs take, the piece that is being
     #   written: its segment, how many blocks, until when
-    segments: np.ndarray  # (disks, segments, 9) int64: first block, block after the last, clock of last use, written; the
+    segments: np.ndarray  # (disks, segments, 13) int64: first block, block after the last, clock of last use, written; the
     #   run: blocks at the end that are to be written, how many of them came last, when the arm could begin with these, when
-    #   they have come over the bus, how often it has been passed over
+    #   they have come over the bus, how often it has been passed over; a
+    #   block at which it began, and where that lies: cylinder, head, angle in ns of a revolution
 
 
 def new_state(disk, phases_ns):
@@ -92,8 +94,8 @@ def new_state(disk, phases_ns):
     units = np.zeros((len(phases_ns), 20), np.int64)
     units[:, PHASE] = phases_ns
     units[:, EXPECTED] = units[:, AHEAD_SEGMENT] = units[:, PIECE_SEGMENT] = -1
-    segments = np.zeros((len(phases_ns), max(1, disk.segments), 9), np.int64)
-    segments[:, :, USED] = -1
+    segments = np.zeros((len(phases_ns), max(1, disk.segments), 13), np.int64)
+    segments[:, :, USED] = segments[:, :, RUN_BLOCK] = -1
     return DiskState(units, segments)
 
 
@@ -113,9 +115,15 @@ def rotation(disk, state, unit, now):
 
 
 @kernel
-def latency(disk, state, unit, now, fraction):
-    """Time until the angle `fraction` comes under the head."""
-    wait = (np.int64(fraction * disk.rev_ns + 0.5) - now - state.units[unit, PHASE]) % disk.rev_ns
+def angle_ns(disk, zone, place):
+    """Where a sector starts, in ns of a revolution from the index."""
+    return np.int64(angle(disk.layout, zone, place) * disk.rev_ns + 0.5)
+
+
+@kernel
+def latency(disk, state, unit, now, its_angle):
+    """Time until the angle `its_angle` (ns) comes under the head."""
+    wait = (its_angle - now - state.units[unit, PHASE]) % disk.rev_ns
     return 0 if wait > disk.rev_ns - LATE_NS else wait
 
 
@@ -126,7 +134,7 @@ def approach(disk, state, unit, now, earliest, block, is_write):
     zone, place = locate(disk.layout, block)
     cylinder, head = arm_at(disk.layout, zone, place)
     there = max(earliest, now + seek_time(disk, state, unit, cylinder, head, is_write))
-    return zone, place, cylinder, head, there, there + latency(disk, state, unit, there, angle(disk.layout, zone, place))
+    return zone, place, cylinder, head, there, there + latency(disk, state, unit, there, angle_ns(disk, zone, place))
 
 
 @kernel

@@ -41,7 +41,7 @@ from typing import NamedTuple
 import numpy as np
 
 from model.disk import advance, serve
-from model.disk_layout import angle, arm_at, locate
+from model.disk_layout import arm_at, locate
 from model.disk_mechanics import (
     FREE,
     LATE_NS,
@@ -50,6 +50,7 @@ from model.disk_mechanics import (
     WROTE,
     Disk,
     DiskState,
+    angle_ns,
     new_state,
     rotation,
     seek_time,
@@ -177,7 +178,7 @@ def _find_first(disk, first, command, offset):
     """Look up where the first sector of a command lies."""
     zone, place = locate(disk.layout, offset >> BLOCK_SHIFT)
     first[command, ITS_CYLINDER], first[command, ITS_HEAD] = arm_at(disk.layout, zone, place)
-    first[command, ITS_ANGLE] = np.int64(angle(disk.layout, zone, place) * disk.rev_ns + 0.5)
+    first[command, ITS_ANGLE] = angle_ns(disk, zone, place)
 
 
 @kernel

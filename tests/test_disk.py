@@ -184,7 +184,7 @@ def test_the_mean_random_seek_is_the_data_sheets(n):
 
 def rotational_latencies(disk, n=4000):
     state, rng = new_state(disk, [0]), np.random.default_rng(7)
-    return np.array([latency(disk, state, 0, int(now), 0.25) for now in rng.integers(0, 10**12, n)])
+    return np.array([latency(disk, state, 0, int(now), disk.rev_ns // 4) for now in rng.integers(0, 10**12, n)])
 
 
 def is_half_a_revolution(waits):
