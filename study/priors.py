@@ -5,6 +5,7 @@ a condition that was one way or another; each has a source that is not the resul
     known.central()                      the best guess of each
     priors.draws(known, 12, seed=1)      a frame: Latin hypercube over all of them, switches among them
 """
+from functools import lru_cache
 from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
@@ -90,10 +91,16 @@ class Known(NamedTuple):
         return _differences(self, {one.name: one.central for one in (*self.priors, *self.switches)})
 
 
+@lru_cache(maxsize=1)
+def _checked(text: str) -> _File:
+    """The file of this text. To check it takes 13 ms, and a redraw with a slider asks twice."""
+    return _File.model_validate(published.parse(text))
+
+
 def read(experiment: str) -> Known:
     """Priors and switches of an experiment. Raises UserError, one sentence, on the first entry that is not right."""
     try:
-        content = _File.model_validate(published.parse(data_file(FILE).read_text()))
+        content = _checked(data_file(FILE).read_text())
     except published.tomllib.TOMLDecodeError as error:
         raise UserError(f"{FILE} is not TOML: {error}; mend that line") from None
     except ValidationError as error:
