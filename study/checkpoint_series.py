@@ -2,7 +2,7 @@
 curve was fixed before any run was compared with a published number:
 
     write.bandwidth     mean over the *phase of writes*: while writes of half a minute are above the middle of their range
-    write.phase         how long that lasts, for each time between checkpoints
+    write.phase         how long that lasts, for each time between checkpoints, with straight lines between points
     write.rate          writes a second, mean of all the run but its first checkpoint interval
     write.burst         the mean checkpoint: how long writes per second stay above the middle between peak and background
     write.bandwidth_peak    the mean checkpoint: most in ten seconds
@@ -25,18 +25,25 @@ def smooth(values: np.ndarray, window_s: float, step_s: float) -> np.ndarray:
     return (sums[high] - sums[low]) / (high - low)
 
 
-def _phase(written: np.ndarray) -> np.ndarray:
-    """Where the phase of writes is."""
-    low, high = np.quantile(written, (0.05, 0.95))
-    return written > (low + high) / 2
+def _middle(written: np.ndarray) -> float:
+    """The phase of writes is what is above."""
+    return float(np.quantile(written, (0.05, 0.95)).mean())
+
+
+def share_above(values: np.ndarray, level: float) -> float:
+    """Of the time between the first and the last value, with straight lines between them."""
+    low, high = np.minimum(values[:-1], values[1:]), np.maximum(values[:-1], values[1:])
+    rise = np.where(high > low, high - low, 1)
+    return float(np.clip(np.where(high > low, (high - level) / rise, low > level), 0, 1).mean())
 
 
 def writes(run, timeout_s: int, group: str = "data") -> dict[str, float]:
     later = run.t >= timeout_s
     written = smooth(run.written_mb[group], 30, run.step_s)[later]
-    above = _phase(written)
+    middle = _middle(written)
+    above = written > middle
     return {"write.bandwidth": float(run.written_mb[group][later][above].mean()) if above.any() else float(written.mean()),
-            "write.phase": float(above.mean() * timeout_s), "write.rate": float(run.writes[group][later].mean())}
+            "write.phase": share_above(written, middle) * timeout_s, "write.rate": float(run.writes[group][later].mean())}
 
 
 def folded(values: np.ndarray, step_s: int, period_s: int) -> np.ndarray:

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from model.postgres import CPU_NS
 from study import checkpoint_series, claims, ensembles, machines, priors, published, scenario
 from study.priors import Known
 from study.scenario import Scenario
@@ -25,6 +26,7 @@ DOCUMENT = "vandenbogaard-2008"
 DISK, ARRAY, SMALL_ARRAY = "fc-10k-146", "cached-array", "cached-array-256"
 DISK_GIB = 136.0            # of 146.8 GB
 MEMORY_GIB, BUFFERS_GIB, USERS, CORES = 48, 16, 128, 16     # data/published: shared.machine
+SEGMENT_GIB = 2**-6             # 16 MB: a file of PostgreSQL's log
 AUTOUP_S = 900
 MOST_TPS = 4000             # room for transactions
 LONG_S, SHORT_S = 2700, 2100        # real seconds of the tests of 13 and 16 June; of those with checkpoints every 300 s
@@ -90,7 +92,19 @@ def of_test(name: str, values: dict, scale: int) -> Scenario:
         "log_pool": test.log_pool and _scaled(test.log_pool, scale),
         "database": {"kind": "postgres", "version": 8.3, "script": "toolkit", "clients": USERS, "threads": USERS,
                      "seconds": test.seconds / scale, "transactions": test.seconds * MOST_TPS // scale,
+                     "start": "cold", "log_files": _log_files(test, values, scale),
                      "conf": _conf(test, values, scale)}}, name)
+
+
+def working_gib(test: Test, values: dict) -> float:
+    """Of the load of a test: on 18 June it was made larger."""
+    return values["working_gib"] * (values["first_load_pct"] / 100 if test.timeout_s == 900 else 1)
+
+
+def _log_files(test: Test, values: dict, scale: int) -> int | None:
+    """What the backup of a freshly created database holds of its log: as much as the tables, if creating them was logged;
+    None: as many files as there will ever be."""
+    return max(1, round(working_gib(test, values) / SEGMENT_GIB / scale)) if values["log_files"] == "of creation" else None
 
 
 def _files(files: dict, values: dict, scale: int) -> dict:
@@ -135,23 +149,29 @@ class Run(NamedTuple):
     writes: dict            # group -> writes a second
     counts: dict
     mean_ms: float
+    busy: float             # share of all processors' time that statements take, without files and log
+    by_checkpointer: np.ndarray     # pages a second
 
     @property
     def t(self) -> np.ndarray:
         return (np.arange(len(self.tpm)) + 0.5) * self.step_s
 
 
-def run(name: str, values: dict, scale: int, seed: int, target: float | None = None) -> Run:
-    """One test to scale; with another completion target, if one is given."""
+def run(name: str, values: dict, scale: int, seed: int, target: float | None = None, cores: int = CORES) -> Run:
+    """One test to scale; with another completion target or number of cores, if one is given."""
     one, n = of_test(name, values, scale), TESTS[name].seconds // scale
-    changes = {"database.seconds": float(n)}
+    values = values | {"working_gib": working_gib(TESTS[name], values)}
+    changes = {"database.seconds": float(n), "host.cpus": cores}
     if target is not None:
         changes["database.conf"] = one.database.conf | {"checkpoint_completion_target": target}
-    done = machines.simulate(scenario.changed(one, changes), scaled_values(values, scale), seed, n)
+    changed = scenario.changed(one, changes)
+    done = machines.simulate(changed, scaled_values(values, scale), seed, n)
     series = done.devices_per_second
     rates = [{group: rows[count][:n] / per for group, rows in series.items() if rows["writes"].any() or group == "data"}
              for count, per in (("read_bytes", 1e6), ("written_bytes", 1e6), ("writes", 1))]
-    return Run(name, scale, 60 * done.per_second["commits"][:n].astype(float), *rates, done.counts, done.mean_ms)
+    cpu_ns = done.result.machine.database.statements[:, CPU_NS].sum()
+    return Run(name, scale, 60 * done.per_second["commits"][:n].astype(float), *rates, done.counts, done.mean_ms,
+               done.tps * cpu_ns / 1e9 / changed.host.cpus, done.per_second["checkpoint_writes"][:n].astype(float))
 
 
 def run_all(names, values: dict, scale: int, seed: int) -> dict[str, Run]:
@@ -190,7 +210,8 @@ def predict(scale: int, draws: int, seeds: int, seed: int) -> pd.DataFrame:
         found = quantities(run(name, values, max(1, scale // int(values["finer_scale"])), case_seed))
         return found | {PHASES: 1 / max(found["write.phase"], 1.0)}
 
-    results = ensembles.run(ensembles.cases(known(), draws, seeds, seed), simulate, baseline(), PREDICTED)
+    cases = ensembles.cases(known(), draws, seeds, seed, ensembles.NUMBERS)
+    results = ensembles.run(cases, simulate, baseline(), PREDICTED)
     zfs, ufs = PREDICTED[1], PREDICTED[0]
     results[f"{zfs}/write.rate_divided_by"] = results[f"{ufs}/write.rate"] / results[f"{zfs}/write.rate"]
     return results

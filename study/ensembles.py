@@ -85,7 +85,8 @@ def cases(known: priors.Known, n_draws: int, n_seeds: int, seed: int, share_of_n
 def run(table: pd.DataFrame, simulate: Simulate, fit: Fit | None = None,
         variants: tuple[str, ...] = VARIANTS) -> pd.DataFrame:
     """A row per case, and one more with `fitted` for each that is fitted: the case's columns, `fitted`, `reached` (False
-    where no value of the constant meets the baseline), and `<variant>/<quantity>` for all variants. On all processors."""
+    where no value of the constant meets the baseline), and `<variant>/<quantity>` for all variants; where the baseline is
+    not met, for the first one only. On all processors."""
     first, *others = table.to_dict("records")
     rows = _case(simulate, fit, variants, first)      # by itself: it compiles
     rows += itertools.chain(*on_all_processors(_case, [(simulate, fit, variants, case) for case in others]))
@@ -106,8 +107,8 @@ def _case(simulate: Simulate, fit: Fit | None, variants: tuple[str, ...], case: 
     rows = [case | _row(found, fitted=False, reached=True)]
     if fit and case["part"] in FITTED_PARTS:
         constant, met = _solve(simulate, values, seed, fit, first, found[first])
-        found = {first: met} | {one: simulate(values | {fit.constant: constant}, seed, one) for one in others}
         reached = abs(met[fit.quantity] / fit.baseline - 1) <= MET
+        found = {first: met} | {one: simulate(values | {fit.constant: constant}, seed, one) for one in others if reached}
         rows.append(case | {fit.constant: constant} | _row(found, fitted=True, reached=reached))
     return rows
 

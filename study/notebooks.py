@@ -161,7 +161,7 @@ STUDY: dict[str, Notebook] = {
             "draws": DRAWS, "seeds": SEEDS, "seed": SEED,
         }),
     "09_postgres_checkpoints": Notebook(
-        reads=("claims.toml", "published/*.toml", "priors.toml", "hardware/*.toml"), minutes=6.5,
+        reads=("claims.toml", "published/*.toml", "priors.toml", "hardware/*.toml"), minutes=10.0,
         parameters={
             "scale": Parameter(kind="int", low=1, high=64, help="how much smaller the machine is than the one of 2008"),
             "check": Parameter(kind="int", low=0, high=64, help="scale of a second run of one test; 0: none"),

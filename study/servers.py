@@ -37,6 +37,8 @@ def postgres_settings(one: Scenario, values: dict, n_transactions: int, **more) 
     chosen = {name: change(settings[key]) for key, (name, change) in _POSTGRES.items() if key in settings}
     if "wal_sync_method" not in settings and system(one) != "solaris":
         chosen["wal_sync_method"] = postgres_machine.FDATASYNC
+    if server.log_files is not None:
+        chosen["ready_segments"] = server.log_files
     if not settings.get("fsync", True):
         chosen["wal_sync_method"] = postgres_machine.NO_FSYNC
     if "time_scale" in values:      # shorter than PostgreSQL would allow
@@ -46,7 +48,8 @@ def postgres_settings(one: Scenario, values: dict, n_transactions: int, **more) 
     return postgres_machine.settings_of(
         server.version, server.clients, n_transactions, int(settings.get("max_wal_size", GIB)),
         n_client_threads=server.threads or 1, n_cpus=one.host.cpus, trip_ns=round(values["trip_ns"] / faster),
-        handoff_ns=round(values["handoff_ns"] / faster), spread_cpu=int(values["spread_cpu"]), **chosen | more)
+        handoff_ns=round(values["handoff_ns"] / faster), spread_cpu=int(values["spread_cpu"]),
+        is_warm=int(server.start == "warm"), **chosen | more)
 
 
 def postgres_database(one: Scenario, values: dict, n_transactions: int) -> postgres.Database:

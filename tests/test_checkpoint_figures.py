@@ -13,7 +13,8 @@ def run(level: float, step: int = 8, seconds: int = 2104) -> Run:
     n = seconds // step
     wave = np.tile(np.where(np.arange(300 // step + 1) < 6, 3.0, 1.0), n)[:n] * level
     written = {"data": wave, "log": 2 * wave}
-    return Run("zfs-300s-15", step, np.full(n, 5e4), {"data": wave}, written, {"data": 50 * wave}, {}, 1.0)
+    return Run("zfs-300s-15", step, np.full(n, 5e4), {"data": wave}, written, {"data": 50 * wave}, {}, 1.0, 0.5,
+               np.zeros(n))
 
 
 RUNS = {"UFS": run(5.0), "ZFS": run(20.0)}
@@ -68,3 +69,10 @@ MARKS = {"tpm": [], "log": [(1800, 1800, 40, "published")]}
 def test_every_figure_is_drawn_at_both_widths(draw, data):
     for width in figures.WIDTHS_IN:
         assert render(draw, *data, width=width, formats=("png",))["png"].startswith(b"\x89PNG")
+
+
+def test_a_dot_for_each_run_by_what_the_arc_would_have_to_hold():
+    table = pd.DataFrame({"log_gib": [9.5, 9.5, 30.5], "of_arc": [0.5, 0.9, 1.4], "reads_mb": [0.0, 0.0, 7.0]})
+    axes = pictures.memory(table).axes[0]
+    assert sorted(x for line in axes.lines[:-1] for x in line.get_xdata()) == [0.5, 0.9, 1.4]
+    assert list(axes.lines[-1].get_xdata()) == [1, 1]

@@ -17,7 +17,8 @@ def made(written, writes=None, tpm=None, reads=None, step=2):
     n = len(written)
     of = lambda one: {"data": np.asarray(one, float)}  # noqa: E731
     return Run("made", step, np.full(n, 6e4) if tpm is None else np.asarray(tpm, float),
-               of(np.zeros(n) if reads is None else reads), of(written), of(written if writes is None else writes), {}, 1.0)
+               of(np.zeros(n) if reads is None else reads), of(written), of(written if writes is None else writes), {}, 1.0,
+               0.0, np.zeros(n))
 
 
 def square(period, high_s, low, high, n=5, step=2):
@@ -30,6 +31,14 @@ def test_phase_and_bandwidth_of_a_square_wave(high_s):
     assert found["write.phase"] == pytest.approx(high_s, abs=20)
     assert found["write.bandwidth"] == pytest.approx(20, rel=0.07)
     assert found["write.rate"] == pytest.approx((20 * high_s + 3 * (900 - high_s)) / 900, rel=0.01)
+
+
+@pytest.mark.parametrize(("level", "share"), [(-1, 1), (0, 1), (2.5, 0.75), (7.5, 0.25), (10, 0), (11, 0)])
+def test_time_above_a_level_is_that_of_the_lines_between_points(level, share):
+    """Of points alone it had steps, so that a phase of 200 s could not be met at all to a scale of 1:32."""
+    assert series.share_above(np.array([0.0, 10.0]), level) == share
+    assert series.share_above(np.array([0.0, 10.0, 0.0]), level) == share
+    assert series.share_above(np.array([3.0, 3.0, 3.0]), level) == (level < 3)
 
 
 @pytest.mark.parametrize("length", [30, 60, 120])
@@ -66,7 +75,7 @@ def test_every_test_is_a_scenario_and_a_scale_divides_what_is_a_length(name):
     assert whole.database.seconds == 8 * part.database.seconds
     differing = {path.split(".")[-1] for path in scenario.differences(whole, part)}
     assert differing <= {"memory_gib", "use_gib", "seconds", "transactions", "shared_buffers",
-                         "checkpoint_segments", "autoup_s", "arc_max_mib"}
+                         "checkpoint_segments", "autoup_s", "arc_max_mib", "log_files"}
 
 
 def test_tests_that_are_compared_differ_in_what_their_names_say():

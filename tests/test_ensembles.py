@@ -69,6 +69,8 @@ def test_a_baseline_out_of_reach_is_said_to_be_so():
     assert not results[results.fitted].reached.any()
     assert ensembles.fitted(results).empty
     assert set(results[results.fitted].cost) == {1}
+    assert results[results.fitted]["before/rate"].notna().all()
+    assert results[results.fitted]["after/rate"].isna().all()
 
 
 def test_what_an_interval_is_made_of(results):

@@ -7,6 +7,7 @@ from study import checkpoint_series as series
 from study.figures import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, canvas
 
 COLOURS = (ORANGE, BLUE, GREEN, PURPLE, SKY, GREY)
+BEHIND = {"facecolor": "white", "edgecolor": "none", "pad": 0.6, "alpha": 0.85}    # of words: lines do not cross them
 
 
 def _lines(axes, runs: dict, values, window_s: float) -> None:
@@ -18,7 +19,7 @@ def _mark(axes, marks: list[tuple[float, float, float, str]]) -> None:
     """What was published: (from s, to s, value, text)."""
     for low, high, value, text in marks:
         axes.plot([low, high], [value, value], color=BLACK, lw=1.4, ls="--" if high > low else "", marker="D", ms=3)
-        axes.annotate(text, (high, value), textcoords="offset points", xytext=(2, 2), fontsize=7)
+        axes.annotate(text, (high, value), textcoords="offset points", xytext=(2, 3), fontsize=7, bbox=BEHIND, zorder=5)
 
 
 def over_time(runs: dict, group: str, marks: dict, window_s: float = 60) -> Figure:
@@ -47,10 +48,23 @@ def reads(runs: dict, marks: list[tuple[float, float, str]]) -> Figure:
         axes.plot(run.t, np.maximum(values, 1), color=colour, label=label)
     for t, value, text in marks:
         axes.plot([t], [value], "D", color=BLACK, ms=4)
-        axes.annotate(text, (t, value), textcoords="offset points", xytext=(5, 2), fontsize=7)
+        axes.annotate(text, (t, value), textcoords="offset points", xytext=(5, 4), fontsize=7, bbox=BEHIND, zorder=5)
     axes.set_yscale("log")
     axes.set_xlabel("time of the test (s)")
-    axes.set_ylabel("reads (KB/s; 1 stands for less)")
+    axes.set_ylabel("reads (KB/s)")
+    figure.legend(loc="outside lower center", ncols=2, fontsize=7)
+    return figure
+
+
+def memory(table: pd.DataFrame) -> Figure:
+    """What ZFS reads (reads_mb) by how much of the ARC tables and log need (of_arc); a colour for each log_gib."""
+    figure, axes = canvas(aspect=0.62)
+    for (size, some), colour in zip(table.groupby("log_gib"), (BLUE, SKY, PURPLE), strict=False):
+        axes.plot(some.of_arc, some.reads_mb, "o", color=colour, ms=5, label=f"{size:.0f} GiB of log files")
+    axes.axvline(1, color=BLACK, lw=0.8, ls="--")
+    axes.set_ylim(-0.03 * table.reads_mb.max(), None)
+    axes.set_xlabel("tables and log files, over the ARC")
+    axes.set_ylabel("ZFS reads (MB/s)")
     figure.legend(loc="outside lower center", ncols=2, fontsize=7)
     return figure
 
@@ -63,11 +77,11 @@ def one_checkpoint(runs: dict, period_s: int, burst_s: float, peak_mb: float) ->
             mean = series.folded(series.smooth(values, 10, run.step_s), run.step_s, period_s)
             axes.plot((np.arange(len(mean)) + 0.5) * run.step_s, mean, color=colour, label=label)
     above.axvspan(0, burst_s, color=GREY, alpha=0.15, lw=0)
-    above.text(burst_s, 0.98, f" burst of ZFS, published: {burst_s:g} s", fontsize=7, va="top",
+    above.text(burst_s + 4, 0.98, f"burst of ZFS, published: {burst_s:g} s", fontsize=7, va="top", bbox=BEHIND, zorder=5,
                transform=above.get_xaxis_transform())
     _mark(below, [(0, burst_s, peak_mb, f"ZFS, published: up to {peak_mb:g}")])
     for axes, label in ((above, "writes (1/s)"), (below, "writes (MB/s)")):
-        axes.set_ylim(0, None)
+        axes.set_ylim(0, 1.18 * axes.dataLim.y1)
         axes.set_ylabel(label)
     below.set_xlabel("time since a checkpoint began (s)")
     figure.legend(*above.get_legend_handles_labels(), loc="outside lower center", ncols=2, fontsize=7)

@@ -33,7 +33,7 @@ def conditions(table: pd.DataFrame, published: float, parameters: tuple[float, f
     axes.plot(table.effect[central], places[central], "s", color=BLUE, ms=4, label="best guess")
     axes.set_yticks(places, table.label)
     axes.set_ylim(-0.6, len(table) - 0.4)
-    axes.set_xlim(min(0, table.effect.min()), 1.08 * max(table.effect.max(), published, parameters[1]))
+    axes.set_xlim(1.08 * min(0, table.effect.min(), parameters[0]), 1.08 * max(table.effect.max(), published, parameters[1]))
     axes.set_xlabel(label)
     axes.tick_params(axis="y", length=0)
     figure.legend(loc="outside lower center", ncols=2, fontsize=7, columnspacing=1)
