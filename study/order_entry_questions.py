@@ -62,8 +62,10 @@ def _ladder(machine: Setup, rules: MetaslabParams, users: tuple, repeats: int, s
     site, rows = aged(machine, rules, seed), []
     n_placed = 0
     for n, repeat in itertools.product(users, range(repeats)):
-        orders, n_placed = machine.orders._replace(n_users=n), n_placed + int(site.machine.tally[PLACED])
-        site = settled(restart(site, orders, appliance_2010.drive(machine), machine.queue, seed + repeat))
+        orders, before = machine.orders._replace(n_users=n), site.machine
+        site = restart(site, orders, appliance_2010.drive(machine), machine.queue, seed + repeat)
+        n_placed += int(before.tally[PLACED])
+        settled(site)
         seen = measure(site, machine)
         rows += [(n, repeat, *row) for row in statistics(seen, orders)]
         go_on(site, machine, seen, seed, f"{n} users, run {repeat}")

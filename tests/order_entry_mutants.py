@@ -7,8 +7,9 @@ import json
 
 import order_entry_pools as pools
 import test_order_entry as tests
+from mutants import defect
 
-from model import order_entry_places, order_entry_txgs, order_entry_users, order_entry_writers
+from model import order_entry_places, order_entry_runs, order_entry_txgs, order_entry_users, order_entry_writers
 from model.order_entry_machine import DOING, N_HELD, SINCE
 from model.throttle import DIRTY
 
@@ -18,7 +19,8 @@ LAWS = {"users": tests.test_users_are_always_somewhere, "utilisation": tests.tes
         "little": tests.test_littles_law_holds_exactly_for_reads_and_transactions,
         "buffers": tests.test_buffers_held_are_dirty_or_being_written_and_no_more_than_there_are,
         "throttle": tests.test_an_open_group_counts_what_it_has_dirtied_six_times_over,
-        "blocks": tests.test_no_block_is_lost_and_no_two_lie_on_each_other}
+        "blocks": tests.test_no_block_is_lost_and_no_two_lie_on_each_other,
+        "restart": lambda *_: tests.test_groups_go_on_under_other_users_whatever_those_before_had_under_way()}
 
 
 def frees_nothing(*_):
@@ -48,9 +50,15 @@ def keeps_the_count(m, real=order_entry_txgs.open_next):
     m.throttle[DIRTY:] = before
 
 
-MUTANTS = {"counts blocks twice": (order_entry_places, "count_dirty", counts_twice),
+def leaves_a_group_as_it_is(*args, real=order_entry_runs.restart):
+    with defect(order_entry_runs, "_run", lambda *_: None):
+        return real(*args)
+
+
+MUTANTS = {"leaves a group as it is": (tests, "restart", leaves_a_group_as_it_is),
+           "counts blocks twice": (order_entry_places, "count_dirty", counts_twice),
            "keeps the count of four groups ago": (order_entry_txgs, "open_next", keeps_the_count),
-           "none": None, "frees nothing": (order_entry_places, "free", frees_nothing),
+           "none": (tests, "SMALL", TINY), "frees nothing": (order_entry_places, "free", frees_nothing),
            "forgets time": (order_entry_users, "become", forgets_time),
            "forgets the second copy": (order_entry_places, "_exchange", forgets_second_copy),
            "loses a buffer": (order_entry_writers, "buffers_free", loses_a_buffer)}
@@ -70,13 +78,7 @@ def broken_laws():
 
 if __name__ == "__main__":
     found = {}
-    for name, mutant in MUTANTS.items():
-        if mutant is None:
+    for name, (module, attribute, by) in MUTANTS.items():
+        with defect(module, attribute, by):
             found[name] = broken_laws()
-            continue
-        module, attribute, defect = mutant
-        real = getattr(module, attribute)
-        setattr(module, attribute, defect)
-        found[name] = broken_laws()
-        setattr(module, attribute, real)
     print(json.dumps(found))

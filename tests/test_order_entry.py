@@ -27,6 +27,7 @@ from model.order_entry_machine import (
     REDO_BYTES,
     RESPONSE_NS,
     SLOTS,
+    SYNCING,
     THINKING,
     check_orders,
 )
@@ -285,7 +286,7 @@ def interpreted(script):
 def test_the_laws_notice_defects():
     found = interpreted("order_entry_mutants.py")
     assert found.pop("none") == []
-    assert len(found) == 6
+    assert len(found) == 7
     assert all(found.values()), found
 
 
@@ -318,6 +319,16 @@ def test_other_users_find_the_same_database():
     again = restart(site, SMALL._replace(n_users=3), site.leaves.disk, era("b117").queue, 5)
     assert digest(again) == before
     assert sum(window(again, 0, SECOND).doing_ns.values()) == 3 * SECOND
+
+
+def test_groups_go_on_under_other_users_whatever_those_before_had_under_way():
+    site, period = site_of(SMALL), SMALL.txg.timeout_ns
+    while site.machine.txg[SYNCING] == 0:
+        window(site, 0, period // 32)
+    again = restart(site, SMALL, site.leaves.disk, era("b117").queue, 5)
+    last = window(again, 0, 4 * period)
+    assert last.tally["txgs"] >= 2
+    test_no_block_is_lost_and_no_two_lie_on_each_other({"b117": (again, last)}, "b117")
 
 
 # ---- what cannot be ----
