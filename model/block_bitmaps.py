@@ -16,6 +16,10 @@ Per block this is 1 bit of map and half a bit of summaries: the largest map, of 
 
 A run that crosses words belongs to the word of its start. Words of zeros stand between maps, so that nothing is free
 beyond an end. Blocks are numbered from 0 in each map. A word is an int64 (`model.bits`).
+
+A block may be of any number of sectors: double-parity RAID-Z takes space in threes. It has `grain` *units*, each of a power
+of two of bytes. A metaslab, of a power of two itself, is then no whole number of blocks; the `rest` behind the last one is
+always free, and belongs to the run before it, if there is one. Cursors count in units of the vdev.
 """
 
 from typing import NamedTuple
@@ -28,13 +32,17 @@ from model.long_runs import LONG, LongRuns, new_long_runs
 
 MAX_BLOCKS = 2**24  # a map: four levels of 6 bits
 MAX_LONG = 2**21  # long runs kept at a time, at most
+MAX_GRAIN = 127
+INVERSE_SHIFT = 38  # exact, and within 63 bits, for 2^24 blocks of 127 units
 NOWHERE = -1
 
 
 class FreeBlocks(NamedTuple):
     """Maps over one store; see the module docstring."""
 
-    unit_shift: int  # a block has 2^unit_shift bytes
+    unit_shift: int  # a unit has 2^unit_shift bytes
+    grain: int  # and a block so many units, an odd number
+    inverse: int  # 2^INVERSE_SHIFT / grain, rounded up: see `blocks_of`
     mask_stride: int  # words of `mask` from map to map
     word_stride: int  # rows of `words` from map to map
     group_stride: int  # rows of `groups` from map to map
@@ -48,13 +56,14 @@ class FreeBlocks(NamedTuple):
     n_runs: np.ndarray  # [map]
     n_ambiguous: np.ndarray  # [map] choices in which the exact rule depends on the shape of a tree
     by_size: np.ndarray  # [map] choices of the shortest run
-    first_block: np.ndarray  # [map]: where it begins in its vdev, in blocks
-    cursors: np.ndarray  # [map * 64 + number], in blocks of the vdev
+    first_unit: np.ndarray  # [map]: where it begins in its vdev
+    rest: np.ndarray  # [map]: units behind the last block
+    cursors: np.ndarray  # [map * 64 + number], in units of the vdev
     long: LongRuns
 
 
 def new_free_blocks(n_blocks, unit_bytes=4096, max_long=None):
-    """A map for each number in `n_blocks` (or one), of so many blocks, in which nothing is free."""
+    """A map for each number in `n_blocks` (or one), of so many blocks of `unit_bytes`, in which nothing is free."""
     n_blocks = np.atleast_1d(np.asarray(n_blocks, np.int64)).copy()
     _check(n_blocks, unit_bytes)
     n_maps, n_words = len(n_blocks), -(-int(n_blocks.max()) // 64)
@@ -63,8 +72,9 @@ def new_free_blocks(n_blocks, unit_bytes=4096, max_long=None):
     if max_long is None:
         max_long = min(MAX_LONG, int((n_blocks // (LONG + 1)).sum()) + n_maps + 1)
     words, groups, tops = (np.zeros(32 * n_maps * n, np.int64) for n in (n_rows, n_groups, 1))
-    of_map = [np.zeros(n_maps, np.int64) for _ in range(6)]
-    return FreeBlocks(unit_bytes.bit_length() - 1, n_words + 2, n_rows, n_groups,
+    of_map, grain = [np.zeros(n_maps, np.int64) for _ in range(7)], grain_of(unit_bytes)
+    return FreeBlocks((unit_bytes // grain).bit_length() - 1, grain, -(-(1 << INVERSE_SHIFT) // grain),
+                      n_words + 2, n_rows, n_groups,
                       np.zeros(n_maps * (n_words + 2) + 1, np.int64), words, groups, tops, of_map[0], n_blocks, *of_map[1:],
                       np.zeros(64 * n_maps, np.int64), new_long_runs(n_maps, 2 * n_words + 2, max_long))
 
@@ -73,8 +83,20 @@ def _check(n_blocks, unit_bytes):
     if n_blocks.min() < 1 or n_blocks.max() > MAX_BLOCKS:
         bad = n_blocks[(n_blocks < 1) | (n_blocks > MAX_BLOCKS)][0]
         raise ValueError(f"a map has {bad} blocks, but it must be from 1 to {MAX_BLOCKS}; use blocks of another size")
-    if unit_bytes < 512 or unit_bytes & (unit_bytes - 1):
-        raise ValueError(f"unit_bytes is {unit_bytes}, but it must be a power of two from 512 on; use the size of a block")
+    if unit_bytes < 512 or unit_bytes % 512 or grain_of(unit_bytes) > MAX_GRAIN:
+        raise ValueError(f"unit_bytes is {unit_bytes}, but it must be a power of two from 512 on, or an odd number up to "
+                         f"{MAX_GRAIN} times that; use the size of a block")
+
+
+def grain_of(unit_bytes):
+    """The odd part of a number."""
+    return unit_bytes // (unit_bytes & -unit_bytes)
+
+
+@kernel
+def blocks_of(fb, units):
+    """How many blocks there are in so many units, the rest left out; of a negative number something negative."""
+    return units * fb.inverse >> INVERSE_SHIFT
 
 
 # ---- the bitmap ----

@@ -3,7 +3,7 @@
 What is free in a metaslab is kept in `model.block_bitmaps`, also while ZFS would have the map unloaded: what is freed and
 no longer withheld is given to it at once, which is how it would be found on loading. Loading only sets cursors to 0.
 
-What a txg allocates or frees of a metaslab, and what is withheld, are *lists* of rows of blocks, in the order in which
+What a txg allocates or frees of a metaslab, and what is withheld, are *lists* of rows of units, in the order in which
 they came; a row that continues the last one is joined to it. Emptying one list into another is to link them.
 
 Of the log of a metaslab only the length is known, in records: one for each row of blocks that do not touch, of at most
@@ -16,9 +16,9 @@ from typing import NamedTuple
 import numpy as np
 
 from model.bits import ALL, count, lowest, zeros_above
-from model.block_bitmaps import FreeBlocks, bits_at, first_bit, flip
+from model.block_bitmaps import FreeBlocks, bits_at, blocks_of, first_bit, flip
 from model.free_blocks import give as give_blocks
-from model.free_blocks import longest, look_ahead
+from model.free_blocks import longest_units, look_ahead
 from model.free_blocks import take as take_blocks
 from model.jit import kernel
 from model.space_map import ABSENT, FULL, OK
@@ -35,9 +35,9 @@ class BlockMaps(NamedTuple):
     free: FreeBlocks
     first: np.ndarray  # [list]: its first row, or NONE
     last: np.ndarray  # [list]
-    n_blocks: np.ndarray  # [list]
-    start: np.ndarray  # [row]: block of the vdev
-    length: np.ndarray  # [row]: blocks
+    n_units: np.ndarray  # [list]
+    start: np.ndarray  # [row]: unit of the vdev
+    length: np.ndarray  # [row]: units
     following: np.ndarray  # [row]: in the same list, or NONE; of an unused one the next unused one
     unused: np.ndarray  # one: the first unused row, or NONE
     n_fresh: np.ndarray  # one: rows from here on were never used
@@ -60,7 +60,7 @@ def new_block_maps(free, n_lists, max_rows):
 
 
 @kernel
-def _blocks(maps, n_bytes):
+def _units(maps, n_bytes):
     return n_bytes >> maps.free.unit_shift
 
 
@@ -70,23 +70,30 @@ def _is_whole(maps, start, end):
 
 
 @kernel
+def _block(maps, m, unit):
+    """The block of metaslab `m` that begins at a unit of the vdev."""
+    return blocks_of(maps.free, unit - maps.free.first_unit[m])
+
+
+@kernel
 def take(maps, m, start, end):
     """What was free is allocated."""
-    if not _is_whole(maps, start, end):
+    n = blocks_of(maps.free, _units(maps, end - start))
+    if not _is_whole(maps, start, end) or n * maps.free.grain != _units(maps, end - start):
         return UNALIGNED
-    return take_blocks(maps.free, m, _blocks(maps, start) - maps.free.first_block[m], _blocks(maps, end - start))
+    return take_blocks(maps.free, m, _block(maps, m, _units(maps, start)), n)
 
 
 @kernel
 def give(maps, m, start, end):
     """What was allocated is free."""
-    return give_blocks(maps.free, m, _blocks(maps, start) - maps.free.first_block[m], _blocks(maps, end - start))
+    return give_blocks(maps.free, m, _block(maps, m, _units(maps, start)), blocks_of(maps.free, _units(maps, end - start)))
 
 
 @kernel
 def largest(maps, m):
     """B of the longest free segment."""
-    return longest(maps.free, m) << maps.free.unit_shift
+    return longest_units(maps.free, m) << maps.free.unit_shift
 
 
 @kernel
@@ -102,7 +109,7 @@ def forget_cursors(maps, m):
 @kernel
 def space(maps, one):
     """B in a list."""
-    return maps.n_blocks[one] << maps.free.unit_shift
+    return maps.n_units[one] << maps.free.unit_shift
 
 
 @kernel
@@ -118,17 +125,17 @@ def _new_row(maps):
 
 
 @kernel
-def _append(maps, one, block, n):
-    """Add blocks to a list."""
+def _append(maps, one, unit, n):
+    """Add units to a list."""
     last = maps.last[one]
-    maps.n_blocks[one] += n
-    if last != NONE and maps.start[last] + maps.length[last] == block:
+    maps.n_units[one] += n
+    if last != NONE and maps.start[last] + maps.length[last] == unit:
         maps.length[last] += n
         return OK
     row = _new_row(maps)
     if row == NONE:
         return FULL
-    maps.start[row], maps.length[row], maps.following[row] = block, n, NONE
+    maps.start[row], maps.length[row], maps.following[row] = unit, n, NONE
     if last == NONE:
         maps.first[one] = row
     else:
@@ -142,20 +149,20 @@ def put(maps, one, start, end):
     """Add B of the vdev to a list."""
     if not _is_whole(maps, start, end):
         return UNALIGNED
-    return _append(maps, one, _blocks(maps, start), _blocks(maps, end - start))
+    return _append(maps, one, _units(maps, start), _units(maps, end - start))
 
 
 @kernel
 def unput(maps, one, start, end):
     """Take B of the vdev out of a list again; they were put there as one."""
-    block, n = _blocks(maps, start), _blocks(maps, end - start)
+    unit, n = _units(maps, start), _units(maps, end - start)
     row = maps.first[one]
     while row != NONE:
-        behind = maps.start[row] + maps.length[row] - block - n
-        if maps.start[row] <= block and behind >= 0:
-            maps.n_blocks[one] -= n + behind
-            maps.length[row] = block - maps.start[row]
-            return _append(maps, one, block + n, behind) if behind > 0 else OK
+        behind = maps.start[row] + maps.length[row] - unit - n
+        if maps.start[row] <= unit and behind >= 0:
+            maps.n_units[one] -= n + behind
+            maps.length[row] = unit - maps.start[row]
+            return _append(maps, one, unit + n, behind) if behind > 0 else OK
         row = maps.following[row]
     return ABSENT
 
@@ -167,7 +174,7 @@ def clear(maps, one):
         maps.following[maps.last[one]] = maps.unused[0]
         maps.unused[0] = maps.first[one]
     maps.first[one] = maps.last[one] = NONE
-    maps.n_blocks[one] = 0
+    maps.n_units[one] = 0
 
 
 @kernel
@@ -180,9 +187,9 @@ def move(maps, source, target):
     else:
         maps.following[maps.last[target]] = maps.first[source]
     maps.last[target] = maps.last[source]
-    maps.n_blocks[target] += maps.n_blocks[source]
+    maps.n_units[target] += maps.n_units[source]
     maps.first[source] = maps.last[source] = NONE
-    maps.n_blocks[source] = 0
+    maps.n_units[source] = 0
 
 
 @kernel
@@ -202,7 +209,7 @@ def _will_be_given(maps, m, row):
     row = maps.following[row]
     row = maps.following[row] if row != NONE else NONE
     if row != NONE:
-        look_ahead(maps.free, m, maps.start[row] - maps.free.first_block[m])
+        look_ahead(maps.free, m, _block(maps, m, maps.start[row]))
 
 
 @kernel
@@ -212,7 +219,7 @@ def give_all(maps, source, m):
     while row != NONE and status == OK:
         _will_be_given(maps, m, row)
         if maps.length[row] > 0:
-            status = give_blocks(maps.free, m, maps.start[row] - maps.free.first_block[m], maps.length[row])
+            status = give_blocks(maps.free, m, _block(maps, m, maps.start[row]), blocks_of(maps.free, maps.length[row]))
         row = maps.following[row]
     clear(maps, source)
     return status
@@ -226,7 +233,7 @@ def _flip_all(maps, m, one, mask, first):
     """Enter the rows of a list into a row of words, in which block 0 of metaslab `m` is bit `first`, or take them out."""
     row = maps.first[one]
     while row != NONE:
-        flip(mask, first + maps.start[row] - maps.free.first_block[m], maps.length[row])
+        flip(mask, first + _block(maps, m, maps.start[row]), blocks_of(maps.free, maps.length[row]))
         row = maps.following[row]
 
 
@@ -240,22 +247,22 @@ def _ones_from(mask, at):
 
 
 @kernel
-def _most_blocks(maps, ashift):
-    """Blocks of the longest record."""
+def _most_units(maps, ashift):
+    """Units of the longest record."""
     return 1 << (RUN_SECTORS_SHIFT + ashift - maps.free.unit_shift)
 
 
 @kernel
 def n_records(maps, m, one, ashift):
     """Records for what is in a list of metaslab `m`, with the header; 0 if it is empty."""
-    if maps.n_blocks[one] == 0:
+    if maps.n_units[one] == 0:
         return 0
-    most, n, row = _most_blocks(maps, ashift), 1, maps.first[one]
+    most, n, row = _most_units(maps, ashift), 1, maps.first[one]
     _flip_all(maps, m, one, maps.bits, 64)
     while row != NONE:
-        at = 64 + maps.start[row] - maps.free.first_block[m]
+        at = 64 + _block(maps, m, maps.start[row])
         if maps.length[row] > 0 and bits_at(maps.bits, at - 1) & 1 == 0:
-            n += 1 if maps.n_blocks[one] <= most else (_ones_from(maps.bits, at) + most - 1) // most
+            n += 1 if maps.n_units[one] <= most else (_ones_from(maps.bits, at) * maps.free.grain + most - 1) // most
         row = maps.following[row]
     _flip_all(maps, m, one, maps.bits, 64)
     return n
@@ -263,7 +270,7 @@ def n_records(maps, m, one, ashift):
 
 @kernel
 def _allocated_records(fb, m, most):
-    """(blocks that are not free in metaslab `m`, records of at most `most` blocks for them)."""
+    """(blocks that are not free in metaslab `m`, records of at most `most` units for them)."""
     n, n_found, row = 0, 0, 0  # row: blocks in a row that are allocated, up to here
     first = m * fb.mask_stride + 1
     for word in range((fb.n_blocks[m] + 63) >> 6):
@@ -277,10 +284,10 @@ def _allocated_records(fb, m, most):
             continue
         n += count(used & ~(used << 1 | (row > 0)))
         if row > 0:
-            n += (row + lowest(~used) - 1) // most
+            n += ((row + lowest(~used)) * fb.grain - 1) // most
         row = zeros_above(~used)
     if row > 0:
-        n += (row - 1) // most
+        n += (row * fb.grain - 1) // most
     return n_found, n
 
 
@@ -290,11 +297,11 @@ def rewrite(maps, m, one, sources, ashift):
     `sources` nor free; and remember how many records they are."""
     for source in sources:
         _flip_all(maps, m, source, maps.free.mask, first_bit(maps.free, m))
-    n_blocks, n = _allocated_records(maps.free, m, _most_blocks(maps, ashift))
+    n_blocks, n = _allocated_records(maps.free, m, _most_units(maps, ashift))
     for source in sources:
         _flip_all(maps, m, source, maps.free.mask, first_bit(maps.free, m))
     clear(maps, one)
-    maps.n_blocks[one] = n_blocks
+    maps.n_units[one] = n_blocks * maps.free.grain
     maps.n_rewritten[m] = n + 1 if n_blocks > 0 else 0
 
 

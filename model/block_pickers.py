@@ -9,15 +9,26 @@ before every metaslab but the first.
 """
 
 from model.bits import below
-from model.block_bitmaps import NOWHERE, window
-from model.free_blocks import longest, next_run, run_length, run_start, shortest
+from model.block_bitmaps import NOWHERE, blocks_of, window
+from model.free_blocks import (
+    free_pct,
+    longest,
+    longest_units,
+    next_run,
+    run_length,
+    run_start,
+    shortest,
+    shortest_of_units,
+)
 from model.jit import kernel
 from model.pickers import CURSOR_DYNAMIC_FIT, DYNAMIC_FIT, FIRST_FIT, NEW_DYNAMIC_FIT, bit_number
 
 
 @kernel
 def _overlaps(fb, m, start, end):
-    """Whether any of the blocks is free."""
+    """Whether any of the blocks behind a run is free, or the rest behind them all."""
+    if start < fb.n_blocks[m] < end and fb.rest[m] > 0:
+        return True
     end = min(end, fb.n_blocks[m])
     while start < end:
         seen = window(fb, m, start)
@@ -30,6 +41,18 @@ def _overlaps(fb, m, start, end):
 @kernel
 def _is_free(fb, m, block):
     return 0 <= block < fb.n_blocks[m] and window(fb, m, block) & 1 != 0
+
+
+@kernel
+def _at_cursor(fb, m, cursor):
+    """The block at a cursor. The rest behind the last block belongs to the run that ends there, so it is that block."""
+    block = blocks_of(fb, fb.cursors[cursor] - fb.first_unit[m])
+    return block - (block == fb.n_blocks[m] and fb.rest[m] > 0 and _is_free(fb, m, block - 1))
+
+
+@kernel
+def _move(fb, m, cursor, block):
+    fb.cursors[cursor] = fb.first_unit[m] + block * fb.grain
 
 
 @kernel
@@ -69,12 +92,11 @@ def _first_from(fb, m, block, n, alignment):
 def _first_fit(fb, m, n, alignment, cursor):
     """From the cursor to the end, then once from the bottom."""
     while True:
-        at = fb.cursors[cursor]
-        offset = _first_from(fb, m, at - fb.first_block[m], n, alignment)
+        offset = _first_from(fb, m, _at_cursor(fb, m, cursor), n, alignment)
         if offset != NOWHERE:
-            fb.cursors[cursor] = fb.first_block[m] + offset + n
+            _move(fb, m, cursor, offset + n)
             return offset
-        if at == 0:
+        if fb.cursors[cursor] == 0:
             return NOWHERE
         fb.cursors[cursor] = 0
 
@@ -82,8 +104,8 @@ def _first_fit(fb, m, n, alignment, cursor):
 @kernel
 def wants_best_fit(fb, m, params):
     """Dynamic fit: whether there is too little room for first fit."""
-    return (longest(fb, m) << fb.unit_shift < params.best_fit_hole_bytes
-            or fb.n_free[m] * 100 // fb.n_blocks[m] < params.best_fit_below_pct)
+    return (longest_units(fb, m) << fb.unit_shift < params.best_fit_hole_bytes
+            or free_pct(fb, m) < params.best_fit_below_pct)
 
 
 @kernel
@@ -99,7 +121,7 @@ def _dynamic_fit(fb, m, n, params, cursor):
         return NOWHERE
     if wants_best_fit(fb, m, params):
         offset = _best_fit(fb, m, n)
-        fb.cursors[cursor] = fb.first_block[m] + offset + n
+        _move(fb, m, cursor, offset + n)
         return offset
     return _first_fit(fb, m, n, 1, cursor)
 
@@ -122,8 +144,8 @@ def _cursor_dynamic_fit(fb, m, n, params):
     offset = _best_fit(fb, m, wanted)
     fb.cursors[m * 64] = fb.cursors[m * 64 + 1] = 0
     if offset != NOWHERE:
-        fb.cursors[m * 64] = fb.first_block[m] + offset + n
-        fb.cursors[m * 64 + 1] = fb.first_block[m] + offset + wanted
+        _move(fb, m, m * 64, offset + n)
+        _move(fb, m, m * 64 + 1, offset + wanted)
     return offset
 
 
@@ -149,17 +171,18 @@ def _is_ambiguous(fb, m, start, block, n):
 
 @kernel
 def _go_on_or_open(fb, m, n, cursor, wanted, jump):
-    """At the cursor, if the run found there has room; else the shortest one of `wanted` blocks. The cursor moves by the
+    """At the cursor, if the run found there has room; else the shortest one of `wanted` units. The cursor moves by the
     size, or by `jump` where a run was opened."""
-    block = fb.cursors[cursor] - fb.first_block[m]
+    block = _at_cursor(fb, m, cursor)
     start = _run_at_probe(fb, m, block, n)
     if start != NOWHERE:
         fb.n_ambiguous[m] += _is_ambiguous(fb, m, start, block, n)
     moves = n
     if start == NOWHERE or run_length(fb, m, start) < n:
-        start, moves = _best_fit(fb, m, wanted), jump
+        start, moves = shortest_of_units(fb, m, wanted), jump
+        fb.by_size[m] += start != NOWHERE
     if start != NOWHERE:
-        fb.cursors[cursor] = fb.first_block[m] + start + moves
+        _move(fb, m, cursor, start + moves)
     return start
 
 
@@ -168,8 +191,8 @@ def _new_dynamic_fit(fb, m, n, params):
     if longest(fb, m) < n:
         return NOWHERE
     if params.picker == NEW_DYNAMIC_FIT:
-        magnitude = bit_number(n) + fb.unit_shift
-        wanted = min(longest(fb, m), 1 << (magnitude + 1 + params.clump_shift - fb.unit_shift))
+        magnitude = bit_number(n * fb.grain) + fb.unit_shift
+        wanted = min(longest_units(fb, m), 1 << (magnitude + 1 + params.clump_shift - fb.unit_shift))
         return _go_on_or_open(fb, m, n, m * 64 + magnitude, wanted, n)
     wanted = _extent(fb, m, n, params)
     return _go_on_or_open(fb, m, n, m * 64, wanted, wanted)
@@ -177,11 +200,13 @@ def _new_dynamic_fit(fb, m, n, params):
 
 @kernel
 def pick_block(fb, m, n, params):
-    """Where in the map `m` a row of `n` blocks goes, or NOWHERE. Moves the cursor, takes nothing."""
+    """Where in the map `m` a row of `n` blocks goes, or NOWHERE. Moves the cursor, takes nothing. Blocks of several units
+    are for the two pickers with dynamic fit of which the builds were made (`model.metaslab` looks)."""
     if params.picker == FIRST_FIT:
         return _first_fit(fb, m, n, n & -n, m * 64 + bit_number(n & -n) + fb.unit_shift)
     if params.picker == DYNAMIC_FIT:
-        return _dynamic_fit(fb, m, n, params, m * 64 + bit_number(n & -n) + fb.unit_shift)
+        units = n * fb.grain
+        return _dynamic_fit(fb, m, n, params, m * 64 + bit_number(units & -units) + fb.unit_shift)
     if params.picker == CURSOR_DYNAMIC_FIT:
         return _cursor_dynamic_fit(fb, m, n, params)
     return _new_dynamic_fit(fb, m, n, params)
@@ -194,4 +219,4 @@ def is_fragmented(fb, m, params):
         return True
     if params.picker == DYNAMIC_FIT:
         return wants_best_fit(fb, m, params)
-    return longest(fb, m) << fb.unit_shift <= params.sound_hole_bytes
+    return longest_units(fb, m) << fb.unit_shift <= params.sound_hole_bytes

@@ -9,6 +9,7 @@ from model.block_bitmaps import (
     NOWHERE,
     all_are,
     at_least,
+    blocks_of,
     exactly,
     first_bit,
     flip,
@@ -19,7 +20,7 @@ from model.block_bitmaps import (
     unmark,
     window,
 )
-from model.jit import kernel
+from model.jit import kernel, part
 from model.long_runs import (
     LONG,
     NONE,
@@ -193,6 +194,37 @@ def longest(fb, m):
     return longest_long(fb.long, m) if kinds & 1 else max(0, 63 - zeros_above(kinds))
 
 
+@part
+def _ends_the_map(fb, m, length):
+    """Whether a run of so many blocks ends with the last one; of no length: whether that is not free. Seldom called."""
+    return _length_before(fb, m, fb.n_blocks[m]) == length
+
+
+@kernel
+def _has_rest(fb, m, length):
+    """Whether what is free behind the last block makes a run of `length` longer, or is one by itself (0)."""
+    return fb.rest[m] > 0 and _ends_the_map(fb, m, length)
+
+
+@kernel
+def longest_units(fb, m):
+    """Units of the longest segment."""
+    length = longest(fb, m)
+    return length * fb.grain + (fb.rest[m] if _has_rest(fb, m, length) else 0)
+
+
+@kernel
+def n_segments(fb, m):
+    """Free segments."""
+    return fb.n_runs[m] + _has_rest(fb, m, 0)
+
+
+@kernel
+def free_pct(fb, m):
+    """%, rounded down: free units of all."""
+    return (fb.n_free[m] * fb.grain + fb.rest[m]) * 100 // (fb.n_blocks[m] * fb.grain + fb.rest[m])
+
+
 @kernel
 def shortest(fb, m, n):
     """Start of the shortest run of at least `n` blocks, of equal ones the lowest; NOWHERE if there is none."""
@@ -202,6 +234,15 @@ def shortest(fb, m, n):
     kind = lowest(kinds)
     word = lowest_word(fb, m, kind)
     return word << 6 | lowest(exactly(fb, m, word, kind))
+
+
+@kernel
+def shortest_of_units(fb, m, units):
+    """The same for the shortest run that has so many units; the last run has the rest besides."""
+    n = blocks_of(fb, units + fb.grain - 1)
+    if n > 1 and (n - 1) * fb.grain + fb.rest[m] >= units and _has_rest(fb, m, n - 1):
+        return fb.n_blocks[m] - n + 1
+    return shortest(fb, m, n)
 
 
 @kernel

@@ -1,7 +1,8 @@
 """`model.free_map` over `model.block_maps`: the maps of a pool whose blocks are all multiples of one size."""
 
 from model import block_maps, block_pickers
-from model.block_bitmaps import NOWHERE
+from model.block_bitmaps import NOWHERE, blocks_of
+from model.free_blocks import n_segments
 from model.jit import kernel
 from model.status import note
 
@@ -9,8 +10,9 @@ from model.status import note
 @kernel
 def pick(pool, m, n_bytes):
     free = pool.blocks.free
-    block = block_pickers.pick_block(free, m, max(1, n_bytes >> free.unit_shift), pool.params.picker)
-    return (free.first_block[m] + block) << free.unit_shift if block != NOWHERE else NOWHERE
+    n = max(1, blocks_of(free, n_bytes >> free.unit_shift))
+    block = block_pickers.pick_block(free, m, n, pool.params.picker)
+    return (free.first_unit[m] + block * free.grain) << free.unit_shift if block != NOWHERE else NOWHERE
 
 
 @kernel
@@ -35,7 +37,7 @@ def is_fragmented(pool, m):
 
 @kernel
 def n_free_segments(pool, m):
-    return pool.blocks.free.n_runs[m]
+    return n_segments(pool.blocks.free, m)
 
 
 @kernel

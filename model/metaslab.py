@@ -26,11 +26,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from model.block_bitmaps import new_free_blocks
+from model.block_bitmaps import grain_of, new_free_blocks
 from model.block_maps import BlockMaps, new_block_maps
 from model.free_blocks import give
 from model.jit import kernel
-from model.pickers import FIRST_FIT, PickerParams
+from model.pickers import DYNAMIC_FIT, FIRST_FIT, NEW_DYNAMIC_FIT, PickerParams
 from model.space_map import SpaceMaps, new_space_maps
 from model.space_map_log import Log, new_log
 from model.vdev_map import RAIDZ, VdevParams
@@ -254,7 +254,8 @@ def new_pool(vdevs, params, engine=EXACT, unit_bytes=UNIT_BYTES, metaslab_bytes=
              log_blocks=None):
     """An empty pool as it is after its creation or import: nothing loaded. `vdevs` are TopVdevs.
 
-    engine          EXACT, or FAST: the same for blocks whose sizes are all multiples of `unit_bytes`
+    engine          EXACT, or FAST: the same for blocks whose sizes are all multiples of `unit_bytes`, which for dynamic fit
+                    need not be a power of two
     metaslab_bytes  None: by the rule; or the B of every metaslab, a power of two
     max_segments    room for segments: of all loaded maps (exact engine only) and of all maps of txgs
     log_blocks      room for the logs, in blocks of 4 KiB (exact engine)
@@ -272,7 +273,7 @@ def new_pool(vdevs, params, engine=EXACT, unit_bytes=UNIT_BYTES, metaslab_bytes=
         params, made, vdev, start, nothing[0], nothing[1], np.arange(n), np.arange(n), *nothing[2:8],
         np.full((n, N_TXGS), NOT_DIRTY, np.int64), rotor, np.zeros(2, np.int64), np.zeros(2, np.int64), space,
         new_log(n, log_blocks), _space_maps(made, vdev, start, params, max_segments) if engine == EXACT else None,
-        _block_maps(made, vdev, start, unit_bytes, max_segments) if engine == FAST else None,
+        _block_maps(made, vdev, start, unit_bytes, params, max_segments) if engine == FAST else None,
         np.full(MAX_COPIES, NO_VDEV, np.int64), *np.zeros((3, MAX_COPIES), np.int64), np.zeros(1, np.int64),
         Counters(*np.zeros((len(Counters._fields), 1), np.int64)))
     weigh_all(pool)
@@ -288,11 +289,14 @@ def _space_maps(made, vdev, start, params, max_segments):
     return maps
 
 
-def _block_maps(made, vdev, start, unit_bytes, max_segments):
+def _block_maps(made, vdev, start, unit_bytes, params, max_segments):
     """Maps of blocks, in which all is free."""
-    blocks = (1 << made.ms_shift[vdev]) // unit_bytes
-    free = new_free_blocks(blocks, unit_bytes)
-    free.first_block[:] = start // unit_bytes
+    if grain_of(unit_bytes) > 1 and params.picker.picker not in (DYNAMIC_FIT, NEW_DYNAMIC_FIT):
+        raise ValueError(f"blocks are of {unit_bytes} B, but what is no power of two is for dynamic fit and new dynamic fit "
+                         "only; choose smaller units, or the exact engine")
+    free = new_free_blocks((1 << made.ms_shift[vdev]) // unit_bytes, unit_bytes)
+    free.first_unit[:] = start >> free.unit_shift
+    free.rest[:] = (1 << made.ms_shift[vdev]) % unit_bytes >> free.unit_shift
     _give_all(free)
     return new_block_maps(free, N_KINDS * len(vdev), max_segments)
 

@@ -12,7 +12,7 @@ from model.free_blocks import take
 from model.jit import kernel
 from model.space_map import OK
 
-MADE_AGAIN = ("words", "groups", "tops", "kinds", "n_blocks", "n_free", "n_runs", "first_block", "mask", "long")
+MADE_AGAIN = ("words", "groups", "tops", "kinds", "n_blocks", "n_free", "n_runs", "first_unit", "rest", "mask", "long")
 ROWS = ("start", "length", "following")  # of block maps; only those that were ever used
 
 

@@ -100,10 +100,11 @@ def _drive(sheet: SheetParams, service_ns: int):
 
 
 def space(machine, rules: MetaslabParams):
-    """Free space, by the fast engine of the allocator; `machine.exact` asks for the other one."""
+    """Free space, by the fast engine of the allocator; `machine.exact` asks for the other one. RAID-Z takes sectors in
+    multiples of one more than its parity (spec of `model.vdev_map`, rule 4)."""
     orders = machine.orders
     one = [TopVdev(orders.vdev, asize=machine.n_metaslabs * machine.metaslab_bytes)] * orders.n_vdevs
-    unit = 512 if orders.vdev.n_parity or orders.record_bytes % 4096 else 4096
+    unit = 512 * (orders.vdev.n_parity + 1) if orders.vdev.n_parity or orders.record_bytes % 4096 else 4096
     engine, segments = (EXACT, 2**21) if machine.exact else (FAST, 2**19)
     return new_pool(one, scaled_rules(rules, machine.scale), engine, unit, machine.metaslab_bytes, segments)
 

@@ -181,7 +181,8 @@ def _measured(machine: Setup, used: MetaslabParams, rules: MetaslabParams, seed:
     if rules != used:
         site = _updated(site, machine, rules, seed)
     seen = window(site, int(WARM_S * SECOND_NS), int(machine.seconds * SECOND_NS))
-    engine_share.note((machine, used, rules, seed), int(site.machine.tally[PLACED]), site.space)
+    engine_share.note((machine, used, rules, seed), int(site.machine.tally[PLACED]), site.space,
+                      int(asize_of(machine.orders.vdev, BLOCK)))
     return seen
 
 

@@ -151,6 +151,11 @@ def of_notebook(parameters: dict) -> Setup:
     return machine._replace(exact=parameters["engine"] == "exact")
 
 
+def record_asize(machine: Setup) -> int:
+    """B that a record takes of a vdev."""
+    return int(asize_of(machine.orders.vdev, machine.orders.record_bytes))
+
+
 # --- a pool -------------------------------------------------------------------------------------------------------------
 
 def measure(site: Site, machine: Setup) -> Window:
@@ -269,7 +274,7 @@ def _made(machine: Setup, rules: MetaslabParams, seed: int, n_runs: int) -> Seri
         rows += [(number, *row) for row in statistics(seen, machine.orders)]
         pool.append(_pool_row(site, seen, machine.orders))
         go_on(site, machine, seen, seed, f"run {number}")
-    engine_share.note((machine, rules, seed), int(site.machine.tally[PLACED]), site.space)
+    engine_share.note((machine, rules, seed), int(site.machine.tally[PLACED]), site.space, record_asize(machine))
     return Series(pd.DataFrame(rows, columns=["run", "name", "value", "unit"]), pd.DataFrame(pool, columns=POOL_COLUMNS))
 
 

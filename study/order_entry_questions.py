@@ -23,6 +23,7 @@ from study.order_entry_2010 import (
     gain,
     go_on,
     measure,
+    record_asize,
     reduction,
     series,
     settled,
@@ -69,7 +70,8 @@ def _ladder(machine: Setup, rules: MetaslabParams, users: tuple, repeats: int, s
         seen = measure(site, machine)
         rows += [(n, repeat, *row) for row in statistics(seen, orders)]
         go_on(site, machine, seen, seed, f"{n} users, run {repeat}")
-    engine_share.note((machine, rules, users, repeats, seed), n_placed + int(site.machine.tally[PLACED]), site.space)
+    engine_share.note((machine, rules, users, repeats, seed), n_placed + int(site.machine.tally[PLACED]), site.space,
+                      record_asize(machine))
     return rows
 
 

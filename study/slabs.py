@@ -114,7 +114,7 @@ def _run(machine: Setup, params: MetaslabParams, seed: int) -> tuple[np.ndarray,
     offsets = decided.offset[n_bytes[kind == ALLOCATE] == work.record_bytes]
     if status != OK or (offsets[work.n_records:] < 0).any():
         raise UserError(f"the pool of {room} B filled up with {work.n_records} records and a log; fill less of it")
-    engine_share.note((machine, params, seed), int((kind == ALLOCATE).sum()), pool)
+    engine_share.note((machine, params, seed), int((kind == ALLOCATE).sum()), pool, machine.record_bytes)
     return offsets, 0 if pool.blocks is None else len(offsets) - int(pool.blocks.free.n_ambiguous.sum())
 
 

@@ -4,7 +4,7 @@
 """
 
 import numpy as np
-from free_blocks_twin import both, same_space, walk
+from free_blocks_twin import BY_THREES, both, same_space, threes_and_sectors, walk
 
 from model import block_bitmaps, block_pickers, free_blocks, long_runs
 from model.free_blocks import OK, take
@@ -53,6 +53,12 @@ MUTANTS = {
     "nothing is aligned": (block_pickers, "_aligned", lambda start, alignment: start),
     "ambiguity is not noticed": (block_pickers, "_overlaps", lambda fb, m, start, end: False),
     "the cursor looks upward only": (block_pickers, "run_start", lambda fb, m, block: block),
+    "the rest behind the last block is forgotten": (free_blocks, "_has_rest", lambda fb, m, length: False),
+    "the last run has no rest": (free_blocks, "shortest_of_units", lambda fb, m, units: free_blocks.shortest(
+        fb, m, block_bitmaps.blocks_of(fb, units + fb.grain - 1))),
+    "the rest is no part of the free space": (free_blocks, "free_pct", lambda fb, m: fb.n_free[m] * 100 // fb.n_blocks[m]),
+    "a cursor in the rest finds nothing": (block_pickers, "_at_cursor", lambda fb, m, cursor: block_bitmaps.blocks_of(
+        fb, fb.cursors[cursor] - fb.first_unit[m])),
     "best fit is never wanted": (block_pickers, "wants_best_fit", lambda fb, m, params: False),
 }
 
@@ -61,7 +67,7 @@ def agrees(params, seed):
     """A random walk of two kinds of blocks through a map of 9000 blocks, and of 700; whether the twin said the same."""
     rng = np.random.default_rng(seed)
     n_blocks = (700, 9000)[seed % 2]
-    fb, twin = both(n_blocks, params, first_block=seed % 3 * n_blocks)
+    fb, twin = both(n_blocks, params, first_unit=seed % 3 * n_blocks)
     for block in np.flatnonzero(rng.random(n_blocks) < (0.2, 0.5, 0.03)[seed % 3]):
         assert take(fb, 1, int(block), 1) == OK
         twin.free[block] = False
@@ -80,6 +86,8 @@ def verdict(module, name, mutant):
         for seed in range(6):
             for params in (*VARIANTS.values(), PickerParams(3)):
                 agrees(params, seed)
+            for params in BY_THREES:
+                threes_and_sectors(401 + seed, params, seed)
     except (AssertionError, IndexError, OverflowError):
         return "noticed"
     finally:

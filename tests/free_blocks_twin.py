@@ -1,9 +1,23 @@
 """Free space as a plain list of truth values, and the pickers over it, in as few words as possible."""
 
+import numpy as np
+
+from model import free_blocks
 from model.block_bitmaps import new_free_blocks
-from model.block_pickers import pick_block
-from model.free_blocks import OK, give, longest, next_run, run_length, run_start, shortest, take
-from model.pickers import CURSOR_DYNAMIC_FIT, DYNAMIC_FIT, FIRST_FIT, NEW_DYNAMIC_FIT
+from model.block_pickers import is_fragmented, pick_block
+from model.free_blocks import (
+    OK,
+    give,
+    longest,
+    longest_units,
+    n_segments,
+    next_run,
+    run_length,
+    run_start,
+    shortest,
+    take,
+)
+from model.pickers import CURSOR_DYNAMIC_FIT, DYNAMIC_FIT, FIRST_FIT, NEW_DYNAMIC_FIT, VARIANTS
 
 KIB = 1024
 
@@ -11,8 +25,8 @@ KIB = 1024
 class Twin:
     """One map; blocks are numbered in the vdev when cursors are meant, in the map otherwise."""
 
-    def __init__(self, n_blocks, unit, params, first_block=0):
-        self.free, self.unit, self.params, self.first_block = [False] * n_blocks, unit, params, first_block
+    def __init__(self, n_blocks, unit, params, first_unit=0):
+        self.free, self.unit, self.params, self.first_unit = [False] * n_blocks, unit, params, first_unit
         self.cursors, self.n_ambiguous = [0] * 64, 0
 
     def runs(self):
@@ -47,13 +61,13 @@ class Twin:
     def first_fit(self, n, alignment, cursor):
         while True:
             at = self.cursors[cursor]
-            place = at - self.first_block
+            place = at - self.first_unit
             overlapping = self.overlapping(place, n)
             for start, end in self.runs():
                 offset = -(-start // alignment) * alignment
                 if end > place and offset + n <= end:
                     self.n_ambiguous += start < place and len(overlapping) > 1 and (start, end) == overlapping[0]
-                    self.cursors[cursor] = self.first_block + offset + n
+                    self.cursors[cursor] = self.first_unit + offset + n
                     return offset
             if at == 0:
                 return -1
@@ -67,7 +81,7 @@ class Twin:
         return min(10240 * KIB // self.unit, self.longest()) if self.longest() * self.unit > 256 * KIB else n
 
     def go_on_or_open(self, n, cursor, wanted, jump):
-        place = self.cursors[cursor] - self.first_block
+        place = self.cursors[cursor] - self.first_unit
         overlapping = self.overlapping(place, n)
         fitting = [start for start, end in overlapping if end - start >= n]
         self.n_ambiguous += len(overlapping) > 1 and len(fitting) > 0
@@ -75,7 +89,7 @@ class Twin:
         if overlapping and overlapping[0][0] in fitting:
             start, moves = overlapping[0][0], n
         if start >= 0:
-            self.cursors[cursor] = self.first_block + start + moves
+            self.cursors[cursor] = self.first_unit + start + moves
         return start
 
     def pick(self, n):
@@ -91,7 +105,7 @@ class Twin:
             wanted = self.extent(n)
             offset = self.shortest(wanted)
             found = offset >= 0
-            self.cursors[:2] = [found * (self.first_block + offset + n), found * (self.first_block + offset + wanted)]
+            self.cursors[:2] = [found * (self.first_unit + offset + n), found * (self.first_unit + offset + wanted)]
             return offset
         if self.longest() < n:
             return -1
@@ -99,7 +113,7 @@ class Twin:
             if not self.wants_best_fit():
                 return self.first_fit(n, 1, by_alignment)
             offset = self.shortest(n)
-            self.cursors[by_alignment] = self.first_block + offset + n
+            self.cursors[by_alignment] = self.first_unit + offset + n
             return offset
         if rule == NEW_DYNAMIC_FIT:
             wanted = min(self.longest(), 2 ** (n_bytes.bit_length() + 4) // self.unit)
@@ -110,11 +124,11 @@ class Twin:
 # ---- the twin beside the model ----
 
 
-def both(n_blocks, params, first_block=0, unit=4096, m=1):
+def both(n_blocks, params, first_unit=0, unit=4096, m=1):
     """Three maps of which the middle one is used, and its twin; all is free."""
     fb = new_free_blocks([64, n_blocks, n_blocks + 70], unit)
-    fb.first_block[:] = first_block
-    twin = Twin(n_blocks, unit, params, first_block)
+    fb.first_unit[:] = first_unit
+    twin = Twin(n_blocks, unit, params, first_unit)
     assert give(fb, m, 0, n_blocks) == OK
     assert twin.change(0, n_blocks, True)
     return fb, twin
@@ -149,3 +163,32 @@ def walk(fb, twin, steps, m=1):
             block = chance % len(twin.free)
             call = give if what == "give" else take
             assert (call(fb, m, block, n) == OK) == twin.change(block, n, what == "give")
+
+
+BY_THREES = [VARIANTS[name] for name in ("117_df", "141_df", "141_ndf")]
+
+
+def threes_and_sectors(n_sectors, params, seed, first_unit=2**20, m=0):
+    """A random walk in which maps of blocks of three sectors, with a rest behind the last one, say and do what maps of
+    sectors do."""
+    rng = np.random.default_rng(seed)
+    coarse, fine = new_free_blocks(n_sectors // 3, 1536), new_free_blocks(n_sectors, 512)
+    coarse.rest[:], coarse.first_unit[:], fine.first_unit[:] = n_sectors % 3, first_unit, first_unit
+    assert give(coarse, m, 0, n_sectors // 3) == give(fine, m, 0, n_sectors) == OK
+    placed, gives = [], rng.random(300) < rng.choice([0.2, 0.45, 0.5])
+    for n, is_given in zip(rng.choice([4, 7, 4, 4, 1, 35], 300).tolist(), gives.tolist(), strict=True):
+        if is_given and placed:
+            at, n = placed.pop(int(rng.integers(len(placed))))
+            assert give(coarse, m, at, n) == give(fine, m, 3 * at, 3 * n) == OK
+        else:
+            at, same = pick_block(coarse, m, n, params), pick_block(fine, m, 3 * n, params)
+            assert same == (3 * at if at >= 0 else -1)
+            if at >= 0:
+                assert take(coarse, m, at, n) == take(fine, m, same, 3 * n) == OK
+                placed.append((at, n))
+        assert longest_units(coarse, m) == longest(fine, m)
+        assert n_segments(coarse, m) == fine.n_runs[m]
+        assert free_blocks.free_pct(coarse, m) == fine.n_free[m] * 100 // fine.n_blocks[m]
+        assert is_fragmented(coarse, m, params) == is_fragmented(fine, m, params)
+        assert (coarse.cursors == fine.cursors).all()
+        assert (coarse.n_ambiguous[m], coarse.by_size[m]) == (fine.n_ambiguous[m], fine.by_size[m])

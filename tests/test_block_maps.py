@@ -34,7 +34,7 @@ def records(blocks, most):
 def maps_of(n_blocks, unit=UNIT, n_lists=4, max_rows=1000):
     """Two metaslabs one behind the other in a vdev; all of the second one is free."""
     free = new_free_blocks([n_blocks, n_blocks], unit)
-    free.first_block[1] = n_blocks
+    free.first_unit[1] = n_blocks
     assert give(free, 1, 0, n_blocks) == OK
     return new_block_maps(free, n_lists, max_rows)
 
@@ -68,7 +68,7 @@ def test_lists_count_records_like_sets(areas, n_undone):
     assert block_maps.give_all(maps, 2, 1) == OK
     assert (maps.free.n_free[1], maps.free.n_runs[1]) == (300, 1)
     assert not maps.bits.any()
-    assert list(maps.n_blocks) == [0] * 4
+    assert list(maps.n_units) == [0] * 4
 
 
 @pytest.mark.parametrize(("n_blocks", "unit", "most"), [(300, 4096, 4096), (640, 65536, 256), (1000, 131072, 128)])

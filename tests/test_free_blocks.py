@@ -7,18 +7,20 @@ import sys
 import numpy as np
 import pytest
 from free_blocks_mutants import MUTANTS
-from free_blocks_twin import both, same_space, walk
+from free_blocks_twin import BY_THREES, both, same_space, threes_and_sectors, walk
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from model import bits as bits_module
 from model import block_trace, pickers, space_map, space_map_trace
 from model.bits import above, below, bit, count, lowest, shift_right, zeros_above
-from model.block_bitmaps import new_free_blocks
+from model.block_bitmaps import blocks_of, new_free_blocks
 from model.block_pickers import is_fragmented, pick_block
+from model.eras import era
 from model.free_blocks import FULL, OK, give, longest, next_run, run_length, run_start, take
 from model.jit import kernel
-from model.pickers import VARIANTS, PickerParams
+from model.metaslab import FAST, TopVdev, new_pool
+from model.pickers import CURSOR_DYNAMIC_FIT, VARIANTS, PickerParams
 from model.space_map_trace import ALLOCATE, FREE, NEW_MAP, Operations
 
 RULES = [*VARIANTS.values(), PickerParams(2), PickerParams(3)]
@@ -30,11 +32,13 @@ steps = st.lists(st.tuples(st.sampled_from(["pick", "pick", "give", "give", "tak
 
 
 @pytest.mark.parametrize("params", RULES, ids=lambda params: f"{params.picker}-{params.best_fit_below_pct}")
-@pytest.mark.parametrize("first_block", [0, 4096])
+@pytest.mark.parametrize("first_unit", [0, 4096])
 @quick
 @given(st.integers(100, 700), st.integers(0, 100), steps)
-def test_free_blocks_are_a_list_of_truth_values(params, first_block, n_blocks, used_pct, steps):
-    fb, twin = both(n_blocks, params, first_block)
+def test_free_blocks_are_a_list_of_truth_values(params, first_unit, n_blocks, used_pct, steps):
+    fb, twin = both(n_blocks, params, first_unit)
+    if params.picker == CURSOR_DYNAMIC_FIT:     # which counts on blocks of 128 KiB at most
+        steps = [(what, min(n, 32), chance) for what, n, chance in steps]
     for block in range(n_blocks):
         if block * 7919 % 100 < used_pct:
             assert take(fb, 1, block, 1) == OK
@@ -50,6 +54,30 @@ def test_laws_notice_defects():
                           cwd=os.path.dirname(here),
                           env=os.environ | {"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": os.path.dirname(here)})
     assert done.stdout.split("\n")[:-1] == [f"{name}: {'passes' if name == 'none' else 'noticed'}" for name in MUTANTS], done
+
+
+# ---- blocks of three sectors ----
+
+
+@pytest.mark.parametrize("params", BY_THREES, ids=lambda params: f"{params.picker}-{params.best_fit_below_pct}")
+@quick
+@given(st.integers(300, 2000), st.integers(0, 2**30))
+def test_blocks_of_three_sectors_go_where_sectors_by_threes_would(params, n_sectors, seed):
+    threes_and_sectors(n_sectors, params, seed)
+
+
+def test_a_thousand_million_units_are_divided_as_they_should_be():
+    for grain in (1, 3, 5, 127):
+        fb = new_free_blocks(64, 512 * grain)
+        for blocks in (0, 1, 7, 2**24 - 1):
+            assert blocks_of(fb, blocks * grain) == blocks_of(fb, blocks * grain + grain - 1) == blocks
+            assert blocks_of(fb, -1 - blocks) < 0
+
+
+def test_other_pickers_take_no_blocks_of_three_sectors():
+    with pytest.raises(ValueError, match="blocks are of 1536 B") as caught:
+        new_pool([TopVdev(asize=2**26)], era("b103").metaslab, FAST, 1536, 2**21)
+    assert "choose" in str(caught.value)
 
 
 # ---- against the exact engine ----

@@ -105,7 +105,7 @@ def over_unpublished(table: pd.DataFrame, published: tuple[float, float]) -> Fig
 
 def draws(results: pd.DataFrame, published: tuple[float, float]) -> Figure:
     """Gain against fall of variability of every draw (`study.order_entry_questions.predict`)."""
-    figure, axes = canvas(aspect=0.75)
+    figure, axes = canvas(aspect=0.85)
     looks = {"all": (BLUE, "o", "everything drawn"), "parameter": (GREEN, "x", "numbers drawn"),
              "structure": (ORANGE, "s", "one condition changed"), "central": (BLACK, "*", "best guess")}
     for part, (colour, marker, label) in looks.items():
@@ -115,8 +115,9 @@ def draws(results: pd.DataFrame, published: tuple[float, float]) -> Figure:
     axes.plot(*published, "D", color=BLACK, mfc="none", ms=6, label="published")
     axes.axhline(0, color=GREY, lw=0.6)
     axes.axvline(0, color=GREY, lw=0.6)
-    axes.set_ylim(max(-150, results["after/variability.reduction"].min() - 10), 105)
+    lowest = results["after/variability.reduction"].min()
+    axes.set_ylim(min(-10, lowest - 15), 105)
     axes.set_xlabel("gain in throughput (%)")
     axes.set_ylabel("less variability (%)")
-    figure.legend(loc="outside lower center", ncols=3, fontsize=7, columnspacing=1)
+    figure.legend(loc="outside lower center", ncols=2, fontsize=7, columnspacing=1.5)
     return figure
