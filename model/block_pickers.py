@@ -9,7 +9,7 @@ before every metaslab but the first.
 """
 
 from model.bits import below
-from model.block_bitmaps import NOWHERE, blocks_of, window
+from model.block_bitmaps import MAX_BLOCKS, NOWHERE, blocks_of, window
 from model.free_blocks import (
     free_pct,
     longest,
@@ -45,8 +45,10 @@ def _is_free(fb, m, block):
 
 @kernel
 def _at_cursor(fb, m, cursor):
-    """The block at a cursor. The rest behind the last block belongs to the run that ends there, so it is that block."""
-    block = blocks_of(fb, fb.cursors[cursor] - fb.first_unit[m])
+    """The block at a cursor, or one far below 0. The rest behind the last block belongs to the run that ends there, so it
+    is that block."""
+    units = max(fb.cursors[cursor] - fb.first_unit[m], -MAX_BLOCKS * fb.grain)  # `blocks_of` is for no larger number
+    block = blocks_of(fb, units)
     return block - (block == fb.n_blocks[m] and fb.rest[m] > 0 and _is_free(fb, m, block - 1))
 
 

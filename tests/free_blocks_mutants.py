@@ -4,7 +4,7 @@
 """
 
 import numpy as np
-from free_blocks_twin import BY_THREES, both, same_space, threes_and_sectors, walk
+from free_blocks_twin import BY_THREES, FAR, both, same_space, threes_and_sectors, walk
 
 from model import block_bitmaps, block_pickers, free_blocks, long_runs
 from model.free_blocks import OK, take
@@ -40,6 +40,11 @@ def looks_at_one_level(fb, m, word, n, real=block_bitmaps.next_word):
     return found if found >> 6 == word >> 6 else -1
 
 
+def unbounded_cursor(fb, m, cursor):
+    block = block_bitmaps.blocks_of(fb, fb.cursors[cursor] - fb.first_unit[m])
+    return block - (block == fb.n_blocks[m] and fb.rest[m] > 0 and block_pickers._is_free(fb, m, block - 1))
+
+
 MUTANTS = {
     "none": (free_blocks, "NOWHERE", -1),
     "a summary keeps its bit": (block_bitmaps, "unmark", keeps_the_bit),
@@ -59,6 +64,7 @@ MUTANTS = {
     "the rest is no part of the free space": (free_blocks, "free_pct", lambda fb, m: fb.n_free[m] * 100 // fb.n_blocks[m]),
     "a cursor in the rest finds nothing": (block_pickers, "_at_cursor", lambda fb, m, cursor: block_bitmaps.blocks_of(
         fb, fb.cursors[cursor] - fb.first_unit[m])),
+    "a cursor never set is divided however far before its metaslab": (block_pickers, "_at_cursor", unbounded_cursor),
     "best fit is never wanted": (block_pickers, "wants_best_fit", lambda fb, m, params: False),
 }
 
@@ -67,7 +73,7 @@ def agrees(params, seed):
     """A random walk of two kinds of blocks through a map of 9000 blocks, and of 700; whether the twin said the same."""
     rng = np.random.default_rng(seed)
     n_blocks = (700, 9000)[seed % 2]
-    fb, twin = both(n_blocks, params, first_unit=seed % 3 * n_blocks)
+    fb, twin = both(n_blocks, params, first_unit=(0, n_blocks, FAR)[seed % 3])
     for block in np.flatnonzero(rng.random(n_blocks) < (0.2, 0.5, 0.03)[seed % 3]):
         assert take(fb, 1, int(block), 1) == OK
         twin.free[block] = False
@@ -87,7 +93,7 @@ def verdict(module, name, mutant):
             for params in (*VARIANTS.values(), PickerParams(3)):
                 agrees(params, seed)
             for params in BY_THREES:
-                threes_and_sectors(401 + seed, params, seed)
+                threes_and_sectors(401 + seed, params, seed, (2**20, FAR)[seed % 2])
     except (AssertionError, IndexError, OverflowError):
         return "noticed"
     finally:

@@ -165,6 +165,7 @@ def walk(fb, twin, steps, m=1):
             assert (call(fb, m, block, n) == OK) == twin.change(block, n, what == "give")
 
 
+FAR = 17 * 2**21  # units; where no cursor that was never set can be divided as one that was
 BY_THREES = [VARIANTS[name] for name in ("117_df", "141_df", "141_ndf")]
 
 

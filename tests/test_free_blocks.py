@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 from free_blocks_mutants import MUTANTS
-from free_blocks_twin import BY_THREES, both, same_space, threes_and_sectors, walk
+from free_blocks_twin import BY_THREES, FAR, both, same_space, threes_and_sectors, walk
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -32,7 +32,7 @@ steps = st.lists(st.tuples(st.sampled_from(["pick", "pick", "give", "give", "tak
 
 
 @pytest.mark.parametrize("params", RULES, ids=lambda params: f"{params.picker}-{params.best_fit_below_pct}")
-@pytest.mark.parametrize("first_unit", [0, 4096])
+@pytest.mark.parametrize("first_unit", [0, 4096, FAR, 2**40])
 @quick
 @given(st.integers(100, 700), st.integers(0, 100), steps)
 def test_free_blocks_are_a_list_of_truth_values(params, first_unit, n_blocks, used_pct, steps):
@@ -61,9 +61,9 @@ def test_laws_notice_defects():
 
 @pytest.mark.parametrize("params", BY_THREES, ids=lambda params: f"{params.picker}-{params.best_fit_below_pct}")
 @quick
-@given(st.integers(300, 2000), st.integers(0, 2**30))
-def test_blocks_of_three_sectors_go_where_sectors_by_threes_would(params, n_sectors, seed):
-    threes_and_sectors(n_sectors, params, seed)
+@given(st.integers(300, 2000), st.integers(0, 2**30), st.sampled_from([2**20, FAR, 2**40]))
+def test_blocks_of_three_sectors_go_where_sectors_by_threes_would(params, n_sectors, seed, first_unit):
+    threes_and_sectors(n_sectors, params, seed, first_unit)
 
 
 def test_a_thousand_million_units_are_divided_as_they_should_be():
