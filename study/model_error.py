@@ -14,8 +14,8 @@ was off by a factor. A new set-up is taken to be one more of the same kind:
 If the next set-up is drawn like the earlier ones, its rates lie within in LEVEL of cases at least, whatever the errors'
 distribution (split conformal prediction, V. Vovk et al., Algorithmic Learning in a Random World, 2005; of groups:
 R. Dunn, L. Wasserman, A. Ramdas, 2018). It is not the model's merit, enters no grade and no other number, and is printed
-apart. What was predicted with an earlier, worse model counts in full: the interval is rather too wide, until later trials
-are added to it.
+apart. What was predicted with an earlier model counts in full. Set-ups of a few authors are hardly a sample of all: by the
+first trial's factor 19 of the 27 rates of the second were held (70 %), by that of both all 19 of the third.
 """
 from typing import NamedTuple
 
@@ -66,9 +66,9 @@ def within(table, error: Error) -> int:
 
 
 def said(error: Error) -> str:
-    return (f"with the model error seen in {error.n_setups} earlier set-ups: of {error.n_cells} rates predicted blind, "
-            f"weighed by set-up, eight of ten were within a factor of {error.factor:.2g} of the middle. A calibration, "
-            "not the mechanism's own")
+    return (f"with the model error of earlier set-ups: within a factor of {error.factor:.2g} of the middle, which should "
+            f"hold eight of ten new rates, as {error.n_setups} set-ups predicted blind ({error.n_cells} rates) say. A "
+            "calibration, not the mechanism's own")
 
 
 def as_quantity(own: ensembles.Interval) -> dict:

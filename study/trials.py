@@ -5,7 +5,8 @@
                         [[ratio]] in words, `of` one cell `to` another
     blind.json          what was predicted of each cell, committed before the results were opened; by what: commit and
                         digests of model, study, priors, device sheets and setup.toml
-    published.toml      what was published: metric, source, quote, used, and [tps] by cell
+    published.toml      what was published: metric, source, quote, used, [tps] by cell; in which `trial` it was; what is to
+                        be changed to predict it `now`, where a name stands for something else since
 
 A set-up is added by putting a folder there: `predict_blind(name)` writes blind.json, and refuses where results lie open or
 predictions have been made. All cells are run with the same draws, so that a ratio of two has an interval of its own.
@@ -71,6 +72,8 @@ class _Published(_Strict):
     source: Said
     quote: Said
     used: Said
+    trial: Annotated[int, Field(ge=1)]
+    now: dict[str, Any] = {}
     tps: dict[str, Annotated[float, Field(gt=0)]]
 
 
@@ -211,10 +214,16 @@ def published(name: str) -> dict:
     return _checked(_Published, file, scenario.toml(data_file(file))).model_dump()
 
 
-def opened(sealed: bool | None = None) -> list[str]:
-    """Set-ups whose results have been opened: those that have a file of them. Of all, or those that were sealed or not."""
+def opened(trial: int | None = None) -> list[str]:
+    """Set-ups whose results have been opened: those that have a file of them. Of all trials, or of one."""
     found = [path.parent.name for path in data_files("trials/*/published.toml")]
-    return [name for name in found if sealed is None or (read(name).sealed is not None) == sealed]
+    return [name for name in found if trial in (None, published(name)["trial"])]
+
+
+def as_of_now(name: str) -> Setup:
+    """To be predicted anew: with what its words mean since."""
+    one, changes = read(name), published(name)["now"]
+    return one._replace(cells={cell: scenario.changed(of, changes) for cell, of in one.cells.items()})
 
 
 def compared(found: dict[str, dict] | None = None) -> pd.DataFrame:

@@ -7,11 +7,12 @@ from study.figures import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY, ca
 
 COLOURS = (BLUE, ORANGE, GREEN, PURPLE, RED, SKY, BLACK)
 MARKS = "os^vDPX"
+TICKS = (0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 3, 5, 10)
 
 
 def against(table: pd.DataFrame, unit: str, before: pd.DataFrame | None = None) -> Figure:
-    """Published across, predicted upwards with its interval; on the line both are the same, dotted is a factor of 2. An
-    earlier trial, `before`, is grey."""
+    """Published across, predicted upwards with its interval; on the line both are the same, dotted is a factor of 2. Earlier
+    trials, `before`, are grey."""
     figure, axes = canvas(aspect=1.05)
     drawn = pd.concat([table, before])
     ends = np.array([0.7 * drawn[["published", "low"]].min().min(), 1.4 * drawn[["published", "high"]].max().max()])
@@ -19,7 +20,7 @@ def against(table: pd.DataFrame, unit: str, before: pd.DataFrame | None = None) 
     for factor in (0.5, 2):
         axes.plot(ends, factor * ends, color=GREY, lw=0.5, ls=":")
     if before is not None:
-        axes.plot(before.published, before.middle, "o", color=GREY, ms=3, mfc="none", label="first trial")
+        axes.plot(before.published, before.middle, "o", color=GREY, ms=3, mfc="none", label="before")
     for (setup, rows), colour, mark in zip(table.groupby("setup", sort=False), COLOURS, MARKS, strict=False):
         axes.vlines(rows.published, rows.low, rows.high, color=colour, lw=1, alpha=0.5)
         axes.plot(rows.published, rows.middle, mark, color=colour, ms=4, label=setup)
@@ -42,10 +43,18 @@ def effects(table: pd.DataFrame) -> Figure:
     axes.plot(table.middle, places, "o", color=BLUE, ms=4, label="predicted")
     axes.plot(table.published, places, "D", color=BLACK, ms=3.5, ls="", label="published")
     axes.set_xscale("log")
-    axes.set_yticks(places, [f"{row.what} ({row.setup.replace('nihr43-', '').replace('vondra-', '')})"
+    low, high = axes.get_xlim()
+    ticks = [tick for tick in TICKS if low <= tick <= high]
+    axes.minorticks_off()
+    axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+    axes.set_yticks(places, [_named(row.what, row.setup.replace("nihr43-", "").replace("vondra-", ""))
                              for row in table.itertuples()])
     axes.tick_params(axis="y", length=0)
     axes.set_ylim(-0.6, len(table) - 0.4)
     axes.set_xlabel("ratio of rates (1)")
     figure.legend(loc="outside lower center", ncols=2, fontsize=7)
     return figure
+
+
+def _named(what: str, setup: str) -> str:
+    return f"{what} ({setup})" if setup else what
