@@ -8,8 +8,9 @@ the processors, `s.n_cpus` of them.
 A server keeps a process for all of its service; its event is then the end of it.
 
 Threads of the file system want the same processors (`owed` of `model.file_calls`): those that are idle work for them, and
-where none is, who takes one for its call lets them go first, for a scheduler's round at most. So no work is lost, and none
-waits while a processor is idle. (Which process it is that waits for them, and that they stop for one another, is left out.)
+where none is, who asks for one lets them go first, for a scheduler's round at most. So no work is lost, and no process waits
+while a processor is idle. (Which process it is that waits for them, that they stop for one another, and that they take turns
+with processes which find a processor idle at every one of their events, is left out.)
 """
 
 from model.calendar import set_time
@@ -39,13 +40,24 @@ def wake(m, now, process):
 
 
 @kernel
+def _go_first(owed):
+    """ns that threads of the file system take a processor for, before a process has it."""
+    taken = min(owed[0], ROUND_NS)
+    owed[0] -= taken
+    return taken
+
+
+@kernel
 def seize(m, now, i, n_servers, process, service_ns):
-    """`process` asks for one of the servers of queue `i`; its event is the end of its service."""
+    """`process` asks for one of the servers of queue `i`; its event is the end of its service. Where no processor is idle,
+    threads of the file system go first."""
     m.service_ns[process] = service_ns
     if m.busy[i] < n_servers:
         m.busy[i] += 1
         set_time(m.calendar, process, now + service_ns)
     else:
+        if i == CPUS:
+            m.service_ns[process] += _go_first(m.calls.owed)
         join(m.queue, m.after, i, process)
 
 
@@ -66,22 +78,13 @@ def _idle_work(owed, n_idle, now):
 
 
 @kernel
-def _go_first(owed):
-    """ns that threads of the file system take a processor for, before a process has it."""
-    taken = min(owed[0], ROUND_NS)
-    owed[0] -= taken
-    return taken
-
-
-@kernel
 def is_back(m, now, process):
     """At the event of `process`: whether it goes on in the database. What the file system has to do for its call takes one
     of the server's processors first, behind others that want one."""
     cpu_ns = m.calls.cpu_ns
     _idle_work(m.calls.owed, m.s.n_cpus - m.busy[CPUS], now)
     if cpu_ns[process] > 0:
-        needed = cpu_ns[process] + _go_first(m.calls.owed)
-        cpu_ns[process] = AT_WORK
+        needed, cpu_ns[process] = cpu_ns[process], AT_WORK
         seize(m, now, CPUS, m.s.n_cpus, process, needed)
         return False
     if cpu_ns[process] == AT_WORK:

@@ -31,7 +31,7 @@ SSD = Group(SsdParams(is_volatile=1, flush_ns=50_000))
 SOUND = {
     "one disk": {},
     "records of 128 KiB": {"record_bytes": 2**17},
-    "mirrors": {"pool": Pool(Group(n_vdevs=2, vdev=vdev_params("mirror", 2)))},
+    "mirrors": {"pool": Pool(Group(n_vdevs=2, vdev=vdev_params("mirror", 2))), "shares_cpus": 1},
     "RAID-Z": {"pool": Pool(Group(vdev=vdev_params("raidz1", 4)))},
     "log device": {"pool": Pool(Group(), SSD)},
     "an SSD": {"pool": Pool(SSD)},
@@ -55,6 +55,10 @@ def returns_twice(tally, now, change, real=zfs_files_calls.count_calls):
     real(tally, now, change if change > 0 else 0)
 
 
+def wants_nothing(m, now, real=zfs_files_groups._write_next):
+    real(m._replace(owed=np.zeros(2, np.int64)), now)
+
+
 MUTANTS = {
     "the log forgets which vdevs it wrote to": (zfs_files_log, "touch", lambda *a: None, "one disk", "commits_are_on_disk"),
     "a commit does not wait": (zfs_files_calls, "commit", lambda *a: True, "one disk", "commits_are_on_disk"),
@@ -72,6 +76,8 @@ MUTANTS = {
                                                  "cpu_is_the_sum_of_its_parts"),
     "threads of a group work for nothing": (zfs_files_groups, "SYNC_CPU_NS", WAITS, "mirrors",
                                             "cpu_is_the_sum_of_its_parts"),
+    "threads of a group want no processors": (zfs_files_groups, "_write_next", wants_nothing, "mirrors",
+                                              "threads_of_groups_want_the_databases_processors"),
     "nobody is kept from writing": (zfs_files_calls, "verdict", lambda *a: GOES_ON, "writers only",
                                     "no_group_is_beyond_its_limit"),
     "what is on disk stays dirty": (zfs_files_devices, "note_clean", lambda *a: 0, "OpenZFS",
