@@ -1,12 +1,12 @@
 """Small runs of every family of kernels (`checked_runs`) in which an index below 0 is an error: compiled kernels take
-indices as they are (`model.jit`), and in front of an array is not its end. Prints the modules of `model` of which
-a kernel ran.
+indices as they are (`model.jit`), and in front of an array is not its end. Prints the kernels of `model` that never ran.
 
     NUMBA_DISABLE_JIT=1 python checked_arrays.py
 """
 
 import importlib
 import json
+from pathlib import Path
 
 import numpy as np
 
@@ -25,9 +25,12 @@ class Checked(np.ndarray):
         super().__setitem__(i, value)
 
 
+WITHOUT_SIGN = {slice, np.ndarray, Checked}
+
+
 def check(i):
-    for one in i if isinstance(i, tuple) else (i,):
-        if not isinstance(one, slice | np.ndarray) and one < 0:
+    for one in i if type(i) is tuple else (i,):
+        if type(one) not in WITHOUT_SIGN and one < 0:
             raise IndexError(f"{i}: an index below 0")
 
 
@@ -39,13 +42,20 @@ def checked(value):
     return value
 
 
-ran, under_way = set(), []  # modules; kernels that Python has called
+made, ran, under_way = set(), set(), []  # names; names; kernels that Python has called
+
+
+def name_of(function):
+    return f"{function.__module__.removeprefix('model.')}.{function.__name__}"
 
 
 def takes_checked(function, forceinline):
     """What Python hands to a kernel is checked; what kernels hand on is already."""
+    name = name_of(function)
+    made.add(name)
+
     def kernel(*args):
-        ran.add(function.__module__)
+        ran.add(name)
         if under_way:
             return function(*args)
         under_way.append(function)
@@ -58,5 +68,7 @@ def takes_checked(function, forceinline):
 
 if __name__ == "__main__":
     jit._twice = takes_checked  # before any kernel is made
+    for source in Path(jit.__file__).parent.glob("*.py"):
+        importlib.import_module(f"model.{source.stem}")
     importlib.import_module("checked_runs").main()
-    print(json.dumps(sorted(ran)))
+    print(json.dumps(sorted(made - ran)))

@@ -13,28 +13,46 @@ import order_entry_mutants
 import order_entry_pools
 import postgres_mutants
 import seqread_mutants
+import test_block_maps
+import test_disk
 import test_exchange
+import test_forecast
+import test_ufs
+import test_vdev_queue
+import test_zfetch
 import ufs_laws
 import zfs_files_laws
 import zfs_files_mutants
 import zil_mutants
+from free_blocks_twin import BY_THREES, FAR, threes_and_sectors
 from twins import random_requests
 
-from model import arc_trace, oltp, seqread, vdev_cache_trace
+from model import arc_trace, database_run, oltp, seqread, vdev_cache_trace, zfs_files
 from model.arc import ArcParams, new_arc
+from model.database_run import Both, simulate_innodb, simulate_postgres
 from model.described import count_bytes
+from model.eras import era
+from model.file_calls import READ
 from model.lru import misses, new_lru
 from model.oltp_machine import new_site, rules_of
 from model.order_entry_runs import rewrite, window
-from model.pickers import VARIANTS
+from model.pickers import CURSOR_DYNAMIC_FIT, VARIANTS, PickerParams
 from model.postgres import pgbench
 from model.recordsize import new_records, overwrite_all
+from model.seqread_machine import new_recorder
+from model.ssd import SsdParams
 from model.streams import stream
+from model.ufs import UfsParams, new_ufs
+from model.ufs_volume import Stripe
 from model.vdev_cache import VdevCacheParams
 from model.vdev_map import vdev_params
 from model.workloads import RecordReads, random_record_reads
+from model.zfs_files_machine import Group, Pool
 
-OF_ZFS = ("cold, with cache device", "an SSD", "onnv_69", "primarycache=metadata")
+OF_ZFS = {"cold, with cache device": {"cache_is_warm": 1}, "an SSD": {"mix": ((READ, 1.0),), "is_warm": 0, "in_order": True},
+          "onnv_69": {}, "primarycache=metadata": {},
+          "OpenZFS of 2013": {"n": 80, "n_pages": 4000, "record_bytes": 2**17, "memory_bytes": 2**26},
+          "OpenZFS, what the log writes in place": {"name": "openzfs_2013"}}
 MS = 10**6
 
 
@@ -48,27 +66,68 @@ def caches():
     params = ArcParams(2**20, 2**20)
     arc_trace.misses_textbook(new_arc(ArcParams(100, 100), 12_000, 24_000, 0), ArcParams(100, 100), keys)
     arc_trace.misses_zfs(new_arc(params, 12_000, 24_000), params, keys, 8192, 1, 100)
-    l2arc_machine.long_run(0, n=300, check_every=100)
+    for seed in range(3):
+        l2arc_machine.long_run(seed, n=300, check_every=100)
+
+
+def zfetch():
+    seen = test_zfetch.Kernels(test_zfetch.OLD)
+    for now, block in enumerate(stream(7, "blocks").integers(0, 24, 400).tolist()):
+        seen.read_block(block, 0, 30 * now, test_zfetch.LONG)
+    test_zfetch.forget(seen.zfetch, 0)
+
+
+def devices():
+    test_vdev_queue.told(test_vdev_queue.Leaf(test_vdev_queue.WHAT_IF), test_vdev_queue.random_story(2, 200, 40))
+    test_disk.test_the_disk_with_the_nearest_block_is_reached_first()
+    test_disk.test_a_write_larger_than_a_segment_waits_for_the_platter()
+    test_ufs.test_an_array_returns_from_its_cache_and_is_never_flushed()
 
 
 def file_systems():
-    rules = rules_of("onnv_69")
-    for n, vdev in ((3, vdev_params("single", 1)), (4, vdev_params("raidz1", 4))):
-        oltp.simulate(new_site(oltp_mutants.WORKLOAD, n, vdev=vdev), rules,
-                      oltp_mutants.SETTINGS._replace(n_leaves=n, duration_ns=60 * MS, txg_ns=20 * MS))
-    site = seqread_mutants.new_site(seqread_mutants.READERS._replace(file_bytes=2**26), 4)
-    seqread.simulate(site, seqread_mutants.rules_of("onnv_70"), seqread_mutants.SETTINGS._replace(duration_ns=50 * MS))
-    for name in OF_ZFS:
-        zfs_files_laws.run(**zfs_files_mutants.SOUND[name] | {"n": 60, "rest_s": 8})
+    rules, few = rules_of("onnv_69"), oltp_mutants.WORKLOAD._replace(n_shadows=2, n_writers=1, file_bytes=2**22)
+    for n, vdev, workload, duration_ns in ((3, vdev_params("single", 1), few, 1_010 * MS),
+                                           (4, vdev_params("raidz1", 4), oltp_mutants.WORKLOAD, 60 * MS)):
+        site = new_site(workload, n, vdev=vdev)
+        core = oltp.preallocated_core(site, 2**22) if workload is few else None
+        oltp.simulate(site, rules, oltp_mutants.SETTINGS._replace(
+            n_leaves=n, duration_ns=duration_ns, txg_ns=duration_ns // 3, warm_indirect=int(core is None)), core=core)
+    site = seqread_mutants.new_site(seqread_mutants.READERS._replace(file_bytes=2**22), 4)
+    seqread.simulate(site, seqread_mutants.rules_of("onnv_70"),
+                     seqread_mutants.SETTINGS._replace(duration_ns=400 * MS, arc_bytes=2**21),
+                     recorder=new_recorder(0, 0, 100))
+    for name, changed in OF_ZFS.items():
+        zfs_files_laws.run(**zfs_files_mutants.SOUND[name] | {"n": 60, "rest_s": 8} | changed)
     assert not zil_mutants.is_noticed(30)
-    assert not ufs_laws.differences(next(iter(ufs_laws.CASES.values())), 0)
+    assert not ufs_laws.fsflush_misses()
+    for case in ("buffered", "direct"):
+        assert not ufs_laws.differences(ufs_laws.CASES[case], 0)
 
 
 def databases():
-    postgres_mutants.SETTINGS = postgres_mutants.SETTINGS._replace(duration_ns=1_200 * MS)
-    postgres_mutants.observe(pgbench(1, 10**4, postgres_mutants.CPU_NS))
-    innodb_mutants.SETTINGS = innodb_mutants.SETTINGS._replace(duration_ns=innodb_mutants.SETTINGS.duration_ns // 4)
+    database, settings = pgbench(1, 10**4, postgres_mutants.CPU_NS), postgres_mutants.SETTINGS
+    postgres_mutants.SETTINGS = settings._replace(duration_ns=1_200 * MS)
+    postgres_mutants.observe(database)
+    settings = settings._replace(duration_ns=1_700 * MS, checkpoint_segments=3.0)
+    simulate_postgres(database, settings._replace(is_sorted=1, commit_delay_ns=1000, commit_siblings=1))
+    for store in stores(database, settings):
+        simulate_postgres(database, settings._replace(duration_ns=60 * MS), store)
+    settings = innodb_mutants.SETTINGS = innodb_mutants.SETTINGS._replace(duration_ns=3_000 * MS)
     innodb_mutants.observe()
+    for changed in ({"max_dirty_pages_pct": 1.0, "start": 1, "log_factor": 20.0},
+                    {"adaptive_flushing": 1, "flush_after_binlog": 1}):
+        simulate_innodb(innodb_mutants.TEST, settings._replace(log_bin=1, **changed),
+                        database_run.on_device(**innodb_mutants.DEVICE))
+
+
+def stores(database, settings):
+    """UFS on an array, a pool, and a pool with the log on another one."""
+    files, n = database_run.postgres_files(database, settings), database_run.n_processes_of(settings)
+    drive = ufs_laws.new_drive(ufs_laws.SHEET._replace(depth=1, window=1, sorts=0), [MS])
+    yield Both(ufs=new_ufs(files[:, 1].tolist(), [Stripe(SsdParams(), 1)], [0] * (len(files) + 1), n,
+                           UfsParams(memory_bytes=2**24, log_directio=1), drive, [], 4096))
+    for log_pool in (None, Pool(Group(SsdParams()))):
+        yield Both(zfs=zfs_files.new_store(files, zfs_files_laws.SMALL, era("b111"), Pool(), n, log_pool=log_pool))
 
 
 def allocators():
@@ -78,17 +137,24 @@ def allocators():
     for story in metaslab_stories.STORIES.values():
         if not hasattr(story, "hypothesis"):  # once is enough
             story()
-    for params in VARIANTS.values():
-        free_blocks_mutants.agrees(params, 1)
+    for params in (*VARIANTS.values(), PickerParams(CURSOR_DYNAMIC_FIT)):
+        for seed in (1, 2):  # 2: far behind the cursors that were never set
+            free_blocks_mutants.agrees(params, seed)
+    for params in BY_THREES:
+        threes_and_sectors(401, params, 1, FAR)
+    test_block_maps.test_rows_longer_than_a_record_are_several()
+    test_block_maps.test_what_cannot_be_is_refused()
+    test_forecast.test_metaslabs_that_are_loaded_have_the_described_space_described()
     assert alloc_mutants.first_elsewhere("103_ff", "edge") is None
 
 
 def appliances():
-    site = order_entry_pools.site_of(order_entry_mutants.TINY)
-    rewrite(site, 300, window(site, 0, 250 * MS), 1, "ageing")
+    for has_slog in (0, 1):
+        site = order_entry_pools.site_of(order_entry_mutants.TINY._replace(has_slog=has_slog), n_other=20 * has_slog)
+        rewrite(site, 300, window(site, 0, 250 * MS), 1, "ageing")
     test_exchange.seen(test_exchange.SMALL._replace(n_records=2**12, n_users=2))
 
 
 def main():
-    for family in (caches, file_systems, databases, allocators, appliances):
+    for family in (caches, zfetch, devices, file_systems, databases, allocators, appliances):
         family()
