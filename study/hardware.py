@@ -4,6 +4,7 @@
     device.params       # SsdParams or SheetParams of the model, the best guesses
     device.ranges       # {field: (low, high)} of what is not known exactly, in the model's units
     device.table        # for readers: name, value, range, unit, known, source
+    device.collects     # whether it is an SSD that collects garbage for all bytes of scattered writes: see `study.machines`
 """
 from typing import Annotated, Literal, NamedTuple
 
@@ -18,6 +19,7 @@ from study.priors import said
 from study.project import data_file
 
 KINDS = {"disk": SheetParams, "ssd": SsdParams}
+FIELDS = {"disk": SheetParams._fields, "ssd": tuple({*SsdParams._fields} - {"random_rate"})}    # that a sheet has
 UNITS = {"1": 1, "rpm": 1, "IOPS": 1, "B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "GB": 10**9, "MB/s": 10**6,
          "ns": 1, "us": 10**3, "ms": 10**6}     # to the model's: B, B/s, ns
 
@@ -50,6 +52,7 @@ class Value(_Strict):
 class _Device(_Strict):
     name: str
     kind: Literal[tuple(KINDS)]
+    scattered: Literal["at bandwidth"] | None = None    # bytes of a scattered write beyond the first 4 KiB; None: slower
     note: str
 
 
@@ -65,6 +68,7 @@ class Device(NamedTuple):
     params: SheetParams | SsdParams
     ranges: dict        # field: (low, high)
     table: pd.DataFrame
+    collects: bool      # garbage for all bytes of scattered writes
 
 
 def read(name: str) -> Device:
@@ -78,18 +82,19 @@ def read(name: str) -> Device:
         raise UserError(published.explain(file, error)) from None
     values = {one.name: one for one in content.value}
     published.refuse_duplicates(file, "value", [one.name for one in content.value])
-    params = _params(file, content.device.kind, values)
+    device, params = content.device, _params(file, content.device.kind, values)
     ranges = {key: (one.in_model_units(one.low), one.in_model_units(one.high)) for key, one in values.items()
               if one.low is not None}
     rows = [(one.name, one.value, "" if one.low is None else f"{one.low:g} to {one.high:g}", one.unit, one.known, one.source)
             for one in content.value]
     table = pd.DataFrame(rows, columns=["name", "value", "range", "unit", "known", "source"])
-    return Device(content.device.name, content.device.kind, content.device.note, params, ranges, table)
+    return Device(device.name, device.kind, device.note, params, ranges, table,
+                  collects=device.kind == "ssd" and device.scattered is None)
 
 
 def _params(file: str, kind: str, values: dict) -> SheetParams | SsdParams:
-    """Every field of the model's parameters, each of which the file must name."""
-    fields = KINDS[kind]._fields
+    """The model's parameters; the file must name every field of a sheet, and no other."""
+    fields = FIELDS[kind]
     for wrong, what in ((set(values) - set(fields), "is nothing that such a device has; leave it out"),
                         (set(fields) - set(values), "is missing; give it with a source")):
         if wrong:

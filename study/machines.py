@@ -16,6 +16,7 @@ from model import database_run, eras, innodb, postgres, postgres_machine, vdev_m
 from model.database_run import Both, n_processes_of, postgres_files, simulate_postgres
 from model.oltp_toolkit import kinds_of_files
 from model.primarycache import policy
+from model.ssd import PAGE_BYTES, SsdParams
 from model.throttle import to_scale
 from model.zfs_files_machine import DEVICE_COUNTS
 from study import priors, scenario, ufs_machines
@@ -72,6 +73,8 @@ def known(scenarios: list[Scenario], experiment: str = "predict") -> Known:
     if any(getattr(one.database, "prepared", False) for one in scenarios):
         found = Known((*found.priors, *priors.read("prepared").priors), found.switches)
     sheets = sorted({one.sheet for each in scenarios for one in devices_of(each)})
+    if any(scenario.sheet(name).collects for name in sheets):
+        found = Known((*found.priors, *priors.read("scattered").priors), found.switches)
     return Known((*found.priors, *(prior for name in sheets for prior in _of_sheet(name))), found.switches)
 
 
@@ -92,14 +95,25 @@ def _of_sheet(name: str) -> list[Prior]:
 
 # --- devices and pools ----------------------------------------------------------------------------------------------------
 
+def scattered(params: SsdParams, share: float) -> SsdParams:
+    """An SSD that collects garbage for scattered bytes: those beyond the first 4 KiB of a write go to flash at the rate of
+    4 KiB writes (`share` 0), at the bandwidth (1), or between, in the logarithm. None is faster than that."""
+    iops = min(params.write_iops, params.write_rate // PAGE_BYTES)      # drawn one by one
+    slow = iops * PAGE_BYTES
+    rate = round(slow * (params.write_rate / slow) ** share)
+    return params._replace(write_iops=iops, random_rate=min(max(rate, slow), params.write_rate))
+
+
 def _device(one: Devices, values: dict):
     """Its parameters in the model, as drawn and as the scenario says."""
-    params = scenario.sheet(one.sheet).params
+    sheet = scenario.sheet(one.sheet)
+    params = sheet.params
     drawn = {field: round(values[f"{one.sheet}.{field}"]) for field in params._fields if f"{one.sheet}.{field}" in values}
     params = params._replace(**drawn | {"disk_bytes": one.device_bytes})
+    if sheet.collects:
+        params = scattered(params, values["scattered_share"])
     if hasattr(params, "is_volatile"):
         return params._replace(buffer_bytes=min(params.buffer_bytes, params.disk_bytes),
-                               random_rate=min(params.random_rate, params.write_rate),
                                is_volatile=0 if one.battery else params.is_volatile)
     params = params._replace(window=min(params.window, params.depth), inner_rate=min(params.inner_rate, params.outer_rate),
                              outer_sustained=min(params.outer_sustained, params.outer_rate))    # drawn one by one

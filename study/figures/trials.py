@@ -7,7 +7,7 @@ from study.figures import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY, ca
 
 COLOURS = (BLUE, ORANGE, GREEN, PURPLE, RED, SKY, BLACK)
 MARKS = "os^vDPX"
-TICKS = (0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 3, 5, 10)
+TICKS = (0.1, 0.2, 0.5, 1, 2, 5, 10)
 
 
 def against(table: pd.DataFrame, unit: str, before: pd.DataFrame | None = None) -> Figure:
