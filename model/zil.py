@@ -51,7 +51,7 @@ SEQUENCE, TXG, FILE, WAY, DATA, BLOCK, BLOCK_BYTES, IS_SYNC, COVERED, FOLLOWING 
 BYTES, USED, DEVICE, MAX_TXG, BORN, IS_WRITTEN, PLACE = range(7)
 # columns of Zil.logs
 (NEWEST, COMMITTED, WILL_BE, LISTED, NOW_USED, BEFORE_USED, PHASE, N_PENDING, WRITER, WRITER_FILE, WRITER_UP_TO, N_WAITING,
- FIRST, LAST, OLDEST_BLOCK, N_BLOCKS, SYNCED, ROTOR, PASS, IS_OPEN, IS_FULL) = range(21)
+ FIRST, LAST, OLDEST_BLOCK, N_BLOCKS, SYNCED, ROTOR, PASS, IS_OPEN, IS_FULL, SKIPPED, SKIPPED_FOR) = range(23)
 IDLE, CREATING, WRITING, FLUSHING = range(4)  # values of PHASE
 
 
@@ -85,7 +85,8 @@ class Zil(NamedTuple):
     logs: np.ndarray  # [log, column]: newest sequence, committed sequence and what it will be after this pass, B waiting,
     #   B of this commit and of the last one, phase, I/Os pending, the writer, its file and up to where it writes, tasks
     #   waiting, first and last entry, oldest block and how many, newest synced group, place in `choices`, passes, whether
-    #   the block in hand is begun, whether the chain ever had no room, after which nothing is right
+    #   the block in hand is begun, whether the chain ever had no room, after which nothing is right; the entry up to which
+    #   none is of the file that was last written for, and that file
     chain: np.ndarray  # [log, slot, column]: size and B used, device, newest group of its entries, group of its allocation,
     #   whether it is on disk, place (the caller's; -1 if not given)
     choices: np.ndarray  # [log, N_CHOICES]: rule 4, slim
@@ -249,7 +250,7 @@ def new_zil(n_logs=1, n_files=1, n_entries=4096, n_tasks=256, n_vdevs=1, n_block
         raise ValueError("an intent log with no number drawn has no next writer; give at least one, 0 for who came first")
     entries = np.zeros((n_entries + 1, 10), np.int64)
     entries[1:-1, FOLLOWING] = np.arange(2, n_entries + 1)
-    logs = np.zeros((n_logs, 21), np.int64)
+    logs = np.zeros((n_logs, 23), np.int64)
     logs[:, WRITER] = NOBODY
     return Zil(entries, logs, np.zeros((n_logs, n_blocks, 7), np.int64), np.zeros((n_logs, N_CHOICES), np.int64),
                np.zeros((n_logs, 4), np.int64), np.zeros(n_files + 1, np.int64), np.zeros((n_logs, n_tasks, 3), np.int64),

@@ -2,7 +2,8 @@
 
 It walks the list of entries in order:
 
- 1. *Relevant* are those of the writer's file, those of synchronous writes, and all that are not of writes. Others stay.
+ 1. *Relevant* are those of the writer's file, those of synchronous writes, and all that are not of writes. Others stay. (We
+    note up to where they do: the next walk for the same file begins there, with the same outcome.)
  2. It stops at the first relevant entry that came after what the writer was asked for, unless the block in hand is
     begun and the entry still fits: so neighbours ride along for free.
  3. Entries whose transaction group has been synced are dropped.
@@ -44,6 +45,8 @@ from model.zil import (
     PASS,
     PHASE,
     SEQUENCE,
+    SKIPPED,
+    SKIPPED_FOR,
     SYNCED,
     TRAILER,
     TXG,
@@ -151,6 +154,8 @@ def unlink(zil, log, before, entry):
         zil.entries[before, FOLLOWING] = following
     if zil.logs[log, LAST] == entry:
         zil.logs[log, LAST] = before
+    if zil.logs[log, SKIPPED] == entry:
+        zil.logs[log, SKIPPED] = before
 
 
 @kernel
@@ -159,9 +164,16 @@ def give_back(zil, entry):
     zil.free[0] = entry
 
 
+@kernel
+def _skipped(zil, log):
+    """The last entry before which all stay."""
+    return zil.logs[log, SKIPPED] if zil.logs[log, SKIPPED_FOR] == zil.logs[log, WRITER_FILE] else NONE
+
+
 @part
 def _walk(zil, params, settings, log, txg):
-    before, entry = NONE, zil.logs[log, FIRST]
+    before = _skipped(zil, log)
+    entry = zil.entries[before, FOLLOWING] if before != NONE else zil.logs[log, FIRST]
     while entry != NONE:
         following = zil.entries[entry, FOLLOWING]
         if not _is_relevant(zil, log, entry):
@@ -177,6 +189,7 @@ def _walk(zil, params, settings, log, txg):
             zil.logs[log, LISTED] -= n_bytes if params.lists_late else 0
             give_back(zil, entry)
         entry = following
+    zil.logs[log, SKIPPED], zil.logs[log, SKIPPED_FOR] = before, zil.logs[log, WRITER_FILE]
 
 
 @kernel

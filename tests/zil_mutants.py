@@ -52,11 +52,19 @@ def writes_whole_slim_blocks(log_, params, settings, log, txg, real=zil_pass._wr
     log_.outbox[row, 1] = n_bytes
 
 
+def skips_what_is_gone(log_, log, before, entry, real=zil_pass.unlink):
+    skipped = log_.logs[log, zil.SKIPPED]
+    real(log_, log, before, entry)
+    log_.logs[log, zil.SKIPPED] = skipped
+
+
 MUTANTS = {
     "none": (zil_pass, "TRAILER", zil_pass.TRAILER),
     "entries go over the trailer": (zil_pass, "_fits", fits_over_the_trailer),
     "neighbours ride alone": (zil_pass, "_goes_along", rides_in_an_empty_block),
     "a rename waits for its own file": (zil_pass, "OTHER", -1),
+    "one file's entries are skipped for all": (zil_pass, "_skipped", lambda z, log: z.logs[log, zil.SKIPPED]),
+    "an entry that is gone is skipped": (zil_commit, "unlink", skips_what_is_gone),
     "every file's entries are written": (zil_pass, "_is_relevant", lambda *a: True),
     "a block of a file is written twice": (zil_pass, "_cover", lambda *a: None),
     "who waits is let go one entry early": (zil_commit, "_let_go", lets_go_of_the_next),
