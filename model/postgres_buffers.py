@@ -120,7 +120,7 @@ def _sweep(buffers):
 
 
 @kernel
-def _take(buffers):
+def take(buffers):
     buffers.clock[N_TAKEN] += 1
     if buffers.clock[N_USED] < len(buffers.page) - 1:
         buffers.clock[N_USED] += 1
@@ -160,7 +160,7 @@ def _load(m, now, p, frame):
 @part
 def evict(m, now, p):
     """Rules 2 and 3. True if `p` can go on at once."""
-    frame = _take(m.buffers)
+    frame = take(m.buffers)
     if not m.buffers.flags[frame] & DIRTY:
         _load(m, now, p, frame)
         return False

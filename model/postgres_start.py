@@ -1,7 +1,8 @@
 """How a run of PostgreSQL begins: tables as they were loaded, shared buffers, everybody in place.
 
 It begins as if a checkpoint had just ended: every page's first change carries its image. (So it does in a real run, unless
-the pages were changed since the last checkpoint already.)
+the pages were changed since the last checkpoint already.) A run AT_WORK begins as a checkpoint begins, which has to write
+what is dirty: `model.postgres_at_work`.
 """
 
 import numpy as np
@@ -11,10 +12,13 @@ from model.calendar import set_time
 from model.database_machine import typed
 from model.jit import kernel
 from model.postgres import FIRST_LEAF, FIRST_PAGE, FREE_SLOTS, N_LEAVES, N_PAGES, N_ROWS, ROWS_PER_PAGE
+from model.postgres_at_work import work
 from model.postgres_buffers import N_USED, ON_DISK, PAGE, ROWS
+from model.postgres_checkpoint import IS_BUSY
 from model.postgres_client import begin
-from model.postgres_machine import N_SEGMENTS, PHASE, WANTED, check_settings, draws_of, new_machine
+from model.postgres_machine import AT_WORK, N_SEGMENTS, PHASE, WAL_INSERT, WANTED, check_settings, draws_of, new_machine
 from model.queues import NOBODY
+from model.streams import stream
 
 ENOUGH = 2**40
 
@@ -48,6 +52,13 @@ def _warm(m):
     m.buffers.clock[N_USED] = n
 
 
+def _begin_checkpoint(m):
+    """At time 0."""
+    checkpointer = m.s.n_clients + 1
+    m.process[checkpointer, PHASE], m.busy[WAL_INSERT], m.checkpoint[IS_BUSY] = phase.MARK, 1, 1
+    set_time(m.calendar, checkpointer, 0)
+
+
 def start(database, s, seed=0):
     """A machine with everybody at the beginning, and the stream that its transactions are drawn from."""
     s = typed(s)
@@ -63,5 +74,8 @@ def start(database, s, seed=0):
                                      (phase.CLEAN, s.bgwriter_delay_ns))):
         m.process[s.n_clients + i, PHASE] = at
         set_time(m.calendar, s.n_clients + i, first)
+    if s.is_warm == AT_WORK:
+        work(m, stream(seed, "postgres transactions before"))
+        _begin_checkpoint(m)
     begin_all(m)
     return m, draws

@@ -32,6 +32,7 @@ from model.postgres_machine import (
     ASYNCHRONOUS,
     BUFFER_FULL,
     CALL_END,
+    DIRTIED,
     FDATASYNC,
     FLUSHES,
     FRAME,
@@ -111,6 +112,13 @@ def ring_end(m):
     return (m.wal[WRITTEN] // PAYLOAD + m.s.wal_buffers_bytes // PAGE_BYTES) * PAYLOAD
 
 
+@kernel
+def _make_dirty(m, now, page):
+    frame = m.pages.frame_of[page]
+    count(m, DIRTIED, 1 - (m.buffers.flags[frame] & DIRTY), now)
+    m.buffers.flags[frame] |= DIRTY
+
+
 @part
 def begin_copy(m, now, p):
     """The insert lock is held: only now is it known which pages need an image."""
@@ -118,7 +126,7 @@ def begin_copy(m, now, p):
     for step in range(m.process[p, N_TOUCHED]):
         page = m.touched[p, step]
         if m.changes[p, step]:
-            m.buffers.flags[m.pages.frame_of[page]] |= DIRTY
+            _make_dirty(m, now, page)
             if m.s.full_page_writes and m.pages.lsn[page] <= m.wal[REDO]:
                 n_bytes += m.changes[p, step]
                 count(m, IMAGES, 1, now)
@@ -142,7 +150,7 @@ def copy(m, now, p):
         page = m.touched[p, step]
         if m.changes[p, step]:
             m.pages.lsn[page] = m.wal[INSERTED]
-            m.buffers.flags[m.pages.frame_of[page]] |= DIRTY
+            _make_dirty(m, now, page)
     release_insert(m, now)
     m.process[p, PHASE] = m.process[p, THEN]
 

@@ -17,6 +17,8 @@ what one interval has made dirty is written during the next. So
     touch no branches allow 32.
  5. If that is not enough, the second half of an interval's beginning is measured, of `BUDGET` transactions and `GROUPS`
     groups at least: what comes late in an interval is seen too seldom, and its images of pages too often.
+    In a machine at work shared buffers have turned over long ago, and a checkpoint is being written; a run of seconds would
+    see neither. So under rules 2 to 7 buffers begin as hours leave them (`model.postgres_at_work`), unless they begin cold.
  6. If rule 3 alone takes more than `MOST_TRANSACTIONS`, groups are made smaller than tables are, down to a quarter of a
     second. A record meets fewer writes in a group then, so that more is written for each transaction.
  7. Tables of more than scale `MOST_SCALE` are made smaller in any case, with all that rule 4 names; but the interval is
@@ -109,7 +111,7 @@ def at_work(one: Scenario, k: float, tps: float, values: dict, seed: int) -> flo
     seconds = 2 * group_seconds(one) / scale
     if seconds * tps <= PILOT:
         return tps
-    run = changed(smaller(one, k, scale), {"database.seconds": seconds})
+    run = _worked(changed(smaller(one, k, scale), {"database.seconds": seconds}), _timeout(one) * tps / k)
     return max(1.0, machines.simulate(run, values, seed, since=seconds / 2).tps)
 
 
@@ -132,6 +134,7 @@ def _of_intervals(one: Scenario, each: tuple[float, float | None], tps: float, b
     least = GROUPS * group_seconds(one) / scale or LEAST_SECONDS / 2
     keeps = _timeout(one) / k < LEAST_TIMEOUT
     run, size = smaller(one, k, scale, keeps), _size(k) + _size_of_groups(k, scale)
+    run = _worked(run, seconds * tps / (1 if keeps else k))
     if seconds * tps <= budget * k and n is not None and not keeps:
         total = round(max(2 * n / k, 2 * least * tps))
         return Length(changed(run, {"database.transactions": total}), machines.HALF,
@@ -143,6 +146,13 @@ def _of_intervals(one: Scenario, each: tuple[float, float | None], tps: float, b
     length = max(least, budget / tps / 2)
     return Length(changed(run, {"database.seconds": 2 * length}), length,
                   f"the second half of {2 * length:.3g} s of an interval of {seconds:.0f} s between checkpoints{size}")
+
+
+def _worked(one: Scenario, n: float) -> Scenario:
+    """With shared buffers as after hours, if they are not to begin cold; `n` transactions are between checkpoints."""
+    if one.database.start == "cold":
+        return one
+    return changed(one, {"database.start": "at work", "database.interval_transactions": max(1, round(n))})
 
 
 def _size_of_groups(k: float, scale: float) -> str:

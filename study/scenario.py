@@ -158,7 +158,8 @@ class Postgres(_Strict):
     script: Literal["tpc-b", "simple-update", "select-only", "toolkit"] = "tpc-b"  # toolkit: model.oltp_toolkit
     prepared: bool = False                  # statements are planned once (pgbench -M prepared)
     fillfactor: Annotated[int, Field(ge=10, le=100)] = 100
-    start: Literal["warm", "cold"] = "warm"     # cold: its shared buffers are empty
+    start: Literal["warm", "cold", "at work"] = "warm"      # its shared buffers: full and clean; empty; as after hours
+    interval_transactions: Annotated[int, Field(ge=1)] | None = None    # at work: between checkpoints; study.run_length
     log_files: Annotated[int, Field(ge=1)] | None = None    # of 16 MB, that exist at the start; all that there will be
     conf: dict[str, Any] = {}
 

@@ -49,7 +49,7 @@ def postgres_settings(one: Scenario, values: dict, n_transactions: int, **more) 
         server.version, server.clients, n_transactions, int(settings.get("max_wal_size", GIB)),
         n_client_threads=server.threads or 1, n_cpus=one.host.cpus, trip_ns=round(values["trip_ns"] / faster),
         handoff_ns=round(values["handoff_ns"] / faster), spread_cpu=int(values["spread_cpu"]),
-        is_warm=int(server.start == "warm"), **chosen | more)
+        is_warm=_STARTED[server.start], interval_transactions=server.interval_transactions or 0, **chosen | more)
 
 
 def postgres_database(one: Scenario, values: dict, n_transactions: int) -> postgres.Database:
@@ -91,6 +91,9 @@ def most_tps(one: Scenario, values: dict) -> float:
     n, cpu = len(statements), statements[:, postgres.CPU_NS].sum() / SECOND_NS
     trips = n * values["trip_ns"] / speed(one, values) / SECOND_NS
     return 1.2 * min(one.host.cpus / cpu, (server.threads or 1) / trips, server.clients / (cpu + trips))
+
+
+_STARTED = {"cold": 0, "warm": 1, "at work": postgres_machine.AT_WORK}
 
 
 def _ns(value: float) -> int:

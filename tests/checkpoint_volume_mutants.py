@@ -35,7 +35,7 @@ def leaves_it_dirty(m, now, p, real=postgres_run.page_written):
     return real(m, now, p)
 
 
-def drops_the_victim(buffers, real=postgres_buffers._take):
+def drops_the_victim(buffers, real=postgres_buffers.take):
     frame = real(buffers)
     buffers.flags[frame] &= ~DIRTY
     return frame
@@ -58,7 +58,7 @@ MUTANTS = {
     "a checkpoint does not move the place of images": (postgres_run, "mark", marks_without_redo),
     "a checkpoint writes what is clean": (postgres_run, "mark", marks_the_clean),
     "a checkpoint leaves what it wrote dirty": (postgres_run, "page_written", leaves_it_dirty),
-    "a dirty victim is not written": (postgres_buffers, "_take", drops_the_victim),
+    "a dirty victim is not written": (postgres_buffers, "take", drops_the_victim),
     "a page that comes back is logged again": (postgres_run, "loaded", comes_back_without_its_image),
     "usage does not count": (postgres_run, "loaded", comes_back_dirty),
 }

@@ -1,0 +1,104 @@
+"""Shared buffers as hours of work leave them: what a run begins with that is shorter than they take to turn over.
+
+Transactions are drawn and visit their pages as in a run, with neither time nor I/O: the clock takes frames, who changes a
+page makes it dirty, whoever loses its frame is written. Every `interval_transactions` a checkpoint begins, and what is dirty
+then gets clean, one frame after the other, over `checkpoint_completion_target` of the transactions up to the next one. So
+which pages are here, how often each has been used, and which are dirty, is what the pattern of access makes of the clock's
+sweep. It ends as a checkpoint begins, and so the run begins with one: its pages are written while it goes on.
+
+`TURNS` times as many transactions as there are frames in use turn pages over where they miss; where they hardly miss, nearly
+all pages are here. Up to one turn more, so that the hand is anywhere. Tables stay as they were loaded: rows grow no new
+versions. Left out: the background writer, which cleans the frames just ahead of the clock, and finds them within seconds;
+pins.
+"""
+
+from model.jit import kernel
+from model.postgres import ACTION, FIRST_LEAF, INSERT, N_ROWS, NOTHING, RELATION, UPDATE, leaf_of_row, page_of_row
+from model.postgres_buffers import MAX_USAGE, N_TAKEN, N_USED, NEEDED, PAGE, take
+from model.postgres_wal import DIRTY
+from model.queues import NOBODY
+
+TURNS = 4
+MOST_TRANSACTIONS = 2**23
+BATCH = 2**16
+
+
+@kernel
+def _visit(m, page, is_changed):
+    """A statement works with `page`."""
+    buffers, frame = m.buffers, m.pages.frame_of[page]
+    if frame == 0:
+        frame = take(buffers)
+        if m.pages.frame_of[buffers.page[frame]] == frame:
+            m.pages.frame_of[buffers.page[frame]] = 0
+        buffers.page[frame], m.pages.frame_of[page] = page, frame
+        buffers.usage[frame], buffers.flags[frame] = 1, 0
+    elif buffers.usage[frame] < MAX_USAGE:
+        buffers.usage[frame] += 1
+    if is_changed:
+        buffers.flags[frame] |= DIRTY
+
+
+@kernel
+def _visit_all(m, rows):
+    """The pages of one transaction, `rows` as parts of the tables: as `model.postgres_client` finds them."""
+    for statement in m.database.statements:
+        action, relation = statement[ACTION], statement[RELATION]
+        if action == NOTHING:
+            continue
+        columns = m.database.relations[relation]
+        row = int(rows[relation] * columns[N_ROWS])
+        page = page_of_row(columns, row) if action != INSERT else m.tail[relation, PAGE]
+        is_moved = action == UPDATE and m.pages.free[page] == 0
+        if columns[FIRST_LEAF] != NOBODY:
+            _visit(m, leaf_of_row(columns, row), is_moved or action == INSERT)
+        _visit(m, page, action == UPDATE or action == INSERT)
+        if is_moved:
+            _visit(m, m.tail[relation, PAGE], True)
+
+
+@kernel
+def _mark(flags):
+    """A checkpoint begins."""
+    for frame in range(len(flags)):
+        if flags[frame] & DIRTY:
+            flags[frame] |= NEEDED
+
+
+@kernel
+def _write_up_to(flags, place, end):
+    """It has written what it wants of the frames up to there."""
+    for frame in range(place, end):
+        if flags[frame] & NEEDED:
+            flags[frame] = 0
+
+
+@kernel
+def _replay(m, rows, left, interval, place):
+    """Transactions of these `rows`; so many are `left` with them until the end. The place of the checkpoint's writer."""
+    flags = m.buffers.flags
+    for t in range(len(rows)):
+        since = -(left - t) % interval
+        if since == 0:
+            _write_up_to(flags, place, len(flags))
+            _mark(flags)
+            place = 0
+        _visit_all(m, rows[t])
+        share = min(1.0, (since + 1) / max(1.0, interval * m.s.checkpoint_completion_target))
+        end = int(share * len(flags))
+        _write_up_to(flags, place, end)
+        place = max(place, end)
+    return place
+
+
+def work(m, drawn):
+    """Buffers that hold something become those of a machine at work; `drawn`: the stream of the transactions before."""
+    used = int(m.buffers.clock[N_USED])
+    n = min(TURNS * used + int(drawn.integers(used)), MOST_TRANSACTIONS)
+    interval = m.s.interval_transactions or 2 * MOST_TRANSACTIONS
+    place = len(m.buffers.flags)
+    for left in range(n, 0, -BATCH):
+        rows = drawn.random((min(BATCH, left), len(m.database.relations)))
+        place = _replay(m, rows, left, interval, place)
+    m.buffers.flags[(m.buffers.flags & NEEDED) > 0] = DIRTY
+    m.buffers.clock[N_TAKEN] = 0

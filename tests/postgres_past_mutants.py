@@ -1,0 +1,39 @@
+"""Defects in the buffers that a run begins with; the comparison with a long run must notice each. Run without the compiler:
+prints which were not noticed.
+
+    NUMBA_DISABLE_JIT=1 python postgres_past_mutants.py
+"""
+
+import json
+
+import mutants
+from postgres_past import dirty_of_one_table
+
+from model import postgres_at_work
+
+TOLERANCE = 0.05
+
+
+def changes_nothing(m, page, is_changed, real=postgres_at_work._visit):
+    real(m, page, False)
+
+
+MUTANTS = {
+    "none": (postgres_at_work, "_visit", postgres_at_work._visit),
+    "a change leaves no page dirty": (postgres_at_work, "_visit", changes_nothing),
+    "no checkpoint is written": (postgres_at_work, "_write_up_to", lambda flags, place, end: None),
+    "no checkpoint begins": (postgres_at_work, "_mark", lambda flags: None),
+}
+
+
+def is_noticed():
+    return any(abs(begins - long) > TOLERANCE for begins, long in (
+        dirty_of_one_table(120, 60, 100), dirty_of_one_table(200, 150, 100)))
+
+
+def main():
+    print(json.dumps(mutants.unnoticed(MUTANTS, lambda _: is_noticed())))
+
+
+if __name__ == "__main__":
+    main()
