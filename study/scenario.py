@@ -186,6 +186,7 @@ class Innodb(_Strict):
     seconds: Annotated[float, Field(gt=0, le=86400)] = 300
     version: Literal["5.4.0", "5.4.2"] | None = None    # of MySQL; not known if it is left out
     read_only: bool = False
+    write_only: bool = False                # its updates, its deletion and its insertion, without the selections
     distribution: Literal["special", "uniform"] = "special"
     start: Literal["as loaded", "warm", "cold"] | None = None   # what its buffers hold at first; drawn if it is left out
     conf: dict[str, Any] = {}
@@ -196,6 +197,8 @@ class Innodb(_Strict):
             raise ValueError(f"rows is {self.rows}, but a table has one row at least; choose 1 or more")
         if self.clients < 1:
             raise ValueError(f"clients is {self.clients}, but without a client nothing is asked; choose 1 or more")
+        if self.read_only and self.write_only:
+            raise ValueError("read_only and write_only are both set, and nothing is left of a transaction; choose one")
         conf.check("innodb", self.conf)
         return self
 

@@ -141,4 +141,5 @@ def innodb_settings(one: Scenario, values: dict, n_transactions: int, **more) ->
 def innodb_test(one: Scenario, values: dict) -> sysbench.Oltp:
     names = ("statement_cpu_ns", "client_cpu_ns", "row_cpu_ns", "sort_cpu_ns", "change_cpu_ns")
     cpu = sysbench.Cpu(*(values[name] / speed(one, values) for name in names))
-    return sysbench.oltp(one.database.rows, cpu, one.database.read_only, one.database.distribution)
+    none = {"point_selects": 0, "ranges": (0, 0, 0, 0)} if one.database.write_only else {}
+    return sysbench.oltp(one.database.rows, cpu, one.database.read_only, one.database.distribution, **none)

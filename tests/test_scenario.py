@@ -3,7 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from study import conf, machines, scenario
+from model.sysbench import KIND
+from study import conf, machines, scenario, servers
 from study.errors import UserError
 
 DISK = {"pool": {"data": {"sheet": "savvio-10k2"}}}
@@ -59,11 +60,22 @@ def test_what_cannot_be_is_one_sentence(path, value, what):
 
 @pytest.mark.parametrize(("path", "value", "what"), [
     ("database.clients", 0, "clients is 0"), ("database.rows", 0, "rows is 0"),
+    ("database", {"kind": "innodb", "read_only": True, "write_only": True}, "nothing is left of a transaction"),
     ("database.conf", {"innodb_buffer_pool_size": "9G"}, "more than the memory"),
     ("database.conf", {"innodb_flush_log_at_trx_commit": 3}, "the choices are 0, 1, 2")])
 def test_what_cannot_be_of_innodb_is_one_sentence(path, value, what):
     with pytest.raises(UserError, match=what):
         scenario.changed(INNODB, {path: value})
+
+
+def test_a_transaction_reads_then_writes_and_either_half_can_be_asked_for_alone():
+    def statements(**what):
+        one = scenario.changed(INNODB, {f"database.{name}": value for name, value in what.items()})
+        return servers.innodb_test(one, machines.known([one], "sysbench").central()).statements[1:-1, KIND].tolist()
+    reads, writes = statements(read_only=True), statements(write_only=True)
+    assert reads
+    assert writes
+    assert reads + writes == statements()
 
 
 def test_ufs_has_no_log_device():
