@@ -10,7 +10,7 @@ the database fits on its disks is checked when the machine is built (`study.mach
 import functools
 import tomllib
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -27,6 +27,15 @@ MOST_DEVICES, MOST_CLIENTS = 1024, 10_000       # that there is room for in a si
 
 class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _true_is_no_number(cls, content):
+        for name, value in content.items() if isinstance(content, dict) else ():
+            field = cls.model_fields.get(name)
+            if isinstance(value, bool) and field and bool not in (field.annotation, *get_args(field.annotation)):
+                raise ValueError(f"{name} is {str(value).lower()}, which is neither a number nor a name; give one")
+        return content
 
 
 class Devices(_Strict):
