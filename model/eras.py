@@ -9,10 +9,19 @@ A mechanism that changed over time joins by a field of Era, and by what changed 
 0.2, and section 1 for the vdev cache, 2 for the allocator and the threads that write, 3 for the queue, 4 for zfetch, 5.6 for
 transaction groups, 6 for the intent log, 7.5 for the L2ARC.
 
-`openzfs_2013` is what came in August 2013 as far as it is modelled: the write throttle, and groups every 5 s or 64 MiB.
-`openzfs` has besides what came in 2017 and 2019: indirect blocks of 128 KiB, and groups of a fifth of what may be dirty. Not
-in either: classes of the vdev queue with limits of their own, prefetch of later builds, several log blocks in flight, and
-what `data/advice.toml` lists besides.
+Of OpenZFS what is modelled, each era with all that came before it:
+
+    openzfs_2013    the write throttle of August 2013, and groups every 5 s or 64 MiB       ZFS on Linux 0.6.3 to 0.6.5
+    openzfs_2017    indirect blocks of 128 KiB (its change 7104)                            0.7; FreeBSD 12
+    openzfs_2019    groups of a fifth of what may be dirty; writes that follow each other   0.8, 2.0; FreeBSD 13.0
+                    go to a disk as up to 1 MiB, not 128 KiB (sequential scrub; to an
+                    SSD as before, pull request 8494: `study.machines`)
+    openzfs         log blocks in a metaslab of their own (pull request 11389)              2.1 of 2021, and later
+
+Not in any: classes of the vdev queue with limits of their own (`zfs_vdev_sync_read_max_active` and its like), prefetch of
+later builds, and what `data/advice.toml` lists besides. Nor are several log blocks in flight (change 8585, 2017), which
+PostgreSQL does not feel: who flushes its log holds a lock, so one commit is under way at a time. That records are in core as
+they are on disk (0.7; FreeBSD 12) is said by a scenario, `compressed_arc`.
 
 `b141_df` was no build: it is b141 with the picker of the builds before it, which those after it went back to.
 """
@@ -97,11 +106,9 @@ _OPENZFS_2013 = _since(
     txg={"timeout_ns": 5 * 10**9, "rule": DIRTY_DATA, "inflation": 1,  # illumos 4045, August 2013
          "sync_bytes": 2**26},  # zfs_dirty_data_sync
 )
-_OPENZFS = _since(
-    _OPENZFS_2013,
-    txg={"sync_bytes": 0},  # a share instead, from 0.8 on
-    indirect={"shift": 10},  # change 7104, in ZFS on Linux 0.7 of 2017
-)
+_OPENZFS_2017 = _since(_OPENZFS_2013, indirect={"shift": 10})
+_OPENZFS_2019 = _since(_OPENZFS_2017, txg={"sync_bytes": 0}, queue={"aggregation_bytes": 2**20})
+_OPENZFS = _since(_OPENZFS_2019, zil={"own_metaslab": 1})
 
 ERAS = {
     "onnv_69": _2007,  # July 2007: the last without change 6437054 of the vdev cache
@@ -113,8 +120,10 @@ ERAS = {
     "b117": _B117,  # July 2009
     "b141": _B141,  # May 2010
     "b141_df": _B141_DF,
-    "openzfs_2013": _OPENZFS_2013,  # 2013 to 2016, ZFS on Linux 0.6.3 to 0.6.5: see above what of it is here
-    "openzfs": _OPENZFS,  # 0.8 of 2019 and later, and what of 0.7 of 2017 is the same
+    "openzfs_2013": _OPENZFS_2013,  # see above what of these is here
+    "openzfs_2017": _OPENZFS_2017,
+    "openzfs_2019": _OPENZFS_2019,
+    "openzfs": _OPENZFS,
 }
 
 

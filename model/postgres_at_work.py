@@ -52,7 +52,7 @@ def _visit_all(m, rows):
         is_moved = action == UPDATE and m.pages.free[page] == 0
         if columns[FIRST_LEAF] != NOBODY:
             _visit(m, leaf_of_row(columns, row), is_moved or action == INSERT)
-        _visit(m, page, action == UPDATE or action == INSERT)
+        _visit(m, page, action in (UPDATE, INSERT))
         if is_moved:
             _visit(m, m.tail[relation, PAGE], True)
 

@@ -155,6 +155,7 @@ class Places(NamedTuple):
     frontier: np.ndarray  # [vdev, zone]: B of the vdev
     first: np.ndarray  # [vdev, zone]: where the region begins
     region_bytes: np.ndarray  # per vdev
+    log_bytes: np.ndarray  # per vdev: set aside for log blocks, or 0
     rotor: np.ndarray  # per group: a vdev
     given: np.ndarray  # per group: B since the rotor came there
     log_vdev: np.ndarray  # per intent log: the vdev of its newest block

@@ -10,6 +10,10 @@
  3. Copies of one block go to the vdevs that follow; if there are not enough, to the same vdev an eighth of it further on
     (a *zone*; spec 2.3).
  4. A log block goes to the vdev after that of the block before it (spec 6.5).
+ 5. From OpenZFS 2.1 on a metaslab of each vdev of the main pool is set aside for log blocks: the emptiest when the pool is
+    made or imported, of a new pool the first one, as here. So what a commit writes beside its log block lies elsewhere (a
+    record with logbias=throughput, or of a long piece), and so does what a group writes. (vdev.c, `vdev_metaslab_init`;
+    pull request 11389)
 
 What rule 4 does to commits that are flushed: on one disk a block lies behind the one before it, on several it lies wherever
 that spindle happens to stand, half a revolution away on average. Blocks of the old log are written as long as they are, so
@@ -26,6 +30,7 @@ from model.vdev_map import RAIDZ, asize
 from model.zfs_files_machine import N_CHILDREN, TOUCHED_IN, Places, vdev_of
 
 N_ZONES = 3
+LOG_ZONE = 3  # rule 5
 DISTANCE_SHIFT = 3  # zones are an eighth of a vdev apart
 METASLABS = 200  # spec 2.1
 
@@ -36,7 +41,8 @@ def _give(places, txg, vdev, zone, n_bytes):
     n_bytes = asize(vdev_of(places.vdevs, vdev), n_bytes)
     alignment = n_bytes & -n_bytes
     offset = (places.frontier[vdev, zone] + alignment - 1) & -alignment
-    if offset + n_bytes > places.first[vdev, zone] + places.region_bytes[vdev]:
+    room = places.log_bytes[vdev] if zone == LOG_ZONE else places.region_bytes[vdev]
+    if offset + n_bytes > places.first[vdev, zone] + room:
         offset = (places.first[vdev, zone] + alignment - 1) & -alignment
     places.frontier[vdev, zone] = offset + n_bytes
     places.vdevs[vdev, TOUCHED_IN] = txg
@@ -69,12 +75,12 @@ def place_of_copy(places, txg, group, first, copy, n_bytes):
 
 @kernel
 def place_of_log_block(places, txg, group, log, n_bytes):
-    """Rule 4."""
+    """Rules 4 and 5."""
     last = places.log_vdev[log]
     is_there = places.first_vdev[group] <= last < places.first_vdev[group + 1]
     vdev = _next_vdev(places, group, last) if is_there else places.first_vdev[group]
     places.log_vdev[log] = vdev
-    return _give(places, txg, vdev, 0, n_bytes)[0]
+    return _give(places, txg, vdev, LOG_ZONE if places.log_bytes[vdev] else 0, n_bytes)[0]
 
 
 def metaslab_bytes(vdev_bytes):
@@ -88,13 +94,15 @@ def usable_bytes(vdev, disk_bytes):
     return of_disk * (vdev.n_children if vdev.kind == RAIDZ else 1)
 
 
-def new_places(vdevs, first_vdev, frontier, vdev_bytes, region_bytes, n_logs):
+def new_places(vdevs, first_vdev, frontier, vdev_bytes, region_bytes, n_logs, log_bytes=0):
     """`frontier`: per vdev, where its files end, if they lie packed; `vdev_bytes`: per vdev, B that it has in all;
-    `region_bytes`: per vdev, B in which new blocks are placed."""
+    `region_bytes`: per vdev, B in which new blocks are placed; `log_bytes`: B set aside for log blocks, 0 for none."""
     distance, n_groups = np.array(vdev_bytes, np.int64) >> DISTANCE_SHIFT, len(first_vdev) - 1
-    first = np.array(frontier, np.int64)[:, None] + np.arange(N_ZONES) * distance[:, None]
+    log_bytes = np.zeros(len(frontier), np.int64) + log_bytes
+    first = np.maximum(frontier, FRONT_BYTES + log_bytes)[:, None] + np.arange(N_ZONES) * distance[:, None]
     room = np.array(vdev_bytes, np.int64)
     region = np.clip(region_bytes, 0, np.maximum(room // 16, room - first[:, -1]))
     first = np.maximum(FRONT_BYTES, np.minimum(first, (room - region)[:, None]))
-    return Places(vdevs, first_vdev, first.copy(), first, region, first_vdev[:n_groups].copy(), np.zeros(n_groups, np.int64),
-                  np.full(n_logs, -1))
+    first = np.column_stack((first, np.full(len(room), FRONT_BYTES)))
+    return Places(vdevs, first_vdev, first.copy(), first, region, log_bytes, first_vdev[:n_groups].copy(),
+                  np.zeros(n_groups, np.int64), np.full(n_logs, -1))

@@ -140,7 +140,8 @@ def _machine(pool, s, build, tables, caches, n_processes, seed):
     room = [usable_bytes(group.vdev, group.device.disk_bytes) for group in of_vdev]
     others = [min(s.region_bytes or metaslab_bytes(n), n // 16) for n in room]
     regions = [*regions, *others[len(regions):]]
-    places = new_places(vdevs, first_vdev, ends, room, regions, n_logs)
+    apart = [metaslab_bytes(n) * build.zil.own_metaslab * int(row[5] == 0) for row, n in zip(vdevs, room, strict=True)]
+    places = new_places(vdevs, first_vdev, ends, room, regions, n_logs, apart)
     def numbers(*shape):
         return np.zeros(shape, np.int64)
 

@@ -66,6 +66,7 @@ class ZilParams(NamedTuple):
     has_logbias: int = 0  # from hg 10310
     slim: int = 0  # from hg 11670
     slog_limit_bytes: int = 0  # rule 6, 0: no limit; zil_slog_limit, from hg 11670
+    own_metaslab: int = 0  # 1: without a log device blocks go to a metaslab set aside for them; OpenZFS 2.1, 2021
 
 
 class ZilSettings(NamedTuple):

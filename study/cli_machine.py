@@ -70,9 +70,10 @@ def predict(
     err.print(f"simulating {draws * seeds} runs: a minute or a few")
     found = prediction.interval(one, draws, seeds)
     prediction.say(found, out)
-    model_error.say(found.tps, out)
+    error = model_error.seen()
+    model_error.say(found.tps, error, out)
     if to is not None:
-        prediction.write(found, to, model_error.as_quantity(found.tps))
+        prediction.write(found, to, model_error.as_quantity(found.tps, error))
         out.print(f"written to {to}", soft_wrap=True)
 
 

@@ -37,6 +37,7 @@ from study.servers import (
 MS, SECOND_NS = 10**6, 10**9
 PAGES_OF_A_BRANCH = 100_000 // 61 + 274      # of accounts and of their index: see model.postgres
 SEGMENT_BYTES = postgres_machine.SEGMENT_BYTES
+SSD_UNIT = 2**17                # B at most, that go to an SSD together
 LOG_OF_TRANSACTION = 5 * postgres.PAGE_BYTES        # images of the pages that one of pgbench changes
 GROUPS = ("data", "log", "cache")
 LOG_POOL_GROUPS = ("log pool", "log pool's log", "log pool's cache")
@@ -146,6 +147,11 @@ def arc_max_bytes(one: Scenario, values: dict | None = None) -> int:
     return int(max(2**26, min(limit, memory - buffers - others)))
 
 
+def shares_cpus(one: Scenario) -> bool:
+    """Whether threads of a transaction group want the database's processors."""
+    return system(one) != "solaris" if one.host.shares_cpus is None else one.host.shares_cpus
+
+
 def zfs_settings(one: Scenario, values: dict, n_seconds: int = 0) -> zfs_files.Settings:
     files, faster = one.files, speed(one, values)
     times = {name: round(values[name] / faster) for name in CPU_TIMES}
@@ -159,7 +165,7 @@ def zfs_settings(one: Scenario, values: dict, n_seconds: int = 0) -> zfs_files.S
         primarycache=policy(files.primarycache), secondarycache=policy(files.secondarycache),
         logbias_throughput=int(files.logbias == "throughput"), log_logbias_throughput=int(files.logbias == "throughput"),
         zil_disabled=int(not files.zil), no_cache_flush=int(files.nocacheflush), prefetch=int(files.prefetch),
-        cpus=one.host.cpus, shares_cpus=int(system(one) != "solaris"),
+        cpus=one.host.cpus, shares_cpus=int(shares_cpus(one)),
         memory_bytes=max(2**26, int(one.host.memory_gib * GIB / files.groups_to_scale)),
         arc_max_bytes=arc_max_bytes(one, values), compressed_arc=int(files.compressed_arc),
         is_warm=is_warm, cache_is_warm=int(cache_is_warm), n_ios=IOS if one.pool.cache is None else IOS_WITH_CACHE,
@@ -170,8 +176,11 @@ def zfs_settings(one: Scenario, values: dict, n_seconds: int = 0) -> zfs_files.S
 
 def build(one: Scenario, values: dict) -> eras.Era:
     """The rules of its era; without the vdev cache but on Solaris, as it has been off since 2011 (see data/advice.toml). Of
-    groups to scale, or of all of a machine, times and limits are smaller by that much."""
+    groups to scale, or of all of a machine, times and limits are smaller by that much. Units of more than 128 KiB are for
+    disks (zfs_vdev_aggregation_limit_non_rotating)."""
     found = eras.era(one.files.era)
+    if all(scenario.sheet(part.sheet).kind != "disk" for part in devices_of(one)):
+        found = found._replace(queue=found.queue._replace(aggregation_bytes=min(SSD_UNIT, found.queue.aggregation_bytes)))
     found = found._replace(txg=to_scale(found.txg, one.files.groups_to_scale * values.get("time_scale", 1)))
     return found._replace(cache=found.cache._replace(cache_bytes=0)) if system(one) != "solaris" else found
 

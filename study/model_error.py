@@ -71,16 +71,14 @@ def said(error: Error) -> str:
             "calibration, not the mechanism's own")
 
 
-def as_quantity(own: ensembles.Interval) -> dict:
+def as_quantity(own: ensembles.Interval, error: Error) -> dict:
     """For a file, beside the mechanism's own quantities."""
-    error = seen()
     wide = widened(own, error)
     return {"tps_with_model_error": {"unit": "TPS", "low": wide.low, "middle": wide.middle, "high": wide.high,
                                      "factor": error.factor, "why": said(error)}}
 
 
-def say(own: ensembles.Interval, out: Console) -> None:
+def say(own: ensembles.Interval, error: Error, out: Console) -> None:
     """For the terminal."""
-    error = seen()
     wide = widened(own, error)
     out.print(f"tps {wide.low:,.4g} to {wide.high:,.4g}, {said(error)}", soft_wrap=True)

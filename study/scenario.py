@@ -20,7 +20,8 @@ from study.errors import UserError
 from study.project import DATA
 
 PARITY = {"raidz1": 1, "raidz2": 2, "raidz3": 3}
-THIRD_PARITY = ("b141", "b141_df", "openzfs_2013", "openzfs")   # of the eras of the model: raidz3 came with b120
+# Of the eras of the model: raidz3 came with b120.
+THIRD_PARITY = ("b141", "b141_df", "openzfs_2013", "openzfs_2017", "openzfs_2019", "openzfs")
 GIB = 2**30
 MOST_DEVICES, MOST_CLIENTS = 1024, 10_000       # that there is room for in a simulation
 
@@ -152,6 +153,8 @@ class Host(_Strict):
     memory_gib: Annotated[float, Field(ge=0.125, le=65536)] = 8     # the ARC alone has 64 MiB at least
     cpu: Annotated[float, Field(gt=0, le=100)] = 1.0    # speed of one, against a Xeon of 2.3 GHz of 2008; see README
     system: Literal["solaris", "linux", "freebsd"] | None = None    # if left out: Linux from PostgreSQL 9.5 on
+    shares_cpus: bool | None = None     # threads of a transaction group want the database's processors; if left out: not on
+                                        # Solaris, whose predictions are the documents'
     cpu_source: str = ""
 
 

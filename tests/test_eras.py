@@ -1,5 +1,7 @@
 """Eras: what changed, and when."""
 
+import itertools
+
 import pytest
 
 from model.eras import ERAS, era
@@ -24,10 +26,11 @@ def test_eras_differ_in_what_the_time_line_says():
                         "bonus_scope", "bonus_multiplier", "reassess", "prefetch_maps", "primary_until", "passivate_with"}]
 
 
-def test_openzfs_of_2013_has_neither_large_indirect_blocks_nor_groups_of_a_share():
-    before, now = ERAS["openzfs_2013"], ERAS["openzfs"]
-    assert {name for old, new in zip(before, now, strict=True) for name in old._fields
-            if getattr(old, name) != getattr(new, name)} == {"shift", "sync_bytes"}
+def test_eras_of_openzfs_differ_in_what_came_between():
+    names = ("openzfs_2013", "openzfs_2017", "openzfs_2019", "openzfs")
+    changes = [{name for old, new in zip(ERAS[before], ERAS[now], strict=True) for name in old._fields
+                if getattr(old, name) != getattr(new, name)} for before, now in itertools.pairwise(names)]
+    assert changes == [{"shift"}, {"sync_bytes", "aggregation_bytes"}, {"own_metaslab"}]
 
 
 def test_an_unknown_era_is_one_sentence():

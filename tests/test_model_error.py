@@ -55,7 +55,7 @@ def test_it_is_made_of_what_was_predicted_blind_of_set_ups_that_are_open():
 
 
 def test_what_is_printed_names_it_for_what_it_is():
-    found = model_error.as_quantity(OWN)["tps_with_model_error"]
+    found = model_error.as_quantity(OWN, model_error.seen())["tps_with_model_error"]
     assert found["low"] < OWN.low < OWN.high < found["high"]
     assert "earlier set-ups" in found["why"]
     assert "not the mechanism" in found["why"]

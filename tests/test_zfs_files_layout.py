@@ -6,13 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from model import zfs_files_layout as layout
-from model.eras import era
-from model.layout import FRONT_BYTES, LEAF_SHIFT
+from model.eras import ERAS, era
+from model.layout import FRONT_BYTES, LEAF_SHIFT, OFFSET_MASK
 from model.streams import stream
 from model.write_issue import time_between
 from model.zfs_files_machine import NOWHERE, Settings
 from model.zfs_files_places import FRONT_BYTES as PLACES_FRONT
-from model.zfs_files_places import new_places
+from model.zfs_files_places import LOG_ZONE, new_places, place, place_of_log_block
 
 GB = 10**9
 
@@ -68,8 +68,32 @@ def test_new_blocks_have_room_on_the_device(used):
     places = new_places(np.zeros((2, 7), np.int64), np.array([0, 2, 2, 2]), [int(used * room)] * 2, [room] * 2,
                         [int(used * room)] * 2, 1)
     assert places.first.min() >= PLACES_FRONT
-    assert (places.first + places.region_bytes[:, None]).max() <= room
+    assert (places.first[:, :LOG_ZONE] + places.region_bytes[:, None]).max() <= room
     assert (places.region_bytes >= min(used, 1 / 16) * room * 0.999).all()
+
+
+@pytest.mark.parametrize("set_aside", [0, 2**30])
+def test_log_blocks_lie_beside_data_or_in_a_metaslab_of_their_own(set_aside):
+    """A commit that writes a record and a log block: side by side up to OpenZFS 2.0, later each in its place, one behind the
+    other there, and from the front of the metaslab again when that is full."""
+    vdevs = np.array([[0, 1, 0, 9, 0, 0, 0]])
+    places = new_places(vdevs, np.array([0, 1, 1, 1]), [10 * GB], [200 * GB], [40 * GB], 1, set_aside)
+    n = 2**30 // 4096 + 10
+    both = np.array([(place(places, 1, 0, 8192) & OFFSET_MASK, place_of_log_block(places, 1, 0, 0, 4096) & OFFSET_MASK)
+                     for _ in range(n)])
+    records, log = both.T
+    assert (records >= 10 * GB).all()
+    if not set_aside:
+        assert np.abs(log - records).max() <= 2 * 8192
+        return
+    assert log.min() == PLACES_FRONT
+    assert log.max() - log.min() == 2**30 - 4096
+    assert (np.diff(records) == 8192).all()
+    assert (np.diff(log) == 4096).sum() == n - 2
+
+
+def test_only_openzfs_of_today_sets_a_metaslab_aside():
+    assert [name for name, of in ERAS.items() if of.zil.own_metaslab] == ["openzfs"]
 
 
 # ---- CPU of a record in a group ----
