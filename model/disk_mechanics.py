@@ -81,12 +81,12 @@ class DiskState(NamedTuple):
     units: np.ndarray  # (disks, 20) int64: cylinder, head, phase of the spindle, when the arm is free, whether the last
     #   command was a write, block after the last read, clock of use; read-ahead: its segment, next block, limit, time at
     #   which it was there, where and when the arm is if it is stopped; how the last request was served; the write buffer:
-    #   when the last read was done, segments' room that runs take, the piece that is being
-    #   written: its segment, how many blocks, until when
+    #   when the last read was done, segments' room that runs take, the piece that is being written: its segment, how many
+    #   blocks, until when
     segments: np.ndarray  # (disks, segments, 13) int64: first block, block after the last, clock of last use, written; the
     #   run: blocks at the end that are to be written, how many of them came last, when the arm could begin with these, when
-    #   they have come over the bus, how often it has been passed over; a
-    #   block at which it began, and where that lies: cylinder, head, angle in ns of a revolution
+    #   they have come over the bus, how often it has been passed over; a block at which it began, and where that lies:
+    #   cylinder, head, angle in ns of a revolution
 
 
 def new_state(disk, phases_ns):

@@ -50,7 +50,7 @@ from model.order_entry_machine import (
 from model.order_entry_places import mark, want
 from model.order_entry_room import TICK_NS, has_room, sleeps, takes_more
 from model.order_entry_users import buffers_free, log_written, n_in, take, write_log
-from model.write_cache import written_by
+from model.write_cache import write_out
 from model.zil import COPIED, log_bytes
 
 # ---- database writers ----
@@ -166,7 +166,7 @@ def flushed_at(m, pool, now, share):
     ends = now + m.orders.flush_ns
     for leaf in range(m.touched.shape[1]):
         if m.touched[share, leaf]:
-            ends = max(ends, written_by(pool.disk.disk, pool.drives.state, leaf, now) + m.orders.flush_ns)
+            ends = max(ends, write_out(pool.disk.disk, pool.drives.state, leaf, now) + m.orders.flush_ns)
     return max(ends, m.shares[share, STALLED_UNTIL])
 
 

@@ -17,8 +17,8 @@ from model.jit import kernel, part
 
 
 @part
-def written_by(disk, state, unit, now):
-    """When all that is in the buffer of a disk is on the platter, if the arm writes it from `now` on; `now` if it is."""
+def write_out(disk, state, unit, now):
+    """Set the arm of a disk to all that is in its buffer, from `now` on. When it is on the platter; `now`, if it is."""
     advance(disk, state, unit, now)
     stop(state, unit)
     return write_all(disk, state, unit, now)
@@ -27,5 +27,5 @@ def written_by(disk, state, unit, now):
 @kernel
 def flush(disk, state, unit, now, is_volatile):
     """When a flush that comes to an idle disk at `now` is done."""
-    done = written_by(disk, state, unit, now) if is_volatile else now
+    done = write_out(disk, state, unit, now) if is_volatile else now
     return done + disk.command_ns[READ_HIT, state.units[unit, WROTE]]

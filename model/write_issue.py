@@ -15,8 +15,9 @@ lock. A group is as fast as that part, or as all threads together:
     from one block to the next = max(serial, (serial + parallel) / threads)
 
 In ZFS: dbuf.c, `dbuf_sync_list`; metaslab.c, `metaslab_group_alloc`, ms_lock; zio.c, `zio_next_stage`, `zio_issue_async`;
-spa.c, `zio_taskqs`; spec 2.12, 5.3. That processes of the
-database want the same processors makes those wait, not the group (`model.database_machine`).
+spa.c, `zio_taskqs`; spec 2.12, 5.3.
+
+That processes of the database want the same processors makes those wait, not the group (`model.database_machine`).
 """
 
 from typing import NamedTuple

@@ -12,15 +12,16 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pandas as pd
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 from rich.console import Console
 
-from study import console, ensembles, machines, predict, published, recipes, scenario
+from study import console, ensembles, machines, predict, recipes, scenario
 from study.dangers import dangers
 from study.errors import UserError
 from study.scenario import Devices, Scenario
 
 DATABASES = {"postgres": {"kind": "postgres", "scale": 100, "clients": 16}, "innodb": {"kind": "innodb", "seconds": 60}}
+SPARE = TypeAdapter(tuple[Devices, ...])
 DRAWS, BUDGET = 8, 20_000       # transactions of a run
 STEP_COLUMNS = ["step", "gain_low", "gain", "gain_high", "tps_low", "tps", "tps_high", "trades", "why_not"]
 WORTH = 1.02                    # a step that gains less is no rung
@@ -53,10 +54,9 @@ def read(path: Path, database: str) -> tuple[Scenario, tuple[Devices, ...]]:
         content["database"] = DATABASES[database]
     machine = scenario.of(content, path.name)
     try:
-        return machine, tuple(Devices.model_validate(one) for one in spare)
+        return machine, SPARE.validate_python(spare)
     except ValidationError as error:
-        raise UserError(published.explain(f"{path.name}, spare", error).replace(", entry :", ":").replace(
-            ", entry  is", " is").replace(", entry ", ": ").replace(", spare is", ": spare is")) from None
+        raise UserError(scenario.sentence(path.name, error, within="spare")) from None
 
 
 # --- steps ----------------------------------------------------------------------------------------------------------------

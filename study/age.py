@@ -7,12 +7,13 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from model.eras import ERAS
-from model.metaslab import TopVdev, disk_asize
+from model.metaslab import TopVdev, disk_asize, metaslab_shift
 from study import console
 from study.aged_pools import Aged, Recipe, aged, make
 from study.errors import UserError
 
 MOST_TURNOVERS = 10_000
+UNIT_SHIFT, MOST_UNITS = 12, 2**32 - 2  # see model.aged_pool
 PARTS = 10  # of the rewriting, that are shown
 LARGEST_DISK_GB = 13_000  # metaslabs of 64 GiB: all blocks of 4 KiB that a map of the fast engine holds
 
@@ -28,8 +29,26 @@ def recipe_of(era: str, n_vdevs: int, disk_gb: float, n_records: int, used_pct: 
         raise UserError(f"a disk has {disk_gb:g} GB, but a map of its metaslabs holds no more than those of "
                         f"{LARGEST_DISK_GB} GB; take smaller disks")
     vdev = TopVdev(asize=disk_asize(int(disk_gb * 1e9)))
+    _refuse_what_has_no_room(n_vdevs * n_units(vdev), n_records, used_pct, writes_per_txg)
     return Recipe(ERAS[era].metaslab, (vdev,) * n_vdevs, n_records, used_pct=used_pct, turnovers=turnovers,
                   writes_per_txg=writes_per_txg)
+
+
+def n_units(vdev: TopVdev) -> int:
+    """Blocks of 4 KiB in the metaslabs of a vdev: a rest that makes no metaslab is not used."""
+    shift = metaslab_shift(vdev.asize)
+    return vdev.asize >> shift << shift >> UNIT_SHIFT
+
+
+def _refuse_what_has_no_room(units: int, n_records: int, used_pct: float, writes_per_txg: int) -> None:
+    """Before anything is compiled. What fills up only as it ages is said then."""
+    if units > MOST_UNITS:
+        raise UserError(f"the pool has {units} blocks of 4 KiB, but at most {MOST_UNITS} (17.5 TB) can be numbered; take "
+                        "fewer or smaller disks")
+    used = max(n_records, int(units * used_pct / 100))
+    if used + min(n_records, writes_per_txg) > units:
+        raise UserError(f"records and other data are {used} blocks of 4 KiB, and a group writes anew before it frees, but "
+                        f"the pool has {units}; take fewer records, less other data, or larger disks")
 
 
 def rows(one: Aged, turnovers: float) -> Iterator[tuple[str, float]]:
@@ -44,7 +63,7 @@ def age_and_say(out: Console, era: str, n_vdevs: int, disk_gb: float, n_records:
                 writes_per_txg: int, keep: bool) -> None:
     recipe = recipe_of(era, n_vdevs, disk_gb, n_records, used_pct, turnovers, writes_per_txg)
     with Progress(TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:.0f} %"), TimeElapsedColumn(),
-                  TimeRemainingColumn(), console=out) as progress:
+                  TimeRemainingColumn(), console=console.err) as progress:
         tasks = {}
 
         def tell(doing: str, share: float) -> None:

@@ -4,6 +4,7 @@
 `<scenario>__<variant>__off.parquet` where the code of that build put each block. `study.replay_alloc` replays those of one
 space map, `study.replay_pool` those of many metaslabs.
 """
+import io
 import re
 from pathlib import Path
 from typing import NamedTuple
@@ -15,6 +16,7 @@ import pyarrow.parquet as pq
 from model.pickers import VARIANTS
 from model.space_map_trace import ALLOCATE, FREE, NEW_MAP
 from study.errors import UserError
+from study.project import write_atomically
 from study.replay import LARGEST, SECTOR, Difference, integers, read_table
 
 COLUMNS = ("op", "size512", "arg")
@@ -128,11 +130,9 @@ def read_offsets(path: Path | str, allocations: int) -> np.ndarray:
 def write_offsets(path: Path | str, sectors: np.ndarray) -> None:
     """As the recorded ones are: int32 where that is enough."""
     kind = np.int32 if sectors.max(initial=0) < 2**31 else np.int64
-    try:
-        pq.write_table(pa.table({"off512": sectors.astype(kind)}), path)
-    except (OSError, pa.ArrowException) as error:
-        raise UserError(f"{path} cannot be written ({str(error).splitlines()[0].rstrip('.')}); name a file in a folder "
-                        "that exists") from error
+    buffer = io.BytesIO()
+    pq.write_table(pa.table({"off512": sectors.astype(kind)}), buffer)
+    write_atomically(Path(path), buffer.getvalue())
 
 
 # ---- comparing ----

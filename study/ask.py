@@ -10,9 +10,10 @@ from rich.table import Table
 from study import console, store
 from study.errors import UserError
 from study.plan import all_plans, manifest
-from study.project import runs_folder
+from study.project import refuse_unwritable, runs_folder, write_atomically
 
 FORMATS = ("table", "csv", "json", "parquet")
+ASKING = (duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN, duckdb.StatementType.MULTI)    # MULTI: a PIVOT
 
 
 def query(sql: str, form: str, to: Path | None, out: Console) -> None:
@@ -21,14 +22,13 @@ def query(sql: str, form: str, to: Path | None, out: Console) -> None:
         raise UserError(f"format '{form}' is none of {', '.join(FORMATS)}; take one of these")
     if form == "parquet" and to is None:
         raise UserError("parquet is not for a terminal; name a file: --to FILE.parquet")
+    if to is not None:
+        refuse_unwritable(to)
     with store.open() as connection:
         try:
-            answer = connection.execute(sql)
-            if answer is None:
-                raise UserError("the query is empty; give one SELECT statement")
-            found = answer.df()
+            found = connection.execute(_one_question(sql)).df()
         except duckdb.Error as error:
-            raise UserError(f"the query fails: {' '.join(str(error).split())}") from None
+            raise UserError(f"the query fails ({_said(error)}); README.md lists tables and columns") from None
     if form == "table" and to is None:
         out.print(_table(found))
         return
@@ -40,8 +40,26 @@ def query(sql: str, form: str, to: Path | None, out: Console) -> None:
     if to is None:
         out.out(content.decode(), end="", highlight=False)
     else:
-        to.write_bytes(content)
+        write_atomically(to, content)
         out.print(f"{len(found)} rows written to {to}", soft_wrap=True)
+
+
+def _one_question(sql: str) -> duckdb.Statement:
+    """The one statement, which must ask and not do. Raises UserError."""
+    statements = duckdb.extract_statements(sql)
+    if not statements:
+        raise UserError("the query is empty; give one SELECT statement")
+    if len(statements) > 1:
+        raise UserError(f"the query has {len(statements)} statements, but only one can be answered; give one")
+    if statements[0].type not in ASKING:
+        raise UserError(f"the query is of the kind {statements[0].type.name}, but the store only answers; give one SELECT "
+                        "statement")
+    return statements[0]
+
+
+def _said(error: duckdb.Error) -> str:
+    """What DuckDB says is wrong, without the picture of the place that it draws below."""
+    return " ".join(str(error).split("\n\nLINE ")[0].split())
 
 
 def _table(frame) -> Table:
@@ -112,4 +130,4 @@ def trace(figure: str, out: Console) -> None:
              "parameters": row.label, "files": f"{runs_folder() / row.source}/figures/{row.name}-*",
              **{f"made from {name}": value for name, value in said["made_from"].items()}}
     for name, value in lines.items():
-        out.print(f"{name}: {value}", soft_wrap=True, markup=False)
+        out.print(f"{name}: {value}", soft_wrap=True)

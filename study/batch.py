@@ -12,8 +12,10 @@ from collections.abc import Container, Iterable, Iterator
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.text import Text
 
 from study import kernels, notebooks
+from study.console import err
 from study.plan import UNLIMITED, Limits, Outcome, Plan, done_before
 from study.runner import run
 
@@ -34,7 +36,7 @@ def run_all(plans: Iterable[Plan], workers: int | None = None, limits: Limits = 
     Outcomes come in the order of the plans. A run that fails does not stop the others. Raises Interrupted.
     """
     plans = list(plans)
-    console = console or Console(stderr=True)
+    console = console or err
     stopped: list[int] = []
     workers = workers or os.cpu_count()
     with _signals(stopped), _progress(console) as progress, concurrent.futures.ThreadPoolExecutor(workers) as pool:
@@ -98,7 +100,8 @@ def _one(plan, limits, progress, console, stopped) -> Outcome:
             progress.remove_task(task)
     if outcome.status != "ok":
         where = "" if outcome.status == "not run" else f"; see {plan.folder}"
-        console.print(f"[red]{plan.name}: {outcome.status}[/] ({outcome.reason}){where}", soft_wrap=True)
+        said = Text.assemble((f"{plan.name}: {outcome.status}", "red"), f" ({outcome.reason}){where}")
+        console.print(said, soft_wrap=True)
     elif outcome.again:
         console.print(f"{plan.name}: done in {outcome.seconds:.1f} s", soft_wrap=True)
     return outcome

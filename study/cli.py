@@ -215,5 +215,5 @@ def _of_usage(error: typer.TyperException) -> str:
 
 def _stop(sentence: str) -> None:
     if sentence:
-        err.print(f"study: {sentence}", soft_wrap=True, markup=False)
+        err.print(f"study: {sentence}", soft_wrap=True)
     sys.exit(2)

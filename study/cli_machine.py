@@ -6,6 +6,7 @@ import typer
 
 from study.console import err, out, table
 from study.errors import UserError
+from study.project import refuse_unwritable
 
 machine = typer.Typer(rich_markup_mode="rich")
 PANEL = "Your own machine"
@@ -65,8 +66,8 @@ def predict(
     from study.machines import checked
     from study.scenario import read
     one = checked(read(scenario))
-    if to is not None and to.is_dir():
-        raise UserError(f"{to} is a folder; name a file for --out")
+    if to is not None:
+        refuse_unwritable(to)
     err.print(f"simulating {draws * seeds} runs: a minute or a few")
     found = prediction.interval(one, draws, seeds)
     prediction.say(found, out)
@@ -92,8 +93,10 @@ def advise(
     """
     from study import advise as advising
     from study import recipes
+    if today and hardware is not None:
+        raise UserError(f"--today is of no machine and --hardware is {hardware}; leave one of the two out")
     if today:
-        out.print(recipes.page(), soft_wrap=True, markup=False)
+        out.print(recipes.page(), soft_wrap=True)
     elif database == "oracle":
         advising.say_recipes(database, out)
     elif hardware is None:
@@ -118,6 +121,11 @@ def age(
     writes_per_txg: Annotated[int, typer.Option(min=1, help="Records that a transaction group writes.")] = 25_000,
     keep: Annotated[bool, typer.Option("--keep", help="Keep the pool, for notebooks that ask for the same.")] = False,
 ) -> None:
-    """Write a pool full of records and rewrite them at random: what that does to the free space, and how long it takes."""
+    """Write a pool full of records and rewrite them at random: what that does to the free space, and how long it takes.
+
+    Takes minutes, of which up to one is for compiling. What is printed last says how long a write took.
+
+    Example, of seconds: study age --era b103 --disk-gb 10 --records 1000000
+    """
     from study.age import age_and_say
     age_and_say(out, era, vdevs, disk_gb, records, used_pct, turnovers, writes_per_txg, keep)

@@ -6,6 +6,7 @@ import typer
 
 from study.console import out, table
 from study.errors import UserError
+from study.project import refuse_unwritable, write_atomically
 
 replay = typer.Typer(no_args_is_help=True, help="Replay a recorded trace through the model, decision by decision.")
 
@@ -36,6 +37,8 @@ def replay_disk(
     """Service times of a measured drive against the disk model's: as specified, with a few constants estimated on the
     first half of the trace, and from nothing but a data sheet."""
     from study.replay_disk import per_request, replay_disk
+    if to is not None:
+        refuse_unwritable(to)
     result = replay_disk(trace, disk, seek)
     shown = table("disk model", "mean error %", "demerit %", "mean error %, 2nd half", "demerit %, 2nd half",
                   "error of a request %")
@@ -45,7 +48,7 @@ def replay_disk(
     out.print(f"{len(result.measured_ms)} requests, {result.measured_ms.mean():.3f} ms in the mean", soft_wrap=True)
     out.print(shown)
     if to is not None:
-        per_request(result).to_csv(to, index=False)
+        write_atomically(to, per_request(result).to_csv(index=False))
         out.print(f"service times written to {to}", soft_wrap=True)
 
 
@@ -65,6 +68,8 @@ def replay_alloc(
     from study.alloc_trace import sentence
     if metaslabs is None and expect_txg is not None:
         raise UserError("--expect-txg is of a pool and --metaslabs is missing; give the number of metaslabs too")
+    if to is not None:
+        refuse_unwritable(to)
     if metaslabs is None:
         from study.replay_alloc import replay_map
         result = replay_map(trace, variant, expect, to, engine)

@@ -1,9 +1,12 @@
-"""Where the command line speaks: results on standard output, all else on standard error."""
+"""Where the command line speaks: results on standard output, all else on standard error.
+
+What is printed is text as it is: `[bold]` and `:x:` in a value are no marks of Rich's.
+"""
 from rich.console import Console
 from rich.table import Table
 
-out = Console(highlight=False)
-err = Console(stderr=True, highlight=False)
+out = Console(highlight=False, markup=False, emoji=False)
+err = Console(stderr=True, highlight=False, markup=False, emoji=False)
 
 
 def table(*columns: str) -> Table:

@@ -1,6 +1,7 @@
 """The one kind of error that is the user's to mend."""
 import errno
 import re
+from decimal import Decimal
 
 NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 NOT_ALLOWED = {errno.EACCES, errno.EPERM, errno.EROFS}
@@ -31,6 +32,16 @@ def plainly(complaint: str) -> str:
     return next((pattern.sub(plain, complaint) for pattern, plain in PLAINLY if pattern.fullmatch(complaint)), complaint)
 
 
+def of_value(entry: str, complaint: dict) -> str:
+    """One of pydantic's complaints as a sentence: entry, value, what is allowed. `entry` "" is the whole that was read."""
+    value = f" is {complaint['input']!r}"[:80] if isinstance(complaint["input"], str | int | float | Decimal) else ""
+    said = complaint["msg"].removeprefix("Value error, ")
+    plain = plainly(said)
+    if plain == said:
+        return f"{entry}{value}: {said}" if entry else said
+    return f"{entry}{f'{value}, but it' if value and plain.startswith('must') else ''} {plain}"
+
+
 def of_the_system(error: OSError) -> UserError:
     """An error of the file system as one sentence."""
     name = error.filename2 or error.filename      # of two, the second is what the user named
@@ -45,4 +56,6 @@ def of_the_system(error: OSError) -> UserError:
         return UserError(f"{name} is not there; check the path")
     if name and isinstance(error, IsADirectoryError):
         return UserError(f"{name} is a folder; name a file")
+    if name and isinstance(error, FileExistsError | NotADirectoryError):
+        return UserError(f"{name} is a file, but a folder is wanted there; name another place")
     return UserError(f"{error.strerror or error}{where}; mend it and run the same command again")

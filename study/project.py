@@ -83,6 +83,15 @@ def write_atomically(path: Path, content: str | bytes) -> None:
         raise
 
 
+def refuse_unwritable(path: Path) -> None:
+    """UserError or OSError now, before any work, if what comes out could not be written to `path`."""
+    if path.is_dir():
+        raise UserError(f"{path} is a folder; name a file")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryFile(dir=path.parent):
+        pass
+
+
 @contextlib.contextmanager
 def exclusively(path: Path) -> Iterator[None]:
     """Hold the lock file `path`. Waits for whoever holds it; the system lets go of it when a holder dies."""

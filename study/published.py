@@ -127,12 +127,7 @@ def explain(file: str, error: ValidationError) -> str:
     """The first complaint of pydantic as one sentence: file, entry, value, what is allowed."""
     first = error.errors()[0]
     entry = ".".join(str(part + 1 if isinstance(part, int) else part) for part in first["loc"])
-    value = f" is {first['input']!r}"[:80] if isinstance(first["input"], str | int | float | Decimal) else ""
-    said = first["msg"].removeprefix("Value error, ")
-    plain = errors.plainly(said)
-    if plain == said:
-        return f"{file}, entry {entry}{value}: {said}"
-    return f"{file}, entry {entry}{f'{value}, but it' if value and plain.startswith('must') else ''} {plain}"
+    return f"{file}, entry {errors.of_value(entry, first)}"
 
 
 def refuse_duplicates(file: str, kind: str, names: list) -> None:

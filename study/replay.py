@@ -97,6 +97,8 @@ def _check(path: Path, columns: dict[str, np.ndarray]) -> None:
 
 def read_table(path: Path, needed: Sequence[str], why: str, optional: Sequence[str] = ()) -> pa.Table:
     """The columns `needed` of a trace, and those of `optional` that it has. Raises UserError, which says `why`."""
+    if not path.is_file():
+        raise UserError(f"{path} is {'a folder' if path.is_dir() else 'not there'}; name the file of a trace")
     try:
         file = pq.ParquetFile(path)
         names = file.schema_arrow.names
@@ -107,8 +109,8 @@ def read_table(path: Path, needed: Sequence[str], why: str, optional: Sequence[s
         table = file.read(columns=[*needed, *(name for name in optional if name in names)])
     except (OSError, pa.ArrowException) as error:
         reason = str(error).splitlines()[0].rstrip(".")
-        raise UserError(f"{path} cannot be read as a Parquet file ({reason}); it is missing, truncated or of another "
-                        "kind, so copy it again") from error
+        raise UserError(f"{path} cannot be read as a Parquet file ({reason}); it is truncated or of another kind, so "
+                        "copy it again") from error
     if not table.num_rows:
         raise UserError(f"{path} has 0 rows, but a trace has at least one; copy it again")
     return table

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from model import eras
-from study import conf, hardware, published
+from study import conf, errors, hardware
 from study.errors import UserError
 from study.project import DATA
 
@@ -282,7 +282,9 @@ def toml(path: Path) -> dict:
         return tomllib.loads(path.read_text())
     except FileNotFoundError:
         raise UserError(f"{path} is not there; name a scenario, such as one of data/scenarios") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError:
+        raise UserError(f"{path.name} is not text, but a scenario is a TOML file; copy one of data/scenarios") from None
+    except tomllib.TOMLDecodeError as error:
         raise UserError(f"{path.name} is not TOML: {error}; mend that line") from None
 
 
@@ -290,21 +292,21 @@ def of(content: dict, name: str = "scenario") -> Scenario:
     try:
         return Scenario.model_validate(content)
     except ValidationError as error:
-        raise UserError(_sentence(name, error)) from None
+        raise UserError(sentence(name, error)) from None
 
 
-def _sentence(name: str, error: ValidationError) -> str:
-    """The first complaint as one sentence: file, entry, value, what is allowed."""
+def sentence(name: str, error: ValidationError, within: str = "") -> str:
+    """The first complaint as one sentence: file, entry, value, what is allowed. `within`: the entry that was read."""
     first = error.errors()[0]
     kinds = ("zfs", "ufs", "postgres", "innodb")
-    entry = ".".join(str(part) for part in first["loc"] if part not in kinds)
+    parts = [str(part + 1 if isinstance(part, int) else part) for part in first["loc"] if part not in kinds]
+    entry = ".".join([within] * bool(within) + parts)
     words = {"extra_forbidden": "is nothing that a scenario has; leave it out or mend its name",
              "missing": "is missing; give it", "union_tag_not_found": "has no kind; give it one",
              "union_tag_invalid": f"is of a kind that is unknown; choose {first.get('ctx', {}).get('expected_tags')}"}
     if first["type"] in words:
         return f"{name}: {entry} {words[first['type']]}"
-    return published.explain(name, error).replace(", entry : ", ": ").replace(
-        ".".join(map(str, first["loc"])), entry, 1).replace(", entry ", ": ")
+    return f"{name}: {errors.of_value(entry, first)}"
 
 
 def changed(one: Scenario, changes: dict[str, Any]) -> Scenario:

@@ -2,7 +2,7 @@
 import ast
 import difflib
 import json
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 
 import duckdb
 from rich.console import Console
@@ -10,7 +10,7 @@ from rich.table import Table
 
 from study import console, results, store
 from study.errors import UserError
-from study.plan import Outcome, Plan, all_plans, done_before, plan
+from study.plan import Outcome, Plan, all_plans, done_before, manifest, plan
 from study.project import NOTEBOOKS
 
 
@@ -24,11 +24,11 @@ def summary_of(board) -> Table:
     return table
 
 
-def table_of(board) -> Table:
-    """Every claim: as printed, what the audit finds, its grade."""
+def table_of(board, committed: Container[str] = ()) -> Table:
+    """Every claim: as printed, what the audit finds, its grade, which has a mark where it is a `committed` one."""
     table = console.table("claim", "as printed", "audit", "grade")
     for row in board.itertuples():
-        table.add_row(row.claim_id, row.printed, row.audit, row.grade)
+        table.add_row(row.claim_id, row.printed, row.audit, f"{row.grade} *" if row.claim_id in committed else row.grade)
     return table
 
 
@@ -50,11 +50,12 @@ def show_claims(words: list[str], out: Console) -> int:
                         dict(zip(here.claim_id, here.grade, strict=True)))
     committed = ~is_here & board.claim_id.isin(accepted)
     board.loc[committed, "grade"] = board.claim_id[committed].map(accepted)
-    out.print(table_of(board))
+    out.print(table_of(board, set(board.claim_id[committed & board.grade.isin(grading.GRADES)])))
     if not words:
         out.print()
         out.print(summary_of(board))
-    for line in [*fell, *_where_from(len(done), len(plans))]:
+    undone = [one for one in plans if one.name not in done]
+    for line in [*fell, *_where_from(len(done), len(plans)), *_why_not(undone, board)]:
         out.print(line, soft_wrap=True)
     return 1 if fell else 0
 
@@ -63,9 +64,22 @@ def _where_from(n_done: int, n_all: int) -> list[str]:
     """Which grades are not of runs of here."""
     if n_done == n_all:
         return []
-    which = "None of the notebooks has been run here as it stands now, so that the grades are the" if n_done == 0 else \
-        f"{n_done} of {n_all} notebooks have been run here as they stand now; the grades of the others are the"
-    return [f"{which} committed ones of paper/results.json; make reproduce computes all of them anew"]
+    which = "None of the notebooks has been run here as it stands now" if n_done == 0 else \
+        f"{n_done} of {n_all} notebooks have been run here as they stand now"
+    return [f"{which}; grades with a * are the committed ones of paper/results.json (make reproduce computes all of them)"]
+
+
+def _why_not(undone: list[Plan], board) -> list[str]:
+    """Of notebooks that grade something on the board and were run here, but not well, or not as they stand now."""
+    lines = []
+    for one in undone:
+        if one.name not in set(board.notebook):
+            continue
+        if said := manifest(one.folder):
+            lines.append(f"{one.name}: {said['status']} ({said['reason']}) when it was run here")
+        elif any(map(manifest, one.folder.parent.glob("*"))):
+            lines.append(f"{one.name}: has been run here, but with other code, data or parameters")
+    return lines
 
 
 def _meant(board, words: list[str]) -> set[str]:
@@ -123,7 +137,7 @@ def _say_verdict(one: Plan, out: Console) -> None:
     """What the last code cell of the executed notebook shows, if it is a sentence or a word."""
     shown = _last_output(one)
     if shown.startswith(("'", '"')):
-        out.print(f"verdict: {ast.literal_eval(shown)}", soft_wrap=True, markup=False)
+        out.print(f"verdict: {ast.literal_eval(shown)}", soft_wrap=True)
 
 
 def _last_output(one: Plan) -> str:

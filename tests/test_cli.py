@@ -7,7 +7,9 @@ import pyarrow.parquet as pq
 import pytest
 from conftest import one_sentence
 
-from study import cli, scoreboard
+from study import aged_pools, cli, scoreboard
+from study.notebooks import find
+from study.plan import plan
 from study.project import DATA
 
 TRACE = DATA / "traces" / "vdev_cache" / "meta_L1.parquet"
@@ -61,7 +63,8 @@ def test_a_truncated_trace_is_one_sentence(study, tmp_path):
     cut = tmp_path / "cut.parquet"
     cut.write_bytes(TRACE.read_bytes()[:-1000])
     assert "truncated" in one_sentence(study("replay", "vdev-cache", cut))
-    assert "cannot be read" in one_sentence(study("replay", "vdev-cache", tmp_path / "nowhere.parquet"))
+    assert "nowhere.parquet is not there" in one_sentence(study("replay", "vdev-cache", tmp_path / "nowhere.parquet"))
+    assert "is a folder" in one_sentence(study("replay", "alloc", tmp_path, "--variant", "103_ff"))
 
 
 @pytest.mark.parametrize("words", [["--size", -1], ["--fill-ticks", -5], ["--max", -1]])
@@ -162,15 +165,47 @@ def test_a_scenario_that_cannot_be_is_one_sentence_of_ours(study, tmp_path, cont
 
 def test_devices_to_spare_are_a_list(study, tmp_path):
     path = tmp_path / "mine.toml"
-    for spare, said in (("3", "spare is 3, but it must be a list"), ("[3]", "spare is 3, but it must be a section")):
+    for spare, said in (("3", "spare is 3, but it must be a list"), ("[3]", "spare.1 is 3, but it must be a section"),
+                        ('[{sheet = "x25-e"}, {}]', "mine.toml: spare.2.sheet is missing; give it"),
+                        ('[{sheet = "x25-e", count = -1}]', "mine.toml: spare.1: count is -1, but"),
+                        ('[{sheet = "x25-e", size = 1}]', "spare.1.size is nothing that a scenario has")):
         path.write_text(f"spare = {spare}\n{POOL}")
         assert said in one_sentence(study("advise", "--hardware", path))
 
 
-def test_a_folder_is_refused_before_anything_is_simulated(study, tmp_path):
+def test_what_cannot_be_read_or_written_is_refused_before_anything_is_simulated(study, tmp_path):
     assert "is a folder; name a file" in one_sentence(study("predict", tmp_path))
-    assert "is a folder; name a file for --out" in one_sentence(
-        study("predict", DATA / "scenarios" / "nvme-mirror.toml", "--out", tmp_path))
+    there = tmp_path / "there.json"
+    there.write_text("mine")
+    for words in (("predict", DATA / "scenarios" / "nvme-mirror.toml", "--out"), ("query", "SELECT 1 AS a", "--to"),
+                  ("replay", "alloc", TRACE, "--variant", "103_ff", "--out")):
+        assert "is a folder; name a file" in one_sentence(study(*words, tmp_path))
+        assert "is a file, but a folder is wanted there" in one_sentence(study(*words, there / "a.csv"))
+    assert (there.read_text(), list(tmp_path.iterdir())) == ("mine", [there])
+
+
+def test_a_scenario_that_is_no_text_is_called_that(study, tmp_path):
+    (tmp_path / "mine.toml").write_bytes(b"\xff\xfe\x00")
+    assert "mine.toml is not text" in one_sentence(study("predict", tmp_path / "mine.toml"))
+
+
+@pytest.mark.parametrize("sql", ["SELECT 1; SELECT 2", "COPY (SELECT 1) TO 'out.csv'", "DELETE FROM runs", "/* none */", ""])
+def test_a_query_is_one_question(study, tmp_path, monkeypatch, sql):
+    monkeypatch.chdir(tmp_path)
+    assert "give one" in one_sentence(study("query", sql))
+    assert not (tmp_path / "out.csv").exists()
+
+
+def test_values_are_printed_as_they_are(study):
+    assert "[bold]postgres:x:1" in study("query", "SELECT '[bold]postgres:x:1' AS a").stdout
+
+
+@pytest.mark.parametrize(("words", "said"), [
+    (["--used-pct", "100"], "a group writes anew before it frees"), (["--records", "9999999999999"], "take fewer records"),
+    (["--vdevs", "1000000"], "can be numbered"), (["--era", "b9"], "choose one of these")])
+def test_a_pool_that_cannot_be_aged_is_refused_before_anything_is_compiled(study, monkeypatch, words, said):
+    monkeypatch.setattr(aged_pools, "_compile", lambda recipe: pytest.fail("compiles"))
+    assert said in one_sentence(study("age", *words))
 
 
 # --- claims ---------------------------------------------------------------------------------------------------------------
@@ -188,6 +223,21 @@ def test_a_grade_that_fell_in_a_run_of_here_exits_with_1(study, monkeypatch):
     monkeypatch.setattr(scoreboard, "done_before", lambda plan: True)       # all have been run, and predicted nothing
     done = study("claims", "exchange-gain")
     assert (done.returncode, "exchange-gain: was not reproduced, is not yet predicted" in done.stdout) == (1, True)
+
+
+def test_a_committed_grade_is_marked_and_a_run_that_broke_off_or_is_of_older_code_is_named(study):
+    broken, older = plan(find("06")).folder, plan(find("01")).folder.with_name("0" * 16)
+    for folder in (broken, older):
+        folder.mkdir(parents=True)
+        (folder / "manifest.json").write_text(json.dumps({
+            "run_id": folder.name, "notebook": folder.parent.name, "status": "failed", "reason": "no [more] memory",
+            "parameters": {}, "started": None, "seconds": 1.0}))
+    done = study("claims", "06", "oltp-gain", "pgbench-1")
+    row = next(line for line in done.stdout.splitlines() if line.startswith("exchange-gain"))
+    assert (done.returncode, row.rstrip().endswith("not reproduced *")) == (0, True)
+    assert "06_exchange: failed (no [more] memory) when it was run here" in done.stdout
+    assert "01_vdev_cache_oltp: has been run here, but with other code, data or parameters" in done.stdout
+    assert "07_pgbench_ladder:" not in done.stdout
 
 
 PREDICTING = "from study import record\nrecord.prediction('oltp-gain', (1.21, 1.23, 1.25), None, True, 20)"

@@ -18,7 +18,7 @@ from model.disk_mechanics import (
     transfer,
 )
 from model.streams import stream
-from model.write_cache import written_by
+from model.write_cache import write_out
 
 SHEET = SheetParams()
 DISK = sheet_disk(SHEET)
@@ -88,7 +88,7 @@ def test_a_write_buffer_saves_the_revolution_between_writes_with_a_small_gap():
         assert state.units[0, SERVED] == (TO_BUFFER if buffers else TO_PLATTER)
         advance(disk, state, 0, now)  # the arm has begun
         first = state.units[0, FREE]
-        written_by(disk, state, 0, service(disk, state, 0, now, 32, 29, True))
+        write_out(disk, state, 0, service(disk, state, 0, now, 32, 29, True))
         free.append(state.units[0, FREE] - first)
     assert free[0] == pytest.approx(32 / DISK.layout.zones[0, SECTORS] * DISK.rev_ns, rel=0.01)
     assert free[1] > 0.9 * DISK.rev_ns

@@ -19,7 +19,7 @@ from model.disk_mechanics import (
     new_state,
     transfer,
 )
-from model.write_cache import written_by
+from model.write_cache import write_out
 
 PLAIN = {"buffers_writes": 1, "ahead": 0, "keeps_read": 0, "hits_written": 0, "segments": 3, "write_segments": 3,
          "segment_blocks": 8, "passes": 3}
@@ -40,7 +40,7 @@ def in_turn(gaps, disk):
 def flushed(disk, state, finished):
     end = max(finished) + 1000
     advance(disk, state, 0, end)
-    return written_by(disk, state, 0, end)
+    return write_out(disk, state, 0, end)
 
 
 @settings(max_examples=300, deadline=None)
@@ -96,7 +96,7 @@ def test_what_is_reported_is_in_the_buffer_until_it_is_written(gaps, write_segme
         clean = (state.segments[0, :, UNWRITTEN] == 0) & (state.segments[0, :, FIRST] < state.segments[0, :, LAST])
         assert clean.sum() + taken <= disk.segments
         now += gap
-    done = written_by(disk, state, 0, now)
+    done = write_out(disk, state, 0, now)
     assert done >= state.units[0, FREE] or done == now
     assert not set().union(*runs_of(state))
 
@@ -110,7 +110,7 @@ def streamed(disk, n_blocks, count):
         if not held and done - now > quick + int(disk.command_ns.max()):
             held = sum(map(len, runs_of(state)))
         now = done
-    return held, written_by(disk, state, 0, now)
+    return held, write_out(disk, state, 0, now)
 
 
 def fast_disk(**changed):
@@ -175,7 +175,7 @@ def test_writing_a_block_anew_spares_the_arm():
     for _ in range(20):
         now = service(disk, state, 0, now, 0, 4, 1)
     assert state.units[0, TAKEN] == 2
-    assert written_by(disk, state, 0, now) < 4 * REV
+    assert write_out(disk, state, 0, now) < 4 * REV
 
 
 def test_what_is_written_takes_the_room_of_what_was_read():

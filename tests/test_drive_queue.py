@@ -28,7 +28,7 @@ from model.drive_queue import (
     start,
 )
 from model.streams import stream
-from model.write_cache import written_by
+from model.write_cache import write_out
 
 SHEET = SheetParams()
 N = 64  # commands of a test
@@ -277,7 +277,7 @@ def test_a_flush_ends_when_the_buffer_is_on_the_platter_if_that_can_be_lost(is_v
     for command in (0, 1):
         send(drive, drives, 0, 0, command, offset)
     reported = start(drive, drives, 0, 0, offset, n_bytes, kind)
-    on_platter = written_by(drive.disk, drives.state, 0, reported)
+    on_platter = write_out(drive.disk, drives.state, 0, reported)
     finish(drives, 0)
     done = start(drive, drives, 0, reported, offset, n_bytes, kind)
     assert on_platter > reported

@@ -124,7 +124,7 @@ def test_a_flush_is_done_when_the_arm_has_written_and_at_once_if_nothing_is_left
     state, now = new_state(disk, [0]), 0
     for block in (stream(2, "blocks").random(8) * 2**24).astype(np.int64).tolist():
         now = spinning.service(disk, state, 0, now, block, 16, True)
-    assert write_cache.written_by(disk, state, 0, now) == state.units[0, FREE] > now
+    assert write_cache.write_out(disk, state, 0, now) == state.units[0, FREE] > now
     later = int(state.units[0, FREE]) + 1
     assert write_cache.flush(disk, state, 0, later, 1) == later + disk.command_ns[0, 1]
 
