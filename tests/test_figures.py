@@ -1,11 +1,12 @@
 """Figures are files that come out the same, with fonts that travel."""
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from study import figures
-from study.figures import canvas, render
+from study.figures import canvas, ratio_ticks, render
 
 
 def line(data, scale=1.0):
@@ -37,9 +38,8 @@ def test_widths_are_those_of_column_and_page():
 
 def test_fonts_stay_legible_at_column_width(monkeypatch):
     """No text of any figure of the study is smaller than 7 pt when it is as wide as a column."""
-    for path in (figures.__file__[:-len("__init__.py")] + name for name in ("audit.py", "vdev_cache.py", "disks.py")):
-        with open(path) as source:
-            sizes = re.findall(r"fontsize=([\d.]+)", source.read())
+    for path in Path(figures.__file__).parent.glob("*.py"):
+        sizes = re.findall(r"(?:font|label)size=([\d.]+)", path.read_text())
         assert all(float(size) >= 7 for size in sizes), path
     assert min(size for name, size in figures.STYLE.items() if name.endswith("size")) >= 7
 
@@ -49,3 +49,17 @@ def test_drawing_leaves_no_trace_in_matplotlibs_settings():
     before = dict(matplotlib.rcParams)
     render(line, np.arange(3.0), formats=("png",))
     assert dict(matplotlib.rcParams) == before
+
+
+@pytest.mark.parametrize(("low", "high", "ticks"), [
+    (0.3, 11, [0.5, 1, 2, 5, 10]), (0.9, 1.1, [1]), (0.01, 139, [0.01, 0.1, 1, 10, 100]),
+    (0.1, 10, [0.1, 0.2, 0.5, 1, 2, 5, 10])])
+def test_ticks_of_ratios_are_round_and_few(low, high, ticks):
+    _, axes = canvas()
+    axes.set_xscale("log")
+    axes.set_xlim(low, high)
+    ratio_ticks(axes.xaxis)
+    assert axes.get_xticks().tolist() == pytest.approx(ticks)
+    assert [one.get_text() for one in axes.get_xticklabels()] == [f"{tick:g}" for tick in ticks]
+    assert not len(axes.get_xticks(minor=True))
+    assert axes.get_xlim() == pytest.approx((low, high))

@@ -7,6 +7,7 @@ import contextlib
 import contextvars
 import hashlib
 import io
+import math
 from collections.abc import Callable
 
 import matplotlib
@@ -38,6 +39,17 @@ def canvas(aspect: float = 0.68, rows: int = 1, columns: int = 1, **options):
     height = WIDTHS_IN["column"] * aspect
     figure = Figure(figsize=(WIDTHS_IN[_width.get()], height), layout="constrained")
     return figure, figure.subplots(rows, columns, **options)
+
+
+def ratio_ticks(axis) -> None:
+    """Ticks of a logarithmic axis of ratios, few enough not to touch each other: 1, 2 and 5 of each decade, or powers of ten
+    alone where there are more than two decades."""
+    low, high = axis.get_view_interval()
+    steps = (1, 2, 5) if high <= 100 * low else (1,)
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    ticks = [tick for power in powers for step in steps if low <= (tick := float(f"{step}e{power}")) <= high]
+    axis.set_ticks([], minor=True)
+    axis.set_ticks(ticks, [f"{tick:g}" for tick in ticks])
 
 
 @contextlib.contextmanager

@@ -19,7 +19,7 @@ def gains(table: pd.DataFrame) -> Figure:
     axes.barh(places, table.high - table.low, left=table.low, height=0.5, color=colours, alpha=0.45, lw=0)
     axes.scatter(table.middle, places, c=colours, s=14, zorder=3)
     axes.axvline(0, color=BLACK, lw=0.6)
-    axes.set_yticks(places, [textwrap.fill(step, WIDE) for step in table.step], fontsize=6)
+    axes.set_yticks(places, [textwrap.fill(step, WIDE) for step in table.step])
     axes.tick_params(axis="y", length=0)
     axes.set_xscale("symlog", linthresh=20)
     ticks = [one for one in TICKS if min(-20, table.low.min()) <= one <= max(20, 1.2 * table.high.max())]
@@ -37,7 +37,7 @@ def ladder(table: pd.DataFrame) -> Figure:
     axes.scatter(table.tps, places, color=BLUE, s=14, zorder=3)
     for place, one in zip(places, table.itertuples(), strict=True):
         axes.annotate(f"{one.tps:,.0f}", (one.high, place), (4, 0), textcoords="offset points", va="center", fontsize=7)
-    axes.set_yticks(places, [textwrap.fill(rung, WIDE) for rung in table.rung], fontsize=6)
+    axes.set_yticks(places, [textwrap.fill(rung, WIDE) for rung in table.rung])
     axes.tick_params(axis="y", length=0)
     axes.set_xscale("log")
     axes.set_xlim(0.7 * table.low.min(), 2.2 * table.high.max())

@@ -27,7 +27,7 @@ def differences(findings: pd.DataFrame) -> Figure:
     axes.set_ylim(max(len(names), 1) - 0.4, -0.6)
     axes.grid(axis="y", color=GREY, lw=0.2)
     axes.tick_params(axis="y", length=0)
-    figure.supxlabel("less (◀) or more (▶) than said [%]", fontsize=8)      # under a narrow panel its own label is cut
+    figure.supxlabel("less (◀) or more (▶) than said (%)", fontsize=8)      # under a narrow panel its own label is cut
     if len(held) > 1:
         figure.legend(**LEGEND_ABOVE)
     return figure
@@ -71,7 +71,7 @@ def prices(findings: pd.DataFrame) -> Figure:
     axes.set_yticks(y, table["claim_id"].str.removeprefix("price-"))
     axes.set_ylim(max(len(table), 1) - 0.5, -0.5)
     axes.set_xlim(0, None)
-    axes.set_xlabel("price of one device [$]")
+    axes.set_xlabel("price of one device ($)")
     figure.legend(**LEGEND_ABOVE | {"ncols": 1})
     return figure
 
@@ -83,5 +83,5 @@ def in_flight(findings: pd.DataFrame) -> Figure:
     colours = [ORANGE if number > 1 else BLUE for number in table["shown"]]
     axes.barh(table["claim_id"].str.removeprefix("speed-"), table["shown"], color=colours, height=0.6)
     axes.axvline(1, color="black", lw=0.8, ls="--")
-    axes.set_xlabel("requests in flight [1]")
+    axes.set_xlabel("requests in flight (1)")
     return figure

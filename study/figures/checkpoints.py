@@ -4,7 +4,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from study import checkpoint_series as series
-from study.figures import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, canvas
+from study.figures import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, canvas, ratio_ticks
 
 COLOURS = (ORANGE, BLUE, GREEN, PURPLE, SKY, GREY)
 BEHIND = {"facecolor": "white", "edgecolor": "none", "pad": 0.6, "alpha": 0.85}    # of words: lines do not cross them
@@ -128,15 +128,18 @@ def claims(scores: pd.DataFrame) -> Figure:
     some = scores[scores.published > 0]
     figure, axes = canvas(aspect=0.2 + 0.075 * len(some))
     places = np.arange(len(some))[::-1]
-    for kind, colour, up in (("unfitted", BLUE, 0.12), ("fitted", ORANGE, -0.18)):
+    for kind, words, colour, up in (("unfitted", "nothing fitted", BLUE, 0.12),
+                                    ("fitted", "one constant fitted", ORANGE, -0.18)):
         if some[f"{kind} 50 %"].notna().any():
             low, middle, high = (np.maximum(some[f"{kind} {share} %"].astype(float) / some.published, 1e-3)
                                  for share in (5, 50, 95))
             axes.hlines(places + up, low, high, color=colour, lw=3, alpha=0.5)
-            axes.plot(middle, places + up, "o", color=colour, ms=4, label=kind)
-    axes.axvline(1, color=BLACK, lw=0.8, ls="--")
+            axes.plot(middle, places + up, "o", color=colour, ms=4, label=words)
+    axes.axvline(1, color=BLACK, lw=0.8, ls="--", label="published")
     axes.set_xscale("log")
-    axes.set_yticks(places, [f"{claim} ({grade})" for claim, grade in zip(some.claim, some.grade, strict=True)], fontsize=6)
-    axes.set_xlabel("simulated over published")
+    ratio_ticks(axes.xaxis)
+    axes.set_yticks(places, [f"{claim} ({grade})" for claim, grade in zip(some.claim, some.grade, strict=True)])
+    axes.set_xlabel("simulated over published (1)")
     axes.tick_params(axis="y", length=0)
+    figure.legend(loc="outside lower center", ncols=2, fontsize=7)
     return figure

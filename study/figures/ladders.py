@@ -3,7 +3,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from study.figures import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY, canvas
+from study.figures import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY, canvas, ratio_ticks
 
 COLOURS = (BLUE, ORANGE, GREEN, PURPLE, SKY, RED)
 TICKS = (10, 100, 1000, 10_000, 100_000)
@@ -94,10 +94,7 @@ def steps(table: pd.DataFrame) -> Figure:
     axes.plot(table.dumb, places, "x", color=ORANGE, ms=5, label="I/Os of the price table")
     axes.plot(table.published, places, "D", color=BLACK, ms=4, label="published")
     axes.set_xscale("log")
-    ticks = [one for one in (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200)
-             if 0.9 * table.low.min() <= one <= 1.1 * max(table.high.max(), table.published.max(), table.dumb.max())]
-    axes.set_xticks(ticks, [f"{one:g}" for one in ticks])
-    axes.minorticks_off()
+    ratio_ticks(axes.xaxis)
     axes.set_yticks(places, table.rung)
     axes.set_ylim(-0.6, len(table) - 0.4)
     axes.tick_params(axis="y", length=0)

@@ -78,7 +78,7 @@ def ablation(table: pd.DataFrame, published: tuple[float, float]) -> Figure:
         axes.set_title(title, fontsize=7, loc="left")
         axes.set_xlabel("%")
         axes.tick_params(axis="y", length=0)
-    left.set_yticks(places, rows.index.get_level_values("label"), fontsize=6)
+    left.set_yticks(places, rows.index.get_level_values("label"))
     return figure
 
 

@@ -3,33 +3,30 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from study.figures import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY, canvas
+from study.figures import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY, canvas, ratio_ticks
 
 COLOURS = (BLUE, ORANGE, GREEN, PURPLE, RED, SKY, BLACK)
 MARKS = "os^vDPX"
-TICKS = (0.1, 0.2, 0.5, 1, 2, 5, 10)
 
 
 def against(table: pd.DataFrame, unit: str, before: pd.DataFrame | None = None) -> Figure:
-    """Published across, predicted upwards with its interval; on the line both are the same, dotted is a factor of 2. Earlier
-    trials, `before`, are grey."""
-    figure, axes = canvas(aspect=1.05)
-    drawn = pd.concat([table, before])
-    ends = np.array([0.7 * drawn[["published", "low"]].min().min(), 1.4 * drawn[["published", "high"]].max().max()])
-    axes.plot(ends, ends, color=BLACK, lw=0.7)
+    """Published across; upwards by what factor the prediction is off, with its interval: on the line both are the same,
+    dotted is a factor of 2. Earlier trials, `before`, are grey."""
+    figure, axes = canvas(aspect=0.85)
+    axes.axhline(1, color=BLACK, lw=0.7)
     for factor in (0.5, 2):
-        axes.plot(ends, factor * ends, color=GREY, lw=0.5, ls=":")
+        axes.axhline(factor, color=GREY, lw=0.5, ls=":")
     if before is not None:
-        axes.plot(before.published, before.middle, "o", color=GREY, ms=3, mfc="none", label="before")
+        axes.plot(before.published, before.middle / before.published, "o", color=GREY, ms=3, mfc="none",
+                  label="earlier trials")
     for (setup, rows), colour, mark in zip(table.groupby("setup", sort=False), COLOURS, MARKS, strict=False):
-        axes.vlines(rows.published, rows.low, rows.high, color=colour, lw=1, alpha=0.5)
-        axes.plot(rows.published, rows.middle, mark, color=colour, ms=4, label=setup)
+        axes.vlines(rows.published, rows.low / rows.published, rows.high / rows.published, color=colour, lw=1, alpha=0.5)
+        axes.plot(rows.published, rows.middle / rows.published, mark, color=colour, ms=4, label=setup)
     axes.set_xscale("log")
     axes.set_yscale("log")
-    axes.set_xlim(*ends)
-    axes.set_ylim(*ends)
+    ratio_ticks(axes.yaxis)
     axes.set_xlabel(f"published ({unit})")
-    axes.set_ylabel(f"predicted ({unit})")
+    axes.set_ylabel("predicted over published (1)")
     figure.legend(loc="outside lower center", ncols=2, fontsize=7, columnspacing=1)
     return figure
 
@@ -43,10 +40,7 @@ def effects(table: pd.DataFrame) -> Figure:
     axes.plot(table.middle, places, "o", color=BLUE, ms=4, label="predicted")
     axes.plot(table.published, places, "D", color=BLACK, ms=3.5, ls="", label="published")
     axes.set_xscale("log")
-    low, high = axes.get_xlim()
-    ticks = [tick for tick in TICKS if low <= tick <= high]
-    axes.minorticks_off()
-    axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+    ratio_ticks(axes.xaxis)
     axes.set_yticks(places, [_named(row.what, row.setup.replace("nihr43-", "").replace("vondra-", ""))
                              for row in table.itertuples()])
     axes.tick_params(axis="y", length=0)
