@@ -23,7 +23,6 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy.optimize import brentq
 
 from study import priors
 from study.errors import UserError
@@ -33,7 +32,9 @@ PARTS = ("central", "seed", "parameter", "structure", "all")
 NUMBERS = 0.4           # draws of the numbers alone, for each of all, where a case takes seconds: see `cases`
 FITTED_PARTS = ("central", "all")
 TAIL = 0.05             # on either side of an interval
-CLOSE = 0.002           # fitting ends when the quantity is this close to its baseline, in parts of it
+CLOSE = 0.005           # fitting ends this close to the baseline, in parts of it: as far apart are runs by chance
+FAR = 0.05              # runs of which a slope is taken are this far apart, in parts of the baseline
+STEPS = 8               # by the slope; then by halves
 MET = 0.01              # and has met it if it ended this close
 Simulate = Callable[[dict, int, str], dict[str, float]]
 
@@ -88,9 +89,9 @@ def run(table: pd.DataFrame, simulate: Simulate, fit: Fit | None = None,
     where no value of the constant meets the baseline), and `<variant>/<quantity>` for all variants; where the baseline is
     not met, for the first one only. On all processors."""
     first, *others = table.to_dict("records")
-    rows = _case(simulate, fit, variants, first)      # by itself: it compiles
-    rows += itertools.chain(*on_all_processors(_case, [(simulate, fit, variants, case) for case in others]))
-    return pd.DataFrame(rows)
+    rows, slope = _case(simulate, fit, variants, first)      # by itself: it compiles, and its slope serves the others
+    of_others = on_all_processors(_case, [(simulate, fit, variants, case, slope) for case in others])
+    return pd.DataFrame([*rows, *itertools.chain(*(more for more, _ in of_others))])
 
 
 def on_all_processors(function: Callable, calls: list[tuple]) -> list:
@@ -99,42 +100,56 @@ def on_all_processors(function: Callable, calls: list[tuple]) -> list:
         return list(pool.map(lambda call: function(*call), calls))
 
 
-def _case(simulate: Simulate, fit: Fit | None, variants: tuple[str, ...], case: dict) -> list[dict]:
-    """The rows of one case."""
+def _case(simulate: Simulate, fit: Fit | None, variants: tuple[str, ...], case: dict,
+          slope: float | None = None) -> tuple[list[dict], float | None]:
+    """The rows of one case, and the slope that its fit ended with: see `_solve`."""
     values, seed = {name: case[name] for name in case if name not in ("part", "seed")}, case["seed"]
     first, *others = variants
     found = {one: simulate(values, seed, one) for one in variants}
     rows = [case | _row(found, fitted=False, reached=True)]
     if fit and case["part"] in FITTED_PARTS:
-        constant, met = _solve(simulate, values, seed, fit, first, found[first])
+        constant, met, slope = _solve(simulate, values, seed, fit, first, found[first], slope)
         reached = abs(met[fit.quantity] / fit.baseline - 1) <= MET
         found = {first: met} | {one: simulate(values | {fit.constant: constant}, seed, one) for one in others if reached}
         rows.append(case | {fit.constant: constant} | _row(found, fitted=True, reached=reached))
-    return rows
+    return rows, slope
 
 
 def _row(found: dict[str, dict], **flags) -> dict:
     return flags | {f"{variant}/{name}": value for variant, all_of in found.items() for name, value in all_of.items()}
 
 
-def _solve(simulate, values, seed, fit, variant, first) -> tuple[float, dict]:
-    """(constant, quantities of `variant`) where the baseline is met, or at the end of the range that comes nearest."""
-    seen = {values[fit.constant]: first}
+def _solve(simulate, values, seed, fit, variant, first, slope) -> tuple[float, dict, float | None]:
+    """(constant, quantities of `variant`, slope) where the baseline is met, or nearest to it of what was tried.
 
-    def error(constant):
+    Over a time that is added to each operation, the time of an operation, in that of the baseline, is all but a straight
+    line: `slope` is that of a case that was solved before, None for the first one."""
+    seen, low, high = {values[fit.constant]: first}, fit.low, fit.high
+
+    def excess(constant):
         if constant not in seen:
             seen[constant] = simulate(values | {fit.constant: constant}, seed, variant)
-        excess = np.log(seen[constant][fit.quantity] / fit.baseline)
-        return 0.0 if abs(excess) < CLOSE else excess
+        return fit.baseline / max(seen[constant][fit.quantity], 1e-3 * fit.baseline) - 1
 
-    here = end = values[fit.constant]
-    bound = fit.high if error(here) > 0 else fit.low
-    while end != bound and error(here) * error(end) > 0:
-        end = min(bound, 2 * end) if bound == fit.high else bound
-    if error(here) * error(end) < 0:
-        brentq(error, here, end, xtol=1e-6 * fit.high, rtol=1e-6)
-    constant = min(seen, key=lambda tried: abs(error(tried)))
-    return constant, seen[constant]
+    here = values[fit.constant]
+    while abs(excess(here)) > CLOSE:
+        low, high = (low, here) if excess(here) > 0 else (here, high)
+        if high - low <= 1e-6 * fit.high:
+            break
+        there = here - excess(here) / slope if slope else 2 * here
+        if excess(here) > 0 and low not in seen:
+            there = low     # settles whether there is one
+        there = min(max(there, low), high)
+        if there in seen or len(seen) > STEPS:
+            there = (low + high) / 2
+        rise = excess(there) - excess(here)
+        if abs(rise) > FAR and rise * (there - here) > 0:
+            slope = rise / (there - here)
+        elif slope and excess(there) * excess(here) > excess(here) ** 2 / 2:
+            slope /= 2      # less than half of the way: it is flatter here
+        here = there
+    constant = min(seen, key=lambda tried: abs(excess(tried)))
+    return constant, seen[constant], slope
 
 
 def interval(values: Iterable[float]) -> Interval:

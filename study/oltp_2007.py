@@ -236,11 +236,13 @@ def baseline() -> ensembles.Fit:
     return ensembles.Fit(FITTED, *FIT_RANGE_NS, "summary.rate", float(known.value.iloc[0]))
 
 
-def predict(machine: Setup, draws: int, seeds: int, seed: int) -> pd.DataFrame:
-    """The ensemble over all that is not known: see `study.ensembles.run`. No figure to be predicted is read."""
+def predict(machine: Setup, draws: int, seeds: int, seed: int, runs: Comparison | None = None) -> pd.DataFrame:
+    """The ensemble over all that is not known: see `study.ensembles.run`. No figure to be predicted is read. `runs` were
+    made under `seed` and are not repeated."""
     def simulate_case(values: dict, case_seed: int, variant: str) -> dict[str, float]:
         case = with_values(machine, values)
-        return quantities(run(case, ERAS[variant], case_seed), case)
+        is_made = runs and (case, case_seed) == (runs.machine, seed)
+        return quantities(dict(runs.items())[variant] if is_made else run(case, ERAS[variant], case_seed), case)
 
     cases = ensembles.cases(priors.read(EXPERIMENT), draws, seeds, seed)
     return ensembles.run(cases, simulate_case, baseline())
@@ -282,16 +284,17 @@ def not_modelled(quantity: str) -> str:
 FIXED, RESERVED, DYNAMIC = "fixed limit, as built", "places reserved for reads", "limit set by each disk"
 
 
-def what_if(machine: Setup, seed: int) -> pd.DataFrame:
+def what_if(runs: Comparison, seed: int) -> pd.DataFrame:
     """The new build with other limits on the I/Os of a disk: rule, setting, operations_per_s, p50_ms, p99_ms."""
-    queue = machine.queue
+    machine, queue = runs.machine, runs.machine.queue
     settings = [(FIXED, str(n), queue._replace(max_pending=n, min_pending=min(n, queue.min_pending)))
                 for n in (2, 4, 10, 35)]
     settings += [(RESERVED, str(n), queue._replace(reserved_slots=n)) for n in (30,) if n < queue.max_pending]
     settings += [(DYNAMIC, f"{ms} ms", queue._replace(dynamic_pending_ns=ms * 10**6)) for ms in (10, 25)]
 
     def row(rule, setting, changed):
-        found = quantities(run(machine._replace(queue=changed), ERAS[AFTER], seed), machine)
+        x = runs.after if changed == queue else run(machine._replace(queue=changed), ERAS[AFTER], seed)
+        found = quantities(x, machine)
         return rule, setting, found["summary.rate"], found["shadowread.p50"], found["shadowread.p99"]
     return pd.DataFrame(ensembles.on_all_processors(row, settings),
                         columns=["rule", "setting", "operations_per_s", "p50_ms", "p99_ms"])

@@ -260,11 +260,13 @@ def baseline() -> ensembles.Fit:
     return ensembles.Fit(FITTED, *FIT_RANGE_NS, "summary.rate", float(known.value.iloc[0]))
 
 
-def predict(machine: Setup, draws: int, seeds: int, seed: int) -> pd.DataFrame:
-    """The ensemble over all that is not known: see `study.ensembles.run`. No figure to be predicted is read."""
+def predict(machine: Setup, draws: int, seeds: int, seed: int, runs: Comparison | None = None) -> pd.DataFrame:
+    """The ensemble over all that is not known: see `study.ensembles.run`. No figure to be predicted is read. `runs` were
+    made under `seed` and are not repeated."""
     def simulate_case(values: dict, case_seed: int, variant: str) -> dict[str, float]:
         case = with_values(machine, values)
-        return quantities(run(case, variant, case_seed), case)
+        is_made = runs and (case, case_seed) == (runs.machine, seed)
+        return quantities(dict(runs.items())[variant] if is_made else run(case, variant, case_seed), case)
 
     cases = ensembles.cases(priors.read(EXPERIMENT), draws, seeds, seed)
     return ensembles.run(cases, simulate_case, baseline())

@@ -63,6 +63,36 @@ def test_a_fitted_case_meets_the_baseline_and_keeps_everything_else(results):
     assert fitted[same].to_numpy().tolist() == ensembles.unfitted(results)[same].to_numpy().tolist()
 
 
+def tried(time_of, baseline=400.0, n_draws=6):
+    """(constants that fits tried after each case's own, results): the time of an operation is `time_of(cost)`."""
+    constants = []
+
+    def simulate_and_note(values, seed, variant):
+        constants.append(values["cost"])
+        return {"rate": 1000 / time_of(values["cost"])}
+    cases = ensembles.cases(KNOWN, n_draws, 2, 1)
+    results = ensembles.run(cases, simulate_and_note, ensembles.Fit("cost", 0.01, 100, "rate", baseline), ("before",))
+    return len(constants) - len(cases), results
+
+
+def test_from_the_second_case_on_a_straight_line_takes_one_run():
+    """Of seven cases; the first one steps from 2 to 4 and back."""
+    n_tried, results = tried(lambda cost: 4 + cost, baseline=100.0)
+    assert results[results.fitted].reached.all()
+    assert n_tried == 2 + 6
+
+
+@pytest.mark.parametrize("time_of", [
+    lambda cost: max(2.2, cost),                        # flat, then a line
+    lambda cost: 2.5 + max(0.0, cost - 0.2) / 1000,     # all but flat
+    lambda cost: 2.0 + (cost > 0.5) * 0.51 + (cost > 7) * 3,      # stairs
+    lambda cost: 0.4 * cost ** 2, lambda cost: cost ** 0.25 * 2])
+def test_curves_of_all_shapes_are_met(time_of):
+    n_tried, results = tried(time_of)
+    assert results[results.fitted].reached.all()
+    assert n_tried <= 7 * 12
+
+
 def test_a_baseline_out_of_reach_is_said_to_be_so():
     fit = ensembles.Fit("cost", 1, 4, "rate", 5000.0)
     results = ensembles.run(ensembles.cases(KNOWN, 2, 2, 1), simulate, fit)

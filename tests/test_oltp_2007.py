@@ -3,7 +3,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from study import claims, ensembles, notebooks, oltp_2007, parameters, published, scoring, sliders
+from study import claims, ensembles, notebooks, oltp_2007, parameters, priors, published, scoring, sliders
 from study.figures import oltp as pictures
 from study.figures import render
 from study.project import NOTEBOOKS
@@ -53,6 +53,17 @@ def test_another_baseline_changes_what_is_fitted_and_nothing_else(results, monke
     assert len(met) >= 1
     assert met["before/summary.rate"].to_numpy() == pytest.approx(rate, rel=ensembles.MET)
     assert not results[results.fitted].equals(again[again.fitted])
+
+
+def test_runs_that_there_are_already_are_not_repeated(monkeypatch):
+    machine = oltp_2007.with_values(oltp_2007.setup(**SMALL), priors.read(oltp_2007.EXPERIMENT).central())
+    runs, made, real = oltp_2007.compare(machine, 1), [], oltp_2007.run
+    monkeypatch.setattr(oltp_2007, "run", lambda *call: made.append(call) or real(*call))
+    anew = oltp_2007.predict(machine, 2, 2, 1)
+    n_anew = len(made)
+    pd.testing.assert_frame_equal(oltp_2007.predict(machine, 2, 2, 1, runs), anew)
+    assert len(made) == 2 * n_anew - 2
+    pd.testing.assert_frame_equal(oltp_2007.predict(machine, 2, 2, 2, runs), oltp_2007.predict(machine, 2, 2, 2))
 
 
 def test_the_one_number_fitted_on_is_the_throughput_before():

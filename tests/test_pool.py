@@ -4,7 +4,8 @@ import pytest
 
 from model.data_sheet import SheetParams, new_drive
 from model.drive_queue import N_COMMANDS
-from model.pool import disk_done, new_pool, new_recorder, read_block, start_disk, to_queue
+from model.pool import disk_done, new_pool, new_recorder, read_block, release_io, start_disk, to_queue
+from model.streams import stream
 from model.vdev_cache import VdevCacheParams
 from model.vdev_queue import VdevQueueParams
 
@@ -40,3 +41,44 @@ def test_the_next_command_is_with_the_drive_before_the_queue_issues_more():
     """The queue holds back 10 until 5 is done. By then the drive has 30, so 40 is the head, and 10 is below it."""
     assert served((5, 30, 40, 10), VdevQueueParams(max_pending=3, min_pending=3)) == [5, 30, 40, 10]
     assert served((5, 30, 10), VdevQueueParams(max_pending=2, min_pending=2)) == [5, 30, 10]
+
+
+# ---- theory: an open queue ----
+
+SERVICE_NS, BATCHES = 8 * 10**6, 20
+
+
+def responses(arrivals, drawn_ns):
+    """Response times (ns) of reads at random places, in the order in which they come to one leaf, with drawn services."""
+    n, ends, found = len(arrivals), None, np.zeros(len(arrivals), np.int64)
+    pool = new_pool(1, VdevCacheParams(max_read_bytes=1), VdevQueueParams(aggregation_bytes=0),
+                    new_drive(SheetParams(), drawn_ns), np.zeros(1, np.int64), 2**10, n, new_recorder())
+    places = (stream(3, "places").random(n) * 2**20).astype(np.int64) * 8192
+    for task, now in enumerate([*arrivals.tolist(), int(arrivals[-1]) + 10**13]):
+        while ends is not None and ends <= now:
+            io = disk_done(pool, ends, 0)
+            found[pool.owner[io]] = ends - arrivals[pool.owner[io]]
+            release_io(pool, io)
+            ends = start_disk(pool, ends, 0) if pool.drives.units[0, N_COMMANDS] else None
+        if task < n:
+            _, io = read_block(pool, now, int(places[task]), 8192, 0, task)
+            if to_queue(pool, now, io) == 0:
+                ends = start_disk(pool, now, 0)
+    return found
+
+
+def agrees_with_mm1(load, drawn_ns, n=8_000):
+    """Whether 1 / (mu - lambda) lies within 99.9 % confidence limits of the mean response time (batches; Student, 19)."""
+    arrivals = np.cumsum(-np.log1p(-stream(1, "arrivals").random(n)) * SERVICE_NS / load).astype(np.int64)
+    batches = responses(arrivals, drawn_ns)[n // 10:].reshape(BATCHES, -1).mean(axis=1)
+    limit = 3.88 * batches.std(ddof=1) / np.sqrt(BATCHES)
+    assert limit < 0.15 * batches.mean()
+    return abs(batches.mean() - SERVICE_NS / (1 - load)) < limit
+
+
+def test_an_open_queue_with_exponential_services_is_mm1():
+    assert agrees_with_mm1(0.5, (-np.log1p(-stream(5, "services").random(2**16)) * SERVICE_NS).astype(np.int64))
+
+
+def test_services_that_are_all_the_same_are_not_mm1():
+    assert not agrees_with_mm1(0.5, np.full(16, SERVICE_NS))

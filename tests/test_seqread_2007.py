@@ -72,6 +72,16 @@ def test_another_baseline_changes_what_is_fitted_and_nothing_else(machine, small
     assert met.copy_ns.iloc[0] > honest.copy_ns.iloc[0]
 
 
+def test_runs_that_there_are_already_are_not_repeated(machine, small_files, monkeypatch):
+    machine = seqread_2007.with_values(machine, priors.read(seqread_2007.EXPERIMENT).central())
+    runs, made, real = seqread_2007.compare(machine, 1), [], seqread_2007.run
+    monkeypatch.setattr(seqread_2007, "run", lambda *call: made.append(call) or real(*call))
+    anew = predicted(machine)
+    n_anew = len(made)
+    pd.testing.assert_frame_equal(seqread_2007.predict(machine, 2, 2, 1, runs), anew)
+    assert len(made) == 2 * n_anew - 2
+
+
 def test_a_slider_calls_what_the_run_calls(runs):
     """The figure that a slider draws is that of the very comparison whose metrics are recorded."""
     known = notebooks.STUDY[NAME].parameters

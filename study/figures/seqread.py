@@ -37,7 +37,7 @@ def stall_timeline(runs: list[Timeline], start_s: float, length_s: float = 0.3) 
         length = rows[:, 1] - rows[:, 0]
         for activity, (colour, height) in LOOK.items():
             mine = rows[:, 2] == activity
-            axes.bar(rows[mine, 0], height, length[mine], align="edge", color=colour, lw=0)
+            axes.broken_barh(np.column_stack([rows[mine, 0], length[mine]]), (0, height), color=colour, lw=0)
         n_stalls = len(set(rows[rows[:, 2] == STALLED, 3]))
         share, n_copies = (length[rows[:, 2] == activity] for activity in (STALLED, COPYING))
         axes.set_title(f"{run.label}\n{len(n_copies) * run.mib_per_copy:.0f} MiB copied, {n_stalls} "
