@@ -140,6 +140,8 @@ def _extent(fb, m, n, params):
 @kernel
 def _cursor_dynamic_fit(fb, m, n, params):
     """Cursor 0 is the place in the extent, cursor 1 the end of the extent."""
+    if longest(fb, m) < n:
+        return NOWHERE
     if fb.cursors[m * 64] + n <= fb.cursors[m * 64 + 1]:
         return _first_fit(fb, m, n, 1, m * 64)
     wanted = _extent(fb, m, n, params)

@@ -125,11 +125,14 @@ def _dynamic_fit(maps, m, n_bytes, params):
 
 @kernel
 def _cursor_dynamic_fit(maps, m, n_bytes, params):
-    """Cursor 0 is the place in the extent, cursor 1 the end of the extent."""
-    cursors = maps.cursors
+    """Cursor 0 is the place in the extent, cursor 1 the end of the extent. With no hole that is long enough nothing is
+    looked for: an extent may be shorter than a block of more than 256 KiB (metaslab_cdf_alloc; the specification, which
+    has blocks of 128 KiB at most, does not say so)."""
+    cursors, longest = maps.cursors, largest(maps, m)
+    if longest < n_bytes:
+        return NOWHERE
     if cursors[m, 0] + n_bytes <= cursors[m, 1]:
         return _first_fit(maps, m, n_bytes, 1, 0)
-    longest = largest(maps, m)
     wanted = min(params.min_alloc_bytes, longest) if longest > params.extent_hole_bytes else n_bytes
     offset = _best_fit(maps, m, wanted)
     cursors[m, 0] = cursors[m, 1] = 0

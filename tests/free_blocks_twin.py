@@ -99,6 +99,8 @@ class Twin:
         by_alignment = (alignment * self.unit).bit_length() - 1
         if rule == FIRST_FIT:
             return self.first_fit(n, alignment, by_alignment)
+        if self.longest() < n:
+            return -1
         if rule == CURSOR_DYNAMIC_FIT:
             if self.cursors[0] + n <= self.cursors[1]:
                 return self.first_fit(n, 1, 0)
@@ -107,8 +109,6 @@ class Twin:
             found = offset >= 0
             self.cursors[:2] = [found * (self.first_unit + offset + n), found * (self.first_unit + offset + wanted)]
             return offset
-        if self.longest() < n:
-            return -1
         if rule == DYNAMIC_FIT:
             if not self.wants_best_fit():
                 return self.first_fit(n, 1, by_alignment)

@@ -20,7 +20,7 @@ from model.eras import era
 from model.free_blocks import FULL, OK, give, longest, next_run, run_length, run_start, take
 from model.jit import kernel
 from model.metaslab import FAST, TopVdev, new_pool
-from model.pickers import CURSOR_DYNAMIC_FIT, VARIANTS, PickerParams
+from model.pickers import VARIANTS, PickerParams
 from model.space_map_trace import ALLOCATE, FREE, NEW_MAP, Operations
 
 RULES = [*VARIANTS.values(), PickerParams(2), PickerParams(3)]
@@ -37,8 +37,6 @@ steps = st.lists(st.tuples(st.sampled_from(["pick", "pick", "give", "give", "tak
 @given(st.integers(100, 700), st.integers(0, 100), steps)
 def test_free_blocks_are_a_list_of_truth_values(params, first_unit, n_blocks, used_pct, steps):
     fb, twin = both(n_blocks, params, first_unit)
-    if params.picker == CURSOR_DYNAMIC_FIT:     # which counts on blocks of 128 KiB at most
-        steps = [(what, min(n, 32), chance) for what, n, chance in steps]
     for block in range(n_blocks):
         if block * 7919 % 100 < used_pct:
             assert take(fb, 1, block, 1) == OK

@@ -176,6 +176,14 @@ def test_cursor_dynamic_fit_takes_no_extent_when_holes_are_short():
     assert maps.cursors[0, :2].tolist() == [308 * KIB, 308 * KIB]
 
 
+def test_cursor_dynamic_fit_gives_no_hole_that_is_too_short():
+    """Its extent would be the longest hole, were it shorter than the block."""
+    maps = free_map((0, 300), (400, 640))
+    assert allocate(maps, 512 * KIB, CDF) == NOWHERE
+    assert maps.cursors[0, :2].tolist() == [0, 0]
+    assert allocate(maps, 300 * KIB, CDF) == 0
+
+
 def test_the_earlier_new_dynamic_fit_lets_its_cursor_jump_by_what_it_looked_for():
     """Its next search begins 10 MiB on, in the same hole, and takes the start of it."""
     maps = free_map((1, 6), (20, 40), unit=MIB, area=50 * MIB)
