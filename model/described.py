@@ -30,10 +30,12 @@ def _count(pool, m, n_bytes):
 
 
 @kernel
-def count_bytes(pool, m, n_bytes):
-    """Say that so much of a metaslab is allocated, but not where; it must not be loaded."""
-    _count(pool, m, n_bytes)
-    weigh(pool, m)
+def count_bytes(pool, n_bytes):
+    """Say how much of each metaslab is allocated, but not where; -1: nothing was ever written to it. None may be loaded."""
+    for m in range(len(n_bytes)):
+        if n_bytes[m] >= 0:
+            _count(pool, m, n_bytes[m])
+            weigh(pool, m)
 
 
 @kernel

@@ -76,10 +76,10 @@ def _pool(slabs: list[Slab], record_bytes: int, name: str, seed: int, n: int):
     pool = new_pool([TopVdev(asize=size * len(slabs))], era(name).metaslab, metaslab_bytes=size,
                     max_segments=2 * n_segments + SPARE_SEGMENTS,
                     log_blocks=n_segments // 256 + 2 * len(slabs) + SPARE_LOG_BLOCKS)
-    for m, one in enumerate(slabs):
-        if one.is_used:
-            segments = made.get(m)
-            count_bytes(pool, m, _bytes(segments) if segments is not None else size - one.free_bytes)
+    used = _used_bytes(slabs)
+    for m, segments in made.items():
+        used[m] = _bytes(segments) if slabs[m].is_used else used[m]
+    count_bytes(pool, used)
     for m, segments in made.items():
         claim(pool, m, segments)
     weigh_all(pool)
@@ -90,10 +90,13 @@ def _by_weight(slabs: list[Slab], name: str) -> list[int]:
     size = slabs[0].size_bytes
     vdevs = [TopVdev(asize=size * len(slabs))]
     pool = new_pool(vdevs, era(name).metaslab, metaslab_bytes=size, max_segments=1, log_blocks=1)
-    for m, one in enumerate(slabs):
-        if one.is_used:
-            count_bytes(pool, m, max(0, size - one.free_bytes))
+    count_bytes(pool, _used_bytes(slabs))
     return pool.order.tolist()
+
+
+def _used_bytes(slabs: list[Slab]) -> np.ndarray:
+    """What is allocated in each metaslab, as it was described; -1 where nothing was ever written."""
+    return np.array([max(0, one.size_bytes - one.free_bytes) if one.is_used else -1 for one in slabs], np.int64)
 
 
 def _allocated(slab: Slab, start: int, record_bytes: int, rng) -> np.ndarray:

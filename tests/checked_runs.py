@@ -17,6 +17,7 @@ import test_block_maps
 import test_disk
 import test_exchange
 import test_forecast
+import test_pickers
 import test_ufs
 import test_vdev_queue
 import test_zfetch
@@ -133,7 +134,7 @@ def stores(database, settings):
 def allocators():
     aged_pool_laws.every_record_has_its_own_place()
     aged_pool_laws.what_is_kept_goes_on_as_it_would_have()
-    count_bytes(aged_pool_laws.a_pool("b103")[0], 3, 2**15)
+    count_bytes(aged_pool_laws.a_pool("b103")[0], np.array([-1, 0, 2**15]))
     for story in metaslab_stories.STORIES.values():
         if not hasattr(story, "hypothesis"):  # once is enough
             story()
@@ -144,6 +145,7 @@ def allocators():
         threes_and_sectors(401, params, 1, FAR)
     test_block_maps.test_rows_longer_than_a_record_are_several()
     test_block_maps.test_what_cannot_be_is_refused()
+    test_pickers.test_cursor_dynamic_fit_takes_an_extent_of_10_mib_and_fills_it()
     test_forecast.test_metaslabs_that_are_loaded_have_the_described_space_described()
     assert alloc_mutants.first_elsewhere("103_ff", "edge") is None
 

@@ -59,6 +59,13 @@ def fill(pool, txg, psize=BLOCK):
     return found
 
 
+def space_of(pool):
+    """What every map holds: B, or units of the fast engine."""
+    if pool.maps is not None:
+        return pool.maps.space.tolist()
+    return pool.blocks.free.n_free.tolist() + pool.blocks.n_units.tolist()
+
+
 def runs_of(pool, txg, n_blocks, psize):
     """[vdev, blocks in a row] of so many blocks."""
     found = []
@@ -215,8 +222,9 @@ def the_heaviest_comes_first_and_active_ones_before_all_others():
 @story
 def a_metaslab_in_which_a_request_failed_is_left_with_less():
     """One byte less than was asked for, or its longest free segment; until it is weighed again."""
-    for rules, left in ((A, 64 * KIB - 1), (B, 64 * KIB - 1), (D, 4 * KIB), (D_DF, 4 * KIB)):
-        pool = pool_of(rules, 2)
+    lefts = ((A, 64 * KIB - 1), (B, 64 * KIB - 1), (D, 4 * KIB), (D_DF, 4 * KIB))
+    for (rules, left), engine in itertools.product(lefts, (EXACT, FAST)):
+        pool = pool_of(rules, 2, engine=engine)
         for m in (0, 1):  # 32 blocks each, of which every second one is undone: 64 KiB free, in pieces of one block
             blocks = [place(pool, 4)[0] for _ in range(32)]
             assert {offset // (128 * KIB) for _, offset, _ in blocks} == {m}
@@ -293,15 +301,16 @@ def what_is_deferred_is_withheld_from_a_map_that_is_loaded():
 @story
 def a_block_has_all_of_its_copies_or_none():
     """Two vdevs with room for two blocks each. The third block is the first of vdev 0, which has room for one copy more."""
-    pool = pool_of(A, 1, 1)
-    assert [place(pool, 4, 64 * KIB)[0][0] for _ in range(3)] == [1, 1, 0]
-    before = pool.maps.space.copy()
-    assert place(pool, 4, 64 * KIB, 2) is None
-    assert (pool.maps.space == before).all()
-    assert place(pool, 4, 64 * KIB) is None  # where a request has failed, the next one in the txg is not even tried
-    sync_txg(pool, 4)
-    assert place(pool, 5, 64 * KIB) == [(0, 64 * KIB, 64 * KIB)]
-    assert place(pool, 5, 64 * KIB) is None
+    for engine in (EXACT, FAST):
+        pool = pool_of(A, 1, 1, engine=engine)
+        assert [place(pool, 4, 64 * KIB)[0][0] for _ in range(3)] == [1, 1, 0]
+        before = space_of(pool)
+        assert place(pool, 4, 64 * KIB, 2) is None
+        assert space_of(pool) == before
+        assert place(pool, 4, 64 * KIB) is None  # where a request has failed, the next one in the txg is not even tried
+        sync_txg(pool, 4)
+        assert place(pool, 5, 64 * KIB) == [(0, 64 * KIB, 64 * KIB)]
+        assert place(pool, 5, 64 * KIB) is None
 
 
 @story

@@ -115,10 +115,6 @@ NEVER_RUN = {
     "disk": {"serve_in_turn"},
     "space_map_trace": {"_allocate", "_free", "_run", "_start_anew"},
     "vdev_cache_trace": {"_completion"},
-    # of both engines of the allocator these run in one; the fast one takes nothing back in so small pools
-    "block_maps": {"give", "largest"},
-    "free_map_fast": {"give", "largest", "unput"},
-    "pickers": {"_cursor_dynamic_fit"},
     # called by tests only, of the other direction or of what somebody may want to know
     "disk_layout": {"_grain_at", "_slotted_block", "block_at"},
     "indirect": {"block_above"},
