@@ -26,6 +26,7 @@ from model.space_map import ABSENT, FULL, OK
 NONE = -1
 RUN_SECTORS_SHIFT = 15  # a record has at most 2^15 sectors
 MAX_UNIT_SHIFT = 17  # so that a record is at least as long as a word has bits
+AHEAD = 6  # rows: named to the processor before they are given
 UNALIGNED = 4  # status: no whole number of blocks
 
 
@@ -205,19 +206,22 @@ def copy(maps, source, target):
 
 @kernel
 def _will_be_given(maps, m, row):
-    """The row two behind this one, if there is one, will be given."""
-    row = maps.following[row]
-    row = maps.following[row] if row != NONE else NONE
-    if row != NONE:
-        look_ahead(maps.free, m, _block(maps, m, maps.start[row]))
+    """A row, or none, will be given to the free map soon. The one behind it."""
+    if row == NONE:
+        return NONE
+    look_ahead(maps.free, m, _block(maps, m, maps.start[row]))
+    return maps.following[row]
 
 
 @kernel
 def give_all(maps, source, m):
     """Empty a list into the free map of metaslab `m`. Returns a status."""
     status, row = OK, maps.first[source]
+    later = row
+    for _ in range(AHEAD):
+        later = _will_be_given(maps, m, later)
     while row != NONE and status == OK:
-        _will_be_given(maps, m, row)
+        later = _will_be_given(maps, m, later)
         if maps.length[row] > 0:
             status = give_blocks(maps.free, m, _block(maps, m, maps.start[row]), blocks_of(maps.free, maps.length[row]))
         row = maps.following[row]
