@@ -95,6 +95,7 @@ def over_unpublished(table: pd.DataFrame, published: tuple[float, float]) -> Fig
             axes.axhline(value, color=colour, lw=0.8, ls="--")
         axes.axhline(0, color=GREY, lw=0.6)
         axes.set_xticks(places, some.level)
+        axes.set_xlim(-0.5, len(some) - 0.5)
         axes.set_xlabel(some.label.iloc[0], fontsize=7)
     for axes in panels[:, 0]:
         axes.set_ylabel("%")

@@ -21,6 +21,26 @@ def intervals(table: pd.DataFrame, published: float, label: str) -> Figure:
     return figure
 
 
+def _range(effects: pd.Series, others: tuple) -> tuple[float, float]:
+    """What an axis shows: all, but an effect that lies further out than all the rest is wide."""
+    def ends(values):
+        return min(*others, *values), max(*others, *values)
+
+    for farthest in (effects.idxmin(), effects.idxmax()):
+        low, high = ends(effects.drop(farthest))
+        if not low - (high - low) <= effects[farthest] <= high + (high - low):
+            return low, high
+    return ends(effects)
+
+
+def _at_the_edge(axes, effect: float, place: float, edge: float) -> None:
+    """An effect that lies beyond the axis: an arrow and its number."""
+    sign = -1 if effect < edge else 1
+    axes.annotate(f"{effect:.0f}", (1.08 * edge, place), (-sign * 14, 0), textcoords="offset points", fontsize=7,
+                  va="center", ha="left" if sign < 0 else "right", color=ORANGE,
+                  arrowprops={"arrowstyle": "->", "color": ORANGE, "shrinkA": 1, "shrinkB": 0})
+
+
 def conditions(table: pd.DataFrame, published: float, parameters: tuple[float, float], label: str) -> Figure:
     """An effect under each choice of each condition (`study.effects.conditions`), others at their best guess; the band is
     what the priors' ranges alone make of it."""
@@ -29,11 +49,15 @@ def conditions(table: pd.DataFrame, published: float, parameters: tuple[float, f
     axes.axvspan(*parameters, color=SKY, alpha=0.3, lw=0, label="ranges of the priors, 5 to 95 %")
     axes.axvline(published, color=BLACK, lw=0.8, ls="--", label="published")
     central = table.is_central.to_numpy()
+    low, high = _range(table.effect, (0, published, *parameters))
+    for place, effect in zip(places, table.effect, strict=True):
+        if not low <= effect <= high:
+            _at_the_edge(axes, effect, place, low if effect < low else high)
     axes.plot(table.effect[~central], places[~central], "o", color=ORANGE, ms=4, label="one condition changed")
     axes.plot(table.effect[central], places[central], "s", color=BLUE, ms=4, label="best guess")
     axes.set_yticks(places, table.label)
     axes.set_ylim(-0.6, len(table) - 0.4)
-    axes.set_xlim(1.08 * min(0, table.effect.min(), parameters[0]), 1.08 * max(table.effect.max(), published, parameters[1]))
+    axes.set_xlim(1.08 * low, 1.08 * high)
     axes.set_xlabel(label)
     axes.tick_params(axis="y", length=0)
     figure.legend(loc="outside lower center", ncols=2, fontsize=7, columnspacing=1)
