@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from model.postgres import CPU_NS
-from study import checkpoint_series, claims, ensembles, machines, priors, published, scenario
+from study import checkpoint_series, claims, ensembles, machines, priors, published, same_runs, scenario
 from study.priors import Known
 from study.scenario import Scenario
 
@@ -158,20 +158,26 @@ class Run(NamedTuple):
 
 
 def run(name: str, values: dict, scale: int, seed: int, target: float | None = None, cores: int = CORES) -> Run:
-    """One test to scale; with another completion target or number of cores, if one is given."""
+    """One test to scale; with another completion target or number of cores, if one is given. What is the same machine as
+    before is not run again."""
     one, n = of_test(name, values, scale), TESTS[name].seconds // scale
     values = values | {"working_gib": working_gib(TESTS[name], values)}
     changes = {"database.seconds": float(n), "host.cpus": cores}
     if target is not None:
         changes["database.conf"] = one.database.conf | {"checkpoint_completion_target": target}
     changed = scenario.changed(one, changes)
-    done = machines.simulate(changed, scaled_values(values, scale), seed, n)
+    return same_runs.once((EXPERIMENT, changed.model_dump_json(), seed), scaled_values(values, scale),
+                          lambda asked: _recorded(name, scale, changed, machines.simulate(changed, asked, seed, n), n))
+
+
+def _recorded(name: str, scale: int, one: Scenario, done: machines.Outcome, n: int) -> Run:
+    """What is kept of a run, of `n` seconds."""
     series = done.devices_per_second
     rates = [{group: rows[count][:n] / per for group, rows in series.items() if rows["writes"].any() or group == "data"}
              for count, per in (("read_bytes", 1e6), ("written_bytes", 1e6), ("writes", 1))]
     cpu_ns = done.result.machine.database.statements[:, CPU_NS].sum()
     return Run(name, scale, 60 * done.per_second["commits"][:n].astype(float), *rates, done.counts, done.mean_ms,
-               done.tps * cpu_ns / 1e9 / changed.host.cpus, done.per_second["checkpoint_writes"][:n].astype(float))
+               done.tps * cpu_ns / 1e9 / one.host.cpus, done.per_second["checkpoint_writes"][:n].astype(float))
 
 
 def run_all(names, values: dict, scale: int, seed: int) -> dict[str, Run]:

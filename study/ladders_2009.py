@@ -11,14 +11,13 @@ the one before it in hardware and switches; the values of priors are those of th
 Fitted is one constant, on the first rung: of the ladders that write, the time that a command costs a disk; of the one that
 only reads, the CPU time of a query, since its data fit in memory.
 """
-import functools
 import itertools
 import math
 from typing import NamedTuple
 
 import pandas as pd
 
-from study import claims, ensembles, machines, priors, published, scenario
+from study import claims, ensembles, machines, priors, published, same_runs, scenario
 from study.errors import UserError
 from study.ladder_readings import DISK, ONE_SSD, OTHER_DISK, Choice, Ladder, central, changes, readings
 from study.machines import Outcome
@@ -133,14 +132,10 @@ def quantities(x: Outcome) -> dict[str, float]:
                     for name, value in all_of.items()}
 
 
-@functools.lru_cache(maxsize=2**14)
-def _quantities(machine: str, values: tuple, seed: int) -> dict[str, float]:
-    return quantities(machines.simulate(Scenario.model_validate_json(machine), dict(values), seed))
-
-
 def measured(machine: Scenario, values: dict, seed: int) -> dict[str, float]:
     """`quantities` of a run. Rungs of different readings are often the same machine: it is run once."""
-    return _quantities(machine.model_dump_json(), tuple(sorted(_for_machine(values).items())), seed)
+    return same_runs.once(("ladders", machine.model_dump_json(), seed), _for_machine(values),
+                          lambda asked: quantities(machines.simulate(machine, asked, seed)))
 
 
 # --- the ensemble -------------------------------------------------------------------------------------------------------

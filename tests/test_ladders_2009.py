@@ -4,7 +4,7 @@ import itertools
 import pandas as pd
 import pytest
 
-from study import claims, ladder_questions, ladder_readings, ladders_2009, published, scenario, scoring
+from study import claims, ladder_questions, ladder_readings, ladders_2009, published, same_runs, scenario, scoring
 from study.errors import UserError
 from study.ladder_readings import LADDERS
 from study.ladders_2009 import rungs
@@ -92,7 +92,7 @@ def test_a_battery_is_behind_every_device_that_something_must_survive_on():
 def fake(seen):
     """A machine that takes longer for what it has more of, and keeps what it was given."""
     def simulate(one, values, seed, n_seconds=0):
-        seen.append((one, values, seed))
+        seen.append((one, dict(values), seed))      # so all are asked for
         cost = 1e-6 * values["overhead_ns"] / one.pool.data.count + 0.5 * (one.pool.cache is None)
         cost += 0.2 * ("shared_buffers" not in one.database.conf)
         found = dict.fromkeys(Outcome._fields) | {
@@ -104,11 +104,11 @@ def fake(seen):
 
 @pytest.fixture
 def seen(monkeypatch):
-    ladders_2009._quantities.cache_clear()
+    same_runs.forget()
     found = []
     monkeypatch.setattr(ladders_2009.machines, "simulate", fake(found))
     yield found
-    ladders_2009._quantities.cache_clear()
+    same_runs.forget()
 
 
 @pytest.fixture
@@ -190,5 +190,5 @@ def test_nonsense_in_every_figure_to_be_predicted_changes_no_prediction(results,
             [(run.run_id, name) in baselines for name in run.metrics["name"]], 12345.678))) for run in honest()]
     monkeypatch.setattr(published, "runs", nonsense)
     assert ladders_2009.published_rates(LADDERS["pgbench"])[1:] == [12345.678] * 5
-    ladders_2009._quantities.cache_clear()
+    same_runs.forget()
     pd.testing.assert_frame_equal(results, ladders_2009.predict(LADDERS["pgbench"], 100, draws=3, seeds=2, seed=1))

@@ -1,0 +1,73 @@
+"""A run that was made is not made again in the same process.
+
+    once((what, machine, seed), values, simulate)     simulate(values), or what it gave before
+
+Which of the values a run depends on is not declared but seen: they note what they are asked for. Two draws that differ in
+the interlace of UFS alone are one run on ZFS. What is asked for, and not there, counts too.
+"""
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+_ABSENT = object()
+
+
+class _Seen(NamedTuple):
+    asked: dict         # name -> value, or _ABSENT
+    found: Any
+
+
+_RUNS: dict[tuple, list[_Seen]] = {}
+
+
+class _Noted(dict):
+    """Values that note who was asked for; who goes through them all has asked for all."""
+
+    def __init__(self, values: dict):
+        super().__init__(values)
+        self.names = set()
+
+    def __getitem__(self, name):
+        self.names.add(name)
+        return super().__getitem__(name)
+
+    def __contains__(self, name) -> bool:
+        self.names.add(name)
+        return super().__contains__(name)
+
+    def get(self, name, default=None):
+        self.names.add(name)
+        return super().get(name, default)
+
+    def __iter__(self) -> Iterator:
+        self.names.update(super().keys())
+        return super().__iter__()
+
+    def keys(self):
+        self.names.update(super().keys())
+        return super().keys()
+
+    def items(self):
+        self.names.update(super().keys())
+        return super().items()
+
+    def values(self):
+        self.names.update(super().keys())
+        return super().values()
+
+    def __or__(self, other: dict) -> dict:
+        return dict(self.items()) | other
+
+
+def once(machine: tuple, values: dict, simulate: Callable[[dict], Any]) -> Any:
+    """`simulate(values)`, unless `machine`, which says all the rest, was run with the same of all that it asked for."""
+    for seen in _RUNS.get(machine, ()):
+        if all(values.get(name, _ABSENT) == value for name, value in seen.asked.items()):
+            return seen.found
+    noted = _Noted(values)
+    found = simulate(noted)
+    _RUNS.setdefault(machine, []).append(_Seen({name: values.get(name, _ABSENT) for name in noted.names}, found))
+    return found
+
+
+def forget() -> None:
+    _RUNS.clear()
