@@ -26,6 +26,7 @@ from model.vdev_queue import VdevQueueParams
 from study import appliance_2010, engine_share, ensembles, priors
 from study.ensembles import AFTER, BEFORE
 from study.errors import UserError
+from study.once import Once
 from study.order_entry_rules import new_rules, old_rules
 
 EXPERIMENT = "order_entry"
@@ -255,16 +256,14 @@ def _pool_row(site: Site, seen: Window, orders: Orders) -> tuple:
 POOL_COLUMNS = ["blocks_per_write", "indirect_per_record", "n_primary", "n_loads", "stalled", "blocks_per_commit"]
 
 
-_MADE: dict[tuple, Series] = {}     # the longest series so far of a machine, rules and seed
+_MADE = Once()      # the longest series so far of a machine, rules and seed
 
 
 def series(machine: Setup, rules: MetaslabParams, n_runs: int, seed: int, service_ns: int = 0) -> Series:
     """`n_runs` identical runs; with `service_ns`, on disks that take so long for every I/O, wherever it is. They are the
     first runs of a longer series, too, so a notebook ages and measures a pool once, however many questions it asks."""
     key = machine._replace(service_ns=service_ns), rules, seed
-    if key not in _MADE or len(_MADE[key].pool) < n_runs:
-        _MADE[key] = _made(*key, n_runs)
-    return _MADE[key].first(n_runs)
+    return _MADE.get(key, lambda: _made(*key, n_runs), lambda found: len(found.pool) >= n_runs).first(n_runs)
 
 
 def _made(machine: Setup, rules: MetaslabParams, seed: int, n_runs: int) -> Series:

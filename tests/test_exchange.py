@@ -13,6 +13,7 @@ from model.order_entry_runs import begin, rewrite, window
 from model.vdev_map import vdev_params
 from study import appliance_2010, claims, ensembles, exchange_2010, notebooks, order_entry_2010, priors, published, scoring
 from study.errors import UserError
+from study.once import Once
 
 SECOND = 10**9
 VDEV_BYTES = 2**30
@@ -166,7 +167,19 @@ def small(monkeypatch):
     monkeypatch.setattr(exchange_2010, "METASLAB", 2**22)
     monkeypatch.setattr(exchange_2010, "WARM_S", 2.0)
     monkeypatch.setattr(exchange_2010, "PACE_S", 5.0)
-    monkeypatch.setattr(exchange_2010, "_MADE", {})
+    monkeypatch.setattr(exchange_2010, "_MADE", Once())
+    monkeypatch.setattr(exchange_2010, "_AGED", Once(most=2))
+
+
+def test_a_pool_that_was_aged_for_both_measurements_goes_on_as_two_would(small):
+    machine = exchange_2010.setup(seconds=2.0, history="old rules", age=0.2, since_update=0.1)
+    old, new = machine.rules
+    stripped = machine._replace(rules=(), ages_under_old=False)
+    for rules in (old, new):
+        shared, own = (exchange_2010._measured(stripped, old, rules, 1, is_shared) for is_shared in (True, False))
+        assert shared.tally == own.tally
+        assert (shared.service_ns == own.service_ns).all()
+    assert exchange_2010._AGED.n_made == 1
 
 
 def test_the_claims_of_the_notebook_are_predicted(small, monkeypatch):
@@ -176,7 +189,7 @@ def test_the_claims_of_the_notebook_are_predicted(small, monkeypatch):
         patch.setattr(published, "runs", lambda: [
             one._replace(metrics=one.metrics.assign(value=12345.678)) for one in honest()])
         assert claims.targets().set_index("claim_id").value["exchange-gain"] != 200
-        patch.setattr(exchange_2010, "_MADE", {})       # or the pools are not made again
+        patch.setattr(exchange_2010, "_MADE", Once())       # or the pools are not made again
         pd.testing.assert_frame_equal(results, exchange_2010.predict(2.0, 2, 2, 1))
     found = scoring.predictions(results, "06_exchange")
     assert set(found) == {"exchange-gain"}

@@ -10,6 +10,7 @@ from model.indirect import tree
 from model.metaslab import METASLABS_PER_VDEV
 from study import claims, order_entry_2010, order_entry_questions, order_entry_rules, priors, published, series
 from study.errors import UserError
+from study.once import Once
 from study.order_entry_questions import cycle, fall_over_rise, turning_points
 
 LIKE = {"n_users": 16, "record_kib": 4, "scale": 1024, "warm_s": 0.3, "window_s": 1.0}
@@ -101,7 +102,7 @@ def predicted():
 def test_nonsense_in_every_published_figure_changes_no_prediction(monkeypatch):
     """Nothing of these experiments is a baseline: all of them are nonsense the second time."""
     before, honest = predicted(), published.runs
-    monkeypatch.setattr(order_entry_2010, "_MADE", {})      # or the series are not made again
+    monkeypatch.setattr(order_entry_2010, "_MADE", Once())      # or the series are not made again
     monkeypatch.setattr(published, "runs", lambda: [
         one._replace(metrics=one.metrics.assign(value=12345.678)) for one in honest()])
     assert claims.targets().set_index("claim_id").value["lutz-gain"] != 50
@@ -131,7 +132,7 @@ def test_statistics_agree_with_each_other(runs):
 
 def test_a_series_is_the_same_again_and_begins_like_a_shorter_one(runs, monkeypatch):
     machine = order_entry_2010.setup(**LIKE, **YOUNG)
-    monkeypatch.setattr(order_entry_2010, "_MADE", {})
+    monkeypatch.setattr(order_entry_2010, "_MADE", Once())
     shorter, again = (order_entry_2010.series(machine, order_entry_rules.old_rules(), n, 1) for n in (3, 8))
     assert again.table.equals(runs.before.table)
     assert again.first(3).table.equals(shorter.table)
