@@ -9,6 +9,7 @@ WEIGHTS = {"bonus_scope": BONUS_AREA, "reassess": 1}
 CODED, DESCRIBED = {"bonus_multiplier": 1, "bonus_divisor": 1}, {"bonus_multiplier": 3, "bonus_divisor": 2}
 STEPS = {       # every change by itself
     "threshold": ("best fit from 96 % full", {"picker": VARIANTS["141_df"]}),
+    "weights": ("weighed anew, old bonus kept", WEIGHTS),
     "bonus-coded": ("no bonus (as coded)", WEIGHTS | CODED),
     "bonus-described": ("bonus 1.5 (as described)", WEIGHTS | DESCRIBED),
     "primary": ("given up when fragmented", {"primary_until": FRAGMENTED, "passivate_with": LARGEST}),
