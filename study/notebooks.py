@@ -211,7 +211,8 @@ STUDY: dict[str, Notebook] = {
             "setup": Parameter(kind="str", help="set-up of data/trials that is predicted again", choices=(
                 "arvstedt-hdd2", "digoal-flash3", "dotmanila-hp6", "huxtable-nvme2", "nastradamus-i3",
                 "nihr43-hdd12-32g", "nihr43-hdd12-8g", "nihr43-ssd2",
-                "vondra-nvme-dc1500m", "vondra-nvme1", "vondra-sata6", "vondra-sata6-2023", "vondra-sata6-large")),
+                "vondra-epyc4", "vondra-nvme-dc1500m",
+                "vondra-nvme1", "vondra-sata6", "vondra-sata6-2023", "vondra-sata6-large")),
             "draws": DRAWS,
             "n_cells": Parameter(kind="int", low=1, high=20, help="how many of its cells"),
         }),
