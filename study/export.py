@@ -33,9 +33,9 @@ def width(text: str) -> str:
 def export(plans: list[Plan], to: Path, forms: list[str], wide: str, board=None) -> list[Path]:
     """Write everything to the folder `to`; the paths written. `board` is the scoreboard's frame, where it is known
     already. Raises UserError when a run is missing."""
-    for plan in plans:
-        if not done_before(plan):
-            raise UserError(f"{plan.name} has not been run as it stands now; run: study run {plan.name}")
+    missing = [plan.name for plan in plans if not done_before(plan)]
+    if missing:
+        raise UserError(f"not run as they stand now: {', '.join(missing)}; run: study run {' '.join(missing)}")
     with store.open() as connection:
         numbers = results.numbers(connection, plans)
         claims = _claims(_scoreboard(connection, plans) if board is None else board)

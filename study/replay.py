@@ -233,20 +233,6 @@ def read_stats(path: Path) -> dict[str, dict]:
     return entries
 
 
-def verify_vdev_cache(folder: Path | str) -> Iterator[Replay]:
-    """Replay every trace in `folder` under the parameters that its `stats.jsonl` gives (else the defaults of ZFS).
-
-    A trace whose fill time L is known is replayed twice: with the recorded completions, and with the model's own.
-    """
-    folder = Path(folder)
-    paths = sorted(folder.glob("*.parquet"))
-    if not paths:
-        raise UserError(f"{folder} holds 0 traces (*.parquet), but at least one is needed; name another folder")
-    stats = read_stats(folder / "stats.jsonl")
-    for path in paths:
-        yield from replays_of(path, stats.get(path.stem, {}))
-
-
 def replays_of(path: Path, entry: dict[str, int]) -> Iterator[Replay]:
     """A trace under the parameters of its `entry` in a stats.jsonl, which may be empty."""
     sizes = {argument: entry[name] for argument, name in (("cache_bytes", "size"), ("max_read_bytes", "max"))

@@ -14,7 +14,8 @@ from model.streams import stream
 from model.vdev_cache import VdevCacheParams
 from study.errors import UserError
 from study.project import DATA
-from study.replay import COLUMNS, Difference, read_vdev_cache_trace, replay_vdev_cache, verify_vdev_cache
+from study.replay import COLUMNS, Difference, read_vdev_cache_trace, replay_vdev_cache
+from study.verify import verify
 
 TRACES = DATA / "traces" / "vdev_cache"
 STATS = [json.loads(line) for line in (TRACES / "stats.jsonl").read_text().splitlines()]
@@ -41,7 +42,7 @@ def columns():
 
 
 def test_every_recorded_decision_is_the_models_with_either_completions():
-    replays = list(verify_vdev_cache(TRACES))
+    replays = list(verify(TRACES))
     assert [(r.path.stem, r.completions) for r in replays] == [
         (name, completions) for name in sorted(entry["trace"] for entry in STATS)
         for completions in ("recorded", "own")]
@@ -85,7 +86,7 @@ def made_up(path, name, n=3000):
 def test_other_traces_of_the_format_replay_too(name, tmp_path):
     entry, trace = made_up(tmp_path, name)
     (tmp_path / "stats.jsonl").write_text(f"{json.dumps(entry)}\n\n{json.dumps({'trace': 'elsewhere'})}\n")
-    replays = list(verify_vdev_cache(tmp_path))
+    replays = list(verify(tmp_path))
     assert [(r.completions, r.differences, r.rows) for r in replays] == [
         ("recorded", 0, len(trace["tick"])), ("own", 0, len(trace["tick"]))]
     assert replays[0].outcomes == replays[1].outcomes
@@ -245,8 +246,10 @@ def test_files_that_cannot_be_read_are_named(tmp_path, columns):
     (tmp_path / "empty.parquet").write_bytes(b"")
     (tmp_path / "text.parquet").write_text("tick,op\n1,0\n")
     (tmp_path / "folder.parquet").mkdir()
-    for name in ("truncated", "damaged", "empty", "text", "folder", "absent"):
+    for name in ("truncated", "damaged", "empty", "text"):
         assert f"{name}.parquet cannot be read as a Parquet file (" in complaint(tmp_path / f"{name}.parquet")
+    assert "folder.parquet is a folder; name the file" in complaint(tmp_path / "folder.parquet")
+    assert "absent.parquet is not there; name the file" in complaint(tmp_path / "absent.parquet")
     none = saved(tmp_path / "none.parquet", {name: values[:0] for name, values in columns.items()})
     assert "has 0 rows" in complaint(none)
 
@@ -266,17 +269,17 @@ def test_bad_parameters_are_one_sentence(parameters, message):
 
 def test_traces_of_unknown_parameters_are_replayed_once_under_the_defaults(tmp_path):
     shutil.copy(MIXW, tmp_path)
-    assert [(r.completions, r.differences) for r in verify_vdev_cache(tmp_path)] == [("recorded", 0)]
+    assert [(r.completions, r.differences) for r in verify(tmp_path)] == [("recorded", 0)]
 
 
 @pytest.mark.parametrize("line", ["{", "[]", '{"L": 1}', '{"trace": "a", "L": "soon"}', '{"trace": "a", "L": null}'])
 def test_a_bad_line_of_stats_is_named(tmp_path, line):
     shutil.copy(MIXW, tmp_path)
     (tmp_path / "stats.jsonl").write_text(f'{{"trace": "b"}}\n{line}\n')
-    with pytest.raises(UserError, match=r"stats\.jsonl: line 2 does not describe a trace"):
-        list(verify_vdev_cache(tmp_path))
+    unreadable, = verify(tmp_path)
+    assert "stats.jsonl: line 2 does not describe a trace" in unreadable.reason
 
 
 def test_a_folder_without_traces_is_an_error(tmp_path):
-    with pytest.raises(UserError, match="holds 0 traces"):
-        list(verify_vdev_cache(tmp_path / "nowhere"))
+    with pytest.raises(UserError, match="holds no recorded trace"):
+        list(verify(tmp_path))
