@@ -92,6 +92,11 @@ def read(name: str) -> Device:
                   collects=device.kind == "ssd" and device.scattered is None)
 
 
+def other_disk(present: SheetParams, name: str, kept: tuple[str, ...]) -> SheetParams:
+    """The disk of `data/hardware/<name>.toml` in place of the present one, of which it keeps some fields."""
+    return read(name).params._replace(**{field: getattr(present, field) for field in kept})
+
+
 def _params(file: str, kind: str, values: dict) -> SheetParams | SsdParams:
     """The model's parameters; the file must name every field of a sheet, and no other."""
     fields = FIELDS[kind]

@@ -30,6 +30,9 @@ SEEDS = Parameter(kind="int", low=2, high=1000, help="seeds, for the part of cha
 SHEETS = ("savvio-10k1", "savvio-10k2", "fc-10k-146", "sas-15k-300", "sata-7k2-1tb", "x25-e", "sata-ssd-850pro",
           "sata-ssd-s4500", "nvme-p4500", "nvme-desktop-2022", "nvme-server-2022", "cloud-gp3")    # of data/hardware
 
+DISK_OF_2007 = Parameter(kind="str", choices=("of 2007", "savvio-10k1", "fc-10k-146", "sas-15k-300", "sata-7k2-1tb"),
+                         help="model of the disks: as in data/priors.toml, or a sheet of data/hardware")
+
 STUDY: dict[str, Notebook] = {
     "00_claims": Notebook(
         reads=("claims.toml", "published/*.toml"),
@@ -37,7 +40,7 @@ STUDY: dict[str, Notebook] = {
             kind="str", help="the document to audit, or all of them",
             choices=("all", "kustarz-2007", "lutz-2010", "vandenbogaard-2008", "bourbonnais-2010", "rajadurai-2009"))}),
     "01_vdev_cache_oltp": Notebook(
-        reads=("claims.toml", "published/*.toml", "priors.toml"), minutes=5,
+        reads=("claims.toml", "published/*.toml", "priors.toml", "hardware/*.toml"), minutes=5,
         parameters={
             "record_kib": Parameter(kind="int", unit="KiB", choices=(8, 16, 32, 64), help="record, and what is read of it"),
             "file_gib": Parameter(kind="float", unit="GiB", low=0.01, high=20, help="each of ten files"),
@@ -48,6 +51,7 @@ STUDY: dict[str, Notebook] = {
             "cache_mib": Parameter(kind="int", unit="MiB", choices=(0, 1, 5, 10, 20, 50, 100),
                                    help="vdev cache of one disk (zfs_vdev_cache_size)"),
             "max_pending": Parameter(kind="int", choices=(4, 10, 20, 35, 70), help="I/Os on a disk (zfs_vdev_max_pending)"),
+            "disk": DISK_OF_2007,
             "ncq": Parameter(kind="bool", help="the drive chooses among its commands"),
             "window": Parameter(kind="int", low=1, high=32, help="commands that a drive with NCQ chooses among"),
             "start": Parameter(kind="str", choices=("as preallocated", "empty"), help="what the ARC holds at the start"),
@@ -55,7 +59,7 @@ STUDY: dict[str, Notebook] = {
             "draws": DRAWS, "seeds": SEEDS, "seed": SEED,
         }),
     "02_vdev_cache_seqread": Notebook(
-        reads=("claims.toml", "published/*.toml", "priors.toml"), minutes=2.5,
+        reads=("claims.toml", "published/*.toml", "priors.toml", "hardware/*.toml"), minutes=2.5,
         parameters={
             "n_streams": Parameter(kind="int", low=1, high=16, help="readers, each of a file of its own"),
             "record_kib": Parameter(kind="int", unit="KiB", choices=(32, 64, 128), help="recordsize of the files"),
@@ -66,6 +70,7 @@ STUDY: dict[str, Notebook] = {
             "cache_mib": Parameter(kind="int", unit="MiB", choices=(1, 2, 5, 10, 20, 50),
                                    help="vdev cache of one disk (zfs_vdev_cache_size)"),
             "max_pending": Parameter(kind="int", low=1, high=100, help="I/Os on a disk at most (zfs_vdev_max_pending)"),
+            "disk": DISK_OF_2007,
             "sorts": Parameter(kind="bool", help="the disk driver sorts what the drive has not taken"),
             "segments": Parameter(kind="int", choices=(4, 8, 16, 32, 64, 128),
                                   help="parts of the drive's buffer, and so how far it reads ahead"),

@@ -22,7 +22,7 @@ from model.oltp_machine import Settings, new_site, rules_of
 from model.pool import new_recorder
 from model.vdev_cache import FILL_ALL, FILL_METADATA, VdevCacheParams
 from model.vdev_queue import VdevQueueParams
-from study import cache_lines, claims, ensembles, priors, published
+from study import cache_lines, claims, ensembles, hardware, priors, published
 from study.effects import Effect
 from study.ensembles import AFTER, BEFORE
 
@@ -31,6 +31,7 @@ ERAS = {BEFORE: "onnv_69", AFTER: "onnv_70"}
 FITTED = "overhead_ns"          # of a command of the drive: the one constant
 FIT_RANGE_NS = (1e3, 20e6)
 NCQ_DEPTH = 32                  # commands; SATA
+OF_2007 = "of 2007"             # the disk as in the priors, and not one of data/hardware
 HALF_FULL = 0.5                 # of a disk lies in front of the files, if the pool is not new
 KIB, MIB, GIB = 2**10, 2**20, 2**30
 RECORDED_LEAF, RECORDED, RECORDED_COMMANDS = 7, 200_000, 100_000
@@ -61,16 +62,17 @@ class Comparison(NamedTuple):
 # --- from parameters to a machine ---------------------------------------------------------------------------------------
 
 def setup(*, n_leaves: int, record_kib: int, file_gib: float, n_shadows: int, line_kib: int, cache_mib: int,
-          max_pending: int, ncq: bool, window: int, start: str, seconds: float) -> Setup:
-    """From a notebook's parameters; everything else is the best guess of the priors. ValueError, one sentence, for a machine
-    that cannot be."""
+          max_pending: int, ncq: bool, window: int, start: str, seconds: float, disk: str = OF_2007) -> Setup:
+    """From a notebook's parameters; everything else is the best guess of the priors, or stands in the sheet of another disk.
+    ValueError, one sentence, for a machine that cannot be."""
     machine = Setup(
         Workload(n_shadows=n_shadows, file_bytes=int(file_gib * GIB), record_bytes=record_kib * KIB),
         Settings(n_leaves=n_leaves, duration_ns=int(seconds * 1e9)), SheetParams(),
         VdevCacheParams(line_shift=(line_kib * KIB).bit_length() - 1, cache_bytes=cache_mib * MIB),
         VdevQueueParams(max_pending=max_pending, min_pending=min(max_pending, VdevQueueParams().min_pending)), 0, False)
-    return with_values(machine, priors.read(EXPERIMENT).central() | {
-        "ncq": ncq, "window": window, "start": start})
+    machine = with_values(machine, priors.read(EXPERIMENT).central() | {"ncq": ncq, "window": window, "start": start})
+    return machine if disk == OF_2007 else machine._replace(
+        disk=hardware.other_disk(machine.disk, disk, ("depth", "window", "passes", "sorts")))
 
 
 def with_values(machine: Setup, values: dict) -> Setup:
@@ -238,7 +240,9 @@ def baseline() -> ensembles.Fit:
 
 def predict(machine: Setup, draws: int, seeds: int, seed: int, runs: Comparison | None = None) -> pd.DataFrame:
     """The ensemble over all that is not known: see `study.ensembles.run`. No figure to be predicted is read. `runs` were
-    made under `seed` and are not repeated."""
+    made under `seed` and are not repeated. The disk is the one of the priors."""
+    machine = machine._replace(disk=SheetParams())
+
     def simulate_case(values: dict, case_seed: int, variant: str) -> dict[str, float]:
         case = with_values(machine, values)
         is_made = runs and (case, case_seed) == (runs.machine, seed)

@@ -32,7 +32,7 @@ from model.seqread_machine import (
 )
 from model.vdev_cache import MISS, VdevCacheParams
 from model.vdev_queue import VdevQueueParams
-from study import claims, ensembles, priors
+from study import claims, ensembles, hardware, priors
 from study.effects import Effect
 from study.ensembles import AFTER, BEFORE, VARIANTS
 from study.figures.seqread import Timeline
@@ -43,6 +43,7 @@ CACHE_OFF_BYTES = 1             # zfs_vdev_cache_max: larger reads bypass the ca
 FITTED = "copy_ns"              # CPU time to copy a MiB to the reader: the one constant
 FIT_RANGE_NS = (50e3, 20e6)
 INDIRECT_POINTERS = 128         # in an indirect block of 16 KiB
+OF_2007 = "of 2007"             # the disk as in the priors, and not one of data/hardware
 HALF_FULL = 0.5                 # of a disk lies in front of the files, if the pool is not new
 KIB, MIB, GIB = 2**10, 2**20, 2**30
 RECORDED_LEAF, RECORDED = 7, 200_000
@@ -72,9 +73,10 @@ class Comparison(NamedTuple):
 # --- from parameters to a machine ---------------------------------------------------------------------------------------
 
 def setup(*, n_streams: int, record_kib: int, file_gib: float, n_leaves: int, line_kib: int, cache_mib: int,
-          max_pending: int, sorts: bool, segments: int, reads_ahead: bool, seconds: float, pool: str = "new") -> Setup:
-    """From a notebook's parameters; everything else is the best guess of the priors. ValueError, one sentence, for a machine
-    that cannot be.
+          max_pending: int, sorts: bool, segments: int, reads_ahead: bool, seconds: float, pool: str = "new",
+          disk: str = OF_2007) -> Setup:
+    """From a notebook's parameters; everything else is the best guess of the priors, or stands in the sheet of another disk.
+    ValueError, one sentence, for a machine that cannot be.
 
     Drives take one command at a time, as in the document. With NCQ a drive serves first what it has read ahead; that is left
     out of `model.drive_queue`, so the model has nothing to say of sequential readers with NCQ.
@@ -85,8 +87,10 @@ def setup(*, n_streams: int, record_kib: int, file_gib: float, n_leaves: int, li
         SheetParams(depth=1, window=1, reads_ahead=int(reads_ahead)),
         VdevCacheParams(line_shift=(line_kib * KIB).bit_length() - 1, cache_bytes=cache_mib * MIB),
         VdevQueueParams(max_pending=max_pending, min_pending=min(max_pending, VdevQueueParams().min_pending)), 0)
-    return with_values(machine, priors.read(EXPERIMENT).central() | {
+    machine = with_values(machine, priors.read(EXPERIMENT).central() | {
         "file_gib": file_gib, "sorts": int(sorts), "segments": segments, "pool": pool})
+    return machine if disk == OF_2007 else machine._replace(
+        disk=hardware.other_disk(machine.disk, disk, ("depth", "window", "passes", "sorts", "segments", "reads_ahead")))
 
 
 def with_values(machine: Setup, values: dict) -> Setup:
@@ -262,7 +266,9 @@ def baseline() -> ensembles.Fit:
 
 def predict(machine: Setup, draws: int, seeds: int, seed: int, runs: Comparison | None = None) -> pd.DataFrame:
     """The ensemble over all that is not known: see `study.ensembles.run`. No figure to be predicted is read. `runs` were
-    made under `seed` and are not repeated."""
+    made under `seed` and are not repeated. The disk is the one of the priors."""
+    machine = machine._replace(disk=SheetParams(depth=1, window=1, reads_ahead=machine.disk.reads_ahead))
+
     def simulate_case(values: dict, case_seed: int, variant: str) -> dict[str, float]:
         case = with_values(machine, values)
         is_made = runs and (case, case_seed) == (runs.machine, seed)

@@ -125,6 +125,20 @@ def test_an_impossible_machine_is_one_sentence(change, words):
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize("name", notebooks.STUDY[NOTEBOOK].parameters["disk"].choices)
+def test_each_model_of_disk_runs_with_its_own_mechanics_and_the_queueing_asked_for(name):
+    machine, of_2007 = (oltp_2007.setup(**SMALL, disk=one) for one in (name, oltp_2007.OF_2007))
+    assert (machine.disk.rpm == of_2007.disk.rpm) == (name in (oltp_2007.OF_2007, "sata-7k2-1tb"))
+    assert (machine.disk.depth, machine.disk.window) == (oltp_2007.NCQ_DEPTH, SMALL["window"])
+    assert oltp_2007.run(machine, "onnv_70", 1).reads_per_s > 0
+
+
+def test_the_ensemble_is_of_the_disk_of_the_priors_whatever_a_reader_tries(results):
+    machine = oltp_2007.setup(**SMALL, disk="sas-15k-300")
+    machine = machine._replace(settings=machine.settings._replace(memory_bytes=2**27))
+    pd.testing.assert_frame_equal(oltp_2007.predict(machine, 2, 2, 1), results)
+
+
 def test_the_notebook_has_the_parameters_of_the_machine():
     known = notebooks.STUDY[NOTEBOOK].parameters
     assert set(SMALL) <= set(known)

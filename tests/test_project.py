@@ -97,7 +97,7 @@ def test_notebooks_read_as_essays(path):
     for cell in cells:
         if cell.kind == "code":
             code = [line for line in cell.source.splitlines() if line.strip() and not line.strip().startswith("#")]
-            assert len(code) <= 14, cell.source
+            assert len(code) <= (16 if "parameters" in cell.tags else 14), cell.source     # one line a parameter
             assert not re.search(r"^\s*class |@kernel|@njit|\.\./|(?<!store\.)open\(|Path\(", cell.source, re.M), cell.source
     parameters.schema(path, notebooks.STUDY[path.stem].parameters)
 

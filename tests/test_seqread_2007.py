@@ -130,8 +130,11 @@ def test_all_claims_of_the_notebook_are_predicted_or_said_not_to_be(machine, sma
     assert len(shown) == 1 + sum(len(one.choices) - 1 for one in known.switches)
 
 
-def test_a_drive_takes_one_command(machine):
-    assert (machine.disk.depth, machine.disk.window) == (1, 1)
+@pytest.mark.parametrize("name", notebooks.STUDY[NAME].parameters["disk"].choices)
+def test_a_drive_takes_one_command_and_has_the_buffer_asked_for(name):
+    machine = seqread_2007.setup(**(SMALL | {"disk": name, "segments": 4, "reads_ahead": False}))
+    assert (machine.disk.depth, machine.disk.window, machine.disk.segments, machine.disk.reads_ahead) == (1, 1, 4, 0)
+    assert seqread_2007.run(machine, "before", 1).mb_per_s > 0
 
 
 def test_a_pool_that_is_half_full_begins_in_the_middle_of_the_disks(machine):

@@ -18,7 +18,7 @@ def response_cdf(responses: dict[str, np.ndarray], published_ms: dict[str, float
         for share, marker in ((0.5, "o"), (0.99, "s")):
             at = np.quantile(times, share)
             axes.plot([at], [100 * share], marker, color=colour, ms=4)
-            place, side = ((5, -9), "left") if variant == "before" else ((-5, -2 if share > 0.9 else 3), "right")
+            place, side = ((5, -9), "left") if variant == "before" else ((-2, 4) if share > 0.9 else (-5, 3), "right")
             axes.annotate(f"{at:.0f} ms", (at, 100 * share), place, textcoords="offset points", color=colour, fontsize=7,
                           ha=side)
         axes.plot([times.mean()], [0], "^", color=colour, ms=5, clip_on=False)
