@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from model.jit import kernel
-from model.spare_memory import empty
+from model.spare_memory import empty, in_lines
 
 NONE = 0
 
@@ -40,7 +40,6 @@ ABOVE = 9  # the node of the indirect block that this one holds, or NONE
 READER, DIRTIED = 10, 11  # the user's own: who reads it from disk; the last transaction group that it is dirty in
 IN_L2 = 12  # 1 + its slot of the cache devices' (model.l2arc), or NONE
 N_COLUMNS = 16  # the last ones mean nothing: so a node is one line of a processor's cache
-LINE_BYTES = 64
 
 INDIRECT, PREFETCHED = 1, 2
 L2_CACHEABLE = 4  # of a pool with a cache device, and its secondarycache allows it
@@ -65,10 +64,8 @@ class Arc(NamedTuple):
 
 
 def new_nodes(n):
-    """Rows for `n` nodes, which do not straddle lines. What is in them means nothing until they are taken."""
-    room = empty(n * N_COLUMNS + LINE_BYTES // 4, np.int32)
-    ahead = -room.ctypes.data % LINE_BYTES // 4
-    return room[ahead:ahead + n * N_COLUMNS].reshape(n, N_COLUMNS)
+    """Rows for `n` nodes. What is in them means nothing until they are taken."""
+    return in_lines((n, N_COLUMNS), np.int32, empty)
 
 
 # ---- lists ----

@@ -24,11 +24,11 @@ from typing import NamedTuple
 import numpy as np
 
 from model.jit import kernel
+from model.spare_memory import in_lines
 
 NONE = 0  # nobody
 LEFT, RIGHT, PARENT, BALANCE = 4, 5, 6, 7  # columns of Trees.link; 0 to 3 are the keys seen as int32
 SIDES = LEFT + RIGHT
-LINE_BYTES = 64  # of a processor's cache; rows do not straddle lines
 
 
 class Trees(NamedTuple):
@@ -264,7 +264,5 @@ def next_of_all(trees, node):
 
 def new_trees(n_trees, n_nodes):
     """Empty trees, and room for the nodes 1 .. n_nodes."""
-    room = np.zeros((n_nodes + 1) * 4 + LINE_BYTES // 8, np.int64)
-    ahead = -room.ctypes.data % LINE_BYTES // 8
-    rows = room[ahead:ahead + (n_nodes + 1) * 4].reshape(n_nodes + 1, 4)
+    rows = in_lines((n_nodes + 1, 4), np.int64, np.zeros)
     return Trees(rows, rows.view(np.int32), np.zeros(n_trees, np.int32))

@@ -50,9 +50,10 @@ from model.disk_mechanics import (
     USED,
     WRITTEN,
     angle_ns,
-    latency,
+    rotation,
     seek_time,
     transfer,
+    wait_for,
 )
 from model.jit import kernel, part
 
@@ -132,9 +133,10 @@ def _set_run(disk, state, unit, segment, blocks):
 
 
 @kernel
-def _reached(disk, state, unit, segment, begins, earliest, block):
-    """When an arm that begins at `begins` is at `block`, with which the run of a segment begins: see `approach`. A run waits
-    while others are written, so where it begins is looked up once: a twentieth of the time of the OLTP simulation less."""
+def _reached(disk, state, unit, segment, begins, turned, earliest, block):
+    """When an arm that begins at `begins`, with the spindle at `turned`, is at `block`, with which the run of a segment
+    begins: see `approach`. A run waits while others are written, so where it begins is looked up once: a twentieth of the
+    time of the OLTP simulation less."""
     segments = state.segments
     if segments[unit, segment, RUN_BLOCK] != block:
         zone, place = locate(disk.layout, block)
@@ -142,14 +144,14 @@ def _reached(disk, state, unit, segment, begins, earliest, block):
         segments[unit, segment, RUN_CYLINDER], segments[unit, segment, RUN_HEAD] = arm_at(disk.layout, zone, place)
         segments[unit, segment, RUN_ANGLE] = angle_ns(disk, zone, place)
     cylinder, head = segments[unit, segment, RUN_CYLINDER], segments[unit, segment, RUN_HEAD]
-    there = max(earliest, begins + seek_time(disk, state, unit, cylinder, head, True))
-    return there + latency(disk, state, unit, there, segments[unit, segment, RUN_ANGLE])
+    on_track = max(earliest - begins, seek_time(disk, state, unit, cylinder, head, True))
+    return begins + on_track + wait_for(disk.rev_ns, turned, on_track, segments[unit, segment, RUN_ANGLE])
 
 
 @kernel
 def _next_run(disk, state, unit, at):
     """(segment with the run to write next by an arm that is free from `at` on, when it can begin)."""
-    segments = state.segments
+    segments, turned_at = state.segments, rotation(disk, state, unit, at)
     best, starts, soonest, lowest = -1, at, at, at
     for segment in range(disk.segments):
         run = segments[unit, segment, UNWRITTEN]
@@ -161,7 +163,8 @@ def _next_run(disk, state, unit, at):
             reached = -segments[unit, segment, PASSED]  # before all others
         else:
             earliest = segments[unit, segment, GATHERED] if is_new else at
-            reached = _reached(disk, state, unit, segment, begins, earliest, block)
+            turned = turned_at if begins == at else rotation(disk, state, unit, begins)
+            reached = _reached(disk, state, unit, segment, begins, turned, earliest, block)
         if best < 0 or reached < soonest or (reached == soonest and block < lowest):
             best, starts, soonest, lowest = segment, begins, reached, block
     return best, starts

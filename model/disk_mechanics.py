@@ -19,6 +19,7 @@ import numpy as np
 
 from model.disk_layout import SECTORS, Layout, angle, arm_at, locate, run_on_track
 from model.jit import kernel
+from model.spare_memory import in_lines
 
 # columns of DiskState.units, one row per disk; times in ns, -1 for none
 AT_CYLINDER, AT_HEAD, PHASE, FREE, WROTE, EXPECTED, CLOCK = range(7)
@@ -83,7 +84,7 @@ class DiskState(NamedTuple):
     #   which it was there, where and when the arm is if it is stopped; how the last request was served; the write buffer:
     #   when the last read was done, segments' room that runs take, the piece that is being written: its segment, how many
     #   blocks, until when
-    segments: np.ndarray  # (disks, segments, 13) int64: first block, block after the last, clock of last use, written; the
+    segments: np.ndarray  # (disks, segments, 16) int64: first block, block after the last, clock of last use, written; the
     #   run: blocks at the end that are to be written, how many of them came last, when the arm could begin with these, when
     #   they have come over the bus, how often it has been passed over; a block at which it began, and where that lies:
     #   cylinder, head, angle in ns of a revolution
@@ -94,7 +95,7 @@ def new_state(disk, phases_ns):
     units = np.zeros((len(phases_ns), 20), np.int64)
     units[:, PHASE] = phases_ns
     units[:, EXPECTED] = units[:, AHEAD_SEGMENT] = units[:, PIECE_SEGMENT] = -1
-    segments = np.zeros((len(phases_ns), max(1, disk.segments), 13), np.int64)
+    segments = in_lines((len(phases_ns), 16, max(2, disk.segments)), np.int64).swapaxes(1, 2)  # who searches goes by column
     segments[:, :, USED] = segments[:, :, RUN_BLOCK] = -1
     return DiskState(units, segments)
 
@@ -125,6 +126,15 @@ def latency(disk, state, unit, now, its_angle):
     """Time until the angle `its_angle` (ns) comes under the head."""
     wait = (its_angle - now - state.units[unit, PHASE]) % disk.rev_ns
     return 0 if wait > disk.rev_ns - LATE_NS else wait
+
+
+@kernel
+def wait_for(rev_ns, turned, seek, its_angle):
+    """Latency of a sector after a seek that begins when the spindle is `turned` ns past the index: as `latency` does."""
+    wait = its_angle - turned - seek
+    while wait < 0:
+        wait += rev_ns
+    return wait if wait <= rev_ns - LATE_NS else 0
 
 
 @kernel

@@ -44,7 +44,6 @@ from model.disk import advance, serve
 from model.disk_layout import arm_at, locate
 from model.disk_mechanics import (
     FREE,
-    LATE_NS,
     READ_MISS,
     WRITE_THROUGH,
     WROTE,
@@ -54,6 +53,7 @@ from model.disk_mechanics import (
     new_state,
     rotation,
     seek_time,
+    wait_for,
 )
 from model.jit import kernel, part
 from model.write_cache import flush
@@ -162,15 +162,6 @@ def send(drive, drives, unit, now, command, offset):
 
 
 # ---- the drive ----
-
-
-@kernel
-def wait_for(rev_ns, turned, seek, its_angle):
-    """Latency of a sector after a seek that begins when the spindle is `turned` ns past the index: as `latency` does."""
-    wait = its_angle - turned - seek
-    while wait < 0:
-        wait += rev_ns
-    return wait if wait <= rev_ns - LATE_NS else 0
 
 
 @kernel

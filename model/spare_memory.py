@@ -7,6 +7,9 @@ next one.
 
 An array on such memory lends it from a `_Loan`. That one goes when the last array on it does, a view or not, and only
 then is the memory there for others.
+
+A processor fetches memory in *lines*. A row that is as long as a line, and begins with one, is one fetch (`in_lines`); what
+is looked up together should stand in one row.
 """
 
 from math import prod
@@ -14,6 +17,7 @@ from math import prod
 import numpy as np
 
 LEAST_BYTES = 2**20  # less is not worth it
+LINE_BYTES = 64  # of a processor's cache
 MOST_SPARE = 8  # pieces kept, as many as a run has; the oldest goes
 _spare = {}  # by id, the one given back last is the last
 
@@ -55,3 +59,11 @@ def zeros(shape, dtype):
     array = empty(shape, dtype)
     array.fill(0)
     return array
+
+
+def in_lines(shape, dtype, made_by=zeros):
+    """As `made_by` makes it, but it begins where a line of a processor's cache does."""
+    n_bytes = prod(shape) * np.dtype(dtype).itemsize
+    room = made_by(n_bytes + LINE_BYTES, np.uint8)
+    ahead = -room.ctypes.data % LINE_BYTES
+    return room[ahead:ahead + n_bytes].view(dtype).reshape(shape)
