@@ -14,7 +14,7 @@ from model.vdev_queue import NONE
 @part
 def _txg_write_done(m, now, io):
     """An I/O of a block of the syncing group is done. The last one of all wakes the sync thread."""
-    copy_written(m, now, m.entry_of[io], 1)
+    copy_written(m, now, int(m.entry_of[io]), 1)
     m.txgs.n_pending[0] -= 1
     if m.txgs.n_pending[0] == 0 and m.txgs.cursor[0] == NONE:
         set_time(m.calendar, m.sources.sync, now)

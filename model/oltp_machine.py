@@ -38,8 +38,8 @@ from model.layout import (
     new_space,
     number_blocks,
 )
-from model.pool import NOBODY, new_pool
-from model.spare_memory import empty
+from model.pool import ENTRY, NOBODY, new_pool
+from model.spare_memory import empty, in_lines
 from model.streams import stream
 from model.txg import Txgs, new_txgs
 from model.vdev_cache import VdevCacheParams
@@ -220,7 +220,7 @@ def first_room(settings):
 def _new_tasks(workload):
     n_writers = workload.n_writers + 1
     n = workload.n_shadows + n_writers * AIO_TASKS
-    rows = np.zeros((n, 8), np.int64)
+    rows = in_lines((n, 8), np.int64)
     rows[:, N_RECORDS] = 1
     rows[:, WRITER] = rows[:, JOINED] = rows[:, JOINED_BEFORE] = NOBODY
     free = workload.n_shadows + np.arange(n_writers * AIO_TASKS).reshape(n_writers, AIO_TASKS)
@@ -273,7 +273,7 @@ def new_machine(site, rules, settings, seed, room, recorder, core=None):
     return Machine(settings, workload, files, site.sizes, site.layout, space, cache,
                    new_arc(cache, files.n_blocks, min(n_nodes, files.n_blocks + SPARE_NODES)) if core is None
                    else copy_arc(core, files.n_blocks + SPARE_NODES),
-                   np.zeros(room.n_ios + 1, np.int64), tasks,
+                   pool.queue.own[:, ENTRY], tasks,
                    _new_threads(workload, seed, room.n_draws), new_semaphores(workload),
                    new_txgs(n_indirect, room.n_entries), new_calendar(sources.shadows + workload.n_shadows), sources,
                    _new_tally(settings, workload, files, seed, room.n_draws)), pool

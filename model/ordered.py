@@ -90,19 +90,26 @@ def remove(order, thing):
         order.before[level, after] = before
 
 
-def new_order(key, tie, first_end):
+def n_levels_for(n_things):
+    return max(1, -(-(n_things // TOP_THINGS).bit_length() // LEVEL_BITS))
+
+
+def new_order(key, tie, first_end, levels=None, links=None):
     """Empty lists of the things 0 .. first_end - 1; the numbers from `first_end` on are their ends.
 
-    `key` and `tie` are the arrays to go by, of all things and ends; the keys of the ends are set here.
+    `key` and `tie` are the arrays to go by, of all things and ends; the keys of the ends are set here. `levels` and `links`
+    are places for `n_levels` and for `after` and `before`, all zeros, if they are to stand beside something else. (Orders
+    whose ends have other numbers can share their levels.)
     """
-    n_levels = max(1, -(-(first_end // TOP_THINGS).bit_length() // LEVEL_BITS))
+    if links is None:
+        levels, links = np.zeros(len(key), np.int8), np.zeros((2, n_levels_for(first_end), len(key)), np.int32)
+    after, before = links
     scattered = np.arange(len(key), dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(32)
     lot = (scattered.astype(np.float64) + 0.5) / 2.0**32
-    levels = np.ones(len(key), np.int8)
-    for level in range(1, n_levels):
+    levels[:] = 1
+    for level in range(1, len(after)):
         levels[lot < 2.0 ** (-LEVEL_BITS * level)] = level + 1
     levels[first_end:] = 1
     key[first_end:] = GREATEST
-    after, before = (np.zeros((n_levels, len(key)), np.int32) for _ in range(2))  # what is in no list has no neighbours
-    after[:, first_end:] = before[:, first_end:] = np.arange(first_end, len(key))
+    after[:, first_end:] = before[:, first_end:] = np.arange(first_end, len(key))  # what is in no list has no neighbours
     return Order(key, tie, levels, after, before)

@@ -55,6 +55,7 @@ from model.vdev_queue import (
     release,
 )
 
+ENTRY = 3  # column of VdevQueue.own of whoever writes transaction groups; those before it are the first three per I/O below
 TICK_NS = 10_000_000
 NOBODY = -1  # no task
 FOR_LINE, FOR_TXG = -2, -3  # owners of an I/O that are no tasks
@@ -250,7 +251,7 @@ def write_for(pool, now, place, n_bytes, task, priority):
 @part
 def to_queue(pool, now, io):
     """An I/O arrives at the queue of its leaf. Returns the leaf if its disk is to be started, else -1."""
-    leaf = pool.leaf_of[io]
+    leaf = int(pool.leaf_of[io])
     unit = arrive(pool.queue, pool.queue_params, leaf, io, now)
     return leaf if unit != NONE and send(pool.disk, pool.drives, leaf, now, unit, pool.queue.offset) else -1
 
@@ -265,7 +266,7 @@ def start_disk(pool, now, leaf):
 def bring_up_to_date(pool, now, leaf, unit):
     """The vdev cache hears of a unit that was served, if it is a write."""
     if pool.queue.kind[unit] == WRITE:
-        offset, n_bytes = pool.queue.offset[unit], pool.queue.unit_bytes[unit]
+        offset, n_bytes = pool.queue.offset[unit], int(pool.queue.unit_bytes[unit])
         write(pool.cache, pool.cache_params, leaf, offset, n_bytes)
         _record(pool.recorder, leaf, now, WRITE, offset, n_bytes, 0, 0)
 
@@ -288,16 +289,16 @@ def disk_done(pool, now, leaf):
 def answered(pool, now, leaf, io):
     """A member of a unit that was served: the first waiter that has what it wants, the others along `joined_before`; or
     NOBODY, for a write."""
-    waiter = pool.owner[io]
+    waiter = int(pool.owner[io])
     if waiter == FOR_TXG:
         return NOBODY
     if waiter != FOR_LINE:
         pool.joined_before[waiter] = NOBODY
         return waiter
-    node = pool.line_of[io]
+    node = int(pool.line_of[io])
     waiter = pool.waiting[node]
     thrown_away = filled(pool.cache, leaf, now // TICK_NS, node)
-    _record(pool.recorder, leaf, now, COMPLETION, pool.queue.offset[io], pool.queue.n_bytes[io], 0, thrown_away)
+    _record(pool.recorder, leaf, now, COMPLETION, pool.queue.offset[io], int(pool.queue.n_bytes[io]), 0, thrown_away)
     return waiter
 
 
@@ -319,9 +320,8 @@ def new_pool(n_leaves, cache_params, queue_params, disk, phase_ns, n_ios, n_task
     queue = new_queue(queue_params, n_leaves, n_ios)
     drives = new_drives(disk, max(queue_params.max_pending, queue_params.min_pending), n_ios + 1, phase_ns)
     n_rows, shift = max_ios(vdev), (vdev.n_children - 1).bit_length() if vdev.kind == RAIDZ else 0
-    per_io = (np.zeros(n_ios + 1, np.int64) for _ in range(3))
-    return Pool(cache_params, cache, queue_params, queue, disk, drives, *per_io, np.full(len(cache.key), NOBODY),
-                np.full(n_tasks << shift, NOBODY),
+    return Pool(cache_params, cache, queue_params, queue, disk, drives, *queue.own.T[:ENTRY],
+                np.full(len(cache.key), NOBODY), np.full(n_tasks << shift, NOBODY),
                 np.zeros((2, 9), np.int64), np.zeros(queue_params.ramp_rate, np.int64), recorder, moves_whole_lines, vdev,
                 int(vdev == SINGLE_DISK), shift, np.zeros(n_tasks, np.int64), np.zeros((n_rows, 4), np.int64),
                 np.zeros(2 * n_rows, np.int64), np.zeros(1, np.int64))

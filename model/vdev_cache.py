@@ -36,6 +36,7 @@ import numpy as np
 
 from model.jit import kernel
 from model.lru import NONE, bucket_of, enter, find, link_after, n_buckets_for, remove, unlink
+from model.spare_memory import in_lines
 
 # Fill rules.
 FILL_ALL, FILL_METADATA, BYPASS_DATA = 0, 1, 2
@@ -53,6 +54,10 @@ MISSED_WRITE = 6  # the line being filled has missed a write
 NO_ENTRY = 7  # nothing to evict, or no cache at all
 MAY_NOT_FILL = 8  # a read of data, and only metadata fills
 OUTCOMES = ("hit", "miss", "joined", "DONT_CACHE", "too large", "straddles", "missed write", "no entry", "may not fill")
+
+# A line's row: two of them are a line of a processor's cache.
+LINE = np.dtype([("key", np.int64), ("used", np.int64), ("older", np.int32), ("newer", np.int32), ("chain", np.int32),
+                 ("filling", np.int8), ("missed_write", np.int8), ("for_metadata", np.int8), ("", np.int8)])
 
 _ADMITTED = -1
 NOT_FILLING = -1  # answer of fill_done: no such fill was under way
@@ -74,7 +79,7 @@ class VdevCache(NamedTuple):
 
     n_nodes: int  # per leaf, with the sentinel
     n_buckets: int  # per leaf
-    # per node: ring, hash table (model.lru), line
+    # per node: ring, hash table (model.lru), line; columns of rows of `LINE`
     key: np.ndarray  # line number, offset >> line_shift
     older: np.ndarray
     newer: np.ndarray
@@ -297,13 +302,13 @@ def new_cache(params, n_leaves=1):
     n_buckets = n_buckets_for(n_nodes)
     per_node = n_leaves * n_nodes
     sentinels = np.arange(0, per_node, n_nodes)
-    key, used = np.full(per_node, _BEFORE_ALL), np.full(per_node, _BEFORE_ALL)
-    older, newer = np.zeros(per_node, np.int32), np.zeros(per_node, np.int32)
-    older[sentinels] = newer[sentinels] = sentinels
-    chain = np.arange(1, per_node + 1, dtype=np.int32)  # all nodes are free: each links to the next of its leaf
-    chain[sentinels + n_nodes - 1] = NONE
+    nodes = in_lines((max(2, per_node),), LINE)  # of a single row NumPy would not see that its columns are apart
+    nodes["key"] = nodes["used"] = _BEFORE_ALL
+    nodes["older"][sentinels] = nodes["newer"][sentinels] = sentinels
+    nodes["chain"] = np.arange(1, len(nodes) + 1)  # all nodes are free: each links to the next of its leaf
+    nodes["chain"][sentinels + n_nodes - 1] = NONE
     free = sentinels + 1 if n_nodes > 1 else np.zeros(n_leaves, np.int64)
-    flags = (np.zeros(per_node, np.int8) for _ in range(3))
     counters = (np.zeros(n_leaves, np.int64) for _ in range(5))
-    return VdevCache(n_nodes, n_buckets, key, older, newer, chain, used, *flags,
+    columns = (nodes[name] for name in ("key", "older", "newer", "chain", "used", "filling", "missed_write", "for_metadata"))
+    return VdevCache(n_nodes, n_buckets, *columns,
                      np.zeros(n_leaves * n_buckets, np.int32), free.astype(np.int32), *counters)

@@ -38,7 +38,8 @@ from typing import NamedTuple
 import numpy as np
 
 from model.jit import kernel
-from model.ordered import Order, insert, new_order, remove
+from model.ordered import Order, insert, n_levels_for, new_order, remove
+from model.spare_memory import in_lines
 from model.vdev_queue_places import N_COLUMNS, PLACES, count_time, places, regulate
 from model.vdev_queue_units import (
     ALL_MARKS,
@@ -61,6 +62,11 @@ from model.vdev_queue_units import (
 WAITED_FOR = 256  # somebody waits for it: ours, for rule 7, and only set if places are reserved
 
 MAX_IOS = 2**24
+# An I/O is a row, and that is a line of a processor's cache: whoever asks for one thing of it will ask for others. Links of
+# further levels stand in further rows, which few have. The last field is the user's (`model.pool`).
+IO = np.dtype([("offset", np.int64), ("deadline", np.int64), ("n_bytes", np.int32), ("unit_bytes", np.int32),
+               ("next_member", np.int32), ("marks", np.int16), ("kind", np.int8), ("n_levels", np.int8),
+               ("by_deadline", np.int32, 2), ("by_offset", np.int32, 2), ("own", np.int32, 4)])
 
 
 class VdevQueueParams(NamedTuple):
@@ -92,7 +98,7 @@ class VdevQueueParams(NamedTuple):
 
 
 class VdevQueue(NamedTuple):
-    """The queues of all leaves. What arrays per I/O hold behind the last one belongs to the ends of the orders."""
+    """The queues of all leaves. Arrays per I/O are columns of rows of `IO`; behind those of I/Os come ends of the orders."""
 
     n_ios: int  # I/Os that can be about at a time, numbered from 1
     # per I/O
@@ -105,7 +111,8 @@ class VdevQueue(NamedTuple):
     unit_bytes: np.ndarray  # of the first member: B from start to end of the unit
     by_deadline: Order  # those waiting, all of a leaf; then by offset, then by arrival
     by_offset: Order  # those waiting, reads and writes apart; then by arrival
-    waited_for: Order  # as by_deadline, only of what is marked WAITED_FOR; has no room if there can be none
+    waited_for: Order  # as by_deadline, only of what is marked WAITED_FOR; by_deadline itself if there can be none
+    own: np.ndarray  # [I/O, column]: the user's
     # per leaf
     n_waiting: np.ndarray
     n_pending: np.ndarray  # units on the device
@@ -131,7 +138,7 @@ def _end_by_offset(queue, leaf, kind):
 @kernel
 def _enter(queue, leaf, io):
     insert(queue.by_deadline, _end_by_deadline(queue, leaf), io)
-    insert(queue.by_offset, _end_by_offset(queue, leaf, queue.kind[io]), io)
+    insert(queue.by_offset, _end_by_offset(queue, leaf, int(queue.kind[io])), io)
     if queue.marks[io] & WAITED_FOR:
         insert(queue.waited_for, _end_by_deadline(queue, leaf), io)
     queue.n_waiting[leaf] += 1
@@ -263,7 +270,7 @@ def new_io(queue, params, kind, offset, n_bytes, tick, priority, marks):
 @kernel
 def release(queue, io):
     """Give back an I/O that is done with: its number may come again. Returns the next member of its unit, or NONE."""
-    after = queue.next_member[io]
+    after = int(queue.next_member[io])
     queue.next_member[io] = queue.free[0]
     queue.free[0] = io
     return after
@@ -295,17 +302,20 @@ def new_queue(params, n_leaves, n_ios):
             raise ValueError(f"{name} is {value}, but the vdev queues need 1 to 2^24 of them; choose a number in that"
                              " range")
     n_places = n_ios + 1 + 3 * n_leaves
-    kind, offset, n_bytes, deadline, marks = (np.zeros(n_places, np.int64) for _ in range(5))
-    next_member = np.append(np.arange(1, n_ios + 1), NONE)  # all but 0 are free: each links to the next
-    by_deadline, by_offset = new_order(deadline, offset, n_ios + 1), new_order(offset, offset, n_ios + 1)
-    n_reserving = None if params.reserved_slots else 0  # all places, or none
-    waited_for = by_deadline._replace(after=by_deadline.after[:, :n_reserving].copy(),
-                                      before=by_deadline.before[:, :n_reserving].copy())
+    rows = in_lines((n_levels_for(n_ios + 1), n_places), IO, np.zeros)
+    io = rows[0]
+    io["next_member"][:n_ios] = np.arange(1, n_ios + 1)  # all but 0 are free: each links to the next
+    by_deadline, by_offset = (new_order(io[key], io["offset"], n_ios + 1, io["n_levels"], np.moveaxis(rows[links], -1, 0))
+                              for key, links in (("deadline", "by_deadline"), ("offset", "by_offset")))
+    waited_for = by_deadline
+    if params.reserved_slots:
+        links = np.moveaxis(np.zeros_like(rows)["by_deadline"], -1, 0)
+        waited_for = new_order(io["deadline"], io["offset"], n_ios + 1, io["n_levels"], links)
     per_leaf = (np.zeros(n_leaves, np.int64) for _ in range(3))
     control = np.zeros((n_leaves, N_COLUMNS), np.int64)
     control[:, PLACES] = params.max_pending
-    return VdevQueue(n_ios, kind, offset, n_bytes, deadline, marks, next_member, np.zeros(n_ios + 1, np.int64), by_deadline,
-                     by_offset, waited_for, *per_leaf, control, np.ones(1, np.int64))
+    per_io = (io[name] for name in ("kind", "offset", "n_bytes", "deadline", "marks", "next_member", "unit_bytes"))
+    return VdevQueue(n_ios, *per_io, by_deadline, by_offset, waited_for, io["own"], *per_leaf, control, np.ones(1, np.int64))
 
 
 __all__ = ["DONT_AGGREGATE", "INHERITED", "OPTIONAL", "READ", "REPAIR", "RESILVER", "SCRUB", "SCRUB_THREAD", "SELF_HEAL",

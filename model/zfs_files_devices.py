@@ -190,7 +190,7 @@ def _to_start(disks, leaf):
 def _send_one(m, now, what):
     """An I/O goes to the vdev queue of its leaf, and what that issues, or a unit, to the device."""
     leaves, io = m.leaves, abs(what)
-    leaf, unit = leaves.leaf_of[io], io
+    leaf, unit = int(leaves.leaf_of[io]), io
     if what > 0:
         count(m.tally, IOS, 1, now)
         unit = arrive(leaves.queue, leaves.queue_params, leaf, io, now)
@@ -296,7 +296,7 @@ def _tell(m, waiter):
 def unit_done(m, now, unit):
     """A device has served a unit: tell whoever waited. Tasks that have all they need are ready."""
     leaves, io = m.leaves, unit
-    leaf = leaves.leaf_of[unit]
+    leaf = int(leaves.leaf_of[unit])
     _issue_next(m, now, leaf, unit)
     while io != NONE:
         count(m.tally, IOS_DONE, int(leaves.queue.offset[io] != FLUSH), now)
