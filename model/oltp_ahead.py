@@ -4,7 +4,7 @@ To get to a block's header takes two steps, its number and then its node, and ea
 arrived. Nothing here changes anything but time.
 """
 
-from model.jit import part
+from model.jit import kernel, part
 from model.layout import LEAF_SHIFT, OFFSET_MASK, level_block
 from model.lru import bucket_of
 from model.pool import FOR_LINE, FOR_TXG
@@ -34,13 +34,20 @@ def header(m, file, record):
 
 @part
 def next_read(m, shadow):
-    """A shadow has done its read: what it will read next, and the numbers of what it will read then."""
+    """A shadow has done its read: what it will read next."""
     n, n_files, records = m.threads.n_done[shadow], m.workload.n_files, m.threads.shadow_records
-    if n + 1 < records.shape[1]:
+    if n < records.shape[1]:
         header_above(m, n % n_files, records[shadow, n])
         header(m, n % n_files, records[shadow, n])
-        numbers_of(m, (n + 1) % n_files, records[shadow, n + 1])
-        prefetch(m.layout.place, level_block(m.files, (n + 1) % n_files, records[shadow, n + 1], 0))
+
+
+@part
+def read_after_next(m, shadow):
+    """A shadow's read goes to its disk: where what it will read then is found."""
+    n, n_files, records = m.threads.n_done[shadow], m.workload.n_files, m.threads.shadow_records
+    if n < records.shape[1]:
+        numbers_of(m, n % n_files, records[shadow, n])
+        prefetch(m.layout.place, level_block(m.files, n % n_files, records[shadow, n], 0))
 
 
 @part
@@ -51,13 +58,18 @@ def line_at(pool, place):
 
 
 @part
-def write_begins(m, file, record):
+def write_comes(m, file, record):
     """A record will be dirtied, and the block above it."""
+    numbers_of(m, file, record)
+    prefetch(m.txgs.entry_of, level_block(m.files, file, record, 1) - m.files.n_records)
+
+
+@part
+def write_begins(m, file, record):
+    """It will be soon."""
     header_above(m, file, record)
     header(m, file, record)
-    i = level_block(m.files, file, record, 1) - m.files.n_records
-    prefetch(m.txgs.dirtied_in, i)
-    prefetch(m.txgs.entry_of, i)
+    prefetch(m.txgs.entries, m.txgs.entry_of[level_block(m.files, file, record, 1) - m.files.n_records])
 
 
 @part
@@ -80,13 +92,24 @@ def block_above(m, above):
     prefetch(m.layout.level, entries[above, BLOCK] - m.files.n_records)
 
 
+@kernel
+def _who_waits(pool, io):
+    """The waiter for a read that came last."""
+    owner = int(pool.owner[io])
+    return pool.waiting[pool.line_of[io]] if owner == FOR_LINE else owner
+
+
 @part
 def unit_starts(m, pool, unit):
-    """A disk begins to serve a unit: the entries that its members write."""
+    """A disk begins to serve a unit: the entries that its members write, and the next reads of who waits for it."""
     io = unit
     while io != NONE:
         if pool.owner[io] == FOR_TXG:
             prefetch(m.txgs.entries, m.entry_of[io])
+        else:
+            task = _who_waits(pool, io) >> pool.waiter_shift
+            if task < m.workload.n_shadows:
+                read_after_next(m, task)
         io = pool.queue.next_member[io]
 
 
@@ -95,10 +118,8 @@ def unit_ends(m, pool, unit):
     """A disk has served a unit: headers of the blocks that its members write, or read for who waits."""
     io = unit
     while io != NONE:
-        owner = pool.owner[io]
-        if owner == FOR_TXG:
+        if pool.owner[io] == FOR_TXG:
             prefetch(m.arc.nodes, m.txgs.entries[m.entry_of[io], NODE])
         else:
-            waiter = pool.waiting[pool.line_of[io]] if owner == FOR_LINE else owner
-            prefetch(m.arc.nodes, m.tasks.node[waiter >> pool.waiter_shift])
+            prefetch(m.arc.nodes, m.tasks.node[_who_waits(pool, io) >> pool.waiter_shift])
         io = pool.queue.next_member[io]

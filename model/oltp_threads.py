@@ -6,7 +6,7 @@ What each does in turn: `model.filebench`. A thread that sleeps has no event in 
 from model.calendar import set_time
 from model.filebench import LOG_WRITER, make_room, post, take, wake_poster
 from model.jit import part
-from model.oltp_ahead import numbers_of, write_begins
+from model.oltp_ahead import write_begins, write_comes
 from model.oltp_machine import ISSUE, LOG_WRITES, READS, REAP, TAKE, WRITER, WRITES
 from model.oltp_tasks import begin, count_reads
 from model.pool import NOBODY
@@ -48,7 +48,7 @@ def _issue_writes(m, now, writer):
             begin(m.tasks, m.files, now, task, m.workload.n_files, threads.log_records[n], per_write)
         else:
             begin(m.tasks, m.files, now, task, n % m.workload.n_files, threads.writer_records[writer - 1, n], 1)
-            numbers_of(m, n % m.workload.n_files, threads.writer_records[writer - 1, n])
+            write_comes(m, n % m.workload.n_files, threads.writer_records[writer - 1, n])
     if not is_log:
         end = threads.n_done[m.workload.n_shadows + writer]
         for n in range(end - n_writes, end):

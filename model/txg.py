@@ -18,7 +18,7 @@ import numpy as np
 
 from model.jit import kernel
 from model.layout import level_block
-from model.spare_memory import empty
+from model.spare_memory import empty, in_lines
 
 NONE = 0
 QUARTERS = 4
@@ -43,7 +43,7 @@ class Txgs(NamedTuple):
     entries: np.ndarray  # [entry, column]; see BLOCK and the others
     quarters: np.ndarray  # [quarter, column]: entries used; tops of files, the first and the last one dirtied
     dirtied_in: np.ndarray  # per indirect block: the last group that it was dirtied in, 0 for none
-    entry_of: np.ndarray  # per indirect block: its entry there
+    entry_of: np.ndarray  # per indirect block: its entry there; both stand in one row
     open_txg: np.ndarray  # one element, as all that follow: the number of the open group
     quiesced: np.ndarray  # of the quiesced group, or 0
     syncing: np.ndarray  # of the syncing group, or 0
@@ -138,8 +138,8 @@ def advance(txgs):
 
 def new_txgs(n_indirect, room):
     """Group 1 is open; `room` entries for each group."""
-    blocks = (np.zeros(n_indirect, np.int64) for _ in range(2))
+    blocks = in_lines((max(2, n_indirect), 2), np.int64).T
     scalars = (np.zeros(1, np.int64) for _ in range(5))
-    entries, quarters = empty((QUARTERS * room + 1, N_COLUMNS), np.int64), np.zeros((QUARTERS, 3), np.int64)
+    entries, quarters = in_lines((QUARTERS * room + 1, N_COLUMNS), np.int64, empty), np.zeros((QUARTERS, 3), np.int64)
     entries[NONE] = 0
     return Txgs(room, entries, quarters, *blocks, np.ones(1, np.int64), *scalars)
