@@ -3,7 +3,7 @@ would have had to write down to tell the readings apart.
 
     every = of_all_readings(PGBENCH, length, draws=3, seed=1)   a row for each reading, rung and draw
     intervals(every)                    per reading and rung: low, middle, high of the transactions per second
-    summary(PGBENCH, every)             per reading: its choices, whether commits survive, how often its rungs are in order
+    summary(PGBENCH, every, published)  per reading: its choices, whether commits survive, its order, what it can give
     shares(PGBENCH, every, published)   per choice and rung: in how many of its readings the published number is held
     tell_apart(every)                   per measurement: how many pairs of readings it separates
 
@@ -53,11 +53,15 @@ def in_order(every: pd.DataFrame) -> pd.Series:
     return (rates.diff(axis=1).iloc[:, 1:] > 0).all(axis=1).groupby("reading").mean()
 
 
-def summary(ladder: Ladder, every: pd.DataFrame) -> pd.DataFrame:
-    """For readers: what each reading is, whether all of its rungs keep commits over a power cut, its order, its rates."""
+def summary(ladder: Ladder, every: pd.DataFrame, published: list[float]) -> pd.DataFrame:
+    """For readers: what each reading is, whether all of its rungs keep commits over a power cut, in how many draws its rungs
+    are in order, which published rates lie within its intervals, whether all do (then it is possible), its rates."""
     chosen = pd.DataFrame([{name: reading[name] for name in _multiplied(ladder)} for reading in readings(ladder)])
     chosen["survives power cut"] = [is_safe(ladder, one) for one in readings(ladder)]
     chosen["in published order"] = in_order(every).to_numpy()
+    can = held(every, published)
+    chosen["gives rungs"] = [", ".join(str(rung + 1) for rung in can.columns[row]) or "none" for row in can.to_numpy(bool)]
+    chosen["possible"] = can.all(axis=1).to_numpy()
     for rung, rows in intervals(every).groupby("rung"):
         chosen[f"rung {rung + 1}"] = [f"{one.low:.0f} to {one.high:.0f}" for one in rows.itertuples()]
     return chosen

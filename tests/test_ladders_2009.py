@@ -156,10 +156,14 @@ def test_questions_of_readings(seen):
     every = ladder_questions.of_all_readings(ladder, 100, draws=2, seed=1)
     assert len(every) == len(ladder_readings.readings(ladder)) * 6 * 2
     assert len({(one.model_dump_json(), tuple(sorted(values.items()))) for one, values, _ in seen}) == len(seen)
-    table = ladder_questions.summary(ladder, every)
+    found = ladder_questions.intervals(every)
+    first = found[found.reading == 0].middle.tolist()
+    table = ladder_questions.summary(ladder, every, first)
+    assert (table["gives rungs"][0], table.possible[0]) == ("1, 2, 3, 4, 5, 6", True)
+    table = ladder_questions.summary(ladder, every, [*first[:2], 0.0, *first[3:]])
+    assert (table["gives rungs"][0], table.possible[0]) == ("1, 2, 4, 5, 6", False)
     assert len(table) == len(ladder_readings.readings(ladder))
     assert not table[table.tuning == "asynchronous commits"]["survives power cut"].any()
-    found = ladder_questions.intervals(every)
     sixth = found[found.rung == 5].middle.tolist()
     shares = ladder_questions.shares(ladder, every, [1.0, 1.0, 1.0, 1.0, 1.0, sixth[0]])
     assert shares[[0, 1, 2, 3, 4]].to_numpy().max() == 0
