@@ -41,7 +41,8 @@ SSD_UNIT = 2**17                # B at most, that go to an SSD together
 LOG_OF_TRANSACTION = 5 * postgres.PAGE_BYTES        # images of the pages that one of pgbench changes
 GROUPS = ("data", "log", "cache")
 LOG_POOL_GROUPS = ("log pool", "log pool's log", "log pool's cache")
-MOST_TPS = 20_000               # of InnoDB: room for transactions
+MOST_TPS, MOST_TPS_SHORT = 20_000, 200_000      # of InnoDB: room for transactions, of a run that is short as well
+MOST_SHORT = 2**20              # transactions of a short one
 WIDE = 4                        # a range over more than this is drawn by its logarithm
 OTHER_BYTES = GIB               # of memory: kernel and processes, besides the database's buffers
 HALF = -1                       # as `since`: the second by which half of the transactions are done
@@ -241,9 +242,14 @@ def most_log(n_transactions: int) -> int:
     return -(-n_transactions * LOG_OF_TRANSACTION // SEGMENT_BYTES) * SEGMENT_BYTES + 4 * SEGMENT_BYTES
 
 
+def innodb_room(seconds: float) -> int:
+    """More transactions than a run has."""
+    return round(max(seconds * MOST_TPS, min(seconds * MOST_TPS_SHORT, MOST_SHORT)))
+
+
 def _of_innodb(one: Scenario, values: dict, seed: int, n_seconds: int, since: int) -> Outcome:
     test = innodb_test(one, values)
-    settings = innodb_settings(one, values, round(one.database.seconds * MOST_TPS), n_seconds=n_seconds)
+    settings = innodb_settings(one, values, innodb_room(one.database.seconds), n_seconds=n_seconds)
     files = database_run.innodb_files(test, settings)
     fits(one, innodb_bytes(one), int(files[0, 0]))
     place = store(one, values, files, database_run.innodb_processes(settings), seed, n_seconds)

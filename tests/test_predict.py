@@ -1,4 +1,5 @@
 """Predictions of scenarios: laws that hold whatever the numbers, and what a prediction may read."""
+import itertools
 import json
 
 import numpy as np
@@ -298,3 +299,10 @@ def test_a_prediction_is_printed_and_written(study, tmp_path):
     assert done.returncode == 0, done.stderr
     assert "wal per transaction" in done.stdout
     assert json.loads((tmp_path / "a.json").read_text())["scenario"]["title"] == "mine"
+
+
+def test_an_innodb_run_has_room_for_more_transactions_than_it_makes():
+    """A short one for any machine; a long one as much as has a place in memory."""
+    assert machines.innodb_room(1.5) == 300_000
+    assert machines.innodb_room(300) == 6_000_000
+    assert all(machines.innodb_room(a) <= machines.innodb_room(b) for a, b in itertools.pairwise((0.5, 5, 6, 50, 53, 900)))
