@@ -15,7 +15,7 @@ Of OpenZFS what is modelled, each era with all that came before it:
     openzfs_2017    indirect blocks of 128 KiB (its change 7104)                            0.7; FreeBSD 12
     openzfs_2019    groups of a fifth of what may be dirty; writes that follow each other   0.8, 2.0; FreeBSD 13.0
                     go to a disk as up to 1 MiB, not 128 KiB (sequential scrub; to an
-                    SSD as before, pull request 8494: `study.machines`)
+                    SSD as before, pull request 8494)
     openzfs         log blocks in a metaslab of their own (pull request 11389)              2.1 of 2021, and later
 
 Not in any: classes of the vdev queue with limits of their own (`zfs_vdev_sync_read_max_active` and its like), prefetch of

@@ -77,6 +77,7 @@ class VdevQueueParams(NamedTuple):
     ramp_rate: int = 2  # units issued per completion at most; zfs_vdev_ramp_rate
     time_shift: int = 6  # log2 of the ticks that share a deadline; zfs_vdev_time_shift
     aggregation_bytes: int = 2**17  # B from start to end of a unit at most, gaps included; zfs_vdev_aggregation_limit
+    ssd_aggregation_bytes: int = 2**17  # the same of a device without an arm; zfs_vdev_aggregation_limit_non_rotating
     read_gap_bytes: int = 0  # B between two reads of a unit at most; zfs_vdev_read_gap_limit, 32768 by b117
     write_gap_bytes: int = 0  # B, how far a unit stretches; zfs_vdev_write_gap_limit, 4096 from hg 10105 on
     agreeing_marks: int = 0  # marks that all members share: none, DONT_AGGREGATE in b103, INHERITED by b108; spec 3.5

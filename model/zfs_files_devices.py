@@ -163,7 +163,7 @@ def _ssd_done(ssds, queue, i, now, unit):
     ssd = _ssd(ssds.params, i)
     if queue.offset[unit] == FLUSH:
         return flush_ssd(ssd, ssds.state, i, now)
-    return service(ssd, ssds.state, i, now, queue.offset[unit], queue.unit_bytes[unit], queue.kind[unit] == WRITE)
+    return service(ssd, ssds.state, i, now, queue.offset[unit], int(queue.unit_bytes[unit]), queue.kind[unit] == WRITE)
 
 
 @part
@@ -186,6 +186,11 @@ def _to_start(disks, leaf):
     disks[n] += 1
 
 
+@kernel
+def queue_params(m, leaf):
+    return m.ssds.queue_params if m.ssds.number[leaf] >= 0 else m.leaves.queue_params
+
+
 @part
 def _send_one(m, now, what):
     """An I/O goes to the vdev queue of its leaf, and what that issues, or a unit, to the device."""
@@ -193,7 +198,7 @@ def _send_one(m, now, what):
     leaf, unit = int(leaves.leaf_of[io]), io
     if what > 0:
         count(m.tally, IOS, 1, now)
-        unit = arrive(leaves.queue, leaves.queue_params, leaf, io, now)
+        unit = arrive(leaves.queue, queue_params(m, leaf), leaf, io, now)
     if unit != NONE and m.ssds.number[leaf] >= 0:
         _start_ssd(m, now, leaf, unit)
     elif unit != NONE and send(leaves.disk, leaves.drives, leaf, now, unit, leaves.queue.offset):
@@ -253,7 +258,7 @@ def _issue_next(m, now, leaf, unit):
         count(m.tally, DEVICE_FLUSHES, 1, now)
         return
     count_device(m.tally, m.group_of_leaf[leaf], queue.kind[unit], queue.unit_bytes[unit], now)
-    for i in range(complete(queue, leaves.queue_params, leaf, leaves.issued, now)):
+    for i in range(complete(queue, queue_params(m, leaf), leaf, leaves.issued, now)):
         _to_outbox(leaves.outbox, leaves.n_out, -leaves.issued[i])
     bring_up_to_date(leaves, now, leaf, unit)
 

@@ -41,7 +41,7 @@ def _drive(pool, settings):
     return new_drive(sheets.pop() if sheets else SheetParams())._replace(is_volatile=int(settings.disk_cache_is_volatile))
 
 
-def ssds_of(leaf_groups):
+def ssds_of(leaf_groups, queue_params):
     devices = [(leaf, group.device) for leaf, (_, group) in enumerate(leaf_groups) if isinstance(group.device, SsdParams)]
     number = np.full(len(leaf_groups), -1)
     number[[leaf for leaf, _ in devices]] = np.arange(len(devices))
@@ -49,7 +49,8 @@ def ssds_of(leaf_groups):
     state = [new_ssds(device, 1) for _, device in devices]
     channels = np.zeros((len(devices), max([s.channels.shape[1] for s in state], default=1)), np.int64)
     units = np.concatenate([s.units for s in state]) if state else np.zeros((0, 5), np.int64)
-    return Ssds(number, np.array([leaf for leaf, _ in devices], np.int64), params, SsdState(units, channels),
+    own = queue_params._replace(aggregation_bytes=queue_params.ssd_aggregation_bytes)
+    return Ssds(own, number, np.array([leaf for leaf, _ in devices], np.int64), params, SsdState(units, channels),
                 np.zeros((len(devices), N_SLOTS), np.int64))
 
 

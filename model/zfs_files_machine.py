@@ -20,6 +20,7 @@ from model.ssd import SsdParams, SsdState
 from model.throttle import TxgParams
 from model.txg import Txgs
 from model.vdev_map import VdevParams
+from model.vdev_queue import VdevQueueParams
 from model.zfetch import Zfetch, ZfetchParams
 from model.zil import Zil, ZilParams, ZilSettings
 
@@ -140,6 +141,7 @@ class Sources(NamedTuple):
 class Ssds(NamedTuple):
     """Devices without an arm."""
 
+    queue_params: VdevQueueParams  # of their vdev queues
     number: np.ndarray  # per leaf: which, or -1
     leaf: np.ndarray  # per device
     params: np.ndarray  # [device, field of SsdParams]

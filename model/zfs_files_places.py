@@ -12,8 +12,8 @@
  4. A log block goes to the vdev after that of the block before it (spec 6.5).
  5. From OpenZFS 2.1 on a metaslab of each vdev of the main pool is set aside for log blocks: the emptiest when the pool is
     made or imported, of a new pool the first one, as here. So what a commit writes beside its log block lies elsewhere (a
-    record with logbias=throughput, or of a long piece), and so does what a group writes. (vdev.c, `vdev_metaslab_init`;
-    pull request 11389)
+    record with logbias=throughput, or of a long piece), and so does what a group writes. A vdev below 32 GiB has none.
+    (vdev.c, `vdev_metaslab_init`; pull request 11389)
 
 What rule 4 does to commits that are flushed: on one disk a block lies behind the one before it, on several it lies wherever
 that spindle happens to stand, half a revolution away on average. Blocks of the old log are written as long as they are, so
@@ -33,6 +33,7 @@ N_ZONES = 3
 LOG_ZONE = 3  # rule 5
 DISTANCE_SHIFT = 3  # zones are an eighth of a vdev apart
 METASLABS = 200  # spec 2.1
+LEAST_FOR_LOG = 64 * 2**29  # B, of a vdev: 64 metaslabs (zfs_embedded_slog_min_ms), of 512 MiB or more in OpenZFS
 
 
 @kernel
@@ -86,6 +87,11 @@ def place_of_log_block(places, txg, group, log, n_bytes):
 def metaslab_bytes(vdev_bytes):
     """The power of two above a two-hundredth."""
     return 1 << max(17, (vdev_bytes // METASLABS).bit_length())
+
+
+def log_bytes(vdev_bytes):
+    """Rule 5: B set aside for log blocks on a vdev of the main pool."""
+    return metaslab_bytes(vdev_bytes) if vdev_bytes >= LEAST_FOR_LOG else 0
 
 
 def usable_bytes(vdev, disk_bytes):

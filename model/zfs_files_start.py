@@ -54,7 +54,7 @@ from model.zfs_files_machine import (
     Tally,
     Zfs,
 )
-from model.zfs_files_places import metaslab_bytes, new_places, usable_bytes
+from model.zfs_files_places import log_bytes, metaslab_bytes, new_places, usable_bytes
 from model.zil import ZilSettings, new_zil
 
 SPARE_NODES = 2**10
@@ -129,7 +129,7 @@ def _machine(pool, s, build, tables, caches, n_processes, seed):
     files, file_table, layout, sizes, frontier, regions = tables
     n_indirect, (vdevs, first_vdev), leaf_groups = files.n_blocks - files.n_records, vdev_table(pool), groups_of_leaves(pool)
     zil, zil_settings = _zil(pool, s, len(file_table), n_processes, len(vdevs), seed)
-    n_logs, ssds, n_leaves = len(zil_settings), ssds_of(leaf_groups), len(leaf_groups)
+    n_logs, ssds, n_leaves = len(zil_settings), ssds_of(leaf_groups, build.queue), len(leaf_groups)
     first_ahead = n_processes + N_ROWS + n_logs
     n_tasks = first_ahead + N_AHEAD + 1  # the last one: the feed thread of the L2ARC
     arc_params, arc, l2 = caches
@@ -140,7 +140,7 @@ def _machine(pool, s, build, tables, caches, n_processes, seed):
     room = [usable_bytes(group.vdev, group.device.disk_bytes) for group in of_vdev]
     others = [min(s.region_bytes or metaslab_bytes(n), n // 16) for n in room]
     regions = [*regions, *others[len(regions):]]
-    apart = [metaslab_bytes(n) * build.zil.own_metaslab * int(row[5] == 0) for row, n in zip(vdevs, room, strict=True)]
+    apart = [log_bytes(n) * build.zil.own_metaslab * int(row[5] == 0) for row, n in zip(vdevs, room, strict=True)]
     places = new_places(vdevs, first_vdev, ends, room, regions, n_logs, apart)
     def numbers(*shape):
         return np.zeros(shape, np.int64)

@@ -37,7 +37,6 @@ from study.servers import (
 MS, SECOND_NS = 10**6, 10**9
 PAGES_OF_A_BRANCH = 100_000 // 61 + 274      # of accounts and of their index: see model.postgres
 SEGMENT_BYTES = postgres_machine.SEGMENT_BYTES
-SSD_UNIT = 2**17                # B at most, that go to an SSD together
 LOG_OF_TRANSACTION = 5 * postgres.PAGE_BYTES        # images of the pages that one of pgbench changes
 GROUPS = ("data", "log", "cache")
 LOG_POOL_GROUPS = ("log pool", "log pool's log", "log pool's cache")
@@ -177,11 +176,8 @@ def zfs_settings(one: Scenario, values: dict, n_seconds: int = 0) -> zfs_files.S
 
 def build(one: Scenario, values: dict) -> eras.Era:
     """The rules of its era; without the vdev cache but on Solaris, as it has been off since 2011 (see data/advice.toml). Of
-    groups to scale, or of all of a machine, times and limits are smaller by that much. Units of more than 128 KiB are for
-    disks (zfs_vdev_aggregation_limit_non_rotating)."""
+    groups to scale, or of all of a machine, times and limits are smaller by that much."""
     found = eras.era(one.files.era)
-    if all(scenario.sheet(part.sheet).kind != "disk" for part in devices_of(one)):
-        found = found._replace(queue=found.queue._replace(aggregation_bytes=min(SSD_UNIT, found.queue.aggregation_bytes)))
     found = found._replace(txg=to_scale(found.txg, one.files.groups_to_scale * values.get("time_scale", 1)))
     return found._replace(cache=found.cache._replace(cache_bytes=0)) if system(one) != "solaris" else found
 

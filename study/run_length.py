@@ -22,7 +22,8 @@ what one interval has made dirty is written during the next. So
  6. If rule 3 alone takes more than `MOST_TRANSACTIONS`, groups are made smaller than tables are, down to a quarter of a
     second. A record meets fewer writes in a group then, so that more is written for each transaction.
  7. Tables of more than scale `MOST_SCALE` are made smaller in any case, with all that rule 4 names; but the interval is
-    kept, as in rule 5, where it would be shorter than half a minute.
+    kept, as in rule 5, where it would be shorter than half a minute. Buffers are then as dirty at the start as those of
+    the whole machine, but what a checkpoint writes of them takes the whole interval: a k-th of the writes, for each second.
 """
 import math
 from typing import NamedTuple
@@ -87,7 +88,7 @@ def of(one: Scenario, values: dict, seed: int = 1, budget: int = BUDGET) -> Leng
         return Length(changed(manageable, {"database.transactions": budget}), 0, f"{budget} transactions{_size(too_large)}")
     seconds, n = interval(one, values, pilot)
     k = max(too_large, scaling(one, 2 * seconds * pilot.tps / budget))
-    tps = at_work(one, k, pilot.tps, values, seed)
+    tps = at_work(one, k, pilot.tps, n, values, seed)
     if n is not None:       # at the rate of a server at work, time may end an interval that log ends in a short run
         seconds, n = (n / tps, n) if n / tps < _timeout(one) else (_timeout(one), None)
     return _of_intervals(one, (seconds, n), tps, budget, too_large)
@@ -105,13 +106,14 @@ def _of_innodb(one: Scenario, values: dict, seed: int) -> Length:
     return Length(run, length, f"the second half of {2 * length:.3g} s{_size_of_groups(1.0, scale)}")
 
 
-def at_work(one: Scenario, k: float, tps: float, values: dict, seed: int) -> float:
-    """Rule 3: transactions a second in the second of two groups, of the machine made smaller by `k`."""
+def at_work(one: Scenario, k: float, tps: float, n: float | None, values: dict, seed: int) -> float:
+    """Rule 3: transactions a second in the second of two groups, of the machine made smaller by `k`. `n`: transactions
+    between checkpoints, if log ends that time."""
     scale = groups_scale(one, k, tps)
     seconds = 2 * group_seconds(one) / scale
     if seconds * tps <= PILOT:
         return tps
-    run = _worked(changed(smaller(one, k, scale), {"database.seconds": seconds}), _timeout(one) * tps / k)
+    run = _worked(changed(smaller(one, k, scale), {"database.seconds": seconds}), (n or _timeout(one) * tps) / k)
     return max(1.0, machines.simulate(run, values, seed, since=seconds / 2).tps)
 
 
@@ -134,7 +136,7 @@ def _of_intervals(one: Scenario, each: tuple[float, float | None], tps: float, b
     least = GROUPS * group_seconds(one) / scale or LEAST_SECONDS / 2
     keeps = _timeout(one) / k < LEAST_TIMEOUT
     run, size = smaller(one, k, scale, keeps), _size(k) + _size_of_groups(k, scale)
-    run = _worked(run, seconds * tps / (1 if keeps else k))
+    run = _worked(run, seconds * tps / k)
     if seconds * tps <= budget * k and n is not None and not keeps:
         total = round(max(2 * n / k, 2 * least * tps))
         return Length(changed(run, {"database.transactions": total}), machines.HALF,

@@ -170,8 +170,8 @@ class Postgres(_Strict):
     script: Literal["tpc-b", "simple-update", "select-only", "toolkit"] = "tpc-b"  # toolkit: model.oltp_toolkit
     prepared: bool = False                  # statements are planned once (pgbench -M prepared)
     fillfactor: Annotated[int, Field(ge=10, le=100)] = 100
-    start: Literal["warm", "cold", "at work"] = "warm"      # its shared buffers: full and clean; empty; as after hours
-    interval_transactions: Annotated[int, Field(ge=1)] | None = None    # at work: between checkpoints; study.run_length
+    start: Literal["warm", "cold", "at work"] = "warm"      # its shared buffers: full and clean; empty; as after hours,
+    interval_transactions: Annotated[int, Field(ge=1)] | None = None    # with so many between checkpoints: study.run_length
     log_files: Annotated[int, Field(ge=1)] | None = None    # of 16 MB, that exist at the start; all that there will be
     conf: dict[str, Any] = {}
 
@@ -183,6 +183,9 @@ class Postgres(_Strict):
             raise ValueError(f"clients is {self.clients}, but without a client nothing is asked; choose 1 or more")
         if not 8.3 <= self.version < 17:
             raise ValueError(f"version is {self.version:g}, but PostgreSQL is simulated from 8.3 to 16; choose one of these")
+        if (self.start == "at work") != (self.interval_transactions is not None):
+            raise ValueError(f"start is '{self.start}' and interval_transactions is {self.interval_transactions}, but a "
+                             "start at work needs that, and no other has it; leave both out, as a long run begins at work")
         settings = conf.check("postgres", self.conf)
         for name, first, last in (("max_wal_size", 9.5, 17), ("wal_compression", 9.5, 17), ("checkpoint_segments", 8, 9.5)):
             if name in settings and not first <= self.version < last:

@@ -39,6 +39,7 @@ from model.oltp_machine import new_site, rules_of
 from model.order_entry_runs import rewrite, window
 from model.pickers import CURSOR_DYNAMIC_FIT, VARIANTS, PickerParams
 from model.postgres import pgbench
+from model.postgres_machine import AT_WORK
 from model.recordsize import new_records, overwrite_all
 from model.seqread_machine import new_recorder
 from model.ssd import SsdParams
@@ -111,6 +112,7 @@ def databases():
     postgres_mutants.observe(database)
     settings = settings._replace(duration_ns=1_700 * MS, checkpoint_segments=3.0)
     simulate_postgres(database, settings._replace(is_sorted=1, commit_delay_ns=1000, commit_siblings=1))
+    simulate_postgres(database, settings._replace(is_warm=AT_WORK, interval_transactions=50, duration_ns=60 * MS))
     for store in stores(database, settings):
         simulate_postgres(database, settings._replace(duration_ns=60 * MS), store)
     settings = innodb_mutants.SETTINGS = innodb_mutants.SETTINGS._replace(duration_ns=3_000 * MS)

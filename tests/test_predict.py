@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from model import eras
 from model.streams import stream
+from model.zfs_files_devices import queue_params
 from study import dangers, machines, predict, priors, project, run_length, scenario
 from study.errors import UserError
 
@@ -50,6 +51,15 @@ def test_a_log_of_innodb_that_does_not_fit_is_one_sentence():
     for one, log_bytes, what in ((DISKS, 10**13, "the database takes"), (apart, 10**11, "the database's log takes")):
         with pytest.raises(UserError, match=f"^{what} .* but the disks hold"):
             machines.fits(one, 2**33, log_bytes)
+
+
+def test_a_unit_is_as_long_as_its_device_takes():
+    """1 MiB from OpenZFS 0.8 on, of a disk; 128 KiB of a device without an arm, also beside disks."""
+    mixed = scenario.changed(DISKS, {"files.era": "openzfs_2019", "pool.log": {"sheet": "x25-e"}})
+    one = machines.known([mixed]).central()
+    zfs = machines.store(mixed, one, np.array([[2**24, 2**24, 8192], [2**30, 2**30, 8192]]), 1, 1).zfs.data
+    longest = {(int(ssd) >= 0, queue_params(zfs, leaf).aggregation_bytes) for leaf, ssd in enumerate(zfs.ssds.number)}
+    assert longest == {(False, 2**20), (True, 2**17)}
 
 
 def test_sheets_give_priors_with_their_sources():

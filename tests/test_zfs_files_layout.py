@@ -12,7 +12,7 @@ from model.streams import stream
 from model.write_issue import time_between
 from model.zfs_files_machine import NOWHERE, Settings
 from model.zfs_files_places import FRONT_BYTES as PLACES_FRONT
-from model.zfs_files_places import LOG_ZONE, new_places, place, place_of_log_block
+from model.zfs_files_places import LOG_ZONE, log_bytes, new_places, place, place_of_log_block
 
 GB = 10**9
 
@@ -90,6 +90,11 @@ def test_log_blocks_lie_beside_data_or_in_a_metaslab_of_their_own(set_aside):
     assert log.max() - log.min() == 2**30 - 4096
     assert (np.diff(records) == 8192).all()
     assert (np.diff(log) == 4096).sum() == n - 2
+
+
+@pytest.mark.parametrize(("gib", "mib"), [(8, 0), (31, 0), (32, 256), (100, 1024), (1000, 8192)])
+def test_a_small_vdev_sets_nothing_aside_for_log_blocks(gib, mib):
+    assert log_bytes(gib * 2**30) == mib * 2**20
 
 
 def test_only_openzfs_of_today_sets_a_metaslab_aside():
