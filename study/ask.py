@@ -13,7 +13,8 @@ from study.plan import all_plans, manifest
 from study.project import refuse_unwritable, runs_folder, write_atomically
 
 FORMATS = ("table", "csv", "json", "parquet")
-ASKING = (duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN, duckdb.StatementType.MULTI)    # MULTI: a PIVOT
+ASKING = (duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN, duckdb.StatementType.PRAGMA,
+          duckdb.StatementType.MULTI)       # a PIVOT
 
 
 def query(sql: str, form: str, to: Path | None, out: Console) -> None:

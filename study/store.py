@@ -31,14 +31,17 @@ def path() -> Path:
 
 @contextlib.contextmanager
 def open() -> Iterator[DuckDBPyConnection]:
-    """A read-only connection to the store, brought up to date first.
+    """A read-only connection to the store, brought up to date first. It reads and writes no other file: DuckDB runs a COPY
+    within an EXPLAIN ANALYZE or around a PIVOT also where the store is open for reading alone.
 
     Raises UserError when the file is no store of ours or somebody else keeps it locked.
     """
     refresh()
     connection = _connect(path(), read_only=True)
     try:
-        connection.execute("SET enable_progress_bar = false")
+        for setting in ("enable_progress_bar = false", "enable_external_access = false",
+                        "disabled_filesystems = 'LocalFileSystem'"):     # without the last, files beside the store are left
+            connection.execute(f"SET {setting}")
         yield connection
     finally:
         connection.close()

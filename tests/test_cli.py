@@ -10,7 +10,7 @@ from conftest import one_sentence
 from study import aged_pools, cli, scoreboard
 from study.notebooks import find
 from study.plan import plan
-from study.project import DATA
+from study.project import DATA, runs_folder
 
 TRACE = DATA / "traces" / "vdev_cache" / "meta_L1.parquet"
 
@@ -194,6 +194,25 @@ def test_a_query_is_one_question(study, tmp_path, monkeypatch, sql):
     monkeypatch.chdir(tmp_path)
     assert "give one" in one_sentence(study("query", sql))
     assert not (tmp_path / "out.csv").exists()
+
+
+@pytest.mark.parametrize("sql", [
+    "EXPLAIN ANALYZE COPY (SELECT 1) TO '{file}'", "COPY (PIVOT runs ON name) TO '{file}'", "SELECT * FROM read_text('{there}')",
+    "EXPLAIN ANALYZE COPY (SELECT 1) TO '{runs}/store.duckdb.wal'", "COPY (PIVOT runs ON name) TO '{runs}/store.duckdb'"])
+def test_a_query_touches_no_file_but_the_store(study, tmp_path, sql):
+    there = tmp_path / "there"
+    there.write_text("mine")
+    assert study("query", "SELECT 1").returncode == 0
+    files = sorted(runs_folder().rglob("*"))
+    assert "the query fails (Permission Error" in one_sentence(study("query", sql.format(
+        file=tmp_path / "out.csv", there=there, runs=runs_folder())))
+    assert (sorted(runs_folder().rglob("*")), (tmp_path / "out.csv").exists()) == (files, False)
+    assert study("query", "SELECT count(*) FROM runs").returncode == 0
+
+
+@pytest.mark.parametrize("sql", ["PRAGMA table_info('runs')", "EXPLAIN SELECT * FROM runs", "PIVOT runs ON origin", "SHOW TABLES"])
+def test_a_question_may_be_put_in_other_words_than_select(study, sql):
+    assert study("query", sql).returncode == 0
 
 
 def test_values_are_printed_as_they_are(study):
