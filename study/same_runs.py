@@ -57,6 +57,33 @@ class _Noted(dict):
     def __or__(self, other: dict) -> dict:
         return dict(self.items()) | other
 
+    def __ror__(self, other: dict) -> dict:
+        return other | dict(self.items())
+
+    def __eq__(self, other) -> bool:
+        return dict(self.items()) == other
+
+    __hash__ = None
+
+    def __len__(self) -> int:
+        self.names.update(super().keys())
+        return super().__len__()
+
+    def __reversed__(self) -> Iterator:
+        self.names.update(super().keys())
+        return super().__reversed__()
+
+    def __repr__(self) -> str:
+        return repr(dict(self.items()))
+
+    def copy(self) -> dict:
+        return dict(self.items())
+
+    def _refuse(self, *_, **__):
+        raise TypeError("values of a run are not changed; take a copy")
+
+    __setitem__ = __delitem__ = __ior__ = pop = popitem = setdefault = update = clear = _refuse
+
 
 def once(machine: tuple, values: dict, simulate: Callable[[dict], Any]) -> Any:
     """`simulate(values)`, unless `machine`, which says all the rest, was run with the same of all that it asked for."""

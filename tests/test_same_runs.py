@@ -8,7 +8,12 @@ VALUES = checkpoints.known().central()
 WAYS = {"index": lambda some: some["a"], "get": lambda some: some.get("a"), "in": lambda some: "a" in some,
         "default": lambda some: some.get("missing", 0), "joined": lambda some: (some | {"c": 1})["a"],
         "spread": lambda some: {**some}["a"], "copy": lambda some: dict(some)["a"], "for": sorted,
-        "items": lambda some: dict(some.items())["a"], "values": lambda some: sum(some.values())}
+        "items": lambda some: dict(some.items())["a"], "values": lambda some: sum(some.values()),
+        "equal": lambda some: some == {"a": 1, "b": 2}, "joined to": lambda some: ({"c": 1} | some)["a"],
+        "copied": lambda some: some.copy()["a"], "said": repr}
+REFUSED = (lambda some: some.pop("a"), lambda some: some.popitem(), lambda some: some.setdefault("a", 1),
+           lambda some: some.update(a=1), lambda some: some.clear(), lambda some: some.__setitem__("a", 1),
+           lambda some: some.__delitem__("a"))
 
 
 @pytest.fixture(autouse=True)
@@ -45,6 +50,12 @@ def test_what_is_asked_for_and_not_there_counts(way, name):
 @pytest.mark.parametrize("way", ["index", "get", "in", "default"])
 def test_what_nobody_asks_for_does_not_count(way):
     assert runs_of(way, {"a": 1, "b": 2}, {"a": 1, "b": 3}) == 1
+
+
+@pytest.mark.parametrize("change", REFUSED)
+def test_values_are_not_changed_by_a_run(change):
+    with pytest.raises(TypeError, match="take a copy"):
+        same_runs.once(("test",), {"a": 1}, change)
 
 
 def test_another_machine_is_another_run():
