@@ -1,4 +1,5 @@
 """Figures are files that come out the same, with fonts that travel."""
+import itertools
 import re
 from pathlib import Path
 
@@ -52,7 +53,7 @@ def test_drawing_leaves_no_trace_in_matplotlibs_settings():
 
 
 @pytest.mark.parametrize(("low", "high", "ticks"), [
-    (0.3, 11, [0.5, 1, 2, 5, 10]), (0.9, 1.1, [1]), (0.01, 139, [0.01, 0.1, 1, 10, 100]),
+    (0.3, 11, [0.5, 1, 2, 5, 10]), (0.9, 1.1, [0.9, 1, 1.1]), (0.01, 139, [0.01, 0.1, 1, 10, 100]),
     (0.1, 10, [0.1, 0.2, 0.5, 1, 2, 5, 10])])
 def test_ticks_of_ratios_are_round_and_few(low, high, ticks):
     _, axes = canvas()
@@ -63,3 +64,16 @@ def test_ticks_of_ratios_are_round_and_few(low, high, ticks):
     assert [one.get_text() for one in axes.get_xticklabels()] == [f"{tick:g}" for tick in ticks]
     assert not len(axes.get_xticks(minor=True))
     assert axes.get_xlim() == pytest.approx((low, high))
+
+
+@pytest.mark.parametrize("low", [0.011, 0.21, 0.55, 0.9, 1.05, 2.1, 5.1, 0.999])
+@pytest.mark.parametrize("wide", [1.05, 1.2, 1.727, 1.81, 2.33, 4.7, 9, 45, 99, 101, 1e4])
+def test_ticks_of_ratios_are_two_or_more_and_do_not_touch(low, wide):
+    figure, axes = canvas()
+    axes.set_xscale("log")
+    axes.set_xlim(low, low * wide)
+    ratio_ticks(axes.xaxis)
+    figure.draw_without_rendering()
+    places = [one.get_window_extent() for one in axes.get_xticklabels()]
+    assert len(places) >= 2
+    assert all(left.x1 < right.x0 for left, right in itertools.pairwise(places))

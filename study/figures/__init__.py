@@ -12,12 +12,13 @@ from collections.abc import Callable
 
 import matplotlib
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 WIDTHS_IN = {"column": 3.4, "page": 7.0}
 FORMATS = ("svg", "pdf", "png")
 
-BLUE, ORANGE, GREEN, RED, PURPLE, SKY, YELLOW, BLACK = (
-    "#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#F0E442", "#000000")
+BLUE, ORANGE, GREEN, RED, PURPLE, SKY, BLACK = (
+    "#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#000000")
 GREY = "#7F7F7F"
 
 STYLE = {
@@ -42,12 +43,15 @@ def canvas(aspect: float = 0.68, rows: int = 1, columns: int = 1, **options):
 
 
 def ratio_ticks(axis) -> None:
-    """Ticks of a logarithmic axis of ratios, few enough not to touch each other: 1, 2 and 5 of each decade, or powers of ten
-    alone where there are more than two decades."""
+    """Ticks of a logarithmic axis of ratios, two or more, and few enough not to touch each other: powers of ten where there
+    are more than two decades, else 1, 2 and 5 of each decade; where that gives fewer than two, round steps of one size."""
     low, high = axis.get_view_interval()
     steps = (1, 2, 5) if high <= 100 * low else (1,)
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     ticks = [tick for power in powers for step in steps if low <= (tick := float(f"{step}e{power}")) <= high]
+    if len(ticks) < 2:
+        ticks = [tick for tick in MaxNLocator(4, steps=(1, 2, 5, 10), min_n_ticks=2).tick_values(low, high)
+                 if low <= tick <= high]
     axis.set_ticks([], minor=True)
     axis.set_ticks(ticks, [f"{tick:g}" for tick in ticks])
 
