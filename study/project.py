@@ -67,8 +67,14 @@ def digest_of_files(paths: Iterable[Path]) -> str:
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:
-    """All of it or nothing: a temporary file beside `path`, synced, then renamed over it."""
+    """All of it or nothing: a temporary file beside `path`, synced, then renamed over it. A link stays, and what it leads to
+    is written; into a device or a pipe it is written as it is."""
     content = content.encode() if isinstance(content, str) else content
+    if _is_no_file(path):
+        with open(path, "wb") as file:
+            file.write(content)
+        return
+    path = Path(os.path.realpath(path))
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
@@ -87,9 +93,17 @@ def refuse_unwritable(path: Path) -> None:
     """UserError or OSError now, before any work, if what comes out could not be written to `path`."""
     if path.is_dir():
         raise UserError(f"{path} is a folder; name a file")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryFile(dir=path.parent):
+    if _is_no_file(path):
+        return
+    folder = Path(os.path.realpath(path)).parent
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryFile(dir=folder):
         pass
+
+
+def _is_no_file(path: Path) -> bool:
+    """Whether something is there that a file must not take the place of: a device, a pipe."""
+    return path.exists() and not path.is_file()
 
 
 @contextlib.contextmanager

@@ -1,16 +1,19 @@
 """The project's own files agree with each other."""
 import ast
 import json
+import os
 import re
 import subprocess
 import sys
 import tomllib
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 import yaml
 
 from study import notebooks, parameters
-from study.project import NOTEBOOKS, ROOT
+from study.project import NOTEBOOKS, ROOT, refuse_unwritable, write_atomically
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 LOCKS = sorted(ROOT.glob("requirements*.lock"))
@@ -105,3 +108,31 @@ def test_notebooks_read_as_essays(path):
 def test_the_code_is_tidy():
     done = subprocess.run([sys.executable, "-m", "ruff", "check", "--quiet", ROOT], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
+
+
+def test_a_pipe_and_a_device_are_written_into_and_stay(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    refuse_unwritable(pipe)
+    with ThreadPoolExecutor(1) as other:
+        read = other.submit(pipe.read_bytes)
+        write_atomically(pipe, "some")
+        assert read.result(10) == b"some"
+    link = tmp_path / "nothing"         # not the device itself: with a defect root would replace it
+    link.symlink_to("/dev/null")
+    refuse_unwritable(link)
+    write_atomically(link, "some")
+    assert (pipe.is_fifo(), link.is_symlink(), Path("/dev/null").is_char_device()) == (True, True, True)
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_link_stays_and_what_it_leads_to_is_written(tmp_path, is_there):
+    target, link = tmp_path / "below" / "target", tmp_path / "link"
+    if is_there:
+        target.parent.mkdir()
+        target.write_text("before")
+    link.symlink_to("below/target")
+    refuse_unwritable(link)
+    write_atomically(link, "after")
+    assert (link.is_symlink(), target.read_text()) == (True, "after")
