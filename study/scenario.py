@@ -10,7 +10,7 @@ the database fits on its disks is checked when the machine is built (`study.mach
 import functools
 import tomllib
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -35,6 +35,11 @@ class _Strict(BaseModel):
         for name, value in content.items() if isinstance(content, dict) else ():
             field = cls.model_fields.get(name)
             if isinstance(value, bool) and field and bool not in (field.annotation, *get_args(field.annotation)):
+                parts = [one for part in (field.annotation, *get_args(field.annotation)) for one in (part, *get_args(part))]
+                if any(issubclass(get_origin(one) or one, BaseModel | dict) for one in parts
+                       if isinstance(get_origin(one) or one, type)):
+                    raise ValueError(f"{name} is {str(value).lower()}, but it must be a section with names and values of "
+                                     "its own")
                 raise ValueError(f"{name} is {str(value).lower()}, which is neither a number nor a name; give one")
         return content
 

@@ -149,6 +149,9 @@ SCENARIOS = {
     POOL + "[host]\ncpus = nan": "host.cpus is nan, but it must be a number",
     POOL + '[host]\ncpus = "many"': "host.cpus is 'many', but it must be a whole number",
     POOL + '[files]\nprimarycache = "none"': "but it must be 'all' or 'metadata'",
+    "pool = true": "pool is true, but it must be a section",
+    "files = true\n" + POOL: "files is true, but it must be a section",
+    POOL + "[database]\nkind = 'postgres'\nconf = true": "conf is true, but it must be a section",
     "host = 3\n" + POOL: "host is 3, but it must be a section", POOL + '[files]\nkind = "btrfs"': "choose 'zfs', 'ufs'",
 }
 
@@ -197,8 +200,8 @@ def test_a_query_is_one_question(study, tmp_path, monkeypatch, sql):
 
 
 @pytest.mark.parametrize("sql", [
-    "EXPLAIN ANALYZE COPY (SELECT 1) TO '{file}'", "COPY (PIVOT runs ON name) TO '{file}'", "SELECT * FROM read_text('{there}')",
-    "EXPLAIN ANALYZE COPY (SELECT 1) TO '{runs}/store.duckdb.wal'", "COPY (PIVOT runs ON name) TO '{runs}/store.duckdb'"])
+    "EXPLAIN ANALYZE COPY (SELECT 1) TO '{file}'", "COPY (PIVOT runs ON name) TO '{file}'",
+    "SELECT * FROM read_text('{there}')", "EXPLAIN ANALYZE COPY (SELECT 1) TO '{runs}/store.duckdb.wal'", "COPY (PIVOT runs ON name) TO '{runs}/store.duckdb'"])
 def test_a_query_touches_no_file_but_the_store(study, tmp_path, sql):
     there = tmp_path / "there"
     there.write_text("mine")
@@ -210,7 +213,8 @@ def test_a_query_touches_no_file_but_the_store(study, tmp_path, sql):
     assert study("query", "SELECT count(*) FROM runs").returncode == 0
 
 
-@pytest.mark.parametrize("sql", ["PRAGMA table_info('runs')", "EXPLAIN SELECT * FROM runs", "PIVOT runs ON origin", "SHOW TABLES"])
+@pytest.mark.parametrize("sql", [
+    "PRAGMA table_info('runs')", "EXPLAIN SELECT * FROM runs", "PIVOT runs ON origin", "SHOW TABLES"])
 def test_a_question_may_be_put_in_other_words_than_select(study, sql):
     assert study("query", sql).returncode == 0
 
