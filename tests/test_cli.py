@@ -201,7 +201,8 @@ def test_a_query_is_one_question(study, tmp_path, monkeypatch, sql):
 
 @pytest.mark.parametrize("sql", [
     "EXPLAIN ANALYZE COPY (SELECT 1) TO '{file}'", "COPY (PIVOT runs ON name) TO '{file}'",
-    "SELECT * FROM read_text('{there}')", "EXPLAIN ANALYZE COPY (SELECT 1) TO '{runs}/store.duckdb.wal'", "COPY (PIVOT runs ON name) TO '{runs}/store.duckdb'"])
+    "SELECT * FROM read_text('{there}')", "EXPLAIN ANALYZE COPY (SELECT 1) TO '{runs}/store.duckdb.wal'",
+    "COPY (PIVOT runs ON name) TO '{runs}/store.duckdb'"])
 def test_a_query_touches_no_file_but_the_store(study, tmp_path, sql):
     there = tmp_path / "there"
     there.write_text("mine")
