@@ -16,7 +16,7 @@ class _Seen(NamedTuple):
     found: Any
 
 
-_RUNS: dict[tuple, list[_Seen]] = {}
+_RUNS: dict[tuple[tuple, bool], list[_Seen]] = {}
 
 
 class _Noted(dict):
@@ -69,6 +69,10 @@ class _Noted(dict):
         self.names.update(super().keys())
         return super().__len__()
 
+    def __bool__(self) -> bool:
+        """Whether there are any is part of the key of a run, so who asks that alone has asked for none."""
+        return super().__len__() > 0
+
     def __reversed__(self) -> Iterator:
         self.names.update(super().keys())
         return super().__reversed__()
@@ -87,12 +91,13 @@ class _Noted(dict):
 
 def once(machine: tuple, values: dict, simulate: Callable[[dict], Any]) -> Any:
     """`simulate(values)`, unless `machine`, which says all the rest, was run with the same of all that it asked for."""
-    for seen in _RUNS.get(machine, ()):
+    runs = _RUNS.setdefault((machine, bool(values)), [])
+    for seen in runs:
         if all(values.get(name, _ABSENT) == value for name, value in seen.asked.items()):
             return seen.found
     noted = _Noted(values)
     found = simulate(noted)
-    _RUNS.setdefault(machine, []).append(_Seen({name: values.get(name, _ABSENT) for name in noted.names}, found))
+    runs.append(_Seen({name: values.get(name, _ABSENT) for name in noted.names}, found))
     return found
 
 

@@ -58,6 +58,13 @@ def test_values_are_not_changed_by_a_run(change):
         same_runs.once(("test",), {"a": 1}, change)
 
 
+def test_whether_there_are_any_values_counts_and_asks_for_none_of_them():
+    made = []
+    for values in ({}, {"a": 1}, {"a": 2}):
+        same_runs.once(("test",), values, lambda some: made.append(bool(some)))
+    assert made == [False, True]
+
+
 def test_another_machine_is_another_run():
     assert [same_runs.once((name,), {"a": 1}, lambda some, name=name: name) for name in "xyx"] == ["x", "y", "x"]
 
