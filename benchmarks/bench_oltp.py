@@ -7,7 +7,7 @@ operations (events at the same moment are served in another order). Two SimPys: 
 one whose semaphores are bare numbers, so that only reads make events.
 
 120 s of 46 disks are 2.2 million I/Os, so the target of 0.5 s is 225 ns for each. It was not reached (0.8 to 0.9 us, beside
-other work): an access to memory outside of the L2 cache took 130 to 185 ns where that was measured, and an I/O needs several.
+other work): an access to memory outside of the L2 cache took 130 to 185 ns where that was measured, and an I/O has several.
 """
 
 import subprocess
