@@ -141,7 +141,7 @@ def steps(ladder: Ladder, results: pd.DataFrame, published: list[float], dumb: l
 
 def findings(ladder: Ladder, every: pd.DataFrame, published: list[float]) -> pd.DataFrame:
     """For the run store: name, value, unit."""
-    table, hold, rates = summary(ladder, every), held(every, published), intervals(every)
+    table, hold, rates = summary(ladder, every, published), held(every, published), intervals(every)
     order, name = table["in published order"], ladder.name
     safe = np.array([is_safe(ladder, one) for one in readings(ladder)])
     honest = safe & [one.get("flush", "honest") == "honest" for one in readings(ladder)]
