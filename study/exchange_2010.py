@@ -13,7 +13,6 @@ Nothing of the test was published but its gain, so everything here comes from `d
 which a metaslab has 64 MiB. Groups, their throttle and the pages that the database holds back are scaled by less: see
 `group_scale` in `data/priors.toml`.
 """
-import copy
 import math
 from typing import NamedTuple
 
@@ -168,25 +167,16 @@ def _updated(site: Site, machine: Setup, rules: MetaslabParams, seed: int) -> Si
 
 
 _MADE = Once()              # windows, of a machine, both rules and a seed: a pool is aged and measured once
-_AGED = Once(most=2)        # pools that are measured twice, under the rules that aged them and under others
-
-
-def _copy(site: Site) -> Site:
-    """To go on with; what is only read of the disks is shared."""
-    return copy.deepcopy(site, {id(site.leaves.disk): site.leaves.disk})
 
 
 def run_rules(machine: Setup, used: MetaslabParams, rules: MetaslabParams, seed: int) -> Window:
     """A pool that was filled and rewritten under the rules `used`, measured under `rules`."""
     key = machine._replace(rules=(), ages_under_old=False), used, rules, seed
-    return _MADE.get(key, lambda: _measured(*key, machine.ages_under_old))
+    return _MADE.get(key, lambda: _measured(*key))
 
 
-def _measured(machine: Setup, used: MetaslabParams, rules: MetaslabParams, seed: int, is_shared: bool) -> Window:
-    if is_shared:
-        site = _copy(_AGED.get((machine, used, seed), lambda: _aged(machine, used, seed)))
-    else:
-        site = _aged(machine, used, seed)
+def _measured(machine: Setup, used: MetaslabParams, rules: MetaslabParams, seed: int) -> Window:
+    site = _aged(machine, used, seed)
     if rules != used:
         site = _updated(site, machine, rules, seed)
     seen = window(site, int(WARM_S * SECOND_NS), int(machine.seconds * SECOND_NS))

@@ -6,7 +6,6 @@
 What is kept belongs to nobody: who changes it takes a copy.
 """
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from typing import Any
 
@@ -14,12 +13,12 @@ NOTHING = object()
 
 
 class Once:
-    """By key. `most`: how many are kept, those last asked for; None: all."""
+    """By key."""
 
-    def __init__(self, most: int | None = None):
-        self._most, self._guard = most, threading.Lock()
+    def __init__(self):
+        self._guard = threading.Lock()
         self.n_made = 0
-        self._found: OrderedDict[Hashable, Any] = OrderedDict()
+        self._found: dict[Hashable, Any] = {}
         self._locks: dict[Hashable, threading.Lock] = {}
 
     def get(self, key: Hashable, make: Callable[[], Any], suits: Callable[[Any], bool] = lambda found: True) -> Any:
@@ -34,7 +33,4 @@ class Once:
             with self._guard:
                 self.n_made += is_new
                 self._found[key] = found
-                self._found.move_to_end(key)
-                while self._most is not None and len(self._found) > self._most:
-                    self._found.popitem(last=False)
             return found

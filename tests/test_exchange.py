@@ -168,18 +168,6 @@ def small(monkeypatch):
     monkeypatch.setattr(exchange_2010, "WARM_S", 2.0)
     monkeypatch.setattr(exchange_2010, "PACE_S", 5.0)
     monkeypatch.setattr(exchange_2010, "_MADE", Once())
-    monkeypatch.setattr(exchange_2010, "_AGED", Once(most=2))
-
-
-def test_a_pool_that_was_aged_for_both_measurements_goes_on_as_two_would(small):
-    machine = exchange_2010.setup(seconds=2.0, history="old rules", age=0.2, since_update=0.1)
-    old, new = machine.rules
-    stripped = machine._replace(rules=(), ages_under_old=False)
-    for rules in (old, new):
-        shared, own = (exchange_2010._measured(stripped, old, rules, 1, is_shared) for is_shared in (True, False))
-        assert shared.tally == own.tally
-        assert (shared.service_ns == own.service_ns).all()
-    assert exchange_2010._AGED.n_made == 1
 
 
 def test_the_claims_of_the_notebook_are_predicted(small, monkeypatch):
