@@ -1,6 +1,7 @@
 """Predictions of scenarios: laws that hold whatever the numbers, and what a prediction may read."""
 import itertools
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -263,7 +264,16 @@ def test_how_fast_a_machine_is_at_work_is_asked_of_two_groups():
                                     "database.scale": 100, "database.clients": 16, "files.arc_max_mib": 512})
     values = machines.known([fast]).central()
     pilot = machines.simulate(scenario.changed(fast, {"database.transactions": run_length.PILOT}), values, 1)
-    assert run_length.at_work(fast, 1.0, pilot.tps, values, 1) < pilot.tps
+    assert run_length.at_work(fast, 1.0, pilot.tps, None, values, 1) < pilot.tps
+
+
+@pytest.mark.parametrize(("n", "interval"), [(5000, 2500), (None, 300 * 10_000 // 2)])
+def test_buffers_are_as_after_the_transactions_between_checkpoints(monkeypatch, n, interval):
+    """Log ends that time, after so many; or five minutes do. The machine is to a scale of 1 to 2."""
+    runs = []
+    monkeypatch.setattr(machines, "simulate", lambda one, *_, since: runs.append(one) or SimpleNamespace(tps=100.0))
+    run_length.at_work(scenario.changed(DISKS, {"database.transactions": None}), 2.0, 10_000.0, n, {}, 1)
+    assert [one.database.interval_transactions for one in runs] == [interval]
 
 
 def test_what_is_counted_from_within_a_second_counts_in_part():
