@@ -16,6 +16,9 @@ from model import (
     innodb_machine,
     innodb_run,
     innodb_start,
+    oracle,
+    oracle_machine,
+    oracle_start,
     postgres_machine,
     postgres_run,
     postgres_start,
@@ -42,6 +45,7 @@ class Both(NamedTuple):
 
     postgres: postgres_machine.Machine | None = None
     innodb: innodb_machine.Machine | None = None
+    oracle: oracle_machine.Machine | None = None
     zfs: zfs_files.Store | None = None
     ufs: Ufs | None = None
     device: Device | None = None  # of constant times
@@ -134,7 +138,13 @@ def _innodb(both, until):
     return _on_store(both, both.innodb, until, innodb_run.step)
 
 
-_database = either("innodb", _postgres, _innodb)
+@kernel
+def _oracle(both, until):
+    return _on_store(both, both.oracle, until, oracle.step)
+
+
+_of_two = either("innodb", _postgres, _innodb)
+_database = either("oracle", _of_two, _oracle)
 
 
 @kernel
@@ -153,7 +163,8 @@ def _run_all(both, m, draw_more):
                          "every process waits for what never comes; choose other settings, and report these")
     if both.zfs is not None:
         zfs_files.check_end(both.zfs)
-    return _result_of(m, postgres_machine.COUNTS if both.innodb is None else innodb_machine.COUNTS)
+    kinds = ((both.postgres, postgres_machine), (both.innodb, innodb_machine), (both.oracle, oracle_machine))
+    return _result_of(m, next(kind.COUNTS for machine, kind in kinds if machine is not None))
 
 
 def _result_of(m, names):
@@ -227,3 +238,19 @@ def simulate_innodb(test, s, both=None, seed=0):
     database (by default a store that takes no time): a Result."""
     m, draws = innodb_start.start(test, s, seed)
     return _run_all((both or on_device())._replace(innodb=m), m, lambda: sysbench.draw(m.test, m.draws, m.factors, draws))
+
+
+# ---- Oracle ----
+
+
+def oracle_files(s):
+    """What a store has to know of an instance under settings `s`: log, tables, both as long as they will ever be."""
+    log, tables = s.n_log_files * s.log_file_bytes, s.n_blocks * oracle_machine.BLOCK_BYTES
+    return np.array([(n, n, oracle_machine.BLOCK_BYTES) for n in (log, tables)], np.int64)
+
+
+def simulate_oracle(s, both=None, seed=0):
+    """Run transactions under settings `s` on the store of `both`, which has no database (by default a store that takes no
+    time): a Result."""
+    m, draws = oracle_start.start(s, seed)
+    return _run_all((both or on_device())._replace(oracle=m), m, lambda: oracle_machine.draw(m.s, m.draws, draws))

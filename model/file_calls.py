@@ -16,7 +16,8 @@ is written in order, from OFFSET on: by WAL_WRITE, followed by a WAL_SYNC when i
 WAL_WRITE_THROUGH, which is stable when it returns (`wal_sync_method` = open_datasync: O_DSYNC, PostgreSQL's own choice
 on Solaris). Log is always written in whole pages: a page that was written when it was half full is written again.
 WAL_CREATE makes a
-file of log: 16 MB of zeros, and an fsync. CONTROL is the 8 KiB of pg_control, written and made stable.
+file of log: 16 MB of zeros, and an fsync. CONTROL is the 8 KiB of pg_control, written and made stable. WRITE_THROUGH is a
+WRITE that is stable when it returns (a data file opened with O_DSYNC, as Oracle's are).
 """
 
 from typing import NamedTuple
@@ -26,8 +27,8 @@ import numpy as np
 from model.calendar import NEVER, set_time
 from model.jit import kernel
 
-READ, WRITE, EXTEND, FSYNC, WAL_WRITE, WAL_WRITE_THROUGH, WAL_SYNC, WAL_CREATE, CONTROL = range(9)
-N_OPERATIONS = 9
+READ, WRITE, EXTEND, FSYNC, WAL_WRITE, WAL_WRITE_THROUGH, WAL_SYNC, WAL_CREATE, CONTROL, WRITE_THROUGH = range(10)
+N_OPERATIONS = 10
 
 OPERATION, FILE, OFFSET, N_BYTES = 0, 1, 2, 3  # columns of calls; FILE and OFFSET (B) of the log: 0 and the place in it
 
@@ -91,6 +92,7 @@ def new_device(read_ns=0, write_ns=0, fsync_ns=0, wal_ns=0, wal_sync_ns=0, wal_c
     """Constant times. `queues`: groups of operations that wait for each other."""
     times = np.zeros(N_OPERATIONS, np.int64)
     times[[READ, WRITE, EXTEND, FSYNC, CONTROL]] = read_ns, write_ns, write_ns, fsync_ns, fsync_ns
+    times[WRITE_THROUGH] = write_ns + fsync_ns
     times[[WAL_WRITE, WAL_WRITE_THROUGH, WAL_SYNC, WAL_CREATE]] = write_ns, wal_ns, wal_sync_ns, wal_create_ns
     if times.min() < 0:
         raise ValueError(f"a call takes {times.min()} ns, but nothing returns before it is made; give times of 0 or more")

@@ -26,6 +26,7 @@ from model.file_calls import (
     WAL_SYNC,
     WAL_WRITE,
     WAL_WRITE_THROUGH,
+    WRITE_THROUGH,
 )
 from model.file_calls import FILE as CALL_FILE
 from model.file_calls import OFFSET as CALL_OFFSET
@@ -149,6 +150,12 @@ def _is_admitted(m, now, p):
 # ---- rule 3 ----
 
 
+@kernel
+def _is_opened_so(operation):
+    """Whether the call's file is opened with O_DSYNC."""
+    return operation in (WAL_WRITE_THROUGH, WRITE_THROUGH)
+
+
 @part
 def _dirty(m, now, p):
     """The record of a piece is dirtied. False if `p` has to wait for who is reading it."""
@@ -169,7 +176,7 @@ def _dirty(m, now, p):
     if m.early_in[block] == txg:
         m.early_in[block] = 0
     count(m.tally, PIECES, 1, now)
-    log, opened = m.of_file[file, INTENT_LOG], O_DSYNC if m.process[p, OPERATION] == WAL_WRITE_THROUGH else NOT_SYNC
+    log, opened = m.of_file[file, INTENT_LOG], O_DSYNC if _is_opened_so(m.process[p, OPERATION]) else NOT_SYNC
     n_bytes = piece_bytes(m.process, m.of_file, m.files.record_bytes, p)
     record(m.zil, m.zil_params, settings_of(m.zil_settings, log), log, 1 + file, block, m.files.record_bytes[file], n_bytes,
            opened, txg)
@@ -204,7 +211,7 @@ def _return(m, db_calendar, now, p, cpu_ns):
 
 @kernel
 def _is_through(operation):
-    return operation in (WAL_WRITE_THROUGH, WAL_CREATE, CONTROL)
+    return operation in (WAL_WRITE_THROUGH, WAL_CREATE, CONTROL, WRITE_THROUGH)
 
 
 @part

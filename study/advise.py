@@ -20,7 +20,8 @@ from study.dangers import dangers
 from study.errors import UserError
 from study.scenario import Devices, Scenario
 
-DATABASES = {"postgres": {"kind": "postgres", "scale": 100, "clients": 16}, "innodb": {"kind": "innodb", "seconds": 60}}
+DATABASES = {"postgres": {"kind": "postgres", "scale": 100, "clients": 16}, "innodb": {"kind": "innodb", "seconds": 60},
+             "oracle": {"kind": "oracle", "clients": 32}}
 SPARE = TypeAdapter(tuple[Devices, ...])
 DRAWS, BUDGET = 8, 20_000       # transactions of a run
 STEP_COLUMNS = ["step", "gain_low", "gain", "gain_high", "tps_low", "tps", "tps_high", "trades", "why_not"]
@@ -143,10 +144,3 @@ def say(found: Advice, out: Console) -> None:
         rungs.add_row(row.rung, *(f"{value:,.0f}" for value in (row.low, row.tps, row.high)))
     out.print()
     out.print(rungs)
-
-
-def say_recipes(database: str, out: Console) -> None:
-    """For a database that has no engine here: what is advised, and no number."""
-    out.print(f"{database} is not simulated, so that nothing is said of what a step is worth; documents advise:")
-    for recipe in recipes.recipes(database):
-        out.print(f"- {recipe.words} ({recipe.source})", soft_wrap=True)

@@ -97,8 +97,6 @@ def advise(
         raise UserError(f"--today is of no machine and --hardware is {hardware}; leave one of the two out")
     if today:
         out.print(recipes.page(), soft_wrap=True)
-    elif database == "oracle":
-        advising.say_recipes(database, out)
     elif hardware is None:
         raise UserError("--hardware is missing; give a TOML file of what you have, such as data/machines/"
                         "two-disks-and-an-ssd.toml")

@@ -60,7 +60,11 @@ UNFELT = {
                      "data_checksums", "wal_log_hints", "max_wal_senders", "archive_mode"),
                     "the model leaves it out"),
 }
-KNOWN = {"postgres": ("postgresql.conf", POSTGRES), "innodb": ("my.cnf", INNODB)}
+ORACLE = {       # redo_log_size and redo_log_groups are no parameters there, but of the redo log's files
+    "db_cache_size": Setting("size", "B", 2**22), "db_writer_processes": Setting("whole", "", 1, 100),
+    "redo_log_size": Setting("size", "B", 2**22), "redo_log_groups": Setting("whole", "", 2, 255),
+}
+KNOWN = {"postgres": ("postgresql.conf", POSTGRES), "innodb": ("my.cnf", INNODB), "oracle": ("init.ora", ORACLE)}
 
 
 def check(database: str, conf: dict) -> dict:

@@ -7,7 +7,8 @@ def dangers(one: Scenario) -> tuple[str, ...]:
     """One sentence for each."""
     found = _of_files(one) if one.files.kind == "zfs" else []
     settings = conf.check(one.database.kind, one.database.conf)
-    return tuple(found + (_of_postgres(one, settings) if one.database.kind == "postgres" else _of_innodb(one, settings)))
+    of_database = {"postgres": _of_postgres, "innodb": _of_innodb}.get(one.database.kind)
+    return tuple(found + (of_database(one, settings) if of_database else []))
 
 
 NO_ZIL = ("DANGER: without the intent log a power cut or a crash takes back the last seconds of commits that clients were "

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from model import database_run, eras, innodb, postgres, postgres_machine, vdev_map, zfs_files
+from model import database_run, eras, innodb, oracle_machine, postgres, postgres_machine, vdev_map, zfs_files
 from model.database_run import Both, n_processes_of, postgres_files, simulate_postgres
 from model.oltp_toolkit import kinds_of_files
 from model.primarycache import policy
@@ -28,6 +28,7 @@ from study.servers import (
     innodb_settings,
     innodb_test,
     most_tps,
+    oracle_settings,
     postgres_database,
     postgres_settings,
     speed,
@@ -163,7 +164,8 @@ def zfs_settings(one: Scenario, values: dict, n_seconds: int = 0) -> zfs_files.S
         record_bytes=files.record_kib * 1024, log_record_bytes=(files.log_record_kib or files.record_kib) * 1024,
         own_log_system=int(own or one.log_pool is not None), compress_pct=round(100 / files.compress_ratio),
         primarycache=policy(files.primarycache), secondarycache=policy(files.secondarycache),
-        logbias_throughput=int(files.logbias == "throughput"), log_logbias_throughput=int(files.logbias == "throughput"),
+        logbias_throughput=int(files.logbias == "throughput"),
+        log_logbias_throughput=int((files.log_logbias or files.logbias) == "throughput"),
         zil_disabled=int(not files.zil), no_cache_flush=int(files.nocacheflush), prefetch=int(files.prefetch),
         cpus=one.host.cpus, shares_cpus=int(shares_cpus(one)),
         memory_bytes=max(2**26, int(one.host.memory_gib * GIB / files.groups_to_scale)),
@@ -201,7 +203,7 @@ def simulate(one: Scenario, values: dict, seed: int, n_seconds: int = 0, since: 
     if since:
         n_seconds = MANY_SECONDS if since == HALF else max(n_seconds, math.ceil(one.database.seconds or MANY_SECONDS))
     try:
-        run = _of_postgres if one.database.kind == "postgres" else _of_innodb
+        run = {"postgres": _of_postgres, "innodb": _of_innodb, "oracle": _of_oracle}[one.database.kind]
         found = run(checked(one), values, seed, n_seconds, since)
         if since == HALF and found.result.seconds > n_seconds:
             found = run(one, values, seed, math.ceil(found.result.seconds), since)
@@ -214,8 +216,10 @@ def checked(one: Scenario) -> Scenario:
     """The scenario itself; UserError if its database does not go on its disks."""
     if one.database.kind == "postgres":
         fits(one, postgres.PAGE_BYTES * PAGES_OF_A_BRANCH * one.database.scale)
-    else:
+    elif one.database.kind == "innodb":
         fits(one, innodb_bytes(one))
+    else:
+        fits(one, int(one.database.gib * GIB))
     return one
 
 
@@ -250,6 +254,14 @@ def _of_innodb(one: Scenario, values: dict, seed: int, n_seconds: int, since: in
     fits(one, innodb_bytes(one), int(files[0, 0]))
     place = store(one, values, files, database_run.innodb_processes(settings), seed, n_seconds)
     return outcome_of(database_run.simulate_innodb(test, settings, place, seed), place, since)
+
+
+def _of_oracle(one: Scenario, values: dict, seed: int, n_seconds: int, since: int) -> Outcome:
+    settings = oracle_settings(one, values, innodb_room(one.database.seconds), n_seconds=n_seconds)
+    files = database_run.oracle_files(settings)
+    fits(one, int(files[1, 0]), int(files[0, 0]))
+    place = store(one, values, files, oracle_machine.n_processes_of(settings), seed, n_seconds)
+    return outcome_of(database_run.simulate_oracle(settings, place, seed), place, since)
 
 
 def outcome_of(result, place: Both, since: float = 0) -> Outcome:

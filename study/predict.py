@@ -22,7 +22,7 @@ from study.project import digest, write_atomically
 from study.scenario import Scenario
 
 DRAWS, SEEDS = 24, 1
-EXPERIMENTS = {"postgres": "predict", "innodb": "sysbench"}
+EXPERIMENTS = {"postgres": "predict", "innodb": "sysbench", "oracle": "oracle"}
 UNITS = {"tps": "TPS", "response_mean": "ms", "response_p50": "ms", "response_p95": "ms", "response_p99": "ms",
          "wal_per_transaction": "B", "transactions_per_flush": "1", "checkpoints": "1"}
 PER_SECOND = {"reads": (1, "IO/s"), "writes": (1, "IO/s"), "read_bytes": (1e6, "MB/s"), "written_bytes": (1e6, "MB/s")}

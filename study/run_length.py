@@ -37,8 +37,9 @@ BUDGET = 200_000                # transactions of a run
 MOST_TRANSACTIONS = 400_000     # if groups want more than that
 PILOT = 3_000
 GROUPS = 3                      # that are measured at least
-INNODB_COSTS = 8                # times as much to simulate: twenty statements for pgbench's seven, and more pages for each
-PILOT_SECONDS = 5               # of InnoDB
+COSTS = {"innodb": 8, "oracle": 16}      # times as much to simulate: twenty statements of sysbench for pgbench's seven, and
+                                # more pages for each; of Oracle fifteen blocks, half of them changed
+PILOT_SECONDS = 5               # of those
 LONGER = 4                      # times, of a draw that is faster
 LEAST_GROUP = 0.25              # s: what comes once in a group is some milliseconds
 BRANCHES = 10                   # for a client, that scaling leaves
@@ -74,7 +75,7 @@ def outcome(length: Length, values: dict, seed: int) -> machines.Outcome:
 def of(one: Scenario, values: dict, seed: int = 1, budget: int = BUDGET) -> Length:
     server = one.database
     if server.kind != "postgres":
-        return _of_innodb(one, values, seed)
+        return _of_seconds(one, values, seed)
     too_large = max(1.0, server.scale / MOST_SCALE)
     manageable = smaller(one, too_large, keeps_interval=True)
     as_said = Length(manageable, 0, f"as long as the scenario says, from a checkpoint on{_size(too_large)}")
@@ -94,12 +95,13 @@ def of(one: Scenario, values: dict, seed: int = 1, budget: int = BUDGET) -> Leng
     return _of_intervals(one, (seconds, n), tps, budget, too_large)
 
 
-def _of_innodb(one: Scenario, values: dict, seed: int) -> Length:
-    """As long as the scenario says; of a long run so many groups, or transactions, as rules 3 and 6 say."""
+def _of_seconds(one: Scenario, values: dict, seed: int) -> Length:
+    """InnoDB, Oracle: as long as the scenario says; of a long run as many groups, or transactions, as rules 3, 6 say."""
     said = one.database.seconds
     tps = machines.simulate(changed(one, {"database.seconds": min(said, PILOT_SECONDS)}), values, seed).tps
-    scale = groups_scale(one, 1.0, tps * INNODB_COSTS)
-    length = max(GROUPS * group_seconds(one) / scale, MOST_TRANSACTIONS / INNODB_COSTS / tps / 2) if tps else said
+    costs = COSTS[one.database.kind]
+    scale = groups_scale(one, 1.0, tps * costs)
+    length = max(GROUPS * group_seconds(one) / scale, MOST_TRANSACTIONS / costs / tps / 2) if tps else said
     if 2 * length >= said:
         return Length(one, 0, "as long as the scenario says")
     run = changed(one, {"database.seconds": 2 * length} | ({"files.groups_to_scale": scale} if scale > 1 else {}))

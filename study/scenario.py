@@ -119,6 +119,7 @@ class Zfs(_Strict):
     primarycache: Literal["all", "metadata"] = "all"        # none is not modelled
     secondarycache: Literal["all", "none"] = "all"          # metadata is not modelled
     logbias: Literal["latency", "throughput"] = "latency"
+    log_logbias: Literal["latency", "throughput"] | None = None     # of the database's log; as the tables' if it is left out
     compress_ratio: Annotated[float, Field(ge=1, le=100)] = 1.0     # of a record; 1: compression=off
     compressed_arc: bool = False            # records are held as they are on disk (OpenZFS 0.7, FreeBSD 12)
     prefetch: bool = True
@@ -223,13 +224,29 @@ class Innodb(_Strict):
         return self
 
 
+class Oracle(_Strict):
+    """Order entry on Oracle: so many users who do not think, tables of so many GiB in blocks of 8 KiB."""
+    kind: Literal["oracle"] = "oracle"
+    gib: Annotated[float, Field(ge=0.125, le=128)] = 10
+    clients: Annotated[int, Field(le=MOST_CLIENTS)] = 32
+    seconds: Annotated[float, Field(gt=0, le=86400)] = 1800
+    conf: dict[str, Any] = {}
+
+    @model_validator(mode="after")
+    def _can_be(self):
+        if self.clients < 1:
+            raise ValueError(f"clients is {self.clients}, but without a client nothing is asked; choose 1 or more")
+        conf.check("oracle", self.conf)
+        return self
+
+
 class Scenario(_Strict):
     title: str = ""
     host: Host = Host()
     files: Annotated[Zfs | Ufs, Field(discriminator="kind")] = Zfs()
     pool: Pool
     log_pool: Pool | None = None            # the database's log on a pool of its own
-    database: Annotated[Postgres | Innodb, Field(discriminator="kind")]
+    database: Annotated[Postgres | Innodb | Oracle, Field(discriminator="kind")]
 
     @model_validator(mode="before")
     @classmethod
@@ -243,7 +260,7 @@ class Scenario(_Strict):
     @model_validator(mode="after")
     def _can_be(self):
         memory, settings = self.host.memory_gib * GIB, conf.check(self.database.kind, self.database.conf)
-        for name in ("shared_buffers", "innodb_buffer_pool_size"):
+        for name in ("shared_buffers", "innodb_buffer_pool_size", "db_cache_size"):
             if settings.get(name, 0) > memory:
                 raise ValueError(f"{name} is {self.database.conf[name]}, more than the memory of "
                                  f"{self.host.memory_gib:g} GiB; choose less, or more memory")
@@ -254,6 +271,9 @@ class Scenario(_Strict):
             if any(one and one.data.layout == "raidz3" for one in (self.pool, self.log_pool)) \
                     and self.files.era not in THIRD_PARITY:
                 raise ValueError(f"the layout is raidz3, but era {self.files.era} has no third parity; choose b141")
+        elif self.database.kind == "oracle":
+            raise ValueError("the database is oracle and the file system UFS, but Oracle is simulated on ZFS only; "
+                             "choose zfs")
         else:
             self._refuse_zfs_only()
         return self
@@ -306,7 +326,7 @@ def of(content: dict, name: str = "scenario") -> Scenario:
 def sentence(name: str, error: ValidationError, within: str = "") -> str:
     """The first complaint as one sentence: file, entry, value, what is allowed. `within`: the entry that was read."""
     first = error.errors()[0]
-    kinds = ("zfs", "ufs", "postgres", "innodb")
+    kinds = ("zfs", "ufs", "postgres", "innodb", "oracle")
     parts = [str(part + 1 if isinstance(part, int) else part) for part in first["loc"] if part not in kinds]
     entry = ".".join([within] * bool(within) + parts)
     words = {"extra_forbidden": "is nothing that a scenario has; leave it out or mend its name",

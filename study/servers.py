@@ -1,5 +1,5 @@
 """Database servers of scenarios in the model: settings by version and `conf`, CPU times by processor and draw."""
-from model import innodb_machine, oltp_toolkit, postgres, postgres_machine, sysbench
+from model import innodb_machine, oltp_toolkit, oracle_machine, postgres, postgres_machine, sysbench
 from study import conf
 from study.scenario import GIB, Scenario
 
@@ -26,6 +26,8 @@ def system(one: Scenario) -> str:
 def buffer_bytes(one: Scenario, values: dict | None = None) -> float:
     """Memory that the database takes for itself."""
     settings = conf.check(one.database.kind, one.database.conf)
+    if one.database.kind == "oracle":
+        return settings.get("db_cache_size", (values or _ANY_CACHE)["cache_share"] * one.host.memory_gib * GIB)
     if one.database.kind == "innodb":
         return settings.get("innodb_buffer_pool_size", (values or {}).get("innodb_buffer_pool_size", GIB))
     return settings.get("shared_buffers", (128 if one.database.version >= 9.3 else 32) * 2**20)
@@ -143,3 +145,22 @@ def innodb_test(one: Scenario, values: dict) -> sysbench.Oltp:
     cpu = sysbench.Cpu(*(values[name] / speed(one, values) for name in names))
     none = {"point_selects": 0, "ranges": (0, 0, 0, 0)} if one.database.write_only else {}
     return sysbench.oltp(one.database.rows, cpu, one.database.read_only, one.database.distribution, **none)
+
+
+# --- Oracle ---------------------------------------------------------------------------------------------------------------
+
+_ANY_CACHE = {"cache_share": 0.25}      # of memory, where nothing is drawn
+
+
+def oracle_settings(one: Scenario, values: dict, n_transactions: int, **more) -> oracle_machine.Settings:
+    chosen = conf.check("oracle", one.database.conf)
+    n_writers = chosen.get("db_writer_processes", values["n_writers"])
+    return oracle_machine.Settings(
+        one.database.clients, n_transactions, n_cpus=one.host.cpus, duration_ns=_ns(one.database.seconds),
+        handoff_ns=round(values["handoff_ns"] / speed(one, values)), cpu_ns=round(values["cpu_ns"] / speed(one, values)),
+        n_blocks=int(one.database.gib * GIB) // oracle_machine.BLOCK_BYTES, gets=round(values["gets"]),
+        changed_share=values["changed_share"], hot_hits=values["hot_gets"], redo_bytes=round(values["redo_bytes"]),
+        cache_bytes=int(buffer_bytes(one, values)), n_writers=int(n_writers),
+        writes_per_writer=max(1, round(values["writer_outstanding"] / n_writers)),
+        log_file_bytes=int(chosen.get("redo_log_size", values["redo_file_bytes"])) // 512 * 512,
+        n_log_files=int(chosen.get("redo_log_groups", 3)), **more)

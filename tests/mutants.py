@@ -21,3 +21,12 @@ def unnoticed(mutants, is_noticed):
             if not is_noticed(module):
                 found.append(name)
     return found
+
+
+@contextlib.contextmanager
+def several(defects):
+    """All of these, (module, attribute, by), at a time."""
+    with contextlib.ExitStack() as stack:
+        for one in defects:
+            stack.enter_context(defect(*one))
+        yield

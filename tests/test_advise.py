@@ -20,7 +20,7 @@ def steps():
 
 
 @pytest.mark.parametrize("path", MACHINES, ids=lambda path: path.stem)
-@pytest.mark.parametrize("database", ["postgres", "innodb"])
+@pytest.mark.parametrize("database", list(advise.DATABASES))
 def test_every_recipe_is_tried_or_has_a_reason(path, database):
     found = advise.steps(*advise.read(path, database))
     assert {step.recipe.id for step in found} == {one.id for one in recipes.recipes(database)}
@@ -77,13 +77,6 @@ def test_advice_comes_with_intervals_best_first():
     assert (tried.gain_low <= tried.gain).all()
     assert found.ladder.rung[0] == "as it is"
     assert found.ladder.tps.iloc[-1] >= found.ladder.tps[0]
-
-
-def test_oracle_has_recipes_and_no_numbers(study):
-    done = study("advise", "--hardware", HERE, "--database", "oracle")
-    assert done.returncode == 0
-    assert "is not simulated" in done.stdout
-    assert "%" not in done.stdout
 
 
 def test_what_cannot_be_is_one_sentence(study, tmp_path):

@@ -14,6 +14,8 @@ MACHINES = {
                  "database": {"kind": "postgres"}},
     "innodb": {"pool": {"data": {"sheet": "savvio-10k2", "count": 4, "layout": "raidz1"}}, "host": {"memory_gib": 12},
                "database": {"kind": "innodb"}},
+    "oracle": {"pool": {"data": {"sheet": "savvio-10k2", "count": 4, "layout": "raidz1"}}, "host": {"memory_gib": 12},
+               "database": {"kind": "oracle"}},
 }
 
 
