@@ -1,5 +1,5 @@
 """Questions to the run store: a query, two runs side by side, the origin of a figure."""
-import difflib
+import re
 from pathlib import Path
 
 import duckdb
@@ -7,7 +7,7 @@ import pandas as pd
 from rich.console import Console
 from rich.table import Table
 
-from study import console, store
+from study import console, errors, store
 from study.errors import UserError
 from study.plan import all_plans, manifest
 from study.project import refuse_unwritable, runs_folder, write_atomically
@@ -60,7 +60,8 @@ def _one_question(sql: str) -> duckdb.Statement:
 
 def _said(error: duckdb.Error) -> str:
     """What DuckDB says is wrong, without the picture of the place that it draws below."""
-    return " ".join(str(error).split("\n\nLINE ")[0].split())
+    said = " ".join(str(error).split("\n\nLINE ")[0].split())
+    return re.sub(r' Did you mean "(pg_|duckdb_|sqlite_)[^"]*"\?', "", said)     # tables of its own
 
 
 def _table(frame) -> Table:
@@ -121,9 +122,8 @@ def trace(figure: str, out: Console) -> None:
             FROM figures JOIN runs USING (run_id) WHERE figures.name = ? ORDER BY started DESC""", [figure]).df()
         names = [name for (name,) in connection.execute("SELECT DISTINCT name FROM figures ORDER BY name").fetchall()]
     if not len(found):
-        near = difflib.get_close_matches(figure, names, n=1)
-        raise UserError(f"no run has a figure '{figure}'; " + (f"did you mean '{near[0]}'?" if near else
-                        f"there are {', '.join(names) or 'none yet: run make reproduce'}"))
+        raise UserError(f"no run has a figure '{figure}'; " + errors.meant(
+            figure, names, f"there are {', '.join(names) or 'none yet: run make reproduce'}"))
     row = next((row for row in found.itertuples() if row.run_id in current), next(found.itertuples()))
     said = manifest(runs_folder() / row.source)
     lines = {"figure": row.name, "caption": row.caption, "drawn by": row.drawn_by, "notebook": row.notebook,

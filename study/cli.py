@@ -58,7 +58,7 @@ def reproduce(
 def run(
     notebooks: Annotated[list[str], typer.Argument(help="Names, numbers or paths of notebooks.")],
     parameter: Annotated[list[str] | None, typer.Option("--parameter", "-p", help="NAME=VALUE; repeat for more.")] = None,
-    params: Annotated[Path | None, typer.Option(help="A YAML file of parameters; -p goes before it.")] = None,
+    params: Annotated[Path | None, typer.Option(help="A YAML file of parameters; what -p gives as well counts.")] = None,
     workers: Workers = None,
     cell_seconds: CellSeconds = 3600,
     memory_gb: MemoryGB = None,
@@ -80,7 +80,7 @@ def params(notebook: Annotated[str, typer.Argument(help="Name, number or path of
     from study import notebooks, parameters
     path = notebooks.find(notebook)
     listed = notebooks.entry(path)
-    shown = table("name", "type", "default", "unit", "range", "help")
+    shown = table("name", "type", "default", "unit", "range", "help", whole="name")
     for name, (default, one) in parameters.schema(path, listed.parameters if listed else None).items():
         shown.add_row(name, one.kind, str(default), one.unit, one.range(), one.help)
     out.print(shown if shown.row_count else f"{path.stem} has no parameters")

@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from study import console
 from study.console import err, out, table
 from study.errors import UserError
 from study.project import refuse_unwritable
@@ -61,7 +62,7 @@ def predict(
 
     How far off such predictions are: README.md, Predict your own.
     """
-    from study import model_error
+    from study import ensembles, model_error
     from study import predict as prediction
     from study.machines import checked
     from study.scenario import read
@@ -69,7 +70,8 @@ def predict(
     if to is not None:
         refuse_unwritable(to)
     err.print(f"simulating {draws * seeds} runs: a minute or a few")
-    found = prediction.interval(one, draws, seeds)
+    with console.counting("runs") as tell, ensembles.telling(tell):
+        found = prediction.interval(one, draws, seeds)
     prediction.say(found, out)
     error = model_error.seen()
     model_error.say(found.tps, error, out)
@@ -92,7 +94,7 @@ def advise(
     Example: study advise --hardware data/machines/two-disks-and-an-ssd.toml
     """
     from study import advise as advising
-    from study import recipes
+    from study import ensembles, recipes
     if today and hardware is not None:
         raise UserError(f"--today is of no machine and --hardware is {hardware}; leave one of the two out")
     if today:
@@ -103,7 +105,9 @@ def advise(
     elif database in advising.DATABASES:
         mine = advising.read(hardware, database)
         err.print("simulating every step of data/advice.toml on this machine: four to eight minutes")
-        advising.say(advising.advise(*mine, draws), out)
+        with console.counting("runs") as tell, ensembles.telling(tell):
+            found = advising.advise(*mine, draws)
+        advising.say(found, out)
     else:
         raise UserError(f"database is '{database}', but the choices are postgres, innodb and oracle; take one of these")
 

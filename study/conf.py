@@ -10,6 +10,8 @@ MySQL's manual, "Using Options to Set Program Variables" (K, M, G).
 import re
 from typing import NamedTuple
 
+from study import errors
+
 BYTES = {"B": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 ON, OFF = ("on", "true", "yes", "1"), ("off", "false", "no", "0")
@@ -74,8 +76,8 @@ def check(database: str, conf: dict) -> dict:
     conf = {name: value for name, value in conf.items() if not (database == "postgres" and name in UNFELT)}
     for name in conf:
         if name not in known:
-            raise ValueError(f"{file} has no setting '{name}' that is simulated; leave it out or use one of "
-                             f"{', '.join(sorted(known))}")
+            raise ValueError(f"{file} has no setting '{name}' that is simulated; " + errors.meant(
+                name, sorted(known), f"leave it out or use one of {', '.join(sorted(known))}"))
     return {name: _value(name, known[name], value) for name, value in conf.items()}
 
 

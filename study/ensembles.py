@@ -15,10 +15,12 @@ of the values of `study.priors`. It is called for a table of *cases*:
 
 A case is *fitted* by one constant, so that one quantity of the first variant meets a baseline; the rest of the case stays.
 """
+import contextlib
 import itertools
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import ContextVar
 from typing import NamedTuple
 
 import numpy as np
@@ -96,8 +98,26 @@ def run(table: pd.DataFrame, simulate: Simulate, fit: Fit | None = None,
 
 def on_all_processors(function: Callable, calls: list[tuple]) -> list:
     """What `function` returns for each of `calls`, in their order. It should spend its time in kernels."""
+    tell, found = _TELL.get(), []
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        return list(pool.map(lambda call: function(*call), calls))
+        tell(0, len(calls))
+        for one in pool.map(lambda call: function(*call), calls):
+            found.append(one)
+            tell(len(found), len(calls))
+    return found
+
+
+_TELL: ContextVar[Callable[[int, int], None]] = ContextVar("tell", default=lambda done, of: None)
+
+
+@contextlib.contextmanager
+def telling(tell: Callable[[int, int], None]) -> Iterator[None]:
+    """Within, `on_all_processors` calls `tell(done, of)`: first with 0, and then after each of its calls."""
+    token = _TELL.set(tell)
+    try:
+        yield
+    finally:
+        _TELL.reset(token)
 
 
 def _case(simulate: Simulate, fit: Fit | None, variants: tuple[str, ...], case: dict,

@@ -1,6 +1,8 @@
 """The one kind of error that is the user's to mend."""
+import difflib
 import errno
 import re
+from collections.abc import Iterable
 from decimal import Decimal
 
 NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
@@ -40,6 +42,12 @@ def of_value(entry: str, complaint: dict) -> str:
     if plain == said:
         return f"{entry}{value}: {said}" if entry else said
     return f"{entry}{f'{value}, but it' if value and plain.startswith('must') else ''} {plain}"
+
+
+def meant(word: object, known: Iterable[str], otherwise: str) -> str:
+    """The end of a sentence about a word that is not known: the known one that is most like it, or else `otherwise`."""
+    near = difflib.get_close_matches(str(word), list(known), n=1)
+    return f"did you mean '{near[0]}'?" if near else otherwise
 
 
 def of_the_system(error: OSError) -> UserError:

@@ -3,6 +3,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
 
+from study import errors
 from study.errors import UserError
 from study.parameters import Parameter
 from study.project import NOTEBOOKS
@@ -234,9 +235,14 @@ def find(name: str) -> Path:
     have = sorted(NOTEBOOKS.glob("*.ipynb"))
     found = [path for path in have if path.stem.startswith(name)]
     exact = [path for path in found if path.stem == name]
-    if len(exact or found) != 1:
-        raise UserError(f"'{name}' names {len(found) or 'no'} notebook{'s' if len(found) != 1 else ''}; there are "
-                        f"{', '.join(path.stem for path in have)}: take one, by its name or its number")
+    if len(exact or found) > 1:
+        stems = " and ".join(path.stem for path in found)
+        raise UserError(f"'{name}' names {len(found)} notebooks, {stems}; take one of them")
+    if not found:
+        stems = [path.stem for path in have]
+        raise UserError(f"'{name}' names no notebook; " + errors.meant(
+            name, stems, f"there are {', '.join(stems)}: take one, by its name or its number, or give the path of an "
+            ".ipynb file"))
     return (exact or found)[0]
 
 

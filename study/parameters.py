@@ -4,7 +4,6 @@ The default stands once, in the notebook's cell tagged `parameters`, beside the 
 choices and help stand once, in `study/notebooks.py`. A notebook that is not listed there gets a schema of types alone.
 """
 import ast
-import difflib
 import json
 import math
 import re
@@ -14,6 +13,7 @@ from typing import Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
+from study import errors
 from study.errors import UserError
 
 KINDS = {"int": "a whole number", "float": "a number", "bool": "true or false", "str": "text"}
@@ -92,8 +92,7 @@ def resolve(path: Path, listed: Mapping[str, Parameter] | None, overrides: Mappi
     known = schema(path, listed)
     for name in overrides:
         if name not in known:
-            near = difflib.get_close_matches(str(name), known, n=1)
-            hint = f"did you mean '{near[0]}'?" if near else f"it has {', '.join(known) or 'no parameters'}"
+            hint = errors.meant(name, known, f"it has {', '.join(known) or 'no parameters'}")
             raise UserError(f"{path.stem} has no parameter '{name}'; {hint}")
     return {name: checked(name, overrides.get(name, default), parameter)
             for name, (default, parameter) in known.items()}
@@ -110,8 +109,8 @@ def checked(name: str, value: Any, parameter: Parameter) -> Value:
         wanted = KINDS[parameter.kind]
         raise UserError(f"parameter '{name}' is {value!r}, which is not {wanted}{why}; give {wanted}")
     if parameter.choices is not None and plain not in parameter.choices:
-        raise UserError(f"parameter '{name}' is {plain}{unit}, which is none of "
-                        f"{', '.join(map(str, parameter.choices))}; take one of these")
+        raise UserError(f"parameter '{name}' is {plain!r}{unit}, which is none of "
+                        f"{', '.join(map(repr, parameter.choices))}; take one of these")
     if parameter.low is not None and plain < parameter.low:
         raise UserError(f"parameter '{name}' is {plain}{unit}, below the least of {parameter.low:.12g}; give more")
     if parameter.high is not None and plain > parameter.high:

@@ -96,9 +96,12 @@ def refuse_unwritable(path: Path) -> None:
     if _is_no_file(path):
         return
     folder = Path(os.path.realpath(path)).parent
-    folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryFile(dir=folder):
-        pass
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except FileNotFoundError:
+        raise UserError(f"{path} cannot be made, as nothing can be written in {folder}; choose another place") from None
 
 
 def _is_no_file(path: Path) -> bool:

@@ -295,8 +295,9 @@ def sheet(name: str) -> hardware.Device:
     """A device of data/hardware. Raises ValueError if there is none of that name."""
     folder = DATA / "hardware"
     if not (folder / f"{name}.toml").is_file():
-        known = ", ".join(sorted(path.stem for path in folder.glob("*.toml")))
-        raise ValueError(f"there is no sheet '{name}' in data/hardware, but {known}; name one of these or write its file")
+        known = sorted(path.stem for path in folder.glob("*.toml"))
+        raise ValueError(f"there is no sheet '{name}' in data/hardware; " + errors.meant(
+            name, known, f"it has {', '.join(known)}: name one of these or write its file"))
     return hardware.read(name)
 
 
@@ -325,16 +326,24 @@ def of(content: dict, name: str = "scenario") -> Scenario:
 
 def sentence(name: str, error: ValidationError, within: str = "") -> str:
     """The first complaint as one sentence: file, entry, value, what is allowed. `within`: the entry that was read."""
-    first = error.errors()[0]
+    first = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")     # a word mistyped is not missing
     kinds = ("zfs", "ufs", "postgres", "innodb", "oracle")
     parts = [str(part + 1 if isinstance(part, int) else part) for part in first["loc"] if part not in kinds]
     entry = ".".join([within] * bool(within) + parts)
-    words = {"extra_forbidden": "is nothing that a scenario has; leave it out or mend its name",
+    words = {"extra_forbidden": _unknown(parts[-1] if parts else ""),
              "missing": "is missing; give it", "union_tag_not_found": "has no kind; give it one",
              "union_tag_invalid": f"is of a kind that is unknown; choose {first.get('ctx', {}).get('expected_tags')}"}
     if first["type"] in words:
         return f"{name}: {entry} {words[first['type']]}"
     return f"{name}: {errors.of_value(entry, first)}"
+
+
+def _unknown(word: str) -> str:
+    """What is wrong with an entry of that name."""
+    known = {name for section in _Strict.__subclasses__() for name in section.model_fields}
+    if word in known:
+        return "is nothing that a section of this kind has; leave it out"
+    return "is nothing that a scenario has; " + errors.meant(word, sorted(known), "leave it out or mend its name")
 
 
 def changed(one: Scenario, changes: dict[str, Any]) -> Scenario:

@@ -1,6 +1,5 @@
 """What the terminal says of claims: the scoreboard, and of each run what it predicts."""
 import ast
-import difflib
 import json
 from collections.abc import Container, Iterable
 
@@ -8,7 +7,7 @@ import duckdb
 from rich.console import Console
 from rich.table import Table
 
-from study import console, results, store
+from study import console, errors, results, store
 from study.errors import UserError
 from study.plan import Outcome, Plan, all_plans, done_before, manifest, plan
 from study.project import NOTEBOOKS
@@ -26,7 +25,7 @@ def summary_of(board) -> Table:
 
 def table_of(board, committed: Container[str] = ()) -> Table:
     """Every claim: as printed, what the audit finds, its grade, which has a mark where it is a `committed` one."""
-    table = console.table("claim", "as printed", "audit", "grade")
+    table = console.table("claim", "as printed", "audit", "grade", whole="claim")
     for row in board.itertuples():
         table.add_row(row.claim_id, row.printed, row.audit, f"{row.grade} *" if row.claim_id in committed else row.grade)
     return table
@@ -94,9 +93,8 @@ def _meant(board, words: list[str]) -> set[str]:
         if not meant and len(ways) == 2:
             raise UserError(f"notebook '{word}' grades no claim; study claims lists them all")
         if not meant:
-            near = difflib.get_close_matches(word, board.claim_id, n=1)
-            raise UserError(f"there is no claim '{word}'; " + (f"did you mean '{near[0]}'?" if near else
-                            "study claims lists them all"))
+            raise UserError(f"there is no claim '{word}'; "
+                            + errors.meant(word, board.claim_id, "study claims lists them all"))
         found |= meant
     return found
 
@@ -123,7 +121,7 @@ def _say_predictions(connection: duckdb.DuckDBPyConnection, one: Plan, out: Cons
     if not rows:
         return
     grades = grading.of_runs(connection, [one.run_id])
-    table = console.table("claim", "published", "simulated, 5 to 95 %", "one constant fitted", "grade")
+    table = console.table("claim", "published", "simulated, 5 to 95 %", "one constant fitted", "grade", whole="claim")
     for claim, published, most, unit, *bounds in rows:
         said = f"{console.number(published)}{' or more' if most is None else ''}{'' if unit == '1' else f' {unit}'}"
         table.add_row(claim, said, _range(*bounds[:2]), _range(*bounds[2:]), grades[claim])

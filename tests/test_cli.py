@@ -124,6 +124,9 @@ def test_query_formats(study, tmp_path):
     (["run"], "missing argument 'notebooks'; see: study run --help"),
     (["params", "90", "--draw"], "no such option: --draw"),
     (["preditc"], "did you mean 'predict'?"),
+    (["params", "9"], "names 2 notebooks, 90_model_vs_zfs and 91_published_setups; take one"),
+    (["params", "README.md"], "'README.md' names no notebook; there are 00_claims"),
+    (["query", "SELECT 1", "--format", "csv", "--to", "/proc/mine.csv"], "/proc/mine.csv cannot be made"),
     (["age", "--used-pct", "101"], "'--used-pct' must be 100 or less"),
 ])
 def test_a_word_that_lacks_or_is_not_known_is_named(study, words, said):
@@ -152,6 +155,9 @@ SCENARIOS = {
     "pool = true": "pool is true, but it must be a section",
     "files = true\n" + POOL: "files is true, but it must be a section",
     POOL + "[database]\nkind = 'postgres'\nconf = true": "conf is true, but it must be a section",
+    '[pool.dta]\nsheet = "nvme-p4500"': "pool.dta is nothing that a scenario has; did you mean 'data'?",
+    '[files]\nkind = "ufs"\nera = "b111"\n' + POOL: "files.era is nothing that a section of this kind has; leave it out",
+    '[pool.data]\nsheet = "nvme-p450"': "no sheet 'nvme-p450' in data/hardware; did you mean 'nvme-p4500'?",
     "host = 3\n" + POOL: "host is 3, but it must be a section", POOL + '[files]\nkind = "btrfs"': "choose 'zfs', 'ufs'",
 }
 

@@ -155,3 +155,12 @@ def test_of_what_is_known_in_sum_only_the_rest_is_drawn():
     assert (drawn.cost + drawn.rest).between(10, 12).all()
     assert (drawn.cost + drawn.rest).max() > 11.9
     assert known.central() == {"cost": 2, "rest": 9}
+
+
+def test_whoever_listens_hears_of_each_call():
+    heard = []
+    with ensembles.telling(lambda done, of: heard.append((done, of))):
+        assert ensembles.on_all_processors(lambda x: -x, [(1,), (2,), (3,)]) == [-1, -2, -3]
+    assert heard == [(0, 3), (1, 3), (2, 3), (3, 3)]
+    ensembles.on_all_processors(lambda x: -x, [(1,)])
+    assert len(heard) == 4

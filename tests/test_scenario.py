@@ -34,7 +34,7 @@ IMPOSSIBLE = [
     ("database.scale", 0, "scale is 0"),
     ("database.version", 7.4, "from 8.3 to 16"),
     ("database.conf", {"shared_buffers": "16GB"}, "more than the memory of 8 GiB"),
-    ("database.conf", {"shared_bufers": "1GB"}, "no setting 'shared_bufers'"),
+    ("database.conf", {"shared_bufers": "1GB"}, "that is simulated; did you mean 'shared_buffers'?"),
     ("database.conf", {"shared_buffers": "much"}, "which is no size"),
     ("database.conf", {"checkpoint_timeout": "5s"}, "from 30 to 86400 s"),
     ("database.conf", {"full_page_writes": "perhaps"}, "neither on nor off"),
