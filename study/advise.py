@@ -6,21 +6,23 @@
     found.ladder                the safe steps one on top of the other, the largest first
 
 The file is a scenario without a database, and a list of `[[spare]]` devices that could become a log device, a cache device,
-or a pool for the log or the data. Recipes: data/advice.toml. All steps are compared under the same draws.
+or a pool for the log or the data. Recipes: data/advice.toml. All steps are compared under the same draws, on a server
+that has been at work for hours.
 """
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 import pandas as pd
 from pydantic import TypeAdapter, ValidationError
 from rich.console import Console
 
-from study import console, ensembles, machines, predict, recipes, scenario
+from study import console, ensembles, machines, predict, priors, recipes, scenario
 from study.dangers import dangers
 from study.errors import UserError
 from study.scenario import Devices, Scenario
 
-DATABASES = {"postgres": {"kind": "postgres", "scale": 100, "clients": 16}, "innodb": {"kind": "innodb", "seconds": 60},
+DATABASES = {"postgres": {"kind": "postgres", "scale": 100, "clients": 16}, "innodb": {"kind": "innodb", "seconds": 600},
              "oracle": {"kind": "oracle", "clients": 32}}
 SPARE = TypeAdapter(tuple[Devices, ...])
 DRAWS, BUDGET = 8, 20_000       # transactions of a run
@@ -96,51 +98,82 @@ def is_safe(step: Step) -> bool:
 
 # --- what they are worth --------------------------------------------------------------------------------------------------
 
+def at_work(machine: Scenario) -> Scenario:
+    """The server after hours of work, unless its file says otherwise: what fits into the ARC, a cache device and InnoDB's
+    buffers is there. (Those of PostgreSQL: `study.run_length`; of Oracle: `model.oracle_start`.)"""
+    changes = {"files.warm": True} if machine.files.warm is None else {}
+    if machine.files.kind == "zfs" and machine.files.cache_warm is None:
+        changes["files.cache_warm"] = machine.files.warm is not False
+    if machine.database.kind == "innodb" and machine.database.start is None:
+        changes["database.start"] = "warm"
+    return scenario.changed(machine, changes)
+
+
 def advise(machine: Scenario, spare: tuple[Devices, ...] = (), draws: int = DRAWS, budget: int = BUDGET) -> Advice:
+    machine = at_work(machine)
     found = steps(machine, spare)
     tried = [step for step in found if step.after is not None]
-    runs = predict.compare([machine, *(step.after for step in tried)], draws, budget=budget)
+    scenarios = [machine, *(step.after for step in tried)]
+    known = machines.known(scenarios, predict.EXPERIMENTS[machine.database.kind])
+    runs = predict.compare(scenarios, draws, budget=budget, known=known)
     tps = runs.pivot(index="draw", columns="scenario", values="tps")
     gains = [tps[place] / tps[0] for place in range(1, len(tried) + 1)]
     rows = [(step.name, *ensembles.interval(gain), *ensembles.interval(tps[place]), " ".join(step.trades), "")
             for place, (step, gain) in enumerate(zip(tried, gains, strict=True), 1)]
     rows += [(step.name, *[float("nan")] * 6, "", step.why_not) for step in found if step.after is None]
     table = pd.DataFrame(rows, columns=STEP_COLUMNS).sort_values("gain", ascending=False, na_position="last")
-    best = sorted(zip(tried, gains, strict=True), key=lambda pair: -pair[1].median())
-    chosen = [step for step, gain in best if is_safe(step) and gain.median() >= WORTH]
+    best = sorted(enumerate(gains), key=lambda pair: -pair[1].median())
+    chosen = [(tried[i], tps[i + 1]) for i, gain in best if is_safe(tried[i]) and gain.median() >= WORTH]
     return Advice(predict.table(runs[runs.scenario == 0]), table.reset_index(drop=True),
-                  ladder(machine, chosen, draws, budget))
+                  ladder(machine, tps[0], chosen, known, draws, budget))
 
 
-def ladder(machine: Scenario, chosen: list[Step], draws: int = DRAWS, budget: int = BUDGET) -> pd.DataFrame:
-    """Steps one on top of the other. A device is used once, and what one step has set no later one sets again."""
-    rungs, names, touched = [machine], ["as it is"], set()
-    for step in chosen:
+def ladder(machine: Scenario, as_it_is: pd.Series, chosen: list[tuple[Step, pd.Series]], known: priors.Known,
+           draws: int = DRAWS, budget: int = BUDGET) -> pd.DataFrame:
+    """Steps one on top of the other, of each of which it is known what TPS it has by itself, by draw. One that gains nothing
+    on top of those before is left out. A device is used once, and what one step has set no later one sets again."""
+    top, names, found, touched = machine, ["as it is"], [as_it_is.to_numpy()], set()
+    for step, alone in chosen:
         parts = set(step.changes) | ({step.device} - {None})
         if parts & touched:
             continue
         try:
-            rungs.append(machines.checked(scenario.changed(rungs[-1], step.changes)))
+            higher = machines.checked(scenario.changed(top, step.changes))
         except UserError:
             continue
+        tps = alone if top is machine else predict.compare([higher], draws, budget=budget, known=known).tps
+        if np.median(tps.to_numpy() / found[-1]) < WORTH:
+            continue
+        top, touched = higher, touched | parts
         names.append(f"+ {step.name}")
-        touched |= parts
-    runs = predict.compare(rungs, draws, budget=budget)
-    return pd.DataFrame([(name, *ensembles.interval(runs[runs.scenario == place].tps)) for place, name in enumerate(names)],
+        found.append(tps.to_numpy())
+    return pd.DataFrame([(name, *ensembles.interval(tps)) for name, tps in zip(names, found, strict=True)],
                         columns=["rung", "low", "tps", "high"])
 
 
 # --- on the terminal ------------------------------------------------------------------------------------------------------
 
 def say(found: Advice, out: Console) -> None:
-    shown = console.table("step, alone", "gain, 5 %", "50 %", "95 %", "TPS", "what it trades, or why it was not tried")
-    for row in found.steps.itertuples():
-        numbers = ["-"] * 4 if row.why_not else [f"{value - 1:+.0%}" for value in (row.gain_low, row.gain, row.gain_high)]
-        numbers = numbers if row.why_not else [*numbers, f"{row.tps:,.0f}"]
-        shown.add_row(row.step, *numbers, row.trades or row.why_not)
-    out.print(shown)
+    """For a terminal of 80 columns: what steps trade stands below the tables, by number."""
+    tried, notes = found.steps[found.steps.why_not == ""], [*dict.fromkeys(found.steps.trades[found.steps.trades != ""])]
+    shown = console.table("step, alone", "gain, 5 %", "50 %", "95 %", "TPS", "trades")
+    for row in tried.itertuples():
+        numbers = [f"{value - 1:+.0%}" for value in (row.gain_low, row.gain, row.gain_high)]
+        trades = f"{row.trades.partition(':')[0]} [{1 + notes.index(row.trades)}]" if row.trades else ""
+        shown.add_row(row.step, *numbers, f"{row.tps:,.0f}", trades)
     rungs = console.table("safe steps, one on top of the other", "TPS, 5 %", "50 %", "95 %")
     for row in found.ladder.itertuples():
         rungs.add_row(row.rung, *(f"{value:,.0f}" for value in (row.low, row.tps, row.high)))
+    out.print(shown)
     out.print()
     out.print(rungs)
+    _say_list(out, [f"[{i}] {note}" for i, note in enumerate(notes, 1)])
+    not_tried = [f"- {row.step}: {row.why_not}" for row in found.steps[found.steps.why_not != ""].itertuples()]
+    _say_list(out, not_tried and ["Not tried:", *not_tried])
+
+
+def _say_list(out: Console, lines: list[str]) -> None:
+    if lines:
+        out.print()
+    for line in lines:
+        out.print(line)

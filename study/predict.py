@@ -46,17 +46,18 @@ def interval(one: Scenario, draws: int = DRAWS, seeds: int = SEEDS, experiment: 
 
 
 def compare(scenarios: list[Scenario], draws: int = DRAWS, seeds: int = SEEDS, experiment: str | None = None,
-            budget: int = run_length.BUDGET) -> pd.DataFrame:
-    """`scenario` (its place in the list), `draw`, `seed`, and a column per quantity. `budget`: transactions of a run."""
-    return compare_with_lengths(scenarios, draws, seeds, experiment, budget)[0]
+            budget: int = run_length.BUDGET, known: priors.Known | None = None) -> pd.DataFrame:
+    """`scenario` (its place in the list), `draw`, `seed`, and a column per quantity. `budget`: transactions of a run;
+    `known`: of more scenarios than these, so that runs of several calls have common draws."""
+    return compare_with_lengths(scenarios, draws, seeds, experiment, budget, known)[0]
 
 
 def compare_with_lengths(scenarios: list[Scenario], draws: int, seeds: int, experiment: str | None,
-                         budget: int = run_length.BUDGET):
+                         budget: int = run_length.BUDGET, known: priors.Known | None = None):
     """The same, and how long each scenario is run."""
     if draws < 2 or seeds < 1:
         raise UserError(f"{draws} draws and {seeds} seeds make no interval; give 2 draws and a seed at least")
-    known = machines.known(scenarios, experiment or EXPERIMENTS[scenarios[0].database.kind])
+    known = known or machines.known(scenarios, experiment or EXPERIMENTS[scenarios[0].database.kind])
     lengths = [run_length.of(machines.checked(one), known.central(), budget=budget) for one in scenarios]
     rows = priors.draws(known, draws, seed=1).to_dict("records")
     calls = [(i, length, draw, rows[draw], 1 + draw + seed * draws) for i, length in enumerate(lengths)

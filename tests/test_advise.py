@@ -2,6 +2,7 @@
 import pandas as pd
 import pytest
 from conftest import one_sentence
+from rich.console import Console
 
 from study import advise, project, recipes, scenario
 from study.errors import UserError
@@ -50,22 +51,51 @@ def test_a_step_that_is_taken_already_is_not_tried():
     assert the(advise.steps(done, spare), "recordsize-8k")[0].why_not == "is so already"
 
 
+def rungs_of(monkeypatch, ids, rates):
+    """The ladder of these steps: the first makes 120 TPS instead of 100, the others on top of it such."""
+    tried, to_come = [], iter(rates)
+    monkeypatch.setattr(advise.predict, "compare", lambda scenarios, *_, **__: tried.extend(scenarios) or pd.DataFrame(
+        {"tps": 2 * [next(to_come)]}))
+    machine, spare = advise.read(HERE, "postgres")
+    chosen = [(the(advise.steps(machine, spare), one)[0], pd.Series([120.0, 120.0])) for one in ids]
+    found = advise.ladder(machine, pd.Series([100.0, 100.0]), chosen, None)
+    return [one.split(" (")[0] for one in found.rung], tried
+
+
 def test_a_ladder_uses_a_device_once(monkeypatch):
     """The log device and the cache device are the same SSD: only the first can be a rung."""
-    tried = []
-    monkeypatch.setattr(advise.predict, "compare", lambda rungs, *_, **__: tried.extend(rungs) or _no_runs(len(rungs)))
-    machine, spare = advise.read(HERE, "postgres")
-    found = advise.steps(machine, spare)
-    rungs = advise.ladder(machine, the(found, "log-device") + the(found, "cache-device") + the(found, "shared-buffers"))
-    assert [one.split(" (")[0] for one in rungs.rung] == ["as it is", "+ A separate intent log on an SSD",
-                                                          "+ Shared buffers of 1 GB"]
+    names, tried = rungs_of(monkeypatch, ("log-device", "cache-device", "shared-buffers"), [130.0])
+    assert names == ["as it is", "+ A separate intent log on an SSD", "+ Shared buffers of 1 GB"]
     assert tried[-1].pool.log
     assert not tried[-1].pool.cache
 
 
-def _no_runs(n):
-    return pd.DataFrame([(place, draw, 100.0 + place) for place in range(n) for draw in range(2)],
-                        columns=["scenario", "draw", "tps"])
+def test_what_gains_nothing_on_top_is_no_rung(monkeypatch):
+    names, tried = rungs_of(monkeypatch, ("log-device", "shared-buffers", "recordsize-8k"), [121.0, 150.0])
+    assert names == ["as it is", "+ A separate intent log on an SSD", "+ Records of 8 KiB, the database's page"]
+    assert "shared_buffers" not in tried[-1].database.conf
+
+
+def test_advice_is_for_a_server_at_work_unless_the_file_says_otherwise():
+    machine, _ = advise.read(HERE, "innodb")
+    warm = advise.at_work(machine)
+    assert (warm.files.warm, warm.files.cache_warm, warm.database.start) == (True, True, "warm")
+    cold = scenario.changed(machine, {"files.warm": False, "database.start": "cold"})
+    assert advise.at_work(cold) == scenario.changed(cold, {"files.cache_warm": False})
+
+
+def test_what_is_said_fits_a_terminal_of_80_columns(capsys):
+    found = advise.Advice(None, pd.DataFrame([
+        ("A step with a rather long name, longer than a column", 0.5, 1.2, 300.0, 1, 12_345.0, 2,
+         "DANGER: " + 30 * "all is lost. ", ""),
+        ("Another one", *[float("nan")] * 6, "", "is so already")], columns=advise.STEP_COLUMNS),
+        pd.DataFrame([("as it is", 1.0, 2.0, 3.0)], columns=["rung", "low", "tps", "high"]))
+    advise.say(found, Console(width=80, highlight=False, markup=False))
+    said = capsys.readouterr().out
+    assert max(map(len, said.splitlines())) <= 80
+    assert "DANGER [1]" in said
+    assert "[1] DANGER: all is lost." in said
+    assert "- Another one: is so already" in said
 
 
 def test_advice_comes_with_intervals_best_first():
