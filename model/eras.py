@@ -11,17 +11,18 @@ transaction groups, 6 for the intent log, 7.5 for the L2ARC.
 
 Of OpenZFS what is modelled, each era with all that came before it:
 
-    openzfs_2013    the write throttle of August 2013, and groups every 5 s or 64 MiB       ZFS on Linux 0.6.3 to 0.6.5
+    openzfs_2013    the write throttle of August 2013 with the classes of the vdev queue,   ZFS on Linux 0.6.3 to 0.6.5
+                    and groups every 5 s or 64 MiB
     openzfs_2017    indirect blocks of 128 KiB (its change 7104)                            0.7; FreeBSD 12
     openzfs_2019    groups of a fifth of what may be dirty; writes that follow each other   0.8, 2.0; FreeBSD 13.0
                     go to a disk as up to 1 MiB, not 128 KiB (sequential scrub; to an
                     SSD as before, pull request 8494)
-    openzfs         log blocks in a metaslab of their own (pull request 11389)              2.1 of 2021, and later
+    openzfs         log blocks in a metaslab of their own (pull request 11389); classes     2.1 of 2021, and later
+                    of the vdev queue take turns (11166)
 
-Not in any: classes of the vdev queue with limits of their own (`zfs_vdev_sync_read_max_active` and its like), prefetch of
-later builds, and what `data/advice.toml` lists besides. Nor are several log blocks in flight (change 8585, 2017), which
-PostgreSQL does not feel: who flushes its log holds a lock, so one commit is under way at a time. That records are in core as
-they are on disk (0.7; FreeBSD 12) is said by a scenario, `compressed_arc`.
+Not in any: prefetch of later builds, and what `data/advice.toml` lists besides. Nor are several log blocks in flight
+(change 8585, 2017), which PostgreSQL does not feel: who flushes its log holds a lock, so one commit is under way at a
+time. That records are in core as they are on disk (0.7; FreeBSD 12) is said by a scenario, `compressed_arc`.
 
 `b141_df` was no build: it is b141 with the picker of the builds before it, which those after it went back to.
 """
@@ -35,6 +36,14 @@ from model.pickers import VARIANTS
 from model.throttle import DIRTY_DATA, T2, T3, TxgParams
 from model.vdev_cache import BYPASS_DATA, FILL_METADATA, VdevCacheParams
 from model.vdev_queue import DONT_AGGREGATE, INHERITED, VdevQueueParams
+from model.vdev_queue_classes import (
+    ASYNC_READ,
+    ASYNC_WRITE,
+    SCRUB_CLASS,
+    SYNC_READ,
+    SYNC_WRITE,
+    ClassParams,
+)
 from model.write_issue import IssueParams
 from model.zfetch import ZfetchParams
 from model.zil import ZilParams
@@ -52,6 +61,7 @@ class Era(NamedTuple):
     txg: TxgParams = TxgParams()
     issue: IssueParams = IssueParams()
     indirect: IndirectParams = IndirectParams()
+    classes: ClassParams = ClassParams()
 
 
 def _since(earlier, **changed):
@@ -105,10 +115,16 @@ _OPENZFS_2013 = _since(
     _B141_DF,  # pickers of the builds before and after b141: spec 2.13
     txg={"timeout_ns": 5 * 10**9, "rule": DIRTY_DATA, "inflation": 1,  # illumos 4045, August 2013
          "sync_bytes": 2**26},  # zfs_dirty_data_sync
+    classes={"exist": 1},  # the same
+    queue={"time_shift": 40, "sync_read_priority": SYNC_READ, "sync_write_priority": SYNC_WRITE,  # classes, no deadlines
+           "log_write_priority": SYNC_WRITE, "cache_fill_priority": SYNC_READ, "ddt_prefetch_priority": ASYNC_READ,
+           "async_write_priority": ASYNC_WRITE, "async_read_priority": ASYNC_READ, "resilver_priority": SCRUB_CLASS,
+           "scrub_priority": SCRUB_CLASS},
 )
-_OPENZFS_2017 = _since(_OPENZFS_2013, indirect={"shift": 10})
+_OPENZFS_2017 = _since(_OPENZFS_2013, indirect={"shift": 10}, classes={"least": (10, 10, 1, 2, 1)})
 _OPENZFS_2019 = _since(_OPENZFS_2017, txg={"sync_bytes": 0}, queue={"aggregation_bytes": 2**20})
-_OPENZFS = _since(_OPENZFS_2019, zil={"own_metaslab": 1})
+_OPENZFS = _since(_OPENZFS_2019, zil={"own_metaslab": 1},
+                  classes={"takes_turns": 1, "most": (10, 10, 3, 10, 3)})  # pull request 11166
 
 ERAS = {
     "onnv_69": _2007,  # July 2007: the last without change 6437054 of the vdev cache

@@ -23,11 +23,12 @@ from model.pool import FOR_TXG, NOBODY, answered, bring_up_to_date, has_come, le
 from model.primarycache import is_kept
 from model.ssd import SsdParams, service
 from model.ssd import flush as flush_ssd
-from model.throttle import DIRTY_DATA, note_clean
+from model.throttle import DIRTY_DATA, LIMIT, dirty_bytes, note_clean
 from model.txg import BLOCK as BLOCK_OF_ENTRY
 from model.txg import WRITING, WRITTEN
 from model.vdev_map import BYTES, CHILD, OFFSET, read_ios, write_ios
 from model.vdev_queue import NONE, READ, WRITE, arrive, complete
+from model.vdev_queue_classes import arrive_in_class, async_writes, complete_in_class
 from model.zfs_files_machine import (
     DEVICE_FLUSHES,
     FIRST_LEAF,
@@ -192,13 +193,37 @@ def queue_params(m, leaf):
 
 
 @part
+def _async_writes(m):
+    """How many a vdev may have under way."""
+    return async_writes(m.class_params, dirty_bytes(m.throttle), m.throttle[LIMIT])
+
+
+@part
+def _arrive(m, now, leaf, io):
+    """At the vdev queue: what it issues, or NONE."""
+    queue, params = m.leaves.queue, queue_params(m, leaf)
+    if m.class_params.exist:
+        return arrive_in_class(queue, params, m.class_params, m.class_state, leaf, io, now, _async_writes(m))
+    return arrive(queue, params, leaf, io, now)
+
+
+@part
+def _complete(m, now, leaf, unit):
+    """The vdev queue hears of a unit: how many it issues."""
+    queue, params, issued = m.leaves.queue, queue_params(m, leaf), m.leaves.issued
+    if m.class_params.exist:
+        return complete_in_class(queue, params, m.class_params, m.class_state, leaf, unit, issued, _async_writes(m))
+    return complete(queue, params, leaf, issued, now)
+
+
+@part
 def _send_one(m, now, what):
     """An I/O goes to the vdev queue of its leaf, and what that issues, or a unit, to the device."""
     leaves, io = m.leaves, abs(what)
     leaf, unit = int(leaves.leaf_of[io]), io
     if what > 0:
         count(m.tally, IOS, 1, now)
-        unit = arrive(leaves.queue, queue_params(m, leaf), leaf, io, now)
+        unit = _arrive(m, now, leaf, io)
     if unit != NONE and m.ssds.number[leaf] >= 0:
         _start_ssd(m, now, leaf, unit)
     elif unit != NONE and send(leaves.disk, leaves.drives, leaf, now, unit, leaves.queue.offset):
@@ -258,7 +283,7 @@ def _issue_next(m, now, leaf, unit):
         count(m.tally, DEVICE_FLUSHES, 1, now)
         return
     count_device(m.tally, m.group_of_leaf[leaf], queue.kind[unit], queue.unit_bytes[unit], now)
-    for i in range(complete(queue, queue_params(m, leaf), leaf, leaves.issued, now)):
+    for i in range(_complete(m, now, leaf, unit)):
         _to_outbox(leaves.outbox, leaves.n_out, -leaves.issued[i])
     bring_up_to_date(leaves, now, leaf, unit)
 

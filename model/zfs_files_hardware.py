@@ -4,10 +4,11 @@ import numpy as np
 
 from model.data_sheet import SheetParams, new_drive
 from model.drive_queue import new_drives
-from model.pool import new_pool, new_recorder
+from model.pool import ENTRY, new_pool, new_recorder
 from model.ssd import SsdParams, SsdState, check_ssd, new_ssds
 from model.streams import stream
 from model.vdev_map import RAIDZ, max_ios
+from model.vdev_queue_classes import most_issued, new_class_queue
 from model.zfs_files_machine import N_SLOTS, Ssds
 
 
@@ -54,6 +55,14 @@ def ssds_of(leaf_groups, queue_params):
                 np.zeros((len(devices), N_SLOTS), np.int64))
 
 
+def _with_classes(leaves, build, n_leaves, n_ios):
+    """The same with the vdev queues of OpenZFS."""
+    queue = new_class_queue(build.queue, build.classes, n_leaves, n_ios)
+    leaf_of, owner, line_of = queue.own.T[:ENTRY]
+    return leaves._replace(queue=queue, leaf_of=leaf_of, owner=owner, line_of=line_of,
+                           issued=np.zeros(most_issued(build.classes), np.int64))
+
+
 def leaves_of(pool, build, settings, n_tasks, seed):
     """Vdev caches, vdev queues and disks of all leaves."""
     n, drive = len(groups_of_leaves(pool)), _drive(pool, settings)
@@ -61,6 +70,8 @@ def leaves_of(pool, build, settings, n_tasks, seed):
     widest = max((group.vdev for group in _groups(pool)), key=lambda vdev: (vdev.kind == RAIDZ, vdev.n_children))
     leaves = new_pool(n, build.cache, build.queue, drive, phase, settings.n_ios, n_tasks, new_recorder(), 0, widest)
     n_rows = max(max_ios(group.vdev) for group in _groups(pool))
+    if build.classes.exist:
+        leaves = _with_classes(leaves, build, n, settings.n_ios)
     return leaves._replace(drives=new_drives(drive, build.queue.max_pending + build.queue.min_pending + N_SLOTS,
                                              settings.n_ios + 1, phase),
                            children=np.zeros((n_rows, 4), np.int64), outbox=np.zeros(2 * settings.n_ios, np.int64))

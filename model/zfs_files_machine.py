@@ -21,6 +21,7 @@ from model.throttle import TxgParams
 from model.txg import Txgs
 from model.vdev_map import VdevParams
 from model.vdev_queue import VdevQueueParams
+from model.vdev_queue_classes import ClassParams
 from model.zfetch import Zfetch, ZfetchParams
 from model.zil import Zil, ZilParams, ZilSettings
 
@@ -226,6 +227,8 @@ class Zfs(NamedTuple):
     calendar: Calendar
     sources: Sources
     tally: Tally
+    class_params: ClassParams
+    class_state: np.ndarray  # of the vdev queues, if they have classes; [leaf, column]: see model.vdev_queue_classes
 
 
 class Store(NamedTuple):

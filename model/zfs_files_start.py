@@ -22,6 +22,7 @@ from model.primarycache import ALL, METADATA_ONLY, NOTHING, is_kept, l2_mark
 from model.streams import stream
 from model.throttle import DIRTY_DATA, most_bytes, new_throttle
 from model.txg import new_txgs
+from model.vdev_queue_classes import new_class_state
 from model.write_issue import time_between
 from model.zfetch import max_fetches, new_zfetch
 from model.zfs_files_hardware import groups_of_leaves, leaves_of, ssds_of, vdev_table
@@ -164,7 +165,8 @@ def _machine(pool, s, build, tables, caches, n_processes, seed):
         _processes(n_processes), numbers(n_processes), numbers(2), np.full(n_tasks, NOBODY),
         new_zfetch(build.zfetch, len(file_table)), build.zfetch,
         numbers(max_fetches(build.zfetch), 2), numbers(n_processes, max_fetches(build.zfetch), 2), first_ahead,
-        numbers(N_AHEAD), _full_stack(range(N_AHEAD)), new_calendar(sources.processes + n_processes), sources, _tally(s))
+        numbers(N_AHEAD), _full_stack(range(N_AHEAD)), new_calendar(sources.processes + n_processes), sources, _tally(s),
+        build.classes, new_class_state(n_leaves))
 
 
 def _blocks_of(files, numbers):
