@@ -17,8 +17,9 @@ Of OpenZFS what is modelled, each era with all that came before it:
     openzfs_2019    groups of a fifth of what may be dirty; writes that follow each other   0.8, 2.0; FreeBSD 13.0
                     go to a disk as up to 1 MiB, not 128 KiB (sequential scrub; to an
                     SSD as before, pull request 8494)
-    openzfs         log blocks in a metaslab of their own (pull request 11389); classes     2.1 of 2021, and later
+    openzfs_2021    log blocks in a metaslab of their own (pull request 11389); classes     2.1; FreeBSD 13.1
                     of the vdev queue take turns (11166)
+    openzfs         a call that rewrites several records is one transaction (14964)         2.2 of 2023, and later
 
 Not in any: prefetch of later builds, and what `data/advice.toml` lists besides. Nor are several log blocks in flight
 (change 8585, 2017), which PostgreSQL does not feel: who flushes its log holds a lock, so one commit is under way at a
@@ -123,8 +124,9 @@ _OPENZFS_2013 = _since(
 )
 _OPENZFS_2017 = _since(_OPENZFS_2013, indirect={"shift": 10}, classes={"least": (10, 10, 1, 2, 1)})
 _OPENZFS_2019 = _since(_OPENZFS_2017, txg={"sync_bytes": 0}, queue={"aggregation_bytes": 2**20})
-_OPENZFS = _since(_OPENZFS_2019, zil={"own_metaslab": 1},
-                  classes={"takes_turns": 1, "most": (10, 10, 3, 10, 3)})  # pull request 11166
+_OPENZFS_2021 = _since(_OPENZFS_2019, zil={"own_metaslab": 1},
+                       classes={"takes_turns": 1, "most": (10, 10, 3, 10, 3)})  # pull request 11166
+_OPENZFS = _since(_OPENZFS_2021, txg={"joins_records": 1})
 
 ERAS = {
     "onnv_69": _2007,  # July 2007: the last without change 6437054 of the vdev cache
@@ -139,6 +141,7 @@ ERAS = {
     "openzfs_2013": _OPENZFS_2013,  # see above what of these is here
     "openzfs_2017": _OPENZFS_2017,
     "openzfs_2019": _OPENZFS_2019,
+    "openzfs_2021": _OPENZFS_2021,
     "openzfs": _OPENZFS,
 }
 

@@ -66,6 +66,7 @@ class TxgParams(NamedTuple):
     sync_bytes: int = 0  # or so much, unless it is 0; zfs_dirty_data_sync
     delay_pct: int = 60  # of D: who writes is delayed
     delay_ns: int = 500_000  # at 80 % of D
+    joins_records: int = 0  # 1: a call that writes several records is one transaction; OpenZFS 2.2
 
 
 @kernel

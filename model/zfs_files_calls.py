@@ -10,8 +10,13 @@ For each piece:
  3. The record is dirtied, and an entry of the intent log made. With the first record of a group the dnodes of the file
     systems are dirty, too, and all above them; the throttle counts them (spec 5.6).
 
-After the last piece a reader returns, with `read_ns` of CPU to come, and so does a writer, with `write_ns`, unless the call
-ends with a commit. A commit waits for the intent log (`model.zil_commit`) and returns when that says so.
+Each record that a call writes is a transaction of its own, which is admitted, or delayed, for itself; from OpenZFS 2.2 on
+one that rewrites several is admitted as a whole (pull request 14964). That spares little of what they cost a processor: a
+thread that did nothing else wrote 78 800 blocks of 8 KiB a second one by one and 98 100 in larger transactions (pull
+request 10099). In ZFS: zfs_vnops.c, `zfs_write`.
+
+After the last piece a reader returns, with `read_ns` of CPU to come, and so does a writer, with `write_ns` for each record,
+unless the call ends with a commit. A commit waits for the intent log (`model.zil_commit`) and returns when that says so.
 """
 
 from model.arc_lists import ANONYMOUS
@@ -59,6 +64,7 @@ from model.zfs_files_machine import (
     LEVEL,
     LOG_CALLED,
     LOOKS,
+    N_WRITTEN,
     OPERATION,
     PIECES,
     READ_HITS,
@@ -68,6 +74,7 @@ from model.zfs_files_machine import (
     SLEEPS,
     STAGE,
     TICK_NS,
+    TX_BEGAN,
     WAITS,
     count,
     count_calls,
@@ -99,6 +106,7 @@ def begin(m, now, p, row):
     process[p, OPERATION], process[p, FILE] = operation, file_number(len(m.of_file), operation, row[p, CALL_FILE])
     process[p, AT], process[p, END] = row[p, CALL_OFFSET], row[p, CALL_OFFSET] + row[p, N_BYTES]
     process[p, BEGAN], process[p, HAS_WAITED], process[p, HAS_SLEPT] = now, 0, 0
+    process[p, TX_BEGAN], process[p, N_WRITTEN] = now, 0
     process[p, STAGE] = LOOKS
     next_piece(m, p)
     count(m.tally, CALLS, 1, now)
@@ -126,7 +134,7 @@ def _is_admitted(m, now, p):
         found = TO_WAIT
     until = (now // TICK_NS + 1) * TICK_NS
     if m.txg_params.rule == DIRTY_DATA and found == TO_SLEEP:
-        until = now if m.process[p, HAS_SLEPT] else delayed_until(m.throttle, m.txg_params, m.process[p, BEGAN], now)
+        until = now if m.process[p, HAS_SLEPT] else delayed_until(m.throttle, m.txg_params, m.process[p, TX_BEGAN], now)
         found = TO_SLEEP if until > now else GOES_ON
     if found == GOES_ON:
         m.process[p, HAS_SLEPT] = 0
@@ -219,6 +227,9 @@ def _piece_done(m, db_calendar, now, p):
     """The next piece, or the end."""
     process, operation = m.process, m.process[p, OPERATION]
     process[p, AT] += piece_bytes(m.process, m.of_file, m.files.record_bytes, p)
+    process[p, N_WRITTEN] += operation != READ
+    if not m.txg_params.joins_records:
+        process[p, TX_BEGAN] = now
     if process[p, AT] < process[p, END]:
         next_piece(m, p)
         make_ready(m.ready, m.n_ready, p)
@@ -226,9 +237,9 @@ def _piece_done(m, db_calendar, now, p):
         _return(m, db_calendar, now, p, m.s.read_ns)
     elif _is_through(operation):
         process[p, STAGE] = COMMITS
-        set_time(m.calendar, m.sources.processes + p, now + m.s.write_ns + m.s.commit_ns)
+        set_time(m.calendar, m.sources.processes + p, now + m.s.write_ns * process[p, N_WRITTEN] + m.s.commit_ns)
     else:
-        _return(m, db_calendar, now, p, m.s.write_ns)
+        _return(m, db_calendar, now, p, m.s.write_ns * process[p, N_WRITTEN])
 
 
 @part

@@ -2,8 +2,9 @@
 
  1. *Files.* Records and the indirect blocks above them, one after the other as threads get them ready (`model.write_issue`),
     children before their parent (`model.txg`); indirect blocks in two copies. What the intent log has written already, and
-    nobody has dirtied since, is only taken over. Then the dnode block, the six levels of the meta-dnode above it (five where
-    indirect blocks are of 128 KiB) and the root of each file system, in two copies. Wait for all.
+    nobody has dirtied since, is only taken over, which costs the sync thread alone. Then the dnode block, the six levels of
+    the meta-dnode above it (five where indirect blocks are of 128 KiB) and the root of each file system, in two copies. Wait
+    for all.
  2. *MOS*, three times: dnodes of data sets and space maps, space maps of the metaslabs that were taken from, root; three
     copies. Wait each time.
  3. Wait until no log block that this group gave a place is unwritten (`may_sync`).
@@ -135,9 +136,10 @@ def _write_next(m, now):
     entry = m.txgs.cursor[0]
     block = m.txgs.entries[entry, BLOCK]
     if block < m.files.n_records:
+        file, is_early = file_of(m.files.base, block), m.early_in[block] == m.txgs.syncing[0]
         _write_record(m, now, entry, block)
-        file = file_of(m.files.base, block)
-        cost, cpu_ns = m.of_file[file, OF_RECORD], m.of_file[file, SYNC_CPU]
+        cost = m.s.sync_serial_ns if is_early else m.of_file[file, OF_RECORD]
+        cpu_ns = m.s.sync_serial_ns if is_early else m.of_file[file, SYNC_CPU]
     else:
         _write_indirect(m, now, entry, block)
         cost, cpu_ns = m.indirect_ns, m.indirect_cpu_ns

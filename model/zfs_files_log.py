@@ -1,11 +1,14 @@
 """The intent logs of a ZFS under a database: what `model.zil_commit` wants done, and on which devices.
 
     commit, written, resume --> outbox --> rows, a ring --> a task each, up to 1024 at a time --> I/Os --> written
+                                               | not before the processor is through with them
 
 A LOG_BLOCK goes to a log device if it was allocated there, else to the main pool; when it is written, the next one gets its
 place. A FILE_BLOCK is a record that is written now, to a new place: the transaction group of its entry takes it over, unless
-it is dirtied again in that group (`early_in`). A FLUSH goes to all devices of a vdev. Who is released goes on at once.
-CREATE asks for the next transaction group, and the chain begins when that is on disk.
+it is dirtied again in that group (`early_in`). The writer of the log makes its I/O, one record after the other, as the sync
+thread does for a group; then threads compress and sum it, which costs as much here as there (zil.c, `zil_commit`;
+zfs_vnops.c, `zfs_get_data`; dmu.c, `dmu_sync`; times: see `model.write_issue`). A FLUSH goes to all devices of a vdev. Who
+is released goes on at once. CREATE asks for the next transaction group, and the chain begins when that is on disk.
 """
 
 from model.calendar import set_time
@@ -28,6 +31,8 @@ from model.zfs_files_machine import (
     LOG_STAGE,
     PSIZE,
     SPARE_IOS,
+    SYNC_CPU,
+    SYNC_CPU_NS,
     SYNC_STAGE,
     count,
     count_calls,
@@ -39,7 +44,8 @@ from model.zil_commit import resume, touch, written
 from model.zil_pass import CREATE, FILE_BLOCK, LOG_BLOCK
 
 NO_SLOT = -1
-OF_TXG = 5  # column of a row of the ring: of a FILE_BLOCK, the group of its entry
+OF_TXG, READY_AT = 5, 6  # columns of a row of the ring: of a FILE_BLOCK, the group of its entry; ns
+READY = 2  # element of Zfs.row_ends
 
 
 @kernel
@@ -95,15 +101,33 @@ def begin_rows(m, now):
     ends, last = m.row_ends, len(m.free_rows) - 1
     room = (ios_left(m.leaves.queue, m.sync) - SPARE_IOS // 2) // len(m.leaves.children)
     while ends[1] < ends[0] and m.free_rows[last] > 0 and room > 0:
+        ready_at = m.rows[ends[1] % len(m.rows), READY_AT]
+        if ready_at > now:
+            set_time(m.calendar, m.sources.rows, ready_at)
+            return
         m.free_rows[last] -= 1
         _begin_row(m, now, m.free_rows[m.free_rows[last]], ends[1] % len(m.rows))
         ends[1] += 1
         room -= 1
 
 
+@part
+def _row_ready(m, now, i):
+    """When a processor is through with row `i` of the outbox."""
+    begin = max(now, m.row_ends[READY])
+    if m.zil.outbox[i, 0] != FILE_BLOCK:
+        return begin
+    cpu_ns = m.of_file[m.zil.outbox[i, 2] - 1, SYNC_CPU]
+    count(m.tally, SYNC_CPU_NS, cpu_ns, now)
+    m.owed[0] += cpu_ns * m.s.shares_cpus
+    m.row_ends[READY] = begin + m.s.sync_serial_ns
+    return begin + cpu_ns
+
+
 @kernel
-def _add_row(rows, ends, log, outbox, i):
+def _add_row(rows, ends, log, outbox, i, ready_at):
     row = ends[0] % len(rows)
+    rows[row, READY_AT] = ready_at
     rows[row, 0] = log
     for column in range(outbox.shape[1]):
         rows[row, 1 + column] = outbox[i, column]
@@ -120,7 +144,7 @@ def take_rows(m, db_calendar, now):
             _give_place(zil.chain, m.places, m.txgs.open_txg[0], log, zil.outbox[i, 2])
             m.sync[IS_PUSHED] = 1
         else:
-            _add_row(m.rows, m.row_ends, log, zil.outbox, i)
+            _add_row(m.rows, m.row_ends, log, zil.outbox, i, _row_ready(m, now, i))
     for i in range(zil.n_released[0]):
         returns(m.tally, m.process, db_calendar, now, zil.released[i])
     zil.n_out[0] = zil.n_released[0] = 0

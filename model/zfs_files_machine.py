@@ -41,9 +41,9 @@ KIND, N_CHILDREN, N_PARITY, ASHIFT, FIRST_LEAF, GROUP, TOUCHED_IN = range(7)  # 
 
 # Columns of Zfs.process: its call, and how far it is.
 (OPERATION, FILE, AT, END, LEVEL, STAGE, HAS_RECORD, HAS_SLEPT, BEGAN, HAS_WAITED, JOINED_BEFORE, IS_SHOWN, ROW, N_FETCHES,
- FETCHED, ABOVE_OTHER) = range(16)  # the last five: see model.zfs_files_ahead; ABOVE_OTHER: 1 + the record to be read ahead
-#   above which it reads
-N_PROCESS = 16
+ FETCHED, ABOVE_OTHER, TX_BEGAN, N_WRITTEN) = range(18)  # from JOINED_BEFORE to ABOVE_OTHER: see model.zfs_files_ahead;
+#   ABOVE_OTHER: 1 + the record to be read ahead above which it reads; when its transaction began, and records written so far
+N_PROCESS = 18
 LOOKS, READING, COMMITS, IN_COMMIT = range(4)  # values of STAGE
 
 # Elements of Zfs.sync.
@@ -106,8 +106,8 @@ class Settings(NamedTuple):
     is_warm: int = 1  # 1: the ARC holds what loading has left in it, log and tables; 0: nothing
     disk_cache_is_volatile: int = 1  # 1: a flush of a disk writes what is in its buffer
     read_ns: int = 20_000  # CPU of a read() of a page that is in core
-    write_ns: int = 40_000  # CPU of a write() of a page: transaction, copy, entry of the log
-    commit_ns: int = 20_000  # CPU of a commit, before its first I/O
+    write_ns: int = 40_000  # CPU of a write() for each record of it: transaction, copy, entry of the log
+    commit_ns: int = 20_000  # of a commit, before its first I/O: CPU, and threads that its I/Os wait for
     miss_ns: int = 40_000  # CPU of each I/O that a read needs: zio, driver, interrupt, sleep and wake-up
     checksum_ps: int = 300  # per B on disk, read or written; ps
     unpack_ps: int = 1000  # per B that is decompressed
@@ -136,6 +136,7 @@ class Sources(NamedTuple):
     timer: int
     reclaim: int
     feed: int  # of the L2ARC
+    rows: int  # of the intent logs: one that is not ready yet
     processes: int
 
 
@@ -197,8 +198,8 @@ class Zfs(NamedTuple):
     zil_params: ZilParams
     zil_settings: np.ndarray  # [intent log, field of ZilSettings]
     zil: Zil
-    rows: np.ndarray  # [i, column]: what the intent logs want done, a ring: log, and a row of the outbox
-    row_ends: np.ndarray  # put into it, taken out
+    rows: np.ndarray  # [i, column]: what the intent logs want done, a ring: log, a row of the outbox, ns when it is ready
+    row_ends: np.ndarray  # put into it, taken out; ns until which threads of the logs are at work
     row_of: np.ndarray  # [task of a row, column]: log; slot, or -1
     free_rows: np.ndarray  # tasks of rows not in use; the last element: how many
     group_of_leaf: np.ndarray

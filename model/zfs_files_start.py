@@ -135,7 +135,7 @@ def _machine(pool, s, build, tables, caches, n_processes, seed):
     n_tasks = first_ahead + N_AHEAD + 1  # the last one: the feed thread of the L2ARC
     arc_params, arc, l2 = caches
     sync = n_leaves + len(ssds.leaf) * N_SLOTS
-    sources = Sources(n_leaves, sync, sync + 1, sync + 2, sync + 3, sync + 4)
+    sources = Sources(n_leaves, sync, sync + 1, sync + 2, sync + 3, sync + 4, sync + 5)
     of_vdev = [pool[row[5]] for row in vdevs]
     ends = [frontier[i] if i < len(frontier) else 2**22 for i in range(len(vdevs))]
     room = [usable_bytes(group.vdev, group.device.disk_bytes) for group in of_vdev]
@@ -155,8 +155,8 @@ def _machine(pool, s, build, tables, caches, n_processes, seed):
         build.txg,
         new_txgs(n_indirect, files.n_blocks + 8), throttle, most_bytes(s.memory_bytes, build.txg),
         numbers(N_SYNC),
-        numbers(n_processes + 1), build.zil, zil_settings, zil, numbers(2 * len(zil.outbox), 1 + zil.outbox.shape[1]),
-        numbers(2), numbers(N_ROWS, 2), _full_stack(range(n_processes, n_processes + N_ROWS)),
+        numbers(n_processes + 1), build.zil, zil_settings, zil, numbers(2 * len(zil.outbox), 2 + zil.outbox.shape[1]),
+        numbers(3), numbers(N_ROWS, 2), _full_stack(range(n_processes, n_processes + N_ROWS)),
         np.array([number for number, _ in leaf_groups]),
         np.array([group.device.disk_bytes for _, group in leaf_groups], np.int64),
         leaves_of(pool, build, s, n_tasks, seed), ssds, places, numbers(s.n_ios + 1),

@@ -21,7 +21,7 @@ from study.project import DATA
 
 PARITY = {"raidz1": 1, "raidz2": 2, "raidz3": 3}
 # Of the eras of the model: raidz3 came with b120.
-THIRD_PARITY = ("b141", "b141_df", "openzfs_2013", "openzfs_2017", "openzfs_2019", "openzfs")
+THIRD_PARITY = ("b141", "b141_df", "openzfs_2013", "openzfs_2017", "openzfs_2019", "openzfs_2021", "openzfs")
 GIB = 2**30
 MOST_DEVICES, MOST_CLIENTS = 1024, 10_000       # that there is room for in a simulation
 

@@ -61,6 +61,18 @@ def test_without_flushes_a_commit_waits_for_no_revolution_and_without_a_log_for_
     assert one["off_log_blocks"] == 0
 
 
+def test_what_the_log_writes_in_place_is_compressed_and_summed_first(found):
+    """A commit of one record waits for all that it costs a processor."""
+    assert found["log_work"]["longer"] == pytest.approx(found["log_work"]["cpu"], rel=0.02)
+
+
+def test_each_record_is_delayed_for_itself_until_calls_are_one_transaction(found):
+    """Calls of four records, with too much dirty most of the time."""
+    delays = found["delays"]
+    assert delays["openzfs"] <= 1
+    assert delays["openzfs_2021"] > 1.5 * delays["openzfs"] > 0
+
+
 def test_with_primarycache_metadata_every_read_is_a_miss_or_shares_one(found):
     reads = found["uncached"]
     assert reads["reads"] - reads["shared"] <= reads["misses"] <= reads["reads"]

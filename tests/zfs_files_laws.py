@@ -291,15 +291,18 @@ def _cpu_ns(s, n_ios, n_bytes, in_full):
 
 
 def cpu_is_the_sum_of_its_parts(r):
-    """Of calls: the call itself, each I/O that it waits for, each B that is checked and unpacked. Of groups: each record and
-    indirect block."""
+    """Of calls: the call itself, for each record that it writes, each I/O that it waits for, each B that is checked and
+    unpacked. Of groups and intent logs: each record that they write, and indirect block; of what the log has written the
+    group has only the part that is one thread's."""
     s, c = r.settings, r.counts
     reads = sum(_cpu_ns(s, *fetched) for fetched in r.fetched)
     of_record = set(r.m.of_file[:2, SYNC_CPU].tolist())
     of_groups = c["sync_cpu_ns"] - c["indirect_written"] * sum(indirect_cpu_ns(s, r.m.files.shift))
-    calls = s.read_ns * r.asked[READ] + s.write_ns * r.asked[WRITE]
-    return (c["cpu_ns"] == calls + reads and len(of_record) == 1
-            and of_groups == c["records_written"] * of_record.pop())
+    pages = s.write_ns * max(1, PAGE // s.record_bytes)
+    calls = s.read_ns * r.asked[READ] + pages * r.asked[WRITE]
+    of_groups -= c["records_written_early"] * s.sync_serial_ns
+    in_full = c["records_written"] - c["records_written_early"] + c["file_blocks"]
+    return c["cpu_ns"] == calls + reads and len(of_record) == 1 and of_groups == in_full * of_record.pop()
 
 
 def threads_of_groups_want_the_databases_processors(r):

@@ -25,7 +25,7 @@ from model.primarycache import METADATA_ONLY
 from model.ssd import SsdParams
 from model.throttle import DIRTY, GOES_ON
 from model.vdev_map import vdev_params
-from model.zfs_files_machine import WAITS, Group, Pool
+from model.zfs_files_machine import HAS_RECORD, SYNC_CPU, WAITS, Group, Pool
 
 SSD = Group(SsdParams(is_volatile=1, flush_ns=50_000))
 SOUND = {
@@ -42,6 +42,7 @@ SOUND = {
     "slim log, logbias=throughput": {"name": "b141", "logbias_throughput": 1},
     "OpenZFS": {"name": "openzfs", "mix": ((WRITE, 1.0),), "n": 900, "n_pages": 20_000, "n_processes": 4,
                 "memory_bytes": 2**26},
+    "records of 4 KiB": {"record_bytes": 4096, "name": "openzfs_2019", "mix": ((WRITE, 1.0),), "n": 300, "n_processes": 4},
     "OpenZFS of 2013": {"name": "openzfs_2013", "mix": ((WRITE, 1.0),), "n": 600, "n_pages": 20_000, "n_processes": 4},
     "OpenZFS, what the log writes in place": {"name": "openzfs", "logbias_throughput": 1, "log_record_bytes": 2**16},
     "primarycache=metadata": {"primarycache": METADATA_ONLY, "is_warm": 0},
@@ -76,6 +77,10 @@ MUTANTS = {
                                                  "cpu_is_the_sum_of_its_parts"),
     "threads of a group work for nothing": (zfs_files_groups, "SYNC_CPU_NS", WAITS, "mirrors",
                                             "cpu_is_the_sum_of_its_parts"),
+    "a call of two records costs as one of one": (zfs_files_calls, "N_WRITTEN", HAS_RECORD, "records of 4 KiB",
+                                                  "cpu_is_the_sum_of_its_parts"),
+    "what the log writes in place costs nothing": (zfs_files_log, "_row_ready", lambda m, now, i: now,
+                                                   "slim log, logbias=throughput", "cpu_is_the_sum_of_its_parts"),
     "threads of a group want no processors": (zfs_files_groups, "_write_next", wants_nothing, "mirrors",
                                               "threads_of_groups_want_the_databases_processors"),
     "nobody is kept from writing": (zfs_files_calls, "verdict", lambda *a: GOES_ON, "writers only",
@@ -124,6 +129,28 @@ def one_client():
             "unflushed": float(np.median(laws.commit_periods(unflushed))) / rev,
             "off": float(np.median(laws.commit_periods(off))), "cpu": cpu, "off_log_blocks": off.counts["log_blocks"],
             "log_bytes": r.counts["log_bytes"] / r.counts["log_blocks"]}
+
+
+def log_work():
+    """ns from a commit to its end, with what it writes in place and without what that costs a processor: the cost, and by
+    how much it is longer."""
+    how = {"name": "b141", "logbias_throughput": 1, "mix": ((WAL_WRITE_THROUGH, 1.0),), "n_processes": 1, "n": 40,
+           "pool": Pool(Group(SsdParams(write_ns=10_000, buffer_bytes=2**24)))}
+    r, real = run(**how), zfs_files_log._row_ready
+    zfs_files_log._row_ready = lambda m, now, i: now
+    free, zfs_files_log._row_ready = run(**how), real
+    longer = np.median(laws.commit_periods(r)) - np.median(laws.commit_periods(free))
+    return {"longer": float(longer), "cpu": int(r.m.of_file[0, SYNC_CPU])}
+
+
+def delays():
+    """Sleeps of one who writes 32 KiB at a time, four records, into a pool that has too much dirty, where each record is a
+    transaction of its own and where all are one."""
+    found = {}
+    for name in ("openzfs_2021", "openzfs"):
+        r = run(name=name, mix=((WRITE, 1.0),), n=300, n_pages=20_000, n_processes=4, memory_bytes=2**26, record_bytes=2048)
+        found[name] = r.counts["sleeps"] / 300
+    return found
 
 
 def uncached():
@@ -239,7 +266,8 @@ def cache_at_first():
 def main():
     print(json.dumps({"sound": {name: broken(**how) for name, how in SOUND.items()},
                       "defects": {name: with_defect(*what[:4]) for name, what in MUTANTS.items()},
-                      "one_client": one_client(), "uncached": uncached(), "groups": groups(), "repeated": repeated(),
+                      "one_client": one_client(), "log_work": log_work(), "delays": delays(),
+                      "uncached": uncached(), "groups": groups(), "repeated": repeated(),
                       "in_order": in_order(), "timed": timed(), "two_disks": two_disks(),
                       "never_written": never_written(), "counted": counted(),
                       "log_device": log_device(), "processors": processors(),
