@@ -96,10 +96,9 @@ def notes(one: Scenario) -> tuple[str, ...]:
         found += [f"{name}: {conf.UNFELT[name]}" for name in one.database.conf if name in conf.UNFELT]
     if one.files.kind == "zfs" and machines.system(one) != "solaris":
         of_2013 = one.files.era.startswith("openzfs")
-        taken = "b141 without the vdev cache, but with its own write throttle: its" if of_2013 else \
-            f"{one.files.era} without the vdev cache: its write throttle,"
-        found.append(f"OpenZFS of today is taken as ZFS of build {taken} queues and prefetch are younger; left out are "
-                     "a queue that writes the more the more is dirty, which that throttle expects")
+        taken = "b141 without the vdev cache, but with its own write throttle and queues: its" if of_2013 else \
+            f"{one.files.era} without the vdev cache: its write throttle, queues and"
+        found.append(f"OpenZFS of today is taken as ZFS of build {taken} prefetch and space maps are younger")
     return tuple(found)
 
 
