@@ -2,8 +2,8 @@
 
  1. Each is all, metadata or none. Metadata are indirect blocks and the blocks of metadata objects; a file's records are not.
  2. A block that primarycache leaves out is read into the ARC all the same, and found there as long as anybody holds it: who
-    comes while it is being read shares the read. With its last hold its data goes at once, and it becomes a ghost
-    (`let_go`). So each read of a piece of a record reads the record, and a ghost that is found again still moves p.
+    comes while it is being read shares the read. With its last hold its data goes at once, and it becomes a ghost. So each
+    read of a piece of a record reads the record, and a ghost that is found again still moves p.
  3. File-level prefetch is not asked for such blocks. What is dirty stays until it is written.
  4. secondarycache says what may be fed to a cache device. It is fed from the ARC's lists, so what primarycache leaves out
     never gets there, whatever secondarycache says.
@@ -13,7 +13,7 @@ little earlier; before, everything is kept.
 """
 
 from model.arc import evict_now
-from model.arc_lists import HOLDS, L2_CACHEABLE, MFU, MRU, STATE, release
+from model.arc_lists import HOLDS, L2_CACHEABLE, MFU, MRU, STATE
 from model.jit import kernel
 
 NOTHING, METADATA_ONLY, ALL = 0, 1, 2
@@ -44,13 +44,6 @@ def drop_unless_kept(arc, node, primarycache, is_metadata):
     is_listed = arc.nodes[node, HOLDS] == 0 and MRU <= arc.nodes[node, STATE] <= MFU
     if is_listed and not is_kept(primarycache, is_metadata):
         evict_now(arc, node)
-
-
-@kernel
-def let_go(arc, node, primarycache, is_metadata):
-    """`release`, and rule 2."""
-    release(arc, node)
-    drop_unless_kept(arc, node, primarycache, is_metadata)
 
 
 def policy(value):

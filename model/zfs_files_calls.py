@@ -7,8 +7,9 @@ For each piece:
  2. A writer is *admitted* to the open group (`model.throttle`), or sleeps until the clock's next tick, or less if no group
     waits for another one any more, or waits for the next group; then it looks again. (OpenZFS: it is delayed, or waits
     until less is dirty.)
- 3. The record is dirtied, and an entry of the intent log made. With the first record of a group the dnodes of the file
-    systems are dirty, too, and all above them; the throttle counts them (spec 5.6).
+ 3. The record is dirtied, and an entry of the intent log made; one more for a new file of the database's log. With the
+    first record of a group the dnodes of the file systems are dirty, too, and all above them; the throttle counts them (spec
+    5.6).
 
 Each record that a call writes is a transaction of its own, which is admitted, or delayed, for itself; from OpenZFS 2.2 on
 one that rewrites several is admitted as a whole (pull request 14964). That spares little of what they cost a processor: a
@@ -82,10 +83,10 @@ from model.zfs_files_machine import (
     settings_of,
     work,
 )
-from model.zil import NOT_SYNC, O_DSYNC, has_room, record
+from model.zil import NOT_SYNC, O_DSYNC, has_room, record, record_other
 from model.zil_commit import commit
 
-MOST_ENTRIES = 4  # that one piece makes
+MOST_ENTRIES = 4  # that one piece makes, a new file's among them
 DNODE_BLOCK_BYTES = 2**14  # of a file system's files (spec 5.1)
 
 # ---- a call begins ----
@@ -186,6 +187,8 @@ def _dirty(m, now, p):
     count(m.tally, PIECES, 1, now)
     log, opened = m.of_file[file, INTENT_LOG], O_DSYNC if _is_opened_so(m.process[p, OPERATION]) else NOT_SYNC
     n_bytes = piece_bytes(m.process, m.of_file, m.files.record_bytes, p)
+    if m.process[p, OPERATION] == WAL_CREATE and m.process[p, N_WRITTEN] == 0:
+        record_other(m.zil, m.zil_params, settings_of(m.zil_settings, log), log, 0, txg)
     record(m.zil, m.zil_params, settings_of(m.zil_settings, log), log, 1 + file, block, m.files.record_bytes[file], n_bytes,
            opened, txg)
     return True

@@ -70,7 +70,8 @@ from model.zfs_files_places import place, place_of_copy
 from model.zil_commit import forget, group_synced, may_sync
 
 FILE_COPIES, MOS_COPIES, MOS_PASSES = 2, 3, 3  # spec 5.4, 5.5
-DNODE_BLOCK, ONE_POINTER, SPACE_MAP = 1536, 1024, 4096  # B on disk: spec 5.1 (a few dnodes; one pointer); spec 5.3
+DNODE_BLOCK, ONE_POINTER, SPACE_MAP = 1536, 1024, 4096  # B on disk: spec 5.1 (a few dnodes; one pointer); spec 5.3. One
+#   pointer among zeros is as long by LZJB in 16 KiB (2 B for 66) as by LZ4, OpenZFS's for metadata, in 128 KiB (1 B for 255)
 METASLABS_TOUCHED = 2  # per vdev: one gives, one gets back
 LABEL, RING, UBERBLOCK = 2**18, 2**17, 1024  # B: a label, where uberblocks begin in it, one of them
 N_UBERBLOCKS = RING // UBERBLOCK

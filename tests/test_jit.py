@@ -118,7 +118,6 @@ NEVER_RUN = {
     # called by tests only, of the other direction or of what somebody may want to know
     "disk_layout": {"_grain_at", "_slotted_block", "block_at"},
     "indirect": {"block_above"},
-    "primarycache": {"let_go"},
     "space_map": {"holds"},
     # has nothing to do; and in so small a workload who posts has room, and what is to be dirtied is in core
     "file_calls": {"no_event"},

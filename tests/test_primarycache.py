@@ -6,7 +6,7 @@ from arc_machine import keys_on
 from model import arc, arc_lists
 from model.arc import ArcParams, new_arc
 from model.arc_lists import L2_CACHEABLE, MFU, MFU_GHOST, MRU, MRU_GHOST
-from model.primarycache import asks_prefetch, is_kept, l2_mark, let_go, policy
+from model.primarycache import asks_prefetch, drop_unless_kept, is_kept, l2_mark, policy
 
 N_KEYS, RECORD = 40, 10
 
@@ -32,7 +32,8 @@ def begin(a, params, key, tick, is_metadata=0):
 
 
 def end(a, key, value, is_metadata=0):
-    let_go(a, int(a.node_of[key]), policy(value), is_metadata)
+    arc_lists.release(a, a.node_of[key])
+    drop_unless_kept(a, int(a.node_of[key]), policy(value), is_metadata)
 
 
 @pytest.mark.parametrize(("value", "of_data", "of_metadata"), [("all", 1, 1), ("metadata", 0, 1), ("none", 0, 0)])

@@ -66,6 +66,10 @@ def test_what_the_log_writes_in_place_is_compressed_and_summed_first(found):
     assert found["log_work"]["longer"] == pytest.approx(found["log_work"]["cpu"], rel=0.02)
 
 
+def test_a_new_file_of_the_log_is_an_entry_beside_its_pages(found):
+    assert found["entries"] == [1, 2]
+
+
 def test_each_record_is_delayed_for_itself_until_calls_are_one_transaction(found):
     """Calls of four records, with too much dirty most of the time."""
     delays = found["delays"]

@@ -20,12 +20,13 @@ from model import (
     zfs_files_looks,
     zfs_files_timing,
 )
-from model.file_calls import READ, WAL_WRITE_THROUGH, WRITE
+from model.file_calls import READ, WAL_CREATE, WAL_WRITE_THROUGH, WRITE
 from model.primarycache import METADATA_ONLY
 from model.ssd import SsdParams
 from model.throttle import DIRTY, GOES_ON
 from model.vdev_map import vdev_params
 from model.zfs_files_machine import HAS_RECORD, SYNC_CPU, WAITS, Group, Pool
+from model.zil import NEWEST
 
 SSD = Group(SsdParams(is_volatile=1, flush_ns=50_000))
 SOUND = {
@@ -141,6 +142,12 @@ def log_work():
     free, zfs_files_log._row_ready = run(**how), real
     longer = np.median(laws.commit_periods(r)) - np.median(laws.commit_periods(free))
     return {"longer": float(longer), "cpu": int(r.m.of_file[0, SYNC_CPU])}
+
+
+def entries():
+    """Entries of the intent log for a page that is written, and for a page of a new file."""
+    runs = [run(mix=((what, 1.0),), n_processes=1, n=20, rest_s=0) for what in (WAL_WRITE_THROUGH, WAL_CREATE)]
+    return [r.m.zil.logs[0, NEWEST] / 20 for r in runs]
 
 
 def delays():
@@ -266,7 +273,7 @@ def cache_at_first():
 def main():
     print(json.dumps({"sound": {name: broken(**how) for name, how in SOUND.items()},
                       "defects": {name: with_defect(*what[:4]) for name, what in MUTANTS.items()},
-                      "one_client": one_client(), "log_work": log_work(), "delays": delays(),
+                      "one_client": one_client(), "log_work": log_work(), "delays": delays(), "entries": entries(),
                       "uncached": uncached(), "groups": groups(), "repeated": repeated(),
                       "in_order": in_order(), "timed": timed(), "two_disks": two_disks(),
                       "never_written": never_written(), "counted": counted(),
