@@ -5,7 +5,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from study.figures import BLACK, BLUE, ORANGE, canvas
+from study.figures import BLACK, BLUE, ORANGE, canvas, ratio_ticks
 
 WIDE = 30                               # letters of a label
 TICKS = (-80, -20, 0, 20, 100, 1000)    # %
@@ -23,7 +23,7 @@ def gains(table: pd.DataFrame) -> Figure:
     axes.tick_params(axis="y", length=0)
     axes.set_xscale("symlog", linthresh=20)
     ticks = [one for one in TICKS if min(-20, table.low.min()) <= one <= max(20, 1.2 * table.high.max())]
-    axes.set_xticks(ticks, [f"{one:+d}" for one in ticks], fontsize=7)
+    axes.set_xticks(ticks, [f"{one:+d}" if one else "0" for one in ticks], fontsize=7)
     axes.minorticks_off()
     axes.set_xlabel("gain (%); orange: trades safety")
     return figure
@@ -41,5 +41,6 @@ def ladder(table: pd.DataFrame) -> Figure:
     axes.tick_params(axis="y", length=0)
     axes.set_xscale("log")
     axes.set_xlim(0.7 * table.low.min(), 2.2 * table.high.max())
+    ratio_ticks(axes.xaxis)
     axes.set_xlabel("transactions a second")
     return figure

@@ -77,6 +77,7 @@ def response_cdf(times: list[tuple[str, np.ndarray]]) -> Figure:
         axes.plot([np.quantile(found, 0.95)], [0.95], "v", color=colour, ms=4)
     axes.axhline(0.95, color=GREY, lw=0.5, ls=":")
     axes.set_xscale("log")
+    ratio_ticks(axes.xaxis)
     axes.set_ylim(0, 1)
     axes.set_xlabel("response time of a transaction (ms)")
     axes.set_ylabel("share of transactions")

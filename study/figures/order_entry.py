@@ -25,7 +25,7 @@ def series(runs) -> Figure:
     below.set_xlabel("run")
     change = 100 * (runs.after.tps.mean() / runs.before.tps.mean() - 1)
     spread = [100 * one.tps.std(ddof=1) / one.tps.mean() for _, one in runs.items()]
-    above.set_title(f"mean {change:+.0f} %, standard deviation {spread[0]:.0f} % and {spread[1]:.0f} % of it", loc="left",
+    above.set_title(f"mean {change:+.0f} %; standard deviation {spread[0]:.0f} → {spread[1]:.0f} % of the mean", loc="left",
                     fontsize=7)
     figure.legend(*above.get_legend_handles_labels(), loc="outside lower center", ncols=2, fontsize=7)
     return figure
@@ -68,8 +68,8 @@ def ablation(table: pd.DataFrame, published: tuple[float, float]) -> Figure:
     rows = table[table.key != "old"].groupby(["key", "label"], sort=False)[["gain", "reduction"]].agg(["mean", "min", "max"])
     figure, (left, right) = canvas(aspect=0.25 + 0.07 * len(rows), columns=2, sharey=True)
     places, is_all = np.arange(len(rows))[::-1], rows.index.get_level_values("key").str.startswith("all-")
-    for axes, name, target, title in ((left, "gain", published[0], "gain in throughput"),
-                                      (right, "reduction", published[1], "less variability")):
+    for axes, name, target, title in ((left, "gain", published[0], "gain in\nthroughput"),
+                                      (right, "reduction", published[1], "less\nvariability")):
         one = rows[name].clip(lower=-120)
         axes.barh(places, one["mean"], color=np.where(is_all, ORANGE, GREEN), height=0.6)
         axes.hlines(places, one["min"], one["max"], color=BLACK, lw=0.8)
@@ -98,7 +98,7 @@ def over_unpublished(table: pd.DataFrame, published: tuple[float, float]) -> Fig
         axes.set_xlim(-0.5, len(some) - 0.5)
         axes.set_xlabel(some.label.iloc[0], fontsize=7)
     for axes in panels[:, 0]:
-        axes.set_ylabel("%")
+        axes.set_ylabel("change (%)")
     panels.flat[0].set_ylim(max(-120, min(0, table[["gain", "reduction"]].min().min()) - 10), None)
     figure.legend(*panels.flat[0].get_legend_handles_labels(), loc="outside lower center", ncols=2, fontsize=7)
     return figure
