@@ -22,6 +22,7 @@ SPARE = "spare"         # in a change: a device that one has
 NONE = "none"           # in a change: the field is left out
 
 Words = Annotated[str, AfterValidator(said)]
+AS_OF = "The newest version looked at is 2.4.0, of December 2025. Where a version is named, the change is from that one on."
 TODAY = {"holds": "Still holds", "default": "Nobody need set it any more", "changed": "Holds, but is something else now",
          "doubtful": "Doubtful now", "gone": "Gone"}
 
@@ -97,7 +98,7 @@ def changes(recipe: Recipe, spare=None) -> dict[str, Any]:
 def page() -> str:
     """What of the advice still holds in today's OpenZFS, as Markdown."""
     found = read()
-    lines = ["# What of this still holds in today's OpenZFS", ""]
+    lines = ["# What of this still holds in today's OpenZFS", "", AS_OF, ""]
     for today, title in TODAY.items():
         steps = [one for one in found.recipe if one.today == today]
         if steps:
