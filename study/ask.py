@@ -72,10 +72,10 @@ def _table(frame) -> Table:
 
 
 def _cell(value) -> str:
-    """A value for the terminal; nothing for NULL."""
+    """A value for the terminal, a broken number to six digits; nothing for NULL."""
     if value is None or value is pd.NaT or value != value:
         return ""
-    return f"{value:.10g}" if isinstance(value, float) else str(value)
+    return f"{value:.{10 if value == round(value) else 6}g}" if isinstance(value, float) else str(value)
 
 
 def diff(one: str, other: str, out: Console) -> None:
