@@ -13,6 +13,7 @@ import numpy as np
 
 from model import (
     file_calls,
+    innodb_binlog,
     innodb_machine,
     innodb_run,
     innodb_start,
@@ -223,10 +224,12 @@ def simulate_postgres(database, s, both=None, seed=0):
 
 def innodb_files(test, s):
     """What a store has to know of a test of `model.sysbench` under settings `s`: log, table space, double-write area.
-    All are made as long as they will ever be."""
-    log, space = s.n_log_files * s.log_file_bytes, new_table(test.n_rows).n_pages * INNODB_PAGE
+    All are made as long as they will ever be, but for the binary log behind the log."""
+    log, space = s.n_log_files * s.log_file_bytes, new_table(test.n_rows, test.k_is_random).n_pages * INNODB_PAGE
     area = innodb_machine.CHUNK_PAGES * INNODB_PAGE
-    return np.array([(n, n, INNODB_PAGE) for n in (log, space, area)], np.int64)
+    files = np.array([(n, n, INNODB_PAGE) for n in (log, space, area)], np.int64)
+    files[0, 1] += innodb_binlog.FILE_BYTES if s.log_bin and s.shares_binlog else 0
+    return files
 
 
 def innodb_processes(s):

@@ -7,7 +7,9 @@ records, and a directory of 2 B for every fourth of them. Rows that come in orde
 206 B, 73 to a page. **The index on k** has records of 13 B (header, k, id), 1128 to a page. When all k are 0 it is in the
 order of id. A row's entry moves when k changes: the old one is marked as deleted, a new one inserted: at k = 1 and more,
 where pages are made as entries come (two thirds full, as pages are that split). (Approximation: there entries are in the
-order of id, whatever k.) What is above the leaves is a few hundred pages that never leave memory.
+order of id, whatever k.) With sysbench 1.0 k is random, and so is the leaf of an entry, which an update of k leaves where
+it is (k + 1 is next to it), and an INSERT draws anew. What is above the leaves is a few hundred pages that never leave
+memory.
 
 **Undo** of a transaction goes to a page that the next one of that client uses on, until it is three quarters full; then
 to a page that purge has freed, one of 2048. Undo pages are made, not read.
@@ -24,13 +26,15 @@ and 2 B a field), places, and the data:
 
 An INSERT of an id that was just deleted is an update of the record with the delete mark.
 
-Left out. *The insert buffer*: before 5.5 it takes inserts only, and sysbench's go to pages that the same transaction has
-just visited for the old entry, or to few pages that are always in memory; what 5.5 buffers besides is not modelled.
-*Purge*, but for the room in undo pages: it comes at least every 10 s to pages that were just changed. *Read-ahead*: the
-linear kind wants 24 pages of an area of 64 (later 56) used in order, and a range has three; the random kind (until 5.4.1)
-wants 13 pages of an area among those made young last, an eighth of the list. While the pool fills nothing is made young, and
-once it is full the most wanted pages are made young so often that others leave that eighth within some hundred reads: it
-would read the middle of the table once.
+Left out. *The insert buffer* before 5.5: it takes inserts only, and sysbench 0.4's go to pages that the same transaction has
+just visited for the old entry, or to few pages that are always in memory. From 5.5 to 8.3 it takes all changes of leaves
+that are not in memory (`change_buffering`): they are not read. Left out is that they are merged later, when they are read
+or by the master, which does so for a twentieth of `innodb_io_capacity` pages a second until half of a quarter of the pool
+is full of such changes. *Purge*, but for the room in undo pages: it comes at least every 10 s to pages that were just
+changed. *Read-ahead*: the linear kind wants 24 pages of an area of 64 (later 56) used in order, and a range has three; the
+random kind (until 5.4.1) wants 13 pages of an area among those made young last, an eighth of the list. While the pool fills
+nothing is made young, and once it is full the most wanted pages are made young so often that others leave that eighth
+within some hundred reads: it would read the middle of the table once.
 
 Sources (InnoDB of MySQL 5.1, read for facts): page0page.h, rem0rec.h, dict0dict.ic (dict_index_get_space_reserve: 1/16),
 btr0cur.c and trx0rec.c (what is logged), mtr0log.c (how an index is described), trx0undo.h (3/4), row0ins.c
@@ -100,11 +104,11 @@ def levels_above(n_leaves):
     return levels
 
 
-def new_table(n_rows):
+def new_table(n_rows, k_is_random=0):
     rows, entries = per_page(ROW_BYTES), per_page(ENTRY_BYTES)
     n_leaves, n_low = -(-n_rows // rows), -(-n_rows // entries)
     per_high = entries * 2 // 3
-    n_high = n_rows // per_high + 2
+    n_high = 0 if k_is_random else n_rows // per_high + 2
     first_undo = n_leaves + n_low + n_high
     above = levels_above(n_leaves)
     return Table(n_rows, rows, n_leaves, entries, n_leaves, n_low, n_leaves + n_low, n_high, per_high, first_undo,
@@ -119,6 +123,20 @@ def leaf_of(table, row):
 @kernel
 def low_leaf_of(table, row):
     return table.first_low + row // table.entries_per_leaf
+
+
+@kernel
+def random_leaf_of(table, row, n_times):
+    """Where the entry of `row` is after `n_times` INSERTs of it, if k is random: a leaf that a hash of both gives."""
+    bits = int(row) * 2654435761 + int(n_times) * 2246822519 & 0x7FFFFFFFFFFF
+    bits = (bits ^ bits >> 15) * 40503 & 0x7FFFFFFF
+    return table.first_low + (bits * table.n_low >> 31)
+
+
+@kernel
+def is_entry_leaf(table, page):
+    """Whether it is a leaf of the index on k."""
+    return table.first_low <= page < table.first_undo
 
 
 @kernel

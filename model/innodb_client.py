@@ -1,7 +1,7 @@
 """A client of sysbench and its connection in InnoDB: statement after statement.
 
     wire -> slot -> CPU -> lock on the row -> room in the log -> pages, each changed as soon as it is there -> next statement
-    COMMIT: log of the commit -> locks let go -> log made stable
+    COMMIT: log of the commit -> locks let go -> log made stable          (with a binary log of 5.6: `model.innodb_binlog`)
 
 `innodb_thread_concurrency` = n lets n statements be inside at a time, those that wait for a page among them; who waits for a
 row is not counted, and comes back even if there are n others. (InnoDB lets them sleep and try again; here they queue.)
@@ -13,10 +13,8 @@ included, as sysbench counts it.
 from model import innodb_phases as phase
 from model.calendar import set_time
 from model.database_machine import CPUS, count, release, seize
-from model.innodb import (
-    LOG_COMMIT,
-    LOG_PREPARE,
-)
+from model.innodb import LOG_COMMIT, LOG_PREPARE, is_entry_leaf
+from model.innodb_binlog import prepare_group
 from model.innodb_check import check_room
 from model.innodb_flush import ALL, start_batch, wait_for
 from model.innodb_locks import DEADLOCK, WAITS, lock_row, unlock_all
@@ -170,6 +168,12 @@ def _change(m, now, p, frame, n_bytes):
     change(m, frame, began)
 
 
+@kernel
+def is_buffered(m, page, n_bytes):
+    """Whether the change goes to the change buffer, since the page is not in memory."""
+    return m.s.change_buffering and n_bytes > 0 and m.pages.frame_of[page] == 0 and is_entry_leaf(m.table, page)
+
+
 @part
 def access(m, now, p):
     """Use the pages of the statement, one after the other. True if all are done."""
@@ -177,6 +181,10 @@ def access(m, now, p):
     while process[p, STEP] < process[p, N_TOUCHED]:
         step = process[p, STEP]
         page, n_bytes = m.touched[p, step], m.changes[p, step]
+        if is_buffered(m, page, n_bytes):
+            log_bytes(m, now, n_bytes)
+            process[p, STEP] += 1
+            continue
         if m.pages.frame_of[page] == 0 and not _bring(m, now, p, page):
             return False
         frame = m.pages.frame_of[page]
@@ -193,11 +201,12 @@ def access(m, now, p):
 
 @part
 def page_loaded(m, now, p):
-    """The page is there; and if few can be replaced, `p` has to flush. True if it goes on at once."""
+    """The page is there; and if few can be replaced, `p` has to flush, or has the page cleaner do so. True if it goes on at
+    once."""
     loaded(m, now, m.pages.frame_of[m.touched[p, m.process[p, STEP]]])
     m.process[p, PHASE] = phase.ACCESS
     n_pages = n_to_flush(m)
-    if n_pages == 0 or not start_batch(m, now, LRU, n_pages, ALL):
+    if n_pages == 0 or not start_batch(m, now, LRU, n_pages, ALL) or m.s.page_cleaner:
         return True
     wait_for(m, p, LRU)
     return False
@@ -216,6 +225,8 @@ def statement_done(m, now, p):
         return False
     if not m.process[p, HAS_CHANGED]:
         m.process[p, PHASE] = phase.COMMITTED
+    elif m.s.log_bin and m.s.shares_binlog:
+        return prepare_group(m, now, p)
     elif m.s.log_bin:
         log_bytes(m, now, LOG_PREPARE)
         _log_of_commit(m, p, phase.PREPARED)
@@ -263,7 +274,7 @@ def commit(m, now, p):
 
 @part
 def committed(m, now, p):
-    if m.s.log_bin and m.process[p, HAS_CHANGED] and not m.s.flush_after_binlog:
+    if m.s.log_bin and m.process[p, HAS_CHANGED] and not (m.s.flush_after_binlog or m.s.shares_binlog):
         _release_binlog(m, now)
     n = m.counts[COMMITS]
     m.response_ns[n], m.ended_at[n] = now - m.process[p, BEGAN], now

@@ -3,7 +3,7 @@
  1. *A batch* is of one of two kinds, and of each kind only one is under way. From the list of dirty pages: the oldest
     changes first, up to a number of pages, or all changes before a place in the log. From the LRU list: the oldest pages
     that are dirty, up to a number.
- 2. *Neighbours.* With a page all dirty ones of its area of 64 pages are written.
+ 2. *Neighbours.* With a page all dirty ones of its area of 64 pages are written (`innodb_flush_neighbors`).
  3. *Log first.* The log is made stable up to the last change of the pages.
  4. *Twice* (`innodb_doublewrite`): up to 128 pages are collected. They go to an area of their own: up to 64 of them in one
     write of up to 1 MiB, the rest in another, and an fsync. Then the pages go to their places, by the write threads
@@ -97,17 +97,17 @@ def _is_wanted(m, frame):
 
 
 @kernel
-def _n_in_area(m, first):
+def _n_in_area(m, first, n_pages):
     n = 0
-    for page in range(first, min(first + AREA_PAGES, len(m.pages.frame_of))):
+    for page in range(first, min(first + n_pages, len(m.pages.frame_of))):
         n += _is_wanted(m, m.pages.frame_of[page])
     return n
 
 
 @kernel
-def _add_area(m, agent, first):
+def _add_area(m, agent, first, n_pages):
     batch = m.batch
-    for page in range(first, min(first + AREA_PAGES, len(m.pages.frame_of))):
+    for page in range(first, min(first + n_pages, len(m.pages.frame_of))):
         frame = m.pages.frame_of[page]
         if _is_wanted(m, frame):
             m.frames.flags[frame] |= IN_WRITE
@@ -119,10 +119,11 @@ def _add_area(m, agent, first):
 @kernel
 def _add(m, agent, frame):
     """Rule 2. False if the area's pages are more than there is room for."""
-    first = m.frames.page[frame] // AREA_PAGES * AREA_PAGES
-    if m.batch[agent, N_CHUNK] + _n_in_area(m, first) > CHUNK_PAGES:
+    n_pages = AREA_PAGES if m.s.flush_neighbors else 1
+    first = m.frames.page[frame] // n_pages * n_pages
+    if m.batch[agent, N_CHUNK] + _n_in_area(m, first, n_pages) > CHUNK_PAGES:
         return False
-    _add_area(m, agent, first)
+    _add_area(m, agent, first, n_pages)
     return True
 
 

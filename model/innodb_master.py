@@ -11,6 +11,7 @@
         dirty pages x log made in a second / capacity of the log  -  pages flushed from the LRU list in a second
 
     with the rates of the last 20 seconds, and at most the capacity.
+ 4. *From 5.6 on* pages are flushed by the page cleaner (`model.innodb_cleaner`), whose round is the master's here.
 
 Source: srv0srv.c of 5.1 and of the plugin (srv_master_thread), buf0flu.c (buf_flush_get_desired_flush_rate). Left out: the
 insert buffer and purge (see `model.innodb`), and the background loop of a server at rest.
@@ -20,18 +21,21 @@ from model import innodb_phases as phase
 from model.calendar import set_time
 from model.database_machine import SECOND_NS
 from model.innodb_check import CAPACITY, check_room, start_checkpoint
+from model.innodb_cleaner import begin_old, n_to_clean
 from model.innodb_flush import ALL, start_batch, wait_for
 from model.innodb_log import log_up_to
 from model.innodb_machine import (
     AT_LAST_SECOND,
+    BEGAN,
     CHECKPOINT,
     HISTORY,
     IOS_BEFORE,
-    LAST_LRU_WRITES,
+    LAST_WRITES,
     LIST,
     LIST_WRITES,
     LRU_WRITES,
     MADE,
+    MOST_HISTORY,
     N_DIRTY,
     PHASE,
     READS,
@@ -44,7 +48,7 @@ from model.innodb_machine import (
 from model.jit import kernel, part
 
 MANY_DIRTY_PCT = 70
-REDO, LRU_PAGES = 0, 1  # rows of Machine.history
+REDO, FLUSHED = 0, 1  # rows of Machine.history
 
 
 @kernel
@@ -73,6 +77,7 @@ def _flush(m, now, p, n_pages, then):
 
 @part
 def second(m, now, p):
+    m.process[p, BEGAN] = now
     if now - m.log[REMEMBERED_AT] >= SECOND_NS:
         _remember(m, now)
     log_up_to(m, p, m.log[MADE], 1, phase.ROOM_OF_SECOND)
@@ -85,12 +90,14 @@ def room_of_second(m, p):
 
 @kernel
 def _remember(m, now):
-    """What a second has brought, in the place of what was 20 seconds ago."""
+    """What a second has brought, in the place of what was 20 or 30 seconds ago: pages from the LRU list, or, for the page
+    cleaner, from the list of dirty ones."""
     m.log[REMEMBERED_AT] = now
-    i = m.log[SECONDS] % HISTORY
+    i = m.log[SECONDS] % (MOST_HISTORY if m.s.page_cleaner else HISTORY)
+    n_pages = m.counts[LIST_WRITES] if m.s.page_cleaner else m.counts[LRU_WRITES]
     m.history[REDO, i] = m.log[MADE] - m.log[AT_LAST_SECOND]
-    m.history[LRU_PAGES, i] = m.counts[LRU_WRITES] - m.pool[LAST_LRU_WRITES]
-    m.log[AT_LAST_SECOND], m.pool[LAST_LRU_WRITES] = m.log[MADE], m.counts[LRU_WRITES]
+    m.history[FLUSHED, i] = n_pages - m.pool[LAST_WRITES]
+    m.log[AT_LAST_SECOND], m.pool[LAST_WRITES] = m.log[MADE], n_pages
     m.log[SECONDS] += 1
 
 
@@ -106,13 +113,16 @@ def _mean(m, row):
 def n_adaptive(m):
     """Rule 3."""
     wanted = m.pool[N_DIRTY] * (_mean(m, REDO) + m.log[MADE] - m.log[AT_LAST_SECOND]) / m.limits[CAPACITY]
-    flushed = _mean(m, LRU_PAGES) + m.counts[LRU_WRITES] - m.pool[LAST_LRU_WRITES]
+    flushed = _mean(m, FLUSHED) + m.counts[LRU_WRITES] - m.pool[LAST_WRITES]
     return min(m.s.io_capacity, int(max(0.0, wanted - flushed)))
 
 
 @part
 def dirty_pages(m, now, p):
-    """Rule 1. THEN says whether the next round begins without sleep."""
+    """Rule 1, or 4. THEN says whether the next round begins without sleep."""
+    if m.s.page_cleaner:
+        begin_old(m, now)
+        return _flush(m, now, p, n_to_clean(m), phase.END_OF_SECOND)
     has_many = dirty_pct(m) > m.s.max_dirty_pages_pct
     n_pages = 0
     if has_many:
@@ -127,10 +137,13 @@ def dirty_pages(m, now, p):
 def end_of_second(m, now, p):
     """True if the next round begins at once."""
     m.pool[TURN] += 1
-    if m.pool[TURN] == 10:
-        m.process[p, PHASE] = phase.TENTH_SECOND
+    if m.pool[TURN] == m.s.checkpoint_rounds:
+        m.process[p, PHASE] = phase.MAKE_CHECKPOINT if m.s.page_cleaner else phase.TENTH_SECOND
         return True
     m.process[p, PHASE] = phase.SECOND
+    if m.s.page_cleaner:
+        set_time(m.calendar, p, max(now, m.process[p, BEGAN] + SECOND_NS))
+        return False
     if m.process[p, THEN]:
         return True
     set_time(m.calendar, p, now + SECOND_NS)
@@ -165,4 +178,4 @@ def make_checkpoint(m, now, p):
 def end_of_ten(m, now, p):
     m.pool[TURN], m.pool[IOS_BEFORE] = 0, _n_ios(m)
     m.process[p, PHASE] = phase.SECOND
-    set_time(m.calendar, p, now + SECOND_NS)
+    set_time(m.calendar, p, max(now, m.process[p, BEGAN] + SECOND_NS) if m.s.page_cleaner else now + SECOND_NS)

@@ -160,17 +160,23 @@ def take_frame(m):
 
 
 @kernel
-def load(m, now, p, page, frame):
-    """Let `page` be in `frame`. True if it need not be read."""
+def place(m, page, frame):
+    """Let `page` be in `frame`, at the midpoint."""
     frames = m.frames
     frames.page[frame], m.pages.frame_of[page] = page, frame
     frames.moved_at[frame] = 0
     frames.flags[frame] = 0
     _put_in(m, frame)
+
+
+@kernel
+def load(m, now, p, page, frame):
+    """Let `page` be in `frame`. True if it need not be read."""
+    place(m, page, frame)
     if not m.pages.is_on_disk[page]:
         count(m, PAGES_MADE, 1, now)
         return True
-    frames.flags[frame] |= LOADING
+    m.frames.flags[frame] |= LOADING
     count(m, READS, 1, now)
     m.process[p, PHASE] = phase.LOADED
     ask(m.calls, p, READ, TABLESPACE, page * PAGE_BYTES, PAGE_BYTES)

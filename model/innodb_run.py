@@ -6,6 +6,7 @@ the lower number. `model.database_run` runs it on a store.
 
 from model import innodb_phases as phase
 from model.innodb import DOUBLEWRITE
+from model.innodb_binlog import events_written, group_synced, lead, sync_events, write_events
 from model.innodb_check import (
     checkpoint_done,
     checkpoint_log,
@@ -81,6 +82,23 @@ def _client(m, now, p, at):
     else:
         committed(m, now, p)
         return False
+    return True
+
+
+@part
+def _group(m, now, p, at):
+    """The leader of those who commit together."""
+    if at == phase.GROUP_LEADS:
+        lead(m, p)
+    elif at == phase.GROUP_WRITES:
+        write_events(m, now, p)
+        return False
+    elif at == phase.GROUP_WRITTEN:
+        return events_written(m, now, p)
+    elif at == phase.GROUP_SYNCS:
+        return sync_events(m, now, p)
+    else:
+        group_synced(m, now, p)
     return True
 
 
@@ -167,8 +185,10 @@ def step(m, now, p):
     goes_on = True
     while goes_on:
         at = m.process[p, PHASE]
-        if at < phase.FREE_CHECK:
+        if at < phase.GROUP_LEADS:
             goes_on = _client(m, now, p, at)
+        elif at < phase.FREE_CHECK:
+            goes_on = _group(m, now, p, at)
         elif at < phase.SECOND:
             goes_on = _log(m, now, p, at)
         elif at < phase.GATHER:

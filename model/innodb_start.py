@@ -1,23 +1,27 @@
 """How a run of InnoDB begins: what is in the buffer pool, everybody in place.
 
-The table is on disk, nothing is dirty, the last checkpoint is where the log ends. The pool (`start` of the settings):
+The table is on disk; unless at work, nothing is dirty and the last checkpoint is where the log ends. The pool (`start` of
+the settings):
 
     cold        empty
     as loaded   the pages that `sysbench prepare` added last: the end of the table, and that of the index on k as its share
     warm        the pages that the test wants most: those next to the middle, all of them alike if ids are uniform
+    at work     as hours of work leave them: `model.innodb_at_work`, which begins with warm ones
 """
 
 import numpy as np
 
+from model import innodb_at_work
 from model import innodb_phases as phase
 from model.calendar import set_time
 from model.database_machine import SECOND_NS
 from model.innodb_client import begin
 from model.innodb_log import FIRST_LSN
-from model.innodb_machine import AS_LOADED, CHECKPOINT_AT, COLD, MADE, PHASE, STABLE, WRITTEN, new_machine
+from model.innodb_machine import AS_LOADED, AT_WORK, CHECKPOINT_AT, COLD, MADE, PHASE, STABLE, WRITTEN, new_machine
 from model.innodb_pool import fill
 from model.jit import kernel
-from model.sysbench import draws_of
+from model.streams import stream
+from model.sysbench import draws_of, wanted
 
 
 @kernel
@@ -36,8 +40,8 @@ def _pages_to_begin_with(m):
     """The most wanted last, as many as there are frames."""
     table, n_frames = m.table, len(m.frames.page) - 1
     place = np.concatenate([np.arange(table.n_leaves) / table.n_leaves, np.arange(table.n_low) / table.n_low])
-    wanted = place if m.s.start == AS_LOADED else -abs(place - 0.5)
-    return np.argsort(wanted, kind="stable")[-n_frames:]
+    how_much = place if m.s.start == AS_LOADED else wanted(m.test, place)
+    return np.argsort(how_much, kind="stable")[-n_frames:]
 
 
 def start(test, s, seed=0):
@@ -47,6 +51,8 @@ def start(test, s, seed=0):
     m.log[[MADE, WRITTEN, STABLE, CHECKPOINT_AT]] = FIRST_LSN
     if m.s.start != COLD:
         fill_all(m, _pages_to_begin_with(m))
+    if m.s.start == AT_WORK:
+        innodb_at_work.work(m, stream(seed, "sysbench transactions before the start"))
     m.process[m.s.n_clients, PHASE] = phase.SECOND
     set_time(m.calendar, m.s.n_clients, SECOND_NS)
     begin_all(m)

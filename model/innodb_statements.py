@@ -19,6 +19,7 @@ from model.innodb import (
     high_leaf_of,
     leaf_of,
     low_leaf_of,
+    random_leaf_of,
 )
 from model.innodb_machine import (
     HAS_CHANGED,
@@ -57,8 +58,11 @@ def _undo_page(m, p):
 
 @kernel
 def _move_entry(m, p, row):
-    """k + 1: the old entry is marked, a new one inserted among those with k > 0."""
+    """k + 1: the old entry is marked, a new one inserted among those with k > 0, or beside it if k is random."""
     table, pool = m.table, m.pool
+    if m.test.k_is_random:
+        _touch(m, p, random_leaf_of(table, row, m.has_k[row]), SECONDARY_MARK + SECONDARY_INSERT)
+        return
     if m.has_k[row]:
         _touch(m, p, high_leaf_of(table, row, pool[HIGH_ENTRIES]), SECONDARY_MARK + SECONDARY_INSERT)
         return
@@ -70,7 +74,9 @@ def _move_entry(m, p, row):
 
 @kernel
 def _mark_entry(m, p, row):
-    if m.has_k[row]:
+    if m.test.k_is_random:
+        _touch(m, p, random_leaf_of(m.table, row, m.has_k[row]), SECONDARY_MARK)
+    elif m.has_k[row]:
         _touch(m, p, high_leaf_of(m.table, row, m.pool[HIGH_ENTRIES]), SECONDARY_MARK)
     else:
         _touch(m, p, low_leaf_of(m.table, row), SECONDARY_MARK)
@@ -91,8 +97,13 @@ def _write(m, p, kind, row):
     elif kind == DELETE:
         _touch(m, p, leaf, LOG_DELETE)
         _mark_entry(m, p, row)
-        m.pool[HIGH_ENTRIES] -= m.has_k[row]
-        m.has_k[row] = 0
+        if not m.test.k_is_random:
+            m.pool[HIGH_ENTRIES] -= m.has_k[row]
+            m.has_k[row] = 0
+    elif m.test.k_is_random:
+        m.has_k[row] = (int(m.has_k[row]) + 1) % 128
+        _touch(m, p, leaf, LOG_INSERT)
+        _touch(m, p, random_leaf_of(m.table, row, m.has_k[row]), SECONDARY_INSERT)
     else:
         _touch(m, p, leaf, LOG_INSERT)
         _touch(m, p, low_leaf_of(m.table, row), SECONDARY_MARK)

@@ -1,4 +1,4 @@
-"""sysbench 0.4 OLTP: its table, which rows a transaction wants, its statements and what they cost in CPU.
+"""sysbench OLTP, 0.4 and 1.0: its table, which rows a transaction wants, its statements and what they cost in CPU.
 
 **The table** `sbtest`: id (primary key), k (int, indexed, 0 in all rows), c char(120), pad char(60); `oltp-table-size` rows.
 
@@ -15,21 +15,30 @@
      1 x  UPDATE SET k = k + 1, DELETE, INSERT (with k = 0) of one more id   likewise: 14 reads, 5 writes
     COMMIT
 
+**From 0.5 on** (`version` 1.0) k is drawn for every row as its id would be, when the table is loaded and for each INSERT;
+and what is deleted is not updated before: 4 writes. The index on k is made after the load. So where a row's entry is has
+nothing to do with its id: statements that move an entry visit a page anywhere in that index.
+
 **Which rows** (`oltp-dist-type`), of n, each id drawn by itself:
 
 * uniform: each alike.
 * gaussian: the mean of `oltp-dist-iter` = 12 uniform ids, so a standard deviation of n / 12 around the middle.
 * special: with `oltp-dist-res` = 75, three out of four are uniform over `oltp-dist-pct` = 1 % of the ids in the middle, the
   fourth is as in gaussian. (In general one out of 100 // (100 - res) is gaussian.)
+* pareto: n u^a with a = log h / log (1 - h), u uniform, `rand-pareto-h` h = 0.2: 80 % of draws are among a fifth of the ids.
+* zipfian: n u^(1 / (1 - s)), `rand-zipfian-exp` s = 0.8: Zipf's law for many ids (an approximation of its sum by an
+integral).
 
 A range that would leave the table begins `oltp-range-size` = 100 rows before its end.
 
 **CPU** of a statement: the client's part and mysqld's, which share the host's processors; rows; sorting; changes of index
 records. BEGIN and COMMIT open no table: half the server's part. DISTINCT fills a temporary table and sorts it: two sorts.
 
-Source: sysbench 0.4, tests/oltp/sb_oltp.c (get_request_complex, rnd_func_*), read for facts.
+Sources, read for facts: sysbench 0.4, tests/oltp/sb_oltp.c (get_request_complex, rnd_func_*); 1.0, src/lua/oltp_common.lua
+(create_table, execute_delete_inserts), src/sb_rand.c (sb_rand_pareto).
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -41,7 +50,9 @@ NOTHING, READ, UPDATE_K, UPDATE_C, DELETE, INSERT = range(6)
 KIND, ID, N_ROWS, CPU_NS = 0, 1, 2, 3  # columns of statements: ID says which of the ids drawn, N_ROWS how many from there on
 CHANGES = {NOTHING: 0, READ: 0, UPDATE_K: 3, UPDATE_C: 1, DELETE: 2, INSERT: 2}  # index records
 
-DISTRIBUTIONS = ("special", "gaussian", "uniform")
+DISTRIBUTIONS = ("special", "gaussian", "uniform", "pareto", "zipfian")
+VERSIONS = ("0.4", "1.0")
+PARETO_H, ZIPFIAN_EXP = 0.2, 0.8
 BATCH = 4096  # transactions drawn at a time
 
 
@@ -65,6 +76,7 @@ class Oltp(NamedTuple):
     dist_iter: int
     dist_pct: float
     dist_res: int
+    k_is_random: int  # 1: entries of the index on k lie anywhere, whatever the id
 
 
 def _reads(point_selects, range_size, ranges):
@@ -85,8 +97,10 @@ def _cpu_ns(cpu, kind, n_rows, sorts):
 
 
 def oltp(n_rows, cpu, read_only=False, distribution="special", point_selects=10, ranges=(1, 1, 1, 1), range_size=100,
-         index_updates=1, non_index_updates=1, dist_iter=12, dist_pct=1, dist_res=75):
+         index_updates=1, non_index_updates=1, dist_iter=12, dist_pct=1, dist_res=75, version="0.4"):
     """The test of `sysbench --test=oltp --oltp-table-size=n_rows`; other options by their names. `cpu`: see Cpu."""
+    if version not in VERSIONS:
+        raise ValueError(f"version is {version}, but sysbench is modelled as {', '.join(VERSIONS)}; choose one of these")
     if n_rows < range_size + 1:
         raise ValueError(f"n_rows is {n_rows}, but a range has {range_size} and one more; choose {range_size + 1} or more")
     if distribution not in DISTRIBUTIONS:
@@ -98,12 +112,13 @@ def oltp(n_rows, cpu, read_only=False, distribution="special", point_selects=10,
     ids = [0, *range(len(what) - 1)]
     if not read_only:
         what += _writes(index_updates, non_index_updates)
-        ids = [0, *range(len(what) - 1)] + [len(what) - 1] * 3
-        what += [(kind, 1, 0) for kind in (UPDATE_K, DELETE, INSERT)]
+        last = (UPDATE_K, DELETE, INSERT)[version != "0.4":]
+        ids = [0, *range(len(what) - 1)] + [len(what) - 1] * len(last)
+        what += [(kind, 1, 0) for kind in last]
     what.append((NOTHING, 0, 0))
     rows = [(kind, i, n, _cpu_ns(cpu, kind, n, sorts)) for (kind, n, sorts), i in zip(what, [*ids, 0], strict=True)]
     return Oltp(np.array(rows, np.int64), n_rows, max(ids) + 1, DISTRIBUTIONS.index(distribution), dist_iter,
-                float(dist_pct), dist_res)
+                float(dist_pct), dist_res, int(version != "0.4"))
 
 
 # ---- ids ----
@@ -128,9 +143,22 @@ def _special(test, n, draws):
     return ids
 
 
+def _pareto(test, n, draws):
+    return 1 + (draws.random(n) ** (math.log(PARETO_H) / math.log1p(-PARETO_H)) * test.n_rows).astype(np.int64)
+
+
+def _zipfian(test, n, draws):
+    return 1 + (draws.random(n) ** (1 / (1 - ZIPFIAN_EXP)) * test.n_rows).astype(np.int64)
+
+
 def ids_of(test, n, draws):
     """`n` ids, 1 to n_rows."""
-    return np.clip((_special, _gaussian, _uniform)[test.distribution](test, n, draws), 1, test.n_rows)
+    return np.clip((_special, _gaussian, _uniform, _pareto, _zipfian)[test.distribution](test, n, draws), 1, test.n_rows)
+
+
+def wanted(test, place):
+    """How much parts of the table are wanted, as a number that grows with it; `place`: where they are, 0 to 1."""
+    return -place if DISTRIBUTIONS[test.distribution] in ("pareto", "zipfian") else -abs(place - 0.5)
 
 
 def draw(test, ids, cpu_factors, draws):

@@ -47,6 +47,10 @@ INNODB = {
     "innodb_io_capacity": Setting("whole", "", 100, 10**6), "innodb_max_dirty_pages_pct": Setting("number", "", 0, 100),
     "innodb_thread_concurrency": Setting("whole", "", 0, 1000), "innodb_write_io_threads": Setting("whole", "", 1, 64),
     "innodb_adaptive_flushing": Setting("switch"), "log_bin": Setting("switch"),
+    "innodb_io_capacity_max": Setting("whole", "", 100, 10**6), "sync_binlog": Setting("whole", "", 0, 10**6),
+    "innodb_max_dirty_pages_pct_lwm": Setting("number", "", 0, 99.99), "innodb_flush_neighbors": Setting("whole", "", 0, 2),
+    "innodb_adaptive_flushing_lwm": Setting("number", "", 0, 70), "innodb_lru_scan_depth": Setting("whole", "", 100, 10**6),
+    "innodb_change_buffering": Setting("choice", choices=("all", "none")),
 }
 # What pgbench's statements do not feel, and what the model leaves out: taken, and said.
 UNFELT = {

@@ -43,6 +43,7 @@ GROUPS = ("data", "log", "cache")
 LOG_POOL_GROUPS = ("log pool", "log pool's log", "log pool's cache")
 MOST_TPS, MOST_TPS_SHORT = 20_000, 200_000      # of InnoDB: room for transactions, of a run that is short as well
 MOST_SHORT = 2**20              # transactions of a short one
+OF_THE_SLIDES = ("5.4.0", "5.4.2")              # versions of MySQL of which CPU times are
 WIDE = 4                        # a range over more than this is drawn by its logarithm
 OTHER_BYTES = GIB               # of memory: kernel and processes, besides the database's buffers
 HALF = -1                       # as `since`: the second by which half of the transactions are done
@@ -74,6 +75,8 @@ def known(scenarios: list[Scenario], experiment: str = "predict") -> Known:
     found = priors.read(experiment)
     if any(getattr(one.database, "prepared", False) for one in scenarios):
         found = Known((*found.priors, *priors.read("prepared").priors), found.switches)
+    if any(one.database.kind == "innodb" and one.database.version not in (None, *OF_THE_SLIDES) for one in scenarios):
+        found = Known((*found.priors, *priors.read("releases").priors), found.switches)
     sheets = sorted({one.sheet for each in scenarios for one in devices_of(each)})
     if any(scenario.sheet(name).collects for name in sheets):
         found = Known((*found.priors, *priors.read("scattered").priors), found.switches)

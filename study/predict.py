@@ -94,6 +94,9 @@ def notes(one: Scenario) -> tuple[str, ...]:
     found = list(dangers(one))
     if one.database.kind == "postgres":
         found += [f"{name}: {conf.UNFELT[name]}" for name in one.database.conf if name in conf.UNFELT]
+    elif one.database.kind == "innodb" and one.database.version is None:
+        found.append("the version of MySQL is left out: 5.4 of 2009 is taken, with sysbench 0.4 and no binary log; newer "
+                     "ones take up to twice the processor time for a write")
     if one.files.kind == "zfs" and machines.system(one) != "solaris":
         of_2013 = one.files.era.startswith("openzfs")
         taken = "b141 without the vdev cache, but with its own write throttle and queues: its" if of_2013 else \

@@ -18,7 +18,9 @@ what one interval has made dirty is written during the next. So
  5. If that is not enough, the second half of an interval's beginning is measured, of `BUDGET` transactions and `GROUPS`
     groups at least: what comes late in an interval is seen too seldom, and its images of pages too often.
     In a machine at work shared buffers have turned over long ago, and a checkpoint is being written; a run of seconds would
-    see neither. So under rules 2 to 7 buffers begin as hours leave them (`model.postgres_at_work`), unless they begin cold.
+    see neither. So under rules 2 to 7 buffers begin as hours leave them (`model.postgres_at_work`), unless they begin cold;
+    so does InnoDB's pool where a run is shorter than the scenario says (`model.innodb_at_work`), at the rate of a short one
+    that begins so itself.
  6. If rule 3 alone takes more than `MOST_TRANSACTIONS`, groups are made smaller than tables are, down to a quarter of a
     second. A record meets fewer writes in a group then, so that more is written for each transaction.
  7. Tables of more than scale `MOST_SCALE` are made smaller in any case, with all that rule 4 names; but the interval is
@@ -37,9 +39,10 @@ BUDGET = 200_000                # transactions of a run
 MOST_TRANSACTIONS = 400_000     # if groups want more than that
 PILOT = 3_000
 GROUPS = 3                      # that are measured at least
-COSTS = {"innodb": 8, "oracle": 16}      # times as much to simulate: twenty statements of sysbench for pgbench's seven, and
-                                # more pages for each; of Oracle fifteen blocks, half of them changed
+COSTS = {"innodb": 2, "oracle": 16}     # times as much to simulate as a transaction of pgbench: InnoDB's measured processor
+                                # time (data/ledger.toml); Oracle's by count, fifteen blocks, half of them changed
 PILOT_SECONDS = 5               # of those
+ROUNDS = 3                      # of InnoDB's page cleaner, one a second, that are measured at least
 LONGER = 4                      # times, of a draw that is faster
 LEAST_GROUP = 0.25              # s: what comes once in a group is some milliseconds
 BRANCHES = 10                   # for a client, that scaling leaves
@@ -96,16 +99,32 @@ def of(one: Scenario, values: dict, seed: int = 1, budget: int = BUDGET) -> Leng
 
 
 def _of_seconds(one: Scenario, values: dict, seed: int) -> Length:
-    """InnoDB, Oracle: as long as the scenario says; of a long run as many groups, or transactions, as rules 3, 6 say."""
+    """InnoDB, Oracle: as long as the scenario says; of a long run as many groups, or transactions, as rules 3, 6 say, and for
+    InnoDB `ROUNDS` of the page cleaner, with a pool as hours of work leave it (rule 5)."""
     said = one.database.seconds
-    tps = machines.simulate(changed(one, {"database.seconds": min(said, PILOT_SECONDS)}), values, seed).tps
-    costs = COSTS[one.database.kind]
-    scale = groups_scale(one, 1.0, tps * costs)
-    length = max(GROUPS * group_seconds(one) / scale, MOST_TRANSACTIONS / costs / tps / 2) if tps else said
-    if 2 * length >= said:
+    pilot = changed(one, {"database.seconds": min(said, PILOT_SECONDS)})
+    tps = machines.simulate(pilot, values, seed).tps
+    if not tps or 2 * _seconds_to_measure(one, tps)[0] >= said:
         return Length(one, 0, "as long as the scenario says")
+    if one.database.kind == "innodb" and one.database.start != "cold":
+        tps = max(1.0, machines.simulate(_worked_innodb(pilot, tps), values, seed).tps)
+    length, scale = _seconds_to_measure(one, tps)
     run = changed(one, {"database.seconds": 2 * length} | ({"files.groups_to_scale": scale} if scale > 1 else {}))
-    return Length(run, length, f"the second half of {2 * length:.3g} s{_size_of_groups(1.0, scale)}")
+    return Length(_worked_innodb(run, tps), length, f"the second half of {2 * length:.3g} s{_size_of_groups(1.0, scale)}")
+
+
+def _seconds_to_measure(one: Scenario, tps: float) -> tuple[float, float]:
+    """At that rate, and the scale of groups."""
+    costs, least = COSTS[one.database.kind], ROUNDS if one.database.kind == "innodb" else 0
+    scale = groups_scale(one, 1.0, tps * costs)
+    return max(GROUPS * group_seconds(one) / scale, MOST_TRANSACTIONS / costs / tps / 2, least), scale
+
+
+def _worked_innodb(one: Scenario, tps: float) -> Scenario:
+    """With a pool as hours at `tps` leave it, if it is not to begin cold."""
+    if one.database.kind != "innodb" or one.database.start == "cold":
+        return one
+    return changed(one, {"database.start": "at work", "database.transactions_a_second": max(1, round(tps))})
 
 
 def at_work(one: Scenario, k: float, tps: float, n: float | None, values: dict, seed: int) -> float:

@@ -187,8 +187,8 @@ class Postgres(_Strict):
             raise ValueError(f"scale is {self.scale}, but pgbench has one branch at least; choose 1 or more")
         if self.clients < 1:
             raise ValueError(f"clients is {self.clients}, but without a client nothing is asked; choose 1 or more")
-        if not 8.3 <= self.version < 17:
-            raise ValueError(f"version is {self.version:g}, but PostgreSQL is simulated from 8.3 to 16; choose one of these")
+        if not 8.3 <= self.version < 19:
+            raise ValueError(f"version is {self.version:g}, but PostgreSQL is simulated from 8.3 to 18; choose one of these")
         if (self.start == "at work") != (self.interval_transactions is not None):
             raise ValueError(f"start is '{self.start}' and interval_transactions is {self.interval_transactions}, but a "
                              "start at work needs that, and no other has it; leave both out, as a long run begins at work")
@@ -205,11 +205,13 @@ class Innodb(_Strict):
     rows: int = 10_000_000
     clients: Annotated[int, Field(le=MOST_CLIENTS)] = 20
     seconds: Annotated[float, Field(gt=0, le=86400)] = 300
-    version: Literal["5.4.0", "5.4.2"] | None = None    # of MySQL; not known if it is left out
+    version: Literal["5.4.0", "5.4.2", "5.5", "5.6", "5.7", "8.0", "8.4"] | None = None   # of MySQL; not known if left out
+    sysbench: Literal["0.4", "1.0"] | None = None       # 0.4 with MySQL before 5.6, 1.0 (also for 0.5) with later ones
     read_only: bool = False
     write_only: bool = False                # its updates, its deletion and its insertion, without the selections
-    distribution: Literal["special", "uniform"] = "special"
-    start: Literal["as loaded", "warm", "cold"] | None = None   # what its buffers hold at first; drawn if it is left out
+    distribution: Literal["special", "uniform", "pareto", "zipfian"] = "special"
+    start: Literal["as loaded", "warm", "cold", "at work"] | None = None    # what its buffers hold; drawn if it is left out
+    transactions_a_second: int | None = None    # at work: of the hours before
     conf: dict[str, Any] = {}
 
     @model_validator(mode="after")
@@ -220,6 +222,9 @@ class Innodb(_Strict):
             raise ValueError(f"clients is {self.clients}, but without a client nothing is asked; choose 1 or more")
         if self.read_only and self.write_only:
             raise ValueError("read_only and write_only are both set, and nothing is left of a transaction; choose one")
+        if (self.start == "at work") != (self.transactions_a_second is not None):
+            raise ValueError("start = \"at work\" and transactions_a_second go together, and study.run_length sets both; "
+                             "leave them out")
         conf.check("innodb", self.conf)
         return self
 

@@ -119,7 +119,14 @@ _POSTGRES = {
 
 # --- InnoDB ---------------------------------------------------------------------------------------------------------------
 
-_STARTS = {"as loaded": innodb_machine.AS_LOADED, "warm": innodb_machine.WARM, "cold": innodb_machine.COLD}
+_STARTS = {"as loaded": innodb_machine.AS_LOADED, "warm": innodb_machine.WARM, "cold": innodb_machine.COLD,
+           "at work": innodb_machine.AT_WORK}
+# CPU of a statement apart from its changes, and of a change, against MySQL 5.4. One thread, all in memory: 5.6 has 9 % less
+# point selects a second than 5.1; 5.7 and 8.0 10 and 30 % less than 5.6, and 10 to 20 and 40 to 50 % less writes; little
+# since. 5.5 is taken between. M. Callaghan, "MySQL 5.6: single-threaded, read-only" (2013), "Using sysbench to measure how
+# MySQL performance changes over time" (November 2025). A write is 38 us of statement for 54 of changes: as in priors.toml.
+RELEASES = {"5.4.0": (1, 1), "5.4.2": (1, 1), "5.5": (1.05, 1.05), "5.6": (1.10, 1.15), "5.7": (1.22, 1.41),
+            "8.0": (1.57, 2.4), "8.4": (1.57, 2.4)}
 _INNODB = {
     "innodb_buffer_pool_size": ("buffer_pool_bytes", int), "innodb_log_file_size": ("log_file_bytes", int),
     "innodb_log_files_in_group": ("n_log_files", int), "innodb_log_buffer_size": ("log_buffer_bytes", int),
@@ -127,24 +134,40 @@ _INNODB = {
     "innodb_io_capacity": ("io_capacity", int), "innodb_max_dirty_pages_pct": ("max_dirty_pages_pct", float),
     "innodb_write_io_threads": ("write_io_threads", int), "innodb_thread_concurrency": ("thread_concurrency", int),
     "innodb_adaptive_flushing": ("adaptive_flushing", int), "log_bin": ("log_bin", int),
+    "innodb_io_capacity_max": ("io_capacity_max", int), "innodb_flush_neighbors": ("flush_neighbors", int),
+    "innodb_max_dirty_pages_pct_lwm": ("max_dirty_pages_pct_lwm", float), "sync_binlog": ("sync_binlog", int),
+    "innodb_adaptive_flushing_lwm": ("adaptive_flushing_lwm", float), "innodb_lru_scan_depth": ("lru_scan_depth", int),
+    "innodb_change_buffering": ("change_buffering", lambda word: int(word == "all")),
 }
 
 
 def innodb_settings(one: Scenario, values: dict, n_transactions: int, **more) -> innodb_machine.Settings:
     settings = {"innodb_buffer_pool_size": values["innodb_buffer_pool_size"]} | conf.check("innodb", one.database.conf)
     chosen = {name: change(settings[key]) for key, (name, change) in _INNODB.items() if key in settings}
+    if "lru_scan_depth" in chosen and chosen["buffer_pool_bytes"] >= innodb_machine.LEAST_OF_INSTANCES:
+        chosen["lru_scan_depth"] *= innodb_machine.INSTANCES
     return innodb_machine.settings_of(
-        one.database.version or values["mysql"], one.database.clients, n_transactions, n_cpus=one.host.cpus,
+        mysql(one, values), one.database.clients, n_transactions, n_cpus=one.host.cpus,
         duration_ns=_ns(one.database.seconds), handoff_ns=round(values["handoff_ns"] / speed(one, values)),
         spread_cpu=int(values["spread_cpu"]), start=_STARTS[one.database.start or values["start"]],
-        log_factor=float(values["log_factor"]), **chosen | more)
+        log_factor=float(values["log_factor"]), transactions_a_second=one.database.transactions_a_second or 0,
+        **chosen | more)
+
+
+def mysql(one: Scenario, values: dict) -> str:
+    """Its version."""
+    return one.database.version or values["mysql"]
 
 
 def innodb_test(one: Scenario, values: dict) -> sysbench.Oltp:
-    names = ("statement_cpu_ns", "client_cpu_ns", "row_cpu_ns", "sort_cpu_ns", "change_cpu_ns")
-    cpu = sysbench.Cpu(*(values[name] / speed(one, values) for name in names))
+    version, unit = mysql(one, values), 1 / speed(one, values)
+    of_statement, of_change = (factor ** values.get("release_power", 1) for factor in RELEASES[version])
+    server = sysbench.Cpu(*(values[f"{name}_cpu_ns"] * unit for name in ("statement", "client", "row", "sort", "change")))
+    cpu = server._replace(statement=server.statement * of_statement, row=server.row * of_statement,
+                          sort=server.sort * of_statement, change=server.change * of_change)
     none = {"point_selects": 0, "ranges": (0, 0, 0, 0)} if one.database.write_only else {}
-    return sysbench.oltp(one.database.rows, cpu, one.database.read_only, one.database.distribution, **none)
+    program = one.database.sysbench or ("0.4" if version < "5.6" else "1.0")
+    return sysbench.oltp(one.database.rows, cpu, one.database.read_only, one.database.distribution, version=program, **none)
 
 
 # --- Oracle ---------------------------------------------------------------------------------------------------------------

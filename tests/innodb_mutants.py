@@ -231,9 +231,9 @@ def has_it_anyway(m, now, p, row):
     return locks.HAS
 
 
-def adds_one_page(m, agent, first, real=flush._add_area):
+def adds_one_page(m, agent, first, n_pages, real=flush._add_area):
     n = int(m.batch[agent, N_CHUNK])
-    real(m, agent, first)
+    real(m, agent, first, n_pages)
     m.frames.flags[m.chunk[agent, n + 1:m.batch[agent, N_CHUNK]]] &= ~pool.IN_WRITE
     m.batch[agent, N_CHUNK] = n + 1
 

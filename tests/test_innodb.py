@@ -392,7 +392,7 @@ def test_versions_differ_where_the_manuals_say_so():
 @pytest.mark.parametrize(("call", "said"), [
     (lambda: settings_of("4.1", 1, 1), "version is 4.1, but .* modelled as 5.0, .*; choose"),
     (lambda: oltp(50, CPU), "n_rows is 50, but .*; choose 101"),
-    (lambda: oltp(1000, CPU, distribution="pareto"), "distribution is pareto, but .*; choose"),
+    (lambda: oltp(1000, CPU, distribution="normal"), "distribution is normal, but .*; choose"),
     (lambda: oltp(1000, CPU, dist_res=100), "100, 1, 12, but must be .*; choose"),
     (lambda: run(n_clients=0), "n_clients is 0, but .*; choose"),
     (lambda: run(n_clients=4097), "n_clients is 4097, but no more than 4096 .*; choose"),

@@ -339,7 +339,7 @@ def run_one(n_clients=1, cpu_ns=CPU_NS, **conf):
 
 
 @pytest.mark.parametrize(("call", "said"), [
-    (lambda: settings_of(7.4, 1, 1), "version is 7.4, but .* from 8.3 to 16; choose"),
+    (lambda: settings_of(7.4, 1, 1), "version is 7.4, but .* from 8.3 to 18; choose"),
     (lambda: pgbench(0, 1, CPU_NS), "scale is 0, but .*; choose 1"),
     (lambda: pgbench(1, 1, CPU_NS, "tpc-c"), "script is tpc-c, but .*; choose"),
     (lambda: pgbench(1, 1, (1, 2)), "there are 2 CPU times, but .* 7 statements; give"),

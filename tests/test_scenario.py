@@ -32,7 +32,7 @@ IMPOSSIBLE = [
     ("database.threads", 0, "threads is 0"),
     ("database.transactions", 10**12, "transactions is 1000000000000"),
     ("database.scale", 0, "scale is 0"),
-    ("database.version", 7.4, "from 8.3 to 16"),
+    ("database.version", 7.4, "from 8.3 to 18"),
     ("database.conf", {"shared_buffers": "16GB"}, "more than the memory of 8 GiB"),
     ("database.conf", {"shared_bufers": "1GB"}, "that is simulated; did you mean 'shared_buffers'?"),
     ("database.conf", {"shared_buffers": "much"}, "which is no size"),
