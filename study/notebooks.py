@@ -215,7 +215,7 @@ STUDY: dict[str, Notebook] = {
         reads=("priors.toml", "hardware/*.toml", "trials/*/*"), minutes=1.5,
         parameters={
             "setup": Parameter(kind="str", help="set-up of data/trials that is predicted again", choices=(
-                "arvstedt-hdd2", "digoal-flash3", "dotmanila-hp6", "huxtable-nvme2", "nastradamus-i3",
+                "arvstedt-hdd2", "digoal-flash3", "dotmanila-hp6", "huxtable-nvme2", "kaist-nvme-pm1735", "nastradamus-i3",
                 "nihr43-hdd12-32g", "nihr43-hdd12-8g", "nihr43-ssd2",
                 "vondra-epyc4", "vondra-nvme-dc1500m",
                 "vondra-nvme1", "vondra-sata6", "vondra-sata6-2023", "vondra-sata6-large")),
