@@ -99,7 +99,7 @@ def of(one: Scenario, values: dict, seed: int = 1, budget: int = BUDGET) -> Leng
 
 
 def _of_seconds(one: Scenario, values: dict, seed: int) -> Length:
-    """InnoDB, Oracle: as long as the scenario says; of a long run as many groups, or transactions, as rules 3, 6 say, and for
+    """InnoDB, Oracle: as long as the scenario says; of a long run as many groups, or transactions, as rules 3, 6 say, and of
     InnoDB `ROUNDS` of the page cleaner, with a pool as hours of work leave it (rule 5)."""
     said = one.database.seconds
     pilot = changed(one, {"database.seconds": min(said, PILOT_SECONDS)})

@@ -160,9 +160,9 @@ def mysql(one: Scenario, values: dict) -> str:
 
 
 def innodb_test(one: Scenario, values: dict) -> sysbench.Oltp:
-    version, unit = mysql(one, values), 1 / speed(one, values)
+    version, faster = mysql(one, values), speed(one, values)
     of_statement, of_change = (factor ** values.get("release_power", 1) for factor in RELEASES[version])
-    server = sysbench.Cpu(*(values[f"{name}_cpu_ns"] * unit for name in ("statement", "client", "row", "sort", "change")))
+    server = sysbench.Cpu(*(values[f"{name}_cpu_ns"] / faster for name in ("statement", "client", "row", "sort", "change")))
     cpu = server._replace(statement=server.statement * of_statement, row=server.row * of_statement,
                           sort=server.sort * of_statement, change=server.change * of_change)
     none = {"point_selects": 0, "ranges": (0, 0, 0, 0)} if one.database.write_only else {}
