@@ -96,7 +96,7 @@ def grain_of(unit_bytes):
 @kernel
 def blocks_of(fb, units):
     """How many blocks there are in so many units, the rest left out; of a negative number something negative."""
-    return units * fb.inverse >> INVERSE_SHIFT
+    return np.int64(units) * fb.inverse >> INVERSE_SHIFT
 
 
 # ---- the bitmap ----

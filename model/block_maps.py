@@ -21,11 +21,15 @@ from model.free_blocks import give as give_blocks
 from model.free_blocks import longest_units, look_ahead
 from model.free_blocks import take as take_blocks
 from model.jit import kernel
+from model.long_runs import look_closer
 from model.space_map import ABSENT, FULL, OK
 
 NONE = -1
 RUN_SECTORS_SHIFT = 15  # a record has at most 2^15 sectors
 MAX_UNIT_SHIFT = 17  # so that a record is at least as long as a word has bits
+# What is looked up together is one fetch of memory.
+LIST = np.dtype([("n_units", np.int64), ("first", np.int32), ("last", np.int32)])
+ROW = np.dtype([("start", np.int64), ("length", np.int32), ("following", np.int32)])
 AHEAD = 6  # rows: named to the processor before they are given
 UNALIGNED = 4  # status: no whole number of blocks
 
@@ -51,8 +55,9 @@ def new_block_maps(free, n_lists, max_rows):
     if free.unit_shift > MAX_UNIT_SHIFT:
         raise ValueError(f"blocks are of {1 << free.unit_shift} B, but maps of a pool take at most {1 << MAX_UNIT_SHIFT} "
                          "(128 KiB); choose the exact engine")
-    first, last = np.full((2, n_lists), NONE, np.int64)
-    return BlockMaps(free, first, last, np.zeros(n_lists, np.int64), *np.zeros((3, max_rows), np.int64),
+    lists, rows = np.zeros(n_lists, LIST), np.zeros(max_rows, ROW)
+    lists["first"] = lists["last"] = NONE
+    return BlockMaps(free, lists["first"], lists["last"], lists["n_units"], rows["start"], rows["length"], rows["following"],
                      np.full(1, NONE, np.int64), np.zeros(1, np.int64), np.full(len(free.n_free), NONE, np.int64),
                      np.zeros(free.mask_stride + 1, np.int64))
 
@@ -214,14 +219,25 @@ def _will_be_given(maps, m, row):
 
 
 @kernel
+def _is_given_next(maps, m, row):
+    """It will be in a moment, so that what `look_ahead` asked for is there. The row behind it."""
+    if row == NONE:
+        return NONE
+    look_closer(maps.free.long, m, _block(maps, m, maps.start[row]), blocks_of(maps.free, maps.length[row]))
+    return maps.following[row]
+
+
+@kernel
 def give_all(maps, source, m):
     """Empty a list into the free map of metaslab `m`. Returns a status."""
     status, row = OK, maps.first[source]
-    later = row
-    for _ in range(AHEAD):
+    later = soon = row
+    for i in range(AHEAD):
         later = _will_be_given(maps, m, later)
+        if i >= AHEAD // 2:
+            soon = _is_given_next(maps, m, soon)
     while row != NONE and status == OK:
-        later = _will_be_given(maps, m, later)
+        later, soon = _will_be_given(maps, m, later), _is_given_next(maps, m, soon)
         if maps.length[row] > 0:
             status = give_blocks(maps.free, m, _block(maps, m, maps.start[row]), blocks_of(maps.free, maps.length[row]))
         row = maps.following[row]

@@ -4,6 +4,9 @@ How far a run reaches is counted in the 64 blocks on either side of a place; of 
 says it. Blocks that become free join the runs on both sides; blocks that are taken leave a run on either side, or none.
 """
 
+import numpy as np
+
+from model import long_runs
 from model.bits import ALL, above, lowest, zeros_above
 from model.block_bitmaps import (
     NOWHERE,
@@ -45,21 +48,21 @@ from model.space_map import ABSENT, FULL, OK, OVERLAP
 def run_length(fb, m, start):
     """Length of the run that begins at `start`; 0 if that block is not free."""
     length = lowest(~window(fb, m, start))
-    return length if length < LONG else fb.long.length[beginning_at(fb.long, m, start)]
+    return length if length < LONG else np.int64(fb.long.length[beginning_at(fb.long, m, start)])
 
 
 @kernel
 def _length_before(fb, m, end):
     """Length of the run that ends before block `end`; 0 if the block before is not free."""
     length = zeros_above(~window(fb, m, end - 64))
-    return length if length < LONG else fb.long.length[ending_at(fb.long, m, end)]
+    return length if length < LONG else np.int64(fb.long.length[ending_at(fb.long, m, end)])
 
 
 @kernel
 def run_start(fb, m, block):
     """Where the run begins that has `block`, which is free."""
     length = zeros_above(~window(fb, m, block - 63))
-    return block + 1 - length if length <= LONG else fb.long.start[_long_run_with(fb, m, block)]
+    return block + 1 - length if length <= LONG else np.int64(fb.long.start[_long_run_with(fb, m, block)])
 
 
 @kernel
@@ -99,7 +102,7 @@ def _put(fb, m, start, length):
 @kernel
 def _resize_long(fb, m, run, start, end):
     """A long run now reaches from `start` to `end` and is still long."""
-    before = fb.long.start[run]
+    before = np.int64(fb.long.start[run])
     resize(fb.long, m, run, start, end)
     if before >> 6 != start >> 6:
         _drop_long(fb, m, before)
@@ -123,7 +126,9 @@ def _remove(fb, m, start, length):
 def look_ahead(fb, m, block):
     """Something will soon be taken or given there: the processor is to fetch it (`model.prefetch`)."""
     prefetch(fb.mask, m * fb.mask_stride + 1 + (block >> 6))
-    prefetch(fb.words, 32 * (m * fb.word_stride + (block >> 12)))
+    for kind in range(0, 32, 8):
+        prefetch(fb.words, 32 * (m * fb.word_stride + (block >> 12)) + kind)
+    long_runs.look_ahead(fb.long, m, block)
 
 
 @kernel

@@ -4,7 +4,9 @@ A run is long from 32 blocks on. No two of them can begin in the same 32 blocks,
 for every 32 blocks finds a run by its first block and another one by its last. The order is a skip list (`model.ordered`).
 
 A run that shrinks or grows keeps its number, and its place in the order as long as its neighbours there allow it: the
-one large run of a fresh map, which every allocation trims, costs no search.
+one large run of a fresh map, which every allocation trims, costs no search. Where they do not, it is taken out of the order
+and is *loose*, until another run of its map is to be: the run at a cursor, which one allocation after the other trims, is
+put in order again once for all of them. Who asks for the longest or the shortest run asks the loose one, too.
 """
 
 from functools import lru_cache
@@ -14,9 +16,12 @@ import numpy as np
 
 from model.jit import kernel
 from model.ordered import LEVEL_BITS, Order, insert, remove
+from model.prefetch import prefetch
 
 LONG = 32  # blocks; shift 5 below
 NONE = -1
+# A run is a row, so that who comes to one in a list fetches memory once. Links of further levels stand in further rows.
+RUN = np.dtype([("start", np.int32), ("length", np.int32), ("after", np.int32), ("before", np.int32)])
 
 
 class LongRuns(NamedTuple):
@@ -32,21 +37,22 @@ class LongRuns(NamedTuple):
     n_fresh: np.ndarray
     at_start: np.ndarray  # [map * stride + block >> 5]: number + 1 of the run that begins there, or 0
     at_end: np.ndarray  # likewise of the run whose last block is there; stale where there is none
+    loose: np.ndarray  # [map]: number + 1 of the run that stands in no list, or 0
 
 
 def new_long_runs(n_maps, stride, capacity):
     """Room for `capacity` runs of `n_maps` maps. Memory that was never used takes none."""
     n = capacity + n_maps
     n_levels = max(1, -(-capacity.bit_length() // LEVEL_BITS))
-    start, length = np.zeros(n, np.int64), np.zeros(n, np.int64)
-    length[capacity:] = np.iinfo(np.int64).max
+    rows = np.zeros((n_levels, n), RUN)
+    start, length, after, before = rows["start"][0], rows["length"][0], rows["after"], rows["before"]
+    length[capacity:] = np.iinfo(np.int32).max
     levels = np.append(_levels(capacity, n_levels), np.ones(n_maps, np.int8))
-    after, before = np.zeros((n_levels, n), np.int64), np.zeros((n_levels, n), np.int64)
     after[:, capacity:] = before[:, capacity:] = np.arange(capacity, n)
     order = Order(length, start, levels, after, before)
-    tables = [np.zeros(n_maps * stride, np.int32) for _ in range(2)]
+    ends = np.zeros((n_maps * stride, 2), np.int32)
     return LongRuns(stride, capacity, start, length, order, np.zeros(capacity, np.int64), np.zeros(1, np.int64),
-                    np.zeros(1, np.int64), *tables)
+                    np.zeros(1, np.int64), *ends.T, np.zeros(n_maps, np.int64))
 
 
 @lru_cache(maxsize=4)
@@ -120,7 +126,10 @@ def _write(long, m, run, start, end):
 def forget(long, m, run):
     """A long run is no more."""
     long.at_start[m * long.stride + (long.start[run] >> 5)] = 0
-    remove(long.order, run)
+    if _loose(long, m) == run:
+        long.loose[m] = 0
+    else:
+        remove(long.order, run)
     long.unused[long.n_unused[0]] = run
     long.n_unused[0] += 1
 
@@ -138,30 +147,63 @@ def _less(long, a, b):
 
 
 @kernel
+def _loose(long, m):
+    """The run of a map that stands in no list, or NONE."""
+    return long.loose[m] - 1
+
+
+@kernel
+def _loosen(long, m, run):
+    """Take a run out of the order; the one that was loose is put in order."""
+    remove(long.order, run)
+    if _loose(long, m) != NONE:
+        insert(long.order, long.first_end + m, _loose(long, m))
+    long.loose[m] = run + 1
+
+
+@kernel
 def resize(long, m, run, start, end):
     """A long run now reaches from `start` to `end`."""
     long.at_start[m * long.stride + (long.start[run] >> 5)] = 0
     _write(long, m, run, start, end)
-    if not _in_place(long, run):
-        remove(long.order, run)
-        insert(long.order, long.first_end + m, run)
+    if run != _loose(long, m) and not _in_place(long, run):
+        _loosen(long, m, run)
 
 
 @kernel
 def longest_long(long, m):
     """Blocks of the longest long run; 0 if there is none."""
-    run = long.order.before[0, long.first_end + m]
-    return 0 if run >= long.first_end else long.length[run]
+    run, loose = long.order.before[0, long.first_end + m], _loose(long, m)
+    most = np.int64(0 if run >= long.first_end else long.length[run])
+    return most if loose == NONE else max(most, np.int64(long.length[loose]))
 
 
 @kernel
 def shortest_long(long, m, n):
     """Start of the shortest long run of at least `n` blocks, the lowest among equals; NONE if there is none."""
-    place = long.first_end + m
+    place, loose = long.first_end + m, _loose(long, m)
     for level in range(long.order.n_levels[place] - 1, -1, -1):
         following = long.order.after[level, place]
         while long.length[following] < n:
             place = following
             following = long.order.after[level, place]
-    run = long.order.after[0, place]
-    return NONE if run >= long.first_end else long.start[run]
+    run = np.int64(long.order.after[0, place])
+    if loose != NONE and long.length[loose] >= n and _less(long, loose, run):
+        run = loose
+    return NONE if run >= long.first_end else np.int64(long.start[run])
+
+
+@kernel
+def look_ahead(long, m, block):
+    """Something will soon change there (`model.prefetch`)."""
+    prefetch(long.at_start, m * long.stride + (block >> 5))
+
+
+@kernel
+def look_closer(long, m, block, n):
+    """`n` blocks from `block` on will be free in a moment: the runs that they may join."""
+    before, behind = ending_at(long, m, max(1, block)), beginning_at(long, m, block + n)
+    if before != NONE:
+        prefetch(long.start, before)
+    if behind != NONE:
+        prefetch(long.start, behind)

@@ -54,6 +54,8 @@ MUTANTS = {
     "a run begins in each word": (block_bitmaps, "at_least", starts_anew_in_each_word),
     "upper levels are not searched": (block_bitmaps, "next_word", looks_at_one_level),
     "long runs are never put in order again": (long_runs, "_in_place", lambda long, run: True),
+    "the loose run is forgotten": (long_runs, "_loose", lambda long, m: -1),
+    "the loose run is never the shortest": (long_runs, "_less", lambda long, a, b: False),
     "starts of long runs are not looked up": (free_blocks, "begins", lambda long, m, word: False),
     "nothing is aligned": (block_pickers, "_aligned", lambda start, alignment: start),
     "ambiguity is not noticed": (block_pickers, "_overlaps", lambda fb, m, start, end: False),
