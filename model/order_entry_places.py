@@ -10,8 +10,7 @@ from model.calendar import set_time
 from model.indirect import INDIRECT_BYTES
 from model.jit import kernel, part
 from model.layout import FRONT_BYTES, LEAF_SHIFT, OFFSET_MASK
-from model.metaslab import NORMAL
-from model.metaslab_class import NO_HINT, allocate_from, free, set_hint
+from model.metaslab_class import NO_HINT, allocate, allocate_log, free
 from model.order_entry_machine import (
     COPIES,
     INDIRECT,
@@ -141,6 +140,14 @@ def _stall(m, space, now):
         set_time(m.calendar, m.sources.sync, m.calendar.time[m.sources.sync] + took)
 
 
+@kernel
+def _allocate(m, space, what, which, txg, n_bytes, n_copies):
+    """A log device is a time and a rate here: log blocks that go to the pool have no class of their own."""
+    if what == LOG_BLOCK:
+        return allocate_log(space, txg, n_bytes, m.shares[which, LOG_VDEV], False)
+    return allocate(space, txg, n_bytes, n_copies, NO_HINT)
+
+
 @part
 def put_wanted(m, pool, space, now, writes):
     """All that is wanted gets its place and, if `writes`, is written. False if the pool is full."""
@@ -148,8 +155,7 @@ def put_wanted(m, pool, space, now, writes):
         what, which, n_bytes, task = m.wanted[i, WHAT], m.wanted[i, WHICH], m.wanted[i, N_BYTES], m.wanted[i, TASK]
         txg = m.txg[OPEN] if what <= OTHER_DATA else m.txg[SYNCING]
         n_copies = COPIES if what == INDIRECT_BLOCK else 1
-        set_hint(space, m.shares[which, LOG_VDEV] if what == LOG_BLOCK else NO_HINT)
-        if allocate_from(space, NORMAL, txg, n_bytes, n_copies, what == LOG_BLOCK) != 0:
+        if _allocate(m, space, what, which, txg, n_bytes, n_copies) != 0:
             return False
         m.tally[INDIRECT] += what == INDIRECT_BLOCK
         m.tally[PLACED] += n_copies

@@ -7,7 +7,8 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from model.eras import ERAS
-from model.metaslab import TopVdev, disk_asize, metaslab_shift
+from model.metaslab import TopVdev
+from model.metaslab_pool import disk_asize, metaslab_shift
 from study import console
 from study.aged_pools import Aged, Recipe, aged, make
 from study.errors import UserError

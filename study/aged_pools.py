@@ -13,7 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from model import aged_pool
-from model.metaslab import FAST, MetaslabParams, Metaslabs, TopVdev, new_pool
+from model.metaslab import FAST, MetaslabParams, Metaslabs, TopVdev
+from model.metaslab_pool import new_pool
 from model.pool_state import arrays_of, put_arrays
 from model.streams import stream
 from study import project

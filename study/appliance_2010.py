@@ -15,7 +15,8 @@ import pandas as pd
 from model.data_sheet import SheetParams, new_drive
 from model.eras import era
 from model.layout import BACK_BYTES, FRONT_BYTES
-from model.metaslab import EXACT, FAST, MetaslabParams, TopVdev, new_pool
+from model.metaslab import EXACT, FAST, MetaslabParams, TopVdev
+from model.metaslab_pool import new_pool
 from model.order_entry_machine import Orders
 from model.order_entry_runs import begin, window
 from model.throttle import most_bytes, to_scale

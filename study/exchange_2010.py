@@ -19,8 +19,9 @@ from typing import NamedTuple
 import pandas as pd
 
 from model.data_sheet import SheetParams
-from model.metaslab import MetaslabParams, metaslab_shift, vdev_asize
+from model.metaslab import MetaslabParams
 from model.metaslab_group import weigh_all
+from model.metaslab_pool import metaslab_shift, vdev_asize
 from model.order_entry_machine import LATENCY, PLACED, WRITES, Orders
 from model.order_entry_runs import Site, Window, begin, rewrite, settle, window
 from model.vdev_map import VdevParams, vdev_params

@@ -18,8 +18,9 @@ import pandas as pd
 from model.described import claim, count_bytes, n_units
 from model.eras import era
 from model.free_map import OK
-from model.metaslab import TopVdev, metaslab_shift, new_pool
+from model.metaslab import TopVdev
 from model.metaslab_group import weigh_all
+from model.metaslab_pool import metaslab_shift, new_pool
 from model.metaslab_trace import ALLOCATE, END_OF_TXG, Rows, decided_for, run
 from model.pickers import NOWHERE
 from model.streams import stream

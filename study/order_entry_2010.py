@@ -16,7 +16,8 @@ import pandas as pd
 
 from model.data_sheet import SheetParams
 from model.indirect import FLETCHER4, REWRITTEN, block_pointers, psize
-from model.metaslab import MetaslabParams, metaslab_shift, vdev_asize
+from model.metaslab import MetaslabParams
+from model.metaslab_pool import metaslab_shift, vdev_asize
 from model.order_entry_machine import PLACED, REDO_BYTES, WRITES, Orders
 from model.order_entry_runs import Site, Window, begin, rewrite, settle, window
 from model.streams import stream

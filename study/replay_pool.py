@@ -14,7 +14,8 @@ import pandas as pd
 from model import metaslab_trace
 from model.block_bitmaps import MAX_BLOCKS
 from model.eras import era
-from model.metaslab import BLOCK_RECORDS, EXACT, FAST, MetaslabParams, TopVdev, new_pool
+from model.metaslab import EXACT, FAST, MetaslabParams, TopVdev
+from model.metaslab_pool import BLOCK_RECORDS, new_pool
 from model.metaslab_trace import ALLOCATE, END_OF_TXG, FIRST_TXG, N_FIRST, Decided, Rows
 from model.space_map_trace import NEW_MAP
 from study.alloc_trace import (

@@ -18,7 +18,8 @@ import numpy as np
 import pandas as pd
 
 from model.eras import era
-from model.metaslab import EXACT, FAST, MetaslabParams, TopVdev, metaslab_shift, new_pool, vdev_asize
+from model.metaslab import EXACT, FAST, MetaslabParams, TopVdev
+from model.metaslab_pool import metaslab_shift, new_pool, vdev_asize
 from model.metaslab_trace import FIRST_TXG, Rows, decided_for, run
 from model.rewrites import Rewrites, rows, writes
 from model.space_map import OK

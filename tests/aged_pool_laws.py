@@ -13,7 +13,8 @@ import pytest
 from model import aged_pool
 from model.aged_pool import FIRST_TXG, POINTER_SHIFT, contiguity, fill, new_file, occupy, rewrite, write_txg
 from model.eras import ERAS
-from model.metaslab import EXACT, FAST, TopVdev, new_pool
+from model.metaslab import EXACT, FAST, TopVdev
+from model.metaslab_pool import new_pool
 from model.pool_state import arrays_of, put_arrays
 from model.streams import stream
 from study import aged_pools

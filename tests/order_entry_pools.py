@@ -11,7 +11,8 @@ import numpy as np
 
 from model.data_sheet import SheetParams, new_drive
 from model.eras import era
-from model.metaslab import EXACT, FAST, TopVdev, new_pool
+from model.metaslab import EXACT, FAST, TopVdev
+from model.metaslab_pool import new_pool
 from model.order_entry_machine import Orders
 from model.order_entry_runs import begin, rewrite, window
 from model.vdev_map import vdev_params

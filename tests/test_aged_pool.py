@@ -10,7 +10,8 @@ from aged_pool_laws import LAWS
 from model.aged_pool import new_file
 from model.block_bitmaps import MAX_BLOCKS
 from model.eras import ERAS
-from model.metaslab import UNIT_BYTES, TopVdev, disk_asize, metaslab_shift, new_pool
+from model.metaslab import TopVdev
+from model.metaslab_pool import UNIT_BYTES, disk_asize, metaslab_shift, new_pool
 from study.age import LARGEST_DISK_GB
 
 

@@ -6,7 +6,8 @@ import pytest
 
 from model.data_sheet import new_drive
 from model.eras import era
-from model.metaslab import FAST, TopVdev, new_pool
+from model.metaslab import FAST, TopVdev
+from model.metaslab_pool import new_pool
 from model.order_entry_draws import draw_changes, draw_records
 from model.order_entry_machine import LATENCY, THROUGHPUT, Orders
 from model.order_entry_runs import begin, rewrite, window

@@ -19,7 +19,8 @@ from model.block_pickers import is_fragmented, pick_block
 from model.eras import era
 from model.free_blocks import FULL, OK, give, longest, next_run, run_length, run_start, take
 from model.jit import kernel
-from model.metaslab import FAST, TopVdev, new_pool
+from model.metaslab import FAST, TopVdev
+from model.metaslab_pool import new_pool
 from model.pickers import VARIANTS, PickerParams
 from model.space_map_trace import ALLOCATE, FREE, NEW_MAP, Operations
 

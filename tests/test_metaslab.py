@@ -10,7 +10,8 @@ import pytest
 from metaslab_stories import STORIES
 
 from model.eras import ERAS
-from model.metaslab import LOG, TopVdev, disk_asize, metaslab_shift, new_pool, vdev_asize
+from model.metaslab import LOG, TopVdev
+from model.metaslab_pool import disk_asize, metaslab_shift, new_pool, vdev_asize
 from model.vdev_map import vdev_params
 
 RULES = ERAS["b103"].metaslab

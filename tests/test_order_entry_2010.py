@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from model.indirect import tree
-from model.metaslab import METASLABS_PER_VDEV
+from model.metaslab_pool import METASLABS_PER_VDEV
 from study import claims, order_entry_2010, order_entry_questions, order_entry_rules, priors, published, series
 from study.errors import UserError
 from study.once import Once
