@@ -12,6 +12,11 @@ no room in one piece becomes a gang itself.
 A header has one copy more than the block, up to three. If 512 B find no room, all is undone: NO_SPACE. (To b98 the system
 panics.) Time and order of I/Os are not the business of this file.
 
+Who writes blocks that can become gangs is `model.described`, for a user's own pool. In order entry and Exchange none does:
+their pools count in units of a record or so (`model.metaslab_pool`), in which there is no header of 512 B. What found no
+room first, in the oldest and fullest of their pools, was a log block; for such a one ZFS makes no gang, but has the commit
+wait for a transaction group.
+
 In ZFS: zio.c (`zio_write_allocate_gang_members`, later `zio_write_gang_block`).
 """
 

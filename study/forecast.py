@@ -7,7 +7,8 @@ in it.
 Each top-level vdev is taken by itself. Its metaslabs have the free space that they had when zdb was run, at places made up
 to the description; transaction groups of records are allocated in them under the rules of an era, and nothing is freed
 meanwhile, so this is what the next writes meet, not what the pool will be like in a month. Blocks per I/O are counted as if
-a group waited for its disk as a whole: an upper bound.
+a group waited for its disk as a whole: an upper bound. Where no segment is long enough for a record, ZFS cuts it up (gang
+blocks, `model.gang`), and so does this.
 """
 from pathlib import Path
 from typing import NamedTuple
@@ -15,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from model.described import claim, count_bytes, n_units
+from model.described import claim, count_bytes, n_units, n_units_of_pieces, new_pieces, write_in_pieces
 from model.eras import era
 from model.free_map import OK
 from model.metaslab import TopVdev
@@ -30,9 +31,11 @@ from study.zdb import Slab
 
 ERAS = ("b103", "b117", "b141_df", "b141")      # first fit; dynamic fit at 30 %, at 4 %; new dynamic fit
 N_TXGS, TXG_RECORDS = 8, 1024       # written; less where that would be more than
+FIRST_TXG = 1
 MOST_BYTES = 2**50    # of a disk that is described
 MOST = 0.25                         # of what is free
-COLUMNS = ["vdev", "rules", "records per write", "KiB per write", "writes of one record, %", "metaslabs written to"]
+COLUMNS = ["vdev", "rules", "records per write", "KiB per write", "writes of one record, %", "gangs, %",
+           "metaslabs written to"]
 FEW, MORE = 3, 4        # metaslabs to be made at first; times as many if those do not do
 SPARE_SEGMENTS, SPARE_LOG_BLOCKS = 2**17, 2**10
 
@@ -42,8 +45,9 @@ class Forecast(NamedTuple):
     vdev: int
     era: str
     blocks_per_io: float
-    single: float           # share of the I/Os with one block
+    single: float           # share of the I/Os with one block, or one piece of a gang
     n_metaslabs: int        # that the writes went to
+    gangs: float = 0.0      # share of the blocks for which no segment was long enough
 
 
 def of_slabs(slabs: list[Slab], record_bytes: int, eras=ERAS, seed: int = 1) -> list[Forecast]:
@@ -61,8 +65,8 @@ def _of_vdev(vdev: int, slabs: list[Slab], record_bytes: int, name: str, seed: i
         pool, made = _pool(slabs, record_bytes, name, seed, n)
         offsets = _write(pool, n_records(slabs, record_bytes, vdev), record_bytes)
         if offsets is None and len(made) == len(slabs):
-            raise UserError(f"the free space of vdev {vdev} is in pieces too small for records of {record_bytes} bytes; "
-                            "take smaller records")
+            pool, _ = _pool(slabs, record_bytes, name, seed, n)
+            return _of_gangs(pool, vdev, name, n_records(slabs, record_bytes, vdev), record_bytes, slabs[0].size_bytes)
         if offsets is not None and set((offsets.ravel() // slabs[0].size_bytes).tolist()) <= made:
             return _counted(vdev, name, offsets, record_bytes, slabs[0].size_bytes)
         n *= MORE
@@ -125,10 +129,24 @@ def _write(pool, n: int, record_bytes: int) -> np.ndarray | None:
     """Where the `n` records of each group went, (group, record); None if they found no room."""
     op = np.tile(np.append(np.full(n, ALLOCATE), END_OF_TXG), N_TXGS)
     is_one = (op == ALLOCATE).astype(np.int64)
-    rows = Rows(op, record_bytes * is_one, np.repeat(np.arange(1, N_TXGS + 1), n + 1) * (1 - is_one), is_one, np.array([1]))
+    rows = Rows(op, record_bytes * is_one, np.repeat(np.arange(FIRST_TXG, FIRST_TXG + N_TXGS), n + 1) * (1 - is_one), is_one,
+                np.array([FIRST_TXG]))
     decided = decided_for(rows, len(pool.weight))
     found = run(pool, rows, decided) == OK and (decided.offset != NOWHERE).all()
     return decided.offset.reshape(N_TXGS, n) if found else None
+
+
+def _of_gangs(pool, vdev: int, name: str, n: int, record_bytes: int, metaslab_bytes: int) -> Forecast:
+    """The forecast where some of the `n` records of each group have to be gangs."""
+    pieces = new_pieces(N_TXGS * n, record_bytes)
+    if write_in_pieces(pool, pieces, FIRST_TXG, N_TXGS, n, record_bytes) != OK:
+        raise UserError(f"vdev {vdev} has no room for records of {record_bytes} bytes, not even in pieces; "
+                        "take smaller ones")
+    n_pieces, n_written = int(pieces.n[0]), N_TXGS * n
+    group, offset, n_bytes = (one[:n_pieces] for one in pieces[:3])
+    units, alone = np.sum([n_units_of_pieces(offset[group == one], n_bytes[group == one]) for one in range(N_TXGS)], axis=0)
+    return Forecast(vdev, name, n_written / units, alone / units, len(np.unique(offset // metaslab_bytes)),
+                    pieces.n_gangs[0] / n_written)
 
 
 def _counted(vdev: int, name: str, offsets: np.ndarray, record_bytes: int, metaslab_bytes: int) -> Forecast:
@@ -147,8 +165,8 @@ def _n_alone(offsets: np.ndarray, record_bytes: int) -> int:
 def table(forecasts: list[Forecast], record_bytes: int) -> pd.DataFrame:
     """For readers."""
     return pd.DataFrame([(str(one.vdev), one.era, f"{one.blocks_per_io:.1f}",
-                          f"{one.blocks_per_io * record_bytes / 1024:.0f}", f"{100 * one.single:.0f}", str(one.n_metaslabs))
-                         for one in forecasts], columns=COLUMNS)
+                          f"{one.blocks_per_io * record_bytes / 1024:.0f}", f"{100 * one.single:.0f}",
+                          f"{100 * one.gangs:.0f}", str(one.n_metaslabs)) for one in forecasts], columns=COLUMNS)
 
 
 # --- from the command line ------------------------------------------------------------------------------------------------

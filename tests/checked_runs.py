@@ -149,6 +149,7 @@ def allocators():
     test_block_maps.test_what_cannot_be_is_refused()
     test_pickers.test_cursor_dynamic_fit_takes_an_extent_of_10_mib_and_fills_it()
     test_forecast.test_metaslabs_that_are_loaded_have_the_described_space_described()
+    test_forecast.gangs_where_no_hole_is_long_enough("b141", 1)
     assert alloc_mutants.first_elsewhere("103_ff", "edge") is None
 
 
