@@ -94,6 +94,8 @@ def file_systems():
         core = oltp.preallocated_core(site, 2**22) if workload is few else None
         oltp.simulate(site, rules, oltp_mutants.SETTINGS._replace(
             n_leaves=n, duration_ns=duration_ns, txg_ns=duration_ns // 3, warm_indirect=int(core is None)), core=core)
+    busy = oltp_mutants.WORKLOAD._replace(file_bytes=2**17, n_writers=1, writer_high_water=20)  # what is read is written too
+    oltp.simulate(new_site(busy, 3), rules, oltp_mutants.SETTINGS._replace(duration_ns=30 * MS, keeps_records=0))
     site = seqread_mutants.new_site(seqread_mutants.READERS._replace(file_bytes=2**22), 4)
     seqread.simulate(site, seqread_mutants.rules_of("onnv_70"),
                      seqread_mutants.SETTINGS._replace(duration_ns=400 * MS, arc_bytes=2**21),

@@ -119,10 +119,8 @@ NEVER_RUN = {
     "disk_layout": {"_grain_at", "_slotted_block", "block_at"},
     "indirect": {"block_above"},
     "space_map": {"holds"},
-    # has nothing to do; and in so small a workload who posts has room, and what is to be dirtied is in core
+    # has nothing to do
     "file_calls": {"no_event"},
-    "filebench": {"_sleep"},
-    "oltp_tasks": {"_look_again"},
 }
 
 
