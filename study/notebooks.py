@@ -16,6 +16,7 @@ class Notebook(BaseModel):
     parameters: dict[str, Parameter] = {}
     reads: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()     # notebooks whose records (runs of their defaults) it reads: they run before it
+    machine: str = ""               # module of `study` whose `check(**parameters)` refuses machines that cannot be
     minutes: float = 0.5            # about how much processor time a run takes, compilation included: see study/batch.py
 
 
@@ -41,7 +42,7 @@ STUDY: dict[str, Notebook] = {
             kind="str", help="the document to audit, or all of them",
             choices=("all", "kustarz-2007", "lutz-2010", "vandenbogaard-2008", "bourbonnais-2010", "rajadurai-2009"))}),
     "01_vdev_cache_oltp": Notebook(
-        reads=("claims.toml", "published/*.toml", "priors.toml", "hardware/*.toml"), minutes=5,
+        reads=("claims.toml", "published/*.toml", "priors.toml", "hardware/*.toml"), minutes=5, machine="oltp_2007",
         parameters={
             "record_kib": Parameter(kind="int", unit="KiB", choices=(8, 16, 32, 64), help="record, and what is read of it"),
             "file_gib": Parameter(kind="float", unit="GiB", low=0.01, high=20, help="each of ten files"),
@@ -60,7 +61,7 @@ STUDY: dict[str, Notebook] = {
             "draws": DRAWS, "seeds": SEEDS, "seed": SEED,
         }),
     "02_vdev_cache_seqread": Notebook(
-        reads=("claims.toml", "published/*.toml", "priors.toml", "hardware/*.toml"), minutes=2.5,
+        reads=("claims.toml", "published/*.toml", "priors.toml", "hardware/*.toml"), minutes=2.5, machine="seqread_2007",
         parameters={
             "n_streams": Parameter(kind="int", low=1, high=16, help="readers, each of a file of its own"),
             "record_kib": Parameter(kind="int", unit="KiB", choices=(32, 64, 128), help="recordsize of the files"),

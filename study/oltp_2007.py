@@ -18,7 +18,7 @@ import pandas as pd
 from model.data_sheet import SheetParams
 from model.filebench import Workload
 from model.oltp import Result, preallocated_core, simulate
-from model.oltp_machine import Settings, new_site, rules_of
+from model.oltp_machine import Settings, check_settings, check_space, new_site, rules_of
 from model.pool import new_recorder
 from model.vdev_cache import FILL_ALL, FILL_METADATA, VdevCacheParams
 from model.vdev_queue import VdevQueueParams
@@ -96,11 +96,24 @@ def _core(workload: Workload, memory_bytes: int):
     return preallocated_core(_site(workload, 1, 0), memory_bytes)
 
 
+def _files(machine: Setup):
+    """(the files, the workload by which they are laid out)"""
+    laid_out = Workload(record_bytes=machine.workload.record_bytes, file_bytes=machine.workload.file_bytes)
+    return _site(laid_out, machine.settings.n_leaves, machine.first_byte)._replace(workload=machine.workload), laid_out
+
+
 def _start(machine: Setup):
     """The files, and what is in core of them."""
-    laid_out = Workload(record_bytes=machine.workload.record_bytes, file_bytes=machine.workload.file_bytes)
-    site = _site(laid_out, machine.settings.n_leaves, machine.first_byte)._replace(workload=machine.workload)
+    site, laid_out = _files(machine)
     return site, _core(laid_out, machine.settings.memory_bytes) if machine.is_preallocated else None
+
+
+def check(draws: int = 0, seeds: int = 0, seed: int = 0, **values) -> None:
+    """ValueError, one sentence, for parameters of the notebook that are no machine, or whose files do not fit."""
+    machine = setup(**values)
+    site, _ = _files(machine)
+    check_settings(machine.settings, site)
+    check_space(site.space, rules_of(ERAS[BEFORE], machine.disk).disk)
 
 
 def run(machine: Setup, era: str, seed: int, recorder=None) -> Result:

@@ -4,10 +4,12 @@ import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from study import notebooks, parameters
+from study.errors import UserError
 from study.project import DATA, LOCK, NOTEBOOKS, ROOT, data_files, digest, digest_of_files, runs_folder
 
 # in a run's folder
@@ -48,6 +50,8 @@ def plan(notebook: Path, overrides: Mapping[str, Any] | None = None) -> Plan:
     """Check everything that can be checked before a kernel starts, and name the run."""
     listed = notebooks.entry(notebook)
     values = parameters.resolve(notebook, listed.parameters if listed else None, overrides or {})
+    if listed and listed.machine and overrides:     # defaults are a machine that can be
+        _check_machine(listed.machine, values)
     files = [path for pattern in (listed.reads if listed else ("**/*",)) for path in data_files(pattern)]
     needs = tuple(plan(notebooks.find(name)) for name in (listed.needs if listed else ()))
     code = [cell.source for cell in parameters.cells(notebook) if cell.kind == "code"]
@@ -59,6 +63,14 @@ def plan(notebook: Path, overrides: Mapping[str, Any] | None = None) -> Plan:
         "lock": digest_of_files([LOCK]), "python": "{}.{}".format(*sys.version_info[:2]),
         **{path.relative_to(ROOT).as_posix(): digest_of_files([path]) for path in files},
         **{f"run of {one.name}": one.run_id for one in needs}}, needs)
+
+
+def _check_machine(module: str, values: Mapping[str, parameters.Value]) -> None:
+    """What is wrong with parameters together, such as files that are larger than the disks."""
+    try:
+        import_module(f"study.{module}").check(**values)
+    except ValueError as error:
+        raise UserError(str(error)) from None
 
 
 def _surroundings(notebook: Path) -> list[bytes]:

@@ -26,6 +26,8 @@ from model.seqread_machine import (
     Readers,
     Recorder,
     Settings,
+    check_disks,
+    check_settings,
     new_recorder,
     new_site,
     rules_of,
@@ -107,6 +109,13 @@ _site = lru_cache(maxsize=3)(new_site)
 def _start(machine: Setup):
     """The files."""
     return _site(machine.readers, machine.settings.n_leaves, first_byte=machine.first_byte)
+
+
+def check(draws: int = 0, seeds: int = 0, seed: int = 0, **values) -> None:
+    """ValueError, one sentence, for parameters of the notebook that are no machine, or whose files do not fit."""
+    machine = setup(**values)
+    check_settings(machine.settings, _start(machine))
+    check_disks(rules_of(BUILD, machine.disk), _start(machine))
 
 
 def run(machine: Setup, variant: str, seed: int, recorder: Recorder | None = None) -> Result:
