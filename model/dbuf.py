@@ -74,10 +74,15 @@ def has_come(m, now, node, stays):
 
 
 @part
+def _touch(m, now, node):
+    touch(m.arc, m.arc_params, node, now // TICK_NS)
+
+
+@kernel
 def find(m, now, node):
     """A demand finds `node` in core."""
     if m.arc.nodes[node, HOLDS] == 0:
-        touch(m.arc, m.arc_params, node, now // TICK_NS)
+        _touch(m, now, node)
 
 
 @part

@@ -169,7 +169,8 @@ def run(m, pool):
                 writer_event(m, now, source - sources.writers)
             else:
                 shadow_event(m, now, source - sources.shadows)
-        _send(m, pool, now, leaf)
+        if leaf >= 0 or pool.n_out[0] > 0:
+            _send(m, pool, now, leaf)
         settle(calendar, source)
 
 

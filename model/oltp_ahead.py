@@ -1,9 +1,10 @@
 """What the OLTP run will look up some events from now: named to the processor beforehand (`model.prefetch`).
 
-To get to a block's header takes two steps, its number and then its node, and each is named when the one before must have
-arrived. Nothing here changes anything but time.
+To get to a block's header takes two steps, its number and then its node; to take it off its list, a third one, to its
+neighbours there. Each is named when the one before must have arrived. Nothing here changes anything but time.
 """
 
+from model.arc_lists import HOLDS, NEWER, OLDER
 from model.jit import kernel, part
 from model.layout import LEAF_SHIFT, OFFSET_MASK, level_block
 from model.lru import bucket_of
@@ -32,13 +33,30 @@ def header(m, file, record):
     prefetch(m.arc.nodes, int(m.arc.node_of[level_block(m.files, file, record, 0)]))
 
 
+@kernel
+def _neighbours(m, file, record, level):
+    """A header, if there is one and it is on a list, will be taken off it."""
+    nodes, node = m.arc.nodes, int(m.arc.node_of[level_block(m.files, file, record, level)])
+    if nodes[node, HOLDS] == 0:
+        prefetch(nodes, int(nodes[node, OLDER]))
+        prefetch(nodes, int(nodes[node, NEWER]))
+
+
 @part
 def next_read(m, shadow):
-    """A shadow has done its read: what it will read next."""
+    """A shadow's read is there, or found: headers of what it will read next."""
     n, n_files, records = m.threads.n_done[shadow], m.workload.n_files, m.threads.shadow_records
     if n < records.shape[1]:
         header_above(m, n % n_files, records[shadow, n])
         header(m, n % n_files, records[shadow, n])
+
+
+@part
+def next_read_begins(m, shadow):
+    """It will soon, and the headers are at hand."""
+    n, n_files, records = m.threads.n_done[shadow], m.workload.n_files, m.threads.shadow_records
+    if n < records.shape[1]:
+        _neighbours(m, n % n_files, records[shadow, n], 1)
 
 
 @part
@@ -70,6 +88,13 @@ def write_begins(m, file, record):
     header_above(m, file, record)
     header(m, file, record)
     prefetch(m.txgs.entries, m.txgs.entry_of[level_block(m.files, file, record, 1) - m.files.n_records])
+
+
+@kernel
+def write_is_next(m, file, record):
+    """The headers are at hand."""
+    _neighbours(m, file, record, 1)
+    _neighbours(m, file, record, 0)
 
 
 @part
@@ -115,11 +140,14 @@ def unit_starts(m, pool, unit):
 
 @part
 def unit_ends(m, pool, unit):
-    """A disk has served a unit: headers of the blocks that its members write, or read for who waits."""
+    """A disk has served a unit: headers of blocks that its members write, or read for who waits, and what he reads next."""
     io = unit
     while io != NONE:
         if pool.owner[io] == FOR_TXG:
             prefetch(m.arc.nodes, m.txgs.entries[m.entry_of[io], NODE])
         else:
-            prefetch(m.arc.nodes, m.tasks.node[_who_waits(pool, io) >> pool.waiter_shift])
+            task = _who_waits(pool, io) >> pool.waiter_shift
+            prefetch(m.arc.nodes, m.tasks.node[task])
+            if task < m.workload.n_shadows:
+                next_read(m, task)
         io = pool.queue.next_member[io]

@@ -8,9 +8,9 @@ from model.calendar import set_time
 from model.dbuf import buffer_for, dirty_record, find, has_come
 from model.filebench import LOG_WRITER
 from model.indirect import POINTERS
-from model.jit import part
+from model.jit import kernel, part
 from model.layout import level_block
-from model.oltp_ahead import line_at, next_read
+from model.oltp_ahead import line_at, next_read, next_read_begins
 from model.oltp_machine import (
     BEGAN,
     DATA_READS,
@@ -116,11 +116,20 @@ def _fetch(m, pool, now, task, block):
     return there
 
 
+@kernel
+def _level_to_look_at(m, file, record, level):
+    """At `level`, or below it at the L1: if that is in core, all above it is, and is held, so that to find it does
+    nothing."""
+    return 1 if in_core(m.arc, int(m.arc.node_of[level_block(m.files, file, record, 1)])) else level
+
+
 @part
 def look(m, pool, now, task):
     """Go down the tree as far as blocks are in core: whether `task` has got all it needs."""
     tasks, file, record = m.tasks, m.tasks.rows[task, FILE], m.tasks.rows[task, RECORD]
     lowest = 0 if tasks.rows[task, WRITER] == NOBODY else 1
+    if tasks.rows[task, LEVEL] > 1:
+        tasks.rows[task, LEVEL] = _level_to_look_at(m, file, record, tasks.rows[task, LEVEL])
     while tasks.rows[task, LEVEL] >= lowest:
         block = level_block(m.files, file, record, tasks.rows[task, LEVEL])
         node = int(m.arc.node_of[block])
@@ -149,7 +158,10 @@ def finish_read(m, now, task):
     m.tally.per_second[0, now // SECOND_NS] += 1
     count_reads(m.tally, now, -1)
     m.threads.next_taker[task] = 0
-    next_read(m, task)
+    if now == began:
+        next_read(m, task)
+    else:
+        next_read_begins(m, task)
     set_time(m.calendar, m.sources.shadows + task, now + m.workload.shadow_cpu_ns)
 
 

@@ -6,7 +6,7 @@ What each does in turn: `model.filebench`. A thread that sleeps has no event in 
 from model.calendar import set_time
 from model.filebench import LOG_WRITER, make_room, post, take, wake_poster
 from model.jit import part
-from model.oltp_ahead import write_begins, write_comes
+from model.oltp_ahead import write_begins, write_comes, write_is_next
 from model.oltp_machine import ISSUE, LOG_WRITES, READS, REAP, TAKE, WRITER, WRITES
 from model.oltp_tasks import begin, count_reads
 from model.pool import NOBODY
@@ -53,6 +53,8 @@ def _issue_writes(m, now, writer):
         end = threads.n_done[m.workload.n_shadows + writer]
         for n in range(end - n_writes, end):
             write_begins(m, n % m.workload.n_files, threads.writer_records[writer - 1, n])
+        for n in range(end - n_writes, end):
+            write_is_next(m, n % m.workload.n_files, threads.writer_records[writer - 1, n])
     threads.outstanding[writer] += n_writes
     m.tally.counts[LOG_WRITES if is_log else WRITES] += n_writes
 

@@ -86,8 +86,12 @@ def _append(entries, entry, lists, place):
 @kernel
 def dirty(txgs, files, file, record):
     """`record` of `file`, clean in the open group, is dirtied. Returns its entry."""
-    above = NONE
-    for level in range(files.n_levels[file] - 1, 0, -1):
+    above, top = NONE, files.n_levels[file] - 1
+    if top > 0:
+        i = level_block(files, file, record, 1) - files.n_records
+        if txgs.dirtied_in[i] == txgs.open_txg[0]:  # and so has been all above
+            above, top = txgs.entry_of[i], 0
+    for level in range(top, 0, -1):
         block = level_block(files, file, record, level)
         i = block - files.n_records
         if txgs.dirtied_in[i] != txgs.open_txg[0]:

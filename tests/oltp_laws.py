@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 
 from model import vdev_cache_trace
-from model.arc_lists import ABOVE, ANONYMOUS, HOLDS, KEY, N_BYTES, READER, STATE, total_bytes
+from model.arc_lists import ABOVE, ANONYMOUS, HOLDS, KEY, MFU, N_BYTES, READER, STATE, total_bytes
 from model.drive_queue import N_COMMANDS, SERVICE_NS
 from model.oltp_machine import AIO_TASKS, BEGAN, JOINED, JOINED_BEFORE
 from model.pool import FOR_LINE, FOR_TXG, NOBODY
@@ -164,8 +164,17 @@ def core_is_no_larger_than_c(x):
     return total_bytes(m.arc) <= m.arc_params.c_bytes + 2**18 + m.arc.n_bytes[ANONYMOUS]
 
 
+def what_is_in_core_holds_what_is_above(x):
+    """Which so is in core: that an L1 is says all of those above it, up to the top of the file."""
+    files, rows = x.machine.files, headers(x)
+    tops = {int(files.base[file, n - 1]) for file, n in enumerate(files.n_levels.tolist())}
+    return all(row[STATE] > MFU or int(row[KEY]) in tops or (row[ABOVE] and rows[int(row[ABOVE])][STATE] <= MFU)
+               for row in rows.values())
+
+
 LAWS = {law.__name__: law for law in (little, utilisation, conservation, one_to_one, replays, holds_are_accounted_for,
-                                      bytes_are_accounted_for, only_dirty_blocks_are_anonymous, core_is_no_larger_than_c)}
+                                      bytes_are_accounted_for, only_dirty_blocks_are_anonymous, core_is_no_larger_than_c,
+                                      what_is_in_core_holds_what_is_above)}
 
 
 def mva(n_customers, think_s, demands_s):

@@ -56,6 +56,7 @@ MUTANTS = {
     "a second buffer is never given back": (dbuf, "shrink", lambda arc_, n_bytes: None, "bytes_are_accounted_for"),
     "what was written stays anonymous": (dbuf, "access", lambda *a: None, "only_dirty_blocks_are_anonymous"),
     "dirtying leaves a block where it is": (dbuf, "make_anonymous", lambda *a: None, "only_dirty_blocks_are_anonymous"),
+    "a block holds nothing": (dbuf, "hold_above", lambda *a: None, "what_is_in_core_holds_what_is_above"),
     "nothing is ever evicted": (arc, "_evict", lambda *a: None, "core_is_no_larger_than_c"),
 }
 
