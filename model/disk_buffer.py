@@ -32,8 +32,9 @@ from model.disk_mechanics import (
     GATHERED,
     IDLE,
     LAST,
+    LAST_PIECE,
+    N_PIECES,
     NEWEST,
-    PASSED,
     PIECE_BLOCKS,
     PIECE_END,
     PIECE_SEGMENT,
@@ -42,6 +43,8 @@ from model.disk_mechanics import (
     RUN_BLOCK,
     RUN_CYLINDER,
     RUN_HEAD,
+    RUN_PLACE,
+    RUN_ZONE,
     STOP_CYLINDER,
     STOP_HEAD,
     STOP_TIME,
@@ -50,9 +53,10 @@ from model.disk_mechanics import (
     USED,
     WRITTEN,
     angle_ns,
+    latency,
+    pass_on_track,
     rotation,
     seek_time,
-    transfer,
     wait_for,
 )
 from model.jit import kernel, part
@@ -133,16 +137,24 @@ def _set_run(disk, state, unit, segment, blocks):
 
 
 @kernel
-def _reached(disk, state, unit, segment, begins, turned, earliest, block):
-    """When an arm that begins at `begins`, with the spindle at `turned`, is at `block`, with which the run of a segment
-    begins: see `approach`. A run waits while others are written, so where it begins is looked up once: a twentieth of the
-    time of the OLTP simulation less."""
+def _find_run(disk, state, unit, segment, block):
+    """Where `block` lies, with which the run of a segment begins. A run waits while others are written, so that is looked up
+    once: a twentieth of the time of the OLTP simulation less."""
     segments = state.segments
     if segments[unit, segment, RUN_BLOCK] != block:
         zone, place = locate(disk.layout, block)
         segments[unit, segment, RUN_BLOCK] = block
+        segments[unit, segment, RUN_ZONE], segments[unit, segment, RUN_PLACE] = zone, place
         segments[unit, segment, RUN_CYLINDER], segments[unit, segment, RUN_HEAD] = arm_at(disk.layout, zone, place)
         segments[unit, segment, RUN_ANGLE] = angle_ns(disk, zone, place)
+
+
+@kernel
+def _reached(disk, state, unit, segment, begins, turned, earliest, block):
+    """When an arm that begins at `begins`, with the spindle at `turned`, is at `block`, with which the run of a segment
+    begins: see `approach`."""
+    segments = state.segments
+    _find_run(disk, state, unit, segment, block)
     cylinder, head = segments[unit, segment, RUN_CYLINDER], segments[unit, segment, RUN_HEAD]
     on_track = max(earliest - begins, seek_time(disk, state, unit, cylinder, head, True))
     return begins + on_track + wait_for(disk.rev_ns, turned, on_track, segments[unit, segment, RUN_ANGLE])
@@ -159,8 +171,9 @@ def _next_run(disk, state, unit, at):
             continue
         is_new = run == segments[unit, segment, NEWEST]
         begins, block = max(at, segments[unit, segment, READY]) if is_new else at, segments[unit, segment, LAST] - run
-        if segments[unit, segment, PASSED] >= disk.passes + disk.write_segments:
-            reached = -segments[unit, segment, PASSED]  # before all others
+        passed = state.units[unit, N_PIECES] - segments[unit, segment, LAST_PIECE]
+        if passed >= disk.passes + disk.write_segments:
+            reached = -passed  # before all others
         else:
             earliest = segments[unit, segment, GATHERED] if is_new else at
             turned = turned_at if begins == at else rotation(disk, state, unit, begins)
@@ -172,20 +185,24 @@ def _next_run(disk, state, unit, at):
 
 @kernel
 def _begin_piece(disk, state, unit, segment, begins):
-    """Begin to write from a run what lies on one track and has come over the bus."""
+    """Begin to write from a run what lies on one track and has come over the bus: see `transfer`."""
     units, segments, blocks = state.units, state.segments, state.segments[unit, segment, UNWRITTEN]
     block, older = segments[unit, segment, LAST] - blocks, blocks - segments[unit, segment, NEWEST]
     earliest = segments[unit, segment, GATHERED]
     if older > 0 and earliest > begins:  # the newest is still to come
         blocks, earliest = older, begins
-    zone, place = locate(disk.layout, block)
-    count, _ = run_on_track(disk.layout, zone, block, place, blocks)
-    _, units[unit, FREE] = transfer(disk, state, unit, begins, earliest, block, count, True, 1)
+    _find_run(disk, state, unit, segment, block)
+    zone, place = segments[unit, segment, RUN_ZONE], segments[unit, segment, RUN_PLACE]
+    cylinder, head = segments[unit, segment, RUN_CYLINDER], segments[unit, segment, RUN_HEAD]
+    count, span = run_on_track(disk.layout, zone, block, place, blocks)
+    there = max(earliest, begins + seek_time(disk, state, unit, cylinder, head, True))
+    start = there + latency(disk, state, unit, there, segments[unit, segment, RUN_ANGLE])
+    _, units[unit, FREE] = pass_on_track(disk, there, start, zone, span, True)
+    units[unit, AT_CYLINDER], units[unit, AT_HEAD] = cylinder, head
     units[unit, PIECE_SEGMENT], units[unit, PIECE_BLOCKS] = segment, count
     units[unit, PIECE_END] = units[unit, FREE]
-    for other in range(disk.segments):
-        segments[unit, other, PASSED] += 1
-    segments[unit, segment, PASSED] = 0
+    units[unit, N_PIECES] += 1
+    segments[unit, segment, LAST_PIECE] = units[unit, N_PIECES]
 
 
 @kernel
@@ -294,7 +311,7 @@ def take_in(disk, state, unit, segment, is_joined, block, count, ready, gathered
     segments = state.segments
     if not is_joined:
         segments[unit, segment, FIRST] = segments[unit, segment, LAST] = block
-        segments[unit, segment, PASSED] = 0
+        segments[unit, segment, LAST_PIECE] = state.units[unit, N_PIECES]
     segments[unit, segment, NEWEST] = count
     _set_run(disk, state, unit, segment, segments[unit, segment, UNWRITTEN] + count)
     segments[unit, segment, NEWEST] = count

@@ -24,12 +24,12 @@ from model.spare_memory import in_lines
 # columns of DiskState.units, one row per disk; times in ns, -1 for none
 AT_CYLINDER, AT_HEAD, PHASE, FREE, WROTE, EXPECTED, CLOCK = range(7)
 AHEAD_SEGMENT, AHEAD_BLOCK, AHEAD_LIMIT, AHEAD_TIME, STOP_CYLINDER, STOP_HEAD, STOP_TIME, SERVED = range(7, 15)
-IDLE, TAKEN, PIECE_SEGMENT, PIECE_BLOCKS, PIECE_END = range(15, 20)
+IDLE, TAKEN, PIECE_SEGMENT, PIECE_BLOCKS, PIECE_END, N_PIECES = range(15, 21)
 # values of SERVED: how the last request was served
 FROM_AHEAD, FROM_BUFFER, PARTLY, FROM_PLATTER, TO_BUFFER, TO_PLATTER = range(6)
 # columns of DiskState.segments
-FIRST, LAST, USED, WRITTEN, UNWRITTEN, NEWEST, READY, GATHERED, PASSED = range(9)
-RUN_BLOCK, RUN_CYLINDER, RUN_HEAD, RUN_ANGLE = range(9, 13)
+FIRST, LAST, USED, WRITTEN, UNWRITTEN, NEWEST, READY, GATHERED, LAST_PIECE = range(9)
+RUN_BLOCK, RUN_CYLINDER, RUN_HEAD, RUN_ANGLE, RUN_ZONE, RUN_PLACE = range(9, 15)
 # rows of Disk.command_ns
 READ_HIT, READ_MISS, WRITE_BUFFERED, WRITE_THROUGH = range(4)
 # values of Disk.ahead
@@ -79,20 +79,20 @@ class Disk(NamedTuple):
 class DiskState(NamedTuple):
     """Where the disks are. Times in ns."""
 
-    units: np.ndarray  # (disks, 20) int64: cylinder, head, phase of the spindle, when the arm is free, whether the last
+    units: np.ndarray  # (disks, 21) int64: cylinder, head, phase of the spindle, when the arm is free, whether the last
     #   command was a write, block after the last read, clock of use; read-ahead: its segment, next block, limit, time at
     #   which it was there, where and when the arm is if it is stopped; how the last request was served; the write buffer:
     #   when the last read was done, segments' room that runs take, the piece that is being written: its segment, how many
-    #   blocks, until when
+    #   blocks, until when; how many pieces have been begun
     segments: np.ndarray  # (disks, segments, 16) int64: first block, block after the last, clock of last use, written; the
     #   run: blocks at the end that are to be written, how many of them came last, when the arm could begin with these, when
-    #   they have come over the bus, how often it has been passed over; a block at which it began, and where that lies:
-    #   cylinder, head, angle in ns of a revolution
+    #   they have come over the bus, how many pieces had been begun when it came or was last written from; a block at which
+    #   it began, and where that lies: cylinder, head, angle in ns of a revolution, zone, place
 
 
 def new_state(disk, phases_ns):
     """State of as many disks as there are `phases_ns`: arms at cylinder 0, buffers empty, spindles as given."""
-    units = np.zeros((len(phases_ns), 20), np.int64)
+    units = np.zeros((len(phases_ns), 21), np.int64)
     units[:, PHASE] = phases_ns
     units[:, EXPECTED] = units[:, AHEAD_SEGMENT] = units[:, PIECE_SEGMENT] = -1
     segments = in_lines((len(phases_ns), 16, max(2, disk.segments)), np.int64).swapaxes(1, 2)  # who searches goes by column
@@ -148,19 +148,26 @@ def approach(disk, state, unit, now, earliest, block, is_write):
 
 
 @kernel
+def pass_on_track(disk, there, start, zone, span, is_write):
+    """Let `span` sectors of one track pass a head that is on it at `there`, the first of them at `start`: (when they begin,
+    when all have passed)."""
+    end = start + span * disk.rev_ns // disk.layout.zones[zone, SECTORS]
+    on_arrival = disk.write_on_arrival if is_write else disk.read_on_arrival
+    if on_arrival and start - there > disk.rev_ns - (end - start):  # the head came down inside the run
+        return there, there + disk.rev_ns
+    return start, end
+
+
+@kernel
 def transfer(disk, state, unit, now, earliest, block, count, is_write, mark):
     """Pass `count` blocks under the head, from `now`: (time when the first `mark` have passed, time when all have)."""
-    on_arrival = disk.write_on_arrival if is_write else disk.read_on_arrival
     passed, marked = 0, now
     while passed < count:
         zone, place, cylinder, head, there, start = approach(disk, state, unit, now, earliest, block + passed, is_write)
         run, span = run_on_track(disk.layout, zone, block + passed, place, count - passed)
-        sectors = disk.layout.zones[zone, SECTORS]
-        now = start + span * disk.rev_ns // sectors
-        if on_arrival and start - there > disk.rev_ns - (now - start):  # the head came down inside the run
-            start, now = there, there + disk.rev_ns
+        start, now = pass_on_track(disk, there, start, zone, span, is_write)
         if passed < mark <= passed + run:
-            marked = min(now, start + (mark - passed) * disk.rev_ns // sectors)
+            marked = min(now, start + (mark - passed) * disk.rev_ns // disk.layout.zones[zone, SECTORS])
         state.units[unit, AT_CYLINDER], state.units[unit, AT_HEAD] = cylinder, head
         passed += run
     return marked, now
