@@ -97,8 +97,8 @@ def test_a_small_vdev_sets_nothing_aside_for_log_blocks(gib, mib):
     assert log_bytes(gib * 2**30) == mib * 2**20
 
 
-def test_only_openzfs_of_today_sets_a_metaslab_aside():
-    assert [name for name, of in ERAS.items() if of.zil.own_metaslab] == ["openzfs"]
+def test_openzfs_from_2_1_on_sets_a_metaslab_aside():
+    assert [name for name, of in ERAS.items() if of.zil.own_metaslab] == ["openzfs_2021", "openzfs"]
 
 
 # ---- CPU of a record in a group ----
