@@ -30,6 +30,8 @@ from model.innodb_machine import (
 from model.innodb_pool import change, oldest_change
 from model.innodb_start import start
 from model.sysbench import DELETE, ID, INSERT, KIND, UPDATE_C, UPDATE_K, Cpu, draws_of, ids_of, oltp
+from study import machines, scenario, servers
+from study.errors import UserError
 
 CPU = Cpu(40_000, 15_000, 1_000, 100_000, 20_000)
 WRITES = {"point_selects": 0, "ranges": (0, 0, 0, 0), "version": "1.0"}
@@ -241,3 +243,31 @@ def test_defects_are_noticed():
                           env=os.environ | {"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": str(here.parent)})
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == ["none"]
+
+
+def scenario_of(**database):
+    return scenario.of({"pool": {"data": {"sheet": "x25-e"}}, "database": {"kind": "innodb", "write_only": True} | database})
+
+
+def test_a_release_costs_more_and_its_factor_is_drawn_for_those_that_are_not_of_the_slides():
+    old, new = scenario_of(version="5.4.2"), scenario_of(version="8.0", sysbench="0.4")
+    known = {one.database.version: machines.known([one], "sysbench") for one in (old, new)}
+    has = {version: "release_power" in found.central() for version, found in known.items()}
+    assert has == {"5.4.2": False, "8.0": True}
+    values = known["8.0"].central()
+    cost = [servers.innodb_test(one, values).statements[:, -1].sum() for one in (old, new)]
+    assert 1.5 < cost[1] / cost[0] < 2
+    assert servers.innodb_test(new, values | {"release_power": 0.0}).statements.tolist() == servers.innodb_test(
+        old, values).statements.tolist()
+
+
+@pytest.mark.parametrize(("version", "program", "k_is_random"), [
+    ("5.4.0", None, 0), ("5.5", None, 0), ("5.6", None, 1), ("8.4", None, 1), ("8.4", "0.4", 0), ("5.4.2", "1.0", 1)])
+def test_which_sysbench_is_taken_goes_by_the_release_unless_it_is_said(version, program, k_is_random):
+    one = scenario_of(version=version, sysbench=program)
+    assert servers.innodb_test(one, machines.known([one], "sysbench").central()).k_is_random == k_is_random
+
+
+def test_at_work_and_the_rate_of_the_hours_before_go_together():
+    with pytest.raises(UserError, match="go together"):
+        scenario_of(start="at work")
