@@ -1,5 +1,6 @@
 """Questions to the run store: a query, two runs side by side, the origin of a figure."""
 import re
+from collections import Counter
 from pathlib import Path
 
 import duckdb
@@ -9,7 +10,7 @@ from rich.table import Table
 
 from study import console, errors, store
 from study.errors import UserError
-from study.plan import all_plans, manifest
+from study.plan import MANIFEST, all_plans, manifest
 from study.project import refuse_unwritable, runs_folder, write_atomically
 
 FORMATS = ("table", "csv", "json", "parquet")
@@ -129,6 +130,16 @@ def trace(figure: str, out: Console) -> None:
     lines = {"figure": row.name, "caption": row.caption, "drawn by": row.drawn_by, "notebook": row.notebook,
              "run": f"{row.run_id} of {said['started']}, {'current' if row.run_id in current else 'of older code or data'}",
              "parameters": row.label, "files": f"{runs_folder() / row.source}/figures/{row.name}-*",
-             **{f"made from {name}": value for name, value in said["made_from"].items()}}
+             **{f"made from {name}": value for name, value in said["made_from"].items() if "/" not in name},
+             "made from data": _folders([name for name in said["made_from"] if "/" in name]),
+             "digests of data": f"{runs_folder() / row.source}/{MANIFEST}"}
     for name, value in lines.items():
         out.print(f"{name}: {value}", soft_wrap=True)
+
+
+def _folders(files: list[str]) -> str:
+    """Files by name, or by folder and how many where there are several in one."""
+    several = Counter(str(Path(name).parent) for name in files)
+    named = [f"{folder} ({several[folder]} files)" if several[folder] > 3 else name
+             for name in files for folder in [str(Path(name).parent)]]
+    return ", ".join(dict.fromkeys(named)) or "none"

@@ -1,4 +1,5 @@
 """The command line: one function a verb. Errors that the user can mend are one sentence and exit code 2."""
+import json
 import math
 import os
 import sys
@@ -23,8 +24,9 @@ app.add_typer(machine)
 app.add_typer(replay, name="replay", rich_help_panel=TRACES)
 app.add_typer(check, name="check", rich_help_panel=CAME_OUT)
 
-# JupyterLab asks for news and updates over the network unless told otherwise.
+# JupyterLab asks for news and updates over the network unless told otherwise, and then still whether it may.
 QUIET = ("--LabApp.news_url=None", "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate")
+PAGE = {"disabledExtensions": {"@jupyterlab/apputils-extension:announcements": True}}
 
 Workers = Annotated[int | None, typer.Option(min=1, help="Runs at a time; default: one per processor.")]
 CellSeconds = Annotated[int, typer.Option(min=1, help="The longest that one cell may take, in seconds.")]
@@ -165,8 +167,9 @@ def check_paper() -> None:
 def lab(context: typer.Context) -> None:
     """JupyterLab on notebooks/, with the run store made. Options of JupyterLab's own are passed on."""
     from study import store
-    from study.project import NOTEBOOKS
+    from study.project import NOTEBOOKS, write_atomically
     store.refresh()
+    write_atomically(Path(sys.prefix) / "etc/jupyter/labconfig/page_config.json", json.dumps(PAGE))
     root = ["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
     os.chdir(NOTEBOOKS)
     os.execv(sys.executable, [sys.executable, "-m", "jupyterlab", *root, *QUIET, *context.args])

@@ -1,5 +1,6 @@
 """Which run is meant: its identity, its folder, what it may take, and how it ended."""
 import json
+import re
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from study.project import DATA, LOCK, NOTEBOOKS, ROOT, data_files, digest, diges
 
 # in a run's folder
 MANIFEST, METRICS, FIGURES, PREDICTIONS = "manifest.json", "metrics.jsonl", "figures.jsonl", "predictions.jsonl"
+NAME = re.compile(r"[a-z0-9][a-z0-9_-]*(\.[a-z0-9_-]+)*")     # of a metric, a series, a statistic: subject.quantity
 SAMPLES = "samples"         # a folder of one file a series
 
 

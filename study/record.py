@@ -11,17 +11,15 @@ nowhere.
 import json
 import math
 import os
-import re
 from collections.abc import Callable
 from pathlib import Path
 
 from IPython.display import Image
 
 from study.errors import UserError
-from study.plan import FIGURES, METRICS, PREDICTIONS
+from study.plan import FIGURES, METRICS, NAME, PREDICTIONS
 
 Interval = tuple[float, float, float]
-NAME = re.compile(r"[a-z0-9][a-z0-9_-]*(\.[a-z0-9_-]+)*")
 
 
 def folder() -> Path | None:

@@ -12,8 +12,7 @@ import pandas as pd
 
 from study import store
 from study.errors import UserError
-from study.plan import SAMPLES, plan
-from study.record import NAME
+from study.plan import NAME, SAMPLES, plan
 
 COLUMNS = ["run", "name", "value", "unit"]
 
