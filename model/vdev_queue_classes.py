@@ -132,12 +132,6 @@ def _first_from(order, end, key, tie):
 
 
 @kernel
-def _is_idle(classes, state, leaf):
-    """Rule 7: whether a scrub has the device to itself."""
-    return state[leaf, OTHERS] == 0 and state[leaf, CREDIT] >= classes.delay
-
-
-@kernel
 def _least(classes, state, leaf, which):
     least = classes.least[which]
     if which == SCRUB_CLASS and classes.takes_turns and state[leaf, OTHERS] > 0:
@@ -149,8 +143,8 @@ def _least(classes, state, leaf, which):
 def _most(classes, state, leaf, which, n_async_writes):
     if which == ASYNC_WRITE:
         return n_async_writes
-    if which == SCRUB_CLASS and classes.takes_turns and not _is_idle(classes, state, leaf):
-        return _least(classes, state, leaf, which)
+    if which == SCRUB_CLASS and classes.takes_turns and (state[leaf, OTHERS] > 0 or state[leaf, CREDIT] < classes.delay):
+        return _least(classes, state, leaf, which)  # rule 7: it has not got the device to itself
     return classes.most[which]
 
 
