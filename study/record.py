@@ -16,6 +16,7 @@ from pathlib import Path
 
 from IPython.display import Image
 
+from study import series as series_of_runs
 from study.errors import UserError
 from study.plan import FIGURES, METRICS, NAME, PREDICTIONS
 
@@ -46,10 +47,9 @@ def frame(table) -> None:
 def runs(series: str, table) -> None:
     """The statistics of each run of a series of benchmark runs: a frame with columns run, name, value, unit. They go to the
     store's table `samples`; results are what the notebook says of them by `metric` and `frame`."""
-    from study import series as several
-    kept = several.checked(series, table)
+    kept = series_of_runs.checked(series, table)
     if (run := folder()) is not None:
-        several.write(run, series, kept)
+        series_of_runs.write(run, series, kept)
 
 
 def figure(name: str, draw: Callable, *data, caption: str, **options) -> Image:

@@ -16,6 +16,7 @@ class _Seen(NamedTuple):
     found: Any
 
 
+MOST = 4096      # machines that are remembered, the last ones: more than any notebook runs
 _RUNS: dict[tuple[tuple, bool], list[_Seen]] = {}
 
 
@@ -98,6 +99,8 @@ def once(machine: tuple, values: dict, simulate: Callable[[dict], Any]) -> Any:
     noted = _Noted(values)
     found = simulate(noted)
     runs.append(_Seen({name: values.get(name, _ABSENT) for name in noted.names}, found))
+    while len(_RUNS) > MOST:
+        _RUNS.pop(next(iter(_RUNS)), None)
     return found
 
 

@@ -65,6 +65,15 @@ def test_whether_there_are_any_values_counts_and_asks_for_none_of_them():
     assert made == [False, True]
 
 
+def test_no_more_than_so_many_machines_are_remembered(monkeypatch):
+    same_runs.forget()
+    monkeypatch.setattr(same_runs, "MOST", 3)
+    made = []
+    for name in "abcdba":
+        same_runs.once((name,), {}, lambda some, name=name: made.append(name))
+    assert made == [*"abcd", "a"]
+
+
 def test_another_machine_is_another_run():
     assert [same_runs.once((name,), {"a": 1}, lambda some, name=name: name) for name in "xyx"] == ["x", "y", "x"]
 
