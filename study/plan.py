@@ -14,7 +14,6 @@ from study.errors import UserError
 from study.project import DATA, LOCK, NOTEBOOKS, ROOT, data_files, digest, digest_of_files, runs_folder
 
 # in a run's folder
-NAME = re.compile(r"[a-z0-9][a-z0-9_-]*(\.[a-z0-9_-]+)*")     # of a metric, a figure or a series of a record
 MANIFEST, METRICS, FIGURES, PREDICTIONS = "manifest.json", "metrics.jsonl", "figures.jsonl", "predictions.jsonl"
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]*(\.[a-z0-9_-]+)*")     # of a metric, a series, a statistic: subject.quantity
 SAMPLES = "samples"         # a folder of one file a series
