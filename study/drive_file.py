@@ -37,7 +37,7 @@ def read_drive(path):
 def field(part, name, kind=None):
     """`part[name]` as a number (or `kind`), or one sentence about what is missing."""
     if not isinstance(part, dict) or name not in part:
-        raise UserError(f"the drive has no field “{name}”; add it to its description")
+        raise UserError(f"the description of the drive has no field '{name}'; add it to the file that --disk names")
     value = part[name]
     if kind is not None:
         if not isinstance(value, kind):
