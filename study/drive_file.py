@@ -41,9 +41,9 @@ def field(part, name, kind=None):
     value = part[name]
     if kind is not None:
         if not isinstance(value, kind):
-            raise UserError(f"the drive's “{name}” is {value!r}; give a {kind.__name__}")
+            raise UserError(f"the drive's '{name}' is {value!r}; give a {kind.__name__}")
     elif isinstance(value, bool) or not isinstance(value, (int, float)) or not np.isfinite(value):
-        raise UserError(f"the drive's “{name}” is {value!r}; give a number")
+        raise UserError(f"the drive's '{name}' is {value!r}; give a number")
     return value
 
 
@@ -111,13 +111,13 @@ def seek_table_ns(mechanics, n_cylinders, table):
     elif kind == "constant":
         curve = np.full(n_cylinders, float(field(mechanics, "Average seek time")))
     elif None in points:
-        raise UserError(f"a “{kind}” seek curve needs single cylinder, average and full strobe seek times; add them")
+        raise UserError(f"a '{kind}' seek curve needs single cylinder, average and full strobe seek times; add them")
     elif kind == "linear":
         curve = _line_curve(cylinders, *points)
     elif kind == "curve":
         return seek_curve(n_cylinders, *(_ns(point) for point in points))
     else:
-        raise UserError(f"the drive's seek type “{kind}” is unknown; "
+        raise UserError(f"the drive's seek type '{kind}' is unknown; "
                         "give constant, linear, curve, hpl, hplplus10 or extracted")
     curve[0] = 0.0
     return np.rint(curve * 1e6).astype(np.int64)

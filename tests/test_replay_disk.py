@@ -152,8 +152,8 @@ def test_a_bus_that_is_not_given_is_fast_scsi():
 
 
 @pytest.mark.parametrize(("path", "value", "said"), [
-    ("drive", None, "no field “drive”"),
-    ("drive/Segment size (in blks)", None, "no field “Segment size"),
+    ("drive", None, "no field 'drive'"),
+    ("drive/Segment size (in blks)", None, "no field 'Segment size"),
     ("drive/Number of buffer segments", "many", "give a number"),
     ("mechanics/Mechanical Model/Rotation speed (in rpms)", 0, "0 rpm"),
     ("mechanics/Mechanical Model/Single cylinder seek time", -1.0, "cannot be"),
@@ -163,7 +163,7 @@ def test_a_bus_that_is_not_given_is_fast_scsi():
     ("mechanics/Layout Model/Zones", [], "0 zones"),
     ("mechanics/Layout Model/Zones/0/Last cylinder number", -1, "at least one cylinder"),
     ("mechanics/Layout Model/Zones/0/defects", [7, 63], "a block already"),
-    ("mechanics/Layout Model/Zones/0/Blocks per track", None, "no field “Blocks per track”"),
+    ("mechanics/Layout Model/Zones/0/Blocks per track", None, "no field 'Blocks per track'"),
 ])
 def test_an_impossible_drive_is_one_sentence(path, value, said, measured):
     trace, drive = measured(n=8)
