@@ -54,9 +54,9 @@ def events_bytes(test):
     n = TRANSACTION
     for i in range(len(test.statements)):
         kind = test.statements[i, KIND]
-        if kind == UPDATE_K or kind == UPDATE_C:
+        if kind in (UPDATE_K, UPDATE_C):
             n += STATEMENT + 2 * ROW
-        elif kind == DELETE or kind == INSERT:
+        elif kind in (DELETE, INSERT):
             n += STATEMENT + ROW
     return n
 
