@@ -125,7 +125,7 @@ _OPENZFS_2013 = _since(
 _OPENZFS_2017 = _since(_OPENZFS_2013, indirect={"shift": 10}, classes={"least": (10, 10, 1, 2, 1)})
 _OPENZFS_2019 = _since(_OPENZFS_2017, txg={"sync_bytes": 0}, queue={"aggregation_bytes": 2**20})
 _OPENZFS_2021 = _since(_OPENZFS_2019, zil={"own_metaslab": 1},
-                       classes={"takes_turns": 1, "most": (10, 10, 3, 10, 3)})  # pull request 11166
+                       classes={"takes_turns": 1, "most": (10, 10, 3, 10, 3)})  # 11166; 3 scrubs: before it
 _OPENZFS = _since(_OPENZFS_2021, txg={"joins_records": 1})
 
 ERAS = {

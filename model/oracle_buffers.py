@@ -8,8 +8,8 @@
 
 Sources: Oracle8i and 9i Database Concepts, Memory Architecture (LRU and write list, the search from the least recently used
 end, dirty buffers moved on the way, a threshold at which DBW0 is asked and the search stops). That the threshold is 40 %:
-_db_block_max_scan_pct, as remembered. Left out: touch counts (a block used once is as young here as any), several lists of
-one cache, copies of blocks for consistent reads, full scans of tables.
+_db_block_max_scan_pct, whose value in 10g is printed so by many (mzph.cn/news/906385). Left out: touch counts (a block used
+once is as young here as any), several lists of one cache, copies of blocks for consistent reads, full scans of tables.
 """
 
 from model.database_machine import count, wake
@@ -132,6 +132,7 @@ def wake_all(m, now, i):
 def has_come(m, now, frame):
     m.buffers.flags[frame] &= ~LOADING
     wake_all(m, now, BUSY_BLOCK)
+    wake(m, now, leave(m.queue, m.after, FREE))
 
 
 @kernel

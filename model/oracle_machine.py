@@ -47,7 +47,7 @@ DIRTY, LOADING, IN_WRITE, IS_LISTED = 1, 2, 4, 8  # the last: on the write list
 # Elements of Machine.pool.
 N_USED, N_DIRTY, N_LISTED = range(3)
 
-# What is counted, in all and per second.
+# What is counted, in all and per second. free_waits, busy_waits, log_full: looks in vain, of which a wait may have several.
 COUNTS = ("commits", "gets", "reads", "free_waits", "busy_waits", "block_writes", "log_bytes", "wal_calls", "wal_bytes",
           "flushes", "checkpoints", "log_full")
 (COMMITS, GETS, READS, FREE_WAITS, BUSY_WAITS, BLOCK_WRITES, LOGGED, WAL_CALLS, WAL_BYTES, FLUSHES, CHECKPOINTS,
@@ -66,7 +66,7 @@ class Settings(NamedTuple):
     n_blocks: int = 2**17  # of the tables
     think_ns: int = 0  # of a user, between transactions
     cpu_ns: int = 800_000  # of a transaction, half before its blocks and half behind
-    gets: int = 15  # blocks that a transaction wants besides those that are always in memory, mean; 0 to twice that
+    gets: int = 15  # blocks that a transaction wants besides those that are always in memory, mean; 1 to 2 gets - 1
     changed_share: float = 0.5  # of these, changed
     hot_share: float = 0.2  # of the tables, in a piece,
     hot_hits: float = 0.65  # that get this share of all

@@ -53,6 +53,7 @@ CHANGES = {NOTHING: 0, READ: 0, UPDATE_K: 3, UPDATE_C: 1, DELETE: 2, INSERT: 2} 
 DISTRIBUTIONS = ("special", "gaussian", "uniform", "pareto", "zipfian")
 VERSIONS = ("0.4", "1.0")
 PARETO_H, ZIPFIAN_EXP = 0.2, 0.8
+ZIPFIAN_HEAD = 1000  # ids whose chances are summed one by one
 BATCH = 4096  # transactions drawn at a time
 
 
@@ -148,7 +149,16 @@ def _pareto(test, n, draws):
 
 
 def _zipfian(test, n, draws):
-    return 1 + (draws.random(n) ** (1 / (1 - ZIPFIAN_EXP)) * test.n_rows).astype(np.int64)
+    """Zipf: id K with a chance that goes with K^-s. The first ids one by one; behind them, where neighbours hardly differ,
+    its sum is an integral."""
+    one = 1 - ZIPFIAN_EXP
+    n_head = min(test.n_rows, ZIPFIAN_HEAD)
+    head = np.cumsum(np.arange(1, n_head + 1) ** -ZIPFIAN_EXP)
+    before = (n_head + 0.5)**one
+    tail = ((test.n_rows + 0.5)**one - before) / one
+    at = draws.random(n) * (head[-1] + tail)
+    behind = np.rint((np.maximum(at - head[-1], 0) * one + before) ** (1 / one)).astype(np.int64)
+    return np.where(at < head[-1], 1 + np.searchsorted(head, at, side="right"), behind)
 
 
 def ids_of(test, n, draws):

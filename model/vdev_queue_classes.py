@@ -60,7 +60,7 @@ class ClassParams(NamedTuple):
 
     exist: int = 0
     least: tuple = (10, 10, 1, 1, 1)  # per class: zfs_vdev_sync_read_min_active, ...; async write 2 from 0.7 on
-    most: tuple = (10, 10, 3, 10, 2)  # ..._max_active; scrub 3 from 0.8 on
+    most: tuple = (10, 10, 3, 10, 2)  # ..._max_active
     max_active: int = 1000  # zfs_vdev_max_active
     ramp_from_pct: int = 30  # zfs_vdev_async_write_active_min_dirty_percent
     ramp_to_pct: int = 60  # zfs_vdev_async_write_active_max_dirty_percent

@@ -9,6 +9,7 @@ import l2arc_machine
 import metaslab_stories
 import numpy as np
 import oltp_mutants
+import oracle_mutants
 import order_entry_mutants
 import order_entry_pools
 import postgres_mutants
@@ -30,7 +31,7 @@ from twins import random_requests
 
 from model import arc_trace, database_run, oltp, seqread, vdev_cache_trace, zfs_files
 from model.arc import ArcParams, new_arc
-from model.database_run import Both, simulate_innodb, simulate_postgres
+from model.database_run import Both, simulate_innodb, simulate_oracle, simulate_postgres
 from model.described import count_bytes
 from model.eras import era
 from model.file_calls import READ
@@ -123,6 +124,8 @@ def databases():
                     {"adaptive_flushing": 1, "flush_after_binlog": 1}):
         simulate_innodb(innodb_mutants.TEST, settings._replace(log_bin=1, **changed),
                         database_run.on_device(**innodb_mutants.DEVICE))
+    for instance, device in ((oracle_mutants.SMALL, oracle_mutants.SLOW), (oracle_mutants.REPLACED, oracle_mutants.FAST)):
+        simulate_oracle(instance._replace(n_transactions=300), database_run.on_device(**device))
 
 
 def stores(database, settings):
