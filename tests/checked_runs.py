@@ -5,6 +5,7 @@ import alloc_mutants
 import arc_traces
 import free_blocks_mutants
 import innodb_mutants
+import innodb_releases_mutants
 import l2arc_machine
 import metaslab_stories
 import numpy as np
@@ -35,6 +36,7 @@ from model.database_run import Both, simulate_innodb, simulate_oracle, simulate_
 from model.described import count_bytes
 from model.eras import era
 from model.file_calls import READ
+from model.innodb_machine import COLD, settings_of
 from model.lru import misses, new_lru
 from model.oltp_machine import new_site, rules_of
 from model.order_entry_runs import rewrite, window
@@ -124,7 +126,14 @@ def databases():
                     {"adaptive_flushing": 1, "flush_after_binlog": 1}):
         simulate_innodb(innodb_mutants.TEST, settings._replace(log_bin=1, **changed),
                         database_run.on_device(**innodb_mutants.DEVICE))
-    for instance, device in ((oracle_mutants.SMALL, oracle_mutants.SLOW), (oracle_mutants.REPLACED, oracle_mutants.FAST)):
+    assert not innodb_releases_mutants.notices()
+    for version, more in (("5.6", {"max_dirty_pages_pct": 2.0, "io_capacity": 100}), ("5.4.2", {}),
+                          ("8.4", {"max_dirty_pages_pct_lwm": 1.0})):
+        simulate_innodb(innodb_releases_mutants.TEST, settings_of(version, **innodb_releases_mutants.CONF | {
+            "n_transactions": 2000, "duration_ns": 2_500 * MS, "log_file_bytes": 2**20, "start": COLD} | more),
+            database_run.on_device(**innodb_mutants.DEVICE))
+    for instance, device in ((oracle_mutants.SMALL, oracle_mutants.SLOW), (oracle_mutants.REPLACED, oracle_mutants.FAST),
+                             (oracle_mutants.SMALL._replace(cache_bytes=2**20), oracle_mutants.SLOW)):
         simulate_oracle(instance._replace(n_transactions=300), database_run.on_device(**device))
 
 
