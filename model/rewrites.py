@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from model.jit import kernel
 from model.space_map_trace import ALLOCATE, FREE, NEW_MAP, TXG_END, Operations
 from model.streams import stream
 
@@ -57,27 +58,47 @@ def writes(work, seed):
     return Writes(record[order], txg[order], np.where(record < work.n_records, work.record_bytes, work.log_bytes)[order])
 
 
+@kernel
+def _look_back(record, last, before):
+    for i in range(len(record)):
+        before[i] = last[record[i]]
+        last[record[i]] = i
+
+
 def replaced(record):
     """For each write the number of the one that wrote the same record before it, or -1."""
-    order = np.argsort(record, kind="stable")
-    before = np.full(len(record), -1)
-    again = record[order[1:]] == record[order[:-1]]
-    before[order[1:][again]] = order[:-1][again]
+    last, before = np.full(record.max(initial=-1) + 1, -1), np.empty_like(record)
+    _look_back(record, last, before)
     return before
+
+
+@kernel
+def _put(found, row, kind, n_bytes, which):
+    found[0, row], found[1, row], found[2, row] = kind, n_bytes, which
+    return row + 1
+
+
+@kernel
+def _line_up(done, before, found):
+    """Fill the columns of `rows`."""
+    row, first, n = 0, 0, len(done.txg)
+    for i in range(n):
+        row = _put(found, row, ALLOCATE, done.n_bytes[i], i)
+        if i + 1 == n or done.txg[i + 1] != done.txg[i]:
+            for j in range(first, i + 1):
+                if before[j] >= 0:
+                    row = _put(found, row, FREE, done.n_bytes[j], before[j])
+            row, first = _put(found, row, TXG_END, 0, done.txg[i]), i + 1
 
 
 def rows(done):
     """(kind, B, which) of the stream: of each transaction group its allocations, their frees, its end. `which` numbers the
-    allocation that is made or freed, or the transaction group."""
-    n_txgs = int(done.txg[-1]) + 1
+    allocation that is made or freed, or the transaction group, each of which has writes."""
     before = replaced(done.record)
-    frees = np.flatnonzero(before >= 0)
-    txg = np.concatenate([done.txg, done.txg[frees], np.arange(n_txgs)])
-    kind = np.repeat((ALLOCATE, FREE, TXG_END), (len(done.txg), len(frees), n_txgs))
-    which = np.concatenate([np.arange(len(done.txg)), before[frees], np.arange(n_txgs)])
-    n_bytes = np.concatenate([done.n_bytes, done.n_bytes[frees], np.zeros(n_txgs, np.int64)])
-    order = np.argsort(txg * 3 + kind, kind="stable")
-    return kind[order], n_bytes[order], which[order]
+    n_rows = len(before) + np.count_nonzero(before >= 0) + int(done.txg[-1]) + 1
+    found = np.empty((3, n_rows), np.int64)
+    _line_up(done, before, found)
+    return tuple(found)
 
 
 def operations(work, map_bytes, seed):

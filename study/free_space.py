@@ -68,13 +68,12 @@ def occupied(aged: Aged, txgs: list[int]) -> np.ndarray:
 
 def runs_of(offsets: np.ndarray, blocks_per_write: int) -> tuple[np.ndarray, np.ndarray]:
     """(runs of adjacent blocks, writes that these make) of each row of block numbers."""
-    n_runs, n_writes = [], []
-    for row in np.sort(offsets, axis=1):
-        ends = np.flatnonzero(np.diff(row, append=row[-1] + 2) != 1)
-        lengths = np.diff(ends, prepend=-1)
-        n_runs.append(len(lengths))
-        n_writes.append(int(-(-lengths // blocks_per_write).sum()))
-    return np.array(n_runs), np.array(n_writes)
+    ends = np.diff(np.sort(offsets, axis=1), axis=1, append=-1) != 1
+    ends[:, -1] = True
+    where = np.flatnonzero(ends)        # each row ends with a run
+    writes = np.zeros(ends.size, np.int64)
+    writes[where] = -(-np.diff(where, prepend=-1) // blocks_per_write)
+    return ends.sum(axis=1), writes.reshape(ends.shape).sum(axis=1)
 
 
 def blocks_per_write(offsets: np.ndarray, block_bytes: int) -> np.ndarray:
