@@ -42,6 +42,16 @@ def _replace(arc, is_second_ghost):
 
 
 @kernel
+def _adapt_textbook(arc, c, state):
+    """Cases II and III of the paper: a ghost of `state` is wanted."""
+    mru, mfu, p = arc.n_bytes[MRU_GHOST], arc.n_bytes[MFU_GHOST], arc.scalars[P]
+    if state == MRU_GHOST:
+        arc.scalars[P] = min(c, p + max(1, mfu // mru))
+    else:
+        arc.scalars[P] = max(0, p - max(1, mru // mfu))
+
+
+@kernel
 def _oldest_gone(arc, state):
     node = int(arc.nodes[2 * state, NEWER])
     unlist(arc, node)
@@ -67,22 +77,19 @@ def _trim_textbook(arc, c):
 @kernel
 def request_textbook(arc, params, key):
     """Reference `key`; True on a hit. `c_bytes` counts blocks."""
-    node, n, p = int(arc.node_of[key]), arc.n_bytes, arc.scalars[P]
+    node = int(arc.node_of[key])
     if node == NONE:
         _trim_textbook(arc, params.c_bytes)
         node = take_node(arc)
         arc.nodes[node, KEY], arc.nodes[node, STATE], arc.nodes[node, N_BYTES] = key, MRU, 1
         arc.nodes[node, HOLDS] = arc.nodes[node, IS_METADATA] = 0
         arc.node_of[key] = node
-        n[MRU] += 1
+        arc.n_bytes[MRU] += 1
         enlist(arc, node)
         return False
     state = int(arc.nodes[node, STATE])
-    if state == MRU_GHOST:
-        arc.scalars[P] = min(params.c_bytes, p + max(1, n[MFU_GHOST] // n[MRU_GHOST]))
-    elif state == MFU_GHOST:
-        arc.scalars[P] = max(0, p - max(1, n[MRU_GHOST] // n[MFU_GHOST]))
     if state > MFU:
+        _adapt_textbook(arc, params.c_bytes, state)
         _replace(arc, state == MFU_GHOST)
     move(arc, node, MFU)
     return state <= MFU

@@ -1,13 +1,13 @@
 """Cache devices by `model.l2arc` and by their twin, with the same user."""
 
-from arc_machine import N_KEYS, Both
+from arc_machine import EVICT, N_KEYS, Both
 from l2arc_twin import L2_ONLY, TwinOfL2
 
 from model import arc_lists, l2arc
 from model.eras import era
 from model.streams import stream
 
-FEED, DONE = 8, 9  # moves beside those of `arc_machine`
+FEED, DONE = EVICT + 1, EVICT + 2  # moves beside those of `arc_machine`
 TICK_NS = 10**7
 UNIT = 1024
 

@@ -1,18 +1,46 @@
 """The ARC: against its naive twins, move by move, and against facts that the rules say."""
 
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
-from arc_machine import DROP, HOLD, MFU, MRU, N_KEYS, PREFETCH, READ, RELEASE, SECOND, WRITE, WRITTEN, Both, keys_on
-from arc_twin import TwinOfTextbook
+from arc_machine import (
+    BEGIN,
+    BEGIN_AHEAD,
+    COME,
+    DROP,
+    EVICT,
+    HOLD,
+    MFU,
+    MRU,
+    N_KEYS,
+    OF_TEXTBOOK,
+    PREFETCH,
+    READ,
+    RELEASE,
+    SECOND,
+    SIZES,
+    WRITE,
+    WRITTEN,
+    Both,
+    keys_on,
+    long_requests,
+    long_run,
+    request_both,
+)
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from model import arc, arc_lists
 from model.arc import ArcParams, arc_params, greatest_c, new_arc
-from model.arc_textbook import request_textbook
 from model.streams import stream
 
 moves = st.lists(st.tuples(st.sampled_from([READ] * 8 + [PREFETCH, PREFETCH, WRITE, WRITE, WRITTEN, WRITTEN, HOLD, RELEASE,
-                                                         RELEASE, DROP, SECOND, SECOND]),
+                                                         RELEASE, DROP, SECOND, SECOND, BEGIN, BEGIN_AHEAD, COME, COME,
+                                                         EVICT]),
                            st.integers(0, N_KEYS - 1), st.sampled_from([0, 0, 1, 6, 7, 40, 120])), max_size=250)
 
 
@@ -25,30 +53,30 @@ def test_the_arc_of_zfs_agrees_with_its_twin_move_by_move(sequence, c, meta_limi
         both.check()
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(len(SIZES)))
 def test_long_random_sequences_agree_with_the_twin(seed):
-    """Reads of few keys, so that ghosts are found, with the thread of every second."""
-    rng = stream(seed, "arc")
-    both = Both((148, 203, 252, 307)[seed], 40 + 48 * seed, 75)
-    kinds = [READ] * 12 + [PREFETCH, WRITE, WRITTEN, WRITTEN, SECOND]
-    states = set()
-    for kind, u, v in zip(rng.integers(len(kinds), size=4000), rng.random(4000), rng.integers(12, size=4000), strict=True):
-        key = int(N_KEYS * u * u) if v < 8 else int(N_KEYS * u)
-        both.move(kinds[kind], key, int(v))
-        states |= {state for state in range(5) if both.arc.n_bytes[state]}
-        both.check()
-    assert states == set(range(5))
+    assert long_run(seed) == set(range(5))
 
 
 @settings(max_examples=100, deadline=None)
 @given(st.lists(st.integers(0, 30), max_size=600), st.integers(1, 12))
 def test_the_published_arc_agrees_with_its_twin_request_by_request(keys, c):
-    a, twin, params = new_arc(ArcParams(c, c), 31, 40, 0), TwinOfTextbook(c), ArcParams(c, c)
-    for key in keys:
-        assert request_textbook(a, params, key) == twin.request(key)
-        assert int(a.scalars[arc_lists.P]) == twin.p
-        lists = [keys_on(a, 2 * state) for state in (arc_lists.MRU, arc_lists.MFU, arc_lists.MRU_GHOST, arc_lists.MFU_GHOST)]
-        assert lists == [twin.t1, twin.t2, twin.b1, twin.b2]
+    request_both(keys, c)
+
+
+def test_long_requests_move_p_of_the_published_arc_by_more_than_one_both_ways():
+    steps = set().union(*(long_requests(c) for c in OF_TEXTBOOK))
+    assert min(steps) < -1
+    assert max(steps) > 1
+
+
+@pytest.mark.parametrize("of", ["arc_mutants.py", "arc_textbook_mutants.py"])
+def test_defects_are_noticed(of):
+    """Run without the compiler, so that one function can be replaced."""
+    run = subprocess.run([sys.executable, of], cwd=Path(__file__).parent, capture_output=True, text=True,
+                         env=os.environ | {"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": str(Path(__file__).parents[1])})
+    assert run.returncode == 0, run.stderr
+    assert json.loads(run.stdout) == ["none"]
 
 
 # ---- facts ----
