@@ -5,7 +5,6 @@
 space map, `study.replay_pool` those of many metaslabs.
 """
 import io
-import re
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,7 +21,6 @@ from study.replay import LARGEST, SECTOR, Difference, integers, read_table
 COLUMNS = ("op", "size512", "arg")
 ENGINES = ("exact", "fast", "auto")
 LARGEST_BYTES = 2**62  # of a map or a vdev
-UNITS = {"": 1, "B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
 
 
 class Trace(NamedTuple):
@@ -60,15 +58,6 @@ def check_variant(variant: str) -> None:
         raise UserError(f"variant is {variant!r}, but the recorded ones are {', '.join(VARIANTS)}; choose one of these")
 
 
-def size_of(text: str) -> int:
-    """Bytes from text like 64MiB. Raises UserError."""
-    match = re.fullmatch(r"(\d{1,18}) ?([KMGT]iB|B|)", text.strip())
-    n_bytes = int(match[1]) * UNITS[match[2]] if match else 0
-    if not 512 <= n_bytes <= LARGEST_BYTES or n_bytes % SECTOR:
-        raise UserError(f"the size is {text!r}, but must be a multiple of 512 B like 64MiB or 67108864; give such a one")
-    return n_bytes
-
-
 def read_trace(path: Path | str) -> Trace:
     """The operations at `path`. Raises UserError."""
     path = Path(path)
@@ -101,7 +90,7 @@ def _check_values(trace: Trace) -> None:
 
 
 def _check_frees(trace: Trace) -> None:
-    """Every free must be of an allocation before it, under the present map, that was not freed yet."""
+    """Every free must be of an allocation before it, under the present map, that was not freed yet, and of all of it."""
     frees = trace.op == FREE
     seen = np.cumsum(trace.op == ALLOCATE)
     _bad(trace, frees & ((trace.arg < 0) | (trace.arg >= seen)),
@@ -115,6 +104,17 @@ def _check_frees(trace: Trace) -> None:
     freed = trace.arg[rows][order]
     again[rows[order[1:]][freed[1:] == freed[:-1]]] = True
     _bad(trace, again, "frees allocation {arg} a second time", "free each once")
+    _check_freed_sizes(trace, rows)
+
+
+def _check_freed_sizes(trace: Trace, rows: np.ndarray) -> None:
+    """The frees in `rows` are of whole blocks: what ZFS frees is named by place and size."""
+    allocated = trace.size512[trace.op == ALLOCATE][trace.arg[rows]]
+    bad = np.flatnonzero(trace.size512[rows] != allocated)
+    if len(bad):
+        row, size = rows[bad[0]], allocated[bad[0]]
+        raise UserError(f"{trace.path}: row {row} frees {trace.size512[row] * SECTOR} B of allocation {trace.arg[row]}, "
+                        f"which is of {size * SECTOR} B; free all of a block at once: size512 {size}")
 
 
 def read_offsets(path: Path | str, allocations: int) -> np.ndarray:

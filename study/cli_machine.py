@@ -18,7 +18,7 @@ def pool(
     file: Annotated[Path | None, typer.Argument(help="What `zdb -m`, `-mm` or `-mmm POOL` printed.")] = None,
     fill: Annotated[float | None, typer.Option(help="Instead of a file: allocated share of the pool, 0 to 1.")] = None,
     fragmentation: Annotated[float | None, typer.Option(help="And its fragmentation, %, as of `zpool list`.")] = None,
-    record: Annotated[str, typer.Option(help="Size of the records that are written (of a LUN, its volblocksize).")] = "8K",
+    record: Annotated[str, typer.Option(help="Size of the records (of a LUN, its volblocksize); K is 1024 B.")] = "8K",
     era: Annotated[str | None, typer.Option(
         help="Only the rules of one build: b103, b117, b141_df or b141 (see above), or another one of model/eras.py; "
              "openzfs has those of b141_df. Default: all four.")] = None,
@@ -38,7 +38,8 @@ def pool(
     Example: study pool --fill 0.8 --fragmentation 40
     """
     from study import forecast
-    slabs, record_bytes = forecast.of_pool(file, fill, fragmentation, disk), forecast.size(record, "record")
+    from study.sizes import size_of
+    slabs, record_bytes = forecast.of_pool(file, fill, fragmentation, disk), size_of(record, "record")
     found = forecast.table(forecast.of_slabs(slabs, record_bytes, forecast.eras(era)), record_bytes)
     shown = table(*found.columns)
     for row in found.itertuples(index=False):

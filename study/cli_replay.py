@@ -60,7 +60,7 @@ def replay_alloc(
     to: Annotated[Path | None, typer.Option("--out", help="Write the model's offsets here (Parquet).")] = None,
     engine: Annotated[str, typer.Option(help="exact, fast, or auto: fast where it gives the same.")] = "exact",
     metaslabs: Annotated[int | None, typer.Option(help="The trace is of a pool of so many metaslabs ...")] = None,
-    metaslab_size: Annotated[str, typer.Option(help="... of this size each.")] = "64MiB",
+    metaslab_size: Annotated[str, typer.Option(help="... of this size each (64M is 64MiB).")] = "64MiB",
     expect_txg: Annotated[Path | None, typer.Option(help="CSV of the pool after each transaction group.")] = None,
 ) -> None:
     """Every block that the allocator placed in TRACE, of one space map or of a pool of metaslabs; exits with 1 and the
@@ -74,8 +74,9 @@ def replay_alloc(
         from study.replay_alloc import replay_map
         result = replay_map(trace, variant, expect, to, engine)
     else:
-        from study.alloc_trace import size_of
         from study.replay_pool import replay_pool
-        result = replay_pool(trace, variant, metaslabs, size_of(metaslab_size), expect, expect_txg, to, engine)
+        from study.sizes import size_of
+        result = replay_pool(trace, variant, metaslabs, size_of(metaslab_size, "metaslab size"), expect,
+                             expect_txg, to, engine)
     out.print(sentence(result), soft_wrap=True)
     raise typer.Exit(1 if result.differs else 0)

@@ -27,6 +27,7 @@ from model.pickers import NOWHERE
 from model.streams import stream
 from study import described_space, zdb
 from study.errors import UserError
+from study.sizes import size_of
 from study.zdb import Slab
 
 ERAS = ("b103", "b117", "b141_df", "b141")      # first fit; dynamic fit at 30 %, at 4 %; new dynamic fit
@@ -178,20 +179,12 @@ def of_pool(file: Path | None, fill: float | None, fragmentation: float | None, 
         raise UserError("give a file with what `zdb -mm POOL` prints, or both --fill and --fragmentation")
     if file is not None:
         return zdb.read(file)
-    disk_bytes = size(disk, "disk")
+    disk_bytes = size_of(disk, "disk")
     metaslab = 1 << metaslab_shift(disk_bytes)
     if not metaslab <= disk_bytes <= MOST_BYTES:
         raise UserError(f"the disk has {disk_bytes} bytes, but must have a metaslab at least and {MOST_BYTES >> 50} PiB at "
                         "most; choose from 1M to 1P")
     return described_space.alike(fill, fragmentation, disk_bytes, metaslab)
-
-
-def size(text: str, what: str) -> int:
-    """Bytes of 8K, 1T, 4096."""
-    try:
-        return zdb.size_of(text.strip().upper().removesuffix("B"))
-    except (ValueError, IndexError):
-        raise UserError(f"the {what} is '{text}', which is no size; write it like 8K") from None
 
 
 def eras(name: str | None) -> tuple[str, ...]:

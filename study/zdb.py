@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from study.errors import UserError
+from study.sizes import size_of
 
-UNITS = {unit: 1024**power for power, unit in enumerate(("", "K", "M", "G", "T", "P", "E"))}
 NUMBER = r"\d+(?:\.\d+)?[KMGTPE]?"
 VDEV = re.compile(r"\s*vdev\s+(\d+)\b")
 SLAB = re.compile(rf"\s*metaslab\s+(\d+)\s+offset\s+([0-9a-f]+)\s+spacemap\s+(\d+)\s+free\s+({NUMBER})\s*$")
@@ -60,12 +60,6 @@ def parse(text: str, name: str) -> list[Slab]:
     return slabs
 
 
-def size_of(printed: str) -> int:
-    """Bytes of a number as zdb prints it: 3.08M, 512."""
-    unit = printed[-1] if printed[-1] in UNITS else ""
-    return round(float(printed.removesuffix(unit)) * UNITS[unit])
-
-
 def _slabs(lines: Iterable[str]):
     """The metaslabs, each with what stands below it."""
     vdev, slab, source = 0, None, None
@@ -93,7 +87,7 @@ def _start(line: str, vdev: int) -> Slab | None:
         offset, space_map, free = found.groups()
     else:
         return None
-    return Slab(vdev, int(offset, 16), int(space_map) > 0, size_of(free))
+    return Slab(vdev, int(offset, 16), int(space_map) > 0, size_of(free, "free space"))
 
 
 def _with_histogram(slab: Slab, source: str, fragmentation: str | None) -> Slab:
@@ -106,7 +100,8 @@ def _with_histogram(slab: Slab, source: str, fragmentation: str | None) -> Slab:
 def _with_line(slab: Slab, line: str, source: str | None) -> Slab:
     """A line below a metaslab; what says nothing of it is passed over."""
     if found := STATISTICS.match(line):
-        return slab._replace(n_segments=int(found[1]), largest_bytes=size_of(found[2]), free_pct=int(found[3]))
+        largest_bytes = size_of(found[2], "largest segment")
+        return slab._replace(n_segments=int(found[1]), largest_bytes=largest_bytes, free_pct=int(found[3]))
     found = BUCKET.match(line)
     if found and source == "In-memory":
         return slab._replace(histogram=slab.histogram | {int(found[1]): int(found[2])})

@@ -14,7 +14,7 @@ from conftest import one_sentence
 
 from model.pickers import VARIANTS
 from model.streams import stream
-from study.alloc_trace import read_offsets, read_trace, size_of
+from study.alloc_trace import read_offsets, read_trace
 from study.errors import UserError
 from study.project import DATA, ROOT
 from study.replay import Difference
@@ -118,7 +118,7 @@ def test_maps_of_any_size_follow_each_other(tmp_path, variant):
     sizes = (8 * (1 + (stream(1, "sizes").random(300) * 30).astype(int))).tolist()
     stream_rows = [(0, size, -1) for size in sizes]
     rows = [(4, 9, 2**31 - 1), *stream_rows, (3, 1, -1), (4, 12, 2**31 - 8), *stream_rows,
-            *((1, 8, 300 + block) for block in range(300)), (2, 0, -1), (4, 9, 2400), *stream_rows[:9]]
+            *((1, size, 300 + block) for block, size in enumerate(sizes)), (2, 0, -1), (4, 9, 2400), *stream_rows[:9]]
     to = tmp_path / "off.parquet"
     replay = replay_map(ops(tmp_path, rows), variant, to=to)
     offsets = read_offsets(to, replay.allocations)
@@ -151,11 +151,14 @@ GOOD = [(4, 9, 800), (0, 8, -1), (0, 8, -1), (1, 8, 0), (2, 0, -1)]
 
 @pytest.mark.parametrize(("rows", "message"), [
     ([*GOOD, (1, 8, 0)], "row 5 frees allocation 0 a second time"),
+    ([*GOOD, (1, 16, 1)], "row 5 frees 8192 B of allocation 1, which is of 4096 B; free all of a block at once: size512 8"),
+    ([*GOOD, (1, 0, 1)], "row 5 frees 0 B of allocation 1, which is of 4096 B"),
+    ([*GOOD, (1, 4, 1)], "row 5 frees 2048 B of allocation 1, which is of 4096 B"),
     ([*GOOD, (1, 8, 2)], "row 5 frees allocation 2, but there was none of that number before it"),
     ([*GOOD, (1, 8, -1)], "row 5 frees allocation -1, but there was none"),
     ([GOOD[0], GOOD[3], *GOOD[1:3]], "row 1 frees allocation 0, but there was none of that number before it"),
     ([*GOOD, GOOD[0], (1, 8, 1)], "row 6 frees allocation 1, which was made in a map before the present one"),
-    ([*GOOD, (0, 900, -1), (1, 8, 2)], "row 6 frees allocation 2, which found no space and was never made"),
+    ([*GOOD, (0, 900, -1), (1, 900, 2)], "row 6 frees allocation 2, which found no space and was never made"),
     ([*GOOD, (0, 0, -1)], "row 5 allocates 0 sectors"),
     ([*GOOD, (0, -8, -1)], "row 5 allocates -8 sectors"),
     ([*GOOD, (5, 0, -1)], "row 5 has op 5, but it must be from 0 to 4"),
@@ -195,17 +198,6 @@ def test_missing_columns_and_offsets_of_another_trace_are_named(tmp_path, column
 ])
 def test_bad_parameters_are_one_sentence(named, message):
     assert message in complaint(TRACES / f"{MIX}__ops.parquet", **named)
-
-
-@pytest.mark.parametrize(("text", "n_bytes"), [("64MiB", 2**26), ("67108864", 2**26), ("1 GiB", 2**30), ("512B", 512),
-                                               ("64MB", None), ("-1", None), ("0", None), ("513", None),
-                                               ("9" * 18 + "TiB", None)])
-def test_sizes_are_read_with_their_units(text, n_bytes):
-    if n_bytes is None:
-        with pytest.raises(UserError, match="but must be a multiple of 512 B"):
-            size_of(text)
-    else:
-        assert size_of(text) == n_bytes
 
 
 # ---- the command line ----

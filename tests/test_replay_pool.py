@@ -123,6 +123,10 @@ WRONG = {
     "a copy of another size": ([(0, 8, -1, 0), (0, 9, -1, 1)], "row 1 is copy 1 of a block, but"),
     "a copy too many": ([(0, 8, -1, 0), (0, 8, -1, 1), (0, 8, -1, 2), (0, 8, -1, 3)], "row 3 is copy 3 .* 0 to 2"),
     "a block that was refused": ([(0, 500, -1), (0, 500, -1), (1, 500, 1)], "row 2 frees allocation 1, which found no"),
+    "more than the block": ([(2, 0, 4), *50 * [(0, 8, -1)], (2, 0, 5), (1, 16, 0), (1, 8, 1), (2, 0, 6)],
+                            "row 52 frees 8192 B of allocation 0, which is of 4096 B; free all of a block at once"),
+    "nothing of the block": ([(0, 8, -1), (1, 0, 0)], "row 1 frees 0 B of allocation 0, which is of 4096 B"),
+    "half of the block": ([(0, 8, -1), (1, 4, 0)], "row 1 frees 2048 B of allocation 0, which is of 4096 B"),
     "a block that never was": ([(0, 8, -1), (1, 8, 1)], "row 1 frees allocation 1, but there was none"),
 }
 

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from study import zdb
 from study.errors import UserError
+from study.sizes import size_of
 
 SAMPLES = Path(__file__).parent / "zdb"
 MIB = 2**20
@@ -58,7 +59,7 @@ def test_a_number_is_read_to_three_digits(power, tenths):
     exact = int(2**power * (1 + tenths / 100))
     unit = max(0, (exact.bit_length() - 1) // 10)
     printed = f"{exact / 1024**unit:.2f}{'KMGTPE'[unit - 1]}" if unit else str(exact)
-    assert zdb.size_of(printed) == pytest.approx(exact, rel=0.01)
+    assert size_of(printed, "size") == pytest.approx(exact, rel=0.01)
 
 
 HEAD = "\tvdev          0\n"

@@ -1,0 +1,17 @@
+"""Sizes as they are written: 4096, 8K, 8KB, 8KiB, 1.5T. K, M, G, T, P and E are powers of 1024 in each of these forms, as
+zdb, zpool and zfs have them."""
+import re
+from decimal import Decimal
+
+from study.errors import UserError
+
+UNITS = {unit: 1024**power for power, unit in enumerate(("", "K", "M", "G", "T", "P", "E"))}
+SIZE = re.compile(r"(\d{1,19}(?:\.\d{1,19})?) ?(?:([KMGTPE])I?)?B?")
+
+
+def size_of(text: str, what: str) -> int:
+    """Bytes. `what` it is, for the UserError."""
+    found = SIZE.fullmatch(text.strip().upper())
+    if not found:
+        raise UserError(f"the {what} is '{text}', which is no size; write it like 8K or 8KiB, both 8192 bytes")
+    return round(Decimal(found[1]) * UNITS[found[2] or ""])
