@@ -12,6 +12,7 @@ from arc_traces import MISSES, N, keys, libcachesim_misses
 from arc_twin import TwinOfTextbook
 
 from model.arc import ArcParams, new_arc
+from model.arc_lists import HAS_EVICTED, MRU, P
 from model.arc_trace import misses_textbook, misses_zfs
 from model.lru import misses, new_lru
 
@@ -56,6 +57,19 @@ def test_zfs_keeps_ghosts_of_a_loop_that_the_paper_forgets():
     with ghosts is more than 2c: a loop of 1200 through 1000 is found again."""
     assert published("loop", 1000) == lru("loop", 1000) == N
     assert zfs("loop", 1000) < 0.96 * N
+
+
+def test_while_a_cache_fills_zfs_raises_p_to_what_mru_is_and_a_skewed_trace_pays_for_it():
+    """Nothing has been evicted after 2000 requests, so that nothing is a ghost: the published p is still 0. ZFS's is as
+    large as MRU was at most, three quarters of c."""
+    of_zfs, published_ = (ArcParams(1000 * unit, 1000 * unit) for unit in (RECORD, 1))
+    a, b, first = new_arc(of_zfs, 12_000, 24_000, 0), new_arc(published_, 12_000, 24_000, 0), keys("zipf")[:2000]
+    misses_zfs(a, of_zfs, first, RECORD, 1, 100)
+    misses_textbook(b, published_, first)
+    assert not a.scalars[HAS_EVICTED]
+    assert b.scalars[P] == 0
+    assert 0.7 * of_zfs.c_bytes < a.n_bytes[MRU] <= a.scalars[P] < 0.8 * of_zfs.c_bytes
+    assert 1.04 * MISSES["zipf", 1000] < zfs("zipf", 1000) < 1.05 * MISSES["zipf", 1000]
 
 
 @pytest.mark.parametrize("name", ["zipf", "mixed"])
