@@ -45,6 +45,8 @@ def pool(
     for row in found.itertuples(index=False):
         shown.add_row(*row)
     out.print(shown)
+    if passed_over := forecast.left_out(slabs):
+        out.print(passed_over, soft_wrap=True)
     if era is None:
         out.print("b141_df is the nearest to OpenZFS of today; what each line stands for: study pool --help", soft_wrap=True)
 

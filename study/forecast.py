@@ -52,10 +52,11 @@ class Forecast(NamedTuple):
 
 
 def of_slabs(slabs: list[Slab], record_bytes: int, eras=ERAS, seed: int = 1) -> list[Forecast]:
-    """A forecast for each vdev and era."""
+    """A forecast for each era and vdev that takes all data."""
     if record_bytes % 512 or not 512 <= record_bytes <= 2**17:
         raise UserError(f"the record is {record_bytes} bytes, but it must be a multiple of 512 up to 131072; choose one")
-    vdevs = {vdev: [one for one in slabs if one.vdev == vdev] for vdev in sorted({one.vdev for one in slabs})}
+    of_data = [one for one in slabs if not one.purpose]
+    vdevs = {vdev: [one for one in of_data if one.vdev == vdev] for vdev in sorted({one.vdev for one in of_data})}
     return [_of_vdev(vdev, ones, record_bytes, name, seed) for vdev, ones in vdevs.items() for name in eras]
 
 
@@ -168,6 +169,13 @@ def table(forecasts: list[Forecast], record_bytes: int) -> pd.DataFrame:
     return pd.DataFrame([(str(one.vdev), one.era, f"{one.blocks_per_io:.1f}",
                           f"{one.blocks_per_io * record_bytes / 1024:.0f}", f"{100 * one.single:.0f}",
                           f"{100 * one.gangs:.0f}", str(one.n_metaslabs)) for one in forecasts], columns=COLUMNS)
+
+
+def left_out(slabs: list[Slab]) -> str:
+    """Which vdevs `of_slabs` passes over, in a sentence; "" for none."""
+    purposes = {one.vdev: one.purpose for one in slabs if one.purpose}
+    names = ", ".join(f"vdev {vdev} ({purpose})" for vdev, purpose in sorted(purposes.items()))
+    return f"left out, as having a purpose of their own: {names}" if names else ""
 
 
 # --- from the command line ------------------------------------------------------------------------------------------------

@@ -7,8 +7,12 @@ Three forms are known, all read the same way (formats: zdb.c of onnv_69 to onnv_
     today           the same; with -mm a histogram of the free segments on disk and the fragmentation, with -mmm segments,
                     largest and a histogram of those in memory, which is taken if there is one
 
+A vdev with a purpose of its own (`vdev 1   special`, `dedup`, `log`) takes no data of the kind that is asked about here: its
+metaslabs are read, but not sized.
+
 A line `13: 8 ****` of a histogram counts the segments of 2^13 bytes or more, but less than 2^14. The size of a metaslab is
-not printed; it follows from the distances of their offsets, or of a single one from its free percentage.
+not printed; it follows from offset and number, in the oldest form from the distances of offsets, and of a metaslab 0 alone
+from its free percentage.
 """
 import itertools
 import re
@@ -20,7 +24,7 @@ from study.errors import UserError
 from study.sizes import size_of
 
 NUMBER = r"\d+(?:\.\d+)?[KMGTPE]?"
-VDEV = re.compile(r"\s*vdev\s+(\d+)\b")
+VDEV = re.compile(r"\s*vdev\s+(\d+)\b(?:\s+(special|dedup|log)\b)?")
 SLAB = re.compile(rf"\s*metaslab\s+(\d+)\s+offset\s+([0-9a-f]+)\s+spacemap\s+(\d+)\s+free\s+({NUMBER})\s*$")
 OLD_SLAB = re.compile(rf"\s+([0-9a-f]+)\s+(\d+)\s+({NUMBER})\s*$")
 STATISTICS = re.compile(rf"\s*segments\s+(\d+)\s+maxsize\s+({NUMBER})\s+freepct\s+(\d+)%")
@@ -35,12 +39,14 @@ class Slab(NamedTuple):
     offset: int
     is_used: bool                   # it has a space map
     free_bytes: int
-    size_bytes: int | None = None   # None only while it is being read
+    size_bytes: int | None = None   # None while it is being read, and of a vdev with a purpose
     n_segments: int | None = None
     largest_bytes: int | None = None
     free_pct: int | None = None
     fragmentation: int | None = None
     histogram: dict[int, int] | None = None     # of 2^key bytes and more: number of segments
+    number: int | None = None       # in its vdev
+    purpose: str = ""               # of the vdev: special, dedup, log; "" takes all data
 
 
 def read(path: Path) -> list[Slab]:
@@ -54,22 +60,23 @@ def read(path: Path) -> list[Slab]:
 
 def parse(text: str, name: str) -> list[Slab]:
     """The metaslabs in what zdb printed; `name` is for errors."""
-    slabs = sized(list(_slabs(text.splitlines())), name)
-    for slab in slabs:
+    slabs = list(_slabs(text.splitlines()))
+    of_data = sized([slab for slab in slabs if not slab.purpose], name)
+    for slab in of_data:
         _check(slab, name)
-    return slabs
+    return of_data + [slab for slab in slabs if slab.purpose]
 
 
 def _slabs(lines: Iterable[str]):
     """The metaslabs, each with what stands below it."""
-    vdev, slab, source = 0, None, None
+    vdev, purpose, slab, source = 0, "", None, None
     for line in lines:
-        started = _start(line, vdev)
-        if started or VDEV.match(line):
+        started, headed = _start(line, vdev, purpose), VDEV.match(line)
+        if started or headed:
             if slab:
                 yield slab
             slab, source = started, None
-            vdev = vdev if started else int(VDEV.match(line)[1])
+            vdev, purpose = (vdev, purpose) if started else (int(headed[1]), headed[2] or "")
         elif slab and (found := HISTOGRAM.match(line)):
             source = found[1]
             slab = _with_histogram(slab, source, found[2])
@@ -79,15 +86,17 @@ def _slabs(lines: Iterable[str]):
         yield slab
 
 
-def _start(line: str, vdev: int) -> Slab | None:
+def _start(line: str, vdev: int, purpose: str) -> Slab | None:
     """A metaslab that begins with this line."""
+    number = None
     if found := SLAB.match(line):
-        offset, space_map, free = found.groups()[1:]
+        number, offset, space_map, free = found.groups()
     elif found := OLD_SLAB.match(line):
         offset, space_map, free = found.groups()
     else:
         return None
-    return Slab(vdev, int(offset, 16), int(space_map) > 0, size_of(free, "free space"))
+    return Slab(vdev, int(offset, 16), int(space_map) > 0, size_of(free, "free space"),
+                number=None if number is None else int(number), purpose=purpose)
 
 
 def _with_histogram(slab: Slab, source: str, fragmentation: str | None) -> Slab:
@@ -113,16 +122,23 @@ def _with_line(slab: Slab, line: str, source: str | None) -> Slab:
 def sized(slabs: list[Slab], name: str) -> list[Slab]:
     """The metaslabs with their sizes."""
     if not slabs:
-        raise UserError(f"{name} has no line of a metaslab; give what `zdb -mm POOL` prints")
-    sizes = {}
-    for vdev in sorted({slab.vdev for slab in slabs}):
-        offsets = sorted(slab.offset for slab in slabs if slab.vdev == vdev)
-        steps = [b - a for a, b in itertools.pairwise(offsets)]
-        if steps and min(steps) == 0:
-            raise UserError(f"{name} has the metaslab at offset {offsets[steps.index(0)]:x} of vdev {vdev} twice; give the "
-                            "output of one zdb")
-        sizes[vdev] = min(steps) if steps else _size_of_single(next(one for one in slabs if one.vdev == vdev), name)
+        raise UserError(f"{name} has no line of a metaslab of a vdev for all data; give what `zdb -mm POOL` prints")
+    sizes = {vdev: _size(sorted((one for one in slabs if one.vdev == vdev), key=lambda one: one.offset), name)
+             for vdev in {slab.vdev for slab in slabs}}
     return [slab._replace(size_bytes=sizes[slab.vdev]) for slab in slabs]
+
+
+def _size(slabs: list[Slab], name: str) -> int:
+    """Bytes of each metaslab of a vdev, of which only some may have been printed. Number times size is offset."""
+    pairs = list(itertools.pairwise(slabs))
+    for a, b in pairs:
+        if a.offset == b.offset:
+            raise UserError(f"{name} has the metaslab at offset {a.offset:x} of vdev {a.vdev} twice; give the output of one "
+                            "zdb")
+    last = slabs[-1]
+    if last.number:
+        return last.offset // last.number
+    return min(b.offset - a.offset for a, b in pairs) if pairs else _size_of_single(last, name)
 
 
 def _size_of_single(slab: Slab, name: str) -> int:

@@ -81,6 +81,18 @@ def test_each_vdev_is_taken_by_itself():
     assert found[0][2:] == found[2][2:]     # the same description, the same answer
 
 
+def test_vdevs_with_a_purpose_are_left_out_and_named(tmp_path):
+    printed = (SAMPLES / "openzfs_m.txt").read_text()
+    assert printed.count("vdev          1   ") == 1
+    path = tmp_path / "pool.txt"
+    path.write_text(printed.replace("vdev          1   ", "vdev          1   special   "))
+    slabs = zdb.read(path)
+    assert {one.vdev for one in forecast.of_slabs(slabs, 8192, ("b117",))} == {0}
+    result = CliRunner().invoke(cli.app, ["pool", str(path), "--era", "b117"])
+    assert "left out, as having a purpose of their own: vdev 1 (special)\n" in result.output
+    assert forecast.left_out(zdb.read(SAMPLES / "openzfs_m.txt")) == ""
+
+
 def gangs_where_no_hole_is_long_enough(name, n_slabs):
     """Of holes of 4 KiB a record of 8 KiB takes three members, and a header of 512 B in two copies."""
     holes = [Slab(0, m * SIZE, True, 14 * MIB, SIZE, histogram={12: 14 * 256}) for m in range(n_slabs)]

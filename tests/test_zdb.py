@@ -54,6 +54,25 @@ def test_a_single_metaslab_has_its_size_from_its_free_percentage():
     assert sample("openzfs_mmm")[0].size_bytes == 64 * MIB
 
 
+def test_a_part_of_a_vdev_has_metaslabs_of_the_same_size():
+    """As `zdb -mm POOL 0 0 2 4` prints it; a number above 0 is enough."""
+    for part in ((0, 2, 4), (4, 2), (3, 5), (7,)):
+        slabs = zdb.parse(HEAD + "".join(LINE.format(m, m * 2**26, "20M") for m in part), "sample")
+        assert {one.size_bytes for one in slabs} == {64 * MIB}, part
+
+
+@pytest.mark.parametrize("purpose", ["special", "dedup", "log"])
+def test_a_vdev_with_a_purpose_is_told_apart(purpose):
+    """Also if one metaslab is all that is printed of it."""
+    more = f"\tvdev          1   {purpose}   ms_unflushed_phys object 3\n" + LINE.format(0, 0, "60M")
+    slabs = zdb.parse(HEAD + LINE.format(0, 0, "20M") + LINE.format(1, 2**26, "60M") + more + "\tvdev          2\n"
+                      + LINE.format(0, 0, "20M") + LINE.format(1, 2**27, "64M"), "sample")
+    assert [(one.vdev, one.purpose, one.size_bytes) for one in slabs] == [
+        (0, "", 64 * MIB), (0, "", 64 * MIB), (2, "", 128 * MIB), (2, "", 128 * MIB), (1, purpose, None)]
+    with pytest.raises(UserError, match="no line of a metaslab of a vdev for all data"):
+        zdb.parse(more, "sample")
+
+
 @given(st.integers(0, 60), st.integers(0, 99))
 def test_a_number_is_read_to_three_digits(power, tenths):
     exact = int(2**power * (1 + tenths / 100))
