@@ -148,14 +148,14 @@ def compare(trace: Trace, replayed: np.ndarray, recorded: np.ndarray) -> tuple[i
     return len(differ), Difference(row, "off512", int(recorded[block]), int(replayed[block]))
 
 
-def check_freed(trace: Trace, replayed: np.ndarray, first: Difference | None) -> None:
-    """A UserError when the trace frees a block that found no place, and nothing differed until then."""
+def check_freed(trace: Trace, replayed: np.ndarray, first: Difference | None, mend: str = "mend or remove the row") -> None:
+    """A UserError, with what to do, when the trace frees a block that found no place, and nothing differed until then."""
     frees = trace.op == FREE
     refused = np.zeros(len(trace.op), bool)
     refused[frees] = replayed[trace.arg[frees]] == -1
     if first is not None:
         refused[first.row:] = False
-    _bad(trace, refused, "frees allocation {arg}, which found no space and was never made", "mend or remove the row")
+    _bad(trace, refused, "frees allocation {arg}, which found no space and was never made", mend)
 
 
 def sentence(one: AllocReplay) -> str:

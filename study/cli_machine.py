@@ -11,6 +11,8 @@ from study.project import refuse_unwritable
 
 machine = typer.Typer(rich_markup_mode="rich")
 PANEL = "Your own machine"
+ERAS = ("onnv_69, onnv_70, onnv_79, b89, b103, b111, b117, b141, b141_df, openzfs_2013, openzfs_2017, openzfs_2019, "
+        "openzfs_2021, openzfs")    # of model.eras, which help need not wait for
 
 
 @machine.command(rich_help_panel=PANEL)
@@ -20,8 +22,8 @@ def pool(
     fragmentation: Annotated[float | None, typer.Option(help="And its fragmentation, %, as of `zpool list`.")] = None,
     record: Annotated[str, typer.Option(help="Size of the records (of a LUN, its volblocksize); K is 1024 B.")] = "8K",
     era: Annotated[str | None, typer.Option(
-        help="Only the rules of one build: b103, b117, b141_df or b141 (see above), or another one of model/eras.py; "
-             "openzfs has those of b141_df. Default: all four.")] = None,
+        help=f"Only the rules of one build: {ERAS}. Those up to b111 choose as b103 does, those of OpenZFS as b141_df. "
+             "Default: the four above.")] = None,
     disk: Annotated[str, typer.Option(help="With --fill: size of a top-level vdev.")] = "1T",
 ) -> None:
     """How well small writes would go together in your pool: the allocator, run in free space like the pool's.
@@ -118,8 +120,8 @@ def advise(
 
 @machine.command(rich_help_panel=PANEL)
 def age(
-    era: Annotated[str, typer.Option(help="Rules of which build: b103, b117, b141, b141_df (as openzfs), or another one of "
-                                          "model/eras.py.")] = "b141",
+    era: Annotated[str, typer.Option(help=f"Rules of which build: {ERAS}. Those up to b111 choose as b103 does, those "
+                                          "of OpenZFS as b141_df.")] = "b141",
     vdevs: Annotated[int, typer.Option(min=1, help="Top-level vdevs of one disk each, or of mirrors.")] = 11,
     disk_gb: Annotated[float, typer.Option(min=0.1, help="Size of a disk, in GB (10^9).")] = 1000,
     records: Annotated[int, typer.Option(min=1, help="Records of 4 KiB; 91 million are 350 GiB.")] = 91_000_000,

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from study.console import out, table
+from study.console import doing, out, table
 from study.errors import UserError
 from study.project import refuse_unwritable, write_atomically
 
@@ -60,23 +60,25 @@ def replay_alloc(
     to: Annotated[Path | None, typer.Option("--out", help="Write the model's offsets here (Parquet).")] = None,
     engine: Annotated[str, typer.Option(help="exact, fast, or auto: fast where it gives the same.")] = "exact",
     metaslabs: Annotated[int | None, typer.Option(help="The trace is of a pool of so many metaslabs ...")] = None,
-    metaslab_size: Annotated[str, typer.Option(help="... of this size each (64M is 64MiB).")] = "64MiB",
+    metaslab_size: Annotated[str | None, typer.Option(help="... of this size each; 64MiB (or 64M) if not said.")] = None,
     expect_txg: Annotated[Path | None, typer.Option(help="CSV of the pool after each transaction group.")] = None,
 ) -> None:
     """Every block that the allocator placed in TRACE, of one space map or of a pool of metaslabs; exits with 1 and the
-    first difference if one went elsewhere."""
+    first difference if one went elsewhere. The first time, up to half a minute goes to compiling."""
     from study.alloc_trace import sentence
-    if metaslabs is None and expect_txg is not None:
-        raise UserError("--expect-txg is of a pool and --metaslabs is missing; give the number of metaslabs too")
+    for option, value in (("--expect-txg", expect_txg), ("--metaslab-size", metaslab_size)):
+        if metaslabs is None and value is not None:
+            raise UserError(f"{option} is of a pool and --metaslabs is missing; give the number of metaslabs too")
     if to is not None:
         refuse_unwritable(to)
-    if metaslabs is None:
-        from study.replay_alloc import replay_map
-        result = replay_map(trace, variant, expect, to, engine)
-    else:
-        from study.replay_pool import replay_pool
-        from study.sizes import size_of
-        result = replay_pool(trace, variant, metaslabs, size_of(metaslab_size, "metaslab size"), expect,
-                             expect_txg, to, engine)
+    with doing("replaying; the first time the model is compiled"):
+        if metaslabs is None:
+            from study.replay_alloc import replay_map
+            result = replay_map(trace, variant, expect, to, engine)
+        else:
+            from study.replay_pool import replay_pool
+            from study.sizes import size_of
+            size = size_of(metaslab_size or "64MiB", "metaslab size")
+            result = replay_pool(trace, variant, metaslabs, size, expect, expect_txg, to, engine)
     out.print(sentence(result), soft_wrap=True)
     raise typer.Exit(1 if result.differs else 0)

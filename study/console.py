@@ -34,6 +34,15 @@ def counting(what: str) -> Iterator[Callable[[int, int], None]]:
         yield tell
 
 
+@contextlib.contextmanager
+def doing(what: str) -> Iterator[None]:
+    """How long something has taken so far, on the terminal. Nothing in a pipe."""
+    with Progress(TextColumn(what), TimeElapsedColumn(), console=err, transient=True,
+                  disable=not err.is_terminal) as progress:
+        progress.add_task(what, total=None)
+        yield
+
+
 def number(value: float) -> str:
     """To four digits; whole from a thousand on."""
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"

@@ -221,7 +221,8 @@ def replay_pool(path: Path | str, variant: str, metaslabs: int, metaslab_bytes: 
     engine, pool, decided, seconds = _drive(variant, rows, metaslabs, metaslab_bytes, engine)
     sectors = np.where(decided.offset < 0, -1, decided.offset // SECTOR)
     differences, first = (None, None) if recorded is None else compare(trace, sectors, recorded)
-    check_freed(trace, sectors, first)
+    mend = f"give the pool more than {metaslabs} metaslabs of {metaslab_bytes} B, or mend the row"
+    check_freed(trace, sectors, first, mend)
     if to is not None:
         write_offsets(to, sectors)
     others = () if txgs is None else compare_txgs(txgs, after_txgs(decided))

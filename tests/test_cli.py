@@ -7,7 +7,8 @@ import pyarrow.parquet as pq
 import pytest
 from conftest import one_sentence
 
-from study import aged_pools, cli, scoreboard
+from model.eras import ERAS, era
+from study import aged_pools, cli, cli_machine, scoreboard
 from study.notebooks import find
 from study.plan import plan
 from study.project import DATA, runs_folder
@@ -239,6 +240,14 @@ def test_values_are_printed_as_they_are(study):
 def test_a_pool_that_cannot_be_aged_is_refused_before_anything_is_compiled(study, monkeypatch, words, said):
     monkeypatch.setattr(aged_pools, "_compile", lambda recipe: pytest.fail("compiles"))
     assert said in one_sentence(study("age", *words))
+
+
+def test_help_names_every_era_and_says_by_which_rules_they_choose():
+    assert list(ERAS) == cli_machine.ERAS.split(", ")
+    like = {name: next(known for known in ("b103", "b117", "b141_df", "b141")
+                       if era(name).metaslab == era(known).metaslab._replace(gang=era(name).metaslab.gang)) for name in ERAS}
+    assert {name for name in like if like[name] == "b103"} == set(list(ERAS)[:list(ERAS).index("b111") + 1])
+    assert {name for name in like if like[name] == "b141_df"} == {"b141_df", *(name for name in ERAS if "openzfs" in name)}
 
 
 # --- claims ---------------------------------------------------------------------------------------------------------------

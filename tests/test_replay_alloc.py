@@ -212,7 +212,9 @@ def test_the_command_says_what_it_found(study, tmp_path):
     assert (done.returncode, "; the first in row " in done.stdout) == (1, True)
     assert "variant is 'ff'" in one_sentence(study("replay", "alloc", trace, "--variant", "ff"))
     done = study("replay", "alloc", trace, "--variant", "141_df", "--expect-txg", off)
-    assert "--metaslabs is missing" in one_sentence(done)
+    assert "--expect-txg is of a pool and --metaslabs is missing" in one_sentence(done)
+    done = study("replay", "alloc", trace, "--variant", "141_df", "--metaslab-size", "1MiB")
+    assert "--metaslab-size is of a pool and --metaslabs is missing" in one_sentence(done)
 
 
 def test_verify_takes_traces_of_the_allocator_with_their_offsets(study, tmp_path):

@@ -114,6 +114,12 @@ def test_a_pool_fills_up_and_rows_after_the_last_txg_count(tmp_path):
         assert offsets[64:].tolist() == [-1, -1, *where]
 
 
+def test_a_pool_that_is_too_small_for_its_trace_says_so():
+    """In one metaslab the first blocks to be freed find room, those behind the 64 MiB none."""
+    with pytest.raises(UserError, match="was never made; give the pool more than 1 metaslabs of 67108864 B"):
+        replay_pool(trace_of("l2_C"), "117_df", 1, MS)
+
+
 WRONG = {
     "a txg that was closed already": ([(2, 0, 4), (2, 0, 4)], "row 1 closes txg 4, but the next one is 5"),
     "a txg left out": ([(2, 0, 4), (0, 8, -1), (2, 0, 6)], "row 2 closes txg 6, but the next one is 5"),
