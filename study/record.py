@@ -14,7 +14,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from IPython.display import Image
+from IPython.display import Image, display
 
 from study import series as series_of_runs
 from study.errors import UserError
@@ -52,12 +52,14 @@ def runs(series: str, table) -> None:
         series_of_runs.write(run, series, kept)
 
 
-def figure(name: str, draw: Callable, *data, caption: str, **options) -> Image:
-    """Draw a figure, keep it in all formats and widths when in a batch, and return it for display."""
+def figure(name: str, draw: Callable, *data, caption: str, **options) -> None:
+    """Draw a figure, keep it in all formats and widths when in a batch, and show it below the cell, wherever in it this
+    stands."""
     from study import figures  # brings matplotlib along
     run = folder()
     if run is None:
-        return _display(figures.render(draw, *data, formats=("png",), **options)["png"])
+        _show(figures.render(draw, *data, formats=("png",), **options)["png"])
+        return
     for width in figures.WIDTHS_IN:
         drawn = figures.render(draw, *data, width=width, **options)
         (run / "figures").mkdir(exist_ok=True)
@@ -67,7 +69,7 @@ def figure(name: str, draw: Callable, *data, caption: str, **options) -> Image:
             _append(FIGURES, {"name": name, "caption": caption, "drawn_by": f"{draw.__module__}.{draw.__name__}",
                               "digest": figures.digest(drawn["svg"])})
             shown = drawn["png"]
-    return _display(shown)
+    _show(shown)
 
 
 def prediction(claim: str, unfitted: Interval, fitted: Interval | None = None, identified: bool = True,
@@ -89,9 +91,9 @@ def not_modelled(claim: str, reason: str) -> None:
     _append(PREDICTIONS, {"claim_id": claim, "reason": reason})
 
 
-def _display(png: bytes) -> Image:
+def _show(png: bytes) -> None:
     from study import figures
-    return Image(png, width=int(figures.WIDTHS_IN["column"] * 160))
+    display(Image(png, width=int(figures.WIDTHS_IN["column"] * 160)))
 
 
 def _append(name: str, row: dict) -> None:

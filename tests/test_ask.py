@@ -1,4 +1,5 @@
-"""Questions to the store: two runs side by side, the origin of a figure."""
+"""Questions to the store: two runs side by side, the origin of a figure. And that each figure is seen."""
+import nbformat
 import pytest
 from conftest import one_sentence
 
@@ -14,6 +15,22 @@ table = pd.DataFrame({"drive": ["a"], "year": [1], "version": ["specified"], "se
 table["disksim_percent"] = 1
 record.figure("dots", disks.demerits, table, caption="Some dots.")
 """
+
+
+SEVERAL = DRAW + """
+for name in ("second", "third"):
+    record.figure(name, disks.demerits, table, caption="More dots.")
+record.metric("answer.again", n, "1")
+"""
+
+
+@pytest.mark.parametrize(("cell", "n"), [(DRAW, 1), (SEVERAL, 3)])
+def test_a_figure_is_shown_once_wherever_in_a_cell_it_is_recorded(runs, notebook, cell, n):
+    outcome = run(plan(notebook("several", cell)))
+    assert outcome.status == "ok"
+    executed = nbformat.read(runs / "several" / outcome.plan.run_id / "several.ipynb", as_version=4)
+    shown = [output for one in executed.cells for output in one.get("outputs", ())]
+    assert ["image/png" in output.get("data", {}) for output in shown] == [True] * n
 
 
 @pytest.fixture

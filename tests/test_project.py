@@ -105,6 +105,17 @@ def test_notebooks_read_as_essays(path):
     parameters.schema(path, notebooks.STUDY[path.stem].parameters)
 
 
+@pytest.mark.parametrize("path", BOOKS, ids=lambda path: path.stem)
+def test_figures_show_themselves_and_are_not_shown_again(path):
+    """Wherever it stands in a cell, `record.figure` shows its figure (a test of it runs that) and returns nothing."""
+    for cell in parameters.cells(path):
+        if cell.kind == "code":
+            tree = ast.parse(cell.source)
+            calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and "figure" in ast.unparse(node.func)]
+            alone = [node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)]
+            assert all(call in alone and ast.unparse(call.func) == "record.figure" for call in calls), cell.source
+
+
 def test_the_code_is_tidy():
     done = subprocess.run([sys.executable, "-m", "ruff", "check", "--quiet", ROOT], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
