@@ -13,13 +13,17 @@ Of OpenZFS what is modelled, each era with all that came before it:
 
     openzfs_2013    the write throttle of August 2013 with the classes of the vdev queue,   ZFS on Linux 0.6.3 to 0.6.5
                     and groups every 5 s or 64 MiB
-    openzfs_2017    indirect blocks of 128 KiB (its change 7104)                            0.7; FreeBSD 12
+    openzfs_2017    indirect blocks of 128 KiB (its change 7104); records of up to 16 MiB   0.7; FreeBSD 12
+                    (5027, 0.6.5, if zfs_max_recordsize is raised from 1 MiB); no more
+                    read ahead than 8 MiB (5987)
     openzfs_2019    groups of a fifth of what may be dirty; writes that follow each other   0.8, 2.0; FreeBSD 13.0
                     go to a disk as up to 1 MiB, not 128 KiB (sequential scrub; to an
                     SSD as before, pull request 8494)
     openzfs_2021    log blocks in a metaslab of their own (pull request 11389); classes     2.1; FreeBSD 13.1
                     of the vdev queue take turns (11166)
-    openzfs         a call that rewrites several records is one transaction (14964)         2.2 of 2023, and later
+    openzfs         a call that rewrites several records is one transaction (14964);        2.2 of 2023, and later
+                    records of up to 16 MiB without a parameter (13302); no more
+                    read ahead than 64 MiB (13452)
 
 Not in any: prefetch of later builds, and what `data/advice.toml` lists besides. Nor are several log blocks in flight
 (change 8585, 2017), which PostgreSQL does not feel: who flushes its log holds a lock, so one commit is under way at a
@@ -34,6 +38,7 @@ from model.indirect import IndirectParams
 from model.l2arc import SECOND_NS, L2arcParams
 from model.metaslab import BONUS_AREA, FRAGMENTED, LARGEST, THIRDS, MetaslabParams
 from model.pickers import VARIANTS
+from model.recordsize import RecordParams
 from model.throttle import DIRTY_DATA, T2, T3, TxgParams
 from model.vdev_cache import BYPASS_DATA, FILL_METADATA, VdevCacheParams
 from model.vdev_queue import DONT_AGGREGATE, INHERITED, VdevQueueParams
@@ -63,6 +68,7 @@ class Era(NamedTuple):
     issue: IssueParams = IssueParams()
     indirect: IndirectParams = IndirectParams()
     classes: ClassParams = ClassParams()
+    records: RecordParams = RecordParams()
 
 
 def _since(earlier, **changed):
@@ -122,11 +128,12 @@ _OPENZFS_2013 = _since(
            "async_write_priority": ASYNC_WRITE, "async_read_priority": ASYNC_READ, "resilver_priority": SCRUB_CLASS,
            "scrub_priority": SCRUB_CLASS},
 )
-_OPENZFS_2017 = _since(_OPENZFS_2013, indirect={"shift": 10}, classes={"least": (10, 10, 1, 2, 1)})
+_OPENZFS_2017 = _since(_OPENZFS_2013, indirect={"shift": 10}, classes={"least": (10, 10, 1, 2, 1)},
+                       records={"most_bytes": 2**24}, zfetch={"max_distance_bytes": 2**23})
 _OPENZFS_2019 = _since(_OPENZFS_2017, txg={"sync_bytes": 0}, queue={"aggregation_bytes": 2**20})
 _OPENZFS_2021 = _since(_OPENZFS_2019, zil={"own_metaslab": 1},
                        classes={"takes_turns": 1, "most": (10, 10, 3, 10, 3)})  # 11166; 3 scrubs: before it
-_OPENZFS = _since(_OPENZFS_2021, txg={"joins_records": 1})
+_OPENZFS = _since(_OPENZFS_2021, txg={"joins_records": 1}, zfetch={"max_distance_bytes": 2**26})
 
 ERAS = {
     "onnv_69": _2007,  # July 2007: the last without change 6437054 of the vdev cache

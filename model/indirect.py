@@ -313,8 +313,8 @@ def _check_pointers(kind, checksum, n_used, level, record_bytes, n_vdevs, shift)
                "shift": (shift, shift in range(3, MAX_SHIFT + 1), f"3 to {MAX_SHIFT}"),
                "n_used": (n_used, n_used in range((1 << shift) + 1), f"0 to {1 << shift}"),
                "level": (level, level in range(7), "0 to 6"),
-               "record_bytes": (record_bytes, record_bytes in [512 << shift for shift in range(9)],
-                                "a power of two from 512 to 131072"),
+               "record_bytes": (record_bytes, record_bytes in [512 << shift for shift in range(16)],
+                                "a power of two from 512 to 16777216"),
                "n_vdevs": (n_vdevs, n_vdevs in range(1, 2**16), "1 to 65535")}
     for name, (value, good, bound) in allowed.items():
         if not good:

@@ -13,7 +13,10 @@ than is asked for. W independent writes to n records dirty n (1 - (1 - 1/n)^W) o
 
     amplification = B written / B asked = (record / write) (1 - exp(-l)) / l
 
-which for 8 KiB in 128 KiB is 16 (1 - exp(-l)) / l.
+which for 8 KiB in 128 KiB is 16 (1 - exp(-l)) / l, and for n pages a record n (1 - exp(-l)) / l.
+
+Records have 128 KiB at most, until large blocks came (feature large_blocks, illumos change 5027 of 2014; ZFS on Linux
+0.6.5). Then it is 16 MiB, though a parameter, zfs_max_recordsize, stood at 1 MiB until OpenZFS 2.2 (pull request 13302).
 
 Left out: compression, indirect blocks (`model.txg`), what the log does with the same data (`model.zil`), and when a
 record leaves core, which is the caller's to say (`in_core`).
@@ -28,6 +31,12 @@ from model.jit import kernel
 
 # places of Records.counts
 ASKED_BYTES, READ_FIRST, DIRTIED = range(3)
+
+
+class RecordParams(NamedTuple):
+    """The rules of a build; the default is that of 2005 to 2014."""
+
+    most_bytes: int = 2**17  # of a record; SPA_MAXBLOCKSIZE
 
 
 class Records(NamedTuple):

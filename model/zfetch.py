@@ -51,6 +51,7 @@ class ZfetchParams(NamedTuple):
     block_cap: int = 256  # blocks in a window, strides ahead, and blocks of file per stream; zfetch_block_cap
     min_idle_s: int = 2  # s, a stream idle for longer, in whole seconds, may be replaced; zfetch_min_sec_reap
     hz: int = 100  # ticks per second; spec, conventions
+    max_distance_bytes: int = 0  # B, what is ahead of a stream at most; 0: blocks alone count; zfetch_max_distance, 2015
     covered_if_missed: int = 1  # 1: in the window means expected, prefetched or not; 0 from hg 10474 on; spec 4.4
     # When the caller is to call at all; never read here.
     max_request_bytes: int = 2**20  # B, a larger request is not shown to zfetch; zfetch_array_rd_sz
@@ -324,7 +325,7 @@ def forget(zfetch, file):
 # ---- making one ----
 
 _BOUNDS = {"max_streams": (1, 64), "block_cap": (1, 2**16), "min_idle_s": (0, 2**20), "hz": (1, 10**6),
-           "max_request_bytes": (0, 2**40)}
+           "max_request_bytes": (0, 2**40), "max_distance_bytes": (0, 2**40)}
 _SWITCH = (0, 1)
 
 
@@ -335,6 +336,13 @@ def check_params(params):
         if value != int(value) or not low <= value <= high:
             raise ValueError(f"{name} of zfetch is {value}, but it must be a whole number from {low} to {high};"
                              " choose one in that range")
+
+
+def of_records(params, record_bytes):
+    """The same for a file of such records: `max_distance_bytes` in blocks, one at least."""
+    if not params.max_distance_bytes:
+        return params
+    return params._replace(block_cap=max(1, min(params.block_cap, params.max_distance_bytes // record_bytes)))
 
 
 def max_fetches(params):

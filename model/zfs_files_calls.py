@@ -83,10 +83,9 @@ from model.zfs_files_machine import (
     settings_of,
     work,
 )
-from model.zil import NOT_SYNC, O_DSYNC, has_room, record, record_other
+from model.zil import NOT_SYNC, O_DSYNC, has_room, most_entries, record, record_other
 from model.zil_commit import commit
 
-MOST_ENTRIES = 4  # that one piece makes, a new file's among them
 DNODE_BLOCK_BYTES = 2**14  # of a file system's files (spec 5.1)
 
 # ---- a call begins ----
@@ -137,7 +136,7 @@ def _is_admitted(m, now, p):
     others_wait = m.txgs.quiesced[0] != 0 and m.txgs.syncing[0] != 0 and not m.process[p, HAS_SLEPT]
     in_full = m.arc.n_bytes[ANONYMOUS] * m.files.record_bytes[file] // m.files.core_bytes[file]
     found = verdict(m.throttle, m.txg_params, m.txgs.open_txg[0], others_wait, at_worst, in_full, m.arc_params.c_bytes)
-    if not has_room(m.zil, MOST_ENTRIES):
+    if not has_room(m.zil, most_entries(m.files.record_bytes[file])):
         found = TO_WAIT
     until = (now // TICK_NS + 1) * TICK_NS
     if m.txg_params.rule == DIRTY_DATA and found == TO_SLEEP:

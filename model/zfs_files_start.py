@@ -25,6 +25,7 @@ from model.txg import new_txgs
 from model.vdev_queue_classes import new_class_state
 from model.write_issue import time_between
 from model.zfetch import max_fetches, new_zfetch
+from model.zfetch import of_records as zfetch_of_records
 from model.zfs_files_hardware import groups_of_leaves, leaves_of, ssds_of, vdev_table
 from model.zfs_files_l2 import ROOM_OF_ROUND, has_cache
 from model.zfs_files_layout import (
@@ -134,6 +135,7 @@ def _machine(pool, s, build, tables, caches, n_processes, seed):
     first_ahead = n_processes + N_ROWS + n_logs
     n_tasks = first_ahead + N_AHEAD + 1  # the last one: the feed thread of the L2ARC
     arc_params, arc, l2 = caches
+    zfetch = zfetch_of_records(build.zfetch, s.record_bytes)
     sync = n_leaves + len(ssds.leaf) * N_SLOTS
     sources = Sources(n_leaves, sync, sync + 1, sync + 2, sync + 3, sync + 4, sync + 5)
     of_vdev = [pool[row[5]] for row in vdevs]
@@ -163,8 +165,8 @@ def _machine(pool, s, build, tables, caches, n_processes, seed):
         numbers(MOST_WANTED + 16 * n_leaves + len(l2.outbox), 6),
         numbers(1), numbers(n_leaves + 1), numbers(1 << n_tasks.bit_length() + 1), numbers(2), numbers(1),
         _processes(n_processes), numbers(n_processes), numbers(2), np.full(n_tasks, NOBODY),
-        new_zfetch(build.zfetch, len(file_table)), build.zfetch,
-        numbers(max_fetches(build.zfetch), 2), numbers(n_processes, max_fetches(build.zfetch), 2), first_ahead,
+        new_zfetch(zfetch, len(file_table)), zfetch,
+        numbers(max_fetches(zfetch), 2), numbers(n_processes, max_fetches(zfetch), 2), first_ahead,
         numbers(N_AHEAD), _full_stack(range(N_AHEAD)), new_calendar(sources.processes + n_processes), sources, _tally(s),
         build.classes, new_class_state(n_leaves))
 
@@ -197,7 +199,7 @@ def typed(values):
     return type(values)(*(int(value) for value in values))
 
 
-_BOUNDS = {"record_bytes": (512, 2**17), "log_record_bytes": (512, 2**17), "compress_pct": (1, 100),
+_BOUNDS = {"record_bytes": (512, 2**24), "log_record_bytes": (512, 2**24), "compress_pct": (1, 100),
            "memory_bytes": (2**26, 2**44), "arc_max_bytes": (0, 2**44), "n_seconds": (0, 10**6),
            "n_entries": (64, 2**24), "n_ios": (2**13, 2**22),
            "region_bytes": (0, 2**44), "spread_pct": (0, 100), "scale_pct": (100, 10**6),
@@ -215,7 +217,7 @@ def check_settings(s):
     for name in ("record_bytes", "log_record_bytes"):
         if getattr(s, name) & (getattr(s, name) - 1):
             raise ValueError(f"{name} of the file systems is {getattr(s, name)}, but a record is a power of two; choose one "
-                             "from 512 to 131072")
+                             "from 512 to 16777216")
 
 
 def _cached(l2, s, build, files, existing, numbers, seed):

@@ -149,6 +149,12 @@ def _append(zil, log, way, data):
 
 
 @kernel
+def most_entries(block_bytes):
+    """That a piece of a block becomes (rule 2): two at least, whatever is in it, and two of something else."""
+    return 2 + max(2, (block_bytes + SPLIT_BYTES - 1) // SPLIT_BYTES)
+
+
+@kernel
 def has_room(zil, n_entries):
     """Whether `n_entries` more can be made."""
     entry = zil.free[0]
@@ -161,7 +167,7 @@ def has_room(zil, n_entries):
 @kernel
 def record(zil, params, settings, log, file, block, block_bytes, n_bytes, opened, txg):
     """`n_bytes` of one block of a file are written in `txg`: the sequence of the last entry, or 0 if nothing is logged.
-    There must be room for one entry, or for three if the block has more than 64 KiB."""
+    There must be room for `most_entries` of the block."""
     if settings.disabled:
         return 0
     way, left = way_of(params, settings, n_bytes, opened), n_bytes

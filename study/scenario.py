@@ -22,7 +22,8 @@ from study.project import DATA
 PARITY = {"raidz1": 1, "raidz2": 2, "raidz3": 3}
 # Of the eras of the model: raidz3 came with b120.
 THIRD_PARITY = ("b141", "b141_df", "openzfs_2013", "openzfs_2017", "openzfs_2019", "openzfs_2021", "openzfs")
-GIB = 2**30
+KIB, GIB = 2**10, 2**30
+LARGEST_RECORD = max(era.records.most_bytes for era in eras.ERAS.values()) // KIB
 MOST_DEVICES, MOST_CLIENTS = 1024, 10_000       # that there is room for in a simulation
 
 
@@ -111,6 +112,19 @@ class Pool(_Strict):
         return self
 
 
+def _check_record(name: str, kib: int, era: str):
+    """ValueError unless the build has such records."""
+    most = eras.ERAS[era].records.most_bytes // KIB
+    if kib < 1 or kib & (kib - 1):
+        raise ValueError(f"{name} is {kib}, but a record is a power of two, of 1 to {most} KiB with era {era}; choose one")
+    if kib > LARGEST_RECORD:
+        raise ValueError(f"{name} is {kib}, but no ZFS has records of more than {LARGEST_RECORD} KiB (16 MiB); choose no "
+                         "more than that")
+    if kib > most:
+        raise ValueError(f"{name} is {kib}, but a record has {most} KiB at most with era {era}; choose no more than that, "
+                         "or a release with large blocks, as openzfs_2017 or openzfs")
+
+
 class Zfs(_Strict):
     kind: Literal["zfs"] = "zfs"
     era: str = "b111"                       # a build of model.eras; OpenZFS of today: openzfs
@@ -136,8 +150,8 @@ class Zfs(_Strict):
         if self.era not in eras.ERAS:
             raise ValueError(f"era is '{self.era}', but the builds known are {', '.join(eras.ERAS)}; choose one of these")
         for name, value in (("record_kib", self.record_kib), ("log_record_kib", self.log_record_kib)):
-            if value is not None and (value not in (1, 2, 4, 8, 16, 32, 64, 128)):
-                raise ValueError(f"{name} is {value}, but a record is a power of two from 1 to 128 KiB; choose one")
+            if value is not None:
+                _check_record(name, value, self.era)
         if self.logbias == "throughput" and not eras.ERAS[self.era].zil.has_logbias:
             raise ValueError(f"logbias is throughput, but era {self.era} has no logbias; choose b141 or leave it out")
         if self.arc_max_mib is not None and self.arc_max_mib < 64:

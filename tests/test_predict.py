@@ -131,6 +131,26 @@ def test_a_mirror_writes_everything_twice():
     assert mirror["written_bytes"] == pytest.approx(2 * stripe["written_bytes"], rel=0.2)
 
 
+def test_larger_records_write_more_for_a_transaction_and_are_no_faster():
+    """Up to the largest that there are; pages of 8 KiB are changed at random. (Small ones differ by chance.)"""
+    found = [run({"files.era": "openzfs", "files.record_kib": kib, "pool.data": {"sheet": "sata-ssd-s4500", "count": 2}})
+             for kib in (8, 128, 1024, 16384)]
+    written = [one.devices["data"]["written_bytes"] for one in found]
+    assert written == sorted(written)
+    assert written[2] > 4 * written[1]
+    assert found[0].tps > 0.98 * found[1].tps
+    assert found[1].tps > 1.5 * found[2].tps > 3 * found[3].tps
+
+
+def test_who_misses_reads_a_whole_record_however_large():
+    """Tables that are not in memory, by one client."""
+    cold = {"files.era": "openzfs", "database.script": "select-only", "files.warm": False, "database.start": "cold",
+            "database.clients": 1, "database.transactions": 300, "database.scale": 200, "files.prefetch": False}
+    for kib in (128, 1024):
+        data = run(cold | {"files.record_kib": kib}).devices["data"]
+        assert data["read_bytes"] / data["reads"] == pytest.approx(kib * 1024, rel=0.15)
+
+
 def test_the_same_seed_gives_the_same_bits():
     one, other = run({}), run({})
     assert (one.result.ended_at == other.result.ended_at).all()

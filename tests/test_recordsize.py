@@ -35,7 +35,7 @@ def written_at_random(record_bytes, per_record, n_groups=20, write_bytes=8 * KiB
 
 
 @pytest.mark.parametrize("per_record", [0.01, 0.25, 1, 4])
-@pytest.mark.parametrize("record_kib", [8, 32, 128])
+@pytest.mark.parametrize("record_kib", [8, 32, 128, 256, 1024])
 def test_amplification_counted_is_that_of_the_closed_form(record_kib, per_record):
     records, n_groups = written_at_random(record_kib * KiB, per_record), 20
     w, n = round(per_record * N), N

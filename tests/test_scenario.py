@@ -40,6 +40,10 @@ IMPOSSIBLE = [
     ("database.conf", {"full_page_writes": "perhaps"}, "neither on nor off"),
     ("database.conf", {"max_wal_size": "1GB"}, "PostgreSQL 8.3 has no such setting"),
     ("files.record_kib", 12, "a power of two"),
+    ("files.record_kib", 0, "a power of two"),
+    ("files.record_kib", 256, "128 KiB at most with era b111; choose no more than that, or a release with large blocks"),
+    ("files.log_record_kib", 1024, "log_record_kib is 1024, but a record has 128 KiB at most"),
+    ("files.record_kib", 2**15, "no ZFS has records of more than 16384 KiB"),
     ("files.era", "b999", "builds known are"),
     ("files.logbias", "throughput", "has no logbias"),
     ("files.primarycache", "none", "primarycache"),
@@ -51,6 +55,15 @@ IMPOSSIBLE = [
     ("host.memory_gib", 0, "host.memory_gib is 0"),
     ("host.memory_gib", 0.01, "host.memory_gib is 0.01"),
 ]
+
+
+@pytest.mark.parametrize(("era", "most"), [("b89", 128), ("b141", 128), ("openzfs_2013", 128), ("openzfs_2017", 16384),
+                                           ("openzfs_2021", 16384), ("openzfs", 16384)])
+def test_records_are_as_large_as_the_build_has_them(era, most):
+    """Large blocks came with ZFS on Linux 0.6.5, after 0.6.3 (`openzfs_2013`)."""
+    assert scenario.changed(POSTGRES, {"files.era": era, "files.record_kib": most}).files.record_kib == most
+    with pytest.raises(UserError, match="record_kib is"):
+        scenario.changed(POSTGRES, {"files.era": era, "files.record_kib": 2 * most})
 
 
 @pytest.mark.parametrize(("path", "value", "what"), IMPOSSIBLE)

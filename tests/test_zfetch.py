@@ -12,7 +12,7 @@ from zfetch_twin import DEFECTS, TwinOfZfetch
 
 from model.eras import ERAS
 from model.streams import stream
-from model.zfetch import ZfetchParams, forget, max_fetches, new_zfetch, read_block
+from model.zfetch import ZfetchParams, forget, max_fetches, new_zfetch, of_records, read_block
 
 LONG = 10**6  # last block of a file that does not end
 OLD, NEW = ERAS["onnv_69"].zfetch, ERAS["b141"].zfetch  # before and after hg 10474
@@ -299,6 +299,20 @@ def test_reading_again_what_is_gone_is_covered_to_hg_10474(params, streams):
     assert zfetch.read_block(5, 1, 0, LONG) == []
     assert zfetch.read_block(5, 0, 0, LONG) == []
     assert [z["o"] for z in zfetch.streams] == streams
+
+
+@pytest.mark.parametrize(("era", "record_kib", "blocks"), [
+    ("b141", 128, 256), ("openzfs_2017", 8, 256), ("openzfs_2017", 128, 64), ("openzfs_2021", 1024, 8),
+    ("openzfs", 128, 256), ("openzfs", 1024, 64), ("openzfs", 16384, 4), ("openzfs_2021", 16384, 1)])
+def test_openzfs_counts_in_bytes_what_is_ahead(era, record_kib, blocks):
+    """zfetch_max_distance: 8 MiB from 2015 on, 64 MiB since OpenZFS 2.2; a sequential reader is no more than that ahead."""
+    params = of_records(ERAS[era].zfetch, record_kib * 1024)
+    assert params.block_cap == blocks
+    zfetch, ahead = Kernels(params), 0
+    for block in range(300):
+        for first, n in zfetch.read_block(block, block > 2, 0, LONG):
+            ahead = max(ahead, first + n - 1 - block)
+    assert blocks <= ahead <= 2 * blocks + 4
 
 
 # ---- bad values ----

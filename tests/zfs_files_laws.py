@@ -158,7 +158,7 @@ class Watch:
 
     def read_block(self, real, m, now, place, n_bytes, is_metadata, task, priority):
         there = real(m, now, place, n_bytes, is_metadata, task, priority)
-        in_full = 2**14 if is_metadata else m.s.record_bytes
+        in_full = indirect_bytes(m.files) if is_metadata else m.s.record_bytes
         self.fetched.append((int(m.leaves.n_awaited[task]), n_bytes, in_full))
         return there
 

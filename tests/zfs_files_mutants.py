@@ -22,6 +22,7 @@ from model import (
 )
 from model.file_calls import READ, WAL_CREATE, WAL_WRITE_THROUGH, WRITE
 from model.primarycache import METADATA_ONLY
+from model.recordsize import amplification
 from model.ssd import SsdParams
 from model.throttle import DIRTY, GOES_ON
 from model.vdev_map import vdev_params
@@ -32,6 +33,10 @@ SSD = Group(SsdParams(is_volatile=1, flush_ns=50_000))
 SOUND = {
     "one disk": {},
     "records of 128 KiB": {"record_bytes": 2**17},
+    "records of 1 MiB": {"record_bytes": 2**20, "name": "openzfs", "mix": ((WRITE, 1.0),), "n": 500, "n_pages": 20_000,
+                         "n_processes": 4, "log_record_bytes": 2**20},
+    "records of 2 MiB, log device": {"record_bytes": 2**21, "log_record_bytes": 2**21, "name": "openzfs",
+                                     "pool": Pool(SSD, SSD), "n": 60, "n_pages": 8192, "is_warm": 0},
     "mirrors": {"pool": Pool(Group(n_vdevs=2, vdev=vdev_params("mirror", 2))), "shares_cpus": 1},
     "RAID-Z": {"pool": Pool(Group(vdev=vdev_params("raidz1", 4)))},
     "log device": {"pool": Pool(Group(), SSD)},
@@ -178,6 +183,18 @@ def groups():
             "expected": laws.expected_dirty(40, 120)}
 
 
+def amplified():
+    """B written by groups of records for each B asked for, of 40 records of so many pages with 100 writes in each group, and
+    n (1 - exp(-l)) / l."""
+    found = {}
+    for pages in (16, 32, 128):
+        r = run(record_bytes=pages * laws.PAGE, n_pages=40 * pages, mix=((WRITE, 1.0),), n_processes=1, n=1000,
+                think_ns=SECOND // 20, rest_s=20, name="openzfs", memory_bytes=2**33)
+        asked = r.asked[WRITE] * laws.PAGE
+        found[pages] = r.counts["record_bytes"] / asked, amplification(pages * laws.PAGE, laws.PAGE, 100 / 40)
+    return found
+
+
 def timed():
     """ns when the first groups of 2007 end, if the first commit, at once, ends the very first one."""
     r = run(name="onnv_69", mix=((WAL_WRITE_THROUGH, 1.0),), n_processes=1, n=70, think_ns=SECOND // 4, rest_s=0)
@@ -274,7 +291,7 @@ def main():
     print(json.dumps({"sound": {name: broken(**how) for name, how in SOUND.items()},
                       "defects": {name: with_defect(*what[:4]) for name, what in MUTANTS.items()},
                       "one_client": one_client(), "log_work": log_work(), "delays": delays(), "entries": entries(),
-                      "uncached": uncached(), "groups": groups(), "repeated": repeated(),
+                      "uncached": uncached(), "groups": groups(), "amplified": amplified(), "repeated": repeated(),
                       "in_order": in_order(), "timed": timed(), "two_disks": two_disks(),
                       "never_written": never_written(), "counted": counted(),
                       "log_device": log_device(), "processors": processors(),
