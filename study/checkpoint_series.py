@@ -7,6 +7,10 @@ curve was fixed before any run was compared with a published number, but for wha
     write.rate          writes a second, mean of all the run but its first checkpoint interval
     write.burst         the mean checkpoint: how long writes per second stay above the middle between peak and background
     write.bandwidth_peak    the mean checkpoint: most in ten seconds
+    write.fall              the mean checkpoint: seconds from when the bandwidth is last above 90 % until it is first below 10 %
+                            between its peak and the least of what follows
+    write.fall_line, _step  how much of the variance from the peak to the next checkpoint a falling straight line explains, and
+                            one step down; line_over_step: above 1 the fall is rather a line, that is, takes half of that time or more
     read.bandwidth      mean of the run; @t: mean of two minutes about second t
     throughput.stable_from  when throughput of a minute is within a tenth of that of the last ten minutes, and stays there
                         (changed after a first run, where a throughput that never settled counted as settled late)
@@ -48,18 +52,50 @@ def writes(run, timeout_s: int, group: str = "data") -> dict[str, float]:
 
 
 def folded(values: np.ndarray, step_s: int, period_s: int) -> np.ndarray:
-    """The mean checkpoint interval, the first one left out."""
+    """The mean checkpoint interval, the first one left out and a last one that is cut short: `period_s // step_s` means, by
+    the time since a checkpoint began, whether or not the period is a whole number of steps."""
     n = period_s // step_s
-    whole = len(values) // n
-    return values[n:whole * n].reshape(whole - 1, n).mean(axis=0)
+    t = (np.arange(len(values)) + 0.5) * step_s
+    inside = (t >= period_s) & (t < len(values) * step_s // period_s * period_s)
+    place = (t[inside] % period_s * n / period_s).astype(int)
+    return np.bincount(place, values[inside], n) / np.maximum(1, np.bincount(place, minlength=n))
 
 
 def burst(run, period_s: int, group: str = "data") -> dict[str, float]:
     rate = folded(smooth(run.writes[group], 10, run.step_s), run.step_s, period_s)
     written = folded(smooth(run.written_mb[group], 10, run.step_s), run.step_s, period_s)
     background = float(np.median(rate[len(rate) // 2:]))
-    return {"write.burst": float((rate > (rate.max() + background) / 2).sum() * run.step_s),
-            "write.bandwidth_peak": float(written.max())}
+    return {"write.burst": float((rate > (rate.max() + background) / 2).mean() * period_s),
+            "write.bandwidth_peak": float(written.max())} | fall(written, period_s / len(written))
+
+
+def fall(written: np.ndarray, step_s: float) -> dict[str, float]:
+    """Of the bandwidth of a mean checkpoint, a mean for each `step_s`."""
+    after = written[written.argmax():]
+    low, high = after.min(), after.max()
+    begin = np.flatnonzero(after > low + 0.9 * (high - low)).max(initial=0)
+    end = begin + np.flatnonzero(after[begin:] <= low + 0.1 * (high - low)).min(initial=len(after))
+    line, step = explained_by_line(after), explained_by_step(after)
+    return {"write.fall": float((end - begin) * step_s), "write.fall_line": line, "write.fall_step": step,
+            "write.fall_line_over_step": line / step if step else 0.0}
+
+
+def explained_by_line(values: np.ndarray) -> float:
+    """Share of the variance that the straight line of least squares explains; 0 if it does not fall."""
+    if np.ptp(values) == 0:
+        return 0.0
+    correlation = np.corrcoef(np.arange(len(values)), values)[0, 1]
+    return float(min(correlation, 0.0) ** 2)
+
+
+def explained_by_step(values: np.ndarray) -> float:
+    """Share of the variance that one step down explains, wherever that is most; 0 if there is none."""
+    if np.ptp(values) == 0:
+        return 0.0
+    n, left = len(values), np.arange(1, len(values))
+    before = np.cumsum(values)[:-1] / left
+    step = before - (values.sum() - before * left) / (n - left)
+    return float((left * (n - left) * np.maximum(step, 0) ** 2).max() / n**2 / values.var())
 
 
 def reads_at(run, t: float, group: str = "data") -> float:

@@ -48,6 +48,44 @@ def test_burst_of_a_square_wave(length):
     assert found["write.bandwidth_peak"] == pytest.approx(50)
 
 
+@pytest.mark.parametrize("step", [2, 8, 16, 32])
+def test_the_mean_checkpoint_stays_in_step_where_its_period_is_no_whole_number_of_steps(step):
+    """Of steps of 32 s an interval of 300 s has 9.4: an interval of nine was 12 s too early each time."""
+    t = (np.arange(2100 // step) + 0.5) * step
+    mean = series.folded(np.where(t % 300 < 100, 50.0, 5.0), step, 300)
+    assert len(mean) == 300 // step
+    assert ((mean > 5) & (mean < 50)).sum() <= 2
+    assert (mean > 27.5).mean() * 300 == pytest.approx(100, abs=step)
+
+
+def test_the_first_checkpoint_and_one_that_is_cut_short_are_no_part_of_the_mean():
+    t = np.arange(1, 1140, 2)
+    assert series.folded(np.where((t < 300) | (t > 900), 1e9, t % 300), 2, 300) == pytest.approx(np.arange(1, 300, 2))
+
+
+RAMP = np.linspace(1, 0, 101)
+
+
+@pytest.mark.parametrize(("values", "line", "step"), [
+    (RAMP, 1, 0.75),                                                        # a fall that takes all of the time
+    (np.where(np.arange(100) < 50, 60.0, 20.0), 0.75, 1),                   # a step half-way
+    (np.where(np.arange(100) < 20, 60.0, 20.0), 3 * 0.2 * 0.8, 1),          # sooner
+    (np.linspace(0, 1, 101), 0, 0), (np.full(100, 3.0), 0, 0)])             # no fall at all
+def test_a_line_and_a_step_explain_what_arithmetic_says(values, line, step):
+    assert series.explained_by_line(values) == pytest.approx(line, abs=0.01)
+    assert series.explained_by_step(values) == pytest.approx(step, abs=0.01)
+
+
+@pytest.mark.parametrize(("share", "is_line"), [(0.2, False), (0.4, False), (0.6, True), (1.0, True)])
+def test_a_straight_fall_is_rather_a_line_if_it_takes_half_of_the_time(share, is_line):
+    """And one of which 80 % take 0.8 of its time is as long as it is, after however long a burst."""
+    t = np.arange(0, 300, 2.0)
+    wave = np.clip(1 - (t - 50) / (250 * share), 0, 1) * 40 + 20
+    found = series.burst(made(np.tile(wave, 5)), 300)
+    assert (found["write.fall_line_over_step"] > 1) == is_line
+    assert found["write.fall"] == pytest.approx(0.8 * 250 * share, abs=8)
+
+
 def test_reads_are_those_about_a_second():
     run = made(np.ones(1400), reads=np.where(np.arange(1400) * 2 < 1500, 1.0, 3.0))
     assert series.reads_at(run, 1500) == pytest.approx(2000, rel=0.05)
