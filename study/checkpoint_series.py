@@ -7,11 +7,12 @@ curve was fixed before any run was compared with a published number, but for wha
     write.rate          writes a second, mean of all the run but its first checkpoint interval
     write.burst         the mean checkpoint: how long writes per second stay above the middle between peak and background
     write.bandwidth_peak    the mean checkpoint: most in ten seconds
-    write.fall              the mean checkpoint: seconds from when the bandwidth is last above 90 % until it is first below 10 %
-                            between its peak and the least of what follows
-    write.fall_line, _step  how much of the variance from the peak to the next checkpoint a falling straight line explains, and
-                            one step down; line_over_step: above 1 the fall is rather a line, that is, takes half of that time or more
-    read.bandwidth      mean of the run; @t: mean of two minutes about second t
+    write.fall          the mean checkpoint: seconds from when bandwidth is last above 90 % until it is first below 10 % of
+                        the way from its peak to the least that follows
+    write.fall_line, write.fall_step    how much of its variance from the peak to the next checkpoint a straight line down
+                        explains, and one step down. line_over_step: above 1 the fall is rather a line, which a straight
+                        fall is that takes half of that time or more
+    read.bandwidth      mean of the run; @t: mean of two minutes about second t, at the start of the first minute
     throughput.stable_from  when throughput of a minute is within a tenth of that of the last ten minutes, and stays there
                         (changed after a first run, where a throughput that never settled counted as settled late)
     log.write_bandwidth@t   most in ten seconds within a hundred seconds from t on
@@ -52,13 +53,13 @@ def writes(run, timeout_s: int, group: str = "data") -> dict[str, float]:
 
 
 def folded(values: np.ndarray, step_s: int, period_s: int) -> np.ndarray:
-    """The mean checkpoint interval, the first one left out and a last one that is cut short: `period_s // step_s` means, by
-    the time since a checkpoint began, whether or not the period is a whole number of steps."""
+    """The mean checkpoint interval, the first one left out: `period_s // step_s` means, by the time since a checkpoint
+    began, whether or not the period is a whole number of steps."""
     n = period_s // step_s
     t = (np.arange(len(values)) + 0.5) * step_s
-    inside = (t >= period_s) & (t < len(values) * step_s // period_s * period_s)
-    place = (t[inside] % period_s * n / period_s).astype(int)
-    return np.bincount(place, values[inside], n) / np.maximum(1, np.bincount(place, minlength=n))
+    later = t >= period_s
+    place = (t[later] % period_s * n / period_s).astype(int)
+    return np.bincount(place, values[later], n) / np.maximum(1, np.bincount(place, minlength=n))
 
 
 def burst(run, period_s: int, group: str = "data") -> dict[str, float]:
@@ -78,6 +79,17 @@ def fall(written: np.ndarray, step_s: float) -> dict[str, float]:
     line, step = explained_by_line(after), explained_by_step(after)
     return {"write.fall": float((end - begin) * step_s), "write.fall_line": line, "write.fall_step": step,
             "write.fall_line_over_step": line / step if step else 0.0}
+
+
+def fall_by_part(run, period_s: int, group: str = "data") -> dict[str, float]:
+    """From the peak of the mean checkpoint to the last tenth of its interval: by how much falls (MB/s) what disks write, and
+    what the database writes of pages and of log; to what part of itself falls the mean size of a write (write_size)."""
+    mean = {name: folded(smooth(values, 10, run.step_s), run.step_s, period_s) for name, values in (
+        ("disks", run.written_mb[group]), ("pages", run.pages_mb), ("log", run.log_mb), ("writes", run.writes[group]))}
+    peak, last = mean["disks"].argmax(), -max(1, len(mean["disks"]) // 10)
+    fell = {name: float(mean[name][peak] - mean[name][last:].mean()) for name in ("disks", "pages", "log")}
+    size = mean["disks"] / mean["writes"]
+    return fell | {"write_size": float(size[last:].mean() / size[peak])}
 
 
 def explained_by_line(values: np.ndarray) -> float:
@@ -130,6 +142,7 @@ def of(run, period_s: int) -> dict[str, float]:
     found = {"database.throughput": throughput(run), "throughput.stable_from": stable_from(run),
              "read.bandwidth": float(run.read_mb[group][run.t >= SETTLED_S].mean()), **writes(run, period_s, group),
              **burst(run, period_s, group)}
+    found |= {"read.bandwidth@0": reads_at(run, 0) / 1000}
     found |= {f"read.bandwidth@{t}": reads_at(run, t) for t in (1500, 2500) if run.t[-1] > t}
     log = next((name for name in run.written_mb if name == "log"), None)
     return found | ({"log.write_bandwidth@1800": log_peak(run, 1800, log)} if log and run.t[-1] > 1800 else {})

@@ -14,7 +14,7 @@ def run(level: float, step: int = 8, seconds: int = 2104) -> Run:
     wave = np.tile(np.where(np.arange(300 // step + 1) < 6, 3.0, 1.0), n)[:n] * level
     written = {"data": wave, "log": 2 * wave}
     return Run("zfs-300s-15", step, np.full(n, 5e4), {"data": wave}, written, {"data": 50 * wave}, {}, 1.0, 0.5,
-               np.zeros(n))
+               np.zeros(n), 0.8 * wave, 0.1 * wave)
 
 
 RUNS = {"UFS": run(5.0), "ZFS": run(20.0)}
@@ -44,9 +44,36 @@ def test_reads_are_drawn_on_a_logarithmic_axis_with_their_marks():
 
 
 def test_the_mean_checkpoint_is_as_long_as_the_time_between_two():
-    above, below = pictures.one_checkpoint(RUNS, 296, 70, 45).axes
+    above, below = pictures.one_checkpoint(RUNS, 296, 70, 45, "ZFS").axes
     assert max(lines(above)["UFS"].get_xdata()) == pytest.approx(292)
-    assert "45" in below.texts[0].get_text()
+    assert max(lines(below)["ZFS"].get_xdata()) == pytest.approx(292)
+
+
+def test_the_published_burst_falls_in_a_straight_line_to_where_the_run_ends_up():
+    """So only its beginning is a published number."""
+    below = pictures.one_checkpoint(RUNS, 296, 70, 45, "ZFS").axes[1]
+    published = lines(below)["published: up to 45, then linear"]
+    assert published.get_xdata().tolist() == [0, 70, 296]
+    assert published.get_ydata().tolist() == [45, 45, lines(below)["ZFS"].get_ydata()[-1]]
+    assert lines(below)["ZFS: pages"].get_ydata() == pytest.approx(8 * lines(below)["ZFS: log"].get_ydata())
+
+
+def test_log_and_rest_have_a_panel_each_and_only_the_rest_has_published_marks():
+    log, rest = pictures.split(PARTED, [(900, 1800, 7, "UFS 7")]).axes
+    assert lines(log)["UFS"].get_ydata() == pytest.approx(2 * lines(rest)["UFS"].get_ydata(), rel=0.2)
+    assert (len(log.texts), [text.get_text() for text in rest.texts]) == (0, ["UFS 7"])
+    assert rest.get_yscale() == "log"
+
+
+def test_of_runs_beside_the_others_only_throughput_is_shown():
+    panels = pictures.over_time(RUNS, "data", {}, beside={"arrays": run(9.0)}).axes
+    assert ["arrays" in lines(axes) for axes in panels] == [True, False, False]
+
+
+def test_throughput_alone_has_a_line_for_each_run_and_its_mark():
+    axes = pictures.throughput(RUNS, [(600, 2100, 90, "about 90")]).axes[0]
+    assert lines(axes)["ZFS"].get_ydata() == pytest.approx(50)
+    assert axes.lines[-1].get_ydata().tolist() == [90, 90]
 
 
 def test_a_bar_for_each_target():
@@ -60,11 +87,14 @@ def test_claims_are_drawn_over_what_was_published_where_that_is_something():
     assert axes.lines[-1].get_xdata()[0] == 1
 
 
-MARKS = {"tpm": [], "log": [(1800, 1800, 40, "published")]}
+PARTED = {name: one._replace(written_mb={"log pool": one.written_mb["log"], "data": one.written_mb["data"]})
+          for name, one in RUNS.items()}
+MARKS = {"tpm": [], "log": [(1800, 40, "published")]}
 
 
 @pytest.mark.parametrize(("draw", "data"), [
-    (pictures.over_time, (RUNS, "data", {})), (pictures.reads, (RUNS, [])), (pictures.one_checkpoint, (RUNS, 296, 70, 45)),
+    (pictures.over_time, (RUNS, "data", {})), (pictures.reads, (RUNS, [])),
+    (pictures.one_checkpoint, (RUNS, 296, 70, 45, "ZFS")), (pictures.split, (PARTED, [])), (pictures.throughput, (RUNS, [])),
     (pictures.logs, (RUNS, RUNS["ZFS"], MARKS)), (pictures.targets, (TARGETS,)), (pictures.claims, (SCORES,))])
 def test_every_figure_is_drawn_at_both_widths(draw, data):
     for width in figures.WIDTHS_IN:

@@ -40,7 +40,7 @@ def made(name, values, scale, seed, target=None, cores=16):
     level = values["working_gib"] + cores
     some = {"data": np.full(n, level), "log": np.full(n, level)}
     return checkpoints.Run(name, scale, np.full(n, level), some, some, some, {"checkpoints": cores}, 1.0, 0.5,
-                           np.where(np.arange(n) % 2, 0.0, level))
+                           np.where(np.arange(n) % 2, 0.0, level), np.zeros(n), np.zeros(n))
 
 
 def test_every_load_has_a_row_beside_what_was_published(monkeypatch):

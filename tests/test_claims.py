@@ -66,7 +66,8 @@ def referred(claim) -> set[Decimal]:
     return {*(said if isinstance(said, tuple) else (said,)), *(Decimal(str(figure)) for figure in figures)}
 
 
-OURS = {"differential", "pg-no-zil", "lutz-cycle"}  # digits scattered over a slide; ours for "very close" and for "several"
+# Digits scattered over a slide; ours for "very close", "several", "a little less", "not optimal", "a linear reduction".
+OURS = {"differential", "pg-no-zil", "lutz-cycle", "pg-parity", "pg-target-85", "pg-fall"}
 
 
 @pytest.mark.parametrize("claim", [claim for claim in CLAIMS if claim.id not in OURS], ids=lambda claim: claim.id)

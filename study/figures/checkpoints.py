@@ -15,28 +15,65 @@ def _lines(axes, runs: dict, values, window_s: float) -> None:
         axes.plot(run.t, series.smooth(values(run), window_s, run.step_s), color=colour, lw=1, label=label)
 
 
-def _mark(axes, marks: list[tuple[float, float, float, str]]) -> None:
-    """What was published: (from s, to s, value, text)."""
+def _labelled(axes) -> tuple[list, list]:
+    """What a legend is to show."""
+    return axes.get_legend_handles_labels()
+
+
+def _mark(axes, marks: list[tuple[float, float, float, str]], words_at: str = "end") -> None:
+    """What was published: (from s, to s, value, text). Words stand above the middle of a line or behind its end."""
     for low, high, value, text in marks:
         axes.plot([low, high], [value, value], color=BLACK, lw=1.4, ls="--" if high > low else "", marker="D", ms=3)
-        axes.annotate(text, (high, value), textcoords="offset points", xytext=(2, 3), fontsize=7, bbox=BEHIND, zorder=5)
+        place, side, away = ((low + high) / 2, "center", (0, 5)) if words_at == "middle" else (high, "left", (2, 3))
+        axes.annotate(text, (place, value), textcoords="offset points", xytext=away, ha=side, fontsize=7, bbox=BEHIND,
+                      zorder=5)
 
 
-def over_time(runs: dict, group: str, marks: dict, window_s: float = 60) -> Figure:
+def over_time(runs: dict, group: str, marks: dict, window_s: float = 60, beside: dict | None = None) -> Figure:
     """Throughput, bandwidth and rate of writes over the time of a test (label: run); `marks`: what `_mark` draws, by panel
-    (tpm, written, writes)."""
+    (tpm, written, writes); `beside`: runs of which only throughput is shown."""
     figure, panels = canvas(aspect=1.15, rows=3, sharex=True)
     what = {"tpm": ("1000 trans./min", lambda run: run.tpm / 1000),
             "written": ("writes (MB/s)", lambda run: run.written_mb[group]),
             "writes": ("writes (1/s)", lambda run: run.writes[group])}
     for axes, (name, (label, values)) in zip(panels, what.items(), strict=True):
-        _lines(axes, runs, values, window_s)
-        _mark(axes, marks.get(name, []))
+        _lines(axes, runs | (beside or {}) if name == "tpm" else runs, values, window_s)
+        _mark(axes, marks.get(name, []), "middle" if name == "written" else "end")
         axes.set_ylim(0, None)
         axes.set_ylabel(label)
     panels[-1].set_xlabel("time of the test (s)")
-    columns = len(runs) if len(runs) < 4 else 2
+    columns = len(panels[0].lines) if len(runs) < 4 else 2
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=columns, fontsize=7)
+    return figure
+
+
+def throughput(runs: dict, marks: list[tuple[float, float, float, str]], window_s: float = 30) -> Figure:
+    """Throughput over the time of a test (label: run), each line dashed more than the last one, as some hide others;
+    `marks`: what `_mark` draws."""
+    figure, axes = canvas(aspect=0.68)
+    _lines(axes, runs, lambda run: run.tpm / 1000, window_s)
+    for i, line in enumerate(axes.lines):
+        line.set_linestyle((0, (4, 2 * i)) if i else "-")
+    _mark(axes, marks)
+    axes.set_ylim(0, None)
+    axes.set_xlabel("time of the test (s)")
+    axes.set_ylabel("1000 trans./min")
+    figure.legend(*_labelled(axes), loc="outside lower center", ncols=2, fontsize=7)
+    return figure
+
+
+def split(runs: dict, marks: list[tuple[float, float, float, str]], window_s: float = 30) -> Figure:
+    """What the disks of the log write, and those of the rest, on a logarithmic axis (label: run); `marks`: of the rest."""
+    figure, (log, rest) = canvas(aspect=0.95, rows=2, sharex=True)
+    _lines(log, runs, lambda run: run.written_mb["log pool"], window_s)
+    _lines(rest, runs, lambda run: np.maximum(run.written_mb["data"], 0.1), window_s)
+    _mark(rest, marks, "middle")
+    rest.set_yscale("log")
+    log.set_ylim(0, None)
+    log.set_ylabel("log, four disks\n(MB/s)")
+    rest.set_ylabel("rest, five disks\n(MB/s)")
+    rest.set_xlabel("time of the test (s)")
+    figure.legend(*_labelled(log), loc="outside lower center", ncols=2, fontsize=7)
     return figure
 
 
@@ -69,34 +106,49 @@ def memory(table: pd.DataFrame) -> Figure:
     return figure
 
 
-def one_checkpoint(runs: dict, period_s: int, burst_s: float, peak_mb: float) -> Figure:
-    """The mean checkpoint interval: writes a second, and MB/s; what was published of ZFS's burst."""
-    figure, (above, below) = canvas(aspect=0.9, rows=2, sharex=True)
+def one_checkpoint(runs: dict, period_s: int, burst_s: float, peak_mb: float, parts_of: str) -> Figure:
+    """The mean checkpoint interval: writes a second, and MB/s; of run `parts_of` also what the database writes of pages and
+    of log; what was published of its burst, with a straight line behind it that ends where the simulated one does."""
+    figure, (above, below) = canvas(aspect=1.15, rows=2, sharex=True, height_ratios=(2, 3))
     for (label, run), colour in zip(runs.items(), COLOURS, strict=False):
         for axes, values in ((above, run.writes["data"]), (below, run.written_mb["data"])):
-            mean = series.folded(series.smooth(values, 10, run.step_s), run.step_s, period_s)
-            axes.plot((np.arange(len(mean)) + 0.5) * run.step_s, mean, color=colour, label=label)
+            axes.plot(*_mean_checkpoint(run, values, period_s), color=colour, label=label)
+    of = runs[parts_of]
+    end = _mean_checkpoint(of, of.written_mb["data"], period_s)[1][-1]
+    for values, colour, label in ((of.pages_mb, SKY, f"{parts_of}: pages"), (of.log_mb, PURPLE, f"{parts_of}: log")):
+        below.plot(*_mean_checkpoint(of, values, period_s), color=colour, lw=1, label=label)
+    below.plot([0, burst_s, period_s], [peak_mb, peak_mb, end], color=BLACK, lw=1.4, ls="--",
+               label=f"published: up to {peak_mb:g}, then linear")
     above.axvspan(0, burst_s, color=GREY, alpha=0.15, lw=0)
     above.text(burst_s + 4, 0.98, f"burst of ZFS, published: {burst_s:g} s", fontsize=7, va="top", bbox=BEHIND, zorder=5,
                transform=above.get_xaxis_transform())
-    _mark(below, [(0, burst_s, peak_mb, f"ZFS, published: up to {peak_mb:g}")])
     for axes, label in ((above, "writes (1/s)"), (below, "writes (MB/s)")):
         axes.set_ylim(0, 1.18 * axes.dataLim.y1)
         axes.set_ylabel(label)
     below.set_xlabel("time since a checkpoint began (s)")
-    figure.legend(*above.get_legend_handles_labels(), loc="outside lower center", ncols=2, fontsize=7)
+    figure.legend(*_labelled(below), loc="outside lower center", ncols=2, fontsize=7)
     return figure
 
 
+def _mean_checkpoint(run, values: np.ndarray, period_s: int) -> tuple[np.ndarray, np.ndarray]:
+    """Seconds since it began, and the mean of all but the first."""
+    mean = series.folded(series.smooth(values, 10, run.step_s), run.step_s, period_s)
+    return (np.arange(len(mean)) + 0.5) * period_s / len(mean), mean
+
+
 def logs(runs: dict, of_log, marks: dict) -> Figure:
-    """Throughput with the intent log in three places, and what the log device writes; `of_log`: the run with its own."""
+    """Throughput with the intent log in three places, and what the log device writes; `of_log`: the run with its own;
+    `marks`: tpm, what `_mark` draws, and log, (s, MB/s, text), with its words behind the end of the run."""
     figure, (above, below) = canvas(aspect=0.95, rows=2, sharex=True)
     _lines(above, runs, lambda run: run.tpm / 1000, 30)
-    _mark(above, marks["tpm"])
+    _mark(above, marks["tpm"], "middle")
     below.plot(of_log.t, series.smooth(of_log.written_mb["log"], 10, of_log.step_s), color=GREEN)
     below.plot(of_log.t, series.smooth(of_log.written_mb["data"], 10, of_log.step_s), color=GREY, lw=0.8,
                label="below: nine disks, besides")
-    _mark(below, marks["log"])
+    for t, value, text in marks["log"]:
+        below.plot([t], [value], "D", color=BLACK, ms=4, zorder=5)
+        below.annotate(text, (t, value), xytext=(of_log.t[-1] + 60, value), va="center", fontsize=7,
+                       arrowprops={"arrowstyle": "-", "color": BLACK, "lw": 0.6}, zorder=5)
     for axes, label in ((above, "1000 trans./min"), (below, "writes (MB/s)")):
         axes.set_ylim(0, None)
         axes.set_ylabel(label)
