@@ -20,6 +20,7 @@ from study.replay import LARGEST, SECTOR, Difference, integers, read_table
 
 COLUMNS = ("op", "size512", "arg")
 ENGINES = ("exact", "fast", "auto")
+AMBIGUOUS = "choices in which the engines may differ"
 LARGEST_BYTES = 2**62  # of a map or a vdev
 
 
@@ -148,13 +149,18 @@ def compare(trace: Trace, replayed: np.ndarray, recorded: np.ndarray) -> tuple[i
     return len(differ), Difference(row, "off512", int(recorded[block]), int(replayed[block]))
 
 
-def check_freed(trace: Trace, replayed: np.ndarray, first: Difference | None, mend: str = "mend or remove the row") -> None:
-    """A UserError, with what to do, when the trace frees a block that found no place, and nothing differed until then."""
+def check_freed(trace: Trace, replayed: np.ndarray, first: Difference | None, mend: str = "mend or remove the row",
+                ambiguous: int = 0) -> None:
+    """A UserError, with what to do, when the trace frees a block that found no place, and nothing differed until then.
+    After `ambiguous` choices, which depended on the shape of a tree, the fast engine may have gone astray itself."""
     frees = trace.op == FREE
     refused = np.zeros(len(trace.op), bool)
     refused[frees] = replayed[trace.arg[frees]] == -1
     if first is not None:
         refused[first.row:] = False
+    if ambiguous:
+        _bad(trace, refused, "frees allocation {arg}, for which the fast engine found no space, but "
+             f"{ambiguous} of its choices depend on the shape of a tree", "use --engine exact or auto")
     _bad(trace, refused, "frees allocation {arg}, which found no space and was never made", mend)
 
 

@@ -16,6 +16,7 @@ from model.block_bitmaps import MAX_BLOCKS
 from model.pickers import VARIANTS
 from model.space_map_trace import ALLOCATE, FREE, NEW_MAP, Operations
 from study.alloc_trace import (
+    AMBIGUOUS,
     ENGINES,
     SECTOR,
     AllocReplay,
@@ -96,13 +97,13 @@ def _replayed(trace: Trace, variant: str, recorded: np.ndarray | None, to: Path 
     engine, blocks, summary, seconds = _driven(variant, _operations(trace), engine)
     sectors = np.where(blocks.offset < 0, -1, blocks.offset // SECTOR)
     differences, first = (None, None) if recorded is None else compare(trace, sectors, recorded)
-    check_freed(trace, sectors, first)
+    check_freed(trace, sectors, first, ambiguous=summary.n_ambiguous if engine == "fast" else 0)
     if to is not None:
         write_offsets(to, sectors)
     found = {"refused": summary.n_refused, "placed by the tree of sizes": summary.by_size,
              "segments free at the end": summary.n_segments}
     if engine == "fast":
-        found["choices in which the engines may differ"] = summary.n_ambiguous
+        found[AMBIGUOUS] = summary.n_ambiguous
     return AllocReplay(trace.path, variant, engine, len(trace.op), len(sectors), differences, first, seconds, found)
 
 

@@ -19,6 +19,7 @@ from model.metaslab_pool import BLOCK_RECORDS, new_pool
 from model.metaslab_trace import ALLOCATE, END_OF_TXG, FIRST_TXG, N_FIRST, Decided, Rows
 from model.space_map_trace import NEW_MAP
 from study.alloc_trace import (
+    AMBIGUOUS,
     ENGINES,
     SECTOR,
     AllocReplay,
@@ -222,12 +223,15 @@ def replay_pool(path: Path | str, variant: str, metaslabs: int, metaslab_bytes: 
     sectors = np.where(decided.offset < 0, -1, decided.offset // SECTOR)
     differences, first = (None, None) if recorded is None else compare(trace, sectors, recorded)
     mend = f"give the pool more than {metaslabs} metaslabs of {metaslab_bytes} B, or mend the row"
-    check_freed(trace, sectors, first, mend)
+    ambiguous = int(pool.blocks.free.n_ambiguous.sum()) if engine == "fast" else 0
+    check_freed(trace, sectors, first, mend, ambiguous)
     if to is not None:
         write_offsets(to, sectors)
     others = () if txgs is None else compare_txgs(txgs, after_txgs(decided))
-    return AllocReplay(trace.path, variant, engine, len(trace.op), len(sectors), differences, first, seconds,
-                       _found(pool, decided, sectors, txgs is not None and not others), others)
+    found = _found(pool, decided, sectors, txgs is not None and not others)
+    if engine == "fast":
+        found[AMBIGUOUS] = ambiguous
+    return AllocReplay(trace.path, variant, engine, len(trace.op), len(sectors), differences, first, seconds, found, others)
 
 
 def _found(pool, decided: Decided, sectors: np.ndarray, all_agree: bool) -> dict[str, int]:
