@@ -25,12 +25,10 @@ from model.innodb_machine import (
     AT_LAST_SECOND,
     CHECKPOINT_AT,
     HAS_CHANGED,
-    HISTORY,
     LAST_WRITES,
     LIST_WRITES,
     LRU_WRITES,
     MADE,
-    MOST_HISTORY,
     N_STABLE,
     N_TOUCHED,
     N_WRITTEN,
@@ -39,7 +37,7 @@ from model.innodb_machine import (
     STATEMENT,
     WRITTEN,
 )
-from model.innodb_master import FLUSHED, MANY_DIRTY_PCT, REDO, dirty_pct, n_adaptive
+from model.innodb_master import MANY_DIRTY_PCT, dirty_pct, n_adaptive, remember
 from model.innodb_pool import DIRTY, EXTRA, MARGIN, change, clean, make_oldest, oldest_change, place, take_frame, use
 from model.innodb_statements import prepare_pages
 from model.jit import kernel
@@ -101,16 +99,6 @@ def _keep_age(m):
 
 
 @kernel
-def _remember(m):
-    i = m.log[SECONDS] % (MOST_HISTORY if m.s.page_cleaner else HISTORY)
-    n_pages = m.counts[LIST_WRITES] if m.s.page_cleaner else m.counts[LRU_WRITES]
-    m.history[REDO, i] = m.log[MADE] - m.log[AT_LAST_SECOND]
-    m.history[FLUSHED, i] = n_pages - m.pool[LAST_WRITES]
-    m.log[AT_LAST_SECOND], m.pool[LAST_WRITES] = m.log[MADE], n_pages
-    m.log[SECONDS] += 1
-
-
-@kernel
 def _rounds_of_master(m):
     """Of a second: one, or up to ten while there is much to do, and the tenth round's own (`model.innodb_master`)."""
     for _ in range(10):
@@ -126,7 +114,7 @@ def _rounds_of_master(m):
 @kernel
 def _flush_of_second(m):
     """Rule 2."""
-    _remember(m)
+    remember(m)
     if m.s.page_cleaner:
         _flush_oldest_pages(m, n_old_to_clean(m))
         _flush_oldest_changes(m, n_to_clean(m))

@@ -79,7 +79,8 @@ def _flush(m, now, p, n_pages, then):
 def second(m, now, p):
     m.process[p, BEGAN] = now
     if now - m.log[REMEMBERED_AT] >= SECOND_NS:
-        _remember(m, now)
+        m.log[REMEMBERED_AT] = now
+        remember(m)
     log_up_to(m, p, m.log[MADE], 1, phase.ROOM_OF_SECOND)
 
 
@@ -89,10 +90,9 @@ def room_of_second(m, p):
 
 
 @kernel
-def _remember(m, now):
+def remember(m):
     """What a second has brought, in the place of what was 20 or 30 seconds ago: pages from the LRU list, or, for the page
     cleaner, from the list of dirty ones."""
-    m.log[REMEMBERED_AT] = now
     i = m.log[SECONDS] % (MOST_HISTORY if m.s.page_cleaner else HISTORY)
     n_pages = m.counts[LIST_WRITES] if m.s.page_cleaner else m.counts[LRU_WRITES]
     m.history[REDO, i] = m.log[MADE] - m.log[AT_LAST_SECOND]
