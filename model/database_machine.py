@@ -71,6 +71,24 @@ def release(m, now, i):
 
 
 @kernel
+def take_lock(m, i, process):
+    """`process` wants lock `i`, a server that is kept until `release_lock`. True if it has it; else it goes on once it has."""
+    if m.busy[i]:
+        join(m.queue, m.after, i, process)
+        return False
+    m.busy[i] = 1
+    return True
+
+
+@kernel
+def release_lock(m, now, i):
+    """The next one has it, when it runs."""
+    process = leave(m.queue, m.after, i)
+    m.busy[i] = process != NOBODY
+    wake(m, now, process)
+
+
+@kernel
 def _idle_work(owed, n_idle, now):
     """What idle processors have done since the last event."""
     owed[0] = max(0, owed[0] - n_idle * (now - owed[1]))

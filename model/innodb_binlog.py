@@ -22,7 +22,7 @@ place of rows.
 
 from model import innodb_phases as phase
 from model.calendar import set_time
-from model.database_machine import count, wake
+from model.database_machine import count, release_lock, take_lock
 from model.file_calls import WAL_SYNC, WAL_WRITE, ask
 from model.innodb import LOG_COMMIT, LOG_PREPARE
 from model.innodb_locks import unlock_all
@@ -41,7 +41,7 @@ from model.innodb_machine import (
     WAL_CALLS,
 )
 from model.jit import kernel, part
-from model.queues import NOBODY, join, leave
+from model.queues import NOBODY, leave
 from model.sysbench import DELETE, INSERT, KIND, UPDATE_C, UPDATE_K
 
 TRANSACTION, STATEMENT, ROW = 200, 100, 190  # B of events
@@ -61,29 +61,12 @@ def events_bytes(test):
     return n
 
 
-@kernel
-def _acquire(m, p, lock):
-    if m.busy[lock]:
-        join(m.queue, m.after, lock, p)
-        return False
-    m.busy[lock] = 1
-    return True
-
-
-@kernel
-def _release(m, now, lock):
-    """The next one has it when it runs."""
-    other = leave(m.queue, m.after, lock)
-    m.busy[lock] = other != NOBODY
-    wake(m, now, other)
-
-
 @part
 def prepare_group(m, now, p):
     """Prepared. True if `p` leads a group now (rule 1)."""
     log_bytes(m, now, LOG_PREPARE)
     m.process[p, PHASE] = phase.GROUP_LEADS
-    return _acquire(m, p, BINLOG)
+    return take_lock(m, BINLOG, p)
 
 
 @part
@@ -119,8 +102,8 @@ def write_events(m, now, p):
 def events_written(m, now, p):
     """On to the sync stage. True if it is free."""
     m.process[p, PHASE] = phase.GROUP_SYNCS
-    is_free = _acquire(m, p, BINLOG_SYNC)
-    _release(m, now, BINLOG)
+    is_free = take_lock(m, BINLOG_SYNC, p)
+    release_lock(m, now, BINLOG)
     return is_free
 
 
@@ -138,7 +121,7 @@ def sync_events(m, now, p):
 @part
 def group_synced(m, now, p):
     """Rule 4."""
-    _release(m, now, BINLOG_SYNC)
+    release_lock(m, now, BINLOG_SYNC)
     for other in range(m.s.n_clients):
         if m.process[other, LEADER] == p:
             m.process[other, LEADER] = NOBODY

@@ -12,7 +12,7 @@ included, as sysbench counts it.
 
 from model import innodb_phases as phase
 from model.calendar import set_time
-from model.database_machine import CPUS, count, release, seize
+from model.database_machine import CPUS, count, release, release_lock, seize, take_lock
 from model.innodb import LOG_COMMIT, LOG_PREPARE, is_entry_leaf
 from model.innodb_binlog import prepare_group
 from model.innodb_check import check_room
@@ -247,19 +247,7 @@ def _log_of_commit(m, p, then):
 def prepared(m, p):
     """Take the lock that goes with the binary log. True if it is free."""
     m.process[p, PHASE] = phase.COMMIT
-    if m.busy[BINLOG]:
-        join(m.queue, m.after, BINLOG, p)
-        return False
-    m.busy[BINLOG] = 1
-    return True
-
-
-@kernel
-def _release_binlog(m, now):
-    other = leave(m.queue, m.after, BINLOG)
-    m.busy[BINLOG] = other != NOBODY
-    if other != NOBODY:
-        set_time(m.calendar, other, now + m.s.handoff_ns)
+    return take_lock(m, BINLOG, p)
 
 
 @part
@@ -268,14 +256,14 @@ def commit(m, now, p):
     log_bytes(m, now, LOG_COMMIT)
     unlock_all(m, now, p)
     if m.s.log_bin and m.s.flush_after_binlog:
-        _release_binlog(m, now)
+        release_lock(m, now, BINLOG)
     _log_of_commit(m, p, phase.COMMITTED)
 
 
 @part
 def committed(m, now, p):
     if m.s.log_bin and m.process[p, HAS_CHANGED] and not (m.s.flush_after_binlog or m.s.shares_binlog):
-        _release_binlog(m, now)
+        release_lock(m, now, BINLOG)
     n = m.counts[COMMITS]
     m.response_ns[n], m.ended_at[n] = now - m.process[p, BEGAN], now
     count(m, COMMITS, 1, now)

@@ -21,7 +21,7 @@ for the capacity.
 """
 
 from model import innodb_phases as phase
-from model.database_machine import count, wake
+from model.database_machine import count, take_lock, wake
 from model.file_calls import WAL_SYNC, WAL_WRITE, WAL_WRITE_THROUGH, ask
 from model.innodb_machine import (
     CALL_END,
@@ -42,7 +42,7 @@ from model.innodb_machine import (
     WRITTEN,
 )
 from model.jit import kernel, part
-from model.queues import NOBODY, join, leave
+from model.queues import NOBODY, leave
 
 BLOCK, HEADER, TRAILER = 512, 12, 4
 PAYLOAD = BLOCK - HEADER - TRAILER
@@ -81,10 +81,8 @@ def log_wanted(m, p):
     if m.process[p, LSN] <= place:
         m.process[p, PHASE] = m.process[p, THEN]
         return True
-    if m.busy[LOG_QUEUE]:
-        join(m.queue, m.after, LOG_QUEUE, p)
+    if not take_lock(m, LOG_QUEUE, p):
         return False
-    m.busy[LOG_QUEUE] = 1
     m.log[TARGET] = m.log[MADE]
     m.process[p, PHASE] = phase.LOG_HELD
     return True

@@ -26,13 +26,13 @@ a transaction); checkpoint_flush_after of 9.6 and later.
 
 from model import postgres_phases as phase
 from model.calendar import set_time
-from model.database_machine import count
+from model.database_machine import count, release_lock
 from model.file_calls import CONTROL, FSYNC, ask
 from model.jit import kernel, part
 from model.postgres_buffers import DIRTY, NEEDED, claim, written
-from model.postgres_machine import CHECKPOINTS, FSYNCS, INSERTED, IS_REQUESTED, LOG_BYTES, LSN, PHASE, REDO, THEN
+from model.postgres_machine import CHECKPOINTS, FSYNCS, INSERTED, IS_REQUESTED, LOG_BYTES, LSN, PHASE, REDO, THEN, WAL_INSERT
 from model.postgres_segments import SEGMENT_PAYLOAD, recycle
-from model.postgres_wal import acquire_insert, flush, release_insert
+from model.postgres_wal import acquire_insert, flush
 
 # Elements of Machine.checkpoint.
 BEGAN_AT, BEGAN_LSN = 0, 1  # the last one
@@ -69,7 +69,7 @@ def mark(m, now, p):
     """Rule 2."""
     state, flags = m.checkpoint, m.buffers.flags
     m.wal[REDO] = m.wal[INSERTED]
-    release_insert(m, now)
+    release_lock(m, now, WAL_INSERT)
     n = 0
     for frame in range(1, len(flags)):
         if flags[frame] & DIRTY:

@@ -24,7 +24,7 @@ that begin on a new page because their header would not fit.
 
 from model import postgres_phases as phase
 from model.calendar import set_time
-from model.database_machine import count, wake
+from model.database_machine import count, release_lock, take_lock, wake
 from model.file_calls import WAL_SYNC, WAL_WRITE, WAL_WRITE_THROUGH, ask
 from model.jit import kernel, part
 from model.postgres import PAGE_BYTES
@@ -60,7 +60,7 @@ from model.postgres_machine import (
     WRITTEN,
 )
 from model.postgres_segments import has_segment, has_written
-from model.queues import NOBODY, join, leave
+from model.queues import NOBODY, leave
 
 DIRTY = 1  # in Buffers.flags: see model.postgres_buffers
 
@@ -69,26 +69,16 @@ DIRTY = 1  # in Buffers.flags: see model.postgres_buffers
 
 
 @kernel
-def _acquire(m, p, lock, held):
-    """The phase of `p` is `held` when it has `lock`. True if that is now."""
-    m.process[p, PHASE] = held
-    if m.busy[lock]:
-        join(m.queue, m.after, lock, p)
-        return False
-    m.busy[lock] = 1
-    return True
-
-
-@kernel
 def acquire_insert(m, p, held):
-    return _acquire(m, p, WAL_INSERT, held)
+    """The phase of `p` is `held` when it has the lock. True if that is now."""
+    m.process[p, PHASE] = held
+    return take_lock(m, WAL_INSERT, p)
 
 
 @kernel
-def release_insert(m, now):
-    process = leave(m.queue, m.after, WAL_INSERT)
-    m.busy[WAL_INSERT] = process != NOBODY
-    wake(m, now, process)
+def _acquire_write(m, p, held):
+    m.process[p, PHASE] = held
+    return take_lock(m, WAL_WRITE_LOCK, p)
 
 
 @kernel
@@ -151,7 +141,7 @@ def copy(m, now, p):
         if m.changes[p, step]:
             m.pages.lsn[page] = m.wal[INSERTED]
             _make_dirty(m, now, page)
-    release_insert(m, now)
+    release_lock(m, now, WAL_INSERT)
     m.process[p, PHASE] = m.process[p, THEN]
 
 
@@ -175,7 +165,7 @@ def fill(m, p):
     if ring_end(m) > m.wal[INSERTED]:
         m.process[p, PHASE] = phase.COPY
         return True
-    return _acquire(m, p, WAL_WRITE_LOCK, phase.FILL_HELD)
+    return _acquire_write(m, p, phase.FILL_HELD)
 
 
 @part
@@ -211,7 +201,7 @@ def want_flush(m, p):
     if m.process[p, LSN] <= m.wal[STABLE]:
         m.process[p, PHASE] = m.process[p, THEN]
         return True
-    return _acquire(m, p, WAL_WRITE_LOCK, phase.FLUSH_HELD)
+    return _acquire_write(m, p, phase.FLUSH_HELD)
 
 
 @kernel
