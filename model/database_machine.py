@@ -72,7 +72,7 @@ def release(m, now, i):
 
 @kernel
 def take_lock(m, i, process):
-    """`process` wants lock `i`, a server that is kept until `release_lock`. True if it has it; else it goes on once it has."""
+    """`process` wants lock `i`, a server kept until `release_lock`. True if it has it; else it goes on once it has."""
     if m.busy[i]:
         join(m.queue, m.after, i, process)
         return False

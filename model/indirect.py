@@ -32,7 +32,6 @@ In ZFS: dnode.c, dbuf.c, spa.h, lzjb.c, zio_compress.c; spec 5.1, 5.3, 5.4. LZJB
 was in its table, so that sizes vary by a few bytes; here it starts with zeros. The hash is the one of 2007.
 """
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -93,30 +92,6 @@ def tree(n_records, root_pointers=ROOT_POINTERS_FILE, shift=POINTER_SHIFT):
     """Blocks of each level, from the records to the top: `tree(8192)` is [8192, 64, 1]."""
     check_file(n_records, root_pointers)
     return [n_blocks_at(n_records, level, shift) for level in range(n_levels(n_records, root_pointers, shift))]
-
-
-def expected_dirty(n_records, n_rewrites, level, shift=POINTER_SHIFT):
-    """Expected number of distinct blocks of `level` above `n_rewrites` independent uniform random rewrites of a file.
-
-    Of M blocks that stand above equally many records each, a rewrite misses a given one with chance 1 - 1/M, so that
-    M (1 - (1 - 1/M)^n) are met (spec 5.3). The last block of a level may stand above fewer; it is counted apart.
-    Level 0 gives the records themselves. Exact for independent draws; n *distinct* records, few of all, stand below
-    slightly more blocks, by a share of about n / (2 n_records) at most.
-    """
-    check_file(n_records)
-    if not (n_rewrites >= 0 and 0 <= level <= 7):
-        raise ValueError(f"n_rewrites is {n_rewrites} and level is {level}, but there are 0 or more rewrites and levels"
-                         " 0 to 7; choose values in that range")
-    span = 1 << (shift * level)
-    n_full, rest = divmod(n_records, span)
-    return n_full * _chance_met(min(1.0, span / n_records), n_rewrites) + _chance_met(rest / n_records, n_rewrites)
-
-
-def _chance_met(share, n_rewrites):
-    """Chance that at least one of `n_rewrites` falls into `share` of the file."""
-    if share >= 1.0:
-        return 1.0 if n_rewrites > 0 else 0.0
-    return -math.expm1(n_rewrites * math.log1p(-share))
 
 
 @kernel
@@ -320,11 +295,6 @@ def _check_pointers(kind, checksum, n_used, level, record_bytes, n_vdevs, shift)
         if not good:
             raise ValueError(f"{name} of an indirect block's pointers is {value}, but it must be {bound}; choose one of"
                              " these")
-
-
-def l1_psize(kind, checksum, rng, n_used=None, **layout):
-    """B on disk of an L1 made up with `rng`, with `n_used` pointers to records; `layout`: record_bytes, n_vdevs, shift."""
-    return psize(block_pointers(kind, checksum, rng, n_used, 0, **layout).tobytes())
 
 
 def l2_psize(kind, rng, n_used=None, **layout):

@@ -1,6 +1,5 @@
 """Indirect blocks: the tree against counting, LZJB against a decompressor, sizes against those known to be right."""
 
-import math
 import os
 import subprocess
 import sys
@@ -21,9 +20,7 @@ from model.indirect import (
     block_above,
     block_pointers,
     copies,
-    expected_dirty,
     kept_bytes,
-    l1_psize,
     l2_psize,
     lzjb,
     meta_dnode_levels,
@@ -63,13 +60,6 @@ def test_the_object_of_all_dnodes_has_six_levels_or_five():
     assert [meta_dnode_levels(shift) for shift in (7, 10)] == [6, 5]
 
 
-def test_a_random_write_rewrites_eight_times_as_long_an_indirect_block_unless_they_are_met_again():
-    """Of 10 000 random writes each meets an indirect block of its own among 102 400 of 16 KiB; of 12 800 of 128 KiB half are
-    met, and 4.4 times as many bytes."""
-    small, large = (expected_dirty(13107200, 10000, 1, shift) * (128 << shift) for shift in (7, 10))
-    assert large / small == pytest.approx(8 * 12800 / 9530 * (1 - math.exp(-10000 / 12800)), rel=0.01)
-
-
 def test_a_zvol_has_three_root_pointers():
     assert tree(3 * 128, 3) == [384, 3]
     assert tree(3 * 128 + 1, 3) == [385, 4, 1]
@@ -83,27 +73,6 @@ def test_blocks_of_a_level_are_those_above_some_record(n_records):
         above = records >> (7 * level)
         assert n_blocks == n_blocks_at(n_records, level) == len(np.unique(above))
         assert block_above(n_records - 1, level) == above[-1] == n_blocks - 1
-
-
-def test_100_gb_of_8_kb_records_dirty_an_l1_for_almost_every_record():
-    """The example of spec 5.3."""
-    d_1, d_2, d_3 = (expected_dirty(13107200, 10000, level) for level in (1, 2, 3))
-    assert d_1 == pytest.approx(102400 * (1 - (1 - 1 / 102400) ** 10000))
-    assert (round(d_1, -1), round(d_2), round(d_3)) == (9530, 800, 7)
-
-
-@pytest.mark.parametrize("n_records", [20000, 128 * 128, 130])
-def test_dirty_parents_are_as_many_as_counted(n_records):
-    """Mean of 400 trials within 4 standard errors, for levels 0 to 2; the last block of a level covers less."""
-    draws = (stream(1, "rewrites").random((400, 150)) * n_records).astype(np.int64)
-    for level in range(3):
-        counts = np.array([len(np.unique(draw >> (7 * level))) for draw in draws])
-        assert counts.mean() == pytest.approx(expected_dirty(n_records, 150, level), abs=4 * counts.std() / 20 + 1e-9)
-
-
-def test_nothing_rewritten_dirties_nothing_and_everything_dirties_all():
-    assert [expected_dirty(13107200, 0, level) for level in range(5)] == [0] * 5
-    assert [expected_dirty(13107200, 10**12, level) for level in range(5)] == pytest.approx(tree(13107200))
 
 
 def test_copies():
@@ -211,6 +180,11 @@ SIZES = [  # kind, checksum, pointers, from, to: the bands of spec 5.1, and of z
 ]
 
 
+def l1_psize(kind, checksum, rng, n_used=None, **layout):
+    """B on disk of an L1 made up with `rng`, with `n_used` pointers to records."""
+    return psize(block_pointers(kind, checksum, rng, n_used, **layout).tobytes())
+
+
 @pytest.mark.parametrize("n_vdevs", [1, 46])
 @pytest.mark.parametrize(("kind", "checksum", "n_used", "low", "high"), SIZES)
 def test_sizes_of_an_l1(kind, checksum, n_used, low, high, n_vdevs):
@@ -289,12 +263,6 @@ def test_an_impossible_file_is_one_sentence(name, values):
         tree(*values)
 
 
-@pytest.mark.parametrize(("n_rewrites", "level"), [(-1, 0), (1, -1), (1, 8)])
-def test_impossible_rewrites_are_one_sentence(n_rewrites, level):
-    with pytest.raises(ValueError, match=f"n_rewrites is {n_rewrites} and level is {level}, but .*; choose"):
-        expected_dirty(1000, n_rewrites, level)
-
-
 # ---- the same without the compiler, and with every index checked ----
 
 SHORT_RUN = """
@@ -304,7 +272,7 @@ import hashlib
 rng = stream(9, "pointers")
 for kind in range(2):
     packed = lzjb(block_pointers(kind, FLETCHER2, rng).tobytes())
-    print(hashlib.sha256(packed).hexdigest(), l2_psize(kind, rng), tree(10**6), expected_dirty(10**6, 99, 1))
+    print(hashlib.sha256(packed).hexdigest(), l2_psize(kind, rng), tree(10**6))
 """
 
 
