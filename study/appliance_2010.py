@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import NamedTuple
 from zlib import crc32
 
+import numpy as np
 import pandas as pd
 
 from model.data_sheet import SheetParams, new_drive
@@ -17,8 +18,8 @@ from model.eras import era
 from model.layout import BACK_BYTES, FRONT_BYTES
 from model.metaslab import EXACT, FAST, MetaslabParams, TopVdev
 from model.metaslab_pool import new_pool
-from model.order_entry_machine import Orders
-from model.order_entry_runs import begin, window
+from model.order_entry_machine import Orders, new_leaves, new_machine
+from model.order_entry_runs import Site, begin, window
 from model.throttle import most_bytes, to_scale
 from model.vdev_map import VdevParams
 from model.vdev_queue import VdevQueueParams
@@ -108,6 +109,26 @@ def space(machine, rules: MetaslabParams):
     unit = 512 * (orders.vdev.n_parity + 1) if orders.vdev.n_parity or orders.record_bytes % 4096 else 4096
     engine, segments = (EXACT, 2**21) if machine.exact else (FAST, 2**19)
     return new_pool(one, scaled_rules(rules, machine.scale), engine, unit, machine.metaslab_bytes, segments)
+
+
+def _arrays(state: tuple):
+    """All arrays in NamedTuples in NamedTuples."""
+    for value in state:
+        if isinstance(value, np.ndarray):
+            yield value
+        elif isinstance(value, tuple):
+            yield from _arrays(value)
+
+
+def copied(site: Site, machine, rules: MetaslabParams, seed: int) -> Site:
+    """A pool once more, to go on with in two ways: a new one, made as `site` was, with what stands in its arrays. (Some
+    arrays are columns of the same rows, so that copies of them would not do.)"""
+    found = Site(new_machine(machine.orders, seed), new_leaves(machine.orders, drive(machine), machine.queue, seed),
+                 space(machine, rules), np.zeros(1, np.int64))
+    for one, kept in zip(_arrays(found), _arrays(site), strict=True):
+        if one is not kept:     # what all have in common is only read
+            one[...] = kept
+    return found
 
 
 def engine_metrics(sites: list, n_placed: int) -> pd.DataFrame:

@@ -168,16 +168,20 @@ def _updated(site: Site, machine: Setup, rules: MetaslabParams, seed: int) -> Si
 
 
 _MADE = Once()              # windows, of a machine, both rules and a seed: a pool is aged and measured once
+_AGED: dict[tuple, Site] = {}   # pools that are yet to be measured after an update
 
 
-def run_rules(machine: Setup, used: MetaslabParams, rules: MetaslabParams, seed: int) -> Window:
-    """A pool that was filled and rewritten under the rules `used`, measured under `rules`."""
+def run_rules(machine: Setup, used: MetaslabParams, rules: MetaslabParams, seed: int, is_updated: bool = False) -> Window:
+    """A pool that was filled and rewritten under the rules `used`, measured under `rules`; if it `is_updated` later, that
+    is to other rules, and it need not age again for them."""
     key = machine._replace(rules=(), ages_under_old=False), used, rules, seed
-    return _MADE.get(key, lambda: _measured(*key))
+    return _MADE.get(key, lambda: _measured(*key, is_updated))
 
 
-def _measured(machine: Setup, used: MetaslabParams, rules: MetaslabParams, seed: int) -> Window:
-    site = _aged(machine, used, seed)
+def _measured(machine: Setup, used: MetaslabParams, rules: MetaslabParams, seed: int, is_updated: bool) -> Window:
+    site = (None if rules == used else _AGED.pop((machine, used, seed), None)) or _aged(machine, used, seed)
+    if is_updated:
+        _AGED[machine, used, seed] = appliance_2010.copied(site, machine, used, seed)
     if rules != used:
         site = _updated(site, machine, rules, seed)
     seen = window(site, int(WARM_S * SECOND_NS), int(machine.seconds * SECOND_NS))
@@ -190,7 +194,8 @@ def run(machine: Setup, variant: str, seed: int) -> Window:
     """Before the change or after it."""
     old, new = machine.rules
     rules = old if variant == BEFORE else new
-    return run_rules(machine, old if machine.ages_under_old else rules, rules, seed)
+    is_updated = variant == BEFORE and machine.ages_under_old and new != old
+    return run_rules(machine, old if machine.ages_under_old else rules, rules, seed, is_updated)
 
 
 def engines(machine: Setup, seed: int) -> pd.DataFrame:

@@ -204,6 +204,19 @@ def test_both_engines_put_every_block_in_the_same_place_and_the_fast_one_serves_
         assert fast["engines.placed"] == exact["engines.placed"] > 1000
 
 
+def test_a_pool_that_ages_once_for_both_rules_is_as_one_that_ages_for_each(small, monkeypatch):
+    made, aged = [], exchange_2010._aged
+    monkeypatch.setattr(exchange_2010, "_aged", lambda *of: made.append(of) or aged(*of))
+    machine = exchange_2010.setup(seconds=2.0, history="old rules")
+    both = exchange_2010.compare(machine, 1)
+    assert (len(made), len(exchange_2010._AGED)) == (1, 0)
+    monkeypatch.setattr(exchange_2010, "_MADE", Once())
+    alone = exchange_2010.run(machine, exchange_2010.AFTER, 1)
+    assert len(made) == 2
+    assert alone.tally == both.after.tally != both.before.tally
+    assert (alone.busy_ns == both.after.busy_ns).all()
+
+
 def test_the_same_rules_gain_nothing(small):
     machine = exchange_2010.setup(seconds=2.0)
     old = machine.rules[0]
