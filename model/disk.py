@@ -20,8 +20,8 @@ Not modelled: thermal recalibration, spare-sector excursions within a revolution
 the electronics' own variation. What each is worth shows in the replay of real drives.
 """
 
-from model.disk_buffer import claim, extend, look_for, make_room, stop, take_in, touch, write_when_idle
-from model.disk_layout import locate, run_on_track
+from model.disk_buffer import claim, extend, look_for, make_room, stop, take_in, touch, touches, write_when_idle
+from model.disk_layout import locate, run_on_track, stand
 from model.disk_mechanics import (
     AHEAD_BLOCK,
     AHEAD_BLOCKS,
@@ -58,7 +58,6 @@ from model.disk_mechanics import (
     WRITTEN,
     WROTE,
     approach,
-    arm_at,
     transfer,
 )
 from model.jit import kernel, part
@@ -107,10 +106,10 @@ def advance(disk, state, unit, now):
 def _segment_of(disk, state, unit, block):
     """The segment that holds `block`, the one that reaches furthest if several do; -1 if none does."""
     best, reach = -1, block - 1
-    for segment in range(disk.segments):
-        first, last = state.segments[unit, segment, FIRST], state.segments[unit, segment, LAST]
+    for segment in range(disk.segments if touches(disk, state.buffer, unit, block, block) else 0):
+        first, last = state.buffer[unit, FIRST, segment], state.buffer[unit, LAST, segment]
         almost = disk.almost_hits and block == last and segment == state.units[unit, AHEAD_SEGMENT]
-        usable = disk.hits_written or not state.segments[unit, segment, WRITTEN]
+        usable = disk.hits_written or not state.buffer[unit, WRITTEN, segment]
         if usable and (first <= block < last or almost) and last > reach:
             best, reach = segment, last
     return best
@@ -127,7 +126,7 @@ def _limit_of_ahead(disk, first, end):
     limit, home, track = end - (disk.ahead != AHEAD_NEXT_TRACK), -1, end
     while limit < layout.n_blocks:
         zone, place = locate(layout, limit)
-        cylinder, _ = arm_at(layout, zone, place)
+        cylinder, _, _ = stand(layout, zone, place)
         if home >= 0 and (disk.ahead != AHEAD_CYLINDER or cylinder != home):
             break
         home, track = cylinder, limit - place % layout.zones[zone, SECTORS]
@@ -142,17 +141,17 @@ def _limit_of_ahead(disk, first, end):
 @part
 def _read_on(disk, state, unit, segment, running, media_end, block, end, ready):
     """After a read of block … end − 1: keep or start read-ahead into its segment. `media_end` is 0 if it was all there."""
-    units, segments = state.units, state.segments
-    limit = _limit_of_ahead(disk, segments[unit, segment, FIRST], end)
+    units, buffer = state.units, state.buffer
+    limit = _limit_of_ahead(disk, buffer[unit, FIRST, segment], end)
     if running:
         units[unit, AHEAD_LIMIT] = max(limit, units[unit, AHEAD_LIMIT])
     elif (media_end > 0 or disk.ahead_on_hit) and (not disk.ahead_after_sequence or units[unit, EXPECTED] == block):
         units[unit, AHEAD_SEGMENT], units[unit, AHEAD_LIMIT] = segment, limit
-        units[unit, AHEAD_BLOCK], units[unit, AHEAD_TIME] = segments[unit, segment, LAST], max(ready, units[unit, FREE])
+        units[unit, AHEAD_BLOCK], units[unit, AHEAD_TIME] = buffer[unit, LAST, segment], max(ready, units[unit, FREE])
     if media_end > 0:
         units[unit, AHEAD_BLOCK], units[unit, AHEAD_TIME] = end, media_end
     if not disk.keeps_read:
-        segments[unit, segment, FIRST] = min(end, segments[unit, segment, LAST])
+        buffer[unit, FIRST, segment] = min(end, buffer[unit, LAST, segment])
     touch(state, unit, segment)
 
 
@@ -181,12 +180,12 @@ def read(disk, state, unit, now, block, count):
     if not running:
         stop(state, unit)
         command += disk.idle_hit_ns if hit else 0
-    held = state.segments[unit, segment, LAST] if hit else block
+    held = state.buffer[unit, LAST, segment] if hit else block
     if not hit and disk.segments:
         segment = claim(disk, state, unit, False)
     if not hit and segment >= 0:
-        state.segments[unit, segment, FIRST] = state.segments[unit, segment, LAST] = block
-        state.segments[unit, segment, WRITTEN] = 0
+        state.buffer[unit, FIRST, segment] = state.buffer[unit, LAST, segment] = block
+        state.buffer[unit, WRITTEN, segment] = 0
     marked = media_end = now * 0
     if held < end:
         start = units[unit, AHEAD_TIME] if running else max(ready, units[unit, FREE])
@@ -194,9 +193,9 @@ def read(disk, state, unit, now, block, count):
         marked, media_end = transfer(disk, state, unit, start, 0, held, end - held, False, max(1, mark - held + block))
         marked = now * 0 if hit else marked
         units[unit, FREE] = media_end
-        if segment >= 0 and state.segments[unit, segment, UNWRITTEN] == 0:
+        if segment >= 0 and state.buffer[unit, UNWRITTEN, segment] == 0:
             extend(disk, state, unit, segment, end)
-    if segment >= 0 and state.segments[unit, segment, UNWRITTEN] == 0:
+    if segment >= 0 and state.buffer[unit, UNWRITTEN, segment] == 0:
         _read_on(disk, state, unit, segment, running, media_end, block, end, ready)
     elif segment >= 0:
         touch(state, unit, segment)
@@ -216,8 +215,8 @@ def _write_through(disk, state, unit, segment, ready, earliest, block, count):
     _, media_end = transfer(disk, state, unit, start, earliest, block, count, True, 1)
     state.units[unit, FREE] = media_end
     if segment >= 0:
-        state.segments[unit, segment, FIRST] = block
-        state.segments[unit, segment, WRITTEN] = 1
+        state.buffer[unit, FIRST, segment] = block
+        state.buffer[unit, WRITTEN, segment] = 1
         extend(disk, state, unit, segment, block + count)
         touch(state, unit, segment)
     return media_end

@@ -21,7 +21,9 @@ replay of measured drives (`study.replay_disk`) requests are 7 to 70 ms apart, s
 write: they bear out that the arm follows a single write at once, and say nothing about the order.
 """
 
-from model.disk_layout import arm_at, locate, run_on_track
+import numpy as np
+
+from model.disk_layout import run_on_track
 from model.disk_mechanics import (
     AHEAD_SEGMENT,
     AT_CYLINDER,
@@ -52,7 +54,7 @@ from model.disk_mechanics import (
     UNWRITTEN,
     USED,
     WRITTEN,
-    angle_ns,
+    find,
     latency,
     pass_on_track,
     rotation,
@@ -60,6 +62,9 @@ from model.disk_mechanics import (
     wait_for,
 )
 from model.jit import kernel, part
+
+SEGMENT_BITS = 16  # of a segment's number
+NEVER_USED = np.iinfo(np.int64).max
 
 # ---- segments ----
 
@@ -78,22 +83,32 @@ def stop(state, unit):
 def touch(state, unit, segment):
     """A segment is used."""
     state.units[unit, CLOCK] += 1
-    state.segments[unit, segment, USED] = state.units[unit, CLOCK]
+    state.buffer[unit, USED, segment] = state.units[unit, CLOCK]
 
 
 @kernel
 def extend(disk, state, unit, segment, last):
     """Let a segment hold the blocks up to `last`; the first ones slide out, but none that is to be written."""
-    segments = state.segments
-    segments[unit, segment, LAST] = last
-    kept = max(disk.segment_blocks, segments[unit, segment, UNWRITTEN])
-    segments[unit, segment, FIRST] = max(segments[unit, segment, FIRST], last - kept)
+    buffer = state.buffer
+    buffer[unit, LAST, segment] = last
+    kept = max(disk.segment_blocks, buffer[unit, UNWRITTEN, segment])
+    buffer[unit, FIRST, segment] = max(buffer[unit, FIRST, segment], last - kept)
 
 
 @kernel
 def _empty(state, unit, segment):
-    state.segments[unit, segment, FIRST] = state.segments[unit, segment, LAST]
-    state.segments[unit, segment, USED] = -1
+    state.buffer[unit, FIRST, segment] = state.buffer[unit, LAST, segment]
+    state.buffer[unit, USED, segment] = -1
+
+
+@kernel
+def touches(disk, buffer, unit, first, last):
+    """Whether some segment has one of the blocks `first` to `last`, or ends there. Every request asks, and most find none:
+    without a branch in it the loop is a few steps of the processor's."""
+    found = False
+    for segment in range(disk.segments):
+        found |= (buffer[unit, LAST, segment] >= first) & (buffer[unit, FIRST, segment] <= last)
+    return found
 
 
 @part
@@ -105,17 +120,17 @@ def claim(disk, state, unit, is_write):
         last, room = disk.write_segments, disk.write_segments - state.units[unit, TAKEN]
     elif disk.own_write_segments:
         first, room = disk.write_segments, disk.segments - disk.write_segments
-    oldest, empty, held = -1, -1, 0
+    buffer, held, empty, oldest = state.buffer, 0, last, NEVER_USED  # `oldest` is clock and number in one, as in a calendar
     for segment in range(first, last):
-        if state.segments[unit, segment, UNWRITTEN] > 0:
-            continue
-        if state.segments[unit, segment, FIRST] == state.segments[unit, segment, LAST]:
-            empty = segment if empty < 0 else empty
-        else:
-            held += 1
-            if oldest < 0 or state.segments[unit, segment, USED] < state.segments[unit, oldest, USED]:
-                oldest = segment
-    return empty if held < room and empty >= 0 else oldest
+        is_clean = buffer[unit, UNWRITTEN, segment] == 0
+        is_held = buffer[unit, FIRST, segment] != buffer[unit, LAST, segment]
+        held += 1 if is_clean & is_held else 0
+        empty = min(empty, segment if is_clean & (not is_held) else last)
+        age = buffer[unit, USED, segment] << SEGMENT_BITS | segment
+        oldest = min(oldest, age if is_clean & is_held else NEVER_USED)
+    if held < room and empty < last:
+        return empty
+    return oldest & (1 << SEGMENT_BITS) - 1 if oldest != NEVER_USED else -1
 
 
 # ---- the arm writes ----
@@ -130,52 +145,51 @@ def _worth(disk, blocks):
 @kernel
 def _set_run(disk, state, unit, segment, blocks):
     """The run of a segment has so many blocks now."""
-    segments = state.segments
-    state.units[unit, TAKEN] += _worth(disk, blocks) - _worth(disk, segments[unit, segment, UNWRITTEN])
-    segments[unit, segment, UNWRITTEN] = blocks
-    segments[unit, segment, NEWEST] = min(segments[unit, segment, NEWEST], blocks)
+    buffer = state.buffer
+    state.units[unit, TAKEN] += _worth(disk, blocks) - _worth(disk, buffer[unit, UNWRITTEN, segment])
+    buffer[unit, UNWRITTEN, segment] = blocks
+    buffer[unit, NEWEST, segment] = min(buffer[unit, NEWEST, segment], blocks)
 
 
 @kernel
 def _find_run(disk, state, unit, segment, block):
     """Where `block` lies, with which the run of a segment begins. A run waits while others are written, so that is looked up
     once: a twentieth of the time of the OLTP simulation less."""
-    segments = state.segments
-    if segments[unit, segment, RUN_BLOCK] != block:
-        zone, place = locate(disk.layout, block)
-        segments[unit, segment, RUN_BLOCK] = block
-        segments[unit, segment, RUN_ZONE], segments[unit, segment, RUN_PLACE] = zone, place
-        segments[unit, segment, RUN_CYLINDER], segments[unit, segment, RUN_HEAD] = arm_at(disk.layout, zone, place)
-        segments[unit, segment, RUN_ANGLE] = angle_ns(disk, zone, place)
+    buffer = state.buffer
+    if buffer[unit, RUN_BLOCK, segment] != block:
+        zone, place, cylinder, head, its_angle = find(disk, block)
+        buffer[unit, RUN_BLOCK, segment], buffer[unit, RUN_ANGLE, segment] = block, its_angle
+        buffer[unit, RUN_ZONE, segment], buffer[unit, RUN_PLACE, segment] = zone, place
+        buffer[unit, RUN_CYLINDER, segment], buffer[unit, RUN_HEAD, segment] = cylinder, head
 
 
 @kernel
 def _reached(disk, state, unit, segment, begins, turned, earliest, block):
     """When an arm that begins at `begins`, with the spindle at `turned`, is at `block`, with which the run of a segment
     begins: see `approach`."""
-    segments = state.segments
+    buffer = state.buffer
     _find_run(disk, state, unit, segment, block)
-    cylinder, head = segments[unit, segment, RUN_CYLINDER], segments[unit, segment, RUN_HEAD]
+    cylinder, head = buffer[unit, RUN_CYLINDER, segment], buffer[unit, RUN_HEAD, segment]
     on_track = max(earliest - begins, seek_time(disk, state, unit, cylinder, head, True))
-    return begins + on_track + wait_for(disk.rev_ns, turned, on_track, segments[unit, segment, RUN_ANGLE])
+    return begins + on_track + wait_for(disk.rev_ns, turned, on_track, buffer[unit, RUN_ANGLE, segment])
 
 
 @kernel
 def _next_run(disk, state, unit, at):
     """(segment with the run to write next by an arm that is free from `at` on, when it can begin)."""
-    segments, turned_at = state.segments, rotation(disk, state, unit, at)
+    buffer, turned_at = state.buffer, rotation(disk, state, unit, at)
     best, starts, soonest, lowest = -1, at, at, at
     for segment in range(disk.segments):
-        run = segments[unit, segment, UNWRITTEN]
+        run = buffer[unit, UNWRITTEN, segment]
         if run == 0:
             continue
-        is_new = run == segments[unit, segment, NEWEST]
-        begins, block = max(at, segments[unit, segment, READY]) if is_new else at, segments[unit, segment, LAST] - run
-        passed = state.units[unit, N_PIECES] - segments[unit, segment, LAST_PIECE]
+        is_new = run == buffer[unit, NEWEST, segment]
+        begins, block = max(at, buffer[unit, READY, segment]) if is_new else at, buffer[unit, LAST, segment] - run
+        passed = state.units[unit, N_PIECES] - buffer[unit, LAST_PIECE, segment]
         if passed >= disk.passes + disk.write_segments:
             reached = -passed  # before all others
         else:
-            earliest = segments[unit, segment, GATHERED] if is_new else at
+            earliest = buffer[unit, GATHERED, segment] if is_new else at
             turned = turned_at if begins == at else rotation(disk, state, unit, begins)
             reached = _reached(disk, state, unit, segment, begins, turned, earliest, block)
         if best < 0 or reached < soonest or (reached == soonest and block < lowest):
@@ -186,23 +200,23 @@ def _next_run(disk, state, unit, at):
 @kernel
 def _begin_piece(disk, state, unit, segment, begins):
     """Begin to write from a run what lies on one track and has come over the bus: see `transfer`."""
-    units, segments, blocks = state.units, state.segments, state.segments[unit, segment, UNWRITTEN]
-    block, older = segments[unit, segment, LAST] - blocks, blocks - segments[unit, segment, NEWEST]
-    earliest = segments[unit, segment, GATHERED]
+    units, buffer, blocks = state.units, state.buffer, state.buffer[unit, UNWRITTEN, segment]
+    block, older = buffer[unit, LAST, segment] - blocks, blocks - buffer[unit, NEWEST, segment]
+    earliest = buffer[unit, GATHERED, segment]
     if older > 0 and earliest > begins:  # the newest is still to come
         blocks, earliest = older, begins
     _find_run(disk, state, unit, segment, block)
-    zone, place = segments[unit, segment, RUN_ZONE], segments[unit, segment, RUN_PLACE]
-    cylinder, head = segments[unit, segment, RUN_CYLINDER], segments[unit, segment, RUN_HEAD]
+    zone, place = buffer[unit, RUN_ZONE, segment], buffer[unit, RUN_PLACE, segment]
+    cylinder, head = buffer[unit, RUN_CYLINDER, segment], buffer[unit, RUN_HEAD, segment]
     count, span = run_on_track(disk.layout, zone, block, place, blocks)
     there = max(earliest, begins + seek_time(disk, state, unit, cylinder, head, True))
-    start = there + latency(disk, state, unit, there, segments[unit, segment, RUN_ANGLE])
+    start = there + latency(disk, state, unit, there, buffer[unit, RUN_ANGLE, segment])
     _, units[unit, FREE] = pass_on_track(disk, there, start, zone, span, True)
     units[unit, AT_CYLINDER], units[unit, AT_HEAD] = cylinder, head
     units[unit, PIECE_SEGMENT], units[unit, PIECE_BLOCKS] = segment, count
     units[unit, PIECE_END] = units[unit, FREE]
     units[unit, N_PIECES] += 1
-    segments[unit, segment, LAST_PIECE] = units[unit, N_PIECES]
+    buffer[unit, LAST_PIECE, segment] = units[unit, N_PIECES]
 
 
 @kernel
@@ -210,8 +224,8 @@ def _end_piece(disk, state, unit):
     """What the arm has been writing is on the platter."""
     segment = state.units[unit, PIECE_SEGMENT]
     state.units[unit, PIECE_SEGMENT] = -1
-    _set_run(disk, state, unit, segment, state.segments[unit, segment, UNWRITTEN] - state.units[unit, PIECE_BLOCKS])
-    extend(disk, state, unit, segment, state.segments[unit, segment, LAST])
+    _set_run(disk, state, unit, segment, state.buffer[unit, UNWRITTEN, segment] - state.units[unit, PIECE_BLOCKS])
+    extend(disk, state, unit, segment, state.buffer[unit, LAST, segment])
 
 
 @part
@@ -253,10 +267,10 @@ def write_all(disk, state, unit, now):
 @kernel
 def _replace(disk, state, unit, segment, block, end):
     """Blocks from `block` to `end` are written anew: a segment loses its copies, or has them inside its run: then True."""
-    segments, last = state.segments, state.segments[unit, segment, LAST]
-    if state.units[unit, PIECE_SEGMENT] == segment and last - segments[unit, segment, UNWRITTEN] < end:
+    buffer, last = state.buffer, state.buffer[unit, LAST, segment]
+    if state.units[unit, PIECE_SEGMENT] == segment and last - buffer[unit, UNWRITTEN, segment] < end:
         _end_piece(disk, state, unit)  # what is being written gets to the platter all the same
-    run = segments[unit, segment, UNWRITTEN]
+    run = buffer[unit, UNWRITTEN, segment]
     first = last - run
     if first < block and end < last:
         return True
@@ -264,11 +278,11 @@ def _replace(disk, state, unit, segment, block, end):
         _set_run(disk, state, unit, segment, 0)
         _empty(state, unit, segment)
     elif last <= end:
-        segments[unit, segment, NEWEST] = max(0, segments[unit, segment, NEWEST] - (last - block))
-        segments[unit, segment, LAST] = block
+        buffer[unit, NEWEST, segment] = max(0, buffer[unit, NEWEST, segment] - (last - block))
+        buffer[unit, LAST, segment] = block
         _set_run(disk, state, unit, segment, block - first)
     else:
-        segments[unit, segment, FIRST] = max(first, end)
+        buffer[unit, FIRST, segment] = max(first, end)
         _set_run(disk, state, unit, segment, last - max(first, end))
     return False
 
@@ -277,10 +291,10 @@ def _replace(disk, state, unit, segment, block, end):
 def look_for(disk, state, unit, block, end):
     """(segment whose run a write of these blocks continues, or in which they lie already; -1: none; whether they lie in it).
     Older copies go."""
-    segments, found = state.segments, -1
-    for segment in range(disk.segments):
-        first, last = segments[unit, segment, FIRST], segments[unit, segment, LAST]
-        if disk.joins_writes and last == block and segments[unit, segment, UNWRITTEN] > 0:
+    buffer, found = state.buffer, -1
+    for segment in range(disk.segments if touches(disk, buffer, unit, block, end - 1) else 0):
+        first, last = buffer[unit, FIRST, segment], buffer[unit, LAST, segment]
+        if disk.joins_writes and last == block and buffer[unit, UNWRITTEN, segment] > 0:
             found = segment
         elif last > block and first < end and _replace(disk, state, unit, segment, block, end):
             return segment, True
@@ -291,7 +305,7 @@ def look_for(disk, state, unit, block, end):
 def make_room(disk, state, unit, now, joined, count):
     """(segment, when) for a write that continues the run of segment `joined`, or begins one if that is -1."""
     while True:
-        run = state.segments[unit, joined, UNWRITTEN] if joined >= 0 else 0
+        run = state.buffer[unit, UNWRITTEN, joined] if joined >= 0 else 0
         more = _worth(disk, run + count) - _worth(disk, run)
         if state.units[unit, TAKEN] + more <= disk.write_segments:
             break
@@ -308,14 +322,14 @@ def make_room(disk, state, unit, now, joined, count):
 @kernel
 def take_in(disk, state, unit, segment, is_joined, block, count, ready, gathered):
     """A write has found room: its blocks are in the segment, and are to be written."""
-    segments = state.segments
+    buffer = state.buffer
     if not is_joined:
-        segments[unit, segment, FIRST] = segments[unit, segment, LAST] = block
-        segments[unit, segment, LAST_PIECE] = state.units[unit, N_PIECES]
-    segments[unit, segment, NEWEST] = count
-    _set_run(disk, state, unit, segment, segments[unit, segment, UNWRITTEN] + count)
-    segments[unit, segment, NEWEST] = count
+        buffer[unit, FIRST, segment] = buffer[unit, LAST, segment] = block
+        buffer[unit, LAST_PIECE, segment] = state.units[unit, N_PIECES]
+    buffer[unit, NEWEST, segment] = count
+    _set_run(disk, state, unit, segment, buffer[unit, UNWRITTEN, segment] + count)
+    buffer[unit, NEWEST, segment] = count
     on_track = gathered if is_joined else max(gathered, ready + disk.write_seek_min_ns)
-    segments[unit, segment, READY], segments[unit, segment, GATHERED], segments[unit, segment, WRITTEN] = ready, on_track, 1
+    buffer[unit, READY, segment], buffer[unit, GATHERED, segment], buffer[unit, WRITTEN, segment] = ready, on_track, 1
     extend(disk, state, unit, segment, block + count)
     touch(state, unit, segment)

@@ -20,10 +20,11 @@ tracks are spared, the same arithmetic is done in tracks: the `GRAIN` is then a 
 defect keeps its block number, but the block lives elsewhere in the zone.
 
 *Skew* turns each track against the one before it, so that the head finds the next block after a head switch or a
-one-cylinder seek; `angle` adds it up. The format is that of DiskSim 4.0's first layout module, as far as measured
+one-cylinder seek; `_turned` adds it up. The format is that of DiskSim 4.0's first layout module, as far as measured
 drives have been described in it.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -43,6 +44,7 @@ BLOCK, CYLINDER, SECTORS, GRAIN, UNIT, DATA, FRONT, EMPTY, SLIP, REMAP = range(1
 OFFSET, TRACK_SKEW, CYLINDER_SKEW = range(3)  # columns of Layout.turns
 PLACE, KEY = range(2)  # columns of Layout.slips
 DEFECT, HOME, SORTED_HOME, ITS_DEFECT = range(4)  # columns of Layout.remaps
+MARK_BITS = 9  # a disk has up to 2^9 marks at which the zone is noted
 
 
 class Zone(NamedTuple):
@@ -74,6 +76,8 @@ class Layout(NamedTuple):
     turns: np.ndarray  # (zones, 3) float, in sectors: offset, track skew, cylinder skew
     slips: np.ndarray  # (slips, 2) int64 in grains, rising within a zone: place, search key
     remaps: np.ndarray  # (remaps, 4) int64: defect and its new home, rising by defect; the same, rising by home
+    zone_shift: int
+    zone_at: np.ndarray  # int16: the zone of every 2^zone_shift-th block, from which that of others is a step or two
 
 
 @kernel
@@ -96,7 +100,7 @@ def _grain_place(layout, zone, grain):
     unit, data, first, last = zones[zone, UNIT], zones[zone, DATA], zones[zone, SLIP], zones[zone + 1, SLIP]
     if layout.slips_to_end:
         grain += count_upto(layout.slips, KEY, first, last, grain)
-    number = grain // data
+    number = grain // data if grain >= data else 0  # in a zone without spares, that is
     place = number * unit + zones[zone, FRONT] + grain - number * data
     if first == last or layout.slips_to_end:
         return place
@@ -126,7 +130,9 @@ def _moved(layout, zone, source, target, place):
 @kernel
 def locate(layout, block):
     """(zone, place) of `block`."""
-    zone = count_upto(layout.zones, BLOCK, 0, layout.zones.shape[0] - 1, block) - 1
+    zone, last = int(layout.zone_at[min(block >> layout.zone_shift, len(layout.zone_at) - 1)]), layout.zones.shape[0] - 2
+    while zone < last and layout.zones[zone + 1, BLOCK] <= block:
+        zone += 1
     return zone, _moved(layout, zone, DEFECT, HOME, _slot(layout, zone, block))
 
 
@@ -188,28 +194,30 @@ def run_on_track(layout, zone, block, place, limit):
 
 
 @kernel
-def arm_at(layout, zone, place):
-    """(cylinder, head) of a place."""
-    track = place // layout.zones[zone, SECTORS]
-    inside, head = track // layout.heads, track % layout.heads
-    cylinder = layout.zones[zone, CYLINDER] + inside
-    odd = inside & 1 if layout.serpentine == 1 else cylinder & 1
-    return cylinder, layout.heads - 1 - head if layout.serpentine and odd else head
-
-
-@kernel
-def angle(layout, zone, place):
-    """Where a sector starts, as a fraction of a revolution from the index, in [0, 1)."""
-    sectors = layout.zones[zone, SECTORS]
-    track = place // sectors
-    cylinder = track // layout.heads
+def _turned(layout, zone, track, cylinder):
+    """By how many sectors a track, on a cylinder of the zone, is turned against the index."""
     turned = layout.turns[zone, OFFSET] + layout.turns[zone, CYLINDER_SKEW] * cylinder
     turned += layout.turns[zone, TRACK_SKEW] * (track - cylinder)
     if layout.turned_by_slips:
+        sectors = layout.zones[zone, SECTORS]
         tracks = track if layout.zones[zone, UNIT] == sectors else cylinder * layout.heads
         first, last = layout.zones[zone, SLIP], layout.zones[zone + 1, SLIP]
         turned += count_upto(layout.slips, PLACE, first, last, tracks * sectors - 1)
-    return (turned + place % sectors) / sectors % 1.0
+    return turned
+
+
+@kernel
+def stand(layout, zone, place):
+    """(cylinder, head, angle) of a place: where an arm has to stand to meet the start of its sector, and when, as a
+    fraction of a revolution from the index, in [0, 1)."""
+    sectors = layout.zones[zone, SECTORS]
+    track = place // sectors
+    inside = track // layout.heads
+    cylinder, head = layout.zones[zone, CYLINDER] + inside, track - inside * layout.heads
+    odd = inside & 1 if layout.serpentine == 1 else cylinder & 1
+    revolutions = (_turned(layout, zone, track, inside) + (place - track * sectors)) / sectors
+    return (cylinder, layout.heads - 1 - head if layout.serpentine and odd else head,
+            revolutions - math.floor(revolutions))
 
 
 def _slip_rows(slips, unit, data, front, to_end):
@@ -317,5 +325,7 @@ def make_layout(zones, heads, scheme=NO_SPARES, cylinders_per_range=1, serpentin
     slips, remaps = np.concatenate(slips), np.concatenate(remaps)
     rows.append((block, previous + 1, 1, 1, 1, 1, 0, 0, len(slips), len(remaps)))
     turns = np.array([(zone.offset, zone.track_skew, zone.cylinder_skew) for zone in zones], float)
+    rows, shift = np.array(rows, np.int64), max(0, int(block).bit_length() - MARK_BITS)
+    marks = np.searchsorted(rows[:-1, BLOCK], np.arange(0, block, 1 << shift), "right") - 1
     return _check_homes(Layout(int(block), previous + 1, heads, int(scheme in TO_END), int(scheme in TURNED_BY_SLIPS),
-                               serpentine, np.array(rows, np.int64), turns, slips, remaps))
+                               serpentine, rows, turns, slips, remaps, shift, marks.astype(np.int16)))

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from model.disk_layout import SECTORS, Layout, angle, arm_at, locate, run_on_track
+from model.disk_layout import SECTORS, Layout, locate, run_on_track, stand
 from model.jit import kernel
 from model.spare_memory import in_lines
 
@@ -84,10 +84,16 @@ class DiskState(NamedTuple):
     #   which it was there, where and when the arm is if it is stopped; how the last request was served; the write buffer:
     #   when the last read was done, segments' room that runs take, the piece that is being written: its segment, how many
     #   blocks, until when; how many pieces have been begun
-    segments: np.ndarray  # (disks, segments, 16) int64: first block, block after the last, clock of last use, written; the
-    #   run: blocks at the end that are to be written, how many of them came last, when the arm could begin with these, when
-    #   they have come over the bus, how many pieces had been begun when it came or was last written from; a block at which
-    #   it began, and where that lies: cylinder, head, angle in ns of a revolution, zone, place
+    buffer: np.ndarray  # (disks, 16, segments) int64, so that who searches segments goes along a row: first block, block
+    #   after the last, clock of last use, written; the run: blocks at the end that are to be written, how many of them came
+    #   last, when the arm could begin with these, when they have come over the bus, how many pieces had been begun when it
+    #   came or was last written from; a block at which it began, and where that lies: cylinder, head, angle in ns of a
+    #   revolution, zone, place
+
+    @property
+    def segments(self):
+        """The buffer as who looks from outside sees it: (disks, segments, 16)."""
+        return self.buffer.swapaxes(1, 2)
 
 
 def new_state(disk, phases_ns):
@@ -95,9 +101,9 @@ def new_state(disk, phases_ns):
     units = np.zeros((len(phases_ns), 21), np.int64)
     units[:, PHASE] = phases_ns
     units[:, EXPECTED] = units[:, AHEAD_SEGMENT] = units[:, PIECE_SEGMENT] = -1
-    segments = in_lines((len(phases_ns), 16, max(2, disk.segments)), np.int64).swapaxes(1, 2)  # who searches goes by column
-    segments[:, :, USED] = segments[:, :, RUN_BLOCK] = -1
-    return DiskState(units, segments)
+    buffer = in_lines((len(phases_ns), 16, max(2, disk.segments)), np.int64)
+    buffer[:, USED] = buffer[:, RUN_BLOCK] = -1
+    return DiskState(units, buffer)
 
 
 @kernel
@@ -116,9 +122,11 @@ def rotation(disk, state, unit, now):
 
 
 @kernel
-def angle_ns(disk, zone, place):
-    """Where a sector starts, in ns of a revolution from the index."""
-    return np.int64(angle(disk.layout, zone, place) * disk.rev_ns + 0.5)
+def find(disk, block):
+    """(zone, place, cylinder, head, angle in ns of a revolution from the index) of `block`."""
+    zone, place = locate(disk.layout, block)
+    cylinder, head, turned = stand(disk.layout, zone, place)
+    return zone, place, cylinder, head, np.int64(turned * disk.rev_ns + 0.5)
 
 
 @kernel
@@ -141,10 +149,9 @@ def wait_for(rev_ns, turned, seek, its_angle):
 def approach(disk, state, unit, now, earliest, block, is_write):
     """Go for `block` at `now`, but not onto its sector before `earliest`:
     (zone, place, cylinder, head, time on the track, time at the block)."""
-    zone, place = locate(disk.layout, block)
-    cylinder, head = arm_at(disk.layout, zone, place)
+    zone, place, cylinder, head, its_angle = find(disk, block)
     there = max(earliest, now + seek_time(disk, state, unit, cylinder, head, is_write))
-    return zone, place, cylinder, head, there, there + latency(disk, state, unit, there, angle_ns(disk, zone, place))
+    return zone, place, cylinder, head, there, there + latency(disk, state, unit, there, its_angle)
 
 
 @kernel

@@ -41,7 +41,6 @@ from typing import NamedTuple
 import numpy as np
 
 from model.disk import advance, serve
-from model.disk_layout import arm_at, locate
 from model.disk_mechanics import (
     FREE,
     READ_MISS,
@@ -49,7 +48,7 @@ from model.disk_mechanics import (
     WROTE,
     Disk,
     DiskState,
-    angle_ns,
+    find,
     new_state,
     rotation,
     seek_time,
@@ -167,9 +166,8 @@ def send(drive, drives, unit, now, command, offset):
 @kernel
 def _find_first(disk, first, command, offset):
     """Look up where the first sector of a command lies."""
-    zone, place = locate(disk.layout, offset >> BLOCK_SHIFT)
-    first[command, ITS_CYLINDER], first[command, ITS_HEAD] = arm_at(disk.layout, zone, place)
-    first[command, ITS_ANGLE] = angle_ns(disk, zone, place)
+    _, _, cylinder, head, its_angle = find(disk, offset >> BLOCK_SHIFT)
+    first[command, ITS_CYLINDER], first[command, ITS_HEAD], first[command, ITS_ANGLE] = cylinder, head, its_angle
 
 
 @kernel

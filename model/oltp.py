@@ -96,7 +96,7 @@ def _has_ios(queue, n):
     return io != NONE
 
 
-@part
+@kernel
 def _shortage(txgs, queue, arc, n_dirtied, n_sent):
     """What there may be too little of for the next event, or DONE."""
     if not _has_ios(queue, n_sent):
@@ -108,12 +108,10 @@ def _shortage(txgs, queue, arc, n_dirtied, n_sent):
 
 @part
 def _draws_left(sources, workload, threads, source):
-    """Whether the thread at `source`, if it is one, can draw as often as it may at its next event."""
+    """Whether the thread at `source` can draw as often as it may at its next event."""
     if source >= sources.shadows:
         return threads.n_done[source - sources.shadows] < threads.shadow_records.shape[1]
     writer = source - sources.writers
-    if writer < 0:
-        return True
     n = threads.n_done[workload.n_shadows + writer] + workload.writes_per_burst
     return n < len(threads.log_records) if writer == LOG_WRITER else n < threads.writer_records.shape[1]
 
@@ -135,11 +133,15 @@ def run(m, pool):
     n_dirtied = m.workload.log_write_bytes // m.workload.record_bytes + MAX_LEVELS  # by one event, at most
     now = calendar.time[next_source(calendar)]
     while True:
-        status = _shortage(m.txgs, pool.queue, m.arc, n_dirtied, len(pool.outbox))
-        if status != DONE:
-            return status
         leaf = source = -1
-        if tasks.n_ready[0] != tasks.n_ready[1]:
+        is_task = tasks.n_ready[0] != tasks.n_ready[1]
+        if not is_task:
+            source = next_source(calendar)
+        if not 0 <= source < sources.sync:  # disks take nothing
+            status = _shortage(m.txgs, pool.queue, m.arc, n_dirtied, len(pool.outbox))
+            if status != DONE:
+                return status
+        if is_task:
             task = next_ready(tasks)
             has_all = look(m, pool, now, task)
             if has_all and tasks.rows[task, WRITER] == NOBODY:
@@ -147,11 +149,10 @@ def run(m, pool):
             elif has_all:
                 finish_write(m, now, task)
         else:
-            source = next_source(calendar)
             if calendar.time[source] >= m.settings.duration_ns:
                 count_reads(m.tally, m.settings.duration_ns, 0)
                 return DONE
-            if not _draws_left(sources, m.workload, m.threads, source):
+            if source >= sources.writers and not _draws_left(sources, m.workload, m.threads, source):
                 return OUT_OF_DRAWS
             now = calendar.time[source]
             calendar.time[source] = NEVER  # until `settle`

@@ -63,31 +63,48 @@ def _link(order, level, place, thing):
 
 
 @kernel
+def _unlink(order, level, thing):
+    before, after = order.before[level, thing], order.after[level, thing]
+    order.after[level, before] = after
+    order.before[level, after] = before
+
+
+@kernel
+def _last_not_greater(order, level, place, thing):
+    """Along a level, from `place` on: behind what `thing` has to stand."""
+    following = order.after[level, place]
+    while _not_greater(order, following, thing):
+        place = following
+        following = order.after[level, place]
+    return place
+
+
+@kernel
 def insert(order, end, thing):
-    """Put `thing` into the list of `end`, behind all that are not greater."""
-    last = order.before[0, end]
-    order.n_levels[end] = max(order.n_levels[end], order.n_levels[thing])
+    """Put `thing` into the list of `end`, behind all that are not greater. (Level 0, all that most things have, is written
+    out: the compiler then knows which row of links it is.)"""
+    last, levels = order.before[0, end], order.n_levels[thing]
+    if levels > order.n_levels[end]:
+        order.n_levels[end] = levels
     if last == end or _not_greater(order, last, thing):  # no search
-        for level in range(order.n_levels[thing]):
+        _link(order, 0, last, thing)
+        for level in range(1, levels):
             _link(order, level, order.before[level, end], thing)
         return
     place = end
-    for level in range(order.n_levels[end] - 1, -1, -1):
-        following = order.after[level, place]
-        while _not_greater(order, following, thing):
-            place = following
-            following = order.after[level, place]
-        if level < order.n_levels[thing]:
+    for level in range(order.n_levels[end] - 1, 0, -1):
+        place = _last_not_greater(order, level, place, thing)
+        if level < levels:
             _link(order, level, place, thing)
+    _link(order, 0, _last_not_greater(order, 0, place, thing), thing)
 
 
 @kernel
 def remove(order, thing):
     """Take `thing` out of its list."""
-    for level in range(order.n_levels[thing]):
-        before, after = order.before[level, thing], order.after[level, thing]
-        order.after[level, before] = after
-        order.before[level, after] = before
+    _unlink(order, 0, thing)
+    for level in range(1, order.n_levels[thing]):
+        _unlink(order, level, thing)
 
 
 def n_levels_for(n_things):
