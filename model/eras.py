@@ -27,7 +27,7 @@ Of OpenZFS what is modelled, each era with all that came before it:
 
 Not in any: prefetch of later builds, and what `data/advice.toml` lists besides. Nor are several log blocks in flight
 (change 8585, 2017), which PostgreSQL does not feel: who flushes its log holds a lock, so one commit is under way at a
-time. That records are in core as they are on disk (0.7; FreeBSD 12) is said by a scenario, `compressed_arc`.
+time. That records are in core as they are on disk (0.7; FreeBSD 12) is said by a scenario, `compressed_arc`, or by its era.
 
 `b141_df` was no build: it is b141 with the picker of the builds before it, which those after it went back to.
 """

@@ -22,6 +22,7 @@ from study.project import DATA
 PARITY = {"raidz1": 1, "raidz2": 2, "raidz3": 3}
 # Of the eras of the model: raidz3 came with b120.
 THIRD_PARITY = ("b141", "b141_df", "openzfs_2013", "openzfs_2017", "openzfs_2019", "openzfs_2021", "openzfs")
+COMPRESSES = ("openzfs_2017", "openzfs_2019", "openzfs_2021", "openzfs")    # the ARC: OpenZFS 0.7, FreeBSD 12
 KIB, GIB = 2**10, 2**30
 LARGEST_RECORD = max(era.records.most_bytes for era in eras.ERAS.values()) // KIB
 MOST_DEVICES, MOST_CLIENTS = 1024, 10_000       # that there is room for in a simulation
@@ -127,7 +128,7 @@ def _check_record(name: str, kib: int, era: str):
 
 class Zfs(_Strict):
     kind: Literal["zfs"] = "zfs"
-    era: str = "b111"                       # a build of model.eras; OpenZFS of today: openzfs
+    era: str = "b111"                       # a build of model.eras; if a scenario leaves it out: of the database's time
     record_kib: int = 128                   # recordsize of the tables
     log_record_kib: int | None = None       # of the database's log; as the tables' if it is left out
     primarycache: Literal["all", "metadata"] = "all"        # none is not modelled
@@ -135,7 +136,7 @@ class Zfs(_Strict):
     logbias: Literal["latency", "throughput"] = "latency"
     log_logbias: Literal["latency", "throughput"] | None = None     # of the database's log; as the tables' if it is left out
     compress_ratio: Annotated[float, Field(ge=1, le=100)] = 1.0     # of a record; 1: compression=off
-    compressed_arc: bool = False            # records are held as they are on disk (OpenZFS 0.7, FreeBSD 12)
+    compressed_arc: bool = False            # records are held as they are on disk; if left out: as its era does
     prefetch: bool = True
     zil: bool = True                        # False: zil_disable, or sync=disabled
     nocacheflush: bool = False
@@ -192,6 +193,7 @@ class Postgres(_Strict):
     fillfactor: Annotated[int, Field(ge=10, le=100)] = 100
     start: Literal["warm", "cold", "at work"] = "warm"      # its shared buffers: full and clean; empty; as after hours,
     interval_transactions: Annotated[int, Field(ge=1)] | None = None    # with so many between checkpoints: study.run_length
+    checkpoint_pace: Annotated[float, Field(ge=0)] = 0.0    # pages a transaction they came to; 0: all in time; likewise
     log_files: Annotated[int, Field(ge=1)] | None = None    # of 16 MB, that exist at the start; all that there will be
     conf: dict[str, Any] = {}
 
@@ -273,8 +275,13 @@ class Scenario(_Strict):
         if not isinstance(content, dict):
             return content
         usual = {"files": "zfs", "database": "postgres"}
-        return content | {name: {"kind": kind} | content[name] for name, kind in usual.items()
-                          if isinstance(content.get(name), dict)}
+        content = content | {name: {"kind": kind} | content[name] for name, kind in usual.items()
+                             if isinstance(content.get(name), dict)}
+        files = content.get("files", {"kind": "zfs"})
+        if isinstance(files, dict) and files["kind"] == "zfs":
+            files = {"era": _era_of_its_time(content)} | files
+            content["files"] = {"compressed_arc": files["era"] in COMPRESSES} | files
+        return content
 
     @model_validator(mode="after")
     def _can_be(self):
@@ -305,6 +312,24 @@ class Scenario(_Strict):
             if one is not None and (one.log or one.cache or one.data.layout in PARITY):
                 raise ValueError("a log device, a cache device and RAID-Z are ZFS's, but the file system is UFS; leave them "
                                  "out or choose zfs")
+
+
+# From which version of a database on which ZFS is likeliest, by the years of both (model.eras).
+_ERAS = {"postgres": {9.3: "openzfs_2013", 10: "openzfs_2017", 12: "openzfs_2019", 14: "openzfs_2021", 16: "openzfs"},
+         "innodb": {"5.6": "openzfs_2013", "5.7": "openzfs_2017", "8.0": "openzfs_2021", "8.4": "openzfs"}}
+
+
+def _era_of_its_time(content: dict) -> str:
+    """What a scenario (as it is in its file) leaves out. Before these versions b111, which Linux never had."""
+    database, host = content.get("database"), content.get("host")
+    system = host.get("system") if isinstance(host, dict) else None
+    if not isinstance(database, dict) or system == "solaris":
+        return "b111"
+    version, found = database.get("version"), "openzfs_2013" if system == "linux" else "b111"
+    for first, era in _ERAS.get(str(database["kind"]), {}).items():
+        if isinstance(version, str if isinstance(first, str) else int | float) and first <= version:
+            found = era
+    return found
 
 
 # --- reading, changing, comparing -----------------------------------------------------------------------------------------

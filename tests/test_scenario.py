@@ -153,3 +153,26 @@ def test_bare_numbers_have_the_unit_of_the_setting():
                                     "max_wal_size": 64, "wal_writer_delay": 200, "full_page_writes": False, "fsync": "on"})
     assert found == {"shared_buffers": 2**25, "checkpoint_timeout": 300, "commit_delay": pytest.approx(1e-5),
                      "wal_writer_delay": pytest.approx(0.2), "max_wal_size": 2**26, "full_page_writes": False, "fsync": True}
+
+
+@pytest.mark.parametrize(("database", "host", "era", "compresses"), [
+    ({"kind": "postgres"}, {}, "b111", False),
+    ({"kind": "postgres", "version": 9.2}, {"system": "linux"}, "openzfs_2013", False),
+    ({"kind": "postgres", "version": 9.6}, {}, "openzfs_2013", False),
+    ({"kind": "postgres", "version": 9.6}, {"system": "solaris"}, "b111", False),
+    ({"kind": "postgres", "version": 11}, {}, "openzfs_2017", True),
+    ({"version": 16}, {}, "openzfs", True),
+    ({"kind": "innodb"}, {}, "b111", False),
+    ({"kind": "innodb", "version": "5.4.2"}, {}, "b111", False),
+    ({"kind": "innodb", "version": "8.0"}, {}, "openzfs_2021", True),
+    ({"kind": "oracle"}, {}, "b111", False),
+])
+def test_an_era_that_is_left_out_is_of_the_databases_time(database, host, era, compresses):
+    for files in ({}, {"files": {"record_kib": 8}}):
+        one = scenario.of(DISK | files | {"database": database, "host": host})
+        assert (one.files.era, one.files.compressed_arc) == (era, compresses)
+        assert scenario.of(one.model_dump()) == one
+
+
+def test_an_era_that_is_given_stays():
+    assert scenario.of(DISK | {"files": {"era": "b141"}, "database": {"version": 16}}).files.era == "b141"
