@@ -269,6 +269,14 @@ def of_series(rows: pd.DataFrame, outcome: str, statistic: str) -> dict[str, flo
             "io_size.rank": float((own > one).sum() + 1) if one == one else np.nan}
 
 
+def ahead(found: Analysis) -> str:
+    """Which statistics that could explain the outcome have a larger R² than the one asked for, in a sentence."""
+    mine = found.ranked[found.ranked.disguise == ""]
+    larger = mine[mine.r2 > found.one.r2]
+    names = ", ".join(f"{one.statistic} ({one.r2:.2f})" for one in larger.itertuples())
+    return f"before {found.statistic} (R² = {found.one.r2:.2f}) stand here: {names or 'none'}"
+
+
 def verdict(found: Analysis) -> str:
     """What is to be said of the statistic, in a sentence."""
     mine = found.ranked[found.ranked.disguise == ""].reset_index(drop=True)

@@ -7,11 +7,13 @@ OLD = "b117"
 
 WEIGHTS = {"bonus_scope": BONUS_AREA, "reassess": 1}
 CODED, DESCRIBED = {"bonus_multiplier": 1, "bonus_divisor": 1}, {"bonus_multiplier": 3, "bonus_divisor": 2}
+BY_TEXT = {"bonus_multiplier": 3, "bonus_divisor": 1}    # before a fresh one where it is 33 % empty
 STEPS = {       # every change by itself
     "threshold": ("best fit from 96 % full", {"picker": VARIANTS["141_df"]}),
     "weights": ("weighed anew, old bonus kept", WEIGHTS),
     "bonus-coded": ("no bonus (as coded)", WEIGHTS | CODED),
     "bonus-described": ("bonus 1.5 (as described)", WEIGHTS | DESCRIBED),
+    "bonus-text": ("bonus 3 (33 % empty, as told)", WEIGHTS | BY_TEXT),
     "primary": ("given up when fragmented", {"primary_until": FRAGMENTED, "passivate_with": LARGEST}),
     "deferral": ("freed space withheld", {"defer_txgs": 2}),
     "prefetch": ("space maps read ahead", {"prefetch_maps": 3}),

@@ -40,6 +40,17 @@ def series(seed=1, n=40, n_others=6):
 TPS, SIZE = "database.tps", "appliance.io_size"
 
 
+def test_what_stands_before_a_statistic_is_said_of_the_series_looked_at():
+    """Not of what follows from throughput: server.cpu and os.reads go with it best of all."""
+    table = series()
+    assert correlation.ahead(correlation.analyse(table, TPS, SIZE)).endswith(" stand here: none")
+    table["appliance.better"] = table[TPS] + np.arange(40)
+    said = correlation.ahead(correlation.analyse(table, TPS, SIZE))
+    assert said.startswith("before appliance.io_size (R² = 0.")
+    assert said.split("stand here: ")[1].startswith("appliance.better (0.")
+    assert "," not in said
+
+
 # --- closed forms ---------------------------------------------------------------------------------------------------------
 
 @given(st.integers(0, 10**6), st.integers(8, 80))

@@ -76,7 +76,7 @@ def test_each_step_changes_one_thing_and_all_of_them_make_the_new_rules():
     old, together = order_entry_rules.old_rules(), {}
     for key, (_, changed) in order_entry_rules.STEPS.items():
         assert old._replace(**changed) != old
-        if key not in ("bonus-described", "new-dynamic-fit"):
+        if key not in ("bonus-described", "bonus-text", "new-dynamic-fit"):
             together |= changed
     assert old._replace(**together) == order_entry_rules.new_rules()
     assert order_entry_rules.custom_rules(96, 1.0).picker == order_entry_rules.new_rules().picker

@@ -116,6 +116,16 @@ def test_figures_show_themselves_and_are_not_shown_again(path):
             assert all(call in alone and ast.unparse(call.func) == "record.figure" for call in calls), cell.source
 
 
+NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+
+
+@pytest.mark.parametrize("path", BOOKS, ids=lambda path: path.stem)
+def test_a_notebook_takes_as_long_as_readme_says(path):
+    said = re.search(r"Run it as it is: about (\w+) minutes", "".join(cell.source for cell in parameters.cells(path)))
+    minutes = re.search(rf"^\| `{path.stem}` \|.*\| (\d+) min \|$", (ROOT / "README.md").read_text(), re.M)
+    assert said is None or (minutes and NUMBERS.index(said[1]) == int(minutes[1]))
+
+
 def test_the_code_is_tidy():
     done = subprocess.run([sys.executable, "-m", "ruff", "check", "--quiet", ROOT], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout

@@ -5,6 +5,7 @@ from matplotlib.figure import Figure
 
 from study.figures import BLACK, BLUE, GREEN, GREY, ORANGE, canvas
 
+RUN = "run, in the order of time (from 0, as in the run store)"
 LOOKS = {"before": (BLUE, "old rules"), "after": (ORANGE, "new rules")}
 
 
@@ -14,7 +15,7 @@ def series(runs) -> Figure:
     figure, (above, below) = canvas(aspect=0.95, rows=2, sharex=True)
     for variant, one in runs.items():
         colour, label = LOOKS[variant]
-        numbers = np.arange(1, len(one.tps) + 1)
+        numbers = np.arange(len(one.tps))
         above.plot(numbers, one.tps, "o-", color=colour, ms=3, label=label)
         above.axhline(one.tps.mean(), color=colour, lw=0.6, ls=":")
         below.plot(numbers, one.pool.blocks_per_write, "o-", color=colour, ms=3)
@@ -22,7 +23,7 @@ def series(runs) -> Figure:
     above.set_ylabel("transactions (1/s)")
     below.set_ylim(0, None)
     below.set_ylabel("blocks in a write")
-    below.set_xlabel("run")
+    below.set_xlabel(RUN)
     change = 100 * (runs.after.tps.mean() / runs.before.tps.mean() - 1)
     spread = [100 * one.tps.std(ddof=1) / one.tps.mean() for _, one in runs.items()]
     above.set_title(f"mean {change:+.0f} %; standard deviation {spread[0]:.0f} → {spread[1]:.0f} % of the mean", loc="left",
@@ -35,11 +36,11 @@ def by_age(several: dict) -> Figure:
     """Throughput run by run under the old rules, for pools that had been rewritten so often (turnovers: series)."""
     figure, panels = canvas(aspect=0.3 + 0.22 * len(several), rows=len(several), sharex=True, sharey=True)
     for axes, (age, one) in zip(panels, several.items(), strict=True):
-        axes.plot(np.arange(1, len(one.tps) + 1), one.tps, "o-", color=BLUE, ms=3)
+        axes.plot(np.arange(len(one.tps)), one.tps, "o-", color=BLUE, ms=3)
         axes.set_title(f"{age:g} turnovers before the first run", loc="left", fontsize=7)
         axes.set_ylim(0, None)
     panels[len(panels) // 2].set_ylabel("transactions (1/s)")
-    panels[-1].set_xlabel("run")
+    panels[-1].set_xlabel(RUN)
     return figure
 
 
