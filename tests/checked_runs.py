@@ -44,6 +44,7 @@ from model.pickers import CURSOR_DYNAMIC_FIT, VARIANTS, PickerParams
 from model.postgres import pgbench
 from model.postgres_machine import AT_WORK
 from model.recordsize import new_records, overwrite_all
+from model.rewrites import Rewrites, operations
 from model.seqread_machine import new_recorder
 from model.ssd import SsdParams
 from model.streams import stream
@@ -165,6 +166,7 @@ def allocators():
     test_forecast.test_metaslabs_that_are_loaded_have_the_described_space_described()
     test_forecast.gangs_where_no_hole_is_long_enough("b141", 1)
     assert alloc_mutants.first_elsewhere("103_ff", "edge") is None
+    operations(Rewrites(n_records=10, n_txgs=3, per_txg=5, log_per_txg=1, log_records=2), 2**20, 1)
 
 
 def appliances():
