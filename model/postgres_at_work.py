@@ -1,16 +1,21 @@
 """Shared buffers as hours of work leave them: what a run begins with that is shorter than they take to turn over.
 
-Transactions are drawn and visit their pages as in a run, with neither time nor I/O: the clock takes frames, who changes a
-page makes it dirty, whoever loses its frame is written. Every `interval_transactions` a checkpoint begins, and what is dirty
-then gets clean, one frame after the other, over `checkpoint_completion_target` of the transactions up to the next one. So
-which pages are here, how often each has been used, and which are dirty, is what the pattern of access makes of the clock's
-sweep. It ends as a checkpoint begins, and so the run begins with one: its pages are written while it goes on.
+Transactions are drawn and visit their pages as in a run, with neither time nor I/O: the clock takes frames, who
+changes a page makes it dirty, whoever loses its frame is written. Every `interval_transactions` a checkpoint begins,
+and what is dirty then gets clean, one frame after the other, over `checkpoint_completion_target` of the transactions
+up to the next one. A checkpointer that cannot keep up with that writes no more than `checkpoint_pace` pages a
+transaction, and begins the next checkpoint when it is through with this one; what stays dirty is left to who needs the
+frame. So which pages are here, how often each has been used, and which are dirty, is what the pattern of access makes
+of the clock's sweep. It ends as a checkpoint begins, and so the run begins with one: its pages are written while it
+goes on.
 
-`TURNS` times as many transactions as there are frames in use turn pages over where they miss; where they hardly miss, nearly
-all pages are here. Up to one turn more, so that the hand is anywhere. Tables stay as they were loaded: rows grow no new
-versions. Left out: the background writer, which cleans the frames just ahead of the clock, and finds them within seconds;
-pins.
+`TURNS` times as many transactions as there are frames in use turn pages over where they miss; where they hardly miss,
+nearly all pages are here. Up to one turn more, so that the hand is anywhere. Tables stay as they were loaded: rows
+grow no new versions. Left out: the background writer, which cleans the frames just ahead of the clock, and finds them
+within seconds; pins.
 """
+
+import numpy as np
 
 from model.jit import kernel
 from model.postgres import ACTION, FIRST_LEAF, INSERT, N_ROWS, NOTHING, RELATION, UPDATE, leaf_of_row, page_of_row
@@ -21,6 +26,9 @@ from model.queues import NOBODY
 TURNS = 4
 MOST_TRANSACTIONS = 2**23
 BATCH = 2**16
+
+# Of the checkpoint that is written: the frame it has come to; transactions since it began; pages written.
+PLACE, SINCE, WRITTEN = range(3)
 
 
 @kernel
@@ -66,29 +74,29 @@ def _mark(flags):
 
 
 @kernel
-def _write_up_to(flags, place, end):
-    """It has written what it wants of the frames up to there."""
-    for frame in range(place, end):
-        if flags[frame] & NEEDED:
-            flags[frame] = 0
+def _write_up_to(flags, state, end, pace):
+    """It has written what it wants of the frames up to there, as far as it keeps up."""
+    while state[PLACE] < end:
+        if flags[state[PLACE]] & NEEDED:
+            if pace > 0 and state[WRITTEN] + 1 > pace * state[SINCE]:
+                return
+            flags[state[PLACE]] = 0
+            state[WRITTEN] += 1
+        state[PLACE] += 1
 
 
 @kernel
-def _replay(m, rows, left, interval, place):
-    """Transactions of these `rows`; so many are `left` with them until the end. The place of the checkpoint's writer."""
+def _replay(m, rows, interval, state):
+    """Transactions of these `rows`."""
     flags = m.buffers.flags
     for t in range(len(rows)):
-        since = -(left - t) % interval
-        if since == 0:
-            _write_up_to(flags, place, len(flags))
+        if state[SINCE] >= interval and state[PLACE] == len(flags):
             _mark(flags)
-            place = 0
+            state[PLACE] = state[SINCE] = state[WRITTEN] = 0
         _visit_all(m, rows[t])
-        share = min(1.0, (since + 1) / max(1.0, interval * m.s.checkpoint_completion_target))
-        end = int(share * len(flags))
-        _write_up_to(flags, place, end)
-        place = max(place, end)
-    return place
+        state[SINCE] += 1
+        share = min(1.0, state[SINCE] / max(1.0, interval * m.s.checkpoint_completion_target))
+        _write_up_to(flags, state, int(share * len(flags)), m.s.checkpoint_pace)
 
 
 def work(m, drawn):
@@ -96,9 +104,9 @@ def work(m, drawn):
     used = int(m.buffers.clock[N_USED])
     n = min(TURNS * used + int(drawn.integers(used)), MOST_TRANSACTIONS)
     interval = m.s.interval_transactions or 2 * MOST_TRANSACTIONS
-    place = len(m.buffers.flags)
+    state = np.array([len(m.buffers.flags), -n % interval or interval, 0], np.int64)
     for left in range(n, 0, -BATCH):
         rows = drawn.random((min(BATCH, left), len(m.database.relations)))
-        place = _replay(m, rows, left, interval, place)
+        _replay(m, rows, interval, state)
     m.buffers.flags[(m.buffers.flags & NEEDED) > 0] = DIRTY
     m.buffers.clock[N_TAKEN] = 0

@@ -30,7 +30,19 @@ from model.database_machine import count, release_lock
 from model.file_calls import CONTROL, FSYNC, ask
 from model.jit import kernel, part
 from model.postgres_buffers import DIRTY, NEEDED, claim, written
-from model.postgres_machine import CHECKPOINTS, FSYNCS, INSERTED, IS_REQUESTED, LOG_BYTES, LSN, PHASE, REDO, THEN, WAL_INSERT
+from model.postgres_machine import (
+    CHECKPOINT_NAPS,
+    CHECKPOINTS,
+    FSYNCS,
+    INSERTED,
+    IS_REQUESTED,
+    LOG_BYTES,
+    LSN,
+    PHASE,
+    REDO,
+    THEN,
+    WAL_INSERT,
+)
 from model.postgres_segments import SEGMENT_PAYLOAD, recycle
 from model.postgres_wal import acquire_insert, flush
 
@@ -137,6 +149,7 @@ def page_written(m, now, p):
     m.checkpoint[IS_BUSY] = 1
     if m.checkpoint[N_DONE] < m.checkpoint[TO_WRITE] and is_on_schedule(m, now):
         m.checkpoint[IS_BUSY] = 0
+        count(m, CHECKPOINT_NAPS, 1, now)
         set_time(m.calendar, p, now + m.s.checkpoint_nap_ns)
         return False
     return True

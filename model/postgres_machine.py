@@ -63,9 +63,9 @@ N_SEGMENTS, N_RECYCLED, REDO_BEFORE = 8, 9, 10  # the first that does not exist;
 # What is counted, in all and per second.
 COUNTS = ("commits", "hot_updates", "moved_updates", "images", "log_bytes", "wal_calls", "wal_bytes", "flushes", "reads",
           "checkpoint_writes", "cleaner_writes", "backend_writes", "extensions", "fsyncs", "checkpoints", "buffer_full",
-          "dirtied")
+          "dirtied", "checkpoint_naps")
 (COMMITS, HOT, MOVED, IMAGES, LOGGED, WAL_CALLS, WAL_BYTES, FLUSHES, READS, CHECKPOINT_WRITES, CLEANER_WRITES,
- BACKEND_WRITES, EXTENSIONS, FSYNCS, CHECKPOINTS, BUFFER_FULL, DIRTIED) = range(len(COUNTS))
+ BACKEND_WRITES, EXTENSIONS, FSYNCS, CHECKPOINTS, BUFFER_FULL, DIRTIED, CHECKPOINT_NAPS) = range(len(COUNTS))
 
 DRAWS = 4096  # transactions drawn at a time
 AT_WORK = 2  # a value of Settings.is_warm
@@ -84,6 +84,7 @@ class Settings(NamedTuple):
     handoff_ns: int = 0  # until who is woken runs
     is_warm: int = 1  # shared buffers are full of pages at the start; AT_WORK: as hours of work leave them
     interval_transactions: int = 0  # AT_WORK: between checkpoints, before the start; 0: no checkpoint for long
+    checkpoint_pace: float = 0.0  # AT_WORK: pages a transaction that a checkpoint came to then, at most; 0: all in time
     n_seconds: int = 0  # to be recorded one by one
     shared_buffers_bytes: int = 32 * 2**20
     wal_buffers_bytes: int = 64 * 2**10
@@ -206,7 +207,8 @@ def check_settings(s, database):
     for name, least in (("n_clients", 1), ("n_transactions", 1), ("n_cpus", 1), ("n_client_threads", 1), ("duration_ns", 1),
                         ("checkpoint_timeout_ns", SECOND_NS), ("checkpoint_segments", 1), ("wal_writer_delay_ns", MS),
                         ("wal_buffers_bytes", 4 * PAGE_BYTES), ("bgwriter_delay_ns", MS), ("checkpoint_nap_ns", MS),
-                        ("trip_ns", 0), ("handoff_ns", 0), ("commit_delay_ns", 0), ("interval_transactions", 0)):
+                        ("trip_ns", 0), ("handoff_ns", 0), ("commit_delay_ns", 0), ("interval_transactions", 0),
+                        ("checkpoint_pace", 0)):
         if getattr(s, name) < least:
             raise ValueError(f"{name} is {getattr(s, name)}, but must be at least {least}; choose that or more")
     if n_frames < 16 * s.n_clients:

@@ -18,7 +18,9 @@ what one interval has made dirty is written during the next. So
  5. If that is not enough, the second half of an interval's beginning is measured, of `BUDGET` transactions and `GROUPS`
     groups at least: what comes late in an interval is seen too seldom, and its images of pages too often.
     In a machine at work shared buffers have turned over long ago, and a checkpoint is being written; a run of seconds would
-    see neither. So under rules 2 to 7 buffers begin as hours leave them (`model.postgres_at_work`), unless they begin cold;
+    see neither. So under rules 2 to 7 buffers begin as hours leave them (`model.postgres_at_work`), unless they begin cold.
+    Where a checkpoint never naps, as disks are slower than its schedule, hours leave more dirty than the schedule says; the
+    run of rule 3 counts how many pages it came to for a transaction, and is repeated with buffers that such a pace leaves;
     so does InnoDB's pool where a run is shorter than the scenario says (`model.innodb_at_work`), at the rate of a short one
     that begins so itself.
  6. If rule 3 alone takes more than `MOST_TRANSACTIONS`, groups are made smaller than tables are, down to a quarter of a
@@ -42,6 +44,7 @@ GROUPS = 3                      # that are measured at least
 COSTS = {"innodb": 2, "oracle": 16}     # times as much to simulate as a transaction of pgbench: InnoDB's measured processor
                                 # time (data/ledger.toml); Oracle's by count, fifteen blocks, half of them changed
 PILOT_SECONDS = 5               # of those
+PACES, SAME_PACE = 3, 0.2       # looks at what a checkpoint comes to, unless two agree to a fifth
 ROUNDS = 3                      # of InnoDB's page cleaner, one a second, that are measured at least
 LONGER = 4                      # times, of a draw that is faster
 LEAST_GROUP = 0.25              # s: what comes once in a group is some milliseconds
@@ -92,10 +95,10 @@ def of(one: Scenario, values: dict, seed: int = 1, budget: int = BUDGET) -> Leng
         return Length(changed(manageable, {"database.transactions": budget}), 0, f"{budget} transactions{_size(too_large)}")
     seconds, n = interval(one, values, pilot)
     k = max(too_large, scaling(one, 2 * seconds * pilot.tps / budget))
-    tps = at_work(one, k, pilot.tps, n, values, seed)
+    tps, pace = at_work(one, k, pilot.tps, n, values, seed)
     if n is not None:       # at the rate of a server at work, time may end an interval that log ends in a short run
         seconds, n = (n / tps, n) if n / tps < _timeout(one) else (_timeout(one), None)
-    return _of_intervals(one, (seconds, n), tps, budget, too_large)
+    return _of_intervals(one, (seconds, n), tps, budget, too_large, pace)
 
 
 def _of_seconds(one: Scenario, values: dict, seed: int) -> Length:
@@ -127,15 +130,28 @@ def _worked_innodb(one: Scenario, tps: float) -> Scenario:
     return changed(one, {"database.start": "at work", "database.transactions_a_second": max(1, round(tps))})
 
 
-def at_work(one: Scenario, k: float, tps: float, n: float | None, values: dict, seed: int) -> float:
-    """Rule 3: transactions a second in the second of two groups, of the machine made smaller by `k`. `n`: transactions
-    between checkpoints, if log ends that time."""
-    scale = groups_scale(one, k, tps)
-    seconds = 2 * group_seconds(one) / scale
-    if seconds * tps <= PILOT:
-        return tps
-    run = _worked(changed(smaller(one, k, scale), {"database.seconds": seconds}), (n or _timeout(one) * tps) / k)
-    return max(1.0, machines.simulate(run, values, seed, since=seconds / 2).tps)
+def at_work(one: Scenario, k: float, tps: float, n: float | None, values: dict, seed: int) -> tuple[float, float]:
+    """Rules 3 and 5: transactions a second in the second of two groups, of the machine made smaller by `k`, and how many
+    pages a checkpoint writes for each, if it does not keep up; else 0. `n`: transactions between checkpoints, if log ends
+    that time."""
+    scale, pace = groups_scale(one, k, tps), 0.0
+    seconds = max(2 * group_seconds(one) / scale, PILOT / tps)
+    if not group_seconds(one):
+        return tps, pace
+    for _ in range(PACES):
+        run = _worked(changed(smaller(one, k, scale), {"database.seconds": seconds}), (n or _timeout(one) * tps) / k, pace)
+        found = machines.simulate(run, values, seed, since=seconds / 2)
+        tps, before, pace = max(1.0, found.tps), pace, _pace(found.counts, pace)
+        if abs(pace - before) <= SAME_PACE * pace:
+            break
+    return tps, pace
+
+
+def _pace(counts: dict, before: float) -> float:
+    """Pages a transaction that a checkpoint writes: 0 if it always kept up, that is, if it napped."""
+    if not before and (counts["checkpoint_naps"] or not counts["checkpoint_writes"]):
+        return 0.0
+    return counts["checkpoint_writes"] / max(1, counts["commits"])
 
 
 def group_seconds(one: Scenario) -> float:
@@ -149,7 +165,8 @@ def groups_scale(one: Scenario, k: float, tps: float) -> float:
     return max(k, min(2 * GROUPS * seconds * tps / MOST_TRANSACTIONS, seconds / LEAST_GROUP))
 
 
-def _of_intervals(one: Scenario, each: tuple[float, float | None], tps: float, budget: int, too_large: float) -> Length:
+def _of_intervals(one: Scenario, each: tuple[float, float | None], tps: float, budget: int, too_large: float,
+                  pace: float = 0.0) -> Length:
     """Rules 2 to 7: `each` interval between checkpoints."""
     seconds, n = each
     k = max(too_large, scaling(one, 2 * seconds * tps / budget))
@@ -157,7 +174,7 @@ def _of_intervals(one: Scenario, each: tuple[float, float | None], tps: float, b
     least = GROUPS * group_seconds(one) / scale or LEAST_SECONDS / 2
     keeps = _timeout(one) / k < LEAST_TIMEOUT
     run, size = smaller(one, k, scale, keeps), _size(k) + _size_of_groups(k, scale)
-    run = _worked(run, seconds * tps / k)
+    run = _worked(run, seconds * tps / k, pace)
     if seconds * tps <= budget * k and n is not None and not keeps:
         total = round(max(2 * n / k, 2 * least * tps))
         return Length(changed(run, {"database.transactions": total}), machines.HALF,
@@ -171,11 +188,13 @@ def _of_intervals(one: Scenario, each: tuple[float, float | None], tps: float, b
                   f"the second half of {2 * length:.3g} s of an interval of {seconds:.0f} s between checkpoints{size}")
 
 
-def _worked(one: Scenario, n: float) -> Scenario:
-    """With shared buffers as after hours, if they are not to begin cold; `n` transactions are between checkpoints."""
+def _worked(one: Scenario, n: float, pace: float) -> Scenario:
+    """With shared buffers as after hours, if they are not to begin cold; `n` transactions are between checkpoints, which
+    came to `pace` pages for each."""
     if one.database.start == "cold":
         return one
-    return changed(one, {"database.start": "at work", "database.interval_transactions": max(1, round(n))})
+    return changed(one, {"database.start": "at work", "database.interval_transactions": max(1, round(n)),
+                         "database.checkpoint_pace": pace})
 
 
 def _size_of_groups(k: float, scale: float) -> str:

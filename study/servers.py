@@ -51,7 +51,8 @@ def postgres_settings(one: Scenario, values: dict, n_transactions: int, **more) 
         server.version, server.clients, n_transactions, int(settings.get("max_wal_size", GIB)),
         n_client_threads=server.threads or 1, n_cpus=one.host.cpus, trip_ns=round(values["trip_ns"] / faster),
         handoff_ns=round(values["handoff_ns"] / faster), spread_cpu=int(values["spread_cpu"]),
-        is_warm=_STARTED[server.start], interval_transactions=server.interval_transactions or 0, **chosen | more)
+        is_warm=_STARTED[server.start], interval_transactions=server.interval_transactions or 0,
+        checkpoint_pace=server.checkpoint_pace, **chosen | more)
 
 
 def postgres_database(one: Scenario, values: dict, n_transactions: int) -> postgres.Database:

@@ -49,9 +49,14 @@ def mean_state(make, seeds=range(6), **how):
 # ---- small enough to run without the compiler: updates of one table ----
 
 
-def dirty_of_one_table(n_pages=120, n_frames=60, interval=100, seeds=range(12)):
-    """(as a run begins, as a checkpoint of a long one finds them): mean share of dirty frames."""
+def dirty_of_one_table(n_pages=120, n_frames=60, interval=100, seeds=range(12), write_ns=0):
+    """(as a run begins, as a checkpoint of a long one finds them): mean share of dirty frames. A write that takes time slows
+    checkpoints down, and a run begins with the pace that the long ones came to."""
     s = settings(6 * interval - 1, n_frames, interval // 100)._replace(interval_transactions=interval)
-    begins = [start(database(n_pages, 1), s._replace(n_transactions=1, is_warm=AT_WORK), seed)[0] for seed in seeds]
-    long = [simulate_postgres(database(n_pages, s.n_transactions), s, on_device(), seed).machine for seed in seeds]
-    return tuple(float(np.mean([m.buffers.flags[1:] & DIRTY for m in some])) for some in (begins, long))
+    tables = database(n_pages, s.n_transactions)
+    long = [simulate_postgres(tables, s, on_device(write_ns=write_ns), seed) for seed in seeds]
+    pace = np.mean([x.counts["checkpoint_writes"] / x.counts["commits"] for x in long]) if write_ns else 0.0
+    begun_so = s._replace(n_transactions=1, is_warm=AT_WORK, checkpoint_pace=float(pace))
+    begins = [start(database(n_pages, 1), begun_so, seed)[0] for seed in seeds]
+    return tuple(float(np.mean([m.buffers.flags[1:] & DIRTY for m in some]))
+                 for some in (begins, [x.machine for x in long]))

@@ -12,23 +12,34 @@ from postgres_past import dirty_of_one_table
 from model import postgres_at_work
 
 TOLERANCE = 0.05
+SLOW = 10**8  # ns of a write: ten a second, beside a hundred updates
 
 
 def changes_nothing(m, page, is_changed, real=postgres_at_work._visit):
     real(m, page, False)
 
 
+def writes_nothing(flags, state, end, pace):
+    state[postgres_at_work.PLACE] = end
+
+
+def keeps_up(flags, state, end, pace, real=postgres_at_work._write_up_to):
+    real(flags, state, end, 0.0)
+
+
 MUTANTS = {
     "none": (postgres_at_work, "_visit", postgres_at_work._visit),
     "a change leaves no page dirty": (postgres_at_work, "_visit", changes_nothing),
-    "no checkpoint is written": (postgres_at_work, "_write_up_to", lambda flags, place, end: None),
+    "no checkpoint is written": (postgres_at_work, "_write_up_to", writes_nothing),
+    "a checkpoint always keeps up": (postgres_at_work, "_write_up_to", keeps_up),
     "no checkpoint begins": (postgres_at_work, "_mark", lambda flags: None),
 }
 
 
 def is_noticed():
     return any(abs(begins - long) > TOLERANCE for begins, long in (
-        dirty_of_one_table(120, 60, 100), dirty_of_one_table(200, 150, 100)))
+        dirty_of_one_table(120, 60, 100), dirty_of_one_table(200, 150, 100),
+        dirty_of_one_table(200, 150, 100, write_ns=SLOW)))
 
 
 def main():

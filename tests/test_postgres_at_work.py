@@ -8,7 +8,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from postgres_past import FRAMES, INTERVAL, PGBENCH_CPU_NS, after_long, begun, mean_state, pgbench_settings, state
+from postgres_past import (
+    FRAMES,
+    INTERVAL,
+    PGBENCH_CPU_NS,
+    after_long,
+    begun,
+    dirty_of_one_table,
+    mean_state,
+    pgbench_settings,
+    state,
+)
 
 from model.database_machine import MS
 from model.database_run import on_device, simulate_postgres
@@ -39,6 +49,13 @@ def test_it_begins_with_what_a_long_run_from_clean_buffers_ends_with(conf):
     begins, long = mean_state(begun, **conf), mean_state(after_long, **conf)
     assert begins == pytest.approx(long, abs=0.035)
     assert 0.1 < long[0] < 0.9
+
+
+def test_where_a_device_is_too_slow_for_checkpoints_it_begins_as_dirty_as_they_leave_it():
+    """At 100 ms a write, ten pages a second get clean, and more get dirty."""
+    begins, long = dirty_of_one_table(200, 150, 100, write_ns=100 * MS)
+    assert begins == pytest.approx(long, abs=0.05)
+    assert long > dirty_of_one_table(200, 150, 100)[1] + 0.2
 
 
 def test_if_everything_has_room_what_an_interval_changes_is_dirty():

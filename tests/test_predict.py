@@ -284,16 +284,28 @@ def test_how_fast_a_machine_is_at_work_is_asked_of_two_groups():
                                     "database.scale": 100, "database.clients": 16, "files.arc_max_mib": 512})
     values = machines.known([fast]).central()
     pilot = machines.simulate(scenario.changed(fast, {"database.transactions": run_length.PILOT}), values, 1)
-    assert run_length.at_work(fast, 1.0, pilot.tps, None, values, 1) < pilot.tps
+    assert run_length.at_work(fast, 1.0, pilot.tps, None, values, 1)[0] < pilot.tps
 
 
 @pytest.mark.parametrize(("n", "interval"), [(5000, 2500), (None, 300 * 10_000 // 2)])
 def test_buffers_are_as_after_the_transactions_between_checkpoints(monkeypatch, n, interval):
     """Log ends that time, after so many; or five minutes do. The machine is to a scale of 1 to 2."""
     runs = []
-    monkeypatch.setattr(machines, "simulate", lambda one, *_, since: runs.append(one) or SimpleNamespace(tps=100.0))
+    monkeypatch.setattr(machines, "simulate", lambda one, *_, since: runs.append(one) or SimpleNamespace(
+        tps=100.0, counts={"commits": 10, "checkpoint_writes": 5, "checkpoint_naps": 1}))
     run_length.at_work(scenario.changed(DISKS, {"database.transactions": None}), 2.0, 10_000.0, n, {}, 1)
     assert [one.database.interval_transactions for one in runs] == [interval]
+    assert [one.database.checkpoint_pace for one in runs] == [0]
+
+
+def test_a_checkpoint_that_never_naps_does_not_keep_up(monkeypatch):
+    """Then it is asked again, of buffers that such a pace leaves, until two answers agree, or three times."""
+    writes, runs = iter((5, 3, 3.2, 9)), []
+    monkeypatch.setattr(machines, "simulate", lambda one, *_, since: runs.append(one) or SimpleNamespace(
+        tps=100.0, counts={"commits": 10, "checkpoint_writes": next(writes), "checkpoint_naps": 0}))
+    found = run_length.at_work(scenario.changed(DISKS, {"database.transactions": None}), 2.0, 10_000.0, 5000, {}, 1)
+    assert found == (100.0, 0.32)
+    assert [one.database.checkpoint_pace for one in runs] == [0, 0.5, 0.3]
 
 
 def test_what_is_counted_from_within_a_second_counts_in_part():
