@@ -23,7 +23,8 @@ Of OpenZFS what is modelled, each era with all that came before it:
                     of the vdev queue take turns (11166)
     openzfs         a call that rewrites several records is one transaction (14964);        2.2 of 2023, and later
                     records of up to 16 MiB without a parameter (13302); no more
-                    read ahead than 64 MiB (13452)
+                    read ahead than 64 MiB (13452); padding of RAID-Z goes with
+                    its column (12333)
 
 Not in any: prefetch of later builds, and what `data/advice.toml` lists besides. Nor are several log blocks in flight
 (change 8585, 2017), which PostgreSQL does not feel: who flushes its log holds a lock, so one commit is under way at a
@@ -41,6 +42,7 @@ from model.pickers import VARIANTS
 from model.recordsize import RecordParams
 from model.throttle import DIRTY_DATA, T2, T3, TxgParams
 from model.vdev_cache import BYPASS_DATA, FILL_METADATA, VdevCacheParams
+from model.vdev_map import OPTIONAL, WITH_COLUMNS, RaidzParams
 from model.vdev_queue import DONT_AGGREGATE, INHERITED, VdevQueueParams
 from model.vdev_queue_classes import (
     ASYNC_READ,
@@ -69,6 +71,7 @@ class Era(NamedTuple):
     indirect: IndirectParams = IndirectParams()
     classes: ClassParams = ClassParams()
     records: RecordParams = RecordParams()
+    raidz: RaidzParams = RaidzParams()
 
 
 def _since(earlier, **changed):
@@ -109,6 +112,7 @@ _B141 = _since(
     _B117,
     queue={"write_gap_bytes": 2**12, "max_pending": 10, "cache_fill_priority": 1},  # hg 10105, 10801, 11146
     zfetch={"covered_if_missed": 0},  # hg 10474
+    raidz={"padding": OPTIONAL},  # hg 10105, b121
     zil={"has_logbias": 1, "slim": 1, "slog_limit_bytes": 2**20, "strict": 0},  # hg 10310, 11670, 11670, by 11670
     metaslab={
         "defer_txgs": 2,  # hg 10921
@@ -129,11 +133,13 @@ _OPENZFS_2013 = _since(
            "scrub_priority": SCRUB_CLASS},
 )
 _OPENZFS_2017 = _since(_OPENZFS_2013, indirect={"shift": 10}, classes={"least": (10, 10, 1, 2, 1)},
-                       records={"most_bytes": 2**24}, zfetch={"max_distance_bytes": 2**23})
+                       records={"most_bytes": 2**24}, zfetch={"max_distance_bytes": 2**23},
+                       queue={"bridges_beyond": 1})  # change 8005
 _OPENZFS_2019 = _since(_OPENZFS_2017, txg={"sync_bytes": 0}, queue={"aggregation_bytes": 2**20})
 _OPENZFS_2021 = _since(_OPENZFS_2019, zil={"own_metaslab": 1},
                        classes={"takes_turns": 1, "most": (10, 10, 3, 10, 3)})  # 11166; 3 scrubs: before it
-_OPENZFS = _since(_OPENZFS_2021, txg={"joins_records": 1}, zfetch={"max_distance_bytes": 2**26})
+_OPENZFS = _since(_OPENZFS_2021, txg={"joins_records": 1}, zfetch={"max_distance_bytes": 2**26},
+                  raidz={"padding": WITH_COLUMNS})  # 12333
 
 ERAS = {
     "onnv_69": _2007,  # July 2007: the last without change 6437054 of the vdev cache

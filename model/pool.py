@@ -41,7 +41,7 @@ from model.vdev_cache import (
     new_cache,
     write,
 )
-from model.vdev_map import BYTES, CHILD, OFFSET, RAIDZ, VdevParams, max_ios, read_ios, write_ios
+from model.vdev_map import BYTES, CHILD, NEVER, OFFSET, RAIDZ, VdevParams, max_ios, read_ios, write_ios
 from model.vdev_queue import (
     NONE,
     READ,
@@ -219,7 +219,7 @@ def has_come(pool, waiter):
 
 @kernel
 def _write_children(pool, now, place, n_bytes, owner, priority):
-    n = write_ios(pool.vdev, (place & OFFSET_MASK) - FRONT_BYTES, n_bytes, 0, pool.children)
+    n = write_ios(pool.vdev, (place & OFFSET_MASK) - FRONT_BYTES, n_bytes, NEVER, pool.children)
     for i in range(n):
         leaf, offset = _on_disk(pool, place, i)
         put(pool, leaf_io(pool, leaf, WRITE, offset, pool.children[i, BYTES], now, priority, owner))

@@ -18,8 +18,9 @@ children, all issued at once; it is complete when the last of them is. In Englis
     left. The data fills one *column* after the other from top to bottom, so a column is one I/O of one disk. So every
     block has parity of its own, and a write never has to read first; but a read wakes all disks that hold a bit of data.
  4. The run is rounded up to a multiple of p + 1 sectors, so that what is ever freed can hold the smallest block: one
-    sector of data and p of parity. What is left over at the end is *padding*. From build 121 on padding is written if
-    that lets the I/Os around it be joined (`model.vdev_queue`, rule 6); before, never.
+    sector of data and p of parity. What is left over at the end is *padding*. Before build 121 it is never written; from
+    then on as I/Os of its own, if that lets the I/Os around it be joined (`model.vdev_queue`, rule 6); from OpenZFS 2.2 on
+    a disk that has a column of the block writes both as one I/O, and only other disks have such optional ones.
  5. RAID-Z1 only: if bit 20 of the block's offset is set, parity and first column of data change places. It was meant to
     share out the parity, helps little, and has to stay for ever since it decides what is where.
  6. A read of RAID-Z reads no parity: the data columns only, the last one first. A write writes parity, then data, then
@@ -29,8 +30,9 @@ Offsets count from behind the labels, on both sides: those of the vdev as the al
 without the 4 MiB in front of every disk.
 
 In ZFS (vdev_mirror.c, vdev_raidz.c): `vdev_mirror_shift`, `vdev_raidz_asize`, `vdev_raidz_map_alloc`,
-`vdev_raidz_io_start`; spec 2.1, 3.6. Left out: degraded vdevs, hence parity that is read and columns that are rebuilt;
-resilvering; the choice among several copies of a block (spec 2.1: on a pool of one vdev always the first).
+`vdev_raidz_io_start`, `vdev_raidz_map_alloc_write`; spec 2.1, 3.6; pull request 12333. Left out: degraded vdevs, hence
+parity that is read and columns that are rebuilt; resilvering; the choice among several copies of a block (spec 2.1: on a
+pool of one vdev always the first).
 """
 
 from typing import NamedTuple
@@ -43,6 +45,15 @@ MIRROR_SHIFT = 21  # log2 of the B after which a mirror reads from the next chil
 SWAP_BIT = 20  # of an offset; rule 5
 CHILD, OFFSET, BYTES, IS_PADDING = 0, 1, 2, 3  # columns of a table of I/Os of children
 MAX_CHILDREN = 255  # of a RAID-Z group; ZFS keeps the number of a column in 8 bits
+
+
+NEVER, OPTIONAL, WITH_COLUMNS = range(3)  # how padding is written; rule 4
+
+
+class RaidzParams(NamedTuple):
+    """The rules of a build; the default is that of 2005 to 2009."""
+
+    padding: int = NEVER
 
 
 class VdevParams(NamedTuple):
@@ -125,8 +136,30 @@ def read_ios(vdev, offset, psize, ios):
 
 
 @kernel
-def write_ios(vdev, offset, psize, with_padding, ios):
-    """The I/Os of children by which a block is written, in order of issue, as `read_ios`; padding if `with_padding`."""
+def _io_that_ends_at(ios, n_ios, child, end):
+    """The I/O of `child` up to `end`, or -1."""
+    for i in range(n_ios):
+        if ios[i, CHILD] == child and ios[i, OFFSET] + ios[i, BYTES] == end:
+            return i
+    return -1
+
+
+@kernel
+def _add_padding(vdev, ios, n_ios, sector, padding):
+    """A sector of padding: how many I/Os there are then."""
+    io = -1
+    if padding == WITH_COLUMNS:
+        io = _io_that_ends_at(ios, n_ios, sector % vdev.n_children, sector // vdev.n_children << vdev.ashift)
+    if io >= 0:
+        ios[io, BYTES] += 1 << vdev.ashift
+        return n_ios
+    _set_run(vdev, ios, n_ios, sector, 1, 1)
+    return n_ios + 1
+
+
+@kernel
+def write_ios(vdev, offset, psize, padding, ios):
+    """The I/Os of children by which a block is written, in order of issue, as `read_ios`; `padding`: rule 4."""
     n = _sectors(vdev, psize)
     if vdev.kind != RAIDZ:
         for child in range(vdev.n_children):
@@ -136,10 +169,9 @@ def write_ios(vdev, offset, psize, with_padding, ios):
     n_ios = min(run, vdev.n_children)
     for column in range(n_ios):
         _column(vdev, ios, column, offset, run, column)
-    if with_padding:
+    if padding != NEVER:
         for sector in range(run, _padded_sectors(vdev, run)):
-            _set_run(vdev, ios, n_ios, (offset >> vdev.ashift) + sector, 1, 1)
-            n_ios += 1
+            n_ios = _add_padding(vdev, ios, n_ios, (offset >> vdev.ashift) + sector, padding)
     return n_ios
 
 

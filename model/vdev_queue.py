@@ -80,6 +80,7 @@ class VdevQueueParams(NamedTuple):
     ssd_aggregation_bytes: int = 2**17  # the same of a device without an arm; zfs_vdev_aggregation_limit_non_rotating
     read_gap_bytes: int = 0  # B between two reads of a unit at most; zfs_vdev_read_gap_limit, 32768 by b117
     write_gap_bytes: int = 0  # B, how far a unit stretches; zfs_vdev_write_gap_limit, 4096 from hg 10105 on
+    bridges_beyond: int = 0  # 1: optional I/Os join a unit although it gets longer than `aggregation_bytes`; change 8005
     agreeing_marks: int = 0  # marks that all members share: none, DONT_AGGREGATE in b103, INHERITED by b108; spec 3.5
     # What was never built; 0 is off.
     reserved_slots: int = 0  # of the units on the device, for what somebody waits for; rule 7
@@ -280,7 +281,8 @@ def release(queue, io):
 # ---- making one ----
 
 _BOUNDS = {"min_pending": (1, 2**20), "max_pending": (1, 2**20), "ramp_rate": (1, 2**10), "time_shift": (0, 40),
-           "agreeing_marks": (0, ALL_MARKS), "tick_of_creation": (0, 1), "dynamic_window": (1, 2**20)}
+           "agreeing_marks": (0, ALL_MARKS), "tick_of_creation": (0, 1), "bridges_beyond": (0, 1),
+           "dynamic_window": (1, 2**20)}
 _UP_TO_2_40 = (0, 2**40)  # B, and ns: 18 minutes
 _PRIORITY = (0, 2**20)
 

@@ -28,7 +28,7 @@ In English:
 
 In OpenZFS: vdev_queue.c, `vdev_queue_class_to_issue`, `vdev_queue_max_async_writes`, `vdev_queue_io_to_issue`; pull request
 11166 (November 2020); manual page zfs(4), "ZFS I/O SCHEDULER". Left out: removal, initialising, TRIM and rebuild; that all
-writes go at once when the pool has a task for a group (`spa_has_pending_synctask`); RAID-Z's padding.
+writes go at once when the pool has a task for a group (`spa_has_pending_synctask`).
 
 The I/Os are those of a `VdevQueue`, of which each leaf has N_CLASSES places: lists by deadline are the classes, and that by
 offset of the first place holds all. `new_io` leaves the class where else the deadline is (`time_shift` of 40).
@@ -41,7 +41,7 @@ import numpy as np
 from model.jit import kernel
 from model.ordered import insert, remove
 from model.vdev_queue import new_queue
-from model.vdev_queue_units import NONE, collect, end_of
+from model.vdev_queue_units import NODATA, NONE, collect, end_of
 
 SYNC_READ, SYNC_WRITE, ASYNC_READ, ASYNC_WRITE, SCRUB_CLASS = range(5)
 N_CLASSES = 5
@@ -226,12 +226,27 @@ def _send(queue, state, leaf, which, first, last):
 
 
 @kernel
+def _drop(queue, state, leaf, which, io):
+    """Padding that was left alone is done with, and never sees the device; but its class has had its turn."""
+    _leave(queue, leaf, io)
+    queue.next_member[io] = queue.dropped[leaf * N_CLASSES]
+    queue.dropped[leaf * N_CLASSES] = io
+    state[leaf, LAST_CLASS] = which
+
+
+@kernel
 def issue_of_class(queue, params, classes, state, leaf, n_async_writes):
     """The unit whose turn it is, to be started, or NONE."""
     which = class_to_issue(queue, classes, state, leaf, n_async_writes)
     if which == NO_CLASS:
         return NONE
     first, last = collect(queue, params, _head(queue, state, leaf, which))
+    while first == last and queue.marks[first] & NODATA:
+        _drop(queue, state, leaf, which, first)
+        which = class_to_issue(queue, classes, state, leaf, n_async_writes)
+        if which == NO_CLASS:
+            return NONE
+        first, last = collect(queue, params, _head(queue, state, leaf, which))
     _send(queue, state, leaf, which, first, last)
     return first
 
@@ -241,7 +256,7 @@ def issue_of_class(queue, params, classes, state, leaf, n_async_writes):
 
 @kernel
 def arrive_in_class(queue, params, classes, state, leaf, io, now, n_async_writes):
-    """Rule 8: `io` arrives. Returns the unit that is issued, or NONE."""
+    """Rule 8: `io` arrives. Returns the unit that is issued, or NONE. Padding done with: `take_dropped`."""
     _enter(queue, classes, state, leaf, io, now)
     return issue_of_class(queue, params, classes, state, leaf, n_async_writes)
 

@@ -12,7 +12,8 @@
  6. RAID-Z writes of 2009 on come with OPTIONAL I/Os, one sector of padding each, that only serve to bridge holes. They
     never begin a unit, and end one only if that lets the device go on: if from there on, without a hole, comes a
     write that need not be optional, at most `write_gap_bytes` behind the last such one (the unit *stretches*). One left
-    alone is never written.
+    alone is never written. From change 8005 of 2017 on they do not count for the length of a unit that they end, up to
+    16 MiB: a column of 128 KiB would never be joined with what lies behind its padding.
 
 In ZFS (vdev_queue.c): `vdev_queue_io_to_issue`; spec 3.4, 3.5. Nothing here changes the queue, but that what a unit is to
 stretch to need no longer be optional.
@@ -21,6 +22,7 @@ stretch to need no longer be optional.
 from model.jit import kernel
 
 READ, WRITE = 0, 1  # what an I/O is
+MOST_BYTES = 2**24  # of a unit; SPA_MAXBLOCKSIZE
 NONE = 0  # the number of no I/O
 
 # Marks of an I/O, ZFS's flags.
@@ -41,28 +43,42 @@ def end_of(queue, io):
 
 
 @kernel
+def _is_optional(queue, io):
+    return queue.marks[io] & OPTIONAL != 0
+
+
+@kernel
 def _gap(queue, left, right):
     """B between two I/Os, negative if they overlap. An end lies too far behind, and too far in front, of everything."""
     return queue.offset[right] - end_of(queue, left)
 
 
 @kernel
-def _fit(queue, params, left, right, first, last):
-    """Whether the neighbours `left` and `right` are close and alike, in a unit from `first` to `last` that is not too
-    long."""
+def _are_close(queue, params, left, right):
+    """Whether neighbours are, and alike."""
     max_gap = params.read_gap_bytes if queue.kind[left] == READ else 0
     if not 0 <= _gap(queue, left, right) <= max_gap:
         return False
-    if (queue.marks[left] ^ queue.marks[right]) & params.agreeing_marks:
-        return False
-    return end_of(queue, last) - queue.offset[first] <= params.aggregation_bytes
+    return (queue.marks[left] ^ queue.marks[right]) & params.agreeing_marks == 0
+
+
+@kernel
+def _bytes_of(queue, first, last):
+    return end_of(queue, last) - queue.offset[first]
+
+
+@kernel
+def _may_end_with(queue, params, first, last):
+    """Whether a unit from `first` on is not too long if `last` joins it."""
+    most = MOST_BYTES if params.bridges_beyond and _is_optional(queue, last) else params.aggregation_bytes
+    return _bytes_of(queue, first, last) <= most
 
 
 @kernel
 def _backward(queue, params, head):
     """The first of the I/Os in front of `head` that it takes along."""
     first, before = head, queue.by_offset.before[0, head]
-    while _fit(queue, params, before, first, before, head):
+    while _are_close(queue, params, before, first) and _bytes_of(queue, before, head) <= params.aggregation_bytes:
         first, before = before, queue.by_offset.before[0, before]
     return first
 
@@ -71,17 +87,12 @@ def _backward(queue, params, head):
 def _forward(queue, params, first, head):
     """The last of the I/Os behind `head` that join those from `first` on."""
     last, after = head, queue.by_offset.after[0, head]
-    while _fit(queue, params, last, after, first, after):
+    while _are_close(queue, params, last, after) and _may_end_with(queue, params, first, after):
         last, after = after, queue.by_offset.after[0, after]
     return last
 
 
 # ---- rule 6: optional I/Os ----
-
-
-@kernel
-def _is_optional(queue, io):
-    return queue.marks[io] & OPTIONAL != 0
 
 
 @kernel

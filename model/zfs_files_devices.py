@@ -19,16 +19,16 @@ from model.dbuf import copy_written
 from model.drive_queue import FLUSH, N_COMMANDS, N_SERVED, N_WAITING, finish, pause, send
 from model.jit import kernel, part
 from model.layout import FRONT_BYTES, LEAF_SHIFT, OFFSET_MASK, file_of, indirect_bytes
-from model.pool import FOR_TXG, NOBODY, answered, bring_up_to_date, has_come, leaf_io, read_leaf, release_io, start_disk
+from model.pool import FOR_TXG, NOBODY, answered, bring_up_to_date, has_come, read_leaf, release_io, start_disk
 from model.primarycache import is_kept
 from model.ssd import SsdParams, service
 from model.ssd import flush as flush_ssd
 from model.throttle import DIRTY_DATA, LIMIT, dirty_bytes, note_clean
 from model.txg import BLOCK as BLOCK_OF_ENTRY
 from model.txg import WRITING, WRITTEN
-from model.vdev_map import BYTES, CHILD, OFFSET, read_ios, write_ios
-from model.vdev_queue import NONE, READ, WRITE, arrive, complete
-from model.vdev_queue_classes import arrive_in_class, async_writes, complete_in_class
+from model.vdev_map import BYTES, CHILD, OFFSET, read_ios
+from model.vdev_queue import NONE, WRITE, arrive, complete, take_dropped
+from model.vdev_queue_classes import N_CLASSES, arrive_in_class, async_writes, complete_in_class
 from model.zfs_files_machine import (
     DEVICE_FLUSHES,
     FIRST_LEAF,
@@ -36,7 +36,6 @@ from model.zfs_files_machine import (
     IOS,
     IOS_DONE,
     IS_STALLED,
-    N_CHILDREN,
     N_SLOTS,
     SPARE_IOS,
     count,
@@ -45,72 +44,7 @@ from model.zfs_files_machine import (
     vdev_of,
     wake_waiting,
 )
-
-# Columns of Zfs.wanted.
-WHAT, WHERE, LENGTH, OWNER, PRIORITY, ENTRY = range(6)  # ENTRY: of the transaction group, or NONE
-BLOCK, VDEV_FLUSH, LABEL = range(3)  # values of WHAT; WHERE: a place, a vdev, leaf << LEAF_SHIFT | offset
-
-
-# ---- wanted ----
-
-
-@kernel
-def want(wanted, n_wanted, what, where, n_bytes, owner, priority, entry):
-    i = n_wanted[0]
-    wanted[i, WHAT], wanted[i, WHERE], wanted[i, LENGTH] = what, where, n_bytes
-    wanted[i, OWNER], wanted[i, PRIORITY], wanted[i, ENTRY] = owner, priority, entry
-    n_wanted[0] += 1
-
-
-@kernel
-def _to_outbox(outbox, n_out, what):
-    """An I/O; or, negative, a unit."""
-    outbox[n_out[0]] = what
-    n_out[0] += 1
-
-
-@kernel
-def _list_children(m_children, vdevs, what, where, n_bytes):
-    """What is wanted, as I/Os of leaves in the table: how many."""
-    if what == BLOCK:
-        vdev = vdev_of(vdevs, where >> LEAF_SHIFT)
-        return write_ios(vdev, (where & OFFSET_MASK) - FRONT_BYTES, n_bytes, 0, m_children)
-    n = vdevs[where, N_CHILDREN] if what == VDEV_FLUSH else 1
-    for i in range(n):
-        m_children[i, CHILD], m_children[i, BYTES] = i, n_bytes
-        m_children[i, OFFSET] = FLUSH - FRONT_BYTES if what == VDEV_FLUSH else (where & OFFSET_MASK) - FRONT_BYTES
-    return n
-
-
-@kernel
-def _first_leaf(vdevs, what, where):
-    if what == LABEL:
-        return where >> LEAF_SHIFT
-    return vdevs[where if what == VDEV_FLUSH else where >> LEAF_SHIFT, FIRST_LEAF]
-
-
-@part
-def _issue_one(m, now, i):
-    """Row `i` of what is wanted."""
-    wanted, leaves = m.wanted, m.leaves
-    what, owner, children = wanted[i, WHAT], wanted[i, OWNER], leaves.children
-    n = _list_children(children, m.places.vdevs, what, wanted[i, WHERE], wanted[i, LENGTH])
-    first = _first_leaf(m.places.vdevs, what, wanted[i, WHERE])
-    for child in range(n):
-        io = leaf_io(leaves, first + children[child, CHILD], READ if what == VDEV_FLUSH else WRITE,
-                     children[child, OFFSET] + FRONT_BYTES, children[child, BYTES], now, wanted[i, PRIORITY],
-                     owner if owner == FOR_TXG else owner << leaves.waiter_shift)
-        m.entry_of[io] = wanted[i, ENTRY]
-        if what == VDEV_FLUSH:
-            leaves.queue.next_member[io], leaves.queue.unit_bytes[io] = NONE, 0
-        _to_outbox(leaves.outbox, leaves.n_out, -io if what == VDEV_FLUSH else io)
-    m.sync[IN_FLIGHT] += n
-    if owner == FOR_TXG:
-        m.txgs.n_pending[0] += n
-        m.txgs.entries[wanted[i, ENTRY], WRITING] += n
-    else:
-        leaves.n_awaited[owner] += n
-
+from model.zfs_files_wanted import make_ios, to_outbox
 
 # ---- reads ----
 
@@ -127,7 +61,7 @@ def read_block(m, now, place, n_bytes, is_metadata, task, priority):
                               is_metadata, task << leaves.waiter_shift | i, priority)
         if io != NONE:
             m.sync[IN_FLIGHT] += 1
-            _to_outbox(leaves.outbox, leaves.n_out, io)
+            to_outbox(leaves.outbox, leaves.n_out, io)
         if not there:
             leaves.n_awaited[task] += 1
     return leaves.n_awaited[task] == 0
@@ -137,6 +71,62 @@ def read_block(m, now, place, n_bytes, is_metadata, task, priority):
 def ios_left(queue, sync):
     """How many more there may be."""
     return queue.n_ios - sync[IN_FLIGHT]
+
+
+# ---- an I/O is done ----
+
+
+@part
+def is_clean(m, block):
+    """A block of the group is on disk, or was, as the intent log had written it."""
+    is_record = block < m.files.n_records
+    n_bytes = m.files.record_bytes[file_of(m.files.base, block)] if is_record else indirect_bytes(m.files)
+    if note_clean(m.throttle, m.txgs.syncing[0], n_bytes):
+        wake_waiting(m)
+
+
+@part
+def _txg_io_done(m, now, io):
+    """The last one of all wakes the sync thread."""
+    entry = m.entry_of[io]
+    if entry != NONE:
+        copy_written(m, now, entry, is_kept(m.s.primarycache, 0))
+        if m.txg_params.rule == DIRTY_DATA and m.txgs.entries[entry, WRITING] == WRITTEN:
+            is_clean(m, m.txgs.entries[entry, BLOCK_OF_ENTRY])
+    m.txgs.n_pending[0] -= 1
+    if m.txgs.n_pending[0] == 0 and m.txgs.cursor[0] == NONE:
+        set_time(m.calendar, m.sources.sync, now)
+
+
+@part
+def _tell(m, waiter):
+    """Who joined the same line of the vdev cache is told with the first one."""
+    leaves = m.leaves
+    while waiter != NOBODY:
+        following = leaves.joined_before[waiter]
+        task = has_come(leaves, waiter)
+        if task != NOBODY:
+            make_ready(m.ready, m.n_ready, task)
+        waiter = following
+
+
+@part
+def _io_done(m, now, leaf, io):
+    """Tell whoever waited for an I/O, and give it back: the next member of its unit, or NONE."""
+    count(m.tally, IOS_DONE, int(m.leaves.queue.offset[io] != FLUSH), now)
+    if m.leaves.owner[io] == FOR_TXG:
+        _txg_io_done(m, now, io)
+    _tell(m, answered(m.leaves, now, leaf, io))
+    m.sync[IN_FLIGHT] -= 1
+    return release_io(m.leaves, io)
+
+
+@part
+def _let_go(m, now, leaf):
+    """Padding that was left alone is done with, unwritten."""
+    io = take_dropped(m.leaves.queue, leaf * N_CLASSES if m.class_params.exist else leaf)
+    while io != NONE:
+        io = _io_done(m, now, leaf, io)
 
 
 # ---- to the devices ----
@@ -224,6 +214,7 @@ def _send_one(m, now, what):
     if what > 0:
         count(m.tally, IOS, 1, now)
         unit = _arrive(m, now, leaf, io)
+        _let_go(m, now, leaf)
     if unit != NONE and m.ssds.number[leaf] >= 0:
         _start_ssd(m, now, leaf, unit)
     elif unit != NONE and send(leaves.disk, leaves.drives, leaf, now, unit, leaves.queue.offset):
@@ -233,9 +224,7 @@ def _send_one(m, now, what):
 @part
 def issue_all(m, now):
     """All that this event wanted and issued goes on its way, and disks begin that have something to do and do not."""
-    for i in range(m.n_wanted[0]):
-        _issue_one(m, now, i)
-    m.n_wanted[0] = 0
+    make_ios(m, now)
     for i in range(m.leaves.n_out[0]):
         _send_one(m, now, m.leaves.outbox[i])
     m.leaves.n_out[0] = 0
@@ -268,7 +257,7 @@ def slot_is_done(m, source):
     drives.units[leaf, N_COMMANDS] -= 1
     drives.units[leaf, N_SERVED] += 1
     if drives.units[leaf, N_WAITING] > 0:
-        _to_outbox(m.leaves.outbox, m.leaves.n_out, -drives.waiting[leaf, 0])
+        to_outbox(m.leaves.outbox, m.leaves.n_out, -drives.waiting[leaf, 0])
         drives.units[leaf, N_WAITING] -= 1
         for place in range(drives.units[leaf, N_WAITING]):
             drives.waiting[leaf, place] = drives.waiting[leaf, place + 1]
@@ -284,42 +273,9 @@ def _issue_next(m, now, leaf, unit):
         return
     count_device(m.tally, m.group_of_leaf[leaf], queue.kind[unit], queue.unit_bytes[unit], now)
     for i in range(_complete(m, now, leaf, unit)):
-        _to_outbox(leaves.outbox, leaves.n_out, -leaves.issued[i])
+        to_outbox(leaves.outbox, leaves.n_out, -leaves.issued[i])
+    _let_go(m, now, leaf)
     bring_up_to_date(leaves, now, leaf, unit)
-
-
-@part
-def is_clean(m, block):
-    """A block of the group is on disk, or was, as the intent log had written it."""
-    is_record = block < m.files.n_records
-    n_bytes = m.files.record_bytes[file_of(m.files.base, block)] if is_record else indirect_bytes(m.files)
-    if note_clean(m.throttle, m.txgs.syncing[0], n_bytes):
-        wake_waiting(m)
-
-
-@part
-def _txg_io_done(m, now, io):
-    """The last one of all wakes the sync thread."""
-    entry = m.entry_of[io]
-    if entry != NONE:
-        copy_written(m, now, entry, is_kept(m.s.primarycache, 0))
-        if m.txg_params.rule == DIRTY_DATA and m.txgs.entries[entry, WRITING] == WRITTEN:
-            is_clean(m, m.txgs.entries[entry, BLOCK_OF_ENTRY])
-    m.txgs.n_pending[0] -= 1
-    if m.txgs.n_pending[0] == 0 and m.txgs.cursor[0] == NONE:
-        set_time(m.calendar, m.sources.sync, now)
-
-
-@part
-def _tell(m, waiter):
-    """Who joined the same line of the vdev cache is told with the first one."""
-    leaves = m.leaves
-    while waiter != NOBODY:
-        following = leaves.joined_before[waiter]
-        task = has_come(leaves, waiter)
-        if task != NOBODY:
-            make_ready(m.ready, m.n_ready, task)
-        waiter = following
 
 
 @part
@@ -329,12 +285,7 @@ def unit_done(m, now, unit):
     leaf = int(leaves.leaf_of[unit])
     _issue_next(m, now, leaf, unit)
     while io != NONE:
-        count(m.tally, IOS_DONE, int(leaves.queue.offset[io] != FLUSH), now)
-        if leaves.owner[io] == FOR_TXG:
-            _txg_io_done(m, now, io)
-        _tell(m, answered(leaves, now, leaf, io))
-        m.sync[IN_FLIGHT] -= 1
-        io = release_io(leaves, io)
+        io = _io_done(m, now, leaf, io)
     if m.sync[IS_STALLED] and ios_left(leaves.queue, m.sync) > SPARE_IOS:
         m.sync[IS_STALLED] = 0
         set_time(m.calendar, m.sources.sync, now)

@@ -28,9 +28,7 @@ from model.pool import FOR_TXG
 from model.primarycache import is_kept
 from model.throttle import DIRTY_DATA, SYNC_BEGAN, T2, T3, group_written, open_group, wants_sync
 from model.txg import ABOVE, BLOCK, NONE, WRITING, advance
-from model.zfs_files_devices import BLOCK as BLOCK_WANTED
-from model.zfs_files_devices import LABEL as LABEL_WANTED
-from model.zfs_files_devices import VDEV_FLUSH, ios_left, is_clean, want
+from model.zfs_files_devices import ios_left, is_clean
 from model.zfs_files_machine import (
     DATA,
     DONE_STAGE,
@@ -67,6 +65,9 @@ from model.zfs_files_machine import (
     wake_waiting,
 )
 from model.zfs_files_places import place, place_of_copy
+from model.zfs_files_wanted import BLOCK as BLOCK_WANTED
+from model.zfs_files_wanted import LABEL as LABEL_WANTED
+from model.zfs_files_wanted import VDEV_FLUSH, want
 from model.zil_commit import forget, group_synced, may_sync
 
 FILE_COPIES, MOS_COPIES, MOS_PASSES = 2, 3, 3  # spec 5.4, 5.5

@@ -11,8 +11,9 @@ from model.jit import kernel, part
 from model.l2arc import NOWHERE, feed, l2_holds, next_feed, written
 from model.layout import LEAF_SHIFT
 from model.primarycache import l2_mark
-from model.zfs_files_devices import BLOCK, ios_left, want
+from model.zfs_files_devices import ios_left
 from model.zfs_files_machine import CACHE, L2_READS, count
+from model.zfs_files_wanted import BLOCK, want
 
 AGAIN_NS = 100_000_000
 ROOM_OF_ROUND = 1024  # I/Os that a round leaves to others

@@ -14,7 +14,7 @@ is released goes on at once. CREATE asks for the next transaction group, and the
 from model.calendar import set_time
 from model.jit import kernel, part
 from model.layout import LEAF_SHIFT
-from model.zfs_files_devices import BLOCK, VDEV_FLUSH, ios_left, want
+from model.zfs_files_devices import ios_left
 from model.zfs_files_machine import (
     BEGAN,
     CALLS_DONE,
@@ -39,6 +39,7 @@ from model.zfs_files_machine import (
     settings_of,
 )
 from model.zfs_files_places import place, place_of_log_block
+from model.zfs_files_wanted import BLOCK, VDEV_FLUSH, want
 from model.zil import BYTES, DEVICE, PLACE, SLOG
 from model.zil_commit import resume, touch, written
 from model.zil_pass import CREATE, FILE_BLOCK, LOG_BLOCK

@@ -19,7 +19,7 @@ from model.primarycache import ALL
 from model.ssd import SsdParams, SsdState
 from model.throttle import TxgParams
 from model.txg import Txgs
-from model.vdev_map import VdevParams
+from model.vdev_map import RaidzParams, VdevParams
 from model.vdev_queue import VdevQueueParams
 from model.vdev_queue_classes import ClassParams
 from model.zfetch import Zfetch, ZfetchParams
@@ -208,7 +208,7 @@ class Zfs(NamedTuple):
     ssds: Ssds
     places: Places
     entry_of: np.ndarray  # per I/O of a group: the entry that it writes, or 0
-    wanted: np.ndarray  # [i, column]: what is to be written or flushed when this event is over; see model.zfs_files_devices
+    wanted: np.ndarray  # [i, column]: what is to be written or flushed when this event is over; see model.zfs_files_wanted
     n_wanted: np.ndarray  # one element
     to_start: np.ndarray  # disks that are to begin a command; the last element: how many
     ready: np.ndarray  # tasks that can go on, a ring
@@ -230,6 +230,7 @@ class Zfs(NamedTuple):
     tally: Tally
     class_params: ClassParams
     class_state: np.ndarray  # of the vdev queues, if they have classes; [leaf, column]: see model.vdev_queue_classes
+    raidz: RaidzParams
 
 
 class Store(NamedTuple):

@@ -168,7 +168,7 @@ def _machine(pool, s, build, tables, caches, n_processes, seed):
         new_zfetch(zfetch, len(file_table)), zfetch,
         numbers(max_fetches(zfetch), 2), numbers(n_processes, max_fetches(zfetch), 2), first_ahead,
         numbers(N_AHEAD), _full_stack(range(N_AHEAD)), new_calendar(sources.processes + n_processes), sources, _tally(s),
-        build.classes, new_class_state(n_leaves))
+        build.classes, new_class_state(n_leaves), build.raidz)
 
 
 def _blocks_of(files, numbers):

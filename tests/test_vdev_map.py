@@ -12,7 +12,10 @@ from model.vdev_map import (
     BYTES,
     CHILD,
     IS_PADDING,
+    NEVER,
     OFFSET,
+    OPTIONAL,
+    WITH_COLUMNS,
     asize,
     max_ios,
     mirror_child,
@@ -30,9 +33,9 @@ def reads(vdev, offset, psize):
     return ios[: read_ios(vdev, offset, psize, ios)].tolist()
 
 
-def writes(vdev, offset, psize, with_padding=True):
+def writes(vdev, offset, psize, padding=OPTIONAL):
     ios = np.full((max_ios(vdev), 4), -1)
-    return ios[: write_ios(vdev, offset, psize, with_padding, ios)].tolist()
+    return ios[: write_ios(vdev, offset, psize, padding, ios)].tolist()
 
 
 def sectors(vdev, ios):
@@ -84,7 +87,7 @@ def test_defects_of_the_twin_are_noticed(defect):
 @given(raidz_blocks())
 def test_a_disk_has_at_most_one_column_of_a_block_and_parity_is_elsewhere(block):
     vdev, offset, psize = block
-    columns = writes(vdev, offset, psize, with_padding=False)
+    columns = writes(vdev, offset, psize, padding=NEVER)
     assert len({io[CHILD] for io in columns}) == len(columns)
     parity, data = columns[: vdev.n_parity], columns[vdev.n_parity :]
     assert data[::-1] == reads(vdev, offset, psize)
@@ -112,6 +115,31 @@ def test_padding_is_less_than_the_smallest_block(block):
     assert asize(vdev, psize) >= asize(vdev, max(1, psize - 1))  # and larger blocks never need less
 
 
+@quick
+@given(raidz_blocks())
+def test_padding_goes_with_the_column_of_its_disk_from_openzfs_2_2_on(block):
+    """The same sectors, and one I/O a disk; what need not be written is on disks that have nothing of the block."""
+    apart, joined = writes(*block), writes(*block, padding=WITH_COLUMNS)
+    assert sorted(sectors(block[0], joined)) == sorted(sectors(block[0], apart))
+    assert len({io[CHILD] for io in joined}) == len(joined)
+    columns = writes(*block, padding=NEVER)
+    assert [io[:2] for io in joined if not io[IS_PADDING]] == [io[:2] for io in columns]
+
+
+@pytest.mark.parametrize(("kind", "n", "psize", "more"), [
+    ("raidz1", 6, 8 * K, 1), ("raidz2", 6, 8 * K, 2), ("raidz3", 6, 8 * K, 3), ("raidz2", 8, 16 * K, 0),
+    ("raidz1", 5, M, 0)])
+def test_records_take_whole_multiples_of_parity_and_a_sector(kind, n, psize, more):
+    """Sectors of 4 KiB: 8 KiB are three sectors of RAID-Z1, which takes four; of RAID-Z2 four of six; of RAID-Z3 five of
+    eight."""
+    vdev = vdev_params(kind, n, 12)
+    n_padding = sum(io[IS_PADDING] for io in writes(vdev, 0, psize))
+    assert n_padding == more
+    data = psize // 4096
+    rows = -(-data // (n - vdev.n_parity))
+    assert asize(vdev, psize) // 4096 == data + rows * vdev.n_parity + more
+
+
 @pytest.mark.parametrize("n_parity", [1, 2, 3])
 def test_one_sector_of_raidz_is_a_mirror_of_all_parity(n_parity):
     vdev = vdev_params(f"raidz{n_parity}", 6)
@@ -124,7 +152,7 @@ def test_one_sector_of_raidz_is_a_mirror_of_all_parity(n_parity):
 @pytest.mark.parametrize(("kind", "n", "column"), [("raidz1", 5, 32 * K), ("raidz2", 6, 32 * K), ("raidz3", 11, 16 * K)])
 def test_a_large_record_fills_all_disks_alike(kind, n, column):
     vdev = vdev_params(kind, n)
-    ios = writes(vdev, 0, 128 * K, with_padding=False)
+    ios = writes(vdev, 0, 128 * K, padding=NEVER)
     assert sorted(io[CHILD] for io in ios) == list(range(n))
     assert {io[BYTES] for io in ios} == {column}
     assert all(io[OFFSET] == 0 for io in ios)

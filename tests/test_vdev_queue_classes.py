@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from model.eras import ERAS
-from model.vdev_queue import NONE, READ, WRITE, new_io, release
+from model.vdev_queue import NONE, READ, WRITE, new_io, release, take_dropped
 from model.vdev_queue_classes import (
     ASYNC_READ,
     ASYNC_WRITE,
@@ -25,6 +25,7 @@ from model.vdev_queue_classes import (
     new_class_queue,
     new_class_state,
 )
+from model.vdev_queue_units import NODATA, OPTIONAL
 
 K = 1024
 PARAMS = ERAS["openzfs"].queue._replace(aggregation_bytes=32 * K, read_gap_bytes=4 * K)
@@ -50,8 +51,8 @@ class Leaf:
         self.units.append(unit)
         return members, class_of(self.queue, unit)
 
-    def arrive(self, name, kind, offset, n_bytes, which, now, n_async_writes):
-        io = new_io(self.queue, PARAMS, kind, offset, n_bytes, now // 10**7, which, 0)
+    def arrive(self, name, kind, offset, n_bytes, which, now, n_async_writes, marks=0):
+        io = new_io(self.queue, PARAMS, kind, offset, n_bytes, now // 10**7, which, marks)
         self.names[io] = name
         unit = arrive_in_class(self.queue, PARAMS, self.classes, self.state, LEAF, io, now, n_async_writes)
         return [self._unit(int(unit))] if unit != NONE else []
@@ -158,6 +159,41 @@ def test_least_numbers_come_before_order():
 def test_async_writes_are_a_ramp(dirty_pct, n):
     """zfs(4), zfs_vdev_async_write_active_min_dirty_percent and its like."""
     assert async_writes(ERAS["openzfs"].classes, 2**32 // 100 * dirty_pct, 2**32 // 100 * 100) == n
+
+
+def _write(leaf, name, offset, n_bytes=4 * K, marks=0):
+    return leaf.arrive(name, WRITE, offset, n_bytes, ASYNC_WRITE, 0, 1, marks)
+
+
+def test_padding_bridges_a_hole_and_is_written_with_what_is_around_it():
+    leaf = Leaf(SMALL)
+    assert _write(leaf, "first", 10**6) == [(["first"], ASYNC_WRITE)]
+    assert _write(leaf, "left", 0) == _write(leaf, "padding", 4 * K, marks=OPTIONAL | NODATA) == []
+    assert _write(leaf, "right", 8 * K) == []
+    assert leaf.complete(0, 1) == [(["left", "padding", "right"], ASYNC_WRITE)]
+    assert take_dropped(leaf.queue, LEAF * N_CLASSES) == NONE
+
+
+def test_padding_left_alone_is_done_with_and_what_follows_goes_in_its_place():
+    leaf = Leaf(SMALL)
+    _write(leaf, "first", 10**6)
+    assert _write(leaf, "padding", 2 * 10**6, marks=OPTIONAL | NODATA) == _write(leaf, "next", 3 * 10**6) == []
+    assert leaf.complete(0, 1) == [(["next"], ASYNC_WRITE)]
+    assert leaf.names[int(take_dropped(leaf.queue, LEAF * N_CLASSES))] == "padding"
+    assert not leaf.queue.n_waiting.any()
+
+
+def test_padding_does_not_count_for_the_length_of_a_unit_from_change_8005_on():
+    for params, n_bytes_of_unit in ((PARAMS, 36 * K), (PARAMS._replace(bridges_beyond=0), 32 * K)):
+        queue, state = new_class_queue(params, SMALL, 1, 8), new_class_state(1)
+        arrive = [new_io(queue, params, WRITE, offset, n_bytes, 0, ASYNC_WRITE, marks) for offset, n_bytes, marks in
+                  ((10**6, 4 * K, 0), (0, 32 * K, 0), (32 * K, 4 * K, OPTIONAL | NODATA), (36 * K, 4 * K, 0))]
+        units = [arrive_in_class(queue, params, SMALL, state, 0, io, 0, 1) for io in arrive]
+        issued = np.zeros(most_issued(SMALL), np.int64)
+        assert units == [arrive[0], NONE, NONE, NONE]
+        assert complete_in_class(queue, params, SMALL, state, 0, arrive[0], issued, 1) == 1
+        assert issued[0] == arrive[1]
+        assert queue.unit_bytes[arrive[1]] == n_bytes_of_unit
 
 
 def test_a_pool_that_was_built_before_2013_has_no_classes():
