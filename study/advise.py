@@ -26,7 +26,7 @@ DATABASES = {"postgres": {"kind": "postgres", "scale": 100, "clients": 16}, "inn
              "oracle": {"kind": "oracle", "clients": 32}}
 SPARE = TypeAdapter(tuple[Devices, ...])
 DRAWS, BUDGET = 8, 20_000       # transactions of a run
-STEP_COLUMNS = ["step", "gain_low", "gain", "gain_high", "tps_low", "tps", "tps_high", "trades", "why_not"]
+STEP_COLUMNS = ["step", "gain_low", "gain", "gain_high", "tps_low", "tps", "tps_high", "trades", "why_slower", "why_not"]
 WORTH = 1.02                    # a step that gains less is no rung
 
 
@@ -43,7 +43,7 @@ class Step(NamedTuple):
 
 class Advice(NamedTuple):
     base: pd.DataFrame          # of the machine as it is: see predict.table
-    steps: pd.DataFrame         # step, gain and TPS (5, 50, 95 %), trades, why_not; best first
+    steps: pd.DataFrame         # step, gain and TPS (5, 50, 95 %), trades, why_slower, why_not; best first
     ladder: pd.DataFrame        # rung, TPS (5, 50, 95 %)
 
 
@@ -118,9 +118,10 @@ def advise(machine: Scenario, spare: tuple[Devices, ...] = (), draws: int = DRAW
     runs = predict.compare(scenarios, draws, budget=budget, known=known)
     tps = runs.pivot(index="draw", columns="scenario", values="tps")
     gains = [tps[place] / tps[0] for place in range(1, len(tried) + 1)]
-    rows = [(step.name, *ensembles.interval(gain), *ensembles.interval(tps[place]), " ".join(step.trades), "")
+    rows = [(step.name, *ensembles.interval(gain), *ensembles.interval(tps[place]), " ".join(step.trades),
+             step.recipe.mechanism if ensembles.interval(gain).high < 1 else "", "")
             for place, (step, gain) in enumerate(zip(tried, gains, strict=True), 1)]
-    rows += [(step.name, *[float("nan")] * 6, "", step.why_not) for step in found if step.after is None]
+    rows += [(step.name, *[float("nan")] * 6, "", "", step.why_not) for step in found if step.after is None]
     table = pd.DataFrame(rows, columns=STEP_COLUMNS).sort_values("gain", ascending=False, na_position="last")
     best = sorted(enumerate(gains), key=lambda pair: -pair[1].median())
     chosen = [(tried[i], tps[i + 1]) for i, gain in best if is_safe(tried[i]) and gain.median() >= WORTH]
@@ -151,6 +152,11 @@ def ladder(machine: Scenario, as_it_is: pd.Series, chosen: list[tuple[Step, pd.S
                         columns=["rung", "low", "tps", "high"])
 
 
+def slower(table: pd.DataFrame) -> list[str]:
+    """Of steps that lose even at the upper end of their interval: what they do, in words."""
+    return [f"{row.step} makes it slower here: {row.why_slower}" for row in table[table.why_slower != ""].itertuples()]
+
+
 # --- on the terminal ------------------------------------------------------------------------------------------------------
 
 def say(found: Advice, out: Console) -> None:
@@ -168,6 +174,7 @@ def say(found: Advice, out: Console) -> None:
     out.print()
     out.print(rungs)
     _say_list(out, [f"[{i}] {note}" for i, note in enumerate(notes, 1)])
+    _say_list(out, slower(found.steps))
     not_tried = [f"- {row.step}: {row.why_not}" for row in found.steps[found.steps.why_not != ""].itertuples()]
     _say_list(out, not_tried and ["Not tried:", *not_tried])
 

@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 from rich.console import Console
 
-from study import ensembles, trials
+from study import console, ensembles, trials
 
 LEVEL = 0.8     # of 5 set-ups, as many as the first trial had, no more than 5/6 can be promised
 
@@ -81,4 +81,4 @@ def as_quantity(own: ensembles.Interval, error: Error) -> dict:
 def say(own: ensembles.Interval, error: Error, out: Console) -> None:
     """For the terminal."""
     wide = widened(own, error)
-    out.print(f"tps {wide.low:,.4g} to {wide.high:,.4g}, {said(error)}", soft_wrap=True)
+    out.print(f"tps {console.number(wide.low)} to {console.number(wide.high)}, {said(error)}", soft_wrap=True)

@@ -25,6 +25,7 @@ DRAWS, SEEDS = 24, 1
 EXPERIMENTS = {"postgres": "predict", "innodb": "sysbench", "oracle": "oracle"}
 UNITS = {"tps": "TPS", "response_mean": "ms", "response_p50": "ms", "response_p95": "ms", "response_p99": "ms",
          "wal_per_transaction": "B", "transactions_per_flush": "1", "checkpoints": "1"}
+SAID = {"checkpoints": "checkpoints that ended in it"}        # on the terminal; in the part of the run that is counted
 PER_SECOND = {"reads": (1, "IO/s"), "writes": (1, "IO/s"), "read_bytes": (1e6, "MB/s"), "written_bytes": (1e6, "MB/s")}
 
 
@@ -98,10 +99,12 @@ def notes(one: Scenario) -> tuple[str, ...]:
         found.append("the version of MySQL is left out: 5.4 of 2009 is taken, with sysbench 0.4 and no binary log; newer "
                      "ones take up to twice the processor time for a write")
     if one.files.kind == "zfs" and machines.system(one) != "solaris":
-        of_2013 = one.files.era.startswith("openzfs")
-        taken = "b141 without the vdev cache, but with its own write throttle and queues: its" if of_2013 else \
-            f"{one.files.era} without the vdev cache: its write throttle, queues and"
-        found.append(f"OpenZFS of today is taken as ZFS of build {taken} prefetch and space maps are younger")
+        if one.files.era.startswith("openzfs"):
+            found.append("OpenZFS of today is taken as ZFS of build b141 without the vdev cache, but with its own write "
+                         "throttle and queues: its prefetch and space maps are younger")
+        else:
+            found.append(f"ZFS of build {one.files.era} is taken without the vdev cache on {machines.system(one)}; system = "
+                         '"solaris" has it')
     return tuple(found)
 
 
@@ -125,7 +128,7 @@ def say(found: Prediction, out: Console) -> None:
     """For the terminal."""
     shown = console.table("quantity", "5 %", "50 %", "95 %", "unit")
     for row in found.table.itertuples():
-        shown.add_row(row.quantity, *map(console.number, (row.low, row.middle, row.high)), row.unit)
+        shown.add_row(SAID.get(row.quantity, row.quantity), *map(console.number, (row.low, row.middle, row.high)), row.unit)
     out.print(found.scenario.title, soft_wrap=True)
     out.print(shown)
     out.print(f"{len(found.runs)} runs; each is {found.why}", soft_wrap=True)

@@ -48,9 +48,10 @@ def tried(found: advise.Advice) -> pd.DataFrame:
 
 
 def warnings(one: Scenario, found: advise.Advice) -> list[str]:
-    """Of the machine as it is, and of each step, in plain words."""
+    """Of the machine as it is, and of each step, in plain words; and why a step makes it slower."""
     steps = found.steps[found.steps.trades != ""]
-    return [*dangers.dangers(one), *(f"{row.step}: {row.trades}" for row in steps.itertuples())]
+    return [*dangers.dangers(one), *(f"{row.step}: {row.trades}" for row in steps.itertuples()),
+            *advise.slower(found.steps)]
 
 
 def best(found: advise.Advice) -> str:

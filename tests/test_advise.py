@@ -87,8 +87,9 @@ def test_advice_is_for_a_server_at_work_unless_the_file_says_otherwise():
 def test_what_is_said_fits_a_terminal_of_80_columns(capsys):
     found = advise.Advice(None, pd.DataFrame([
         ("A step with a rather long name, longer than a column", 0.5, 1.2, 300.0, 1, 12_345.0, 2,
-         "DANGER: " + 30 * "all is lost. ", ""),
-        ("Another one", *[float("nan")] * 6, "", "is so already")], columns=advise.STEP_COLUMNS),
+         "DANGER: " + 30 * "all is lost. ", "", ""),
+        ("A step back", 0.7, 0.8, 0.9, 1, 2.0, 3, "", "One has to wait.", ""),
+        ("Another one", *[float("nan")] * 6, "", "", "is so already")], columns=advise.STEP_COLUMNS),
         pd.DataFrame([("as it is", 1.0, 2.0, 3.0)], columns=["rung", "low", "tps", "high"]))
     advise.say(found, Console(width=80, highlight=False, markup=False))
     said = capsys.readouterr().out
@@ -96,6 +97,7 @@ def test_what_is_said_fits_a_terminal_of_80_columns(capsys):
     assert "DANGER [1]" in said
     assert "[1] DANGER: all is lost." in said
     assert "- Another one: is so already" in said
+    assert "A step back makes it slower here: One has to wait." in said
 
 
 def test_advice_comes_with_intervals_best_first():
