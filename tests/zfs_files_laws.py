@@ -178,8 +178,8 @@ class Watch:
 
 
 def come_to_rest(m, calendar, until):
-    """Until nothing is dirty and nothing under way. The feed thread and timers go on for ever."""
-    while zfs_files.next_time(m) < until or m.sync[IN_FLIGHT]:
+    """Until nothing is dirty and nothing under way, or ten minutes later. The feed thread and timers go on for ever."""
+    while zfs_files.next_time(m) < until or (m.sync[IN_FLIGHT] and zfs_files.next_time(m) < until + 600 * SECOND):
         zfs_files.store_event(m, calendar, zfs_files.next_time(m))
 
 
