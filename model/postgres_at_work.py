@@ -6,8 +6,8 @@ and what is dirty then gets clean, one frame after the other, over `checkpoint_c
 up to the next one. A checkpointer that cannot keep up with that writes no more than `checkpoint_pace` pages a
 transaction, and begins the next checkpoint when it is through with this one; what stays dirty is left to who needs the
 frame. So which pages are here, how often each has been used, and which are dirty, is what the pattern of access makes
-of the clock's sweep. It ends as a checkpoint begins, and so the run begins with one: its pages are written while it
-goes on.
+of the clock's sweep. The run begins with a checkpoint: its pages are written while it goes on. That is where this ends
+too, unless checkpoints are behind; then it ends anywhere in one, of which the pages that are left are the next one's.
 
 `TURNS` times as many transactions as there are frames in use turn pages over where they miss; where they hardly miss,
 nearly all pages are here. Up to one turn more, so that the hand is anywhere. Tables stay as they were loaded: rows

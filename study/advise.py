@@ -154,7 +154,8 @@ def ladder(machine: Scenario, as_it_is: pd.Series, chosen: list[tuple[Step, pd.S
 
 def slower(table: pd.DataFrame) -> list[str]:
     """Of steps that lose even at the upper end of their interval: what they do, in words."""
-    return [f"{row.step} makes it slower here: {row.why_slower}" for row in table[table.why_slower != ""].itertuples()]
+    return [f"{row.step} makes it slower here. What it does: {row.why_slower}"
+            for row in table[table.why_slower != ""].itertuples()]
 
 
 # --- on the terminal ------------------------------------------------------------------------------------------------------

@@ -100,8 +100,8 @@ def notes(one: Scenario) -> tuple[str, ...]:
                      "ones take up to twice the processor time for a write")
     if one.files.kind == "zfs" and machines.system(one) != "solaris":
         if one.files.era.startswith("openzfs"):
-            found.append("OpenZFS of today is taken as ZFS of build b141 without the vdev cache, but with its own write "
-                         "throttle and queues: its prefetch and space maps are younger")
+            found.append(f"OpenZFS is taken as era {one.files.era}: build b141 without the vdev cache, but with the write "
+                         "throttle and queues of that time; its prefetch and space maps are younger")
         else:
             found.append(f"ZFS of build {one.files.era} is taken without the vdev cache on {machines.system(one)}; system = "
                          '"solaris" has it')

@@ -19,10 +19,11 @@ what one interval has made dirty is written during the next. So
     groups at least: what comes late in an interval is seen too seldom, and its images of pages too often.
     In a machine at work shared buffers have turned over long ago, and a checkpoint is being written; a run of seconds would
     see neither. So under rules 2 to 7 buffers begin as hours leave them (`model.postgres_at_work`), unless they begin cold.
-    Where a checkpoint never naps, as disks are slower than its schedule, hours leave more dirty than the schedule says; the
-    run of rule 3 counts how many pages it came to for a transaction, and is repeated with buffers that such a pace leaves;
-    so does InnoDB's pool where a run is shorter than the scenario says (`model.innodb_at_work`), at the rate of a short one
+    So does InnoDB's pool where a run is shorter than the scenario says (`model.innodb_at_work`), at the rate of a short one
     that begins so itself.
+    Where a checkpoint on ZFS never naps, as disks are slower than its schedule, hours leave more dirty than the schedule
+    says. The second run of rule 3 counts how many pages it came to for a transaction, in `PILOT` transactions at least, and
+    is repeated with buffers that such a pace leaves.
  6. If rule 3 alone takes more than `MOST_TRANSACTIONS`, groups are made smaller than tables are, down to a quarter of a
     second. A record meets fewer writes in a group then, so that more is written for each transaction.
  7. Tables of more than scale `MOST_SCALE` are made smaller in any case, with all that rule 4 names; but the interval is

@@ -173,7 +173,7 @@ class Host(_Strict):
     cpus: Annotated[int, Field(ge=1, le=1024)] = 8
     memory_gib: Annotated[float, Field(ge=0.125, le=65536)] = 8     # the ARC alone has 64 MiB at least
     cpu: Annotated[float, Field(gt=0, le=100)] = 1.0    # speed of one, against a Xeon of 2.3 GHz of 2008; see README
-    system: Literal["solaris", "linux", "freebsd"] | None = None    # if left out: Linux from PostgreSQL 9.5 on
+    system: Literal["solaris", "linux", "freebsd"] | None = None    # if left out: `study.servers.system`
     shares_cpus: bool | None = None     # threads of a transaction group want the database's processors; if left out: not on
                                         # Solaris, whose predictions are the documents'
     cpu_source: str = ""
@@ -314,9 +314,12 @@ class Scenario(_Strict):
                                  "out or choose zfs")
 
 
-# From which version of a database on which ZFS is likeliest, by the years of both (model.eras).
+# From which version of a database on which ZFS is likeliest, by the years of both (model.eras): that of Linux, and the older
+# one that FreeBSD had in the same year (10 and 11; 12 from 2018, 13.0 from 2021, 13.1 from 2022, 14 from November 2023).
 _ERAS = {"postgres": {9.3: "openzfs_2013", 10: "openzfs_2017", 12: "openzfs_2019", 14: "openzfs_2021", 16: "openzfs"},
          "innodb": {"5.6": "openzfs_2013", "5.7": "openzfs_2017", "8.0": "openzfs_2021", "8.4": "openzfs"}}
+_ERAS_OF_FREEBSD = {"postgres": {9.3: "openzfs_2013", 12: "openzfs_2017", 14: "openzfs_2019", 15: "openzfs_2021"},
+                    "innodb": {"5.6": "openzfs_2013", "8.0": "openzfs_2017", "8.4": "openzfs"}}
 
 
 def _era_of_its_time(content: dict) -> str:
@@ -326,7 +329,8 @@ def _era_of_its_time(content: dict) -> str:
     if not isinstance(database, dict) or system == "solaris":
         return "b111"
     version, found = database.get("version"), "openzfs_2013" if system == "linux" else "b111"
-    for first, era in _ERAS.get(str(database["kind"]), {}).items():
+    of_versions = _ERAS_OF_FREEBSD if system == "freebsd" else _ERAS
+    for first, era in of_versions.get(str(database["kind"]), {}).items():
         if isinstance(version, str if isinstance(first, str) else int | float) and first <= version:
             found = era
     return found

@@ -19,8 +19,11 @@ def speed(one: Scenario, values: dict) -> float:
 
 
 def system(one: Scenario) -> str:
+    """As the scenario says; if it does not, of its time: Linux with OpenZFS or PostgreSQL from 9.5 on, Solaris before."""
     version = getattr(one.database, "version", None)
-    return one.host.system or ("linux" if isinstance(version, float) and version >= 9.5 else "solaris")
+    on_openzfs = one.files.kind == "zfs" and one.files.era.startswith("openzfs")
+    of_linux = on_openzfs or (isinstance(version, float) and version >= 9.5)
+    return one.host.system or ("linux" if of_linux else "solaris")
 
 
 def buffer_bytes(one: Scenario, values: dict | None = None) -> float:

@@ -97,7 +97,7 @@ def test_what_is_said_fits_a_terminal_of_80_columns(capsys):
     assert "DANGER [1]" in said
     assert "[1] DANGER: all is lost." in said
     assert "- Another one: is so already" in said
-    assert "A step back makes it slower here: One has to wait." in said
+    assert "A step back makes it slower here. What it does: One has to wait." in said
 
 
 def test_advice_comes_with_intervals_best_first():

@@ -166,12 +166,25 @@ def test_bare_numbers_have_the_unit_of_the_setting():
     ({"kind": "innodb", "version": "5.4.2"}, {}, "b111", False),
     ({"kind": "innodb", "version": "8.0"}, {}, "openzfs_2021", True),
     ({"kind": "oracle"}, {}, "b111", False),
+    ({"kind": "postgres", "version": 12}, {"system": "freebsd"}, "openzfs_2017", True),
+    ({"kind": "postgres", "version": 14}, {"system": "freebsd"}, "openzfs_2019", True),
+    ({"kind": "innodb", "version": "8.4"}, {"system": "freebsd"}, "openzfs", True),
 ])
 def test_an_era_that_is_left_out_is_of_the_databases_time(database, host, era, compresses):
     for files in ({}, {"files": {"record_kib": 8}}):
         one = scenario.of(DISK | files | {"database": database, "host": host})
         assert (one.files.era, one.files.compressed_arc) == (era, compresses)
         assert scenario.of(one.model_dump()) == one
+
+
+@pytest.mark.parametrize(("database", "system"), [
+    ({"kind": "innodb"}, "solaris"), ({"kind": "innodb", "version": "5.6"}, "linux"), ({"version": 9.4}, "linux"),
+    ({"version": 9.2}, "solaris"), ({"kind": "oracle"}, "solaris"),
+])
+def test_a_system_that_is_left_out_has_the_file_system_that_is_taken(database, system):
+    one = scenario.of(DISK | {"database": {"kind": "postgres"} | database})
+    assert servers.system(one) == system
+    assert one.files.era.startswith("openzfs") == (system == "linux")
 
 
 def test_an_era_that_is_given_stays():
