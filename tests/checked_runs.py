@@ -58,7 +58,8 @@ from model.zfs_files_machine import Group, Pool
 OF_ZFS = {"cold, with cache device": {"cache_is_warm": 1}, "an SSD": {"mix": ((READ, 1.0),), "is_warm": 0, "in_order": True},
           "onnv_69": {}, "primarycache=metadata": {},
           "OpenZFS of 2013": {"n": 80, "n_pages": 4000, "record_bytes": 2**17, "memory_bytes": 2**26},
-          "OpenZFS, what the log writes in place": {"name": "openzfs_2013"}}
+          "OpenZFS, what the log writes in place": {"name": "openzfs_2013"},
+          "RAID-Z of OpenZFS": {}}
 MS = 10**6
 
 
