@@ -20,7 +20,8 @@ from rich.console import Console
 from study import console, ensembles, machines, predict, priors, recipes, scenario
 from study.dangers import dangers
 from study.errors import UserError
-from study.scenario import Devices, Scenario
+from study.scenario import Scenario
+from study.scenario_storage import Devices
 
 DATABASES = {"postgres": {"kind": "postgres", "scale": 100, "clients": 16}, "innodb": {"kind": "innodb", "seconds": 600},
              "oracle": {"kind": "oracle", "clients": 32}}

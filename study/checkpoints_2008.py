@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from model.postgres import CPU_NS, PAGE_BYTES
-from study import checkpoint_series, claims, ensembles, machines, priors, published, same_runs, scenario
+from study import checkpoint_series, claims, ensembles, machines, priors, published, same_runs, scenario, scenario_storage
 from study.priors import Known
 from study.scenario import Scenario
 
@@ -131,8 +131,8 @@ def _conf(test: Test, values: dict, scale: int) -> dict:
 
 def scaled_values(values: dict, scale: int) -> dict:
     """What is a length, a stock, or the time between checkpoints is divided; an array drains its cache at a flush or not."""
-    caches = {f"{sheet}.buffer_bytes": values.get(f"{sheet}.buffer_bytes", scenario.sheet(sheet).params.buffer_bytes) / scale
-              for sheet in (ARRAY, SMALL_ARRAY)}
+    of_arrays = {f"{name}.buffer_bytes": scenario_storage.sheet(name).params.buffer_bytes for name in (ARRAY, SMALL_ARRAY)}
+    caches = {name: values.get(name, usual) / scale for name, usual in of_arrays.items()}
     memory = {name: values[name] / scale for name in ("working_gib", "other_gib")}
     return values | caches | memory | {"is_warm": 1, "time_scale": scale,
                                        f"{ARRAY}.is_volatile": values["array_obeys_flush"]}

@@ -1,6 +1,7 @@
 """What a power cut could cost under a scenario, in plain words: every step of tuning that trades safety for speed."""
 from study import conf
-from study.scenario import Devices, Scenario, sheet
+from study.scenario import Scenario
+from study.scenario_storage import Devices, sheet
 
 
 def dangers(one: Scenario) -> tuple[str, ...]:

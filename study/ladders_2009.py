@@ -17,12 +17,13 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from study import claims, ensembles, machines, priors, published, same_runs, scenario
+from study import claims, ensembles, machines, priors, published, same_runs, scenario, scenario_storage
 from study.errors import UserError
 from study.ladder_readings import DISK, ONE_SSD, OTHER_DISK, Choice, Ladder, central, changes, readings
 from study.machines import Outcome
 from study.priors import Known, Prior
-from study.scenario import Devices, Scenario
+from study.scenario import Scenario
+from study.scenario_storage import Devices
 
 STANDING = ("disks", "devices")     # first parts of paths that hold for whatever disks or devices there are
 RATE = "transactions.rate"          # as data/published has it
@@ -51,7 +52,7 @@ def _with_standing(one: Scenario, standing: dict) -> Scenario:
     for path, devices in _devices(one).items():
         for name, value in standing.items():
             kind, _, field = name.partition(".")
-            if kind == "devices" or scenario.sheet(devices.sheet).kind == "disk":
+            if kind == "devices" or scenario_storage.sheet(devices.sheet).kind == "disk":
                 sets[f"{path}.{field}"] = value
     return scenario.changed(one, sets)
 
@@ -76,7 +77,7 @@ def known(ladder: Ladder) -> Known:
 
 def _command() -> Prior:
     """Of both disks: the range that the sheet of one gives."""
-    sheet = scenario.sheet(DISK)
+    sheet = scenario_storage.sheet(DISK)
     low, high = sheet.ranges[COMMAND]
     return Prior(name=COMMAND, of="device", experiments=(), low=low, central=sheet.params.overhead_ns, high=high, unit="ns",
                  shape="uniform", source=dict(zip(sheet.table.name, sheet.table.source, strict=True))[COMMAND])

@@ -19,10 +19,11 @@ from model.primarycache import policy
 from model.ssd import PAGE_BYTES, SsdParams
 from model.throttle import to_scale
 from model.zfs_files_machine import DEVICE_COUNTS
-from study import priors, scenario, ufs_machines
+from study import priors, ufs_machines
 from study.errors import UserError
 from study.priors import Known, Prior
-from study.scenario import GIB, Devices, Scenario
+from study.scenario import Scenario
+from study.scenario_storage import GIB, Devices, Pool, sheet
 from study.servers import (
     buffer_bytes,
     innodb_settings,
@@ -78,7 +79,7 @@ def known(scenarios: list[Scenario], experiment: str = "predict") -> Known:
     if any(one.database.kind == "innodb" and one.database.version not in (None, *OF_THE_SLIDES) for one in scenarios):
         found = Known((*found.priors, *priors.read("releases").priors), found.switches)
     sheets = sorted({one.sheet for each in scenarios for one in devices_of(each)})
-    if any(scenario.sheet(name).collects for name in sheets):
+    if any(sheet(name).collects for name in sheets):
         found = Known((*found.priors, *priors.read("scattered").priors), found.switches)
     return Known((*found.priors, *(prior for name in sheets for prior in _of_sheet(name))), found.switches)
 
@@ -90,7 +91,7 @@ def devices_of(one: Scenario) -> list[Devices]:
 
 def _of_sheet(name: str) -> list[Prior]:
     """The ranges of a device's sheet as priors."""
-    device = scenario.sheet(name)
+    device = sheet(name)
     sources = dict(zip(device.table.name, device.table.source, strict=True))
     return [Prior(name=f"{name}.{field}", of="device", experiments=(), source=sources[field], low=low,
                   central=getattr(device.params, field), high=high, unit="", less=None,
@@ -111,11 +112,11 @@ def scattered(params: SsdParams, share: float) -> SsdParams:
 
 def _device(one: Devices, values: dict):
     """Its parameters in the model, as drawn and as the scenario says."""
-    sheet = scenario.sheet(one.sheet)
-    params = sheet.params
+    device = sheet(one.sheet)
+    params = device.params
     drawn = {field: round(values[f"{one.sheet}.{field}"]) for field in params._fields if f"{one.sheet}.{field}" in values}
     params = params._replace(**drawn | {"disk_bytes": one.device_bytes})
-    if sheet.collects:
+    if device.collects:
         params = scattered(params, values["scattered_share"])
     if hasattr(params, "is_volatile"):
         return params._replace(buffer_bytes=min(params.buffer_bytes, params.disk_bytes),
@@ -134,7 +135,7 @@ def _group(one: Devices | None, values: dict) -> zfs_files.Group | None:
     return zfs_files.Group(_device(one, values), one.n_vdevs, vdev_map.vdev_params(kind, one.group, one.ashift))
 
 
-def _pool(one: scenario.Pool | None, values: dict) -> zfs_files.Pool | None:
+def _pool(one: Pool | None, values: dict) -> zfs_files.Pool | None:
     return one and zfs_files.Pool(*(_group(part, values) for part in (one.data, one.log, one.cache)))
 
 
@@ -162,7 +163,7 @@ def zfs_settings(one: Scenario, values: dict, n_seconds: int = 0) -> zfs_files.S
     is_warm = int(values.get("is_warm", 1) if files.warm is None else files.warm)
     cache_is_warm = values.get("cache_is_warm", 0) and is_warm if files.cache_warm is None else files.cache_warm
     own = files.log_record_kib is not None and one.log_pool is None
-    disks = [part for part in devices_of(one) if scenario.sheet(part.sheet).kind == "disk"]    # alike, to the model
+    disks = [part for part in devices_of(one) if sheet(part.sheet).kind == "disk"]    # alike, to the model
     return zfs_files.Settings(
         record_bytes=files.record_kib * 1024, log_record_bytes=(files.log_record_kib or files.record_kib) * 1024,
         own_log_system=int(own or one.log_pool is not None), compress_pct=round(100 / files.compress_ratio),

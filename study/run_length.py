@@ -36,7 +36,8 @@ from typing import NamedTuple
 from model.postgres import PAGE_BYTES
 from model.postgres_machine import SEGMENT_BYTES
 from study import machines, servers
-from study.scenario import GIB, Scenario, changed
+from study.scenario import Scenario, changed
+from study.scenario_storage import GIB
 
 BUDGET = 200_000                # transactions of a run
 MOST_TRANSACTIONS = 400_000     # if groups want more than that

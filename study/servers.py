@@ -1,7 +1,8 @@
 """Database servers of scenarios in the model: settings by version and `conf`, CPU times by processor and draw."""
 from model import innodb_machine, oltp_toolkit, oracle_machine, postgres, postgres_machine, sysbench
 from study import conf
-from study.scenario import GIB, Scenario
+from study.scenario import Scenario
+from study.scenario_storage import GIB
 
 SECOND_NS = 10**9
 

@@ -6,7 +6,8 @@ from model.oltp_toolkit import REST
 from model.streams import stream
 from model.ufs import STRIPE, Ufs, UfsParams, new_ufs
 from model.ufs_volume import Stripe
-from study.scenario import GIB, Devices, Scenario
+from study.scenario import Scenario
+from study.scenario_storage import GIB, Devices
 from study.servers import buffer_bytes, speed
 
 NAMES = ("reads", "read_bytes", "writes", "written_bytes")     # as those of other machines

@@ -7,7 +7,8 @@ import pandas as pd
 
 from study import advise, dangers, scenario
 from study.errors import UserError
-from study.scenario import Devices, Scenario
+from study.scenario import Scenario
+from study.scenario_storage import Devices
 
 NO_DEVICE = "none"
 DURABILITY = {

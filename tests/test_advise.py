@@ -4,7 +4,7 @@ import pytest
 from conftest import one_sentence
 from rich.console import Console
 
-from study import advise, project, recipes, scenario
+from study import advise, project, recipes, scenario, scenario_storage
 from study.errors import UserError
 
 MACHINES = sorted((project.DATA / "machines").glob("*.toml"))
@@ -31,7 +31,7 @@ def test_every_recipe_is_tried_or_has_a_reason(path, database):
 
 def test_a_step_is_tried_with_each_device_to_spare(steps):
     machine, spare = advise.read(HERE, "postgres")
-    twice = advise.steps(machine, (*spare, scenario.Devices(sheet="write-ssd-18")))
+    twice = advise.steps(machine, (*spare, scenario_storage.Devices(sheet="write-ssd-18")))
     assert len(the(twice, "log-device")) == 2
     assert len(the(steps, "log-device")) == 1
     assert "needs a device to spare" in the(advise.steps(machine, ()), "log-device")[0].why_not

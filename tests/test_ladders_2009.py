@@ -4,7 +4,17 @@ import itertools
 import pandas as pd
 import pytest
 
-from study import claims, ladder_questions, ladder_readings, ladders_2009, published, same_runs, scenario, scoring
+from study import (
+    claims,
+    ladder_questions,
+    ladder_readings,
+    ladders_2009,
+    published,
+    same_runs,
+    scenario,
+    scenario_storage,
+    scoring,
+)
 from study.errors import UserError
 from study.ladder_readings import LADDERS
 from study.ladders_2009 import rungs
@@ -76,7 +86,7 @@ def test_the_devices_are_those_of_the_slide():
                 used = [one for pool in (machine.pool, machine.log_pool) if pool
                         for one in (pool.data, pool.log, pool.cache) if one]
                 for kind in ("disk", "ssd"):
-                    assert sum(one.count for one in used if scenario.sheet(one.sheet).kind == kind) <= 3
+                    assert sum(one.count for one in used if scenario_storage.sheet(one.sheet).kind == kind) <= 3
 
 
 def test_a_battery_is_behind_every_device_that_something_must_survive_on():

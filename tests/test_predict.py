@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from model import eras
 from model.streams import stream
 from model.zfs_files_devices import queue_params
-from study import dangers, machines, predict, priors, project, run_length, scenario
+from study import dangers, machines, predict, priors, project, run_length, scenario, scenario_storage
 from study.errors import UserError
 
 DISKS = scenario.of({
@@ -172,7 +172,7 @@ def test_a_prediction_reads_nothing_that_was_published(monkeypatch):
     """Of data/ it may read priors and sheets; a published rung is out of its reach, whatever stands there."""
     one = scenario.changed(DISKS, {"database.transactions": 300})
     free = predict.interval(one, draws=2).table
-    scenario.sheet.cache_clear()
+    scenario_storage.sheet.cache_clear()
     monkeypatch.setenv("STUDY_READS", json.dumps(["priors.toml", "hardware/savvio-10k2.toml"]))
     assert predict.interval(one, draws=2).table.equals(free)
 

@@ -6,7 +6,7 @@ import pytest
 from study import published, recipes, scenario
 from study.errors import UserError
 from study.ladder_readings import LADDERS
-from study.scenario import Devices
+from study.scenario_storage import Devices
 
 ALL = recipes.read().recipe
 MACHINES = {

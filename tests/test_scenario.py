@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from model.sysbench import KIND
-from study import conf, machines, scenario, servers
+from study import conf, machines, scenario, scenario_storage, servers
 from study.errors import UserError
 
 DISK = {"pool": {"data": {"sheet": "savvio-10k2"}}}
@@ -136,10 +136,10 @@ def test_a_part_can_be_taken_away():
 
 
 def test_capacity_is_that_of_the_layout():
-    one = scenario.sheet("savvio-10k2").params.disk_bytes
+    one = scenario_storage.sheet("savvio-10k2").params.disk_bytes
     for layout, count, width, disks in (("stripe", 6, None, 6), ("mirror", 6, 2, 3), ("mirror", 3, None, 1),
                                         ("raidz1", 6, 3, 4), ("raidz2", 6, None, 4), ("raidz3", 8, 4, 2)):
-        devices = scenario.Devices(sheet="savvio-10k2", layout=layout, count=count, width=width)
+        devices = scenario_storage.Devices(sheet="savvio-10k2", layout=layout, count=count, width=width)
         assert devices.usable_bytes == disks * one
 
 
