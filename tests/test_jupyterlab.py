@@ -43,6 +43,8 @@ for (let i = 0; i < cells.length; i++) {
   for (let k = 0; k < outputs.length; k++)
     if (outputs.get(k).type === 'error') said.errors.push(outputs.get(k).toJSON().evalue);
 }
+const dialog = document.querySelector('.jp-Dialog-content');     // a kernel that has died, for one
+if (dialog) said.errors.push(dialog.textContent);
 said.idle = said.ready && panel.sessionContext.session.kernel.status === 'idle';
 return said;
 """
@@ -121,7 +123,7 @@ def run_all_cells(browser, server, name):
     browser.get(f"{server}/lab/tree/{name}?token=study&reset")
     wait_for(lambda: state(browser)["idle"], 180)
     browser.execute_script("jupyterapp.commands.execute('notebook:run-all-cells')")
-    wait_for(lambda: (now := state(browser))["idle"] and (now["errors"] or now["run"] == now["code"]), 1500)
+    wait_for(lambda: (now := state(browser)).get("errors") or (now["idle"] and now["run"] == now["code"]), 1500)
     return state(browser)
 
 
@@ -133,6 +135,7 @@ def test_a_notebook_runs_in_the_browser_and_its_slider_redraws_the_figure(browse
     keep(browser, name)
     if "sliders.explore" in (NOTEBOOKS / name).read_text():
         slide(browser, name)
+    browser.execute_script("return jupyterapp.shell.currentWidget.sessionContext.shutdown()")   # its memory is for the next
 
 
 def slide(browser, name):
