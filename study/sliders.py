@@ -26,6 +26,7 @@ def explore(notebook: str, simulate: Callable, draw: Callable, **values: Value) 
 
     def redraw(_=None):
         started = time.perf_counter()
+        word.value = "<small>computing; above is what there was before …</small>" if picture.value else ""
         try:
             data = simulate(**{name: control.value for name, control in controls.items()})
             picture.value = figures.render(draw, data, formats=("png",))["png"]

@@ -20,10 +20,12 @@ def explore(**values):
 def test_a_moved_slider_redraws():
     box = explore(record_kib=8, line_kib=64, cache_mib=10)
     *controls, picture, word = box.children
-    before = picture.value
+    before, said = picture.value, []
+    word.observe(lambda change: said.append(change.new), names="value")
     controls[2].value = 1
     assert picture.value != before
-    assert "computed and drawn in" in word.value
+    assert "computing" in said[0]
+    assert "computed and drawn in" in said[-1] == word.value
 
 
 def test_bounds_and_choices_are_those_of_the_schema():
