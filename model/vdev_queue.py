@@ -56,7 +56,7 @@ from model.vdev_queue_units import (
     SELF_HEAL,
     WRITE,
     collect,
-    end_of,
+    join,
 )
 
 WAITED_FOR = 256  # somebody waits for it: ours, for rule 7, and only set if places are reserved
@@ -174,15 +174,11 @@ def _head(queue, params, leaf):
 @kernel
 def _send(queue, leaf, first, last):
     """Move what waits from `first` to `last` to the device, as one unit."""
+    join(queue, first, last)
     io = first
-    while io != last:
-        after = queue.by_offset.after[0, io]
+    while io != NONE:
         _leave(queue, leaf, io)
-        queue.next_member[io] = after
-        io = after
-    _leave(queue, leaf, last)
-    queue.next_member[last] = NONE
-    queue.unit_bytes[first] = end_of(queue, last) - queue.offset[first]
+        io = queue.next_member[io]
     queue.n_pending[leaf] += 1
 
 

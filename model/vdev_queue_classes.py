@@ -41,7 +41,7 @@ import numpy as np
 from model.jit import kernel
 from model.ordered import insert, remove
 from model.vdev_queue import new_queue
-from model.vdev_queue_units import NODATA, NONE, collect, end_of
+from model.vdev_queue_units import NODATA, NONE, collect, end_of, join
 
 SYNC_READ, SYNC_WRITE, ASYNC_READ, ASYNC_WRITE, SCRUB_CLASS = range(5)
 N_CLASSES = 5
@@ -210,15 +210,11 @@ def _count_done(classes, state, leaf, which):
 @kernel
 def _send(queue, state, leaf, which, first, last):
     """Move what waits from `first` to `last` to the device, as one unit of a class."""
+    join(queue, first, last)
     io = first
-    while io != last:
-        after = queue.by_offset.after[0, io]
+    while io != NONE:
         _leave(queue, leaf, io)
-        queue.next_member[io] = after
-        io = after
-    _leave(queue, leaf, last)
-    queue.next_member[last] = NONE
-    queue.unit_bytes[first] = end_of(queue, last) - queue.offset[first]
+        io = queue.next_member[io]
     queue.marks[first] = queue.marks[first] & ((1 << CLASS_SHIFT) - 1) | which << CLASS_SHIFT
     queue.n_pending[leaf * N_CLASSES + which] += 1
     _count_sent(state, leaf, which)

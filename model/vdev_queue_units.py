@@ -15,8 +15,8 @@
     alone is never written. From change 8005 of 2017 on they do not count for the length of a unit that they end, up to
     16 MiB: a column of 128 KiB would never be joined with what lies behind its padding.
 
-In ZFS (vdev_queue.c): `vdev_queue_io_to_issue`; spec 3.4, 3.5. Nothing here changes the queue, but that what a unit is to
-stretch to need no longer be optional.
+In ZFS (vdev_queue.c): `vdev_queue_io_to_issue`; spec 3.4, 3.5. Nothing here changes what waits, but that what a
+unit is to stretch to need no longer be optional.
 """
 
 from model.jit import kernel
@@ -143,3 +143,14 @@ def collect(queue, params, head):
     if queue.kind[head] == WRITE:
         last = _last_member(queue, params, first, last)
     return first, last
+
+
+@kernel
+def join(queue, first, last):
+    """What waits from `first` to `last` becomes one unit: its members in order of offset, and how long it is."""
+    io = first
+    while io != last:
+        queue.next_member[io] = queue.by_offset.after[0, io]
+        io = queue.next_member[io]
+    queue.next_member[last] = NONE
+    queue.unit_bytes[first] = end_of(queue, last) - queue.offset[first]
