@@ -173,7 +173,7 @@ def zfs_settings(one: Scenario, values: dict, n_seconds: int = 0) -> zfs_files.S
         zil_disabled=int(not files.zil), no_cache_flush=int(files.nocacheflush), prefetch=int(files.prefetch),
         cpus=one.host.cpus, shares_cpus=int(shares_cpus(one)),
         memory_bytes=max(2**26, int(one.host.memory_gib * GIB / files.groups_to_scale)),
-        arc_max_bytes=arc_max_bytes(one, values), compressed_arc=int(files.compressed_arc),
+        arc_max_bytes=arc_max_bytes(one, values), compressed_arc=int(files.holds_compressed),
         is_warm=is_warm, cache_is_warm=int(cache_is_warm), n_ios=IOS if one.pool.cache is None else IOS_WITH_CACHE,
         disk_cache_is_volatile=int(not all(part.battery for part in disks)),
         region_bytes=int(one.pool.data.device_bytes / values["region_share"]), spread_pct=round(values["spread_pct"]),

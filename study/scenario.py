@@ -20,7 +20,6 @@ from study.scenario_storage import GIB, PARITY, Pool, Section, Ufs, Zfs
 
 # Of the eras of the model: raidz3 came with b120.
 THIRD_PARITY = ("b141", "b141_df", "openzfs_2013", "openzfs_2017", "openzfs_2019", "openzfs_2021", "openzfs")
-COMPRESSES = ("openzfs_2017", "openzfs_2019", "openzfs_2021", "openzfs")    # the ARC: OpenZFS 0.7, FreeBSD 12
 
 
 class Host(Section):
@@ -51,8 +50,7 @@ class Scenario(Section):
                              if isinstance(content.get(name), dict)}
         files = content.get("files", {"kind": "zfs"})
         if isinstance(files, dict) and files["kind"] == "zfs":
-            files = {"era": _era_of_its_time(content)} | files
-            content["files"] = {"compressed_arc": files["era"] in COMPRESSES} | files
+            content["files"] = {"era": _era_of_its_time(content)} | files
         return content
 
     @model_validator(mode="after")

@@ -14,6 +14,7 @@ from study.project import DATA
 PARITY = {"raidz1": 1, "raidz2": 2, "raidz3": 3}
 KIB, GIB = 2**10, 2**30
 LARGEST_RECORD = max(era.records.most_bytes for era in eras.ERAS.values()) // KIB
+COMPRESSES = ("openzfs_2017", "openzfs_2019", "openzfs_2021", "openzfs")    # the ARC: OpenZFS 0.7, FreeBSD 12
 MOST_DEVICES = 1024             # that there is room for in a simulation
 
 
@@ -136,7 +137,7 @@ class Zfs(Section):
     logbias: Literal["latency", "throughput"] = "latency"
     log_logbias: Literal["latency", "throughput"] | None = None     # of the database's log; as the tables' if it is left out
     compress_ratio: Annotated[float, Field(ge=1, le=100)] = 1.0     # of a record; 1: compression=off
-    compressed_arc: bool = False            # records are held as they are on disk; if left out: as its era does
+    compressed_arc: bool | None = None      # records are held as they are on disk; if left out: as its era does
     prefetch: bool = True
     zil: bool = True                        # False: zil_disable, or sync=disabled
     nocacheflush: bool = False
@@ -158,6 +159,10 @@ class Zfs(Section):
         if self.arc_max_mib is not None and self.arc_max_mib < 64:
             raise ValueError(f"arc_max_mib is {self.arc_max_mib:g}, but the ARC has 64 MiB at least; choose that or more")
         return self
+
+    @property
+    def holds_compressed(self) -> bool:
+        return self.era in COMPRESSES if self.compressed_arc is None else self.compressed_arc
 
 
 class Ufs(Section):

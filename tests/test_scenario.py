@@ -173,8 +173,15 @@ def test_bare_numbers_have_the_unit_of_the_setting():
 def test_an_era_that_is_left_out_is_of_the_databases_time(database, host, era, compresses):
     for files in ({}, {"files": {"record_kib": 8}}):
         one = scenario.of(DISK | files | {"database": database, "host": host})
-        assert (one.files.era, one.files.compressed_arc) == (era, compresses)
+        assert (one.files.era, one.files.holds_compressed) == (era, compresses)
         assert scenario.of(one.model_dump()) == one
+
+
+@pytest.mark.parametrize("said", [None, True, False])
+def test_records_are_held_compressed_as_it_is_said_or_by_the_era_whenever_that_is_changed(said):
+    for era, compresses in (("b141", False), ("openzfs", True)):
+        one = scenario.changed(scenario.changed(POSTGRES, {"files.compressed_arc": said}), {"files.era": era})
+        assert one.files.holds_compressed == (compresses if said is None else said)
 
 
 @pytest.mark.parametrize(("database", "system"), [

@@ -9,7 +9,7 @@ import pytest
 
 from model.streams import stream
 from model.zfs_files_layout import core_bytes_of, psize_of
-from study import machines, project, record, scenario, trials
+from study import machines, project, record, scenario, scenario_storage, trials
 from study.errors import UserError
 
 NAMES = trials.names()
@@ -151,7 +151,7 @@ transactions = 200
 name = "one"
 changes = {}
 """)
-    for module in (project, trials, scenario):
+    for module in (project, trials, scenario_storage):
         monkeypatch.setattr(module, "DATA", tmp_path)
     return mine
 
