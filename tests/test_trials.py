@@ -9,7 +9,7 @@ import pytest
 
 from model.streams import stream
 from model.zfs_files_layout import core_bytes_of, psize_of
-from study import machines, project, record, scenario, scenario_storage, trials
+from study import machines, project, record, scenario_storage, trials
 from study.errors import UserError
 
 NAMES = trials.names()
