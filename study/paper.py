@@ -15,6 +15,7 @@ from study.project import PAPER, write_atomically
 GENERATED = PAPER / "generated"
 SOURCE = PAPER / "paper.typ"
 PDF = PAPER / "paper.pdf"
+LAYOUT = ("paper.typ", "template.typ")      # no prose
 
 REFERENCE = re.compile(r'#(number|unit|claim|picture)\("([^"]+)"')
 # What may stand as digits in the text: what is quoted from a document or is no result (years, build names, sections).
@@ -43,21 +44,27 @@ def check(plans: list[Plan]) -> list[str]:
         known = {kind: _names(Path(fresh) / file) for kind, file in files.items()}
         stale = [f"paper/generated/{file.name} is not what the store says now; run: study paper" for file in
                  sorted(Path(fresh).iterdir()) if not _same(file, GENERATED / file.name)]
-    found = [objection for source in sorted(PAPER.glob("**/*.typ")) for objection in _objections(source, known)]
-    return found + stale
+    return [objection for source in sources() for objection in unknown(source, known) + typed_by_hand(source)] + stale
 
 
-def _objections(source: Path, known: dict[str, set]) -> list[str]:
-    text, name = source.read_text(), source.name
-    found = [f"{name}: #{kind}(\"{key}\") is not in the store" for kind, key in REFERENCE.findall(text)
-             if key not in known[kind]]
-    if source.name in ("paper.typ", "template.typ"):
-        return found            # layout, not prose
-    for number, line in enumerate(text.splitlines(), start=1):
-        for digits in DIGITS.findall(GIVEN.sub("", line)):
-            found.append(f"{name}, line {number}: '{digits}' is typed by hand; take it from the store with #number, "
-                         "or mark what is quoted or no result with #given[…]")
-    return found
+def sources() -> list[Path]:
+    return sorted(PAPER.glob("**/*.typ"))
+
+
+def unknown(source: Path, known: dict[str, set]) -> list[str]:
+    """References to what is not there; `known`: names by kind (number, unit, claim, picture)."""
+    return [f"{source.name}: #{kind}(\"{key}\") is not in the store" for kind, key in REFERENCE.findall(source.read_text())
+            if kind in known and key not in known[kind]]
+
+
+def typed_by_hand(source: Path) -> list[str]:
+    """Digits in prose that come from nowhere. Needs no run."""
+    if source.name in LAYOUT:
+        return []
+    return [f"{source.name}, line {number}: '{digits}' is typed by hand; take it from the store with #number, "
+            "or mark what is quoted or no result with #given[…]"
+            for number, line in enumerate(source.read_text().splitlines(), start=1)
+            for digits in DIGITS.findall(GIVEN.sub("", line))]
 
 
 def _names(file: Path) -> set:

@@ -69,15 +69,6 @@ def test_the_paper_says_what_the_store_says(reproduced):
     assert paper.check(reproduced) == []
 
 
-def test_a_number_typed_by_hand_is_objected_to(tmp_path):
-    known = {kind: set() for kind in ("number", "unit", "claim", "picture")}
-    source = tmp_path / "try.typ"
-    source.write_text('It is #number("no/such") of 17.5 things, in #given[2007], or #strong("17.5").\n')
-    found = paper._objections(source, known)
-    assert ["no/such" in line for line in found] == [True, False, False]
-    assert ["'17.5'" in line for line in found] == [False, True, True]
-
-
 def test_one_changed_result_is_named():
     accepted = results.committed()
     changed = json.loads(results.as_text(accepted))
@@ -128,6 +119,23 @@ def test_the_readme_expects_what_comes_out():
                 for name in ("estimated-median", "estimated-worst", "data-sheet-median"))))
     for sentence in said:
         assert sentence in README
+
+
+def test_the_ladders_in_the_readme_are_those_that_come_out():
+    numbers = results.committed()["numbers"]
+
+    def said(x):
+        return f"{x:.1g}" if x < 0.095 else f"{x:.0f}" if x >= 10 else f"{x:.1f}"
+
+    rows = re.findall(r"^\| [^|]*\| [^|]+ \| [\d.]+ \| ([\d.]+ to [\d.]+) \| ([\d.]+) \|$", README, re.M)
+    ladders = [("07_pgbench_ladder/pgbench", range(2, 7)), ("08_sysbench_ladders/sysbench-rw", range(2, 6)),
+               ("08_sysbench_ladders/sysbench-ro", range(2, 6))]
+    steps = [f"{ladder}.step-{rung}" for ladder, rungs in ladders for rung in rungs]
+    assert rows == [(f"{said(numbers[f'{step}.low'])} to {said(numbers[f'{step}.high'])}", said(numbers[f"{step}.middle"]))
+                    for step in steps]
+    low, high, best = (numbers[f"08_sysbench_ladders/sysbench-ro.rung-1.{name}"] for name in ("lowest", "highest", "rate"))
+    assert f"is {low:.0f} to {high:.0f} TPS over all readings" in README
+    assert f"and {best:.0f} by the best guess" in README
 
 
 def test_the_schema_in_the_readme_is_the_stores(reproduced):
