@@ -70,11 +70,14 @@ def predict(
     """
     from study import ensembles, model_error
     from study import predict as prediction
+    from study import scenario as scenarios
     from study.machines import checked
-    from study.scenario import read
-    one = checked(read(scenario))
+    content = scenarios.toml(scenario)
+    one = checked(scenarios.of(content, scenario.name))
     if to is not None:
         refuse_unwritable(to)
+    if taken := prediction.era_taken(content, one):
+        err.print(taken, soft_wrap=True)
     err.print(f"simulating {draws * seeds} runs: a minute or a few")
     with console.counting("runs") as tell, ensembles.telling(tell):
         found = prediction.interval(one, draws, seeds)

@@ -90,6 +90,16 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["quantity", "unit", "low", "middle", "high"])
 
 
+def era_taken(content: dict, one: Scenario) -> str:
+    """Which build of ZFS is taken where a scenario (`content`, as it is in its file) names none; else nothing."""
+    if one.files.kind != "zfs" or "era" in content.get("files", {}):
+        return ""
+    version = content["database"].get("version", "of a version that is left out too")
+    when = f"{one.database.kind} {version}"
+    return (f"era is left out: {one.files.era} is taken, the likeliest for {when} on {machines.system(one)}; to choose, set "
+            "era in [files]")
+
+
 def notes(one: Scenario) -> tuple[str, ...]:
     """What a reader must know: safety that is traded, settings without effect, rules of another time."""
     found = list(dangers(one))

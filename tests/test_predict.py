@@ -177,6 +177,24 @@ def test_a_prediction_reads_nothing_that_was_published(monkeypatch):
     assert predict.interval(one, draws=2).table.equals(free)
 
 
+@pytest.mark.parametrize(("changes", "taken", "of"), [
+    ({}, "openzfs_2021", "postgres 15 on linux"), ({"system": "freebsd"}, "openzfs_2021", "postgres 15 on freebsd"),
+    ({"version": 12}, "openzfs_2019", "postgres 12 on linux"),
+    ({"version": 12, "system": "freebsd"}, "openzfs_2017", "12 on"),
+    ({"era": "openzfs_2021"}, None, ""), ({"era": "b111"}, None, ""), ({"kind": "ufs"}, None, "")])
+def test_which_era_is_taken_is_said_where_none_is_given(changes, taken, of):
+    content = scenario.toml(project.DATA / "scenarios" / "nvme-mirror.toml")
+    for section, names in (("host", ("system",)), ("files", ("era", "kind")), ("database", ("version",))):
+        content[section] = {name: value for name, value in content[section].items() if name != "era"}
+        content[section] |= {name: changes[name] for name in names if name in changes}
+    if "kind" in changes:
+        content["files"] = {"kind": "ufs"}
+        content["pool"]["data"] |= {"layout": "stripe"}
+    said = predict.era_taken(content, scenario.of(content))
+    assert f"{taken} is taken, the likeliest for" in said if taken else said == ""
+    assert of in said
+
+
 def test_one_draw_is_no_interval():
     with pytest.raises(UserError, match="make no interval"):
         predict.interval(DISKS, draws=1)
