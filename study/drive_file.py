@@ -8,11 +8,11 @@ import json
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 
 from model.data_sheet import SheetParams, plain_electronics, platters
 from model.disk_layout import SECTORS, Zone, make_layout
 from model.disk_mechanics import Disk, check_disk, seek_curve
+from study import csv_file
 from study.errors import UserError
 
 DEFAULT_BUS_MS = 0.0512  # per block of 512 B: fast SCSI, 10 MB/s
@@ -53,10 +53,7 @@ def _ns(ms):
 
 def read_seek_table(path):
     """(cylinders, ms) of a measured seek curve, rising in cylinders."""
-    try:
-        table = pd.read_csv(path)
-    except (OSError, ValueError) as error:
-        raise UserError(f"cannot read the seek curve {path} ({error}); give a CSV with columns cylinders, ms") from None
+    table = csv_file.read(path, "the seek curve", "give a CSV with columns cylinders, ms")
     if not {"cylinders", "ms"} <= set(table) or len(table) < 2:
         raise UserError(f"the seek curve {path} has {len(table)} rows of {list(table)}; give two or more of cylinders, ms")
     distance, ms = table["cylinders"].to_numpy(float), table["ms"].to_numpy(float)

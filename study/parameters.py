@@ -161,9 +161,11 @@ def from_yaml(path: Path) -> dict[str, Any]:
         mark = getattr(error, "problem_mark", None)
         where = "" if mark is None else f" (line {mark.line + 1}: {error.problem})"
         raise UserError(f"{path} is not YAML{where}; write one 'name: value' a line") from None
-    if not isinstance(content or {}, dict):
+    if content is None:
+        raise UserError(f"{path} holds no parameter; write one 'name: value' a line, or leave --params out")
+    if not isinstance(content, dict):
         raise UserError(f"{path} holds a {type(content).__name__}, not names and values; write one 'name: value' a line")
-    return content or {}
+    return content
 
 
 class Cell(NamedTuple):

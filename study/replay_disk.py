@@ -32,6 +32,7 @@ from model.disk_mechanics import (
     Disk,
     new_state,
 )
+from study import csv_file
 from study.drive_file import data_sheet_disk, read_drive, read_seek_table, specified_disk
 from study.errors import UserError
 
@@ -83,18 +84,18 @@ class DiskReplay(NamedTuple):
 
 def read_trace(path):
     """The trace at `path`; a `UserError` says what about it cannot be."""
-    try:
-        table = pd.read_csv(path)
-    except (OSError, ValueError) as error:
-        raise UserError(f"cannot read the trace {path} ({error}); give a CSV of {', '.join(TRACE_COLUMNS)}") from None
+    table = csv_file.read(path, "the trace", f"give a CSV of {', '.join(TRACE_COLUMNS)}")
     missing = [name for name in TRACE_COLUMNS if name not in table]
-    if missing or len(table) < 4:
-        raise UserError(f"the trace {path} has {len(table)} requests and lacks the columns {missing}; "
-                        f"give at least 4 requests with {', '.join(TRACE_COLUMNS)}")
+    if missing:
+        raise UserError(f"the trace {path} has no column {', '.join(missing)}; give a CSV of {', '.join(TRACE_COLUMNS)}")
+    if len(table) < 4:
+        raise UserError(f"the trace {path} has {len(table)} requests; give at least 4")
     numbers = table[list(TRACE_COLUMNS[1:])].apply(pd.to_numeric, errors="coerce")
     wrong = ~table["op"].isin(["R", "W"]) | numbers.isna().any(axis=1) | (numbers < 0).any(axis=1)
     if wrong.any():
-        raise UserError(f"line {int(wrong.argmax()) + 2} of the trace {path} is no request; "
+        row = int(wrong.argmax())
+        said = ",".join(map(str, table.loc[row, list(TRACE_COLUMNS)]))
+        raise UserError(f"line {row + 2} of the trace {path} is {said[:60]}, which is no request; "
                         "give R or W and four numbers of 0 or more, and a trace that is not cut off")
     service, gap = (np.rint(numbers[name].to_numpy() * 1000).astype(np.int64) for name in ("service_us", "gap_us"))
     if not service.any():

@@ -138,7 +138,8 @@ def test_a_word_that_lacks_or_is_not_known_is_named(study, words, said):
 
 
 PARAMETERS = {"broken.yaml": (b"line_kib: [1, 2", "is not YAML (line"), "binary.yaml": (b"\xff\xfe\x00", "is not YAML"),
-              "number.yaml": (b"3: 4", "has no parameter '3'"), "list.yaml": (b"- a", "holds a list"),
+              "number.yaml": (b"3: 4", "has no parameter '3'"), "empty.yaml": (b"# nothing", "holds no parameter"),
+              "list.yaml": (b"- a", "holds a list"),
               "deep.yaml": (b"line_kib: {a: 1}", "which is not a whole number")}
 
 

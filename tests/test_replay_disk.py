@@ -174,7 +174,7 @@ def test_an_impossible_drive_is_one_sentence(path, value, said, measured):
 
 
 @pytest.mark.parametrize(("spoil", "said"), [
-    (lambda text: text.replace("gap_us", "pause"), "lacks the columns"),
+    (lambda text: text.replace("gap_us", "pause"), "has no column gap_us"),
     (lambda text: text.splitlines()[0], "0 requests"),
     (lambda text: text.rstrip().rpartition(",")[0], "cut off"),
     (lambda text: text.replace("\nR,", "\nX,", 1), "give R or W"),
@@ -188,6 +188,20 @@ def test_an_impossible_trace_is_one_sentence(spoil, said, measured):
     with pytest.raises(UserError, match=said) as error:
         replay_disk(trace, drive)
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("name", ["t.csv.gz", "t.csv.bz2", "t.csv.xz", "t.csv.zip"])
+def test_a_compressed_trace_is_read_and_one_that_is_cut_off_is_one_sentence(name, measured, tmp_path):
+    trace, _ = measured(n=400)
+    packed = tmp_path / name
+    pd.read_csv(trace).to_csv(packed, index=False)
+    assert all((one == other).all() for one, other in zip(read_trace(packed), read_trace(trace), strict=True))
+    whole = packed.read_bytes()
+    for spoilt in (whole[:len(whole) // 2], bytes(len(whole))):
+        packed.write_bytes(spoilt)
+        with pytest.raises(UserError, match=f"^cannot read the trace .*{name} .*; give a CSV of op, ") as error:
+            read_trace(packed)
+        assert "\n" not in str(error.value)
 
 
 def test_files_that_are_not_there_are_one_sentence(measured, tmp_path):

@@ -160,7 +160,7 @@ def test_states_that_cannot_be_read_are_one_sentence(tmp_path):
     table = tmp_path / "states.csv"
     table.write_text("txg,synced_alloc\n4,0\n")
     for path, says in ((table, "has no column n_loaded, loaded_free_segs, fnv64_weights"),
-                       (tmp_path / "none.csv", "cannot be read as a CSV")):
+                       (tmp_path / "none.csv", "cannot read the recorded states")):
         with pytest.raises(UserError, match=says):
             replay_pool(trace_of("l2_D"), "141_df", N, MS, expect_txg=path)
 
