@@ -100,6 +100,28 @@ def test_what_is_said_fits_a_terminal_of_80_columns(capsys):
     assert "A step back makes it slower here. What it does: One has to wait." in said
 
 
+def test_why_it_is_slower_stands_exactly_where_the_upper_end_is_below_1(monkeypatch):
+    gains = [(0.5, 0.9), (0.5, 1.0), (0.999, 0.999), (1.0, 1.0), (0.5, 1.5), (1.2, 1.4)]
+
+    def compared(scenarios, *_, **__):
+        rates = [(1.0, 1.0), *(gains[i % len(gains)] for i in range(len(scenarios) - 1))]
+        return pd.DataFrame([{"scenario": i, "draw": draw, "seed": 0, "tps": 100.0 * gain}
+                             for i, of_draws in enumerate(rates) for draw, gain in enumerate(of_draws)])
+
+    monkeypatch.setattr(advise.predict, "compare", compared)
+    monkeypatch.setattr(advise, "ladder", lambda *_: None)
+    machine, spare = advise.read(HERE, "postgres")
+    found = advise.advise(machine, spare, draws=2).steps
+    tried = found[found.why_not == ""]
+    assert ((tried.why_slower != "") == (tried.gain_high < 1)).all()
+    assert 0 < (tried.gain_high < 1).sum() < len(tried) - 1
+    assert (found[found.why_not != ""].why_slower == "").all()
+    words = {step.name: step.recipe.mechanism for step in advise.steps(advise.at_work(machine), spare)}
+    said = tried[tried.why_slower != ""]
+    assert (said.why_slower == said.step.map(words)).all()
+    assert len(advise.slower(found)) == len(said)
+
+
 def test_advice_comes_with_intervals_best_first():
     machine, spare = advise.read(HERE, "postgres")
     small = scenario.changed(machine, {"database.scale": 20, "database.transactions": 1500})
