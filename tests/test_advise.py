@@ -45,6 +45,13 @@ def test_what_a_step_trades_is_said(steps):
     assert advise.is_safe(the(steps, "shared-buffers")[0])
 
 
+@pytest.mark.parametrize("era", ["b111", "b141", "openzfs_2013", "openzfs"])
+def test_the_newest_build_is_no_step_back(era):
+    machine, spare = advise.read(HERE, "postgres")
+    step = the(advise.steps(scenario.changed(machine, {"files.era": era}), spare), "newest-build")[0]
+    assert (step.after is not None) == (era == "b111")
+
+
 def test_a_step_that_is_taken_already_is_not_tried():
     machine, spare = advise.read(HERE, "postgres")
     done = scenario.changed(machine, the(advise.steps(machine, spare), "recordsize-8k")[0].changes)
