@@ -43,6 +43,15 @@ def test_reads_are_drawn_on_a_logarithmic_axis_with_their_marks():
     assert axes.texts[0].get_text() == "here"
 
 
+@pytest.mark.parametrize(("mark", "above"), [(5, True), (9, False)])
+def test_words_stand_above_their_mark_unless_a_line_is_there(mark, above):
+    level = run(10.0)._replace(written_mb={"data": np.full(263, 10.0)})
+    panel = pictures.over_time({"ZFS": level}, "data", {"written": [(900, 1100, mark, "ZFS")]}).axes[1]
+    box, of_line = panel.texts[0].get_window_extent(), panel.transData.transform((0, 10))[1]
+    assert not box.y0 < of_line < box.y1
+    assert (box.y0 > panel.transData.transform((0, mark))[1]) == above
+
+
 def test_the_mean_checkpoint_is_as_long_as_the_time_between_two():
     above, below = pictures.one_checkpoint(RUNS, 296, 70, 45, "ZFS").axes
     assert max(lines(above)["UFS"].get_xdata()) == pytest.approx(292)

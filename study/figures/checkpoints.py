@@ -7,6 +7,12 @@ from study import checkpoint_series as series
 from study.figures import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, canvas, ratio_ticks
 
 COLOURS = (ORANGE, BLUE, GREEN, PURPLE, SKY, GREY)
+# Where words may stand at a mark: place along it (0 to 1), points away from it, and which side of the words is there.
+PLACES = {"above": (0.5, (0, 4), "center", "bottom"), "below": (0.5, (0, -5), "center", "top"),
+          "above, at its end": (1.0, (0, 4), "right", "bottom"), "below, at its end": (1.0, (0, -5), "right", "top"),
+          "high above": (0.5, (0, 13), "center", "bottom"), "right": (1.0, (5, 0), "left", "center"),
+          "left": (0.0, (-5, 0), "right", "center"), "above, behind its end": (1.0, (2, 4), "left", "bottom"),
+          "below, behind its end": (1.0, (2, -5), "left", "top")}
 BEHIND = {"facecolor": "white", "edgecolor": "none", "pad": 0.6, "alpha": 0.85}    # of words: lines do not cross them
 
 
@@ -20,13 +26,42 @@ def _labelled(axes) -> tuple[list, list]:
     return axes.get_legend_handles_labels()
 
 
-def _mark(axes, marks: list[tuple[float, float, float, str]], words_at: str = "end") -> None:
-    """What was published: (from s, to s, value, text). Words stand above the middle of a line or behind its end."""
+def _mark(axes, marks: list[tuple[float, float, float, str]]) -> None:
+    """What was published: (from s, to s, value, text). Words stand where `_free_of_lines` leaves them."""
     for low, high, value, text in marks:
-        axes.plot([low, high], [value, value], color=BLACK, lw=1.4, ls="--" if high > low else "", marker="D", ms=3)
-        place, side, away = ((low + high) / 2, "center", (0, 5)) if words_at == "middle" else (high, "left", (2, 3))
-        axes.annotate(text, (place, value), textcoords="offset points", xytext=away, ha=side, fontsize=7, bbox=BEHIND,
-                      zorder=5)
+        axes.plot([low, high], [value, value], color=BLACK, lw=1.4, ls="--" if high > low else "", marker="D",
+                  ms=3 if high > low else 4)
+        words = axes.annotate(text, (high, value), textcoords="offset points", xytext=(0, 0), fontsize=7, bbox=BEHIND,
+                              zorder=5)
+        words.ends = (low, high)
+
+
+def _free_of_lines(figure: Figure) -> None:
+    """The last thing done to a figure: each mark's words go to the first of PLACES of those that cover least of lines and
+    of other words; the layout then makes room for them."""
+    figure.draw_without_rendering()
+    for axes in figure.axes:
+        for words in (text for text in axes.texts if hasattr(text, "ends")):
+            _put(words, min(PLACES, key=lambda place, words=words: _covers(axes, _put(words, place))))
+
+
+def _put(words, place: str):
+    along, away, side, edge = PLACES[place]
+    low, high = words.ends
+    words.xy = (low + along * (high - low), words.xy[1])
+    words.set(position=away, ha=side, va=edge)
+    return words
+
+
+def _covers(axes, words) -> int:
+    """Points of lines behind the words, twenty to a step of the test; beside the panel is as bad as a hundred, above or
+    below it worse than all else, as ticks or another panel are there."""
+    box = words.get_window_extent().padded(1)
+    lines = [axes.transData.transform_path(line.get_path()).interpolated(20).vertices for line in axes.lines]
+    others = sum(box.overlaps(text.get_window_extent()) for text in axes.texts if text is not words)
+    x0, y0, x1, y1 = axes.bbox.extents
+    beside, beyond = box.x0 < x0 or box.x1 > x1, box.y0 < y0 or box.y1 > y1
+    return sum(int(box.count_contains(points)) for points in lines) + 100 * beside + 1000 * others + 10_000 * beyond
 
 
 def over_time(runs: dict, group: str, marks: dict, window_s: float = 60, beside: dict | None = None) -> Figure:
@@ -38,12 +73,13 @@ def over_time(runs: dict, group: str, marks: dict, window_s: float = 60, beside:
             "writes": ("writes (1/s)", lambda run: run.writes[group])}
     for axes, (name, (label, values)) in zip(panels, what.items(), strict=True):
         _lines(axes, runs | (beside or {}) if name == "tpm" else runs, values, window_s)
-        _mark(axes, marks.get(name, []), "middle" if name == "written" else "end")
+        _mark(axes, marks.get(name, []))
         axes.set_ylim(0, None)
         axes.set_ylabel(label)
     panels[-1].set_xlabel("time of the test (s)")
     columns = len(panels[0].lines) if len(runs) < 4 else 2
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=columns, fontsize=7)
+    _free_of_lines(figure)
     return figure
 
 
@@ -59,6 +95,7 @@ def throughput(runs: dict, marks: list[tuple[float, float, float, str]], window_
     axes.set_xlabel("time of the test (s)")
     axes.set_ylabel("1000 trans./min")
     figure.legend(*_labelled(axes), loc="outside lower center", ncols=2, fontsize=7)
+    _free_of_lines(figure)
     return figure
 
 
@@ -67,13 +104,14 @@ def split(runs: dict, marks: list[tuple[float, float, float, str]], window_s: fl
     figure, (log, rest) = canvas(aspect=0.95, rows=2, sharex=True)
     _lines(log, runs, lambda run: run.written_mb["log pool"], window_s)
     _lines(rest, runs, lambda run: np.maximum(run.written_mb["data"], 0.1), window_s)
-    _mark(rest, marks, "middle")
+    _mark(rest, marks)
     rest.set_yscale("log")
     log.set_ylim(0, None)
     log.set_ylabel("log, four disks\n(MB/s)")
     rest.set_ylabel("rest, five disks\n(MB/s)")
     rest.set_xlabel("time of the test (s)")
     figure.legend(*_labelled(log), loc="outside lower center", ncols=2, fontsize=7)
+    _free_of_lines(figure)
     return figure
 
 
@@ -83,13 +121,12 @@ def reads(runs: dict, marks: list[tuple[float, float, str]]) -> Figure:
     for (label, run), colour in zip(runs.items(), COLOURS, strict=False):
         values = 1000 * series.smooth(run.read_mb["data"], 60, run.step_s)
         axes.plot(run.t, np.maximum(values, 1), color=colour, label=label)
-    for t, value, text in marks:
-        axes.plot([t], [value], "D", color=BLACK, ms=4)
-        axes.annotate(text, (t, value), textcoords="offset points", xytext=(5, 4), fontsize=7, bbox=BEHIND, zorder=5)
     axes.set_yscale("log")
+    _mark(axes, [(t, t, value, text) for t, value, text in marks])
     axes.set_xlabel("time of the test (s)")
     axes.set_ylabel("reads (KB/s)")
     figure.legend(loc="outside lower center", ncols=2, fontsize=7)
+    _free_of_lines(figure)
     return figure
 
 
@@ -141,7 +178,7 @@ def logs(runs: dict, of_log, marks: dict) -> Figure:
     `marks`: tpm, what `_mark` draws, and log, (s, MB/s, text), with its words behind the end of the run."""
     figure, (above, below) = canvas(aspect=0.95, rows=2, sharex=True)
     _lines(above, runs, lambda run: run.tpm / 1000, 30)
-    _mark(above, marks["tpm"], "middle")
+    _mark(above, marks["tpm"])
     below.plot(of_log.t, series.smooth(of_log.written_mb["log"], 10, of_log.step_s), color=GREEN)
     below.plot(of_log.t, series.smooth(of_log.written_mb["data"], 10, of_log.step_s), color=GREY, lw=0.8,
                label="below: nine disks, besides")
@@ -155,6 +192,7 @@ def logs(runs: dict, of_log, marks: dict) -> Figure:
     below.set_xlabel("time of the test (s)")
     lines = [*above.get_legend_handles_labels()[0], below.lines[1]]
     figure.legend(lines, [line.get_label() for line in lines], loc="outside lower center", ncols=2, fontsize=7)
+    _free_of_lines(figure)
     return figure
 
 
