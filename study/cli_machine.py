@@ -42,7 +42,8 @@ def pool(
     from study import forecast
     from study.sizes import size_of
     slabs, record_bytes = forecast.of_pool(file, fill, fragmentation, disk), size_of(record, "record")
-    found = forecast.table(forecast.of_slabs(slabs, record_bytes, forecast.eras(era)), record_bytes)
+    with console.doing("writing to free space like the pool's; the first time the model is compiled"):
+        found = forecast.table(forecast.of_slabs(slabs, record_bytes, forecast.eras(era)), record_bytes)
     shown = table(*found.columns)
     for row in found.itertuples(index=False):
         shown.add_row(*row)

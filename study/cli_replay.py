@@ -8,6 +8,7 @@ from study.console import doing, out, table
 from study.errors import UserError
 from study.project import refuse_unwritable, write_atomically
 
+COMPILES = "replaying; the first time the model is compiled"
 replay = typer.Typer(no_args_is_help=True, help="Replay a recorded trace through the model, decision by decision.")
 
 
@@ -22,7 +23,8 @@ def replay_vdev_cache(
     """Every decision of the vdev cache in TRACE; exits with 1 and the first difference if one is not the same."""
     from study import verify
     from study.replay import replay_vdev_cache
-    result = replay_vdev_cache(trace, size, max, fill_ticks)
+    with doing(COMPILES):
+        result = replay_vdev_cache(trace, size, max, fill_ticks)
     out.print(verify.sentence(result), soft_wrap=True)
     raise typer.Exit(1 if result.differences else 0)
 
@@ -39,7 +41,8 @@ def replay_disk(
     from study.replay_disk import per_request, replay_disk
     if to is not None:
         refuse_unwritable(to)
-    result = replay_disk(trace, disk, seek)
+    with doing(COMPILES):
+        result = replay_disk(trace, disk, seek)
     shown = table("disk model", "mean error %", "demerit %", "mean error %, 2nd half", "demerit %, 2nd half",
                   "error of a request %")
     for name, one in result.scores.items():
@@ -71,7 +74,7 @@ def replay_alloc(
             raise UserError(f"{option} is of a pool and --metaslabs is missing; give the number of metaslabs too")
     if to is not None:
         refuse_unwritable(to)
-    with doing("replaying; the first time the model is compiled"):
+    with doing(COMPILES):
         if metaslabs is None:
             from study.replay_alloc import replay_map
             result = replay_map(trace, variant, expect, to, engine)
