@@ -1,5 +1,6 @@
 """A CSV that a user names, plain or compressed (.gz, .bz2, .xz, .zip)."""
 import lzma
+import tarfile
 import zipfile
 import zlib
 from pathlib import Path
@@ -8,7 +9,7 @@ import pandas as pd
 
 from study.errors import UserError
 
-CUT_OFF = (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile)    # besides OSError and ValueError
+CUT_OFF = (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, tarfile.TarError)   # besides OSError, ValueError
 
 
 def read(path: Path | str, name: str, give: str, **options) -> pd.DataFrame:
@@ -18,9 +19,15 @@ def read(path: Path | str, name: str, give: str, **options) -> pd.DataFrame:
     except UnicodeDecodeError:
         reason = "it is not text"
     except CUT_OFF as error:
-        reason = f"compressed, and cut off or damaged: {error}"
-    except ImportError:
+        reason = f"compressed, and cut off or damaged: {_sentence(error)}"
+    except (ImportError, RuntimeError):     # an encrypted zip is the latter
         reason = "compressed in a way that is not read here; unpack it"
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error).splitlines()[0].rstrip(".")
+        reason = getattr(error, "strerror", None) or _sentence(error)
     raise UserError(f"cannot read {name} {path} ({reason}); {give}")
+
+
+def _sentence(error: Exception) -> str:
+    """The first sentence of what pandas or a library says."""
+    first = str(error).splitlines()[0].removeprefix("Error tokenizing data. C error: ")
+    return first.split(". ")[0].rstrip(".")

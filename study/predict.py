@@ -94,8 +94,8 @@ def era_taken(content: dict, one: Scenario) -> str:
     """Which build of ZFS is taken where a scenario (`content`, as it is in its file) names none; else nothing."""
     if one.files.kind != "zfs" or "era" in content.get("files", {}):
         return ""
-    version = content["database"].get("version", "of a version that is left out too")
-    when = f"{one.database.kind} {version}"
+    version = getattr(one.database, "version", None)
+    when = " ".join([one.database.kind] + [f"{version:g}" if isinstance(version, float) else f"{version}"] * bool(version))
     return (f"era is left out: {one.files.era} is taken, the likeliest for {when} on {machines.system(one)}; to choose, set "
             "era in [files]")
 
@@ -121,8 +121,11 @@ def notes(one: Scenario) -> tuple[str, ...]:
 def as_json(found: Prediction, others: dict | None = None) -> str:
     """What can be committed before anyone measures: the scenario, the intervals, and what they were made by; and what the
     caller has to say besides."""
+    said = found.scenario.model_dump(mode="json")
+    if found.scenario.files.kind == "zfs":
+        said["files"]["compressed_arc"] = found.scenario.files.holds_compressed
     return json.dumps({
-        "scenario": found.scenario.model_dump(mode="json"),
+        "scenario": said,
         "digest_of_scenario": digest([found.scenario.model_dump_json().encode()]),
         "model": package_digest("model"), "study": package_digest("study"),
         "draws": len(found.runs), "run": found.why, "notes": list(found.notes),

@@ -16,7 +16,8 @@ from pydantic import BaseModel, Field, ValidationError, model_validator
 from study import conf, errors
 from study.errors import UserError
 from study.scenario_database import Innodb, Oracle, Postgres
-from study.scenario_storage import GIB, PARITY, Pool, Section, Ufs, Zfs
+from study.scenario_section import Section
+from study.scenario_storage import GIB, PARITY, Pool, Ufs, Zfs
 
 # Of the eras of the model: raidz3 came with b120.
 THIRD_PARITY = ("b141", "b141_df", "openzfs_2013", "openzfs_2017", "openzfs_2019", "openzfs_2021", "openzfs")

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from study import conf
-from study.scenario_storage import Section
+from study.scenario_section import Section
 
 MOST_CLIENTS = 10_000           # that there is room for in a simulation
 

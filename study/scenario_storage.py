@@ -3,37 +3,20 @@
 What cannot be is a ValueError of one sentence: no disk, a cache larger than its device, a record that no build has.
 """
 import functools
-from typing import Annotated, Literal, get_args, get_origin
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from model import eras
 from study import errors, hardware
 from study.project import DATA
+from study.scenario_section import Section
 
 PARITY = {"raidz1": 1, "raidz2": 2, "raidz3": 3}
 KIB, GIB = 2**10, 2**30
 LARGEST_RECORD = max(era.records.most_bytes for era in eras.ERAS.values()) // KIB
 COMPRESSES = ("openzfs_2017", "openzfs_2019", "openzfs_2021", "openzfs")    # the ARC: OpenZFS 0.7, FreeBSD 12
 MOST_DEVICES = 1024             # that there is room for in a simulation
-
-
-class Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _true_is_no_number(cls, content):
-        for name, value in content.items() if isinstance(content, dict) else ():
-            field = cls.model_fields.get(name)
-            if isinstance(value, bool) and field and bool not in (field.annotation, *get_args(field.annotation)):
-                parts = [one for part in (field.annotation, *get_args(field.annotation)) for one in (part, *get_args(part))]
-                if any(issubclass(get_origin(one) or one, BaseModel | dict) for one in parts
-                       if isinstance(get_origin(one) or one, type)):
-                    raise ValueError(f"{name} is {str(value).lower()}, but it must be a section with names and values of "
-                                     "its own")
-                raise ValueError(f"{name} is {str(value).lower()}, which is neither a number nor a name; give one")
-        return content
 
 
 @functools.cache

@@ -45,7 +45,7 @@ def test_what_a_step_trades_is_said(steps):
     assert advise.is_safe(the(steps, "shared-buffers")[0])
 
 
-@pytest.mark.parametrize("era", ["b111", "b141", "openzfs_2013", "openzfs"])
+@pytest.mark.parametrize("era", ["b111", "b141", "b141_df", "openzfs_2013", "openzfs"])
 def test_the_newest_build_is_no_step_back(era):
     machine, spare = advise.read(HERE, "postgres")
     step = the(advise.steps(scenario.changed(machine, {"files.era": era}), spare), "newest-build")[0]

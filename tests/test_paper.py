@@ -19,7 +19,7 @@ def test_there_is_prose_to_look_at():
     assert sum(source.name not in paper.LAYOUT for source in SOURCES) >= 4
 
 
-@pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.name)
+@pytest.mark.parametrize("source", [one for one in SOURCES if one.name not in paper.LAYOUT], ids=lambda path: path.name)
 def test_no_number_is_typed_by_hand(source):
     assert paper.typed_by_hand(source) == []
 

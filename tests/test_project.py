@@ -124,6 +124,7 @@ NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight",
 def test_a_notebook_takes_as_long_as_readme_says(path):
     text = "".join(cell.source for cell in parameters.cells(path))
     said = re.search(r"Run it as it is: about (\w+) (minute|second)", text)
+    assert said, f"{path.name} does not say how long it takes"
     time = re.search(rf"^\| `{path.stem}` \|.*\| (\d+) (min|s) \|$", (ROOT / "README.md").read_text(), re.M)
     number = NUMBERS.index(said[1]) if said[1] in NUMBERS else int(said[1])
     assert (number, said[2].startswith(time[2])) == (int(time[1]), True)

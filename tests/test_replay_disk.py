@@ -204,6 +204,23 @@ def test_a_compressed_trace_is_read_and_one_that_is_cut_off_is_one_sentence(name
         assert "\n" not in str(error.value)
 
 
+@pytest.mark.parametrize(("content", "what"), [
+    ("op,lba,blocks,service_us,gap_us\nR,1,1,1,1\nR,1,1,1,1,7,8\n", r"Expected 5 fields in line 3, saw 7\)"),
+    ("", r"No columns to parse from file\)")])
+def test_what_pandas_says_of_a_table_is_a_part_of_one_sentence(content, what, tmp_path):
+    (tmp_path / "t.csv").write_text(content)
+    with pytest.raises(UserError, match=f"^cannot read the trace .*{what}; give a CSV of op, ") as error:
+        read_trace(tmp_path / "t.csv")
+    assert "\n" not in str(error.value)
+
+
+def test_a_damaged_archive_is_one_sentence(tmp_path):
+    (tmp_path / "t.tar").write_bytes(bytes(600))
+    with pytest.raises(UserError, match="cannot read the trace ") as error:
+        read_trace(tmp_path / "t.tar")
+    assert "\n" not in str(error.value)
+
+
 def test_files_that_are_not_there_are_one_sentence(measured, tmp_path):
     trace, drive = measured(n=8)
     for files in ((tmp_path / "no.csv", drive), (trace, tmp_path / "no.json"), (trace, drive, tmp_path / "no.seek")):

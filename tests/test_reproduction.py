@@ -113,7 +113,7 @@ def test_every_query_of_the_readme_answers(reproduced):
 def test_the_readme_expects_what_comes_out():
     numbers = results.committed()["numbers"]
     said = (f"{numbers['00_claims/claims.differing']} of {numbers['00_claims/claims.checked_by_own_figures']} checkable",
-            "{:.0f} to {:.0f} TPS on the default machine".format(*(
+            "from {:.0f} to {:.0f} TPS on the default machine".format(*(
                 numbers[f"10_your_ladder/ladder.{name}"] for name in ("first", "last"))),
             f"0 differences in {numbers['90_model_vs_zfs/replay.rows'] // 1000} 000 rows",
             "median demerit {:.1f} %, worst {:.1f} %; {:.1f} %".format(*(

@@ -1,7 +1,10 @@
 """Figures of `09_postgres_checkpoints`, drawn like those of 2008. Orange is UFS, blue ZFS; black is what was published."""
+from typing import NamedTuple
+
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
+from matplotlib.text import Annotation
 
 from study import checkpoint_series as series
 from study.figures import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, canvas, ratio_ticks
@@ -26,31 +29,39 @@ def _labelled(axes) -> tuple[list, list]:
     return axes.get_legend_handles_labels()
 
 
-def _mark(axes, marks: list[tuple[float, float, float, str]]) -> None:
-    """What was published: (from s, to s, value, text). Words stand where `_free_of_lines` leaves them."""
+class Words(NamedTuple):
+    """Of a mark from `low` to `high` (s)."""
+    text: Annotation
+    low: float
+    high: float
+
+    def put(self, place: str) -> None:
+        along, away, side, edge = PLACES[place]
+        self.text.xy = (self.low + along * (self.high - self.low), self.text.xy[1])
+        self.text.set(position=away, ha=side, va=edge)
+
+
+def _mark(axes, marks: list[tuple[float, float, float, str]]) -> list[Words]:
+    """What was published: (from s, to s, value, text). `_free_of_lines` says where the words stand."""
+    words = []
     for low, high, value, text in marks:
         axes.plot([low, high], [value, value], color=BLACK, lw=1.4, ls="--" if high > low else "", marker="D",
                   ms=3 if high > low else 4)
-        words = axes.annotate(text, (high, value), textcoords="offset points", xytext=(0, 0), fontsize=7, bbox=BEHIND,
-                              zorder=5)
-        words.ends = (low, high)
-
-
-def _free_of_lines(figure: Figure) -> None:
-    """The last thing done to a figure: each mark's words go to the first of PLACES of those that cover least of lines and
-    of other words; the layout then makes room for them."""
-    figure.draw_without_rendering()
-    for axes in figure.axes:
-        for words in (text for text in axes.texts if hasattr(text, "ends")):
-            _put(words, min(PLACES, key=lambda place, words=words: _covers(axes, _put(words, place))))
-
-
-def _put(words, place: str):
-    along, away, side, edge = PLACES[place]
-    low, high = words.ends
-    words.xy = (low + along * (high - low), words.xy[1])
-    words.set(position=away, ha=side, va=edge)
+        words.append(Words(axes.annotate(text, (high, value), textcoords="offset points", xytext=(0, 0), fontsize=7,
+                                         bbox=BEHIND, zorder=5), low, high))
     return words
+
+
+def _free_of_lines(figure: Figure, words: list[Words]) -> None:
+    """The last thing done to a figure: words go to the first of PLACES of those that cover least of lines and of other
+    words; the layout then makes room for them."""
+    figure.draw_without_rendering()
+    for one in words:
+        covered = {}
+        for place in PLACES:
+            one.put(place)
+            covered[place] = _covers(one.text.axes, one.text)
+        one.put(min(covered, key=covered.get))
 
 
 def _covers(axes, words) -> int:
@@ -68,18 +79,19 @@ def over_time(runs: dict, group: str, marks: dict, window_s: float = 60, beside:
     """Throughput, bandwidth and rate of writes over the time of a test (label: run); `marks`: what `_mark` draws, by panel
     (tpm, written, writes); `beside`: runs of which only throughput is shown."""
     figure, panels = canvas(aspect=1.15, rows=3, sharex=True)
+    words = []
     what = {"tpm": ("1000 trans./min", lambda run: run.tpm / 1000),
             "written": ("writes (MB/s)", lambda run: run.written_mb[group]),
             "writes": ("writes (1/s)", lambda run: run.writes[group])}
     for axes, (name, (label, values)) in zip(panels, what.items(), strict=True):
         _lines(axes, runs | (beside or {}) if name == "tpm" else runs, values, window_s)
-        _mark(axes, marks.get(name, []))
+        words += _mark(axes, marks.get(name, []))
         axes.set_ylim(0, None)
         axes.set_ylabel(label)
     panels[-1].set_xlabel("time of the test (s)")
     columns = len(panels[0].lines) if len(runs) < 4 else 2
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=columns, fontsize=7)
-    _free_of_lines(figure)
+    _free_of_lines(figure, words)
     return figure
 
 
@@ -90,12 +102,12 @@ def throughput(runs: dict, marks: list[tuple[float, float, float, str]], window_
     _lines(axes, runs, lambda run: run.tpm / 1000, window_s)
     for i, line in enumerate(axes.lines):
         line.set_linestyle((0, (4, 2 * i)) if i else "-")
-    _mark(axes, marks)
+    words = _mark(axes, marks)
     axes.set_ylim(0, None)
     axes.set_xlabel("time of the test (s)")
     axes.set_ylabel("1000 trans./min")
     figure.legend(*_labelled(axes), loc="outside lower center", ncols=2, fontsize=7)
-    _free_of_lines(figure)
+    _free_of_lines(figure, words)
     return figure
 
 
@@ -104,14 +116,14 @@ def split(runs: dict, marks: list[tuple[float, float, float, str]], window_s: fl
     figure, (log, rest) = canvas(aspect=0.95, rows=2, sharex=True)
     _lines(log, runs, lambda run: run.written_mb["log pool"], window_s)
     _lines(rest, runs, lambda run: np.maximum(run.written_mb["data"], 0.1), window_s)
-    _mark(rest, marks)
+    words = _mark(rest, marks)
     rest.set_yscale("log")
     log.set_ylim(0, None)
     log.set_ylabel("log, four disks\n(MB/s)")
     rest.set_ylabel("rest, five disks\n(MB/s)")
     rest.set_xlabel("time of the test (s)")
     figure.legend(*_labelled(log), loc="outside lower center", ncols=2, fontsize=7)
-    _free_of_lines(figure)
+    _free_of_lines(figure, words)
     return figure
 
 
@@ -122,11 +134,11 @@ def reads(runs: dict, marks: list[tuple[float, float, str]]) -> Figure:
         values = 1000 * series.smooth(run.read_mb["data"], 60, run.step_s)
         axes.plot(run.t, np.maximum(values, 1), color=colour, label=label)
     axes.set_yscale("log")
-    _mark(axes, [(t, t, value, text) for t, value, text in marks])
+    words = _mark(axes, [(t, t, value, text) for t, value, text in marks])
     axes.set_xlabel("time of the test (s)")
     axes.set_ylabel("reads (KB/s)")
     figure.legend(loc="outside lower center", ncols=2, fontsize=7)
-    _free_of_lines(figure)
+    _free_of_lines(figure, words)
     return figure
 
 
@@ -178,7 +190,7 @@ def logs(runs: dict, of_log, marks: dict) -> Figure:
     `marks`: tpm, what `_mark` draws, and log, (s, MB/s, text), with its words behind the end of the run."""
     figure, (above, below) = canvas(aspect=0.95, rows=2, sharex=True)
     _lines(above, runs, lambda run: run.tpm / 1000, 30)
-    _mark(above, marks["tpm"])
+    words = _mark(above, marks["tpm"])
     below.plot(of_log.t, series.smooth(of_log.written_mb["log"], 10, of_log.step_s), color=GREEN)
     below.plot(of_log.t, series.smooth(of_log.written_mb["data"], 10, of_log.step_s), color=GREY, lw=0.8,
                label="below: nine disks, besides")
@@ -192,7 +204,7 @@ def logs(runs: dict, of_log, marks: dict) -> Figure:
     below.set_xlabel("time of the test (s)")
     lines = [*above.get_legend_handles_labels()[0], below.lines[1]]
     figure.legend(lines, [line.get_label() for line in lines], loc="outside lower center", ncols=2, fontsize=7)
-    _free_of_lines(figure)
+    _free_of_lines(figure, words)
     return figure
 
 
