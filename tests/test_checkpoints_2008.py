@@ -214,6 +214,14 @@ def predicted():
     return checkpoints.predict(32, 3, 2, 1)
 
 
+@pytest.mark.parametrize("scale", [2**i for i in range(8)])
+def test_the_logs_peak_has_a_point_to_any_scale(scale):
+    n = checkpoints.ENOUGH_S["zfs-log-array"] // scale
+    found = series.of(made(np.zeros(n), step=scale)._replace(
+        written_mb={"data": np.zeros(n), "log": np.where(np.arange(n) == n - 1, 40.0, 10.0)}), 300)
+    assert found["log.write_bandwidth@1800"] >= 10
+
+
 def test_nonsense_in_every_figure_to_be_predicted_changes_no_prediction(monkeypatch):
     monkeypatch.setattr(checkpoints, "run", fake)
     before, honest = predicted(), published.runs
