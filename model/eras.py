@@ -105,7 +105,7 @@ _B111 = _since(
 _B117 = _since(
     _B111,
     queue={"read_gap_bytes": 2**15},
-    metaslab={"picker": VARIANTS["117_df"], "skips_unchanged": 1},
+    metaslab={"picker": VARIANTS["117_df"]},
     issue={"cpus_pct": 80},
 )
 _B141 = _since(
@@ -115,7 +115,7 @@ _B141 = _since(
     raidz={"padding": OPTIONAL},  # hg 10105, b121
     zil={"has_logbias": 1, "slim": 1, "slog_limit_bytes": 2**20, "strict": 0},  # hg 10310, 11670, 11670, by 11670
     metaslab={
-        "defer_txgs": 2,  # hg 10921
+        "defer_txgs": 2, "skips_unchanged": 1,  # hg 10921
         "bonus_scope": BONUS_AREA, "bonus_multiplier": 1, "reassess": 1, "prefetch_maps": 3,  # hg 11146
         "primary_until": FRAGMENTED, "passivate_with": LARGEST,  # hg 11146
         "picker": VARIANTS["141_ndf"],  # hg 12047

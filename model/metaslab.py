@@ -61,7 +61,7 @@ class MetaslabParams(NamedTuple):
     defer_txgs: int = 0  # for how many txgs more what is freed is withheld: 0, or 2 from hg 10921 on
     prefetch_maps: int = 0  # metaslab_prefetch_limit: logs read ahead at the end of a txg, heaviest metaslabs first
     reassess: int = 0  # whether each txg weighs all metaslabs of the bonus area anew
-    skips_unchanged: int = 0  # whether a metaslab without allocations and frees is not written (b117)
+    skips_unchanged: int = 0  # whether a metaslab without allocations and frees is not written (b141)
     aliquot_bytes: int = 2**19  # metaslab_aliquot: B a disk after which it is the next vdev's turn
     bias_divisor: int = 4  # an emptier vdev gets up to 1/4 more than its turn, a fuller one less; 0: no bias
     ditto_shift: int = 3  # copies lie at least 1/8 of the vdev apart, where that can be

@@ -36,7 +36,7 @@ CONDENSE_RECORDS = 2  # records for each free segment: the segments in core take
 def _condense(pool, m, txg, freed):
     free_map.start_over(
         pool, m, alloc_map(pool, m, txg), map_of_frees(pool, m, txg), freed,
-        (defer_map(pool, m, txg), defer_map(pool, m, txg + 1)), (alloc_map(pool, m, txg + 1), alloc_map(pool, m, txg + 2)))
+        (defer_map(pool, m, 0), defer_map(pool, m, 1)), (alloc_map(pool, m, txg + 1), alloc_map(pool, m, txg + 2)))
     pool.syncing[m] = 0
     pool.counters.n_condensed[0] += 1
 

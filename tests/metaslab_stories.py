@@ -11,10 +11,10 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from model import free_map, space_map
+from model import free_map, metaslab_txg, space_map
 from model.eras import ERAS
 from model.gang import IS_HEADER, allocate_or_gang, new_gang
-from model.metaslab import EXACT, FAST, LOG, NORMAL, PRIMARY, SECONDARY, TopVdev
+from model.metaslab import EXACT, FAST, LOG, NORMAL, PRIMARY, SECONDARY, TopVdev, alloc_map, defer_map
 from model.metaslab_class import NO_HINT, NO_SPACE, _bias, allocate, allocate_log, asize, free, undo
 from model.metaslab_group import plain_weight
 from model.metaslab_pool import new_pool
@@ -396,6 +396,26 @@ def a_log_grows_by_headers_and_runs_and_is_condensed():
     place(pool, 4, 40 * MIB)
     sync_txg(pool, 4)
     assert pool.log.n_records[0] == 1 + 3  # a record has at most 32768 sectors, 16 MiB
+
+
+@story
+def a_log_is_condensed_by_the_place_of_deferred_maps_whatever_the_txg():
+    """The order in which they are taken out gives the tree its shape, and that gives the log its order."""
+    @quick
+    @given(st.lists(st.integers(0, 2), min_size=32, max_size=32))
+    def condensed(sectors):
+        logs = []
+        for txg in (6, 7):
+            pool = pool_of(D, 1)
+            space_map.clear(pool.maps, 0)
+            for at, where in enumerate(sectors):
+                if where < 2:
+                    space_map.add(pool.maps, defer_map(pool, 0, where), 2 * at * 512, (2 * at + 1) * 512)
+            metaslab_txg._condense(pool, 0, txg, alloc_map(pool, 0, txg + 3))
+            free_map.append(pool, 0, alloc_map(pool, 0, txg), free_map.ALLOC)
+            logs.append(pool.log.records[pool.log.first_block[0], :pool.log.n_records[0]].tolist())
+        assert logs[0] == logs[1]
+    condensed()
 
 
 @story

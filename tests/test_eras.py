@@ -20,10 +20,10 @@ def test_eras_differ_in_what_the_time_line_says():
                         "copies_o_sync", "counts_fetched", "lists_late", "gang", "boost_bytes", "delay_ns",
                         "timeout_ns", "from_sync", "rule", "uberblock_vdevs"},
                        {"agreeing_marks", "headroom", "again_ns", "norw"},
-                       {"read_gap_bytes", "picker", "skips_unchanged", "cpus_pct"},
+                       {"read_gap_bytes", "picker", "cpus_pct"},
                        {"max_pending", "write_gap_bytes", "cache_fill_priority", "covered_if_missed",
                         "padding",
-                        "has_logbias", "slim", "slog_limit_bytes", "strict", "picker", "defer_txgs",
+                        "has_logbias", "slim", "slog_limit_bytes", "strict", "picker", "defer_txgs", "skips_unchanged",
                         "bonus_scope", "bonus_multiplier", "reassess", "prefetch_maps", "primary_until", "passivate_with"}]
 
 
