@@ -8,15 +8,17 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 from model.data_sheet import SheetParams, plain_electronics, platters
 from model.disk_layout import SECTORS, Zone, make_layout
 from model.disk_mechanics import Disk, check_disk, seek_curve
-from study import csv_file
+from study import table_file
 from study.errors import UserError
 
 DEFAULT_BUS_MS = 0.0512  # per block of 512 B: fast SCSI, 10 MB/s
 GATHER_BLOCKS = 10  # blocks in the buffer before a drive with extra write disconnects goes to the platter
+LARGEST = 10**9  # of any number that describes a drive: in ns, too, it is within 64 bits
 SHEET_ZONES = 16  # zones between the longest and the shortest track of a data sheet
 SHEET_COMMAND_MS = 0.3  # command overhead where none is printed; drives of the 1990s: 0.1 to 1 ms
 
@@ -24,7 +26,7 @@ SHEET_COMMAND_MS = 0.3  # command overhead where none is printed; drives of the 
 def read_drive(path):
     """The description at `path` as a dictionary."""
     try:
-        description = json.loads(Path(path).read_text(encoding="utf-8"))
+        description = json.loads(Path(path).read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise UserError(f"cannot read the drive {path} ({error.strerror}); give the path of a DRIVE.json") from None
     except ValueError as error:
@@ -42,8 +44,8 @@ def field(part, name, kind=None):
     if kind is not None:
         if not isinstance(value, kind):
             raise UserError(f"the drive's '{name}' is {value!r}; give a {kind.__name__}")
-    elif isinstance(value, bool) or not isinstance(value, (int, float)) or not np.isfinite(value):
-        raise UserError(f"the drive's '{name}' is {value!r}; give a number")
+    elif isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) <= LARGEST:
+        raise UserError(f"the drive's '{name}' is {value!r}; give a number of at most 10^9")
     return value
 
 
@@ -53,10 +55,16 @@ def _ns(ms):
 
 def read_seek_table(path):
     """(cylinders, ms) of a measured seek curve, rising in cylinders."""
-    table = csv_file.read(path, "the seek curve", "give a CSV with columns cylinders, ms")
+    table = table_file.read(path, "the seek curve", "give a CSV with columns cylinders, ms")
     if not {"cylinders", "ms"} <= set(table) or len(table) < 2:
-        raise UserError(f"the seek curve {path} has {len(table)} rows of {list(table)}; give two or more of cylinders, ms")
-    distance, ms = table["cylinders"].to_numpy(float), table["ms"].to_numpy(float)
+        raise UserError(f"the seek curve {path} has {len(table)} rows of {', '.join(map(str, table))}; give two or more of "
+                        "cylinders, ms")
+    numbers = table[["cylinders", "ms"]].apply(pd.to_numeric, errors="coerce")
+    if numbers.isna().any(axis=None):
+        row = int(numbers.isna().any(axis=1).argmax())
+        raise UserError(f"row {row + 1} of the seek curve {path} is {table['cylinders'][row]},{table['ms'][row]}; give two "
+                        "numbers")
+    distance, ms = numbers["cylinders"].to_numpy(float), numbers["ms"].to_numpy(float)
     if not (np.diff(distance) > 0).all() or distance[0] < 1 or not (ms >= 0).all():
         raise UserError(f"the seek curve {path} does not rise in cylinders from 1, or has a negative time; mend the table")
     return distance, ms
@@ -120,12 +128,22 @@ def seek_table_ns(mechanics, n_cylinders, table):
     return np.rint(curve * 1e6).astype(np.int64)
 
 
+def _numbers(zone, name):
+    """The list `name` of a zone, which most have none of."""
+    values = field(zone, name, list) if name in zone else []
+    if not all(isinstance(value, (int, float)) and abs(value) <= LARGEST and value % 1 == 0 for value in values):
+        raise UserError(f"the drive's '{name}' of a zone are {str(values)[:60]}; give whole numbers of at most 10^9")
+    return values
+
+
 def _zone(zone):
-    defects = zone.get("defects", [])
+    if not isinstance(zone, dict):
+        raise UserError(f"the drive's 'Zones' hold {str(zone)[:60]!r}; give a section for each zone")
+    defects = _numbers(zone, "defects")
     return Zone(field(zone, "First cylinder number"), field(zone, "Last cylinder number"), field(zone, "Blocks per track"),
                 field(zone, "Skew for track switch"), field(zone, "Skew for cylinder switch"),
                 field(zone, "Offset of first block"), field(zone, "Empty space at zone front"),
-                field(zone, "Number of spares"), tuple(zone.get("slips", [])),
+                field(zone, "Number of spares"), tuple(_numbers(zone, "slips")),
                 tuple(zip(defects[::2], defects[1::2], strict=False)))
 
 

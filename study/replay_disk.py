@@ -32,7 +32,7 @@ from model.disk_mechanics import (
     Disk,
     new_state,
 )
-from study import csv_file
+from study import table_file
 from study.drive_file import data_sheet_disk, read_drive, read_seek_table, specified_disk
 from study.errors import UserError
 
@@ -45,6 +45,8 @@ ESTIMATED = {  # constant: (range, unit, what it is estimated from)
 }
 TRACE_COLUMNS = ("op", "block", "count", "service_us", "gap_us")
 ROUNDS = 4  # of estimation; each starts from the constants of the one before
+FEWEST_REQUESTS = 4  # of a trace: two halves, each with a distribution
+LARGEST = 10**11  # blocks (51 TB), or us (28 hours, of which 90 000 are within 64 bits of ns)
 FEWEST = 30  # requests without which a constant is left alone
 LEAST_GAIN = 0.02  # a switch is thrown only if it lowers the mean error of a request by this part
 TRIED_NS = tuple(1000 * us for us in (0, 100, -100, 200, -200, 300, -300, 400, 600, 800, 1000))  # about an overhead
@@ -84,24 +86,29 @@ class DiskReplay(NamedTuple):
 
 def read_trace(path):
     """The trace at `path`; a `UserError` says what about it cannot be."""
-    table = csv_file.read(path, "the trace", f"give a CSV of {', '.join(TRACE_COLUMNS)}")
+    give = f"give a CSV of {', '.join(TRACE_COLUMNS)}"
+    table = table_file.read(path, "the trace", give)
     missing = [name for name in TRACE_COLUMNS if name not in table]
     if missing:
-        raise UserError(f"the trace {path} has no column {', '.join(missing)}; give a CSV of {', '.join(TRACE_COLUMNS)}")
-    if len(table) < 4:
-        raise UserError(f"the trace {path} has {len(table)} requests; give at least 4")
+        has = ", ".join(map(str, table))
+        raise UserError(f"the trace {path} has no column {', '.join(missing)} (it has {has[:80]}); {give}")
+    if len(table) < FEWEST_REQUESTS:
+        many = f"{len(table)} request{'s' * (len(table) != 1)}" if len(table) else "no requests"
+        raise UserError(f"the trace {path} has {many}; give at least {FEWEST_REQUESTS}")
+    operation = table["op"].astype(str).str.strip().str.upper()
     numbers = table[list(TRACE_COLUMNS[1:])].apply(pd.to_numeric, errors="coerce")
-    wrong = ~table["op"].isin(["R", "W"]) | numbers.isna().any(axis=1) | (numbers < 0).any(axis=1)
+    whole = numbers[["block", "count"]]
+    wrong = ~operation.isin(["R", "W"]) | ~((numbers >= 0) & (numbers <= LARGEST)).all(axis=1) | (whole % 1 != 0).any(axis=1)
     if wrong.any():
         row = int(wrong.argmax())
         said = ",".join(map(str, table.loc[row, list(TRACE_COLUMNS)]))
-        raise UserError(f"line {row + 2} of the trace {path} is {said[:60]}, which is no request; "
-                        "give R or W and four numbers of 0 or more, and a trace that is not cut off")
+        raise UserError(f"request {row + 1} of the trace {path} is {said[:60]}; give R or W and four numbers of 0 to 10^11, "
+                        "block and count whole, and a trace that is not cut off")
     service, gap = (np.rint(numbers[name].to_numpy() * 1000).astype(np.int64) for name in ("service_us", "gap_us"))
     if not service.any():
         raise UserError(f"the trace {path} has no service times; give a measured trace")
     block, count = (numbers[name].to_numpy().astype(np.int64) for name in ("block", "count"))
-    return Trace(block, count, (table["op"] == "W").to_numpy().astype(np.int64), service, gap)
+    return Trace(block, count, (operation == "W").to_numpy().astype(np.int64), service, gap)
 
 
 def check_trace(trace, disk, path):
@@ -112,7 +119,7 @@ def check_trace(trace, disk, path):
         try:
             check_request(disk, int(trace.block[first]), int(trace.count[first]))
         except ValueError as error:
-            raise UserError(f"line {first + 2} of the trace {path}: {error}") from None
+            raise UserError(f"request {first + 1} of the trace {path}: {error}") from None
 
 
 def simulate(disk, trace, gap_before):
@@ -226,8 +233,8 @@ def replay_disk(trace_csv, drive_json, seek_csv=None):
 
     Raises `UserError` for files that cannot be read, impossible drives and requests beyond the end of the disk.
     """
-    specified = specified_disk(read_drive(drive_json), read_seek_table(seek_csv) if seek_csv else None)
     trace = read_trace(trace_csv)
+    specified = specified_disk(read_drive(drive_json), read_seek_table(seek_csv) if seek_csv else None)
     check_trace(trace, specified, trace_csv)
     estimated, gap_before = estimate(specified, trace)
     measured = trace.service_ns / 1e6

@@ -18,7 +18,7 @@ from model.metaslab import EXACT, FAST, MetaslabParams, TopVdev
 from model.metaslab_pool import BLOCK_RECORDS, new_pool
 from model.metaslab_trace import ALLOCATE, END_OF_TXG, FIRST_TXG, N_FIRST, Decided, Rows
 from model.space_map_trace import NEW_MAP
-from study import csv_file
+from study import table_file
 from study.alloc_trace import (
     AMBIGUOUS,
     ENGINES,
@@ -174,7 +174,7 @@ def after_txgs(decided: Decided) -> pd.DataFrame:
 
 def read_txgs(path: Path | str) -> pd.DataFrame:
     """The recorded states, as text. Raises UserError."""
-    table = csv_file.read(path, "the recorded states", "copy that CSV again", dtype=str, keep_default_na=False)
+    table = table_file.read(path, "the recorded states", "copy that CSV again", text=True)
     missing = [name for name in ("txg", *PER_TXG, HASH) if name not in table]
     if missing:
         raise UserError(f"{path} has no column {', '.join(missing)}, but the states of a pool after each txg are compared "

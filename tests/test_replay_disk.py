@@ -4,11 +4,13 @@ import json
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 from study.drive_file import DEFAULT_BUS_MS, data_sheet_disk, mean_seek_ns, read_seek_table, specified_disk
 from study.errors import UserError
 from study.replay_disk import ESTIMATED, demerit, per_request, read_trace, replay_disk, simulate
+from study.table_file import BY_ARROW
 
 ELECTRONICS = {
     "Per-request overhead time": 0.0, "Bulk sector transfer time": 0.0, "Allow almost read hits": 0, "Never disconnect": 0,
@@ -163,6 +165,10 @@ def test_a_bus_that_is_not_given_is_fast_scsi():
     ("mechanics/Layout Model/Zones", [], "0 zones"),
     ("mechanics/Layout Model/Zones/0/Last cylinder number", -1, "at least one cylinder"),
     ("mechanics/Layout Model/Zones/0/defects", [7, 63], "a block already"),
+    ("mechanics/Layout Model/Zones/0/defects", 7, "'defects' is 7; give a list"),
+    ("mechanics/Layout Model/Zones/0/slips", [3, "x"], "'slips' of a zone are .3, 'x'.; give whole numbers"),
+    ("mechanics/Layout Model/Zones", [5], "'Zones' hold '5'; give a section"),
+    ("drive/Read hit over. after read", 1e30, "is 1e.30; give a number of at most 10.9"),
     ("mechanics/Layout Model/Zones/0/Blocks per track", None, "no field 'Blocks per track'"),
 ])
 def test_an_impossible_drive_is_one_sentence(path, value, said, measured):
@@ -175,12 +181,17 @@ def test_an_impossible_drive_is_one_sentence(path, value, said, measured):
 
 @pytest.mark.parametrize(("spoil", "said"), [
     (lambda text: text.replace("gap_us", "pause"), "has no column gap_us"),
-    (lambda text: text.splitlines()[0], "0 requests"),
+    (lambda text: text.splitlines()[0], "has no requests; give at least 4"),
+    (lambda text: "\n".join(text.splitlines()[:2]), "has 1 request; give at least 4"),
     (lambda text: text.rstrip().rpartition(",")[0], "cut off"),
     (lambda text: text.replace("\nR,", "\nX,", 1), "give R or W"),
     (lambda text: text + "R,1,0,5,5\n", "0 blocks"),
     (lambda text: text + "R,999999999,1,5,5\n", "not on a disk"),
-    (lambda text: text + "R,-4,1,5,5\n", "0 or more"),
+    (lambda text: text + "R,-4,1,5,5\n", "^request 9 of .* is R,-4,1,5.0,5; .* of 0 to 10"),
+    (lambda text: text + "R,4.5,1,5,5\n", "is R,4.5,1,5.*; .* whole"),
+    (lambda text: text + "R,4,1,inf,5\n", "is R,4,1,inf,5; "),
+    (lambda text: text + "R,4,1,5,1e300\n", "of 0 to 10"),
+    (lambda text: text.replace("\n", ",1\n").replace("gap_us,1", "gap_us"), "more values than its header"),
 ])
 def test_an_impossible_trace_is_one_sentence(spoil, said, measured):
     trace, drive = measured(n=8)
@@ -190,11 +201,61 @@ def test_an_impossible_trace_is_one_sentence(spoil, said, measured):
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize("name", ["t.csv.gz", "t.csv.bz2", "t.csv.xz", "t.csv.zip"])
+@pytest.mark.parametrize("vary", [
+    lambda text: text.replace(",", ", "), lambda text: text.replace(",", " ,\t"), str.lower,
+    lambda text: text.replace("\nR", "\n  R").replace("\n", "  \n"),
+    lambda text: "# a drive, measured\n" + text.replace("\nW", "\n# next, a write\n\nW") + "#end",
+    lambda text: "\ufeff" + text,
+    lambda text: text.replace("\n", "\r\n"), lambda text: text.rstrip(), lambda text: text.replace("\n", ",\n"),
+    lambda text: text.replace("\n", ",\n").replace(",\n", "\n", 1),
+    lambda text: text.replace("R,", '"R",').replace("block", '"block"'),
+])
+def test_what_does_not_change_the_meaning_of_a_trace_is_accepted(vary, measured):
+    trace, _ = measured(n=60)
+    plain = read_trace(trace)
+    trace.write_bytes(vary(trace.read_text()).encode())
+    assert all((one == other).all() for one, other in zip(read_trace(trace), plain, strict=True))
+
+
+def test_columns_have_any_order_and_there_may_be_more_of_them(measured):
+    trace, _ = measured(n=60)
+    plain, table = read_trace(trace), pd.read_csv(trace)
+    varied = table.assign(host="a", queue=np.nan)[["gap_us", "host", "count", "queue", "op", "service_us", "block"]]
+    varied.to_csv(trace, index=False)
+    varied.astype({"block": "int32", "count": "uint16", "gap_us": "float32"}).to_parquet(trace.with_suffix(".parquet"))
+    for path in (trace, trace.with_suffix(".parquet")):
+        assert all((one == other).all() for one, other in zip(read_trace(path), plain, strict=True))
+
+
+def test_an_empty_trace_is_what_is_wrong_also_where_the_seek_curve_is_missing(measured):
+    trace, drive = measured(n=8)
+    trace.write_text(trace.read_text().splitlines()[0])
+    drive.write_text(json.dumps(changed("mechanics/Mechanical Model/Seek type", "extracted")))
+    with pytest.raises(UserError, match="has no requests"):
+        replay_disk(trace, drive)
+
+
+@pytest.mark.parametrize(("content", "said"), [
+    ("cylinders,ms\n1,1\n3,x\n", "^row 2 of the seek curve .* is 3,x; give two numbers$"),
+    ("cylinders,ms\n1,1\n3,\n", "^row 2 of the seek curve .* is 3.*,nan; "),
+    ("cylinders,ms\n1,1\n", "has 1 rows of cylinders, ms; give two or more"),
+    ("distance,ms\n1,1\n2,2\n", "rows of distance, ms; give"),
+    ("cylinders,ms\n3,1\n2,2\n", "does not rise")])
+def test_an_impossible_seek_curve_is_one_sentence(content, said, tmp_path):
+    (tmp_path / "seek.csv").write_text(content)
+    with pytest.raises(UserError, match=said):
+        read_seek_table(tmp_path / "seek.csv")
+
+
+@pytest.mark.parametrize("name", ["t.csv.gz", "t.csv.bz2", "t.csv.xz", "t.csv.zip", "t.csv.zst", "t.csv.lz4"])
 def test_a_compressed_trace_is_read_and_one_that_is_cut_off_is_one_sentence(name, measured, tmp_path):
     trace, _ = measured(n=400)
     packed = tmp_path / name
-    pd.read_csv(trace).to_csv(packed, index=False)
+    if packed.suffix in BY_ARROW:
+        with pa.output_stream(packed) as file:
+            file.write(trace.read_bytes())
+    else:
+        pd.read_csv(trace).to_csv(packed, index=False)
     assert all((one == other).all() for one, other in zip(read_trace(packed), read_trace(trace), strict=True))
     whole = packed.read_bytes()
     for spoilt in (whole[:len(whole) // 2], bytes(len(whole))):

@@ -1,0 +1,66 @@
+"""A table that a user names: a CSV, plain or compressed (.gz, .bz2, .xz, .zip, .zst, .lz4), or a Parquet file.
+
+What does not change a CSV's meaning is accepted: blanks around commas, comments (from # to the end of a line), blank lines,
+a comma at the end of every line, ends of lines and the byte order mark of another system, columns in another order, more
+columns than are asked for.
+"""
+import lzma
+import tarfile
+import warnings
+import zipfile
+import zlib
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from study.errors import UserError
+
+CUT_OFF = (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, tarfile.TarError)   # besides OSError, ValueError
+MAGIC = b"PAR1"     # a Parquet file begins with these
+BY_ARROW = (".zst", ".lz4")     # compressed in a way for which pandas wants further packages
+
+
+def is_parquet(path: Path | str) -> bool:
+    """Whether the file begins as a Parquet file does; a pipe, of which nothing may be read twice, is none."""
+    if not Path(path).is_file():
+        return False
+    with open(path, "rb") as file:
+        return file.read(len(MAGIC)) == MAGIC
+
+
+def read(path: Path | str, name: str, give: str, text: bool = False) -> pd.DataFrame:
+    """The table at `path`, as `text` if told so. A UserError says why there is none, of what (`name`), what to `give`."""
+    try:
+        if is_parquet(path):
+            table = pq.read_table(path).to_pandas()
+            return table.astype(str) if text else table
+        return _csv(path, text)
+    except UnicodeDecodeError:
+        reason = "it is not text"
+    except pd.errors.ParserWarning:
+        reason = "its lines have more values than its header has names"
+    except CUT_OFF as error:
+        reason = f"compressed, and cut off or damaged: {_sentence(error)}"
+    except (ImportError, RuntimeError):     # an encrypted zip is the latter
+        reason = "compressed in a way that is not read here; unpack it"
+    except (OSError, ValueError, pa.ArrowException) as error:
+        reason = getattr(error, "strerror", None) or _sentence(error)
+    raise UserError(f"cannot read {name} {path} ({reason}); {give}")
+
+
+def _csv(path: Path | str, text: bool) -> pd.DataFrame:
+    """Without `index_col=False` pandas takes the first column for an index where lines are longer than the header."""
+    options = {"dtype": str, "keep_default_na": False} if text else {}
+    file = pa.input_stream(path) if Path(path).suffix in BY_ARROW else path
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", pd.errors.ParserWarning)
+        table = pd.read_csv(file, encoding="utf-8-sig", skipinitialspace=True, comment="#", index_col=False, **options)
+    return table.rename(columns=str.strip)
+
+
+def _sentence(error: Exception) -> str:
+    """The first sentence of what pandas or a library says."""
+    first = str(error).splitlines()[0].removeprefix("Error tokenizing data. C error: ")
+    return first.split(". ")[0].rstrip(".")
