@@ -14,7 +14,8 @@ replay = typer.Typer(no_args_is_help=True, help="Replay a recorded trace through
 
 @replay.command("vdev-cache")
 def replay_vdev_cache(
-    trace: Path,
+    trace: Annotated[Path, typer.Argument(help="Parquet file or CSV of tick, op, nocache, size512, off512, res, fill512, "
+                                               "evict512.")],
     size: Annotated[int, typer.Option(help="zfs_vdev_cache_size in bytes.")] = 10 * 2**20,
     max: Annotated[int, typer.Option(help="zfs_vdev_cache_max in bytes.")] = 16384,
     fill_ticks: Annotated[int | None, typer.Option(help="Let the model end each fill this many ticks after its issue, "
@@ -31,7 +32,7 @@ def replay_vdev_cache(
 
 @replay.command("disk")
 def replay_disk(
-    trace: Annotated[Path, typer.Argument(help="CSV of op, block, count, service_us, gap_us.")],
+    trace: Annotated[Path, typer.Argument(help="CSV or Parquet file of op, block, count, service_us, gap_us.")],
     disk: Annotated[Path, typer.Option(help="JSON description of the drive.")],
     seek: Annotated[Path | None, typer.Option(help="CSV of the measured seek curve.")] = None,
     to: Annotated[Path | None, typer.Option("--out", help="Write measured and predicted service times here (CSV).")] = None,
@@ -57,7 +58,7 @@ def replay_disk(
 
 @replay.command("alloc")
 def replay_alloc(
-    trace: Annotated[Path, typer.Argument(help="Parquet file of op, size512, arg.")],
+    trace: Annotated[Path, typer.Argument(help="Parquet file or CSV of op, size512, arg.")],
     variant: Annotated[str, typer.Option(help="Rules of which build: 103_ff, 117_df, 141_df, 141_ndf.")],
     expect: Annotated[Path | None, typer.Option(help="Recorded offsets to compare with.")] = None,
     to: Annotated[Path | None, typer.Option("--out", help="Write the model's offsets here (Parquet).")] = None,

@@ -1,23 +1,25 @@
 """Recorded decisions of the real vdev cache against the model's, row by row.
 
-A trace is a Parquet file of operations in order of time, with what the ZFS code decided beside each (the format is
-described in `data/traces/vdev_cache/README.md`). `replay_vdev_cache` feeds the operations to the kernels of
+A trace is a Parquet file (or a CSV) of operations in order of time, with what the ZFS code decided beside each (the format
+is described in `data/traces/vdev_cache/README.md`). `replay_vdev_cache` feeds the operations to the kernels of
 `model.vdev_cache`, the very ones that simulations call, and compares every decision.
 """
 import json
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from model import vdev_cache_trace
 from model.vdev_cache import FILL_ALL, OUTCOMES, VdevCacheParams
 from model.vdev_cache_trace import COMPLETION, NOWHERE, READ, RECORDED, Decisions, Operations
+from study import table_file
 from study.errors import UserError
 
 SECTOR = 512  # B; unit of the columns named *512
@@ -54,21 +56,19 @@ class Replay(NamedTuple):
 # ---- reading ----
 
 
-def integers(path: Path, table: pa.Table, name: str) -> np.ndarray:
+def integers(path: Path, table: pd.DataFrame, name: str) -> np.ndarray:
     """Column `name` as int64, or a UserError that names the first row without a whole number."""
     column = table[name]
-    kind = column.type
-    if column.null_count:
-        row = int(np.flatnonzero(column.is_null().to_numpy())[0])
-        raise UserError(f"{path}: row {row} has no value in column {name}, but every row needs one; complete the trace")
-    if not (pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_floating(kind)):
-        raise UserError(f"{path}: column {name} is of type {kind}, but must hold whole numbers; convert it to int64")
-    values = column.to_numpy()
-    whole = values == np.floor(values) if pa.types.is_floating(kind) else True
+    kind = column.dtype.kind
+    values = (column if kind in "biuf" else pd.to_numeric(column.astype(str), errors="coerce")).to_numpy()
+    whole = values == np.floor(values) if values.dtype.kind == "f" else True
     bad = np.flatnonzero(~(whole & (values >= -LARGEST) & (values <= LARGEST)))
     if len(bad):
-        raise UserError(f"{path}: row {bad[0]} has {values[bad[0]]} in column {name}, but must hold a whole number of "
-                        f"at most 2^53; mend the row")
+        row, value = bad[0], column.iloc[bad[0]]
+        if value is None or value != value:
+            raise UserError(f"{path}: row {row} has no value in column {name}, but every row needs one; complete the trace")
+        raise UserError(f"{path}: row {row} has {str(value)[:40]} in column {name}, but must hold a whole number of at most "
+                        "2^53; mend the row")
     return values.astype(np.int64)
 
 
@@ -95,25 +95,52 @@ def _check(path: Path, columns: dict[str, np.ndarray]) -> None:
                         "sort the trace by time")
 
 
-def read_table(path: Path, needed: Sequence[str], why: str, optional: Sequence[str] = ()) -> pa.Table:
-    """The columns `needed` of a trace, and those of `optional` that it has. Raises UserError, which says `why`."""
-    if not path.is_file():
+def read_table(path: Path, needed: Sequence[str], why: str, optional: Sequence[str] = ()) -> pd.DataFrame:
+    """The columns `needed` of a Parquet file or a CSV, and those of `optional` that it has. Raises UserError, which says
+    `why` they are needed."""
+    if not path.exists() or path.is_dir():
         raise UserError(f"{path} is {'a folder' if path.is_dir() else 'not there'}; name the file of a trace")
-    try:
-        file = pq.ParquetFile(path)
-        names = file.schema_arrow.names
-        missing = [name for name in needed if name not in names]
-        if missing:
-            raise UserError(f"{path} has no column {', '.join(missing)} (it has {', '.join(names)}), but {why} "
-                            f"{', '.join(needed)}; record them too")
-        table = file.read(columns=[*needed, *(name for name in optional if name in names)])
-    except (OSError, pa.ArrowException) as error:
-        reason = str(error).splitlines()[0].rstrip(".")
-        raise UserError(f"{path} cannot be read as a Parquet file ({reason}); it is truncated or of another kind, so "
-                        "copy it again") from error
-    if not table.num_rows:
+    of_parquet = path.suffix == ".parquet" or table_file.is_parquet(path)
+    names, select = _parquet(path) if of_parquet else _csv(path, needed)
+    missing = [name for name in needed if name not in names]
+    if missing:
+        raise UserError(f"{path} has no column {', '.join(missing)} (it has {', '.join(names)}), but {why} "
+                        f"{', '.join(needed)}; record them too")
+    wanted = [*needed, *(name for name in optional if name in names)]
+    twice = [name for name in wanted if names.count(name) > 1]
+    if twice:
+        raise UserError(f"{path} has {names.count(twice[0])} columns of the name {twice[0]}; leave one of them")
+    table = select(wanted)
+    if not len(table):
         raise UserError(f"{path} has 0 rows, but a trace has at least one; copy it again")
     return table
+
+
+def _csv(path: Path, needed: Sequence[str]) -> tuple[list[str], Callable]:
+    """(names of columns, what gives some of them)"""
+    table = table_file.read(path, "the trace", f"give a Parquet file or a CSV of {', '.join(needed)}")
+    return list(map(str, table)), table.__getitem__
+
+
+def _parquet(path: Path) -> tuple[list[str], Callable]:
+    """The same of a Parquet file, of which no more is read than is asked for."""
+    try:
+        file = pq.ParquetFile(path)
+    except (OSError, pa.ArrowException) as error:
+        raise _unreadable(path, error) from error
+
+    def select(names: Sequence[str]) -> pd.DataFrame:
+        try:
+            return file.read(columns=list(names)).to_pandas()
+        except (OSError, pa.ArrowException) as error:
+            raise _unreadable(path, error) from error
+    return file.schema_arrow.names, select
+
+
+def _unreadable(path: Path, error: Exception) -> UserError:
+    reason = str(error).splitlines()[0].rstrip(".")
+    return UserError(f"{path} cannot be read as a Parquet file ({reason}); it is truncated or of another kind, so copy "
+                     "it again")
 
 
 def read_vdev_cache_trace(path: Path | str) -> dict[str, np.ndarray]:

@@ -5,6 +5,7 @@ import re
 import shutil
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -229,14 +230,59 @@ def test_missing_columns_are_named(tmp_path, columns, missing):
 
 @pytest.mark.parametrize(("values", "message"), [
     ([None] + [1] * 1999, "row 0 has no value in column tick"),
-    (["x"] * 2000, "column tick is of type string"),
+    (["1"] * 1999 + ["x"], "row 1999 has x in column tick, but must hold a whole number of at most 2^53"),
     ([1.0] * 3 + [1.5] + [2.0] * 1996, "row 3 has 1.5 in column tick"),
-    ([1.0] * 3 + [float("nan")] + [2.0] * 1996, "row 3 has nan in column tick"),
+    ([1.0] * 3 + [float("nan")] + [2.0] * 1996, "row 3 has no value in column tick"),
+    ([1.0] * 3 + [float("inf")] + [2.0] * 1996, "row 3 has inf in column tick"),
     ([1] * 1999 + [2**60], f"row 1999 has {2**60} in column tick"),
+    (np.full(2000, 2**64 - 1, np.uint64), f"row 0 has {2**64 - 1} in column tick"),
+    ([[1]] * 2000, "row 0 has [1] in column tick"),
 ])
 def test_values_that_are_no_whole_numbers_are_named(tmp_path, columns, values, message):
     pq.write_table(pa.table({**columns, "tick": values}), tmp_path / "odd.parquet")
     assert message in complaint(tmp_path / "odd.parquet")
+
+
+@pytest.mark.parametrize("save", [
+    lambda table, path: table[table.columns[::-1]].to_parquet(path),
+    lambda table, path: table.assign(host="a", spare=np.nan).to_parquet(path),
+    lambda table, path: table.astype("int64").to_parquet(path, compression="zstd"),
+    lambda table, path: table.astype({name: "uint64" for name in ("tick", "op", "size512", "off512")}).to_parquet(path),
+    lambda table, path: table.astype(float).astype({"nocache": bool}).to_parquet(path, compression="gzip"),
+    lambda table, path: table.astype(str).to_parquet(path),
+    lambda table, path: table.to_csv(path.with_suffix(".csv"), index=False),
+    lambda table, path: table.to_csv(path.with_suffix(".csv"), sep=",", index_label="row", lineterminator=",\r\n"),
+    lambda table, path: table[table.columns[::-1]].to_csv(path.with_suffix(".csv.gz"), index=False),
+    lambda table, path: table.to_parquet(path.with_suffix("")),
+])
+def test_other_types_orders_and_files_say_the_same(tmp_path, columns, save):
+    save(pd.DataFrame(columns), tmp_path / "trace.parquet")
+    path, = tmp_path.iterdir()
+    read = read_vdev_cache_trace(path)
+    assert all((read[name] == values).all() and read[name].dtype == np.int64 for name, values in columns.items())
+
+
+def test_a_csv_that_is_no_trace_is_named(tmp_path, columns):
+    path = tmp_path / "trace.csv"
+    pd.DataFrame(columns).astype({"tick": object}).to_csv(path, index=False)
+    lines = path.read_text().splitlines()
+    for spoilt, message in (
+            ([*lines[:3], lines[3].replace(",", ",x", 1)], "trace.csv: row 2 has x"),
+            ([*lines[:3], lines[3][:-4]], "trace.csv: row 2 has no value in column evict512"),
+            (lines[:1], "trace.csv has 0 rows"),
+            ([line.replace(",", ";") for line in lines], "trace.csv has no column tick, op"),
+            ([lines[0], *(line + ",1" for line in lines[1:])],
+             "more values than its header has names); give a Parquet file or a CSV")):
+        path.write_text("\n".join(spoilt))
+        assert message in complaint(path)
+    path.write_bytes(META.read_bytes()[5:])
+    assert "cannot read the trace " in complaint(path)
+
+
+def test_two_columns_of_one_name_are_named(tmp_path, columns):
+    names = [*columns, "tick"]
+    pq.write_table(pa.table([*columns.values(), columns["op"]], names=names), tmp_path / "twice.parquet")
+    assert "has 2 columns of the name tick; leave one of them" in complaint(tmp_path / "twice.parquet")
 
 
 def test_files_that_cannot_be_read_are_named(tmp_path, columns):

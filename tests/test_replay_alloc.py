@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -179,6 +180,14 @@ def test_a_free_of_what_only_the_recording_placed_is_a_difference_and_no_complai
     path = ops(tmp_path, [(4, 9, 8), (0, 8, -1), (0, 8, -1), (1, 8, 1)])
     pq.write_table(pa.table({"off512": [0, 64]}), tmp_path / "off.parquet")
     assert replay_map(path, "103_ff", tmp_path / "off.parquet").first == Difference(2, "off512", 64, -1)
+
+
+def test_operations_and_offsets_may_be_csv_of_any_order(tmp_path):
+    trace, off = (pd.read_parquet(TRACES / f"{MIX}__{what}.parquet") for what in ("ops", "off"))
+    trace.assign(note="x")[["arg", "note", "op", "size512"]].to_csv(tmp_path / "ops.csv.gz", index=False)
+    off.astype("int64").to_csv(tmp_path / "off.csv", index=False)
+    one = replay_map(tmp_path / "ops.csv.gz", "141_df", tmp_path / "off.csv")
+    assert (one.differences, one.allocations) == (0, len(off))
 
 
 def test_missing_columns_and_offsets_of_another_trace_are_named(tmp_path, columns):
