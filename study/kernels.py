@@ -35,6 +35,7 @@ _lock = threading.Lock()
 class Kernel(AsyncKernelManager):
     """A kernel manager that remembers the process it started; `process.returncode` outlives the kernel."""
     process: subprocess.Popen | None = None
+    cpu_seconds: float | None = None    # once it was asked to end
     environment = Any()
     memory_bytes = Any()
     folder = Any()
@@ -52,6 +53,10 @@ class Kernel(AsyncKernelManager):
         if hasattr(resource, "prlimit") and self.memory_bytes:
             resource.prlimit(self.process.pid, resource.RLIMIT_AS, (self.memory_bytes, self.memory_bytes))
 
+    async def _async_kill_kernel(self, *arguments, **options) -> None:
+        self.cpu_seconds = cpu_seconds(self.process.pid) if self.process else None
+        await super()._async_kill_kernel(*arguments, **options)
+
     def ended_by(self) -> str | None:
         """How the process came to its end, when nobody asked it to: 'signal SIGKILL' or 'exit code 3'."""
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -64,6 +69,16 @@ class Kernel(AsyncKernelManager):
         """The kernel and all that it started (it leads a session of its own)."""
         with contextlib.suppress(OSError, AttributeError):
             os.killpg(self.process.pid, signal.SIGKILL)
+
+
+def cpu_seconds(pid: int) -> float | None:
+    """Processor time of a process and of its children that have ended, user and system. None where the system does not
+    tell, or the process is gone. See proc(5), `stat`: utime, stime, cutime, cstime."""
+    try:
+        behind_name = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return None
+    return sum(map(int, behind_name[11:15])) / os.sysconf("SC_CLK_TCK")
 
 
 class Engine(NBClientEngine):

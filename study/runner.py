@@ -48,7 +48,7 @@ def _run(plan, limits, on_cell, stopping) -> Outcome:
     started = datetime.datetime.now(datetime.UTC).replace(tzinfo=None)
     clock = time.perf_counter()
     reached = [0]
-    status, reason = _execute(plan, limits, reached, on_cell, stopping)
+    status, reason, cpu_seconds = _execute(plan, limits, reached, on_cell, stopping)
     seconds = time.perf_counter() - clock
     if status != "ok":
         _correct_notebook(plan.folder / f"{plan.name}.ipynb", reached[0])
@@ -57,7 +57,7 @@ def _run(plan, limits, on_cell, stopping) -> Outcome:
     write_atomically(plan.folder / MANIFEST, json.dumps({
         "run_id": plan.run_id, "notebook": plan.name, "status": status, "reason": reason, "cell": reached[0],
         "parameters": plan.parameters, "made_from": plan.parts,
-        "started": started.isoformat(timespec="seconds"), "seconds": round(seconds, 3),
+        "started": started.isoformat(timespec="seconds"), "seconds": round(seconds, 3), "cpu_seconds": cpu_seconds,
         "python": platform.python_version(), "packages": {name: metadata.version(name) for name in PACKAGES},
         "host": {"system": platform.platform(), "machine": platform.machine(), "cpus": os.cpu_count()},
         "files": {path.relative_to(plan.folder).as_posix(): digest([path.read_bytes()])
@@ -66,8 +66,8 @@ def _run(plan, limits, on_cell, stopping) -> Outcome:
     return Outcome(plan, status, reason, seconds)
 
 
-def _execute(plan, limits, reached, on_cell, stopping) -> tuple[str, str | None]:
-    """Status and reason."""
+def _execute(plan, limits, reached, on_cell, stopping) -> tuple[str, str | None, float | None]:
+    """Status, reason, and the kernel's processor time if it did not end by itself."""
     notebook = nbformat.read(plan.notebook, as_version=4)
 
     def at_cell(index):
@@ -77,26 +77,31 @@ def _execute(plan, limits, reached, on_cell, stopping) -> tuple[str, str | None]
     environment = kernels.clean_environment(STUDY_RUN=str(plan.folder), STUDY_READS=json.dumps(plan.reads),
                                             STUDY_NEEDS=json.dumps({one.name: one.run_id for one in plan.needs}))
     with kernels.kernel(plan.notebook.parent, environment, plan.folder / "kernel.log", limits.memory_bytes) as kernel:
-        try:
-            executed = kernels.in_own_loop(
-                papermill.execute_notebook, notebook, str(plan.folder / f"{plan.name}.ipynb"),
-                parameters=plan.parameters, engine_name="study", kernel_name="python3", language="python",
-                progress_bar=False, kernel=kernel, cell_seconds=limits.cell_seconds, on_cell=at_cell)
-            return _quiet_end(executed)
-        except CellTimeoutError:
-            return "timed out", f"cell {reached[0]} ran longer than {limits.cell_seconds} s"
-        except PapermillExecutionError as error:
-            said = " ".join(str(error.evalue).split())[:300]
-            return "failed", f"{error.ename} in cell {reached[0]}: {said}"
-        except (DeadKernelError, RuntimeError) as error:
-            if stopping():
-                return "interrupted", f"stopped in cell {reached[0]}"
-            ended = kernel.ended_by()
-            return "died", f"kernel ended by {ended} in cell {reached[0]}" if ended else f"kernel lost: {error}"
-        except OSError:
-            raise
-        except Exception as error:      # whatever else papermill or nbclient make of a notebook
-            return "failed", f"{type(error).__name__} in cell {reached[0]}: {' '.join(str(error).split())[:300]}"
+        return *_ended(kernel, notebook, plan, limits, reached, at_cell, stopping), kernel.cpu_seconds
+
+
+def _ended(kernel, notebook, plan, limits, reached, at_cell, stopping) -> tuple[str, str | None]:
+    """Status and reason."""
+    try:
+        executed = kernels.in_own_loop(
+            papermill.execute_notebook, notebook, str(plan.folder / f"{plan.name}.ipynb"),
+            parameters=plan.parameters, engine_name="study", kernel_name="python3", language="python",
+            progress_bar=False, kernel=kernel, cell_seconds=limits.cell_seconds, on_cell=at_cell)
+        return _quiet_end(executed)
+    except CellTimeoutError:
+        return "timed out", f"cell {reached[0]} ran longer than {limits.cell_seconds} s"
+    except PapermillExecutionError as error:
+        said = " ".join(str(error.evalue).split())[:300]
+        return "failed", f"{error.ename} in cell {reached[0]}: {said}"
+    except (DeadKernelError, RuntimeError) as error:
+        if stopping():
+            return "interrupted", f"stopped in cell {reached[0]}"
+        ended = kernel.ended_by()
+        return "died", f"kernel ended by {ended} in cell {reached[0]}" if ended else f"kernel lost: {error}"
+    except OSError:
+        raise
+    except Exception as error:      # whatever else papermill or nbclient make of a notebook
+        return "failed", f"{type(error).__name__} in cell {reached[0]}: {' '.join(str(error).split())[:300]}"
 
 
 def _quiet_end(executed: nbformat.NotebookNode) -> tuple[str, str | None]:

@@ -188,7 +188,7 @@ def _ingest_claims(connection) -> None:
 def _ingest_published(connection, source: str) -> None:
     from study import published
     for run in published.read(data_file(f"{source}.toml")):
-        connection.execute("INSERT INTO runs VALUES (?, ?, 'published', ?, ?, 'ok', NULL, NULL, NULL)", [
+        connection.execute("INSERT INTO runs VALUES (?, ?, 'published', ?, ?, 'ok', NULL, NULL, NULL, NULL)", [
             run.run_id, source, run.document, run.label])
         _insert_params(connection, run.run_id, run.conditions)
         connection.register("published_metrics", run.metrics)
@@ -209,9 +209,9 @@ def _ingest_record(connection, source: str) -> None:
 
 
 def _insert_record(connection, source: str, folder: Path, said: dict) -> None:
-    connection.execute("INSERT INTO runs VALUES (?, ?, 'simulated', ?, ?, ?, ?, ?, ?)", [
+    connection.execute("INSERT INTO runs VALUES (?, ?, 'simulated', ?, ?, ?, ?, ?, ?, ?)", [
         said["run_id"], source, said["notebook"], _label(said), said["status"], said["reason"], said["started"],
-        said["seconds"]])
+        said["seconds"], said.get("cpu_seconds")])
     _insert_params(connection, said["run_id"], said["parameters"])
     if said["status"] == "ok":
         connection.execute("INSERT INTO metrics SELECT run_id, t, name, value, unit FROM read_parquet(?)",

@@ -38,6 +38,18 @@ def test_a_run_leaves_notebook_parameters_metrics_and_a_manifest(runs, notebook)
         assert digest == hashlib.sha256(len(content).to_bytes(8, "little") + content).hexdigest()
 
 
+def test_processor_time_is_that_of_the_kernel_and_its_children_and_no_sleep(runs, notebook):
+    """Each of both works for a second; the second that the kernel sleeps counts for nothing."""
+    work = "import time\nwhile time.process_time() < {}:\n    pass"
+    child = f"import subprocess, sys\nsubprocess.run([sys.executable, '-c', {work.format(1.0)!r}], check=True)"
+    cells = [f"import time\nbegan = time.process_time()\n{work.format('began + 1')}", child, "import time\ntime.sleep(4)"]
+    one, slept = (run(plan(notebook(name, "n", *some))).plan for name, some in (("works", cells[:2]), ("sleeps", cells[2:])))
+    said, idle = manifest(one.folder), manifest(slept.folder)
+    assert said["cpu_seconds"] > 2
+    assert idle["seconds"] > 4
+    assert idle["cpu_seconds"] < 4
+
+
 def test_the_template_is_never_written(runs, notebook):
     path = notebook("template", RECORD)
     before = path.read_bytes()
