@@ -106,7 +106,8 @@ def claims(
 def query(
     sql: Annotated[str, typer.Argument(help="One SELECT, in quotes; README.md has ten to start with.")],
     format: Annotated[str, typer.Option(help="table, csv, json or parquet")] = "table",
-    to: Annotated[Path | None, typer.Option(help="Write to this file instead of the terminal.")] = None,
+    to: Annotated[Path | None, typer.Option(
+        help="Write to this file instead of the terminal; folders that are missing are made.")] = None,
 ) -> None:
     """Ask the run store in SQL (tables runs, params, metrics, samples, figures, claims, predictions)."""
     from study import ask
@@ -132,7 +133,7 @@ def trace(figure: Annotated[str, typer.Argument(help="Name of a figure, such as 
 
 @app.command(rich_help_panel=CAME_OUT)
 def export(
-    to: Annotated[Path, typer.Option(help="The folder to write to.")] = Path("export"),
+    to: Annotated[Path, typer.Option(help="The folder to write to; it is made if missing.")] = Path("export"),
     format: Annotated[str, typer.Option(help="Figure formats, with commas: pdf, svg, png.")] = "pdf,svg,png",
     width: Annotated[str, typer.Option(help="Width of the figures: column (3.4 in) or page (7 in).")] = "column",
 ) -> None:
@@ -209,9 +210,8 @@ def main() -> None:
 def _of_usage(error: typer.TyperException) -> str:
     """A word that the command line lacks or does not know. Nothing, if no word was given and help has been printed."""
     said = error.format_message().strip().rstrip(".").replace(". Did you mean", "; did you mean")
-    option, is_bad, why = said.removeprefix("Invalid value for ").partition(": ")
-    if is_bad and (plain := errors.plainly(why)) != why:
-        said = f"{option} {plain}"
+    if hasattr(error.__cause__, "errors"):      # pydantic's, which knows the value
+        said = errors.of_value(said.removeprefix("Invalid value for ").partition(": ")[0], error.__cause__.errors()[0])
     said = said[:1].lower() + said[1:]
     return said if not said or said.endswith("?") else f"{said}; see: {getattr(error.ctx, 'command_path', 'study')} --help"
 

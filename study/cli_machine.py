@@ -57,7 +57,8 @@ def pool(
 @machine.command(rich_help_panel=PANEL)
 def predict(
     scenario: Annotated[Path, typer.Argument(help="A TOML file such as those in data/scenarios.")],
-    to: Annotated[Path | None, typer.Option("--out", help="Write scenario and intervals here (JSON).")] = None,
+    to: Annotated[Path | None, typer.Option(
+        "--out", help="Write scenario and intervals here (JSON); folders that are missing are made.")] = None,
     draws: Annotated[int, typer.Option(min=2, help="Draws of all that is not known.")] = 24,
     seeds: Annotated[int, typer.Option(min=1, help="Runs of each draw.")] = 1,
 ) -> None:

@@ -35,7 +35,8 @@ def replay_disk(
     trace: Annotated[Path, typer.Argument(help="CSV or Parquet file of op, block, count, service_us, gap_us.")],
     disk: Annotated[Path, typer.Option(help="JSON description of the drive.")],
     seek: Annotated[Path | None, typer.Option(help="CSV of the measured seek curve.")] = None,
-    to: Annotated[Path | None, typer.Option("--out", help="Write measured and predicted service times here (CSV).")] = None,
+    to: Annotated[Path | None, typer.Option(
+        "--out", help="Write measured and predicted service times here (CSV); folders that are missing are made.")] = None,
 ) -> None:
     """Service times of a measured drive against the disk model's: as specified, with a few constants estimated on the
     first half of the trace, and from nothing but a data sheet."""
@@ -61,7 +62,8 @@ def replay_alloc(
     trace: Annotated[Path, typer.Argument(help="Parquet file or CSV of op, size512, arg.")],
     variant: Annotated[str, typer.Option(help="Rules of which build: 103_ff, 117_df, 141_df, 141_ndf.")],
     expect: Annotated[Path | None, typer.Option(help="Recorded offsets to compare with.")] = None,
-    to: Annotated[Path | None, typer.Option("--out", help="Write the model's offsets here (Parquet).")] = None,
+    to: Annotated[Path | None, typer.Option(
+        "--out", help="Write the model's offsets here (Parquet); folders that are missing are made.")] = None,
     engine: Annotated[str, typer.Option(help="exact, fast, or auto: fast where it gives the same.")] = "exact",
     metaslabs: Annotated[int | None, typer.Option(help="The trace is of a pool of so many metaslabs ...")] = None,
     metaslab_size: Annotated[str | None, typer.Option(help="... of this size each; 64MiB (or 64M) if not said.")] = None,

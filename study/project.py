@@ -96,8 +96,9 @@ def refuse_unwritable(path: Path) -> None:
     if _is_no_file(path):
         return
     folder = Path(os.path.realpath(path)).parent
+    while not os.path.lexists(folder):      # folders are made when there is something to write
+        folder = folder.parent
     try:
-        folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
             pass
     except FileNotFoundError:

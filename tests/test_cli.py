@@ -131,7 +131,10 @@ def test_query_formats(study, tmp_path):
     (["params", "9"], "names 2 notebooks, 90_model_vs_zfs and 91_published_setups; take one"),
     (["params", "README.md"], "'README.md' names no notebook; there are 00_claims"),
     (["query", "SELECT 1", "--format", "csv", "--to", "/proc/mine.csv"], "/proc/mine.csv cannot be made"),
-    (["age", "--used-pct", "101"], "'--used-pct' must be 100 or less"),
+    (["age", "--used-pct", "101"], "'--used-pct' is '101', but it must be 100 or less"),
+    (["age", "--used-pct", "half"], "'--used-pct' is 'half', but it must be a number, and finite"),
+    (["replay", "vdev-cache", "a.parquet", "--size", "10M"], "'--size' is '10M', but it must be a whole number"),
+    (["run", "90", "--memory-gb", "nan"], "'--memory-gb' is 'nan', but it must be 0.5 or more"),
 ])
 def test_a_word_that_lacks_or_is_not_known_is_named(study, words, said):
     assert said in one_sentence(study(*words))
@@ -196,6 +199,14 @@ def test_what_cannot_be_read_or_written_is_refused_before_anything_is_simulated(
         assert "is a folder; name a file" in one_sentence(study(*words, tmp_path))
         assert "is a file, but a folder is wanted there" in one_sentence(study(*words, there / "a.csv"))
     assert (there.read_text(), list(tmp_path.iterdir())) == ("mine", [there])
+
+
+def test_folders_are_made_for_what_is_written_and_not_before(study, tmp_path):
+    far = tmp_path / "a" / "b" / "c.csv"
+    one_sentence(study("query", "SELECT nothing", "--to", far))
+    assert not (tmp_path / "a").exists()
+    assert study("query", "SELECT 1 AS a", "--to", far, "--format", "csv").returncode == 0
+    assert far.read_text() == "a\n1\n"
 
 
 def test_a_scenario_that_is_no_text_is_called_that(study, tmp_path):
