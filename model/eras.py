@@ -14,8 +14,8 @@ Of OpenZFS what is modelled, each era with all that came before it:
     openzfs_2013    the write throttle of August 2013 with the classes of the vdev queue,   ZFS on Linux 0.6.3 to 0.6.5
                     and groups every 5 s or 64 MiB
     openzfs_2017    indirect blocks of 128 KiB (its change 7104); records of up to 16 MiB   0.7; FreeBSD 12
-                    (5027, 0.6.5, if zfs_max_recordsize is raised from 1 MiB); no more
-                    read ahead than 8 MiB (5987)
+                    (5027, 0.6.5, if zfs_max_recordsize is raised from 1 MiB), in core
+                    as they are on disk; no more read ahead than 8 MiB (5987)
     openzfs_2019    groups of a fifth of what may be dirty; writes that follow each other   0.8, 2.0; FreeBSD 13.0
                     go to a disk as up to 1 MiB, not 128 KiB (sequential scrub; to an
                     SSD as before, pull request 8494)
@@ -28,7 +28,7 @@ Of OpenZFS what is modelled, each era with all that came before it:
 
 Not in any: prefetch of later builds, and what `data/advice.toml` lists besides. Nor are several log blocks in flight
 (change 8585, 2017), which PostgreSQL does not feel: who flushes its log holds a lock, so one commit is under way at a
-time. That records are in core as they are on disk (0.7; FreeBSD 12) is said by a scenario, `compressed_arc`, or by its era.
+time.
 
 `b141_df` was no build: it is b141 with the picker of the builds before it, which those after it went back to.
 """
@@ -112,7 +112,7 @@ _B141 = _since(
     _B117,
     queue={"write_gap_bytes": 2**12, "max_pending": 10, "cache_fill_priority": 1},  # hg 10105, 10801, 11146
     zfetch={"covered_if_missed": 0},  # hg 10474
-    raidz={"padding": OPTIONAL},  # hg 10105, b121
+    raidz={"padding": OPTIONAL, "most_parity": 3},  # hg 10105, b121; b120
     zil={"has_logbias": 1, "slim": 1, "slog_limit_bytes": 2**20, "strict": 0},  # hg 10310, 11670, 11670, by 11670
     metaslab={
         "defer_txgs": 2, "skips_unchanged": 1,  # hg 10921
@@ -133,7 +133,8 @@ _OPENZFS_2013 = _since(
            "scrub_priority": SCRUB_CLASS},
 )
 _OPENZFS_2017 = _since(_OPENZFS_2013, indirect={"shift": 10}, classes={"least": (10, 10, 1, 2, 1)},
-                       records={"most_bytes": 2**24}, zfetch={"max_distance_bytes": 2**23},
+                       records={"most_bytes": 2**24, "stay_compressed": 1},
+                       zfetch={"max_distance_bytes": 2**23},
                        queue={"bridges_beyond": 1})  # change 8005
 _OPENZFS_2019 = _since(_OPENZFS_2017, txg={"sync_bytes": 0}, queue={"aggregation_bytes": 2**20})
 _OPENZFS_2021 = _since(_OPENZFS_2019, zil={"own_metaslab": 1},

@@ -6,11 +6,13 @@
 
 What a step is worth is not said there: it is a change of a scenario, and `study advise` simulates it.
 """
+import operator
 import tomllib
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError, model_validator
 
+from model.eras import ERAS
 from study import published
 from study.errors import UserError
 from study.priors import said
@@ -19,6 +21,7 @@ from study.scenario import Scenario, fields
 
 FILE = "advice.toml"
 SPARE = "spare"         # in a change: a device that one has
+OF_ERA = "era."         # in a condition: a rule of the machine's era
 NONE = "none"           # in a change: the field is left out
 
 Words = Annotated[str, AfterValidator(said)]
@@ -85,9 +88,16 @@ def misses(recipe: Recipe, machine: Scenario) -> str:
     """Why `recipe` is not meant for `machine`, in words; "" if it is."""
     found = fields(machine)
     for path, values in recipe.only_if.items():
+        if path.startswith(OF_ERA):
+            path, values = "files.era", _eras_with(path.removeprefix(OF_ERA), values)
         if found.get(path) not in values:
             return f"is for {path} of {', '.join(map(str, values))}, not {found.get(path)}"
     return ""
+
+
+def _eras_with(rule: str, values: tuple) -> tuple[str, ...]:
+    """The eras in which `rule`, mechanism.field, has one of `values`."""
+    return tuple(name for name, era in ERAS.items() if operator.attrgetter(rule)(era) in values)
 
 
 def changes(recipe: Recipe, spare=None) -> dict[str, Any]:

@@ -13,14 +13,12 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
+from model import eras
 from study import conf, errors
 from study.errors import UserError
 from study.scenario_database import Innodb, Oracle, Postgres
 from study.scenario_section import Section
 from study.scenario_storage import GIB, PARITY, Pool, Ufs, Zfs
-
-# Of the eras of the model: raidz3 came with b120.
-THIRD_PARITY = ("b141", "b141_df", "openzfs_2013", "openzfs_2017", "openzfs_2019", "openzfs_2021", "openzfs")
 
 
 class Host(Section):
@@ -66,7 +64,7 @@ class Scenario(Section):
                 raise ValueError(f"arc_max_mib is {self.files.arc_max_mib:g}, more than the memory of "
                                  f"{self.host.memory_gib:g} GiB; choose less, or more memory")
             if any(one and one.data.layout == "raidz3" for one in (self.pool, self.log_pool)) \
-                    and self.files.era not in THIRD_PARITY:
+                    and eras.ERAS[self.files.era].raidz.most_parity < PARITY["raidz3"]:
                 raise ValueError(f"the layout is raidz3, but era {self.files.era} has no third parity; choose b141")
         elif self.database.kind == "oracle":
             raise ValueError("the database is oracle and the file system UFS, but Oracle is simulated on ZFS only; "

@@ -15,7 +15,6 @@ from study.scenario_section import Section
 PARITY = {"raidz1": 1, "raidz2": 2, "raidz3": 3}
 KIB, GIB = 2**10, 2**30
 LARGEST_RECORD = max(era.records.most_bytes for era in eras.ERAS.values()) // KIB
-COMPRESSES = ("openzfs_2017", "openzfs_2019", "openzfs_2021", "openzfs")    # the ARC: OpenZFS 0.7, FreeBSD 12
 MOST_DEVICES = 1024             # that there is room for in a simulation
 
 
@@ -145,7 +144,8 @@ class Zfs(Section):
 
     @property
     def holds_compressed(self) -> bool:
-        return self.era in COMPRESSES if self.compressed_arc is None else self.compressed_arc
+        said = self.compressed_arc
+        return bool(eras.ERAS[self.era].records.stay_compressed) if said is None else said
 
 
 class Ufs(Section):

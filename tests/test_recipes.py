@@ -3,6 +3,7 @@ import re
 
 import pytest
 
+from model.eras import ERAS
 from study import published, recipes, scenario
 from study.errors import UserError
 from study.ladder_readings import LADDERS
@@ -64,6 +65,14 @@ def test_a_step_that_is_not_meant_for_a_machine_says_so():
     layout = next(one for one in ALL if one.id == "mirror-not-raidz")
     striped = scenario.changed(machine("innodb"), {"pool.data.layout": "stripe"})
     assert "not stripe" in recipes.misses(layout, striped)
+
+
+def test_which_builds_a_step_is_for_follows_from_their_rules():
+    old = ["onnv_69", "onnv_70", "onnv_79", "b89", "b103", "b111", "b117"]
+    met = {one.id: [era for era in ERAS if not recipes.misses(one, machine("innodb", era))] for one in ALL}
+    assert (met["newest-build"], met["logbias"]) == (old, [era for era in ERAS if era not in old])
+    newest = next(one for one in ALL if one.id == "newest-build")
+    assert recipes.misses(newest, machine("innodb", "b141")) == f"is for files.era of {', '.join(old)}, not b141"
 
 
 def test_no_published_rung_stands_in_the_advice():
