@@ -6,7 +6,7 @@ import re
 import pytest
 from rich.console import Console
 
-from study import claims, export, grading, paper, reproduction, results, store
+from study import claims, export, grading, paper, published, reproduction, results, store
 from study.notebooks import find
 from study.plan import UNLIMITED, all_plans, lines, plan
 from study.project import PAPER, ROOT
@@ -129,15 +129,27 @@ def test_the_ladders_in_the_readme_are_those_that_come_out():
     def said(x):
         return f"{x:.1g}" if x < 0.095 else f"{x:.0f}" if x >= 10 else f"{x:.1f}"
 
-    rows = re.findall(r"^\| [^|]*\| [^|]+ \| [\d.]+ \| ([\d.]+ to [\d.]+) \| ([\d.]+) \|$", README, re.M)
+    rows = re.findall(r"^\| [^|]*\| [^|]+ \| ([\d.]+) \| ([\d.]+ to [\d.]+) \| ([\d.]+) \|$", README, re.M)
     ladders = [("07_pgbench_ladder/pgbench", range(2, 7)), ("08_sysbench_ladders/sysbench-rw", range(2, 6)),
                ("08_sysbench_ladders/sysbench-ro", range(2, 6))]
-    steps = [f"{ladder}.step-{rung}" for ladder, rungs in ladders for rung in rungs]
-    assert rows == [(f"{said(numbers[f'{step}.low'])} to {said(numbers[f'{step}.high'])}", said(numbers[f"{step}.middle"]))
-                    for step in steps]
+    steps = [(ladder, rung, f"{ladder}.step-{rung}") for ladder, rungs in ladders for rung in rungs]
+    targets = claims.targets().set_index("claim_id").value
+    assert rows == [(said(targets[f"{ladder.partition('/')[2]}-{rung}"]),
+                     f"{said(numbers[f'{step}.low'])} to {said(numbers[f'{step}.high'])}", said(numbers[f"{step}.middle"]))
+                    for ladder, rung, step in steps]
     low, high, best = (numbers[f"08_sysbench_ladders/sysbench-ro.rung-1.{name}"] for name in ("lowest", "highest", "rate"))
     said_so = f"is {low:.0f} to {high:.0f} TPS over all readings of the words, and {best:.0f} by the best guess"
     assert said_so in " ".join(README.split())
+
+
+def test_the_ends_of_the_ladders_in_the_readme_are_those_published():
+    rates = {run.run_id.partition("/")[2]: run.metrics.set_index("name").value.get("transactions.rate")
+             for run in published.runs()}
+    ends = [f"{rates[f'{ladder}-1']:g} to {rates[f'{ladder}-{last}']:g}"
+            for ladder, last in (("pgbench", 6), ("sysbench-rw", 5), ("sysbench-ro", 5))]
+    assert f"| {ends[0]} TPS |" in README
+    assert f"| {ends[1]} TPS; {ends[2]} |" in README
+    assert f"; {rates['sysbench-ro-1']:g} were published." in " ".join(README.split())
 
 
 def test_the_schema_in_the_readme_is_the_stores(reproduced):
