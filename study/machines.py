@@ -26,6 +26,7 @@ from study.scenario import Scenario
 from study.scenario_storage import GIB, Devices, Pool, sheet
 from study.servers import (
     buffer_bytes,
+    in_own_names,
     innodb_settings,
     innodb_test,
     most_tps,
@@ -213,7 +214,8 @@ def simulate(one: Scenario, values: dict, seed: int, n_seconds: int = 0, since: 
             found = run(one, values, seed, math.ceil(found.result.seconds), since)
         return found
     except ValueError as error:
-        raise UserError(f"{one.title or 'the scenario'}: {error}") from None
+        said = in_own_names(one.database.kind, str(error))
+        raise UserError(f"{one.title or 'the scenario'}: {said}") from None
 
 
 def checked(one: Scenario) -> Scenario:

@@ -6,6 +6,7 @@ is described in `data/traces/vdev_cache/README.md`). `replay_vdev_cache` feeds t
 """
 import json
 import math
+import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -27,6 +28,7 @@ OPERATION_COLUMNS = ("tick", "op", "nocache", "size512", "off512")
 DECISION_COLUMNS = ("res", "fill512", "evict512")
 COLUMNS = OPERATION_COLUMNS + DECISION_COLUMNS
 LARGEST = 2**53  # of ticks and sectors: keeps every sum and product within 64 bits
+OWN_NAMES = {"cache_bytes": "size", "max_read_bytes": "max"}  # on the command line and in stats.jsonl
 LARGEST_SIZE = 2**31  # sectors
 
 
@@ -198,15 +200,15 @@ def _check_completions(path: Path, columns: dict[str, np.ndarray], decisions: De
 
 def _parameters(cache_bytes: int, max_read_bytes: int, fill_ticks: int | None) -> VdevCacheParams:
     """Checked by the model; what it finds is for the user to mend."""
+    if fill_ticks is not None and not 0 <= fill_ticks <= LARGEST:
+        raise UserError(f"a fill takes {fill_ticks} ticks, but it can take 0 to 2^53; choose that, or no number to take "
+                        "completions from the trace")
     params = VdevCacheParams(cache_bytes=cache_bytes, max_read_bytes=max_read_bytes, fill_rule=FILL_ALL)
     nothing = vdev_cache_trace.operations([0], READ, [0], [1])
     try:
         vdev_cache_trace.drive(params, nothing, RECORDED if fill_ticks is None else fill_ticks)  # compiles, too
     except ValueError as error:
-        raise UserError(str(error)) from error
-    if fill_ticks is not None and not 0 <= fill_ticks <= LARGEST:
-        raise UserError(f"fill_ticks is {fill_ticks}, but a fill takes 0 to 2^53 ticks; choose one, or none to take "
-                        "completions from the trace")
+        raise UserError(re.sub(r"\w+", lambda word: OWN_NAMES.get(word[0], word[0]), str(error))) from error
     return params
 
 

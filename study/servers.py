@@ -1,4 +1,6 @@
 """Database servers of scenarios in the model: settings by version and `conf`, CPU times by processor and draw."""
+import re
+
 from model import innodb_machine, oltp_toolkit, oracle_machine, postgres, postgres_machine, sysbench
 from study import conf
 from study.scenario import Scenario
@@ -192,3 +194,19 @@ def oracle_settings(one: Scenario, values: dict, n_transactions: int, **more) ->
         writes_per_writer=max(1, round(values["writer_outstanding"] / n_writers)),
         log_file_bytes=int(chosen.get("redo_log_size", values["redo_file_bytes"])) // 512 * 512,
         n_log_files=int(chosen.get("redo_log_groups", 3)), **more)
+
+
+# --- what the model says of settings --------------------------------------------------------------------------------------
+
+_OF_SCENARIO = {"n_clients": "clients", "n_users": "clients", "n_client_threads": "threads", "n_cpus": "cpus",
+                "n_transactions": "transactions"}
+_OWN = {"postgres": {field: name for name, (field, _) in _POSTGRES.items()},
+        "innodb": {field: name for name, (field, _) in _INNODB.items()},
+        "oracle": {"cache_bytes": "db_cache_size", "log_file_bytes": "redo_log_size", "n_log_files": "redo_log_groups",
+                   "n_writers": "db_writer_processes"}}
+
+
+def in_own_names(kind: str, sentence: str) -> str:
+    """A sentence of the model about a database of this kind, with the names that a scenario has for settings."""
+    own = _OF_SCENARIO | _OWN[kind]
+    return re.sub(r"\w+", lambda word: own.get(word[0], word[0]), sentence)

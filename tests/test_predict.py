@@ -194,6 +194,19 @@ def test_which_era_is_taken_is_said_where_none_is_given(system, files, database,
     assert f"{taken} is taken, the likeliest for {of};" in said if taken else said == ""
 
 
+@pytest.mark.parametrize(("kind", "of_the_model", "said"), [
+    ("postgres", "shared_buffers_bytes is 1, but 9 clients need more", "shared_buffers is 1, but 9 clients need more"),
+    ("innodb", "log_file_bytes is 7 and n_clients 300", "innodb_log_file_size is 7 and clients 300"),
+    ("oracle", "cache_bytes is 4 and log_file_bytes 5", "db_cache_size is 4 and redo_log_size 5")])
+def test_settings_that_cannot_be_are_named_as_in_the_scenario(kind, of_the_model, said, monkeypatch):
+    def refuse(*_):
+        raise ValueError(of_the_model)
+    monkeypatch.setattr(machines, f"_of_{kind}", refuse)
+    one = scenario.of({"pool": {"data": {"sheet": "savvio-10k2", "count": 2}}, "database": {"kind": kind}})
+    with pytest.raises(UserError, match=f"^the scenario: {said}$"):
+        machines.simulate(one, {}, 1)
+
+
 def test_one_draw_is_no_interval():
     with pytest.raises(UserError, match="make no interval"):
         predict.interval(DISKS, draws=1)

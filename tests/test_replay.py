@@ -301,10 +301,10 @@ def test_files_that_cannot_be_read_are_named(tmp_path, columns):
 
 
 @pytest.mark.parametrize(("parameters", "message"), [
-    ({"cache_bytes": -1}, "cache_bytes of the vdev cache is -1"),
-    ({"max_read_bytes": -1}, "max_read_bytes of the vdev cache is -1"),
-    ({"fill_ticks": -1}, "fill_ticks is -1"),
-    ({"fill_ticks": -2}, "fill_ticks is -2"),
+    ({"cache_bytes": -1}, "size of the vdev cache is -1, but it must be a whole number from 0 to "),
+    ({"max_read_bytes": -1}, "max of the vdev cache is -1, "),
+    ({"fill_ticks": -1}, "a fill takes -1 ticks, but it can take 0 to 2^53"),
+    ({"fill_ticks": -2}, "a fill takes -2 ticks"),
 ])
 def test_bad_parameters_are_one_sentence(parameters, message):
     assert message in complaint(META, **parameters)
