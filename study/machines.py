@@ -19,7 +19,7 @@ from model.primarycache import policy
 from model.ssd import PAGE_BYTES, SsdParams
 from model.throttle import to_scale
 from model.zfs_files_machine import DEVICE_COUNTS
-from study import priors, ufs_machines
+from study import packing, priors, ufs_machines
 from study.errors import UserError
 from study.priors import Known, Prior
 from study.scenario import Scenario
@@ -77,6 +77,8 @@ def known(scenarios: list[Scenario], experiment: str = "predict") -> Known:
     found = priors.read(experiment)
     if any(getattr(one.database, "prepared", False) for one in scenarios):
         found = Known((*found.priors, *priors.read("prepared").priors), found.switches)
+    if any(map(packing.differs, scenarios)):
+        found = Known((*found.priors, *priors.read("packed").priors), found.switches)
     if any(one.database.kind == "innodb" and one.database.version not in (None, *OF_THE_SLIDES) for one in scenarios):
         found = Known((*found.priors, *priors.read("releases").priors), found.switches)
     sheets = sorted({one.sheet for each in scenarios for one in devices_of(each)})
@@ -197,7 +199,8 @@ def store(one: Scenario, values: dict, files: np.ndarray, n_processes: int, seed
         return Both(ufs=ufs_machines.store(one, values, pools, files, kinds or [], n_processes, seed, n_seconds))
     pools = [_pool(pool, values) for pool in (one.pool, one.log_pool)]
     settings = zfs_settings(one, values, n_seconds)
-    return Both(zfs=zfs_files.new_store(files, settings, build(one, values), pools[0], n_processes, seed, pools[1]))
+    left = packing.left(one, values, kinds or [], files[1:, 0])
+    return Both(zfs=zfs_files.new_store(files, settings, build(one, values), pools[0], n_processes, seed, pools[1], left))
 
 
 # --- runs -----------------------------------------------------------------------------------------------------------------

@@ -118,7 +118,7 @@ class Zfs(Section):
     secondarycache: Literal["all", "none"] = "all"          # metadata is not modelled
     logbias: Literal["latency", "throughput"] = "latency"
     log_logbias: Literal["latency", "throughput"] | None = None     # of the database's log; as the tables' if it is left out
-    compress_ratio: Annotated[float, Field(ge=1, le=100)] = 1.0     # of a record; 1: compression=off
+    compress_ratio: Annotated[float, Field(ge=1, le=100)] = 1.0     # of tables and indexes together; 1: compression=off
     compressed_arc: bool | None = None      # records are held as they are on disk; if left out: as its era does
     prefetch: bool = True
     zil: bool = True                        # False: zil_disable, or sync=disabled
