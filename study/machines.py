@@ -5,25 +5,25 @@
     outcome.tps, outcome.p95_ms, outcome.devices["data"]["writes"], …
 
 `values`, a draw of `study.priors`, says all that a scenario leaves open; scenarios that are compared take the same draw.
-CPU times are of a processor of speed 1 and are divided by the host's. Names of a sheet's fields are `<sheet>.<field>`.
+CPU times are of a processor of speed 1 and are divided by the host's.
 """
 import math
 from typing import NamedTuple
 
 import numpy as np
 
-from model import database_run, eras, innodb, oracle_machine, postgres, postgres_machine, vdev_map, zfs_files
+from model import database_run, eras, innodb, oracle_machine, postgres, postgres_machine, zfs_files
 from model.database_run import Both, n_processes_of, postgres_files, simulate_postgres
 from model.oltp_toolkit import kinds_of_files
 from model.primarycache import policy
-from model.ssd import PAGE_BYTES, SsdParams
 from model.throttle import to_scale
 from model.zfs_files_machine import DEVICE_COUNTS
 from study import packing, priors, ufs_machines
 from study.errors import UserError
-from study.priors import Known, Prior
+from study.machine_devices import devices_of, of_device, of_pool, of_sheet
+from study.priors import Known
 from study.scenario import Scenario
-from study.scenario_storage import GIB, Devices, Pool, sheet
+from study.scenario_storage import GIB, sheet
 from study.servers import (
     buffer_bytes,
     in_own_names,
@@ -46,14 +46,12 @@ LOG_POOL_GROUPS = ("log pool", "log pool's log", "log pool's cache")
 MOST_TPS, MOST_TPS_SHORT = 20_000, 200_000      # of InnoDB: room for transactions, of a run that is short as well
 MOST_SHORT = 2**20              # transactions of a short one
 OF_THE_SLIDES = ("5.4.0", "5.4.2")              # versions of MySQL of which CPU times are
-WIDE = 4                        # a range over more than this is drawn by its logarithm
 OTHER_BYTES = GIB               # of memory: kernel and processes, besides the database's buffers
 HALF = -1                       # as `since`: the second by which half of the transactions are done
 MANY_SECONDS = 3600             # that are recorded then, at first
 CPU_TIMES = ("read_ns", "write_ns", "commit_ns", "miss_ns", "checksum_ps", "unpack_ps", "pack_ps", "sync_serial_ns",
              "sync_io_ns", "sync_indirect_ns")     # of a processor of speed 1
 IOS, IOS_WITH_CACHE = 2**14, 2**16     # at a time; a round of a cache device may write records of 512 B
-BATTERY_BYTES = 256 * 2**20     # cache of a controller with a battery: StorageTek SAS RAID, of the servers of 2008
 
 
 class Outcome(NamedTuple):
@@ -84,62 +82,7 @@ def known(scenarios: list[Scenario], experiment: str = "predict") -> Known:
     sheets = sorted({one.sheet for each in scenarios for one in devices_of(each)})
     if any(sheet(name).collects for name in sheets):
         found = Known((*found.priors, *priors.read("scattered").priors), found.switches)
-    return Known((*found.priors, *(prior for name in sheets for prior in _of_sheet(name))), found.switches)
-
-
-def devices_of(one: Scenario) -> list[Devices]:
-    pools = [pool for pool in (one.pool, one.log_pool) if pool is not None]
-    return [part for pool in pools for part in (pool.data, pool.log, pool.cache) if part is not None]
-
-
-def _of_sheet(name: str) -> list[Prior]:
-    """The ranges of a device's sheet as priors."""
-    device = sheet(name)
-    sources = dict(zip(device.table.name, device.table.source, strict=True))
-    return [Prior(name=f"{name}.{field}", of="device", experiments=(), source=sources[field], low=low,
-                  central=getattr(device.params, field), high=high, unit="", less=None,
-                  shape="log" if low > 0 and high > WIDE * low else "uniform")
-            for field, (low, high) in device.ranges.items()]
-
-
-# --- devices and pools ----------------------------------------------------------------------------------------------------
-
-def scattered(params: SsdParams, share: float) -> SsdParams:
-    """An SSD that collects garbage for scattered bytes: those beyond the first 4 KiB of a write go to flash at the rate of
-    4 KiB writes (`share` 0), at the bandwidth (1), or between, in the logarithm. None is faster than that."""
-    iops = min(params.write_iops, params.write_rate // PAGE_BYTES)      # drawn one by one
-    slow = iops * PAGE_BYTES
-    rate = round(slow * (params.write_rate / slow) ** share)
-    return params._replace(write_iops=iops, random_rate=min(max(rate, slow), params.write_rate))
-
-
-def _device(one: Devices, values: dict):
-    """Its parameters in the model, as drawn and as the scenario says."""
-    device = sheet(one.sheet)
-    params = device.params
-    drawn = {field: round(values[f"{one.sheet}.{field}"]) for field in params._fields if f"{one.sheet}.{field}" in values}
-    params = params._replace(**drawn | {"disk_bytes": one.device_bytes})
-    if device.collects:
-        params = scattered(params, values["scattered_share"])
-    if hasattr(params, "is_volatile"):
-        return params._replace(buffer_bytes=min(params.buffer_bytes, params.disk_bytes),
-                               is_volatile=0 if one.battery else params.is_volatile)
-    params = params._replace(window=min(params.window, params.depth), inner_rate=min(params.inner_rate, params.outer_rate),
-                             outer_sustained=min(params.outer_sustained, params.outer_rate))    # drawn one by one
-    if one.write_cache is not None:
-        params = params._replace(buffers_writes=int(one.write_cache))
-    return params._replace(buffers_writes=1, buffer_bytes=max(params.buffer_bytes, BATTERY_BYTES)) if one.battery else params
-
-
-def _group(one: Devices | None, values: dict) -> zfs_files.Group | None:
-    if one is None:
-        return None
-    kind = "single" if one.layout == "stripe" else one.layout
-    return zfs_files.Group(_device(one, values), one.n_vdevs, vdev_map.vdev_params(kind, one.group, one.ashift))
-
-
-def _pool(one: Pool | None, values: dict) -> zfs_files.Pool | None:
-    return one and zfs_files.Pool(*(_group(part, values) for part in (one.data, one.log, one.cache)))
+    return Known((*found.priors, *(prior for name in sheets for prior in of_sheet(name))), found.switches)
 
 
 # --- file systems ---------------------------------------------------------------------------------------------------------
@@ -195,9 +138,9 @@ def store(one: Scenario, values: dict, files: np.ndarray, n_processes: int, seed
           kinds: list[int] | None = None) -> Both:
     """What the database's files are on. `files`: see model.database_run; `kinds`: see model.oltp_toolkit."""
     if one.files.kind == "ufs":
-        pools = {"pool": _device(one.pool.data, values), "log_pool": one.log_pool and _device(one.log_pool.data, values)}
+        pools = {"pool": of_device(one.pool.data, values), "log_pool": one.log_pool and of_device(one.log_pool.data, values)}
         return Both(ufs=ufs_machines.store(one, values, pools, files, kinds or [], n_processes, seed, n_seconds))
-    pools = [_pool(pool, values) for pool in (one.pool, one.log_pool)]
+    pools = [of_pool(pool, values) for pool in (one.pool, one.log_pool)]
     settings = zfs_settings(one, values, n_seconds)
     left = packing.left(one, values, kinds or [], files[1:, 0])
     return Both(zfs=zfs_files.new_store(files, settings, build(one, values), pools[0], n_processes, seed, pools[1], left))

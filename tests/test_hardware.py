@@ -4,7 +4,17 @@ import pytest
 
 from model.data_sheet import sheet_disk
 from model.ssd import SsdParams, drain_ns, new_ssds
-from study import checkpoints_2008, hardware, ladder_readings, ladders_2009, machines, priors, project, scenario
+from study import (
+    checkpoints_2008,
+    hardware,
+    ladder_readings,
+    ladders_2009,
+    machine_devices,
+    machines,
+    priors,
+    project,
+    scenario,
+)
 from study.errors import UserError
 
 NAMES = [path.stem for path in sorted((project.DATA / "hardware").glob("*.toml"))]
@@ -70,7 +80,7 @@ def devices_drawn(name, n=200):
                        "pool": {"data": {"sheet": name}}, "database": {"kind": "postgres", "scale": 10}}, name)
     known = machines.known([one])
     rows = [known.central(), *priors.draws(known, n, seed=1).to_dict("records")]
-    return [machines._device(one.pool.data, values) for values in rows], known
+    return [machine_devices.of_device(one.pool.data, values) for values in rows], known
 
 
 @pytest.mark.parametrize("name", SSDS)
@@ -89,7 +99,7 @@ def test_no_draw_writes_scattered_bytes_more_slowly_than_4_kib_or_faster_than_in
 
 @pytest.mark.parametrize(("share", "rate"), [(0, 4096 * 30_000), (0.5, 256_000_000), (1, 520_000_000)])
 def test_the_share_is_of_the_logarithm_between_both_rates_as_drawn(share, rate):
-    ssd = machines.scattered(SsdParams(write_iops=30_000, write_rate=520_000_000), share)
+    ssd = machine_devices.scattered(SsdParams(write_iops=30_000, write_rate=520_000_000), share)
     assert ssd.random_rate == pytest.approx(rate, rel=0.02)
 
 
@@ -106,7 +116,7 @@ def test_no_machine_that_is_predicted_has_a_device_whose_figures_come_from_the_s
                for one in ladders_2009.rungs(ladder, reading)]
     values = checkpoints_2008.known().central()
     tests = [checkpoints_2008.of_test(name, values, 8) for name in checkpoints_2008.TESTS]
-    used = {devices.sheet for one in (*ladders, *tests) for devices in machines.devices_of(one)}
+    used = {devices.sheet for one in (*ladders, *tests) for devices in machine_devices.devices_of(one)}
     assert quoting == {"write-ssd-18"}
     assert len(used) > 3
     assert not used & quoting

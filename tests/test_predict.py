@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from model import eras
 from model.streams import stream
 from model.zfs_files_devices import queue_params
-from study import dangers, machines, predict, priors, project, run_length, scenario, scenario_storage
+from study import dangers, machine_devices, machines, predict, priors, project, run_length, scenario, scenario_storage
 from study.errors import UserError
 
 DISKS = scenario.of({
@@ -37,8 +37,8 @@ def test_every_example_is_a_machine_that_can_be_built(path):
     assert one.title
     for values in priors.draws(machines.known([one], predict.EXPERIMENTS[one.database.kind]), 6, 1).to_dict("records"):
         machines.zfs_settings(one, values)
-        for part in machines.devices_of(machines.checked(one)):
-            machines._device(part, values)
+        for part in machine_devices.devices_of(machines.checked(one)):
+            machine_devices.of_device(part, values)
 
 
 def test_a_database_that_does_not_fit_is_one_sentence():
