@@ -4,7 +4,7 @@
     device.params       # SsdParams or SheetParams of the model, the best guesses
     device.ranges       # {field: (low, high)} of what is not known exactly, in the model's units
     device.table        # for readers: name, value, range, unit, known, source
-    device.collects     # whether it is an SSD that collects garbage for all bytes of scattered writes: `study.machine_devices`
+    device.collects     # whether it is an SSD that collects garbage for scattered bytes: `study.machine_devices`
 """
 from typing import Annotated, Literal, NamedTuple
 
