@@ -16,10 +16,14 @@ from study.parameters import Parameter, Value
 WIDE = {"description_width": "11em"}
 
 
-def explore(notebook: str, simulate: Callable, draw: Callable, **values: Value) -> widgets.VBox:
-    """One slider for each of `values`, named and bounded as in `study/notebooks.py`, above the figure that
-    `draw(simulate(**values))` gives. A value that the model refuses is answered by its sentence."""
+def explore(notebook: str, simulate: Callable, draw: Callable, most: dict[str, float] | None = None,
+            **values: Value) -> widgets.VBox:
+    """One slider for each of `values`, named and bounded as in `study/notebooks.py`, or up to `most` of it where more takes
+    too long to wait for, above the figure that `draw(simulate(**values))` gives. A value that the model refuses is answered
+    by its sentence."""
     known = notebooks.STUDY[notebook].parameters
+    for name, high in (most or {}).items():
+        known = known | {name: known[name].model_copy(update={"high": max(high, values[name])})}
     controls = {name: _control(name, value, known[name]) for name, value in values.items()}
     picture = widgets.Image(format="png", width=int(figures.WIDTHS_IN["column"] * 160))
     word = widgets.HTML()

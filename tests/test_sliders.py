@@ -35,6 +35,13 @@ def test_bounds_and_choices_are_those_of_the_schema():
     assert line.description == "line_kib [KiB]"
 
 
+def test_a_slider_ends_where_more_takes_too_long_but_not_below_its_value():
+    for value in (46, 100):
+        box = sliders.explore("01_vdev_cache_oltp", lambda n_leaves: lines_under_each_rule(8, 64, 10, **SETTINGS),
+                              pictures.lines_over_time, {"n_leaves": 64}, n_leaves=value)
+        assert (box.children[0].value, box.children[0].max) == (value, max(64, value))
+
+
 def test_what_the_model_refuses_is_said_in_its_sentence(monkeypatch):
     wide = Parameter(kind="float", low=-1, high=10)
     monkeypatch.setitem(notebooks.STUDY, "90_model_vs_zfs", Notebook(parameters={"reads_per_s": wide}))
