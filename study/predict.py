@@ -72,10 +72,10 @@ def _row(place: int, length: run_length.Length, draw: int, values: dict, seed: i
 
 def quantities(outcome: machines.Outcome) -> dict[str, float]:
     """What is predicted: see UNITS and PER_SECOND; of devices, per group."""
-    counts = outcome.counts
+    counts, flushes = outcome.counts, outcome.counts["flushes"] or float("nan")
     found = {"tps": outcome.tps, "response_mean": outcome.mean_ms, "response_p50": outcome.p50_ms,
              "response_p95": outcome.p95_ms, "response_p99": outcome.p99_ms, "wal_per_transaction": outcome.wal_bytes,
-             "transactions_per_flush": counts["commits"] / max(1, counts["flushes"]), "checkpoints": counts["checkpoints"]}
+             "transactions_per_flush": counts["commits"] / flushes, "checkpoints": counts["checkpoints"]}
     for group, numbers in outcome.devices.items():
         found |= {f"{group}: {what}": numbers[what] / unit / outcome.seconds for what, (unit, _) in PER_SECOND.items()}
     return found

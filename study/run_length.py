@@ -200,11 +200,11 @@ def _worked(one: Scenario, n: float, pace: float) -> Scenario:
 
 
 def _size_of_groups(k: float, scale: float) -> str:
-    return f", transaction groups a {scale:.3g}th" if scale > 1.001 * k else ""
+    return f", transaction groups {scale:.3g} times shorter" if scale > 1.001 * k else ""
 
 
 def _size(k: float) -> str:
-    return f"; tables and memory are a {k:.3g}th" if k > 1 else ""
+    return f"; tables and memory are {k:.3g} times smaller" if k > 1 else ""
 
 
 def interval(one: Scenario, values: dict, pilot: machines.Outcome) -> tuple[float, float | None]:

@@ -4,6 +4,7 @@ import json
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 from conftest import one_sentence
 from hypothesis import given
@@ -205,6 +206,17 @@ def test_settings_that_cannot_be_are_named_as_in_the_scenario(kind, of_the_model
     one = scenario.of({"pool": {"data": {"sheet": "savvio-10k2", "count": 2}}, "database": {"kind": kind}})
     with pytest.raises(UserError, match=f"^the scenario: {said}$"):
         machines.simulate(one, {}, 1)
+
+
+def test_a_run_without_a_flush_has_no_transactions_per_flush():
+    device = {"data": dict.fromkeys(predict.PER_SECOND, 1)}
+    names = ("tps", "seconds", "mean_ms", "p50_ms", "p95_ms", "p99_ms", "wal_bytes")
+    runs = [predict.quantities(SimpleNamespace(counts={"commits": 100, "flushes": n, "checkpoints": 0}, devices=device,
+                                               **dict.fromkeys(names, 1.0))) for n in (0, 0, 4)]
+    rows = [{"scenario": 0, "draw": i, "seed": 0} | run for i, run in enumerate(runs)]
+    assert "transactions per flush" not in set(predict.table(pd.DataFrame(rows[:2])).quantity)
+    shown = predict.table(pd.DataFrame(rows[2:])).set_index("quantity")
+    assert shown.middle["transactions per flush"] == 25
 
 
 def test_one_draw_is_no_interval():
