@@ -104,8 +104,9 @@ def _unit_of(rows: Rows) -> int:
 
 def _check_size(metaslabs: int, metaslab_bytes: int) -> None:
     if not 1 <= metaslabs <= MAX_METASLABS or metaslabs * metaslab_bytes > MAX_BYTES:
+        mend = "give 1 or more" if metaslabs < 1 else "give fewer or smaller ones"
         raise UserError(f"the pool has {metaslabs} metaslabs of {metaslab_bytes} B, but the model takes 1 to "
-                        f"{MAX_METASLABS} and 2^53 B in all; give fewer or smaller ones")
+                        f"{MAX_METASLABS} and 2^53 B in all; {mend}")
 
 
 def drive(rules: MetaslabParams, rows: Rows, metaslabs: int, metaslab_bytes: int, engine: int = EXACT) -> tuple:

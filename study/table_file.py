@@ -39,6 +39,8 @@ def read(path: Path | str, name: str, give: str, text: bool = False) -> pd.DataF
         return _csv(path, text)
     except UnicodeDecodeError:
         reason = "it is not text"
+    except pd.errors.EmptyDataError:
+        reason = "it is empty"
     except pd.errors.ParserWarning:
         reason = "its lines have more values than its header has names"
     except CUT_OFF as error:
