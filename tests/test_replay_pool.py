@@ -145,7 +145,7 @@ def test_a_trace_that_cannot_be_is_one_sentence(tmp_path, name):
 
 
 @pytest.mark.parametrize(("metaslabs", "size", "says"), [
-    (0, MS, "the pool has 0 metaslabs of 67108864 B, but the model takes 1 to 65536 and 2^53 B in all; give 1 or more"),
+    (0, MS, r"the pool has 0 metaslabs of 67108864 B, but the model takes 1 to 65536 and 2\^53 B in all; give 1 or more"),
     (2**16, 2**50, r"but the model takes 1 to 65536 and 2\^53 B in all"),
     (N, 60 * 2**20, "metaslab size is 62914560 B, but it must be a power of two"),
     (4, 3 * 2**17, "metaslab size is 393216 B, but it must be a power of two"),
