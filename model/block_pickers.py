@@ -20,7 +20,7 @@ from model.free_blocks import (
     shortest,
     shortest_of_units,
 )
-from model.jit import kernel
+from model.jit import kernel, part
 from model.pickers import CURSOR_DYNAMIC_FIT, DYNAMIC_FIT, FIRST_FIT, NEW_DYNAMIC_FIT, bit_number
 
 
@@ -62,7 +62,7 @@ def _aligned(start, alignment):
     return (start + alignment - 1) & -alignment
 
 
-@kernel
+@part
 def _first_with_room(fb, m, block, n, alignment):
     """Aligned start of the first run that has room, of those that begin at `block` or behind; or NOWHERE."""
     while True:
@@ -90,7 +90,7 @@ def _first_from(fb, m, block, n, alignment):
     return _first_with_room(fb, m, block + 1, n, alignment)
 
 
-@kernel
+@part
 def _first_fit(fb, m, n, alignment, cursor):
     """From the cursor to the end, then once from the bottom."""
     while True:
@@ -173,7 +173,7 @@ def _is_ambiguous(fb, m, start, block, n):
     return length >= n or (_is_free(fb, m, last) and run_length(fb, m, run_start(fb, m, last)) >= n)
 
 
-@kernel
+@part
 def _go_on_or_open(fb, m, n, cursor, wanted, jump):
     """At the cursor, if the run found there has room; else the shortest one of `wanted` units. The cursor moves by the
     size, or by `jump` where a run was opened."""

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from model.jit import kernel
+from model.jit import kernel, part
 from model.ordered import LEVEL_BITS, Order, insert, remove
 from model.prefetch import prefetch
 
@@ -101,7 +101,7 @@ def last_to_begin(long, m, word, block):
     return NONE
 
 
-@kernel
+@part
 def remember(long, m, start, end):
     """A long run has come to be; there is room for it."""
     if long.n_unused[0] > 0:
@@ -122,7 +122,7 @@ def _write(long, m, run, start, end):
     long.at_end[m * long.stride + (end - 1 >> 5)] = run + 1
 
 
-@kernel
+@part
 def forget(long, m, run):
     """A long run is no more."""
     long.at_start[m * long.stride + (long.start[run] >> 5)] = 0
@@ -152,7 +152,7 @@ def _loose(long, m):
     return long.loose[m] - 1
 
 
-@kernel
+@part
 def _loosen(long, m, run):
     """Take a run out of the order; the one that was loose is put in order."""
     remove(long.order, run)
@@ -178,7 +178,7 @@ def longest_long(long, m):
     return most if loose == NONE else max(most, np.int64(long.length[loose]))
 
 
-@kernel
+@part
 def shortest_long(long, m, n):
     """Start of the shortest long run of at least `n` blocks, the lowest among equals; NONE if there is none."""
     place, loose = long.first_end + m, _loose(long, m)
