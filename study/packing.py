@@ -15,6 +15,7 @@ from model.oltp_toolkit import INDEX, REST, TABLE
 from study import conf
 from study.scenario import Scenario
 
+MOST = 100      # of any file, as of a scenario
 # lz4's ratio by KiB of a record. Measured for this: PostgreSQL 15.18, pgbench of scale 40, 8 clients; lz4_raw of pyarrow,
 # records as ZFS keeps them: in whole sectors of 512 B, with 4 B for the length, and only if that saves an eighth.
 # accounts_pkey as loaded (2.51 at 128 KiB after 250 000 transactions); history; the log of 200 000 transactions with images,
@@ -30,9 +31,11 @@ def measured(what: str, record_kib: float) -> float:
     return float(np.interp(math.log2(record_kib), np.log2(MEASURED_KIB), MEASURED[what]))
 
 
-def ratio_of_tables(whole: float, of_index: float, share: float) -> float:
-    """The ratio of all that is not index, where all together has that of the whole and indexes are `share` of its bytes."""
-    return (1 - share) / (1 / whole - share / of_index)
+def of_indexes_and_tables(whole: float, of_index: float, share: float) -> tuple[float, float]:
+    """The ratios of indexes, which are `share` of all bytes, and of tables, so that all together have that of the whole; if
+    tables then had to pack better than `MOST`, indexes do."""
+    of_index = max(of_index, share / (1 / whole - (1 - share) / MOST))
+    return of_index, (1 - share) / (1 / whole - share / of_index)
 
 
 def differs(one: Scenario) -> bool:
@@ -56,7 +59,8 @@ def left(one: Scenario, values: dict, kinds: list[int], file_bytes: np.ndarray) 
     log_kib = one.files.log_record_kib or record_kib
     of_index = min(whole, values["index_packs"] * measured("index", record_kib))
     share = file_bytes[np.array(kinds) == INDEX].sum() / file_bytes.sum()
-    ratios = {INDEX: of_index, TABLE: ratio_of_tables(whole, of_index, share),
+    of_index, of_tables = of_indexes_and_tables(whole, of_index, share)
+    ratios = {INDEX: of_index, TABLE: of_tables,
               REST: min(whole, values["index_packs"] * measured("history", record_kib))}
     of_log = min(whole, values["log_packs"] * measured(_log(one), log_kib))
     return [round(100 / ratio) for ratio in (of_log, *(ratios[kind] for kind in kinds))]
