@@ -259,11 +259,11 @@ def check_settings(s, test):
         raise ValueError(f"max_dirty_pages_pct is {s.max_dirty_pages_pct}, but is a percentage; choose 1 to 100")
     n_frames = n_frames_of(s, new_table(test.n_rows, test.k_is_random))
     if n_frames < 512 + 8 * s.n_clients:
-        raise ValueError(f"buffer_pool_bytes is {s.buffer_pool_bytes}, but {s.n_clients} clients need "
+        raise ValueError(f"buffer_pool_bytes is {s.buffer_pool_bytes} B, but {s.n_clients} clients need "
                          f"{512 + 8 * s.n_clients} pages of 16 KiB beside those of the index; choose a larger one")
     if 4 * PAGE_BYTES * (10 + s.thread_concurrency + s.n_clients) > s.log_file_bytes * s.n_log_files // 2:
-        raise ValueError(f"log_file_bytes is {s.log_file_bytes}, but {s.n_clients} clients need more for changes under way; "
-                         "choose larger files of log")
+        raise ValueError(f"log_file_bytes is {s.log_file_bytes} B, but {s.n_clients} clients need more for changes under "
+                         "way; choose larger files of log")
     if s.wire_ns == 0 and test.statements[:, -1].sum() == 0:
         raise ValueError("a transaction takes no time at all, neither wire_ns nor CPU; let one of them be more than 0")
 

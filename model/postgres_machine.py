@@ -212,8 +212,8 @@ def check_settings(s, database):
         if getattr(s, name) < least:
             raise ValueError(f"{name} is {getattr(s, name)}, but must be at least {least}; choose that or more")
     if n_frames < 16 * s.n_clients:
-        raise ValueError(f"shared_buffers_bytes is {s.shared_buffers_bytes}, but {s.n_clients} clients need 16 pages each; "
-                         f"choose {16 * s.n_clients * PAGE_BYTES} or more")
+        raise ValueError(f"shared_buffers_bytes is {s.shared_buffers_bytes} B, but {s.n_clients} clients need 16 pages "
+                         f"each; choose {16 * s.n_clients * PAGE_BYTES} B or more")
     if not 0 <= s.checkpoint_completion_target <= 1:
         raise ValueError(f"checkpoint_completion_target is {s.checkpoint_completion_target}, but is a part of the time "
                          "between checkpoints; choose 0 to 1")

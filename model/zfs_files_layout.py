@@ -60,8 +60,16 @@ PIECE_BYTES = 2**24  # of a vdev: what stays together when data are spread out
 
 def psize_of(record_bytes, compress_pct):
     """B of a record on disk; compression counts if it saves an eighth (spec 5.1)."""
-    packed = -(-(record_bytes * compress_pct // 100) // SECTOR) * SECTOR
+    return _kept(record_bytes, -(-(record_bytes * compress_pct // 100) // SECTOR) * SECTOR)
+
+
+def _kept(record_bytes, packed):
     return packed if packed <= record_bytes - record_bytes // 8 else -(-record_bytes // SECTOR) * SECTOR
+
+
+def shorter(record_bytes, ratio):
+    """The same where a ratio was measured, of which ends of sectors are a part: the number of sectors that is nearest."""
+    return _kept(record_bytes, max(1, round(record_bytes / ratio / SECTOR)) * SECTOR)
 
 
 def record_bytes_of(rows, settings):

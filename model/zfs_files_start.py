@@ -37,6 +37,7 @@ from model.zfs_files_layout import (
     of_file,
     psize_of,
     record_bytes_of,
+    shorter,
     tree_of,
 )
 from model.zfs_files_machine import (
@@ -235,12 +236,12 @@ def _arc_of(s):
     return ArcParams(s.arc_max_bytes, s.arc_max_bytes // 4) if s.arc_max_bytes else arc_params(s.memory_bytes)
 
 
-def new_store(files, settings, build, pool, n_processes, seed=0, log_pool=None, compress_pct=None):
+def new_store(files, settings, build, pool, n_processes, seed=0, log_pool=None, ratios=None):
     """A Store at rest at time 0.
 
     `files`: int64 [file, column]: B at the start, B at most, B of a page; row 0 is the log (a ring: what lies behind its end
     begins at its front again), row 1 + f is file f of the calls. `build`: of `model.eras.era`. `n_processes`: of the
-    database. `compress_pct`: per file what compression leaves of a record, %, where files differ; else the settings say it.
+    database. `ratios`: per file how many times shorter its records are on disk, where files differ; else the settings say.
     Raises ValueError with one sentence if something about it is impossible.
     """
     s = typed(settings)
@@ -248,8 +249,9 @@ def new_store(files, settings, build, pool, n_processes, seed=0, log_pool=None, 
     check_settings(s)
     rows = np.vstack([np.array(files, np.int64).reshape(-1, 3), CONTROL_FILE])
     record_bytes = record_bytes_of(rows, s)
-    packs = [*(compress_pct or [s.compress_pct] * len(files)), s.compress_pct]
-    psizes = np.array([psize_of(n, left) for n, left in zip(record_bytes.tolist(), packs, strict=True)])
+    psizes = np.array([psize_of(n, s.compress_pct) for n in record_bytes.tolist()])
+    if ratios:
+        psizes[:-1] = [shorter(n, ratio) for n, ratio in zip(record_bytes[:-1].tolist(), ratios, strict=True)]
     core_bytes = core_bytes_of(record_bytes, psizes, s.compressed_arc, pool.data.vdev.ashift)
     numbered = number(rows, record_bytes, core_bytes, build.indirect.shift, s.compressed_arc)
     table = of_file(rows, record_bytes, psizes, s, build.issue)

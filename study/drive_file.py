@@ -59,12 +59,14 @@ def read_seek_table(path):
     if not {"cylinders", "ms"} <= set(table) or len(table) < 2:
         raise UserError(f"the seek curve {path} has {len(table)} rows of {', '.join(map(str, table))}; give two or more of "
                         "cylinders, ms")
-    numbers = table[["cylinders", "ms"]].apply(pd.to_numeric, errors="coerce")
-    if numbers.isna().any(axis=None):
-        row = int(numbers.isna().any(axis=1).argmax())
+    if twice := table_file.twice(list(table), ("cylinders", "ms")):
+        raise UserError(f"the seek curve {path} has several columns of the name {twice}; leave one of them")
+    wrong = ~(table[["cylinders", "ms"]].apply(pd.to_numeric, errors="coerce").abs() <= LARGEST).all(axis=1)
+    if wrong.any():
+        row = int(wrong.argmax())
         raise UserError(f"row {row + 1} of the seek curve {path} is {table['cylinders'][row]},{table['ms'][row]}; give two "
-                        "numbers")
-    distance, ms = numbers["cylinders"].to_numpy(float), numbers["ms"].to_numpy(float)
+                        "numbers of at most 10^9")
+    distance, ms = (pd.to_numeric(table[name]).to_numpy(float) for name in ("cylinders", "ms"))
     if not (np.diff(distance) > 0).all() or distance[0] < 1 or not (ms >= 0).all():
         raise UserError(f"the seek curve {path} does not rise in cylinders from 1, or has a negative time; mend the table")
     return distance, ms

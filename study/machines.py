@@ -142,8 +142,8 @@ def store(one: Scenario, values: dict, files: np.ndarray, n_processes: int, seed
         return Both(ufs=ufs_machines.store(one, values, pools, files, kinds or [], n_processes, seed, n_seconds))
     pools = [of_pool(pool, values) for pool in (one.pool, one.log_pool)]
     settings = zfs_settings(one, values, n_seconds)
-    left = packing.left(one, values, kinds or [], files[1:, 0])
-    return Both(zfs=zfs_files.new_store(files, settings, build(one, values), pools[0], n_processes, seed, pools[1], left))
+    ratios = packing.ratios(one, values, kinds or [], files[1:, 0])
+    return Both(zfs=zfs_files.new_store(files, settings, build(one, values), pools[0], n_processes, seed, pools[1], ratios))
 
 
 # --- runs -----------------------------------------------------------------------------------------------------------------

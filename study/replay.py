@@ -109,9 +109,8 @@ def read_table(path: Path, needed: Sequence[str], why: str, optional: Sequence[s
         raise UserError(f"{path} has no column {', '.join(missing)} (it has {', '.join(names)}), but {why} "
                         f"{', '.join(needed)}; record them too")
     wanted = [*needed, *(name for name in optional if name in names)]
-    twice = [name for name in wanted if names.count(name) > 1]
-    if twice:
-        raise UserError(f"{path} has {names.count(twice[0])} columns of the name {twice[0]}; leave one of them")
+    if twice := table_file.twice(names, wanted):
+        raise UserError(f"{path} has several columns of the name {twice}; leave one of them")
     table = select(wanted)
     if not len(table):
         raise UserError(f"{path} has 0 rows, but a trace has at least one; copy it again")
@@ -133,7 +132,7 @@ def _parquet(path: Path) -> tuple[list[str], Callable]:
 
     def select(names: Sequence[str]) -> pd.DataFrame:
         try:
-            return file.read(columns=list(names)).to_pandas()
+            return file.read(columns=list(names)).to_pandas(ignore_metadata=True)
         except (OSError, pa.ArrowException) as error:
             raise _unreadable(path, error) from error
     return file.schema_arrow.names, select

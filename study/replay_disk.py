@@ -92,6 +92,8 @@ def read_trace(path):
     if missing:
         has = ", ".join(map(str, table))
         raise UserError(f"the trace {path} has no column {', '.join(missing)} (it has {has[:80]}); {give}")
+    if twice := table_file.twice(list(table), TRACE_COLUMNS):
+        raise UserError(f"the trace {path} has several columns of the name {twice}; leave one of them")
     if len(table) < FEWEST_REQUESTS:
         many = f"{len(table)} request{'s' * (len(table) != 1)}" if len(table) else "no requests"
         raise UserError(f"the trace {path} has {many}; give at least {FEWEST_REQUESTS}")

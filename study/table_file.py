@@ -9,6 +9,7 @@ import tarfile
 import warnings
 import zipfile
 import zlib
+from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -34,7 +35,7 @@ def read(path: Path | str, name: str, give: str, text: bool = False) -> pd.DataF
     """The table at `path`, as `text` if told so. A UserError says why there is none, of what (`name`), what to `give`."""
     try:
         if is_parquet(path):
-            table = pq.read_table(path).to_pandas()
+            table = pq.read_table(path).to_pandas(ignore_metadata=True)
             return table.astype(str) if text else table
         return _csv(path, text)
     except UnicodeDecodeError:
@@ -50,6 +51,11 @@ def read(path: Path | str, name: str, give: str, text: bool = False) -> pd.DataF
     except (OSError, ValueError, pa.ArrowException) as error:
         reason = getattr(error, "strerror", None) or _sentence(error)
     raise UserError(f"cannot read {name} {path} ({reason}); {give}")
+
+
+def twice(names: list[str], wanted: Sequence[str]) -> str | None:
+    """The first of `wanted` that several columns are called, if any; pandas calls the second of a CSV `name.1`."""
+    return next((name for name in wanted if names.count(name) > 1 or f"{name}.1" in names), None)
 
 
 def _csv(path: Path | str, text: bool) -> pd.DataFrame:

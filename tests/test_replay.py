@@ -254,6 +254,7 @@ def test_values_that_are_no_whole_numbers_are_named(tmp_path, columns, values, m
     lambda table, path: table.to_csv(path.with_suffix(".csv"), sep=",", index_label="row", lineterminator=",\r\n"),
     lambda table, path: table[table.columns[::-1]].to_csv(path.with_suffix(".csv.gz"), index=False),
     lambda table, path: table.to_parquet(path.with_suffix("")),
+    lambda table, path: table.set_index("tick").to_parquet(path),
 ])
 def test_other_types_orders_and_files_say_the_same(tmp_path, columns, save):
     save(pd.DataFrame(columns), tmp_path / "trace.parquet")
@@ -282,7 +283,9 @@ def test_a_csv_that_is_no_trace_is_named(tmp_path, columns):
 def test_two_columns_of_one_name_are_named(tmp_path, columns):
     names = [*columns, "tick"]
     pq.write_table(pa.table([*columns.values(), columns["op"]], names=names), tmp_path / "twice.parquet")
-    assert "has 2 columns of the name tick; leave one of them" in complaint(tmp_path / "twice.parquet")
+    assert "has several columns of the name tick; leave one of them" in complaint(tmp_path / "twice.parquet")
+    pd.DataFrame(columns).assign(**{"tick.1": 0}).rename(columns={"tick.1": "tick"}).to_csv(tmp_path / "t.csv", index=False)
+    assert "has several columns of the name tick; leave one of them" in complaint(tmp_path / "t.csv")
 
 
 def test_files_that_cannot_be_read_are_named(tmp_path, columns):

@@ -227,6 +227,18 @@ def test_columns_have_any_order_and_there_may_be_more_of_them(measured):
         assert all((one == other).all() for one, other in zip(read_trace(path), plain, strict=True))
 
 
+def test_rows_of_a_parquet_file_are_counted_and_not_called_by_their_index(measured):
+    trace, _ = measured()
+    table = pd.read_csv(trace)
+    table.loc[5, "block"] = -1
+    table[table.index > 2].to_parquet(trace)
+    with pytest.raises(UserError, match="request 3 of the trace"):
+        read_trace(trace)
+    trace.write_text("op,op,block,count,service_us,gap_us\n" + "R,R,1,1,1,1\n" * 9)
+    with pytest.raises(UserError, match="several columns of the name op"):
+        read_trace(trace)
+
+
 def test_an_empty_trace_is_what_is_wrong_also_where_the_seek_curve_is_missing(measured):
     trace, drive = measured(n=8)
     trace.write_text(trace.read_text().splitlines()[0])
@@ -236,8 +248,10 @@ def test_an_empty_trace_is_what_is_wrong_also_where_the_seek_curve_is_missing(me
 
 
 @pytest.mark.parametrize(("content", "said"), [
-    ("cylinders,ms\n1,1\n3,x\n", "^row 2 of the seek curve .* is 3,x; give two numbers$"),
+    ("cylinders,ms\n1,1\n3,x\n", "^row 2 of the seek curve .* is 3,x; give two numbers of at most 10\\^9$"),
     ("cylinders,ms\n1,1\n3,\n", "^row 2 of the seek curve .* is 3.*,nan; "),
+    ("cylinders,ms\n1,1\n3,inf\n", "row 2 of the seek curve .* is 3,inf; "),
+    ("cylinders,ms,ms\n1,1,1\n3,2,2\n", "several columns of the name ms; leave one"),
     ("cylinders,ms\n1,1\n", "has 1 rows of cylinders, ms; give two or more"),
     ("distance,ms\n1,1\n2,2\n", "rows of distance, ms; give"),
     ("cylinders,ms\n3,1\n2,2\n", "does not rise")])
