@@ -15,7 +15,7 @@ STEPS = {       # every change by itself
     "bonus-described": ("bonus 1.5 (as described)", WEIGHTS | DESCRIBED),
     "bonus-text": ("bonus 3 (33 % empty, as told)", WEIGHTS | BY_TEXT),
     "primary": ("given up when fragmented", {"primary_until": FRAGMENTED, "passivate_with": LARGEST}),
-    "deferral": ("freed space withheld", {"defer_txgs": 2}),
+    "deferral": ("freed space withheld", {"defer_txgs": 2, "skips_unchanged": 1}),     # hg 10921 is both
     "prefetch": ("space maps read ahead", {"prefetch_maps": 3}),
     "new-dynamic-fit": ("new dynamic fit", {"picker": VARIANTS["141_ndf"]}),
 }
