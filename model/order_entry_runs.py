@@ -22,6 +22,7 @@ from model.order_entry_draws import draw_changes
 from model.order_entry_machine import DOINGS, DONE, TALLY, Machine, new_leaves, new_machine
 from model.order_entry_txgs import Ageing
 from model.pool import Pool
+from model.space_map import FULL
 
 BALANCED = 0.1  # writes and changes of a step are this close
 LOAD_RECORDS = 2**13  # a transaction group, while the database is written
@@ -50,6 +51,8 @@ class Window(NamedTuple):
 
 def _run(site, until, ageing, ages):
     ended = run(site.machine, site.leaves, site.space, int(site.now[0]), int(until), ageing, ages)
+    if ended != DONE and site.space.failure[0] == FULL:
+        raise ValueError("what is freed lies in more places than the maps have room for; make the pool with more segments")
     if ended != DONE:
         used, all_of_it = site.space.class_allocated[0], site.space.class_space[0]
         raise ValueError(f"the pool fills up: {used} of {all_of_it} B are taken, and what is being rewritten finds no room; "

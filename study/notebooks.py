@@ -98,7 +98,7 @@ STUDY: dict[str, Notebook] = {
             "draws": DRAWS, "seeds": SEEDS, "seed": SEED,
         }),
     "04_oltp_gain": Notebook(
-        reads=("claims.toml", "published/*.toml", "priors.toml"), minutes=12,
+        reads=("claims.toml", "published/*.toml", "priors.toml", "full_scale/order_entry.csv"), minutes=12,
         parameters={
             "n_users": Parameter(kind="int", low=1, high=1024, help="users of the database, in a closed loop"),
             "record_kib": Parameter(kind="int", unit="KiB", choices=(2, 4, 8, 16, 32),

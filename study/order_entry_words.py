@@ -5,6 +5,7 @@ import numpy as np
 import pandas as pd
 
 from study.ensembles import AFTER, interval, unfitted
+from study.order_entry_2010 import Comparison
 
 
 def cycle(cycles: pd.DataFrame, results: pd.DataFrame, criterion: float) -> str:
@@ -21,6 +22,17 @@ def cycle(cycles: pd.DataFrame, results: pd.DataFrame, criterion: float) -> str:
     return (f"A slow fall and a sudden return appear {' and '.join(there) or 'nowhere'}: runs of a fall over runs of a rise "
             f"are, by best guess and turnovers before the series, {by_age}; over all draws {low:.1f} to {high:.1f}, and it "
             f"takes {criterion:g} (0: not two of each)")
+
+
+def full_scale(full: Comparison, found: pd.DataFrame) -> str:
+    """What a day of runs on a pool as large as theirs comes to; `found` of `order_entry_full_scale.metrics`."""
+    value, tps, loads = found.set_index("name").value, full.before.tps, full.before.pool.n_loads
+    return (f"The new rules make it {value['full.series.gain']:.0f} % faster, and runs vary "
+            f"{value['full.series.reduction']:.0f} % less. Under the old rules {len(tps)} runs go from {tps[0]:.0f} to "
+            f"{tps[-1]:.0f} transactions a second, at least {tps.min():.0f}, with {int(loads.iloc[-1] - loads.iloc[0])} "
+            f"space maps loaded on the way. R² of I/O size with throughput is {value['full.io-size.r2']:.2f}: number "
+            f"{value['full.io-size.rank']:.0f} of the statistics that could explain it, of which the best has "
+            f"{value['full.best.r2']:.2f}")
 
 
 def ablation(steps: pd.DataFrame) -> str:

@@ -24,14 +24,15 @@ SMALL = Orders(n_users=16, n_records=2**14, n_redo_records=8, n_vdevs=2, vdev=vd
 SHEET = SheetParams(disk_bytes=N_METASLABS * METASLAB_BYTES + 2**23, depth=32, window=8)
 
 
-def space_of(orders, rules, engine=FAST, unit=4096, n_metaslabs=N_METASLABS):
+def space_of(orders, rules, engine=FAST, unit=4096, n_metaslabs=N_METASLABS, max_segments=2**17):
     vdevs = [TopVdev(orders.vdev, asize=n_metaslabs * METASLAB_BYTES)] * orders.n_vdevs
-    return new_pool(vdevs, rules, engine, unit, METASLAB_BYTES, 2**17)
+    return new_pool(vdevs, rules, engine, unit, METASLAB_BYTES, max_segments)
 
 
-def site_of(orders=SMALL, name="b117", seed=1, engine=FAST, sheet=SHEET, drawn_ns=(), n_other=0, queue=None, unit=4096):
+def site_of(orders=SMALL, name="b117", seed=1, engine=FAST, sheet=SHEET, drawn_ns=(), n_other=0, queue=None, unit=4096,
+            max_segments=2**17):
     rules = era(name)
-    space = space_of(orders, rules.metaslab, engine, unit)
+    space = space_of(orders, rules.metaslab, engine, unit, max_segments=max_segments)
     return begin(orders, new_drive(sheet, drawn_ns), queue or era("b117").queue, space, seed, n_other)
 
 

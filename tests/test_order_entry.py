@@ -350,6 +350,11 @@ def test_a_pool_that_fills_up_gets_one_sentence():
         site_of(n_other=2 * N_METASLABS * METASLAB_BYTES // REDO_BYTES)
 
 
+def test_too_many_places_to_remember_is_no_full_pool():
+    with pytest.raises(ValueError, match="make the pool with more segments"):
+        window(site_of(name="b141_df", max_segments=64), SECOND, 4 * SECOND)
+
+
 def test_all_that_users_do_has_a_name():
     assert len(DOINGS) == 6
     assert isinstance(SHEET, SheetParams)

@@ -1,0 +1,67 @@
+"""The order entry on a pool as large as theirs: 350 GB in records of 4 KiB on disks of 1 TB, nothing to scale.
+
+    order_entry_full_scale.simulate()    a Comparison: old rules and new, best guesses, a day of runs
+    order_entry_full_scale.read()        the one that is kept in data/full_scale/
+
+Simulating takes twenty minutes of processor time and 6 GB, so it is done once (`benchmarks/full_scale.py`) and kept.
+Machine, rules and seed are those of `04_oltp_gain`; only the scale differs, of the pool and of transaction groups.
+"""
+import pandas as pd
+
+from study import project
+from study.correlation import of_series
+from study.ensembles import AFTER, BEFORE
+from study.errors import UserError
+from study.order_entry_2010 import POOL_COLUMNS, Comparison, Series, Setup, compare, setup
+from study.order_entry_questions import TPS, cycle, metrics_of_series
+
+FILE = "full_scale/order_entry.csv"
+COLUMNS = ["rules", "run", "name", "value", "unit"]
+IO_SIZE = "appliance.io_size"
+POOL = "pool."                  # in front of what the allocator tells of a run, which nobody looked at then
+N_RUNS, SEED = 48, 1            # a day
+WARM_S, WINDOW_S = 128.0, 1664.0    # of each run of 30 minutes: as `04_oltp_gain` has it to scale
+
+
+def machine() -> Setup:
+    return setup(n_users=64, record_kib=4, scale=1, group_scale=1, warm_s=WARM_S, window_s=WINDOW_S)
+
+
+def simulate(n_runs: int = N_RUNS) -> Comparison:
+    return compare(machine(), n_runs, SEED)
+
+
+def _rows(one: Series) -> pd.DataFrame:
+    pool = one.pool.rename_axis("run").reset_index().melt("run", POOL_COLUMNS, "name")
+    return pd.concat([one.table, pool.assign(name=POOL + pool.name, unit="1")])
+
+
+def to_csv(runs: Comparison) -> str:
+    """Six digits of everything."""
+    rows = pd.concat([_rows(one).assign(rules=rules) for rules, one in runs.items()])
+    return rows[COLUMNS].to_csv(index=False, float_format="%.6g", lineterminator="\n")
+
+
+def _series(rows: pd.DataFrame) -> Series:
+    of_pool = rows.name.str.startswith(POOL)
+    pool = rows[of_pool].pivot(index="run", columns="name", values="value")
+    return Series(rows.loc[~of_pool, ["run", "name", "value", "unit"]].reset_index(drop=True),
+                  pool[[POOL + name for name in POOL_COLUMNS]].set_axis(POOL_COLUMNS, axis=1))
+
+
+def read() -> Comparison:
+    """What is kept."""
+    rows = pd.read_csv(project.data_file(FILE))
+    if list(rows.columns) != COLUMNS or set(rows.rules) != {BEFORE, AFTER}:
+        raise UserError(f"data/{FILE} is no pair of series; restore it with: git checkout -- data")
+    return Comparison(*(_series(rows[rows.rules == rules]) for rules in (BEFORE, AFTER)))
+
+
+def metrics(full: Comparison) -> pd.DataFrame:
+    """For the run store: gain, variability, cycle, and how well the size of I/Os goes with throughput: name, value, unit."""
+    r2 = of_series(full.before.table, TPS, IO_SIZE)
+    rows = [("io-size.r2", r2["io_size.r_squared"], "1"), ("best.r2", r2["best.r_squared"], "1"),
+            ("io-size.rank", r2["io_size.rank"], "1"), ("before.first", full.before.tps[0], "1/s"),
+            ("before.last", full.before.tps[-1], "1/s")]
+    found = [metrics_of_series(full), cycle(full.before.tps), pd.DataFrame(rows, columns=["name", "value", "unit"])]
+    return pd.concat(found, ignore_index=True).assign(name=lambda frame: "full." + frame.name)
