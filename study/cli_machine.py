@@ -106,6 +106,8 @@ def advise(
     """
     from study import advise as advising
     from study import ensembles, recipes
+    if database not in advising.DATABASES:
+        raise UserError(f"database is '{database}', but the choices are postgres, innodb and oracle; take one of these")
     if today and hardware is not None:
         raise UserError(f"--today is of no machine and --hardware is {hardware}; leave one of the two out")
     if today:
@@ -113,14 +115,12 @@ def advise(
     elif hardware is None:
         raise UserError("--hardware is missing; give a TOML file of what you have, such as data/machines/"
                         "two-disks-and-an-ssd.toml")
-    elif database in advising.DATABASES:
+    else:
         mine = advising.read(hardware, database)
         err.print("simulating every step of data/advice.toml on this machine: four to eight minutes")
         with console.counting("runs") as tell, ensembles.telling(tell):
             found = advising.advise(*mine, draws)
         advising.say(found, out)
-    else:
-        raise UserError(f"database is '{database}', but the choices are postgres, innodb and oracle; take one of these")
 
 
 @machine.command(rich_help_panel=PANEL)

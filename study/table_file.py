@@ -2,7 +2,7 @@
 
 What does not change a CSV's meaning is accepted: blanks around commas, comments (from # to the end of a line), blank lines,
 a comma at the end of every line, ends of lines and the byte order mark of another system, columns in another order, more
-columns than are asked for.
+columns than are asked for; and semicolons or tabs in the place of commas, except from a pipe.
 """
 import lzma
 import tarfile
@@ -20,6 +20,7 @@ from study.errors import UserError
 
 CUT_OFF = (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, tarfile.TarError)   # besides OSError, ValueError
 MAGIC = b"PAR1"     # a Parquet file begins with these
+OTHER_SEPARATORS = ";\t"
 BY_ARROW = (".zst", ".lz4")     # compressed in a way for which pandas wants further packages
 
 
@@ -59,12 +60,23 @@ def twice(names: list[str], wanted: Sequence[str]) -> str | None:
 
 
 def _csv(path: Path | str, text: bool) -> pd.DataFrame:
+    """By the separator that the header has."""
+    table = _separated_by(",", path, text)
+    header = table.columns[0] if len(table.columns) == 1 and Path(path).is_file() else ""
+    for separator in OTHER_SEPARATORS:
+        if separator in header:
+            return _separated_by(separator, path, text)
+    return table
+
+
+def _separated_by(separator: str, path: Path | str, text: bool) -> pd.DataFrame:
     """Without `index_col=False` pandas takes the first column for an index where lines are longer than the header."""
     options = {"dtype": str, "keep_default_na": False} if text else {}
     file = pa.input_stream(path) if Path(path).suffix in BY_ARROW else path
     with warnings.catch_warnings():
         warnings.simplefilter("error", pd.errors.ParserWarning)
-        table = pd.read_csv(file, encoding="utf-8-sig", skipinitialspace=True, comment="#", index_col=False, **options)
+        table = pd.read_csv(file, sep=separator, encoding="utf-8-sig", skipinitialspace=True, comment="#", index_col=False,
+                            **options)
     return table.rename(columns=str.strip)
 
 

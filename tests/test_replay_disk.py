@@ -261,6 +261,14 @@ def test_an_impossible_seek_curve_is_one_sentence(content, said, tmp_path):
         read_seek_table(tmp_path / "seek.csv")
 
 
+@pytest.mark.parametrize("separator", [";", "\t", " ; "])
+def test_columns_may_be_apart_by_semicolons_or_tabs(separator, measured, tmp_path):
+    trace, _ = measured(n=40)
+    path = tmp_path / "t.csv"
+    path.write_text("# a note, with a comma\n" + trace.read_text().replace(",", separator))
+    assert all((one == other).all() for one, other in zip(read_trace(path), read_trace(trace), strict=True))
+
+
 @pytest.mark.parametrize("name", ["t.csv.gz", "t.csv.bz2", "t.csv.xz", "t.csv.zip", "t.csv.zst", "t.csv.lz4"])
 def test_a_compressed_trace_is_read_and_one_that_is_cut_off_is_one_sentence(name, measured, tmp_path):
     trace, _ = measured(n=400)

@@ -47,7 +47,7 @@ def test_processor_time_is_that_of_the_kernel_and_its_children_and_no_sleep(runs
     said, idle = manifest(one.folder), manifest(slept.folder)
     assert said["cpu_seconds"] > 2
     assert idle["seconds"] > 4
-    assert idle["cpu_seconds"] < 4
+    assert idle["cpu_seconds"] < idle["seconds"] - 2    # a kernel starts in one thread, so in no less than it works
 
 
 def test_the_template_is_never_written(runs, notebook):
