@@ -271,7 +271,7 @@ def test_a_csv_that_is_no_trace_is_named(tmp_path, columns):
             ([*lines[:3], lines[3].replace(",", ",x", 1)], "trace.csv: row 2 has x"),
             ([*lines[:3], lines[3][:-4]], "trace.csv: row 2 has no value in column evict512"),
             (lines[:1], "trace.csv has 0 rows"),
-            ([line.replace(",", ";") for line in lines], "trace.csv has no column tick, op"),
+            ([line.replace(",", "|") for line in lines], "trace.csv has no column tick, op"),
             ([lines[0], *(line + ",1" for line in lines[1:])],
              "more values than its header has names); give a Parquet file or a CSV")):
         path.write_text("\n".join(spoilt))
