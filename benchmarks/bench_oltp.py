@@ -6,13 +6,11 @@ stripped of vdev cache, aggregation, indirect blocks and transaction groups; bot
 operations (events at the same moment are served in another order). Two SimPys: one built from its own containers,
 one whose semaphores are bare numbers, so that only reads make events.
 
-120 s of 46 disks are 2.2 million I/Os, so the target of 0.5 s is 225 ns for each. It was not reached: an I/O took 0.6 us
-on an idle machine, and takes a fifth less (reckoned from runs side by side on a busy one) since the segments of a disk
-are searched without branches, what lies where is worked out in one pass, and parts that are called in one place are
-copied there (`model.jit`). An access to memory outside of the L2 cache took 130 to 185 ns where that was measured, and an
-I/O has several. But without any such wait it would not be reached either: counted step by step, in a hundred places of
-the run, an I/O takes 2900 instructions where it took 3700. In 225 ns that is 13 a nanosecond, where 6 are what the run
-gets done.
+120 s of 46 disks are 2.2 million I/Os, so the target of 0.5 s is 225 ns for each. It was not reached: an I/O takes 0.62 us
+on an idle machine. An access to memory outside of the L2 cache took 130 to 185 ns where that was measured, and an I/O has
+several. But without any such wait it would not be reached either: counted step by step, in a hundred places of the run, an
+I/O takes 2900 instructions (3700 before the segments of a disk were searched without branches and what lies where was
+worked out in one pass). In 225 ns that is 13 a nanosecond, where 5 are what the run gets done.
 """
 
 import subprocess

@@ -19,6 +19,7 @@ from study.errors import UserError
 DEFAULT_BUS_MS = 0.0512  # per block of 512 B: fast SCSI, 10 MB/s
 GATHER_BLOCKS = 10  # blocks in the buffer before a drive with extra write disconnects goes to the platter
 LARGEST = 10**9  # of any number that describes a drive: in ns, too, it is within 64 bits
+MOST_CYLINDERS = 10**7  # of a drive: the seek curve has a point for each, and the densest drives have less than a million
 SHEET_ZONES = 16  # zones between the longest and the shortest track of a data sheet
 SHEET_COMMAND_MS = 0.3  # command overhead where none is printed; drives of the 1990s: 0.1 to 1 ms
 
@@ -201,6 +202,9 @@ def _checked(make, *args, **kwargs):
         return make(*args, **kwargs)
     except (ValueError, TypeError) as error:
         raise UserError(f"the drive cannot be: {error}") from None  # of the model: already a sentence
+    except OverflowError:
+        raise UserError("the drive has more blocks than 64 bits count; give fewer surfaces, cylinders or blocks per "
+                        "track") from None
 
 
 def specified_disk(description, table=None):
@@ -211,6 +215,8 @@ def specified_disk(description, table=None):
                       field(mechanics, "Number of data surfaces"), field(plan, "Sparing scheme used"),
                       field(plan, "Rangesize for sparing"), field(plan, "LBN-to-PBN mapping scheme"))
     cylinders = max(layout.n_cylinders, field(mechanics, "Number of cylinders"))
+    if cylinders > MOST_CYLINDERS:
+        raise UserError(f"the drive has {cylinders} cylinders; give at most 10^7, in 'Number of cylinders' and in its zones")
     disk = Disk(layout=layout, rev_ns=_rev_ns(mechanical), seek_ns=_checked(seek_table_ns, mechanical, cylinders, table),
                 head_switch_ns=_ns(field(mechanical, "Head switch time")),
                 write_settle_ns=_ns(field(mechanical, "Add. write settling delay")),

@@ -162,6 +162,7 @@ def test_a_bus_that_is_not_given_is_fast_scsi():
     ("mechanics/Mechanical Model/Seek type", "psychic", "psychic"),
     ("mechanics/Mechanical Model/Seek type", "extracted", "--seek"),
     ("mechanics/Number of data surfaces", 0, "0 heads"),
+    ("mechanics/Number of cylinders", 10**9, "has 1000000000 cylinders; give at most 10.7"),
     ("mechanics/Layout Model/Zones", [], "0 zones"),
     ("mechanics/Layout Model/Zones/0/Last cylinder number", -1, "at least one cylinder"),
     ("mechanics/Layout Model/Zones/0/defects", [7, 63], "a block already"),
@@ -177,6 +178,13 @@ def test_an_impossible_drive_is_one_sentence(path, value, said, measured):
     with pytest.raises(UserError, match=said) as error:
         replay_disk(trace, drive)
     assert "\n" not in str(error.value)
+
+
+def test_a_drive_of_more_blocks_than_can_be_counted_is_one_sentence():
+    drive = changed("mechanics/Number of data surfaces", 10**9)
+    drive["mechanics"]["Layout Model"]["Zones"][-1] |= {"Last cylinder number": 10**9, "Blocks per track": 10**9}
+    with pytest.raises(UserError, match="more blocks than 64 bits count; give fewer"):
+        specified_disk(drive)
 
 
 @pytest.mark.parametrize(("spoil", "said"), [
