@@ -5,7 +5,7 @@ Nothing here changes anything but time.
 """
 
 from model.jit import kernel
-from model.order_entry_draws import N_DRAWS, WITHOUT_ABOVE
+from model.order_entry_draws import WITHOUT_ABOVE, nth
 from model.order_entry_machine import LATENCY, N_READ, OPEN, SLOTS
 from model.prefetch import prefetch
 
@@ -51,6 +51,6 @@ def committed(m, record):
 @kernel
 def read_next(m, user):
     """A user has begun a read: what it will read next."""
-    record = m.read_record[user, m.users[user, N_READ] & (N_DRAWS - 1)]
+    record = nth(m.orders, m.read_record, user, m.users[user, N_READ])
     if 0 <= record < WITHOUT_ABOVE:
         prefetch(m.record_at, record)

@@ -15,7 +15,7 @@ commit by queueing, in Oracle as in the intent log. Without a log device the red
 from model.calendar import set_time
 from model.jit import kernel, part
 from model.order_entry_ahead import read_next
-from model.order_entry_draws import N_DRAWS, WITHOUT_ABOVE
+from model.order_entry_draws import N_DRAWS, WITHOUT_ABOVE, nth
 from model.order_entry_machine import (
     BEGAN,
     CACHED,
@@ -131,7 +131,7 @@ def _begin(m, now, user):
 def _read(m, pool, now, user):
     """The next read of `user`."""
     users = m.users
-    record = m.read_record[user, users[user, N_READ] & (N_DRAWS - 1)]
+    record = nth(m.orders, m.read_record, user, users[user, N_READ])
     users[user, N_READ] += 1
     read_next(m, user)
     users[user, READS_LEFT] -= 1
@@ -177,7 +177,7 @@ def dirty(m, now, user):
     if m.counts[N_HELD] + n > m.orders.dirty_most:
         return False
     for _ in range(n):
-        record = m.dirty_record[user, m.users[user, N_DIRTIED] & (N_DRAWS - 1)]
+        record = nth(m.orders, m.dirty_record, user, m.users[user, N_DIRTIED])
         m.users[user, N_DIRTIED] += 1
         if not m.is_dirty[record]:
             m.is_dirty[record] = 1
