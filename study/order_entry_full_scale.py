@@ -3,9 +3,10 @@
     order_entry_full_scale.simulate()    a Comparison: old rules and new, best guesses, a day of runs
     order_entry_full_scale.read()        the one that is kept in data/full_scale/
 
-Simulating takes twenty minutes of processor time and 6 GB, so it is done once (`benchmarks/full_scale.py`) and kept.
+Simulating takes half an hour of processor time and 6 GB, so it is done once (`benchmarks/full_scale.py`) and kept.
 Machine, rules and seed are those of `04_oltp_gain`; only the scale differs, of the pool and of transaction groups.
 """
+import numpy as np
 import pandas as pd
 
 from study import project
@@ -57,11 +58,29 @@ def read() -> Comparison:
     return Comparison(*(_series(rows[rows.rules == rules]) for rules in (BEFORE, AFTER)))
 
 
+def _cycle(rules: str, one: Series) -> pd.DataFrame:
+    found = cycle(one.tps)
+    return found.assign(name=f"{rules}." + found.name)
+
+
 def metrics(full: Comparison) -> pd.DataFrame:
-    """For the run store: gain, variability, cycle, and how well the size of I/Os goes with throughput: name, value, unit."""
+    """For the run store: gain, variability, cycles, and how well I/O size goes with throughput: name, value, unit."""
     r2 = of_series(full.before.table, TPS, IO_SIZE)
     rows = [("io-size.r2", r2["io_size.r_squared"], "1"), ("best.r2", r2["best.r_squared"], "1"),
             ("io-size.rank", r2["io_size.rank"], "1"), ("before.first", full.before.tps[0], "1/s"),
-            ("before.last", full.before.tps[-1], "1/s")]
-    found = [metrics_of_series(full), cycle(full.before.tps), pd.DataFrame(rows, columns=["name", "value", "unit"])]
+            ("before.least", full.before.tps.min(), "1/s"), ("after.least", full.after.tps.min(), "1/s"),
+            ("after.most", full.after.tps.max(), "1/s")]
+    for rules, one in full.items():
+        from_tps, to_tps, n_loads = return_of(one)
+        rows += [(f"{rules}.return.from", from_tps, "1/s"), (f"{rules}.return.to", to_tps, "1/s"),
+                 (f"{rules}.return.loads", n_loads, "1")]
+    found = [metrics_of_series(full), *(_cycle(*one) for one in full.items()),
+             pd.DataFrame(rows, columns=["name", "value", "unit"])]
     return pd.concat(found, ignore_index=True).assign(name=lambda frame: "full." + frame.name)
+
+
+def return_of(one: Series) -> tuple[float, float, int]:
+    """The largest step up from one run to the next: transactions per second before it and after it, and how many space maps
+    were loaded on the way."""
+    i = int(np.diff(one.tps).argmax())
+    return one.tps[i], one.tps[i + 1], int(np.diff(one.pool.n_loads)[i])

@@ -26,12 +26,17 @@ def cycle(cycles: pd.DataFrame, results: pd.DataFrame, criterion: float) -> str:
 
 def full_scale(full: Comparison, found: pd.DataFrame) -> str:
     """What a day of runs on a pool as large as theirs comes to; `found` of `order_entry_full_scale.metrics`."""
-    value, tps, loads = found.set_index("name").value, full.before.tps, full.before.pool.n_loads
-    return (f"The new rules make it {value['full.series.gain']:.0f} % faster, and runs vary "
-            f"{value['full.series.reduction']:.0f} % less. Under the old rules {len(tps)} runs go from {tps[0]:.0f} to "
-            f"{tps[-1]:.0f} transactions a second, with {int(loads.iloc[-1] - loads.iloc[0])} space maps loaded on the way. "
-            f"R² of I/O size with throughput is {value['full.io-size.r2']:.2f}: number {value['full.io-size.rank']:.0f} "
-            f"of the statistics that could explain it, of which the best has {value['full.best.r2']:.2f}")
+    value = found.assign(name=found.name.str.removeprefix("full.")).set_index("name").value
+    n_vdevs = int(full.before.pool.n_primary.iloc[0])
+    return (f"The new rules make it {value['series.gain']:.0f} % faster, and runs vary {value['series.reduction']:.0f} % "
+            f"less. Under the old rules throughput falls from {value['before.first']:.0f} to {value['before.least']:.0f} "
+            f"transactions a second, and returns: at its largest step up, from {value['before.return.from']:.0f} to "
+            f"{value['before.return.to']:.0f} from one run to the next, {value['before.return.loads']:.0f} space maps are "
+            f"loaded for {n_vdevs} vdevs. A fall takes {value['before.fall.runs']:.1f} runs on the average and a rise "
+            f"{value['before.rise.runs']:.1f}; under the new rules {value['after.fall.runs']:.1f} and "
+            f"{value['after.rise.runs']:.1f}, between {value['after.least']:.0f} and {value['after.most']:.0f}. "
+            f"R² of I/O size with throughput is {value['io-size.r2']:.2f}: number {value['io-size.rank']:.0f} of the "
+            f"statistics that could explain it, of which the best has {value['best.r2']:.2f}")
 
 
 def ablation(steps: pd.DataFrame) -> str:

@@ -1,4 +1,4 @@
-"""What users of the order entry go to when they have worked longer than was drawn in advance: the same law, other records."""
+"""What users of the order entry go to when they have worked for longer than was drawn: the same law, other records."""
 
 import numpy as np
 import pytest

@@ -1,5 +1,6 @@
 """The order entry with nothing to scale: what is kept, and of what machine it is."""
 import numpy as np
+import pandas as pd
 import pytest
 
 from model.eras import era
@@ -57,4 +58,11 @@ def test_the_sentence_is_made_of_the_table(kept):
     values = found.set_index("name").value
     sentence = order_entry_words.full_scale(kept, found)
     assert f"{values['full.series.gain']:.0f} % faster" in sentence
-    assert f"go from {kept.before.tps[0]:.0f} to {kept.before.tps[-1]:.0f}" in sentence
+    assert f"falls from {kept.before.tps[0]:.0f} to {kept.before.tps.min():.0f} " in sentence
+    assert f"under the new rules {values['full.after.fall.runs']:.1f} and {values['full.after.rise.runs']:.1f}, " in sentence
+
+
+def test_a_return_is_the_largest_step_up_and_what_was_loaded_in_that_run(kept):
+    pool = kept.before.pool.iloc[:4].assign(n_loads=[7.0, 7.0, 18.0, 19.0])
+    tps = pd.DataFrame({"run": range(4), "name": "database.tps", "value": [300.0, 100.0, 250.0, 260.0], "unit": "1/s"})
+    assert full_scale.return_of(order_entry_2010.Series(tps, pool)) == (100.0, 250.0, 11)
