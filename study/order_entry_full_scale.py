@@ -58,25 +58,21 @@ def read() -> Comparison:
     return Comparison(*(_series(rows[rows.rules == rules]) for rules in (BEFORE, AFTER)))
 
 
-def _cycle(rules: str, one: Series) -> pd.DataFrame:
-    found = cycle(one.tps)
+def _of_rules(rules: str, one: Series) -> pd.DataFrame:
+    """Cycle, and how well the size of I/Os goes with throughput."""
+    r2, (from_tps, to_tps, n_loads) = of_series(one.table, TPS, IO_SIZE), return_of(one)
+    rows = [("first", one.tps[0], "1/s"), ("least", one.tps.min(), "1/s"), ("most", one.tps.max(), "1/s"),
+            ("return.from", from_tps, "1/s"), ("return.to", to_tps, "1/s"), ("return.loads", n_loads, "1"),
+            ("io-size.r2", r2["io_size.r_squared"], "1"), ("best.r2", r2["best.r_squared"], "1"),
+            ("io-size.rank", r2["io_size.rank"], "1")]
+    found = pd.concat([cycle(one.tps), pd.DataFrame(rows, columns=["name", "value", "unit"])])
     return found.assign(name=f"{rules}." + found.name)
 
 
 def metrics(full: Comparison) -> pd.DataFrame:
-    """For the run store: gain, variability, cycles, and how well I/O size goes with throughput: name, value, unit."""
-    r2 = of_series(full.before.table, TPS, IO_SIZE)
-    rows = [("io-size.r2", r2["io_size.r_squared"], "1"), ("best.r2", r2["best.r_squared"], "1"),
-            ("io-size.rank", r2["io_size.rank"], "1"), ("before.first", full.before.tps[0], "1/s"),
-            ("before.least", full.before.tps.min(), "1/s"), ("after.least", full.after.tps.min(), "1/s"),
-            ("after.most", full.after.tps.max(), "1/s")]
-    for rules, one in full.items():
-        from_tps, to_tps, n_loads = return_of(one)
-        rows += [(f"{rules}.return.from", from_tps, "1/s"), (f"{rules}.return.to", to_tps, "1/s"),
-                 (f"{rules}.return.loads", n_loads, "1")]
-    found = [metrics_of_series(full), *(_cycle(*one) for one in full.items()),
-             pd.DataFrame(rows, columns=["name", "value", "unit"])]
-    return pd.concat(found, ignore_index=True).assign(name=lambda frame: "full." + frame.name)
+    """For the run store: gain and variability, and cycle and correlation under both rules: name, value, unit."""
+    found = pd.concat([metrics_of_series(full), *(_of_rules(*one) for one in full.items())], ignore_index=True)
+    return found.assign(name="full." + found.name)
 
 
 def return_of(one: Series) -> tuple[float, float, int]:

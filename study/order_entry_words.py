@@ -35,8 +35,10 @@ def full_scale(full: Comparison, found: pd.DataFrame) -> str:
             f"loaded for {n_vdevs} vdevs. A fall takes {value['before.fall.runs']:.1f} runs on the average and a rise "
             f"{value['before.rise.runs']:.1f}; under the new rules {value['after.fall.runs']:.1f} and "
             f"{value['after.rise.runs']:.1f}, between {value['after.least']:.0f} and {value['after.most']:.0f}. "
-            f"R² of I/O size with throughput is {value['io-size.r2']:.2f}: number {value['io-size.rank']:.0f} of the "
-            f"statistics that could explain it, of which the best has {value['best.r2']:.2f}")
+            f"R² of I/O size with throughput is {value['before.io-size.r2']:.2f} under the old rules, number "
+            f"{value['before.io-size.rank']:.0f} of the statistics that could explain it, of which the best has "
+            f"{value['before.best.r2']:.2f}; under the new ones it is {value['after.io-size.r2']:.2f}, number "
+            f"{value['after.io-size.rank']:.0f}")
 
 
 def ablation(steps: pd.DataFrame) -> str:
