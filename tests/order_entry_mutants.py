@@ -7,9 +7,11 @@ import json
 
 import order_entry_pools as pools
 import test_order_entry as tests
+import test_order_entry_draws as tests_of_draws
 from mutants import defect
 
 from model import order_entry_places, order_entry_runs, order_entry_txgs, order_entry_users, order_entry_writers
+from model.order_entry_draws import N_DRAWS
 from model.order_entry_machine import DOING, N_HELD, SINCE
 from model.throttle import DIRTY
 
@@ -20,6 +22,7 @@ LAWS = {"users": tests.test_users_are_always_somewhere, "utilisation": tests.tes
         "buffers": tests.test_buffers_held_are_dirty_or_being_written_and_no_more_than_there_are,
         "throttle": tests.test_an_open_group_counts_what_it_has_dirtied_six_times_over,
         "blocks": tests.test_no_block_is_lost_and_no_two_lie_on_each_other,
+        "rounds": lambda *_: tests_of_draws.test_a_round_meets_other_records_than_those_before(tests_of_draws.all_rounds()),
         "restart": lambda *_: tests.test_groups_go_on_under_other_users_whatever_those_before_had_under_way()}
 
 
@@ -55,7 +58,12 @@ def leaves_a_group_as_it_is(*args, real=order_entry_runs.restart):
         return real(*args)
 
 
-MUTANTS = {"leaves a group as it is": (tests, "restart", leaves_a_group_as_it_is),
+def goes_round_again(_, drawn, user, n):
+    return drawn[user, n & (N_DRAWS - 1)]
+
+
+MUTANTS = {"goes to the same records again": (tests_of_draws, "nth", goes_round_again),
+           "leaves a group as it is": (tests, "restart", leaves_a_group_as_it_is),
            "counts blocks twice": (order_entry_places, "count_dirty", counts_twice),
            "keeps the count of four groups ago": (order_entry_txgs, "open_next", keeps_the_count),
            "none": (tests, "SMALL", TINY), "frees nothing": (order_entry_places, "free", frees_nothing),

@@ -12,11 +12,16 @@ ROUNDS = 8
 MANY = SMALL._replace(n_users=1, n_records=2**20)
 
 
-@pytest.fixture(scope="module")
-def rounds():
-    """A user's records [round, i]: reads, with what is in memory and what lacks the block above."""
+def all_rounds():
+    """A user's records [round, i], and the first of them as drawn: reads, with what is in memory and what lacks the block
+    above."""
     drawn = draws(MANY._replace(misses_indirect=0.2, cached=0.3), 1)[0]
     return np.array([nth(MANY, drawn, 0, n) for n in range(ROUNDS * N_DRAWS)]).reshape(ROUNDS, N_DRAWS), drawn[0]
+
+
+@pytest.fixture(scope="module")
+def rounds():
+    return all_rounds()
 
 
 def test_the_first_round_is_as_drawn(rounds):
