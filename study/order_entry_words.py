@@ -5,7 +5,6 @@ import numpy as np
 import pandas as pd
 
 from study.ensembles import AFTER, interval, unfitted
-from study.order_entry_2010 import Comparison
 
 
 def cycle(cycles: pd.DataFrame, results: pd.DataFrame, criterion: float) -> str:
@@ -24,21 +23,20 @@ def cycle(cycles: pd.DataFrame, results: pd.DataFrame, criterion: float) -> str:
             f"takes {criterion:g} (0: not two of each)")
 
 
-def full_scale(full: Comparison, found: pd.DataFrame) -> str:
-    """What a day of runs on a pool as large as theirs comes to; `found` of `order_entry_full_scale.metrics`."""
-    value = found.assign(name=found.name.str.removeprefix("full.")).set_index("name").value
-    n_vdevs = int(full.before.pool.n_primary.iloc[0])
-    return (f"The new rules make it {value['series.gain']:.0f} % faster, and runs vary {value['series.reduction']:.0f} % "
-            f"less. Under the old rules throughput falls from {value['before.first']:.0f} to {value['before.least']:.0f} "
-            f"transactions a second, and returns: at its largest step up, from {value['before.return.from']:.0f} to "
-            f"{value['before.return.to']:.0f} from one run to the next, {value['before.return.loads']:.0f} space maps are "
-            f"loaded for {n_vdevs} vdevs. A fall takes {value['before.fall.runs']:.1f} runs on the average and a rise "
-            f"{value['before.rise.runs']:.1f}; under the new rules {value['after.fall.runs']:.1f} and "
-            f"{value['after.rise.runs']:.1f}, between {value['after.least']:.0f} and {value['after.most']:.0f}. "
-            f"R² of I/O size with throughput is {value['before.io-size.r2']:.2f} under the old rules, number "
-            f"{value['before.io-size.rank']:.0f} of the statistics that could explain it, of which the best has "
-            f"{value['before.best.r2']:.2f}; under the new ones it is {value['after.io-size.r2']:.2f}, number "
-            f"{value['after.io-size.rank']:.0f}")
+def full_scale(found: pd.DataFrame) -> str:
+    """What days of runs on pools as large as theirs come to; `found` of `order_entry_full_scale.metrics`."""
+    value = found.set_index("name").value
+    ages = found.name.str.extract(r"full\.age-(.*)\.series\.gain$")[0].dropna()
+    return "; ".join(_of_age(age, value.rename(lambda name, age=age: name.removeprefix(f"full.age-{age}."))) for age in ages)
+
+
+def _of_age(age: str, value: pd.Series) -> str:
+    return (f"After {age} turnovers the new rules make it {value['series.gain']:.0f} % faster, and runs vary "
+            f"{value['series.reduction']:.0f} % less. Under the old ones a write has {value['before.blocks-least']:.1f} to "
+            f"{value['before.blocks-most']:.1f} records, and throughput is in the lower half of its range for "
+            f"{value['before.low.longest']:.0f} runs on end. At its largest step it returns from "
+            f"{value['before.return.from']:.0f} to {value['before.return.to']:.0f} transactions a second from one run to "
+            f"the next, while {value['before.return.loads']:.0f} space maps are loaded")
 
 
 def ablation(steps: pd.DataFrame) -> str:

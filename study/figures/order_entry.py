@@ -9,26 +9,46 @@ RUN = "run, in the order of time (from 0, as in the run store)"
 LOOKS = {"before": (BLUE, "old rules"), "after": (ORANGE, "new rules")}
 
 
+def _run_by_run(above, below, runs) -> None:
+    """Throughput in one panel and how many blocks a write of records has in the other, under both rules."""
+    for variant, one in runs.items():
+        colour, label = LOOKS[variant]
+        numbers = np.arange(len(one.tps))
+        above.plot(numbers, one.tps, ".-", color=colour, label=label)
+        above.axhline(one.tps.mean(), color=colour, lw=0.6, ls=":")
+        below.plot(numbers, one.pool.blocks_per_write, ".-", color=colour)
+
+
+def _names(above, below) -> None:
+    for axes, name in ((above, "transactions (1/s)"), (below, "blocks in a write")):
+        axes.set_ylim(0, None)
+        axes.set_ylabel(name)
+
+
 def series(runs) -> Figure:
     """Throughput run by run under both rules (`study.order_entry_2010.Comparison`), and how many blocks a write of records
     has."""
     figure, (above, below) = canvas(aspect=0.95, rows=2, sharex=True)
-    for variant, one in runs.items():
-        colour, label = LOOKS[variant]
-        numbers = np.arange(len(one.tps))
-        above.plot(numbers, one.tps, "o-", color=colour, ms=3, label=label)
-        above.axhline(one.tps.mean(), color=colour, lw=0.6, ls=":")
-        below.plot(numbers, one.pool.blocks_per_write, "o-", color=colour, ms=3)
-    above.set_ylim(0, None)
-    above.set_ylabel("transactions (1/s)")
-    below.set_ylim(0, None)
-    below.set_ylabel("blocks in a write")
+    _run_by_run(above, below, runs)
+    _names(above, below)
     below.set_xlabel(RUN)
     change = 100 * (runs.after.tps.mean() / runs.before.tps.mean() - 1)
     spread = [100 * one.tps.std(ddof=1) / one.tps.mean() for _, one in runs.items()]
     above.set_title(f"mean {change:+.0f} %; standard deviation {spread[0]:.0f} → {spread[1]:.0f} % of the mean", loc="left",
                     fontsize=7)
     figure.legend(*above.get_legend_handles_labels(), loc="outside lower center", ncols=2, fontsize=7)
+    return figure
+
+
+def full_scale(full: dict) -> Figure:
+    """The same for pools of different ages (turnovers: Comparison), side by side."""
+    figure, panels = canvas(aspect=0.95, rows=2, columns=len(full), sharex=True, sharey="row", squeeze=False)
+    for (age, runs), (above, below) in zip(full.items(), panels.T, strict=True):
+        _run_by_run(above, below, runs)
+        above.set_title(f"rewritten {age:g} times before" if age else "never rewritten before", loc="left", fontsize=7)
+    _names(*panels[:, 0])
+    figure.supxlabel(RUN, fontsize=7)
+    figure.legend(*panels[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=2, fontsize=7)
     return figure
 
 
