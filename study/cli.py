@@ -73,7 +73,8 @@ def run(
     plans = [plan(find(name), overrides) for name in notebooks]
     outcomes = reproduction.run_plans(plans, workers, _limits(cell_seconds, memory_gb), err)
     scoreboard.say_outcomes(outcomes, out)
-    raise typer.Exit(0 if all(outcome.status == "ok" for outcome in outcomes) else 1)
+    codes = {outcome.exit_code for outcome in outcomes} - {0}
+    raise typer.Exit(min(codes, default=0))
 
 
 @app.command(rich_help_panel=NOTEBOOKS)

@@ -102,6 +102,11 @@ class Outcome:
     seconds: float = 0.0
     again: bool = True
 
+    @property
+    def exit_code(self) -> int:
+        """For the command line: 2 if a value of the user's ended it."""
+        return 0 if self.status == "ok" else 2 if (self.reason or "").startswith("UserError ") else 1
+
 
 def all_plans() -> list[Plan]:
     """The study: every notebook with its defaults."""

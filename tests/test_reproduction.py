@@ -102,6 +102,12 @@ def test_latex_macros_and_tables_are_written(reproduced, tmp_path):
 README = (ROOT / "README.md").read_text()
 
 
+def test_a_series_that_nobody_made_is_the_user_s_to_mend(reproduced):
+    (outcome,) = reproduction.run_plans([plan(find("05"), {"label": "none"})], 1, UNLIMITED, SILENT)
+    assert "04_oltp_gain has no series 'none'; it has " in outcome.reason
+    assert outcome.exit_code == 2
+
+
 def test_every_query_of_the_readme_answers(reproduced):
     queries = re.findall(r"^SELECT .*;$", README, re.M)
     assert len(queries) == 10
