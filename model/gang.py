@@ -5,9 +5,10 @@ no room in one piece becomes a gang itself.
 
 * To b98 (`HALVES`): the first member is to have half of the block. As long as members of that size would do for the rest,
   one is tried; where it finds no room, half as much. If they would not do any more, a share of the rest (by the pointers
-  that are left) becomes a gang. Members begin the search for room at the vdev of their header.
+  that are left) becomes a gang. Each copy of a member begins the search for room at the vdev of that copy of its header;
+  headers have no hint.
 * Later (`THIRDS`): each member gets its share of the rest, and is tried once. No hints, but for the headers of inner gangs:
-  the vdev of the header around them.
+  each copy begins at the vdev of that copy of the outermost header.
 
 A header has one copy more than the block, up to three. If 512 B find no room, all is undone: NO_SPACE. (To b98 the system
 panics.) Time and order of I/Os are not the business of this file.
@@ -52,7 +53,7 @@ class Gang(NamedTuple):
     rest: np.ndarray  # (depth,) B that have no member yet
     pointers: np.ndarray  # (depth,) that are left
     largest: np.ndarray  # (depth,) size of member that is tried (HALVES)
-    header_vdev: np.ndarray  # (depth,)
+    header: np.ndarray  # (depth,) which piece it is
 
 
 @kernel
@@ -72,9 +73,15 @@ def _keep(pool, gang, kind, psize, n_copies):
 
 
 @kernel
-def _piece(pool, gang, txg, kind, psize, n_copies, hint):
-    """Allocate a piece."""
-    set_hint(pool, hint)
+def _hint_at(pool, gang, piece):
+    """Each copy of what follows begins where that copy of the piece is."""
+    for copy in range(gang.n_copies[piece]):
+        pool.hint[copy] = gang.vdev[piece, copy]
+
+
+@kernel
+def _piece(pool, gang, txg, kind, psize, n_copies):
+    """Allocate a piece; hints are in `pool.hint`."""
     status = allocate_from(pool, NORMAL, txg, psize, n_copies, False)
     if status == OK:
         _keep(pool, gang, kind, psize, n_copies)
@@ -82,13 +89,16 @@ def _piece(pool, gang, txg, kind, psize, n_copies, hint):
 
 
 @kernel
-def _open(pool, gang, txg, psize, n_copies, hint):
+def _open(pool, gang, txg, psize, n_copies):
     """Begin a gang for `psize` B."""
-    status = _piece(pool, gang, txg, IS_HEADER, HEADER_BYTES, min(n_copies + 1, MAX_COPIES), hint)
+    set_hint(pool, NO_HINT)
+    if pool.params.gang != HALVES and gang.depth[0] > 0:
+        _hint_at(pool, gang, gang.header[0])
+    status = _piece(pool, gang, txg, IS_HEADER, HEADER_BYTES, min(n_copies + 1, MAX_COPIES))
     if status == OK:
         i = gang.depth[0]
         gang.rest[i], gang.pointers[i], gang.largest[i] = psize, N_POINTERS, _round_up(psize // 2)
-        gang.header_vdev[i] = pool.dva_vdev[0]
+        gang.header[i] = gang.n_pieces[0] - 1
         gang.depth[0] += 1
     return status
 
@@ -103,8 +113,9 @@ def _share(gang, i):
 def _halved_member(pool, gang, txg, n_copies, i):
     """(status, size) of the next member, in halves."""
     gang.largest[i] = min(gang.largest[i], gang.rest[i])
+    _hint_at(pool, gang, gang.header[i])
     while gang.rest[i] <= gang.largest[i] * gang.pointers[i]:
-        status = _piece(pool, gang, txg, IS_MEMBER, gang.largest[i], n_copies, gang.header_vdev[i])
+        status = _piece(pool, gang, txg, IS_MEMBER, gang.largest[i], n_copies)
         if status != NO_SPACE or gang.largest[i] == SECTOR:
             return status, gang.largest[i]
         gang.largest[i] = _round_up(gang.largest[i] // 2)
@@ -119,11 +130,12 @@ def _next_member(pool, gang, txg, n_copies):
         status, psize = _halved_member(pool, gang, txg, n_copies, i)
     else:
         psize = _share(gang, i)
-        status = _piece(pool, gang, txg, IS_MEMBER, psize, n_copies, NO_HINT)
+        set_hint(pool, NO_HINT)
+        status = _piece(pool, gang, txg, IS_MEMBER, psize, n_copies)
     gang.rest[i] -= min(psize, gang.rest[i])
     gang.pointers[i] -= 1
     if status == NO_SPACE and psize > SECTOR and gang.depth[0] < MAX_DEPTH:
-        return _open(pool, gang, txg, psize, n_copies, gang.header_vdev[i])
+        return _open(pool, gang, txg, psize, n_copies)
     return status
 
 
@@ -139,9 +151,10 @@ def _undo_all(pool, gang, txg):
 def allocate_or_gang(pool, gang, txg, psize, n_copies, hint_vdev):
     """A block in one piece, which is piece 0 of `gang`, or a gang. OK, NO_SPACE, or a failure of the model."""
     gang.n_pieces[0] = gang.depth[0] = 0
-    status = _piece(pool, gang, txg, IS_MEMBER, psize, n_copies, hint_vdev)
+    set_hint(pool, hint_vdev)
+    status = _piece(pool, gang, txg, IS_MEMBER, psize, n_copies)
     if status == NO_SPACE and psize > SECTOR:
-        status = _open(pool, gang, txg, psize, n_copies, NO_HINT)
+        status = _open(pool, gang, txg, psize, n_copies)
     while status == OK and gang.depth[0] > 0:
         i = gang.depth[0] - 1
         if gang.rest[i] == 0 or gang.pointers[i] == 0:

@@ -581,6 +581,27 @@ def members_are_halves_of_the_block_or_thirds():
     assert sizes["onnv_69"] == [512, 64 * KIB, 64 * KIB]
 
 
+@story
+def copies_of_members_and_inner_headers_follow_those_of_a_header():
+    """On three vdevs that take turns at every block and have holes everywhere, whatever has a hint is where the hint says."""
+    for name in ("onnv_69", "b103"):
+        pool, gang = pool_of(ERAS[name].metaslab._replace(aliquot_bytes=512), 8, 8, 8), new_gang()
+        for block in fill(pool, 4)[::2]:
+            undo(pool, 4, *block)
+        sync_txg(pool, 4)
+        assert allocate_or_gang(pool, gang, 5, 16 * BLOCK, 2, NO_HINT) == OK
+        n = gang.n_pieces[0]
+        is_header, copies = gang.kind[:n] == IS_HEADER, gang.vdev[:n, :2]
+        assert is_header.sum() > 1
+        assert not (copies[:, 0] == copies[:, 1]).any()
+        if name == "b103":
+            assert (copies[is_header] == copies[0]).all()
+        else:
+            around = np.maximum.accumulate(np.where(is_header, np.arange(n), 0))
+            assert (copies[~is_header] == copies[around][~is_header]).all()
+            assert len(np.unique(copies[is_header], axis=0)) > 1
+
+
 def outcome(one):
     try:
         one()
