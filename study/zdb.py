@@ -11,8 +11,8 @@ A vdev with a purpose of its own (`vdev 1   special`, `dedup`, `log`) takes no d
 metaslabs are read, but not sized.
 
 A line `13: 8 ****` of a histogram counts the segments of 2^13 bytes or more, but less than 2^14. The size of a metaslab is
-not printed; it follows from offset and number, in the oldest form from the distances of offsets, and of a metaslab 0 alone
-from its free percentage.
+not printed. It is a power of two, and follows from offset and number, in the oldest form from the distances of offsets, and
+of a metaslab 0 alone from its free percentage. On dRAID a metaslab begins a little later, with a whole stripe.
 """
 import itertools
 import re
@@ -20,17 +20,22 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
+from model.metaslab_pool import SMALLEST_SHIFT
 from study.errors import UserError
 from study.sizes import size_of
 
 NUMBER = r"\d+(?:\.\d+)?[KMGTPE]?"
 VDEV = re.compile(r"\s*vdev\s+(\d+)\b(?:\s+(special|dedup|log)\b)?")
-SLAB = re.compile(rf"\s*metaslab\s+(\d+)\s+offset\s+([0-9a-f]+)\s+spacemap\s+(\d+)\s+free\s+({NUMBER})\s*$")
-OLD_SLAB = re.compile(rf"\s+([0-9a-f]+)\s+(\d+)\s+({NUMBER})\s*$")
-STATISTICS = re.compile(rf"\s*segments\s+(\d+)\s+maxsize\s+({NUMBER})\s+freepct\s+(\d+)%")
+COUNT = r"\d{1,19}"      # 64 bits
+SLAB = re.compile(rf"\s*metaslab\s+({COUNT})\s+offset\s+([0-9a-f]+)\s+spacemap\s+({COUNT})\s+free\s+({NUMBER})\s*$")
+OLD_SLAB = re.compile(rf"\s+([0-9a-f]+)\s+({COUNT})\s+({NUMBER})\s*$")
+STATISTICS = re.compile(rf"\s*segments\s+({COUNT})\s+maxsize\s+({NUMBER})\s+freepct\s+({COUNT})%")
 HISTOGRAM = re.compile(r"\s*(On-disk|In-memory) histogram:(?:\s*fragmentation\s+(\d+))?")
-BUCKET = re.compile(r"\s*(\d+):\s+(\d+)\s*\**\s*$")
+BUCKET = re.compile(rf"\s*({COUNT}):\s+({COUNT})\s*\**\s*$")
 ROUNDED = 1.02      # zdb prints three digits
+SECTOR = 512
+LARGEST_VDEV = 2**53
+MOST_STRIPE = 2**22     # of dRAID: 255 sectors of 16 KiB
 
 
 class Slab(NamedTuple):
@@ -129,16 +134,34 @@ def sized(slabs: list[Slab], name: str) -> list[Slab]:
 
 
 def _size(slabs: list[Slab], name: str) -> int:
-    """Bytes of each metaslab of a vdev, of which only some may have been printed. Number times size is offset."""
+    """Bytes of each metaslab of a vdev, of which only some may have been printed."""
     pairs = list(itertools.pairwise(slabs))
     for a, b in pairs:
         if a.offset == b.offset:
             raise UserError(f"{name} has the metaslab at offset {a.offset:x} of vdev {a.vdev} twice; give the output of one "
                             "zdb")
     last = slabs[-1]
-    if last.number:
-        return last.offset // last.number
-    return min(b.offset - a.offset for a, b in pairs) if pairs else _size_of_single(last, name)
+    if not pairs and not last.number:
+        return _size_of_single(last, name)
+    distance = last.offset // last.number if last.number else min(b.offset - a.offset for a, b in pairs)
+    size = 2 ** max(0, distance.bit_length() - 1)
+    for one in slabs:
+        _check_place(one, size, name)
+    return size
+
+
+def _check_place(slab: Slab, size: int, name: str) -> None:
+    """A metaslab begins at its number times the size, on dRAID less than a stripe after it; the oldest zdb tells none."""
+    where = f"{name}: the metaslab at offset {slab.offset:x} of vdev {slab.vdev}"
+    number = slab.offset // size if slab.number is None else slab.number
+    after = slab.offset - number * size
+    if not 0 <= after <= (0 if slab.number is None else min(MOST_STRIPE, size // 2)):
+        called = "" if slab.number is None else f" has number {number} and"
+        raise UserError(f"{where}{called} does not begin at a multiple of {size} bytes, which the others are apart; give the "
+                        "output unchanged")
+    if slab.offset + size > LARGEST_VDEV:
+        raise UserError(f"{where} ends at {slab.offset + size} bytes, but the model takes vdevs of at most 2^53; give the "
+                        "output unchanged")
 
 
 def _size_of_single(slab: Slab, name: str) -> int:
@@ -155,7 +178,16 @@ def _check(slab: Slab, name: str) -> None:
     where = f"{name}: the metaslab at offset {slab.offset:x} of vdev {slab.vdev}"
     if slab.free_bytes > slab.size_bytes * ROUNDED:
         raise UserError(f"{where} has {slab.free_bytes} bytes free of {slab.size_bytes}; give the output unchanged")
-    least = sum(count << power for power, count in (slab.histogram or {}).items())
+    if not 2**SMALLEST_SHIFT <= slab.size_bytes <= LARGEST_VDEV:
+        raise UserError(f"{where} has {slab.size_bytes} bytes, but metaslabs have 2^{SMALLEST_SHIFT} to 2^53; give the output "
+                        "unchanged")
+    if (slab.n_segments or 0) * SECTOR > slab.free_bytes * ROUNDED + SECTOR:
+        raise UserError(f"{where} has {slab.n_segments} free segments of {SECTOR} bytes at least, but {slab.free_bytes} bytes "
+                        "are free; give the output unchanged")
+    if high := [power for power, count in (slab.histogram or {}).items() if count and power >= slab.size_bytes.bit_length()]:
+        raise UserError(f"{where} has segments of 2^{high[0]} bytes in its histogram, but {slab.size_bytes} bytes in all; give "
+                        "the output unchanged")
+    least = sum(count << power for power, count in (slab.histogram or {}).items() if count)
     if least > slab.free_bytes * ROUNDED:
         raise UserError(f"{where} has {least} bytes in its histogram at least, but {slab.free_bytes} are free; give the "
                         "output unchanged")

@@ -1,4 +1,5 @@
 """What zdb prints of a pool's free space, in each of its forms. The samples are made up after the format."""
+import re
 from pathlib import Path
 
 import pytest
@@ -73,6 +74,14 @@ def test_a_vdev_with_a_purpose_is_told_apart(purpose):
         zdb.parse(more, "sample")
 
 
+def test_on_draid_a_metaslab_begins_with_a_whole_stripe():
+    """The next multiple of the stripe: 12 sectors of 4 KiB."""
+    stripe, text = 12 * 4096, HEAD
+    for m in range(5):
+        text += LINE.format(m, -(-m * 64 * MIB // stripe) * stripe, "20M")
+    assert {one.size_bytes for one in zdb.parse(text, "sample")} == {64 * MIB}
+
+
 @given(st.integers(0, 60), st.integers(0, 99))
 def test_a_number_is_read_to_three_digits(power, tenths):
     exact = int(2**power * (1 + tenths / 100))
@@ -95,11 +104,33 @@ LINE = "\tmetaslab {0:6d}   offset {1:12x}   spacemap     27   free    {2}\n"
      "3145728 bytes in its histogram"),
     (HEAD + LINE.format(0, 0, "1.00M") + "\t segments  3   maxsize  2.00M   freepct  1%\n" + LINE.format(1, 2**26, "64M"),
      "a segment of 2097152 bytes"),
+    (HEAD + LINE.format(0, 0, "1.00M") + LINE.format(1, 5 * 2**24, "64M") + LINE.format(2, 2**27, "64M"),
+     "has number 1 and does not begin at a multiple of 67108864 bytes"),
+    ("\tvdev 0\n\t  0   27   1.00M\n\t 3000000   28   1.00M\n", "does not begin at a multiple of 33554432 bytes"),
+    (HEAD + LINE.format(0, 0, "1K") + LINE.format(1, 2**13, "1K"), "has 8192 bytes, but metaslabs have 2.17"),
+    (HEAD + LINE.format(0, 0, "1P") + LINE.format(1, 2**53, "1P"), "ends at 18014398509481984 bytes"),
+    (HEAD + LINE.format(0, 0, "1.00M") + "\tOn-disk histogram:\n\t\t\t 999999999:   3 **\n" + LINE.format(1, 2**26, "64M"),
+     "segments of 2.999999999 bytes"),
+    (HEAD + LINE.format(0, 0, "1.00M") + "\t segments  9999   maxsize  2.00K   freepct  1%\n" + LINE.format(1, 2**26, "64M"),
+     "9999 free segments"),
 ])
 def test_what_cannot_be_gets_one_sentence(text, match):
     with pytest.raises(UserError, match=match) as error:
         zdb.parse(text, "sample")
     assert "\n" not in str(error.value)
+
+
+@given(st.sampled_from([path.stem for path in sorted(SAMPLES.glob("*.txt"))]), st.integers(0, 200),
+       st.sampled_from(["0", "7", "63", "64", "999999999", "9" * 18, "9" * 30, "-1", "1E", "ffffffffffffffff", "x"]))
+def test_a_number_that_was_damaged_is_read_or_refused_in_a_sentence(name, which, other):
+    numbers = [*re.finditer(r"\b[0-9a-f]+\b", text := (SAMPLES / f"{name}.txt").read_text())]
+    found = numbers[which % len(numbers)]
+    try:
+        slabs = zdb.parse(text[:found.start()] + other + text[found.end():], "sample")
+    except UserError as error:
+        assert "\n" not in str(error)
+    else:
+        assert all(0 <= one.free_bytes <= 1.02 * one.size_bytes <= 2**54 for one in slabs)
 
 
 def test_a_file_that_is_not_text_is_refused(tmp_path):
