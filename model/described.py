@@ -3,9 +3,9 @@
 *Claimed* is what lies there: it goes into the log of the metaslab as if one transaction group had allocated it, so that the
 free map is made of it when the metaslab is loaded. Then groups of blocks of one size are allocated and synced, by
 `model.metaslab_trace`; nothing is freed meanwhile. In the vdev queue of one disk, blocks that lie side by side and wait
-together become one I/O, of up to 128 KiB (spec 3.5): that is all that makes writes large, and `n_units` counts them for a
-group that waits as a whole. Where no free segment is long enough any more, blocks become gangs (`model.gang`), and their
-pieces are what is counted.
+together become one I/O, up to the limit of the era (spec 3.5): that is all that makes writes large, and `n_units` counts
+them for a group that waits as a whole. Where no free segment is long enough any more, blocks become gangs (`model.gang`),
+and their pieces are what is counted.
 """
 
 from typing import NamedTuple
@@ -20,8 +20,6 @@ from model.metaslab import alloc_map
 from model.metaslab_class import NO_HINT
 from model.metaslab_group import weigh
 from model.metaslab_txg import sync_txg
-
-AGGREGATION_BYTES = 2**17  # zfs_vdev_aggregation_limit
 
 
 @kernel
@@ -99,20 +97,21 @@ def write_in_pieces(pool, pieces, txg, n_txgs, n_blocks, psize):
     return OK
 
 
-def n_units_of_pieces(offset, n_bytes):
-    """(I/Os that pieces of one vdev become which all wait together, those of them that hold one piece alone)."""
+def n_units_of_pieces(offset, n_bytes, most_bytes):
+    """(I/Os of at most `most_bytes` that pieces of one vdev become which all wait together, those of them that hold one
+    piece alone)."""
     order = np.argsort(offset)
     offset, n_bytes = offset[order], n_bytes[order]
     first = np.flatnonzero(np.append(True, offset[1:] != offset[:-1] + n_bytes[:-1]))
     in_row, row_bytes = np.diff(np.append(first, len(offset))), np.add.reduceat(n_bytes, first)
-    return int(np.ceil(row_bytes / AGGREGATION_BYTES).sum()), int((in_row == 1).sum())
+    return int(np.ceil(row_bytes / most_bytes).sum()), int((in_row == 1).sum())
 
 
-def n_units(vdevs, offsets, n_bytes):
-    """I/Os that blocks of `n_bytes` become which all wait together."""
+def n_units(vdevs, offsets, n_bytes, most_bytes):
+    """I/Os of at most `most_bytes` that blocks of `n_bytes` become which all wait together."""
     order = np.lexsort((offsets, vdevs))
     vdevs, offsets = vdevs[order], offsets[order]
     begins = np.ones(len(offsets), bool)
     begins[1:] = (vdevs[1:] != vdevs[:-1]) | (offsets[1:] != offsets[:-1] + n_bytes)
     rows = np.diff(np.append(np.flatnonzero(begins), len(offsets)))
-    return int(np.ceil(rows / max(1, AGGREGATION_BYTES // n_bytes)).sum())
+    return int(np.ceil(rows / max(1, most_bytes // n_bytes)).sum())

@@ -35,6 +35,10 @@ def pool(
     b141_df: best fit below 4 %. OpenZFS since 2011; nearest to a pool of today.
     b141 (2010): the new rules that notebooks 03 to 06 are about.
 
+    Writes are of 128 KiB at most, as ZFS had it up to 2019 and has it for SSDs; with --era openzfs_2019 or later of 1 MiB,
+    as to disks. A vdev is taken as a disk or a mirror: on RAID-Z and dRAID records are cut up and have parity, which is
+    left out.
+
     Takes about half a minute the first time, seconds later.
 
     Example: study pool --fill 0.8 --fragmentation 40

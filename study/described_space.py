@@ -5,7 +5,7 @@ put in random order with allocated space between them, cut at random:
 
     a histogram         in each of its powers of two as many as it says, at random lengths, so that they are as many bytes
     number and longest  lengths as of random cuts (exponential), one of them the longest
-    a fragmentation     the same; their mean is the one that has this fragmentation
+    a fragmentation     whole sectors as of coin tosses (geometric), the mean such that they have this fragmentation
     neither             what is left when records of one size were freed at random: rows of free records as of coin tosses
 
 *Fragmentation*, 0 to 100 %, is that of OpenZFS: each free byte counts by the power of two of its segment, in full below
@@ -22,6 +22,7 @@ WEIGHTS = (100, 100, 98, 95, 90, 80, 70, 60, 50, 40, 30, 20, 15, 10, 5, 0)      
 FIRST_POWER = 9
 SECTOR = 512
 CLOSEST = 1e-4          # a mean is sought until it is known this well
+ROUNDING = 0.5          # `zpool list` prints whole %
 MIB = 2**20
 
 
@@ -50,8 +51,7 @@ def _lengths(slab: Slab, record_bytes: int, unit: int, rng) -> np.ndarray:
     if slab.n_segments:
         return _of_random_cuts(slab.free_bytes, slab.n_segments, slab.largest_bytes, rng)
     if slab.fragmentation is not None:
-        n = max(1, round(slab.free_bytes / mean_length(slab.fragmentation)))
-        return _of_random_cuts(slab.free_bytes, n, None, rng)
+        return _of_coin_tosses(slab, max(mean_length(slab.fragmentation), least_mean(slab)), rng)
     n = max(1, round(slab.free_bytes / record_bytes * (1 - slab.free_bytes / slab.size_bytes)))
     return record_bytes * rng.geometric(1 - slab.free_bytes / slab.size_bytes, n)
 
@@ -68,6 +68,11 @@ def _of_histogram(histogram: dict[int, int], free_bytes: int, unit: int, rng) ->
         middle = (low * high) ** 0.5
         low, high = (middle, high) if drawn(middle).sum() > free_bytes else (low, middle)
     return drawn(high)
+
+
+def _of_coin_tosses(slab: Slab, mean: float, rng) -> np.ndarray:
+    lengths = rng.geometric(SECTOR / mean, max(1, round(slab.free_bytes / mean)))
+    return lengths * (slab.free_bytes / lengths.sum())
 
 
 def _of_random_cuts(free_bytes: int, n: int, longest: int | None, rng) -> np.ndarray:
@@ -107,19 +112,25 @@ def fragmentation(lengths: Sequence[int] | np.ndarray) -> float:
 
 
 def mean_length(percent: float) -> float:
-    """Mean of exponential lengths with that fragmentation, in bytes."""
-    low, high = float(SECTOR) / 16, 1024.0 * MIB
+    """Mean of geometric lengths with that fragmentation, in bytes."""
+    low, high = float(SECTOR), 1024.0 * MIB
     while high / low > 1 + CLOSEST:
         middle = (low * high) ** 0.5
-        low, high = (middle, high) if _of_exponential(middle) > percent else (low, middle)
+        low, high = (middle, high) if of_geometric(middle) > percent else (low, middle)
     return (low * high) ** 0.5
 
 
-def _of_exponential(mean: float) -> float:
-    """Fragmentation of exponential lengths: of the bytes, (1 + a) e^-a are in segments longer than a means."""
-    bounds = 2.0 ** np.arange(FIRST_POWER + 1, FIRST_POWER + len(WEIGHTS)) / mean
-    longer = np.concatenate([[1.0], (1 + bounds) * np.exp(-bounds), [0.0]])
+def of_geometric(mean: float) -> float:
+    """Fragmentation of lengths that end with each sector with probability p: of the bytes, (1 - p)^(k - 1) (1 + (k - 1) p)
+    are in segments of k sectors or more."""
+    p, k = SECTOR / mean, 2.0 ** np.arange(1, len(WEIGHTS))
+    longer = np.concatenate([[1.0], (1 - p) ** (k - 1) * (1 + (k - 1) * p), [0.0]])
     return float((np.array(WEIGHTS) * -np.diff(longer)).sum())
+
+
+def least_mean(slab: Slab) -> float:
+    """Of the lengths of free segments, in bytes: they have a sector at least, and an allocated one between any two."""
+    return max(SECTOR, slab.free_bytes / max(1, (slab.size_bytes - slab.free_bytes) // SECTOR))
 
 
 def alike(fill: float, percent: float, disk_bytes: int, metaslab_bytes: int) -> list[Slab]:
@@ -129,5 +140,9 @@ def alike(fill: float, percent: float, disk_bytes: int, metaslab_bytes: int) -> 
     if not 0 <= percent <= 100:
         raise UserError(f"the fragmentation is {percent:g} %, but it must be from 0 to 100; give what `zpool list` prints")
     free = round((1 - fill) * metaslab_bytes)
+    most = of_geometric(least_mean(Slab(0, 0, True, free, metaslab_bytes)))
+    if fill > 0 and percent > most + ROUNDING:
+        raise UserError(f"the fragmentation is {percent:g} %, but with a fill of {fill:g} it is {most:.0f} at most, because "
+                        "something allocated lies between any two free segments; give what `zpool list` prints of both")
     return [Slab(0, i * metaslab_bytes, fill > 0, free, metaslab_bytes, fragmentation=percent)
             for i in range(disk_bytes // metaslab_bytes)]

@@ -7,7 +7,8 @@ in it.
 Each top-level vdev is taken by itself. Its metaslabs have the free space that they had when zdb was run, at places made up
 to the description; transaction groups of records are allocated in them under the rules of an era, and nothing is freed
 meanwhile, so this is what the next writes meet, not what the pool will be like in a month. Blocks per I/O are counted as if
-a group waited for its disk as a whole: an upper bound. Where no segment is long enough for a record, ZFS cuts it up (gang
+a group waited for its disk as a whole: an upper bound. A vdev is taken as a disk or a mirror of disks: zdb does not say
+which are RAID-Z, and parity is left out. Where no segment is long enough for a record, ZFS cuts it up (gang
 blocks, `model.gang`), and so does this.
 """
 from pathlib import Path
@@ -38,6 +39,7 @@ MOST = 0.25                         # of what is free
 COLUMNS = ["vdev", "rules", "records per write", "KiB per write", "writes of one record, %", "gangs, %",
            "metaslabs written to"]
 FEW, MORE = 3, 4        # metaslabs to be made at first; times as many if those do not do
+MOST_SEGMENTS = 2**24   # that are made: 1.5 GB
 SPARE_SEGMENTS, SPARE_LOG_BLOCKS = 2**17, 2**10
 
 
@@ -77,9 +79,14 @@ def _of_vdev(vdev: int, slabs: list[Slab], record_bytes: int, name: str, seed: i
 def _pool(slabs: list[Slab], record_bytes: int, name: str, seed: int, n: int):
     """A pool of one vdev, and which of its metaslabs have been made: the `n` that weigh most."""
     size = slabs[0].size_bytes
-    heaviest = _by_weight(slabs, name)[:n]
-    made = {m: _allocated(slabs[m], m * size, record_bytes, stream(seed, f"metaslab {m}")) for m in heaviest}
-    n_segments = sum(map(len, made.values()))
+    made, n_segments = {}, 0
+    for m in _by_weight(slabs, name)[:n]:
+        made[m] = _allocated(slabs[m], m * size, record_bytes, stream(seed, f"metaslab {m}"))
+        n_segments += len(made[m])
+        if n_segments > MOST_SEGMENTS:
+            raise UserError(f"writes of {record_bytes} bytes look at {n} of {len(slabs)} metaslabs of vdev {slabs[0].vdev} "
+                            f"or more, which have over {MOST_SEGMENTS} free segments, the most that the model holds; give "
+                            "fewer metaslabs or a smaller --disk, or take smaller records")
     pool = new_pool([TopVdev(asize=size * len(slabs))], era(name).metaslab, metaslab_bytes=size,
                     max_segments=2 * n_segments + SPARE_SEGMENTS,
                     log_blocks=n_segments // 256 + 2 * len(slabs) + SPARE_LOG_BLOCKS)
@@ -146,14 +153,20 @@ def _of_gangs(pool, vdev: int, name: str, n: int, record_bytes: int, metaslab_by
                         "take smaller ones")
     n_pieces, n_written = int(pieces.n[0]), N_TXGS * n
     group, offset, n_bytes = (one[:n_pieces] for one in pieces[:3])
-    units, alone = np.sum([n_units_of_pieces(offset[group == one], n_bytes[group == one]) for one in range(N_TXGS)], axis=0)
+    units, alone = np.sum([n_units_of_pieces(offset[group == one], n_bytes[group == one], _most_bytes(name))
+                           for one in range(N_TXGS)], axis=0)
     return Forecast(vdev, name, n_written / units, alone / units, len(np.unique(offset // metaslab_bytes)),
                     pieces.n_gangs[0] / n_written)
 
 
+def _most_bytes(name: str) -> int:
+    """Of a write to a disk."""
+    return era(name).queue.aggregation_bytes
+
+
 def _counted(vdev: int, name: str, offsets: np.ndarray, record_bytes: int, metaslab_bytes: int) -> Forecast:
     at_once = [np.sort(one) for one in offsets]
-    units = sum(n_units(np.zeros(len(one), np.int64), one, record_bytes) for one in at_once)
+    units = sum(n_units(np.zeros(len(one), np.int64), one, record_bytes, _most_bytes(name)) for one in at_once)
     alone = sum(_n_alone(one, record_bytes) for one in at_once)
     return Forecast(vdev, name, offsets.size / units, alone / units, len(np.unique(offsets // metaslab_bytes)))
 

@@ -157,8 +157,8 @@ def _check_place(slab: Slab, size: int, name: str) -> None:
     after = slab.offset - number * size
     if not 0 <= after <= (0 if slab.number is None else min(MOST_STRIPE, size // 2)):
         called = "" if slab.number is None else f" has number {number} and"
-        raise UserError(f"{where}{called} does not begin at a multiple of {size} bytes, which the others are apart; give the "
-                        "output unchanged")
+        raise UserError(f"{where}{called} does not begin at a multiple of {size} bytes, which the others are apart; give "
+                        "the output unchanged")
     if slab.offset + size > LARGEST_VDEV:
         raise UserError(f"{where} ends at {slab.offset + size} bytes, but the model takes vdevs of at most 2^53; give the "
                         "output unchanged")
@@ -179,13 +179,14 @@ def _check(slab: Slab, name: str) -> None:
     if slab.free_bytes > slab.size_bytes * ROUNDED:
         raise UserError(f"{where} has {slab.free_bytes} bytes free of {slab.size_bytes}; give the output unchanged")
     if not 2**SMALLEST_SHIFT <= slab.size_bytes <= LARGEST_VDEV:
-        raise UserError(f"{where} has {slab.size_bytes} bytes, but metaslabs have 2^{SMALLEST_SHIFT} to 2^53; give the output "
-                        "unchanged")
+        raise UserError(f"{where} has {slab.size_bytes} bytes, but metaslabs have 2^{SMALLEST_SHIFT} to 2^53; give the "
+                        "output unchanged")
     if (slab.n_segments or 0) * SECTOR > slab.free_bytes * ROUNDED + SECTOR:
-        raise UserError(f"{where} has {slab.n_segments} free segments of {SECTOR} bytes at least, but {slab.free_bytes} bytes "
-                        "are free; give the output unchanged")
-    if high := [power for power, count in (slab.histogram or {}).items() if count and power >= slab.size_bytes.bit_length()]:
-        raise UserError(f"{where} has segments of 2^{high[0]} bytes in its histogram, but {slab.size_bytes} bytes in all; give "
+        raise UserError(f"{where} has {slab.n_segments} free segments of {SECTOR} bytes at least, but {slab.free_bytes} "
+                        "bytes are free; give the output unchanged")
+    most = max((power for power, count in (slab.histogram or {}).items() if count), default=0)
+    if most >= slab.size_bytes.bit_length():
+        raise UserError(f"{where} has segments of 2^{most} bytes in its histogram, but {slab.size_bytes} bytes in all; give "
                         "the output unchanged")
     least = sum(count << power for power, count in (slab.histogram or {}).items() if count)
     if least > slab.free_bytes * ROUNDED:

@@ -583,7 +583,7 @@ def members_are_halves_of_the_block_or_thirds():
 
 @story
 def copies_of_members_and_inner_headers_follow_those_of_a_header():
-    """On three vdevs that take turns at every block and have holes everywhere, whatever has a hint is where the hint says."""
+    """On vdevs that take turns at every block and have holes everywhere, whatever has a hint is where the hint says."""
     for name in ("onnv_69", "b103"):
         pool, gang = pool_of(ERAS[name].metaslab._replace(aliquot_bytes=512), 8, 8, 8), new_gang()
         for block in fill(pool, 4)[::2]:

@@ -34,29 +34,30 @@ def test_metaslabs_that_are_loaded_have_the_described_space_described():
         node = following(pool.maps, node)
 
 
-def naive_units(places, n_bytes):
+def naive_units(places, n_bytes, most_bytes):
     """Go through all in order; an I/O goes on while the next block is its neighbour and it has room."""
     units, end, room = 0, None, 0
     for vdev, offset in sorted(places):
         if end != (vdev, offset) or room < n_bytes:
-            units, room = units + 1, 2**17
+            units, room = units + 1, most_bytes
         end, room = (vdev, offset + n_bytes), room - n_bytes
     return units
 
 
 @settings(max_examples=100)
-@given(st.sets(st.tuples(st.integers(0, 2), st.integers(0, 120)), min_size=1), st.sampled_from([4096, 8192, 65536, 131072]))
-def test_ios_are_counted_as_one_by_one(blocks, n_bytes):
+@given(st.sets(st.tuples(st.integers(0, 2), st.integers(0, 120)), min_size=1), st.sampled_from([4096, 8192, 65536, 131072]),
+       st.sampled_from([2**17, 2**20]))
+def test_ios_are_counted_as_one_by_one(blocks, n_bytes, most_bytes):
     places = [(vdev, block * n_bytes) for vdev, block in blocks]
     vdevs, offsets = np.array(places).T
-    assert n_units(vdevs, offsets, n_bytes) == naive_units(places, n_bytes)
+    assert n_units(vdevs, offsets, n_bytes, most_bytes) == naive_units(places, n_bytes, most_bytes)
 
 
-@pytest.mark.parametrize("name", forecast.ERAS)
-def test_in_an_empty_pool_writes_are_as_large_as_they_may_be(name):
+@pytest.mark.parametrize(("name", "most_kib"), [*((name, 128) for name in forecast.ERAS), ("openzfs_2019", 1024)])
+def test_in_an_empty_pool_writes_are_as_large_as_they_may_be(name, most_kib):
     fresh = [Slab(0, m * 256 * MIB, False, 256 * MIB, 256 * MIB) for m in range(4)]
     found, = forecast.of_slabs(fresh, 8192, (name,))
-    assert found.blocks_per_io == pytest.approx(16, rel=0.02)
+    assert found.blocks_per_io == pytest.approx(most_kib / 8, rel=0.02)
     assert found.single == 0
 
 
@@ -108,9 +109,10 @@ def test_records_larger_than_all_holes_become_gangs(name):
 
 
 @settings(max_examples=100)
-@given(st.lists(st.tuples(st.integers(0, 3), st.integers(1, 200)), min_size=1, max_size=40), st.randoms())
-def test_ios_of_pieces_are_counted_as_one_by_one(gaps, order):
-    """Pieces of any size; an I/O is full at 128 KiB, wherever in a piece that is."""
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(1, 200)), min_size=1, max_size=40), st.randoms(),
+       st.sampled_from([2**17, 2**20]))
+def test_ios_of_pieces_are_counted_as_one_by_one(gaps, order, most_bytes):
+    """Pieces of any size; an I/O is full at a limit, wherever in a piece that is."""
     end, pieces = 0, []
     for gap, sectors in gaps:
         pieces.append((end + 512 * gap, 512 * sectors))
@@ -122,8 +124,8 @@ def test_ios_of_pieces_are_counted_as_one_by_one(gaps, order):
         else:
             rows.append((offset, n_bytes, True))
     order.shuffle(pieces)
-    found = n_units_of_pieces(*np.array(pieces).T)
-    assert found == (sum(-(-n_bytes // 2**17) for _, n_bytes, _ in rows), sum(alone for *_, alone in rows))
+    found = n_units_of_pieces(*np.array(pieces).T, most_bytes)
+    assert found == (sum(-(-n_bytes // most_bytes) for _, n_bytes, _ in rows), sum(alone for *_, alone in rows))
 
 
 @pytest.mark.parametrize(("free_bytes", "holes", "match"), [
@@ -131,6 +133,12 @@ def test_ios_of_pieces_are_counted_as_one_by_one(gaps, order):
 def test_a_pool_without_room_is_refused(free_bytes, holes, match):
     with pytest.raises(UserError, match=match):
         forecast.of_slabs([Slab(0, 0, True, free_bytes, SIZE, histogram=holes)], 8192, ("b117",))
+
+
+def test_more_segments_than_the_model_holds_are_refused(monkeypatch):
+    monkeypatch.setattr(forecast, "MOST_SEGMENTS", 5000)
+    with pytest.raises(UserError, match="look at 3 of 4 metaslabs of vdev 0 or more, which have over 5000 free segments"):
+        forecast.of_slabs([Slab(0, m * SIZE, True, 14 * MIB, SIZE, histogram={12: 3584}) for m in range(4)], 8192, ("b117",))
 
 
 @pytest.mark.parametrize("name", ["onnv_69", "onnv_147_mm", "openzfs_m", "openzfs_mm", "openzfs_mmm"])
