@@ -29,6 +29,10 @@ LOAD_RECORDS = 2**13  # a transaction group, while the database is written
 NOTHING = Ageing(np.zeros(0, np.int64), 1, 1, 0, 0, 0, np.zeros(2, np.int64))
 
 
+class PoolFull(ValueError):
+    """The pool is too small for what is on it and what is being rewritten."""
+
+
 class Site(NamedTuple):
     """A machine, its disks and its free space."""
 
@@ -55,8 +59,8 @@ def _run(site, until, ageing, ages):
         raise ValueError("what is freed lies in more places than the maps have room for; make the pool with more segments")
     if ended != DONE:
         used, all_of_it = site.space.class_allocated[0], site.space.class_space[0]
-        raise ValueError(f"the pool fills up: {used} of {all_of_it} B are taken, and what is being rewritten finds no room; "
-                         "choose a lower fill or more disks")
+        raise PoolFull(f"the pool fills up: {used} of {all_of_it} B are taken, and what is being rewritten finds no room; "
+                       "choose a lower fill or more disks")
 
 
 def begin(orders, drive, queue, space, seed, n_other=0):

@@ -23,7 +23,7 @@ from model.metaslab import MetaslabParams
 from model.metaslab_group import weigh_all
 from model.metaslab_pool import metaslab_shift, vdev_asize
 from model.order_entry_machine import LATENCY, PLACED, WRITES, Orders
-from model.order_entry_runs import Site, Window, begin, rewrite, settle, window
+from model.order_entry_runs import PoolFull, Site, Window, begin, rewrite, settle, window
 from model.vdev_map import VdevParams, vdev_params
 from model.vdev_map import asize as asize_of
 from model.vdev_queue import VdevQueueParams
@@ -42,7 +42,6 @@ HOT_SHARE = 0.2                     # "the hottest fifth" of the priors
 WARM_S, PACE_S = 10.0, 10.0         # until the throttle has settled; and to measure how fast a pool ages: some ten groups
 STEPS_TO_SETTLE = 20                # of PACE_S at most, until what is written keeps up with what is changed
 SECOND_NS = 10**9
-FULL = "the pool fills up"          # how `model.order_entry_runs` says so
 
 
 class Setup(NamedTuple):
@@ -323,9 +322,7 @@ def predict(seconds: float, draws: int, seeds: int, seed: int) -> pd.DataFrame:
     def simulate_case(values: dict, case_seed: int, variant: str) -> dict[str, float]:
         try:
             return quantities(run(with_values(seconds, values), variant, case_seed))
-        except ValueError as error:
-            if not str(error).startswith(FULL):
-                raise
+        except PoolFull:
             return dict.fromkeys(UNITS, math.nan)
 
     cases = ensembles.cases(priors.read(EXPERIMENT), draws, seeds, seed, ensembles.NUMBERS)

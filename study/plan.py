@@ -17,6 +17,7 @@ from study.project import DATA, LOCK, NOTEBOOKS, ROOT, data_files, digest, diges
 MANIFEST, METRICS, FIGURES, PREDICTIONS = "manifest.json", "metrics.jsonl", "figures.jsonl", "predictions.jsonl"
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]*(\.[a-z0-9_-]+)*")     # of a metric, a series, a statistic: subject.quantity
 SAMPLES = "samples"         # a folder of one file a series
+OF_THE_USER = ("UserError ", "PoolFull ")       # how the reason begins if a parameter has to be mended
 
 
 @dataclass(frozen=True)
@@ -105,7 +106,7 @@ class Outcome:
     @property
     def exit_code(self) -> int:
         """For the command line: 2 if a value of the user's ended it."""
-        return 0 if self.status == "ok" else 2 if (self.reason or "").startswith("UserError ") else 1
+        return 0 if self.status == "ok" else 2 if (self.reason or "").startswith(OF_THE_USER) else 1
 
 
 def all_plans() -> list[Plan]:

@@ -10,7 +10,7 @@ from model.metaslab import FAST, TopVdev
 from model.metaslab_pool import new_pool
 from model.order_entry_draws import draw_changes, draw_records
 from model.order_entry_machine import LATENCY, THROUGHPUT, Orders
-from model.order_entry_runs import begin, rewrite, window
+from model.order_entry_runs import PoolFull, begin, rewrite, window
 from model.vdev_map import vdev_params
 from study import appliance_2010, claims, ensembles, exchange_2010, notebooks, order_entry_2010, priors, published, scoring
 from study.errors import UserError
@@ -228,14 +228,16 @@ def test_the_same_rules_gain_nothing(small):
 def test_a_draw_whose_pool_has_no_room_is_left_out_and_other_failures_are_not(small, monkeypatch):
     honest = exchange_2010.run
 
-    def run(machine, variant, seed, says="the pool fills up: 1 of 1 B are taken"):
+    full = PoolFull("1 of 1 B are taken")
+
+    def run(machine, variant, seed, error=full):
         if seed == 3:
-            raise ValueError(says)
+            raise error
         return honest(machine, variant, seed)
     monkeypatch.setattr(exchange_2010, "run", run)
     results = exchange_2010.predict(2.0, 2, 2, 1)
     assert scoring.n_draws(results) == 1
     assert results["after/exchange.gain"].notna().all()
-    monkeypatch.setattr(exchange_2010, "run", lambda *case: run(*case, says="nothing was written"))
+    monkeypatch.setattr(exchange_2010, "run", lambda *case: run(*case, error=ValueError("nothing was written")))
     with pytest.raises(ValueError, match="nothing was written"):
         exchange_2010.predict(2.0, 2, 2, 1)
