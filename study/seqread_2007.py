@@ -112,10 +112,19 @@ def _start(machine: Setup):
 
 
 def check(draws: int = 0, seeds: int = 0, seed: int = 0, **values) -> None:
-    """ValueError, one sentence, for parameters of the notebook that are no machine, or whose files do not fit."""
+    """ValueError, one sentence, for parameters of the notebook that are no machine, or whose files, or the largest that can
+    be drawn, do not fit."""
     machine = setup(**values)
     check_settings(machine.settings, _start(machine))
     check_disks(rules_of(BUILD, machine.disk), _start(machine))
+    if draws:
+        known = priors.read(EXPERIMENT)
+        largest = next(one.high for one in known.priors if one.name == "file_gib")
+        drawn = with_values(machine._replace(disk=SheetParams()), known.central() | {"file_gib": largest, "pool": "half full"})
+        try:
+            check_disks(rules_of(BUILD, drawn.disk), _start(drawn))
+        except ValueError as error:
+            raise ValueError(f"of what is drawn, files of {largest:g} GiB on half-full disks: {error}") from None
 
 
 def run(machine: Setup, variant: str, seed: int, recorder: Recorder | None = None) -> Result:

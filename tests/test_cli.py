@@ -103,6 +103,7 @@ def test_params_prints_the_schema(study):
     ["run", "nowhere"], ["run", "nowhere.ipynb"],
     ["run", "01", "-p", "n_leaves=0"], ["run", "01", "-p", "n_leaves=1", "-p", "file_gib=20", "-p", "disk=savvio-10k1"],
     ["run", "02", "-p", "n_streams=16", "-p", "file_gib=64", "-p", "n_leaves=1"],
+    ["run", "02", "-p", "n_streams=16", "-p", "n_leaves=1"],
     ["params", "9x"], ["run", "90", "-p", "line_kib=65"],
     ["run", "90", "-p", "line_kb=64"], ["diff", "a", "b"], ["trace", "nothing"], ["query", "SELECT 1", "--format", "xml"],
     ["query", "SELECT 1", "--format", "parquet"], ["export", "--format", "gif"], ["export", "--width", "wall"],
