@@ -20,6 +20,8 @@ DEFAULT_BUS_MS = 0.0512  # per block of 512 B: fast SCSI, 10 MB/s
 GATHER_BLOCKS = 10  # blocks in the buffer before a drive with extra write disconnects goes to the platter
 LARGEST = 10**9  # of any number that describes a drive: in ns, too, it is within 64 bits
 MOST_CYLINDERS = 10**7  # of a drive: the seek curve has a point for each, and the densest drives have less than a million
+MOST_SEGMENTS = 2**12  # of the buffer, which is looked through for each request; drives have 1 to 64
+MOST_SURFACES = 2**10
 SHEET_ZONES = 16  # zones between the longest and the shortest track of a data sheet
 SHEET_COMMAND_MS = 0.3  # command overhead where none is printed; drives of the 1990s: 0.1 to 1 ms
 
@@ -48,6 +50,14 @@ def field(part, name, kind=None):
     elif isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) <= LARGEST:
         raise UserError(f"the drive's '{name}' is {value!r}; give a number of at most 10^9")
     return value
+
+
+def whole(part, name, most=LARGEST):
+    """`part[name]`, which counts something: 3 or 3.0, up to `most`."""
+    value = field(part, name)
+    if value % 1 or not 0 <= value <= most:
+        raise UserError(f"the drive's '{name}' is {value}; give a whole number from 0 to {most}")
+    return int(value)
 
 
 def _ns(ms):
@@ -143,10 +153,10 @@ def _zone(zone):
     if not isinstance(zone, dict):
         raise UserError(f"the drive's 'Zones' hold {str(zone)[:60]!r}; give a section for each zone")
     defects = _numbers(zone, "defects")
-    return Zone(field(zone, "First cylinder number"), field(zone, "Last cylinder number"), field(zone, "Blocks per track"),
+    return Zone(whole(zone, "First cylinder number"), whole(zone, "Last cylinder number"), whole(zone, "Blocks per track"),
                 field(zone, "Skew for track switch"), field(zone, "Skew for cylinder switch"),
-                field(zone, "Offset of first block"), field(zone, "Empty space at zone front"),
-                field(zone, "Number of spares"), tuple(_numbers(zone, "slips")),
+                field(zone, "Offset of first block"), whole(zone, "Empty space at zone front"),
+                whole(zone, "Number of spares"), tuple(_numbers(zone, "slips")),
                 tuple(zip(defects[::2], defects[1::2], strict=False)))
 
 
@@ -154,11 +164,17 @@ def _electronics(drive):
     """The fields of `Disk` that describe command handling, bus and buffer."""
     def number(name):
         return field(drive, name)
+
+    def count(name, most=LARGEST):
+        return whole(drive, name, most)
+    if drive.get("Time scale for overheads", 1) != 1:
+        raise UserError(f"the drive's 'Time scale for overheads' is {drive['Time scale for overheads']!r}, but only 1 is "
+                        "modelled; give 1, and the overheads multiplied by it")
     command = [[_ns(number(f"{kind} over. after {last}")) for last in ("read", "write")]
                for kind in ("Read hit", "Read miss", "Write hit", "Write miss")]
-    extra = number("Extra write disconnect")
-    segments = number("Number of buffer segments") if number("Enable caching in buffer") else 0
-    for_writes = min(max(1, number("Maximum number of write segments")), segments)
+    extra = count("Extra write disconnect")
+    segments = count("Number of buffer segments", MOST_SEGMENTS) if count("Enable caching in buffer") else 0
+    for_writes = min(max(1, count("Maximum number of write segments")), segments)
     return {
         "write_seek_min_ns": _ns(number("Minimum seek delay")),
         "command_ns": np.array(command, np.int64) + _ns(number("Per-request overhead time")),
@@ -167,25 +183,25 @@ def _electronics(drive):
         "reconnect_ns": _ns(number("First reselect overhead")),
         "done_ns": np.array([_ns(number("Read completion overhead")), _ns(number("Write completion overhead"))], np.int64),
         "bus_ns": _ns(number("Bulk sector transfer time") or DEFAULT_BUS_MS),
-        "holds_bus": number("Never disconnect"),
+        "holds_bus": count("Never disconnect"),
         "watermark": float(number("High (read) water mark")),
         "write_gather": GATHER_BLOCKS if extra else 1,
-        "read_on_arrival": number("Immediate buffer read"),
-        "write_on_arrival": number("Immediate buffer write"),
-        "ahead": number("Buffer continuous read"),
-        "ahead_blocks": number("Maximum read-ahead (blks)") or number("Segment size (in blks)"),
-        "ahead_on_hit": number("Read-ahead on idle hit"),
+        "read_on_arrival": count("Immediate buffer read"),
+        "write_on_arrival": count("Immediate buffer write"),
+        "ahead": count("Buffer continuous read"),
+        "ahead_blocks": count("Maximum read-ahead (blks)") or count("Segment size (in blks)"),
+        "ahead_on_hit": count("Read-ahead on idle hit"),
         "ahead_after_sequence": 0,
-        "ahead_stops_at_once": number("Stop prefetch in sector"),
-        "almost_hits": number("Allow almost read hits"),
-        "keeps_read": int(number("Read-ahead over requested") == 0),
-        "hits_written": number("Allow read hits on write data"),
-        "buffers_writes": int(number("Fast write level") > 0),
-        "joins_writes": number("Combine seq writes"),
+        "ahead_stops_at_once": count("Stop prefetch in sector"),
+        "almost_hits": count("Allow almost read hits"),
+        "keeps_read": int(count("Read-ahead over requested") == 0),
+        "hits_written": count("Allow read hits on write data"),
+        "buffers_writes": int(count("Fast write level") > 0),
+        "joins_writes": count("Combine seq writes"),
         "segments": segments,
         "write_segments": for_writes,
-        "own_write_segments": int(number("Use separate write segment") and for_writes < segments),
-        "segment_blocks": number("Segment size (in blks)"),
+        "own_write_segments": int(count("Use separate write segment") and for_writes < segments),
+        "segment_blocks": count("Segment size (in blks)"),
         "passes": SheetParams().passes,
     }
 
@@ -212,9 +228,9 @@ def specified_disk(description, table=None):
     mechanics = field(description, "mechanics", dict)
     plan, mechanical = field(mechanics, "Layout Model", dict), field(mechanics, "Mechanical Model", dict)
     layout = _checked(make_layout, [_zone(zone) for zone in field(plan, "Zones", list)],
-                      field(mechanics, "Number of data surfaces"), field(plan, "Sparing scheme used"),
-                      field(plan, "Rangesize for sparing"), field(plan, "LBN-to-PBN mapping scheme"))
-    cylinders = max(layout.n_cylinders, field(mechanics, "Number of cylinders"))
+                      whole(mechanics, "Number of data surfaces", MOST_SURFACES), whole(plan, "Sparing scheme used"),
+                      whole(plan, "Rangesize for sparing"), whole(plan, "LBN-to-PBN mapping scheme"))
+    cylinders = max(layout.n_cylinders, whole(mechanics, "Number of cylinders"))
     if cylinders > MOST_CYLINDERS:
         raise UserError(f"the drive has {cylinders} cylinders; give at most 10^7, in 'Number of cylinders' and in its zones")
     disk = Disk(layout=layout, rev_ns=_rev_ns(mechanical), seek_ns=_checked(seek_table_ns, mechanical, cylinders, table),

@@ -120,7 +120,8 @@ def check(draws: int = 0, seeds: int = 0, seed: int = 0, **values) -> None:
     if draws:
         known = priors.read(EXPERIMENT)
         largest = next(one.high for one in known.priors if one.name == "file_gib")
-        drawn = with_values(machine._replace(disk=SheetParams()), known.central() | {"file_gib": largest, "pool": "half full"})
+        drawn = with_values(machine._replace(disk=SheetParams()),
+                            known.central() | {"file_gib": largest, "pool": "half full"})
         try:
             check_disks(rules_of(BUILD, drawn.disk), _start(drawn))
         except ValueError as error:

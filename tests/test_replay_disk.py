@@ -164,7 +164,13 @@ def test_a_bus_that_is_not_given_is_fast_scsi():
     ("mechanics/Number of data surfaces", 0, "0 heads"),
     ("mechanics/Number of cylinders", 10**9, "has 1000000000 cylinders; give at most 10.7"),
     ("mechanics/Layout Model/Zones", [], "0 zones"),
-    ("mechanics/Layout Model/Zones/0/Last cylinder number", -1, "at least one cylinder"),
+    ("mechanics/Layout Model/Zones/0/Last cylinder number", -1, "is -1; give a whole number from 0"),
+    ("mechanics/Layout Model/Zones/0/Blocks per track", 2.7, "'Blocks per track' is 2.7; give a whole number"),
+    ("mechanics/Number of data surfaces", 10**9, "is 1000000000; give a whole number from 0 to 1024"),
+    ("drive/Number of buffer segments", 10**6, "is 1000000; give a whole number from 0 to 4096"),
+    ("drive/Maximum number of write segments", 1.5, "is 1.5; give a whole number"),
+    ("drive/Immediate buffer read", 0.5, "is 0.5; give a whole number"),
+    ("drive/Time scale for overheads", 2.0, "is 2.0, but only 1 is modelled"),
     ("mechanics/Layout Model/Zones/0/defects", [7, 63], "a block already"),
     ("mechanics/Layout Model/Zones/0/defects", 7, "'defects' is 7; give a list"),
     ("mechanics/Layout Model/Zones/0/slips", [3, "x"], "'slips' of a zone are .3, 'x'.; give whole numbers"),
@@ -181,10 +187,20 @@ def test_an_impossible_drive_is_one_sentence(path, value, said, measured):
 
 
 def test_a_drive_of_more_blocks_than_can_be_counted_is_one_sentence():
-    drive = changed("mechanics/Number of data surfaces", 10**9)
+    drive = changed("mechanics/Number of data surfaces", 1000)
     drive["mechanics"]["Layout Model"]["Zones"][-1] |= {"Last cylinder number": 10**9, "Blocks per track": 10**9}
     with pytest.raises(UserError, match="more blocks than 64 bits count; give fewer"):
         specified_disk(drive)
+
+
+def test_whole_numbers_may_be_written_with_a_point():
+    def pointed(part):
+        if isinstance(part, dict):
+            return {name: pointed(one) for name, one in part.items()}
+        return [pointed(one) for one in part] if isinstance(part, list) else float(part) if type(part) is int else part
+    for one, other in zip(specified_disk(pointed(DRIVE)), specified_disk(DRIVE), strict=True):
+        assert type(one) is type(other)
+        np.testing.assert_equal(one, other)
 
 
 @pytest.mark.parametrize(("spoil", "said"), [
@@ -207,6 +223,16 @@ def test_an_impossible_trace_is_one_sentence(spoil, said, measured):
     with pytest.raises(UserError, match=said) as error:
         replay_disk(trace, drive)
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("unmeasured", [slice(0, 3), slice(4, 7), slice(0, 7)])
+def test_a_half_without_service_times_is_one_sentence(unmeasured, measured):
+    trace, drive = measured(n=8)
+    table = pd.read_csv(trace)
+    table.loc[unmeasured, "service_us"] = 0.0
+    table.to_csv(trace, index=False)
+    with pytest.raises(UserError, match=r"half of the trace .* has no service times; give a measured"):
+        replay_disk(trace, drive)
 
 
 @pytest.mark.parametrize("vary", [
