@@ -1,14 +1,17 @@
 """Replay of a measured drive: a drive invented here stands in for a real one, with constants its description lacks."""
 import copy
 import json
+import tomllib
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
 
+from study import disk_replays
 from study.drive_file import DEFAULT_BUS_MS, data_sheet_disk, mean_seek_ns, read_seek_table, specified_disk
 from study.errors import UserError
+from study.project import ROOT
 from study.replay_disk import ESTIMATED, demerit, per_request, read_trace, replay_disk, simulate
 from study.table_file import BY_ARROW
 
@@ -119,6 +122,13 @@ def test_the_demerit_is_the_distance_of_two_distributions():
     assert demerit(rng.permutation(times), times) == 0
     assert demerit(times + 1, times) == pytest.approx(1 / times.mean())
     assert demerit(times * 1.1, times) == pytest.approx(0.1 * np.sqrt((times**2).mean()) / times.mean())
+
+
+def test_measured_drives_were_replayed_by_this_code():
+    recorded = tomllib.loads((ROOT / "data/disk_replays.toml").read_text())["code"]
+    assert recorded == disk_replays.code(), (
+        "the code that replays disks has changed: run `study replay disk` over the five measured traces again, put what it "
+        f"prints into data/disk_replays.toml, and code = {disk_replays.code()!r}")
 
 
 def test_a_data_sheet_keeps_the_printed_numbers():
