@@ -3,7 +3,7 @@
 import numpy as np
 
 from model.calendar import NEVER, new_calendar, next_source, set_time, settle
-from model.filebench import NOBODY, Workload, make_room, new_semaphores, post, take, wake_poster
+from model.filebench import NOBODY, Workload, draw_log_records, make_room, new_semaphores, post, take, wake_poster
 from model.streams import stream
 
 # ---- the calendar ----
@@ -28,6 +28,16 @@ def test_a_time_struck_out_at_the_beginning_of_an_event_is_settled_at_its_end():
             set_time(calendar, other, NEVER if rng.random() < 0.2 else int(rng.random() * 50))
         settle(calendar, source)
         assert next_source(calendar) == np.argmin(calendar.time)
+
+
+# ---- where writes go ----
+
+
+def test_the_last_place_of_the_log_is_never_written():
+    """A place is a share of what lies before the last one, rounded down (spec 9.2)."""
+    workload = Workload()
+    found = draw_log_records(workload, 1, 4000) * workload.record_bytes // workload.log_write_bytes
+    assert np.unique(found).tolist() == list(range(workload.log_bytes // workload.log_write_bytes - 1))
 
 
 # ---- the semaphores ----
