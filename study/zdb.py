@@ -8,7 +8,7 @@ Three forms are known, all read the same way (formats: zdb.c of onnv_69 to onnv_
                     largest and a histogram of those in memory, which is taken if there is one
 
 A vdev with a purpose of its own (`vdev 1   special`, `dedup`, `log`) takes no data of the kind that is asked about here: its
-metaslabs are read, but not sized.
+metaslabs are read, but not sized. (zdb of 2010 and before does not say which vdev is a log.)
 
 A line `13: 8 ****` of a histogram counts the segments of 2^13 bytes or more, but less than 2^14. The size of a metaslab is
 not printed. It is a power of two, and follows from offset and number, in the oldest form from the distances of offsets, and
