@@ -84,9 +84,9 @@ def _pool(slabs: list[Slab], record_bytes: int, name: str, seed: int, n: int):
         made[m] = _allocated(slabs[m], m * size, record_bytes, stream(seed, f"metaslab {m}"))
         n_segments += len(made[m])
         if n_segments > MOST_SEGMENTS:
-            raise UserError(f"writes of {record_bytes} bytes look at {n} of {len(slabs)} metaslabs of vdev {slabs[0].vdev} "
-                            f"or more, which have over {MOST_SEGMENTS} free segments, the most that the model holds; give "
-                            "fewer metaslabs or a smaller --disk, or take smaller records")
+            raise UserError(f"the {len(made)} metaslabs of vdev {slabs[0].vdev} where records of {record_bytes} bytes look "
+                            f"for room first have over {MOST_SEGMENTS} free segments, the most that the model holds; "
+                            "give fewer metaslabs or a smaller --disk, or take smaller records")
     pool = new_pool([TopVdev(asize=size * len(slabs))], era(name).metaslab, metaslab_bytes=size,
                     max_segments=2 * n_segments + SPARE_SEGMENTS,
                     log_blocks=n_segments // 256 + 2 * len(slabs) + SPARE_LOG_BLOCKS)
