@@ -11,7 +11,7 @@ before every metaslab but the first.
 from model.bits import below
 from model.block_bitmaps import MAX_BLOCKS, NOWHERE, blocks_of, window
 from model.free_blocks import (
-    free_pct,
+    is_free_below,
     longest,
     longest_units,
     next_run,
@@ -107,7 +107,7 @@ def _first_fit(fb, m, n, alignment, cursor):
 def wants_best_fit(fb, m, params):
     """Dynamic fit: whether there is too little room for first fit."""
     return (longest_units(fb, m) << fb.unit_shift < params.best_fit_hole_bytes
-            or free_pct(fb, m) < params.best_fit_below_pct)
+            or is_free_below(fb, m, params.best_fit_below_pct))
 
 
 @kernel

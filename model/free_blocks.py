@@ -225,9 +225,9 @@ def n_segments(fb, m):
 
 
 @kernel
-def free_pct(fb, m):
-    """%, rounded down: free units of all."""
-    return (fb.n_free[m] * fb.grain + fb.rest[m]) * 100 // (fb.n_blocks[m] * fb.grain + fb.rest[m])
+def is_free_below(fb, m, pct):
+    """Whether less than so many per cent of the units are free."""
+    return (fb.n_free[m] * fb.grain + fb.rest[m]) * 100 < (fb.n_blocks[m] * fb.grain + fb.rest[m]) * pct
 
 
 @kernel

@@ -2,7 +2,7 @@
 
 What has to be written is *wanted*: records and log blocks by commits, indirect blocks and redo records by transaction
 groups. At the end of each event all that is wanted gets a place, in that order, one block after the other; where it lay
-before is freed in the same transaction group; and it is on its way to the disks. A commit or a group hears of its writes as
+before is freed in the same transaction group, as many B as it takes now, since all vdevs are alike; and it is on its way to the disks. A commit or a group hears of its writes as
 its task (`model.pool`). A log block is good for one transaction group only, and is freed in it.
 """
 
@@ -41,7 +41,6 @@ from model.order_entry_machine import (
 )
 from model.pool import write_for
 from model.throttle import note_dirty
-from model.vdev_map import asize
 
 
 @kernel
@@ -163,7 +162,7 @@ def put_wanted(m, pool, space, now, writes):
             place = space.dva_vdev[copy] << LEAF_SHIFT | (space.dva_offset[copy] + FRONT_BYTES)
             old = _exchange(m, what, which, copy, place)
             if old >= 0:
-                free(space, txg, old >> LEAF_SHIFT, (old & OFFSET_MASK) - FRONT_BYTES, asize(m.orders.vdev, n_bytes))
+                free(space, txg, old >> LEAF_SHIFT, (old & OFFSET_MASK) - FRONT_BYTES, space.dva_bytes[copy])
             if writes:
                 _write(m, pool, now, place, m.wanted[i, N_WRITTEN], task)
     if m.n_wanted[0] and writes:

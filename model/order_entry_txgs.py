@@ -194,7 +194,7 @@ def _rewrite_next(m, ageing):
     else:
         mark(m, ageing.records[i])
         want(m, RECORD, ageing.records[i], m.orders.record_bytes, 0)
-    if i % ageing.per_commit == ageing.per_commit - 1 and (m.orders.logbias != LATENCY or m.orders.has_slog == 0):
+    if (m.orders.logbias != LATENCY or m.orders.has_slog == 0) and i % ageing.per_commit == ageing.per_commit - 1:
         want_log_of_records(m, i // ageing.per_commit % m.orders.n_shares, ageing.per_commit)
     if ageing.per_redo and i % ageing.per_redo == ageing.per_redo - 1:
         want_log_of_redo(m, ageing.per_redo * ageing.redo_bytes)

@@ -20,6 +20,7 @@ A picker moves its cursor and takes nothing out of the map. A segment found is t
 from typing import NamedTuple
 
 from model.avl import NONE
+from model.bits import zeros_above
 from model.jit import kernel
 from model.space_map import END, START, following, largest, overlapping, overlapping_or_next, smallest_of_at_least
 
@@ -51,12 +52,7 @@ VARIANTS = {
 @kernel
 def bit_number(power):
     """Number of the highest bit of a positive number; of its only one, if it is a power of two."""
-    number = 0
-    for shift in (32, 16, 8, 4, 2, 1):
-        if power >> shift:
-            power >>= shift
-            number += shift
-    return number
+    return 63 - zeros_above(power)
 
 
 @kernel

@@ -63,7 +63,8 @@ MUTANTS = {
     "the rest behind the last block is forgotten": (free_blocks, "_has_rest", lambda fb, m, length: False),
     "the last run has no rest": (free_blocks, "shortest_of_units", lambda fb, m, units: free_blocks.shortest(
         fb, m, block_bitmaps.blocks_of(fb, units + fb.grain - 1))),
-    "the rest is no part of the free space": (free_blocks, "free_pct", lambda fb, m: fb.n_free[m] * 100 // fb.n_blocks[m]),
+    "the rest is no part of the free space": (
+        free_blocks, "is_free_below", lambda fb, m, pct: fb.n_free[m] * 100 < fb.n_blocks[m] * pct),
     "a cursor in the rest finds nothing": (block_pickers, "_at_cursor", lambda fb, m, cursor: block_bitmaps.blocks_of(
         fb, fb.cursors[cursor] - fb.first_unit[m])),
     "a cursor never set is divided however far before its metaslab": (block_pickers, "_at_cursor", unbounded_cursor),
