@@ -2,8 +2,9 @@
 
 What has to be written is *wanted*: records and log blocks by commits, indirect blocks and redo records by transaction
 groups. At the end of each event all that is wanted gets a place, in that order, one block after the other; where it lay
-before is freed in the same transaction group, as many B as it takes now, since all vdevs are alike; and it is on its way to the disks. A commit or a group hears of its writes as
-its task (`model.pool`). A log block is good for one transaction group only, and is freed in it.
+before is freed in the same transaction group, as many B as it takes now, for all vdevs are alike; and it is on its way to
+the disks. A commit or a group hears of its writes as its task (`model.pool`). A log block is good for one transaction group
+only, and is freed in it.
 """
 
 from model.calendar import set_time

@@ -23,7 +23,7 @@ from model.metaslab import MetaslabParams
 from model.metaslab_group import weigh_all
 from model.metaslab_pool import metaslab_shift, vdev_asize
 from model.order_entry_machine import LATENCY, PLACED, WRITES, Orders
-from model.order_entry_runs import PoolFull, Site, Window, begin, rewrite, settle, window
+from model.order_entry_runs import PoolFull, Site, Window, begin, restart, rewrite, settle, window
 from model.vdev_map import VdevParams, vdev_params
 from model.vdev_map import asize as asize_of
 from model.vdev_queue import VdevQueueParams
@@ -264,12 +264,33 @@ def ablation(machine: Setup, seed: int) -> pd.DataFrame:
                         columns=["key", "label", "gain", "write_kib"])
 
 
-def map_of(seconds: float, across: tuple[str, list], down: tuple[str, list], seed: int) -> pd.DataFrame:
-    """The gain (%) over two things that were not published, all else best guesses: a column for each, and `gain`."""
-    cells = [{across[0]: one, down[0]: other} for other in down[1] for one in across[1]]
-    calls = [(setup(seconds=seconds, **cell), seed) for cell in cells]
-    gains = [gain(one) for one in ensembles.on_all_processors(compare, calls)]
-    return pd.DataFrame(cells).assign(gain=gains)
+def _on_one_pool(machine: Setup, others: list[Setup], rules: MetaslabParams, seed: int) -> list[Window]:
+    """The pool of `machine`, aged, and then measured under the threads of `others`, one after another."""
+    site, n_placed, found = _aged(machine, rules, seed), 0, []
+    for one in others:
+        n_placed += int(site.machine.tally[PLACED])
+        site = restart(site, one.orders, appliance_2010.drive(one), one.queue, seed)
+        settle(site, int(PACE_S * SECOND_NS), STEPS_TO_SETTLE)
+        found.append(window(site, int(WARM_S * SECOND_NS), int(one.seconds * SECOND_NS)))
+    engine_share.note((machine, *others, rules, seed), n_placed + int(site.machine.tally[PLACED]), site.space,
+                      int(asize_of(machine.orders.vdev, BLOCK)))
+    return found
+
+
+def gain_map(seconds: float, cache_hits: list, pool_fill: list, seed: int) -> pd.DataFrame:
+    """The gain (%) over two things that were not published, all else best guesses: cache_hits, pool_fill, gain. A pool for
+    each fill and set of rules, whose threads then find such shares of their reads at hand."""
+    calls = []
+    for fill in pool_fill:
+        machine = setup(seconds=seconds, pool_fill=fill)
+        others = [setup(seconds=seconds, pool_fill=fill, cache_hits=hits) for hits in cache_hits]
+        calls += [(machine, others, rules, seed) for rules in machine.rules]
+    found = [[quantities(seen)[TRANSFERS] for seen in windows]
+             for windows in ensembles.on_all_processors(_on_one_pool, calls)]
+    rows = [(hits, fill, EFFECT.percent(new / old))
+            for fill, before, after in zip(pool_fill, found[::2], found[1::2], strict=True)
+            for hits, old, new in zip(cache_hits, before, after, strict=True)]
+    return pd.DataFrame(rows, columns=["cache_hits", "pool_fill", "gain"])
 
 
 def over_scales(pairs: tuple, seconds: float, seed: int) -> pd.DataFrame:

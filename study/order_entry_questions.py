@@ -146,9 +146,9 @@ def predict(draws: int, seeds: int, seed: int, n_runs: int, **like) -> pd.DataFr
 # --- what was not published, one at a time ------------------------------------------------------------------------------
 
 MAP = {         # prior: (what it is, levels beside the best guess, within its range, and what they are shown times)
-    "pool_fill": ("pool that is taken (%)", (0.04, 0.30, 0.80), 100),
+    "pool_fill": ("pool that is taken (%)", (0.30, 0.80), 100),
     "age": ("turnovers before the runs", (0.1, 0.5, 4.0), 1),
-    "n_disks": ("disks", (10, 44, 88), 1),
+    "n_disks": ("disks", (44, 88), 1),
     "reads_per_transaction": ("reads of a transaction", (2, 20), 1),
     "writes_per_read": ("writes for each read", (0.4, 1.0), 1),
     "redo_bytes": ("redo of a transaction (kB)", (2e3, 20e3), 1e-3),

@@ -10,7 +10,7 @@ from model.metaslab import FAST, TopVdev
 from model.metaslab_pool import new_pool
 from model.order_entry_draws import draw_changes, draw_records
 from model.order_entry_machine import LATENCY, THROUGHPUT, Orders
-from model.order_entry_runs import PoolFull, begin, rewrite, window
+from model.order_entry_runs import PoolFull, begin, restart, rewrite, window
 from model.vdev_map import vdev_params
 from study import appliance_2010, claims, ensembles, exchange_2010, notebooks, order_entry_2010, priors, published, scoring
 from study.errors import UserError
@@ -77,6 +77,19 @@ def test_only_what_was_changed_moves():
     m = site.machine
     n_moved = int((np.diff(m.record_at) != 8192).sum())
     assert 0 < n_moved < SMALL.n_records
+
+
+def test_other_threads_find_the_same_lun():
+    """Restarted amid a group, which is written first: nothing is lost, nothing lies on anything else, groups go on."""
+    site, _ = seen(SMALL)
+    again = restart(site, SMALL._replace(n_users=3), site.leaves.disk, era("b117").queue, 5)
+    before = again.machine.record_at.copy()
+    assert len(np.unique(blocks_of(again))) == len(blocks_of(again))
+    assert again.space.allocated.sum() == 8192 * len(blocks_of(again))
+    found = window(again, 0, 5 * SECOND)
+    assert sum(found.doing_ns.values()) == 3 * 5 * SECOND
+    assert found.tally["txgs"] >= 2
+    assert 0 < (again.machine.record_at != before).sum() <= found.tally["writes"]
 
 
 def test_littles_law_holds():
@@ -223,6 +236,22 @@ def test_the_same_rules_gain_nothing(small):
     runs = exchange_2010.compare(machine._replace(rules=(old, old)), 1)
     assert exchange_2010.gain(runs) == 0
     assert notebooks.STUDY["06_exchange"]
+
+
+def test_the_map_ages_a_pool_for_each_fill_and_set_of_rules(small, monkeypatch):
+    """Threads that find more of their reads at hand transfer more, on the same pool."""
+    made, aged = [], exchange_2010._aged
+    monkeypatch.setattr(exchange_2010, "_aged", lambda *of: made.append(of[0].orders.n_records) or aged(*of))
+    found = exchange_2010.gain_map(2.0, [0.0, 0.6], [0.2, 0.4], 1)
+    assert sorted(made) == sorted(2 * sorted(set(made)))
+    assert len(set(made)) == 2
+    assert found[["cache_hits", "pool_fill"]].to_numpy().tolist() == [[0.0, 0.2], [0.6, 0.2], [0.0, 0.4], [0.6, 0.4]]
+    machine = exchange_2010.setup(seconds=2.0, pool_fill=0.4)
+    others = [machine._replace(orders=machine.orders._replace(cached=hits)) for hits in (0.0, 0.6)]
+    old, new = ([exchange_2010.quantities(seen)[exchange_2010.TRANSFERS] for seen in exchange_2010._on_one_pool(
+        machine, others, rules, 1)] for rules in machine.rules)
+    assert old[1] > 1.2 * old[0]
+    assert found.gain[2:].tolist() == pytest.approx([100 * (b / a - 1) for a, b in zip(old, new, strict=True)])
 
 
 def test_a_draw_whose_pool_has_no_room_is_left_out_and_other_failures_are_not(small, monkeypatch):
