@@ -144,7 +144,7 @@ def draw_records(workload, seed, n_each):
 def draw_log_records(workload, seed, n):
     """Records at which the log writer's writes begin. The last place never comes, unless it is the only one."""
     per_write = workload.log_write_bytes // workload.record_bytes
-    n_places = max(1, workload.log_bytes // workload.log_write_bytes - 1)
+    n_places = max(1, (workload.log_bytes - 1) // workload.log_write_bytes)
     return (stream(seed, "log writer").random(n) * n_places).astype(np.int64) * per_write
 
 

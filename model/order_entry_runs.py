@@ -29,7 +29,11 @@ LOAD_RECORDS = 2**13  # a transaction group, while the database is written
 NOTHING = Ageing(np.zeros(0, np.int64), 1, 1, 0, 0, 0, np.zeros(2, np.int64))
 
 
-class PoolFull(ValueError):
+class CannotRun(ValueError):
+    """Some parameter asks for a run that cannot be."""
+
+
+class PoolFull(CannotRun):
     """The pool is too small for what is on it and what is being rewritten."""
 
 
@@ -111,12 +115,12 @@ def settle(site, step_ns, most):
 
 
 def rewrite(site, n, like, seed, name):
-    """Rewrite `n` records, at the rates that the window `like` has measured. ValueError if nothing was written in it."""
+    """Rewrite `n` records, at the rates that the window `like` has measured. CannotRun if nothing was written in it."""
     seen, orders = like.tally, site.machine.orders
     writes = max(1, seen["writes"])
     if n > 0 and seen["writes"] == 0:
-        raise ValueError(f"nothing was written in a window of {like.ns / 1e9:g} s, so that how a pool ages is not known; "
-                         "measure longer, or let less be dirty")
+        raise CannotRun(f"nothing was written in a window of {like.ns / 1e9:g} s, so that how a pool ages is not known; "
+                        "measure longer, or let less be dirty")
     per_commit = max(1, round(seen["blocks_committed"] / max(1, seen["commits"])))
     per_txg = max(1, round(writes / seen["txgs"] if seen["txgs"] else writes * orders.txg.timeout_ns / like.ns))
     per_redo = 0 if orders.has_slog else max(1, round(writes / max(1, seen["log_writes"])))

@@ -44,15 +44,33 @@ def _unit(slab: Slab, record_bytes: int) -> int:
     return SECTOR if slab.n_segments or slab.fragmentation is not None else record_bytes
 
 
+def n_segments(slab: Slab, record_bytes: int) -> int:
+    """How many free segments it is given, before those are left out that find no room."""
+    if not slab.is_used or slab.free_bytes >= slab.size_bytes:
+        return 1
+    if slab.histogram and any(slab.histogram.values()):
+        return sum(slab.histogram.values())
+    if slab.n_segments:
+        return slab.n_segments
+    if slab.fragmentation is not None:
+        return max(1, round(slab.free_bytes / _mean(slab)))
+    return max(1, round(slab.free_bytes / record_bytes * (1 - slab.free_bytes / slab.size_bytes)))
+
+
+def _mean(slab: Slab) -> float:
+    """B of a segment, by how fragmented the free space is."""
+    return max(mean_length(slab.fragmentation), least_mean(slab))
+
+
 def _lengths(slab: Slab, record_bytes: int, unit: int, rng) -> np.ndarray:
     """Bytes of each segment, about as many as are free."""
     if slab.histogram and any(slab.histogram.values()):
         return _of_histogram(slab.histogram, slab.free_bytes, unit, rng)
+    n = n_segments(slab, record_bytes)
     if slab.n_segments:
-        return _of_random_cuts(slab.free_bytes, slab.n_segments, slab.largest_bytes, rng)
+        return _of_random_cuts(slab.free_bytes, n, slab.largest_bytes, rng)
     if slab.fragmentation is not None:
-        return _of_coin_tosses(slab, max(mean_length(slab.fragmentation), least_mean(slab)), rng)
-    n = max(1, round(slab.free_bytes / record_bytes * (1 - slab.free_bytes / slab.size_bytes)))
+        return _of_coin_tosses(slab, n, _mean(slab), rng)
     return record_bytes * rng.geometric(1 - slab.free_bytes / slab.size_bytes, n)
 
 
@@ -70,8 +88,8 @@ def _of_histogram(histogram: dict[int, int], free_bytes: int, unit: int, rng) ->
     return drawn(high)
 
 
-def _of_coin_tosses(slab: Slab, mean: float, rng) -> np.ndarray:
-    lengths = rng.geometric(SECTOR / mean, max(1, round(slab.free_bytes / mean)))
+def _of_coin_tosses(slab: Slab, n: int, mean: float, rng) -> np.ndarray:
+    lengths = rng.geometric(SECTOR / mean, n)
     return lengths * (slab.free_bytes / lengths.sum())
 
 
@@ -141,8 +159,8 @@ def alike(fill: float, percent: float, disk_bytes: int, metaslab_bytes: int) -> 
         raise UserError(f"the fragmentation is {percent:g} %, but it must be from 0 to 100; give what `zpool list` prints")
     free = round((1 - fill) * metaslab_bytes)
     most = of_geometric(least_mean(Slab(0, 0, True, free, metaslab_bytes)))
-    if fill > 0 and percent > most + ROUNDING:
-        raise UserError(f"the fragmentation is {percent:g} %, but with a fill of {fill:g} it is {most:.0f} at most, because "
-                        "something allocated lies between any two free segments; give what `zpool list` prints of both")
+    if percent > most + ROUNDING:
+        raise UserError(f"the fragmentation is {percent:g} %, but free space made at random has {most:.0f} at most with a "
+                        f"fill of {fill:g}; give a lower one, or a file of what `zdb -mm` prints")
     return [Slab(0, i * metaslab_bytes, fill > 0, free, metaslab_bytes, fragmentation=percent)
             for i in range(disk_bytes // metaslab_bytes)]

@@ -5,6 +5,8 @@ of the code that they were made by. Where that has changed since, they may have.
 """
 import ast
 import hashlib
+import io
+import tokenize
 import tomllib
 
 import pandas as pd
@@ -28,12 +30,22 @@ def read() -> pd.DataFrame:
 
 
 def code() -> str:
-    """A digest of the code that replays a trace, but for comments, docstrings and layout."""
-    trees = [ast.parse((ROOT / path).read_text()) for path in CODE]
-    for node in (node for tree in trees for node in ast.walk(tree)):
+    """A digest of the code that replays a trace, but for comments, docstrings and layout; the same under every Python."""
+    return hashlib.sha256("\n".join(_bare((ROOT / path).read_text()) for path in CODE).encode()).hexdigest()[:16]
+
+
+def _bare(source: str) -> str:
+    """Source text without comments, docstrings and white space."""
+    lines = source.splitlines()
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            row, column = token.start
+            lines[row - 1] = lines[row - 1][:column]
+    for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Module | ast.FunctionDef | ast.ClassDef) and ast.get_docstring(node) is not None:
-            node.body = node.body[1:]
-    return hashlib.sha256("\n".join(map(ast.unparse, trees)).encode()).hexdigest()[:16]
+            first, last = node.body[0].lineno, node.body[0].end_lineno
+            lines[first - 1:last] = [""] * (last - first + 1)
+    return "".join("".join(lines).split())
 
 
 def metrics(table: pd.DataFrame) -> pd.DataFrame:

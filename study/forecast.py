@@ -79,14 +79,10 @@ def _of_vdev(vdev: int, slabs: list[Slab], record_bytes: int, name: str, seed: i
 def _pool(slabs: list[Slab], record_bytes: int, name: str, seed: int, n: int):
     """A pool of one vdev, and which of its metaslabs have been made: the `n` that weigh most."""
     size = slabs[0].size_bytes
-    made, n_segments = {}, 0
-    for m in _by_weight(slabs, name)[:n]:
-        made[m] = _allocated(slabs[m], m * size, record_bytes, stream(seed, f"metaslab {m}"))
-        n_segments += len(made[m])
-        if n_segments > MOST_SEGMENTS:
-            raise UserError(f"the {len(made)} metaslabs of vdev {slabs[0].vdev} where records of {record_bytes} bytes look "
-                            f"for room first have over {MOST_SEGMENTS} free segments, the most that the model holds; "
-                            "give fewer metaslabs or a smaller --disk, or take smaller records")
+    first = _by_weight(slabs, name)[:n]
+    _check_segments([slabs[m] for m in first], record_bytes)
+    made = {m: _allocated(slabs[m], m * size, record_bytes, stream(seed, f"metaslab {m}")) for m in first}
+    n_segments = sum(map(len, made.values()))
     pool = new_pool([TopVdev(asize=size * len(slabs))], era(name).metaslab, metaslab_bytes=size,
                     max_segments=2 * n_segments + SPARE_SEGMENTS,
                     log_blocks=n_segments // 256 + 2 * len(slabs) + SPARE_LOG_BLOCKS)
@@ -98,6 +94,16 @@ def _pool(slabs: list[Slab], record_bytes: int, name: str, seed: int, n: int):
         claim(pool, m, segments)
     weigh_all(pool)
     return pool, set(made)
+
+
+def _check_segments(slabs: list[Slab], record_bytes: int) -> None:
+    """Before any of them is made."""
+    counts = [described_space.n_segments(one, record_bytes) for one in slabs]
+    if sum(counts) > MOST_SEGMENTS:
+        is_described = any(one.histogram or one.n_segments or one.fragmentation is not None for one in slabs)
+        raise UserError(f"the {len(slabs)} metaslabs of vdev {slabs[0].vdev} where records of {record_bytes} bytes look for "
+                        f"room first have {sum(counts)} free segments, but the model holds {MOST_SEGMENTS} at most; give "
+                        + ("fewer or smaller metaslabs" if is_described else "larger records or fewer metaslabs"))
 
 
 def _by_weight(slabs: list[Slab], name: str) -> list[int]:

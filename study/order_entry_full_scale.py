@@ -55,11 +55,20 @@ def _series(rows: pd.DataFrame) -> Series:
                   pool[[POOL + name for name in POOL_COLUMNS]].set_axis(POOL_COLUMNS, axis=1))
 
 
+def _is_whole(rows: pd.DataFrame) -> bool:
+    """Two ages, both rules, and throughput and all of the allocator's in each run of all four."""
+    always = rows[rows.name.isin([TPS, *(POOL + name for name in POOL_COLUMNS)])]
+    n_runs = always.groupby(["age", "rules", "name"]).run.nunique()
+    return (set(always.rules), always.age.nunique()) == ({BEFORE, AFTER}, 2) and (
+        len(n_runs) == 4 * (1 + len(POOL_COLUMNS)) and n_runs.nunique() == 1)
+
+
 def read() -> dict[float, Comparison]:
     """What is kept, by age in turnovers."""
     rows = pd.read_csv(project.data_file(FILE))
-    if list(rows.columns) != COLUMNS or any(set(some.rules) != {BEFORE, AFTER} for _, some in rows.groupby("age")):
-        raise UserError(f"data/{FILE} has no pairs of series; restore it with: git checkout -- data")
+    if list(rows.columns) != COLUMNS or not _is_whole(rows):
+        raise UserError(f"data/{FILE} has not the same runs of two pools under both rules; restore it with: "
+                        "git checkout -- data")
     return {age: Comparison(*(_series(some[some.rules == rules]) for rules in (BEFORE, AFTER)))
             for age, some in rows.groupby("age")}
 

@@ -27,14 +27,14 @@ def full_scale(found: pd.DataFrame) -> str:
     """What days of runs on pools as large as theirs come to; `found` of `order_entry_full_scale.metrics`."""
     value = found.set_index("name").value
     ages = found.name.str.extract(r"full\.age-(.*)\.series\.gain$")[0].dropna()
-    return "; ".join(_of_age(age, value.rename(lambda name, age=age: name.removeprefix(f"full.age-{age}."))) for age in ages)
+    return ". ".join(_of_age(age, value.rename(lambda name, age=age: name.removeprefix(f"full.age-{age}."))) for age in ages)
 
 
 def _of_age(age: str, value: pd.Series) -> str:
     return (f"After {age} turnovers the new rules make it {value['series.gain']:.0f} % faster, and runs vary "
             f"{value['series.reduction']:.0f} % less. Under the old ones a write has {value['before.blocks-least']:.1f} to "
             f"{value['before.blocks-most']:.1f} records, and throughput is in the lower half of its range for "
-            f"{value['before.low.longest']:.0f} runs on end. At its largest step it returns from "
+            f"up to {value['before.low.longest']:.0f} runs on end. Its largest step up is from "
             f"{value['before.return.from']:.0f} to {value['before.return.to']:.0f} transactions a second from one run to "
             f"the next, while {value['before.return.loads']:.0f} space maps are loaded")
 

@@ -17,7 +17,7 @@ from study.project import DATA, LOCK, NOTEBOOKS, ROOT, data_files, digest, diges
 MANIFEST, METRICS, FIGURES, PREDICTIONS = "manifest.json", "metrics.jsonl", "figures.jsonl", "predictions.jsonl"
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]*(\.[a-z0-9_-]+)*")     # of a metric, a series, a statistic: subject.quantity
 SAMPLES = "samples"         # a folder of one file a series
-OF_THE_USER = ("UserError ", "PoolFull ")       # how the reason begins if a parameter has to be mended
+OF_THE_USER = ("UserError ", "CannotRun ", "PoolFull ")       # how the reason begins if a parameter has to be mended
 
 
 @dataclass(frozen=True)

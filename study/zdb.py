@@ -24,13 +24,13 @@ from model.metaslab_pool import SMALLEST_SHIFT
 from study.errors import UserError
 from study.sizes import size_of
 
-NUMBER = r"\d+(?:\.\d+)?[KMGTPE]?"
-VDEV = re.compile(r"\s*vdev\s+(\d+)\b(?:\s+(special|dedup|log)\b)?")
-COUNT = r"\d{1,19}"      # 64 bits
-SLAB = re.compile(rf"\s*metaslab\s+({COUNT})\s+offset\s+([0-9a-f]+)\s+spacemap\s+({COUNT})\s+free\s+({NUMBER})\s*$")
-OLD_SLAB = re.compile(rf"\s+([0-9a-f]+)\s+({COUNT})\s+({NUMBER})\s*$")
+COUNT, OFFSET = r"\d{1,19}", "[0-9a-f]{1,16}"      # 64 bits
+NUMBER = rf"{COUNT}(?:\.{COUNT})?[KMGTPE]?"
+VDEV = re.compile(rf"\s*vdev\s+({COUNT})\b(?:\s+(special|dedup|log)\b)?")
+SLAB = re.compile(rf"\s*metaslab\s+({COUNT})\s+offset\s+({OFFSET})\s+spacemap\s+({COUNT})\s+free\s+({NUMBER})\s*$")
+OLD_SLAB = re.compile(rf"\s+({OFFSET})\s+({COUNT})\s+({NUMBER})\s*$")
 STATISTICS = re.compile(rf"\s*segments\s+({COUNT})\s+maxsize\s+({NUMBER})\s+freepct\s+({COUNT})%")
-HISTOGRAM = re.compile(r"\s*(On-disk|In-memory) histogram:(?:\s*fragmentation\s+(\d+))?")
+HISTOGRAM = re.compile(rf"\s*(On-disk|In-memory) histogram:(?:\s*fragmentation\s+({COUNT}))?")
 BUCKET = re.compile(rf"\s*({COUNT}):\s+({COUNT})\s*\**\s*$")
 ROUNDED = 1.02      # zdb prints three digits
 SECTOR = 512

@@ -34,10 +34,15 @@ def test_a_time_struck_out_at_the_beginning_of_an_event_is_settled_at_its_end():
 
 
 def test_the_last_place_of_the_log_is_never_written():
-    """A place is a share of what lies before the last one, rounded down (spec 9.2)."""
+    """A place is a share of what lies before the last one, rounded down (spec 9.2). Of a log of two writes and a
+    half that is two places."""
     workload = Workload()
-    found = draw_log_records(workload, 1, 4000) * workload.record_bytes // workload.log_write_bytes
-    assert np.unique(found).tolist() == list(range(workload.log_bytes // workload.log_write_bytes - 1))
+    n = workload.log_bytes // workload.log_write_bytes
+    for log_bytes, n_places in ((workload.log_bytes, n - 1), (5 * workload.log_write_bytes // 2, 2),
+                                (workload.log_write_bytes, 1)):
+        some = workload._replace(log_bytes=log_bytes)
+        found = draw_log_records(some, 1, 4000) * some.record_bytes // some.log_write_bytes
+        assert np.unique(found).tolist() == list(range(n_places))
 
 
 # ---- the semaphores ----

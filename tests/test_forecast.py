@@ -136,9 +136,23 @@ def test_a_pool_without_room_is_refused(free_bytes, holes, match):
 
 
 def test_more_segments_than_the_model_holds_are_refused(monkeypatch):
-    monkeypatch.setattr(forecast, "MOST_SEGMENTS", 5000)
-    with pytest.raises(UserError, match=r"the 2 metaslabs of vdev 0 where records .* have over 5000 free segments"):
-        forecast.of_slabs([Slab(0, m * SIZE, True, 14 * MIB, SIZE, histogram={12: 3584}) for m in range(4)], 8192, ("b117",))
+    """Before they are made: they may not fit into memory."""
+    monkeypatch.setattr(forecast, "_allocated", None)
+    n, fewer = forecast.MOST_SEGMENTS // 2 + 1, "give fewer or smaller metaslabs"
+    for slab, match in ((Slab(0, 0, True, 14 * MIB, SIZE, histogram={12: n}), f"have {3 * n} free segments.*{fewer}"),
+                        (Slab(0, 0, True, 14 * MIB, SIZE, n_segments=n), f"have {3 * n} free segments.*{fewer}"),
+                        (Slab(0, 0, True, 2**42, 2**43, fragmentation=98), fewer),
+                        (Slab(0, 0, True, 2**42, 2**43), "give larger records or fewer metaslabs")):
+        with pytest.raises(UserError, match=match):
+            forecast.of_slabs([slab._replace(offset=m * slab.size_bytes) for m in range(4)], 8192, ("b117",))
+
+
+@pytest.mark.parametrize("how", [{"histogram": {12: 3584}}, {"n_segments": 500, "largest_bytes": 2**17},
+                                 {"fragmentation": 40}, {}])
+def test_segments_are_as_many_as_was_said_before_they_were_made(how):
+    slab = Slab(0, 0, True, 14 * MIB, SIZE, **how)
+    made = described_space.segments(slab, 8192, np.random.default_rng(1))
+    assert len(made) == described_space.n_segments(slab, 8192)
 
 
 @pytest.mark.parametrize("name", ["onnv_69", "onnv_147_mm", "openzfs_m", "openzfs_mm", "openzfs_mmm"])

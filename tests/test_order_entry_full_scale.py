@@ -71,7 +71,7 @@ def test_the_sentences_and_the_table_are_made_of_what_is_kept(kept):
     sentence = order_entry_words.full_scale(found)
     for age, runs in kept.items():
         assert f"After {age:g} turnovers the new rules make it {values[f'full.age-{age:g}.series.gain']:.0f} % " in sentence
-        assert f" returns from {full_scale.return_of(runs.before)[0]:.0f} to " in sentence
+        assert f" step up is from {full_scale.return_of(runs.before)[0]:.0f} to " in sentence
         for rules, one in zip(("old", "new"), (runs.before, runs.after), strict=True):
             column = table[f"{age:g}", rules]
             assert (column["mean (1/s)"], column["least (1/s)"]) == (one.tps.mean(), one.tps.min())
@@ -79,8 +79,8 @@ def test_the_sentences_and_the_table_are_made_of_what_is_kept(kept):
 
 
 def test_on_a_pool_never_rewritten_throughput_is_what_the_prose_tells_under_the_old_rules(kept):
-    """A slow fall while writes have eight records down to four, a collapse to a quarter at one or two, and a return within
-    two runs when all vdevs load a metaslab."""
+    """A slow fall while writes have eight records down to four, a collapse to a quarter at one or two, and returns within
+    one, two and five runs; all vdevs load a metaslab together whenever one does."""
     old = kept[full_scale.NEVER_REWRITTEN].before
     tps, blocks, n_vdevs = old.tps, old.pool.blocks_per_write.to_numpy(), old.pool.n_primary.iloc[0]
     high, low = range(4, 8), range(9, 22)
@@ -91,7 +91,35 @@ def test_on_a_pool_never_rewritten_throughput_is_what_the_prose_tells_under_the_
     assert (tps[low] < tps[7] / 3).all()
     assert (blocks[low] < 2).all()
     assert tps[23] > 0.95 * tps[4]
-    assert np.diff(old.pool.n_loads)[21:23].tolist() == [n_vdevs, n_vdevs]
+    assert set(np.diff(old.pool.n_loads)) == {0, n_vdevs}
+    assert returns_of(tps) == [1, 2, 5]
+    older = kept[full_scale.machine().age].before
+    assert not set(np.diff(older.pool.n_loads)) <= {0, n_vdevs}
+
+
+def returns_of(tps):
+    """Runs from the last one below 30 % of the most to the first one above 85 %, each time."""
+    found, last_low = [], None
+    for run, share in enumerate(tps / tps.max()):
+        if share < 0.3:
+            last_low = run
+        elif share > 0.85 and last_low is not None:
+            found.append(run - last_low)
+            last_low = None
+    return found
+
+
+@pytest.mark.parametrize("spoil", [lambda rows: rows[:0], lambda rows: rows[rows.age > 0], lambda rows: rows[:-200],
+                                   lambda rows: rows[rows["name"] != "database.tps"],
+                                   lambda rows: rows[rows.rules == "before"]])
+def test_what_is_not_whole_is_not_read(spoil, tmp_path, monkeypatch):
+    rows = pd.read_csv(project.data_file(full_scale.FILE))
+    path = tmp_path / full_scale.FILE
+    path.parent.mkdir()
+    spoil(rows).to_csv(path, index=False)
+    monkeypatch.setattr(project, "DATA", tmp_path)
+    with pytest.raises(UserError, match="restore it with"):
+        full_scale.read()
 
 
 def test_a_return_is_the_largest_step_up_and_what_was_loaded_in_that_run(kept):

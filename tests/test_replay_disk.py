@@ -131,6 +131,16 @@ def test_measured_drives_were_replayed_by_this_code():
         f"prints into data/disk_replays.toml, and code = {disk_replays.code()!r}")
 
 
+def test_the_digest_of_the_code_is_of_what_runs():
+    bare = disk_replays._bare
+    source = 'def f(a):\n    """Doc."""\n    return a + 1\n'
+    other = '# what\n\ndef f(a):\n    """Other\n    doc."""\n    return a + 1    # why\n'
+    assert bare(source) == bare(other) == "deff(a):returna+1"
+    assert bare(source) != bare(source.replace("1", "2"))
+    assert "# no comment" not in bare("x = '# no comment'")
+    assert bare("x = '# no comment'") == "x='#nocomment'"
+
+
 def test_a_data_sheet_keeps_the_printed_numbers():
     specified = specified_disk(DRIVE)
     sheet = data_sheet_disk(specified)

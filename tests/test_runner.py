@@ -81,6 +81,15 @@ def test_a_run_that_breaks_says_how_and_where(runs, notebook, name, cell, status
     assert (broken, after) == (["failed"], ["pending"])
 
 
+@pytest.mark.parametrize(("name", "cell", "code"), [
+    ("full", "from model.order_entry_runs import PoolFull\nraise PoolFull('1 of 1 B are taken')", 2),
+    ("nothing", "from model.order_entry_runs import CannotRun\nraise CannotRun('nothing was written')", 2),
+    ("refused", "from study.errors import UserError\nraise UserError('0 disks make no vdev')", 2),
+    ("broken", "raise ValueError('a defect')", 1), ("fine", "m = n", 0)])
+def test_a_run_that_a_parameter_ended_ends_the_command_with_2(runs, notebook, name, cell, code):
+    assert run(plan(notebook(name, "m = n", cell))).exit_code == code
+
+
 def test_a_broken_run_is_repeated_and_a_good_one_is_not(runs, notebook, tmp_path):
     flag = tmp_path / "flag"
     path = notebook("flaky", f"open({str(flag)!r}, 'a').write('.')\nassert open({str(flag)!r}).read() != '.'")

@@ -122,7 +122,7 @@ def test_what_cannot_be_gets_one_sentence(text, match):
 
 
 @given(st.sampled_from([path.stem for path in sorted(SAMPLES.glob("*.txt"))]), st.integers(0, 200),
-       st.sampled_from(["0", "7", "63", "64", "999999999", "9" * 18, "9" * 30, "-1", "1E", "ffffffffffffffff", "x"]))
+       st.sampled_from(["0", "7", "63", "64", "999999999", "9" * 18, "9" * 30, "9" * 5000, "-1", "1E", "f" * 16, "x"]))
 def test_a_number_that_was_damaged_is_read_or_refused_in_a_sentence(name, which, other):
     numbers = [*re.finditer(r"\b[0-9a-f]+\b", text := (SAMPLES / f"{name}.txt").read_text())]
     found = numbers[which % len(numbers)]
