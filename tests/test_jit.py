@@ -1,10 +1,12 @@
 """Compiled code is kept where it can never be stale, and decides what interpreted code does."""
 
+import contextlib
 import json
 import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import checked_arrays
@@ -173,6 +175,17 @@ jit_lock.turn = turn
 misses(new_lru(5), np.arange(9))
 print(sum(misses.stats.cache_hits.values()), sum(misses.stats.cache_misses.values()))
 """
+
+
+@pytest.mark.parametrize("was_on", [True, False])
+def test_python_looks_for_garbage_after_compiling_as_it_did_before(was_on, monkeypatch):
+    on = [was_on]
+    monkeypatch.setattr(jit_lock, "gc", SimpleNamespace(
+        isenabled=lambda: on[0], enable=lambda: on.__setitem__(0, True), disable=lambda: on.__setitem__(0, False)))
+    with contextlib.suppress(KeyError), jit_lock.without_collecting():
+        assert not on[0]
+        raise KeyError
+    assert on[0] == was_on
 
 
 @pytest.mark.skipif(jit.numba.config.DISABLE_JIT, reason="nothing is compiled")
