@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from model.free_map import OK
+from model.free_map import FULL, OK
 from model.jit import kernel
 from model.metaslab import HALVES, MAX_COPIES, NORMAL
 from model.metaslab_class import NO_HINT, NO_SPACE, allocate_from, set_hint, undo
@@ -82,6 +82,8 @@ def _hint_at(pool, gang, piece):
 @kernel
 def _piece(pool, gang, txg, kind, psize, n_copies):
     """Allocate a piece; hints are in `pool.hint`."""
+    if gang.n_pieces[0] == len(gang.kind):
+        return FULL
     status = allocate_from(pool, NORMAL, txg, psize, n_copies, False)
     if status == OK:
         _keep(pool, gang, kind, psize, n_copies)

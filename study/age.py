@@ -2,7 +2,6 @@
 import resource
 from collections.abc import Iterator
 
-import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
@@ -10,12 +9,13 @@ from model.eras import ERAS
 from model.metaslab import TopVdev
 from model.metaslab_pool import disk_asize, metaslab_shift
 from study import console
-from study.aged_pools import Aged, Recipe, aged, make
+from study.aged_pools import SEGMENTS, Aged, Recipe, aged, make
 from study.errors import UserError
 
 MOST_TURNOVERS = 10_000
 UNIT_SHIFT, MOST_UNITS = 12, 2**32 - 2  # see model.aged_pool
 PARTS = 10  # of the rewriting, that are shown
+MOST_WRITES_PER_TXG = SEGMENTS // 8  # what a group allocates and frees, and what is withheld of two more, has room then
 LARGEST_DISK_GB = 13_000  # metaslabs of 64 GiB: all blocks of 4 KiB that a map of the fast engine holds
 
 
@@ -29,6 +29,9 @@ def recipe_of(era: str, n_vdevs: int, disk_gb: float, n_records: int, used_pct: 
     if not disk_gb <= LARGEST_DISK_GB:
         raise UserError(f"a disk has {disk_gb:g} GB, but a map of its metaslabs holds no more than those of "
                         f"{LARGEST_DISK_GB} GB; take smaller disks")
+    if not writes_per_txg <= MOST_WRITES_PER_TXG:
+        raise UserError(f"a transaction group writes {writes_per_txg} records, more than {MOST_WRITES_PER_TXG}, of which is "
+                        "kept what it freed; choose fewer")
     vdev = TopVdev(asize=disk_asize(int(disk_gb * 1e9)))
     _refuse_what_has_no_room(n_vdevs * n_units(vdev), n_records, used_pct, writes_per_txg)
     return Recipe(ERAS[era].metaslab, (vdev,) * n_vdevs, n_records, used_pct=used_pct, turnovers=turnovers,
@@ -46,6 +49,9 @@ def _refuse_what_has_no_room(units: int, n_records: int, used_pct: float, writes
     if units > MOST_UNITS:
         raise UserError(f"the pool has {units} blocks of 4 KiB, but at most {MOST_UNITS} (17.5 TB) can be numbered; take "
                         "fewer or smaller disks")
+    if used_pct > 0 and int(units * used_pct / 100) < n_records:
+        raise UserError(f"{used_pct:g} % of the pool are to be used, but the records alone take {n_records / units:.1%}; "
+                        "choose at least that, or 0 for the records alone")
     used = max(n_records, int(units * used_pct / 100))
     if used + min(n_records, writes_per_txg) > units:
         raise UserError(f"records and other data are {used} blocks of 4 KiB, and a group writes anew before it frees, but "
@@ -55,9 +61,10 @@ def _refuse_what_has_no_room(units: int, n_records: int, used_pct: float, writes
 def rows(one: Aged, turnovers: float) -> Iterator[tuple[str, float]]:
     """(when, mean contiguity) while the records were written, and by parts of their rewriting."""
     yield "written in order", float(one.fill_contiguity.mean())
-    for i, part in enumerate(np.array_split(one.contiguity, min(PARTS, len(one.contiguity)) or 1)):
-        if len(part):
-            yield f"rewritten {turnovers * i / PARTS:.1f} to {turnovers * (i + 1) / PARTS:.1f} times", float(part.mean())
+    n = min(PARTS, len(one.contiguity))
+    for i in range(n):
+        part = one.contiguity[len(one.contiguity) * i // n:len(one.contiguity) * (i + 1) // n]
+        yield f"rewritten {turnovers * i / n:.1f} to {turnovers * (i + 1) / n:.1f} times", float(part.mean())
 
 
 def age_and_say(out: Console, era: str, n_vdevs: int, disk_gb: float, n_records: int, used_pct: float, turnovers: float,

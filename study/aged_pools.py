@@ -103,6 +103,7 @@ def _keep(path: Path, one: Aged) -> None:
     with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
         try:
             np.savez(file, allow_pickle=False, **state)
+            os.fchmod(file.fileno(), 0o644)     # it is shared
             os.replace(file.name, path)
         except BaseException:
             os.unlink(file.name)

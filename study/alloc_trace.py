@@ -21,7 +21,7 @@ from study.replay import LARGEST, SECTOR, Difference, integers, read_table
 COLUMNS = ("op", "size512", "arg")
 ENGINES = ("exact", "fast", "auto")
 AMBIGUOUS = "choices in which the engines may differ"
-LARGEST_BYTES = 2**62  # of a map or a vdev
+LARGEST_BYTES = 2**53  # of a map: a hundred times that is counted in 64 bits
 
 
 class Trace(NamedTuple):
@@ -83,11 +83,11 @@ def _check_values(trace: Trace) -> None:
     op, size, arg = trace.op, trace.size512, trace.arg
     _bad(trace, (op < 0) | (op > NEW_MAP), "has op {op}, but it must be from 0 to 4", "mend or remove the row")
     _bad(trace, (op == ALLOCATE) & ((size < 1) | (size > LARGEST // SECTOR)),
-         "allocates {size512} sectors of 512 B, but a block has at least 1", "mend or remove the row")
+         f"allocates {{size512}} sectors of 512 B, but a block has 1 to {LARGEST // SECTOR}", "mend or remove the row")
     _bad(trace, (op == NEW_MAP) & ((size < 9) | (size > 40)),
          "begins a map of units of 2^{size512} B, but a unit is from 2^9 to 2^40 B", "mend the row")
     _bad(trace, (op == NEW_MAP) & ((arg < 1) | (arg > LARGEST_BYTES // SECTOR)),
-         "begins a map of {arg} sectors, but a map has at least 1", "mend the row")
+         f"begins a map of {{arg}} sectors, but a map has 1 to {LARGEST_BYTES // SECTOR}", "mend the row")
 
 
 def _check_frees(trace: Trace) -> None:

@@ -206,6 +206,9 @@ def main() -> None:
         _stop(_of_usage(error))
     except OSError as error:
         _stop(str(errors.of_the_system(error)))
+    except MemoryError as error:
+        said = str(error) or "no memory is left"
+        _stop(f"{said[:1].lower()}{said[1:]}: this takes more memory than there is; ask for something smaller")
 
 
 def _of_usage(error: typer.TyperException) -> str:

@@ -131,7 +131,7 @@ def advise(
 def age(
     era: Annotated[str, typer.Option(help=f"Rules of which build: {ERAS}. Those up to b111 choose as b103 does, those "
                                           "of OpenZFS as b141_df.")] = "b141",
-    vdevs: Annotated[int, typer.Option(min=1, help="Top-level vdevs of one disk each, or of mirrors.")] = 11,
+    vdevs: Annotated[int, typer.Option(min=1, help="Top-level vdevs of one disk each.")] = 11,
     disk_gb: Annotated[float, typer.Option(min=0.1, help="Size of a disk, in GB (10^9).")] = 1000,
     records: Annotated[int, typer.Option(min=1, help="Records of 4 KiB; 91 million are 350 GiB.")] = 91_000_000,
     used_pct: Annotated[float, typer.Option(min=0, max=100, help="Of the pool, with other data that stays.")] = 0,

@@ -6,7 +6,7 @@ import typer
 
 from study.console import doing, out, table
 from study.errors import UserError
-from study.project import refuse_unwritable, write_atomically
+from study.project import refuse_overwriting, refuse_unwritable, write_atomically
 
 COMPILES = "replaying; the first time the model is compiled"
 replay = typer.Typer(no_args_is_help=True, help="Replay a recorded trace through the model, decision by decision.")
@@ -43,6 +43,7 @@ def replay_disk(
     from study.replay_disk import per_request, replay_disk
     if to is not None:
         refuse_unwritable(to)
+        refuse_overwriting(to, trace, disk, seek)
     with doing(COMPILES):
         result = replay_disk(trace, disk, seek)
     shown = table("disk model", "mean error %", "demerit %", "mean error %, 2nd half", "demerit %, 2nd half",
@@ -77,6 +78,7 @@ def replay_alloc(
             raise UserError(f"{option} is of a pool and --metaslabs is missing; give the number of metaslabs too")
     if to is not None:
         refuse_unwritable(to)
+        refuse_overwriting(to, trace, expect, expect_txg)
     with doing(COMPILES):
         if metaslabs is None:
             from study.replay_alloc import replay_map

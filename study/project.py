@@ -105,6 +105,13 @@ def refuse_unwritable(path: Path) -> None:
         raise UserError(f"{path} cannot be made, as nothing can be written in {folder}; choose another place") from None
 
 
+def refuse_overwriting(path: Path, *inputs: Path | None) -> None:
+    """UserError if what comes out would be written over one of the files that are read."""
+    for one in inputs:
+        if one is not None and path.exists() and one.exists() and os.path.samefile(path, one) and not _is_no_file(path):
+            raise UserError(f"{path} is read and would be written over; name another file with --out")
+
+
 def _is_no_file(path: Path) -> bool:
     """Whether something is there that a file must not take the place of: a device, a pipe."""
     return path.exists() and not path.is_file()

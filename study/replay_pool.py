@@ -37,6 +37,7 @@ from study.replay_alloc import recorded_with
 
 ERA_OF = {"103_ff": "b103", "117_df": "b117", "141_df": "b141_df", "141_ndf": "b141"}
 MAX_METASLABS, MAX_BYTES = 2**16, 2**53  # of a pool
+MOST_BLOCKS = 2**32  # of a pool in the fast engine, which then takes 2 GiB
 MAX_COPIES = 3
 HASH_START, HASH_PRIME = 1469598103934665603, 1099511628211  # as the recordings have it: not the start of standard FNV-1a
 HASH, PER_TXG = "fnv64_weights", ("synced_alloc", "n_loaded", "loaded_free_segs")
@@ -133,10 +134,11 @@ def drive(rules: MetaslabParams, rows: Rows, metaslabs: int, metaslab_bytes: int
 def _drive(variant: str, rows: Rows, metaslabs: int, metaslab_bytes: int, engine: str) -> tuple:
     """(engine that was used, pool, what it decided, seconds); `auto` is fast where that gives the same."""
     unit, rules = _unit_of(rows), era(ERA_OF[variant]).metaslab
-    fits = metaslab_bytes <= MAX_BLOCKS * unit and unit <= min(2**17, metaslab_bytes)
+    fits = (metaslab_bytes <= MAX_BLOCKS * unit and unit <= min(2**17, metaslab_bytes)
+            and metaslabs * metaslab_bytes <= MOST_BLOCKS * unit)
     if engine == "fast" and not fits:
-        raise UserError(f"a metaslab of {metaslab_bytes} B has blocks of {unit} B, but the fast engine takes 1 to "
-                        f"{MAX_BLOCKS} blocks of at most 128 KiB; choose exact or auto")
+        raise UserError(f"{metaslabs} metaslabs of {metaslab_bytes} B have blocks of {unit} B, but the fast engine takes 1 "
+                        f"to {MAX_BLOCKS} blocks of at most 128 KiB in each and {MOST_BLOCKS} in all; choose exact or auto")
     if engine == "fast" or (engine == "auto" and fits):
         found = drive(rules, rows, metaslabs, metaslab_bytes, FAST)
         if engine == "fast" or found[0].blocks.free.n_ambiguous.sum() == 0:
@@ -267,5 +269,6 @@ def replays_of(path: Path) -> Iterator[AllocReplay]:
         size = size_in(read_txgs(states)) if states is not None else None
         if size is None:
             raise UserError(f"{path} is of a pool, but no {path.name.partition('__')[0]}_{variant}_txg.csv beside it begins "
-                            "with an empty one, so its size is not known; use study replay alloc with --metaslabs")
+                            "with an empty one of two metaslabs or more, so its size is not known; use study replay alloc "
+                            "with --metaslabs")
         yield replay_pool(path, variant, *size, offsets, states)

@@ -3,7 +3,9 @@
 import os
 import subprocess
 import sys
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from aged_pool_laws import LAWS
 
@@ -12,7 +14,7 @@ from model.block_bitmaps import MAX_BLOCKS
 from model.eras import ERAS
 from model.metaslab import TopVdev
 from model.metaslab_pool import UNIT_BYTES, disk_asize, metaslab_shift, new_pool
-from study.age import LARGEST_DISK_GB
+from study.age import LARGEST_DISK_GB, rows
 
 
 def test_laws_of_ageing():
@@ -44,6 +46,15 @@ def test_disks_with_metaslabs_too_large_for_the_engine_are_refused(study, gigaby
     assert done.returncode == 2
     assert "13000" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(("n_txgs", "parts"), [(1, 1), (4, 4), (10, 10), (25, 10)])
+def test_parts_of_the_rewriting_are_all_of_it(n_txgs, parts):
+    seen = SimpleNamespace(fill_contiguity=np.ones(1), contiguity=np.arange(n_txgs, dtype=float))
+    names, values = zip(*list(rows(seen, 3.0))[1:], strict=True)
+    assert len(names) == parts
+    assert (names[0].split()[1], names[-1].split()[-2]) == ("0.0", "3.0")
+    assert list(values) == sorted(set(values))
 
 
 def test_the_largest_disk_has_metaslabs_that_the_engine_can_map():

@@ -249,7 +249,8 @@ def test_values_are_printed_as_they_are(study):
 
 @pytest.mark.parametrize(("words", "said"), [
     (["--used-pct", "100"], "a group writes anew before it frees"), (["--records", "9999999999999"], "take fewer records"),
-    (["--vdevs", "1000000"], "can be numbered"), (["--era", "b9"], "choose one of these")])
+    (["--vdevs", "1000000"], "can be numbered"), (["--era", "b9"], "choose one of these"),
+    (["--writes-per-txg", "1000000000000"], "choose fewer"), (["--used-pct", "1"], "the records alone take 3.4%")])
 def test_a_pool_that_cannot_be_aged_is_refused_before_anything_is_compiled(study, monkeypatch, words, said):
     monkeypatch.setattr(aged_pools, "_compile", lambda recipe: pytest.fail("compiles"))
     assert said in one_sentence(study("age", *words))
@@ -312,3 +313,12 @@ def test_nothing_is_cut_off_in_a_narrow_terminal(study, monkeypatch):
     for words in (["params", "90"], ["query", "SELECT 'x' || repeat('y', 200) AS a, 'z' AS b"], ["claims", "oltp"]):
         assert "…" not in study(*words).stdout
     assert study("query", f"SELECT '{'y' * 200}' AS a").stdout.count("y") == 200
+
+
+@pytest.mark.parametrize("said", ["Unable to allocate 64. GiB for an array", ""])
+def test_too_little_memory_is_one_sentence(study, monkeypatch, said):
+    def no_memory(*words, **named):
+        raise MemoryError(said)
+
+    monkeypatch.setattr(cli, "app", no_memory)
+    assert "takes more memory than there is; ask for something smaller" in one_sentence(study("age"))

@@ -238,3 +238,16 @@ def test_verify_takes_traces_of_the_allocator_with_their_offsets(study, tmp_path
     pq.write_table(pa.table({"off512": offsets[1:]}), tmp_path / "edge__117_df__off.parquet")
     done = study("verify", tmp_path)
     assert (done.returncode, "1 differences in" in done.stdout, "1 traces could not" in done.stdout) == (1, True, True)
+
+
+@pytest.mark.parametrize("over", ["trace", "offsets", "link"])
+def test_what_is_read_is_never_written_over(study, tmp_path, over):
+    trace, offsets, link = (tmp_path / name for name in ("ops.parquet", "off.parquet", "link.parquet"))
+    trace.write_bytes((TRACES / f"{MIX}__ops.parquet").read_bytes())
+    offsets.write_bytes(off_of(MIX).read_bytes())
+    link.symlink_to(trace)
+    before = trace.read_bytes(), offsets.read_bytes()
+    to = {"trace": trace, "offsets": offsets, "link": link}[over]
+    done = study("replay", "alloc", trace, "--variant", "141_df", "--expect", offsets, "--out", to)
+    assert "is read and would be written over" in one_sentence(done)
+    assert (trace.read_bytes(), offsets.read_bytes()) == before

@@ -156,6 +156,14 @@ def test_a_pool_that_cannot_be_is_one_sentence(metaslabs, size, says):
         replay_pool(trace_of("l2_D"), "141_df", metaslabs, size)
 
 
+@pytest.mark.parametrize(("metaslabs", "size", "says"), [
+    (2, 2**37, "2 metaslabs of 137438953472 B have blocks of 4096 B, but the fast engine takes"),
+    (2**10, 2**36, "and 4294967296 in all; choose exact or auto")])
+def test_a_pool_too_large_for_the_fast_engine_is_one_sentence(metaslabs, size, says):
+    with pytest.raises(UserError, match=says):
+        replay_pool(trace_of("l2_D"), "141_df", metaslabs, size, engine="fast")
+
+
 def test_states_that_cannot_be_read_are_one_sentence(tmp_path):
     table = tmp_path / "states.csv"
     table.write_text("txg,synced_alloc\n4,0\n")
