@@ -21,7 +21,7 @@ from model.metaslab_pool import new_pool
 from model.order_entry_machine import Orders, new_leaves, new_machine
 from model.order_entry_runs import Site, begin, window
 from model.throttle import most_bytes, to_scale
-from model.vdev_map import VdevParams
+from model.vdev_map import VdevParams, vdev_params
 from model.vdev_queue import VdevQueueParams
 from model.zil import ZilParams
 from study import ensembles, priors, project
@@ -153,6 +153,12 @@ def vdevs(layout: str, n_disks: int) -> Vdevs:
         raise UserError(f"{n_disks} disks make no vdev ({layout}); take {least} at least")
     width = min(width, n_disks)
     return Vdevs(n_disks // width, width, n_parity)
+
+
+def vdev_of(found: Vdevs) -> VdevParams:
+    """One of them."""
+    kind = f"raidz{found.n_parity}" if found.n_parity else "mirror" if found.n_children > 1 else "single"
+    return vdev_params(kind, found.n_children)
 
 
 def scaled_rules(rules: MetaslabParams, scale: int) -> MetaslabParams:

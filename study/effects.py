@@ -9,7 +9,7 @@ import pandas as pd
 
 from study import ensembles
 from study.ensembles import BEFORE
-from study.priors import Known
+from study.priors import Known, Prior
 
 
 class Effect(NamedTuple):
@@ -33,8 +33,9 @@ def conditions(results: pd.DataFrame, known: Known, effect: Effect) -> pd.DataFr
     found = effect.of(results)
     rows = [("best guess", found[ensembles.unfitted(results, "central").index[0]], True)]
     for index, case in ensembles.unfitted(results, "structure").iterrows():
-        changed = [(one.name, case[one.name]) for one in known.switches if case[one.name] != one.central]
-        rows.append((", ".join(effect.labels[one] for one in changed), found[index], False))
+        labels = [f"{one.condition}: {value:.2g}" if isinstance(one, Prior) else effect.labels[one.name, value]
+                  for one, value in ensembles.changed(case, known)]
+        rows.append((", ".join(labels), found[index], False))
     return pd.DataFrame(rows, columns=["label", "effect", "is_central"])
 
 

@@ -9,8 +9,8 @@ of the values of `study.priors`. It is called for a table of *cases*:
 
     central      best guesses
     seed         best guesses, other seeds
-    parameter    draws of the priors, switches at their best guesses
-    structure    best guesses, one switch thrown
+    parameter    draws of the numbers, conditions at their best guesses
+    structure    best guesses, one condition changed: another choice of a switch, or 5 or 95 % of a range
     all          draws of priors and switches: what intervals are taken from
 
 A case is *fitted* by one constant, so that one quantity of the first variant meets a baseline; the rest of the case stays.
@@ -75,14 +75,26 @@ def cases(known: priors.Known, n_draws: int, n_seeds: int, seed: int, share_of_n
         raise UserError(f"{n_draws} draws and {n_seeds} seeds make no interval; give 2 of each at least")
     central, drawn = known.central(), priors.draws(known, n_draws, seed)
     numbers = priors.draws(known, max(2, round(share_of_numbers * n_draws)), seed)
-    switches = {one.name: central[one.name] for one in known.switches}
+    conditions = {one.name: central[one.name] for one in known.conditions}
     rows = [{"part": "central", "seed": seed, **central}]
     rows += [{"part": "seed", "seed": seed + i, **central} for i in range(1, n_seeds)]
-    rows += [{"part": "parameter", "seed": seed, **row, **switches} for row in numbers.to_dict("records")]
-    rows += [{"part": "structure", "seed": seed, **central, one.name: choice}
-             for one in known.switches for choice in one.choices if choice != one.central]
+    rows += [{"part": "parameter", "seed": seed, **row, **conditions} for row in numbers.to_dict("records")]
+    rows += [{"part": "structure", "seed": seed, **central, one.name: other}
+             for one in known.conditions for other in _others(one)]
     rows += [{"part": "all", "seed": seed + 1 + i, **row} for i, row in enumerate(drawn.to_dict("records"))]
     return pd.DataFrame(rows)
+
+
+def _others(one: priors.Prior | priors.Switch) -> list:
+    """What a condition may be beside the best guess."""
+    if isinstance(one, priors.Switch):
+        return [choice for choice in one.choices if choice != one.central]
+    return one.at(np.array([TAIL, 1 - TAIL])).tolist()
+
+
+def changed(case: dict, known: priors.Known) -> list[tuple]:
+    """(condition, value) of what is not as by best guess in a case of `structure`."""
+    return [(one, case[one.name]) for one in known.conditions if case[one.name] != one.central]
 
 
 def run(table: pd.DataFrame, simulate: Simulate, fit: Fit | None = None,

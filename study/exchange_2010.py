@@ -24,7 +24,7 @@ from model.metaslab_group import weigh_all
 from model.metaslab_pool import metaslab_shift, vdev_asize
 from model.order_entry_machine import LATENCY, PLACED, WRITES, Orders
 from model.order_entry_runs import PoolFull, Site, Window, begin, restart, rewrite, settle, window
-from model.vdev_map import VdevParams, vdev_params
+from model.vdev_map import VdevParams
 from model.vdev_map import asize as asize_of
 from model.vdev_queue import VdevQueueParams
 from study import appliance_2010, engine_share, ensembles, order_entry_questions, order_entry_rules, priors
@@ -36,7 +36,7 @@ from study.once import Once
 EXPERIMENT = "exchange"
 BLOCK = 8192                        # B; the LUN's, and the pages of Exchange 2007
 METASLAB = 2**26                    # B; of the slice
-SLICE = {"mirror": 2, "raidz2": 1}  # top-level vdevs that are simulated
+SLICE = {"stripe": 4, "mirror": 2, "raidz1": 1, "raidz2": 1}    # top-level vdevs that are simulated: four disks at least
 LOG_RECORDS = 2000                  # blocks that the transaction logs go round in
 HOT_SHARE = 0.2                     # "the hottest fifth" of the priors
 WARM_S, PACE_S = 10.0, 10.0         # until the throttle has settled; and to measure how fast a pool ages: some ten groups
@@ -87,7 +87,7 @@ def with_values(seconds: float, values: dict, metaslab_bytes: int = 0) -> Setup:
         raise UserError(f"pool_fill is {values['pool_fill']:g}, but the share that is allocated is above 0 and below 1; "
                         "choose one that is")
     vdevs = appliance_2010.vdevs(values["layout"], values["n_disks"])
-    n_vdevs, vdev = min(vdevs.n, SLICE[values["layout"]]), vdev_params(values["layout"], vdevs.n_children)
+    n_vdevs, vdev = min(vdevs.n, SLICE[values["layout"]]), appliance_2010.vdev_of(vdevs)
     asize = vdev_asize(vdev, appliance_2010.TERABYTE.disk_bytes)
     metaslab = metaslab_bytes or METASLAB
     scale, n_metaslabs = (1 << metaslab_shift(asize)) // metaslab, asize >> metaslab_shift(asize)

@@ -23,16 +23,17 @@ LEAST_DRAWS = 20                    # and so is one from fewer: their 5 and 95 %
 
 
 def grade(published: Interval, unfitted: Interval, fitted: Interval | None = None, no_effect: float | None = None,
-          identified: bool = True, draws: int | None = None) -> str:
+          identified: bool = True, draws: int | None = None, reach: Interval | None = None) -> str:
     """Grade a prediction, by rule.
 
     published: (low, high) of `targets`, what the claim allows; high may be inf, and a point is (x, x). A prediction holds
     if its interval meets this range; the ends of both belong to them. unfitted, fitted: 5-95 % intervals (low, high) before
     and after fitting one constant on the baseline. no_effect: the value that would mean "nothing happened"; None when there
     is none. identified: False when conditions that were not published decide, however well an interval may fit. draws: from
-    how many the unfitted interval is taken; None where it is of no ensemble.
+    how many the unfitted interval is taken; None where it is of no ensemble. reach: the least and the most in all that was
+    simulated, each condition by itself included: a claim that all of it misses, or all of it meets, no condition decides.
     """
-    if not identified:
+    if not identified and (reach is None or (_meet(reach, published) and not _holds(published, reach))):
         return NOT_IDENTIFIED
     if _meet(unfitted, published):
         sharp = _narrow(unfitted, published, no_effect) and (
@@ -48,34 +49,39 @@ def _meet(one: Interval, other: Interval) -> bool:
     return one[0] <= other[1] and other[0] <= one[1]
 
 
+def _holds(one: Interval, other: Interval) -> bool:
+    """Whether all of the other interval lies within the one."""
+    return one[0] <= other[0] and other[1] <= one[1]
+
+
 def _narrow(interval: Interval, published: Interval, no_effect: float | None) -> bool:
     """To either side at most a third of what is predicted: of the effect, which is how far the centre lies from "no effect",
     or of the centre itself where nothing means that. A claim that allows zero has no such scale: then the interval must
     lie within what the claim allows."""
     low, high = interval
     if published[0] <= 0 <= published[1]:
-        return published[0] <= low and high <= published[1]
+        return _holds(published, interval)
     return (high - low) / 2 <= HALF_WIDTH_OF_CENTRE * abs((low + high) / 2 - (no_effect or 0))
 
 
 def of_runs(connection, run_ids: list[str]) -> dict[str, str]:
     """Grades of the claims that these runs predict. Raises UserError where a claim is predicted twice, or cannot be."""
     rows = connection.execute("""
-        SELECT claim_id, unfitted_low, unfitted_high, fitted_low, fitted_high, identified, draws, published_low,
-               published_high, effect_none, to_be_predicted
+        SELECT claim_id, unfitted_low, unfitted_high, fitted_low, fitted_high, reach_low, reach_high, identified, draws,
+               published_low, published_high, effect_none, to_be_predicted
         FROM predictions LEFT JOIN claims USING (claim_id) WHERE list_contains(?, run_id) ORDER BY claim_id
         """, [run_ids]).fetchall()
     refuse_duplicates("the run store", "prediction of", [row[0] for row in rows])
     found = {}
-    for claim, low, high, fitted_low, fitted_high, identified, draws, *allowed, no_effect, to_be_predicted in rows:
+    for claim, low, high, *others, identified, draws, allowed_low, allowed_high, no_effect, to_be_predicted in rows:
         if not to_be_predicted:
             raise UserError(f"a notebook predicts '{claim}', which is no claim to be predicted; mend the notebook")
         if low is None:
             found[claim] = NOT_MODELLED
             continue
-        target = (allowed[0], math.inf if allowed[1] is None else allowed[1])
-        fitted = None if fitted_low is None else (fitted_low, fitted_high)
-        found[claim] = grade(target, (low, high), fitted, no_effect, identified, draws)
+        target = (allowed_low, math.inf if allowed_high is None else allowed_high)
+        fitted, reach = (None if one[0] is None else tuple(one) for one in (others[:2], others[2:]))
+        found[claim] = grade(target, (low, high), fitted, no_effect, identified, draws, reach)
     return found
 
 

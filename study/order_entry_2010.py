@@ -22,7 +22,6 @@ from model.order_entry_machine import PLACED, REDO_BYTES, WRITES, Orders
 from model.order_entry_runs import Site, Window, begin, rewrite, settle, window
 from model.streams import stream
 from model.vdev_map import asize as asize_of
-from model.vdev_map import vdev_params
 from model.vdev_queue import VdevQueueParams
 from study import appliance_2010, engine_share, ensembles, priors
 from study.ensembles import AFTER, BEFORE
@@ -73,8 +72,7 @@ def _check(scale: int, record: int, pool_fill: float) -> None:
 def _pool(layout: str, n_disks: int, scale: int):
     """(VdevParams, vdevs, B of a metaslab, metaslabs of a vdev)."""
     found = appliance_2010.vdevs(layout, n_disks)
-    kind = f"raidz{found.n_parity}" if found.n_parity else "mirror" if found.n_children > 1 else "single"
-    vdev = vdev_params(kind, found.n_children)
+    vdev = appliance_2010.vdev_of(found)
     asize = vdev_asize(vdev, appliance_2010.TERABYTE.disk_bytes)
     shift = metaslab_shift(asize)
     return vdev, found.n, (1 << shift) // scale, asize >> shift

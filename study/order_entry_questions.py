@@ -110,7 +110,8 @@ def metrics_of_ladder(table: pd.DataFrame) -> pd.DataFrame:
 TPS, CV = "database.tps", "tps.cv"
 CYCLE = "lutz-cycle"
 LABELS = {
-    ("n_heads", 8): "disks of four platters", ("layout", "raidz2"): "double-parity RAID-Z",
+    ("n_heads", 8): "disks of four platters", ("layout", "stripe"): "disks by themselves",
+    ("layout", "raidz1"): "single-parity RAID-Z", ("layout", "raidz2"): "double-parity RAID-Z",
     ("max_pending", 10): "10 I/Os on a disk", ("has_slog", 0): "no log device", ("slim_log", 1): "slim log",
     ("keeps_indirect", 0): "indirect blocks not all in memory", ("new_picker", "new dynamic fit"): "new dynamic fit",
     ("new_bonus", "as described"): "bonus of 1.5"}
@@ -130,7 +131,6 @@ def _case(case: dict, like: dict, n_runs: int) -> dict:
     changed |= correlation.of_series(runs[0].table, TPS, "appliance.io_size")
     changed |= {"oltp.gain": changed["throughput.gain"], "oltp.variability_reduction": changed["variability.reduction"],
                 "cycle.fall_over_rise": fall_over_rise(old)}
-    case = case | {"pool_fill": machine.pool_fill}
     return case | {"fitted": False, "reached": True, f"{BEFORE}/{TPS}": old.mean(), f"{AFTER}/{TPS}": new.mean(),
                    f"{BEFORE}/{CV}": cv(old), f"{AFTER}/{CV}": cv(new)} | {
                        f"{AFTER}/{name}": value for name, value in changed.items()}
@@ -152,7 +152,7 @@ MAP = {         # prior: (what it is, levels beside the best guess, within its r
     "reads_per_transaction": ("reads of a transaction", (2, 20), 1),
     "writes_per_read": ("writes for each read", (0.4, 1.0), 1),
     "redo_bytes": ("redo of a transaction (kB)", (2e3, 20e3), 1e-3),
-    "layout": ("layout of a vdev", ("raidz2",), None),      # a condition: shown as it is
+    "layout": ("layout of a vdev", ("stripe", "raidz1", "raidz2"), None),      # a condition: shown as it is
     "has_slog": ("where redo goes", (0,), {0: "pool", 1: "log device"}),
 }
 

@@ -37,13 +37,15 @@ def said(text: str) -> str:
 
 class Prior(_Strict):
     """A number. Its distribution is uniform from low to high, of its logarithm if `shape` is log. With `less` only the sum
-    with another prior is known: low to high are the sum's, and what is drawn of the other is taken off."""
+    with another prior is known: low to high are the sum's, and what is drawn of the other is taken off. `condition`: what
+    it is called, if it is one of the conditions of the test, that is, if who ran it could have printed it in a line."""
     low: float
     central: float
     high: float
     unit: str
     shape: Literal["uniform", "log", "whole"]   # whole: log, rounded
     less: str | None = None
+    condition: str | None = None
 
     @model_validator(mode="after")
     def _in_order(self):
@@ -86,6 +88,11 @@ class _File(BaseModel):
 class Known(NamedTuple):
     priors: tuple[Prior, ...]
     switches: tuple[Switch, ...]
+
+    @property
+    def conditions(self) -> tuple[Prior | Switch, ...]:
+        """What was one way or another, and was not published."""
+        return *self.switches, *(one for one in self.priors if one.condition)
 
     def central(self) -> dict:
         return _differences(self, {one.name: one.central for one in (*self.priors, *self.switches)})

@@ -73,15 +73,17 @@ def figure(name: str, draw: Callable, *data, caption: str, **options) -> None:
 
 
 def prediction(claim: str, unfitted: Interval, fitted: Interval | None = None, identified: bool = True,
-               draws: int | None = None) -> None:
+               draws: int | None = None, reach: tuple[float, float] | None = None) -> None:
     """What is predicted of a claim: (5 %, 50 %, 95 %) before and after fitting one constant on a baseline, in the unit of
-    the claim's target. `identified` is False when conditions that were not published decide. `draws`: from how many the
-    unfitted interval is taken, if it is of an ensemble."""
+    the claim's target. `identified` is False when conditions that were not published decide. If it is of an ensemble,
+    `draws`: from how many the unfitted interval is taken; `reach`: the least and the most in all of its cases."""
     intervals = {"unfitted": unfitted, "fitted": fitted}
     for kind, one in intervals.items():
         if one is not None and not (len(one) == 3 and all(map(math.isfinite, one)) and one[0] <= one[1] <= one[2]):
             raise UserError(f"the {kind} prediction of {claim} is {one}; give three finite numbers in rising order")
-    _append(PREDICTIONS, {"claim_id": claim, "identified": identified, "draws": draws, "reason": None} | {
+    reach_low, reach_high = reach or (None, None)
+    _append(PREDICTIONS, {"claim_id": claim, "identified": identified, "draws": draws, "reason": None,
+                          "reach_low": reach_low, "reach_high": reach_high} | {
         f"{kind}_{name}": None if one is None else float(value) for kind, one in intervals.items()
         for name, value in zip(("low", "middle", "high"), one or (None,) * 3, strict=True)})
 

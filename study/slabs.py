@@ -222,13 +222,15 @@ def predict(machine: Setup, draws: int, seeds: int, seed: int) -> pd.DataFrame:
 
 
 def beside_published(results: pd.DataFrame, targets: pd.DataFrame) -> pd.DataFrame:
-    """For the figure: intervals of what is good and bad under both rules beside the ranges of the text."""
+    """For the figure: intervals of what is good and bad under both rules; beside those of the old ones, of which the text
+    tells, its ranges."""
     everything, rows = ensembles.unfitted(results), []
     for quantity in QUANTITIES:
         which, _, what = quantity.partition(".")
         what = f"{what.removesuffix('_high')}, {'new' if which == 'new' else 'old'} rules"
         target = targets.loc["aggregation-good" if what.startswith("good") else "aggregation-bad"]
-        rows.append((what, *ensembles.interval(everything[f"{AFTER}/{quantity}"]), target.low, target.high))
+        told = (target.low, target.high) if what.endswith("old rules") else (np.nan, np.nan)
+        rows.append((what, *ensembles.interval(everything[f"{AFTER}/{quantity}"]), *told))
     return pd.DataFrame(rows, columns=["what", "low", "middle", "high", "published_low", "published_high"])
 
 
@@ -263,7 +265,7 @@ def conditions(results: pd.DataFrame) -> pd.DataFrame:
     """Good and bad under the best guess and with one condition changed: what, good, bad."""
     known, table = priors.read(EXPERIMENT), []
     for _, case in pd.concat([ensembles.unfitted(results, part) for part in ("central", "structure")]).iterrows():
-        changed = [f"{one.name} = {case[one.name]}" for one in known.switches if case[one.name] != one.central]
+        changed = [f"{one.name} = {value:.2g}" for one, value in ensembles.changed(case, known)]
         table.append((", ".join(changed) or "best guess", case[f"{AFTER}/aggregation.good"],
                       case[f"{AFTER}/aggregation.bad_high"]))
     return pd.DataFrame(table, columns=["what", "good", "bad"])

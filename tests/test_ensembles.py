@@ -44,6 +44,19 @@ def test_every_part_has_its_cases(results):
     assert set(results[results.part == "all"].extra) == {0, 1}
 
 
+def test_a_range_that_could_have_been_printed_is_a_condition():
+    """It keeps its best guess where numbers are drawn, and is changed by itself to either end of its range."""
+    known = Known((COST, SHARE.model_copy(update={"condition": "share"})), (EXTRA,))
+    table, before = ensembles.cases(known, 20, 3, 1), ensembles.cases(KNOWN, 20, 3, 1)
+    assert set(table[table.part == "parameter"].share) == {SHARE.central}
+    pd.testing.assert_series_equal(table[table.part == "parameter"].cost, before[before.part == "parameter"].cost)
+    pd.testing.assert_frame_equal(table[table.part == "all"].reset_index(drop=True),
+                                  before[before.part == "all"].reset_index(drop=True))
+    changed = [ensembles.changed(case, known) for case in table[table.part == "structure"].to_dict("records")]
+    assert [[(one.name, value) for one, value in case] for case in changed] == [
+        [("extra", 1)], [("share", pytest.approx(0.025))], [("share", pytest.approx(0.475))]]
+
+
 def test_draws_fill_every_share_of_every_range():
     drawn = priors.draws(KNOWN, 50, 7)
     for one, low, high, scale in ((COST, 1, 4, np.log), (SHARE, 0, 0.5, np.asarray)):

@@ -72,6 +72,18 @@ def test_grades_at_every_boundary(published_range, unfitted, fitted, no_effect, 
         CONSISTENT if grade == PREDICTED else grade)
 
 
+@pytest.mark.parametrize(("reach", "grade"), [
+    (None, NOT_IDENTIFIED), ((0.9, 1.3), NOT_IDENTIFIED), ((0.9, 1.26), NOT_IDENTIFIED), ((0.9, 1.259), NOT_REPRODUCED)])
+def test_what_no_condition_comes_to_is_not_for_conditions_to_decide(reach, grade):
+    assert grading.grade(at(1.26), (1.15, 1.25), None, 1, identified=False, reach=reach) == grade
+
+
+@pytest.mark.parametrize(("reach", "grade"), [
+    ((9, 16), PREDICTED), ((8, 16), PREDICTED), ((7.9, 16), NOT_IDENTIFIED), (None, NOT_IDENTIFIED)])
+def test_what_is_met_under_every_condition_is_not_for_conditions_to_decide(reach, grade):
+    assert grading.grade((8, math.inf), (9, 16), None, 1, identified=False, reach=reach) == grade
+
+
 @pytest.mark.parametrize(("published_range", "unfitted"), [
     (at(1), (2, 1)), ((2, 1), (1, 2)), (at(1), (math.nan, 2)), ((1, math.nan), (1, 2))])
 def test_an_interval_that_runs_backwards_is_refused(published_range, unfitted):

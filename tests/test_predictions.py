@@ -1,4 +1,5 @@
 """From a notebook's prediction to a grade."""
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -11,7 +12,7 @@ PREDICTS = """from study import record
 record.prediction('oltp-gain', (1.19, 1.22, 1.25), (1.15, 1.2, 1.25))
 record.prediction('seqread-loss', (0.95, 0.97, 0.99), (0.7, 0.75, 0.8))
 record.prediction('oltp-response', (2.0, 2.0, 2.0))
-record.prediction('seqread-stream4', (0.7, 0.8, 0.9), identified=False)
+record.prediction('seqread-stream4', (0.7, 0.8, 0.9), identified=False, reach=(0.1, 2.0))
 record.not_modelled('oltp-cpu', 'no processors')"""
 
 
@@ -55,13 +56,37 @@ def test_a_claim_is_predicted_once(runs, notebook):
     assert "prediction of oltp-gain is recorded twice" in outcome.reason
 
 
-@pytest.mark.parametrize(("of_condition", "identified"), [(1.25, True), (1.45, False)])
-def test_a_condition_that_moves_more_than_all_numbers_leaves_a_claim_unidentified(of_condition, identified):
-    gains = {"central": [1.2], "structure": [of_condition], "parameter": [1.1, 1.3], "all": [1.15, 1.25]}
-    results = pd.DataFrame([{"part": part, "fitted": False, "reached": True, "before/summary.rate": 1.0,
-                             "after/summary.rate": gain} for part, some in gains.items() for gain in some])
-    claim = next(claim for claim in claims.read() if claim.id == "oltp-gain")
-    assert scoring.identified(results, claim) is identified
+OLTP_GAIN = next(claim for claim in claims.read() if claim.id == "oltp-gain")
+
+
+def cases(**gains):
+    return pd.DataFrame([{"part": part, "fitted": False, "reached": True, "before/summary.rate": 1.0,
+                          "after/summary.rate": gain} for part, some in gains.items() for gain in some])
+
+
+@pytest.mark.parametrize(("of_conditions", "of_seeds", "identified"), [
+    ([1.25], [], True), ([1.45], [], False), ([0.95], [], False),
+    ([1.1, 1.3], [], True),             # none of the two by itself
+    ([1.45], [1.25], False), ([1.45], [1.1, 1.25], True),    # as far as numbers and other seeds move it
+    ([], [], True)])
+def test_a_condition_that_moves_more_than_all_numbers_and_chance_leaves_a_claim_unidentified(of_conditions, of_seeds,
+                                                                                             identified):
+    results = cases(central=[1.2], seed=of_seeds, structure=of_conditions, parameter=[1.1, 1.3], all=[1.15, 1.25])
+    assert scoring.identified(results, OLTP_GAIN) is identified
+
+
+@pytest.mark.parametrize("n_draws", [8, 20])
+def test_where_there_is_nothing_but_chance_hardly_ever_a_condition_decides(n_draws):
+    draws, n = np.random.default_rng(1), 300
+    decided = sum(not scoring.identified(
+        cases(central=draws.normal(1.2, 0.1, 1), seed=draws.normal(1.2, 0.1, 2), structure=draws.normal(1.2, 0.1, 12),
+              parameter=draws.normal(1.2, 0.1, n_draws)), OLTP_GAIN) for _ in range(n))
+    assert decided / n < 0.15
+
+
+def test_what_was_reached_is_of_all_cases():
+    results = cases(central=[1.2], seed=[1.1], structure=[0.9], parameter=[1.1, 1.6], all=[1.15, 1.25, float("nan")])
+    assert scoring.reach(results, OLTP_GAIN) == (0.9, 1.6)
 
 
 def test_a_verdict_is_a_sentence_also_where_nothing_could_be_fitted():

@@ -132,13 +132,15 @@ def slabs_over_time(series: pd.DataFrame, n_slabs: int, most: float) -> Figure:
 
 
 def good_and_bad(table: pd.DataFrame) -> Figure:
-    """Rows of (what, low, middle, high) against ranges (published_low, published_high), on a logarithmic axis."""
+    """Rows of (what, low, middle, high) against ranges (published_low, published_high; NaN: nothing was published), on a
+    logarithmic axis."""
     figure, axes = canvas(aspect=0.2 + 0.1 * len(table))
     places = np.arange(len(table))[::-1]
     right = 1.5 * max(table.high.max(), table.published_low.max())
     for place, one in zip(places, table.itertuples(), strict=True):
-        axes.barh(place, min(one.published_high, right) - one.published_low, left=one.published_low, height=0.7, color=GREY,
-                  alpha=0.3, lw=0)
+        if np.isfinite(one.published_low):
+            axes.barh(place, min(one.published_high, right) - one.published_low, left=one.published_low, height=0.7,
+                      color=GREY, alpha=0.3, lw=0)
     axes.hlines(places, table.low, table.high, color=BLUE, lw=3, alpha=0.6)
     axes.plot(table.middle, places, "o", color=BLUE, ms=4)
     axes.set_xscale("log", base=2)

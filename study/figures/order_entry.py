@@ -6,11 +6,12 @@ from matplotlib.figure import Figure
 from study.figures import BLACK, BLUE, GREEN, GREY, ORANGE, canvas
 
 RUN = "run, in the order of time (from 0, as in the run store)"
+LOWEST = -120   # %; what varies even more stands beside an arrow
 LOOKS = {"before": (BLUE, "old rules"), "after": (ORANGE, "new rules")}
 
 
 def _run_by_run(above, below, runs) -> None:
-    """Throughput in one panel and how many blocks a write of records has in the other, under both rules."""
+    """Throughput in one panel (dotted: its mean) and how many records a write has in the other, under both rules."""
     for variant, one in runs.items():
         colour, label = LOOKS[variant]
         numbers = np.arange(len(one.tps))
@@ -20,7 +21,7 @@ def _run_by_run(above, below, runs) -> None:
 
 
 def _names(above, below) -> None:
-    for axes, name in ((above, "transactions (1/s)"), (below, "blocks in a write")):
+    for axes, name in ((above, "transactions (1/s)"), (below, "records in a write")):
         axes.set_ylim(0, None)
         axes.set_ylabel(name)
 
@@ -91,9 +92,12 @@ def ablation(table: pd.DataFrame, published: tuple[float, float]) -> Figure:
     places, is_all = np.arange(len(rows))[::-1], rows.index.get_level_values("key").str.startswith("all-")
     for axes, name, target, title in ((left, "gain", published[0], "gain in\nthroughput"),
                                       (right, "reduction", published[1], "less\nvariability")):
-        one = rows[name].clip(lower=-120)
+        one = rows[name].clip(lower=LOWEST)
         axes.barh(places, one["mean"], color=np.where(is_all, ORANGE, GREEN), height=0.6)
         axes.hlines(places, one["min"], one["max"], color=BLACK, lw=0.8)
+        for place, least in zip(places, rows[name]["min"], strict=True):
+            if least < LOWEST:      # beyond the axis
+                axes.annotate(f"← {least:.0f}", (LOWEST, place + 0.3), (1, 0), textcoords="offset points", fontsize=7)
         axes.axvline(0, color=GREY, lw=0.6)
         axes.axvline(target, color=BLACK, lw=0.8, ls="--")
         axes.set_title(title, fontsize=7, loc="left")
@@ -110,8 +114,9 @@ def over_unpublished(table: pd.DataFrame, published: tuple[float, float]) -> Fig
     for axes, factor in zip(panels.flat, factors, strict=False):
         some = table[table.factor == factor]
         places = np.arange(len(some))
-        axes.plot(places, some.gain, "o-", color=ORANGE, ms=3, label="gain in throughput")
-        axes.plot(places, some.reduction, "s-", color=GREEN, ms=3, label="less variability")
+        line = "-" if some.level.str.fullmatch(r"[\d.]+").all() else ""     # between words there is nothing
+        axes.plot(places, some.gain, "o" + line, color=ORANGE, ms=3, label="gain in throughput")
+        axes.plot(places, some.reduction, "s" + line, color=GREEN, ms=3, label="less variability")
         for value, colour in zip(published, (ORANGE, GREEN), strict=True):
             axes.axhline(value, color=colour, lw=0.8, ls="--")
         axes.axhline(0, color=GREY, lw=0.6)
@@ -120,7 +125,7 @@ def over_unpublished(table: pd.DataFrame, published: tuple[float, float]) -> Fig
         axes.set_xlabel(some.label.iloc[0], fontsize=7)
     for axes in panels[:, 0]:
         axes.set_ylabel("change (%)")
-    panels.flat[0].set_ylim(max(-120, min(0, table[["gain", "reduction"]].min().min()) - 10), None)
+    panels.flat[0].set_ylim(max(LOWEST, min(0, table[["gain", "reduction"]].min().min()) - 10), None)
     figure.legend(*panels.flat[0].get_legend_handles_labels(), loc="outside lower center", ncols=2, fontsize=7)
     return figure
 

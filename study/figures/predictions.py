@@ -43,10 +43,10 @@ def _at_the_edge(axes, effect: float, place: float, edge: float) -> None:
 
 def conditions(table: pd.DataFrame, published: float, parameters: tuple[float, float], label: str) -> Figure:
     """An effect under each choice of each condition (`study.effects.conditions`), others at their best guess; the band is
-    what the priors' ranges alone make of it."""
+    what the ranges of all numbers make of it."""
     figure, axes = canvas(aspect=0.2 + 0.085 * len(table))
     places = np.arange(len(table))[::-1]
-    axes.axvspan(*parameters, color=SKY, alpha=0.3, lw=0, label="ranges of the priors, 5 to 95 %")
+    axes.axvspan(*parameters, color=SKY, alpha=0.3, lw=0, label="ranges of all numbers, 5 to 95 %")
     axes.axvline(published, color=BLACK, lw=0.8, ls="--", label="published")
     central = table.is_central.to_numpy()
     low, high = _range(table.effect, (0, published, *parameters))
