@@ -8,7 +8,9 @@ reads anything, for readers.
 *A condition decides* if it alone moves a quantity from the best guess by more than the ranges of all numbers and chance
 (other seeds) do together: then what was published does not identify the claim, however well an interval may hold it. Chance
 has to be counted because the largest of ten moves is large by chance, too: where there is nothing else, one of ten
-conditions would seem to decide in half of all ensembles, and so does in 3 to 8 % (`tests/test_predictions.py`).
+conditions would seem to decide in half of all ensembles, and so does in 1 to 8 % (chance that is normal or uniform; with
+long tails, exponential, in 16 to 26 %; `tests/test_predictions.py`). A claim that is met, or missed, in all that was
+simulated no condition decides: see `study.grading`.
 """
 from collections.abc import Callable
 
