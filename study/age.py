@@ -30,8 +30,8 @@ def recipe_of(era: str, n_vdevs: int, disk_gb: float, n_records: int, used_pct: 
         raise UserError(f"a disk has {disk_gb:g} GB, but a map of its metaslabs holds no more than those of "
                         f"{LARGEST_DISK_GB} GB; take smaller disks")
     if not writes_per_txg <= MOST_WRITES_PER_TXG:
-        raise UserError(f"a transaction group writes {writes_per_txg} records, more than {MOST_WRITES_PER_TXG}, of which is "
-                        "kept what it freed; choose fewer")
+        raise UserError(f"a transaction group writes {writes_per_txg} records, but there is room for what "
+                        f"{MOST_WRITES_PER_TXG} free until they may be taken again; choose at most so many")
     vdev = TopVdev(asize=disk_asize(int(disk_gb * 1e9)))
     _refuse_what_has_no_room(n_vdevs * n_units(vdev), n_records, used_pct, writes_per_txg)
     return Recipe(ERAS[era].metaslab, (vdev,) * n_vdevs, n_records, used_pct=used_pct, turnovers=turnovers,
@@ -50,8 +50,8 @@ def _refuse_what_has_no_room(units: int, n_records: int, used_pct: float, writes
         raise UserError(f"the pool has {units} blocks of 4 KiB, but at most {MOST_UNITS} (17.5 TB) can be numbered; take "
                         "fewer or smaller disks")
     if used_pct > 0 and int(units * used_pct / 100) < n_records:
-        raise UserError(f"{used_pct:g} % of the pool are to be used, but the records alone take {n_records / units:.1%}; "
-                        "choose at least that, or 0 for the records alone")
+        raise UserError(f"{used_pct:g} % of the pool are to be used, but the records alone take "
+                        f"{100 * n_records / units:.1f} %; choose at least that, or 0 for the records alone")
     used = max(n_records, int(units * used_pct / 100))
     if used + min(n_records, writes_per_txg) > units:
         raise UserError(f"records and other data are {used} blocks of 4 KiB, and a group writes anew before it frees, but "

@@ -7,7 +7,7 @@ import typer
 from study import console
 from study.console import err, out, table
 from study.errors import UserError
-from study.project import refuse_unwritable
+from study.project import refuse_overwriting, refuse_unwritable
 
 machine = typer.Typer(rich_markup_mode="rich")
 PANEL = "Your own machine"
@@ -82,6 +82,7 @@ def predict(
     one = checked(scenarios.of(content, scenario.name))
     if to is not None:
         refuse_unwritable(to)
+        refuse_overwriting(to, scenario)
     if taken := prediction.era_taken(content, one):
         err.print(taken, soft_wrap=True)
     err.print(f"simulating {draws * seeds} runs: a minute or a few")

@@ -32,11 +32,15 @@ def conditions(results: pd.DataFrame, known: Known, effect: Effect) -> pd.DataFr
     """The effect under each choice of each condition, others at their best guess: label, effect (%), is_central."""
     found = effect.of(results)
     rows = [("best guess", found[ensembles.unfitted(results, "central").index[0]], True)]
-    for index, case in ensembles.unfitted(results, "structure").iterrows():
-        labels = [f"{one.condition}: {value:.2g}" if isinstance(one, Prior) else effect.labels[one.name, value]
-                  for one, value in ensembles.changed(case, known)]
-        rows.append((", ".join(labels), found[index], False))
+    rows += [(changed(case, known, effect.labels), found[index], False)
+             for index, case in ensembles.unfitted(results, "structure").iterrows()]
     return pd.DataFrame(rows, columns=["label", "effect", "is_central"])
+
+
+def changed(case: dict, known: Known, labels: dict) -> str:
+    """What is not as by best guess, in words: of a range by its value, of a switch by its label."""
+    return ", ".join(f"{one.condition}: {value:.2g}" if isinstance(one, Prior) else labels[one.name, value]
+                     for one, value in ensembles.changed(case, known))
 
 
 def beside_simpler(results: pd.DataFrame, simpler: pd.DataFrame, effect: Effect) -> pd.DataFrame:

@@ -80,13 +80,13 @@ def cases(known: priors.Known, n_draws: int, n_seeds: int, seed: int, share_of_n
     rows += [{"part": "seed", "seed": seed + i, **central} for i in range(1, n_seeds)]
     rows += [{"part": "parameter", "seed": seed, **row, **conditions} for row in numbers.to_dict("records")]
     rows += [{"part": "structure", "seed": seed, **central, one.name: other}
-             for one in known.conditions for other in _others(one)]
+             for one in known.conditions for other in others(one)]
     rows += [{"part": "all", "seed": seed + 1 + i, **row} for i, row in enumerate(drawn.to_dict("records"))]
     return pd.DataFrame(rows)
 
 
-def _others(one: priors.Prior | priors.Switch) -> list:
-    """What a condition may be beside the best guess."""
+def others(one: priors.Prior | priors.Switch) -> list:
+    """What a condition, or a number, is changed to by itself: every other choice, or 5 and 95 % of its range."""
     if isinstance(one, priors.Switch):
         return [choice for choice in one.choices if choice != one.central]
     return one.at(np.array([TAIL, 1 - TAIL])).tolist()

@@ -31,7 +31,8 @@ def grade(published: Interval, unfitted: Interval, fitted: Interval | None = Non
     and after fitting one constant on the baseline. no_effect: the value that would mean "nothing happened"; None when there
     is none. identified: False when conditions that were not published decide, however well an interval may fit. draws: from
     how many the unfitted interval is taken; None where it is of no ensemble. reach: the least and the most in all that was
-    simulated, each condition by itself included: a claim that all of it misses, or all of it meets, no condition decides.
+    simulated, each condition by itself and what was fitted included: a claim outside of it, which all misses, or around it,
+    which all meets, no condition decides.
     """
     if not identified and (reach is None or (_meet(reach, published) and not _holds(published, reach))):
         return NOT_IDENTIFIED

@@ -124,6 +124,8 @@ def _case(case: dict, like: dict, n_runs: int) -> dict:
     """The row of a case: old rules and new."""
     values = {name: case[name] for name in case if name not in ("part", "seed")}
     machine = with_values(values, **like)
+    if not machine.n_other:     # what the database alone takes is more than was asked for
+        case = case | {"pool_fill": machine.pool_fill}
     rules = old_rules(), new_rules(values["new_picker"], values["new_bonus"])
     runs = [series(machine, one, n_runs, case["seed"]) for one in rules]
     old, new = (one.tps for one in runs)
@@ -145,37 +147,37 @@ def predict(draws: int, seeds: int, seed: int, n_runs: int, **like) -> pd.DataFr
 
 # --- what was not published, one at a time ------------------------------------------------------------------------------
 
-MAP = {         # prior: (what it is, levels beside the best guess, within its range, and what they are shown times)
-    "pool_fill": ("pool that is taken (%)", (0.30, 0.80), 100),
-    "age": ("turnovers before the runs", (0.1, 0.5, 4.0), 1),
-    "n_disks": ("disks", (44, 88), 1),
-    "reads_per_transaction": ("reads of a transaction", (2, 20), 1),
-    "writes_per_read": ("writes for each read", (0.4, 1.0), 1),
-    "redo_bytes": ("redo of a transaction (kB)", (2e3, 20e3), 1e-3),
-    "layout": ("layout of a vdev", ("stripe", "raidz1", "raidz2"), None),      # a condition: shown as it is
-    "has_slog": ("where redo goes", (0,), {0: "pool", 1: "log device"}),
+MAP = {         # prior: what it is, and what its levels are shown times
+    "pool_fill": ("pool that is taken (%)", 100),
+    "age": ("turnovers before the runs", 1),
+    "n_disks": ("disks", 1),
+    "reads_per_transaction": ("reads of a transaction", 1),
+    "writes_per_read": ("writes for each read", 1),
+    "redo_bytes": ("redo of a transaction (kB)", 1e-3),
+    "layout": ("layout of a vdev", None),       # shown as it is
+    "has_slog": ("where redo goes", {0: "pool", 1: "log device"}),
 }
 
 
 def _shown(level, times) -> str:
-    """A level of MAP for readers: a number times `times`, or the word for a condition."""
-    return times[level] if isinstance(times, dict) else level if times is None else f"{level * times:g}"
+    """A level of MAP for readers: a number times `times`, or a word."""
+    return times[level] if isinstance(times, dict) else level if times is None else f"{level * times:.2g}"
 
 
 def over_unpublished(n_runs: int, seed: int, **like) -> pd.DataFrame:
-    """Gain and reduction (%) with one thing changed that was not published: factor, label, level (text), gain, reduction,
-    tps (of the old rules)."""
-    central = priors.read(EXPERIMENT).central()
-    levels = [(None, None)] + [(name, level) for name, (_, several, _) in MAP.items() for level in several]
-    cases = [{"seed": seed, **central} | ({name: level} if name else {}) for name, level in levels]
-    found = dict(zip(levels, ensembles.on_all_processors(_case, [(case, like, n_runs) for case in cases]), strict=True))
-    rows = []
-    for name, (label, several, times) in MAP.items():
-        for level in sorted((central[name], *several)):
-            one = found[(name, level) if level in several else (None, None)]
-            rows.append((name, label, _shown(level, times), one[f"{AFTER}/throughput.gain"],
-                         one[f"{AFTER}/variability.reduction"], one[f"{BEFORE}/{TPS}"]))
-    return pd.DataFrame(rows, columns=["factor", "label", "level", "gain", "reduction", "tps"])
+    """Gain and reduction (%) with one thing changed that was not published: factor, label, level (text), is_number (or the
+    level is a word), gain, reduction, tps (of the old rules). Everything is changed as the ensemble changes conditions: of
+    these the series are there already."""
+    known = priors.read(EXPERIMENT)
+    central = known.central()
+    levels = {one.name: sorted({central[one.name], *ensembles.others(one)}) for one in (*known.priors, *known.switches)
+              if one.name in MAP}
+    cases = [(name, {"seed": seed, **central, name: level}) for name in MAP for level in levels[name]]
+    found = ensembles.on_all_processors(_case, [(case, like, n_runs) for _, case in cases])
+    rows = [(name, MAP[name][0], _shown(one[name], MAP[name][1]), isinstance(MAP[name][1], (int, float)),
+             one[f"{AFTER}/throughput.gain"], one[f"{AFTER}/variability.reduction"], one[f"{BEFORE}/{TPS}"])
+            for (name, _), one in zip(cases, found, strict=True)]
+    return pd.DataFrame(rows, columns=["factor", "label", "level", "is_number", "gain", "reduction", "tps"])
 
 
 def metrics_of_map(table: pd.DataFrame) -> pd.DataFrame:
@@ -277,15 +279,19 @@ def fall_over_rise(tps: np.ndarray) -> float:
     return float(np.mean(falls) / np.mean(rises)) if min(len(falls), len(rises)) > 1 else 0.0
 
 
-def by_age(machine: Setup, ages: tuple, n_runs: int, seed: int) -> dict[float, Series]:
-    """Series under the old rules on pools of different ages (turnovers before the first run)."""
+def by_age(machine: Setup, n_runs: int, seed: int) -> dict[float, Series]:
+    """Series under the old rules on pools of different ages (turnovers before the first run): new, as the machine's, and as
+    the ensemble changes it."""
+    prior = next(one for one in priors.read(EXPERIMENT).priors if one.name == "age")
+    ages = sorted({0.0, machine.age, *ensembles.others(prior)})
     calls = [(machine._replace(age=age), old_rules(), n_runs, seed) for age in ages]
     return dict(zip(ages, ensembles.on_all_processors(series, calls), strict=True))
 
 
 def cycles(several: dict[float, Series]) -> pd.DataFrame:
     """`cycle` of each: name, value, unit."""
-    found = [cycle(one.tps).assign(name=lambda frame, age=age: f"age-{age:g}." + frame.name) for age, one in several.items()]
+    found = [cycle(one.tps).assign(name=lambda frame, age=age: f"age-{age:.2g}." + frame.name)
+             for age, one in several.items()]
     return pd.concat(found, ignore_index=True)
 
 

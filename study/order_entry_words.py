@@ -54,14 +54,15 @@ def _listed(means: pd.Series) -> str:
 
 def over_unpublished(table: pd.DataFrame, published: tuple[float, float]) -> str:
     """Where, of what was not published, the two published changes lie: what comes nearest, and between which neighbouring
-    levels of one thing they are crossed. `table` of `order_entry_questions.over_unpublished`; gain and reduction in %."""
+    numbers of one thing they are crossed. `table` of `order_entry_questions.over_unpublished`; gain and reduction in %."""
     return "; ".join(_where(table, *one) for one in (("gain", published[0], 1), ("reduction", published[1], -1)))
 
 
 def _where(table: pd.DataFrame, name: str, target: float, sign: int) -> str:
     nearest = table.loc[(table[name] - target).abs().idxmin()]
+    numbers = table[table.is_number].groupby("factor", sort=False)
     crossed = [f"{one.label} {one.level} and {other.level}"
-               for _, rows in table.groupby("factor", sort=False) for one, other in itertools.pairwise(rows.itertuples())
+               for _, rows in numbers for one, other in itertools.pairwise(rows.itertuples())
                if np.sign(getattr(one, name) - target) * np.sign(getattr(other, name) - target) < 0]
     return (f"{sign * target:+.0f} % is nearest with {nearest.label} {nearest.level} ({sign * nearest[name]:+.0f} %), and "
-            + (f"lies between {', between '.join(crossed)}" if crossed else "lies between no two neighbouring levels"))
+            + (f"lies between {', between '.join(crossed)}" if crossed else "lies between no two neighbouring numbers"))

@@ -81,6 +81,9 @@ def prediction(claim: str, unfitted: Interval, fitted: Interval | None = None, i
     for kind, one in intervals.items():
         if one is not None and not (len(one) == 3 and all(map(math.isfinite, one)) and one[0] <= one[1] <= one[2]):
             raise UserError(f"the {kind} prediction of {claim} is {one}; give three finite numbers in rising order")
+        if one is not None and reach and not reach[0] <= one[0] <= one[2] <= reach[1]:
+            raise UserError(f"the {kind} prediction of {claim} is {one}, but all of its cases are from {reach[0]} to "
+                            f"{reach[1]}; give the least and the most of the cases that it is taken from")
     reach_low, reach_high = reach or (None, None)
     _append(PREDICTIONS, {"claim_id": claim, "identified": identified, "draws": draws, "reason": None,
                           "reach_low": reach_low, "reach_high": reach_high} | {

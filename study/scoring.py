@@ -9,8 +9,8 @@ reads anything, for readers.
 (other seeds) do together: then what was published does not identify the claim, however well an interval may hold it. Chance
 has to be counted because the largest of ten moves is large by chance, too: where there is nothing else, one of ten
 conditions would seem to decide in half of all ensembles, and so does in 1 to 8 % (chance that is normal or uniform; with
-long tails, exponential, in 16 to 26 %; `tests/test_predictions.py`). A claim that is met, or missed, in all that was
-simulated no condition decides: see `study.grading`.
+long tails, exponential, in 16 to 26 %; `tests/test_predictions.py`). A claim that all that was
+simulated meets, or misses, no condition decides: see `study.grading`.
 """
 from collections.abc import Callable
 
@@ -53,13 +53,14 @@ def predictions(results: pd.DataFrame, notebook: str) -> dict[str, tuple[Interva
 
 
 def identified(results: pd.DataFrame, claim: claims.Claim) -> bool:
-    """Whether what was published decides the claim: see above."""
+    """Whether what was published decides the claim: see above. Not where its measure is no number (nan); a condition under
+    which the quantity is none decides nothing."""
     values = _values(results, claim)
     central, seeds, structure, numbers = (values[ensembles.unfitted(results, part).index]
                                           for part in ("central", "seed", "structure", "parameter"))
     low, _, high = ensembles.interval(numbers)
     chance = np.ptp(pd.concat([central, seeds]))
-    return not ((structure - central.iloc[0]).abs() > high - low + chance).any()
+    return bool(((structure.dropna() - central.iloc[0]).abs() <= high - low + chance).all())
 
 
 def reach(results: pd.DataFrame, claim: claims.Claim) -> tuple[float, float]:

@@ -24,7 +24,7 @@ from model.metaslab_trace import FIRST_TXG, Rows, decided_for, run
 from model.rewrites import Rewrites, rows, writes
 from model.space_map import OK
 from model.space_map_trace import ALLOCATE, TXG_END
-from study import engine_share, ensembles, priors
+from study import effects, engine_share, ensembles, priors
 from study.appliance_2010 import TERABYTE, scaled_rules
 from study.ensembles import AFTER
 from study.errors import UserError
@@ -41,6 +41,7 @@ OLD, NEW = "b117", "b141_df"
 QUANTITIES = ("aggregation.good", "new.good", "aggregation.bad_high", "new.bad_high")
 LABELS = {"b103": "first fit (b103)", "b117": "old rules, 30 % (b117)", "b141_df": "new rules, 4 %",
           "b141": "new rules, new dynamic fit (b141)"}
+CONDITIONS = {("record_kib", 4): "records of 4 KiB", ("log_percent", 50): "a log in the same pool"}
 
 
 class Setup(NamedTuple):
@@ -265,8 +266,7 @@ def conditions(results: pd.DataFrame) -> pd.DataFrame:
     """Good and bad under the best guess and with one condition changed: what, good, bad."""
     known, table = priors.read(EXPERIMENT), []
     for _, case in pd.concat([ensembles.unfitted(results, part) for part in ("central", "structure")]).iterrows():
-        changed = [f"{one.name} = {value:.2g}" for one, value in ensembles.changed(case, known)]
-        table.append((", ".join(changed) or "best guess", case[f"{AFTER}/aggregation.good"],
+        table.append((effects.changed(case, known, CONDITIONS) or "best guess", case[f"{AFTER}/aggregation.good"],
                       case[f"{AFTER}/aggregation.bad_high"]))
     return pd.DataFrame(table, columns=["what", "good", "bad"])
 

@@ -565,6 +565,18 @@ def gangs_cover_the_block_and_leave_nothing_behind_if_they_cannot():
 
 
 @story
+def a_gang_of_more_pieces_than_there_is_room_for_is_full():
+    pool, gang = pool_of(ERAS["b103"].metaslab, 8, 8), new_gang()
+    for block in fill(pool, 4)[::2]:
+        undo(pool, 4, *block)
+    sync_txg(pool, 4)
+    short = gang._replace(**{name: getattr(gang, name)[:5] for name in
+                             ("kind", "psize", "n_copies", "vdev", "offset", "n_bytes")})
+    assert allocate_or_gang(pool, short, 5, 128 * KIB, 1, NO_HINT) == FULL
+    assert short.n_pieces[0] == 5
+
+
+@story
 def members_are_halves_of_the_block_or_thirds():
     sizes = {}
     for name in ("onnv_69", "b103"):

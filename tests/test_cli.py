@@ -116,6 +116,19 @@ def test_every_mistake_is_one_sentence(study, words):
     one_sentence(study(*words))
 
 
+@pytest.mark.parametrize("words", [
+    ["predict", "read", "--out", "read"], ["replay", "disk", "read", "--disk", "other", "--out", "read"],
+    ["replay", "disk", "other", "--disk", "read", "--out", "read"]])
+def test_a_file_that_is_read_is_never_written_over(study, tmp_path, words):
+    read, other = tmp_path / "read", tmp_path / "other"
+    for file in (read, other):
+        file.write_bytes((DATA / "scenarios" / "nvme-mirror.toml").read_bytes())
+    before = read.read_bytes()
+    done = study(*({"read": read, "other": other}.get(word, word) for word in words))
+    assert "is read and would be written over" in one_sentence(done)
+    assert read.read_bytes() == before
+
+
 def test_query_formats(study, tmp_path):
     sql = "SELECT value FROM metrics WHERE run_id = 'kustarz-2007/oltp-with-fix' AND name = 'summary.rate'"
     (value,), = json.loads(study("query", sql, "--format", "json").stdout)[0].values(),
@@ -250,7 +263,7 @@ def test_values_are_printed_as_they_are(study):
 @pytest.mark.parametrize(("words", "said"), [
     (["--used-pct", "100"], "a group writes anew before it frees"), (["--records", "9999999999999"], "take fewer records"),
     (["--vdevs", "1000000"], "can be numbered"), (["--era", "b9"], "choose one of these"),
-    (["--writes-per-txg", "1000000000000"], "choose fewer"), (["--used-pct", "1"], "the records alone take 3.4%")])
+    (["--writes-per-txg", "1000000000000"], "choose at most so many"), (["--used-pct", "1"], "the records alone take 3.4 %")])
 def test_a_pool_that_cannot_be_aged_is_refused_before_anything_is_compiled(study, monkeypatch, words, said):
     monkeypatch.setattr(aged_pools, "_compile", lambda recipe: pytest.fail("compiles"))
     assert said in one_sentence(study("age", *words))

@@ -1,6 +1,7 @@
 """Compiled code is kept where it can never be stale, and decides what interpreted code does."""
 
 import contextlib
+import gc
 import json
 import os
 import subprocess
@@ -186,6 +187,13 @@ def test_python_looks_for_garbage_after_compiling_as_it_did_before(was_on, monke
         assert not on[0]
         raise KeyError
     assert on[0] == was_on
+
+
+def test_python_does_not_look_for_garbage_while_a_kernel_is_compiled(tmp_path):
+    dispatcher = SimpleNamespace(py_func=jit.kernel, compile=lambda signature: gc.isenabled())
+    jit_lock.one_compiles(dispatcher, tmp_path)
+    assert gc.isenabled()
+    assert not dispatcher.compile("types")
 
 
 @pytest.mark.skipif(jit.numba.config.DISABLE_JIT, reason="nothing is compiled")

@@ -37,9 +37,10 @@ def test_a_change_stands_out_if_no_seed_says_otherwise():
 
 def test_published_changes_are_nearest_somewhere_and_between_levels():
     disks = (("10", 20.0), ("22", 49.0), ("88", 90.0))
-    table = pd.DataFrame([("n_disks", "disks", level, gain, 80.0) for level, gain in disks]
-                         + [("layout", "layout", "raidz2", 70.0, 71.0)],
-                         columns=["factor", "label", "level", "gain", "reduction"])
+    table = pd.DataFrame([("n_disks", "disks", level, True, gain, 80.0) for level, gain in disks]
+                         + [("layout", "layout", "raidz2", False, 70.0, 71.0),
+                            ("layout", "layout", "stripe", False, 30.0, 80.0)],
+                         columns=["factor", "label", "level", "is_number", "gain", "reduction"])
     assert words.over_unpublished(table, (50.0, 70.0)) == (
         "+50 % is nearest with disks 22 (+49 %), and lies between disks 22 and 88; "
-        "-70 % is nearest with layout raidz2 (-71 %), and lies between no two neighbouring levels")
+        "-70 % is nearest with layout raidz2 (-71 %), and lies between no two neighbouring numbers")

@@ -58,7 +58,7 @@ def by_age(several: dict) -> Figure:
     figure, panels = canvas(aspect=0.3 + 0.22 * len(several), rows=len(several), sharex=True, sharey=True)
     for axes, (age, one) in zip(panels, several.items(), strict=True):
         axes.plot(np.arange(len(one.tps)), one.tps, "o-", color=BLUE, ms=3)
-        axes.set_title(f"{age:g} turnovers before the first run", loc="left", fontsize=7)
+        axes.set_title(f"{age:.2g} turnovers before the first run", loc="left", fontsize=7)
         axes.set_ylim(0, None)
     panels[len(panels) // 2].set_ylabel("transactions (1/s)")
     panels[-1].set_xlabel(RUN)
@@ -108,13 +108,14 @@ def ablation(table: pd.DataFrame, published: tuple[float, float]) -> Figure:
 
 
 def over_unpublished(table: pd.DataFrame, published: tuple[float, float]) -> Figure:
-    """Gain and fall of variability over each thing that was not published (factor, label, level, gain, reduction)."""
+    """Gain and fall of variability over each thing that was not published (factor, label, level, is_number, gain,
+    reduction)."""
     factors = list(table.factor.unique())
     figure, panels = canvas(aspect=0.36 * -(-len(factors) // 2) + 0.1, rows=-(-len(factors) // 2), columns=2, sharey=True)
     for axes, factor in zip(panels.flat, factors, strict=False):
         some = table[table.factor == factor]
         places = np.arange(len(some))
-        line = "-" if some.level.str.fullmatch(r"[\d.]+").all() else ""     # between words there is nothing
+        line = "-" if some.is_number.all() else ""      # between words there is nothing
         axes.plot(places, some.gain, "o" + line, color=ORANGE, ms=3, label="gain in throughput")
         axes.plot(places, some.reduction, "s" + line, color=GREEN, ms=3, label="less variability")
         for value, colour in zip(published, (ORANGE, GREEN), strict=True):
