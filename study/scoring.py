@@ -7,10 +7,10 @@ reads anything, for readers.
 
 *A condition decides* if it alone moves a quantity from the best guess by more than the ranges of all numbers and chance
 (other seeds) do together: then what was published does not identify the claim, however well an interval may hold it. Chance
-has to be counted because the largest of ten moves is large by chance, too: where there is nothing else, one of ten
-conditions would seem to decide in half of all ensembles, and so does in 1 to 8 % (chance that is normal or uniform; with
-long tails, exponential, in 16 to 26 %; `tests/test_predictions.py`). A claim that all that was
-simulated meets, or misses, no condition decides: see `study.grading`.
+has to be counted because the largest of ten moves is large by chance, too. Where there is nothing else, a condition seems to
+decide all the same: in ensembles as large as those of the notebooks in 1 to 12 % of all cases where chance is normal or
+uniform, in 15 to 36 % where it has the long tail of an exponential (`tests/test_predictions.py` holds the normal one). A
+claim that all that was simulated meets, or misses, no condition decides: see `study.grading`.
 """
 from collections.abc import Callable
 

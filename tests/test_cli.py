@@ -263,7 +263,8 @@ def test_values_are_printed_as_they_are(study):
 @pytest.mark.parametrize(("words", "said"), [
     (["--used-pct", "100"], "a group writes anew before it frees"), (["--records", "9999999999999"], "take fewer records"),
     (["--vdevs", "1000000"], "can be numbered"), (["--era", "b9"], "choose one of these"),
-    (["--writes-per-txg", "1000000000000"], "choose at most so many"), (["--used-pct", "1"], "the records alone take 3.4 %")])
+    (["--writes-per-txg", "1000000000000"], "choose at most so many"),
+    (["--used-pct", "1"], "the records alone take 3.4 %")])
 def test_a_pool_that_cannot_be_aged_is_refused_before_anything_is_compiled(study, monkeypatch, words, said):
     monkeypatch.setattr(aged_pools, "_compile", lambda recipe: pytest.fail("compiles"))
     assert said in one_sentence(study("age", *words))
