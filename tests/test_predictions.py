@@ -96,7 +96,7 @@ def test_where_there_is_nothing_but_chance_seldom_a_condition_decides(size):
     draws, n = np.random.default_rng(1), 300
     decided = sum(not scoring.identified(
         cases(**{part: draws.normal(1.2, 0.1, n_cases) for part, n_cases in size.items()}), OLTP_GAIN) for _ in range(n))
-    assert decided / n < 0.25       # by the rule before it was more than 0.5
+    assert decided / n < 0.15       # by the rule before it was more than 0.5
 
 
 def test_a_grade_for_readers_heeds_what_was_reached():
