@@ -30,8 +30,8 @@ def recipe_of(era: str, n_vdevs: int, disk_gb: float, n_records: int, used_pct: 
         raise UserError(f"a disk has {disk_gb:g} GB, but a map of its metaslabs holds no more than those of "
                         f"{LARGEST_DISK_GB} GB; take smaller disks")
     if not writes_per_txg <= MOST_WRITES_PER_TXG:
-        raise UserError(f"a transaction group writes {writes_per_txg} records, but there is room for what "
-                        f"{MOST_WRITES_PER_TXG} free until they may be taken again; choose at most so many")
+        raise UserError(f"a transaction group writes {writes_per_txg} records, but what it frees is kept for "
+                        f"a while, and there is room for {MOST_WRITES_PER_TXG}; choose at most so many")
     vdev = TopVdev(asize=disk_asize(int(disk_gb * 1e9)))
     _refuse_what_has_no_room(n_vdevs * n_units(vdev), n_records, used_pct, writes_per_txg)
     return Recipe(ERAS[era].metaslab, (vdev,) * n_vdevs, n_records, used_pct=used_pct, turnovers=turnovers,

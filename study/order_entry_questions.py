@@ -280,10 +280,10 @@ def fall_over_rise(tps: np.ndarray) -> float:
 
 
 def by_age(machine: Setup, n_runs: int, seed: int) -> dict[float, Series]:
-    """Series under the old rules on pools of different ages (turnovers before the first run): new, as the machine's, and as
-    the ensemble changes it."""
+    """Series under the old rules on pools of different ages (turnovers before the first run): a new one, one as old as the
+    machine's, and the two ages to which the ensemble changes it. Of ages that look the same the machine's is taken."""
     prior = next(one for one in priors.read(EXPERIMENT).priors if one.name == "age")
-    ages = sorted({0.0, machine.age, *ensembles.others(prior)})
+    ages = sorted({f"{age:.2g}": age for age in (0.0, *ensembles.others(prior), machine.age)}.values())
     calls = [(machine._replace(age=age), old_rules(), n_runs, seed) for age in ages]
     return dict(zip(ages, ensembles.on_all_processors(series, calls), strict=True))
 

@@ -53,8 +53,8 @@ def predictions(results: pd.DataFrame, notebook: str) -> dict[str, tuple[Interva
 
 
 def identified(results: pd.DataFrame, claim: claims.Claim) -> bool:
-    """Whether what was published decides the claim: see above. Not where its measure is no number (nan); a condition under
-    which the quantity is none decides nothing."""
+    """Whether what was published decides the claim: see above. Where numbers or seeds give nan any condition decides; one
+    under which the quantity itself is nan decides nothing."""
     values = _values(results, claim)
     central, seeds, structure, numbers = (values[ensembles.unfitted(results, part).index]
                                           for part in ("central", "seed", "structure", "parameter"))
