@@ -111,6 +111,8 @@ def test_a_grade_for_readers_heeds_what_was_reached():
 def test_what_was_reached_holds_the_intervals(reach):
     with pytest.raises(UserError, match="the least and the most"):
         record.prediction("oltp-gain", (1.19, 1.22, 1.25), reach=reach)
+    with pytest.raises(UserError, match=r"the fitted prediction of oltp-gain .* the least and the most"):
+        record.prediction("oltp-gain", (1.19, 1.22, 1.25), (1.0, 1.2, 1.25), reach=(1.1, 1.3))
 
 
 def test_what_was_reached_is_of_all_cases():

@@ -2,7 +2,7 @@
 import pandas as pd
 import pytest
 
-from study import claims, notebooks, priors, published, record, scoring, slabs
+from study import claims, ensembles, notebooks, priors, published, record, scoring, slabs
 from study.appliance_2010 import scaled_rules
 from study.ensembles import AFTER
 from study.errors import UserError
@@ -64,10 +64,11 @@ def test_intervals_stand_beside_the_ranges_of_the_text(results):
 
 
 def test_each_condition_is_tried(results):
-    changed = {f"{one.name} = {choice}" for one in priors.read("aggregation").switches for choice in one.choices
-               if choice != one.central}
-    ends = {"pool_fill = 0.18", "pool_fill = 0.77", "age = 0.12", "age = 4.9"}      # 5 and 95 %
-    assert set(slabs.conditions(results).what) == {"best guess", *changed, *ends}
+    switches = priors.read(slabs.EXPERIMENT).switches
+    assert set(slabs.CONDITIONS) == {(one.name, other) for one in switches for other in ensembles.others(one)}
+    ends = {"share of the pool taken: 0.059", "share of the pool taken: 0.76", "turnovers before: 0.12",
+            "turnovers before: 4.9"}        # 5 and 95 %
+    assert set(slabs.conditions(results).what) == {"best guess", *slabs.CONDITIONS.values(), *ends}
 
 
 # ---- a pool ----
