@@ -86,10 +86,11 @@ def cases(known: priors.Known, n_draws: int, n_seeds: int, seed: int, share_of_n
 
 
 def others(one: priors.Prior | priors.Switch) -> list:
-    """What a condition, or a number, is changed to by itself: every other choice, or 5 and 95 % of its range."""
+    """What a condition, or a number, is changed to by itself: every other choice, or 5 and 95 % of its range
+    where these are another value."""
     if isinstance(one, priors.Switch):
         return [choice for choice in one.choices if choice != one.central]
-    return one.at(np.array([TAIL, 1 - TAIL])).tolist()
+    return [value for value in one.at(np.array([TAIL, 1 - TAIL])).tolist() if value != one.central]
 
 
 def changed(case: dict, known: priors.Known) -> list[tuple]:

@@ -127,7 +127,8 @@ def test_all_claims_of_the_notebook_are_predicted_or_said_not_to_be(machine, sma
     assert all(quantity.endswith(".cpu") for quantity in left)
     known = priors.read("seqread")
     shown = effects.conditions(results, known, seqread_2007.EFFECT)
-    assert len(shown) == 1 + sum(len(one.choices) - 1 for one in known.switches)
+    assert len(shown) == 1 + sum(len(ensembles.others(one)) for one in known.conditions)
+    assert shown.label.is_unique
 
 
 @pytest.mark.parametrize("name", notebooks.STUDY[NAME].parameters["disk"].choices)
