@@ -265,32 +265,33 @@ def ablation(machine: Setup, seed: int) -> pd.DataFrame:
 
 
 def _on_one_pool(machine: Setup, others: list[Setup], rules: MetaslabParams, seed: int) -> list[Window]:
-    """The pool of `machine`, aged, and then measured under the threads of `others`, one after another."""
-    site, n_placed, found = _aged(machine, rules, seed), 0, []
+    """The pool of `machine`, aged, and then, each time as it was, measured under the threads of each of `others`."""
+    pool, found = _aged(machine, rules, seed), []
     for one in others:
-        n_placed += int(site.machine.tally[PLACED])
+        site = appliance_2010.copied(pool, machine, rules, seed)
+        n_placed = int(site.machine.tally[PLACED])
         site = restart(site, one.orders, appliance_2010.drive(one), one.queue, seed)
         settle(site, int(PACE_S * SECOND_NS), STEPS_TO_SETTLE)
         found.append(window(site, int(WARM_S * SECOND_NS), int(one.seconds * SECOND_NS)))
-    engine_share.note((machine, *others, rules, seed), n_placed + int(site.machine.tally[PLACED]), site.space,
-                      int(asize_of(machine.orders.vdev, BLOCK)))
+        engine_share.note((machine, one, rules, seed), n_placed + int(site.machine.tally[PLACED]), site.space,
+                          int(asize_of(machine.orders.vdev, BLOCK)))
     return found
 
 
-def gain_map(seconds: float, cache_hits: list, pool_fill: list, seed: int) -> pd.DataFrame:
-    """The gain (%) over two things that were not published, all else best guesses: cache_hits, pool_fill, gain. A pool for
-    each fill and set of rules, whose threads then find such shares of their reads at hand."""
-    calls = []
-    for fill in pool_fill:
+def gain_map(seconds: float, cache_hits: list, pool_fill: list, seeds: list) -> pd.DataFrame:
+    """The gain (%) over two things that were not published, all else best guesses: cache_hits, pool_fill, seed, gain. A pool
+    for each fill, seed and set of rules, whose threads then find such shares of their reads at hand."""
+    cases, calls = [(fill, seed) for fill in pool_fill for seed in seeds], []
+    for fill, seed in cases:
         machine = setup(seconds=seconds, pool_fill=fill)
         others = [setup(seconds=seconds, pool_fill=fill, cache_hits=hits) for hits in cache_hits]
         calls += [(machine, others, rules, seed) for rules in machine.rules]
     found = [[quantities(seen)[TRANSFERS] for seen in windows]
              for windows in ensembles.on_all_processors(_on_one_pool, calls)]
-    rows = [(hits, fill, EFFECT.percent(new / old))
-            for fill, before, after in zip(pool_fill, found[::2], found[1::2], strict=True)
+    rows = [(hits, fill, seed, EFFECT.percent(new / old))
+            for (fill, seed), before, after in zip(cases, found[::2], found[1::2], strict=True)
             for hits, old, new in zip(cache_hits, before, after, strict=True)]
-    return pd.DataFrame(rows, columns=["cache_hits", "pool_fill", "gain"])
+    return pd.DataFrame(rows, columns=["cache_hits", "pool_fill", "seed", "gain"])
 
 
 def over_scales(pairs: tuple, seconds: float, seed: int) -> pd.DataFrame:

@@ -17,7 +17,7 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 
-from study import claims, ensembles, grading, record
+from study import claims, ensembles, grading, priors, record
 from study.ensembles import AFTER, BEFORE, Interval
 
 
@@ -52,15 +52,37 @@ def predictions(results: pd.DataFrame, notebook: str) -> dict[str, tuple[Interva
     return found
 
 
-def identified(results: pd.DataFrame, claim: claims.Claim) -> bool:
-    """Whether what was published decides the claim: see above. Where numbers or seeds give nan any condition decides; one
-    under which the quantity itself is nan decides nothing."""
+def deciding(results: pd.DataFrame, claim: claims.Claim) -> pd.DataFrame:
+    """The cases in which a condition alone decides the claim: see above. Where numbers or seeds give nan all do; one where
+    the quantity itself is nan decides nothing."""
     values = _values(results, claim)
     central, seeds, structure, numbers = (values[ensembles.unfitted(results, part).index]
                                           for part in ("central", "seed", "structure", "parameter"))
     low, _, high = ensembles.interval(numbers)
+    moved = (structure.dropna() - central.iloc[0]).abs()
     chance = np.ptp(pd.concat([central, seeds]))
-    return bool(((structure.dropna() - central.iloc[0]).abs() <= high - low + chance).all())
+    return results.loc[moved.index[~(moved <= high - low + chance)]]
+
+
+def identified(results: pd.DataFrame, claim: claims.Claim) -> bool:
+    """Whether what was published identifies the claim: no condition decides it by itself."""
+    return deciding(results, claim).empty
+
+
+def what_decides(results: pd.DataFrame, known: priors.Known, notebook: str) -> pd.DataFrame:
+    """For readers: each claim and the conditions that decide it by themselves, with what each is changed to: claim, decided
+    by (empty where none does)."""
+    rows = []
+    for claim in of_notebook(notebook):
+        if _values(results, claim) is not None:
+            found = [f"{one.condition if isinstance(one, priors.Prior) else one.name} {_said(value)}"
+                     for _, case in deciding(results, claim).iterrows() for one, value in ensembles.changed(case, known)]
+            rows.append((claim.id, ", ".join(found)))
+    return pd.DataFrame(rows, columns=["claim", "decided by"])
+
+
+def _said(value) -> str:
+    return f"{value:.2g}" if isinstance(value, float) else str(value)
 
 
 def reach(results: pd.DataFrame, claim: claims.Claim) -> tuple[float, float]:

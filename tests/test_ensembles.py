@@ -36,6 +36,16 @@ def test_of_the_numbers_alone_there_may_be_fewer_draws():
         assert table[table.part == part].to_dict("records") == same[same.part == part].to_dict("records")
 
 
+@pytest.mark.parametrize(("low", "central", "high", "others"), [(1, 1, 3, [3]), (1, 2, 2.4, [1]), (1, 2, 9, [1, 8])])
+def test_a_whole_condition_is_not_changed_to_what_it_is(low, central, high, others):
+    """An end of its range, rounded, may be the best guess: then that is no case of its own."""
+    one = Prior(name="disks", of="machine", experiments=("test",), source="a test", low=low, central=central, high=high,
+                unit="1", shape="whole", condition="disks")
+    assert ensembles.others(one) == others
+    table = ensembles.cases(Known((one,), ()), 2, 2, 1)
+    assert table[table.part == "structure"].disks.tolist() == others
+
+
 def test_every_part_has_its_cases(results):
     assert dict(results.part.value_counts()) == {"central": 2, "seed": 2, "parameter": 20, "structure": 1, "all": 40}
     structure = results[results.part == "structure"].iloc[0]

@@ -242,16 +242,24 @@ def test_the_map_ages_a_pool_for_each_fill_and_set_of_rules(small, monkeypatch):
     """Threads that find more of their reads at hand transfer more, on the same pool."""
     made, aged = [], exchange_2010._aged
     monkeypatch.setattr(exchange_2010, "_aged", lambda *of: made.append(of[0].orders.n_records) or aged(*of))
-    found = exchange_2010.gain_map(2.0, [0.0, 0.6], [0.2, 0.4], 1)
+    found = exchange_2010.gain_map(2.0, [0.0, 0.6], [0.2, 0.4], [1])
     assert sorted(made) == sorted(2 * sorted(set(made)))
     assert len(set(made)) == 2
-    assert found[["cache_hits", "pool_fill"]].to_numpy().tolist() == [[0.0, 0.2], [0.6, 0.2], [0.0, 0.4], [0.6, 0.4]]
+    assert found.iloc[:, :3].to_numpy().tolist() == [[0.0, 0.2, 1], [0.6, 0.2, 1], [0.0, 0.4, 1], [0.6, 0.4, 1]]
     machine = exchange_2010.setup(seconds=2.0, pool_fill=0.4)
     others = [machine._replace(orders=machine.orders._replace(cached=hits)) for hits in (0.0, 0.6)]
     old, new = ([exchange_2010.quantities(seen)[exchange_2010.TRANSFERS] for seen in exchange_2010._on_one_pool(
         machine, others, rules, 1)] for rules in machine.rules)
     assert old[1] > 1.2 * old[0]
     assert found.gain[2:].tolist() == pytest.approx([100 * (b / a - 1) for a, b in zip(old, new, strict=True)])
+
+
+def test_a_point_of_the_map_does_not_depend_on_the_others(small):
+    """Each finds the aged pool as it was, whoever was measured on it before."""
+    alone = exchange_2010.gain_map(2.0, [0.6], [0.2], [2])
+    among = exchange_2010.gain_map(2.0, [0.0, 0.9, 0.6], [0.4, 0.2], [1, 2])
+    found = among[(among.cache_hits == 0.6) & (among.pool_fill == 0.2) & (among.seed == 2)]
+    assert found.gain.tolist() == alone.gain.tolist()
 
 
 def test_a_draw_whose_pool_has_no_room_is_left_out_and_other_failures_are_not(small, monkeypatch):

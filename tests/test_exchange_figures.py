@@ -12,8 +12,8 @@ from study.figures.exchange import gain_map, pool_forecast, steps
 
 STEPS = pd.DataFrame([("old", "old rules", 0.0, 10.0), ("threshold", "best fit later", 12.0, 20.0),
                       ("primary", "given up when fragmented", -8.0, 12.0)], columns=["key", "label", "gain", "write_kib"])
-GAINS = pd.DataFrame([(0.0, 0.3, 5.0), (0.9, 0.3, 40.0), (0.0, 0.8, -3.0), (0.9, 0.8, 250.0)],
-                     columns=["cache_hits", "pool_fill", "gain"])
+GAINS = pd.DataFrame([(0.0, 0.3, 1, 5.0), (0.9, 0.3, 1, 40.0), (0.0, 0.8, 1, -3.0), (0.9, 0.8, 1, 250.0)],
+                     columns=["cache_hits", "pool_fill", "seed", "gain"])
 POOL = pd.DataFrame([(era, percent, 128 / (1 + percent)) for era in ("b117", "b141_df") for percent in (5, 50, 95)],
                     columns=["era", "fragmentation", "kib"])
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from model.indirect import tree
 from model.metaslab_pool import METASLABS_PER_VDEV
 from model.order_entry_runs import PoolFull
-from study import claims, order_entry_2010, order_entry_questions, order_entry_rules, priors, published, series
+from study import claims, ensembles, order_entry_2010, order_entry_questions, order_entry_rules, priors, published, series
 from study.errors import UserError
 from study.once import Once
 from study.order_entry_questions import cycle, fall_over_rise, turning_points
@@ -189,6 +189,18 @@ def test_at_equal_ratios_of_the_scales_a_record_has_as_many_indirect_blocks():
     one, other, larger = order_entry_questions.over_scales(((512, 128), (1024, 256), (1024, 64)), 3, 1, 1, **like).indirect
     assert one == pytest.approx(other, rel=0.15)
     assert larger < 0.8 * other
+
+
+def test_of_ages_that_look_the_same_the_machines_is_taken(monkeypatch):
+    """A notebook shows the one that it was given, and no age twice."""
+    prior = next(one for one in priors.read(order_entry_2010.EXPERIMENT).priors if one.name == "age")
+    low, high = ensembles.others(prior)
+    machine = order_entry_2010.setup(**LIKE, **YOUNG)
+    monkeypatch.setattr(order_entry_questions, "series", lambda machine, rules, n_runs, seed: machine.age)
+    for age in (low * 1.0001, low * 0.9999, 1.0):
+        found = order_entry_questions.by_age(machine._replace(age=age), 2, 1)
+        assert found == {one: one for one in found}
+        assert list(found) == ([0.0, low, 1.0, high] if age == 1.0 else [0.0, age, high])
 
 
 # ---- ups and downs ----

@@ -1,7 +1,12 @@
 """What the paper's sources say, held against what is committed: without a run."""
-import pytest
+import json
+import shutil
 
-from study import claims, paper, results
+import pandas as pd
+import pytest
+import typst
+
+from study import claims, export, paper, results
 
 SOURCES = paper.sources()
 
@@ -30,3 +35,21 @@ def test_what_is_referred_to_is_there(source):
     numbers = set(results.committed()["numbers"])
     known = {"number": numbers, "unit": numbers, "claim": {claim.id for claim in claims.read()}}
     assert paper.unknown(source, known) == []
+
+
+BOARD = pd.DataFrame([("a", "predicted", None), ("b", "consistent", None), ("c", "consistent", "b"),
+                      ("d", "not identified", None), ("e", "not reproduced", None), ("f", "not reproduced", "e"),
+                      ("g", "not modelled", None)], columns=["claim_id", "grade", "follows_from"])
+
+
+@pytest.mark.parametrize(("said", "count"), [("simulated()", 4), ('graded("consistent")', 1),
+                                             ('graded("not reproduced")', 1), ('graded("predicted")', 1)])
+def test_the_paper_counts_claims_that_follow_from_no_other(said, count, tmp_path):
+    """In its own words, from the file that is exported."""
+    shutil.copy(paper.PAPER / "template.typ", tmp_path)
+    (tmp_path / "generated").mkdir()
+    for name, content in {"numbers": {}, "figures": {}, "claims": export._claims(BOARD)}.items():
+        (tmp_path / "generated" / f"{name}.json").write_text(json.dumps(content))
+    source = tmp_path / "count.typ"
+    source.write_text(f'#import "template.typ": *\n#metadata({said}) <count>\n')
+    assert json.loads(typst.query(str(source), "<count>", field="value", one=True, root=str(tmp_path))) == count

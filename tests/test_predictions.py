@@ -91,6 +91,21 @@ def test_a_condition_that_moves_more_than_all_numbers_and_chance_leaves_a_claim_
     assert scoring.identified(results, OLTP_GAIN) is identified
 
 
+def test_what_decides_is_said_by_name_and_value():
+    """One end of a range and one choice of a switch move the gain too far; the other end does not."""
+    known = priors.read("order_entry")
+    of_range = next(one for one in known.conditions if isinstance(one, priors.Prior))
+    of_switch = next(one for one in known.conditions if isinstance(one, priors.Switch))
+    (low, high), (other, *_) = ensembles.others(of_range), ensembles.others(of_switch)
+    changes = [{}, {}, {}, {}, {of_range.name: low}, {of_range.name: high}, {of_switch.name: other}]
+    results = cases(central=[1.2], seed=[1.2], parameter=[1.1, 1.3], structure=[1.25, 2.0, 0.9])
+    results = pd.concat([results, pd.DataFrame([known.central() | one for one in changes])], axis=1)
+    table = scoring.what_decides(results, known, OLTP_GAIN.notebook).set_index("claim")["decided by"]
+    assert table["oltp-gain"] == f"{of_range.condition} {high:.2g}, {of_switch.name} {other}"
+    calm = scoring.what_decides(results.assign(**{"after/summary.rate": 1.2}), known, OLTP_GAIN.notebook)
+    assert calm.set_index("claim")["decided by"]["oltp-gain"] == ""
+
+
 @pytest.mark.parametrize("size", CASES.values(), ids=CASES)
 def test_where_there_is_nothing_but_chance_seldom_a_condition_decides(size):
     draws, n = np.random.default_rng(1), 300

@@ -66,7 +66,7 @@ def test_intervals_stand_beside_the_ranges_of_the_text(results):
 def test_each_condition_is_tried(results):
     switches = priors.read(slabs.EXPERIMENT).switches
     assert set(slabs.CONDITIONS) == {(one.name, other) for one in switches for other in ensembles.others(one)}
-    ends = {"share of the pool taken: 0.059", "share of the pool taken: 0.76", "turnovers before: 0.12",
+    ends = {"share of the pool taken: 0.05", "share of the pool taken: 0.76", "turnovers before: 0.12",
             "turnovers before: 4.9"}        # 5 and 95 %
     assert set(slabs.conditions(results).what) == {"best guess", *slabs.CONDITIONS.values(), *ends}
 
@@ -87,6 +87,15 @@ def test_the_old_rules_end_each_slab_at_one_block_a_write(machine):
     assert found[found.rule == "old"].blocks.min() == 1
     assert by_rule["new"] > by_rule["old"]
     assert by_rule["new"] > by_rule["as if"]
+
+
+def test_what_was_good_is_told_apart_by_how_much_of_the_pool_is_taken():
+    """Of draws alone: neither the best guess nor a condition changed by itself counts."""
+    rows = [("all", 0.1, 30.0), ("all", 0.29, 9.0), ("parameter", 0.5, 4.0), ("all", 0.3, 5.0), ("structure", 0.5, 14.0),
+            ("central", 0.5, 40.0)]
+    results = pd.DataFrame(rows, columns=["part", "pool_fill", f"{AFTER}/aggregation.good"])
+    found = slabs.good_by_fill(results)
+    assert dict(zip(found.name, found.value, strict=True)) == {"good.most-if-empty": 30.0, "good.most-if-full": 5.0}
 
 
 def test_turnovers_count_from_the_load(machine):

@@ -28,7 +28,7 @@ def steps(table: pd.DataFrame) -> Figure:
 
 def gain_map(table: pd.DataFrame, published: float, labels: tuple[str, str]) -> Figure:
     """The gain over two things, the first two columns; numbers in the cells."""
-    across, down, _ = table.columns
+    across, down = table.columns[:2]
     cells = table.pivot(index=down, columns=across, values="gain")
     figure, axes = canvas(aspect=0.62)
     most = max(published, float(cells.max().max()))
