@@ -39,6 +39,7 @@ METASLAB = 2**26                    # B; of the slice
 SLICE = {"stripe": 4, "mirror": 2, "raidz1": 1, "raidz2": 1}    # top-level vdevs that are simulated: four disks at least
 LOG_RECORDS = 2000                  # blocks that the transaction logs go round in
 HOT_SHARE = 0.2                     # "the hottest fifth" of the priors
+LEAST_MAIL = 10**12                 # B in the whole machine; the source of cache_hits in the priors takes one to ten TB
 WARM_S, PACE_S = 10.0, 10.0         # until the throttle has settled; and to measure how fast a pool ages: some ten groups
 STEPS_TO_SETTLE = 20                # of PACE_S at most, until what is written keeps up with what is changed
 SECOND_NS = 10**9
@@ -52,6 +53,7 @@ class Setup(NamedTuple):
     scale: int
     metaslab_bytes: int
     n_metaslabs: int            # of a vdev
+    pool_fill: float            # share that is taken: what was asked for, or what LEAST_MAIL takes
     age: float                  # turnovers
     since_update: float         # turnovers between a change of the software and the measurement
     rules: tuple[MetaslabParams, MetaslabParams]    # old, new
@@ -78,34 +80,60 @@ def setup(*, seconds: float, engine: str = "fast", metaslab_bytes: int = 0, **ch
     values = priors.read(EXPERIMENT).central()
     if unknown := set(chosen) - set(values):
         raise UserError(f"{', '.join(sorted(unknown))} is no prior of {EXPERIMENT}; take one of {', '.join(values)}")
-    return with_values(seconds, values | chosen, metaslab_bytes)._replace(exact=engine == "exact")
+    machine = with_values(seconds, values | chosen, metaslab_bytes)
+    if "pool_fill" in chosen and machine.pool_fill > chosen["pool_fill"]:
+        raise UserError(f"pool_fill is {chosen['pool_fill']:g}, but the {LEAST_MAIL / 1e12:g} TB of mail that there is at "
+                        f"least takes more of this pool; choose {machine.pool_fill + 0.0005:.3f} or more, or more disks")
+    return machine._replace(exact=engine == "exact")
 
 
 def with_values(seconds: float, values: dict, metaslab_bytes: int = 0) -> Setup:
-    """The slice of a machine with these values of priors and switches; metaslabs of so many B, or those of METASLAB."""
+    """The slice of a machine with these values of priors and switches; metaslabs of so many B, or those of METASLAB. A fill
+    at which there were less than LEAST_MAIL is the one at which there is as much."""
     if not 0 < values["pool_fill"] < 1:
         raise UserError(f"pool_fill is {values['pool_fill']:g}, but the share that is allocated is above 0 and below 1; "
                         "choose one that is")
-    vdevs = appliance_2010.vdevs(values["layout"], values["n_disks"])
-    n_vdevs, vdev = min(vdevs.n, SLICE[values["layout"]]), appliance_2010.vdev_of(vdevs)
-    asize = vdev_asize(vdev, appliance_2010.TERABYTE.disk_bytes)
-    metaslab = metaslab_bytes or METASLAB
-    scale, n_metaslabs = (1 << metaslab_shift(asize)) // metaslab, asize >> metaslab_shift(asize)
-    n_bytes = n_vdevs * n_metaslabs * metaslab
+    pool_fill = max(values["pool_fill"], least_fill(values))
+    if pool_fill >= 1:
+        raise UserError(f"{LEAST_MAIL / 1e12:g} TB of mail do not go into {values['n_disks']:g} disks ({values['layout']}); "
+                        "take more of them")
+    all_vdevs, vdev, full_metaslab, n_metaslabs = _pool(values)
+    n_vdevs, metaslab = min(all_vdevs, SLICE[values["layout"]]), metaslab_bytes or METASLAB
+    scale, n_bytes = full_metaslab // metaslab, n_vdevs * n_metaslabs * metaslab
     orders = Orders(
-        **_load(values, n_vdevs / vdevs.n), **_appliance(values, n_vdevs / vdevs.n),
-        n_vdevs=n_vdevs, vdev=vdev, n_records=_n_records(values["pool_fill"] * n_bytes, vdev))
+        **_load(values, n_vdevs / all_vdevs), **_appliance(values, n_vdevs / all_vdevs),
+        n_vdevs=n_vdevs, vdev=vdev, n_records=_n_records(pool_fill * n_bytes, vdev))
     disk = appliance_2010.one_disk(values, EXPERIMENT, vdev, n_metaslabs * metaslab)
     return Setup(
-        orders, disk, appliance_2010.queue(values), scale, metaslab, n_metaslabs, values["age"], values["since_update"],
+        orders, disk, appliance_2010.queue(values), scale, metaslab, n_metaslabs, pool_fill, values["age"],
+        values["since_update"],
         (order_entry_rules.old_rules(), order_entry_rules.new_rules(values["new_picker"], values["new_bonus"])),
         values["history"] == "old rules", seconds)
 
 
+def least_fill(values: dict) -> float:
+    """Share of the pool with these values that LEAST_MAIL takes."""
+    n_vdevs, vdev, metaslab, n_metaslabs = _pool(values)
+    return float(LEAST_MAIL / BLOCK * _with_above(vdev) / (n_vdevs * n_metaslabs * metaslab))
+
+
+def _pool(values: dict) -> tuple[int, VdevParams, int, int]:
+    """Of the whole machine: vdevs, one of them, B of a metaslab, metaslabs of a vdev."""
+    vdevs = appliance_2010.vdevs(values["layout"], values["n_disks"])
+    vdev = appliance_2010.vdev_of(vdevs)
+    asize = vdev_asize(vdev, appliance_2010.TERABYTE.disk_bytes)
+    shift = metaslab_shift(asize)
+    return vdevs.n, vdev, 1 << shift, asize >> shift
+
+
+def _with_above(vdev: VdevParams) -> float:
+    """B that a block of the LUN takes of a vdev, with its share of the indirect blocks."""
+    return asize_of(vdev, BLOCK) * (1 + 2 / 128)
+
+
 def _n_records(n_bytes: float, vdev: VdevParams) -> int:
     """Blocks of the LUN that fill so much, with what lies above them and the transaction logs."""
-    above = 2 * asize_of(vdev, BLOCK) / 128
-    return max(2**12, int(n_bytes / (asize_of(vdev, BLOCK) + above)) - LOG_RECORDS)
+    return max(2**12, int(n_bytes / _with_above(vdev)) - LOG_RECORDS)
 
 
 def _load(values: dict, part: float) -> dict:
@@ -348,6 +376,7 @@ def predict(seconds: float, draws: int, seeds: int, seed: int) -> pd.DataFrame:
             return dict.fromkeys(UNITS, math.nan)
 
     cases = ensembles.cases(priors.read(EXPERIMENT), draws, seeds, seed, ensembles.NUMBERS)
+    cases = cases.assign(pool_fill=[with_values(seconds, one).pool_fill for one in cases.to_dict("records")])
     results = ensembles.run(cases, simulate_case)
     results = results.assign(**{f"{AFTER}/{GAIN}": EFFECT.of(results)})
     return results[results[f"{AFTER}/{GAIN}"].notna()].reset_index(drop=True)

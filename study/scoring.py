@@ -77,7 +77,7 @@ def what_decides(results: pd.DataFrame, known: priors.Known, notebook: str) -> p
         if _values(results, claim) is not None:
             found = [f"{one.condition if isinstance(one, priors.Prior) else one.name} {_said(value)}"
                      for _, case in deciding(results, claim).iterrows() for one, value in ensembles.changed(case, known)]
-            rows.append((claim.id, ", ".join(found)))
+            rows.append((claim.id, "; ".join(found)))
     return pd.DataFrame(rows, columns=["claim", "decided by"])
 
 

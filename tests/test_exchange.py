@@ -169,10 +169,33 @@ def test_a_share_of_the_changes_goes_to_the_next_page():
 
 @pytest.mark.parametrize(("chosen", "match"), [
     ({"pool_fill": 1.0}, "pool_fill is 1, but the share"), ({"n_disks": 1}, "1 disks make no vdev"),
-    ({"colour": 3}, "colour is no prior of exchange"), ({"layout": "raid5"}, "layout is 'raid5'")])
+    ({"colour": 3}, "colour is no prior of exchange"), ({"layout": "raid5"}, "layout is 'raid5'"),
+    ({"pool_fill": 0.02}, "pool_fill is 0.02, but the 1 TB of mail .* takes more of this pool; choose 0.093"),
+    ({"n_disks": 2}, "1 TB of mail do not go into 2 disks")])
 def test_machines_that_cannot_be_get_one_sentence(chosen, match):
     with pytest.raises((UserError, ValueError), match=match):
         exchange_2010.setup(seconds=1.0, **chosen)
+
+
+@pytest.mark.parametrize("layout", ["mirror", "stripe", "raidz2"])
+def test_there_is_a_terabyte_of_mail_at_least_however_little_of_the_pool_is_asked_for(layout):
+    values = priors.read("exchange").central() | {"layout": layout, "n_disks": 22}
+    least, more = (exchange_2010.with_values(1.0, values | {"pool_fill": fill}) for fill in (0.011, 0.4))
+    vdevs = appliance_2010.vdevs(layout, 22).n
+    blocks, of_more = (one.orders.n_records + exchange_2010.LOG_RECORDS for one in (least, more))
+    assert blocks * exchange_2010.BLOCK * least.scale * vdevs / least.orders.n_vdevs == pytest.approx(1e12, rel=1e-3)
+    assert least.pool_fill == exchange_2010.least_fill(values)
+    assert more.pool_fill == 0.4
+    assert of_more / blocks == pytest.approx(0.4 / least.pool_fill, rel=1e-3)
+
+
+def test_the_ensemble_says_what_was_simulated(monkeypatch):
+    seen = []
+    monkeypatch.setattr(exchange_2010, "run", lambda machine, *_: seen.append(machine.pool_fill))
+    monkeypatch.setattr(exchange_2010, "quantities", lambda _: {exchange_2010.TRANSFERS: 1.0})
+    results = exchange_2010.predict(1.0, 8, 2, 1)
+    assert all(one["pool_fill"] >= exchange_2010.least_fill(one) for one in results.to_dict("records"))
+    assert set(results.pool_fill) == set(seen)
 
 
 @pytest.fixture

@@ -101,7 +101,7 @@ def test_what_decides_is_said_by_name_and_value():
     results = cases(central=[1.2], seed=[1.2], parameter=[1.1, 1.3], structure=[1.25, 2.0, 0.9])
     results = pd.concat([results, pd.DataFrame([known.central() | one for one in changes])], axis=1)
     table = scoring.what_decides(results, known, OLTP_GAIN.notebook).set_index("claim")["decided by"]
-    assert table["oltp-gain"] == f"{of_range.condition} {high:.2g}, {of_switch.name} {other}"
+    assert table["oltp-gain"] == f"{of_range.condition} {high:.2g}; {of_switch.name} {other}"
     calm = scoring.what_decides(results.assign(**{"after/summary.rate": 1.2}), known, OLTP_GAIN.notebook)
     assert calm.set_index("claim")["decided by"]["oltp-gain"] == ""
 
