@@ -39,7 +39,7 @@ METASLAB = 2**26                    # B; of the slice
 SLICE = {"stripe": 4, "mirror": 2, "raidz1": 1, "raidz2": 1}    # top-level vdevs that are simulated: four disks at least
 LOG_RECORDS = 2000                  # blocks that the transaction logs go round in
 HOT_SHARE = 0.2                     # "the hottest fifth" of the priors
-LEAST_MAIL = 10**12                 # B in the whole machine; the source of cache_hits in the priors takes one to ten TB
+LEAST_MAIL = 10**12                 # B in the whole machine, logs included; cache_hits of the priors is for 1 to 10 TB
 WARM_S, PACE_S = 10.0, 10.0         # until the throttle has settled; and to measure how fast a pool ages: some ten groups
 STEPS_TO_SETTLE = 20                # of PACE_S at most, until what is written keeps up with what is changed
 SECOND_NS = 10**9
@@ -75,8 +75,8 @@ class Comparison(NamedTuple):
 # --- from parameters to a machine ---------------------------------------------------------------------------------------
 
 def setup(*, seconds: float, engine: str = "fast", metaslab_bytes: int = 0, **chosen) -> Setup:
-    """From a notebook's parameters, named as in the priors; everything else is the best guess. UserError or ValueError, one
-    sentence, for a machine that cannot be."""
+    """From a notebook's parameters, named as in the priors; everything else is the best guess, or the fill of
+    LEAST_MAIL if that is more. UserError or ValueError, one sentence, for a machine that cannot be."""
     values = priors.read(EXPERIMENT).central()
     if unknown := set(chosen) - set(values):
         raise UserError(f"{', '.join(sorted(unknown))} is no prior of {EXPERIMENT}; take one of {', '.join(values)}")
@@ -95,8 +95,8 @@ def with_values(seconds: float, values: dict, metaslab_bytes: int = 0) -> Setup:
                         "choose one that is")
     pool_fill = max(values["pool_fill"], least_fill(values))
     if pool_fill >= 1:
-        raise UserError(f"{LEAST_MAIL / 1e12:g} TB of mail do not go into {values['n_disks']:g} disks ({values['layout']}); "
-                        "take more of them")
+        raise UserError(f"{LEAST_MAIL / 1e12:g} TB of mail does not go into {values['n_disks']:g} disks "
+                        f"({values['layout']}); take more of them")
     all_vdevs, vdev, full_metaslab, n_metaslabs = _pool(values)
     n_vdevs, metaslab = min(all_vdevs, SLICE[values["layout"]]), metaslab_bytes or METASLAB
     scale, n_bytes = full_metaslab // metaslab, n_vdevs * n_metaslabs * metaslab
@@ -112,7 +112,7 @@ def with_values(seconds: float, values: dict, metaslab_bytes: int = 0) -> Setup:
 
 
 def least_fill(values: dict) -> float:
-    """Share of the pool with these values that LEAST_MAIL takes."""
+    """Share of the pool with these values that LEAST_MAIL takes, transaction logs included."""
     n_vdevs, vdev, metaslab, n_metaslabs = _pool(values)
     return float(LEAST_MAIL / BLOCK * _with_above(vdev) / (n_vdevs * n_metaslabs * metaslab))
 

@@ -131,7 +131,8 @@ STUDY: dict[str, Notebook] = {
     "06_exchange": Notebook(
         reads=("claims.toml", "published/*.toml", "priors.toml"), minutes=5,
         parameters={
-            "pool_fill": Parameter(kind="float", low=0.05, high=0.85, help="share of the pool that is allocated"),
+            "pool_fill": Parameter(kind="float", low=0.05, high=0.85,
+                                   help="share of the pool that is allocated; a terabyte of mail at least"),
             "age": Parameter(kind="float", unit="turnovers", low=0, high=20, help="how often the LUN was rewritten before"),
             "cache_hits": Parameter(kind="float", low=0, high=0.99, help="share of the reads that do not come from disks"),
             "read_share": Parameter(kind="float", low=0.05, high=0.95, help="share of reads among the pages"),
