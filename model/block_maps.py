@@ -278,6 +278,8 @@ def n_records(maps, m, one, ashift):
     if maps.n_units[one] == 0:
         return 0
     most, n, row = _most_units(maps, ashift), 1, maps.first[one]
+    if row == maps.last[one]:  # as most are: a group frees little in each metaslab
+        return 1 + (maps.n_units[one] + most - 1) // most
     _flip_all(maps, m, one, maps.bits, 64)
     while row != NONE:
         at = 64 + _block(maps, m, maps.start[row])

@@ -234,7 +234,10 @@ def write_when_idle(disk, state, unit, now):
     units = state.units
     while units[unit, TAKEN] > 0:
         if units[unit, PIECE_SEGMENT] < 0:
-            segment, begins = _next_run(disk, state, unit, max(units[unit, FREE], units[unit, IDLE]))
+            idle = max(units[unit, FREE], units[unit, IDLE])
+            if idle >= now:  # so it is of a disk that has had no pause since its last read
+                break
+            segment, begins = _next_run(disk, state, unit, idle)
             if begins >= now:
                 break
             _begin_piece(disk, state, unit, segment, begins)

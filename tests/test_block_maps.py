@@ -103,6 +103,16 @@ def test_rows_longer_than_a_record_are_several():
     assert block_maps.n_records(maps, 1, ALLOC, 9) == 1 + 2 + 1 + 1
 
 
+@pytest.mark.parametrize(("n_blocks", "n"), [(1, 1), (4095, 1), (4096, 1), (4097, 2), (8192, 2), (8193, 3)])
+def test_a_row_by_itself_is_counted_alike(n_blocks, n):
+    """Whether it is the only one of its list or not: a header, and a record for each 32768 sectors begun."""
+    maps = maps_of(20000)
+    assert block_maps.put(maps, ALLOC, 25000 * UNIT, (25000 + n_blocks) * UNIT) == OK
+    assert block_maps.n_records(maps, 1, ALLOC, 9) == 1 + n
+    assert block_maps.put(maps, ALLOC, 20000 * UNIT, 20001 * UNIT) == OK
+    assert block_maps.n_records(maps, 1, ALLOC, 9) == 1 + n + 1
+
+
 def test_what_cannot_be_is_refused():
     maps = maps_of(300, max_rows=2)
     assert block_maps.put(maps, ALLOC, 512, 1024) == UNALIGNED
