@@ -199,17 +199,6 @@ def move(maps, source, target):
 
 
 @kernel
-def copy(maps, source, target):
-    """Add all of a list to another. Returns a status."""
-    status, row = OK, maps.first[source]
-    while row != NONE and status == OK:
-        if maps.length[row] > 0:
-            status = _append(maps, target, maps.start[row], maps.length[row])
-        row = maps.following[row]
-    return status
-
-
-@kernel
 def _will_be_given(maps, m, row):
     """A row, or none, will be given to the free map soon. The one behind it."""
     if row == NONE:
@@ -225,6 +214,12 @@ def _is_given_next(maps, m, row):
         return NONE
     look_closer(maps.free.long, m, _block(maps, m, maps.start[row]), blocks_of(maps.free, maps.length[row]))
     return maps.following[row]
+
+
+@kernel
+def look_ahead_to(maps, source, m):
+    """A list will be emptied into the free map of metaslab `m` after a few others: its first row will be given."""
+    _will_be_given(maps, m, maps.first[source])
 
 
 @kernel

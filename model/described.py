@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from model import free_map
-from model.free_map import ALLOC, OK
+from model.free_map import OK
 from model.gang import Gang, allocate_or_gang, new_gang
 from model.jit import kernel
 from model.metaslab import alloc_map
@@ -48,7 +48,7 @@ def claim(pool, m, segments):
     one = alloc_map(pool, m, 0)
     for i in range(len(segments)):
         free_map.note(pool, free_map.put(pool, one, segments[i, 0], segments[i, 1]))
-    free_map.append(pool, m, one, ALLOC)
+    free_map.append(pool, m, one)
     return pool.failure[0]
 
 

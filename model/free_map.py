@@ -14,10 +14,9 @@ from model import free_map_exact as exact
 from model import free_map_fast as fast
 from model.jit import either
 from model.space_map import ABSENT, FULL, OK, OVERLAP
-from model.space_map_log import ALLOC, FREE
 from model.status import note
 
-__all__ = ["ABSENT", "ALLOC", "FREE", "FULL", "OK", "OVERLAP", "note"]  # for those who call these kernels
+__all__ = ["ABSENT", "FULL", "OK", "OVERLAP", "note"]  # for those who call these kernels
 
 # ---- the map of what is free in metaslab m ----
 
@@ -29,6 +28,7 @@ is_fragmented = either("blocks", exact.is_fragmented, fast.is_fragmented)  # (po
 n_free_segments = either("blocks", exact.n_free_segments, fast.n_free_segments)  # (pool, m)
 load = either("blocks", exact.load, fast.load)  # (pool, m): make it of what the log says. Cursors begin at 0
 unload = either("blocks", exact.unload, fast.unload)  # (pool, m): forget it and the cursors
+look_ahead = either("blocks", exact.look_ahead, fast.look_ahead)  # (pool, source, m): a map of a txg will be emptied into it
 give_all = either("blocks", exact.give_all, fast.give_all)  # (pool, source, m, loaded): empty a map of a txg into it; if it
 # is not loaded, the log has it
 withhold = either("blocks", exact.withhold, fast.withhold)  # (pool, source, m): take all that is in another map out of it
@@ -38,10 +38,11 @@ withhold = either("blocks", exact.withhold, fast.withhold)  # (pool, source, m):
 space = either("blocks", exact.space, fast.space)  # (pool, one): B in the map
 put = either("blocks", exact.put, fast.put)  # (pool, one, start, end): add a segment. OVERLAP if any of it is there
 unput = either("blocks", exact.unput, fast.unput)  # (pool, one, start, end): take it out again
-copy = either("blocks", exact.copy, fast.copy)  # (pool, source, target): add all of one to another, in order of offset
 move = either("blocks", exact.move, fast.move)  # (pool, source, target): empty one into another
 
 # ---- the log of metaslab m ----
 
-append = either("blocks", exact.append, fast.append)  # (pool, m, one, kind): empty a map into it, as ALLOC or FREE. Its B
+append = either("blocks", exact.append, fast.append)  # (pool, m, allocs): empty a map into it. Its B
+append_frees = either("blocks", exact.append_frees, fast.append_frees)  # (pool, m, frees, freed): empty a map into it, and
+# into another one. Its B
 start_over = either("blocks", exact.start_over, fast.start_over)  # (pool, m, allocs, frees, freed, defers, later): condense

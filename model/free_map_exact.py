@@ -57,6 +57,11 @@ def unload(pool, m):
 
 
 @kernel
+def look_ahead(pool, source, m):
+    pass
+
+
+@kernel
 def give_all(pool, source, m, loaded):
     """Empty map `source` into the free map of `m`; if that is not loaded the log has it."""
     if loaded:
@@ -93,7 +98,7 @@ def unput(pool, one, start, end):
 
 
 @kernel
-def copy(pool, source, target):
+def _copy(pool, source, target):
     """Add all of one map to another, in order of offset."""
     maps = pool.maps
     node = space_map.first(maps, source)
@@ -120,18 +125,32 @@ def _remove_all(pool, maps, source, target):
 
 
 @kernel
-def append(pool, m, one, kind):
-    """Empty the map `one` into the log, as allocations or frees. Returns the B of it."""
+def _append(pool, m, one, kind):
     n_bytes = pool.maps.space[one]
     note(pool, space_map_log.append(pool.log, pool.maps, m, one, kind, pool.vdevs.ashift[pool.vdev[m]]))
     return n_bytes
 
 
 @kernel
+def append(pool, m, allocs):
+    """Empty a map into the log, as allocations. Returns the B of it."""
+    return _append(pool, m, allocs, space_map_log.ALLOC)
+
+
+@kernel
+def append_frees(pool, m, frees, freed):
+    """Empty the map `frees` into the log, as frees, and into the map `freed`. Returns the B of it."""
+    _copy(pool, frees, freed)
+    return _append(pool, m, frees, space_map_log.FREE)
+
+
+@kernel
 def start_over(pool, m, allocs, frees, freed, defers, later):
     """Condense: an empty log, and in map `allocs` all that is allocated as of this txg, made from what is free: in the
-    free map, freed in this txg, deferred (2 maps), or allocated by one of the 2 later txgs."""
+    free map, freed in this txg, deferred (2 maps), or allocated by one of the 2 later txgs. Map `frees` is emptied into
+    `freed`."""
     maps = pool.maps
+    _copy(pool, frees, freed)
     space_map.clear(maps, allocs)
     space_map.clear(maps, frees)
     note(pool, space_map.add(maps, allocs, maps.low[m], maps.low[m] + maps.size_bytes[m]))

@@ -51,6 +51,11 @@ def unload(pool, m):
 
 
 @kernel
+def look_ahead(pool, source, m):
+    block_maps.look_ahead_to(pool.blocks, source, m)
+
+
+@kernel
 def give_all(pool, source, m, loaded):
     note(pool, block_maps.give_all(pool.blocks, source, m))
 
@@ -76,25 +81,28 @@ def unput(pool, one, start, end):
 
 
 @kernel
-def copy(pool, source, target):
-    note(pool, block_maps.copy(pool.blocks, source, target))
-
-
-@kernel
 def move(pool, source, target):
     block_maps.move(pool.blocks, source, target)
 
 
 @kernel
-def append(pool, m, one, kind):
-    n_bytes = block_maps.space(pool.blocks, one)
-    pool.log.n_records[m] += block_maps.append(pool.blocks, m, one, pool.vdevs.ashift[pool.vdev[m]])
+def append(pool, m, allocs):
+    n_bytes = block_maps.space(pool.blocks, allocs)
+    pool.log.n_records[m] += block_maps.append(pool.blocks, m, allocs, pool.vdevs.ashift[pool.vdev[m]])
+    return n_bytes
+
+
+@kernel
+def append_frees(pool, m, frees, freed):
+    n_bytes = block_maps.space(pool.blocks, frees)
+    pool.log.n_records[m] += block_maps.n_records(pool.blocks, m, frees, pool.vdevs.ashift[pool.vdev[m]])
+    block_maps.move(pool.blocks, frees, freed)
     return n_bytes
 
 
 @kernel
 def start_over(pool, m, allocs, frees, freed, defers, later):
     sources = (freed, defers[0], defers[1], later[0], later[1])
-    block_maps.clear(pool.blocks, frees)
+    block_maps.move(pool.blocks, frees, freed)
     block_maps.rewrite(pool.blocks, m, allocs, sources, pool.vdevs.ashift[pool.vdev[m]])
     pool.log.n_records[m] = 0

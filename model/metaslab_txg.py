@@ -23,9 +23,8 @@ allocates them like any others.
 """
 
 from model import free_map, space_map_log
-from model.free_map import ALLOC, FREE
 from model.jit import kernel, part
-from model.metaslab import LAST_DIRTY, PASSIVE, alloc_map, defer_map
+from model.metaslab import LAST_DIRTY, N_TXGS, PASSIVE, alloc_map, defer_map
 from model.metaslab import free_map as map_of_frees
 from model.metaslab_group import mark_dirty, take_dirty, unload, weigh
 
@@ -43,14 +42,14 @@ def _condense(pool, m, txg, freed):
 
 @part
 def _write(pool, m, txg):
-    """Rules 2 and 3, save for the copy of what was freed."""
+    """Rules 2 and 3. What was freed is kept for rule 4."""
     freed = map_of_frees(pool, m, txg - 1)
     before = pool.log.n_records[m]
     if pool.loaded[m] == 1 and before >= CONDENSE_RECORDS * free_map.n_free_segments(pool, m):
         _condense(pool, m, txg, freed)
         before = 0
-    pool.syncing[m] += free_map.append(pool, m, alloc_map(pool, m, txg), ALLOC)
-    pool.syncing[m] -= free_map.append(pool, m, map_of_frees(pool, m, txg), FREE)
+    pool.syncing[m] += free_map.append(pool, m, alloc_map(pool, m, txg))
+    pool.syncing[m] -= free_map.append_frees(pool, m, map_of_frees(pool, m, txg), freed)
     if pool.log.n_records[m] > before:
         pool.counters.log_blocks[0] += space_map_log.n_blocks(pool.log, m) - (before >> space_map_log.PLACE_SHIFT)
 
@@ -62,8 +61,21 @@ def _sync(pool, m, txg):
     if unchanged and pool.params.skips_unchanged:
         return
     pool.has_object[m] = 1
-    free_map.copy(pool, frees, map_of_frees(pool, m, txg - 1))
     _write(pool, m, txg)
+
+
+@kernel
+def _comes_back(pool, m, txg):
+    """The map of what is free of it when that txg is synced (rule 4)."""
+    return map_of_frees(pool, m, txg - 1) if pool.params.defer_txgs == 0 else defer_map(pool, m, txg)
+
+
+@kernel
+def _look_ahead(pool, vdev, txg):
+    """To the next dirty metaslab: most have one row of what comes back, so that looking ahead in its map comes too late."""
+    m = pool.vdevs.dirty[vdev, (txg - 1) % N_TXGS]
+    if m != LAST_DIRTY:
+        free_map.look_ahead(pool, _comes_back(pool, m, txg), m)
 
 
 @part
@@ -136,6 +148,7 @@ def _sync_vdev(pool, vdev, txg):
         m = take_dirty(pool, vdev, txg)
     m = take_dirty(pool, vdev, txg - 1)
     while m != LAST_DIRTY:
+        _look_ahead(pool, vdev, txg)
         _sync_done(pool, m, txg)
         m = take_dirty(pool, vdev, txg - 1)
     if pool.params.reassess:

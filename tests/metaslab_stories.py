@@ -412,7 +412,7 @@ def a_log_is_condensed_by_the_place_of_deferred_maps_whatever_the_txg():
                 if where < 2:
                     space_map.add(pool.maps, defer_map(pool, 0, where), 2 * at * 512, (2 * at + 1) * 512)
             metaslab_txg._condense(pool, 0, txg, alloc_map(pool, 0, txg + 3))
-            free_map.append(pool, 0, alloc_map(pool, 0, txg), free_map.ALLOC)
+            free_map.append(pool, 0, alloc_map(pool, 0, txg))
             logs.append(pool.log.records[pool.log.first_block[0], :pool.log.n_records[0]].tolist())
         assert logs[0] == logs[1]
     condensed()
