@@ -81,17 +81,14 @@ def _look_ahead(pool, vdev, txg):
 @part
 def _return_space(pool, m, txg):
     """Rule 4. Returns the B by which more is withheld."""
-    freed, loaded = map_of_frees(pool, m, txg - 1), pool.loaded[m] == 1
-    if pool.params.defer_txgs == 0:
-        free_map.give_all(pool, freed, m, loaded)
-        return 0
-    defers = defer_map(pool, m, txg)
-    more = free_map.space(pool, freed) - free_map.space(pool, defers)
-    free_map.give_all(pool, defers, m, loaded)
-    free_map.move(pool, freed, defers)
-    pool.deferred[m] += more
-    if pool.deferred[m] != 0:
-        mark_dirty(pool, m, txg + 1)
+    freed, back = map_of_frees(pool, m, txg - 1), _comes_back(pool, m, txg)
+    more = free_map.space(pool, freed) - free_map.space(pool, back)
+    free_map.give_all(pool, back, m, pool.loaded[m] == 1)
+    if back != freed:
+        free_map.move(pool, freed, back)
+        pool.deferred[m] += more
+        if pool.deferred[m] != 0:
+            mark_dirty(pool, m, txg + 1)
     return more
 
 
