@@ -7,8 +7,9 @@ What a txg allocates or frees of a metaslab, and what is withheld, are *lists* o
 they came; a row that continues the last one is joined to it. Emptying one list into another is to link them.
 
 Of the log of a metaslab only the length is known, in records: one for each row of blocks that do not touch, of at most
-32768 sectors. They are counted in a bitmap of their own: all rows are entered, then each one with nothing on its left
-begins a record, then all are taken out. When a log is written anew, what would be written is counted in the free map.
+32768 sectors. Where a list has several, they are counted in a bitmap of their own: all rows are entered, then each one
+with nothing on its left begins a record, then all are taken out. When a log is written anew, what would be written is
+counted in the free map.
 """
 
 from typing import NamedTuple
@@ -218,7 +219,7 @@ def _is_given_next(maps, m, row):
 
 @kernel
 def look_ahead_to(maps, source, m):
-    """A list will be emptied into the free map of metaslab `m` after a few others: its first row will be given."""
+    """A list will be emptied into the free map of metaslab `m` after another one: its first row will be given."""
     _will_be_given(maps, m, maps.first[source])
 
 

@@ -235,7 +235,7 @@ def write_when_idle(disk, state, unit, now):
     while units[unit, TAKEN] > 0:
         if units[unit, PIECE_SEGMENT] < 0:
             idle = max(units[unit, FREE], units[unit, IDLE])
-            if idle >= now:  # so it is of a disk that has had no pause since its last read
+            if idle >= now:  # nothing begins before the arm is free and the last read is done
                 break
             segment, begins = _next_run(disk, state, unit, idle)
             if begins >= now:

@@ -42,7 +42,7 @@ move = either("blocks", exact.move, fast.move)  # (pool, source, target): empty 
 
 # ---- the log of metaslab m ----
 
-append = either("blocks", exact.append, fast.append)  # (pool, m, allocs): empty a map into it. Its B
-append_frees = either("blocks", exact.append_frees, fast.append_frees)  # (pool, m, frees, freed): empty a map into it, and
-# into another one. Its B
+append = either("blocks", exact.append, fast.append)  # (pool, m, allocs): empty a map into it, as allocations. Its B
+append_frees = either("blocks", exact.append_frees, fast.append_frees)  # (pool, m, frees, freed): empty a map into it, as
+# frees, and into the map `freed`. Its B
 start_over = either("blocks", exact.start_over, fast.start_over)  # (pool, m, allocs, frees, freed, defers, later): condense

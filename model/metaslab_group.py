@@ -216,10 +216,15 @@ def mark_dirty(pool, m, txg):
 
 
 @kernel
+def last_dirty(pool, vdev, txg):
+    """The metaslab that was made dirty last for that txg; LAST_DIRTY if there is none."""
+    return pool.vdevs.dirty[vdev, txg % N_TXGS]
+
+
+@kernel
 def take_dirty(pool, vdev, txg):
-    """The metaslab made dirty last, which is so no longer; LAST_DIRTY if there is none."""
-    slot = txg % N_TXGS
-    m = pool.vdevs.dirty[vdev, slot]
+    """The same metaslab, which is dirty no longer."""
+    slot, m = txg % N_TXGS, last_dirty(pool, vdev, txg)
     if m != LAST_DIRTY:
         pool.vdevs.dirty[vdev, slot] = pool.next_dirty[m, slot]
         pool.next_dirty[m, slot] = NOT_DIRTY

@@ -24,9 +24,9 @@ allocates them like any others.
 
 from model import free_map, space_map_log
 from model.jit import kernel, part
-from model.metaslab import LAST_DIRTY, N_TXGS, PASSIVE, alloc_map, defer_map
+from model.metaslab import LAST_DIRTY, PASSIVE, alloc_map, defer_map
 from model.metaslab import free_map as map_of_frees
-from model.metaslab_group import mark_dirty, take_dirty, unload, weigh
+from model.metaslab_group import last_dirty, mark_dirty, take_dirty, unload, weigh
 
 CONDENSE_RECORDS = 2  # records for each free segment: the segments in core take half the room
 
@@ -73,7 +73,7 @@ def _comes_back(pool, m, txg):
 @kernel
 def _look_ahead(pool, vdev, txg):
     """To the next dirty metaslab: most have one row of what comes back, so that looking ahead in its map comes too late."""
-    m = pool.vdevs.dirty[vdev, (txg - 1) % N_TXGS]
+    m = last_dirty(pool, vdev, txg - 1)
     if m != LAST_DIRTY:
         free_map.look_ahead(pool, _comes_back(pool, m, txg), m)
 

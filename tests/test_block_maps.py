@@ -34,7 +34,7 @@ def records(blocks, most):
 def maps_of(n_blocks, unit=UNIT, n_lists=4, max_rows=1000):
     """Two metaslabs one behind the other in a vdev; all of the second one is free."""
     free = new_free_blocks([n_blocks, n_blocks], unit)
-    free.first_unit[1] = n_blocks
+    free.first_unit[1] = n_blocks * free.grain
     assert give(free, 1, 0, n_blocks) == OK
     return new_block_maps(free, n_lists, max_rows)
 
@@ -45,7 +45,7 @@ areas = st.lists(st.tuples(st.integers(0, 290), st.integers(1, 20)), max_size=40
 @quick
 @given(areas, st.integers(0, 40))
 def test_lists_count_records_like_sets(areas, n_undone):
-    """Put, undo, copy, count, empty into the free map: as sets of blocks do it."""
+    """Put, undo, count, move, empty into the free map: as sets of blocks do it."""
     maps, there = maps_of(300), []
     for first, n in areas:
         blocks = range(300 + first, 300 + min(first + n, 300))
@@ -101,13 +101,31 @@ def test_rows_longer_than_a_record_are_several():
     assert block_maps.n_records(maps, 1, ALLOC, 9) == 1 + 2 + 1 + 1
 
 
-@pytest.mark.parametrize(("n_blocks", "n"), [(1, 1), (4095, 1), (4096, 1), (4097, 2), (8192, 2), (8193, 3)])
-def test_a_row_by_itself_is_counted_alike(n_blocks, n):
+def test_what_is_moved_comes_behind_what_is_there():
+    """Lists that are linked have the blocks of both, and those alone are given; what is put then comes behind them."""
+    maps = maps_of(300)
+    assert block_maps.take(maps, 1, 300 * UNIT, 400 * UNIT) == OK
+    for one, first, n in ((2, 310, 10), (2, 340, 5), (ALLOC, 300, 4), (ALLOC, 360, 6)):
+        assert block_maps.put(maps, one, first * UNIT, (first + n) * UNIT) == OK
+    block_maps.move(maps, ALLOC, 2)
+    block_maps.move(maps, ALLOC, 2)  # there is nothing left
+    assert block_maps.put(maps, 2, 390 * UNIT, 391 * UNIT) == OK
+    assert (block_maps.space(maps, ALLOC), block_maps.space(maps, 2)) == (0, 26 * UNIT)
+    assert block_maps.n_records(maps, 1, 2, 9) == 1 + 5
+    assert block_maps.give_all(maps, 2, 1) == OK
+    assert (maps.free.n_free[1], maps.free.n_runs[1]) == (200 + 26, 6)
+
+
+@pytest.mark.parametrize(("unit", "n_blocks", "n"), [
+    (UNIT, 1, 1), (UNIT, 4095, 1), (UNIT, 4096, 1), (UNIT, 4097, 2), (UNIT, 8192, 2), (UNIT, 8193, 3),
+    (3 * UNIT, 1365, 1), (3 * UNIT, 1366, 2), (3 * UNIT, 4096, 3), (3 * UNIT, 4097, 4)])
+def test_a_row_by_itself_is_counted_alike(unit, n_blocks, n):
     """Whether it is the only one of its list or not: a header, and a record for each 32768 sectors begun."""
-    maps = maps_of(20000)
-    assert block_maps.put(maps, ALLOC, 25000 * UNIT, (25000 + n_blocks) * UNIT) == OK
+    maps = maps_of(20000, unit)
+    start = 20000 * unit
+    assert block_maps.put(maps, ALLOC, start + 5000 * unit, start + (5000 + n_blocks) * unit) == OK
     assert block_maps.n_records(maps, 1, ALLOC, 9) == 1 + n
-    assert block_maps.put(maps, ALLOC, 20000 * UNIT, 20001 * UNIT) == OK
+    assert block_maps.put(maps, ALLOC, start, start + unit) == OK
     assert block_maps.n_records(maps, 1, ALLOC, 9) == 1 + n + 1
 
 
