@@ -30,12 +30,13 @@ def read() -> pd.DataFrame:
 
 
 def code() -> str:
-    """A digest of the code that replays a trace, but for comments, docstrings and layout; the same under every Python."""
+    """A digest of the code that replays a trace, the same under every Python. Comments, docstrings, layout and imports do
+    not count, so that a file may move."""
     return hashlib.sha256("\n".join(_bare((ROOT / path).read_text()) for path in CODE).encode()).hexdigest()[:16]
 
 
 def _bare(source: str) -> str:
-    """Source text without comments, docstrings and white space."""
+    """Source text without comments, docstrings, imports and white space."""
     lines = source.splitlines()
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type == tokenize.COMMENT:
@@ -43,8 +44,10 @@ def _bare(source: str) -> str:
             lines[row - 1] = lines[row - 1][:column]
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Module | ast.FunctionDef | ast.ClassDef) and ast.get_docstring(node) is not None:
-            first, last = node.body[0].lineno, node.body[0].end_lineno
-            lines[first - 1:last] = [""] * (last - first + 1)
+            node = node.body[0]
+        elif not isinstance(node, ast.Import | ast.ImportFrom):
+            continue
+        lines[node.lineno - 1:node.end_lineno] = [""] * (node.end_lineno - node.lineno + 1)
     return "".join("".join(lines).split())
 
 

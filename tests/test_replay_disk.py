@@ -134,7 +134,7 @@ def test_measured_drives_were_replayed_by_this_code():
 def test_the_digest_of_the_code_is_of_what_runs():
     bare = disk_replays._bare
     source = 'def f(a):\n    """Doc."""\n    return a + 1\n'
-    other = '# what\n\ndef f(a):\n    """Other\n    doc."""\n    return a + 1    # why\n'
+    other = '# what\nimport os\nfrom x import (\n    y,\n)\n\ndef f(a):\n    """Other\n    doc."""\n    return a + 1    # why\n'
     assert bare(source) == bare(other) == "deff(a):returna+1"
     assert bare(source) != bare(source.replace("1", "2"))
     assert "# no comment" not in bare("x = '# no comment'")
