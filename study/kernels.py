@@ -113,6 +113,8 @@ def kernel(folder: Path, environment: dict[str, str], log: Path, memory_bytes: i
             yield one
         finally:
             one.kill()
+            with contextlib.suppress(subprocess.TimeoutExpired, AttributeError):
+                one.process.wait(timeout=5)
             with _lock:
                 _alive.discard(one)
             shutil.rmtree(sockets, ignore_errors=True)

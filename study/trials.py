@@ -180,13 +180,16 @@ def _digest_of_setup(name: str) -> str:
 def _commit_of_sources() -> str:
     """Of the repository, and whether sources differ from it; "unknown" where there is none."""
     try:
-        git = ["git", "-C", str(ROOT)]
-        head = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True, check=True).stdout.strip()
-        changed = subprocess.run([*git, "status", "--porcelain", "model", "study", "data/priors.toml", "data/hardware"],
-                                 capture_output=True, text=True, check=True).stdout.strip()
-    except (OSError, subprocess.CalledProcessError):
+        head = _git("rev-parse", "HEAD")
+        changed = _git("status", "--porcelain", "model", "study", "data/priors.toml", "data/hardware")
+    except (OSError, subprocess.SubprocessError):
         return "unknown"
     return head + (", with changes" if changed else "")
+
+
+def _git(*words: str) -> str:
+    return subprocess.run(["git", "-C", str(ROOT), *words], capture_output=True, text=True, check=True,
+                          timeout=60).stdout.strip()
 
 
 def blind(name: str) -> dict:

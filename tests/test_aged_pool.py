@@ -1,13 +1,11 @@
 """Ageing of pools: laws, in a process without the compiler; bad input."""
 
-import os
-import subprocess
-import sys
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from aged_pool_laws import LAWS
+from processes import interpreted
 
 from model.aged_pool import new_file
 from model.block_bitmaps import MAX_BLOCKS
@@ -19,11 +17,7 @@ from study.age import LARGEST_DISK_GB, rows
 
 def test_laws_of_ageing():
     """All hold, and a deliberate defect is noticed."""
-    here = os.path.dirname(__file__)
-    done = subprocess.run([sys.executable, os.path.join(here, "aged_pool_laws.py")], capture_output=True, text=True,
-                          cwd=os.path.dirname(here),
-                          env=os.environ | {"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": os.path.dirname(here)})
-    assert done.stdout.splitlines() == [*(law.__name__ for law in LAWS), "a defect is noticed"], done.stderr
+    assert interpreted("aged_pool_laws.py").splitlines() == [*(law.__name__ for law in LAWS), "a defect is noticed"]
 
 
 @pytest.mark.parametrize(("file", "named"), [((0, 4096, 10), "0 records"), ((10, 4000, 10), "4000"),

@@ -1,10 +1,6 @@
 """The ARC: against its naive twins, move by move, and against facts that the rules say."""
 
 import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 from arc_machine import (
@@ -33,6 +29,7 @@ from arc_machine import (
 )
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from processes import interpreted
 
 from model import arc, arc_lists
 from model.arc import ArcParams, arc_params, greatest_c, new_arc
@@ -73,10 +70,7 @@ def test_long_requests_move_p_of_the_published_arc_by_more_than_one_both_ways():
 @pytest.mark.parametrize("of", ["arc_mutants.py", "arc_textbook_mutants.py"])
 def test_defects_are_noticed(of):
     """Run without the compiler, so that one function can be replaced."""
-    run = subprocess.run([sys.executable, of], cwd=Path(__file__).parent, capture_output=True, text=True,
-                         env=os.environ | {"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": str(Path(__file__).parents[1])})
-    assert run.returncode == 0, run.stderr
-    assert json.loads(run.stdout) == ["none"]
+    assert json.loads(interpreted(of)) == ["none"]
 
 
 # ---- facts ----

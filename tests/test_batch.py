@@ -14,6 +14,7 @@ import pytest
 from conftest import command, one_sentence
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from processes import ended, run, started
 
 from study import batch, notebooks
 from study.batch import run_all
@@ -31,8 +32,9 @@ def wait_for(condition, seconds=60.0):
         time.sleep(0.1)
 
 
-def kernels_of(process: psutil.Process) -> list[psutil.Process]:
-    return [child for child in process.children(recursive=True) if "study.guard" in " ".join(child.cmdline())]
+def kernels_of(batch: subprocess.Popen) -> list[psutil.Process]:
+    below = psutil.Process(batch.pid).children(recursive=True)
+    return [child for child in below if "study.guard" in " ".join(child.cmdline())]
 
 
 def finished(runs: Path) -> Counter:
@@ -61,34 +63,33 @@ def test_two_batches_at_once_share_the_work(runs, notebook, tmp_path):
               "from rich.console import Console;"
               f"o = run_plans([plan(Path({str(path)!r}), {{'n': i}}) for i in range(10)], 2, UNLIMITED, Console());"
               "sys.exit(any(x.status != 'ok' for x in o))")
-    batches = [subprocess.Popen([*command()[:1], "-c", script], env=dict(os.environ, STUDY_RUNS=str(runs)))
-               for _ in range(2)]
-    assert [batch.wait(300) for batch in batches] == [0, 0]
+    words, environment = [*command()[:1], "-c", script], dict(os.environ, STUDY_RUNS=str(runs))
+    with started(words, env=environment) as one, started(words, env=environment) as other:
+        assert [ended(batch, 300) for batch in (one, other)] == [0, 0]
     assert sorted(map(int, flag.read_text().split())) == list(range(10))
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_batch_keeps_what_is_finished_and_leaves_no_kernel(runs, notebook, number):
     quick, slow = notebook("quick", "n"), notebook("slow", SLOW, parameters="n = 600")
-    batch = psutil.Popen(command("run", quick, slow, "--workers", 1), env=dict(os.environ, STUDY_RUNS=str(runs)),
-                         stderr=subprocess.PIPE, text=True)
-    wait_for(lambda: finished(runs)["ok"] == 1 and kernels_of(batch))
-    started = kernels_of(batch)
-    batch.send_signal(number)
-    assert batch.wait(60) == 128 + number
-    with batch.stderr as said:
-        assert "1 of 2 runs are finished and kept" in said.read()
-    assert not [kernel for kernel in started if kernel.is_running()]
+    with started(command("run", quick, slow, "--workers", 1), env=dict(os.environ, STUDY_RUNS=str(runs)),
+                 stderr=subprocess.PIPE, text=True) as batch:
+        wait_for(lambda: finished(runs)["ok"] == 1 and kernels_of(batch))
+        kernels = kernels_of(batch)
+        batch.send_signal(number)
+        assert ended(batch, 60) == 128 + number
+        assert "1 of 2 runs are finished and kept" in batch.stderr.read()
+        assert not [kernel for kernel in kernels if kernel.is_running()]
     assert finished(runs) == {"ok": 1, "interrupted": 1}
 
 
 def test_kernels_do_not_outlive_a_batch_that_is_killed(runs, notebook):
-    batch = psutil.Popen(command("run", notebook("slow", SLOW, parameters="n = 600")),
-                         env=dict(os.environ, STUDY_RUNS=str(runs)), stderr=subprocess.DEVNULL)
-    wait_for(lambda: kernels_of(batch))
-    orphans = kernels_of(batch)
-    batch.kill()
-    batch.wait()
+    with started(command("run", notebook("slow", SLOW, parameters="n = 600")),
+                 env=dict(os.environ, STUDY_RUNS=str(runs)), stderr=subprocess.DEVNULL) as batch:
+        wait_for(lambda: kernels_of(batch))
+        orphans = kernels_of(batch)
+        batch.kill()
+        assert ended(batch, 60) == -signal.SIGKILL
     wait_for(lambda: not [kernel for kernel in orphans if kernel.is_running() and kernel.status() != "zombie"])
     assert not finished(runs)
 
@@ -111,28 +112,27 @@ def test_a_full_disk_is_one_sentence_and_finished_runs_are_kept(runs, notebook):
     """A limit on the size of files stands in for the disk: writes fail in the same way, for any user."""
     good = notebook("good", "n")
     environment = dict(os.environ, STUDY_RUNS=str(runs))
-    assert subprocess.run(command("run", good), env=environment, capture_output=True).returncode == 0
+    assert run(command("run", good), env=environment).returncode == 0
     big = notebook("big", "print('x' * 10**6)", parameters="n = 1")
     limited = ["bash", "-c", 'ulimit -f 600; exec "$@"', "limited", *command("run", good, big)]
-    done = subprocess.run(limited, env=environment, capture_output=True, text=True)
+    done = run(limited, env=environment)
     assert "no space left" in one_sentence(done)
     assert finished(runs)["ok"] == 1
-    assert subprocess.run(command("run", good, big), env=environment, capture_output=True).returncode == 0
+    assert run(command("run", good, big), env=environment).returncode == 0
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a small disk")
 def test_a_really_full_disk(tmp_path, notebook):
     disk = tmp_path / "disk"
     disk.mkdir()
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", disk]).returncode:
+    if run(["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", disk]).returncode:
         pytest.skip("mounting is not allowed here")
     try:
         environment = dict(os.environ, STUDY_RUNS=str(disk / "runs"))
-        done = subprocess.run(command("run", notebook("big", "print('x' * 10**7)")), env=environment, capture_output=True,
-                              text=True)
+        done = run(command("run", notebook("big", "print('x' * 10**7)")), env=environment)
         assert "no space left" in one_sentence(done)
     finally:
-        subprocess.run(["umount", disk], check=True)
+        assert run(["umount", disk]).returncode == 0
 
 
 def test_what_a_run_says_is_json_on_one_line_each(runs, notebook):
@@ -143,9 +143,9 @@ def test_what_a_run_says_is_json_on_one_line_each(runs, notebook):
 
 
 def test_nothing_is_written_outside_the_runs_folder(runs, notebook):
-    before = subprocess.run(["git", "status", "--porcelain"], cwd=ROOT, capture_output=True, text=True).stdout
+    before = run(["git", "status", "--porcelain"], cwd=ROOT).stdout
     run_all([plan(notebook("tidy", "n"))])
-    assert subprocess.run(["git", "status", "--porcelain"], cwd=ROOT, capture_output=True, text=True).stdout == before
+    assert run(["git", "status", "--porcelain"], cwd=ROOT).stdout == before
 
 
 # ---- which run is next ----

@@ -6,14 +6,11 @@ checkpoint writes, if all have room in the buffers. If only B of them have, page
 
 import json
 import math
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 from checkpoint_volume import by_model, by_replay, differences
+from processes import interpreted
 
 from model.postgres import IMAGE_BYTES
 
@@ -83,8 +80,4 @@ def test_rarer_checkpoints_write_less_in_all():
 
 def test_defects_are_noticed():
     """Run without the compiler, so that one function can be replaced."""
-    here = Path(__file__).parent
-    run = subprocess.run([sys.executable, "checkpoint_volume_mutants.py"], cwd=here, capture_output=True, text=True,
-                         env=os.environ | {"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": str(here.parent)})
-    assert run.returncode == 0, run.stderr
-    assert json.loads(run.stdout) == ["none"]
+    assert json.loads(interpreted("checkpoint_volume_mutants.py")) == ["none"]

@@ -1,8 +1,5 @@
 """Bitmaps with summaries against a plain list of truth values."""
 
-import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -10,6 +7,7 @@ from free_blocks_mutants import MUTANTS
 from free_blocks_twin import BY_THREES, FAR, both, same_space, threes_and_sectors, walk
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from processes import interpreted
 
 from model import bits as bits_module
 from model import block_trace, pickers, space_map, space_map_trace
@@ -48,11 +46,8 @@ def test_free_blocks_are_a_list_of_truth_values(params, first_unit, n_blocks, us
 
 def test_laws_notice_defects():
     """Each deliberate defect is noticed, and the model as it is passes."""
-    here = os.path.dirname(__file__)
-    done = subprocess.run([sys.executable, os.path.join(here, "free_blocks_mutants.py")], capture_output=True, text=True,
-                          cwd=os.path.dirname(here),
-                          env=os.environ | {"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": os.path.dirname(here)})
-    assert done.stdout.split("\n")[:-1] == [f"{name}: {'passes' if name == 'none' else 'noticed'}" for name in MUTANTS], done
+    told = interpreted("free_blocks_mutants.py").splitlines()
+    assert told == [f"{name}: {'passes' if name == 'none' else 'noticed'}" for name in MUTANTS]
 
 
 # ---- blocks of three sectors ----

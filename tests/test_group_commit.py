@@ -1,14 +1,11 @@
 """Group commit is the machine repairman with batches: PostgreSQL's log and the intent log, within confidence limits."""
 
 import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 from group_commit import postgres_commits, zil_commits
+from processes import interpreted
 from queueing import rate_limits, repairman_with_batches
 
 POSTGRES = [(1, 0.5e-3, 1e-3), (4, 1e-3, 1e-3), (10, 2e-3, 0.5e-3), (16, 0.5e-3, 4e-3), (30, 10e-3, 2e-3)]
@@ -87,8 +84,4 @@ def test_limits_of_a_rate_hold_it_and_shrink_with_the_root_of_time():
 
 def test_defects_are_noticed():
     """Run without the compiler, so that one function can be replaced."""
-    here = Path(__file__).parent
-    run = subprocess.run([sys.executable, "group_commit_mutants.py"], cwd=here, capture_output=True, text=True,
-                         env=os.environ | {"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": str(here.parent)})
-    assert run.returncode == 0, run.stderr
-    assert json.loads(run.stdout) == ["none of PostgreSQL", "none of the intent log"]
+    assert json.loads(interpreted("group_commit_mutants.py")) == ["none of PostgreSQL", "none of the intent log"]

@@ -2,16 +2,13 @@
 
 import json
 import math
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from innodb_twin import Twin, end_of_record, reads_of_a_midpoint_list
+from processes import interpreted
 from queueing import repairman_with_batches
 
 from model.database_machine import MS, SECOND_NS, typed
@@ -354,15 +351,6 @@ def test_a_run_is_determined_by_its_seed():
     assert one.counts == again.counts != other.counts
 
 
-def interpreted(script):
-    """What `script` says, run without the compiler."""
-    here = Path(__file__).parent
-    done = subprocess.run([sys.executable, script], capture_output=True, text=True, cwd=here,
-                          env=os.environ | {"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": str(here.parent)})
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
-
-
 def test_a_store_is_told_of_all_processes_and_of_files_as_long_as_they_ever_are():
     test, s = oltp(10**5, CPU), Settings(6, 300, **NEVER_FULL, log_file_bytes=2**20, n_log_files=3)
     m, _ = start(test, s)
@@ -371,7 +359,7 @@ def test_a_store_is_told_of_all_processes_and_of_files_as_long_as_they_ever_are(
 
 
 def test_defects_are_noticed_by_the_laws():
-    failed = interpreted("innodb_mutants.py")
+    failed = json.loads(interpreted("innodb_mutants.py"))
     assert failed.pop("none") == failed.pop("none without the area") == []
     for defect, (law, laws) in failed.items():
         assert law in laws, f"{defect}: {laws}"

@@ -2,13 +2,10 @@
 pool as hours of work leave it."""
 
 import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
+from processes import interpreted
 
 from model.database_machine import MS, SECOND_NS
 from model.database_run import on_device, simulate_innodb
@@ -245,11 +242,7 @@ def test_the_most_io_capacity_follows_the_capacity(asked, most):
 
 
 def test_defects_are_noticed():
-    here = Path(__file__).parent
-    done = subprocess.run([sys.executable, "innodb_releases_mutants.py"], capture_output=True, text=True, cwd=here,
-                          env=os.environ | {"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": str(here.parent)})
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout) == ["none"]
+    assert json.loads(interpreted("innodb_releases_mutants.py")) == ["none"]
 
 
 def scenario_of(**database):

@@ -4,9 +4,7 @@ import contextlib
 import gc
 import json
 import os
-import subprocess
-import sys
-from pathlib import Path
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 from typing import NamedTuple
 
@@ -15,6 +13,7 @@ import numba
 import numpy as np
 import pytest
 from numba.np import arrayobj
+from processes import interpreted, printed
 
 from model import jit, jit_lock, jit_states
 
@@ -34,9 +33,7 @@ def test_the_digest_changes_with_every_source_and_setting(tmp_path, monkeypatch)
 
 
 def cache_folder_of_a_new_process(**settings):
-    done = subprocess.run([sys.executable, "-c", "from model import jit; print(jit.CACHE_FOLDER)"], check=True,
-                          env={**os.environ, **settings}, capture_output=True, text=True)
-    return done.stdout.strip()
+    return printed(["-c", "from model import jit; print(jit.CACHE_FOLDER)"], **settings).strip()
 
 
 def test_numba_cache_dir_is_honoured_and_what_cannot_be_written_is_not_used(tmp_path):
@@ -99,10 +96,8 @@ print(digest)
 
 @pytest.mark.parametrize("setting", ["NUMBA_DISABLE_JIT", "NUMBA_BOUNDSCHECK"])
 def test_interpreted_and_bounds_checked_code_decides_the_same(setting):
-    here = {**os.environ, "PYTHONPATH": os.path.dirname(__file__)}
-    plain, other = (subprocess.run([sys.executable, "-c", SHORT_RUN], env=env, capture_output=True, text=True, check=True)
-                    for env in (here, {**here, setting: "1"}))
-    assert plain.stdout == other.stdout != ""
+    plain, other = printed(["-c", SHORT_RUN]), printed(["-c", SHORT_RUN], **{setting: "1"})
+    assert plain == other != ""
 
 
 class Pair(NamedTuple):
@@ -128,11 +123,8 @@ NEVER_RUN = {
 
 
 def test_no_kernel_has_an_index_below_0():
-    here = Path(__file__).parent
-    done = subprocess.run([sys.executable, "checked_arrays.py"], cwd=here, capture_output=True, text=True,
-                          env={**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": f"{here.parent}{os.pathsep}{here}"})
-    assert done.returncode == 0, done.stderr
-    assert set(json.loads(done.stdout)) == {f"{module}.{name}" for module, names in NEVER_RUN.items() for name in names}
+    never_ran = json.loads(interpreted("checked_arrays.py"))
+    assert set(never_ran) == {f"{module}.{name}" for module, names in NEVER_RUN.items() for name in names}
 
 
 def test_an_index_below_0_is_noticed():
@@ -199,10 +191,9 @@ def test_python_does_not_look_for_garbage_while_a_kernel_is_compiled(tmp_path):
 @pytest.mark.skipif(jit.numba.config.DISABLE_JIT, reason="nothing is compiled")
 def test_of_two_processes_that_want_a_kernel_one_compiles_it(tmp_path):
     """The second asks while the first has its turn, and finds what the first has left."""
-    env = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
-    both = [subprocess.Popen([sys.executable, "-c", WANTS_A_KERNEL], env=env, stdout=subprocess.PIPE, text=True)
-            for _ in range(2)]
-    said = sorted(one.communicate()[0].splitlines() for one in both)
+    with ThreadPoolExecutor(2) as pool:
+        both = [pool.submit(printed, ["-c", WANTS_A_KERNEL], NUMBA_CACHE_DIR=str(tmp_path)) for _ in range(2)]
+        said = sorted(one.result(600).splitlines() for one in both)
     assert said == [["asks", "0 1"], ["asks", "1 0"]]
 
 

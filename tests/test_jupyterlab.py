@@ -5,12 +5,12 @@ import os
 import re
 import shutil
 import socket
-import subprocess
 import time
 import urllib.request
 
 import pytest
 from conftest import command
+from processes import ended, started
 
 from study.notebooks import STUDY
 from study.project import NOTEBOOKS
@@ -76,11 +76,12 @@ def server(tmp_path_factory):
     environment = dict(os.environ, JUPYTER_CONFIG_DIR=str(folder / "config"), JUPYTER_DATA_DIR=str(folder / "data"),
                        JUPYTER_RUNTIME_DIR=str(folder / "runtime"), IPYTHONDIR=str(folder / "ipython"),
                        STUDY_RUNS=str(folder / "runs"))
-    with open(folder / "log", "w") as log, subprocess.Popen(words, env=environment, stdout=log, stderr=log) as process:
+    with open(folder / "log", "w") as log, started(words, env=environment, stdout=log, stderr=log) as process:
         url = f"http://127.0.0.1:{port}"
         wait_for(lambda: answers(f"{url}/api/status?token=study"), 60)
         yield url
         process.terminate()
+        ended(process, 30)      # a thread of JupyterLab's own has been seen to outlive its main thread
 
 
 def answers(url):

@@ -1,16 +1,13 @@
 """The L2ARC: against its naive twin, move by move, and against facts that the rules say."""
 
 import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 from arc_machine import N_KEYS, PREFETCH, READ, SECOND, WRITE, WRITTEN
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from l2arc_machine import BUILDS, DONE, FEED, BothL2, long_run, rules_of
+from processes import interpreted
 
 from model import arc, arc_lists, l2arc
 from model.arc import ArcParams, new_arc
@@ -44,10 +41,7 @@ def test_long_runs_agree_with_the_twin(seed):
 
 def test_defects_are_noticed():
     """Run without the compiler, so that one function can be replaced."""
-    run = subprocess.run([sys.executable, "l2arc_mutants.py"], cwd=Path(__file__).parent, capture_output=True, text=True,
-                         env=os.environ | {"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": str(Path(__file__).parents[1])})
-    assert run.returncode == 0, run.stderr
-    assert json.loads(run.stdout) == ["none"]
+    assert json.loads(interpreted("l2arc_mutants.py")) == ["none"]
 
 
 # ---- facts ----

@@ -1,13 +1,10 @@
 """The allocator of a pool: sizes, turns, weights, copies, when space comes back, logs, gangs."""
 
 import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 from metaslab_stories import STORIES
+from processes import interpreted
 
 from model.eras import ERAS
 from model.metaslab import LOG, TopVdev
@@ -20,10 +17,7 @@ RULES = ERAS["b103"].metaslab
 @pytest.fixture(scope="module")
 def outcomes():
     """Each story told without the compiler, which would take longer than all of them."""
-    done = subprocess.run([sys.executable, Path(__file__).with_name("metaslab_stories.py")], capture_output=True, text=True,
-                          env={**os.environ, "NUMBA_DISABLE_JIT": "1"}, check=False)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    return json.loads(interpreted("metaslab_stories.py"))
 
 
 @pytest.mark.parametrize("name", STORIES)

@@ -1,14 +1,12 @@
 """The OLTP simulation: laws of every run, theory of closed networks, determinism, and defects that must be noticed."""
 
 import json
-import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 from oltp_laws import LAWS, mva
 from oltp_mutants import MUTANTS
+from processes import interpreted
 
 from model import oltp, spare_memory
 from model.arc import greatest_c
@@ -206,12 +204,7 @@ def test_files_that_do_not_fit_on_the_disks_are_one_sentence(first_byte):
 
 
 def test_each_defect_is_noticed_by_its_law():
-    here = os.path.dirname(__file__)
-    root = os.path.dirname(here)
-    done = subprocess.run([sys.executable, os.path.join(here, "oltp_mutants.py")], capture_output=True, text=True, cwd=root,
-                          env={**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": os.pathsep.join((root, here))})
-    assert done.returncode == 0, done.stderr
-    failed = json.loads(done.stdout)
+    failed = json.loads(interpreted("oltp_mutants.py"))
     assert failed["none"] == []
     for name, (*_, law) in MUTANTS.items():
         assert law is None or law in failed[name], (name, failed[name])

@@ -1,12 +1,10 @@
 """Oracle under order entry: against theory of caches and of checkpoints, with defects that break it; and on ZFS."""
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from conftest import one_sentence
+from processes import interpreted
 
 from model.database_machine import MS
 from model.database_run import on_device, simulate_oracle
@@ -20,10 +18,7 @@ WAL = 3 * MS
 
 
 def test_defects_are_noticed_by_the_laws():
-    done = subprocess.run([sys.executable, "oracle_mutants.py"], cwd=HERE, capture_output=True, text=True, timeout=600,
-                          env=os.environ | {"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": f"{HERE.parent}:{HERE}"})
-    assert done.returncode == 0, done.stderr
-    for defect, (without, noticed) in json.loads(done.stdout).items():
+    for defect, (without, noticed) in json.loads(interpreted("oracle_mutants.py")).items():
         assert not without, f"{defect}: the law is broken without it"
         assert noticed, defect
 

@@ -3,13 +3,11 @@ doubled, sampling against simulating all, both engines of the allocator, determi
 
 import itertools
 import json
-import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 from order_entry_pools import METASLAB_BYTES, N_METASLABS, SECOND, SHEET, SMALL, digest, site_of
+from processes import interpreted
 
 from model.data_sheet import SheetParams
 from model.drive_queue import N_COMMANDS, SERVICE_NS
@@ -219,7 +217,7 @@ def test_whoever_waits_for_room_goes_on_however_small_a_group_is():
 
 def test_the_throttle_and_log_blocks_take_the_steps_of_the_specification():
     """Spec 6.4, the table: blocks of n records of 8 KiB; spec 5.6: who is admitted."""
-    found = interpreted("order_entry_steps.py")
+    found = json.loads(interpreted("order_entry_steps.py"))
     old, slim = found["old"], found["slim"]
     sizes = {"1": 12, "2": 20, "3": 28, "4": 36, "8": 68, "15": 124}
     large = {"1": 12, "2": 36, "3": 36, "4": 36, "8": 128, "15": 128}
@@ -275,23 +273,15 @@ def test_windows_vary_from_run_to_run_as_whole_runs_do_and_by_the_chance_of_a_wi
 # ---- engines, determinism ----
 
 
-def interpreted(script):
-    """What a script beside this one prints when it is run without the compiler."""
-    environment = os.environ | {"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
-    path = os.path.join(os.path.dirname(__file__), script)
-    ended = subprocess.run([sys.executable, path], env=environment, capture_output=True, text=True, check=True)
-    return json.loads(ended.stdout)
-
-
 def test_the_laws_notice_defects():
-    found = interpreted("order_entry_mutants.py")
+    found = json.loads(interpreted("order_entry_mutants.py"))
     assert found.pop("none") == []
     assert len(found) == 8
     assert all(found.values()), found
 
 
 def test_both_engines_of_the_allocator_put_every_block_in_the_same_place():
-    found = interpreted("order_entry_pools.py")
+    found = json.loads(interpreted("order_entry_pools.py"))
     for name in ("b117", "b141_df", "b141"):
         assert found[f"{name} 0"] == found[f"{name} 1"]
         assert found[f"{name} 0"][1] > 0

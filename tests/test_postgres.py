@@ -1,16 +1,13 @@
 """PostgreSQL under pgbench: against its naive twin and against closed forms. Group commit by itself: `test_group_commit`."""
 
 import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from postgres_twin import Twin
+from processes import interpreted
 
 from model.database_machine import MS, SECOND_NS, typed
 from model.database_run import on_device
@@ -310,11 +307,7 @@ def test_littles_law_holds_exactly():
 
 
 def test_defects_are_noticed_by_the_laws():
-    here = Path(__file__).parent
-    done = subprocess.run([sys.executable, "postgres_mutants.py"], capture_output=True, text=True, cwd=here,
-                          env=os.environ | {"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": str(here.parent)})
-    assert done.returncode == 0, done.stderr
-    failed = json.loads(done.stdout)
+    failed = json.loads(interpreted("postgres_mutants.py"))
     assert failed.pop("none") == []
     for defect, (law, laws) in failed.items():
         assert law in laws, f"{defect}: {laws}"

@@ -1,10 +1,6 @@
 """A run that begins AT_WORK: its buffers are those that a long run from clean ones ends with, and nothing is lost."""
 
 import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,6 +15,7 @@ from postgres_past import (
     pgbench_settings,
     state,
 )
+from processes import interpreted
 
 from model.database_machine import MS
 from model.database_run import on_device, simulate_postgres
@@ -107,8 +104,4 @@ def test_reads_alone_leave_nothing_dirty():
 
 def test_defects_are_noticed():
     """Run without the compiler, so that one function can be replaced."""
-    here = Path(__file__).parent
-    found = subprocess.run([sys.executable, "postgres_past_mutants.py"], cwd=here, capture_output=True, text=True,
-                           env=os.environ | {"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": str(here.parent)})
-    assert found.returncode == 0, found.stderr
-    assert json.loads(found.stdout) == ["none"]
+    assert json.loads(interpreted("postgres_past_mutants.py")) == ["none"]

@@ -3,7 +3,6 @@ import ast
 import json
 import os
 import re
-import subprocess
 import sys
 import tomllib
 from concurrent.futures import ThreadPoolExecutor
@@ -11,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from processes import run
 
 from study import notebooks, parameters
 from study.project import NOTEBOOKS, ROOT, refuse_unwritable, write_atomically
@@ -74,7 +74,7 @@ def test_the_model_draws_no_numbers_of_its_own_and_reads_no_clock():
 ])
 def test_a_machine_that_lacks_something_is_told_what_to_install(broken, advice):
     script = f"import os, sys, runpy; {broken}; runpy.run_path('set_up.py', run_name='__main__')"
-    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True)
+    done = run([sys.executable, "-c", script], cwd=ROOT)
     assert done.returncode == 2
     assert advice in done.stderr
     assert done.stderr.count("\n") == 1
@@ -131,7 +131,7 @@ def test_a_notebook_takes_as_long_as_readme_says(path):
 
 
 def test_the_code_is_tidy():
-    done = subprocess.run([sys.executable, "-m", "ruff", "check", "--quiet", ROOT], capture_output=True, text=True)
+    done = run([sys.executable, "-m", "ruff", "check", "--quiet", ROOT])
     assert done.returncode == 0, done.stdout
 
 

@@ -1,9 +1,6 @@
 """Recorded traces of the allocator through the model: every block, and every way in which a trace can be wrong."""
 
 import json
-import os
-import subprocess
-import sys
 
 import numpy as np
 import pandas as pd
@@ -12,12 +9,13 @@ import pyarrow.parquet as pq
 import pytest
 from alloc_mutants import MUTANTS
 from conftest import one_sentence
+from processes import interpreted
 
 from model.pickers import VARIANTS
 from model.streams import stream
 from study.alloc_trace import read_offsets, read_trace
 from study.errors import UserError
-from study.project import DATA, ROOT
+from study.project import DATA
 from study.replay import Difference
 from study.replay_alloc import recorded_with, replay_map, replays_of
 
@@ -66,11 +64,7 @@ def test_refusals_are_counted_as_recorded():
 
 
 def test_each_defect_sends_a_recorded_block_elsewhere():
-    here = os.path.dirname(__file__)
-    done = subprocess.run([sys.executable, os.path.join(here, "alloc_mutants.py")], capture_output=True, text=True, cwd=ROOT,
-                          env={**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": os.pathsep.join((str(ROOT), here))})
-    assert done.returncode == 0, done.stderr
-    noticed = json.loads(done.stdout)
+    noticed = json.loads(interpreted("alloc_mutants.py"))
     assert [name for name in MUTANTS if noticed[name] is None] == ["none"]
 
 

@@ -233,8 +233,12 @@ def test_runs_work_inside_daemonic_workers(runs, notebook):
     answer = context.Queue()
     worker = context.Process(target=_in_a_daemon, args=(notebook("daemon", RECORD), answer), daemon=True)
     worker.start()
-    assert answer.get(timeout=120) == "ok"
-    worker.join(10)
+    try:
+        assert answer.get(timeout=120) == "ok"
+        worker.join(10)
+    finally:
+        worker.kill()
+        worker.join(10)
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")

@@ -1,12 +1,10 @@
 """The simulation of sequential readers: laws of every run, closed forms, counts of stalls, and defects to be noticed."""
 
 import json
-import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
+from processes import interpreted
 from seqread_laws import LAWS
 from seqread_mutants import MUTANTS
 
@@ -214,13 +212,7 @@ def test_impossible_settings_are_one_sentence(site):
 
 
 def test_each_defect_is_noticed_by_its_law():
-    here = os.path.dirname(__file__)
-    root = os.path.dirname(here)
-    env = {**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": os.pathsep.join((root, here))}
-    done = subprocess.run([sys.executable, os.path.join(here, "seqread_mutants.py")], capture_output=True, text=True,
-                          cwd=root, env=env)
-    assert done.returncode == 0, done.stderr
-    failed = json.loads(done.stdout)
+    failed = json.loads(interpreted("seqread_mutants.py"))
     assert failed["none"] == []
     for name, (*_, law) in MUTANTS.items():
         assert law is None or law in failed[name], (name, failed[name])

@@ -5,6 +5,7 @@ import time
 
 import pytest
 from conftest import command, one_sentence
+from processes import started
 
 from study import store
 from study.errors import UserError
@@ -129,7 +130,7 @@ def test_a_damaged_record_is_one_sentence(one_run, study):
 def test_a_store_locked_by_another_program_is_waited_for(one_run):
     store.refresh()
     script = f"import duckdb, time; c = duckdb.connect({str(store.path())!r}); print('open', flush=True); time.sleep(2)"
-    with subprocess.Popen([command()[0], "-c", script], stdout=subprocess.PIPE, text=True) as other:
+    with started([command()[0], "-c", script], stdout=subprocess.PIPE, text=True) as other:
         other.stdout.readline()
         with store.open() as connection:
             assert connection.execute("SELECT count(*) FROM runs").fetchone()[0] > 0

@@ -1,12 +1,9 @@
 """UFS under a database: its twin and defects (in a process without the compiler), closed forms, what cannot be."""
 import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
+from processes import interpreted
 
 from model.calendar import new_calendar
 from model.data_sheet import SheetParams, new_drive
@@ -22,11 +19,7 @@ SHEET = SheetParams(disk_bytes=10**9, n_zones=2, n_heads=2)
 
 @pytest.fixture(scope="module")
 def noticed():
-    here = Path(__file__).parent
-    done = subprocess.run([sys.executable, "ufs_laws.py"], capture_output=True, text=True, cwd=here,
-                          env=os.environ | {"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": str(here.parent)}, check=False)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    return json.loads(interpreted("ufs_laws.py"))
 
 
 def test_twin_elevator_and_fsflush_agree(noticed):

@@ -1,13 +1,11 @@
 """The vdev queue: against its naive twin, against laws, and with defects that must be noticed."""
 
 import itertools
-import os
-import subprocess
-import sys
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from processes import printed
 from queue_stories import PADDING, Leaf, Twin, padded_writes, random_story, steps, told
 from queue_twin import DEFECTS
 
@@ -485,7 +483,5 @@ for params in ALL_RULES.values():
 
 @pytest.mark.parametrize("setting", ["NUMBA_DISABLE_JIT", "NUMBA_BOUNDSCHECK"])
 def test_interpreted_and_bounds_checked_code_issues_the_same(setting):
-    here = {**os.environ, "PYTHONPATH": os.pathsep.join([os.path.dirname(__file__), *sys.path])}
-    plain, other = (subprocess.run([sys.executable, "-c", SHORT_RUN], env=env, check=True, stdout=subprocess.PIPE)
-                    for env in (here, {**here, setting: "1"}))
-    assert plain.stdout == other.stdout != b""
+    plain, other = printed(["-c", SHORT_RUN]), printed(["-c", SHORT_RUN], **{setting: "1"})
+    assert plain == other != ""

@@ -1,13 +1,11 @@
 """zfetch: the worked sequence of the specification, its naive twin, laws, and defects that must be noticed."""
 
-import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from processes import printed
 from zfetch_twin import DEFECTS, TwinOfZfetch
 
 from model.eras import ERAS
@@ -344,7 +342,5 @@ for params, rows, maxblkid in WALKS:
 
 @pytest.mark.parametrize("setting", ["NUMBA_DISABLE_JIT", "NUMBA_BOUNDSCHECK"])
 def test_interpreted_and_bounds_checked_code_prefetches_the_same(setting):
-    here = {**os.environ, "PYTHONPATH": os.pathsep.join([os.path.dirname(__file__), *sys.path])}
-    plain, other = (subprocess.run([sys.executable, "-c", SHORT_RUN], env=env, check=True, stdout=subprocess.PIPE)
-                    for env in (here, {**here, setting: "1"}))
-    assert plain.stdout == other.stdout != b""
+    plain, other = printed(["-c", SHORT_RUN]), printed(["-c", SHORT_RUN], **{setting: "1"})
+    assert plain == other != ""

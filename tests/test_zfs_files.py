@@ -4,12 +4,10 @@ The runs are made by `zfs_files_mutants`, by another process without the compile
 """
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from processes import interpreted
 from zfs_files_mutants import MUTANTS, SOUND
 
 from model import eras
@@ -30,10 +28,7 @@ FILES = [(2**20, 2**20, 8192), (2**20, 2**20, 8192)]
 @pytest.fixture(scope="module")
 def found():
     """What the other process printed."""
-    here = os.environ | {"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": os.pathsep.join((str(FOLDER.parent), str(FOLDER)))}
-    printed = subprocess.run([sys.executable, "zfs_files_mutants.py"], cwd=FOLDER, env=here, capture_output=True, text=True,
-                             check=True)
-    return json.loads(printed.stdout)
+    return json.loads(interpreted("zfs_files_mutants.py"))
 
 
 @pytest.mark.parametrize("name", SOUND)

@@ -2,16 +2,13 @@
 itself: `test_group_commit`."""
 
 import json
-import os
-import subprocess
-import sys
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from processes import interpreted
 from zil_machine import Machine
 
 from model import zil as z
@@ -171,10 +168,7 @@ def test_whoever_is_first_to_wake_makes_the_groups():
 
 def test_defects_are_noticed():
     """Run without the compiler, so that one function can be replaced."""
-    run = subprocess.run([sys.executable, "zil_mutants.py"], cwd=Path(__file__).parent, capture_output=True, text=True,
-                         env=os.environ | {"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": str(Path(__file__).parents[1])})
-    assert run.returncode == 0, run.stderr
-    assert json.loads(run.stdout) == ["none"]
+    assert json.loads(interpreted("zil_mutants.py")) == ["none"]
 
 
 @pytest.mark.parametrize(("sizes", "said"), [
