@@ -17,19 +17,20 @@ import numpy as np
 import pytest
 from sortedcontainers import SortedList
 
-from model import free_blocks, pickers, space_map
-from model.block_bitmaps import new_free_blocks
-from model.block_pickers import pick_block
-from model.eras import ERAS
+from model.events.streams import stream
 from model.jit import kernel
-from model.metaslab import TopVdev
-from model.pickers import DYNAMIC_FIT, FIRST_FIT, VARIANTS
-from model.prefetch import prefetch
-from model.streams import stream
-from study.aged_pools import Recipe, make
+from model.jit.prefetch import prefetch
+from model.zfs.eras import ERAS
+from model.zfs.metaslab.state import TopVdev
+from model.zfs.space import free_runs as free_blocks
+from model.zfs.space import pickers, space_map
+from model.zfs.space.bitmap_pickers import pick_block
+from model.zfs.space.bitmaps import new_free_blocks
+from model.zfs.space.pickers import DYNAMIC_FIT, FIRST_FIT, VARIANTS
+from study.pools.aged_pools import Recipe, make
 
 UNIT, BATCH = 4096, 1000
-AHEAD = 8  # records: what will be freed is named to the processor beforehand, as `model.block_maps` does
+AHEAD = 8  # records: what will be freed is named to the processor beforehand, as `model.zfs.space.bitmap_maps` does
 RULES = {"first fit": "103_ff", "30 % rule": "117_df", "4 % rule": "141_df", "new dynamic fit": "141_ndf"}
 USED_PCT = (50, 72, 90, 97)
 C_NS = {"103_ff": (730, 750, 550, 470), "117_df": (1600, 510, 525, 550), "141_df": (1390, 1190, 890, 500),

@@ -1,7 +1,8 @@
 """ARCs on the same traces: misses of plain LRU, of libcachesim's ARC, of the published rules and of ZFS's, and their times.
 
-libcachesim and the published rules differ by fractions in p (`tests/test_arc_traces.py`). ZFS's are run at 1000 requests a
-second (10 a tick), and once with the thread of every second at every tick: what it does too late is what is lost.
+libcachesim and the published rules differ by fractions in p (`tests/model/zfs/arc/test_arc_traces.py`). ZFS's are run at
+1000 requests a second (10 a tick), and once with the thread of every second at every tick: what it does too late is what is
+lost.
 """
 
 import libcachesim
@@ -9,10 +10,10 @@ import numpy as np
 import pytest
 from bench_lru import REQUEST, fitted
 
-from model.arc import ArcParams, new_arc
-from model.arc_trace import misses_textbook, misses_zfs
-from model.lru import misses, new_lru
-from model.streams import stream
+from model.events.streams import stream
+from model.structures.lru import misses, new_lru
+from model.zfs.arc.arc import ArcParams, new_arc
+from model.zfs.arc.replay import misses_textbook, misses_zfs
 
 N = 300_000
 RECORD = 8192

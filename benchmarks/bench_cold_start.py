@@ -13,11 +13,11 @@ import time
 SCRIPT = """
 import json, time
 times = {"started": time.time()}
-from model import vdev_cache_trace
+from model.zfs.vdev import cache_replay as vdev_cache_trace
 times["imported model"] = time.time()
 from study.project import DATA
-from study.replay import replay_vdev_cache
-times["imported study.replay"] = time.time()
+from study.replays.vdev_cache import replay_vdev_cache
+times["imported study.replays.vdev_cache"] = time.time()
 path = DATA / "traces" / "vdev_cache" / "mixw_L2.parquet"
 assert replay_vdev_cache(path).differences == 0
 times["first replay"] = time.time()
@@ -25,7 +25,7 @@ assert replay_vdev_cache(path).differences == 0
 times["second replay"] = time.time()
 print(json.dumps(times))
 """
-STEPS = ("started", "imported model", "imported study.replay", "first replay", "second replay")
+STEPS = ("started", "imported model", "imported study.replays.vdev_cache", "first replay", "second replay")
 
 
 def steps_of_a_process(folder):

@@ -7,11 +7,11 @@ import time
 
 import pytest
 
-from model.database_machine import MS
-from model.database_run import on_device, simulate_innodb
-from model.innodb_machine import WARM, settings_of
-from model.innodb_start import start
-from model.sysbench import Cpu, oltp
+from model.databases.innodb.start import start
+from model.databases.innodb.state import WARM, settings_of
+from model.databases.innodb.sysbench import Cpu, oltp
+from model.events.servers import MS
+from model.simulations.database_server import on_device, simulate_innodb
 
 N, CLIENTS, ROWS = 100_000, 20, 10**7
 TARGET_S = 1.5

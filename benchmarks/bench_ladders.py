@@ -7,12 +7,12 @@ import time
 
 import pytest
 
-from model.database_run import Both, n_processes_of, postgres_files, simulate_postgres
-from model.eras import era
-from model.postgres import pgbench
-from model.postgres_machine import Settings as Postgres
-from model.ssd import SsdParams
-from model.zfs_files import Group, Pool, Settings, new_store
+from model.databases.postgres.pgbench import pgbench
+from model.databases.postgres.state import Settings as Postgres
+from model.devices.ssd import SsdParams
+from model.filesystems.zfs.store import Group, Pool, Settings, new_store
+from model.simulations.database_server import Both, n_processes_of, postgres_files, simulate_postgres
+from model.zfs.eras import era
 
 N = 100_000
 TARGET_S = 1.0

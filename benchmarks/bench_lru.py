@@ -9,8 +9,8 @@ import libcachesim
 import numpy as np
 import pytest
 
-from model.lru import misses, n_buckets_for, new_lru
-from model.streams import stream
+from model.events.streams import stream
+from model.structures.lru import misses, n_buckets_for, new_lru
 
 N = 1_000_000
 REQUEST = np.dtype([("time", "<u4"), ("block", "<u8"), ("n_bytes", "<u4"), ("next", "<i8")])  # oracleGeneral, 24 B

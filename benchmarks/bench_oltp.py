@@ -23,13 +23,13 @@ import numpy as np
 import pytest
 import simpy
 
-from model.data_sheet import SheetParams
-from model.filebench import LOG_WRITER, Workload, draw_log_records, draw_records
-from model.layout import LEAF_SHIFT
-from model.oltp import run, simulate, start_threads
-from model.oltp_machine import DONE, IOS, Room, Settings, first_room, new_machine, new_site, rules_of
-from model.pool import new_recorder
-from model.streams import stream
+from model.devices.data_sheet import SheetParams
+from model.events.streams import stream
+from model.simulations.filebench_oltp.filebench import LOG_WRITER, Workload, draw_log_records, draw_records
+from model.simulations.filebench_oltp.run import run, simulate, start_threads
+from model.simulations.filebench_oltp.state import DONE, IOS, Room, Settings, first_room, new_machine, new_site, rules_of
+from model.zfs.dmu.layout import LEAF_SHIFT
+from model.zfs.vdev.leaves import new_recorder
 
 SECOND = 10**9
 TARGET_RATIO = 100
@@ -288,8 +288,8 @@ def bench_120_s_of_46_disks(report):
 PEAKS = """
 import re, resource, sys
 from pathlib import Path
-from model.oltp import simulate
-from model.oltp_machine import Settings, new_site, rules_of
+from model.simulations.filebench_oltp.run import simulate
+from model.simulations.filebench_oltp.state import Settings, new_site, rules_of
 
 def peak_mib():
     status = Path("/proc/self/status")  # what getrusage says begins with the size of the process that started this one

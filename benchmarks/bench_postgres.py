@@ -7,11 +7,11 @@ import time
 
 import pytest
 
-from model.database_machine import MS
-from model.database_run import on_device, simulate_postgres
-from model.postgres import pgbench
-from model.postgres_machine import Settings
-from model.postgres_start import start
+from model.databases.postgres.pgbench import pgbench
+from model.databases.postgres.start import start
+from model.databases.postgres.state import Settings
+from model.events.servers import MS
+from model.simulations.database_server import on_device, simulate_postgres
 
 N = 100_000
 TARGET_S = 1.0

@@ -6,13 +6,13 @@ what the C code took when the traces were recorded (gcc -O2, no assertions, anot
 
 import pytest
 
-from model import vdev_cache_trace
-from model.streams import stream
-from model.vdev_cache import FILL_RULES, VdevCacheParams, new_cache
-from model.vdev_cache_trace import READ
-from model.workloads import RecordReads, random_record_reads
+from model.events.streams import stream
+from model.zfs.vdev import cache_replay
+from model.zfs.vdev.cache import FILL_RULES, VdevCacheParams, new_cache
+from model.zfs.vdev.cache_replay import READ
+from model.zfs.vdev.record_reads import RecordReads, random_record_reads
 from study.project import DATA
-from study.replay import SECTOR, read_stats, read_vdev_cache_trace
+from study.replays.vdev_cache import SECTOR, read_stats, read_vdev_cache_trace
 
 TRACES = DATA / "traces" / "vdev_cache"
 RECORDED_NS = {"user8k": 19, "meta_L1": 357, "mix_L2": 159, "mixw_L2": 349}  # as the recordings' notes give them
@@ -21,26 +21,26 @@ RECORDED_NS = {"user8k": 19, "meta_L1": 357, "mix_L2": 159, "mixw_L2": 349}  # a
 def run_of(params, operations, fill_ticks):
     """(setup, call) that run all `operations` through an empty cache."""
     def setup():
-        return (new_cache(params), params, vdev_cache_trace.new_fills(params), fill_ticks, operations,
-                vdev_cache_trace.new_decisions(len(operations.tick)))
-    return setup, vdev_cache_trace.run
+        return (new_cache(params), params, cache_replay.new_fills(params), fill_ticks, operations,
+                cache_replay.new_decisions(len(operations.tick)))
+    return setup, cache_replay.run
 
 
 @pytest.mark.parametrize("name", ["user8k", "mix_max1", "mix_L2", "mixw_L2", "meta_L1", "meta_slowtick"])
 def bench_recorded_trace(name, per_operation):
     columns, entry = read_vdev_cache_trace(TRACES / f"{name}.parquet"), read_stats(TRACES / "stats.jsonl")[name]
-    operations = vdev_cache_trace.operations(columns["tick"], columns["op"], columns["off512"] * SECTOR,
+    operations = cache_replay.operations(columns["tick"], columns["op"], columns["off512"] * SECTOR,
                                              columns["size512"] * SECTOR, dont_cache=columns["nocache"])
     params = VdevCacheParams(cache_bytes=entry["size"], max_read_bytes=entry["max"])
     note = f"recorded C code, another machine: {RECORDED_NS[name]}" if name in RECORDED_NS else ""
     per_operation("vdev cache: recorded traces, completions as recorded", name, len(operations.tick),
-                  *run_of(params, operations, vdev_cache_trace.RECORDED), rounds=50, base=name == "user8k", note=note)
+                  *run_of(params, operations, cache_replay.RECORDED), rounds=50, base=name == "user8k", note=note)
 
 
 @pytest.mark.parametrize("rule", range(3), ids=FILL_RULES)
 def bench_database(rule, per_operation):
     reads = random_record_reads(RecordReads(n_records=2_000_000, reads_per_s=150.0),
                                 *(stream(1, name).random(500_000) for name in ("arrivals", "records")))
-    operations = vdev_cache_trace.operations(reads.tick, READ, reads.offset, reads.n_bytes, reads.is_metadata)
+    operations = cache_replay.operations(reads.tick, READ, reads.offset, reads.n_bytes, reads.is_metadata)
     per_operation("vdev cache: 8 KiB records read at random, own completions", FILL_RULES[rule], len(reads.tick),
                   *run_of(VdevCacheParams(fill_rule=rule), operations, 1), rounds=7, base=rule == 0)

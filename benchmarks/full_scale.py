@@ -4,8 +4,8 @@
 
 It comes out as it is, digit by digit, unless the simulation has changed (`git diff data/full_scale` shows it).
 """
-from study import order_entry_full_scale as full_scale
 from study import project
+from study.experiments.allocator_2010 import order_entry_full_scale as full_scale
 
 if __name__ == "__main__":
     path = project.DATA / full_scale.FILE

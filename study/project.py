@@ -24,7 +24,7 @@ def runs_folder() -> Path:
 
 
 def data_file(name: str) -> Path:
-    """The file `data/<name>`. In a batch run only what the notebook's entry in `study/notebooks.py` declares is given
+    """The file `data/<name>`. In a batch run only what the notebook's entry in `study/runs/catalogue.py` declares is given
     out: its digest is part of the run's identity, so an undeclared file would be a stale result waiting to happen."""
     refuse_undeclared(name)
     path = DATA / name
@@ -37,7 +37,7 @@ def refuse_undeclared(name: str) -> None:
     """UserError if this process is a batch run that has not declared `data/<name>`."""
     declared = os.environ.get("STUDY_READS")
     if declared is not None and name not in json.loads(declared):
-        raise UserError(f"this notebook reads data/{name} without saying so; add it to `reads` in study/notebooks.py")
+        raise UserError(f"this notebook reads data/{name} without saying so; add it to `reads` in study/runs/catalogue.py")
 
 
 def data_files(pattern: str) -> list[Path]:

@@ -7,7 +7,7 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
-from study import cli
+from study.commands import main as cli
 
 KERNELSPEC = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
 
@@ -49,7 +49,7 @@ def study(runs, monkeypatch, capsys):
 
 def command(*words) -> list[str]:
     """The command line for a process of its own."""
-    return [sys.executable, "-c", "from study.cli import main; main()", *map(str, words)]
+    return [sys.executable, "-c", "from study.commands.main import main; main()", *map(str, words)]
 
 
 def one_sentence(done: subprocess.CompletedProcess) -> str:

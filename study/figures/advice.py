@@ -5,7 +5,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from study.figures import BLACK, BLUE, ORANGE, canvas, ratio_ticks
+from study.drawing import BLACK, BLUE, ORANGE, canvas, ratio_ticks
 
 WIDE = 30                               # letters of a label
 TICKS = (-80, -20, 0, 20, 100, 1000)    # %

@@ -2,7 +2,7 @@
 import pandas as pd
 from matplotlib.figure import Figure
 
-from study.figures import BLUE, ORANGE, canvas
+from study.drawing import BLUE, ORANGE, canvas
 
 
 def heaviest_metaslab(states: pd.DataFrame) -> Figure:

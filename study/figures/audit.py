@@ -3,7 +3,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from study.figures import BLUE, GREEN, GREY, ORANGE, RED, canvas
+from study.drawing import BLUE, GREEN, GREY, ORANGE, RED, canvas
 
 AGAINST = {"own figures": RED, "a law": BLUE, "the code": ORANGE, "the workload's script": GREEN}
 LEGEND_ABOVE = {"loc": "outside upper left", "ncols": 2}

@@ -6,8 +6,8 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.text import Annotation
 
-from study import checkpoint_series as series
-from study.figures import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, canvas, ratio_ticks
+from study.drawing import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, canvas, ratio_ticks
+from study.experiments.postgres_2008 import curves as series
 
 COLOURS = (ORANGE, BLUE, GREEN, PURPLE, SKY, GREY)
 # Where words may stand at a mark: place along it (0 to 1), points away from it, and which side of the words is there.
@@ -226,7 +226,8 @@ def targets(table: pd.DataFrame) -> Figure:
 
 
 def claims(scores: pd.DataFrame) -> Figure:
-    """Each claim's interval over what was published (`study.scoring.scores`); where that is nothing, it is left out."""
+    """Each claim's interval over what was published (`study.grades.scoring.scores`); where that is nothing, it is left
+    out."""
     some = scores[scores.published > 0]
     figure, axes = canvas(aspect=0.2 + 0.075 * len(some))
     places = np.arange(len(some))[::-1]

@@ -5,8 +5,8 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from study.correlation import Analysis
-from study.figures import BLACK, BLUE, GREY, ORANGE, RED, canvas
+from study.drawing import BLACK, BLUE, GREY, ORANGE, RED, canvas
+from study.ensembles.correlation import Analysis
 
 MOST = 12, 5        # statistics of each kind in a ranking
 

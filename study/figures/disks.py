@@ -2,8 +2,8 @@
 import pandas as pd
 from matplotlib.figure import Figure
 
-from study.disk_replays import VERSIONS
-from study.figures import BLACK, BLUE, GREEN, ORANGE, canvas
+from study.drawing import BLACK, BLUE, GREEN, ORANGE, canvas
+from study.replays.disk_record import VERSIONS
 
 LOOKS = {"specified": (BLUE, "o"), "estimated": (GREEN, "s"), "data_sheet": (ORANGE, "^")}
 

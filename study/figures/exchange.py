@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from study.figures import BLACK, BLUE, GREY, ORANGE, SKY, canvas
+from study.drawing import BLACK, BLUE, GREY, ORANGE, SKY, canvas
 
 ERA_LOOK = {"b103": (GREY, "first fit (b103)"), "b117": (BLUE, "dynamic fit, 30 % (b117)"),
             "b141_df": (ORANGE, "dynamic fit, 4 %"), "b141": (SKY, "new dynamic fit (b141)")}

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator
 from PIL import Image
 
-from study.figures import BLACK, BLUE, GREEN, GREY, ORANGE, RED, canvas
+from study.drawing import BLACK, BLUE, GREEN, GREY, ORANGE, RED, canvas
 
 FREE, OLD, NEW = "#FFFFFF", "#A9CCE3", "#D55E00"   # of a map: free, occupied, occupied by the last transaction group
 COLOURS = {"103_ff": GREEN, "117_df": RED, "141_df": BLUE, "141_ndf": ORANGE}

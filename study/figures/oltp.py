@@ -3,7 +3,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from study.figures import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, canvas
+from study.drawing import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, canvas
 
 LOOKS = {"before": (BLUE, "before: every small read fills a line"), "after": (ORANGE, "after: only metadata fills")}
 
@@ -57,7 +57,8 @@ def decomposition(table: pd.DataFrame, label: str = "operations (1/s)") -> Figur
 
 
 def throughput(runs) -> Figure:
-    """Operations in each second under both builds (`study.oltp_2007.Comparison`), and what the change gains on the whole."""
+    """Operations in each second under both builds (`study.experiments.vdev_cache_2007.oltp.Comparison`), and what the change
+    gains on the whole."""
     figure, axes = canvas(aspect=0.6)
     for variant, x in runs.items():
         colour, label = LOOKS[variant]
@@ -75,7 +76,7 @@ def throughput(runs) -> Figure:
 
 
 def levels(results: pd.DataFrame, baseline: float, published: float) -> Figure:
-    """Throughput before against gain of each draw (`study.ensembles.run`), unfitted and fitted."""
+    """Throughput before against gain of each draw (`study.ensembles.ensembles.run`), unfitted and fitted."""
     figure, axes = canvas(aspect=0.75)
     some = results[results.part == "all"]
     gain = 100 * (some["after/summary.rate"] / some["before/summary.rate"] - 1)
@@ -93,8 +94,8 @@ def levels(results: pd.DataFrame, baseline: float, published: float) -> Figure:
 
 
 def one_disk(commands: np.ndarray, start_s: float, length_s: float = 1.0) -> Figure:
-    """A disk in a window of time (columns of `model.pool.Recorder.commands`): where its head is sent, and how many commands
-    and I/Os stand before it, both whenever it begins a command."""
+    """A disk in a window of time (columns of `model.zfs.vdev.leaves.Recorder.commands`): where its head is sent, and how
+    many commands and I/Os stand before it, both whenever it begins a command."""
     rows = commands[(commands[:, 0] >= start_s * 1e9) & (commands[:, 0] < (start_s + length_s) * 1e9)].astype(float)
     at_ms = (rows[:, 0] - start_s * 1e9) / 1e6
     figure, (above, below) = canvas(aspect=1.0, rows=2, sharex=True)

@@ -3,7 +3,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from study.figures import BLACK, BLUE, GREEN, GREY, ORANGE, canvas
+from study.drawing import BLACK, BLUE, GREEN, GREY, ORANGE, canvas
 
 RUN = "run, in the order of time (from 0, as in the run store)"
 LOWEST = -120   # %; what varies even more stands beside an arrow
@@ -27,8 +27,8 @@ def _names(above, below) -> None:
 
 
 def series(runs) -> Figure:
-    """Throughput run by run under both rules (`study.order_entry_2010.Comparison`), and how many blocks a write of records
-    has."""
+    """Throughput run by run under both rules (`study.experiments.allocator_2010.order_entry.Comparison`), and how many
+    blocks a write of records has."""
     figure, (above, below) = canvas(aspect=0.95, rows=2, sharex=True)
     _run_by_run(above, below, runs)
     _names(above, below)
@@ -132,7 +132,7 @@ def over_unpublished(table: pd.DataFrame, published: tuple[float, float]) -> Fig
 
 
 def draws(results: pd.DataFrame, published: tuple[float, float]) -> Figure:
-    """Gain against fall of variability of every draw (`study.order_entry_questions.predict`)."""
+    """Gain against fall of variability of every draw (`study.experiments.allocator_2010.order_entry_questions.predict`)."""
     figure, axes = canvas(aspect=0.85)
     looks = {"all": (BLUE, "o", "everything drawn"), "parameter": (GREEN, "x", "numbers drawn"),
              "structure": (ORANGE, "s", "one condition changed"), "central": (BLACK, "*", "best guess")}

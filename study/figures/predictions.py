@@ -3,7 +3,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from study.figures import BLACK, BLUE, ORANGE, SKY, canvas
+from study.drawing import BLACK, BLUE, ORANGE, SKY, canvas
 
 
 def intervals(table: pd.DataFrame, published: float, label: str) -> Figure:
@@ -42,8 +42,8 @@ def _at_the_edge(axes, effect: float, place: float, edge: float) -> None:
 
 
 def conditions(table: pd.DataFrame, published: float, parameters: tuple[float, float], label: str) -> Figure:
-    """An effect under each choice of each condition (`study.effects.conditions`), others at their best guess; the band is
-    what the ranges of all numbers make of it."""
+    """An effect under each choice of each condition (`study.ensembles.effects.conditions`), others at their best guess; the
+    band is what the ranges of all numbers make of it."""
     figure, axes = canvas(aspect=0.2 + 0.085 * len(table))
     places = np.arange(len(table))[::-1]
     axes.axvspan(*parameters, color=SKY, alpha=0.3, lw=0, label="ranges of all numbers, 5 to 95 %")

@@ -8,15 +8,16 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
-from model.seqread_machine import ACTIVITIES, COPYING, ISSUING, STALLED, WAITING
-from study.figures import BLUE, GREY, ORANGE, RED, SKY, canvas
+from model.simulations.sequential_reads.state import ACTIVITIES, COPYING, ISSUING, STALLED, WAITING
+from study.drawing import BLUE, GREY, ORANGE, RED, SKY, canvas
 
 RATES = {"before": (BLUE, "vdev cache on"), "after": (ORANGE, "vdev cache off")}
 LOOK = {COPYING: (BLUE, 1.0), ISSUING: (SKY, 1.0), WAITING: ("#D0D0D0", 0.55), STALLED: (RED, 0.55)}     # colour, height
 
 
 class Timeline(NamedTuple):
-    """What one reader did: columns of `model.seqread_machine.Recorder.activities`, as long as they were recorded."""
+    """What one reader did: columns of `model.simulations.sequential_reads.state.Recorder.activities`, as long as they were
+    recorded."""
     label: str
     activities: np.ndarray      # [row]: began, ended (ns), activity, the block it was stalled for
     mib_per_copy: float = 1.0   # of a read
@@ -54,8 +55,8 @@ def stall_timeline(runs: list[Timeline], start_s: float, length_s: float = 0.3) 
 
 
 def one_disk(commands: np.ndarray, start_s: float, length_s: float = 0.3) -> Figure:
-    """A disk in a window of time (columns of `model.seqread_machine.Recorder.commands`): where its head is asked to be,
-    and how many commands and I/Os stand before it, both whenever it begins a command."""
+    """A disk in a window of time (columns of `model.simulations.sequential_reads.state.Recorder.commands`): where its head
+    is asked to be, and how many commands and I/Os stand before it, both whenever it begins a command."""
     start_ns, length_ns = start_s * 1e9, length_s * 1e9
     rows = commands[(commands[:, 0] >= start_ns) & (commands[:, 0] < start_ns + length_ns)].astype(float)
     at_ms = (rows[:, 0] - start_ns) / 1e6

@@ -3,7 +3,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from study.figures import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY, canvas, ratio_ticks
+from study.drawing import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY, canvas, ratio_ticks
 
 COLOURS = (BLUE, ORANGE, GREEN, PURPLE, RED, SKY, BLACK)
 MARKS = "os^vDPX"

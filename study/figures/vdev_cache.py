@@ -3,9 +3,9 @@ import numpy as np
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 
-from model.vdev_cache import OUTCOMES
-from study.cache_lines import Lines
-from study.figures import BLUE, GREY, ORANGE, canvas
+from model.zfs.vdev.cache import OUTCOMES
+from study.drawing import BLUE, GREY, ORANGE, canvas
+from study.experiments.vdev_cache_2007.cache_lines import Lines
 
 POINTS = 600        # along the time axis: as many as a column-wide figure can show
 

@@ -1,10 +1,10 @@
-"""The figure of two change requests of 2007 that were never built: rules 7 and 8 of `model.vdev_queue`."""
+"""The figure of two change requests of 2007 that were never built: rules 7 and 8 of `model.zfs.vdev.queue`."""
 import itertools
 
 import numpy as np
 from matplotlib.figure import Figure
 
-from study.figures import BLUE, GREEN, GREY, ORANGE, canvas
+from study.drawing import BLUE, GREEN, GREY, ORANGE, canvas
 
 LOOKS = ({"color": BLUE, "marker": "o", "ms": 3, "lw": 0.8},
          {"color": ORANGE, "marker": "s", "ms": 4, "ls": ""},

@@ -1,0 +1,1 @@
+"""Databases, which know of storage only what `model.filesystems.calls` says."""

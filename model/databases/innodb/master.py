@@ -1,0 +1,182 @@
+"""InnoDB's master thread: what it does every second and every tenth.
+
+ 1. *Every second*: the log is made stable up to its end; room in it is seen to (`model.databases.innodb.checkpoints`). Then,
+    if more than `innodb_max_dirty_pages_pct` of the pages are dirty, a batch of `innodb_io_capacity` (until 5.1: 100)
+    pages is flushed, oldest changes first, and the next round begins without sleep;
+    else, with `innodb_adaptive_flushing`, as many pages as rule 3 says.
+ 2. *Every tenth round*: if in these ten there were less I/Os than two seconds' capacity, a batch of the capacity; then,
+    another one of the capacity if more than 70 % of the pages are dirty, else of a tenth of it; then a checkpoint.
+ 3. *Adaptive flushing* (plugin 1.0.4) wants all pages that are dirty flushed in the time in which the log would fill:
+
+        dirty pages x log made in a second / capacity of the log  -  pages flushed from the LRU list in a second
+
+    with the rates of the last 20 seconds, and at most the capacity.
+ 4. *From 5.6 on* pages are flushed by the page cleaner (`model.databases.innodb.page_cleaner`), whose round is the master's
+    here.
+
+Source: srv0srv.c of 5.1 and of the plugin (srv_master_thread), buf0flu.c (buf_flush_get_desired_flush_rate). Left out: the
+insert buffer and purge (see `model.databases.innodb.tables`), and the background loop of a server at rest.
+"""
+
+from model.databases.innodb import phases as phase
+from model.databases.innodb.checkpoints import CAPACITY, check_room, start_checkpoint
+from model.databases.innodb.flush import ALL, start_batch, wait_for
+from model.databases.innodb.page_cleaner import begin_old, n_to_clean
+from model.databases.innodb.redo_log import log_up_to
+from model.databases.innodb.state import (
+    AT_LAST_SECOND,
+    BEGAN,
+    CHECKPOINT,
+    HISTORY,
+    IOS_BEFORE,
+    LAST_WRITES,
+    LIST,
+    LIST_WRITES,
+    LRU_WRITES,
+    MADE,
+    MOST_HISTORY,
+    N_DIRTY,
+    PHASE,
+    READS,
+    REMEMBERED_AT,
+    SECONDS,
+    THEN,
+    TURN,
+    WAL_CALLS,
+)
+from model.events.calendar import set_time
+from model.events.servers import SECOND_NS
+from model.jit import kernel, part
+
+MANY_DIRTY_PCT = 70
+REDO, FLUSHED = 0, 1  # rows of Machine.history
+
+
+@kernel
+def dirty_pct(m):
+    return 100.0 * m.pool[N_DIRTY] / (len(m.frames.page) - 1)
+
+
+@kernel
+def _n_ios(m):
+    return m.counts[WAL_CALLS] + m.counts[READS] + m.counts[LIST_WRITES] + m.counts[LRU_WRITES]
+
+
+@kernel
+def _flush(m, now, p, n_pages, then):
+    """A batch of the oldest changes; True if `p` goes on at once."""
+    m.process[p, PHASE] = then
+    if n_pages <= 0:
+        return True
+    start_batch(m, now, LIST, n_pages, ALL)
+    wait_for(m, p, LIST)
+    return False
+
+
+# ---- every second ----
+
+
+@part
+def second(m, now, p):
+    m.process[p, BEGAN] = now
+    if now - m.log[REMEMBERED_AT] >= SECOND_NS:
+        m.log[REMEMBERED_AT] = now
+        remember(m)
+    log_up_to(m, p, m.log[MADE], 1, phase.ROOM_OF_SECOND)
+
+
+@part
+def room_of_second(m, p):
+    check_room(m, p, phase.DIRTY_PAGES)
+
+
+@kernel
+def remember(m):
+    """What a second has brought, in the place of what was 20 or 30 seconds ago: pages from the LRU list, or, for the page
+    cleaner, from the list of dirty ones."""
+    i = m.log[SECONDS] % (MOST_HISTORY if m.s.page_cleaner else HISTORY)
+    n_pages = m.counts[LIST_WRITES] if m.s.page_cleaner else m.counts[LRU_WRITES]
+    m.history[REDO, i] = m.log[MADE] - m.log[AT_LAST_SECOND]
+    m.history[FLUSHED, i] = n_pages - m.pool[LAST_WRITES]
+    m.log[AT_LAST_SECOND], m.pool[LAST_WRITES] = m.log[MADE], n_pages
+    m.log[SECONDS] += 1
+
+
+@kernel
+def _mean(m, row):
+    n = 0
+    for i in range(HISTORY):
+        n += m.history[row, i]
+    return n / HISTORY
+
+
+@kernel
+def n_adaptive(m):
+    """Rule 3."""
+    wanted = m.pool[N_DIRTY] * (_mean(m, REDO) + m.log[MADE] - m.log[AT_LAST_SECOND]) / m.limits[CAPACITY]
+    flushed = _mean(m, FLUSHED) + m.counts[LRU_WRITES] - m.pool[LAST_WRITES]
+    return min(m.s.io_capacity, int(max(0.0, wanted - flushed)))
+
+
+@part
+def dirty_pages(m, now, p):
+    """Rule 1, or 4. THEN says whether the next round begins without sleep."""
+    if m.s.page_cleaner:
+        begin_old(m, now)
+        return _flush(m, now, p, n_to_clean(m), phase.END_OF_SECOND)
+    has_many = dirty_pct(m) > m.s.max_dirty_pages_pct
+    n_pages = 0
+    if has_many:
+        n_pages = m.s.io_capacity
+    elif m.s.adaptive_flushing:
+        n_pages = n_adaptive(m)
+    m.process[p, THEN] = has_many or n_pages == m.s.io_capacity
+    return _flush(m, now, p, n_pages, phase.END_OF_SECOND)
+
+
+@part
+def end_of_second(m, now, p):
+    """True if the next round begins at once."""
+    m.pool[TURN] += 1
+    if m.pool[TURN] == m.s.checkpoint_rounds:
+        m.process[p, PHASE] = phase.MAKE_CHECKPOINT if m.s.page_cleaner else phase.TENTH_SECOND
+        return True
+    m.process[p, PHASE] = phase.SECOND
+    if m.s.page_cleaner:
+        set_time(m.calendar, p, max(now, m.process[p, BEGAN] + SECOND_NS))
+        return False
+    if m.process[p, THEN]:
+        return True
+    set_time(m.calendar, p, now + SECOND_NS)
+    return False
+
+
+# ---- every tenth ----
+
+
+@part
+def tenth_second(m, now, p):
+    """Rule 2."""
+    n_ios = _n_ios(m)
+    is_quiet = n_ios - m.pool[IOS_BEFORE] < 2 * m.s.io_capacity
+    return _flush(m, now, p, m.s.io_capacity if is_quiet else 0, phase.OLD_PAGES)
+
+
+@part
+def old_pages(m, now, p):
+    n_pages = m.s.io_capacity if dirty_pct(m) > MANY_DIRTY_PCT else m.s.io_capacity // 10
+    return _flush(m, now, p, n_pages, phase.MAKE_CHECKPOINT)
+
+
+@part
+def make_checkpoint(m, now, p):
+    m.process[p, PHASE] = phase.END_OF_TEN
+    start_checkpoint(m, now)
+    wait_for(m, p, CHECKPOINT)
+
+
+@part
+def end_of_ten(m, now, p):
+    m.pool[TURN], m.pool[IOS_BEFORE] = 0, _n_ios(m)
+    m.process[p, PHASE] = phase.SECOND
+    set_time(m.calendar, p, max(now, m.process[p, BEGAN] + SECOND_NS) if m.s.page_cleaner else now + SECOND_NS)

@@ -1,0 +1,1 @@
+"""Oracle under order entry: users, buffer cache, writers. `step` runs one event."""

@@ -1,0 +1,1 @@
+"""PostgreSQL under pgbench: clients, shared buffers, write-ahead log, checkpoints. `step` runs one event."""

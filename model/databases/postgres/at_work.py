@@ -1,0 +1,122 @@
+"""Shared buffers as hours of work leave them: what a run begins with that is shorter than they take to turn over.
+
+Transactions are drawn and visit their pages as in a run, with neither time nor I/O: the clock takes frames, who
+changes a page makes it dirty, whoever loses its frame is written. Every `interval_transactions` a checkpoint begins,
+and what is dirty then gets clean, one frame after the other, over `checkpoint_completion_target` of the transactions
+up to the next one. A checkpointer that cannot keep up with that writes no more than `checkpoint_pace` pages a
+transaction, and begins the next checkpoint when it is through with this one; what stays dirty is left to who needs the
+frame. So which pages are here, how often each has been used, and which are dirty, is what the pattern of access makes
+of the clock's sweep. The run begins with a checkpoint: its pages are written while it goes on. That is where this ends
+too, unless checkpoints are behind; then it ends anywhere in one, of which the pages that are left are the next one's.
+
+`TURNS` times as many transactions as there are frames in use turn pages over where they miss; where they hardly miss,
+nearly all pages are here. Up to one turn more, so that the hand is anywhere. Tables stay as they were loaded: rows
+grow no new versions. Left out: the background writer, which cleans the frames just ahead of the clock, and finds them
+within seconds; pins.
+"""
+
+import numpy as np
+
+from model.databases.postgres.buffers import MAX_USAGE, N_TAKEN, N_USED, NEEDED, PAGE, take
+from model.databases.postgres.pgbench import (
+    ACTION,
+    FIRST_LEAF,
+    INSERT,
+    N_ROWS,
+    NOTHING,
+    RELATION,
+    UPDATE,
+    leaf_of_row,
+    page_of_row,
+)
+from model.databases.postgres.wal import DIRTY
+from model.events.queues import NOBODY
+from model.jit import kernel
+
+TURNS = 4
+MOST_TRANSACTIONS = 2**23
+BATCH = 2**16
+
+# Of the checkpoint that is written: the frame it has come to; transactions since it began; pages written.
+PLACE, SINCE, WRITTEN = range(3)
+
+
+@kernel
+def _visit(m, page, is_changed):
+    """A statement works with `page`."""
+    buffers, frame = m.buffers, m.pages.frame_of[page]
+    if frame == 0:
+        frame = take(buffers)
+        if m.pages.frame_of[buffers.page[frame]] == frame:
+            m.pages.frame_of[buffers.page[frame]] = 0
+        buffers.page[frame], m.pages.frame_of[page] = page, frame
+        buffers.usage[frame], buffers.flags[frame] = 1, 0
+    elif buffers.usage[frame] < MAX_USAGE:
+        buffers.usage[frame] += 1
+    if is_changed:
+        buffers.flags[frame] |= DIRTY
+
+
+@kernel
+def _visit_all(m, rows):
+    """The pages of one transaction, `rows` as parts of the tables: as `model.databases.postgres.client` finds them."""
+    for statement in m.database.statements:
+        action, relation = statement[ACTION], statement[RELATION]
+        if action == NOTHING:
+            continue
+        columns = m.database.relations[relation]
+        row = int(rows[relation] * columns[N_ROWS])
+        page = page_of_row(columns, row) if action != INSERT else m.tail[relation, PAGE]
+        is_moved = action == UPDATE and m.pages.free[page] == 0
+        if columns[FIRST_LEAF] != NOBODY:
+            _visit(m, leaf_of_row(columns, row), is_moved or action == INSERT)
+        _visit(m, page, action in (UPDATE, INSERT))
+        if is_moved:
+            _visit(m, m.tail[relation, PAGE], True)
+
+
+@kernel
+def _mark(flags):
+    """A checkpoint begins."""
+    for frame in range(len(flags)):
+        if flags[frame] & DIRTY:
+            flags[frame] |= NEEDED
+
+
+@kernel
+def _write_up_to(flags, state, end, pace):
+    """It has written what it wants of the frames up to there, as far as it keeps up."""
+    while state[PLACE] < end:
+        if flags[state[PLACE]] & NEEDED:
+            if pace > 0 and state[WRITTEN] + 1 > pace * state[SINCE]:
+                return
+            flags[state[PLACE]] = 0
+            state[WRITTEN] += 1
+        state[PLACE] += 1
+
+
+@kernel
+def _replay(m, rows, interval, state):
+    """Transactions of these `rows`."""
+    flags = m.buffers.flags
+    for t in range(len(rows)):
+        if state[SINCE] >= interval and state[PLACE] == len(flags):
+            _mark(flags)
+            state[PLACE] = state[SINCE] = state[WRITTEN] = 0
+        _visit_all(m, rows[t])
+        state[SINCE] += 1
+        share = min(1.0, state[SINCE] / max(1.0, interval * m.s.checkpoint_completion_target))
+        _write_up_to(flags, state, int(share * len(flags)), m.s.checkpoint_pace)
+
+
+def work(m, drawn):
+    """Buffers that hold something become those of a machine at work; `drawn`: the stream of the transactions before."""
+    used = int(m.buffers.clock[N_USED])
+    n = min(TURNS * used + int(drawn.integers(used)), MOST_TRANSACTIONS)
+    interval = m.s.interval_transactions or 2 * MOST_TRANSACTIONS
+    state = np.array([len(m.buffers.flags), -n % interval or interval, 0], np.int64)
+    for left in range(n, 0, -BATCH):
+        rows = drawn.random((min(BATCH, left), len(m.database.relations)))
+        _replay(m, rows, interval, state)
+    m.buffers.flags[(m.buffers.flags & NEEDED) > 0] = DIRTY
+    m.buffers.clock[N_TAKEN] = 0

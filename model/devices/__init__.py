@@ -1,0 +1,1 @@
+"""A disk with its arm, buffer and command queue, a solid-state device, and what data sheets say of them."""

@@ -1,0 +1,31 @@
+"""The flush of a disk's write cache, which ZFS asks for after every commit of the intent log and twice in every group.
+
+A disk reports a write when it is in its buffer (`model.devices.disk`), and writes it when it gets to it
+(`model.devices.disk_buffer`). A flush sets the arm to all that is there, and is done when that is on the platter: what a
+commit saves by the buffer it pays at the flush, and a small write that begins where the last one ended comes too late for
+its sector and waits for nearly a revolution.
+
+Three things spare it: no write cache, and then every write waits instead; a cache that survives a power cut, where nothing
+need be written (`is_volatile` 0: a battery-backed controller or array that says so); and `zfs_nocacheflush`, which does not
+ask, and is only safe with such a cache. What the flush of an SSD costs: `model.devices.ssd`.
+"""
+
+from model.devices.disk import advance
+from model.devices.disk_buffer import stop, write_all
+from model.devices.disk_mechanics import READ_HIT, WROTE
+from model.jit import kernel, part
+
+
+@part
+def write_out(disk, state, unit, now):
+    """Set the arm of a disk to all that is in its buffer, from `now` on. When it is on the platter; `now`, if it is."""
+    advance(disk, state, unit, now)
+    stop(state, unit)
+    return write_all(disk, state, unit, now)
+
+
+@kernel
+def flush(disk, state, unit, now, is_volatile):
+    """When a flush that comes to an idle disk at `now` is done."""
+    done = write_out(disk, state, unit, now) if is_volatile else now
+    return done + disk.command_ns[READ_HIT, state.units[unit, WROTE]]

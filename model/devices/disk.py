@@ -1,0 +1,283 @@
+"""A disk serves a request: command, buffer, arm, bus.
+
+`service` is all that a simulation calls: it takes a request at a time, lets the drive do what it would have done since
+the last one, and says when the request is finished. No event happens inside: read-ahead and the writing of buffered data
+are run forward only when somebody asks (`advance`), which is exact because nothing but the next request disturbs them.
+
+    read    hit      command, then the bus. The block is in a *segment* of the buffer.
+            partly   what is there goes to the host while the arm reads the rest; a running read-ahead need not even move
+            miss     command, arm, and the bus as soon as the first blocks are in; the slower of platter and bus decides
+            after    the arm reads on into the same segment, until its limit or the next request (*read-ahead*)
+    write   through  command, bus, arm; finished when the last sector is written
+            buffered finished when the last block has come over the bus, which may have to wait for room; the arm writes it
+                     when no command needs it (`model.devices.disk_buffer`)
+
+Segments are ranges of blocks that slide forward when they are full; the least recently used one is given up. A request
+that a simulation serves while the arm is busy simply waits for it. Which of several queued requests to serve next is the
+caller's choice: `positioning_time` says what each would cost.
+
+Not modelled: thermal recalibration, spare-sector excursions within a revolution, tagged queueing inside the drive,
+the electronics' own variation. What each is worth shows in the replay of real drives.
+"""
+
+from model.devices.disk_buffer import claim, extend, look_for, make_room, stop, take_in, touch, touches, write_when_idle
+from model.devices.disk_geometry import locate, run_on_track, stand
+from model.devices.disk_mechanics import (
+    AHEAD_BLOCK,
+    AHEAD_BLOCKS,
+    AHEAD_CYLINDER,
+    AHEAD_LIMIT,
+    AHEAD_NEXT_TRACK,
+    AHEAD_NONE,
+    AHEAD_SEGMENT,
+    AHEAD_TIME,
+    AT_CYLINDER,
+    AT_HEAD,
+    EXPECTED,
+    FIRST,
+    FREE,
+    FROM_AHEAD,
+    FROM_BUFFER,
+    FROM_PLATTER,
+    IDLE,
+    LAST,
+    PARTLY,
+    READ_HIT,
+    READ_MISS,
+    SECTORS,
+    SERVED,
+    STOP_CYLINDER,
+    STOP_HEAD,
+    STOP_TIME,
+    TAKEN,
+    TO_BUFFER,
+    TO_PLATTER,
+    UNWRITTEN,
+    WRITE_BUFFERED,
+    WRITE_THROUGH,
+    WRITTEN,
+    WROTE,
+    approach,
+    transfer,
+)
+from model.jit import kernel, part
+
+
+@kernel
+def _read_ahead(disk, state, unit, now):
+    """Let the read-ahead of a disk run until `now`, and note where its arm would be if stopped then."""
+    units, segment = state.units, state.units[unit, AHEAD_SEGMENT]
+    units[unit, STOP_CYLINDER], units[unit, STOP_HEAD] = units[unit, AT_CYLINDER], units[unit, AT_HEAD]
+    units[unit, STOP_TIME] = max(now, units[unit, FREE])
+    while units[unit, AHEAD_BLOCK] < units[unit, AHEAD_LIMIT] and units[unit, AHEAD_TIME] < now:
+        block = units[unit, AHEAD_BLOCK]
+        zone, place, cylinder, head, there, start = approach(disk, state, unit, units[unit, AHEAD_TIME], 0, block, False)
+        units[unit, STOP_CYLINDER], units[unit, STOP_HEAD], units[unit, STOP_TIME] = cylinder, head, max(now, there)
+        sectors = disk.layout.zones[zone, SECTORS]
+        passed = (now - start) * sectors // disk.rev_ns
+        if start >= now or passed == 0:
+            if start < now and not disk.ahead_stops_at_once:
+                units[unit, STOP_TIME] = start + disk.rev_ns // sectors
+            break
+        run, span = run_on_track(disk.layout, zone, block, place, min(passed, units[unit, AHEAD_LIMIT] - block))
+        units[unit, AT_CYLINDER], units[unit, AT_HEAD] = cylinder, head
+        units[unit, AHEAD_BLOCK] += run
+        units[unit, AHEAD_TIME] = start + span * disk.rev_ns // sectors
+    extend(disk, state, unit, segment, units[unit, AHEAD_BLOCK])
+    if units[unit, AHEAD_BLOCK] >= units[unit, AHEAD_LIMIT]:
+        units[unit, AHEAD_SEGMENT] = -1
+        units[unit, FREE] = max(units[unit, FREE], units[unit, AHEAD_TIME])
+
+
+@kernel
+def advance(disk, state, unit, now):
+    """Let a disk do until `now` what it does when no command needs its arm: write from its buffer, or else read ahead."""
+    units = state.units
+    if units[unit, AHEAD_SEGMENT] >= 0:
+        writes = units[unit, TAKEN] > 0 and units[unit, IDLE] < now
+        _read_ahead(disk, state, unit, units[unit, IDLE] if writes else now)
+        if writes:
+            stop(state, unit)
+    if units[unit, TAKEN] > 0:
+        write_when_idle(disk, state, unit, now)
+
+
+@kernel
+def _segment_of(disk, state, unit, block):
+    """The segment that holds `block`, the one that reaches furthest if several do; -1 if none does."""
+    best, reach = -1, block - 1
+    for segment in range(disk.segments if touches(disk, state.buffer, unit, block, block) else 0):
+        first, last = state.buffer[unit, FIRST, segment], state.buffer[unit, LAST, segment]
+        almost = disk.almost_hits and block == last and segment == state.units[unit, AHEAD_SEGMENT]
+        usable = disk.hits_written or not state.buffer[unit, WRITTEN, segment]
+        if usable and (first <= block < last or almost) and last > reach:
+            best, reach = segment, last
+    return best
+
+
+@part
+def _limit_of_ahead(disk, first, end):
+    """Where read-ahead stops that fills a segment from `first` and has come to block `end`."""
+    layout = disk.layout
+    if disk.ahead == AHEAD_NONE or end >= layout.n_blocks:
+        return end
+    if disk.ahead == AHEAD_BLOCKS:
+        return min(end + disk.ahead_blocks, layout.n_blocks)
+    limit, home, track = end - (disk.ahead != AHEAD_NEXT_TRACK), -1, end
+    while limit < layout.n_blocks:
+        zone, place = locate(layout, limit)
+        cylinder, _, _ = stand(layout, zone, place)
+        if home >= 0 and (disk.ahead != AHEAD_CYLINDER or cylinder != home):
+            break
+        home, track = cylinder, limit - place % layout.zones[zone, SECTORS]
+        limit += run_on_track(layout, zone, limit, place, layout.n_blocks)[0]
+    if disk.ahead != AHEAD_NEXT_TRACK:
+        return min(limit, end + disk.ahead_blocks)
+    if first < track:  # the stream has crossed into this track: one more
+        limit += layout.zones[zone, SECTORS]
+    return min(limit, layout.n_blocks)
+
+
+@part
+def _read_on(disk, state, unit, segment, running, media_end, block, end, ready):
+    """After a read of block … end − 1: keep or start read-ahead into its segment. `media_end` is 0 if it was all there."""
+    units, buffer = state.units, state.buffer
+    limit = _limit_of_ahead(disk, buffer[unit, FIRST, segment], end)
+    if running:
+        units[unit, AHEAD_LIMIT] = max(limit, units[unit, AHEAD_LIMIT])
+    elif (media_end > 0 or disk.ahead_on_hit) and (not disk.ahead_after_sequence or units[unit, EXPECTED] == block):
+        units[unit, AHEAD_SEGMENT], units[unit, AHEAD_LIMIT] = segment, limit
+        units[unit, AHEAD_BLOCK], units[unit, AHEAD_TIME] = buffer[unit, LAST, segment], max(ready, units[unit, FREE])
+    if media_end > 0:
+        units[unit, AHEAD_BLOCK], units[unit, AHEAD_TIME] = end, media_end
+    if not disk.keeps_read:
+        buffer[unit, FIRST, segment] = min(end, buffer[unit, LAST, segment])
+    touch(state, unit, segment)
+
+
+@part
+def _read_finish(disk, now, command, hit, count, marked, media_end):
+    """When a read is finished whose platter work (none: media_end 0) allows the bus from `marked` on."""
+    start = max(now + command, marked)
+    if not hit and not disk.holds_bus:
+        start += disk.reconnect_ns
+    sent = start + disk.data_ready_ns + count * disk.bus_ns
+    if hit and not disk.holds_bus and media_end > sent:
+        sent += disk.reconnect_ns
+        media_end += disk.reconnect_ns
+    return max(sent, media_end + disk.bus_ns) + disk.done_ns[0] if media_end else sent + disk.done_ns[0]
+
+
+@kernel
+def read(disk, state, unit, now, block, count):
+    """Read `count` blocks from `block` on at `now`: time when the host has them."""
+    units, end, after = state.units, block + count, state.units[unit, WROTE]
+    segment = _segment_of(disk, state, unit, block)
+    hit = segment >= 0
+    running = hit and units[unit, AHEAD_SEGMENT] == segment
+    ready = now + disk.command_ns[READ_MISS, after]
+    command = disk.command_ns[READ_HIT, after] if hit else ready - now
+    if not running:
+        stop(state, unit)
+        command += disk.idle_hit_ns if hit else 0
+    held = state.buffer[unit, LAST, segment] if hit else block
+    if not hit and disk.segments:
+        segment = claim(disk, state, unit, False)
+    if not hit and segment >= 0:
+        state.buffer[unit, FIRST, segment] = state.buffer[unit, LAST, segment] = block
+        state.buffer[unit, WRITTEN, segment] = 0
+    marked = media_end = now * 0
+    if held < end:
+        start = units[unit, AHEAD_TIME] if running else max(ready, units[unit, FREE])
+        mark = max(1, int(min(count, max(1, disk.segment_blocks)) * disk.watermark))
+        marked, media_end = transfer(disk, state, unit, start, 0, held, end - held, False, max(1, mark - held + block))
+        marked = now * 0 if hit else marked
+        units[unit, FREE] = media_end
+        if segment >= 0 and state.buffer[unit, UNWRITTEN, segment] == 0:
+            extend(disk, state, unit, segment, end)
+    if segment >= 0 and state.buffer[unit, UNWRITTEN, segment] == 0:
+        _read_on(disk, state, unit, segment, running, media_end, block, end, ready)
+    elif segment >= 0:
+        touch(state, unit, segment)
+    units[unit, WROTE], units[unit, EXPECTED] = 0, end
+    units[unit, SERVED] = (PARTLY if held < end else FROM_AHEAD if running else FROM_BUFFER) if hit else FROM_PLATTER
+    done = _read_finish(disk, now, command, hit, count, marked, media_end)
+    if media_end > 0:
+        units[unit, IDLE] = done
+    return done
+
+
+@part
+def _write_through(disk, state, unit, segment, ready, earliest, block, count):
+    """Write to the platter: when that is done. The blocks stay in a segment."""
+    start = max(ready, state.units[unit, FREE])
+    earliest = max(earliest, start + disk.write_seek_min_ns)
+    _, media_end = transfer(disk, state, unit, start, earliest, block, count, True, 1)
+    state.units[unit, FREE] = media_end
+    if segment >= 0:
+        state.buffer[unit, FIRST, segment] = block
+        state.buffer[unit, WRITTEN, segment] = 1
+        extend(disk, state, unit, segment, block + count)
+        touch(state, unit, segment)
+    return media_end
+
+
+@kernel
+def write(disk, state, unit, now, block, count):
+    """Write `count` blocks from `block` on at `now`: time when the drive reports them written."""
+    units, buffered = state.units, disk.buffers_writes > 0 and 0 < count <= disk.segment_blocks and disk.segments > 0
+    stop(state, unit)
+    segment, inside = look_for(disk, state, unit, block, block + count)
+    joined = segment >= 0 and buffered
+    if not buffered:
+        segment = claim(disk, state, unit, True) if disk.segments else -1
+    elif not inside:
+        segment, now = make_room(disk, state, unit, now, segment, count)
+    ready = now + disk.command_ns[WRITE_BUFFERED if disk.buffers_writes else WRITE_THROUGH, units[unit, WROTE]]
+    sent = ready + disk.data_ready_ns + count * disk.bus_ns
+    gathered = sent - max(0, count - disk.write_gather) * disk.bus_ns
+    units[unit, WROTE], units[unit, EXPECTED] = 1, -1
+    units[unit, SERVED] = TO_BUFFER if buffered else TO_PLATTER
+    if buffered and not inside:
+        take_in(disk, state, unit, segment, joined, block, count, ready, gathered)
+    if buffered:
+        return sent + disk.done_ns[1]
+    media_end = _write_through(disk, state, unit, segment, ready, gathered, block, count)
+    return max(sent, media_end) + (0 if disk.holds_bus else disk.reconnect_ns) + disk.done_ns[1]
+
+
+@part
+def serve(disk, state, unit, now, block, count, is_write):
+    """What is left of `service` for whoever has called `advance` already, to see where the arm is."""
+    return write(disk, state, unit, now, block, count) if is_write else read(disk, state, unit, now, block, count)
+
+
+@kernel
+def service(disk, state, unit, now, block, count, is_write):
+    """Serve one request that reaches disk `unit` at `now`: the time when it is finished. Requests come in order of time.
+
+    The block and the count are the caller's to check (`check_request`): a kernel has no words for what is wrong.
+    """
+    advance(disk, state, unit, now)
+    return serve(disk, state, unit, now, block, count, is_write)
+
+
+@kernel
+def serve_in_turn(disk, state, unit, before, after, block, count, is_write, took, served):
+    """Serve requests one by one, `before[i]` ns after the last was finished and as many more as its `after` says;
+    `took[i]` becomes the service time of request i and `served[i]` its way of being served. All arrays (n,) int64."""
+    now = 0 * before[0]
+    for i in range(block.size):
+        now += before[i]
+        finish = service(disk, state, unit, now, block[i], count[i], is_write[i])
+        took[i], served[i] = finish - now, state.units[unit, SERVED]
+        now = finish + after[i]
+
+
+def check_request(disk, block, count):
+    """ValueError with one sentence if a disk cannot serve `count` blocks from `block` on."""
+    if count < 1:
+        raise ValueError(f"a request for {count} blocks asks for nothing; give at least 1")
+    if block < 0 or block + count > disk.layout.n_blocks:
+        raise ValueError(f"blocks {block} to {block + count - 1} are not on a disk of {disk.layout.n_blocks} blocks; "
+                         f"give blocks from 0 to {disk.layout.n_blocks - 1}")

@@ -1,0 +1,1 @@
+"""UFS under a database: calls, page cache, requests, and the volumes below."""

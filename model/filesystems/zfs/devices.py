@@ -1,0 +1,291 @@
+"""The devices of a ZFS under a database: disks behind vdev cache and vdev queue (`model.zfs.vdev.leaves`), devices without
+an arm behind the same two, and flushes.
+
+    wanted: a block to be written   --> I/Os --> vdev queue --> unit --.
+            a piece of a label                                         +--> disk: its driver, its own queue; one at a time
+            a flush of a vdev       --> commands ----------------------'    device without an arm: `depth` at a time
+
+What an event wants is done when it is over (`issue_all`): I/Os for the children of the vdev, to their queues, and disks
+begin that have something to do. A device without an arm says at once when a unit will be done (`model.devices.ssd`), so each
+unit that it has under way has an event of its own: a *slot*; what it does not take waits. A flush of a disk is a command
+that nothing passes (`model.devices.command_queue`).
+
+Whoever waits for I/Os is a task (`model.zfs.vdev.leaves`): process p of the database is task p, rows of the intent logs
+follow. I/Os of the transaction group, its flushes among them, are counted in `txgs.n_pending`.
+"""
+
+from model.devices.command_queue import FLUSH, N_COMMANDS, N_SERVED, N_WAITING, finish, pause, send
+from model.devices.ssd import SsdParams, service
+from model.devices.ssd import flush as flush_ssd
+from model.events.calendar import set_time
+from model.filesystems.zfs.state import (
+    DEVICE_FLUSHES,
+    FIRST_LEAF,
+    IN_FLIGHT,
+    IOS,
+    IOS_DONE,
+    IS_STALLED,
+    N_SLOTS,
+    SPARE_IOS,
+    count,
+    count_device,
+    make_ready,
+    vdev_of,
+    wake_waiting,
+)
+from model.filesystems.zfs.writes_wanted import make_ios, to_outbox
+from model.jit import kernel, part
+from model.zfs.arc.primarycache import is_kept
+from model.zfs.dmu.dbuf import copy_written
+from model.zfs.dmu.dirty import BLOCK as BLOCK_OF_ENTRY
+from model.zfs.dmu.dirty import WRITING, WRITTEN
+from model.zfs.dmu.layout import FRONT_BYTES, LEAF_SHIFT, OFFSET_MASK, file_of, indirect_bytes
+from model.zfs.txg.throttle import DIRTY_DATA, LIMIT, dirty_bytes, note_clean
+from model.zfs.vdev.leaves import FOR_TXG, NOBODY, answered, bring_up_to_date, has_come, read_leaf, release_io, start_disk
+from model.zfs.vdev.queue import NONE, WRITE, arrive, complete, take_dropped
+from model.zfs.vdev.queue_classes import N_CLASSES, arrive_in_class, async_writes, complete_in_class
+from model.zfs.vdev.raid import BYTES, CHILD, OFFSET, read_ios
+
+# ---- reads ----
+
+
+@part
+def read_block(m, now, place, n_bytes, is_metadata, task, priority):
+    """`task` wants the block at `place`: whether it has it at once."""
+    leaves, vdev = m.leaves, place >> LEAF_SHIFT
+    n = read_ios(vdev_of(m.places.vdevs, vdev), (place & OFFSET_MASK) - FRONT_BYTES, n_bytes, leaves.children)
+    leaves.n_awaited[task] = 0
+    for i in range(n):
+        leaf = m.places.vdevs[vdev, FIRST_LEAF] + leaves.children[i, CHILD]
+        there, io = read_leaf(leaves, now, leaf, leaves.children[i, OFFSET] + FRONT_BYTES, leaves.children[i, BYTES],
+                              is_metadata, task << leaves.waiter_shift | i, priority)
+        if io != NONE:
+            m.sync[IN_FLIGHT] += 1
+            to_outbox(leaves.outbox, leaves.n_out, io)
+        if not there:
+            leaves.n_awaited[task] += 1
+    return leaves.n_awaited[task] == 0
+
+
+@kernel
+def ios_left(queue, sync):
+    """How many more there may be."""
+    return queue.n_ios - sync[IN_FLIGHT]
+
+
+# ---- an I/O is done ----
+
+
+@part
+def is_clean(m, block):
+    """A block of the group is on disk, or was, as the intent log had written it."""
+    is_record = block < m.files.n_records
+    n_bytes = m.files.record_bytes[file_of(m.files.base, block)] if is_record else indirect_bytes(m.files)
+    if note_clean(m.throttle, m.txgs.syncing[0], n_bytes):
+        wake_waiting(m)
+
+
+@part
+def _txg_io_done(m, now, io):
+    """The last one of all wakes the sync thread."""
+    entry = m.entry_of[io]
+    if entry != NONE:
+        copy_written(m, now, entry, is_kept(m.s.primarycache, 0))
+        if m.txg_params.rule == DIRTY_DATA and m.txgs.entries[entry, WRITING] == WRITTEN:
+            is_clean(m, m.txgs.entries[entry, BLOCK_OF_ENTRY])
+    m.txgs.n_pending[0] -= 1
+    if m.txgs.n_pending[0] == 0 and m.txgs.cursor[0] == NONE:
+        set_time(m.calendar, m.sources.sync, now)
+
+
+@part
+def _tell(m, waiter):
+    """Who joined the same line of the vdev cache is told with the first one."""
+    leaves = m.leaves
+    while waiter != NOBODY:
+        following = leaves.joined_before[waiter]
+        task = has_come(leaves, waiter)
+        if task != NOBODY:
+            make_ready(m.ready, m.n_ready, task)
+        waiter = following
+
+
+@part
+def _io_done(m, now, leaf, io):
+    """Tell whoever waited for an I/O, and give it back: the next member of its unit, or NONE."""
+    count(m.tally, IOS_DONE, int(m.leaves.queue.offset[io] != FLUSH), now)
+    if m.leaves.owner[io] == FOR_TXG:
+        _txg_io_done(m, now, io)
+    _tell(m, answered(m.leaves, now, leaf, io))
+    m.sync[IN_FLIGHT] -= 1
+    return release_io(m.leaves, io)
+
+
+@part
+def _let_go(m, now, leaf):
+    """Padding that was left alone is done with, unwritten."""
+    io = take_dropped(m.leaves.queue, leaf * N_CLASSES if m.class_params.exist else leaf)
+    while io != NONE:
+        io = _io_done(m, now, leaf, io)
+
+
+# ---- to the devices ----
+
+
+@kernel
+def _ssd(params, i):
+    return SsdParams(params[i, 0], params[i, 1], params[i, 2], params[i, 3], params[i, 4], params[i, 5], params[i, 6],
+                     params[i, 7], params[i, 8], params[i, 9], params[i, 10], params[i, 11], params[i, 12],
+                     params[i, 13])
+
+
+@kernel
+def _take_slot(units, i, unit):
+    slot = 0
+    while units[i, slot] != NONE:
+        slot += 1
+    units[i, slot] = unit
+    return slot
+
+
+@kernel
+def _ssd_done(ssds, queue, i, now, unit):
+    """When a device without an arm will have done a unit that it takes now."""
+    ssd = _ssd(ssds.params, i)
+    if queue.offset[unit] == FLUSH:
+        return flush_ssd(ssd, ssds.state, i, now)
+    return service(ssd, ssds.state, i, now, queue.offset[unit], int(queue.unit_bytes[unit]), queue.kind[unit] == WRITE)
+
+
+@part
+def _start_ssd(m, now, leaf, unit):
+    """Device without an arm: it takes the unit, or the unit waits for its turn."""
+    units, i = m.leaves.drives.units, m.ssds.number[leaf]
+    if units[leaf, N_COMMANDS] >= min(_ssd(m.ssds.params, i).depth, N_SLOTS):
+        m.leaves.drives.waiting[leaf, units[leaf, N_WAITING]] = unit
+        units[leaf, N_WAITING] += 1
+        return
+    units[leaf, N_COMMANDS] += 1
+    done = _ssd_done(m.ssds, m.leaves.queue, i, now, unit)
+    set_time(m.calendar, m.sources.slots + i * N_SLOTS + _take_slot(m.ssds.units, i, unit), done)
+
+
+@kernel
+def _to_start(disks, leaf):
+    n = len(disks) - 1
+    disks[disks[n]] = leaf
+    disks[n] += 1
+
+
+@kernel
+def queue_params(m, leaf):
+    return m.ssds.queue_params if m.ssds.number[leaf] >= 0 else m.leaves.queue_params
+
+
+@part
+def _async_writes(m):
+    """How many a vdev may have under way."""
+    return async_writes(m.class_params, dirty_bytes(m.throttle), m.throttle[LIMIT])
+
+
+@part
+def _arrive(m, now, leaf, io):
+    """At the vdev queue: what it issues, or NONE."""
+    queue, params = m.leaves.queue, queue_params(m, leaf)
+    if m.class_params.exist:
+        return arrive_in_class(queue, params, m.class_params, m.class_state, leaf, io, now, _async_writes(m))
+    return arrive(queue, params, leaf, io, now)
+
+
+@part
+def _complete(m, now, leaf, unit):
+    """The vdev queue hears of a unit: how many it issues."""
+    queue, params, issued = m.leaves.queue, queue_params(m, leaf), m.leaves.issued
+    if m.class_params.exist:
+        return complete_in_class(queue, params, m.class_params, m.class_state, leaf, unit, issued, _async_writes(m))
+    return complete(queue, params, leaf, issued, now)
+
+
+@part
+def _send_one(m, now, what):
+    """An I/O goes to the vdev queue of its leaf, and what that issues, or a unit, to the device."""
+    leaves, io = m.leaves, abs(what)
+    leaf, unit = int(leaves.leaf_of[io]), io
+    if what > 0:
+        count(m.tally, IOS, 1, now)
+        unit = _arrive(m, now, leaf, io)
+        _let_go(m, now, leaf)
+    if unit != NONE and m.ssds.number[leaf] >= 0:
+        _start_ssd(m, now, leaf, unit)
+    elif unit != NONE and send(leaves.disk, leaves.drives, leaf, now, unit, leaves.queue.offset):
+        _to_start(m.to_start, leaf)
+
+
+@part
+def issue_all(m, now):
+    """All that this event wanted and issued goes on its way, and disks begin that have something to do and do not."""
+    make_ios(m, now)
+    for i in range(m.leaves.n_out[0]):
+        _send_one(m, now, m.leaves.outbox[i])
+    m.leaves.n_out[0] = 0
+    last = len(m.to_start) - 1
+    for i in range(m.to_start[last]):
+        set_time(m.calendar, m.to_start[i], start_disk(m.leaves, now, m.to_start[i]))
+    m.to_start[last] = 0
+
+
+# ---- from the devices ----
+
+
+@part
+def disk_is_done(m, now, leaf):
+    """The unit that a disk has served. If it has more to do it begins."""
+    unit = finish(m.leaves.drives, leaf)
+    if m.leaves.drives.units[leaf, N_COMMANDS] > 0:
+        _to_start(m.to_start, leaf)
+    else:
+        pause(m.leaves.drives, leaf, now)
+    return unit
+
+
+@part
+def slot_is_done(m, source):
+    """The unit that a device without an arm has served, and next the one that has waited for this longest."""
+    i, slot = (source - m.sources.slots) // N_SLOTS, (source - m.sources.slots) % N_SLOTS
+    unit, leaf, drives = m.ssds.units[i, slot], m.ssds.leaf[i], m.leaves.drives
+    m.ssds.units[i, slot] = NONE
+    drives.units[leaf, N_COMMANDS] -= 1
+    drives.units[leaf, N_SERVED] += 1
+    if drives.units[leaf, N_WAITING] > 0:
+        to_outbox(m.leaves.outbox, m.leaves.n_out, -drives.waiting[leaf, 0])
+        drives.units[leaf, N_WAITING] -= 1
+        for place in range(drives.units[leaf, N_WAITING]):
+            drives.waiting[leaf, place] = drives.waiting[leaf, place + 1]
+    return unit
+
+
+@part
+def _issue_next(m, now, leaf, unit):
+    """The vdev queue hears of a unit, and issues others."""
+    leaves, queue = m.leaves, m.leaves.queue
+    if queue.offset[unit] == FLUSH:
+        count(m.tally, DEVICE_FLUSHES, 1, now)
+        return
+    count_device(m.tally, m.group_of_leaf[leaf], queue.kind[unit], queue.unit_bytes[unit], now)
+    for i in range(_complete(m, now, leaf, unit)):
+        to_outbox(leaves.outbox, leaves.n_out, -leaves.issued[i])
+    _let_go(m, now, leaf)
+    bring_up_to_date(leaves, now, leaf, unit)
+
+
+@part
+def unit_done(m, now, unit):
+    """A device has served a unit: tell whoever waited. Tasks that have all they need are ready."""
+    leaves, io = m.leaves, unit
+    leaf = int(leaves.leaf_of[unit])
+    _issue_next(m, now, leaf, unit)
+    while io != NONE:
+        io = _io_done(m, now, leaf, io)
+    if m.sync[IS_STALLED] and ios_left(leaves.queue, m.sync) > SPARE_IOS:
+        m.sync[IS_STALLED] = 0
+        set_time(m.calendar, m.sources.sync, now)

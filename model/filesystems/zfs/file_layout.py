@@ -1,0 +1,191 @@
+"""Files of a database as they lie on a ZFS before a run: how long records are, over how much of the disks they are spread.
+
+Files are written one after the other into an empty pool (`model.zfs.dmu.layout`), so that data lie packed at the front of
+each vdev. A pool in which a database has been at work for long has them further apart. A metaslab's weight is its free
+space, twice as much at the front of the vdev as at its end (spec 2.5), and new blocks go where the weight is greatest. If
+that is all that counts, every metaslab at share x of the vdev up to X is filled until (1 - full) (2 - x) is as much as it is
+at X, where nothing lies yet, and a share d of the vdev that is in use lies in its first X:
+
+    d = X - (2 - X) log(2 / (2 - X)), nearly X^2 / 4;      packed: X = d
+
+Between both everything is possible: a metaslab keeps its turn while blocks fit into it. `spread_pct` says how far it is from
+one (0) to the other (100), by logarithms. Data are moved apart in pieces of 16 MiB.
+
+A pool to scale (`scale_pct`: so many hundredths of it is what it stands for) has as long a way from one end of its data to
+the other as the large one.
+
+New blocks lie in what is between the end of packed data and X, and in as much as there are data at least: everything that is
+rewritten comes to lie there.
+"""
+
+from functools import lru_cache
+
+import numpy as np
+
+from model.devices.data_sheet import SheetParams
+from model.devices.ssd import SsdParams
+from model.filesystems.zfs.placement import metaslab_bytes, usable_bytes
+from model.filesystems.zfs.state import (
+    INTENT_LOG,
+    N_OF_FILE,
+    NOWHERE,
+    OF_RECORD,
+    PAGE,
+    PSIZE,
+    RING_BYTES,
+    SYNC_CPU,
+)
+from model.zfs.dmu.indirect import INDIRECT_BYTES, POINTER_BYTES, POINTER_SHIFT, tree
+from model.zfs.dmu.layout import (
+    FRONT_BYTES,
+    LEAF_SHIFT,
+    OFFSET_MASK,
+    Layout,
+    block_sizes,
+    check_fits,
+    indirect_bytes,
+    new_space,
+    number_blocks,
+    write_file,
+)
+from model.zfs.txg.write_issue import time_between
+
+SECTOR = 512
+INDIRECT_PACKS = 2  # times shorter that an indirect block is, compressed, before it was ever written
+PIECE_BYTES = 2**24  # of a vdev: what stays together when data are spread out
+
+
+# ---- records ----
+
+
+def psize_of(record_bytes, compress_pct):
+    """B of a record on disk; compression counts if it saves an eighth (spec 5.1)."""
+    return _kept(record_bytes, -(-(record_bytes * compress_pct // 100) // SECTOR) * SECTOR)
+
+
+def _kept(record_bytes, packed):
+    return packed if packed <= record_bytes - record_bytes // 8 else -(-record_bytes // SECTOR) * SECTOR
+
+
+def shorter(record_bytes, ratio):
+    """The same where a ratio was measured, of which ends of sectors are a part: the number of sectors that is nearest."""
+    return _kept(record_bytes, max(1, round(record_bytes / ratio / SECTOR)) * SECTOR)
+
+
+def record_bytes_of(rows, settings):
+    """Per file. A file shorter than a record has one block, as long as it is."""
+    systems = np.full(len(rows), settings.record_bytes)
+    systems[0] = settings.log_record_bytes if settings.own_log_system else settings.record_bytes
+    return np.minimum(systems, -(-rows[:, 1] // SECTOR) * SECTOR)
+
+
+def core_bytes_of(record_bytes, psizes, is_compressed, ashift):
+    """Per file, of a record in core: with a compressed ARC as on disk, up to the end of a sector of the vdev."""
+    on_disk = -(-psizes // (1 << ashift)) << ashift
+    return np.minimum(record_bytes, on_disk) if is_compressed else record_bytes
+
+
+def sync_cpu_ns(s, record_bytes, psize):
+    """CPU that a group needs for a record: (by one thread after the other, by many at once)."""
+    packed = record_bytes if psize < record_bytes else 0
+    return s.sync_serial_ns, s.sync_io_ns + (s.checksum_ps * psize + s.pack_ps * packed) // 1000
+
+
+def of_file(rows, record_bytes, psizes, s, issue):
+    table = np.zeros((len(rows), N_OF_FILE), np.int64)
+    table[:, RING_BYTES] = -(-rows[:, 1] // record_bytes) * record_bytes
+    table[:, PAGE], table[:, PSIZE] = rows[:, 2], psizes
+    table[0, INTENT_LOG] = s.own_log_system
+    for row, n_bytes, psize in zip(table, record_bytes.tolist(), psizes.tolist(), strict=True):
+        cpu = sync_cpu_ns(s, n_bytes, psize)
+        row[OF_RECORD], row[SYNC_CPU] = time_between(issue, s.cpus, psize < n_bytes, *cpu), sum(cpu)
+    return table
+
+
+def number(rows, record_bytes, core_bytes, shift=POINTER_SHIFT, is_compressed=False):
+    """Indirect blocks are in core as they are on disk, where the ARC is compressed: about half as long."""
+    in_core = (POINTER_BYTES << shift) // (INDIRECT_PACKS if is_compressed else 1)
+    return number_blocks([max(1, int(n)) for n in -(-rows[:, 1] // record_bytes)], record_bytes, core_bytes, shift, in_core)
+
+
+def tree_of(files, file):
+    """Blocks of each level of a file."""
+    return tree(int(files.n_records_of[file]), shift=files.shift)
+
+
+def indirect_cpu_ns(s, shift):
+    """CPU that a group needs for an indirect block: (by one thread after the other, by many at once). Longer ones than
+    those of 16 KiB have more to be compressed, and half as much to be summed."""
+    more = (POINTER_BYTES << shift) - INDIRECT_BYTES
+    serial = min(s.sync_serial_ns, s.sync_indirect_ns)
+    return serial, s.sync_indirect_ns - serial + (s.pack_ps + s.checksum_ps // INDIRECT_PACKS) * more // 1000
+
+
+def empty_layout(files):
+    """Nothing has a place."""
+    n = files.n_blocks - files.n_records
+    level = np.zeros(n, np.int64)
+    for file in range(len(files.n_levels)):
+        for k, n_blocks in enumerate(tree_of(files, file)[1:], 1):
+            first = files.base[file, k] - files.n_records
+            level[first:first + n_blocks] = k
+    on_disk = np.full(n, indirect_bytes(files) // INDIRECT_PACKS)
+    return Layout(np.full(files.n_blocks, NOWHERE), np.full(n, NOWHERE), on_disk, level)
+
+
+@lru_cache
+def _sizes(seed, record_bytes, n_vdevs, shift):
+    return block_sizes(seed, record_bytes, n_leaves=n_vdevs, shift=shift)
+
+
+def lay_out(files, existing, of_file, layout, group, numbers, seed, s):
+    """Write the files of these numbers, one after the other, into the data vdevs; (Sizes, where each vdev is full up to, in
+    which B behind that new blocks are placed)."""
+    sizes = _sizes(seed, s.log_record_bytes if numbers == [0] else s.record_bytes, group.n_vdevs, files.shift)
+    space = new_space(group.n_vdevs * group.vdev.n_children, vdev=group.vdev)
+    as_loaded = files._replace(n_records_of=existing)
+    for file in numbers:
+        if existing[file]:
+            write_file(as_loaded, sizes._replace(record_bytes=int(of_file[file, 2])), layout, space, file)
+    if isinstance(group.device, SheetParams | SsdParams):
+        check_fits(space, group.device.disk_bytes)
+    room = usable_bytes(group.vdev, group.device.disk_bytes)
+    used = np.maximum(1, space.frontier - FRONT_BYTES)
+    spans = np.array([span_bytes(int(n), room, s.scale_pct / 100, s.spread_pct / 100) for n in used])
+    _spread_out(layout, files, numbers, np.maximum(1.0, spans / used))
+    least = s.region_bytes or metaslab_bytes(room)
+    return sizes, space.frontier, np.maximum(np.maximum(used, spans - used), least)
+
+
+# ---- how far apart ----
+
+
+def share_by_weight(used):
+    """X for d: the share of a vdev over which that share of it is spread, if only weights count."""
+    low, high = 0.0, 1.0
+    while high - low > 1e-9:
+        x = (low + high) / 2
+        low, high = (x, high) if x - (2 - x) * np.log(2 / (2 - x)) < used else (low, x)
+    return max(used, high)
+
+
+def span_bytes(used_bytes, room_bytes, scale, spread):
+    """B of a vdev of `room_bytes` over which its data lie."""
+    packed = min(1.0, used_bytes * scale / room_bytes)
+    return int(room_bytes * packed * (share_by_weight(packed) / packed) ** spread)
+
+
+def _spread_out(layout, files, numbers, factors):
+    """Move the blocks of these files apart, on each vdev by its factor."""
+    blocks = np.concatenate([files.base[file, level] + np.arange(n) for file in numbers
+                             for level, n in enumerate(tree_of(files, file))])
+    layout.place[blocks] = _moved(layout.place[blocks], factors)
+    above = blocks[blocks >= files.n_records] - files.n_records
+    layout.second[above] = _moved(layout.second[above], factors)
+
+
+def _moved(places, factors):
+    vdevs, offsets = places >> LEAF_SHIFT, (places & OFFSET_MASK) - FRONT_BYTES
+    pieces = offsets // PIECE_BYTES
+    moved = FRONT_BYTES + (pieces * factors[vdevs]).astype(np.int64) * PIECE_BYTES + offsets % PIECE_BYTES
+    return np.where(places == NOWHERE, NOWHERE, vdevs << LEAF_SHIFT | moved)

@@ -1,0 +1,180 @@
+"""The intent logs of a ZFS under a database: what `model.zfs.zil.commit` wants done, and on which devices.
+
+    commit, written, resume --> outbox --> rows, a ring --> a task each, up to 1024 at a time --> I/Os --> written
+                                               | not before the processor is through with them
+
+A LOG_BLOCK goes to a log device if it was allocated there, else to the main pool; when it is written, the next one gets its
+place. A FILE_BLOCK is a record that is written now, to a new place: the transaction group of its entry takes it over, unless
+it is dirtied again in that group (`early_in`). The writer of the log makes its I/O, one record after the other, as the sync
+thread does for a group; then threads compress and sum it, which costs as much here as there (zil.c, `zil_commit`;
+zfs_vnops.c, `zfs_get_data`; dmu.c, `dmu_sync`; times: see `model.zfs.txg.write_issue`). A FLUSH goes to all devices of a
+vdev. Who is released goes on at once. CREATE asks for the next transaction group, and the chain begins when that is on disk.
+"""
+
+from model.events.calendar import set_time
+from model.filesystems.zfs.devices import ios_left
+from model.filesystems.zfs.placement import place, place_of_log_block
+from model.filesystems.zfs.state import (
+    BEGAN,
+    CALLS_DONE,
+    COMMIT_NS,
+    DATA,
+    FILE_BLOCK_BYTES,
+    FILE_BLOCKS,
+    FLUSHES,
+    IS_PUSHED,
+    LOG,
+    LOG_BLOCKS,
+    LOG_BYTES,
+    LOG_CALLED,
+    LOG_STAGE,
+    PSIZE,
+    SPARE_IOS,
+    SYNC_CPU,
+    SYNC_CPU_NS,
+    SYNC_STAGE,
+    count,
+    count_calls,
+    settings_of,
+)
+from model.filesystems.zfs.writes_wanted import BLOCK, VDEV_FLUSH, want
+from model.jit import kernel, part
+from model.zfs.dmu.layout import LEAF_SHIFT
+from model.zfs.zil.commit import resume, touch, written
+from model.zfs.zil.log import BYTES, DEVICE, PLACE, SLOG
+from model.zfs.zil.writer import CREATE, FILE_BLOCK, LOG_BLOCK
+
+NO_SLOT = -1
+OF_TXG, READY_AT = 5, 6  # columns of a row of the ring: of a FILE_BLOCK, the group of its entry; ns
+READY = 2  # element of Zfs.row_ends
+
+
+@kernel
+def _give_place(chain, places, txg, log, slot):
+    """A log block gets its place."""
+    group = LOG if chain[log, slot, DEVICE] == SLOG else DATA
+    chain[log, slot, PLACE] = place_of_log_block(places, txg, group, log, chain[log, slot, BYTES])
+
+
+@part
+def _write_early(m, now, log, file, block, txg, task):
+    """FILE_BLOCK."""
+    n_bytes = m.of_file[file, PSIZE]
+    where = place(m.places, m.txgs.open_txg[0], DATA, n_bytes)
+    m.layout.place[block] = where
+    m.early_in[block] = txg
+    count(m.tally, FILE_BLOCKS, 1, now)
+    count(m.tally, FILE_BLOCK_BYTES, n_bytes, now)
+    touch(m.zil, log, where >> LEAF_SHIFT)
+    want(m.wanted, m.n_wanted, BLOCK, where, n_bytes, task, m.leaves.queue_params.sync_write_priority, 0)
+
+
+@part
+def _write_log_block(m, now, log, slot, following, n_bytes, task):
+    """LOG_BLOCK."""
+    _give_place(m.zil.chain, m.places, m.txgs.open_txg[0], log, following)
+    count(m.tally, LOG_BLOCKS, 1, now)
+    count(m.tally, LOG_BYTES, n_bytes, now)
+    where = m.zil.chain[log, slot, PLACE]
+    touch(m.zil, log, where >> LEAF_SHIFT)
+    want(m.wanted, m.n_wanted, BLOCK, where, n_bytes, task, m.leaves.queue_params.log_write_priority, 0)
+
+
+@part
+def _begin_row(m, now, task, i):
+    """Do what row `i` of the ring wants, as `task`."""
+    rows, row = m.rows, task - len(m.process)
+    log, kind, n_bytes, what, which = rows[i, 0], rows[i, 1], rows[i, 2], rows[i, 3], rows[i, 4]
+    m.row_of[row, 0], m.row_of[row, 1] = log, what if kind == LOG_BLOCK else NO_SLOT
+    m.leaves.n_awaited[task] = 0
+    if kind == LOG_BLOCK:
+        _write_log_block(m, now, log, what, which, n_bytes, task)
+    elif kind == FILE_BLOCK:
+        _write_early(m, now, log, what - 1, which, rows[i, OF_TXG], task)
+    else:
+        count(m.tally, FLUSHES, 1, now)
+        want(m.wanted, m.n_wanted, VDEV_FLUSH, what, 0, task, 0, 0)
+
+
+@part
+def begin_rows(m, now):
+    """As many as there are tasks and I/Os for."""
+    ends, last = m.row_ends, len(m.free_rows) - 1
+    room = (ios_left(m.leaves.queue, m.sync) - SPARE_IOS // 2) // len(m.leaves.children)
+    while ends[1] < ends[0] and m.free_rows[last] > 0 and room > 0:
+        ready_at = m.rows[ends[1] % len(m.rows), READY_AT]
+        if ready_at > now:
+            set_time(m.calendar, m.sources.rows, ready_at)
+            return
+        m.free_rows[last] -= 1
+        _begin_row(m, now, m.free_rows[m.free_rows[last]], ends[1] % len(m.rows))
+        ends[1] += 1
+        room -= 1
+
+
+@part
+def _row_ready(m, now, i):
+    """When a processor is through with row `i` of the outbox."""
+    begin = max(now, m.row_ends[READY])
+    if m.zil.outbox[i, 0] != FILE_BLOCK:
+        return begin
+    cpu_ns = m.of_file[m.zil.outbox[i, 2] - 1, SYNC_CPU]
+    count(m.tally, SYNC_CPU_NS, cpu_ns, now)
+    m.owed[0] += cpu_ns * m.s.shares_cpus
+    m.row_ends[READY] = begin + m.s.sync_serial_ns
+    return begin + cpu_ns
+
+
+@kernel
+def _add_row(rows, ends, log, outbox, i, ready_at):
+    row = ends[0] % len(rows)
+    rows[row, READY_AT] = ready_at
+    rows[row, 0] = log
+    for column in range(outbox.shape[1]):
+        rows[row, 1 + column] = outbox[i, column]
+    ends[0] += 1
+
+
+@part
+def take_rows(m, db_calendar, now):
+    """After a call of an intent log: what it wants is put into the ring, and who is released goes on."""
+    zil, log = m.zil, m.sync[LOG_CALLED] - 1
+    m.sync[LOG_CALLED] = 0
+    for i in range(zil.n_out[0]):
+        if zil.outbox[i, 0] == CREATE:
+            _give_place(zil.chain, m.places, m.txgs.open_txg[0], log, zil.outbox[i, 2])
+            m.sync[IS_PUSHED] = 1
+        else:
+            _add_row(m.rows, m.row_ends, log, zil.outbox, i, _row_ready(m, now, i))
+    for i in range(zil.n_released[0]):
+        returns(m.tally, m.process, db_calendar, now, zil.released[i])
+    zil.n_out[0] = zil.n_released[0] = 0
+
+
+@kernel
+def returns(tally, processes, db_calendar, now, process):
+    """The commit that a call ends with is done, and so is the call."""
+    count(tally, CALLS_DONE, 1, now)
+    tally.counts[COMMIT_NS] += now - processes[process, BEGAN]
+    count_calls(tally, now, -1)
+    set_time(db_calendar, process, now)
+
+
+@part
+def row_done(m, now, task):
+    """All I/Os of a row are done."""
+    row, last = task - len(m.process), len(m.free_rows) - 1
+    log, slot = m.row_of[row, 0], m.row_of[row, 1]
+    m.free_rows[m.free_rows[last]] = task
+    m.free_rows[last] += 1
+    written(m.zil, m.zil_params, settings_of(m.zil_settings, log), log, slot, m.txgs.open_txg[0])
+    m.sync[LOG_CALLED] = 1 + log
+    if m.sync[SYNC_STAGE] == LOG_STAGE:
+        set_time(m.calendar, m.sources.sync, now)
+
+
+@part
+def chain_goes_on(m, log):
+    """A group has been synced: a chain that waited for its first block begins. (Tasks behind those of rows: the logs.)"""
+    resume(m.zil, m.zil_params, settings_of(m.zil_settings, log), log, m.txgs.open_txg[0])
+    m.sync[LOG_CALLED] = 1 + log

@@ -1,0 +1,310 @@
+"""What a ZFS under a database is made of: its settings, its devices, and all its state.
+
+A `Zfs` is one pool with its file systems. A `Store` has one, or two if the database's log is on a pool of its own; these
+share the ARC and the numbering of blocks.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from model.devices.data_sheet import SheetParams
+from model.devices.ssd import SsdParams, SsdState
+from model.events.calendar import Calendar
+from model.jit import kernel, part
+from model.zfs.arc.arc import Arc, ArcParams
+from model.zfs.arc.l2arc import L2arc, L2arcParams
+from model.zfs.arc.primarycache import ALL
+from model.zfs.dmu.dirty import Txgs
+from model.zfs.dmu.layout import SINGLE_DISK, Files, Layout
+from model.zfs.dmu.zfetch import Zfetch, ZfetchParams
+from model.zfs.txg.throttle import TxgParams
+from model.zfs.vdev.leaves import Pool as Leaves
+from model.zfs.vdev.queue import VdevQueueParams
+from model.zfs.vdev.queue_classes import ClassParams
+from model.zfs.vdev.raid import RaidzParams, VdevParams
+from model.zfs.zil.log import Zil, ZilParams, ZilSettings
+
+TICK_NS = 10_000_000
+SECOND_NS = 1_000_000_000
+DATA, LOG, CACHE = range(3)  # groups of vdevs
+N_GROUPS = 3
+
+# Columns of Zfs.of_file.
+RING_BYTES, PAGE, PSIZE, INTENT_LOG = 0, 1, 2, 3  # B at most, of a page, of a record on disk; its intent log
+OF_RECORD, SYNC_CPU = 4, 5  # ns of a record in a group: till the next one; of all processors
+N_OF_FILE = 6
+
+# Columns of Places.vdevs.
+KIND, N_CHILDREN, N_PARITY, ASHIFT, FIRST_LEAF, GROUP, TOUCHED_IN = range(7)  # 0 to 3: VdevParams; the last
+#   group that was open when it gave space
+
+# Columns of Zfs.process: its call, and how far it is.
+(OPERATION, FILE, AT, END, LEVEL, STAGE, HAS_RECORD, HAS_SLEPT, BEGAN, HAS_WAITED, JOINED_BEFORE, IS_SHOWN, ROW, N_FETCHES,
+ FETCHED, ABOVE_OTHER, TX_BEGAN, N_WRITTEN) = range(18)  # from JOINED_BEFORE to ABOVE_OTHER: see read_ahead.py;
+#   ABOVE_OTHER: 1 + the record to be read ahead above which it reads; when its transaction began, and records written so far
+N_PROCESS = 18
+LOOKS, READING, COMMITS, IN_COMMIT = range(4)  # values of STAGE
+
+# Elements of Zfs.sync.
+(SYNC_STAGE, MOS_PASS, IS_STALLED, IN_FLIGHT, TIMER_IS_OVER, IS_PUSHED, LOG_CALLED, TIMED_TXG) = range(8)  # LOG_CALLED: 1 +
+#   intent log; TIMED_TXG: the group that the timer of 2007 will end
+N_SYNC = 8
+# Values of SYNC_STAGE.
+FILES_STAGE, MOS_STAGE, LOG_STAGE, FLUSH_STAGE, UBERBLOCK_STAGE, SECOND_FLUSH_STAGE, DONE_STAGE = range(7)
+
+# What is counted, in all and per second.
+COUNTS = ("calls", "calls_done", "reads", "read_hits", "joined", "data_reads", "metadata_reads", "l2_reads", "read_first",
+          "pieces", "commits", "log_blocks", "log_bytes", "file_blocks", "file_block_bytes", "flushes", "txgs",
+          "records_written", "record_bytes", "records_written_early", "indirect_written", "indirect_bytes",
+          "pool_blocks", "pool_bytes", "waits", "sleeps", "sync_ns", "ios", "ios_done", "device_flushes", "read_ns",
+          "commit_ns", "read_ahead", "cpu_ns", "sync_cpu_ns")
+(CALLS, CALLS_DONE, READS, READ_HITS, SHARED, DATA_READS, METADATA_READS, L2_READS, READ_FIRST, PIECES, COMMITTED,
+ LOG_BLOCKS, LOG_BYTES, FILE_BLOCKS, FILE_BLOCK_BYTES, FLUSHES, TXGS, RECORDS, RECORD_BYTES, EARLY, INDIRECT,
+ INDIRECT_WRITTEN_BYTES, POOL_BLOCKS, POOL_BYTES, WAITS, SLEEPS, SYNC_NS, IOS, IOS_DONE, DEVICE_FLUSHES, READ_NS,
+ COMMIT_NS, AHEAD, CPU_NS, SYNC_CPU_NS) = range(len(COUNTS))
+DEVICE_COUNTS = ("reads", "read_bytes", "writes", "written_bytes")  # units that devices served, for each group
+
+N_SLOTS = 64  # units and flushes that a device without an arm has under way at most
+N_ROWS = 1024  # rows of an intent log that are being done at a time
+N_AHEAD = 2048  # records that are being read ahead at a time
+SPARE_IOS = 4096  # that the sync thread leaves to others
+NOWHERE = -1  # the place of a record that was never written
+
+
+class Group(NamedTuple):
+    """Top-level vdevs that are alike: single devices, mirrors or RAID-Z groups, of disks or of devices without an arm."""
+
+    device: SheetParams | SsdParams = SheetParams()  # all disks of one machine are of one data sheet
+    n_vdevs: int = 1
+    vdev: VdevParams = SINGLE_DISK  # of model.zfs.vdev.raid: vdev_params("mirror", 2)
+
+
+class Pool(NamedTuple):
+    data: Group = Group()
+    log: Group | None = None  # separate log devices
+    cache: Group | None = None  # cache devices, L2ARC
+
+
+class Settings(NamedTuple):
+    """Of the file systems, the machine and what CPUs need. CPU times: ranges in data/priors.toml, none from a run."""
+
+    record_bytes: int = 131_072  # of the data's file system
+    log_record_bytes: int = 131_072  # of the log's file system, if it has one of its own
+    own_log_system: int = 0  # 1: the log is in a file system of its own, with an intent log of its own
+    compress_pct: int = 100  # what compression leaves of a record, %; kept if it saves an eighth
+    primarycache: int = ALL  # or METADATA_ONLY, of model.zfs.arc.primarycache; nothing else is modelled
+    secondarycache: int = ALL  # or METADATA_ONLY, NOTHING
+    logbias_throughput: int = 0  # of the data's file system
+    log_logbias_throughput: int = 0  # of the log's
+    zil_disabled: int = 0  # zil_disable; for all file systems, as it was
+    no_cache_flush: int = 0  # zfs_nocacheflush
+    cpus: int = 1  # processors that threads of a group are at work on: model.zfs.txg.write_issue
+    prefetch: int = 1  # 0: zfs_prefetch_disable
+    memory_bytes: int = 8 * 2**30  # B, physical
+    arc_max_bytes: int = 0  # zfs_arc_max; 0: as much as ZFS takes by itself
+    is_warm: int = 1  # 1: the ARC holds what loading has left in it, log and tables; 0: nothing
+    disk_cache_is_volatile: int = 1  # 1: a flush of a disk writes what is in its buffer
+    read_ns: int = 20_000  # CPU of a read() of a page that is in core
+    write_ns: int = 40_000  # CPU of a write() for each record of it: transaction, copy, entry of the log
+    commit_ns: int = 20_000  # of a commit, before its first I/O: CPU, and threads that its I/Os wait for
+    miss_ns: int = 40_000  # CPU of each I/O that a read needs: zio, driver, interrupt, sleep and wake-up
+    checksum_ps: int = 300  # per B on disk, read or written; ps
+    unpack_ps: int = 1000  # per B that is decompressed
+    pack_ps: int = 3000  # per B that is compressed
+    compressed_arc: int = 0  # 1: records are in core as they are on disk, and decompressed by each who reads them
+    sync_serial_ns: int = 5_000  # CPU of a group for a record, by one thread after the other: see model.zfs.txg.write_issue
+    sync_io_ns: int = 20_000  # by many at once: zio, I/O and interrupt, free of the old block
+    sync_indirect_ns: int = 80_000  # for an indirect block of 16 KiB, which is compressed
+    shares_cpus: int = 0  # 1: threads of a group want the database's processors; 0: they have others
+    n_seconds: int = 0  # to be recorded one by one
+    region_bytes: int = 0  # of each vdev in which new blocks are placed in order, again and again, at least; 0: a metaslab
+    spread_pct: int = 0  # how far apart data lie, from packed to as far as weights of metaslabs put them; see
+    #   model.filesystems.zfs.file_layout
+    scale_pct: int = 100  # the pool stands for one with so many hundredths of its data
+    cache_is_warm: int = 0  # 1: cache devices hold of the files what goes on them; 0: nothing
+    n_entries: int = 2**18  # of the intent logs: pieces written in the groups that are not yet on disk; ours: who comes
+    #   when there are more waits for the next group
+    n_ios: int = 2**14  # I/Os at a time
+
+
+class Sources(NamedTuple):
+    """Numbers of the sources of events, or of the first of several; disks have theirs."""
+
+    slots: int  # of devices without an arm: N_SLOTS each
+    sync: int
+    timer: int
+    reclaim: int
+    feed: int  # of the L2ARC
+    rows: int  # of the intent logs: one that is not ready yet
+    processes: int
+
+
+class Ssds(NamedTuple):
+    """Devices without an arm."""
+
+    queue_params: VdevQueueParams  # of their vdev queues
+    number: np.ndarray  # per leaf: which, or -1
+    leaf: np.ndarray  # per device
+    params: np.ndarray  # [device, field of SsdParams]
+    state: SsdState
+    units: np.ndarray  # [device, slot]: the unit that is under way, or 0
+
+
+class Places(NamedTuple):
+    """Where the next blocks go: see model.filesystems.zfs.placement."""
+
+    vdevs: np.ndarray  # [vdev, column]; see KIND
+    first_vdev: np.ndarray  # per group, and the end
+    frontier: np.ndarray  # [vdev, zone]: B of the vdev
+    first: np.ndarray  # [vdev, zone]: where the region begins
+    region_bytes: np.ndarray  # per vdev
+    log_bytes: np.ndarray  # per vdev: set aside for log blocks, or 0
+    rotor: np.ndarray  # per group: a vdev
+    given: np.ndarray  # per group: B since the rotor came there
+    log_vdev: np.ndarray  # per intent log: the vdev of its newest block
+
+
+class Tally(NamedTuple):
+    counts: np.ndarray  # see COUNTS
+    per_second: np.ndarray  # [count, second]
+    devices: np.ndarray  # [group, DEVICE_COUNTS]
+    devices_per_second: np.ndarray  # [group, DEVICE_COUNTS, second]
+    waits: np.ndarray  # [calls under way, their integral over time, up to when]: ns
+
+
+class Zfs(NamedTuple):
+    """One pool, its file systems and what is under way in it."""
+
+    s: Settings
+    files: Files
+    of_file: np.ndarray  # int64 [file, column]; see RING_BYTES
+    indirect_ns: int  # of an indirect block in a group: till the next one
+    indirect_cpu_ns: int  # of all processors
+    layout: Layout
+    early_in: np.ndarray  # per record: the group for which the intent log has written it already, or 0
+    l1_bytes: np.ndarray  # of an L1 of which so many children have been rewritten
+    n_rewritten: np.ndarray  # per indirect block: children rewritten
+    arc_params: ArcParams
+    arc: Arc
+    l2_params: L2arcParams
+    l2: L2arc
+    txg_params: TxgParams
+    txgs: Txgs
+    throttle: np.ndarray  # see model.zfs.txg.throttle
+    most_dirty: int  # Lmax of model.zfs.txg.throttle
+    sync: np.ndarray  # see SYNC_STAGE
+    waiting: np.ndarray  # processes that wait for the next group; the last element: how many
+    zil_params: ZilParams
+    zil_settings: np.ndarray  # [intent log, field of ZilSettings]
+    zil: Zil
+    rows: np.ndarray  # [i, column]: what the intent logs want done, a ring: log, a row of the outbox, ns when it is ready
+    row_ends: np.ndarray  # put into it, taken out; ns until which threads of the logs are at work
+    row_of: np.ndarray  # [task of a row, column]: log; slot, or -1
+    free_rows: np.ndarray  # tasks of rows not in use; the last element: how many
+    group_of_leaf: np.ndarray
+    leaf_bytes: np.ndarray
+    leaves: Leaves
+    ssds: Ssds
+    places: Places
+    entry_of: np.ndarray  # per I/O of a group: the entry that it writes, or 0
+    wanted: np.ndarray  # [i, column]: what is to be written or flushed when this event is over; see writes_wanted.py
+    n_wanted: np.ndarray  # one element
+    to_start: np.ndarray  # disks that are to begin a command; the last element: how many
+    ready: np.ndarray  # tasks that can go on, a ring
+    n_ready: np.ndarray  # put into it, taken out
+    clock: np.ndarray  # ns
+    process: np.ndarray  # [process, column]; see OPERATION
+    cpu_ns: np.ndarray  # per process: see model.filesystems.calls
+    owed: np.ndarray  # the same
+    joined: np.ndarray  # per task: the process that joined last in waiting for what it reads, or NOBODY
+    zfetch: Zfetch
+    zfetch_params: ZfetchParams
+    answer: np.ndarray  # of zfetch
+    fetches: np.ndarray  # [process, row, (record, records)]: what zfetch wants
+    first_ahead: int  # the first task that reads ahead
+    ahead: np.ndarray  # per such task: the block
+    free_ahead: np.ndarray  # those that read nothing; the last element: how many
+    calendar: Calendar
+    sources: Sources
+    tally: Tally
+    class_params: ClassParams
+    class_state: np.ndarray  # of the vdev queues, if they have classes; [leaf, column]: see model.zfs.vdev.queue_classes
+    raidz: RaidzParams
+
+
+class Store(NamedTuple):
+    """One pool, or two: `log` is a pool of its own for file 0. Both share the ARC."""
+
+    data: Zfs
+    log: Zfs | None = None
+
+
+# ---- kernels for all chapters ----
+
+
+@kernel
+def count(tally, kind, n, now):
+    tally.counts[kind] += n
+    second = now // SECOND_NS
+    if second < tally.per_second.shape[1]:
+        tally.per_second[kind, second] += n
+
+
+@kernel
+def count_device(tally, group, what, n_bytes, now):
+    """A device of a group has served a unit; `what` is READ or WRITE."""
+    second = now // SECOND_NS
+    tally.devices[group, 2 * what] += 1
+    tally.devices[group, 2 * what + 1] += n_bytes
+    if second < tally.devices_per_second.shape[2]:
+        tally.devices_per_second[group, 2 * what, second] += 1
+        tally.devices_per_second[group, 2 * what + 1, second] += n_bytes
+
+
+@kernel
+def work(tally, cpu_ns, p, n_ns, now):
+    """A processor has `n_ns` to do for the call of `p`."""
+    cpu_ns[p] += n_ns
+    count(tally, CPU_NS, n_ns, now)
+
+
+@kernel
+def read_cpu_ns(s, n_ios, n_bytes, in_full):
+    """CPU of a block of `n_bytes` on disk that comes by so many I/Os."""
+    unpacked = in_full if n_bytes < in_full else 0
+    return s.miss_ns * n_ios + (s.checksum_ps * n_bytes + s.unpack_ps * unpacked) // 1000
+
+
+@kernel
+def count_calls(tally, now, change):
+    """Calls under way become `change` more."""
+    waits = tally.waits
+    waits[1] += waits[0] * (now - waits[2])
+    waits[2] = now
+    waits[0] += change
+
+
+@kernel
+def make_ready(ready, n_ready, task):
+    ready[n_ready[0] & (len(ready) - 1)] = task
+    n_ready[0] += 1
+
+
+@part
+def wake_waiting(m):
+    """Who waits for the next group, or until less is dirty, looks again."""
+    last = len(m.waiting) - 1
+    for i in range(m.waiting[last]):
+        make_ready(m.ready, m.n_ready, m.waiting[i])
+    m.waiting[last] = 0
+
+
+@kernel
+def settings_of(rows, log):
+    return ZilSettings(rows[log, 0], rows[log, 1], rows[log, 2], rows[log, 3])
+
+
+@kernel
+def vdev_of(vdevs, vdev):
+    return VdevParams(vdevs[vdev, KIND], vdevs[vdev, N_CHILDREN], vdevs[vdev, N_PARITY], vdevs[vdev, ASHIFT])

@@ -1,0 +1,278 @@
+"""Transaction groups of a ZFS under a database: when one ends, and what is written, in stages.
+
+ 1. *Files.* Records and the indirect blocks above them, one after the other as threads get them ready
+    (`model.zfs.txg.write_issue`), children before their parent (`model.zfs.dmu.dirty`); indirect blocks in two copies. What
+    the intent log has written already, and nobody has dirtied since, is only taken over, which costs the sync thread alone.
+    Then the dnode block, the six levels of the meta-dnode above it (five where indirect blocks are of 128 KiB) and the root
+    of each file system, in two copies. Wait for all.
+ 2. *MOS*, three times: dnodes of data sets and space maps, space maps of the metaslabs that were taken from, root; three
+    copies. Wait each time.
+ 3. Wait until no log block that this group gave a place is unwritten (`may_sync`).
+ 4. *Flush* every vdev that was given space in the group; wait. *Uberblock*: four labels of every device of one vdev, or
+    three; wait. Flush these; wait. Then the group is on disk.
+
+When a group ends: `model.filesystems.zfs.txg_timing`.
+
+In ZFS: spa.c, `spa_sync`; spec 5.3 to 5.6. Sizes of the pool's own blocks: spec 5.1 and 5.3; their number does not grow with
+what is written, but for space maps. Left out: frees, deferred frees, in-place rewriting by later passes (new places
+instead); which vdevs get the uberblock is not drawn, they are the first ones.
+"""
+
+from model.events.calendar import NEVER, set_time
+from model.filesystems.zfs.devices import ios_left, is_clean
+from model.filesystems.zfs.placement import place, place_of_copy
+from model.filesystems.zfs.state import (
+    DATA,
+    DONE_STAGE,
+    EARLY,
+    FILES_STAGE,
+    FIRST_LEAF,
+    FLUSH_STAGE,
+    INDIRECT,
+    INDIRECT_WRITTEN_BYTES,
+    IS_PUSHED,
+    IS_STALLED,
+    LOG_STAGE,
+    MOS_PASS,
+    MOS_STAGE,
+    N_CHILDREN,
+    OF_RECORD,
+    POOL_BLOCKS,
+    POOL_BYTES,
+    PSIZE,
+    RECORD_BYTES,
+    RECORDS,
+    SECOND_FLUSH_STAGE,
+    SPARE_IOS,
+    SYNC_CPU,
+    SYNC_CPU_NS,
+    SYNC_NS,
+    SYNC_STAGE,
+    TIMER_IS_OVER,
+    TOUCHED_IN,
+    TXGS,
+    UBERBLOCK_STAGE,
+    count,
+    make_ready,
+    wake_waiting,
+)
+from model.filesystems.zfs.writes_wanted import BLOCK as BLOCK_WANTED
+from model.filesystems.zfs.writes_wanted import LABEL as LABEL_WANTED
+from model.filesystems.zfs.writes_wanted import VDEV_FLUSH, want
+from model.jit import kernel, part
+from model.zfs.arc.arc import make_anonymous
+from model.zfs.arc.primarycache import is_kept
+from model.zfs.dmu.dbuf import copy_written
+from model.zfs.dmu.dirty import ABOVE, BLOCK, NONE, WRITING, advance
+from model.zfs.dmu.indirect import meta_dnode_levels
+from model.zfs.dmu.layout import LEAF_SHIFT, file_of
+from model.zfs.txg.throttle import DIRTY_DATA, SYNC_BEGAN, T2, T3, group_written, open_group, wants_sync
+from model.zfs.vdev.leaves import FOR_TXG
+from model.zfs.zil.commit import forget, group_synced, may_sync
+
+FILE_COPIES, MOS_COPIES, MOS_PASSES = 2, 3, 3  # spec 5.4, 5.5
+DNODE_BLOCK, ONE_POINTER, SPACE_MAP = 1536, 1024, 4096  # B on disk: spec 5.1 (a few dnodes; one pointer); spec 5.3. One
+#   pointer among zeros is as long by LZJB in 16 KiB (2 B for 66) as by LZ4, OpenZFS's for metadata, in 128 KiB (1 B for 255)
+METASLABS_TOUCHED = 2  # per vdev: one gives, one gets back
+LABEL, RING, UBERBLOCK = 2**18, 2**17, 1024  # B: a label, where uberblocks begin in it, one of them
+N_UBERBLOCKS = RING // UBERBLOCK
+
+
+# ---- what it writes ----
+
+
+@part
+def _write_record(m, now, entry, block):
+    file = file_of(m.files.base, block)
+    n_bytes = m.of_file[file, PSIZE]
+    count(m.tally, RECORDS, 1, now)
+    if m.txgs.entries[entry, ABOVE] != NONE:
+        m.n_rewritten[m.txgs.entries[m.txgs.entries[entry, ABOVE], BLOCK] - m.files.n_records] += 1
+    if m.early_in[block] == m.txgs.syncing[0]:
+        count(m.tally, EARLY, 1, now)
+        m.txgs.entries[entry, WRITING] = 1
+        copy_written(m, now, entry, is_kept(m.s.primarycache, 0))
+        if m.txg_params.rule == DIRTY_DATA:
+            is_clean(m, block)
+        return
+    where = place(m.places, m.txgs.open_txg[0], DATA, n_bytes)
+    m.layout.place[block] = where
+    count(m.tally, RECORD_BYTES, n_bytes, now)
+    _want_copy(m.wanted, m.n_wanted, m.leaves.queue_params, where, n_bytes, entry)
+
+
+@kernel
+def _want_copy(wanted, n_wanted, queue_params, where, n_bytes, entry):
+    want(wanted, n_wanted, BLOCK_WANTED, where, n_bytes, FOR_TXG, queue_params.async_write_priority, entry)
+
+
+@part
+def _write_indirect(m, now, entry, block):
+    i = block - m.files.n_records
+    n_bytes = m.l1_bytes[min(m.n_rewritten[i], len(m.l1_bytes) - 1)] if m.layout.level[i] == 1 else m.layout.n_bytes[i]
+    first = place(m.places, m.txgs.open_txg[0], DATA, n_bytes)
+    second = place_of_copy(m.places, m.txgs.open_txg[0], DATA, first, 1, n_bytes)
+    m.layout.place[block], m.layout.second[i], m.layout.n_bytes[i] = first, second, n_bytes
+    count(m.tally, INDIRECT, 1, now)
+    count(m.tally, INDIRECT_WRITTEN_BYTES, FILE_COPIES * n_bytes, now)
+    _want_copy(m.wanted, m.n_wanted, m.leaves.queue_params, first, n_bytes, entry)
+    _want_copy(m.wanted, m.n_wanted, m.leaves.queue_params, second, n_bytes, entry)
+    make_anonymous(m.arc, int(m.arc.node_of[block]))
+
+
+@part
+def _write_pool_blocks(m, now, n_blocks, n_bytes, copies):
+    """The pool's own."""
+    for _ in range(n_blocks):
+        first = place(m.places, m.txgs.open_txg[0], DATA, n_bytes)
+        for copy in range(copies):
+            where = first if copy == 0 else place_of_copy(m.places, m.txgs.open_txg[0], DATA, first, copy, n_bytes)
+            _want_copy(m.wanted, m.n_wanted, m.leaves.queue_params, where, n_bytes, NONE)
+    count(m.tally, POOL_BLOCKS, n_blocks, now)
+    count(m.tally, POOL_BYTES, n_blocks * copies * n_bytes, now)
+
+
+@part
+def _write_next(m, now):
+    """The block at the cursor."""
+    entry = m.txgs.cursor[0]
+    block = m.txgs.entries[entry, BLOCK]
+    if block < m.files.n_records:
+        file, is_early = file_of(m.files.base, block), m.early_in[block] == m.txgs.syncing[0]
+        _write_record(m, now, entry, block)
+        cost = m.s.sync_serial_ns if is_early else m.of_file[file, OF_RECORD]
+        cpu_ns = m.s.sync_serial_ns if is_early else m.of_file[file, SYNC_CPU]
+    else:
+        _write_indirect(m, now, entry, block)
+        cost, cpu_ns = m.indirect_ns, m.indirect_cpu_ns
+    count(m.tally, SYNC_CPU_NS, cpu_ns, now)
+    m.owed[0] += cpu_ns * m.s.shares_cpus
+    advance(m.txgs)
+    if m.txgs.cursor[0] == NONE:
+        for _ in range(m.zil.logs.shape[0]):
+            _write_pool_blocks(m, now, 1, DNODE_BLOCK, FILE_COPIES)
+            _write_pool_blocks(m, now, meta_dnode_levels(m.files.shift) + 1, ONE_POINTER, FILE_COPIES)
+    set_time(m.calendar, m.sources.sync, now + cost)
+
+
+@kernel
+def _is_touched(vdevs, syncing, vdev):
+    return vdevs[vdev, TOUCHED_IN] >= syncing[0]
+
+
+@part
+def _write_mos(m, now):
+    _write_pool_blocks(m, now, 2, DNODE_BLOCK, MOS_COPIES)
+    _write_pool_blocks(m, now, 2, ONE_POINTER, MOS_COPIES)
+    for vdev in range(len(m.places.vdevs)):
+        if _is_touched(m.places.vdevs, m.txgs.syncing, vdev):
+            _write_pool_blocks(m, now, METASLABS_TOUCHED, SPACE_MAP, MOS_COPIES)
+
+
+@part
+def _write_uberblock(m):
+    slot = m.txgs.syncing[0] % N_UBERBLOCKS * UBERBLOCK + RING
+    for vdev in range(_uberblock_vdevs(m)):
+        for child in range(m.places.vdevs[vdev, N_CHILDREN]):
+            leaf = m.places.vdevs[vdev, FIRST_LEAF] + child
+            end = m.leaf_bytes[leaf] // LABEL * LABEL
+            for label in range(4):
+                begin = label * LABEL if label < 2 else end - (4 - label) * LABEL
+                want(m.wanted, m.n_wanted, LABEL_WANTED, leaf << LEAF_SHIFT | begin + slot, UBERBLOCK, FOR_TXG,
+                     m.leaves.queue_params.sync_write_priority, NONE)
+
+
+@part
+def _uberblock_vdevs(m):
+    return min(m.txg_params.uberblock_vdevs, m.places.first_vdev[1])
+
+
+@part
+def _flush(m, n_vdevs, only_touched):
+    """The first `n_vdevs` vdevs, or those of them that were given space in this group."""
+    for vdev in range(n_vdevs):
+        if not m.s.no_cache_flush and (_is_touched(m.places.vdevs, m.txgs.syncing, vdev) or not only_touched):
+            want(m.wanted, m.n_wanted, VDEV_FLUSH, vdev, 0, FOR_TXG, 0, NONE)
+
+
+# ---- stages ----
+
+
+@kernel
+def _may_end(zil, syncing):
+    """Stage 3."""
+    may = True
+    for log in range(zil.logs.shape[0]):
+        may &= may_sync(zil, log, syncing[0])
+    return may
+
+
+@part
+def _next_stage(m, now):
+    """All of a stage is on disk: the next one begins."""
+    stage = m.sync[SYNC_STAGE]
+    if stage == FILES_STAGE or (stage == MOS_STAGE and m.sync[MOS_PASS] < MOS_PASSES):
+        m.sync[SYNC_STAGE] = MOS_STAGE
+        m.sync[MOS_PASS] += 1
+        _write_mos(m, now)
+        return
+    if stage == MOS_STAGE:
+        if m.txg_params.rule == T3:
+            _count_sync(m, now)
+        m.sync[SYNC_STAGE] = LOG_STAGE
+    elif stage == LOG_STAGE and _may_end(m.zil, m.txgs.syncing):
+        m.sync[SYNC_STAGE] = FLUSH_STAGE
+        _flush(m, len(m.places.vdevs), 1)
+    elif stage == FLUSH_STAGE:
+        m.sync[SYNC_STAGE] = UBERBLOCK_STAGE
+        _write_uberblock(m)
+    elif stage == UBERBLOCK_STAGE:
+        m.sync[SYNC_STAGE] = SECOND_FLUSH_STAGE
+        _flush(m, _uberblock_vdevs(m), 0)
+    elif stage == SECOND_FLUSH_STAGE:
+        m.sync[SYNC_STAGE] = DONE_STAGE
+        _end_sync(m, now)
+
+
+@part
+def _count_sync(m, now):
+    """How long it took sets the limit: T3 counts up to the MOS, T2 all of it."""
+    group_written(m.throttle, m.txg_params, m.txgs.syncing[0], now - m.throttle[SYNC_BEGAN], m.most_dirty)
+
+
+@part
+def _end_sync(m, now):
+    """The group is on disk."""
+    txg = m.txgs.syncing[0]
+    if m.txg_params.rule == T2:
+        _count_sync(m, now)
+    count(m.tally, TXGS, 1, now)
+    count(m.tally, SYNC_NS, now - m.throttle[SYNC_BEGAN], now)
+    for log in range(m.zil.logs.shape[0]):
+        forget(m.zil, log, group_synced(m.zil, m.zil_params, log, txg))
+        make_ready(m.ready, m.n_ready, len(m.process) + len(m.row_of) + log)
+    m.txgs.syncing[0] = 0
+    is_overdue = m.txgs.overdue[0] != 0 or (m.sync[TIMER_IS_OVER] != 0 and m.txgs.quiesced[0] == 0)
+    m.sync[TIMER_IS_OVER] = 0
+    if m.txg_params.rule == DIRTY_DATA:
+        open_group(m.throttle, txg)  # nothing of it is dirty any more
+        wake_waiting(m)
+    m.sync[IS_PUSHED] |= is_overdue or (wants_sync(m.throttle, m.txg_params) and m.txgs.quiesced[0] == 0)
+
+
+@part
+def sync_event(m, now):
+    """Write the block at the cursor, or go on to the next stage if all is on disk."""
+    if m.txgs.syncing[0] == 0:
+        return
+    if m.txgs.cursor[0] != NONE:
+        if ios_left(m.leaves.queue, m.sync) < SPARE_IOS:
+            m.sync[IS_STALLED] = 1
+            return
+        _write_next(m, now)
+    elif m.txgs.n_pending[0] == 0:
+        _next_stage(m, now)
+        if m.n_wanted[0] == 0 and m.sync[SYNC_STAGE] != DONE_STAGE:
+            is_waiting = m.sync[SYNC_STAGE] == LOG_STAGE and not _may_end(m.zil, m.txgs.syncing)
+            set_time(m.calendar, m.sources.sync, NEVER if is_waiting else now)
+

@@ -1,0 +1,100 @@
+"""When a transaction group of a ZFS under a database ends, and who goes on then.
+
+A group ends when its time is over or somebody asks (IS_PUSHED); who waits for the next one goes on then
+(`model.zfs.txg.throttle`). Who sleeps a tick, because one group is being synced and the next waits for that, wakes up when
+it need not wait any longer.
+
+The time of 2007 is that of a thread: it notes which group is open, sleeps, asks for the next one unless it is open by then,
+and waits for that before it sleeps again. So a group that somebody else has ended is followed by one with less time.
+
+In ZFS: txg.c, `txg_sync_thread`, `txg_quiesce_thread`, `txg_delay`, and `txg_timelimit_thread` of 2007; spec 5.6.
+"""
+
+from model.events.calendar import NEVER, set_time
+from model.filesystems.zfs.state import (
+    FILES_STAGE,
+    HAS_SLEPT,
+    IS_PUSHED,
+    MOS_PASS,
+    SECOND_NS,
+    SYNC_STAGE,
+    TIMED_TXG,
+    TIMER_IS_OVER,
+    make_ready,
+    wake_waiting,
+)
+from model.jit import part
+from model.zfs.arc.arc import adjust
+from model.zfs.dmu.dirty import hand_over, quiesce
+from model.zfs.txg.throttle import DIRTY_DATA, SYNC_BEGAN, open_group
+from model.zfs.vdev.leaves import TICK_NS
+
+NONE_TIMED = -1  # the timer of 2007 waits for the next group to open
+
+
+@part
+def _wake_sleepers(m):
+    """No group waits for another one any more: who sleeps in the throttle goes on."""
+    for p in range(len(m.process)):
+        if m.process[p, HAS_SLEPT] and m.calendar.time[m.sources.processes + p] != NEVER:
+            set_time(m.calendar, m.sources.processes + p, NEVER)
+            make_ready(m.ready, m.n_ready, p)
+
+
+@part
+def _start_sync(m, now):
+    m.sync[SYNC_STAGE], m.sync[MOS_PASS] = FILES_STAGE, 0
+    m.throttle[SYNC_BEGAN] = now
+    if m.txg_params.from_sync:
+        set_time(m.calendar, m.sources.timer, now + m.txg_params.timeout_ns)
+    set_time(m.calendar, m.sources.sync, now)
+    if m.txg_params.rule != DIRTY_DATA:
+        _wake_sleepers(m)
+
+
+@part
+def _open_next(m, now):
+    """A group is quiesced and another one open: who waited for that goes on."""
+    open_group(m.throttle, m.txgs.open_txg[0])
+    if m.sync[TIMED_TXG] == NONE_TIMED:
+        _time_group(m, now)
+    wake_waiting(m)
+
+
+@part
+def end_groups(m, now):
+    """After an event: the open group ends if somebody asked for that (IS_PUSHED), now or as soon as that can be."""
+    if hand_over(m.txgs):
+        _start_sync(m, now)
+    if m.sync[IS_PUSHED] and quiesce(m.txgs):
+        _open_next(m, now)
+    m.sync[IS_PUSHED] = 0
+    if hand_over(m.txgs):
+        _start_sync(m, now)
+
+
+@part
+def _time_group(m, now):
+    """The thread of 2007 sleeps."""
+    m.sync[TIMED_TXG] = m.txgs.open_txg[0]
+    set_time(m.calendar, m.sources.timer, now + m.txg_params.timeout_ns)
+
+
+@part
+def timer_event(m, now):
+    """Its time is over. (Counted from the last sync, a group that is being synced comes first.)"""
+    if m.txg_params.from_sync and m.txgs.syncing[0] != 0:
+        m.sync[TIMER_IS_OVER] = 1
+    elif m.txg_params.from_sync:
+        m.sync[IS_PUSHED] = 1
+    elif m.txgs.open_txg[0] > m.sync[TIMED_TXG]:
+        _time_group(m, now)
+    else:
+        m.sync[TIMED_TXG], m.sync[IS_PUSHED] = NONE_TIMED, 1
+
+
+@part
+def reclaim_event(m, now):
+    """The thread that looks after the ARC every second."""
+    adjust(m.arc, m.arc_params, now // TICK_NS)
+    set_time(m.calendar, m.sources.reclaim, now + SECOND_NS)

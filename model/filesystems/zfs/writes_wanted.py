@@ -1,0 +1,91 @@
+"""What a ZFS under a database wants written or flushed when an event is over, as I/Os for the children of vdevs.
+
+    BLOCK         of a transaction group or of an intent log, at a place   parity and padding of RAID-Z with it
+    VDEV_FLUSH    of all devices of a vdev                                 commands, which no vdev queue sees
+    LABEL         a piece of a label, on one device
+
+Padding goes to the vdev queue as I/Os that need not be written (`model.zfs.vdev.queue_units`, rule 6), and is waited for
+like all else.
+"""
+
+from model.devices.command_queue import FLUSH
+from model.filesystems.zfs.state import FIRST_LEAF, IN_FLIGHT, N_CHILDREN, vdev_of
+from model.jit import kernel, part
+from model.zfs.dmu.dirty import WRITING
+from model.zfs.dmu.layout import FRONT_BYTES, LEAF_SHIFT, OFFSET_MASK
+from model.zfs.vdev.leaves import FOR_TXG, leaf_io
+from model.zfs.vdev.queue import NONE, READ, WRITE
+from model.zfs.vdev.queue_units import NODATA, OPTIONAL
+from model.zfs.vdev.raid import BYTES, CHILD, IS_PADDING, OFFSET, write_ios
+
+# Columns of Zfs.wanted.
+WHAT, WHERE, LENGTH, OWNER, PRIORITY, ENTRY = range(6)  # ENTRY: of the transaction group, or NONE
+BLOCK, VDEV_FLUSH, LABEL = range(3)  # values of WHAT; WHERE: a place, a vdev, leaf << LEAF_SHIFT | offset
+
+
+@kernel
+def want(wanted, n_wanted, what, where, n_bytes, owner, priority, entry):
+    i = n_wanted[0]
+    wanted[i, WHAT], wanted[i, WHERE], wanted[i, LENGTH] = what, where, n_bytes
+    wanted[i, OWNER], wanted[i, PRIORITY], wanted[i, ENTRY] = owner, priority, entry
+    n_wanted[0] += 1
+
+
+@kernel
+def to_outbox(outbox, n_out, what):
+    """An I/O; or, negative, a unit."""
+    outbox[n_out[0]] = what
+    n_out[0] += 1
+
+
+@kernel
+def _list_children(children, vdevs, padding, what, where, n_bytes):
+    """What is wanted, as I/Os of leaves in the table: how many."""
+    if what == BLOCK:
+        vdev = vdev_of(vdevs, where >> LEAF_SHIFT)
+        return write_ios(vdev, (where & OFFSET_MASK) - FRONT_BYTES, n_bytes, padding, children)
+    n = vdevs[where, N_CHILDREN] if what == VDEV_FLUSH else 1
+    for i in range(n):
+        children[i, CHILD], children[i, BYTES], children[i, IS_PADDING] = i, n_bytes, 0
+        children[i, OFFSET] = FLUSH - FRONT_BYTES if what == VDEV_FLUSH else (where & OFFSET_MASK) - FRONT_BYTES
+    return n
+
+
+@kernel
+def _first_leaf(vdevs, what, where):
+    if what == LABEL:
+        return where >> LEAF_SHIFT
+    return vdevs[where if what == VDEV_FLUSH else where >> LEAF_SHIFT, FIRST_LEAF]
+
+
+@part
+def _make_ios_of(m, now, i):
+    """Row `i` of what is wanted."""
+    wanted, leaves = m.wanted, m.leaves
+    what, owner, children = wanted[i, WHAT], wanted[i, OWNER], leaves.children
+    n = _list_children(children, m.places.vdevs, m.raidz.padding, what, wanted[i, WHERE], wanted[i, LENGTH])
+    first = _first_leaf(m.places.vdevs, what, wanted[i, WHERE])
+    for child in range(n):
+        io = leaf_io(leaves, first + children[child, CHILD], READ if what == VDEV_FLUSH else WRITE,
+                     children[child, OFFSET] + FRONT_BYTES, children[child, BYTES], now, wanted[i, PRIORITY],
+                     owner if owner == FOR_TXG else owner << leaves.waiter_shift)
+        m.entry_of[io] = wanted[i, ENTRY]
+        if children[child, IS_PADDING]:
+            leaves.queue.marks[io] = OPTIONAL | NODATA
+        if what == VDEV_FLUSH:
+            leaves.queue.next_member[io], leaves.queue.unit_bytes[io] = NONE, 0
+        to_outbox(leaves.outbox, leaves.n_out, -io if what == VDEV_FLUSH else io)
+    m.sync[IN_FLIGHT] += n
+    if owner == FOR_TXG:
+        m.txgs.n_pending[0] += n
+        m.txgs.entries[wanted[i, ENTRY], WRITING] += n
+    else:
+        leaves.n_awaited[owner] += n
+
+
+@part
+def make_ios(m, now):
+    """Of all that this event wanted; they go to the outbox."""
+    for i in range(m.n_wanted[0]):
+        _make_ios_of(m, now, i)
+    m.n_wanted[0] = 0

@@ -1,0 +1,40 @@
+"""The OLTP run's disks: who is told, and what becomes of a block, when a disk has served a unit."""
+
+from model.devices.command_queue import N_COMMANDS
+from model.events.calendar import set_time
+from model.jit import part
+from model.simulations.filebench_oltp.prefetch import unit_ends
+from model.simulations.filebench_oltp.state import IOS_DONE
+from model.simulations.filebench_oltp.tasks import block_came
+from model.zfs.dmu.dbuf import copy_written
+from model.zfs.vdev.leaves import FOR_TXG, NOBODY, answered, disk_done, has_come, release_io
+from model.zfs.vdev.queue import NONE
+
+
+@part
+def _txg_write_done(m, now, io):
+    """An I/O of a block of the syncing group is done. The last one of all wakes the sync thread."""
+    copy_written(m, now, int(m.entry_of[io]), 1)
+    m.txgs.n_pending[0] -= 1
+    if m.txgs.n_pending[0] == 0 and m.txgs.cursor[0] == NONE:
+        set_time(m.calendar, m.sources.sync, now)
+
+
+@part
+def disk_event(m, pool, now, leaf):
+    """A disk has served a unit: tell whoever waited. Returns `leaf` if there is more for it to do, else -1."""
+    unit_ends(m, pool, pool.drives.commands[leaf, 0])
+    io = disk_done(pool, now, leaf)
+    while io != NONE:
+        m.tally.counts[IOS_DONE] += 1
+        if pool.owner[io] == FOR_TXG:
+            _txg_write_done(m, now, io)
+        waiter = answered(pool, now, leaf, io)
+        while waiter != NOBODY:
+            following = pool.joined_before[waiter]
+            task = has_come(pool, waiter)
+            if task != NOBODY:
+                block_came(m, now, task)
+            waiter = following
+        io = release_io(pool, io)
+    return leaf if pool.drives.units[leaf, N_COMMANDS] > 0 else -1

@@ -1,0 +1,153 @@
+"""What the OLTP run will look up some events from now: named to the processor beforehand (`model.jit.prefetch`).
+
+To get to a block's header takes two steps, its number and then its node; to take it off its list, a third one, to its
+neighbours there. Each is named when the one before must have arrived. Nothing here changes anything but time.
+"""
+
+from model.jit import kernel, part
+from model.jit.prefetch import prefetch
+from model.structures.lru import bucket_of
+from model.zfs.arc.lists import HOLDS, NEWER, OLDER
+from model.zfs.dmu.dirty import ABOVE, BLOCK, FOLLOWING, NODE
+from model.zfs.dmu.layout import LEAF_SHIFT, OFFSET_MASK, level_block
+from model.zfs.vdev.leaves import FOR_LINE, FOR_TXG
+from model.zfs.vdev.queue import NONE
+
+
+@part
+def numbers_of(m, file, record):
+    """A record will be looked for, and the block above it."""
+    prefetch(m.arc.node_of, level_block(m.files, file, record, 0))
+    prefetch(m.arc.node_of, level_block(m.files, file, record, 1))
+
+
+@part
+def header_above(m, file, record):
+    """It will be soon."""
+    prefetch(m.arc.nodes, int(m.arc.node_of[level_block(m.files, file, record, 1)]))
+
+
+@part
+def header(m, file, record):
+    """If the record has one."""
+    prefetch(m.arc.nodes, int(m.arc.node_of[level_block(m.files, file, record, 0)]))
+
+
+@kernel
+def _neighbours(m, file, record, level):
+    """A header, if there is one and it is on a list, will be taken off it."""
+    nodes, node = m.arc.nodes, int(m.arc.node_of[level_block(m.files, file, record, level)])
+    if nodes[node, HOLDS] == 0:
+        prefetch(nodes, int(nodes[node, OLDER]))
+        prefetch(nodes, int(nodes[node, NEWER]))
+
+
+@part
+def next_read(m, shadow):
+    """A shadow's read is there, or found: headers of what it will read next."""
+    n, n_files, records = m.threads.n_done[shadow], m.workload.n_files, m.threads.shadow_records
+    if n < records.shape[1]:
+        header_above(m, n % n_files, records[shadow, n])
+        header(m, n % n_files, records[shadow, n])
+
+
+@part
+def next_read_begins(m, shadow):
+    """It will soon, and the headers are at hand."""
+    n, n_files, records = m.threads.n_done[shadow], m.workload.n_files, m.threads.shadow_records
+    if n < records.shape[1]:
+        _neighbours(m, n % n_files, records[shadow, n], 1)
+
+
+@part
+def read_after_next(m, shadow):
+    """A shadow's read goes to its disk: where what it will read then is found."""
+    n, n_files, records = m.threads.n_done[shadow], m.workload.n_files, m.threads.shadow_records
+    if n < records.shape[1]:
+        numbers_of(m, n % n_files, records[shadow, n])
+        prefetch(m.layout.place, level_block(m.files, n % n_files, records[shadow, n], 0))
+
+
+@part
+def line_at(pool, place):
+    """The vdev cache will be asked for what lies there."""
+    cache, line = pool.cache, (place & OFFSET_MASK) >> pool.cache_params.line_shift
+    prefetch(cache.first, (place >> LEAF_SHIFT) * cache.n_buckets + bucket_of(line, cache.n_buckets))
+
+
+@part
+def write_comes(m, file, record):
+    """A record will be dirtied, and the block above it."""
+    numbers_of(m, file, record)
+    prefetch(m.txgs.entry_of, level_block(m.files, file, record, 1) - m.files.n_records)
+
+
+@part
+def write_begins(m, file, record):
+    """It will be soon."""
+    header_above(m, file, record)
+    header(m, file, record)
+    prefetch(m.txgs.entries, m.txgs.entry_of[level_block(m.files, file, record, 1) - m.files.n_records])
+
+
+@kernel
+def write_is_next(m, file, record):
+    """The headers are at hand."""
+    _neighbours(m, file, record, 1)
+    _neighbours(m, file, record, 0)
+
+
+@part
+def next_write(m):
+    """The sync thread will write the entry at its cursor."""
+    entries, entry = m.txgs.entries, m.txgs.cursor[0]
+    block = entries[entry, BLOCK]
+    prefetch(entries, entries[entry, FOLLOWING])
+    if block < m.files.n_records:
+        prefetch(entries, entries[entry, ABOVE])
+    else:
+        prefetch(m.arc.nodes, entries[entry, NODE])
+
+
+@part
+def block_above(m, above):
+    """The sync thread has come to a record below the entry `above`."""
+    entries = m.txgs.entries
+    prefetch(m.arc.nodes, entries[above, NODE])
+    prefetch(m.layout.level, entries[above, BLOCK] - m.files.n_records)
+
+
+@kernel
+def _who_waits(pool, io):
+    """The waiter for a read that came last."""
+    owner = int(pool.owner[io])
+    return pool.waiting[pool.line_of[io]] if owner == FOR_LINE else owner
+
+
+@part
+def unit_starts(m, pool, unit):
+    """A disk begins to serve a unit: the entries that its members write, and the next reads of who waits for it."""
+    io = unit
+    while io != NONE:
+        if pool.owner[io] == FOR_TXG:
+            prefetch(m.txgs.entries, m.entry_of[io])
+        else:
+            task = _who_waits(pool, io) >> pool.waiter_shift
+            if task < m.workload.n_shadows:
+                read_after_next(m, task)
+        io = pool.queue.next_member[io]
+
+
+@part
+def unit_ends(m, pool, unit):
+    """A disk has served a unit: headers of blocks that its members write, or read for who waits, and what he reads next."""
+    io = unit
+    while io != NONE:
+        if pool.owner[io] == FOR_TXG:
+            prefetch(m.arc.nodes, m.txgs.entries[m.entry_of[io], NODE])
+        else:
+            task = _who_waits(pool, io) >> pool.waiter_shift
+            prefetch(m.arc.nodes, m.tasks.node[task])
+            if task < m.workload.n_shadows:
+                next_read(m, task)
+        io = pool.queue.next_member[io]

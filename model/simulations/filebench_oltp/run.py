@@ -1,0 +1,259 @@
+"""The OLTP run, event by event: shadows and writers, indirect blocks, transaction groups, vdev caches, queues, disks.
+
+    shadow -> read of a record                                             posts -> writers -> writes of records
+                 |  the blocks above it that are not in core, top down,                 |  likewise, L1 and above
+                 |  one after the other; then the record                                v
+                 v                                                              dirty in core, until every 5 s
+               pool (vdev cache, vdev queue, disk)  <---  records, and all blocks above  ---  the transaction group
+
+Sources of events, in the order in which equal times are served: the disks, the sync thread, the timer of the transaction
+groups, that of the ARC, the writers (the log writer first), the shadows. All that follows at once, in no time, is done
+before the next event: tasks that can go on stand in a ring, first come, first served.
+
+What is in core is kept by the ARC (`model.zfs.dmu.dbuf`, `model.zfs.dmu.after_loading`). Who wants a block that is being
+read waits for that reading. Freed space is not used again, so that the transaction groups go on where the files end; with a
+few GB written into a pool of terabytes, first fit would hardly come back to it either.
+
+Left out: the CPUs as a resource (threads never wait for one), the writes of a transaction group beyond the files'
+own blocks (dnodes, space maps, uberblock, cache flush), throttling of writers, access times (atime) of files.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from model.devices.command_queue import BLOCK_SHIFT, BUSY_NS, BUSY_SINCE, N_COMMANDS, N_SERVED, SERVED_BYTES
+from model.events.calendar import NEVER, next_source, set_time, settle
+from model.jit import kernel, part
+from model.simulations.filebench_oltp.disks import disk_event
+from model.simulations.filebench_oltp.filebench import LOG_WRITER
+from model.simulations.filebench_oltp.prefetch import unit_starts
+from model.simulations.filebench_oltp.state import (
+    COUNTS,
+    DONE,
+    IOS,
+    OUT_OF_DRAWS,
+    OUT_OF_ENTRIES,
+    OUT_OF_IOS,
+    OUT_OF_NODES,
+    OUT_OF_SPACE,
+    WRITER,
+    Machine,
+    Room,
+    Settings,
+    check_settings,
+    check_space,
+    first_room,
+    new_machine,
+)
+from model.simulations.filebench_oltp.tasks import SECOND_NS, count_reads, finish_read, finish_write, look, next_ready
+from model.simulations.filebench_oltp.threads import shadow_event, writer_event
+from model.simulations.filebench_oltp.txgs import sync_event, timer_event
+from model.zfs.arc.arc import adjust, arc_params, new_arc
+from model.zfs.arc.lists import has_nodes, total_bytes
+from model.zfs.dmu.after_loading import preallocate, warm
+from model.zfs.dmu.dirty import has_room
+from model.zfs.dmu.layout import BACK_BYTES, MAX_LEVELS
+from model.zfs.vdev.leaves import NOBODY, TICK_NS, Pool, new_recorder, record_command, start_disk, to_queue
+from model.zfs.vdev.queue import NONE
+
+# ---- the loop ----
+
+
+@part
+def _send(m, pool, now, leaf):
+    """Hand the I/Os in the outbox to their queues, and start disks that have something to do and do not. (If there is a
+    `leaf` with more to do, the outbox is empty.)"""
+    sent, n = 0, pool.n_out[0]
+    while sent < n or leaf >= 0:
+        if sent < n:
+            m.tally.counts[IOS] += 1
+            leaf = to_queue(pool, now, pool.outbox[sent])
+            sent += 1
+        if leaf >= 0:
+            ends = start_disk(pool, now, leaf)
+            set_time(m.calendar, leaf, ends)
+            unit_starts(m, pool, pool.drives.commands[leaf, 0])
+            record_command(pool, now, leaf, ends)
+        leaf = -1
+    pool.n_out[0] = 0
+
+
+@part
+def _reclaim(m, now):
+    """The thread that looks after the ARC every second."""
+    adjust(m.arc, m.arc_params, now // TICK_NS)
+    set_time(m.calendar, m.sources.reclaim, now + SECOND_NS)
+
+
+@part
+def _has_ios(queue, n):
+    """Whether `n` I/Os are free."""
+    io = queue.free[0]
+    while n > 1 and io != NONE:
+        io = queue.next_member[io]
+        n -= 1
+    return io != NONE
+
+
+@kernel
+def _shortage(txgs, queue, arc, n_dirtied, n_sent):
+    """What there may be too little of for the next event, or DONE."""
+    if not _has_ios(queue, n_sent):
+        return OUT_OF_IOS
+    if not has_room(txgs, n_dirtied):
+        return OUT_OF_ENTRIES
+    return DONE if has_nodes(arc, n_dirtied) else OUT_OF_NODES
+
+
+@part
+def _draws_left(sources, workload, threads, source):
+    """Whether the thread at `source` can draw as often as it may at its next event."""
+    if source >= sources.shadows:
+        return threads.n_done[source - sources.shadows] < threads.shadow_records.shape[1]
+    writer = source - sources.writers
+    n = threads.n_done[workload.n_shadows + writer] + workload.writes_per_burst
+    return n < len(threads.log_records) if writer == LOG_WRITER else n < threads.writer_records.shape[1]
+
+
+@part
+def _is_past_the_end(pool):
+    """Whether a write in the outbox does not fit on its disk."""
+    end, found = (pool.disk.disk.layout.n_blocks << BLOCK_SHIFT) - BACK_BYTES, False
+    for i in range(pool.n_out[0]):
+        io = pool.outbox[i]
+        found |= pool.queue.offset[io] + pool.queue.n_bytes[io] > end
+    return found and len(pool.disk.drawn_ns) == 0
+
+
+@kernel
+def run(m, pool):
+    """From the time of the first event until `duration_ns`. Returns how it ended."""
+    tasks, calendar, sources = m.tasks, m.calendar, m.sources
+    n_dirtied = m.workload.log_write_bytes // m.workload.record_bytes + MAX_LEVELS  # by one event, at most
+    now = calendar.time[next_source(calendar)]
+    while True:
+        leaf = source = -1
+        is_task = tasks.n_ready[0] != tasks.n_ready[1]
+        if not is_task:
+            source = next_source(calendar)
+        if not 0 <= source < sources.sync:  # disks take nothing
+            status = _shortage(m.txgs, pool.queue, m.arc, n_dirtied, len(pool.outbox))
+            if status != DONE:
+                return status
+        if is_task:
+            task = next_ready(tasks)
+            has_all = look(m, pool, now, task)
+            if has_all and tasks.rows[task, WRITER] == NOBODY:
+                finish_read(m, now, task)
+            elif has_all:
+                finish_write(m, now, task)
+        else:
+            if calendar.time[source] >= m.settings.duration_ns:
+                count_reads(m.tally, m.settings.duration_ns, 0)
+                return DONE
+            if source >= sources.writers and not _draws_left(sources, m.workload, m.threads, source):
+                return OUT_OF_DRAWS
+            now = calendar.time[source]
+            calendar.time[source] = NEVER  # until `settle`
+            if source < sources.sync:
+                leaf = disk_event(m, pool, now, source)
+            elif source == sources.sync:
+                sync_event(m, pool, now)
+                if _is_past_the_end(pool):
+                    return OUT_OF_SPACE
+            elif source == sources.timer:
+                timer_event(m, now)
+            elif source == sources.reclaim:
+                _reclaim(m, now)
+            elif source < sources.shadows:
+                writer_event(m, now, source - sources.writers)
+            else:
+                shadow_event(m, now, source - sources.shadows)
+        if leaf >= 0 or pool.n_out[0] > 0:
+            _send(m, pool, now, leaf)
+        settle(calendar, source)
+
+
+# ---- the friendly face ----
+
+
+class Result(NamedTuple):
+    """A run of `duration_ns`. `machine` and `pool` are its last state."""
+
+    operations_per_s: float  # reads and writes, those of the log among them
+    reads_per_s: float
+    response_ns: np.ndarray  # of the reads completed, in order of completion
+    response_at: np.ndarray  # ns: when
+    counts: dict  # see COUNTS
+    outcomes: np.ndarray  # [data or metadata, outcome of the vdev cache]: reads
+    busy_ns: np.ndarray  # per disk
+    served_bytes: np.ndarray  # per disk
+    n_served: np.ndarray  # per disk: units
+    per_second: np.ndarray  # [reads, writes, log writes][second]: completed
+    core_bytes: int
+    machine: Machine
+    pool: Pool
+
+
+def preallocated_core(site, memory_bytes):
+    """What writing the files of `site` leaves in the ARC of a machine with so much memory: an Arc for `simulate` to start
+    from. No run changes it, so many can share it."""
+    params, record_bytes = arc_params(memory_bytes), site.workload.record_bytes
+    n_nodes = min(site.files.n_blocks, 3 * params.c_bytes // (2 * record_bytes) + 2**12)
+    core = new_arc(params, site.files.n_blocks, n_nodes)
+    preallocate(core, params, site.files, record_bytes)
+    return core
+
+
+def start_threads(m):
+    """Set the calendar: threads begin at 0; the first transaction group ends after its time."""
+    for writer in range(m.workload.n_writers + 1):
+        if m.workload.n_shadows or writer != LOG_WRITER:
+            set_time(m.calendar, m.sources.writers + writer, 0)
+    for shadow in range(m.workload.n_shadows):
+        set_time(m.calendar, m.sources.shadows + shadow, 0)
+    set_time(m.calendar, m.sources.timer, m.settings.txg_ns)
+    set_time(m.calendar, m.sources.reclaim, SECOND_NS)
+    if m.settings.warm_indirect:
+        warm(m.arc, m.arc_params, m.files)
+
+
+def busy_until(drives, now):
+    """Per disk: ns that it has worked until `now` (int64)."""
+    units = drives.units
+    return units[:, BUSY_NS] + np.where(units[:, N_COMMANDS] > 0, now - units[:, BUSY_SINCE], 0)
+
+
+def _result(m, pool):
+    tally, seconds = m.tally, m.settings.duration_ns / SECOND_NS
+    counts = dict(zip(COUNTS, tally.counts.tolist(), strict=True))
+    n = counts["reads_done"]
+    done = n + counts["writes_done"] + counts["log_writes_done"]
+    units = pool.drives.units
+    return Result(done / seconds, n / seconds, tally.response_ns[:n], tally.response_at[:n], counts, pool.outcomes,
+                  busy_until(pool.drives, m.settings.duration_ns), units[:, SERVED_BYTES], units[:, N_SERVED],
+                  tally.per_second, int(total_bytes(m.arc)), m, pool)
+
+
+def simulate(site, rules, settings=None, seed=0, recorder=None, core=None):
+    """Run the workload of `site` under `rules`: a Result. `core` is what is in core at the start (`preallocated_core`);
+    None: nothing.
+
+    Raises ValueError if something about the machine is impossible.
+    """
+    settings = settings or Settings(n_leaves=site.n_leaves)
+    check_settings(settings, site)
+    room = first_room(settings)
+    while True:
+        m, pool = new_machine(site, rules, settings, seed, room, recorder or new_recorder(), core)
+        start_threads(m)
+        status = run(m, pool)
+        if status == DONE:
+            return _result(m, pool)
+        if status == OUT_OF_SPACE:
+            check_space(m.space, rules.disk)
+            raise ValueError("the run writes behind the end of its disks; choose larger disks or a shorter run")
+        room = Room(*(n * (2 if i == status - OUT_OF_DRAWS else 1) for i, n in enumerate(room)))
+        if recorder is not None:
+            recorder.n[:] = 0

@@ -1,0 +1,297 @@
+"""What the OLTP simulation is made of: parameters, state, and how a machine is put together.
+
+`Settings` holds what an experiment chooses and no mechanism's own parameters do; `Machine` is all state of a run. The
+events are in `model.simulations.filebench_oltp.run`.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from model.devices.command_queue import BLOCK_SHIFT, Drive
+from model.devices.data_sheet import SheetParams, new_drive
+from model.events.calendar import Calendar, new_calendar
+from model.events.streams import stream
+from model.jit.lent_memory import empty, in_lines
+from model.simulations.filebench_oltp.filebench import (
+    LOG_WRITER,
+    Semaphores,
+    Workload,
+    check_workload,
+    draw_log_records,
+    draw_records,
+    new_semaphores,
+    records_per_file,
+)
+from model.zfs.arc.arc import ArcParams, arc_params, copy_arc, greatest_c, new_arc
+from model.zfs.arc.lists import Arc
+from model.zfs.dmu.dirty import Txgs, new_txgs
+from model.zfs.dmu.indirect import FLETCHER2
+from model.zfs.dmu.layout import (
+    ALIQUOT_BYTES,
+    SINGLE_DISK,
+    Files,
+    Layout,
+    Sizes,
+    Space,
+    block_sizes,
+    check_fits,
+    lay_out,
+    new_space,
+    number_blocks,
+)
+from model.zfs.eras import era
+from model.zfs.vdev.cache import VdevCacheParams
+from model.zfs.vdev.leaves import ENTRY, NOBODY, new_pool
+from model.zfs.vdev.queue import VdevQueueParams
+from model.zfs.vdev.raid import VdevParams
+
+# Columns of Machine.counts.
+READS, WRITES, LOG_WRITES = 0, 1, 2  # operations begun
+READS_DONE, WRITES_DONE, LOG_WRITES_DONE = 3, 4, 5  # completed
+READ_HITS = 6  # reads of records in core
+DATA_READS, METADATA_READS = 7, 8  # blocks asked of the pool
+IOS, IOS_DONE = 9, 10  # I/Os handed to the queues, and completed
+TXGS = 11  # transaction groups written
+RECORDS_WRITTEN, INDIRECT_WRITTEN = 12, 13  # blocks of them, counted without copies
+LONGEST_SYNC_NS = 14
+COUNTS = ("reads", "writes", "log_writes", "reads_done", "writes_done", "log_writes_done", "read_hits", "data_reads",
+          "metadata_reads", "ios", "ios_done", "txgs", "records_written", "indirect_written", "longest_sync_ns")
+
+# How a run ended.
+DONE, OUT_OF_DRAWS, OUT_OF_IOS, OUT_OF_ENTRIES, OUT_OF_NODES, OUT_OF_SPACE = 0, 1, 2, 3, 4, 5
+
+# What a thread does at its next event.
+ISSUE, TAKE, REAP = 0, 1, 2  # a writer
+POST = 3  # a shadow
+
+# Columns of Tasks.rows.
+FILE, RECORD = 0, 1
+N_RECORDS = 2  # 1, or those of a log write
+LEVEL = 3  # of the block it looks for
+WRITER = 4  # NOBODY for a read
+BEGAN = 5  # ns
+JOINED = 6  # the last of those that wait for the block this task reads, or NOBODY
+JOINED_BEFORE = 7  # the one that came to wait before, or NOBODY
+
+SPARE_NODES = 2**10  # headers of the ARC beyond one for every block: more than an event may take
+AIO_TASKS = 256  # of a writer: it never has 200 outstanding, as it waits for half of them
+
+
+class Settings(NamedTuple):
+    """What an experiment chooses. The CPU times are what such processors may need, not from any run; ranges for the machine
+    of the document: data/priors.toml."""
+
+    n_leaves: int = 46
+    duration_ns: int = 120 * 10**9
+    txg_ns: int = 5 * 10**9  # txg_time; spec 5.6
+    sync_record_ns: int = 15_000  # of CPU, to check-sum and allocate 8 KiB: 0.5 to 1 GB/s
+    sync_indirect_ns: int = 80_000  # to compress 16 KiB as well, 200 MB/s
+    memory_bytes: int = 16 * 2**30  # B, physical: of the machine of 2007; the ARC may have all but 1 GiB of it
+    warm_indirect: int = 0  # 1: all indirect blocks are in core at the start
+    keeps_records: int = 1  # 0: nothing that is read stays in core
+
+
+class Room(NamedTuple):
+    """How much a run may need; too little is noticed, and the run made again with twice as much."""
+
+    n_draws: int  # operations of a thread
+    n_ios: int  # about at a time
+    n_entries: int  # dirty blocks of a transaction group
+    n_nodes: int  # headers of the ARC
+
+
+class Tasks(NamedTuple):
+    """Operations under way: shadow i has task i; behind these come those of the writers."""
+
+    rows: np.ndarray  # [task, column]; see FILE and the others
+    node: np.ndarray  # per task: the header of the block that it reads, which is held until it has come
+    ready: np.ndarray  # a ring of tasks that can go on; a power of two
+    n_ready: np.ndarray  # two elements: put into the ring, taken out of it
+    free: np.ndarray  # [writer, i]: tasks that it may use
+    n_free: np.ndarray  # per writer
+
+
+class Threads(NamedTuple):
+    n_done: np.ndarray  # per thread, shadows first, then writers: operations drawn
+    next_taker: np.ndarray  # per shadow: whom it posts to next
+    stage: np.ndarray  # per writer: ISSUE, TAKE or REAP
+    outstanding: np.ndarray  # per writer: writes not reaped
+    completed: np.ndarray  # per writer: of them completed
+    reaping: np.ndarray  # per writer: completions it sleeps for, or 0
+    shadow_records: np.ndarray  # [shadow, i]: drawn
+    writer_records: np.ndarray  # [writer, i]: drawn
+    log_records: np.ndarray
+
+
+class Tally(NamedTuple):
+    """What is measured."""
+
+    counts: np.ndarray  # see COUNTS
+    response_ns: np.ndarray  # of reads, in order of completion
+    response_at: np.ndarray  # ns: when it was completed
+    n_in_read: np.ndarray  # one element: reads under way
+    area: np.ndarray  # one element: its integral over time, ns
+    area_at: np.ndarray  # one element: up to when
+    per_second: np.ndarray  # [reads, writes, log writes][second]
+    copy_read: np.ndarray  # per indirect block: which copy is read, 0 or 1; drawn
+    n_rewritten: np.ndarray  # per indirect block: children rewritten in this run
+    sync_began: np.ndarray  # one element: ns
+
+
+class Sources(NamedTuple):
+    """Numbers of the sources of events; disks have theirs."""
+
+    sync: int
+    timer: int
+    reclaim: int
+    writers: int  # the first one, the log writer
+    shadows: int  # the first one
+
+
+class Machine(NamedTuple):
+    """All of a run but its pool. (Numba takes its time for every call that is handed so much: helpers get parts of it.)"""
+
+    settings: Settings
+    workload: Workload
+    files: Files
+    sizes: Sizes
+    layout: Layout
+    space: Space
+    arc_params: ArcParams
+    arc: Arc
+    entry_of: np.ndarray  # per I/O of a transaction group: the entry that it writes
+    tasks: Tasks
+    threads: Threads
+    semaphores: Semaphores
+    txgs: Txgs
+    calendar: Calendar
+    sources: Sources
+    tally: Tally
+
+
+class Site(NamedTuple):
+    """Where everything lies at the start; no run changes it, so many can share it."""
+
+    workload: Workload
+    n_leaves: int
+    files: Files
+    sizes: Sizes
+    layout: Layout
+    space: Space
+    vdev: VdevParams = SINGLE_DISK  # each top-level vdev of the pool
+
+
+class Rules(NamedTuple):
+    """The mechanisms of a run."""
+
+    cache: VdevCacheParams
+    queue: VdevQueueParams
+    disk: Drive
+    moves_whole_lines: int = 0  # 1: a read of data that may not fill a line moves the whole line all the same, and
+    #   leaves nothing behind: a rule that never was
+
+
+def new_site(workload=None, n_leaves=46, checksum=FLETCHER2, seed=0, first_byte=0, vdev=SINGLE_DISK):
+    """The files of `workload`, written one after the other into a pool that holds nothing else, or only what takes the
+    first `first_byte` B of every disk. Its `n_leaves` disks are the children of vdevs of one kind: see `vdev_params`."""
+    workload = workload or Workload()
+    check_workload(workload)
+    files = number_blocks(records_per_file(workload), workload.record_bytes)
+    new_space(n_leaves, ALIQUOT_BYTES, first_byte, vdev)  # before anything else, for the sake of its sentences
+    sizes = block_sizes(seed, workload.record_bytes, checksum, n_leaves // vdev.n_children)
+    return Site(workload, n_leaves, files, sizes, *lay_out(files, sizes, n_leaves, ALIQUOT_BYTES, first_byte, vdev), vdev)
+
+
+def rules_of(name, sheet=None, drawn_ns=()):
+    """The rules of the build `name`, with disks of a data sheet."""
+    build = era(name)
+    return Rules(build.cache, build.queue, new_drive(sheet or SheetParams(), drawn_ns))
+
+
+def first_room(settings):
+    """A guess, from 600 operations a second and disk: more than most runs need, as a run made again costs more."""
+    seconds = max(1.0, settings.duration_ns / 1e9)
+    n_txg = int(settings.n_leaves * 600 * min(seconds, settings.txg_ns / 1e9))
+    return Room(500 + 2 * int(seconds * settings.n_leaves), max(2**14, n_txg // 2), max(4096, 3 * n_txg),
+                int(2.25 * greatest_c(settings.memory_bytes)) // 8192)
+
+
+def _new_tasks(workload):
+    n_writers = workload.n_writers + 1
+    n = workload.n_shadows + n_writers * AIO_TASKS
+    rows = in_lines((n, 8), np.int64)
+    rows[:, N_RECORDS] = 1
+    rows[:, WRITER] = rows[:, JOINED] = rows[:, JOINED_BEFORE] = NOBODY
+    free = workload.n_shadows + np.arange(n_writers * AIO_TASKS).reshape(n_writers, AIO_TASKS)
+    return Tasks(rows, np.zeros(n, np.int64), np.zeros(1 << n.bit_length(), np.int64),
+                 np.zeros(2, np.int64), free, np.full(n_writers, AIO_TASKS))
+
+
+def _new_threads(workload, seed, n_draws):
+    """A writer goes through its draws at half the speed of ten shadows or more; its row is as long as it may need."""
+    n_writers = workload.n_writers + 1
+    shadows, writers = draw_records(workload, seed, n_draws)
+    if workload.n_writers:
+        writers = draw_records(workload._replace(n_shadows=0), seed, n_draws * max(1, workload.n_shadows // 10 + 1))[1]
+    log = draw_log_records(workload, seed, 16 + n_draws)
+    per_writer = (np.zeros(n_writers, np.int64) for _ in range(4))
+    return Threads(np.zeros(workload.n_shadows + n_writers, np.int64), np.full(workload.n_shadows, NOBODY), *per_writer,
+                   shadows, writers, log)
+
+
+def _new_tally(settings, workload, files, seed, n_draws):
+    n_indirect = files.n_blocks - files.n_records
+    n_reads = workload.n_shadows * n_draws
+    seconds = -(-settings.duration_ns // 10**9)
+    one = [np.zeros(1, np.int64) for _ in range(4)]
+    copy_read = (stream(seed, "copy read").random(n_indirect) < 0.5).astype(np.int64)
+    return Tally(np.zeros(len(COUNTS), np.int64), empty(n_reads, np.int64), empty(n_reads, np.int64), *one[:3],
+                 np.zeros((3, seconds), np.int64), copy_read, np.zeros(n_indirect, np.int64), one[3])
+
+
+def check_space(space, drive):
+    """Raise ValueError with one sentence if the disks, unless their services are drawn, are too small."""
+    if len(drive.drawn_ns) == 0:
+        check_fits(space, drive.disk.layout.n_blocks << BLOCK_SHIFT)
+
+
+def new_machine(site, rules, settings, seed, room, recorder, core=None):
+    """(Machine, Pool), everything at rest at time 0, with the blocks of `core` in core."""
+    workload, files = site.workload, site.files
+    check_space(site.space, rules.disk)
+    cache = arc_params(settings.memory_bytes)
+    tasks = _new_tasks(workload)
+    phase_ns = (stream(seed, "spindles").random(settings.n_leaves) * rules.disk.disk.rev_ns).astype(np.int64)
+    pool = new_pool(settings.n_leaves, rules.cache, rules.queue, rules.disk, phase_ns, room.n_ios, len(tasks.rows), recorder,
+                    rules.moves_whole_lines, site.vdev)
+    space = Space(site.space.aliquot_bytes, site.space.vdev, *(array.copy() for array in site.space[2:]))
+    n_indirect = files.n_blocks - files.n_records
+    n_nodes = max(room.n_nodes, n_indirect + SPARE_NODES if settings.warm_indirect else 0)
+    n = settings.n_leaves
+    sources = Sources(n, n + 1, n + 2, n + 3, n + 4 + workload.n_writers)
+    return Machine(settings, workload, files, site.sizes, site.layout, space, cache,
+                   new_arc(cache, files.n_blocks, min(n_nodes, files.n_blocks + SPARE_NODES)) if core is None
+                   else copy_arc(core, files.n_blocks + SPARE_NODES),
+                   pool.queue.own[:, ENTRY], tasks,
+                   _new_threads(workload, seed, room.n_draws), new_semaphores(workload),
+                   new_txgs(n_indirect, room.n_entries), new_calendar(sources.shadows + workload.n_shadows), sources,
+                   _new_tally(settings, workload, files, seed, room.n_draws)), pool
+
+
+def check_settings(settings, site):
+    """Raise ValueError with one sentence unless there can be such a run."""
+    bounds = {"n_leaves": (1, 2**14), "duration_ns": (1, 10**13), "txg_ns": (10**6, 10**13), "sync_record_ns": (0, 10**9),
+              "sync_indirect_ns": (0, 10**9), "memory_bytes": (2**22, 2**50), "warm_indirect": (0, 1),
+              "keeps_records": (0, 1)}
+    for name, (low, high) in bounds.items():
+        value = getattr(settings, name)
+        if value != int(value) or not low <= value <= high:
+            raise ValueError(f"{name} is {value}, but it must be a whole number from {low} to {high}; "
+                             "choose one in that range")
+    if settings.n_leaves != site.n_leaves:
+        raise ValueError(f"n_leaves is {settings.n_leaves}, but the files were laid out on {site.n_leaves} disks; "
+                         "choose that number or lay them out anew")
+
+
+__all__ = ["LOG_WRITER", "Machine", "Room", "Rules", "Settings", "Site"]

@@ -1,0 +1,206 @@
+"""The OLTP run's tasks: an operation under way looks for its blocks from the top of the tree down, and waits for each.
+
+Tasks that can go on stand in a ring, first come, first served. Who wants a block that is being read waits for its reader.
+"""
+
+from model.events.calendar import set_time
+from model.jit import kernel, part
+from model.simulations.filebench_oltp.filebench import LOG_WRITER
+from model.simulations.filebench_oltp.prefetch import line_at, next_read, next_read_begins
+from model.simulations.filebench_oltp.state import (
+    BEGAN,
+    DATA_READS,
+    FILE,
+    JOINED,
+    JOINED_BEFORE,
+    LEVEL,
+    LOG_WRITES_DONE,
+    METADATA_READS,
+    N_RECORDS,
+    READ_HITS,
+    READS_DONE,
+    RECORD,
+    WRITER,
+    WRITES_DONE,
+)
+from model.zfs.arc.lists import READER, in_core
+from model.zfs.dmu.dbuf import buffer_for, dirty_record, find, has_come
+from model.zfs.dmu.indirect import POINTERS
+from model.zfs.dmu.layout import level_block
+from model.zfs.vdev.leaves import NOBODY, ask
+
+SECOND_NS = 10**9
+
+
+# ---- the ring ----
+
+
+@part
+def make_ready(tasks, task):
+    tasks.ready[tasks.n_ready[0] & (len(tasks.ready) - 1)] = task
+    tasks.n_ready[0] += 1
+
+
+@part
+def next_ready(tasks):
+    task = tasks.ready[tasks.n_ready[1] & (len(tasks.ready) - 1)]
+    tasks.n_ready[1] += 1
+    return task
+
+
+@part
+def count_reads(tally, now, change):
+    """Reads under way become `change` more."""
+    tally.area[0] += tally.n_in_read[0] * (now - tally.area_at[0])
+    tally.area_at[0] = now
+    tally.n_in_read[0] += change
+
+
+@part
+def begin(tasks, files, now, task, file, record, n_records):
+    tasks.rows[task, FILE] = file
+    tasks.rows[task, RECORD] = record
+    tasks.rows[task, N_RECORDS] = n_records
+    tasks.rows[task, LEVEL] = files.n_levels[file] - 1
+    tasks.rows[task, BEGAN] = now
+    make_ready(tasks, task)
+
+
+# ---- blocks ----
+
+
+@part
+def _join(tasks, task, reader):
+    """`task` waits for the block that `reader` reads."""
+    tasks.rows[task, JOINED_BEFORE] = tasks.rows[reader, JOINED]
+    tasks.rows[reader, JOINED] = task
+
+
+@part
+def block_came(m, now, task):
+    """The block that `task` read is there: it goes on, and all that waited for it."""
+    tasks, level = m.tasks, m.tasks.rows[task, LEVEL]
+    has_come(m, now, tasks.node[task], level > 0 or m.settings.keeps_records)
+    tasks.rows[task, LEVEL] -= 1
+    waiting = tasks.rows[task, JOINED]
+    tasks.rows[task, JOINED] = NOBODY
+    make_ready(tasks, task)
+    while waiting != NOBODY:
+        make_ready(tasks, waiting)
+        waiting = tasks.rows[waiting, JOINED_BEFORE]
+
+
+@part
+def _where(layout, copy_read, n_records, record_bytes, block):
+    """(place, B) of a block to be read."""
+    if block < n_records:
+        return layout.place[block], record_bytes
+    i = block - n_records
+    return layout.second[i] if copy_read[i] else layout.place[block], layout.n_bytes[i]
+
+
+@part
+def _fetch(m, pool, now, task, block):
+    """Read `block` from the pool: whether it is there at once."""
+    level = m.tasks.rows[task, LEVEL]
+    place, n_bytes = _where(m.layout, m.tally.copy_read, m.files.n_records, m.workload.record_bytes, block)
+    line_at(pool, place)
+    node = buffer_for(m, now, m.tasks.rows[task, FILE], m.tasks.rows[task, RECORD], level)
+    m.tally.counts[METADATA_READS if level > 0 else DATA_READS] += 1
+    there = ask(pool, now, place, n_bytes, 1 if level > 0 else 0, task)
+    if there:
+        has_come(m, now, node, level > 0 or m.settings.keeps_records)
+    else:
+        m.arc.nodes[node, READER] = task + 1
+        m.tasks.node[task] = node
+    return there
+
+
+@kernel
+def _level_to_look_at(m, file, record, level):
+    """At `level`, or below it at the L1: if that is in core, all above it is, and is held, so that to find it does
+    nothing."""
+    return 1 if in_core(m.arc, int(m.arc.node_of[level_block(m.files, file, record, 1)])) else level
+
+
+@part
+def look(m, pool, now, task):
+    """Go down the tree as far as blocks are in core: whether `task` has got all it needs."""
+    tasks, file, record = m.tasks, m.tasks.rows[task, FILE], m.tasks.rows[task, RECORD]
+    lowest = 0 if tasks.rows[task, WRITER] == NOBODY else 1
+    if tasks.rows[task, LEVEL] > 1:
+        tasks.rows[task, LEVEL] = _level_to_look_at(m, file, record, tasks.rows[task, LEVEL])
+    while tasks.rows[task, LEVEL] >= lowest:
+        block = level_block(m.files, file, record, tasks.rows[task, LEVEL])
+        node = int(m.arc.node_of[block])
+        if not in_core(m.arc, node):
+            if not _fetch(m, pool, now, task, block):
+                return False
+        elif m.arc.nodes[node, READER]:
+            _join(tasks, task, int(m.arc.nodes[node, READER]) - 1)
+            return False
+        else:
+            find(m, now, node)
+        tasks.rows[task, LEVEL] -= 1
+    return True
+
+
+# ---- ends ----
+
+
+@part
+def finish_read(m, now, task):
+    n, began = m.tally.counts[READS_DONE], m.tasks.rows[task, BEGAN]
+    m.tally.response_ns[n] = now - began
+    m.tally.response_at[n] = now
+    m.tally.counts[READS_DONE] += 1
+    m.tally.counts[READ_HITS] += now == began
+    m.tally.per_second[0, now // SECOND_NS] += 1
+    count_reads(m.tally, now, -1)
+    m.threads.next_taker[task] = 0
+    if now == began:
+        next_read(m, task)
+    else:
+        next_read_begins(m, task)
+    set_time(m.calendar, m.sources.shadows + task, now + m.workload.shadow_cpu_ns)
+
+
+@part
+def _look_again(m, task):
+    m.tasks.rows[task, LEVEL] = m.files.n_levels[m.tasks.rows[task, FILE]] - 1
+
+
+@part
+def _dirty_records(m, now, task):
+    """True if all are dirtied; else `task` waits for whoever reads one of them, or looks for the next indirect block."""
+    rows = m.tasks.rows
+    while rows[task, N_RECORDS] > 0:
+        file, record = rows[task, FILE], rows[task, RECORD]
+        if not dirty_record(m, now, file, record):
+            node = m.arc.node_of[level_block(m.files, file, record, 0)]
+            _look_again(m, task)
+            _join(m.tasks, task, int(m.arc.nodes[node, READER]) - 1)
+            return False
+        rows[task, RECORD] += 1
+        rows[task, N_RECORDS] -= 1
+        if rows[task, N_RECORDS] > 0 and rows[task, RECORD] % POINTERS == 0:
+            _look_again(m, task)
+            make_ready(m.tasks, task)
+            return False
+    return True
+
+
+@part
+def finish_write(m, now, task):
+    """Dirty the records; if that is done, the write is completed."""
+    tasks, writer = m.tasks, m.tasks.rows[task, WRITER]
+    if not _dirty_records(m, now, task):
+        return
+    kind = LOG_WRITES_DONE if writer == LOG_WRITER else WRITES_DONE
+    m.tally.counts[kind] += 1
+    m.tally.per_second[kind - READS_DONE, now // SECOND_NS] += 1
+    tasks.free[writer, tasks.n_free[writer]] = task
+    tasks.n_free[writer] += 1
+    m.threads.completed[writer] += 1
+    if 0 < m.threads.reaping[writer] <= m.threads.completed[writer]:
+        set_time(m.calendar, m.sources.writers + writer, now)

@@ -1,0 +1,86 @@
+"""The OLTP run's transaction groups: when one ends, and how its blocks are written, one after the other.
+
+A group is open for `txg_ns`. Its blocks are check-summed, compressed and allocated one at a time, by the sync thread,
+and are written as they come; when the last I/O has completed, the next group that waits is synced (spec 5.6).
+"""
+
+from model.events.calendar import set_time
+from model.jit import part
+from model.simulations.filebench_oltp.prefetch import block_above, next_write
+from model.simulations.filebench_oltp.state import INDIRECT_WRITTEN, LONGEST_SYNC_NS, RECORDS_WRITTEN, TXGS
+from model.zfs.arc.arc import make_anonymous
+from model.zfs.dmu.dbuf import node_of_entry
+from model.zfs.dmu.dirty import ABOVE, BLOCK, WRITING, advance, hand_over, quiesce
+from model.zfs.dmu.layout import allocate, allocate_copy
+from model.zfs.vdev.leaves import write_block
+from model.zfs.vdev.queue import NONE
+
+
+@part
+def _start_sync(m, now):
+    if hand_over(m.txgs):
+        m.tally.sync_began[0] = now
+        set_time(m.calendar, m.sources.sync, now)
+
+
+@part
+def timer_event(m, now):
+    """The open group has been open for its time."""
+    if quiesce(m.txgs):
+        set_time(m.calendar, m.sources.timer, now + m.settings.txg_ns)
+        _start_sync(m, now)
+
+
+@part
+def _end_sync(m, now):
+    """All of the group is written."""
+    m.tally.counts[TXGS] += 1
+    m.tally.counts[LONGEST_SYNC_NS] = max(m.tally.counts[LONGEST_SYNC_NS], now - m.tally.sync_began[0])
+    m.txgs.syncing[0] = 0
+    _start_sync(m, now)
+    if m.txgs.overdue[0]:
+        timer_event(m, now)
+
+
+@part
+def _bytes_now(m, entry):
+    """B that the block of `entry` takes when it is written now. Its L1 hears of a record."""
+    block = m.txgs.entries[entry, BLOCK]
+    if block < m.files.n_records:
+        m.tally.counts[RECORDS_WRITTEN] += 1
+        above = m.txgs.entries[entry, ABOVE]
+        block_above(m, above)
+        m.tally.n_rewritten[m.txgs.entries[above, BLOCK] - m.files.n_records] += 1
+        return m.workload.record_bytes
+    m.tally.counts[INDIRECT_WRITTEN] += 1
+    i = block - m.files.n_records
+    return m.sizes.l1[min(m.tally.n_rewritten[i], len(m.sizes.l1) - 1)] if m.layout.level[i] == 1 else m.sizes.upper_l
+
+
+@part
+def _write_copy(m, pool, now, entry, place, n_bytes):
+    n = write_block(pool, now, place, n_bytes)
+    for i in range(pool.n_out[0] - n, pool.n_out[0]):
+        m.entry_of[pool.outbox[i]] = entry
+    m.txgs.entries[entry, WRITING] += n
+    m.txgs.n_pending[0] += n
+
+
+@part
+def sync_event(m, pool, now):
+    """Write the block at the cursor, and its second copy if it has one."""
+    entry = m.txgs.cursor[0]
+    if entry == NONE:
+        if m.txgs.n_pending[0] == 0:
+            _end_sync(m, now)
+        return
+    n_bytes, is_record = _bytes_now(m, entry), m.txgs.entries[entry, BLOCK] < m.files.n_records
+    place = allocate(m.space, n_bytes)
+    _write_copy(m, pool, now, entry, place, n_bytes)
+    if not is_record:
+        _write_copy(m, pool, now, entry, allocate_copy(m.space, place, n_bytes), n_bytes)
+        make_anonymous(m.arc, node_of_entry(m, entry))
+    advance(m.txgs)
+    next_write(m)
+    cost = m.settings.sync_record_ns if is_record else m.settings.sync_indirect_ns
+    set_time(m.calendar, m.sources.sync, now + cost)

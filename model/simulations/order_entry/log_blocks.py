@@ -1,0 +1,80 @@
+"""The log blocks that the order entry writes into its main pool: entries, and blocks of the sizes of `model.zfs.zil.log`.
+
+Entries fill the block in hand. One that does not fit goes into the next; the last is written partly filled, when the commit
+has no more. How large the next one is, is said when one is written (spec 6.4).
+
+Left out: that the next block also gets its place then; that redo in pieces of more than 32 KiB would, without a log device,
+be written as records (INDIRECT).
+"""
+
+from model.jit import kernel
+from model.simulations.order_entry.placement import want
+from model.simulations.order_entry.state import IN_HAND, LATENCY, LOG_BLOCK, N_WRITTEN, USED
+from model.zfs.zil.log import (
+    BEFORE_USED,
+    COPIED,
+    INDIRECT,
+    LEAST_BLOCK,
+    LISTED,
+    MAX_DATA,
+    NOW_USED,
+    SPLIT_BYTES,
+    TRAILER,
+    log_bytes,
+    next_block_bytes,
+    round_up,
+)
+
+
+@kernel
+def _write_block(m, share):
+    """The block in hand is written, as large as it is, or, if it is a slim one, as far as it is used."""
+    shares = m.shares
+    want(m, LOG_BLOCK, share, shares[share, IN_HAND], m.orders.n_users + share)
+    if m.orders.zil.slim:
+        used = round_up(TRAILER + shares[share, USED], LEAST_BLOCK)
+        m.wanted[m.n_wanted[0] - 1, N_WRITTEN] = min(shares[share, IN_HAND], used)
+    shares[share, IN_HAND], shares[share, USED] = next_block_bytes(m.zil, m.orders.zil, share), 0
+
+
+@kernel
+def _log(m, share, n_bytes):
+    """An entry of so many B."""
+    logs = m.zil.logs
+    logs[share, LISTED] -= n_bytes
+    logs[share, NOW_USED] += n_bytes
+    if m.shares[share, USED] + n_bytes > m.shares[share, IN_HAND] - TRAILER:
+        _write_block(m, share)
+    m.shares[share, USED] += n_bytes
+
+
+@kernel
+def _end(m, share):
+    """That was all of the commit."""
+    logs = m.zil.logs
+    if m.shares[share, USED] > 0:
+        _write_block(m, share)
+    logs[share, BEFORE_USED], logs[share, NOW_USED] = logs[share, NOW_USED], 0
+
+
+@kernel
+def want_log_of_records(m, share, n):
+    """A commit of `n` records: with their data, or, of shares with logbias=throughput, with where they are."""
+    n_bytes = log_bytes(COPIED if m.orders.logbias == LATENCY else INDIRECT, m.orders.record_bytes)
+    m.zil.logs[share, LISTED] = n * n_bytes
+    for _ in range(n):
+        _log(m, share, n_bytes)
+    _end(m, share)
+
+
+@kernel
+def want_log_of_redo(m, n_bytes):
+    """A commit of so many B of redo: one entry, or, of more than fits into a block, entries of 64 KiB."""
+    share, piece = m.orders.n_shares, SPLIT_BYTES if n_bytes > MAX_DATA else max(1, n_bytes)
+    n_whole, rest = n_bytes // piece, n_bytes % piece
+    m.zil.logs[share, LISTED] = n_whole * log_bytes(COPIED, piece) + (log_bytes(COPIED, rest) if rest else 0)
+    for _ in range(n_whole):
+        _log(m, share, log_bytes(COPIED, piece))
+    if rest:
+        _log(m, share, log_bytes(COPIED, rest))
+    _end(m, share)

@@ -1,0 +1,164 @@
+"""An order-entry database on an appliance, event by event: users, buffers, redo log, database writers, intent logs,
+transaction groups, metaslabs, vdev queues, disks.
+
+    users (model.simulations.order_entry.users) --- reads ------------------------------------------------> vdev queues,
+    disks
+      |  commit: redo to the log device                                                              ^
+      |  changed blocks                                                                              |
+    database writers -> intent logs (model.simulations.order_entry.writers) -> metaslabs: a place, now -> writes |
+                                                                                                     |
+    transaction groups (model.simulations.order_entry.txgs) ---- indirect blocks, redo records, a place each ----'
+
+Nothing in here knows how long an I/O takes or how large it becomes: places come from the allocator, I/Os side by side are
+joined by the vdev queue while they wait in it, and what that is worth comes out of the disks. How many transactions there
+are in a second is what a closed loop of users makes of all this.
+
+Sources of events, in the order in which equal times are served: the disks, the sync thread, the timer of the transaction
+groups, the intent logs, the log writer, the database writers, the users.
+
+Left out: the memory of the appliance as a cache of blocks (a share of the reads is answered from it; indirect blocks, 11 GB
+above 350 GB of records, stay in it), reads of the redo logs, the database's own checkpoints and sorting of its batches.
+"""
+
+from model.devices.command_queue import N_COMMANDS
+from model.events.calendar import NEVER, next_source, set_time
+from model.jit import kernel, part
+from model.simulations.order_entry.placement import put_wanted
+from model.simulations.order_entry.state import (
+    DOING,
+    DONE,
+    ENDED,
+    IOS_READ,
+    IOS_READ_NS,
+    IOS_WRITTEN,
+    IOS_WRITTEN_NS,
+    OUT_OF_SPACE,
+    UNITS_COMMITTED,
+    UNITS_READ,
+    UNITS_READ_BYTES,
+    UNITS_WRITTEN,
+    UNITS_WRITTEN_BYTES,
+)
+from model.simulations.order_entry.txgs import age, sync_event, sync_task, timer_event
+from model.simulations.order_entry.users import become, block_read, user_event
+from model.simulations.order_entry.writers import is_written, log_event, share_event, wake_writers, writer_event
+from model.zfs.metaslab.sync import sync_txg
+from model.zfs.vdev.leaves import NOBODY, answered, disk_done, has_come, release_io, start_disk, to_queue
+from model.zfs.vdev.queue import NONE, READ
+
+# ---- disks ----
+
+
+@part
+def _send(m, pool, now, leaf):
+    """Hand the I/Os in the outbox to their queues, and start disks that have something to do and do not. (If there is a
+    `leaf` with more to do, the outbox is empty.)"""
+    sent, n = 0, pool.n_out[0]
+    while sent < n or leaf >= 0:
+        if sent < n:
+            m.arrived[pool.outbox[sent]] = now
+            leaf = to_queue(pool, now, pool.outbox[sent])
+            sent += 1
+        if leaf >= 0:
+            set_time(m.calendar, leaf, start_disk(pool, now, leaf))
+        leaf = -1
+    pool.n_out[0] = 0
+
+
+@part
+def _count_unit(m, pool, unit):
+    is_read = pool.queue.kind[unit] == READ
+    m.tally[UNITS_READ if is_read else UNITS_WRITTEN] += 1
+    m.tally[UNITS_READ_BYTES if is_read else UNITS_WRITTEN_BYTES] += pool.queue.unit_bytes[unit]
+
+
+@part
+def _count_io(m, pool, now, io):
+    is_read = pool.queue.kind[io] == READ
+    m.tally[IOS_READ if is_read else IOS_WRITTEN] += 1
+    m.tally[IOS_READ_NS if is_read else IOS_WRITTEN_NS] += now - m.arrived[io]
+
+
+@part
+def _answer(m, pool, now, task):
+    """All I/Os that `task` waited for are done."""
+    n_users = m.orders.n_users
+    if task < n_users:
+        block_read(m, now, task)
+    elif task == sync_task(m):
+        set_time(m.calendar, m.sources.sync, min(m.calendar.time[m.sources.sync], now))
+    else:
+        is_written(m, pool, now, task - n_users)
+
+
+@part
+def _disk_event(m, pool, now, leaf):
+    """A disk has served a unit: tell whoever waited. Returns `leaf` if there is more for it to do, else -1."""
+    io, of_commit = disk_done(pool, now, leaf), 0
+    _count_unit(m, pool, io)
+    while io != NONE:
+        _count_io(m, pool, now, io)
+        waiter = answered(pool, now, leaf, io)
+        task = waiter >> pool.waiter_shift
+        of_commit |= m.orders.n_users <= task < m.orders.n_users + m.orders.n_shares
+        if has_come(pool, waiter) != NOBODY:
+            _answer(m, pool, now, task)
+        io = release_io(pool, io)
+    m.tally[UNITS_COMMITTED] += of_commit
+    return leaf if pool.drives.units[leaf, N_COMMANDS] > 0 else -1
+
+
+# ---- the loop ----
+
+
+@part
+def _event(m, pool, source, now):
+    """The event of `source`. Returns the leaf whose disk has more to do, or -1."""
+    sources = m.sources
+    if source < sources.sync:
+        return _disk_event(m, pool, now, source)
+    if source == sources.sync:
+        sync_event(m, pool, now)
+    elif source == sources.timer:
+        timer_event(m, now)
+    elif source < sources.log_writer:
+        share_event(m, now, source - sources.shares)
+    elif source == sources.log_writer:
+        log_event(m, now)
+    elif source < sources.users:
+        writer_event(m, now, source - sources.writers)
+    else:
+        user_event(m, pool, now, source - sources.users)
+    wake_writers(m, now)
+    return -1
+
+
+@kernel
+def run(m, pool, space, now, until, ageing, ages):
+    """The events from `now` until `until`; or, if `ages`, an ageing at `now`. Returns how it ended."""
+    calendar, leaf = m.calendar, -1
+    while True:
+        if ages:
+            if not age(m, ageing, now):
+                return DONE
+        else:
+            source = next_source(calendar)
+            if calendar.time[source] >= until:
+                return DONE
+            now = calendar.time[source]
+            set_time(calendar, source, NEVER)
+            leaf = _event(m, pool, source, now)
+        if not put_wanted(m, pool, space, now, not ages):
+            return OUT_OF_SPACE
+        if m.txg[ENDED]:
+            if sync_txg(space, m.txg[ENDED]) != 0:
+                return OUT_OF_SPACE
+            m.txg[ENDED] = 0
+        _send(m, pool, now, leaf)
+
+
+@kernel
+def count_until(m, now):
+    """What users are doing is counted up to `now`."""
+    for user in range(m.orders.n_users):
+        become(m, now, user, m.users[user, DOING])

@@ -1,0 +1,129 @@
+"""Runs of the order entry, one after another: what is measured in each, and what happens to the pool in between.
+
+    begin     a database is written into a pool, behind other data that stays
+    settle    users work until the database writers write as much as is changed
+    window    users work for a while, event by event; then, for as long again as is said, with everything counted
+    rewrite   the pool ages by so many rewrites, with the disks and the clock left out
+
+A run of half an hour rewrites a few per cent of the database, and the allocator comes a tenth of a metaslab further. So a
+window of a few seconds in it sees the free space that the run has, and what is left of the run is ageing, at the rates that
+the window has measured: so many blocks a commit, so many records a transaction group, so much redo. That sampling gives what
+simulating every second gives is tested (`tests/model/simulations/test_order_entry.py`).
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from model.devices.command_queue import BUSY_NS, BUSY_SINCE, N_COMMANDS, N_SERVED, SERVICE_NS
+from model.simulations.order_entry.draws import draw_changes
+from model.simulations.order_entry.run import count_until, run
+from model.simulations.order_entry.state import DOINGS, DONE, TALLY, Machine, new_leaves, new_machine
+from model.simulations.order_entry.txgs import Ageing
+from model.zfs.metaslab.state import Metaslabs
+from model.zfs.space.space_map import FULL
+from model.zfs.vdev.leaves import Pool
+
+BALANCED = 0.1  # writes and changes of a step are this close
+LOAD_RECORDS = 2**13  # a transaction group, while the database is written
+NOTHING = Ageing(np.zeros(0, np.int64), 1, 1, 0, 0, 0, np.zeros(2, np.int64))
+
+
+class CannotRun(ValueError):
+    """Some parameter asks for a run that cannot be."""
+
+
+class PoolFull(CannotRun):
+    """The pool is too small for what is on it and what is being rewritten."""
+
+
+class Site(NamedTuple):
+    """A machine, its disks and its free space."""
+
+    machine: Machine
+    leaves: Pool
+    space: Metaslabs
+    now: np.ndarray  # one element: ns
+
+
+class Window(NamedTuple):
+    """What happened in `ns`."""
+
+    ns: int
+    tally: dict  # see TALLY
+    doing_ns: dict  # see DOINGS: time of all users
+    busy_ns: np.ndarray  # per disk
+    served: np.ndarray  # per disk: units
+    service_ns: np.ndarray  # per disk: of what was served, or is
+
+
+def _run(site, until, ageing, ages):
+    ended = run(site.machine, site.leaves, site.space, int(site.now[0]), int(until), ageing, ages)
+    if ended != DONE and site.space.failure[0] == FULL:
+        raise ValueError("what is freed lies in more places than the maps have room for; make the pool with more segments")
+    if ended != DONE:
+        used, all_of_it = site.space.class_allocated[0], site.space.class_space[0]
+        raise PoolFull(f"the pool fills up: {used} of {all_of_it} B are taken, and what is being rewritten finds no room; "
+                       "choose a lower fill or more disks")
+
+
+def begin(orders, drive, queue, space, seed, n_other=0):
+    """A Site whose database has just been written, behind `n_other` blocks of 128 KiB of other data."""
+    site = Site(new_machine(orders, seed), new_leaves(orders, drive, queue, seed), space, np.zeros(1, np.int64))
+    redo = -(-orders.n_redo_records * orders.redo_record_bytes // orders.n_records)
+    load = Ageing(np.arange(orders.n_records), orders.n_records + 1, LOAD_RECORDS, redo, 0, n_other, np.zeros(2, np.int64))
+    _run(site, 0, load, 1)
+    return site
+
+
+def restart(site, orders, drive, queue, seed):
+    """The same database and pool with other users. The transaction groups of those before are written first, with the disks
+    and the clock left out: of what one had under way the new machine knows nothing, so that it would never end."""
+    _run(site, 0, NOTHING, 1)
+    return Site(new_machine(orders, seed, site.machine), new_leaves(orders, drive, queue, seed), site.space,
+                np.zeros(1, np.int64))
+
+
+def _counters(site):
+    """Everything that is counted, up to now."""
+    now, units = site.now[0], site.leaves.drives.units
+    count_until(site.machine, int(now))
+    busy = units[:, BUSY_NS] + np.where(units[:, N_COMMANDS] > 0, now - units[:, BUSY_SINCE], 0)
+    return (site.machine.tally.copy(), site.machine.doing_ns.copy(), busy, units[:, N_SERVED].copy(),
+            units[:, SERVICE_NS].copy())
+
+
+def window(site, warm_ns, ns):
+    """What happens in `ns` after another `warm_ns`."""
+    counted = []
+    for length in (warm_ns, ns):
+        _run(site, site.now[0] + length, NOTHING, 0)
+        site.now[0] += length
+        counted.append(_counters(site))
+    tally, doing, *disks = (after - before for before, after in zip(*counted, strict=True))
+    named = (dict(zip(names, values.tolist(), strict=True)) for names, values in ((TALLY, tally), (DOINGS, doing)))
+    return Window(int(ns), *named, *disks)
+
+
+def settle(site, step_ns, most):
+    """Users work, step by step, until what is written in a step is what is changed in it, to a tenth: at first changed
+    blocks gather, and all goes faster than it can for long. At most so many steps."""
+    for _ in range(most):
+        seen = window(site, 0, step_ns).tally
+        if seen["writes"] > 0 and abs(seen["dirtyings"] - seen["writes"]) <= BALANCED * seen["dirtyings"]:
+            return
+
+
+def rewrite(site, n, like, seed, name):
+    """Rewrite `n` records, at the rates that the window `like` has measured. CannotRun if nothing was written in it."""
+    seen, orders = like.tally, site.machine.orders
+    writes = max(1, seen["writes"])
+    if n > 0 and seen["writes"] == 0:
+        raise CannotRun(f"nothing was written in a window of {like.ns / 1e9:g} s, so that how a pool ages is not known; "
+                        "measure longer, or let less be dirty")
+    per_commit = max(1, round(seen["blocks_committed"] / max(1, seen["commits"])))
+    per_txg = max(1, round(writes / seen["txgs"] if seen["txgs"] else writes * orders.txg.timeout_ns / like.ns))
+    per_redo = 0 if orders.has_slog else max(1, round(writes / max(1, seen["log_writes"])))
+    records = draw_changes(orders, max(0, n), seed, name)
+    redo = round(seen["log_bytes"] / writes)
+    _run(site, 0, Ageing(records, per_commit, per_txg, redo, per_redo, 0, np.zeros(2, np.int64)), 1)

@@ -1,0 +1,394 @@
+"""The events of the run of sequential readers: what a thread and a disk do when it is their turn.
+
+A thread goes through one read after the other, each in these stages (spec 4.2, 4.5, 5.2; `dmu_buf_hold_array_by_dnode`):
+
+    HOLD    the next record of the read: the indirect blocks above it must be in core, and each that is not is read and
+            waited for, from the top down. If the record itself is neither in core nor being read, its reading begins,
+            with the priority of what somebody waits for. Then zfetch is shown the record, and answers what to prefetch.
+    FETCH   the records that zfetch wants, one by one, before the next of the read is held. Each needs the indirect blocks
+            above it just so: the thread *stalls* for a record that nobody waits for yet. Then its reading begins, with the
+            priority of prefetch; it is not waited for.
+    AWAIT   all records of the read are asked for: now they are waited for, together.
+    COPY    to user space.
+    FINISH  the read is done; the next one begins at once, at the end of the file that from its start.
+
+Starting to read a record costs CPU time, as does copying, and the interrupt of each record that came from a disk: that
+is counted with the copying, because there are as many processors as readers, so that an interrupt takes time from one of
+them; here from the one whose record it was.
+"""
+
+from model.devices.command_queue import N_COMMANDS
+from model.events.calendar import NEVER, set_time
+from model.jit import kernel, part
+from model.simulations.sequential_reads.state import (
+    ABSENT,
+    ACTIVITY,
+    AWAIT,
+    BEGAN,
+    BYTES_DONE,
+    COPY,
+    COPYING,
+    DEMAND,
+    EVICTED,
+    FETCH,
+    FETCHED,
+    FINISH,
+    FRESH,
+    HOLD,
+    IN_CORE,
+    INDIRECT,
+    INDIRECT_CAME,
+    IOS_DONE,
+    ISSUING,
+    MIB,
+    N_MISSING,
+    N_ROWS,
+    N_WRAPS,
+    OFFSET,
+    PASSES,
+    PREFETCH,
+    READING,
+    READS_DONE,
+    RECORD,
+    RECORDS_CAME,
+    RECORDS_USED,
+    ROW,
+    SINCE,
+    STAGE,
+    STALLED,
+    WAITING,
+    WAITS_FOR,
+)
+from model.structures.lru import link_after, unlink
+from model.zfs.dmu.layout import level_block
+from model.zfs.dmu.zfetch import read_block as show_block
+from model.zfs.vdev.leaves import NOBODY, TICK_NS, answered, disk_done, read_at, release_io
+from model.zfs.vdev.queue import NONE
+
+# ---- accounts ----
+
+
+@kernel
+def turn_to(threads, spent, recorder, now, thread, activity):
+    """`thread` has done what it did until `now`, and turns to `activity`."""
+    began = threads[thread, SINCE]
+    spent[thread, threads[thread, ACTIVITY]] += now - began
+    n = recorder.n[0]
+    if recorder.thread == thread and now > began and n < len(recorder.activities):
+        rows = recorder.activities
+        rows[n, 0], rows[n, 1], rows[n, 2], rows[n, 3] = began, now, threads[thread, ACTIVITY], threads[thread, WAITS_FOR]
+        recorder.n[0] += 1
+    threads[thread, ACTIVITY], threads[thread, SINCE] = activity, now
+
+
+@kernel
+def count_under_way(tally, now, change):
+    """Blocks being read become `change` more."""
+    tally.area[0] += tally.n_under_way[0] * (now - tally.area_at[0])
+    tally.area_at[0] = now
+    tally.n_under_way[0] += change
+
+
+@kernel
+def _record_call(recorder, file, record, prefetched, tick, rows, n_rows):
+    n = recorder.n[2]
+    if n < len(recorder.calls):
+        calls, n_records = recorder.calls, 0
+        for row in range(n_rows):
+            n_records += rows[row, 1]
+        calls[n, 0], calls[n, 1], calls[n, 2], calls[n, 3], calls[n, 4] = file, record, prefetched, tick, n_records
+        recorder.n[2] += 1
+
+
+# ---- core ----
+
+
+@kernel
+def _enter_below(core, files, file, record):
+    """One more record of the ring is below each of the blocks above it."""
+    for level in range(1, files.n_levels[file]):
+        i = level_block(files, file, record, level) - files.n_records
+        core.n_below[i] += 1
+        if core.n_below[i] > 1:
+            return
+
+
+@kernel
+def _leave_below(core, files, status, file, record, keeps_indirect):
+    """One less; an indirect block that has none left is no longer held in core, and leaves it."""
+    for level in range(1, files.n_levels[file]):
+        block = level_block(files, file, record, level)
+        core.n_below[block - files.n_records] -= 1
+        if core.n_below[block - files.n_records] > 0:
+            return
+        if not keeps_indirect:
+            status[block] = ABSENT
+
+
+@kernel
+def use(core, files, status, file, record):
+    """A reader has had `record` of `file`: it becomes the last one to leave core."""
+    block = files.base[file, 0] + record
+    entry = block + 1
+    if core.older[entry] >= 0:
+        unlink(core, entry)
+    else:
+        core.n[0] += 1
+        _enter_below(core, files, file, record)
+    link_after(core, core.older[0], entry)
+    status[block] = IN_CORE
+
+
+@kernel
+def evict(core, files, status, keeps_indirect):
+    """The record that was used longest ago leaves core."""
+    entry = core.newer[0]
+    unlink(core, entry)
+    core.older[entry] = -1
+    core.n[0] -= 1
+    status[entry - 1] = ABSENT
+    n_per_file = files.n_records_of[0]
+    _leave_below(core, files, status, (entry - 1) // n_per_file, (entry - 1) % n_per_file, keeps_indirect)
+
+
+# ---- a thread: holding and prefetching ----
+
+
+@kernel
+def records_of(readers, offset):
+    """(first record of the read at `offset`, first one behind it)."""
+    return offset // readers.record_bytes, -(-(offset + readers.read_bytes) // readers.record_bytes)
+
+
+@kernel
+def _wanted(files, status, file, record):
+    """The highest block absent among `record` of `file` and those above it, and its level; or NOBODY."""
+    for level in range(files.n_levels[file] - 1, -1, -1):
+        block = level_block(files, file, record, level)
+        if status[block] == ABSENT:
+            return block, level
+    return NOBODY, 0
+
+
+@part
+def _ask(m, pool, now, thread, block, kind):
+    """Have `block` read: (whether it is there at once, I/O or NONE)."""
+    place, n_bytes, priority = m.layout.place[block], m.readers.record_bytes, pool.queue_params.sync_read_priority
+    if kind == INDIRECT:
+        i = block - m.files.n_records
+        n_bytes = m.layout.n_bytes[i]
+        if m.tally.copy_read[m.threads[thread, N_WRAPS] % PASSES, i]:
+            place = m.layout.second[i]
+    elif kind == PREFETCH:
+        priority = pool.queue_params.async_read_priority
+    m.status[block] = READING
+    m.tally.asked_at[block], m.tally.asked_as[block] = now, kind
+    count_under_way(m.tally, now, 1)
+    return read_at(pool, now, place, n_bytes, 1 if kind == INDIRECT else 0, block, priority)
+
+
+@part
+def _came(m, now, block):
+    """`block` is in core."""
+    is_indirect, kind = block >= m.files.n_records, m.tally.asked_as[block]
+    m.status[block] = IN_CORE if is_indirect else FRESH
+    m.tally.counts[INDIRECT_CAME if is_indirect else RECORDS_CAME] += 1
+    m.tally.took[kind] += now - m.tally.asked_at[block]
+    m.tally.came[kind] += 1
+    count_under_way(m.tally, now, -1)
+
+
+@part
+def _show_zfetch(m, now, thread, record, prefetched):
+    """zfetch of the thread's file sees `record`, and says what to fetch."""
+    n_rows, tick, maxblkid = 0, now // TICK_NS, m.files.n_records_of[thread] - 1
+    if m.readers.read_bytes <= m.zfetch_params.max_request_bytes:
+        n_rows = show_block(m.zfetch, m.zfetch_params, thread, record, prefetched, tick, maxblkid, m.answer)
+        _record_call(m.recorder, thread, record, prefetched, tick, m.answer, n_rows)
+    for row in range(n_rows):
+        m.fetches[thread, row, 0], m.fetches[thread, row, 1] = m.answer[row, 0], m.answer[row, 1]
+    m.threads[thread, ROW], m.threads[thread, N_ROWS], m.threads[thread, FETCHED] = 0, n_rows, 0
+    m.threads[thread, STAGE] = FETCH
+
+
+@kernel
+def _next_fetch(threads, fetches, thread):
+    """The next record to prefetch; or NOBODY, and the next one of the read is to be held."""
+    row = threads[thread, ROW]
+    if row < threads[thread, N_ROWS] and threads[thread, FETCHED] == fetches[thread, row, 1]:
+        row += 1
+        threads[thread, ROW], threads[thread, FETCHED] = row, 0
+    if row < threads[thread, N_ROWS]:
+        return fetches[thread, row, 0] + threads[thread, FETCHED]
+    threads[thread, STAGE] = HOLD
+    threads[thread, RECORD] += 1
+    return NOBODY
+
+
+@kernel
+def _next_held(threads, readers, thread):
+    """The next record of the read; or NOBODY, and they are to be waited for."""
+    if threads[thread, RECORD] < records_of(readers, threads[thread, OFFSET])[1]:
+        return threads[thread, RECORD]
+    threads[thread, STAGE] = AWAIT
+    return NOBODY
+
+
+@part
+def _look(m, pool, now, thread, stage):
+    """HOLD or FETCH, one record or one block above it: (I/O or NONE, ns of CPU time until the thread goes on, or NEVER
+    if it waits)."""
+    is_held = stage == HOLD
+    record = _next_held(m.threads, m.readers, thread) if is_held else _next_fetch(m.threads, m.fetches, thread)
+    if record == NOBODY:
+        return NONE, 0
+    block, level = _wanted(m.files, m.status, thread, record)
+    io, there, later = NONE, True, 0
+    if block != NOBODY:
+        kind = INDIRECT if level > 0 else DEMAND if is_held else PREFETCH
+        there, io = _ask(m, pool, now, thread, block, kind)
+        if there:
+            _came(m, now, block)
+    if level > 0:
+        if not there:
+            turn_to(m.threads, m.tally.spent, m.recorder, now, thread, STALLED)
+            m.threads[thread, WAITS_FOR] = block
+            later = NEVER
+        return io, later
+    if block != NOBODY and m.settings.issue_ns > 0:
+        turn_to(m.threads, m.tally.spent, m.recorder, now, thread, ISSUING)
+        later = m.settings.issue_ns
+    if is_held:
+        _show_zfetch(m, now, thread, record, 1 if block == NOBODY else 0)
+    else:
+        m.threads[thread, FETCHED] += 1
+    return io, later
+
+
+# ---- a thread: waiting, copying, going on ----
+
+
+@kernel
+def _count_in(status, files, readers, file, offset, wanted):
+    """Records of the read at `offset` whose status is `wanted`."""
+    first, behind = records_of(readers, offset)
+    n = 0
+    for record in range(first, behind):
+        n += status[files.base[file, 0] + record] == wanted
+    return n
+
+
+@part
+def _await(m, now, thread):
+    """Wait for the records of the read; NEVER, or 0 if they are all there."""
+    m.threads[thread, STAGE] = COPY
+    missing = _count_in(m.status, m.files, m.readers, thread, m.threads[thread, OFFSET], READING)
+    m.threads[thread, N_MISSING] = missing
+    if missing == 0:
+        return 0
+    turn_to(m.threads, m.tally.spent, m.recorder, now, thread, WAITING)
+    return NEVER
+
+
+@part
+def _copy(m, now, thread):
+    """ns that it takes."""
+    m.threads[thread, STAGE] = FINISH
+    n_fresh = _count_in(m.status, m.files, m.readers, thread, m.threads[thread, OFFSET], FRESH)
+    turn_to(m.threads, m.tally.spent, m.recorder, now, thread, COPYING)
+    return m.settings.copy_ns * m.readers.read_bytes // MIB + n_fresh * m.settings.complete_ns
+
+
+@part
+def _finish(m, now, thread):
+    """The read is done: its records are the last ones to leave core; on to the next read."""
+    tally, threads, offset = m.tally, m.threads, m.threads[thread, OFFSET]
+    n = tally.counts[READS_DONE]
+    tally.stream[n], tally.response_ns[n], tally.response_at[n] = thread, now - threads[thread, BEGAN], now
+    tally.counts[READS_DONE] += 1
+    first, behind = records_of(m.readers, offset)
+    for record in range(first, behind):
+        tally.counts[RECORDS_USED] += m.status[m.files.base[thread, 0] + record] == FRESH
+        use(m.core, m.files, m.status, thread, record)
+    while m.core.n[0] * m.readers.record_bytes > m.settings.arc_bytes and m.core.n[0] > behind - first:
+        evict(m.core, m.files, m.status, m.settings.keeps_indirect)
+        tally.counts[EVICTED] += 1
+    threads[thread, OFFSET] += m.readers.read_bytes
+    if threads[thread, OFFSET] + m.readers.read_bytes > m.readers.file_bytes:
+        threads[thread, OFFSET] = 0
+        threads[thread, N_WRAPS] += 1
+    threads[thread, RECORD] = records_of(m.readers, threads[thread, OFFSET])[0]
+    threads[thread, STAGE] = HOLD
+    threads[thread, BEGAN] = now
+
+
+@part
+def thread_event(m, pool, now, thread):
+    """All that `thread` does at once, until it needs time or has an I/O: that I/O, or NONE."""
+    io, later = NONE, 0
+    while io == NONE and later == 0:
+        stage = m.threads[thread, STAGE]
+        if stage in (HOLD, FETCH):
+            io, later = _look(m, pool, now, thread, stage)
+        elif stage == AWAIT:
+            later = _await(m, now, thread)
+        elif stage == COPY:
+            later = _copy(m, now, thread)
+        else:
+            _finish(m, now, thread)
+            later = -1
+    if later < NEVER:
+        set_time(m.calendar, m.settings.n_leaves + thread, now + max(0, later))
+    return io
+
+
+# ---- disks ----
+
+
+@kernel
+def _who_waits(threads, block):
+    """The thread that is stalled for an indirect `block`."""
+    thread = 0
+    while threads[thread, WAITS_FOR] != block:
+        thread += 1
+    return thread
+
+
+@part
+def _wake(m, now, thread):
+    set_time(m.calendar, m.settings.n_leaves + thread, now)
+
+
+@part
+def _block_came(m, now, block):
+    """A block has been read: let the thread go on that waits for it, and for nothing else."""
+    _came(m, now, block)
+    if block >= m.files.n_records:
+        thread = _who_waits(m.threads, block)
+        turn_to(m.threads, m.tally.spent, m.recorder, now, thread, ISSUING)
+        m.threads[thread, WAITS_FOR] = NOBODY
+        _wake(m, now, thread)
+        return
+    n_per_file = m.files.n_records_of[0]
+    thread, record = block // n_per_file, block % n_per_file
+    first, behind = records_of(m.readers, m.threads[thread, OFFSET])
+    if m.threads[thread, N_MISSING] > 0 and first <= record < behind:
+        m.threads[thread, N_MISSING] -= 1
+        if m.threads[thread, N_MISSING] == 0:
+            _wake(m, now, thread)
+
+
+@part
+def disk_event(m, pool, now, leaf):
+    """A disk has served a unit: tell whoever waited. Returns `leaf` if there is more for it to do, else -1."""
+    io = disk_done(pool, now, leaf)
+    while io != NONE:
+        m.tally.counts[IOS_DONE] += 1
+        m.tally.counts[BYTES_DONE] += pool.queue.n_bytes[io]
+        block = answered(pool, now, leaf, io)
+        while block != NOBODY:
+            following = pool.joined_before[block]
+            _block_came(m, now, block)
+            block = following
+        io = release_io(pool, io)
+    return leaf if pool.drives.units[leaf, N_COMMANDS] > 0 else -1

@@ -1,0 +1,184 @@
+"""Sequential readers, event by event: threads, zfetch, indirect blocks, vdev caches, queues, disks.
+
+    thread -> the records of a read -> zfetch: what to prefetch -> the indirect blocks above each record, waited for
+                 |                                                        |  small reads
+                 |  large reads                                           v
+                 +--------------------> vdev queue <-- lines -- vdev cache (on or off)
+                                            v
+                                          disk
+
+Why the vdev cache helps readers whose data never go through it: every 16 MiB of a file of 128 KiB records have an indirect
+block, and who prefetches a record of the next 16 MiB first reads that block and waits, behind all the prefetched records
+that were just sent to the same disk. If the line around it is in the vdev cache there is no wait: an indirect block of
+such a file takes a few sectors, and dozens of them lie in one line (`model.simulations.sequential_reads.layout`).
+
+Sources of events, in the order in which equal times are served: the disks, then the threads.
+
+Records that readers have had leave core when more than `arc_bytes` of others have been used since; records that were
+prefetched and not yet used come on top of that. An indirect block is held in core by the records below it, and leaves with
+the last of them: a new one needs its room, as ZFS makes room for metadata from metadata (spec 7.2, 7.3).
+
+Left out: CPUs as a resource (each thread has its own), the buses between disks and memory (each port of such a machine has
+133 MB/s, more than a disk gives; physics 1.1), checksums (off), access times (atime), and all other load.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from model.devices.command_queue import BUSY_NS, BUSY_SINCE, N_COMMANDS, N_SERVED, N_WAITING, SERVED_BYTES
+from model.events.calendar import NEVER, next_source, set_time
+from model.jit import kernel, part
+from model.simulations.sequential_reads.events import count_under_way, disk_event, thread_event, turn_to
+from model.simulations.sequential_reads.state import (
+    ACTIVITIES,
+    ACTIVITY,
+    COUNTS,
+    DONE,
+    IOS,
+    KINDS,
+    MIB,
+    OUT_OF_IOS,
+    OUT_OF_READS,
+    READS_DONE,
+    Machine,
+    Settings,
+    check_disks,
+    check_settings,
+    new_machine,
+)
+from model.simulations.sequential_reads.state import new_recorder as new_activity_recorder
+from model.zfs.vdev.leaves import Pool, new_recorder, start_disk, to_queue
+from model.zfs.vdev.queue import NONE
+
+SECOND_NS = 10**9
+
+# ---- the loop ----
+
+
+@part
+def _held(drives, leaf):
+    """Commands that the drive or its driver has."""
+    return drives.units[leaf, N_COMMANDS] + drives.units[leaf, N_WAITING]
+
+
+@part
+def _record_command(recorder, pool, now, leaf, ends):
+    n = recorder.n[1]
+    if recorder.leaf == leaf and n < len(recorder.commands):
+        unit, rows = pool.drives.commands[leaf, 0], recorder.commands
+        rows[n, 0], rows[n, 1], rows[n, 2], rows[n, 3] = now, ends, pool.queue.offset[unit], pool.queue.unit_bytes[unit]
+        rows[n, 4], rows[n, 5] = _held(pool.drives, leaf), pool.queue.n_waiting[leaf]
+        recorder.n[1] += 1
+
+
+@part
+def _shortage(tally, queue):
+    """What there may be too little of for the next event, or DONE."""
+    if tally.counts[READS_DONE] == len(tally.response_ns):
+        return OUT_OF_READS
+    return OUT_OF_IOS if queue.free[0] == NONE else DONE
+
+
+@kernel
+def run(m, pool):
+    """From the time of the first event until `duration_ns`. Returns how it ended."""
+    n_leaves = m.settings.n_leaves
+    while True:
+        source = next_source(m.calendar)
+        now = m.calendar.time[source]
+        if now >= m.settings.duration_ns:
+            count_under_way(m.tally, m.settings.duration_ns, 0)
+            for thread in range(len(m.threads)):
+                turn_to(m.threads, m.tally.spent, m.recorder, m.settings.duration_ns, thread, m.threads[thread, ACTIVITY])
+            return DONE
+        status = _shortage(m.tally, pool.queue)
+        if status != DONE:
+            return status
+        set_time(m.calendar, source, NEVER)
+        leaf = -1
+        if source < n_leaves:
+            leaf = disk_event(m, pool, now, source)
+        else:
+            io = thread_event(m, pool, now, source - n_leaves)
+            if io != NONE:
+                m.tally.counts[IOS] += 1
+                leaf = to_queue(pool, now, io)
+        if leaf >= 0:
+            ends = start_disk(pool, now, leaf)
+            set_time(m.calendar, leaf, ends)
+            _record_command(m.recorder, pool, now, leaf, ends)
+
+
+# ---- the friendly face ----
+
+
+class Result(NamedTuple):
+    """A run of `duration_ns`. `machine` and `pool` are its last state."""
+
+    mb_per_s: float  # MiB, of all readers, in reads completed
+    stream_mb_per_s: np.ndarray  # of each
+    stream: np.ndarray  # of each read completed, in order of completion: whose
+    response_ns: np.ndarray  # likewise: how long it took, copying included
+    response_at: np.ndarray  # likewise: ns when it was completed
+    spent_ns: dict  # activity: ns of each thread; see ACTIVITIES
+    cpu_ns_per_read: float  # of the threads: copying, issuing, completions; no interrupt or daemon beyond that
+    counts: dict  # see COUNTS
+    mean_ns: dict  # kind: mean time from asking for a block until it came
+    came: dict  # kind: blocks that have come
+    outcomes: np.ndarray  # [data or metadata, outcome of the vdev cache]: reads
+    busy_ns: np.ndarray  # per disk
+    served_bytes: np.ndarray  # per disk
+    n_served: np.ndarray  # per disk: units
+    machine: Machine
+    pool: Pool
+
+
+def busy_until(drives, now):
+    """Per disk: ns that it has worked until `now` (int64)."""
+    units = drives.units
+    return units[:, BUSY_NS] + np.where(units[:, N_COMMANDS] > 0, now - units[:, BUSY_SINCE], 0)
+
+
+def _result(m, pool):
+    tally, seconds, n_streams = m.tally, m.settings.duration_ns / SECOND_NS, m.readers.n_streams
+    counts = dict(zip(COUNTS, tally.counts.tolist(), strict=True))
+    n = counts["reads_done"]
+    per_stream = np.bincount(tally.stream[:n], minlength=n_streams) * m.readers.read_bytes / MIB / seconds
+    cpu_ns = tally.spent[:, :2].sum() / max(1, n)  # copying and issuing
+    mean_ns = {kind: float(tally.took[i] / max(1, tally.came[i])) for i, kind in enumerate(KINDS)}
+    units = pool.drives.units
+    return Result(float(n * m.readers.read_bytes / MIB / seconds), per_stream, tally.stream[:n], tally.response_ns[:n],
+                  tally.response_at[:n], dict(zip(ACTIVITIES, tally.spent.T, strict=True)), float(cpu_ns), counts, mean_ns,
+                  dict(zip(KINDS, tally.came.tolist(), strict=True)), pool.outcomes,
+                  busy_until(pool.drives, m.settings.duration_ns), units[:, SERVED_BYTES], units[:, N_SERVED], m, pool)
+
+
+def simulate(site, rules, settings=None, seed=0, recorder=None, cache_recorder=None):
+    """Let the readers of `site` read under `rules`: a Result. What is recorded: see
+    `model.simulations.sequential_reads.state.Recorder`, and `model.zfs.vdev.leaves.Recorder` for the vdev cache of a leaf.
+
+    Raises ValueError if something about the machine is impossible.
+    """
+    settings = settings or Settings(n_leaves=site.n_leaves)
+    check_settings(settings, site)
+    check_disks(rules, site)
+    recorder, cache_recorder = recorder or new_activity_recorder(), cache_recorder or new_recorder()
+    n_reads, n_ios = first_room(site, rules, settings)
+    while True:
+        m, pool = new_machine(site, rules, settings, seed, n_reads, n_ios, recorder, cache_recorder)
+        for thread in range(site.readers.n_streams):
+            set_time(m.calendar, settings.n_leaves + thread, 0)
+        status = run(m, pool)
+        if status == DONE:
+            return _result(m, pool)
+        n_reads, n_ios = n_reads * (2 if status == OUT_OF_READS else 1), n_ios * (2 if status == OUT_OF_IOS else 1)
+        recorder.n[:] = 0
+        cache_recorder.n[0] = 0
+
+
+def first_room(site, rules, settings):
+    """(reads, I/Os about at a time): a guess. Twice the blocks that zfetch may be ahead; 3000 reads of 1 MiB a second."""
+    readers, seconds = site.readers, settings.duration_ns / SECOND_NS
+    n_reads = 1000 + int(3000 * max(1, MIB // readers.read_bytes) * seconds)
+    return n_reads, 64 + readers.n_streams * (64 + 3 * rules.zfetch.block_cap + readers.read_bytes // readers.record_bytes)

@@ -1,0 +1,272 @@
+"""What the simulation of sequential readers is made of: parameters, state, and how a machine is put together.
+
+`Readers` says what is read, `Settings` what an experiment chooses beside the rules of a build; `Machine` is all state of
+a run. What happens is in `model.simulations.sequential_reads.events`, the loop in `model.simulations.sequential_reads.run`.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from model.devices.command_queue import Drive
+from model.events.calendar import Calendar, new_calendar
+from model.events.streams import stream
+from model.simulations.filebench_oltp.state import rules_of as rules_of_disks
+from model.simulations.sequential_reads.layout import lay_out
+from model.zfs.arc.arc import greatest_c
+from model.zfs.dmu.indirect import CHECKSUM_OFF
+from model.zfs.dmu.layout import OFFSET_MASK, Files, Layout, Sizes, block_sizes, number_blocks
+from model.zfs.dmu.zfetch import Zfetch, ZfetchParams, max_fetches, new_zfetch
+from model.zfs.eras import era
+from model.zfs.vdev.cache import VdevCacheParams
+from model.zfs.vdev.leaves import NOBODY, new_pool
+from model.zfs.vdev.queue import VdevQueueParams
+
+MIB = 2**20
+
+# Status of a block.
+ABSENT, READING = 0, 1
+FRESH = 2  # in core, and no reader has had it yet
+IN_CORE = 3
+
+# What a block is read as.
+DEMAND, PREFETCH, INDIRECT = 0, 1, 2
+KINDS = ("demand", "prefetch", "indirect")
+
+# What a thread is doing.
+COPYING = 0  # data to the reader
+ISSUING = 1  # a read of a record
+WAITING = 2  # for records
+STALLED = 3  # for an indirect block
+ACTIVITIES = ("copying", "issuing", "waiting for data", "stalled on an indirect block")
+
+# Columns of Machine.threads.
+STAGE = 0  # what it does next: HOLD, FETCH, AWAIT, COPY or FINISH
+OFFSET = 1  # B, of the read under way
+RECORD = 2  # the next one of the read to be looked at, counted in the file
+ROW, N_ROWS = 3, 4  # of Machine.fetches: the one being fetched, and how many there are
+FETCHED = 5  # records of that row done with
+N_MISSING = 6  # records of the read that are being read
+WAITS_FOR = 7  # an indirect block, or NOBODY
+ACTIVITY, SINCE = 8, 9  # present one, and ns when it began
+BEGAN = 10  # ns, the read
+N_WRAPS = 11  # times it has come to the end of its file
+N_COLUMNS = 12
+
+HOLD, FETCH, AWAIT, COPY, FINISH = 0, 1, 2, 3, 4
+
+# Counts.
+READS_DONE = 0
+RECORDS_CAME, INDIRECT_CAME = 1, 2  # blocks that have come from the disks or the vdev cache
+RECORDS_USED = 3  # records that were FRESH when a reader had them
+IOS, IOS_DONE = 4, 5  # handed to the queues, and completed
+EVICTED = 6  # records
+BYTES_DONE = 7  # of the I/Os completed
+COUNTS = ("reads_done", "records_came", "indirect_came", "records_used", "ios", "ios_done", "evicted", "bytes_done")
+
+# How a run ended.
+DONE, OUT_OF_READS, OUT_OF_IOS = 0, 1, 2
+
+PASSES = 8  # passes of a file after which the draws of which copy is read come again
+
+
+class Readers(NamedTuple):
+    """FileBench's multistreamread: each reader has a file of its own; spec 9.4."""
+
+    n_streams: int = 4
+    file_bytes: int = 16 * 2**30  # B; not known of any published run
+    record_bytes: int = 2**17
+    read_bytes: int = 2**20  # iosize 1m
+
+
+class Settings(NamedTuple):
+    """What an experiment chooses. The CPU times are what such processors may need, not from any run; ranges for the machines
+    of the documents: data/priors.toml."""
+
+    n_leaves: int = 46
+    duration_ns: int = 120 * 10**9
+    copy_ns: int = 1_000_000  # of CPU, for a MiB to user space: 1 GB/s from DDR memory
+    issue_ns: int = 20_000  # to issue the read of a record: DMU, ZIO, sd, SATA
+    complete_ns: int = 15_000  # interrupt and completion of a record
+    arc_bytes: int = greatest_c(16 * 2**30)  # B, arc_c of a machine of 16 GiB
+    keeps_indirect: int = 0  # 0: an indirect block leaves core with the last record below it; 1: never
+    warm_indirect: int = 0  # 1: all indirect blocks are in core at the start
+    warm_records: int = 0  # 1: all records too
+
+
+class Site(NamedTuple):
+    """Where everything lies; no run changes it, so many can share it."""
+
+    readers: Readers
+    n_leaves: int
+    files: Files
+    sizes: Sizes
+    layout: Layout
+
+
+class Rules(NamedTuple):
+    """The mechanisms of a run."""
+
+    cache: VdevCacheParams
+    queue: VdevQueueParams
+    disk: Drive
+    zfetch: ZfetchParams
+
+
+class Core(NamedTuple):
+    """Records that readers have had, in order of use: a ring (model.structures.lru) of record + 1, with 0 as its
+    sentinel."""
+
+    older: np.ndarray  # of what is not in the ring: -1
+    newer: np.ndarray
+    n: np.ndarray  # one element: in the ring
+    n_below: np.ndarray  # per indirect block: blocks right below it that are in the ring, or have something below that is
+
+
+class Tally(NamedTuple):
+    """What is measured."""
+
+    counts: np.ndarray  # see COUNTS
+    stream: np.ndarray  # of each read completed
+    response_ns: np.ndarray  # likewise
+    response_at: np.ndarray  # ns: when it was completed
+    spent: np.ndarray  # [thread, activity]: ns
+    asked_at: np.ndarray  # per block: ns when it was last asked for
+    asked_as: np.ndarray  # per block: one of KINDS
+    took: np.ndarray  # [kind]: ns, sum over blocks that have come
+    came: np.ndarray  # [kind]: blocks that have come
+    n_under_way: np.ndarray  # one element: blocks being read
+    area: np.ndarray  # one element: its integral over time, ns
+    area_at: np.ndarray  # one element: up to when
+    copy_read: np.ndarray  # [pass, indirect block]: which copy is read, 0 or 1; drawn
+
+
+class Recorder(NamedTuple):
+    """What one thread, one disk and all of zfetch do, until the arrays are full."""
+
+    thread: int  # or -1
+    leaf: int  # or -1
+    n: np.ndarray  # rows written: activities, commands, calls
+    activities: np.ndarray  # [row]: began, ended (ns), activity, the indirect block it waited for or NOBODY
+    commands: np.ndarray  # [row]: began, ends (ns), offset, B, units with drive and driver, I/Os waiting in the vdev queue
+    calls: np.ndarray  # [row]: file, record, whether it was there or being read, tick, records asked for
+
+
+class Machine(NamedTuple):
+    """All of a run but its pool."""
+
+    settings: Settings
+    readers: Readers
+    files: Files
+    layout: Layout
+    status: np.ndarray  # per block
+    threads: np.ndarray  # [thread, column]; see STAGE and the others
+    fetches: np.ndarray  # [thread, row, first record or how many]
+    answer: np.ndarray  # [row, first record or how many]: of zfetch's last call
+    zfetch_params: ZfetchParams
+    zfetch: Zfetch
+    core: Core
+    calendar: Calendar  # sources: the disks, then the threads
+    tally: Tally
+    recorder: Recorder
+
+
+# ---- making one ----
+
+
+def _check(name, value, low, high, of=""):
+    if value != int(value) or not low <= value <= high:
+        raise ValueError(f"{name}{of} is {value}, but it must be a whole number from {low} to {high}; "
+                         "choose one in that range")
+
+
+def check_readers(readers):
+    """Raise ValueError with one sentence unless there can be such readers."""
+    for name, low, high in (("n_streams", 1, 1024), ("record_bytes", 512, 2**17), ("read_bytes", 2**12, MIB),
+                            ("file_bytes", 1, 2**44)):
+        _check(name, getattr(readers, name), low, high)
+    for name in ("record_bytes", "read_bytes"):
+        value = getattr(readers, name)
+        if value & (value - 1):
+            raise ValueError(f"{name} is {value}, but it must be a power of two; choose {1 << value.bit_length()}")
+    for name in ("record_bytes", "read_bytes"):
+        if getattr(readers, name) > readers.file_bytes:
+            raise ValueError(f"{name} is {getattr(readers, name)}, but a file has only {readers.file_bytes} B; "
+                             "choose larger files")
+
+
+def check_settings(settings, site):
+    """Raise ValueError with one sentence unless there can be such a run."""
+    bounds = {"n_leaves": (1, 2**14), "duration_ns": (1, 10**13), "copy_ns": (1000, 10**10), "issue_ns": (0, 10**9),
+              "complete_ns": (0, 10**9), "arc_bytes": (0, 2**60)}
+    for name, value in settings._asdict().items():
+        _check(name, value, *bounds.get(name, (0, 1)))
+    if settings.n_leaves != site.n_leaves:
+        raise ValueError(f"n_leaves is {settings.n_leaves}, but the files were laid out on {site.n_leaves} disks; "
+                         "choose that number or lay them out anew")
+
+
+def check_disks(rules, site):
+    """Raise ValueError with one sentence unless the files fit on the disks."""
+    readers, has = site.readers, rules.disk.disk.layout.n_blocks * 512
+    end = int((site.layout.place & OFFSET_MASK).max()) + readers.record_bytes
+    if end > has:
+        raise ValueError(f"file_bytes is {readers.file_bytes} for each of {readers.n_streams} readers, which is {end} B "
+                         f"of each disk, which has {has}; choose smaller files or more disks")
+
+
+def new_site(readers=None, n_leaves=46, checksum=CHECKSUM_OFF, seed=0, first_byte=0):
+    """The files of `readers`, written one after the other into a pool that is empty from `first_byte` of each leaf on."""
+    readers = readers or Readers()
+    check_readers(readers)
+    _check("n_leaves", n_leaves, 1, 2**14)
+    _check("first_byte", first_byte, 0, 2**46)
+    files = number_blocks([-(-readers.file_bytes // readers.record_bytes)] * readers.n_streams, readers.record_bytes)
+    sizes = block_sizes(seed, readers.record_bytes, checksum, n_leaves)
+    return Site(readers, n_leaves, files, sizes, lay_out(files, sizes, n_leaves, first_byte=first_byte)[0])
+
+
+def rules_of(name, *disk, **more):
+    """The rules of the build `name`, with disks as in `model.simulations.filebench_oltp.state.rules_of`."""
+    rules = rules_of_disks(name, *disk, **more)
+    return Rules(rules.cache, rules.queue, rules.disk, era(name).zfetch)
+
+
+def new_recorder(thread=-1, leaf=-1, n=0):
+    rows = (np.zeros((n, columns), np.int64) for columns in (4, 6, 5))
+    return Recorder(thread, leaf, np.zeros(3, np.int64), *rows)
+
+
+def _new_core(files):
+    core = Core(np.full(files.n_records + 1, -1), np.full(files.n_records + 1, -1), np.zeros(1, np.int64),
+                np.zeros(files.n_blocks - files.n_records, np.int64))
+    core.older[0] = core.newer[0] = 0
+    return core
+
+
+def _new_tally(files, n_streams, n_reads, seed):
+    per_read, one = (np.zeros(n_reads, np.int64) for _ in range(3)), [np.zeros(1, np.int64) for _ in range(3)]
+    n_indirect = files.n_blocks - files.n_records
+    copy_read = (stream(seed, "copy read").random((PASSES, n_indirect)) < 0.5).astype(np.int64)
+    return Tally(np.zeros(len(COUNTS), np.int64), *per_read, np.zeros((n_streams, len(ACTIVITIES)), np.int64),
+                 np.zeros(files.n_blocks, np.int64), np.zeros(files.n_blocks, np.int64), np.zeros(len(KINDS), np.int64),
+                 np.zeros(len(KINDS), np.int64), *one, copy_read)
+
+
+def new_machine(site, rules, settings, seed, n_reads, n_ios, recorder, cache_recorder):
+    """(Machine, Pool), everything at rest at time 0. A task of the pool is a block: it is read by one thread at a time."""
+    readers, files = site.readers, site.files
+    status = np.zeros(files.n_blocks, np.int64)
+    if settings.warm_indirect or settings.warm_records:
+        status[files.n_records:] = IN_CORE
+    if settings.warm_records:
+        status[:files.n_records] = IN_CORE
+    threads = np.zeros((readers.n_streams, N_COLUMNS), np.int64)
+    threads[:, WAITS_FOR] = NOBODY
+    rows = max_fetches(rules.zfetch)
+    phase_ns = (stream(seed, "spindles").random(settings.n_leaves) * rules.disk.disk.rev_ns).astype(np.int64)
+    pool = new_pool(settings.n_leaves, rules.cache, rules.queue, rules.disk, phase_ns, n_ios, files.n_blocks, cache_recorder)
+    return Machine(settings, readers, files, site.layout, status, threads, np.zeros((readers.n_streams, rows, 2), np.int64),
+                   np.zeros((rows, 2), np.int64), rules.zfetch, new_zfetch(rules.zfetch, readers.n_streams),
+                   _new_core(files), new_calendar(settings.n_leaves + readers.n_streams),
+                   _new_tally(files, readers.n_streams, n_reads, seed), recorder), pool

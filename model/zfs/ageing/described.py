@@ -1,0 +1,117 @@
+"""A pool that is not new: metaslabs in which some of the space is allocated already, and what writes to them become.
+
+*Claimed* is what lies there: it goes into the log of the metaslab as if one transaction group had allocated it, so that the
+free map is made of it when the metaslab is loaded. Then groups of blocks of one size are allocated and synced, by
+`model.zfs.metaslab.replay`; nothing is freed meanwhile. In the vdev queue of one disk, blocks that lie side by side and wait
+together become one I/O, up to the limit of the era (spec 3.5): that is all that makes writes large, and `n_units` counts
+them for a group that waits as a whole. Where no free segment is long enough any more, blocks become gangs
+(`model.zfs.metaslab.gang`), and their pieces are what is counted.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from model.jit import kernel
+from model.zfs.metaslab.classes import NO_HINT
+from model.zfs.metaslab.gang import Gang, allocate_or_gang, new_gang
+from model.zfs.metaslab.groups import weigh
+from model.zfs.metaslab.state import alloc_map
+from model.zfs.metaslab.sync import sync_txg
+from model.zfs.space import free_map
+from model.zfs.space.free_map import OK
+
+
+@kernel
+def _count(pool, m, n_bytes):
+    """So much of the metaslab is allocated, and was synced."""
+    vdev = pool.vdev[m]
+    pool.allocated[m] += n_bytes
+    pool.syncing[m] += n_bytes
+    pool.has_object[m] = 1
+    pool.vdevs.allocated[vdev] += n_bytes
+    pool.class_allocated[pool.vdevs.metaslab_class[vdev]] += n_bytes
+
+
+@kernel
+def count_bytes(pool, n_bytes):
+    """Say how much of each metaslab is allocated, but not where; -1: nothing was ever written to it. None may be loaded."""
+    for m in range(len(n_bytes)):
+        if n_bytes[m] >= 0:
+            _count(pool, m, n_bytes[m])
+            weigh(pool, m)
+
+
+@kernel
+def claim(pool, m, segments):
+    """Write the allocated [start, end) of a metaslab, offsets in the vdev, (n, 2), into its log. OK or what cannot be."""
+    one = alloc_map(pool, m, 0)
+    for i in range(len(segments)):
+        free_map.note(pool, free_map.put(pool, one, segments[i, 0], segments[i, 1]))
+    free_map.append(pool, m, one)
+    return pool.failure[0]
+
+
+class Pieces(NamedTuple):
+    """What was written of blocks that may be gangs: members, headers, and all copies of these."""
+
+    group: np.ndarray  # (n,) of each piece: which transaction group, from 0
+    offset: np.ndarray  # (n,) in its vdev
+    n_bytes: np.ndarray  # (n,) of its vdev
+    n: np.ndarray  # one: pieces
+    n_gangs: np.ndarray  # one: blocks that became gangs
+    gang: Gang  # the last block
+
+
+def new_pieces(n_blocks, psize):
+    """Room for so many blocks of `psize` B; memory that is never used takes none."""
+    most = n_blocks * (1 + 3 * (psize >> 9))  # a gang of a sector for each member, and headers in two copies
+    return Pieces(*np.zeros((3, most), np.int64), np.zeros(1, np.int64), np.zeros(1, np.int64), new_gang())
+
+
+@kernel
+def _keep(pieces, group):
+    """The pieces of the last block."""
+    gang = pieces.gang
+    pieces.n_gangs[0] += gang.n_pieces[0] > 1
+    for i in range(gang.n_pieces[0]):
+        for copy in range(gang.n_copies[i]):
+            n = pieces.n[0]
+            pieces.group[n], pieces.offset[n], pieces.n_bytes[n] = group, gang.offset[i, copy], gang.n_bytes[i, copy]
+            pieces.n[0] += 1
+
+
+@kernel
+def write_in_pieces(pool, pieces, txg, n_txgs, n_blocks, psize):
+    """`n_blocks` of `psize` B in each of so many transaction groups from `txg` on, as gangs where they have to be. OK,
+    NO_SPACE, or what cannot be."""
+    for group in range(n_txgs):
+        for _ in range(n_blocks):
+            status = allocate_or_gang(pool, pieces.gang, txg + group, psize, 1, NO_HINT)
+            if status != OK:
+                return status
+            _keep(pieces, group)
+        status = sync_txg(pool, txg + group)
+        if status != OK:
+            return status
+    return OK
+
+
+def n_units_of_pieces(offset, n_bytes, most_bytes):
+    """(I/Os of at most `most_bytes` that pieces of one vdev become which all wait together, those of them that hold one
+    piece alone)."""
+    order = np.argsort(offset)
+    offset, n_bytes = offset[order], n_bytes[order]
+    first = np.flatnonzero(np.append(True, offset[1:] != offset[:-1] + n_bytes[:-1]))
+    in_row, row_bytes = np.diff(np.append(first, len(offset))), np.add.reduceat(n_bytes, first)
+    return int(np.ceil(row_bytes / most_bytes).sum()), int((in_row == 1).sum())
+
+
+def n_units(vdevs, offsets, n_bytes, most_bytes):
+    """I/Os of at most `most_bytes` that blocks of `n_bytes` become which all wait together."""
+    order = np.lexsort((offsets, vdevs))
+    vdevs, offsets = vdevs[order], offsets[order]
+    begins = np.ones(len(offsets), bool)
+    begins[1:] = (vdevs[1:] != vdevs[:-1]) | (offsets[1:] != offsets[:-1] + n_bytes)
+    rows = np.diff(np.append(np.flatnonzero(begins), len(offsets)))
+    return int(np.ceil(rows / max(1, most_bytes // n_bytes)).sum())

@@ -1,0 +1,88 @@
+"""What a pool is made of, as arrays by name, and such arrays put into a new pool: to keep one and to go on with it later.
+
+Summaries are not kept: of the maps of free blocks only the bits, of metaslabs in which anything is allocated, and the rest
+is made again by taking what is allocated out of a map that is all free.
+"""
+
+import numpy as np
+
+from model.jit import kernel
+from model.structures.bits import ALL, lowest
+from model.zfs.space.bitmaps import bits_at
+from model.zfs.space.free_runs import take
+from model.zfs.space.space_map import OK
+
+MADE_AGAIN = ("words", "groups", "tops", "kinds", "n_blocks", "n_free", "n_runs", "first_unit", "rest", "mask", "long")
+ROWS = ("start", "length", "following")  # of block maps; only those that were ever used
+
+
+def _arrays(state, name=""):
+    """(name, array) of all arrays in NamedTuples in NamedTuples."""
+    for field, value in zip(state._fields, state, strict=True):
+        if isinstance(value, np.ndarray):
+            yield f"{name}{field}", value
+        elif hasattr(value, "_fields") and not (name.endswith("free.") and field in MADE_AGAIN):
+            yield from _arrays(value, f"{name}{field}.")
+
+
+def _is_made_again(name):
+    return name.startswith("blocks.free.") and name.removeprefix("blocks.free.") in MADE_AGAIN
+
+
+def _is_row(name):
+    return name.startswith("blocks.") and name.removeprefix("blocks.") in ROWS
+
+
+def _bits(free):
+    """A view of the bits: a row for each metaslab."""
+    return free.mask[:-1].reshape(len(free.n_free), free.mask_stride)
+
+
+def arrays_of(pool):
+    """The arrays of a pool, by name. Those of a pool that is still used are copied by whoever keeps them."""
+    found = {name: array for name, array in _arrays(pool) if not _is_made_again(name)}
+    if pool.blocks is not None:
+        n = int(pool.blocks.n_fresh[0])
+        found |= {name: array[:n] for name, array in found.items() if _is_row(name)}
+        used = np.flatnonzero(pool.blocks.free.n_free < pool.blocks.free.n_blocks)
+        found |= {"used": used, "bits": _bits(pool.blocks.free)[used]}
+    return found
+
+
+def put_arrays(pool, kept):
+    """Make a new pool, of the same vdevs and rules, the one whose arrays were kept."""
+    for name, array in _arrays(pool):
+        if not _is_made_again(name):
+            target = array[:len(kept[name])] if _is_row(name) else array
+            target[...] = kept[name]
+    if pool.blocks is not None:
+        for m, bits in zip(kept["used"].tolist(), kept["bits"], strict=True):
+            if _take_used(pool.blocks.free, m, np.ascontiguousarray(bits)) != OK:
+                raise ValueError(f"metaslab {m} of the pool that was kept does not fit into this one; make it with the same "
+                                 "vdevs and rules")
+
+
+@kernel
+def _ones_from(bits, at, end, flip):
+    """How many bits are alike from bit `at` on, up to `end`: ones if `flip` is 0, zeros if it is -1."""
+    n = 0
+    while at + n < end and bits_at(bits, at + n) ^ flip == ALL:
+        n += 64
+    if at + n < end:
+        n += lowest(~(bits_at(bits, at + n) ^ flip))
+    return min(n, end - at)
+
+
+@kernel
+def _take_used(free, m, bits):
+    """Take out of a map that is all free what is not set in `bits`. Returns a status."""
+    at, end = 64, 64 + free.n_blocks[m]
+    while at < end:
+        at += _ones_from(bits, at, end, 0)
+        n = _ones_from(bits, at, end, -1)
+        if n > 0:
+            status = take(free, m, at - 64, n)
+            if status != OK:
+                return status
+        at += n
+    return OK

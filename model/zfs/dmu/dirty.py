@@ -1,0 +1,149 @@
+"""Transaction groups: what has been dirtied, and the order in which it is written.
+
+A record that is dirtied is put into the list of its L1, the L1, if it was clean, into that of its L2, and so on up to
+the file: every list in the order in which its members were first dirtied. A group is written by going through these
+lists, children before their parent (spec 2.12, 5.3). A group is *open*, then *quiesced*, then *syncing*; there is at
+most one of each kind. What is dirtied again in a later group is in both.
+
+    file -- L3 -- L2 a -- L1 x -- record 7, record 3        written: 7 3 x 5 y a ...
+               |       '- L1 y -- record 5
+               '- L2 b -- ...
+
+Entries of four groups lie side by side, group t in quarter t mod 4. Entry 0 is none.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from model.jit import kernel
+from model.jit.lent_memory import empty, in_lines
+from model.zfs.dmu.layout import level_block
+
+NONE = 0
+QUARTERS = 4
+
+# Columns of Txgs.entries and, but for the first, of Txgs.quarters.
+BLOCK = 0
+FIRST, LAST = 1, 2  # child; top of a file
+ABOVE = 3  # the entry of the parent; NONE for the top of a file
+FOLLOWING = 4  # the next child of the same parent, or top of a file
+WRITING = 5  # I/Os by which it is on its way to disk, or WRITTEN
+NODE = 6  # its header in the ARC, which is held until it is written; NONE if nobody has looked yet (model.zfs.dmu.dbuf)
+N_COLUMNS = 8  # the last one means nothing: so an entry is a line of a processor's cache
+N_USED = 0
+
+WRITTEN = -1
+
+
+class Txgs(NamedTuple):
+    """Entries are rows of the first array."""
+
+    room: int  # entries of a group at most
+    entries: np.ndarray  # [entry, column]; see BLOCK and the others
+    quarters: np.ndarray  # [quarter, column]: entries used; tops of files, the first and the last one dirtied
+    dirtied_in: np.ndarray  # per indirect block: the last group that it was dirtied in, 0 for none
+    entry_of: np.ndarray  # per indirect block: its entry there; both stand in one row
+    open_txg: np.ndarray  # one element, as all that follow: the number of the open group
+    quiesced: np.ndarray  # of the quiesced group, or 0
+    syncing: np.ndarray  # of the syncing group, or 0
+    overdue: np.ndarray  # 1: the open group's time is over, but it cannot be quiesced yet
+    cursor: np.ndarray  # the entry to be written next, or NONE
+    n_pending: np.ndarray  # I/Os of the syncing group under way
+
+
+@kernel
+def has_room(txgs, n_blocks):
+    return txgs.quarters[txgs.open_txg[0] % QUARTERS, N_USED] + n_blocks < txgs.room
+
+
+@kernel
+def _new_entry(txgs, block, above):
+    quarter = txgs.open_txg[0] % QUARTERS
+    txgs.quarters[quarter, N_USED] += 1
+    entry = quarter * txgs.room + txgs.quarters[quarter, N_USED]
+    entries = txgs.entries
+    entries[entry, BLOCK], entries[entry, ABOVE] = block, above
+    entries[entry, FIRST] = entries[entry, LAST] = entries[entry, FOLLOWING] = NONE
+    entries[entry, WRITING] = entries[entry, NODE] = 0
+    if above == NONE:
+        _append(entries, entry, txgs.quarters, quarter)
+    else:
+        _append(entries, entry, entries, above)
+    return entry
+
+
+@kernel
+def _append(entries, entry, lists, place):
+    """Put `entry` at the end of the list that begins and ends as row `place` of `lists` says."""
+    if lists[place, FIRST] == NONE:
+        lists[place, FIRST] = entry
+    else:
+        entries[lists[place, LAST], FOLLOWING] = entry
+    lists[place, LAST] = entry
+
+
+@kernel
+def dirty(txgs, files, file, record):
+    """`record` of `file`, clean in the open group, is dirtied. Returns its entry."""
+    above, top = NONE, files.n_levels[file] - 1
+    if top > 0:
+        i = level_block(files, file, record, 1) - files.n_records
+        if txgs.dirtied_in[i] == txgs.open_txg[0]:  # and so has been all above
+            above, top = txgs.entry_of[i], 0
+    for level in range(top, 0, -1):
+        block = level_block(files, file, record, level)
+        i = block - files.n_records
+        if txgs.dirtied_in[i] != txgs.open_txg[0]:
+            txgs.dirtied_in[i] = txgs.open_txg[0]
+            txgs.entry_of[i] = _new_entry(txgs, block, above)
+        above = txgs.entry_of[i]
+    return _new_entry(txgs, level_block(files, file, record, 0), above)
+
+
+@kernel
+def _bottom(txgs, entry):
+    """The first entry written of those below `entry`."""
+    while entry != NONE and txgs.entries[entry, FIRST] != NONE:
+        entry = txgs.entries[entry, FIRST]
+    return entry
+
+
+@kernel
+def quiesce(txgs):
+    """The open group's time is over. True if another one is open now; otherwise this is made up for by `hand_over`."""
+    txgs.overdue[0] = txgs.quiesced[0] != 0
+    if txgs.overdue[0]:
+        return False
+    txgs.quiesced[0] = txgs.open_txg[0]
+    txgs.open_txg[0] += 1
+    quarter = txgs.open_txg[0] % QUARTERS
+    txgs.quarters[quarter, N_USED] = txgs.quarters[quarter, FIRST] = txgs.quarters[quarter, LAST] = 0
+    return True
+
+
+@kernel
+def hand_over(txgs):
+    """The quiesced group, if there is one and none is syncing, becomes the syncing one. True if it did."""
+    if txgs.syncing[0] != 0 or txgs.quiesced[0] == 0:
+        return False
+    txgs.syncing[0], txgs.quiesced[0] = txgs.quiesced[0], 0
+    txgs.cursor[0] = _bottom(txgs, txgs.quarters[txgs.syncing[0] % QUARTERS, FIRST])
+    return True
+
+
+@kernel
+def advance(txgs):
+    """The entry at the cursor has been written: go to the next one."""
+    entry = txgs.cursor[0]
+    following = txgs.entries[entry, FOLLOWING]
+    txgs.cursor[0] = _bottom(txgs, following) if following != NONE else txgs.entries[entry, ABOVE]
+
+
+def new_txgs(n_indirect, room):
+    """Group 1 is open; `room` entries for each group."""
+    blocks = in_lines((max(2, n_indirect), 2), np.int64).T
+    scalars = (np.zeros(1, np.int64) for _ in range(5))
+    entries, quarters = in_lines((QUARTERS * room + 1, N_COLUMNS), np.int64, empty), np.zeros((QUARTERS, 3), np.int64)
+    entries[NONE] = 0
+    return Txgs(room, entries, quarters, *blocks, np.ones(1, np.int64), *scalars)

@@ -1,0 +1,1 @@
+"""Which vdev (`classes`), which metaslab (`groups`), and when freed space comes back (`sync`)."""

@@ -1,0 +1,157 @@
+"""A new pool for the allocator: sizes of vdevs and metaslabs, whose turn comes first, and maps in which all is free.
+
+    pool = new_pool([TopVdev(vdev_params("mirror", 2), 10**12)], era("b117").metaslab, FAST)
+
+In ZFS: vdev.c (`vdev_open`, `vdev_metaslab_set_size`), metaslab.c (`metaslab_class_add`).
+"""
+
+import numpy as np
+
+from model.jit import kernel
+from model.zfs.metaslab.groups import weigh_all
+from model.zfs.metaslab.state import (
+    EXACT,
+    FAST,
+    LAST_DIRTY,
+    MAX_COPIES,
+    N_KINDS,
+    N_TXGS,
+    NO_VDEV,
+    NORMAL,
+    NOT_DIRTY,
+    SIZE_LESS_ONE,
+    Counters,
+    Metaslabs,
+    Vdevs,
+)
+from model.zfs.space.bitmap_maps import new_block_maps
+from model.zfs.space.bitmaps import grain_of, new_free_blocks
+from model.zfs.space.free_runs import give
+from model.zfs.space.pickers import DYNAMIC_FIT, FIRST_FIT, NEW_DYNAMIC_FIT
+from model.zfs.space.space_map import new_space_maps
+from model.zfs.space.space_map_log import new_log
+from model.zfs.vdev.raid import RAIDZ
+
+METASLABS_PER_VDEV = 200  # vdev_metaslab_set_size
+SMALLEST_SHIFT = 17  # log2 of the B of the smallest metaslab: a block of 128 KiB has to fit
+LABEL_UNIT_BYTES = 2**18  # a disk is used up to a multiple of this; vdev_open
+LABELS_BYTES = 2**22 + 2**19  # in front of and behind the space of a disk; spec 2.1
+UNIT_BYTES = 4096  # of the fast engine, where nothing else is said
+SEGMENTS, BLOCK_RECORDS = 2**20, 512  # default room for segments; records in a block of a log
+
+# ---- sizes ----
+
+
+def disk_asize(disk_bytes):
+    """B of a disk that are left for blocks (spec 2.1)."""
+    return disk_bytes // LABEL_UNIT_BYTES * LABEL_UNIT_BYTES - LABELS_BYTES
+
+
+def vdev_asize(vdev, disk_bytes):
+    """B of space of a top-level vdev whose smallest disk has so many. RAID-Z counts parity as space."""
+    return disk_asize(disk_bytes) * (vdev.n_children if vdev.kind == RAIDZ else 1)
+
+
+def metaslab_shift(asize):
+    """log2 of the B of a metaslab: the power of two that is just greater than 1/200 of the vdev."""
+    return max(SMALLEST_SHIFT, (asize // METASLABS_PER_VDEV).bit_length())
+
+
+def _check(vdevs, metaslab_bytes):
+    if not vdevs:
+        raise ValueError("the pool has 0 vdevs, but blocks need at least one to go to; give one")
+    if not any(one.metaslab_class == NORMAL for one in vdevs):
+        raise ValueError(f"all {len(vdevs)} vdevs of the pool are for the log, but data needs at least one; give one more")
+    if metaslab_bytes is not None and (metaslab_bytes < 2**SMALLEST_SHIFT or metaslab_bytes & (metaslab_bytes - 1)):
+        raise ValueError(f"metaslab size is {metaslab_bytes} B, but it must be a power of two of at least "
+                         f"{2**SMALLEST_SHIFT} (128 KiB); choose one")
+
+
+def _sizes(one, metaslab_bytes):
+    """(asize, log2 of the B of a metaslab, metaslabs) of a TopVdev."""
+    asize = one.asize or vdev_asize(one.vdev, one.disk_bytes)
+    shift = metaslab_shift(asize) if metaslab_bytes is None else metaslab_bytes.bit_length() - 1
+    if asize >> shift < 1:
+        raise ValueError(f"a vdev has {asize} B of space, but a metaslab takes {1 << shift}; give it larger disks or the "
+                         "pool smaller metaslabs")
+    return asize, shift, asize >> shift
+
+
+def _ring(classes):
+    """(following vdev in the ring of its class, rotor of each class): a new vdev goes behind the rotor and becomes it."""
+    following, rotor = list(range(len(classes))), [NO_VDEV, NO_VDEV]
+    for vdev, one in enumerate(classes):
+        if rotor[one] != NO_VDEV:
+            following[vdev], following[rotor[one]] = following[rotor[one]], vdev
+        rotor[one] = vdev
+    return np.array(following), np.array(rotor)
+
+
+def _new_vdevs(vdevs, metaslab_bytes):
+    asize, shift, n_ms = np.array([_sizes(one, metaslab_bytes) for one in vdevs], np.int64).T.copy()
+    kind, n_children, n_parity, ashift = np.array([one.vdev for one in vdevs], np.int64).T.copy()
+    classes = np.array([one.metaslab_class for one in vdevs], np.int64)
+    following, rotor = _ring(classes)
+    nothing = np.zeros((3, len(vdevs)), np.int64)
+    dirty = np.full((len(vdevs), N_TXGS), LAST_DIRTY, np.int64)
+    return Vdevs(kind, n_children, n_parity, ashift, asize, classes, shift, np.cumsum(n_ms) - n_ms, n_ms, following,
+                 *nothing, dirty), rotor
+
+
+# ---- a pool ----
+
+
+def new_pool(vdevs, params, engine=EXACT, unit_bytes=UNIT_BYTES, metaslab_bytes=None, max_segments=SEGMENTS,
+             log_blocks=None):
+    """An empty pool as it is after its creation or import: nothing loaded. `vdevs` are TopVdevs.
+
+    engine          EXACT, or FAST: the same for blocks whose sizes are all multiples of `unit_bytes`, which for dynamic fit
+                    need not be a power of two
+    metaslab_bytes  None: by the rule; or the B of every metaslab, a power of two
+    max_segments    room for segments: of all loaded maps (exact engine only) and of all maps of txgs
+    log_blocks      room for the logs, in blocks of 4 KiB (exact engine)
+    """
+    _check(vdevs, metaslab_bytes)
+    made, rotor = _new_vdevs(vdevs, metaslab_bytes)
+    vdev = np.repeat(np.arange(len(vdevs)), made.n_ms)
+    n = len(vdev)
+    start = (np.arange(n) - made.first_ms[vdev]) << made.ms_shift[vdev]
+    space = np.bincount(made.metaslab_class, made.n_ms << made.ms_shift, minlength=2).astype(np.int64)
+    nothing = np.zeros((8, n), np.int64)
+    log_blocks = 0 if engine == FAST else 2 * n + 4 * max_segments // BLOCK_RECORDS if log_blocks is None else log_blocks
+    pool = Metaslabs(
+        params, made, vdev, start, nothing[0], nothing[1], np.arange(n), np.arange(n), *nothing[2:8],
+        np.full((n, N_TXGS), NOT_DIRTY, np.int64), rotor, np.zeros(2, np.int64), np.zeros(2, np.int64), space,
+        new_log(n, log_blocks), _space_maps(made, vdev, start, params, max_segments) if engine == EXACT else None,
+        _block_maps(made, vdev, start, unit_bytes, params, max_segments) if engine == FAST else None,
+        np.full(MAX_COPIES, NO_VDEV, np.int64), *np.zeros((3, MAX_COPIES), np.int64), np.zeros(1, np.int64),
+        Counters(*np.zeros((len(Counters._fields), 1), np.int64)))
+    weigh_all(pool)
+    return pool
+
+
+def _space_maps(made, vdev, start, params, max_segments):
+    maps = new_space_maps(N_KINDS * len(vdev), max_segments, len(vdev))
+    maps.low[:] = np.tile(start, N_KINDS)
+    maps.size_bytes[:] = np.tile(1 << made.ms_shift[vdev], N_KINDS)
+    if params.picker.picker == FIRST_FIT and params.passivate_with == SIZE_LESS_ONE:
+        maps.has_sizes[:] = 0
+    return maps
+
+
+def _block_maps(made, vdev, start, unit_bytes, params, max_segments):
+    """Maps of blocks, in which all is free."""
+    if grain_of(unit_bytes) > 1 and params.picker.picker not in (DYNAMIC_FIT, NEW_DYNAMIC_FIT):
+        raise ValueError(f"blocks are of {unit_bytes} B, but what is no power of two is for dynamic fit and new dynamic fit "
+                         "only; choose smaller units, or the exact engine")
+    free = new_free_blocks((1 << made.ms_shift[vdev]) // unit_bytes, unit_bytes)
+    free.first_unit[:] = start >> free.unit_shift
+    free.rest[:] = (1 << made.ms_shift[vdev]) % unit_bytes >> free.unit_shift
+    _give_all(free)
+    return new_block_maps(free, N_KINDS * len(vdev), max_segments)
+
+
+@kernel
+def _give_all(free):
+    for m in range(len(free.n_blocks)):
+        give(free, m, 0, free.n_blocks[m])

@@ -1,0 +1,268 @@
+"""AVL trees over numbered nodes, of exactly the shapes that avl.c gives them.
+
+Which segment of free space a first fit begins with can depend on where it stands in its tree (spec 2.7.2), so the trees
+of `model.zfs.space.space_map` must have the shapes of the ones in ZFS. The rules that decide shapes:
+
+* A new node becomes a leaf where the search for it ended, or is put beside a node that is given: as its child on that
+  side, or, where it has one, as a child of the nearest node on that side.
+* Balance is height on the right less height on the left: -1, 0 or 1. After an insertion the walk upwards ends where a
+  height did not grow, or with one rotation.
+* A node with two children is replaced by its predecessor in order, if it is right-heavy by its successor. What replaces
+  it takes over its place and its balance. Balances are then mended from where the replacement was taken.
+* After a removal the walk upwards ends where a height did not shrink. A rotation about a child of balance 0 is a single
+  one and leaves the height as it was, so the walk ends there as well.
+
+Nothing here knows what the trees are in order of. Nodes are numbered from 1; 0 is nobody, and the parent that is
+sometimes written into its row means nothing. There can be many trees in one store of nodes, each node in at most one.
+
+A node is one row of 32 bytes, as many as a processor fetches with two or one of its lines: two int64 of whoever keeps
+things in the trees, then four int32 of links. `Trees.key` and `Trees.link` are two views of these rows.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from model.jit import kernel
+from model.jit.lent_memory import in_lines
+
+NONE = 0  # nobody
+LEFT, RIGHT, PARENT, BALANCE = 4, 5, 6, 7  # columns of Trees.link; 0 to 3 are the keys seen as int32
+SIDES = LEFT + RIGHT
+
+
+class Trees(NamedTuple):
+    """A store of nodes, and the trees in it."""
+
+    key: np.ndarray  # int64[node, 4]: columns 0 and 1 are the caller's
+    link: np.ndarray  # int32[node, 8]: columns LEFT, RIGHT, PARENT, BALANCE
+    root: np.ndarray  # int32[tree]
+
+
+@kernel
+def _hang(trees, tree, parent, side, node):
+    """Make `node`, or NONE, the child of `parent` on that side; the root, if there is no parent."""
+    if parent == NONE:
+        trees.root[tree] = node
+    else:
+        trees.link[parent, side] = node
+    trees.link[node, PARENT] = parent
+
+
+@kernel
+def _side(trees, parent, node):
+    """On which side of its parent a node is."""
+    return RIGHT if trees.link[parent, RIGHT] == node else LEFT
+
+
+@kernel
+def _heavier(side):
+    """What a node's balance gains when it grows on that side."""
+    return 1 if side == RIGHT else -1
+
+
+@kernel
+def _rotate_once(trees, node, heavy, sign):
+    """Lift the child on the heavy side above `node`. Returns (the child, whether the subtree has become lower)."""
+    link, light = trees.link, SIDES - heavy
+    child = link[node, heavy]
+    moved = link[child, light]
+    balance = link[child, BALANCE] - sign  # 0, or of the other sign where the child was balanced
+    link[node, heavy] = moved
+    link[moved, PARENT] = node
+    link[child, light] = node
+    link[node, PARENT] = child
+    link[node, BALANCE] = -balance
+    link[child, BALANCE] = balance
+    return child, balance == 0
+
+
+@kernel
+def _rotate_twice(trees, node, heavy, sign):
+    """Lift the heavy child's child on the light side above both. Returns it."""
+    link, light = trees.link, SIDES - heavy
+    child = link[node, heavy]
+    middle = link[child, light]
+    inner, outer, balance = link[middle, heavy], link[middle, light], link[middle, BALANCE]
+    link[child, light] = inner
+    link[inner, PARENT] = child
+    link[node, heavy] = outer
+    link[outer, PARENT] = node
+    link[middle, heavy] = child
+    link[child, PARENT] = middle
+    link[middle, light] = node
+    link[node, PARENT] = middle
+    link[child, BALANCE] = sign if balance == -sign else 0
+    link[node, BALANCE] = -sign if balance == sign else 0
+    link[middle, BALANCE] = 0
+    return middle
+
+
+@kernel
+def _leans_back(trees, child, sign):
+    """Whether the heavy child of a node that leans by `sign` is itself heavier on the other side."""
+    return trees.link[child, BALANCE] == -sign
+
+
+@kernel
+def _rotate(trees, tree, node, sign):
+    """Mend a node that is two higher on one side (right if `sign` is 1). Returns whether the subtree became lower."""
+    parent = trees.link[node, PARENT]
+    side = _side(trees, parent, node)
+    heavy = RIGHT if sign > 0 else LEFT
+    if _leans_back(trees, trees.link[node, heavy], sign):
+        top, lower = _rotate_twice(trees, node, heavy, sign), True
+    else:
+        top, lower = _rotate_once(trees, node, heavy, sign)
+    _hang(trees, tree, parent, side, top)
+    return lower
+
+
+@kernel
+def insert(trees, tree, node, parent, side):
+    """Put `node` into the tree as the child of `parent` on that side, where there is none. No parent: the first node."""
+    link = trees.link
+    link[node, LEFT] = link[node, RIGHT] = NONE
+    link[node, BALANCE] = 0
+    _hang(trees, tree, parent, side, node)
+    while parent != NONE:
+        before = link[parent, BALANCE]
+        grown = before + _heavier(side)
+        if before != 0:
+            if grown == 0:
+                link[parent, BALANCE] = 0
+            else:
+                _rotate(trees, tree, parent, _heavier(side))
+            return
+        link[parent, BALANCE] = grown
+        node = parent
+        parent = link[node, PARENT]
+        side = _side(trees, parent, node)
+
+
+@kernel
+def outermost(trees, node, side):
+    """The last node that is reached from `node` by going to that side all the time."""
+    while trees.link[node, side] != NONE:
+        node = trees.link[node, side]
+    return node
+
+
+@kernel
+def place_beside(trees, here, side):
+    """(parent, side) for a new node next to `here` in order, on that side of it."""
+    child = trees.link[here, side]
+    if child == NONE:
+        return here, side
+    return outermost(trees, child, SIDES - side), SIDES - side
+
+
+@kernel
+def _put_in_place(trees, tree, node, replaced):
+    """Let `node` have the place and the balance of `replaced`."""
+    link = trees.link
+    parent = link[replaced, PARENT]
+    _hang(trees, tree, parent, _side(trees, parent, replaced), node)
+    for side in (LEFT, RIGHT):
+        child = link[replaced, side]
+        link[node, side] = child
+        link[child, PARENT] = node
+    link[node, BALANCE] = link[replaced, BALANCE]
+
+
+@kernel
+def _replaced_from(trees, node):
+    """The side of a node with two children that its replacement comes from."""
+    return RIGHT if trees.link[node, BALANCE] > 0 else LEFT
+
+
+@kernel
+def _take_out(trees, tree, node):
+    """Unlink `node`. Returns (parent, side) of the subtree that became lower."""
+    link = trees.link
+    gap, replaces = node, NONE
+    if link[node, LEFT] != NONE and link[node, RIGHT] != NONE:
+        side = _replaced_from(trees, node)
+        replaces = outermost(trees, link[node, side], SIDES - side)
+        gap = replaces
+    parent = link[gap, PARENT]
+    side = _side(trees, parent, gap)
+    child = link[gap, LEFT] if link[gap, LEFT] != NONE else link[gap, RIGHT]
+    _hang(trees, tree, parent, side, child)
+    if replaces != NONE:
+        _put_in_place(trees, tree, replaces, node)
+        if parent == node:
+            parent = replaces
+    return parent, side
+
+
+@kernel
+def remove(trees, tree, node):
+    """Take `node` out of the tree."""
+    link = trees.link
+    parent, side = _take_out(trees, tree, node)
+    while parent != NONE:
+        node, before = parent, link[parent, BALANCE]
+        parent = link[node, PARENT]
+        if before == 0:
+            link[node, BALANCE] = -_heavier(side)
+            return
+        shrunk_from = side
+        side = _side(trees, parent, node)
+        if before == _heavier(shrunk_from):
+            link[node, BALANCE] = 0
+        elif not _rotate(trees, tree, node, before):
+            return
+
+
+@kernel
+def end(trees, tree, side):
+    """The first (LEFT) or last (RIGHT) node in order, or NONE."""
+    return outermost(trees, trees.root[tree], side)
+
+
+@kernel
+def beside(trees, node, side):
+    """The next node in order on that side, or NONE."""
+    child = trees.link[node, side]
+    if child != NONE:
+        return outermost(trees, child, SIDES - side)
+    parent = trees.link[node, PARENT]
+    while parent != NONE and trees.link[parent, side] == node:
+        node = parent
+        parent = trees.link[node, PARENT]
+    return parent
+
+
+@kernel
+def _lowest_leaf(trees, node):
+    """Where a walk through the subtree of `node`, children first, begins."""
+    while True:
+        if trees.link[node, LEFT] != NONE:
+            node = trees.link[node, LEFT]
+        elif trees.link[node, RIGHT] != NONE:
+            node = trees.link[node, RIGHT]
+        else:
+            return node
+
+
+@kernel
+def first_of_all(trees, tree):
+    """Where a walk with children before their parents (left, right, parent) begins, or NONE."""
+    return _lowest_leaf(trees, trees.root[tree])
+
+
+@kernel
+def next_of_all(trees, node):
+    """What comes after `node` in that walk, or NONE. Does not look at what was walked over before."""
+    parent = trees.link[node, PARENT]
+    other = trees.link[parent, RIGHT]
+    if other != NONE and other != node:
+        return _lowest_leaf(trees, other)
+    return parent
+
+
+def new_trees(n_trees, n_nodes):
+    """Empty trees, and room for the nodes 1 .. n_nodes."""
+    rows = in_lines((n_nodes + 1, 4), np.int64, np.zeros)
+    return Trees(rows, rows.view(np.int32), np.zeros(n_trees, np.int32))

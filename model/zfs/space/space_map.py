@@ -1,0 +1,338 @@
+"""Space maps in core: which parts of a metaslab are free, or were allocated or freed in a txg (spec 2.7).
+
+A map is a set of half-open segments [start, end) that neither overlap nor touch, in an AVL tree in order of offset.
+
+* Adding joins what touches: with neighbours on both sides the left one is removed and the right one reaches down to its
+  start; with one neighbour that one grows; with none a new leaf is made where the search for it ended.
+* Removing shortens a segment, removes it whole, or cuts it in two: the node keeps what is left of the cut, and what is
+  right of it gets a new node, put next to it.
+* A search for an area calls a segment that overlaps it anywhere "equal", so it finds the overlapping segment that stands
+  nearest to the root, not the lowest. So the shape of a tree can decide where a block goes, and it must be right: moving
+  a map into another one takes its segments in post-order.
+
+A *free map* also keeps its segments in order of (length, start), in a second tree, if `has_sizes` says so (since dynamic
+fit exists); its order is complete, so its shape decides nothing. Free maps have 64 cursors each, for
+`model.zfs.space.pickers`.
+
+All maps share one store of segments. Offsets and lengths are in bytes from the start of the vdev. The segment that was
+allocated from last, or what follows it, is remembered as `recent`: next time it saves most searches, and never
+changes what is found, because it is taken only where it contains the whole area, so that nothing else can overlap it.
+
+Kernels return a status, OK where it is not said otherwise. Whoever is refused with OVERLAP or ABSENT finds the map as
+it was.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from model.jit import kernel
+from model.zfs.space import avl
+from model.zfs.space.avl import LEFT, NONE, RIGHT, Trees
+
+OK, OVERLAP, ABSENT, FULL = 0, 1, 2, 3  # done; some of it is there already; some of it is not there; no node is left
+START, END = 0, 1  # columns of the key in the tree of offsets
+LENGTH, LOWEST = 0, 1  # and in the tree of sizes: length, start
+N_CURSORS = 64  # spec 2.8
+
+
+class SpaceMaps(NamedTuple):
+    """Many maps over one store of segments. Segment i is node i of `trees`, and node i + n_room in a tree of sizes.
+    Map m is tree m, its sizes are tree n_maps + m. Free maps come first."""
+
+    trees: Trees
+    start: np.ndarray  # (segment,) B; a view: do not write
+    end: np.ndarray  # (segment,) B; likewise
+    unused: np.ndarray  # (n_room,) numbers of nodes that are in no map ...
+    n_unused: np.ndarray  # ... so many; one element
+    space: np.ndarray  # (map,) B in all segments
+    n_segments: np.ndarray  # (map,)
+    recent: np.ndarray  # (map,) a segment of the map, or NONE
+    low: np.ndarray  # (map,) B, start of the area that the map is of; for those who fill it
+    size_bytes: np.ndarray  # (map,) B, length of that area; what share is free is of this
+    has_sizes: np.ndarray  # (map,) 1 if there is a tree of sizes
+    cursors: np.ndarray  # (free map, 64) B
+    by_size: np.ndarray  # (free map,) blocks whose place the tree of sizes decided, ever
+
+
+# ---- searching ----
+
+
+@kernel
+def contains(maps, node, start, end):
+    """Whether the segment `node` contains all of [start, end)."""
+    return maps.trees.key[node, START] <= start and end <= maps.trees.key[node, END]
+
+
+@kernel
+def search(maps, m, start, end):
+    """Look for [start, end): (overlapping segment nearest to the root, or NONE; its or a new node's parent; side of it;
+    the last segment passed on the left, the last passed on the right). Without overlap these two are the neighbours."""
+    key, link = maps.trees.key, maps.trees.link
+    node, parent, side, before, after = maps.trees.root[m], NONE, LEFT, NONE, NONE
+    while node != NONE:
+        if end <= key[node, START]:
+            after, parent, side = node, node, LEFT
+        elif start >= key[node, END]:
+            before, parent, side = node, node, RIGHT
+        else:
+            break
+        node = link[node, side]
+    return node, parent, side, before, after
+
+
+@kernel
+def overlapping(maps, m, start, end):
+    """The segment that a search for [start, end) finds, or NONE."""
+    recent = maps.recent[m]
+    if recent != NONE and contains(maps, recent, start, end):
+        return recent
+    return search(maps, m, start, end)[0]
+
+
+@kernel
+def overlapping_or_next(maps, m, start, end):
+    """The segment that a search for [start, end) finds, else the first one above, or NONE."""
+    recent = maps.recent[m]
+    if recent != NONE and contains(maps, recent, start, end):
+        return recent
+    found, _, _, _, after = search(maps, m, start, end)
+    return found if found != NONE else after
+
+
+@kernel
+def holds(maps, m, start, end):
+    """Whether all of [start, end) is in map `m`."""
+    node = overlapping(maps, m, start, end)
+    return node != NONE and contains(maps, node, start, end)
+
+
+@kernel
+def first(maps, m):
+    """The lowest segment, or NONE."""
+    return avl.end(maps.trees, m, LEFT)
+
+
+@kernel
+def following(maps, node):
+    """The next higher segment, or NONE."""
+    return avl.beside(maps.trees, node, RIGHT)
+
+
+# ---- sizes ----
+
+
+@kernel
+def _n_room(maps):
+    return len(maps.unused)
+
+
+@kernel
+def _sizes(maps, m):
+    """Number of the tree of sizes of map `m`."""
+    return len(maps.space) + m
+
+
+@kernel
+def smallest_of_at_least(maps, m, length):
+    """The shortest segment of at least that many bytes, of equal ones the lowest; or NONE."""
+    key, link = maps.trees.key, maps.trees.link
+    node, found = maps.trees.root[_sizes(maps, m)], NONE
+    while node != NONE:
+        if key[node, LENGTH] >= length:
+            found = node
+            node = link[node, LEFT]
+        else:
+            node = link[node, RIGHT]
+    return found - _n_room(maps) if found != NONE else NONE
+
+
+@kernel
+def largest(maps, m):
+    """Bytes of the longest segment, 0 if there is none. Needs the tree of sizes."""
+    node = avl.end(maps.trees, _sizes(maps, m), RIGHT)
+    return maps.trees.key[node, LENGTH] if node != NONE else 0
+
+
+@kernel
+def _enter_size(maps, m, segment):
+    """Put a segment into the tree of sizes, if there is one."""
+    if maps.has_sizes[m] == 0:
+        return
+    key, link, node = maps.trees.key, maps.trees.link, segment + _n_room(maps)
+    start = key[segment, START]
+    length = key[segment, END] - start
+    key[node, LENGTH], key[node, LOWEST] = length, start
+    at, parent, side = maps.trees.root[_sizes(maps, m)], NONE, LEFT
+    while at != NONE:
+        less = length < key[at, LENGTH] or (length == key[at, LENGTH] and start < key[at, LOWEST])
+        parent, side = at, LEFT if less else RIGHT
+        at = link[at, side]
+    avl.insert(maps.trees, _sizes(maps, m), node, parent, side)
+
+
+@kernel
+def _leave_size(maps, m, segment):
+    if maps.has_sizes[m] != 0:
+        avl.remove(maps.trees, _sizes(maps, m), segment + _n_room(maps))
+
+
+# ---- segments ----
+
+
+@kernel
+def _new_segment(maps, m, start, end):
+    """A node for [start, end), in no tree yet; NONE if there is none left."""
+    if maps.n_unused[0] == 0:
+        return NONE
+    maps.n_unused[0] -= 1
+    node = maps.unused[maps.n_unused[0]]
+    maps.trees.key[node, START], maps.trees.key[node, END] = start, end
+    maps.n_segments[m] += 1
+    return node
+
+
+@kernel
+def _give_back(maps, m, node):
+    maps.unused[maps.n_unused[0]] = node
+    maps.n_unused[0] += 1
+    maps.n_segments[m] -= 1
+    if maps.recent[m] == node:
+        maps.recent[m] = NONE
+
+
+@kernel
+def _join(maps, m, before, after, start, end):
+    """Let the neighbours that touch [start, end) have it. Returns the one that has it now, or NONE if none touches."""
+    key = maps.trees.key
+    touches_before = before != NONE and key[before, END] == start
+    touches_after = after != NONE and key[after, START] == end
+    if touches_before:
+        _leave_size(maps, m, before)
+    if touches_after:
+        _leave_size(maps, m, after)
+    if touches_before and touches_after:
+        avl.remove(maps.trees, m, before)
+        key[after, START] = key[before, START]
+        _give_back(maps, m, before)
+    elif touches_after:
+        key[after, START] = start
+    elif touches_before:
+        key[before, END] = end
+    return after if touches_after else (before if touches_before else NONE)
+
+
+@kernel
+def add(maps, m, start, end):
+    """Put [start, end) into map `m`. OVERLAP if any of it is there."""
+    found, parent, side, before, after = search(maps, m, start, end)
+    if found != NONE:
+        return OVERLAP
+    node = _join(maps, m, before, after, start, end)
+    if node == NONE:
+        node = _new_segment(maps, m, start, end)
+        if node == NONE:
+            return FULL
+        avl.insert(maps.trees, m, node, parent, side)
+    _enter_size(maps, m, node)
+    maps.space[m] += end - start
+    return OK
+
+
+@kernel
+def _cut(maps, m, node, start, end):
+    """Take [start, end), which reaches neither end, out of a segment. FULL if there is no node for what is above."""
+    upper = _new_segment(maps, m, end, maps.trees.key[node, END])
+    if upper == NONE:
+        return FULL
+    _leave_size(maps, m, node)
+    maps.trees.key[node, END] = start
+    parent, side = avl.place_beside(maps.trees, node, RIGHT)
+    avl.insert(maps.trees, m, upper, parent, side)
+    _enter_size(maps, m, upper)
+    _enter_size(maps, m, node)
+    maps.recent[m] = upper
+    return OK
+
+
+@kernel
+def _remove_whole(maps, m, node):
+    maps.recent[m] = avl.beside(maps.trees, node, RIGHT)
+    _leave_size(maps, m, node)
+    avl.remove(maps.trees, m, node)
+    _give_back(maps, m, node)
+
+
+@kernel
+def remove(maps, m, start, end):
+    """Take [start, end) out of map `m`. ABSENT if not all of it is there."""
+    key, node = maps.trees.key, overlapping(maps, m, start, end)
+    if node == NONE or not contains(maps, node, start, end):
+        return ABSENT
+    from_start, to_end = key[node, START] == start, key[node, END] == end
+    if from_start and to_end:
+        _remove_whole(maps, m, node)
+    elif from_start or to_end:
+        _leave_size(maps, m, node)
+        key[node, START if from_start else END] = end if from_start else start
+        _enter_size(maps, m, node)
+        maps.recent[m] = node
+    elif _cut(maps, m, node, start, end) == FULL:
+        return FULL
+    maps.space[m] -= end - start
+    return OK
+
+
+# ---- whole maps ----
+
+
+@kernel
+def _forget(maps, m):
+    """What a map without segments looks like."""
+    maps.trees.root[m] = NONE
+    maps.trees.root[_sizes(maps, m)] = NONE
+    maps.space[m] = 0
+    maps.n_segments[m] = 0
+    maps.recent[m] = NONE
+
+
+@kernel
+def clear(maps, m):
+    """Empty map `m`, and set the cursors of a free map to 0."""
+    node = avl.first_of_all(maps.trees, m)
+    while node != NONE:
+        following_node = avl.next_of_all(maps.trees, node)
+        _give_back(maps, m, node)
+        node = following_node
+    _forget(maps, m)
+    if m < len(maps.cursors):
+        for i in range(N_CURSORS):
+            maps.cursors[m, i] = 0
+
+
+@kernel
+def move(maps, source, target):
+    """Empty map `source` into `target`, segments in post-order. OVERLAP: what overlaps is lost, which is a defect."""
+    status = OK
+    node = avl.first_of_all(maps.trees, source)
+    while node != NONE:
+        following_node = avl.next_of_all(maps.trees, node)
+        start, end = maps.trees.key[node, START], maps.trees.key[node, END]
+        _give_back(maps, source, node)
+        added = add(maps, target, start, end)
+        status = status if added == OK else added
+        node = following_node
+    _forget(maps, source)
+    return status
+
+
+def new_space_maps(n_maps, max_segments, n_free_maps):
+    """Empty maps, of which the first `n_free_maps` are free maps, with room for `max_segments` segments in all."""
+    trees = avl.new_trees(2 * n_maps, 2 * max_segments)
+    unused = np.arange(max_segments, 0, -1, dtype=np.int32)
+    has_sizes = (np.arange(n_maps) < n_free_maps).astype(np.int64)
+    of_maps = {name: np.zeros(n_maps, np.int64) for name in ("space", "n_segments", "recent", "low", "size_bytes")}
+    return SpaceMaps(trees=trees, start=trees.key[:max_segments + 1, START], end=trees.key[:max_segments + 1, END],
+                     unused=unused, n_unused=np.array([max_segments]), has_sizes=has_sizes,
+                     cursors=np.zeros((n_free_maps, N_CURSORS), np.int64), by_size=np.zeros(n_free_maps, np.int64),
+                     **of_maps)

@@ -1,0 +1,227 @@
+"""Commits to the intent log: one writer at a time, who takes along whoever waits.
+
+    task ---> commit ---> nobody writes: it is the writer, and makes a *pass*
+                 |
+                 '------> somebody does: it waits. When that pass is over all who wait wake up. Whose entries are on disk
+                          goes on; the first of the others to get the lock is the next writer.
+
+So commits are grouped by nothing but waiting; there is no timer. What a pass takes along: `model.zfs.zil.writer`. When all
+its writes are done, a cache flush goes to every vdev that had one of them; then the pass is over.
+
+Who is first matters much. A writer takes what came before it, and of what came after it no more than fits into the block
+in hand, whose size is a memory of former commits. If it is always the one who has waited longest, blocks hardly grow and
+there are hardly any groups; if it is the one who came last, it takes everybody's. On several processors all who wake up
+race for one lock, so by rights it is anyone: `drawn`.
+
+With the *strict* rule of 2007 who waits for the very last entry of all is not let go, although it is on disk: it makes a
+pass of its own, which finds nothing, and which makes the next block smaller, because the last commit now had no bytes.
+
+For the caller, who has the disks. After each of these calls: what is in `outbox`, rows 0 to n_out - 1, is to be
+done at once, and who is in `released` goes on.
+
+    commit(zil, params, settings, log, file, task, txg)      True: go on at once. `txg` is the open group, here and below
+    written(zil, params, settings, log, slot, txg)           a row of the outbox is done; its slot, or -1 if not a LOG_BLOCK
+    group_synced(zil, params, log, txg)                      after each sync: how many of the oldest blocks are free, and
+    forget(zil, log, n_blocks)                               when their places have been given back; then
+    resume(zil, params, settings, log, txg)                  in case that the chain is being created
+    may_sync(zil, log, txg)                                  before the uberblock of a group: rule 7 of model.zfs.zil.log
+
+    LOG_BLOCK      write B bytes of the block in this slot; the next slot, which has no place yet, is to be allocated: by the
+                   columns BYTES and DEVICE of its row of the chain, behind the block of this one
+    FILE_BLOCK     write B bytes, this block of this file, somewhere; the transaction group of its entry (column 4) will not
+                   write it again
+    FLUSH          flush the caches of this vdev
+    CREATE         allocate the block in this slot; call `resume` when its transaction group has been synced
+
+`touch` says which vdev a write went to. In ZFS: zil.c, `zil_commit`, `zil_create`, `zil_flush_vdevs`, `zil_itx_clean`,
+`zil_sync`; spec 6.3 to 6.5.
+"""
+
+from model.jit import kernel, part
+from model.zfs.zil.log import (
+    BORN,
+    COMMITTED,
+    CREATING,
+    DATA,
+    FIRST,
+    FLUSHING,
+    IDLE,
+    IS_WRITTEN,
+    LEAST_BLOCK,
+    LISTED,
+    MAX_TXG,
+    N_BLOCKS,
+    N_PENDING,
+    N_WAITING,
+    NEWEST,
+    NOBODY,
+    NONE,
+    OLDEST_BLOCK,
+    PHASE,
+    SYNCED,
+    TXG,
+    WAY,
+    WILL_BE,
+    WRITER,
+    WRITING,
+    device_of_next,
+    last_block,
+    listed_bytes,
+    new_block,
+)
+from model.zfs.zil.writer import CREATE, FLUSH, become_writer, give_back, make_pass, put, unlink
+
+TASK, OF_FILE, UP_TO = range(3)  # columns of Zil.waiting
+
+
+@kernel
+def _release(zil, task):
+    zil.released[zil.n_released[0]] = task
+    zil.n_released[0] += 1
+
+
+@kernel
+def touch(zil, log, vdev):
+    """A write of the present pass went to this top-level vdev."""
+    zil.touched[log, vdev] = 1
+
+
+@kernel
+def _let_go(zil, params, log):
+    """Release, in order, all who need wait no longer."""
+    logs, waiting, n_left = zil.logs, zil.waiting, 0
+    for i in range(logs[log, N_WAITING]):
+        if waiting[log, i, UP_TO] < logs[log, COMMITTED] + (0 if params.strict else 1):
+            _release(zil, waiting[log, i, TASK])
+        else:
+            for column in range(3):
+                waiting[log, n_left, column] = waiting[log, i, column]
+            n_left += 1
+    logs[log, N_WAITING] = n_left
+
+
+@kernel
+def _take_next(zil, log):
+    """One of those who wait becomes the writer."""
+    waiting, n = zil.waiting, zil.logs[log, N_WAITING]
+    who = zil.drawn[zil.n_drawn[0] % len(zil.drawn)] % n
+    zil.n_drawn[0] += 1
+    become_writer(zil, log, waiting[log, who, TASK], waiting[log, who, OF_FILE], waiting[log, who, UP_TO])
+    zil.logs[log, N_WAITING] = n - 1
+    for i in range(who, n - 1):
+        for column in range(3):
+            waiting[log, i, column] = waiting[log, i + 1, column]
+
+
+@part
+def _clean(zil, params, log):
+    """Entries at the front whose group has been synced are dropped; not while somebody writes."""
+    entry = zil.logs[log, FIRST]
+    while entry != NONE and zil.entries[entry, TXG] <= zil.logs[log, SYNCED]:
+        zil.logs[log, LISTED] -= listed_bytes(params, zil.entries[entry, WAY], zil.entries[entry, DATA])
+        unlink(zil, log, NONE, entry)
+        give_back(zil, entry)
+        entry = zil.logs[log, FIRST]
+
+
+@kernel
+def _pass_is_over(zil, params, settings, log, txg):
+    """The writer goes on, and so do all whose entries are on disk; then passes of those who wait, until one writes."""
+    logs = zil.logs
+    logs[log, COMMITTED], logs[log, PHASE] = logs[log, WILL_BE], IDLE
+    _release(zil, logs[log, WRITER])
+    _clean(zil, params, log)
+    _let_go(zil, params, log)
+    while logs[log, N_WAITING] > 0 and logs[log, PHASE] == IDLE:
+        _take_next(zil, log)
+        make_pass(zil, params, settings, log, txg)
+        if logs[log, PHASE] == IDLE:
+            _release(zil, logs[log, WRITER])
+            _let_go(zil, params, log)
+    if logs[log, PHASE] == IDLE:
+        logs[log, WRITER] = NOBODY
+
+
+@kernel
+def commit(zil, params, settings, log, file, task, txg):
+    """`task` wants all that was written to `file` (0: to any) on disk. True if it may go on at once."""
+    zil.n_out[0] = zil.n_released[0] = 0
+    logs = zil.logs
+    up_to = zil.last_of_file[file] if file else logs[log, NEWEST]
+    if settings.disabled or up_to == 0:
+        return True
+    if logs[log, PHASE] != IDLE:
+        i = logs[log, N_WAITING]
+        zil.waiting[log, i, TASK], zil.waiting[log, i, OF_FILE], zil.waiting[log, i, UP_TO] = task, file, up_to
+        logs[log, N_WAITING] += 1
+        return False
+    if logs[log, N_BLOCKS] == 0:
+        if logs[log, FIRST] == NONE:
+            return True
+        put(zil, CREATE, 0, new_block(zil, log, LEAST_BLOCK, device_of_next(zil, params, settings, log), txg), 0)
+        logs[log, PHASE] = CREATING
+        become_writer(zil, log, task, file, up_to)
+        return False
+    become_writer(zil, log, task, file, up_to)
+    make_pass(zil, params, settings, log, txg)
+    return logs[log, PHASE] == IDLE
+
+
+@kernel
+def resume(zil, params, settings, log, txg):
+    """Begin the chain if its first block has been synced; otherwise nothing happens."""
+    zil.n_out[0] = zil.n_released[0] = 0
+    if zil.logs[log, PHASE] != CREATING or zil.chain[log, last_block(zil, log), BORN] > zil.logs[log, SYNCED]:
+        return
+    make_pass(zil, params, settings, log, txg)
+    if zil.logs[log, PHASE] == IDLE:
+        _pass_is_over(zil, params, settings, log, txg)
+
+
+@kernel
+def written(zil, params, settings, log, slot, txg):
+    """A row of the outbox is done: the log block in `slot`, or with -1 another one."""
+    zil.n_out[0] = zil.n_released[0] = 0
+    logs, chain = zil.logs, zil.chain
+    if slot >= 0:
+        chain[log, slot, IS_WRITTEN] = 1
+        zil.held[log, chain[log, (slot + 1) % chain.shape[1], BORN] % 4] -= 1
+    logs[log, N_PENDING] -= 1
+    if logs[log, N_PENDING] > 0:
+        return
+    if logs[log, PHASE] == WRITING:
+        for vdev in range(zil.touched.shape[1]):
+            if zil.touched[log, vdev] and not settings.no_cache_flush:
+                put(zil, FLUSH, 0, vdev, 0)
+            zil.touched[log, vdev] = 0
+    if zil.n_out[0]:
+        logs[log, PHASE], logs[log, N_PENDING] = FLUSHING, zil.n_out[0]
+    else:
+        _pass_is_over(zil, params, settings, log, txg)
+
+
+@kernel
+def may_sync(zil, log, txg):
+    """Whether nothing of this log keeps the group from being synced."""
+    return zil.held[log, txg % 4] == 0
+
+
+@kernel
+def group_synced(zil, params, log, txg):
+    """The group has been synced: how many of the oldest blocks of the chain are free now."""
+    logs, n_free = zil.logs, 0
+    logs[log, SYNCED] = txg
+    if logs[log, PHASE] == IDLE:
+        _clean(zil, params, log)
+    slot = logs[log, OLDEST_BLOCK]
+    while n_free < logs[log, N_BLOCKS] and zil.chain[log, slot, IS_WRITTEN] and zil.chain[log, slot, MAX_TXG] <= txg:
+        n_free += 1
+        slot = (slot + 1) % zil.chain.shape[1]
+    return n_free
+
+
+@kernel
+def forget(zil, log, n_blocks):
+    """The oldest blocks, which the caller has freed, leave the chain."""
+    zil.logs[log, OLDEST_BLOCK] = (zil.logs[log, OLDEST_BLOCK] + n_blocks) % zil.chain.shape[1]
+    zil.logs[log, N_BLOCKS] -= n_blocks

@@ -1,0 +1,266 @@
+"""The intent log (ZIL) of a file system: what a synchronous write must wait for, besides its place in a transaction group.
+
+Every write of a record, or of a piece of one, leaves an entry in core, synchronous or not. In English:
+
+ 1. How its data will come into the log is decided at once. INDIRECT: it is written where it belongs, the whole block of the
+    file, and the log only points to it. COPIED: the data is in the entry already. NEED_COPY: it is fetched when the log is
+    written. A piece is INDIRECT if it is larger than 32 KiB and the pool has no log device; of later builds, whatever
+    its size, if `logbias` is throughput. Otherwise it is COPIED if the file was opened for synchronous writes.
+ 2. A piece of more than 130696 B that carries its data becomes entries of 64 KiB.
+ 3. `commit` puts on disk all entries of a file up to its last one. One writer at a time does it (`model.zfs.zil.commit`).
+ 4. The log is a chain of blocks. A block is allocated when the one before it is written, because that one says where it
+    is; so an empty block always waits at the end, and its size is a guess made one commit before:
+
+        old    the bytes of the last commit, of this one and of the entries still waiting, whichever are most;
+               rounded up to 4 KiB. All of the block is written, however little is used.
+        slim   the least of 4, 12, 36 and 128 KiB that this commit would have fitted in, and no less than the last
+               sixteen of these choices. Of the block only what is used is written, rounded up to 4 KiB.
+
+ 5. The very first block has 4 KiB, and must be in a synced transaction group before it is written.
+ 6. A block goes to a log device if the pool has one; from the slim log on only with `logbias` of latency, and not while
+    a commit is larger than 1 MiB and as much as 2 MiB still waits.
+ 7. A block is free again when the newest transaction group of its entries has been synced. The group in which the next
+    block was allocated cannot be synced before the block that points to it is on disk.
+
+Builds differ by the fields of ZilParams (spec 6; values in `model.zfs.eras`), machines and file systems by ZilSettings. Left
+out: failures, a full log device, INDIRECT writes of a group that is being synced, builds before onnv_68.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from model.jit import kernel
+
+NONE = 0  # the number of no entry
+NOBODY = -1  # no task
+TRAILER = 184  # B of a log block that hold no entries; the header of the slim log is as large
+ENTRY = 192  # B of the entry of a write, without data
+LEAST_BLOCK, MOST_BLOCK = 4096, 131_072  # B, of log blocks
+MAX_DATA = MOST_BLOCK - TRAILER - ENTRY  # B of data in one entry
+SPLIT_BYTES = 65_536  # rule 2
+N_CHOICES = 16  # rule 4, slim
+
+NOT_SYNC, O_DSYNC, O_SYNC = range(3)  # how a file was opened
+INDIRECT, COPIED, NEED_COPY, OTHER = range(4)  # rule 1; OTHER: not of a write, pushed with any file
+MAIN, SLOG = range(2)  # where a log block goes
+
+# columns of Zil.entries
+SEQUENCE, TXG, FILE, WAY, DATA, BLOCK, BLOCK_BYTES, IS_SYNC, COVERED, FOLLOWING = range(10)
+# columns of Zil.chain
+BYTES, USED, DEVICE, MAX_TXG, BORN, IS_WRITTEN, PLACE = range(7)
+# columns of Zil.logs
+(NEWEST, COMMITTED, WILL_BE, LISTED, NOW_USED, BEFORE_USED, PHASE, N_PENDING, WRITER, WRITER_FILE, WRITER_UP_TO, N_WAITING,
+ FIRST, LAST, OLDEST_BLOCK, N_BLOCKS, SYNCED, ROTOR, PASS, IS_OPEN, IS_FULL, SKIPPED, SKIPPED_FOR) = range(23)
+IDLE, CREATING, WRITING, FLUSHING = range(4)  # values of PHASE
+
+
+class ZilParams(NamedTuple):
+    """The rules of a build; the defaults are those of onnv_69 (spec 6.2 to 6.5)."""
+
+    immediate_write_bytes: int = 32_768  # larger pieces are INDIRECT; zfs_immediate_write_sz
+    copies_o_sync: int = 0  # 1: COPIED also for O_SYNC, not only for O_DSYNC; by b98
+    counts_fetched: int = 0  # 1: data of NEED_COPY counts as waiting, and when one more is to fit; from onnv_85
+    lists_late: int = 1  # 1: the entry being logged still counts as waiting; until it was counted with its data
+    strict: int = 1  # 1: who waits for the very last entry makes a pass of its own; in b98, not by hg 11670
+    has_logbias: int = 0  # from hg 10310
+    slim: int = 0  # from hg 11670
+    slog_limit_bytes: int = 0  # rule 6, 0: no limit; zil_slog_limit, from hg 11670
+    own_metaslab: int = 0  # 1: without a log device blocks go to a metaslab set aside for them; OpenZFS 2.1, 2021
+
+
+class ZilSettings(NamedTuple):
+    """Of a pool, a file system and a machine."""
+
+    has_log_device: int = 0
+    throughput: int = 0  # 1: logbias is throughput
+    disabled: int = 0  # 1: zil_disable; nothing is logged and nothing is safe before its transaction group is synced
+    no_cache_flush: int = 0  # 1: zfs_nocacheflush; safe only if the disks' caches survive a power cut
+
+
+class Zil(NamedTuple):
+    """The logs of all file systems. Rows of `entries` are linked; entry 0 is none."""
+
+    entries: np.ndarray  # [entry, column]: sequence in its log, transaction group, file, way, B of data, block of the file
+    #   and its size, whether of a synchronous write, the pass in which its block was written, the next entry
+    logs: np.ndarray  # [log, column]: newest sequence, committed sequence and what it will be after this pass, B waiting,
+    #   B of this commit and of the last one, phase, I/Os pending, the writer, its file and up to where it writes, tasks
+    #   waiting, first and last entry, oldest block and how many, newest synced group, place in `choices`, passes, whether
+    #   the block in hand is begun, whether the chain ever had no room, after which nothing is right; the entry up to which
+    #   none is of the file that was last written for, and that file
+    chain: np.ndarray  # [log, slot, column]: size and B used, device, newest group of its entries, group of its allocation,
+    #   whether it is on disk, place (the caller's; -1 if not given)
+    choices: np.ndarray  # [log, N_CHOICES]: rule 4, slim
+    held: np.ndarray  # [log, group % 4]: blocks of that group to which nothing on disk points yet
+    last_of_file: np.ndarray  # per file: its newest sequence, 0 for none
+    waiting: np.ndarray  # [log, i, column]: task, file, sequence, in order of arrival
+    touched: np.ndarray  # [log, vdev]: 1 if this pass wrote to it
+    outbox: np.ndarray  # [i, column]: what the caller has to do, in this order; see model.zfs.zil.commit
+    released: np.ndarray  # tasks that may go on
+    drawn: np.ndarray  # of those who wake up, who is first: the one in this place, modulo their number; used in turn
+    n_out: np.ndarray  # one element, as all that follow
+    n_released: np.ndarray
+    n_drawn: np.ndarray
+    free: np.ndarray  # the first entry that is not used
+
+
+@kernel
+def round_up(n_bytes, unit):
+    return (n_bytes + unit - 1) // unit * unit
+
+
+@kernel
+def way_of(params, settings, n_bytes, opened):
+    """Rule 1 for a piece of `n_bytes`."""
+    throughput = params.has_logbias and settings.throughput
+    limit = 0 if throughput else params.immediate_write_bytes
+    if n_bytes > limit and (throughput or not settings.has_log_device):
+        return INDIRECT
+    return COPIED if opened == O_DSYNC or (opened == O_SYNC and params.copies_o_sync) else NEED_COPY
+
+
+@kernel
+def log_bytes(way, data):
+    """B that an entry takes in a log block."""
+    return ENTRY if way == INDIRECT else ENTRY + round_up(data, 8)
+
+
+@kernel
+def listed_bytes(params, way, data):
+    """B that an entry counts for while it waits."""
+    return ENTRY if way == NEED_COPY and not params.counts_fetched else log_bytes(way, data)
+
+
+@kernel
+def _append(zil, log, way, data):
+    """A new entry at the end of the list, with the next sequence."""
+    entry, logs = zil.free[0], zil.logs
+    zil.free[0] = zil.entries[entry, FOLLOWING]
+    logs[log, NEWEST] += 1
+    if logs[log, LAST] == NONE:
+        logs[log, FIRST] = entry
+    else:
+        zil.entries[logs[log, LAST], FOLLOWING] = entry
+    logs[log, LAST] = entry
+    row = zil.entries
+    row[entry, SEQUENCE], row[entry, WAY], row[entry, DATA] = logs[log, NEWEST], way, data
+    row[entry, COVERED], row[entry, FOLLOWING] = 0, NONE
+    return entry
+
+
+@kernel
+def most_entries(block_bytes):
+    """That a piece of a block becomes (rule 2): two at least, whatever is in it, and two of something else."""
+    return 2 + max(2, (block_bytes + SPLIT_BYTES - 1) // SPLIT_BYTES)
+
+
+@kernel
+def has_room(zil, n_entries):
+    """Whether `n_entries` more can be made."""
+    entry = zil.free[0]
+    while n_entries > 0 and entry != NONE:
+        entry = zil.entries[entry, FOLLOWING]
+        n_entries -= 1
+    return n_entries == 0
+
+
+@kernel
+def record(zil, params, settings, log, file, block, block_bytes, n_bytes, opened, txg):
+    """`n_bytes` of one block of a file are written in `txg`: the sequence of the last entry, or 0 if nothing is logged.
+    There must be room for `most_entries` of the block."""
+    if settings.disabled:
+        return 0
+    way, left = way_of(params, settings, n_bytes, opened), n_bytes
+    while left > 0:
+        data = min(left, SPLIT_BYTES) if way != INDIRECT and n_bytes > MAX_DATA else left
+        entry = _append(zil, log, way, data)
+        row = zil.entries
+        row[entry, TXG], row[entry, FILE], row[entry, IS_SYNC] = txg, file, opened != NOT_SYNC
+        row[entry, BLOCK], row[entry, BLOCK_BYTES] = block, block_bytes
+        zil.logs[log, LISTED] += listed_bytes(params, way, data)
+        left -= data
+    zil.last_of_file[file] = zil.logs[log, NEWEST]
+    return zil.logs[log, NEWEST]
+
+
+@kernel
+def record_other(zil, params, settings, log, n_bytes, txg):
+    """Something else than a write was done that must come before whatever is committed next; `n_bytes` beyond the least."""
+    if settings.disabled:
+        return 0
+    entry = _append(zil, log, OTHER, n_bytes)
+    zil.entries[entry, TXG], zil.entries[entry, FILE], zil.entries[entry, IS_SYNC] = txg, 0, 0
+    zil.logs[log, LISTED] += listed_bytes(params, OTHER, n_bytes)
+    return zil.logs[log, NEWEST]
+
+
+@kernel
+def _bucket(n_bytes):
+    return 4096 if n_bytes <= 4096 else 12_288 if n_bytes <= 12_288 else 36_864 if n_bytes <= 36_864 else MOST_BLOCK
+
+
+@kernel
+def next_block_bytes(zil, params, log):
+    """Rule 4."""
+    used = zil.logs[log, NOW_USED] + TRAILER
+    if not params.slim:
+        used = max(used, zil.logs[log, BEFORE_USED], zil.logs[log, LISTED] + TRAILER)
+        return min(round_up(used, LEAST_BLOCK), MOST_BLOCK)
+    rotor = zil.logs[log, ROTOR]
+    zil.choices[log, rotor] = _bucket(used)
+    zil.logs[log, ROTOR] = (rotor + 1) % N_CHOICES
+    most = np.int64(0)
+    for i in range(N_CHOICES):
+        most = max(most, zil.choices[log, i])
+    return most
+
+
+@kernel
+def device_of_next(zil, params, settings, log):
+    """Rule 6."""
+    if not settings.has_log_device or not params.slog_limit_bytes:
+        return SLOG if settings.has_log_device else MAIN
+    small = zil.logs[log, NOW_USED] < params.slog_limit_bytes or zil.logs[log, LISTED] < 2 * params.slog_limit_bytes
+    return SLOG if small and not settings.throughput else MAIN
+
+
+@kernel
+def new_block(zil, log, n_bytes, device, txg):
+    """An empty block at the end of the chain: its slot."""
+    slot = (zil.logs[log, OLDEST_BLOCK] + zil.logs[log, N_BLOCKS]) % zil.chain.shape[1]
+    zil.logs[log, N_BLOCKS] += 1
+    chain = zil.chain
+    zil.logs[log, IS_FULL] |= zil.logs[log, N_BLOCKS] > chain.shape[1]
+    chain[log, slot, BYTES], chain[log, slot, DEVICE], chain[log, slot, USED] = n_bytes, device, 0
+    chain[log, slot, MAX_TXG] = chain[log, slot, BORN] = txg
+    chain[log, slot, IS_WRITTEN], chain[log, slot, PLACE] = 0, -1
+    return slot
+
+
+@kernel
+def last_block(zil, log):
+    """The slot of the block that is written next."""
+    return (zil.logs[log, OLDEST_BLOCK] + zil.logs[log, N_BLOCKS] - 1) % zil.chain.shape[1]
+
+
+def new_zil(n_logs=1, n_files=1, n_entries=4096, n_tasks=256, n_vdevs=1, n_blocks=4096, drawn=(0,)):
+    """Empty logs of `n_logs` file systems, no chain begun; files are numbered from 1, over all file systems. With `drawn` of
+    0 alone the task that has waited longest is the next writer, with -1 the one that came last, with numbers of
+    chance anyone."""
+    counts = {"logs": n_logs, "files": n_files, "entries": n_entries, "tasks": n_tasks, "vdevs": n_vdevs}
+    for name, value in counts.items():
+        if value < 1:
+            raise ValueError(f"an intent log for {value} {name} is none; choose at least 1")
+    if n_blocks < 4:
+        raise ValueError(f"an intent log with room for {n_blocks} blocks cannot be a chain; choose at least 4")
+    if len(drawn) == 0:
+        raise ValueError("an intent log with no number drawn has no next writer; give at least one, 0 for who came first")
+    entries = np.zeros((n_entries + 1, 10), np.int64)
+    entries[1:-1, FOLLOWING] = np.arange(2, n_entries + 1)
+    logs = np.zeros((n_logs, 23), np.int64)
+    logs[:, WRITER] = NOBODY
+    return Zil(entries, logs, np.zeros((n_logs, n_blocks, 7), np.int64), np.zeros((n_logs, N_CHOICES), np.int64),
+               np.zeros((n_logs, 4), np.int64), np.zeros(n_files + 1, np.int64), np.zeros((n_logs, n_tasks, 3), np.int64),
+               np.zeros((n_logs, n_vdevs), np.int64), np.zeros((2 * n_entries + n_vdevs + 2, 5), np.int64),
+               np.zeros(n_tasks, np.int64), np.array(drawn, np.int64), *(np.zeros(1, np.int64) for _ in range(3)),
+               np.ones(1, np.int64))

@@ -1,0 +1,217 @@
+"""A pass of the writer of the intent log: which entries go along, and into which blocks.
+
+It walks the list of entries in order:
+
+ 1. *Relevant* are those of the writer's file, those of synchronous writes, and all that are not of writes. Others stay. (We
+    note up to where they do: the next walk for the same file begins there, with the same outcome.)
+ 2. It stops at the first relevant entry that came after what the writer was asked for, unless the block in hand is
+    begun and the entry still fits: so neighbours ride along for free.
+ 3. Entries whose transaction group has been synced are dropped.
+ 4. An entry that does not fit begins the next block; the one in hand is written. So is the last one, partly filled.
+    An INDIRECT entry has the block of the file written, unless another entry had it written as it is now: in this
+    pass, and then nothing is logged; or in an earlier one, and then the log points to that.
+
+Every pass that finds something writes at least one block; a block is never filled up by a later one. The committed sequence
+is that of the first entry left, taken when the walk ends, not when the writes are done.
+
+In ZFS: zil.c, `zil_commit_writer`, `zil_lwb_commit`, `zil_lwb_write_start`; dmu.c, `dmu_sync`; spec 6.3, 6.4.
+"""
+
+from model.jit import kernel, part
+from model.zfs.zil.log import (
+    BEFORE_USED,
+    BLOCK,
+    BLOCK_BYTES,
+    BYTES,
+    COMMITTED,
+    COVERED,
+    DATA,
+    FILE,
+    FIRST,
+    FOLLOWING,
+    IDLE,
+    INDIRECT,
+    IS_OPEN,
+    IS_SYNC,
+    LAST,
+    LEAST_BLOCK,
+    LISTED,
+    MAX_TXG,
+    N_PENDING,
+    NEWEST,
+    NONE,
+    NOW_USED,
+    OTHER,
+    PASS,
+    PHASE,
+    SEQUENCE,
+    SKIPPED,
+    SKIPPED_FOR,
+    SYNCED,
+    TRAILER,
+    TXG,
+    USED,
+    WAY,
+    WILL_BE,
+    WRITER,
+    WRITER_FILE,
+    WRITER_UP_TO,
+    WRITING,
+    device_of_next,
+    last_block,
+    listed_bytes,
+    log_bytes,
+    new_block,
+    next_block_bytes,
+    round_up,
+)
+
+LOG_BLOCK, FILE_BLOCK, FLUSH, CREATE = range(4)  # column 0 of the outbox
+# columns 1 to 3: B, slot, next slot; B, file, block; 0, vdev, 0; 0, slot, 0; column 4: the group of a FILE_BLOCK's entry
+
+
+@kernel
+def put(zil, kind, n_bytes, what, which):
+    row = zil.n_out[0]
+    zil.outbox[row, 0], zil.outbox[row, 1], zil.outbox[row, 2], zil.outbox[row, 3] = kind, n_bytes, what, which
+    zil.n_out[0] += 1
+
+
+@kernel
+def _write_out(zil, params, settings, log, txg):
+    """The block in hand is written, and the next one allocated."""
+    slot = last_block(zil, log)
+    n_bytes = zil.chain[log, slot, BYTES]
+    if params.slim:
+        n_bytes = min(n_bytes, round_up(TRAILER + zil.chain[log, slot, USED], LEAST_BLOCK))
+    after = new_block(zil, log, next_block_bytes(zil, params, log), device_of_next(zil, params, settings, log), txg)
+    zil.held[log, txg % 4] += 1
+    put(zil, LOG_BLOCK, n_bytes, slot, after)
+    zil.logs[log, IS_OPEN] = 0
+
+
+@kernel
+def _fits(zil, log, n_bytes):
+    slot = last_block(zil, log)
+    return zil.chain[log, slot, USED] + n_bytes <= zil.chain[log, slot, BYTES] - TRAILER
+
+
+@kernel
+def _cover(zil, log, entry):
+    """The block of `entry` is being written: the same holds for what waits behind it, of the same block and group."""
+    entries, other = zil.entries, zil.entries[entry, FOLLOWING]
+    while other != NONE:
+        same = entries[other, FILE] == entries[entry, FILE] and entries[other, BLOCK] == entries[entry, BLOCK]
+        if same and entries[other, WAY] == INDIRECT and entries[other, TXG] == entries[entry, TXG]:
+            entries[other, COVERED] = zil.logs[log, PASS]
+        other = entries[other, FOLLOWING]
+
+
+@part
+def _log_entry(zil, params, settings, log, entry, txg):
+    """Rule 4 of the walk."""
+    entries, logs = zil.entries, zil.logs
+    n_bytes = log_bytes(entries[entry, WAY], entries[entry, DATA])
+    logs[log, NOW_USED] += n_bytes
+    if not _fits(zil, log, n_bytes):
+        _write_out(zil, params, settings, log, txg)
+    logs[log, IS_OPEN] = 1
+    if entries[entry, WAY] == INDIRECT:
+        if entries[entry, COVERED] == logs[log, PASS]:
+            return
+        if entries[entry, COVERED] == 0:
+            put(zil, FILE_BLOCK, entries[entry, BLOCK_BYTES], entries[entry, FILE], entries[entry, BLOCK])
+            zil.outbox[zil.n_out[0] - 1, 4] = entries[entry, TXG]
+            _cover(zil, log, entry)
+    slot = last_block(zil, log)
+    zil.chain[log, slot, USED] += n_bytes
+    zil.chain[log, slot, MAX_TXG] = max(zil.chain[log, slot, MAX_TXG], entries[entry, TXG])
+
+
+@kernel
+def _is_relevant(zil, log, entry):
+    """Rule 1 of the walk."""
+    entries, file = zil.entries, zil.logs[log, WRITER_FILE]
+    return file == 0 or entries[entry, IS_SYNC] or entries[entry, WAY] == OTHER or entries[entry, FILE] == file
+
+
+@kernel
+def _goes_along(zil, params, log, entry):
+    """Rule 2 of the walk."""
+    entries = zil.entries
+    if entries[entry, SEQUENCE] <= zil.logs[log, WRITER_UP_TO]:
+        return True
+    n_bytes = listed_bytes(params, entries[entry, WAY], entries[entry, DATA])
+    return zil.chain[log, last_block(zil, log), USED] > 0 and _fits(zil, log, n_bytes)
+
+
+@kernel
+def unlink(zil, log, before, entry):
+    following = zil.entries[entry, FOLLOWING]
+    if before == NONE:
+        zil.logs[log, FIRST] = following
+    else:
+        zil.entries[before, FOLLOWING] = following
+    if zil.logs[log, LAST] == entry:
+        zil.logs[log, LAST] = before
+    if zil.logs[log, SKIPPED] == entry:
+        zil.logs[log, SKIPPED] = before
+
+
+@kernel
+def give_back(zil, entry):
+    zil.entries[entry, FOLLOWING] = zil.free[0]
+    zil.free[0] = entry
+
+
+@kernel
+def _skipped(zil, log):
+    """The last entry before which all stay."""
+    return zil.logs[log, SKIPPED] if zil.logs[log, SKIPPED_FOR] == zil.logs[log, WRITER_FILE] else NONE
+
+
+@part
+def _walk(zil, params, settings, log, txg):
+    before = _skipped(zil, log)
+    entry = zil.entries[before, FOLLOWING] if before != NONE else zil.logs[log, FIRST]
+    while entry != NONE:
+        following = zil.entries[entry, FOLLOWING]
+        if not _is_relevant(zil, log, entry):
+            before = entry
+        elif not _goes_along(zil, params, log, entry):
+            break
+        else:
+            n_bytes = listed_bytes(params, zil.entries[entry, WAY], zil.entries[entry, DATA])
+            unlink(zil, log, before, entry)
+            zil.logs[log, LISTED] -= 0 if params.lists_late else n_bytes
+            if zil.entries[entry, TXG] > zil.logs[log, SYNCED]:
+                _log_entry(zil, params, settings, log, entry, txg)
+            zil.logs[log, LISTED] -= n_bytes if params.lists_late else 0
+            give_back(zil, entry)
+        entry = following
+    zil.logs[log, SKIPPED], zil.logs[log, SKIPPED_FOR] = before, zil.logs[log, WRITER_FILE]
+
+
+@kernel
+def become_writer(zil, log, task, file, up_to):
+    logs = zil.logs
+    logs[log, WRITER], logs[log, WRITER_FILE], logs[log, WRITER_UP_TO] = task, file, up_to
+
+
+@kernel
+def make_pass(zil, params, settings, log, txg):
+    """The writer does what needs no disk. If that was all, nobody is the writer any more."""
+    logs = zil.logs
+    logs[log, PASS] += 1
+    _walk(zil, params, settings, log, txg)
+    if logs[log, FIRST] != NONE:
+        logs[log, WILL_BE] = zil.entries[logs[log, FIRST], SEQUENCE] - (0 if params.strict else 1)
+    else:
+        logs[log, WILL_BE] = logs[log, NEWEST]
+    if logs[log, IS_OPEN]:
+        _write_out(zil, params, settings, log, txg)
+    logs[log, BEFORE_USED], logs[log, NOW_USED] = logs[log, NOW_USED], 0
+    logs[log, N_PENDING] = zil.n_out[0]
+    logs[log, PHASE] = WRITING if zil.n_out[0] else IDLE
+    if logs[log, PHASE] == IDLE:
+        logs[log, COMMITTED] = logs[log, WILL_BE]

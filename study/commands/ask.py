@@ -1,0 +1,146 @@
+"""Questions to the run store: a query, two runs side by side, the origin of a figure."""
+import re
+from collections import Counter
+from pathlib import Path
+
+import duckdb
+import pandas as pd
+from rich.console import Console
+from rich.table import Table
+
+from study import console, errors
+from study.errors import UserError
+from study.project import refuse_unwritable, runs_folder, write_atomically
+from study.runs.plan import MANIFEST, all_plans, manifest
+from study.store import store
+
+FORMATS = ("table", "csv", "json", "parquet")
+ASKING = (duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN, duckdb.StatementType.PRAGMA,
+          duckdb.StatementType.MULTI)       # a PIVOT
+
+
+def query(sql: str, form: str, to: Path | None, out: Console) -> None:
+    """Print or write what `sql` gives."""
+    if form not in FORMATS:
+        raise UserError(f"format '{form}' is none of {', '.join(FORMATS)}; take one of these")
+    if form == "parquet" and to is None:
+        raise UserError("parquet is not for a terminal; name a file: --to FILE.parquet")
+    if to is not None:
+        refuse_unwritable(to)
+    with store.open() as connection:
+        try:
+            found = connection.execute(_one_question(sql)).df()
+        except duckdb.Error as error:
+            raise UserError(f"the query fails ({_said(error)}); README.md lists tables and columns") from None
+    if form == "table" and to is None:
+        out.print(_table(found))
+        return
+    writers = {"csv": lambda: found.to_csv(index=False).encode(),
+               "table": lambda: (found.to_string(index=False) + "\n").encode(),
+               "json": lambda: (found.to_json(orient="records", indent=1) + "\n").encode(),
+               "parquet": lambda: found.to_parquet(index=False)}
+    content = writers[form]()
+    if to is None:
+        out.out(content.decode(), end="", highlight=False)
+    else:
+        write_atomically(to, content)
+        out.print(f"{len(found)} rows written to {to}", soft_wrap=True)
+
+
+def _one_question(sql: str) -> duckdb.Statement:
+    """The one statement, which must ask and not do. Raises UserError."""
+    statements = duckdb.extract_statements(sql)
+    if not statements:
+        raise UserError("the query is empty; give one SELECT statement")
+    if len(statements) > 1:
+        raise UserError(f"the query has {len(statements)} statements, but only one can be answered; give one")
+    if statements[0].type not in ASKING:
+        raise UserError(f"the query is of the kind {statements[0].type.name}, but the store only answers; give one SELECT "
+                        "statement")
+    return statements[0]
+
+
+def _said(error: duckdb.Error) -> str:
+    """What DuckDB says is wrong, without the picture of the place that it draws below."""
+    said = " ".join(str(error).split("\n\nLINE ")[0].split())
+    return re.sub(r' Did you mean "(pg_|duckdb_|sqlite_)[^"]*"\?', "", said)     # tables of its own
+
+
+def _table(frame) -> Table:
+    table = console.table(*map(str, frame.columns))
+    for row in frame.itertuples(index=False):
+        table.add_row(*map(_cell, row))
+    return table
+
+
+def _cell(value) -> str:
+    """A value for the terminal, a broken number to six digits; nothing for NULL."""
+    if value is None or value is pd.NaT or value != value:
+        return ""
+    return f"{value:.{10 if value == round(value) else 6}g}" if isinstance(value, float) else str(value)
+
+
+def diff(one: str, other: str, out: Console) -> None:
+    """Parameters, code, data and numbers in which two runs differ."""
+    first, second = _record(one), _record(other)
+    table = console.table("what", one, other)
+    for name, here, there in [*_pairs(first["parameters"], second["parameters"]), *_sources(first, second)]:
+        table.add_row(name, here, there)
+    with store.open() as connection:
+        metrics = {run["run_id"]: dict(connection.execute(
+            "SELECT name, value FROM metrics WHERE run_id = ? AND t IS NULL", [run["run_id"]]).fetchall())
+            for run in (first, second)}
+    for name, here, there in _pairs(metrics[first["run_id"]], metrics[second["run_id"]]):
+        table.add_row(name, here, there)
+    out.print(table if table.row_count else "no difference")
+
+
+def _pairs(first: dict, second: dict) -> list[tuple[str, str, str]]:
+    return [(name, str(first.get(name, "none")), str(second.get(name, "none")))
+            for name in sorted(first.keys() | second.keys()) if first.get(name) != second.get(name)]
+
+
+def _sources(first: dict, second: dict) -> list[tuple[str, str, str]]:
+    """Code, data, lock file and Python by the first digits of their digests; parameters are shown in full elsewhere."""
+    made = [{name: value[:8] for name, value in run["made_from"].items() if name != "parameters"} for run in (first, second)]
+    return _pairs(*made)
+
+
+def _record(run_id: str) -> dict:
+    """The manifest of a run, named by the start of its id."""
+    found = [folder for folder in runs_folder().glob(f"*/{run_id}*") if manifest(folder)]
+    if len(found) != 1:
+        raise UserError(f"'{run_id}' names {len(found) or 'no'} finished runs; see the ids with: "
+                        "study query \"SELECT run_id, name, label FROM runs WHERE origin = 'simulated'\"")
+    return manifest(found[0])
+
+
+def trace(figure: str, out: Console) -> None:
+    """Where a figure comes from, by its name."""
+    current = {plan.run_id for plan in all_plans()}
+    with store.open() as connection:
+        found = connection.execute("""
+            SELECT figures.*, runs.name AS notebook, runs.source, runs.label, runs.started
+            FROM figures JOIN runs USING (run_id) WHERE figures.name = ? ORDER BY started DESC""", [figure]).df()
+        names = [name for (name,) in connection.execute("SELECT DISTINCT name FROM figures ORDER BY name").fetchall()]
+    if not len(found):
+        raise UserError(f"no run has a figure '{figure}'; " + errors.meant(
+            figure, names, f"there are {', '.join(names) or 'none yet: run make reproduce'}"))
+    row = next((row for row in found.itertuples() if row.run_id in current), next(found.itertuples()))
+    said = manifest(runs_folder() / row.source)
+    lines = {"figure": row.name, "caption": row.caption, "drawn by": row.drawn_by, "notebook": row.notebook,
+             "run": f"{row.run_id} of {said['started']}, {'current' if row.run_id in current else 'of older code or data'}",
+             "parameters": row.label, "files": f"{runs_folder() / row.source}/figures/{row.name}-*",
+             **{f"made from {name}": value for name, value in said["made_from"].items() if "/" not in name},
+             "made from data": _folders([name for name in said["made_from"] if "/" in name]),
+             "digests of data": f"{runs_folder() / row.source}/{MANIFEST}"}
+    for name, value in lines.items():
+        out.print(f"{name}: {value}", soft_wrap=True)
+
+
+def _folders(files: list[str]) -> str:
+    """Files by name, or by folder and how many where there are several in one."""
+    several = Counter(str(Path(name).parent) for name in files)
+    named = [f"{folder} ({several[folder]} files)" if several[folder] > 3 else name
+             for name in files for folder in [str(Path(name).parent)]]
+    return ", ".join(dict.fromkeys(named)) or "none"

@@ -1,0 +1,92 @@
+"""The verbs of `study replay`: a recorded trace through the model, decision by decision; 1 is the exit on a difference."""
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from study.console import doing, out, table
+from study.errors import UserError
+from study.project import refuse_overwriting, refuse_unwritable, write_atomically
+
+COMPILES = "replaying; the first time the model is compiled"
+replay = typer.Typer(no_args_is_help=True, help="Replay a recorded trace through the model, decision by decision.")
+
+
+@replay.command("vdev-cache")
+def replay_vdev_cache(
+    trace: Annotated[Path, typer.Argument(help="Parquet file or CSV of tick, op, nocache, size512, off512, res, fill512, "
+                                               "evict512.")],
+    size: Annotated[int, typer.Option(help="zfs_vdev_cache_size in bytes.")] = 10 * 2**20,
+    max: Annotated[int, typer.Option(help="zfs_vdev_cache_max in bytes.")] = 16384,
+    fill_ticks: Annotated[int | None, typer.Option(help="Let the model end each fill this many ticks after its issue, "
+                                                        "instead of where the trace does.")] = None,
+) -> None:
+    """Every decision of the vdev cache in TRACE; exits with 1 and the first difference if one is not the same."""
+    from study.replays import verify
+    from study.replays.vdev_cache import replay_vdev_cache
+    with doing(COMPILES):
+        result = replay_vdev_cache(trace, size, max, fill_ticks)
+    out.print(verify.sentence(result), soft_wrap=True)
+    raise typer.Exit(1 if result.differences else 0)
+
+
+@replay.command("disk")
+def replay_disk(
+    trace: Annotated[Path, typer.Argument(help="CSV or Parquet file of op, block, count, service_us, gap_us.")],
+    disk: Annotated[Path, typer.Option(help="JSON description of the drive.")],
+    seek: Annotated[Path | None, typer.Option(help="CSV of the measured seek curve.")] = None,
+    to: Annotated[Path | None, typer.Option(
+        "--out", help="Write measured and predicted service times here (CSV); folders that are missing are made.")] = None,
+) -> None:
+    """Service times of a measured drive against the disk model's: as specified, with a few constants estimated on the
+    first half of the trace, and from nothing but a data sheet."""
+    from study.replays.disk import per_request, replay_disk
+    if to is not None:
+        refuse_unwritable(to)
+        refuse_overwriting(to, trace, disk, seek)
+    with doing(COMPILES):
+        result = replay_disk(trace, disk, seek)
+    shown = table("disk model", "mean error %", "demerit %", "mean error %, 2nd half", "demerit %, 2nd half",
+                  "error of a request %")
+    for name, one in result.scores.items():
+        parts = (one.mean_error, one.demerit, one.mean_error_second, one.demerit_second, one.request_rms)
+        shown.add_row(name.replace("_", " "), *(f"{100 * part:.2f}" for part in parts))
+    out.print(f"{len(result.measured_ms)} requests, {result.measured_ms.mean():.3f} ms in the mean", soft_wrap=True)
+    out.print(shown)
+    if to is not None:
+        write_atomically(to, per_request(result).to_csv(index=False))
+        out.print(f"service times written to {to}", soft_wrap=True)
+
+
+@replay.command("alloc")
+def replay_alloc(
+    trace: Annotated[Path, typer.Argument(help="Parquet file or CSV of op, size512, arg.")],
+    variant: Annotated[str, typer.Option(help="Rules of which build: 103_ff, 117_df, 141_df, 141_ndf.")],
+    expect: Annotated[Path | None, typer.Option(help="Recorded offsets to compare with.")] = None,
+    to: Annotated[Path | None, typer.Option(
+        "--out", help="Write the model's offsets here (Parquet); folders that are missing are made.")] = None,
+    engine: Annotated[str, typer.Option(help="exact, fast, or auto: fast where it gives the same.")] = "exact",
+    metaslabs: Annotated[int | None, typer.Option(help="The trace is of a pool of so many metaslabs ...")] = None,
+    metaslab_size: Annotated[str | None, typer.Option(help="... of this size each; 64MiB (or 64M) if not said.")] = None,
+    expect_txg: Annotated[Path | None, typer.Option(help="CSV of the pool after each transaction group.")] = None,
+) -> None:
+    """Every block that the allocator placed in TRACE, of one space map or of a pool of metaslabs; exits with 1 and the
+    first difference if one went elsewhere. The first time, up to half a minute goes to compiling."""
+    from study.replays.alloc_trace import sentence
+    for option, value in (("--expect-txg", expect_txg), ("--metaslab-size", metaslab_size)):
+        if metaslabs is None and value is not None:
+            raise UserError(f"{option} is of a pool and --metaslabs is missing; give the number of metaslabs too")
+    if to is not None:
+        refuse_unwritable(to)
+        refuse_overwriting(to, trace, expect, expect_txg)
+    with doing(COMPILES):
+        if metaslabs is None:
+            from study.replays.space_map import replay_map
+            result = replay_map(trace, variant, expect, to, engine)
+        else:
+            from study.replays.pool import replay_pool
+            from study.sizes import size_of
+            size = size_of(metaslab_size or "64MiB", "metaslab size")
+            result = replay_pool(trace, variant, metaslabs, size, expect, expect_txg, to, engine)
+    out.print(sentence(result), soft_wrap=True)
+    raise typer.Exit(1 if result.differs else 0)

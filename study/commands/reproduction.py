@@ -1,0 +1,80 @@
+"""`study reproduce`: from the notebooks to the paper, and the word on whether it came out as before."""
+import os
+
+from rich.console import Console
+
+from study.commands import scoreboard
+from study.errors import UserError
+from study.paper import export, typeset
+from study.runs import catalogue
+from study.runs.plan import Limits, Outcome, Plan, all_plans, done_before, missing, plan
+from study.store import results, store
+
+
+def reproduce(only: list[str], workers: int | None, accept: bool, limits: Limits, out: Console) -> int:
+    """Run what has not been run, then make everything that follows from it. The exit code: 0 when all runs went well
+    and the results are the committed ones."""
+    wanted = [plan(catalogue.find(name)) for name in only] or all_plans()
+    outcomes = run_plans(wanted, workers, limits, out)
+    failed = [outcome for outcome in outcomes if outcome.status != "ok"]
+    again = sum(outcome.again for outcome in outcomes)
+    out.print(f"{len(outcomes) - len(failed)} of {len(outcomes)} notebooks went well, {again} of them run now")
+    missing = [one.name for one in all_plans() if not done_before(one)]
+    if missing:
+        out.print(f"no scoreboard, results and paper without {', '.join(missing)}")
+        return 1 if failed else 0
+    from study.grades import grading
+    with store.open() as connection:
+        board = grading.scoreboard(connection, grading.of_runs(connection, [one.run_id for one in all_plans()]))
+        new = results.collect(connection, all_plans(), board)
+    out.print(scoreboard.summary_of(board))
+    accepted = results.committed()
+    changed = results.differences(accepted, new)
+    if accept:
+        export.accept(new, all_plans())
+    out.print(f"typeset {os.path.relpath(typeset.build(all_plans(), board))}", soft_wrap=True)
+    return _verdict(changed, accept, out)
+
+
+def with_draws(only: list[str], draws: int, workers: int | None, limits: Limits, out: Console) -> int:
+    """The notebooks that draw from priors, with so many draws, and the grades that these give. 1 if a run fails."""
+    paths = [catalogue.find(name) for name in only] or sorted(catalogue.NOTEBOOKS.glob("*.ipynb"))
+    drawing = [path for path in paths if (listed := catalogue.entry(path)) and "draws" in listed.parameters]
+    if not drawing:
+        raise UserError(f"none of {', '.join(path.stem for path in paths)} draws from priors; leave --draws out")
+    outcomes = run_plans([plan(path, {"draws": draws}) for path in drawing], workers, limits, out)
+    scoreboard.say_outcomes(outcomes, out)
+    return int(any(outcome.status != "ok" for outcome in outcomes))
+
+
+def _verdict(changed: list[str], accept: bool, out: Console) -> int:
+    for line in changed:
+        out.print(f"  {line}", soft_wrap=True)
+    if accept:
+        out.print(f"results accepted: {len(changed)} changes in paper/results.json")
+        return 0
+    if changed:
+        out.print(f"{len(changed)} results differ from paper/results.json; if that is meant: make results")
+        return 1
+    out.print("all results are those of paper/results.json")
+    return 0
+
+
+def run_plans(plans: list[Plan], workers: int | None, limits: Limits, console: Console) -> list[Outcome]:
+    """Outcomes in the order of the plans; what has been done before is not run, what they need is. The store is up to date
+    before (the notebooks read published runs from it) and after."""
+    outcomes = {one.run_id: done for one in plans if (done := done_before(one))}
+    store.refresh()
+    pending = missing(plans)
+    if pending:
+        from study.runs import batch  # brings papermill along, which takes its time
+        try:
+            outcomes |= {done.plan.run_id: done for done in batch.run_all(pending.values(), workers, limits, console)}
+        except batch.Interrupted as stop:
+            kept = sum(outcome.status == "ok" for outcome in stop.outcomes)
+            console.print(f"stopped by {stop}; {kept} of {len(pending)} runs are finished and kept, the same command "
+                          "goes on with the rest", soft_wrap=True)
+            raise SystemExit(128 + stop.signum) from None
+        finally:
+            store.refresh()
+    return [outcomes[one.run_id] for one in plans]

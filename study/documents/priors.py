@@ -1,0 +1,144 @@
+"""What is not known of the machines of the documents: `data/priors.toml`. A *prior* is a number with a range, a *switch*
+a condition that was one way or another; each has a source that is not the result to be predicted.
+
+    known = priors.read("oltp")          the priors and switches of an experiment
+    known.central()                      the best guess of each
+    priors.draws(known, 12, seed=1)      a frame: Latin hypercube over all of them, switches among them
+"""
+from functools import lru_cache
+from typing import Annotated, Literal, NamedTuple
+
+import numpy as np
+import pandas as pd
+from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError, model_validator
+from scipy.stats import qmc
+
+from model.events.streams import stream
+from study.documents import published
+from study.errors import UserError
+from study.project import data_file
+
+FILE = "priors.toml"
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+    name: str
+    of: str                 # the NamedTuple of the model that takes it
+    experiments: tuple[str, ...]
+    source: Annotated[str, AfterValidator(lambda text: said(text))]
+
+
+def said(text: str) -> str:
+    if not text.strip():
+        raise ValueError("the source is empty; say where the range is from")
+    return text
+
+
+class Prior(_Strict):
+    """A number. Its distribution is uniform from low to high, of its logarithm if `shape` is log. With `less` only the sum
+    with another prior is known: low to high are the sum's, and what is drawn of the other is taken off. `condition`: what
+    it is called, if it is one of the conditions of the test, that is, if who ran it could have printed it in a line."""
+    low: float
+    central: float
+    high: float
+    unit: str
+    shape: Literal["uniform", "log", "whole"]   # whole: log, rounded
+    less: str | None = None
+    condition: str | None = None
+
+    @model_validator(mode="after")
+    def _in_order(self):
+        if not self.low <= self.central <= self.high or (self.shape != "uniform" and self.low <= 0):
+            raise ValueError(f"the range {self.low:g} to {self.high:g} with {self.central:g} as its centre is none; put "
+                             "them in order, above 0 unless the shape is uniform")
+        return self
+
+    def at(self, share: np.ndarray) -> np.ndarray:
+        """Values at shares of the distribution, 0 to 1."""
+        if self.shape == "uniform":
+            values = self.low + share * (self.high - self.low)
+        else:
+            values = self.low * (self.high / self.low) ** share
+        return np.rint(values) if self.shape == "whole" else values
+
+
+class Switch(_Strict):
+    """A condition; all choices are taken to be equally likely."""
+    choices: tuple[str | int | bool, ...]
+    central: str | int | bool
+
+    @model_validator(mode="after")
+    def _is_a_choice(self):
+        if self.central not in self.choices:
+            raise ValueError(f"{self.central} is none of {', '.join(map(str, self.choices))}; take one of these")
+        return self
+
+    def at(self, share: np.ndarray) -> list:
+        places = np.minimum((share * len(self.choices)).astype(int), len(self.choices) - 1)
+        return [self.choices[place] for place in places]
+
+
+class _File(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    prior: tuple[Prior, ...] = ()
+    switch: tuple[Switch, ...] = ()
+
+
+class Known(NamedTuple):
+    priors: tuple[Prior, ...]
+    switches: tuple[Switch, ...]
+
+    @property
+    def conditions(self) -> tuple[Prior | Switch, ...]:
+        """What was one way or another, and was not published."""
+        return *self.switches, *(one for one in self.priors if one.condition)
+
+    def central(self) -> dict:
+        return _differences(self, {one.name: one.central for one in (*self.priors, *self.switches)})
+
+
+@lru_cache(maxsize=1)
+def _checked(text: str) -> _File:
+    """The file of this text. To check it takes 13 ms, and a redraw with a slider asks twice."""
+    return _File.model_validate(published.parse(text))
+
+
+def read(experiment: str) -> Known:
+    """Priors and switches of an experiment. Raises UserError, one sentence, on the first entry that is not right."""
+    try:
+        content = _checked(data_file(FILE).read_text())
+    except published.tomllib.TOMLDecodeError as error:
+        raise UserError(f"{FILE} is not TOML: {error}; mend that line") from None
+    except ValidationError as error:
+        raise UserError(published.explain(FILE, error)) from None
+    known = Known(*(tuple(one for one in ones if experiment in one.experiments)
+                    for ones in (content.prior, content.switch)))
+    if not known.priors:
+        raise UserError(f"{FILE} has no prior of an experiment '{experiment}'; name one that it has")
+    names = [one.name for one in (*known.priors, *known.switches)]
+    published.refuse_duplicates(FILE, f"name in {experiment}", names)
+    for one in known.priors:
+        if one.less and one.less not in names:
+            raise UserError(f"{FILE}: {one.name} is less '{one.less}', which is no prior of {experiment}; name one")
+    return known
+
+
+def draws(known: Known, n: int, seed: int) -> pd.DataFrame:
+    """`n` draws, a column for each prior and switch: a Latin hypercube, so that every n-th of every range is drawn once."""
+    ones = (*known.priors, *known.switches)
+    shares = qmc.LatinHypercube(len(ones), rng=stream(seed, "priors")).random(n)
+    return pd.DataFrame(_differences(known, {one.name: one.at(share) for one, share in zip(ones, shares.T, strict=True)}))
+
+
+def _differences(known: Known, values: dict) -> dict:
+    """`values` with what is known only in sum turned into what the model takes."""
+    return values | {one.name: values[one.name] - values[one.less] for one in known.priors if one.less}
+
+
+def table(known: Known) -> pd.DataFrame:
+    """For readers: name, range, unit, source."""
+    rows = [(one.name + (f" + {one.less}" if one.less else ""), f"{one.low:g} to {one.high:g}", one.central, one.unit,
+             one.source) for one in known.priors]
+    rows += [(one.name, ", ".join(map(str, one.choices)), one.central, "", one.source) for one in known.switches]
+    return pd.DataFrame(rows, columns=["name", "range", "central", "unit", "source"])

@@ -1,0 +1,83 @@
+"""One look for all figures. Each function in this package takes data and returns a matplotlib Figure.
+
+Figures are drawn without pyplot (no global state) on a `canvas` whose width is the paper's column or page, in colours
+that colour-blind readers can tell apart (Okabe and Ito 2008), with fonts of at least 7 pt at that width.
+"""
+import contextlib
+import contextvars
+import hashlib
+import io
+import math
+from collections.abc import Callable
+
+import matplotlib
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+WIDTHS_IN = {"column": 3.4, "page": 7.0}
+FORMATS = ("svg", "pdf", "png")
+
+BLUE, ORANGE, GREEN, RED, PURPLE, SKY, BLACK = (
+    "#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#000000")
+GREY = "#7F7F7F"
+
+STYLE = {
+    "font.size": 8, "axes.titlesize": 8, "axes.labelsize": 8, "xtick.labelsize": 7, "ytick.labelsize": 7,
+    "legend.fontsize": 7, "legend.frameon": False, "axes.spines.top": False, "axes.spines.right": False,
+    "axes.linewidth": 0.6, "xtick.major.width": 0.6, "ytick.major.width": 0.6, "lines.linewidth": 1.2,
+    "axes.prop_cycle": matplotlib.cycler(color=[BLUE, ORANGE, GREEN, RED, PURPLE, SKY, BLACK]),
+    "pdf.fonttype": 42, "svg.fonttype": "path", "svg.hashsalt": "zfs-database-study", "savefig.dpi": 200,
+}
+# what would otherwise carry the time of drawing
+METADATA = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {"Software": None}}
+
+_width = contextvars.ContextVar("width", default="column")
+
+
+def canvas(aspect: float = 0.68, rows: int = 1, columns: int = 1, **options):
+    """An empty figure of the present width and its axes; `aspect` is height over width at column width. A page-wide
+    figure keeps the height, so that its panels get wider, not taller."""
+    height = WIDTHS_IN["column"] * aspect
+    figure = Figure(figsize=(WIDTHS_IN[_width.get()], height), layout="constrained")
+    return figure, figure.subplots(rows, columns, **options)
+
+
+def ratio_ticks(axis) -> None:
+    """Ticks of a logarithmic axis of ratios, two or more, and few enough not to touch each other: powers of ten where there
+    are more than two decades, else 1, 2 and 5 of each decade; where that gives fewer than two, round steps of one size."""
+    low, high = axis.get_view_interval()
+    steps = (1, 2, 5) if high <= 100 * low else (1,)
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    ticks = [tick for power in powers for step in steps if low <= (tick := float(f"{step}e{power}")) <= high]
+    if len(ticks) < 2:
+        ticks = [tick for tick in MaxNLocator(4, steps=(1, 2, 5, 10), min_n_ticks=2).tick_values(low, high)
+                 if low <= tick <= high]
+    axis.set_ticks([], minor=True)
+    axis.set_ticks(ticks, [f"{tick:g}" for tick in ticks])
+
+
+@contextlib.contextmanager
+def _drawing(width: str):
+    token = _width.set(width)
+    try:
+        with matplotlib.rc_context(STYLE):
+            yield
+    finally:
+        _width.reset(token)
+
+
+def render(draw: Callable[..., Figure], *data, width: str = "column", formats=FORMATS, **options) -> dict[str, bytes]:
+    """The figure `draw(*data, **options)` at a width ('column' or 'page'), as bytes by format. The same data give the
+    same bytes."""
+    with _drawing(width):
+        figure = draw(*data, **options)
+        drawn = {}
+        for name in formats:
+            buffer = io.BytesIO()
+            figure.savefig(buffer, format=name, metadata=METADATA[name])
+            drawn[name] = buffer.getvalue()
+    return drawn
+
+
+def digest(svg: bytes) -> str:
+    return hashlib.sha256(svg).hexdigest()

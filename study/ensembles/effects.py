@@ -1,0 +1,79 @@
+"""The effect of a change, in %: what an ensemble makes of it, under each condition, and beside simpler models.
+
+    effect = Effect("summary.rate", "gain", labels)     1.2 after over before is a gain of 20 %
+    effect = Effect("summary.rate", "loss", labels)     0.8 is a loss of 20 %
+"""
+from typing import NamedTuple
+
+import pandas as pd
+
+from study.documents.priors import Known, Prior
+from study.ensembles import ensembles
+from study.ensembles.ensembles import BEFORE
+
+
+class Effect(NamedTuple):
+    """A quantity after over before. `labels` say in words what a choice of a switch is: (switch, choice): text."""
+    quantity: str
+    kind: str       # gain or loss
+    labels: dict
+
+    def percent(self, ratio):
+        return 100 * (ratio - 1) if self.kind == "gain" else 100 * (1 - ratio)
+
+    def of(self, results: pd.DataFrame) -> pd.Series:
+        return self.percent(ensembles.ratio(results, self.quantity))
+
+    def interval(self, results: pd.DataFrame) -> ensembles.Interval:
+        return ensembles.interval(self.of(results))
+
+
+def conditions(results: pd.DataFrame, known: Known, effect: Effect) -> pd.DataFrame:
+    """The effect under each choice of each condition, others at their best guess: label, effect (%), is_central."""
+    found = effect.of(results)
+    rows = [("best guess", found[ensembles.unfitted(results, "central").index[0]], True)]
+    rows += [(changed(case, known, effect.labels), found[index], False)
+             for index, case in ensembles.unfitted(results, "structure").iterrows()]
+    return pd.DataFrame(rows, columns=["label", "effect", "is_central"])
+
+
+def changed(case: dict, known: Known, labels: dict) -> str:
+    """What is not as by best guess, in words: of a range by its value, of a switch by its label."""
+    return ", ".join(f"{one.condition}: {value:.2g}" if isinstance(one, Prior) else labels[one.name, value]
+                     for one, value in ensembles.changed(case, known))
+
+
+def beside_simpler(results: pd.DataFrame, simpler: pd.DataFrame, effect: Effect) -> pd.DataFrame:
+    """The effect (%) as simpler models (frame: what, effect) and the ensemble have it: what, low, middle, high."""
+    rows = [(one.what, one.effect, one.effect, one.effect) for one in simpler.itertuples()]
+    for what, some in (("simulated, nothing fitted", ensembles.unfitted(results)),
+                       ("simulated, one constant fitted", ensembles.fitted(results))):
+        if len(some):
+            rows.append((what, *effect.interval(some)))
+    return pd.DataFrame(rows, columns=["what", "low", "middle", "high"])
+
+
+def parts(results: pd.DataFrame, effect: Effect) -> pd.DataFrame:
+    """What the interval is made of: part, low, high (%)."""
+    widths = ensembles.widths(results, effect.quantity)
+    ends = widths[["low", "high"]].map(effect.percent)
+    return pd.DataFrame({"part": widths.part, "low": ends.min(axis=1), "high": ends.max(axis=1)})
+
+
+def metrics(results: pd.DataFrame, effect: Effect, constant: str, scale: float, unit: str) -> pd.DataFrame:
+    """For the run store: intervals of the effect and of the level before, parts, and what fitting made of the constant
+    (times `scale`, in `unit`): name, value, unit."""
+    rows = []
+    for kind, some in (("unfitted", ensembles.unfitted(results)), ("fitted", ensembles.fitted(results))):
+        if len(some):
+            for name, one, one_unit in ((effect.kind, effect.interval(some), "%"),
+                                        ("before", ensembles.interval(some[f"{BEFORE}/{effect.quantity}"]), "1/s")):
+                rows += [(f"{kind}.{name}-{end}", value, one_unit) for end, value in one._asdict().items()]
+    rows += [(f"part.{one.part}-{end}", value, "%") for one in parts(results, effect).itertuples()
+             for end, value in (("low", one.low), ("high", one.high))]
+    of_all = results[(results.part == "all") & results.fitted]
+    rows += [("fitted.draws", int(of_all.reached.sum()), "draws"),
+             ("fitted.out-of-reach", int((~of_all.reached).sum()), "draws")]
+    if of_all.reached.any():
+        rows.append(("fitted.constant", scale * of_all[of_all.reached][constant].median(), unit))
+    return pd.DataFrame(rows, columns=["name", "value", "unit"])

@@ -1,0 +1,215 @@
+"""An experiment over all that is not known of it: intervals, what they are made of, and one constant fitted.
+
+An experiment compares variants of one machine, *before* and *after* a change or the rungs of a ladder, under common random
+numbers: a function
+
+    simulate(values, seed, variant) -> {quantity: number}
+
+of the values of `study.documents.priors`. It is called for a table of *cases*:
+
+    central      best guesses
+    seed         best guesses, other seeds
+    parameter    draws of the numbers, conditions at their best guesses
+    structure    best guesses, one condition changed: another choice of a switch, or 5 or 95 % of a range
+    all          draws of priors and switches: what intervals are taken from
+
+A case is *fitted* by one constant, so that one quantity of the first variant meets a baseline; the rest of the case stays.
+"""
+import contextlib
+import itertools
+import os
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import ContextVar
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from study.documents import priors
+from study.errors import UserError
+
+BEFORE, AFTER = VARIANTS = ("before", "after")
+PARTS = ("central", "seed", "parameter", "structure", "all")
+NUMBERS = 0.4           # draws of the numbers alone, for each of all, where a case takes seconds: see `cases`
+FITTED_PARTS = ("central", "all")
+TAIL = 0.05             # on either side of an interval
+CLOSE = 0.005           # fitting ends this close to the baseline, in parts of it: as far apart are runs by chance
+FAR = 0.05              # runs of which a slope is taken are this far apart, in parts of the baseline
+STEPS = 8               # by the slope; then by halves
+MET = 0.01              # and has met it if it ended this close
+Simulate = Callable[[dict, int, str], dict[str, float]]
+
+
+class Fit(NamedTuple):
+    """One constant, and the baseline that it is to meet. The quantity must fall as the constant grows."""
+    constant: str
+    low: float
+    high: float
+    quantity: str
+    baseline: float
+
+
+class Interval(NamedTuple):
+    """5 %, 50 % and 95 %."""
+    low: float
+    middle: float
+    high: float
+
+
+def apply(known: priors.Known, values: dict, parts: dict) -> dict:
+    """The NamedTuples `parts` (by name) with `values` put where the priors say (`of`); whole fields get whole numbers.
+    What is of no part is the business of the experiment."""
+    changed = dict(parts)
+    for one in (*known.priors, *known.switches):
+        if one.of in parts:
+            old, value = getattr(changed[one.of], one.name), values[one.name]
+            changed[one.of] = changed[one.of]._replace(**{one.name: round(value) if isinstance(old, int) else value})
+    return changed
+
+
+def cases(known: priors.Known, n_draws: int, n_seeds: int, seed: int, share_of_numbers: float = 1.0) -> pd.DataFrame:
+    """All cases: part, seed, and a column for each prior and switch. `share_of_numbers`: how many draws there are of the
+    numbers alone for each of all that is not known; they are a hypercube of their own."""
+    if n_draws < 2 or n_seeds < 2:
+        raise UserError(f"{n_draws} draws and {n_seeds} seeds make no interval; give 2 of each at least")
+    central, drawn = known.central(), priors.draws(known, n_draws, seed)
+    numbers = priors.draws(known, max(2, round(share_of_numbers * n_draws)), seed)
+    conditions = {one.name: central[one.name] for one in known.conditions}
+    rows = [{"part": "central", "seed": seed, **central}]
+    rows += [{"part": "seed", "seed": seed + i, **central} for i in range(1, n_seeds)]
+    rows += [{"part": "parameter", "seed": seed, **row, **conditions} for row in numbers.to_dict("records")]
+    rows += [{"part": "structure", "seed": seed, **central, one.name: other}
+             for one in known.conditions for other in others(one)]
+    rows += [{"part": "all", "seed": seed + 1 + i, **row} for i, row in enumerate(drawn.to_dict("records"))]
+    return pd.DataFrame(rows)
+
+
+def others(one: priors.Prior | priors.Switch) -> list:
+    """What a condition, or a number, is changed to by itself: every other choice, or 5 and 95 % of its range
+    where these are another value."""
+    if isinstance(one, priors.Switch):
+        return [choice for choice in one.choices if choice != one.central]
+    return [value for value in one.at(np.array([TAIL, 1 - TAIL])).tolist() if value != one.central]
+
+
+def changed(case: dict, known: priors.Known) -> list[tuple]:
+    """(condition, value) of what is not as by best guess in a case of `structure`."""
+    return [(one, case[one.name]) for one in known.conditions if case[one.name] != one.central]
+
+
+def run(table: pd.DataFrame, simulate: Simulate, fit: Fit | None = None,
+        variants: tuple[str, ...] = VARIANTS) -> pd.DataFrame:
+    """A row per case, and one more with `fitted` for each that is fitted: the case's columns, `fitted`, `reached` (False
+    where no value of the constant meets the baseline), and `<variant>/<quantity>` for all variants; where the baseline is
+    not met, for the first one only. On all processors."""
+    first, *others = table.to_dict("records")
+    rows, slope = _case(simulate, fit, variants, first)      # by itself: it compiles, and its slope serves the others
+    of_others = on_all_processors(_case, [(simulate, fit, variants, case, slope) for case in others])
+    return pd.DataFrame([*rows, *itertools.chain(*(more for more, _ in of_others))])
+
+
+def on_all_processors(function: Callable, calls: list[tuple]) -> list:
+    """What `function` returns for each of `calls`, in their order. It should spend its time in kernels."""
+    tell, found = _TELL.get(), []
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        tell(0, len(calls))
+        for one in pool.map(lambda call: function(*call), calls):
+            found.append(one)
+            tell(len(found), len(calls))
+    return found
+
+
+_TELL: ContextVar[Callable[[int, int], None]] = ContextVar("tell", default=lambda done, of: None)
+
+
+@contextlib.contextmanager
+def telling(tell: Callable[[int, int], None]) -> Iterator[None]:
+    """Within, `on_all_processors` calls `tell(done, of)`: first with 0, and then after each of its calls."""
+    token = _TELL.set(tell)
+    try:
+        yield
+    finally:
+        _TELL.reset(token)
+
+
+def _case(simulate: Simulate, fit: Fit | None, variants: tuple[str, ...], case: dict,
+          slope: float | None = None) -> tuple[list[dict], float | None]:
+    """The rows of one case, and the slope that its fit ended with: see `_solve`."""
+    values, seed = {name: case[name] for name in case if name not in ("part", "seed")}, case["seed"]
+    first, *others = variants
+    found = {one: simulate(values, seed, one) for one in variants}
+    rows = [case | _row(found, fitted=False, reached=True)]
+    if fit and case["part"] in FITTED_PARTS:
+        constant, met, slope = _solve(simulate, values, seed, fit, first, found[first], slope)
+        reached = abs(met[fit.quantity] / fit.baseline - 1) <= MET
+        found = {first: met} | {one: simulate(values | {fit.constant: constant}, seed, one) for one in others if reached}
+        rows.append(case | {fit.constant: constant} | _row(found, fitted=True, reached=reached))
+    return rows, slope
+
+
+def _row(found: dict[str, dict], **flags) -> dict:
+    return flags | {f"{variant}/{name}": value for variant, all_of in found.items() for name, value in all_of.items()}
+
+
+def _solve(simulate, values, seed, fit, variant, first, slope) -> tuple[float, dict, float | None]:
+    """(constant, quantities of `variant`, slope) where the baseline is met, or nearest to it of what was tried.
+
+    Over a time that is added to each operation, the time of an operation, in that of the baseline, is all but a straight
+    line: `slope` is that of a case that was solved before, None for the first one."""
+    seen, low, high = {values[fit.constant]: first}, fit.low, fit.high
+
+    def excess(constant):
+        if constant not in seen:
+            seen[constant] = simulate(values | {fit.constant: constant}, seed, variant)
+        return fit.baseline / max(seen[constant][fit.quantity], 1e-3 * fit.baseline) - 1
+
+    here = values[fit.constant]
+    while abs(excess(here)) > CLOSE:
+        low, high = (low, here) if excess(here) > 0 else (here, high)
+        if high - low <= 1e-6 * fit.high:
+            break
+        there = here - excess(here) / slope if slope else 2 * here
+        if excess(here) > 0 and low not in seen:
+            there = low     # settles whether there is one
+        there = min(max(there, low), high)
+        if there in seen or len(seen) > STEPS:
+            there = (low + high) / 2
+        rise = excess(there) - excess(here)
+        if abs(rise) > FAR and rise * (there - here) > 0:
+            slope = rise / (there - here)
+        elif slope and excess(there) * excess(here) > excess(here) ** 2 / 2:
+            slope /= 2      # less than half of the way: it is flatter here
+        here = there
+    constant = min(seen, key=lambda tried: abs(excess(tried)))
+    return constant, seen[constant], slope
+
+
+def interval(values: Iterable[float]) -> Interval:
+    return Interval(*(float(one) for one in np.quantile(np.asarray(list(values), float), (TAIL, 0.5, 1 - TAIL))))
+
+
+def ratio(results: pd.DataFrame, quantity: str) -> pd.Series:
+    """After over before."""
+    return results[f"{AFTER}/{quantity}"] / results[f"{BEFORE}/{quantity}"]
+
+
+def unfitted(results: pd.DataFrame, part: str = "all") -> pd.DataFrame:
+    return results[(results.part == part) & ~results.fitted]
+
+
+def fitted(results: pd.DataFrame, part: str = "all") -> pd.DataFrame:
+    """Only cases that met the baseline."""
+    return results[(results.part == part) & results.fitted & results.reached]
+
+
+def widths(results: pd.DataFrame, quantity: str) -> pd.DataFrame:
+    """What the interval of a ratio is made of: part, low, high. The range of seeds and structures holds the central case."""
+    central = unfitted(results, "central")
+    rows = []
+    for part in PARTS[1:]:
+        some = pd.concat([central, unfitted(results, part)]) if part in ("seed", "structure") else unfitted(results, part)
+        low, _, high = interval(ratio(some, quantity)) if part != "structure" else (
+            ratio(some, quantity).min(), 0, ratio(some, quantity).max())
+        rows.append((part, low, high))
+    return pd.DataFrame(rows, columns=["part", "low", "high"])

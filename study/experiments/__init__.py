@@ -1,0 +1,1 @@
+"""The experiments of the documents, one package for each year."""

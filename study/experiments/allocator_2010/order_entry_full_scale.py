@@ -1,0 +1,122 @@
+"""The order entry on a pool as large as theirs: 350 GB in records of 4 KiB on disks of 1 TB, nothing to scale.
+
+    order_entry_full_scale.simulate()    by age of the pool, a Comparison: old rules and new, best guesses, a day of runs
+    order_entry_full_scale.read()        those that are kept in data/full_scale/
+
+Simulating takes three quarters of an hour of processor time and 6 GB, so it is done once (`benchmarks/full_scale.py`) and
+kept. Machine, rules and seed are those of `04_oltp_gain`; only the scale differs, of the pool and of transaction groups. One
+pool is as old as by best guess, the other has never been rewritten, as after a database was loaded for a test.
+"""
+import itertools
+
+import numpy as np
+import pandas as pd
+
+from study import project
+from study.ensembles.correlation import of_series
+from study.ensembles.ensembles import AFTER, BEFORE
+from study.errors import UserError
+from study.experiments.allocator_2010.order_entry import POOL_COLUMNS, Comparison, Series, Setup, compare, setup
+from study.experiments.allocator_2010.order_entry_questions import TPS, cycle, metrics_of_series
+
+FILE = "full_scale/order_entry.csv"
+COLUMNS = ["age", "rules", "run", "name", "value", "unit"]
+IO_SIZE = "appliance.io_size"
+POOL = "pool."                  # in front of what the allocator tells of a run, which nobody looked at then
+NEVER_REWRITTEN = 0.0           # turnovers before the first run
+N_RUNS, SEED = 48, 1            # a day
+WARM_S, WINDOW_S = 128.0, 1664.0    # of each run of 30 minutes: as `04_oltp_gain` has it to scale
+
+
+def machine() -> Setup:
+    return setup(n_users=64, record_kib=4, scale=1, group_scale=1, warm_s=WARM_S, window_s=WINDOW_S)
+
+
+def simulate(n_runs: int = N_RUNS) -> dict[float, Comparison]:
+    best = machine()
+    return {age: compare(best._replace(age=age), n_runs, SEED) for age in (NEVER_REWRITTEN, best.age)}
+
+
+def _rows(one: Series) -> pd.DataFrame:
+    pool = one.pool.rename_axis("run").reset_index().melt("run", POOL_COLUMNS, "name")
+    return pd.concat([one.table, pool.assign(name=POOL + pool.name, unit="1")])
+
+
+def to_csv(full: dict[float, Comparison]) -> str:
+    """Six digits of everything."""
+    rows = pd.concat([_rows(one).assign(age=age, rules=rules) for age, runs in full.items() for rules, one in runs.items()])
+    return rows[COLUMNS].to_csv(index=False, float_format="%.6g", lineterminator="\n")
+
+
+def _series(rows: pd.DataFrame) -> Series:
+    of_pool = rows.name.str.startswith(POOL)
+    pool = rows[of_pool].pivot(index="run", columns="name", values="value")
+    return Series(rows.loc[~of_pool, ["run", "name", "value", "unit"]].reset_index(drop=True),
+                  pool[[POOL + name for name in POOL_COLUMNS]].set_axis(POOL_COLUMNS, axis=1))
+
+
+def _is_whole(rows: pd.DataFrame) -> bool:
+    """Two ages, both rules, and throughput and all of the allocator's in each run of all four."""
+    always = rows[rows.name.isin([TPS, *(POOL + name for name in POOL_COLUMNS)])]
+    n_runs = always.groupby(["age", "rules", "name"]).run.nunique()
+    return (set(always.rules), always.age.nunique()) == ({BEFORE, AFTER}, 2) and (
+        len(n_runs) == 4 * (1 + len(POOL_COLUMNS)) and n_runs.nunique() == 1)
+
+
+def read() -> dict[float, Comparison]:
+    """What is kept, by age in turnovers."""
+    rows = pd.read_csv(project.data_file(FILE))
+    if list(rows.columns) != COLUMNS or not _is_whole(rows):
+        raise UserError(f"data/{FILE} has not the same runs of two pools under both rules; restore it with: "
+                        "git checkout -- data")
+    return {age: Comparison(*(_series(some[some.rules == rules]) for rules in (BEFORE, AFTER)))
+            for age, some in rows.groupby("age")}
+
+
+def _of_rules(rules: str, one: Series) -> pd.DataFrame:
+    """Cycle, and how well the size of I/Os goes with throughput."""
+    r2, (from_tps, to_tps, n_loads) = of_series(one.table, TPS, IO_SIZE), return_of(one)
+    rows = [("first", one.tps[0], "1/s"), ("least", one.tps.min(), "1/s"), ("most", one.tps.max(), "1/s"),
+            ("low.longest", longest_low(one.tps), "runs"),
+            ("return.from", from_tps, "1/s"), ("return.to", to_tps, "1/s"), ("return.loads", n_loads, "1"),
+            ("io-size.r2", r2["io_size.r_squared"], "1"), ("best.r2", r2["best.r_squared"], "1"),
+            ("io-size.rank", r2["io_size.rank"], "1")]
+    found = pd.concat([cycle(one.tps), pd.DataFrame(rows, columns=["name", "value", "unit"])])
+    return found.assign(name=f"{rules}." + found.name)
+
+
+def metrics(full: dict[float, Comparison]) -> pd.DataFrame:
+    """For the run store: gain and variability, and cycle and correlation under both rules: name, value, unit."""
+    found = []
+    for age, runs in full.items():
+        some = pd.concat([metrics_of_series(runs), *(_of_rules(*one) for one in runs.items())])
+        found.append(some.assign(name=f"full.age-{age:g}." + some.name))
+    return pd.concat(found, ignore_index=True)
+
+
+TABLE = {"tps": "mean (1/s)", "least": "least (1/s)", "most": "most (1/s)", "deviation": "standard deviation (% of mean)",
+         "blocks-least": "records in a write, least", "blocks-most": "most", "fall.runs": "runs of a fall",
+         "rise.runs": "of a rise", "fall-over-rise": "the one over the other",
+         "low.longest": "runs on end below the middle", "io-size.r2": "R² of I/O size", "io-size.rank": "its rank",
+         "best.r2": "best R²"}
+
+
+def table(found: pd.DataFrame) -> pd.DataFrame:
+    """Of `metrics`: a row for each of `TABLE`, and a column for each pool (turnovers before the first run) and rules."""
+    names = rf"full\.age-(?P<turnovers>.*)\.(?P<rules>{BEFORE}|{AFTER})\.(?P<what>.*)"
+    rows = found.join(found.name.str.extract(names)).dropna().replace({"rules": {BEFORE: "old", AFTER: "new"}})
+    wide = rows.pivot(index="what", columns=["turnovers", "rules"], values="value")
+    return wide.sort_index(axis=1, ascending=[True, False]).loc[list(TABLE)].rename(index=TABLE).rename_axis(index=None)
+
+
+def return_of(one: Series) -> tuple[float, float, int]:
+    """The largest step up from one run to the next: transactions per second before it and after it, and how many space maps
+    were loaded on the way."""
+    i = int(np.diff(one.tps).argmax())
+    return one.tps[i], one.tps[i + 1], int(np.diff(one.pool.n_loads)[i])
+
+
+def longest_low(tps: np.ndarray) -> int:
+    """Runs one after another that are below the middle of the range: the most there are of them."""
+    low = tps < (tps.min() + tps.max()) / 2
+    return max((len(list(stay)) for is_low, stay in itertools.groupby(low) if is_low), default=0)

@@ -1,0 +1,68 @@
+"""What notebook 04 says of its tables, in sentences that are made of them."""
+import itertools
+
+import numpy as np
+import pandas as pd
+
+from study.ensembles.ensembles import AFTER, interval, unfitted
+
+
+def cycle(cycles: pd.DataFrame, results: pd.DataFrame, criterion: float) -> str:
+    """Whether throughput falls slowly and returns at once, and where. `cycles` of `order_entry_questions`, by best guess;
+    `results` of the ensemble; `criterion`: of runs of a fall over those of a rise, from which on it does. 0 is no cycle."""
+    own = cycles[cycles.name.str.endswith(".fall-over-rise")]
+    ages = own.name.str.extract(r"age-(.*)\.fall-over-rise$")[0].tolist()
+    drawn = unfitted(results)[f"{AFTER}/cycle.fall_over_rise"]
+    low, _, high = interval(drawn)
+    there = [f"by best guess after {age} turnovers" for age in np.array(ages)[own.value >= criterion]]
+    if (n := int((drawn >= criterion).sum())):
+        there.append(f"in {n} of {len(drawn)} draws")
+    by_age = ", ".join(f"{value:.1f} after {age}" for age, value in zip(ages, own.value, strict=True))
+    return (f"A slow fall and a sudden return appear {' and '.join(there) or 'nowhere'}: runs of a fall over runs of a rise "
+            f"are, by best guess and turnovers before the series, {by_age}; over all draws {low:.1f} to {high:.1f}, and it "
+            f"takes {criterion:g} (0: not two of each)")
+
+
+def full_scale(found: pd.DataFrame) -> str:
+    """What days of runs on pools as large as theirs come to; `found` of `order_entry_full_scale.metrics`."""
+    value = found.set_index("name").value
+    ages = found.name.str.extract(r"full\.age-(.*)\.series\.gain$")[0].dropna()
+    return ". ".join(_of_age(age, value.rename(lambda name, age=age: name.removeprefix(f"full.age-{age}."))) for age in ages)
+
+
+def _of_age(age: str, value: pd.Series) -> str:
+    return (f"After {age} turnovers the new rules make it {value['series.gain']:.0f} % faster, and runs vary "
+            f"{value['series.reduction']:.0f} % less. Under the old ones a write has {value['before.blocks-least']:.1f} to "
+            f"{value['before.blocks-most']:.1f} records, and throughput is in the lower half of its range for "
+            f"up to {value['before.low.longest']:.0f} runs on end. Its largest step up is from "
+            f"{value['before.return.from']:.0f} to {value['before.return.to']:.0f} transactions a second from one run to "
+            f"the next, while {value['before.return.loads']:.0f} space maps are loaded")
+
+
+def ablation(steps: pd.DataFrame) -> str:
+    """Which changes alone make runs vary more, or less, under every seed."""
+    alone = steps[(steps.key != "old") & ~steps.key.str.startswith("all-")]
+    ranges = alone.groupby("label", sort=False).reduction.agg(["mean", "min", "max"]).sort_values("mean")
+    more, less = ranges[ranges["max"] < 0], ranges[ranges["min"] > 0][::-1]
+    return (f"Alone, and in every seed, runs vary more with {_listed(-more['mean'])}; less with {_listed(less['mean'])}. "
+            "Variability of a few runs is a rough number: what a change does to the mean stands beside it")
+
+
+def _listed(means: pd.Series) -> str:
+    return ", ".join(f"*{label}* (by {mean:.0f} %)" for label, mean in means.items()) or "none"
+
+
+def over_unpublished(table: pd.DataFrame, published: tuple[float, float]) -> str:
+    """Where, of what was not published, the two published changes lie: what comes nearest, and between which neighbouring
+    numbers of one thing they are crossed. `table` of `order_entry_questions.over_unpublished`; gain and reduction in %."""
+    return "; ".join(_where(table, *one) for one in (("gain", published[0], 1), ("reduction", published[1], -1)))
+
+
+def _where(table: pd.DataFrame, name: str, target: float, sign: int) -> str:
+    nearest = table.loc[(table[name] - target).abs().idxmin()]
+    numbers = table[table.is_number].groupby("factor", sort=False)
+    crossed = [f"{one.label} {one.level} and {other.level}"
+               for _, rows in numbers for one, other in itertools.pairwise(rows.itertuples())
+               if np.sign(getattr(one, name) - target) * np.sign(getattr(other, name) - target) < 0]
+    return (f"{sign * target:+.0f} % is nearest with {nearest.label} {nearest.level} ({sign * nearest[name]:+.0f} %), and "
+            + (f"lies between {', between '.join(crossed)}" if crossed else "lies between no two neighbouring numbers"))

@@ -1,0 +1,1 @@
+"""The ladders of tuning steps for pgbench and sysbench (2009), under every reading of their words."""

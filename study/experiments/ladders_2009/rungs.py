@@ -1,0 +1,232 @@
+"""The three ladders of 2009, rung by rung, under every reading of the words that describe them.
+
+    rungs(PGBENCH, central(PGBENCH))                 a list of scenarios (`study.machines.scenario`)
+    climb(PGBENCH, reading, length, seed)            a run of each rung, best guesses
+    predict(PGBENCH, length, draws, seeds, seed)     the ensemble (`study.ensembles.ensembles`): its variants are the rungs
+    questions.py                                     every rung under every reading, and what would tell readings apart
+
+What a rung could be is in `study.experiments.ladders_2009.readings`, which was committed before any rung was simulated. A
+rung differs from the one before it in hardware and switches; the values of priors are those of the machine, drawn once for a
+whole ladder.
+
+Fitted is one constant, on the first rung: of the ladders that write, the time that a command costs a disk; of the one that
+only reads, the CPU time of a query, since its data fit in memory.
+"""
+import itertools
+import math
+from typing import NamedTuple
+
+import pandas as pd
+
+from study.documents import claims, priors, published
+from study.documents.priors import Known, Prior
+from study.ensembles import ensembles, same_runs
+from study.errors import UserError
+from study.experiments.ladders_2009.readings import DISK, ONE_SSD, OTHER_DISK, Choice, Ladder, central, changes, readings
+from study.machines import scenario
+from study.machines import simulate as machines
+from study.machines import storage as scenario_storage
+from study.machines.scenario import Scenario
+from study.machines.simulate import Outcome
+from study.machines.storage import Devices
+
+STANDING = ("disks", "devices")     # first parts of paths that hold for whatever disks or devices there are
+RATE = "transactions.rate"          # as data/published has it
+COMMAND = "overhead_ns"             # of both disks: a field of their sheets
+FIT_RANGE_NS = {COMMAND: (10_000.0, 20e6), "statement_cpu_ns": (5_000.0, 2e6)}
+FITTED = {"pgbench": COMMAND, "sysbench-rw": COMMAND, "sysbench-ro": "statement_cpu_ns"}
+EXPERIMENT = {"pgbench": "pgbench", "sysbench-rw": "sysbench", "sysbench-ro": "sysbench"}
+LENGTH = {"pgbench": "database.transactions", "sysbench-rw": "database.seconds", "sysbench-ro": "database.seconds"}
+
+
+# --- from readings to machines ------------------------------------------------------------------------------------------
+
+def rungs(ladder: Ladder, reading: dict[str, str], changed: dict | None = None) -> list[Scenario]:
+    """A scenario for each rung; `changed`: paths and values that differ from the slides' machine at all of them."""
+    one, standing, found = scenario.of(ladder.base | {"title": ladder.name}), {}, []
+    for sets in changes(ladder, reading):
+        standing |= {path: value for path, value in sets.items() if path.split(".")[0] in STANDING}
+        one = scenario.changed(one, {path: value for path, value in sets.items() if path not in standing})
+        found.append(scenario.changed(_with_standing(one, standing), changed or {}))
+    return found
+
+
+def _with_standing(one: Scenario, standing: dict) -> Scenario:
+    """The scenario with what holds for all its disks, or for all devices that data or a log are on."""
+    sets = {}
+    for path, devices in _devices(one).items():
+        for name, value in standing.items():
+            kind, _, field = name.partition(".")
+            if kind == "devices" or scenario_storage.sheet(devices.sheet).kind == "disk":
+                sets[f"{path}.{field}"] = value
+    return scenario.changed(one, sets)
+
+
+def _devices(one: Scenario) -> dict[str, Devices]:
+    """By their path; but for cache devices, which nothing has to survive on."""
+    places = {"pool.data": one.pool.data, "pool.log": one.pool.log, "log_pool.data": one.log_pool and one.log_pool.data}
+    return {path: devices for path, devices in places.items() if devices is not None}
+
+
+# --- what is not known --------------------------------------------------------------------------------------------------
+
+def known(ladder: Ladder) -> Known:
+    """Priors of the database, its files and all devices; the switches of the readings among the switches."""
+    every = [machine for reading in (*readings(ladder), *_asides(ladder)) for machine in rungs(ladder, reading)]
+    found = machines.known(list({machine.model_dump_json(): machine for machine in every}.values()), EXPERIMENT[ladder.name])
+    of_sheets = {f"{sheet}.{COMMAND}" for sheet in (DISK, OTHER_DISK)}
+    kept = (one for one in found.priors if one.name not in of_sheets)
+    said = tuple(one for one in found.switches if one.name != "is_warm")     # a reading says that
+    return Known((*kept, _command()), (*said, *map(_switch, ladder.switches)))
+
+
+def _command() -> Prior:
+    """Of both disks: the range that the sheet of one gives."""
+    sheet = scenario_storage.sheet(DISK)
+    low, high = sheet.ranges[COMMAND]
+    return Prior(name=COMMAND, of="device", experiments=(), low=low, central=sheet.params.overhead_ns, high=high, unit="ns",
+                 shape="uniform", source=dict(zip(sheet.table.name, sheet.table.source, strict=True))[COMMAND])
+
+
+def _asides(ladder: Ladder) -> list[dict]:
+    """The likeliest reading with one choice that is not multiplied."""
+    return [central(ladder) | {one.name: choice.name} for one in ladder.switches if one.aside for choice in one.choices]
+
+
+def _switch(one) -> priors.Switch:
+    def words(choice: Choice) -> str:
+        return f"{choice.name}: {choice.reason}"
+    return priors.Switch(name=one.name, of="reading", experiments=(), central=one.central,
+                         choices=tuple(choice.name for choice in one.choices),
+                         source=f"\"{one.words}\". " + " ".join(map(words, one.choices)))
+
+
+# --- runs ---------------------------------------------------------------------------------------------------------------
+
+class Climb(NamedTuple):
+    """A run of each rung."""
+    ladder: Ladder
+    outcomes: tuple[Outcome, ...]
+
+
+def climb(ladder: Ladder, reading: dict[str, str], length: float, seed: int, changed: dict | None = None) -> Climb:
+    """Best guesses; `length`: transactions of pgbench in all, seconds of sysbench."""
+    values, found = known(ladder).central(), rungs(ladder, reading, {LENGTH[ladder.name]: length} | (changed or {}))
+    return Climb(ladder, tuple(map(_counted, ensembles.on_all_processors(machines.simulate, [
+        (one, _for_machine(values), seed) for one in found]))))
+
+
+def _for_machine(values: dict) -> dict:
+    """Values by the names that `study.machines.simulate` has for them."""
+    return values | {f"{sheet}.{COMMAND}": values[COMMAND] for sheet in (DISK, OTHER_DISK)}
+
+
+def _counted(x: Outcome) -> Outcome:
+    """A run that has statistics."""
+    if math.isnan(x.p50_ms):
+        raise UserError(f"no transaction ends within {x.seconds:g} s, so none has a time of response; choose longer runs")
+    return x
+
+
+def quantities(x: Outcome) -> dict[str, float]:
+    """What somebody could have measured: transactions per second, their times in ms, bytes of the database's log for one,
+    and reads, writes and bytes per second of each group of devices."""
+    _counted(x)
+    found = {RATE: x.tps, "response.mean": x.mean_ms, "response.p50": x.p50_ms, "response.p95": x.p95_ms,
+             "response.p99": x.p99_ms, "log.bytes": x.wal_bytes}
+    return found | {f"{group}.{name}": value / x.seconds for group, all_of in x.devices.items()
+                    for name, value in all_of.items()}
+
+
+def measured(machine: Scenario, values: dict, seed: int) -> dict[str, float]:
+    """`quantities` of a run. Rungs of different readings are often the same machine: it is run once."""
+    return same_runs.once(("ladders", machine.model_dump_json(), seed), _for_machine(values),
+                          lambda asked: quantities(machines.simulate(machine, asked, seed)))
+
+
+# --- the ensemble -------------------------------------------------------------------------------------------------------
+
+def baseline(ladder: Ladder) -> ensembles.Fit:
+    """The constant fitted, and the one published number that it is fitted on: the first rung."""
+    numbers = claims.baselines()
+    first = numbers[numbers.claim_id == ladder.rungs[0].run]
+    constant = FITTED[ladder.name]
+    return ensembles.Fit(constant, *FIT_RANGE_NS[constant], RATE, float(first.value.iloc[0]))
+
+
+def predict(ladder: Ladder, length: float, draws: int, seeds: int, seed: int) -> pd.DataFrame:
+    """The ensemble over all that is not known, readings among it; columns `<rung>/<quantity>`. No figure to be predicted is
+    read."""
+    names = [one.run for one in ladder.rungs]
+    asked = {one.name for one in ladder.switches}
+
+    def simulate_case(values: dict, case_seed: int, variant: str) -> dict[str, float]:
+        reading = {name: values[name] for name in asked}
+        machine = rungs(ladder, reading, {LENGTH[ladder.name]: length})[names.index(variant)]
+        return measured(machine, {name: value for name, value in values.items() if name not in asked}, case_seed)
+
+    cases = ensembles.cases(known(ladder), draws, seeds, seed)
+    return ensembles.run(cases, simulate_case, baseline(ladder), tuple(names))
+
+
+# --- for readers --------------------------------------------------------------------------------------------------------
+
+def published_rates(ladder: Ladder) -> list[float]:
+    """Transactions per second of each rung, to be drawn beside the model's; nothing is computed from them."""
+    runs = {run.run_id.partition("/")[2]: run.metrics for run in published.runs()}
+    return [float(runs[one.run].set_index("name").loc[RATE, "value"]) for one in ladder.rungs]
+
+
+def iops_of_slides() -> dict[str, float]:
+    """I/Os per second of the price table of slide 6."""
+    table = next(run.metrics for run in published.runs() if run.run_id == "rajadurai-2009/price-table")
+    return {row["name"].removesuffix(".iops"): row.value for _, row in table.iterrows() if row["name"].endswith(".iops")}
+
+
+def dumb(ladder: Ladder) -> list[float]:
+    """What each rung does to the one before if transactions follow the I/Os of the devices that the words name, by the price
+    table of the slides: disks count, a cache or a log of flash makes its I/Os flash's, and software does nothing."""
+    iops = iops_of_slides()
+    disk, read, write = iops["performance-hdd"], iops["ssd-read"], iops["ssd-write"]
+    by_words = {"pgbench": (disk, 2 * disk, 2 * disk, write, write, write),
+                "sysbench-rw": (disk, 2 * disk, 2 * disk, write, write), "sysbench-ro": (disk, 2 * disk, read, read, read)}
+    rates = by_words[ladder.name]
+    return [after / before for before, after in itertools.pairwise(rates)]
+
+
+def table(x: Climb) -> pd.DataFrame:
+    """Of each rung: words, transactions per second, times of response (ms)."""
+    rows = [(rung.words, one.tps, one.p50_ms, one.p95_ms, one.p99_ms)
+            for rung, one in zip(x.ladder.rungs, x.outcomes, strict=True)]
+    return pd.DataFrame(rows, columns=["rung", "transactions/s", "median (ms)", "95 % (ms)", "99 % (ms)"])
+
+
+def metrics(x: Climb, ladder: str) -> pd.DataFrame:
+    """For the run store: name, value, unit."""
+    rows = [(f"{ladder}.rung-{i}.{name}", value, unit) for i, one in enumerate(x.outcomes, 1)
+            for name, value, unit in (("rate", one.tps, "1/s"), ("p50", one.p50_ms, "ms"), ("p95", one.p95_ms, "ms"),
+                                      ("p99", one.p99_ms, "ms"))]
+    return pd.DataFrame(rows, columns=["name", "value", "unit"])
+
+
+def not_modelled(quantity: str) -> str:
+    return f"{quantity} is nothing that a run gives"
+
+
+# --- a machine of one's own -----------------------------------------------------------------------------------------------
+
+def tried(ladder: Ladder, length: float, seed: int, *, disks: int, log_device: bool, honest: bool, clients: int,
+          rows: int) -> pd.DataFrame:
+    """The likeliest reading on other hardware: rung, rate. `disks` from the second rung on; `log_device`: an SSD as separate
+    intent log wherever data are on disks; `rows`: the scale of pgbench, or rows of sysbench."""
+    size = "scale" if ladder.name == "pgbench" else "rows"
+    common = {LENGTH[ladder.name]: length, "database.clients": clients, f"database.{size}": rows,
+              "files.nocacheflush": not honest}
+    machines_of = []
+    for i, one in enumerate(rungs(ladder, central(ladder), common)):
+        on_disks = one.pool.data.sheet == DISK
+        more = {"pool.data.count": disks} if on_disks and i else {}
+        machines_of.append(scenario.changed(one, more | ({"pool.log": ONE_SSD} if on_disks and log_device else {})))
+    values = known(ladder).central()
+    found = ensembles.on_all_processors(measured, [(one, values, seed) for one in machines_of])
+    return pd.DataFrame({"rung": range(1, len(found) + 1), "rate": [one[RATE] for one in found]})

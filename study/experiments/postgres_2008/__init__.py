@@ -1,0 +1,1 @@
+"""PostgreSQL's checkpoints on UFS and ZFS (2008)."""

@@ -1,0 +1,307 @@
+"""PostgreSQL on UFS and ZFS, June 2008: all set-ups of the four posts, as scenarios, to scale.
+
+    values = checkpoints_2008.known().central()
+    test = checkpoints_2008.run("zfs-300s-15", values, scale=8, seed=1)
+    test.tpm, test.written["data"], …           over the time of the test, real seconds
+    checkpoints_2008.quantities(test)           {"write.burst": 52.0, …}, named as the published ones
+
+*Scale.* What decides is how much of the working set is changed between checkpoints, and in a transaction group of ZFS, so a
+test is simulated to a scale of 1 to `scale`: working set, buffers, memory, caches of arrays, length of disks, log between
+checkpoints, all times between them, times and limits of groups are divided by it. Rates are what they are: transactions,
+I/Os, bytes a second, seeks over the same share of a disk. Not divided: what a group costs however small it is, naps of the
+checkpointer, what is on its way. `scale=1` simulates all of it.
+"""
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from model.databases.postgres.pgbench import CPU_NS, PAGE_BYTES
+from study.documents import claims, priors, published
+from study.documents.priors import Known
+from study.ensembles import ensembles, same_runs
+from study.experiments.postgres_2008 import curves as checkpoint_series
+from study.machines import scenario
+from study.machines import simulate as machines
+from study.machines import storage as scenario_storage
+from study.machines.scenario import Scenario
+
+EXPERIMENT = "checkpoints"
+DOCUMENT = "vandenbogaard-2008"
+DISK, ARRAY, SMALL_ARRAY = "fc-10k-146", "cached-array", "cached-array-256"
+DISK_GIB = 136.0            # of 146.8 GB
+MEMORY_GIB, BUFFERS_GIB, USERS, CORES = 48, 16, 128, 16     # data/published: shared.machine
+SEGMENT_GIB = 2**-6             # 16 MB: a file of PostgreSQL's log
+AUTOUP_S = 900
+PAGES_WRITTEN = ("checkpoint_writes", "cleaner_writes", "backend_writes", "extensions")     # counts: who writes pages
+MOST_TPS = 4000             # room for transactions
+LONG_S, SHORT_S = 2700, 2100        # real seconds of the tests of 13 and 16 June; of those with checkpoints every 300 s
+
+
+class Test(NamedTuple):
+    """What is special about a set-up."""
+    label: str
+    files: dict
+    pool: dict
+    log_pool: dict | None = None
+    timeout_s: int = 900
+    target: float = 0.5
+    seconds: int = LONG_S
+
+
+def _disks(count: int) -> dict:
+    return {"data": {"sheet": DISK, "count": count}}
+
+
+UFS, DIRECT = {"kind": "ufs"}, {"kind": "ufs", "directio": True}
+MISTAKE, ZFS = {"kind": "zfs", "record_kib": 128}, {"kind": "zfs", "record_kib": 8}
+NO_ZIL = ZFS | {"zil": False}
+NINE, FIVE, FOUR = _disks(9), _disks(5), _disks(4)
+LOG_ARRAY = NINE | {"log": {"sheet": ARRAY}}
+ARRAYS, SMALL_ARRAYS = {"data": {"sheet": ARRAY, "count": 3}}, {"data": {"sheet": SMALL_ARRAY, "count": 4}}
+
+
+def _short(label: str, files: dict, target: float, pool: dict = NINE) -> Test:
+    return Test(label, files, pool, None, 300, target, SHORT_S)
+
+
+TESTS = {
+    "seven-arrays": Test("seven arrays, UFS", DIRECT | {"apart": True}, ARRAYS, SMALL_ARRAYS),
+    "ufs-nine-disks": Test("UFS, directio", DIRECT, NINE),
+    "zfs-nine-disks-128k": Test("ZFS, 128K", MISTAKE, NINE),
+    "ufs-data-five-disks": Test("4 + 5: UFS, directio", DIRECT, FIVE, FOUR),
+    "zfs-data-five-disks-128k": Test("4 + 5: ZFS, 128K", MISTAKE, FIVE, FOUR),
+    "ufs-900s": Test("UFS", UFS, NINE),
+    "zfs-900s": Test("ZFS, 8K", ZFS, NINE),
+    "ufs-300s-85": _short("UFS, 85 %", UFS, 0.85), "ufs-300s-15": _short("UFS, 15 %", UFS, 0.15),
+    "zfs-300s-85": _short("ZFS, 85 %", ZFS, 0.85), "zfs-300s-15": _short("ZFS, 15 %", ZFS, 0.15),
+    **{f"zfs-no-zil-{share}": _short(f"ZFS, no intent log, {share} %", NO_ZIL, share / 100)
+       for share in (5, 15, 50, 85)},
+    "zfs-log-array": _short("ZFS, log on an array, 15 %", ZFS, 0.15, LOG_ARRAY),
+}
+
+
+# --- from values to machines ----------------------------------------------------------------------------------------------
+
+def known() -> Known:
+    """Priors, and the ranges of all devices."""
+    return machines.known([of_test(name, priors.read(EXPERIMENT).central(), 8) for name in TESTS], EXPERIMENT)
+
+
+def of_test(name: str, values: dict, scale: int) -> Scenario:
+    """The scenario of a test, to scale, with what `values` say of the settings that are not known."""
+    test = TESTS[name]
+    return scenario.of({
+        "title": name, "host": {"cpus": CORES, "memory_gib": MEMORY_GIB / scale, "cpu": values["core_speed"],
+                                "cpu_source": "UltraSPARC IV of 1.35 GHz: core_speed of the priors", "system": "solaris"},
+        "files": _files(test.files, values, scale), "pool": _scaled(test.pool, scale),
+        "log_pool": test.log_pool and _scaled(test.log_pool, scale),
+        "database": {"kind": "postgres", "version": 8.3, "script": "toolkit", "clients": USERS, "threads": USERS,
+                     "seconds": test.seconds / scale, "transactions": test.seconds * MOST_TPS // scale,
+                     "start": "cold", "log_files": _log_files(test, values, scale),
+                     "conf": _conf(test, values, scale)}}, name)
+
+
+def working_gib(test: Test, values: dict) -> float:
+    """Of the load of a test: on 18 June it was made larger."""
+    return values["working_gib"] * (values["first_load_pct"] / 100 if test.timeout_s == 900 else 1)
+
+
+def _log_files(test: Test, values: dict, scale: int) -> int | None:
+    """What the backup of a freshly created database holds of its log: as much as the tables, if creating them was logged;
+    None: as many files as there will ever be."""
+    return max(1, round(working_gib(test, values) / SEGMENT_GIB / scale)) if values["log_files"] == "of creation" else None
+
+
+def _files(files: dict, values: dict, scale: int) -> dict:
+    """What the file systems are given. A backup was restored before each test, so files are in memory as far as they fit."""
+    if files["kind"] == "ufs":
+        return files | {"throttle": False, "autoup_s": max(1, AUTOUP_S // scale), "warm": not files.get("directio", False)}
+    left_gib = MEMORY_GIB - BUFFERS_GIB - values["other_gib"]
+    return files | {"era": values["zfs_era"], "arc_max_mib": left_gib * 1024 / scale, "warm": True}
+
+
+def _scaled(pool: dict, scale: int) -> dict:
+    """Disks as long as the scale leaves them. An array is as large as it is: it has no seeks in the model."""
+    return {part: devices | ({"use_gib": DISK_GIB / scale} if devices["sheet"] == DISK else {})
+            for part, devices in pool.items()}
+
+
+def _conf(test: Test, values: dict, scale: int) -> dict:
+    return {"shared_buffers": f"{BUFFERS_GIB * 2**20 // scale}kB", "wal_buffers": f"{int(values['wal_buffers_kib'])}kB",
+            "checkpoint_timeout": f"{test.timeout_s}s", "checkpoint_completion_target": test.target,
+            "checkpoint_segments": max(3, round(values["checkpoint_segments"] / scale)),
+            "full_page_writes": bool(values["full_page_writes"]), "wal_sync_method": values["wal_sync_method"]}
+
+
+def scaled_values(values: dict, scale: int) -> dict:
+    """What is a length, a stock, or the time between checkpoints is divided; an array drains its cache at a flush or not."""
+    of_arrays = {f"{name}.buffer_bytes": scenario_storage.sheet(name).params.buffer_bytes for name in (ARRAY, SMALL_ARRAY)}
+    caches = {name: values.get(name, usual) / scale for name, usual in of_arrays.items()}
+    memory = {name: values[name] / scale for name in ("working_gib", "other_gib")}
+    return values | caches | memory | {"is_warm": 1, "time_scale": scale,
+                                       f"{ARRAY}.is_volatile": values["array_obeys_flush"]}
+
+
+# --- runs -----------------------------------------------------------------------------------------------------------------
+
+class Run(NamedTuple):
+    """A test over time: a value for each `step_s` real seconds."""
+    name: str
+    step_s: int
+    tpm: np.ndarray
+    read_mb: dict           # group of devices -> MB/s
+    written_mb: dict
+    writes: dict            # group -> writes a second
+    counts: dict
+    mean_ms: float
+    busy: float             # share of all processors' time that statements take, without files and log
+    by_checkpointer: np.ndarray     # pages a second
+    pages_mb: np.ndarray            # what the database writes of its pages, MB/s
+    log_mb: np.ndarray              # and of its log
+
+    @property
+    def t(self) -> np.ndarray:
+        return (np.arange(len(self.tpm)) + 0.5) * self.step_s
+
+
+def run(name: str, values: dict, scale: int, seed: int, target: float | None = None, cores: int = CORES,
+        seconds: int | None = None) -> Run:
+    """One test to scale; with another completion target, number of cores or length (real seconds), if one is given. What is
+    the same machine as before is not run again."""
+    one, n = of_test(name, values, scale), (seconds or TESTS[name].seconds) // scale
+    values = values | {"working_gib": working_gib(TESTS[name], values)}
+    changes = {"database.seconds": float(n), "host.cpus": cores}
+    if target is not None:
+        changes["database.conf"] = one.database.conf | {"checkpoint_completion_target": target}
+    changed = scenario.changed(one, changes)
+    return same_runs.once((EXPERIMENT, changed.model_dump_json(), seed), scaled_values(values, scale),
+                          lambda asked: _recorded(name, scale, changed, machines.simulate(changed, asked, seed, n), n))
+
+
+def _recorded(name: str, scale: int, one: Scenario, done: machines.Outcome, n: int) -> Run:
+    """What is kept of a run, of `n` seconds."""
+    series = done.devices_per_second
+    rates = [{group: rows[count][:n] / per for group, rows in series.items() if rows["writes"].any() or group == "data"}
+             for count, per in (("read_bytes", 1e6), ("written_bytes", 1e6), ("writes", 1))]
+    cpu_ns = done.result.machine.database.statements[:, CPU_NS].sum()
+    count = {name: values[:n].astype(float) for name, values in done.per_second.items()}
+    pages = sum(count[name] for name in PAGES_WRITTEN)
+    return Run(name, scale, 60 * count["commits"], *rates, done.counts, done.mean_ms,
+               done.tps * cpu_ns / 1e9 / one.host.cpus, count["checkpoint_writes"], pages * PAGE_BYTES / 1e6,
+               count["wal_bytes"] / 1e6)
+
+
+def run_all(names, values: dict, scale: int, seed: int) -> dict[str, Run]:
+    """Tests of one machine, on all processors; the first by itself, for it compiles."""
+    first, *others = names
+    found = [run(first, values, scale, seed)]
+    found += ensembles.on_all_processors(run, [(name, values, scale, seed) for name in others])
+    return dict(zip(names, found, strict=True))
+
+
+# --- the ensemble ---------------------------------------------------------------------------------------------------------
+
+PREDICTED = ("ufs-nine-disks", "zfs-nine-disks-128k", "ufs-data-five-disks", "zfs-data-five-disks-128k", "seven-arrays",
+             "zfs-300s-15", "zfs-no-zil", "zfs-log-array", "ufs-900s", "zfs-900s", "zfs-300s-85")
+RATIOS = {      # what is published as a ratio -> of which, over which
+    "zfs-nine-disks-128k/write.rate_divided_by": ("ufs-nine-disks/write.rate", "zfs-nine-disks-128k/write.rate"),
+    "checkpoint-900s/database.throughput_over_ufs": ("zfs-900s/database.throughput", "ufs-900s/database.throughput"),
+    "zfs-300s-85/database.throughput_over_15": ("zfs-300s-85/database.throughput", "zfs-300s-15/database.throughput")}
+ENOUGH_S = {    # real seconds in the ensemble, of tests of which not all is needed: one checkpoint interval after the first,
+    # four intervals of 300 s, the log's peak (whole seconds of machines to 1:128 reach beyond second 1800, too)
+    "ufs-data-five-disks": 1800, "zfs-data-five-disks-128k": 1800, "ufs-900s": 1800, "zfs-900s": 1800,
+    "zfs-no-zil": 1500, "zfs-log-array": 1920}
+TARGETS = {"zfs-no-zil": "zfs-no-zil-15"}       # published of four completion targets together: the one that all others have
+
+
+FITTED = "working_gib"          # the working set: the one constant
+FIT_RANGE_GIB = (4.0, 40.0)
+PHASES = "write.phases"         # as many of them as there are in a second of writes: falls as the working set grows
+
+
+def quantities(one: Run) -> dict[str, float]:
+    return checkpoint_series.of(one, TESTS[one.name].timeout_s)
+
+
+def baseline() -> ensembles.Fit:
+    """How long UFS writes at a checkpoint: the one published number that the constant is fitted on."""
+    known_numbers = claims.baselines()
+    one = known_numbers[(known_numbers.run_id == f"{DOCUMENT}/ufs-nine-disks") & (known_numbers.name == "write.phase")]
+    return ensembles.Fit(FITTED, *FIT_RANGE_GIB, PHASES, 1 / float(one.value.iloc[0]))
+
+
+def predict(scale: int, draws: int, seeds: int, seed: int) -> pd.DataFrame:
+    """The ensemble (`study.ensembles.ensembles`) of the tests that claims are about; the working set is fitted on the UFS
+    run."""
+    def simulate(values: dict, case_seed: int, name: str) -> dict[str, float]:
+        found = quantities(run(TARGETS.get(name, name), values, max(1, scale // int(values["finer_scale"])), case_seed,
+                               seconds=ENOUGH_S.get(name)))
+        return found | {PHASES: 1 / max(found["write.phase"], 1.0)}
+
+    cases = ensembles.cases(known(), draws, seeds, seed, ensembles.NUMBERS)
+    results = ensembles.run(cases, simulate, baseline(), PREDICTED)
+    return results.assign(**{ratio: results[over] / results[under] for ratio, (over, under) in RATIOS.items()})
+
+
+def why_not(quantity: str) -> str:
+    return f"no curve of the model is read for {quantity}"
+
+
+def verdict(scores: pd.DataFrame) -> str:
+    """How many claims have which grade."""
+    counts = scores.grade.value_counts()
+    return ", ".join(f"{n} {grade}" for grade, n in counts.items()) + f", of {len(scores)} claims"
+
+
+# --- for readers ----------------------------------------------------------------------------------------------------------
+
+def published_numbers() -> dict[str, float]:
+    """"run quantity" or "run quantity@second" -> what was printed, to be drawn beside the model's; nothing is computed from
+    it."""
+    found = {}
+    for one in published.runs():
+        document, _, name = one.run_id.partition("/")
+        if document == DOCUMENT:
+            for t, quantity, value, _ in one.metrics.itertuples(index=False):
+                found[f"{name} {quantity}" + ("" if pd.isna(t) else f"@{t:g}")] = float(value)
+    return found
+
+
+def against(claim: str, value: float) -> str:
+    """How a number stands to what a claim allows, for captions."""
+    target = claims.targets().set_index("claim_id").loc[claim]
+    return "as the post says" if target.low <= value <= target.high else "which contradicts the post"
+
+
+def table(runs: dict[str, Run]) -> pd.DataFrame:
+    """A row a test."""
+    rows = []
+    for name, one in runs.items():
+        found = quantities(one)
+        rows.append((TESTS[name].label, found["database.throughput"] / 1000, found["write.bandwidth"], found["write.phase"],
+                     found["write.rate"], found["read.bandwidth"], one.counts["checkpoints"]))
+    return pd.DataFrame(rows, columns=["test", "1000 TPM", "writes (MB/s, phase)", "phase (s)", "writes (1/s)",
+                                       "reads (MB/s)", "checkpoints done"])
+
+
+def metrics(runs: dict[str, Run]) -> pd.DataFrame:
+    """For the run store: name, value, unit."""
+    units = {"throughput": "TPM", "stable_from": "s", "bandwidth": "MB/s", "phase": "s", "rate": "1/s", "burst": "s",
+             "bandwidth_peak": "MB/s", "write_bandwidth@1800": "MB/s", "bandwidth@0": "MB/s", "bandwidth@1500": "KB/s",
+             "bandwidth@2500": "KB/s", "fall": "s", "fall_line": "1", "fall_step": "1", "fall_line_over_step": "1"}
+    return pd.DataFrame([(f"{name}.{key.replace('@', '-at-')}", value, units[key.split(".", 1)[1]])
+                         for name, one in runs.items() for key, value in quantities(one).items()],
+                        columns=["name", "value", "unit"])
+
+
+def by_target(runs: dict[str, Run]) -> pd.DataFrame:
+    """what, target (%), tpm, low: the mean, and below what it is for a tenth of the time."""
+    rows = []
+    for name, one in runs.items():
+        test = TESTS[name]
+        if test.timeout_s == 300 and "log" not in test.pool:
+            later = checkpoint_series.smooth(one.tpm, 10, one.step_s)[one.t >= checkpoint_series.SETTLED_S]
+            what = "UFS" if test.files["kind"] == "ufs" else "ZFS" if test.files.get("zil", True) else "ZFS, no intent log"
+            rows.append((what, round(100 * test.target), later.mean(), np.quantile(later, 0.1)))
+    return pd.DataFrame(rows, columns=["what", "target", "tpm", "low"]).sort_values(["what", "target"])

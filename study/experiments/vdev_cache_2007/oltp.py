@@ -1,0 +1,320 @@
+"""The OLTP test of 2007: ten files, 200 readers, ten writers on 46 disks, before and after only metadata filled the vdev
+cache.
+
+    machine = oltp_2007.setup(n_leaves=46, seconds=120.0, …)    what a notebook's parameters stand for
+    oltp_2007.run(machine, "onnv_69", seed)                     one run of `model.simulations.filebench_oltp.run`
+    oltp_2007.compare(machine, seed)                            both builds
+    oltp_2007.predict(machine, draws=8, seeds=3, seed=1)        the ensemble: see `study.ensembles.ensembles`
+
+Quantities are named as the published transcripts name them.
+"""
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from model.devices.data_sheet import SheetParams
+from model.simulations.filebench_oltp.filebench import Workload
+from model.simulations.filebench_oltp.run import Result, preallocated_core, simulate
+from model.simulations.filebench_oltp.state import Settings, check_settings, check_space, new_site, rules_of
+from model.zfs.vdev.cache import FILL_ALL, FILL_METADATA, VdevCacheParams
+from model.zfs.vdev.leaves import new_recorder
+from model.zfs.vdev.queue import VdevQueueParams
+from study.documents import claims, priors, published
+from study.ensembles import ensembles
+from study.ensembles.effects import Effect
+from study.ensembles.ensembles import AFTER, BEFORE
+from study.experiments.vdev_cache_2007 import cache_lines
+from study.machines import hardware
+
+EXPERIMENT = "oltp"
+ERAS = {BEFORE: "onnv_69", AFTER: "onnv_70"}
+FITTED = "overhead_ns"          # of a command of the drive: the one constant
+FIT_RANGE_NS = (1e3, 20e6)
+NCQ_DEPTH = 32                  # commands; SATA
+OF_2007 = "of 2007"             # the disk as in the priors, and not one of data/hardware
+HALF_FULL = 0.5                 # of a disk lies in front of the files, if the pool is not new
+KIB, MIB, GIB = 2**10, 2**20, 2**30
+RECORDED_LEAF, RECORDED, RECORDED_COMMANDS = 7, 200_000, 100_000
+
+
+class Setup(NamedTuple):
+    """A machine and its workload. Of an era only what is given here is changed."""
+    workload: Workload
+    settings: Settings
+    disk: SheetParams
+    cache: VdevCacheParams      # but for the rule of who may fill, which is the era's
+    queue: VdevQueueParams
+    first_byte: int             # of each disk that the files may take
+    is_preallocated: bool       # what writing the files has left in core is there at the start
+    moves_whole_lines: bool = False     # a rule that never was: reads of records move whole lines, and leave nothing behind
+
+
+class Comparison(NamedTuple):
+    """Both builds on one machine."""
+    machine: Setup
+    before: Result
+    after: Result
+
+    def items(self):
+        return (BEFORE, self.before), (AFTER, self.after)
+
+
+# --- from parameters to a machine ---------------------------------------------------------------------------------------
+
+def setup(*, n_leaves: int, record_kib: int, file_gib: float, n_shadows: int, line_kib: int, cache_mib: int,
+          max_pending: int, ncq: bool, window: int, start: str, seconds: float, disk: str = OF_2007) -> Setup:
+    """From a notebook's parameters; everything else is the best guess of the priors, or stands in the sheet of another disk.
+    ValueError, one sentence, for a machine that cannot be."""
+    machine = Setup(
+        Workload(n_shadows=n_shadows, file_bytes=int(file_gib * GIB), record_bytes=record_kib * KIB),
+        Settings(n_leaves=n_leaves, duration_ns=int(seconds * 1e9)), SheetParams(),
+        VdevCacheParams(line_shift=(line_kib * KIB).bit_length() - 1, cache_bytes=cache_mib * MIB),
+        VdevQueueParams(max_pending=max_pending, min_pending=min(max_pending, VdevQueueParams().min_pending)), 0, False)
+    machine = with_values(machine, priors.read(EXPERIMENT).central() | {"ncq": ncq, "window": window, "start": start})
+    return machine if disk == OF_2007 else machine._replace(
+        disk=hardware.other_disk(machine.disk, disk, ("depth", "window", "passes", "sorts")))
+
+
+def with_values(machine: Setup, values: dict) -> Setup:
+    """`machine` with values of the priors and switches."""
+    queueing = {"depth": NCQ_DEPTH, "window": min(int(values["window"]), NCQ_DEPTH)} if values["ncq"] else {
+        "depth": 1, "window": 1}
+    parts = ensembles.apply(priors.read(EXPERIMENT), values, machine._asdict())
+    parts["disk"] = parts["disk"]._replace(**queueing)
+    parts["is_preallocated"] = values["start"] == "as preallocated"
+    parts["first_byte"] = int(HALF_FULL * parts["disk"].disk_bytes) if values["pool"] == "half full" else 0
+    return Setup(**parts)
+
+
+@lru_cache(maxsize=3)
+def _site(workload: Workload, n_leaves: int, first_byte: int):
+    return new_site(workload, n_leaves, first_byte=first_byte)
+
+
+@lru_cache(maxsize=1)
+def _core(workload: Workload, memory_bytes: int):
+    return preallocated_core(_site(workload, 1, 0), memory_bytes)
+
+
+def _files(machine: Setup):
+    """(the files, the workload by which they are laid out)"""
+    laid_out = Workload(record_bytes=machine.workload.record_bytes, file_bytes=machine.workload.file_bytes)
+    return _site(laid_out, machine.settings.n_leaves, machine.first_byte)._replace(workload=machine.workload), laid_out
+
+
+def _start(machine: Setup):
+    """The files, and what is in core of them."""
+    site, laid_out = _files(machine)
+    return site, _core(laid_out, machine.settings.memory_bytes) if machine.is_preallocated else None
+
+
+def check(draws: int = 0, seeds: int = 0, seed: int = 0, **values) -> None:
+    """ValueError, one sentence, for parameters of the notebook that are no machine, or whose files do not fit."""
+    machine = setup(**values)
+    site, _ = _files(machine)
+    check_settings(machine.settings, site)
+    check_space(site.space, rules_of(ERAS[BEFORE], machine.disk).disk)
+
+
+def run(machine: Setup, era: str, seed: int, recorder=None) -> Result:
+    """One run under the rules of `era`."""
+    rules = rules_of(era, machine.disk)
+    rules = rules._replace(cache=machine.cache._replace(fill_rule=rules.cache.fill_rule), queue=machine.queue,
+                           moves_whole_lines=int(machine.moves_whole_lines))
+    site, core = _start(machine)
+    return simulate(site, rules, machine.settings, seed, recorder, core)
+
+
+def compare(machine: Setup, seed: int) -> Comparison:
+    """Both builds under one seed, so that they meet the same reads; what one disk did is recorded."""
+    leaf = min(RECORDED_LEAF, machine.settings.n_leaves - 1)
+    _start(machine)  # once, for both
+    with ThreadPoolExecutor(len(ERAS)) as pool:
+        return Comparison(machine, *pool.map(
+            lambda era: run(machine, era, seed, new_recorder(leaf, RECORDED, RECORDED_COMMANDS)), ERAS.values()))
+
+
+# --- what comes out -----------------------------------------------------------------------------------------------------
+
+def quantities(x: Result, machine: Setup) -> dict[str, float]:
+    """What the transcript prints and the model has: rates in 1/s, bandwidths in MiB/s, times in ms.
+
+    FileBench counts a wait for asynchronous writes as an operation too. A writer's cycle is waiting for its posts and one
+    burst; the log writer's is the posts of one log write. Both are those of the last whole cycles, so a run that is too
+    short for one has none.
+    """
+    seconds, workload = machine.settings.duration_ns / 1e9, machine.workload
+    reads, writes, log = (x.counts[name] / seconds for name in ("reads_done", "writes_done", "log_writes_done"))
+    wakes = writes / workload.writes_per_burst
+    record, log_write = workload.record_bytes / MIB, workload.log_write_bytes / MIB
+    read_ms = float(x.response_ns.mean()) / 1e6
+    return {
+        "summary.rate": reads + writes + log + wakes + log, "summary.write_rate": writes + log,
+        "summary.bandwidth": (reads + writes) * record + log * log_write, "summary.response": read_ms,
+        "shadowread.rate": reads, "shadowread.bandwidth": reads * record, "shadowread.response": read_ms,
+        "shadowread.p50": float(np.quantile(x.response_ns, 0.5)) / 1e6,
+        "shadowread.p99": float(np.quantile(x.response_ns, 0.99)) / 1e6,
+        "dbwrite-a.rate": writes, "dbwrite-a.bandwidth": writes * record,
+        "dbwr-block.rate": wakes, "dbwr-aiowait.rate": wakes, "dbwr-hog.rate": wakes,
+        "dbwr-block.response": 1e3 * workload.n_writers * workload.writes_per_burst / max(writes, 1e-9)
+        - workload.writer_cpu_ns / 1e6,
+        "shadowhog.rate": reads, "shadow-post-dbwr.rate": reads, "shadow-post-lg.rate": reads,
+        "lg-write.rate": log, "lg-write.bandwidth": log * log_write, "lg-aiowait.rate": log, "lg-block.rate": log,
+        "lg-block.response": 1e3 * workload.log_posts / max(reads, 1e-9),
+    }
+
+
+UNITS = {"rate": "1/s", "write_rate": "1/s", "bandwidth": "MiB/s", "response": "ms", "p50": "ms", "p99": "ms"}
+
+
+def table(runs: Comparison) -> pd.DataFrame:
+    """The quantities of both runs, for readers."""
+    rows = {variant: quantities(x, runs.machine) for variant, x in runs.items()}
+    shown = pd.DataFrame(rows)
+    shown["after / before"] = shown[AFTER] / shown[BEFORE]
+    shown.insert(0, "unit", [UNITS[name.split(".")[-1]] for name in shown.index])
+    return shown
+
+
+def metrics(runs: Comparison) -> pd.DataFrame:
+    """The same for the run store, and what the caches and disks did: name, value, unit."""
+    rows = []
+    for variant, x in runs.items():
+        seconds = runs.machine.settings.duration_ns / 1e9
+        rows += [(f"{variant}.{name}", value, UNITS[name.split(".")[-1]])
+                 for name, value in quantities(x, runs.machine).items()]
+        rows += [(f"{variant}.disk.busy", 100 * x.busy_ns.mean() / runs.machine.settings.duration_ns, "%"),
+                 (f"{variant}.disk.moved", x.served_bytes.sum() / seconds / MIB, "MiB/s"),
+                 (f"{variant}.disk.commands", x.n_served.sum() / seconds, "1/s"),
+                 (f"{variant}.reads.in-core", 100 * x.counts["read_hits"] / x.counts["reads_done"], "%"),
+                 (f"{variant}.metadata.reads", x.counts["metadata_reads"], "reads"),
+                 (f"{variant}.txgs.longest", x.counts["longest_sync_ns"] / 1e9, "s")]
+    return pd.DataFrame(rows, columns=["name", "value", "unit"])
+
+
+def responses_ms(runs: Comparison) -> dict[str, np.ndarray]:
+    return {variant: x.response_ns / 1e6 for variant, x in runs.items()}
+
+
+def lines_of_one_disk(runs: Comparison) -> list[cache_lines.Lines]:
+    """What the vdev cache of the recorded disk held, before and after."""
+    rules = {FILL_ALL: cache_lines.RULES[0], FILL_METADATA: cache_lines.RULES[1]}
+    return [cache_lines.of_recording(rules[rule], x.pool.recorder.rows[:x.pool.recorder.n[0]],
+                                     runs.machine.cache._replace(fill_rule=rule))
+            for rule, (_, x) in zip(rules, runs.items(), strict=True)]
+
+
+def commands_of_one_disk(x: Result) -> np.ndarray:
+    """What the recorded disk served: rows of `model.zfs.vdev.leaves.Recorder.commands`."""
+    return x.pool.recorder.commands[:x.pool.recorder.n[1]]
+
+
+# --- what it is made of -------------------------------------------------------------------------------------------------
+
+def steps(runs: Comparison, seed: int) -> pd.DataFrame:
+    """From the old rule to the new one: key, state, change (that leads to it), rate (operations per second)."""
+    whole_lines = run(runs.machine._replace(moves_whole_lines=True), ERAS[AFTER], seed)
+    rows = [("before", "old rule", "", runs.before),
+            ("not-kept", "whole lines, not kept", "data push out\nno metadata", whole_lines),
+            ("after", "new rule", "shorter\ntransfers", runs.after)]
+    return pd.DataFrame([(*row, quantities(x, runs.machine)["summary.rate"]) for *row, x in rows],
+                        columns=["key", "state", "change", "rate"])
+
+
+def shares(table: pd.DataFrame) -> pd.DataFrame:
+    """What each of the two changes adds, in % of the old rate: name, value, unit."""
+    rates = dict(zip(table.key, table.rate, strict=True))
+    return pd.DataFrame([("steps.eviction", 100 * (rates["not-kept"] / rates["before"] - 1), "%"),
+                         ("steps.transfer", 100 * (rates["after"] - rates["not-kept"]) / rates["before"], "%")],
+                        columns=["name", "value", "unit"])
+
+
+def simpler_models(machine: Setup) -> pd.DataFrame:
+    """What simpler models make of the gain: key, what, effect (%). A read moves a line before and a record after the change;
+    what is written is the same."""
+    record, line = machine.workload.record_bytes, 1 << machine.cache.line_shift
+    disk = machine.disk
+    fixed_ns = disk.overhead_ns + disk.first_seek_ns + 30e9 / disk.rpm
+    read_ns = {size: fixed_ns + size / disk.outer_sustained * 1e9 for size in (line, record)}
+    return pd.DataFrame([
+        ("bytes", "bytes moved", 100 * ((line + record) / (2 * record) - 1)),
+        ("ios", "number of I/Os", 0.0),
+        ("service", "time of a lone read", 100 * (read_ns[line] / read_ns[record] - 1))], columns=["key", "what", "effect"])
+
+
+# --- the ensemble -------------------------------------------------------------------------------------------------------
+
+def baseline() -> ensembles.Fit:
+    """The constant fitted, and the one published number that it is fitted on."""
+    known = claims.baselines()
+    known = known[(known.claim_id == "oltp-rate") & (known.name == "summary.rate")]
+    return ensembles.Fit(FITTED, *FIT_RANGE_NS, "summary.rate", float(known.value.iloc[0]))
+
+
+def predict(machine: Setup, draws: int, seeds: int, seed: int, runs: Comparison | None = None) -> pd.DataFrame:
+    """The ensemble over all that is not known: see `study.ensembles.ensembles.run`. No figure to be predicted is read.
+    `runs` were made under `seed` and are not repeated. The disk is the one of the priors."""
+    machine = machine._replace(disk=SheetParams())
+
+    def simulate_case(values: dict, case_seed: int, variant: str) -> dict[str, float]:
+        case = with_values(machine, values)
+        is_made = runs and (case, case_seed) == (runs.machine, seed)
+        return quantities(dict(runs.items())[variant] if is_made else run(case, ERAS[variant], case_seed), case)
+
+    cases = ensembles.cases(priors.read(EXPERIMENT), draws, seeds, seed)
+    return ensembles.run(cases, simulate_case, baseline())
+
+
+EFFECT = Effect("summary.rate", "gain", {
+    ("ncq", False): "no NCQ", ("sorts", 0): "driver does not sort", ("start", "empty"): "memory empty at the start",
+    ("pool", "half full"): "pool half full"})
+
+def metrics_of_what_if(table: pd.DataFrame) -> pd.DataFrame:
+    """For the run store: name, value, unit."""
+    keys = {FIXED: "fixed", RESERVED: "reserved", DYNAMIC: "dynamic"}
+    return pd.DataFrame([(f"what-if.{keys[one.rule]}-{one.setting.replace(' ', '')}.{quantity}", value, unit)
+                         for one in table.itertuples() for quantity, value, unit in (
+                             ("rate", one.operations_per_s, "1/s"), ("p99", one.p99_ms, "ms"))],
+                        columns=["name", "value", "unit"])
+
+
+def published_response_ms() -> dict[str, float]:
+    """Mean response times of a read as published, to be drawn beside the model's; nothing is computed from them."""
+    runs = {run.run_id: run.metrics for run in published.runs()}
+    published_as = {BEFORE: runs["kustarz-2007/oltp-without-fix"], AFTER: runs["kustarz-2007/oltp-with-fix"]}
+    return {variant: float(one.loc[one["name"] == "shadowread.response", "value"].iloc[0])
+            for variant, one in published_as.items()}
+
+
+NO_PROCESSORS = "the model has no processors that threads could wait for or use up"
+
+
+def not_modelled(quantity: str) -> str:
+    """Why a quantity of the transcript is not among `quantities`."""
+    if quantity.endswith(".cpu"):
+        return f"CPU time per operation: {NO_PROCESSORS}"
+    return f"a time that the scheduling of threads makes: {NO_PROCESSORS}"
+
+
+# --- what was never built -----------------------------------------------------------------------------------------------
+
+FIXED, RESERVED, DYNAMIC = "fixed limit, as built", "places reserved for reads", "limit set by each disk"
+
+
+def what_if(runs: Comparison, seed: int) -> pd.DataFrame:
+    """The new build with other limits on the I/Os of a disk: rule, setting, operations_per_s, p50_ms, p99_ms."""
+    machine, queue = runs.machine, runs.machine.queue
+    settings = [(FIXED, str(n), queue._replace(max_pending=n, min_pending=min(n, queue.min_pending)))
+                for n in (2, 4, 10, 35)]
+    settings += [(RESERVED, str(n), queue._replace(reserved_slots=n)) for n in (30,) if n < queue.max_pending]
+    settings += [(DYNAMIC, f"{ms} ms", queue._replace(dynamic_pending_ns=ms * 10**6)) for ms in (10, 25)]
+
+    def row(rule, setting, changed):
+        x = runs.after if changed == queue else run(machine._replace(queue=changed), ERAS[AFTER], seed)
+        found = quantities(x, machine)
+        return rule, setting, found["summary.rate"], found["shadowread.p50"], found["shadowread.p99"]
+    return pd.DataFrame(ensembles.on_all_processors(row, settings),
+                        columns=["rule", "setting", "operations_per_s", "p50_ms", "p99_ms"])

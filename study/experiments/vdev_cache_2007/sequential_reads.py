@@ -1,0 +1,309 @@
+"""The sequential test of 2007: four readers of four files on 46 disks, with the vdev cache and without it.
+
+    machine = seqread_2007.setup(n_leaves=46, seconds=120.0, …)     what a notebook's parameters stand for
+    seqread_2007.run(machine, "before", seed)                       one run of `model.simulations.sequential_reads.run`
+    seqread_2007.compare(machine, seed)                             with the cache, and without
+    seqread_2007.predict(machine, draws=8, seeds=3, seed=1)         the ensemble: see `study.ensembles.ensembles`
+
+*Before* is the cache as it is by default, *after* is `zfs_vdev_cache_max = 1`, which switches it off; the build is the same.
+Quantities are named as the published transcripts name them. There the files are written in the order 4, 3, 2, 1, so that
+stream 4 reads the file that was laid out first.
+"""
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from model.devices.data_sheet import SheetParams
+from model.simulations.sequential_reads.run import Result, simulate
+from model.simulations.sequential_reads.state import (
+    COPYING,
+    ISSUING,
+    STALLED,
+    WAITING,
+    Readers,
+    Recorder,
+    Settings,
+    check_disks,
+    check_settings,
+    new_recorder,
+    new_site,
+    rules_of,
+)
+from model.zfs.vdev.cache import MISS, VdevCacheParams
+from model.zfs.vdev.queue import VdevQueueParams
+from study.documents import claims, priors
+from study.ensembles import ensembles
+from study.ensembles.effects import Effect
+from study.ensembles.ensembles import AFTER, BEFORE, VARIANTS
+from study.figures.seqread import Timeline
+from study.machines import hardware
+
+EXPERIMENT = "seqread"
+BUILD = "onnv_70"
+CACHE_OFF_BYTES = 1             # zfs_vdev_cache_max: larger reads bypass the cache
+FITTED = "copy_ns"              # CPU time to copy a MiB to the reader: the one constant
+FIT_RANGE_NS = (50e3, 20e6)
+INDIRECT_POINTERS = 128         # in an indirect block of 16 KiB
+OF_2007 = "of 2007"             # the disk as in the priors, and not one of data/hardware
+HALF_FULL = 0.5                 # of a disk lies in front of the files, if the pool is not new
+KIB, MIB, GIB = 2**10, 2**20, 2**30
+RECORDED_LEAF, RECORDED = 7, 200_000
+LABELS_OF = {BEFORE: "vdev cache on", AFTER: "vdev cache off"}
+
+
+class Setup(NamedTuple):
+    """A machine and its readers. Of the build only what is given here is changed."""
+    readers: Readers
+    settings: Settings
+    disk: SheetParams
+    cache: VdevCacheParams      # but for the rule of who may fill, which is the build's
+    queue: VdevQueueParams
+    first_byte: int             # of each disk that the files may take
+
+
+class Comparison(NamedTuple):
+    """One machine with the cache, and without."""
+    machine: Setup
+    before: Result
+    after: Result
+
+    def items(self):
+        return (BEFORE, self.before), (AFTER, self.after)
+
+
+# --- from parameters to a machine ---------------------------------------------------------------------------------------
+
+def setup(*, n_streams: int, record_kib: int, file_gib: float, n_leaves: int, line_kib: int, cache_mib: int,
+          max_pending: int, sorts: bool, segments: int, reads_ahead: bool, seconds: float, pool: str = "new",
+          disk: str = OF_2007) -> Setup:
+    """From a notebook's parameters; everything else is the best guess of the priors, or stands in the sheet of another disk.
+    ValueError, one sentence, for a machine that cannot be.
+
+    Drives take one command at a time, as in the document. With NCQ a drive serves first what it has read ahead; that is left
+    out of `model.devices.command_queue`, so the model has nothing to say of sequential readers with NCQ.
+    """
+    machine = Setup(
+        Readers(n_streams=n_streams, record_bytes=record_kib * KIB),
+        Settings(n_leaves=n_leaves, duration_ns=int(seconds * 1e9)),
+        SheetParams(depth=1, window=1, reads_ahead=int(reads_ahead)),
+        VdevCacheParams(line_shift=(line_kib * KIB).bit_length() - 1, cache_bytes=cache_mib * MIB),
+        VdevQueueParams(max_pending=max_pending, min_pending=min(max_pending, VdevQueueParams().min_pending)), 0)
+    machine = with_values(machine, priors.read(EXPERIMENT).central() | {
+        "file_gib": file_gib, "sorts": int(sorts), "segments": segments, "pool": pool})
+    return machine if disk == OF_2007 else machine._replace(
+        disk=hardware.other_disk(machine.disk, disk, ("depth", "window", "passes", "sorts", "segments", "reads_ahead")))
+
+
+def with_values(machine: Setup, values: dict) -> Setup:
+    """`machine` with values of the priors and switches."""
+    parts = ensembles.apply(priors.read(EXPERIMENT), values, machine._asdict())
+    parts["readers"] = parts["readers"]._replace(file_bytes=int(values["file_gib"] * GIB))
+    parts["first_byte"] = int(HALF_FULL * parts["disk"].disk_bytes) if values["pool"] == "half full" else 0
+    return Setup(**parts)
+
+
+_site = lru_cache(maxsize=3)(new_site)
+
+
+def _start(machine: Setup):
+    """The files."""
+    return _site(machine.readers, machine.settings.n_leaves, first_byte=machine.first_byte)
+
+
+def check(draws: int = 0, seeds: int = 0, seed: int = 0, **values) -> None:
+    """ValueError, one sentence, for parameters of the notebook that are no machine, or whose files, or the largest that can
+    be drawn, do not fit."""
+    machine = setup(**values)
+    check_settings(machine.settings, _start(machine))
+    check_disks(rules_of(BUILD, machine.disk), _start(machine))
+    if draws:
+        known = priors.read(EXPERIMENT)
+        largest = next(one.high for one in known.priors if one.name == "file_gib")
+        drawn = with_values(machine._replace(disk=SheetParams()),
+                            known.central() | {"file_gib": largest, "pool": "half full"})
+        try:
+            check_disks(rules_of(BUILD, drawn.disk), _start(drawn))
+        except ValueError as error:
+            raise ValueError(f"of what is drawn, files of {largest:g} GiB on half-full disks: {error}") from None
+
+
+def run(machine: Setup, variant: str, seed: int, recorder: Recorder | None = None) -> Result:
+    """One run, with the cache (*before*) or without it."""
+    rules = rules_of(BUILD, machine.disk)
+    cache = machine.cache._replace(fill_rule=rules.cache.fill_rule)
+    if variant == AFTER:
+        cache = cache._replace(max_read_bytes=CACHE_OFF_BYTES)
+    return simulate(_start(machine), rules._replace(cache=cache, queue=machine.queue), machine.settings, seed, recorder)
+
+
+def compare(machine: Setup, seed: int) -> Comparison:
+    """Both under one seed; what the first reader and one disk did is recorded."""
+    leaf = min(RECORDED_LEAF, machine.settings.n_leaves - 1)
+    _start(machine)  # once, for both
+    with ThreadPoolExecutor(len(VARIANTS)) as pool:
+        return Comparison(machine, *pool.map(
+            lambda variant: run(machine, variant, seed, new_recorder(0, leaf, RECORDED)), VARIANTS))
+
+
+# --- what comes out -----------------------------------------------------------------------------------------------------
+
+def quantities(x: Result, machine: Setup) -> dict[str, float]:
+    """What the transcript prints and the model has: reads per second, MiB/s, times in ms."""
+    n_streams, seconds = machine.readers.n_streams, machine.settings.duration_ns / 1e9
+    found = _of_reads("summary", x.response_ns, machine, seconds)
+    for thread in range(n_streams):
+        found |= _of_reads(f"seqread{n_streams - thread}", x.response_ns[x.stream == thread], machine, seconds)
+    return found
+
+
+def _of_reads(name: str, response_ns: np.ndarray, machine: Setup, seconds: float) -> dict[str, float]:
+    rate = len(response_ns) / seconds
+    return {f"{name}.rate": rate, f"{name}.bandwidth": rate * machine.readers.read_bytes / MIB,
+            f"{name}.response": float(response_ns.mean()) / 1e6 if len(response_ns) else 1e3 * seconds}
+
+
+UNITS = {"rate": "1/s", "bandwidth": "MiB/s", "response": "ms"}
+
+
+def table(runs: Comparison) -> pd.DataFrame:
+    """The quantities of both runs, for readers."""
+    shown = pd.DataFrame({variant: quantities(x, runs.machine) for variant, x in runs.items()})
+    shown["after / before"] = shown[AFTER] / shown[BEFORE]
+    shown.insert(0, "unit", [UNITS[name.split(".")[-1]] for name in shown.index])
+    return shown
+
+
+def metrics(runs: Comparison) -> pd.DataFrame:
+    """The same for the run store, and what readers and disks did: name, value, unit."""
+    rows = []
+    for variant, x in runs.items():
+        duration_ns = runs.machine.settings.duration_ns
+        rows += [(f"{variant}.{name}", value, UNITS[name.split(".")[-1]])
+                 for name, value in quantities(x, runs.machine).items()]
+        rows += [(f"{variant}.{name}", value, "ms") for name, value in _ms_per_read(x).items()]
+        rows += [(f"{variant}.disk.busy", 100 * x.busy_ns.mean() / duration_ns, "%"),
+                 (f"{variant}.disk.moved", x.served_bytes.sum() / duration_ns * 1e9 / MIB, "MiB/s"),
+                 (f"{variant}.disk.commands", x.n_served.sum() / duration_ns * 1e9, "1/s"),
+                 (f"{variant}.indirect.asked", x.counts["indirect_came"], "blocks"),
+                 (f"{variant}.indirect.read", _disk_reads(x), "reads"),
+                 (f"{variant}.indirect.time", x.mean_ns["indirect"] / 1e6, "ms")]
+    rows.append(("loss", EFFECT.percent(runs.after.mb_per_s / runs.before.mb_per_s), "%"))
+    return pd.DataFrame(rows, columns=["name", "value", "unit"])
+
+
+def _disk_reads(x: Result) -> int:
+    """Reads of indirect blocks, or of lines around them, that went to a disk."""
+    large = x.machine.readers.record_bytes
+    return int(x.counts["ios_done"] - x.counts["records_came"]) if large > x.pool.cache_params.max_read_bytes else int(
+        x.outcomes[1, MISS])
+
+
+def throughput(runs: Comparison) -> pd.DataFrame:
+    """What is read in each second: variant, t (s), mb_per_s."""
+    seconds = max(1, round(runs.machine.settings.duration_ns / 1e9))
+    frames = []
+    for variant, x in runs.items():
+        n = np.bincount(np.minimum(x.response_at // 10**9, seconds - 1), minlength=seconds)
+        frames.append(pd.DataFrame({"variant": variant, "t": np.arange(seconds) + 1,
+                                    "mb_per_s": n * runs.machine.readers.read_bytes / MIB}))
+    return pd.concat(frames)
+
+
+def timelines(runs: Comparison) -> list[Timeline]:
+    """What the first reader did."""
+    per_copy = runs.machine.readers.read_bytes / MIB
+    return [Timeline(LABELS_OF[variant], x.machine.recorder.activities[:x.machine.recorder.n[0]], per_copy)
+            for variant, x in runs.items()]
+
+
+def commands_of_one_disk(x: Result) -> np.ndarray:
+    """Rows of `model.simulations.sequential_reads.state.Recorder.commands`."""
+    return x.machine.recorder.commands[:x.machine.recorder.n[1]]
+
+
+# --- what it is made of -------------------------------------------------------------------------------------------------
+
+ACTIVITY_NAMES = {COPYING: "copying", ISSUING: "issuing", WAITING: "waiting", STALLED: "stalled"}
+
+
+def _ms_per_read(x: Result) -> dict[str, float]:
+    """What a reader's time for one read goes to."""
+    reads = max(1, x.counts["reads_done"])
+    return {f"reader.{name}": float(spent.sum()) / reads / 1e6
+            for name, spent in zip(ACTIVITY_NAMES.values(), x.spent_ns.values(), strict=True)}
+
+
+def steps(runs: Comparison, seed: int) -> pd.DataFrame:
+    """With the cache, without it, and both once more with all indirect blocks in memory from start to end: key, step,
+    mb_per_s, and ms of each activity for a read."""
+    machine = runs.machine
+    warm = machine._replace(settings=machine.settings._replace(warm_indirect=1, keeps_indirect=1))
+    rows = [("on", "cache on", runs.before), ("off", "cache off", runs.after),
+            ("warm-on", "cache on, indirect\nblocks in memory", run(warm, BEFORE, seed)),
+            ("warm-off", "cache off, indirect\nblocks in memory", run(warm, AFTER, seed))]
+    return pd.DataFrame([{"key": key, "step": step, "mb_per_s": x.mb_per_s, **_ms_per_read(x)} for key, step, x in rows])
+
+
+def shares(table: pd.DataFrame) -> pd.DataFrame:
+    """What the stalls cost with and without the cache, and what is left of the loss without any: name, value, unit."""
+    rate = dict(zip(table.key, table.mb_per_s, strict=True))
+
+    def lost(less, more):
+        return 100 * (1 - rate[less] / rate[more])
+
+    return pd.DataFrame([("steps.loss", lost("off", "on"), "%"), ("steps.stalls.on", lost("on", "warm-on"), "%"),
+                         ("steps.stalls.off", lost("off", "warm-off"), "%"),
+                         ("steps.without-stalls", lost("warm-off", "warm-on"), "%")], columns=["name", "value", "unit"])
+
+
+def simpler_models(runs: Comparison) -> pd.DataFrame:
+    """What simpler models make of the loss: key, what, effect (%). All are about the records below one indirect
+    block, 16 MiB if they are large; the reader's processor time is the best guess."""
+    machine, x = runs.machine, runs.before
+    records = INDIRECT_POINTERS
+    n_bytes = records * machine.readers.record_bytes
+    asked, fetched = x.counts["indirect_came"], _disk_reads(x)
+    per_line, line, block = max(1, asked) / max(1, fetched), 1 << machine.cache.line_shift, x.machine.layout.n_bytes.mean()
+    cpu_ns = n_bytes / MIB * machine.settings.copy_ns + records * (machine.settings.issue_ns + machine.settings.complete_ns)
+    lone_ns = machine.disk.overhead_ns + machine.disk.first_seek_ns + 30e9 / machine.disk.rpm
+    return pd.DataFrame([
+        ("bytes", "bytes moved", 100 * (1 - (n_bytes + line / per_line) / (n_bytes + block))),
+        ("ios", "number of I/Os", 100 * (1 - (records + 1 / per_line) / (records + 1))),
+        ("lone", "one lone read per block", 100 * (1 - (cpu_ns + lone_ns / per_line) / (cpu_ns + lone_ns)))],
+        columns=["key", "what", "effect"])
+
+
+# --- the ensemble -------------------------------------------------------------------------------------------------------
+
+def baseline() -> ensembles.Fit:
+    """The constant fitted, and the one published number that it is fitted on."""
+    known = claims.baselines()
+    known = known[(known.claim_id == "seqread-loss") & (known.name == "summary.rate")]
+    return ensembles.Fit(FITTED, *FIT_RANGE_NS, "summary.rate", float(known.value.iloc[0]))
+
+
+def predict(machine: Setup, draws: int, seeds: int, seed: int, runs: Comparison | None = None) -> pd.DataFrame:
+    """The ensemble over all that is not known: see `study.ensembles.ensembles.run`. No figure to be predicted is read.
+    `runs` were made under `seed` and are not repeated. The disk is the one of the priors."""
+    machine = machine._replace(disk=SheetParams(depth=1, window=1, reads_ahead=machine.disk.reads_ahead))
+
+    def simulate_case(values: dict, case_seed: int, variant: str) -> dict[str, float]:
+        case = with_values(machine, values)
+        is_made = runs and (case, case_seed) == (runs.machine, seed)
+        return quantities(dict(runs.items())[variant] if is_made else run(case, variant, case_seed), case)
+
+    cases = ensembles.cases(priors.read(EXPERIMENT), draws, seeds, seed)
+    return ensembles.run(cases, simulate_case, baseline())
+
+
+EFFECT = Effect("summary.rate", "loss", {
+    ("sorts", 0): "driver does not sort",
+    ("keeps_indirect", 1): "indirect blocks stay", ("pool", "half full"): "pool half full"})
+
+
+def not_modelled(quantity: str) -> str:
+    """Why a quantity of the transcript is not among `quantities`."""
+    return "CPU time per operation: the processor time of a read is put into the simulation, so what comes out says nothing"

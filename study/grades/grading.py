@@ -1,0 +1,125 @@
+"""How a prediction is graded, by rule (DESIGN.md, Rules of honesty, 6).
+
+    grading.grade(...)       one of GRADES
+    grading.of_runs(c, runs) the grade of every claim that these runs predict, from the run store
+    grading.fell(was, now)   claims whose grade got worse
+    grading.scoreboard(c)    a row per claim: what the audit found and the grade
+"""
+import math
+
+import pandas as pd
+
+from study.documents import audit
+from study.documents.claims import Interval
+from study.documents.published import refuse_duplicates
+from study.errors import UserError
+
+# Grades, best first. Thresholds were fixed before anything was scored.
+PREDICTED, CONSISTENT, NOT_IDENTIFIED, NOT_REPRODUCED = GRADES = (
+    "predicted", "consistent", "not identified", "not reproduced")
+NOT_YET, NOT_MODELLED, BASELINE, NOTHING = "not yet predicted", "not modelled", "baseline", "nothing to predict"
+HALF_WIDTH_OF_CENTRE = 1 / 3        # a prediction wider than this is at best consistent
+LEAST_DRAWS = 20                    # and so is one from fewer: their 5 and 95 % are no more than their extremes
+
+
+def grade(published: Interval, unfitted: Interval, fitted: Interval | None = None, no_effect: float | None = None,
+          identified: bool = True, draws: int | None = None, reach: Interval | None = None) -> str:
+    """Grade a prediction, by rule.
+
+    published: (low, high) of `targets`, what the claim allows; high may be inf, and a point is (x, x). A prediction holds
+    if its interval meets this range; the ends of both belong to them. unfitted, fitted: 5-95 % intervals (low, high) before
+    and after fitting one constant on the baseline. no_effect: the value that would mean "nothing happened"; None when there
+    is none. identified: False when conditions that were not published decide, however well an interval may fit. draws: from
+    how many the unfitted interval is taken; None where it is of no ensemble. reach: the least and the most in all that was
+    simulated, each condition by itself and what was fitted included: a claim outside of it, which all misses, or around it,
+    which all meets, no condition decides.
+    """
+    if not identified and (reach is None or (_meet(reach, published) and not _holds(published, reach))):
+        return NOT_IDENTIFIED
+    if _meet(unfitted, published):
+        sharp = _narrow(unfitted, published, no_effect) and (
+            no_effect is None or not _meet(unfitted, (no_effect, no_effect)))
+        return PREDICTED if sharp and (draws is None or draws >= LEAST_DRAWS) else CONSISTENT
+    return CONSISTENT if fitted is not None and _meet(fitted, published) else NOT_REPRODUCED
+
+
+def _meet(one: Interval, other: Interval) -> bool:
+    for low, high in (one, other):
+        if not low <= high:
+            raise ValueError(f"the interval {low} to {high} runs backwards; give (low, high)")
+    return one[0] <= other[1] and other[0] <= one[1]
+
+
+def _holds(one: Interval, other: Interval) -> bool:
+    """Whether all of the other interval lies within the one."""
+    return one[0] <= other[0] and other[1] <= one[1]
+
+
+def _narrow(interval: Interval, published: Interval, no_effect: float | None) -> bool:
+    """To either side at most a third of what is predicted: of the effect, which is how far the centre lies from "no effect",
+    or of the centre itself where nothing means that. A claim that allows zero has no such scale: then the interval must
+    lie within what the claim allows."""
+    low, high = interval
+    if published[0] <= 0 <= published[1]:
+        return _holds(published, interval)
+    return (high - low) / 2 <= HALF_WIDTH_OF_CENTRE * abs((low + high) / 2 - (no_effect or 0))
+
+
+def of_runs(connection, run_ids: list[str]) -> dict[str, str]:
+    """Grades of the claims that these runs predict. Raises UserError where a claim is predicted twice, or cannot be."""
+    rows = connection.execute("""
+        SELECT claim_id, unfitted_low, unfitted_high, fitted_low, fitted_high, reach_low, reach_high, identified, draws,
+               published_low, published_high, effect_none, to_be_predicted
+        FROM predictions LEFT JOIN claims USING (claim_id) WHERE list_contains(?, run_id) ORDER BY claim_id
+        """, [run_ids]).fetchall()
+    refuse_duplicates("the run store", "prediction of", [row[0] for row in rows])
+    found = {}
+    for claim, low, high, *others, identified, draws, allowed_low, allowed_high, no_effect, to_be_predicted in rows:
+        if not to_be_predicted:
+            raise UserError(f"a notebook predicts '{claim}', which is no claim to be predicted; mend the notebook")
+        if low is None:
+            found[claim] = NOT_MODELLED
+            continue
+        target = (allowed_low, math.inf if allowed_high is None else allowed_high)
+        fitted, reach = (None if one[0] is None else tuple(one) for one in (others[:2], others[2:]))
+        found[claim] = grade(target, (low, high), fitted, no_effect, identified, draws, reach)
+    return found
+
+
+def fell(before: dict[str, str], after: dict[str, str]) -> list[str]:
+    """Claims whose grade got worse, a line each.
+
+    The order is that of GRADES. "Not identified" stands above "not reproduced": it says that the documents don't settle
+    the matter, the other that the model contradicts them. A grade that is no longer there has fallen too; claims without
+    a grade in `before` cannot fall.
+    """
+    rank = {name: place for place, name in enumerate(GRADES)}
+    last = len(GRADES)
+    return [f"{claim}: was {was}, is {after.get(claim, NOT_YET)}" for claim, was in before.items()
+            if rank.get(after.get(claim), last) > rank.get(was, last)]
+
+
+def scoreboard(connection, grades: dict[str, str] | None = None) -> pd.DataFrame:
+    """A row per claim: claim_id, document, text, printed, audit, differs, grade, notebook, follows_from. `audit` is the
+    worst of the audit's findings, `differs` names the checks that found a difference; `grades` are those of `grades`, where
+    predictions are known; a claim that follows from another is no prediction of its own."""
+    found = audit.run(connection).groupby("claim_id")
+    finding, differs = found["finding"].agg(_worst), found.apply(_differing)
+    table = connection.execute("SELECT claim_id, document, text, printed, may_be_fitted, to_be_predicted, notebook, "
+                               "follows_from FROM claims ORDER BY document, claim_id").df()
+    table["audit"] = table["claim_id"].map(finding)
+    table["differs"] = table["claim_id"].map(differs)
+    table["grade"] = [(grades or {}).get(row.claim_id) or _ungraded(row) for row in table.itertuples()]
+    return table[["claim_id", "document", "text", "printed", "audit", "differs", "grade", "notebook", "follows_from"]]
+
+
+def _ungraded(row) -> str:
+    return NOT_YET if row.to_be_predicted else BASELINE if row.may_be_fitted else NOTHING
+
+
+def _worst(findings: pd.Series) -> str:
+    return next(finding for finding in audit.FROM_WORST if finding in set(findings))
+
+
+def _differing(rows: pd.DataFrame) -> str:
+    return ", ".join(sorted(set(rows.loc[rows["finding"] == audit.DIFFERS, "check"])))

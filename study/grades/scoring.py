@@ -1,0 +1,134 @@
+"""From an ensemble to predictions, and from predictions to what readers see of their grades.
+
+What a claim is about stands in `data/claims.toml` as the run and the name of a published quantity; if the ensemble has a
+quantity of that name, the claim is predicted. Where its variants are rungs of a ladder, they are named as the published runs
+are; otherwise the quantity is that of *after*, over that of *before*. Of the published numbers to be predicted only `scores`
+reads anything, for readers.
+
+*A condition decides* if it alone moves a quantity from the best guess by more than the ranges of all numbers and chance
+(other seeds) do together: then what was published does not identify the claim, however well an interval may hold it. Chance
+has to be counted because the largest of ten moves is large by chance, too. Where there is nothing else, a condition seems to
+decide all the same: in ensembles as large as those of the notebooks in 1 to 12 % of all cases where chance is normal or
+uniform, in 15 to 36 % where it has the long tail of an exponential (`tests/study/grades/test_predictions.py` holds the
+normal one). A claim that all that was simulated meets, or misses, no condition decides: see `study.grades.grading`.
+"""
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+
+from study.documents import claims, priors
+from study.ensembles import ensembles
+from study.ensembles.ensembles import AFTER, BEFORE, Interval
+from study.grades import grading
+from study.runs import record
+
+
+def of_notebook(notebook: str, runs: str = "") -> list[claims.Claim]:
+    """The claims that a notebook is to grade; `runs`: only those about published runs whose names begin so."""
+    return [claim for claim in claims.read() if claim.notebook == notebook and (claim.predict or "").startswith(runs)
+            and claim.predict]
+
+
+def _values(results: pd.DataFrame, claim: claims.Claim) -> pd.Series | None:
+    """What the ensemble has of a claim: after over before, or after where it is no change; None where it has nothing."""
+    after, before = _column(results, claim.predict, AFTER), claim.before and _column(results, claim.before, BEFORE)
+    if after is None or (claim.before and before is None):
+        return None
+    return results[after] / results[before] if claim.before else results[after]
+
+
+def _column(results: pd.DataFrame, reference: str, variant: str) -> str | None:
+    """Where the ensemble has a published quantity: under the run's name, or under that of a variant; None if nowhere."""
+    run, _, quantity = reference.partition(" ")
+    return next((one for one in (f"{run}/{quantity}", f"{variant}/{quantity}") if one in results), None)
+
+
+def predictions(results: pd.DataFrame, notebook: str) -> dict[str, tuple[Interval, Interval | None]]:
+    """Unfitted and fitted interval of each claim that the ensemble has. No fitted one if no draw met the baseline."""
+    found = {}
+    for claim in of_notebook(notebook):
+        if _values(results, claim) is not None:
+            fitted = ensembles.fitted(results)
+            found[claim.id] = (ensembles.interval(_values(ensembles.unfitted(results), claim)),
+                               ensembles.interval(_values(fitted, claim)) if len(fitted) else None)
+    return found
+
+
+def deciding(results: pd.DataFrame, claim: claims.Claim) -> pd.DataFrame:
+    """The cases in which a condition alone decides the claim: see above. Where numbers or seeds give nan all do; one where
+    the quantity itself is nan decides nothing."""
+    values = _values(results, claim)
+    central, seeds, structure, numbers = (values[ensembles.unfitted(results, part).index]
+                                          for part in ("central", "seed", "structure", "parameter"))
+    low, _, high = ensembles.interval(numbers)
+    moved = (structure.dropna() - central.iloc[0]).abs()
+    chance = np.ptp(pd.concat([central, seeds]))
+    return results.loc[moved.index[~(moved <= high - low + chance)]]
+
+
+def identified(results: pd.DataFrame, claim: claims.Claim) -> bool:
+    """Whether what was published identifies the claim: no condition decides it by itself."""
+    return deciding(results, claim).empty
+
+
+def what_decides(results: pd.DataFrame, known: priors.Known, notebook: str) -> pd.DataFrame:
+    """For readers: each claim and the conditions that decide it by themselves, with what each is changed to: claim, decided
+    by (empty where none does)."""
+    rows = []
+    for claim in of_notebook(notebook):
+        if _values(results, claim) is not None:
+            found = [f"{one.condition if isinstance(one, priors.Prior) else one.name} {_said(value)}"
+                     for _, case in deciding(results, claim).iterrows() for one, value in ensembles.changed(case, known)]
+            rows.append((claim.id, "; ".join(found)))
+    return pd.DataFrame(rows, columns=["claim", "decided by"])
+
+
+def _said(value) -> str:
+    return f"{value:.2g}" if isinstance(value, float) else str(value)
+
+
+def reach(results: pd.DataFrame, claim: claims.Claim) -> tuple[float, float]:
+    """The least and the most in all cases."""
+    values = _values(results, claim).dropna()
+    return float(values.min()), float(values.max())
+
+
+def n_draws(results: pd.DataFrame) -> int:
+    """From how many draws the unfitted intervals are taken."""
+    return len(ensembles.unfitted(results))
+
+
+def record_all(results: pd.DataFrame, notebook: str, why_not: Callable[[str], str], runs: str = "") -> None:
+    """Record what is predicted, and of the other claims (of `runs`) why they are not; `why_not` is given the quantity."""
+    predicted = predictions(results, notebook)
+    for claim in of_notebook(notebook, runs):
+        if claim.id in predicted:
+            record.prediction(claim.id, *predicted[claim.id], identified(results, claim), n_draws(results),
+                              reach(results, claim))
+        else:
+            record.not_modelled(claim.id, why_not(claim.predict.partition(" ")[2]))
+
+
+def scores(results: pd.DataFrame, notebook: str) -> pd.DataFrame:
+    """For readers: each claim with what was published, both intervals, and the grade that these give."""
+    targets, rows, found = claims.targets().set_index("claim_id"), [], predictions(results, notebook)
+    for claim in (one for one in of_notebook(notebook) if one.id in found):
+        target, (unfitted, fitted) = targets.loc[claim.id], found[claim.id]
+        no_effect = None if pd.isna(target["effect_none"]) else target["effect_none"]
+        grade = grading.grade((target["low"], target["high"]), (unfitted.low, unfitted.high),
+                             fitted and (fitted.low, fitted.high), no_effect, identified(results, claim), n_draws(results),
+                             reach(results, claim))
+        rows.append((claim.id, target["value"], *unfitted, *(fitted or (None,) * 3), grade))
+    return pd.DataFrame(rows, columns=["claim", "published", *(f"{kind} {share}" for kind in ("unfitted", "fitted")
+                                                              for share in ("5 %", "50 %", "95 %")), "grade"])
+
+
+def verdict(scores: pd.DataFrame, claim: str) -> str:
+    """One row of `scores` in a sentence."""
+    one = scores.set_index("claim").loc[claim]
+    words = [f"{one['grade']}: published {one['published']:.3f}"]
+    for kind in ("unfitted", "fitted"):
+        low, high = one[f"{kind} 5 %"], one[f"{kind} 95 %"]
+        words.append(f"{kind} {low:.3f} to {high:.3f}" if pd.notna(low) else f"{kind}: no draw met the baseline")
+    return ", ".join(words) + " (after over before)"

@@ -1,0 +1,1 @@
+"""Machines with a database, as files describe them (scenarios), and the simulation of each."""

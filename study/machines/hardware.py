@@ -1,0 +1,112 @@
+"""Devices of the machines, `data/hardware/*.toml`: a file for each, every number with unit, source, and how it is known.
+
+    device = hardware.read("x25-e")
+    device.params       # SsdParams or SheetParams of the model, the best guesses
+    device.ranges       # {field: (low, high)} of what is not known exactly, in the model's units
+    device.table        # for readers: name, value, range, unit, known, source
+    device.collects     # whether it is an SSD that collects garbage for scattered bytes: `study.machines.devices`
+"""
+from typing import Annotated, Literal, NamedTuple
+
+import pandas as pd
+from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError, model_validator
+
+from model.devices.data_sheet import SheetParams, sheet_disk
+from model.devices.ssd import SsdParams, check_ssd
+from study.documents import published
+from study.documents.priors import said
+from study.errors import UserError
+from study.project import data_file
+
+KINDS = {"disk": SheetParams, "ssd": SsdParams}
+FIELDS = {"disk": SheetParams._fields, "ssd": tuple({*SsdParams._fields} - {"random_rate"})}    # that a sheet has
+UNITS = {"1": 1, "rpm": 1, "IOPS": 1, "B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "GB": 10**9, "MB/s": 10**6,
+         "ns": 1, "us": 10**3, "ms": 10**6}     # to the model's: B, B/s, ns
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class Value(_Strict):
+    """A number: printed in a document, measured, derived from such numbers, between those of related devices, or assumed."""
+    name: str
+    value: float
+    low: float | None = None
+    high: float | None = None
+    unit: Literal[tuple(UNITS)]
+    known: Literal["printed", "measured", "derived", "between", "assumed"]
+    source: Annotated[str, AfterValidator(said)]
+
+    @model_validator(mode="after")
+    def _in_order(self):
+        if (self.low is None) != (self.high is None) or (self.low is not None and not self.low <= self.value <= self.high):
+            raise ValueError(f"{self.low} to {self.high} is no range about {self.value:g}; give low and high in order, or "
+                             "neither")
+        return self
+
+    def in_model_units(self, number: float) -> int:
+        return round(number * UNITS[self.unit])
+
+
+class _Device(_Strict):
+    name: str
+    kind: Literal[tuple(KINDS)]
+    scattered: Literal["at bandwidth"] | None = None    # bytes of a scattered write beyond the first 4 KiB; None: slower
+    note: str
+
+
+class _File(_Strict):
+    device: _Device
+    value: tuple[Value, ...]
+
+
+class Device(NamedTuple):
+    name: str
+    kind: str           # disk or ssd
+    note: str
+    params: SheetParams | SsdParams
+    ranges: dict        # field: (low, high)
+    table: pd.DataFrame
+    collects: bool      # garbage for all bytes of scattered writes
+
+
+def read(name: str) -> Device:
+    """The device of `data/hardware/<name>.toml`. Raises UserError, one sentence, for one that is incomplete or cannot be."""
+    file = f"hardware/{name}.toml"
+    try:
+        content = _File.model_validate(published.tomllib.loads(data_file(file).read_text()))
+    except published.tomllib.TOMLDecodeError as error:
+        raise UserError(f"{file} is not TOML: {error}; mend that line") from None
+    except ValidationError as error:
+        raise UserError(published.explain(file, error)) from None
+    values = {one.name: one for one in content.value}
+    published.refuse_duplicates(file, "value", [one.name for one in content.value])
+    device, params = content.device, _params(file, content.device.kind, values)
+    ranges = {key: (one.in_model_units(one.low), one.in_model_units(one.high)) for key, one in values.items()
+              if one.low is not None}
+    rows = [(one.name, one.value, "" if one.low is None else f"{one.low:g} to {one.high:g}", one.unit, one.known, one.source)
+            for one in content.value]
+    table = pd.DataFrame(rows, columns=["name", "value", "range", "unit", "known", "source"])
+    return Device(device.name, device.kind, device.note, params, ranges, table,
+                  collects=device.kind == "ssd" and device.scattered is None)
+
+
+def other_disk(present: SheetParams, name: str, kept: tuple[str, ...]) -> SheetParams:
+    """The disk of `data/hardware/<name>.toml` in place of the present one, of which it keeps some fields."""
+    return read(name).params._replace(**{field: getattr(present, field) for field in kept})
+
+
+def _params(file: str, kind: str, values: dict) -> SheetParams | SsdParams:
+    """The model's parameters; the file must name every field of a sheet, and no other."""
+    fields = FIELDS[kind]
+    for wrong, what in ((set(values) - set(fields), "is nothing that such a device has; leave it out"),
+                        (set(fields) - set(values), "is missing; give it with a source")):
+        if wrong:
+            raise UserError(f"{file}: {min(wrong)} of a {kind} {what}")
+    params = KINDS[kind](**{key: one.in_model_units(one.value) for key, one in values.items()})
+    try:
+        sheet_disk(params) if kind == "disk" else check_ssd(params)
+    except ValueError as error:
+        raise UserError(f"{file}: {error}") from None
+    return params

@@ -1,0 +1,282 @@
+"""How long a run is that is to stand for a server at work, and how a large one is made small enough.
+
+PostgreSQL's year is the interval between checkpoints: after each, pages go into the log whole at their first change; and
+what one interval has made dirty is written during the next. So
+
+ 1. A scenario that says how many transactions, or seconds, is run like that, from a checkpoint on; but where its seconds are
+    more than `MOST_TRANSACTIONS`, as if it did not say so, but was at work all the time.
+ 2. Else a short run says how many transactions fit in an interval. Two intervals are run, and the second is measured. Where
+    log ends an interval before time does, it is so many transactions, however long they take.
+ 3. What is measured holds `GROUPS` transaction groups, and as many have been before, or the writes of the first ones would
+    not be in it: those of most eras come every 30 s. A short run knows nothing of that, and is up to twenty times as fast
+    as a long one; so a second one of two groups says how fast the machine is at work.
+ 4. If two intervals are more than `BUDGET` transactions, the machine is made smaller by a factor k, 8 at most: tables,
+    buffers, ARC, cache devices, the interval in seconds and in log, and transaction groups in seconds and in bytes. Rates
+    and shares stay as they are, and how far a disk's arm has to go; but what comes once in a checkpoint or a group weighs
+    k times as much. k leaves ten branches a client, 64 MiB of ARC, and half a minute between checkpoints; scripts that
+    touch no branches allow 32.
+ 5. If that is not enough, the second half of an interval's beginning is measured, of `BUDGET` transactions and `GROUPS`
+    groups at least: what comes late in an interval is seen too seldom, and its images of pages too often.
+    In a machine at work shared buffers have turned over long ago, and a checkpoint is being written; a run of seconds would
+    see neither. So under rules 2 to 7 buffers begin as hours leave them (`model.databases.postgres.at_work`), unless they
+    begin cold. So does InnoDB's pool where a run is shorter than the scenario says (`model.databases.innodb.at_work`), at
+    the rate of a short one that begins so itself. Where a checkpoint on ZFS never naps, as disks are slower than its
+    schedule, hours leave more dirty than the schedule says. The second run of rule 3 counts how many pages it came to for a
+    transaction, in `PILOT` transactions at least, and is repeated with buffers that such a pace leaves.
+ 6. If rule 3 alone takes more than `MOST_TRANSACTIONS`, groups are made smaller than tables are, down to a quarter of a
+    second. A record meets fewer writes in a group then, so that more is written for each transaction.
+ 7. Tables of more than scale `MOST_SCALE` are made smaller in any case, with all that rule 4 names; but the interval is
+    kept, as in rule 5, where it would be shorter than half a minute. Buffers are then as dirty at the start as those of
+    the whole machine, but what a checkpoint writes of them takes the whole interval: a k-th of the writes, for each second.
+"""
+import math
+from typing import NamedTuple
+
+from model.databases.postgres.pgbench import PAGE_BYTES
+from model.databases.postgres.state import SEGMENT_BYTES
+from study.machines import servers
+from study.machines import simulate as machines
+from study.machines.scenario import Scenario, changed
+from study.machines.storage import GIB
+
+BUDGET = 200_000                # transactions of a run
+MOST_TRANSACTIONS = 400_000     # if groups want more than that
+PILOT = 3_000
+GROUPS = 3                      # that are measured at least
+COSTS = {"innodb": 2, "oracle": 16}     # times as much to simulate as a transaction of pgbench: InnoDB's measured processor
+                                # time (data/ledger.toml); Oracle's by count, fifteen blocks, half of them changed
+PILOT_SECONDS = 5               # of those
+PACES, SAME_PACE = 3, 0.2       # looks at what a checkpoint comes to, unless two agree to a fifth
+ROUNDS = 3                      # of InnoDB's page cleaner, one a second, that are measured at least
+LONGER = 4                      # times, of a draw that is faster
+LEAST_GROUP = 0.25              # s: what comes once in a group is some milliseconds
+BRANCHES = 10                   # for a client, that scaling leaves
+MOST_SCALE = 3000               # 45 GB of tables: some gigabyte of the simulation
+MOST = 8.0                      # scaling
+MOST_WITHOUT = 32.0             # of scripts that touch no branches
+LEAST_TIMEOUT = 30              # s, PostgreSQL's least checkpoint_timeout
+LEAST_SECONDS = 12              # of a run without groups: UFS, select-only
+LEAST_LOG = 300                 # B of a transaction without images
+LEAST_BUFFERS = 2**22
+LEAST_CACHE = 2**27              # B of a cache device
+
+
+class Length(NamedTuple):
+    """What is run in the scenario's place, from which second on it counts, and why, in words."""
+    scenario: Scenario
+    since: float            # or machines.HALF: the second by which half of the transactions are done
+    why: str
+    least: float = 0.0      # s that are measured at least
+
+
+def outcome(length: Length, values: dict, seed: int) -> machines.Outcome:
+    """The run, of a draw. One of so many transactions that is over too soon, as the draw is faster than the best guess, is
+    run again, as much longer, `LONGER` times at most (rule 3)."""
+    found = machines.simulate(length.scenario, values, seed, since=length.since)
+    if length.since != machines.HALF or found.seconds >= length.least:
+        return found
+    more = min(LONGER, 1.1 * length.least / max(found.seconds, 1e-3))
+    longer = changed(length.scenario, {"database.transactions": round(more * length.scenario.database.transactions)})
+    return machines.simulate(longer, values, seed, since=length.since)
+
+
+def of(one: Scenario, values: dict, seed: int = 1, budget: int = BUDGET) -> Length:
+    server = one.database
+    if server.kind != "postgres":
+        return _of_seconds(one, values, seed)
+    too_large = max(1.0, server.scale / MOST_SCALE)
+    manageable = smaller(one, too_large, keeps_interval=True)
+    as_said = Length(manageable, 0, f"as long as the scenario says, from a checkpoint on{_size(too_large)}")
+    if server.transactions:
+        return as_said
+    one, manageable = (changed(each, {"database.seconds": None}) for each in (one, manageable))
+    pilot = machines.simulate(changed(manageable, {"database.transactions": PILOT}), values, seed)
+    if server.seconds and server.seconds * pilot.tps <= MOST_TRANSACTIONS:
+        return as_said
+    if server.script == "select-only":
+        return Length(changed(manageable, {"database.transactions": budget}), 0, f"{budget} transactions{_size(too_large)}")
+    seconds, n = interval(one, values, pilot)
+    k = max(too_large, scaling(one, 2 * seconds * pilot.tps / budget))
+    tps, pace = at_work(one, k, pilot.tps, n, values, seed)
+    if n is not None:       # at the rate of a server at work, time may end an interval that log ends in a short run
+        seconds, n = (n / tps, n) if n / tps < _timeout(one) else (_timeout(one), None)
+    return _of_intervals(one, (seconds, n), tps, budget, too_large, pace)
+
+
+def _of_seconds(one: Scenario, values: dict, seed: int) -> Length:
+    """InnoDB, Oracle: as long as the scenario says; of a long run as many groups, or transactions, as rules 3, 6 say, and of
+    InnoDB `ROUNDS` of the page cleaner, with a pool as hours of work leave it (rule 5)."""
+    said = one.database.seconds
+    pilot = changed(one, {"database.seconds": min(said, PILOT_SECONDS)})
+    tps = machines.simulate(pilot, values, seed).tps
+    if not tps or 2 * _seconds_to_measure(one, tps)[0] >= said:
+        return Length(one, 0, "as long as the scenario says")
+    if one.database.kind == "innodb" and one.database.start != "cold":
+        tps = max(1.0, machines.simulate(_worked_innodb(pilot, tps), values, seed).tps)
+    length, scale = _seconds_to_measure(one, tps)
+    run = changed(one, {"database.seconds": 2 * length} | ({"files.groups_to_scale": scale} if scale > 1 else {}))
+    return Length(_worked_innodb(run, tps), length, f"the second half of {2 * length:.3g} s{_size_of_groups(1.0, scale)}")
+
+
+def _seconds_to_measure(one: Scenario, tps: float) -> tuple[float, float]:
+    """At that rate, and the scale of groups."""
+    costs, least = COSTS[one.database.kind], ROUNDS if one.database.kind == "innodb" else 0
+    scale = groups_scale(one, 1.0, tps * costs)
+    return max(GROUPS * group_seconds(one) / scale, MOST_TRANSACTIONS / costs / tps / 2, least), scale
+
+
+def _worked_innodb(one: Scenario, tps: float) -> Scenario:
+    """With a pool as hours at `tps` leave it, if it is not to begin cold."""
+    if one.database.kind != "innodb" or one.database.start == "cold":
+        return one
+    return changed(one, {"database.start": "at work", "database.transactions_a_second": max(1, round(tps))})
+
+
+def at_work(one: Scenario, k: float, tps: float, n: float | None, values: dict, seed: int) -> tuple[float, float]:
+    """Rules 3 and 5: transactions a second in the second of two groups, of the machine made smaller by `k`, and how many
+    pages a checkpoint writes for each, if it does not keep up; else 0. `n`: transactions between checkpoints, if log ends
+    that time."""
+    scale, pace = groups_scale(one, k, tps), 0.0
+    seconds = max(2 * group_seconds(one) / scale, PILOT / tps)
+    if not group_seconds(one):
+        return tps, pace
+    for _ in range(PACES):
+        run = _worked(changed(smaller(one, k, scale), {"database.seconds": seconds}), (n or _timeout(one) * tps) / k, pace)
+        found = machines.simulate(run, values, seed, since=seconds / 2)
+        tps, before, pace = max(1.0, found.tps), pace, _pace(found.counts, pace)
+        if abs(pace - before) <= SAME_PACE * pace:
+            break
+    return tps, pace
+
+
+def _pace(counts: dict, before: float) -> float:
+    """Pages a transaction that a checkpoint writes: 0 if it always kept up, that is, if it napped."""
+    if not before and (counts["checkpoint_naps"] or not counts["checkpoint_writes"]):
+        return 0.0
+    return counts["checkpoint_writes"] / max(1, counts["commits"])
+
+
+def group_seconds(one: Scenario) -> float:
+    """Between transaction groups, if nobody asks for the next one; 0 if there are none."""
+    return machines.eras.era(one.files.era).txg.timeout_ns / machines.SECOND_NS if one.files.kind == "zfs" else 0.0
+
+
+def groups_scale(one: Scenario, k: float, tps: float) -> float:
+    """Rule 6: as that of tables, `k`, or more if a run would be too long."""
+    seconds = group_seconds(one)
+    return max(k, min(2 * GROUPS * seconds * tps / MOST_TRANSACTIONS, seconds / LEAST_GROUP))
+
+
+def _of_intervals(one: Scenario, each: tuple[float, float | None], tps: float, budget: int, too_large: float,
+                  pace: float = 0.0) -> Length:
+    """Rules 2 to 7: `each` interval between checkpoints."""
+    seconds, n = each
+    k = max(too_large, scaling(one, 2 * seconds * tps / budget))
+    scale = groups_scale(one, k, tps)
+    least = GROUPS * group_seconds(one) / scale or LEAST_SECONDS / 2
+    keeps = _timeout(one) / k < LEAST_TIMEOUT
+    run, size = smaller(one, k, scale, keeps), _size(k) + _size_of_groups(k, scale)
+    run = _worked(run, seconds * tps / k, pace)
+    if seconds * tps <= budget * k and n is not None and not keeps:
+        total = round(max(2 * n / k, 2 * least * tps))
+        return Length(changed(run, {"database.transactions": total}), machines.HALF,
+                      f"the second half of {total} transactions, two intervals between checkpoints{size}", least)
+    if seconds * tps <= budget * k and not keeps:
+        length = max(least, seconds / k)
+        return Length(changed(run, {"database.seconds": 2 * length}), length,
+                      f"the second of two intervals between checkpoints, of {seconds:.0f} s{size}")
+    length = max(least, budget / tps / 2)
+    return Length(changed(run, {"database.seconds": 2 * length}), length,
+                  f"the second half of {2 * length:.3g} s of an interval of {seconds:.0f} s between checkpoints{size}")
+
+
+def _worked(one: Scenario, n: float, pace: float) -> Scenario:
+    """With shared buffers as after hours, if they are not to begin cold; `n` transactions are between checkpoints, which
+    came to `pace` pages for each."""
+    if one.database.start == "cold":
+        return one
+    return changed(one, {"database.start": "at work", "database.interval_transactions": max(1, round(n)),
+                         "database.checkpoint_pace": pace})
+
+
+def _size_of_groups(k: float, scale: float) -> str:
+    return f", transaction groups {scale:.3g} times shorter" if scale > 1.001 * k else ""
+
+
+def _size(k: float) -> str:
+    return f"; tables and memory are {k:.3g} times smaller" if k > 1 else ""
+
+
+def interval(one: Scenario, values: dict, pilot: machines.Outcome) -> tuple[float, float | None]:
+    """Seconds between checkpoints, by time or by log; if by log, its transactions as well."""
+    settings = servers.postgres_settings(one, values, 1)
+    distance = settings.checkpoint_segments * SEGMENT_BYTES
+    n, timeout = transactions_in(distance, one.database.scale, pilot), settings.checkpoint_timeout_ns / machines.SECOND_NS
+    return (n / pilot.tps, n) if n / pilot.tps < timeout else (timeout, None)
+
+
+def transactions_in(distance: float, scale: int, pilot: machines.Outcome) -> float:
+    """Transactions whose log is `distance` B. Pages are hit at random, so that their images become rarer: of P pages, n
+    transactions log P (1 - exp(-a n / P)) images, where a transaction of the pilot logged a."""
+    pages, commits = machines.PAGES_OF_A_BRANCH * scale, pilot.counts["commits"]
+    images = max(pilot.counts["images"], 1e-9) / commits
+    image_bytes = min(PAGE_BYTES, pilot.wal_bytes / images)
+    rest = max(pilot.wal_bytes - images * image_bytes, LEAST_LOG)
+    low, high = 1.0, distance / LEAST_LOG
+    while high > 1.01 * low:
+        n = (low * high) ** 0.5
+        log = rest * n + image_bytes * pages * -math.expm1(-images * n / pages)
+        low, high = (n, high) if log < distance else (low, n)
+    return low
+
+
+def scaling(one: Scenario, wanted: float) -> float:
+    """Rule 3: `wanted`, or as much of it as goes; 1: as it is."""
+    server = one.database
+    buffers = servers.buffer_bytes(one)
+    most = min(*_most(server), buffers / max(LEAST_BUFFERS, 2**18 * server.clients),
+               machines.arc_max_bytes(one) / 2**26 if one.files.kind == "zfs" else MOST, _timeout(one) / LEAST_TIMEOUT)
+    return max(1.0, min(wanted, most))
+
+
+def _most(server) -> tuple[float, float]:
+    """Of scripts without branches, of which none is short, as much as all else allows."""
+    return (MOST, server.scale / (BRANCHES * server.clients)) if server.script == "tpc-b" else (MOST_WITHOUT, server.scale)
+
+
+def _timeout(one: Scenario) -> float:
+    """Of checkpoints, in s."""
+    return servers.postgres_settings(one, _ANY, 1).checkpoint_timeout_ns / machines.SECOND_NS
+
+
+def smaller(one: Scenario, k: float, groups: float | None = None, keeps_interval: bool = False) -> Scenario:
+    """Tables, buffers, ARC and cache divided by `k`, and the interval between checkpoints, unless it is kept; transaction
+    groups by `groups`, or by k."""
+    if k <= 1 and (groups or 1) <= 1:
+        return one
+    if one.files.kind == "zfs":
+        one = changed(one, {"files.to_scale": one.files.to_scale * k, "files.groups_to_scale": groups or k})
+    if k <= 1:
+        return one
+    settings = servers.postgres_settings(one, _ANY, 1)
+    changes = {"database.scale": max(1, round(one.database.scale / k)),
+               "database.conf.shared_buffers": f"{int(servers.buffer_bytes(one) / k) // 1024}kB"}
+    if not keeps_interval:
+        changes["database.conf.checkpoint_timeout"] = f"{settings.checkpoint_timeout_ns / k / 1e6:.0f}ms"
+        changes |= _less_log(one, settings, k)
+    if one.files.kind == "zfs":
+        changes["files.arc_max_mib"] = machines.arc_max_bytes(one) / k / 2**20
+    for path, pool in (("pool", one.pool), ("log_pool", one.log_pool)):
+        if pool is not None and pool.cache is not None:
+            changes[f"{path}.cache.use_gib"] = max(LEAST_CACHE, pool.cache.device_bytes / k) / GIB
+    return changed(one, changes)
+
+
+def _less_log(one: Scenario, settings, k: float) -> dict:
+    if one.database.version < 9.5:
+        return {"database.conf.checkpoint_segments": max(1, round(settings.checkpoint_segments / k))}
+    most = servers.conf.check("postgres", one.database.conf).get("max_wal_size", GIB)
+    return {"database.conf.max_wal_size": f"{max(32, int(most / k) >> 20)}MB"}
+
+
+_ANY = {"trip_ns": 0, "handoff_ns": 0, "spread_cpu": 0, "cpu_speed": 1}

@@ -1,0 +1,186 @@
+"""A machine, a file system and a database, as one TOML file: what `study predict` reads, and all ladders are lists of.
+
+    one = scenario.read(Path("data/scenarios/pgbench-mirror.toml"))
+    other = scenario.changed(one, {"files.record_kib": 128, "database.conf.full_page_writes": False})
+    scenario.differences(one, other)        {"files.record_kib": (8, 128), …}
+
+What cannot be is one sentence: no disk, no client, a cache larger than its device, buffers larger than memory. Whether
+the database fits on its disks is checked when the machine is built (`study.machines.simulate`).
+"""
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, Field, ValidationError, model_validator
+
+from model.zfs import eras
+from study import errors
+from study.errors import UserError
+from study.machines import conf
+from study.machines.database import Innodb, Oracle, Postgres
+from study.machines.section import Section
+from study.machines.storage import GIB, PARITY, Pool, Ufs, Zfs
+
+
+class Host(Section):
+    cpus: Annotated[int, Field(ge=1, le=1024)] = 8
+    memory_gib: Annotated[float, Field(ge=0.125, le=65536)] = 8     # the ARC alone has 64 MiB at least
+    cpu: Annotated[float, Field(gt=0, le=100)] = 1.0    # speed of one, against a Xeon of 2.3 GHz of 2008; see README
+    system: Literal["solaris", "linux", "freebsd"] | None = None    # if left out: `study.machines.servers.system`
+    shares_cpus: bool | None = None     # threads of a transaction group want the database's processors; if left out: not on
+                                        # Solaris, whose predictions are the documents'
+    cpu_source: str = ""
+
+
+class Scenario(Section):
+    title: str = ""
+    host: Host = Host()
+    files: Annotated[Zfs | Ufs, Field(discriminator="kind")] = Zfs()
+    pool: Pool
+    log_pool: Pool | None = None            # the database's log on a pool of its own
+    database: Annotated[Postgres | Innodb | Oracle, Field(discriminator="kind")]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_the_usual_kinds(cls, content):
+        if not isinstance(content, dict):
+            return content
+        usual = {"files": "zfs", "database": "postgres"}
+        content = content | {name: {"kind": kind} | content[name] for name, kind in usual.items()
+                             if isinstance(content.get(name), dict)}
+        files = content.get("files", {"kind": "zfs"})
+        if isinstance(files, dict) and files["kind"] == "zfs":
+            content["files"] = {"era": _era_of_its_time(content)} | files
+        return content
+
+    @model_validator(mode="after")
+    def _can_be(self):
+        memory, settings = self.host.memory_gib * GIB, conf.check(self.database.kind, self.database.conf)
+        for name in ("shared_buffers", "innodb_buffer_pool_size", "db_cache_size"):
+            if settings.get(name, 0) > memory:
+                raise ValueError(f"{name} is {self.database.conf[name]}, more than the memory of "
+                                 f"{self.host.memory_gib:g} GiB; choose less, or more memory")
+        if isinstance(self.files, Zfs):
+            if (self.files.arc_max_mib or 0) * 2**20 > memory:
+                raise ValueError(f"arc_max_mib is {self.files.arc_max_mib:g}, more than the memory of "
+                                 f"{self.host.memory_gib:g} GiB; choose less, or more memory")
+            if any(one and one.data.layout == "raidz3" for one in (self.pool, self.log_pool)) \
+                    and eras.ERAS[self.files.era].raidz.most_parity < PARITY["raidz3"]:
+                raise ValueError(f"the layout is raidz3, but era {self.files.era} has no third parity; choose b141")
+        elif self.database.kind == "oracle":
+            raise ValueError("the database is oracle and the file system UFS, but Oracle is simulated on ZFS only; "
+                             "choose zfs")
+        else:
+            self._refuse_zfs_only()
+        return self
+
+    def _refuse_zfs_only(self):
+        for one in (self.pool, self.log_pool):
+            if one is not None and one.data.layout == "mirror":
+                raise ValueError("the layout is mirror, but a volume under UFS is simulated as a stripe only; choose "
+                                 "stripe, or zfs")
+            if one is not None and (one.log or one.cache or one.data.layout in PARITY):
+                raise ValueError("a log device, a cache device and RAID-Z are ZFS's, but the file system is UFS; leave them "
+                                 "out or choose zfs")
+
+
+# From which version of a database on which ZFS is likeliest, by the years of both (model.zfs.eras): that of Linux, and the
+# older one that FreeBSD had in the same year (10 and 11; 12 from 2018, 13.0 from 2021, 13.1 from 2022, 14 from November
+# 2023).
+_ERAS = {"postgres": {9.3: "openzfs_2013", 10: "openzfs_2017", 12: "openzfs_2019", 14: "openzfs_2021", 16: "openzfs"},
+         "innodb": {"5.6": "openzfs_2013", "5.7": "openzfs_2017", "8.0": "openzfs_2021", "8.4": "openzfs"}}
+_ERAS_OF_FREEBSD = {"postgres": {9.3: "openzfs_2013", 12: "openzfs_2017", 14: "openzfs_2019", 15: "openzfs_2021"},
+                    "innodb": {"5.6": "openzfs_2013", "8.0": "openzfs_2017", "8.4": "openzfs"}}
+
+
+def _era_of_its_time(content: dict) -> str:
+    """What a scenario (as it is in its file) leaves out. Before these versions b111, which Linux never had."""
+    database, host = content.get("database"), content.get("host")
+    system = host.get("system") if isinstance(host, dict) else None
+    if not isinstance(database, dict) or system == "solaris":
+        return "b111"
+    version, found = database.get("version"), "openzfs_2013" if system == "linux" else "b111"
+    of_versions = _ERAS_OF_FREEBSD if system == "freebsd" else _ERAS
+    for first, era in of_versions.get(str(database["kind"]), {}).items():
+        if isinstance(version, str if isinstance(first, str) else int | float) and first <= version:
+            found = era
+    return found
+
+
+# --- reading, changing, comparing -----------------------------------------------------------------------------------------
+
+def read(path: Path) -> Scenario:
+    """The scenario of a TOML file. Raises UserError, one sentence, for what cannot be."""
+    return of(toml(path), path.name)
+
+
+def toml(path: Path) -> dict:
+    try:
+        return tomllib.loads(path.read_text())
+    except FileNotFoundError:
+        raise UserError(f"{path} is not there; name a scenario, such as one of data/scenarios") from None
+    except UnicodeDecodeError:
+        raise UserError(f"{path.name} is not text, but a scenario is a TOML file; copy one of data/scenarios") from None
+    except tomllib.TOMLDecodeError as error:
+        raise UserError(f"{path.name} is not TOML: {error}; mend that line") from None
+
+
+def of(content: dict, name: str = "scenario") -> Scenario:
+    try:
+        return Scenario.model_validate(content)
+    except ValidationError as error:
+        raise UserError(sentence(name, error)) from None
+
+
+def sentence(name: str, error: ValidationError, within: str = "") -> str:
+    """The first complaint as one sentence: file, entry, value, what is allowed. `within`: the entry that was read."""
+    first = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")     # a word mistyped is not missing
+    kinds = ("zfs", "ufs", "postgres", "innodb", "oracle")
+    parts = [str(part + 1 if isinstance(part, int) else part) for part in first["loc"] if part not in kinds]
+    entry = ".".join([within] * bool(within) + parts)
+    words = {"extra_forbidden": _unknown(parts[-1] if parts else ""),
+             "missing": "is missing; give it", "union_tag_not_found": "has no kind; give it one",
+             "union_tag_invalid": f"is of a kind that is unknown; choose {first.get('ctx', {}).get('expected_tags')}"}
+    if first["type"] in words:
+        return f"{name}: {entry} {words[first['type']]}"
+    return f"{name}: {errors.of_value(entry, first)}"
+
+
+def _unknown(word: str) -> str:
+    """What is wrong with an entry of that name."""
+    known = {name for section in Section.__subclasses__() for name in section.model_fields}
+    if word in known:
+        return "is nothing that a section of this kind has; leave it out"
+    return "is nothing that a scenario has; " + errors.meant(word, sorted(known), "leave it out or mend its name")
+
+
+def changed(one: Scenario, changes: dict[str, Any]) -> Scenario:
+    """The scenario with fields replaced, by their paths ("files.record_kib"); None takes a part away."""
+    content = one.model_dump(exclude_defaults=False)
+    for path, value in changes.items():
+        *parents, last = path.split(".")
+        place = content
+        for parent in parents:
+            if place.get(parent) is None:
+                place[parent] = {}
+            place = place[parent]
+        place[last] = value.model_dump() if isinstance(value, BaseModel) else value
+    return of(content, one.title or "scenario")
+
+
+def fields(one: Scenario) -> dict[str, Any]:
+    """Every leaf by its path."""
+    def walk(content, path):
+        for name, value in content.items():
+            if isinstance(value, dict):
+                yield from walk(value, f"{path}{name}.")
+            else:
+                yield f"{path}{name}", value
+    return dict(walk(one.model_dump(), ""))
+
+
+def differences(one: Scenario, other: Scenario) -> dict[str, tuple]:
+    """What differs: path -> (in `one`, in `other`); None for what one of them lacks."""
+    a, b = fields(one), fields(other)
+    return {path: (a.get(path), b.get(path)) for path in sorted(a.keys() | b.keys())
+            if a.get(path) != b.get(path) and path != "title"}

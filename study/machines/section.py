@@ -1,0 +1,36 @@
+"""What all sections of a scenario (`study.machines.scenario`) are: closed, unchanging, and particular about what a number
+is."""
+import re
+from typing import get_args, get_origin
+
+from pydantic import BaseModel, ConfigDict, model_validator
+
+NUMBER = re.compile(r"\s*[+-]?[\d_]*\.?[\d_]+([eE][+-]?\d+)?\s*")    # as text: pydantic would take it
+
+
+def _is_number(annotation) -> bool:
+    """Whether a field takes numbers, or nothing, and no more."""
+    parts = get_args(annotation) or (annotation,)
+    kinds = {get_args(part)[0] if get_args(part) else part for part in parts}
+    return kinds <= {int, float, type(None)}
+
+
+class Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _as_typed(cls, content):
+        """What is true or false, or text, is no number."""
+        for name, value in content.items() if isinstance(content, dict) else ():
+            field = cls.model_fields.get(name)
+            if isinstance(value, bool) and field and bool not in (field.annotation, *get_args(field.annotation)):
+                parts = [one for part in (field.annotation, *get_args(field.annotation)) for one in (part, *get_args(part))]
+                if any(issubclass(get_origin(one) or one, BaseModel | dict) for one in parts
+                       if isinstance(get_origin(one) or one, type)):
+                    raise ValueError(f"{name} is {str(value).lower()}, but it must be a section with names and values of "
+                                     "its own")
+                raise ValueError(f"{name} is {str(value).lower()}, which is neither a number nor a name; give one")
+            if isinstance(value, str) and field and _is_number(field.annotation) and NUMBER.fullmatch(value):
+                raise ValueError(f"{name} is '{value}', which is text; give a number, without quotes")
+        return content

@@ -1,0 +1,285 @@
+"""From a scenario to a machine of the model: the only way by which one is made.
+
+    known = machines.known([scenario, other])           what is not known: priors, and the ranges of all device sheets
+    outcome = machines.simulate(scenario, known.central(), seed=1)
+    outcome.tps, outcome.p95_ms, outcome.devices["data"]["writes"], …
+
+`values`, a draw of `study.documents.priors`, says all that a scenario leaves open; scenarios that are compared take the same
+draw. CPU times are of a processor of speed 1 and are divided by the host's.
+"""
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from model.databases.innodb import tables as innodb
+from model.databases.oracle import state as oracle_machine
+from model.databases.postgres import pgbench
+from model.databases.postgres import state as postgres_machine
+from model.databases.postgres.toolkit import kinds_of_files
+from model.filesystems.zfs import store as zfs_files
+from model.filesystems.zfs.state import DEVICE_COUNTS
+from model.simulations import database_server
+from model.simulations.database_server import Both, n_processes_of, postgres_files, simulate_postgres
+from model.zfs import eras
+from model.zfs.arc.primarycache import policy
+from model.zfs.txg.throttle import to_scale
+from study.documents import priors
+from study.documents.priors import Known
+from study.errors import UserError
+from study.machines import packing
+from study.machines import ufs as ufs_machines
+from study.machines.devices import devices_of, of_device, of_pool, of_sheet
+from study.machines.scenario import Scenario
+from study.machines.servers import (
+    buffer_bytes,
+    in_own_names,
+    innodb_settings,
+    innodb_test,
+    most_tps,
+    oracle_settings,
+    postgres_database,
+    postgres_settings,
+    speed,
+    system,
+)
+from study.machines.storage import GIB, sheet
+
+MS, SECOND_NS = 10**6, 10**9
+PAGES_OF_A_BRANCH = 100_000 // 61 + 274      # of accounts and of their index: see model.databases.postgres.pgbench
+SEGMENT_BYTES = postgres_machine.SEGMENT_BYTES
+LOG_OF_TRANSACTION = 5 * pgbench.PAGE_BYTES        # images of the pages that one of pgbench changes
+GROUPS = ("data", "log", "cache")
+LOG_POOL_GROUPS = ("log pool", "log pool's log", "log pool's cache")
+MOST_TPS, MOST_TPS_SHORT = 20_000, 200_000      # of InnoDB: room for transactions, of a run that is short as well
+MOST_SHORT = 2**20              # transactions of a short one
+OF_THE_SLIDES = ("5.4.0", "5.4.2")              # versions of MySQL of which CPU times are
+OTHER_BYTES = GIB               # of memory: kernel and processes, besides the database's buffers
+HALF = -1                       # as `since`: the second by which half of the transactions are done
+MANY_SECONDS = 3600             # that are recorded then, at first
+CPU_TIMES = ("read_ns", "write_ns", "commit_ns", "miss_ns", "checksum_ps", "unpack_ps", "pack_ps", "sync_serial_ns",
+             "sync_io_ns", "sync_indirect_ns")     # of a processor of speed 1
+IOS, IOS_WITH_CACHE = 2**14, 2**16     # at a time; a round of a cache device may write records of 512 B
+
+
+class Outcome(NamedTuple):
+    """A run. Times of response in ms; `devices`: per group (data, log, cache, log_data …) reads, writes and their bytes."""
+    tps: float
+    seconds: float
+    mean_ms: float
+    p50_ms: float
+    p95_ms: float
+    p99_ms: float
+    wal_bytes: float            # of the database's log, for a transaction
+    counts: dict
+    per_second: dict            # count -> array, of as many seconds as were asked for
+    devices: dict
+    result: object              # of the model, for what is not here
+    devices_per_second: dict    # as `devices`, an array for each count, of as many seconds as were asked for
+
+
+def known(scenarios: list[Scenario], experiment: str = "predict") -> Known:
+    """Priors of the experiment and of every device of the scenarios."""
+    found = priors.read(experiment)
+    if any(getattr(one.database, "prepared", False) for one in scenarios):
+        found = Known((*found.priors, *priors.read("prepared").priors), found.switches)
+    if any(map(packing.differs, scenarios)):
+        found = Known((*found.priors, *priors.read("packed").priors), found.switches)
+    if any(one.database.kind == "innodb" and one.database.version not in (None, *OF_THE_SLIDES) for one in scenarios):
+        found = Known((*found.priors, *priors.read("releases").priors), found.switches)
+    sheets = sorted({one.sheet for each in scenarios for one in devices_of(each)})
+    if any(sheet(name).collects for name in sheets):
+        found = Known((*found.priors, *priors.read("scattered").priors), found.switches)
+    return Known((*found.priors, *(prior for name in sheets for prior in of_sheet(name))), found.switches)
+
+
+# --- file systems ---------------------------------------------------------------------------------------------------------
+
+def arc_max_bytes(one: Scenario, values: dict | None = None) -> int:
+    """What is left of memory for the ARC: zfs_arc_max, or all but 1 GiB and at least 3/4 (Solaris), or half (Linux), of
+    it; less if buffers and processes need the rest."""
+    memory, buffers = one.host.memory_gib * GIB, buffer_bytes(one, values)
+    others = OTHER_BYTES / (values or {}).get("time_scale", 1)      # as the rest of a machine that is smaller
+    limit = memory / 2 if system(one) == "linux" else max(memory * 3 / 4, memory - GIB)
+    if one.files.arc_max_mib is not None:
+        limit = one.files.arc_max_mib * 2**20
+    return int(max(2**26, min(limit, memory - buffers - others)))
+
+
+def shares_cpus(one: Scenario) -> bool:
+    """Whether threads of a transaction group want the database's processors."""
+    return system(one) != "solaris" if one.host.shares_cpus is None else one.host.shares_cpus
+
+
+def zfs_settings(one: Scenario, values: dict, n_seconds: int = 0) -> zfs_files.Settings:
+    files, faster = one.files, speed(one, values)
+    times = {name: round(values[name] / faster) for name in CPU_TIMES}
+    is_warm = int(values.get("is_warm", 1) if files.warm is None else files.warm)
+    cache_is_warm = values.get("cache_is_warm", 0) and is_warm if files.cache_warm is None else files.cache_warm
+    own = files.log_record_kib is not None and one.log_pool is None
+    disks = [part for part in devices_of(one) if sheet(part.sheet).kind == "disk"]    # alike, to the model
+    return zfs_files.Settings(
+        record_bytes=files.record_kib * 1024, log_record_bytes=(files.log_record_kib or files.record_kib) * 1024,
+        own_log_system=int(own or one.log_pool is not None), compress_pct=round(100 / files.compress_ratio),
+        primarycache=policy(files.primarycache), secondarycache=policy(files.secondarycache),
+        logbias_throughput=int(files.logbias == "throughput"),
+        log_logbias_throughput=int((files.log_logbias or files.logbias) == "throughput"),
+        zil_disabled=int(not files.zil), no_cache_flush=int(files.nocacheflush), prefetch=int(files.prefetch),
+        cpus=one.host.cpus, shares_cpus=int(shares_cpus(one)),
+        memory_bytes=max(2**26, int(one.host.memory_gib * GIB / files.groups_to_scale)),
+        arc_max_bytes=arc_max_bytes(one, values), compressed_arc=int(files.holds_compressed),
+        is_warm=is_warm, cache_is_warm=int(cache_is_warm), n_ios=IOS if one.pool.cache is None else IOS_WITH_CACHE,
+        disk_cache_is_volatile=int(not all(part.battery for part in disks)),
+        region_bytes=int(one.pool.data.device_bytes / values["region_share"]), spread_pct=round(values["spread_pct"]),
+        scale_pct=round(100 * files.to_scale), n_seconds=n_seconds, **times)
+
+
+def build(one: Scenario, values: dict) -> eras.Era:
+    """The rules of its era; without the vdev cache but on Solaris, as it has been off since 2011 (see data/advice.toml). Of
+    groups to scale, or of all of a machine, times and limits are smaller by that much."""
+    found = eras.era(one.files.era)
+    found = found._replace(txg=to_scale(found.txg, one.files.groups_to_scale * values.get("time_scale", 1)))
+    return found._replace(cache=found.cache._replace(cache_bytes=0)) if system(one) != "solaris" else found
+
+
+def store(one: Scenario, values: dict, files: np.ndarray, n_processes: int, seed: int, n_seconds: int = 0,
+          kinds: list[int] | None = None) -> Both:
+    """What the database's files are on. `files`: see model.simulations.database_server; `kinds`: see
+    model.databases.postgres.toolkit."""
+    if one.files.kind == "ufs":
+        pools = {"pool": of_device(one.pool.data, values), "log_pool": one.log_pool and of_device(one.log_pool.data, values)}
+        return Both(ufs=ufs_machines.store(one, values, pools, files, kinds or [], n_processes, seed, n_seconds))
+    pools = [of_pool(pool, values) for pool in (one.pool, one.log_pool)]
+    settings = zfs_settings(one, values, n_seconds)
+    ratios = packing.ratios(one, values, kinds or [], files[1:, 0])
+    return Both(zfs=zfs_files.new_store(files, settings, build(one, values), pools[0], n_processes, seed, pools[1], ratios))
+
+
+# --- runs -----------------------------------------------------------------------------------------------------------------
+
+def simulate(one: Scenario, values: dict, seed: int, n_seconds: int = 0, since: float = 0) -> Outcome:
+    """One run. `n_seconds`: so many are recorded one by one. `since`: what comes before this second does not count (of a
+    second that it divides, counts are divided); it may be HALF. Raises UserError, one sentence, for what cannot be."""
+    if since:
+        n_seconds = MANY_SECONDS if since == HALF else max(n_seconds, math.ceil(one.database.seconds or MANY_SECONDS))
+    try:
+        run = {"postgres": _of_postgres, "innodb": _of_innodb, "oracle": _of_oracle}[one.database.kind]
+        found = run(checked(one), values, seed, n_seconds, since)
+        if since == HALF and found.result.seconds > n_seconds:
+            found = run(one, values, seed, math.ceil(found.result.seconds), since)
+        return found
+    except ValueError as error:
+        said = in_own_names(one.database.kind, str(error))
+        raise UserError(f"{one.title or 'the scenario'}: {said}") from None
+
+
+def checked(one: Scenario) -> Scenario:
+    """The scenario itself; UserError if its database does not go on its disks."""
+    if one.database.kind == "postgres":
+        fits(one, pgbench.PAGE_BYTES * PAGES_OF_A_BRANCH * one.database.scale)
+    elif one.database.kind == "innodb":
+        fits(one, innodb_bytes(one))
+    else:
+        fits(one, int(one.database.gib * GIB))
+    return one
+
+
+def innodb_bytes(one: Scenario) -> int:
+    """Of its table."""
+    return innodb.PAGE_BYTES * innodb.new_table(one.database.rows).n_pages
+
+
+def _of_postgres(one: Scenario, values: dict, seed: int, n_seconds: int, since: int) -> Outcome:
+    n = one.database.transactions or round((one.database.seconds or 60) * most_tps(one, values))
+    database, settings = postgres_database(one, values, n), postgres_settings(one, values, n, n_seconds=n_seconds)
+    files = postgres_files(database, settings)
+    files[0, :2] = np.minimum(files[0, :2], most_log(n))
+    place = store(one, values, files, n_processes_of(settings), seed, n_seconds, kinds_of_files(database))
+    return outcome_of(simulate_postgres(database, settings, place, seed), place, since)
+
+
+def most_log(n_transactions: int) -> int:
+    """About as much log as they can write, in whole segments; a run sees little more of a longer ring of files."""
+    return -(-n_transactions * LOG_OF_TRANSACTION // SEGMENT_BYTES) * SEGMENT_BYTES + 4 * SEGMENT_BYTES
+
+
+def innodb_room(seconds: float) -> int:
+    """More transactions than a run has."""
+    return round(max(seconds * MOST_TPS, min(seconds * MOST_TPS_SHORT, MOST_SHORT)))
+
+
+def _of_innodb(one: Scenario, values: dict, seed: int, n_seconds: int, since: int) -> Outcome:
+    test = innodb_test(one, values)
+    settings = innodb_settings(one, values, innodb_room(one.database.seconds), n_seconds=n_seconds)
+    files = database_server.innodb_files(test, settings)
+    fits(one, innodb_bytes(one), int(files[0, 0]))
+    place = store(one, values, files, database_server.innodb_processes(settings), seed, n_seconds)
+    return outcome_of(database_server.simulate_innodb(test, settings, place, seed), place, since)
+
+
+def _of_oracle(one: Scenario, values: dict, seed: int, n_seconds: int, since: int) -> Outcome:
+    settings = oracle_settings(one, values, innodb_room(one.database.seconds), n_seconds=n_seconds)
+    files = database_server.oracle_files(settings)
+    fits(one, int(files[1, 0]), int(files[0, 0]))
+    place = store(one, values, files, oracle_machine.n_processes_of(settings), seed, n_seconds)
+    return outcome_of(database_server.simulate_oracle(settings, place, seed), place, since)
+
+
+def outcome_of(result, place: Both, since: float = 0) -> Outcome:
+    """Of a run of PostgreSQL, from second `since` on."""
+    since = half_of(result) if since == HALF else since
+    counted = result.ended_at >= since * SECOND_NS
+    response = result.response_ns[counted] / MS
+    seconds, n = result.seconds - since, int(counted.sum())
+    p50, p95, p99 = np.quantile(response, (0.5, 0.95, 0.99)) if n else (np.nan,) * 3
+    per_second = dict(zip(result.counts, result.per_second, strict=True))
+    counts = {name: int(since_second(row, since)) for name, row in per_second.items()} if since else result.counts
+    log = counts["log_bytes"] * (pgbench.PAGE_BYTES / postgres_machine.PAYLOAD if "images" in counts else 1)
+    return Outcome(n / seconds, seconds, float(response.mean()) if n else np.nan, p50, p95, p99, log / max(1, n), counts,
+                   per_second, device_counts(place, since), result, device_series(place))
+
+
+def since_second(per_second: np.ndarray, since: float) -> np.ndarray:
+    """The sum of what is counted by the second, from `since` on; the second that it divides counts in part."""
+    whole = math.ceil(since)
+    return per_second[..., whole:].sum(axis=-1) + (whole - since) * per_second[..., whole - 1:whole].sum(axis=-1)
+
+
+def half_of(result) -> float:
+    """The second by which half of its transactions are done."""
+    return float(np.median(result.ended_at)) / SECOND_NS if len(result.ended_at) else 0.0
+
+
+def device_series(place: Both) -> dict:
+    """Per group of devices and count, an array over the seconds that were recorded."""
+    if place.ufs:
+        return ufs_machines.device_series(place.ufs)
+    pools = ((place.zfs.data, GROUPS), (place.zfs.log, LOG_POOL_GROUPS)) if place.zfs else ()
+    return {name: dict(zip(DEVICE_COUNTS, rows, strict=True)) for zfs, names in pools if zfs is not None
+            for name, rows in zip(names, zfs.tally.devices_per_second, strict=True)}
+
+
+def device_counts(place: Both, since: float = 0) -> dict:
+    """Per group of devices (data, log, cache; those of the database's own log: its data, its log, its cache): what they
+    served, {reads, read_bytes, writes, written_bytes}."""
+    if place.ufs:
+        return {group: {name: int(since_second(row, since)) for name, row in rows.items()}
+                for group, rows in ufs_machines.device_series(place.ufs).items()}
+    found = {}
+    for zfs, names in ((place.zfs.data, GROUPS), (place.zfs.log, LOG_POOL_GROUPS)) if place.zfs else ():
+        if zfs is not None:
+            tally = zfs.tally
+            numbers = since_second(tally.devices_per_second, since) if since else tally.devices
+            found |= {name: dict(zip(DEVICE_COUNTS, row.tolist(), strict=True))
+                      for name, row in zip(names, numbers, strict=True) if tally.devices[names.index(name)].any()}
+    return found
+
+
+def fits(one: Scenario, table_bytes: int, log_bytes: int = 0):
+    """UserError unless tables and log go on their disks. (PostgreSQL's log has no size that it must have.)"""
+    tables = table_bytes / one.files.compress_ratio if one.files.kind == "zfs" else table_bytes
+    on_pool = tables if one.log_pool else tables + log_bytes
+    for what, pool, n_bytes in (("database", one.pool, on_pool), ("database's log", one.log_pool, log_bytes)):
+        if pool is not None and n_bytes > 0.95 * pool.data.usable_bytes:
+            raise UserError(f"the {what} takes {n_bytes / GIB:.1f} GiB, but the disks hold "
+                            f"{pool.data.usable_bytes / GIB:.1f}; choose a smaller one or more disks")

@@ -1,0 +1,1 @@
+"""The paper: exported figures, tables and numbers, and the typesetting."""

@@ -1,0 +1,1 @@
+"""Pools as `zdb` shows them, and what becomes of small writes in them."""

@@ -1,0 +1,61 @@
+"""Which share of all blocks that a notebook has placed was served by the fast engine of the allocator.
+
+It is served if the choice depends on nothing but the free space. Where several free segments overlap the place of a cursor,
+the exact rule takes the one nearest to the root of its tree. How such a tree looks depends on all that was ever put into it
+and taken out, and bitmaps cannot tell: these choices are counted as not served.
+
+A block of one unit, as a record of 4 KiB is in a pool of mirrors, overlaps one segment at most, and is always served. What
+is not served in such a pool are larger blocks: indirect blocks, log blocks, records of redo. In other pools a record takes
+several units (4 KiB take twelve sectors of RAID-Z with double parity, in units of three), so that it can be a record, too.
+
+    engine_share.note(of, n_placed, pool, n_bytes)      a pool is done: `of`, what tells it from others, made again or not;
+                                                        n_bytes: what a record takes of a vdev
+    engine_share.metrics()                              over all pools so far, for the run store
+"""
+from typing import NamedTuple
+
+import pandas as pd
+
+from model.zfs.metaslab.state import Metaslabs
+
+
+class Share(NamedTuple):
+    """Of one pool."""
+    placed: int
+    others: int             # of them, those that were not served
+    by_units: bool          # whether a record is one unit
+
+
+_POOLS: dict[tuple, Share] = {}
+
+
+def note(of: tuple, n_placed: int, pool: Metaslabs, n_bytes: int) -> None:
+    """A pool has placed so many blocks. One of the exact engine is left out."""
+    if pool.blocks is not None:
+        free = pool.blocks.free
+        _POOLS[of] = Share(n_placed, int(free.n_ambiguous.sum()), n_bytes == free.grain << free.unit_shift)
+
+
+def metrics() -> pd.DataFrame:
+    """Name, value, unit: blocks placed in all pools, those not served, and the share of the others; the same of the pools in
+    which a record takes several units."""
+    several = [one for one in _POOLS.values() if not one.by_units]
+    rows = []
+    for name, pools in (("all", _POOLS.values()), ("several", several)):
+        placed, others = (sum(getattr(one, field) for one in pools) for field in ("placed", "others"))
+        rows += [(f"engines.{name}-placed", placed, "blocks"), (f"engines.{name}-ambiguous", others, "blocks"),
+                 (f"engines.{name}-fast-share", 100 * (placed - others) / placed if placed else 100.0, "%")]
+    return pd.DataFrame(rows, columns=["name", "value", "unit"])
+
+
+def sentence() -> str:
+    placed, others, share, in_several, of_several, share_of_several = metrics().value
+    text = (f"of {placed:.0f} blocks in {len(_POOLS)} pools the fast engine served {share:.6f} %; {others:.0f} were choices "
+            "that the shape of a tree could decide")
+    if in_several < placed:
+        text += (f"; where a record is one unit, it served all records, and the {others - of_several:.0f} of "
+                 f"{placed - in_several:.0f} blocks that it did not serve were larger ones")
+    if in_several:
+        text += (f"; where a record takes several units, records among them, it served {share_of_several:.6f} % of "
+                 f"{in_several:.0f} blocks")
+    return text

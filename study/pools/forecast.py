@@ -1,0 +1,224 @@
+"""What becomes of small writes in a user's own pool: its free space is made again as described, and the allocator is run
+in it.
+
+    forecast.of_slabs(zdb.read(path), record_bytes=8192)                  from what zdb prints
+    forecast.of_slabs(described_space.alike(0.8, 40, …), record_bytes=8192)    from a fill and a fragmentation
+
+Each top-level vdev is taken by itself. Its metaslabs have the free space that they had when zdb was run, at places made up
+to the description; transaction groups of records are allocated in them under the rules of an era, and nothing is freed
+meanwhile, so this is what the next writes meet, not what the pool will be like in a month. Blocks per I/O are counted as if
+a group waited for its disk as a whole: an upper bound. A vdev is taken as a disk or a mirror of disks: zdb does not say
+which are RAID-Z, and parity is left out. Where no segment is long enough for a record, ZFS cuts it up (gang
+blocks, `model.zfs.metaslab.gang`), and so does this.
+"""
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from model.events.streams import stream
+from model.zfs.ageing.described import claim, count_bytes, n_units, n_units_of_pieces, new_pieces, write_in_pieces
+from model.zfs.eras import era
+from model.zfs.metaslab.groups import weigh_all
+from model.zfs.metaslab.new_pool import metaslab_shift, new_pool
+from model.zfs.metaslab.replay import ALLOCATE, END_OF_TXG, Rows, decided_for, run
+from model.zfs.metaslab.state import TopVdev
+from model.zfs.space.free_map import OK
+from model.zfs.space.pickers import NOWHERE
+from study.errors import UserError
+from study.pools import described_space, zdb
+from study.pools.zdb import Slab
+from study.sizes import size_of
+
+ERAS = ("b103", "b117", "b141_df", "b141")      # first fit; dynamic fit at 30 %, at 4 %; new dynamic fit
+N_TXGS, TXG_RECORDS = 8, 1024       # written; less where that would be more than
+FIRST_TXG = 1
+MOST_BYTES = 2**50    # of a disk that is described
+MOST = 0.25                         # of what is free
+COLUMNS = ["vdev", "rules", "records per write", "KiB per write", "writes of one record, %", "gangs, %",
+           "metaslabs written to"]
+FEW, MORE = 3, 4        # metaslabs to be made at first; times as many if those do not do
+MOST_SEGMENTS = 2**24   # that are made: 1.5 GB
+SPARE_SEGMENTS, SPARE_LOG_BLOCKS = 2**17, 2**10
+
+
+class Forecast(NamedTuple):
+    """Of one vdev and era."""
+    vdev: int
+    era: str
+    blocks_per_io: float
+    single: float           # share of the I/Os with one block, or one piece of a gang
+    n_metaslabs: int        # that the writes went to
+    gangs: float = 0.0      # share of the blocks for which no segment was long enough
+
+
+def of_slabs(slabs: list[Slab], record_bytes: int, eras=ERAS, seed: int = 1) -> list[Forecast]:
+    """A forecast for each era and vdev that takes all data."""
+    if record_bytes % 512 or not 512 <= record_bytes <= 2**17:
+        raise UserError(f"the record is {record_bytes} bytes, but it must be a multiple of 512 up to 131072; choose one")
+    of_data = [one for one in slabs if not one.purpose]
+    vdevs = {vdev: [one for one in of_data if one.vdev == vdev] for vdev in sorted({one.vdev for one in of_data})}
+    return [_of_vdev(vdev, ones, record_bytes, name, seed) for vdev, ones in vdevs.items() for name in eras]
+
+
+def _of_vdev(vdev: int, slabs: list[Slab], record_bytes: int, name: str, seed: int) -> Forecast:
+    """As few metaslabs are made as the writes need."""
+    n = FEW
+    while True:
+        pool, made = _pool(slabs, record_bytes, name, seed, n)
+        offsets = _write(pool, n_records(slabs, record_bytes, vdev), record_bytes)
+        if offsets is None and len(made) == len(slabs):
+            pool, _ = _pool(slabs, record_bytes, name, seed, n)
+            return _of_gangs(pool, vdev, name, n_records(slabs, record_bytes, vdev), record_bytes, slabs[0].size_bytes)
+        if offsets is not None and set((offsets.ravel() // slabs[0].size_bytes).tolist()) <= made:
+            return _counted(vdev, name, offsets, record_bytes, slabs[0].size_bytes)
+        n *= MORE
+
+
+def _pool(slabs: list[Slab], record_bytes: int, name: str, seed: int, n: int):
+    """A pool of one vdev, and which of its metaslabs have been made: the `n` that weigh most."""
+    size = slabs[0].size_bytes
+    first = _by_weight(slabs, name)[:n]
+    _check_segments([slabs[m] for m in first], record_bytes)
+    made = {m: _allocated(slabs[m], m * size, record_bytes, stream(seed, f"metaslab {m}")) for m in first}
+    n_segments = sum(map(len, made.values()))
+    pool = new_pool([TopVdev(asize=size * len(slabs))], era(name).metaslab, metaslab_bytes=size,
+                    max_segments=2 * n_segments + SPARE_SEGMENTS,
+                    log_blocks=n_segments // 256 + 2 * len(slabs) + SPARE_LOG_BLOCKS)
+    used = _used_bytes(slabs)
+    for m, segments in made.items():
+        used[m] = _bytes(segments) if slabs[m].is_used else used[m]
+    count_bytes(pool, used)
+    for m, segments in made.items():
+        claim(pool, m, segments)
+    weigh_all(pool)
+    return pool, set(made)
+
+
+def _check_segments(slabs: list[Slab], record_bytes: int) -> None:
+    """Before any of them is made."""
+    counts = [described_space.n_segments(one, record_bytes) for one in slabs]
+    if sum(counts) > MOST_SEGMENTS:
+        is_described = any(one.histogram or one.n_segments or one.fragmentation is not None for one in slabs)
+        raise UserError(f"the {len(slabs)} metaslabs of vdev {slabs[0].vdev} where records of {record_bytes} bytes look for "
+                        f"room first have {sum(counts)} free segments, but the model holds {MOST_SEGMENTS} at most; give "
+                        + ("fewer or smaller metaslabs" if is_described else "larger records or fewer metaslabs"))
+
+
+def _by_weight(slabs: list[Slab], name: str) -> list[int]:
+    size = slabs[0].size_bytes
+    vdevs = [TopVdev(asize=size * len(slabs))]
+    pool = new_pool(vdevs, era(name).metaslab, metaslab_bytes=size, max_segments=1, log_blocks=1)
+    count_bytes(pool, _used_bytes(slabs))
+    return pool.order.tolist()
+
+
+def _used_bytes(slabs: list[Slab]) -> np.ndarray:
+    """What is allocated in each metaslab, as it was described; -1 where nothing was ever written."""
+    return np.array([max(0, one.size_bytes - one.free_bytes) if one.is_used else -1 for one in slabs], np.int64)
+
+
+def _allocated(slab: Slab, start: int, record_bytes: int, rng) -> np.ndarray:
+    """What lies between the free segments, at offsets in the vdev."""
+    free = described_space.segments(slab, record_bytes, rng)
+    bounds = np.concatenate([[0], free.ravel(), [slab.size_bytes]]).reshape(-1, 2)
+    return start + bounds[bounds[:, 0] < bounds[:, 1]]
+
+
+def _bytes(segments: np.ndarray) -> int:
+    return int((segments[:, 1] - segments[:, 0]).sum())
+
+
+def n_records(slabs: list[Slab], record_bytes: int, vdev: int) -> int:
+    """Records of each group."""
+    free = sum(one.free_bytes for one in slabs)
+    n = min(TXG_RECORDS, int(MOST * free) // record_bytes // N_TXGS)
+    if n < 1:
+        raise UserError(f"vdev {vdev} has {free} bytes free, too little to write records of {record_bytes} bytes to; take "
+                        "smaller ones")
+    return n
+
+
+def _write(pool, n: int, record_bytes: int) -> np.ndarray | None:
+    """Where the `n` records of each group went, (group, record); None if they found no room."""
+    op = np.tile(np.append(np.full(n, ALLOCATE), END_OF_TXG), N_TXGS)
+    is_one = (op == ALLOCATE).astype(np.int64)
+    rows = Rows(op, record_bytes * is_one, np.repeat(np.arange(FIRST_TXG, FIRST_TXG + N_TXGS), n + 1) * (1 - is_one), is_one,
+                np.array([FIRST_TXG]))
+    decided = decided_for(rows, len(pool.weight))
+    found = run(pool, rows, decided) == OK and (decided.offset != NOWHERE).all()
+    return decided.offset.reshape(N_TXGS, n) if found else None
+
+
+def _of_gangs(pool, vdev: int, name: str, n: int, record_bytes: int, metaslab_bytes: int) -> Forecast:
+    """The forecast where some of the `n` records of each group have to be gangs."""
+    pieces = new_pieces(N_TXGS * n, record_bytes)
+    if write_in_pieces(pool, pieces, FIRST_TXG, N_TXGS, n, record_bytes) != OK:
+        raise UserError(f"vdev {vdev} has no room for records of {record_bytes} bytes, not even in pieces; "
+                        "take smaller ones")
+    n_pieces, n_written = int(pieces.n[0]), N_TXGS * n
+    group, offset, n_bytes = (one[:n_pieces] for one in pieces[:3])
+    units, alone = np.sum([n_units_of_pieces(offset[group == one], n_bytes[group == one], _most_bytes(name))
+                           for one in range(N_TXGS)], axis=0)
+    return Forecast(vdev, name, n_written / units, alone / units, len(np.unique(offset // metaslab_bytes)),
+                    pieces.n_gangs[0] / n_written)
+
+
+def _most_bytes(name: str) -> int:
+    """Of a write to a disk."""
+    return era(name).queue.aggregation_bytes
+
+
+def _counted(vdev: int, name: str, offsets: np.ndarray, record_bytes: int, metaslab_bytes: int) -> Forecast:
+    at_once = [np.sort(one) for one in offsets]
+    units = sum(n_units(np.zeros(len(one), np.int64), one, record_bytes, _most_bytes(name)) for one in at_once)
+    alone = sum(_n_alone(one, record_bytes) for one in at_once)
+    return Forecast(vdev, name, offsets.size / units, alone / units, len(np.unique(offsets // metaslab_bytes)))
+
+
+def _n_alone(offsets: np.ndarray, record_bytes: int) -> int:
+    """Of sorted offsets those without a neighbour on either side."""
+    touches = np.diff(offsets) == record_bytes
+    return int((~np.append(False, touches) & ~np.append(touches, False)).sum())
+
+
+def table(forecasts: list[Forecast], record_bytes: int) -> pd.DataFrame:
+    """For readers."""
+    return pd.DataFrame([(str(one.vdev), one.era, f"{one.blocks_per_io:.1f}",
+                          f"{one.blocks_per_io * record_bytes / 1024:.0f}", f"{100 * one.single:.0f}",
+                          f"{100 * one.gangs:.0f}", str(one.n_metaslabs)) for one in forecasts], columns=COLUMNS)
+
+
+def left_out(slabs: list[Slab]) -> str:
+    """Which vdevs `of_slabs` passes over, in a sentence; "" for none."""
+    purposes = {one.vdev: one.purpose for one in slabs if one.purpose}
+    names = ", ".join(f"vdev {vdev} ({purpose})" for vdev, purpose in sorted(purposes.items()))
+    return f"left out, as having a purpose of their own: {names}" if names else ""
+
+
+# --- from the command line ------------------------------------------------------------------------------------------------
+
+def of_pool(file: Path | None, fill: float | None, fragmentation: float | None, disk: str) -> list[Slab]:
+    """The metaslabs that zdb printed, or of a disk that is filled and fragmented so much."""
+    pair = (fill, fragmentation)
+    if (file is None) == (pair == (None, None)) or (file is None and None in pair):
+        raise UserError("give a file with what `zdb -mm POOL` prints, or both --fill and --fragmentation")
+    if file is not None:
+        return zdb.read(file)
+    disk_bytes = size_of(disk, "disk")
+    metaslab = 1 << metaslab_shift(disk_bytes)
+    if not metaslab <= disk_bytes <= MOST_BYTES:
+        raise UserError(f"the disk has {disk_bytes} bytes, but must have a metaslab at least and {MOST_BYTES >> 50} PiB at "
+                        "most; choose from 1M to 1P")
+    return described_space.alike(fill, fragmentation, disk_bytes, metaslab)
+
+
+def eras(name: str | None) -> tuple[str, ...]:
+    """The rules of that name, or all that differ."""
+    if name is not None:
+        try:
+            era(name)
+        except ValueError as error:
+            raise UserError(str(error)) from None
+    return ERAS if name is None else (name,)

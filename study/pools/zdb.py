@@ -1,0 +1,197 @@
+"""The free space of a user's own pool, from what `zdb -m`, `zdb -mm` or `zdb -mmm POOL` prints.
+
+Three forms are known, all read the same way (formats: zdb.c of onnv_69 to onnv_147, illumos and OpenZFS):
+
+    2006 to 2008    lines of offset (hexadecimal), space map object and free space below a vdev
+    2009 and 2010   `metaslab N offset … spacemap … free …`; with -mm below each `segments N maxsize … freepct …%`
+    today           the same; with -mm a histogram of the free segments on disk and the fragmentation, with -mmm segments,
+                    largest and a histogram of those in memory, which is taken if there is one
+
+A vdev with a purpose of its own (`vdev 1   special`, `dedup`, `log`) takes no data of the kind that is asked about here: its
+metaslabs are read, but not sized. (zdb of 2010 and before does not say which vdev is a log.)
+
+A line `13: 8 ****` of a histogram counts the segments of 2^13 bytes or more, but less than 2^14. The size of a metaslab is
+not printed. It is a power of two, and follows from offset and number, in the oldest form from the distances of offsets, and
+of a metaslab 0 alone from its free percentage. On dRAID a metaslab begins a little later, with a whole stripe.
+"""
+import itertools
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+from model.zfs.metaslab.new_pool import SMALLEST_SHIFT
+from study.errors import UserError
+from study.sizes import size_of
+
+COUNT, OFFSET = r"\d{1,19}", "[0-9a-f]{1,16}"      # 64 bits
+NUMBER = rf"{COUNT}(?:\.{COUNT})?[KMGTPE]?"
+VDEV = re.compile(rf"\s*vdev\s+({COUNT})\b(?:\s+(special|dedup|log)\b)?")
+SLAB = re.compile(rf"\s*metaslab\s+({COUNT})\s+offset\s+({OFFSET})\s+spacemap\s+({COUNT})\s+free\s+({NUMBER})\s*$")
+OLD_SLAB = re.compile(rf"\s+({OFFSET})\s+({COUNT})\s+({NUMBER})\s*$")
+STATISTICS = re.compile(rf"\s*segments\s+({COUNT})\s+maxsize\s+({NUMBER})\s+freepct\s+({COUNT})%")
+HISTOGRAM = re.compile(rf"\s*(On-disk|In-memory) histogram:(?:\s*fragmentation\s+({COUNT}))?")
+BUCKET = re.compile(rf"\s*({COUNT}):\s+({COUNT})\s*\**\s*$")
+ROUNDED = 1.02      # zdb prints three digits
+SECTOR = 512
+LARGEST_VDEV = 2**53
+MOST_STRIPE = 2**22     # of dRAID: 255 sectors of 16 KiB
+
+
+class Slab(NamedTuple):
+    """A metaslab as zdb describes it; None is what was not printed."""
+    vdev: int
+    offset: int
+    is_used: bool                   # it has a space map
+    free_bytes: int
+    size_bytes: int | None = None   # None while it is being read, and of a vdev with a purpose
+    n_segments: int | None = None
+    largest_bytes: int | None = None
+    free_pct: int | None = None
+    fragmentation: int | None = None
+    histogram: dict[int, int] | None = None     # of 2^key bytes and more: number of segments
+    number: int | None = None       # in its vdev
+    purpose: str = ""               # of the vdev: special, dedup, log; "" takes all data
+
+
+def read(path: Path) -> list[Slab]:
+    """The metaslabs in a file. UserError, one sentence, if there are none or one cannot be."""
+    try:
+        text = path.read_text()
+    except UnicodeDecodeError:
+        raise UserError(f"{path} is not text; give what `zdb -mm POOL` prints") from None
+    return parse(text, str(path))
+
+
+def parse(text: str, name: str) -> list[Slab]:
+    """The metaslabs in what zdb printed; `name` is for errors."""
+    slabs = list(_slabs(text.splitlines()))
+    of_data = sized([slab for slab in slabs if not slab.purpose], name)
+    for slab in of_data:
+        _check(slab, name)
+    return of_data + [slab for slab in slabs if slab.purpose]
+
+
+def _slabs(lines: Iterable[str]):
+    """The metaslabs, each with what stands below it."""
+    vdev, purpose, slab, source = 0, "", None, None
+    for line in lines:
+        started, headed = _start(line, vdev, purpose), VDEV.match(line)
+        if started or headed:
+            if slab:
+                yield slab
+            slab, source = started, None
+            vdev, purpose = (vdev, purpose) if started else (int(headed[1]), headed[2] or "")
+        elif slab and (found := HISTOGRAM.match(line)):
+            source = found[1]
+            slab = _with_histogram(slab, source, found[2])
+        elif slab:
+            slab = _with_line(slab, line, source)
+    if slab:
+        yield slab
+
+
+def _start(line: str, vdev: int, purpose: str) -> Slab | None:
+    """A metaslab that begins with this line."""
+    number = None
+    if found := SLAB.match(line):
+        number, offset, space_map, free = found.groups()
+    elif found := OLD_SLAB.match(line):
+        offset, space_map, free = found.groups()
+    else:
+        return None
+    return Slab(vdev, int(offset, 16), int(space_map) > 0, size_of(free, "free space"),
+                number=None if number is None else int(number), purpose=purpose)
+
+
+def _with_histogram(slab: Slab, source: str, fragmentation: str | None) -> Slab:
+    """A histogram of the metaslab begins; the one in memory comes first, if it comes, and stays."""
+    if fragmentation and int(fragmentation) <= 100:      # zdb prints 2^64 - 1 where it is not known
+        slab = slab._replace(fragmentation=int(fragmentation))
+    return slab._replace(histogram={}) if source == "In-memory" or slab.histogram is None else slab
+
+
+def _with_line(slab: Slab, line: str, source: str | None) -> Slab:
+    """A line below a metaslab; what says nothing of it is passed over."""
+    if found := STATISTICS.match(line):
+        largest_bytes = size_of(found[2], "largest segment")
+        return slab._replace(n_segments=int(found[1]), largest_bytes=largest_bytes, free_pct=int(found[3]))
+    found = BUCKET.match(line)
+    if found and source == "In-memory":
+        return slab._replace(histogram=slab.histogram | {int(found[1]): int(found[2])})
+    if found and source == "On-disk" and slab.n_segments is None:
+        return slab._replace(histogram=slab.histogram | {int(found[1]): int(found[2])})
+    return slab
+
+
+def sized(slabs: list[Slab], name: str) -> list[Slab]:
+    """The metaslabs with their sizes."""
+    if not slabs:
+        raise UserError(f"{name} has no line of a metaslab of a vdev for all data; give what `zdb -mm POOL` prints")
+    sizes = {vdev: _size(sorted((one for one in slabs if one.vdev == vdev), key=lambda one: one.offset), name)
+             for vdev in {slab.vdev for slab in slabs}}
+    return [slab._replace(size_bytes=sizes[slab.vdev]) for slab in slabs]
+
+
+def _size(slabs: list[Slab], name: str) -> int:
+    """Bytes of each metaslab of a vdev, of which only some may have been printed."""
+    pairs = list(itertools.pairwise(slabs))
+    for a, b in pairs:
+        if a.offset == b.offset:
+            raise UserError(f"{name} has the metaslab at offset {a.offset:x} of vdev {a.vdev} twice; give the output of one "
+                            "zdb")
+    last = slabs[-1]
+    if not pairs and not last.number:
+        return _size_of_single(last, name)
+    distance = last.offset // last.number if last.number else min(b.offset - a.offset for a, b in pairs)
+    size = 2 ** max(0, distance.bit_length() - 1)
+    for one in slabs:
+        _check_place(one, size, name)
+    return size
+
+
+def _check_place(slab: Slab, size: int, name: str) -> None:
+    """A metaslab begins at its number times the size, on dRAID less than a stripe after it; the oldest zdb tells none."""
+    where = f"{name}: the metaslab at offset {slab.offset:x} of vdev {slab.vdev}"
+    number = slab.offset // size if slab.number is None else slab.number
+    after = slab.offset - number * size
+    if not 0 <= after <= (0 if slab.number is None else min(MOST_STRIPE, size // 2)):
+        called = "" if slab.number is None else f" has number {number} and"
+        raise UserError(f"{where}{called} does not begin at a multiple of {size} bytes, which the others are apart; give "
+                        "the output unchanged")
+    if slab.offset + size > LARGEST_VDEV:
+        raise UserError(f"{where} ends at {slab.offset + size} bytes, but the model takes vdevs of at most 2^53; give the "
+                        "output unchanged")
+
+
+def _size_of_single(slab: Slab, name: str) -> int:
+    """A metaslab is a power of two; the one between what freepct, rounded down, allows."""
+    if slab.free_pct:
+        high = slab.free_bytes * 100 // slab.free_pct
+        size = 2 ** (max(1, round(high * ROUNDED)).bit_length() - 1)
+        if size * (slab.free_pct + 1) * ROUNDED >= slab.free_bytes * 100:
+            return size
+    raise UserError(f"{name} has a single metaslab of vdev {slab.vdev}, so that its size is not known; give all of the vdev")
+
+
+def _check(slab: Slab, name: str) -> None:
+    where = f"{name}: the metaslab at offset {slab.offset:x} of vdev {slab.vdev}"
+    if slab.free_bytes > slab.size_bytes * ROUNDED:
+        raise UserError(f"{where} has {slab.free_bytes} bytes free of {slab.size_bytes}; give the output unchanged")
+    if not 2**SMALLEST_SHIFT <= slab.size_bytes <= LARGEST_VDEV:
+        raise UserError(f"{where} has {slab.size_bytes} bytes, but metaslabs have 2^{SMALLEST_SHIFT} to 2^53; give the "
+                        "output unchanged")
+    if (slab.n_segments or 0) * SECTOR > slab.free_bytes * ROUNDED + SECTOR:
+        raise UserError(f"{where} has {slab.n_segments} free segments of {SECTOR} bytes at least, but {slab.free_bytes} "
+                        "bytes are free; give the output unchanged")
+    most = max((power for power, count in (slab.histogram or {}).items() if count), default=0)
+    if most >= slab.size_bytes.bit_length():
+        raise UserError(f"{where} has segments of 2^{most} bytes in its histogram, but {slab.size_bytes} bytes in all; give "
+                        "the output unchanged")
+    least = sum(count << power for power, count in (slab.histogram or {}).items() if count)
+    if least > slab.free_bytes * ROUNDED:
+        raise UserError(f"{where} has {least} bytes in its histogram at least, but {slab.free_bytes} are free; give the "
+                        "output unchanged")
+    if (slab.largest_bytes or 0) > slab.free_bytes * ROUNDED:
+        raise UserError(f"{where} has a segment of {slab.largest_bytes} bytes, but {slab.free_bytes} are free; give the "
+                        "output unchanged")

@@ -1,0 +1,193 @@
+"""`study advise`: which step of tuning next gives most on what one has, and what it costs in safety.
+
+    machine, spare = advise.read(Path("data/machines/two-disks-and-an-ssd.toml"), "postgres")
+    found = advise.advise(machine, spare, draws=8)
+    found.steps                 every recipe: TPS and gain with intervals, what it trades, or why it is not tried
+    found.ladder                the safe steps one on top of the other, the largest first
+
+The file is a scenario without a database, and a list of `[[spare]]` devices that could become a log device, a cache device,
+or a pool for the log or the data. Recipes: data/advice.toml. All steps are compared under the same draws, on a server
+that has been at work for hours.
+"""
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from pydantic import TypeAdapter, ValidationError
+from rich.console import Console
+
+from study import console
+from study.documents import priors
+from study.ensembles import ensembles
+from study.errors import UserError
+from study.machines import scenario
+from study.machines import simulate as machines
+from study.machines.dangers import dangers
+from study.machines.scenario import Scenario
+from study.machines.storage import Devices
+from study.predictions import predict, recipes
+
+DATABASES = {"postgres": {"kind": "postgres", "scale": 100, "clients": 16}, "innodb": {"kind": "innodb", "seconds": 600},
+             "oracle": {"kind": "oracle", "clients": 32}}
+SPARE = TypeAdapter(tuple[Devices, ...])
+DRAWS, BUDGET = 8, 20_000       # transactions of a run
+STEP_COLUMNS = ["step", "gain_low", "gain", "gain_high", "tps_low", "tps", "tps_high", "trades", "why_slower", "why_not"]
+WORTH = 1.02                    # a step that gains less is no rung
+
+
+class Step(NamedTuple):
+    """`after` is None where it cannot be tried; `why_not` says why."""
+    recipe: recipes.Recipe
+    name: str
+    changes: dict
+    after: Scenario | None
+    why_not: str
+    trades: tuple[str, ...]     # what it costs in safety
+    device: int | None          # of those to spare
+
+
+class Advice(NamedTuple):
+    base: pd.DataFrame          # of the machine as it is: see predict.table
+    steps: pd.DataFrame         # step, gain and TPS (5, 50, 95 %), trades, why_slower, why_not; best first
+    ladder: pd.DataFrame        # rung, TPS (5, 50, 95 %)
+
+
+def read(path: Path, database: str) -> tuple[Scenario, tuple[Devices, ...]]:
+    """The machine of a file with its database, or with an ordinary one, and the devices to spare."""
+    content = scenario.toml(path)
+    spare = content.pop("spare", [])
+    if not isinstance(spare, list):
+        raise UserError(f"{path.name}: spare is {spare!r}, but it must be a list; begin each device with [[spare]]")
+    if isinstance(said := content.get("database", {}), dict) and said.get("kind") != database:
+        content["database"] = DATABASES[database]
+    machine = scenario.of(content, path.name)
+    try:
+        return machine, SPARE.validate_python(spare)
+    except ValidationError as error:
+        raise UserError(scenario.sentence(path.name, error, within="spare")) from None
+
+
+# --- steps ----------------------------------------------------------------------------------------------------------------
+
+def steps(machine: Scenario, spare: tuple[Devices, ...]) -> list[Step]:
+    """Every recipe for the machine's database; one with a spare device once for each to hand."""
+    found = []
+    for recipe in recipes.recipes(machine.database.kind):
+        needs = recipes.SPARE in recipe.change.values()
+        found += [_step(machine, recipe, spare, i) for i in (range(len(spare)) if needs else (None,))]
+        if needs and not spare:
+            found.append(Step(recipe, recipe.words, {}, None, "needs a device to spare; list one as [[spare]]", (), None))
+    return found
+
+
+def _step(machine: Scenario, recipe: recipes.Recipe, spare: tuple[Devices, ...], i: int | None) -> Step:
+    device = None if i is None else spare[i]
+    changes = recipes.changes(recipe, device)
+    name = recipe.words if device is None else f"{recipe.words} ({device.sheet})"
+    after, why_not = None, recipe.not_simulated or recipes.misses(recipe, machine)
+    if not why_not:
+        try:
+            after = machines.checked(scenario.changed(machine, changes))
+            if not scenario.differences(machine, after):
+                after, why_not = None, "is so already"
+        except UserError as error:
+            why_not = str(error)
+    new = () if after is None else tuple(one for one in dangers(after) if one not in dangers(machine))
+    trades = new + ((f"NOTE: {recipe.trades}",) if recipe.trades and after is not None and not new else ())
+    return Step(recipe, name, changes, after, why_not, trades, i)
+
+
+def is_safe(step: Step) -> bool:
+    return not any(one.startswith(("DANGER", "RISK")) for one in step.trades)
+
+
+# --- what they are worth --------------------------------------------------------------------------------------------------
+
+def at_work(machine: Scenario) -> Scenario:
+    """The server after hours of work, unless its file says otherwise: what fits into the ARC, a cache device and InnoDB's
+    buffers is there. (Those of PostgreSQL: `study.machines.run_length`; of Oracle: `model.databases.oracle.start`.)"""
+    changes = {"files.warm": True} if machine.files.warm is None else {}
+    if machine.files.kind == "zfs" and machine.files.cache_warm is None:
+        changes["files.cache_warm"] = machine.files.warm is not False
+    if machine.database.kind == "innodb" and machine.database.start is None:
+        changes["database.start"] = "warm"
+    return scenario.changed(machine, changes)
+
+
+def advise(machine: Scenario, spare: tuple[Devices, ...] = (), draws: int = DRAWS, budget: int = BUDGET) -> Advice:
+    machine = at_work(machine)
+    found = steps(machine, spare)
+    tried = [step for step in found if step.after is not None]
+    scenarios = [machine, *(step.after for step in tried)]
+    known = machines.known(scenarios, predict.EXPERIMENTS[machine.database.kind])
+    runs = predict.compare(scenarios, draws, budget=budget, known=known)
+    tps = runs.pivot(index="draw", columns="scenario", values="tps")
+    gains = [tps[place] / tps[0] for place in range(1, len(tried) + 1)]
+    rows = [(step.name, *ensembles.interval(gain), *ensembles.interval(tps[place]), " ".join(step.trades),
+             step.recipe.mechanism if ensembles.interval(gain).high < 1 else "", "")
+            for place, (step, gain) in enumerate(zip(tried, gains, strict=True), 1)]
+    rows += [(step.name, *[float("nan")] * 6, "", "", step.why_not) for step in found if step.after is None]
+    table = pd.DataFrame(rows, columns=STEP_COLUMNS).sort_values("gain", ascending=False, na_position="last")
+    best = sorted(enumerate(gains), key=lambda pair: -pair[1].median())
+    chosen = [(tried[i], tps[i + 1]) for i, gain in best if is_safe(tried[i]) and gain.median() >= WORTH]
+    return Advice(predict.table(runs[runs.scenario == 0]), table.reset_index(drop=True),
+                  ladder(machine, tps[0], chosen, known, draws, budget))
+
+
+def ladder(machine: Scenario, as_it_is: pd.Series, chosen: list[tuple[Step, pd.Series]], known: priors.Known,
+           draws: int = DRAWS, budget: int = BUDGET) -> pd.DataFrame:
+    """Steps one on top of the other, of each of which it is known what TPS it has by itself, by draw. One that gains nothing
+    on top of those before is left out. A device is used once, and what one step has set no later one sets again."""
+    top, names, found, touched = machine, ["as it is"], [as_it_is.to_numpy()], set()
+    for step, alone in chosen:
+        parts = set(step.changes) | ({step.device} - {None})
+        if parts & touched:
+            continue
+        try:
+            higher = machines.checked(scenario.changed(top, step.changes))
+        except UserError:
+            continue
+        tps = alone if top is machine else predict.compare([higher], draws, budget=budget, known=known).tps
+        if np.median(tps.to_numpy() / found[-1]) < WORTH:
+            continue
+        top, touched = higher, touched | parts
+        names.append(f"+ {step.name}")
+        found.append(tps.to_numpy())
+    return pd.DataFrame([(name, *ensembles.interval(tps)) for name, tps in zip(names, found, strict=True)],
+                        columns=["rung", "low", "tps", "high"])
+
+
+def slower(table: pd.DataFrame) -> list[str]:
+    """Of steps that lose even at the upper end of their interval: what they do, in words."""
+    return [f"{row.step} makes it slower here. What it does: {row.why_slower}"
+            for row in table[table.why_slower != ""].itertuples()]
+
+
+# --- on the terminal ------------------------------------------------------------------------------------------------------
+
+def say(found: Advice, out: Console) -> None:
+    """For a terminal of 80 columns: what steps trade stands below the tables, by number."""
+    tried, notes = found.steps[found.steps.why_not == ""], [*dict.fromkeys(found.steps.trades[found.steps.trades != ""])]
+    shown = console.table("step, alone", "gain, 5 %", "50 %", "95 %", "TPS", "trades")
+    for row in tried.itertuples():
+        numbers = [f"{value - 1:+.0%}" for value in (row.gain_low, row.gain, row.gain_high)]
+        trades = f"{row.trades.partition(':')[0]} [{1 + notes.index(row.trades)}]" if row.trades else ""
+        shown.add_row(row.step, *numbers, f"{row.tps:,.0f}", trades)
+    rungs = console.table("safe steps, one on top of the other", "TPS, 5 %", "50 %", "95 %")
+    for row in found.ladder.itertuples():
+        rungs.add_row(row.rung, *(f"{value:,.0f}" for value in (row.low, row.tps, row.high)))
+    out.print(shown)
+    out.print()
+    out.print(rungs)
+    _say_list(out, [f"[{i}] {note}" for i, note in enumerate(notes, 1)])
+    _say_list(out, slower(found.steps))
+    not_tried = [f"- {row.step}: {row.why_not}" for row in found.steps[found.steps.why_not != ""].itertuples()]
+    _say_list(out, not_tried and ["Not tried:", *not_tried])
+
+
+def _say_list(out: Console, lines: list[str]) -> None:
+    if lines:
+        out.print()
+    for line in lines:
+        out.print(line)

@@ -1,0 +1,153 @@
+"""`study predict`: what a scenario would do, with intervals over all that is not known of it.
+
+    found = predict.interval(one, draws=24, seeds=1)
+    found.table                 quantity, unit, 5 %, 50 %, 95 %
+    predict.compare([one, other], draws=24)         a row per scenario, draw and seed, under common draws
+
+Every draw is one Latin hypercube row of the priors of data/priors.toml and of the ranges of all device sheets; how long a
+run is: `study.machines.run_length`. No published result of any ladder is read here or by what is called from here.
+"""
+import json
+from pathlib import Path
+from typing import NamedTuple
+
+import pandas as pd
+from rich.console import Console
+
+from study import console
+from study.documents import priors
+from study.ensembles import ensembles
+from study.errors import UserError
+from study.machines import conf, run_length
+from study.machines import simulate as machines
+from study.machines.dangers import dangers
+from study.machines.scenario import Scenario
+from study.project import digest, write_atomically
+from study.runs.plan import package_digest
+
+DRAWS, SEEDS = 24, 1
+EXPERIMENTS = {"postgres": "predict", "innodb": "sysbench", "oracle": "oracle"}
+UNITS = {"tps": "TPS", "response_mean": "ms", "response_p50": "ms", "response_p95": "ms", "response_p99": "ms",
+         "wal_per_transaction": "B", "transactions_per_flush": "1", "checkpoints": "1"}
+SAID = {"checkpoints": "checkpoints that ended in it"}        # on the terminal; in the part of the run that is counted
+PER_SECOND = {"reads": (1, "IO/s"), "writes": (1, "IO/s"), "read_bytes": (1e6, "MB/s"), "written_bytes": (1e6, "MB/s")}
+
+
+class Prediction(NamedTuple):
+    scenario: Scenario
+    table: pd.DataFrame         # quantity, unit, low, middle, high
+    runs: pd.DataFrame          # a row per draw and seed
+    why: str                    # how long runs are, and why
+    notes: tuple[str, ...]
+
+    @property
+    def tps(self) -> ensembles.Interval:
+        return ensembles.interval(self.runs.tps)
+
+
+def interval(one: Scenario, draws: int = DRAWS, seeds: int = SEEDS, experiment: str | None = None) -> Prediction:
+    runs, lengths = compare_with_lengths([one], draws, seeds, experiment)
+    return Prediction(one, table(runs), runs, lengths[0].why, notes(one))
+
+
+def compare(scenarios: list[Scenario], draws: int = DRAWS, seeds: int = SEEDS, experiment: str | None = None,
+            budget: int = run_length.BUDGET, known: priors.Known | None = None) -> pd.DataFrame:
+    """`scenario` (its place in the list), `draw`, `seed`, and a column per quantity. `budget`: transactions of a run;
+    `known`: of more scenarios than these, so that runs of several calls have common draws."""
+    return compare_with_lengths(scenarios, draws, seeds, experiment, budget, known)[0]
+
+
+def compare_with_lengths(scenarios: list[Scenario], draws: int, seeds: int, experiment: str | None,
+                         budget: int = run_length.BUDGET, known: priors.Known | None = None):
+    """The same, and how long each scenario is run."""
+    if draws < 2 or seeds < 1:
+        raise UserError(f"{draws} draws and {seeds} seeds make no interval; give 2 draws and a seed at least")
+    known = known or machines.known(scenarios, experiment or EXPERIMENTS[scenarios[0].database.kind])
+    lengths = [run_length.of(machines.checked(one), known.central(), budget=budget) for one in scenarios]
+    rows = priors.draws(known, draws, seed=1).to_dict("records")
+    calls = [(i, length, draw, rows[draw], 1 + draw + seed * draws) for i, length in enumerate(lengths)
+             for draw in range(draws) for seed in range(seeds)]
+    return pd.DataFrame([row for row in ensembles.on_all_processors(_row, calls)]), lengths
+
+
+def _row(place: int, length: run_length.Length, draw: int, values: dict, seed: int) -> dict:
+    return {"scenario": place, "draw": draw, "seed": seed} | quantities(run_length.outcome(length, values, seed))
+
+
+def quantities(outcome: machines.Outcome) -> dict[str, float]:
+    """What is predicted: see UNITS and PER_SECOND; of devices, per group."""
+    counts, flushes = outcome.counts, outcome.counts["flushes"] or float("nan")
+    found = {"tps": outcome.tps, "response_mean": outcome.mean_ms, "response_p50": outcome.p50_ms,
+             "response_p95": outcome.p95_ms, "response_p99": outcome.p99_ms, "wal_per_transaction": outcome.wal_bytes,
+             "transactions_per_flush": counts["commits"] / flushes, "checkpoints": counts["checkpoints"]}
+    for group, numbers in outcome.devices.items():
+        found |= {f"{group}: {what}": numbers[what] / unit / outcome.seconds for what, (unit, _) in PER_SECOND.items()}
+    return found
+
+
+def table(runs: pd.DataFrame) -> pd.DataFrame:
+    """5, 50 and 95 % of every quantity."""
+    rows = []
+    for name in runs.dropna(axis=1, how="all").columns.drop(["scenario", "draw", "seed"]):
+        unit = UNITS.get(name) or PER_SECOND[name.rsplit(": ")[1]][1]
+        rows.append((name.replace("_", " "), unit, *ensembles.interval(runs[name].fillna(0))))
+    return pd.DataFrame(rows, columns=["quantity", "unit", "low", "middle", "high"])
+
+
+def era_taken(content: dict, one: Scenario) -> str:
+    """Which build of ZFS is taken where a scenario (`content`, as it is in its file) names none; else nothing."""
+    if one.files.kind != "zfs" or "era" in content.get("files", {}):
+        return ""
+    version = getattr(one.database, "version", None)
+    when = " ".join([one.database.kind] + [f"{version:g}" if isinstance(version, float) else f"{version}"] * bool(version))
+    return (f"era is left out: {one.files.era} is taken, the likeliest for {when} on {machines.system(one)}; to choose, set "
+            "era in [files]")
+
+
+def notes(one: Scenario) -> tuple[str, ...]:
+    """What a reader must know: safety that is traded, settings without effect, rules of another time."""
+    found = list(dangers(one))
+    if one.database.kind == "postgres":
+        found += [f"{name}: {conf.UNFELT[name]}" for name in one.database.conf if name in conf.UNFELT]
+    elif one.database.kind == "innodb" and one.database.version is None:
+        found.append("the version of MySQL is left out: 5.4 of 2009 is taken, with sysbench 0.4 and no binary log; newer "
+                     "ones take up to twice the processor time for a write")
+    if one.files.kind == "zfs" and machines.system(one) != "solaris":
+        if one.files.era.startswith("openzfs"):
+            found.append(f"OpenZFS is taken as era {one.files.era}: build b141 without the vdev cache, but with the write "
+                         "throttle and queues of that time; its prefetch and space maps are younger")
+        else:
+            found.append(f"ZFS of build {one.files.era} is taken without the vdev cache on {machines.system(one)}; system = "
+                         '"solaris" has it')
+    return tuple(found)
+
+
+def as_json(found: Prediction, others: dict | None = None) -> str:
+    """What can be committed before anyone measures: the scenario, the intervals, and what they were made by; and what the
+    caller has to say besides."""
+    said = found.scenario.model_dump(mode="json")
+    if found.scenario.files.kind == "zfs":
+        said["files"]["compressed_arc"] = found.scenario.files.holds_compressed
+    return json.dumps({
+        "scenario": said,
+        "digest_of_scenario": digest([found.scenario.model_dump_json().encode()]),
+        "model": package_digest("model"), "study": package_digest("study"),
+        "draws": len(found.runs), "run": found.why, "notes": list(found.notes),
+        "quantities": {row.quantity: {"unit": row.unit, "low": row.low, "middle": row.middle, "high": row.high}
+                       for row in found.table.itertuples()}} | (others or {}), indent=2) + "\n"
+
+
+def write(found: Prediction, path: Path, others: dict | None = None) -> None:
+    write_atomically(path, as_json(found, others))
+
+
+def say(found: Prediction, out: Console) -> None:
+    """For the terminal."""
+    shown = console.table("quantity", "5 %", "50 %", "95 %", "unit")
+    for row in found.table.itertuples():
+        shown.add_row(SAID.get(row.quantity, row.quantity), *map(console.number, (row.low, row.middle, row.high)), row.unit)
+    out.print(found.scenario.title, soft_wrap=True)
+    out.print(shown)
+    out.print(f"{len(found.runs)} runs; each is {found.why}", soft_wrap=True)
+    for note in found.notes:
+        out.print(f"- {note}", soft_wrap=True)

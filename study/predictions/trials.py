@@ -1,0 +1,312 @@
+"""Published set-ups that were predicted before their results were seen: `data/trials/<set-up>/`.
+
+    setup.toml          source, left_out, budget (transactions of a run), SHA-256 of a file of results that was `sealed`; a
+                        [scenario]; each [[cell]] with a name and fields that are changed
+                        (`study.machines.scenario.changed`); each [[ratio]] in words, `of` one cell `to` another
+    blind.json          what was predicted of each cell, committed before the results were opened; by what: commit and
+                        digests of model, study, priors, device sheets and setup.toml
+    published.toml      what was published: metric, source, quote, used, [tps] by cell; in which `trial` it was; what is to
+                        be changed to predict it `now`, where a name stands for something else since
+
+A set-up is added by putting a folder there: `predict_blind(name)` writes blind.json, and refuses where results lie open or
+predictions have been made. All cells are run with the same draws, so that a ratio of two has an interval of its own.
+
+How a trial is graded, whatever its numbers. A rate or a ratio is *met* if what was published lies within 5 to 95 % of its
+draws. Few draws span less than nine tenths: of n, 0.9 (n - 1) / (n + 1) on average, which is what a model is held to that
+knows all that it does not know (`expected_within`). Intervals are *wide enough* if no fewer are met than such a model would
+have met in 95 of 100 trials, were all cells independent, which they are not; else they are *too narrow*. How far off
+predictions are is said by factors between published and middle, in either direction: half of them are below `off`, all
+below `worst`; `bias` below 1 means that they are too high. A ratio has a *side* if it is published `CLEAR` or more away
+from 1, and it is foretold if the middle is on that side by `FORETOLD` at least.
+"""
+import json
+import subprocess
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from scipy.stats import binom
+
+from study.documents import published as published_file
+from study.ensembles import ensembles
+from study.errors import UserError
+from study.machines import scenario
+from study.predictions import predict
+from study.project import DATA, ROOT, data_file, data_files, digest, digest_of_files, write_atomically
+from study.runs.plan import package_digest
+
+KEPT = ("tps", "response_mean", "response_p95", "wal_per_transaction", "transactions_per_flush", "checkpoints")
+NONE = "none"                   # a part of the scenario that a cell takes away: TOML has no word for it
+CLEAR, FORETOLD = 1.1, 1.05     # of ratios
+DRAWS = 12
+Said = Annotated[str, Field(min_length=1)]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class _Cell(_Strict):
+    name: Said
+    changes: dict[str, Any]
+
+
+class _Ratio(_Strict):
+    name: Said
+    of: Said
+    to: Said
+
+
+class _Setup(_Strict):
+    source: Said
+    left_out: str
+    budget: Annotated[int, Field(ge=1000, le=10**7)]
+    sealed: Annotated[str, Field(pattern="^[0-9a-f]{64}$")] | None = None
+    scenario: dict[str, Any]
+    cell: Annotated[tuple[_Cell, ...], Field(min_length=1)]
+    ratio: tuple[_Ratio, ...] = ()
+
+
+class _Published(_Strict):
+    metric: Said
+    source: Said
+    quote: Said
+    used: Said
+    trial: Annotated[int, Field(ge=1)]
+    now: dict[str, Any] = {}
+    tps: dict[str, Annotated[float, Field(gt=0)]]
+
+
+class _Prediction(_Strict):
+    run: Said
+    draws: dict[str, Annotated[tuple[float, ...], Field(min_length=2)]]
+
+
+class _Blind(_Strict):
+    """What came before 22 November 2026 has neither commit nor digests of data."""
+    model: Said
+    study: Said
+    cells: dict[str, _Prediction]
+    commit: str | None = None
+    setup: str | None = None
+    priors: str | None = None
+    hardware: str | None = None
+    n_draws: int | None = None
+
+
+class Setup(NamedTuple):
+    name: str
+    source: str
+    left_out: str
+    budget: int                             # transactions of a run
+    cells: dict[str, scenario.Scenario]
+    ratios: tuple[tuple[str, str, str], ...]        # in words, of one cell, to another
+    sealed: str | None                      # SHA-256 of the file of results
+
+
+def names() -> list[str]:
+    return [path.parent.name for path in data_files("trials/*/setup.toml")]
+
+
+def _checked(kind: type[BaseModel], file: str, content: dict):
+    try:
+        return kind.model_validate(content)
+    except ValidationError as error:
+        raise UserError(published_file.explain(file, error)) from None
+
+
+def read(name: str) -> Setup:
+    """Raises UserError, one sentence, for a set-up that is not there or cannot be."""
+    if name not in names():
+        raise UserError(f"there is no set-up '{name}' in data/trials; name one of {', '.join(names())}")
+    file = f"trials/{name}/setup.toml"
+    return setup_of(name, scenario.toml(data_file(file)), file)
+
+
+def setup_of(name: str, content: dict, file: str = "setup.toml") -> Setup:
+    found = _checked(_Setup, file, content)
+    base = scenario.of(found.scenario, file)
+    published_file.refuse_duplicates(file, "cell", [cell.name for cell in found.cell])
+    cells = {cell.name: scenario.changed(base, {path: None if value == NONE else value
+                                                for path, value in cell.changes.items()} | {"title": cell.name})
+             for cell in found.cell}
+    for ratio in found.ratio:
+        for cell in (ratio.of, ratio.to):
+            if cell not in cells:
+                raise UserError(f"{file}: ratio '{ratio.name}' is of '{cell}', but there is no such cell; name one of "
+                                f"{', '.join(cells)}")
+    return Setup(name, found.source, found.left_out, found.budget, cells,
+                 tuple((ratio.name, ratio.of, ratio.to) for ratio in found.ratio), found.sealed)
+
+
+def predicted(one: Setup, draws: int, cells: list[str] | None = None, budget: int | None = None) -> dict:
+    """Of every cell the run's length in words, and each quantity of every draw."""
+    chosen = {name: one.cells[name] for name in cells or one.cells}
+    runs, lengths = predict.compare_with_lengths(list(chosen.values()), draws, 1, None, budget or one.budget)
+    return {name: {"run": length.why, "draws": _by_draw(runs[runs.scenario == place])}
+            for place, (name, length) in enumerate(zip(chosen, lengths, strict=True))}
+
+
+def _by_draw(runs: pd.DataFrame) -> dict[str, list[float]]:
+    rows = runs.sort_values("draw").dropna(axis=1, how="all")
+    devices = [name for name in rows if ": " in name]
+    return {name: [float(f"{value:.5g}") for value in rows[name].fillna(0)] for name in (*KEPT, *devices) if name in rows}
+
+
+def predict_blind(name: str, draws: int = DRAWS) -> Path:
+    """Predict all cells of a set-up and write blind.json beside it. Raises UserError if that would not be blind."""
+    one, folder = read(name), DATA / "trials" / name
+    for file, why in (("published.toml", "its results lie open beside it"), ("blind.json", "it has been predicted")):
+        if (folder / file).exists():
+            raise UserError(f"{name} has a {file}, so that {why}; a prediction would not be blind")
+    path = folder / "blind.json"
+    commit(one, predicted(one, draws), path)
+    return path
+
+
+def commit(one: Setup, found: dict, path: Path) -> None:
+    """Write predictions, with what they were made by."""
+    header = {"commit": _commit_of_sources(), "model": package_digest("model"), "study": package_digest("study"),
+              "priors": digest_of_files([data_file("priors.toml")]),
+              "hardware": digest_of_files(data_files("hardware/*.toml")), "setup": _digest_of_setup(one.name),
+              "n_draws": len(next(iter(found.values()))["draws"]["tps"])}
+    write_atomically(path, json.dumps(header | {"cells": found}, indent=1) + "\n")
+
+
+def _digest_of_setup(name: str) -> str:
+    return digest([data_file(f"trials/{name}/setup.toml").read_bytes()])
+
+
+def _commit_of_sources() -> str:
+    """Of the repository, and whether sources differ from it; "unknown" where there is none."""
+    try:
+        head = _git("rev-parse", "HEAD")
+        changed = _git("status", "--porcelain", "model", "study", "data/priors.toml", "data/hardware")
+    except (OSError, subprocess.SubprocessError):
+        return "unknown"
+    return head + (", with changes" if changed else "")
+
+
+def _git(*words: str) -> str:
+    return subprocess.run(["git", "-C", str(ROOT), *words], capture_output=True, text=True, check=True,
+                          timeout=60).stdout.strip()
+
+
+def blind(name: str) -> dict:
+    """The cells of what was committed. Raises UserError if the set-up is another one since."""
+    file = f"trials/{name}/blind.json"
+    found = _checked(_Blind, file, json.loads(data_file(file).read_text()))
+    if found.setup is not None and found.setup != _digest_of_setup(name):
+        raise UserError(f"{file} was made from another setup.toml than the one beside it; put that one back")
+    unknown = sorted(found.cells.keys() - read(name).cells.keys())
+    if unknown:
+        raise UserError(f"{file} has a cell '{unknown[0]}', which setup.toml has not; put back the one it was made from")
+    return {cell: {"run": one.run, "draws": {what: list(values) for what, values in one.draws.items()}}
+            for cell, one in found.cells.items()}
+
+
+def interval(found: dict, cell: str, quantity: str = "tps") -> ensembles.Interval:
+    return ensembles.interval(pd.Series(found[cell]["draws"][quantity]))
+
+
+# --- what was published ---------------------------------------------------------------------------------------------------
+
+def published(name: str) -> dict:
+    """`tps` by cell, and where they come from. Raises UserError, one sentence, for what says too little."""
+    file = f"trials/{name}/published.toml"
+    return _checked(_Published, file, scenario.toml(data_file(file))).model_dump()
+
+
+def opened(trial: int | None = None) -> list[str]:
+    """Set-ups whose results have been opened: those that have a file of them. Of all trials, or of one."""
+    found = [path.parent.name for path in data_files("trials/*/published.toml")]
+    return [name for name in found if trial in (None, published(name)["trial"])]
+
+
+def as_of_now(name: str) -> Setup:
+    """To be predicted anew: with what its words mean since."""
+    one, changes = read(name), published(name)["now"]
+    return one._replace(cells={cell: scenario.changed(of, changes) for cell, of in one.cells.items()})
+
+
+def compared(found: dict[str, dict] | None = None) -> pd.DataFrame:
+    """A row per cell: set-up, cell, published, the interval, published over the middle, whether it lies within. `found`: by
+    set-up; what was predicted blind if it is left out."""
+    found = found or {name: blind(name) for name in opened()}
+    rows = [(name, cell, published(name)["tps"][cell], *interval(cells, cell)) for name, cells in found.items()
+            for cell in cells]
+    return _judged(pd.DataFrame(rows, columns=["setup", "what", "published", "low", "middle", "high"]))
+
+
+def compared_ratios() -> pd.DataFrame:
+    """The same of the ratios that each set-up names, draw by draw."""
+    rows = []
+    for name in opened():
+        cells, tps = blind(name), published(name)["tps"]
+        for what, of, to in read(name).ratios:
+            if of in cells and to in cells:
+                draws = pd.Series(cells[of]["draws"]["tps"]) / pd.Series(cells[to]["draws"]["tps"])
+                rows.append((name, what, tps[of] / tps[to], *ensembles.interval(draws)))
+    return _judged(pd.DataFrame(rows, columns=["setup", "what", "published", "low", "middle", "high"]))
+
+
+def _judged(table: pd.DataFrame) -> pd.DataFrame:
+    return table.assign(factor=table.published / table.middle, within=table.published.between(table.low, table.high))
+
+
+class Score(NamedTuple):
+    n: int
+    within: int
+    off: float              # median over rows of the factor between published and middle, whichever is larger
+    worst: float
+    bias: float             # geometric mean of published over middle: below 1 where predictions are too high
+
+
+def score(table: pd.DataFrame) -> Score:
+    logs = np.log(table.factor)
+    return Score(len(table), int(table.within.sum()), float(np.exp(logs.abs().median())), float(np.exp(logs.abs().max())),
+                 float(np.exp(logs.mean())))
+
+
+def expected_within(n_draws: float) -> float:
+    """Of results that are drawn like the predictions, the part that lies within 5 to 95 % of so many of these. (Quantiles of
+    a sample, interpolated, are (n - 1) q + 1 of its n + 1 gaps from its end, on average.)"""
+    return 0.9 * (n_draws - 1) / (n_draws + 1)
+
+
+def fewest_within(n_draws: list[int]) -> int:
+    """So many at least are met in 95 of 100 trials, of a prediction of so many draws each, if intervals are wide enough."""
+    return int(binom.ppf(0.05, len(n_draws), np.mean([expected_within(n) for n in n_draws])))
+
+
+def width_grade(cells: pd.DataFrame) -> str:
+    """"wide enough" or "too narrow": see above."""
+    n_draws = [len(blind(row.setup)[row.what]["draws"]["tps"]) for row in cells.itertuples()]
+    return "wide enough" if int(cells.within.sum()) >= fewest_within(n_draws) else "too narrow"
+
+
+def directions(table: pd.DataFrame) -> tuple[int, int]:
+    """Of the ratios that have a side: how many, and of how many it is foretold."""
+    clear = table[np.log(table.published).abs() >= np.log(CLEAR)]
+    along = np.log(clear.middle) * np.sign(np.log(clear.published))
+    return len(clear), int((along >= np.log(FORETOLD)).sum())
+
+
+def metrics(table: pd.DataFrame, quantity: str) -> pd.DataFrame:
+    """Each row's middle as a result, by a name of small letters."""
+    names = [f"{row.setup}.{row.what}".lower().translate(str.maketrans("/ ,=", "----")) for row in table.itertuples()]
+    return pd.DataFrame({"name": names, "value": table.middle.to_numpy(), "unit": quantity})
+
+
+def verdict(cells: pd.DataFrame, ratios: pd.DataFrame) -> str:
+    """In words, from the numbers."""
+    one, other = score(cells), score(ratios)
+    clear, foretold = directions(ratios)
+    side = "too high" if one.bias < 1 else "too low"
+    return (f"Of {one.n} rates that were predicted before their results were opened, {one.within} lie within their "
+            f"intervals; half are off by a factor of {one.off:.2f} or more, the worst by {one.worst:.1f}, and on average "
+            f"predictions are {side} by {max(one.bias, 1 / one.bias):.2f}. Of {other.n} ratios of two variants "
+            f"{other.within} lie within; half are off by {other.off:.2f} or more. Where the published ratio is a tenth or "
+            f"more away from 1, the side is foretold in {foretold} of {clear}.")

@@ -1,0 +1,69 @@
+"""A machine of one's own, from a few choices: what notebook 10 slides.
+
+    machine = your_ladder.machine(disk="savvio-10k2", n_disks=2, layout="mirror", record_kib=128, …)
+    your_ladder.next_steps(machine, spare="x25-e", draws=6)      every step, and the ladder of the safe ones
+"""
+import pandas as pd
+
+from study.errors import UserError
+from study.machines import dangers, scenario
+from study.machines.scenario import Scenario
+from study.machines.storage import Devices
+from study.predictions import advise
+
+NO_DEVICE = "none"
+DURABILITY = {
+    "all safe": {},
+    "no full pages in the log": {"database.conf.full_page_writes": False},
+    "asynchronous commits": {"database.conf.synchronous_commit": "off"},
+    "no cache flushes": {"files.nocacheflush": True},
+    "no intent log": {"files.zil": False},
+}
+WIDTHS = {"stripe": None, "mirror": 2, "raidz1": None, "raidz2": None}
+
+
+def machine(disk: str, n_disks: int, layout: str, log_device: str, cache_device: str, memory_gib: float, record_kib: int,
+            durability: str, clients: int, scale: int) -> Scenario:
+    """PostgreSQL 8.3 under pgbench on ZFS of build b141, with so much chosen."""
+    changes = {f"pool.{part}": {"sheet": name} for part, name in (("log", log_device), ("cache", cache_device))
+               if name != NO_DEVICE}
+    base = scenario.of({
+        "title": f"{n_disks} x {disk}, {layout}", "host": {"memory_gib": memory_gib},
+        "files": {"era": "b141", "record_kib": record_kib},
+        "pool": {"data": {"sheet": disk, "count": n_disks, "layout": layout, "width": WIDTHS[layout]}},
+        "database": {"kind": "postgres", "clients": clients, "scale": scale}})
+    return scenario.changed(base, changes | DURABILITY[durability])
+
+
+def next_steps(one: Scenario, spare: str, draws: int, budget: int = advise.BUDGET) -> advise.Advice:
+    """What each step gains on it, with one device to spare."""
+    devices = () if spare == NO_DEVICE else (Devices(sheet=spare),)
+    return advise.advise(one, devices, draws, budget)
+
+
+def tried(found: advise.Advice) -> pd.DataFrame:
+    """Steps that were tried, best first: step, gain in % (5, 50, 95 %), whether safe."""
+    steps = found.steps[found.steps.why_not == ""]
+    percent = 100 * (steps[["gain_low", "gain", "gain_high"]] - 1)
+    return percent.set_axis(["low", "middle", "high"], axis=1).assign(
+        step=steps.step, is_safe=~steps.trades.str.startswith(("RISK", "DANGER")))
+
+
+def warnings(one: Scenario, found: advise.Advice) -> list[str]:
+    """Of the machine as it is, and of each step, in plain words; and why a step makes it slower."""
+    steps = found.steps[found.steps.trades != ""]
+    return [*dangers.dangers(one), *(f"{row.step}: {row.trades}" for row in steps.itertuples()),
+            *advise.slower(found.steps)]
+
+
+def best(found: advise.Advice) -> str:
+    """The safe step that gives most, in a sentence."""
+    steps = tried(found)
+    safe = steps[steps.is_safe]
+    if safe.empty:
+        raise UserError("no step can be tried on this machine; give it a device to spare")
+    one = safe.iloc[0]
+    if one.middle < 100 * (advise.WORTH - 1):
+        return "No safe step gains anything worth having here."
+    warning = "; it may gain nothing" if one.low <= 0 else ""
+    return f"Next: {one.step}, {one.middle:+.0f} % ({one.low:+.0f} to {one.high:+.0f} %){warning}."

@@ -1,0 +1,1 @@
+"""Recorded decisions and measured drives, replayed through the model."""

@@ -1,0 +1,57 @@
+"""The committed recordings of the allocator, replayed for a notebook: blocks, and the states of pools."""
+import numpy as np
+import pandas as pd
+
+from model.zfs.eras import era
+from study.errors import UserError
+from study.project import DATA, data_files
+from study.replays import verify
+from study.replays.alloc_trace import AllocReplay, read_trace
+from study.replays.pool import ERA_OF, after_txgs, drive, read_txgs, rows_of, size_in, txgs_beside
+
+FOLDER = DATA / "traces" / "alloc"
+BUILDS = {"103_ff": "b103: first fit", "117_df": "b117: dynamic fit, 30 %", "141_df": "dynamic fit, 4 %",
+          "141_ndf": "b141: new dynamic fit"}
+
+
+def committed() -> list[AllocReplay]:
+    """Every recorded trace of the allocator under each variant. Raises UserError if one cannot be read."""
+    data_files("traces/alloc/*")
+    replays = list(verify.verify(FOLDER))
+    for one in replays:
+        if isinstance(one, verify.Unreadable):
+            raise UserError(one.reason)
+    return replays
+
+
+def table(replays: list[AllocReplay]) -> pd.DataFrame:
+    """A row for each replay."""
+    return pd.DataFrame([{"trace": one.path.name.partition("__")[0], "variant": one.variant, "allocations": one.allocations,
+                          "refused": one.found["refused"], "went elsewhere": one.differences,
+                          "states that differ": len(one.others)} for one in replays])
+
+
+def states_compared(replays: list[AllocReplay]) -> int:
+    """States of pools after a transaction group that agree."""
+    texts = [name.split() for one in replays for name in one.found if name.startswith("differences after")]
+    return sum(int(words[2]) for words in texts)
+
+
+def heaviest(scenario: str) -> pd.DataFrame:
+    """The heaviest metaslab after each transaction group (build, txg, recorded, modelled), from the first frees on."""
+    path = FOLDER / f"{scenario}__ops.parquet"
+    trace = read_trace(path)
+    first = trace.arg[np.flatnonzero(trace.op == 2)].searchsorted(_first_txg_with_frees(trace))
+    found = []
+    for variant, build in BUILDS.items():
+        recorded = read_txgs(txgs_beside(path, variant))
+        _, decided, _ = drive(era(ERA_OF[variant]).metaslab, rows_of(trace), *size_in(recorded))
+        states = pd.DataFrame({"build": build, "txg": recorded["txg"], "recorded": recorded["ms0"],
+                               "modelled": after_txgs(decided)["ms0"]})
+        found.append(states[first:])
+    return pd.concat(found).astype({name: int for name in ("txg", "recorded", "modelled")})
+
+
+def _first_txg_with_frees(trace) -> int:
+    ends = np.flatnonzero(trace.op == 2)
+    return trace.arg[ends[np.searchsorted(ends, np.flatnonzero(trace.op == 1)[0])]]

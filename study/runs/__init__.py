@@ -1,0 +1,1 @@
+"""Runs of notebooks: parameters, identity, execution, and what a notebook records."""

@@ -1,0 +1,157 @@
+"""One kernel for one run: its own sockets, a clean environment, a memory limit, and the truth about how it ended.
+
+Kernels talk over Unix sockets in a folder of their own: over TCP, or with a shared connection file, parallel kernels
+collide now and then.
+"""
+import asyncio
+import contextlib
+import contextvars
+import logging
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+from jupyter_client import AsyncKernelManager
+from jupyter_core.utils import ensure_event_loop
+from papermill.clientwrap import PapermillNotebookClient
+from papermill.engines import NBClientEngine, papermill_engines
+from traitlets import Any
+
+from study.project import CACHE
+
+LONGEST_SOCKET_FOLDER = 80    # Unix sockets allow paths of about 108 characters
+
+_alive: set["Kernel"] = set()
+_lock = threading.Lock()
+
+
+class Kernel(AsyncKernelManager):
+    """A kernel manager that remembers the process it started; `process.returncode` outlives the kernel."""
+    process: subprocess.Popen | None = None
+    cpu_seconds: float | None = None    # once it was asked to end
+    environment = Any()
+    memory_bytes = Any()
+    folder = Any()
+    log_file = Any()
+
+    def format_kernel_cmd(self, extra_arguments: list[str] | None = None) -> list[str]:
+        """This very Python, whatever kernels the user has installed; no history database to fight over."""
+        return [sys.executable, "-m", "study.runs.guard", "-f", self.connection_file,
+                "--HistoryManager.enabled=False", *(extra_arguments or [])]
+
+    async def _async_launch_kernel(self, kernel_cmd: list[str], **options) -> None:
+        options |= {"env": self.environment, "cwd": str(self.folder), "stdout": self.log_file, "stderr": self.log_file}
+        await super()._async_launch_kernel(kernel_cmd, **options)
+        self.process = self.provisioner.process
+        if hasattr(resource, "prlimit") and self.memory_bytes:
+            resource.prlimit(self.process.pid, resource.RLIMIT_AS, (self.memory_bytes, self.memory_bytes))
+
+    async def _async_kill_kernel(self, *arguments, **options) -> None:
+        self.cpu_seconds = cpu_seconds(self.process.pid) if self.process else None
+        await super()._async_kill_kernel(*arguments, **options)
+
+    def ended_by(self) -> str | None:
+        """How the process came to its end, when nobody asked it to: 'signal SIGKILL' or 'exit code 3'."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            code = self.process.wait(timeout=5) if self.process else None
+            if code is not None:
+                return f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+        return None
+
+    def kill(self) -> None:
+        """The kernel and all that it started (it leads a session of its own)."""
+        with contextlib.suppress(OSError, AttributeError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+
+
+def cpu_seconds(pid: int) -> float | None:
+    """Processor time of a process and of its children that have ended, user and system. None where the system does not
+    tell, or the process is gone. See proc(5), `stat`: utime, stime, cutime, cstime."""
+    try:
+        behind_name = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return None
+    return sum(map(int, behind_name[11:15])) / os.sysconf("SC_CLK_TCK")
+
+
+class Engine(NBClientEngine):
+    """papermill's engine with a kernel of ours; `on_cell` is called with the index of each cell that starts."""
+
+    @classmethod
+    def execute_managed_notebook(cls, notebook, kernel_name, *, kernel, cell_seconds, on_cell, **_):
+        client = PapermillNotebookClient(
+            notebook, km=kernel, kernel_name=kernel_name, timeout=cell_seconds, startup_timeout=120,
+            shutdown_kernel="immediate", on_cell_start=lambda cell, cell_index: on_cell(cell_index))
+        client.owns_km = True       # so that it closes the channels and the kernel when it is done
+        return client.execute()
+
+
+papermill_engines.register("study", Engine)
+logging.getLogger("papermill").setLevel(logging.ERROR)
+
+
+@contextlib.contextmanager
+def kernel(folder: Path, environment: dict[str, str], log: Path, memory_bytes: int | None) -> Iterator[Kernel]:
+    """A kernel, not yet started, for a notebook in `folder`; it is gone afterwards, whatever happens."""
+    sockets = Path(tempfile.mkdtemp(prefix="study-"))
+    if len(str(sockets)) > LONGEST_SOCKET_FOLDER:
+        sockets.rmdir()
+        sockets = Path(tempfile.mkdtemp(prefix="study-", dir="/tmp"))
+    with open(log, "wb") as log_file:
+        one = Kernel(transport="ipc", connection_file=str(sockets / "k.json"), environment=environment,
+                     folder=folder, log_file=log_file, memory_bytes=memory_bytes)
+        with _lock:
+            _alive.add(one)
+        try:
+            yield one
+        finally:
+            one.kill()
+            with contextlib.suppress(subprocess.TimeoutExpired, AttributeError):
+                one.process.wait(timeout=5)
+            with _lock:
+                _alive.discard(one)
+            shutil.rmtree(sockets, ignore_errors=True)
+
+
+def in_own_loop(function, *arguments, **options):
+    """Call a function that runs coroutines by `jupyter_core.run_sync`, in an event loop that is closed afterwards, with
+    what a killed kernel leaves half done in it."""
+    def call():
+        loop = ensure_event_loop()
+        try:
+            return function(*arguments, **options)
+        finally:
+            pending = asyncio.all_tasks(loop)
+            for task in pending:
+                task.cancel()
+            loop.run_until_complete(asyncio.gather(*pending, return_exceptions=True))
+            loop.close()
+            asyncio.set_event_loop(None)
+    return contextvars.Context().run(call)
+
+
+def kill_all() -> None:
+    """End every kernel of this process at once."""
+    with _lock:
+        for one in list(_alive):
+            one.kill()
+
+
+def clean_environment(**more: str) -> dict[str, str]:
+    """The environment of a batch kernel: the user's start-up files and settings stay out, threads and hashes are fixed,
+    so that a run depends on nothing that its identity does not cover."""
+    private = CACHE / "batch"
+    kept = {name: value for name, value in os.environ.items()
+            if name == "NUMBA_CACHE_DIR" or not name.startswith(("PYTHON", "NUMBA_", "IPYTHON", "JUPYTER_", "LC_"))}
+    return dict(
+        kept, TZ="UTC", LC_ALL="C.UTF-8", PYTHONHASHSEED="0", OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1",
+        MKL_NUM_THREADS="1", IPYTHONDIR=str(private / "ipython"), MPLCONFIGDIR=str(private / "matplotlib"), MPLBACKEND="agg",
+        JUPYTER_CONFIG_DIR=str(private / "jupyter"), PYTHONNOUSERSITE="1", PYDEVD_DISABLE_FILE_VALIDATION="1",
+        SOURCE_DATE_EPOCH="0", **more)

@@ -1,0 +1,108 @@
+"""What a notebook says of its run: numbers, figures, predictions. In a batch they go to the run's folder, interactively
+nowhere.
+
+    record.metric("replay.rows", 1234, "rows")
+    record.frame(table)                     # columns name, value, unit and, for series, t in seconds
+    record.runs("old-rules", table)         # a series of benchmark runs: columns run, name, value, unit
+    record.figure("lines_over_time", pictures.lines_over_time, data, caption="…")
+    record.prediction("oltp-gain", unfitted, fitted)        # intervals; graded by rule, outside of the notebook
+    record.not_modelled("oltp-cpu", "why")
+"""
+import json
+import math
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from IPython.display import Image, display
+
+from study.errors import UserError
+from study.runs.plan import FIGURES, METRICS, NAME, PREDICTIONS
+from study.store import series as series_of_runs
+
+Interval = tuple[float, float, float]
+
+
+def folder() -> Path | None:
+    """The folder of the batch run that this process is, or None."""
+    return Path(os.environ["STUDY_RUN"]) if "STUDY_RUN" in os.environ else None
+
+
+def metric(name: str, value: float, unit: str, t: float | None = None) -> None:
+    """One number; `unit` "1" for a pure one; `t` in seconds when it is a point of a series."""
+    value = float(value)
+    if not NAME.fullmatch(name):
+        raise UserError(f"metric name '{name}' is not of the form subject.quantity in small letters, digits, - and _")
+    if not math.isfinite(value) or not unit:
+        raise UserError(f"metric {name} is {value} with unit '{unit}'; record a finite number with its unit, or '1'")
+    _append(METRICS, {"t": None if t is None else float(t), "name": name, "value": value, "unit": unit})
+
+
+def frame(table) -> None:
+    """Many numbers: a frame with columns name, value, unit and perhaps t."""
+    for row in table.to_dict("records"):
+        metric(row["name"], row["value"], row["unit"], row.get("t"))
+
+
+def runs(series: str, table) -> None:
+    """The statistics of each run of a series of benchmark runs: a frame with columns run, name, value, unit. They go to the
+    store's table `samples`; results are what the notebook says of them by `metric` and `frame`."""
+    kept = series_of_runs.checked(series, table)
+    if (run := folder()) is not None:
+        series_of_runs.write(run, series, kept)
+
+
+def figure(name: str, draw: Callable, *data, caption: str, **options) -> None:
+    """Draw a figure, keep it in all formats and widths when in a batch, and show it below the cell, wherever in it this
+    stands."""
+    from study import drawing  # brings matplotlib along
+    run = folder()
+    if run is None:
+        _show(drawing.render(draw, *data, formats=("png",), **options)["png"])
+        return
+    for width in drawing.WIDTHS_IN:
+        drawn = drawing.render(draw, *data, width=width, **options)
+        (run / "figures").mkdir(exist_ok=True)
+        for form, content in drawn.items():
+            (run / "figures" / f"{name}-{width}.{form}").write_bytes(content)
+        if width == "column":
+            _append(FIGURES, {"name": name, "caption": caption, "drawn_by": f"{draw.__module__}.{draw.__name__}",
+                              "digest": drawing.digest(drawn["svg"])})
+            shown = drawn["png"]
+    _show(shown)
+
+
+def prediction(claim: str, unfitted: Interval, fitted: Interval | None = None, identified: bool = True,
+               draws: int | None = None, reach: tuple[float, float] | None = None) -> None:
+    """What is predicted of a claim: (5 %, 50 %, 95 %) before and after fitting one constant on a baseline, in the unit of
+    the claim's target. `identified` is False when conditions that were not published decide. If it is of an ensemble,
+    `draws`: from how many the unfitted interval is taken; `reach`: the least and the most in all of its cases."""
+    intervals = {"unfitted": unfitted, "fitted": fitted}
+    for kind, one in intervals.items():
+        if one is not None and not (len(one) == 3 and all(map(math.isfinite, one)) and one[0] <= one[1] <= one[2]):
+            raise UserError(f"the {kind} prediction of {claim} is {one}; give three finite numbers in rising order")
+        if one is not None and reach and not reach[0] <= one[0] <= one[2] <= reach[1]:
+            raise UserError(f"the {kind} prediction of {claim} is {one}, but all of its cases are from {reach[0]} to "
+                            f"{reach[1]}; give the least and the most of the cases that it is taken from")
+    reach_low, reach_high = reach or (None, None)
+    _append(PREDICTIONS, {"claim_id": claim, "identified": identified, "draws": draws, "reason": None,
+                          "reach_low": reach_low, "reach_high": reach_high} | {
+        f"{kind}_{name}": None if one is None else float(value) for kind, one in intervals.items()
+        for name, value in zip(("low", "middle", "high"), one or (None,) * 3, strict=True)})
+
+
+def not_modelled(claim: str, reason: str) -> None:
+    """The claim is about something that the model leaves out: it gets no grade."""
+    _append(PREDICTIONS, {"claim_id": claim, "reason": reason})
+
+
+def _show(png: bytes) -> None:
+    from study import drawing
+    display(Image(png, width=int(drawing.WIDTHS_IN["column"] * 160)))
+
+
+def _append(name: str, row: dict) -> None:
+    run = folder()
+    if run is not None:
+        with open(run / name, "a") as file:
+            file.write(json.dumps(row) + "\n")

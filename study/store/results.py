@@ -1,0 +1,75 @@
+"""What the study found, rounded: `paper/results.json` is committed, computed anew each time, and compared."""
+import json
+import math
+from pathlib import Path
+
+from duckdb import DuckDBPyConnection
+
+from study.errors import UserError
+from study.project import PAPER
+from study.runs.plan import Plan
+
+FILE = PAPER / "results.json"
+DIGITS = 6      # what is asked to be the same on every machine
+
+
+def rounded(value: float) -> float | int:
+    """`value` to six significant digits; whole numbers stay whole."""
+    if value == 0 or not math.isfinite(value):
+        return 0
+    if value == int(value) and abs(value) < 2**53:
+        return int(value)
+    return float(f"{value:.{DIGITS}g}")
+
+
+def numbers(connection: DuckDBPyConnection, plans: list[Plan]) -> dict[str, dict]:
+    """All whole-run metrics of the given runs, not their samples: '<notebook>/<metric>' -> value (rounded) and unit."""
+    names = {plan.run_id: plan.name for plan in plans}
+    rows = connection.execute("""
+        SELECT run_id, name, value, unit FROM metrics
+        WHERE t IS NULL AND list_contains(?, run_id) ORDER BY name
+        """, [list(names)]).fetchall()
+    found = {f"{names[run_id]}/{name}": {"value": rounded(value), "unit": unit} for run_id, name, value, unit in rows}
+    return dict(sorted(found.items()))
+
+
+def collect(connection: DuckDBPyConnection, plans: list[Plan], board) -> dict:
+    """Everything that `results.json` holds: per claim what the audit finds and its grade (`board` is the scoreboard's
+    frame), and all numbers."""
+    return {
+        "claims": {row.claim_id: {"audit": row.audit, "grade": row.grade} for row in board.itertuples()},
+        "numbers": {name: said["value"] for name, said in numbers(connection, plans).items()},
+    }
+
+
+def as_text(results: dict) -> str:
+    return json.dumps(results, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
+
+
+def committed(file: Path = FILE) -> dict:
+    """The results as accepted last; empty where there are none yet."""
+    empty = {"claims": {}, "numbers": {}}
+    try:
+        said = json.loads(file.read_text()) if file.exists() else empty
+    except ValueError:
+        said = None
+    if not isinstance(said, dict) or any(not isinstance(said.get(part), dict) for part in empty):
+        raise UserError(f"{file} does not hold results; restore it with: git checkout -- paper/results.json")
+    return said
+
+
+def differences(accepted: dict, new: dict) -> list[str]:
+    """One line for each entry that is new, gone or changed."""
+    found = []
+    for part in ("claims", "numbers"):
+        before, after = accepted.get(part, {}), new.get(part, {})
+        for name in sorted(before.keys() | after.keys()):
+            if before.get(name) != after.get(name):
+                found.append(f"{name}: {_said(before.get(name))} -> {_said(after.get(name))}")
+    return found
+
+
+def _said(entry) -> str:
+    if isinstance(entry, dict):
+        return ", ".join(f"{name} {value}" for name, value in entry.items())
+    return "none" if entry is None else str(entry)

@@ -1,0 +1,237 @@
+"""The run store: one DuckDB file made of the records in `papermill_runs/` and of the published data. It holds nothing
+of its own: delete it and the next command builds it anew.
+
+`refresh` compares what is there with what was ingested, and where they differ writes a new file beside the old one, in
+one transaction, and renames it into place. So readers never wait for a writer, nor a writer for readers, and a crash
+leaves the old store. Writers take turns by a lock file.
+"""
+import contextlib
+import json
+import os
+import shutil
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import duckdb
+from duckdb import DuckDBPyConnection
+
+from study import errors
+from study.errors import UserError
+from study.project import ROOT, data_file, data_files, digest, exclusively, runs_folder
+from study.runs.plan import FIGURES, MANIFEST, PREDICTIONS, SAMPLES, lines, manifest
+
+MIGRATIONS = ROOT / "study" / "migrations"
+PATIENCE_S = 10.0       # for somebody who has the store open for writing
+
+
+def path() -> Path:
+    return runs_folder() / "store.duckdb"
+
+
+@contextlib.contextmanager
+def open() -> Iterator[DuckDBPyConnection]:
+    """A read-only connection to the store, brought up to date first. It reads and writes no other file: DuckDB runs a COPY
+    within an EXPLAIN ANALYZE or around a PIVOT also where the store is open for reading alone.
+
+    Raises UserError when the file is no store of ours or somebody else keeps it locked.
+    """
+    refresh()
+    connection = _connect(path(), read_only=True)
+    try:
+        for setting in ("enable_progress_bar = false", "enable_external_access = false",
+                        "disabled_filesystems = 'LocalFileSystem'"):     # without the last, files beside the store are left
+            connection.execute(f"SET {setting}")
+        yield connection
+    finally:
+        connection.close()
+
+
+def refresh() -> bool:
+    """Make the store mirror the records and published data; True if anything had to be written."""
+    try:
+        with exclusively(runs_folder() / ".locks" / "store"):
+            wanted = dict(_sources())
+            if path().exists() and _is_up_to_date(wanted):
+                return False
+            _write(wanted)
+            return True
+    except OSError as error:
+        raise errors.of_the_system(error) from error
+
+
+def _is_up_to_date(wanted: dict[str, str]) -> bool:
+    with contextlib.closing(_connect(path(), read_only=True)) as connection:
+        try:
+            return _version(connection) == len(_migrations()) and _ingested(connection) == wanted
+        except duckdb.Error as error:
+            raise _unreadable(path(), error) from None
+
+
+def _write(wanted: dict[str, str]) -> None:
+    draft = path().with_name(f".store-{os.getpid()}.duckdb")
+    draft.write_bytes(b"")      # an OSError here says why the folder cannot be written, which DuckDB would not
+    draft.unlink()
+    try:
+        if path().exists():
+            shutil.copyfile(path(), draft)
+        with contextlib.closing(_connect(draft)) as connection:
+            _migrate(connection)
+            connection.begin()
+            known = _ingested(connection)
+            for source in [source for source in known if wanted.get(source) != known[source]]:
+                _remove(connection, source)
+            for source in [source for source in wanted if known.get(source) != wanted[source]]:
+                _ingest(connection, source)
+                connection.execute("INSERT INTO ingested VALUES (?, ?)", [source, wanted[source]])
+            connection.commit()
+        os.replace(draft, path())
+    except duckdb.IOException as error:
+        raise UserError(f"cannot write the run store ({_said(error)}); free some space or mend the folder, then run the "
+                        "same command again: the old store is as it was") from None
+    finally:
+        draft.unlink(missing_ok=True)
+        draft.with_suffix(".duckdb.wal").unlink(missing_ok=True)
+
+
+def _connect(file: Path, read_only: bool = False) -> DuckDBPyConnection:
+    """Connect, waiting a while for a lock that another program holds."""
+    deadline = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            return duckdb.connect(str(file), read_only=read_only)
+        except (duckdb.Error, RuntimeError) as error:
+            if "Could not set lock" not in str(error):
+                raise _unreadable(file, error) from None
+            if time.monotonic() > deadline:
+                raise UserError(f"{file} has been open for writing in another program for {PATIENCE_S:g} s; close it "
+                                "there") from None
+            time.sleep(0.1)
+
+
+def _unreadable(file: Path, error: Exception) -> UserError:
+    return UserError(f"{file} is not a run store that DuckDB {duckdb.__version__} can read ({_said(error)}); delete it and "
+                     "run the same command again: it is rebuilt from the records, nothing is lost")
+
+
+def _said(error: Exception) -> str:
+    return " ".join(str(error).split())[:120]
+
+
+# --- migrations -------------------------------------------------------------------------------------------------------
+
+def _migrations() -> list[Path]:
+    return sorted(MIGRATIONS.glob("[0-9][0-9][0-9]_*.sql"))
+
+
+def _version(connection) -> int:
+    """How many migrations the file has had."""
+    there = connection.execute("SELECT count(*) FROM duckdb_tables() WHERE table_name = 'migrations'").fetchone()[0]
+    return connection.execute("SELECT count(*) FROM migrations").fetchone()[0] if there else 0
+
+
+def _migrate(connection) -> None:
+    have, known = _version(connection), _migrations()
+    if have > len(known):
+        raise UserError(f"the run store has had {have} migrations and this version of the study knows {len(known)}; "
+                        f"delete {path()}: it is rebuilt from the records, nothing is lost")
+    connection.begin()
+    connection.execute("CREATE TABLE IF NOT EXISTS migrations (number INTEGER PRIMARY KEY, name VARCHAR NOT NULL)")
+    for number, file in enumerate(known[have:], start=have + 1):
+        connection.execute(file.read_text())
+        connection.execute("INSERT INTO migrations VALUES (?, ?)", [number, file.stem])
+    connection.commit()
+
+
+# --- what the store is made of ----------------------------------------------------------------------------------------
+
+def _sources() -> Iterable[tuple[str, str]]:
+    """Name and digest of everything that belongs in the store."""
+    published = data_files("published/*.toml")
+    yield "claims", digest([file.read_bytes() for file in (data_file("claims.toml"), *published)])    # values of targets
+    for file in published:
+        yield f"published/{file.stem}", digest([file.read_bytes()])
+    for file in sorted(runs_folder().glob(f"*/*/{MANIFEST}")):
+        if manifest(file.parent):
+            yield f"{file.parent.parent.name}/{file.parent.name}", digest([file.read_bytes()])
+
+
+def _ingested(connection) -> dict[str, str]:
+    return dict(connection.execute("SELECT source, digest FROM ingested").fetchall()) if _version(connection) else {}
+
+
+def _remove(connection, source: str) -> None:
+    for table in ("params", "metrics", "samples", "figures", "predictions"):
+        connection.execute(f"DELETE FROM {table} WHERE run_id IN (SELECT run_id FROM runs WHERE source = ?)", [source])
+    connection.execute("DELETE FROM runs WHERE source = ?", [source])
+    if source == "claims":
+        connection.execute("DELETE FROM claims")
+    connection.execute("DELETE FROM ingested WHERE source = ?", [source])
+
+
+def _ingest(connection, source: str) -> None:
+    if source == "claims":
+        _ingest_claims(connection)
+    elif source.startswith("published/"):
+        _ingest_published(connection, source)
+    else:
+        _ingest_record(connection, source)
+
+
+def _ingest_claims(connection) -> None:
+    from study.documents import claims
+    connection.register("claim_rows", claims.rows())
+    connection.execute("INSERT INTO claims BY NAME SELECT * FROM claim_rows")
+    connection.unregister("claim_rows")
+
+
+def _ingest_published(connection, source: str) -> None:
+    from study.documents import published
+    for run in published.read(data_file(f"{source}.toml")):
+        connection.execute("INSERT INTO runs VALUES (?, ?, 'published', ?, ?, 'ok', NULL, NULL, NULL, NULL)", [
+            run.run_id, source, run.document, run.label])
+        _insert_params(connection, run.run_id, run.conditions)
+        connection.register("published_metrics", run.metrics)
+        connection.execute("INSERT INTO metrics SELECT ?, CASE WHEN isnan(t) THEN NULL ELSE t END, name, value, unit "
+                           "FROM published_metrics", [run.run_id])
+        connection.unregister("published_metrics")
+
+
+def _ingest_record(connection, source: str) -> None:
+    """A run of a notebook. Only a run that went well has metrics and figures."""
+    folder = runs_folder() / source
+    said = manifest(folder)
+    try:
+        _insert_record(connection, source, folder, said)
+    except (duckdb.Error, ValueError, KeyError, TypeError) as error:
+        raise UserError(f"the record {folder} is damaged ({_said(error)}); delete that folder and run the same command "
+                        "again: the run is repeated") from None
+
+
+def _insert_record(connection, source: str, folder: Path, said: dict) -> None:
+    connection.execute("INSERT INTO runs VALUES (?, ?, 'simulated', ?, ?, ?, ?, ?, ?, ?)", [
+        said["run_id"], source, said["notebook"], _label(said), said["status"], said["reason"], said["started"],
+        said["seconds"], said.get("cpu_seconds")])
+    _insert_params(connection, said["run_id"], said["parameters"])
+    if said["status"] == "ok":
+        connection.execute("INSERT INTO metrics SELECT run_id, t, name, value, unit FROM read_parquet(?)",
+                           [str(folder / "metrics.parquet")])
+        for file in sorted((folder / SAMPLES).glob("*.parquet")):
+            connection.execute("INSERT INTO samples SELECT ?, ?, run, name, value, unit FROM read_parquet(?)",
+                               [said["run_id"], file.stem, str(file)])
+        for figure in lines(folder / FIGURES):
+            connection.execute("INSERT INTO figures VALUES (?, ?, ?, ?, ?)", [
+                said["run_id"], figure["name"], figure["caption"], figure["drawn_by"], figure["digest"]])
+        for one in lines(folder / PREDICTIONS):
+            row = {"run_id": said["run_id"], **one}
+            connection.execute(f"INSERT INTO predictions ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})",
+                               list(row.values()))
+
+
+def _label(said: dict) -> str:
+    return ", ".join(f"{name}={value}" for name, value in said["parameters"].items()) or said["notebook"]
+
+
+def _insert_params(connection, run_id: str, values: dict) -> None:
+    for name, value in values.items():
+        connection.execute("INSERT INTO params VALUES (?, ?, ?)", [run_id, name, json.dumps(value)])

@@ -1,0 +1,85 @@
+"""Defects of group commit that the theory must notice. Run without the compiler: prints which it did not notice.
+
+    NUMBA_DISABLE_JIT=1 python group_commit_mutants.py
+"""
+
+import json
+
+from drivers import group_commit
+from drivers.group_commit import FIRST, postgres_commits, zil_commits
+from model.databases.postgres import step as postgres_run
+from model.databases.postgres import wal as postgres_wal
+from model.databases.postgres.state import INSERTED, LSN, PHASE, STABLE, TARGET, THEN
+from model.zfs.zil import commit as zil_commit
+from model.zfs.zil import log as zil
+from support import defects as mutants
+from support.queueing_theory import rate_limits, repairman_with_batches
+
+N, THINK, SERVICE = 8, 2e-3, 1e-3
+
+
+# ---- PostgreSQL ----
+
+
+def flushes_for_itself_alone(m, now, p, real=postgres_run.flush_held):
+    goes_on = real(m, now, p)
+    m.wal[TARGET] = min(m.wal[TARGET], m.process[p, LSN])
+    return goes_on
+
+
+def lets_go_who_came_meanwhile(m, now, p, real=postgres_run.flushed):
+    real(m, now, p)
+    m.wal[STABLE] = m.wal[INSERTED]
+
+
+def does_not_wait(m, p):
+    m.process[p, PHASE] = m.process[p, THEN]
+    return True
+
+
+def sleeps_first(m, p):
+    return True
+
+
+# ---- the intent log ----
+
+
+def takes_along_who_came_meanwhile(log_, params, settings, log, txg, real=zil_commit._pass_is_over):
+    log_.logs[log, zil.WILL_BE] = log_.logs[log, zil.NEWEST]
+    real(log_, params, settings, log, txg)
+
+
+def lets_go_at_once(log_, params, log):
+    for task in log_.waiting[log, :log_.logs[log, zil.N_WAITING], 0]:
+        zil_commit._release(log_, task)
+    log_.logs[log, zil.N_WAITING] = 0
+
+
+MUTANTS = {
+    "none of PostgreSQL": (postgres_run, "step", postgres_run.step),
+    "each flushes for itself alone": (postgres_run, "flush_held", flushes_for_itself_alone),
+    "who comes during a flush is let go by it": (postgres_run, "flushed", lets_go_who_came_meanwhile),
+    "nobody waits for a flush": (postgres_run, "want_flush", does_not_wait),
+    "everybody sleeps before a flush": (postgres_wal, "delays", sleeps_first),
+    "none of the intent log": (zil_commit, "TASK", zil_commit.TASK),
+    "who comes during a pass is let go by it": (zil_commit, "_pass_is_over", takes_along_who_came_meanwhile),
+    "who waits is let go at the next pass": (zil_commit, "_let_go", lets_go_at_once),
+    "who waits longest is the next writer": (group_commit, "LAST", FIRST),
+}
+
+
+def is_noticed(of_zil):
+    if of_zil:
+        times = zil_commits(N, THINK, SERVICE, 3000, group_commit.LAST)[0]
+    else:
+        times = postgres_commits(N, THINK, SERVICE, 4000, commit_delay_ns=500_000, commit_siblings=1000, leader_delays=1)[0]
+    low, high = rate_limits(times)
+    return not low <= repairman_with_batches(N, THINK, SERVICE)[0] <= high
+
+
+def main():
+    print(json.dumps(mutants.unnoticed(MUTANTS, lambda module: is_noticed(module in (zil_commit, group_commit)))))
+
+
+if __name__ == "__main__":
+    main()

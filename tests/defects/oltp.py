@@ -1,0 +1,87 @@
+"""Defects in the simulation, and the law that must notice each. Run without the compiler: prints the laws that failed.
+
+    NUMBA_DISABLE_JIT=1 python oltp_mutants.py
+"""
+
+import json
+
+from laws.oltp import LAWS
+from model.simulations.filebench_oltp import disks as oltp_disks
+from model.simulations.filebench_oltp import filebench
+from model.simulations.filebench_oltp import run as oltp
+from model.simulations.filebench_oltp import tasks as oltp_tasks
+from model.simulations.filebench_oltp import threads as oltp_threads
+from model.simulations.filebench_oltp.state import JOINED, Settings, new_site, rules_of
+from model.zfs.arc import arc
+from model.zfs.dmu import dbuf
+from model.zfs.vdev import leaves
+from model.zfs.vdev.cache import filled
+from model.zfs.vdev.leaves import new_recorder
+
+WORKLOAD = filebench.Workload(file_bytes=2**24, n_files=2, n_shadows=30, n_writers=2, writes_per_burst=50,
+                              writer_posts=100, writer_high_water=200, log_posts=320)
+SETTINGS = Settings(n_leaves=3, duration_ns=700_000_000, txg_ns=200_000_000, memory_bytes=2**22)
+
+
+def late_area(tally, now, change):
+    tally.n_in_read[0] += change
+    tally.area[0] += tally.n_in_read[0] * (now - tally.area_at[0])
+    tally.area_at[0] = now
+
+
+def forgets_joiners(m, now, task, real=oltp_disks.block_came):
+    m.tasks.rows[task, JOINED] = -1
+    real(m, now, task)
+
+
+def forgets_second_copy(m, pool_, now, real=oltp.sync_event):
+    real(m, pool_, now)
+    pool_.n_out[0] = min(pool_.n_out[0], 1)
+
+
+def takes_half(semaphores, taker):
+    semaphores.posts[taker] += semaphores.wants[taker] // 2
+    return filebench.take(semaphores, taker)
+
+
+def evicts_and_keeps_hold(arc_, node):
+    if arc_.nodes[node, arc.IS_METADATA]:
+        arc_.scalars[arc.META] -= arc_.nodes[node, arc.N_BYTES]
+    arc_.nodes[node, arc.ABOVE] = arc.NONE
+
+
+MUTANTS = {
+    "none": (oltp, "SECOND_NS", oltp.SECOND_NS, None),
+    "counts a read before its time": (oltp_tasks, "count_reads", late_area, "little"),
+    "a pause is not noticed": (leaves, "pause", lambda drives, unit, now: None, "utilisation"),
+    "who joined is never told": (oltp_disks, "block_came", forgets_joiners, "conservation"),
+    "the second copy is never sent": (oltp, "sync_event", forgets_second_copy, "conservation"),
+    "posts count one and a half": (oltp_threads, "take", takes_half, "one_to_one"),
+    "fills complete an hour late": (leaves, "filled", lambda c, leaf, tick, i: filled(c, leaf, tick + 360_000, i),
+                                "replays"),
+    "who is evicted keeps its hold": (arc, "lose_data", evicts_and_keeps_hold, "holds_are_accounted_for"),
+    "a second buffer is never given back": (dbuf, "shrink", lambda arc_, n_bytes: None, "bytes_are_accounted_for"),
+    "what was written stays anonymous": (dbuf, "access", lambda *a: None, "only_dirty_blocks_are_anonymous"),
+    "dirtying leaves a block where it is": (dbuf, "make_anonymous", lambda *a: None, "only_dirty_blocks_are_anonymous"),
+    "a block holds nothing": (dbuf, "hold_above", lambda *a: None, "what_is_in_core_holds_what_is_above"),
+    "nothing is ever evicted": (arc, "_evict", lambda *a: None, "core_is_no_larger_than_c"),
+}
+
+
+def main():
+    site, rules = new_site(WORKLOAD, 3), rules_of("onnv_69")
+    rules = rules._replace(cache=rules.cache._replace(cache_bytes=2**18))
+    failed = {}
+    for name, (module, attribute, defect, _) in MUTANTS.items():
+        real = getattr(module, attribute)
+        setattr(module, attribute, defect)
+        try:
+            x = oltp.simulate(site, rules, SETTINGS, recorder=new_recorder(1, 20_000))
+        finally:
+            setattr(module, attribute, real)
+        failed[name] = [law for law, holds in LAWS.items() if not holds(x)]
+    print(json.dumps(failed))
+
+
+if __name__ == "__main__":
+    main()

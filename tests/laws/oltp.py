@@ -1,0 +1,187 @@
+"""Laws that every run of the OLTP simulation obeys, exactly; each is a function of a result that says whether it holds."""
+
+from collections import Counter
+
+import numpy as np
+
+from model.devices.command_queue import N_COMMANDS, SERVICE_NS
+from model.simulations.filebench_oltp.state import AIO_TASKS, BEGAN, JOINED, JOINED_BEFORE
+from model.zfs.arc.lists import ABOVE, ANONYMOUS, HOLDS, KEY, MFU, N_BYTES, READER, STATE, total_bytes
+from model.zfs.dmu.dirty import BLOCK, N_USED, QUARTERS, WRITING, WRITTEN
+from model.zfs.vdev import cache_replay
+from model.zfs.vdev.cache_replay import COMPLETION, READ
+from model.zfs.vdev.leaves import FOR_LINE, FOR_TXG, NOBODY
+from model.zfs.vdev.queue import NONE
+
+
+def reading(x):
+    """The shadows that are reading at the end."""
+    return np.flatnonzero(x.machine.threads.next_taker > x.machine.workload.n_writers)
+
+
+def little(x):
+    """The integral of the number of reads under way is the sum of the times that they have been under way."""
+    m = x.machine
+    under_way = m.settings.duration_ns - m.tasks.rows[reading(x), BEGAN]
+    return m.tally.area[0] == x.response_ns.sum() + under_way.sum()
+
+
+def utilisation(x):
+    """Each disk has been busy for just the service times of what it has served."""
+    m, drives = x.machine, x.pool.drives
+    n = m.settings.n_leaves
+    rest = np.where(drives.units[:, N_COMMANDS] > 0, m.calendar.time[:n] - m.settings.duration_ns, 0)
+    return (x.busy_ns == drives.units[:, SERVICE_NS] - rest).all() and (x.busy_ns <= m.settings.duration_ns).all()
+
+
+def ios_about(x):
+    """Numbers of the I/Os that have not completed: those taken that are not free."""
+    queue, free = x.pool.queue, set()
+    io = int(queue.free[0])
+    while io != NONE:
+        free.add(io)
+        io = int(queue.next_member[io])
+    return set(range(1, queue.n_ios + 1)) - free
+
+
+def chain(first, links):
+    while first != NOBODY:
+        yield int(first)
+        first = links[first]
+
+
+def waiters(x):
+    """All that waits for an I/O, as a list."""
+    pool, found = x.pool, []
+    for io in ios_about(x):
+        if pool.owner[io] == FOR_LINE:
+            leaf, line = pool.leaf_of[io], pool.queue.offset[io] >> pool.cache_params.line_shift
+            n = pool.cache.n_nodes
+            node = next(i for i in range(leaf * n, (leaf + 1) * n) if pool.cache.key[i] == line and pool.cache.filling[i])
+            found += chain(pool.waiting[node], pool.joined_before)
+        elif pool.owner[io] != FOR_TXG:
+            found.append(int(pool.owner[io]))
+    return found
+
+
+def waiting_tasks(x):
+    """Tasks that wait for an I/O or several, or for who waits for one, or are ready; as a list, to notice double ones."""
+    pool, tasks = x.pool, x.machine.tasks
+    of_task = Counter(waiter >> pool.waiter_shift for waiter in waiters(x))
+    first = [task for task, n in of_task.items() if n == pool.n_awaited[task]]
+    ring = [int(tasks.ready[i & (len(tasks.ready) - 1)]) for i in range(tasks.n_ready[1], tasks.n_ready[0])]
+    before = tasks.rows[:, JOINED_BEFORE]
+    return first + ring + [joiner for task in first for joiner in chain(tasks.rows[task, JOINED], before)]
+
+
+def tasks_under_way(x):
+    m = x.machine
+    free = {int(t) for row, n in zip(m.tasks.free, m.tasks.n_free, strict=True) for t in row[:n]}
+    first = m.workload.n_shadows
+    of_writers = set(range(first, first + (m.workload.n_writers + 1) * AIO_TASKS)) - free
+    return of_writers | {int(i) for i in reading(x)}
+
+
+def conservation(x):
+    """Every I/O has completed or is about; every operation has, or waits for just one thing that will come."""
+    c, waiting, under_way = x.counts, waiting_tasks(x), tasks_under_way(x)
+    n_begun = c["reads"] + c["writes"] + c["log_writes"]
+    n_done = c["reads_done"] + c["writes_done"] + c["log_writes_done"]
+    return (c["ios"] == c["ios_done"] + len(ios_about(x)) and sorted(waiting) == sorted(under_way)
+            and n_begun == n_done + len(under_way))
+
+
+def one_to_one(x):
+    """As many writes as reads, but for the burst at the start and the posts on their way."""
+    w = x.machine.workload
+    return abs(x.counts["writes"] - x.counts["reads"]) <= w.n_writers * 100 + w.n_shadows
+
+
+def replays(x):
+    """The vdev cache of the recorded leaf decides the same when it is asked the same without a simulation."""
+    record = x.pool.recorder
+    n = record.n[0]
+    stream = cache_replay.operations(*record.rows[:n, :5].T)
+    decisions, _ = cache_replay.drive(x.pool.cache_params, stream)
+    decided = (stream.kind == READ) | (stream.kind == COMPLETION)
+    assert n > 0
+    return (decisions.outcome == record.rows[:n, 5])[decided].all()
+
+
+def headers(x):
+    """Of the ARC: the rows of all nodes in use, by node."""
+    a = x.machine.arc
+    return {int(node): a.nodes[node] for node in a.node_of[a.node_of != 0]}
+
+
+def blocks_under_way(x):
+    """Blocks that the groups not yet written hold: {block: groups}."""
+    txgs, blocks = x.machine.txgs, {}
+    for group in {int(txgs.open_txg[0]), int(txgs.quiesced[0]), int(txgs.syncing[0])} - {0}:
+        quarter = group % QUARTERS
+        first = quarter * txgs.room + 1
+        for row in txgs.entries[first:first + txgs.quarters[quarter, N_USED]]:
+            if group != txgs.syncing[0] or row[WRITING] != WRITTEN:
+                blocks.setdefault(int(row[BLOCK]), []).append(group)
+    return blocks
+
+
+def holds_are_accounted_for(x):
+    """A block in core is held by those right below it in core, by who reads it, and by groups that it is dirty in."""
+    rows = headers(x)
+    holds = dict.fromkeys(rows, 0)
+    for row in rows.values():
+        holds[int(row[ABOVE])] = holds.get(int(row[ABOVE]), 0) + 1
+    for block, groups in blocks_under_way(x).items():
+        holds[int(x.machine.arc.node_of[block])] += len(groups)
+    return all(row[HOLDS] == holds[node] + (row[READER] != 0) for node, row in rows.items())
+
+
+def bytes_are_accounted_for(x):
+    """What is counted in each state is what is there: second buffers of records dirty in two groups among it."""
+    m, rows = x.machine, headers(x).values()
+    n_bytes = [sum(int(row[N_BYTES]) for row in rows if row[STATE] == state) for state in range(5)]
+    second = [len(groups) - 1 for block, groups in blocks_under_way(x).items() if block < m.files.n_records]
+    n_bytes[ANONYMOUS] += sum(second) * m.workload.record_bytes
+    return n_bytes == m.arc.n_bytes.tolist()
+
+
+def only_dirty_blocks_are_anonymous(x):
+    """Records that are dirty, indirect blocks on their way to disk, and what is read for the first time."""
+    m, under_way = x.machine, blocks_under_way(x)
+    for row in headers(x).values():
+        is_dirty, is_record = int(row[KEY]) in under_way, row[KEY] < m.files.n_records
+        if row[STATE] == ANONYMOUS and not row[READER] and not is_dirty:
+            return False
+        if is_record and is_dirty and row[STATE] != ANONYMOUS:
+            return False
+    return True
+
+
+def core_is_no_larger_than_c(x):
+    """But for what nobody could evict, as it is dirty, and a few blocks."""
+    m = x.machine
+    return total_bytes(m.arc) <= m.arc_params.c_bytes + 2**18 + m.arc.n_bytes[ANONYMOUS]
+
+
+def what_is_in_core_holds_what_is_above(x):
+    """Which so is in core: that an L1 is says all of those above it, up to the top of the file."""
+    files, rows = x.machine.files, headers(x)
+    tops = {int(files.base[file, n - 1]) for file, n in enumerate(files.n_levels.tolist())}
+    return all(row[STATE] > MFU or int(row[KEY]) in tops or (row[ABOVE] and rows[int(row[ABOVE])][STATE] <= MFU)
+               for row in rows.values())
+
+
+LAWS = {law.__name__: law for law in (little, utilisation, conservation, one_to_one, replays, holds_are_accounted_for,
+                                      bytes_are_accounted_for, only_dirty_blocks_are_anonymous, core_is_no_larger_than_c,
+                                      what_is_in_core_holds_what_is_above)}
+
+
+def mva(n_customers, think_s, demands_s):
+    """Throughput (per second) of a closed network of one think station and queues, by mean value analysis."""
+    n_waiting, throughput = np.zeros(len(demands_s)), 0.0
+    for n in range(1, n_customers + 1):
+        response = demands_s * (1 + n_waiting)
+        throughput = n / (think_s + response.sum())
+        n_waiting = throughput * response
+    return throughput

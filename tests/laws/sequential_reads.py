@@ -1,0 +1,130 @@
+"""Laws that every run of the sequential readers obeys, exactly; each is a function of a result: whether it holds."""
+
+import numpy as np
+
+from model.devices.command_queue import N_COMMANDS, SERVICE_NS
+from model.simulations.sequential_reads.state import ABSENT, BEGAN, FRESH, READING, STALLED, WAITS_FOR
+from model.zfs.dmu.zfetch import max_fetches, new_zfetch, read_block
+from model.zfs.vdev.cache import MISS
+from model.zfs.vdev.leaves import FOR_LINE, NOBODY
+from model.zfs.vdev.queue import NONE
+
+
+def under_way(x):
+    """Numbers of the blocks being read at the end."""
+    return np.flatnonzero(x.machine.status == READING)
+
+
+def little(x):
+    """The integral of the number of blocks being read is the sum of the times that they have been."""
+    tally, end = x.machine.tally, x.machine.settings.duration_ns
+    return tally.area[0] == tally.took.sum() + (end - tally.asked_at[under_way(x)]).sum()
+
+
+def time(x):
+    """A thread copies, issues, waits or is stalled all the time, and is all the time in one of its reads."""
+    m, end = x.machine, x.machine.settings.duration_ns
+    in_reads = np.zeros(m.readers.n_streams, np.int64)
+    np.add.at(in_reads, x.stream, x.response_ns)
+    return (m.tally.spent.sum(axis=1) == end).all() and (in_reads + end - m.threads[:, BEGAN] == end).all()
+
+
+def timeline(x):
+    """What was recorded of a thread follows without a gap, and adds up to what it spent."""
+    recorder = x.machine.recorder
+    rows = recorder.activities[:recorder.n[0]]
+    assert 0 < len(rows) < len(recorder.activities)
+    spent = np.bincount(rows[:, 2], rows[:, 1] - rows[:, 0], 4).astype(np.int64)
+    has_block = (rows[:, 3] != NOBODY) == (rows[:, 2] == STALLED)
+    adds_up = (spent == x.machine.tally.spent[recorder.thread]).all()
+    return (rows[1:, 0] == rows[:-1, 1]).all() and adds_up and has_block.all()
+
+
+def utilisation(x):
+    """Each disk has been busy for just the service times of what it has served."""
+    m, drives = x.machine, x.pool.drives
+    n = m.settings.n_leaves
+    rest = np.where(drives.units[:, N_COMMANDS] > 0, m.calendar.time[:n] - m.settings.duration_ns, 0)
+    return (x.busy_ns == drives.units[:, SERVICE_NS] - rest).all() and (x.busy_ns <= m.settings.duration_ns).all()
+
+
+def commands(x):
+    """What was recorded of a disk: it serves one after the other, and never has more than the queue lets it."""
+    recorder = x.machine.recorder
+    rows = recorder.commands[:recorder.n[1]]
+    assert 0 < len(rows) < len(recorder.commands)
+    return ((rows[1:, 0] >= rows[:-1, 1]).all() and (rows[:, 4] >= 1).all()
+            and (rows[:, 4] <= x.pool.queue_params.max_pending).all()
+            and rows[:, 3].sum() == x.served_bytes[recorder.leaf])
+
+
+def ios_about(x):
+    """Numbers of the I/Os that have not completed: those taken that are not free."""
+    queue, free = x.pool.queue, set()
+    io = int(queue.free[0])
+    while io != NONE:
+        free.add(io)
+        io = int(queue.next_member[io])
+    return set(range(1, queue.n_ios + 1)) - free
+
+
+def waiting_blocks(x):
+    """Blocks that an I/O will bring, as a list, to notice double ones."""
+    pool, blocks = x.pool, []
+    for io in ios_about(x):
+        block = pool.owner[io]
+        if block == FOR_LINE:
+            leaf, line = pool.leaf_of[io], pool.queue.offset[io] >> pool.cache_params.line_shift
+            n = pool.cache.n_nodes
+            node = next(i for i in range(leaf * n, (leaf + 1) * n) if pool.cache.key[i] == line and pool.cache.filling[i])
+            block = pool.waiting[node]
+            while block != NOBODY:
+                blocks.append(int(block))
+                block = pool.joined_before[block]
+        else:
+            blocks.append(int(block))
+    return blocks
+
+
+def conservation(x):
+    """I/Os, blocks and bytes: all that was asked for has come or is about; all that came was used or lies ready."""
+    m, c = x.machine, x.counts
+    n_lines = x.outcomes[:, MISS].sum()
+    in_service = sum(int(x.pool.queue.unit_bytes[x.pool.drives.commands[leaf, 0]])
+                     for leaf in range(m.settings.n_leaves) if x.pool.drives.units[leaf, N_COMMANDS])
+    beside_records = c["bytes_done"] - c["records_came"] * m.readers.record_bytes
+    return (c["ios"] == c["ios_done"] + len(ios_about(x)) and sorted(waiting_blocks(x)) == sorted(under_way(x).tolist())
+            and c["records_came"] == c["records_used"] + (m.status[:m.files.n_records] == FRESH).sum()
+            and x.served_bytes.sum() == c["bytes_done"] + in_service
+            and 0 < beside_records <= n_lines * 2**16 + c["indirect_came"] * 2**14
+            and all(block == NOBODY or m.status[block] == READING for block in m.threads[:, WAITS_FOR]))
+
+
+def replays(x):
+    """zfetch answers the same when it is asked the same without a simulation, and was shown every record in turn."""
+    m, recorder = x.machine, x.machine.recorder
+    calls = recorder.calls[:recorder.n[2]]
+    assert 0 < len(calls) < len(recorder.calls)
+    alone, out = new_zfetch(m.zfetch_params, m.readers.n_streams), np.zeros((max_fetches(m.zfetch_params), 2), np.int64)
+    for file, record, prefetched, tick, n_asked in calls.tolist():
+        n = read_block(alone, m.zfetch_params, file, record, prefetched, tick, int(m.files.n_records_of[file]) - 1, out)
+        if out[:n, 1].sum() != n_asked:
+            return False
+    return all((np.diff(calls[calls[:, 0] == file, 1]) % m.files.n_records_of[file] == 1).all()
+               for file in range(m.readers.n_streams))
+
+
+def fetched(x):
+    """All that zfetch wanted has been asked for, but for what the thread is just about. (Only where nothing is evicted.)"""
+    m, calls = x.machine, x.machine.recorder.calls[:x.machine.recorder.n[2]]
+    alone, out = new_zfetch(m.zfetch_params, m.readers.n_streams), np.zeros((max_fetches(m.zfetch_params), 2), np.int64)
+    wanted = [[] for _ in range(m.readers.n_streams)]
+    for file, record, prefetched, tick, _ in calls.tolist():
+        n = read_block(alone, m.zfetch_params, file, record, prefetched, tick, int(m.files.n_records_of[file]) - 1, out)
+        wanted[file].append([i for first, n_records in out[:n].tolist() for i in range(first, first + n_records)])
+    assert x.counts["evicted"] == 0
+    return all(m.status[m.files.base[file, 0] + record] != ABSENT
+               for file in range(m.readers.n_streams) for asked in wanted[file][:-1] for record in asked)
+
+
+LAWS = {law.__name__: law for law in (little, time, timeline, utilisation, commands, conservation, replays, fetched)}

@@ -1,0 +1,350 @@
+"""The order-entry simulation: laws of every window, a loop of one user in closed form, blocks that are neither lost nor
+doubled, sampling against simulating all, both engines of the allocator, determinism, and what cannot be."""
+
+import itertools
+import json
+
+import numpy as np
+import pytest
+
+from drivers.order_entry_pools import METASLAB_BYTES, N_METASLABS, SECOND, SHEET, SMALL, digest, site_of
+from model.devices.command_queue import N_COMMANDS, SERVICE_NS
+from model.devices.data_sheet import SheetParams
+from model.simulations.order_entry.series import restart, rewrite, window
+from model.simulations.order_entry.state import (
+    BEGAN,
+    DOING,
+    DOINGS,
+    N_HELD,
+    OPEN,
+    READ_BEGAN,
+    READ_NS,
+    READING,
+    REDO_BYTES,
+    RESPONSE_NS,
+    SLOTS,
+    SYNCING,
+    THINKING,
+    check_orders,
+)
+from model.zfs.dmu.layout import FRONT_BYTES, LEAF_SHIFT, OFFSET_MASK
+from model.zfs.eras import era
+from model.zfs.txg.throttle import DIRTY as DIRTY_BYTES
+from model.zfs.vdev.raid import asize, vdev_params
+from support.processes import interpreted
+
+
+@pytest.fixture(scope="module")
+def seen():
+    """Both sites behind three windows with ageing in between."""
+    sites = {}
+    for name in ("b117", "b141_df"):
+        site = site_of(name=name)
+        for number in range(3):
+            last = window(site, SECOND // 2, 2 * SECOND)
+            rewrite(site, 3000, last, 1, f"{number}")
+        sites[name] = site, window(site, SECOND // 2, 2 * SECOND)
+    return sites
+
+
+BOTH = pytest.mark.parametrize("name", ["b117", "b141_df"])
+
+# ---- laws ----
+
+
+@BOTH
+def test_users_are_always_somewhere(seen, name):
+    _, last = seen[name]
+    assert sum(last.doing_ns.values()) == SMALL.n_users * last.ns
+
+
+@BOTH
+def test_littles_law_holds_exactly_for_reads_and_transactions(seen, name):
+    """From the beginning: the time that users spend reading is that of all reads, those under way among them."""
+    site, _ = seen[name]
+    m, now = site.machine, site.now[0]
+    reading = m.users[:, DOING] == READING
+    assert m.doing_ns[READING] == m.tally[READ_NS] + (now - m.users[reading, READ_BEGAN]).sum()
+    in_one = m.users[:, DOING] != THINKING
+    assert m.doing_ns.sum() - m.doing_ns[THINKING] == m.tally[RESPONSE_NS] + (now - m.users[in_one, BEGAN]).sum()
+
+
+@BOTH
+def test_the_utilisation_law_holds_exactly(seen, name):
+    site, last = seen[name]
+    units, n = site.leaves.drives.units, len(last.busy_ns)
+    rest = np.where(units[:, N_COMMANDS] > 0, site.machine.calendar.time[:n] - site.now[0], 0)
+    busy = units[:, 2] * 0 + units[:, 3] + np.where(units[:, N_COMMANDS] > 0, site.now[0] - units[:, 2], 0)
+    assert (busy == units[:, SERVICE_NS] - rest).all()
+    assert (last.busy_ns <= last.ns).all()
+
+
+@BOTH
+def test_buffers_held_are_dirty_or_being_written_and_no_more_than_there_are(seen, name):
+    m = seen[name][0].machine
+    under_way = int(m.writers[:, 1].sum())
+    assert m.counts[N_HELD] == m.is_dirty.sum() + under_way <= SMALL.dirty_most
+
+
+def pieces(site):
+    """(vdev, offset, B) of all blocks that are to stay."""
+    m, orders = site.machine, site.machine.orders
+    sizes = ((m.record_at, orders.record_bytes), (m.indirect_at.ravel(), orders.indirect_bytes), (m.redo_at, REDO_BYTES))
+    return [(place >> LEAF_SHIFT, (place & OFFSET_MASK) - FRONT_BYTES, asize(orders.vdev, n))
+            for places, n in sizes for place in places.tolist()]
+
+
+@BOTH
+def test_no_block_is_lost_and_no_two_lie_on_each_other(seen, name):
+    site = seen[name][0]
+    rewrite(site, 100, window(site, 0, SECOND // 2), 1, "to the end of a group")
+    found = sorted(pieces(site))
+    assert all(one[0] < other[0] or one[1] + one[2] <= other[1] for one, other in itertools.pairwise(found))
+    assert found[0][1] >= 0
+    assert max(offset + n for _, offset, n in found) <= N_METASLABS * METASLAB_BYTES
+    taken = int(site.space.class_allocated[0]) - int(site.space.deferred.sum())
+    assert taken == sum(n for *_, n in found)
+
+
+# ---- closed forms ----
+
+
+def test_one_user_waits_for_the_sum_of_the_parts():
+    """With nothing else to be written, so that no disk is ever busy when a read comes."""
+    service = 7_000_000
+    orders = SMALL._replace(n_users=1, dirtied=0.0, cached=0.0, cpu_ns=0, reads=5.0, redo_bytes=0)
+    site = site_of(orders, drawn_ns=[service])
+    window(site, 0, 10 * SECOND)
+    t = dict(zip(("transactions", "response", "reads"), site.machine.tally[:3].tolist(), strict=True))
+    commit = orders.op_ns + orders.slog_ns
+    drawn = site.machine.n_reads[0, :t["transactions"]]
+    assert t["transactions"] > 100
+    assert t["response"] == t["transactions"] * commit + drawn.sum() * (service + orders.op_ns)
+    assert 0 <= t["reads"] - drawn.sum() <= 11
+
+
+def test_processors_are_a_bound_that_many_users_reach():
+    orders = SMALL._replace(n_users=64, n_cpus=2, cpu_ns=8_000_000, cached=1.0, dirtied=0.0, reads=2.0)
+    last = window(site_of(orders), SECOND, 4 * SECOND)
+    assert last.doing_ns["cpu"] == pytest.approx(2 * last.ns, rel=1e-3)
+    assert last.tally["transactions"] * orders.cpu_ns == pytest.approx(2 * last.ns, rel=0.02)
+
+
+def test_users_answered_from_memory_leave_the_disks_alone():
+    last = window(site_of(SMALL._replace(cached=1.0, dirtied=0.0, redo_bytes=0)), 0, SECOND)
+    assert last.tally["transactions"] > 0
+    assert last.served.sum() == 0
+
+
+# ---- mechanisms ----
+
+
+def test_a_write_is_large_only_if_the_queue_joins_blocks_that_lie_side_by_side():
+    whole = window(site_of(), SECOND, 2 * SECOND).tally
+    queue = era("b117").queue._replace(aggregation_bytes=0)
+    apart = window(site_of(queue=queue), SECOND, 2 * SECOND).tally
+    assert apart["units_written"] == pytest.approx(apart["ios_written"], rel=0.01)
+    assert whole["units_written"] < 0.5 * whole["ios_written"]
+    assert whole["transactions"] > apart["transactions"]
+
+
+def test_without_a_log_device_a_commit_waits_for_disks():
+    with_slog, without = (window(site_of(SMALL._replace(has_slog=flag)), SECOND, 2 * SECOND).tally for flag in (1, 0))
+    assert without["log_ns"] / without["log_writes"] > 5 * with_slog["log_ns"] / with_slog["log_writes"]
+
+
+def test_reads_that_miss_the_block_above_read_twice():
+    once, twice = (window(site_of(SMALL._replace(misses_indirect=share, cached=0.0, dirtied=0.0)), 0, 2 * SECOND).tally
+                   for share in (0.0, 1.0))
+    assert twice["ios_read"] / twice["reads"] == pytest.approx(2, rel=0.05)
+    assert once["ios_read"] / once["reads"] == pytest.approx(1, rel=0.05)
+
+
+def test_a_group_writes_what_stands_above_the_records_that_were_rewritten():
+    t = window(site_of(), SECOND, 4 * SECOND).tally
+    assert 12 <= t["txgs"] <= 17
+    assert t["writes"] / 128 < t["indirect"] < 3 * t["writes"]
+    assert t["redo_records"] == pytest.approx(t["log_bytes"] / REDO_BYTES, abs=2)
+
+
+def test_nobody_waits_for_the_space_maps_that_were_loaded_while_the_pool_aged():
+    site = site_of()
+    rewrite(site, 20_000, window(site, 0, SECOND), 1, "ageing")
+    before = int(site.space.counters.load_blocks[0])
+    last = window(site, 0, SECOND)
+    waited_for = int(site.space.counters.load_blocks[0]) - before
+    assert before > 0
+    assert last.tally["stall_ns"] == waited_for * SMALL.load_block_ns
+
+
+def test_blocks_of_raidz_take_parity_and_stay_apart():
+    orders = SMALL._replace(vdev=vdev_params("raidz2", 6), n_vdevs=1, n_records=2**12)
+    site = site_of(orders, unit=512, sheet=SHEET._replace(disk_bytes=2**28))
+    rewrite(site, 3000, window(site, 0, SECOND), 1, "ageing")
+    found = sorted(pieces(site))
+    assert all(one[1] + one[2] <= other[1] for one, other in itertools.pairwise(found))
+    assert sorted({n for *_, n in found}) == [12 * 512, 24 * 512, asize(orders.vdev, REDO_BYTES)]
+
+
+# ---- the throttle, and sizes of log blocks ----
+
+
+@BOTH
+def test_an_open_group_counts_what_it_has_dirtied_six_times_over(seen, name):
+    m = seen[name][0].machine
+    txg, slot = m.txg[OPEN], m.txg[OPEN] % SLOTS
+    records, indirect = (m.record_dirtied_in == txg).sum(), (m.dirtied_in == txg).sum()
+    dirty = records * SMALL.record_bytes + indirect * 2**14 + m.n_dirty[slot, -1] * REDO_BYTES
+    assert m.throttle[DIRTY_BYTES + slot] == 6 * dirty
+
+
+def test_a_group_takes_no_more_than_its_limit_and_one_write():
+    """Groups of shares of logbias=throughput, too: with a tenth of what they would take, there are more of them."""
+    free, limit = window(site_of(), SECOND, 2 * SECOND).tally, 2_000_000
+    site = site_of(SMALL._replace(txg=SMALL.txg._replace(least_limit=limit), most_limit=limit))
+    for _ in range(10):
+        last = window(site, 0, SECOND // 4).tally
+        one_write = 6 * (SMALL.record_bytes + 3 * 2**14 + REDO_BYTES)
+        assert site.machine.throttle[DIRTY_BYTES + site.machine.txg[OPEN] % SLOTS] <= limit + one_write
+    assert last["txgs"] > 2 * free["txgs"] / 8
+    assert last["transactions"] < free["transactions"] / 8
+
+
+def test_whoever_waits_for_room_goes_on_however_small_a_group_is():
+    tiny = SMALL._replace(txg=SMALL.txg._replace(least_limit=1), most_limit=1, n_users=4)
+    assert window(site_of(tiny), 0, 4 * SECOND).tally["transactions"] > 10
+
+
+def test_the_throttle_and_log_blocks_take_the_steps_of_the_specification():
+    """Spec 6.4, the table: blocks of n records of 8 KiB; spec 5.6: who is admitted."""
+    found = json.loads(interpreted("drivers.order_entry_steps"))
+    old, slim = found["old"], found["slim"]
+    sizes = {"1": 12, "2": 20, "3": 28, "4": 36, "8": 68, "15": 124}
+    large = {"1": 12, "2": 36, "3": 36, "4": 36, "8": 128, "15": 128}
+    assert old == {n: [[1024 * size, 1024 * size]] for n, size in sizes.items()}
+    assert slim == {n: [[1024 * large[n], 1024 * size]] for n, size in sizes.items()}
+    assert sum(n for n, _ in found["redo"]) > 400_000
+    assert found["admitted"] == [[True, False], [True, False], [True, False], [True, True], [False, False], [False, False]]
+
+
+def test_redo_without_a_log_device_ages_the_pool_too():
+    """Log blocks take places between records, and are free again."""
+    without, with_one = (site_of(SMALL._replace(has_slog=flag)) for flag in (0, 1))
+    like = window(site_of(SMALL._replace(has_slog=0)), 0, SECOND)
+    for site in (without, with_one):
+        rewrite(site, 3000, like, 1, "ageing")
+    assert digest(without) != digest(with_one)
+    assert without.space.class_allocated[0] == with_one.space.class_allocated[0]
+
+
+# ---- sampling ----
+
+
+def throughputs(name, window_s, run_s, n_runs, seed):
+    site, found = site_of(name=name, seed=seed), []
+    for number in range(n_runs):
+        last = window(site, SECOND // 2 if window_s < run_s else 0, int(window_s * SECOND))
+        found.append(last.tally["transactions"] / window_s)
+        n = int(last.tally["writes"] * (run_s / window_s - 1))
+        rewrite(site, n, last, seed, f"{number}")
+    return np.array(found)
+
+
+@pytest.fixture(scope="module", params=["b117", "b141_df"])
+def sampled_and_whole(request):
+    """Throughputs of 8 runs of 20 s, of 4 s each and of all of it, under three seeds."""
+    return [np.array([throughputs(request.param, window_s, 20, 8, seed) for seed in range(3)]) for window_s in (4, 20)]
+
+
+def test_windows_and_ageing_give_what_simulating_every_second_gives(sampled_and_whole):
+    """The mean: within three standard errors."""
+    sampled, whole = (one.mean(axis=1) for one in sampled_and_whole)
+    error = np.sqrt((np.var(sampled, ddof=1) + np.var(whole, ddof=1)) / 3)
+    assert abs(np.mean(sampled) - np.mean(whole)) < max(3 * error, 0.05 * np.mean(whole))
+
+
+def test_windows_vary_from_run_to_run_as_whole_runs_do_and_by_the_chance_of_a_window(sampled_and_whole):
+    """Variances between runs: that of windows is that of whole runs and what a fifth of a run adds, of users' draws. The two
+    are estimated from 24 runs each, so that a factor of four between them would be noticed, and one of two not."""
+    sampled, whole = ((one.std(axis=1, ddof=1) / one.mean(axis=1)).mean() for one in sampled_and_whole)
+    assert 0.5 * whole < sampled < 2 * whole + 0.02
+
+
+# ---- engines, determinism ----
+
+
+def test_the_laws_notice_defects():
+    found = json.loads(interpreted("defects.order_entry"))
+    assert found.pop("none") == []
+    assert len(found) == 8
+    assert all(found.values()), found
+
+
+def test_both_engines_of_the_allocator_put_every_block_in_the_same_place():
+    found = json.loads(interpreted("drivers.order_entry_pools"))
+    for name in ("b117", "b141_df", "b141"):
+        assert found[f"{name} 0"] == found[f"{name} 1"]
+        assert found[f"{name} 0"][1] > 0
+    assert len({one[0] for one in found.values()}) == 3
+
+
+def test_the_same_seed_gives_the_same_bits_and_another_one_others():
+    one, same, other = (site_of(seed=seed) for seed in (1, 1, 2))
+    tallies = [window(site, 0, SECOND).tally for site in (one, same, other)]
+    assert tallies[0] == tallies[1] != tallies[2]
+    assert digest(one) == digest(same) != digest(other)
+
+
+def test_users_do_the_same_under_both_rules():
+    old, new = (site_of(name=name).machine for name in ("b117", "b141_df"))
+    assert (old.read_record == new.read_record).all()
+    assert (old.dirty_record == new.dirty_record).all()
+
+
+def test_other_users_find_the_same_database():
+    site = site_of()
+    last = window(site, 0, SECOND)
+    rewrite(site, 0, last, 1, "end of the group")
+    before = digest(site)
+    again = restart(site, SMALL._replace(n_users=3), site.leaves.disk, era("b117").queue, 5)
+    assert digest(again) == before
+    assert sum(window(again, 0, SECOND).doing_ns.values()) == 3 * SECOND
+
+
+def test_groups_go_on_under_other_users_whatever_those_before_had_under_way():
+    site, period = site_of(SMALL), SMALL.txg.timeout_ns
+    while site.machine.txg[SYNCING] == 0:
+        window(site, 0, period // 32)
+    again = restart(site, SMALL, site.leaves.disk, era("b117").queue, 5)
+    last = window(again, 0, 4 * period)
+    assert last.tally["txgs"] >= 2
+    test_no_block_is_lost_and_no_two_lie_on_each_other({"b117": (again, last)}, "b117")
+
+
+# ---- what cannot be ----
+
+
+@pytest.mark.parametrize(("changed", "words"), [
+    ({"record_bytes": 4100}, "record_bytes of the order entry is 4100"), ({"n_vdevs": 0}, "n_vdevs of the order entry is 0"),
+    ({"cached": 1.5}, "cached of the order entry is 1.5"), ({"dirty_most": 3}, "dirty_most is 3"),
+    ({"n_users": 0}, "n_users of the order entry is 0")])
+def test_a_machine_that_cannot_be_gets_one_sentence(changed, words):
+    with pytest.raises(ValueError, match=words) as caught:
+        check_orders(SMALL._replace(**changed))
+    assert "choose" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_pool_that_fills_up_gets_one_sentence():
+    with pytest.raises(ValueError, match="the pool fills up"):
+        site_of(n_other=2 * N_METASLABS * METASLAB_BYTES // REDO_BYTES)
+
+
+def test_too_many_places_to_remember_is_no_full_pool():
+    with pytest.raises(ValueError, match="make the pool with more segments"):
+        window(site_of(name="b141_df", max_segments=64), SECOND, 4 * SECOND)
+
+
+def test_all_that_users_do_has_a_name():
+    assert len(DOINGS) == 6
+    assert isinstance(SHEET, SheetParams)

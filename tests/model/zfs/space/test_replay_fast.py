@@ -1,0 +1,104 @@
+"""Recorded decisions of the real allocator, replayed with the fast engine."""
+
+import re
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from model.events.streams import stream
+from model.zfs.space.pickers import VARIANTS
+from study.errors import UserError
+from study.project import DATA
+from study.replays import pool as pools
+from study.replays.alloc_trace import AMBIGUOUS
+from study.replays.pool import replay_pool
+from study.replays.space_map import recorded_with, replay_map
+
+SIZES = (1, 2, 3, 8, 24, 33, 60)
+
+RECORDED = [(path, variant, offsets) for path in sorted((DATA / "traces" / "alloc").glob("*__ops.parquet"))
+            if not path.name.startswith("l2") for variant, offsets in recorded_with(path)]
+
+
+@pytest.mark.parametrize(("path", "variant", "offsets"), RECORDED, ids=lambda part: getattr(part, "stem", part))
+def test_auto_is_fast_exactly_where_no_choice_depends_on_a_trees_shape(path, variant, offsets):
+    """And has no difference either way; `fast` may have some where `auto` declines."""
+    exact, fast, auto = (replay_map(path, variant, offsets, engine=engine) for engine in ("exact", "fast", "auto"))
+    ambiguous = fast.found[AMBIGUOUS]
+    assert auto.engine == ("exact" if ambiguous else "fast")
+    assert auto.differences == exact.differences == 0
+    assert fast.differences == 0 or ambiguous
+    if path.name.startswith("rand4k"):
+        assert auto.engine == "fast"
+        assert {name: fast.found[name] for name in exact.found} == exact.found
+
+
+def test_blocks_of_one_size_and_of_mixed_sizes_are_recorded_of_every_build():
+    for scenario in ("rand4k", "mix"):
+        assert {variant for path, variant, _ in RECORDED if path.name.startswith(scenario)} == set(VARIANTS)
+
+
+def test_maps_of_too_many_blocks_are_not_for_the_fast_engine(tmp_path):
+    path = tmp_path / "large__ops.parquet"
+    pq.write_table(pa.table({"op": [4, 0], "size512": [9, 1], "arg": [2**25, -1]}), path)
+    assert replay_map(path, "103_ff", engine="auto").engine == "exact"
+    with pytest.raises(UserError, match="16777216 blocks of 512 B"):
+        replay_map(path, "103_ff", engine="fast")
+
+
+def mixed(total, n, seed=0):
+    """(op, size512, arg) of allocations of many sizes in a map of so many sectors, nearly full, with frees at random."""
+    of, rows, live, used = stream(seed, "mixed"), [], [], 0
+    for block in range(n):
+        size = SIZES[int(of.random() * len(SIZES))]
+        while used + size > 0.93 * total:
+            which, freed = live.pop(int(of.random() * len(live)))
+            rows.append((1, freed, which))
+            used -= freed
+        rows.append((0, size, -1))
+        live.append((block, size))
+        used += size
+    return rows
+
+
+def written(path, rows):
+    pq.write_table(pa.table(dict(zip(("op", "size512", "arg"), zip(*rows, strict=True), strict=True))), path)
+    return path
+
+
+def without_frees_of_nothing(path, rows, variant):
+    """The rows that `variant` can be given: what it refused is not freed."""
+    while True:
+        try:
+            replay_map(written(path, rows), variant)
+        except UserError as error:
+            del rows[int(re.search(r"row (\d+) frees", str(error))[1])]
+        else:
+            return rows
+
+
+def test_where_the_fast_engine_went_astray_the_trace_is_not_blamed(tmp_path):
+    path = tmp_path / "mixed__ops.parquet"
+    without_frees_of_nothing(path, [(4, 9, 600), *mixed(600, 300)], "141_ndf")
+    assert replay_map(path, "141_ndf", engine="auto").engine == "exact"
+    with pytest.raises(UserError, match=r"for which the fast engine found no space, but \d+ of its choices depend on the "
+                                        "shape of a tree; use --engine exact or auto"):
+        replay_map(path, "141_ndf", engine="fast")
+    written(path, [(4, 9, 8), (0, 8, -1), (0, 8, -1), (1, 8, 1)])
+    with pytest.raises(UserError, match="row 3 frees allocation 1, which found no space and was never made"):
+        replay_map(path, "141_ndf", engine="fast")
+
+
+def test_of_a_pool_too_the_fast_engine_says_how_many_choices_may_differ(tmp_path, monkeypatch):
+    path = written(tmp_path / "pool__ops.parquet", [(0, size, -1) for size in SIZES])
+    found = {engine: replay_pool(path, "117_df", 1, 2**20, engine=engine).found for engine in ("exact", "fast")}
+    assert (AMBIGUOUS in found["exact"], found["fast"][AMBIGUOUS]) == (False, 0)
+
+    def drive(*arguments):
+        engine, pool, *others = driven(*arguments)
+        pool.blocks.free.n_ambiguous[:] = 3
+        return engine, pool, *others
+    driven = pools._drive
+    monkeypatch.setattr(pools, "_drive", drive)
+    assert replay_pool(path, "117_df", 1, 2**20, engine="fast").found[AMBIGUOUS] == 3

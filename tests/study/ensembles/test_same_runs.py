@@ -1,0 +1,96 @@
+"""Runs that are not made again: which values a run depends on is what it asks for, present or not, in every way there is."""
+import pytest
+
+from study.ensembles import same_runs
+from study.experiments.postgres_2008 import setups as checkpoints
+
+VALUES = checkpoints.known().central()
+WAYS = {"index": lambda some: some["a"], "get": lambda some: some.get("a"), "in": lambda some: "a" in some,
+        "default": lambda some: some.get("missing", 0), "joined": lambda some: (some | {"c": 1})["a"],
+        "spread": lambda some: {**some}["a"], "copy": lambda some: dict(some)["a"], "for": sorted,
+        "items": lambda some: dict(some.items())["a"], "values": lambda some: sum(some.values()),
+        "equal": lambda some: some == {"a": 1, "b": 2}, "joined to": lambda some: ({"c": 1} | some)["a"],
+        "copied": lambda some: some.copy()["a"], "said": repr}
+REFUSED = (lambda some: some.pop("a"), lambda some: some.popitem(), lambda some: some.setdefault("a", 1),
+           lambda some: some.update(a=1), lambda some: some.clear(), lambda some: some.__setitem__("a", 1),
+           lambda some: some.__delitem__("a"))
+
+
+@pytest.fixture(autouse=True)
+def nothing_was_run():
+    same_runs.forget()
+    yield
+    same_runs.forget()
+
+
+def runs_of(way, first, then):
+    """How many runs two calls make."""
+    made = []
+    for values in (first, then):
+        same_runs.once(("test",), values, lambda some: made.append(WAYS[way](some)))
+    return len(made)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_same_values_are_run_once(way):
+    assert runs_of(way, {"a": 1, "b": 2}, {"a": 1, "b": 2}) == 1
+
+
+@pytest.mark.parametrize("way", [way for way in WAYS if way not in ("in", "default")])
+def test_another_value_that_is_asked_for_is_another_run(way):
+    some = {"a": 1, "b": 2}
+    assert runs_of(way, some, {"a": 3, "b": 2} if way != "for" else {"c": 1, "b": 2}) == 2
+
+
+@pytest.mark.parametrize(("way", "name"), [("in", "a"), ("get", "a"), ("default", "missing")])
+def test_what_is_asked_for_and_not_there_counts(way, name):
+    assert runs_of(way, {"b": 2}, {"b": 2, name: 5}) == 2
+
+
+@pytest.mark.parametrize("way", ["index", "get", "in", "default"])
+def test_what_nobody_asks_for_does_not_count(way):
+    assert runs_of(way, {"a": 1, "b": 2}, {"a": 1, "b": 3}) == 1
+
+
+@pytest.mark.parametrize("change", REFUSED)
+def test_values_are_not_changed_by_a_run(change):
+    with pytest.raises(TypeError, match="take a copy"):
+        same_runs.once(("test",), {"a": 1}, change)
+
+
+def test_whether_there_are_any_values_counts_and_asks_for_none_of_them():
+    made = []
+    for values in ({}, {"a": 1}, {"a": 2}):
+        same_runs.once(("test",), values, lambda some: made.append(bool(some)))
+    assert made == [False, True]
+
+
+def test_no_more_than_so_many_machines_are_remembered(monkeypatch):
+    same_runs.forget()
+    monkeypatch.setattr(same_runs, "MOST", 3)
+    made = []
+    for name in "abcdba":
+        same_runs.once((name,), {}, lambda some, name=name: made.append(name))
+    assert made == [*"abcd", "a"]
+
+
+def test_another_machine_is_another_run():
+    assert [same_runs.once((name,), {"a": 1}, lambda some, name=name: name) for name in "xyx"] == ["x", "y", "x"]
+
+
+@pytest.mark.parametrize(("name", "other", "runs_again"), [
+    ("zfs-300s-15", {"interlace_kib": 16}, False), ("ufs-nine-disks", {"interlace_kib": 16}, True),
+    ("ufs-nine-disks", {"zfs_era": "b103"}, False), ("zfs-300s-15", {"zfs_era": "b103"}, True),
+    ("zfs-300s-15", {"first_load_pct": 50}, False), ("zfs-nine-disks-128k", {"first_load_pct": 50}, True)])
+def test_a_condition_of_another_set_up_is_no_reason_to_run_again(name, other, runs_again):
+    first = checkpoints.run(name, VALUES, 64, 1)
+    assert (checkpoints.run(name, VALUES | other, 64, 1) is not first) == runs_again
+
+
+@pytest.mark.parametrize("name", ["ufs-nine-disks", "zfs-300s-15"])
+def test_what_is_not_run_again_would_have_come_out_the_same(name):
+    first = checkpoints.run(name, VALUES, 64, 1)
+    same_runs.forget()
+    again = checkpoints.run(name, VALUES | ({"zfs_era": "b103"} if name.startswith("ufs") else {"interlace_kib": 16}), 64, 1)
+    assert first.tpm.tolist() == again.tpm.tolist()
+    assert first.counts == again.counts

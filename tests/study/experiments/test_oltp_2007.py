@@ -1,0 +1,151 @@
+"""The experiment of notebook 01: what reaches a prediction, and what does not."""
+import numpy as np
+import pandas as pd
+import pytest
+
+from study.documents import claims, priors, published
+from study.drawing import render
+from study.ensembles import ensembles
+from study.experiments.vdev_cache_2007 import oltp as oltp_2007
+from study.figures import oltp as pictures
+from study.grades import scoring
+from study.project import NOTEBOOKS
+from study.runs import catalogue, parameters, sliders
+
+NOTEBOOK = "01_vdev_cache_oltp"
+SMALL = {"record_kib": 8, "file_gib": 0.05, "n_leaves": 4, "n_shadows": 12, "line_kib": 64, "cache_mib": 1,
+         "max_pending": 35, "ncq": True, "window": 4, "start": "empty", "seconds": 6.0}
+
+
+def predicted():
+    """The smallest ensemble, of a machine that cannot hold its files in memory."""
+    machine = oltp_2007.setup(**SMALL)
+    machine = machine._replace(settings=machine.settings._replace(memory_bytes=2**27))
+    return oltp_2007.predict(machine, 2, 2, 1)
+
+
+@pytest.fixture(scope="module")
+def results():
+    return predicted()
+
+
+def test_nonsense_in_every_figure_to_be_predicted_changes_no_prediction(results, monkeypatch):
+    """All published numbers but baselines."""
+    baselines = {(row.run_id, row.name) for row in claims.baselines().itertuples(index=False)}
+    honest = published.runs
+
+    def nonsense():
+        changed = []
+        for run in honest():
+            keep = [(run.run_id, name) in baselines for name in run.metrics["name"]]
+            changed.append(run._replace(metrics=run.metrics.assign(value=run.metrics["value"].where(keep, 12345.678))))
+        return changed
+    monkeypatch.setattr(published, "runs", nonsense)
+    assert claims.targets().set_index("claim_id").loc["oltp-gain", "value"] == pytest.approx(12345.678 / 8543.3)
+    again = predicted()
+    pd.testing.assert_frame_equal(results, again)
+    assert scoring.predictions(results, NOTEBOOK) == scoring.predictions(again, NOTEBOOK)
+
+
+def test_another_baseline_changes_what_is_fitted_and_nothing_else(results, monkeypatch):
+    """So the test above can fail. The baseline is three quarters of what the small machine does."""
+    fit, rate = oltp_2007.baseline(), 0.75 * results["before/summary.rate"].iloc[0]
+    monkeypatch.setattr(oltp_2007, "baseline", lambda: fit._replace(baseline=rate))
+    again = predicted()
+    pd.testing.assert_frame_equal(results[~results.fitted], again[~again.fitted])
+    met = again[again.fitted & again.reached]
+    assert len(met) >= 1
+    assert met["before/summary.rate"].to_numpy() == pytest.approx(rate, rel=ensembles.MET)
+    assert not results[results.fitted].equals(again[again.fitted])
+
+
+def test_runs_that_there_are_already_are_not_repeated(monkeypatch):
+    machine = oltp_2007.with_values(oltp_2007.setup(**SMALL), priors.read(oltp_2007.EXPERIMENT).central())
+    runs, made, real = oltp_2007.compare(machine, 1), [], oltp_2007.run
+    monkeypatch.setattr(oltp_2007, "run", lambda *call: made.append(call) or real(*call))
+    anew = oltp_2007.predict(machine, 2, 2, 1)
+    n_anew = len(made)
+    pd.testing.assert_frame_equal(oltp_2007.predict(machine, 2, 2, 1, runs), anew)
+    assert len(made) == 2 * n_anew - 2
+    pd.testing.assert_frame_equal(oltp_2007.predict(machine, 2, 2, 2, runs), oltp_2007.predict(machine, 2, 2, 2))
+
+
+def test_the_one_number_fitted_on_is_the_throughput_before():
+    assert oltp_2007.baseline() == ensembles.Fit("overhead_ns", *oltp_2007.FIT_RANGE_NS, "summary.rate", 8543.3)
+
+
+def test_every_claim_of_the_notebook_is_predicted_or_said_not_to_be_modelled(results):
+    predicted = scoring.predictions(results, NOTEBOOK)
+    assert {"oltp-gain", "oltp-read-response", "oltp-wake-time", "oltp-log-block"} <= set(predicted)
+    for claim in scoring.of_notebook(NOTEBOOK):
+        if claim.id not in predicted:
+            quantity = claim.predict.partition(" ")[2]
+            assert quantity.endswith((".cpu", ".response"))
+            assert "no processors" in oltp_2007.not_modelled(quantity)
+
+
+def test_quantities_that_follow_from_each_other_do():
+    runs = oltp_2007.compare(oltp_2007.setup(**SMALL), 1)
+    q = oltp_2007.quantities(runs.before, runs.machine)
+    assert q["summary.rate"] == pytest.approx(q["shadowread.rate"] + q["dbwrite-a.rate"] + q["dbwr-aiowait.rate"]
+                                              + q["lg-write.rate"] + q["lg-aiowait.rate"])
+    assert q["shadowread.bandwidth"] == pytest.approx(q["shadowread.rate"] * 8 / 1024)
+    assert q["shadowread.p50"] <= q["shadowread.p99"] <= runs.before.response_ns.max() / 1e6
+    assert q["shadowread.response"] == pytest.approx(np.mean(runs.before.response_ns) / 1e6)
+
+
+def test_a_slider_calls_what_the_run_calls():
+    """The figure that a slider draws is that of the very comparison whose metrics are recorded."""
+    def simulate(**changed):
+        return oltp_2007.compare(oltp_2007.setup(**(SMALL | changed)), 1)
+    *_, picture, word = sliders.explore(NOTEBOOK, simulate, pictures.throughput, max_pending=35, window=4).children
+    runs = oltp_2007.compare(oltp_2007.setup(**SMALL), 1)
+    assert "computed and drawn in" in word.value
+    assert picture.value == render(pictures.throughput, runs, formats=("png",))["png"]
+    pd.testing.assert_frame_equal(oltp_2007.metrics(simulate()), oltp_2007.metrics(runs))
+
+
+def test_the_steps_lead_from_the_old_rule_to_the_new_one():
+    runs = oltp_2007.compare(oltp_2007.setup(**SMALL), 1)
+    table = oltp_2007.steps(runs, 1).set_index("key").rate
+    assert table["before"] == oltp_2007.quantities(runs.before, runs.machine)["summary.rate"]
+    assert table["after"] == oltp_2007.quantities(runs.after, runs.machine)["summary.rate"]
+    assert table["not-kept"] < table["after"]
+
+
+def test_simpler_models_know_only_sizes_and_the_data_sheet():
+    table = oltp_2007.simpler_models(oltp_2007.setup(**SMALL)).set_index("key").effect
+    assert table["bytes"] == pytest.approx(350)
+    assert table["ios"] == 0
+    assert 0 < table["service"] < table["bytes"]
+
+
+@pytest.mark.parametrize(("change", "words"), [
+    ({"n_leaves": 0}, "n_leaves is 0"), ({"record_kib": 3}, "record_bytes is 3072"), ({"file_gib": 0.000001}, "file_bytes"),
+    ({"seconds": 0.0}, "duration_ns is 0")])
+def test_an_impossible_machine_is_one_sentence(change, words):
+    with pytest.raises(ValueError, match=words) as caught:
+        oltp_2007.compare(oltp_2007.setup(**(SMALL | change)), 1)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", catalogue.STUDY[NOTEBOOK].parameters["disk"].choices)
+def test_each_model_of_disk_runs_with_its_own_mechanics_and_the_queueing_asked_for(name):
+    machine, of_2007 = (oltp_2007.setup(**SMALL, disk=one) for one in (name, oltp_2007.OF_2007))
+    assert (machine.disk.rpm == of_2007.disk.rpm) == (name in (oltp_2007.OF_2007, "sata-7k2-1tb"))
+    assert (machine.disk.depth, machine.disk.window) == (oltp_2007.NCQ_DEPTH, SMALL["window"])
+    assert oltp_2007.run(machine, "onnv_70", 1).reads_per_s > 0
+
+
+def test_the_ensemble_is_of_the_disk_of_the_priors_whatever_a_reader_tries(results):
+    machine = oltp_2007.setup(**SMALL, disk="sas-15k-300")
+    machine = machine._replace(settings=machine.settings._replace(memory_bytes=2**27))
+    pd.testing.assert_frame_equal(oltp_2007.predict(machine, 2, 2, 1), results)
+
+
+def test_the_notebook_has_the_parameters_of_the_machine():
+    known = catalogue.STUDY[NOTEBOOK].parameters
+    assert set(SMALL) <= set(known)
+    defaults = parameters.of_cell(NOTEBOOKS / f"{NOTEBOOK}.ipynb")
+    oltp_2007.setup(**{name: defaults[name] for name in SMALL})
+    assert defaults["seconds"] == 120

@@ -1,0 +1,259 @@
+"""The order-entry experiment: machines to scale, series of runs, what is made of them, and what cannot be."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from model.simulations.order_entry.series import PoolFull
+from model.zfs.dmu.indirect import tree
+from model.zfs.metaslab.new_pool import METASLABS_PER_VDEV
+from study.documents import claims, priors, published
+from study.ensembles import ensembles
+from study.errors import UserError
+from study.experiments.allocator_2010 import order_entry as order_entry_2010
+from study.experiments.allocator_2010 import order_entry_questions
+from study.experiments.allocator_2010 import rules as order_entry_rules
+from study.experiments.allocator_2010.order_entry_questions import cycle, fall_over_rise, turning_points
+from study.once import Once
+from study.store import series
+
+LIKE = {"n_users": 16, "record_kib": 4, "scale": 1024, "warm_s": 0.3, "window_s": 1.0}
+YOUNG = {"age": 0.05, "n_disks": 4, "pool_fill": 0.02}
+
+
+@pytest.fixture(scope="module")
+def runs():
+    return order_entry_2010.compare(order_entry_2010.setup(**LIKE, **YOUNG), 8, 1)
+
+
+# ---- machines ----
+
+
+@pytest.mark.parametrize("scale", [32, 128, 1024])
+def test_what_is_a_share_of_the_pool_does_not_change_with_the_scale(scale):
+    machine = order_entry_2010.setup(**LIKE | {"scale": scale})
+    orders, space = machine.orders, machine.n_metaslabs * machine.metaslab_bytes
+    assert 100 <= machine.n_metaslabs <= METASLABS_PER_VDEV
+    assert orders.n_vdevs * space * scale == pytest.approx(11e12, rel=0.01)
+    assert orders.n_records * 4096 * scale + orders.n_redo_records * 2**17 * scale == pytest.approx(350e9, rel=0.001)
+    assert machine.run_s * scale == pytest.approx(30 * 60)
+    assert orders.txg.timeout_ns * 32 == pytest.approx(30e9)  # groups, and what they take, by less
+    assert (orders.txg.least_limit * 32, orders.most_limit * 32) == (2**25, 6 * 2**33)
+    stock = priors.read("order_entry").central()["dirty_buffers"]
+    assert orders.dirty_target * 2 * scale == pytest.approx(stock, rel=0.01)      # the share of the database that it was
+    assert orders.op_ns == order_entry_2010.setup(**LIKE).orders.op_ns
+
+
+def test_a_pool_is_as_full_as_is_said():
+    machine = order_entry_2010.setup(**LIKE, pool_fill=0.5)
+    site = order_entry_2010.aged(machine._replace(age=0.0), order_entry_rules.old_rules(), 1)
+    taken = site.space.class_allocated[0] / site.space.class_space[0]
+    above = sum(tree(machine.orders.n_records)[1:]) * 2 * machine.orders.indirect_bytes / site.space.class_space[0]
+    assert taken == pytest.approx(0.5 + above, abs=0.002)
+
+
+def test_an_indirect_block_takes_what_its_pointers_compress_to():
+    assert order_entry_2010.setup(**LIKE).orders.indirect_bytes == 8192  # 7 to 7.5 KiB (spec 5.1), in blocks of 4 KiB
+
+
+def test_every_prior_and_every_choice_makes_a_machine():
+    known = priors.read("order_entry")
+    first = order_entry_2010.setup(**LIKE)
+    for one in known.priors:
+        for value in (one.low, one.high):
+            machine = order_entry_2010.setup(**LIKE, **{one.name: value})
+            assert [type(field) for field in machine.orders] == [type(field) for field in first.orders]
+    for one in known.switches:
+        for choice in one.choices:
+            order_entry_2010.setup(**LIKE, **{one.name: choice})
+
+
+@pytest.mark.parametrize("extreme", [
+    {"dirty_buffers": 2e4}, {"dirty_buffers": 4e6}, {"writer_outstanding": 16}, {"writer_outstanding": 1024}])
+def test_writers_write_what_is_changed_before_anything_is_measured(extreme):
+    machine = order_entry_2010.setup(**LIKE | {"window_s": 3.0}, **YOUNG, **extreme)
+    seen = order_entry_2010.measure(order_entry_2010.aged(machine, order_entry_rules.old_rules(), 1), machine).tally
+    assert seen["writes"] == pytest.approx(seen["dirtyings"], rel=0.35)
+
+
+def test_each_step_changes_one_thing_and_all_of_them_make_the_new_rules():
+    old, together = order_entry_rules.old_rules(), {}
+    for key, (_, changed) in order_entry_rules.STEPS.items():
+        assert old._replace(**changed) != old
+        if key not in ("bonus-described", "bonus-text", "new-dynamic-fit"):
+            together |= changed
+    assert old._replace(**together) == order_entry_rules.new_rules()
+    assert order_entry_rules.custom_rules(96, 1.0).picker == order_entry_rules.new_rules().picker
+
+
+def test_where_the_database_alone_takes_more_than_was_asked_for_that_is_said():
+    machine = order_entry_2010.setup(**LIKE, n_disks=10, pool_fill=0.02)
+    assert machine.n_other == 0
+    assert machine.pool_fill == pytest.approx(350 / 5000, rel=0.02)
+    notebook = LIKE | {"n_disks": 10, "pool_fill": 0.02, "age": 1.0, "engine": "fast"}
+    with pytest.raises(UserError, match="but the database alone takes"):
+        order_entry_2010.of_notebook(notebook)
+    assert order_entry_2010.of_notebook(notebook | {"pool_fill": 0.1}).pool_fill == pytest.approx(0.1, abs=0.001)
+
+
+# ---- what is predicted ----
+
+
+def predicted():
+    return order_entry_questions.predict(2, 2, 1, 8, **LIKE | {"window_s": 0.5, "n_users": 4})
+
+
+def test_nonsense_in_every_published_figure_changes_no_prediction(monkeypatch):
+    """Nothing of these experiments is a baseline: all of them are nonsense the second time."""
+    before, honest = predicted(), published.runs
+    monkeypatch.setattr(order_entry_2010, "_MADE", Once())      # or the series are not made again
+    monkeypatch.setattr(published, "runs", lambda: [
+        one._replace(metrics=one.metrics.assign(value=12345.678)) for one in honest()])
+    assert claims.targets().set_index("claim_id").value["lutz-gain"] != 50
+    pd.testing.assert_frame_equal(before, predicted())
+
+
+def test_a_condition_is_what_was_simulated_not_what_was_asked_for():
+    """The database alone takes more of 22 disks than the emptiest pool of the range has."""
+    results = predicted()
+    assert results[results.part == "structure"].pool_fill.min() == pytest.approx(350 / 11e3, rel=0.01)
+
+
+# ---- series ----
+
+
+def test_a_series_is_what_the_run_store_takes(runs):
+    for _, one in runs.items():
+        kept = series.checked("old-rules", one.table)
+        assert sorted(kept.run.unique()) == list(range(8))
+        assert {"database.tps", "appliance.io_size", "disk.utilisation", "wait.read"} <= set(kept.name)
+        assert not kept.duplicated(["run", "name"]).any()
+
+
+def test_statistics_agree_with_each_other(runs):
+    wide = runs.before.table.pivot(index="run", columns="name", values="value")
+    assert np.allclose(wide["nfs.read_bytes"], 4096 * wide["nfs.reads"])
+    assert np.allclose(wide["appliance.io_size"] * (wide["disk.reads"] + wide["disk.writes"]),
+                       wide["disk.read_bytes"] + wide["disk.write_bytes"])
+    waits = wide[["wait.read", "wait.log_sync", "wait.free_buffer", "wait.cpu"]].sum(axis=1)
+    assert np.allclose(waits + wide["database.cpu"] * 8 / LIKE["n_users"], 100, atol=0.01)
+    assert (wide["disk.utilisation"] <= 100).all()
+
+
+def test_a_series_is_the_same_again_and_begins_like_a_shorter_one(runs, monkeypatch):
+    machine = order_entry_2010.setup(**LIKE, **YOUNG)
+    monkeypatch.setattr(order_entry_2010, "_MADE", Once())
+    shorter, again = (order_entry_2010.series(machine, order_entry_rules.old_rules(), n, 1) for n in (3, 8))
+    assert again.table.equals(runs.before.table)
+    assert again.first(3).table.equals(shorter.table)
+    assert again.first(3).pool.equals(shorter.pool)
+    assert not order_entry_2010.series(machine, order_entry_rules.old_rules(), 8, 2).table.equals(again.table)
+
+
+def test_ios_that_all_cost_the_same_cost_that():
+    machine = order_entry_2010.setup(**LIKE, **YOUNG)
+    table = order_entry_2010.series(machine, order_entry_rules.old_rules(), 1, 1, 5_000_000).table.set_index("name").value
+    assert table["disk.service_time"] == pytest.approx(5, rel=0.03)
+
+
+def test_gain_and_reduction_are_what_their_names_say():
+    before, after = np.array([80.0, 120.0]), np.array([132.0, 148.0])
+    assert order_entry_2010.gain(before, after) == pytest.approx(40)
+    assert order_entry_2010.reduction(before, after) == pytest.approx(100 * (1 - (8 / 140) / (20 / 100)))
+
+
+def test_more_users_do_not_do_less(runs):
+    table = order_entry_questions.ladder(order_entry_2010.setup(**LIKE, **YOUNG), (1, 8), 2, 1)
+    tps = order_entry_questions.throughput(table)
+    means = tps.groupby(["rules", "users"]).tps.mean()
+    for rules in ("before", "after"):
+        assert means[rules, 8] > 2 * means[rules, 1]
+        kept = series.checked("ladder", order_entry_questions.runs_of_ladder(table, rules))
+        wide = kept.pivot(index="run", columns="name", values="value")
+        assert wide["database.users"].tolist() == [1, 1, 8, 8]
+        assert wide["database.tps"].tolist() == tps[tps.rules == rules].tps.tolist()
+    assert (tps.groupby(["rules", "users"]).size() == 2).all()
+
+
+def test_a_pool_to_a_finer_scale_is_measured_as_long_at_full_scale(monkeypatch):
+    seen = []
+    monkeypatch.setattr(order_entry_questions, "series", lambda machine, rules, n_runs, seed, real=order_entry_2010.series: (
+        seen.append(machine), real(machine, rules, n_runs, seed))[1])
+    like = {"n_users": 4, "record_kib": 4, "scale": 1024, "window_s": 0.5}
+    table = order_entry_questions.over_scales(((1024, 32), (2048, 64)), 3, 1, 1, **like)
+    assert table.pool.tolist() == [1024, 2048]
+    assert {one.scale * (one.window_s + one.warm_s) for one in seen} == {1024 * 1.5}
+    assert set(order_entry_questions.metrics_of_scales(table).name) >= {"scale.1024-32.gain", "scale.2048-64.gain-most"}
+
+
+def test_at_equal_ratios_of_the_scales_a_record_has_as_many_indirect_blocks():
+    """Of pool and transaction groups; groups that are larger than their pool's share indirect blocks."""
+    like = {"n_users": 16, "record_kib": 4, "scale": 1024, "window_s": 1.0}
+    one, other, larger = order_entry_questions.over_scales(((512, 128), (1024, 256), (1024, 64)), 3, 1, 1, **like).indirect
+    assert one == pytest.approx(other, rel=0.15)
+    assert larger < 0.8 * other
+
+
+def test_of_ages_that_look_the_same_the_machines_is_taken(monkeypatch):
+    """A notebook shows the one that it was given, and no age twice."""
+    prior = next(one for one in priors.read(order_entry_2010.EXPERIMENT).priors if one.name == "age")
+    low, high = ensembles.others(prior)
+    machine = order_entry_2010.setup(**LIKE, **YOUNG)
+    monkeypatch.setattr(order_entry_questions, "series", lambda machine, rules, n_runs, seed: machine.age)
+    for age in (low * 1.0001, low * 0.9999, 1.0):
+        found = order_entry_questions.by_age(machine._replace(age=age), 2, 1)
+        assert found == {one: one for one in found}
+        assert list(found) == ([0.0, low, 1.0, high] if age == 1.0 else [0.0, age, high])
+
+
+# ---- ups and downs ----
+
+
+def test_a_slow_fall_and_a_sudden_return():
+    tps = np.tile([100.0, 92, 84, 76, 68], 4)
+    found = dict(zip((table := cycle(tps)).name, table.value, strict=True))
+    assert (found["falls"], found["fall.runs"], found["rises"], found["rise.runs"]) == (4, 4, 3, 1)
+    assert found["fall.size"] == pytest.approx(100 * 32 / 84)
+    assert found["fall.in-one-run"] == pytest.approx(100 * 8 / 84)
+    assert found["fall-over-rise"] == 4
+    assert dict(zip((back := cycle(tps[::-1])).name, back.value, strict=True))["fall-over-rise"] == 1 / 4
+
+
+def test_uneven_falls_are_slow_as_well():
+    assert fall_over_rise(np.tile([100.0, 97, 94, 83, 80], 4)) == 4
+
+
+@pytest.mark.parametrize("tps", [np.arange(20.0) + 50, np.repeat([50.0, 80.0], 10), 60 + 0.1 * (np.arange(20) % 2) + 9.0 * (
+    np.arange(20) > 9)])
+def test_once_is_no_cycle(tps):
+    assert fall_over_rise(tps) == 0
+
+
+@given(st.lists(st.floats(0, 1000), min_size=2, max_size=30))
+def test_between_turning_points_it_goes_one_way_and_far_enough(values):
+    tps, least = np.array(values), 50.0
+    turns = turning_points(tps, least)
+    changes = np.diff(tps[turns])
+    assert turns == sorted(set(turns))
+    assert (abs(changes) >= least).all()
+    assert (changes[1:] * changes[:-1] < 0).all()
+
+
+# ---- what cannot be ----
+
+
+@pytest.mark.parametrize(("changed", "words"), [
+    ({"pool_fill": 1.2}, "pool_fill is 1.2"), ({"scale": 100}, "scale is 100"), ({"n_disks": 1}, "1 disks make no vdev"),
+    ({"n_disks": 0}, "0 disks make no vdev"), ({"speed": 3}, "speed is no prior"),
+    ({"record_kib": 4.2}, "a record of 4300 B is no whole number of sectors")])
+def test_a_machine_that_cannot_be_gets_one_sentence(changed, words):
+    with pytest.raises(UserError, match=words) as caught:
+        order_entry_2010.setup(**LIKE | changed)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_pool_that_fills_up_gets_one_sentence():
+    with pytest.raises(PoolFull, match="the pool fills up"):
+        order_entry_2010.aged(order_entry_2010.setup(**LIKE, pool_fill=1.0), order_entry_rules.old_rules(), 1)

@@ -1,0 +1,46 @@
+"""Sentences of notebook 04: made of its tables, and other ones of other tables."""
+import pandas as pd
+import pytest
+
+from study.ensembles.ensembles import AFTER
+from study.experiments.allocator_2010 import order_entry_sentences as words
+
+
+def cycles(*values):
+    return pd.DataFrame([(f"age-{age:g}.{name}", one, "1") for age, value in zip((0, 0.5, 1.5), values, strict=True)
+                         for name, one in (("falls", 9.0), ("fall-over-rise", value))], columns=["name", "value", "unit"])
+
+
+def drawn(*values):
+    return pd.DataFrame({"part": "all", "fitted": False, "reached": True, f"{AFTER}/cycle.fall_over_rise": values})
+
+
+@pytest.mark.parametrize(("by_age", "draws", "where"), [
+    ((1.4, 0.5, 0.8), (0.0, 0.0, 1.6), "appear nowhere: "),
+    ((1.4, 3.0, 0.8), (0.0, 0.0, 1.6), "appear by best guess after 0.5 turnovers: "),
+    ((1.4, 3.5, 0.8), (3.2, 0.0, 1.6), "appear by best guess after 0.5 turnovers and in 1 of 3 draws: ")])
+def test_the_cycle_is_where_falls_take_so_many_times_as_long(by_age, draws, where):
+    said = words.cycle(cycles(*by_age), drawn(*draws), 3.0)
+    assert where in said
+    assert f"1.4 after 0, {by_age[1]:.1f} after 0.5, 0.8 after 1.5; " in said
+    assert "it takes 3 " in said
+
+
+def test_a_change_stands_out_if_no_seed_says_otherwise():
+    steps = pd.DataFrame([(key, key.upper(), seed, reduction) for key, both in (
+        ("old", (0, 0)), ("worse", (-130, -110)), ("bad", (-60, -40)), ("mixed", (-50, 1)), ("good", (60, 80)),
+        ("all-coded", (80, 90))) for seed, reduction in enumerate(both)], columns=["key", "label", "seed", "reduction"])
+    assert words.ablation(steps).startswith("Alone, and in every seed, runs vary more with *WORSE* (by 120 %), *BAD* (by "
+                                            "50 %); less with *GOOD* (by 70 %). ")
+    assert "vary more with none; less with none" in words.ablation(steps[steps.key == "mixed"])
+
+
+def test_published_changes_are_nearest_somewhere_and_between_levels():
+    disks = (("10", 20.0), ("22", 49.0), ("88", 90.0))
+    table = pd.DataFrame([("n_disks", "disks", level, True, gain, 80.0) for level, gain in disks]
+                         + [("layout", "layout", "raidz2", False, 70.0, 71.0),
+                            ("layout", "layout", "stripe", False, 30.0, 80.0)],
+                         columns=["factor", "label", "level", "is_number", "gain", "reduction"])
+    assert words.over_unpublished(table, (50.0, 70.0)) == (
+        "+50 % is nearest with disks 22 (+49 %), and lies between disks 22 and 88; "
+        "-70 % is nearest with layout raidz2 (-71 %), and lies between no two neighbouring numbers")

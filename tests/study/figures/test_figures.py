@@ -1,0 +1,79 @@
+"""Figures are files that come out the same, with fonts that travel."""
+import itertools
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from study import drawing
+from study.drawing import canvas, ratio_ticks, render
+
+
+def line(data, scale=1.0):
+    figure, axes = canvas()
+    axes.plot(data, scale * data, label="a line")
+    axes.set_xlabel("time (s)")
+    axes.legend()
+    return figure
+
+
+@pytest.mark.parametrize("form", drawing.FORMATS)
+def test_the_same_data_give_the_same_bytes(form):
+    one, other = (render(line, np.arange(5.0), formats=(form,))[form] for _ in range(2))
+    assert one == other
+    assert one != render(line, np.arange(5.0), formats=(form,), scale=2.0)[form]
+
+
+def test_pdf_embeds_truetype_fonts_and_no_date():
+    pdf = render(line, np.arange(5.0), formats=("pdf",))["pdf"]
+    assert b"/Type3" not in pdf
+    assert b"CreationDate" not in pdf
+
+
+def test_widths_are_those_of_column_and_page():
+    for width, inches in drawing.WIDTHS_IN.items():
+        svg = render(line, np.arange(5.0), width=width, formats=("svg",))["svg"].decode()
+        assert f'width="{inches * 72:g}pt"' in svg
+
+
+def test_fonts_stay_legible_at_column_width(monkeypatch):
+    """No text of any figure of the study is smaller than 7 pt when it is as wide as a column."""
+    for path in [Path(drawing.__file__), *Path(drawing.__file__).parent.glob("figures/*.py")]:
+        sizes = re.findall(r"(?:font|label)size=([\d.]+)", path.read_text())
+        assert all(float(size) >= 7 for size in sizes), path
+    assert min(size for name, size in drawing.STYLE.items() if name.endswith("size")) >= 7
+
+
+def test_drawing_leaves_no_trace_in_matplotlibs_settings():
+    import matplotlib
+    before = dict(matplotlib.rcParams)
+    render(line, np.arange(3.0), formats=("png",))
+    assert dict(matplotlib.rcParams) == before
+
+
+@pytest.mark.parametrize(("low", "high", "ticks"), [
+    (0.3, 11, [0.5, 1, 2, 5, 10]), (0.9, 1.1, [0.9, 1, 1.1]), (0.01, 139, [0.01, 0.1, 1, 10, 100]),
+    (0.1, 10, [0.1, 0.2, 0.5, 1, 2, 5, 10])])
+def test_ticks_of_ratios_are_round_and_few(low, high, ticks):
+    _, axes = canvas()
+    axes.set_xscale("log")
+    axes.set_xlim(low, high)
+    ratio_ticks(axes.xaxis)
+    assert axes.get_xticks().tolist() == pytest.approx(ticks)
+    assert [one.get_text() for one in axes.get_xticklabels()] == [f"{tick:g}" for tick in ticks]
+    assert not len(axes.get_xticks(minor=True))
+    assert axes.get_xlim() == pytest.approx((low, high))
+
+
+@pytest.mark.parametrize("low", [0.011, 0.21, 0.55, 0.9, 1.05, 2.1, 5.1, 0.999])
+@pytest.mark.parametrize("wide", [1.05, 1.2, 1.727, 1.81, 2.33, 4.7, 9, 45, 99, 101, 1e4])
+def test_ticks_of_ratios_are_two_or_more_and_do_not_touch(low, wide):
+    figure, axes = canvas()
+    axes.set_xscale("log")
+    axes.set_xlim(low, low * wide)
+    ratio_ticks(axes.xaxis)
+    figure.draw_without_rendering()
+    places = [one.get_window_extent() for one in axes.get_xticklabels()]
+    assert len(places) >= 2
+    assert all(left.x1 < right.x0 for left, right in itertools.pairwise(places))

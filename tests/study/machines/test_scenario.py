@@ -1,0 +1,203 @@
+"""Scenarios: what cannot be is one sentence; what can be is changed, compared and written by its fields."""
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from model.databases.innodb.sysbench import KIND
+from study.errors import UserError
+from study.machines import conf, scenario, servers
+from study.machines import simulate as machines
+from study.machines import storage as scenario_storage
+
+DISK = {"pool": {"data": {"sheet": "savvio-10k2"}}}
+POSTGRES = scenario.of(DISK | {"database": {"kind": "postgres"}})
+INNODB = scenario.of(DISK | {"database": {"kind": "innodb"}})
+
+IMPOSSIBLE = [
+    ("pool.data.count", 0, "without a disk"),
+    ("pool.data.sheet", "no-such-disk", "no sheet 'no-such-disk'"),
+    ("pool.data", {"sheet": "savvio-10k2", "layout": "raidz1"}, "raidz1 of 1 device"),
+    ("pool.data", {"sheet": "savvio-10k2", "layout": "mirror"}, "mirror of 1 device"),
+    ("pool.data", {"sheet": "savvio-10k2", "layout": "raidz2", "count": 7, "width": 3}, "not divided"),
+    ("pool.data", {"sheet": "savvio-10k2", "layout": "raidz3", "count": 5}, "third parity"),
+    ("pool.cache", {"sheet": "x25-e", "use_gib": 64}, "holds 29.8 GiB"),
+    ("pool.cache", {"sheet": "x25-e", "count": 2, "layout": "mirror"}, "which ZFS does not do"),
+    ("pool.log", {"sheet": "x25-e", "count": 3, "layout": "raidz1"}, "which ZFS does not do"),
+    ("pool.data.count", 10**9, "1024 devices"),
+    ("database.clients", 0, "clients is 0"),
+    ("database.clients", 10**9, "clients is 1000000000"),
+    ("database.clients", True, "clients is true, which is neither"),
+    ("database.threads", False, "threads is false, which is neither"),
+    ("pool.data.count", True, "count is true, which is neither"),
+    ("host.memory_gib", True, "memory_gib is true, which is neither"),
+    ("pool.data.sheet", True, "sheet is true, which is neither"),
+    ("database.threads", 0, "threads is 0"),
+    ("database.transactions", 10**12, "transactions is 1000000000000"),
+    ("database.scale", 0, "scale is 0"),
+    ("database.version", 7.4, "from 8.3 to 18"),
+    ("database.conf", {"shared_buffers": "16GB"}, "more than the memory of 8 GiB"),
+    ("database.conf", {"shared_bufers": "1GB"}, "that is simulated; did you mean 'shared_buffers'?"),
+    ("database.conf", {"shared_buffers": "much"}, "which is no size"),
+    ("database.conf", {"checkpoint_timeout": "5s"}, "from 30 to 86400 s"),
+    ("database.conf", {"full_page_writes": "perhaps"}, "neither on nor off"),
+    ("database.conf", {"max_wal_size": "1GB"}, "PostgreSQL 8.3 has no such setting"),
+    ("files.record_kib", 12, "a power of two"),
+    ("files.record_kib", 0, "a power of two"),
+    ("files.record_kib", 256, "128 KiB at most with era b111; choose no more than that, or a release with large blocks"),
+    ("files.log_record_kib", 1024, "log_record_kib is 1024, but a record has 128 KiB at most"),
+    ("files.record_kib", 2**15, "no ZFS has records of more than 16384 KiB"),
+    ("files.era", "b999", "builds known are"),
+    ("files.logbias", "throughput", "has no logbias"),
+    ("files.primarycache", "none", "primarycache"),
+    ("files.secondarycache", "metadata", "secondarycache"),
+    ("files.arc_max_mib", 10_000, "more than the memory"),
+    ("files.colour", "red", "nothing that a scenario has"),
+    ("files.kind", "ext4", "of a kind that is unknown"),
+    ("database.version", "16", "version is '16', which is text; give a number, without quotes"),
+    ("files.record_kib", "8", "record_kib is '8', which is text; give a number, without quotes"),
+    ("database.transactions", "1e5", "transactions is '1e5', which is text; give a number, without quotes"),
+    ("host.cpus", 0, "host.cpus is 0"),
+    ("host.memory_gib", 0, "host.memory_gib is 0"),
+    ("host.memory_gib", 0.01, "host.memory_gib is 0.01"),
+]
+
+
+@pytest.mark.parametrize(("era", "most"), [("b89", 128), ("b141", 128), ("openzfs_2013", 128), ("openzfs_2017", 16384),
+                                           ("openzfs_2021", 16384), ("openzfs", 16384)])
+def test_records_are_as_large_as_the_build_has_them(era, most):
+    """Large blocks came with ZFS on Linux 0.6.5, after 0.6.3 (`openzfs_2013`)."""
+    assert scenario.changed(POSTGRES, {"files.era": era, "files.record_kib": most}).files.record_kib == most
+    with pytest.raises(UserError, match="record_kib is"):
+        scenario.changed(POSTGRES, {"files.era": era, "files.record_kib": 2 * most})
+
+
+@pytest.mark.parametrize(("path", "value", "what"), IMPOSSIBLE)
+def test_what_cannot_be_is_one_sentence(path, value, what):
+    with pytest.raises(UserError) as caught:
+        scenario.changed(POSTGRES, {path: value})
+    sentence = str(caught.value)
+    assert what in sentence
+    assert "\n" not in sentence
+    assert sentence.count(". ") == 0
+
+
+@pytest.mark.parametrize(("path", "value", "what"), [
+    ("database.clients", 0, "clients is 0"), ("database.rows", 0, "rows is 0"),
+    ("database", {"kind": "innodb", "read_only": True, "write_only": True}, "nothing is left of a transaction"),
+    ("database.conf", {"innodb_buffer_pool_size": "9G"}, "more than the memory"),
+    ("database.conf", {"innodb_flush_log_at_trx_commit": 3}, "the choices are 0, 1, 2")])
+def test_what_cannot_be_of_innodb_is_one_sentence(path, value, what):
+    with pytest.raises(UserError, match=what):
+        scenario.changed(INNODB, {path: value})
+
+
+def test_a_transaction_reads_then_writes_and_either_half_can_be_asked_for_alone():
+    def statements(**what):
+        one = scenario.changed(INNODB, {f"database.{name}": value for name, value in what.items()})
+        return servers.innodb_test(one, machines.known([one], "sysbench").central()).statements[1:-1, KIND].tolist()
+    reads, writes = statements(read_only=True), statements(write_only=True)
+    assert reads
+    assert writes
+    assert reads + writes == statements()
+
+
+def test_ufs_has_no_log_device():
+    with pytest.raises(UserError, match="are ZFS's"):
+        scenario.changed(POSTGRES, {"files": {"kind": "ufs"}, "pool.log": {"sheet": "x25-e"}})
+
+
+def test_a_volume_under_ufs_is_no_mirror():
+    with pytest.raises(UserError, match="as a stripe only"):
+        scenario.changed(POSTGRES, {"files": {"kind": "ufs"},
+                                    "pool.data": {"sheet": "x25-e", "count": 2, "layout": "mirror"}})
+
+
+@pytest.mark.parametrize(("changes", "what"), [({"files": {"kind": "ufs"}}, "June 2008 only"),
+                                               ({"database.script": "toolkit"}, "choose tpc-b")])
+def test_what_has_no_range_outside_of_its_study_is_one_sentence(changes, what):
+    one = scenario.changed(POSTGRES, changes | {"database.transactions": 10})
+    with pytest.raises(UserError, match=what):
+        machines.simulate(one, machines.known([one]).central(), 1)
+
+
+def test_a_file_that_is_none_is_one_sentence(tmp_path):
+    (tmp_path / "a.toml").write_text("[host\n")
+    for name in ("a.toml", "b.toml"):
+        with pytest.raises(UserError):
+            scenario.read(tmp_path / name)
+
+
+def test_a_change_is_what_differs():
+    changes = {"files.record_kib": 8, "pool.data.count": 2, "database.conf.full_page_writes": False}
+    other = scenario.changed(POSTGRES, changes)
+    found = scenario.differences(POSTGRES, other)
+    assert {path: after for path, (_, after) in found.items()} == changes
+    assert scenario.differences(other, other) == {}
+
+
+def test_a_part_can_be_taken_away():
+    with_log = scenario.changed(POSTGRES, {"pool.log.sheet": "x25-e"})
+    assert scenario.changed(with_log, {"pool.log": None}) == POSTGRES
+
+
+def test_capacity_is_that_of_the_layout():
+    one = scenario_storage.sheet("savvio-10k2").params.disk_bytes
+    for layout, count, width, disks in (("stripe", 6, None, 6), ("mirror", 6, 2, 3), ("mirror", 3, None, 1),
+                                        ("raidz1", 6, 3, 4), ("raidz2", 6, None, 4), ("raidz3", 8, 4, 2)):
+        devices = scenario_storage.Devices(sheet="savvio-10k2", layout=layout, count=count, width=width)
+        assert devices.usable_bytes == disks * one
+
+
+@given(st.integers(1, 2**40), st.sampled_from(["B", "kB", "MB", "GB"]))
+def test_sizes_are_powers_of_1024(number, unit):
+    assert conf.size(f"{number}{unit}") == number * 1024 ** ["B", "kB", "MB", "GB"].index(unit)
+
+
+def test_bare_numbers_have_the_unit_of_the_setting():
+    found = conf.check("postgres", {"shared_buffers": 4096, "checkpoint_timeout": 300, "commit_delay": 10,
+                                    "max_wal_size": 64, "wal_writer_delay": 200, "full_page_writes": False, "fsync": "on"})
+    assert found == {"shared_buffers": 2**25, "checkpoint_timeout": 300, "commit_delay": pytest.approx(1e-5),
+                     "wal_writer_delay": pytest.approx(0.2), "max_wal_size": 2**26, "full_page_writes": False, "fsync": True}
+
+
+@pytest.mark.parametrize(("database", "host", "era", "compresses"), [
+    ({"kind": "postgres"}, {}, "b111", False),
+    ({"kind": "postgres", "version": 9.2}, {"system": "linux"}, "openzfs_2013", False),
+    ({"kind": "postgres", "version": 9.6}, {}, "openzfs_2013", False),
+    ({"kind": "postgres", "version": 9.6}, {"system": "solaris"}, "b111", False),
+    ({"kind": "postgres", "version": 11}, {}, "openzfs_2017", True),
+    ({"version": 16}, {}, "openzfs", True),
+    ({"kind": "innodb"}, {}, "b111", False),
+    ({"kind": "innodb", "version": "5.4.2"}, {}, "b111", False),
+    ({"kind": "innodb", "version": "8.0"}, {}, "openzfs_2021", True),
+    ({"kind": "oracle"}, {}, "b111", False),
+    ({"kind": "postgres", "version": 12}, {"system": "freebsd"}, "openzfs_2017", True),
+    ({"kind": "postgres", "version": 14}, {"system": "freebsd"}, "openzfs_2019", True),
+    ({"kind": "innodb", "version": "8.4"}, {"system": "freebsd"}, "openzfs", True),
+])
+def test_an_era_that_is_left_out_is_of_the_databases_time(database, host, era, compresses):
+    for files in ({}, {"files": {"record_kib": 8}}):
+        one = scenario.of(DISK | files | {"database": database, "host": host})
+        assert (one.files.era, one.files.holds_compressed) == (era, compresses)
+        assert scenario.of(one.model_dump()) == one
+
+
+@pytest.mark.parametrize("said", [None, True, False])
+def test_records_are_held_compressed_as_it_is_said_or_by_the_era_whenever_that_is_changed(said):
+    for era, compresses in (("b141", False), ("openzfs", True)):
+        one = scenario.changed(scenario.changed(POSTGRES, {"files.compressed_arc": said}), {"files.era": era})
+        assert one.files.holds_compressed == (compresses if said is None else said)
+
+
+@pytest.mark.parametrize(("database", "system"), [
+    ({"kind": "innodb"}, "solaris"), ({"kind": "innodb", "version": "5.6"}, "linux"), ({"version": 9.4}, "linux"),
+    ({"version": 9.2}, "solaris"), ({"kind": "oracle"}, "solaris"),
+])
+def test_a_system_that_is_left_out_has_the_file_system_that_is_taken(database, system):
+    one = scenario.of(DISK | {"database": {"kind": "postgres"} | database})
+    assert servers.system(one) == system
+    assert one.files.era.startswith("openzfs") == (system == "linux")
+
+
+def test_an_era_that_is_given_stays():
+    assert scenario.of(DISK | {"files": {"era": "b141"}, "database": {"version": 16}}).files.era == "b141"

@@ -1,0 +1,183 @@
+"""A user's own pool: what is described is what the allocator finds, and what becomes of writes in it."""
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+from model.zfs.ageing.described import n_units, n_units_of_pieces
+from model.zfs.space.avl import NONE
+from model.zfs.space.space_map import first, following
+from study.commands import main as cli
+from study.errors import UserError
+from study.pools import described_space, forecast, zdb
+from study.pools.zdb import Slab
+
+MIB = 2**20
+SIZE = 32 * MIB
+SAMPLES = Path(__file__).parent / "zdb"
+
+
+def test_metaslabs_that_are_loaded_have_the_described_space_described():
+    slabs = [Slab(0, m * SIZE, True, free * MIB, SIZE, fragmentation=70) for m, free in enumerate((12, 9, 7))]
+    pool, made = forecast._pool(slabs, 8192, "b117", 1, 3)
+    assert made == {0, 1, 2}
+    assert pool.vdevs.allocated[0] == pool.allocated.sum()
+    written = forecast._write(pool, 20, 8192).size
+    m = int(np.flatnonzero(pool.loaded)[0])
+    described = SIZE - forecast._bytes(forecast._allocated(slabs[m], m * SIZE, 8192, forecast.stream(1, f"metaslab {m}")))
+    assert pool.maps.space[m] == described - written * 8192
+    node = first(pool.maps, m)
+    while node != NONE:
+        assert m * SIZE <= pool.maps.start[node] < pool.maps.end[node] <= (m + 1) * SIZE
+        node = following(pool.maps, node)
+
+
+def naive_units(places, n_bytes, most_bytes):
+    """Go through all in order; an I/O goes on while the next block is its neighbour and it has room."""
+    units, end, room = 0, None, 0
+    for vdev, offset in sorted(places):
+        if end != (vdev, offset) or room < n_bytes:
+            units, room = units + 1, most_bytes
+        end, room = (vdev, offset + n_bytes), room - n_bytes
+    return units
+
+
+@settings(max_examples=100)
+@given(st.sets(st.tuples(st.integers(0, 2), st.integers(0, 120)), min_size=1), st.sampled_from([4096, 8192, 65536, 131072]),
+       st.sampled_from([2**17, 2**20]))
+def test_ios_are_counted_as_one_by_one(blocks, n_bytes, most_bytes):
+    places = [(vdev, block * n_bytes) for vdev, block in blocks]
+    vdevs, offsets = np.array(places).T
+    assert n_units(vdevs, offsets, n_bytes, most_bytes) == naive_units(places, n_bytes, most_bytes)
+
+
+@pytest.mark.parametrize(("name", "most_kib"), [*((name, 128) for name in forecast.ERAS), ("openzfs_2019", 1024)])
+def test_in_an_empty_pool_writes_are_as_large_as_they_may_be(name, most_kib):
+    fresh = [Slab(0, m * 256 * MIB, False, 256 * MIB, 256 * MIB) for m in range(4)]
+    found, = forecast.of_slabs(fresh, 8192, (name,))
+    assert found.blocks_per_io == pytest.approx(most_kib / 8, rel=0.02)
+    assert found.single == 0
+
+
+@pytest.mark.parametrize("name", forecast.ERAS)
+def test_holes_of_one_record_take_one_record_each(name):
+    holes = [Slab(0, m * SIZE, True, 14 * MIB, SIZE, histogram={12: 14 * 256}) for m in range(8)]
+    found, = forecast.of_slabs(holes, 4096, (name,))
+    assert found.blocks_per_io == 1
+    assert found.single == 1
+
+
+def test_more_fragmentation_makes_writes_smaller():
+    found = [forecast.of_slabs(described_space.alike(0.5, percent, 2**31, 2**28), 8192, ("b141_df",))[0].blocks_per_io
+             for percent in (20, 50, 80)]
+    assert found[0] > found[1] > found[2]
+
+
+def test_each_vdev_is_taken_by_itself():
+    slabs = [one._replace(vdev=vdev) for vdev in (3, 5) for one in described_space.alike(0.5, 50, 2**29, 2**28)]
+    found = forecast.of_slabs(slabs, 8192, ("b117", "b141"))
+    assert [(one.vdev, one.era) for one in found] == [(3, "b117"), (3, "b141"), (5, "b117"), (5, "b141")]
+    assert found[0][2:] == found[2][2:]     # the same description, the same answer
+
+
+def test_vdevs_with_a_purpose_are_left_out_and_named(tmp_path):
+    printed = (SAMPLES / "openzfs_m.txt").read_text()
+    assert printed.count("vdev          1   ") == 1
+    path = tmp_path / "pool.txt"
+    path.write_text(printed.replace("vdev          1   ", "vdev          1   special   "))
+    slabs = zdb.read(path)
+    assert {one.vdev for one in forecast.of_slabs(slabs, 8192, ("b117",))} == {0}
+    result = CliRunner().invoke(cli.app, ["pool", str(path), "--era", "b117"])
+    assert "left out, as having a purpose of their own: vdev 1 (special)\n" in result.output
+    assert forecast.left_out(zdb.read(SAMPLES / "openzfs_m.txt")) == ""
+
+
+def gangs_where_no_hole_is_long_enough(name, n_slabs):
+    """Of holes of 4 KiB a record of 8 KiB takes three members, and a header of 512 B in two copies."""
+    holes = [Slab(0, m * SIZE, True, 14 * MIB, SIZE, histogram={12: 14 * 256}) for m in range(n_slabs)]
+    found, = forecast.of_slabs(holes, 8192, (name,))
+    assert found.gangs == 1
+    assert 1 / 5 <= found.blocks_per_io < 1
+    assert found.single > 0
+
+
+@pytest.mark.parametrize("name", forecast.ERAS)
+def test_records_larger_than_all_holes_become_gangs(name):
+    gangs_where_no_hole_is_long_enough(name, 4)
+
+
+@settings(max_examples=100)
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(1, 200)), min_size=1, max_size=40), st.randoms(),
+       st.sampled_from([2**17, 2**20]))
+def test_ios_of_pieces_are_counted_as_one_by_one(gaps, order, most_bytes):
+    """Pieces of any size; an I/O is full at a limit, wherever in a piece that is."""
+    end, pieces = 0, []
+    for gap, sectors in gaps:
+        pieces.append((end + 512 * gap, 512 * sectors))
+        end = sum(pieces[-1])
+    rows = []
+    for offset, n_bytes in pieces:
+        if rows and rows[-1][0] + rows[-1][1] == offset:
+            rows[-1] = (rows[-1][0], rows[-1][1] + n_bytes, False)
+        else:
+            rows.append((offset, n_bytes, True))
+    order.shuffle(pieces)
+    found = n_units_of_pieces(*np.array(pieces).T, most_bytes)
+    assert found == (sum(-(-n_bytes // most_bytes) for _, n_bytes, _ in rows), sum(alone for *_, alone in rows))
+
+
+@pytest.mark.parametrize(("free_bytes", "holes", "match"), [
+    (64 * 1024, None, "vdev 0 has 65536 bytes free, too little")])
+def test_a_pool_without_room_is_refused(free_bytes, holes, match):
+    with pytest.raises(UserError, match=match):
+        forecast.of_slabs([Slab(0, 0, True, free_bytes, SIZE, histogram=holes)], 8192, ("b117",))
+
+
+def test_more_segments_than_the_model_holds_are_refused(monkeypatch):
+    """Before they are made: they may not fit into memory."""
+    monkeypatch.setattr(forecast, "_allocated", None)
+    n, fewer = forecast.MOST_SEGMENTS // 2 + 1, "give fewer or smaller metaslabs"
+    for slab, match in ((Slab(0, 0, True, 14 * MIB, SIZE, histogram={12: n}), f"have {3 * n} free segments.*{fewer}"),
+                        (Slab(0, 0, True, 14 * MIB, SIZE, n_segments=n), f"have {3 * n} free segments.*{fewer}"),
+                        (Slab(0, 0, True, 2**42, 2**43, fragmentation=98), fewer),
+                        (Slab(0, 0, True, 2**42, 2**43), "give larger records or fewer metaslabs")):
+        with pytest.raises(UserError, match=match):
+            forecast.of_slabs([slab._replace(offset=m * slab.size_bytes) for m in range(4)], 8192, ("b117",))
+
+
+@pytest.mark.parametrize("how", [{"histogram": {12: 3584}}, {"n_segments": 500, "largest_bytes": 2**17},
+                                 {"fragmentation": 40}, {}])
+def test_segments_are_as_many_as_was_said_before_they_were_made(how):
+    slab = Slab(0, 0, True, 14 * MIB, SIZE, **how)
+    made = described_space.segments(slab, 8192, np.random.default_rng(1))
+    assert len(made) == described_space.n_segments(slab, 8192)
+
+
+@pytest.mark.parametrize("name", ["onnv_69", "onnv_147_mm", "openzfs_m", "openzfs_mm", "openzfs_mmm"])
+def test_a_forecast_is_made_of_all_that_zdb_prints(name):
+    for one in forecast.of_slabs(zdb.read(SAMPLES / f"{name}.txt"), 8192, ("b117",)):
+        assert 1 <= one.blocks_per_io <= 16
+
+
+@pytest.mark.parametrize(("arguments", "sentence"), [
+    ([], "give a file with what `zdb -mm POOL` prints, or both --fill and --fragmentation"),
+    (["--fill", "0.8"], "give a file"),
+    (["--fill", "1.2", "--fragmentation", "40"], "the fill is 1.2, but it must be from 0 to less than 1"),
+    (["--fill", "0.8", "--fragmentation", "40", "--record", "1000"], "the record is 1000 bytes"),
+    (["--fill", "0.8", "--fragmentation", "40", "--record", "many"], "the record is 'many', which is no size"),
+    (["--fill", "0.8", "--fragmentation", "40", "--era", "b9"], "era is 'b9'"),
+])
+def test_what_cannot_be_asked_gets_one_sentence(arguments, sentence):
+    result = CliRunner().invoke(cli.app, ["pool", *arguments])
+    assert isinstance(result.exception, UserError)
+    assert sentence in str(result.exception)
+    assert "\n" not in str(result.exception)
+
+
+def test_the_command_prints_a_row_for_each_era():
+    result = CliRunner().invoke(cli.app, ["pool", "--fill", "0.5", "--fragmentation", "50", "--disk", "2G"])
+    assert result.exit_code == 0, result.exception
+    assert [name for name in forecast.ERAS if f" {name} " in result.output] == [*forecast.ERAS]

@@ -1,0 +1,138 @@
+"""What zdb prints of a pool's free space, in each of its forms. The samples are made up after the format."""
+import contextlib
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from study.errors import UserError
+from study.pools import zdb
+from study.sizes import size_of
+
+SAMPLES = Path(__file__).parent / "zdb"
+MIB = 2**20
+
+
+def sample(name):
+    return zdb.read(SAMPLES / f"{name}.txt")
+
+
+def test_the_form_of_2007_has_offsets_and_free_space():
+    slabs = sample("onnv_69")
+    assert [one.offset for one in slabs] == [0, 256 * MIB, 512 * MIB]
+    assert [one.free_bytes for one in slabs] == [100 * MIB, round(20.5 * MIB), 256 * MIB]
+    assert [one.is_used for one in slabs] == [True, True, False]
+    assert all(one.size_bytes == 256 * MIB and one.histogram is None and one.n_segments is None for one in slabs)
+
+
+def test_the_form_of_2010_has_segments_too():
+    slabs = sample("onnv_147_mm")
+    assert [(one.n_segments, one.largest_bytes, one.free_pct) for one in slabs] == [
+        (4096, 512 * 1024, 25), (12, 150 * MIB, 75), (1, 256 * MIB, 100)]
+    assert all(one.size_bytes == 256 * MIB for one in slabs)
+
+
+def test_each_vdev_has_its_own_metaslabs():
+    assert [(one.vdev, one.offset) for one in sample("openzfs_m")] == [(0, 0), (0, 64 * MIB), (1, 0), (1, 64 * MIB)]
+
+
+def test_the_form_of_today_has_a_histogram():
+    first, second = sample("openzfs_mm")
+    assert first.histogram == {12: 1024, 13: 768, 14: 300, 15: 0, 16: 20}
+    assert (first.fragmentation, second.fragmentation) == (88, None)    # 2^64 - 1: not known
+    assert second.histogram == {24: 2, 23: 3}
+
+
+def test_the_histogram_in_memory_is_taken_before_the_one_on_disk():
+    only, = sample("openzfs_mmm")
+    assert only.histogram == {13: 384, 14: 100, 15: 20, 16: 4, 20: 4}
+    assert sum(only.histogram.values()) == only.n_segments
+    assert only.fragmentation == 70
+
+
+def test_a_single_metaslab_has_its_size_from_its_free_percentage():
+    assert sample("openzfs_mmm")[0].size_bytes == 64 * MIB
+
+
+def test_a_part_of_a_vdev_has_metaslabs_of_the_same_size():
+    """As `zdb -mm POOL 0 0 2 4` prints it; a number above 0 is enough."""
+    for part in ((0, 2, 4), (4, 2), (3, 5), (7,)):
+        slabs = zdb.parse(HEAD + "".join(LINE.format(m, m * 2**26, "20M") for m in part), "sample")
+        assert {one.size_bytes for one in slabs} == {64 * MIB}, part
+
+
+@pytest.mark.parametrize("purpose", ["special", "dedup", "log"])
+def test_a_vdev_with_a_purpose_is_told_apart(purpose):
+    """Also if one metaslab is all that is printed of it."""
+    more = f"\tvdev          1   {purpose}   ms_unflushed_phys object 3\n" + LINE.format(0, 0, "60M")
+    slabs = zdb.parse(HEAD + LINE.format(0, 0, "20M") + LINE.format(1, 2**26, "60M") + more + "\tvdev          2\n"
+                      + LINE.format(0, 0, "20M") + LINE.format(1, 2**27, "64M"), "sample")
+    assert [(one.vdev, one.purpose, one.size_bytes) for one in slabs] == [
+        (0, "", 64 * MIB), (0, "", 64 * MIB), (2, "", 128 * MIB), (2, "", 128 * MIB), (1, purpose, None)]
+    with pytest.raises(UserError, match="no line of a metaslab of a vdev for all data"):
+        zdb.parse(more, "sample")
+
+
+def test_on_draid_a_metaslab_begins_with_a_whole_stripe():
+    """The next multiple of the stripe: 12 sectors of 4 KiB."""
+    stripe, text = 12 * 4096, HEAD
+    for m in range(5):
+        text += LINE.format(m, -(-m * 64 * MIB // stripe) * stripe, "20M")
+    assert {one.size_bytes for one in zdb.parse(text, "sample")} == {64 * MIB}
+
+
+@given(st.integers(0, 60), st.integers(0, 99))
+def test_a_number_is_read_to_three_digits(power, tenths):
+    exact = int(2**power * (1 + tenths / 100))
+    unit = max(0, (exact.bit_length() - 1) // 10)
+    printed = f"{exact / 1024**unit:.2f}{'KMGTPE'[unit - 1]}" if unit else str(exact)
+    assert size_of(printed, "size") == pytest.approx(exact, rel=0.01)
+
+
+HEAD = "\tvdev          0\n"
+LINE = "\tmetaslab {0:6d}   offset {1:12x}   spacemap     27   free    {2}\n"
+
+
+@pytest.mark.parametrize(("text", "match"), [
+    ("", "no line of a metaslab"),
+    ("pool: tank\n state: ONLINE\n", "no line of a metaslab"),
+    (HEAD + LINE.format(0, 0, "64M"), "a single metaslab of vdev 0"),
+    (HEAD + LINE.format(0, 0, "64M") + LINE.format(1, 0, "64M"), "twice"),
+    (HEAD + LINE.format(0, 0, "1.00G") + LINE.format(1, 2**26, "64M"), "1073741824 bytes free of 67108864"),
+    (HEAD + LINE.format(0, 0, "1.00M") + "\tIn-memory histogram:\n\t\t\t 20:   3 **\n" + LINE.format(1, 2**26, "64M"),
+     "3145728 bytes in its histogram"),
+    (HEAD + LINE.format(0, 0, "1.00M") + "\t segments  3   maxsize  2.00M   freepct  1%\n" + LINE.format(1, 2**26, "64M"),
+     "a segment of 2097152 bytes"),
+    (HEAD + LINE.format(0, 0, "1.00M") + LINE.format(1, 5 * 2**24, "64M") + LINE.format(2, 2**27, "64M"),
+     "has number 1 and does not begin at a multiple of 67108864 bytes"),
+    ("\tvdev 0\n\t  0   27   1.00M\n\t 3000000   28   1.00M\n", "does not begin at a multiple of 33554432 bytes"),
+    (HEAD + LINE.format(0, 0, "1K") + LINE.format(1, 2**13, "1K"), "has 8192 bytes, but metaslabs have 2.17"),
+    (HEAD + LINE.format(0, 0, "1P") + LINE.format(1, 2**53, "1P"), "ends at 18014398509481984 bytes"),
+    (HEAD + LINE.format(0, 0, "1.00M") + "\tOn-disk histogram:\n\t\t\t 999999999:   3 **\n" + LINE.format(1, 2**26, "64M"),
+     "segments of 2.999999999 bytes"),
+    (HEAD + LINE.format(0, 0, "1.00M") + "\t segments  9999   maxsize  2.00K   freepct  1%\n" + LINE.format(1, 2**26, "64M"),
+     "9999 free segments"),
+])
+def test_what_cannot_be_gets_one_sentence(text, match):
+    with pytest.raises(UserError, match=match) as error:
+        zdb.parse(text, "sample")
+    assert "\n" not in str(error.value)
+
+
+@given(st.sampled_from([path.stem for path in sorted(SAMPLES.glob("*.txt"))]), st.integers(0, 200),
+       st.sampled_from(["0", "7", "63", "64", "999999999", "9" * 18, "9" * 30, "9" * 5000, "-1", "1E", "f" * 16, "x"]))
+def test_a_number_that_was_damaged_is_read_or_refused_in_a_sentence(name, which, other):
+    numbers = [*re.finditer(r"\b[0-9a-f]+\b", text := (SAMPLES / f"{name}.txt").read_text())]
+    found = numbers[which % len(numbers)]
+    with contextlib.suppress(UserError):
+        slabs = zdb.parse(text[:found.start()] + other + text[found.end():], "sample")
+        assert all(0 <= one.free_bytes <= 1.02 * one.size_bytes <= 2**54 for one in slabs)
+
+
+def test_a_file_that_is_not_text_is_refused(tmp_path):
+    path = tmp_path / "pool.txt"
+    path.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(UserError, match="is not text"):
+        zdb.read(path)

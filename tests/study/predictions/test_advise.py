@@ -1,0 +1,159 @@
+"""Advice: what is tried, what is not and why, and what a step costs in safety."""
+import pandas as pd
+import pytest
+from conftest import one_sentence
+from rich.console import Console
+
+from study import project
+from study.errors import UserError
+from study.machines import scenario
+from study.machines import storage as scenario_storage
+from study.predictions import advise, recipes
+
+MACHINES = sorted((project.DATA / "machines").glob("*.toml"))
+HERE = project.DATA / "machines" / "two-disks-and-an-ssd.toml"
+
+
+def the(found, recipe):
+    return [step for step in found if step.recipe.id == recipe]
+
+
+@pytest.fixture(scope="module")
+def steps():
+    return advise.steps(*advise.read(HERE, "postgres"))
+
+
+@pytest.mark.parametrize("path", MACHINES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("database", list(advise.DATABASES))
+def test_every_recipe_is_tried_or_has_a_reason(path, database):
+    found = advise.steps(*advise.read(path, database))
+    assert {step.recipe.id for step in found} == {one.id for one in recipes.recipes(database)}
+    assert all(bool(step.after) != bool(step.why_not) for step in found)
+    assert sum(step.after is not None for step in found) >= 4
+
+
+def test_a_step_is_tried_with_each_device_to_spare(steps):
+    machine, spare = advise.read(HERE, "postgres")
+    twice = advise.steps(machine, (*spare, scenario_storage.Devices(sheet="write-ssd-18")))
+    assert len(the(twice, "log-device")) == 2
+    assert len(the(steps, "log-device")) == 1
+    assert "needs a device to spare" in the(advise.steps(machine, ()), "log-device")[0].why_not
+
+
+def test_what_a_step_trades_is_said(steps):
+    risky = the(steps, "synchronous-commit")[0]
+    assert risky.trades[0].startswith("RISK")
+    assert not advise.is_safe(risky)
+    assert advise.is_safe(the(steps, "full-page-writes")[0])
+    assert advise.is_safe(the(steps, "shared-buffers")[0])
+
+
+@pytest.mark.parametrize("era", ["b111", "b141", "b141_df", "openzfs_2013", "openzfs"])
+def test_the_newest_build_is_no_step_back(era):
+    machine, spare = advise.read(HERE, "postgres")
+    step = the(advise.steps(scenario.changed(machine, {"files.era": era}), spare), "newest-build")[0]
+    assert (step.after is not None) == (era == "b111")
+
+
+def test_a_step_that_is_taken_already_is_not_tried():
+    machine, spare = advise.read(HERE, "postgres")
+    done = scenario.changed(machine, the(advise.steps(machine, spare), "recordsize-8k")[0].changes)
+    assert the(advise.steps(done, spare), "recordsize-8k")[0].why_not == "is so already"
+
+
+def rungs_of(monkeypatch, ids, rates):
+    """The ladder of these steps: the first makes 120 TPS instead of 100, the others on top of it such."""
+    tried, to_come = [], iter(rates)
+    monkeypatch.setattr(advise.predict, "compare", lambda scenarios, *_, **__: tried.extend(scenarios) or pd.DataFrame(
+        {"tps": 2 * [next(to_come)]}))
+    machine, spare = advise.read(HERE, "postgres")
+    chosen = [(the(advise.steps(machine, spare), one)[0], pd.Series([120.0, 120.0])) for one in ids]
+    found = advise.ladder(machine, pd.Series([100.0, 100.0]), chosen, None)
+    return [one.split(" (")[0] for one in found.rung], tried
+
+
+def test_a_ladder_uses_a_device_once(monkeypatch):
+    """The log device and the cache device are the same SSD: only the first can be a rung."""
+    names, tried = rungs_of(monkeypatch, ("log-device", "cache-device", "shared-buffers"), [130.0])
+    assert names == ["as it is", "+ A separate intent log on an SSD", "+ Shared buffers of 1 GB"]
+    assert tried[-1].pool.log
+    assert not tried[-1].pool.cache
+
+
+def test_what_gains_nothing_on_top_is_no_rung(monkeypatch):
+    names, tried = rungs_of(monkeypatch, ("log-device", "shared-buffers", "recordsize-8k"), [121.0, 150.0])
+    assert names == ["as it is", "+ A separate intent log on an SSD", "+ Records of 8 KiB, the database's page"]
+    assert "shared_buffers" not in tried[-1].database.conf
+
+
+def test_advice_is_for_a_server_at_work_unless_the_file_says_otherwise():
+    machine, _ = advise.read(HERE, "innodb")
+    warm = advise.at_work(machine)
+    assert (warm.files.warm, warm.files.cache_warm, warm.database.start) == (True, True, "warm")
+    cold = scenario.changed(machine, {"files.warm": False, "database.start": "cold"})
+    assert advise.at_work(cold) == scenario.changed(cold, {"files.cache_warm": False})
+
+
+def test_what_is_said_fits_a_terminal_of_80_columns(capsys):
+    found = advise.Advice(None, pd.DataFrame([
+        ("A step with a rather long name, longer than a column", 0.5, 1.2, 300.0, 1, 12_345.0, 2,
+         "DANGER: " + 30 * "all is lost. ", "", ""),
+        ("A step back", 0.7, 0.8, 0.9, 1, 2.0, 3, "", "One has to wait.", ""),
+        ("Another one", *[float("nan")] * 6, "", "", "is so already")], columns=advise.STEP_COLUMNS),
+        pd.DataFrame([("as it is", 1.0, 2.0, 3.0)], columns=["rung", "low", "tps", "high"]))
+    advise.say(found, Console(width=80, highlight=False, markup=False))
+    said = capsys.readouterr().out
+    assert max(map(len, said.splitlines())) <= 80
+    assert "DANGER [1]" in said
+    assert "[1] DANGER: all is lost." in said
+    assert "- Another one: is so already" in said
+    assert "A step back makes it slower here. What it does: One has to wait." in said
+
+
+def test_why_it_is_slower_stands_exactly_where_the_upper_end_is_below_1(monkeypatch):
+    gains = [(0.5, 0.9), (0.5, 1.0), (0.999, 0.999), (1.0, 1.0), (0.5, 1.5), (1.2, 1.4)]
+
+    def compared(scenarios, *_, **__):
+        rates = [(1.0, 1.0), *(gains[i % len(gains)] for i in range(len(scenarios) - 1))]
+        return pd.DataFrame([{"scenario": i, "draw": draw, "seed": 0, "tps": 100.0 * gain}
+                             for i, of_draws in enumerate(rates) for draw, gain in enumerate(of_draws)])
+
+    monkeypatch.setattr(advise.predict, "compare", compared)
+    monkeypatch.setattr(advise, "ladder", lambda *_: None)
+    machine, spare = advise.read(HERE, "postgres")
+    found = advise.advise(machine, spare, draws=2).steps
+    tried = found[found.why_not == ""]
+    assert ((tried.why_slower != "") == (tried.gain_high < 1)).all()
+    assert 0 < (tried.gain_high < 1).sum() < len(tried) - 1
+    assert (found[found.why_not != ""].why_slower == "").all()
+    words = {step.name: step.recipe.mechanism for step in advise.steps(advise.at_work(machine), spare)}
+    said = tried[tried.why_slower != ""]
+    assert (said.why_slower == said.step.map(words)).all()
+    assert len(advise.slower(found)) == len(said)
+
+
+def test_advice_comes_with_intervals_best_first():
+    machine, spare = advise.read(HERE, "postgres")
+    small = scenario.changed(machine, {"database.scale": 20, "database.transactions": 1500})
+    found = advise.advise(small, spare, draws=2)
+    tried = found.steps[found.steps.why_not == ""]
+    assert tried.gain.is_monotonic_decreasing
+    assert (tried.gain_low <= tried.gain).all()
+    assert found.ladder.rung[0] == "as it is"
+    assert found.ladder.tps.iloc[-1] >= found.ladder.tps[0]
+
+
+def test_what_cannot_be_is_one_sentence(study, tmp_path):
+    assert "the choices are" in one_sentence(study("advise", "--hardware", HERE, "--database", "sybase"))
+    text = HERE.read_text()
+    for wrong, word in ((text.replace("count = 2", "count = 0"), "without a disk"),
+                        (text.replace('sheet = "x25-e"', 'sheet = "x25"'), "no sheet 'x25'")):
+        (tmp_path / "a.toml").write_text(wrong)
+        assert word in one_sentence(study("advise", "--hardware", tmp_path / "a.toml"))
+
+
+def test_a_database_of_another_kind_is_an_ordinary_one():
+    machine, _ = advise.read(HERE, "innodb")
+    assert machine.database.kind == "innodb"
+    with pytest.raises(UserError):
+        advise.read(HERE.with_name("nowhere.toml"), "postgres")

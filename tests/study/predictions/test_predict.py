@@ -1,0 +1,408 @@
+"""Predictions of scenarios: laws that hold whatever the numbers, and what a prediction may read."""
+import itertools
+import json
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import one_sentence
+from hypothesis import given
+from hypothesis import strategies as st
+
+from model.events.streams import stream
+from model.filesystems.zfs.devices import queue_params
+from model.zfs import eras
+from study import project
+from study.documents import priors
+from study.errors import UserError
+from study.machines import dangers, run_length, scenario
+from study.machines import devices as machine_devices
+from study.machines import simulate as machines
+from study.machines import storage as scenario_storage
+from study.predictions import predict
+
+DISKS = scenario.of({
+    "host": {"memory_gib": 4}, "files": {"era": "b141", "record_kib": 8},
+    "pool": {"data": {"sheet": "savvio-10k2", "count": 2}},
+    "database": {"kind": "postgres", "scale": 20, "clients": 8, "transactions": 3000, "conf": {
+        "shared_buffers": "64MB", "checkpoint_segments": 8, "wal_buffers": "1MB"}}})
+EXAMPLES = sorted((project.DATA / "scenarios").glob("*.toml"))
+
+
+def run(changes, base=DISKS, seed=1):
+    one = scenario.changed(base, changes)
+    return machines.simulate(one, machines.known([one]).central(), seed)
+
+
+# ---- examples and machines ----
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_every_example_is_a_machine_that_can_be_built(path):
+    one = scenario.read(path)
+    assert one.title
+    for values in priors.draws(machines.known([one], predict.EXPERIMENTS[one.database.kind]), 6, 1).to_dict("records"):
+        machines.zfs_settings(one, values)
+        for part in machine_devices.devices_of(machines.checked(one)):
+            machine_devices.of_device(part, values)
+
+
+def test_a_database_that_does_not_fit_is_one_sentence():
+    with pytest.raises(UserError, match="but the disks hold"):
+        run({"database.scale": 100_000})
+
+
+def test_a_log_of_innodb_that_does_not_fit_is_one_sentence():
+    apart = scenario.changed(DISKS, {"log_pool": {"data": {"sheet": "x25-e"}}})
+    machines.fits(apart, 2**33, 2**33)
+    for one, log_bytes, what in ((DISKS, 10**13, "the database takes"), (apart, 10**11, "the database's log takes")):
+        with pytest.raises(UserError, match=f"^{what} .* but the disks hold"):
+            machines.fits(one, 2**33, log_bytes)
+
+
+def test_a_unit_is_as_long_as_its_device_takes():
+    """1 MiB from OpenZFS 0.8 on, of a disk; 128 KiB of a device without an arm, also beside disks."""
+    mixed = scenario.changed(DISKS, {"files.era": "openzfs_2019", "pool.log": {"sheet": "x25-e"}})
+    one = machines.known([mixed]).central()
+    zfs = machines.store(mixed, one, np.array([[2**24, 2**24, 8192], [2**30, 2**30, 8192]]), 1, 1).zfs.data
+    longest = {(int(ssd) >= 0, queue_params(zfs, leaf).aggregation_bytes) for leaf, ssd in enumerate(zfs.ssds.number)}
+    assert longest == {(False, 2**20), (True, 2**17)}
+
+
+def test_sheets_give_priors_with_their_sources():
+    known = machines.known([DISKS])
+    found = {one.name: one for one in known.priors if one.of == "device"}
+    assert {"savvio-10k2.window", "savvio-10k2.overhead_ns"} <= set(found)
+    assert all(one.source and one.low <= one.central <= one.high for one in found.values())
+
+
+def test_a_faster_processor_takes_less_time():
+    values = machines.known([DISKS]).central()
+    slow, fast = (machines.zfs_settings(scenario.changed(DISKS, {"host.cpu": cpu}), values) for cpu in (1.0, 4.0))
+    assert slow.write_ns == 4 * fast.write_ns
+
+
+def test_buffers_take_memory_from_the_arc():
+    sizes = [machines.arc_max_bytes(scenario.changed(DISKS, {"database.conf.shared_buffers": size}))
+             for size in ("64MB", "1GB", "2GB")]
+    assert sizes[0] > sizes[1] > sizes[2]
+
+
+def test_a_battery_is_behind_the_disks_only_if_it_is_behind_all_of_them():
+    values = machines.known([DISKS]).central()
+    log = {"sheet": "x25-e", "battery": True}
+    of = [machines.zfs_settings(scenario.changed(DISKS, changes), values).disk_cache_is_volatile for changes in (
+        {"pool.log": log}, {"pool.data.battery": True},
+        {"pool.data.battery": True, "log_pool.data": {"sheet": "savvio-10k2"}})]
+    assert of == [1, 0, 1]
+
+
+# ---- laws ----
+
+
+def test_more_disks_read_faster():
+    """From tables that are not in memory. (Commits alone need not be faster: each waits for one disk.)"""
+    cold = {"database.script": "select-only", "files.warm": False, "files.arc_max_mib": 64}
+    one, four = (run(cold | {"pool.data.count": n}).tps for n in (1, 4))
+    assert four > 1.5 * one
+
+
+def test_an_honest_flush_is_not_faster_than_none():
+    honest, none = (run({"files.nocacheflush": it}).tps for it in (False, True))
+    assert honest < none
+
+
+def test_a_commit_without_the_intent_log_is_faster():
+    assert run({"files.zil": False}).tps > 1.2 * run({}).tps
+
+
+def test_log_falls_with_the_distance_between_checkpoints():
+    near, far = (run({"database.conf.checkpoint_segments": n, "database.scale": 2, "database.transactions": 8000}).wal_bytes
+                 for n in (1, 64))
+    assert near > 1.05 * far
+
+
+def test_without_images_of_pages_there_is_less_log():
+    assert run({"database.conf.full_page_writes": False}).wal_bytes < 0.5 * run({}).wal_bytes
+
+
+def test_compressed_images_make_less_log():
+    plain = scenario.of(DISKS.model_dump() | {"database": DISKS.database.model_dump() | {"version": 15, "conf": {}}})
+    assert run({"database.conf.wal_compression": "lz4"}, plain).wal_bytes < 0.5 * run({}, plain).wal_bytes
+
+
+def test_a_mirror_writes_everything_twice():
+    stripe, mirror = (run({"pool.data": {"sheet": "savvio-10k2", "count": 2, "layout": layout}}).devices["data"]
+                      for layout in ("stripe", "mirror"))
+    assert mirror["written_bytes"] == pytest.approx(2 * stripe["written_bytes"], rel=0.2)
+
+
+def test_larger_records_write_more_for_a_transaction_and_are_no_faster():
+    """Up to the largest that there are; pages of 8 KiB are changed at random. (Small ones differ by chance.)"""
+    found = [run({"files.era": "openzfs", "files.record_kib": kib, "pool.data": {"sheet": "sata-ssd-s4500", "count": 2}})
+             for kib in (8, 128, 1024, 16384)]
+    written = [one.devices["data"]["written_bytes"] for one in found]
+    assert written == sorted(written)
+    assert written[2] > 4 * written[1]
+    assert found[0].tps > 0.98 * found[1].tps
+    assert found[1].tps > 1.5 * found[2].tps > 3 * found[3].tps
+
+
+def test_who_misses_reads_a_whole_record_however_large():
+    """Tables that are not in memory, by one client."""
+    cold = {"files.era": "openzfs", "database.script": "select-only", "files.warm": False, "database.start": "cold",
+            "database.clients": 1, "database.transactions": 300, "database.scale": 200, "files.prefetch": False}
+    for kib in (128, 1024):
+        data = run(cold | {"files.record_kib": kib}).devices["data"]
+        assert data["read_bytes"] / data["reads"] == pytest.approx(kib * 1024, rel=0.15)
+
+
+def test_the_same_seed_gives_the_same_bits():
+    one, other = run({}), run({})
+    assert (one.result.ended_at == other.result.ended_at).all()
+    assert (run({}, seed=2).result.ended_at != one.result.ended_at).any()
+
+
+# ---- intervals ----
+
+
+def test_a_prediction_is_an_interval_of_every_quantity():
+    found = predict.interval(scenario.changed(DISKS, {"database.transactions": 500}), draws=3)
+    assert {"tps", "response p99", "wal per transaction", "data: writes"} <= set(found.table.quantity)
+    assert (found.table.low <= found.table.middle).all()
+    assert (found.table.middle <= found.table.high).all()
+    assert json.loads(predict.as_json(found))["quantities"]["tps"]["unit"] == "TPS"
+
+
+def test_a_prediction_reads_nothing_that_was_published(monkeypatch):
+    """Of data/ it may read priors and sheets; a published rung is out of its reach, whatever stands there."""
+    one = scenario.changed(DISKS, {"database.transactions": 300})
+    free = predict.interval(one, draws=2).table
+    scenario_storage.sheet.cache_clear()
+    monkeypatch.setenv("STUDY_READS", json.dumps(["priors.toml", "hardware/savvio-10k2.toml"]))
+    assert predict.interval(one, draws=2).table.equals(free)
+
+
+@pytest.mark.parametrize(("system", "files", "database", "taken", "of"), [
+    (None, {}, {"version": 15}, "openzfs_2021", "postgres 15 on linux"),
+    ("freebsd", {}, {"version": 15}, "openzfs_2021", "postgres 15 on freebsd"),
+    (None, {}, {"version": 12}, "openzfs_2019", "postgres 12 on linux"),
+    ("freebsd", {}, {"version": 12}, "openzfs_2017", "postgres 12 on freebsd"),
+    (None, {}, {}, "b111", "postgres 8.3 on solaris"), ("linux", {}, {}, "openzfs_2013", "postgres 8.3 on linux"),
+    (None, {}, {"kind": "innodb", "version": "8.0"}, "openzfs_2021", "innodb 8.0 on linux"),
+    (None, {}, {"kind": "innodb"}, "b111", "innodb on solaris"), (None, {}, {"kind": "oracle"}, "b111", "oracle on solaris"),
+    (None, {"era": "openzfs_2021"}, {}, None, ""), (None, {"era": "b111"}, {}, None, ""),
+    (None, {"kind": "ufs"}, {}, None, "")])
+def test_which_era_is_taken_is_said_where_none_is_given(system, files, database, taken, of):
+    content = {"pool": {"data": {"sheet": "savvio-10k2"}}, "files": files, "database": {"kind": "postgres"} | database,
+               "host": {"system": system} if system else {}}
+    said = predict.era_taken(content, scenario.of(content))
+    assert f"{taken} is taken, the likeliest for {of};" in said if taken else said == ""
+
+
+@pytest.mark.parametrize(("kind", "of_the_model", "said"), [
+    ("postgres", "shared_buffers_bytes is 1, but 9 clients need more", "shared_buffers is 1, but 9 clients need more"),
+    ("innodb", "log_file_bytes is 7 and n_clients 300", "innodb_log_file_size is 7 and clients 300"),
+    ("oracle", "cache_bytes is 4 and log_file_bytes 5", "db_cache_size is 4 and redo_log_size 5")])
+def test_settings_that_cannot_be_are_named_as_in_the_scenario(kind, of_the_model, said, monkeypatch):
+    def refuse(*_):
+        raise ValueError(of_the_model)
+    monkeypatch.setattr(machines, f"_of_{kind}", refuse)
+    one = scenario.of({"pool": {"data": {"sheet": "savvio-10k2", "count": 2}}, "database": {"kind": kind}})
+    with pytest.raises(UserError, match=f"^the scenario: {said}$"):
+        machines.simulate(one, {}, 1)
+
+
+def test_a_run_without_a_flush_has_no_transactions_per_flush():
+    device = {"data": dict.fromkeys(predict.PER_SECOND, 1)}
+    names = ("tps", "seconds", "mean_ms", "p50_ms", "p95_ms", "p99_ms", "wal_bytes")
+    runs = [predict.quantities(SimpleNamespace(counts={"commits": 100, "flushes": n, "checkpoints": 0}, devices=device,
+                                               **dict.fromkeys(names, 1.0))) for n in (0, 0, 4)]
+    rows = [{"scenario": 0, "draw": i, "seed": 0} | run for i, run in enumerate(runs)]
+    assert "transactions per flush" not in set(predict.table(pd.DataFrame(rows[:2])).quantity)
+    shown = predict.table(pd.DataFrame(rows[2:])).set_index("quantity")
+    assert shown.middle["transactions per flush"] == 25
+
+
+def test_one_draw_is_no_interval():
+    with pytest.raises(UserError, match="make no interval"):
+        predict.interval(DISKS, draws=1)
+
+
+# ---- how long a run is ----
+
+
+@given(st.integers(1, 200), st.floats(1.0, 8.0))
+def test_a_smaller_machine_has_the_same_shares(scale, k):
+    one = scenario.changed(DISKS, {"database.scale": 100 * scale, "database.conf.checkpoint_segments": 100,
+                                   "pool.data.count": 60})
+    small = run_length.smaller(one, k)
+    for path in ("database.scale", "database.conf.checkpoint_segments"):
+        before, after = scenario.fields(one)[path], scenario.fields(small)[path]
+        assert after == pytest.approx(before / k, abs=0.5)
+
+
+def test_cache_devices_of_both_pools_are_smaller():
+    pool = {"data": {"sheet": "x25-e", "count": 2}, "cache": {"sheet": "x25-e"}}
+    one = scenario.changed(DISKS, {"pool": pool, "log_pool": pool})
+    small = run_length.smaller(one, 4)
+    for before, after in ((one.pool, small.pool), (one.log_pool, small.log_pool)):
+        assert after.cache.device_bytes == pytest.approx(before.cache.device_bytes / 4, rel=1e-6)
+        assert after.data == before.data
+
+
+def test_transactions_between_checkpoints_are_as_many_as_urns_and_balls_say():
+    """Naive twin: balls into urns, an image for each urn hit first."""
+    pages, image, rest, draws = machines.PAGES_OF_A_BRANCH, 8192, 500, stream(1, "urns")
+    hit, log, n = np.zeros(pages, bool), 0.0, 0
+    while log < 2**24:
+        page = int(draws.random() * pages)
+        log += rest + (0 if hit[page] else image)
+        hit[page] = True
+        n += 1
+    pilot = run({})._replace(wal_bytes=rest + image, counts={"commits": 1000, "images": 1000})
+    assert run_length.transactions_in(2**24, 1, pilot) == pytest.approx(n, rel=0.1)
+
+
+def test_a_run_is_as_long_as_the_scenario_says():
+    assert run_length.of(DISKS, {}).scenario is DISKS
+
+
+def test_very_large_tables_keep_an_interval_that_would_become_too_short():
+    large = scenario.changed(DISKS, {"database.transactions": None, "database.scale": 40_000, "pool.data.count": 24})
+    too_large = 40_000 / run_length.MOST_SCALE
+    found = run_length._of_intervals(large, (300, None), 100.0, 50_000, too_large)
+    assert found.scenario.database.scale == run_length.MOST_SCALE
+    assert found.scenario.files.to_scale == found.scenario.files.groups_to_scale == too_large
+    assert "half of 500 s" in found.why
+
+
+@given(st.sampled_from([*eras.ERAS]), st.floats(10, 300_000), st.integers(20, 3000), st.sampled_from([60, 300, 1800]),
+       st.sampled_from([None, 20_000, 2_000_000]))
+def test_what_is_measured_holds_several_groups_and_is_bounded(era, tps, scale, seconds, n):
+    """Groups and tables to a scale: three groups at least, as many before; and no more transactions than are to be had."""
+    one = scenario.changed(DISKS, {"database.transactions": None, "files.era": era, "database.scale": scale,
+                                   "pool.data.count": 24})
+    found = run_length._of_intervals(one, (seconds, n), tps, run_length.BUDGET, 1.0)
+    database, files = found.scenario.database, found.scenario.files
+    total = database.seconds or database.transactions / tps
+    assert total / 2 >= 0.999 * run_length.GROUPS * run_length.group_seconds(one) / files.groups_to_scale
+    assert run_length.group_seconds(one) / files.groups_to_scale >= 0.999 * min(
+        run_length.LEAST_GROUP, run_length.group_seconds(one) / run_length.MOST)
+    assert total * tps <= 1.01 * max(run_length.MOST_TRANSACTIONS, 2 * run_length.BUDGET, 2 * (n or 0),
+                                     2 * run_length.GROUPS * run_length.LEAST_GROUP * tps)
+
+
+def test_a_test_of_hours_is_a_server_at_work():
+    """Neither two hours event by event, nor the first seconds of them."""
+    values = machines.known([DISKS]).central()
+    of = [scenario.changed(DISKS, {"database.transactions": None, "database.seconds": seconds}) for seconds in (20, 7200)]
+    short, long = (run_length.of(one, values) for one in of)
+    assert short.scenario.database.seconds == 20
+    assert short.since == 0
+    assert long.since != 0
+    assert (long.scenario.database.seconds or 0) * 1000 + (long.scenario.database.transactions or 0) < 10**6
+
+
+def test_hours_of_sysbench_are_the_second_half_of_a_shorter_run():
+    one = scenario.of({"files": {"era": "b141", "record_kib": 16}, "pool": {"data": {"sheet": "x25-e"}}, "database": {
+        "kind": "innodb", "rows": 20_000, "clients": 4, "seconds": 7200, "conf": {"innodb_buffer_pool_size": "64MB"}}})
+    values = machines.known([one], "sysbench").central()
+    found = run_length.of(one, values)
+    assert found.scenario.database.seconds == pytest.approx(2 * found.since)
+    assert found.since < 3600
+    assert found.since >= 0.999 * run_length.GROUPS * 30 / found.scenario.files.groups_to_scale
+    short = found._replace(scenario=scenario.changed(one, {"database.seconds": 2}), since=1)
+    assert run_length.outcome(short, values, 1).tps > 0
+
+
+def test_a_draw_that_is_faster_than_the_best_guess_is_run_again_as_much_longer():
+    length = run_length.Length(scenario.changed(DISKS, {"database.transactions": 1000}), machines.HALF, "")
+    values = machines.known([DISKS]).central()
+    short = run_length.outcome(length, values, 1)
+    longer = run_length.outcome(length._replace(least=1.5 * short.seconds), values, 1)
+    assert longer.seconds >= 1.4 * short.seconds
+    assert run_length.outcome(length._replace(least=0.5 * short.seconds), values, 1).tps == short.tps
+
+
+def test_how_fast_a_machine_is_at_work_is_asked_of_two_groups():
+    """A short run finds an empty store; groups of 30 s slow a machine down that has filled it."""
+    fast = scenario.changed(DISKS, {"database.transactions": None, "files.zil": False, "files.record_kib": 128,
+                                    "database.scale": 100, "database.clients": 16, "files.arc_max_mib": 512})
+    values = machines.known([fast]).central()
+    pilot = machines.simulate(scenario.changed(fast, {"database.transactions": run_length.PILOT}), values, 1)
+    assert run_length.at_work(fast, 1.0, pilot.tps, None, values, 1)[0] < pilot.tps
+
+
+@pytest.mark.parametrize(("n", "interval"), [(5000, 2500), (None, 300 * 10_000 // 2)])
+def test_buffers_are_as_after_the_transactions_between_checkpoints(monkeypatch, n, interval):
+    """Log ends that time, after so many; or five minutes do. The machine is to a scale of 1 to 2."""
+    runs = []
+    monkeypatch.setattr(machines, "simulate", lambda one, *_, since: runs.append(one) or SimpleNamespace(
+        tps=100.0, counts={"commits": 10, "checkpoint_writes": 5, "checkpoint_naps": 1}))
+    run_length.at_work(scenario.changed(DISKS, {"database.transactions": None}), 2.0, 10_000.0, n, {}, 1)
+    assert [one.database.interval_transactions for one in runs] == [interval]
+    assert [one.database.checkpoint_pace for one in runs] == [0]
+
+
+def test_a_checkpoint_that_never_naps_does_not_keep_up(monkeypatch):
+    """Then it is asked again, of buffers that such a pace leaves, until two answers agree, or three times."""
+    writes, runs = iter((5, 3, 3.2, 9)), []
+    monkeypatch.setattr(machines, "simulate", lambda one, *_, since: runs.append(one) or SimpleNamespace(
+        tps=100.0, counts={"commits": 10, "checkpoint_writes": next(writes), "checkpoint_naps": 0}))
+    found = run_length.at_work(scenario.changed(DISKS, {"database.transactions": None}), 2.0, 10_000.0, 5000, {}, 1)
+    assert found == (100.0, 0.32)
+    assert [one.database.checkpoint_pace for one in runs] == [0, 0.5, 0.3]
+
+
+def test_what_is_counted_from_within_a_second_counts_in_part():
+    counts = np.array([[4, 8, 16, 32]])
+    assert machines.since_second(counts, 0).tolist() == [60]
+    assert machines.since_second(counts, 1.25).tolist() == [8 * 0.75 + 16 + 32]
+    assert machines.since_second(counts, 2).tolist() == [48]
+
+
+# ---- dangers ----
+
+
+@pytest.mark.parametrize(("changes", "word"), [
+    ({"files.zil": False}, "intent log"), ({"files.nocacheflush": True}, "nocacheflush"),
+    ({"database.conf.synchronous_commit": "off"}, "loses the commits"), ({"database.conf.fsync": "off"}, "does not start"),
+    ({"database.conf.full_page_writes": "off", "files.record_kib": 4}, "can be torn")])
+def test_what_trades_safety_is_said(changes, word):
+    found = dangers.dangers(scenario.changed(DISKS, changes))
+    assert any(word in one and one.startswith(("DANGER", "RISK")) for one in found)
+
+
+def test_what_is_safe_raises_no_alarm():
+    assert dangers.dangers(DISKS) == ()
+    behind_battery = scenario.changed(DISKS, {"files.nocacheflush": True, "pool.data.battery": True})
+    assert dangers.dangers(behind_battery) == ()
+    whole = dangers.dangers(scenario.changed(DISKS, {"database.conf.full_page_writes": "off"}))
+    assert all(one.startswith("NOTE") for one in whole)
+
+
+# ---- on the command line ----
+
+
+def test_a_wrong_scenario_exits_with_2(study, tmp_path):
+    (tmp_path / "a.toml").write_text('[pool.data]\nsheet = "savvio-10k2"\ncount = 0\n[database]\nkind = "postgres"\n')
+    assert "without a disk" in one_sentence(study("predict", tmp_path / "a.toml"))
+    assert "is not there" in one_sentence(study("predict", tmp_path / "b.toml"))
+
+
+def test_a_prediction_is_printed_and_written(study, tmp_path):
+    (tmp_path / "a.toml").write_text('title = "mine"\n[files]\nrecord_kib = 8\n[pool.data]\nsheet = "x25-e"\n'
+                                     '[database]\nkind = "postgres"\nclients = 2\ntransactions = 200\n')
+    done = study("predict", tmp_path / "a.toml", "--draws", 2, "--out", tmp_path / "a.json")
+    assert done.returncode == 0, done.stderr
+    assert "wal per transaction" in done.stdout
+    assert json.loads((tmp_path / "a.json").read_text())["scenario"]["title"] == "mine"
+
+
+def test_an_innodb_run_has_room_for_more_transactions_than_it_makes():
+    """A short one for any machine; a long one as much as has a place in memory."""
+    assert machines.innodb_room(1.5) == 300_000
+    assert machines.innodb_room(300) == 6_000_000
+    assert all(machines.innodb_room(a) <= machines.innodb_room(b) for a, b in itertools.pairwise((0.5, 5, 6, 50, 53, 900)))

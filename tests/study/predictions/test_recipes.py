@@ -1,0 +1,106 @@
+"""What is advised: every step is a change that a scenario knows, and what is said of today has evidence."""
+import re
+
+import pytest
+
+from model.zfs.eras import ERAS
+from study.documents import published
+from study.errors import UserError
+from study.experiments.ladders_2009.readings import LADDERS
+from study.machines import scenario
+from study.machines.storage import Devices
+from study.predictions import recipes
+
+ALL = recipes.read().recipe
+MACHINES = {
+    "postgres": {"pool": {"data": {"sheet": "savvio-10k2", "count": 4, "layout": "raidz1"}}, "host": {"memory_gib": 12},
+                 "database": {"kind": "postgres"}},
+    "innodb": {"pool": {"data": {"sheet": "savvio-10k2", "count": 4, "layout": "raidz1"}}, "host": {"memory_gib": 12},
+               "database": {"kind": "innodb"}},
+    "oracle": {"pool": {"data": {"sheet": "savvio-10k2", "count": 4, "layout": "raidz1"}}, "host": {"memory_gib": 12},
+               "database": {"kind": "oracle"}},
+}
+
+
+def machine(database, era="b117"):
+    """Of 2009, with PostgreSQL 8.3, or later, with 16."""
+    changes = {"files.kind": "zfs", "files.era": era}
+    if database == "postgres":
+        changes["database.version"] = 8.3 if era == "b117" else 16
+    return scenario.changed(scenario.of(MACHINES[database]), changes)
+
+
+CASES = [(one, database, era) for one in ALL for database in one.databases for era in ("b117", "b141")
+         if database in MACHINES]
+
+
+@pytest.mark.parametrize(("recipe", "database", "era"), CASES, ids=lambda case: getattr(case, "id", str(case)))
+def test_a_step_changes_just_what_it_says_of_the_machines_it_is_for(recipe, database, era):
+    before, spare = machine(database, era), Devices(sheet="x25-e")
+    if recipes.misses(recipe, before) or recipe.not_simulated:
+        return
+    after = scenario.changed(before, recipes.changes(recipe, spare))
+    changed = set(scenario.differences(before, after))
+    assert changed or recipe.change == {"files.era": era}
+    assert all(any(path.startswith(named) for named in recipe.change) for path in changed)
+
+
+def test_every_recipe_is_for_one_of_the_machines_here_or_says_why_not():
+    spare = [one for one in ALL if not one.not_simulated and set(one.databases) & set(MACHINES)]
+    met = {one.id for one, database, era in CASES if not recipes.misses(one, machine(database, era))}
+    assert {one.id for one in spare} <= met
+
+
+def test_ids_are_unique_and_each_database_has_its_recipes():
+    assert len({one.id for one in ALL}) == len(ALL)
+    assert all(len(recipes.recipes(database)) >= 4 for database in ("postgres", "innodb", "oracle"))
+
+
+def test_the_page_names_every_step_and_every_news_with_its_evidence():
+    text = recipes.page()
+    for one in (*ALL, *recipes.read().new):
+        assert one.words in text
+        assert all(source in text for source in one.evidence)
+
+
+def test_a_step_that_is_not_meant_for_a_machine_says_so():
+    layout = next(one for one in ALL if one.id == "mirror-not-raidz")
+    striped = scenario.changed(machine("innodb"), {"pool.data.layout": "stripe"})
+    assert "not stripe" in recipes.misses(layout, striped)
+
+
+def test_which_builds_a_step_is_for_follows_from_their_rules():
+    old = ["onnv_69", "onnv_70", "onnv_79", "b89", "b103", "b111", "b117"]
+    met = {one.id: [era for era in ERAS if not recipes.misses(one, machine("innodb", era))] for one in ALL}
+    assert (met["newest-build"], met["logbias"]) == (old, [era for era in ERAS if era not in old])
+    newest = next(one for one in ALL if one.id == "newest-build")
+    assert recipes.misses(newest, machine("innodb", "b141")) == f"is for files.era of {', '.join(old)}, not b141"
+
+
+def test_no_published_rung_stands_in_the_advice():
+    """What a step is worth is for the model to say."""
+    text = (recipes.data_file(recipes.FILE)).read_text()
+    numbers = {float(one) for one in re.findall(r"[0-9]+(?:\.[0-9]+)?", text)}
+    rungs = {float(rate) for ladder in LADDERS.values() for rate in _published(ladder)}
+    assert len(rungs) == 16
+    assert not rungs & numbers
+    assert "tps" not in text.lower()
+    assert "%" not in text
+
+
+def _published(ladder):
+    runs = {run.run_id.partition("/")[2]: run.metrics for run in published.runs()}
+    return [runs[one.run].set_index("name").loc["transactions.rate", "value"] for one in ladder.rungs]
+
+
+@pytest.mark.parametrize(("written", "said"), [
+    ("[[recipe]]\nid = ", "is not TOML"),
+    ("new = []\n[[recipe]]\nid = 'a'\nwords = 'b'\nsource = 'c'\nmechanism = 'd'\ntoday = 'holds'\nnow = 'e'\n"
+     "evidence = ['f']\ndatabases = ['postgres']", "needs a change or a reason"),
+])
+def test_advice_that_cannot_be_is_one_sentence(written, said, tmp_path, monkeypatch):
+    file = tmp_path / "advice.toml"
+    file.write_text(written)
+    monkeypatch.setattr(recipes, "data_file", lambda name: file)
+    with pytest.raises(UserError, match=said):
+        recipes.read()

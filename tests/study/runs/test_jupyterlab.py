@@ -1,0 +1,160 @@
+"""A person with a browser: every notebook opens in JupyterLab, runs to its end without an error, and a slider redraws."""
+import contextlib
+import json
+import os
+import re
+import shutil
+import socket
+import time
+import urllib.request
+
+import pytest
+from conftest import command
+
+from study.project import NOTEBOOKS
+from study.runs.catalogue import STUDY
+from support.processes import ended, started
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+DRIVER = shutil.which("chromedriver")
+# What needs the record of another notebook can only run after it.
+BOOKS = sorted(path.name for path in NOTEBOOKS.glob("*.ipynb") if not STUDY[path.stem].needs)
+SHORT = {"draws": "2", "seeds": "2"}
+OWN = {"01_vdev_cache_oltp": {"seconds": "12.0"}, "02_vdev_cache_seqread": {"seconds": "12.0"},
+       "04_oltp_gain": {"window_s": "2.0", "scale": "512", "n_runs": "12"}, "06_exchange": {"seconds": "12.0"},
+       "07_pgbench_ladder": {"transactions": "2000", "part": "500", "reading_draws": "2"},
+       "08_sysbench_ladders": {"seconds": "12.0"},
+       "09_postgres_checkpoints": {"scale": "32", "check": "0"}, "10_your_ladder": {"run_transactions": "1000"},
+       "90_model_vs_zfs": {"seconds": "12.0"}}
+
+pytestmark = pytest.mark.skipif(not (CHROMIUM and DRIVER), reason="no chromium with chromedriver is installed")
+
+# What the page tells about the notebook in front.
+STATE = """
+const panel = jupyterapp.shell.currentWidget;
+const cells = panel.content.model ? panel.content.model.cells : [];
+const said = {ready: panel.sessionContext && panel.sessionContext.isReady, code: 0, run: 0, errors: []};
+for (let i = 0; i < cells.length; i++) {
+  const cell = cells.get(i);
+  if (cell.type !== 'code') continue;
+  said.code += 1;
+  if (cell.executionCount !== null) said.run += 1;
+  const outputs = cell.outputs;
+  for (let k = 0; k < outputs.length; k++)
+    if (outputs.get(k).type === 'error') said.errors.push(outputs.get(k).toJSON().evalue);
+}
+const dialog = document.querySelector('.jp-Dialog-content');     // a kernel that has died, for one
+if (dialog) said.errors.push(dialog.textContent);
+said.idle = said.ready && panel.sessionContext.session.kernel.status === 'idle';
+return said;
+"""
+SLIDE = """
+const handle = document.querySelector('.jp-OutputArea-output .noUi-handle');
+handle.scrollIntoView({block: 'center'});
+handle.focus();
+return handle.getAttribute('aria-valuetext');
+"""
+PICTURE = "const i = document.querySelector('.jp-OutputArea-output img.widget-image'); return i ? i.src : null;"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    """`make lab` with copies of the notebooks, so that running them changes nothing in the project; with short runs and few
+    draws, as their numbers are the business of other tests."""
+    folder = tmp_path_factory.mktemp("lab")
+    shutil.copytree(NOTEBOOKS, folder / "notebooks")
+    for path in (folder / "notebooks").glob("*.ipynb"):
+        text = path.read_text()
+        for name, value in (SHORT | OWN.get(path.stem, {})).items():
+            text = re.sub(rf'"{name} = [\d._]+', f'"{name} = {value}', text)
+        path.write_text(text)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    words = command("lab", "--no-browser", f"--ServerApp.port={port}", f"--ServerApp.root_dir={folder}/notebooks",
+                    "--IdentityProvider.token=study", "--expose-app-in-browser")
+    environment = dict(os.environ, JUPYTER_CONFIG_DIR=str(folder / "config"), JUPYTER_DATA_DIR=str(folder / "data"),
+                       JUPYTER_RUNTIME_DIR=str(folder / "runtime"), IPYTHONDIR=str(folder / "ipython"),
+                       STUDY_RUNS=str(folder / "runs"))
+    with open(folder / "log", "w") as log, started(words, env=environment, stdout=log, stderr=log) as process:
+        url = f"http://127.0.0.1:{port}"
+        wait_for(lambda: answers(f"{url}/api/status?token=study"), 60)
+        yield url
+        process.terminate()
+        ended(process, 30)      # a thread of JupyterLab's own has been seen to outlive its main thread
+
+
+def answers(url):
+    with contextlib.suppress(OSError), urllib.request.urlopen(url, timeout=2) as answer:
+        return answer.status == 200
+    return False
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    from selenium import webdriver
+    options = webdriver.ChromeOptions()
+    options.binary_location = CHROMIUM
+    profile = tmp_path_factory.mktemp("profile")
+    for word in ("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
+                 "--disable-dev-shm-usage", "--disable-background-networking", "--disable-component-update",
+                 "--window-size=1400,1800", f"--user-data-dir={profile}"):
+        options.add_argument(word)
+    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(executable_path=DRIVER))
+    yield driver
+    driver.quit()
+
+
+def wait_for(condition, seconds):
+    deadline = time.monotonic() + seconds
+    while not (found := condition()):
+        assert time.monotonic() < deadline, f"nothing in {seconds} s"
+        time.sleep(0.25)
+    return found
+
+
+def state(browser):
+    from selenium.common.exceptions import JavascriptException
+    with contextlib.suppress(JavascriptException):
+        return browser.execute_script(STATE)
+    return {"idle": False}
+
+
+def run_all_cells(browser, server, name):
+    browser.get(f"{server}/lab/tree/{name}?token=study&reset")
+    wait_for(lambda: state(browser)["idle"], 180)
+    browser.execute_script("jupyterapp.commands.execute('notebook:run-all-cells')")
+    wait_for(lambda: (now := state(browser)).get("errors") or (now["idle"] and now["run"] == now["code"]), 1500)
+    return state(browser)
+
+
+@pytest.mark.parametrize("name", BOOKS)
+def test_a_notebook_runs_in_the_browser_and_its_slider_redraws_the_figure(browser, server, name):
+    done = run_all_cells(browser, server, name)
+    assert done["errors"] == []
+    assert done["run"] == done["code"] > 0
+    keep(browser, name)
+    if "sliders.explore" in (NOTEBOOKS / name).read_text():
+        slide(browser, name)
+    browser.execute_script("return jupyterapp.shell.currentWidget.sessionContext.shutdown()")   # its memory is for the next
+
+
+def slide(browser, name):
+    from selenium.webdriver.common.keys import Keys
+    before = wait_for(lambda: browser.execute_script(PICTURE), 30)
+    value = browser.execute_script(SLIDE)
+    started = time.monotonic()
+    browser.switch_to.active_element.send_keys(Keys.ARROW_RIGHT)
+    wait_for(lambda: browser.execute_script(PICTURE) != before, 120)
+    assert browser.execute_script(SLIDE) != value
+    print(f"{name}: redrawn after {time.monotonic() - started:.2f} s")
+    keep(browser, f"{name}-slid")
+
+
+def keep(browser, name):
+    """A picture of the page, where STUDY_SCREENSHOTS names a folder."""
+    folder = os.environ.get("STUDY_SCREENSHOTS")
+    if folder:
+        browser.save_screenshot(os.path.join(folder, f"{name}.png"))
+        with open(os.path.join(folder, f"{name}.json"), "w") as file:
+            json.dump(state(browser), file)

@@ -1,0 +1,150 @@
+"""The run store mirrors records and published data, whatever happens to it."""
+import os
+import subprocess
+import time
+
+import pytest
+from conftest import command, one_sentence
+
+from study.errors import UserError
+from study.runs.plan import plan
+from study.runs.runner import run
+from study.store import store
+from support.processes import started
+
+RECORD = "from study.runs import record\nrecord.metric('answer.value', n, '1')"
+
+
+@pytest.fixture
+def one_run(runs, notebook):
+    outcome = run(plan(notebook("one", RECORD)))
+    assert outcome.status == "ok"
+    return outcome.plan
+
+
+def dump(connection) -> dict[str, list]:
+    """All rows of all tables, in an order of their own."""
+    tables = [name for (name,) in connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()]
+    return {name: sorted(map(repr, connection.execute(f"SELECT * FROM {name}").fetchall())) for name in tables}
+
+
+def test_published_and_simulated_runs_stand_in_the_same_tables(one_run):
+    with store.open() as connection:
+        origins = dict(connection.execute("SELECT origin, count(*) FROM runs GROUP BY origin").fetchall())
+        value, = connection.execute("SELECT value FROM metrics WHERE run_id = ?", [one_run.run_id]).fetchone()
+    assert origins["simulated"] == 1
+    assert origins["published"] > 20
+    assert value == 3.0
+
+
+def test_it_can_be_deleted_and_rebuilt_without_loss(one_run):
+    with store.open() as connection:
+        before = dump(connection)
+    store.path().unlink()
+    with store.open() as connection:
+        assert dump(connection) == before
+
+
+def test_refreshing_twice_writes_once(one_run):
+    assert store.refresh()
+    stamp = store.path().stat().st_mtime_ns
+    assert not store.refresh()
+    assert store.path().stat().st_mtime_ns == stamp
+
+
+def test_a_record_that_is_gone_leaves_the_store(one_run):
+    store.refresh()
+    (one_run.folder / "manifest.json").unlink()
+    with store.open() as connection:
+        assert connection.execute("SELECT count(*) FROM runs WHERE origin = 'simulated'").fetchone() == (0,)
+        assert connection.execute("SELECT count(*) FROM metrics WHERE run_id = ?", [one_run.run_id]).fetchone() == (0,)
+
+
+def test_a_record_that_changed_replaces_its_rows(one_run):
+    store.refresh()
+    file = one_run.folder / "manifest.json"
+    file.write_text(file.read_text().replace('"status": "ok"', '"status": "failed"'))
+    with store.open() as connection:
+        assert connection.execute("SELECT status FROM runs WHERE run_id = ?", [one_run.run_id]).fetchall() == [("failed",)]
+
+
+def test_readers_do_not_wait_for_a_writer_nor_a_writer_for_readers(one_run, notebook):
+    with store.open() as reader:
+        assert run(plan(notebook("two", RECORD))).status == "ok"
+        started = time.monotonic()
+        assert store.refresh()
+        assert time.monotonic() - started < store.PATIENCE_S
+        assert reader.execute("SELECT count(*) FROM runs WHERE origin = 'simulated'").fetchone() == (1,)
+
+
+def test_a_store_of_an_older_schema_is_migrated(one_run, monkeypatch, tmp_path):
+    store.refresh()
+    later = tmp_path / "migrations"
+    later.mkdir()
+    for file in store.MIGRATIONS.glob("*.sql"):
+        (later / file.name).write_text(file.read_text())
+    (later / "999_later.sql").write_text("ALTER TABLE runs ADD COLUMN later VARCHAR DEFAULT 'yes'")
+    with monkeypatch.context() as newer:
+        newer.setattr(store, "MIGRATIONS", later)
+        with store.open() as connection:
+            assert connection.execute("SELECT DISTINCT later FROM runs").fetchall() == [("yes",)]
+    known = len(list(store.MIGRATIONS.glob("*.sql")))
+    with pytest.raises(UserError, match=f"{known + 1} migrations and this version of the study knows {known}"):
+        store.refresh()
+
+
+def test_a_corrupt_store_is_one_sentence_and_loses_nothing(one_run, study, runs):
+    store.refresh()
+    store.path().write_bytes(b"this is not a database" * 1000)
+    assert "delete it and run the same command again" in one_sentence(study("query", "SELECT 1"))
+    store.path().unlink()
+    done = study("query", "SELECT count(*) AS n FROM runs WHERE origin = 'simulated'", "--format", "csv")
+    assert (done.returncode, done.stdout) == (0, "n\n1\n")
+
+
+def _cut(content):
+    return content[:len(content) // 3]
+
+
+def _flipped(content):
+    return bytes(255 - byte if 100 < place < 5000 else byte for place, byte in enumerate(content))
+
+
+@pytest.mark.parametrize("damage", [_cut, _flipped])
+def test_a_damaged_store_is_one_sentence(one_run, study, damage):
+    store.refresh()
+    store.path().write_bytes(damage(store.path().read_bytes()))
+    assert "delete it and run the same command again" in one_sentence(study("query", "SELECT 1"))
+
+
+@pytest.mark.parametrize("query", ["", ";", "SELECT nonsense"])
+def test_a_query_that_is_none_is_one_sentence(one_run, study, query):
+    one_sentence(study("query", query))
+
+
+def test_a_damaged_record_is_one_sentence(one_run, study):
+    (one_run.folder / "metrics.parquet").write_bytes(b"PAR1 and then nothing")
+    assert "is damaged" in one_sentence(study("query", "SELECT 1"))
+
+
+def test_a_store_locked_by_another_program_is_waited_for(one_run):
+    store.refresh()
+    script = f"import duckdb, time; c = duckdb.connect({str(store.path())!r}); print('open', flush=True); time.sleep(2)"
+    with started([command()[0], "-c", script], stdout=subprocess.PIPE, text=True) as other:
+        other.stdout.readline()
+        with store.open() as connection:
+            assert connection.execute("SELECT count(*) FROM runs").fetchone()[0] > 0
+
+
+def test_a_query_that_fails_is_one_sentence(runs, study):
+    assert "the query fails" in one_sentence(study("query", "SELECT nonsense FROM runs"))
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_an_unwritable_folder_is_one_sentence(one_run, study, runs):
+    store.path().unlink(missing_ok=True)
+    runs.chmod(0o500)
+    try:
+        assert "cannot read or write" in one_sentence(study("query", "SELECT 1"))
+    finally:
+        runs.chmod(0o700)

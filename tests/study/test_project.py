@@ -1,0 +1,163 @@
+"""The project's own files agree with each other."""
+import ast
+import json
+import os
+import re
+import sys
+import tomllib
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+import yaml
+
+from study.project import NOTEBOOKS, ROOT, refuse_unwritable, write_atomically
+from study.runs import catalogue, parameters
+from support.processes import run
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+LOCKS = sorted(ROOT.glob("requirements*.lock"))
+BOOKS = sorted(NOTEBOOKS.glob("*.ipynb"))
+
+
+def test_conda_users_get_the_same_direct_dependencies():
+    listed = yaml.safe_load((ROOT / "environment.yml").read_text())["dependencies"]
+    conda = [item for item in listed if isinstance(item, str)] + [item for entry in listed if isinstance(entry, dict)
+                                                                  for item in entry["pip"]]
+    wanted = PROJECT["dependencies"] + PROJECT["optional-dependencies"]["test"]
+    assert set(conda) - {"pip"} == {*wanted, f"python{PROJECT['requires-python']}"}
+
+
+def test_locks_pin_every_direct_dependency_by_hash():
+    pinned = {re.match(r"[\w-]+", line)[0] for line in (ROOT / "requirements.lock").read_text().splitlines() if "==" in line}
+    wanted = PROJECT["dependencies"] + PROJECT["optional-dependencies"]["test"]
+    assert {re.match(r"[\w-]+", item)[0].lower() for item in wanted} <= pinned
+    for lock in LOCKS:
+        entries = re.split(r"\n(?=\S)", lock.read_text())
+        assert all("--hash=sha256:" in entry for entry in entries if "==" in entry)
+
+
+@pytest.mark.parametrize("lock", LOCKS, ids=lambda path: path.name)
+def test_locks_name_no_address(lock):
+    assert "://" not in lock.read_text()
+
+
+def _imports(path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.split(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield (node.module or "").split(".")[0]
+
+
+def test_imports_go_from_notebooks_to_study_to_model_and_never_back():
+    for path in (ROOT / "model").rglob("*.py"):
+        of_numba = {"numba", "llvmlite"} if path.name == "decorators.py" else {"numba"}     # what Numba compiles with
+        outside = set(_imports(path)) - set(sys.stdlib_module_names) - {"model", "numpy"} - of_numba
+        assert not outside, f"{path.name} imports {outside}"
+    for path in (ROOT / "study").rglob("*.py"):
+        assert "notebooks" not in set(_imports(path))
+
+
+def test_the_model_draws_no_numbers_of_its_own_and_reads_no_clock():
+    """jit/decorators.py is the exception: it digests the sources for the compile cache, before anything runs."""
+    for path in (ROOT / "model").rglob("*.py"):
+        forbidden = {"random", "time", "datetime"} | (set() if path.name == "decorators.py" else {"os", "pathlib", "io"})
+        assert not set(_imports(path)) & forbidden, path.name
+        assert "np.random.seed" not in path.read_text()
+        assert not re.search(r"(?<!\w)print\(", path.read_text()), path.name
+
+
+@pytest.mark.parametrize(("broken", "advice"), [
+    ("sys.modules['ensurepip'] = None", "apt-get install python3-venv"),
+    ("sys.version_info = (3, 9, 2); os.environ['PATH'] = ''", "install Python 3.11 or newer"),
+])
+def test_a_machine_that_lacks_something_is_told_what_to_install(broken, advice):
+    script = f"import os, sys, runpy; {broken}; runpy.run_path('set_up.py', run_name='__main__')"
+    done = run([sys.executable, "-c", script], cwd=ROOT)
+    assert done.returncode == 2
+    assert advice in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("path", BOOKS, ids=lambda path: path.stem)
+def test_notebooks_are_committed_without_outputs(path):
+    content = json.loads(path.read_text())
+    assert "papermill" not in content["metadata"]
+    for cell in content["cells"]:
+        assert "papermill" not in cell["metadata"]
+        assert not cell.get("outputs")
+        assert cell.get("execution_count") is None
+
+
+@pytest.mark.parametrize("path", BOOKS, ids=lambda path: path.stem)
+def test_notebooks_read_as_essays(path):
+    """Claim in the title, prose around short cells, parameters tagged, no classes, kernels or file paths."""
+    cells = parameters.cells(path)
+    assert cells[0].kind == "markdown"
+    assert cells[0].source.startswith("# ")
+    assert path.stem in catalogue.STUDY
+    assert "verdict" in cells[-1].source or "verdict" in cells[-2].source
+    for cell in cells:
+        if cell.kind == "code":
+            code = [line for line in cell.source.splitlines() if line.strip() and not line.strip().startswith("#")]
+            assert len(code) <= (16 if "parameters" in cell.tags else 14), cell.source     # one line a parameter
+            assert not re.search(r"^\s*class |@kernel|@njit|\.\./|(?<!store\.)open\(|Path\(", cell.source, re.M), cell.source
+    parameters.schema(path, catalogue.STUDY[path.stem].parameters)
+
+
+@pytest.mark.parametrize("path", BOOKS, ids=lambda path: path.stem)
+def test_figures_show_themselves_and_are_not_shown_again(path):
+    """Wherever it stands in a cell, `record.figure` shows its figure (a test of it runs that) and returns nothing."""
+    for cell in parameters.cells(path):
+        if cell.kind == "code":
+            tree = ast.parse(cell.source)
+            calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and "figure" in ast.unparse(node.func)]
+            alone = [node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)]
+            assert all(call in alone and ast.unparse(call.func) == "record.figure" for call in calls), cell.source
+
+
+NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+
+
+@pytest.mark.parametrize("path", BOOKS, ids=lambda path: path.stem)
+def test_a_notebook_takes_as_long_as_readme_says(path):
+    text = "".join(cell.source for cell in parameters.cells(path))
+    said = re.search(r"Run it as it is: about (\w+) (minute|second)", text)
+    assert said, f"{path.name} does not say how long it takes"
+    time = re.search(rf"^\| `{path.stem}` \|.*\| (\d+) (min|s) \|$", (ROOT / "README.md").read_text(), re.M)
+    number = NUMBERS.index(said[1]) if said[1] in NUMBERS else int(said[1])
+    assert (number, said[2].startswith(time[2])) == (int(time[1]), True)
+
+
+def test_the_code_is_tidy():
+    done = run([sys.executable, "-m", "ruff", "check", "--quiet", ROOT])
+    assert done.returncode == 0, done.stdout
+
+
+def test_a_pipe_and_a_device_are_written_into_and_stay(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    refuse_unwritable(pipe)
+    with ThreadPoolExecutor(1) as other:
+        read = other.submit(pipe.read_bytes)
+        write_atomically(pipe, "some")
+        assert read.result(10) == b"some"
+    link = tmp_path / "nothing"         # not the device itself: with a defect root would replace it
+    link.symlink_to("/dev/null")
+    refuse_unwritable(link)
+    write_atomically(link, "some")
+    assert (pipe.is_fifo(), link.is_symlink(), Path("/dev/null").is_char_device()) == (True, True, True)
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_link_stays_and_what_it_leads_to_is_written(tmp_path, is_there):
+    target, link = tmp_path / "below" / "target", tmp_path / "link"
+    if is_there:
+        target.parent.mkdir()
+        target.write_text("before")
+    link.symlink_to("below/target")
+    refuse_unwritable(link)
+    write_atomically(link, "after")
+    assert (link.is_symlink(), target.read_text()) == (True, "after")

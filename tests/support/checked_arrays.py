@@ -1,0 +1,78 @@
+"""Small runs of every family of kernels (`checked_runs`) in which an index below 0 is an error: compiled kernels take
+indices as they are (`model.jit`), and in front of an array is not its end. Prints the kernels of `model` that never ran.
+
+    NUMBA_DISABLE_JIT=1 python tests/support/checked_arrays.py
+"""
+
+import importlib
+import json
+import pkgutil
+import sys
+from pathlib import Path
+
+import numpy as np
+
+import model
+from model.jit import decorators
+
+
+class Checked(np.ndarray):
+    """So is every view of it."""
+
+    def __getitem__(self, i):
+        check(i)
+        return super().__getitem__(i)
+
+    def __setitem__(self, i, value):
+        check(i)
+        super().__setitem__(i, value)
+
+
+WITHOUT_SIGN = {slice, np.ndarray, Checked}
+
+
+def check(i):
+    for one in i if type(i) is tuple else (i,):
+        if type(one) not in WITHOUT_SIGN and one < 0:
+            raise IndexError(f"{i}: an index below 0")
+
+
+def checked(value):
+    if isinstance(value, np.ndarray):
+        return value.view(Checked)
+    if isinstance(value, tuple):
+        return type(value)(*map(checked, value)) if hasattr(value, "_fields") else tuple(map(checked, value))
+    return value
+
+
+made, ran, under_way = set(), set(), []  # names; names; kernels that Python has called
+
+
+def name_of(function):
+    return f"{function.__module__.removeprefix('model.')}.{function.__name__}"
+
+
+def takes_checked(function, forceinline):
+    """What Python hands to a kernel is checked; what kernels hand on is already."""
+    name = name_of(function)
+    made.add(name)
+
+    def kernel(*args):
+        ran.add(name)
+        if under_way:
+            return function(*args)
+        under_way.append(function)
+        try:
+            return function(*map(checked, args))
+        finally:
+            under_way.pop()
+    return kernel
+
+
+if __name__ == "__main__":
+    decorators._twice = takes_checked  # before any kernel is made
+    for module in pkgutil.walk_packages(model.__path__, "model."):
+        importlib.import_module(module.name)
+    sys.path += sorted({str(path.parent) for path in Path(__file__).parents[1].rglob("test_*.py")})
+    importlib.import_module("support.checked_runs").main()
+    print(json.dumps(sorted(made - ran)))
