@@ -1,6 +1,6 @@
 """The audit: what the documents claim against their own figures, and laws that any measurement obeys, in SQL.
 
-Each check is a statement in `study/checks/*.sql`, read over the run store: tables `metrics` and `params` of the published
+Each check is a statement in `checks/*.sql`, read over the run store: tables `metrics` and `params` of the published
 runs, `claims` for what was said. It gives, per claim, what was `said` and what is `shown` as ranges: every printed number
 stands for all numbers that print alike. `setup.sql` has the vocabulary and the rule: two ranges that meet agree.
 
@@ -9,14 +9,13 @@ A statement that can be read in more than one way cannot be caught by one of the
 which counts neither way.
 """
 import re
+from pathlib import Path
 from typing import NamedTuple
 
 import duckdb
 import pandas as pd
 
-from study.project import ROOT
-
-CHECKS = ROOT / "study" / "checks"
+CHECKS = Path(__file__).parent / "checks"
 AGREES, DIFFERS, DEPENDS, CANNOT = "agrees", "differs", "depends on reading", "cannot be checked"
 FROM_WORST = (DIFFERS, DEPENDS, AGREES, CANNOT)
 COLUMNS = ["check", "claim_id", "part", "question", "against", "said_low", "said_high", "shown_low", "shown", "shown_high",
