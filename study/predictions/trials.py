@@ -306,7 +306,7 @@ def verdict(cells: pd.DataFrame, ratios: pd.DataFrame) -> str:
     clear, foretold = directions(ratios)
     side = "too high" if one.bias < 1 else "too low"
     return (f"Of {one.n} rates that were predicted before their results were opened, {one.within} lie within their "
-            f"intervals; half are off by a factor of {one.off:.2f} or more, the worst by {one.worst:.1f}, and on average "
+            f"intervals. Half are off by a factor of {one.off:.2f} or more, the worst by {one.worst:.1f}. On average "
             f"predictions are {side} by {max(one.bias, 1 / one.bias):.2f}. Of {other.n} ratios of two variants "
             f"{other.within} lie within; half are off by {other.off:.2f} or more. Where the published ratio is a tenth or "
             f"more away from 1, the side is foretold in {foretold} of {clear}.")

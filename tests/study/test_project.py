@@ -106,6 +106,37 @@ def test_notebooks_read_as_essays(path):
     parameters.schema(path, catalogue.STUDY[path.stem].parameters)
 
 
+def _sentences(markdown):
+    """Of its prose: tables, headings and blocks of code are none, and each item of a list stands alone."""
+    prose = re.sub(r"^\s*(?:#|\|).*", "", re.sub(r"```.*?```", "", markdown, flags=re.S), flags=re.M)
+    for paragraph in re.split(r"\n\s*\n|^\s*(?:[-*]|\d+\.)\s", prose, flags=re.M):
+        yield from re.split(r"[.!?;:]\s", paragraph)
+
+
+@pytest.mark.parametrize("path", BOOKS, ids=lambda path: path.stem)
+def test_prose_of_notebooks_is_short(path):
+    for cell in parameters.cells(path):
+        if cell.kind == "markdown":
+            assert len(cell.source.split()) <= 120, cell.source
+            assert max(len(sentence.split()) for sentence in _sentences(cell.source)) <= 30, cell.source
+
+
+def _anchors(page):
+    """Names of its headings, as a link has them."""
+    for heading in re.findall(r"^#+ (.*)", page, re.M):
+        yield re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
+
+
+@pytest.mark.parametrize("path", BOOKS, ids=lambda path: path.stem)
+def test_links_of_notebooks_lead_somewhere(path):
+    for cell in parameters.cells(path):
+        if cell.kind == "markdown":
+            for name, anchor in re.findall(r"\]\((?!https?:)([^)#]+)#?([^)]*)\)", cell.source):
+                page = path.parent / name
+                assert page.is_file(), name
+                assert not anchor or anchor in _anchors(page.read_text()), f"{name}#{anchor}"
+
+
 @pytest.mark.parametrize("path", BOOKS, ids=lambda path: path.stem)
 def test_figures_show_themselves_and_are_not_shown_again(path):
     """Wherever it stands in a cell, `record.figure` shows its figure (a test of it runs that) and returns nothing."""

@@ -95,10 +95,10 @@ def metrics(full: dict[float, Comparison]) -> pd.DataFrame:
 
 
 TABLE = {"tps": "mean (1/s)", "least": "least (1/s)", "most": "most (1/s)", "deviation": "standard deviation (% of mean)",
-         "blocks-least": "records in a write, least", "blocks-most": "most", "fall.runs": "runs of a fall",
-         "rise.runs": "of a rise", "fall-over-rise": "the one over the other",
-         "low.longest": "runs on end below the middle", "io-size.r2": "R² of I/O size", "io-size.rank": "its rank",
-         "best.r2": "best R²"}
+         "blocks-least": "records in a write, least", "blocks-most": "records in a write, most",
+         "fall.runs": "runs of a fall", "rise.runs": "runs of a rise",
+         "fall-over-rise": "runs of a fall over those of a rise", "low.longest": "runs on end below the middle",
+         "io-size.r2": "R² of I/O size", "io-size.rank": "rank of I/O size", "best.r2": "R² of the best statistic"}
 
 
 def table(found: pd.DataFrame) -> pd.DataFrame:

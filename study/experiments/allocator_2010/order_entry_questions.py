@@ -302,7 +302,7 @@ def cycles(several: dict[float, Series]) -> pd.DataFrame:
 
 def not_modelled(quantity: str) -> str:
     """Why a quantity is not among those of the ensemble."""
-    return f"{quantity} is nothing that runs of the order entry have"
+    return f"runs of the order entry do not have {quantity}"
 
 
 def metrics(results: pd.DataFrame) -> pd.DataFrame:

@@ -18,9 +18,9 @@ def cycle(cycles: pd.DataFrame, results: pd.DataFrame, criterion: float) -> str:
     if (n := int((drawn >= criterion).sum())):
         there.append(f"in {n} of {len(drawn)} draws")
     by_age = ", ".join(f"{value:.1f} after {age}" for age, value in zip(ages, own.value, strict=True))
-    return (f"A slow fall and a sudden return appear {' and '.join(there) or 'nowhere'}: runs of a fall over runs of a rise "
-            f"are, by best guess and turnovers before the series, {by_age}; over all draws {low:.1f} to {high:.1f}, and it "
-            f"takes {criterion:g} (0: not two of each)")
+    return (f"A slow fall and a sudden return appear {' and '.join(there) or 'nowhere'}: it takes {criterion:g} runs of a "
+            f"fall to one of a rise. The best guess has, by turnovers before the first run, {by_age}; the draws have "
+            f"{low:.1f} to {high:.1f}. 0 stands for fewer than two falls or rises")
 
 
 def full_scale(found: pd.DataFrame) -> str:
@@ -32,11 +32,11 @@ def full_scale(found: pd.DataFrame) -> str:
 
 def _of_age(age: str, value: pd.Series) -> str:
     return (f"After {age} turnovers the new rules make it {value['series.gain']:.0f} % faster, and runs vary "
-            f"{value['series.reduction']:.0f} % less. Under the old ones a write has {value['before.blocks-least']:.1f} to "
-            f"{value['before.blocks-most']:.1f} records, and throughput is in the lower half of its range for "
-            f"up to {value['before.low.longest']:.0f} runs on end. Its largest step up is from "
-            f"{value['before.return.from']:.0f} to {value['before.return.to']:.0f} transactions a second from one run to "
-            f"the next, while {value['before.return.loads']:.0f} space maps are loaded")
+            f"{value['series.reduction']:.0f} % less. Under the old rules a write has {value['before.blocks-least']:.1f} to "
+            f"{value['before.blocks-most']:.1f} records. Throughput is in the lower half of its range for "
+            f"up to {value['before.low.longest']:.0f} runs on end. The largest step up is from "
+            f"{value['before.return.from']:.0f} to {value['before.return.to']:.0f} transactions a second, from one run to "
+            f"the next; {value['before.return.loads']:.0f} space maps are loaded meanwhile")
 
 
 def ablation(steps: pd.DataFrame) -> str:
@@ -45,7 +45,7 @@ def ablation(steps: pd.DataFrame) -> str:
     ranges = alone.groupby("label", sort=False).reduction.agg(["mean", "min", "max"]).sort_values("mean")
     more, less = ranges[ranges["max"] < 0], ranges[ranges["min"] > 0][::-1]
     return (f"Alone, and in every seed, runs vary more with {_listed(-more['mean'])}; less with {_listed(less['mean'])}. "
-            "Variability of a few runs is a rough number: what a change does to the mean stands beside it")
+            "Variability of a few runs is a rough number. The figure has the gain in the mean beside it")
 
 
 def _listed(means: pd.Series) -> str:
