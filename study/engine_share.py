@@ -50,12 +50,12 @@ def metrics() -> pd.DataFrame:
 
 def sentence() -> str:
     placed, others, share, in_several, of_several, share_of_several = metrics().value
-    text = (f"of {placed:.0f} blocks in {len(_POOLS)} pools the fast engine served {share:.6f} %; {others:.0f} were choices "
-            "that the shape of a tree could decide")
+    text = (f"Of {placed:.0f} blocks in {len(_POOLS)} pools the fast engine served {share:.6f} %. The other {others:.0f} "
+            "were choices that the shape of a tree could decide")
     if in_several < placed:
-        text += (f"; where a record is one unit, it served all records, and the {others - of_several:.0f} of "
+        text += (f". Where a record is one unit, it served all records. The {others - of_several:.0f} of "
                  f"{placed - in_several:.0f} blocks that it did not serve were larger ones")
     if in_several:
-        text += (f"; where a record takes several units, records among them, it served {share_of_several:.6f} % of "
-                 f"{in_several:.0f} blocks")
+        text += (f". Where a record takes several units, it served {share_of_several:.6f} % of {in_several:.0f} blocks, "
+                 "records among them")
     return text
