@@ -284,9 +284,9 @@ def verdict(found: Analysis) -> str:
     place = int(mine.index[mine.statistic == found.statistic][0])
     one, first = mine.loc[place], mine.loc[0]
     shown = "goes with" if one.holm < LEVEL else "is not shown to go with"
-    words = (f"{found.statistic} {shown} {found.outcome}: R² = {one.r2:.2f} ({one.low:.2f} to {one.high:.2f}); "
-             f"{len(found.table)} runs that tell as much as {one.n_eff:.0f} independent ones: p = {one.p_eff:.2g}, or "
+    words = (f"{found.statistic} {shown} {found.outcome}: R² = {one.r2:.2f} ({one.low:.2f} to {one.high:.2f}). "
+             f"{len(found.table)} runs that tell as much as {one.n_eff:.0f} independent ones give p = {one.p_eff:.2g}, or "
              f"{one.holm:.2g} as one of {len(mine)} statistics looked at (HAC would say {one.p_hac:.1g})")
     if place == 0:
         return f"{words}; it is the best of them"
-    return f"{words}; it is number {place + 1}, the best is {first.statistic} with {first.r2:.2f}"
+    return f"{words}. It is number {place + 1}, the best is {first.statistic} with {first.r2:.2f}"

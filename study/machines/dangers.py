@@ -13,14 +13,14 @@ def dangers(one: Scenario) -> tuple[str, ...]:
 
 
 NO_ZIL = ("DANGER: without the intent log a power cut or a crash takes back the last seconds of commits that clients were "
-          "told are safe; the file system itself stays whole.")
-NO_FLUSH = ("DANGER: zfs_nocacheflush leaves commits in caches that devices lose with the power; a power cut can lose "
+          "told are safe. The file system itself stays whole.")
+NO_FLUSH = ("DANGER: zfs_nocacheflush leaves commits in caches that devices lose with the power. A power cut can lose "
             "commits, and the whole pool.")
 ASYNCHRONOUS = ("RISK: with synchronous_commit = off a crash loses the commits of the last three rounds of the WAL writer "
-                "(0.6 s by default); the database stays consistent.")
+                "(0.6 s by default). The database stays consistent.")
 NO_FSYNC = "DANGER: with fsync = off a power cut can leave a database that does not start, or starts and is wrong."
 LAZY = "RISK: with innodb_flush_log_at_trx_commit other than 1 a crash loses about a second of commits."
-WHOLE = ("NOTE: {what} is safe here, because ZFS writes a record whole or not at all and a page lies within one; a copy of "
+WHOLE = ("NOTE: {what} is safe here, because ZFS writes a record whole or not at all and a page lies within one. A copy of "
          "the database on another file system is not safe with it.")
 TORN = ("DANGER: {what} where the file system can write half a page: after a power cut pages can be torn, and nothing mends "
         "them.")

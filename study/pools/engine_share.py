@@ -53,7 +53,7 @@ def sentence() -> str:
     text = (f"The fast engine served {share:.6f} % of {placed:.0f} blocks in {len(_POOLS)} pools. The others are "
             f"{others:.0f} choices that the shape of a tree could decide")
     if in_several < placed:
-        text += (f". Where a record is one unit, it served all records; the {others - of_several:.0f} of "
+        text += (f". Where a record is one unit, it served all records. The {others - of_several:.0f} of "
                  f"{placed - in_several:.0f} blocks that it did not serve were larger ones")
     if in_several:
         text += (f". Where a record takes several units, it served {share_of_several:.6f} % of {in_several:.0f} blocks; "

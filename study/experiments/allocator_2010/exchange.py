@@ -394,7 +394,7 @@ EFFECT = Effect(TRANSFERS, "gain", order_entry_questions.LABELS | order_entry_qu
 
 def not_modelled(quantity: str) -> str:
     """Why a quantity is not among what is predicted."""
-    return f"{quantity} is not among what the simulation of Exchange has"
+    return f"the simulation of Exchange has no {quantity}"
 
 
 def verdict(scores: pd.DataFrame) -> str:

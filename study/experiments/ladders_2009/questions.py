@@ -187,5 +187,5 @@ def verdict(scores: pd.DataFrame, found: pd.DataFrame) -> str:
     grades = ", ".join(f"{grade} {n}" for grade, n in scores.grade.value_counts(sort=False).items())
     values = found.set_index(found.name.str.partition(".")[2]).value
     return (f"steps by grade: {grades}; of {values['readings']:.0f} readings {values['in-order']:.0f} have the published "
-            f"order in every draw, and the best holds {values['most-held']:.0f} of {found.name.str.endswith('.held').sum()} "
+            f"order in every draw; the best holds {values['most-held']:.0f} of {found.name.str.endswith('.held').sum()} "
             "published rates")

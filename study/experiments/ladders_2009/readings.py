@@ -89,7 +89,7 @@ TUNING = Switch("tuning", "general postgres optimization", "asynchronous commits
     Choice("and checkpoints", 3, CHECKPOINTS, "The slide's list ends in etc. What guides of 8.3 add first are more segments "
            "between checkpoints, 3 by default, and larger wal_buffers, 64 kB by default."),
     Choice("and the sync method", 3, SYNC_METHOD, "wal_sync_method is in the slide's list. On Solaris the default is "
-           "open_datasync; what remains to be chosen is fdatasync, one call more but for all writes of a commit at once."),
+           "open_datasync. Only fdatasync remains to be chosen: one call more, but for all writes of a commit at once."),
     Choice("and commit_delay", 3, SYNC_METHOD | {"database.conf.commit_delay": "1ms"},
            "The setting of 8.3 that makes commits wait for company; part of the etc., perhaps."),
     Choice("asynchronous commits", 3, SYNC_METHOD | {"database.conf.synchronous_commit": "off"},
@@ -108,7 +108,7 @@ PGBENCH_FLUSH = Switch("flush", "zfs_nocacheflush, of slide 18", "honest", (
     Choice("not asked for since the tuning", 3, {"files.nocacheflush": True},
            "Slide 18 has it among the tuning of ZFS. On drives with volatile caches it is fast and wrong.", safe=False),
     Choice("battery", 1, {"devices.battery": True},
-           "Slide 18 speaks of battery-backed caches, and a controller that has one of 256 MB could be ordered with this "
+           "Slide 18 speaks of battery-backed caches. A controller with one of 256 MB could be ordered with this "
            "server. Then all devices are behind it, from the first rung on."),
 ))
 
@@ -157,19 +157,19 @@ NOTHING_IN_MEMORY = {"files.warm": False, "database.start": "cold"}     # ARC, b
 
 START = Switch("memory", "--max-time=300 ... run", "loaded just before", (
     Choice("loaded just before", 1, {"files.warm": True},
-           "Every pool has to be loaded before it can be run on, and 2.4 GB that were just written fit in 12 GB of memory: "
+           "Every pool has to be loaded before it can be run on. The 2.4 GB that were just written fit in 12 GB of memory: "
            "the ARC has them."),
-    Choice("after a reboot", 1, NOTHING_IN_MEMORY, "Settings of /etc/system (slides 17, 18) ask for a reboot, and who "
-           "compares runs with care makes them begin alike: with nothing in memory."),
+    Choice("after a reboot", 1, NOTHING_IN_MEMORY, "Settings of /etc/system (slides 17, 18) ask for a reboot. A "
+           "careful comparison lets all runs begin alike: with nothing in memory."),
     Choice("each after the other", 3, {"files.warm": True, "database.start": "warm"},
-           "The first two rungs are pools made anew and rebooted into; a cache or log device is added to a running pool, "
-           "so that from there on each run finds what the last one left, in the ARC and in the server's own buffers."),
+           "The first two rungs are pools made anew and rebooted into. Later a cache or log device is added to a running "
+           "pool. Then each run finds what the last one left, in the ARC and in the server's own buffers."),
 ))
 
 SYSBENCH_FLUSH = Switch("flush", "zfs_nocacheflush, of slide 18", "honest", (
     Choice("honest", 1, {}, "The default."),
     Choice("battery", 1, {"devices.battery": True},
-           "Slide 18 speaks of battery-backed caches, and a controller that has one of 256 MB could be ordered with this "
+           "Slide 18 speaks of battery-backed caches. A controller with one of 256 MB could be ordered with this "
            "server. Then all devices are behind it, from the first rung on."),
 ))
 
@@ -178,7 +178,7 @@ SYSBENCH_LOG = Switch("log", "+ Separate intent log [on SSD]", "intent log", (
     Choice("the database's log", 4, {"log_pool": {"data": ONE_SSD}},
            "Slide 17 separates logs by another pool, zpool create logpool ssd-disk3, and innodb_log_group_home_dir."),
     Choice("its data as well", 4, {"pool.data": ONE_SSD},
-           "The same line of slide 17 sets innodb_data_home_dir along with it; unless every table has a file of its own, "
+           "The same line of slide 17 sets innodb_data_home_dir along with it. Unless every table has a file of its own, "
            "all data are there."),
 ))
 
@@ -188,12 +188,12 @@ MYSQL_RECIPE = MYSQL_MEMORY | {"files.prefetch": False, "database.conf.innodb_do
 OPTIMIZATION = Switch("optimization", "+ With optimization", "the recipe", (
     Choice("memory", 5, MYSQL_MEMORY, "The first lines of slide 17: cache in InnoDB rather than in the ARC."),
     Choice("the recipe", 5, MYSQL_RECIPE,
-           "What slides 17 and 18 say for every installation: no prefetch and no double writes besides. (What "
-           "primarycache leaves out is never prefetched, so that half of it changes nothing; compression is left out, since "
-           "how far these pages compress is not known.)"),
+           "What slides 17 and 18 say for every installation: no prefetch and no double writes besides. What "
+           "primarycache leaves out is never prefetched, so half of it changes nothing. Compression is left out, since "
+           "how far these pages compress is not known."),
     Choice("and fewer flushes", 5, MYSQL_RECIPE | {
         "files.nocacheflush": True, "database.conf.innodb_flush_log_at_trx_commit": 2},
-        "zfs_nocacheflush is on slide 18; innodb_flush_log_at_trx_commit = 2 is on no slide, but is what InnoDB has in "
+        "zfs_nocacheflush is on slide 18. innodb_flush_log_at_trx_commit = 2 is on no slide. It is what InnoDB has in "
         "place of PostgreSQL's synchronous_commit, which is on one.", safe=False),
 ))
 

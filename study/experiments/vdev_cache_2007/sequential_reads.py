@@ -306,4 +306,4 @@ EFFECT = Effect("summary.rate", "loss", {
 
 def not_modelled(quantity: str) -> str:
     """Why a quantity of the transcript is not among `quantities`."""
-    return "CPU time per operation: the processor time of a read is put into the simulation, so what comes out says nothing"
+    return "CPU time per operation: the processor time of a read is an input of the simulation, so its output says nothing"
