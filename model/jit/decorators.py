@@ -36,10 +36,11 @@ Three things are decided here.
 * Python's error model: a division by zero stops the run in compiled and in interpreted code alike, where NumPy's
   would go on with 0 or infinity. The hot loops shift instead of dividing, so this costs nothing.
 
-**Where compiled code is kept.** Numba notices that the file of a function was edited, but not that a function which
-it calls in another file was. So the folder carries a digest of all sources of `model/`, and of the settings that
-change compiled code: `.cache/numba/<digest>` in the project; where that cannot be written, a folder of the user's own
-in the system's temporary folder. `NUMBA_CACHE_DIR`, if set, replaces `.cache/numba`.
+**Where compiled code is kept.** Numba notices that the file of a function was edited, but not that a function which it
+calls in another file was. So the code of a kernel lies in `.cache/numba/<module>/<digest>`, and the digest is of all sources
+in reach of its module (`model.jit.sources`) and of the settings that change compiled code. A comment compiles nothing anew,
+and a change compiles only what can see it. Where the project cannot be written, it is a folder of the user's own in the
+system's temporary folder. `NUMBA_CACHE_DIR`, if set, replaces `.cache/numba`.
 
 **Parallel processes** share the folder: Numba writes each file under another name and renames it, and of two that want the
 same function one compiles it (`model.jit.compile_lock`). That holds as long as a kernel that is called from Python
@@ -56,11 +57,13 @@ import re
 import shutil
 import tempfile
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import numba
 from llvmlite.binding import Linkage
 from numba.core import ir
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import FunctionPass, LoweringPass, register_pass
@@ -70,22 +73,17 @@ from numba.core.types import BaseFunction, intp, unliteral
 from numba.core.untyped_passes import InlineInlinables
 from numba.np import arrayobj
 
-from model.jit import by_reference
+from model.jit import by_reference, sources
 from model.jit.compile_lock import one_compiles
 
 KEPT_FOLDERS = 4  # digests kept beside the present one: a few branches, or a bisection
 KEPT_SECONDS = 86400  # a folder that was used in the last day is never removed
 
 
-def sources_digest(folder):
-    """Digest of the Python files in `folder` (names and contents) and of the settings that change compiled code."""
-    digest = hashlib.sha256()
-    for setting in (numba.__version__, numba.config.BOUNDSCHECK, numba.config.OPT, numba.config.DEBUGINFO_DEFAULT):
-        digest.update(f"{setting}\n".encode())
-    for source in sorted(Path(folder).rglob("*.py")):
-        content = source.read_bytes()
-        digest.update(f"{source.relative_to(folder).as_posix()} {len(content)}\n".encode() + content)
-    return digest.hexdigest()[:20]
+def code_digest(*modules):
+    """Digest of all that can change the compiled code of these modules: sources in their reach, and settings of Numba."""
+    settings = numba.__version__, numba.config.BOUNDSCHECK, numba.config.OPT, numba.config.DEBUGINFO_DEFAULT
+    return hashlib.sha256(f"{settings} {sources.digest_once(*modules)}".encode()).hexdigest()[:20]
 
 
 def temporary_folder():
@@ -112,15 +110,13 @@ def usable(folder):
 
 
 def cache_folder():
-    """The folder for compiled code of exactly these sources; it exists and can be written."""
-    model = Path(__file__).resolve().parents[1]
-    preferred = Path(numba.config.CACHE_DIR or model.parent / ".cache" / "numba").absolute()
-    digest = sources_digest(model)
+    """The folder for compiled code, of whatever sources; it exists and can be written."""
+    preferred = Path(numba.config.CACHE_DIR or sources.ROOT / ".cache" / "numba").absolute()
     for parent in (preferred, temporary_folder):
-        folder = (parent if isinstance(parent, Path) else parent()) / digest
+        folder = parent if isinstance(parent, Path) else parent()
         if usable(folder):
             return folder
-    raise OSError(f"no folder for compiled code: neither {preferred} nor {folder.parent} can be written; "
+    raise OSError(f"no folder for compiled code: neither {preferred} nor {folder} can be written; "
                   "set NUMBA_CACHE_DIR to one that can")
 
 
@@ -136,9 +132,51 @@ def forget_old_folders(present):
 
 
 CACHE_FOLDER = cache_folder()
-with contextlib.suppress(OSError):  # another process may be tidying up too
-    forget_old_folders(CACHE_FOLDER)
-numba.config.CACHE_DIR = str(CACHE_FOLDER)
+
+
+@cache
+def folder_of(module):
+    """The folder for compiled code of the kernels of `module`. If that is not of the model, it may call all of it."""
+    of_model = module.startswith("model.") and sources.path_of(module)
+    folder = CACHE_FOLDER / (module if of_model else "others") / code_digest(module if of_model else "model")
+    with contextlib.suppress(OSError):  # another process may be tidying up too
+        folder.mkdir(parents=True, exist_ok=True)
+        forget_old_folders(folder)
+    return folder
+
+
+class Locator(_CacheLocator):
+    """Where compiled code of one kernel lies. Its folder says of which sources it is, so it needs neither a stamp nor a line
+    number, which comments shift."""
+
+    def __init__(self, py_func):
+        self._path = str(folder_of(py_func.__module__))
+
+    def get_cache_path(self):
+        return self._path
+
+    def get_source_stamp(self):
+        return ""
+
+    def get_disambiguator(self):
+        return "of"
+
+    @classmethod
+    def from_function(cls, py_func, py_file):
+        return cls(py_func)
+
+
+class _CachedKernel(CompileResultCacheImpl):
+    _locator_classes = (Locator,)
+
+
+class KernelCache(FunctionCache):
+    """Compiled code of one kernel, kept on disk."""
+
+    _impl_class = _CachedKernel
+
+
+numba.config.CACHE_DIR = str(folder_of("others"))  # of functions that users compile by Numba itself
 by_reference.install()
 
 # ---- how kernels are compiled ----
@@ -314,9 +352,10 @@ def _of_any_value(get_call_template):
 
 def _twice(function, forceinline):
     """Python and other kernels call two compilations of it, each of which is only made if it is wanted."""
-    for_python = numba.njit(cache=True, forceinline=True, nogil=True, **_OPTIONS)(function)
+    for_python = numba.njit(forceinline=True, nogil=True, **_OPTIONS)(function)
     if not numba.config.DISABLE_JIT:
-        one_compiles(for_python, CACHE_FOLDER)
+        for_python._cache = KernelCache(function)
+        one_compiles(for_python, folder_of(function.__module__))
         for_kernels = numba.njit(no_cpython_wrapper=True, forceinline=forceinline, **_OPTIONS)(function)
         for_python.get_call_template = _of_any_value(for_kernels.get_call_template)
         for_python.get_overload = for_kernels.get_overload

@@ -1,0 +1,154 @@
+"""Which sources can change what a module does, and a digest of them.
+
+    reach("model.zfs.arc.arc")     the files: its own, those of the packages it lies in, and of all that they import
+    digest("model.zfs.arc.arc")    of what these files do: comments, docstrings and layout do not count
+
+Compiled kernels and runs of notebooks are known by such a digest. So a change of Oracle compiles nothing of the allocator
+anew, and repeats no run that cannot see it.
+
+ 1. A module reaches what it imports, wherever in it the import stands, and every module that a string in it names.
+ 2. A package is its `__init__.py`. What `digest` is asked for by the name `model` or `study` is all of it.
+ 3. The statements of SQL in the folders beside a module belong to it.
+
+Taking sources apart takes a second or two, so what was found is kept by the digest of each file's text, in
+`.cache/sources.json`. Nothing in there can be out of date; where it cannot be written, nothing is kept.
+"""
+
+import ast
+import hashlib
+import json
+import os
+import sys
+import tempfile
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGES = ("model", "study")
+KEPT = ROOT / ".cache" / "sources.json"
+MOST_KEPT = 3000  # files: some dozens of versions of what changes
+
+
+def path_of(name, root=ROOT):
+    """The file of the module or package `name`; None if it is not one of the project."""
+    if name.partition(".")[0] not in PACKAGES:
+        return None
+    base = root.joinpath(*name.split("."))
+    return next((path for path in (base.with_suffix(".py"), base / "__init__.py") if path.is_file()), None)
+
+
+def statements(tree):
+    """What the syntax tree of a source does, as a text. Takes docstrings out of it."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.FunctionDef | ast.ClassDef) and ast.get_docstring(node) is not None:
+            node.body = node.body[1:] or [ast.Pass()]
+    return ast.dump(tree)
+
+
+def named(tree):
+    """Dotted names that a source imports, or names in a string: those of modules are among them."""
+    names = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            names.update(f"{node.module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.startswith(("model.", "study.")):
+            names.add(node.value)
+    return sorted(name for name in names if name.partition(".")[0] in PACKAGES)
+
+
+# ---- what was found, by the digest of a file's text ----
+
+
+def _read_kept():
+    try:
+        kept = json.loads(KEPT.read_text())
+        return kept if isinstance(kept, dict) else {}
+    except (OSError, ValueError):
+        return {}
+
+
+def _write_kept(kept):
+    newest = dict(list(kept.items())[-MOST_KEPT:])
+    try:
+        KEPT.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=KEPT.parent, prefix=".sources.")
+        with os.fdopen(handle, "w") as file:
+            json.dump(newest, file)
+        os.replace(temporary, KEPT)
+    except OSError:
+        pass
+
+
+class Found:
+    """Digests and names of files, each file taken apart once."""
+
+    def __init__(self):
+        self.kept = None
+        self.n_new = 0
+
+    def of(self, path):
+        """(digest of what the file does, dotted names in it)."""
+        content = path.read_bytes()
+        key = f"{sys.version_info[0]}.{sys.version_info[1]} {hashlib.sha256(content).hexdigest()}"
+        if self.kept is None:
+            self.kept = _read_kept()
+        if key not in self.kept:
+            tree = ast.parse(content)
+            names = named(tree)
+            self.kept[key] = [hashlib.sha256(statements(tree).encode()).hexdigest(), names]
+            self.n_new += 1
+        return self.kept[key]
+
+    def keep(self):
+        """So that the next process need not look again."""
+        if self.n_new:
+            self.n_new = 0
+            _write_kept(self.kept)
+
+
+FOUND = Found()
+
+# ---- reach ----
+
+
+def modules_in(names, root=ROOT):
+    """The modules among dotted `names`, each with the packages that it lies in: of `a.b.c`, where c is a function, `a.b`."""
+    modules = set()
+    for name in names:
+        parts = name.split(".")
+        modules.update(".".join(parts[:n]) for n in range(1, len(parts) + 1))
+    return {name for name in modules if path_of(name, root)}
+
+
+def reach(*names, root=ROOT, found=FOUND):
+    """Files that can change what the modules `names` do, sorted. Raises ValueError if one of the names is of no module."""
+    missing = [name for name in names if not path_of(name, root)]
+    if missing:
+        raise ValueError(f"{missing[0]} is no module of the project")
+    whole = {path for name in names if name in PACKAGES for path in (root / name).rglob("*.py")}
+    modules, files = [".".join(path.relative_to(root).with_suffix("").parts) for path in whole] + list(names), set()
+    modules = list(modules_in((name.removesuffix(".__init__") for name in modules), root))
+    seen = set(modules)
+    while modules:
+        path = path_of(modules.pop(), root)
+        files.add(path)
+        files.update(path.parent.glob("*/*.sql"))
+        new = modules_in(found.of(path)[1], root) - seen
+        seen |= new
+        modules += new
+    return sorted(files)
+
+
+def digest(*names, root=ROOT, found=FOUND):
+    """A digest of what the files in reach of `names` do, with their names."""
+    state = hashlib.sha256()
+    for path in reach(*names, root=root, found=found):
+        does = found.of(path)[0] if path.suffix == ".py" else hashlib.sha256(path.read_bytes()).hexdigest()
+        state.update(f"{path.relative_to(root).as_posix()} {does}\n".encode())
+    found.keep()
+    return state.hexdigest()
+
+
+digest_once = cache(digest)  # of this process: what it has imported does not change any more
