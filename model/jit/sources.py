@@ -6,8 +6,8 @@
 Compiled kernels and runs of notebooks are known by such a digest. So a change of Oracle compiles nothing of the allocator
 anew, and repeats no run that cannot see it.
 
- 1. A module reaches what it imports, wherever in it the import stands, and every module that a string in it names.
- 2. A package is its `__init__.py`. What `digest` is asked for by the name `model` or `study` is all of it.
+ 1. A module reaches what it imports, wherever in it the import stands, and the packages that it lies in.
+ 2. A package is its `__init__.py`. By the names `model` and `study` alone all of them is meant.
  3. The statements of SQL in the folders beside a module belong to it.
 
 Taking sources apart takes a second or two, so what was found is kept by the digest of each file's text, in
@@ -46,15 +46,13 @@ def statements(tree):
 
 
 def named(tree):
-    """Dotted names that a source imports, or names in a string: those of modules are among them."""
+    """Dotted names that a source imports: those of modules are among them."""
     names = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             names.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             names.update(f"{node.module}.{alias.name}" for alias in node.names)
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.startswith(("model.", "study.")):
-            names.add(node.value)
     return sorted(name for name in names if name.partition(".")[0] in PACKAGES)
 
 
@@ -122,15 +120,16 @@ def modules_in(names, root=ROOT):
     return {name for name in modules if path_of(name, root)}
 
 
-def reach(*names, root=ROOT, found=FOUND):
-    """Files that can change what the modules `names` do, sorted. Raises ValueError if one of the names is of no module."""
+def reach(*names, but=(), root=ROOT, found=FOUND):
+    """Files that can change what the modules `names` do, sorted; without those of the modules `but` and what only these
+    reach. Raises ValueError if one of the names is of no module."""
     missing = [name for name in names if not path_of(name, root)]
     if missing:
         raise ValueError(f"{missing[0]} is no module of the project")
     whole = {path for name in names if name in PACKAGES for path in (root / name).rglob("*.py")}
     modules, files = [".".join(path.relative_to(root).with_suffix("").parts) for path in whole] + list(names), set()
     modules = list(modules_in((name.removesuffix(".__init__") for name in modules), root))
-    seen = set(modules)
+    seen = {*modules, *but}
     while modules:
         path = path_of(modules.pop(), root)
         files.add(path)
@@ -141,14 +140,22 @@ def reach(*names, root=ROOT, found=FOUND):
     return sorted(files)
 
 
-def digest(*names, root=ROOT, found=FOUND):
-    """A digest of what the files in reach of `names` do, with their names."""
+def digest(*names, but=(), root=ROOT, found=FOUND):
+    """A digest of what the files in `reach` do, with their names."""
     state = hashlib.sha256()
-    for path in reach(*names, root=root, found=found):
+    for path in reach(*names, but=but, root=root, found=found):
         does = found.of(path)[0] if path.suffix == ".py" else hashlib.sha256(path.read_bytes()).hexdigest()
         state.update(f"{path.relative_to(root).as_posix()} {does}\n".encode())
     found.keep()
     return state.hexdigest()
 
 
-digest_once = cache(digest)  # of this process: what it has imported does not change any more
+digest_once = cache(digest)  # for what a process has imported: that does not change any more
+
+
+def modules_of(code):
+    """The modules of the project that some Python code imports, sorted; all of the project if it cannot be taken apart."""
+    try:
+        return sorted(modules_in(named(ast.parse(code))) - set(PACKAGES))
+    except SyntaxError:
+        return sorted(PACKAGES)

@@ -11,7 +11,8 @@ from rich.table import Table
 from study import console, errors
 from study.errors import UserError
 from study.project import refuse_unwritable, runs_folder, write_atomically
-from study.runs.plan import MANIFEST, all_plans, manifest
+from study.runs.folder import MANIFEST, manifest
+from study.runs.plan import all_plans
 from study.store import store
 
 FORMATS = ("table", "csv", "json", "parquet")

@@ -10,7 +10,8 @@ from rich.table import Table
 from study import console, errors
 from study.errors import UserError
 from study.project import NOTEBOOKS
-from study.runs.plan import Outcome, Plan, all_plans, done_before, manifest, plan
+from study.runs.folder import manifest
+from study.runs.plan import Outcome, Plan, all_plans, done_before, plan
 from study.store import results, store
 
 

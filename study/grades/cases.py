@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from study.ensembles.ensembles import AFTER, PARTS, unfitted
-from study.runs import record
+from study.runs import record, samples
 from study.store import series
 
 
@@ -14,7 +14,7 @@ def keep(results: pd.DataFrame, quantities: dict[str, str]) -> None:
     for part in PARTS:
         rows = [(number, name, case[f"{AFTER}/{name}"], unit)
                 for number, (_, case) in enumerate(unfitted(results, part).iterrows()) for name, unit in quantities.items()]
-        frame = pd.DataFrame(rows, columns=series.COLUMNS)
+        frame = pd.DataFrame(rows, columns=samples.COLUMNS)
         record.runs(f"cases.{part}", frame[np.isfinite(frame.value.astype(float))])
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 from study import drawing
 from study.errors import UserError
 from study.project import PAPER, write_atomically
-from study.runs.plan import FIGURES, Plan, done_before, lines
+from study.runs.folder import FIGURES, lines
+from study.runs.plan import Plan, done_before
 from study.store import results, store
 
 CLAIM_COLUMNS = ("claim_id", "document", "printed", "audit", "grade")

@@ -1,7 +1,7 @@
 """Aged pools: made once, kept in `.cache/aged_pools/`, shared by whoever asks for the same.
 
-A pool is named by a digest of its recipe and of all sources of `model/`. It is made by one process at a time; others wait
-for it. Files of other sources are removed a day after they were last used.
+A pool is named by a digest of its recipe and of the sources in reach of this module. One process makes it, others wait for
+it. Files of other sources are removed a day after they were last used.
 """
 import os
 import tempfile
@@ -13,12 +13,12 @@ from typing import NamedTuple
 import numpy as np
 
 from model.events.streams import stream
+from model.jit import sources
 from model.zfs.ageing import aged_pool
 from model.zfs.ageing.saved_pool import arrays_of, put_arrays
 from model.zfs.metaslab.new_pool import new_pool
 from model.zfs.metaslab.state import FAST, MetaslabParams, Metaslabs, TopVdev
 from study import project
-from study.runs.plan import package_digest
 
 FOLDER = project.CACHE / "aged_pools"
 KEPT_SECONDS = 86400
@@ -92,8 +92,8 @@ def make(recipe: Recipe, tell: Callable[[str, float], None] = lambda doing, shar
 
 
 def _path(recipe: Recipe) -> Path:
-    sources = package_digest("model")
-    return FOLDER / f"{sources[:12]}-{project.digest([repr(recipe).encode()])[:20]}.npz"
+    code = sources.digest_once(__name__)
+    return FOLDER / f"{code[:12]}-{project.digest([repr(recipe).encode()])[:20]}.npz"
 
 
 def _keep(path: Path, one: Aged) -> None:

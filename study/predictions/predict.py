@@ -14,6 +14,7 @@ from typing import NamedTuple
 import pandas as pd
 from rich.console import Console
 
+from model.jit import sources
 from study import console
 from study.documents import priors
 from study.ensembles import ensembles
@@ -23,7 +24,6 @@ from study.machines import simulate as machines
 from study.machines.dangers import dangers
 from study.machines.scenario import Scenario
 from study.project import digest, write_atomically
-from study.runs.plan import package_digest
 
 DRAWS, SEEDS = 24, 1
 EXPERIMENTS = {"postgres": "predict", "innodb": "sysbench", "oracle": "oracle"}
@@ -131,7 +131,7 @@ def as_json(found: Prediction, others: dict | None = None) -> str:
     return json.dumps({
         "scenario": said,
         "digest_of_scenario": digest([found.scenario.model_dump_json().encode()]),
-        "model": package_digest("model"), "study": package_digest("study"),
+        "model": sources.digest_once("model"), "study": sources.digest_once("study"),
         "draws": len(found.runs), "run": found.why, "notes": list(found.notes),
         "quantities": {row.quantity: {"unit": row.unit, "low": row.low, "middle": row.middle, "high": row.high}
                        for row in found.table.itertuples()}} | (others or {}), indent=2) + "\n"

@@ -29,13 +29,13 @@ import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from scipy.stats import binom
 
+from model.jit import sources
 from study.documents import published as published_file
 from study.ensembles import ensembles
 from study.errors import UserError
 from study.machines import scenario
 from study.predictions import predict
 from study.project import DATA, ROOT, data_file, data_files, digest, digest_of_files, write_atomically
-from study.runs.plan import package_digest
 
 KEPT = ("tps", "response_mean", "response_p95", "wal_per_transaction", "transactions_per_flush", "checkpoints")
 NONE = "none"                   # a part of the scenario that a cell takes away: TOML has no word for it
@@ -168,7 +168,7 @@ def predict_blind(name: str, draws: int = DRAWS) -> Path:
 
 def commit(one: Setup, found: dict, path: Path) -> None:
     """Write predictions, with what they were made by."""
-    header = {"commit": _commit_of_sources(), "model": package_digest("model"), "study": package_digest("study"),
+    header = {"commit": _commit_of_sources(), "model": sources.digest_once("model"), "study": sources.digest_once("study"),
               "priors": digest_of_files([data_file("priors.toml")]),
               "hardware": digest_of_files(data_files("hardware/*.toml")), "setup": _digest_of_setup(one.name),
               "n_draws": len(next(iter(found.values()))["draws"]["tps"])}

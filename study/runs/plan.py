@@ -1,29 +1,26 @@
 """Which run is meant: its identity, its folder, what it may take, and how it ended."""
 import json
-import re
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from model.jit import sources
 from study.errors import UserError
 from study.project import DATA, LOCK, NOTEBOOKS, ROOT, data_files, digest, digest_of_files, runs_folder
 from study.runs import catalogue, parameters
+from study.runs.folder import MANIFEST, is_whole, manifest
 
-# in a run's folder
-MANIFEST, METRICS, FIGURES, PREDICTIONS = "manifest.json", "metrics.jsonl", "figures.jsonl", "predictions.jsonl"
-NAME = re.compile(r"[a-z0-9][a-z0-9_-]*(\.[a-z0-9_-]+)*")     # of a metric, a series, a statistic: subject.quantity
-SAMPLES = "samples"         # a folder of one file a series
 OF_THE_USER = ("UserError ", "CannotRun ", "PoolFull ")       # how the reason begins if a parameter has to be mended
 
 
 @dataclass(frozen=True)
 class Plan:
-    """One run of one notebook. `run_id` covers the notebook's code (not its prose), the parameters, `model/`, `study/`,
-    the data files read, the lock file, the Python that runs them and the runs that it `needs`."""
+    """One run of one notebook. `run_id` covers the notebook's code (not its prose), the parameters, its entry in the
+    catalogue, the sources in reach of its imports and of the runner, the data files read, the lock file, the Python that
+    runs them and the runs that it `needs`."""
     notebook: Path
     parameters: dict[str, parameters.Value]
     reads: tuple[str, ...]
@@ -43,12 +40,6 @@ class Plan:
         return runs_folder() / self.name / self.run_id
 
 
-@cache
-def package_digest(package: str) -> str:
-    """Of all sources of `model` or `study`: what a notebook can import from the project."""
-    return digest_of_files(sorted(path for path in (ROOT / package).rglob("*") if path.suffix in (".py", ".sql")))
-
-
 def plan(notebook: Path, overrides: Mapping[str, Any] | None = None) -> Plan:
     """Check everything that can be checked before a kernel starts, and name the run."""
     listed = catalogue.entry(notebook)
@@ -62,7 +53,7 @@ def plan(notebook: Path, overrides: Mapping[str, Any] | None = None) -> Plan:
     return Plan(notebook, values, reads, {
         "notebook": digest([notebook.stem.encode(), json.dumps(code).encode(), *_surroundings(notebook)]),
         "parameters": digest([json.dumps(values, sort_keys=True).encode()]),
-        "model": package_digest("model"), "study": package_digest("study"),
+        "listed": digest([repr(listed).encode()]), "sources": _sources(notebook, code),
         "lock": digest_of_files([LOCK]), "python": "{}.{}".format(*sys.version_info[:2]),
         **{path.relative_to(ROOT).as_posix(): digest_of_files([path]) for path in files},
         **{f"run of {one.name}": one.run_id for one in needs}}, needs)
@@ -74,6 +65,14 @@ def _check_machine(module: str, values: Mapping[str, parameters.Value]) -> None:
         import_module(module).check(**values)
     except ValueError as error:
         raise UserError(str(error)) from None
+
+
+def _sources(notebook: Path, code: list[str]) -> str:
+    """A digest of what the notebook can import from the project, itself or by the modules beside it, and of what runs it. Of
+    the catalogue its own entry counts alone."""
+    beside = [] if notebook.parent == NOTEBOOKS else [path.read_text() for path in sorted(notebook.parent.glob("*.py"))]
+    imported = {name for text in ["\n".join(code), *beside] for name in sources.modules_of(text)}
+    return sources.digest_once(*sorted(imported), "study.runs.runner", but=("study.runs.catalogue",))
 
 
 def _surroundings(notebook: Path) -> list[bytes]:
@@ -114,20 +113,8 @@ def all_plans() -> list[Plan]:
     return [plan(path) for path in sorted(NOTEBOOKS.glob("*.ipynb"))]
 
 
-def manifest(folder: Path) -> dict | None:
-    """What is said of a finished run; None for an unfinished one or a damaged manifest, which never count."""
-    try:
-        said = json.loads((folder / MANIFEST).read_text())
-    except (OSError, ValueError):
-        return None
-    return said if isinstance(said, dict) and said.get("run_id") == folder.name else None
 
 
-def is_whole(folder: Path) -> bool:
-    """Whether every file of a finished run is still what its manifest says."""
-    said = manifest(folder) or {}
-    return all((folder / name).is_file() and digest([(folder / name).read_bytes()]) == value
-               for name, value in said.get("files", {}).items())
 
 
 def done_before(planned: Plan) -> Outcome | None:
@@ -160,6 +147,3 @@ def missing(plans: Iterable[Plan]) -> dict[str, Plan]:
     return found
 
 
-def lines(path: Path) -> list[dict]:
-    """A file of one JSON object a line, which is how a notebook says things while it runs; [] where there is none."""
-    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []

@@ -17,8 +17,8 @@ from pathlib import Path
 from IPython.display import Image, display
 
 from study.errors import UserError
-from study.runs.plan import FIGURES, METRICS, NAME, PREDICTIONS
-from study.store import series as series_of_runs
+from study.runs import samples
+from study.runs.folder import FIGURES, METRICS, NAME, PREDICTIONS
 
 Interval = tuple[float, float, float]
 
@@ -47,9 +47,9 @@ def frame(table) -> None:
 def runs(series: str, table) -> None:
     """The statistics of each run of a series of benchmark runs: a frame with columns run, name, value, unit. They go to the
     store's table `samples`; results are what the notebook says of them by `metric` and `frame`."""
-    kept = series_of_runs.checked(series, table)
+    kept = samples.checked(series, table)
     if (run := folder()) is not None:
-        series_of_runs.write(run, series, kept)
+        samples.write(run, series, kept)
 
 
 def figure(name: str, draw: Callable, *data, caption: str, **options) -> None:

@@ -24,7 +24,8 @@ from papermill.exceptions import PapermillExecutionError
 from study import errors
 from study.project import digest, exclusively, runs_folder, write_atomically
 from study.runs import kernels
-from study.runs.plan import MANIFEST, METRICS, PREDICTIONS, UNLIMITED, Limits, Outcome, Plan, done_before, lines, not_run
+from study.runs.folder import MANIFEST, METRICS, PREDICTIONS, lines
+from study.runs.plan import UNLIMITED, Limits, Outcome, Plan, done_before, not_run
 
 PACKAGES = ("numpy", "numba", "pandas", "duckdb", "statsmodels", "scipy", "matplotlib", "papermill")
 METRICS_SCHEMA = pa.schema([("run_id", pa.string()), ("t", pa.float64()), ("name", pa.string()), ("value", pa.float64()),

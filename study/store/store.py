@@ -19,7 +19,7 @@ from duckdb import DuckDBPyConnection
 from study import errors
 from study.errors import UserError
 from study.project import data_file, data_files, digest, exclusively, runs_folder
-from study.runs.plan import FIGURES, MANIFEST, PREDICTIONS, SAMPLES, lines, manifest
+from study.runs.folder import FIGURES, MANIFEST, PREDICTIONS, SAMPLES, lines, manifest
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 PATIENCE_S = 10.0       # for somebody who has the store open for writing

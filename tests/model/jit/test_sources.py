@@ -15,7 +15,7 @@ TREE = {
     "model/cache.py": "def look():\n    from model.disk import seek\n    return seek(1)",
     "model/arc.py": "from model import cache", "model/oracle.py": "import model.disk as d\nx = 1",
     "study/__init__.py": "", "study/store/__init__.py": "", "study/store/store.py": "import duckdb\nimport model.oracle",
-    "study/store/sql/one.sql": "SELECT 1", "study/notebooks.py": "machine = 'model.arc'", "study/alone.py": "x = 'model.'",
+    "study/store/sql/one.sql": "SELECT 1", "study/notebooks.py": "from model.arc import cache", "study/alone.py": "x = 1",
 }
 
 
@@ -43,7 +43,7 @@ def digests(tmp_path):
                                          "study.notebooks", "study.store.store"}),
     ("study/store/sql/one.sql", "SELECT 2", {"study.store.store"}),
     ("study/store/__init__.py", "x = 1", {"study.store.store"}),
-    ("study/alone.py", "x = 'model'", {"study.alone"}),
+    ("study/alone.py", "x = 2", {"study.alone"}),
     ("model/disk.py", "from model.jit import kernel  # why\n\n\ndef seek(d):\n    # how\n    return (d)", set()),
     ("model/disk.py", "from model.jit import kernel\n\ndef seek(d):\n    'Near.'\n    return d", set()),
     ("model/disk.py", "from model.jit import kernel\n\ndef seek(d):\n    'Far.'\nreturn_d = 1",
@@ -57,6 +57,19 @@ def test_a_change_is_seen_by_whom_it_can_change_and_a_comment_by_nobody(digests,
     if path.startswith("model/"):
         packages |= {"study"} if any(name.startswith("study.") for name in seen_by) else set()
     assert {name for name in before if before[name] != after[name]} == seen_by | packages
+
+
+def test_what_is_left_out_is_not_seen_nor_what_it_alone_reaches(tmp_path, digests):
+    names = [path.name for path in sources.reach("study.notebooks", but=("model.cache",), root=tmp_path)]
+    assert names == ["__init__.py", "arc.py", "__init__.py", "notebooks.py"]
+
+
+@pytest.mark.parametrize(("code", "modules"), [
+    ("import numpy\nfrom model.zfs import eras\nfrom model.zfs.arc.arc import ArcParams",
+     ["model.zfs", "model.zfs.arc", "model.zfs.arc.arc", "model.zfs.eras"]),
+    ("x = 1", []), ("%matplotlib inline\nimport model.zfs", ["model", "study"])])
+def test_modules_of_code(code, modules):
+    assert sources.modules_of(code) == modules
 
 
 def test_a_module_that_is_renamed_is_another(digests, tmp_path):

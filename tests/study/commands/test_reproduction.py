@@ -12,7 +12,8 @@ from study.grades import grading
 from study.paper import export, typeset
 from study.project import PAPER, ROOT
 from study.runs.catalogue import find
-from study.runs.plan import UNLIMITED, all_plans, lines, plan
+from study.runs.folder import lines
+from study.runs.plan import UNLIMITED, all_plans, plan
 from study.store import results, store
 
 SILENT = Console(file=io.StringIO())

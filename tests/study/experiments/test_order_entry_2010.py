@@ -17,7 +17,7 @@ from study.experiments.allocator_2010 import order_entry_questions
 from study.experiments.allocator_2010 import rules as order_entry_rules
 from study.experiments.allocator_2010.order_entry_questions import cycle, fall_over_rise, turning_points
 from study.once import Once
-from study.store import series
+from study.runs import samples
 
 LIKE = {"n_users": 16, "record_kib": 4, "scale": 1024, "warm_s": 0.3, "window_s": 1.0}
 YOUNG = {"age": 0.05, "n_disks": 4, "pool_fill": 0.02}
@@ -126,7 +126,7 @@ def test_a_condition_is_what_was_simulated_not_what_was_asked_for():
 
 def test_a_series_is_what_the_run_store_takes(runs):
     for _, one in runs.items():
-        kept = series.checked("old-rules", one.table)
+        kept = samples.checked("old-rules", one.table)
         assert sorted(kept.run.unique()) == list(range(8))
         assert {"database.tps", "appliance.io_size", "disk.utilisation", "wait.read"} <= set(kept.name)
         assert not kept.duplicated(["run", "name"]).any()
@@ -170,7 +170,7 @@ def test_more_users_do_not_do_less(runs):
     means = tps.groupby(["rules", "users"]).tps.mean()
     for rules in ("before", "after"):
         assert means[rules, 8] > 2 * means[rules, 1]
-        kept = series.checked("ladder", order_entry_questions.runs_of_ladder(table, rules))
+        kept = samples.checked("ladder", order_entry_questions.runs_of_ladder(table, rules))
         wide = kept.pivot(index="run", columns="name", values="value")
         assert wide["database.users"].tolist() == [1, 1, 8, 8]
         assert wide["database.tps"].tolist() == tps[tps.rules == rules].tps.tolist()

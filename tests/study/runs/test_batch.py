@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 from study.project import ROOT
 from study.runs import batch, catalogue
 from study.runs.batch import run_all
-from study.runs.plan import all_plans, manifest, plan
+from study.runs.folder import manifest
+from study.runs.plan import all_plans, plan
 from support.processes import ended, run, started
 
 STRESS = os.environ.get("CI") == "true"     # three times two hundred kernels there, forty elsewhere

@@ -1,4 +1,5 @@
 """One run, strictly: what is said of it is what happened."""
+import functools
 import hashlib
 import json
 import multiprocessing
@@ -9,10 +10,12 @@ import nbformat
 import pandas as pd
 import pytest
 
+from model.jit import sources
 from study import project
 from study.errors import UserError
 from study.runs import plan as plans
-from study.runs.plan import Limits, manifest, plan
+from study.runs.folder import manifest
+from study.runs.plan import Limits, plan
 from study.runs.runner import run
 
 RECORD = "from study.runs import record\nrecord.metric('answer.value', n, '1')"
@@ -127,10 +130,34 @@ def test_the_identity_covers_code_parameters_data_and_modules_but_not_prose(note
     assert plan(path).run_id == first
     assert plan(path, {"n": 3}).run_id == first
     different = {plan(path, {"n": 4}).run_id, plan(notebook("same", RECORD + "\n")).run_id}
-    monkeypatch.setattr(plans, "package_digest", lambda package: "other" if package == "model" else "x")
+    monkeypatch.setattr(plans.sources, "digest_once", lambda *names, but: "other")
     different.add(plan(path).run_id)
     assert first not in different
     assert len(different) == 3
+
+
+class OneChanged(sources.Found):
+    """Sources as they are, but for one file that does something else."""
+    changed = ""
+
+    def of(self, path):
+        does, names = super().of(path)
+        return ("other" if self.changed and path.as_posix().endswith(self.changed) else does), names
+
+
+@pytest.mark.parametrize(("changed", "repeated"), [
+    ("model/databases/oracle/step.py", {"07", "08", "09", "10", "91"}),     # machines of the reader's own can have Oracle
+    ("model/simulations/sequential_reads/events.py", {"02"}),
+    ("model/zfs/metaslab/groups.py", {"03", "04", "05", "06", "90"}),
+    ("study/figures/ladders.py", {"07", "08"}),
+    ("study/runs/guard.py", {"00", "01", "02", "03", "04", "05", "06", "07", "08", "09", "10", "90", "91"})])
+def test_a_changed_source_repeats_the_notebooks_that_can_see_it(changed, repeated, monkeypatch):
+    found = OneChanged()
+    monkeypatch.setattr(plans.sources, "digest_once", functools.partial(sources.digest, found=found))
+    before = plans.all_plans()
+    found.changed = changed
+    after = plans.all_plans()
+    assert {one.name[:2] for one, other in zip(before, after, strict=True) if one.run_id != other.run_id} == repeated
 
 
 @pytest.mark.parametrize(("book", "name"), [("90_model_vs_zfs", "traces/vdev_cache/mix_L2.parquet"),
@@ -142,7 +169,7 @@ def test_the_identity_of_a_notebook_of_the_study_covers_what_it_reads(book, name
     for module in (plans, project):
         monkeypatch.setattr(module, "DATA", data)
         monkeypatch.setattr(module, "ROOT", tmp_path)
-    monkeypatch.setattr(plans, "package_digest", lambda package: package)
+    monkeypatch.setattr(plans.sources, "digest_once", lambda *names, but: "the same")
     first = plan(plans.NOTEBOOKS / f"{book}.ipynb").run_id
     with open(data / name, "ab") as file:
         file.write(b"x")

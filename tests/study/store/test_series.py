@@ -9,7 +9,7 @@ from rich.console import Console
 from study.commands.reproduction import run_plans
 from study.errors import UserError
 from study.grades import cases
-from study.runs import batch, catalogue
+from study.runs import batch, catalogue, samples
 from study.runs import plan as plans
 from study.runs.plan import UNLIMITED, done_before, plan
 from study.runs.runner import run
@@ -17,8 +17,9 @@ from study.store import series, store
 
 ROWS = [(1, "tps", 101.0, "1/s"), (2, "tps", 102.0, "1/s"), (3, "tps", 103.0, "1/s"),
         (1, "io_size", 4096.0, "B"), (3, "io_size", 12288.0, "B")]
-FRAME = pd.DataFrame(ROWS, columns=series.COLUMNS)
-RECORD = f"import pandas as pd\nfrom study import record, series\nframe = pd.DataFrame({ROWS!r}, columns=series.COLUMNS)\n"
+FRAME = pd.DataFrame(ROWS, columns=samples.COLUMNS)
+RECORD = ("import pandas as pd\nfrom study.runs import record, samples\n"
+          f"frame = pd.DataFrame({ROWS!r}, columns=samples.COLUMNS)\n")
 GIVES = RECORD + "record.runs('old-rules', frame)\nrecord.runs('new-rules', frame.assign(value=frame.value * n))"
 TAKES = ("from study.runs import record\nfrom study.store import series\ntable = series.table('01_gives', 'new-rules')\n"
          "record.metric('tps.mean', table.tps.mean(), '1/s')")
@@ -75,7 +76,7 @@ def test_a_record_that_is_gone_takes_its_samples_along(runs, shelf):
     ("old", FRAME.assign(unit=[str(row) for row in range(len(FRAME))]), "two units")])
 def test_what_is_no_series_is_one_sentence(name, frame, words):
     with pytest.raises(UserError, match=words) as said:
-        series.checked(name, frame)
+        samples.checked(name, frame)
     assert "\n" not in str(said.value)
 
 
