@@ -3,11 +3,12 @@ PYTHON ?= python3
 STUDY   = .venv/bin/study
 TRACES ?= data/traces
 
-.PHONY: help reproduce test lab bench verify results clean ready ready-bench
+.PHONY: help reproduce test check lab bench verify results clean ready ready-bench
 
 help:
 	@echo 'make reproduce   run every notebook, print the scoreboard, write figures, results and paper/paper.pdf'
 	@echo 'make test        run the tests'
+	@echo 'make check       lint, types and the fast tests, in three minutes'
 	@echo 'make ready       set up only; every other target does it first where it is needed'
 	@echo 'make lab         JupyterLab on notebooks/'
 	@echo 'make verify      replay the recorded traces in data/traces (TRACES=DIR for others)'
@@ -20,6 +21,11 @@ reproduce: ready
 
 test: ready
 	@.venv/bin/python -m pytest -n 2 --dist loadfile
+
+check: ready
+	@.venv/bin/ruff check --quiet .
+	@.venv/bin/mypy
+	@.venv/bin/python -m pytest -n 2 --dist loadfile -m "not slow"
 
 lab: ready
 	@$(STUDY) lab
@@ -40,6 +46,6 @@ ready-bench:
 	@$(PYTHON) set_up.py bench
 
 clean:
-	rm -rf .cache paper/generated paper/paper.pdf .pytest_cache .ruff_cache .hypothesis
+	rm -rf .cache paper/generated paper/paper.pdf .pytest_cache .ruff_cache .mypy_cache .hypothesis
 	find papermill_runs -mindepth 1 ! -name README.md -delete
 	find . -name __pycache__ -not -path './.venv/*' -prune -exec rm -rf {} +

@@ -9,8 +9,10 @@ import hashlib
 import io
 import math
 from collections.abc import Callable
+from typing import Any
 
 import matplotlib
+from matplotlib import rcsetup
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
@@ -21,11 +23,11 @@ BLUE, ORANGE, GREEN, RED, PURPLE, SKY, BLACK = (
     "#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#000000")
 GREY = "#7F7F7F"
 
-STYLE = {
+STYLE: dict[Any, Any] = {
     "font.size": 8, "axes.titlesize": 8, "axes.labelsize": 8, "xtick.labelsize": 7, "ytick.labelsize": 7,
     "legend.fontsize": 7, "legend.frameon": False, "axes.spines.top": False, "axes.spines.right": False,
     "axes.linewidth": 0.6, "xtick.major.width": 0.6, "ytick.major.width": 0.6, "lines.linewidth": 1.2,
-    "axes.prop_cycle": matplotlib.cycler(color=[BLUE, ORANGE, GREEN, RED, PURPLE, SKY, BLACK]),
+    "axes.prop_cycle": rcsetup.cycler(color=[BLUE, ORANGE, GREEN, RED, PURPLE, SKY, BLACK]),
     "pdf.fonttype": 42, "svg.fonttype": "path", "svg.hashsalt": "zfs-database-study", "savefig.dpi": 200,
 }
 # what would otherwise carry the time of drawing

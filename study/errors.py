@@ -2,8 +2,9 @@
 import difflib
 import errno
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
+from typing import Any
 
 NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 NOT_ALLOWED = {errno.EACCES, errno.EPERM, errno.EROFS}
@@ -34,7 +35,7 @@ def plainly(complaint: str) -> str:
     return next((pattern.sub(plain, complaint) for pattern, plain in PLAINLY if pattern.fullmatch(complaint)), complaint)
 
 
-def of_value(entry: str, complaint: dict) -> str:
+def of_value(entry: str, complaint: Mapping[str, Any]) -> str:
     """One of pydantic's complaints as a sentence: entry, value, what is allowed. `entry` "" is the whole that was read."""
     value = f" is {complaint['input']!r}"[:80] if isinstance(complaint["input"], str | int | float | Decimal) else ""
     said = complaint["msg"].removeprefix("Value error, ")

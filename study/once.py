@@ -15,7 +15,7 @@ NOTHING = object()
 class Once:
     """By key."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._guard = threading.Lock()
         self.n_made = 0
         self._found: dict[Hashable, Any] = {}

@@ -150,7 +150,7 @@ _MOST = {"disk_bytes": 10**15, "read_ns": SECOND_NS, "write_ns": SECOND_NS, "flu
          "write_iops": 10**8, "channels": 1024, "depth": 1024, "buffer_bytes": 2**34, "is_volatile": 1}
 
 
-def check_ssd(ssd):
+def check_ssd(ssd: SsdParams) -> SsdParams:
     """The device itself, or ValueError with one sentence on what about it cannot be."""
     for name, value in ssd._asdict().items():
         low, high = _LEAST.get(name, 0), _MOST.get(name, 10**11)

@@ -9,7 +9,7 @@ import zlib
 import numpy as np
 
 
-def stream(seed, name):
+def stream(seed: int, name: str) -> np.random.Generator:
     """A `numpy.random.Generator` for the source of chance `name` under `seed` (an integer, 0 or more)."""
     if seed < 0:
         raise ValueError(f"seed is {seed}, but it must be 0 or more; use any non-negative integer")

@@ -19,7 +19,7 @@ import numpy as np
 LEAST_BYTES = 2**20  # less is not worth it
 LINE_BYTES = 64  # of a processor's cache
 MOST_SPARE = 8  # pieces kept, as many as a run has; the oldest goes
-_spare = {}  # by id, the one given back last is the last
+_spare: dict[int, np.ndarray] = {}  # by id, the one given back last is the last
 
 
 class _Loan:

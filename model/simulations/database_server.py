@@ -172,7 +172,7 @@ def _result_of(m, names):
                   dict(zip(names, m.counts.tolist(), strict=True)), m.per_second, m)
 
 
-def on_device(**times):
+def on_device(**times: int) -> Both:
     """A store that takes constant times: those of `new_device` of model.filesystems.calls."""
     return Both(device=new_device(**times))
 
@@ -189,10 +189,10 @@ def _file_rows(first_page, n_pages, most):
             for i in range(n_files)}
 
 
-def postgres_files(database, s):
+def postgres_files(database: postgres_machine.Database, s: postgres_machine.Settings) -> np.ndarray:
     """What a store has to know of a database of `model.databases.postgres.pgbench` under settings `s`: see `new_store` of
     model.filesystems.zfs.store."""
-    rows = {}
+    rows: dict[int, tuple] = {}
     for columns in database.relations:
         most = int(columns[N_PAGES] + s.n_transactions // columns[ROWS_PER_PAGE] + 2)
         rows |= _file_rows(int(columns[FIRST_PAGE]), int(columns[N_PAGES]), most)
@@ -205,12 +205,13 @@ def postgres_files(database, s):
     return np.array([log, *(rows.get(file, empty) for file in range(database.n_files))], np.int64)
 
 
-def n_processes_of(s):
+def n_processes_of(s: postgres_machine.Settings) -> int:
     """Of PostgreSQL: the clients, the WAL writer, the checkpointer, the background writer."""
     return s.n_clients + 3
 
 
-def simulate_postgres(database, s, both=None, seed=0):
+def simulate_postgres(database: postgres_machine.Database, s: postgres_machine.Settings, both: Both | None = None,
+                      seed: int = 0) -> Result:
     """Run the transactions of `database` under settings `s` on the store of `both`, which has no database (by default a
     store that takes no time): a Result."""
     m, draws = postgres_start.start(database, s, seed)
@@ -220,7 +221,7 @@ def simulate_postgres(database, s, both=None, seed=0):
 # ---- InnoDB ----
 
 
-def innodb_files(test, s):
+def innodb_files(test: innodb_machine.Oltp, s: innodb_machine.Settings) -> np.ndarray:
     """What a store has to know of a test of `model.databases.innodb.sysbench` under settings `s`: log, table space,
     double-write area. All are made as long as they will ever be, but for the binary log behind the log."""
     log, space = s.n_log_files * s.log_file_bytes, new_table(test.n_rows, test.k_is_random).n_pages * INNODB_PAGE
@@ -230,11 +231,12 @@ def innodb_files(test, s):
     return files
 
 
-def innodb_processes(s):
+def innodb_processes(s: innodb_machine.Settings) -> int:
     return s.n_clients + 4 + s.write_io_threads
 
 
-def simulate_innodb(test, s, both=None, seed=0):
+def simulate_innodb(test: innodb_machine.Oltp, s: innodb_machine.Settings, both: Both | None = None,
+                    seed: int = 0) -> Result:
     """Run the transactions of `test` (`model.databases.innodb.sysbench.oltp`) under settings `s` on the store of `both`,
     which has no database (by default a store that takes no time): a Result."""
     m, draws = innodb_start.start(test, s, seed)
@@ -244,13 +246,13 @@ def simulate_innodb(test, s, both=None, seed=0):
 # ---- Oracle ----
 
 
-def oracle_files(s):
+def oracle_files(s: oracle_machine.Settings) -> np.ndarray:
     """What a store has to know of an instance under settings `s`: log, tables, both as long as they will ever be."""
     log, tables = s.n_log_files * s.log_file_bytes, s.n_blocks * oracle_machine.BLOCK_BYTES
     return np.array([(n, n, oracle_machine.BLOCK_BYTES) for n in (log, tables)], np.int64)
 
 
-def simulate_oracle(s, both=None, seed=0):
+def simulate_oracle(s: oracle_machine.Settings, both: Both | None = None, seed: int = 0) -> Result:
     """Run transactions under settings `s` on the store of `both`, which has no database (by default a store that takes no
     time): a Result."""
     m, draws = oracle_start.start(s, seed)

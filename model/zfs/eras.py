@@ -160,7 +160,7 @@ ERAS = {
 }
 
 
-def era(name):
+def era(name: str) -> Era:
     """The era of that name."""
     if name not in ERAS:
         raise ValueError(f"era is {name!r}, but the builds known are {', '.join(ERAS)}; choose one of these")

@@ -113,7 +113,7 @@ def _record(run_id: str) -> dict:
     if len(found) != 1:
         raise UserError(f"'{run_id}' names {len(found) or 'no'} finished runs; see the ids with: "
                         "study query \"SELECT run_id, name, label FROM runs WHERE origin = 'simulated'\"")
-    return manifest(found[0])
+    return manifest(found[0]) or {}
 
 
 def trace(figure: str, out: Console) -> None:
@@ -128,7 +128,7 @@ def trace(figure: str, out: Console) -> None:
         raise UserError(f"no run has a figure '{figure}'; " + errors.meant(
             figure, names, f"there are {', '.join(names) or 'none yet: run make reproduce'}"))
     row = next((row for row in found.itertuples() if row.run_id in current), next(found.itertuples()))
-    said = manifest(runs_folder() / row.source)
+    said = manifest(runs_folder() / row.source) or {}
     lines = {"figure": row.name, "caption": row.caption, "drawn by": row.drawn_by, "notebook": row.notebook,
              "run": f"{row.run_id} of {said['started']}, {'current' if row.run_id in current else 'of older code or data'}",
              "parameters": row.label, "files": f"{runs_folder() / row.source}/figures/{row.name}-*",

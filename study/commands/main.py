@@ -183,10 +183,12 @@ def lab(context: typer.Context) -> None:
 def verify(folder: Annotated[Path, typer.Argument(help="A folder of recorded traces.")] = Path("data/traces")) -> None:
     """Replay all recorded traces below a folder; exits with 1 if one decision differs."""
     from study.replays import verify as verification
-    replays, unreadable = [], []
+    results = []
     for result in verification.verify(folder):
         out.print(verification.say(result), soft_wrap=True)
-        (unreadable if isinstance(result, verification.Unreadable) else replays).append(result)
+        results.append(result)
+    replays = [one for one in results if not isinstance(one, verification.Unreadable)]
+    unreadable = [one for one in results if isinstance(one, verification.Unreadable)]
     differences = sum(map(verification.differences_of, replays))
     out.print(f"{differences} differences in {verification.rows_of(replays)} rows of "
               f"{len({one.path for one in replays})} traces; {len(unreadable)} traces could not be read")
@@ -216,10 +218,11 @@ def main() -> None:
 def _of_usage(error: typer.TyperException) -> str:
     """A word that the command line lacks or does not know. Nothing, if no word was given and help has been printed."""
     said = error.format_message().strip().rstrip(".").replace(". Did you mean", "; did you mean")
-    if hasattr(error.__cause__, "errors"):      # pydantic's, which knows the value
-        said = errors.of_value(said.removeprefix("Invalid value for ").partition(": ")[0], error.__cause__.errors()[0])
-    said = said[:1].lower() + said[1:]
-    return said if not said or said.endswith("?") else f"{said}; see: {getattr(error.ctx, 'command_path', 'study')} --help"
+    complaints = getattr(error.__cause__, "errors", None)       # of pydantic, which knows the value
+    if complaints:
+        said = errors.of_value(said.removeprefix("Invalid value for ").partition(": ")[0], complaints()[0])
+    said, path = said[:1].lower() + said[1:], getattr(getattr(error, "ctx", None), "command_path", "study")
+    return said if not said or said.endswith("?") else f"{said}; see: {path} --help"
 
 
 def _stop(sentence: str) -> None:

@@ -142,9 +142,9 @@ def _say_verdict(one: Plan, out: Console) -> None:
 
 def _last_output(one: Plan) -> str:
     cells = json.loads((one.folder / f"{one.name}.ipynb").read_text())["cells"]
-    outputs = next((cell["outputs"] for cell in reversed(cells) if cell["cell_type"] == "code"), [])
+    outputs: list[dict] = next((cell["outputs"] for cell in reversed(cells) if cell["cell_type"] == "code"), [])
     return "".join(next((output["data"].get("text/plain", "") for output in outputs if "data" in output), ""))
 
 
 def _range(low: float | None, high: float | None) -> str:
-    return "" if low is None else f"{console.number(low)} to {console.number(high)}"
+    return "" if low is None or high is None else f"{console.number(low)} to {console.number(high)}"

@@ -19,9 +19,9 @@ from study.documents import published
 from study.errors import UserError
 from study.project import data_file
 
-RELATIONS = ("=", "about", "up to", "over", "at least", "below", "at most")
+Relation = Literal["=", "about", "up to", "over", "at least", "below", "at most"]
 OPEN = ("over", "at least", "below", "at most")     # these allow a range without an end
-KINDS = ("measurement", "arithmetic", "estimate", "rule", "observation", "condition", "recommendation")
+Kind = Literal["measurement", "arithmetic", "estimate", "rule", "observation", "condition", "recommendation"]
 
 Interval = tuple[float, float]
 
@@ -34,7 +34,7 @@ class _Strict(BaseModel):
 
 class Said(_Strict):
     """A number as the text puts it, with the digits it was printed with."""
-    relation: Literal[RELATIONS]
+    relation: Relation
     value: Decimal | tuple[Decimal, Decimal]
     unit: published.Unit
 
@@ -80,7 +80,7 @@ class Claim(_Strict):
     id: Annotated[str, AfterValidator(published.run_name)]
     document: str
     place: str
-    kind: Literal[KINDS]
+    kind: Kind
     text: str
     printed: str
     said: Said | None = None
@@ -192,6 +192,7 @@ def targets(claims: list[Claim] | None = None, runs: list[published.PublishedRun
 
 
 def _target(claim: Claim, numbers: _Published) -> tuple[float, float, float, str]:
+    assert claim.predict is not None
     value, unit, step = numbers[claim.at(claim.predict)]
     low, high = value - step / 2, value + step / 2
     if claim.before is None:

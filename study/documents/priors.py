@@ -95,7 +95,8 @@ class Known(NamedTuple):
         return *self.switches, *(one for one in self.priors if one.condition)
 
     def central(self) -> dict:
-        return _differences(self, {one.name: one.central for one in (*self.priors, *self.switches)})
+        ones: tuple[Prior | Switch, ...] = (*self.priors, *self.switches)
+        return _differences(self, {one.name: one.central for one in ones})
 
 
 @lru_cache(maxsize=1)
@@ -112,8 +113,8 @@ def read(experiment: str) -> Known:
         raise UserError(f"{FILE} is not TOML: {error}; mend that line") from None
     except ValidationError as error:
         raise UserError(published.explain(FILE, error)) from None
-    known = Known(*(tuple(one for one in ones if experiment in one.experiments)
-                    for ones in (content.prior, content.switch)))
+    known = Known(tuple(one for one in content.prior if experiment in one.experiments),
+                  tuple(one for one in content.switch if experiment in one.experiments))
     if not known.priors:
         raise UserError(f"{FILE} has no prior of an experiment '{experiment}'; name one that it has")
     names = [one.name for one in (*known.priors, *known.switches)]
@@ -126,7 +127,7 @@ def read(experiment: str) -> Known:
 
 def draws(known: Known, n: int, seed: int) -> pd.DataFrame:
     """`n` draws, a column for each prior and switch: a Latin hypercube, so that every n-th of every range is drawn once."""
-    ones = (*known.priors, *known.switches)
+    ones: tuple[Prior | Switch, ...] = (*known.priors, *known.switches)
     shares = qmc.LatinHypercube(len(ones), rng=stream(seed, "priors")).random(n)
     return pd.DataFrame(_differences(known, {one.name: one.at(share) for one, share in zip(ones, shares.T, strict=True)}))
 
@@ -138,7 +139,7 @@ def _differences(known: Known, values: dict) -> dict:
 
 def table(known: Known) -> pd.DataFrame:
     """For readers: name, range, unit, source."""
-    rows = [(one.name + (f" + {one.less}" if one.less else ""), f"{one.low:g} to {one.high:g}", one.central, one.unit,
-             one.source) for one in known.priors]
+    rows: list[tuple] = [(one.name + (f" + {one.less}" if one.less else ""), f"{one.low:g} to {one.high:g}", one.central,
+                          one.unit, one.source) for one in known.priors]
     rows += [(one.name, ", ".join(map(str, one.choices)), one.central, "", one.source) for one in known.switches]
     return pd.DataFrame(rows, columns=["name", "range", "central", "unit", "source"])

@@ -57,7 +57,14 @@ def parse(text: str) -> dict:
 
 def step(number: Decimal | int) -> float:
     """Unit of the last printed digit: 1 for 80, 0.1 for 33.2, 0.01 for 0.20, 10000 for 9e4."""
-    return float(Decimal(1).scaleb(Decimal(number).as_tuple().exponent))
+    return float(Decimal(1).scaleb(_exponent(Decimal(number))))
+
+
+def _exponent(number: Decimal) -> int:
+    """Of a number that is finite."""
+    exponent = number.as_tuple().exponent
+    assert isinstance(exponent, int)
+    return exponent
 
 
 # --- the form of a file ----------------------------------------------------------------------------------------------
@@ -143,7 +150,8 @@ def _published(file: str, whole: _File, run: _Run) -> PublishedRun:
     if run.shared and run.shared not in whole.shared:
         raise UserError(f"{file}, run '{run.id}': shared = '{run.shared}' is unknown; use one of "
                         f"{', '.join(whole.shared) or 'none, as the file has none'}")
-    numbers = [(None, name, value, unit) for name, value, unit in run.figures + _table(file, run)]
+    numbers: list[tuple[float | None, str, Decimal, str]] = [
+        (None, name, value, unit) for name, value, unit in run.figures + _table(file, run)]
     numbers += [(float(t), name, value, unit) for name, t, value, unit in run.series]
     keys = [key(t, name) for t, name, _, _ in numbers]
     refuse_duplicates(f"{file}, run '{run.id}'", "metric", keys)
@@ -163,7 +171,7 @@ def _table(file: str, run: _Run) -> list[tuple[str, Decimal, str]]:
             name = f"{subject}.{quantity}"
             if not METRIC.fullmatch(name):
                 raise UserError(f"{file}, run '{run.id}': '{name}' is not of the form subject.quantity")
-            cells.append((name, value, unit))
+            cells.append((name, Decimal(value), unit))
     return cells
 
 
@@ -179,7 +187,7 @@ def _frame(numbers: list[tuple]) -> pd.DataFrame:
 def plain(value: Any) -> Any:
     """The same in JSON types: Decimals become int or float."""
     if isinstance(value, Decimal):
-        return int(value) if value == value.to_integral_value() and value.as_tuple().exponent >= 0 else float(value)
+        return int(value) if value == value.to_integral_value() and _exponent(value) >= 0 else float(value)
     if isinstance(value, dict):
         return {key: plain(inner) for key, inner in value.items()}
     return [plain(inner) for inner in value] if isinstance(value, list | tuple) else value

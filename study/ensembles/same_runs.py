@@ -25,7 +25,7 @@ class _Noted(dict):
 
     def __init__(self, values: dict):
         super().__init__(values)
-        self.names = set()
+        self.names: set[str] = set()
 
     def __getitem__(self, name):
         self.names.add(name)

@@ -61,7 +61,7 @@ def _free_of_lines(figure: Figure, words: list[Words]) -> None:
         for place in PLACES:
             one.put(place)
             covered[place] = _covers(one.text.axes, one.text)
-        one.put(min(covered, key=covered.get))
+        one.put(min(covered, key=covered.__getitem__))
 
 
 def _covers(axes, words) -> int:

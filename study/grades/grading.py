@@ -96,7 +96,7 @@ def fell(before: dict[str, str], after: dict[str, str]) -> list[str]:
     rank = {name: place for place, name in enumerate(GRADES)}
     last = len(GRADES)
     return [f"{claim}: was {was}, is {after.get(claim, NOT_YET)}" for claim, was in before.items()
-            if rank.get(after.get(claim), last) > rank.get(was, last)]
+            if rank.get(after.get(claim, NOT_YET), last) > rank.get(was, last)]
 
 
 def scoreboard(connection, grades: dict[str, str] | None = None) -> pd.DataFrame:

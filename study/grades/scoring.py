@@ -32,15 +32,22 @@ def of_notebook(notebook: str, runs: str = "") -> list[claims.Claim]:
 
 def _values(results: pd.DataFrame, claim: claims.Claim) -> pd.Series | None:
     """What the ensemble has of a claim: after over before, or after where it is no change; None where it has nothing."""
-    after, before = _column(results, claim.predict, AFTER), claim.before and _column(results, claim.before, BEFORE)
+    after, before = _column(results, claim.predict, AFTER), _column(results, claim.before, BEFORE)
     if after is None or (claim.before and before is None):
         return None
     return results[after] / results[before] if claim.before else results[after]
 
 
-def _column(results: pd.DataFrame, reference: str, variant: str) -> str | None:
+def _known_values(results: pd.DataFrame, claim: claims.Claim) -> pd.Series:
+    """Likewise, of a claim that the ensemble has."""
+    values = _values(results, claim)
+    assert values is not None
+    return values
+
+
+def _column(results: pd.DataFrame, reference: str | None, variant: str) -> str | None:
     """Where the ensemble has a published quantity: under the run's name, or under that of a variant; None if nowhere."""
-    run, _, quantity = reference.partition(" ")
+    run, _, quantity = (reference or "").partition(" ")
     return next((one for one in (f"{run}/{quantity}", f"{variant}/{quantity}") if one in results), None)
 
 
@@ -50,15 +57,15 @@ def predictions(results: pd.DataFrame, notebook: str) -> dict[str, tuple[Interva
     for claim in of_notebook(notebook):
         if _values(results, claim) is not None:
             fitted = ensembles.fitted(results)
-            found[claim.id] = (ensembles.interval(_values(ensembles.unfitted(results), claim)),
-                               ensembles.interval(_values(fitted, claim)) if len(fitted) else None)
+            found[claim.id] = (ensembles.interval(_known_values(ensembles.unfitted(results), claim)),
+                               ensembles.interval(_known_values(fitted, claim)) if len(fitted) else None)
     return found
 
 
 def deciding(results: pd.DataFrame, claim: claims.Claim) -> pd.DataFrame:
     """The cases in which a condition alone decides the claim: see above. Where numbers or seeds give nan all do; one where
     the quantity itself is nan decides nothing."""
-    values = _values(results, claim)
+    values = _known_values(results, claim)
     central, seeds, structure, numbers = (values[ensembles.unfitted(results, part).index]
                                           for part in ("central", "seed", "structure", "parameter"))
     low, _, high = ensembles.interval(numbers)
@@ -90,7 +97,7 @@ def _said(value) -> str:
 
 def reach(results: pd.DataFrame, claim: claims.Claim) -> tuple[float, float]:
     """The least and the most in all cases."""
-    values = _values(results, claim).dropna()
+    values = _known_values(results, claim).dropna()
     return float(values.min()), float(values.max())
 
 
@@ -107,7 +114,7 @@ def record_all(results: pd.DataFrame, notebook: str, why_not: Callable[[str], st
             record.prediction(claim.id, *predicted[claim.id], identified(results, claim), n_draws(results),
                               reach(results, claim))
         else:
-            record.not_modelled(claim.id, why_not(claim.predict.partition(" ")[2]))
+            record.not_modelled(claim.id, why_not((claim.predict or "").partition(" ")[2]))
 
 
 def scores(results: pd.DataFrame, notebook: str) -> pd.DataFrame:

@@ -8,7 +8,8 @@ Units: PostgreSQL's documentation, "Setting Parameters" (kB, MB, GB, TB are powe
 MySQL's manual, "Using Options to Set Program Variables" (K, M, G).
 """
 import re
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from study import errors
 
@@ -134,7 +135,7 @@ def _word(value) -> str:
     return ("on" if value else "off") if isinstance(value, bool) else str(value).lower()
 
 
-_READERS = {
+_READERS: dict[str, Callable[[Any, Setting], Any]] = {
     "size": lambda value, setting: size(value, setting.unit),
     "time": lambda value, setting: seconds(value, setting.unit),
     "number": lambda value, _: float(value),

@@ -27,8 +27,8 @@ TORN = ("DANGER: {what} where the file system can write half a page: after a pow
 
 
 def _of_files(one: Scenario) -> list[str]:
-    flushes = not one.files.nocacheflush or all(_survives(part) for part in _written(one))
-    return [NO_ZIL] * (not one.files.zil) + [NO_FLUSH] * (not flushes)
+    flushes = not one.zfs.nocacheflush or all(_survives(part) for part in _written(one))
+    return [NO_ZIL] * (not one.zfs.zil) + [NO_FLUSH] * (not flushes)
 
 
 def _of_postgres(one: Scenario, settings: dict) -> list[str]:

@@ -2,6 +2,7 @@
 
 Names of a sheet's fields among drawn values are `<sheet>.<field>`.
 """
+from model.devices.data_sheet import SheetParams
 from model.devices.ssd import PAGE_BYTES, SsdParams
 from model.filesystems.zfs import store as zfs_files
 from model.zfs.vdev import raid as vdev_map
@@ -37,15 +38,15 @@ def scattered(params: SsdParams, share: float) -> SsdParams:
     return params._replace(write_iops=iops, random_rate=min(max(rate, slow), params.write_rate))
 
 
-def of_device(one: Devices, values: dict):
+def of_device(one: Devices, values: dict) -> SheetParams | SsdParams:
     """Its parameters in the model, as drawn and as the scenario says."""
     device = sheet(one.sheet)
     params = device.params
     drawn = {field: round(values[f"{one.sheet}.{field}"]) for field in params._fields if f"{one.sheet}.{field}" in values}
     params = params._replace(**drawn | {"disk_bytes": one.device_bytes})
-    if device.collects:
-        params = scattered(params, values["scattered_share"])
-    if hasattr(params, "is_volatile"):
+    if isinstance(params, SsdParams):
+        if device.collects:
+            params = scattered(params, values["scattered_share"])
         return params._replace(buffer_bytes=min(params.buffer_bytes, params.disk_bytes),
                                is_volatile=0 if one.battery else params.is_volatile)
     params = params._replace(window=min(params.window, params.depth), inner_rate=min(params.inner_rate, params.outer_rate),
@@ -55,12 +56,11 @@ def of_device(one: Devices, values: dict):
     return params._replace(buffers_writes=1, buffer_bytes=max(params.buffer_bytes, BATTERY_BYTES)) if one.battery else params
 
 
-def _group(one: Devices | None, values: dict) -> zfs_files.Group | None:
-    if one is None:
-        return None
+def _group(one: Devices, values: dict) -> zfs_files.Group:
     kind = "single" if one.layout == "stripe" else one.layout
     return zfs_files.Group(of_device(one, values), one.n_vdevs, vdev_map.vdev_params(kind, one.group, one.ashift))
 
 
-def of_pool(one: Pool | None, values: dict) -> zfs_files.Pool | None:
-    return one and zfs_files.Pool(*(_group(part, values) for part in (one.data, one.log, one.cache)))
+def of_pool(one: Pool, values: dict) -> zfs_files.Pool:
+    log, cache = (None if part is None else _group(part, values) for part in (one.log, one.cache))
+    return zfs_files.Pool(_group(one.data, values), log, cache)

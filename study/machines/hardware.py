@@ -6,7 +6,7 @@
     device.table        # for readers: name, value, range, unit, known, source
     device.collects     # whether it is an SSD that collects garbage for scattered bytes: `study.machines.devices`
 """
-from typing import Annotated, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import pandas as pd
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError, model_validator
@@ -18,10 +18,15 @@ from study.documents.priors import said
 from study.errors import UserError
 from study.project import data_file
 
-KINDS = {"disk": SheetParams, "ssd": SsdParams}
+KINDS: dict[str, type] = {"disk": SheetParams, "ssd": SsdParams}
 FIELDS = {"disk": SheetParams._fields, "ssd": tuple({*SsdParams._fields} - {"random_rate"})}    # that a sheet has
 UNITS = {"1": 1, "rpm": 1, "IOPS": 1, "B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "GB": 10**9, "MB/s": 10**6,
          "ns": 1, "us": 10**3, "ms": 10**6}     # to the model's: B, B/s, ns
+
+if TYPE_CHECKING:       # which reads no list made at run time
+    _Unit = str
+else:
+    _Unit = Literal[tuple(UNITS)]
 
 
 class _Strict(BaseModel):
@@ -34,7 +39,7 @@ class Value(_Strict):
     value: float
     low: float | None = None
     high: float | None = None
-    unit: Literal[tuple(UNITS)]
+    unit: _Unit
     known: Literal["printed", "measured", "derived", "between", "assumed"]
     source: Annotated[str, AfterValidator(said)]
 
@@ -51,7 +56,7 @@ class Value(_Strict):
 
 class _Device(_Strict):
     name: str
-    kind: Literal[tuple(KINDS)]
+    kind: Literal["disk", "ssd"]
     scattered: Literal["at bandwidth"] | None = None    # bytes of a scattered write beyond the first 4 KiB; None: slower
     note: str
 
@@ -84,7 +89,7 @@ def read(name: str) -> Device:
     published.refuse_duplicates(file, "value", [one.name for one in content.value])
     device, params = content.device, _params(file, content.device.kind, values)
     ranges = {key: (one.in_model_units(one.low), one.in_model_units(one.high)) for key, one in values.items()
-              if one.low is not None}
+              if one.low is not None and one.high is not None}
     rows = [(one.name, one.value, "" if one.low is None else f"{one.low:g} to {one.high:g}", one.unit, one.known, one.source)
             for one in content.value]
     table = pd.DataFrame(rows, columns=["name", "value", "range", "unit", "known", "source"])
@@ -94,7 +99,9 @@ def read(name: str) -> Device:
 
 def other_disk(present: SheetParams, name: str, kept: tuple[str, ...]) -> SheetParams:
     """The disk of `data/hardware/<name>.toml` in place of the present one, of which it keeps some fields."""
-    return read(name).params._replace(**{field: getattr(present, field) for field in kept})
+    other = read(name).params
+    assert isinstance(other, SheetParams)
+    return other._replace(**{field: getattr(present, field) for field in kept})
 
 
 def _params(file: str, kind: str, values: dict) -> SheetParams | SsdParams:

@@ -58,8 +58,8 @@ def ratios(one: Scenario, values: dict, kinds: list[int], file_bytes: np.ndarray
     (`model.databases.postgres.toolkit`), which have `file_bytes` each. None if all are alike."""
     if not differs(one):
         return None
-    whole, record_kib = one.files.compress_ratio, one.files.record_kib
-    log_kib = one.files.log_record_kib or record_kib
+    whole, record_kib = one.zfs.compress_ratio, one.zfs.record_kib
+    log_kib = one.zfs.log_record_kib or record_kib
     of_index = min(whole, values["index_packs"] * measured("index", record_kib))
     share = float(file_bytes[np.array(kinds) == INDEX].sum() / file_bytes.sum())
     of_index, of_tables = of_indexes_and_tables(whole, of_index, share)

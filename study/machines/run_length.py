@@ -76,7 +76,7 @@ def outcome(length: Length, values: dict, seed: int) -> machines.Outcome:
     if length.since != machines.HALF or found.seconds >= length.least:
         return found
     more = min(LONGER, 1.1 * length.least / max(found.seconds, 1e-3))
-    longer = changed(length.scenario, {"database.transactions": round(more * length.scenario.database.transactions)})
+    longer = changed(length.scenario, {"database.transactions": round(more * (length.scenario.postgres.transactions or 0))})
     return machines.simulate(longer, values, seed, since=length.since)
 
 
@@ -106,6 +106,7 @@ def of(one: Scenario, values: dict, seed: int = 1, budget: int = BUDGET) -> Leng
 def _of_seconds(one: Scenario, values: dict, seed: int) -> Length:
     """InnoDB, Oracle: as long as the scenario says; of a long run as many groups, or transactions, as rules 3, 6 say, and of
     InnoDB `ROUNDS` of the page cleaner, with a pool as hours of work leave it (rule 5)."""
+    assert one.database.kind != "postgres"
     said = one.database.seconds
     pilot = changed(one, {"database.seconds": min(said, PILOT_SECONDS)})
     tps = machines.simulate(pilot, values, seed).tps
@@ -193,7 +194,7 @@ def _of_intervals(one: Scenario, each: tuple[float, float | None], tps: float, b
 def _worked(one: Scenario, n: float, pace: float) -> Scenario:
     """With shared buffers as after hours, if they are not to begin cold; `n` transactions are between checkpoints, which
     came to `pace` pages for each."""
-    if one.database.start == "cold":
+    if one.postgres.start == "cold":
         return one
     return changed(one, {"database.start": "at work", "database.interval_transactions": max(1, round(n)),
                          "database.checkpoint_pace": pace})
@@ -211,7 +212,7 @@ def interval(one: Scenario, values: dict, pilot: machines.Outcome) -> tuple[floa
     """Seconds between checkpoints, by time or by log; if by log, its transactions as well."""
     settings = servers.postgres_settings(one, values, 1)
     distance = settings.checkpoint_segments * SEGMENT_BYTES
-    n, timeout = transactions_in(distance, one.database.scale, pilot), settings.checkpoint_timeout_ns / machines.SECOND_NS
+    n, timeout = transactions_in(distance, one.postgres.scale, pilot), settings.checkpoint_timeout_ns / machines.SECOND_NS
     return (n / pilot.tps, n) if n / pilot.tps < timeout else (timeout, None)
 
 
@@ -259,7 +260,7 @@ def smaller(one: Scenario, k: float, groups: float | None = None, keeps_interval
     if k <= 1:
         return one
     settings = servers.postgres_settings(one, _ANY, 1)
-    changes = {"database.scale": max(1, round(one.database.scale / k)),
+    changes = {"database.scale": max(1, round(one.postgres.scale / k)),
                "database.conf.shared_buffers": f"{int(servers.buffer_bytes(one) / k) // 1024}kB"}
     if not keeps_interval:
         changes["database.conf.checkpoint_timeout"] = f"{settings.checkpoint_timeout_ns / k / 1e6:.0f}ms"
@@ -273,9 +274,9 @@ def smaller(one: Scenario, k: float, groups: float | None = None, keeps_interval
 
 
 def _less_log(one: Scenario, settings, k: float) -> dict:
-    if one.database.version < 9.5:
+    if one.postgres.version < 9.5:
         return {"database.conf.checkpoint_segments": max(1, round(settings.checkpoint_segments / k))}
-    most = servers.conf.check("postgres", one.database.conf).get("max_wal_size", GIB)
+    most = servers.conf.check("postgres", one.postgres.conf).get("max_wal_size", GIB)
     return {"database.conf.max_wal_size": f"{max(32, int(most / k) >> 20)}MB"}
 
 

@@ -40,6 +40,32 @@ class Scenario(Section):
     log_pool: Pool | None = None            # the database's log on a pool of its own
     database: Annotated[Postgres | Innodb | Oracle, Field(discriminator="kind")]
 
+    @property
+    def postgres(self) -> Postgres:
+        """The database, where it is known to be PostgreSQL. The others likewise."""
+        assert isinstance(self.database, Postgres)
+        return self.database
+
+    @property
+    def innodb(self) -> Innodb:
+        assert isinstance(self.database, Innodb)
+        return self.database
+
+    @property
+    def oracle(self) -> Oracle:
+        assert isinstance(self.database, Oracle)
+        return self.database
+
+    @property
+    def zfs(self) -> Zfs:
+        assert isinstance(self.files, Zfs)
+        return self.files
+
+    @property
+    def ufs(self) -> Ufs:
+        assert isinstance(self.files, Ufs)
+        return self.files
+
     @model_validator(mode="before")
     @classmethod
     def _of_the_usual_kinds(cls, content):
@@ -87,9 +113,11 @@ class Scenario(Section):
 # From which version of a database on which ZFS is likeliest, by the years of both (model.zfs.eras): that of Linux, and the
 # older one that FreeBSD had in the same year (10 and 11; 12 from 2018, 13.0 from 2021, 13.1 from 2022, 14 from November
 # 2023).
-_ERAS = {"postgres": {9.3: "openzfs_2013", 10: "openzfs_2017", 12: "openzfs_2019", 14: "openzfs_2021", 16: "openzfs"},
+_ERAS: dict[str, dict[float | str, str]] = {
+         "postgres": {9.3: "openzfs_2013", 10: "openzfs_2017", 12: "openzfs_2019", 14: "openzfs_2021", 16: "openzfs"},
          "innodb": {"5.6": "openzfs_2013", "5.7": "openzfs_2017", "8.0": "openzfs_2021", "8.4": "openzfs"}}
-_ERAS_OF_FREEBSD = {"postgres": {9.3: "openzfs_2013", 12: "openzfs_2017", 14: "openzfs_2019", 15: "openzfs_2021"},
+_ERAS_OF_FREEBSD: dict[str, dict[float | str, str]] = {
+                    "postgres": {9.3: "openzfs_2013", 12: "openzfs_2017", 14: "openzfs_2019", 15: "openzfs_2021"},
                     "innodb": {"5.6": "openzfs_2013", "8.0": "openzfs_2017", "8.4": "openzfs"}}
 
 
@@ -102,7 +130,9 @@ def _era_of_its_time(content: dict) -> str:
     version, found = database.get("version"), "openzfs_2013" if system == "linux" else "b111"
     of_versions = _ERAS_OF_FREEBSD if system == "freebsd" else _ERAS
     for first, era in of_versions.get(str(database["kind"]), {}).items():
-        if isinstance(version, str if isinstance(first, str) else int | float) and first <= version:
+        if isinstance(first, str):
+            found = era if isinstance(version, str) and first <= version else found
+        elif isinstance(version, int | float) and first <= version:
             found = era
     return found
 

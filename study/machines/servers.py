@@ -1,5 +1,7 @@
 """Database servers of scenarios in the model: settings by version and `conf`, CPU times by processor and draw."""
 import re
+from collections.abc import Callable
+from typing import Any
 
 from model.databases.innodb import state as innodb_machine
 from model.databases.innodb import sysbench
@@ -8,6 +10,7 @@ from model.databases.postgres import pgbench
 from model.databases.postgres import state as postgres_machine
 from model.databases.postgres import toolkit as oltp_toolkit
 from study.machines import conf
+from study.machines.database import Postgres
 from study.machines.scenario import Scenario
 from study.machines.storage import GIB
 
@@ -45,7 +48,7 @@ def buffer_bytes(one: Scenario, values: dict | None = None) -> float:
 
 
 def postgres_settings(one: Scenario, values: dict, n_transactions: int, **more) -> postgres_machine.Settings:
-    server, faster = one.database, speed(one, values)
+    server, faster = one.postgres, speed(one, values)
     settings = conf.check("postgres", server.conf)
     chosen = {name: change(settings[key]) for key, (name, change) in _POSTGRES.items() if key in settings}
     if "wal_sync_method" not in settings and system(one) != "solaris":
@@ -67,7 +70,7 @@ def postgres_settings(one: Scenario, values: dict, n_transactions: int, **more) 
 
 
 def postgres_database(one: Scenario, values: dict, n_transactions: int) -> pgbench.Database:
-    server = one.database
+    server = one.postgres
     if server.script == "toolkit":
         return _toolkit(one, values, n_transactions)
     unit = values["transaction_cpu_ns"] / speed(one, values) / sum(STATEMENT_US.values())
@@ -79,7 +82,7 @@ def postgres_database(one: Scenario, values: dict, n_transactions: int) -> pgben
                             image_pct=round(values.get("image_pct", 100)) if compresses else 100)
 
 
-def _planned(name: str, server, values: dict) -> float:
+def _planned(name: str, server: Postgres, values: dict) -> float:
     """What is left of a statement's CPU if it is not parsed and planned anew."""
     return values["prepared_share"] if server.prepared and name not in ("begin", "end") else 1
 
@@ -93,14 +96,14 @@ def _toolkit(one: Scenario, values: dict, n_transactions: int) -> pgbench.Databa
     n_reads, n_updates = round(values["n_reads"]), round(values["n_updates"])
     return oltp_toolkit.toolkit(
         int(values["working_gib"] * GIB), n_reads, n_updates, round(values["row_bytes"]),
-        round(statement_ns * (n_reads + n_updates + 3)), n_transactions, fillfactor=one.database.fillfactor,
-        record_format=postgres_machine.format_of(one.database.version))
+        round(statement_ns * (n_reads + n_updates + 3)), n_transactions, fillfactor=one.postgres.fillfactor,
+        record_format=postgres_machine.format_of(one.postgres.version))
 
 
 def most_tps(one: Scenario, values: dict) -> float:
     """More than there can be: no lock, no log, no I/O; as fast as clients, their program and processors are. (CPU times may
     be drawn, so a fifth more.)"""
-    server = one.database
+    server = one.postgres
     statements = postgres_database(one, values, 1).statements
     n, cpu = len(statements), statements[:, pgbench.CPU_NS].sum() / SECOND_NS
     trips = n * values["trip_ns"] / speed(one, values) / SECOND_NS
@@ -117,7 +120,7 @@ def _ns(value: float) -> int:
 _METHODS = {"open_datasync": postgres_machine.OPEN_DATASYNC, "open_sync": postgres_machine.OPEN_DATASYNC,
             "fdatasync": postgres_machine.FDATASYNC, "fsync": postgres_machine.FDATASYNC,
             "fsync_writethrough": postgres_machine.FDATASYNC}
-_POSTGRES = {
+_POSTGRES: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "shared_buffers": ("shared_buffers_bytes", int), "wal_buffers": ("wal_buffers_bytes", int),
     "full_page_writes": ("full_page_writes", int),
     "synchronous_commit": ("synchronous_commit", lambda word: int(word != "off")),
@@ -139,7 +142,7 @@ _STARTS = {"as loaded": innodb_machine.AS_LOADED, "warm": innodb_machine.WARM, "
 # MySQL performance changes over time" (November 2025). A write is 38 us of statement for 54 of changes: as in priors.toml.
 RELEASES = {"5.4.0": (1, 1), "5.4.2": (1, 1), "5.5": (1.05, 1.05), "5.6": (1.10, 1.15), "5.7": (1.22, 1.41),
             "8.0": (1.57, 2.4), "8.4": (1.57, 2.4)}
-_INNODB = {
+_INNODB: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "innodb_buffer_pool_size": ("buffer_pool_bytes", int), "innodb_log_file_size": ("log_file_bytes", int),
     "innodb_log_files_in_group": ("n_log_files", int), "innodb_log_buffer_size": ("log_buffer_bytes", int),
     "innodb_flush_log_at_trx_commit": ("flush_log_at_trx_commit", int), "innodb_doublewrite": ("doublewrite", int),
@@ -154,21 +157,21 @@ _INNODB = {
 
 
 def innodb_settings(one: Scenario, values: dict, n_transactions: int, **more) -> innodb_machine.Settings:
-    settings = {"innodb_buffer_pool_size": values["innodb_buffer_pool_size"]} | conf.check("innodb", one.database.conf)
+    settings = {"innodb_buffer_pool_size": values["innodb_buffer_pool_size"]} | conf.check("innodb", one.innodb.conf)
     chosen = {name: change(settings[key]) for key, (name, change) in _INNODB.items() if key in settings}
     if "lru_scan_depth" in chosen and chosen["buffer_pool_bytes"] >= innodb_machine.LEAST_OF_INSTANCES:
         chosen["lru_scan_depth"] *= innodb_machine.INSTANCES
     return innodb_machine.settings_of(
-        mysql(one, values), one.database.clients, n_transactions, n_cpus=one.host.cpus,
-        duration_ns=_ns(one.database.seconds), handoff_ns=round(values["handoff_ns"] / speed(one, values)),
-        spread_cpu=int(values["spread_cpu"]), start=_STARTS[one.database.start or values["start"]],
-        log_factor=float(values["log_factor"]), transactions_a_second=one.database.transactions_a_second or 0,
+        mysql(one, values), one.innodb.clients, n_transactions, n_cpus=one.host.cpus,
+        duration_ns=_ns(one.innodb.seconds), handoff_ns=round(values["handoff_ns"] / speed(one, values)),
+        spread_cpu=int(values["spread_cpu"]), start=_STARTS[one.innodb.start or values["start"]],
+        log_factor=float(values["log_factor"]), transactions_a_second=one.innodb.transactions_a_second or 0,
         **chosen | more)
 
 
 def mysql(one: Scenario, values: dict) -> str:
     """Its version."""
-    return one.database.version or values["mysql"]
+    return one.innodb.version or values["mysql"]
 
 
 def innodb_test(one: Scenario, values: dict) -> sysbench.Oltp:
@@ -177,9 +180,9 @@ def innodb_test(one: Scenario, values: dict) -> sysbench.Oltp:
     server = sysbench.Cpu(*(values[f"{name}_cpu_ns"] / faster for name in ("statement", "client", "row", "sort", "change")))
     cpu = server._replace(statement=server.statement * of_statement, row=server.row * of_statement,
                           sort=server.sort * of_statement, change=server.change * of_change)
-    none = {"point_selects": 0, "ranges": (0, 0, 0, 0)} if one.database.write_only else {}
-    program = one.database.sysbench or ("0.4" if version < "5.6" else "1.0")
-    return sysbench.oltp(one.database.rows, cpu, one.database.read_only, one.database.distribution, version=program, **none)
+    none: dict[str, Any] = {"point_selects": 0, "ranges": (0, 0, 0, 0)} if one.innodb.write_only else {}
+    program = one.innodb.sysbench or ("0.4" if version < "5.6" else "1.0")
+    return sysbench.oltp(one.innodb.rows, cpu, one.innodb.read_only, one.innodb.distribution, version=program, **none)
 
 
 # --- Oracle ---------------------------------------------------------------------------------------------------------------
@@ -188,12 +191,12 @@ _ANY_CACHE = {"cache_share": 0.25}      # of memory, where nothing is drawn
 
 
 def oracle_settings(one: Scenario, values: dict, n_transactions: int, **more) -> oracle_machine.Settings:
-    chosen = conf.check("oracle", one.database.conf)
+    chosen = conf.check("oracle", one.oracle.conf)
     n_writers = chosen.get("db_writer_processes", values["n_writers"])
     return oracle_machine.Settings(
-        one.database.clients, n_transactions, n_cpus=one.host.cpus, duration_ns=_ns(one.database.seconds),
+        one.oracle.clients, n_transactions, n_cpus=one.host.cpus, duration_ns=_ns(one.oracle.seconds),
         handoff_ns=round(values["handoff_ns"] / speed(one, values)), cpu_ns=round(values["cpu_ns"] / speed(one, values)),
-        n_blocks=int(one.database.gib * GIB) // oracle_machine.BLOCK_BYTES, gets=round(values["gets"]),
+        n_blocks=int(one.oracle.gib * GIB) // oracle_machine.BLOCK_BYTES, gets=round(values["gets"]),
         changed_share=values["changed_share"], hot_hits=values["hot_gets"], redo_bytes=round(values["redo_bytes"]),
         cache_bytes=int(buffer_bytes(one, values)), n_writers=int(n_writers),
         writes_per_writer=max(1, round(values["writer_outstanding"] / n_writers)),

@@ -8,7 +8,8 @@
 draw. CPU times are of a processor of speed 1 and are divided by the host's.
 """
 import math
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -74,7 +75,7 @@ class Outcome(NamedTuple):
     counts: dict
     per_second: dict            # count -> array, of as many seconds as were asked for
     devices: dict
-    result: object              # of the model, for what is not here
+    result: Any                 # of the model, for what is not here
     devices_per_second: dict    # as `devices`, an array for each count, of as many seconds as were asked for
 
 
@@ -101,8 +102,8 @@ def arc_max_bytes(one: Scenario, values: dict | None = None) -> int:
     memory, buffers = one.host.memory_gib * GIB, buffer_bytes(one, values)
     others = OTHER_BYTES / (values or {}).get("time_scale", 1)      # as the rest of a machine that is smaller
     limit = memory / 2 if system(one) == "linux" else max(memory * 3 / 4, memory - GIB)
-    if one.files.arc_max_mib is not None:
-        limit = one.files.arc_max_mib * 2**20
+    if one.zfs.arc_max_mib is not None:
+        limit = one.zfs.arc_max_mib * 2**20
     return int(max(2**26, min(limit, memory - buffers - others)))
 
 
@@ -112,7 +113,7 @@ def shares_cpus(one: Scenario) -> bool:
 
 
 def zfs_settings(one: Scenario, values: dict, n_seconds: int = 0) -> zfs_files.Settings:
-    files, faster = one.files, speed(one, values)
+    files, faster = one.zfs, speed(one, values)
     times = {name: round(values[name] / faster) for name in CPU_TIMES}
     is_warm = int(values.get("is_warm", 1) if files.warm is None else files.warm)
     cache_is_warm = values.get("cache_is_warm", 0) and is_warm if files.cache_warm is None else files.cache_warm
@@ -137,8 +138,8 @@ def zfs_settings(one: Scenario, values: dict, n_seconds: int = 0) -> zfs_files.S
 def build(one: Scenario, values: dict) -> eras.Era:
     """The rules of its era; without the vdev cache but on Solaris, as it has been off since 2011 (see data/advice.toml). Of
     groups to scale, or of all of a machine, times and limits are smaller by that much."""
-    found = eras.era(one.files.era)
-    found = found._replace(txg=to_scale(found.txg, one.files.groups_to_scale * values.get("time_scale", 1)))
+    found = eras.era(one.zfs.era)
+    found = found._replace(txg=to_scale(found.txg, one.zfs.groups_to_scale * values.get("time_scale", 1)))
     return found._replace(cache=found.cache._replace(cache_bytes=0)) if system(one) != "solaris" else found
 
 
@@ -149,10 +150,10 @@ def store(one: Scenario, values: dict, files: np.ndarray, n_processes: int, seed
     if one.files.kind == "ufs":
         pools = {"pool": of_device(one.pool.data, values), "log_pool": one.log_pool and of_device(one.log_pool.data, values)}
         return Both(ufs=ufs_machines.store(one, values, pools, files, kinds or [], n_processes, seed, n_seconds))
-    pools = [of_pool(pool, values) for pool in (one.pool, one.log_pool)]
+    pool, log_pool = of_pool(one.pool, values), None if one.log_pool is None else of_pool(one.log_pool, values)
     settings = zfs_settings(one, values, n_seconds)
     ratios = packing.ratios(one, values, kinds or [], files[1:, 0])
-    return Both(zfs=zfs_files.new_store(files, settings, build(one, values), pools[0], n_processes, seed, pools[1], ratios))
+    return Both(zfs=zfs_files.new_store(files, settings, build(one, values), pool, n_processes, seed, log_pool, ratios))
 
 
 # --- runs -----------------------------------------------------------------------------------------------------------------
@@ -163,7 +164,7 @@ def simulate(one: Scenario, values: dict, seed: int, n_seconds: int = 0, since: 
     if since:
         n_seconds = MANY_SECONDS if since == HALF else max(n_seconds, math.ceil(one.database.seconds or MANY_SECONDS))
     try:
-        run = {"postgres": _of_postgres, "innodb": _of_innodb, "oracle": _of_oracle}[one.database.kind]
+        run = _RUNS[one.database.kind]
         found = run(checked(one), values, seed, n_seconds, since)
         if since == HALF and found.result.seconds > n_seconds:
             found = run(one, values, seed, math.ceil(found.result.seconds), since)
@@ -186,11 +187,11 @@ def checked(one: Scenario) -> Scenario:
 
 def innodb_bytes(one: Scenario) -> int:
     """Of its table."""
-    return innodb.PAGE_BYTES * innodb.new_table(one.database.rows).n_pages
+    return innodb.PAGE_BYTES * innodb.new_table(one.innodb.rows).n_pages
 
 
-def _of_postgres(one: Scenario, values: dict, seed: int, n_seconds: int, since: int) -> Outcome:
-    n = one.database.transactions or round((one.database.seconds or 60) * most_tps(one, values))
+def _of_postgres(one: Scenario, values: dict, seed: int, n_seconds: int, since: float) -> Outcome:
+    n = one.postgres.transactions or round((one.postgres.seconds or 60) * most_tps(one, values))
     database, settings = postgres_database(one, values, n), postgres_settings(one, values, n, n_seconds=n_seconds)
     files = postgres_files(database, settings)
     files[0, :2] = np.minimum(files[0, :2], most_log(n))
@@ -208,21 +209,25 @@ def innodb_room(seconds: float) -> int:
     return round(max(seconds * MOST_TPS, min(seconds * MOST_TPS_SHORT, MOST_SHORT)))
 
 
-def _of_innodb(one: Scenario, values: dict, seed: int, n_seconds: int, since: int) -> Outcome:
+def _of_innodb(one: Scenario, values: dict, seed: int, n_seconds: int, since: float) -> Outcome:
     test = innodb_test(one, values)
-    settings = innodb_settings(one, values, innodb_room(one.database.seconds), n_seconds=n_seconds)
+    settings = innodb_settings(one, values, innodb_room(one.innodb.seconds), n_seconds=n_seconds)
     files = database_server.innodb_files(test, settings)
     fits(one, innodb_bytes(one), int(files[0, 0]))
     place = store(one, values, files, database_server.innodb_processes(settings), seed, n_seconds)
     return outcome_of(database_server.simulate_innodb(test, settings, place, seed), place, since)
 
 
-def _of_oracle(one: Scenario, values: dict, seed: int, n_seconds: int, since: int) -> Outcome:
-    settings = oracle_settings(one, values, innodb_room(one.database.seconds), n_seconds=n_seconds)
+def _of_oracle(one: Scenario, values: dict, seed: int, n_seconds: int, since: float) -> Outcome:
+    settings = oracle_settings(one, values, innodb_room(one.oracle.seconds), n_seconds=n_seconds)
     files = database_server.oracle_files(settings)
     fits(one, int(files[1, 0]), int(files[0, 0]))
     place = store(one, values, files, oracle_machine.n_processes_of(settings), seed, n_seconds)
     return outcome_of(database_server.simulate_oracle(settings, place, seed), place, since)
+
+
+_RUNS: dict[str, Callable[[Scenario, dict, int, int, float], Outcome]] = {
+    "postgres": _of_postgres, "innodb": _of_innodb, "oracle": _of_oracle}
 
 
 def outcome_of(result, place: Both, since: float = 0) -> Outcome:
@@ -265,7 +270,7 @@ def device_counts(place: Both, since: float = 0) -> dict:
     if place.ufs:
         return {group: {name: int(since_second(row, since)) for name, row in rows.items()}
                 for group, rows in ufs_machines.device_series(place.ufs).items()}
-    found = {}
+    found: dict[str, dict] = {}
     for zfs, names in ((place.zfs.data, GROUPS), (place.zfs.log, LOG_POOL_GROUPS)) if place.zfs else ():
         if zfs is not None:
             tally = zfs.tally

@@ -22,12 +22,12 @@ def store(one: Scenario, values: dict, devices: dict, files: np.ndarray, kinds: 
     if "interlace_kib" not in values:
         raise ValueError("UFS is simulated in the tests of June 2008 only, since no range is given for it elsewhere; choose "
                          "zfs")
-    places = {"pool": one.pool.data, "log_pool": one.log_pool and one.log_pool.data}
+    places = {"pool": one.pool.data} | ({"log_pool": one.log_pool.data} if one.log_pool else {})
     params_of = {name: _params_of(params, places[name], values) for name, params in devices.items() if params is not None}
     kinds_of = {params: _device(params) for params in params_of.values()}       # alike: one drive
     drives = {name: kinds_of[params] for name, params in params_of.items()}
     interlace, data = int(values["interlace_kib"]) * 1024, one.pool.data
-    if one.files.apart:
+    if one.ufs.apart:
         if data.count != REST + 1:
             raise ValueError(f"tables, indexes and the rest are to be apart on {data.count} devices; give 3")
         stripes = [Stripe(drives["pool"], 1, interlace)] * data.count
@@ -60,9 +60,9 @@ def memory_for_files(one: Scenario, values: dict) -> int:
 
 
 def _params(one: Scenario, values: dict) -> UfsParams:
-    direct = int(one.files.directio)
+    direct = int(one.ufs.directio)
     return UfsParams(memory_bytes=memory_for_files(one, values), log_directio=direct, table_directio=direct,
-                     throttles=int(one.files.throttle), autoup_s=one.files.autoup_s,
+                     throttles=int(one.ufs.throttle), autoup_s=one.ufs.autoup_s,
                      call_ns=round(values["ufs_call_ns"] / speed(one, values)),
                      starts_full=int(values.get("is_warm", 1) if one.files.warm is None else one.files.warm))
 

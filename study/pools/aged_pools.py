@@ -78,7 +78,8 @@ def make(recipe: Recipe, tell: Callable[[str, float], None] = lambda doing, shar
              "writing the records": (recipe.n_records // per_txg, lambda txg: aged_pool.fill(pool, file, txg, per_txg)),
              "rewriting them": (n_writes // per_txg, lambda txg: aged_pool.rewrite(
                  pool, file, txg, per_txg, n_writes, stream(recipe.seed, "ageing")))}
-    seen, txg = [], aged_pool.FIRST_TXG
+    seen: list[list] = []
+    txg = aged_pool.FIRST_TXG
     for doing, (n_txgs, start) in steps.items():
         seen.append([])
         for contiguity in start(txg):

@@ -59,6 +59,7 @@ def n_segments(slab: Slab, record_bytes: int) -> int:
 
 def _mean(slab: Slab) -> float:
     """B of a segment, by how fragmented the free space is."""
+    assert slab.fragmentation is not None
     return max(mean_length(slab.fragmentation), least_mean(slab))
 
 

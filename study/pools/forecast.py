@@ -211,6 +211,8 @@ def of_pool(file: Path | None, fill: float | None, fragmentation: float | None, 
     if not metaslab <= disk_bytes <= MOST_BYTES:
         raise UserError(f"the disk has {disk_bytes} bytes, but must have a metaslab at least and {MOST_BYTES >> 50} PiB at "
                         "most; choose from 1M to 1P")
+    assert fill is not None
+    assert fragmentation is not None
     return described_space.alike(fill, fragmentation, disk_bytes, metaslab)
 
 

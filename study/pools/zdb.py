@@ -44,11 +44,11 @@ class Slab(NamedTuple):
     offset: int
     is_used: bool                   # it has a space map
     free_bytes: int
-    size_bytes: int | None = None   # None while it is being read, and of a vdev with a purpose
+    size_bytes: int = 0             # 0 while it is being read, and of a vdev with a purpose
     n_segments: int | None = None
     largest_bytes: int | None = None
     free_pct: int | None = None
-    fragmentation: int | None = None
+    fragmentation: float | None = None
     histogram: dict[int, int] | None = None     # of 2^key bytes and more: number of segments
     number: int | None = None       # in its vdev
     purpose: str = ""               # of the vdev: special, dedup, log; "" takes all data
@@ -81,7 +81,8 @@ def _slabs(lines: Iterable[str]):
             if slab:
                 yield slab
             slab, source = started, None
-            vdev, purpose = (vdev, purpose) if started else (int(headed[1]), headed[2] or "")
+            if headed and not started:
+                vdev, purpose = int(headed[1]), headed[2] or ""
         elif slab and (found := HISTOGRAM.match(line)):
             source = found[1]
             slab = _with_histogram(slab, source, found[2])
@@ -118,9 +119,9 @@ def _with_line(slab: Slab, line: str, source: str | None) -> Slab:
         return slab._replace(n_segments=int(found[1]), largest_bytes=largest_bytes, free_pct=int(found[3]))
     found = BUCKET.match(line)
     if found and source == "In-memory":
-        return slab._replace(histogram=slab.histogram | {int(found[1]): int(found[2])})
+        return slab._replace(histogram=(slab.histogram or {}) | {int(found[1]): int(found[2])})
     if found and source == "On-disk" and slab.n_segments is None:
-        return slab._replace(histogram=slab.histogram | {int(found[1]): int(found[2])})
+        return slab._replace(histogram=(slab.histogram or {}) | {int(found[1]): int(found[2])})
     return slab
 
 

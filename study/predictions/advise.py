@@ -10,7 +10,7 @@ or a pool for the log or the data. Recipes: data/advice.toml. All steps are comp
 that has been at work for hours.
 """
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -107,7 +107,7 @@ def is_safe(step: Step) -> bool:
 def at_work(machine: Scenario) -> Scenario:
     """The server after hours of work, unless its file says otherwise: what fits into the ARC, a cache device and InnoDB's
     buffers is there. (Those of PostgreSQL: `study.machines.run_length`; of Oracle: `model.databases.oracle.start`.)"""
-    changes = {"files.warm": True} if machine.files.warm is None else {}
+    changes: dict[str, Any] = {"files.warm": True} if machine.files.warm is None else {}
     if machine.files.kind == "zfs" and machine.files.cache_warm is None:
         changes["files.cache_warm"] = machine.files.warm is not False
     if machine.database.kind == "innodb" and machine.database.start is None:
@@ -119,12 +119,13 @@ def advise(machine: Scenario, spare: tuple[Devices, ...] = (), draws: int = DRAW
     machine = at_work(machine)
     found = steps(machine, spare)
     tried = [step for step in found if step.after is not None]
-    scenarios = [machine, *(step.after for step in tried)]
+    scenarios = [machine, *(step.after for step in tried if step.after is not None)]
     known = machines.known(scenarios, predict.EXPERIMENTS[machine.database.kind])
     runs = predict.compare(scenarios, draws, budget=budget, known=known)
     tps = runs.pivot(index="draw", columns="scenario", values="tps")
     gains = [tps[place] / tps[0] for place in range(1, len(tried) + 1)]
-    rows = [(step.name, *ensembles.interval(gain), *ensembles.interval(tps[place]), " ".join(step.trades),
+    rows: list[tuple] = [
+            (step.name, *ensembles.interval(gain), *ensembles.interval(tps[place]), " ".join(step.trades),
              step.recipe.mechanism if ensembles.interval(gain).high < 1 else "", "")
             for place, (step, gain) in enumerate(zip(tried, gains, strict=True), 1)]
     rows += [(step.name, *[float("nan")] * 6, "", "", step.why_not) for step in found if step.after is None]
@@ -139,9 +140,10 @@ def ladder(machine: Scenario, as_it_is: pd.Series, chosen: list[tuple[Step, pd.S
            draws: int = DRAWS, budget: int = BUDGET) -> pd.DataFrame:
     """Steps one on top of the other, of each of which it is known what TPS it has by itself, by draw. One that gains nothing
     on top of those before is left out. A device is used once, and what one step has set no later one sets again."""
-    top, names, found, touched = machine, ["as it is"], [as_it_is.to_numpy()], set()
+    top, names, found = machine, ["as it is"], [as_it_is.to_numpy()]
+    touched: set[str | int] = set()
     for step, alone in chosen:
-        parts = set(step.changes) | ({step.device} - {None})
+        parts = {*step.changes, *([] if step.device is None else [step.device])}
         if parts & touched:
             continue
         try:

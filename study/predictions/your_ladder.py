@@ -12,7 +12,7 @@ from study.machines.storage import Devices
 from study.predictions import advise
 
 NO_DEVICE = "none"
-DURABILITY = {
+DURABILITY: dict[str, dict] = {
     "all safe": {},
     "no full pages in the log": {"database.conf.full_page_writes": False},
     "asynchronous commits": {"database.conf.synchronous_commit": "off"},
@@ -25,7 +25,7 @@ WIDTHS = {"stripe": None, "mirror": 2, "raidz1": None, "raidz2": None}
 def machine(disk: str, n_disks: int, layout: str, log_device: str, cache_device: str, memory_gib: float, record_kib: int,
             durability: str, clients: int, scale: int) -> Scenario:
     """PostgreSQL 8.3 under pgbench on ZFS of build b141, with so much chosen."""
-    changes = {f"pool.{part}": {"sheet": name} for part, name in (("log", log_device), ("cache", cache_device))
+    changes: dict = {f"pool.{part}": {"sheet": name} for part, name in (("log", log_device), ("cache", cache_device))
                if name != NO_DEVICE}
     base = scenario.of({
         "title": f"{n_disks} x {disk}, {layout}", "host": {"memory_gib": memory_gib},

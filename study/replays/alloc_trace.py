@@ -64,7 +64,7 @@ def read_trace(path: Path | str) -> Trace:
     path = Path(path)
     table = read_table(path, COLUMNS, "an operation is made of", optional=("d",))
     columns = {name: integers(path, table, name) for name in table}
-    trace = Trace(path, *(columns[name] for name in COLUMNS), columns.get("d"))
+    trace = Trace(path, columns["op"], columns["size512"], columns["arg"], columns.get("d"))
     _check_values(trace)
     _check_frees(trace)
     return trace

@@ -57,7 +57,7 @@ class Trace(NamedTuple):
     """Requests in order; (n,) int64 arrays."""
 
     block: np.ndarray
-    count: np.ndarray
+    count: np.ndarray  # type: ignore[assignment]  # a tuple's own `count` is not called; disk_replays digests this file
     is_write: np.ndarray  # 0 or 1
     service_ns: np.ndarray  # measured, issue to completion
     gap_ns: np.ndarray  # idle time

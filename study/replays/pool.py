@@ -120,7 +120,7 @@ def drive(rules: MetaslabParams, rows: Rows, metaslabs: int, metaslab_bytes: int
                         log_blocks=2 * metaslabs + 1 + (2 * len(rows.op) + headers) // BLOCK_RECORDS)
     except ValueError as error:
         raise UserError(str(error)) from error
-    nothing = Rows(*(column[:0] for column in rows[:4]), rows.first_txg)
+    nothing = rows._replace(op=rows.op[:0], n_bytes=rows.n_bytes[:0], which=rows.which[:0], n_copies=rows.n_copies[:0])
     metaslab_trace.run(pool, nothing, metaslab_trace.decided_for(nothing, metaslabs))  # compiles
     decided = metaslab_trace.decided_for(rows, metaslabs)
     start = time.perf_counter()
@@ -166,7 +166,7 @@ def weights_hash(weights: np.ndarray) -> np.ndarray:
 def after_txgs(decided: Decided) -> pd.DataFrame:
     """The model's state after each txg, with the columns of the recordings."""
     weights = full_weights(decided)
-    columns = {"txg": decided.txg}
+    columns: dict[str, np.ndarray | list[str]] = {"txg": decided.txg}
     columns |= dict(zip(PER_TXG, (decided.allocated, decided.n_loaded, decided.n_segments), strict=True))
     columns[HASH] = [f"{one:016x}" for one in weights_hash(weights)]
     for i in range(min(N_FIRST, weights.shape[1])):

@@ -3,7 +3,6 @@ import numpy as np
 import pandas as pd
 
 from model.zfs.eras import era
-from study.errors import UserError
 from study.project import DATA, data_files
 from study.replays import verify
 from study.replays.alloc_trace import AllocReplay, read_trace
@@ -17,11 +16,7 @@ BUILDS = {"103_ff": "b103: first fit", "117_df": "b117: dynamic fit, 30 %", "141
 def committed() -> list[AllocReplay]:
     """Every recorded trace of the allocator under each variant. Raises UserError if one cannot be read."""
     data_files("traces/alloc/*")
-    replays = list(verify.verify(FOLDER))
-    for one in replays:
-        if isinstance(one, verify.Unreadable):
-            raise UserError(one.reason)
-    return replays
+    return verify.readable(FOLDER, AllocReplay)
 
 
 def table(replays: list[AllocReplay]) -> pd.DataFrame:
@@ -44,8 +39,12 @@ def heaviest(scenario: str) -> pd.DataFrame:
     first = trace.arg[np.flatnonzero(trace.op == 2)].searchsorted(_first_txg_with_frees(trace))
     found = []
     for variant, build in BUILDS.items():
-        recorded = read_txgs(txgs_beside(path, variant))
-        _, decided, _ = drive(era(ERA_OF[variant]).metaslab, rows_of(trace), *size_in(recorded))
+        beside = txgs_beside(path, variant)
+        assert beside is not None
+        recorded = read_txgs(beside)
+        size = size_in(recorded)
+        assert size is not None
+        _, decided, _ = drive(era(ERA_OF[variant]).metaslab, rows_of(trace), *size)
         states = pd.DataFrame({"build": build, "txg": recorded["txg"], "recorded": recorded["ms0"],
                                "modelled": after_txgs(decided)["ms0"]})
         found.append(states[first:])

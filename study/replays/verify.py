@@ -1,7 +1,7 @@
 """All recorded traces below a folder, each through the mechanism that it was recorded of."""
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -18,6 +18,7 @@ from study.replays.alloc_trace import AllocReplay
 from study.replays.vdev_cache import Replay
 
 VDEV_CACHE = set(replay.COLUMNS)
+Kind = TypeVar("Kind", Replay, AllocReplay)
 
 
 class Unreadable(NamedTuple):
@@ -32,7 +33,8 @@ def verify(folder: Path) -> Iterator[Replay | AllocReplay | Unreadable]:
     if not folder.is_dir():
         raise UserError(f"there is no folder {folder}; name one that holds recorded traces")
     files = sorted(folder.rglob("*.parquet"))
-    traces = [(_vdev_cache_replays, file) for file in files if _columns(file) >= VDEV_CACHE]
+    traces: list[tuple[Callable[[Path], Iterator[Replay | AllocReplay]], Path]] = [
+        (_vdev_cache_replays, file) for file in files if _columns(file) >= VDEV_CACHE]
     traces += [(replay_alloc.replays_of if replay_alloc.is_of_one_map(file) else replay_pool.replays_of, file)
                for file in files if replay_alloc.recorded_with(file)]
     if not traces:
@@ -51,16 +53,23 @@ def _vdev_cache_replays(trace: Path) -> Iterator[Replay]:
 def committed() -> list[Replay]:
     """The cuts of the vdev cache, which a notebook declares as read. Raises UserError if one cannot be read."""
     data_files("traces/vdev_cache/*")
-    replays = list(verify(DATA / "traces" / "vdev_cache"))
-    for one in replays:
+    return readable(DATA / "traces" / "vdev_cache", Replay)
+
+
+def readable(folder: Path, kind: type[Kind]) -> list[Kind]:
+    """All replays of a folder whose traces are of one kind. Raises UserError if one cannot be read."""
+    replays = []
+    for one in verify(folder):
         if isinstance(one, Unreadable):
             raise UserError(one.reason)
+        assert isinstance(one, kind)
+        replays.append(one)
     return replays
 
 
 def differences_of(one: Replay | AllocReplay) -> int:
     """Rows that differ; at least 1 where something else does."""
-    return one.differences if isinstance(one, Replay) else max(one.differences, int(one.differs))
+    return one.differences if isinstance(one, Replay) else max(one.differences or 0, int(one.differs))
 
 
 def rows_of(replays: list[Replay | AllocReplay]) -> int:
@@ -77,7 +86,7 @@ def table(replays: list[Replay]) -> pd.DataFrame:
 
 def outcome_counts(replays: list[Replay]) -> np.ndarray:
     """Reads by outcome, [recorded, replayed], each trace once."""
-    return sum(one.pairs for one in replays if one.completions == "recorded")
+    return np.sum([one.pairs for one in replays if one.completions == "recorded"], axis=0)
 
 
 def say(one: Replay | AllocReplay | Unreadable) -> str:
@@ -90,7 +99,7 @@ def sentence(one: Replay | Unreadable) -> str:
     if isinstance(one, Unreadable):
         return one.reason
     speed = f"{one.seconds / one.rows * 1e9:.0f} ns a row"
-    if not one.differences:
+    if one.first is None:
         return f"{one.path}: 0 differences in {one.rows} rows ({one.completions} completions, {speed})"
     first = one.first
     return (f"{one.path}: {one.differences} differences in {one.rows} rows ({one.completions} completions); the first in "

@@ -38,9 +38,11 @@ def run_all(plans: Iterable[Plan], workers: int | None = None, limits: Limits = 
     plans = list(plans)
     console = console or err
     stopped: list[int] = []
-    workers = workers or os.cpu_count()
+    workers = workers or os.cpu_count() or 1
     with _signals(stopped), _progress(console) as progress, concurrent.futures.ThreadPoolExecutor(workers) as pool:
-        waiting, futures, running = by_urgency(plans), {}, {}
+        waiting = by_urgency(plans)
+        futures: dict[str, concurrent.futures.Future] = {}
+        running: dict[str, concurrent.futures.Future] = {}
         try:
             while waiting or running:
                 while len(running) < workers and (plan := next_of(waiting, running)):

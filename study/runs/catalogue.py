@@ -241,8 +241,8 @@ def find(name: str) -> Path:
     found = [path for path in have if path.stem.startswith(name)]
     exact = [path for path in found if path.stem == name]
     if len(exact or found) > 1:
-        stems = " and ".join(path.stem for path in found)
-        raise UserError(f"'{name}' names {len(found)} notebooks, {stems}; take one of them")
+        both = " and ".join(path.stem for path in found)
+        raise UserError(f"'{name}' names {len(found)} notebooks, {both}; take one of them")
     if not found:
         stems = [path.stem for path in have]
         raise UserError(f"'{name}' names no notebook; " + errors.meant(

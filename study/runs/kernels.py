@@ -18,7 +18,8 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
-from jupyter_client import AsyncKernelManager
+from jupyter_client.manager import AsyncKernelManager
+from jupyter_client.provisioning import LocalProvisioner
 from jupyter_core.utils import ensure_event_loop
 from papermill.clientwrap import PapermillNotebookClient
 from papermill.engines import NBClientEngine, papermill_engines
@@ -49,8 +50,9 @@ class Kernel(AsyncKernelManager):
     async def _async_launch_kernel(self, kernel_cmd: list[str], **options) -> None:
         options |= {"env": self.environment, "cwd": str(self.folder), "stdout": self.log_file, "stderr": self.log_file}
         await super()._async_launch_kernel(kernel_cmd, **options)
+        assert isinstance(self.provisioner, LocalProvisioner)
         self.process = self.provisioner.process
-        if hasattr(resource, "prlimit") and self.memory_bytes:
+        if self.process and self.memory_bytes and hasattr(resource, "prlimit"):
             resource.prlimit(self.process.pid, resource.RLIMIT_AS, (self.memory_bytes, self.memory_bytes))
 
     async def _async_kill_kernel(self, *arguments, **options) -> None:
@@ -67,8 +69,11 @@ class Kernel(AsyncKernelManager):
 
     def kill(self) -> None:
         """The kernel and all that it started (it leads a session of its own)."""
-        with contextlib.suppress(OSError, AttributeError):
-            os.killpg(self.process.pid, signal.SIGKILL)
+        if self.process:
+            with contextlib.suppress(OSError):
+                os.killpg(self.process.pid, signal.SIGKILL)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.process.wait(timeout=5)
 
 
 def cpu_seconds(pid: int) -> float | None:
@@ -113,8 +118,6 @@ def kernel(folder: Path, environment: dict[str, str], log: Path, memory_bytes: i
             yield one
         finally:
             one.kill()
-            with contextlib.suppress(subprocess.TimeoutExpired, AttributeError):
-                one.process.wait(timeout=5)
             with _lock:
                 _alive.discard(one)
             shutil.rmtree(sockets, ignore_errors=True)

@@ -63,7 +63,8 @@ def of_cell(path: Path) -> dict[str, Value]:
 def _assignment(statement: ast.stmt, path: Path) -> tuple[str, Value]:
     line = ast.unparse(statement)
     targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
-    if not isinstance(statement, ast.Assign | ast.AnnAssign) or len(targets) != 1 or not isinstance(targets[0], ast.Name):
+    if not isinstance(statement, ast.Assign | ast.AnnAssign) or statement.value is None or len(targets) != 1 \
+            or not isinstance(targets[0], ast.Name):
         raise UserError(f"{path.name}: '{line}' in the parameters cell is not 'name = value'; move it to another cell")
     try:
         value = ast.literal_eval(statement.value)
@@ -81,7 +82,7 @@ def schema(path: Path, listed: Mapping[str, Parameter] | None) -> dict[str, tupl
     types."""
     defaults = of_cell(path)
     if listed is None:
-        return {name: (value, Parameter(kind=type(value).__name__)) for name, value in defaults.items()}
+        return {name: (value, Parameter.model_validate({"kind": type(value).__name__})) for name, value in defaults.items()}
     if set(listed) != set(defaults):
         odd = ", ".join(sorted(set(listed) ^ set(defaults)))
         raise UserError(f"{path.name}: the parameters cell and catalogue.py disagree about {odd}; name each in both")
@@ -112,9 +113,9 @@ def checked(name: str, value: Any, parameter: Parameter) -> Value:
     if parameter.choices is not None and plain not in parameter.choices:
         raise UserError(f"parameter '{name}' is {plain!r}{unit}, which is none of "
                         f"{', '.join(map(repr, parameter.choices))}; take one of these")
-    if parameter.low is not None and plain < parameter.low:
+    if parameter.low is not None and isinstance(plain, int | float) and plain < parameter.low:
         raise UserError(f"parameter '{name}' is {plain}{unit}, below the least of {parameter.low:.12g}; give more")
-    if parameter.high is not None and plain > parameter.high:
+    if parameter.high is not None and isinstance(plain, int | float) and plain > parameter.high:
         raise UserError(f"parameter '{name}' is {plain}{unit}, above the most of {parameter.high:.12g}; give less")
     return plain
 
@@ -160,7 +161,7 @@ def from_yaml(path: Path) -> dict[str, Any]:
         raise UserError(f"cannot read the parameter file {path} ({error.strerror}); check the path") from None
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         mark = getattr(error, "problem_mark", None)
-        where = "" if mark is None else f" (line {mark.line + 1}: {error.problem})"
+        where = "" if mark is None else f" (line {mark.line + 1}: {getattr(error, 'problem', None)})"
         raise UserError(f"{path} is not YAML{where}; write one 'name: value' a line") from None
     if content is None:
         raise UserError(f"{path} holds no parameter; write one 'name: value' a line, or leave --params out")

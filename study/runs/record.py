@@ -87,7 +87,7 @@ def prediction(claim: str, unfitted: Interval, fitted: Interval | None = None, i
     reach_low, reach_high = reach or (None, None)
     _append(PREDICTIONS, {"claim_id": claim, "identified": identified, "draws": draws, "reason": None,
                           "reach_low": reach_low, "reach_high": reach_high} | {
-        f"{kind}_{name}": None if one is None else float(value) for kind, one in intervals.items()
+        f"{kind}_{name}": None if value is None else float(value) for kind, one in intervals.items()
         for name, value in zip(("low", "middle", "high"), one or (None,) * 3, strict=True)})
 
 

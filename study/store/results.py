@@ -48,7 +48,7 @@ def as_text(results: dict) -> str:
 
 def committed(file: Path = FILE) -> dict:
     """The results as accepted last; empty where there are none yet."""
-    empty = {"claims": {}, "numbers": {}}
+    empty: dict[str, dict] = {"claims": {}, "numbers": {}}
     try:
         said = json.loads(file.read_text()) if file.exists() else empty
     except ValueError:

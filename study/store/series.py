@@ -58,8 +58,10 @@ def table(source: str, series: str) -> pd.DataFrame:
     run_id = run_of(source)
     with store.open() as connection:
         rows = connection.sql("SELECT * FROM samples WHERE run_id = ? AND series = ?", params=[run_id, series])
-        wide = rows.query("rows", "PIVOT (SELECT run, name, value FROM rows) ON name USING first(value) GROUP BY run "
-                                  "ORDER BY run").df().set_index("run")
+        pivot = rows.query("rows", "PIVOT (SELECT run, name, value FROM rows) ON name USING first(value) GROUP BY run "
+                                   "ORDER BY run")
+        assert pivot is not None        # None is of a statement that has no result
+        wide = pivot.df().set_index("run")
         units = dict(rows.select("name, unit").distinct().fetchall())
     if wide.empty:
         known = ", ".join(names(source)) or f"none: is it run? study run {source}"

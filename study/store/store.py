@@ -200,7 +200,7 @@ def _ingest_published(connection, source: str) -> None:
 def _ingest_record(connection, source: str) -> None:
     """A run of a notebook. Only a run that went well has metrics and figures."""
     folder = runs_folder() / source
-    said = manifest(folder)
+    said = manifest(folder) or {}
     try:
         _insert_record(connection, source, folder, said)
     except (duckdb.Error, ValueError, KeyError, TypeError) as error:

@@ -3,6 +3,7 @@ import ast
 import json
 import os
 import re
+import shlex
 import sys
 import tomllib
 from concurrent.futures import ThreadPoolExecutor
@@ -159,6 +160,26 @@ def test_a_notebook_takes_as_long_as_readme_says(path):
     time = re.search(rf"^\| `{path.stem}` \|.*\| (\d+) (min|s) \|$", (ROOT / "README.md").read_text(), re.M)
     number = NUMBERS.index(said[1]) if said[1] in NUMBERS else int(said[1])
     assert (number, said[2].startswith(time[2])) == (int(time[1]), True)
+
+
+HOOKS = {hook["id"]: hook for repo in yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"]
+         for hook in repo["hooks"]}
+
+
+def test_hooks_run_what_is_installed_and_fetch_nothing():
+    wanted = PROJECT["optional-dependencies"]["test"]
+    for hook in HOOKS.values():
+        program = shlex.split(hook["entry"])[0]
+        assert hook["language"] == "system"
+        assert program == ".venv/bin/python" or any(item.startswith(program.removeprefix(".venv/bin/")) for item in wanted)
+
+
+@pytest.mark.parametrize(("subject", "code"), [("é" * 72, 0), ("x" * 73, 1)])
+def test_a_long_subject_of_a_commit_is_refused(tmp_path, subject, code):
+    (tmp_path / "message").write_text(f"{subject}\n\n{'x' * 100}\n", encoding="utf-8")
+    _, *words = shlex.split(HOOKS["subject"]["entry"])
+    done = run([sys.executable, *words, tmp_path / "message"])
+    assert done.returncode == code, done.stderr
 
 
 def test_the_code_is_tidy():

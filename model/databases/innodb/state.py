@@ -149,12 +149,13 @@ OF_8_0 = OF_5_7 | {"max_dirty_pages_pct": 90.0, "max_dirty_pages_pct_lwm": 10.0,
                    "checkpoint_rounds": 1, "log_bin": 1}
 OF_8_4 = OF_8_0 | {"log_file_bytes": 50 * 2**20, "log_buffer_bytes": 2**26, "io_capacity": 10_000,
                    "io_capacity_max": 20_000, "change_buffering": 0}
-VERSIONS = {"5.0": OLD, "5.1": OLD, "5.4.0": {}, "5.4.2": PLUGIN, "5.5": OF_5_5, "5.6": OF_5_6, "5.7": OF_5_7, "8.0": OF_8_0,
-            "8.4": OF_8_4}
+VERSIONS: dict[str, dict] = {
+    "5.0": OLD, "5.1": OLD, "5.4.0": {}, "5.4.2": PLUGIN, "5.5": OF_5_5, "5.6": OF_5_6, "5.7": OF_5_7, "8.0": OF_8_0,
+    "8.4": OF_8_4}
 INSTANCE_DEPTH, INSTANCES, LEAST_OF_INSTANCES = 1024, 8, 2**30  # innodb_lru_scan_depth; of pools of 1 GiB and more
 
 
-def settings_of(version, n_clients, n_transactions, **conf):
+def settings_of(version: str, n_clients: int, n_transactions: int, **conf) -> Settings:
     """Settings of a `version` of MySQL (see VERSIONS), with `conf` changed."""
     if version not in VERSIONS:
         raise ValueError(f"version is {version}, but MySQL is modelled as {', '.join(VERSIONS)}; choose one of these")
@@ -242,7 +243,7 @@ def n_frames_of(s, table):
     return s.buffer_pool_bytes // PAGE_BYTES - table.n_inner
 
 
-def check_settings(s, test):
+def check_settings(s: Settings, test: Oltp) -> None:
     for name, least in (("n_clients", 1), ("n_transactions", 1), ("n_cpus", 1), ("duration_ns", 1), ("wire_ns", 0),
                         ("handoff_ns", 0), ("n_log_files", 2),
                         ("transactions_a_second", int(s.start == AT_WORK)), ("log_buffer_bytes", 2**18), ("io_capacity", 10),
@@ -274,7 +275,7 @@ def new_frames(n):
                   np.zeros(n, np.int64), *rings)
 
 
-def new_machine(test, s, seed_stream):
+def new_machine(test: Oltp, s: Settings, seed_stream: np.random.Generator) -> Machine:
     """Everybody at rest, nothing in memory."""
     s = typed(s)
     check_settings(s, test)

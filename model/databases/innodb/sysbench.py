@@ -97,8 +97,9 @@ def _cpu_ns(cpu, kind, n_rows, sorts):
                  + CHANGES[kind] * cpu.change)
 
 
-def oltp(n_rows, cpu, read_only=False, distribution="special", point_selects=10, ranges=(1, 1, 1, 1), range_size=100,
-         index_updates=1, non_index_updates=1, dist_iter=12, dist_pct=1, dist_res=75, version="0.4"):
+def oltp(n_rows: int, cpu: Cpu, read_only: bool = False, distribution: str = "special", point_selects: int = 10,
+         ranges: tuple[int, ...] = (1, 1, 1, 1), range_size: int = 100, index_updates: int = 1, non_index_updates: int = 1,
+         dist_iter: int = 12, dist_pct: int = 1, dist_res: int = 75, version: str = "0.4") -> Oltp:
     """The test of `sysbench --test=oltp --oltp-table-size=n_rows`; other options by their names. `cpu`: see Cpu."""
     if version not in VERSIONS:
         raise ValueError(f"version is {version}, but sysbench is modelled as {', '.join(VERSIONS)}; choose one of these")

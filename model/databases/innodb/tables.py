@@ -104,7 +104,7 @@ def levels_above(n_leaves):
     return levels
 
 
-def new_table(n_rows, k_is_random=0):
+def new_table(n_rows: int, k_is_random: int = 0) -> Table:
     rows, entries = per_page(ROW_BYTES), per_page(ENTRY_BYTES)
     n_leaves, n_low = -(-n_rows // rows), -(-n_rows // entries)
     per_high = entries * 2 // 3

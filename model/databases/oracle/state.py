@@ -127,7 +127,7 @@ _BOUNDS = {"n_users": (1, 10**4), "n_transactions": (1, 2**40), "duration_ns": (
            "n_log_files": (2, 255)}
 
 
-def check_settings(s):
+def check_settings(s: Settings) -> None:
     """Raise ValueError with one sentence unless there can be such an instance."""
     for name, value in s._asdict().items():
         low, high = _BOUNDS.get(name, (0, NEVER))
@@ -144,7 +144,7 @@ def n_buffers_of(s):
     return s.cache_bytes // BLOCK_BYTES
 
 
-def n_processes_of(s):
+def n_processes_of(s: Settings) -> int:
     return s.n_users + 1 + s.n_writers * s.writes_per_writer
 
 
@@ -171,7 +171,7 @@ def draw(s, table, stream):
     table[:, FIRST_BLOCK:] = np.where(is_hot, (where * n_hot).astype(np.int64), cold)
 
 
-def new_machine(s, stream):
+def new_machine(s: Settings, stream: np.random.Generator) -> Machine:
     """Everybody at rest, nothing in memory."""
     s = typed(s)
     check_settings(s)

@@ -28,6 +28,7 @@ Sources (PostgreSQL, read for facts): contrib/pgbench/pgbench.c; htup.h (8.3: xl
 bufpage.h, nbtree.h, pruneheap.c (heap_page_prune_opt: 10 %); for 9.5 and later xlogrecord.h, heapam_xlog.h.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -200,7 +201,7 @@ SCRIPTS = {
 }
 
 
-def pgbench(scale, n_transactions, cpu_ns, script="tpc-b", **how):
+def pgbench(scale: int, n_transactions: int, cpu_ns: Sequence[int], script: str = "tpc-b", **how) -> Database:
     """The database of `pgbench -i -s scale` and its transaction; `cpu_ns` of a backend for each statement; `how`: see
     `new_database`."""
     if scale < 1:

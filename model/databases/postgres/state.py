@@ -114,7 +114,7 @@ def segments_of(version, max_wal_size_bytes, completion_target):
     return max(1.0, max_wal_size_bytes / SEGMENT_BYTES / ((1 if version >= 11 else 2) + completion_target))
 
 
-def settings_of(version, n_clients, n_transactions, max_wal_size_bytes=2**30, **conf):
+def settings_of(version: float, n_clients: int, n_transactions: int, max_wal_size_bytes: int = 2**30, **conf) -> Settings:
     """Settings of a `version` from 8.3 to 18 (8.3, 8.4, 9.0 ... 9.6, 10, 11 ...), with `conf` changed."""
     if not 8.3 <= version < 19:
         raise ValueError(f"version is {version}, but PostgreSQL is modelled from 8.3 to 18; choose one of these")
@@ -130,7 +130,7 @@ def settings_of(version, n_clients, n_transactions, max_wal_size_bytes=2**30, **
                     keeps_two_checkpoints=int(version < 11), **chosen)
 
 
-def format_of(version):
+def format_of(version: float) -> int:
     return FORMAT_9_5 if version >= 9.5 else FORMAT_8_3
 
 
@@ -202,7 +202,7 @@ def ask_cpu(m, now, process):
 # ---- making one ----
 
 
-def check_settings(s, database):
+def check_settings(s: Settings, database: Database) -> None:
     n_frames = s.shared_buffers_bytes // PAGE_BYTES
     for name, least in (("n_clients", 1), ("n_transactions", 1), ("n_cpus", 1), ("n_client_threads", 1), ("duration_ns", 1),
                         ("checkpoint_timeout_ns", SECOND_NS), ("checkpoint_segments", 1), ("wal_writer_delay_ns", MS),
@@ -237,7 +237,7 @@ def new_pages(database):
     return pages
 
 
-def new_machine(database, s, seed_stream):
+def new_machine(database: Database, s: Settings, seed_stream: np.random.Generator) -> Machine:
     n, n_relations = s.n_clients, len(database.relations)
     frames, statements = s.shared_buffers_bytes // PAGE_BYTES + 1, max(1, len(database.statements))
     draws = np.empty((DRAWS, n_relations + 1))

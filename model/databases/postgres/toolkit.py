@@ -27,6 +27,7 @@ from model.databases.postgres.pgbench import (
     PAGE_BYTES,
     READ,
     UPDATE,
+    Database,
     Table,
     new_database,
     rows_in_page,
@@ -36,13 +37,14 @@ TABLE, INDEX, REST = 0, 1, 2
 HISTORY_BYTES = 64  # of a row that is added, header and padding left out
 
 
-def rows_of(n_bytes, row_bytes):
+def rows_of(n_bytes: float, row_bytes: int) -> int:
     """How many rows of `row_bytes` (columns) a table and its index of `n_bytes` hold."""
     per_page = rows_in_page(Table(1, row_bytes, 0, 0, 1))
     return max(1, int(n_bytes / PAGE_BYTES / (1 / per_page + 1 / (LEAF_BYTES // ENTRY_BYTES))))
 
 
-def toolkit(working_bytes, n_reads, n_updates, row_bytes, cpu_ns, n_transactions, **how):
+def toolkit(working_bytes: int, n_reads: int, n_updates: int, row_bytes: int, cpu_ns: int, n_transactions: int,
+            **how) -> Database:
     """The database, and its transaction of `cpu_ns` in equal parts; `how`: see `new_database`."""
     if n_reads < 0 or n_updates < 0 or n_reads + n_updates < 1:
         raise ValueError(f"a transaction reads {n_reads} rows and changes {n_updates}; let it touch one at least")
@@ -56,7 +58,7 @@ def toolkit(working_bytes, n_reads, n_updates, row_bytes, cpu_ns, n_transactions
     return new_database(tables, [(*one, int(cpu_ns) // len(what)) for one in what], n_transactions, **how)
 
 
-def kinds_of_files(database):
+def kinds_of_files(database: Database) -> list[int]:
     """Per file of the database: TABLE, INDEX, or REST, which is what only grows, and what is empty."""
     kinds = [REST] * database.n_files
     for columns in database.relations:

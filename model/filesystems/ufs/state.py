@@ -28,13 +28,14 @@ cannot be changed while it is on its way; metadata but for rule 4; the processor
 The kernels are in `model.filesystems.ufs.calls`.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from model.events.calendar import set_time
 from model.filesystems.ufs.page_cache import PageCache, fill, new_page_cache
-from model.filesystems.ufs.volumes import NONE, PAGE_BYTES, SECOND_NS, Volumes, check_stripes, new_volumes
+from model.filesystems.ufs.volumes import NONE, PAGE_BYTES, SECOND_NS, Stripe, Volumes, check_stripes, new_volumes
 
 JOURNAL_BYTES = 2**26  # of a file system's log: 1 MB per GB, at most 64 MB
 GROUP_SHARE = 3  # a group is so many times as long as a piece; 16 cylinders of 4 MB against 16 MB
@@ -132,7 +133,8 @@ def _check(s, stripes, stripe_of, ends):
             raise ValueError(f"files reach up to {end} B on a volume of {has} B; choose more or larger disks, or less data")
 
 
-def new_ufs(files, stripes, stripe_of, n_processes, s, any_drive, phases_ns, n_ios=2**16, n_seconds=0):
+def new_ufs(files: Sequence[int], stripes: Sequence[Stripe], stripe_of: Sequence[int], n_processes: int, s: UfsParams,
+            any_drive, phases_ns, n_ios: int = 2**16, n_seconds: int = 0) -> Ufs:
     """`files`: B that each may grow to, number 0 the log, then the tables'; `stripe_of`: its volume for each, and for
     pg_control, which comes last. `stripes`: see `model.filesystems.ufs.volumes`."""
     s = UfsParams(*map(int, s))

@@ -1,5 +1,7 @@
 """A ZFS under a database as it begins: pools, file systems and files as they were loaded, everything at rest."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from model.events.calendar import NEVER, new_calendar, set_time
@@ -31,6 +33,8 @@ from model.filesystems.zfs.state import (
     N_SYNC,
     SECOND_NS,
     TIMED_TXG,
+    Pool,
+    Settings,
     Sources,
     Store,
     Tally,
@@ -54,6 +58,7 @@ from model.zfs.dmu.dirty import new_txgs
 from model.zfs.dmu.layout import SINGLE_DISK
 from model.zfs.dmu.zfetch import max_fetches, new_zfetch
 from model.zfs.dmu.zfetch import of_records as zfetch_of_records
+from model.zfs.eras import Era
 from model.zfs.txg.throttle import DIRTY_DATA, most_bytes, new_throttle
 from model.zfs.txg.write_issue import time_between
 from model.zfs.vdev.leaves import NOBODY
@@ -208,7 +213,7 @@ _BOUNDS = {"record_bytes": (512, 2**24), "log_record_bytes": (512, 2**24), "comp
            "secondarycache": (NOTHING, ALL)}
 
 
-def check_settings(s):
+def check_settings(s: Settings) -> None:
     """Raise ValueError with one sentence unless there can be such file systems."""
     for name, value in s._asdict().items():
         low, high = _BOUNDS.get(name, (0, 10**9 if name.endswith(("_ns", "_ps")) else 1))
@@ -236,7 +241,8 @@ def _arc_of(s):
     return ArcParams(s.arc_max_bytes, s.arc_max_bytes // 4) if s.arc_max_bytes else arc_params(s.memory_bytes)
 
 
-def new_store(files, settings, build, pool, n_processes, seed=0, log_pool=None, ratios=None):
+def new_store(files: np.ndarray, settings: Settings, build: Era, pool: Pool, n_processes: int, seed: int = 0,
+              log_pool: Pool | None = None, ratios: Sequence[float] | None = None) -> Store:
     """A Store at rest at time 0.
 
     `files`: int64 [file, column]: B at the start, B at most, B of a page; row 0 is the log (a ring: what lies behind its end

@@ -40,7 +40,9 @@ from model.simulations.filebench_oltp.state import (
     WRITER,
     Machine,
     Room,
+    Rules,
     Settings,
+    Site,
     check_settings,
     check_space,
     first_room,
@@ -49,12 +51,12 @@ from model.simulations.filebench_oltp.state import (
 from model.simulations.filebench_oltp.tasks import SECOND_NS, count_reads, finish_read, finish_write, look, next_ready
 from model.simulations.filebench_oltp.threads import shadow_event, writer_event
 from model.simulations.filebench_oltp.txgs import sync_event, timer_event
-from model.zfs.arc.arc import adjust, arc_params, new_arc
+from model.zfs.arc.arc import Arc, adjust, arc_params, new_arc
 from model.zfs.arc.lists import has_nodes, total_bytes
 from model.zfs.dmu.after_loading import preallocate, warm
 from model.zfs.dmu.dirty import has_room
 from model.zfs.dmu.layout import BACK_BYTES, MAX_LEVELS
-from model.zfs.vdev.leaves import NOBODY, TICK_NS, Pool, new_recorder, record_command, start_disk, to_queue
+from model.zfs.vdev.leaves import NOBODY, TICK_NS, Pool, Recorder, new_recorder, record_command, start_disk, to_queue
 from model.zfs.vdev.queue import NONE
 
 # ---- the loop ----
@@ -196,7 +198,7 @@ class Result(NamedTuple):
     pool: Pool
 
 
-def preallocated_core(site, memory_bytes):
+def preallocated_core(site: Site, memory_bytes: int) -> Arc:
     """What writing the files of `site` leaves in the ARC of a machine with so much memory: an Arc for `simulate` to start
     from. No run changes it, so many can share it."""
     params, record_bytes = arc_params(memory_bytes), site.workload.record_bytes
@@ -236,7 +238,8 @@ def _result(m, pool):
                   tally.per_second, int(total_bytes(m.arc)), m, pool)
 
 
-def simulate(site, rules, settings=None, seed=0, recorder=None, core=None):
+def simulate(site: Site, rules: Rules, settings: Settings | None = None, seed: int = 0, recorder: Recorder | None = None,
+             core: Arc | None = None) -> Result:
     """Run the workload of `site` under `rules`: a Result. `core` is what is in core at the start (`preallocated_core`);
     None: nothing.
 

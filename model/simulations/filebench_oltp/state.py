@@ -4,6 +4,7 @@
 events are in `model.simulations.filebench_oltp.run`.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -192,7 +193,8 @@ class Rules(NamedTuple):
     #   leaves nothing behind: a rule that never was
 
 
-def new_site(workload=None, n_leaves=46, checksum=FLETCHER2, seed=0, first_byte=0, vdev=SINGLE_DISK):
+def new_site(workload: Workload | None = None, n_leaves: int = 46, checksum: int = FLETCHER2, seed: int = 0,
+             first_byte: int = 0, vdev: VdevParams = SINGLE_DISK) -> Site:
     """The files of `workload`, written one after the other into a pool that holds nothing else, or only what takes the
     first `first_byte` B of every disk. Its `n_leaves` disks are the children of vdevs of one kind: see `vdev_params`."""
     workload = workload or Workload()
@@ -200,10 +202,11 @@ def new_site(workload=None, n_leaves=46, checksum=FLETCHER2, seed=0, first_byte=
     files = number_blocks(records_per_file(workload), workload.record_bytes)
     new_space(n_leaves, ALIQUOT_BYTES, first_byte, vdev)  # before anything else, for the sake of its sentences
     sizes = block_sizes(seed, workload.record_bytes, checksum, n_leaves // vdev.n_children)
-    return Site(workload, n_leaves, files, sizes, *lay_out(files, sizes, n_leaves, ALIQUOT_BYTES, first_byte, vdev), vdev)
+    layout, space = lay_out(files, sizes, n_leaves, ALIQUOT_BYTES, first_byte, vdev)
+    return Site(workload, n_leaves, files, sizes, layout, space, vdev)
 
 
-def rules_of(name, sheet=None, drawn_ns=()):
+def rules_of(name: str, sheet: SheetParams | None = None, drawn_ns: Sequence[int] = ()) -> Rules:
     """The rules of the build `name`, with disks of a data sheet."""
     build = era(name)
     return Rules(build.cache, build.queue, new_drive(sheet or SheetParams(), drawn_ns))
@@ -279,7 +282,7 @@ def new_machine(site, rules, settings, seed, room, recorder, core=None):
                    _new_tally(settings, workload, files, seed, room.n_draws)), pool
 
 
-def check_settings(settings, site):
+def check_settings(settings: Settings, site: Site) -> None:
     """Raise ValueError with one sentence unless there can be such a run."""
     bounds = {"n_leaves": (1, 2**14), "duration_ns": (1, 10**13), "txg_ns": (10**6, 10**13), "sync_record_ns": (0, 10**9),
               "sync_indirect_ns": (0, 10**9), "memory_bytes": (2**22, 2**50), "warm_indirect": (0, 1),

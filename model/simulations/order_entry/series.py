@@ -15,14 +15,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from model.devices.command_queue import BUSY_NS, BUSY_SINCE, N_COMMANDS, N_SERVED, SERVICE_NS
+from model.devices.command_queue import BUSY_NS, BUSY_SINCE, N_COMMANDS, N_SERVED, SERVICE_NS, Drive
 from model.simulations.order_entry.draws import draw_changes
 from model.simulations.order_entry.run import count_until, run
-from model.simulations.order_entry.state import DOINGS, DONE, TALLY, Machine, new_leaves, new_machine
+from model.simulations.order_entry.state import DOINGS, DONE, TALLY, Machine, Orders, new_leaves, new_machine
 from model.simulations.order_entry.txgs import Ageing
 from model.zfs.metaslab.state import Metaslabs
 from model.zfs.space.space_map import FULL
 from model.zfs.vdev.leaves import Pool
+from model.zfs.vdev.queue import VdevQueueParams
 
 BALANCED = 0.1  # writes and changes of a step are this close
 LOAD_RECORDS = 2**13  # a transaction group, while the database is written
@@ -67,7 +68,7 @@ def _run(site, until, ageing, ages):
                        "choose a lower fill or more disks")
 
 
-def begin(orders, drive, queue, space, seed, n_other=0):
+def begin(orders: Orders, drive: Drive, queue: VdevQueueParams, space: Metaslabs, seed: int, n_other: int = 0) -> Site:
     """A Site whose database has just been written, behind `n_other` blocks of 128 KiB of other data."""
     site = Site(new_machine(orders, seed), new_leaves(orders, drive, queue, seed), space, np.zeros(1, np.int64))
     redo = -(-orders.n_redo_records * orders.redo_record_bytes // orders.n_records)
@@ -76,7 +77,7 @@ def begin(orders, drive, queue, space, seed, n_other=0):
     return site
 
 
-def restart(site, orders, drive, queue, seed):
+def restart(site: Site, orders: Orders, drive: Drive, queue: VdevQueueParams, seed: int) -> Site:
     """The same database and pool with other users. The transaction groups of those before are written first, with the disks
     and the clock left out: of what one had under way the new machine knows nothing, so that it would never end."""
     _run(site, 0, NOTHING, 1)
@@ -93,7 +94,7 @@ def _counters(site):
             units[:, SERVICE_NS].copy())
 
 
-def window(site, warm_ns, ns):
+def window(site: Site, warm_ns: int, ns: int) -> Window:
     """What happens in `ns` after another `warm_ns`."""
     counted = []
     for length in (warm_ns, ns):
@@ -101,11 +102,11 @@ def window(site, warm_ns, ns):
         site.now[0] += length
         counted.append(_counters(site))
     tally, doing, *disks = (after - before for before, after in zip(*counted, strict=True))
-    named = (dict(zip(names, values.tolist(), strict=True)) for names, values in ((TALLY, tally), (DOINGS, doing)))
-    return Window(int(ns), *named, *disks)
+    named = [dict(zip(names, values.tolist(), strict=True)) for names, values in ((TALLY, tally), (DOINGS, doing))]
+    return Window(int(ns), named[0], named[1], *disks)
 
 
-def settle(site, step_ns, most):
+def settle(site: Site, step_ns: int, most: int) -> None:
     """Users work, step by step, until what is written in a step is what is changed in it, to a tenth: at first changed
     blocks gather, and all goes faster than it can for long. At most so many steps."""
     for _ in range(most):
@@ -114,7 +115,7 @@ def settle(site, step_ns, most):
             return
 
 
-def rewrite(site, n, like, seed, name):
+def rewrite(site: Site, n: int, like: Window, seed: int, name: str) -> None:
     """Rewrite `n` records, at the rates that the window `like` has measured. CannotRun if nothing was written in it."""
     seen, orders = like.tally, site.machine.orders
     writes = max(1, seen["writes"])

@@ -42,13 +42,17 @@ from model.simulations.sequential_reads.state import (
     OUT_OF_READS,
     READS_DONE,
     Machine,
+    Recorder,
+    Rules,
     Settings,
+    Site,
     check_disks,
     check_settings,
     new_machine,
 )
 from model.simulations.sequential_reads.state import new_recorder as new_activity_recorder
 from model.zfs.vdev.leaves import Pool, new_recorder, start_disk, to_queue
+from model.zfs.vdev.leaves import Recorder as CacheRecorder
 from model.zfs.vdev.queue import NONE
 
 SECOND_NS = 10**9
@@ -154,7 +158,8 @@ def _result(m, pool):
                   busy_until(pool.drives, m.settings.duration_ns), units[:, SERVED_BYTES], units[:, N_SERVED], m, pool)
 
 
-def simulate(site, rules, settings=None, seed=0, recorder=None, cache_recorder=None):
+def simulate(site: Site, rules: Rules, settings: Settings | None = None, seed: int = 0, recorder: Recorder | None = None,
+             cache_recorder: CacheRecorder | None = None) -> Result:
     """Let the readers of `site` read under `rules`: a Result. What is recorded: see
     `model.simulations.sequential_reads.state.Recorder`, and `model.zfs.vdev.leaves.Recorder` for the vdev cache of a leaf.
 

@@ -195,7 +195,7 @@ def check_readers(readers):
                              "choose larger files")
 
 
-def check_settings(settings, site):
+def check_settings(settings: Settings, site: Site) -> None:
     """Raise ValueError with one sentence unless there can be such a run."""
     bounds = {"n_leaves": (1, 2**14), "duration_ns": (1, 10**13), "copy_ns": (1000, 10**10), "issue_ns": (0, 10**9),
               "complete_ns": (0, 10**9), "arc_bytes": (0, 2**60)}
@@ -215,7 +215,8 @@ def check_disks(rules, site):
                          f"of each disk, which has {has}; choose smaller files or more disks")
 
 
-def new_site(readers=None, n_leaves=46, checksum=CHECKSUM_OFF, seed=0, first_byte=0):
+def new_site(readers: Readers | None = None, n_leaves: int = 46, checksum: int = CHECKSUM_OFF, seed: int = 0,
+             first_byte: int = 0) -> Site:
     """The files of `readers`, written one after the other into a pool that is empty from `first_byte` of each leaf on."""
     readers = readers or Readers()
     check_readers(readers)
@@ -226,13 +227,13 @@ def new_site(readers=None, n_leaves=46, checksum=CHECKSUM_OFF, seed=0, first_byt
     return Site(readers, n_leaves, files, sizes, lay_out(files, sizes, n_leaves, first_byte=first_byte)[0])
 
 
-def rules_of(name, *disk, **more):
+def rules_of(name: str, *disk, **more) -> Rules:
     """The rules of the build `name`, with disks as in `model.simulations.filebench_oltp.state.rules_of`."""
     rules = rules_of_disks(name, *disk, **more)
     return Rules(rules.cache, rules.queue, rules.disk, era(name).zfetch)
 
 
-def new_recorder(thread=-1, leaf=-1, n=0):
+def new_recorder(thread: int = -1, leaf: int = -1, n: int = 0) -> Recorder:
     rows = (np.zeros((n, columns), np.int64) for columns in (4, 6, 5))
     return Recorder(thread, leaf, np.zeros(3, np.int64), *rows)
 

@@ -18,12 +18,14 @@ Each of the last three is a generator that gives the contiguity of a transaction
 written with one I/O, had the I/O no limit.
 """
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 
 from model.jit import kernel
 from model.zfs.metaslab.classes import NO_HINT, NO_SPACE, allocate, asize, free
+from model.zfs.metaslab.state import Metaslabs
 from model.zfs.metaslab.sync import sync_txg
 from model.zfs.space.space_map import OK
 
@@ -54,16 +56,17 @@ class File(NamedTuple):
     n_put: np.ndarray  # one: how many
 
 
-def new_file(pool, n_records, record_bytes, most_writes, indirect_bytes=0):
+def new_file(pool: Metaslabs, n_records: int, record_bytes: int, most_writes: int, indirect_bytes: int = 0) -> File:
     """A file of which nothing is written yet; a group writes at most `most_writes` records."""
     unit_shift = 9 if pool.blocks is None else int(pool.blocks.free.unit_shift)
     vdevs = pool.vdevs
     units = (vdevs.n_ms << vdevs.ms_shift) >> unit_shift
     _check(n_records, record_bytes, most_writes, int(units.sum()), unit_shift)
     n_blocks = (n_records - 1 >> POINTER_SHIFT) + 1
+    block, first, last, record, following = (np.zeros(most_writes, np.int64) for _ in range(5))
     return File(record_bytes, indirect_bytes, unit_shift, np.append(0, np.cumsum(units)), np.zeros(n_records, np.uint32),
                 np.zeros(COPIES * n_blocks, np.uint32), np.zeros(n_blocks, np.int64),
-                *(np.zeros(most_writes, np.int64) for _ in range(5)), np.zeros(2 * most_writes, np.int64),
+                block, first, last, record, following, np.zeros(2 * most_writes, np.int64),
                 np.zeros(most_writes, np.int64), np.zeros(1, np.int64))
 
 
@@ -202,7 +205,7 @@ def write_txg(pool, file, txg, written, n_other, other_bytes):
 # ---- many groups ----
 
 
-def contiguity(file):
+def contiguity(file: File) -> float:
     """Records of the last group for each row of touching ones, by where they begin."""
     units = np.sort(file.put[:int(file.n_put[0])])
     step = max(1, file.record_bytes >> file.unit_shift)
@@ -224,7 +227,8 @@ def _written(pool, file, txg, records):
     return contiguity(file)
 
 
-def occupy(pool, file, txg, n_bytes, psize=2**17, blocks_per_txg=2**13):
+def occupy(pool: Metaslabs, file: File, txg: int, n_bytes: int, psize: int = 2**17,
+           blocks_per_txg: int = 2**13) -> Iterator[float]:
     """Write other data that is never freed, in blocks of `psize` B, from transaction group `txg` on; gives 0 for each."""
     n_blocks = n_bytes // psize
     for first in range(0, n_blocks, blocks_per_txg):
@@ -234,14 +238,15 @@ def occupy(pool, file, txg, n_bytes, psize=2**17, blocks_per_txg=2**13):
         txg += 1
 
 
-def fill(pool, file, txg, writes_per_txg):
+def fill(pool: Metaslabs, file: File, txg: int, writes_per_txg: int) -> Iterator[float]:
     """Write all records from first to last, from transaction group `txg` on; gives the contiguity of each."""
     for first in range(0, len(file.place), writes_per_txg):
         yield _written(pool, file, txg, np.arange(first, min(first + writes_per_txg, len(file.place))))
         txg += 1
 
 
-def rewrite(pool, file, txg, writes_per_txg, n_writes, draws):
+def rewrite(pool: Metaslabs, file: File, txg: int, writes_per_txg: int, n_writes: int,
+            draws: np.random.Generator) -> Iterator[float]:
     """Write records at random, `n_writes` in all, from transaction group `txg` on; gives the contiguity of each."""
     for first in range(0, n_writes, writes_per_txg):
         uniform = draws.random(min(writes_per_txg, n_writes - first))

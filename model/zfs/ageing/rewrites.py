@@ -45,7 +45,7 @@ def fill_txgs(work):
     return -(-work.n_records // work.per_txg)
 
 
-def writes(work, seed):
+def writes(work: Rewrites, seed: int) -> Writes:
     """The records' writes, and after those of each transaction group its log's."""
     first, n_txgs = fill_txgs(work), fill_txgs(work) + work.n_txgs
     record = np.concatenate([np.arange(work.n_records), records_of(work, seed).ravel()])
@@ -101,7 +101,7 @@ def rows(done):
     return tuple(found)
 
 
-def operations(work, map_bytes, seed):
+def operations(work: Rewrites, map_bytes: int, seed: int) -> Operations:
     """The stream for one map: it begins with the map, and what is freed is free when the transaction group ends."""
     done = writes(work, seed)
     most = work.n_records * work.record_bytes + work.log_records * work.log_bytes

@@ -294,7 +294,7 @@ def arc_params(memory_bytes):
     return ArcParams(c, c // 4)
 
 
-def new_arc(params, n_keys, n_nodes, p_bytes=None):
+def new_arc(params: ArcParams, n_keys: int, n_nodes: int, p_bytes: int | None = None) -> Arc:
     """An empty cache for keys 0 .. n_keys - 1, with at most `n_nodes` headers; p starts at c / 2, spec 7.1."""
     nodes = new_nodes(n_nodes + N_LISTS)
     nodes[:N_LISTS] = 0

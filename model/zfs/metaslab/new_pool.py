@@ -5,6 +5,8 @@
 In ZFS: vdev.c (`vdev_open`, `vdev_metaslab_set_size`), metaslab.c (`metaslab_class_add`).
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from model.jit import kernel
@@ -21,7 +23,9 @@ from model.zfs.metaslab.state import (
     NOT_DIRTY,
     SIZE_LESS_ONE,
     Counters,
+    MetaslabParams,
     Metaslabs,
+    TopVdev,
     Vdevs,
 )
 from model.zfs.space.bitmap_maps import new_block_maps
@@ -30,7 +34,7 @@ from model.zfs.space.free_runs import give
 from model.zfs.space.pickers import DYNAMIC_FIT, FIRST_FIT, NEW_DYNAMIC_FIT
 from model.zfs.space.space_map import new_space_maps
 from model.zfs.space.space_map_log import new_log
-from model.zfs.vdev.raid import RAIDZ
+from model.zfs.vdev.raid import RAIDZ, VdevParams
 
 METASLABS_PER_VDEV = 200  # vdev_metaslab_set_size
 SMALLEST_SHIFT = 17  # log2 of the B of the smallest metaslab: a block of 128 KiB has to fit
@@ -42,17 +46,17 @@ SEGMENTS, BLOCK_RECORDS = 2**20, 512  # default room for segments; records in a 
 # ---- sizes ----
 
 
-def disk_asize(disk_bytes):
+def disk_asize(disk_bytes: int) -> int:
     """B of a disk that are left for blocks (spec 2.1)."""
     return disk_bytes // LABEL_UNIT_BYTES * LABEL_UNIT_BYTES - LABELS_BYTES
 
 
-def vdev_asize(vdev, disk_bytes):
+def vdev_asize(vdev: VdevParams, disk_bytes: int) -> int:
     """B of space of a top-level vdev whose smallest disk has so many. RAID-Z counts parity as space."""
     return disk_asize(disk_bytes) * (vdev.n_children if vdev.kind == RAIDZ else 1)
 
 
-def metaslab_shift(asize):
+def metaslab_shift(asize: int) -> int:
     """log2 of the B of a metaslab: the power of two that is just greater than 1/200 of the vdev."""
     return max(SMALLEST_SHIFT, (asize // METASLABS_PER_VDEV).bit_length())
 
@@ -101,8 +105,8 @@ def _new_vdevs(vdevs, metaslab_bytes):
 # ---- a pool ----
 
 
-def new_pool(vdevs, params, engine=EXACT, unit_bytes=UNIT_BYTES, metaslab_bytes=None, max_segments=SEGMENTS,
-             log_blocks=None):
+def new_pool(vdevs: Sequence[TopVdev], params: MetaslabParams, engine: int = EXACT, unit_bytes: int = UNIT_BYTES,
+             metaslab_bytes: int | None = None, max_segments: int = SEGMENTS, log_blocks: int | None = None) -> Metaslabs:
     """An empty pool as it is after its creation or import: nothing loaded. `vdevs` are TopVdevs.
 
     engine          EXACT, or FAST: the same for blocks whose sizes are all multiples of `unit_bytes`, which for dynamic fit
@@ -117,14 +121,15 @@ def new_pool(vdevs, params, engine=EXACT, unit_bytes=UNIT_BYTES, metaslab_bytes=
     n = len(vdev)
     start = (np.arange(n) - made.first_ms[vdev]) << made.ms_shift[vdev]
     space = np.bincount(made.metaslab_class, made.n_ms << made.ms_shift, minlength=2).astype(np.int64)
-    nothing = np.zeros((8, n), np.int64)
+    nothing, of_copies = np.zeros((8, n), np.int64), np.zeros((3, MAX_COPIES), np.int64)
     log_blocks = 0 if engine == FAST else 2 * n + 4 * max_segments // BLOCK_RECORDS if log_blocks is None else log_blocks
     pool = Metaslabs(
-        params, made, vdev, start, nothing[0], nothing[1], np.arange(n), np.arange(n), *nothing[2:8],
-        np.full((n, N_TXGS), NOT_DIRTY, np.int64), rotor, np.zeros(2, np.int64), np.zeros(2, np.int64), space,
+        params, made, vdev, start, nothing[0], nothing[1], np.arange(n), np.arange(n), nothing[2], nothing[3],
+        nothing[4], nothing[5], nothing[6], nothing[7], np.full((n, N_TXGS), NOT_DIRTY, np.int64), rotor,
+        np.zeros(2, np.int64), np.zeros(2, np.int64), space,
         new_log(n, log_blocks), _space_maps(made, vdev, start, params, max_segments) if engine == EXACT else None,
         _block_maps(made, vdev, start, unit_bytes, params, max_segments) if engine == FAST else None,
-        np.full(MAX_COPIES, NO_VDEV, np.int64), *np.zeros((3, MAX_COPIES), np.int64), np.zeros(1, np.int64),
+        np.full(MAX_COPIES, NO_VDEV, np.int64), of_copies[0], of_copies[1], of_copies[2], np.zeros(1, np.int64),
         Counters(*np.zeros((len(Counters._fields), 1), np.int64)))
     weigh_all(pool)
     return pool

@@ -132,8 +132,8 @@ class Metaslabs(NamedTuple):
     class_allocated: np.ndarray  # [class]
     class_space: np.ndarray  # [class]
     log: Log
-    maps: SpaceMaps  # of the exact engine, or None
-    blocks: BlockMaps  # of the fast engine, or None
+    maps: SpaceMaps | None  # of the exact engine
+    blocks: BlockMaps | None  # of the fast engine
     hint: np.ndarray  # [copy]: vdev to begin with, or NO_VDEV
     dva_vdev: np.ndarray  # [copy]: what was allocated last
     dva_offset: np.ndarray

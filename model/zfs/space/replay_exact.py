@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from model.jit import kernel
-from model.zfs.space.pickers import FIRST_FIT, NOWHERE, pick
+from model.zfs.space.pickers import FIRST_FIT, NOWHERE, PickerParams, pick
 from model.zfs.space.space_map import OK, add, clear, largest, new_space_maps, remove
 
 ALLOCATE, FREE, TXG_END, MARKER, NEW_MAP = range(5)  # what an operation is; the codes of the recorded traces
@@ -90,7 +90,7 @@ def _room(operations):
     return min(largest_map // smallest // 2 + 1, len(operations.kind)) + 1
 
 
-def drive(params, operations):
+def drive(params: PickerParams, operations: Operations) -> tuple[Blocks, Summary]:
     """Run the stream through one map: (Blocks, Summary). The map begins with nothing free, until a NEW_MAP.
 
     A block that found no place is not freed. ValueError when more is freed than was allocated."""

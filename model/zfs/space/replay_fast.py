@@ -12,7 +12,8 @@ from model.jit import kernel
 from model.zfs.space.bitmap_pickers import pick_block
 from model.zfs.space.bitmaps import MAX_BLOCKS, NOWHERE, new_free_blocks
 from model.zfs.space.free_runs import give, take
-from model.zfs.space.replay_exact import ALLOCATE, FREE, NEW_MAP, NOTHING_WRONG, Blocks
+from model.zfs.space.pickers import PickerParams
+from model.zfs.space.replay_exact import ALLOCATE, FREE, NEW_MAP, NOTHING_WRONG, Blocks, Operations
 from model.zfs.space.space_map import OK
 
 
@@ -58,18 +59,18 @@ def _run(fb, params, operations, blocks, first, end):
     return NOTHING_WRONG
 
 
-def unit_of(operations):
+def unit_of(operations: Operations) -> int:
     """The largest power of two of B that divides all sizes of a stream."""
     together = int(np.bitwise_or.reduce(operations.n_bytes))
     return together & -together if together else 512
 
 
-def fits(operations):
+def fits(operations: Operations) -> bool:
     """Whether the maps of a stream are few enough blocks, each, for this engine."""
     return int(operations.n_bytes.max(initial=0)) // unit_of(operations) <= MAX_BLOCKS
 
 
-def drive(params, operations):
+def drive(params: PickerParams, operations: Operations) -> tuple[Blocks, Summary]:
     """Run the stream through its maps, each from its NEW_MAP on: (Blocks, Summary)."""
     unit = unit_of(operations)
     blocks = Blocks(*np.zeros((3, int((operations.kind == ALLOCATE).sum())), np.int64))

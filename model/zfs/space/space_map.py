@@ -326,7 +326,7 @@ def move(maps, source, target):
     return status
 
 
-def new_space_maps(n_maps, max_segments, n_free_maps):
+def new_space_maps(n_maps: int, max_segments: int, n_free_maps: int) -> SpaceMaps:
     """Empty maps, of which the first `n_free_maps` are free maps, with room for `max_segments` segments in all."""
     trees = avl.new_trees(2 * n_maps, 2 * max_segments)
     unused = np.arange(max_segments, 0, -1, dtype=np.int32)

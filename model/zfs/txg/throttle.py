@@ -165,7 +165,7 @@ def most_bytes(memory_bytes, params):
     return max(params.least_limit, params.inflation * (memory_bytes // 8))
 
 
-def to_scale(params, k):
+def to_scale(params: TxgParams, k: float) -> TxgParams:
     """Of a machine whose groups are to be 1 / k: as often again, as much smaller."""
     return params._replace(timeout_ns=round(params.timeout_ns / k), sync_target_ns=round(params.sync_target_ns / k),
                            least_limit=max(1, round(params.least_limit / k)),

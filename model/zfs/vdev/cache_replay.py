@@ -9,12 +9,13 @@ is when a fill completes, as there is no disk:
   nothing: what the model completes there is noted, and can be compared.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from model.jit import kernel
-from model.zfs.vdev.cache import MISS, fill_done, max_lines, new_cache, read, write
+from model.zfs.vdev.cache import MISS, VdevCache, VdevCacheParams, fill_done, max_lines, new_cache, read, write
 
 READ, WRITE, COMPLETION = 0, 1, 2  # what an operation is; the codes of the recorded traces
 RECORDED = -1
@@ -140,7 +141,11 @@ def _column(values, n):
     return np.array(np.broadcast_to(values, n), dtype=np.int64)
 
 
-def operations(tick, kind, offset, n_bytes, is_metadata=1, dont_cache=0):
+Values = Sequence[int] | np.ndarray | int
+
+
+def operations(tick: Sequence[int] | np.ndarray, kind: Values, offset: Values, n_bytes: Values, is_metadata: Values = 1,
+               dont_cache: Values = 0) -> Operations:
     """Operations from anything like arrays; single values stand for all. Raises ValueError with the first bad one."""
     n = len(tick)
     stream = Operations(*(_column(values, n) for values in (tick, kind, offset, n_bytes, is_metadata, dont_cache)))
@@ -156,17 +161,17 @@ def operations(tick, kind, offset, n_bytes, is_metadata=1, dont_cache=0):
     return stream
 
 
-def new_fills(params):
+def new_fills(params: VdevCacheParams) -> Fills:
     n = max(1, max_lines(params))
     return Fills(np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(1, np.int64), np.zeros(1, np.int64))
 
 
-def new_decisions(n):
+def new_decisions(n: int) -> Decisions:
     nowhere, zeros = (lambda: np.full(n, NOWHERE, np.int64)), (lambda: np.zeros(n, np.int64))
     return Decisions(zeros(), nowhere(), nowhere(), nowhere(), zeros(), zeros(), zeros())
 
 
-def drive(params, stream, fill_ticks=RECORDED):
+def drive(params: VdevCacheParams, stream: Operations, fill_ticks: int = RECORDED) -> tuple[Decisions, VdevCache]:
     """The vdev cache of one leaf under `stream`: (Decisions, VdevCache as it is afterwards)."""
     if fill_ticks < RECORDED:
         raise ValueError(f"fill_ticks is {fill_ticks}, but a fill takes 0 ticks or more; choose such a number, or -1 "

@@ -319,7 +319,7 @@ def release_io(pool, io):
     return release(pool.queue, io)
 
 
-def new_recorder(leaf=-1, n=0, n_commands=0):
+def new_recorder(leaf: int = -1, n: int = 0, n_commands: int = 0) -> Recorder:
     """For `n` operations of the vdev cache of `leaf` and `n_commands` commands of its disk."""
     return Recorder(leaf, np.zeros(2, np.int64), np.zeros((n, 6), np.int64), np.zeros((n_commands, 6), np.int64))
 

@@ -181,7 +181,7 @@ def max_ios(vdev):
     return vdev.n_children + vdev.n_parity
 
 
-def vdev_params(kind="single", n_children=1, ashift=9):
+def vdev_params(kind: str = "single", n_children: int = 1, ashift: int = 9) -> VdevParams:
     """The VdevParams of a vdev of `kind`, one of KINDS. Raises ValueError with one sentence if there is none such."""
     if kind not in KINDS:
         raise ValueError(f"kind of the vdev is {kind!r}, which is unknown; choose one of {', '.join(KINDS)}")

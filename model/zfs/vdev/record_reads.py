@@ -22,6 +22,7 @@ import numpy as np
 
 from model.jit import kernel
 from model.zfs.vdev import cache_replay
+from model.zfs.vdev.cache import VdevCacheParams
 from model.zfs.vdev.cache_replay import READ
 
 LABEL_START_BYTES = 4 * 2**20  # labels and boot area in front of the data on every leaf; spec 1.3
@@ -127,7 +128,7 @@ def check_record_reads(params):
                          "choose one from 512 to 131072")
 
 
-def random_record_reads(params, arrivals, choices):
+def random_record_reads(params: RecordReads, arrivals: np.ndarray, choices: np.ndarray) -> Reads:
     """Reads that reach the leaf: a `Reads` of as many elements as there are.
 
     arrivals, choices   uniform numbers in [0, 1), one each per read of a record, for when and for which
@@ -155,7 +156,7 @@ class Residency(NamedTuple):
     n_data_lines: np.ndarray  # lines made by a read of data
 
 
-def resident_over_time(cache_params, reads, fill_ticks):
+def resident_over_time(cache_params: VdevCacheParams, reads: Reads, fill_ticks: int) -> Residency:
     """`reads` through an empty vdev cache whose fills take `fill_ticks` ticks: a `Residency`."""
     stream = cache_replay.operations(reads.tick, READ, reads.offset, reads.n_bytes, reads.is_metadata)
     decisions, _ = cache_replay.drive(cache_params, stream, fill_ticks)

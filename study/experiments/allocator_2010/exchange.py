@@ -61,7 +61,7 @@ class Setup(NamedTuple):
     pool_fill: float            # share that is taken: what was asked for, or what LEAST_MAIL takes
     age: float                  # turnovers
     since_update: float         # turnovers between a change of the software and the measurement
-    rules: tuple[MetaslabParams, MetaslabParams]    # old, new
+    rules: tuple[MetaslabParams, ...]   # old, new
     ages_under_old: bool
     seconds: float
     exact: bool = False         # the exact engine of the allocator instead of the fast one; both give the same

@@ -173,8 +173,8 @@ def over_unpublished(n_runs: int, seed: int, **like) -> pd.DataFrame:
     these the series are there already."""
     known = priors.read(EXPERIMENT)
     central = known.central()
-    levels = {one.name: sorted({central[one.name], *ensembles.others(one)}) for one in (*known.priors, *known.switches)
-              if one.name in MAP}
+    conditions: tuple[priors.Prior | priors.Switch, ...] = (*known.priors, *known.switches)
+    levels = {one.name: sorted({central[one.name], *ensembles.others(one)}) for one in conditions if one.name in MAP}
     cases = [(name, {"seed": seed, **central, name: level}) for name in MAP for level in levels[name]]
     found = ensembles.on_all_processors(_case, [(case, like, n_runs) for _, case in cases])
     rows = [(name, MAP[name][0], _shown(one[name], MAP[name][1]), isinstance(MAP[name][1], (int, float)),
@@ -221,7 +221,7 @@ def metrics_of_scales(table: pd.DataFrame) -> pd.DataFrame:
 
 def table(runs: Comparison) -> pd.DataFrame:
     """Means over runs, and standard deviations in per cent of them, of all that was looked at."""
-    columns = {}
+    columns: dict[str, pd.Series] = {}
     for variant, one in runs.items():
         wide = one.table.pivot(index="run", columns="name", values="value")
         columns |= {variant: wide.mean(), f"sd % {variant}": 100 * wide.std() / wide.mean()}
@@ -262,7 +262,7 @@ def cycle(tps: np.ndarray) -> pd.DataFrame:
     falls and sudden returns: a fall takes more runs than a rise."""
     turns = turning_points(tps, 0.25 * np.ptp(tps))
     steps = [(b - a, tps[b] - tps[a]) for a, b in itertools.pairwise(turns)]
-    rows = []
+    rows: list[tuple[str, float, str]] = []
     for name, sign in (("fall", -1), ("rise", 1)):
         some = [(n, sign * change) for n, change in steps if sign * change > 0]
         rows.append((f"{name}s", len(some), "1"))

@@ -1,14 +1,17 @@
 """The rules of the allocator before and after 2010.Q1, and every change by itself (spec 2)."""
+from typing import Any
+
 from model.zfs.eras import era
 from model.zfs.metaslab.state import BONUS_AREA, FRAGMENTED, LARGEST, MetaslabParams
 from model.zfs.space.pickers import VARIANTS
 
 OLD = "b117"
 
-WEIGHTS = {"bonus_scope": BONUS_AREA, "reassess": 1}
-CODED, DESCRIBED = {"bonus_multiplier": 1, "bonus_divisor": 1}, {"bonus_multiplier": 3, "bonus_divisor": 2}
+WEIGHTS: dict[str, Any] = {"bonus_scope": BONUS_AREA, "reassess": 1}
+CODED: dict[str, Any] = {"bonus_multiplier": 1, "bonus_divisor": 1}
+DESCRIBED: dict[str, Any] = {"bonus_multiplier": 3, "bonus_divisor": 2}
 BY_TEXT = {"bonus_multiplier": 3, "bonus_divisor": 1}    # before a fresh one where it is 33 % empty
-STEPS = {       # every change by itself
+STEPS: dict[str, tuple[str, dict]] = {       # every change by itself
     "threshold": ("best fit from 96 % full", {"picker": VARIANTS["141_df"]}),
     "weights": ("weighed anew, old bonus kept", WEIGHTS),
     "bonus-coded": ("no bonus (as coded)", WEIGHTS | CODED),
@@ -19,7 +22,7 @@ STEPS = {       # every change by itself
     "prefetch": ("space maps read ahead", {"prefetch_maps": 3}),
     "new-dynamic-fit": ("new dynamic fit", {"picker": VARIANTS["141_ndf"]}),
 }
-ALL = {         # and all of them
+ALL: dict[str, tuple[str, tuple[str, str]]] = {         # and all of them
     "all-coded": ("all, bonus as coded", ("dynamic fit", "as coded")),
     "all-described": ("all, bonus as described", ("dynamic fit", "as described")),
     "all-b141": ("all, new dynamic fit", ("new dynamic fit", "as coded")),

@@ -201,7 +201,7 @@ INNODB = {"kind": "innodb", "rows": 10_000_000, "clients": 20, "seconds": 300, "
 
 
 def _sysbench(name: str, read_only: bool, words: tuple, switches: tuple) -> Ladder:
-    steps = ({}, TWO_DISKS, SSD_CACHE, {}, {})
+    steps: tuple[dict, ...] = ({}, TWO_DISKS, SSD_CACHE, {}, {})
     rungs = tuple(Rung(f"{name}-{i + 1}", one, step) for i, (one, step) in enumerate(zip(words, steps, strict=True)))
     return Ladder(name, MACHINE | {"database": INNODB | {"read_only": read_only}}, rungs, switches)
 

@@ -14,10 +14,11 @@ only reads, the CPU time of a query, since its data fit in memory.
 """
 import itertools
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 
+from model.devices.data_sheet import SheetParams
 from study.documents import claims, priors, published
 from study.documents.priors import Known, Prior
 from study.ensembles import ensembles, same_runs
@@ -43,7 +44,8 @@ LENGTH = {"pgbench": "database.transactions", "sysbench-rw": "database.seconds",
 
 def rungs(ladder: Ladder, reading: dict[str, str], changed: dict | None = None) -> list[Scenario]:
     """A scenario for each rung; `changed`: paths and values that differ from the slides' machine at all of them."""
-    one, standing, found = scenario.of(ladder.base | {"title": ladder.name}), {}, []
+    one, found = scenario.of(ladder.base | {"title": ladder.name}), []
+    standing: dict[str, Any] = {}
     for sets in changes(ladder, reading):
         standing |= {path: value for path, value in sets.items() if path.split(".")[0] in STANDING}
         one = scenario.changed(one, {path: value for path, value in sets.items() if path not in standing})
@@ -64,7 +66,8 @@ def _with_standing(one: Scenario, standing: dict) -> Scenario:
 
 def _devices(one: Scenario) -> dict[str, Devices]:
     """By their path; but for cache devices, which nothing has to survive on."""
-    places = {"pool.data": one.pool.data, "pool.log": one.pool.log, "log_pool.data": one.log_pool and one.log_pool.data}
+    own = one.log_pool.data if one.log_pool else None
+    places = {"pool.data": one.pool.data, "pool.log": one.pool.log, "log_pool.data": own}
     return {path: devices for path, devices in places.items() if devices is not None}
 
 
@@ -84,6 +87,7 @@ def _command() -> Prior:
     """Of both disks: the range that the sheet of one gives."""
     sheet = scenario_storage.sheet(DISK)
     low, high = sheet.ranges[COMMAND]
+    assert isinstance(sheet.params, SheetParams)
     return Prior(name=COMMAND, of="device", experiments=(), low=low, central=sheet.params.overhead_ns, high=high, unit="ns",
                  shape="uniform", source=dict(zip(sheet.table.name, sheet.table.source, strict=True))[COMMAND])
 

@@ -22,7 +22,7 @@ MISTAKE, UFS, ARRAYS = "zfs-nine-disks-128k", "ufs-nine-disks", "seven-arrays"
 ZFS, NO_ZIL, LOG_ARRAY = "zfs-300s-15", "zfs-no-zil-15", "zfs-log-array"
 TABLES_GIB, SEGMENTS = (6, 10, 14, 18, 22), (150, 300, 600)
 
-LOADS = {           # in the run store's words: label, what is changed
+LOADS: dict[str, tuple[str, dict]] = {           # in the run store's words: label, what is changed
     "central": ("best guess", {}),
     "half": ("half the tables on 13 June", {"first_load_pct": 50}),
     "few-changes": ("12 GiB, one row changed, twice the CPU, less log",

@@ -11,7 +11,7 @@ checkpoints, all times between them, times and limits of groups are divided by i
 I/Os, bytes a second, seeks over the same share of a disk. Not divided: what a group costs however small it is, naps of the
 checkpointer, what is on its way. `scale=1` simulates all of it.
 """
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -171,7 +171,7 @@ def run(name: str, values: dict, scale: int, seed: int, target: float | None = N
     the same machine as before is not run again."""
     one, n = of_test(name, values, scale), (seconds or TESTS[name].seconds) // scale
     values = values | {"working_gib": working_gib(TESTS[name], values)}
-    changes = {"database.seconds": float(n), "host.cpus": cores}
+    changes: dict[str, Any] = {"database.seconds": float(n), "host.cpus": cores}
     if target is not None:
         changes["database.conf"] = one.database.conf | {"checkpoint_completion_target": target}
     changed = scenario.changed(one, changes)
@@ -182,12 +182,13 @@ def run(name: str, values: dict, scale: int, seed: int, target: float | None = N
 def _recorded(name: str, scale: int, one: Scenario, done: machines.Outcome, n: int) -> Run:
     """What is kept of a run, of `n` seconds."""
     series = done.devices_per_second
-    rates = [{group: rows[count][:n] / per for group, rows in series.items() if rows["writes"].any() or group == "data"}
-             for count, per in (("read_bytes", 1e6), ("written_bytes", 1e6), ("writes", 1))]
+    read_mb, written_mb, writes = (
+        {group: rows[count][:n] / per for group, rows in series.items() if rows["writes"].any() or group == "data"}
+        for count, per in (("read_bytes", 1e6), ("written_bytes", 1e6), ("writes", 1)))
     cpu_ns = done.result.machine.database.statements[:, CPU_NS].sum()
     count = {name: values[:n].astype(float) for name, values in done.per_second.items()}
     pages = sum(count[name] for name in PAGES_WRITTEN)
-    return Run(name, scale, 60 * count["commits"], *rates, done.counts, done.mean_ms,
+    return Run(name, scale, 60 * count["commits"], read_mb, written_mb, writes, done.counts, done.mean_ms,
                done.tps * cpu_ns / 1e9 / one.host.cpus, count["checkpoint_writes"], pages * PAGE_BYTES / 1e6,
                count["wal_bytes"] / 1e6)
 

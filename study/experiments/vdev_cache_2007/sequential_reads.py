@@ -292,8 +292,8 @@ def predict(machine: Setup, draws: int, seeds: int, seed: int, runs: Comparison 
 
     def simulate_case(values: dict, case_seed: int, variant: str) -> dict[str, float]:
         case = with_values(machine, values)
-        is_made = runs and (case, case_seed) == (runs.machine, seed)
-        return quantities(dict(runs.items())[variant] if is_made else run(case, variant, case_seed), case)
+        made = dict(runs.items()) if runs and (case, case_seed) == (runs.machine, seed) else {}
+        return quantities(made[variant] if made else run(case, variant, case_seed), case)
 
     cases = ensembles.cases(priors.read(EXPERIMENT), draws, seeds, seed)
     return ensembles.run(cases, simulate_case, baseline())

@@ -70,7 +70,7 @@ def test_a_vdev_with_a_purpose_is_told_apart(purpose):
     slabs = zdb.parse(HEAD + LINE.format(0, 0, "20M") + LINE.format(1, 2**26, "60M") + more + "\tvdev          2\n"
                       + LINE.format(0, 0, "20M") + LINE.format(1, 2**27, "64M"), "sample")
     assert [(one.vdev, one.purpose, one.size_bytes) for one in slabs] == [
-        (0, "", 64 * MIB), (0, "", 64 * MIB), (2, "", 128 * MIB), (2, "", 128 * MIB), (1, purpose, None)]
+        (0, "", 64 * MIB), (0, "", 64 * MIB), (2, "", 128 * MIB), (2, "", 128 * MIB), (1, purpose, 0)]
     with pytest.raises(UserError, match="no line of a metaslab of a vdev for all data"):
         zdb.parse(more, "sample")
 

@@ -27,7 +27,8 @@ OWN = {"01_vdev_cache_oltp": {"seconds": "12.0"}, "02_vdev_cache_seqread": {"sec
        "09_postgres_checkpoints": {"scale": "32", "check": "0"}, "10_your_ladder": {"run_transactions": "1000"},
        "90_model_vs_zfs": {"seconds": "12.0"}}
 
-pytestmark = pytest.mark.skipif(not (CHROMIUM and DRIVER), reason="no chromium with chromedriver is installed")
+pytestmark = [pytest.mark.skipif(not (CHROMIUM and DRIVER), reason="no chromium with chromedriver is installed"),
+              pytest.mark.slow, pytest.mark.timeout(1800)]
 
 # What the page tells about the notebook in front.
 STATE = """
