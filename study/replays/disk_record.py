@@ -48,7 +48,8 @@ def _bare(source: str) -> str:
             node = node.body[0]
         elif not isinstance(node, ast.Import | ast.ImportFrom):
             continue
-        lines[node.lineno - 1:node.end_lineno] = [""] * (node.end_lineno - node.lineno + 1)
+        first, last = node.lineno, node.end_lineno or node.lineno
+        lines[first - 1:last] = [""] * (last - first + 1)
     return "".join("".join(lines).split())
 
 
