@@ -10,7 +10,7 @@ help:
 	@echo 'make test        run the tests'
 	@echo 'make check       lint, types and the fast tests, in three minutes'
 	@echo 'make ready       set up only; every other target does it first where it is needed'
-	@echo 'make lab         JupyterLab on notebooks/'
+	@echo 'make lab         JupyterLab on notebooks/index.ipynb, which shows all of them'
 	@echo 'make verify      replay the recorded traces in data/traces (TRACES=DIR for others)'
 	@echo 'make bench       benchmarks, as ratios within the run'
 	@echo 'make results     accept changed results on purpose (rewrites paper/results.json)'
@@ -38,6 +38,7 @@ bench: ready-bench
 
 results: ready
 	@$(STUDY) reproduce --accept
+	@$(STUDY) docs
 
 ready:
 	@$(PYTHON) set_up.py

@@ -32,7 +32,7 @@ def query(sql: str, form: str, to: Path | None, out: Console) -> None:
         try:
             found = connection.execute(_one_question(sql)).df()
         except duckdb.Error as error:
-            raise UserError(f"the query fails ({_said(error)}); README.md lists tables and columns") from None
+            raise UserError(f"the query fails ({_said(error)}); docs/run-store.md lists tables and columns") from None
     if form == "table" and to is None:
         out.print(_table(found))
         return

@@ -72,7 +72,7 @@ def predict(
 
     Example: study predict data/scenarios/nvme-mirror.toml
 
-    How far off such predictions are: README.md, Predict your own.
+    How far off such predictions are: docs/predicting.md.
     """
     from study.ensembles import ensembles
     from study.machines import scenario as scenarios

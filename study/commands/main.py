@@ -26,6 +26,7 @@ app.add_typer(check, name="check", rich_help_panel=CAME_OUT)
 
 # JupyterLab asks for news and updates over the network unless told otherwise, and then still whether it may.
 QUIET = ("--LabApp.news_url=None", "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate")
+FIRST = ("--LabApp.default_url=/lab/tree/index.ipynb",)
 PAGE = {"disabledExtensions": {"@jupyterlab/apputils-extension:announcements": True}}
 
 Workers = Annotated[int | None, typer.Option(min=1, help="Runs at a time; default: one per processor.")]
@@ -107,7 +108,7 @@ def claims(
 
 @app.command(rich_help_panel=CAME_OUT)
 def query(
-    sql: Annotated[str, typer.Argument(help="One SELECT, in quotes; README.md has ten to start with.")],
+    sql: Annotated[str, typer.Argument(help="One SELECT, in quotes; docs/run-store.md has ten to start with.")],
     format: Annotated[str, typer.Option(help="table, csv, json or parquet")] = "table",
     to: Annotated[Path | None, typer.Option(
         help="Write to this file instead of the terminal; folders that are missing are made.")] = None,
@@ -155,6 +156,20 @@ def paper() -> None:
     out.print(f"typeset {text.build(all_plans())}", soft_wrap=True)
 
 
+@app.command(rich_help_panel=CAME_OUT)
+def docs(
+    check: Annotated[bool, typer.Option("--check", help="Write nothing; exit with 1 if a page is out of date.")] = False,
+) -> None:
+    """Write what is made in README.md and docs/: tables of results, help of commands, keys of scenarios."""
+    from study.commands import documentation
+    changed = documentation.out_of_date() if check else documentation.write()
+    for path in changed:
+        out.print(f"{'out of date' if check else 'written'}: {path.relative_to(documentation.ROOT)}", soft_wrap=True)
+    if not changed:
+        out.print("all pages are up to date")
+    raise typer.Exit(1 if check and changed else 0)
+
+
 @check.command("paper")
 def check_paper() -> None:
     """Numbers and figures of the paper against the store; exits with 1 if the text says something of its own."""
@@ -169,14 +184,14 @@ def check_paper() -> None:
 
 @app.command(rich_help_panel=NOTEBOOKS, context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
 def lab(context: typer.Context) -> None:
-    """JupyterLab on notebooks/, with the run store made. Options of JupyterLab's own are passed on."""
+    """JupyterLab on notebooks/index.ipynb, with the run store made. Options of JupyterLab's own are passed on."""
     from study.project import NOTEBOOKS, write_atomically
     from study.store import store
     store.refresh()
     write_atomically(Path(sys.prefix) / "etc/jupyter/labconfig/page_config.json", json.dumps(PAGE))
     root = ["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
     os.chdir(NOTEBOOKS)
-    os.execv(sys.executable, [sys.executable, "-m", "jupyterlab", *root, *QUIET, *context.args])
+    os.execv(sys.executable, [sys.executable, "-m", "jupyterlab", *root, *QUIET, *FIRST, *context.args])
 
 
 @app.command(rich_help_panel=TRACES)

@@ -38,7 +38,7 @@ def reproduce(only: list[str], workers: int | None, accept: bool, limits: Limits
 
 def with_draws(only: list[str], draws: int, workers: int | None, limits: Limits, out: Console) -> int:
     """The notebooks that draw from priors, with so many draws, and the grades that these give. 1 if a run fails."""
-    paths = [catalogue.find(name) for name in only] or sorted(catalogue.NOTEBOOKS.glob("*.ipynb"))
+    paths = [catalogue.find(name) for name in only] or catalogue.books()
     drawing = [path for path in paths if (listed := catalogue.entry(path)) and "draws" in listed.parameters]
     if not drawing:
         raise UserError(f"none of {', '.join(path.stem for path in paths)} draws from priors; leave --draws out")

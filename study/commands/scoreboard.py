@@ -9,7 +9,7 @@ from rich.table import Table
 
 from study import console, errors
 from study.errors import UserError
-from study.project import NOTEBOOKS
+from study.runs.catalogue import books
 from study.runs.folder import manifest
 from study.runs.plan import Outcome, Plan, all_plans, done_before, plan
 from study.store import results, store
@@ -89,7 +89,7 @@ def _meant(board, words: list[str]) -> set[str]:
     found = set()
     for word in words:
         ways = [board.claim_id == word, board.notebook.fillna("").str.startswith(word)]
-        if not any(path.stem.startswith(word) for path in NOTEBOOKS.glob("*.ipynb")):
+        if not any(path.stem.startswith(word) for path in books()):
             ways.append(board.claim_id.str.contains(word, regex=False) | board.document.str.startswith(word))
         meant = next((set(board.claim_id[way]) for way in ways if way.any()), set())
         if not meant and len(ways) == 2:
@@ -134,10 +134,14 @@ def _say_predictions(connection: duckdb.DuckDBPyConnection, one: Plan, out: Cons
 
 
 def _say_verdict(one: Plan, out: Console) -> None:
-    """What the last code cell of the executed notebook shows, if it is a sentence or a word."""
+    if said := verdict(one):
+        out.print(f"verdict: {said}", soft_wrap=True)
+
+
+def verdict(one: Plan) -> str:
+    """What the last code cell of the executed notebook shows, if it is a sentence or a word; else nothing."""
     shown = _last_output(one)
-    if shown.startswith(("'", '"')):
-        out.print(f"verdict: {ast.literal_eval(shown)}", soft_wrap=True)
+    return ast.literal_eval(shown) if shown.startswith(("'", '"')) else ""
 
 
 def _last_output(one: Plan) -> str:

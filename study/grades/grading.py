@@ -1,4 +1,4 @@
-"""How a prediction is graded, by rule (DESIGN.md, Rules of honesty, 6).
+"""How a prediction is graded, by rule (docs/grades.md).
 
     grading.grade(...)       one of GRADES
     grading.of_runs(c, runs) the grade of every claim that these runs predict, from the run store

@@ -10,23 +10,36 @@ MOST_CLIENTS = 10_000           # that there is room for in a simulation
 
 
 class Postgres(Section):
-    """pgbench on PostgreSQL. A run is of so many transactions in all, or seconds; of neither: see
-    `study.predictions.predict`."""
+    """pgbench on PostgreSQL. Without `transactions` and `seconds` the program says how long a run is."""
     kind: Literal["postgres"] = "postgres"
     version: float = 8.3
+    """From 8.3 to 18."""
     scale: int = 10
+    """Of pgbench (-s): 100 000 accounts, 15 MB, for each."""
     clients: Annotated[int, Field(le=MOST_CLIENTS)] = 10
-    threads: Annotated[int, Field(ge=1, le=MOST_CLIENTS)] | None = None     # of pgbench (-j); 1 if it is left out
+    """Of pgbench (-c)."""
+    threads: Annotated[int, Field(ge=1, le=MOST_CLIENTS)] | None = None
+    """Of pgbench (-j). Left out: 1."""
     transactions: Annotated[int, Field(ge=1, le=10**8)] | None = None
+    """Transactions of a run in all."""
     seconds: Annotated[float, Field(gt=0, le=86400)] | None = None
-    script: Literal["tpc-b", "simple-update", "select-only", "toolkit"] = "tpc-b"  # toolkit: databases/postgres/toolkit.py
-    prepared: bool = False                  # statements are planned once (pgbench -M prepared)
+    """Length of a run, s."""
+    script: Literal["tpc-b", "simple-update", "select-only", "toolkit"] = "tpc-b"  # databases/postgres/toolkit.py
+    """The transaction: pgbench's own, -N, -S, or the made-up load of the tests of 2008."""
+    prepared: bool = False
+    """Statements are planned once (pgbench -M prepared)."""
     fillfactor: Annotated[int, Field(ge=10, le=100)] = 100
-    start: Literal["warm", "cold", "at work"] = "warm"      # its shared buffers: full and clean; empty; as after hours,
-    interval_transactions: Annotated[int, Field(ge=1)] | None = None    # with so many between checkpoints: run_length.py
-    checkpoint_pace: Annotated[float, Field(ge=0)] = 0.0    # pages a transaction they came to; 0: all in time; likewise
-    log_files: Annotated[int, Field(ge=1)] | None = None    # of 16 MB, that exist at the start; all that there will be
+    """Of the tables, %."""
+    start: Literal["warm", "cold", "at work"] = "warm"
+    """Shared buffers at the start: full and clean, or empty. Long runs begin as hours of work leave them, unless `cold`."""
+    interval_transactions: Annotated[int, Field(ge=1)] | None = None    # run_length.py
+    """Transactions between two checkpoints. Set by the program with `at work`."""
+    checkpoint_pace: Annotated[float, Field(ge=0)] = 0.0
+    """Pages a transaction that checkpoints reached in the hours before; 0: all in time. Set by the program."""
+    log_files: Annotated[int, Field(ge=1)] | None = None
+    """Log files of 16 MB that exist at the start. Left out: all that there will be."""
     conf: dict[str, Any] = Field(default_factory=dict)
+    """Settings by their own names, as section `[database.conf]`: see below."""
 
     @model_validator(mode="after")
     def _can_be(self):
@@ -50,16 +63,27 @@ class Innodb(Section):
     """sysbench OLTP on InnoDB."""
     kind: Literal["innodb"] = "innodb"
     rows: int = 10_000_000
+    """Rows of the table (--oltp-table-size)."""
     clients: Annotated[int, Field(le=MOST_CLIENTS)] = 20
+    """Threads of sysbench (--num-threads)."""
     seconds: Annotated[float, Field(gt=0, le=86400)] = 300
-    version: Literal["5.4.0", "5.4.2", "5.5", "5.6", "5.7", "8.0", "8.4"] | None = None   # of MySQL; not known if left out
-    sysbench: Literal["0.4", "1.0"] | None = None       # 0.4 with MySQL before 5.6, 1.0 (also for 0.5) with later ones
+    """Length of a run, s."""
+    version: Literal["5.4.0", "5.4.2", "5.5", "5.6", "5.7", "8.0", "8.4"] | None = None
+    """Of MySQL. Left out: not known."""
+    sysbench: Literal["0.4", "1.0"] | None = None
+    """Left out: 0.4 with MySQL before 5.6, 1.0 (also for 0.5) with later releases."""
     read_only: bool = False
-    write_only: bool = False                # its updates, its deletion and its insertion, without the selections
+    """Only the selections."""
+    write_only: bool = False
+    """Only the updates, the deletion and the insertion."""
     distribution: Literal["special", "uniform", "pareto", "zipfian"] = "special"
-    start: Literal["as loaded", "warm", "cold", "at work"] | None = None    # what its buffers hold; drawn if it is left out
-    transactions_a_second: int | None = None    # at work: of the hours before
+    """How rows are chosen (--oltp-dist-type, --rand-type)."""
+    start: Literal["as loaded", "warm", "cold", "at work"] | None = None
+    """What the buffer pool holds. Left out: drawn. Long runs begin as hours of work leave it, unless `cold`."""
+    transactions_a_second: int | None = None
+    """The rate of the hours before. Set by the program with `at work`."""
     conf: dict[str, Any] = Field(default_factory=dict)
+    """Settings by their own names, as section `[database.conf]`: see below."""
 
     @model_validator(mode="after")
     def _can_be(self):
@@ -77,12 +101,16 @@ class Innodb(Section):
 
 
 class Oracle(Section):
-    """Order entry on Oracle: so many users who do not think, tables of so many GiB in blocks of 8 KiB."""
+    """Order entry on Oracle, on ZFS only: users who do not think, tables in blocks of 8 KiB."""
     kind: Literal["oracle"] = "oracle"
     gib: Annotated[float, Field(ge=0.125, le=128)] = 10
+    """Size of the tables, GiB."""
     clients: Annotated[int, Field(le=MOST_CLIENTS)] = 32
+    """Users."""
     seconds: Annotated[float, Field(gt=0, le=86400)] = 1800
+    """Length of a run, s."""
     conf: dict[str, Any] = Field(default_factory=dict)
+    """Settings by their own names, as section `[database.conf]`: see below."""
 
     @model_validator(mode="after")
     def _can_be(self):

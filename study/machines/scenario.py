@@ -23,21 +23,30 @@ from study.machines.storage import GIB, PARITY, Pool, Ufs, Zfs
 
 
 class Host(Section):
+    """The computer."""
     cpus: Annotated[int, Field(ge=1, le=1024)] = 8
+    """Processors (threads of them)."""
     memory_gib: Annotated[float, Field(ge=0.125, le=65536)] = 8     # the ARC alone has 64 MiB at least
-    cpu: Annotated[float, Field(gt=0, le=100)] = 1.0    # speed of one, against a Xeon of 2.3 GHz of 2008; see README
+    """Memory, GiB."""
+    cpu: Annotated[float, Field(gt=0, le=100)] = 1.0
+    """Speed of one processor; 1 is a Xeon of 2.3 GHz of 2008. Other values: the table below."""
     system: Literal["solaris", "linux", "freebsd"] | None = None    # if left out: `study.machines.servers.system`
-    shares_cpus: bool | None = None     # threads of a transaction group want the database's processors; if left out: not on
-                                        # Solaris, whose predictions are the documents'
+    """Left out: Linux with an era of OpenZFS or with PostgreSQL from 9.5 on, else Solaris."""
+    shares_cpus: bool | None = None
+    """Threads that write a transaction group compete for the database's processors. Left out: not on Solaris."""
     cpu_source: str = ""
+    """Where the value of `cpu` is from; a note."""
 
 
 class Scenario(Section):
+    """The file as a whole."""
     title: str = ""
+    """A name for people."""
     host: Host = Host()
     files: Annotated[Zfs | Ufs, Field(discriminator="kind")] = Zfs()
     pool: Pool
-    log_pool: Pool | None = None            # the database's log on a pool of its own
+    log_pool: Pool | None = None
+    """The database's log on a pool of its own."""
     database: Annotated[Postgres | Innodb | Oracle, Field(discriminator="kind")]
 
     @property
@@ -113,12 +122,13 @@ class Scenario(Section):
 # From which version of a database on which ZFS is likeliest, by the years of both (model.zfs.eras): that of Linux, and the
 # older one that FreeBSD had in the same year (10 and 11; 12 from 2018, 13.0 from 2021, 13.1 from 2022, 14 from November
 # 2023).
-_ERAS: dict[str, dict[float | str, str]] = {
-         "postgres": {9.3: "openzfs_2013", 10: "openzfs_2017", 12: "openzfs_2019", 14: "openzfs_2021", 16: "openzfs"},
-         "innodb": {"5.6": "openzfs_2013", "5.7": "openzfs_2017", "8.0": "openzfs_2021", "8.4": "openzfs"}}
-_ERAS_OF_FREEBSD: dict[str, dict[float | str, str]] = {
-                    "postgres": {9.3: "openzfs_2013", 12: "openzfs_2017", 14: "openzfs_2019", 15: "openzfs_2021"},
-                    "innodb": {"5.6": "openzfs_2013", "8.0": "openzfs_2017", "8.4": "openzfs"}}
+ERAS_OF_LINUX: dict[str, dict[float | str, str]] = {
+                 "postgres": {9.3: "openzfs_2013", 10: "openzfs_2017", 12: "openzfs_2019", 14: "openzfs_2021",
+                              16: "openzfs"},
+                 "innodb": {"5.6": "openzfs_2013", "5.7": "openzfs_2017", "8.0": "openzfs_2021", "8.4": "openzfs"}}
+ERAS_OF_FREEBSD: dict[str, dict[float | str, str]] = {
+                   "postgres": {9.3: "openzfs_2013", 12: "openzfs_2017", 14: "openzfs_2019", 15: "openzfs_2021"},
+                   "innodb": {"5.6": "openzfs_2013", "8.0": "openzfs_2017", "8.4": "openzfs"}}
 
 
 def _era_of_its_time(content: dict) -> str:
@@ -128,7 +138,7 @@ def _era_of_its_time(content: dict) -> str:
     if not isinstance(database, dict) or system == "solaris":
         return "b111"
     version, found = database.get("version"), "openzfs_2013" if system == "linux" else "b111"
-    of_versions = _ERAS_OF_FREEBSD if system == "freebsd" else _ERAS
+    of_versions = ERAS_OF_FREEBSD if system == "freebsd" else ERAS_OF_LINUX
     for first, era in of_versions.get(str(database["kind"]), {}).items():
         if isinstance(first, str):
             found = era if isinstance(version, str) and first <= version else found

@@ -1,5 +1,8 @@
 """What all sections of a scenario (`study.machines.scenario`) are: closed, unchanging, and particular about what a number
-is."""
+is.
+
+The text below a field says what it is; `docs/scenarios.md` is made of these texts (`study.commands.documentation`).
+"""
 import re
 from typing import get_args, get_origin
 
@@ -16,7 +19,7 @@ def _is_number(annotation) -> bool:
 
 
 class Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, use_attribute_docstrings=True)
 
     @model_validator(mode="before")
     @classmethod

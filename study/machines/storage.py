@@ -32,15 +32,23 @@ def sheet(name: str) -> hardware.Device:
 
 
 class Devices(Section):
-    """Some devices of one kind. `width`: disks of a mirror or RAID-Z group; all of them if it is left out."""
-    sheet: str                              # data/hardware/<sheet>.toml
+    """Some devices of one kind."""
+    sheet: str
+    """The device: a file of data/hardware, without its ending."""
     count: int = 1
+    """How many."""
     layout: Literal["stripe", "mirror", "raidz1", "raidz2", "raidz3"] = "stripe"
+    """How they are put together. A log device: stripe or mirror; a cache device: stripe."""
     width: int | None = None
-    use_gib: float | None = None            # only so much of each device
-    write_cache: bool | None = None         # of a disk: on or off; as its sheet says if it is left out
-    ashift: Literal[9, 12, 13] = 9          # of the vdev; OpenZFS takes 12 for disks with sectors of 4 KiB
-    battery: bool = False                   # behind a controller whose cache survives a power cut
+    """Devices of a mirror or of a RAID-Z group. Left out: all of them."""
+    use_gib: float | None = None
+    """Only so much of each device, GiB."""
+    write_cache: bool | None = None
+    """Write cache of a disk, on or off. Left out: as its sheet says."""
+    ashift: Literal[9, 12, 13] = 9
+    """Sector size of the vdev, as a power of two. OpenZFS takes 12 for disks with sectors of 4 KiB."""
+    battery: bool = False
+    """The devices are behind a controller whose cache survives a power cut."""
 
     @property
     def group(self) -> int:
@@ -86,8 +94,11 @@ class Devices(Section):
 class Pool(Section):
     """Devices of a pool: of its data, of its separate intent log, of its cache (L2ARC)."""
     data: Devices
+    """The devices that hold the files."""
     log: Devices | None = None
+    """A separate intent log (log device)."""
     cache: Devices | None = None
+    """An L2ARC (cache device)."""
 
     @model_validator(mode="after")
     def _can_be(self):
@@ -112,24 +123,42 @@ def _check_record(name: str, kib: int, era: str):
 
 
 class Zfs(Section):
+    """ZFS."""
     kind: Literal["zfs"] = "zfs"
-    era: str = "b111"                       # a build of model.zfs.eras; if a scenario leaves it out: of the database's time
-    record_kib: int = 128                   # recordsize of the tables
-    log_record_kib: int | None = None       # of the database's log; as the tables' if it is left out
-    primarycache: Literal["all", "metadata"] = "all"        # none is not modelled
-    secondarycache: Literal["all", "none"] = "all"          # metadata is not modelled
+    era: str = "b111"
+    """Which ZFS; the builds and releases are listed below. Left out: that of the database's time."""
+    record_kib: int = 128
+    """Record size of the tables, KiB: a power of two up to 128; with an era of OpenZFS from 2017 on up to 16384."""
+    log_record_kib: int | None = None
+    """Record size of the database's log, KiB. Left out: as the tables'."""
+    primarycache: Literal["all", "metadata"] = "all"
+    """What the ARC holds. `none` is not modelled."""
+    secondarycache: Literal["all", "none"] = "all"
+    """What a cache device holds. `metadata` is not modelled."""
     logbias: Literal["latency", "throughput"] = "latency"
-    log_logbias: Literal["latency", "throughput"] | None = None     # of the database's log; as the tables' if it is left out
-    compress_ratio: Annotated[float, Field(ge=1, le=100)] = 1.0     # of tables and indexes together; 1: compression=off
-    compressed_arc: bool | None = None      # records are held as they are on disk; if left out: as its era does
+    """Where synchronous writes go first."""
+    log_logbias: Literal["latency", "throughput"] | None = None
+    """The same for the database's log. Left out: as the tables'."""
+    compress_ratio: Annotated[float, Field(ge=1, le=100)] = 1.0
+    """What `zfs get compressratio` says of tables and indexes together; 1: compression=off."""
+    compressed_arc: bool | None = None
+    """Records are held in memory as they are on disk. Left out: so from `openzfs_2017` on."""
     prefetch: bool = True
-    zil: bool = True                        # False: zil_disable, or sync=disabled
+    """ZFS reads files ahead."""
+    zil: bool = True
+    """False: zil_disable, or sync=disabled."""
     nocacheflush: bool = False
+    """Devices are not told to flush their caches (zfs_nocacheflush)."""
     arc_max_mib: float | None = None
-    warm: bool | None = None                # whether the tables are in core at the start; not known if it is left out
-    cache_warm: bool | None = None          # whether a cache device holds what hours put there; not known if it is left out
-    to_scale: Annotated[float, Field(ge=1, le=10**4)] = 1.0         # tables are so many times smaller than they are, and
-    groups_to_scale: Annotated[float, Field(ge=1, le=10**4)] = 1.0  # transaction groups shorter; run_length.py sets both
+    """Largest ARC, MiB; 64 or more."""
+    warm: bool | None = None
+    """The tables are in memory at the start. Left out: not known, and drawn."""
+    cache_warm: bool | None = None
+    """The cache device holds what hours of work put there. Left out: not known, and drawn."""
+    to_scale: Annotated[float, Field(ge=1, le=10**4)] = 1.0
+    """How many times smaller the tables are than they were. Set by the program for machines too large to simulate whole."""
+    groups_to_scale: Annotated[float, Field(ge=1, le=10**4)] = 1.0
+    """How many times shorter transaction groups are. Set by the program, likewise."""
 
     @model_validator(mode="after")
     def _can_be(self):
@@ -151,9 +180,15 @@ class Zfs(Section):
 
 
 class Ufs(Section):
+    """UFS of Solaris, on a stripe."""
     kind: Literal["ufs"] = "ufs"
     directio: bool = False
-    throttle: bool = True                   # ufs_WRITES
+    """Mounted with forcedirectio: no file cache."""
+    throttle: bool = True
+    """Writes under way to a file are limited (ufs_WRITES)."""
     autoup_s: Annotated[int, Field(ge=1, le=86400)] = 30
-    apart: bool = False                     # each device of the pool a file system: tables, indexes, all the rest
+    """Age at which a dirty page is written (autoup), s."""
+    apart: bool = False
+    """Each device of the pool is a file system of its own: tables, indexes, all the rest."""
     warm: bool | None = None
+    """The tables are in memory at the start. Left out: not known, and drawn."""

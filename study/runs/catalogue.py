@@ -230,6 +230,11 @@ STUDY: dict[str, Notebook] = {
 }
 
 
+def books() -> list[Path]:
+    """The notebooks of the study, in order. `index.ipynb`, which shows them, is none of them."""
+    return sorted(NOTEBOOKS.glob("[0-9]*.ipynb"))
+
+
 def find(name: str) -> Path:
     """A notebook by name (`00_claims`), by the start of its name (`00`), or by path."""
     path = Path(name)
@@ -237,7 +242,7 @@ def find(name: str) -> Path:
         if not path.is_file():
             raise UserError(f"there is no notebook {name}; check the path")
         return path.resolve()
-    have = sorted(NOTEBOOKS.glob("*.ipynb"))
+    have = books()
     found = [path for path in have if path.stem.startswith(name)]
     exact = [path for path in found if path.stem == name]
     if len(exact or found) > 1:

@@ -110,7 +110,7 @@ class Outcome:
 
 def all_plans() -> list[Plan]:
     """The study: every notebook with its defaults."""
-    return [plan(path) for path in sorted(NOTEBOOKS.glob("*.ipynb"))]
+    return [plan(path) for path in catalogue.books()]
 
 
 

@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 import yaml
 
-from study.project import NOTEBOOKS, ROOT, refuse_unwritable, write_atomically
+from study.project import ROOT, refuse_unwritable, write_atomically
 from study.runs import catalogue, parameters
 from support.processes import run
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 LOCKS = sorted(ROOT.glob("requirements*.lock"))
-BOOKS = sorted(NOTEBOOKS.glob("*.ipynb"))
+BOOKS = catalogue.books()
 
 
 def test_conda_users_get_the_same_direct_dependencies():

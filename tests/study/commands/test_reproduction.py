@@ -6,8 +6,8 @@ import re
 import pytest
 from rich.console import Console
 
-from study.commands import reproduction
-from study.documents import claims, published
+from study.commands import overview, reproduction
+from study.documents import claims
 from study.grades import grading
 from study.paper import export, typeset
 from study.project import PAPER, ROOT
@@ -102,10 +102,7 @@ def test_latex_macros_and_tables_are_written(reproduced, tmp_path):
     assert not re.search(r"(?<!\\)[%&#_](?!\s|\d)", table.replace(" & ", " "))
 
 
-# --- README -------------------------------------------------------------------------------------------------------------
-
-README = (ROOT / "README.md").read_text()
-
+# --- what is asked of a whole reproduction -------------------------------------------------------------------------------
 
 def test_a_series_that_nobody_made_is_the_user_s_to_mend(reproduced):
     (outcome,) = reproduction.run_plans([plan(find("05"), {"label": "none"})], 1, UNLIMITED, SILENT)
@@ -113,67 +110,16 @@ def test_a_series_that_nobody_made_is_the_user_s_to_mend(reproduced):
     assert outcome.exit_code == 2
 
 
-def test_every_query_of_the_readme_answers(reproduced):
-    queries = re.findall(r"^SELECT .*;$", README, re.M)
+def test_every_query_of_the_run_store_s_page_answers(reproduced):
+    queries = re.findall(r"^SELECT .*;$", (ROOT / "docs" / "run-store.md").read_text(), re.M)
     assert len(queries) == 10
     with store.open() as connection:
         for query in queries:
             assert connection.execute(query).fetchall(), query
 
 
-def test_the_readme_expects_what_comes_out():
-    numbers = results.committed()["numbers"]
-    full = {name.removeprefix("04_oltp_gain/full.age-"): value for name, value in numbers.items()}
-    said = (f"{numbers['00_claims/claims.differing']} of {numbers['00_claims/claims.checked_by_own_figures']} checkable",
-            "from {:.0f} to {:.0f} TPS on the default machine".format(*(
-                numbers[f"10_your_ladder/ladder.{name}"] for name in ("first", "last"))),
-            f"0 differences in {numbers['90_model_vs_zfs/replay.rows'] // 1000} 000 rows",
-            "median demerit {:.1f} %, worst {:.1f} %; {:.1f} %".format(*(
-                numbers[f"90_model_vs_zfs/disk.{name}"]
-                for name in ("estimated-median", "estimated-worst", "data-sheet-median"))),
-            "the new rules are {:.0f} % faster and {:.0f} % steadier, on one that was never rewritten {:.0f} % and {:.0f} %"
-            .format(*(full[f"{age}.series.{name}"] for age in ("1.5", "0") for name in ("gain", "reduction"))),
-            "collapses to {:.0f} transactions a second at one or two records, and stays down for up to {:.0f} runs"
-            .format(*(full[f"0.before.{name}"] for name in ("least", "low.longest"))),
-            "is {:.2f} in it, where the best statistic has {:.2f}; on the older pool it is {:.2f}".format(*(
-                full[name] for name in ("0.before.io-size.r2", "0.before.best.r2", "1.5.before.io-size.r2"))))
-    for sentence in said:
-        assert sentence in " ".join(README.split())
-
-
-def test_the_ladders_in_the_readme_are_those_that_come_out():
-    numbers = results.committed()["numbers"]
-
-    def said(x):
-        return f"{x:.1g}" if x < 0.095 else f"{x:.0f}" if x >= 10 else f"{x:.1f}"
-
-    rows = re.findall(r"^\| [^|]*\| [^|]+ \| ([\d.]+) \| ([\d.]+ to [\d.]+) \| ([\d.]+) \|$", README, re.M)
-    ladders = [("07_pgbench_ladder/pgbench", range(2, 7)), ("08_sysbench_ladders/sysbench-rw", range(2, 6)),
-               ("08_sysbench_ladders/sysbench-ro", range(2, 6))]
-    steps = [(ladder, rung, f"{ladder}.step-{rung}") for ladder, rungs in ladders for rung in rungs]
-    targets = claims.targets().set_index("claim_id").value
-    assert rows == [(said(targets[f"{ladder.partition('/')[2]}-{rung}"]),
-                     f"{said(numbers[f'{step}.low'])} to {said(numbers[f'{step}.high'])}", said(numbers[f"{step}.middle"]))
-                    for ladder, rung, step in steps]
-    low, high, best = (numbers[f"08_sysbench_ladders/sysbench-ro.rung-1.{name}"] for name in ("lowest", "highest", "rate"))
-    said_so = f"is {low:.0f} to {high:.0f} TPS over all readings of the words, and {best:.0f} by the best guess"
-    assert said_so in " ".join(README.split())
-
-
-def test_the_ends_of_the_ladders_in_the_readme_are_those_published():
-    rates = {run.run_id.partition("/")[2]: run.metrics.set_index("name").value.get("transactions.rate")
-             for run in published.runs()}
-    ends = [f"{rates[f'{ladder}-1']:g} to {rates[f'{ladder}-{last}']:g}"
-            for ladder, last in (("pgbench", 6), ("sysbench-rw", 5), ("sysbench-ro", 5))]
-    assert f"| {ends[0]} TPS |" in README
-    assert f"| {ends[1]} TPS; {ends[2]} |" in README
-    assert f"; {rates['sysbench-ro-1']:g} were published." in " ".join(README.split())
-
-
-def test_the_schema_in_the_readme_is_the_stores(reproduced):
-    with store.open() as connection:
-        for table in ("runs", "params", "metrics", "samples", "figures", "claims", "predictions"):
-            columns = [name for name, *_ in connection.execute(f"DESCRIBE {table}").fetchall()]
-            row = re.search(rf"^\| `{table}` \|.*$", README, re.M)[0]
-            described = re.sub(r"\([^)]*\)", "", row.split("|")[3])
-            assert [word.strip() for word in described.split(",")] == [name for name in columns], table
+def test_the_index_shows_the_verdict_and_the_figure_of_every_run(reproduced):
+    for one in overview.entries():
+        assert one.here, one.name
+        assert overview.FACES[one.name] in one.figure.name
+        assert one.figure.exists()

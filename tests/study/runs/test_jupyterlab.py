@@ -12,13 +12,13 @@ import pytest
 from conftest import command
 
 from study.project import NOTEBOOKS
-from study.runs.catalogue import STUDY
+from study.runs.catalogue import STUDY, books
 from support.processes import ended, started
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 DRIVER = shutil.which("chromedriver")
 # What needs the record of another notebook can only run after it.
-BOOKS = sorted(path.name for path in NOTEBOOKS.glob("*.ipynb") if not STUDY[path.stem].needs)
+BOOKS = [path.name for path in books() if not STUDY[path.stem].needs]
 SHORT = {"draws": "2", "seeds": "2"}
 OWN = {"01_vdev_cache_oltp": {"seconds": "12.0"}, "02_vdev_cache_seqread": {"seconds": "12.0"},
        "04_oltp_gain": {"window_s": "2.0", "scale": "512", "n_runs": "12"}, "06_exchange": {"seconds": "12.0"},

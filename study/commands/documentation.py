@@ -1,0 +1,428 @@
+"""What is made, and not written, in README.md and docs/: tables of results, the help of every verb, keys of scenarios.
+
+A page says where something made belongs:
+
+    <!-- made: ladders -->
+    ...                             what `study docs` puts here; not to be edited
+    <!-- end -->
+
+`study docs` writes all such pages, `study docs --check` says which are out of date. What is made is a pure function of
+committed files: `paper/results.json`, `data/claims.toml`, the command line, the sections of a scenario. Nothing is run.
+
+    handbook.pages()            {path: text} of every page with something made, as it should be
+    handbook.out_of_date()      those that are not as they should be
+    handbook.MADE               name -> what makes it
+"""
+import json
+import re
+import types
+from collections import Counter
+from pathlib import Path
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+from annotated_types import Ge, Gt, Le, Lt
+from pydantic_core import PydanticUndefined
+
+from model.zfs import eras
+from study.documents import claims
+from study.errors import UserError
+from study.machines import conf, scenario
+from study.machines import database as scenario_database
+from study.machines import storage as scenario_storage
+from study.project import ROOT, write_atomically
+from study.runs import catalogue
+from study.store import results
+
+BLOCK = re.compile(r"(?<=<!-- made: )(\S+)( -->\n)(.*?)(?=<!-- end -->)", re.S)
+WIDTH = 100     # columns of --help
+DOCUMENTS = {"kustarz-2007": "2007, vdev cache", "vandenbogaard-2008": "2008, PostgreSQL on UFS and ZFS",
+             "rajadurai-2009": "2009, ladders of tuning steps", "lutz-2010": "2010, order entry on an appliance",
+             "bourbonnais-2010": "2010, allocator, deduplication and alignment"}
+
+
+def pages() -> dict[Path, str]:
+    """Every page that has something made, as it should be."""
+    texts = {path: path.read_text() for path in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))}
+    return {path: BLOCK.sub(_made, text) for path, text in texts.items() if BLOCK.search(text)}
+
+
+def _made(block: re.Match) -> str:
+    if block[1] not in MADE:
+        raise UserError(f"a page asks for '{block[1]}', which nothing makes; there are {', '.join(MADE)}")
+    return f"{block[1]}{block[2]}{MADE[block[1]]()}\n"
+
+
+def out_of_date() -> list[Path]:
+    return [path for path, text in pages().items() if path.read_text() != text]
+
+
+def write() -> list[Path]:
+    """Write the pages that are out of date; which these were."""
+    changed = {path: text for path, text in pages().items() if path.read_text() != text}
+    for path, text in changed.items():
+        write_atomically(path, text)
+    return list(changed)
+
+
+def _table(columns: tuple[str, ...], rows: list[tuple]) -> str:
+    lines = [columns, ("---",) * len(columns), *rows]
+    return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)
+
+
+# --- results ------------------------------------------------------------------------------------------------------------
+
+
+class Results:
+    """`paper/results.json`, as words: numbers by their full names."""
+
+    def __init__(self, committed: dict):
+        self.numbers, self.claims = committed["numbers"], committed["claims"]
+
+    def __call__(self, name: str, form: str = ".0f") -> str:
+        """A number, with a true minus; a whole part of five digits or more in groups."""
+        said = format(self.numbers[name], form)
+        return re.sub(r"(?<=\d)(?=(\d{3})+$)", " ", said) if re.fullmatch(r"-?\d{5,}", said) else said.replace("-", "−")
+
+    def span(self, name: str, form: str = ".0f") -> str:
+        return f"{self(f'{name}-low', form)} to {self(f'{name}-high', form)}"
+
+    def grade(self, claim: str) -> str:
+        return self.claims[claim]["grade"]
+
+    def grades(self, *starts: str) -> str:
+        """How many claims of a notebook have each grade: those whose names begin so."""
+        counts = Counter(said["grade"] for name, said in self.claims.items()
+                         if name.startswith(starts) and said["grade"] in ("consistent", "not identified", "not reproduced"))
+        return ", ".join(f"{n} {grade}" for grade, n in counts.most_common())
+
+    def thousands(self, name: str) -> str:
+        """To the nearest thousand."""
+        return f"{round(self.numbers[name], -3):.0f}"[:-3] + " 000"
+
+
+def committed() -> Results:
+    return Results(results.committed())
+
+
+def minutes() -> dict[str, str]:
+    """How long each notebook takes, as it says itself."""
+    words = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+    found = {}
+    for path in catalogue.books():
+        text = "".join("".join(cell["source"]) for cell in json.loads(path.read_text())["cells"])
+        said = re.search(r"Run it as it is: about (\w+) (minute|second)", text)
+        if said is not None:
+            number = words.index(said[1]) if said[1] in words else int(said[1])
+            found[path.stem] = f"{number} {'min' if said[2] == 'minute' else 's'}"
+    return found
+
+
+def summary() -> list[tuple]:
+    """A row for each claim or question, as README has them."""
+    n = committed()
+    trials = ("blind", "second", "third", "fourth")
+    within, cells = (sum(n.numbers[f"91_published_setups/{one}.{what}"] for one in trials) for what in ("within", "cells"))
+    differences = sum(n.numbers[f"90_model_vs_zfs/{of}.differences"] for of in ("replay", "alloc"))
+    off = ", ".join(n(f"91_published_setups/{one}.off", ".1f") for one in trials)
+    rows = {
+        "00_claims": [("Do the documents agree with their own figures?", "–",
+                       f"{n('00_claims/claims.differing')} of {n('00_claims/claims.checked_by_own_figures')} checkable "
+                       "claims differ", "–")],
+        "01_vdev_cache_oltp": [("2007: gain, only metadata fills the cache",
+                                f"over 20 % (figures: {n('00_claims/oltp-gain.shown')} %)",
+                                f"{n.span('01_vdev_cache_oltp/unfitted.gain')} %", n.grade("oltp-gain"))],
+        "02_vdev_cache_seqread": [("2007: loss of sequential readers",
+                                   f"25 % (figures: {n('00_claims/seqread-loss.shown')} %)",
+                                   f"{n.span('02_vdev_cache_seqread/unfitted.loss')} %", n.grade("seqread-loss"))],
+        "03_first_fit_best_fit": [
+            ("2010: blocks in a bad write", "1 or 2", n.span("03_first_fit_best_fit/unfitted.aggregation.bad_high", ".1f"),
+             n.grade("aggregation-bad")),
+            ("2010: blocks in a good write", "8 or more",
+             f"{n('03_first_fit_best_fit/unfitted.aggregation.good-low', '.1f')} to "
+             f"{n('03_first_fit_best_fit/unfitted.aggregation.good-high')}", n.grade("aggregation-good"))],
+        "04_oltp_gain": [
+            ("2010: gain of order entry by new rules", "up to 50 %",
+             f"{n.span('04_oltp_gain/all.gain')} %; best guess {n('04_oltp_gain/series.gain')} %", n.grade("lutz-gain")),
+            ("2010: less variability of its runs", "up to 70 %",
+             f"{n.span('04_oltp_gain/all.reduction')} %; best guess {n('04_oltp_gain/series.reduction')} %",
+             n.grade("lutz-variability")),
+            ("2010: old rules fall slowly, return at once", "3 runs or more",
+             f"runs of a fall over a rise: {n.span('04_oltp_gain/all.fall-over-rise', '.1f')}", n.grade("lutz-cycle"))],
+        "05_io_size_correlation": [
+            ("2010: R² of I/O size and throughput", "0.83", f"{n.span('05_io_size_correlation/draws.io_size-r2', '.2f')}; "
+             f"best guess {n('05_io_size_correlation/one.r2', '.2f')}", n.grade("lutz-r2"))],
+        "06_exchange": [("2010: gain of Exchange by the same rules", "200 %",
+                         f"{n.span('06_exchange/part.all')} %; best guess {n('06_exchange/gain')} %",
+                         n.grade("exchange-gain"))],
+        "07_pgbench_ladder": [
+            ("2009: five steps speed up pgbench", "72 to 5003 TPS",
+             f"{n('07_pgbench_ladder/pgbench.in-order')} of {n('07_pgbench_ladder/pgbench.readings')} readings in "
+             "order", n.grades("pgbench-"))],
+        "08_sysbench_ladders": [
+            ("2009: four steps speed up sysbench", "425 to 1809 TPS", "in docs/results.md, by step",
+             n.grades("sysbench-rw-")),
+            ("2009: the same, read-only", "786 to 3065 TPS", "likewise", n.grades("sysbench-ro-"))],
+        "09_postgres_checkpoints": [
+            ("2008: written by ZFS (128K by mistake); by UFS", "80; 18 MB/s",
+             f"best guess {n('09_postgres_checkpoints/zfs-nine-disks-128k.write.bandwidth')}; "
+             f"{n('09_postgres_checkpoints/ufs-nine-disks.write.bandwidth')} MB/s", n.grade("pg-bytes")),
+            ("2008: rate with the intent log", "50 000 TPM",
+             f"best guess {n.thousands('09_postgres_checkpoints/zfs-300s-15.database.throughput')} TPM",
+             n.grade("pg-throughput")),
+            ("2008: rate without it", "90 000 TPM",
+             f"best guess {n.thousands('09_postgres_checkpoints/zfs-no-zil-15.database.throughput')} TPM",
+             n.grade("pg-no-zil"))],
+        "10_your_ladder": [("Which step gives most on your machine?", "–",
+                            f"default: {n('10_your_ladder/ladder.first')} to {n('10_your_ladder/ladder.last')} TPS "
+                            "with safe steps", "–")],
+        "90_model_vs_zfs": [
+            ("Does the model decide as ZFS did?", "–",
+             f"{differences} differences in {n('90_model_vs_zfs/replay.rows')} cache decisions, "
+             f"{n.numbers['90_model_vs_zfs/alloc.allocations'] / 1e6:.0f} million blocks",
+             "not exact" if differences else "exact"),
+            ("How far is its disk from measured drives?", "–",
+             f"median demerit {n('90_model_vs_zfs/disk.estimated-median', '.1f')} %, worst "
+             f"{n('90_model_vs_zfs/disk.estimated-worst', '.1f')} %", "–")],
+        "91_published_setups": [("How far off are four blind trials?", f"{cells} rates",
+                                 f"{within} in their intervals; half off by {off} or more", "–")],
+    }
+    times = minutes()
+    return [(f"`{name}`" if i == 0 else "", *row, times[name] if i == 0 else "")
+            for name, group in rows.items() for i, row in enumerate(group)]
+
+
+def results_table() -> str:
+    return _table(("notebook", "claim or question", "published", "simulated", "grade", "time"), summary())
+
+
+def behind() -> str:
+    n = committed()
+    full = "04_oltp_gain/full.age-"
+    rows = [
+        ("vdev cache of 2007, gain", "one constant fitted", f"{n.span('01_vdev_cache_oltp/fitted.gain')} %"),
+        ("the same", "numbers alone; conditions alone; seeds alone", "; ".join(
+            f"{n.span(f'01_vdev_cache_oltp/part.{part}')} %" for part in ("parameter", "structure", "seed"))),
+        ("sequential readers, loss", "one constant fitted", f"{n.span('02_vdev_cache_seqread/fitted.loss')} %"),
+        ("the same", "numbers alone; conditions alone; seeds alone", "; ".join(
+            f"{n.span(f'02_vdev_cache_seqread/part.{part}')} %" for part in ("parameter", "structure", "seed"))),
+        ("order entry, gain", "numbers alone; conditions alone; seeds alone", "; ".join(
+            f"{n.span(f'04_oltp_gain/part.{part}.gain')} %" for part in ("parameter", "structure", "seed"))),
+        ("order entry, cycle", "runs of a fall over runs of a rise; 3 or more would be a cycle",
+         n.span("04_oltp_gain/all.fall-over-rise", ".1f")),
+        *((f"order entry at full size, {pool}", "best guess, one seed, no part in a grade: gain; less variability",
+           f"{n(f'{full}{age}.series.gain')} %; {n(f'{full}{age}.series.reduction')} %")
+          for age, pool in (("1.5", "aged pool"), ("0", "pool never rewritten"))),
+        ("I/O size and throughput", "share of draws in which I/O size is the best of "
+         f"{n('05_io_size_correlation/series.could-explain')} statistics",
+         n("05_io_size_correlation/draws.io_size-first", ".2f")),
+        ("the same", "best guess: rank of I/O size; R² of the best of many",
+         f"{n('05_io_size_correlation/one.rank')}; {n.span('05_io_size_correlation/best.r2', '.2f')}"),
+        ("Exchange, gain", "numbers alone; conditions alone; seeds alone", "; ".join(
+            f"{n.span(f'06_exchange/part.{part}')} %" for part in ("parameter", "structure", "seed"))),
+        ("the same", "a terabyte of mail on 22 mirrored disks, most reads at hand, five seeds",
+         f"{n('06_exchange/corner.least')} to {n('06_exchange/corner.most')} %"),
+        ("PostgreSQL of 2008", "draws that could be fitted", n("09_postgres_checkpoints/fitted.draws")),
+        ("the model's disk", "median demerit: constants estimated; as described; from data sheets alone", "; ".join(
+            f"{n(f'90_model_vs_zfs/disk.{one}-median', '.1f')} %" for one in ("estimated", "specified", "data-sheet"))),
+    ]
+    return _table(("what", "how", "simulated"), rows)
+
+
+def ladders() -> str:
+    n, targets = committed(), claims.targets().set_index("claim_id").value
+    rows = []
+    for ladder, name, steps in LADDERS:
+        for rung, step in enumerate(steps, start=2):
+            of, claim = f"{ladder}.step-{rung}", f"{ladder.partition('/')[2]}-{rung}"
+            low, middle, high = (_factor(n.numbers[f"{of}.{which}"]) for which in ("low", "middle", "high"))
+            rows.append((name if rung == 2 else "", step, _factor(targets[claim]), f"{low} to {high}", middle,
+                         n.grade(claim)))
+    return _table(("ladder", "step", "published", "simulated", "middle", "grade"), rows)
+
+
+LADDERS = (
+    ("07_pgbench_ladder/pgbench", "pgbench (`07`)", (
+        "two striped disks and an SSD as L2ARC", "general tuning of PostgreSQL", "all data on SSD",
+        "data on disks, log on SSD", "ARC for metadata only")),
+    ("08_sysbench_ladders/sysbench-rw", "sysbench with writes (`08`)", (
+        "striped disks", "SSD cache", "separate intent log", "optimisation")),
+    ("08_sysbench_ladders/sysbench-ro", "sysbench, read-only (`08`)", (
+        "two striped disks", "SSD cache", "separate intent log", "optimisation")),
+)
+
+
+def _factor(x: float) -> str:
+    return f"{x:.1g}" if x < 0.095 else f"{x:.0f}" if x >= 10 else f"{x:.1f}"
+
+
+def trials() -> str:
+    n, rows = committed(), []
+    for trial, of, ratios in (("first", "blind", "ratios"), ("second", "second", "second_ratios"),
+                              ("third", "third", "third_ratios"), ("fourth", "fourth", "fourth_ratios")):
+        rates, clear = f"91_published_setups/{of}", f"91_published_setups/{ratios}"
+        wider = f"{n(f'{rates}.widened_within')} of {n(f'{rates}.cells')}, factor {n(f'{rates}.factor', '.1f')}" \
+            if f"{rates}.factor" in n.numbers else "–"
+        rows.append((trial, f"{n(f'{rates}.within')} of {n(f'{rates}.cells')}", n(f"{rates}.off", ".1f"),
+                     n(f"{rates}.worst", ".1f"), f"{n(f'{clear}.foretold')} of {n(f'{clear}.clear')}", wider))
+    return _table(("trial", "rates within their intervals", "half off by, or more", "worst",
+                   "direction of clear ratios foretold", "within the interval widened by earlier trials"), rows)
+
+
+def every_claim() -> str:
+    """Every claim that is to be predicted, by document."""
+    n, lines = committed(), []
+    for document, title in DOCUMENTS.items():
+        rows = [(f"`{claim.id}`" + (f", from `{claim.follows_from}`" if claim.follows_from else ""),
+                 claim.printed.replace("|", "\\|"), (claim.notebook or "–").partition("_")[0],
+                 n.claims[claim.id]["audit"], n.grade(claim.id))
+                for claim in claims.read() if claim.predict and claim.document == document]
+        lines += [f"### {title}", "", _table(("claim", "as printed", "notebook", "audit", "grade"), rows), ""]
+    return "\n".join(lines[:-1])
+
+
+# --- commands -----------------------------------------------------------------------------------------------------------
+
+def commands() -> str:
+    """`--help` of every verb, as the terminal shows it."""
+    from typer.main import get_command
+
+    from study.commands import main as cli
+    return "\n\n".join(f"## {' '.join(('study', *words))}\n\n```text\n{help_of(words)}\n```"
+                       for words in _verbs(get_command(cli.app)))
+
+
+def _verbs(command, words: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
+    below = getattr(command, "commands", {})
+    return [words, *(found for name, one in below.items() for found in _verbs(one, (*words, name)))]
+
+
+def help_of(words: tuple[str, ...]) -> str:
+    from typer.testing import CliRunner
+
+    from study.commands import main as cli
+    shown = CliRunner().invoke(cli.app, [*words, "--help"], prog_name="study", env={
+        "COLUMNS": str(WIDTH), "NO_COLOR": "1", "TERM": "dumb", "FORCE_COLOR": None, "TERMINAL_WIDTH": None})
+    return "\n".join(line.rstrip() for line in shown.stdout.strip("\n").splitlines()).strip("\n")
+
+
+# --- scenarios ----------------------------------------------------------------------------------------------------------
+
+SECTIONS = (
+    ("top of the file", scenario.Scenario), ("[host]", scenario.Host), ('[files], kind = "zfs"', scenario_storage.Zfs),
+    ('[files], kind = "ufs"', scenario_storage.Ufs),
+    ("[pool], [log_pool]", scenario_storage.Pool),
+    ("[pool.data], [pool.log], [pool.cache], [log_pool.data]", scenario_storage.Devices),
+    ('[database], kind = "postgres"', scenario_database.Postgres), ('[database], kind = "innodb"', scenario_database.Innodb),
+    ('[database], kind = "oracle"', scenario_database.Oracle))
+
+
+def examples() -> str:
+    folder = ROOT / "data" / "scenarios"
+    return _table(("in `data/scenarios`", "what it is"),
+                  [(f"`{path.stem}`", scenario.read(path).title) for path in sorted(folder.glob("*.toml"))])
+
+
+def sections() -> str:
+    """A table for each section: key, values, default, and what stands below the field."""
+    lines = []
+    for title, section in SECTIONS:
+        rows = [(f"`{name}`", _values(field), _default(field), _what(name, field))
+                for name, field in section.model_fields.items()]
+        lines += [f"## {title}", "", " ".join((section.__doc__ or "").split()), "",
+                  _table(("key", "values", "default", "what it is"), rows), ""]
+    return "\n".join(lines[:-1])
+
+
+def settings() -> str:
+    """What `[database.conf]` may hold, by database."""
+    lines = []
+    for database, (file, known) in conf.KNOWN.items():
+        rows = [(f"`{name}`", _setting(one)) for name, one in sorted(known.items())]
+        lines += [f"### {database} ({file})", "", _table(("setting", "values"), rows), ""]
+    for why in dict.fromkeys(conf.UNFELT.values()):
+        names = ", ".join(f"`{name}`" for name, said in sorted(conf.UNFELT.items()) if said == why)
+        lines += ["| accepted for PostgreSQL without effect | why |", "| --- | --- |", f"| {names} | {why} |", ""]
+    return "\n".join(lines[:-1])
+
+
+def names_of_eras() -> str:
+    return "\n".join(["```text", ", ".join(eras.ERAS), "```"])
+
+
+def eras_by_version() -> str:
+    """Which era a scenario has that leaves it out."""
+    of_freebsd, of_linux = scenario.ERAS_OF_FREEBSD, scenario.ERAS_OF_LINUX
+    return _table(("database", "from version", "on FreeBSD", "else"), [
+        (name, first, of_freebsd[kind].get(first, "as before"), of_linux[kind].get(first, "as before"))
+        for kind, name in (("postgres", "PostgreSQL"), ("innodb", "MySQL"))
+        for first in sorted({*of_freebsd[kind], *of_linux[kind]})])
+
+
+def _what(name: str, field) -> str:
+    return field.description or ("which kind it is" if name == "kind" else "see its own section")
+
+
+def _default(field) -> str:
+    if field.default is PydanticUndefined:
+        return "required" if field.default_factory is None else "empty"
+    default = field.default
+    if isinstance(default, scenario.Section):
+        return "as below"
+    if isinstance(default, bool):
+        return str(default).lower()
+    if isinstance(default, str):
+        return f"`{default}`" if default else "–"
+    return "–" if default is None else f"{default:g}" if isinstance(default, float) else str(default)
+
+
+def _values(field) -> str:
+    """What a field may be, in words: choices, bounds, kind."""
+    kinds, bounds = _kinds(field.annotation), [*field.metadata, *_bounds(field.annotation)]
+    low = next((f"from {one.ge:g}" if isinstance(one, Ge) else f"above {one.gt:g}" for one in bounds
+                if isinstance(one, Ge | Gt)), "")
+    high = next((f"to {one.le:g}" if isinstance(one, Le) else f"below {one.lt:g}" for one in bounds
+                 if isinstance(one, Le | Lt)), "")
+    return " ".join(filter(None, (", ".join(dict.fromkeys(kinds)), low, high)))
+
+
+def _kinds(annotation: Any) -> list[str]:
+    origin = get_origin(annotation)
+    if origin is Literal:
+        return [f"`{choice}`" for choice in get_args(annotation)]
+    if origin is Annotated:
+        return _kinds(get_args(annotation)[0])
+    if origin in (Union, types.UnionType):
+        return [kind for part in get_args(annotation) if part is not type(None) for kind in _kinds(part)]
+    words = {int: "whole number", float: "number", str: "text", bool: "true or false"}
+    return [words.get(annotation, "section")]
+
+
+def _bounds(annotation: Any) -> list:
+    """Of what is annotated within a union."""
+    found = [bound for part in get_args(annotation) if get_origin(part) is Annotated for bound in part.__metadata__]
+    return [one for bound in found for one in (bound, *getattr(bound, "metadata", ()))]
+
+
+def _setting(one: conf.Setting) -> str:
+    if one.kind == "switch":
+        return "on, off"
+    if one.kind == "choice":
+        return ", ".join(f"`{choice}`" for choice in one.choices)
+    words = {"size": "size", "time": "time", "number": "number", "whole": "whole number"}[one.kind]
+    low, high = (_size(end) if one.kind == "size" else f"{end:.7g}{' s' * (one.kind == 'time')}"
+                 for end in (one.low, one.high))
+    above = "" if one.high >= 2**50 else f" to {high}"
+    bare = f"; a bare number counts {one.unit}" if one.unit and one.unit not in ("B", "s") else ""
+    return f"{words} from {low}{above}{bare}"
+
+
+def _size(n_bytes: float) -> str:
+    unit, name = next((unit, name) for unit, name in ((2**30, "GB"), (2**20, "MB"), (2**10, "kB")) if n_bytes >= unit)
+    return f"{n_bytes / unit:g}{name}"
+
+
+MADE = {
+    "results": results_table, "behind": behind, "ladders": ladders, "trials": trials, "claims": every_claim,
+    "commands": commands, "examples": examples, "sections": sections, "settings": settings, "eras": names_of_eras,
+    "eras-by-version": eras_by_version,
+}

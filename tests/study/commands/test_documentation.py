@@ -1,0 +1,195 @@
+"""The handbook: README, DESIGN, CONTRIBUTING and docs/. Pages that are made are up to date, what is written is short."""
+import re
+from collections import Counter
+
+import pytest
+
+from study.commands import documentation
+from study.documents import claims, published
+from study.grades import grading
+from study.machines import conf, scenario
+from study.project import ROOT
+from study.store import results, store
+
+README = (ROOT / "README.md").read_text()
+PAGES = sorted((*(ROOT / name for name in ("README.md", "DESIGN.md", "CONTRIBUTING.md", "CHANGELOG.md")),
+                *(ROOT / "docs").rglob("*.md")))
+MOST_LINES, MOST_WORDS = 150, 30
+
+
+def words(path):
+    """A page with its line breaks taken out."""
+    return " ".join(path.read_text().split())
+
+
+# --- pages that are made ------------------------------------------------------------------------------------------------
+
+def test_pages_with_something_made_are_up_to_date():
+    for path, text in documentation.pages().items():
+        assert path.read_text() == text, f"{path.name} is out of date; write it with: study docs"
+
+
+def test_study_docs_says_what_is_out_of_date(study, monkeypatch):
+    assert study("docs", "--check").stdout == "all pages are up to date\n"
+    monkeypatch.setitem(documentation.MADE, "commands", lambda: "something else")
+    done = study("docs", "--check")
+    assert (done.returncode, done.stdout) == (1, "out of date: docs/commands.md\n")
+
+
+def test_every_verb_has_its_help_and_every_key_its_text():
+    commands = (ROOT / "docs" / "commands.md").read_text()
+    for verb in ("run", "predict", "replay alloc", "check paper", "docs"):
+        assert f"\n## study {verb}\n" in commands
+    assert "\x1b" not in commands
+    for _, section in documentation.SECTIONS:
+        for name, field in section.model_fields.items():
+            assert field.description or name in ("kind", "host", "files", "pool", "database"), f"{section.__name__}.{name}"
+
+
+def test_every_section_and_setting_of_a_scenario_is_described():
+    assert {section for _, section in documentation.SECTIONS} == {
+        section for section in scenario.Section.__subclasses__() if section.__module__.startswith("study.")}
+    page = (ROOT / "docs" / "scenarios.md").read_text()
+    for _, known in conf.KNOWN.values():
+        assert all(f"| `{name}` |" in page for name in known)
+
+
+# --- numbers that are typed ---------------------------------------------------------------------------------------------
+
+def test_readme_tells_what_comes_out():
+    accepted = results.committed()
+    numbers = accepted["numbers"]
+    independent = [claim.id for claim in claims.read() if not claim.follows_from]
+    grades = Counter(accepted["claims"][name]["grade"] for name in independent)
+    trials = ("blind", "second", "third", "fourth")
+
+    def total(what, tail=""):
+        return sum(numbers[f"91_published_setups/{(one + tail).replace('blind_', '')}.{what}"] for one in trials)
+
+    said = (
+        f"{grades[grading.NOT_IDENTIFIED]} of the {sum(grades[one] for one in grading.GRADES)} independent graded claims",
+        f"moved {numbers['90_model_vs_zfs/every-read.disk_per_record']:.0f} KiB for each record of 8 KiB",
+        f"data sheets alone it is off by {numbers['90_model_vs_zfs/disk.data-sheet-median']:.1f} %",
+        f"{total('within')} of {total('cells')} rates lay within their intervals",
+        f"right in {total('foretold', '_ratios')} of {total('clear', '_ratios')} clear comparisons")
+    for sentence in said:
+        assert sentence in words(ROOT / "README.md")
+
+
+def test_every_row_of_readme_is_one_of_the_results():
+    rows = {f"| {' | '.join(row)} |" for row in documentation.summary()}
+    shown = README.partition("<!-- made: results -->\n")[2].partition("<!-- end -->")[0].splitlines()[2:]
+    assert set(shown) == rows
+
+
+def test_everything_that_can_be_made_is_on_a_page():
+    asked = [block[1] for path in PAGES for block in documentation.BLOCK.finditer(path.read_text())]
+    assert set(asked) == set(documentation.MADE)
+
+
+def test_the_pages_on_grades_and_scales_tell_what_comes_out():
+    numbers = results.committed()["numbers"]
+    full = {name.removeprefix("04_oltp_gain/full.age-"): value for name, value in numbers.items()}
+    low, high, best = (numbers[f"08_sysbench_ladders/sysbench-ro.rung-1.{name}"] for name in ("lowest", "highest", "rate"))
+    least, most = (numbers[f"06_exchange/corner.{end}"] for end in ("least", "most"))
+    said = {
+        "grades.md": (
+            f"is {low:.0f} to {high:.0f} TPS over all readings of the words, and {best:.0f} by the best guess",
+            f"it is {round(least, -1):.0f} to {round(most, -1):.0f} %",
+            f"one of {1 / numbers['05_io_size_correlation/draws.io_size-first']:.0f} draws"
+            .replace("20 draws", "twenty draws")),
+        "order-entry.md": (
+            "| aged 1.5 turnovers | {:.0f} % | {:.0f} % | {:.2f} | {:.2f} |".format(*(full[f"1.5.{name}"] for name in (
+                "series.gain", "series.reduction", "before.io-size.r2", "before.best.r2"))),
+            "| never rewritten | {:.0f} % | {:.0f} % | {:.2f} | {:.2f} |".format(*(full[f"0.{name}"] for name in (
+                "series.gain", "series.reduction", "before.io-size.r2", "before.best.r2"))),
+            *("| 1:{} | 1:{} | {:.0f} % | two |".format(*pair.split("-"), numbers[f"04_oltp_gain/scale.{pair}.gain"])
+              for pair in ("128-32", "128-16", "128-64", "256-64")),
+            f"has 30 and gains {numbers['04_oltp_gain/series.gain']:.0f} %",
+            "collapses to {:.0f} transactions a second".format(full["0.before.least"]),
+            "stays down for up to {:.0f} runs".format(full["0.before.low.longest"])),
+        "checkpoints-2008.md": tuple(
+            f"{numbers[f'09_postgres_checkpoints/{name}']:.0f} {unit}" for name, unit in (
+                ("ufs-nine-disks.write.bandwidth", "MB/s"), ("zfs-nine-disks-128k.write.bandwidth", "MB/s"))),
+        "predicting.md": tuple(
+            f"{numbers[f'91_published_setups/{trial}.within']} of {numbers[f'91_published_setups/{trial}.cells']}"
+            for trial in ("blind", "second", "third", "fourth"))}
+    for page, sentences in said.items():
+        for sentence in sentences:
+            assert sentence in words(ROOT / "docs" / page), page
+
+
+def test_the_published_numbers_of_the_ladders_are_those_published():
+    rates = {run.run_id.partition("/")[2]: run.metrics.set_index("name").value.get("transactions.rate")
+             for run in published.runs()}
+    ends = [f"{rates[f'{ladder}-1']:g} to {rates[f'{ladder}-{last}']:g} TPS"
+            for ladder, last in (("pgbench", 6), ("sysbench-rw", 5), ("sysbench-ro", 5))]
+    assert all(f"| {end} |" in README for end in ends)
+    assert f"{rates['sysbench-ro-1']:g} were published" in words(ROOT / "docs" / "grades.md")
+
+
+# --- the run store ------------------------------------------------------------------------------------------------------
+
+RUN_STORE = (ROOT / "docs" / "run-store.md").read_text()
+
+
+def queries():
+    return re.findall(r"^SELECT .*;$", RUN_STORE, re.M)
+
+
+def test_the_ten_queries_run_on_a_store_without_runs(runs):
+    assert len(queries()) == 10
+    with store.open() as connection:
+        answers = [connection.execute(query).fetchall() for query in queries()]
+    assert sum(map(bool, answers)) >= 3      # published numbers and claims are there at once
+
+
+def test_the_schema_that_is_described_is_the_store_s(runs):
+    with store.open() as connection:
+        for table in ("runs", "params", "metrics", "samples", "figures", "claims", "predictions"):
+            columns = [name for name, *_ in connection.execute(f"DESCRIBE {table}").fetchall()]
+            row = re.search(rf"^\| `{table}` \|.*$", RUN_STORE, re.M)[0]
+            described = re.sub(r"\([^)]*\)", "", row.split("|")[3])
+            assert [word.strip() for word in described.split(",")] == columns, table
+
+
+# --- words --------------------------------------------------------------------------------------------------------------
+
+def test_readme_ends_within_a_few_screens():
+    assert len(README.splitlines()) <= MOST_LINES
+
+
+def sentences(text):
+    """Sentences of a page without its tables, code and headings. An item of a list begins a new one."""
+    text = re.sub(r"^```.*?^```", "", text, flags=re.M | re.S)
+    text = re.sub(r"<!--.*?-->", "", text, flags=re.S)
+    text = "\n".join(line for line in text.splitlines() if not re.match(r"\s*(\||#|!\[)", line))
+    text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text)
+    for block in re.split(r"\n\s*\n|\n(?=\s*(?:[-*]|\d+\.) )", text):
+        yield from (one for one in re.split(r"(?<=[.!?])[*_)]*\s+", " ".join(block.split())) if one)
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_no_sentence_has_more_than_thirty_words(path):
+    long = [one for one in sentences(path.read_text()) if len(re.findall(r"\S*\w\S*", one)) > MOST_WORDS]
+    assert not long, "\n".join(long)
+
+
+def test_long_sentences_are_seen():
+    short, long = "A table is no sentence.", " ".join(["word"] * 31)
+    page = f"# Title\n\n{short} {long}\nends.\n\n| {long} |\n\n```\n{long}\n```\n- item\n- other item\n"
+    assert [len(one.split()) for one in sentences(page)] == [5, 32, 2, 3]
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_links_lead_to_pages_and_headings(path):
+    for target in re.findall(r"\]\(([^)\s]+)\)", path.read_text()):
+        if "://" in target:
+            continue
+        file, _, heading = target.partition("#")
+        to = (path.parent / file).resolve() if file else path
+        assert to.exists(), f"{path.name}: {target}"
+        if heading:
+            headings = re.findall(r"^#+ (.*)$", to.read_text(), re.M)
+            anchors = {re.sub(r"[^\w\- ]", "", one.lower()).replace(" ", "-") for one in headings}
+            assert heading in anchors, f"{path.name}: {target}"

@@ -1,0 +1,52 @@
+"""The first page of JupyterLab: every notebook, what came out, and links that open."""
+import ast
+import json
+
+import pytest
+
+from study.commands import overview
+from study.project import NOTEBOOKS
+from study.runs import catalogue
+
+INDEX = json.loads((NOTEBOOKS / "index.ipynb").read_text())
+
+
+@pytest.fixture(scope="module")
+def without_runs(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("STUDY_RUNS", str(tmp_path_factory.mktemp("runs")))
+        return overview.entries()
+
+
+def test_every_notebook_has_a_row_a_figure_and_something_that_came_out(without_runs):
+    names = [path.stem for path in catalogue.books()]
+    assert [one.name for one in without_runs] == names
+    assert all(one.rows for one in without_runs)
+    assert set(overview.FACES) == set(names)
+    for name, figure in overview.FACES.items():
+        assert f'"{figure}' in (NOTEBOOKS / f"{name}.ipynb").read_text().replace("\\", ""), name
+
+
+def test_what_has_not_been_run_here_shows_the_committed_results(without_runs):
+    shown = overview.table(without_runs)
+    assert shown.count("these are the committed results") == len(without_runs)
+    assert '<a href="04_oltp_gain.ipynb">' in shown
+    assert "grade: predicted." in shown
+    assert shown.count("<img") == 1     # README's
+
+
+def test_a_verdict_is_shown_as_text():
+    one = overview.Entry("90_model_vs_zfs", [("<Question>", "–", "1", "–", "40 s")], True, "exact & <done>", None)
+    shown = overview.table([one])
+    assert "Verdict of the run here: exact &amp; &lt;done&gt;" in shown
+    assert "&lt;Question&gt;:</b> simulated: 1." in shown
+
+
+def test_the_index_is_committed_without_outputs_and_its_code_and_links_are_whole():
+    for cell in INDEX["cells"]:
+        source = "".join(cell["source"])
+        if cell["cell_type"] == "code":
+            assert (cell["outputs"], cell["execution_count"]) == ([], None)
+            ast.parse(source)
+        for target in (part.partition(")")[0] for part in source.split("](")[1:]):
+            assert (NOTEBOOKS / target).exists(), target
