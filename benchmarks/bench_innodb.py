@@ -10,7 +10,7 @@ import pytest
 from model.databases.innodb.start import start
 from model.databases.innodb.state import WARM, settings_of
 from model.databases.innodb.sysbench import Cpu, oltp
-from model.events.servers import MS
+from model.events.clock import MS
 from model.simulations.database_server import on_device, simulate_innodb
 
 N, CLIENTS, ROWS = 100_000, 20, 10**7

@@ -27,9 +27,10 @@ from model.devices.data_sheet import SheetParams
 from model.events.streams import stream
 from model.simulations.filebench_oltp.filebench import LOG_WRITER, Workload, draw_log_records, draw_records
 from model.simulations.filebench_oltp.run import run, simulate, start_threads
-from model.simulations.filebench_oltp.state import DONE, IOS, Room, Settings, first_room, new_machine, new_site, rules_of
-from model.zfs.dmu.layout import LEAF_SHIFT
+from model.simulations.filebench_oltp.state import DONE, IOS, Room, Settings, first_room, new_machine, new_site
+from model.simulations.rules import rules_of
 from model.zfs.vdev.leaves import new_recorder
+from model.zfs.vdev.places import LEAF_SHIFT
 
 SECOND = 10**9
 TARGET_RATIO = 100

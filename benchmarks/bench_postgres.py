@@ -10,7 +10,7 @@ import pytest
 from model.databases.postgres.pgbench import pgbench
 from model.databases.postgres.start import start
 from model.databases.postgres.state import Settings
-from model.events.servers import MS
+from model.events.clock import MS
 from model.simulations.database_server import on_device, simulate_postgres
 
 N = 100_000

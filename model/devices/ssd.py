@@ -29,9 +29,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from model.events.clock import SECOND_NS
 from model.jit import kernel
 
-SECOND_NS = 10**9
 PAGE_BYTES = 4096  # what response times and rates of small requests are printed for
 
 # columns of SsdState.units

@@ -14,11 +14,10 @@ turns with processes which find a processor idle at every one of their events, i
 """
 
 from model.events.calendar import set_time
+from model.events.clock import MS, SECOND_NS
 from model.events.queues import NOBODY, join, leave
 from model.jit import kernel
 
-SECOND_NS = 1_000_000_000
-MS = 1_000_000
 CPUS = 0  # the queue of the processors
 ROUND_NS = 3 * MS  # that one thread keeps a processor before another one: Linux, sched_min_granularity, 0.75 to 3 ms by then
 AT_WORK = -1  # in place of `cpu_ns` of a call: a processor does it

@@ -35,7 +35,8 @@ time.
 
 from typing import NamedTuple
 
-from model.zfs.arc.l2arc import SECOND_NS, L2arcParams
+from model.events.clock import SECOND_NS
+from model.zfs.arc.l2arc import L2arcParams
 from model.zfs.dmu.indirect import IndirectParams
 from model.zfs.dmu.recordsize import RecordParams
 from model.zfs.dmu.zfetch import ZfetchParams

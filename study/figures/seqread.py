@@ -1,6 +1,5 @@
 """Figures of sequential readers: what a reader does with its time, and what a disk does. Blue is with the vdev cache,
 orange without."""
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -10,17 +9,10 @@ from matplotlib.ticker import MaxNLocator
 
 from model.simulations.sequential_reads.state import ACTIVITIES, COPYING, ISSUING, STALLED, WAITING
 from study.drawing import BLUE, GREY, ORANGE, RED, SKY, canvas
+from study.experiments.vdev_cache_2007.timeline import Timeline
 
 RATES = {"before": (BLUE, "vdev cache on"), "after": (ORANGE, "vdev cache off")}
 LOOK = {COPYING: (BLUE, 1.0), ISSUING: (SKY, 1.0), WAITING: ("#D0D0D0", 0.55), STALLED: (RED, 0.55)}     # colour, height
-
-
-class Timeline(NamedTuple):
-    """What one reader did: columns of `model.simulations.sequential_reads.state.Recorder.activities`, as long as they were
-    recorded."""
-    label: str
-    activities: np.ndarray      # [row]: began, ended (ns), activity, the block it was stalled for
-    mib_per_copy: float = 1.0   # of a read
 
 
 def _within(run: Timeline, start_ns: int, length_ns: int) -> np.ndarray:

@@ -34,6 +34,7 @@ from typing import NamedTuple
 
 from model.databases.postgres.pgbench import PAGE_BYTES
 from model.databases.postgres.state import SEGMENT_BYTES
+from model.events import clock
 from study.machines import servers
 from study.machines import simulate as machines
 from study.machines.scenario import Scenario, changed
@@ -159,7 +160,7 @@ def _pace(counts: dict, before: float) -> float:
 
 def group_seconds(one: Scenario) -> float:
     """Between transaction groups, if nobody asks for the next one; 0 if there are none."""
-    return machines.eras.era(one.files.era).txg.timeout_ns / machines.SECOND_NS if one.files.kind == "zfs" else 0.0
+    return machines.eras.era(one.files.era).txg.timeout_ns / clock.SECOND_NS if one.files.kind == "zfs" else 0.0
 
 
 def groups_scale(one: Scenario, k: float, tps: float) -> float:
@@ -212,7 +213,7 @@ def interval(one: Scenario, values: dict, pilot: machines.Outcome) -> tuple[floa
     """Seconds between checkpoints, by time or by log; if by log, its transactions as well."""
     settings = servers.postgres_settings(one, values, 1)
     distance = settings.checkpoint_segments * SEGMENT_BYTES
-    n, timeout = transactions_in(distance, one.postgres.scale, pilot), settings.checkpoint_timeout_ns / machines.SECOND_NS
+    n, timeout = transactions_in(distance, one.postgres.scale, pilot), settings.checkpoint_timeout_ns / clock.SECOND_NS
     return (n / pilot.tps, n) if n / pilot.tps < timeout else (timeout, None)
 
 
@@ -247,7 +248,7 @@ def _most(server) -> tuple[float, float]:
 
 def _timeout(one: Scenario) -> float:
     """Of checkpoints, in s."""
-    return servers.postgres_settings(one, _ANY, 1).checkpoint_timeout_ns / machines.SECOND_NS
+    return servers.postgres_settings(one, _ANY, 1).checkpoint_timeout_ns / clock.SECOND_NS
 
 
 def smaller(one: Scenario, k: float, groups: float | None = None, keeps_interval: bool = False) -> Scenario:

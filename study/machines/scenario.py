@@ -1,6 +1,6 @@
 """A machine, a file system and a database, as one TOML file: what `study predict` reads, and all ladders are lists of.
 
-    one = scenario.read(Path("data/scenarios/pgbench-mirror.toml"))
+    one = scenario.read(Path("data/scenarios/nvme-mirror.toml"))
     other = scenario.changed(one, {"files.record_kib": 128, "database.conf.full_page_writes": False})
     scenario.differences(one, other)        {"files.record_kib": (8, 128), …}
 

@@ -9,12 +9,11 @@ from model.databases.oracle import state as oracle_machine
 from model.databases.postgres import pgbench
 from model.databases.postgres import state as postgres_machine
 from model.databases.postgres import toolkit as oltp_toolkit
+from model.events.clock import SECOND_NS
 from study.machines import conf
 from study.machines.database import Postgres
 from study.machines.scenario import Scenario
 from study.machines.storage import GIB
-
-SECOND_NS = 10**9
 
 # A transaction's CPU by statement of pgbench: measured with PostgreSQL 15, us of a backend for each by itself, less those of
 # a BEGIN and an END; see transaction_cpu_ns of data/priors.toml. select-only has both in one statement.

@@ -18,6 +18,7 @@ from model.databases.oracle import state as oracle_machine
 from model.databases.postgres import pgbench
 from model.databases.postgres import state as postgres_machine
 from model.databases.postgres.toolkit import kinds_of_files
+from model.events.clock import MS, SECOND_NS
 from model.filesystems.zfs import store as zfs_files
 from model.filesystems.zfs.state import DEVICE_COUNTS
 from model.simulations import database_server
@@ -46,7 +47,6 @@ from study.machines.servers import (
 )
 from study.machines.storage import GIB, sheet
 
-MS, SECOND_NS = 10**6, 10**9
 PAGES_OF_A_BRANCH = 100_000 // 61 + 274      # of accounts and of their index: see model.databases.postgres.pgbench
 SEGMENT_BYTES = postgres_machine.SEGMENT_BYTES
 LOG_OF_TRANSACTION = 5 * pgbench.PAGE_BYTES        # images of the pages that one of pgbench changes

@@ -113,10 +113,6 @@ def all_plans() -> list[Plan]:
     return [plan(path) for path in catalogue.books()]
 
 
-
-
-
-
 def done_before(planned: Plan) -> Outcome | None:
     """The outcome of a run that went well before and need not be repeated."""
     known = manifest(planned.folder)

@@ -20,8 +20,6 @@ def wide(rows: pd.DataFrame) -> pd.DataFrame:
     return found
 
 
-
-
 def run_of(source: str) -> str:
     """The run whose series are meant. `source` is a notebook: in a batch the very run that was made for it (`needs`),
     otherwise that of its defaults; or the label of a run that was imported or measured."""

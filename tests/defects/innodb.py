@@ -39,7 +39,7 @@ from model.databases.innodb.state import (
 from model.databases.innodb.sysbench import Cpu, oltp
 from model.databases.innodb.tables import AREA_PAGES, DOUBLEWRITE, PAGE_BYTES, TABLESPACE
 from model.events.calendar import NEVER, next_source, set_time
-from model.events.servers import MS, SECOND_NS
+from model.events.clock import MS, SECOND_NS
 from model.filesystems.calls import FSYNC, WAL_WRITE, WRITE, new_device, serve
 from support import defects as mutants
 

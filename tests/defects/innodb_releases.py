@@ -14,7 +14,7 @@ from model.databases.innodb.buffer_pool import oldest_change
 from model.databases.innodb.start import start
 from model.databases.innodb.state import AT_WORK, FLUSHES, LSN, MADE, PHASE, STABLE, settings_of
 from model.databases.innodb.sysbench import Cpu, oltp
-from model.events.servers import MS
+from model.events.clock import MS
 from model.simulations.database_server import on_device, simulate_innodb
 from support import defects as mutants
 

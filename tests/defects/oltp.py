@@ -11,7 +11,8 @@ from model.simulations.filebench_oltp import filebench
 from model.simulations.filebench_oltp import run as oltp
 from model.simulations.filebench_oltp import tasks as oltp_tasks
 from model.simulations.filebench_oltp import threads as oltp_threads
-from model.simulations.filebench_oltp.state import JOINED, Settings, new_site, rules_of
+from model.simulations.filebench_oltp.state import JOINED, Settings, new_site
+from model.simulations.rules import rules_of
 from model.zfs.arc import arc
 from model.zfs.dmu import dbuf
 from model.zfs.vdev import leaves

@@ -26,8 +26,9 @@ from model.databases.oracle.state import (
     Settings,
 )
 from model.events.calendar import set_time
+from model.events.clock import MS
 from model.events.queues import FIRST, NOBODY, leave
-from model.events.servers import MS, count
+from model.events.servers import count
 from model.simulations.database_server import on_device, simulate_oracle
 from model.structures.lru import unlink
 from support import defects as mutants

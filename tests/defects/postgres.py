@@ -30,8 +30,8 @@ from model.databases.postgres.state import (
     Settings,
 )
 from model.events.calendar import NEVER, next_source, set_time
+from model.events.clock import MS, SECOND_NS
 from model.events.queues import NOBODY
-from model.events.servers import MS, SECOND_NS
 from model.filesystems.calls import CONTROL, EXTEND, FSYNC, WRITE, new_device, serve
 from support import defects as mutants
 

@@ -7,6 +7,7 @@ that failed.
 import json
 
 from laws.sequential_reads import LAWS
+from model.events import clock
 from model.simulations.sequential_reads import events as seqread_events
 from model.simulations.sequential_reads import run as seqread
 from model.simulations.sequential_reads import state as seqread_machine
@@ -71,7 +72,7 @@ def records_the_end_late(recorder, pool_, now, leaf, ends, real=seqread._record_
 
 
 MUTANTS = {
-    "none": (seqread, "SECOND_NS", seqread.SECOND_NS, None),
+    "none": (seqread, "SECOND_NS", clock.SECOND_NS, None),
     "counts a block before its time": (seqread_events, "count_under_way", late_area, "little"),
     "a stall is not counted": (seqread_events, "turn_to", forgets_time, "time"),
     "a stall is recorded as waiting": (seqread_events, "turn_to", calls_stalls_waiting, "timeline"),

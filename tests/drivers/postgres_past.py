@@ -8,7 +8,7 @@ from model.databases.postgres.buffers import DIRTY
 from model.databases.postgres.pgbench import FIRST_LEAF, N_LEAVES, PAGE_BYTES, pgbench
 from model.databases.postgres.start import start
 from model.databases.postgres.state import AT_WORK, Settings
-from model.events.servers import MS
+from model.events.clock import MS
 from model.simulations.database_server import on_device, simulate_postgres
 
 PGBENCH_CPU_NS = (MS,) * 7

@@ -61,9 +61,9 @@ def test_imports_go_from_notebooks_to_study_to_model_and_never_back():
 
 
 def test_the_model_draws_no_numbers_of_its_own_and_reads_no_clock():
-    """jit/decorators.py is the exception: it digests the sources for the compile cache, before anything runs."""
+    """jit/ is the exception: it digests the sources for the compile cache, before anything runs."""
     for path in (ROOT / "model").rglob("*.py"):
-        forbidden = {"random", "time", "datetime"} | (set() if path.name == "decorators.py" else {"os", "pathlib", "io"})
+        forbidden = {"random", "time", "datetime"} | (set() if path.parent.name == "jit" else {"os", "pathlib", "io"})
         assert not set(_imports(path)) & forbidden, path.name
         assert "np.random.seed" not in path.read_text()
         assert not re.search(r"(?<!\w)print\(", path.read_text()), path.name
@@ -101,7 +101,7 @@ def test_notebooks_read_as_essays(path):
     assert "verdict" in cells[-1].source or "verdict" in cells[-2].source
     for cell in cells:
         if cell.kind == "code":
-            code = [line for line in cell.source.splitlines() if line.strip() and not line.strip().startswith("#")]
+            code = [line for line in cell.source.splitlines() if line.strip() and not re.match(r" *(#|import |from )", line)]
             assert len(code) <= (16 if "parameters" in cell.tags else 14), cell.source     # one line a parameter
             assert not re.search(r"^\s*class |@kernel|@njit|\.\./|(?<!store\.)open\(|Path\(", cell.source, re.M), cell.source
     parameters.schema(path, catalogue.STUDY[path.stem].parameters)

@@ -39,8 +39,9 @@ from model.filesystems.zfs.state import Group, Pool
 from model.simulations import database_server
 from model.simulations.database_server import Both, simulate_innodb, simulate_oracle, simulate_postgres
 from model.simulations.filebench_oltp import run as oltp
-from model.simulations.filebench_oltp.state import new_site, rules_of
+from model.simulations.filebench_oltp.state import new_site
 from model.simulations.order_entry.series import rewrite, window
+from model.simulations.rules import rules_of
 from model.simulations.sequential_reads import run as seqread
 from model.simulations.sequential_reads.state import new_recorder
 from model.structures.lru import misses, new_lru

@@ -56,7 +56,6 @@ def test_a_pipe_that_a_child_holds_open_is_not_waited_for():
     assert time.monotonic() - began < 30
 
 
-
 def waits_for_ever(tree):
     """Calls that start a process and wait for it, or wait for one, and name no limit."""
     for node in ast.walk(tree):

@@ -49,8 +49,9 @@ from model.databases.innodb.state import (
 )
 from model.databases.innodb.tables import AREA_PAGES, DOUBLEWRITE, PAGE_BYTES, TABLESPACE
 from model.events.calendar import NEVER, set_time
+from model.events.clock import MS
 from model.events.queues import NOBODY, join, leave
-from model.events.servers import MS, count, wake
+from model.events.servers import count, wake
 from model.filesystems.calls import FSYNC, WRITE, ask
 from model.jit import kernel, part
 

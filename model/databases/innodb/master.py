@@ -45,7 +45,7 @@ from model.databases.innodb.state import (
     WAL_CALLS,
 )
 from model.events.calendar import set_time
-from model.events.servers import SECOND_NS
+from model.events.clock import SECOND_NS
 from model.jit import kernel, part
 
 MANY_DIRTY_PCT = 70

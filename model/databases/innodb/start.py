@@ -19,7 +19,7 @@ from model.databases.innodb.redo_log import FIRST_LSN
 from model.databases.innodb.state import AS_LOADED, AT_WORK, CHECKPOINT_AT, COLD, MADE, PHASE, STABLE, WRITTEN, new_machine
 from model.databases.innodb.sysbench import draws_of, wanted
 from model.events.calendar import set_time
-from model.events.servers import SECOND_NS
+from model.events.clock import SECOND_NS
 from model.events.streams import stream
 from model.jit import kernel
 

@@ -23,8 +23,9 @@ from model.databases.postgres.pgbench import FILE_SHIFT, FIRST_PAGE, LAST_PAGE, 
 from model.databases.postgres.state import EXTENSIONS, FRAME, N_TOUCHED, PHASE, READS, REDO, STATEMENT, STEP, WANTED
 from model.databases.postgres.wal import DIRTY, flush
 from model.events.calendar import set_time
+from model.events.clock import MS
 from model.events.queues import NOBODY
-from model.events.servers import MS, count, wake
+from model.events.servers import count, wake
 from model.filesystems.calls import EXTEND, READ, WRITE, ask
 from model.jit import kernel, part
 

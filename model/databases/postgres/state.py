@@ -28,8 +28,9 @@ import numpy as np
 
 from model.databases.postgres.pgbench import CPU_NS, FORMAT_8_3, FORMAT_9_5, PAGE_BYTES, Database, Locks, new_locks
 from model.events.calendar import NEVER, Calendar, new_calendar
+from model.events.clock import MS, SECOND_NS
 from model.events.queues import NOBODY, new_queues
-from model.events.servers import CPUS, MS, SECOND_NS, seize
+from model.events.servers import CPUS, seize
 from model.events.streams import stream
 from model.filesystems.calls import Calls, new_calls
 from model.jit import kernel

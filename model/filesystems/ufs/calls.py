@@ -12,6 +12,7 @@ in use) is *stalled* and looked at again whenever an I/O is done.
 from model.devices.command_queue import READ as READ_IO
 from model.devices.command_queue import WRITE as WRITE_IO
 from model.events.calendar import NEVER, next_source, set_time
+from model.events.clock import SECOND_NS
 from model.filesystems.calls import (
     CONTROL,
     EXTEND,
@@ -67,7 +68,6 @@ from model.filesystems.ufs.volumes import (
     PAGE,
     PAGE_BYTES,
     PROCESS,
-    SECOND_NS,
     feed_units,
     one_done,
     release_io,

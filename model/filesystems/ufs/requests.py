@@ -28,7 +28,7 @@ from model.jit import kernel, part
 
 @kernel
 def request(u, file, at, n_bytes, kind, process, page):
-    """What is to be read or written, when `issue` comes to it. `page`: see `model.filesystems.ufs.state.REQUEST_PAGE`."""
+    """What is to be read or written, when `issue` comes to it. `page`: of the page cache."""
     n = u.n[N_REQUESTS]
     u.request[n, 0], u.request[n, 1], u.request[n, 2] = file, at, n_bytes
     u.request[n, 3], u.request[n, 4], u.request[n, 5] = kind, process, page

@@ -34,8 +34,9 @@ from typing import NamedTuple
 import numpy as np
 
 from model.events.calendar import set_time
+from model.events.clock import SECOND_NS
 from model.filesystems.ufs.page_cache import PageCache, fill, new_page_cache
-from model.filesystems.ufs.volumes import NONE, PAGE_BYTES, SECOND_NS, Stripe, Volumes, check_stripes, new_volumes
+from model.filesystems.ufs.volumes import NONE, PAGE_BYTES, Stripe, Volumes, check_stripes, new_volumes
 
 JOURNAL_BYTES = 2**26  # of a file system's log: 1 MB per GB, at most 64 MB
 GROUP_SHARE = 3  # a group is so many times as long as a piece; 16 cylinders of 4 MB against 16 MB

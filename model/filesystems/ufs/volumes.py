@@ -36,10 +36,10 @@ from model.devices.command_queue import (
 )
 from model.devices.ssd import SsdParams, SsdState, check_ssd, new_ssds, service
 from model.events.calendar import NEVER, Calendar, new_calendar, set_time
+from model.events.clock import SECOND_NS
 from model.jit import kernel, part
 
 NONE = -1
-SECOND_NS = 10**9
 PAGE_BYTES = 8192  # of Solaris on SPARC, and a block of UFS
 
 FIRST, MEMBERS, INTERLACE = 0, 1, 2  # columns of Volumes.stripe

@@ -14,7 +14,7 @@ from model.jit import kernel, part
 from model.zfs.arc.l2arc import NOWHERE, feed, l2_holds, next_feed, written
 from model.zfs.arc.lists import IS_METADATA, MARKS, N_BYTES
 from model.zfs.arc.primarycache import l2_mark
-from model.zfs.dmu.layout import LEAF_SHIFT
+from model.zfs.vdev.places import LEAF_SHIFT
 
 AGAIN_NS = 100_000_000
 ROOM_OF_ROUND = 1024  # I/Os that a round leaves to others

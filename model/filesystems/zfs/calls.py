@@ -21,6 +21,7 @@ unless the call ends with a commit. A commit waits for the intent log (`model.zf
 """
 
 from model.events.calendar import set_time
+from model.events.clock import TICK_NS
 from model.filesystems.calls import (
     CONTROL,
     FSYNC,
@@ -65,7 +66,6 @@ from model.filesystems.zfs.state import (
     READS,
     SLEEPS,
     STAGE,
-    TICK_NS,
     TX_BEGAN,
     WAITS,
     count,

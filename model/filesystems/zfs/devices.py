@@ -39,9 +39,10 @@ from model.zfs.arc.primarycache import is_kept
 from model.zfs.dmu.dbuf import copy_written
 from model.zfs.dmu.dirty import BLOCK as BLOCK_OF_ENTRY
 from model.zfs.dmu.dirty import WRITING, WRITTEN
-from model.zfs.dmu.layout import FRONT_BYTES, LEAF_SHIFT, OFFSET_MASK, file_of, indirect_bytes
+from model.zfs.dmu.layout import file_of, indirect_bytes
 from model.zfs.txg.throttle import DIRTY_DATA, LIMIT, dirty_bytes, note_clean
 from model.zfs.vdev.leaves import FOR_TXG, NOBODY, answered, bring_up_to_date, has_come, read_leaf, release_io, start_disk
+from model.zfs.vdev.places import FRONT_BYTES, LEAF_SHIFT, OFFSET_MASK
 from model.zfs.vdev.queue import NONE, WRITE, arrive, complete, take_dropped
 from model.zfs.vdev.queue_classes import N_CLASSES, arrive_in_class, async_writes, complete_in_class
 from model.zfs.vdev.raid import BYTES, CHILD, OFFSET, read_ios

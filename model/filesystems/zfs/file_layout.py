@@ -36,19 +36,9 @@ from model.filesystems.zfs.state import (
     SYNC_CPU,
 )
 from model.zfs.dmu.indirect import INDIRECT_BYTES, POINTER_BYTES, POINTER_SHIFT, tree
-from model.zfs.dmu.layout import (
-    FRONT_BYTES,
-    LEAF_SHIFT,
-    OFFSET_MASK,
-    Layout,
-    block_sizes,
-    check_fits,
-    indirect_bytes,
-    new_space,
-    number_blocks,
-    write_file,
-)
+from model.zfs.dmu.layout import Layout, block_sizes, check_fits, indirect_bytes, new_space, number_blocks, write_file
 from model.zfs.txg.write_issue import time_between
+from model.zfs.vdev.places import FRONT_BYTES, LEAF_SHIFT, OFFSET_MASK
 
 SECTOR = 512
 INDIRECT_PACKS = 2  # times shorter that an indirect block is, compressed, before it was ever written

@@ -39,7 +39,7 @@ from model.filesystems.zfs.state import (
 )
 from model.filesystems.zfs.writes_wanted import BLOCK, VDEV_FLUSH, want
 from model.jit import kernel, part
-from model.zfs.dmu.layout import LEAF_SHIFT
+from model.zfs.vdev.places import LEAF_SHIFT
 from model.zfs.zil.commit import resume, touch, written
 from model.zfs.zil.log import BYTES, DEVICE, PLACE, SLOG
 from model.zfs.zil.writer import CREATE, FILE_BLOCK, LOG_BLOCK

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from model.events.calendar import NEVER, new_calendar, set_time
+from model.events.clock import SECOND_NS
 from model.events.streams import stream
 from model.filesystems.zfs.cache_devices import ROOM_OF_ROUND, has_cache
 from model.filesystems.zfs.file_layout import (
@@ -31,7 +32,6 @@ from model.filesystems.zfs.state import (
     N_ROWS,
     N_SLOTS,
     N_SYNC,
-    SECOND_NS,
     TIMED_TXG,
     Pool,
     Settings,
@@ -55,13 +55,13 @@ from model.zfs.arc.lists import IS_METADATA, MARKS, NONE
 from model.zfs.arc.primarycache import ALL, METADATA_ONLY, NOTHING, is_kept, l2_mark
 from model.zfs.dmu.after_loading import warm, write_new
 from model.zfs.dmu.dirty import new_txgs
-from model.zfs.dmu.layout import SINGLE_DISK
 from model.zfs.dmu.zfetch import max_fetches, new_zfetch
 from model.zfs.dmu.zfetch import of_records as zfetch_of_records
 from model.zfs.eras import Era
 from model.zfs.txg.throttle import DIRTY_DATA, most_bytes, new_throttle
 from model.zfs.txg.write_issue import time_between
 from model.zfs.vdev.leaves import NOBODY
+from model.zfs.vdev.places import SINGLE_DISK
 from model.zfs.vdev.queue_classes import new_class_state
 from model.zfs.zil.log import ZilSettings, new_zil
 

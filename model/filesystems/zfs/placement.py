@@ -26,7 +26,8 @@ import numpy as np
 
 from model.filesystems.zfs.state import N_CHILDREN, TOUCHED_IN, Places, vdev_of
 from model.jit import kernel
-from model.zfs.dmu.layout import ALIQUOT_BYTES, BACK_BYTES, FRONT_BYTES, LEAF_SHIFT
+from model.zfs.dmu.layout import ALIQUOT_BYTES
+from model.zfs.vdev.places import BACK_BYTES, FRONT_BYTES, LEAF_SHIFT
 from model.zfs.vdev.raid import RAIDZ, asize
 
 N_ZONES = 3

@@ -16,6 +16,7 @@ a time, and none while so many I/Os wait that the writing of a group has to stop
 looks at neither (spec 4.5).
 """
 
+from model.events.clock import TICK_NS
 from model.filesystems.calls import READ
 from model.filesystems.zfs.devices import ios_left, read_block
 from model.filesystems.zfs.state import (
@@ -44,7 +45,7 @@ from model.zfs.arc.primarycache import asks_prefetch, drop_unless_kept, is_kept
 from model.zfs.dmu.dbuf import has_come
 from model.zfs.dmu.layout import level_block
 from model.zfs.dmu.zfetch import read_block as show_block
-from model.zfs.vdev.leaves import NOBODY, TICK_NS
+from model.zfs.vdev.leaves import NOBODY
 
 # ---- showing ----
 

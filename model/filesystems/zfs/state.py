@@ -11,22 +11,22 @@ import numpy as np
 from model.devices.data_sheet import SheetParams
 from model.devices.ssd import SsdParams, SsdState
 from model.events.calendar import Calendar
+from model.events.clock import SECOND_NS
 from model.jit import kernel, part
 from model.zfs.arc.arc import Arc, ArcParams
 from model.zfs.arc.l2arc import L2arc, L2arcParams
 from model.zfs.arc.primarycache import ALL
 from model.zfs.dmu.dirty import Txgs
-from model.zfs.dmu.layout import SINGLE_DISK, Files, Layout
+from model.zfs.dmu.layout import Files, Layout
 from model.zfs.dmu.zfetch import Zfetch, ZfetchParams
 from model.zfs.txg.throttle import TxgParams
 from model.zfs.vdev.leaves import Pool as Leaves
+from model.zfs.vdev.places import SINGLE_DISK
 from model.zfs.vdev.queue import VdevQueueParams
 from model.zfs.vdev.queue_classes import ClassParams
 from model.zfs.vdev.raid import RaidzParams, VdevParams
 from model.zfs.zil.log import Zil, ZilParams, ZilSettings
 
-TICK_NS = 10_000_000
-SECOND_NS = 1_000_000_000
 DATA, LOG, CACHE = range(3)  # groups of vdevs
 N_GROUPS = 3
 

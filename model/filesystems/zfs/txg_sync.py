@@ -65,9 +65,10 @@ from model.zfs.arc.primarycache import is_kept
 from model.zfs.dmu.dbuf import copy_written
 from model.zfs.dmu.dirty import ABOVE, BLOCK, NONE, WRITING, advance
 from model.zfs.dmu.indirect import meta_dnode_levels
-from model.zfs.dmu.layout import LEAF_SHIFT, file_of
+from model.zfs.dmu.layout import file_of
 from model.zfs.txg.throttle import DIRTY_DATA, SYNC_BEGAN, T2, T3, group_written, open_group, wants_sync
 from model.zfs.vdev.leaves import FOR_TXG
+from model.zfs.vdev.places import LEAF_SHIFT
 from model.zfs.zil.commit import forget, group_synced, may_sync
 
 FILE_COPIES, MOS_COPIES, MOS_PASSES = 2, 3, 3  # spec 5.4, 5.5

@@ -11,12 +11,12 @@ In ZFS: txg.c, `txg_sync_thread`, `txg_quiesce_thread`, `txg_delay`, and `txg_ti
 """
 
 from model.events.calendar import NEVER, set_time
+from model.events.clock import SECOND_NS, TICK_NS
 from model.filesystems.zfs.state import (
     FILES_STAGE,
     HAS_SLEPT,
     IS_PUSHED,
     MOS_PASS,
-    SECOND_NS,
     SYNC_STAGE,
     TIMED_TXG,
     TIMER_IS_OVER,
@@ -27,7 +27,6 @@ from model.jit import part
 from model.zfs.arc.arc import adjust
 from model.zfs.dmu.dirty import hand_over, quiesce
 from model.zfs.txg.throttle import DIRTY_DATA, SYNC_BEGAN, open_group
-from model.zfs.vdev.leaves import TICK_NS
 
 NONE_TIMED = -1  # the timer of 2007 waits for the next group to open
 

@@ -12,8 +12,8 @@ from model.devices.command_queue import FLUSH
 from model.filesystems.zfs.state import FIRST_LEAF, IN_FLIGHT, N_CHILDREN, vdev_of
 from model.jit import kernel, part
 from model.zfs.dmu.dirty import WRITING
-from model.zfs.dmu.layout import FRONT_BYTES, LEAF_SHIFT, OFFSET_MASK
 from model.zfs.vdev.leaves import FOR_TXG, leaf_io
+from model.zfs.vdev.places import FRONT_BYTES, LEAF_SHIFT, OFFSET_MASK
 from model.zfs.vdev.queue import NONE, READ, WRITE
 from model.zfs.vdev.queue_units import NODATA, OPTIONAL
 from model.zfs.vdev.raid import BYTES, CHILD, IS_PADDING, OFFSET, write_ios

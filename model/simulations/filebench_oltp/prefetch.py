@@ -9,8 +9,9 @@ from model.jit.prefetch import prefetch
 from model.structures.lru import bucket_of
 from model.zfs.arc.lists import HOLDS, NEWER, OLDER
 from model.zfs.dmu.dirty import ABOVE, BLOCK, FOLLOWING, NODE
-from model.zfs.dmu.layout import LEAF_SHIFT, OFFSET_MASK, level_block
+from model.zfs.dmu.layout import level_block
 from model.zfs.vdev.leaves import FOR_LINE, FOR_TXG
+from model.zfs.vdev.places import LEAF_SHIFT, OFFSET_MASK
 from model.zfs.vdev.queue import NONE
 
 

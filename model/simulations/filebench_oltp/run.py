@@ -24,6 +24,7 @@ import numpy as np
 
 from model.devices.command_queue import BLOCK_SHIFT, BUSY_NS, BUSY_SINCE, N_COMMANDS, N_SERVED, SERVED_BYTES
 from model.events.calendar import NEVER, next_source, set_time, settle
+from model.events.clock import SECOND_NS, TICK_NS
 from model.jit import kernel, part
 from model.simulations.filebench_oltp.disks import disk_event
 from model.simulations.filebench_oltp.filebench import LOG_WRITER
@@ -40,7 +41,6 @@ from model.simulations.filebench_oltp.state import (
     WRITER,
     Machine,
     Room,
-    Rules,
     Settings,
     Site,
     check_settings,
@@ -48,15 +48,17 @@ from model.simulations.filebench_oltp.state import (
     first_room,
     new_machine,
 )
-from model.simulations.filebench_oltp.tasks import SECOND_NS, count_reads, finish_read, finish_write, look, next_ready
+from model.simulations.filebench_oltp.tasks import count_reads, finish_read, finish_write, look, next_ready
 from model.simulations.filebench_oltp.threads import shadow_event, writer_event
 from model.simulations.filebench_oltp.txgs import sync_event, timer_event
+from model.simulations.rules import Rules
 from model.zfs.arc.arc import Arc, adjust, arc_params, new_arc
 from model.zfs.arc.lists import has_nodes, total_bytes
 from model.zfs.dmu.after_loading import preallocate, warm
 from model.zfs.dmu.dirty import has_room
-from model.zfs.dmu.layout import BACK_BYTES, MAX_LEVELS
-from model.zfs.vdev.leaves import NOBODY, TICK_NS, Pool, Recorder, new_recorder, record_command, start_disk, to_queue
+from model.zfs.dmu.layout import MAX_LEVELS
+from model.zfs.vdev.leaves import NOBODY, Pool, Recorder, new_recorder, record_command, start_disk, to_queue
+from model.zfs.vdev.places import BACK_BYTES
 from model.zfs.vdev.queue import NONE
 
 # ---- the loop ----

@@ -4,18 +4,15 @@
 events are in `model.simulations.filebench_oltp.run`.
 """
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from model.devices.command_queue import BLOCK_SHIFT, Drive
-from model.devices.data_sheet import SheetParams, new_drive
+from model.devices.command_queue import BLOCK_SHIFT
 from model.events.calendar import Calendar, new_calendar
 from model.events.streams import stream
 from model.jit.lent_memory import empty, in_lines
 from model.simulations.filebench_oltp.filebench import (
-    LOG_WRITER,
     Semaphores,
     Workload,
     check_workload,
@@ -30,7 +27,6 @@ from model.zfs.dmu.dirty import Txgs, new_txgs
 from model.zfs.dmu.indirect import FLETCHER2
 from model.zfs.dmu.layout import (
     ALIQUOT_BYTES,
-    SINGLE_DISK,
     Files,
     Layout,
     Sizes,
@@ -41,10 +37,8 @@ from model.zfs.dmu.layout import (
     new_space,
     number_blocks,
 )
-from model.zfs.eras import era
-from model.zfs.vdev.cache import VdevCacheParams
 from model.zfs.vdev.leaves import ENTRY, NOBODY, new_pool
-from model.zfs.vdev.queue import VdevQueueParams
+from model.zfs.vdev.places import SINGLE_DISK
 from model.zfs.vdev.raid import VdevParams
 
 # Columns of Machine.counts.
@@ -183,16 +177,6 @@ class Site(NamedTuple):
     vdev: VdevParams = SINGLE_DISK  # each top-level vdev of the pool
 
 
-class Rules(NamedTuple):
-    """The mechanisms of a run."""
-
-    cache: VdevCacheParams
-    queue: VdevQueueParams
-    disk: Drive
-    moves_whole_lines: int = 0  # 1: a read of data that may not fill a line moves the whole line all the same, and
-    #   leaves nothing behind: a rule that never was
-
-
 def new_site(workload: Workload | None = None, n_leaves: int = 46, checksum: int = FLETCHER2, seed: int = 0,
              first_byte: int = 0, vdev: VdevParams = SINGLE_DISK) -> Site:
     """The files of `workload`, written one after the other into a pool that holds nothing else, or only what takes the
@@ -204,12 +188,6 @@ def new_site(workload: Workload | None = None, n_leaves: int = 46, checksum: int
     sizes = block_sizes(seed, workload.record_bytes, checksum, n_leaves // vdev.n_children)
     layout, space = lay_out(files, sizes, n_leaves, ALIQUOT_BYTES, first_byte, vdev)
     return Site(workload, n_leaves, files, sizes, layout, space, vdev)
-
-
-def rules_of(name: str, sheet: SheetParams | None = None, drawn_ns: Sequence[int] = ()) -> Rules:
-    """The rules of the build `name`, with disks of a data sheet."""
-    build = era(name)
-    return Rules(build.cache, build.queue, new_drive(sheet or SheetParams(), drawn_ns))
 
 
 def first_room(settings):
@@ -295,6 +273,3 @@ def check_settings(settings: Settings, site: Site) -> None:
     if settings.n_leaves != site.n_leaves:
         raise ValueError(f"n_leaves is {settings.n_leaves}, but the files were laid out on {site.n_leaves} disks; "
                          "choose that number or lay them out anew")
-
-
-__all__ = ["LOG_WRITER", "Machine", "Room", "Rules", "Settings", "Site"]

@@ -4,6 +4,7 @@ Tasks that can go on stand in a ring, first come, first served. Who wants a bloc
 """
 
 from model.events.calendar import set_time
+from model.events.clock import SECOND_NS
 from model.jit import kernel, part
 from model.simulations.filebench_oltp.filebench import LOG_WRITER
 from model.simulations.filebench_oltp.prefetch import line_at, next_read, next_read_begins
@@ -28,9 +29,6 @@ from model.zfs.dmu.dbuf import buffer_for, dirty_record, find, has_come
 from model.zfs.dmu.indirect import POINTERS
 from model.zfs.dmu.layout import level_block
 from model.zfs.vdev.leaves import NOBODY, ask
-
-SECOND_NS = 10**9
-
 
 # ---- the ring ----
 

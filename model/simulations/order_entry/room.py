@@ -13,8 +13,6 @@ from model.jit import kernel, part
 from model.simulations.order_entry.state import COMMIT, IDLE, LOG_GROUP, OPEN, QUIESCED, ROOM_WANTED, STAGE
 from model.zfs.txg.throttle import SLEEPS, WAITS, verdict
 
-TICK_NS = 10_000_000  # at hz = 100
-
 
 @kernel
 def _verdict(m):

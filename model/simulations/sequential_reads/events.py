@@ -19,6 +19,7 @@ them; here from the one whose record it was.
 
 from model.devices.command_queue import N_COMMANDS
 from model.events.calendar import NEVER, set_time
+from model.events.clock import TICK_NS
 from model.jit import kernel, part
 from model.simulations.sequential_reads.state import (
     ABSENT,
@@ -62,7 +63,7 @@ from model.simulations.sequential_reads.state import (
 from model.structures.lru import link_after, unlink
 from model.zfs.dmu.layout import level_block
 from model.zfs.dmu.zfetch import read_block as show_block
-from model.zfs.vdev.leaves import NOBODY, TICK_NS, answered, disk_done, read_at, release_io
+from model.zfs.vdev.leaves import NOBODY, answered, disk_done, read_at, release_io
 from model.zfs.vdev.queue import NONE
 
 # ---- accounts ----

@@ -26,15 +26,8 @@ from typing import NamedTuple
 import numpy as np
 
 from model.jit import kernel
-from model.zfs.dmu.layout import (
-    ALIQUOT_BYTES,
-    FRONT_BYTES,
-    LEAF_SHIFT,
-    Layout,
-    _is_last_child,
-    level_block,
-    new_space,
-)
+from model.zfs.dmu.layout import ALIQUOT_BYTES, Layout, _is_last_child, level_block, new_space
+from model.zfs.vdev.places import FRONT_BYTES, LEAF_SHIFT
 
 N_ALIGNMENTS = 48
 DONE, OUT_OF_HOLES = 0, 1

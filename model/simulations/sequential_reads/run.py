@@ -28,6 +28,7 @@ import numpy as np
 
 from model.devices.command_queue import BUSY_NS, BUSY_SINCE, N_COMMANDS, N_SERVED, N_WAITING, SERVED_BYTES
 from model.events.calendar import NEVER, next_source, set_time
+from model.events.clock import SECOND_NS
 from model.jit import kernel, part
 from model.simulations.sequential_reads.events import count_under_way, disk_event, thread_event, turn_to
 from model.simulations.sequential_reads.state import (
@@ -54,8 +55,6 @@ from model.simulations.sequential_reads.state import new_recorder as new_activit
 from model.zfs.vdev.leaves import Pool, new_recorder, start_disk, to_queue
 from model.zfs.vdev.leaves import Recorder as CacheRecorder
 from model.zfs.vdev.queue import NONE
-
-SECOND_NS = 10**9
 
 # ---- the loop ----
 

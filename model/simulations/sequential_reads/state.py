@@ -11,15 +11,16 @@ import numpy as np
 from model.devices.command_queue import Drive
 from model.events.calendar import Calendar, new_calendar
 from model.events.streams import stream
-from model.simulations.filebench_oltp.state import rules_of as rules_of_disks
+from model.simulations.rules import rules_of as rules_of_disks
 from model.simulations.sequential_reads.layout import lay_out
 from model.zfs.arc.arc import greatest_c
 from model.zfs.dmu.indirect import CHECKSUM_OFF
-from model.zfs.dmu.layout import OFFSET_MASK, Files, Layout, Sizes, block_sizes, number_blocks
+from model.zfs.dmu.layout import Files, Layout, Sizes, block_sizes, number_blocks
 from model.zfs.dmu.zfetch import Zfetch, ZfetchParams, max_fetches, new_zfetch
 from model.zfs.eras import era
 from model.zfs.vdev.cache import VdevCacheParams
 from model.zfs.vdev.leaves import NOBODY, new_pool
+from model.zfs.vdev.places import OFFSET_MASK
 from model.zfs.vdev.queue import VdevQueueParams
 
 MIB = 2**20
@@ -228,7 +229,7 @@ def new_site(readers: Readers | None = None, n_leaves: int = 46, checksum: int =
 
 
 def rules_of(name: str, *disk, **more) -> Rules:
-    """The rules of the build `name`, with disks as in `model.simulations.filebench_oltp.state.rules_of`."""
+    """The rules of the build `name`, with disks as in `model.simulations.rules`."""
     rules = rules_of_disks(name, *disk, **more)
     return Rules(rules.cache, rules.queue, rules.disk, era(name).zfetch)
 

@@ -37,6 +37,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from model.events.clock import SECOND_NS
 from model.jit import kernel
 from model.zfs.arc.lists import (
     ABOVE,
@@ -67,7 +68,6 @@ from model.zfs.arc.lists import (
     take_node,
 )
 
-SECOND_NS = 10**9
 HEADER_OF_COPY_BYTES = HEADER_BYTES + L2_HEADER_BYTES  # of a block that is nowhere else
 NEVER = np.iinfo(np.int64).max
 NOWHERE = -1

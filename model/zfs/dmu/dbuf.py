@@ -15,6 +15,7 @@
 In ZFS: dbuf.c, `dbuf_hold_impl`, `dbuf_dirty`, `dbuf_write`, `dbuf_write_done`, `dbuf_rele`; spec 5.2, 7.2, 7.4.
 """
 
+from model.events.clock import TICK_NS
 from model.jit import kernel, part
 from model.zfs.arc.arc import access, evict_now, grow, make_anonymous, make_room, new_block, revive, shrink, touch
 from model.zfs.arc.lists import (
@@ -36,7 +37,6 @@ from model.zfs.arc.lists import (
 from model.zfs.dmu.dirty import ABOVE as ABOVE_ENTRY
 from model.zfs.dmu.dirty import BLOCK, NODE, WRITING, WRITTEN, dirty
 from model.zfs.dmu.layout import level_block
-from model.zfs.vdev.leaves import TICK_NS
 
 
 @part

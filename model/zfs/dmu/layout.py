@@ -53,15 +53,11 @@ from model.zfs.dmu.indirect import (
     psize,
     tree,
 )
+from model.zfs.vdev.places import BACK_BYTES, FRONT_BYTES, LEAF_SHIFT, SINGLE_DISK
 from model.zfs.vdev.raid import RAIDZ, VdevParams, asize
 
-LEAF_SHIFT = 48  # a place is vdev << 48 | B of the vdev, 4 MiB in front among them; of a single disk: B of the device
-OFFSET_MASK = (1 << LEAF_SHIFT) - 1
-FRONT_BYTES = 2**22  # B, labels and boot area in front; spec 2.1
-BACK_BYTES = 2**19  # B, two labels of 256 KiB at the end; spec 2.1
 FIRST_GRAIN = 2**20  # B, to which `first_byte` is rounded up
 ALIQUOT_BYTES = 2**19  # B for each disk of a vdev; spec 2.2
-SINGLE_DISK = VdevParams()
 MAX_LEVELS = 8
 _SAMPLES = 16  # made-up L1s whose sizes stand for all
 _STEPS = 128  # in which an L1 is rewritten to see its sizes

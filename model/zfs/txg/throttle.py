@@ -36,13 +36,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from model.events.clock import SECOND_NS
 from model.jit import kernel
 
 BY_MEMORY, T2, T3, DIRTY_DATA = range(4)  # what limits a group; the last: OpenZFS
 GOES_ON, WAITS, SLEEPS = range(3)  # who wants to write
 LEAST_LIMIT = 2**25  # B, inflated; zfs_write_limit_min
 TELLS = 8  # a group of less than 4 MiB, inflated, says nothing of the pool: the least limit over this
-SECOND_NS = 1_000_000_000
 QUARTERS = 4
 MOST_DELAY_NS = 100_000_000  # zfs_delay_max_ns
 

@@ -37,8 +37,8 @@ from model.devices.command_queue import (
     send,
     start,
 )
+from model.events.clock import TICK_NS
 from model.jit import kernel, part
-from model.zfs.dmu.layout import FRONT_BYTES, LEAF_SHIFT, OFFSET_MASK, SINGLE_DISK
 from model.zfs.vdev.cache import (
     HIT,
     JOINED,
@@ -52,6 +52,7 @@ from model.zfs.vdev.cache import (
     new_cache,
     write,
 )
+from model.zfs.vdev.places import FRONT_BYTES, LEAF_SHIFT, OFFSET_MASK, SINGLE_DISK
 from model.zfs.vdev.queue import (
     NONE,
     READ,
@@ -67,7 +68,6 @@ from model.zfs.vdev.queue import (
 from model.zfs.vdev.raid import BYTES, CHILD, NEVER, OFFSET, RAIDZ, VdevParams, max_ios, read_ios, write_ios
 
 ENTRY = 3  # column of VdevQueue.own of whoever writes transaction groups; those before it are the first three per I/O below
-TICK_NS = 10_000_000
 NOBODY = -1  # no task
 FOR_LINE, FOR_TXG = -2, -3  # owners of an I/O that are no tasks
 COMPLETION = 2  # kind of a recorded operation, beside READ and WRITE

@@ -16,11 +16,11 @@ import pandas as pd
 from model.devices.data_sheet import SheetParams, new_drive
 from model.simulations.order_entry.series import Site, begin, window
 from model.simulations.order_entry.state import Orders, new_leaves, new_machine
-from model.zfs.dmu.layout import BACK_BYTES, FRONT_BYTES
 from model.zfs.eras import era
 from model.zfs.metaslab.new_pool import new_pool
 from model.zfs.metaslab.state import EXACT, FAST, MetaslabParams, TopVdev
 from model.zfs.txg.throttle import most_bytes, to_scale
+from model.zfs.vdev.places import BACK_BYTES, FRONT_BYTES
 from model.zfs.vdev.queue import VdevQueueParams
 from model.zfs.vdev.raid import VdevParams, vdev_params
 from model.zfs.zil.log import ZilParams

@@ -20,6 +20,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from model.devices.data_sheet import SheetParams
+from model.events.clock import SECOND_NS
 from model.simulations.order_entry.series import PoolFull, Site, Window, begin, restart, rewrite, settle, window
 from model.simulations.order_entry.state import LATENCY, PLACED, WRITES, Orders
 from model.zfs.metaslab.groups import weigh_all
@@ -47,7 +48,6 @@ HOT_SHARE = 0.2                     # "the hottest fifth" of the priors
 LEAST_MAIL = 10**12                 # B in the whole machine, logs included; cache_hits of the priors is for 1 to 10 TB
 WARM_S, PACE_S = 10.0, 10.0         # until the throttle has settled; and to measure how fast a pool ages: some ten groups
 STEPS_TO_SETTLE = 20                # of PACE_S at most, until what is written keeps up with what is changed
-SECOND_NS = 10**9
 
 
 class Setup(NamedTuple):

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from model.devices.data_sheet import SheetParams
+from model.events.clock import SECOND_NS
 from model.events.streams import stream
 from model.simulations.order_entry.series import Site, Window, begin, rewrite, settle, window
 from model.simulations.order_entry.state import PLACED, REDO_BYTES, WRITES, Orders
@@ -39,7 +40,6 @@ HOT_SHARE = 0.2                 # "the hottest fifth" of the priors
 PARTS_OF_AGE = 2.0              # turnovers that the pool ages at one measured pace
 STEP_S, STEPS_TO_SETTLE = 1.0, 120    # in which users start: until writes and changes are in balance
 WARM_S = 1.0                    # of a run, simulated before its window: queues and dirty buffers are as they were before it
-SECOND_NS = 10**9
 
 
 class Setup(NamedTuple):

@@ -18,7 +18,8 @@ import pandas as pd
 from model.devices.data_sheet import SheetParams
 from model.simulations.filebench_oltp.filebench import Workload
 from model.simulations.filebench_oltp.run import Result, preallocated_core, simulate
-from model.simulations.filebench_oltp.state import Settings, check_settings, check_space, new_site, rules_of
+from model.simulations.filebench_oltp.state import Settings, check_settings, check_space, new_site
+from model.simulations.rules import rules_of
 from model.zfs.vdev.cache import FILL_ALL, FILL_METADATA, VdevCacheParams
 from model.zfs.vdev.leaves import new_recorder
 from model.zfs.vdev.queue import VdevQueueParams

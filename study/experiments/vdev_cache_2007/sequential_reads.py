@@ -38,7 +38,7 @@ from study.documents import claims, priors
 from study.ensembles import ensembles
 from study.ensembles.effects import Effect
 from study.ensembles.ensembles import AFTER, BEFORE, VARIANTS
-from study.figures.seqread import Timeline
+from study.experiments.vdev_cache_2007.timeline import Timeline
 from study.machines import hardware
 
 EXPERIMENT = "seqread"

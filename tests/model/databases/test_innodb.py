@@ -39,7 +39,8 @@ from model.databases.innodb.tables import (
     leaf_of,
     new_table,
 )
-from model.events.servers import MS, SECOND_NS, typed
+from model.events.clock import MS, SECOND_NS
+from model.events.servers import typed
 from model.simulations.database_server import innodb_files, innodb_processes, on_device
 from model.simulations.database_server import simulate_innodb as simulate
 from support.processes import interpreted

@@ -24,7 +24,7 @@ from model.databases.innodb.state import (
 )
 from model.databases.innodb.sysbench import DELETE, ID, INSERT, KIND, UPDATE_C, UPDATE_K, Cpu, draws_of, ids_of, oltp
 from model.databases.innodb.tables import PAGE_BYTES, ROW_BYTES, is_entry_leaf, new_table, random_leaf_of
-from model.events.servers import MS, SECOND_NS
+from model.events.clock import MS, SECOND_NS
 from model.simulations.database_server import on_device, simulate_innodb
 from study.errors import UserError
 from study.machines import scenario, servers

@@ -6,7 +6,7 @@ import pytest
 from conftest import one_sentence
 
 from model.databases.oracle.state import Settings
-from model.events.servers import MS
+from model.events.clock import MS
 from model.simulations.database_server import on_device, simulate_oracle
 from study import project
 from study.errors import UserError

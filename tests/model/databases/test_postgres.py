@@ -33,7 +33,8 @@ from model.databases.postgres.pgbench import (
     row_bytes,
 )
 from model.databases.postgres.state import FDATASYNC, NO_FSYNC, Settings, draws_of, settings_of
-from model.events.servers import MS, SECOND_NS, typed
+from model.events.clock import MS, SECOND_NS
+from model.events.servers import typed
 from model.simulations.database_server import on_device
 from model.simulations.database_server import simulate_postgres as simulate
 from support.processes import interpreted

@@ -19,7 +19,7 @@ from drivers.postgres_past import (
 from model.databases.postgres.buffers import DIRTY
 from model.databases.postgres.pgbench import N_PAGES, PAGE_BYTES, pgbench
 from model.databases.postgres.state import AT_WORK
-from model.events.servers import MS
+from model.events.clock import MS
 from model.simulations.database_server import on_device, simulate_postgres
 from support.processes import interpreted
 

@@ -14,12 +14,13 @@ from model.jit import lent_memory
 from model.simulations.filebench_oltp import run as oltp
 from model.simulations.filebench_oltp.filebench import Workload
 from model.simulations.filebench_oltp.run import preallocated_core, simulate
-from model.simulations.filebench_oltp.state import Settings, new_site, rules_of
+from model.simulations.filebench_oltp.state import Settings, new_site
+from model.simulations.rules import rules_of
 from model.zfs.arc.arc import greatest_c
 from model.zfs.arc.lists import MFU, MRU, N_NODES, STATE, TICK, total_bytes
-from model.zfs.dmu.layout import FRONT_BYTES
 from model.zfs.vdev.cache import MAY_NOT_FILL
 from model.zfs.vdev.leaves import new_recorder
+from model.zfs.vdev.places import FRONT_BYTES
 from support.processes import interpreted
 
 SECOND = 10**9

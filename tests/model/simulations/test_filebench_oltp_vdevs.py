@@ -8,9 +8,11 @@ import pytest
 from laws.oltp import LAWS
 from model.simulations.filebench_oltp.filebench import Workload
 from model.simulations.filebench_oltp.run import simulate
-from model.simulations.filebench_oltp.state import Settings, new_site, rules_of
-from model.zfs.dmu.layout import FRONT_BYTES, LEAF_SHIFT, Sizes, lay_out, new_space, number_blocks
+from model.simulations.filebench_oltp.state import Settings, new_site
+from model.simulations.rules import rules_of
+from model.zfs.dmu.layout import Sizes, lay_out, new_space, number_blocks
 from model.zfs.vdev.leaves import FOR_TXG, ask, has_come, new_pool, new_recorder, write_block
+from model.zfs.vdev.places import FRONT_BYTES, LEAF_SHIFT
 from model.zfs.vdev.queue import READ, WRITE
 from model.zfs.vdev.raid import KINDS, asize, mirror_child, read_ios, vdev_params, write_ios
 

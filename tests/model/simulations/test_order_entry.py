@@ -27,9 +27,9 @@ from model.simulations.order_entry.state import (
     THINKING,
     check_orders,
 )
-from model.zfs.dmu.layout import FRONT_BYTES, LEAF_SHIFT, OFFSET_MASK
 from model.zfs.eras import era
 from model.zfs.txg.throttle import DIRTY as DIRTY_BYTES
+from model.zfs.vdev.places import FRONT_BYTES, LEAF_SHIFT, OFFSET_MASK
 from model.zfs.vdev.raid import asize, vdev_params
 from support.processes import interpreted
 

@@ -9,7 +9,9 @@ from model.simulations.sequential_reads import layout as seqread_layout
 from model.simulations.sequential_reads.layout import first_fit, new_free
 from model.zfs.dmu import layout
 from model.zfs.dmu.indirect import CHECKSUM_OFF
-from model.zfs.dmu.layout import LEAF_SHIFT, OFFSET_MASK, block_sizes, number_blocks
+from model.zfs.dmu.layout import block_sizes, number_blocks
+from model.zfs.vdev import places
+from model.zfs.vdev.places import LEAF_SHIFT, OFFSET_MASK
 
 SECTORS = st.sampled_from([1, 2, 3, 4, 5, 8, 12, 16, 17, 24, 32, 256])
 
@@ -93,7 +95,7 @@ def test_holes_and_what_is_taken_make_the_whole(laid_out):
     for i in range(7):
         n = free.n_holes[i]
         holes = (free.hole_end[i, :n] - free.hole_start[i, :n]).sum()
-        assert layout.FRONT_BYTES + n_bytes[leaf == i].sum() + holes == free.frontier[i]
+        assert places.FRONT_BYTES + n_bytes[leaf == i].sum() + holes == free.frontier[i]
         assert (free.hole_start[i, 1:n] > free.hole_end[i, :n - 1]).all()
 
 

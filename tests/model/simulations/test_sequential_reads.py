@@ -8,12 +8,12 @@ import pytest
 from defects.sequential_reads import MUTANTS
 from laws.sequential_reads import LAWS
 from model.devices.data_sheet import SheetParams
-from model.simulations.filebench_oltp.state import rules_of as rules_of_disks
+from model.simulations.rules import rules_of as rules_of_disks
 from model.simulations.sequential_reads import run as seqread
 from model.simulations.sequential_reads.run import simulate
 from model.simulations.sequential_reads.state import ABSENT, Readers, Settings, new_recorder, new_site, rules_of
-from model.zfs.dmu.layout import LEAF_SHIFT, OFFSET_MASK
 from model.zfs.vdev.cache import MISS, OUTCOMES, TOO_LARGE
+from model.zfs.vdev.places import LEAF_SHIFT, OFFSET_MASK
 from support.processes import interpreted
 
 SECOND = 10**9

@@ -8,11 +8,12 @@ from hypothesis import strategies as st
 
 from drivers.arc import N_KEYS, PREFETCH, READ, SECOND, WRITE, WRITTEN
 from drivers.l2arc import BUILDS, DONE, FEED, BothL2, long_run, rules_of
+from model.events.clock import SECOND_NS
 from model.events.streams import stream
 from model.zfs.arc import arc, l2arc
 from model.zfs.arc import lists as arc_lists
 from model.zfs.arc.arc import ArcParams, new_arc
-from model.zfs.arc.l2arc import FRONT_BYTES, SECOND_NS, feed, l2_holds, new_l2arc, next_feed, written
+from model.zfs.arc.l2arc import FRONT_BYTES, feed, l2_holds, new_l2arc, next_feed, written
 from model.zfs.eras import era
 from support.processes import interpreted
 

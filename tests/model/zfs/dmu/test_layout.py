@@ -8,9 +8,6 @@ import pytest
 from model.zfs.dmu import layout
 from model.zfs.dmu.layout import (
     ALIQUOT_BYTES,
-    FRONT_BYTES,
-    LEAF_SHIFT,
-    OFFSET_MASK,
     Sizes,
     allocate,
     block_sizes,
@@ -20,6 +17,7 @@ from model.zfs.dmu.layout import (
     new_space,
     number_blocks,
 )
+from model.zfs.vdev.places import FRONT_BYTES, LEAF_SHIFT, OFFSET_MASK
 
 N_LEAVES = 7
 SIZES = Sizes(8192, np.array([6144, 6656, 7168]), np.full(129, 7680), 8704)
