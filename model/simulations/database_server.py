@@ -168,8 +168,8 @@ def _run_all(both, m, draw_more):
 def _result_of(m, names):
     n = int(m.counts[COMMITS])
     ended = int(m.ended_at[n - 1]) if n == m.s.n_transactions else m.s.duration_ns
-    return Result(n / ended * 1e9, ended / 1e9, m.response_ns[:n], m.ended_at[:n],
-                  dict(zip(names, m.counts.tolist(), strict=True)), m.per_second, m)
+    return Result(tps=n / ended * 1e9, seconds=ended / 1e9, response_ns=m.response_ns[:n], ended_at=m.ended_at[:n],
+                  counts=dict(zip(names, m.counts.tolist(), strict=True)), per_second=m.per_second, machine=m)
 
 
 def on_device(**times: int) -> Both:

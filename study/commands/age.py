@@ -34,8 +34,9 @@ def recipe_of(era: str, n_vdevs: int, disk_gb: float, n_records: int, used_pct: 
                         f"a while, and there is room for {MOST_WRITES_PER_TXG}; choose at most so many")
     vdev = TopVdev(asize=disk_asize(int(disk_gb * 1e9)))
     _refuse_what_has_no_room(n_vdevs * n_units(vdev), n_records, used_pct, writes_per_txg)
-    return Recipe(ERAS[era].metaslab, (vdev,) * n_vdevs, n_records, used_pct=used_pct, turnovers=turnovers,
-                  writes_per_txg=writes_per_txg)
+    return Recipe(
+        rules=ERAS[era].metaslab, vdevs=(vdev,) * n_vdevs, n_records=n_records, used_pct=used_pct,
+        turnovers=turnovers, writes_per_txg=writes_per_txg)
 
 
 def n_units(vdev: TopVdev) -> int:

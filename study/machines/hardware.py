@@ -93,7 +93,7 @@ def read(name: str) -> Device:
     rows = [(one.name, one.value, "" if one.low is None else f"{one.low:g} to {one.high:g}", one.unit, one.known, one.source)
             for one in content.value]
     table = pd.DataFrame(rows, columns=["name", "value", "range", "unit", "known", "source"])
-    return Device(device.name, device.kind, device.note, params, ranges, table,
+    return Device(name=device.name, kind=device.kind, note=device.note, params=params, ranges=ranges, table=table,
                   collects=device.kind == "ssd" and device.scattered is None)
 
 

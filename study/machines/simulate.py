@@ -240,8 +240,10 @@ def outcome_of(result, place: Both, since: float = 0) -> Outcome:
     per_second = dict(zip(result.counts, result.per_second, strict=True))
     counts = {name: int(since_second(row, since)) for name, row in per_second.items()} if since else result.counts
     log = counts["log_bytes"] * (pgbench.PAGE_BYTES / postgres_machine.PAYLOAD if "images" in counts else 1)
-    return Outcome(n / seconds, seconds, float(response.mean()) if n else np.nan, p50, p95, p99, log / max(1, n), counts,
-                   per_second, device_counts(place, since), result, device_series(place))
+    return Outcome(
+        tps=n / seconds, seconds=seconds, mean_ms=float(response.mean()) if n else np.nan, p50_ms=p50, p95_ms=p95,
+        p99_ms=p99, wal_bytes=log / max(1, n), counts=counts, per_second=per_second,
+        devices=device_counts(place, since), result=result, devices_per_second=device_series(place))
 
 
 def since_second(per_second: np.ndarray, since: float) -> np.ndarray:

@@ -159,9 +159,11 @@ def alike(fill: float, percent: float, disk_bytes: int, metaslab_bytes: int) -> 
     if not 0 <= percent <= 100:
         raise UserError(f"the fragmentation is {percent:g} %, but it must be from 0 to 100; give what `zpool list` prints")
     free = round((1 - fill) * metaslab_bytes)
-    most = of_geometric(least_mean(Slab(0, 0, True, free, metaslab_bytes)))
+    most = of_geometric(least_mean(Slab(vdev=0, offset=0, is_used=True, free_bytes=free, size_bytes=metaslab_bytes)))
     if percent > most + ROUNDING:
         raise UserError(f"the fragmentation is {percent:g} %, but free space made at random has {most:.0f} at most with a "
                         f"fill of {fill:g}; give a lower one, or a file of what `zdb -mm` prints")
-    return [Slab(0, i * metaslab_bytes, fill > 0, free, metaslab_bytes, fragmentation=percent)
+    return [Slab(
+        vdev=0, offset=i * metaslab_bytes, is_used=fill > 0, free_bytes=free, size_bytes=metaslab_bytes,
+        fragmentation=percent)
             for i in range(disk_bytes // metaslab_bytes)]

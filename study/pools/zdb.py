@@ -101,7 +101,7 @@ def _start(line: str, vdev: int, purpose: str) -> Slab | None:
         offset, space_map, free = found.groups()
     else:
         return None
-    return Slab(vdev, int(offset, 16), int(space_map) > 0, size_of(free, "free space"),
+    return Slab(vdev=vdev, offset=int(offset, 16), is_used=int(space_map) > 0, free_bytes=size_of(free, "free space"),
                 number=None if number is None else int(number), purpose=purpose)
 
 

@@ -77,7 +77,9 @@ def steps(machine: Scenario, spare: tuple[Devices, ...]) -> list[Step]:
         needs = recipes.SPARE in recipe.change.values()
         found += [_step(machine, recipe, spare, i) for i in (range(len(spare)) if needs else (None,))]
         if needs and not spare:
-            found.append(Step(recipe, recipe.words, {}, None, "needs a device to spare; list one as [[spare]]", (), None))
+            found.append(Step(
+                recipe=recipe, name=recipe.words, changes={}, after=None,
+                why_not="needs a device to spare; list one as [[spare]]", trades=(), device=None))
     return found
 
 
@@ -95,7 +97,7 @@ def _step(machine: Scenario, recipe: recipes.Recipe, spare: tuple[Devices, ...],
             why_not = str(error)
     new = () if after is None else tuple(one for one in dangers(after) if one not in dangers(machine))
     trades = new + ((f"NOTE: {recipe.trades}",) if recipe.trades and after is not None and not new else ())
-    return Step(recipe, name, changes, after, why_not, trades, i)
+    return Step(recipe=recipe, name=name, changes=changes, after=after, why_not=why_not, trades=trades, device=i)
 
 
 def is_safe(step: Step) -> bool:

@@ -137,8 +137,8 @@ def setup_of(name: str, content: dict, file: str = "setup.toml") -> Setup:
             if cell not in cells:
                 raise UserError(f"{file}: ratio '{ratio.name}' is of '{cell}', but there is no such cell; name one of "
                                 f"{', '.join(cells)}")
-    return Setup(name, found.source, found.left_out, found.budget, cells,
-                 tuple((ratio.name, ratio.of, ratio.to) for ratio in found.ratio), found.sealed)
+    return Setup(name=name, source=found.source, left_out=found.left_out, budget=found.budget, cells=cells,
+                 ratios=tuple((ratio.name, ratio.of, ratio.to) for ratio in found.ratio), sealed=found.sealed)
 
 
 def predicted(one: Setup, draws: int, cells: list[str] | None = None, budget: int | None = None) -> dict:

@@ -231,7 +231,9 @@ def replay_pool(path: Path | str, variant: str, metaslabs: int, metaslab_bytes: 
     found = _found(pool, decided, sectors, txgs is not None and not others)
     if engine == "fast":
         found[AMBIGUOUS] = ambiguous
-    return AllocReplay(trace.path, variant, engine, len(trace.op), len(sectors), differences, first, seconds, found, others)
+    return AllocReplay(
+        path=trace.path, variant=variant, engine=engine, rows=len(trace.op), allocations=len(sectors),
+        differences=differences, first=first, seconds=seconds, found=found, others=others)
 
 
 def _found(pool, decided: Decided, sectors: np.ndarray, all_agree: bool) -> dict[str, int]:

@@ -104,7 +104,9 @@ def _replayed(trace: Trace, variant: str, recorded: np.ndarray | None, to: Path 
              "segments free at the end": summary.n_segments}
     if engine == "fast":
         found[AMBIGUOUS] = summary.n_ambiguous
-    return AllocReplay(trace.path, variant, engine, len(trace.op), len(sectors), differences, first, seconds, found)
+    return AllocReplay(
+        path=trace.path, variant=variant, engine=engine, rows=len(trace.op), allocations=len(sectors),
+        differences=differences, first=first, seconds=seconds, found=found)
 
 
 # ---- folders ----

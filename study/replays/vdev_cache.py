@@ -233,10 +233,10 @@ def replay_vdev_cache(path: Path | str, cache_bytes: int = 10 * 2**20, max_read_
         _check_completions(path, columns, decisions, rows[0] if len(rows) else math.inf)
     pairs = _pairs(columns, decisions)
     counters = {"hits": cache.hits, "misses": cache.misses, "delegations": cache.delegations, "lines": cache.n_lines}
-    return Replay(path, "own" if own else "recorded", len(columns["tick"]), len(rows),
-                  _first(disagreements, int(rows[0])) if len(rows) else None, seconds,
-                  dict(zip(OUTCOMES, pairs.sum(0).tolist(), strict=True)), pairs,
-                  {name: int(values[0]) for name, values in counters.items()})
+    return Replay(path=path, completions="own" if own else "recorded", rows=len(columns["tick"]), differences=len(rows),
+                  first=_first(disagreements, int(rows[0])) if len(rows) else None, seconds=seconds,
+                  outcomes=dict(zip(OUTCOMES, pairs.sum(0).tolist(), strict=True)), pairs=pairs,
+                  counters={name: int(values[0]) for name, values in counters.items()})
 
 
 # ---- folders ----

@@ -109,8 +109,9 @@ def a_full_pool_is_said_to_be_full():
 
 def a_pool_is_made_once_and_shared():
     """The second time it comes from its file, as it was made; another recipe is another pool."""
-    recipe = aged_pools.Recipe(ERAS["b141"].metaslab, tuple(VDEVS), 900, metaslab_bytes=2**20, turnovers=1.5,
-                               writes_per_txg=100, used_pct=60)
+    recipe = aged_pools.Recipe(
+        rules=ERAS["b141"].metaslab, vdevs=tuple(VDEVS), n_records=900, metaslab_bytes=2**20, turnovers=1.5,
+        writes_per_txg=100, used_pct=60)
     with tempfile.TemporaryDirectory() as folder:
         aged_pools.FOLDER, real, told = Path(folder), aged_pools.make, []
         made = aged_pools.aged(recipe, lambda doing, share: told.append((doing, share)))

@@ -194,8 +194,10 @@ def run(n=150, n_processes=4, mix=MIXED, n_pages=2000, seed=0, think_ns=0, name=
                                  zfs_files.next_time, zfs_files.store_event)
         ended = int(m.clock[0])
         come_to_rest(m, database.calendar, ended + rest_s * SECOND)
-    return Run(m, database.history, watch.units, watch.dirtied, watch.ends, watch.over, watch.needless, how,
-               watch.left_dirty, watch.beyond, headers, database.asked, watch.fetched, s)
+    return Run(
+        m=m, history=database.history, units=watch.units, dirtied=watch.dirtied, group_ends=watch.ends,
+        most_over=watch.over, needless=watch.needless, ended_as=how, left_dirty=watch.left_dirty, beyond=watch.beyond,
+        headers=headers, asked=database.asked, fetched=watch.fetched, settings=s)
 
 
 # ---- laws of every run ----

@@ -287,14 +287,17 @@ def new_machine(test: Oltp, s: Settings, seed_stream: np.random.Generator) -> Ma
     is_on_disk = np.ones(table.n_pages, np.int8)
     is_on_disk[table.first_high:] = 0
     m = Machine(
-        s, test, table, new_calendar(n), zeros((n, N_PROCESS), np.int64), np.full(n, NOBODY), new_queues(N_QUEUES),
-        zeros(N_QUEUES, np.int64), zeros(n, np.int64), new_calls(n), zeros(16, np.int64), log_limits(s),
-        Pages(zeros(table.n_pages, np.int32), is_on_disk), new_frames(n_frames_of(s, table) + 1), zeros(16, np.int64),
-        zeros((3, 8), np.int64), zeros((3, CHUNK_PAGES), np.int64), zeros((s.n_clients, n_touched), np.int64),
-        zeros((s.n_clients, n_touched), np.int64), zeros(test.n_rows, np.int32), zeros(test.n_rows, np.int8),
-        zeros((s.n_clients, len(test.statements)), np.int64), zeros((s.n_clients, test.n_ids), np.int64),
-        zeros((2, MOST_HISTORY), np.int64), draws, factors, zeros(2, np.int64), zeros(len(COUNTS), np.int64),
-        zeros((len(COUNTS), s.n_seconds), np.int64), zeros(s.n_transactions, np.int64), zeros(s.n_transactions, np.int64))
+        s=s, test=test, table=table, calendar=new_calendar(n), process=zeros((n, N_PROCESS), np.int64),
+        after=np.full(n, NOBODY), queue=new_queues(N_QUEUES), busy=zeros(N_QUEUES, np.int64),
+        service_ns=zeros(n, np.int64), calls=new_calls(n), log=zeros(16, np.int64), limits=log_limits(s),
+        pages=Pages(zeros(table.n_pages, np.int32), is_on_disk), frames=new_frames(n_frames_of(s, table) + 1),
+        pool=zeros(16, np.int64), batch=zeros((3, 8), np.int64), chunk=zeros((3, CHUNK_PAGES), np.int64),
+        touched=zeros((s.n_clients, n_touched), np.int64), changes=zeros((s.n_clients, n_touched), np.int64),
+        holder=zeros(test.n_rows, np.int32), has_k=zeros(test.n_rows, np.int8),
+        held=zeros((s.n_clients, len(test.statements)), np.int64), ids=zeros((s.n_clients, test.n_ids), np.int64),
+        history=zeros((2, MOST_HISTORY), np.int64), draws=draws, factors=factors, n_drawn=zeros(2, np.int64),
+        counts=zeros(len(COUNTS), np.int64), per_second=zeros((len(COUNTS), s.n_seconds), np.int64),
+        response_ns=zeros(s.n_transactions, np.int64), ended_at=zeros(s.n_transactions, np.int64))
     m.process[:, [WANTED, ROW, UNDO_PAGE, LEADER]] = NOBODY
     m.pool[NEXT_UNDO] = N_UNDO_PAGES - 1
     return m

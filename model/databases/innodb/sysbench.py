@@ -119,8 +119,10 @@ def oltp(n_rows: int, cpu: Cpu, read_only: bool = False, distribution: str = "sp
         what += [(kind, 1, 0) for kind in last]
     what.append((NOTHING, 0, 0))
     rows = [(kind, i, n, _cpu_ns(cpu, kind, n, sorts)) for (kind, n, sorts), i in zip(what, [*ids, 0], strict=True)]
-    return Oltp(np.array(rows, np.int64), n_rows, max(ids) + 1, DISTRIBUTIONS.index(distribution), dist_iter,
-                float(dist_pct), dist_res, int(version != "0.4"))
+    return Oltp(
+        statements=np.array(rows, np.int64), n_rows=n_rows, n_ids=max(ids) + 1,
+        distribution=DISTRIBUTIONS.index(distribution), dist_iter=dist_iter, dist_pct=float(dist_pct),
+        dist_res=dist_res, k_is_random=int(version != "0.4"))
 
 
 # ---- ids ----

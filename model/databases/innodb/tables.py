@@ -111,8 +111,10 @@ def new_table(n_rows: int, k_is_random: int = 0) -> Table:
     n_high = 0 if k_is_random else n_rows // per_high + 2
     first_undo = n_leaves + n_low + n_high
     above = levels_above(n_leaves)
-    return Table(n_rows, rows, n_leaves, entries, n_leaves, n_low, n_leaves + n_low, n_high, per_high, first_undo,
-                 first_undo + N_UNDO_PAGES, sum(above) + sum(levels_above(n_low)), 1 + len(above))
+    return Table(
+        n_rows=n_rows, rows_per_leaf=rows, n_leaves=n_leaves, entries_per_leaf=entries, first_low=n_leaves,
+        n_low=n_low, first_high=n_leaves + n_low, n_high=n_high, entries_per_high=per_high, first_undo=first_undo,
+        n_pages=first_undo + N_UNDO_PAGES, n_inner=sum(above) + sum(levels_above(n_low)), height=1 + len(above))
 
 
 @kernel

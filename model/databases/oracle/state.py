@@ -179,8 +179,10 @@ def new_machine(s: Settings, stream: np.random.Generator) -> Machine:
     draws = zeros((BATCH, n_columns), np.int64)
     draw(s, draws, stream)
     return Machine(
-        s, new_calendar(n), zeros((n, N_PROCESS), np.int64), np.full(n, NOBODY), new_queues(N_QUEUES),
-        zeros(N_QUEUES, np.int64), zeros(n, np.int64), new_calls(n), zeros(5, np.int64), zeros((s.n_writers, 1), np.int64),
-        zeros(s.n_blocks, np.int32), _buffers(n_buffers_of(s)), zeros(3, np.int64), draws,
-        zeros((s.n_users, n_columns), np.int64), zeros(2, np.int64), zeros(len(COUNTS), np.int64),
-        zeros((len(COUNTS), s.n_seconds), np.int64), zeros(s.n_transactions, np.int64), zeros(s.n_transactions, np.int64))
+        s=s, calendar=new_calendar(n), process=zeros((n, N_PROCESS), np.int64), after=np.full(n, NOBODY),
+        queue=new_queues(N_QUEUES), busy=zeros(N_QUEUES, np.int64), service_ns=zeros(n, np.int64), calls=new_calls(n),
+        log=zeros(5, np.int64), writers=zeros((s.n_writers, 1), np.int64), frame_of=zeros(s.n_blocks, np.int32),
+        buffers=_buffers(n_buffers_of(s)), pool=zeros(3, np.int64), draws=draws,
+        under_way=zeros((s.n_users, n_columns), np.int64), n_drawn=zeros(2, np.int64),
+        counts=zeros(len(COUNTS), np.int64), per_second=zeros((len(COUNTS), s.n_seconds), np.int64),
+        response_ns=zeros(s.n_transactions, np.int64), ended_at=zeros(s.n_transactions, np.int64))

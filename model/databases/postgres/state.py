@@ -245,13 +245,15 @@ def new_machine(database: Database, s: Settings, seed_stream: np.random.Generato
     draw(draws, seed_stream)
     zeros = np.zeros
     return Machine(
-        s, database, new_calendar(n + 3), zeros((n + 3, N_PROCESS), np.int64), np.full(n + 3, NOBODY),
-        new_queues(N_QUEUES), zeros(N_QUEUES, np.int64), zeros(n + 3, np.int64), new_locks(max(1, database.n_locks)),
-        new_calls(n + 3),
-        zeros(16, np.int64), new_pages(database),
-        Buffers(zeros(frames, np.int64), zeros(frames, np.int8), zeros(frames, np.int8), zeros(frames, np.int16),
+        s=s, database=database, calendar=new_calendar(n + 3), process=zeros((n + 3, N_PROCESS), np.int64),
+        after=np.full(n + 3, NOBODY), queue=new_queues(N_QUEUES), busy=zeros(N_QUEUES, np.int64),
+        service_ns=zeros(n + 3, np.int64), locks=new_locks(max(1, database.n_locks)), calls=new_calls(n + 3),
+        wal=zeros(16, np.int64), pages=new_pages(database),
+        buffers=Buffers(zeros(frames, np.int64), zeros(frames, np.int8), zeros(frames, np.int8), zeros(frames, np.int16),
                 zeros(8, np.int64)),
-        zeros((n_relations, 3), np.int64), zeros(16, np.int64), zeros(16), zeros(database.n_files, np.int64),
-        zeros((n, 6), np.int64), zeros((n, 6), np.int64), np.full((n, statements), NOBODY), np.full((n, statements), NOBODY),
-        zeros((n, n_relations), np.int64), draws, zeros(2, np.int64), zeros(len(COUNTS), np.int64),
-        zeros((len(COUNTS), s.n_seconds), np.int64), zeros(s.n_transactions, np.int64), zeros(s.n_transactions, np.int64))
+        tail=zeros((n_relations, 3), np.int64), checkpoint=zeros(16, np.int64), cleaner=zeros(16),
+        unsynced=zeros(database.n_files, np.int64), touched=zeros((n, 6), np.int64), changes=zeros((n, 6), np.int64),
+        held=np.full((n, statements), NOBODY), updated=np.full((n, statements), NOBODY),
+        row=zeros((n, n_relations), np.int64), draws=draws, n_drawn=zeros(2, np.int64),
+        counts=zeros(len(COUNTS), np.int64), per_second=zeros((len(COUNTS), s.n_seconds), np.int64),
+        response_ns=zeros(s.n_transactions, np.int64), ended_at=zeros(s.n_transactions, np.int64))

@@ -148,6 +148,8 @@ def new_ufs(files: Sequence[int], stripes: Sequence[Stripe], stripe_of: Sequence
         fill(cache, n_pages)
     set_time(volumes.calendar, volumes.n_disks, SECOND_NS)
     zeros = np.zeros
-    return Ufs(s, volumes, cache, file, zeros((n_processes, 4), np.int64), zeros((n_processes, 5), np.int64),
-               zeros(len(stripes), np.int64), zeros((2 * n_processes + 2 * len(file) + 4096, 6), np.int64),
-               zeros(n_processes, np.int64), zeros(n_processes, np.int64), zeros(4, np.int64), n_reserved)
+    return Ufs(
+        s=s, volumes=volumes, cache=cache, file=file, call=zeros((n_processes, 4), np.int64),
+        task=zeros((n_processes, 5), np.int64), journal_at=zeros(len(stripes), np.int64),
+        request=zeros((2 * n_processes + 2 * len(file) + 4096, 6), np.int64), ready=zeros(n_processes, np.int64),
+        stalled=zeros(n_processes, np.int64), n=zeros(4, np.int64), n_reserved=n_reserved)

@@ -271,11 +271,13 @@ def new_volumes(stripes, any_drive, phases_ns, n_ios, n_seconds):
     channels = new_ssds(max(kinds, key=lambda one: one.channels), n_arrays)
     zeros = np.zeros
     return Volumes(
-        n_disks, drive, new_drives(drive, drive.depth + 1, n_ios, np.asarray(phases_ns[:max(1, n_disks)], np.int64)), kinds,
-        channels, np.array(array_kind or [0], np.int64), np.array(rows, np.int64),
-        new_calendar(n_disks + 2 + n_arrays * depth), zeros((n_ios, 7), np.int64), zeros(n_ios, np.int64),
-        zeros(n_ios, np.int64), zeros(n_ios, np.int64), np.arange(n_ios)[::-1].copy(), np.array([n_ios, 0, 0]),
-        zeros(n_disks + n_arrays, np.int64), zeros(n_disks + n_arrays, np.int64),
-        np.full(n_ios, NONE), np.full(n_ios, NONE), np.full((n_disks + n_arrays, 2), NONE),
-        zeros(n_arrays * depth, np.int64), np.arange(n_arrays * depth).reshape(n_arrays, depth), zeros(n_arrays, np.int64),
-        zeros((len(stripes), len(COUNTS), n_seconds), np.int64))
+        n_disks=n_disks, drive=drive,
+        drives=new_drives(drive, drive.depth + 1, n_ios, np.asarray(phases_ns[:max(1, n_disks)], np.int64)),
+        arrays=kinds, array_state=channels, array_kind=np.array(array_kind or [0], np.int64),
+        stripe=np.array(rows, np.int64), calendar=new_calendar(n_disks + 2 + n_arrays * depth),
+        io=zeros((n_ios, 7), np.int64), offset=zeros(n_ios, np.int64), n_bytes=zeros(n_ios, np.int64),
+        kind=zeros(n_ios, np.int64), free=np.arange(n_ios)[::-1].copy(), n=np.array([n_ios, 0, 0]),
+        to_feed=zeros(n_disks + n_arrays, np.int64), is_to_feed=zeros(n_disks + n_arrays, np.int64),
+        left=np.full(n_ios, NONE), right=np.full(n_ios, NONE), root=np.full((n_disks + n_arrays, 2), NONE),
+        in_place=zeros(n_arrays * depth, np.int64), places=np.arange(n_arrays * depth).reshape(n_arrays, depth),
+        n_busy=zeros(n_arrays, np.int64), per_second=zeros((len(stripes), len(COUNTS), n_seconds), np.int64))

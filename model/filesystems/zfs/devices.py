@@ -135,9 +135,11 @@ def _let_go(m, now, leaf):
 
 @kernel
 def _ssd(params, i):
-    return SsdParams(params[i, 0], params[i, 1], params[i, 2], params[i, 3], params[i, 4], params[i, 5], params[i, 6],
-                     params[i, 7], params[i, 8], params[i, 9], params[i, 10], params[i, 11], params[i, 12],
-                     params[i, 13])
+    return SsdParams(
+        disk_bytes=params[i, 0], read_ns=params[i, 1], write_ns=params[i, 2], read_iops=params[i, 3],
+        write_iops=params[i, 4], read_rate=params[i, 5], write_rate=params[i, 6], bus_rate=params[i, 7],
+        channels=params[i, 8], depth=params[i, 9], buffer_bytes=params[i, 10], is_volatile=params[i, 11],
+        flush_ns=params[i, 12], random_rate=params[i, 13])
 
 
 @kernel

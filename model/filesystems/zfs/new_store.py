@@ -143,7 +143,8 @@ def _machine(pool, s, build, tables, caches, n_processes, seed):
     arc_params, arc, l2 = caches
     zfetch = zfetch_of_records(build.zfetch, s.record_bytes)
     sync = n_leaves + len(ssds.leaf) * N_SLOTS
-    sources = Sources(n_leaves, sync, sync + 1, sync + 2, sync + 3, sync + 4, sync + 5)
+    sources = Sources(
+        slots=n_leaves, sync=sync, timer=sync + 1, reclaim=sync + 2, feed=sync + 3, rows=sync + 4, processes=sync + 5)
     of_vdev = [pool[row[5]] for row in vdevs]
     ends = [frontier[i] if i < len(frontier) else 2**22 for i in range(len(vdevs))]
     room = [usable_bytes(group.vdev, group.device.disk_bytes) for group in of_vdev]
@@ -158,23 +159,25 @@ def _machine(pool, s, build, tables, caches, n_processes, seed):
     throttle = new_throttle(most_bytes(s.memory_bytes, build.txg) if is_openzfs else build.txg.least_limit)
     of_indirect = indirect_cpu_ns(s, files.shift)
     return Zfs(
-        s, files, file_table, time_between(build.issue, s.cpus, 0, *of_indirect), sum(of_indirect), layout,
-        numbers(files.n_records), sizes.l1, numbers(n_indirect), arc_params, arc, build.l2arc, l2,
-        build.txg,
-        new_txgs(n_indirect, files.n_blocks + 8), throttle, most_bytes(s.memory_bytes, build.txg),
-        numbers(N_SYNC),
-        numbers(n_processes + 1), build.zil, zil_settings, zil, numbers(2 * len(zil.outbox), 2 + zil.outbox.shape[1]),
-        numbers(3), numbers(N_ROWS, 2), _full_stack(range(n_processes, n_processes + N_ROWS)),
-        np.array([number for number, _ in leaf_groups]),
-        np.array([group.device.disk_bytes for _, group in leaf_groups], np.int64),
-        leaves_of(pool, build, s, n_tasks, seed), ssds, places, numbers(s.n_ios + 1),
-        numbers(MOST_WANTED + 16 * n_leaves + len(l2.outbox), 6),
-        numbers(1), numbers(n_leaves + 1), numbers(1 << n_tasks.bit_length() + 1), numbers(2), numbers(1),
-        _processes(n_processes), numbers(n_processes), numbers(2), np.full(n_tasks, NOBODY),
-        new_zfetch(zfetch, len(file_table)), zfetch,
-        numbers(max_fetches(zfetch), 2), numbers(n_processes, max_fetches(zfetch), 2), first_ahead,
-        numbers(N_AHEAD), _full_stack(range(N_AHEAD)), new_calendar(sources.processes + n_processes), sources, _tally(s),
-        build.classes, new_class_state(n_leaves), build.raidz)
+        s=s, files=files, of_file=file_table, indirect_ns=time_between(build.issue, s.cpus, 0, *of_indirect),
+        indirect_cpu_ns=sum(of_indirect), layout=layout, early_in=numbers(files.n_records), l1_bytes=sizes.l1,
+        n_rewritten=numbers(n_indirect), arc_params=arc_params, arc=arc, l2_params=build.l2arc, l2=l2,
+        txg_params=build.txg, txgs=new_txgs(n_indirect, files.n_blocks + 8), throttle=throttle,
+        most_dirty=most_bytes(s.memory_bytes, build.txg), sync=numbers(N_SYNC), waiting=numbers(n_processes + 1),
+        zil_params=build.zil, zil_settings=zil_settings, zil=zil,
+        rows=numbers(2 * len(zil.outbox), 2 + zil.outbox.shape[1]), row_ends=numbers(3), row_of=numbers(N_ROWS, 2),
+        free_rows=_full_stack(range(n_processes, n_processes + N_ROWS)),
+        group_of_leaf=np.array([number for number, _ in leaf_groups]),
+        leaf_bytes=np.array([group.device.disk_bytes for _, group in leaf_groups], np.int64),
+        leaves=leaves_of(pool, build, s, n_tasks, seed), ssds=ssds, places=places, entry_of=numbers(s.n_ios + 1),
+        wanted=numbers(MOST_WANTED + 16 * n_leaves + len(l2.outbox), 6), n_wanted=numbers(1),
+        to_start=numbers(n_leaves + 1), ready=numbers(1 << n_tasks.bit_length() + 1), n_ready=numbers(2),
+        clock=numbers(1), process=_processes(n_processes), cpu_ns=numbers(n_processes), owed=numbers(2),
+        joined=np.full(n_tasks, NOBODY), zfetch=new_zfetch(zfetch, len(file_table)), zfetch_params=zfetch,
+        answer=numbers(max_fetches(zfetch), 2), fetches=numbers(n_processes, max_fetches(zfetch), 2),
+        first_ahead=first_ahead, ahead=numbers(N_AHEAD), free_ahead=_full_stack(range(N_AHEAD)),
+        calendar=new_calendar(sources.processes + n_processes), sources=sources, tally=_tally(s),
+        class_params=build.classes, class_state=new_class_state(n_leaves), raidz=build.raidz)
 
 
 def _blocks_of(files, numbers):

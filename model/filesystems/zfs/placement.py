@@ -111,5 +111,7 @@ def new_places(vdevs, first_vdev, frontier, vdev_bytes, region_bytes, n_logs, lo
     region = np.clip(region_bytes, 0, np.maximum(room // 16, room - first[:, -1]))
     first = np.maximum(FRONT_BYTES, np.minimum(first, (room - region)[:, None]))
     first = np.column_stack((first, np.full(len(room), FRONT_BYTES)))
-    return Places(vdevs, first_vdev, first.copy(), first, region, log_bytes, first_vdev[:n_groups].copy(),
-                  np.zeros(n_groups, np.int64), np.full(n_logs, -1))
+    return Places(
+        vdevs=vdevs, first_vdev=first_vdev, frontier=first.copy(), first=first, region_bytes=region,
+        log_bytes=log_bytes, rotor=first_vdev[:n_groups].copy(), given=np.zeros(n_groups, np.int64),
+        log_vdev=np.full(n_logs, -1))

@@ -119,8 +119,9 @@ def new_semaphores(workload):
     n = workload.n_writers + 1
     room, wants = np.full(n, workload.writer_high_water), np.full(n, workload.writer_posts)
     room[LOG_WRITER], wants[LOG_WRITER] = workload.log_high_water, workload.log_posts
-    return Semaphores(np.zeros(n, np.int64), room, wants, np.zeros(n, np.int64), np.full(n, NOBODY), np.full(n, NOBODY),
-                      np.full(workload.n_shadows, NOBODY))
+    return Semaphores(
+        posts=np.zeros(n, np.int64), room=room, wants=wants, asleep=np.zeros(n, np.int64), first=np.full(n, NOBODY),
+        last=np.full(n, NOBODY), following=np.full(workload.n_shadows, NOBODY))
 
 
 def records_per_file(workload):

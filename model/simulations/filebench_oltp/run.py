@@ -235,9 +235,12 @@ def _result(m, pool):
     n = counts["reads_done"]
     done = n + counts["writes_done"] + counts["log_writes_done"]
     units = pool.drives.units
-    return Result(done / seconds, n / seconds, tally.response_ns[:n], tally.response_at[:n], counts, pool.outcomes,
-                  busy_until(pool.drives, m.settings.duration_ns), units[:, SERVED_BYTES], units[:, N_SERVED],
-                  tally.per_second, int(total_bytes(m.arc)), m, pool)
+    return Result(
+        operations_per_s=done / seconds, reads_per_s=n / seconds, response_ns=tally.response_ns[:n],
+        response_at=tally.response_at[:n], counts=counts, outcomes=pool.outcomes,
+        busy_ns=busy_until(pool.drives, m.settings.duration_ns), served_bytes=units[:, SERVED_BYTES],
+        n_served=units[:, N_SERVED], per_second=tally.per_second, core_bytes=int(total_bytes(m.arc)), machine=m,
+        pool=pool)
 
 
 def simulate(site: Site, rules: Rules, settings: Settings | None = None, seed: int = 0, recorder: Recorder | None = None,

@@ -187,7 +187,7 @@ def new_site(workload: Workload | None = None, n_leaves: int = 46, checksum: int
     new_space(n_leaves, ALIQUOT_BYTES, first_byte, vdev)  # before anything else, for the sake of its sentences
     sizes = block_sizes(seed, workload.record_bytes, checksum, n_leaves // vdev.n_children)
     layout, space = lay_out(files, sizes, n_leaves, ALIQUOT_BYTES, first_byte, vdev)
-    return Site(workload, n_leaves, files, sizes, layout, space, vdev)
+    return Site(workload=workload, n_leaves=n_leaves, files=files, sizes=sizes, layout=layout, space=space, vdev=vdev)
 
 
 def first_room(settings):
@@ -251,13 +251,15 @@ def new_machine(site, rules, settings, seed, room, recorder, core=None):
     n_nodes = max(room.n_nodes, n_indirect + SPARE_NODES if settings.warm_indirect else 0)
     n = settings.n_leaves
     sources = Sources(n, n + 1, n + 2, n + 3, n + 4 + workload.n_writers)
-    return Machine(settings, workload, files, site.sizes, site.layout, space, cache,
-                   new_arc(cache, files.n_blocks, min(n_nodes, files.n_blocks + SPARE_NODES)) if core is None
+    return Machine(
+        settings=settings, workload=workload, files=files, sizes=site.sizes, layout=site.layout, space=space,
+        arc_params=cache,
+        arc=new_arc(cache, files.n_blocks, min(n_nodes, files.n_blocks + SPARE_NODES)) if core is None
                    else copy_arc(core, files.n_blocks + SPARE_NODES),
-                   pool.queue.own[:, ENTRY], tasks,
-                   _new_threads(workload, seed, room.n_draws), new_semaphores(workload),
-                   new_txgs(n_indirect, room.n_entries), new_calendar(sources.shadows + workload.n_shadows), sources,
-                   _new_tally(settings, workload, files, seed, room.n_draws)), pool
+        entry_of=pool.queue.own[:, ENTRY], tasks=tasks, threads=_new_threads(workload, seed, room.n_draws),
+        semaphores=new_semaphores(workload), txgs=new_txgs(n_indirect, room.n_entries),
+        calendar=new_calendar(sources.shadows + workload.n_shadows), sources=sources,
+        tally=_new_tally(settings, workload, files, seed, room.n_draws)), pool
 
 
 def check_settings(settings: Settings, site: Site) -> None:

@@ -27,7 +27,9 @@ from model.zfs.vdev.queue import VdevQueueParams
 
 BALANCED = 0.1  # writes and changes of a step are this close
 LOAD_RECORDS = 2**13  # a transaction group, while the database is written
-NOTHING = Ageing(np.zeros(0, np.int64), 1, 1, 0, 0, 0, np.zeros(2, np.int64))
+NOTHING = Ageing(
+    records=np.zeros(0, np.int64), per_commit=1, per_txg=1, redo_bytes=0, per_redo=0, n_other=0,
+    at=np.zeros(2, np.int64))
 
 
 class CannotRun(ValueError):
@@ -72,7 +74,9 @@ def begin(orders: Orders, drive: Drive, queue: VdevQueueParams, space: Metaslabs
     """A Site whose database has just been written, behind `n_other` blocks of 128 KiB of other data."""
     site = Site(new_machine(orders, seed), new_leaves(orders, drive, queue, seed), space, np.zeros(1, np.int64))
     redo = -(-orders.n_redo_records * orders.redo_record_bytes // orders.n_records)
-    load = Ageing(np.arange(orders.n_records), orders.n_records + 1, LOAD_RECORDS, redo, 0, n_other, np.zeros(2, np.int64))
+    load = Ageing(
+        records=np.arange(orders.n_records), per_commit=orders.n_records + 1, per_txg=LOAD_RECORDS, redo_bytes=redo,
+        per_redo=0, n_other=n_other, at=np.zeros(2, np.int64))
     _run(site, 0, load, 1)
     return site
 
@@ -127,4 +131,6 @@ def rewrite(site: Site, n: int, like: Window, seed: int, name: str) -> None:
     per_redo = 0 if orders.has_slog else max(1, round(writes / max(1, seen["log_writes"])))
     records = draw_changes(orders, max(0, n), seed, name)
     redo = round(seen["log_bytes"] / writes)
-    _run(site, 0, Ageing(records, per_commit, per_txg, redo, per_redo, 0, np.zeros(2, np.int64)), 1)
+    _run(site, 0, Ageing(
+        records=records, per_commit=per_commit, per_txg=per_txg, redo_bytes=redo, per_redo=per_redo, n_other=0,
+        at=np.zeros(2, np.int64)), 1)

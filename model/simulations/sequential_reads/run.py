@@ -151,10 +151,13 @@ def _result(m, pool):
     cpu_ns = tally.spent[:, :2].sum() / max(1, n)  # copying and issuing
     mean_ns = {kind: float(tally.took[i] / max(1, tally.came[i])) for i, kind in enumerate(KINDS)}
     units = pool.drives.units
-    return Result(float(n * m.readers.read_bytes / MIB / seconds), per_stream, tally.stream[:n], tally.response_ns[:n],
-                  tally.response_at[:n], dict(zip(ACTIVITIES, tally.spent.T, strict=True)), float(cpu_ns), counts, mean_ns,
-                  dict(zip(KINDS, tally.came.tolist(), strict=True)), pool.outcomes,
-                  busy_until(pool.drives, m.settings.duration_ns), units[:, SERVED_BYTES], units[:, N_SERVED], m, pool)
+    return Result(
+        mb_per_s=float(n * m.readers.read_bytes / MIB / seconds), stream_mb_per_s=per_stream, stream=tally.stream[:n],
+        response_ns=tally.response_ns[:n], response_at=tally.response_at[:n],
+        spent_ns=dict(zip(ACTIVITIES, tally.spent.T, strict=True)), cpu_ns_per_read=float(cpu_ns), counts=counts,
+        mean_ns=mean_ns, came=dict(zip(KINDS, tally.came.tolist(), strict=True)), outcomes=pool.outcomes,
+        busy_ns=busy_until(pool.drives, m.settings.duration_ns), served_bytes=units[:, SERVED_BYTES],
+        n_served=units[:, N_SERVED], machine=m, pool=pool)
 
 
 def simulate(site: Site, rules: Rules, settings: Settings | None = None, seed: int = 0, recorder: Recorder | None = None,

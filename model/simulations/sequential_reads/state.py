@@ -268,7 +268,9 @@ def new_machine(site, rules, settings, seed, n_reads, n_ios, recorder, cache_rec
     rows = max_fetches(rules.zfetch)
     phase_ns = (stream(seed, "spindles").random(settings.n_leaves) * rules.disk.disk.rev_ns).astype(np.int64)
     pool = new_pool(settings.n_leaves, rules.cache, rules.queue, rules.disk, phase_ns, n_ios, files.n_blocks, cache_recorder)
-    return Machine(settings, readers, files, site.layout, status, threads, np.zeros((readers.n_streams, rows, 2), np.int64),
-                   np.zeros((rows, 2), np.int64), rules.zfetch, new_zfetch(rules.zfetch, readers.n_streams),
-                   _new_core(files), new_calendar(settings.n_leaves + readers.n_streams),
-                   _new_tally(files, readers.n_streams, n_reads, seed), recorder), pool
+    return Machine(
+        settings=settings, readers=readers, files=files, layout=site.layout, status=status, threads=threads,
+        fetches=np.zeros((readers.n_streams, rows, 2), np.int64), answer=np.zeros((rows, 2), np.int64),
+        zfetch_params=rules.zfetch, zfetch=new_zfetch(rules.zfetch, readers.n_streams), core=_new_core(files),
+        calendar=new_calendar(settings.n_leaves + readers.n_streams),
+        tally=_new_tally(files, readers.n_streams, n_reads, seed), recorder=recorder), pool

@@ -64,10 +64,12 @@ def new_file(pool: Metaslabs, n_records: int, record_bytes: int, most_writes: in
     _check(n_records, record_bytes, most_writes, int(units.sum()), unit_shift)
     n_blocks = (n_records - 1 >> POINTER_SHIFT) + 1
     block, first, last, record, following = (np.zeros(most_writes, np.int64) for _ in range(5))
-    return File(record_bytes, indirect_bytes, unit_shift, np.append(0, np.cumsum(units)), np.zeros(n_records, np.uint32),
-                np.zeros(COPIES * n_blocks, np.uint32), np.zeros(n_blocks, np.int64),
-                block, first, last, record, following, np.zeros(2 * most_writes, np.int64),
-                np.zeros(most_writes, np.int64), np.zeros(1, np.int64))
+    return File(
+        record_bytes=record_bytes, indirect_bytes=indirect_bytes, unit_shift=unit_shift,
+        first_unit=np.append(0, np.cumsum(units)), place=np.zeros(n_records, np.uint32),
+        indirect_place=np.zeros(COPIES * n_blocks, np.uint32), seen=np.zeros(n_blocks, np.int64), block=block,
+        first=first, last=last, record=record, following=following, wanted=np.zeros(2 * most_writes, np.int64),
+        put=np.zeros(most_writes, np.int64), n_put=np.zeros(1, np.int64))
 
 
 def _check(n_records, record_bytes, most_writes, n_units, unit_shift):

@@ -355,6 +355,8 @@ def new_l2arc(params, device_bytes, least_block_bytes, now=0):
     devices[:, END] = np.array(device_bytes) - BACK_BYTES
     capacity = max(device_bytes) // least_block_bytes + 1
     most = (params.write_max_bytes + params.boost_bytes) // least_block_bytes + 1
-    return L2arc(devices, np.zeros(len(devices) * capacity, np.int32), np.zeros(len(devices) * capacity, np.int64),
-                 np.array([len(devices) - 1, 0, 0, 0, now + params.delay_ns], np.int64), np.zeros(len(COUNTS), np.int64),
-                 np.zeros((most, 3), np.int64), np.zeros(1, np.int64))
+    return L2arc(
+        devices=devices, node=np.zeros(len(devices) * capacity, np.int32),
+        address=np.zeros(len(devices) * capacity, np.int64),
+        round=np.array([len(devices) - 1, 0, 0, 0, now + params.delay_ns], np.int64),
+        counts=np.zeros(len(COUNTS), np.int64), outbox=np.zeros((most, 3), np.int64), n_out=np.zeros(1, np.int64))

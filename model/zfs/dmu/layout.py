@@ -193,10 +193,12 @@ def number_blocks(n_records_of, record_bytes=8192, core_bytes=None, shift=POINTE
     for file, levels in enumerate(trees):
         for level, n in enumerate(levels[1:], 1):
             base[file, level], number = number, number + n
-    return Files(base, np.array([len(levels) for levels in trees]), np.array(n_records_of, np.int64),
-                 np.full(len(trees), record_bytes, np.int64),
-                 np.full(len(trees), record_bytes if core_bytes is None else core_bytes, np.int64), n_records, number, shift,
-                 indirect_core_bytes or POINTER_BYTES << shift)
+    return Files(
+        base=base, n_levels=np.array([len(levels) for levels in trees]),
+        n_records_of=np.array(n_records_of, np.int64), record_bytes=np.full(len(trees), record_bytes, np.int64),
+        core_bytes=np.full(len(trees), record_bytes if core_bytes is None else core_bytes, np.int64),
+        n_records=n_records, n_blocks=number, shift=shift,
+        indirect_core_bytes=indirect_core_bytes or POINTER_BYTES << shift)
 
 
 def block_sizes(seed=0, record_bytes=8192, checksum=FLETCHER2, n_leaves=46, shift=POINTER_SHIFT):

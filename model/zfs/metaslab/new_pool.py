@@ -124,13 +124,16 @@ def new_pool(vdevs: Sequence[TopVdev], params: MetaslabParams, engine: int = EXA
     nothing, of_copies = np.zeros((8, n), np.int64), np.zeros((3, MAX_COPIES), np.int64)
     log_blocks = 0 if engine == FAST else 2 * n + 4 * max_segments // BLOCK_RECORDS if log_blocks is None else log_blocks
     pool = Metaslabs(
-        params, made, vdev, start, nothing[0], nothing[1], np.arange(n), np.arange(n), nothing[2], nothing[3],
-        nothing[4], nothing[5], nothing[6], nothing[7], np.full((n, N_TXGS), NOT_DIRTY, np.int64), rotor,
-        np.zeros(2, np.int64), np.zeros(2, np.int64), space,
-        new_log(n, log_blocks), _space_maps(made, vdev, start, params, max_segments) if engine == EXACT else None,
-        _block_maps(made, vdev, start, unit_bytes, params, max_segments) if engine == FAST else None,
-        np.full(MAX_COPIES, NO_VDEV, np.int64), of_copies[0], of_copies[1], of_copies[2], np.zeros(1, np.int64),
-        Counters(*np.zeros((len(Counters._fields), 1), np.int64)))
+        params=params, vdevs=made, vdev=vdev, start=start, weight=nothing[0], active=nothing[1], order=np.arange(n),
+        rank=np.arange(n), loaded=nothing[2], has_object=nothing[3], allocated=nothing[4], syncing=nothing[5],
+        deferred=nothing[6], prefetched=nothing[7], next_dirty=np.full((n, N_TXGS), NOT_DIRTY, np.int64), rotor=rotor,
+        used_aliquot=np.zeros(2, np.int64), class_allocated=np.zeros(2, np.int64), class_space=space,
+        log=new_log(n, log_blocks),
+        maps=_space_maps(made, vdev, start, params, max_segments) if engine == EXACT else None,
+        blocks=_block_maps(made, vdev, start, unit_bytes, params, max_segments) if engine == FAST else None,
+        hint=np.full(MAX_COPIES, NO_VDEV, np.int64), dva_vdev=of_copies[0], dva_offset=of_copies[1],
+        dva_bytes=of_copies[2], failure=np.zeros(1, np.int64),
+        counters=Counters(*np.zeros((len(Counters._fields), 1), np.int64)))
     weigh_all(pool)
     return pool
 

@@ -58,9 +58,11 @@ def new_block_maps(free, n_lists, max_rows):
                          "(128 KiB); choose the exact engine")
     lists, rows = np.zeros(n_lists, LIST), np.zeros(max_rows, ROW)
     lists["first"] = lists["last"] = NONE
-    return BlockMaps(free, lists["first"], lists["last"], lists["n_units"], rows["start"], rows["length"], rows["following"],
-                     np.full(1, NONE, np.int64), np.zeros(1, np.int64), np.full(len(free.n_free), NONE, np.int64),
-                     np.zeros(free.mask_stride + 1, np.int64))
+    return BlockMaps(
+        free=free, first=lists["first"], last=lists["last"], n_units=lists["n_units"], start=rows["start"],
+        length=rows["length"], following=rows["following"], unused=np.full(1, NONE, np.int64),
+        n_fresh=np.zeros(1, np.int64), n_rewritten=np.full(len(free.n_free), NONE, np.int64),
+        bits=np.zeros(free.mask_stride + 1, np.int64))
 
 
 # ---- free maps, in B of the vdev ----

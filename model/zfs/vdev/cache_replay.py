@@ -168,7 +168,9 @@ def new_fills(params: VdevCacheParams) -> Fills:
 
 def new_decisions(n: int) -> Decisions:
     nowhere, zeros = (lambda: np.full(n, NOWHERE, np.int64)), (lambda: np.zeros(n, np.int64))
-    return Decisions(zeros(), nowhere(), nowhere(), nowhere(), zeros(), zeros(), zeros())
+    return Decisions(
+        outcome=zeros(), fill=nowhere(), evicted=nowhere(), completed=nowhere(), unannounced=zeros(), n_lines=zeros(),
+        n_metadata_lines=zeros())
 
 
 def drive(params: VdevCacheParams, stream: Operations, fill_ticks: int = RECORDED) -> tuple[Decisions, VdevCache]:

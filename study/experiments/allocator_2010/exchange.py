@@ -110,10 +110,10 @@ def with_values(seconds: float, values: dict, metaslab_bytes: int = 0) -> Setup:
         n_vdevs=n_vdevs, vdev=vdev, n_records=_n_records(pool_fill * n_bytes, vdev))
     disk = appliance.one_disk(values, EXPERIMENT, vdev, n_metaslabs * metaslab)
     return Setup(
-        orders, disk, appliance.queue(values), scale, metaslab, n_metaslabs, pool_fill, values["age"],
-        values["since_update"],
-        (order_entry_rules.old_rules(), order_entry_rules.new_rules(values["new_picker"], values["new_bonus"])),
-        values["history"] == "old rules", seconds)
+        orders=orders, disk=disk, queue=appliance.queue(values), scale=scale, metaslab_bytes=metaslab,
+        n_metaslabs=n_metaslabs, pool_fill=pool_fill, age=values["age"], since_update=values["since_update"],
+        rules=(order_entry_rules.old_rules(), order_entry_rules.new_rules(values["new_picker"], values["new_bonus"])),
+        ages_under_old=values["history"] == "old rules", seconds=seconds)
 
 
 def least_fill(values: dict) -> float:

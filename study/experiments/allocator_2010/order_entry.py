@@ -128,8 +128,10 @@ def with_values(values: dict, *, n_users: int, record_kib: float, scale: int, wi
     own = orders.n_records * asize_of(vdev, orders.record_bytes) + orders.n_redo_records * other_bytes
     n_other = max(0, int((values["pool_fill"] * space - own) / other_bytes))
     disk = appliance.one_disk(values, EXPERIMENT, vdev, n_metaslabs * metaslab_bytes)
-    return Setup(orders, disk, appliance.queue(values), scale, metaslab_bytes, n_metaslabs, n_other,
-                 (own + n_other * other_bytes) / space, values["age"], 60 * values["run_minutes"] / scale, warm_s, window_s)
+    return Setup(
+        orders=orders, disk=disk, queue=appliance.queue(values), scale=scale, metaslab_bytes=metaslab_bytes,
+        n_metaslabs=n_metaslabs, n_other=n_other, pool_fill=(own + n_other * other_bytes) / space, age=values["age"],
+        run_s=60 * values["run_minutes"] / scale, warm_s=warm_s, window_s=window_s)
 
 
 def setup(*, n_users: int, record_kib: float, scale: int, window_s: float, warm_s: float = WARM_S, **changed) -> Setup:

@@ -71,7 +71,9 @@ class Geometry(NamedTuple):
 def setup(*, n_slabs: int, slab_mib: int, record_kib: int, fill: float, age: float, txg_share: float, log_share: float,
           engine: str = "fast") -> Setup:
     """From a notebook's parameters. UserError, one sentence, for a pool that would fill up."""
-    machine = Setup(n_slabs, slab_mib * MIB, record_kib * KIB, fill, age, txg_share, log_share, engine)
+    machine = Setup(
+        n_slabs=n_slabs, slab_bytes=slab_mib * MIB, record_bytes=record_kib * KIB, fill=fill, age=age,
+        txg_share=txg_share, log_share=log_share, engine=engine)
     work, room = work_of(machine), n_slabs * machine.slab_bytes
     log = work.log_bytes * (work.log_records + 4 * work.log_per_txg)
     most = work.record_bytes * (work.n_records + 4 * work.per_txg) + log
@@ -85,8 +87,9 @@ def work_of(machine: Setup) -> Rewrites:
     room = machine.n_slabs * machine.slab_bytes // machine.record_bytes
     per_txg = max(1, round(machine.txg_share * machine.slab_bytes / machine.record_bytes))
     n_records = max(1, round(machine.fill * room))
-    work = Rewrites(n_records, max(1, round((machine.age + WATCHED) * n_records / per_txg)), per_txg,
-                    record_bytes=machine.record_bytes)
+    work = Rewrites(
+        n_records=n_records, n_txgs=max(1, round((machine.age + WATCHED) * n_records / per_txg)), per_txg=per_txg,
+        record_bytes=machine.record_bytes)
     log_per_txg = round(machine.log_share * per_txg * work.record_bytes / work.log_bytes)
     return work._replace(log_per_txg=log_per_txg, log_records=LOG_TXGS * log_per_txg)
 

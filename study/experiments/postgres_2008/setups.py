@@ -62,17 +62,17 @@ ARRAYS, SMALL_ARRAYS = {"data": {"sheet": ARRAY, "count": 3}}, {"data": {"sheet"
 
 
 def _short(label: str, files: dict, target: float, pool: dict = NINE) -> Test:
-    return Test(label, files, pool, None, 300, target, SHORT_S)
+    return Test(label=label, files=files, pool=pool, log_pool=None, timeout_s=300, target=target, seconds=SHORT_S)
 
 
 TESTS = {
-    "seven-arrays": Test("seven arrays, UFS", DIRECT | {"apart": True}, ARRAYS, SMALL_ARRAYS),
-    "ufs-nine-disks": Test("UFS, directio", DIRECT, NINE),
-    "zfs-nine-disks-128k": Test("ZFS, 128K", MISTAKE, NINE),
-    "ufs-data-five-disks": Test("4 + 5: UFS, directio", DIRECT, FIVE, FOUR),
-    "zfs-data-five-disks-128k": Test("4 + 5: ZFS, 128K", MISTAKE, FIVE, FOUR),
-    "ufs-900s": Test("UFS", UFS, NINE),
-    "zfs-900s": Test("ZFS, 8K", ZFS, NINE),
+    "seven-arrays": Test(label="seven arrays, UFS", files=DIRECT | {"apart": True}, pool=ARRAYS, log_pool=SMALL_ARRAYS),
+    "ufs-nine-disks": Test(label="UFS, directio", files=DIRECT, pool=NINE),
+    "zfs-nine-disks-128k": Test(label="ZFS, 128K", files=MISTAKE, pool=NINE),
+    "ufs-data-five-disks": Test(label="4 + 5: UFS, directio", files=DIRECT, pool=FIVE, log_pool=FOUR),
+    "zfs-data-five-disks-128k": Test(label="4 + 5: ZFS, 128K", files=MISTAKE, pool=FIVE, log_pool=FOUR),
+    "ufs-900s": Test(label="UFS", files=UFS, pool=NINE),
+    "zfs-900s": Test(label="ZFS, 8K", files=ZFS, pool=NINE),
     "ufs-300s-85": _short("UFS, 85 %", UFS, 0.85), "ufs-300s-15": _short("UFS, 15 %", UFS, 0.15),
     "zfs-300s-85": _short("ZFS, 85 %", ZFS, 0.85), "zfs-300s-15": _short("ZFS, 15 %", ZFS, 0.15),
     **{f"zfs-no-zil-{share}": _short(f"ZFS, no intent log, {share} %", NO_ZIL, share / 100)
@@ -188,9 +188,11 @@ def _recorded(name: str, scale: int, one: Scenario, done: machines.Outcome, n: i
     cpu_ns = done.result.machine.database.statements[:, CPU_NS].sum()
     count = {name: values[:n].astype(float) for name, values in done.per_second.items()}
     pages = sum(count[name] for name in PAGES_WRITTEN)
-    return Run(name, scale, 60 * count["commits"], read_mb, written_mb, writes, done.counts, done.mean_ms,
-               done.tps * cpu_ns / 1e9 / one.host.cpus, count["checkpoint_writes"], pages * PAGE_BYTES / 1e6,
-               count["wal_bytes"] / 1e6)
+    return Run(
+        name=name, step_s=scale, tpm=60 * count["commits"], read_mb=read_mb, written_mb=written_mb, writes=writes,
+        counts=done.counts, mean_ms=done.mean_ms, busy=done.tps * cpu_ns / 1e9 / one.host.cpus,
+        by_checkpointer=count["checkpoint_writes"], pages_mb=pages * PAGE_BYTES / 1e6,
+        log_mb=count["wal_bytes"] / 1e6)
 
 
 def run_all(names, values: dict, scale: int, seed: int) -> dict[str, Run]:

@@ -78,9 +78,11 @@ def of_recording(rule: Rule, rows: np.ndarray, params: VdevCacheParams) -> Lines
     answered = (outcome == HIT) | (outcome == JOINED)
     moved = np.where(outcome == MISS, 1 << params.line_shift, np.where(answered, 0, rows[:, 3]))
     l1 = reads & metadata
-    return Lines(rule, rows[:, 0] / HZ, held.n_metadata_lines, held.n_lines - held.n_metadata_lines,
-                 params.cache_bytes / (1 << params.line_shift), int(l1.sum()), int((l1 & answered).sum()),
-                 int((reads & ~answered).sum()), int(moved[reads].sum()), int((reads & ~metadata).sum()))
+    return Lines(
+        rule=rule, time_s=rows[:, 0] / HZ, metadata_lines=held.n_metadata_lines,
+        data_lines=held.n_lines - held.n_metadata_lines, limit=params.cache_bytes / (1 << params.line_shift),
+        l1_reads=int(l1.sum()), l1_answered=int((l1 & answered).sum()), disk_reads=int((reads & ~answered).sum()),
+        disk_bytes=int(moved[reads].sum()), record_reads=int((reads & ~metadata).sum()))
 
 
 def metrics(runs: list[Lines]) -> pd.DataFrame:
@@ -98,5 +100,7 @@ def _run(rule: Rule, reads, line_bytes: int, cache_bytes: int, fill_ticks: int) 
     l1 = reads.is_metadata == 1
     answered = (held.outcome == HIT) | (held.outcome == JOINED)
     moved = np.where(held.outcome == MISS, line_bytes, np.where(answered, 0, reads.n_bytes))
-    return Lines(rule, reads.tick / HZ, held.n_metadata_lines, held.n_data_lines, cache_bytes / line_bytes,
-                 int(l1.sum()), int((l1 & answered).sum()), int((~answered).sum()), int(moved.sum()), int((~l1).sum()))
+    return Lines(
+        rule=rule, time_s=reads.tick / HZ, metadata_lines=held.n_metadata_lines, data_lines=held.n_data_lines,
+        limit=cache_bytes / line_bytes, l1_reads=int(l1.sum()), l1_answered=int((l1 & answered).sum()),
+        disk_reads=int((~answered).sum()), disk_bytes=int(moved.sum()), record_reads=int((~l1).sum()))

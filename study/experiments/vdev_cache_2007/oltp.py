@@ -70,10 +70,11 @@ def setup(*, n_leaves: int, record_kib: int, file_gib: float, n_shadows: int, li
     """From a notebook's parameters; everything else is the best guess of the priors, or stands in the sheet of another disk.
     ValueError, one sentence, for a machine that cannot be."""
     machine = Setup(
-        Workload(n_shadows=n_shadows, file_bytes=int(file_gib * GIB), record_bytes=record_kib * KIB),
-        Settings(n_leaves=n_leaves, duration_ns=int(seconds * 1e9)), SheetParams(),
-        VdevCacheParams(line_shift=(line_kib * KIB).bit_length() - 1, cache_bytes=cache_mib * MIB),
-        VdevQueueParams(max_pending=max_pending, min_pending=min(max_pending, VdevQueueParams().min_pending)), 0, False)
+        workload=Workload(n_shadows=n_shadows, file_bytes=int(file_gib * GIB), record_bytes=record_kib * KIB),
+        settings=Settings(n_leaves=n_leaves, duration_ns=int(seconds * 1e9)), disk=SheetParams(),
+        cache=VdevCacheParams(line_shift=(line_kib * KIB).bit_length() - 1, cache_bytes=cache_mib * MIB),
+        queue=VdevQueueParams(max_pending=max_pending, min_pending=min(max_pending, VdevQueueParams().min_pending)),
+        first_byte=0, is_preallocated=False)
     machine = with_values(machine, priors.read(EXPERIMENT).central() | {"ncq": ncq, "window": window, "start": start})
     return machine if disk == OF_2007 else machine._replace(
         disk=hardware.other_disk(machine.disk, disk, ("depth", "window", "passes", "sorts")))

@@ -32,8 +32,9 @@ class Machine(NamedTuple):
 
 
 def machine(n_cpus=1, busy=0):
-    return Machine(Settings(n_cpus), new_calendar(N), new_queues(2), np.zeros(N, np.int64), np.array([busy, 0]),
-                   np.zeros(N, np.int64), new_calls(N))
+    return Machine(
+        s=Settings(n_cpus), calendar=new_calendar(N), queue=new_queues(2), after=np.zeros(N, np.int64),
+        busy=np.array([busy, 0]), service_ns=np.zeros(N, np.int64), calls=new_calls(N))
 
 
 def ask_for_processor(m, now, needed, of_call):

@@ -288,8 +288,10 @@ def _all_of(state, out):
 
 
 def everything(nothing):
-    return Everything(Numbers(-3, 0.1, True), Pair(np.array([0.5]), np.arange(3)), nothing, np.arange(9)[::-3],
-                      np.arange(6.0).reshape(2, 3).T, (7, 8), np.int32(-9), -(2**63))
+    return Everything(
+        numbers=Numbers(-3, 0.1, True), pair=Pair(np.array([0.5]), np.arange(3)), nothing=nothing,
+        strided=np.arange(9)[::-3], turned=np.arange(6.0).reshape(2, 3).T, shape=(7, 8), small=np.int32(-9),
+        huge=-(2**63))
 
 
 @pytest.mark.parametrize("has_nothing", [True, False])

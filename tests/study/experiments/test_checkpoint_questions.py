@@ -39,8 +39,10 @@ def made(name, values, scale, seed, target=None, cores=16):
     n = checkpoints.TESTS[name].seconds // scale
     level = values["working_gib"] + cores
     some = {"data": np.full(n, level), "log": np.full(n, level)}
-    return checkpoints.Run(name, scale, np.full(n, level), some, some, some, {"checkpoints": cores}, 1.0, 0.5,
-                           np.where(np.arange(n) % 2, 0.0, level), np.zeros(n), np.zeros(n))
+    return checkpoints.Run(
+        name=name, step_s=scale, tpm=np.full(n, level), read_mb=some, written_mb=some, writes=some,
+        counts={"checkpoints": cores}, mean_ms=1.0, busy=0.5, by_checkpointer=np.where(np.arange(n) % 2, 0.0, level),
+        pages_mb=np.zeros(n), log_mb=np.zeros(n))
 
 
 def test_every_load_has_a_row_beside_what_was_published(monkeypatch):

@@ -19,9 +19,11 @@ KNOWN = checkpoints.known().central()
 def made(written, writes=None, tpm=None, reads=None, step=2):
     n = len(written)
     of = lambda one: {"data": np.asarray(one, float)}  # noqa: E731
-    return Run("made", step, np.full(n, 6e4) if tpm is None else np.asarray(tpm, float),
-               of(np.zeros(n) if reads is None else reads), of(written), of(written if writes is None else writes), {}, 1.0,
-               0.0, np.zeros(n), np.zeros(n), np.zeros(n))
+    return Run(
+        name="made", step_s=step, tpm=np.full(n, 6e4) if tpm is None else np.asarray(tpm, float),
+        read_mb=of(np.zeros(n) if reads is None else reads), written_mb=of(written),
+        writes=of(written if writes is None else writes), counts={}, mean_ms=1.0, busy=0.0,
+        by_checkpointer=np.zeros(n), pages_mb=np.zeros(n), log_mb=np.zeros(n))
 
 
 def square(period, high_s, low, high, n=5, step=2):

@@ -13,8 +13,10 @@ def run(level: float, step: int = 8, seconds: int = 2104) -> Run:
     n = seconds // step
     wave = np.tile(np.where(np.arange(300 // step + 1) < 6, 3.0, 1.0), n)[:n] * level
     written = {"data": wave, "log": 2 * wave}
-    return Run("zfs-300s-15", step, np.full(n, 5e4), {"data": wave}, written, {"data": 50 * wave}, {}, 1.0, 0.5,
-               np.zeros(n), 0.8 * wave, 0.1 * wave)
+    return Run(
+        name="zfs-300s-15", step_s=step, tpm=np.full(n, 5e4), read_mb={"data": wave}, written_mb=written,
+        writes={"data": 50 * wave}, counts={}, mean_ms=1.0, busy=0.5, by_checkpointer=np.zeros(n),
+        pages_mb=0.8 * wave, log_mb=0.1 * wave)
 
 
 RUNS = {"UFS": run(5.0), "ZFS": run(20.0)}
