@@ -26,7 +26,7 @@ app.add_typer(check, name="check", rich_help_panel=CAME_OUT)
 
 # JupyterLab asks for news and updates over the network unless told otherwise, and then still whether it may.
 QUIET = ("--LabApp.news_url=None", "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate")
-FIRST = ("--LabApp.default_url=/lab/tree/index.ipynb",)
+FIRST = ("--LabApp.default_url=/lab/tree/notebooks/index.ipynb",)
 PAGE = {"disabledExtensions": {"@jupyterlab/apputils-extension:announcements": True}}
 
 Workers = Annotated[int | None, typer.Option(min=1, help="Runs at a time; default: one per processor.")]
@@ -185,12 +185,12 @@ def check_paper() -> None:
 @app.command(rich_help_panel=NOTEBOOKS, context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
 def lab(context: typer.Context) -> None:
     """JupyterLab on notebooks/index.ipynb, with the run store made. Options of JupyterLab's own are passed on."""
-    from study.project import NOTEBOOKS, write_atomically
+    from study.project import ROOT, write_atomically
     from study.store import store
     store.refresh()
     write_atomically(Path(sys.prefix) / "etc/jupyter/labconfig/page_config.json", json.dumps(PAGE))
     root = ["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
-    os.chdir(NOTEBOOKS)
+    os.chdir(ROOT)
     os.execv(sys.executable, [sys.executable, "-m", "jupyterlab", *root, *QUIET, *FIRST, *context.args])
 
 
