@@ -1,14 +1,12 @@
 """Small runs of every family of kernels (`checked_runs`) in which an index below 0 is an error: compiled kernels take
 indices as they are (`model.jit`), and in front of an array is not its end. Prints the kernels of `model` that never ran.
 
-    NUMBA_DISABLE_JIT=1 python tests/support/checked_arrays.py
+    NUMBA_DISABLE_JIT=1 PYTHONPATH=.:tests python -m support.checked_arrays
 """
 
 import importlib
 import json
 import pkgutil
-import sys
-from pathlib import Path
 
 import numpy as np
 
@@ -73,6 +71,5 @@ if __name__ == "__main__":
     decorators._twice = takes_checked  # before any kernel is made
     for module in pkgutil.walk_packages(model.__path__, "model."):
         importlib.import_module(module.name)
-    sys.path += sorted({str(path.parent) for path in Path(__file__).parents[1].rglob("test_*.py")})
     importlib.import_module("support.checked_runs").main()
     print(json.dumps(sorted(made - ran)))

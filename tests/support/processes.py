@@ -11,6 +11,8 @@ import psutil
 
 TESTS = Path(__file__).parents[1]       # modules of tests are named from here
 ROOT = TESTS.parent
+# where Python finds the project, what tests share, and the tests themselves, whose base names are unique
+PATH = os.pathsep.join(map(str, (ROOT, TESTS, *sorted({path.parent for path in TESTS.rglob("test_*.py")}))))
 
 
 def kill(process: subprocess.Popen) -> None:
@@ -63,8 +65,7 @@ def run(words: Sequence, seconds: float = 300, **options) -> subprocess.Complete
 
 def printed(words: Sequence, seconds: float = 600, **settings: str) -> str:
     """What Python prints of a script or a module, with `settings` in its environment."""
-    path = os.pathsep.join((str(ROOT), str(TESTS)))
-    done = run([sys.executable, *words], seconds, cwd=ROOT, env=os.environ | {"PYTHONPATH": path} | settings)
+    done = run([sys.executable, *words], seconds, cwd=ROOT, env=os.environ | {"PYTHONPATH": PATH} | settings)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
