@@ -8,7 +8,7 @@ TRACES ?= data/traces
 help:
 	@echo 'make reproduce   run every notebook, print the scoreboard, write figures, results and paper/paper.pdf'
 	@echo 'make test        run the tests'
-	@echo 'make check       lint, types and the fast tests, in three minutes'
+	@echo 'make check       lint, types and the fast tests'
 	@echo 'make ready       set up only; every other target does it first where it is needed'
 	@echo 'make lab         JupyterLab on notebooks/index.ipynb, which shows all of them'
 	@echo 'make verify      replay the recorded traces in data/traces (TRACES=DIR for others)'
@@ -34,7 +34,7 @@ verify: ready
 	@$(STUDY) verify $(TRACES)
 
 bench: ready-bench
-	@.venv/bin/python -m pytest benchmarks
+	@.venv/bin/python -m pytest --timeout 3600 benchmarks
 
 results: ready
 	@$(STUDY) reproduce --accept

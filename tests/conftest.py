@@ -1,4 +1,5 @@
 """What the tests share: notebooks made on the spot, and a folder for their runs."""
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -8,6 +9,8 @@ import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
 from study.commands import main as cli
+from study.runs.plan import plan
+from study.runs.runner import run
 
 KERNELSPEC = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
 
@@ -24,10 +27,34 @@ def runs(tmp_path, monkeypatch) -> Path:
 def notebook(tmp_path):
     """Make a notebook: notebook("name", "cell", "cell", parameters="n = 3") -> path."""
     def make(name: str, *cells: str, parameters: str | None = "n = 3") -> Path:
-        tagged = [] if parameters is None else [new_code_cell(parameters, metadata={"tags": ["parameters"]})]
-        path = tmp_path / f"{name}.ipynb"
-        nbformat.write(new_notebook(cells=tagged + [new_code_cell(cell) for cell in cells], metadata=KERNELSPEC), path)
-        return path
+        return write_notebook(tmp_path / f"{name}.ipynb", parameters, cells)
+    return make
+
+
+def write_notebook(path: Path, parameters: str | None, cells) -> Path:
+    tagged = [] if parameters is None else [new_code_cell(parameters, metadata={"tags": ["parameters"]})]
+    nbformat.write(new_notebook(cells=tagged + [new_code_cell(cell) for cell in cells], metadata=KERNELSPEC), path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def made_once(tmp_path_factory):
+    """A notebook run once for all tests of a file: made_once("name", {"n": 2}, "cell", "cell") -> the run's plan. Its folder
+    is that of the test at hand, which has a copy of the record to itself (`plan.folder` follows STUDY_RUNS)."""
+    shelf, plans = tmp_path_factory.mktemp("once"), {}
+
+    def make(name: str, parameters: dict, *cells: str):
+        key = name, str(parameters), cells
+        if key not in plans:
+            path = write_notebook(shelf / f"{name}.ipynb", "n = 3", cells)
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setenv("STUDY_RUNS", str(shelf / "runs"))
+                outcome = run(plan(path, parameters))
+                assert outcome.status == "ok"
+                plans[key] = outcome.plan, outcome.plan.folder
+        planned, folder = plans[key]
+        shutil.copytree(folder, planned.folder)
+        return planned
     return make
 
 

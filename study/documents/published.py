@@ -9,12 +9,14 @@ Numbers keep the digits they were printed with: `0.20` is a number known to the 
 thousand. `printed_step` in the conditions gives, for every metric, the unit of its last printed digit; the audit takes
 its tolerances from there and nowhere else. Points of a series stand in it as `name@t`.
 """
+import math
 import re
 import tomllib
 from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 
@@ -180,8 +182,10 @@ def key(t: float | None, name: str) -> str:
 
 
 def _frame(numbers: list[tuple]) -> pd.DataFrame:
-    rows = [(t, name, float(value), unit) for t, name, value, unit in numbers]
-    return pd.DataFrame(rows, columns=["t", "name", "value", "unit"]).astype({"t": float, "value": float})
+    return pd.DataFrame({"t": np.array([math.nan if t is None else t for t, _, _, _ in numbers], float),
+                         "name": [name for _, name, _, _ in numbers],
+                         "value": np.array([float(value) for _, _, value, _ in numbers], float),
+                         "unit": [unit for _, _, _, unit in numbers]})
 
 
 def plain(value: Any) -> Any:

@@ -70,6 +70,10 @@ def waits_for_ever(tree):
             yield call
 
 
+def test_every_test_has_a_limit(request):
+    assert 0 < float(request.config.getini("timeout")) <= 900
+
+
 def test_nothing_waits_without_a_limit():
     for path in (*TESTS.rglob("*.py"), *(ROOT / "study").rglob("*.py")):
         assert list(waits_for_ever(ast.parse(path.read_text()))) == [], path

@@ -359,6 +359,7 @@ def test_a_store_is_told_of_all_processes_and_of_files_as_long_as_they_ever_are(
     assert innodb_files(test, s)[:, 0].tolist() == [3 * 2**20, m.table.n_pages * PAGE_BYTES, 128 * PAGE_BYTES]
 
 
+@pytest.mark.slow
 def test_defects_are_noticed_by_the_laws():
     failed = json.loads(interpreted("defects.innodb"))
     assert failed.pop("none") == failed.pop("none without the area") == []

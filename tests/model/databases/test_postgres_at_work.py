@@ -102,6 +102,7 @@ def test_reads_alone_leave_nothing_dirty():
     assert state(m)[1] == pytest.approx(0.5, abs=0.05)
 
 
+@pytest.mark.slow
 def test_defects_are_noticed():
     """Run without the compiler, so that one function can be replaced."""
     assert json.loads(interpreted("defects.postgres_past")) == ["none"]

@@ -114,6 +114,7 @@ NEVER_RUN = {
 }
 
 
+@pytest.mark.slow
 def test_no_kernel_has_an_index_below_0():
     never_ran = json.loads(interpreted("support.checked_arrays"))
     assert set(never_ran) == {f"{module}.{name}" for module, names in NEVER_RUN.items() for name in names}

@@ -205,6 +205,7 @@ def test_files_that_do_not_fit_on_the_disks_are_one_sentence(first_byte):
 # ---- defects ----
 
 
+@pytest.mark.slow
 def test_each_defect_is_noticed_by_its_law():
     failed = json.loads(interpreted("defects.oltp"))
     assert failed["none"] == []

@@ -273,6 +273,7 @@ def test_windows_vary_from_run_to_run_as_whole_runs_do_and_by_the_chance_of_a_wi
 # ---- engines, determinism ----
 
 
+@pytest.mark.slow
 def test_the_laws_notice_defects():
     found = json.loads(interpreted("defects.order_entry"))
     assert found.pop("none") == []

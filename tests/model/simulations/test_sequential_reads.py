@@ -211,6 +211,7 @@ def test_impossible_settings_are_one_sentence(site):
 # ---- defects ----
 
 
+@pytest.mark.slow
 def test_each_defect_is_noticed_by_its_law():
     failed = json.loads(interpreted("defects.sequential_reads"))
     assert failed["none"] == []

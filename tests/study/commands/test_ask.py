@@ -34,11 +34,8 @@ def test_a_figure_is_shown_once_wherever_in_a_cell_it_is_recorded(runs, notebook
 
 
 @pytest.fixture
-def two_runs(runs, notebook):
-    path = notebook("drawn", DRAW)
-    outcomes = [run(plan(path, {"n": n})) for n in (2, 3)]
-    assert {outcome.status for outcome in outcomes} == {"ok"}
-    return [outcome.plan for outcome in outcomes]
+def two_runs(runs, made_once):
+    return [made_once("drawn", {"n": n}, DRAW) for n in (2, 3)]
 
 
 def test_diff_names_what_differs_and_nothing_else(two_runs, study):

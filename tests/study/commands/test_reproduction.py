@@ -18,6 +18,8 @@ from study.store import results, store
 
 SILENT = Console(file=io.StringIO())
 
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]      # all notebooks run
+
 
 @pytest.fixture(scope="module")
 def reproduced():

@@ -212,6 +212,7 @@ def small(monkeypatch):
     monkeypatch.setattr(exchange, "_MADE", Once())
 
 
+@pytest.mark.slow
 def test_the_claims_of_the_notebook_are_predicted(small, monkeypatch):
     """And nonsense in every published figure changes no prediction: nothing of this experiment is a baseline."""
     results, honest = exchange.predict(2.0, 2, 2, 1), published.runs
@@ -290,6 +291,7 @@ def test_a_point_of_the_map_does_not_depend_on_the_others(small):
     assert found.gain.tolist() == alone.gain.tolist()
 
 
+@pytest.mark.slow
 def test_a_draw_whose_pool_has_no_room_is_left_out_and_other_failures_are_not(small, monkeypatch):
     honest = exchange.run
 

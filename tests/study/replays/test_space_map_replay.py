@@ -63,6 +63,7 @@ def test_refusals_are_counted_as_recorded():
         assert replay_map(path, variant).found["refused"] == (recorded == -1).sum()
 
 
+@pytest.mark.slow
 def test_each_defect_sends_a_recorded_block_elsewhere():
     noticed = json.loads(interpreted("defects.alloc"))
     assert [name for name in MUTANTS if noticed[name] is None] == ["none"]

@@ -22,6 +22,7 @@ from study.runs.folder import manifest
 from study.runs.plan import all_plans, plan
 from support.processes import ended, run, started
 
+pytestmark = pytest.mark.slow
 STRESS = os.environ.get("CI") == "true"     # three times two hundred kernels there, forty elsewhere
 SLOW = "import time\ntime.sleep(n)"
 

@@ -41,6 +41,7 @@ def test_a_run_leaves_notebook_parameters_metrics_and_a_manifest(runs, notebook)
         assert digest == hashlib.sha256(len(content).to_bytes(8, "little") + content).hexdigest()
 
 
+@pytest.mark.slow
 def test_processor_time_is_that_of_the_kernel_and_its_children_and_no_sleep(runs, notebook):
     """Each of both works for a second; the second that the kernel sleeps counts for nothing."""
     work = "import time\nwhile time.process_time() < {}:\n    pass"
@@ -64,8 +65,9 @@ def test_the_template_is_never_written(runs, notebook):
     ("killed", "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)", "died", "signal SIGKILL"),
     ("left", "import os\nos._exit(0)", "died", "exit code 0"),
     ("segfault", "import ctypes\nctypes.string_at(0)", "died", "signal SIGSEGV"),
-    ("hung", "import time\ntime.sleep(600)", "timed out", "longer than 4 s"),
-    ("deaf", "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nwhile True:\n    pass", "timed out", "4 s"),
+    pytest.param("hung", "import time\ntime.sleep(600)", "timed out", "longer than 4 s", marks=pytest.mark.slow),
+    pytest.param("deaf", "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nwhile True:\n    pass", "timed out",
+                 "4 s", marks=pytest.mark.slow),
     ("wrong", "1 / 0", "failed", "ZeroDivisionError"),
     ("exits", "raise SystemExit(3)", "failed", "SystemExit"),
     ("leaves", "import sys\nsys.exit(0)", "failed", "SystemExit"),
@@ -254,6 +256,7 @@ def _in_a_daemon(path, answer):
     answer.put(run(plan(path)).status)
 
 
+@pytest.mark.slow
 def test_runs_work_inside_daemonic_workers(runs, notebook):
     """Dask's workers are daemons, which may not have children by multiprocessing."""
     context = multiprocessing.get_context("spawn")

@@ -16,10 +16,8 @@ RECORD = "from study.runs import record\nrecord.metric('answer.value', n, '1')"
 
 
 @pytest.fixture
-def one_run(runs, notebook):
-    outcome = run(plan(notebook("one", RECORD)))
-    assert outcome.status == "ok"
-    return outcome.plan
+def one_run(runs, made_once):
+    return made_once("one", {"n": 3}, RECORD)
 
 
 def dump(connection) -> dict[str, list]:

@@ -15,6 +15,7 @@ from study.commands.age import LARGEST_DISK_GB, rows
 from support.processes import interpreted
 
 
+@pytest.mark.slow
 def test_laws_of_ageing():
     """All hold, and a deliberate defect is noticed."""
     assert interpreted("laws.aged_pool").splitlines() == [*(law.__name__ for law in LAWS), "a defect is noticed"]

@@ -68,6 +68,7 @@ def test_long_requests_move_p_of_the_published_arc_by_more_than_one_both_ways():
     assert max(steps) > 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("of", ["defects.arc", "defects.arc_textbook"])
 def test_defects_are_noticed(of):
     """Run without the compiler, so that one function can be replaced."""

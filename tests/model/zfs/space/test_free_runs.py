@@ -44,6 +44,7 @@ def test_free_blocks_are_a_list_of_truth_values(params, first_unit, n_blocks, us
     same_space(fb, twin)
 
 
+@pytest.mark.slow
 def test_laws_notice_defects():
     """Each deliberate defect is noticed, and the model as it is passes."""
     told = interpreted("defects.free_runs").splitlines()
@@ -53,6 +54,7 @@ def test_laws_notice_defects():
 # ---- blocks of three sectors ----
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("params", BY_THREES, ids=lambda params: f"{params.picker}-{params.best_fit_below_pct}")
 @quick
 @given(st.integers(300, 2000), st.integers(0, 2**30), st.sampled_from([2**20, FAR, 2**40]))
