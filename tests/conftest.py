@@ -12,7 +12,16 @@ from study.commands import main as cli
 from study.runs.plan import plan
 from study.runs.runner import run
 
+# Files that take longest. They begin first, or one worker is left with them alone.
+LONGEST = ("test_reproduction.py", "test_jupyterlab.py", "test_batch.py", "test_zfs_files.py", "test_exchange.py")
 KERNELSPEC = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+
+
+def pytest_collection_modifyitems(items):
+    """Files of slow tests come before the others, and the longest before all."""
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: (LONGEST.index(item.path.name) if item.path.name in LONGEST else len(LONGEST),
+                                 item.path not in slow))
 
 
 @pytest.fixture
