@@ -9,7 +9,9 @@ import numpy as np
 from model.jit import kernel
 
 NOBODY = -1
-FIRST, LAST = 0, 1
+# Columns of a table of queues.
+FIRST = 0  # process that is served next, or NOBODY
+LAST = 1  # process that came last; means nothing if there is no first
 
 
 @kernel

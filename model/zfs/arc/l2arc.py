@@ -75,16 +75,29 @@ FRONT_BYTES, BACK_BYTES = 2**22, 2**19  # of a device, not used: labels, boot ar
 LEAST_DEVICE_BYTES = 2**26  # SPA_MINDEVSIZE
 
 # Columns of L2arc.devices: B on the device; ordinals of copies, which the ring takes modulo its length; writes.
-HAND, START, END = 0, 1, 2
-OLDEST, ROUND, NEXT = 3, 4, 5  # ordinals: of the oldest copy, of the first of the last round, of the next one
-WRITING = 6  # writes of the round that are not done
-N_DEVICE_COLUMNS = 7
+HAND = 0  # B: where the next copy goes
+START = 1  # B: where copies begin
+END = 2  # B: where they end
+OLDEST = 3  # ordinal of the oldest copy
+ROUND = 4  # ordinal of the first copy of the last round
+NEXT = 5  # ordinal of the next copy
+WRITING = 6  # count of writes of the round that are not done
+N_DEVICE_COLUMNS = 7  # count
 
 # Elements of L2arc.round.
-DEVICE, BEGAN, TARGET, WROTE, NEXT_AT = 0, 1, 2, 3, 4  # of the round under way, or the last one; NEXT_AT: see `next_feed`
+DEVICE = 0  # index of the device of the round under way, or the last one
+BEGAN = 1  # ns when it began
+TARGET = 2  # B that it may write
+WROTE = 3  # B that it wrote
+NEXT_AT = 4  # ns when the next round begins: see `next_feed`
 
 # Elements of L2arc.counts.
-ROUNDS, FED, FED_BYTES, OVERWRITTEN, HITS, BUSY = 0, 1, 2, 3, 4, 5
+ROUNDS = 0  # count of rounds
+FED = 1  # count of copies written
+FED_BYTES = 2  # B of them
+OVERWRITTEN = 3  # count of copies that the hand went over
+HITS = 4  # count of reads answered by a device
+BUSY = 5  # count of reads that a device would have answered if nothing were being written to it
 COUNTS = ("rounds", "fed", "fed_bytes", "overwritten", "hits", "busy")
 
 

@@ -28,27 +28,33 @@ L2_ONLY = 5  # on a cache device and nowhere else
 N_LISTS = 10
 
 # Columns of Arc.nodes.
-KEY = 0
-OLDER, NEWER = 1, 2  # neighbours on the list; NEWER of a node not in use: the next such
-STATE = 3
-IS_METADATA = 4
-N_BYTES = 5
-HOLDS = 6
-TICK = 7  # of the last access
-MARKS = 8  # see INDIRECT, PREFETCHED
-ABOVE = 9  # the node of the indirect block that this one holds, or NONE
-READER, DIRTIED = 10, 11  # the user's own: who reads it from disk; the last transaction group that it is dirty in
-IN_L2 = 12  # 1 + its slot of the cache devices' (model.zfs.arc.l2arc), or NONE
-N_COLUMNS = 16  # the last ones mean nothing: so a node is one line of a processor's cache
+KEY = 0  # index of Arc.node_of: whose header it is
+OLDER = 1  # the next older node on the list
+NEWER = 2  # the next newer node on the list; of a node not in use: the next such node
+STATE = 3  # ANONYMOUS, MRU, ...
+IS_METADATA = 4  # 0 or 1
+N_BYTES = 5  # B of the block in core
+HOLDS = 6  # count of those who hold it
+TICK = 7  # tick of the last access
+MARKS = 8  # bits: INDIRECT, PREFETCHED, L2_CACHEABLE
+ABOVE = 9  # node of the indirect block that this one holds, or NIL
+READER = 10  # the user's own: who reads it from disk
+DIRTIED = 11  # the user's own: the last transaction group that it is dirty in
+IN_L2 = 12  # 1 + its slot of the cache devices' (model.zfs.arc.l2arc), or NIL
+N_COLUMNS = 16  # count; the last ones mean nothing: so a node is one line of a processor's cache
 
+# Marks.
 INDIRECT, PREFETCHED = 1, 2
 L2_CACHEABLE = 4  # of a pool with a cache device, and its secondarycache allows it
 
 # Elements of Arc.scalars.
-P, META, N_NODES, FREE = 0, 1, 2, 3  # B; B of metadata; nodes taken so far; the first given back
+P = 0  # B wanted of anonymous blocks and MRU: arc_p
+META = 1  # B of metadata in core
+N_NODES = 2  # count of nodes taken so far
+FREE = 3  # the node given back last, or NIL
 L2_HEADERS = 4  # B of headers that there are for what is on cache devices
-HAS_EVICTED = 5  # whether anything ever was
-N_SCALARS = 6
+HAS_EVICTED = 5  # 1 once anything has been evicted
+N_SCALARS = 6  # count
 
 HEADER_BYTES, L2_HEADER_BYTES = 168, 20  # of a block, and more if it is on a cache device; counted in spec 7.5, an estimate
 

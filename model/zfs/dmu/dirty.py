@@ -23,15 +23,19 @@ from model.zfs.dmu.layout import level_block
 NONE = 0
 QUARTERS = 4
 
-# Columns of Txgs.entries and, but for the first, of Txgs.quarters.
-BLOCK = 0
-FIRST, LAST = 1, 2  # child; top of a file
-ABOVE = 3  # the entry of the parent; NONE for the top of a file
-FOLLOWING = 4  # the next child of the same parent, or top of a file
-WRITING = 5  # I/Os by which it is on its way to disk, or WRITTEN
-NODE = 6  # its header in the ARC, which is held until it is written; NONE if nobody has looked yet (model.zfs.dmu.dbuf)
-N_COLUMNS = 8  # the last one means nothing: so an entry is a line of a processor's cache
-N_USED = 0
+# Columns of Txgs.entries; FIRST and LAST are columns of Txgs.quarters, too.
+BLOCK = 0  # number of the block
+FIRST = 1  # entry of the first child; of a quarter: of the first top of a file; or NIL
+LAST = 2  # entry of the last child; of a quarter: of the last top of a file; or NIL
+ABOVE = 3  # entry of the parent; NIL for the top of a file
+FOLLOWING = 4  # entry of the next child of the same parent, or of the next top of a file; or NIL
+WRITING = 5  # count of I/Os by which it is on its way to disk, or WRITTEN
+NODE = 6  # its header in the ARC, which is held until it is written; NIL if nobody has looked yet (model.zfs.dmu.dbuf)
+N_COLUMNS = 8  # count; the last one means nothing: so an entry is a line of a processor's cache
+
+# Another column of Txgs.quarters.
+N_USED = 0  # count of entries used
+N_QUARTER_COLUMNS = 3  # count
 
 WRITTEN = -1
 
@@ -142,8 +146,11 @@ def advance(txgs):
 
 def new_txgs(n_indirect, room):
     """Group 1 is open; `room` entries for each group."""
-    blocks = in_lines((max(2, n_indirect), 2), np.int64).T
-    scalars = (np.zeros(1, np.int64) for _ in range(5))
-    entries, quarters = in_lines((QUARTERS * room + 1, N_COLUMNS), np.int64, empty), np.zeros((QUARTERS, 3), np.int64)
+    indirect = in_lines((max(2, n_indirect), 2), np.int64)  # so that both columns of a block stand in one row
+    entries = in_lines((QUARTERS * room + 1, N_COLUMNS), np.int64, empty)
     entries[NONE] = 0
-    return Txgs(room, entries, quarters, *blocks, np.ones(1, np.int64), *scalars)
+    return Txgs(
+        room=room, entries=entries, quarters=np.zeros((QUARTERS, N_QUARTER_COLUMNS), np.int64),
+        dirtied_in=indirect[:, 0], entry_of=indirect[:, 1], open_txg=np.ones(1, np.int64),
+        quiesced=np.zeros(1, np.int64), syncing=np.zeros(1, np.int64), overdue=np.zeros(1, np.int64),
+        cursor=np.zeros(1, np.int64), n_pending=np.zeros(1, np.int64))

@@ -29,8 +29,11 @@ import numpy as np
 
 from model.jit import kernel
 
-# places of Records.counts
-ASKED_BYTES, READ_FIRST, DIRTIED = range(3)
+# Elements of Records.counts.
+ASKED_BYTES = 0  # B that writes were of
+READ_FIRST = 1  # count of records read because a piece did not cover them
+DIRTIED = 2  # count of records dirtied
+N_COUNTS = 3  # count
 
 
 class RecordParams(NamedTuple):
@@ -123,4 +126,5 @@ def new_records(n_records, record_bytes, in_core=0):
     if n_records < 1 or record_bytes < 512 or record_bytes & (record_bytes - 1):
         raise ValueError(f"a file of {n_records} records of {record_bytes} B cannot be; choose at least one record, of a "
                          "power of two of at least 512 B")
-    return Records(record_bytes, np.full(n_records, in_core, np.int64), np.zeros(n_records, np.int64), np.zeros(3, np.int64))
+    return Records(record_bytes, np.full(n_records, in_core, np.int64), np.zeros(n_records, np.int64),
+                   np.zeros(N_COUNTS, np.int64))

@@ -27,7 +27,12 @@ from model.jit import kernel
 from model.jit.lent_memory import in_lines
 
 NONE = 0  # nobody
-LEFT, RIGHT, PARENT, BALANCE = 4, 5, 6, 7  # columns of Trees.link; 0 to 3 are the keys seen as int32
+
+# Columns of Trees.link; 0 to 3 are the keys seen as int32.
+LEFT = 4  # node, or NIL
+RIGHT = 5  # node, or NIL
+PARENT = 6  # node, or NIL
+BALANCE = 7  # levels that the right side has more than the left one
 SIDES = LEFT + RIGHT
 
 

@@ -31,8 +31,15 @@ from model.zfs.space import avl
 from model.zfs.space.avl import LEFT, NONE, RIGHT, Trees
 
 OK, OVERLAP, ABSENT, FULL = 0, 1, 2, 3  # done; some of it is there already; some of it is not there; no node is left
-START, END = 0, 1  # columns of the key in the tree of offsets
-LENGTH, LOWEST = 0, 1  # and in the tree of sizes: length, start
+
+# Columns of the key in the tree of offsets.
+START = 0  # B
+END = 1  # B
+
+# Columns of the key in the tree of sizes.
+LENGTH = 0  # B
+LOWEST = 1  # B: where the segment starts
+
 N_CURSORS = 64  # spec 2.8
 
 

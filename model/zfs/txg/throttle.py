@@ -46,9 +46,13 @@ TELLS = 8  # a group of less than 4 MiB, inflated, says nothing of the pool: the
 QUARTERS = 4
 MOST_DELAY_NS = 100_000_000  # zfs_delay_max_ns
 
-LIMIT, RATE, SYNC_BEGAN, DIRTY = 0, 1, 2, 3  # elements of the state; from DIRTY on B, inflated, of group t at t mod 4
-LAST_AWAKE = DIRTY + QUARTERS  # ns: when the last one who was delayed goes on
-N_STATE = LAST_AWAKE + 1
+# Elements of the state.
+LIMIT = 0  # B, inflated, of a group at most; OpenZFS: of the pool
+RATE = 1  # B/s, inflated: average of the groups before
+SYNC_BEGAN = 2  # ns when the last sync began
+DIRTY = 3  # B, inflated: of group t at DIRTY + t mod 4
+LAST_AWAKE = 7  # ns when the last one who was delayed goes on
+N_STATE = 8  # count
 
 
 class TxgParams(NamedTuple):

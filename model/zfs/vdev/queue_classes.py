@@ -51,9 +51,12 @@ NO_CLASS = -1
 WINDOW_SHIFT = 29  # log2 of the ns of rule 4
 
 # Columns of the state of a leaf.
-LAST_CLASS, LAST_END, ARRIVED, OTHERS, CREDIT = range(5)  # rules 2 and 4; I/Os so far; rule 7: on the device that are no
-#   scrub's, and what a scrub has left, or has done since
-N_STATE = 5
+LAST_CLASS = 0  # class of the unit sent last; rule 2
+LAST_END = 1  # B: where it ended; rule 4
+ARRIVED = 2  # count of I/Os so far
+OTHERS = 3  # count of those on the device that are no scrub's; rule 7
+CREDIT = 4  # count of I/Os that a scrub has left, or has done since; rule 7
+N_STATE = 5  # count
 
 
 class ClassParams(NamedTuple):

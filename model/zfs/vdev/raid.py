@@ -43,11 +43,20 @@ SINGLE, MIRROR, RAIDZ = 0, 1, 2
 KINDS = {"single": (SINGLE, 0), "mirror": (MIRROR, 0), "raidz1": (RAIDZ, 1), "raidz2": (RAIDZ, 2), "raidz3": (RAIDZ, 3)}
 MIRROR_SHIFT = 21  # log2 of the B after which a mirror reads from the next child; spec 2.1
 SWAP_BIT = 20  # of an offset; rule 5
-CHILD, OFFSET, BYTES, IS_PADDING = 0, 1, 2, 3  # columns of a table of I/Os of children
 MAX_CHILDREN = 255  # of a RAID-Z group; ZFS keeps the number of a column in 8 bits
 
 
-NEVER, OPTIONAL, WITH_COLUMNS = range(3)  # how padding is written; rule 4
+# Columns of a table of I/Os of children.
+CHILD = 0  # index of the child
+OFFSET = 1  # B in the child, behind its labels
+BYTES = 2  # B
+IS_PADDING = 3  # 1: padding alone
+N_COLUMNS = 4  # count
+
+# How padding is written; rule 4.
+NEVER = 0
+OPTIONAL = 1  # as an I/O of its own that need not be written
+WITH_COLUMNS = 2
 
 
 class RaidzParams(NamedTuple):

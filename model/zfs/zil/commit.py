@@ -71,7 +71,11 @@ from model.zfs.zil.log import (
 )
 from model.zfs.zil.writer import CREATE, FLUSH, become_writer, give_back, make_pass, put, unlink
 
-TASK, OF_FILE, UP_TO = range(3)  # columns of Zil.waiting
+# Columns of Zil.waiting.
+TASK = 0  # who waits
+OF_FILE = 1  # file that it waits for; 0: for all
+UP_TO = 2  # sequence that it waits for
+N_WAITING_COLUMNS = 3  # count
 
 
 @kernel
@@ -94,7 +98,7 @@ def _let_go(zil, params, log):
         if waiting[log, i, UP_TO] < logs[log, COMMITTED] + (0 if params.strict else 1):
             _release(zil, waiting[log, i, TASK])
         else:
-            for column in range(3):
+            for column in range(N_WAITING_COLUMNS):
                 waiting[log, n_left, column] = waiting[log, i, column]
             n_left += 1
     logs[log, N_WAITING] = n_left
@@ -109,7 +113,7 @@ def _take_next(zil, log):
     become_writer(zil, log, waiting[log, who, TASK], waiting[log, who, OF_FILE], waiting[log, who, UP_TO])
     zil.logs[log, N_WAITING] = n - 1
     for i in range(who, n - 1):
-        for column in range(3):
+        for column in range(N_WAITING_COLUMNS):
             waiting[log, i, column] = waiting[log, i + 1, column]
 
 
