@@ -21,7 +21,7 @@ import numpy as np
 
 from model.jit import kernel
 
-NONE = 0
+NIL = 0
 SENTINEL = 0
 
 
@@ -31,8 +31,8 @@ class Lru(NamedTuple):
     key: np.ndarray  # block in the frame
     older: np.ndarray  # ring: the neighbour used before this one
     newer: np.ndarray  # ring: the neighbour used after this one
-    chain: np.ndarray  # hash table: next frame in the same chain, or NONE
-    first: np.ndarray  # hash table: first frame of each chain, or NONE; a power of two of them
+    chain: np.ndarray  # hash table: next frame in the same chain, or NIL
+    first: np.ndarray  # hash table: first frame of each chain, or NIL; a power of two of them
     n_used: np.ndarray  # one element: frames filled so far
 
 
@@ -73,9 +73,9 @@ def bucket_of(key, n_buckets):
 
 @kernel
 def find(table, bucket, key):
-    """The entry of `key`, whose chain is `bucket`, or NONE."""
+    """The entry of `key`, whose chain is `bucket`, or NIL."""
     entry = table.first[bucket]
-    while entry != NONE and table.key[entry] != key:
+    while entry != NIL and table.key[entry] != key:
         entry = table.chain[entry]
     return entry
 
@@ -126,7 +126,7 @@ def access(lru, block):
     """Reference `block` (0 or more); True on a hit. A miss loads it, evicting the oldest if all frames are full."""
     bucket = bucket_of(block, len(lru.first))
     frame = find(lru, bucket, block)
-    hit = frame != NONE
+    hit = frame != NIL
     if hit:
         unlink(lru, frame)
     else:

@@ -54,7 +54,7 @@ from model.zfs.vdev.queue_classes import (
     SYNC_WRITE,
     ClassParams,
 )
-from model.zfs.vdev.raid import OPTIONAL, WITH_COLUMNS, RaidzParams
+from model.zfs.vdev.raid import PADDING_OPTIONAL, PADDING_WITH_COLUMNS, RaidzParams
 from model.zfs.zil.log import ZilParams
 
 
@@ -113,7 +113,7 @@ _B141 = _since(
     _B117,
     queue={"write_gap_bytes": 2**12, "max_pending": 10, "cache_fill_priority": 1},  # hg 10105, 10801, 11146
     zfetch={"covered_if_missed": 0},  # hg 10474
-    raidz={"padding": OPTIONAL, "most_parity": 3},  # hg 10105, b121; b120
+    raidz={"padding": PADDING_OPTIONAL, "most_parity": 3},  # hg 10105, b121; b120
     zil={"has_logbias": 1, "slim": 1, "slog_limit_bytes": 2**20, "strict": 0},  # hg 10310, 11670, 11670, by 11670
     metaslab={
         "defer_txgs": 2, "skips_unchanged": 1,  # hg 10921
@@ -141,7 +141,7 @@ _OPENZFS_2019 = _since(_OPENZFS_2017, txg={"sync_bytes": 0}, queue={"aggregation
 _OPENZFS_2021 = _since(_OPENZFS_2019, zil={"own_metaslab": 1},
                        classes={"takes_turns": 1, "most": (10, 10, 3, 10, 3)})  # 11166; 3 scrubs: before it
 _OPENZFS = _since(_OPENZFS_2021, txg={"joins_records": 1}, zfetch={"max_distance_bytes": 2**26},
-                  raidz={"padding": WITH_COLUMNS})  # 12333
+                  raidz={"padding": PADDING_WITH_COLUMNS})  # 12333
 
 ERAS = {
     "onnv_69": _2007,  # July 2007: the last without change 6437054 of the vdev cache

@@ -9,7 +9,7 @@ import json
 import numpy as np
 
 from model.zfs.space import avl, pickers, space_map
-from model.zfs.space.avl import LEFT, NONE, RIGHT
+from model.zfs.space.avl import LEFT, NIL, RIGHT
 from model.zfs.space.pickers import NOWHERE, VARIANTS
 from model.zfs.space.replay_exact import ALLOCATE, FREE, NEW_MAP
 from model.zfs.space.space_map import END, START
@@ -24,12 +24,12 @@ def double_about_balanced(trees, child, sign, real=avl._leans_back):
 
 
 def has_both(trees, node):
-    return trees.link[node, LEFT] != NONE and trees.link[node, RIGHT] != NONE
+    return trees.link[node, LEFT] != NIL and trees.link[node, RIGHT] != NIL
 
 
 def left_survives(maps, m, before, after, start, end, real=space_map._join):
     key = maps.trees.key
-    if before != NONE and after != NONE and key[before, END] == start and key[after, START] == end:
+    if before != NIL and after != NIL and key[before, END] == start and key[after, START] == end:
         upper = key[after, END]
         space_map._leave_size(maps, m, before)
         space_map._leave_size(maps, m, after)
@@ -53,9 +53,9 @@ def cut_keeps_the_right(maps, m, node, start, end):
 
 def lowest_overlapping(maps, m, start, end):
     node = space_map.search(maps, m, start, end)[0]
-    while node != NONE:
+    while node != NIL:
         below = avl.beside(maps.trees, node, LEFT)
-        if below == NONE or maps.trees.key[below, END] <= start:
+        if below == NIL or maps.trees.key[below, END] <= start:
             break
         node = below
     return node
@@ -67,7 +67,7 @@ def lowest_or_next(maps, m, start, end):
 
 def believes_what_is_remembered(maps, m, start, end, real=pickers.overlapping_or_next):
     recent = maps.recent[m]
-    return recent if recent != NONE and maps.trees.key[recent, START] >= start else real(maps, m, start, end)
+    return recent if recent != NIL and maps.trees.key[recent, START] >= start else real(maps, m, start, end)
 
 
 def not_from_the_bottom(maps, m, n_bytes, alignment, cursor):
@@ -79,7 +79,7 @@ def not_from_the_bottom(maps, m, n_bytes, alignment, cursor):
 
 
 def from_the_cursor(maps, m, node, n_bytes, alignment, real=pickers._first_with_room):
-    if node != NONE:
+    if node != NIL:
         at = int(maps.cursors[m, pickers.bit_number(alignment)])
         offset = (max(at, int(maps.trees.key[node, START])) + alignment - 1) & -alignment
         if offset + n_bytes <= maps.trees.key[node, END]:
@@ -89,11 +89,11 @@ def from_the_cursor(maps, m, node, n_bytes, alignment, real=pickers._first_with_
 
 def highest_of_equal(maps, m, length, real=space_map.smallest_of_at_least):
     node = real(maps, m, length)
-    if node == NONE:
+    if node == NIL:
         return node
     n_room = len(maps.unused)
     size_node, length = node + n_room, maps.trees.key[node + n_room, 0]
-    while (above := avl.beside(maps.trees, size_node, RIGHT)) != NONE and maps.trees.key[above, 0] == length:
+    while (above := avl.beside(maps.trees, size_node, RIGHT)) != NIL and maps.trees.key[above, 0] == length:
         size_node = above
     return size_node - n_room
 

@@ -170,7 +170,7 @@ def enlist_at_tail(a, node):
 
 
 def keeps_hold_of_above(a, node, real=arc_lists.lose_data):
-    a.nodes[node, arc_lists.ABOVE] = arc_lists.NONE
+    a.nodes[node, arc_lists.ABOVE] = arc_lists.NIL
     real(a, node)
 
 

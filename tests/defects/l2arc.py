@@ -8,7 +8,7 @@ import json
 from drivers.l2arc import long_run
 from model.zfs.arc import arc, l2arc
 from model.zfs.arc import lists as arc_lists
-from model.zfs.arc.lists import IN_L2, MARKS, N_BYTES, NONE
+from model.zfs.arc.lists import IN_L2, MARKS, N_BYTES, NIL
 from support import defects as mutants
 
 
@@ -37,15 +37,15 @@ def goes_on_after_what_does_not_fit(*arguments, real=l2arc._walk):
 
 
 def feeds_the_unread(arc_, params, node):
-    return arc_.nodes[node, MARKS] & arc_lists.L2_CACHEABLE != 0 and arc_.nodes[node, IN_L2] == NONE
+    return arc_.nodes[node, MARKS] & arc_lists.L2_CACHEABLE != 0 and arc_.nodes[node, IN_L2] == NIL
 
 
 def feeds_what_may_not_be_cached(arc_, params, node):
-    return arc_.nodes[node, IN_L2] == NONE
+    return arc_.nodes[node, IN_L2] == NIL
 
 
 def feeds_again(arc_, params, node, real=l2arc._is_eligible):
-    arc_.nodes[node, IN_L2] = NONE
+    arc_.nodes[node, IN_L2] = NIL
     return real(arc_, params, node)
 
 

@@ -13,7 +13,7 @@ from model.simulations.filebench_oltp import tasks as oltp_tasks
 from model.simulations.filebench_oltp import threads as oltp_threads
 from model.simulations.filebench_oltp.state import JOINED, Settings, new_site
 from model.simulations.rules import rules_of
-from model.zfs.arc import arc
+from model.zfs.arc import arc, lists
 from model.zfs.dmu import dbuf
 from model.zfs.vdev import leaves
 from model.zfs.vdev.cache import filled
@@ -48,7 +48,7 @@ def takes_half(semaphores, taker):
 def evicts_and_keeps_hold(arc_, node):
     if arc_.nodes[node, arc.IS_METADATA]:
         arc_.scalars[arc.META] -= arc_.nodes[node, arc.N_BYTES]
-    arc_.nodes[node, arc.ABOVE] = arc.NONE
+    arc_.nodes[node, arc.ABOVE] = lists.NIL
 
 
 MUTANTS = {

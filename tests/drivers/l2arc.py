@@ -1,6 +1,7 @@
 """Cache devices by `model.zfs.arc.l2arc` and by their twin, with the same user."""
 
 from drivers.arc import EVICT, N_KEYS, Both
+from model.events import calendar
 from model.events.streams import stream
 from model.zfs.arc import l2arc
 from model.zfs.arc import lists as arc_lists
@@ -74,7 +75,7 @@ class BothL2(Both):
         alone = {key for key in range(N_KEYS) if self.node(key) and states[self.node(key)] == L2_ONLY}
         self.n_alone = max(self.n_alone, len(alone))
         agree(alone, {key for key, block in twin.blocks.items() if block.state == L2_ONLY})
-        agree(int(l2arc.next_feed(self.l2)), twin.next_at if twin.writing == 0 else l2arc.NEVER)
+        agree(int(l2arc.next_feed(self.l2)), twin.next_at if twin.writing == 0 else calendar.NEVER)
         for key in range(N_KEYS):
             for is_prefetch in (0, 1):
                 mine = l2arc.l2_holds(self.l2, self.rules, self.arc, key, is_prefetch)

@@ -8,7 +8,6 @@ from model.events.streams import stream
 from model.zfs.vdev.queue import (
     DONT_AGGREGATE,
     NODATA,
-    NONE,
     OPTIONAL,
     SCRUB,
     WRITE,
@@ -19,6 +18,7 @@ from model.zfs.vdev.queue import (
     release,
     take_dropped,
 )
+from model.zfs.vdev.queue_units import NIL
 from twins.queue import TwinOfVdevQueue
 
 K = 1024
@@ -36,7 +36,7 @@ class Leaf:
 
     def io(self, name, *what):
         number = new_io(self.queue, self.params, *what)
-        assert number not in (NONE, *self.names)
+        assert number not in (NIL, *self.names)
         self.names[number] = name
         return number
 
@@ -49,13 +49,13 @@ class Leaf:
 
     def members(self, unit):
         """Names in `unit`, whose numbers are given back at once: the twin has no numbers."""
-        if unit != NONE:
+        if unit != NIL:
             self.gap_bytes += self.queue.unit_bytes[unit]
         return self.take(unit) or None
 
     def take(self, io):
         names = []
-        while io != NONE:
+        while io != NIL:
             self.gap_bytes -= self.queue.n_bytes[io]
             names.append(self.names.pop(int(io)))
             io = release(self.queue, io)

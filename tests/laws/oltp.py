@@ -11,7 +11,7 @@ from model.zfs.dmu.dirty import BLOCK, N_USED, QUARTERS, WRITING, WRITTEN
 from model.zfs.vdev import cache_replay
 from model.zfs.vdev.cache_replay import COMPLETION, READ
 from model.zfs.vdev.leaves import FOR_LINE, FOR_TXG, NOBODY
-from model.zfs.vdev.queue import NONE
+from model.zfs.vdev.queue_units import NIL
 
 
 def reading(x):
@@ -38,7 +38,7 @@ def ios_about(x):
     """Numbers of the I/Os that have not completed: those taken that are not free."""
     queue, free = x.pool.queue, set()
     io = int(queue.free[0])
-    while io != NONE:
+    while io != NIL:
         free.add(io)
         io = int(queue.next_member[io])
     return set(range(1, queue.n_ios + 1)) - free

@@ -7,7 +7,7 @@ from model.simulations.sequential_reads.state import ABSENT, BEGAN, FRESH, READI
 from model.zfs.dmu.zfetch import max_fetches, new_zfetch, read_block
 from model.zfs.vdev.cache import MISS
 from model.zfs.vdev.leaves import FOR_LINE, NOBODY
-from model.zfs.vdev.queue import NONE
+from model.zfs.vdev.queue_units import NIL
 
 
 def under_way(x):
@@ -62,7 +62,7 @@ def ios_about(x):
     """Numbers of the I/Os that have not completed: those taken that are not free."""
     queue, free = x.pool.queue, set()
     io = int(queue.free[0])
-    while io != NONE:
+    while io != NIL:
         free.add(io)
         io = int(queue.next_member[io])
     return set(range(1, queue.n_ios + 1)) - free

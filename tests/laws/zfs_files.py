@@ -27,7 +27,7 @@ from model.zfs.dmu.layout import indirect_bytes
 from model.zfs.dmu.recordsize import records_dirtied
 from model.zfs.eras import era
 from model.zfs.txg.throttle import DIRTY, DIRTY_DATA, LIMIT, dirty_bytes
-from model.zfs.vdev.queue import NONE
+from model.zfs.vdev.queue_units import NIL
 
 SECOND, PAGE = 10**9, 8192
 SEGMENT = 2**21  # the whole log
@@ -211,7 +211,7 @@ def every_call_returns(r):
 def conserves_ios(r):
     """What goes out comes back, and devices have served it."""
     queue, free, io = r.m.leaves.queue, 0, int(r.m.leaves.queue.free[0])
-    while io != NONE:
+    while io != NIL:
         free, io = free + 1, int(queue.next_member[io])
     served = int(r.m.leaves.drives.units[:, N_SERVED].sum())
     counted = int(r.m.tally.devices[:, [0, 2]].sum()) + r.counts["device_flushes"]

@@ -43,8 +43,9 @@ from model.zfs.dmu.layout import file_of, indirect_bytes
 from model.zfs.txg.throttle import DIRTY_DATA, LIMIT, dirty_bytes, note_clean
 from model.zfs.vdev.leaves import FOR_TXG, NOBODY, answered, bring_up_to_date, has_come, read_leaf, release_io, start_disk
 from model.zfs.vdev.places import FRONT_BYTES, LEAF_SHIFT, OFFSET_MASK
-from model.zfs.vdev.queue import NONE, WRITE, arrive, complete, take_dropped
+from model.zfs.vdev.queue import WRITE, arrive, complete, take_dropped
 from model.zfs.vdev.queue_classes import N_CLASSES, arrive_in_class, async_writes, complete_in_class
+from model.zfs.vdev.queue_units import NIL
 from model.zfs.vdev.raid import BYTES, CHILD, OFFSET, read_ios
 
 # ---- reads ----
@@ -60,7 +61,7 @@ def read_block(m, now, place, n_bytes, is_metadata, task, priority):
         leaf = m.places.vdevs[vdev, FIRST_LEAF] + leaves.children[i, CHILD]
         there, io = read_leaf(leaves, now, leaf, leaves.children[i, OFFSET] + FRONT_BYTES, leaves.children[i, BYTES],
                               is_metadata, task << leaves.waiter_shift | i, priority)
-        if io != NONE:
+        if io != NIL:
             m.sync[IN_FLIGHT] += 1
             to_outbox(leaves.outbox, leaves.n_out, io)
         if not there:
@@ -90,12 +91,12 @@ def is_clean(m, block):
 def _txg_io_done(m, now, io):
     """The last one of all wakes the sync thread."""
     entry = m.entry_of[io]
-    if entry != NONE:
+    if entry != NIL:
         copy_written(m, now, entry, is_kept(m.s.primarycache, 0))
         if m.txg_params.rule == DIRTY_DATA and m.txgs.entries[entry, WRITING] == WRITTEN:
             is_clean(m, m.txgs.entries[entry, BLOCK_OF_ENTRY])
     m.txgs.n_pending[0] -= 1
-    if m.txgs.n_pending[0] == 0 and m.txgs.cursor[0] == NONE:
+    if m.txgs.n_pending[0] == 0 and m.txgs.cursor[0] == NIL:
         set_time(m.calendar, m.sources.sync, now)
 
 
@@ -113,7 +114,7 @@ def _tell(m, waiter):
 
 @part
 def _io_done(m, now, leaf, io):
-    """Tell whoever waited for an I/O, and give it back: the next member of its unit, or NONE."""
+    """Tell whoever waited for an I/O, and give it back: the next member of its unit, or NIL."""
     count(m.tally, IOS_DONE, int(m.leaves.queue.offset[io] != FLUSH), now)
     if m.leaves.owner[io] == FOR_TXG:
         _txg_io_done(m, now, io)
@@ -126,7 +127,7 @@ def _io_done(m, now, leaf, io):
 def _let_go(m, now, leaf):
     """Padding that was left alone is done with, unwritten."""
     io = take_dropped(m.leaves.queue, leaf * N_CLASSES if m.class_params.exist else leaf)
-    while io != NONE:
+    while io != NIL:
         io = _io_done(m, now, leaf, io)
 
 
@@ -145,7 +146,7 @@ def _ssd(params, i):
 @kernel
 def _take_slot(units, i, unit):
     slot = 0
-    while units[i, slot] != NONE:
+    while units[i, slot] != NIL:
         slot += 1
     units[i, slot] = unit
     return slot
@@ -193,7 +194,7 @@ def _async_writes(m):
 
 @part
 def _arrive(m, now, leaf, io):
-    """At the vdev queue: what it issues, or NONE."""
+    """At the vdev queue: what it issues, or NIL."""
     queue, params = m.leaves.queue, queue_params(m, leaf)
     if m.class_params.exist:
         return arrive_in_class(queue, params, m.class_params, m.class_state, leaf, io, now, _async_writes(m))
@@ -218,9 +219,9 @@ def _send_one(m, now, what):
         count(m.tally, IOS, 1, now)
         unit = _arrive(m, now, leaf, io)
         _let_go(m, now, leaf)
-    if unit != NONE and m.ssds.number[leaf] >= 0:
+    if unit != NIL and m.ssds.number[leaf] >= 0:
         _start_ssd(m, now, leaf, unit)
-    elif unit != NONE and send(leaves.disk, leaves.drives, leaf, now, unit, leaves.queue.offset):
+    elif unit != NIL and send(leaves.disk, leaves.drives, leaf, now, unit, leaves.queue.offset):
         _to_start(m.to_start, leaf)
 
 
@@ -256,7 +257,7 @@ def slot_is_done(m, source):
     """The unit that a device without an arm has served, and next the one that has waited for this longest."""
     i, slot = (source - m.sources.slots) // N_SLOTS, (source - m.sources.slots) % N_SLOTS
     unit, leaf, drives = m.ssds.units[i, slot], m.ssds.leaf[i], m.leaves.drives
-    m.ssds.units[i, slot] = NONE
+    m.ssds.units[i, slot] = NIL
     drives.units[leaf, N_COMMANDS] -= 1
     drives.units[leaf, N_SERVED] += 1
     if drives.units[leaf, N_WAITING] > 0:
@@ -287,7 +288,7 @@ def unit_done(m, now, unit):
     leaves, io = m.leaves, unit
     leaf = int(leaves.leaf_of[unit])
     _issue_next(m, now, leaf, unit)
-    while io != NONE:
+    while io != NIL:
         io = _io_done(m, now, leaf, io)
     if m.sync[IS_STALLED] and ios_left(leaves.queue, m.sync) > SPARE_IOS:
         m.sync[IS_STALLED] = 0

@@ -51,7 +51,7 @@ from model.zfs.arc.l2arc import (
     room_bytes,
     starts_with,
 )
-from model.zfs.arc.lists import IS_METADATA, MARKS, NONE
+from model.zfs.arc.lists import IS_METADATA, MARKS, NIL
 from model.zfs.arc.primarycache import ALL, METADATA_ONLY, NOTHING, is_kept, l2_mark
 from model.zfs.dmu.after_loading import warm, write_new
 from model.zfs.dmu.dirty import new_txgs
@@ -193,7 +193,7 @@ def _set_timers(m, own_files, reclaims):
     if has_cache(m.places):
         set_time(m.calendar, m.sources.feed, next_feed(m.l2))
         nodes = m.arc.node_of[_blocks_of(m.files, own_files)]
-        nodes = nodes[nodes != NONE]
+        nodes = nodes[nodes != NIL]
         marks = np.array([l2_mark(m.s.secondarycache, is_metadata) for is_metadata in (0, 1)])
         m.arc.nodes[nodes, MARKS] |= marks[m.arc.nodes[nodes, IS_METADATA]].astype(np.int32)
     if reclaims:

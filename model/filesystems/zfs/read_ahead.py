@@ -40,7 +40,7 @@ from model.filesystems.zfs.state import (
 )
 from model.jit import kernel, part
 from model.zfs.arc.arc import new_block, revive
-from model.zfs.arc.lists import MARKS, NONE, PREFETCHED, READER, in_core
+from model.zfs.arc.lists import MARKS, NIL, PREFETCHED, READER, in_core
 from model.zfs.arc.primarycache import asks_prefetch, drop_unless_kept, is_kept
 from model.zfs.dmu.dbuf import has_come
 from model.zfs.dmu.layout import level_block
@@ -87,7 +87,7 @@ def absent_above(arc, files, file, number):
 def _buffer(m, now, block, n_bytes):
     """Rule 2: the node, held."""
     node, tick = int(m.arc.node_of[block]), now // TICK_NS
-    if node == NONE:
+    if node == NIL:
         return new_block(m.arc, m.arc_params, block, 0, n_bytes, PREFETCHED, tick)
     revive(m.arc, m.arc_params, node, m.arc.nodes[node, MARKS] | PREFETCHED, tick)
     return node

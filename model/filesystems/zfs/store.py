@@ -42,7 +42,7 @@ from model.filesystems.zfs.state import LOG_CALLED, Group, Pool, Settings, Store
 from model.filesystems.zfs.txg_sync import sync_event
 from model.filesystems.zfs.txg_timing import end_groups, reclaim_event, timer_event
 from model.jit import kernel, part
-from model.zfs.vdev.queue import NONE
+from model.zfs.vdev.queue_units import NIL
 from model.zfs.zil.log import IS_FULL
 
 __all__ = ["Group", "Pool", "Settings", "Store", "new_store", "next_time", "store_event", "take_calls", "working_for"]
@@ -71,7 +71,7 @@ def _task_goes_on(m, db_calendar, now):
 @part
 def _source_event(m, now, source):
     """What the source of an event in the calendar does."""
-    sources, unit = m.sources, NONE
+    sources, unit = m.sources, NIL
     if source < sources.slots:
         unit = disk_is_done(m, now, source)
     elif source < sources.sync:
@@ -86,7 +86,7 @@ def _source_event(m, now, source):
         feed_event(m, now)
     elif source >= sources.processes:
         make_ready(m.ready, m.n_ready, source - sources.processes)
-    if unit != NONE:
+    if unit != NIL:
         unit_done(m, now, unit)
 
 

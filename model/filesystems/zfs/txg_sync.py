@@ -63,7 +63,7 @@ from model.jit import kernel, part
 from model.zfs.arc.arc import make_anonymous
 from model.zfs.arc.primarycache import is_kept
 from model.zfs.dmu.dbuf import copy_written
-from model.zfs.dmu.dirty import ABOVE, BLOCK, NONE, WRITING, advance
+from model.zfs.dmu.dirty import ABOVE, BLOCK, NIL, WRITING, advance
 from model.zfs.dmu.indirect import meta_dnode_levels
 from model.zfs.dmu.layout import file_of
 from model.zfs.txg.throttle import DIRTY_DATA, SYNC_BEGAN, T2, T3, group_written, open_group, wants_sync
@@ -87,7 +87,7 @@ def _write_record(m, now, entry, block):
     file = file_of(m.files.base, block)
     n_bytes = m.of_file[file, PSIZE]
     count(m.tally, RECORDS, 1, now)
-    if m.txgs.entries[entry, ABOVE] != NONE:
+    if m.txgs.entries[entry, ABOVE] != NIL:
         m.n_rewritten[m.txgs.entries[m.txgs.entries[entry, ABOVE], BLOCK] - m.files.n_records] += 1
     if m.early_in[block] == m.txgs.syncing[0]:
         count(m.tally, EARLY, 1, now)
@@ -128,7 +128,7 @@ def _write_pool_blocks(m, now, n_blocks, n_bytes, copies):
         first = place(m.places, m.txgs.open_txg[0], DATA, n_bytes)
         for copy in range(copies):
             where = first if copy == 0 else place_of_copy(m.places, m.txgs.open_txg[0], DATA, first, copy, n_bytes)
-            _want_copy(m.wanted, m.n_wanted, m.leaves.queue_params, where, n_bytes, NONE)
+            _want_copy(m.wanted, m.n_wanted, m.leaves.queue_params, where, n_bytes, NIL)
     count(m.tally, POOL_BLOCKS, n_blocks, now)
     count(m.tally, POOL_BYTES, n_blocks * copies * n_bytes, now)
 
@@ -149,7 +149,7 @@ def _write_next(m, now):
     count(m.tally, SYNC_CPU_NS, cpu_ns, now)
     m.owed[0] += cpu_ns * m.s.shares_cpus
     advance(m.txgs)
-    if m.txgs.cursor[0] == NONE:
+    if m.txgs.cursor[0] == NIL:
         for _ in range(m.zil.logs.shape[0]):
             _write_pool_blocks(m, now, 1, DNODE_BLOCK, FILE_COPIES)
             _write_pool_blocks(m, now, meta_dnode_levels(m.files.shift) + 1, ONE_POINTER, FILE_COPIES)
@@ -180,7 +180,7 @@ def _write_uberblock(m):
             for label in range(4):
                 begin = label * LABEL if label < 2 else end - (4 - label) * LABEL
                 want(m.wanted, m.n_wanted, LABEL_WANTED, leaf << LEAF_SHIFT | begin + slot, UBERBLOCK, FOR_TXG,
-                     m.leaves.queue_params.sync_write_priority, NONE)
+                     m.leaves.queue_params.sync_write_priority, NIL)
 
 
 @part
@@ -193,7 +193,7 @@ def _flush(m, n_vdevs, only_touched):
     """The first `n_vdevs` vdevs, or those of them that were given space in this group."""
     for vdev in range(n_vdevs):
         if not m.s.no_cache_flush and (_is_touched(m.places.vdevs, m.txgs.syncing, vdev) or not only_touched):
-            want(m.wanted, m.n_wanted, VDEV_FLUSH, vdev, 0, FOR_TXG, 0, NONE)
+            want(m.wanted, m.n_wanted, VDEV_FLUSH, vdev, 0, FOR_TXG, 0, NIL)
 
 
 # ---- stages ----
@@ -266,7 +266,7 @@ def sync_event(m, now):
     """Write the block at the cursor, or go on to the next stage if all is on disk."""
     if m.txgs.syncing[0] == 0:
         return
-    if m.txgs.cursor[0] != NONE:
+    if m.txgs.cursor[0] != NIL:
         if ios_left(m.leaves.queue, m.sync) < SPARE_IOS:
             m.sync[IS_STALLED] = 1
             return

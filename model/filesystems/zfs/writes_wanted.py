@@ -14,12 +14,12 @@ from model.jit import kernel, part
 from model.zfs.dmu.dirty import WRITING
 from model.zfs.vdev.leaves import FOR_TXG, leaf_io
 from model.zfs.vdev.places import FRONT_BYTES, LEAF_SHIFT, OFFSET_MASK
-from model.zfs.vdev.queue import NONE, READ, WRITE
-from model.zfs.vdev.queue_units import NODATA, OPTIONAL
+from model.zfs.vdev.queue import READ, WRITE
+from model.zfs.vdev.queue_units import NIL, NODATA, OPTIONAL
 from model.zfs.vdev.raid import BYTES, CHILD, IS_PADDING, OFFSET, write_ios
 
 # Columns of Zfs.wanted.
-WHAT, WHERE, LENGTH, OWNER, PRIORITY, ENTRY = range(6)  # ENTRY: of the transaction group, or NONE
+WHAT, WHERE, LENGTH, OWNER, PRIORITY, ENTRY = range(6)  # ENTRY: of the transaction group, or NIL
 BLOCK, VDEV_FLUSH, LABEL = range(3)  # values of WHAT; WHERE: a place, a vdev, leaf << LEAF_SHIFT | offset
 
 
@@ -73,7 +73,7 @@ def _make_ios_of(m, now, i):
         if children[child, IS_PADDING]:
             leaves.queue.marks[io] = OPTIONAL | NODATA
         if what == VDEV_FLUSH:
-            leaves.queue.next_member[io], leaves.queue.unit_bytes[io] = NONE, 0
+            leaves.queue.next_member[io], leaves.queue.unit_bytes[io] = NIL, 0
         to_outbox(leaves.outbox, leaves.n_out, -io if what == VDEV_FLUSH else io)
     m.sync[IN_FLIGHT] += n
     if owner == FOR_TXG:

@@ -8,7 +8,7 @@ from model.simulations.filebench_oltp.state import IOS_DONE
 from model.simulations.filebench_oltp.tasks import block_came
 from model.zfs.dmu.dbuf import copy_written
 from model.zfs.vdev.leaves import FOR_TXG, NOBODY, answered, disk_done, has_come, release_io
-from model.zfs.vdev.queue import NONE
+from model.zfs.vdev.queue_units import NIL
 
 
 @part
@@ -16,7 +16,7 @@ def _txg_write_done(m, now, io):
     """An I/O of a block of the syncing group is done. The last one of all wakes the sync thread."""
     copy_written(m, now, int(m.entry_of[io]), 1)
     m.txgs.n_pending[0] -= 1
-    if m.txgs.n_pending[0] == 0 and m.txgs.cursor[0] == NONE:
+    if m.txgs.n_pending[0] == 0 and m.txgs.cursor[0] == NIL:
         set_time(m.calendar, m.sources.sync, now)
 
 
@@ -25,7 +25,7 @@ def disk_event(m, pool, now, leaf):
     """A disk has served a unit: tell whoever waited. Returns `leaf` if there is more for it to do, else -1."""
     unit_ends(m, pool, pool.drives.commands[leaf, 0])
     io = disk_done(pool, now, leaf)
-    while io != NONE:
+    while io != NIL:
         m.tally.counts[IOS_DONE] += 1
         if pool.owner[io] == FOR_TXG:
             _txg_write_done(m, now, io)

@@ -12,7 +12,7 @@ from model.zfs.dmu.dirty import ABOVE, BLOCK, FOLLOWING, NODE
 from model.zfs.dmu.layout import level_block
 from model.zfs.vdev.leaves import FOR_LINE, FOR_TXG
 from model.zfs.vdev.places import LEAF_SHIFT, OFFSET_MASK
-from model.zfs.vdev.queue import NONE
+from model.zfs.vdev.queue_units import NIL
 
 
 @part
@@ -129,7 +129,7 @@ def _who_waits(pool, io):
 def unit_starts(m, pool, unit):
     """A disk begins to serve a unit: the entries that its members write, and the next reads of who waits for it."""
     io = unit
-    while io != NONE:
+    while io != NIL:
         if pool.owner[io] == FOR_TXG:
             prefetch(m.txgs.entries, m.entry_of[io])
         else:
@@ -143,7 +143,7 @@ def unit_starts(m, pool, unit):
 def unit_ends(m, pool, unit):
     """A disk has served a unit: headers of blocks that its members write, or read for who waits, and what he reads next."""
     io = unit
-    while io != NONE:
+    while io != NIL:
         if pool.owner[io] == FOR_TXG:
             prefetch(m.arc.nodes, m.txgs.entries[m.entry_of[io], NODE])
         else:

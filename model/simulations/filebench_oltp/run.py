@@ -59,7 +59,7 @@ from model.zfs.dmu.dirty import has_room
 from model.zfs.dmu.layout import MAX_LEVELS
 from model.zfs.vdev.leaves import NOBODY, Pool, Recorder, new_recorder, record_command, start_disk, to_queue
 from model.zfs.vdev.places import BACK_BYTES
-from model.zfs.vdev.queue import NONE
+from model.zfs.vdev.queue_units import NIL
 
 # ---- the loop ----
 
@@ -94,10 +94,10 @@ def _reclaim(m, now):
 def _has_ios(queue, n):
     """Whether `n` I/Os are free."""
     io = queue.free[0]
-    while n > 1 and io != NONE:
+    while n > 1 and io != NIL:
         io = queue.next_member[io]
         n -= 1
-    return io != NONE
+    return io != NIL
 
 
 @kernel

@@ -13,7 +13,7 @@ from model.zfs.dmu.dbuf import node_of_entry
 from model.zfs.dmu.dirty import ABOVE, BLOCK, WRITING, advance, hand_over, quiesce
 from model.zfs.dmu.layout import allocate, allocate_copy
 from model.zfs.vdev.leaves import write_block
-from model.zfs.vdev.queue import NONE
+from model.zfs.vdev.queue_units import NIL
 
 
 @part
@@ -70,7 +70,7 @@ def _write_copy(m, pool, now, entry, place, n_bytes):
 def sync_event(m, pool, now):
     """Write the block at the cursor, and its second copy if it has one."""
     entry = m.txgs.cursor[0]
-    if entry == NONE:
+    if entry == NIL:
         if m.txgs.n_pending[0] == 0:
             _end_sync(m, now)
         return

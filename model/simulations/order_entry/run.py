@@ -44,7 +44,8 @@ from model.simulations.order_entry.users import become, block_read, user_event
 from model.simulations.order_entry.writers import is_written, log_event, share_event, wake_writers, writer_event
 from model.zfs.metaslab.sync import sync_txg
 from model.zfs.vdev.leaves import NOBODY, answered, disk_done, has_come, release_io, start_disk, to_queue
-from model.zfs.vdev.queue import NONE, READ
+from model.zfs.vdev.queue import READ
+from model.zfs.vdev.queue_units import NIL
 
 # ---- disks ----
 
@@ -96,7 +97,7 @@ def _disk_event(m, pool, now, leaf):
     """A disk has served a unit: tell whoever waited. Returns `leaf` if there is more for it to do, else -1."""
     io, of_commit = disk_done(pool, now, leaf), 0
     _count_unit(m, pool, io)
-    while io != NONE:
+    while io != NIL:
         _count_io(m, pool, now, io)
         waiter = answered(pool, now, leaf, io)
         task = waiter >> pool.waiter_shift

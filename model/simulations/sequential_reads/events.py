@@ -64,7 +64,7 @@ from model.structures.lru import link_after, unlink
 from model.zfs.dmu.layout import level_block
 from model.zfs.dmu.zfetch import read_block as show_block
 from model.zfs.vdev.leaves import NOBODY, answered, disk_done, read_at, release_io
-from model.zfs.vdev.queue import NONE
+from model.zfs.vdev.queue_units import NIL
 
 # ---- accounts ----
 
@@ -173,7 +173,7 @@ def _wanted(files, status, file, record):
 
 @part
 def _ask(m, pool, now, thread, block, kind):
-    """Have `block` read: (whether it is there at once, I/O or NONE)."""
+    """Have `block` read: (whether it is there at once, I/O or NIL)."""
     place, n_bytes, priority = m.layout.place[block], m.readers.record_bytes, pool.queue_params.sync_read_priority
     if kind == INDIRECT:
         i = block - m.files.n_records
@@ -237,14 +237,14 @@ def _next_held(threads, readers, thread):
 
 @part
 def _look(m, pool, now, thread, stage):
-    """HOLD or FETCH, one record or one block above it: (I/O or NONE, ns of CPU time until the thread goes on, or NEVER
+    """HOLD or FETCH, one record or one block above it: (I/O or NIL, ns of CPU time until the thread goes on, or NEVER
     if it waits)."""
     is_held = stage == HOLD
     record = _next_held(m.threads, m.readers, thread) if is_held else _next_fetch(m.threads, m.fetches, thread)
     if record == NOBODY:
-        return NONE, 0
+        return NIL, 0
     block, level = _wanted(m.files, m.status, thread, record)
-    io, there, later = NONE, True, 0
+    io, there, later = NIL, True, 0
     if block != NOBODY:
         kind = INDIRECT if level > 0 else DEMAND if is_held else PREFETCH
         there, io = _ask(m, pool, now, thread, block, kind)
@@ -325,9 +325,9 @@ def _finish(m, now, thread):
 
 @part
 def thread_event(m, pool, now, thread):
-    """All that `thread` does at once, until it needs time or has an I/O: that I/O, or NONE."""
-    io, later = NONE, 0
-    while io == NONE and later == 0:
+    """All that `thread` does at once, until it needs time or has an I/O: that I/O, or NIL."""
+    io, later = NIL, 0
+    while io == NIL and later == 0:
         stage = m.threads[thread, STAGE]
         if stage in (HOLD, FETCH):
             io, later = _look(m, pool, now, thread, stage)
@@ -383,7 +383,7 @@ def _block_came(m, now, block):
 def disk_event(m, pool, now, leaf):
     """A disk has served a unit: tell whoever waited. Returns `leaf` if there is more for it to do, else -1."""
     io = disk_done(pool, now, leaf)
-    while io != NONE:
+    while io != NIL:
         m.tally.counts[IOS_DONE] += 1
         m.tally.counts[BYTES_DONE] += pool.queue.n_bytes[io]
         block = answered(pool, now, leaf, io)

@@ -54,7 +54,7 @@ from model.simulations.sequential_reads.state import (
 from model.simulations.sequential_reads.state import new_recorder as new_activity_recorder
 from model.zfs.vdev.leaves import Pool, new_recorder, start_disk, to_queue
 from model.zfs.vdev.leaves import Recorder as CacheRecorder
-from model.zfs.vdev.queue import NONE
+from model.zfs.vdev.queue_units import NIL
 
 # ---- the loop ----
 
@@ -80,7 +80,7 @@ def _shortage(tally, queue):
     """What there may be too little of for the next event, or DONE."""
     if tally.counts[READS_DONE] == len(tally.response_ns):
         return OUT_OF_READS
-    return OUT_OF_IOS if queue.free[0] == NONE else DONE
+    return OUT_OF_IOS if queue.free[0] == NIL else DONE
 
 
 @kernel
@@ -104,7 +104,7 @@ def run(m, pool):
             leaf = disk_event(m, pool, now, source)
         else:
             io = thread_event(m, pool, now, source - n_leaves)
-            if io != NONE:
+            if io != NIL:
                 m.tally.counts[IOS] += 1
                 leaf = to_queue(pool, now, io)
         if leaf >= 0:

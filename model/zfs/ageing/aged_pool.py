@@ -32,7 +32,7 @@ from model.zfs.space.space_map import OK
 FIRST_TXG = 4  # TXG_INITIAL
 POINTER_SHIFT = 7  # an indirect block of 16 KiB has 2^7 block pointers of 128 B
 COPIES = 2  # of an indirect block: spec 2.12, dmu_get_replication_level
-NOWHERE = 0  # places are numbers of units, from 1
+NOT_PLACED = 0  # places are numbers of units, from 1
 NONE = -1
 
 
@@ -43,7 +43,7 @@ class File(NamedTuple):
     indirect_bytes: int  # physical size of an indirect block; 0: they are left out
     unit_shift: int
     first_unit: np.ndarray  # [vdev], and one behind the last: units are counted through all of them
-    place: np.ndarray  # [record]: unit in which it begins + 1, or NOWHERE
+    place: np.ndarray  # [record]: unit in which it begins + 1, or NOT_PLACED
     indirect_place: np.ndarray  # [copy * indirect blocks + number]: likewise
     seen: np.ndarray  # [indirect block]: txg << 32 | its number in the group
     block: np.ndarray  # [number in the group]: indirect block
@@ -163,7 +163,7 @@ def _free_old(pool, file, txg, wanted, psize, n_copies):
     places, at, step = _places(file, wanted)
     for copy in range(n_copies):
         unit = np.int64(places[at + copy * step]) - 1
-        if unit != NOWHERE - 1:
+        if unit != NOT_PLACED - 1:
             vdev = vdev_of(file, unit)
             offset = (unit - file.first_unit[vdev]) << file.unit_shift
             status = free(pool, txg, vdev, offset, asize(pool, vdev, psize))

@@ -64,7 +64,7 @@ from model.zfs.arc.lists import (
     N_NODES,
     N_SCALARS,
     NEWER,
-    NONE,
+    NIL,
     OLDER,
     PREFETCHED,
     READER,
@@ -214,7 +214,7 @@ def new_block(arc, params, key, is_metadata, n_bytes, marks, tick):
     nodes[node, KEY], nodes[node, STATE], nodes[node, HOLDS] = key, ANONYMOUS, 1
     nodes[node, IS_METADATA], nodes[node, N_BYTES], nodes[node, MARKS] = is_metadata, n_bytes, marks
     nodes[node, TICK] = nodes[node, ABOVE] = nodes[node, READER] = nodes[node, DIRTIED] = 0
-    nodes[node, IN_L2] = NONE
+    nodes[node, IN_L2] = NIL
     arc.node_of[key] = node
     grow(arc, params, n_bytes, is_metadata)
     return node
@@ -259,7 +259,7 @@ def _forget_ghosts(arc, state, n_bytes):
             node = int(nodes[end, NEWER])
             n_bytes -= int(nodes[node, N_BYTES])
             unlist(arc, node)
-            if nodes[node, IN_L2] != NONE:
+            if nodes[node, IN_L2] != NIL:
                 leave_ghosts(arc, node)
             else:
                 forget(arc, node)
@@ -301,7 +301,7 @@ def new_arc(params: ArcParams, n_keys: int, n_nodes: int, p_bytes: int | None = 
     nodes[:N_LISTS, OLDER] = nodes[:N_LISTS, NEWER] = np.arange(N_LISTS)
     p = params.c_bytes // 2 if p_bytes is None else p_bytes
     return Arc(nodes, zeros(n_keys, np.int32), np.zeros(5, np.int64), np.zeros(N_LISTS, np.int64),
-               np.array([p, 0, N_LISTS, NONE] + [0] * (N_SCALARS - 4), np.int64))
+               np.array([p, 0, N_LISTS, NIL] + [0] * (N_SCALARS - 4), np.int64))
 
 
 def copy_arc(arc, n_nodes):

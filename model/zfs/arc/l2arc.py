@@ -37,6 +37,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from model.events.calendar import NEVER
 from model.events.clock import SECOND_NS
 from model.jit import kernel
 from model.zfs.arc.lists import (
@@ -57,7 +58,7 @@ from model.zfs.arc.lists import (
     MRU,
     N_BYTES,
     NEWER,
-    NONE,
+    NIL,
     OLDER,
     PREFETCHED,
     READER,
@@ -69,7 +70,6 @@ from model.zfs.arc.lists import (
 )
 
 HEADER_OF_COPY_BYTES = HEADER_BYTES + L2_HEADER_BYTES  # of a block that is nowhere else
-NEVER = np.iinfo(np.int64).max
 NOWHERE = -1
 FRONT_BYTES, BACK_BYTES = 2**22, 2**19  # of a device, not used: labels, boot area
 LEAST_DEVICE_BYTES = 2**26  # SPA_MINDEVSIZE
@@ -182,7 +182,7 @@ def _evict_ahead(l2, arc, device, target):
 def _is_eligible(arc, params, node):
     marks = arc.nodes[node, MARKS]
     is_unread = params.noprefetch and marks & PREFETCHED != 0
-    return marks & L2_CACHEABLE != 0 and arc.nodes[node, IN_L2] == NONE and not is_unread
+    return marks & L2_CACHEABLE != 0 and arc.nodes[node, IN_L2] == NIL and not is_unread
 
 
 @kernel
@@ -299,7 +299,7 @@ def l2_holds(l2, params, arc, block, is_prefetch):
     """(device, B from its beginning) where `block`, which is not in core, is read from, counted as a hit; or NOWHERE twice,
     and it is read from the pool."""
     node = int(arc.node_of[block])
-    if node == NONE or arc.nodes[node, IN_L2] == NONE or (is_prefetch and params.noprefetch):
+    if node == NIL or arc.nodes[node, IN_L2] == NIL or (is_prefetch and params.noprefetch):
         return NOWHERE, NOWHERE
     slot = int(arc.nodes[node, IN_L2]) - 1
     device = slot // _capacity(l2)
@@ -317,7 +317,7 @@ def l2_holds(l2, params, arc, block, is_prefetch):
 def _write_block(l2, arc, device, key, n_bytes, marks):
     """A copy at the hand, of a block that may be in core; its header is there for the copy's sake if it is not."""
     row, nodes, node = l2.devices, arc.nodes, int(arc.node_of[key])
-    if node == NONE:
+    if node == NIL:
         node = take_node(arc)
         nodes[node, KEY], nodes[node, STATE], nodes[node, HOLDS] = key, L2_ONLY, 0
         nodes[node, IS_METADATA], nodes[node, N_BYTES], nodes[node, MARKS] = 0, n_bytes, marks

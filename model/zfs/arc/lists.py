@@ -19,7 +19,7 @@ import numpy as np
 from model.jit import kernel
 from model.jit.lent_memory import empty, in_lines
 
-NONE = 0
+NIL = 0
 
 # States, and lists: 2 x state + (1 for metadata). Node number i < 10 is the end of list i.
 ANONYMOUS, MRU, MFU, MRU_GHOST, MFU_GHOST = 0, 1, 2, 3, 4
@@ -63,7 +63,7 @@ class Arc(NamedTuple):
     """Nodes are headers: blocks in core and ghosts."""
 
     nodes: np.ndarray  # int32 [node, column]; see KEY and the others
-    node_of: np.ndarray  # int32, per key: its node, or NONE
+    node_of: np.ndarray  # int32, per key: its node, or NIL
     n_bytes: np.ndarray  # per state: B, held or not
     evictable: np.ndarray  # per list: B
     scalars: np.ndarray  # see P and the others
@@ -121,7 +121,7 @@ def move(arc, node, state):
 @kernel
 def in_core(arc, node):
     """Whether `node` is a block with data, or one that they are being read for."""
-    return node != NONE and arc.nodes[node, STATE] <= MFU
+    return node != NIL and arc.nodes[node, STATE] <= MFU
 
 
 @kernel
@@ -139,7 +139,7 @@ def has_nodes(arc, n):
 @kernel
 def take_node(arc):
     node = arc.scalars[FREE]
-    if node != NONE:
+    if node != NIL:
         arc.scalars[FREE] = int(arc.nodes[node, NEWER])
         return node
     node = arc.scalars[N_NODES]
@@ -150,8 +150,8 @@ def take_node(arc):
 @kernel
 def lose_l2(arc, node):
     """What a cache device has of `node` is not wanted, or has been written over."""
-    if arc.nodes[node, IN_L2] != NONE:
-        arc.nodes[node, IN_L2] = NONE
+    if arc.nodes[node, IN_L2] != NIL:
+        arc.nodes[node, IN_L2] = NIL
         arc.scalars[L2_HEADERS] -= L2_HEADER_BYTES
 
 
@@ -171,7 +171,7 @@ def forget(arc, node):
         arc.scalars[L2_HEADERS] -= HEADER_BYTES
     else:
         arc.n_bytes[arc.nodes[node, STATE]] -= arc.nodes[node, N_BYTES]
-    arc.node_of[arc.nodes[node, KEY]] = NONE
+    arc.node_of[arc.nodes[node, KEY]] = NIL
     arc.nodes[node, NEWER] = arc.scalars[FREE]
     arc.scalars[FREE] = node
 
@@ -194,9 +194,9 @@ def release(arc, node):
 
 @kernel
 def hold_above(arc, node, above):
-    """`node`, in core, holds `above` (or NONE) from now on."""
+    """`node`, in core, holds `above` (or NIL) from now on."""
     arc.nodes[node, ABOVE] = above
-    if above != NONE:
+    if above != NIL:
         hold(arc, above)
 
 
@@ -206,8 +206,8 @@ def lose_data(arc, node):
     if arc.nodes[node, IS_METADATA]:
         arc.scalars[META] -= arc.nodes[node, N_BYTES]
     above = int(arc.nodes[node, ABOVE])
-    if above != NONE:
-        arc.nodes[node, ABOVE] = NONE
+    if above != NIL:
+        arc.nodes[node, ABOVE] = NIL
         release(arc, above)
 
 

@@ -6,7 +6,7 @@ ticks, or as many as one likes. The published one counts requests and knows no t
 
 from model.jit import kernel
 from model.zfs.arc.arc import access, adjust, new_block, release, revive, touch
-from model.zfs.arc.lists import NONE, in_core
+from model.zfs.arc.lists import NIL, in_core
 from model.zfs.arc.textbook import request_textbook
 
 
@@ -17,7 +17,7 @@ def request_zfs(arc, params, key, n_bytes, tick):
     if in_core(arc, node):
         touch(arc, params, node, tick)
         return True
-    if node != NONE:
+    if node != NIL:
         revive(arc, params, node, 0, tick)
     else:
         node = new_block(arc, params, key, 0, n_bytes, 0, tick)

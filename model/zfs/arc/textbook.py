@@ -22,7 +22,7 @@ from model.zfs.arc.lists import (
     MRU_GHOST,
     N_BYTES,
     NEWER,
-    NONE,
+    NIL,
     STATE,
     P,
     enlist,
@@ -78,7 +78,7 @@ def _trim_textbook(arc, c):
 def request_textbook(arc, params, key):
     """Reference `key`; True on a hit. `c_bytes` counts blocks."""
     node = int(arc.node_of[key])
-    if node == NONE:
+    if node == NIL:
         _trim_textbook(arc, params.c_bytes)
         node = take_node(arc)
         arc.nodes[node, KEY], arc.nodes[node, STATE], arc.nodes[node, N_BYTES] = key, MRU, 1

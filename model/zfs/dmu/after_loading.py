@@ -7,7 +7,7 @@ What happens then: `model.zfs.dmu.dbuf`.
 
 from model.jit import kernel
 from model.zfs.arc.arc import access, adjust, new_block
-from model.zfs.arc.lists import INDIRECT, NONE, hold_above, release
+from model.zfs.arc.lists import INDIRECT, NIL, hold_above, release
 from model.zfs.dmu.layout import level_block
 
 RECORDS_IN_A_SECOND = 2**15  # that preallocation writes: about 300 MB/s, of 8 KiB; the second is that of the reclaim thread
@@ -16,11 +16,11 @@ RECORDS_IN_A_SECOND = 2**15  # that preallocation writes: about 300 MB/s, of 8 K
 @kernel
 def write_new(arc, params, files, file, record, record_bytes, tick):
     """A record of a new file has been written, and if it is the first one below them, the indirect blocks above."""
-    above = NONE
+    above = NIL
     for level in range(files.n_levels[file] - 1, -1, -1):
         block = level_block(files, file, record, level)
         node = int(arc.node_of[block])
-        if node == NONE:
+        if node == NIL:
             n_bytes, marks = (files.indirect_core_bytes, INDIRECT) if level > 0 else (record_bytes, 0)
             node = new_block(arc, params, block, 1 if level > 0 else 0, n_bytes, marks, tick)
             hold_above(arc, node, above)

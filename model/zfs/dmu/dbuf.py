@@ -26,7 +26,7 @@ from model.zfs.arc.lists import (
     INDIRECT,
     MARKS,
     N_BYTES,
-    NONE,
+    NIL,
     READER,
     drop,
     hold,
@@ -41,11 +41,11 @@ from model.zfs.dmu.layout import level_block
 
 @part
 def _above(m, file, record, level):
-    """The node of the block above the one of `level`, or NONE."""
+    """The node of the block above the one of `level`, or NIL."""
     if level + 1 >= m.files.n_levels[file]:
-        return NONE
+        return NIL
     above = int(m.arc.node_of[level_block(m.files, file, record, level + 1)])
-    return above if in_core(m.arc, above) else NONE
+    return above if in_core(m.arc, above) else NIL
 
 
 @part
@@ -53,7 +53,7 @@ def buffer_for(m, now, file, record, level):
     """The node, held, of the block of `level` above `record`, which is not in core."""
     block, tick = level_block(m.files, file, record, level), now // TICK_NS
     node = int(m.arc.node_of[block])
-    if node != NONE:
+    if node != NIL:
         revive(m.arc, m.arc_params, node, m.arc.nodes[node, MARKS], tick)
     else:
         n_bytes = m.files.indirect_core_bytes if level > 0 else m.files.core_bytes[file]
@@ -101,7 +101,7 @@ def _dirty_buffer(m, now, file, record, node):
     """The node of a record that is clean in the open group, with a buffer for it, held once more."""
     arc, params, n_bytes = m.arc, m.arc_params, m.files.core_bytes[file]
     if not in_core(arc, node):
-        if node != NONE:
+        if node != NIL:
             drop(arc, node)
         node = new_block(arc, params, level_block(m.files, file, record, 0), 0, n_bytes, 0, now // TICK_NS)
         hold_above(arc, node, _above(m, file, record, 0))
@@ -119,7 +119,7 @@ def _dirty_buffer(m, now, file, record, node):
 def _note_nodes(entries, nodes, entry, node):
     """While they are at hand: the nodes of a record's entry and of the one above."""
     entries[entry, NODE] = node
-    if entries[entry, ABOVE_ENTRY] != NONE:
+    if entries[entry, ABOVE_ENTRY] != NIL:
         entries[entries[entry, ABOVE_ENTRY], NODE] = nodes[node, ABOVE]
 
 
@@ -142,7 +142,7 @@ def dirty_record(m, now, file, record):
 def node_of_entry(m, entry):
     """The node of the block of `entry`, looked up once: it is held until the block is written."""
     entries = m.txgs.entries
-    if entries[entry, NODE] == NONE:
+    if entries[entry, NODE] == NIL:
         entries[entry, NODE] = int(m.arc.node_of[entries[entry, BLOCK]])
     return entries[entry, NODE]
 

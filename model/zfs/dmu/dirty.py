@@ -20,7 +20,7 @@ from model.jit import kernel
 from model.jit.lent_memory import empty, in_lines
 from model.zfs.dmu.layout import level_block
 
-NONE = 0
+NIL = 0
 QUARTERS = 4
 
 # Columns of Txgs.entries; FIRST and LAST are columns of Txgs.quarters, too.
@@ -52,7 +52,7 @@ class Txgs(NamedTuple):
     quiesced: np.ndarray  # of the quiesced group, or 0
     syncing: np.ndarray  # of the syncing group, or 0
     overdue: np.ndarray  # 1: the open group's time is over, but it cannot be quiesced yet
-    cursor: np.ndarray  # the entry to be written next, or NONE
+    cursor: np.ndarray  # the entry to be written next, or NIL
     n_pending: np.ndarray  # I/Os of the syncing group under way
 
 
@@ -68,9 +68,9 @@ def _new_entry(txgs, block, above):
     entry = quarter * txgs.room + txgs.quarters[quarter, N_USED]
     entries = txgs.entries
     entries[entry, BLOCK], entries[entry, ABOVE] = block, above
-    entries[entry, FIRST] = entries[entry, LAST] = entries[entry, FOLLOWING] = NONE
+    entries[entry, FIRST] = entries[entry, LAST] = entries[entry, FOLLOWING] = NIL
     entries[entry, WRITING] = entries[entry, NODE] = 0
-    if above == NONE:
+    if above == NIL:
         _append(entries, entry, txgs.quarters, quarter)
     else:
         _append(entries, entry, entries, above)
@@ -80,7 +80,7 @@ def _new_entry(txgs, block, above):
 @kernel
 def _append(entries, entry, lists, place):
     """Put `entry` at the end of the list that begins and ends as row `place` of `lists` says."""
-    if lists[place, FIRST] == NONE:
+    if lists[place, FIRST] == NIL:
         lists[place, FIRST] = entry
     else:
         entries[lists[place, LAST], FOLLOWING] = entry
@@ -90,7 +90,7 @@ def _append(entries, entry, lists, place):
 @kernel
 def dirty(txgs, files, file, record):
     """`record` of `file`, clean in the open group, is dirtied. Returns its entry."""
-    above, top = NONE, files.n_levels[file] - 1
+    above, top = NIL, files.n_levels[file] - 1
     if top > 0:
         i = level_block(files, file, record, 1) - files.n_records
         if txgs.dirtied_in[i] == txgs.open_txg[0]:  # and so has been all above
@@ -108,7 +108,7 @@ def dirty(txgs, files, file, record):
 @kernel
 def _bottom(txgs, entry):
     """The first entry written of those below `entry`."""
-    while entry != NONE and txgs.entries[entry, FIRST] != NONE:
+    while entry != NIL and txgs.entries[entry, FIRST] != NIL:
         entry = txgs.entries[entry, FIRST]
     return entry
 
@@ -141,14 +141,14 @@ def advance(txgs):
     """The entry at the cursor has been written: go to the next one."""
     entry = txgs.cursor[0]
     following = txgs.entries[entry, FOLLOWING]
-    txgs.cursor[0] = _bottom(txgs, following) if following != NONE else txgs.entries[entry, ABOVE]
+    txgs.cursor[0] = _bottom(txgs, following) if following != NIL else txgs.entries[entry, ABOVE]
 
 
 def new_txgs(n_indirect, room):
     """Group 1 is open; `room` entries for each group."""
     indirect = in_lines((max(2, n_indirect), 2), np.int64)  # so that both columns of a block stand in one row
     entries = in_lines((QUARTERS * room + 1, N_COLUMNS), np.int64, empty)
-    entries[NONE] = 0
+    entries[NIL] = 0
     return Txgs(
         room=room, entries=entries, quarters=np.zeros((QUARTERS, N_QUARTER_COLUMNS), np.int64),
         dirtied_in=indirect[:, 0], entry_of=indirect[:, 1], open_txg=np.ones(1, np.int64),

@@ -26,7 +26,7 @@ import numpy as np
 from model.jit import kernel
 from model.jit.lent_memory import in_lines
 
-NONE = 0  # nobody
+NIL = 0  # nobody
 
 # Columns of Trees.link; 0 to 3 are the keys seen as int32.
 LEFT = 4  # node, or NIL
@@ -46,8 +46,8 @@ class Trees(NamedTuple):
 
 @kernel
 def _hang(trees, tree, parent, side, node):
-    """Make `node`, or NONE, the child of `parent` on that side; the root, if there is no parent."""
-    if parent == NONE:
+    """Make `node`, or NIL, the child of `parent` on that side; the root, if there is no parent."""
+    if parent == NIL:
         trees.root[tree] = node
     else:
         trees.link[parent, side] = node
@@ -127,10 +127,10 @@ def _rotate(trees, tree, node, sign):
 def insert(trees, tree, node, parent, side):
     """Put `node` into the tree as the child of `parent` on that side, where there is none. No parent: the first node."""
     link = trees.link
-    link[node, LEFT] = link[node, RIGHT] = NONE
+    link[node, LEFT] = link[node, RIGHT] = NIL
     link[node, BALANCE] = 0
     _hang(trees, tree, parent, side, node)
-    while parent != NONE:
+    while parent != NIL:
         before = link[parent, BALANCE]
         grown = before + _heavier(side)
         if before != 0:
@@ -148,7 +148,7 @@ def insert(trees, tree, node, parent, side):
 @kernel
 def outermost(trees, node, side):
     """The last node that is reached from `node` by going to that side all the time."""
-    while trees.link[node, side] != NONE:
+    while trees.link[node, side] != NIL:
         node = trees.link[node, side]
     return node
 
@@ -157,7 +157,7 @@ def outermost(trees, node, side):
 def place_beside(trees, here, side):
     """(parent, side) for a new node next to `here` in order, on that side of it."""
     child = trees.link[here, side]
-    if child == NONE:
+    if child == NIL:
         return here, side
     return outermost(trees, child, SIDES - side), SIDES - side
 
@@ -185,16 +185,16 @@ def _replaced_from(trees, node):
 def _take_out(trees, tree, node):
     """Unlink `node`. Returns (parent, side) of the subtree that became lower."""
     link = trees.link
-    gap, replaces = node, NONE
-    if link[node, LEFT] != NONE and link[node, RIGHT] != NONE:
+    gap, replaces = node, NIL
+    if link[node, LEFT] != NIL and link[node, RIGHT] != NIL:
         side = _replaced_from(trees, node)
         replaces = outermost(trees, link[node, side], SIDES - side)
         gap = replaces
     parent = link[gap, PARENT]
     side = _side(trees, parent, gap)
-    child = link[gap, LEFT] if link[gap, LEFT] != NONE else link[gap, RIGHT]
+    child = link[gap, LEFT] if link[gap, LEFT] != NIL else link[gap, RIGHT]
     _hang(trees, tree, parent, side, child)
-    if replaces != NONE:
+    if replaces != NIL:
         _put_in_place(trees, tree, replaces, node)
         if parent == node:
             parent = replaces
@@ -206,7 +206,7 @@ def remove(trees, tree, node):
     """Take `node` out of the tree."""
     link = trees.link
     parent, side = _take_out(trees, tree, node)
-    while parent != NONE:
+    while parent != NIL:
         node, before = parent, link[parent, BALANCE]
         parent = link[node, PARENT]
         if before == 0:
@@ -222,18 +222,18 @@ def remove(trees, tree, node):
 
 @kernel
 def end(trees, tree, side):
-    """The first (LEFT) or last (RIGHT) node in order, or NONE."""
+    """The first (LEFT) or last (RIGHT) node in order, or NIL."""
     return outermost(trees, trees.root[tree], side)
 
 
 @kernel
 def beside(trees, node, side):
-    """The next node in order on that side, or NONE."""
+    """The next node in order on that side, or NIL."""
     child = trees.link[node, side]
-    if child != NONE:
+    if child != NIL:
         return outermost(trees, child, SIDES - side)
     parent = trees.link[node, PARENT]
-    while parent != NONE and trees.link[parent, side] == node:
+    while parent != NIL and trees.link[parent, side] == node:
         node = parent
         parent = trees.link[node, PARENT]
     return parent
@@ -243,9 +243,9 @@ def beside(trees, node, side):
 def _lowest_leaf(trees, node):
     """Where a walk through the subtree of `node`, children first, begins."""
     while True:
-        if trees.link[node, LEFT] != NONE:
+        if trees.link[node, LEFT] != NIL:
             node = trees.link[node, LEFT]
-        elif trees.link[node, RIGHT] != NONE:
+        elif trees.link[node, RIGHT] != NIL:
             node = trees.link[node, RIGHT]
         else:
             return node
@@ -253,16 +253,16 @@ def _lowest_leaf(trees, node):
 
 @kernel
 def first_of_all(trees, tree):
-    """Where a walk with children before their parents (left, right, parent) begins, or NONE."""
+    """Where a walk with children before their parents (left, right, parent) begins, or NIL."""
     return _lowest_leaf(trees, trees.root[tree])
 
 
 @kernel
 def next_of_all(trees, node):
-    """What comes after `node` in that walk, or NONE. Does not look at what was walked over before."""
+    """What comes after `node` in that walk, or NIL. Does not look at what was walked over before."""
     parent = trees.link[node, PARENT]
     other = trees.link[parent, RIGHT]
-    if other != NONE and other != node:
+    if other != NIL and other != node:
         return _lowest_leaf(trees, other)
     return parent
 

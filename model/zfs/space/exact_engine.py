@@ -2,7 +2,7 @@
 
 from model.jit import kernel
 from model.zfs.space import pickers, space_map, space_map_log
-from model.zfs.space.avl import NONE
+from model.zfs.space.avl import NIL
 from model.zfs.space.status import note
 
 # ---- the map of what is free in metaslab m ----
@@ -102,7 +102,7 @@ def _copy(pool, source, target):
     """Add all of one map to another, in order of offset."""
     maps = pool.maps
     node = space_map.first(maps, source)
-    while node != NONE:
+    while node != NIL:
         note(pool, space_map.add(maps, target, maps.start[node], maps.end[node]))
         node = space_map.following(maps, node)
 
@@ -116,7 +116,7 @@ def move(pool, source, target):
 @kernel
 def _remove_all(pool, maps, source, target):
     node = space_map.first(maps, source)
-    while node != NONE:
+    while node != NIL:
         note(pool, space_map.remove(maps, target, maps.start[node], maps.end[node]))
         node = space_map.following(maps, node)
 

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 from model.jit import kernel
 from model.structures.bits import zeros_above
-from model.zfs.space.avl import NONE
+from model.zfs.space.avl import NIL
 from model.zfs.space.space_map import END, START, following, largest, overlapping, overlapping_or_next, smallest_of_at_least
 
 FIRST_FIT, DYNAMIC_FIT, CURSOR_DYNAMIC_FIT, NEW_DYNAMIC_FIT_C, NEW_DYNAMIC_FIT = range(5)
@@ -71,7 +71,7 @@ def wants_best_fit(maps, m, params, longest):
 def _first_with_room(maps, m, node, n_bytes, alignment):
     """The aligned start of the first segment from `node` upwards that has room, or NOWHERE."""
     key = maps.trees.key
-    while node != NONE:
+    while node != NIL:
         offset = (key[node, START] + alignment - 1) & -alignment
         if offset + n_bytes <= key[node, END]:
             maps.recent[m] = node
@@ -100,7 +100,7 @@ def _best_fit(maps, m, n_bytes):
     """Start of the shortest segment that has room, of equal ones the lowest; or NOWHERE."""
     node = smallest_of_at_least(maps, m, n_bytes)
     maps.recent[m] = node
-    if node == NONE:
+    if node == NIL:
         return NOWHERE
     maps.by_size[m] += 1
     return maps.trees.key[node, START]
@@ -144,10 +144,10 @@ def _go_on_or_open(maps, m, n_bytes, cursor, wanted, jump):
     at, key = maps.cursors[m, cursor], maps.trees.key
     node = overlapping(maps, m, at, at + n_bytes)
     moves = n_bytes
-    if node == NONE or key[node, START] + n_bytes > key[node, END]:
+    if node == NIL or key[node, START] + n_bytes > key[node, END]:
         node, moves = smallest_of_at_least(maps, m, wanted), jump
-        maps.by_size[m] += 1 if node != NONE else 0
-    if node == NONE:
+        maps.by_size[m] += 1 if node != NIL else 0
+    if node == NIL:
         return NOWHERE
     maps.recent[m] = node
     maps.cursors[m, cursor] = key[node, START] + moves

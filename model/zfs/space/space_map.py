@@ -28,7 +28,7 @@ import numpy as np
 
 from model.jit import kernel
 from model.zfs.space import avl
-from model.zfs.space.avl import LEFT, NONE, RIGHT, Trees
+from model.zfs.space.avl import LEFT, NIL, RIGHT, Trees
 
 OK, OVERLAP, ABSENT, FULL = 0, 1, 2, 3  # done; some of it is there already; some of it is not there; no node is left
 
@@ -54,7 +54,7 @@ class SpaceMaps(NamedTuple):
     n_unused: np.ndarray  # ... so many; one element
     space: np.ndarray  # (map,) B in all segments
     n_segments: np.ndarray  # (map,)
-    recent: np.ndarray  # (map,) a segment of the map, or NONE
+    recent: np.ndarray  # (map,) a segment of the map, or NIL
     low: np.ndarray  # (map,) B, start of the area that the map is of; for those who fill it
     size_bytes: np.ndarray  # (map,) B, length of that area; what share is free is of this
     has_sizes: np.ndarray  # (map,) 1 if there is a tree of sizes
@@ -73,11 +73,11 @@ def contains(maps, node, start, end):
 
 @kernel
 def search(maps, m, start, end):
-    """Look for [start, end): (overlapping segment nearest to the root, or NONE; its or a new node's parent; side of it;
+    """Look for [start, end): (overlapping segment nearest to the root, or NIL; its or a new node's parent; side of it;
     the last segment passed on the left, the last passed on the right). Without overlap these two are the neighbours."""
     key, link = maps.trees.key, maps.trees.link
-    node, parent, side, before, after = maps.trees.root[m], NONE, LEFT, NONE, NONE
-    while node != NONE:
+    node, parent, side, before, after = maps.trees.root[m], NIL, LEFT, NIL, NIL
+    while node != NIL:
         if end <= key[node, START]:
             after, parent, side = node, node, LEFT
         elif start >= key[node, END]:
@@ -90,39 +90,39 @@ def search(maps, m, start, end):
 
 @kernel
 def overlapping(maps, m, start, end):
-    """The segment that a search for [start, end) finds, or NONE."""
+    """The segment that a search for [start, end) finds, or NIL."""
     recent = maps.recent[m]
-    if recent != NONE and contains(maps, recent, start, end):
+    if recent != NIL and contains(maps, recent, start, end):
         return recent
     return search(maps, m, start, end)[0]
 
 
 @kernel
 def overlapping_or_next(maps, m, start, end):
-    """The segment that a search for [start, end) finds, else the first one above, or NONE."""
+    """The segment that a search for [start, end) finds, else the first one above, or NIL."""
     recent = maps.recent[m]
-    if recent != NONE and contains(maps, recent, start, end):
+    if recent != NIL and contains(maps, recent, start, end):
         return recent
     found, _, _, _, after = search(maps, m, start, end)
-    return found if found != NONE else after
+    return found if found != NIL else after
 
 
 @kernel
 def holds(maps, m, start, end):
     """Whether all of [start, end) is in map `m`."""
     node = overlapping(maps, m, start, end)
-    return node != NONE and contains(maps, node, start, end)
+    return node != NIL and contains(maps, node, start, end)
 
 
 @kernel
 def first(maps, m):
-    """The lowest segment, or NONE."""
+    """The lowest segment, or NIL."""
     return avl.end(maps.trees, m, LEFT)
 
 
 @kernel
 def following(maps, node):
-    """The next higher segment, or NONE."""
+    """The next higher segment, or NIL."""
     return avl.beside(maps.trees, node, RIGHT)
 
 
@@ -142,23 +142,23 @@ def _sizes(maps, m):
 
 @kernel
 def smallest_of_at_least(maps, m, length):
-    """The shortest segment of at least that many bytes, of equal ones the lowest; or NONE."""
+    """The shortest segment of at least that many bytes, of equal ones the lowest; or NIL."""
     key, link = maps.trees.key, maps.trees.link
-    node, found = maps.trees.root[_sizes(maps, m)], NONE
-    while node != NONE:
+    node, found = maps.trees.root[_sizes(maps, m)], NIL
+    while node != NIL:
         if key[node, LENGTH] >= length:
             found = node
             node = link[node, LEFT]
         else:
             node = link[node, RIGHT]
-    return found - _n_room(maps) if found != NONE else NONE
+    return found - _n_room(maps) if found != NIL else NIL
 
 
 @kernel
 def largest(maps, m):
     """Bytes of the longest segment, 0 if there is none. Needs the tree of sizes."""
     node = avl.end(maps.trees, _sizes(maps, m), RIGHT)
-    return maps.trees.key[node, LENGTH] if node != NONE else 0
+    return maps.trees.key[node, LENGTH] if node != NIL else 0
 
 
 @kernel
@@ -170,8 +170,8 @@ def _enter_size(maps, m, segment):
     start = key[segment, START]
     length = key[segment, END] - start
     key[node, LENGTH], key[node, LOWEST] = length, start
-    at, parent, side = maps.trees.root[_sizes(maps, m)], NONE, LEFT
-    while at != NONE:
+    at, parent, side = maps.trees.root[_sizes(maps, m)], NIL, LEFT
+    while at != NIL:
         less = length < key[at, LENGTH] or (length == key[at, LENGTH] and start < key[at, LOWEST])
         parent, side = at, LEFT if less else RIGHT
         at = link[at, side]
@@ -189,9 +189,9 @@ def _leave_size(maps, m, segment):
 
 @kernel
 def _new_segment(maps, m, start, end):
-    """A node for [start, end), in no tree yet; NONE if there is none left."""
+    """A node for [start, end), in no tree yet; NIL if there is none left."""
     if maps.n_unused[0] == 0:
-        return NONE
+        return NIL
     maps.n_unused[0] -= 1
     node = maps.unused[maps.n_unused[0]]
     maps.trees.key[node, START], maps.trees.key[node, END] = start, end
@@ -205,15 +205,15 @@ def _give_back(maps, m, node):
     maps.n_unused[0] += 1
     maps.n_segments[m] -= 1
     if maps.recent[m] == node:
-        maps.recent[m] = NONE
+        maps.recent[m] = NIL
 
 
 @kernel
 def _join(maps, m, before, after, start, end):
-    """Let the neighbours that touch [start, end) have it. Returns the one that has it now, or NONE if none touches."""
+    """Let the neighbours that touch [start, end) have it. Returns the one that has it now, or NIL if none touches."""
     key = maps.trees.key
-    touches_before = before != NONE and key[before, END] == start
-    touches_after = after != NONE and key[after, START] == end
+    touches_before = before != NIL and key[before, END] == start
+    touches_after = after != NIL and key[after, START] == end
     if touches_before:
         _leave_size(maps, m, before)
     if touches_after:
@@ -226,19 +226,19 @@ def _join(maps, m, before, after, start, end):
         key[after, START] = start
     elif touches_before:
         key[before, END] = end
-    return after if touches_after else (before if touches_before else NONE)
+    return after if touches_after else (before if touches_before else NIL)
 
 
 @kernel
 def add(maps, m, start, end):
     """Put [start, end) into map `m`. OVERLAP if any of it is there."""
     found, parent, side, before, after = search(maps, m, start, end)
-    if found != NONE:
+    if found != NIL:
         return OVERLAP
     node = _join(maps, m, before, after, start, end)
-    if node == NONE:
+    if node == NIL:
         node = _new_segment(maps, m, start, end)
-        if node == NONE:
+        if node == NIL:
             return FULL
         avl.insert(maps.trees, m, node, parent, side)
     _enter_size(maps, m, node)
@@ -250,7 +250,7 @@ def add(maps, m, start, end):
 def _cut(maps, m, node, start, end):
     """Take [start, end), which reaches neither end, out of a segment. FULL if there is no node for what is above."""
     upper = _new_segment(maps, m, end, maps.trees.key[node, END])
-    if upper == NONE:
+    if upper == NIL:
         return FULL
     _leave_size(maps, m, node)
     maps.trees.key[node, END] = start
@@ -274,7 +274,7 @@ def _remove_whole(maps, m, node):
 def remove(maps, m, start, end):
     """Take [start, end) out of map `m`. ABSENT if not all of it is there."""
     key, node = maps.trees.key, overlapping(maps, m, start, end)
-    if node == NONE or not contains(maps, node, start, end):
+    if node == NIL or not contains(maps, node, start, end):
         return ABSENT
     from_start, to_end = key[node, START] == start, key[node, END] == end
     if from_start and to_end:
@@ -296,18 +296,18 @@ def remove(maps, m, start, end):
 @kernel
 def _forget(maps, m):
     """What a map without segments looks like."""
-    maps.trees.root[m] = NONE
-    maps.trees.root[_sizes(maps, m)] = NONE
+    maps.trees.root[m] = NIL
+    maps.trees.root[_sizes(maps, m)] = NIL
     maps.space[m] = 0
     maps.n_segments[m] = 0
-    maps.recent[m] = NONE
+    maps.recent[m] = NIL
 
 
 @kernel
 def clear(maps, m):
     """Empty map `m`, and set the cursors of a free map to 0."""
     node = avl.first_of_all(maps.trees, m)
-    while node != NONE:
+    while node != NIL:
         following_node = avl.next_of_all(maps.trees, node)
         _give_back(maps, m, node)
         node = following_node
@@ -322,7 +322,7 @@ def move(maps, source, target):
     """Empty map `source` into `target`, segments in post-order. OVERLAP: what overlaps is lost, which is a defect."""
     status = OK
     node = avl.first_of_all(maps.trees, source)
-    while node != NONE:
+    while node != NIL:
         following_node = avl.next_of_all(maps.trees, node)
         start, end = maps.trees.key[node, START], maps.trees.key[node, END]
         _give_back(maps, source, node)

@@ -17,7 +17,7 @@ import numpy as np
 
 from model.jit import kernel, part
 from model.zfs.space import avl, space_map
-from model.zfs.space.avl import NONE
+from model.zfs.space.avl import NIL
 from model.zfs.space.space_map import FULL, OK
 
 RECORD_BYTES = 8
@@ -91,7 +91,7 @@ def append(log, maps, m, source, kind, ashift):
         return OK
     status = _write(log, m, HEADER)
     node = avl.first_of_all(maps.trees, source)
-    while node != NONE and status == OK:
+    while node != NIL and status == OK:
         start, end = maps.start[node], maps.end[node]
         status = _write_runs(log, m, kind, (start - maps.low[m]) >> ashift, (end - start) >> ashift)
         node = avl.next_of_all(maps.trees, node)

@@ -36,7 +36,7 @@ import numpy as np
 
 from model.jit import kernel
 from model.jit.lent_memory import in_lines
-from model.structures.lru import NONE, bucket_of, enter, find, link_after, n_buckets_for, remove, unlink
+from model.structures.lru import NIL, bucket_of, enter, find, link_after, n_buckets_for, remove, unlink
 
 # Fill rules.
 FILL_ALL, FILL_METADATA, BYPASS_DATA = 0, 1, 2
@@ -91,7 +91,7 @@ class VdevCache(NamedTuple):
     # per chain
     first: np.ndarray
     # per leaf
-    free: np.ndarray  # first free node, or NONE
+    free: np.ndarray  # first free node, or NIL
     n_lines: np.ndarray  # resident lines, those being filled among them
     n_metadata_lines: np.ndarray  # of them: made by a read of metadata
     hits: np.ndarray  # counters as ZFS keeps them (spec 1.9)
@@ -109,7 +109,7 @@ def _bucket(cache, leaf, line):
 
 @kernel
 def _find_line(cache, leaf, line):
-    """The node of `line`, or NONE."""
+    """The node of `line`, or NIL."""
     return find(cache, _bucket(cache, leaf, line), line)
 
 
@@ -188,17 +188,17 @@ def _use(cache, leaf, node, tick):
 
 @kernel
 def _inflate(cache, params, leaf, tick, line, is_metadata):
-    """Rules 3 and 4: (outcome, node of the new line or NONE, number of the line evicted or -1) of a read whose line is
+    """Rules 3 and 4: (outcome, node of the new line or NIL, number of the line evicted or -1) of a read whose line is
     absent."""
     evicted = -1
     if params.fill_rule == FILL_METADATA and not is_metadata:
-        return MAY_NOT_FILL, NONE, evicted
+        return MAY_NOT_FILL, NIL, evicted
     if params.cache_bytes == 0:
-        return NO_ENTRY, NONE, evicted
+        return NO_ENTRY, NIL, evicted
     if cache.n_lines[leaf] << params.line_shift > params.cache_bytes:
         oldest = cache.newer[leaf * cache.n_nodes]
         if cache.filling[oldest]:
-            return NO_ENTRY, NONE, evicted
+            return NO_ENTRY, NIL, evicted
         evicted = cache.key[oldest]
         _evict(cache, leaf, oldest)
     node = _make_line(cache, leaf, line, tick, is_metadata)
@@ -208,12 +208,12 @@ def _inflate(cache, params, leaf, tick, line, is_metadata):
 
 @kernel
 def look(cache, params, leaf, tick, offset, n_bytes, is_metadata, dont_cache):
-    """As `read`: (outcome, node of the line or NONE, number of the line evicted or -1)."""
+    """As `read`: (outcome, node of the line or NIL, number of the line evicted or -1)."""
     outcome, line = _admit(params, offset, n_bytes, is_metadata, dont_cache), offset >> params.line_shift
     if outcome != _ADMITTED:
-        return outcome, NONE, -1
+        return outcome, NIL, -1
     node = _find_line(cache, leaf, line)
-    if node != NONE:
+    if node != NIL:
         return _use(cache, leaf, node, tick), node, -1
     return _inflate(cache, params, leaf, tick, line, is_metadata)
 
@@ -254,7 +254,7 @@ def fill_done(cache, params, leaf, tick, line_offset):
     """
     line = line_offset >> params.line_shift
     node = _find_line(cache, leaf, line)
-    if node == NONE or not cache.filling[node] or line << params.line_shift != line_offset:
+    if node == NIL or not cache.filling[node] or line << params.line_shift != line_offset:
         return NOT_FILLING
     return filled(cache, leaf, tick, node)
 
@@ -265,7 +265,7 @@ def write(cache, params, leaf, offset, n_bytes):
     last = (offset + n_bytes - 1) >> params.line_shift
     for line in range(offset >> params.line_shift, last + 1):
         node = _find_line(cache, leaf, line)
-        if node != NONE and cache.filling[node]:
+        if node != NIL and cache.filling[node]:
             cache.missed_write[node] = 1
 
 
@@ -306,7 +306,7 @@ def new_cache(params, n_leaves=1):
     nodes["key"] = nodes["used"] = _BEFORE_ALL
     nodes["older"][sentinels] = nodes["newer"][sentinels] = sentinels
     nodes["chain"] = np.arange(1, len(nodes) + 1)  # all nodes are free: each links to the next of its leaf
-    nodes["chain"][sentinels + n_nodes - 1] = NONE
+    nodes["chain"][sentinels + n_nodes - 1] = NIL
     free = sentinels + 1 if n_nodes > 1 else np.zeros(n_leaves, np.int64)
     counters = (np.zeros(n_leaves, np.int64) for _ in range(5))
     columns = (nodes[name] for name in ("key", "older", "newer", "chain", "used", "filling", "missed_write", "for_metadata"))

@@ -53,19 +53,9 @@ from model.zfs.vdev.cache import (
     write,
 )
 from model.zfs.vdev.places import FRONT_BYTES, LEAF_SHIFT, OFFSET_MASK, SINGLE_DISK
-from model.zfs.vdev.queue import (
-    NONE,
-    READ,
-    WRITE,
-    VdevQueue,
-    VdevQueueParams,
-    arrive,
-    complete,
-    new_io,
-    new_queue,
-    release,
-)
-from model.zfs.vdev.raid import BYTES, CHILD, NEVER, OFFSET, RAIDZ, VdevParams, max_ios, read_ios, write_ios
+from model.zfs.vdev.queue import READ, WRITE, VdevQueue, VdevQueueParams, arrive, complete, new_io, new_queue, release
+from model.zfs.vdev.queue_units import NIL
+from model.zfs.vdev.raid import BYTES, CHILD, OFFSET, PADDING_NEVER, RAIDZ, VdevParams, max_ios, read_ios, write_ios
 
 ENTRY = 3  # column of VdevQueue.own of whoever writes transaction groups; those before it are the first three per I/O below
 NOBODY = -1  # no task
@@ -148,13 +138,13 @@ def read_leaf(pool, now, leaf, offset, n_bytes, is_metadata, waiter, own_priorit
     pool.outcomes[is_metadata, outcome] += 1
     _record(pool.recorder, leaf, now, READ, offset, n_bytes, is_metadata, outcome)
     if outcome == HIT:
-        return True, NONE
+        return True, NIL
     owner, priority = waiter, own_priority
     if outcome in (MISS, JOINED):
         pool.joined_before[waiter] = NOBODY if outcome == MISS else pool.waiting[node]
         pool.waiting[node] = waiter
         if outcome == JOINED:
-            return False, NONE
+            return False, NIL
         owner, priority = FOR_LINE, pool.queue_params.cache_fill_priority
     if outcome == MISS or (outcome == MAY_NOT_FILL and pool.moves_whole_lines):
         offset, n_bytes = line_offset_of(params, offset), 1 << params.line_shift
@@ -166,7 +156,7 @@ def read_leaf(pool, now, leaf, offset, n_bytes, is_metadata, waiter, own_priorit
 @part
 def read_at(pool, now, place, n_bytes, is_metadata, task, own_priority):
     """`task` wants the block at `place`, in a pool of single disks: (whether it has it at once, I/O to be given to
-    `to_queue` or NONE). If it goes to the disk as it is, it has `own_priority`."""
+    `to_queue` or NIL). If it goes to the disk as it is, it has `own_priority`."""
     leaf, offset = place >> LEAF_SHIFT, place & OFFSET_MASK
     return read_leaf(pool, now, leaf, offset, n_bytes, is_metadata, task, own_priority)
 
@@ -201,7 +191,7 @@ def _ask_children(pool, now, place, n_bytes, is_metadata, task):
         waiter = task << pool.waiter_shift | i
         there, io = read_leaf(pool, now, leaf, offset, pool.children[i, BYTES], is_metadata, waiter,
                                pool.queue_params.sync_read_priority)
-        if io != NONE:
+        if io != NIL:
             put(pool, io)
         if not there:
             pool.n_awaited[task] += 1
@@ -215,7 +205,7 @@ def ask(pool, now, place, n_bytes, is_metadata, task):
         return _ask_children(pool, now, place, n_bytes, is_metadata, task)
     pool.n_awaited[task] = 1
     there, io = read_block(pool, now, place, n_bytes, is_metadata, task)
-    if io != NONE:
+    if io != NIL:
         put(pool, io)
     return there
 
@@ -230,7 +220,7 @@ def has_come(pool, waiter):
 
 @kernel
 def _write_children(pool, now, place, n_bytes, owner, priority):
-    n = write_ios(pool.vdev, (place & OFFSET_MASK) - FRONT_BYTES, n_bytes, NEVER, pool.children)
+    n = write_ios(pool.vdev, (place & OFFSET_MASK) - FRONT_BYTES, n_bytes, PADDING_NEVER, pool.children)
     for i in range(n):
         leaf, offset = _on_disk(pool, place, i)
         put(pool, leaf_io(pool, leaf, WRITE, offset, pool.children[i, BYTES], now, priority, owner))
@@ -264,7 +254,7 @@ def to_queue(pool, now, io):
     """An I/O arrives at the queue of its leaf. Returns the leaf if its disk is to be started, else -1."""
     leaf = int(pool.leaf_of[io])
     unit = arrive(pool.queue, pool.queue_params, leaf, io, now)
-    return leaf if unit != NONE and send(pool.disk, pool.drives, leaf, now, unit, pool.queue.offset) else -1
+    return leaf if unit != NIL and send(pool.disk, pool.drives, leaf, now, unit, pool.queue.offset) else -1
 
 
 @part
@@ -315,7 +305,7 @@ def answered(pool, now, leaf, io):
 
 @part
 def release_io(pool, io):
-    """Give back an I/O; the next member of its unit, or NONE."""
+    """Give back an I/O; the next member of its unit, or NIL."""
     return release(pool.queue, io)
 
 

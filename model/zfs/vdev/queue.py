@@ -28,7 +28,7 @@ through all. So an event loop does this:
 
     io = new_io(queue, params, ...)            unit = arrive(queue, params, leaf, io, now)     start `unit` on the device
     the device completes `unit`:               n = complete(queue, params, leaf, issued, now)  start issued[0 .. n - 1]
-    then, io from `unit` on, until NONE:       tell who waits for io                           io = release(queue, io)
+    then, io from `unit` on, until NIL:       tell who waits for io                           io = release(queue, io)
 
 `now` is in ns and matters to rule 8 only.
 """
@@ -44,8 +44,8 @@ from model.zfs.vdev.queue_units import (
     ALL_MARKS,
     DONT_AGGREGATE,
     INHERITED,
+    NIL,
     NODATA,
-    NONE,
     OPTIONAL,
     READ,
     REPAIR,
@@ -109,7 +109,7 @@ class VdevQueue(NamedTuple):
     n_bytes: np.ndarray
     deadline: np.ndarray  # rule 1
     marks: np.ndarray
-    next_member: np.ndarray  # the next I/O of the same unit, or NONE; also links the free ones
+    next_member: np.ndarray  # the next I/O of the same unit, or NIL; also links the free ones
     unit_bytes: np.ndarray  # of the first member: B from start to end of the unit
     by_deadline: Order  # those waiting, all of a leaf; then by offset, then by arrival
     by_offset: Order  # those waiting, reads and writes apart; then by arrival
@@ -118,10 +118,10 @@ class VdevQueue(NamedTuple):
     # per leaf
     n_waiting: np.ndarray
     n_pending: np.ndarray  # units on the device
-    dropped: np.ndarray  # the last padding left alone and so done with, a chain along next_member; or NONE
+    dropped: np.ndarray  # the last padding left alone and so done with, a chain along next_member; or NIL
     control: np.ndarray  # [leaf, column]; columns of model.zfs.vdev.queue_what_if
     # one element
-    free: np.ndarray  # the first I/O not about, or NONE
+    free: np.ndarray  # the first I/O not about, or NIL
 
 
 # ---- the orders ----
@@ -160,7 +160,7 @@ def _leave(queue, leaf, io):
 
 @kernel
 def _head(queue, params, leaf):
-    """What is to go next of those waiting, of which there is one; or NONE."""
+    """What is to go next of those waiting, of which there is one; or NIL."""
     end = _end_by_deadline(queue, leaf)
     head = queue.by_deadline.after[0, end]
     if params.reserved_slots == 0 or queue.marks[head] & WAITED_FOR:
@@ -168,7 +168,7 @@ def _head(queue, params, leaf):
     if queue.n_pending[leaf] < max(1, places(queue, params, leaf) - params.reserved_slots):
         return head
     head = queue.waited_for.after[0, end]
-    return head if head != end else NONE
+    return head if head != end else NIL
 
 
 @kernel
@@ -176,7 +176,7 @@ def _send(queue, leaf, first, last):
     """Move what waits from `first` to `last` to the device, as one unit."""
     join(queue, first, last)
     io = first
-    while io != NONE:
+    while io != NIL:
         _leave(queue, leaf, io)
         io = queue.next_member[io]
     queue.n_pending[leaf] += 1
@@ -195,25 +195,25 @@ def _drop(queue, leaf, io):
 
 @kernel
 def issue(queue, params, leaf, limit):
-    """Issue the head if it waits and fewer than `limit` units are pending: the unit, to be started, or NONE.
+    """Issue the head if it waits and fewer than `limit` units are pending: the unit, to be started, or NIL.
 
     A unit lies at `offset[unit]`, is `unit_bytes[unit]` long and of `kind[unit]`; `next_member` leads through its I/Os.
     """
     while queue.n_waiting[leaf] > 0 and queue.n_pending[leaf] < limit:
         head = _head(queue, params, leaf)
-        if head == NONE:
-            return NONE
+        if head == NIL:
+            return NIL
         first, last = collect(queue, params, head)
         if first != last or not queue.marks[first] & NODATA:
             _send(queue, leaf, first, last)
             return first
         _drop(queue, leaf, first)
-    return NONE
+    return NIL
 
 
 @kernel
 def arrive(queue, params, leaf, io, now):
-    """Rule 3: `io` arrives. Returns the unit that is issued, or NONE."""
+    """Rule 3: `io` arrives. Returns the unit that is issued, or NIL."""
     count_time(queue, params, leaf, now)
     _enter(queue, leaf, io)
     return issue(queue, params, leaf, params.min_pending)
@@ -232,28 +232,28 @@ def complete(queue, params, leaf, issued, now):
     limit = places(queue, params, leaf)
     for n in range(params.ramp_rate):
         issued[n] = issue(queue, params, leaf, limit)
-        if issued[n] == NONE:
+        if issued[n] == NIL:
             return n
     return params.ramp_rate
 
 
 @kernel
 def take_dropped(queue, leaf):
-    """The padding done with since the last call, a chain along `next_member`, or NONE; only RAID-Z need ask."""
+    """The padding done with since the last call, a chain along `next_member`, or NIL; only RAID-Z need ask."""
     first = queue.dropped[leaf]
-    queue.dropped[leaf] = NONE
+    queue.dropped[leaf] = NIL
     return first
 
 
 @kernel
 def new_io(queue, params, kind, offset, n_bytes, tick, priority, marks):
-    """An I/O of `n_bytes` (1 or more) at `offset`, to be handed to `arrive`; NONE if all are taken.
+    """An I/O of `n_bytes` (1 or more) at `offset`, to be handed to `arrive`; NIL if all are taken.
 
     `tick` is that of creation or that of arrival, as `params.tick_of_creation` says; `priority` one of those in
     `params`.
     """
     io = queue.free[0]
-    if io != NONE:
+    if io != NIL:
         queue.free[0] = queue.next_member[io]
         queue.kind[io] = kind
         queue.offset[io] = offset
@@ -267,7 +267,7 @@ def new_io(queue, params, kind, offset, n_bytes, tick, priority, marks):
 
 @kernel
 def release(queue, io):
-    """Give back an I/O that is done with: its number may come again. Returns the next member of its unit, or NONE."""
+    """Give back an I/O that is done with: its number may come again. Returns the next member of its unit, or NIL."""
     after = int(queue.next_member[io])
     queue.next_member[io] = queue.free[0]
     queue.free[0] = io

@@ -42,7 +42,7 @@ import numpy as np
 from model.jit import kernel
 from model.structures.skip_lists import insert, remove
 from model.zfs.vdev.queue import new_queue
-from model.zfs.vdev.queue_units import NODATA, NONE, collect, end_of, join
+from model.zfs.vdev.queue_units import NIL, NODATA, collect, end_of, join
 
 SYNC_READ, SYNC_WRITE, ASYNC_READ, ASYNC_WRITE, SCRUB_CLASS = range(5)
 N_CLASSES = 5
@@ -216,7 +216,7 @@ def _send(queue, state, leaf, which, first, last):
     """Move what waits from `first` to `last` to the device, as one unit of a class."""
     join(queue, first, last)
     io = first
-    while io != NONE:
+    while io != NIL:
         _leave(queue, leaf, io)
         io = queue.next_member[io]
     queue.marks[first] = queue.marks[first] & ((1 << CLASS_SHIFT) - 1) | which << CLASS_SHIFT
@@ -236,16 +236,16 @@ def _drop(queue, state, leaf, which, io):
 
 @kernel
 def issue_of_class(queue, params, classes, state, leaf, n_async_writes):
-    """The unit whose turn it is, to be started, or NONE."""
+    """The unit whose turn it is, to be started, or NIL."""
     which = class_to_issue(queue, classes, state, leaf, n_async_writes)
     if which == NO_CLASS:
-        return NONE
+        return NIL
     first, last = collect(queue, params, _head(queue, state, leaf, which))
     while first == last and queue.marks[first] & NODATA:
         _drop(queue, state, leaf, which, first)
         which = class_to_issue(queue, classes, state, leaf, n_async_writes)
         if which == NO_CLASS:
-            return NONE
+            return NIL
         first, last = collect(queue, params, _head(queue, state, leaf, which))
     _send(queue, state, leaf, which, first, last)
     return first
@@ -256,7 +256,7 @@ def issue_of_class(queue, params, classes, state, leaf, n_async_writes):
 
 @kernel
 def arrive_in_class(queue, params, classes, state, leaf, io, now, n_async_writes):
-    """Rule 8: `io` arrives. Returns the unit that is issued, or NONE. Padding done with: `take_dropped`."""
+    """Rule 8: `io` arrives. Returns the unit that is issued, or NIL. Padding done with: `take_dropped`."""
     _enter(queue, classes, state, leaf, io, now)
     return issue_of_class(queue, params, classes, state, leaf, n_async_writes)
 
@@ -269,7 +269,7 @@ def complete_in_class(queue, params, classes, state, leaf, unit, issued, n_async
     _count_done(classes, state, leaf, which)
     while n < len(issued):
         issued[n] = issue_of_class(queue, params, classes, state, leaf, n_async_writes)
-        if issued[n] == NONE:
+        if issued[n] == NIL:
             break
         n += 1
     return n

@@ -23,7 +23,7 @@ from model.jit import kernel
 
 READ, WRITE = 0, 1  # what an I/O is
 MOST_BYTES = 2**24  # of a unit; SPA_MAXBLOCKSIZE
-NONE = 0  # the number of no I/O
+NIL = 0  # the number of no I/O
 
 # Marks of an I/O, ZFS's flags.
 OPTIONAL = 1  # need not be written; rule 6
@@ -152,5 +152,5 @@ def join(queue, first, last):
     while io != last:
         queue.next_member[io] = queue.by_offset.after[0, io]
         io = queue.next_member[io]
-    queue.next_member[last] = NONE
+    queue.next_member[last] = NIL
     queue.unit_bytes[first] = end_of(queue, last) - queue.offset[first]

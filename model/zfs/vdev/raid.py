@@ -54,15 +54,15 @@ IS_PADDING = 3  # 1: padding alone
 N_COLUMNS = 4  # count
 
 # How padding is written; rule 4.
-NEVER = 0
-OPTIONAL = 1  # as an I/O of its own that need not be written
-WITH_COLUMNS = 2
+PADDING_NEVER = 0
+PADDING_OPTIONAL = 1  # as an I/O of its own that need not be written
+PADDING_WITH_COLUMNS = 2
 
 
 class RaidzParams(NamedTuple):
     """The rules of a build; the default is that of 2005 to 2009."""
 
-    padding: int = NEVER
+    padding: int = PADDING_NEVER
     most_parity: int = 2  # columns of it in a group; 3 from b120
 
 
@@ -158,7 +158,7 @@ def _io_that_ends_at(ios, n_ios, child, end):
 def _add_padding(vdev, ios, n_ios, sector, padding):
     """A sector of padding: how many I/Os there are then."""
     io = -1
-    if padding == WITH_COLUMNS:
+    if padding == PADDING_WITH_COLUMNS:
         io = _io_that_ends_at(ios, n_ios, sector % vdev.n_children, sector // vdev.n_children << vdev.ashift)
     if io >= 0:
         ios[io, BYTES] += 1 << vdev.ashift
@@ -179,7 +179,7 @@ def write_ios(vdev, offset, psize, padding, ios):
     n_ios = min(run, vdev.n_children)
     for column in range(n_ios):
         _column(vdev, ios, column, offset, run, column)
-    if padding != NEVER:
+    if padding != PADDING_NEVER:
         for sector in range(run, _padded_sectors(vdev, run)):
             n_ios = _add_padding(vdev, ios, n_ios, (offset >> vdev.ashift) + sector, padding)
     return n_ios

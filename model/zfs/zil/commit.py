@@ -54,8 +54,8 @@ from model.zfs.zil.log import (
     N_PENDING,
     N_WAITING,
     NEWEST,
+    NIL,
     NOBODY,
-    NONE,
     OLDEST_BLOCK,
     PHASE,
     SYNCED,
@@ -121,9 +121,9 @@ def _take_next(zil, log):
 def _clean(zil, params, log):
     """Entries at the front whose group has been synced are dropped; not while somebody writes."""
     entry = zil.logs[log, FIRST]
-    while entry != NONE and zil.entries[entry, TXG] <= zil.logs[log, SYNCED]:
+    while entry != NIL and zil.entries[entry, TXG] <= zil.logs[log, SYNCED]:
         zil.logs[log, LISTED] -= listed_bytes(params, zil.entries[entry, WAY], zil.entries[entry, DATA])
-        unlink(zil, log, NONE, entry)
+        unlink(zil, log, NIL, entry)
         give_back(zil, entry)
         entry = zil.logs[log, FIRST]
 
@@ -160,7 +160,7 @@ def commit(zil, params, settings, log, file, task, txg):
         logs[log, N_WAITING] += 1
         return False
     if logs[log, N_BLOCKS] == 0:
-        if logs[log, FIRST] == NONE:
+        if logs[log, FIRST] == NIL:
             return True
         put(zil, CREATE, 0, new_block(zil, log, LEAST_BLOCK, device_of_next(zil, params, settings, log), txg), 0)
         logs[log, PHASE] = CREATING

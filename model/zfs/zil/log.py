@@ -32,7 +32,7 @@ import numpy as np
 
 from model.jit import kernel
 
-NONE = 0  # the number of no entry
+NIL = 0  # the number of no entry
 NOBODY = -1  # no task
 TRAILER = 184  # B of a log block that hold no entries; the header of the slim log is as large
 ENTRY = 192  # B of the entry of a write, without data
@@ -179,14 +179,14 @@ def _append(zil, log, way, data):
     entry, logs = zil.free[0], zil.logs
     zil.free[0] = zil.entries[entry, FOLLOWING]
     logs[log, NEWEST] += 1
-    if logs[log, LAST] == NONE:
+    if logs[log, LAST] == NIL:
         logs[log, FIRST] = entry
     else:
         zil.entries[logs[log, LAST], FOLLOWING] = entry
     logs[log, LAST] = entry
     row = zil.entries
     row[entry, SEQUENCE], row[entry, WAY], row[entry, DATA] = logs[log, NEWEST], way, data
-    row[entry, COVERED], row[entry, FOLLOWING] = 0, NONE
+    row[entry, COVERED], row[entry, FOLLOWING] = 0, NIL
     return entry
 
 
@@ -200,7 +200,7 @@ def most_entries(block_bytes):
 def has_room(zil, n_entries):
     """Whether `n_entries` more can be made."""
     entry = zil.free[0]
-    while n_entries > 0 and entry != NONE:
+    while n_entries > 0 and entry != NIL:
         entry = zil.entries[entry, FOLLOWING]
         n_entries -= 1
     return n_entries == 0

@@ -39,7 +39,7 @@ from model.zfs.zil.log import (
     MAX_TXG,
     N_PENDING,
     NEWEST,
-    NONE,
+    NIL,
     NOW_USED,
     OTHER,
     PASS,
@@ -100,7 +100,7 @@ def _fits(zil, log, n_bytes):
 def _cover(zil, log, entry):
     """The block of `entry` is being written: the same holds for what waits behind it, of the same block and group."""
     entries, other = zil.entries, zil.entries[entry, FOLLOWING]
-    while other != NONE:
+    while other != NIL:
         same = entries[other, FILE] == entries[entry, FILE] and entries[other, BLOCK] == entries[entry, BLOCK]
         if same and entries[other, WAY] == INDIRECT and entries[other, TXG] == entries[entry, TXG]:
             entries[other, COVERED] = zil.logs[log, PASS]
@@ -148,7 +148,7 @@ def _goes_along(zil, params, log, entry):
 @kernel
 def unlink(zil, log, before, entry):
     following = zil.entries[entry, FOLLOWING]
-    if before == NONE:
+    if before == NIL:
         zil.logs[log, FIRST] = following
     else:
         zil.entries[before, FOLLOWING] = following
@@ -167,14 +167,14 @@ def give_back(zil, entry):
 @kernel
 def _skipped(zil, log):
     """The last entry before which all stay."""
-    return zil.logs[log, SKIPPED] if zil.logs[log, SKIPPED_FOR] == zil.logs[log, WRITER_FILE] else NONE
+    return zil.logs[log, SKIPPED] if zil.logs[log, SKIPPED_FOR] == zil.logs[log, WRITER_FILE] else NIL
 
 
 @part
 def _walk(zil, params, settings, log, txg):
     before = _skipped(zil, log)
-    entry = zil.entries[before, FOLLOWING] if before != NONE else zil.logs[log, FIRST]
-    while entry != NONE:
+    entry = zil.entries[before, FOLLOWING] if before != NIL else zil.logs[log, FIRST]
+    while entry != NIL:
         following = zil.entries[entry, FOLLOWING]
         if not _is_relevant(zil, log, entry):
             before = entry
@@ -204,7 +204,7 @@ def make_pass(zil, params, settings, log, txg):
     logs = zil.logs
     logs[log, PASS] += 1
     _walk(zil, params, settings, log, txg)
-    if logs[log, FIRST] != NONE:
+    if logs[log, FIRST] != NIL:
         logs[log, WILL_BE] = zil.entries[logs[log, FIRST], SEQUENCE] - (0 if params.strict else 1)
     else:
         logs[log, WILL_BE] = logs[log, NEWEST]

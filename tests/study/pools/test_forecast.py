@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from model.zfs.ageing.described import n_units, n_units_of_pieces
-from model.zfs.space.avl import NONE
+from model.zfs.space.avl import NIL
 from model.zfs.space.space_map import first, following
 from study.commands import main as cli
 from study.errors import UserError
@@ -30,7 +30,7 @@ def test_metaslabs_that_are_loaded_have_the_described_space_described():
     described = SIZE - forecast._bytes(forecast._allocated(slabs[m], m * SIZE, 8192, forecast.stream(1, f"metaslab {m}")))
     assert pool.maps.space[m] == described - written * 8192
     node = first(pool.maps, m)
-    while node != NONE:
+    while node != NIL:
         assert m * SIZE <= pool.maps.start[node] < pool.maps.end[node] <= (m + 1) * SIZE
         node = following(pool.maps, node)
 

@@ -7,16 +7,16 @@ from hypothesis import strategies as st
 
 from model.events.streams import stream
 from model.zfs.space import avl
-from model.zfs.space.avl import BALANCE, LEFT, NONE, PARENT, RIGHT
+from model.zfs.space.avl import BALANCE, LEFT, NIL, PARENT, RIGHT
 from twins import space_map as twin
 
 quick = settings(deadline=None, derandomize=True, max_examples=60)
 
 
 def where(trees, tree, key):
-    """(node with this key or NONE, parent and side of a new one)."""
-    node, parent, side = trees.root[tree], NONE, LEFT
-    while node != NONE and trees.key[node, 0] != key:
+    """(node with this key or NIL, parent and side of a new one)."""
+    node, parent, side = trees.root[tree], NIL, LEFT
+    while node != NIL and trees.key[node, 0] != key:
         parent, side = node, LEFT if key < trees.key[node, 0] else RIGHT
         node = trees.link[node, side]
     return int(node), int(parent), side
@@ -28,13 +28,13 @@ def put(trees, tree, node, key):
 
 
 def shape(trees, node):
-    return None if node == NONE else (int(trees.key[node, 0]), shape(trees, trees.link[node, LEFT]),
+    return None if node == NIL else (int(trees.key[node, 0]), shape(trees, trees.link[node, LEFT]),
                                       shape(trees, trees.link[node, RIGHT]))
 
 
-def checked_height(trees, node, parent=NONE):
+def checked_height(trees, node, parent=NIL):
     """Height of the subtree, whose links and balances are looked at on the way."""
-    if node == NONE:
+    if node == NIL:
         return 0
     assert trees.link[node, PARENT] == parent
     left, right = (checked_height(trees, trees.link[node, side], node) for side in (LEFT, RIGHT))
@@ -44,7 +44,7 @@ def checked_height(trees, node, parent=NONE):
 
 
 def walk(trees, node, side):
-    while node != NONE:
+    while node != NIL:
         yield int(trees.key[node, 0])
         node = avl.beside(trees, node, side)
 
@@ -91,7 +91,7 @@ def test_walks_are_in_order_from_both_ends_and_children_come_before_parents(pres
     assert list(walk(trees, avl.end(trees, 0, LEFT), RIGHT)) == sorted(present)
     assert list(walk(trees, avl.end(trees, 0, RIGHT), LEFT)) == sorted(present, reverse=True)
     node, keys = avl.first_of_all(trees, 0), []
-    while node != NONE:
+    while node != NIL:
         keys.append(int(trees.key[node, 0]))
         node = avl.next_of_all(trees, node)
     assert keys == twin.post_order(shape(trees, trees.root[0]))

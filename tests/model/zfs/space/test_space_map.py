@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from model.zfs.space import space_map
-from model.zfs.space.avl import LEFT, NONE, RIGHT
+from model.zfs.space.avl import LEFT, NIL, RIGHT
 from model.zfs.space.space_map import ABSENT, FULL, OK, OVERLAP, add, clear, move, new_space_maps, remove
 from twins import space_map as twin
 
@@ -21,7 +21,7 @@ def new_maps(max_segments=AREA):
 
 def listed(maps, m):
     node, found = space_map.first(maps, m), []
-    while node != NONE:
+    while node != NIL:
         found.append((int(maps.start[node]), int(maps.end[node])))
         node = space_map.following(maps, node)
     return found
@@ -29,7 +29,7 @@ def listed(maps, m):
 
 def shape(maps, node):
     link = maps.trees.link
-    return None if node == NONE else (int(maps.start[node]), shape(maps, link[node, LEFT]), shape(maps, link[node, RIGHT]))
+    return None if node == NIL else (int(maps.start[node]), shape(maps, link[node, LEFT]), shape(maps, link[node, RIGHT]))
 
 
 def by_size(maps, m):
@@ -37,7 +37,7 @@ def by_size(maps, m):
     trees, n_room = maps.trees, len(maps.unused)
 
     def walk(node):
-        if node == NONE:
+        if node == NIL:
             return []
         assert tuple(trees.key[node, :2]) == (maps.end[node - n_room] - maps.start[node - n_room], maps.start[node - n_room])
         return [*walk(trees.link[node, LEFT]), tuple(trees.key[node, :2].tolist()), *walk(trees.link[node, RIGHT])]
@@ -142,9 +142,9 @@ def test_a_search_finds_the_overlapping_segment_nearest_to_the_root():
     maps = filled((8, 10), (4, 6), (12, 14))
     assert maps.start[space_map.overlapping(maps, FREE, 5, 13)] == 8
     assert maps.start[space_map.overlapping(maps, FREE, 5, 7)] == 4
-    assert space_map.overlapping(maps, FREE, 6, 8) == NONE
+    assert space_map.overlapping(maps, FREE, 6, 8) == NIL
     assert maps.start[space_map.overlapping_or_next(maps, FREE, 6, 8)] == 8
-    assert space_map.overlapping_or_next(maps, FREE, 14, 20) == NONE
+    assert space_map.overlapping_or_next(maps, FREE, 14, 20) == NIL
 
 
 @quick
@@ -152,11 +152,11 @@ def test_a_search_finds_the_overlapping_segment_nearest_to_the_root():
 def test_what_is_remembered_saves_searches_and_changes_none(changes):
     remembering, forgetful = new_maps(), new_maps()
     for change, area in changes:
-        forgetful.recent[:] = NONE
+        forgetful.recent[:] = NIL
         found = [space_map.overlapping_or_next(maps, FREE, *area) if change == "look"
                  else {"add": add, "remove": remove}[change](maps, FREE, *area) for maps in (remembering, forgetful)]
         assert found[0] == found[1]
-        if change == "look" and found[0] != NONE:
+        if change == "look" and found[0] != NIL:
             remembering.recent[FREE] = found[0]
         assert shape(remembering, remembering.trees.root[FREE]) == shape(forgetful, forgetful.trees.root[FREE])
 
@@ -165,7 +165,7 @@ def test_the_shortest_segment_that_is_long_enough_is_the_lowest_of_its_length():
     maps = filled((30, 34), (0, 2), (10, 14), (20, 28))
     starts = [int(maps.start[space_map.smallest_of_at_least(maps, FREE, n)]) for n in (1, 3, 4, 5, 8)]
     assert starts == [0, 10, 10, 20, 20]
-    assert space_map.smallest_of_at_least(maps, FREE, 9) == NONE
+    assert space_map.smallest_of_at_least(maps, FREE, 9) == NIL
 
 
 def test_without_a_node_to_spare_a_map_stays_as_it_is():

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from model.zfs.eras import ERAS
-from model.zfs.vdev.queue import NONE, READ, WRITE, new_io, release, take_dropped
+from model.zfs.vdev.queue import READ, WRITE, new_io, release, take_dropped
 from model.zfs.vdev.queue_classes import (
     ASYNC_READ,
     ASYNC_WRITE,
@@ -24,7 +24,7 @@ from model.zfs.vdev.queue_classes import (
     new_class_queue,
     new_class_state,
 )
-from model.zfs.vdev.queue_units import NODATA, OPTIONAL
+from model.zfs.vdev.queue_units import NIL, NODATA, OPTIONAL
 from twins.queue_classes import DEFECTS, TwinOfClassQueue
 
 K = 1024
@@ -45,7 +45,7 @@ class Leaf:
 
     def _unit(self, unit):
         io, members = unit, []
-        while io != NONE:
+        while io != NIL:
             members.append(self.names[io])
             io = int(self.queue.next_member[io])
         self.units.append(unit)
@@ -55,13 +55,13 @@ class Leaf:
         io = new_io(self.queue, PARAMS, kind, offset, n_bytes, now // 10**7, which, marks)
         self.names[io] = name
         unit = arrive_in_class(self.queue, PARAMS, self.classes, self.state, LEAF, io, now, n_async_writes)
-        return [self._unit(int(unit))] if unit != NONE else []
+        return [self._unit(int(unit))] if unit != NIL else []
 
     def complete(self, place, n_async_writes):
         unit = self.units.pop(place)
         n = complete_in_class(self.queue, PARAMS, self.classes, self.state, LEAF, unit, self.issued, n_async_writes)
         issued, io = self.issued[:n].tolist(), unit
-        while io != NONE:
+        while io != NIL:
             io = release(self.queue, io)
         return [self._unit(unit) for unit in issued]
 
@@ -171,7 +171,7 @@ def test_padding_bridges_a_hole_and_is_written_with_what_is_around_it():
     assert _write(leaf, "left", 0) == _write(leaf, "padding", 4 * K, marks=OPTIONAL | NODATA) == []
     assert _write(leaf, "right", 8 * K) == []
     assert leaf.complete(0, 1) == [(["left", "padding", "right"], ASYNC_WRITE)]
-    assert take_dropped(leaf.queue, LEAF * N_CLASSES) == NONE
+    assert take_dropped(leaf.queue, LEAF * N_CLASSES) == NIL
 
 
 def test_padding_left_alone_is_done_with_and_what_follows_goes_in_its_place():
@@ -190,7 +190,7 @@ def test_padding_does_not_count_for_the_length_of_a_unit_from_change_8005_on():
                   ((10**6, 4 * K, 0), (0, 32 * K, 0), (32 * K, 4 * K, OPTIONAL | NODATA), (36 * K, 4 * K, 0))]
         units = [arrive_in_class(queue, params, SMALL, state, 0, io, 0, 1) for io in arrive]
         issued = np.zeros(most_issued(SMALL), np.int64)
-        assert units == [arrive[0], NONE, NONE, NONE]
+        assert units == [arrive[0], NIL, NIL, NIL]
         assert complete_in_class(queue, params, SMALL, state, 0, arrive[0], issued, 1) == 1
         assert issued[0] == arrive[1]
         assert queue.unit_bytes[arrive[1]] == n_bytes_of_unit

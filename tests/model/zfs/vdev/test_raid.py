@@ -11,10 +11,10 @@ from model.zfs.vdev.raid import (
     BYTES,
     CHILD,
     IS_PADDING,
-    NEVER,
     OFFSET,
-    OPTIONAL,
-    WITH_COLUMNS,
+    PADDING_NEVER,
+    PADDING_OPTIONAL,
+    PADDING_WITH_COLUMNS,
     asize,
     max_ios,
     mirror_child,
@@ -33,7 +33,7 @@ def reads(vdev, offset, psize):
     return ios[: read_ios(vdev, offset, psize, ios)].tolist()
 
 
-def writes(vdev, offset, psize, padding=OPTIONAL):
+def writes(vdev, offset, psize, padding=PADDING_OPTIONAL):
     ios = np.full((max_ios(vdev), 4), -1)
     return ios[: write_ios(vdev, offset, psize, padding, ios)].tolist()
 
@@ -87,7 +87,7 @@ def test_defects_of_the_twin_are_noticed(defect):
 @given(raidz_blocks())
 def test_a_disk_has_at_most_one_column_of_a_block_and_parity_is_elsewhere(block):
     vdev, offset, psize = block
-    columns = writes(vdev, offset, psize, padding=NEVER)
+    columns = writes(vdev, offset, psize, padding=PADDING_NEVER)
     assert len({io[CHILD] for io in columns}) == len(columns)
     parity, data = columns[: vdev.n_parity], columns[vdev.n_parity :]
     assert data[::-1] == reads(vdev, offset, psize)
@@ -119,10 +119,10 @@ def test_padding_is_less_than_the_smallest_block(block):
 @given(raidz_blocks())
 def test_padding_goes_with_the_column_of_its_disk_from_openzfs_2_2_on(block):
     """The same sectors, and one I/O a disk; what need not be written is on disks that have nothing of the block."""
-    apart, joined = writes(*block), writes(*block, padding=WITH_COLUMNS)
+    apart, joined = writes(*block), writes(*block, padding=PADDING_WITH_COLUMNS)
     assert sorted(sectors(block[0], joined)) == sorted(sectors(block[0], apart))
     assert len({io[CHILD] for io in joined}) == len(joined)
-    columns = writes(*block, padding=NEVER)
+    columns = writes(*block, padding=PADDING_NEVER)
     assert [io[:2] for io in joined if not io[IS_PADDING]] == [io[:2] for io in columns]
 
 
@@ -152,7 +152,7 @@ def test_one_sector_of_raidz_is_a_mirror_of_all_parity(n_parity):
 @pytest.mark.parametrize(("kind", "n", "column"), [("raidz1", 5, 32 * K), ("raidz2", 6, 32 * K), ("raidz3", 11, 16 * K)])
 def test_a_large_record_fills_all_disks_alike(kind, n, column):
     vdev = vdev_params(kind, n)
-    ios = writes(vdev, 0, 128 * K, padding=NEVER)
+    ios = writes(vdev, 0, 128 * K, padding=PADDING_NEVER)
     assert sorted(io[CHILD] for io in ios) == list(range(n))
     assert {io[BYTES] for io in ios} == {column}
     assert all(io[OFFSET] == 0 for io in ios)

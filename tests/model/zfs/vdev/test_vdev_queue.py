@@ -12,7 +12,6 @@ from model.zfs.vdev.queue import (
     DONT_AGGREGATE,
     INHERITED,
     NODATA,
-    NONE,
     OPTIONAL,
     PLACES,
     READ,
@@ -24,6 +23,7 @@ from model.zfs.vdev.queue import (
     new_queue,
     release,
 )
+from model.zfs.vdev.queue_units import NIL
 from support.processes import printed
 from twins.queue import DEFECTS
 
@@ -421,7 +421,7 @@ def test_a_full_table_gives_no_io():
     params = VdevQueueParams()
     queue = new_queue(params, 1, 3)
     numbers = [new_io(queue, params, READ, 0, 512, 0, 0, 0) for _ in range(4)]
-    assert numbers == [1, 2, 3, NONE]
+    assert numbers == [1, 2, 3, NIL]
     release(queue, 2)
     assert new_io(queue, params, READ, 0, 512, 0, 0, 0) == 2
 
@@ -449,7 +449,7 @@ def test_what_goes_in_a_reserved_place_takes_any_along():
 
 def test_an_empty_queue_issues_nothing():
     params = VdevQueueParams()
-    assert issue(new_queue(params, 2, 3), params, 1, 35) == NONE
+    assert issue(new_queue(params, 2, 3), params, 1, 35) == NIL
 
 
 # ---- bad values ----
