@@ -8,27 +8,10 @@ import sys
 
 from drivers.arc import SIZES, long_run
 from model.zfs.arc import arc
+from model.zfs.arc import columns as header
 from model.zfs.arc import lists as arc_lists
-from model.zfs.arc.lists import (
-    ANONYMOUS,
-    HAS_EVICTED,
-    HOLDS,
-    INDIRECT,
-    KEY,
-    MARKS,
-    META,
-    MFU,
-    MFU_GHOST,
-    MRU,
-    MRU_GHOST,
-    N_BYTES,
-    NEWER,
-    OLDER,
-    PREFETCHED,
-    STATE,
-    TICK,
-    P,
-)
+from model.zfs.arc import scalars as scalar
+from model.zfs.arc.lists import ANONYMOUS, INDIRECT, MFU, MFU_GHOST, MRU, MRU_GHOST, PREFETCHED
 from support import defects as mutants
 
 # ---- how p moves ----
@@ -43,7 +26,7 @@ def ratio(a, state):
 
 
 def move_p(a, state, step, low, high):
-    a.scalars[P] = min(high, max(low, a.scalars[P] + (step if state == MRU_GHOST else -step)))
+    a.scalars[scalar.P] = min(high, max(low, a.scalars[scalar.P] + (step if state == MRU_GHOST else -step)))
 
 
 # Of a cache, c, the state of a ghost and its size: bytes, or one block of the published ARC.
@@ -73,28 +56,28 @@ def moves_p_after_room_is_made(a, params, state, is_metadata, n_bytes, tick, rea
 
 
 def leaves_p(a, params, n_bytes, is_metadata, real=arc.grow):
-    p = a.scalars[P]
+    p = a.scalars[scalar.P]
     real(a, params, n_bytes, is_metadata)
-    a.scalars[P] = p
+    a.scalars[scalar.P] = p
 
 
 def moves_p_if_c_is_full(a, params, n_bytes, is_metadata, real=arc.grow):
     real(a, params._replace(c_bytes=2**40), n_bytes, is_metadata)
-    a.scalars[P] = min(params.c_bytes, a.scalars[P])
+    a.scalars[scalar.P] = min(params.c_bytes, a.scalars[scalar.P])
 
 
 def moves_p_if_it_is_not_exceeded(a, params, n_bytes, is_metadata, real=arc.grow):
-    p = a.scalars[P]
+    p = a.scalars[scalar.P]
     real(a, params, n_bytes, is_metadata)
     if arc_lists.total_bytes(a) < params.c_bytes and a.n_bytes[ANONYMOUS] + a.n_bytes[MRU] == p:
-        a.scalars[P] = min(params.c_bytes, p + n_bytes)
+        a.scalars[scalar.P] = min(params.c_bytes, p + n_bytes)
 
 
 def moves_p_beyond_c(a, params, n_bytes, is_metadata, real=arc.grow):
-    p = a.scalars[P]
+    p = a.scalars[scalar.P]
     real(a, params, n_bytes, is_metadata)
-    if a.scalars[P] > p:
-        a.scalars[P] = p + n_bytes
+    if a.scalars[scalar.P] > p:
+        a.scalars[scalar.P] = p + n_bytes
 
 
 # ---- access ----
@@ -106,56 +89,56 @@ def promotes_after(ticks, real=arc.access):
 
 def remembers_every_use(a, params, node, tick, real=arc.access):
     real(a, params, node, tick)
-    a.nodes[node, TICK] = tick
+    a.nodes[node, header.TICK] = tick
 
 
 def forgets_uses_of_mfu(a, params, node, tick, real=arc.access):
-    if a.nodes[node, STATE] != MFU:
+    if a.nodes[node, header.STATE] != MFU:
         real(a, params, node, tick)
 
 
 def ghosts_become(state_of, real=arc.access):
     def access(a, params, node, tick):
-        if a.nodes[node, STATE] in (MRU_GHOST, MFU_GHOST):
-            arc_lists.move(a, node, state_of(a.nodes[node, MARKS] & PREFETCHED))
-            a.nodes[node, TICK] = tick
+        if a.nodes[node, header.STATE] in (MRU_GHOST, MFU_GHOST):
+            arc_lists.move(a, node, state_of(a.nodes[node, header.MARKS] & PREFETCHED))
+            a.nodes[node, header.TICK] = tick
         else:
             real(a, params, node, tick)
     return access
 
 
 def promotes_who_prefetches(a, params, node, tick, real=arc.access):
-    marks = a.nodes[node, MARKS]
-    a.nodes[node, MARKS] &= ~PREFETCHED
+    marks = a.nodes[node, header.MARKS]
+    a.nodes[node, header.MARKS] &= ~PREFETCHED
     real(a, params, node, tick)
-    a.nodes[node, MARKS] = marks
+    a.nodes[node, header.MARKS] = marks
 
 
 def keeps_the_mark(real):
     def keeps(a, *arguments):
         node = arguments[0] if len(arguments) == 1 else arguments[1]
-        mark = a.nodes[node, MARKS] & PREFETCHED
+        mark = a.nodes[node, header.MARKS] & PREFETCHED
         real(a, *arguments)
-        a.nodes[node, MARKS] |= mark
+        a.nodes[node, header.MARKS] |= mark
     return keeps
 
 
 def takes_the_mark(a, params, node, tick, real=arc.access):
     real(a, params, node, tick)
-    a.nodes[node, MARKS] &= ~PREFETCHED
+    a.nodes[node, header.MARKS] &= ~PREFETCHED
 
 
 def is_new(a, params, node, marks, tick):
     """A ghost is worth nothing."""
-    key, is_metadata, n_bytes = (int(a.nodes[node, column]) for column in (KEY, arc_lists.IS_METADATA, N_BYTES))
+    key, is_metadata, n_bytes = (int(a.nodes[node, column]) for column in (header.KEY, header.IS_METADATA, header.N_BYTES))
     arc_lists.drop(a, node)
     arc.access(a, params, arc.new_block(a, params, key, is_metadata, n_bytes, marks, tick), tick)
 
 
 def still_counts_as_ghost(a, params, node, marks, tick, real=arc.revive):
-    state = a.nodes[node, STATE]
+    state = a.nodes[node, header.STATE]
     real(a, params, node, marks, tick)
-    a.n_bytes[state] += a.nodes[node, N_BYTES]
+    a.n_bytes[state] += a.nodes[node, header.N_BYTES]
 
 
 # ---- lists, holds, what metadata is ----
@@ -163,25 +146,25 @@ def still_counts_as_ghost(a, params, node, marks, tick, real=arc.revive):
 
 def enlist_at_tail(a, node):
     nodes, end = a.nodes, arc_lists._list_of(a, node)
-    oldest = int(nodes[end, NEWER])
-    nodes[node, OLDER], nodes[node, NEWER] = end, oldest
-    nodes[oldest, OLDER] = nodes[end, NEWER] = node
-    a.evictable[end] += nodes[node, N_BYTES]
+    oldest = int(nodes[end, header.NEWER])
+    nodes[node, header.OLDER], nodes[node, header.NEWER] = end, oldest
+    nodes[oldest, header.OLDER] = nodes[end, header.NEWER] = node
+    a.evictable[end] += nodes[node, header.N_BYTES]
 
 
 def keeps_hold_of_above(a, node, real=arc_lists.lose_data):
-    a.nodes[node, arc_lists.ABOVE] = arc_lists.NIL
+    a.nodes[node, header.ABOVE] = arc_lists.NIL
     real(a, node)
 
 
 def counts_lost_metadata(a, node, real=arc_lists.lose_data):
-    n_bytes = a.scalars[META]
+    n_bytes = a.scalars[scalar.META]
     real(a, node)
-    a.scalars[META] = n_bytes
+    a.scalars[scalar.META] = n_bytes
 
 
 def leaves_a_ghost(a, node, real=arc_lists.drop):
-    if a.nodes[node, STATE] in (MRU, MFU) and a.nodes[node, HOLDS] == 0:
+    if a.nodes[node, header.STATE] in (MRU, MFU) and a.nodes[node, header.HOLDS] == 0:
         arc.evict_now(a, node)
     else:
         real(a, node)
@@ -192,7 +175,7 @@ def leaves_a_ghost(a, node, real=arc_lists.drop):
 
 def newest_first(real):
     def from_the_head(*arguments):
-        with mutants.defect(sys.modules[real.__module__], "NEWER", OLDER):
+        with mutants.defect(sys.modules[real.__module__], "NEWER", header.OLDER):
             return real(*arguments)
     return from_the_head
 
@@ -206,11 +189,11 @@ def evicts(change, real=arc._evict):
 
 def forgets_that_it_evicted(*arguments, real=arc._evict):
     real(*arguments)
-    arguments[0].scalars[HAS_EVICTED] = 0
+    arguments[0].scalars[scalar.HAS_EVICTED] = 0
 
 
 def spares(marks, ticks):
-    return lambda a, params, node, tick: a.nodes[node, MARKS] & marks != 0 and tick - a.nodes[node, TICK] < ticks
+    return lambda a, params, node, tick: a.nodes[node, header.MARKS] & marks != 0 and tick - a.nodes[node, header.TICK] < ticks
 
 
 def one_list_of_ghosts(a, node):
@@ -221,7 +204,7 @@ def one_list_of_ghosts(a, node):
 def victim(for_new, for_again):
     """`for_new`, `for_again`: whether MFU, or MRU, is taken from for a buffer of this type."""
     def side(a, params, state, is_metadata):
-        given = (a.evictable, a.scalars[P], a.n_bytes, params.c_bytes, is_metadata)
+        given = (a.evictable, a.scalars[scalar.P], a.n_bytes, params.c_bytes, is_metadata)
         if state <= MRU:
             return MFU if for_new(*given) else MRU
         return MRU if for_again(*given) else MFU
@@ -249,7 +232,7 @@ def limits_metadata(limit, real=arc.make_room):
 
 
 def limit_of_metadata_is_for_all(a, params, state, is_metadata, n_bytes, tick, real=arc.make_room):
-    is_over = a.scalars[META] >= params.meta_limit_bytes
+    is_over = a.scalars[scalar.META] >= params.meta_limit_bytes
     makes_room(lambda there, to_come: 2**40 if is_over else there, real)(a, params, state, is_metadata, n_bytes, tick)
 
 
@@ -275,7 +258,7 @@ def trims_all_of(state_emptied, real=arc._evict):
 def trims_always(a, params, tick, real=arc.adjust):
     real(a, params, tick)
     for is_metadata in range(2):
-        arc._evict(a, params, MRU, is_metadata, a.n_bytes[ANONYMOUS] + a.n_bytes[MRU] - a.scalars[P], 0, tick)
+        arc._evict(a, params, MRU, is_metadata, a.n_bytes[ANONYMOUS] + a.n_bytes[MRU] - a.scalars[scalar.P], 0, tick)
 
 
 def forgets(n_of, real=arc._forget_ghosts):
@@ -285,9 +268,9 @@ def forgets(n_of, real=arc._forget_ghosts):
 
 def forgets_metadata_first(a, state, n_bytes):
     for end in (2 * state + 1, 2 * state):
-        while n_bytes > 0 and a.nodes[end, NEWER] != end:
-            node = int(a.nodes[end, NEWER])
-            n_bytes -= a.nodes[node, N_BYTES]
+        while n_bytes > 0 and a.nodes[end, header.NEWER] != end:
+            node = int(a.nodes[end, header.NEWER])
+            n_bytes -= a.nodes[node, header.N_BYTES]
             arc_lists.unlist(a, node)
             arc_lists.forget(a, node)
 
@@ -331,7 +314,7 @@ MUTANTS = {
     "nothing is spared": (arc, "_is_spared", spares(0, 100)),
     "indirect blocks are not spared": (arc, "_is_spared", spares(PREFETCHED, 100)),
     "what was prefetched is not spared": (arc, "_is_spared", spares(INDIRECT, 100)),
-    "all are spared for a second": (arc, "_is_spared", lambda a, params, node, tick: tick - a.nodes[node, TICK] < 100),
+    "all are spared for a second": (arc, "_is_spared", lambda a, params, node, tick: tick - a.nodes[node, header.TICK] < 100),
     "some are spared for a second and a tick": (arc, "_is_spared", spares(INDIRECT | PREFETCHED, 101)),
     "all ghosts are MRU's": (arc, "evict_now", one_list_of_ghosts),
     "new blocks take from MRU": (arc, "_victim", victim(lambda *given: False, again_takes_mru)),

@@ -8,9 +8,10 @@ from functools import partial
 
 from defects.arc import STEPS, differs, enlist_at_tail, newest_first, other
 from drivers.arc import OF_TEXTBOOK, long_requests
+from model.zfs.arc import columns as header
 from model.zfs.arc import lists as arc_lists
 from model.zfs.arc import textbook
-from model.zfs.arc.lists import MFU, MFU_GHOST, MRU, MRU_GHOST, NEWER, STATE
+from model.zfs.arc.lists import MFU, MFU_GHOST, MRU, MRU_GHOST
 from support import defects as mutants
 
 
@@ -24,12 +25,12 @@ def ties_go(of_mru, real=textbook._replace):
 
 def never_asks_for_p(a, is_second_ghost):
     state = MRU if a.n_bytes[MRU] else MFU
-    arc_lists.move(a, int(a.nodes[2 * state, NEWER]), state + arc_lists.GHOST)
+    arc_lists.move(a, int(a.nodes[2 * state, header.NEWER]), state + arc_lists.GHOST)
 
 
 def moves(state_of, real=arc_lists.move):
     """`state_of`: what becomes of a block, of what it was and what it should become."""
-    return lambda a, node, state: real(a, node, state_of(int(a.nodes[node, STATE]), state))
+    return lambda a, node, state: real(a, node, state_of(int(a.nodes[node, header.STATE]), state))
 
 
 def forgets_only_if_all_are_2c(a, c):
@@ -49,7 +50,7 @@ def makes_room_too_soon(a, c, real=textbook._trim_textbook):
 
 def becomes_a_ghost(a, state, real=textbook._oldest_gone):
     if state == MRU:
-        arc_lists.move(a, int(a.nodes[2 * MRU, NEWER]), MRU_GHOST)
+        arc_lists.move(a, int(a.nodes[2 * MRU, header.NEWER]), MRU_GHOST)
     else:
         real(a, state)
 
@@ -69,7 +70,7 @@ MUTANTS = {
     "a ghost becomes MRU": (textbook, "move", moves(lambda was, state: MRU if was > MFU else state)),
     "a hit stays on its side": (textbook, "move", moves(lambda was, state: state if max(was, state) > MFU else was)),
     "a hit moves nothing in MFU": (textbook, "move", lambda a, node, state, real=arc_lists.move:
-        None if a.nodes[node, STATE] == state else real(a, node, state)),
+        None if a.nodes[node, header.STATE] == state else real(a, node, state)),
     "the newest stands at the tail": (textbook, "enlist", enlist_at_tail),
     "MRU and its ghosts may exceed c": (textbook, "_trim_textbook", forgets_only_if_all_are_2c),
     "room is made before c are in core": (textbook, "_trim_textbook", makes_room_too_soon),

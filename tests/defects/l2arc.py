@@ -7,8 +7,10 @@ import json
 
 from drivers.l2arc import long_run
 from model.zfs.arc import arc, l2arc
+from model.zfs.arc import columns as header
 from model.zfs.arc import lists as arc_lists
-from model.zfs.arc.lists import IN_L2, MARKS, N_BYTES, NIL
+from model.zfs.arc import scalars as scalar
+from model.zfs.arc.lists import NIL
 from support import defects as mutants
 
 
@@ -21,10 +23,10 @@ def counts_only_what_it_feeds(l2, arc_, params, device, end, target, towards):
     node = int(nodes[end, towards])
     while node != end:
         if l2arc._is_eligible(arc_, params, node):
-            passed += int(nodes[node, N_BYTES])
+            passed += int(nodes[node, header.N_BYTES])
             if passed > target * params.headroom:
                 return True
-            if l2.round[l2arc.WROTE] + nodes[node, N_BYTES] > target:
+            if l2.round[l2arc.WROTE] + nodes[node, header.N_BYTES] > target:
                 return False
             l2arc._copy(l2, arc_, device, node)
         node = int(nodes[node, towards])
@@ -37,15 +39,15 @@ def goes_on_after_what_does_not_fit(*arguments, real=l2arc._walk):
 
 
 def feeds_the_unread(arc_, params, node):
-    return arc_.nodes[node, MARKS] & arc_lists.L2_CACHEABLE != 0 and arc_.nodes[node, IN_L2] == NIL
+    return arc_.nodes[node, header.MARKS] & arc_lists.L2_CACHEABLE != 0 and arc_.nodes[node, header.IN_L2] == NIL
 
 
 def feeds_what_may_not_be_cached(arc_, params, node):
-    return arc_.nodes[node, IN_L2] == NIL
+    return arc_.nodes[node, header.IN_L2] == NIL
 
 
 def feeds_again(arc_, params, node, real=l2arc._is_eligible):
-    arc_.nodes[node, IN_L2] = NIL
+    arc_.nodes[node, header.IN_L2] = NIL
     return real(arc_, params, node)
 
 
@@ -73,14 +75,14 @@ def reads_what_is_being_written(l2, params, arc_, block, is_prefetch, real=l2arc
 
 def comes_back_to_mru(arc_, node, tick, real=arc._return_from_l2):
     real(arc_, node, tick)
-    arc_.nodes[node, arc_lists.STATE] = arc_lists.MRU
-    arc_.n_bytes[arc_lists.MFU] -= arc_.nodes[node, N_BYTES]
-    arc_.n_bytes[arc_lists.MRU] += arc_.nodes[node, N_BYTES]
+    arc_.nodes[node, header.STATE] = arc_lists.MRU
+    arc_.n_bytes[arc_lists.MFU] -= arc_.nodes[node, header.N_BYTES]
+    arc_.n_bytes[arc_lists.MRU] += arc_.nodes[node, header.N_BYTES]
 
 
 def costs_nothing(arc_, node, real=arc_lists.leave_ghosts):
     real(arc_, node)
-    arc_.scalars[arc_lists.L2_HEADERS] -= arc_lists.HEADER_BYTES
+    arc_.scalars[scalar.L2_HEADERS] -= arc_lists.HEADER_BYTES
 
 
 MUTANTS = {
@@ -93,7 +95,7 @@ MUTANTS = {
     "what nobody has used is fed": (l2arc, "_is_eligible", feeds_the_unread),
     "secondarycache is not asked": (l2arc, "_is_eligible", feeds_what_may_not_be_cached),
     "what is there is fed again": (l2arc, "_is_eligible", feeds_again),
-    "a cold ARC is fed from the tail": (l2arc, "OLDER", arc_lists.NEWER),
+    "a cold ARC is fed from the tail": (l2arc, "OLDER", header.NEWER),
     "there is no boost": (l2arc, "target_bytes", lambda a, params: params.write_max_bytes),
     "MRU comes first": (l2arc, "MRU", arc_lists.MFU),
     "the next round counts from the end": (l2arc, "_end_round", begins_to_count_at_the_end),

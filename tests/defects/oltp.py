@@ -14,6 +14,8 @@ from model.simulations.filebench_oltp import threads as oltp_threads
 from model.simulations.filebench_oltp.state import JOINED, Settings, new_site
 from model.simulations.rules import rules_of
 from model.zfs.arc import arc, lists
+from model.zfs.arc import columns as header
+from model.zfs.arc import scalars as scalar
 from model.zfs.dmu import dbuf
 from model.zfs.vdev import leaves
 from model.zfs.vdev.cache import filled
@@ -46,9 +48,9 @@ def takes_half(semaphores, taker):
 
 
 def evicts_and_keeps_hold(arc_, node):
-    if arc_.nodes[node, arc.IS_METADATA]:
-        arc_.scalars[arc.META] -= arc_.nodes[node, arc.N_BYTES]
-    arc_.nodes[node, arc.ABOVE] = lists.NIL
+    if arc_.nodes[node, header.IS_METADATA]:
+        arc_.scalars[scalar.META] -= arc_.nodes[node, header.N_BYTES]
+    arc_.nodes[node, header.ABOVE] = lists.NIL
 
 
 MUTANTS = {

@@ -2,7 +2,9 @@
 
 from model.events.streams import stream
 from model.zfs.arc import arc, textbook
+from model.zfs.arc import columns as header
 from model.zfs.arc import lists as arc_lists
+from model.zfs.arc import scalars as scalar
 from model.zfs.arc.arc import ArcParams, new_arc
 from twins.arc import TwinOfArc, TwinOfTextbook
 
@@ -158,19 +160,19 @@ class Both:
 
     def check(self):
         a, twin = self.arc, self.twin
-        assert int(a.scalars[arc_lists.P]) == twin.p
+        assert int(a.scalars[scalar.P]) == twin.p
         assert a.n_bytes.tolist() == [twin.n_bytes(state) for state in range(5)]
-        assert int(a.scalars[arc_lists.META]) == twin.metadata()
-        assert bool(a.scalars[arc_lists.HAS_EVICTED]) == twin.has_evicted
+        assert int(a.scalars[scalar.META]) == twin.metadata()
+        assert bool(a.scalars[scalar.HAS_EVICTED]) == twin.has_evicted
         assert {key for key in range(N_KEYS) if self.node(key)} == set(twin.blocks)
         for (state, meta), blocks in twin.lists.items():
             assert keys_on(a, 2 * state + meta) == [block.key for block in blocks]
             assert a.evictable[2 * state + meta] == sum(block.n_bytes for block in blocks)
         for key, block in twin.blocks.items():
             node = a.nodes[self.node(key)]
-            assert node[arc_lists.HOLDS] == block.holds
-            assert node[arc_lists.TICK] == block.tick
-            assert bool(node[arc_lists.MARKS] & arc_lists.PREFETCHED) == block.is_prefetched
+            assert node[header.HOLDS] == block.holds
+            assert node[header.TICK] == block.tick
+            assert bool(node[header.MARKS] & arc_lists.PREFETCHED) == block.is_prefetched
 
 
 ANON, MRU, MFU = arc_lists.ANONYMOUS, arc_lists.MRU, arc_lists.MFU
@@ -178,10 +180,10 @@ ANON, MRU, MFU = arc_lists.ANONYMOUS, arc_lists.MRU, arc_lists.MFU
 
 def keys_on(a, end):
     """From the tail to the head."""
-    keys, node = [], int(a.nodes[end, arc_lists.NEWER])
+    keys, node = [], int(a.nodes[end, header.NEWER])
     while node != end:
-        keys.append(int(a.nodes[node, arc_lists.KEY]))
-        node = int(a.nodes[node, arc_lists.NEWER])
+        keys.append(int(a.nodes[node, header.KEY]))
+        node = int(a.nodes[node, header.NEWER])
     return keys
 
 
@@ -213,7 +215,7 @@ def request_both(keys, c):
     for key in keys:
         before = twin.p
         assert textbook.request_textbook(a, params, key) == twin.request(key)
-        assert int(a.scalars[arc_lists.P]) == twin.p
+        assert int(a.scalars[scalar.P]) == twin.p
         lists = [keys_on(a, 2 * state) for state in (MRU, MFU, arc_lists.MRU_GHOST, arc_lists.MFU_GHOST)]
         assert lists == [twin.t1, twin.t2, twin.b1, twin.b2]
         steps.add(twin.p - before)

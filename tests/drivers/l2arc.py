@@ -3,6 +3,7 @@
 from drivers.arc import EVICT, N_KEYS, Both
 from model.events import calendar
 from model.events.streams import stream
+from model.zfs.arc import columns as header
 from model.zfs.arc import l2arc
 from model.zfs.arc import lists as arc_lists
 from model.zfs.eras import era
@@ -66,11 +67,11 @@ class BothL2(Both):
         """What may be cached: the user says so when a block comes in."""
         for key in filter(may_cache, range(N_KEYS)):
             if self.node(key):
-                self.arc.nodes[self.node(key), arc_lists.MARKS] |= arc_lists.L2_CACHEABLE
+                self.arc.nodes[self.node(key), header.MARKS] |= arc_lists.L2_CACHEABLE
 
     def check(self):
         super().check()
-        twin, states = self.twin, self.arc.nodes[:, arc_lists.STATE]
+        twin, states = self.twin, self.arc.nodes[:, header.STATE]
         agree(int(arc_lists.total_bytes(self.arc)), twin.size())
         alone = {key for key in range(N_KEYS) if self.node(key) and states[self.node(key)] == L2_ONLY}
         self.n_alone = max(self.n_alone, len(alone))

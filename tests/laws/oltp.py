@@ -6,7 +6,8 @@ import numpy as np
 
 from model.devices.command_queue import N_COMMANDS, SERVICE_NS
 from model.simulations.filebench_oltp.state import AIO_TASKS, BEGAN, JOINED, JOINED_BEFORE
-from model.zfs.arc.lists import ABOVE, ANONYMOUS, HOLDS, KEY, MFU, N_BYTES, READER, STATE, total_bytes
+from model.zfs.arc import columns as header
+from model.zfs.arc.lists import ANONYMOUS, MFU, total_bytes
 from model.zfs.dmu.dirty import BLOCK, N_USED, QUARTERS, WRITING, WRITTEN
 from model.zfs.vdev import cache_replay
 from model.zfs.vdev.cache_replay import COMPLETION, READ
@@ -131,16 +132,16 @@ def holds_are_accounted_for(x):
     rows = headers(x)
     holds = dict.fromkeys(rows, 0)
     for row in rows.values():
-        holds[int(row[ABOVE])] = holds.get(int(row[ABOVE]), 0) + 1
+        holds[int(row[header.ABOVE])] = holds.get(int(row[header.ABOVE]), 0) + 1
     for block, groups in blocks_under_way(x).items():
         holds[int(x.machine.arc.node_of[block])] += len(groups)
-    return all(row[HOLDS] == holds[node] + (row[READER] != 0) for node, row in rows.items())
+    return all(row[header.HOLDS] == holds[node] + (row[header.READER] != 0) for node, row in rows.items())
 
 
 def bytes_are_accounted_for(x):
     """What is counted in each state is what is there: second buffers of records dirty in two groups among it."""
     m, rows = x.machine, headers(x).values()
-    n_bytes = [sum(int(row[N_BYTES]) for row in rows if row[STATE] == state) for state in range(5)]
+    n_bytes = [sum(int(row[header.N_BYTES]) for row in rows if row[header.STATE] == state) for state in range(5)]
     second = [len(groups) - 1 for block, groups in blocks_under_way(x).items() if block < m.files.n_records]
     n_bytes[ANONYMOUS] += sum(second) * m.workload.record_bytes
     return n_bytes == m.arc.n_bytes.tolist()
@@ -150,10 +151,10 @@ def only_dirty_blocks_are_anonymous(x):
     """Records that are dirty, indirect blocks on their way to disk, and what is read for the first time."""
     m, under_way = x.machine, blocks_under_way(x)
     for row in headers(x).values():
-        is_dirty, is_record = int(row[KEY]) in under_way, row[KEY] < m.files.n_records
-        if row[STATE] == ANONYMOUS and not row[READER] and not is_dirty:
+        is_dirty, is_record = int(row[header.KEY]) in under_way, row[header.KEY] < m.files.n_records
+        if row[header.STATE] == ANONYMOUS and not row[header.READER] and not is_dirty:
             return False
-        if is_record and is_dirty and row[STATE] != ANONYMOUS:
+        if is_record and is_dirty and row[header.STATE] != ANONYMOUS:
             return False
     return True
 
@@ -168,7 +169,7 @@ def what_is_in_core_holds_what_is_above(x):
     """Which so is in core: that an L1 is says all of those above it, up to the top of the file."""
     files, rows = x.machine.files, headers(x)
     tops = {int(files.base[file, n - 1]) for file, n in enumerate(files.n_levels.tolist())}
-    return all(row[STATE] > MFU or int(row[KEY]) in tops or (row[ABOVE] and rows[int(row[ABOVE])][STATE] <= MFU)
+    return all(row[header.STATE] > MFU or int(row[header.KEY]) in tops or (row[header.ABOVE] and rows[int(row[header.ABOVE])][header.STATE] <= MFU)
                for row in rows.values())
 
 

@@ -22,7 +22,9 @@ from model.filesystems.zfs import store as zfs_files
 from model.filesystems.zfs.file_layout import indirect_cpu_ns
 from model.filesystems.zfs.state import COUNTS, HAS_SLEPT, IN_FLIGHT, SYNC_CPU, Pool, Settings, Store
 from model.simulations import database_server
-from model.zfs.arc.lists import ABOVE, ANONYMOUS, HOLDS, L2_HEADERS, MFU, MFU_GHOST, N_BYTES, STATE
+from model.zfs.arc import columns as header
+from model.zfs.arc import scalars as scalar
+from model.zfs.arc.lists import ANONYMOUS, MFU, MFU_GHOST
 from model.zfs.dmu.layout import indirect_bytes
 from model.zfs.dmu.recordsize import records_dirtied
 from model.zfs.eras import era
@@ -188,7 +190,7 @@ def run(n=150, n_processes=4, mix=MIXED, n_pages=2000, seed=0, think_ns=0, name=
     m = zfs_files.new_store(files, s, era(name), pool or Pool(), n_processes, seed).data
     database = Database(n_processes, n, mix, n_pages, seed, think_ns, in_order, n_cpus)
     m = zfs_files.working_for(Store(m), database.calls).data
-    headers = int(m.arc.scalars[L2_HEADERS])
+    headers = int(m.arc.scalars[scalar.L2_HEADERS])
     with Watch() as watch:
         how = database_server._loop(database, m, NEVER, lambda d, now, p: d.step(now, p), zfs_files.take_calls,
                                  zfs_files.next_time, zfs_files.store_event)
@@ -268,12 +270,12 @@ def the_arc_is_at_rest(r):
     arc, n_bytes, holds = r.m.arc, [0] * 5, defaultdict(int)
     nodes = [int(node) for node in arc.node_of if node]
     for node in nodes:
-        if arc.nodes[node, STATE] <= MFU_GHOST:
-            n_bytes[arc.nodes[node, STATE]] += int(arc.nodes[node, N_BYTES])
-        if arc.nodes[node, STATE] <= MFU:
-            holds[int(arc.nodes[node, ABOVE])] += 1
+        if arc.nodes[node, header.STATE] <= MFU_GHOST:
+            n_bytes[arc.nodes[node, header.STATE]] += int(arc.nodes[node, header.N_BYTES])
+        if arc.nodes[node, header.STATE] <= MFU:
+            holds[int(arc.nodes[node, header.ABOVE])] += 1
     return (n_bytes == arc.n_bytes.tolist() and n_bytes[ANONYMOUS] == 0
-            and all(arc.nodes[node, HOLDS] == holds[node] for node in nodes))
+            and all(arc.nodes[node, header.HOLDS] == holds[node] for node in nodes))
 
 
 def no_group_is_beyond_its_limit(r):

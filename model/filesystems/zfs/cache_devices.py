@@ -11,8 +11,8 @@ from model.filesystems.zfs.devices import ios_left
 from model.filesystems.zfs.state import CACHE, L2_READS, count
 from model.filesystems.zfs.writes_wanted import BLOCK, want
 from model.jit import kernel, part
+from model.zfs.arc import columns as header
 from model.zfs.arc.l2arc import NOWHERE, feed, l2_holds, next_feed, written
-from model.zfs.arc.lists import IS_METADATA, MARKS, N_BYTES
 from model.zfs.arc.primarycache import l2_mark
 from model.zfs.vdev.places import LEAF_SHIFT
 
@@ -29,7 +29,7 @@ def has_cache(places):
 def may_be_fed(arc, places, secondarycache, node):
     """`node` has got a buffer."""
     if has_cache(places):
-        arc.nodes[node, MARKS] |= l2_mark(secondarycache, arc.nodes[node, IS_METADATA])
+        arc.nodes[node, header.MARKS] |= l2_mark(secondarycache, arc.nodes[node, header.IS_METADATA])
 
 
 @kernel
@@ -45,7 +45,7 @@ def place_on_cache(l2, params, arc, places, block):
 def count_cache_read(arc, tally, node, now):
     """B to be read: blocks are kept there as they are in core."""
     count(tally, L2_READS, 1, now)
-    return int(arc.nodes[node, N_BYTES])
+    return int(arc.nodes[node, header.N_BYTES])
 
 
 @part

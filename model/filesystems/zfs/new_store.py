@@ -41,6 +41,7 @@ from model.filesystems.zfs.state import (
     Zfs,
 )
 from model.jit import kernel
+from model.zfs.arc import columns as header
 from model.zfs.arc.arc import ArcParams, adjust, arc_params, new_arc
 from model.zfs.arc.l2arc import (
     HEADER_OF_COPY_BYTES,
@@ -51,7 +52,7 @@ from model.zfs.arc.l2arc import (
     room_bytes,
     starts_with,
 )
-from model.zfs.arc.lists import IS_METADATA, MARKS, NIL
+from model.zfs.arc.lists import NIL
 from model.zfs.arc.primarycache import ALL, METADATA_ONLY, NOTHING, is_kept, l2_mark
 from model.zfs.dmu.after_loading import warm, write_new
 from model.zfs.dmu.dirty import new_txgs
@@ -195,7 +196,7 @@ def _set_timers(m, own_files, reclaims):
         nodes = m.arc.node_of[_blocks_of(m.files, own_files)]
         nodes = nodes[nodes != NIL]
         marks = np.array([l2_mark(m.s.secondarycache, is_metadata) for is_metadata in (0, 1)])
-        m.arc.nodes[nodes, MARKS] |= marks[m.arc.nodes[nodes, IS_METADATA]].astype(np.int32)
+        m.arc.nodes[nodes, header.MARKS] |= marks[m.arc.nodes[nodes, header.IS_METADATA]].astype(np.int32)
     if reclaims:
         set_time(m.calendar, m.sources.reclaim, SECOND_NS)
 

@@ -39,8 +39,9 @@ from model.filesystems.zfs.state import (
     work,
 )
 from model.jit import kernel, part
+from model.zfs.arc import columns as header
 from model.zfs.arc.arc import new_block, revive
-from model.zfs.arc.lists import MARKS, NIL, PREFETCHED, READER, in_core
+from model.zfs.arc.lists import NIL, PREFETCHED, in_core
 from model.zfs.arc.primarycache import asks_prefetch, drop_unless_kept, is_kept
 from model.zfs.dmu.dbuf import has_come
 from model.zfs.dmu.layout import level_block
@@ -78,7 +79,7 @@ def absent_above(arc, files, file, number):
     """The highest level above a record of which the block is not in core, or still being read; or 0."""
     for level in range(files.n_levels[file] - 1, 0, -1):
         node = int(arc.node_of[level_block(files, file, number, level)])
-        if not in_core(arc, node) or arc.nodes[node, READER]:
+        if not in_core(arc, node) or arc.nodes[node, header.READER]:
             return level
     return 0
 
@@ -89,7 +90,7 @@ def _buffer(m, now, block, n_bytes):
     node, tick = int(m.arc.node_of[block]), now // TICK_NS
     if node == NIL:
         return new_block(m.arc, m.arc_params, block, 0, n_bytes, PREFETCHED, tick)
-    revive(m.arc, m.arc_params, node, m.arc.nodes[node, MARKS] | PREFETCHED, tick)
+    revive(m.arc, m.arc_params, node, m.arc.nodes[node, header.MARKS] | PREFETCHED, tick)
     return node
 
 
@@ -104,7 +105,7 @@ def _read_one(m, now, p, file, number):
     i = m.free_ahead[m.free_ahead[last]]
     m.ahead[i], task = block, m.first_ahead + i
     node = _buffer(m, now, block, m.files.core_bytes[file])
-    m.arc.nodes[node, READER] = task + 1
+    m.arc.nodes[node, header.READER] = task + 1
     count(m.tally, AHEAD, 1, now)
     there = read_block(m, now, place, m.of_file[file, PSIZE], 0, task, m.leaves.queue_params.async_read_priority)
     cpu_ns = read_cpu_ns(m.s, m.leaves.n_awaited[task], m.of_file[file, PSIZE], m.files.record_bytes[file])

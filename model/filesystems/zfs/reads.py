@@ -46,7 +46,8 @@ from model.filesystems.zfs.state import (
     work,
 )
 from model.jit import kernel, part
-from model.zfs.arc.lists import MARKS, PREFETCHED, READER, in_core
+from model.zfs.arc import columns as header
+from model.zfs.arc.lists import PREFETCHED, in_core
 from model.zfs.arc.primarycache import drop_unless_kept, is_kept
 from model.zfs.dmu.dbuf import buffer_for, find
 from model.zfs.dmu.dbuf import has_come as buffer_has_come
@@ -92,10 +93,10 @@ def _lowest(m, p, file, number):
 @kernel
 def join(process, joined, arc, p, node):
     """`p` waits for the block of `node`, which another task reads; so that it is not only read ahead any more."""
-    reader = arc.nodes[node, READER] - 1
+    reader = arc.nodes[node, header.READER] - 1
     process[p, JOINED_BEFORE], process[p, HAS_WAITED] = joined[reader], 1
     joined[reader] = p
-    arc.nodes[node, MARKS] &= ~PREFETCHED
+    arc.nodes[node, header.MARKS] &= ~PREFETCHED
 
 
 @part
@@ -130,7 +131,7 @@ def _fetch(m, now, p, file, number, level):
     if there:
         _has(m, now, p, node, level)
     else:
-        m.arc.nodes[node, READER], m.process[p, HAS_WAITED], m.process[p, STAGE] = p + 1, 1, READING
+        m.arc.nodes[node, header.READER], m.process[p, HAS_WAITED], m.process[p, STAGE] = p + 1, 1, READING
     return there
 
 
@@ -169,7 +170,7 @@ def look(m, now, p):
             show(m, now, p, number, is_found)
             if wants_more(process, p):
                 read_ahead(m, now, p)
-        if is_found and m.arc.nodes[node, READER]:
+        if is_found and m.arc.nodes[node, header.READER]:
             count(m.tally, SHARED, 1, now)
             join(m.process, m.joined, m.arc, p, node)
             return False

@@ -7,7 +7,7 @@ neighbours there. Each is named when the one before must have arrived. Nothing h
 from model.jit import kernel, part
 from model.jit.prefetch import prefetch
 from model.structures.lru import bucket_of
-from model.zfs.arc.lists import HOLDS, NEWER, OLDER
+from model.zfs.arc import columns as header
 from model.zfs.dmu.dirty import ABOVE, BLOCK, FOLLOWING, NODE
 from model.zfs.dmu.layout import level_block
 from model.zfs.vdev.leaves import FOR_LINE, FOR_TXG
@@ -29,7 +29,7 @@ def header_above(m, file, record):
 
 
 @part
-def header(m, file, record):
+def header_of(m, file, record):
     """If the record has one."""
     prefetch(m.arc.nodes, int(m.arc.node_of[level_block(m.files, file, record, 0)]))
 
@@ -38,9 +38,9 @@ def header(m, file, record):
 def _neighbours(m, file, record, level):
     """A header, if there is one and it is on a list, will be taken off it."""
     nodes, node = m.arc.nodes, int(m.arc.node_of[level_block(m.files, file, record, level)])
-    if nodes[node, HOLDS] == 0:
-        prefetch(nodes, int(nodes[node, OLDER]))
-        prefetch(nodes, int(nodes[node, NEWER]))
+    if nodes[node, header.HOLDS] == 0:
+        prefetch(nodes, int(nodes[node, header.OLDER]))
+        prefetch(nodes, int(nodes[node, header.NEWER]))
 
 
 @part
@@ -49,7 +49,7 @@ def next_read(m, shadow):
     n, n_files, records = m.threads.n_done[shadow], m.workload.n_files, m.threads.shadow_records
     if n < records.shape[1]:
         header_above(m, n % n_files, records[shadow, n])
-        header(m, n % n_files, records[shadow, n])
+        header_of(m, n % n_files, records[shadow, n])
 
 
 @part
@@ -87,7 +87,7 @@ def write_comes(m, file, record):
 def write_begins(m, file, record):
     """It will be soon."""
     header_above(m, file, record)
-    header(m, file, record)
+    header_of(m, file, record)
     prefetch(m.txgs.entries, m.txgs.entry_of[level_block(m.files, file, record, 1) - m.files.n_records])
 
 

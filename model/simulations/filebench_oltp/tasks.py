@@ -24,7 +24,8 @@ from model.simulations.filebench_oltp.state import (
     WRITER,
     WRITES_DONE,
 )
-from model.zfs.arc.lists import READER, in_core
+from model.zfs.arc import columns as header
+from model.zfs.arc.lists import in_core
 from model.zfs.dmu.dbuf import buffer_for, dirty_record, find, has_come
 from model.zfs.dmu.indirect import POINTERS
 from model.zfs.dmu.layout import level_block
@@ -109,7 +110,7 @@ def _fetch(m, pool, now, task, block):
     if there:
         has_come(m, now, node, level > 0 or m.settings.keeps_records)
     else:
-        m.arc.nodes[node, READER] = task + 1
+        m.arc.nodes[node, header.READER] = task + 1
         m.tasks.node[task] = node
     return there
 
@@ -134,8 +135,8 @@ def look(m, pool, now, task):
         if not in_core(m.arc, node):
             if not _fetch(m, pool, now, task, block):
                 return False
-        elif m.arc.nodes[node, READER]:
-            _join(tasks, task, int(m.arc.nodes[node, READER]) - 1)
+        elif m.arc.nodes[node, header.READER]:
+            _join(tasks, task, int(m.arc.nodes[node, header.READER]) - 1)
             return False
         else:
             find(m, now, node)
@@ -177,7 +178,7 @@ def _dirty_records(m, now, task):
         if not dirty_record(m, now, file, record):
             node = m.arc.node_of[level_block(m.files, file, record, 0)]
             _look_again(m, task)
-            _join(m.tasks, task, int(m.arc.nodes[node, READER]) - 1)
+            _join(m.tasks, task, int(m.arc.nodes[node, header.READER]) - 1)
             return False
         rows[task, RECORD] += 1
         rows[task, N_RECORDS] -= 1

@@ -39,39 +39,22 @@ import numpy as np
 
 from model.jit import kernel, part
 from model.jit.lent_memory import empty, zeros
+from model.zfs.arc import columns as header
+from model.zfs.arc import scalars as scalar
 from model.zfs.arc.lists import (
-    ABOVE,
     ANONYMOUS,
-    DIRTIED,
     GHOST,
-    HAS_EVICTED,
     HEADER_BYTES,
-    HOLDS,
-    IN_L2,
     INDIRECT,
-    IS_METADATA,
-    KEY,
-    L2_HEADERS,
     L2_ONLY,
-    MARKS,
-    META,
     MFU,
     MFU_GHOST,
     MRU,
     MRU_GHOST,
-    N_BYTES,
     N_LISTS,
-    N_NODES,
-    N_SCALARS,
-    NEWER,
     NIL,
-    OLDER,
     PREFETCHED,
-    READER,
-    STATE,
-    TICK,
     Arc,
-    P,
     forget,
     hold,
     leave_ghosts,
@@ -99,21 +82,21 @@ class ArcParams(NamedTuple):
 @kernel
 def access(arc, params, node, tick):
     """Rule 1, for a node that its caller holds, or prefetches."""
-    nodes, state = arc.nodes, int(arc.nodes[node, STATE])
-    is_prefetch = nodes[node, MARKS] & PREFETCHED != 0
+    nodes, state = arc.nodes, int(arc.nodes[node, header.STATE])
+    is_prefetch = nodes[node, header.MARKS] & PREFETCHED != 0
     if state == ANONYMOUS:
         move(arc, node, MRU)
     elif state == MRU:
         if is_prefetch:
-            if nodes[node, HOLDS] > 0:
-                nodes[node, MARKS] &= ~PREFETCHED
-        elif tick <= nodes[node, TICK] + params.promote_ticks:
+            if nodes[node, header.HOLDS] > 0:
+                nodes[node, header.MARKS] &= ~PREFETCHED
+        elif tick <= nodes[node, header.TICK] + params.promote_ticks:
             return
         else:
             move(arc, node, MFU)
     elif state != MFU:
         move(arc, node, MRU if is_prefetch else MFU)
-    nodes[node, TICK] = tick
+    nodes[node, header.TICK] = tick
 
 
 @kernel
@@ -129,7 +112,7 @@ def make_anonymous(arc, node):
     """`node`, in core, is dirtied, or on its way to disk: its old identity has vanished."""
     lose_l2(arc, node)
     move(arc, node, ANONYMOUS)
-    arc.nodes[node, TICK] = 0
+    arc.nodes[node, header.TICK] = 0
 
 
 # ---- eviction ----
@@ -137,13 +120,13 @@ def make_anonymous(arc, node):
 
 @kernel
 def _is_spared(arc, params, node, tick):
-    return arc.nodes[node, MARKS] & (INDIRECT | PREFETCHED) != 0 and tick - arc.nodes[node, TICK] < params.lifespan_ticks
+    return arc.nodes[node, header.MARKS] & (INDIRECT | PREFETCHED) != 0 and tick - arc.nodes[node, header.TICK] < params.lifespan_ticks
 
 
 @kernel
 def evict_now(arc, node):
     """`node`, in core and on a list, becomes a ghost."""
-    move(arc, node, int(arc.nodes[node, STATE]) + GHOST)
+    move(arc, node, int(arc.nodes[node, header.STATE]) + GHOST)
     lose_data(arc, node)
 
 
@@ -151,21 +134,21 @@ def evict_now(arc, node):
 def _evict(arc, params, state, is_metadata, n_bytes, wanted, tick):
     """Rule 4: from the tail, until `n_bytes` are gone; `wanted` is the size looked ahead for, or 0."""
     nodes, end, evicted = arc.nodes, 2 * state + is_metadata, 0
-    node = int(nodes[end, NEWER])
+    node = int(nodes[end, header.NEWER])
     while node != end and evicted < n_bytes:
-        newer = int(nodes[node, NEWER])
-        is_passed = wanted != 0 and nodes[node, N_BYTES] != wanted and nodes[newer, N_BYTES] == wanted
+        newer = int(nodes[node, header.NEWER])
+        is_passed = wanted != 0 and nodes[node, header.N_BYTES] != wanted and nodes[newer, header.N_BYTES] == wanted
         if not is_passed and not _is_spared(arc, params, node, tick):
-            evicted += int(nodes[node, N_BYTES])
+            evicted += int(nodes[node, header.N_BYTES])
             evict_now(arc, node)
-            arc.scalars[HAS_EVICTED] = 1
+            arc.scalars[scalar.HAS_EVICTED] = 1
         node = newer
 
 
 @kernel
 def _victim(arc, params, state, is_metadata):
     """Rule 4: the side that a buffer for a block of `state` is taken from."""
-    p, recent = arc.scalars[P], arc.n_bytes[ANONYMOUS] + arc.n_bytes[MRU]
+    p, recent = arc.scalars[scalar.P], arc.n_bytes[ANONYMOUS] + arc.n_bytes[MRU]
     if state <= MRU:
         return MFU if arc.evictable[2 * MFU + is_metadata] > 0 and p > recent else MRU
     return MRU if arc.evictable[2 * MRU + is_metadata] > 0 and params.c_bytes - p > arc.n_bytes[MFU] else MFU
@@ -174,18 +157,18 @@ def _victim(arc, params, state, is_metadata):
 @kernel
 def _adapt(arc, params, state, n_bytes):
     """Rule 3."""
-    mru, mfu, p = arc.n_bytes[MRU_GHOST], arc.n_bytes[MFU_GHOST], arc.scalars[P]
+    mru, mfu, p = arc.n_bytes[MRU_GHOST], arc.n_bytes[MFU_GHOST], arc.scalars[scalar.P]
     if state == MRU_GHOST:
-        arc.scalars[P] = min(params.c_bytes, p + n_bytes * (1 if mru >= mfu else mfu // mru))
+        arc.scalars[scalar.P] = min(params.c_bytes, p + n_bytes * (1 if mru >= mfu else mfu // mru))
     elif state == MFU_GHOST:
-        arc.scalars[P] = max(0, p - n_bytes * (1 if mfu >= mru else mru // mfu))
+        arc.scalars[scalar.P] = max(0, p - n_bytes * (1 if mfu >= mru else mru // mfu))
 
 
 @kernel
 def make_room(arc, params, state, is_metadata, n_bytes, tick):
     """What comes before a buffer for a block of `state`: rules 3 and 4."""
     _adapt(arc, params, state, n_bytes)
-    is_needed = is_metadata and arc.scalars[META] >= params.meta_limit_bytes
+    is_needed = is_metadata and arc.scalars[scalar.META] >= params.meta_limit_bytes
     if is_needed or total_bytes(arc) > params.c_bytes:
         _evict(arc, params, _victim(arc, params, state, is_metadata), is_metadata, n_bytes, n_bytes, tick)
 
@@ -195,9 +178,9 @@ def grow(arc, params, n_bytes, is_metadata):
     """`n_bytes` more are anonymous: of a new block, or a second buffer of one that is being written."""
     arc.n_bytes[ANONYMOUS] += n_bytes
     if is_metadata:
-        arc.scalars[META] += n_bytes
-    if total_bytes(arc) < params.c_bytes and arc.n_bytes[ANONYMOUS] + arc.n_bytes[MRU] > arc.scalars[P]:
-        arc.scalars[P] = min(params.c_bytes, arc.scalars[P] + n_bytes)
+        arc.scalars[scalar.META] += n_bytes
+    if total_bytes(arc) < params.c_bytes and arc.n_bytes[ANONYMOUS] + arc.n_bytes[MRU] > arc.scalars[scalar.P]:
+        arc.scalars[scalar.P] = min(params.c_bytes, arc.scalars[scalar.P] + n_bytes)
 
 
 @kernel
@@ -211,10 +194,10 @@ def new_block(arc, params, key, is_metadata, n_bytes, marks, tick):
     """The node, anonymous and held by the caller, of a block that has no header yet."""
     make_room(arc, params, ANONYMOUS, is_metadata, n_bytes, tick)
     node, nodes = take_node(arc), arc.nodes
-    nodes[node, KEY], nodes[node, STATE], nodes[node, HOLDS] = key, ANONYMOUS, 1
-    nodes[node, IS_METADATA], nodes[node, N_BYTES], nodes[node, MARKS] = is_metadata, n_bytes, marks
-    nodes[node, TICK] = nodes[node, ABOVE] = nodes[node, READER] = nodes[node, DIRTIED] = 0
-    nodes[node, IN_L2] = NIL
+    nodes[node, header.KEY], nodes[node, header.STATE], nodes[node, header.HOLDS] = key, ANONYMOUS, 1
+    nodes[node, header.IS_METADATA], nodes[node, header.N_BYTES], nodes[node, header.MARKS] = is_metadata, n_bytes, marks
+    nodes[node, header.TICK] = nodes[node, header.ABOVE] = nodes[node, header.READER] = nodes[node, header.DIRTIED] = 0
+    nodes[node, header.IN_L2] = NIL
     arc.node_of[key] = node
     grow(arc, params, n_bytes, is_metadata)
     return node
@@ -223,24 +206,24 @@ def new_block(arc, params, key, is_metadata, n_bytes, marks, tick):
 @kernel
 def _return_from_l2(arc, node, tick):
     """Rule 6."""
-    arc.scalars[L2_HEADERS] -= HEADER_BYTES
-    arc.n_bytes[MFU] += arc.nodes[node, N_BYTES]
-    arc.nodes[node, STATE], arc.nodes[node, TICK] = MFU, tick
+    arc.scalars[scalar.L2_HEADERS] -= HEADER_BYTES
+    arc.n_bytes[MFU] += arc.nodes[node, header.N_BYTES]
+    arc.nodes[node, header.STATE], arc.nodes[node, header.TICK] = MFU, tick
 
 
 @kernel
 def revive(arc, params, node, marks, tick):
     """What only has a header, a ghost or L2_ONLY, is wanted: it gets a buffer, and is held by the caller."""
     nodes = arc.nodes
-    state, is_metadata = int(nodes[node, STATE]), int(nodes[node, IS_METADATA])
-    n_bytes = int(nodes[node, N_BYTES])
+    state, is_metadata = int(nodes[node, header.STATE]), int(nodes[node, header.IS_METADATA])
+    n_bytes = int(nodes[node, header.N_BYTES])
     make_room(arc, params, state, is_metadata, n_bytes, tick)
     if state != L2_ONLY:
         unlist(arc, node)
-    nodes[node, HOLDS] = 1
-    nodes[node, MARKS] = marks
+    nodes[node, header.HOLDS] = 1
+    nodes[node, header.MARKS] = marks
     if is_metadata:
-        arc.scalars[META] += n_bytes
+        arc.scalars[scalar.META] += n_bytes
     if state == L2_ONLY:
         _return_from_l2(arc, node, tick)
     else:
@@ -255,11 +238,11 @@ def _forget_ghosts(arc, state, n_bytes):
     """Data first, from the tail, until `n_bytes` are gone."""
     nodes = arc.nodes
     for end in range(2 * state, 2 * state + 2):
-        while n_bytes > 0 and nodes[end, NEWER] != end:
-            node = int(nodes[end, NEWER])
-            n_bytes -= int(nodes[node, N_BYTES])
+        while n_bytes > 0 and nodes[end, header.NEWER] != end:
+            node = int(nodes[end, header.NEWER])
+            n_bytes -= int(nodes[node, header.N_BYTES])
             unlist(arc, node)
-            if nodes[node, IN_L2] != NIL:
+            if nodes[node, header.IN_L2] != NIL:
                 leave_ghosts(arc, node)
             else:
                 forget(arc, node)
@@ -272,7 +255,7 @@ def adjust(arc, params, tick):
     if total_bytes(arc) + n[MRU_GHOST] + n[MFU_GHOST] <= 2 * c:
         return
     for is_metadata in range(2):
-        _evict(arc, params, MRU, is_metadata, n[ANONYMOUS] + n[MRU] - arc.scalars[P], 0, tick)
+        _evict(arc, params, MRU, is_metadata, n[ANONYMOUS] + n[MRU] - arc.scalars[scalar.P], 0, tick)
     _forget_ghosts(arc, MRU_GHOST, n[ANONYMOUS] + n[MRU] + n[MRU_GHOST] - c)
     for is_metadata in range(2):
         _evict(arc, params, MFU, is_metadata, total_bytes(arc) - c, 0, tick)
@@ -298,15 +281,15 @@ def new_arc(params: ArcParams, n_keys: int, n_nodes: int, p_bytes: int | None = 
     """An empty cache for keys 0 .. n_keys - 1, with at most `n_nodes` headers; p starts at c / 2, spec 7.1."""
     nodes = new_nodes(n_nodes + N_LISTS)
     nodes[:N_LISTS] = 0
-    nodes[:N_LISTS, OLDER] = nodes[:N_LISTS, NEWER] = np.arange(N_LISTS)
+    nodes[:N_LISTS, header.OLDER] = nodes[:N_LISTS, header.NEWER] = np.arange(N_LISTS)
     p = params.c_bytes // 2 if p_bytes is None else p_bytes
     return Arc(nodes, zeros(n_keys, np.int32), np.zeros(5, np.int64), np.zeros(N_LISTS, np.int64),
-               np.array([p, 0, N_LISTS, NIL] + [0] * (N_SCALARS - 4), np.int64))
+               np.array([p, 0, N_LISTS, NIL] + [0] * (scalar.N_SCALARS - 4), np.int64))
 
 
 def copy_arc(arc, n_nodes):
     """A cache that holds what `arc` does, with room for as many headers, or more."""
-    used = arc.scalars[N_NODES]
+    used = arc.scalars[scalar.N_NODES]
     nodes = new_nodes(max(n_nodes + N_LISTS, len(arc.nodes)))
     nodes[:used] = arc.nodes[:used]
     node_of = empty(len(arc.node_of), np.int32)

@@ -40,30 +40,17 @@ import numpy as np
 from model.events.calendar import NEVER
 from model.events.clock import SECOND_NS
 from model.jit import kernel
+from model.zfs.arc import columns as header
+from model.zfs.arc import scalars as scalar
 from model.zfs.arc.lists import (
-    ABOVE,
-    DIRTIED,
-    HAS_EVICTED,
     HEADER_BYTES,
-    HOLDS,
-    IN_L2,
-    IS_METADATA,
-    KEY,
     L2_CACHEABLE,
     L2_HEADER_BYTES,
-    L2_HEADERS,
     L2_ONLY,
-    MARKS,
     MFU,
     MRU,
-    N_BYTES,
-    NEWER,
     NIL,
-    OLDER,
     PREFETCHED,
-    READER,
-    STATE,
-    TICK,
     forget,
     lose_l2,
     take_node,
@@ -141,7 +128,7 @@ def _slot(l2, device, ordinal):
 @kernel
 def target_bytes(arc, params):
     """B that a round may write now."""
-    is_cold = params.boost_bytes > 0 and arc.scalars[HAS_EVICTED] == 0
+    is_cold = params.boost_bytes > 0 and arc.scalars[scalar.HAS_EVICTED] == 0
     return params.write_max_bytes + (params.boost_bytes if is_cold else 0)
 
 
@@ -152,10 +139,10 @@ def target_bytes(arc, params):
 def _give_up(l2, arc, slot):
     """The copy in `slot` is written over."""
     node = int(l2.node[slot])
-    if arc.nodes[node, IN_L2] != slot + 1:
+    if arc.nodes[node, header.IN_L2] != slot + 1:
         return
     l2.counts[OVERWRITTEN] += 1
-    if arc.nodes[node, STATE] == L2_ONLY:
+    if arc.nodes[node, header.STATE] == L2_ONLY:
         forget(arc, node)
     else:
         lose_l2(arc, node)
@@ -180,19 +167,19 @@ def _evict_ahead(l2, arc, device, target):
 
 @kernel
 def _is_eligible(arc, params, node):
-    marks = arc.nodes[node, MARKS]
+    marks = arc.nodes[node, header.MARKS]
     is_unread = params.noprefetch and marks & PREFETCHED != 0
-    return marks & L2_CACHEABLE != 0 and arc.nodes[node, IN_L2] == NIL and not is_unread
+    return marks & L2_CACHEABLE != 0 and arc.nodes[node, header.IN_L2] == NIL and not is_unread
 
 
 @kernel
 def _copy(l2, arc, device, node):
     """`node` is written at the hand."""
-    row, n_bytes, out = l2.devices, int(arc.nodes[node, N_BYTES]), l2.n_out[0]
+    row, n_bytes, out = l2.devices, int(arc.nodes[node, header.N_BYTES]), l2.n_out[0]
     slot = _slot(l2, device, row[device, NEXT])
     l2.node[slot], l2.address[slot] = node, row[device, HAND]
-    arc.nodes[node, IN_L2] = slot + 1
-    arc.scalars[L2_HEADERS] += L2_HEADER_BYTES
+    arc.nodes[node, header.IN_L2] = slot + 1
+    arc.scalars[scalar.L2_HEADERS] += L2_HEADER_BYTES
     l2.outbox[out, 0], l2.outbox[out, 1], l2.outbox[out, 2] = device, row[device, HAND], n_bytes
     l2.n_out[0] += 1
     l2.round[WROTE] += n_bytes
@@ -211,11 +198,11 @@ def _walk(l2, arc, params, device, end, target, towards):
     nodes, passed = arc.nodes, 0
     node = int(nodes[end, towards])
     while node != end:
-        passed += int(nodes[node, N_BYTES])
+        passed += int(nodes[node, header.N_BYTES])
         if passed > target * params.headroom:
             return True
         if _is_eligible(arc, params, node):
-            if l2.round[WROTE] + nodes[node, N_BYTES] > target or not _has_slot(l2, device):
+            if l2.round[WROTE] + nodes[node, header.N_BYTES] > target or not _has_slot(l2, device):
                 return False
             _copy(l2, arc, device, node)
         node = int(nodes[node, towards])
@@ -224,10 +211,10 @@ def _walk(l2, arc, params, device, end, target, towards):
 
 @kernel
 def _feed_from_lists(l2, arc, params, device, target):
-    is_cold = params.boost_bytes > 0 and arc.scalars[HAS_EVICTED] == 0
+    is_cold = params.boost_bytes > 0 and arc.scalars[scalar.HAS_EVICTED] == 0
     for turn in range(4):
         end = 2 * (MRU if turn & 1 else MFU) + (1 if turn < 2 else 0)
-        if not _walk(l2, arc, params, device, end, target, OLDER if is_cold else NEWER):
+        if not _walk(l2, arc, params, device, end, target, header.OLDER if is_cold else header.NEWER):
             return
 
 
@@ -299,9 +286,9 @@ def l2_holds(l2, params, arc, block, is_prefetch):
     """(device, B from its beginning) where `block`, which is not in core, is read from, counted as a hit; or NOWHERE twice,
     and it is read from the pool."""
     node = int(arc.node_of[block])
-    if node == NIL or arc.nodes[node, IN_L2] == NIL or (is_prefetch and params.noprefetch):
+    if node == NIL or arc.nodes[node, header.IN_L2] == NIL or (is_prefetch and params.noprefetch):
         return NOWHERE, NOWHERE
-    slot = int(arc.nodes[node, IN_L2]) - 1
+    slot = int(arc.nodes[node, header.IN_L2]) - 1
     device = slot // _capacity(l2)
     if (params.norw and l2_busy(l2, device)) or _is_being_written(l2, device, slot):
         l2.counts[BUSY] += 1
@@ -319,15 +306,15 @@ def _write_block(l2, arc, device, key, n_bytes, marks):
     row, nodes, node = l2.devices, arc.nodes, int(arc.node_of[key])
     if node == NIL:
         node = take_node(arc)
-        nodes[node, KEY], nodes[node, STATE], nodes[node, HOLDS] = key, L2_ONLY, 0
-        nodes[node, IS_METADATA], nodes[node, N_BYTES], nodes[node, MARKS] = 0, n_bytes, marks
-        nodes[node, TICK] = nodes[node, ABOVE] = nodes[node, READER] = nodes[node, DIRTIED] = 0
+        nodes[node, header.KEY], nodes[node, header.STATE], nodes[node, header.HOLDS] = key, L2_ONLY, 0
+        nodes[node, header.IS_METADATA], nodes[node, header.N_BYTES], nodes[node, header.MARKS] = 0, n_bytes, marks
+        nodes[node, header.TICK] = nodes[node, header.ABOVE] = nodes[node, header.READER] = nodes[node, header.DIRTIED] = 0
         arc.node_of[key] = node
-        arc.scalars[L2_HEADERS] += HEADER_BYTES
+        arc.scalars[scalar.L2_HEADERS] += HEADER_BYTES
     slot = _slot(l2, device, row[device, NEXT])
     l2.node[slot], l2.address[slot] = node, row[device, HAND]
-    nodes[node, IN_L2] = slot + 1
-    arc.scalars[L2_HEADERS] += L2_HEADER_BYTES
+    nodes[node, header.IN_L2] = slot + 1
+    arc.scalars[scalar.L2_HEADERS] += L2_HEADER_BYTES
     row[device, HAND] += n_bytes
     row[device, NEXT] += 1
 

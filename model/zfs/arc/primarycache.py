@@ -13,8 +13,9 @@ little earlier; before, everything is kept.
 """
 
 from model.jit import kernel
+from model.zfs.arc import columns as header
 from model.zfs.arc.arc import evict_now
-from model.zfs.arc.lists import HOLDS, L2_CACHEABLE, MFU, MRU, STATE
+from model.zfs.arc.lists import L2_CACHEABLE, MFU, MRU
 
 NOTHING, METADATA_ONLY, ALL = 0, 1, 2
 POLICIES = {"none": NOTHING, "metadata": METADATA_ONLY, "all": ALL}
@@ -41,7 +42,7 @@ def l2_mark(secondarycache, is_metadata):
 @kernel
 def drop_unless_kept(arc, node, primarycache, is_metadata):
     """Rule 2, for a block that somebody has released."""
-    is_listed = arc.nodes[node, HOLDS] == 0 and MRU <= arc.nodes[node, STATE] <= MFU
+    is_listed = arc.nodes[node, header.HOLDS] == 0 and MRU <= arc.nodes[node, header.STATE] <= MFU
     if is_listed and not is_kept(primarycache, is_metadata):
         evict_now(arc, node)
 

@@ -11,49 +11,32 @@ once a second and before new buffers, not with every miss.
 """
 
 from model.jit import kernel
-from model.zfs.arc.lists import (
-    GHOST,
-    HOLDS,
-    IS_METADATA,
-    KEY,
-    MFU,
-    MFU_GHOST,
-    MRU,
-    MRU_GHOST,
-    N_BYTES,
-    NEWER,
-    NIL,
-    STATE,
-    P,
-    enlist,
-    forget,
-    move,
-    take_node,
-    unlist,
-)
+from model.zfs.arc import columns as header
+from model.zfs.arc import scalars as scalar
+from model.zfs.arc.lists import GHOST, MFU, MFU_GHOST, MRU, MRU_GHOST, NIL, enlist, forget, move, take_node, unlist
 
 
 @kernel
 def _replace(arc, is_second_ghost):
     """REPLACE of the paper: the oldest block of one side becomes a ghost."""
-    n, p = arc.n_bytes, arc.scalars[P]
+    n, p = arc.n_bytes, arc.scalars[scalar.P]
     state = MRU if n[MRU] > 0 and (n[MRU] > p or (is_second_ghost and n[MRU] == p)) else MFU
-    move(arc, int(arc.nodes[2 * state, NEWER]), state + GHOST)
+    move(arc, int(arc.nodes[2 * state, header.NEWER]), state + GHOST)
 
 
 @kernel
 def _adapt_textbook(arc, c, state):
     """Cases II and III of the paper: a ghost of `state` is wanted."""
-    mru, mfu, p = arc.n_bytes[MRU_GHOST], arc.n_bytes[MFU_GHOST], arc.scalars[P]
+    mru, mfu, p = arc.n_bytes[MRU_GHOST], arc.n_bytes[MFU_GHOST], arc.scalars[scalar.P]
     if state == MRU_GHOST:
-        arc.scalars[P] = min(c, p + max(1, mfu // mru))
+        arc.scalars[scalar.P] = min(c, p + max(1, mfu // mru))
     else:
-        arc.scalars[P] = max(0, p - max(1, mru // mfu))
+        arc.scalars[scalar.P] = max(0, p - max(1, mru // mfu))
 
 
 @kernel
 def _oldest_gone(arc, state):
-    node = int(arc.nodes[2 * state, NEWER])
+    node = int(arc.nodes[2 * state, header.NEWER])
     unlist(arc, node)
     forget(arc, node)
 
@@ -81,13 +64,13 @@ def request_textbook(arc, params, key):
     if node == NIL:
         _trim_textbook(arc, params.c_bytes)
         node = take_node(arc)
-        arc.nodes[node, KEY], arc.nodes[node, STATE], arc.nodes[node, N_BYTES] = key, MRU, 1
-        arc.nodes[node, HOLDS] = arc.nodes[node, IS_METADATA] = 0
+        arc.nodes[node, header.KEY], arc.nodes[node, header.STATE], arc.nodes[node, header.N_BYTES] = key, MRU, 1
+        arc.nodes[node, header.HOLDS] = arc.nodes[node, header.IS_METADATA] = 0
         arc.node_of[key] = node
         arc.n_bytes[MRU] += 1
         enlist(arc, node)
         return False
-    state = int(arc.nodes[node, STATE])
+    state = int(arc.nodes[node, header.STATE])
     if state > MFU:
         _adapt_textbook(arc, params.c_bytes, state)
         _replace(arc, state == MFU_GHOST)

@@ -17,23 +17,9 @@ In ZFS: dbuf.c, `dbuf_hold_impl`, `dbuf_dirty`, `dbuf_write`, `dbuf_write_done`,
 
 from model.events.clock import TICK_NS
 from model.jit import kernel, part
+from model.zfs.arc import columns as header
 from model.zfs.arc.arc import access, evict_now, grow, make_anonymous, make_room, new_block, revive, shrink, touch
-from model.zfs.arc.lists import (
-    ABOVE,
-    ANONYMOUS,
-    DIRTIED,
-    HOLDS,
-    INDIRECT,
-    MARKS,
-    N_BYTES,
-    NIL,
-    READER,
-    drop,
-    hold,
-    hold_above,
-    in_core,
-    release,
-)
+from model.zfs.arc.lists import ANONYMOUS, INDIRECT, NIL, drop, hold, hold_above, in_core, release
 from model.zfs.dmu.dirty import ABOVE as ABOVE_ENTRY
 from model.zfs.dmu.dirty import BLOCK, NODE, WRITING, WRITTEN, dirty
 from model.zfs.dmu.layout import level_block
@@ -54,7 +40,7 @@ def buffer_for(m, now, file, record, level):
     block, tick = level_block(m.files, file, record, level), now // TICK_NS
     node = int(m.arc.node_of[block])
     if node != NIL:
-        revive(m.arc, m.arc_params, node, m.arc.nodes[node, MARKS], tick)
+        revive(m.arc, m.arc_params, node, m.arc.nodes[node, header.MARKS], tick)
     else:
         n_bytes = m.files.indirect_core_bytes if level > 0 else m.files.core_bytes[file]
         is_metadata, marks = (1, INDIRECT) if level > 0 else (0, 0)
@@ -66,7 +52,7 @@ def buffer_for(m, now, file, record, level):
 @part
 def has_come(m, now, node, stays):
     """`node`, which was read, is in core from now on, or not at all."""
-    m.arc.nodes[node, READER] = 0
+    m.arc.nodes[node, header.READER] = 0
     if not stays:
         drop(m.arc, node)
         return
@@ -82,7 +68,7 @@ def _touch(m, now, node):
 @kernel
 def find(m, now, node):
     """A demand finds `node` in core."""
-    if m.arc.nodes[node, HOLDS] == 0:
+    if m.arc.nodes[node, header.HOLDS] == 0:
         _touch(m, now, node)
 
 
@@ -106,7 +92,7 @@ def _dirty_buffer(m, now, file, record, node):
         node = new_block(arc, params, level_block(m.files, file, record, 0), 0, n_bytes, 0, now // TICK_NS)
         hold_above(arc, node, _above(m, file, record, 0))
         return node
-    if arc.nodes[node, DIRTIED]:
+    if arc.nodes[node, header.DIRTIED]:
         make_room(arc, params, ANONYMOUS, 0, n_bytes, now // TICK_NS)
         grow(arc, params, n_bytes, 0)
     else:
@@ -120,7 +106,7 @@ def _note_nodes(entries, nodes, entry, node):
     """While they are at hand: the nodes of a record's entry and of the one above."""
     entries[entry, NODE] = node
     if entries[entry, ABOVE_ENTRY] != NIL:
-        entries[entries[entry, ABOVE_ENTRY], NODE] = nodes[node, ABOVE]
+        entries[entries[entry, ABOVE_ENTRY], NODE] = nodes[node, header.ABOVE]
 
 
 @part
@@ -128,11 +114,11 @@ def dirty_record(m, now, file, record):
     """A record is overwritten altogether. False if somebody is reading it just now."""
     node, open_txg = int(m.arc.node_of[level_block(m.files, file, record, 0)]), m.txgs.open_txg[0]
     is_here = in_core(m.arc, node)
-    if is_here and m.arc.nodes[node, READER]:
+    if is_here and m.arc.nodes[node, header.READER]:
         return False
-    if not is_here or m.arc.nodes[node, DIRTIED] != open_txg:
+    if not is_here or m.arc.nodes[node, header.DIRTIED] != open_txg:
         node = _dirty_buffer(m, now, file, record, node)
-        m.arc.nodes[node, DIRTIED] = open_txg
+        m.arc.nodes[node, header.DIRTIED] = open_txg
         _hold_tree(m, file, record)
         _note_nodes(m.txgs.entries, m.arc.nodes, dirty(m.txgs, m.files, file, record), node)
     return True
@@ -157,11 +143,11 @@ def copy_written(m, now, entry, keeps_records):
     entries[entry, WRITING] = WRITTEN
     node = node_of_entry(m, entry)
     is_record = entries[entry, BLOCK] < m.files.n_records
-    if is_record and arc.nodes[node, DIRTIED] != m.txgs.syncing[0]:
-        shrink(arc, int(arc.nodes[node, N_BYTES]))
+    if is_record and arc.nodes[node, header.DIRTIED] != m.txgs.syncing[0]:
+        shrink(arc, int(arc.nodes[node, header.N_BYTES]))
     else:
-        arc.nodes[node, DIRTIED] = 0
+        arc.nodes[node, header.DIRTIED] = 0
         access(arc, m.arc_params, node, now // TICK_NS)
     release(arc, node)
-    if is_record and not keeps_records and arc.nodes[node, HOLDS] == 0:
+    if is_record and not keeps_records and arc.nodes[node, header.HOLDS] == 0:
         evict_now(arc, node)

@@ -16,8 +16,9 @@ from model.filesystems.zfs.placement import metaslab_bytes
 from model.filesystems.zfs.store import Group, Pool, Settings, new_store
 from model.simulations.database_server import STUCK
 from model.zfs import eras
+from model.zfs.arc import columns as header
 from model.zfs.arc.l2arc import L2arcParams
-from model.zfs.arc.lists import HEADER_BYTES, L2_CACHEABLE, L2_HEADER_BYTES, MARKS
+from model.zfs.arc.lists import HEADER_BYTES, L2_CACHEABLE, L2_HEADER_BYTES
 from model.zfs.vdev.raid import vdev_params
 from support.processes import interpreted
 
@@ -148,7 +149,7 @@ def test_the_throttle_counts_dnodes_too(found):
 def test_blocks_of_a_log_on_its_own_pool_are_for_no_cache_device_of_another():
     store = new_store(FILES, Settings(), eras.era("b111"), Pool(Group(), None, Group(SsdParams())), 2, log_pool=Pool())
     arc, base = store.data.arc, store.data.files.base
-    of_log, of_table = (arc.nodes[arc.node_of[base[file, 0]], MARKS] & L2_CACHEABLE for file in (0, 1))
+    of_log, of_table = (arc.nodes[arc.node_of[base[file, 0]], header.MARKS] & L2_CACHEABLE for file in (0, 1))
     assert of_table
     assert not of_log
 

@@ -16,8 +16,10 @@ from model.simulations.filebench_oltp.filebench import Workload
 from model.simulations.filebench_oltp.run import preallocated_core, simulate
 from model.simulations.filebench_oltp.state import Settings, new_site
 from model.simulations.rules import rules_of
+from model.zfs.arc import columns as header
+from model.zfs.arc import scalars as scalar
 from model.zfs.arc.arc import greatest_c
-from model.zfs.arc.lists import MFU, MRU, N_NODES, STATE, TICK, total_bytes
+from model.zfs.arc.lists import MFU, MRU, total_bytes
 from model.zfs.vdev.cache import MAY_NOT_FILL
 from model.zfs.vdev.leaves import new_recorder
 from model.zfs.vdev.places import FRONT_BYTES
@@ -101,7 +103,7 @@ def test_indirect_blocks_that_begin_in_core_of_too_little_memory_all_have_header
     x = simulate(new_site(Workload(file_bytes=2**28), 6), rules_of("onnv_69"), settings)
     files, arc = x.machine.files, x.machine.arc
     assert files.n_blocks - files.n_records > oltp.first_room(settings).n_nodes
-    assert arc.scalars[N_NODES] <= len(arc.nodes)
+    assert arc.scalars[scalar.N_NODES] <= len(arc.nodes)
 
 
 # ---- what is recorded of a disk, and a rule that never was ----
@@ -222,14 +224,14 @@ def test_the_end_of_the_files_is_in_core_after_they_were_written():
     memory = 2**30
     core = preallocated_core(site, memory)
     nodes, n_records, c = core.nodes[core.node_of], site.files.n_records, greatest_c(memory)
-    is_here = (core.node_of > 0) & (nodes[:, STATE] <= MFU)
+    is_here = (core.node_of > 0) & (nodes[:, header.STATE] <= MFU)
     records = np.flatnonzero(is_here[:n_records])
     assert (np.diff(records) == 1).all()
     assert records[-1] == n_records - 1
     assert c <= total_bytes(core) <= 1.01 * c  # indirect blocks of the last second are spared
     indirect = np.flatnonzero(is_here[n_records:] & (site.layout.level == 1))
     assert len(indirect) == pytest.approx(len(records) / 128, rel=0.02)
-    assert (core.nodes[:core.scalars[2], TICK] <= 0).all()
+    assert (core.nodes[:core.scalars[2], header.TICK] <= 0).all()
 
 
 def test_a_run_that_starts_with_a_core_finds_its_records_there_and_leaves_it_alone():
@@ -237,7 +239,7 @@ def test_a_run_that_starts_with_a_core_finds_its_records_there_and_leaves_it_alo
     settings = Settings(n_leaves=6, duration_ns=2 * SECOND, memory_bytes=2**28)
     core = preallocated_core(site, settings.memory_bytes)
     before = [array.copy() for array in core]
-    share = (core.nodes[core.node_of[:site.files.n_records], STATE] == MRU).mean()
+    share = (core.nodes[core.node_of[:site.files.n_records], header.STATE] == MRU).mean()
     empty, warm = (simulate(site, rules_of("onnv_70"), settings, core=c) for c in (None, core))
     assert all((old == new).all() for old, new in zip(before, core, strict=True))
     assert empty.counts["read_hits"] / empty.counts["reads_done"] < share

@@ -32,6 +32,7 @@ from drivers.arc import (
 )
 from model.events.streams import stream
 from model.zfs.arc import arc
+from model.zfs.arc import columns as header
 from model.zfs.arc import lists as arc_lists
 from model.zfs.arc.arc import ArcParams, arc_params, greatest_c, new_arc
 from support.processes import interpreted
@@ -85,7 +86,7 @@ def small(c=100, n_keys=200):
 
 def demand(a, params, key, tick):
     node = int(a.node_of[key])
-    if node and a.nodes[node, arc_lists.STATE] <= MFU:
+    if node and a.nodes[node, header.STATE] <= MFU:
         arc.touch(a, params, node, tick)
         return
     if node:
@@ -101,7 +102,7 @@ def test_a_second_use_promotes_only_after_more_than_six_ticks(ticks, state):
     a, params = small()
     demand(a, params, 0, 50)
     demand(a, params, 0, 50 + ticks)
-    assert a.nodes[a.node_of[0], arc_lists.STATE] == state
+    assert a.nodes[a.node_of[0], header.STATE] == state
 
 
 def test_a_prefetched_block_is_promoted_by_its_first_demand():
@@ -110,7 +111,7 @@ def test_a_prefetched_block_is_promoted_by_its_first_demand():
     arc.access(a, params, node, 50)
     arc_lists.release(a, node)
     demand(a, params, 0, 60)
-    assert a.nodes[node, arc_lists.STATE] == MFU
+    assert a.nodes[node, header.STATE] == MFU
 
 
 def test_a_scan_leaves_alone_what_is_used_again():
@@ -140,7 +141,7 @@ def test_a_held_block_is_never_evicted():
     arc_lists.hold(a, int(a.node_of[0]))
     for key in range(1, 50):
         demand(a, params, key, 10 * key)
-    assert a.nodes[a.node_of[0], arc_lists.STATE] == MRU
+    assert a.nodes[a.node_of[0], header.STATE] == MRU
 
 
 GIB = 2**30

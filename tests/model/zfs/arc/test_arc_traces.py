@@ -11,8 +11,9 @@ import pytest
 
 from drivers.arc_traces import MISSES, N, keys, libcachesim_misses
 from model.structures.lru import misses, new_lru
+from model.zfs.arc import scalars as scalar
 from model.zfs.arc.arc import ArcParams, new_arc
-from model.zfs.arc.lists import HAS_EVICTED, MRU, P
+from model.zfs.arc.lists import MRU
 from model.zfs.arc.replay import misses_textbook, misses_zfs
 from twins.arc import TwinOfTextbook
 
@@ -66,9 +67,9 @@ def test_while_a_cache_fills_zfs_raises_p_to_what_mru_is_and_a_skewed_trace_pays
     a, b, first = new_arc(of_zfs, 12_000, 24_000, 0), new_arc(published_, 12_000, 24_000, 0), keys("zipf")[:2000]
     misses_zfs(a, of_zfs, first, RECORD, 1, 100)
     misses_textbook(b, published_, first)
-    assert not a.scalars[HAS_EVICTED]
-    assert b.scalars[P] == 0
-    assert 0.7 * of_zfs.c_bytes < a.n_bytes[MRU] <= a.scalars[P] < 0.8 * of_zfs.c_bytes
+    assert not a.scalars[scalar.HAS_EVICTED]
+    assert b.scalars[scalar.P] == 0
+    assert 0.7 * of_zfs.c_bytes < a.n_bytes[MRU] <= a.scalars[scalar.P] < 0.8 * of_zfs.c_bytes
     assert 1.04 * MISSES["zipf", 1000] < zfs("zipf", 1000) < 1.05 * MISSES["zipf", 1000]
 
 

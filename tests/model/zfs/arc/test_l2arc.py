@@ -11,7 +11,9 @@ from drivers.l2arc import BUILDS, DONE, FEED, BothL2, long_run, rules_of
 from model.events.clock import SECOND_NS
 from model.events.streams import stream
 from model.zfs.arc import arc, l2arc
+from model.zfs.arc import columns as header
 from model.zfs.arc import lists as arc_lists
+from model.zfs.arc import scalars as scalar
 from model.zfs.arc.arc import ArcParams, new_arc
 from model.zfs.arc.l2arc import FRONT_BYTES, feed, l2_holds, new_l2arc, next_feed, written
 from model.zfs.eras import era
@@ -134,7 +136,7 @@ def test_a_cold_arc_is_fed_twice_as_fast_and_from_the_head():
     assert feed(x.l2, x.rules, x.arc, 0) == 2048
     assert arc_lists.in_core(x.arc, int(x.arc.node_of[3999]))
     assert l2_holds(x.l2, x.rules._replace(norw=0), x.arc, 0, 0) == (-1, -1)
-    assert x.arc.nodes[x.arc.node_of[3999], arc_lists.IN_L2] == 1
+    assert x.arc.nodes[x.arc.node_of[3999], header.IN_L2] == 1
 
 
 def test_writes_stand_back_to_back_behind_the_labels():
@@ -189,7 +191,7 @@ def test_a_rewritten_block_is_not_read_from_its_old_copy():
     arc_lists.hold(x.arc, node)
     arc.make_anonymous(x.arc, node)
     assert l2_holds(x.l2, x.rules, x.arc, 0, 0)[0] == -1
-    assert x.arc.scalars[arc_lists.L2_HEADERS] == 0
+    assert x.arc.scalars[scalar.L2_HEADERS] == 0
 
 
 def test_headers_of_a_large_device_take_memory_from_the_arc():
@@ -197,11 +199,11 @@ def test_headers_of_a_large_device_take_memory_from_the_arc():
     more than its size is evicted."""
     x = Reader(c_mib=8, n_keys=60_000, headroom=100, device_mib=1024)
     x.run(uniform(60_000, 50_000))
-    nodes = x.arc.nodes[:x.arc.scalars[arc_lists.N_NODES]]
-    n_alone, n_on = int((nodes[:, arc_lists.STATE] == arc_lists.L2_ONLY).sum()), int((nodes[:, arc_lists.IN_L2] != 0).sum())
+    nodes = x.arc.nodes[:x.arc.scalars[scalar.N_NODES]]
+    n_alone, n_on = int((nodes[:, header.STATE] == arc_lists.L2_ONLY).sum()), int((nodes[:, header.IN_L2] != 0).sum())
     headers = 168 * n_alone + 20 * n_on
     assert n_alone > 20_000
-    assert x.arc.scalars[arc_lists.L2_HEADERS] == headers
+    assert x.arc.scalars[scalar.L2_HEADERS] == headers
     assert x.arc.n_bytes[:3].sum() < 8 * MIB - headers / 2
 
 

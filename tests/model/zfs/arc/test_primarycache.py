@@ -5,6 +5,7 @@ import pytest
 from drivers.arc import keys_on
 from model.zfs.arc import arc
 from model.zfs.arc import lists as arc_lists
+from model.zfs.arc import scalars as scalar
 from model.zfs.arc.arc import ArcParams, new_arc
 from model.zfs.arc.lists import L2_CACHEABLE, MFU, MFU_GHOST, MRU, MRU_GHOST
 from model.zfs.arc.primarycache import asks_prefetch, drop_unless_kept, is_kept, l2_mark, policy
@@ -66,10 +67,10 @@ def test_ghosts_of_what_is_left_out_still_move_p():
     for key in range(3):
         begin(a, params, key, 0)
         end(a, key, "metadata")
-    before = int(a.scalars[arc_lists.P])
+    before = int(a.scalars[scalar.P])
     assert keys_on(a, 2 * MRU_GHOST) == [0, 1, 2]
     begin(a, params, 0, 100)
-    assert a.scalars[arc_lists.P] == before + RECORD
+    assert a.scalars[scalar.P] == before + RECORD
 
 
 def test_what_is_dirty_stays_until_it_is_written():
