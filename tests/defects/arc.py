@@ -193,7 +193,8 @@ def forgets_that_it_evicted(*arguments, real=arc._evict):
 
 
 def spares(marks, ticks):
-    return lambda a, params, node, tick: a.nodes[node, header.MARKS] & marks != 0 and tick - a.nodes[node, header.TICK] < ticks
+    return lambda a, params, node, tick: (a.nodes[node, header.MARKS] & marks != 0
+                                          and tick - a.nodes[node, header.TICK] < ticks)
 
 
 def one_list_of_ghosts(a, node):
@@ -314,7 +315,8 @@ MUTANTS = {
     "nothing is spared": (arc, "_is_spared", spares(0, 100)),
     "indirect blocks are not spared": (arc, "_is_spared", spares(PREFETCHED, 100)),
     "what was prefetched is not spared": (arc, "_is_spared", spares(INDIRECT, 100)),
-    "all are spared for a second": (arc, "_is_spared", lambda a, params, node, tick: tick - a.nodes[node, header.TICK] < 100),
+    "all are spared for a second": (
+        arc, "_is_spared", lambda a, params, node, tick: tick - a.nodes[node, header.TICK] < 100),
     "some are spared for a second and a tick": (arc, "_is_spared", spares(INDIRECT | PREFETCHED, 101)),
     "all ghosts are MRU's": (arc, "evict_now", one_list_of_ghosts),
     "new blocks take from MRU": (arc, "_victim", victim(lambda *given: False, again_takes_mru)),

@@ -33,6 +33,10 @@ def counts_only_what_it_feeds(l2, arc_, params, device, end, target, towards):
     return True
 
 
+def walks_from_the_tail(l2, arc_, params, device, end, target, towards, real=l2arc._walk):
+    return real(l2, arc_, params, device, end, target, header.NEWER)
+
+
 def goes_on_after_what_does_not_fit(*arguments, real=l2arc._walk):
     real(*arguments)
     return True
@@ -95,7 +99,7 @@ MUTANTS = {
     "what nobody has used is fed": (l2arc, "_is_eligible", feeds_the_unread),
     "secondarycache is not asked": (l2arc, "_is_eligible", feeds_what_may_not_be_cached),
     "what is there is fed again": (l2arc, "_is_eligible", feeds_again),
-    "a cold ARC is fed from the tail": (l2arc, "OLDER", header.NEWER),
+    "a cold ARC is fed from the tail": (l2arc, "_walk", walks_from_the_tail),
     "there is no boost": (l2arc, "target_bytes", lambda a, params: params.write_max_bytes),
     "MRU comes first": (l2arc, "MRU", arc_lists.MFU),
     "the next round counts from the end": (l2arc, "_end_round", begins_to_count_at_the_end),

@@ -169,8 +169,8 @@ def what_is_in_core_holds_what_is_above(x):
     """Which so is in core: that an L1 is says all of those above it, up to the top of the file."""
     files, rows = x.machine.files, headers(x)
     tops = {int(files.base[file, n - 1]) for file, n in enumerate(files.n_levels.tolist())}
-    return all(row[header.STATE] > MFU or int(row[header.KEY]) in tops or (row[header.ABOVE] and rows[int(row[header.ABOVE])][header.STATE] <= MFU)
-               for row in rows.values())
+    return all(row[header.STATE] > MFU or int(row[header.KEY]) in tops
+               or (row[header.ABOVE] and rows[int(row[header.ABOVE])][header.STATE] <= MFU) for row in rows.values())
 
 
 LAWS = {law.__name__: law for law in (little, utilisation, conservation, one_to_one, replays, holds_are_accounted_for,

@@ -120,7 +120,8 @@ def make_anonymous(arc, node):
 
 @kernel
 def _is_spared(arc, params, node, tick):
-    return arc.nodes[node, header.MARKS] & (INDIRECT | PREFETCHED) != 0 and tick - arc.nodes[node, header.TICK] < params.lifespan_ticks
+    return (arc.nodes[node, header.MARKS] & (INDIRECT | PREFETCHED) != 0
+            and tick - arc.nodes[node, header.TICK] < params.lifespan_ticks)
 
 
 @kernel

@@ -29,11 +29,9 @@ GHOST = 2  # a state's ghost comes so much later
 L2_ONLY = 5  # on a cache device and nowhere else
 N_LISTS = 10
 
-
 # Marks.
 INDIRECT, PREFETCHED = 1, 2
 L2_CACHEABLE = 4  # of a pool with a cache device, and its secondarycache allows it
-
 
 HEADER_BYTES, L2_HEADER_BYTES = 168, 20  # of a block, and more if it is on a cache device; counted in spec 7.5, an estimate
 
@@ -41,11 +39,11 @@ HEADER_BYTES, L2_HEADER_BYTES = 168, 20  # of a block, and more if it is on a ca
 class Arc(NamedTuple):
     """Nodes are headers: blocks in core and ghosts."""
 
-    nodes: np.ndarray  # int32 [node, column]; see KEY and the others
+    nodes: np.ndarray  # int32 [node, column]; see model.zfs.arc.columns
     node_of: np.ndarray  # int32, per key: its node, or NIL
     n_bytes: np.ndarray  # per state: B, held or not
     evictable: np.ndarray  # per list: B
-    scalars: np.ndarray  # see P and the others
+    scalars: np.ndarray  # see model.zfs.arc.scalars
 
 
 def new_nodes(n):
