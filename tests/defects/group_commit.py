@@ -10,8 +10,8 @@ from drivers.group_commit import FIRST, postgres_commits, zil_commits
 from model.databases.postgres import step as postgres_run
 from model.databases.postgres import wal as postgres_wal
 from model.databases.postgres.state import INSERTED, LSN, PHASE, STABLE, TARGET, THEN
+from model.zfs.zil import columns as intent
 from model.zfs.zil import commit as zil_commit
-from model.zfs.zil import log as zil
 from support import defects as mutants
 from support.queueing_theory import rate_limits, repairman_with_batches
 
@@ -45,14 +45,14 @@ def sleeps_first(m, p):
 
 
 def takes_along_who_came_meanwhile(log_, params, settings, log, txg, real=zil_commit._pass_is_over):
-    log_.logs[log, zil.WILL_BE] = log_.logs[log, zil.NEWEST]
+    log_.logs[log, intent.WILL_BE] = log_.logs[log, intent.NEWEST]
     real(log_, params, settings, log, txg)
 
 
 def lets_go_at_once(log_, params, log):
-    for task in log_.waiting[log, :log_.logs[log, zil.N_WAITING], 0]:
+    for task in log_.waiting[log, :log_.logs[log, intent.N_WAITING], 0]:
         zil_commit._release(log_, task)
-    log_.logs[log, zil.N_WAITING] = 0
+    log_.logs[log, intent.N_WAITING] = 0
 
 
 MUTANTS = {
@@ -61,7 +61,7 @@ MUTANTS = {
     "who comes during a flush is let go by it": (postgres_run, "flushed", lets_go_who_came_meanwhile),
     "nobody waits for a flush": (postgres_run, "want_flush", does_not_wait),
     "everybody sleeps before a flush": (postgres_wal, "delays", sleeps_first),
-    "none of the intent log": (zil_commit, "TASK", zil_commit.TASK),
+    "none of the intent log": (zil_commit, "TASK", intent.TASK),
     "who comes during a pass is let go by it": (zil_commit, "_pass_is_over", takes_along_who_came_meanwhile),
     "who waits is let go at the next pass": (zil_commit, "_let_go", lets_go_at_once),
     "who waits longest is the next writer": (group_commit, "LAST", FIRST),

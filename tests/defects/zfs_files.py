@@ -22,7 +22,7 @@ from model.zfs.arc.primarycache import METADATA_ONLY
 from model.zfs.dmu.recordsize import amplification
 from model.zfs.txg.throttle import DIRTY, GOES_ON
 from model.zfs.vdev.raid import vdev_params
-from model.zfs.zil.log import NEWEST
+from model.zfs.zil import columns as intent
 
 SSD = Group(SsdParams(is_volatile=1, flush_ns=50_000))
 SOUND = {
@@ -152,7 +152,7 @@ def log_work():
 def entries():
     """Entries of the intent log for a page that is written, and for a page of a new file."""
     runs = [run(mix=((what, 1.0),), n_processes=1, n=20, rest_s=0) for what in (WAL_WRITE_THROUGH, WAL_CREATE)]
-    return [r.m.zil.logs[0, NEWEST] / 20 for r in runs]
+    return [r.m.zil.logs[0, intent.NEWEST] / 20 for r in runs]
 
 
 def delays():

@@ -8,6 +8,7 @@ import json
 from drivers.zil import Differs, Machine
 from model.events.streams import stream
 from model.zfs.eras import ERAS
+from model.zfs.zil import columns as intent
 from model.zfs.zil import commit as zil_commit
 from model.zfs.zil import log as zil
 from model.zfs.zil import writer as zil_pass
@@ -17,13 +18,13 @@ from support import defects as mutants
 
 def fits_over_the_trailer(log_, log, n_bytes):
     slot = zil.last_block(log_, log)
-    return log_.chain[log, slot, zil.USED] + n_bytes <= log_.chain[log, slot, zil.BYTES]
+    return log_.chain[log, slot, intent.USED] + n_bytes <= log_.chain[log, slot, intent.BYTES]
 
 
 def rides_in_an_empty_block(log_, params, log, entry):
-    if log_.entries[entry, zil.SEQUENCE] <= log_.logs[log, zil.WRITER_UP_TO]:
+    if log_.entries[entry, intent.SEQUENCE] <= log_.logs[log, intent.WRITER_UP_TO]:
         return True
-    n_bytes = zil.listed_bytes(params, log_.entries[entry, zil.WAY], log_.entries[entry, zil.DATA])
+    n_bytes = zil.listed_bytes(params, log_.entries[entry, intent.WAY], log_.entries[entry, intent.DATA])
     return zil_pass._fits(log_, log, n_bytes)
 
 
@@ -32,7 +33,7 @@ def lets_go_of_the_next(log_, params, log, real=zil_commit._let_go):
 
 
 def forgets_the_last_commit(log_, params, log, real=zil.next_block_bytes):
-    log_.logs[log, zil.BEFORE_USED] = 0
+    log_.logs[log, intent.BEFORE_USED] = 0
     return real(log_, params, log)
 
 
@@ -42,21 +43,21 @@ def chooses_anew(log_, params, log, real=zil.next_block_bytes):
 
 
 def frees_a_block_in_flight(log_, params, log, txg, real=zil_commit.group_synced):
-    log_.chain[log, :, zil.IS_WRITTEN] = 1
+    log_.chain[log, :, intent.IS_WRITTEN] = 1
     return real(log_, params, log, txg)
 
 
 def writes_whole_slim_blocks(log_, params, settings, log, txg, real=zil_pass._write_out):
     row = log_.n_out[0]
-    n_bytes = log_.chain[log, zil.last_block(log_, log), zil.BYTES]
+    n_bytes = log_.chain[log, zil.last_block(log_, log), intent.BYTES]
     real(log_, params, settings, log, txg)
     log_.outbox[row, 1] = n_bytes
 
 
 def skips_what_is_gone(log_, log, before, entry, real=zil_pass.unlink):
-    skipped = log_.logs[log, zil.SKIPPED]
+    skipped = log_.logs[log, intent.SKIPPED]
     real(log_, log, before, entry)
-    log_.logs[log, zil.SKIPPED] = skipped
+    log_.logs[log, intent.SKIPPED] = skipped
 
 
 MUTANTS = {
@@ -64,14 +65,14 @@ MUTANTS = {
     "entries go over the trailer": (zil_pass, "_fits", fits_over_the_trailer),
     "neighbours ride alone": (zil_pass, "_goes_along", rides_in_an_empty_block),
     "a rename waits for its own file": (zil_pass, "OTHER", -1),
-    "one file's entries are skipped for all": (zil_pass, "_skipped", lambda z, log: z.logs[log, zil.SKIPPED]),
+    "one file's entries are skipped for all": (zil_pass, "_skipped", lambda z, log: z.logs[log, intent.SKIPPED]),
     "an entry that is gone is skipped": (zil_commit, "unlink", skips_what_is_gone),
     "every file's entries are written": (zil_pass, "_is_relevant", lambda *a: True),
     "a block of a file is written twice": (zil_pass, "_cover", lambda *a: None),
     "who waits is let go one entry early": (zil_commit, "_let_go", lets_go_of_the_next),
     "who waits is let go at once": (zil_commit, "_let_go", lambda z, p, log: (
-        [zil_commit._release(z, t) for t in z.waiting[log, :z.logs[log, zil.N_WAITING], 0]],
-        z.logs[log].__setitem__(zil.N_WAITING, 0))),
+        [zil_commit._release(z, t) for t in z.waiting[log, :z.logs[log, intent.N_WAITING], 0]],
+        z.logs[log].__setitem__(intent.N_WAITING, 0))),
     "sizes forget the last commit": (zil_pass, "next_block_bytes", forgets_the_last_commit),
     "sizes forget earlier choices": (zil_pass, "next_block_bytes", chooses_anew),
     "slim blocks are written whole": (zil_pass, "_write_out", writes_whole_slim_blocks),

@@ -2,6 +2,7 @@
 
 import itertools
 
+from model.zfs.zil import columns as intent
 from model.zfs.zil import commit as c
 from model.zfs.zil import log as z
 from model.zfs.zil.writer import CREATE, FILE_BLOCK, FLUSH, LOG_BLOCK
@@ -47,11 +48,11 @@ class Machine:
         n_blocks = self.zil.chain.shape[1]
         expected = [(row[0], row[1], row[2] % n_blocks) if row[0] == "log" else row for row in rows]
         same(self.answers(), (released, expected), "released and to do")
-        same(int(self.zil.logs[1, z.COMMITTED]), self.twin.committed, "committed")
-        same(int(self.zil.logs[1, z.LISTED]), sum(map(self.twin.in_list, self.twin.entries)), "bytes waiting")
+        same(int(self.zil.logs[1, intent.COMMITTED]), self.twin.committed, "committed")
+        same(int(self.zil.logs[1, intent.LISTED]), sum(map(self.twin.in_list, self.twin.entries)), "bytes waiting")
         blocks = self.twin.chain[self.twin.freed:]
         slots = [(self.twin.freed + i) % n_blocks for i in range(len(blocks))]
-        same([(int(self.zil.chain[1, i, z.BYTES]), DEVICES[int(self.zil.chain[1, i, z.DEVICE])]) for i in slots],
+        same([(int(self.zil.chain[1, i, intent.BYTES]), DEVICES[int(self.zil.chain[1, i, intent.DEVICE])]) for i in slots],
              [(block.size, block.device) for block in blocks], "chain")
         for task in released:
             self.busy.discard(task)

@@ -40,8 +40,9 @@ from model.filesystems.zfs.state import (
 from model.filesystems.zfs.writes_wanted import BLOCK, VDEV_FLUSH, want
 from model.jit import kernel, part
 from model.zfs.vdev.places import LEAF_SHIFT
+from model.zfs.zil import columns as intent
 from model.zfs.zil.commit import resume, touch, written
-from model.zfs.zil.log import BYTES, DEVICE, PLACE, SLOG
+from model.zfs.zil.log import SLOG
 from model.zfs.zil.writer import CREATE, FILE_BLOCK, LOG_BLOCK
 
 NO_SLOT = -1
@@ -52,8 +53,8 @@ READY = 2  # element of Zfs.row_ends
 @kernel
 def _give_place(chain, places, txg, log, slot):
     """A log block gets its place."""
-    group = LOG if chain[log, slot, DEVICE] == SLOG else DATA
-    chain[log, slot, PLACE] = place_of_log_block(places, txg, group, log, chain[log, slot, BYTES])
+    group = LOG if chain[log, slot, intent.DEVICE] == SLOG else DATA
+    chain[log, slot, intent.PLACE] = place_of_log_block(places, txg, group, log, chain[log, slot, intent.BYTES])
 
 
 @part
@@ -75,7 +76,7 @@ def _write_log_block(m, now, log, slot, following, n_bytes, task):
     _give_place(m.zil.chain, m.places, m.txgs.open_txg[0], log, following)
     count(m.tally, LOG_BLOCKS, 1, now)
     count(m.tally, LOG_BYTES, n_bytes, now)
-    where = m.zil.chain[log, slot, PLACE]
+    where = m.zil.chain[log, slot, intent.PLACE]
     touch(m.zil, log, where >> LEAF_SHIFT)
     want(m.wanted, m.n_wanted, BLOCK, where, n_bytes, task, m.leaves.queue_params.log_write_priority, 0)
 

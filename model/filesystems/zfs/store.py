@@ -43,7 +43,7 @@ from model.filesystems.zfs.txg_sync import sync_event
 from model.filesystems.zfs.txg_timing import end_groups, reclaim_event, timer_event
 from model.jit import kernel, part
 from model.zfs.vdev.queue_units import NIL
-from model.zfs.zil.log import IS_FULL
+from model.zfs.zil import columns as intent
 
 __all__ = ["Group", "Pool", "Settings", "Store", "new_store", "next_time", "store_event", "take_calls", "working_for"]
 
@@ -167,6 +167,6 @@ def working_for(store, calls):
 def check_end(store):
     """Raise ValueError with one sentence if the store had too little room, so that the run means nothing."""
     for m in store:
-        if m is not None and m.zil.logs[:, IS_FULL].any():
+        if m is not None and m.zil.logs[:, intent.IS_FULL].any():
             raise ValueError(f"the intent log had more than {m.zil.chain.shape[1]} blocks that no group had freed yet; "
                              "choose fewer commits a second")

@@ -10,14 +10,12 @@ be written as records (INDIRECT).
 from model.jit import kernel
 from model.simulations.order_entry.placement import want
 from model.simulations.order_entry.state import IN_HAND, LATENCY, LOG_BLOCK, N_WRITTEN, USED
+from model.zfs.zil import columns as intent
 from model.zfs.zil.log import (
-    BEFORE_USED,
     COPIED,
     INDIRECT,
     LEAST_BLOCK,
-    LISTED,
     MAX_DATA,
-    NOW_USED,
     SPLIT_BYTES,
     TRAILER,
     log_bytes,
@@ -41,8 +39,8 @@ def _write_block(m, share):
 def _log(m, share, n_bytes):
     """An entry of so many B."""
     logs = m.zil.logs
-    logs[share, LISTED] -= n_bytes
-    logs[share, NOW_USED] += n_bytes
+    logs[share, intent.LISTED] -= n_bytes
+    logs[share, intent.NOW_USED] += n_bytes
     if m.shares[share, USED] + n_bytes > m.shares[share, IN_HAND] - TRAILER:
         _write_block(m, share)
     m.shares[share, USED] += n_bytes
@@ -54,14 +52,14 @@ def _end(m, share):
     logs = m.zil.logs
     if m.shares[share, USED] > 0:
         _write_block(m, share)
-    logs[share, BEFORE_USED], logs[share, NOW_USED] = logs[share, NOW_USED], 0
+    logs[share, intent.BEFORE_USED], logs[share, intent.NOW_USED] = logs[share, intent.NOW_USED], 0
 
 
 @kernel
 def want_log_of_records(m, share, n):
     """A commit of `n` records: with their data, or, of shares with logbias=throughput, with where they are."""
     n_bytes = log_bytes(COPIED if m.orders.logbias == LATENCY else INDIRECT, m.orders.record_bytes)
-    m.zil.logs[share, LISTED] = n * n_bytes
+    m.zil.logs[share, intent.LISTED] = n * n_bytes
     for _ in range(n):
         _log(m, share, n_bytes)
     _end(m, share)
@@ -72,7 +70,7 @@ def want_log_of_redo(m, n_bytes):
     """A commit of so many B of redo: one entry, or, of more than fits into a block, entries of 64 KiB."""
     share, piece = m.orders.n_shares, SPLIT_BYTES if n_bytes > MAX_DATA else max(1, n_bytes)
     n_whole, rest = n_bytes // piece, n_bytes % piece
-    m.zil.logs[share, LISTED] = n_whole * log_bytes(COPIED, piece) + (log_bytes(COPIED, rest) if rest else 0)
+    m.zil.logs[share, intent.LISTED] = n_whole * log_bytes(COPIED, piece) + (log_bytes(COPIED, rest) if rest else 0)
     for _ in range(n_whole):
         _log(m, share, log_bytes(COPIED, piece))
     if rest:

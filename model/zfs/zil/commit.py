@@ -38,31 +38,14 @@ done at once, and who is in `released` goes on.
 """
 
 from model.jit import kernel, part
+from model.zfs.zil import columns as intent
 from model.zfs.zil.log import (
-    BORN,
-    COMMITTED,
     CREATING,
-    DATA,
-    FIRST,
     FLUSHING,
     IDLE,
-    IS_WRITTEN,
     LEAST_BLOCK,
-    LISTED,
-    MAX_TXG,
-    N_BLOCKS,
-    N_PENDING,
-    N_WAITING,
-    NEWEST,
     NIL,
     NOBODY,
-    OLDEST_BLOCK,
-    PHASE,
-    SYNCED,
-    TXG,
-    WAY,
-    WILL_BE,
-    WRITER,
     WRITING,
     device_of_next,
     last_block,
@@ -70,12 +53,6 @@ from model.zfs.zil.log import (
     new_block,
 )
 from model.zfs.zil.writer import CREATE, FLUSH, become_writer, give_back, make_pass, put, unlink
-
-# Columns of Zil.waiting.
-TASK = 0  # who waits
-OF_FILE = 1  # file that it waits for; 0: for all
-UP_TO = 2  # sequence that it waits for
-N_WAITING_COLUMNS = 3  # count
 
 
 @kernel
@@ -94,56 +71,56 @@ def touch(zil, log, vdev):
 def _let_go(zil, params, log):
     """Release, in order, all who need wait no longer."""
     logs, waiting, n_left = zil.logs, zil.waiting, 0
-    for i in range(logs[log, N_WAITING]):
-        if waiting[log, i, UP_TO] < logs[log, COMMITTED] + (0 if params.strict else 1):
-            _release(zil, waiting[log, i, TASK])
+    for i in range(logs[log, intent.N_WAITING]):
+        if waiting[log, i, intent.UP_TO] < logs[log, intent.COMMITTED] + (0 if params.strict else 1):
+            _release(zil, waiting[log, i, intent.TASK])
         else:
-            for column in range(N_WAITING_COLUMNS):
+            for column in range(intent.N_WAITING_COLUMNS):
                 waiting[log, n_left, column] = waiting[log, i, column]
             n_left += 1
-    logs[log, N_WAITING] = n_left
+    logs[log, intent.N_WAITING] = n_left
 
 
 @kernel
 def _take_next(zil, log):
     """One of those who wait becomes the writer."""
-    waiting, n = zil.waiting, zil.logs[log, N_WAITING]
+    waiting, n = zil.waiting, zil.logs[log, intent.N_WAITING]
     who = zil.drawn[zil.n_drawn[0] % len(zil.drawn)] % n
     zil.n_drawn[0] += 1
-    become_writer(zil, log, waiting[log, who, TASK], waiting[log, who, OF_FILE], waiting[log, who, UP_TO])
-    zil.logs[log, N_WAITING] = n - 1
+    become_writer(zil, log, waiting[log, who, intent.TASK], waiting[log, who, intent.OF_FILE], waiting[log, who, intent.UP_TO])
+    zil.logs[log, intent.N_WAITING] = n - 1
     for i in range(who, n - 1):
-        for column in range(N_WAITING_COLUMNS):
+        for column in range(intent.N_WAITING_COLUMNS):
             waiting[log, i, column] = waiting[log, i + 1, column]
 
 
 @part
 def _clean(zil, params, log):
     """Entries at the front whose group has been synced are dropped; not while somebody writes."""
-    entry = zil.logs[log, FIRST]
-    while entry != NIL and zil.entries[entry, TXG] <= zil.logs[log, SYNCED]:
-        zil.logs[log, LISTED] -= listed_bytes(params, zil.entries[entry, WAY], zil.entries[entry, DATA])
+    entry = zil.logs[log, intent.FIRST]
+    while entry != NIL and zil.entries[entry, intent.TXG] <= zil.logs[log, intent.SYNCED]:
+        zil.logs[log, intent.LISTED] -= listed_bytes(params, zil.entries[entry, intent.WAY], zil.entries[entry, intent.DATA])
         unlink(zil, log, NIL, entry)
         give_back(zil, entry)
-        entry = zil.logs[log, FIRST]
+        entry = zil.logs[log, intent.FIRST]
 
 
 @kernel
 def _pass_is_over(zil, params, settings, log, txg):
     """The writer goes on, and so do all whose entries are on disk; then passes of those who wait, until one writes."""
     logs = zil.logs
-    logs[log, COMMITTED], logs[log, PHASE] = logs[log, WILL_BE], IDLE
-    _release(zil, logs[log, WRITER])
+    logs[log, intent.COMMITTED], logs[log, intent.PHASE] = logs[log, intent.WILL_BE], IDLE
+    _release(zil, logs[log, intent.WRITER])
     _clean(zil, params, log)
     _let_go(zil, params, log)
-    while logs[log, N_WAITING] > 0 and logs[log, PHASE] == IDLE:
+    while logs[log, intent.N_WAITING] > 0 and logs[log, intent.PHASE] == IDLE:
         _take_next(zil, log)
         make_pass(zil, params, settings, log, txg)
-        if logs[log, PHASE] == IDLE:
-            _release(zil, logs[log, WRITER])
+        if logs[log, intent.PHASE] == IDLE:
+            _release(zil, logs[log, intent.WRITER])
             _let_go(zil, params, log)
-    if logs[log, PHASE] == IDLE:
-        logs[log, WRITER] = NOBODY
+    if logs[log, intent.PHASE] == IDLE:
+        logs[log, intent.WRITER] = NOBODY
 
 
 @kernel
@@ -151,34 +128,34 @@ def commit(zil, params, settings, log, file, task, txg):
     """`task` wants all that was written to `file` (0: to any) on disk. True if it may go on at once."""
     zil.n_out[0] = zil.n_released[0] = 0
     logs = zil.logs
-    up_to = zil.last_of_file[file] if file else logs[log, NEWEST]
+    up_to = zil.last_of_file[file] if file else logs[log, intent.NEWEST]
     if settings.disabled or up_to == 0:
         return True
-    if logs[log, PHASE] != IDLE:
-        i = logs[log, N_WAITING]
-        zil.waiting[log, i, TASK], zil.waiting[log, i, OF_FILE], zil.waiting[log, i, UP_TO] = task, file, up_to
-        logs[log, N_WAITING] += 1
+    if logs[log, intent.PHASE] != IDLE:
+        i = logs[log, intent.N_WAITING]
+        zil.waiting[log, i, intent.TASK], zil.waiting[log, i, intent.OF_FILE], zil.waiting[log, i, intent.UP_TO] = task, file, up_to
+        logs[log, intent.N_WAITING] += 1
         return False
-    if logs[log, N_BLOCKS] == 0:
-        if logs[log, FIRST] == NIL:
+    if logs[log, intent.N_BLOCKS] == 0:
+        if logs[log, intent.FIRST] == NIL:
             return True
         put(zil, CREATE, 0, new_block(zil, log, LEAST_BLOCK, device_of_next(zil, params, settings, log), txg), 0)
-        logs[log, PHASE] = CREATING
+        logs[log, intent.PHASE] = CREATING
         become_writer(zil, log, task, file, up_to)
         return False
     become_writer(zil, log, task, file, up_to)
     make_pass(zil, params, settings, log, txg)
-    return logs[log, PHASE] == IDLE
+    return logs[log, intent.PHASE] == IDLE
 
 
 @kernel
 def resume(zil, params, settings, log, txg):
     """Begin the chain if its first block has been synced; otherwise nothing happens."""
     zil.n_out[0] = zil.n_released[0] = 0
-    if zil.logs[log, PHASE] != CREATING or zil.chain[log, last_block(zil, log), BORN] > zil.logs[log, SYNCED]:
+    if zil.logs[log, intent.PHASE] != CREATING or zil.chain[log, last_block(zil, log), intent.BORN] > zil.logs[log, intent.SYNCED]:
         return
     make_pass(zil, params, settings, log, txg)
-    if zil.logs[log, PHASE] == IDLE:
+    if zil.logs[log, intent.PHASE] == IDLE:
         _pass_is_over(zil, params, settings, log, txg)
 
 
@@ -188,18 +165,18 @@ def written(zil, params, settings, log, slot, txg):
     zil.n_out[0] = zil.n_released[0] = 0
     logs, chain = zil.logs, zil.chain
     if slot >= 0:
-        chain[log, slot, IS_WRITTEN] = 1
-        zil.held[log, chain[log, (slot + 1) % chain.shape[1], BORN] % 4] -= 1
-    logs[log, N_PENDING] -= 1
-    if logs[log, N_PENDING] > 0:
+        chain[log, slot, intent.IS_WRITTEN] = 1
+        zil.held[log, chain[log, (slot + 1) % chain.shape[1], intent.BORN] % 4] -= 1
+    logs[log, intent.N_PENDING] -= 1
+    if logs[log, intent.N_PENDING] > 0:
         return
-    if logs[log, PHASE] == WRITING:
+    if logs[log, intent.PHASE] == WRITING:
         for vdev in range(zil.touched.shape[1]):
             if zil.touched[log, vdev] and not settings.no_cache_flush:
                 put(zil, FLUSH, 0, vdev, 0)
             zil.touched[log, vdev] = 0
     if zil.n_out[0]:
-        logs[log, PHASE], logs[log, N_PENDING] = FLUSHING, zil.n_out[0]
+        logs[log, intent.PHASE], logs[log, intent.N_PENDING] = FLUSHING, zil.n_out[0]
     else:
         _pass_is_over(zil, params, settings, log, txg)
 
@@ -214,11 +191,11 @@ def may_sync(zil, log, txg):
 def group_synced(zil, params, log, txg):
     """The group has been synced: how many of the oldest blocks of the chain are free now."""
     logs, n_free = zil.logs, 0
-    logs[log, SYNCED] = txg
-    if logs[log, PHASE] == IDLE:
+    logs[log, intent.SYNCED] = txg
+    if logs[log, intent.PHASE] == IDLE:
         _clean(zil, params, log)
-    slot = logs[log, OLDEST_BLOCK]
-    while n_free < logs[log, N_BLOCKS] and zil.chain[log, slot, IS_WRITTEN] and zil.chain[log, slot, MAX_TXG] <= txg:
+    slot = logs[log, intent.OLDEST_BLOCK]
+    while n_free < logs[log, intent.N_BLOCKS] and zil.chain[log, slot, intent.IS_WRITTEN] and zil.chain[log, slot, intent.MAX_TXG] <= txg:
         n_free += 1
         slot = (slot + 1) % zil.chain.shape[1]
     return n_free
@@ -227,5 +204,5 @@ def group_synced(zil, params, log, txg):
 @kernel
 def forget(zil, log, n_blocks):
     """The oldest blocks, which the caller has freed, leave the chain."""
-    zil.logs[log, OLDEST_BLOCK] = (zil.logs[log, OLDEST_BLOCK] + n_blocks) % zil.chain.shape[1]
-    zil.logs[log, N_BLOCKS] -= n_blocks
+    zil.logs[log, intent.OLDEST_BLOCK] = (zil.logs[log, intent.OLDEST_BLOCK] + n_blocks) % zil.chain.shape[1]
+    zil.logs[log, intent.N_BLOCKS] -= n_blocks

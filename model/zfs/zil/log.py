@@ -31,6 +31,7 @@ from typing import NamedTuple
 import numpy as np
 
 from model.jit import kernel
+from model.zfs.zil import columns as intent
 
 NIL = 0  # the number of no entry
 NOBODY = -1  # no task
@@ -45,54 +46,6 @@ NOT_SYNC, O_DSYNC, O_SYNC = range(3)  # how a file was opened
 INDIRECT, COPIED, NEED_COPY, OTHER = range(4)  # rule 1; OTHER: not of a write, pushed with any file
 MAIN, SLOG = range(2)  # where a log block goes
 
-# Columns of Zil.entries.
-SEQUENCE = 0  # number in its log, from 1
-TXG = 1  # its transaction group
-FILE = 2  # index of the file; 0: of none
-WAY = 3  # INDIRECT, COPIED, NEED_COPY or OTHER
-DATA = 4  # B
-BLOCK = 5  # number of the block of the file
-BLOCK_BYTES = 6  # B of that block
-IS_SYNC = 7  # 1: of a synchronous write
-COVERED = 8  # pass in which its block was written, or 0
-FOLLOWING = 9  # the next entry of the list, or of those not used; or NIL
-N_ENTRY_COLUMNS = 10  # count
-
-# Columns of Zil.logs.
-NEWEST = 0  # newest sequence
-COMMITTED = 1  # sequence up to which all is safe
-WILL_BE = 2  # what COMMITTED will be after this pass
-LISTED = 3  # B waiting
-NOW_USED = 4  # B of this commit
-BEFORE_USED = 5  # B of the last commit
-PHASE = 6  # IDLE, CREATING, WRITING or FLUSHING
-N_PENDING = 7  # count of I/Os pending
-WRITER = 8  # task, or NOBODY
-WRITER_FILE = 9  # file that it writes for; 0: for all
-WRITER_UP_TO = 10  # sequence up to which it writes
-N_WAITING = 11  # count of tasks waiting
-FIRST = 12  # first entry, or NIL
-LAST = 13  # last entry, or NIL
-OLDEST_BLOCK = 14  # slot of the oldest block of the chain
-N_BLOCKS = 15  # count of blocks of the chain
-SYNCED = 16  # newest synced transaction group
-ROTOR = 17  # index of Zil.choices: the next place
-PASS = 18  # count of passes so far
-IS_OPEN = 19  # 1: the block in hand is begun
-IS_FULL = 20  # 1: the chain once had no room, after which nothing is right
-SKIPPED = 21  # entry up to which none is of the file SKIPPED_FOR, or NIL
-SKIPPED_FOR = 22  # the file that was written for last
-N_LOG_COLUMNS = 23  # count
-
-# Columns of Zil.chain.
-BYTES = 0  # B of the block
-USED = 1  # B of entries in it
-DEVICE = 2  # MAIN or SLOG
-MAX_TXG = 3  # newest transaction group of its entries
-BORN = 4  # transaction group of its allocation
-IS_WRITTEN = 5  # 1: it is on disk
-PLACE = 6  # the caller's; -1: not given yet
-N_CHAIN_COLUMNS = 7  # count
 
 IDLE, CREATING, WRITING, FLUSHING = range(4)  # values of PHASE
 
@@ -177,16 +130,16 @@ def listed_bytes(params, way, data):
 def _append(zil, log, way, data):
     """A new entry at the end of the list, with the next sequence."""
     entry, logs = zil.free[0], zil.logs
-    zil.free[0] = zil.entries[entry, FOLLOWING]
-    logs[log, NEWEST] += 1
-    if logs[log, LAST] == NIL:
-        logs[log, FIRST] = entry
+    zil.free[0] = zil.entries[entry, intent.FOLLOWING]
+    logs[log, intent.NEWEST] += 1
+    if logs[log, intent.LAST] == NIL:
+        logs[log, intent.FIRST] = entry
     else:
-        zil.entries[logs[log, LAST], FOLLOWING] = entry
-    logs[log, LAST] = entry
+        zil.entries[logs[log, intent.LAST], intent.FOLLOWING] = entry
+    logs[log, intent.LAST] = entry
     row = zil.entries
-    row[entry, SEQUENCE], row[entry, WAY], row[entry, DATA] = logs[log, NEWEST], way, data
-    row[entry, COVERED], row[entry, FOLLOWING] = 0, NIL
+    row[entry, intent.SEQUENCE], row[entry, intent.WAY], row[entry, intent.DATA] = logs[log, intent.NEWEST], way, data
+    row[entry, intent.COVERED], row[entry, intent.FOLLOWING] = 0, NIL
     return entry
 
 
@@ -201,7 +154,7 @@ def has_room(zil, n_entries):
     """Whether `n_entries` more can be made."""
     entry = zil.free[0]
     while n_entries > 0 and entry != NIL:
-        entry = zil.entries[entry, FOLLOWING]
+        entry = zil.entries[entry, intent.FOLLOWING]
         n_entries -= 1
     return n_entries == 0
 
@@ -217,12 +170,12 @@ def record(zil, params, settings, log, file, block, block_bytes, n_bytes, opened
         data = min(left, SPLIT_BYTES) if way != INDIRECT and n_bytes > MAX_DATA else left
         entry = _append(zil, log, way, data)
         row = zil.entries
-        row[entry, TXG], row[entry, FILE], row[entry, IS_SYNC] = txg, file, opened != NOT_SYNC
-        row[entry, BLOCK], row[entry, BLOCK_BYTES] = block, block_bytes
-        zil.logs[log, LISTED] += listed_bytes(params, way, data)
+        row[entry, intent.TXG], row[entry, intent.FILE], row[entry, intent.IS_SYNC] = txg, file, opened != NOT_SYNC
+        row[entry, intent.BLOCK], row[entry, intent.BLOCK_BYTES] = block, block_bytes
+        zil.logs[log, intent.LISTED] += listed_bytes(params, way, data)
         left -= data
-    zil.last_of_file[file] = zil.logs[log, NEWEST]
-    return zil.logs[log, NEWEST]
+    zil.last_of_file[file] = zil.logs[log, intent.NEWEST]
+    return zil.logs[log, intent.NEWEST]
 
 
 @kernel
@@ -231,9 +184,9 @@ def record_other(zil, params, settings, log, n_bytes, txg):
     if settings.disabled:
         return 0
     entry = _append(zil, log, OTHER, n_bytes)
-    zil.entries[entry, TXG], zil.entries[entry, FILE], zil.entries[entry, IS_SYNC] = txg, 0, 0
-    zil.logs[log, LISTED] += listed_bytes(params, OTHER, n_bytes)
-    return zil.logs[log, NEWEST]
+    zil.entries[entry, intent.TXG], zil.entries[entry, intent.FILE], zil.entries[entry, intent.IS_SYNC] = txg, 0, 0
+    zil.logs[log, intent.LISTED] += listed_bytes(params, OTHER, n_bytes)
+    return zil.logs[log, intent.NEWEST]
 
 
 @kernel
@@ -244,13 +197,13 @@ def _bucket(n_bytes):
 @kernel
 def next_block_bytes(zil, params, log):
     """Rule 4."""
-    used = zil.logs[log, NOW_USED] + TRAILER
+    used = zil.logs[log, intent.NOW_USED] + TRAILER
     if not params.slim:
-        used = max(used, zil.logs[log, BEFORE_USED], zil.logs[log, LISTED] + TRAILER)
+        used = max(used, zil.logs[log, intent.BEFORE_USED], zil.logs[log, intent.LISTED] + TRAILER)
         return min(round_up(used, LEAST_BLOCK), MOST_BLOCK)
-    rotor = zil.logs[log, ROTOR]
+    rotor = zil.logs[log, intent.ROTOR]
     zil.choices[log, rotor] = _bucket(used)
-    zil.logs[log, ROTOR] = (rotor + 1) % N_CHOICES
+    zil.logs[log, intent.ROTOR] = (rotor + 1) % N_CHOICES
     most = np.int64(0)
     for i in range(N_CHOICES):
         most = max(most, zil.choices[log, i])
@@ -262,27 +215,27 @@ def device_of_next(zil, params, settings, log):
     """Rule 6."""
     if not settings.has_log_device or not params.slog_limit_bytes:
         return SLOG if settings.has_log_device else MAIN
-    small = zil.logs[log, NOW_USED] < params.slog_limit_bytes or zil.logs[log, LISTED] < 2 * params.slog_limit_bytes
+    small = zil.logs[log, intent.NOW_USED] < params.slog_limit_bytes or zil.logs[log, intent.LISTED] < 2 * params.slog_limit_bytes
     return SLOG if small and not settings.throughput else MAIN
 
 
 @kernel
 def new_block(zil, log, n_bytes, device, txg):
     """An empty block at the end of the chain: its slot."""
-    slot = (zil.logs[log, OLDEST_BLOCK] + zil.logs[log, N_BLOCKS]) % zil.chain.shape[1]
-    zil.logs[log, N_BLOCKS] += 1
+    slot = (zil.logs[log, intent.OLDEST_BLOCK] + zil.logs[log, intent.N_BLOCKS]) % zil.chain.shape[1]
+    zil.logs[log, intent.N_BLOCKS] += 1
     chain = zil.chain
-    zil.logs[log, IS_FULL] |= zil.logs[log, N_BLOCKS] > chain.shape[1]
-    chain[log, slot, BYTES], chain[log, slot, DEVICE], chain[log, slot, USED] = n_bytes, device, 0
-    chain[log, slot, MAX_TXG] = chain[log, slot, BORN] = txg
-    chain[log, slot, IS_WRITTEN], chain[log, slot, PLACE] = 0, -1
+    zil.logs[log, intent.IS_FULL] |= zil.logs[log, intent.N_BLOCKS] > chain.shape[1]
+    chain[log, slot, intent.BYTES], chain[log, slot, intent.DEVICE], chain[log, slot, intent.USED] = n_bytes, device, 0
+    chain[log, slot, intent.MAX_TXG] = chain[log, slot, intent.BORN] = txg
+    chain[log, slot, intent.IS_WRITTEN], chain[log, slot, intent.PLACE] = 0, -1
     return slot
 
 
 @kernel
 def last_block(zil, log):
     """The slot of the block that is written next."""
-    return (zil.logs[log, OLDEST_BLOCK] + zil.logs[log, N_BLOCKS] - 1) % zil.chain.shape[1]
+    return (zil.logs[log, intent.OLDEST_BLOCK] + zil.logs[log, intent.N_BLOCKS] - 1) % zil.chain.shape[1]
 
 
 def new_zil(n_logs=1, n_files=1, n_entries=4096, n_tasks=256, n_vdevs=1, n_blocks=4096, drawn=(0,)):
@@ -297,10 +250,10 @@ def new_zil(n_logs=1, n_files=1, n_entries=4096, n_tasks=256, n_vdevs=1, n_block
         raise ValueError(f"an intent log with room for {n_blocks} blocks cannot be a chain; choose at least 4")
     if len(drawn) == 0:
         raise ValueError("an intent log with no number drawn has no next writer; give at least one, 0 for who came first")
-    entries = np.zeros((n_entries + 1, N_ENTRY_COLUMNS), np.int64)
-    entries[1:-1, FOLLOWING] = np.arange(2, n_entries + 1)
-    logs = np.zeros((n_logs, N_LOG_COLUMNS), np.int64)
-    logs[:, WRITER] = NOBODY
+    entries = np.zeros((n_entries + 1, intent.N_ENTRY_COLUMNS), np.int64)
+    entries[1:-1, intent.FOLLOWING] = np.arange(2, n_entries + 1)
+    logs = np.zeros((n_logs, intent.N_LOG_COLUMNS), np.int64)
+    logs[:, intent.WRITER] = NOBODY
     return Zil(entries, logs, np.zeros((n_logs, n_blocks, 7), np.int64), np.zeros((n_logs, N_CHOICES), np.int64),
                np.zeros((n_logs, 4), np.int64), np.zeros(n_files + 1, np.int64), np.zeros((n_logs, n_tasks, 3), np.int64),
                np.zeros((n_logs, n_vdevs), np.int64), np.zeros((2 * n_entries + n_vdevs + 2, 5), np.int64),

@@ -18,44 +18,14 @@ In ZFS: zil.c, `zil_commit_writer`, `zil_lwb_commit`, `zil_lwb_write_start`; dmu
 """
 
 from model.jit import kernel, part
+from model.zfs.zil import columns as intent
 from model.zfs.zil.log import (
-    BEFORE_USED,
-    BLOCK,
-    BLOCK_BYTES,
-    BYTES,
-    COMMITTED,
-    COVERED,
-    DATA,
-    FILE,
-    FIRST,
-    FOLLOWING,
     IDLE,
     INDIRECT,
-    IS_OPEN,
-    IS_SYNC,
-    LAST,
     LEAST_BLOCK,
-    LISTED,
-    MAX_TXG,
-    N_PENDING,
-    NEWEST,
     NIL,
-    NOW_USED,
     OTHER,
-    PASS,
-    PHASE,
-    SEQUENCE,
-    SKIPPED,
-    SKIPPED_FOR,
-    SYNCED,
     TRAILER,
-    TXG,
-    USED,
-    WAY,
-    WILL_BE,
-    WRITER,
-    WRITER_FILE,
-    WRITER_UP_TO,
     WRITING,
     device_of_next,
     last_block,
@@ -81,137 +51,137 @@ def put(zil, kind, n_bytes, what, which):
 def _write_out(zil, params, settings, log, txg):
     """The block in hand is written, and the next one allocated."""
     slot = last_block(zil, log)
-    n_bytes = zil.chain[log, slot, BYTES]
+    n_bytes = zil.chain[log, slot, intent.BYTES]
     if params.slim:
-        n_bytes = min(n_bytes, round_up(TRAILER + zil.chain[log, slot, USED], LEAST_BLOCK))
+        n_bytes = min(n_bytes, round_up(TRAILER + zil.chain[log, slot, intent.USED], LEAST_BLOCK))
     after = new_block(zil, log, next_block_bytes(zil, params, log), device_of_next(zil, params, settings, log), txg)
     zil.held[log, txg % 4] += 1
     put(zil, LOG_BLOCK, n_bytes, slot, after)
-    zil.logs[log, IS_OPEN] = 0
+    zil.logs[log, intent.IS_OPEN] = 0
 
 
 @kernel
 def _fits(zil, log, n_bytes):
     slot = last_block(zil, log)
-    return zil.chain[log, slot, USED] + n_bytes <= zil.chain[log, slot, BYTES] - TRAILER
+    return zil.chain[log, slot, intent.USED] + n_bytes <= zil.chain[log, slot, intent.BYTES] - TRAILER
 
 
 @kernel
 def _cover(zil, log, entry):
     """The block of `entry` is being written: the same holds for what waits behind it, of the same block and group."""
-    entries, other = zil.entries, zil.entries[entry, FOLLOWING]
+    entries, other = zil.entries, zil.entries[entry, intent.FOLLOWING]
     while other != NIL:
-        same = entries[other, FILE] == entries[entry, FILE] and entries[other, BLOCK] == entries[entry, BLOCK]
-        if same and entries[other, WAY] == INDIRECT and entries[other, TXG] == entries[entry, TXG]:
-            entries[other, COVERED] = zil.logs[log, PASS]
-        other = entries[other, FOLLOWING]
+        same = entries[other, intent.FILE] == entries[entry, intent.FILE] and entries[other, intent.BLOCK] == entries[entry, intent.BLOCK]
+        if same and entries[other, intent.WAY] == INDIRECT and entries[other, intent.TXG] == entries[entry, intent.TXG]:
+            entries[other, intent.COVERED] = zil.logs[log, intent.PASS]
+        other = entries[other, intent.FOLLOWING]
 
 
 @part
 def _log_entry(zil, params, settings, log, entry, txg):
     """Rule 4 of the walk."""
     entries, logs = zil.entries, zil.logs
-    n_bytes = log_bytes(entries[entry, WAY], entries[entry, DATA])
-    logs[log, NOW_USED] += n_bytes
+    n_bytes = log_bytes(entries[entry, intent.WAY], entries[entry, intent.DATA])
+    logs[log, intent.NOW_USED] += n_bytes
     if not _fits(zil, log, n_bytes):
         _write_out(zil, params, settings, log, txg)
-    logs[log, IS_OPEN] = 1
-    if entries[entry, WAY] == INDIRECT:
-        if entries[entry, COVERED] == logs[log, PASS]:
+    logs[log, intent.IS_OPEN] = 1
+    if entries[entry, intent.WAY] == INDIRECT:
+        if entries[entry, intent.COVERED] == logs[log, intent.PASS]:
             return
-        if entries[entry, COVERED] == 0:
-            put(zil, FILE_BLOCK, entries[entry, BLOCK_BYTES], entries[entry, FILE], entries[entry, BLOCK])
-            zil.outbox[zil.n_out[0] - 1, 4] = entries[entry, TXG]
+        if entries[entry, intent.COVERED] == 0:
+            put(zil, FILE_BLOCK, entries[entry, intent.BLOCK_BYTES], entries[entry, intent.FILE], entries[entry, intent.BLOCK])
+            zil.outbox[zil.n_out[0] - 1, 4] = entries[entry, intent.TXG]
             _cover(zil, log, entry)
     slot = last_block(zil, log)
-    zil.chain[log, slot, USED] += n_bytes
-    zil.chain[log, slot, MAX_TXG] = max(zil.chain[log, slot, MAX_TXG], entries[entry, TXG])
+    zil.chain[log, slot, intent.USED] += n_bytes
+    zil.chain[log, slot, intent.MAX_TXG] = max(zil.chain[log, slot, intent.MAX_TXG], entries[entry, intent.TXG])
 
 
 @kernel
 def _is_relevant(zil, log, entry):
     """Rule 1 of the walk."""
-    entries, file = zil.entries, zil.logs[log, WRITER_FILE]
-    return file == 0 or entries[entry, IS_SYNC] or entries[entry, WAY] == OTHER or entries[entry, FILE] == file
+    entries, file = zil.entries, zil.logs[log, intent.WRITER_FILE]
+    return file == 0 or entries[entry, intent.IS_SYNC] or entries[entry, intent.WAY] == OTHER or entries[entry, intent.FILE] == file
 
 
 @kernel
 def _goes_along(zil, params, log, entry):
     """Rule 2 of the walk."""
     entries = zil.entries
-    if entries[entry, SEQUENCE] <= zil.logs[log, WRITER_UP_TO]:
+    if entries[entry, intent.SEQUENCE] <= zil.logs[log, intent.WRITER_UP_TO]:
         return True
-    n_bytes = listed_bytes(params, entries[entry, WAY], entries[entry, DATA])
-    return zil.chain[log, last_block(zil, log), USED] > 0 and _fits(zil, log, n_bytes)
+    n_bytes = listed_bytes(params, entries[entry, intent.WAY], entries[entry, intent.DATA])
+    return zil.chain[log, last_block(zil, log), intent.USED] > 0 and _fits(zil, log, n_bytes)
 
 
 @kernel
 def unlink(zil, log, before, entry):
-    following = zil.entries[entry, FOLLOWING]
+    following = zil.entries[entry, intent.FOLLOWING]
     if before == NIL:
-        zil.logs[log, FIRST] = following
+        zil.logs[log, intent.FIRST] = following
     else:
-        zil.entries[before, FOLLOWING] = following
-    if zil.logs[log, LAST] == entry:
-        zil.logs[log, LAST] = before
-    if zil.logs[log, SKIPPED] == entry:
-        zil.logs[log, SKIPPED] = before
+        zil.entries[before, intent.FOLLOWING] = following
+    if zil.logs[log, intent.LAST] == entry:
+        zil.logs[log, intent.LAST] = before
+    if zil.logs[log, intent.SKIPPED] == entry:
+        zil.logs[log, intent.SKIPPED] = before
 
 
 @kernel
 def give_back(zil, entry):
-    zil.entries[entry, FOLLOWING] = zil.free[0]
+    zil.entries[entry, intent.FOLLOWING] = zil.free[0]
     zil.free[0] = entry
 
 
 @kernel
 def _skipped(zil, log):
     """The last entry before which all stay."""
-    return zil.logs[log, SKIPPED] if zil.logs[log, SKIPPED_FOR] == zil.logs[log, WRITER_FILE] else NIL
+    return zil.logs[log, intent.SKIPPED] if zil.logs[log, intent.SKIPPED_FOR] == zil.logs[log, intent.WRITER_FILE] else NIL
 
 
 @part
 def _walk(zil, params, settings, log, txg):
     before = _skipped(zil, log)
-    entry = zil.entries[before, FOLLOWING] if before != NIL else zil.logs[log, FIRST]
+    entry = zil.entries[before, intent.FOLLOWING] if before != NIL else zil.logs[log, intent.FIRST]
     while entry != NIL:
-        following = zil.entries[entry, FOLLOWING]
+        following = zil.entries[entry, intent.FOLLOWING]
         if not _is_relevant(zil, log, entry):
             before = entry
         elif not _goes_along(zil, params, log, entry):
             break
         else:
-            n_bytes = listed_bytes(params, zil.entries[entry, WAY], zil.entries[entry, DATA])
+            n_bytes = listed_bytes(params, zil.entries[entry, intent.WAY], zil.entries[entry, intent.DATA])
             unlink(zil, log, before, entry)
-            zil.logs[log, LISTED] -= 0 if params.lists_late else n_bytes
-            if zil.entries[entry, TXG] > zil.logs[log, SYNCED]:
+            zil.logs[log, intent.LISTED] -= 0 if params.lists_late else n_bytes
+            if zil.entries[entry, intent.TXG] > zil.logs[log, intent.SYNCED]:
                 _log_entry(zil, params, settings, log, entry, txg)
-            zil.logs[log, LISTED] -= n_bytes if params.lists_late else 0
+            zil.logs[log, intent.LISTED] -= n_bytes if params.lists_late else 0
             give_back(zil, entry)
         entry = following
-    zil.logs[log, SKIPPED], zil.logs[log, SKIPPED_FOR] = before, zil.logs[log, WRITER_FILE]
+    zil.logs[log, intent.SKIPPED], zil.logs[log, intent.SKIPPED_FOR] = before, zil.logs[log, intent.WRITER_FILE]
 
 
 @kernel
 def become_writer(zil, log, task, file, up_to):
     logs = zil.logs
-    logs[log, WRITER], logs[log, WRITER_FILE], logs[log, WRITER_UP_TO] = task, file, up_to
+    logs[log, intent.WRITER], logs[log, intent.WRITER_FILE], logs[log, intent.WRITER_UP_TO] = task, file, up_to
 
 
 @kernel
 def make_pass(zil, params, settings, log, txg):
     """The writer does what needs no disk. If that was all, nobody is the writer any more."""
     logs = zil.logs
-    logs[log, PASS] += 1
+    logs[log, intent.PASS] += 1
     _walk(zil, params, settings, log, txg)
-    if logs[log, FIRST] != NIL:
-        logs[log, WILL_BE] = zil.entries[logs[log, FIRST], SEQUENCE] - (0 if params.strict else 1)
+    if logs[log, intent.FIRST] != NIL:
+        logs[log, intent.WILL_BE] = zil.entries[logs[log, intent.FIRST], intent.SEQUENCE] - (0 if params.strict else 1)
     else:
-        logs[log, WILL_BE] = logs[log, NEWEST]
-    if logs[log, IS_OPEN]:
+        logs[log, intent.WILL_BE] = logs[log, intent.NEWEST]
+    if logs[log, intent.IS_OPEN]:
         _write_out(zil, params, settings, log, txg)
-    logs[log, BEFORE_USED], logs[log, NOW_USED] = logs[log, NOW_USED], 0
-    logs[log, N_PENDING] = zil.n_out[0]
-    logs[log, PHASE] = WRITING if zil.n_out[0] else IDLE
-    if logs[log, PHASE] == IDLE:
-        logs[log, COMMITTED] = logs[log, WILL_BE]
+    logs[log, intent.BEFORE_USED], logs[log, intent.NOW_USED] = logs[log, intent.NOW_USED], 0
+    logs[log, intent.N_PENDING] = zil.n_out[0]
+    logs[log, intent.PHASE] = WRITING if zil.n_out[0] else IDLE
+    if logs[log, intent.PHASE] == IDLE:
+        logs[log, intent.COMMITTED] = logs[log, intent.WILL_BE]

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from drivers.zil import Machine
 from model.events.streams import stream
 from model.zfs.eras import ERAS, era
+from model.zfs.zil import columns as intent
 from model.zfs.zil import log as z
 from model.zfs.zil.commit import commit, written
 from model.zfs.zil.log import ZilParams, ZilSettings
@@ -43,7 +44,7 @@ def test_model_and_twin_agree_and_keep_what_they_promise(name, of_pool, drawn, s
     assert not set(logged) & machine.twin.dropped
     left = {entry.sequence for entry in machine.twin.entries}
     assert set(logged) | machine.twin.dropped | left == set(range(1, machine.twin.newest + 1))
-    assert not machine.zil.logs[1, z.IS_FULL]
+    assert not machine.zil.logs[1, intent.IS_FULL]
 
 
 PLAIN = ZilSettings()
@@ -58,10 +59,10 @@ def grouped(params, n, of_pool=PLAIN, rounds=25, n_bytes=8 * KiB):
             z.record(log, params, of_pool, 0, 1, i, n_bytes, n_bytes, z.O_DSYNC, txg)
         assert not commit(log, params, of_pool, 0, 1, 0, txg)
         if txg == 1:
-            log.logs[0, z.PHASE], log.logs[0, z.WRITER] = z.IDLE, z.NOBODY  # the chain is there
+            log.logs[0, intent.PHASE], log.logs[0, intent.WRITER] = z.IDLE, z.NOBODY  # the chain is there
             commit(log, params, of_pool, 0, 1, 0, txg)
         rows = log.outbox[:log.n_out[0]].tolist()
-        blocks.append([(int(log.chain[0, row[2], z.BYTES]), row[1]) for row in rows])
+        blocks.append([(int(log.chain[0, row[2], intent.BYTES]), row[1]) for row in rows])
         for row in rows:
             written(log, params, of_pool, 0, row[2], txg)
         assert log.released[:log.n_released[0]].tolist() == [0]
@@ -92,7 +93,7 @@ def test_pointing_costs_one_small_block_for_twenty_writes():
     rows = log.outbox[:log.n_out[0]].tolist()
     assert rows[:20] == [[1, 128 * KiB, 1, i, 1] for i in range(20)]
     assert [row[:4] for row in rows[20:]] == [[0, 4 * KiB, slot, slot + 1]]
-    assert log.chain[0, slot + 1, z.DEVICE] == z.MAIN
+    assert log.chain[0, slot + 1, intent.DEVICE] == z.MAIN
 
 
 @pytest.mark.parametrize(("name", "n_bytes", "opened", "of_pool", "way"), [
