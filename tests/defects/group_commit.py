@@ -50,7 +50,7 @@ def takes_along_who_came_meanwhile(log_, params, settings, log, txg, real=zil_co
 
 
 def lets_go_at_once(log_, params, log):
-    for task in log_.waiting[log, :log_.logs[log, intent.N_WAITING], 0]:
+    for task in log_.waiting[log, :log_.logs[log, intent.N_WAITING], intent.TASK]:
         zil_commit._release(log_, task)
     log_.logs[log, intent.N_WAITING] = 0
 
@@ -61,7 +61,7 @@ MUTANTS = {
     "who comes during a flush is let go by it": (postgres_run, "flushed", lets_go_who_came_meanwhile),
     "nobody waits for a flush": (postgres_run, "want_flush", does_not_wait),
     "everybody sleeps before a flush": (postgres_wal, "delays", sleeps_first),
-    "none of the intent log": (zil_commit, "TASK", intent.TASK),
+    "none of the intent log": (zil_commit, "NOBODY", zil_commit.NOBODY),
     "who comes during a pass is let go by it": (zil_commit, "_pass_is_over", takes_along_who_came_meanwhile),
     "who waits is let go at the next pass": (zil_commit, "_let_go", lets_go_at_once),
     "who waits longest is the next writer": (group_commit, "LAST", FIRST),

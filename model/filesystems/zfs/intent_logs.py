@@ -117,9 +117,9 @@ def begin_rows(m, now):
 def _row_ready(m, now, i):
     """When a processor is through with row `i` of the outbox."""
     begin = max(now, m.row_ends[READY])
-    if m.zil.outbox[i, 0] != FILE_BLOCK:
+    if m.zil.outbox[i, intent.TO_DO] != FILE_BLOCK:
         return begin
-    cpu_ns = m.of_file[m.zil.outbox[i, 2] - 1, SYNC_CPU]
+    cpu_ns = m.of_file[m.zil.outbox[i, intent.TO_DO_WHAT] - 1, SYNC_CPU]
     count(m.tally, SYNC_CPU_NS, cpu_ns, now)
     m.owed[0] += cpu_ns * m.s.shares_cpus
     m.row_ends[READY] = begin + m.s.sync_serial_ns
@@ -142,8 +142,8 @@ def take_rows(m, db_calendar, now):
     zil, log = m.zil, m.sync[LOG_CALLED] - 1
     m.sync[LOG_CALLED] = 0
     for i in range(zil.n_out[0]):
-        if zil.outbox[i, 0] == CREATE:
-            _give_place(zil.chain, m.places, m.txgs.open_txg[0], log, zil.outbox[i, 2])
+        if zil.outbox[i, intent.TO_DO] == CREATE:
+            _give_place(zil.chain, m.places, m.txgs.open_txg[0], log, zil.outbox[i, intent.TO_DO_WHAT])
             m.sync[IS_PUSHED] = 1
         else:
             _add_row(m.rows, m.row_ends, log, zil.outbox, i, _row_ready(m, now, i))

@@ -17,6 +17,7 @@ IS_SYNC = 7  # 1: of a synchronous write
 COVERED = 8  # pass in which its block was written, or 0
 FOLLOWING = 9  # the next entry of the list, or of those not used; or NIL
 N_ENTRY_COLUMNS = 10  # count
+
 # Columns of Zil.logs.
 NEWEST = 0  # newest sequence
 COMMITTED = 1  # sequence up to which all is safe
@@ -42,6 +43,7 @@ IS_FULL = 20  # 1: the chain once had no room, after which nothing is right
 SKIPPED = 21  # entry up to which none is of the file SKIPPED_FOR, or NIL
 SKIPPED_FOR = 22  # the file that was written for last
 N_LOG_COLUMNS = 23  # count
+
 # Columns of Zil.chain.
 BYTES = 0  # B of the block
 USED = 1  # B of entries in it
@@ -51,3 +53,11 @@ BORN = 4  # transaction group of its allocation
 IS_WRITTEN = 5  # 1: it is on disk
 PLACE = 6  # the caller's; -1: not given yet
 N_CHAIN_COLUMNS = 7  # count
+
+# Columns of Zil.outbox.
+TO_DO = 0  # LOG_BLOCK, FILE_BLOCK, FLUSH or CREATE: see model.zfs.zil.commit
+TO_DO_BYTES = 1  # B of the block that is to be written, else 0
+TO_DO_WHAT = 2  # slot of the block in the chain; of a FILE_BLOCK: file; of a FLUSH: vdev
+TO_DO_WHICH = 3  # of a LOG_BLOCK: slot of the next block; of a FILE_BLOCK: number of the block of the file; else 0
+TO_DO_TXG = 4  # of a FILE_BLOCK: transaction group of its entry
+N_OUTBOX_COLUMNS = 5  # count

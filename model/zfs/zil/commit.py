@@ -87,7 +87,8 @@ def _take_next(zil, log):
     waiting, n = zil.waiting, zil.logs[log, intent.N_WAITING]
     who = zil.drawn[zil.n_drawn[0] % len(zil.drawn)] % n
     zil.n_drawn[0] += 1
-    become_writer(zil, log, waiting[log, who, intent.TASK], waiting[log, who, intent.OF_FILE], waiting[log, who, intent.UP_TO])
+    become_writer(zil, log, waiting[log, who, intent.TASK], waiting[log, who, intent.OF_FILE],
+                  waiting[log, who, intent.UP_TO])
     zil.logs[log, intent.N_WAITING] = n - 1
     for i in range(who, n - 1):
         for column in range(intent.N_WAITING_COLUMNS):
@@ -133,7 +134,8 @@ def commit(zil, params, settings, log, file, task, txg):
         return True
     if logs[log, intent.PHASE] != IDLE:
         i = logs[log, intent.N_WAITING]
-        zil.waiting[log, i, intent.TASK], zil.waiting[log, i, intent.OF_FILE], zil.waiting[log, i, intent.UP_TO] = task, file, up_to
+        zil.waiting[log, i, intent.TASK], zil.waiting[log, i, intent.OF_FILE] = task, file
+        zil.waiting[log, i, intent.UP_TO] = up_to
         logs[log, intent.N_WAITING] += 1
         return False
     if logs[log, intent.N_BLOCKS] == 0:
@@ -152,10 +154,11 @@ def commit(zil, params, settings, log, file, task, txg):
 def resume(zil, params, settings, log, txg):
     """Begin the chain if its first block has been synced; otherwise nothing happens."""
     zil.n_out[0] = zil.n_released[0] = 0
-    if zil.logs[log, intent.PHASE] != CREATING or zil.chain[log, last_block(zil, log), intent.BORN] > zil.logs[log, intent.SYNCED]:
+    logs = zil.logs
+    if logs[log, intent.PHASE] != CREATING or zil.chain[log, last_block(zil, log), intent.BORN] > logs[log, intent.SYNCED]:
         return
     make_pass(zil, params, settings, log, txg)
-    if zil.logs[log, intent.PHASE] == IDLE:
+    if logs[log, intent.PHASE] == IDLE:
         _pass_is_over(zil, params, settings, log, txg)
 
 
@@ -195,7 +198,8 @@ def group_synced(zil, params, log, txg):
     if logs[log, intent.PHASE] == IDLE:
         _clean(zil, params, log)
     slot = logs[log, intent.OLDEST_BLOCK]
-    while n_free < logs[log, intent.N_BLOCKS] and zil.chain[log, slot, intent.IS_WRITTEN] and zil.chain[log, slot, intent.MAX_TXG] <= txg:
+    while (n_free < logs[log, intent.N_BLOCKS] and zil.chain[log, slot, intent.IS_WRITTEN]
+           and zil.chain[log, slot, intent.MAX_TXG] <= txg):
         n_free += 1
         slot = (slot + 1) % zil.chain.shape[1]
     return n_free

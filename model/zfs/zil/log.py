@@ -46,7 +46,6 @@ NOT_SYNC, O_DSYNC, O_SYNC = range(3)  # how a file was opened
 INDIRECT, COPIED, NEED_COPY, OTHER = range(4)  # rule 1; OTHER: not of a write, pushed with any file
 MAIN, SLOG = range(2)  # where a log block goes
 
-
 IDLE, CREATING, WRITING, FLUSHING = range(4)  # values of PHASE
 
 
@@ -76,19 +75,13 @@ class ZilSettings(NamedTuple):
 class Zil(NamedTuple):
     """The logs of all file systems. Rows of `entries` are linked; entry 0 is none."""
 
-    entries: np.ndarray  # [entry, column]: sequence in its log, transaction group, file, way, B of data, block of the file
-    #   and its size, whether of a synchronous write, the pass in which its block was written, the next entry
-    logs: np.ndarray  # [log, column]: newest sequence, committed sequence and what it will be after this pass, B waiting,
-    #   B of this commit and of the last one, phase, I/Os pending, the writer, its file and up to where it writes, tasks
-    #   waiting, first and last entry, oldest block and how many, newest synced group, place in `choices`, passes, whether
-    #   the block in hand is begun, whether the chain ever had no room, after which nothing is right; the entry up to which
-    #   none is of the file that was last written for, and that file
-    chain: np.ndarray  # [log, slot, column]: size and B used, device, newest group of its entries, group of its allocation,
-    #   whether it is on disk, place (the caller's; -1 if not given)
+    entries: np.ndarray  # [entry, column]; columns of this and all other tables: model.zfs.zil.columns
+    logs: np.ndarray  # [log, column]
+    chain: np.ndarray  # [log, slot, column]
     choices: np.ndarray  # [log, N_CHOICES]: rule 4, slim
     held: np.ndarray  # [log, group % 4]: blocks of that group to which nothing on disk points yet
     last_of_file: np.ndarray  # per file: its newest sequence, 0 for none
-    waiting: np.ndarray  # [log, i, column]: task, file, sequence, in order of arrival
+    waiting: np.ndarray  # [log, i, column], in order of arrival
     touched: np.ndarray  # [log, vdev]: 1 if this pass wrote to it
     outbox: np.ndarray  # [i, column]: what the caller has to do, in this order; see model.zfs.zil.commit
     released: np.ndarray  # tasks that may go on
@@ -215,7 +208,8 @@ def device_of_next(zil, params, settings, log):
     """Rule 6."""
     if not settings.has_log_device or not params.slog_limit_bytes:
         return SLOG if settings.has_log_device else MAIN
-    small = zil.logs[log, intent.NOW_USED] < params.slog_limit_bytes or zil.logs[log, intent.LISTED] < 2 * params.slog_limit_bytes
+    small = (zil.logs[log, intent.NOW_USED] < params.slog_limit_bytes
+             or zil.logs[log, intent.LISTED] < 2 * params.slog_limit_bytes)
     return SLOG if small and not settings.throughput else MAIN
 
 
@@ -254,8 +248,12 @@ def new_zil(n_logs=1, n_files=1, n_entries=4096, n_tasks=256, n_vdevs=1, n_block
     entries[1:-1, intent.FOLLOWING] = np.arange(2, n_entries + 1)
     logs = np.zeros((n_logs, intent.N_LOG_COLUMNS), np.int64)
     logs[:, intent.WRITER] = NOBODY
-    return Zil(entries, logs, np.zeros((n_logs, n_blocks, 7), np.int64), np.zeros((n_logs, N_CHOICES), np.int64),
-               np.zeros((n_logs, 4), np.int64), np.zeros(n_files + 1, np.int64), np.zeros((n_logs, n_tasks, 3), np.int64),
-               np.zeros((n_logs, n_vdevs), np.int64), np.zeros((2 * n_entries + n_vdevs + 2, 5), np.int64),
-               np.zeros(n_tasks, np.int64), np.array(drawn, np.int64), *(np.zeros(1, np.int64) for _ in range(3)),
-               np.ones(1, np.int64))
+    return Zil(
+        entries=entries, logs=logs, chain=np.zeros((n_logs, n_blocks, intent.N_CHAIN_COLUMNS), np.int64),
+        choices=np.zeros((n_logs, N_CHOICES), np.int64), held=np.zeros((n_logs, 4), np.int64),
+        last_of_file=np.zeros(n_files + 1, np.int64),
+        waiting=np.zeros((n_logs, n_tasks, intent.N_WAITING_COLUMNS), np.int64),
+        touched=np.zeros((n_logs, n_vdevs), np.int64),
+        outbox=np.zeros((2 * n_entries + n_vdevs + 2, intent.N_OUTBOX_COLUMNS), np.int64),
+        released=np.zeros(n_tasks, np.int64), drawn=np.array(drawn, np.int64), n_out=np.zeros(1, np.int64),
+        n_released=np.zeros(1, np.int64), n_drawn=np.zeros(1, np.int64), free=np.ones(1, np.int64))

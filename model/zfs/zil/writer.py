@@ -36,14 +36,14 @@ from model.zfs.zil.log import (
     round_up,
 )
 
-LOG_BLOCK, FILE_BLOCK, FLUSH, CREATE = range(4)  # column 0 of the outbox
-# columns 1 to 3: B, slot, next slot; B, file, block; 0, vdev, 0; 0, slot, 0; column 4: the group of a FILE_BLOCK's entry
+LOG_BLOCK, FILE_BLOCK, FLUSH, CREATE = range(4)  # what the caller has to do: intent.TO_DO
 
 
 @kernel
 def put(zil, kind, n_bytes, what, which):
     row = zil.n_out[0]
-    zil.outbox[row, 0], zil.outbox[row, 1], zil.outbox[row, 2], zil.outbox[row, 3] = kind, n_bytes, what, which
+    zil.outbox[row, intent.TO_DO], zil.outbox[row, intent.TO_DO_BYTES] = kind, n_bytes
+    zil.outbox[row, intent.TO_DO_WHAT], zil.outbox[row, intent.TO_DO_WHICH] = what, which
     zil.n_out[0] += 1
 
 
@@ -71,7 +71,8 @@ def _cover(zil, log, entry):
     """The block of `entry` is being written: the same holds for what waits behind it, of the same block and group."""
     entries, other = zil.entries, zil.entries[entry, intent.FOLLOWING]
     while other != NIL:
-        same = entries[other, intent.FILE] == entries[entry, intent.FILE] and entries[other, intent.BLOCK] == entries[entry, intent.BLOCK]
+        same = (entries[other, intent.FILE] == entries[entry, intent.FILE]
+                and entries[other, intent.BLOCK] == entries[entry, intent.BLOCK])
         if same and entries[other, intent.WAY] == INDIRECT and entries[other, intent.TXG] == entries[entry, intent.TXG]:
             entries[other, intent.COVERED] = zil.logs[log, intent.PASS]
         other = entries[other, intent.FOLLOWING]
@@ -90,8 +91,9 @@ def _log_entry(zil, params, settings, log, entry, txg):
         if entries[entry, intent.COVERED] == logs[log, intent.PASS]:
             return
         if entries[entry, intent.COVERED] == 0:
-            put(zil, FILE_BLOCK, entries[entry, intent.BLOCK_BYTES], entries[entry, intent.FILE], entries[entry, intent.BLOCK])
-            zil.outbox[zil.n_out[0] - 1, 4] = entries[entry, intent.TXG]
+            put(zil, FILE_BLOCK, entries[entry, intent.BLOCK_BYTES], entries[entry, intent.FILE],
+                entries[entry, intent.BLOCK])
+            zil.outbox[zil.n_out[0] - 1, intent.TO_DO_TXG] = entries[entry, intent.TXG]
             _cover(zil, log, entry)
     slot = last_block(zil, log)
     zil.chain[log, slot, intent.USED] += n_bytes
@@ -102,7 +104,8 @@ def _log_entry(zil, params, settings, log, entry, txg):
 def _is_relevant(zil, log, entry):
     """Rule 1 of the walk."""
     entries, file = zil.entries, zil.logs[log, intent.WRITER_FILE]
-    return file == 0 or entries[entry, intent.IS_SYNC] or entries[entry, intent.WAY] == OTHER or entries[entry, intent.FILE] == file
+    return (file == 0 or entries[entry, intent.IS_SYNC] or entries[entry, intent.WAY] == OTHER
+            or entries[entry, intent.FILE] == file)
 
 
 @kernel
