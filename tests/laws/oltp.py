@@ -8,7 +8,8 @@ from model.devices.command_queue import N_COMMANDS, SERVICE_NS
 from model.simulations.filebench_oltp.state import AIO_TASKS, BEGAN, JOINED, JOINED_BEFORE
 from model.zfs.arc import columns as header
 from model.zfs.arc.lists import ANONYMOUS, MFU, total_bytes
-from model.zfs.dmu.dirty import BLOCK, N_USED, QUARTERS, WRITING, WRITTEN
+from model.zfs.dmu import columns as dirtied
+from model.zfs.dmu.dirty import QUARTERS, WRITTEN
 from model.zfs.vdev import cache_replay
 from model.zfs.vdev.cache_replay import COMPLETION, READ
 from model.zfs.vdev.leaves import FOR_LINE, FOR_TXG, NOBODY
@@ -121,9 +122,9 @@ def blocks_under_way(x):
     for group in {int(txgs.open_txg[0]), int(txgs.quiesced[0]), int(txgs.syncing[0])} - {0}:
         quarter = group % QUARTERS
         first = quarter * txgs.room + 1
-        for row in txgs.entries[first:first + txgs.quarters[quarter, N_USED]]:
-            if group != txgs.syncing[0] or row[WRITING] != WRITTEN:
-                blocks.setdefault(int(row[BLOCK]), []).append(group)
+        for row in txgs.entries[first:first + txgs.quarters[quarter, dirtied.N_USED]]:
+            if group != txgs.syncing[0] or row[dirtied.WRITING] != WRITTEN:
+                blocks.setdefault(int(row[dirtied.BLOCK]), []).append(group)
     return blocks
 
 

@@ -36,9 +36,9 @@ from model.filesystems.zfs.state import (
 from model.filesystems.zfs.writes_wanted import make_ios, to_outbox
 from model.jit import kernel, part
 from model.zfs.arc.primarycache import is_kept
+from model.zfs.dmu import columns as dirtied
 from model.zfs.dmu.dbuf import copy_written
-from model.zfs.dmu.dirty import BLOCK as BLOCK_OF_ENTRY
-from model.zfs.dmu.dirty import WRITING, WRITTEN
+from model.zfs.dmu.dirty import WRITTEN
 from model.zfs.dmu.layout import file_of, indirect_bytes
 from model.zfs.txg.throttle import DIRTY_DATA, LIMIT, dirty_bytes, note_clean
 from model.zfs.vdev.leaves import FOR_TXG, NOBODY, answered, bring_up_to_date, has_come, read_leaf, release_io, start_disk
@@ -93,8 +93,8 @@ def _txg_io_done(m, now, io):
     entry = m.entry_of[io]
     if entry != NIL:
         copy_written(m, now, entry, is_kept(m.s.primarycache, 0))
-        if m.txg_params.rule == DIRTY_DATA and m.txgs.entries[entry, WRITING] == WRITTEN:
-            is_clean(m, m.txgs.entries[entry, BLOCK_OF_ENTRY])
+        if m.txg_params.rule == DIRTY_DATA and m.txgs.entries[entry, dirtied.WRITING] == WRITTEN:
+            is_clean(m, m.txgs.entries[entry, dirtied.BLOCK])
     m.txgs.n_pending[0] -= 1
     if m.txgs.n_pending[0] == 0 and m.txgs.cursor[0] == NIL:
         set_time(m.calendar, m.sources.sync, now)

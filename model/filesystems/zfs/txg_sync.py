@@ -62,8 +62,9 @@ from model.filesystems.zfs.writes_wanted import VDEV_FLUSH, want
 from model.jit import kernel, part
 from model.zfs.arc.arc import make_anonymous
 from model.zfs.arc.primarycache import is_kept
+from model.zfs.dmu import columns as dirtied
 from model.zfs.dmu.dbuf import copy_written
-from model.zfs.dmu.dirty import ABOVE, BLOCK, NIL, WRITING, advance
+from model.zfs.dmu.dirty import NIL, advance
 from model.zfs.dmu.indirect import meta_dnode_levels
 from model.zfs.dmu.layout import file_of
 from model.zfs.txg.throttle import DIRTY_DATA, SYNC_BEGAN, T2, T3, group_written, open_group, wants_sync
@@ -87,11 +88,11 @@ def _write_record(m, now, entry, block):
     file = file_of(m.files.base, block)
     n_bytes = m.of_file[file, PSIZE]
     count(m.tally, RECORDS, 1, now)
-    if m.txgs.entries[entry, ABOVE] != NIL:
-        m.n_rewritten[m.txgs.entries[m.txgs.entries[entry, ABOVE], BLOCK] - m.files.n_records] += 1
+    if m.txgs.entries[entry, dirtied.ABOVE] != NIL:
+        m.n_rewritten[m.txgs.entries[m.txgs.entries[entry, dirtied.ABOVE], dirtied.BLOCK] - m.files.n_records] += 1
     if m.early_in[block] == m.txgs.syncing[0]:
         count(m.tally, EARLY, 1, now)
-        m.txgs.entries[entry, WRITING] = 1
+        m.txgs.entries[entry, dirtied.WRITING] = 1
         copy_written(m, now, entry, is_kept(m.s.primarycache, 0))
         if m.txg_params.rule == DIRTY_DATA:
             is_clean(m, block)
@@ -137,7 +138,7 @@ def _write_pool_blocks(m, now, n_blocks, n_bytes, copies):
 def _write_next(m, now):
     """The block at the cursor."""
     entry = m.txgs.cursor[0]
-    block = m.txgs.entries[entry, BLOCK]
+    block = m.txgs.entries[entry, dirtied.BLOCK]
     if block < m.files.n_records:
         file, is_early = file_of(m.files.base, block), m.early_in[block] == m.txgs.syncing[0]
         _write_record(m, now, entry, block)

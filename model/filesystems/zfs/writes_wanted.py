@@ -11,7 +11,7 @@ like all else.
 from model.devices.command_queue import FLUSH
 from model.filesystems.zfs.state import FIRST_LEAF, IN_FLIGHT, N_CHILDREN, vdev_of
 from model.jit import kernel, part
-from model.zfs.dmu.dirty import WRITING
+from model.zfs.dmu import columns as dirtied
 from model.zfs.vdev.leaves import FOR_TXG, leaf_io
 from model.zfs.vdev.places import FRONT_BYTES, LEAF_SHIFT, OFFSET_MASK
 from model.zfs.vdev.queue import READ, WRITE
@@ -78,7 +78,7 @@ def _make_ios_of(m, now, i):
     m.sync[IN_FLIGHT] += n
     if owner == FOR_TXG:
         m.txgs.n_pending[0] += n
-        m.txgs.entries[wanted[i, ENTRY], WRITING] += n
+        m.txgs.entries[wanted[i, ENTRY], dirtied.WRITING] += n
     else:
         leaves.n_awaited[owner] += n
 

@@ -8,7 +8,7 @@ from model.jit import kernel, part
 from model.jit.prefetch import prefetch
 from model.structures.lru import bucket_of
 from model.zfs.arc import columns as header
-from model.zfs.dmu.dirty import ABOVE, BLOCK, FOLLOWING, NODE
+from model.zfs.dmu import columns as dirtied
 from model.zfs.dmu.layout import level_block
 from model.zfs.vdev.leaves import FOR_LINE, FOR_TXG
 from model.zfs.vdev.places import LEAF_SHIFT, OFFSET_MASK
@@ -102,20 +102,20 @@ def write_is_next(m, file, record):
 def next_write(m):
     """The sync thread will write the entry at its cursor."""
     entries, entry = m.txgs.entries, m.txgs.cursor[0]
-    block = entries[entry, BLOCK]
-    prefetch(entries, entries[entry, FOLLOWING])
+    block = entries[entry, dirtied.BLOCK]
+    prefetch(entries, entries[entry, dirtied.FOLLOWING])
     if block < m.files.n_records:
-        prefetch(entries, entries[entry, ABOVE])
+        prefetch(entries, entries[entry, dirtied.ABOVE])
     else:
-        prefetch(m.arc.nodes, entries[entry, NODE])
+        prefetch(m.arc.nodes, entries[entry, dirtied.NODE])
 
 
 @part
 def block_above(m, above):
     """The sync thread has come to a record below the entry `above`."""
     entries = m.txgs.entries
-    prefetch(m.arc.nodes, entries[above, NODE])
-    prefetch(m.layout.level, entries[above, BLOCK] - m.files.n_records)
+    prefetch(m.arc.nodes, entries[above, dirtied.NODE])
+    prefetch(m.layout.level, entries[above, dirtied.BLOCK] - m.files.n_records)
 
 
 @kernel
@@ -145,7 +145,7 @@ def unit_ends(m, pool, unit):
     io = unit
     while io != NIL:
         if pool.owner[io] == FOR_TXG:
-            prefetch(m.arc.nodes, m.txgs.entries[m.entry_of[io], NODE])
+            prefetch(m.arc.nodes, m.txgs.entries[m.entry_of[io], dirtied.NODE])
         else:
             task = _who_waits(pool, io) >> pool.waiter_shift
             prefetch(m.arc.nodes, m.tasks.node[task])

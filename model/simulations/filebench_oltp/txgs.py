@@ -9,8 +9,9 @@ from model.jit import part
 from model.simulations.filebench_oltp.prefetch import block_above, next_write
 from model.simulations.filebench_oltp.state import INDIRECT_WRITTEN, LONGEST_SYNC_NS, RECORDS_WRITTEN, TXGS
 from model.zfs.arc.arc import make_anonymous
+from model.zfs.dmu import columns as dirtied
 from model.zfs.dmu.dbuf import node_of_entry
-from model.zfs.dmu.dirty import ABOVE, BLOCK, WRITING, advance, hand_over, quiesce
+from model.zfs.dmu.dirty import advance, hand_over, quiesce
 from model.zfs.dmu.layout import allocate, allocate_copy
 from model.zfs.vdev.leaves import write_block
 from model.zfs.vdev.queue_units import NIL
@@ -45,12 +46,12 @@ def _end_sync(m, now):
 @part
 def _bytes_now(m, entry):
     """B that the block of `entry` takes when it is written now. Its L1 hears of a record."""
-    block = m.txgs.entries[entry, BLOCK]
+    block = m.txgs.entries[entry, dirtied.BLOCK]
     if block < m.files.n_records:
         m.tally.counts[RECORDS_WRITTEN] += 1
-        above = m.txgs.entries[entry, ABOVE]
+        above = m.txgs.entries[entry, dirtied.ABOVE]
         block_above(m, above)
-        m.tally.n_rewritten[m.txgs.entries[above, BLOCK] - m.files.n_records] += 1
+        m.tally.n_rewritten[m.txgs.entries[above, dirtied.BLOCK] - m.files.n_records] += 1
         return m.workload.record_bytes
     m.tally.counts[INDIRECT_WRITTEN] += 1
     i = block - m.files.n_records
@@ -62,7 +63,7 @@ def _write_copy(m, pool, now, entry, place, n_bytes):
     n = write_block(pool, now, place, n_bytes)
     for i in range(pool.n_out[0] - n, pool.n_out[0]):
         m.entry_of[pool.outbox[i]] = entry
-    m.txgs.entries[entry, WRITING] += n
+    m.txgs.entries[entry, dirtied.WRITING] += n
     m.txgs.n_pending[0] += n
 
 
@@ -74,7 +75,7 @@ def sync_event(m, pool, now):
         if m.txgs.n_pending[0] == 0:
             _end_sync(m, now)
         return
-    n_bytes, is_record = _bytes_now(m, entry), m.txgs.entries[entry, BLOCK] < m.files.n_records
+    n_bytes, is_record = _bytes_now(m, entry), m.txgs.entries[entry, dirtied.BLOCK] < m.files.n_records
     place = allocate(m.space, n_bytes)
     _write_copy(m, pool, now, entry, place, n_bytes)
     if not is_record:

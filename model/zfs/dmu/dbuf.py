@@ -20,8 +20,8 @@ from model.jit import kernel, part
 from model.zfs.arc import columns as header
 from model.zfs.arc.arc import access, evict_now, grow, make_anonymous, make_room, new_block, revive, shrink, touch
 from model.zfs.arc.lists import ANONYMOUS, INDIRECT, NIL, drop, hold, hold_above, in_core, release
-from model.zfs.dmu.dirty import ABOVE as ABOVE_ENTRY
-from model.zfs.dmu.dirty import BLOCK, NODE, WRITING, WRITTEN, dirty
+from model.zfs.dmu import columns as dirtied
+from model.zfs.dmu.dirty import WRITTEN, dirty
 from model.zfs.dmu.layout import level_block
 
 
@@ -104,9 +104,9 @@ def _dirty_buffer(m, now, file, record, node):
 @part
 def _note_nodes(entries, nodes, entry, node):
     """While they are at hand: the nodes of a record's entry and of the one above."""
-    entries[entry, NODE] = node
-    if entries[entry, ABOVE_ENTRY] != NIL:
-        entries[entries[entry, ABOVE_ENTRY], NODE] = nodes[node, header.ABOVE]
+    entries[entry, dirtied.NODE] = node
+    if entries[entry, dirtied.ABOVE] != NIL:
+        entries[entries[entry, dirtied.ABOVE], dirtied.NODE] = nodes[node, header.ABOVE]
 
 
 @part
@@ -128,21 +128,21 @@ def dirty_record(m, now, file, record):
 def node_of_entry(m, entry):
     """The node of the block of `entry`, looked up once: it is held until the block is written."""
     entries = m.txgs.entries
-    if entries[entry, NODE] == NIL:
-        entries[entry, NODE] = int(m.arc.node_of[entries[entry, BLOCK]])
-    return entries[entry, NODE]
+    if entries[entry, dirtied.NODE] == NIL:
+        entries[entry, dirtied.NODE] = int(m.arc.node_of[entries[entry, dirtied.BLOCK]])
+    return entries[entry, dirtied.NODE]
 
 
 @part
 def copy_written(m, now, entry, keeps_records):
     """One of the copies of the block of `entry` is on disk; after the last one the block is clean."""
     entries, arc = m.txgs.entries, m.arc
-    entries[entry, WRITING] -= 1
-    if entries[entry, WRITING] > 0:
+    entries[entry, dirtied.WRITING] -= 1
+    if entries[entry, dirtied.WRITING] > 0:
         return
-    entries[entry, WRITING] = WRITTEN
+    entries[entry, dirtied.WRITING] = WRITTEN
     node = node_of_entry(m, entry)
-    is_record = entries[entry, BLOCK] < m.files.n_records
+    is_record = entries[entry, dirtied.BLOCK] < m.files.n_records
     if is_record and arc.nodes[node, header.DIRTIED] != m.txgs.syncing[0]:
         shrink(arc, int(arc.nodes[node, header.N_BYTES]))
     else:

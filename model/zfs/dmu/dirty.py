@@ -18,24 +18,12 @@ import numpy as np
 
 from model.jit import kernel
 from model.jit.lent_memory import empty, in_lines
+from model.zfs.dmu import columns as dirtied
 from model.zfs.dmu.layout import level_block
 
 NIL = 0
 QUARTERS = 4
 
-# Columns of Txgs.entries; FIRST and LAST are columns of Txgs.quarters, too.
-BLOCK = 0  # number of the block
-FIRST = 1  # entry of the first child; of a quarter: of the first top of a file; or NIL
-LAST = 2  # entry of the last child; of a quarter: of the last top of a file; or NIL
-ABOVE = 3  # entry of the parent; NIL for the top of a file
-FOLLOWING = 4  # entry of the next child of the same parent, or of the next top of a file; or NIL
-WRITING = 5  # count of I/Os by which it is on its way to disk, or WRITTEN
-NODE = 6  # its header in the ARC, which is held until it is written; NIL if nobody has looked yet (model.zfs.dmu.dbuf)
-N_COLUMNS = 8  # count; the last one means nothing: so an entry is a line of a processor's cache
-
-# Another column of Txgs.quarters.
-N_USED = 0  # count of entries used
-N_QUARTER_COLUMNS = 3  # count
 
 WRITTEN = -1
 
@@ -58,18 +46,18 @@ class Txgs(NamedTuple):
 
 @kernel
 def has_room(txgs, n_blocks):
-    return txgs.quarters[txgs.open_txg[0] % QUARTERS, N_USED] + n_blocks < txgs.room
+    return txgs.quarters[txgs.open_txg[0] % QUARTERS, dirtied.N_USED] + n_blocks < txgs.room
 
 
 @kernel
 def _new_entry(txgs, block, above):
     quarter = txgs.open_txg[0] % QUARTERS
-    txgs.quarters[quarter, N_USED] += 1
-    entry = quarter * txgs.room + txgs.quarters[quarter, N_USED]
+    txgs.quarters[quarter, dirtied.N_USED] += 1
+    entry = quarter * txgs.room + txgs.quarters[quarter, dirtied.N_USED]
     entries = txgs.entries
-    entries[entry, BLOCK], entries[entry, ABOVE] = block, above
-    entries[entry, FIRST] = entries[entry, LAST] = entries[entry, FOLLOWING] = NIL
-    entries[entry, WRITING] = entries[entry, NODE] = 0
+    entries[entry, dirtied.BLOCK], entries[entry, dirtied.ABOVE] = block, above
+    entries[entry, dirtied.FIRST] = entries[entry, dirtied.LAST] = entries[entry, dirtied.FOLLOWING] = NIL
+    entries[entry, dirtied.WRITING] = entries[entry, dirtied.NODE] = 0
     if above == NIL:
         _append(entries, entry, txgs.quarters, quarter)
     else:
@@ -80,11 +68,11 @@ def _new_entry(txgs, block, above):
 @kernel
 def _append(entries, entry, lists, place):
     """Put `entry` at the end of the list that begins and ends as row `place` of `lists` says."""
-    if lists[place, FIRST] == NIL:
-        lists[place, FIRST] = entry
+    if lists[place, dirtied.FIRST] == NIL:
+        lists[place, dirtied.FIRST] = entry
     else:
-        entries[lists[place, LAST], FOLLOWING] = entry
-    lists[place, LAST] = entry
+        entries[lists[place, dirtied.LAST], dirtied.FOLLOWING] = entry
+    lists[place, dirtied.LAST] = entry
 
 
 @kernel
@@ -108,8 +96,8 @@ def dirty(txgs, files, file, record):
 @kernel
 def _bottom(txgs, entry):
     """The first entry written of those below `entry`."""
-    while entry != NIL and txgs.entries[entry, FIRST] != NIL:
-        entry = txgs.entries[entry, FIRST]
+    while entry != NIL and txgs.entries[entry, dirtied.FIRST] != NIL:
+        entry = txgs.entries[entry, dirtied.FIRST]
     return entry
 
 
@@ -122,7 +110,7 @@ def quiesce(txgs):
     txgs.quiesced[0] = txgs.open_txg[0]
     txgs.open_txg[0] += 1
     quarter = txgs.open_txg[0] % QUARTERS
-    txgs.quarters[quarter, N_USED] = txgs.quarters[quarter, FIRST] = txgs.quarters[quarter, LAST] = 0
+    txgs.quarters[quarter, dirtied.N_USED] = txgs.quarters[quarter, dirtied.FIRST] = txgs.quarters[quarter, dirtied.LAST] = 0
     return True
 
 
@@ -132,7 +120,7 @@ def hand_over(txgs):
     if txgs.syncing[0] != 0 or txgs.quiesced[0] == 0:
         return False
     txgs.syncing[0], txgs.quiesced[0] = txgs.quiesced[0], 0
-    txgs.cursor[0] = _bottom(txgs, txgs.quarters[txgs.syncing[0] % QUARTERS, FIRST])
+    txgs.cursor[0] = _bottom(txgs, txgs.quarters[txgs.syncing[0] % QUARTERS, dirtied.FIRST])
     return True
 
 
@@ -140,17 +128,17 @@ def hand_over(txgs):
 def advance(txgs):
     """The entry at the cursor has been written: go to the next one."""
     entry = txgs.cursor[0]
-    following = txgs.entries[entry, FOLLOWING]
-    txgs.cursor[0] = _bottom(txgs, following) if following != NIL else txgs.entries[entry, ABOVE]
+    following = txgs.entries[entry, dirtied.FOLLOWING]
+    txgs.cursor[0] = _bottom(txgs, following) if following != NIL else txgs.entries[entry, dirtied.ABOVE]
 
 
 def new_txgs(n_indirect, room):
     """Group 1 is open; `room` entries for each group."""
     indirect = in_lines((max(2, n_indirect), 2), np.int64)  # so that both columns of a block stand in one row
-    entries = in_lines((QUARTERS * room + 1, N_COLUMNS), np.int64, empty)
+    entries = in_lines((QUARTERS * room + 1, dirtied.N_COLUMNS), np.int64, empty)
     entries[NIL] = 0
     return Txgs(
-        room=room, entries=entries, quarters=np.zeros((QUARTERS, N_QUARTER_COLUMNS), np.int64),
+        room=room, entries=entries, quarters=np.zeros((QUARTERS, dirtied.N_QUARTER_COLUMNS), np.int64),
         dirtied_in=indirect[:, 0], entry_of=indirect[:, 1], open_txg=np.ones(1, np.int64),
         quiesced=np.zeros(1, np.int64), syncing=np.zeros(1, np.int64), overdue=np.zeros(1, np.int64),
         cursor=np.zeros(1, np.int64), n_pending=np.zeros(1, np.int64))

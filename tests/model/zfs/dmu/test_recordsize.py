@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from model.events.streams import stream
-from model.zfs.dmu.dirty import N_USED, dirty, has_room, new_txgs
+from model.zfs.dmu import columns as dirtied
+from model.zfs.dmu.dirty import dirty, has_room, new_txgs
 from model.zfs.dmu.layout import number_blocks
 from model.zfs.dmu.recordsize import (
     DIRTIED,
@@ -102,7 +103,7 @@ def test_transaction_groups_write_as_many_records_and_parents_as_the_closed_form
             assert has_room(txgs, 4)
             dirty(txgs, files, 0, record)
         overwrite(records, record * 8 * KiB, 8 * KiB, 1)
-    blocks = txgs.entries[1 + 2**14:1 + 2**14 + txgs.quarters[1, N_USED], 0]
+    blocks = txgs.entries[1 + 2**14:1 + 2**14 + txgs.quarters[1, dirtied.N_USED], 0]
     first = files.n_records
     n_l1 = int(((blocks >= first) & (blocks < first + 1024)).sum())
     assert int((blocks < first).sum()) == records.counts[DIRTIED]
