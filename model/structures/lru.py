@@ -21,7 +21,7 @@ import numpy as np
 
 from model.jit import kernel
 
-NIL = 0
+NIL = 0  # the number of no frame
 SENTINEL = 0
 
 

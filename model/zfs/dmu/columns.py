@@ -9,6 +9,7 @@ FOLLOWING = 4  # entry of the next child of the same parent, or of the next top 
 WRITING = 5  # count of I/Os by which it is on its way to disk, or WRITTEN
 NODE = 6  # its header in the ARC, which is held until it is written; NIL if nobody has looked yet (model.zfs.dmu.dbuf)
 N_COLUMNS = 8  # count; the last one means nothing: so an entry is a line of a processor's cache
+
 # Another column of Txgs.quarters.
 N_USED = 0  # count of entries used
 N_QUARTER_COLUMNS = 3  # count

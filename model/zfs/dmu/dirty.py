@@ -21,10 +21,8 @@ from model.jit.lent_memory import empty, in_lines
 from model.zfs.dmu import columns as dirtied
 from model.zfs.dmu.layout import level_block
 
-NIL = 0
+NIL = 0  # the number of no entry
 QUARTERS = 4
-
-
 WRITTEN = -1
 
 
@@ -32,8 +30,8 @@ class Txgs(NamedTuple):
     """Entries are rows of the first array."""
 
     room: int  # entries of a group at most
-    entries: np.ndarray  # [entry, column]; see BLOCK and the others
-    quarters: np.ndarray  # [quarter, column]: entries used; tops of files, the first and the last one dirtied
+    entries: np.ndarray  # [entry, column]; see model.zfs.dmu.columns
+    quarters: np.ndarray  # [quarter, column]: likewise
     dirtied_in: np.ndarray  # per indirect block: the last group that it was dirtied in, 0 for none
     entry_of: np.ndarray  # per indirect block: its entry there; both stand in one row
     open_txg: np.ndarray  # one element, as all that follow: the number of the open group
