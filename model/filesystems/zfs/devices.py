@@ -41,12 +41,13 @@ from model.zfs.dmu.dbuf import copy_written
 from model.zfs.dmu.dirty import WRITTEN
 from model.zfs.dmu.layout import file_of, indirect_bytes
 from model.zfs.txg.throttle import DIRTY_DATA, LIMIT, dirty_bytes, note_clean
+from model.zfs.vdev import child_columns as piece
 from model.zfs.vdev.leaves import FOR_TXG, NOBODY, answered, bring_up_to_date, has_come, read_leaf, release_io, start_disk
 from model.zfs.vdev.places import FRONT_BYTES, LEAF_SHIFT, OFFSET_MASK
 from model.zfs.vdev.queue import WRITE, arrive, complete, take_dropped
 from model.zfs.vdev.queue_classes import N_CLASSES, arrive_in_class, async_writes, complete_in_class
 from model.zfs.vdev.queue_units import NIL
-from model.zfs.vdev.raid import BYTES, CHILD, OFFSET, read_ios
+from model.zfs.vdev.raid import read_ios
 
 # ---- reads ----
 
@@ -58,8 +59,8 @@ def read_block(m, now, place, n_bytes, is_metadata, task, priority):
     n = read_ios(vdev_of(m.places.vdevs, vdev), (place & OFFSET_MASK) - FRONT_BYTES, n_bytes, leaves.children)
     leaves.n_awaited[task] = 0
     for i in range(n):
-        leaf = m.places.vdevs[vdev, FIRST_LEAF] + leaves.children[i, CHILD]
-        there, io = read_leaf(leaves, now, leaf, leaves.children[i, OFFSET] + FRONT_BYTES, leaves.children[i, BYTES],
+        leaf = m.places.vdevs[vdev, FIRST_LEAF] + leaves.children[i, piece.CHILD]
+        there, io = read_leaf(leaves, now, leaf, leaves.children[i, piece.OFFSET] + FRONT_BYTES, leaves.children[i, piece.BYTES],
                               is_metadata, task << leaves.waiter_shift | i, priority)
         if io != NIL:
             m.sync[IN_FLIGHT] += 1

@@ -12,11 +12,12 @@ from model.devices.command_queue import FLUSH
 from model.filesystems.zfs.state import FIRST_LEAF, IN_FLIGHT, N_CHILDREN, vdev_of
 from model.jit import kernel, part
 from model.zfs.dmu import columns as dirtied
+from model.zfs.vdev import child_columns as piece
 from model.zfs.vdev.leaves import FOR_TXG, leaf_io
 from model.zfs.vdev.places import FRONT_BYTES, LEAF_SHIFT, OFFSET_MASK
 from model.zfs.vdev.queue import READ, WRITE
 from model.zfs.vdev.queue_units import NIL, NODATA, OPTIONAL
-from model.zfs.vdev.raid import BYTES, CHILD, IS_PADDING, OFFSET, write_ios
+from model.zfs.vdev.raid import write_ios
 
 # Columns of Zfs.wanted.
 WHAT, WHERE, LENGTH, OWNER, PRIORITY, ENTRY = range(6)  # ENTRY: of the transaction group, or NIL
@@ -46,8 +47,8 @@ def _list_children(children, vdevs, padding, what, where, n_bytes):
         return write_ios(vdev, (where & OFFSET_MASK) - FRONT_BYTES, n_bytes, padding, children)
     n = vdevs[where, N_CHILDREN] if what == VDEV_FLUSH else 1
     for i in range(n):
-        children[i, CHILD], children[i, BYTES], children[i, IS_PADDING] = i, n_bytes, 0
-        children[i, OFFSET] = FLUSH - FRONT_BYTES if what == VDEV_FLUSH else (where & OFFSET_MASK) - FRONT_BYTES
+        children[i, piece.CHILD], children[i, piece.BYTES], children[i, piece.IS_PADDING] = i, n_bytes, 0
+        children[i, piece.OFFSET] = FLUSH - FRONT_BYTES if what == VDEV_FLUSH else (where & OFFSET_MASK) - FRONT_BYTES
     return n
 
 
@@ -66,11 +67,11 @@ def _make_ios_of(m, now, i):
     n = _list_children(children, m.places.vdevs, m.raidz.padding, what, wanted[i, WHERE], wanted[i, LENGTH])
     first = _first_leaf(m.places.vdevs, what, wanted[i, WHERE])
     for child in range(n):
-        io = leaf_io(leaves, first + children[child, CHILD], READ if what == VDEV_FLUSH else WRITE,
-                     children[child, OFFSET] + FRONT_BYTES, children[child, BYTES], now, wanted[i, PRIORITY],
+        io = leaf_io(leaves, first + children[child, piece.CHILD], READ if what == VDEV_FLUSH else WRITE,
+                     children[child, piece.OFFSET] + FRONT_BYTES, children[child, piece.BYTES], now, wanted[i, PRIORITY],
                      owner if owner == FOR_TXG else owner << leaves.waiter_shift)
         m.entry_of[io] = wanted[i, ENTRY]
-        if children[child, IS_PADDING]:
+        if children[child, piece.IS_PADDING]:
             leaves.queue.marks[io] = OPTIONAL | NODATA
         if what == VDEV_FLUSH:
             leaves.queue.next_member[io], leaves.queue.unit_bytes[io] = NIL, 0

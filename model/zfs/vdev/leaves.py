@@ -39,6 +39,7 @@ from model.devices.command_queue import (
 )
 from model.events.clock import TICK_NS
 from model.jit import kernel, part
+from model.zfs.vdev import child_columns as piece
 from model.zfs.vdev.cache import (
     HIT,
     JOINED,
@@ -55,7 +56,7 @@ from model.zfs.vdev.cache import (
 from model.zfs.vdev.places import FRONT_BYTES, LEAF_SHIFT, OFFSET_MASK, SINGLE_DISK
 from model.zfs.vdev.queue import READ, WRITE, VdevQueue, VdevQueueParams, arrive, complete, new_io, new_queue, release
 from model.zfs.vdev.queue_units import NIL
-from model.zfs.vdev.raid import BYTES, CHILD, OFFSET, PADDING_NEVER, RAIDZ, VdevParams, max_ios, read_ios, write_ios
+from model.zfs.vdev.raid import PADDING_NEVER, RAIDZ, VdevParams, max_ios, read_ios, write_ios
 
 ENTRY = 3  # column of VdevQueue.own of whoever writes transaction groups; those before it are the first three per I/O below
 NOBODY = -1  # no task
@@ -177,8 +178,8 @@ def put(pool, io):
 @part
 def _on_disk(pool, place, i):
     """(leaf, offset) of the I/O in row `i` of the table, of the block at `place`."""
-    leaf = (place >> LEAF_SHIFT) * pool.vdev.n_children + pool.children[i, CHILD]
-    return leaf, pool.children[i, OFFSET] + FRONT_BYTES
+    leaf = (place >> LEAF_SHIFT) * pool.vdev.n_children + pool.children[i, piece.CHILD]
+    return leaf, pool.children[i, piece.OFFSET] + FRONT_BYTES
 
 
 @kernel
@@ -189,7 +190,7 @@ def _ask_children(pool, now, place, n_bytes, is_metadata, task):
     for i in range(n):
         leaf, offset = _on_disk(pool, place, i)
         waiter = task << pool.waiter_shift | i
-        there, io = read_leaf(pool, now, leaf, offset, pool.children[i, BYTES], is_metadata, waiter,
+        there, io = read_leaf(pool, now, leaf, offset, pool.children[i, piece.BYTES], is_metadata, waiter,
                                pool.queue_params.sync_read_priority)
         if io != NIL:
             put(pool, io)
@@ -223,7 +224,7 @@ def _write_children(pool, now, place, n_bytes, owner, priority):
     n = write_ios(pool.vdev, (place & OFFSET_MASK) - FRONT_BYTES, n_bytes, PADDING_NEVER, pool.children)
     for i in range(n):
         leaf, offset = _on_disk(pool, place, i)
-        put(pool, leaf_io(pool, leaf, WRITE, offset, pool.children[i, BYTES], now, priority, owner))
+        put(pool, leaf_io(pool, leaf, WRITE, offset, pool.children[i, piece.BYTES], now, priority, owner))
     return n
 
 

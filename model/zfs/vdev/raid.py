@@ -38,6 +38,7 @@ pool of one vdev always the first).
 from typing import NamedTuple
 
 from model.jit import kernel
+from model.zfs.vdev import child_columns as piece
 
 SINGLE, MIRROR, RAIDZ = 0, 1, 2
 KINDS = {"single": (SINGLE, 0), "mirror": (MIRROR, 0), "raidz1": (RAIDZ, 1), "raidz2": (RAIDZ, 2), "raidz3": (RAIDZ, 3)}
@@ -45,13 +46,6 @@ MIRROR_SHIFT = 21  # log2 of the B after which a mirror reads from the next chil
 SWAP_BIT = 20  # of an offset; rule 5
 MAX_CHILDREN = 255  # of a RAID-Z group; ZFS keeps the number of a column in 8 bits
 
-
-# Columns of a table of I/Os of children.
-CHILD = 0  # index of the child
-OFFSET = 1  # B in the child, behind its labels
-BYTES = 2  # B
-IS_PADDING = 3  # 1: padding alone
-N_COLUMNS = 4  # count
 
 # How padding is written; rule 4.
 PADDING_NEVER = 0
@@ -110,7 +104,7 @@ def mirror_child(vdev, offset):
 
 @kernel
 def _set_io(ios, i, child, offset, n_bytes, is_padding):
-    ios[i, CHILD], ios[i, OFFSET], ios[i, BYTES], ios[i, IS_PADDING] = child, offset, n_bytes, is_padding
+    ios[i, piece.CHILD], ios[i, piece.OFFSET], ios[i, piece.BYTES], ios[i, piece.IS_PADDING] = child, offset, n_bytes, is_padding
 
 
 @kernel
@@ -149,7 +143,7 @@ def read_ios(vdev, offset, psize, ios):
 def _io_that_ends_at(ios, n_ios, child, end):
     """The I/O of `child` up to `end`, or -1."""
     for i in range(n_ios):
-        if ios[i, CHILD] == child and ios[i, OFFSET] + ios[i, BYTES] == end:
+        if ios[i, piece.CHILD] == child and ios[i, piece.OFFSET] + ios[i, piece.BYTES] == end:
             return i
     return -1
 
@@ -161,7 +155,7 @@ def _add_padding(vdev, ios, n_ios, sector, padding):
     if padding == PADDING_WITH_COLUMNS:
         io = _io_that_ends_at(ios, n_ios, sector % vdev.n_children, sector // vdev.n_children << vdev.ashift)
     if io >= 0:
-        ios[io, BYTES] += 1 << vdev.ashift
+        ios[io, piece.BYTES] += 1 << vdev.ashift
         return n_ios
     _set_run(vdev, ios, n_ios, sector, 1, 1)
     return n_ios + 1

@@ -7,11 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from model.zfs.vdev import child_columns as piece
 from model.zfs.vdev.raid import (
-    BYTES,
-    CHILD,
-    IS_PADDING,
-    OFFSET,
     PADDING_NEVER,
     PADDING_OPTIONAL,
     PADDING_WITH_COLUMNS,
@@ -41,7 +38,7 @@ def writes(vdev, offset, psize, padding=PADDING_OPTIONAL):
 def sectors(vdev, ios):
     """(disk, sector of the disk) of all that is transferred, in order."""
     unit = 2**vdev.ashift
-    return [(io[CHILD], io[OFFSET] // unit + i) for io in ios for i in range(io[BYTES] // unit)]
+    return [(io[piece.CHILD], io[piece.OFFSET] // unit + i) for io in ios for i in range(io[piece.BYTES] // unit)]
 
 
 @st.composite
@@ -66,7 +63,7 @@ def agrees(vdev, offset, psize, defect=None):
     return (sectors(vdev, read[::-1]) == [at for _, at in data]
             and sorted(sectors(vdev, written)) == sorted(twin)
             and {at for at, (role, _) in twin.items() if role == "parity"} == set(parity)
-            and set(sectors(vdev, [io for io in written if io[IS_PADDING]])) == padding
+            and set(sectors(vdev, [io for io in written if io[piece.IS_PADDING]])) == padding
             and asize(vdev, psize) == len(twin) << vdev.ashift)
 
 
@@ -88,10 +85,10 @@ def test_defects_of_the_twin_are_noticed(defect):
 def test_a_disk_has_at_most_one_column_of_a_block_and_parity_is_elsewhere(block):
     vdev, offset, psize = block
     columns = writes(vdev, offset, psize, padding=PADDING_NEVER)
-    assert len({io[CHILD] for io in columns}) == len(columns)
+    assert len({io[piece.CHILD] for io in columns}) == len(columns)
     parity, data = columns[: vdev.n_parity], columns[vdev.n_parity :]
     assert data[::-1] == reads(vdev, offset, psize)
-    assert {io[BYTES] for io in parity} == {max(io[BYTES] for io in data)}  # parity of the longest column covers all
+    assert {io[piece.BYTES] for io in parity} == {max(io[piece.BYTES] for io in data)}  # parity of the longest column covers all
 
 
 @quick
@@ -109,7 +106,7 @@ def test_blocks_one_behind_the_other_share_no_sector_and_leave_no_hole(block, ps
 @given(raidz_blocks())
 def test_padding_is_less_than_the_smallest_block(block):
     vdev, offset, psize = block
-    n_padding = sum(io[IS_PADDING] for io in writes(vdev, offset, psize))
+    n_padding = sum(io[piece.IS_PADDING] for io in writes(vdev, offset, psize))
     assert n_padding <= vdev.n_parity
     assert asize(vdev, psize) % ((vdev.n_parity + 1) << vdev.ashift) == 0
     assert asize(vdev, psize) >= asize(vdev, max(1, psize - 1))  # and larger blocks never need less
@@ -121,9 +118,9 @@ def test_padding_goes_with_the_column_of_its_disk_from_openzfs_2_2_on(block):
     """The same sectors, and one I/O a disk; what need not be written is on disks that have nothing of the block."""
     apart, joined = writes(*block), writes(*block, padding=PADDING_WITH_COLUMNS)
     assert sorted(sectors(block[0], joined)) == sorted(sectors(block[0], apart))
-    assert len({io[CHILD] for io in joined}) == len(joined)
+    assert len({io[piece.CHILD] for io in joined}) == len(joined)
     columns = writes(*block, padding=PADDING_NEVER)
-    assert [io[:2] for io in joined if not io[IS_PADDING]] == [io[:2] for io in columns]
+    assert [io[:2] for io in joined if not io[piece.IS_PADDING]] == [io[:2] for io in columns]
 
 
 @pytest.mark.parametrize(("kind", "n", "psize", "more"), [
@@ -133,7 +130,7 @@ def test_records_take_whole_multiples_of_parity_and_a_sector(kind, n, psize, mor
     """Sectors of 4 KiB: 8 KiB are three sectors of RAID-Z1, which takes four; of RAID-Z2 four of six; of RAID-Z3 five of
     eight."""
     vdev = vdev_params(kind, n, 12)
-    n_padding = sum(io[IS_PADDING] for io in writes(vdev, 0, psize))
+    n_padding = sum(io[piece.IS_PADDING] for io in writes(vdev, 0, psize))
     assert n_padding == more
     data = psize // 4096
     rows = -(-data // (n - vdev.n_parity))
@@ -144,7 +141,7 @@ def test_records_take_whole_multiples_of_parity_and_a_sector(kind, n, psize, mor
 def test_one_sector_of_raidz_is_a_mirror_of_all_parity(n_parity):
     vdev = vdev_params(f"raidz{n_parity}", 6)
     ios = writes(vdev, 7 * 512, 512)
-    assert [io[BYTES] for io in ios] == [512] * (n_parity + 1)
+    assert [io[piece.BYTES] for io in ios] == [512] * (n_parity + 1)
     assert asize(vdev, 512) == 512 * (n_parity + 1)
     assert len(reads(vdev, 7 * 512, 512)) == 1
 
@@ -153,16 +150,16 @@ def test_one_sector_of_raidz_is_a_mirror_of_all_parity(n_parity):
 def test_a_large_record_fills_all_disks_alike(kind, n, column):
     vdev = vdev_params(kind, n)
     ios = writes(vdev, 0, 128 * K, padding=PADDING_NEVER)
-    assert sorted(io[CHILD] for io in ios) == list(range(n))
-    assert {io[BYTES] for io in ios} == {column}
-    assert all(io[OFFSET] == 0 for io in ios)
+    assert sorted(io[piece.CHILD] for io in ios) == list(range(n))
+    assert {io[piece.BYTES] for io in ios} == {column}
+    assert all(io[piece.OFFSET] == 0 for io in ios)
     assert len(reads(vdev, 0, 128 * K)) == n - vdev.n_parity
 
 
 def test_the_picture_in_the_docstring():
     vdev = vdev_params("raidz1", 5)
     ios = writes(vdev, 2 * 512, 10 * 512)
-    assert [[io[CHILD], io[OFFSET] // 512, io[BYTES] // 512, io[IS_PADDING]] for io in ios] == [
+    assert [[io[piece.CHILD], io[piece.OFFSET] // 512, io[piece.BYTES] // 512, io[piece.IS_PADDING]] for io in ios] == [
         [2, 0, 3, 0], [3, 0, 3, 0], [4, 0, 3, 0], [0, 1, 2, 0], [1, 1, 2, 0], [0, 3, 1, 1]]
     assert reads(vdev, 2 * 512, 10 * 512) == ios[4:0:-1]
 
@@ -170,8 +167,8 @@ def test_the_picture_in_the_docstring():
 def test_raidz1_swaps_parity_in_every_second_mebibyte_and_others_do_not():
     for kind, swaps in (("raidz1", True), ("raidz2", False), ("raidz3", False)):
         vdev = vdev_params(kind, 4)  # 4 divides 1 MiB, so that blocks of both begin on disk 0
-        assert writes(vdev, 0, 8 * K)[0][CHILD] == 0
-        assert (writes(vdev, M, 8 * K)[0][CHILD] == 1) == swaps
+        assert writes(vdev, 0, 8 * K)[0][piece.CHILD] == 0
+        assert (writes(vdev, M, 8 * K)[0][piece.CHILD] == 1) == swaps
         assert sorted(sectors(vdev, writes(vdev, M, 8 * K))) == [
             (disk, sector + M // 2048) for disk, sector in sorted(sectors(vdev, writes(vdev, 0, 8 * K)))]
 
@@ -183,8 +180,8 @@ def test_a_mirror_writes_all_children_and_reads_one(n, offset, psize):
     [read] = reads(vdev, offset, psize)
     written = writes(vdev, offset, psize)
     assert read in written
-    assert [io[CHILD] for io in written] == list(range(n))
-    assert {tuple(io[OFFSET:]) for io in written} == {(offset, asize(vdev, psize), 0)}
+    assert [io[piece.CHILD] for io in written] == list(range(n))
+    assert {tuple(io[piece.OFFSET:]) for io in written} == {(offset, asize(vdev, psize), 0)}
 
 
 @pytest.mark.parametrize("n", [2, 3, 4])
