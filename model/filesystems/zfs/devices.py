@@ -60,8 +60,8 @@ def read_block(m, now, place, n_bytes, is_metadata, task, priority):
     leaves.n_awaited[task] = 0
     for i in range(n):
         leaf = m.places.vdevs[vdev, FIRST_LEAF] + leaves.children[i, piece.CHILD]
-        there, io = read_leaf(leaves, now, leaf, leaves.children[i, piece.OFFSET] + FRONT_BYTES, leaves.children[i, piece.BYTES],
-                              is_metadata, task << leaves.waiter_shift | i, priority)
+        there, io = read_leaf(leaves, now, leaf, leaves.children[i, piece.OFFSET] + FRONT_BYTES,
+                              leaves.children[i, piece.BYTES], is_metadata, task << leaves.waiter_shift | i, priority)
         if io != NIL:
             m.sync[IN_FLIGHT] += 1
             to_outbox(leaves.outbox, leaves.n_out, io)

@@ -7,6 +7,7 @@ from model.devices.data_sheet import SheetParams, new_drive
 from model.devices.ssd import SsdParams, SsdState, check_ssd, new_ssds
 from model.events.streams import stream
 from model.filesystems.zfs.state import N_SLOTS, Ssds
+from model.zfs.vdev import child_columns as piece
 from model.zfs.vdev.leaves import ENTRY, new_pool, new_recorder
 from model.zfs.vdev.queue_classes import most_issued, new_class_queue
 from model.zfs.vdev.raid import RAIDZ, max_ios
@@ -74,4 +75,4 @@ def leaves_of(pool, build, settings, n_tasks, seed):
         leaves = _with_classes(leaves, build, n, settings.n_ios)
     return leaves._replace(drives=new_drives(drive, build.queue.max_pending + build.queue.min_pending + N_SLOTS,
                                              settings.n_ios + 1, phase),
-                           children=np.zeros((n_rows, 4), np.int64), outbox=np.zeros(2 * settings.n_ios, np.int64))
+                           children=np.zeros((n_rows, piece.N_COLUMNS), np.int64), outbox=np.zeros(2 * settings.n_ios, np.int64))

@@ -46,7 +46,6 @@ MIRROR_SHIFT = 21  # log2 of the B after which a mirror reads from the next chil
 SWAP_BIT = 20  # of an offset; rule 5
 MAX_CHILDREN = 255  # of a RAID-Z group; ZFS keeps the number of a column in 8 bits
 
-
 # How padding is written; rule 4.
 PADDING_NEVER = 0
 PADDING_OPTIONAL = 1  # as an I/O of its own that need not be written
@@ -104,7 +103,8 @@ def mirror_child(vdev, offset):
 
 @kernel
 def _set_io(ios, i, child, offset, n_bytes, is_padding):
-    ios[i, piece.CHILD], ios[i, piece.OFFSET], ios[i, piece.BYTES], ios[i, piece.IS_PADDING] = child, offset, n_bytes, is_padding
+    ios[i, piece.CHILD], ios[i, piece.OFFSET] = child, offset
+    ios[i, piece.BYTES], ios[i, piece.IS_PADDING] = n_bytes, is_padding
 
 
 @kernel

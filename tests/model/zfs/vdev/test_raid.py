@@ -88,7 +88,8 @@ def test_a_disk_has_at_most_one_column_of_a_block_and_parity_is_elsewhere(block)
     assert len({io[piece.CHILD] for io in columns}) == len(columns)
     parity, data = columns[: vdev.n_parity], columns[vdev.n_parity :]
     assert data[::-1] == reads(vdev, offset, psize)
-    assert {io[piece.BYTES] for io in parity} == {max(io[piece.BYTES] for io in data)}  # parity of the longest column covers all
+    # Parity of the longest column covers all.
+    assert {io[piece.BYTES] for io in parity} == {max(io[piece.BYTES] for io in data)}
 
 
 @quick
