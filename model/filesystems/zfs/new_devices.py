@@ -8,7 +8,8 @@ from model.devices.ssd import SsdParams, SsdState, check_ssd, new_ssds
 from model.events.streams import stream
 from model.filesystems.zfs.state import N_SLOTS, Ssds
 from model.zfs.vdev import child_columns as piece
-from model.zfs.vdev.leaves import ENTRY, new_pool, new_recorder
+from model.zfs.vdev import io_columns as of_io
+from model.zfs.vdev.leaves import new_pool, new_recorder
 from model.zfs.vdev.queue_classes import most_issued, new_class_queue
 from model.zfs.vdev.raid import RAIDZ, max_ios
 
@@ -59,7 +60,7 @@ def ssds_of(leaf_groups, queue_params):
 def _with_classes(leaves, build, n_leaves, n_ios):
     """The same with the vdev queues of OpenZFS."""
     queue = new_class_queue(build.queue, build.classes, n_leaves, n_ios)
-    leaf_of, owner, line_of = queue.own.T[:ENTRY]
+    leaf_of, owner, line_of = queue.own.T[:of_io.ENTRY]
     return leaves._replace(queue=queue, leaf_of=leaf_of, owner=owner, line_of=line_of,
                            issued=np.zeros(most_issued(build.classes), np.int64))
 

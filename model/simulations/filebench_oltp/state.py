@@ -37,7 +37,8 @@ from model.zfs.dmu.layout import (
     new_space,
     number_blocks,
 )
-from model.zfs.vdev.leaves import ENTRY, NOBODY, new_pool
+from model.zfs.vdev import io_columns as of_io
+from model.zfs.vdev.leaves import NOBODY, new_pool
 from model.zfs.vdev.places import SINGLE_DISK
 from model.zfs.vdev.raid import VdevParams
 
@@ -256,7 +257,7 @@ def new_machine(site, rules, settings, seed, room, recorder, core=None):
         arc_params=cache,
         arc=new_arc(cache, files.n_blocks, min(n_nodes, files.n_blocks + SPARE_NODES)) if core is None
                    else copy_arc(core, files.n_blocks + SPARE_NODES),
-        entry_of=pool.queue.own[:, ENTRY], tasks=tasks, threads=_new_threads(workload, seed, room.n_draws),
+        entry_of=pool.queue.own[:, of_io.ENTRY], tasks=tasks, threads=_new_threads(workload, seed, room.n_draws),
         semaphores=new_semaphores(workload), txgs=new_txgs(n_indirect, room.n_entries),
         calendar=new_calendar(sources.shadows + workload.n_shadows), sources=sources,
         tally=_new_tally(settings, workload, files, seed, room.n_draws)), pool

@@ -40,6 +40,7 @@ from model.devices.command_queue import (
 from model.events.clock import TICK_NS
 from model.jit import kernel, part
 from model.zfs.vdev import child_columns as piece
+from model.zfs.vdev import io_columns as of_io
 from model.zfs.vdev.cache import (
     HIT,
     JOINED,
@@ -58,7 +59,6 @@ from model.zfs.vdev.queue import READ, WRITE, VdevQueue, VdevQueueParams, arrive
 from model.zfs.vdev.queue_units import NIL
 from model.zfs.vdev.raid import PADDING_NEVER, RAIDZ, VdevParams, max_ios, read_ios, write_ios
 
-ENTRY = 3  # column of VdevQueue.own of whoever writes transaction groups; those before it are the first three per I/O below
 NOBODY = -1  # no task
 FOR_LINE, FOR_TXG = -2, -3  # owners of an I/O that are no tasks
 COMPLETION = 2  # kind of a recorded operation, beside READ and WRITE
@@ -322,7 +322,7 @@ def new_pool(n_leaves, cache_params, queue_params, disk, phase_ns, n_ios, n_task
     queue = new_queue(queue_params, n_leaves, n_ios)
     drives = new_drives(disk, max(queue_params.max_pending, queue_params.min_pending), n_ios + 1, phase_ns)
     n_rows, shift = max_ios(vdev), (vdev.n_children - 1).bit_length() if vdev.kind == RAIDZ else 0
-    return Pool(cache_params, cache, queue_params, queue, disk, drives, *queue.own.T[:ENTRY],
+    return Pool(cache_params, cache, queue_params, queue, disk, drives, *queue.own.T[:of_io.ENTRY],
                 np.full(len(cache.key), NOBODY), np.full(n_tasks << shift, NOBODY),
                 np.zeros((2, 9), np.int64), np.zeros(queue_params.ramp_rate, np.int64), recorder, moves_whole_lines, vdev,
                 int(vdev == SINGLE_DISK), shift, np.zeros(n_tasks, np.int64), np.zeros((n_rows, 4), np.int64),
