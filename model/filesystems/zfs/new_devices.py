@@ -9,7 +9,7 @@ from model.events.streams import stream
 from model.filesystems.zfs.state import N_SLOTS, Ssds
 from model.zfs.vdev import child_columns as piece
 from model.zfs.vdev import io_columns as of_io
-from model.zfs.vdev.leaves import new_pool, new_recorder
+from model.zfs.vdev.leaves import new_leaves, new_recorder
 from model.zfs.vdev.queue_classes import most_issued, new_class_queue
 from model.zfs.vdev.raid import RAIDZ, max_ios
 
@@ -70,7 +70,7 @@ def leaves_of(pool, build, settings, n_tasks, seed):
     n, drive = len(groups_of_leaves(pool)), _drive(pool, settings)
     phase = (stream(seed, "spindles").random(n) * drive.disk.rev_ns).astype(np.int64)
     widest = max((group.vdev for group in _groups(pool)), key=lambda vdev: (vdev.kind == RAIDZ, vdev.n_children))
-    leaves = new_pool(n, build.cache, build.queue, drive, phase, settings.n_ios, n_tasks, new_recorder(), 0, widest)
+    leaves = new_leaves(n, build.cache, build.queue, drive, phase, settings.n_ios, n_tasks, new_recorder(), 0, widest)
     n_rows = max(max_ios(group.vdev) for group in _groups(pool))
     if build.classes.exist:
         leaves = _with_classes(leaves, build, n, settings.n_ios)

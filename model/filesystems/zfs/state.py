@@ -20,7 +20,7 @@ from model.zfs.dmu.dirty import Txgs
 from model.zfs.dmu.layout import Files, Layout
 from model.zfs.dmu.zfetch import Zfetch, ZfetchParams
 from model.zfs.txg.throttle import TxgParams
-from model.zfs.vdev.leaves import Pool as Leaves
+from model.zfs.vdev.leaves import Leaves
 from model.zfs.vdev.places import SINGLE_DISK
 from model.zfs.vdev.queue import VdevQueueParams
 from model.zfs.vdev.queue_classes import ClassParams

@@ -57,7 +57,7 @@ from model.zfs.arc.lists import has_nodes, total_bytes
 from model.zfs.dmu.after_loading import preallocate, warm
 from model.zfs.dmu.dirty import has_room
 from model.zfs.dmu.layout import MAX_LEVELS
-from model.zfs.vdev.leaves import NOBODY, Pool, Recorder, new_recorder, record_command, start_disk, to_queue
+from model.zfs.vdev.leaves import NOBODY, Leaves, Recorder, new_recorder, record_command, start_disk, to_queue
 from model.zfs.vdev.places import BACK_BYTES
 from model.zfs.vdev.queue_units import NIL
 
@@ -197,7 +197,7 @@ class Result(NamedTuple):
     per_second: np.ndarray  # [reads, writes, log writes][second]: completed
     core_bytes: int
     machine: Machine
-    pool: Pool
+    pool: Leaves
 
 
 def preallocated_core(site: Site, memory_bytes: int) -> Arc:

@@ -38,7 +38,7 @@ from model.zfs.dmu.layout import (
     number_blocks,
 )
 from model.zfs.vdev import io_columns as of_io
-from model.zfs.vdev.leaves import NOBODY, new_pool
+from model.zfs.vdev.leaves import NOBODY, new_leaves
 from model.zfs.vdev.places import SINGLE_DISK
 from model.zfs.vdev.raid import VdevParams
 
@@ -245,7 +245,7 @@ def new_machine(site, rules, settings, seed, room, recorder, core=None):
     cache = arc_params(settings.memory_bytes)
     tasks = _new_tasks(workload)
     phase_ns = (stream(seed, "spindles").random(settings.n_leaves) * rules.disk.disk.rev_ns).astype(np.int64)
-    pool = new_pool(settings.n_leaves, rules.cache, rules.queue, rules.disk, phase_ns, room.n_ios, len(tasks.rows), recorder,
+    pool = new_leaves(settings.n_leaves, rules.cache, rules.queue, rules.disk, phase_ns, room.n_ios, len(tasks.rows), recorder,
                     rules.moves_whole_lines, site.vdev)
     space = Space(site.space.aliquot_bytes, site.space.vdev, *(array.copy() for array in site.space[2:]))
     n_indirect = files.n_blocks - files.n_records

@@ -18,11 +18,11 @@ import numpy as np
 from model.devices.command_queue import BUSY_NS, BUSY_SINCE, N_COMMANDS, N_SERVED, SERVICE_NS, Drive
 from model.simulations.order_entry.draws import draw_changes
 from model.simulations.order_entry.run import count_until, run
-from model.simulations.order_entry.state import DOINGS, DONE, TALLY, Machine, Orders, new_leaves, new_machine
+from model.simulations.order_entry.state import DOINGS, DONE, TALLY, Machine, Orders, leaves_of, new_machine
 from model.simulations.order_entry.txgs import Ageing
 from model.zfs.metaslab.state import Metaslabs
 from model.zfs.space.space_map import FULL
-from model.zfs.vdev.leaves import Pool
+from model.zfs.vdev.leaves import Leaves
 from model.zfs.vdev.queue import VdevQueueParams
 
 BALANCED = 0.1  # writes and changes of a step are this close
@@ -44,7 +44,7 @@ class Site(NamedTuple):
     """A machine, its disks and its free space."""
 
     machine: Machine
-    leaves: Pool
+    leaves: Leaves
     space: Metaslabs
     now: np.ndarray  # one element: ns
 
@@ -72,7 +72,7 @@ def _run(site, until, ageing, ages):
 
 def begin(orders: Orders, drive: Drive, queue: VdevQueueParams, space: Metaslabs, seed: int, n_other: int = 0) -> Site:
     """A Site whose database has just been written, behind `n_other` blocks of 128 KiB of other data."""
-    site = Site(new_machine(orders, seed), new_leaves(orders, drive, queue, seed), space, np.zeros(1, np.int64))
+    site = Site(new_machine(orders, seed), leaves_of(orders, drive, queue, seed), space, np.zeros(1, np.int64))
     redo = -(-orders.n_redo_records * orders.redo_record_bytes // orders.n_records)
     load = Ageing(
         records=np.arange(orders.n_records), per_commit=orders.n_records + 1, per_txg=LOAD_RECORDS, redo_bytes=redo,
@@ -85,7 +85,7 @@ def restart(site: Site, orders: Orders, drive: Drive, queue: VdevQueueParams, se
     """The same database and pool with other users. The transaction groups of those before are written first, with the disks
     and the clock left out: of what one had under way the new machine knows nothing, so that it would never end."""
     _run(site, 0, NOTHING, 1)
-    return Site(new_machine(orders, seed, site.machine), new_leaves(orders, drive, queue, seed), site.space,
+    return Site(new_machine(orders, seed, site.machine), leaves_of(orders, drive, queue, seed), site.space,
                 np.zeros(1, np.int64))
 
 

@@ -23,7 +23,7 @@ from model.zfs.dmu.indirect import tree
 from model.zfs.txg.throttle import DIRTY as DIRTY_BYTES
 from model.zfs.txg.throttle import T3, TxgParams, new_throttle
 from model.zfs.vdev.cache import BYPASS_DATA, VdevCacheParams
-from model.zfs.vdev.leaves import new_pool, new_recorder
+from model.zfs.vdev.leaves import new_leaves, new_recorder
 from model.zfs.vdev.raid import VdevParams, max_ios
 from model.zfs.zil.log import LEAST_BLOCK, Zil, ZilParams, new_zil
 
@@ -229,13 +229,13 @@ def n_ios_of(orders):
     return (orders.n_users + blocks + COPIES) * max_ios(orders.vdev) + SYNC_IOS
 
 
-def new_leaves(orders, drive, queue, seed):
+def leaves_of(orders, drive, queue, seed):
     """The disks of the pool, at rest, without vdev cache for data."""
     n_leaves = orders.n_vdevs * orders.vdev.n_children
     phase = (stream(seed, "spindles").random(n_leaves) * drive.disk.rev_ns).astype(np.int64)
     cache = VdevCacheParams(fill_rule=BYPASS_DATA, cache_bytes=0)
     n_tasks = orders.n_users + orders.n_shares + 2
-    pool = new_pool(n_leaves, cache, queue, drive, phase, n_ios_of(orders), n_tasks, new_recorder(), 0, orders.vdev)
+    pool = new_leaves(n_leaves, cache, queue, drive, phase, n_ios_of(orders), n_tasks, new_recorder(), 0, orders.vdev)
     return pool._replace(outbox=np.zeros(n_ios_of(orders), np.int64))
 
 

@@ -52,7 +52,7 @@ from model.simulations.sequential_reads.state import (
     new_machine,
 )
 from model.simulations.sequential_reads.state import new_recorder as new_activity_recorder
-from model.zfs.vdev.leaves import Pool, new_recorder, start_disk, to_queue
+from model.zfs.vdev.leaves import Leaves, new_recorder, start_disk, to_queue
 from model.zfs.vdev.leaves import Recorder as CacheRecorder
 from model.zfs.vdev.queue_units import NIL
 
@@ -134,7 +134,7 @@ class Result(NamedTuple):
     served_bytes: np.ndarray  # per disk
     n_served: np.ndarray  # per disk: units
     machine: Machine
-    pool: Pool
+    pool: Leaves
 
 
 def busy_until(drives, now):

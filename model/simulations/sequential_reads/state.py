@@ -19,7 +19,7 @@ from model.zfs.dmu.layout import Files, Layout, Sizes, block_sizes, number_block
 from model.zfs.dmu.zfetch import Zfetch, ZfetchParams, max_fetches, new_zfetch
 from model.zfs.eras import era
 from model.zfs.vdev.cache import VdevCacheParams
-from model.zfs.vdev.leaves import NOBODY, new_pool
+from model.zfs.vdev.leaves import NOBODY, new_leaves
 from model.zfs.vdev.places import OFFSET_MASK
 from model.zfs.vdev.queue import VdevQueueParams
 
@@ -267,7 +267,7 @@ def new_machine(site, rules, settings, seed, n_reads, n_ios, recorder, cache_rec
     threads[:, WAITS_FOR] = NOBODY
     rows = max_fetches(rules.zfetch)
     phase_ns = (stream(seed, "spindles").random(settings.n_leaves) * rules.disk.disk.rev_ns).astype(np.int64)
-    pool = new_pool(settings.n_leaves, rules.cache, rules.queue, rules.disk, phase_ns, n_ios, files.n_blocks, cache_recorder)
+    pool = new_leaves(settings.n_leaves, rules.cache, rules.queue, rules.disk, phase_ns, n_ios, files.n_blocks, cache_recorder)
     return Machine(
         settings=settings, readers=readers, files=files, layout=site.layout, status=status, threads=threads,
         fetches=np.zeros((readers.n_streams, rows, 2), np.int64), answer=np.zeros((rows, 2), np.int64),

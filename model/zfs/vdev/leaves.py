@@ -75,7 +75,7 @@ class Recorder(NamedTuple):
     #   among them; I/Os waiting in the vdev queue
 
 
-class Pool(NamedTuple):
+class Leaves(NamedTuple):
     cache_params: VdevCacheParams
     cache: VdevCache
     queue_params: VdevQueueParams
@@ -315,14 +315,14 @@ def new_recorder(leaf: int = -1, n: int = 0, n_commands: int = 0) -> Recorder:
     return Recorder(leaf, np.zeros(2, np.int64), np.zeros((n, 6), np.int64), np.zeros((n_commands, 6), np.int64))
 
 
-def new_pool(n_leaves, cache_params, queue_params, disk, phase_ns, n_ios, n_tasks, recorder, moves_whole_lines=0,
+def new_leaves(n_leaves, cache_params, queue_params, disk, phase_ns, n_ios, n_tasks, recorder, moves_whole_lines=0,
              vdev=SINGLE_DISK):
     """Idle leaves, the children of vdevs of one kind, with `n_ios` I/Os to share among them."""
     cache = new_cache(cache_params, n_leaves)
     queue = new_queue(queue_params, n_leaves, n_ios)
     drives = new_drives(disk, max(queue_params.max_pending, queue_params.min_pending), n_ios + 1, phase_ns)
     n_rows, shift = max_ios(vdev), (vdev.n_children - 1).bit_length() if vdev.kind == RAIDZ else 0
-    return Pool(cache_params, cache, queue_params, queue, disk, drives, *queue.own.T[:of_io.ENTRY],
+    return Leaves(cache_params, cache, queue_params, queue, disk, drives, *queue.own.T[:of_io.ENTRY],
                 np.full(len(cache.key), NOBODY), np.full(n_tasks << shift, NOBODY),
                 np.zeros((2, 9), np.int64), np.zeros(queue_params.ramp_rate, np.int64), recorder, moves_whole_lines, vdev,
                 int(vdev == SINGLE_DISK), shift, np.zeros(n_tasks, np.int64), np.zeros((n_rows, 4), np.int64),

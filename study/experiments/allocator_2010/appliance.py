@@ -15,7 +15,7 @@ import pandas as pd
 
 from model.devices.data_sheet import SheetParams, new_drive
 from model.simulations.order_entry.series import Site, begin, window
-from model.simulations.order_entry.state import Orders, new_leaves, new_machine
+from model.simulations.order_entry.state import Orders, leaves_of, new_machine
 from model.zfs.eras import era
 from model.zfs.metaslab.new_pool import new_pool
 from model.zfs.metaslab.state import EXACT, FAST, MetaslabParams, TopVdev
@@ -125,7 +125,7 @@ def _arrays(state: tuple):
 def copied(site: Site, machine, rules: MetaslabParams, seed: int) -> Site:
     """A pool once more, to go on with in two ways: a new one, made as `site` was, with what stands in its arrays. (Some
     arrays are columns of the same rows, so that copies of them would not do.)"""
-    found = Site(new_machine(machine.orders, seed), new_leaves(machine.orders, drive(machine), machine.queue, seed),
+    found = Site(new_machine(machine.orders, seed), leaves_of(machine.orders, drive(machine), machine.queue, seed),
                  space(machine, rules), np.zeros(1, np.int64))
     for one, kept in zip(_arrays(found), _arrays(site), strict=True):
         if one is not kept:     # what all have in common is only read

@@ -11,7 +11,7 @@ from model.simulations.filebench_oltp.run import simulate
 from model.simulations.filebench_oltp.state import Settings, new_site
 from model.simulations.rules import rules_of
 from model.zfs.dmu.layout import Sizes, lay_out, new_space, number_blocks
-from model.zfs.vdev.leaves import FOR_TXG, ask, has_come, new_pool, new_recorder, write_block
+from model.zfs.vdev.leaves import FOR_TXG, ask, has_come, new_leaves, new_recorder, write_block
 from model.zfs.vdev.places import FRONT_BYTES, LEAF_SHIFT
 from model.zfs.vdev.queue import READ, WRITE
 from model.zfs.vdev.raid import KINDS, asize, mirror_child, read_ios, vdev_params, write_ios
@@ -42,7 +42,7 @@ def test_the_law_holds_exactly(run, law):
 def pool_of(vdev, n_leaves):
     rules = rules_of("onnv_79")
     at_rest = np.zeros(n_leaves, np.int64)
-    return new_pool(n_leaves, rules.cache, rules.queue, rules.disk, at_rest, 600, 4, new_recorder(), 0, vdev)
+    return new_leaves(n_leaves, rules.cache, rules.queue, rules.disk, at_rest, 600, 4, new_recorder(), 0, vdev)
 
 
 def sent(pool):

@@ -6,13 +6,13 @@ from model.devices.command_queue import N_COMMANDS
 from model.devices.data_sheet import SheetParams, new_drive
 from model.events.streams import stream
 from model.zfs.vdev.cache import VdevCacheParams
-from model.zfs.vdev.leaves import disk_done, new_pool, new_recorder, read_block, release_io, start_disk, to_queue
+from model.zfs.vdev.leaves import disk_done, new_leaves, new_recorder, read_block, release_io, start_disk, to_queue
 from model.zfs.vdev.queue import VdevQueueParams
 
 
 def served(places, queue=None, **disk):
     """MiB at which reads begin that all come at once, in the order in which they are served."""
-    pool = new_pool(1, VdevCacheParams(max_read_bytes=1), queue or VdevQueueParams(min_pending=35),
+    pool = new_leaves(1, VdevCacheParams(max_read_bytes=1), queue or VdevQueueParams(min_pending=35),
                     new_drive(SheetParams(**disk)), np.zeros(1, np.int64), 16, 16, new_recorder())
     for task, place in enumerate(places):
         _, io = read_block(pool, 0, place * 2**20, 2**17, 0, task)
@@ -51,7 +51,7 @@ SERVICE_NS, BATCHES = 8 * 10**6, 20
 def responses(arrivals, drawn_ns):
     """Response times (ns) of reads at random places, in the order in which they come to one leaf, with drawn services."""
     n, ends, found = len(arrivals), None, np.zeros(len(arrivals), np.int64)
-    pool = new_pool(1, VdevCacheParams(max_read_bytes=1), VdevQueueParams(aggregation_bytes=0),
+    pool = new_leaves(1, VdevCacheParams(max_read_bytes=1), VdevQueueParams(aggregation_bytes=0),
                     new_drive(SheetParams(), drawn_ns), np.zeros(1, np.int64), 2**10, n, new_recorder())
     places = (stream(3, "places").random(n) * 2**20).astype(np.int64) * 8192
     for task, now in enumerate([*arrivals.tolist(), int(arrivals[-1]) + 10**13]):
