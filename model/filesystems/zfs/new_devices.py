@@ -60,8 +60,8 @@ def ssds_of(leaf_groups, queue_params):
 def _with_classes(leaves, build, n_leaves, n_ios):
     """The same with the vdev queues of OpenZFS."""
     queue = new_class_queue(build.queue, build.classes, n_leaves, n_ios)
-    leaf_of, owner, line_of = queue.own.T[:of_io.ENTRY]
-    return leaves._replace(queue=queue, leaf_of=leaf_of, owner=owner, line_of=line_of,
+    return leaves._replace(queue=queue, leaf_of=queue.own[:, of_io.LEAF], owner=queue.own[:, of_io.OWNER],
+                           line_of=queue.own[:, of_io.LINE],
                            issued=np.zeros(most_issued(build.classes), np.int64))
 
 
@@ -76,4 +76,5 @@ def leaves_of(pool, build, settings, n_tasks, seed):
         leaves = _with_classes(leaves, build, n, settings.n_ios)
     return leaves._replace(drives=new_drives(drive, build.queue.max_pending + build.queue.min_pending + N_SLOTS,
                                              settings.n_ios + 1, phase),
-                           children=np.zeros((n_rows, piece.N_COLUMNS), np.int64), outbox=np.zeros(2 * settings.n_ios, np.int64))
+                           children=np.zeros((n_rows, piece.N_COLUMNS), np.int64),
+                           outbox=np.zeros(2 * settings.n_ios, np.int64))

@@ -239,14 +239,14 @@ def check_space(space, drive):
 
 
 def new_machine(site, rules, settings, seed, room, recorder, core=None):
-    """(Machine, Pool), everything at rest at time 0, with the blocks of `core` in core."""
+    """(Machine, Leaves), everything at rest at time 0, with the blocks of `core` in core."""
     workload, files = site.workload, site.files
     check_space(site.space, rules.disk)
     cache = arc_params(settings.memory_bytes)
     tasks = _new_tasks(workload)
     phase_ns = (stream(seed, "spindles").random(settings.n_leaves) * rules.disk.disk.rev_ns).astype(np.int64)
-    pool = new_leaves(settings.n_leaves, rules.cache, rules.queue, rules.disk, phase_ns, room.n_ios, len(tasks.rows), recorder,
-                    rules.moves_whole_lines, site.vdev)
+    pool = new_leaves(settings.n_leaves, rules.cache, rules.queue, rules.disk, phase_ns, room.n_ios, len(tasks.rows),
+                      recorder, rules.moves_whole_lines, site.vdev)
     space = Space(site.space.aliquot_bytes, site.space.vdev, *(array.copy() for array in site.space[2:]))
     n_indirect = files.n_blocks - files.n_records
     n_nodes = max(room.n_nodes, n_indirect + SPARE_NODES if settings.warm_indirect else 0)

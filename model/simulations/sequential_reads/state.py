@@ -256,7 +256,7 @@ def _new_tally(files, n_streams, n_reads, seed):
 
 
 def new_machine(site, rules, settings, seed, n_reads, n_ios, recorder, cache_recorder):
-    """(Machine, Pool), everything at rest at time 0. A task of the pool is a block: it is read by one thread at a time."""
+    """(Machine, Leaves), everything at rest at time 0. A task of the leaves is a block, which one thread at a time reads."""
     readers, files = site.readers, site.files
     status = np.zeros(files.n_blocks, np.int64)
     if settings.warm_indirect or settings.warm_records:
@@ -267,7 +267,8 @@ def new_machine(site, rules, settings, seed, n_reads, n_ios, recorder, cache_rec
     threads[:, WAITS_FOR] = NOBODY
     rows = max_fetches(rules.zfetch)
     phase_ns = (stream(seed, "spindles").random(settings.n_leaves) * rules.disk.disk.rev_ns).astype(np.int64)
-    pool = new_leaves(settings.n_leaves, rules.cache, rules.queue, rules.disk, phase_ns, n_ios, files.n_blocks, cache_recorder)
+    pool = new_leaves(settings.n_leaves, rules.cache, rules.queue, rules.disk, phase_ns, n_ios, files.n_blocks,
+                      cache_recorder)
     return Machine(
         settings=settings, readers=readers, files=files, layout=site.layout, status=status, threads=threads,
         fetches=np.zeros((readers.n_streams, rows, 2), np.int64), answer=np.zeros((rows, 2), np.int64),

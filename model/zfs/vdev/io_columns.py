@@ -1,3 +1,8 @@
-"""The columns of `VdevQueue.own` (`model.zfs.vdev.queue`): whose an I/O is."""
+"""The columns of `VdevQueue.own` (`model.zfs.vdev.queue`): whose an I/O is. The leaves fill them, but for the last one."""
 
-ENTRY = 3  # column of VdevQueue.own of whoever writes transaction groups; those before it are the first three per I/O below
+# Columns of VdevQueue.own.
+LEAF = 0  # index of the leaf
+OWNER = 1  # a waiter, FOR_LINE or FOR_TXG
+LINE = 2  # of FOR_LINE: node of the vdev cache that it fills
+ENTRY = 3  # for whoever writes transaction groups
+N_COLUMNS = 4  # count

@@ -41,11 +41,13 @@ from model.events.clock import TICK_NS
 from model.jit import kernel, part
 from model.zfs.vdev import child_columns as piece
 from model.zfs.vdev import io_columns as of_io
+from model.zfs.vdev import record_columns as recorded
 from model.zfs.vdev.cache import (
     HIT,
     JOINED,
     MAY_NOT_FILL,
     MISS,
+    OUTCOMES,
     VdevCache,
     VdevCacheParams,
     filled,
@@ -69,10 +71,8 @@ class Recorder(NamedTuple):
 
     leaf: int  # which, or -1
     n: np.ndarray  # recorded so far: operations, commands
-    rows: np.ndarray  # [n, column]: tick; READ, WRITE or COMPLETION; offset, bytes; 1 if of metadata; outcome of a READ
-    #   (see model.zfs.vdev.cache), or 1 for a COMPLETION whose line was thrown away
-    commands: np.ndarray  # [n, column]: began, ends (ns); offset, B; commands that the drive and its driver have, this one
-    #   among them; I/Os waiting in the vdev queue
+    rows: np.ndarray  # [n, column]: operations; see model.zfs.vdev.record_columns
+    commands: np.ndarray  # [n, column]: commands; likewise
 
 
 class Leaves(NamedTuple):
@@ -102,25 +102,27 @@ class Leaves(NamedTuple):
 
 @part
 def _record(recorder, leaf, now, kind, offset, n_bytes, is_metadata, outcome):
-    n = recorder.n[0]
-    if recorder.leaf != leaf or n >= len(recorder.rows):
+    n, rows = recorder.n[recorded.OPERATIONS], recorder.rows
+    if recorder.leaf != leaf or n >= len(rows):
         return
-    rows = recorder.rows
-    rows[n, 0], rows[n, 1], rows[n, 2] = now // TICK_NS, kind, offset
-    rows[n, 3], rows[n, 4], rows[n, 5] = n_bytes, is_metadata, outcome
-    recorder.n[0] += 1
+    rows[n, recorded.TICK], rows[n, recorded.KIND] = now // TICK_NS, kind
+    rows[n, recorded.OFFSET], rows[n, recorded.BYTES] = offset, n_bytes
+    rows[n, recorded.IS_METADATA], rows[n, recorded.OUTCOME] = is_metadata, outcome
+    recorder.n[recorded.OPERATIONS] += 1
 
 
 @part
 def record_command(pool, now, leaf, ends):
     """The disk of a leaf has begun to serve a command."""
-    recorder, n = pool.recorder, pool.recorder.n[1]
+    recorder, n = pool.recorder, pool.recorder.n[recorded.COMMANDS]
     if recorder.leaf != leaf or n >= len(recorder.commands):
         return
     rows, unit, units = recorder.commands, pool.drives.commands[leaf, 0], pool.drives.units
-    rows[n, 0], rows[n, 1], rows[n, 2], rows[n, 3] = now, ends, pool.queue.offset[unit], pool.queue.unit_bytes[unit]
-    rows[n, 4], rows[n, 5] = units[leaf, N_COMMANDS] + units[leaf, N_WAITING], pool.queue.n_waiting[leaf]
-    recorder.n[1] += 1
+    rows[n, recorded.BEGAN], rows[n, recorded.ENDS] = now, ends
+    rows[n, recorded.OFFSET], rows[n, recorded.BYTES] = pool.queue.offset[unit], pool.queue.unit_bytes[unit]
+    rows[n, recorded.AT_DRIVE] = units[leaf, N_COMMANDS] + units[leaf, N_WAITING]
+    rows[n, recorded.AT_QUEUE] = pool.queue.n_waiting[leaf]
+    recorder.n[recorded.COMMANDS] += 1
 
 
 @part
@@ -312,18 +314,24 @@ def release_io(pool, io):
 
 def new_recorder(leaf: int = -1, n: int = 0, n_commands: int = 0) -> Recorder:
     """For `n` operations of the vdev cache of `leaf` and `n_commands` commands of its disk."""
-    return Recorder(leaf, np.zeros(2, np.int64), np.zeros((n, 6), np.int64), np.zeros((n_commands, 6), np.int64))
+    return Recorder(leaf=leaf, n=np.zeros(recorded.N_TABLES, np.int64),
+                    rows=np.zeros((n, recorded.N_OPERATION_COLUMNS), np.int64),
+                    commands=np.zeros((n_commands, recorded.N_COMMAND_COLUMNS), np.int64))
 
 
 def new_leaves(n_leaves, cache_params, queue_params, disk, phase_ns, n_ios, n_tasks, recorder, moves_whole_lines=0,
-             vdev=SINGLE_DISK):
+               vdev=SINGLE_DISK):
     """Idle leaves, the children of vdevs of one kind, with `n_ios` I/Os to share among them."""
     cache = new_cache(cache_params, n_leaves)
     queue = new_queue(queue_params, n_leaves, n_ios)
     drives = new_drives(disk, max(queue_params.max_pending, queue_params.min_pending), n_ios + 1, phase_ns)
     n_rows, shift = max_ios(vdev), (vdev.n_children - 1).bit_length() if vdev.kind == RAIDZ else 0
-    return Leaves(cache_params, cache, queue_params, queue, disk, drives, *queue.own.T[:of_io.ENTRY],
-                np.full(len(cache.key), NOBODY), np.full(n_tasks << shift, NOBODY),
-                np.zeros((2, 9), np.int64), np.zeros(queue_params.ramp_rate, np.int64), recorder, moves_whole_lines, vdev,
-                int(vdev == SINGLE_DISK), shift, np.zeros(n_tasks, np.int64), np.zeros((n_rows, 4), np.int64),
-                np.zeros(2 * n_rows, np.int64), np.zeros(1, np.int64))
+    return Leaves(
+        cache_params=cache_params, cache=cache, queue_params=queue_params, queue=queue, disk=disk, drives=drives,
+        leaf_of=queue.own[:, of_io.LEAF], owner=queue.own[:, of_io.OWNER], line_of=queue.own[:, of_io.LINE],
+        waiting=np.full(len(cache.key), NOBODY), joined_before=np.full(n_tasks << shift, NOBODY),
+        outcomes=np.zeros((2, len(OUTCOMES)), np.int64), issued=np.zeros(queue_params.ramp_rate, np.int64),
+        recorder=recorder, moves_whole_lines=moves_whole_lines, vdev=vdev, is_plain=int(vdev == SINGLE_DISK),
+        waiter_shift=shift, n_awaited=np.zeros(n_tasks, np.int64),
+        children=np.zeros((n_rows, piece.N_COLUMNS), np.int64), outbox=np.zeros(2 * n_rows, np.int64),
+        n_out=np.zeros(1, np.int64))

@@ -40,6 +40,7 @@ import numpy as np
 from model.jit import kernel
 from model.jit.lent_memory import in_lines
 from model.structures.skip_lists import Order, insert, n_levels_for, new_order, remove
+from model.zfs.vdev import io_columns as of_io
 from model.zfs.vdev.queue_units import (
     ALL_MARKS,
     DONT_AGGREGATE,
@@ -66,7 +67,7 @@ MAX_IOS = 2**24
 # further levels stand in further rows, which few have. The last field is the user's (`model.zfs.vdev.leaves`).
 IO = np.dtype([("offset", np.int64), ("deadline", np.int64), ("n_bytes", np.int32), ("unit_bytes", np.int32),
                ("next_member", np.int32), ("marks", np.int16), ("kind", np.int8), ("n_levels", np.int8),
-               ("by_deadline", np.int32, 2), ("by_offset", np.int32, 2), ("own", np.int32, 4)])
+               ("by_deadline", np.int32, 2), ("by_offset", np.int32, 2), ("own", np.int32, of_io.N_COLUMNS)])
 
 
 class VdevQueueParams(NamedTuple):
