@@ -16,7 +16,7 @@ from model.simulations.order_entry import users as order_entry_users
 from model.simulations.order_entry import writers as order_entry_writers
 from model.simulations.order_entry.draws import N_DRAWS
 from model.simulations.order_entry.state import DOING, N_HELD, SINCE
-from model.zfs.txg.throttle import DIRTY
+from model.zfs.txg import columns as throttled
 from support.defects import defect
 
 TINY = pools.SMALL._replace(n_records=2**10, n_users=4, dirty_target=8, dirty_most=60, writes_per_batch=8,
@@ -52,9 +52,9 @@ def counts_twice(m, n, n_bytes, real=order_entry_places.count_dirty):
 
 
 def keeps_the_count(m, real=order_entry_txgs.open_next):
-    before = m.throttle[DIRTY:].copy()
+    before = m.throttle[throttled.DIRTY:].copy()
     real(m)
-    m.throttle[DIRTY:] = before
+    m.throttle[throttled.DIRTY:] = before
 
 
 def leaves_a_group_as_it_is(*args, real=order_entry_runs.restart):

@@ -20,7 +20,8 @@ from model.filesystems.zfs import store as zfs_files
 from model.filesystems.zfs.state import HAS_RECORD, SYNC_CPU, WAITS, Group, Pool
 from model.zfs.arc.primarycache import METADATA_ONLY
 from model.zfs.dmu.recordsize import amplification
-from model.zfs.txg.throttle import DIRTY, GOES_ON
+from model.zfs.txg import columns as throttled
+from model.zfs.txg.throttle import GOES_ON
 from model.zfs.vdev.raid import vdev_params
 from model.zfs.zil import columns as intent
 
@@ -220,7 +221,7 @@ def never_written():
 def counted():
     """B, inflated, that the throttle counts for one record of a table and one of the log, with the blocks above them."""
     r = run(mix=((WRITE, 1.0),), n_processes=1, n=1, rest_s=0)
-    return {"counted": int(r.m.throttle[DIRTY + 1]), "levels": int(r.m.files.n_levels[1])}
+    return {"counted": int(r.m.throttle[throttled.DIRTY + 1]), "levels": int(r.m.files.n_levels[1])}
 
 
 def in_order():

@@ -10,7 +10,7 @@ from model.simulations.order_entry.log_blocks import want_log_of_records, want_l
 from model.simulations.order_entry.placement import count_dirty
 from model.simulations.order_entry.room import has_room, sleeps
 from model.simulations.order_entry.state import LATENCY, N_BYTES, N_WRITTEN, OPEN, QUIESCED, new_machine
-from model.zfs.txg.throttle import DIRTY
+from model.zfs.txg import columns as throttled
 from model.zfs.zil.log import ZilParams
 
 LUN = SMALL._replace(logbias=LATENCY, record_bytes=8192, has_slog=0)
@@ -42,7 +42,7 @@ def admitted(n_records, quiesced, most=10**6):
     m = new_machine(SMALL._replace(txg=SMALL.txg._replace(least_limit=most), most_limit=most), 1)
     m.txg[QUIESCED] = quiesced
     count_dirty(m, n_records, 4096)
-    assert m.throttle[DIRTY + m.txg[OPEN] % 4] == 6 * 4096 * n_records
+    assert m.throttle[throttled.DIRTY + m.txg[OPEN] % 4] == 6 * 4096 * n_records
     return [bool(has_room(m, 0)), bool(sleeps(m))]
 
 

@@ -28,7 +28,8 @@ from model.zfs.arc.lists import ANONYMOUS, MFU, MFU_GHOST
 from model.zfs.dmu.layout import indirect_bytes
 from model.zfs.dmu.recordsize import records_dirtied
 from model.zfs.eras import era
-from model.zfs.txg.throttle import DIRTY, DIRTY_DATA, LIMIT, dirty_bytes
+from model.zfs.txg import columns as throttled
+from model.zfs.txg.throttle import DIRTY_DATA, dirty_bytes
 from model.zfs.vdev.queue_units import NIL
 
 SECOND, PAGE = 10**9, 8192
@@ -147,9 +148,9 @@ class Watch:
 
     def dirty_record(self, real, m, now, file, record):
         txg = int(m.txgs.open_txg[0])
-        self.over = max(self.over, int(m.throttle[DIRTY + txg % 4] - m.throttle[LIMIT]))
+        self.over = max(self.over, int(m.throttle[throttled.DIRTY + txg % 4] - m.throttle[throttled.LIMIT]))
         dirty = int(dirty_bytes(m.throttle))
-        self.beyond += dirty * 100 > m.throttle[LIMIT] * m.txg_params.delay_pct
+        self.beyond += dirty * 100 > m.throttle[throttled.LIMIT] * m.txg_params.delay_pct
         done = real(m, now, file, record)
         if done:
             self.dirtied.add((int(m.files.base[file, 0]) + record, txg))
@@ -172,7 +173,7 @@ class Watch:
 
     def end_sync(self, real, m, now):
         self.ends.append(now)
-        self.left_dirty = max(self.left_dirty, int(m.throttle[DIRTY + int(m.txgs.syncing[0]) % 4]))
+        self.left_dirty = max(self.left_dirty, int(m.throttle[throttled.DIRTY + int(m.txgs.syncing[0]) % 4]))
         real(m, now)
 
 

@@ -40,7 +40,8 @@ from model.zfs.dmu import columns as dirtied
 from model.zfs.dmu.dbuf import copy_written
 from model.zfs.dmu.dirty import WRITTEN
 from model.zfs.dmu.layout import file_of, indirect_bytes
-from model.zfs.txg.throttle import DIRTY_DATA, LIMIT, dirty_bytes, note_clean
+from model.zfs.txg import columns as throttled
+from model.zfs.txg.throttle import DIRTY_DATA, dirty_bytes, note_clean
 from model.zfs.vdev import child_columns as piece
 from model.zfs.vdev.leaves import FOR_TXG, NOBODY, answered, bring_up_to_date, has_come, read_leaf, release_io, start_disk
 from model.zfs.vdev.places import FRONT_BYTES, LEAF_SHIFT, OFFSET_MASK
@@ -190,7 +191,7 @@ def queue_params(m, leaf):
 @part
 def _async_writes(m):
     """How many a vdev may have under way."""
-    return async_writes(m.class_params, dirty_bytes(m.throttle), m.throttle[LIMIT])
+    return async_writes(m.class_params, dirty_bytes(m.throttle), m.throttle[throttled.LIMIT])
 
 
 @part

@@ -67,7 +67,8 @@ from model.zfs.dmu.dbuf import copy_written
 from model.zfs.dmu.dirty import NIL, advance
 from model.zfs.dmu.indirect import meta_dnode_levels
 from model.zfs.dmu.layout import file_of
-from model.zfs.txg.throttle import DIRTY_DATA, SYNC_BEGAN, T2, T3, group_written, open_group, wants_sync
+from model.zfs.txg import columns as throttled
+from model.zfs.txg.throttle import DIRTY_DATA, T2, T3, group_written, open_group, wants_sync
 from model.zfs.vdev.leaves import FOR_TXG
 from model.zfs.vdev.places import LEAF_SHIFT
 from model.zfs.zil.commit import forget, group_synced, may_sync
@@ -239,7 +240,7 @@ def _next_stage(m, now):
 @part
 def _count_sync(m, now):
     """How long it took sets the limit: T3 counts up to the MOS, T2 all of it."""
-    group_written(m.throttle, m.txg_params, m.txgs.syncing[0], now - m.throttle[SYNC_BEGAN], m.most_dirty)
+    group_written(m.throttle, m.txg_params, m.txgs.syncing[0], now - m.throttle[throttled.SYNC_BEGAN], m.most_dirty)
 
 
 @part
@@ -249,7 +250,7 @@ def _end_sync(m, now):
     if m.txg_params.rule == T2:
         _count_sync(m, now)
     count(m.tally, TXGS, 1, now)
-    count(m.tally, SYNC_NS, now - m.throttle[SYNC_BEGAN], now)
+    count(m.tally, SYNC_NS, now - m.throttle[throttled.SYNC_BEGAN], now)
     for log in range(m.zil.logs.shape[0]):
         forget(m.zil, log, group_synced(m.zil, m.zil_params, log, txg))
         make_ready(m.ready, m.n_ready, len(m.process) + len(m.row_of) + log)

@@ -26,7 +26,8 @@ from model.filesystems.zfs.state import (
 from model.jit import part
 from model.zfs.arc.arc import adjust
 from model.zfs.dmu.dirty import hand_over, quiesce
-from model.zfs.txg.throttle import DIRTY_DATA, SYNC_BEGAN, open_group
+from model.zfs.txg import columns as throttled
+from model.zfs.txg.throttle import DIRTY_DATA, open_group
 
 NONE_TIMED = -1  # the timer of 2007 waits for the next group to open
 
@@ -43,7 +44,7 @@ def _wake_sleepers(m):
 @part
 def _start_sync(m, now):
     m.sync[SYNC_STAGE], m.sync[MOS_PASS] = FILES_STAGE, 0
-    m.throttle[SYNC_BEGAN] = now
+    m.throttle[throttled.SYNC_BEGAN] = now
     if m.txg_params.from_sync:
         set_time(m.calendar, m.sources.timer, now + m.txg_params.timeout_ns)
     set_time(m.calendar, m.sources.sync, now)

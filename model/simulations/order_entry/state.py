@@ -20,7 +20,7 @@ from model.events.calendar import Calendar, new_calendar, set_time
 from model.events.streams import stream
 from model.simulations.order_entry.draws import draws
 from model.zfs.dmu.indirect import tree
-from model.zfs.txg.throttle import DIRTY as DIRTY_BYTES
+from model.zfs.txg import columns as throttled
 from model.zfs.txg.throttle import T3, TxgParams, new_throttle
 from model.zfs.vdev.cache import BYPASS_DATA, VdevCacheParams
 from model.zfs.vdev.leaves import new_leaves, new_recorder
@@ -277,7 +277,7 @@ def new_machine(orders, seed, before=None):
     m.txg[OPEN], m.shares[:, IN_HAND] = 1, LEAST_BLOCK
     if before is not None:
         m.txg[:], m.counts[LOADED], m.counts[REDO_AT] = before.txg, before.counts[LOADED], before.counts[REDO_AT]
-        m.throttle[:DIRTY_BYTES] = before.throttle[:DIRTY_BYTES]
+        m.throttle[:throttled.DIRTY] = before.throttle[:throttled.DIRTY]
     start_users(m)
     return m
 

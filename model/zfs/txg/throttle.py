@@ -38,6 +38,7 @@ import numpy as np
 
 from model.events.clock import SECOND_NS
 from model.jit import kernel
+from model.zfs.txg import columns as throttled
 
 BY_MEMORY, T2, T3, DIRTY_DATA = range(4)  # what limits a group; the last: OpenZFS
 GOES_ON, WAITS, SLEEPS = range(3)  # who wants to write
@@ -45,14 +46,6 @@ LEAST_LIMIT = 2**25  # B, inflated; zfs_write_limit_min
 TELLS = 8  # a group of less than 4 MiB, inflated, says nothing of the pool: the least limit over this
 QUARTERS = 4
 MOST_DELAY_NS = 100_000_000  # zfs_delay_max_ns
-
-# Elements of the state.
-LIMIT = 0  # B, inflated, of a group at most; OpenZFS: of the pool
-RATE = 1  # B/s, inflated: average of the groups before
-SYNC_BEGAN = 2  # ns when the last sync began
-DIRTY = 3  # B, inflated: of group t at DIRTY + t mod 4
-LAST_AWAKE = 7  # ns when the last one who was delayed goes on
-N_STATE = 8  # count
 
 
 class TxgParams(NamedTuple):
@@ -76,12 +69,12 @@ class TxgParams(NamedTuple):
 @kernel
 def note_dirty(state, params, txg, n_bytes):
     """Blocks of `n_bytes` have been dirtied in the group for the first time."""
-    state[DIRTY + txg % QUARTERS] += n_bytes * params.inflation
+    state[throttled.DIRTY + txg % QUARTERS] += n_bytes * params.inflation
 
 
 @kernel
 def open_group(state, txg):
-    state[DIRTY + txg % QUARTERS] = 0
+    state[throttled.DIRTY + txg % QUARTERS] = 0
 
 
 # ---- OpenZFS ----
@@ -90,15 +83,15 @@ def open_group(state, txg):
 @kernel
 def dirty_bytes(state):
     """Of the pool."""
-    return state[DIRTY] + state[DIRTY + 1] + state[DIRTY + 2] + state[DIRTY + 3]
+    return state[throttled.DIRTY] + state[throttled.DIRTY + 1] + state[throttled.DIRTY + 2] + state[throttled.DIRTY + 3]
 
 
 @kernel
 def note_clean(state, txg, n_bytes):
     """A block of a group is on disk. Whether who waits may go on."""
-    was_full = dirty_bytes(state) >= state[LIMIT]
-    state[DIRTY + txg % QUARTERS] = max(0, state[DIRTY + txg % QUARTERS] - n_bytes)
-    return was_full and dirty_bytes(state) < state[LIMIT]
+    was_full = dirty_bytes(state) >= state[throttled.LIMIT]
+    state[throttled.DIRTY + txg % QUARTERS] = max(0, state[throttled.DIRTY + txg % QUARTERS] - n_bytes)
+    return was_full and dirty_bytes(state) < state[throttled.LIMIT]
 
 
 @kernel
@@ -108,20 +101,20 @@ def wants_sync(state, params):
         return False
     if params.sync_bytes:
         return dirty_bytes(state) > params.sync_bytes
-    return dirty_bytes(state) * 100 > state[LIMIT] * params.sync_pct
+    return dirty_bytes(state) * 100 > state[throttled.LIMIT] * params.sync_pct
 
 
 @kernel
 def delayed_until(state, params, began, now):
     """When one may go on that wants to write now, in a call that began then; `now` if at once."""
-    least, dirty = state[LIMIT] // 100 * params.delay_pct, dirty_bytes(state)
+    least, dirty = state[throttled.LIMIT] // 100 * params.delay_pct, dirty_bytes(state)
     if dirty <= least:
         return now
-    delay = min(MOST_DELAY_NS, np.int64(params.delay_ns * ((dirty - least) / (state[LIMIT] - dirty))))
+    delay = min(MOST_DELAY_NS, np.int64(params.delay_ns * ((dirty - least) / (state[throttled.LIMIT] - dirty))))
     if now > began + delay:
         return now
-    state[LAST_AWAKE] = max(began, state[LAST_AWAKE]) + delay
-    return max(now, state[LAST_AWAKE])
+    state[throttled.LAST_AWAKE] = max(began, state[throttled.LAST_AWAKE]) + delay
+    return max(now, state[throttled.LAST_AWAKE])
 
 
 @kernel
@@ -139,8 +132,8 @@ def verdict(state, params, open_txg, others_wait, n_bytes, anonymous_bytes, c_by
     if params.rule == BY_MEMORY:
         return GOES_ON
     if params.rule == DIRTY_DATA:
-        return WAITS if dirty_bytes(state) >= state[LIMIT] else SLEEPS
-    dirty, limit = state[DIRTY + open_txg % QUARTERS], state[LIMIT]
+        return WAITS if dirty_bytes(state) >= state[throttled.LIMIT] else SLEEPS
+    dirty, limit = state[throttled.DIRTY + open_txg % QUARTERS], state[throttled.LIMIT]
     if dirty > limit:
         return WAITS
     is_much = dirty > 0 if params.rule == T2 else dirty > limit - limit // 8
@@ -150,16 +143,16 @@ def verdict(state, params, open_txg, others_wait, n_bytes, anonymous_bytes, c_by
 @kernel
 def group_written(state, params, txg, took_ns, most):
     """The limit after a sync; `most` is Lmax."""
-    dirty, took, target = state[DIRTY + txg % QUARTERS], max(1, took_ns), params.sync_target_ns
+    dirty, took, target = state[throttled.DIRTY + txg % QUARTERS], max(1, took_ns), params.sync_target_ns
     least = params.least_limit
     if params.rule == T3 and dirty > least // TELLS:
         rate = np.int64(dirty * (SECOND_NS / took))
-        state[RATE] = rate if state[RATE] == 0 else rate // 4 + 3 * (state[RATE] // 4)
-        state[LIMIT] = min(most, max(least, np.int64(state[RATE] * (target / SECOND_NS))))
+        state[throttled.RATE] = rate if state[throttled.RATE] == 0 else rate // 4 + 3 * (state[throttled.RATE] // 4)
+        state[throttled.LIMIT] = min(most, max(least, np.int64(state[throttled.RATE] * (target / SECOND_NS))))
     elif params.rule == T2 and took > target:
-        state[LIMIT] = max(least, np.int64(min(state[LIMIT], dirty) * (target / took)))
-    elif params.rule == T2 and dirty >= state[LIMIT] and took // 8 < target // 8:
-        state[LIMIT] = min(most, np.int64(dirty * min(target / took, 2.0)))
+        state[throttled.LIMIT] = max(least, np.int64(min(state[throttled.LIMIT], dirty) * (target / took)))
+    elif params.rule == T2 and dirty >= state[throttled.LIMIT] and took // 8 < target // 8:
+        state[throttled.LIMIT] = min(most, np.int64(dirty * min(target / took, 2.0)))
 
 
 def most_bytes(memory_bytes, params):
@@ -178,6 +171,6 @@ def to_scale(params: TxgParams, k: float) -> TxgParams:
 
 
 def new_throttle(least_limit=LEAST_LIMIT):
-    state = np.zeros(N_STATE, np.int64)
-    state[LIMIT] = least_limit
+    state = np.zeros(throttled.N_STATE, np.int64)
+    state[throttled.LIMIT] = least_limit
     return state

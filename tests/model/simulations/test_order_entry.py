@@ -28,7 +28,7 @@ from model.simulations.order_entry.state import (
     check_orders,
 )
 from model.zfs.eras import era
-from model.zfs.txg.throttle import DIRTY as DIRTY_BYTES
+from model.zfs.txg import columns as throttled
 from model.zfs.vdev.places import FRONT_BYTES, LEAF_SHIFT, OFFSET_MASK
 from model.zfs.vdev.raid import asize, vdev_params
 from support.processes import interpreted
@@ -195,7 +195,7 @@ def test_an_open_group_counts_what_it_has_dirtied_six_times_over(seen, name):
     txg, slot = m.txg[OPEN], m.txg[OPEN] % SLOTS
     records, indirect = (m.record_dirtied_in == txg).sum(), (m.dirtied_in == txg).sum()
     dirty = records * SMALL.record_bytes + indirect * 2**14 + m.n_dirty[slot, -1] * REDO_BYTES
-    assert m.throttle[DIRTY_BYTES + slot] == 6 * dirty
+    assert m.throttle[throttled.DIRTY + slot] == 6 * dirty
 
 
 def test_a_group_takes_no_more_than_its_limit_and_one_write():
@@ -205,7 +205,7 @@ def test_a_group_takes_no_more_than_its_limit_and_one_write():
     for _ in range(10):
         last = window(site, 0, SECOND // 4).tally
         one_write = 6 * (SMALL.record_bytes + 3 * 2**14 + REDO_BYTES)
-        assert site.machine.throttle[DIRTY_BYTES + site.machine.txg[OPEN] % SLOTS] <= limit + one_write
+        assert site.machine.throttle[throttled.DIRTY + site.machine.txg[OPEN] % SLOTS] <= limit + one_write
     assert last["txgs"] > 2 * free["txgs"] / 8
     assert last["transactions"] < free["transactions"] / 8
 

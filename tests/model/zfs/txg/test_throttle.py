@@ -3,13 +3,12 @@
 import pytest
 
 from model.zfs.eras import era
+from model.zfs.txg import columns as throttled
 from model.zfs.txg.throttle import (
     BY_MEMORY,
-    DIRTY,
     DIRTY_DATA,
     GOES_ON,
     LEAST_LIMIT,
-    LIMIT,
     SLEEPS,
     T2,
     T3,
@@ -37,7 +36,7 @@ def asks(state, params, n_bytes=8192, anonymous=0, others_wait=False, c=GIB):
 
 def after_sync(params, dirty, seconds, limit=LEAST_LIMIT, most=10 * GIB):
     state = new_throttle()
-    state[LIMIT], state[DIRTY + 1] = limit, dirty
+    state[throttled.LIMIT], state[throttled.DIRTY + 1] = limit, dirty
     group_written(state, params, 5, seconds * SECOND, most)
     return state
 
@@ -56,10 +55,10 @@ def test_about_230_random_rewrites_of_8_kib_fill_the_least_group():
 
 def test_who_fills_the_last_eighth_sleeps_if_another_group_waits():
     state, params = new_throttle(), TxgParams(rule=T3)
-    state[DIRTY + 1] = LEAST_LIMIT - LEAST_LIMIT // 16
+    state[throttled.DIRTY + 1] = LEAST_LIMIT - LEAST_LIMIT // 16
     assert asks(state, params) == GOES_ON
     assert asks(state, params, others_wait=True) == SLEEPS
-    state[DIRTY + 1] = LEAST_LIMIT // 2
+    state[throttled.DIRTY + 1] = LEAST_LIMIT // 2
     assert asks(state, params, others_wait=True) == GOES_ON
     assert asks(state, params._replace(rule=T2), others_wait=True) == SLEEPS  # the slip
 
@@ -67,7 +66,7 @@ def test_who_fills_the_last_eighth_sleeps_if_another_group_waits():
 def test_in_2007_only_memory_limits_a_group():
     """Half of the ARC, with what is asked for; but a quarter is always allowed."""
     state, params = new_throttle(), TxgParams()
-    state[DIRTY + 1] = 100 * GIB
+    state[throttled.DIRTY + 1] = 100 * GIB
     assert params.rule == BY_MEMORY
     assert asks(state, params, anonymous=GIB // 2 - 8192) == GOES_ON
     assert asks(state, params, anonymous=GIB // 2 - 8191) == WAITS
@@ -77,33 +76,33 @@ def test_in_2007_only_memory_limits_a_group():
 def test_the_limit_is_what_is_written_in_five_seconds_a_quarter_of_it_new():
     params = TxgParams(rule=T3)
     state = after_sync(params, 100 * 2**20, 2)
-    assert state[LIMIT] == pytest.approx(5 * 50 * 2**20, rel=1e-6)
-    state[DIRTY + 1] = 100 * 2**20
+    assert state[throttled.LIMIT] == pytest.approx(5 * 50 * 2**20, rel=1e-6)
+    state[throttled.DIRTY + 1] = 100 * 2**20
     group_written(state, params, 5, 10 * SECOND, 10 * GIB)
-    assert state[LIMIT] == pytest.approx(5 * (10 + 3 * 50) / 4 * 2**20, rel=1e-6)
+    assert state[throttled.LIMIT] == pytest.approx(5 * (10 + 3 * 50) / 4 * 2**20, rel=1e-6)
 
 
 def test_a_group_too_small_to_count_leaves_the_limit_and_limits_have_bounds():
     params = TxgParams(rule=T3)
-    assert after_sync(params, 2**22, 1, limit=2**30)[LIMIT] == 2**30
-    assert after_sync(params, 2**23, 100)[LIMIT] == LEAST_LIMIT
-    assert after_sync(params, GIB, 1, most=2 * GIB)[LIMIT] == 2 * GIB
+    assert after_sync(params, 2**22, 1, limit=2**30)[throttled.LIMIT] == 2**30
+    assert after_sync(params, 2**23, 100)[throttled.LIMIT] == LEAST_LIMIT
+    assert after_sync(params, GIB, 1, most=2 * GIB)[throttled.LIMIT] == 2 * GIB
     assert most_bytes(8 * GIB, params) == 6 * GIB
 
 
 def test_what_is_too_small_to_count_is_so_by_the_least_limit():
     """A machine to a scale of 32: more than 2^17 B in a second tell something, as more than 2^22 B do of a whole one."""
     small = TxgParams(rule=T3, least_limit=LEAST_LIMIT // 32)
-    assert after_sync(small, 2**17, 1, limit=2**30)[LIMIT] == 2**30
-    assert after_sync(small, 2**18 + 1, 1, limit=2**30)[LIMIT] == 5 * (2**18 + 1)
-    assert after_sync(small, 2**19, 100)[LIMIT] == LEAST_LIMIT // 32
+    assert after_sync(small, 2**17, 1, limit=2**30)[throttled.LIMIT] == 2**30
+    assert after_sync(small, 2**18 + 1, 1, limit=2**30)[throttled.LIMIT] == 5 * (2**18 + 1)
+    assert after_sync(small, 2**19, 100)[throttled.LIMIT] == LEAST_LIMIT // 32
 
 
 def test_t2_shrinks_to_what_took_five_seconds_and_at_most_doubles():
     params = TxgParams(rule=T2)
-    assert after_sync(params, GIB, 10, limit=2 * GIB)[LIMIT] == GIB // 2
-    assert after_sync(params, GIB, 1, limit=GIB)[LIMIT] == 2 * GIB
-    assert after_sync(params, GIB, 1, limit=2 * GIB)[LIMIT] == 2 * GIB  # it was not reached
+    assert after_sync(params, GIB, 10, limit=2 * GIB)[throttled.LIMIT] == GIB // 2
+    assert after_sync(params, GIB, 1, limit=GIB)[throttled.LIMIT] == 2 * GIB
+    assert after_sync(params, GIB, 1, limit=2 * GIB)[throttled.LIMIT] == 2 * GIB  # it was not reached
 
 
 def test_eras_have_the_throttle_of_their_time():
@@ -118,7 +117,7 @@ OPENZFS = era("openzfs").txg
 
 def of_openzfs(dirty, most=GIB):
     state = new_throttle(most)
-    state[DIRTY + 1] = dirty
+    state[throttled.DIRTY + 1] = dirty
     return state
 
 
@@ -160,9 +159,9 @@ def test_before_2019_a_group_was_of_64_mib_however_much_may_be_dirty(memory):
     """zfs_dirty_data_sync; since then zfs_dirty_data_sync_percent, a fifth."""
     for name, most in (("openzfs_2013", 2**26), ("openzfs", most_bytes(memory, OPENZFS) // 5)):
         params, state = era(name).txg, of_openzfs(0, most_bytes(memory, OPENZFS))
-        state[DIRTY + 1] = most
+        state[throttled.DIRTY + 1] = most
         assert not wants_sync(state, params)
-        state[DIRTY + 1] = most + 8192
+        state[throttled.DIRTY + 1] = most + 8192
         assert wants_sync(state, params)
 
 
@@ -188,7 +187,7 @@ def test_a_machine_to_scale_that_writes_as_fast_has_limits_to_scale(name, dirty_
     for one, k in ((params, 1), (small, 16)):
         state = new_throttle(one.least_limit)
         for txg, seconds in ((5, 2), (6, 9), (7, 1)):
-            state[DIRTY + txg % 4] = dirty_mib * 2**20 // k
+            state[throttled.DIRTY + txg % 4] = dirty_mib * 2**20 // k
             group_written(state, one, txg, seconds * SECOND // k, most_bytes(4 * GIB // k, one))
         states.append(state)
-    assert states[1][LIMIT] == pytest.approx(states[0][LIMIT] / 16, rel=1e-6)
+    assert states[1][throttled.LIMIT] == pytest.approx(states[0][throttled.LIMIT] / 16, rel=1e-6)
