@@ -6,31 +6,29 @@ it, `queue[i, FIRST]` and `queue[i, LAST]` are the ends of queue `i`.
 
 import numpy as np
 
+from model.events import queue_columns as ends
 from model.jit import kernel
 
 NOBODY = -1
-# Columns of a table of queues.
-FIRST = 0  # process that is served next, or NOBODY
-LAST = 1  # process that came last; means nothing if there is no first
 
 
 @kernel
 def join(queue, after, i, process):
     """`process` waits in queue `i`, behind the others."""
     after[process] = NOBODY
-    if queue[i, FIRST] == NOBODY:
-        queue[i, FIRST] = process
+    if queue[i, ends.FIRST] == NOBODY:
+        queue[i, ends.FIRST] = process
     else:
-        after[queue[i, LAST]] = process
-    queue[i, LAST] = process
+        after[queue[i, ends.LAST]] = process
+    queue[i, ends.LAST] = process
 
 
 @kernel
 def leave(queue, after, i):
     """The first of queue `i`, who leaves it, or NOBODY."""
-    process = queue[i, FIRST]
+    process = queue[i, ends.FIRST]
     if process != NOBODY:
-        queue[i, FIRST] = after[process]
+        queue[i, ends.FIRST] = after[process]
     return process
 
 

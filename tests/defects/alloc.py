@@ -9,10 +9,10 @@ import json
 import numpy as np
 
 from model.zfs.space import avl, pickers, space_map
+from model.zfs.space import columns as bounds
 from model.zfs.space.avl import LEFT, NIL, RIGHT
 from model.zfs.space.pickers import NOWHERE, VARIANTS
 from model.zfs.space.replay_exact import ALLOCATE, FREE, NEW_MAP
-from model.zfs.space.space_map import END, START
 from study.project import DATA
 from study.replays.alloc_trace import SECTOR, read_offsets, read_trace
 
@@ -29,22 +29,22 @@ def has_both(trees, node):
 
 def left_survives(maps, m, before, after, start, end, real=space_map._join):
     key = maps.trees.key
-    if before != NIL and after != NIL and key[before, END] == start and key[after, START] == end:
-        upper = key[after, END]
+    if before != NIL and after != NIL and key[before, bounds.END] == start and key[after, bounds.START] == end:
+        upper = key[after, bounds.END]
         space_map._leave_size(maps, m, before)
         space_map._leave_size(maps, m, after)
         avl.remove(maps.trees, m, after)
         space_map._give_back(maps, m, after)
-        key[before, END] = upper
+        key[before, bounds.END] = upper
         return before
     return real(maps, m, before, after, start, end)
 
 
 def cut_keeps_the_right(maps, m, node, start, end):
-    low = maps.trees.key[node, START]
+    low = maps.trees.key[node, bounds.START]
     lower = space_map._new_segment(maps, m, low, start)
     space_map._leave_size(maps, m, node)
-    maps.trees.key[node, START] = end
+    maps.trees.key[node, bounds.START] = end
     avl.insert(maps.trees, m, lower, *avl.place_beside(maps.trees, node, LEFT))
     space_map._enter_size(maps, m, lower)
     space_map._enter_size(maps, m, node)
@@ -55,7 +55,7 @@ def lowest_overlapping(maps, m, start, end):
     node = space_map.search(maps, m, start, end)[0]
     while node != NIL:
         below = avl.beside(maps.trees, node, LEFT)
-        if below == NIL or maps.trees.key[below, END] <= start:
+        if below == NIL or maps.trees.key[below, bounds.END] <= start:
             break
         node = below
     return node
@@ -67,7 +67,7 @@ def lowest_or_next(maps, m, start, end):
 
 def believes_what_is_remembered(maps, m, start, end, real=pickers.overlapping_or_next):
     recent = maps.recent[m]
-    return recent if recent != NIL and maps.trees.key[recent, START] >= start else real(maps, m, start, end)
+    return recent if recent != NIL and maps.trees.key[recent, bounds.START] >= start else real(maps, m, start, end)
 
 
 def not_from_the_bottom(maps, m, n_bytes, alignment, cursor):
@@ -81,8 +81,8 @@ def not_from_the_bottom(maps, m, n_bytes, alignment, cursor):
 def from_the_cursor(maps, m, node, n_bytes, alignment, real=pickers._first_with_room):
     if node != NIL:
         at = int(maps.cursors[m, pickers.bit_number(alignment)])
-        offset = (max(at, int(maps.trees.key[node, START])) + alignment - 1) & -alignment
-        if offset + n_bytes <= maps.trees.key[node, END]:
+        offset = (max(at, int(maps.trees.key[node, bounds.START])) + alignment - 1) & -alignment
+        if offset + n_bytes <= maps.trees.key[node, bounds.END]:
             return offset
     return real(maps, m, node, n_bytes, alignment)
 

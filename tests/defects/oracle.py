@@ -25,9 +25,10 @@ from model.databases.oracle.state import (
     WRITTEN,
     Settings,
 )
+from model.events import queue_columns as ends
 from model.events.calendar import set_time
 from model.events.clock import MS
-from model.events.queues import FIRST, NOBODY, leave
+from model.events.queues import NOBODY, leave
 from model.events.servers import count
 from model.simulations.database_server import on_device, simulate_oracle
 from model.structures.lru import unlink
@@ -141,13 +142,13 @@ def wakes_everybody(m, now):
     """When a write of the log is done, those who came meanwhile have committed, too."""
     m.log[WRITTEN], m.log[IS_WRITING] = m.log[CALL_END], 0
     count(m, FLUSHES, 1, now)
-    while m.queue[COMMIT, FIRST] != NOBODY:
+    while m.queue[COMMIT, ends.FIRST] != NOBODY:
         set_time(m.calendar, leave(m.queue, m.after, COMMIT), now)
 
 
 def writes_at_once(m, now):
     """Whatever the ring of the log still holds."""
-    if not m.log[IS_WRITING] and m.queue[COMMIT, FIRST] != NOBODY:
+    if not m.log[IS_WRITING] and m.queue[COMMIT, ends.FIRST] != NOBODY:
         m.log[IS_WRITING], m.log[TARGET] = 1, writers._rounded(m.log[MADE])
         m.log[MADE] = m.log[TARGET]
         writers._ask_log(m, now)

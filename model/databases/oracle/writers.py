@@ -45,8 +45,9 @@ from model.databases.oracle.state import (
     WRITE_DONE,
     WRITTEN,
 )
+from model.events import queue_columns as ends
 from model.events.calendar import set_time
-from model.events.queues import FIRST, NOBODY, leave
+from model.events.queues import NOBODY, leave
 from model.events.servers import count
 from model.filesystems.calls import WAL_WRITE_THROUGH, WRITE_THROUGH, ask
 from model.jit import kernel, part
@@ -63,7 +64,7 @@ def _rounded(n_bytes):
 def write_log(m, now):
     """Rule 2; nothing if it is at it, or nobody waits."""
     log, s = m.log, m.s
-    if log[IS_WRITING] or m.queue[COMMIT, FIRST] == NOBODY:
+    if log[IS_WRITING] or m.queue[COMMIT, ends.FIRST] == NOBODY:
         return
     if log[MADE] - oldest_redo(m) > (s.n_log_files - 1) * s.log_file_bytes:
         count(m, LOG_FULL, 1, now)
@@ -96,11 +97,11 @@ def log_done(m, now):
         return
     log[IS_WRITING] = 0
     count(m, FLUSHES, 1, now)
-    user = m.queue[COMMIT, FIRST]
+    user = m.queue[COMMIT, ends.FIRST]
     while user != NOBODY and m.process[user, REDO] <= log[WRITTEN]:
         leave(m.queue, m.after, COMMIT)
         set_time(m.calendar, user, now + m.s.handoff_ns)
-        user = m.queue[COMMIT, FIRST]
+        user = m.queue[COMMIT, ends.FIRST]
     write_log(m, now)
 
 

@@ -21,8 +21,9 @@ from typing import NamedTuple
 
 from model.jit import kernel
 from model.structures.bits import zeros_above
+from model.zfs.space import columns as bounds
 from model.zfs.space.avl import NIL
-from model.zfs.space.space_map import END, START, following, largest, overlapping, overlapping_or_next, smallest_of_at_least
+from model.zfs.space.space_map import following, largest, overlapping, overlapping_or_next, smallest_of_at_least
 
 FIRST_FIT, DYNAMIC_FIT, CURSOR_DYNAMIC_FIT, NEW_DYNAMIC_FIT_C, NEW_DYNAMIC_FIT = range(5)
 NOWHERE = -1  # in place of an offset
@@ -72,8 +73,8 @@ def _first_with_room(maps, m, node, n_bytes, alignment):
     """The aligned start of the first segment from `node` upwards that has room, or NOWHERE."""
     key = maps.trees.key
     while node != NIL:
-        offset = (key[node, START] + alignment - 1) & -alignment
-        if offset + n_bytes <= key[node, END]:
+        offset = (key[node, bounds.START] + alignment - 1) & -alignment
+        if offset + n_bytes <= key[node, bounds.END]:
             maps.recent[m] = node
             return offset
         node = following(maps, node)
@@ -103,7 +104,7 @@ def _best_fit(maps, m, n_bytes):
     if node == NIL:
         return NOWHERE
     maps.by_size[m] += 1
-    return maps.trees.key[node, START]
+    return maps.trees.key[node, bounds.START]
 
 
 @kernel
@@ -144,14 +145,14 @@ def _go_on_or_open(maps, m, n_bytes, cursor, wanted, jump):
     at, key = maps.cursors[m, cursor], maps.trees.key
     node = overlapping(maps, m, at, at + n_bytes)
     moves = n_bytes
-    if node == NIL or key[node, START] + n_bytes > key[node, END]:
+    if node == NIL or key[node, bounds.START] + n_bytes > key[node, bounds.END]:
         node, moves = smallest_of_at_least(maps, m, wanted), jump
         maps.by_size[m] += 1 if node != NIL else 0
     if node == NIL:
         return NOWHERE
     maps.recent[m] = node
-    maps.cursors[m, cursor] = key[node, START] + moves
-    return key[node, START]
+    maps.cursors[m, cursor] = key[node, bounds.START] + moves
+    return key[node, bounds.START]
 
 
 @kernel

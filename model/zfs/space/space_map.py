@@ -28,17 +28,11 @@ import numpy as np
 
 from model.jit import kernel
 from model.zfs.space import avl
+from model.zfs.space import columns as bounds
 from model.zfs.space.avl import LEFT, NIL, RIGHT, Trees
 
 OK, OVERLAP, ABSENT, FULL = 0, 1, 2, 3  # done; some of it is there already; some of it is not there; no node is left
 
-# Columns of the key in the tree of offsets.
-START = 0  # B
-END = 1  # B
-
-# Columns of the key in the tree of sizes.
-LENGTH = 0  # B
-LOWEST = 1  # B: where the segment starts
 
 N_CURSORS = 64  # spec 2.8
 
@@ -68,7 +62,7 @@ class SpaceMaps(NamedTuple):
 @kernel
 def contains(maps, node, start, end):
     """Whether the segment `node` contains all of [start, end)."""
-    return maps.trees.key[node, START] <= start and end <= maps.trees.key[node, END]
+    return maps.trees.key[node, bounds.START] <= start and end <= maps.trees.key[node, bounds.END]
 
 
 @kernel
@@ -78,9 +72,9 @@ def search(maps, m, start, end):
     key, link = maps.trees.key, maps.trees.link
     node, parent, side, before, after = maps.trees.root[m], NIL, LEFT, NIL, NIL
     while node != NIL:
-        if end <= key[node, START]:
+        if end <= key[node, bounds.START]:
             after, parent, side = node, node, LEFT
-        elif start >= key[node, END]:
+        elif start >= key[node, bounds.END]:
             before, parent, side = node, node, RIGHT
         else:
             break
@@ -146,7 +140,7 @@ def smallest_of_at_least(maps, m, length):
     key, link = maps.trees.key, maps.trees.link
     node, found = maps.trees.root[_sizes(maps, m)], NIL
     while node != NIL:
-        if key[node, LENGTH] >= length:
+        if key[node, bounds.LENGTH] >= length:
             found = node
             node = link[node, LEFT]
         else:
@@ -158,7 +152,7 @@ def smallest_of_at_least(maps, m, length):
 def largest(maps, m):
     """Bytes of the longest segment, 0 if there is none. Needs the tree of sizes."""
     node = avl.end(maps.trees, _sizes(maps, m), RIGHT)
-    return maps.trees.key[node, LENGTH] if node != NIL else 0
+    return maps.trees.key[node, bounds.LENGTH] if node != NIL else 0
 
 
 @kernel
@@ -167,12 +161,12 @@ def _enter_size(maps, m, segment):
     if maps.has_sizes[m] == 0:
         return
     key, link, node = maps.trees.key, maps.trees.link, segment + _n_room(maps)
-    start = key[segment, START]
-    length = key[segment, END] - start
-    key[node, LENGTH], key[node, LOWEST] = length, start
+    start = key[segment, bounds.START]
+    length = key[segment, bounds.END] - start
+    key[node, bounds.LENGTH], key[node, bounds.LOWEST] = length, start
     at, parent, side = maps.trees.root[_sizes(maps, m)], NIL, LEFT
     while at != NIL:
-        less = length < key[at, LENGTH] or (length == key[at, LENGTH] and start < key[at, LOWEST])
+        less = length < key[at, bounds.LENGTH] or (length == key[at, bounds.LENGTH] and start < key[at, bounds.LOWEST])
         parent, side = at, LEFT if less else RIGHT
         at = link[at, side]
     avl.insert(maps.trees, _sizes(maps, m), node, parent, side)
@@ -194,7 +188,7 @@ def _new_segment(maps, m, start, end):
         return NIL
     maps.n_unused[0] -= 1
     node = maps.unused[maps.n_unused[0]]
-    maps.trees.key[node, START], maps.trees.key[node, END] = start, end
+    maps.trees.key[node, bounds.START], maps.trees.key[node, bounds.END] = start, end
     maps.n_segments[m] += 1
     return node
 
@@ -212,20 +206,20 @@ def _give_back(maps, m, node):
 def _join(maps, m, before, after, start, end):
     """Let the neighbours that touch [start, end) have it. Returns the one that has it now, or NIL if none touches."""
     key = maps.trees.key
-    touches_before = before != NIL and key[before, END] == start
-    touches_after = after != NIL and key[after, START] == end
+    touches_before = before != NIL and key[before, bounds.END] == start
+    touches_after = after != NIL and key[after, bounds.START] == end
     if touches_before:
         _leave_size(maps, m, before)
     if touches_after:
         _leave_size(maps, m, after)
     if touches_before and touches_after:
         avl.remove(maps.trees, m, before)
-        key[after, START] = key[before, START]
+        key[after, bounds.START] = key[before, bounds.START]
         _give_back(maps, m, before)
     elif touches_after:
-        key[after, START] = start
+        key[after, bounds.START] = start
     elif touches_before:
-        key[before, END] = end
+        key[before, bounds.END] = end
     return after if touches_after else (before if touches_before else NIL)
 
 
@@ -249,11 +243,11 @@ def add(maps, m, start, end):
 @kernel
 def _cut(maps, m, node, start, end):
     """Take [start, end), which reaches neither end, out of a segment. FULL if there is no node for what is above."""
-    upper = _new_segment(maps, m, end, maps.trees.key[node, END])
+    upper = _new_segment(maps, m, end, maps.trees.key[node, bounds.END])
     if upper == NIL:
         return FULL
     _leave_size(maps, m, node)
-    maps.trees.key[node, END] = start
+    maps.trees.key[node, bounds.END] = start
     parent, side = avl.place_beside(maps.trees, node, RIGHT)
     avl.insert(maps.trees, m, upper, parent, side)
     _enter_size(maps, m, upper)
@@ -276,12 +270,12 @@ def remove(maps, m, start, end):
     key, node = maps.trees.key, overlapping(maps, m, start, end)
     if node == NIL or not contains(maps, node, start, end):
         return ABSENT
-    from_start, to_end = key[node, START] == start, key[node, END] == end
+    from_start, to_end = key[node, bounds.START] == start, key[node, bounds.END] == end
     if from_start and to_end:
         _remove_whole(maps, m, node)
     elif from_start or to_end:
         _leave_size(maps, m, node)
-        key[node, START if from_start else END] = end if from_start else start
+        key[node, bounds.START if from_start else bounds.END] = end if from_start else start
         _enter_size(maps, m, node)
         maps.recent[m] = node
     elif _cut(maps, m, node, start, end) == FULL:
@@ -324,7 +318,7 @@ def move(maps, source, target):
     node = avl.first_of_all(maps.trees, source)
     while node != NIL:
         following_node = avl.next_of_all(maps.trees, node)
-        start, end = maps.trees.key[node, START], maps.trees.key[node, END]
+        start, end = maps.trees.key[node, bounds.START], maps.trees.key[node, bounds.END]
         _give_back(maps, source, node)
         added = add(maps, target, start, end)
         status = status if added == OK else added
@@ -339,7 +333,7 @@ def new_space_maps(n_maps: int, max_segments: int, n_free_maps: int) -> SpaceMap
     unused = np.arange(max_segments, 0, -1, dtype=np.int32)
     has_sizes = (np.arange(n_maps) < n_free_maps).astype(np.int64)
     of_maps = {name: np.zeros(n_maps, np.int64) for name in ("space", "n_segments", "recent", "low", "size_bytes")}
-    return SpaceMaps(trees=trees, start=trees.key[:max_segments + 1, START], end=trees.key[:max_segments + 1, END],
+    return SpaceMaps(trees=trees, start=trees.key[:max_segments + 1, bounds.START], end=trees.key[:max_segments + 1, bounds.END],
                      unused=unused, n_unused=np.array([max_segments]), has_sizes=has_sizes,
                      cursors=np.zeros((n_free_maps, N_CURSORS), np.int64), by_size=np.zeros(n_free_maps, np.int64),
                      **of_maps)
