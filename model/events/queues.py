@@ -1,7 +1,7 @@
 """Queues of processes, first come, first served: for servers, for locks, for somebody who will be done.
 
 A process waits in one queue at most, so that the processes themselves are the links: `after[process]` is who comes behind
-it, `queue[i, FIRST]` and `queue[i, LAST]` are the ends of queue `i`.
+it, `queue[i, ends.FIRST]` and `queue[i, ends.LAST]` are the ends of queue `i`.
 """
 
 import numpy as np

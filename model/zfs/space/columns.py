@@ -3,6 +3,7 @@
 # Columns of the key in the tree of offsets.
 START = 0  # B
 END = 1  # B
+
 # Columns of the key in the tree of sizes.
 LENGTH = 0  # B
 LOWEST = 1  # B: where the segment starts

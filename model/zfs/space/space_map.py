@@ -33,7 +33,6 @@ from model.zfs.space.avl import LEFT, NIL, RIGHT, Trees
 
 OK, OVERLAP, ABSENT, FULL = 0, 1, 2, 3  # done; some of it is there already; some of it is not there; no node is left
 
-
 N_CURSORS = 64  # spec 2.8
 
 
@@ -333,7 +332,8 @@ def new_space_maps(n_maps: int, max_segments: int, n_free_maps: int) -> SpaceMap
     unused = np.arange(max_segments, 0, -1, dtype=np.int32)
     has_sizes = (np.arange(n_maps) < n_free_maps).astype(np.int64)
     of_maps = {name: np.zeros(n_maps, np.int64) for name in ("space", "n_segments", "recent", "low", "size_bytes")}
-    return SpaceMaps(trees=trees, start=trees.key[:max_segments + 1, bounds.START], end=trees.key[:max_segments + 1, bounds.END],
-                     unused=unused, n_unused=np.array([max_segments]), has_sizes=has_sizes,
+    of_segments = trees.key[:max_segments + 1]
+    return SpaceMaps(trees=trees, start=of_segments[:, bounds.START], end=of_segments[:, bounds.END], unused=unused,
+                     n_unused=np.array([max_segments]), has_sizes=has_sizes,
                      cursors=np.zeros((n_free_maps, N_CURSORS), np.int64), by_size=np.zeros(n_free_maps, np.int64),
                      **of_maps)
