@@ -26,7 +26,7 @@ from model.zfs.space.pickers import NOWHERE
 from model.zfs.vdev.raid import VdevParams
 from model.zfs.vdev.raid import asize as asize_of
 
-NO_SPACE = -1  # status: ENOSPC
+NO_SPACE = -1  # nowhere is room: ENOSPC
 NO_HINT = NO_VDEV
 SHARE_BITS = 10  # how full is counted in 1/1024
 

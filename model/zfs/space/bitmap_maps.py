@@ -32,7 +32,7 @@ MAX_UNIT_SHIFT = 17  # so that a record is at least as long as a word has bits
 LIST = np.dtype([("n_units", np.int64), ("first", np.int32), ("last", np.int32)])
 ROW = np.dtype([("start", np.int64), ("length", np.int32), ("following", np.int32)])
 AHEAD = 6  # rows: named to the processor before they are given
-UNALIGNED = 4  # status: no whole number of blocks
+UNALIGNED = 4  # no whole number of blocks
 
 
 class BlockMaps(NamedTuple):

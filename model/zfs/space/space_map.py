@@ -31,7 +31,10 @@ from model.zfs.space import avl
 from model.zfs.space import columns as bounds
 from model.zfs.space.avl import LEFT, NIL, RIGHT, Trees
 
-OK, OVERLAP, ABSENT, FULL = 0, 1, 2, 3  # done; some of it is there already; some of it is not there; no node is left
+OK = 0  # done
+OVERLAP = 1  # some of it is there already
+ABSENT = 2  # some of it is not there
+FULL = 3  # no node is left
 
 N_CURSORS = 64  # spec 2.8
 
