@@ -24,8 +24,8 @@ from model.zfs.metaslab.groups import weigh_all
 from model.zfs.metaslab.new_pool import metaslab_shift, new_pool
 from model.zfs.metaslab.replay import ALLOCATE, END_OF_TXG, Rows, decided_for, run
 from model.zfs.metaslab.state import TopVdev
-from model.zfs.space.free_map import OK
 from model.zfs.space.pickers import NOWHERE
+from model.zfs.space.status import OK
 from study.errors import UserError
 from study.pools import described_space, zdb
 from study.pools.zdb import Slab

@@ -8,7 +8,7 @@ import json
 
 import numpy as np
 
-from model.zfs.space import avl, pickers, space_map
+from model.zfs.space import avl, pickers, space_map, status
 from model.zfs.space import columns as bounds
 from model.zfs.space.avl import LEFT, NIL, RIGHT
 from model.zfs.space.pickers import NOWHERE, VARIANTS
@@ -48,7 +48,7 @@ def cut_keeps_the_right(maps, m, node, start, end):
     avl.insert(maps.trees, m, lower, *avl.place_beside(maps.trees, node, LEFT))
     space_map._enter_size(maps, m, lower)
     space_map._enter_size(maps, m, node)
-    return space_map.OK
+    return status.OK
 
 
 def lowest_overlapping(maps, m, start, end):

@@ -7,8 +7,9 @@ import numpy as np
 
 from model.zfs.space import bitmap_pickers, bitmaps, long_runs
 from model.zfs.space import free_runs as free_blocks
-from model.zfs.space.free_runs import OK, take
+from model.zfs.space.free_runs import take
 from model.zfs.space.pickers import VARIANTS, PickerParams
+from model.zfs.space.status import OK
 from twins.free_runs import BY_THREES, FAR, both, same_space, threes_and_sectors, walk
 
 

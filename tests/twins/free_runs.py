@@ -6,7 +6,6 @@ from model.zfs.space import free_runs as free_blocks
 from model.zfs.space.bitmap_pickers import is_fragmented, pick_block
 from model.zfs.space.bitmaps import new_free_blocks
 from model.zfs.space.free_runs import (
-    OK,
     give,
     longest,
     longest_units,
@@ -18,6 +17,7 @@ from model.zfs.space.free_runs import (
     take,
 )
 from model.zfs.space.pickers import CURSOR_DYNAMIC_FIT, DYNAMIC_FIT, FIRST_FIT, NEW_DYNAMIC_FIT, VARIANTS
+from model.zfs.space.status import OK
 
 KIB = 1024
 

@@ -21,7 +21,7 @@ from model.simulations.order_entry.run import count_until, run
 from model.simulations.order_entry.state import DOINGS, DONE, TALLY, Machine, Orders, leaves_of, new_machine
 from model.simulations.order_entry.txgs import Ageing
 from model.zfs.metaslab.state import Metaslabs
-from model.zfs.space.space_map import FULL
+from model.zfs.space.status import FULL
 from model.zfs.vdev.leaves import Leaves
 from model.zfs.vdev.queue import VdevQueueParams
 

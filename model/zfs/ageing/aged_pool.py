@@ -24,10 +24,10 @@ from typing import NamedTuple
 import numpy as np
 
 from model.jit import kernel
-from model.zfs.metaslab.classes import NO_HINT, NO_SPACE, allocate, asize, free
+from model.zfs.metaslab.classes import NO_HINT, allocate, asize, free
 from model.zfs.metaslab.state import Metaslabs
 from model.zfs.metaslab.sync import sync_txg
-from model.zfs.space.space_map import OK
+from model.zfs.space.status import NO_SPACE, OK
 
 FIRST_TXG = 4  # TXG_INITIAL
 POINTER_SHIFT = 7  # an indirect block of 16 KiB has 2^7 block pointers of 128 B

@@ -19,7 +19,7 @@ from model.zfs.metaslab.groups import weigh
 from model.zfs.metaslab.state import alloc_map
 from model.zfs.metaslab.sync import sync_txg
 from model.zfs.space import free_map
-from model.zfs.space.free_map import OK
+from model.zfs.space.status import OK
 
 
 @kernel

@@ -10,7 +10,7 @@ from model.jit import kernel
 from model.structures.bits import ALL, lowest
 from model.zfs.space.bitmaps import bits_at
 from model.zfs.space.free_runs import take
-from model.zfs.space.space_map import OK
+from model.zfs.space.status import OK
 
 MADE_AGAIN = ("words", "groups", "tops", "kinds", "n_blocks", "n_free", "n_runs", "first_unit", "rest", "mask", "long")
 ROWS = ("start", "length", "following")  # of block maps; only those that were ever used

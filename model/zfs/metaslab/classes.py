@@ -21,12 +21,11 @@ from model.zfs.metaslab.groups import allocate_in_group, mark_dirty
 from model.zfs.metaslab.state import LOG, MAX_COPIES, NO_VDEV, NORMAL, alloc_map, metaslab_at
 from model.zfs.metaslab.state import free_map as map_of_frees
 from model.zfs.space import free_map
-from model.zfs.space.free_map import OK
 from model.zfs.space.pickers import NOWHERE
+from model.zfs.space.status import NO_SPACE, OK
 from model.zfs.vdev.raid import VdevParams
 from model.zfs.vdev.raid import asize as asize_of
 
-NO_SPACE = -1  # nowhere is room: ENOSPC
 NO_HINT = NO_VDEV
 SHARE_BITS = 10  # how full is counted in 1/1024
 

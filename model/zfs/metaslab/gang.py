@@ -26,9 +26,9 @@ from typing import NamedTuple
 import numpy as np
 
 from model.jit import kernel
-from model.zfs.metaslab.classes import NO_HINT, NO_SPACE, allocate_from, set_hint, undo
+from model.zfs.metaslab.classes import NO_HINT, allocate_from, set_hint, undo
 from model.zfs.metaslab.state import HALVES, MAX_COPIES, NORMAL
-from model.zfs.space.free_map import FULL, OK
+from model.zfs.space.status import FULL, NO_SPACE, OK
 
 HEADER_BYTES = 512  # SPA_GANGBLOCKSIZE
 SECTOR = 512  # SPA_MINBLOCKSIZE

@@ -10,12 +10,12 @@ from typing import NamedTuple
 import numpy as np
 
 from model.jit import kernel, part
-from model.zfs.metaslab.classes import NO_HINT, NO_SPACE, allocate, free
+from model.zfs.metaslab.classes import NO_HINT, allocate, free
 from model.zfs.metaslab.groups import NO_METASLAB
 from model.zfs.metaslab.sync import sync_txg
 from model.zfs.space import free_map
-from model.zfs.space.free_map import OK
 from model.zfs.space.pickers import NOWHERE
+from model.zfs.space.status import NO_SPACE, OK
 
 ALLOCATE, FREE, END_OF_TXG = 0, 1, 2
 FIRST_TXG = 4  # TXG_INITIAL

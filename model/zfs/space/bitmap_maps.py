@@ -23,7 +23,7 @@ from model.zfs.space.free_runs import give as give_blocks
 from model.zfs.space.free_runs import longest_units, look_ahead
 from model.zfs.space.free_runs import take as take_blocks
 from model.zfs.space.long_runs import look_closer
-from model.zfs.space.space_map import ABSENT, FULL, OK
+from model.zfs.space.status import ABSENT, FULL, OK, UNALIGNED
 
 NONE = -1
 RUN_SECTORS_SHIFT = 15  # a record has at most 2^15 sectors
@@ -32,7 +32,6 @@ MAX_UNIT_SHIFT = 17  # so that a record is at least as long as a word has bits
 LIST = np.dtype([("n_units", np.int64), ("first", np.int32), ("last", np.int32)])
 ROW = np.dtype([("start", np.int64), ("length", np.int32), ("following", np.int32)])
 AHEAD = 6  # rows: named to the processor before they are given
-UNALIGNED = 4  # no whole number of blocks
 
 
 class BlockMaps(NamedTuple):

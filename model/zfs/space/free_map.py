@@ -13,8 +13,7 @@ without order, and of the log only the length.
 from model.jit import either
 from model.zfs.space import exact_engine as exact
 from model.zfs.space import fast_engine as fast
-from model.zfs.space.space_map import ABSENT, FULL, OK, OVERLAP
-from model.zfs.space.status import note
+from model.zfs.space.status import ABSENT, FULL, OK, OVERLAP, note
 
 __all__ = ["ABSENT", "FULL", "OK", "OVERLAP", "note"]  # for those who call these kernels
 

@@ -40,7 +40,7 @@ from model.zfs.space.long_runs import (
     resize,
     shortest_long,
 )
-from model.zfs.space.space_map import ABSENT, FULL, OK, OVERLAP
+from model.zfs.space.status import ABSENT, FULL, OK, OVERLAP
 
 # ---- how far a run reaches ----
 

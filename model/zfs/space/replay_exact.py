@@ -11,7 +11,8 @@ import numpy as np
 
 from model.jit import kernel
 from model.zfs.space.pickers import FIRST_FIT, NOWHERE, PickerParams, pick
-from model.zfs.space.space_map import OK, add, clear, largest, new_space_maps, remove
+from model.zfs.space.space_map import add, clear, largest, new_space_maps, remove
+from model.zfs.space.status import OK
 
 ALLOCATE, FREE, TXG_END, MARKER, NEW_MAP = range(5)  # what an operation is; the codes of the recorded traces
 NOTHING_WRONG = -1  # in place of a row

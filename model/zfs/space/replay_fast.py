@@ -14,7 +14,7 @@ from model.zfs.space.bitmaps import MAX_BLOCKS, NOWHERE, new_free_blocks
 from model.zfs.space.free_runs import give, take
 from model.zfs.space.pickers import PickerParams
 from model.zfs.space.replay_exact import ALLOCATE, FREE, NEW_MAP, NOTHING_WRONG, Blocks, Operations
-from model.zfs.space.space_map import OK
+from model.zfs.space.status import OK
 
 
 class Summary(NamedTuple):

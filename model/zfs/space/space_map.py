@@ -30,11 +30,7 @@ from model.jit import kernel
 from model.zfs.space import avl
 from model.zfs.space import columns as bounds
 from model.zfs.space.avl import LEFT, NIL, RIGHT, Trees
-
-OK = 0  # done
-OVERLAP = 1  # some of it is there already
-ABSENT = 2  # some of it is not there
-FULL = 3  # no node is left
+from model.zfs.space.status import ABSENT, FULL, OK, OVERLAP
 
 N_CURSORS = 64  # spec 2.8
 

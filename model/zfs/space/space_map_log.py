@@ -18,7 +18,7 @@ import numpy as np
 from model.jit import kernel, part
 from model.zfs.space import avl, space_map
 from model.zfs.space.avl import NIL
-from model.zfs.space.space_map import FULL, OK
+from model.zfs.space.status import FULL, OK
 
 RECORD_BYTES = 8
 BLOCK_SHIFT = 12  # SPACE_MAP_BLOCKSHIFT: log2 of the B of a block

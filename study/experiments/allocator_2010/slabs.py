@@ -23,7 +23,7 @@ from model.zfs.metaslab.new_pool import metaslab_shift, new_pool, vdev_asize
 from model.zfs.metaslab.replay import FIRST_TXG, Rows, decided_for, run
 from model.zfs.metaslab.state import EXACT, FAST, MetaslabParams, TopVdev
 from model.zfs.space.replay_exact import ALLOCATE, TXG_END
-from model.zfs.space.space_map import OK
+from model.zfs.space.status import OK
 from study.documents import priors
 from study.ensembles import effects, ensembles
 from study.ensembles.ensembles import AFTER

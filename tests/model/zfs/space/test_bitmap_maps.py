@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from model.zfs.space import bitmap_maps
-from model.zfs.space.bitmap_maps import UNALIGNED, new_block_maps
+from model.zfs.space.bitmap_maps import new_block_maps
 from model.zfs.space.bitmaps import new_free_blocks
 from model.zfs.space.free_runs import give
-from model.zfs.space.space_map import ABSENT, FULL, OK
+from model.zfs.space.status import ABSENT, FULL, OK, UNALIGNED
 
 quick = settings(deadline=None, derandomize=True, max_examples=60)
 UNIT = 4096

@@ -16,9 +16,10 @@ from model.zfs.metaslab.state import FAST, TopVdev
 from model.zfs.space import pickers, replay_exact, replay_fast, space_map
 from model.zfs.space.bitmap_pickers import is_fragmented, pick_block
 from model.zfs.space.bitmaps import blocks_of, new_free_blocks
-from model.zfs.space.free_runs import FULL, OK, give, longest, next_run, run_length, run_start, take
+from model.zfs.space.free_runs import give, longest, next_run, run_length, run_start, take
 from model.zfs.space.pickers import VARIANTS, PickerParams
 from model.zfs.space.replay_exact import ALLOCATE, FREE, NEW_MAP, Operations
+from model.zfs.space.status import FULL, OK
 from support.processes import interpreted
 from twins.free_runs import BY_THREES, FAR, both, same_space, threes_and_sectors, walk
 

@@ -17,7 +17,8 @@ from model.zfs.space.pickers import (
     is_fragmented,
     pick,
 )
-from model.zfs.space.space_map import OK, add, clear, largest, new_space_maps, remove
+from model.zfs.space.space_map import add, clear, largest, new_space_maps, remove
+from model.zfs.space.status import OK
 
 quick = settings(deadline=None, derandomize=True, max_examples=60)
 KIB, MIB = 2**10, 2**20

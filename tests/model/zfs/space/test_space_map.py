@@ -5,7 +5,8 @@ from hypothesis import strategies as st
 
 from model.zfs.space import space_map
 from model.zfs.space.avl import LEFT, NIL, RIGHT
-from model.zfs.space.space_map import ABSENT, FULL, OK, OVERLAP, add, clear, move, new_space_maps, remove
+from model.zfs.space.space_map import add, clear, move, new_space_maps, remove
+from model.zfs.space.status import ABSENT, FULL, OK, OVERLAP
 from twins import space_map as twin
 
 quick = settings(deadline=None, derandomize=True, max_examples=60)
