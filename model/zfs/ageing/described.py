@@ -19,7 +19,7 @@ from model.zfs.metaslab.groups import weigh
 from model.zfs.metaslab.state import alloc_map
 from model.zfs.metaslab.sync import sync_txg
 from model.zfs.space import free_map
-from model.zfs.space.status import OK
+from model.zfs.space.status import OK, note
 
 
 @kernel
@@ -47,7 +47,7 @@ def claim(pool, m, segments):
     """Write the allocated [start, end) of a metaslab, offsets in the vdev, (n, 2), into its log. OK or what cannot be."""
     one = alloc_map(pool, m, 0)
     for i in range(len(segments)):
-        free_map.note(pool, free_map.put(pool, one, segments[i, 0], segments[i, 1]))
+        note(pool, free_map.put(pool, one, segments[i, 0], segments[i, 1]))
     free_map.append(pool, m, one)
     return pool.failure[0]
 

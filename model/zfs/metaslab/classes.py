@@ -22,7 +22,7 @@ from model.zfs.metaslab.state import LOG, MAX_COPIES, NO_VDEV, NORMAL, alloc_map
 from model.zfs.metaslab.state import free_map as map_of_frees
 from model.zfs.space import free_map
 from model.zfs.space.pickers import NOWHERE
-from model.zfs.space.status import NO_SPACE, OK
+from model.zfs.space.status import NO_SPACE, OK, note
 from model.zfs.vdev.raid import VdevParams
 from model.zfs.vdev.raid import asize as asize_of
 
@@ -123,8 +123,8 @@ def _allocate_copy(pool, which, txg, psize, copy, avoids):
 def undo(pool, txg, vdev, offset, n_bytes):
     """Free at once what was allocated in the same txg."""
     m = metaslab_at(pool, vdev, offset)
-    free_map.note(pool, free_map.unput(pool, alloc_map(pool, m, txg), offset, offset + n_bytes))
-    free_map.note(pool, free_map.give(pool, m, offset, offset + n_bytes))
+    note(pool, free_map.unput(pool, alloc_map(pool, m, txg), offset, offset + n_bytes))
+    note(pool, free_map.give(pool, m, offset, offset + n_bytes))
 
 
 @kernel

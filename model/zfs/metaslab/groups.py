@@ -37,6 +37,7 @@ from model.zfs.metaslab.state import (
 )
 from model.zfs.space import free_map, space_map_log
 from model.zfs.space.pickers import NOWHERE
+from model.zfs.space.status import note
 
 NO_METASLAB = -1
 
@@ -234,11 +235,11 @@ def take_dirty(pool, vdev, txg):
 @part
 def _record(pool, m, txg, offset, n_bytes):
     """Allocate what was picked."""
-    free_map.note(pool, free_map.take(pool, m, offset, offset + n_bytes))
+    note(pool, free_map.take(pool, m, offset, offset + n_bytes))
     one = alloc_map(pool, m, txg)
     if free_map.space(pool, one) == 0:
         mark_dirty(pool, m, txg)
-    free_map.note(pool, free_map.put(pool, one, offset, offset + n_bytes))
+    note(pool, free_map.put(pool, one, offset, offset + n_bytes))
 
 
 @part

@@ -13,9 +13,6 @@ without order, and of the log only the length.
 from model.jit import either
 from model.zfs.space import exact_engine as exact
 from model.zfs.space import fast_engine as fast
-from model.zfs.space.status import ABSENT, FULL, OK, OVERLAP, note
-
-__all__ = ["ABSENT", "FULL", "OK", "OVERLAP", "note"]  # for those who call these kernels
 
 # ---- the map of what is free in metaslab m ----
 
