@@ -355,6 +355,8 @@ def new_zfetch(params, n_files):
     check_params(params)
     if n_files != int(n_files) or not 1 <= n_files <= MAX_FILES:
         raise ValueError(f"n_files is {n_files}, but zfetch needs 1 to 2^24 files; choose a number in that range")
-    n_places = params.max_streams
-    per_place = (np.zeros(n_files * n_places, np.int64) for _ in range(7))
-    return Zfetch(n_places, *per_place, np.tile(np.arange(n_places), n_files), np.zeros(n_files, np.int64))
+    n_places, n = params.max_streams, n_files * params.max_streams
+    return Zfetch(
+        n_places=n_places, start=np.zeros(n, np.int64), length=np.zeros(n, np.int64), stride=np.zeros(n, np.int64),
+        ahead=np.zeros(n, np.int64), cap=np.zeros(n, np.int64), direction=np.zeros(n, np.int64), used=np.zeros(n, np.int64),
+        by_age=np.tile(np.arange(n_places), n_files), n_streams=np.zeros(n_files, np.int64))

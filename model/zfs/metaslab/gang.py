@@ -170,5 +170,9 @@ def allocate_or_gang(pool, gang, txg, psize, n_copies, hint_vdev):
 
 def new_gang():
     """Room for the pieces of one block."""
-    one, many = np.zeros((2, 1), np.int64), np.zeros((3, MAX_PIECES), np.int64)
-    return Gang(one[0], *many, *np.zeros((3, MAX_PIECES, MAX_COPIES), np.int64), one[1], *np.zeros((4, MAX_DEPTH), np.int64))
+    pieces, copies, depth = MAX_PIECES, (MAX_PIECES, MAX_COPIES), MAX_DEPTH
+    return Gang(
+        n_pieces=np.zeros(1, np.int64), kind=np.zeros(pieces, np.int64), psize=np.zeros(pieces, np.int64),
+        n_copies=np.zeros(pieces, np.int64), vdev=np.zeros(copies, np.int64), offset=np.zeros(copies, np.int64),
+        n_bytes=np.zeros(copies, np.int64), depth=np.zeros(1, np.int64), rest=np.zeros(depth, np.int64),
+        pointers=np.zeros(depth, np.int64), largest=np.zeros(depth, np.int64), header=np.zeros(depth, np.int64))

@@ -92,14 +92,15 @@ def _ring(classes):
 
 
 def _new_vdevs(vdevs, metaslab_bytes):
+    n = len(vdevs)
     asize, shift, n_ms = np.array([_sizes(one, metaslab_bytes) for one in vdevs], np.int64).T.copy()
-    kind, n_children, n_parity, ashift = np.array([one.vdev for one in vdevs], np.int64).T.copy()
+    params = {name: np.array([getattr(one.vdev, name) for one in vdevs], np.int64) for name in VdevParams._fields}
     classes = np.array([one.metaslab_class for one in vdevs], np.int64)
     following, rotor = _ring(classes)
-    nothing = np.zeros((3, len(vdevs)), np.int64)
-    dirty = np.full((len(vdevs), N_TXGS), LAST_DIRTY, np.int64)
-    return Vdevs(kind, n_children, n_parity, ashift, asize, classes, shift, np.cumsum(n_ms) - n_ms, n_ms, following,
-                 *nothing, dirty), rotor
+    return Vdevs(
+        **params, asize=asize, metaslab_class=classes, ms_shift=shift, first_ms=np.cumsum(n_ms) - n_ms, n_ms=n_ms,
+        following=following, bias=np.zeros(n, np.int64), bonus_area=np.zeros(n, np.int64),
+        allocated=np.zeros(n, np.int64), dirty=np.full((n, N_TXGS), LAST_DIRTY, np.int64)), rotor
 
 
 # ---- a pool ----
@@ -133,7 +134,7 @@ def new_pool(vdevs: Sequence[TopVdev], params: MetaslabParams, engine: int = EXA
         blocks=_block_maps(made, vdev, start, unit_bytes, params, max_segments) if engine == FAST else None,
         hint=np.full(MAX_COPIES, NO_VDEV, np.int64), dva_vdev=of_copies[0], dva_offset=of_copies[1],
         dva_bytes=of_copies[2], failure=np.zeros(1, np.int64),
-        counters=Counters(*np.zeros((len(Counters._fields), 1), np.int64)))
+        counters=Counters(**{name: np.zeros(1, np.int64) for name in Counters._fields}))
     weigh_all(pool)
     return pool
 

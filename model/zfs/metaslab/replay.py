@@ -95,6 +95,8 @@ def run(pool, rows, decided):
 def decided_for(rows, n_metaslabs):
     """Room for what is decided."""
     n_txgs, n_allocations = int((rows.op == END_OF_TXG).sum()), int((rows.op == ALLOCATE).sum())
-    per_txg, of_metaslabs = np.zeros((4, n_txgs), np.int64), np.zeros((2, n_txgs, n_metaslabs), np.int64)
-    return Decided(np.full(n_allocations, NOWHERE, np.int64), *per_txg, *of_metaslabs,
-                   np.full((n_txgs, N_FIRST), NO_METASLAB, np.int64), np.zeros(1, np.int64))
+    return Decided(
+        offset=np.full(n_allocations, NOWHERE, np.int64), txg=np.zeros(n_txgs, np.int64),
+        allocated=np.zeros(n_txgs, np.int64), n_loaded=np.zeros(n_txgs, np.int64), n_segments=np.zeros(n_txgs, np.int64),
+        weight=np.zeros((n_txgs, n_metaslabs), np.int64), active=np.zeros((n_txgs, n_metaslabs), np.int64),
+        first=np.full((n_txgs, N_FIRST), NO_METASLAB, np.int64), done=np.zeros(1, np.int64))

@@ -72,11 +72,14 @@ def new_free_blocks(n_blocks, unit_bytes=4096, max_long=None):
     if max_long is None:
         max_long = min(MAX_LONG, int((n_blocks // (LONG + 1)).sum()) + n_maps + 1)
     words, groups, tops = (np.zeros(32 * n_maps * n, np.int64) for n in (n_rows, n_groups, 1))
-    of_map, grain = [np.zeros(n_maps, np.int64) for _ in range(7)], grain_of(unit_bytes)
-    return FreeBlocks((unit_bytes // grain).bit_length() - 1, grain, -(-(1 << INVERSE_SHIFT) // grain),
-                      n_words + 2, n_rows, n_groups,
-                      np.zeros(n_maps * (n_words + 2) + 1, np.int64), words, groups, tops, of_map[0], n_blocks, *of_map[1:],
-                      np.zeros(64 * n_maps, np.int64), new_long_runs(n_maps, 2 * n_words + 2, max_long))
+    grain = grain_of(unit_bytes)
+    of_map = {name: np.zeros(n_maps, np.int64)
+              for name in ("kinds", "n_free", "n_runs", "n_ambiguous", "by_size", "first_unit", "rest")}
+    return FreeBlocks(
+        unit_shift=(unit_bytes // grain).bit_length() - 1, grain=grain, inverse=-(-(1 << INVERSE_SHIFT) // grain),
+        mask_stride=n_words + 2, word_stride=n_rows, group_stride=n_groups,
+        mask=np.zeros(n_maps * (n_words + 2) + 1, np.int64), words=words, groups=groups, tops=tops, n_blocks=n_blocks,
+        cursors=np.zeros(64 * n_maps, np.int64), long=new_long_runs(n_maps, 2 * n_words + 2, max_long), **of_map)
 
 
 def _check(n_blocks, unit_bytes):

@@ -52,8 +52,10 @@ def new_long_runs(n_maps, stride, capacity):
     after[:, capacity:] = before[:, capacity:] = np.arange(capacity, n)
     order = Order(length, start, levels, after, before)
     ends = np.zeros((n_maps * stride, 2), np.int32)
-    return LongRuns(stride, capacity, start, length, order, np.zeros(capacity, np.int64), np.zeros(1, np.int64),
-                    np.zeros(1, np.int64), *ends.T, np.zeros(n_maps, np.int64))
+    return LongRuns(
+        stride=stride, first_end=capacity, start=start, length=length, order=order, unused=np.zeros(capacity, np.int64),
+        n_unused=np.zeros(1, np.int64), n_fresh=np.zeros(1, np.int64), at_start=ends[:, 0], at_end=ends[:, 1],
+        loose=np.zeros(n_maps, np.int64))
 
 
 @lru_cache(maxsize=4)

@@ -308,7 +308,10 @@ def new_cache(params, n_leaves=1):
     nodes["chain"] = np.arange(1, len(nodes) + 1)  # all nodes are free: each links to the next of its leaf
     nodes["chain"][sentinels + n_nodes - 1] = NIL
     free = sentinels + 1 if n_nodes > 1 else np.zeros(n_leaves, np.int64)
-    counters = (np.zeros(n_leaves, np.int64) for _ in range(5))
-    columns = (nodes[name] for name in ("key", "older", "newer", "chain", "used", "filling", "missed_write", "for_metadata"))
-    return VdevCache(n_nodes, n_buckets, *columns,
-                     np.zeros(n_leaves * n_buckets, np.int32), free.astype(np.int32), *counters)
+    counters = {name: np.zeros(n_leaves, np.int64)
+                for name in ("n_lines", "n_metadata_lines", "hits", "misses", "delegations")}
+    columns = {name: nodes[name]
+               for name in ("key", "older", "newer", "chain", "used", "filling", "missed_write", "for_metadata")}
+    return VdevCache(
+        n_nodes=n_nodes, n_buckets=n_buckets, **columns, first=np.zeros(n_leaves * n_buckets, np.int32),
+        free=free.astype(np.int32), **counters)

@@ -311,11 +311,13 @@ def new_queue(params, n_leaves, n_ios):
     if params.reserved_slots:
         links = np.moveaxis(np.zeros_like(rows)["by_deadline"], -1, 0)
         waited_for = new_order(io["deadline"], io["offset"], n_ios + 1, io["n_levels"], links)
-    per_leaf = (np.zeros(n_leaves, np.int64) for _ in range(3))
     control = np.zeros((n_leaves, N_COLUMNS), np.int64)
     control[:, PLACES] = params.max_pending
-    per_io = (io[name] for name in ("kind", "offset", "n_bytes", "deadline", "marks", "next_member", "unit_bytes"))
-    return VdevQueue(n_ios, *per_io, by_deadline, by_offset, waited_for, io["own"], *per_leaf, control, np.ones(1, np.int64))
+    per_io = {name: io[name] for name in
+              ("kind", "offset", "n_bytes", "deadline", "marks", "next_member", "unit_bytes", "own")}
+    per_leaf = {name: np.zeros(n_leaves, np.int64) for name in ("n_waiting", "n_pending", "dropped")}
+    return VdevQueue(n_ios=n_ios, **per_io, by_deadline=by_deadline, by_offset=by_offset, waited_for=waited_for, **per_leaf,
+                     control=control, free=np.ones(1, np.int64))
 
 
 __all__ = ["DONT_AGGREGATE", "INHERITED", "OPTIONAL", "READ", "REPAIR", "RESILVER", "SCRUB", "SCRUB_THREAD", "SELF_HEAL",
