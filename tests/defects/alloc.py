@@ -10,7 +10,8 @@ import numpy as np
 
 from model.zfs.space import avl, pickers, space_map, status
 from model.zfs.space import columns as bounds
-from model.zfs.space.avl import LEFT, NIL, RIGHT
+from model.zfs.space import tree_columns as branch
+from model.zfs.space.avl import NIL
 from model.zfs.space.pickers import NOWHERE, VARIANTS
 from model.zfs.space.replay_exact import ALLOCATE, FREE, NEW_MAP
 from study.project import DATA
@@ -20,11 +21,11 @@ TRACES = DATA / "traces" / "alloc"
 
 
 def double_about_balanced(trees, child, sign, real=avl._leans_back):
-    return real(trees, child, sign) or (trees.link[child, avl.BALANCE] == 0 and has_both(trees, child))
+    return real(trees, child, sign) or (trees.link[child, branch.BALANCE] == 0 and has_both(trees, child))
 
 
 def has_both(trees, node):
-    return trees.link[node, LEFT] != NIL and trees.link[node, RIGHT] != NIL
+    return trees.link[node, branch.LEFT] != NIL and trees.link[node, branch.RIGHT] != NIL
 
 
 def left_survives(maps, m, before, after, start, end, real=space_map._join):
@@ -45,7 +46,7 @@ def cut_keeps_the_right(maps, m, node, start, end):
     lower = space_map._new_segment(maps, m, low, start)
     space_map._leave_size(maps, m, node)
     maps.trees.key[node, bounds.START] = end
-    avl.insert(maps.trees, m, lower, *avl.place_beside(maps.trees, node, LEFT))
+    avl.insert(maps.trees, m, lower, *avl.place_beside(maps.trees, node, branch.LEFT))
     space_map._enter_size(maps, m, lower)
     space_map._enter_size(maps, m, node)
     return status.OK
@@ -54,7 +55,7 @@ def cut_keeps_the_right(maps, m, node, start, end):
 def lowest_overlapping(maps, m, start, end):
     node = space_map.search(maps, m, start, end)[0]
     while node != NIL:
-        below = avl.beside(maps.trees, node, LEFT)
+        below = avl.beside(maps.trees, node, branch.LEFT)
         if below == NIL or maps.trees.key[below, bounds.END] <= start:
             break
         node = below
@@ -93,7 +94,7 @@ def highest_of_equal(maps, m, length, real=space_map.smallest_of_at_least):
         return node
     n_room = len(maps.unused)
     size_node, length = node + n_room, maps.trees.key[node + n_room, 0]
-    while (above := avl.beside(maps.trees, size_node, RIGHT)) != NIL and maps.trees.key[above, 0] == length:
+    while (above := avl.beside(maps.trees, size_node, branch.RIGHT)) != NIL and maps.trees.key[above, 0] == length:
         size_node = above
     return size_node - n_room
 
@@ -137,8 +138,8 @@ def by_magnitude(power, real=pickers.bit_number):
 FF, DF30, DF4, NDF = VARIANTS
 MUTANTS = {  # defect: (module, what is replaced, by what, variants to try, trace)
     "none": (pickers, "NOWHERE", NOWHERE, (FF, NDF), "edge"),
-    "takes the predecessor always": (avl, "_replaced_from", lambda trees, node: LEFT, (FF, DF4, NDF), "edge"),
-    "takes the successor always": (avl, "_replaced_from", lambda trees, node: RIGHT, (FF, DF4, NDF), "edge"),
+    "takes the predecessor always": (avl, "_replaced_from", lambda trees, node: branch.LEFT, (FF, DF4, NDF), "edge"),
+    "takes the successor always": (avl, "_replaced_from", lambda trees, node: branch.RIGHT, (FF, DF4, NDF), "edge"),
     "rotates twice about a balanced child": (avl, "_leans_back", double_about_balanced, (FF, DF4, NDF), "edge"),
     "the left one survives a merge": (space_map, "_join", left_survives, (FF, DF4, NDF), "edge"),
     "the right part of a cut keeps the node": (space_map, "_cut", cut_keeps_the_right, (FF, NDF, DF4), "edge"),

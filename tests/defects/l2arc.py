@@ -8,6 +8,7 @@ import json
 from drivers.l2arc import long_run
 from model.zfs.arc import arc, l2arc
 from model.zfs.arc import columns as header
+from model.zfs.arc import l2_columns as l2_cache
 from model.zfs.arc import lists as arc_lists
 from model.zfs.arc import scalars as scalar
 from model.zfs.arc.lists import NIL
@@ -26,7 +27,7 @@ def counts_only_what_it_feeds(l2, arc_, params, device, end, target, towards):
             passed += int(nodes[node, header.N_BYTES])
             if passed > target * params.headroom:
                 return True
-            if l2.round[l2arc.WROTE] + nodes[node, header.N_BYTES] > target:
+            if l2.round[l2_cache.WROTE] + nodes[node, header.N_BYTES] > target:
                 return False
             l2arc._copy(l2, arc_, device, node)
         node = int(nodes[node, towards])
@@ -56,20 +57,20 @@ def feeds_again(arc_, params, node, real=l2arc._is_eligible):
 
 
 def begins_to_count_at_the_end(l2, params, now, real=l2arc._end_round):
-    l2.round[l2arc.BEGAN] = now
+    l2.round[l2_cache.BEGAN] = now
     real(l2, params, now)
 
 
 def starts_at_the_first(l2, *arguments, real=l2arc.feed):
-    l2.round[l2arc.DEVICE] = -1
+    l2.round[l2_cache.DEVICE] = -1
     return real(l2, *arguments)
 
 
 def never_wraps(l2, params, arc_, now, real=l2arc.feed):
-    start = l2.devices[:, l2arc.START].copy()
-    l2.devices[:, l2arc.START] = l2.devices[:, l2arc.HAND]
+    start = l2.devices[:, l2_cache.START].copy()
+    l2.devices[:, l2_cache.START] = l2.devices[:, l2_cache.HAND]
     n = real(l2, params, arc_, now)
-    l2.devices[:, l2arc.START] = start
+    l2.devices[:, l2_cache.START] = start
     return n
 
 
@@ -90,7 +91,7 @@ def costs_nothing(arc_, node, real=arc_lists.leave_ghosts):
 
 
 MUTANTS = {
-    "none": (l2arc, "HITS", l2arc.HITS),
+    "none": (l2arc, "HITS", l2_cache.HITS),
     "nothing is written over": (l2arc, "_evict_ahead", lambda *a: None),
     "too much is written over": (l2arc, "_evict_ahead", evicts_to_the_end),
     "a header stays without its copy": (l2arc, "forget", l2arc.lose_l2),

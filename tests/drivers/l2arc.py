@@ -4,6 +4,7 @@ from drivers.arc import EVICT, N_KEYS, Both
 from model.events import calendar
 from model.events.streams import stream
 from model.zfs.arc import columns as header
+from model.zfs.arc import l2_columns as l2_cache
 from model.zfs.arc import l2arc
 from model.zfs.arc import lists as arc_lists
 from model.zfs.eras import era
@@ -36,7 +37,7 @@ class BothL2(Both):
         self.rules, self.n_devices = rules, n_devices
         self.l2 = l2arc.new_l2arc(rules, [2**26] * n_devices, 4 * UNIT)
         self.end = l2arc.FRONT_BYTES + device_kib * UNIT
-        self.l2.devices[:, l2arc.END] = self.end
+        self.l2.devices[:, l2_cache.END] = self.end
         self.n_came_back = self.n_alone = 0
         super().__init__(c, meta_limit, p)
 

@@ -41,6 +41,7 @@ from model.events.calendar import NEVER
 from model.events.clock import SECOND_NS
 from model.jit import kernel
 from model.zfs.arc import columns as header
+from model.zfs.arc import l2_columns as l2_cache
 from model.zfs.arc import scalars as scalar
 from model.zfs.arc.lists import (
     HEADER_BYTES,
@@ -61,30 +62,7 @@ NOWHERE = -1
 FRONT_BYTES, BACK_BYTES = 2**22, 2**19  # of a device, not used: labels, boot area
 LEAST_DEVICE_BYTES = 2**26  # SPA_MINDEVSIZE
 
-# Columns of L2arc.devices: B on the device; ordinals of copies, which the ring takes modulo its length; writes.
-HAND = 0  # B: where the next copy goes
-START = 1  # B: where copies begin
-END = 2  # B: where they end
-OLDEST = 3  # ordinal of the oldest copy
-ROUND = 4  # ordinal of the first copy of the last round
-NEXT = 5  # ordinal of the next copy
-WRITING = 6  # count of writes of the round that are not done
-N_DEVICE_COLUMNS = 7  # count
 
-# Elements of L2arc.round.
-DEVICE = 0  # index of the device of the round under way, or the last one
-BEGAN = 1  # ns when it began
-TARGET = 2  # B that it may write
-WROTE = 3  # B that it wrote
-NEXT_AT = 4  # ns when the next round begins: see `next_feed`
-
-# Elements of L2arc.counts.
-ROUNDS = 0  # count of rounds
-FED = 1  # count of copies written
-FED_BYTES = 2  # B of them
-OVERWRITTEN = 3  # count of copies that the hand went over
-HITS = 4  # count of reads answered by a device
-BUSY = 5  # count of reads that a device would have answered if nothing were being written to it
 COUNTS = ("rounds", "fed", "fed_bytes", "overwritten", "hits", "busy")
 
 
@@ -141,7 +119,7 @@ def _give_up(l2, arc, slot):
     node = int(l2.node[slot])
     if arc.nodes[node, header.IN_L2] != slot + 1:
         return
-    l2.counts[OVERWRITTEN] += 1
+    l2.counts[l2_cache.OVERWRITTEN] += 1
     if arc.nodes[node, header.STATE] == L2_ONLY:
         forget(arc, node)
     else:
@@ -152,14 +130,14 @@ def _give_up(l2, arc, slot):
 def _evict_ahead(l2, arc, device, target):
     """Rule 2."""
     row = l2.devices
-    hand, end = row[device, HAND], row[device, END]
+    hand, end = row[device, l2_cache.HAND], row[device, l2_cache.END]
     until = end if hand >= end - 2 * target else hand + target
-    while row[device, OLDEST] < row[device, NEXT]:
-        slot = _slot(l2, device, row[device, OLDEST])
+    while row[device, l2_cache.OLDEST] < row[device, l2_cache.NEXT]:
+        slot = _slot(l2, device, row[device, l2_cache.OLDEST])
         if not hand <= l2.address[slot] <= until:
             return
         _give_up(l2, arc, slot)
-        row[device, OLDEST] += 1
+        row[device, l2_cache.OLDEST] += 1
 
 
 # ---- feeding ----
@@ -176,20 +154,20 @@ def _is_eligible(arc, params, node):
 def _copy(l2, arc, device, node):
     """`node` is written at the hand."""
     row, n_bytes, out = l2.devices, int(arc.nodes[node, header.N_BYTES]), l2.n_out[0]
-    slot = _slot(l2, device, row[device, NEXT])
-    l2.node[slot], l2.address[slot] = node, row[device, HAND]
+    slot = _slot(l2, device, row[device, l2_cache.NEXT])
+    l2.node[slot], l2.address[slot] = node, row[device, l2_cache.HAND]
     arc.nodes[node, header.IN_L2] = slot + 1
     arc.scalars[scalar.L2_HEADERS] += L2_HEADER_BYTES
-    l2.outbox[out, 0], l2.outbox[out, 1], l2.outbox[out, 2] = device, row[device, HAND], n_bytes
+    l2.outbox[out, 0], l2.outbox[out, 1], l2.outbox[out, 2] = device, row[device, l2_cache.HAND], n_bytes
     l2.n_out[0] += 1
-    l2.round[WROTE] += n_bytes
-    row[device, HAND] += n_bytes
-    row[device, NEXT] += 1
+    l2.round[l2_cache.WROTE] += n_bytes
+    row[device, l2_cache.HAND] += n_bytes
+    row[device, l2_cache.NEXT] += 1
 
 
 @kernel
 def _has_slot(l2, device):
-    return l2.devices[device, NEXT] - l2.devices[device, OLDEST] < _capacity(l2) and l2.n_out[0] < len(l2.outbox)
+    return l2.devices[device, l2_cache.NEXT] - l2.devices[device, l2_cache.OLDEST] < _capacity(l2) and l2.n_out[0] < len(l2.outbox)
 
 
 @kernel
@@ -202,7 +180,7 @@ def _walk(l2, arc, params, device, end, target, towards):
         if passed > target * params.headroom:
             return True
         if _is_eligible(arc, params, node):
-            if l2.round[WROTE] + nodes[node, header.N_BYTES] > target or not _has_slot(l2, device):
+            if l2.round[l2_cache.WROTE] + nodes[node, header.N_BYTES] > target or not _has_slot(l2, device):
                 return False
             _copy(l2, arc, device, node)
         node = int(nodes[node, towards])
@@ -223,28 +201,28 @@ def _end_round(l2, params, now):
     """Rule 1: when the next one begins."""
     of = l2.round
     if params.again_ns == 0:
-        of[NEXT_AT] = now + params.feed_ns
+        of[l2_cache.NEXT_AT] = now + params.feed_ns
         return
-    is_busy = of[WROTE] > of[TARGET] // 2
-    of[NEXT_AT] = max(now, of[BEGAN] + (params.again_ns if is_busy else params.feed_ns))
+    is_busy = of[l2_cache.WROTE] > of[l2_cache.TARGET] // 2
+    of[l2_cache.NEXT_AT] = max(now, of[l2_cache.BEGAN] + (params.again_ns if is_busy else params.feed_ns))
 
 
 @kernel
 def feed(l2, params, arc, now):
     """Begin a round, which `next_feed` said is due: how many writes there are in `outbox`."""
     of, row = l2.round, l2.devices
-    device, target = (of[DEVICE] + 1) % len(row), target_bytes(arc, params)
-    of[DEVICE], of[BEGAN], of[TARGET], of[WROTE], of[NEXT_AT] = device, now, target, 0, NEVER
+    device, target = (of[l2_cache.DEVICE] + 1) % len(row), target_bytes(arc, params)
+    of[l2_cache.DEVICE], of[l2_cache.BEGAN], of[l2_cache.TARGET], of[l2_cache.WROTE], of[l2_cache.NEXT_AT] = device, now, target, 0, NEVER
     l2.n_out[0] = 0
     _evict_ahead(l2, arc, device, target)
-    row[device, ROUND] = row[device, NEXT]
+    row[device, l2_cache.ROUND] = row[device, l2_cache.NEXT]
     _feed_from_lists(l2, arc, params, device, target)
-    if l2.n_out[0] > 0 and row[device, HAND] >= row[device, END] - target:
-        row[device, HAND] = row[device, START]
-    row[device, WRITING] = l2.n_out[0]
-    l2.counts[ROUNDS] += 1
-    l2.counts[FED] += l2.n_out[0]
-    l2.counts[FED_BYTES] += of[WROTE]
+    if l2.n_out[0] > 0 and row[device, l2_cache.HAND] >= row[device, l2_cache.END] - target:
+        row[device, l2_cache.HAND] = row[device, l2_cache.START]
+    row[device, l2_cache.WRITING] = l2.n_out[0]
+    l2.counts[l2_cache.ROUNDS] += 1
+    l2.counts[l2_cache.FED] += l2.n_out[0]
+    l2.counts[l2_cache.FED_BYTES] += of[l2_cache.WROTE]
     if l2.n_out[0] == 0:
         _end_round(l2, params, now)
     return l2.n_out[0]
@@ -253,16 +231,16 @@ def feed(l2, params, arc, now):
 @kernel
 def written(l2, params, now):
     """One of the round's writes is done."""
-    device = l2.round[DEVICE]
-    l2.devices[device, WRITING] -= 1
-    if l2.devices[device, WRITING] == 0:
+    device = l2.round[l2_cache.DEVICE]
+    l2.devices[device, l2_cache.WRITING] -= 1
+    if l2.devices[device, l2_cache.WRITING] == 0:
         _end_round(l2, params, now)
 
 
 @kernel
 def next_feed(l2):
     """When `feed` is due, ns; NEVER while a round's writes are under way."""
-    return l2.round[NEXT_AT]
+    return l2.round[l2_cache.NEXT_AT]
 
 
 # ---- reading ----
@@ -271,14 +249,14 @@ def next_feed(l2):
 @kernel
 def l2_busy(l2, device):
     """Whether `device` is being written to by a round."""
-    return l2.devices[device, WRITING] > 0
+    return l2.devices[device, l2_cache.WRITING] > 0
 
 
 @kernel
 def _is_being_written(l2, device, slot):
     row, capacity = l2.devices, _capacity(l2)
-    newer = (slot - row[device, ROUND]) % capacity < row[device, NEXT] - row[device, ROUND]
-    return row[device, WRITING] > 0 and newer
+    newer = (slot - row[device, l2_cache.ROUND]) % capacity < row[device, l2_cache.NEXT] - row[device, l2_cache.ROUND]
+    return row[device, l2_cache.WRITING] > 0 and newer
 
 
 @kernel
@@ -291,9 +269,9 @@ def l2_holds(l2, params, arc, block, is_prefetch):
     slot = int(arc.nodes[node, header.IN_L2]) - 1
     device = slot // _capacity(l2)
     if (params.norw and l2_busy(l2, device)) or _is_being_written(l2, device, slot):
-        l2.counts[BUSY] += 1
+        l2.counts[l2_cache.BUSY] += 1
         return NOWHERE, NOWHERE
-    l2.counts[HITS] += 1
+    l2.counts[l2_cache.HITS] += 1
     return device, int(l2.address[slot])
 
 
@@ -311,12 +289,12 @@ def _write_block(l2, arc, device, key, n_bytes, marks):
         nodes[node, header.TICK] = nodes[node, header.ABOVE] = nodes[node, header.READER] = nodes[node, header.DIRTIED] = 0
         arc.node_of[key] = node
         arc.scalars[scalar.L2_HEADERS] += HEADER_BYTES
-    slot = _slot(l2, device, row[device, NEXT])
-    l2.node[slot], l2.address[slot] = node, row[device, HAND]
+    slot = _slot(l2, device, row[device, l2_cache.NEXT])
+    l2.node[slot], l2.address[slot] = node, row[device, l2_cache.HAND]
     nodes[node, header.IN_L2] = slot + 1
     arc.scalars[scalar.L2_HEADERS] += L2_HEADER_BYTES
-    row[device, HAND] += n_bytes
-    row[device, NEXT] += 1
+    row[device, l2_cache.HAND] += n_bytes
+    row[device, l2_cache.NEXT] += 1
 
 
 @kernel
@@ -326,9 +304,9 @@ def starts_with(l2, params, arc, keys, core_bytes, marks):
     for i in range(len(keys)):
         device, n_bytes = i % len(l2.devices), core_bytes[i]
         row = l2.devices
-        if row[device, HAND] + n_bytes > row[device, END] - params.write_max_bytes:
+        if row[device, l2_cache.HAND] + n_bytes > row[device, l2_cache.END] - params.write_max_bytes:
             for each in range(len(l2.devices)):
-                row[each, HAND] = row[each, START]
+                row[each, l2_cache.HAND] = row[each, l2_cache.START]
             return i
         _write_block(l2, arc, device, keys[i], n_bytes, marks)
     return len(keys)
@@ -336,7 +314,7 @@ def starts_with(l2, params, arc, keys, core_bytes, marks):
 
 def room_bytes(l2, params):
     """B of copies that `starts_with` puts on the devices."""
-    return int((l2.devices[:, END] - l2.devices[:, START] - params.write_max_bytes).clip(0).sum())
+    return int((l2.devices[:, l2_cache.END] - l2.devices[:, l2_cache.START] - params.write_max_bytes).clip(0).sum())
 
 
 # ---- making one ----
@@ -350,9 +328,9 @@ def new_l2arc(params, device_bytes, least_block_bytes, now=0):
         if n_bytes < LEAST_DEVICE_BYTES:
             raise ValueError(f"a cache device has {n_bytes} B, but ZFS takes none below {LEAST_DEVICE_BYTES}; choose that "
                              "or more")
-    devices = np.zeros((len(device_bytes), N_DEVICE_COLUMNS), np.int64)
-    devices[:, HAND] = devices[:, START] = FRONT_BYTES
-    devices[:, END] = np.array(device_bytes) - BACK_BYTES
+    devices = np.zeros((len(device_bytes), l2_cache.N_DEVICE_COLUMNS), np.int64)
+    devices[:, l2_cache.HAND] = devices[:, l2_cache.START] = FRONT_BYTES
+    devices[:, l2_cache.END] = np.array(device_bytes) - BACK_BYTES
     capacity = max(device_bytes) // least_block_bytes + 1
     most = (params.write_max_bytes + params.boost_bytes) // least_block_bytes + 1
     return L2arc(

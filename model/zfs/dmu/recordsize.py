@@ -28,12 +28,7 @@ from typing import NamedTuple
 import numpy as np
 
 from model.jit import kernel
-
-# Elements of Records.counts.
-ASKED_BYTES = 0  # B that writes were of
-READ_FIRST = 1  # count of records read because a piece did not cover them
-DIRTIED = 2  # count of records dirtied
-N_COUNTS = 3  # count
+from model.zfs.dmu import record_columns as counted
 
 
 class RecordParams(NamedTuple):
@@ -82,17 +77,17 @@ def dirty(records, record, txg):
     if records.dirtied_in[record] == txg:
         return False
     records.dirtied_in[record] = txg
-    records.counts[DIRTIED] += 1
+    records.counts[counted.DIRTIED] += 1
     return True
 
 
 @kernel
 def overwrite(records, offset, n_bytes, txg):
     """A whole write, by somebody for whom reading takes no time: counts only."""
-    records.counts[ASKED_BYTES] += n_bytes
+    records.counts[counted.ASKED_BYTES] += n_bytes
     for record in range(first_record(records, offset), last_record(records, offset, n_bytes) + 1):
         if must_be_read(records, record, offset, n_bytes):
-            records.counts[READ_FIRST] += 1
+            records.counts[counted.READ_FIRST] += 1
         dirty(records, record, txg)
 
 
@@ -105,7 +100,7 @@ def overwrite_all(records, offsets, n_bytes, per_txg):
 
 def counted_amplification(records):
     """B written by transaction groups for each that was asked for."""
-    return records.counts[DIRTIED] * records.record_bytes / records.counts[ASKED_BYTES]
+    return records.counts[counted.DIRTIED] * records.record_bytes / records.counts[counted.ASKED_BYTES]
 
 
 def records_dirtied(n_records, n_writes):
@@ -127,4 +122,4 @@ def new_records(n_records, record_bytes, in_core=0):
         raise ValueError(f"a file of {n_records} records of {record_bytes} B cannot be; choose at least one record, of a "
                          "power of two of at least 512 B")
     return Records(record_bytes, np.full(n_records, in_core, np.int64), np.zeros(n_records, np.int64),
-                   np.zeros(N_COUNTS, np.int64))
+                   np.zeros(counted.N_COUNTS, np.int64))

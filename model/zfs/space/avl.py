@@ -25,15 +25,11 @@ import numpy as np
 
 from model.jit import kernel
 from model.jit.lent_memory import in_lines
+from model.zfs.space import tree_columns as branch
 
 NIL = 0  # nobody
 
-# Columns of Trees.link; 0 to 3 are the keys seen as int32.
-LEFT = 4  # node, or NIL
-RIGHT = 5  # node, or NIL
-PARENT = 6  # node, or NIL
-BALANCE = 7  # levels that the right side has more than the left one
-SIDES = LEFT + RIGHT
+SIDES = branch.LEFT + branch.RIGHT
 
 
 class Trees(NamedTuple):
@@ -51,19 +47,19 @@ def _hang(trees, tree, parent, side, node):
         trees.root[tree] = node
     else:
         trees.link[parent, side] = node
-    trees.link[node, PARENT] = parent
+    trees.link[node, branch.PARENT] = parent
 
 
 @kernel
 def _side(trees, parent, node):
     """On which side of its parent a node is."""
-    return RIGHT if trees.link[parent, RIGHT] == node else LEFT
+    return branch.RIGHT if trees.link[parent, branch.RIGHT] == node else branch.LEFT
 
 
 @kernel
 def _heavier(side):
     """What a node's balance gains when it grows on that side."""
-    return 1 if side == RIGHT else -1
+    return 1 if side == branch.RIGHT else -1
 
 
 @kernel
@@ -72,13 +68,13 @@ def _rotate_once(trees, node, heavy, sign):
     link, light = trees.link, SIDES - heavy
     child = link[node, heavy]
     moved = link[child, light]
-    balance = link[child, BALANCE] - sign  # 0, or of the other sign where the child was balanced
+    balance = link[child, branch.BALANCE] - sign  # 0, or of the other sign where the child was balanced
     link[node, heavy] = moved
-    link[moved, PARENT] = node
+    link[moved, branch.PARENT] = node
     link[child, light] = node
-    link[node, PARENT] = child
-    link[node, BALANCE] = -balance
-    link[child, BALANCE] = balance
+    link[node, branch.PARENT] = child
+    link[node, branch.BALANCE] = -balance
+    link[child, branch.BALANCE] = balance
     return child, balance == 0
 
 
@@ -88,33 +84,33 @@ def _rotate_twice(trees, node, heavy, sign):
     link, light = trees.link, SIDES - heavy
     child = link[node, heavy]
     middle = link[child, light]
-    inner, outer, balance = link[middle, heavy], link[middle, light], link[middle, BALANCE]
+    inner, outer, balance = link[middle, heavy], link[middle, light], link[middle, branch.BALANCE]
     link[child, light] = inner
-    link[inner, PARENT] = child
+    link[inner, branch.PARENT] = child
     link[node, heavy] = outer
-    link[outer, PARENT] = node
+    link[outer, branch.PARENT] = node
     link[middle, heavy] = child
-    link[child, PARENT] = middle
+    link[child, branch.PARENT] = middle
     link[middle, light] = node
-    link[node, PARENT] = middle
-    link[child, BALANCE] = sign if balance == -sign else 0
-    link[node, BALANCE] = -sign if balance == sign else 0
-    link[middle, BALANCE] = 0
+    link[node, branch.PARENT] = middle
+    link[child, branch.BALANCE] = sign if balance == -sign else 0
+    link[node, branch.BALANCE] = -sign if balance == sign else 0
+    link[middle, branch.BALANCE] = 0
     return middle
 
 
 @kernel
 def _leans_back(trees, child, sign):
     """Whether the heavy child of a node that leans by `sign` is itself heavier on the other side."""
-    return trees.link[child, BALANCE] == -sign
+    return trees.link[child, branch.BALANCE] == -sign
 
 
 @kernel
 def _rotate(trees, tree, node, sign):
     """Mend a node that is two higher on one side (right if `sign` is 1). Returns whether the subtree became lower."""
-    parent = trees.link[node, PARENT]
+    parent = trees.link[node, branch.PARENT]
     side = _side(trees, parent, node)
-    heavy = RIGHT if sign > 0 else LEFT
+    heavy = branch.RIGHT if sign > 0 else branch.LEFT
     if _leans_back(trees, trees.link[node, heavy], sign):
         top, lower = _rotate_twice(trees, node, heavy, sign), True
     else:
@@ -127,21 +123,21 @@ def _rotate(trees, tree, node, sign):
 def insert(trees, tree, node, parent, side):
     """Put `node` into the tree as the child of `parent` on that side, where there is none. No parent: the first node."""
     link = trees.link
-    link[node, LEFT] = link[node, RIGHT] = NIL
-    link[node, BALANCE] = 0
+    link[node, branch.LEFT] = link[node, branch.RIGHT] = NIL
+    link[node, branch.BALANCE] = 0
     _hang(trees, tree, parent, side, node)
     while parent != NIL:
-        before = link[parent, BALANCE]
+        before = link[parent, branch.BALANCE]
         grown = before + _heavier(side)
         if before != 0:
             if grown == 0:
-                link[parent, BALANCE] = 0
+                link[parent, branch.BALANCE] = 0
             else:
                 _rotate(trees, tree, parent, _heavier(side))
             return
-        link[parent, BALANCE] = grown
+        link[parent, branch.BALANCE] = grown
         node = parent
-        parent = link[node, PARENT]
+        parent = link[node, branch.PARENT]
         side = _side(trees, parent, node)
 
 
@@ -166,19 +162,19 @@ def place_beside(trees, here, side):
 def _put_in_place(trees, tree, node, replaced):
     """Let `node` have the place and the balance of `replaced`."""
     link = trees.link
-    parent = link[replaced, PARENT]
+    parent = link[replaced, branch.PARENT]
     _hang(trees, tree, parent, _side(trees, parent, replaced), node)
-    for side in (LEFT, RIGHT):
+    for side in (branch.LEFT, branch.RIGHT):
         child = link[replaced, side]
         link[node, side] = child
-        link[child, PARENT] = node
-    link[node, BALANCE] = link[replaced, BALANCE]
+        link[child, branch.PARENT] = node
+    link[node, branch.BALANCE] = link[replaced, branch.BALANCE]
 
 
 @kernel
 def _replaced_from(trees, node):
     """The side of a node with two children that its replacement comes from."""
-    return RIGHT if trees.link[node, BALANCE] > 0 else LEFT
+    return branch.RIGHT if trees.link[node, branch.BALANCE] > 0 else branch.LEFT
 
 
 @kernel
@@ -186,13 +182,13 @@ def _take_out(trees, tree, node):
     """Unlink `node`. Returns (parent, side) of the subtree that became lower."""
     link = trees.link
     gap, replaces = node, NIL
-    if link[node, LEFT] != NIL and link[node, RIGHT] != NIL:
+    if link[node, branch.LEFT] != NIL and link[node, branch.RIGHT] != NIL:
         side = _replaced_from(trees, node)
         replaces = outermost(trees, link[node, side], SIDES - side)
         gap = replaces
-    parent = link[gap, PARENT]
+    parent = link[gap, branch.PARENT]
     side = _side(trees, parent, gap)
-    child = link[gap, LEFT] if link[gap, LEFT] != NIL else link[gap, RIGHT]
+    child = link[gap, branch.LEFT] if link[gap, branch.LEFT] != NIL else link[gap, branch.RIGHT]
     _hang(trees, tree, parent, side, child)
     if replaces != NIL:
         _put_in_place(trees, tree, replaces, node)
@@ -207,15 +203,15 @@ def remove(trees, tree, node):
     link = trees.link
     parent, side = _take_out(trees, tree, node)
     while parent != NIL:
-        node, before = parent, link[parent, BALANCE]
-        parent = link[node, PARENT]
+        node, before = parent, link[parent, branch.BALANCE]
+        parent = link[node, branch.PARENT]
         if before == 0:
-            link[node, BALANCE] = -_heavier(side)
+            link[node, branch.BALANCE] = -_heavier(side)
             return
         shrunk_from = side
         side = _side(trees, parent, node)
         if before == _heavier(shrunk_from):
-            link[node, BALANCE] = 0
+            link[node, branch.BALANCE] = 0
         elif not _rotate(trees, tree, node, before):
             return
 
@@ -232,10 +228,10 @@ def beside(trees, node, side):
     child = trees.link[node, side]
     if child != NIL:
         return outermost(trees, child, SIDES - side)
-    parent = trees.link[node, PARENT]
+    parent = trees.link[node, branch.PARENT]
     while parent != NIL and trees.link[parent, side] == node:
         node = parent
-        parent = trees.link[node, PARENT]
+        parent = trees.link[node, branch.PARENT]
     return parent
 
 
@@ -243,10 +239,10 @@ def beside(trees, node, side):
 def _lowest_leaf(trees, node):
     """Where a walk through the subtree of `node`, children first, begins."""
     while True:
-        if trees.link[node, LEFT] != NIL:
-            node = trees.link[node, LEFT]
-        elif trees.link[node, RIGHT] != NIL:
-            node = trees.link[node, RIGHT]
+        if trees.link[node, branch.LEFT] != NIL:
+            node = trees.link[node, branch.LEFT]
+        elif trees.link[node, branch.RIGHT] != NIL:
+            node = trees.link[node, branch.RIGHT]
         else:
             return node
 
@@ -260,8 +256,8 @@ def first_of_all(trees, tree):
 @kernel
 def next_of_all(trees, node):
     """What comes after `node` in that walk, or NIL. Does not look at what was walked over before."""
-    parent = trees.link[node, PARENT]
-    other = trees.link[parent, RIGHT]
+    parent = trees.link[node, branch.PARENT]
+    other = trees.link[parent, branch.RIGHT]
     if other != NIL and other != node:
         return _lowest_leaf(trees, other)
     return parent

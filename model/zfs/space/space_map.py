@@ -29,7 +29,8 @@ import numpy as np
 from model.jit import kernel
 from model.zfs.space import avl
 from model.zfs.space import columns as bounds
-from model.zfs.space.avl import LEFT, NIL, RIGHT, Trees
+from model.zfs.space import tree_columns as branch
+from model.zfs.space.avl import NIL, Trees
 from model.zfs.space.status import ABSENT, FULL, OK, OVERLAP
 
 N_CURSORS = 64  # spec 2.8
@@ -68,12 +69,12 @@ def search(maps, m, start, end):
     """Look for [start, end): (overlapping segment nearest to the root, or NIL; its or a new node's parent; side of it;
     the last segment passed on the left, the last passed on the right). Without overlap these two are the neighbours."""
     key, link = maps.trees.key, maps.trees.link
-    node, parent, side, before, after = maps.trees.root[m], NIL, LEFT, NIL, NIL
+    node, parent, side, before, after = maps.trees.root[m], NIL, branch.LEFT, NIL, NIL
     while node != NIL:
         if end <= key[node, bounds.START]:
-            after, parent, side = node, node, LEFT
+            after, parent, side = node, node, branch.LEFT
         elif start >= key[node, bounds.END]:
-            before, parent, side = node, node, RIGHT
+            before, parent, side = node, node, branch.RIGHT
         else:
             break
         node = link[node, side]
@@ -109,13 +110,13 @@ def holds(maps, m, start, end):
 @kernel
 def first(maps, m):
     """The lowest segment, or NIL."""
-    return avl.end(maps.trees, m, LEFT)
+    return avl.end(maps.trees, m, branch.LEFT)
 
 
 @kernel
 def following(maps, node):
     """The next higher segment, or NIL."""
-    return avl.beside(maps.trees, node, RIGHT)
+    return avl.beside(maps.trees, node, branch.RIGHT)
 
 
 # ---- sizes ----
@@ -140,16 +141,16 @@ def smallest_of_at_least(maps, m, length):
     while node != NIL:
         if key[node, bounds.LENGTH] >= length:
             found = node
-            node = link[node, LEFT]
+            node = link[node, branch.LEFT]
         else:
-            node = link[node, RIGHT]
+            node = link[node, branch.RIGHT]
     return found - _n_room(maps) if found != NIL else NIL
 
 
 @kernel
 def largest(maps, m):
     """Bytes of the longest segment, 0 if there is none. Needs the tree of sizes."""
-    node = avl.end(maps.trees, _sizes(maps, m), RIGHT)
+    node = avl.end(maps.trees, _sizes(maps, m), branch.RIGHT)
     return maps.trees.key[node, bounds.LENGTH] if node != NIL else 0
 
 
@@ -162,10 +163,10 @@ def _enter_size(maps, m, segment):
     start = key[segment, bounds.START]
     length = key[segment, bounds.END] - start
     key[node, bounds.LENGTH], key[node, bounds.LOWEST] = length, start
-    at, parent, side = maps.trees.root[_sizes(maps, m)], NIL, LEFT
+    at, parent, side = maps.trees.root[_sizes(maps, m)], NIL, branch.LEFT
     while at != NIL:
         less = length < key[at, bounds.LENGTH] or (length == key[at, bounds.LENGTH] and start < key[at, bounds.LOWEST])
-        parent, side = at, LEFT if less else RIGHT
+        parent, side = at, branch.LEFT if less else branch.RIGHT
         at = link[at, side]
     avl.insert(maps.trees, _sizes(maps, m), node, parent, side)
 
@@ -246,7 +247,7 @@ def _cut(maps, m, node, start, end):
         return FULL
     _leave_size(maps, m, node)
     maps.trees.key[node, bounds.END] = start
-    parent, side = avl.place_beside(maps.trees, node, RIGHT)
+    parent, side = avl.place_beside(maps.trees, node, branch.RIGHT)
     avl.insert(maps.trees, m, upper, parent, side)
     _enter_size(maps, m, upper)
     _enter_size(maps, m, node)
@@ -256,7 +257,7 @@ def _cut(maps, m, node, start, end):
 
 @kernel
 def _remove_whole(maps, m, node):
-    maps.recent[m] = avl.beside(maps.trees, node, RIGHT)
+    maps.recent[m] = avl.beside(maps.trees, node, branch.RIGHT)
     _leave_size(maps, m, node)
     avl.remove(maps.trees, m, node)
     _give_back(maps, m, node)

@@ -41,6 +41,7 @@ from model.jit import kernel
 from model.jit.lent_memory import in_lines
 from model.structures.skip_lists import Order, insert, n_levels_for, new_order, remove
 from model.zfs.vdev import io_columns as of_io
+from model.zfs.vdev import window_columns as window
 from model.zfs.vdev.queue_units import (
     ALL_MARKS,
     DONT_AGGREGATE,
@@ -58,7 +59,7 @@ from model.zfs.vdev.queue_units import (
     collect,
     join,
 )
-from model.zfs.vdev.queue_what_if import N_COLUMNS, PLACES, count_time, places, regulate
+from model.zfs.vdev.queue_what_if import count_time, places, regulate
 
 WAITED_FOR = 256  # somebody waits for it: ours, for rule 7, and only set if places are reserved
 
@@ -311,8 +312,8 @@ def new_queue(params, n_leaves, n_ios):
     if params.reserved_slots:
         links = np.moveaxis(np.zeros_like(rows)["by_deadline"], -1, 0)
         waited_for = new_order(io["deadline"], io["offset"], n_ios + 1, io["n_levels"], links)
-    control = np.zeros((n_leaves, N_COLUMNS), np.int64)
-    control[:, PLACES] = params.max_pending
+    control = np.zeros((n_leaves, window.N_COLUMNS), np.int64)
+    control[:, window.PLACES] = params.max_pending
     per_io = {name: io[name] for name in
               ("kind", "offset", "n_bytes", "deadline", "marks", "next_member", "unit_bytes", "own")}
     per_leaf = {name: np.zeros(n_leaves, np.int64) for name in ("n_waiting", "n_pending", "dropped")}

@@ -41,6 +41,7 @@ import numpy as np
 
 from model.jit import kernel
 from model.structures.skip_lists import insert, remove
+from model.zfs.vdev import turn_columns as turn
 from model.zfs.vdev.queue import new_queue
 from model.zfs.vdev.queue_units import NIL, NODATA, collect, end_of, join
 
@@ -49,14 +50,6 @@ N_CLASSES = 5
 CLASS_SHIFT = 9  # of VdevQueue.marks: the class, above all marks
 NO_CLASS = -1
 WINDOW_SHIFT = 29  # log2 of the ns of rule 4
-
-# Columns of the state of a leaf.
-LAST_CLASS = 0  # class of the unit sent last; rule 2
-LAST_END = 1  # B: where it ended; rule 4
-ARRIVED = 2  # count of I/Os so far
-OTHERS = 3  # count of those on the device that are no scrub's; rule 7
-CREDIT = 4  # count of I/Os that a scrub has left, or has done since; rule 7
-N_STATE = 5  # count
 
 
 class ClassParams(NamedTuple):
@@ -105,9 +98,9 @@ def _is_fifo(which):
 def _enter(queue, classes, state, leaf, io, now):
     which = int(queue.deadline[io])
     queue.marks[io] |= which << CLASS_SHIFT
-    state[leaf, ARRIVED] += 1
+    state[leaf, turn.ARRIVED] += 1
     in_window = now >> WINDOW_SHIFT if classes.takes_turns else 0
-    queue.deadline[io] = state[leaf, ARRIVED] if _is_fifo(which) else in_window
+    queue.deadline[io] = state[leaf, turn.ARRIVED] if _is_fifo(which) else in_window
     insert(queue.by_deadline, _end_of_class(queue, leaf, which), io)
     insert(queue.by_offset, _end_of_class(queue, leaf, 0) + 1 + int(queue.kind[io]), io)
     queue.n_waiting[leaf * N_CLASSES + which] += 1
@@ -138,8 +131,8 @@ def _first_from(order, end, key, tie):
 @kernel
 def _least(classes, state, leaf, which):
     least = classes.least[which]
-    if which == SCRUB_CLASS and classes.takes_turns and state[leaf, OTHERS] > 0:
-        return min(state[leaf, CREDIT], least)
+    if which == SCRUB_CLASS and classes.takes_turns and state[leaf, turn.OTHERS] > 0:
+        return min(state[leaf, turn.CREDIT], least)
     return least
 
 
@@ -147,7 +140,7 @@ def _least(classes, state, leaf, which):
 def _most(classes, state, leaf, which, n_async_writes):
     if which == ASYNC_WRITE:
         return n_async_writes
-    if which == SCRUB_CLASS and classes.takes_turns and (state[leaf, OTHERS] > 0 or state[leaf, CREDIT] < classes.delay):
+    if which == SCRUB_CLASS and classes.takes_turns and (state[leaf, turn.OTHERS] > 0 or state[leaf, turn.CREDIT] < classes.delay):
         return _least(classes, state, leaf, which)  # rule 7: it has not got the device to itself
     return classes.most[which]
 
@@ -166,7 +159,7 @@ def class_to_issue(queue, classes, state, leaf, n_async_writes):
     first = leaf * N_CLASSES
     if _n_active(queue, leaf) >= classes.max_active:
         return NO_CLASS
-    begin = state[leaf, LAST_CLASS] + 1 if classes.takes_turns else 0
+    begin = state[leaf, turn.LAST_CLASS] + 1 if classes.takes_turns else 0
     for i in range(N_CLASSES):
         which = (begin + i) % N_CLASSES
         if queue.n_waiting[first + which] > 0 and queue.n_pending[first + which] < _least(classes, state, leaf, which):
@@ -183,9 +176,9 @@ def _head(queue, state, leaf, which):
     """Rule 4."""
     end = _end_of_class(queue, leaf, which)
     head = queue.by_deadline.after[0, end]
-    if _is_fifo(which) or queue.offset[head] >= state[leaf, LAST_END]:
+    if _is_fifo(which) or queue.offset[head] >= state[leaf, turn.LAST_END]:
         return head
-    following = _first_from(queue.by_deadline, end, queue.deadline[head], state[leaf, LAST_END])
+    following = _first_from(queue.by_deadline, end, queue.deadline[head], state[leaf, turn.LAST_END])
     return following if following != end and queue.deadline[following] == queue.deadline[head] else head
 
 
@@ -195,20 +188,20 @@ def _head(queue, state, leaf, which):
 @kernel
 def _count_sent(state, leaf, which):
     if which != SCRUB_CLASS:
-        state[leaf, OTHERS] += 1
-        if state[leaf, OTHERS] == 1:
-            state[leaf, CREDIT] = 1
-    elif state[leaf, OTHERS] > 0:
-        state[leaf, CREDIT] -= 1
+        state[leaf, turn.OTHERS] += 1
+        if state[leaf, turn.OTHERS] == 1:
+            state[leaf, turn.CREDIT] = 1
+    elif state[leaf, turn.OTHERS] > 0:
+        state[leaf, turn.CREDIT] -= 1
 
 
 @kernel
 def _count_done(classes, state, leaf, which):
     if which != SCRUB_CLASS:
-        state[leaf, OTHERS] -= 1
-        state[leaf, CREDIT] = classes.credit if state[leaf, OTHERS] else 0
-    elif state[leaf, OTHERS] == 0:
-        state[leaf, CREDIT] += 1
+        state[leaf, turn.OTHERS] -= 1
+        state[leaf, turn.CREDIT] = classes.credit if state[leaf, turn.OTHERS] else 0
+    elif state[leaf, turn.OTHERS] == 0:
+        state[leaf, turn.CREDIT] += 1
 
 
 @kernel
@@ -222,7 +215,7 @@ def _send(queue, state, leaf, which, first, last):
     queue.marks[first] = queue.marks[first] & ((1 << CLASS_SHIFT) - 1) | which << CLASS_SHIFT
     queue.n_pending[leaf * N_CLASSES + which] += 1
     _count_sent(state, leaf, which)
-    state[leaf, LAST_CLASS], state[leaf, LAST_END] = which, end_of(queue, last)
+    state[leaf, turn.LAST_CLASS], state[leaf, turn.LAST_END] = which, end_of(queue, last)
 
 
 @kernel
@@ -231,7 +224,7 @@ def _drop(queue, state, leaf, which, io):
     _leave(queue, leaf, io)
     queue.next_member[io] = queue.dropped[leaf * N_CLASSES]
     queue.dropped[leaf * N_CLASSES] = io
-    state[leaf, LAST_CLASS] = which
+    state[leaf, turn.LAST_CLASS] = which
 
 
 @kernel
@@ -302,6 +295,6 @@ def new_class_queue(params, classes, n_leaves, n_ios):
 
 def new_class_state(n_leaves):
     """Of leaves at rest."""
-    state = np.zeros((n_leaves, N_STATE), np.int64)
-    state[:, LAST_CLASS] = N_CLASSES - 1
+    state = np.zeros((n_leaves, turn.N_STATE), np.int64)
+    state[:, turn.LAST_CLASS] = N_CLASSES - 1
     return state

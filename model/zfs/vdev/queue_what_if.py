@@ -23,41 +23,34 @@ Here is what regulates the places; who gets one is settled in `model.zfs.vdev.qu
 """
 
 from model.jit import kernel
-
-# Columns of VdevQueue.control; rule 8.
-PLACES = 0  # units on the device at most
-N_DONE = 1  # units completed in this window
-AREA_NS = 2  # integral of the units on the device over this window
-COUNTED_AT = 3  # ns, up to when
-LACKED = 4  # 1: at a completion in this window I/Os waited and all places were taken
-N_COLUMNS = 5
+from model.zfs.vdev import window_columns as window
 
 
 @kernel
 def places(queue, params, leaf):
-    return params.max_pending if params.dynamic_pending_ns == 0 else queue.control[leaf, PLACES]
+    return params.max_pending if params.dynamic_pending_ns == 0 else queue.control[leaf, window.PLACES]
 
 
 @kernel
 def count_time(queue, params, leaf, now):
     """Up to `now`, the units on the device have been there."""
     if params.dynamic_pending_ns > 0:
-        queue.control[leaf, AREA_NS] += queue.n_pending[leaf] * (now - queue.control[leaf, COUNTED_AT])
-        queue.control[leaf, COUNTED_AT] = now
+        queue.control[leaf, window.AREA_NS] += queue.n_pending[leaf] * (now - queue.control[leaf, window.COUNTED_AT])
+        queue.control[leaf, window.COUNTED_AT] = now
 
 
 @kernel
 def regulate(queue, params, leaf):
     """A unit has been completed, and is still among those pending: rule 8."""
     control = queue.control
-    control[leaf, N_DONE] += 1
-    if queue.n_waiting[leaf] > 0 and queue.n_pending[leaf] >= control[leaf, PLACES]:
-        control[leaf, LACKED] = 1
-    if control[leaf, N_DONE] < params.dynamic_window:
+    control[leaf, window.N_DONE] += 1
+    if queue.n_waiting[leaf] > 0 and queue.n_pending[leaf] >= control[leaf, window.PLACES]:
+        control[leaf, window.LACKED] = 1
+    if control[leaf, window.N_DONE] < params.dynamic_window:
         return
-    if control[leaf, AREA_NS] > params.dynamic_pending_ns * params.dynamic_window:
+    if control[leaf, window.AREA_NS] > params.dynamic_pending_ns * params.dynamic_window:
         least = min(params.min_pending, params.max_pending)
-        control[leaf, PLACES] = max(least, control[leaf, PLACES] - 1)
-    elif control[leaf, LACKED]:
-        control[leaf, PLACES] = min(params.max_pending, control[leaf, PLACES] + 1)
-    control[leaf, N_DONE] = control[leaf, AREA_NS] = control[leaf, LACKED] = 0
+        control[leaf, window.PLACES] = max(least, control[leaf, window.PLACES] - 1)
+    elif control[leaf, window.LACKED]:
+        control[leaf, window.PLACES] = min(params.max_pending, control[leaf, window.PLACES] + 1)
+    control[leaf, window.N_DONE] = control[leaf, window.AREA_NS] = control[leaf, window.LACKED] = 0

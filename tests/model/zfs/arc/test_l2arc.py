@@ -12,6 +12,7 @@ from model.events.clock import SECOND_NS
 from model.events.streams import stream
 from model.zfs.arc import arc, l2arc
 from model.zfs.arc import columns as header
+from model.zfs.arc import l2_columns as l2_cache
 from model.zfs.arc import lists as arc_lists
 from model.zfs.arc import scalars as scalar
 from model.zfs.arc.arc import ArcParams, new_arc
@@ -100,7 +101,7 @@ def test_nothing_is_read_from_a_cache_device_if_all_fits_into_the_arc():
     """The device may hold every block: each is read from the pool once, and from core ever after."""
     x = Reader(c_mib=64, n_keys=4000)
     x.run(uniform(4000, 30_000))
-    assert x.l2.counts[l2arc.FED] > 3000
+    assert x.l2.counts[l2_cache.FED] > 3000
     assert x.from_l2 == 0
     assert x.from_pool <= 4000
 
@@ -120,7 +121,7 @@ def test_a_device_is_never_fed_faster_than_a_target_a_round(build, mib_a_second)
     for key in range(40_000):
         x.read(key, 0)
     x.advance(5)
-    assert x.l2.counts[l2arc.FED_BYTES] == pytest.approx(5 * mib_a_second * MIB, rel=0.25)
+    assert x.l2.counts[l2_cache.FED_BYTES] == pytest.approx(5 * mib_a_second * MIB, rel=0.25)
     assert x.l2.outbox[:x.l2.n_out[0], 2].sum() <= 8 * MIB
 
 
@@ -153,8 +154,8 @@ def test_headroom_counts_what_was_fed_before():
     for key in range(8000):
         x.read(key, 0)
     x.advance(10)
-    assert x.l2.counts[l2arc.FED] == 2048
-    assert x.l2.counts[l2arc.ROUNDS] == 11
+    assert x.l2.counts[l2_cache.FED] == 2048
+    assert x.l2.counts[l2_cache.ROUNDS] == 11
 
 
 def test_what_was_prefetched_and_never_used_is_not_fed_and_prefetches_read_from_the_pool():

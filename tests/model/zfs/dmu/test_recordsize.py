@@ -9,11 +9,10 @@ from hypothesis import strategies as st
 
 from model.events.streams import stream
 from model.zfs.dmu import columns as dirtied
+from model.zfs.dmu import record_columns as counted
 from model.zfs.dmu.dirty import dirty, has_room, new_txgs
 from model.zfs.dmu.layout import number_blocks
 from model.zfs.dmu.recordsize import (
-    DIRTIED,
-    READ_FIRST,
     amplification,
     counted_amplification,
     new_records,
@@ -42,7 +41,7 @@ def test_amplification_counted_is_that_of_the_closed_form(record_kib, per_record
     w, n = round(per_record * N), N
     expected = n_groups * records_dirtied(n, w)
     variance = n_groups * (n * (n - 1) * (1 - 2 / n) ** w + n * (1 - 1 / n) ** w - (n * (1 - 1 / n) ** w) ** 2)
-    assert abs(records.counts[DIRTIED] - expected) < 4 * math.sqrt(variance) + 1
+    assert abs(records.counts[counted.DIRTIED] - expected) < 4 * math.sqrt(variance) + 1
     assert counted_amplification(records) == pytest.approx(amplification(record_kib * KiB, 8 * KiB, w / n), rel=0.02)
 
 
@@ -57,10 +56,10 @@ def test_amplification_goes_from_sixteen_to_nothing_but_one_write_of_each_record
 @pytest.mark.parametrize("record_kib", [8, 128])
 def test_what_is_read_first_is_every_record_once_unless_writes_cover_it(record_kib):
     records = written_at_random(record_kib * KiB, 4)
-    assert records.counts[READ_FIRST] == (0 if record_kib == 8 else int(records.in_core.sum()))
+    assert records.counts[counted.READ_FIRST] == (0 if record_kib == 8 else int(records.in_core.sum()))
     records.in_core[:], records.counts[:] = 1, 0
     overwrite(records, 4 * KiB, 8 * KiB, 99)
-    assert records.counts[READ_FIRST] == 0
+    assert records.counts[counted.READ_FIRST] == 0
 
 
 def test_a_write_across_a_border_reads_and_dirties_two_records():
@@ -106,8 +105,8 @@ def test_transaction_groups_write_as_many_records_and_parents_as_the_closed_form
     blocks = txgs.entries[1 + 2**14:1 + 2**14 + txgs.quarters[1, dirtied.N_USED], 0]
     first = files.n_records
     n_l1 = int(((blocks >= first) & (blocks < first + 1024)).sum())
-    assert int((blocks < first).sum()) == records.counts[DIRTIED]
-    assert records.counts[DIRTIED] == pytest.approx(records_dirtied(2**17, n_writes), rel=0.01)
+    assert int((blocks < first).sum()) == records.counts[counted.DIRTIED]
+    assert records.counts[counted.DIRTIED] == pytest.approx(records_dirtied(2**17, n_writes), rel=0.01)
     assert n_l1 == pytest.approx(records_dirtied(1024, n_writes), rel=0.02)
 
 

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from model.events.streams import stream
 from model.zfs.space import avl
-from model.zfs.space.avl import BALANCE, LEFT, NIL, PARENT, RIGHT
+from model.zfs.space import tree_columns as branch
+from model.zfs.space.avl import NIL
 from twins import space_map as twin
 
 quick = settings(deadline=None, derandomize=True, max_examples=60)
@@ -15,9 +16,9 @@ quick = settings(deadline=None, derandomize=True, max_examples=60)
 
 def where(trees, tree, key):
     """(node with this key or NIL, parent and side of a new one)."""
-    node, parent, side = trees.root[tree], NIL, LEFT
+    node, parent, side = trees.root[tree], NIL, branch.LEFT
     while node != NIL and trees.key[node, 0] != key:
-        parent, side = node, LEFT if key < trees.key[node, 0] else RIGHT
+        parent, side = node, branch.LEFT if key < trees.key[node, 0] else branch.RIGHT
         node = trees.link[node, side]
     return int(node), int(parent), side
 
@@ -28,17 +29,17 @@ def put(trees, tree, node, key):
 
 
 def shape(trees, node):
-    return None if node == NIL else (int(trees.key[node, 0]), shape(trees, trees.link[node, LEFT]),
-                                      shape(trees, trees.link[node, RIGHT]))
+    return None if node == NIL else (int(trees.key[node, 0]), shape(trees, trees.link[node, branch.LEFT]),
+                                      shape(trees, trees.link[node, branch.RIGHT]))
 
 
 def checked_height(trees, node, parent=NIL):
     """Height of the subtree, whose links and balances are looked at on the way."""
     if node == NIL:
         return 0
-    assert trees.link[node, PARENT] == parent
-    left, right = (checked_height(trees, trees.link[node, side], node) for side in (LEFT, RIGHT))
-    assert trees.link[node, BALANCE] == right - left
+    assert trees.link[node, branch.PARENT] == parent
+    left, right = (checked_height(trees, trees.link[node, side], node) for side in (branch.LEFT, branch.RIGHT))
+    assert trees.link[node, branch.BALANCE] == right - left
     assert abs(right - left) <= 1
     return 1 + max(left, right)
 
@@ -88,8 +89,8 @@ def test_a_tree_with_one_rule_broken_gets_another_shape(defect):
 @given(st.sets(st.integers(0, 60)), st.permutations(range(61)))
 def test_walks_are_in_order_from_both_ends_and_children_come_before_parents(present, order):
     trees = grown([key for key in order if key in present])
-    assert list(walk(trees, avl.end(trees, 0, LEFT), RIGHT)) == sorted(present)
-    assert list(walk(trees, avl.end(trees, 0, RIGHT), LEFT)) == sorted(present, reverse=True)
+    assert list(walk(trees, avl.end(trees, 0, branch.LEFT), branch.RIGHT)) == sorted(present)
+    assert list(walk(trees, avl.end(trees, 0, branch.RIGHT), branch.LEFT)) == sorted(present, reverse=True)
     node, keys = avl.first_of_all(trees, 0), []
     while node != NIL:
         keys.append(int(trees.key[node, 0]))
@@ -101,12 +102,12 @@ def test_walks_are_in_order_from_both_ends_and_children_come_before_parents(pres
 @given(st.sets(st.integers(0, 30), min_size=1), st.permutations(range(31)), st.data())
 def test_what_is_put_beside_a_node_is_its_neighbour(present, order, data):
     trees = grown([2 * key for key in order if key in present], avl.new_trees(1, 70))
-    here, side = data.draw(st.sampled_from(sorted(present))), data.draw(st.sampled_from((LEFT, RIGHT)))
-    new = 2 * here + (1 if side == RIGHT else -1)
+    here, side = data.draw(st.sampled_from(sorted(present))), data.draw(st.sampled_from((branch.LEFT, branch.RIGHT)))
+    new = 2 * here + (1 if side == branch.RIGHT else -1)
     trees.key[64, 0] = new
     avl.insert(trees, 0, 64, *avl.place_beside(trees, 2 * here + 1, side))
     checked_height(trees, trees.root[0])
-    assert list(walk(trees, avl.end(trees, 0, LEFT), RIGHT)) == sorted([2 * key for key in present] + [new])
+    assert list(walk(trees, avl.end(trees, 0, branch.LEFT), branch.RIGHT)) == sorted([2 * key for key in present] + [new])
 
 
 def test_a_balanced_sibling_is_rotated_once_and_the_walk_ends():
@@ -114,7 +115,7 @@ def test_a_balanced_sibling_is_rotated_once_and_the_walk_ends():
     trees = grown([2, 1, 4, 3, 5])
     avl.remove(trees, 0, 2)
     assert shape(trees, trees.root[0]) == (4, (2, None, (3, None, None)), (5, None, None))
-    assert trees.link[5, BALANCE] == -1
+    assert trees.link[5, branch.BALANCE] == -1
 
 
 @pytest.mark.parametrize(("keys", "top"), [([3, 1, 5, 0, 2, 4, 6], 2), ([3, 1, 5, 4], 4), ([3, 1, 5, 0], 1)])

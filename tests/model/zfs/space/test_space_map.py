@@ -4,7 +4,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from model.zfs.space import space_map
-from model.zfs.space.avl import LEFT, NIL, RIGHT
+from model.zfs.space import tree_columns as branch
+from model.zfs.space.avl import NIL
 from model.zfs.space.space_map import add, clear, move, new_space_maps, remove
 from model.zfs.space.status import ABSENT, FULL, OK, OVERLAP
 from twins import space_map as twin
@@ -30,7 +31,7 @@ def listed(maps, m):
 
 def shape(maps, node):
     link = maps.trees.link
-    return None if node == NIL else (int(maps.start[node]), shape(maps, link[node, LEFT]), shape(maps, link[node, RIGHT]))
+    return None if node == NIL else (int(maps.start[node]), shape(maps, link[node, branch.LEFT]), shape(maps, link[node, branch.RIGHT]))
 
 
 def by_size(maps, m):
@@ -41,7 +42,7 @@ def by_size(maps, m):
         if node == NIL:
             return []
         assert tuple(trees.key[node, :2]) == (maps.end[node - n_room] - maps.start[node - n_room], maps.start[node - n_room])
-        return [*walk(trees.link[node, LEFT]), tuple(trees.key[node, :2].tolist()), *walk(trees.link[node, RIGHT])]
+        return [*walk(trees.link[node, branch.LEFT]), tuple(trees.key[node, :2].tolist()), *walk(trees.link[node, branch.RIGHT])]
     return walk(trees.root[len(maps.space) + m])
 
 

@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 
 from drivers.queue_stories import PADDING, Leaf, Twin, padded_writes, random_story, steps, told
 from model.zfs.eras import ERAS
+from model.zfs.vdev import window_columns as window
 from model.zfs.vdev.queue import (
     DONT_AGGREGATE,
     INHERITED,
     NODATA,
     OPTIONAL,
-    PLACES,
     READ,
     SCRUB,
     WRITE,
@@ -79,7 +79,7 @@ def test_kernels_issue_as_the_naive_twin(story, params):
 def test_kernels_issue_as_the_naive_twin_with_what_was_never_built(story, params):
     leaf, twin = Leaf(params), Twin(params)
     assert told(leaf, story) == told(twin, story)
-    assert leaf.queue.control[0, PLACES] == (twin.places or params.max_pending)
+    assert leaf.queue.control[0, window.PLACES] == (twin.places or params.max_pending)
 
 
 @pytest.mark.parametrize("name", sorted(RULES))
@@ -297,7 +297,7 @@ def test_places_settle_where_littles_law_says(service_ms, ends_at):
         for number in range(2):
             leaf.arrive(leaf.io((now, number), READ, number * 2**20, 8 * K, 0, 0, 0), (now + 1) * service_ms * MS)
         leaf.complete(now=(now + 1) * service_ms * MS)
-        places.append(int(leaf.queue.control[0, PLACES]))
+        places.append(int(leaf.queue.control[0, window.PLACES]))
     assert set(places[-500:]) == ({ends_at} if ends_at in (4, 35) else {ends_at, ends_at + 1})
     assert all(abs(after - before) <= 1 for before, after in itertools.pairwise(places))
 
@@ -312,13 +312,13 @@ def test_a_leaf_with_little_to_do_keeps_its_places():
     while leaf.queue.n_pending[0]:
         now += 9 * MS
         leaf.complete(now=now)
-    before = int(leaf.queue.control[0, PLACES])
+    before = int(leaf.queue.control[0, window.PLACES])
     assert before < 35
     for i in range(400):
         leaf.arrive(leaf.io(i, READ, 0, 8 * K, 0, 0, 0), now)
         leaf.complete(now=now + 9 * MS)
         now += 20 * MS
-    assert leaf.queue.control[0, PLACES] == before
+    assert leaf.queue.control[0, window.PLACES] == before
 
 
 # ---- what the rules say, as examples ----
