@@ -91,7 +91,7 @@ def costs_nothing(arc_, node, real=arc_lists.leave_ghosts):
 
 
 MUTANTS = {
-    "none": (l2arc, "HITS", l2_cache.HITS),
+    "none": (l2arc, "NOWHERE", l2arc.NOWHERE),
     "nothing is written over": (l2arc, "_evict_ahead", lambda *a: None),
     "too much is written over": (l2arc, "_evict_ahead", evicts_to_the_end),
     "a header stays without its copy": (l2arc, "forget", l2arc.lose_l2),

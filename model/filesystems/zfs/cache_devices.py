@@ -12,6 +12,7 @@ from model.filesystems.zfs.state import CACHE, L2_READS, count
 from model.filesystems.zfs.writes_wanted import BLOCK, want
 from model.jit import kernel, part
 from model.zfs.arc import columns as header
+from model.zfs.arc import l2_columns as l2_cache
 from model.zfs.arc.l2arc import NOWHERE, feed, l2_holds, next_feed, written
 from model.zfs.arc.primarycache import l2_mark
 from model.zfs.vdev.places import LEAF_SHIFT
@@ -54,11 +55,11 @@ def feed_event(m, now):
     if ios_left(m.leaves.queue, m.sync) < len(m.l2.outbox) + ROOM_OF_ROUND:
         set_time(m.calendar, m.sources.feed, now + AGAIN_NS)
         return
-    task, priority = len(m.leaves.n_awaited) - 1, m.leaves.queue_params.async_write_priority
+    out, task, priority = m.l2.outbox, len(m.leaves.n_awaited) - 1, m.leaves.queue_params.async_write_priority
     m.leaves.n_awaited[task] = 0
     for i in range(feed(m.l2, m.l2_params, m.arc, now)):
-        place = (m.places.first_vdev[CACHE] + m.l2.outbox[i, 0]) << LEAF_SHIFT | m.l2.outbox[i, 1]
-        want(m.wanted, m.n_wanted, BLOCK, place, m.l2.outbox[i, 2], task, priority, 0)
+        vdev, offset = m.places.first_vdev[CACHE] + out[i, l2_cache.TO_DEVICE], out[i, l2_cache.TO_ADDRESS]
+        want(m.wanted, m.n_wanted, BLOCK, vdev << LEAF_SHIFT | offset, out[i, l2_cache.TO_WRITE], task, priority, 0)
     set_time(m.calendar, m.sources.feed, next_feed(m.l2))
 
 

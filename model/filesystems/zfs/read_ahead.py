@@ -43,6 +43,7 @@ from model.zfs.arc import columns as header
 from model.zfs.arc.arc import new_block, revive
 from model.zfs.arc.lists import NIL, PREFETCHED, in_core
 from model.zfs.arc.primarycache import asks_prefetch, drop_unless_kept, is_kept
+from model.zfs.dmu import fetch_columns as to_fetch
 from model.zfs.dmu.dbuf import has_come
 from model.zfs.dmu.layout import level_block
 from model.zfs.dmu.zfetch import read_block as show_block
@@ -68,7 +69,8 @@ def show(m, now, p, number, there):
     last = m.files.n_records_of[file] - 1
     process[p, N_FETCHES] = show_block(m.zfetch, m.zfetch_params, file, number, there, now // TICK_NS, last, m.answer)
     for row in range(process[p, N_FETCHES]):
-        m.fetches[p, row, 0], m.fetches[p, row, 1] = m.answer[row, 0], m.answer[row, 1]
+        m.fetches[p, row, to_fetch.FIRST_BLOCK] = m.answer[row, to_fetch.FIRST_BLOCK]
+        m.fetches[p, row, to_fetch.N_BLOCKS] = m.answer[row, to_fetch.N_BLOCKS]
 
 
 # ---- reading ahead ----
@@ -126,8 +128,8 @@ def read_ahead(m, now, p):
     process, file = m.process, m.process[p, FILE]
     while wants_more(process, p):
         row = process[p, ROW]
-        while process[p, FETCHED] < m.fetches[p, row, 1]:
-            number = m.fetches[p, row, 0] + process[p, FETCHED]
+        while process[p, FETCHED] < m.fetches[p, row, to_fetch.N_BLOCKS]:
+            number = m.fetches[p, row, to_fetch.FIRST_BLOCK] + process[p, FETCHED]
             if absent_above(m.arc, m.files, file, number):
                 return number
             _read_one(m, now, p, file, number)

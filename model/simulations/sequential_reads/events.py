@@ -61,6 +61,7 @@ from model.simulations.sequential_reads.state import (
     WAITS_FOR,
 )
 from model.structures.lru import link_after, unlink
+from model.zfs.dmu import fetch_columns as to_fetch
 from model.zfs.dmu.layout import level_block
 from model.zfs.dmu.zfetch import read_block as show_block
 from model.zfs.vdev.leaves import NOBODY, answered, disk_done, read_at, release_io
@@ -96,7 +97,7 @@ def _record_call(recorder, file, record, prefetched, tick, rows, n_rows):
     if n < len(recorder.calls):
         calls, n_records = recorder.calls, 0
         for row in range(n_rows):
-            n_records += rows[row, 1]
+            n_records += rows[row, to_fetch.N_BLOCKS]
         calls[n, 0], calls[n, 1], calls[n, 2], calls[n, 3], calls[n, 4] = file, record, prefetched, tick, n_records
         recorder.n[2] += 1
 
@@ -207,7 +208,8 @@ def _show_zfetch(m, now, thread, record, prefetched):
         n_rows = show_block(m.zfetch, m.zfetch_params, thread, record, prefetched, tick, maxblkid, m.answer)
         _record_call(m.recorder, thread, record, prefetched, tick, m.answer, n_rows)
     for row in range(n_rows):
-        m.fetches[thread, row, 0], m.fetches[thread, row, 1] = m.answer[row, 0], m.answer[row, 1]
+        m.fetches[thread, row, to_fetch.FIRST_BLOCK] = m.answer[row, to_fetch.FIRST_BLOCK]
+        m.fetches[thread, row, to_fetch.N_BLOCKS] = m.answer[row, to_fetch.N_BLOCKS]
     m.threads[thread, ROW], m.threads[thread, N_ROWS], m.threads[thread, FETCHED] = 0, n_rows, 0
     m.threads[thread, STAGE] = FETCH
 
@@ -216,11 +218,11 @@ def _show_zfetch(m, now, thread, record, prefetched):
 def _next_fetch(threads, fetches, thread):
     """The next record to prefetch; or NOBODY, and the next one of the read is to be held."""
     row = threads[thread, ROW]
-    if row < threads[thread, N_ROWS] and threads[thread, FETCHED] == fetches[thread, row, 1]:
+    if row < threads[thread, N_ROWS] and threads[thread, FETCHED] == fetches[thread, row, to_fetch.N_BLOCKS]:
         row += 1
         threads[thread, ROW], threads[thread, FETCHED] = row, 0
     if row < threads[thread, N_ROWS]:
-        return fetches[thread, row, 0] + threads[thread, FETCHED]
+        return fetches[thread, row, to_fetch.FIRST_BLOCK] + threads[thread, FETCHED]
     threads[thread, STAGE] = HOLD
     threads[thread, RECORD] += 1
     return NOBODY

@@ -62,8 +62,7 @@ NOWHERE = -1
 FRONT_BYTES, BACK_BYTES = 2**22, 2**19  # of a device, not used: labels, boot area
 LEAST_DEVICE_BYTES = 2**26  # SPA_MINDEVSIZE
 
-
-COUNTS = ("rounds", "fed", "fed_bytes", "overwritten", "hits", "busy")
+COUNTS = ("rounds", "fed", "fed_bytes", "overwritten", "hits", "busy")  # names of the elements of L2arc.counts
 
 
 class L2arcParams(NamedTuple):
@@ -83,12 +82,12 @@ class L2arcParams(NamedTuple):
 class L2arc(NamedTuple):
     """Cache devices. Slots of device d: d x capacity and on."""
 
-    devices: np.ndarray  # int64 [device, column]; see HAND and the others
+    devices: np.ndarray  # int64 [device, column]; see model.zfs.arc.l2_columns
     node: np.ndarray  # int32, per slot: whose copy it is, or was
     address: np.ndarray  # int64, per slot: B
-    round: np.ndarray  # see DEVICE and the others
-    counts: np.ndarray  # see COUNTS
-    outbox: np.ndarray  # int64 [row, (device, B from its beginning, B)]: writes of the round just begun
+    round: np.ndarray  # of the round under way, or the last one; likewise
+    counts: np.ndarray  # likewise; names: COUNTS
+    outbox: np.ndarray  # int64 [write, column]: writes of the round just begun; likewise
     n_out: np.ndarray  # of them
 
 
@@ -158,7 +157,8 @@ def _copy(l2, arc, device, node):
     l2.node[slot], l2.address[slot] = node, row[device, l2_cache.HAND]
     arc.nodes[node, header.IN_L2] = slot + 1
     arc.scalars[scalar.L2_HEADERS] += L2_HEADER_BYTES
-    l2.outbox[out, 0], l2.outbox[out, 1], l2.outbox[out, 2] = device, row[device, l2_cache.HAND], n_bytes
+    l2.outbox[out, l2_cache.TO_DEVICE], l2.outbox[out, l2_cache.TO_ADDRESS] = device, row[device, l2_cache.HAND]
+    l2.outbox[out, l2_cache.TO_WRITE] = n_bytes
     l2.n_out[0] += 1
     l2.round[l2_cache.WROTE] += n_bytes
     row[device, l2_cache.HAND] += n_bytes
@@ -167,7 +167,8 @@ def _copy(l2, arc, device, node):
 
 @kernel
 def _has_slot(l2, device):
-    return l2.devices[device, l2_cache.NEXT] - l2.devices[device, l2_cache.OLDEST] < _capacity(l2) and l2.n_out[0] < len(l2.outbox)
+    n_copies = l2.devices[device, l2_cache.NEXT] - l2.devices[device, l2_cache.OLDEST]
+    return n_copies < _capacity(l2) and l2.n_out[0] < len(l2.outbox)
 
 
 @kernel
@@ -212,7 +213,8 @@ def feed(l2, params, arc, now):
     """Begin a round, which `next_feed` said is due: how many writes there are in `outbox`."""
     of, row = l2.round, l2.devices
     device, target = (of[l2_cache.DEVICE] + 1) % len(row), target_bytes(arc, params)
-    of[l2_cache.DEVICE], of[l2_cache.BEGAN], of[l2_cache.TARGET], of[l2_cache.WROTE], of[l2_cache.NEXT_AT] = device, now, target, 0, NEVER
+    of[l2_cache.DEVICE], of[l2_cache.BEGAN], of[l2_cache.NEXT_AT] = device, now, NEVER
+    of[l2_cache.TARGET], of[l2_cache.WROTE] = target, 0
     l2.n_out[0] = 0
     _evict_ahead(l2, arc, device, target)
     row[device, l2_cache.ROUND] = row[device, l2_cache.NEXT]
@@ -337,4 +339,5 @@ def new_l2arc(params, device_bytes, least_block_bytes, now=0):
         devices=devices, node=np.zeros(len(devices) * capacity, np.int32),
         address=np.zeros(len(devices) * capacity, np.int64),
         round=np.array([len(devices) - 1, 0, 0, 0, now + params.delay_ns], np.int64),
-        counts=np.zeros(len(COUNTS), np.int64), outbox=np.zeros((most, 3), np.int64), n_out=np.zeros(1, np.int64))
+        counts=np.zeros(len(COUNTS), np.int64),
+        outbox=np.zeros((most, l2_cache.N_OUTBOX_COLUMNS), np.int64), n_out=np.zeros(1, np.int64))

@@ -36,6 +36,7 @@ from typing import NamedTuple
 import numpy as np
 
 from model.jit import kernel
+from model.zfs.dmu import fetch_columns as to_fetch
 
 FORWARD, BACKWARD = 1, -1
 MAX_FILES = 2**24
@@ -173,8 +174,8 @@ def _fetch(block, n_blocks, maxblkid, out, n):
         return 0
     if block + n_blocks + 1 > maxblkid:
         n_blocks = maxblkid - block + 1
-    out[n, 0] = block
-    out[n, 1] = n_blocks
+    out[n, to_fetch.FIRST_BLOCK] = block
+    out[n, to_fetch.N_BLOCKS] = n_blocks
     return n_blocks
 
 
@@ -296,7 +297,7 @@ def read_block(zfetch, params, file, block, prefetched, now_tick, maxblkid, out)
     """A read of `block` of `file`, whose last block is `maxblkid`, in tick `now_tick`.
 
     `prefetched`: the block is cached, or its read is under way already (spec 4.2). Writes what to prefetch into `out`
-    (int64[max_fetches(params), 2]: first block, blocks), in order, and returns how many rows that is.
+    (int64[max_fetches(params), 2]; see model.zfs.dmu.fetch_columns), in order, and returns how many rows that is.
     """
     verdict, rank = _NOT_MINE, 0
     while verdict == _NOT_MINE and rank < zfetch.n_streams[file]:

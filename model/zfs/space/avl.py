@@ -27,8 +27,7 @@ from model.jit import kernel
 from model.jit.lent_memory import in_lines
 from model.zfs.space import tree_columns as branch
 
-NIL = 0  # nobody
-
+NIL = 0  # the number of no node
 SIDES = branch.LEFT + branch.RIGHT
 
 
@@ -36,7 +35,7 @@ class Trees(NamedTuple):
     """A store of nodes, and the trees in it."""
 
     key: np.ndarray  # int64[node, 4]: columns 0 and 1 are the caller's
-    link: np.ndarray  # int32[node, 8]: columns LEFT, RIGHT, PARENT, BALANCE
+    link: np.ndarray  # int32[node, 8]: columns: model.zfs.space.tree_columns
     root: np.ndarray  # int32[tree]
 
 

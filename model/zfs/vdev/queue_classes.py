@@ -140,7 +140,8 @@ def _least(classes, state, leaf, which):
 def _most(classes, state, leaf, which, n_async_writes):
     if which == ASYNC_WRITE:
         return n_async_writes
-    if which == SCRUB_CLASS and classes.takes_turns and (state[leaf, turn.OTHERS] > 0 or state[leaf, turn.CREDIT] < classes.delay):
+    if (which == SCRUB_CLASS and classes.takes_turns
+            and (state[leaf, turn.OTHERS] > 0 or state[leaf, turn.CREDIT] < classes.delay)):
         return _least(classes, state, leaf, which)  # rule 7: it has not got the device to itself
     return classes.most[which]
 

@@ -122,7 +122,7 @@ def test_a_device_is_never_fed_faster_than_a_target_a_round(build, mib_a_second)
         x.read(key, 0)
     x.advance(5)
     assert x.l2.counts[l2_cache.FED_BYTES] == pytest.approx(5 * mib_a_second * MIB, rel=0.25)
-    assert x.l2.outbox[:x.l2.n_out[0], 2].sum() <= 8 * MIB
+    assert x.l2.outbox[:x.l2.n_out[0], l2_cache.TO_WRITE].sum() <= 8 * MIB
 
 
 @pytest.mark.parametrize(("build", "ends"), [("onnv_79", 180), ("b103", 0), ("b117", 0)])

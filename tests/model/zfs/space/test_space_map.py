@@ -31,7 +31,9 @@ def listed(maps, m):
 
 def shape(maps, node):
     link = maps.trees.link
-    return None if node == NIL else (int(maps.start[node]), shape(maps, link[node, branch.LEFT]), shape(maps, link[node, branch.RIGHT]))
+    if node == NIL:
+        return None
+    return int(maps.start[node]), shape(maps, link[node, branch.LEFT]), shape(maps, link[node, branch.RIGHT])
 
 
 def by_size(maps, m):
@@ -42,7 +44,8 @@ def by_size(maps, m):
         if node == NIL:
             return []
         assert tuple(trees.key[node, :2]) == (maps.end[node - n_room] - maps.start[node - n_room], maps.start[node - n_room])
-        return [*walk(trees.link[node, branch.LEFT]), tuple(trees.key[node, :2].tolist()), *walk(trees.link[node, branch.RIGHT])]
+        left, right = trees.link[node, branch.LEFT], trees.link[node, branch.RIGHT]
+        return [*walk(left), tuple(trees.key[node, :2].tolist()), *walk(right)]
     return walk(trees.root[len(maps.space) + m])
 
 
