@@ -22,7 +22,7 @@ import numpy as np
 from model.jit import kernel
 
 NIL = 0  # the number of no frame
-SENTINEL = 0
+SENTINEL = 0  # the number of the place that closes the ring
 
 
 class Lru(NamedTuple):
@@ -150,5 +150,5 @@ def new_lru(n_frames):
     """An empty cache of `n_frames` frames (1 to 2^30)."""
     if not 1 <= n_frames <= 2**30:
         raise ValueError(f"n_frames is {n_frames}, but a cache has 1 to 2^30 frames; choose a number in that range")
-    links = (np.zeros(n_frames + 1, np.int64) for _ in range(4))
-    return Lru(*links, np.zeros(n_buckets_for(n_frames), np.int64), np.zeros(1, np.int64))
+    of_frame = {name: np.zeros(n_frames + 1, np.int64) for name in ("key", "older", "newer", "chain")}
+    return Lru(**of_frame, first=np.zeros(n_buckets_for(n_frames), np.int64), n_used=np.zeros(1, np.int64))

@@ -284,8 +284,10 @@ def new_arc(params: ArcParams, n_keys: int, n_nodes: int, p_bytes: int | None = 
     nodes[:N_LISTS] = 0
     nodes[:N_LISTS, header.OLDER] = nodes[:N_LISTS, header.NEWER] = np.arange(N_LISTS)
     p = params.c_bytes // 2 if p_bytes is None else p_bytes
-    return Arc(nodes, zeros(n_keys, np.int32), np.zeros(5, np.int64), np.zeros(N_LISTS, np.int64),
-               np.array([p, 0, N_LISTS, NIL] + [0] * (scalar.N_SCALARS - 4), np.int64))
+    scalars = np.zeros(scalar.N_SCALARS, np.int64)
+    scalars[scalar.P], scalars[scalar.N_NODES], scalars[scalar.FREE] = p, N_LISTS, NIL
+    return Arc(nodes=nodes, node_of=zeros(n_keys, np.int32), n_bytes=np.zeros(5, np.int64),
+               evictable=np.zeros(N_LISTS, np.int64), scalars=scalars)
 
 
 def copy_arc(arc, n_nodes):
@@ -295,4 +297,5 @@ def copy_arc(arc, n_nodes):
     nodes[:used] = arc.nodes[:used]
     node_of = empty(len(arc.node_of), np.int32)
     node_of[:] = arc.node_of
-    return Arc(nodes, node_of, *(array.copy() for array in arc[2:]))
+    return Arc(nodes=nodes, node_of=node_of, n_bytes=arc.n_bytes.copy(), evictable=arc.evictable.copy(),
+               scalars=arc.scalars.copy())

@@ -16,6 +16,7 @@ BEGAN = 1  # ns when it began
 TARGET = 2  # B that it may write
 WROTE = 3  # B that it wrote
 NEXT_AT = 4  # ns when the next round begins: see `next_feed`
+N_ROUND = 5  # count
 
 # Elements of L2arc.counts.
 ROUNDS = 0  # count of rounds

@@ -335,9 +335,10 @@ def new_l2arc(params, device_bytes, least_block_bytes, now=0):
     devices[:, l2_cache.END] = np.array(device_bytes) - BACK_BYTES
     capacity = max(device_bytes) // least_block_bytes + 1
     most = (params.write_max_bytes + params.boost_bytes) // least_block_bytes + 1
+    feeding = np.zeros(l2_cache.N_ROUND, np.int64)
+    feeding[l2_cache.DEVICE], feeding[l2_cache.NEXT_AT] = len(devices) - 1, now + params.delay_ns
     return L2arc(
         devices=devices, node=np.zeros(len(devices) * capacity, np.int32),
         address=np.zeros(len(devices) * capacity, np.int64),
-        round=np.array([len(devices) - 1, 0, 0, 0, now + params.delay_ns], np.int64),
-        counts=np.zeros(len(COUNTS), np.int64),
+        round=feeding, counts=np.zeros(len(COUNTS), np.int64),
         outbox=np.zeros((most, l2_cache.N_OUTBOX_COLUMNS), np.int64), n_out=np.zeros(1, np.int64))
