@@ -57,7 +57,7 @@ def decomposition(table: pd.DataFrame, label: str = "operations (1/s)") -> Figur
 
 
 def throughput(runs) -> Figure:
-    """Operations in each second under both builds (`study.experiments.vdev_cache_2007.oltp.Comparison`), and what the change
+    """Operations in each second under both builds (`study.experiments.form.Comparison`), and what the change
     gains on the whole."""
     figure, axes = canvas(aspect=0.6)
     for variant, x in runs.items():

@@ -27,7 +27,7 @@ def _names(above, below) -> None:
 
 
 def series(runs) -> Figure:
-    """Throughput run by run under both rules (`study.experiments.allocator_2010.order_entry.Comparison`), and how many
+    """Throughput run by run under both rules (`study.experiments.form.Comparison`), and how many
     blocks a write of records has."""
     figure, (above, below) = canvas(aspect=0.95, rows=2, sharex=True)
     _run_by_run(above, below, runs)

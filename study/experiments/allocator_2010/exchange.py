@@ -34,8 +34,9 @@ from study.ensembles import ensembles
 from study.ensembles.effects import Effect
 from study.ensembles.ensembles import AFTER, BEFORE
 from study.errors import UserError
-from study.experiments.allocator_2010 import appliance, order_entry_questions
+from study.experiments.allocator_2010 import appliance, order_entry
 from study.experiments.allocator_2010 import rules as order_entry_rules
+from study.experiments.form import Comparison
 from study.once import Once
 from study.pools import engine_share
 
@@ -68,13 +69,7 @@ class Setup(NamedTuple):
     service_ns: int = 0         # of every I/O of a disk; 0: as the disk takes
 
 
-class Comparison(NamedTuple):
-    machine: Setup
-    before: Window
-    after: Window
-
-    def items(self):
-        return (BEFORE, self.before), (AFTER, self.after)
+Runs = Comparison[Setup, Window]
 
 
 # --- from parameters to a machine ---------------------------------------------------------------------------------------
@@ -239,7 +234,7 @@ def engines(machine: Setup, seed: int) -> pd.DataFrame:
     return appliance.engine_metrics(sites, sum(n_aged + int(site.machine.tally[WRITES]) for site in sites))
 
 
-def compare(machine: Setup, seed: int) -> Comparison:
+def compare(machine: Setup, seed: int) -> Runs:
     """Both under one seed, so that they meet the same reads and changes."""
     return Comparison(machine, run(machine, BEFORE, seed), run(machine, AFTER, seed))
 
@@ -251,8 +246,9 @@ UNITS = {TRANSFERS: "1/s", "exchange.read_time": "ms", "exchange.write_size": "K
          "exchange.blocks_per_io": "1", "exchange.busy": "%", "exchange.sync": "s", "exchange.group": "blocks"}
 
 
-def quantities(x: Window) -> dict[str, float]:
-    """Pages read and written per second, of the slice; how long a read takes; what writes became on the disks; groups."""
+def quantities(x: Window, machine: Setup) -> dict[str, float]:
+    """Pages read and written per second, of the slice; how long a read takes; what writes became on the disks; groups. A
+    window knows how long it was, so nothing is asked of `machine`."""
     t, seconds = x.tally, x.ns / SECOND_NS
     written, groups = max(1, t["units_written"]), max(1, t["txgs"])
     return {TRANSFERS: (t["reads"] + t["writes"]) / seconds, "exchange.read_time": t["read_ns"] / max(1, t["reads"]) / 1e6,
@@ -262,23 +258,24 @@ def quantities(x: Window) -> dict[str, float]:
             "exchange.sync": t["sync_ns"] / groups / 1e9, "exchange.group": t["writes"] / groups}
 
 
-def table(runs: Comparison) -> pd.DataFrame:
+def table(runs: Runs) -> pd.DataFrame:
     """The quantities of both runs, for readers."""
-    shown = pd.DataFrame({variant: quantities(x) for variant, x in runs.items()})
+    shown = pd.DataFrame({variant: quantities(x, runs.machine) for variant, x in runs.items()})
     shown["after / before"] = shown[AFTER] / shown[BEFORE]
     shown.insert(0, "unit", [UNITS[name] for name in shown.index])
     return shown
 
 
-def gain(runs: Comparison) -> float:
+def gain(runs: Runs) -> float:
     """%"""
-    return EFFECT.percent(quantities(runs.after)[TRANSFERS] / quantities(runs.before)[TRANSFERS])
+    before, after = (quantities(x, runs.machine)[TRANSFERS] for _, x in runs.items())
+    return EFFECT.percent(after / before)
 
 
-def metrics(runs: Comparison) -> pd.DataFrame:
+def metrics(runs: Runs) -> pd.DataFrame:
     """The same for the run store: name, value, unit."""
     rows = [(f"{variant}.{name}", value, UNITS[name])
-            for variant, x in runs.items() for name, value in quantities(x).items()]
+            for variant, x in runs.items() for name, value in quantities(x, runs.machine).items()]
     return pd.DataFrame([*rows, ("gain", gain(runs), "%")], columns=["name", "value", "unit"])
 
 
@@ -290,25 +287,26 @@ def ablation(machine: Setup, seed: int) -> pd.DataFrame:
     rules = {"old": ("old rules", old)}
     rules |= {key: (label, old._replace(**changed)) for key, (label, changed) in order_entry_rules.STEPS.items()}
     rules |= {key: (label, order_entry_rules.new_rules(*which)) for key, (label, which) in order_entry_rules.ALL.items()}
-    found = ensembles.on_all_processors(run_rules, [(machine, one, one, seed) for _, one in rules.values()])
-    shown = [quantities(one) for one in found]
-    return pd.DataFrame([(key, label, EFFECT.percent(one[TRANSFERS] / shown[0][TRANSFERS]), one["exchange.write_size"])
-                         for (key, (label, _)), one in zip(rules.items(), shown, strict=True)],
+    windows = ensembles.on_all_processors(run_rules, [(machine, params, params, seed) for _, params in rules.values()])
+    of_rules = [quantities(window, machine) for window in windows]
+    before = of_rules[0][TRANSFERS]
+    return pd.DataFrame([(key, label, EFFECT.percent(seen[TRANSFERS] / before), seen["exchange.write_size"])
+                         for (key, (label, _)), seen in zip(rules.items(), of_rules, strict=True)],
                         columns=["key", "label", "gain", "write_kib"])
 
 
 def _on_one_pool(machine: Setup, others: list[Setup], rules: MetaslabParams, seed: int) -> list[Window]:
     """The pool of `machine`, aged, and then, each time as it was, measured under the threads of each of `others`."""
-    pool, found = _aged(machine, rules, seed), []
-    for one in others:
+    pool, windows = _aged(machine, rules, seed), []
+    for other in others:
         site = appliance.copied(pool, machine, rules, seed)
         n_placed = int(site.machine.tally[PLACED])
-        site = restart(site, one.orders, appliance.drive(one), one.queue, seed)
+        site = restart(site, other.orders, appliance.drive(other), other.queue, seed)
         settle(site, int(PACE_S * SECOND_NS), STEPS_TO_SETTLE)
-        found.append(window(site, int(WARM_S * SECOND_NS), int(one.seconds * SECOND_NS)))
-        engine_share.note((machine, one, rules, seed), n_placed + int(site.machine.tally[PLACED]), site.space,
+        windows.append(window(site, int(WARM_S * SECOND_NS), int(other.seconds * SECOND_NS)))
+        engine_share.note((machine, other, rules, seed), n_placed + int(site.machine.tally[PLACED]), site.space,
                           int(asize_of(machine.orders.vdev, BLOCK)))
-    return found
+    return windows
 
 
 def gain_map(seconds: float, cache_hits: list, pool_fill: list, seeds: list) -> pd.DataFrame:
@@ -319,10 +317,10 @@ def gain_map(seconds: float, cache_hits: list, pool_fill: list, seeds: list) -> 
         machine = setup(seconds=seconds, pool_fill=fill)
         others = [setup(seconds=seconds, pool_fill=fill, cache_hits=hits) for hits in cache_hits]
         calls += [(machine, others, rules, seed) for rules in machine.rules]
-    found = [[quantities(seen)[TRANSFERS] for seen in windows]
-             for windows in ensembles.on_all_processors(_on_one_pool, calls)]
+    transfers = [[quantities(seen, machine)[TRANSFERS] for seen, machine in zip(windows, others, strict=True)]
+                 for windows, (_, others, *_) in zip(ensembles.on_all_processors(_on_one_pool, calls), calls, strict=True)]
     rows = [(hits, fill, seed, EFFECT.percent(new / old))
-            for (fill, seed), before, after in zip(cases, found[::2], found[1::2], strict=True)
+            for (fill, seed), before, after in zip(cases, transfers[::2], transfers[1::2], strict=True)
             for hits, old, new in zip(cache_hits, before, after, strict=True)]
     return pd.DataFrame(rows, columns=["cache_hits", "pool_fill", "seed", "gain"])
 
@@ -330,18 +328,18 @@ def gain_map(seconds: float, cache_hits: list, pool_fill: list, seeds: list) -> 
 def over_scales(pairs: tuple, seconds: float, seed: int) -> pd.DataFrame:
     """The best guess with other metaslabs (MiB) and transaction groups: metaslab, groups, gain (%), indirect (blocks written
     for each page) and group (pages), both under the old rules."""
-    found = ensembles.on_all_processors(compare, [
+    of_pairs = ensembles.on_all_processors(compare, [
         (setup(seconds=seconds, metaslab_bytes=mib * 2**20, group_scale=groups), seed) for mib, groups in pairs])
-    rows = [(*pair, gain(one), one.before.tally["indirect"] / max(1, one.before.tally["writes"]),
-             quantities(one.before)["exchange.group"]) for pair, one in zip(pairs, found, strict=True)]
+    rows = [(*pair, gain(runs), runs.before.tally["indirect"] / max(1, runs.before.tally["writes"]),
+             quantities(runs.before, runs.machine)["exchange.group"]) for pair, runs in zip(pairs, of_pairs, strict=True)]
     return pd.DataFrame(rows, columns=["metaslab", "groups", "gain", "indirect", "group"])
 
 
 def metrics_of_scales(table: pd.DataFrame) -> pd.DataFrame:
     """For the run store."""
     units = {"gain": "%", "indirect": "blocks", "group": "blocks"}
-    return pd.DataFrame([(f"scale.{one['metaslab']}-{one['groups']}.{name}", one[name], unit)
-                         for one in table.to_dict("records") for name, unit in units.items()],
+    return pd.DataFrame([(f"scale.{row['metaslab']}-{row['groups']}.{name}", row[name], unit)
+                         for row in table.to_dict("records") for name, unit in units.items()],
                         columns=["name", "value", "unit"])
 
 
@@ -352,7 +350,7 @@ def without_writes(machine: Setup, seed: int) -> Window:
     return window(site, int(WARM_S * SECOND_NS), int(machine.seconds * SECOND_NS))
 
 
-def simpler_models(runs: Comparison, seed: int) -> pd.DataFrame:
+def simpler_models(runs: Runs, seed: int) -> pd.DataFrame:
     """What simpler models make of the gain, from the I/Os for a page in both runs, and what it would be if writes cost
     nothing: key, what, effect (%)."""
     def saved(*keys):
@@ -376,18 +374,19 @@ def predict(seconds: float, draws: int, seeds: int, seed: int) -> pd.DataFrame:
     block finds room any more are left out: ZFS would have each commit wait for a group, which is not modelled."""
     def simulate_case(values: dict, case_seed: int, variant: str) -> dict[str, float]:
         try:
-            return quantities(run(with_values(seconds, values), variant, case_seed))
+            machine = with_values(seconds, values)
+            return quantities(run(machine, variant, case_seed), machine)
         except PoolFull:
             return dict.fromkeys(UNITS, math.nan)
 
     cases = ensembles.cases(priors.read(EXPERIMENT), draws, seeds, seed, ensembles.NUMBERS)
-    cases = cases.assign(pool_fill=[with_values(seconds, one).pool_fill for one in cases.to_dict("records")])
+    cases = cases.assign(pool_fill=[with_values(seconds, case).pool_fill for case in cases.to_dict("records")])
     results = ensembles.run(cases, simulate_case)
     results = results.assign(**{f"{AFTER}/{GAIN}": EFFECT.of(results)})
     return results[results[f"{AFTER}/{GAIN}"].notna()].reset_index(drop=True)
 
 
-EFFECT = Effect(TRANSFERS, "gain", order_entry_questions.LABELS | order_entry_questions.GROUPS | {
+EFFECT = Effect(TRANSFERS, "gain", order_entry.LABELS | order_entry.GROUPS | {
     ("version", 2003): "Exchange 2003", ("write_cache", 1): "write cache of the LUN", ("aligned", 0): "misaligned LUN",
     ("history", "old rules"): "pool used under old rules"})
 
@@ -399,6 +398,6 @@ def not_modelled(quantity: str) -> str:
 
 def verdict(scores: pd.DataFrame) -> str:
     """The row of the claim in a sentence."""
-    one = scores.set_index("claim").loc["exchange-gain"]
-    return (f"{one['grade']}: published {one['published']:+.0f} %, simulated {one['unfitted 5 %']:+.0f} to "
-            f"{one['unfitted 95 %']:+.0f} %")
+    score = scores.set_index("claim").loc["exchange-gain"]
+    return (f"{score['grade']}: published {score['published']:+.0f} %, simulated {score['unfitted 5 %']:+.0f} to "
+            f"{score['unfitted 95 %']:+.0f} %")

@@ -4,7 +4,9 @@ under the new ones.
     machine = order_entry_2010.setup(n_users=64, scale=128, …)        what a notebook's parameters stand for
     order_entry_2010.series(machine, rules, 24, seed)                 runs one after another on one pool, with all statistics
     order_entry_2010.compare(machine, 24, seed)                       the same under old and new rules
-    order_entry_questions.predict(draws=4, seeds=3, seed=1, …)        the ensemble, and all else that is asked
+    order_entry_2010.predict(draws=4, seeds=3, seed=1, …)             the ensemble: see `study.ensembles.ensembles`
+
+What else is asked of it is in `study.experiments.allocator_2010.order_entry_questions`.
 
 Between runs the pool ages; in each, a window is simulated event by event: see `model.simulations.order_entry.series`. Only
 the allocator differs between old and new: queue, disks, database and all that is drawn stay the same.
@@ -25,15 +27,20 @@ from model.zfs.metaslab.state import MetaslabParams
 from model.zfs.vdev.queue import VdevQueueParams
 from model.zfs.vdev.raid import asize as asize_of
 from study.documents import priors
-from study.ensembles import ensembles
-from study.ensembles.ensembles import AFTER, BEFORE
+from study.ensembles import correlation, ensembles
+from study.ensembles.effects import Effect
+from study.ensembles.ensembles import AFTER, BEFORE, VARIANTS
 from study.errors import UserError
 from study.experiments.allocator_2010 import appliance
+from study.experiments.allocator_2010.order_entry_cycle import fall_over_rise
 from study.experiments.allocator_2010.rules import new_rules, old_rules
+from study.experiments.form import Comparison
 from study.once import Once
 from study.pools import engine_share
 
 EXPERIMENT = "order_entry"
+TPS, CV = "database.tps", "tps.cv"
+CYCLE = "lutz-cycle"
 DATABASE_BYTES = 350e9          # data and logs; the document
 REDO_LOG_BYTES = 6 * 2**30      # of them, all redo logs together: three of 2 GiB, a usual size
 HOT_SHARE = 0.2                 # "the hottest fifth" of the priors
@@ -74,11 +81,11 @@ def _check(scale: int, record: int, pool_fill: float) -> None:
 
 def _pool(layout: str, n_disks: int, scale: int):
     """(VdevParams, vdevs, B of a metaslab, metaslabs of a vdev)."""
-    found = appliance.vdevs(layout, n_disks)
-    vdev = appliance.vdev_of(found)
+    vdevs = appliance.vdevs(layout, n_disks)
+    vdev = appliance.vdev_of(vdevs)
     asize = vdev_asize(vdev, appliance.TERABYTE.disk_bytes)
     shift = metaslab_shift(asize)
-    return vdev, found.n, (1 << shift) // scale, asize >> shift
+    return vdev, vdevs.n, (1 << shift) // scale, asize >> shift
 
 
 def _workload(values: dict, record: int, scale: int) -> dict:
@@ -267,7 +274,7 @@ def series(machine: Setup, rules: MetaslabParams, n_runs: int, seed: int, servic
     """`n_runs` identical runs; with `service_ns`, on disks that take so long for every I/O, wherever it is. They are the
     first runs of a longer series, too, so a notebook ages and measures a pool once, however many questions it asks."""
     key = machine._replace(service_ns=service_ns), rules, seed
-    return _MADE.get(key, lambda: _made(*key, n_runs), lambda found: len(found.pool) >= n_runs).first(n_runs)
+    return _MADE.get(key, lambda: _made(*key, n_runs), lambda longest: len(longest.pool) >= n_runs).first(n_runs)
 
 
 def _made(machine: Setup, rules: MetaslabParams, seed: int, n_runs: int) -> Series:
@@ -281,19 +288,18 @@ def _made(machine: Setup, rules: MetaslabParams, seed: int, n_runs: int) -> Seri
     return Series(pd.DataFrame(rows, columns=["run", "name", "value", "unit"]), pd.DataFrame(pool, columns=POOL_COLUMNS))
 
 
-class Comparison(NamedTuple):
-    """Series under old and new rules on the same machine."""
-    before: Series
-    after: Series
-
-    def items(self):
-        return (BEFORE, self.before), (AFTER, self.after)
+Runs = Comparison[Setup, Series]
 
 
-def compare(machine: Setup, n_runs: int, seed: int, rules: MetaslabParams | None = None) -> Comparison:
+def run(machine: Setup, variant: str, n_runs: int, seed: int, rules: MetaslabParams | None = None) -> Series:
+    """A series under the old rules, or under the new ones (or `rules`)."""
+    return series(machine, old_rules() if variant == BEFORE else rules or new_rules(), n_runs, seed)
+
+
+def compare(machine: Setup, n_runs: int, seed: int, rules: MetaslabParams | None = None) -> Runs:
     """Old rules, and new ones (or `rules`), under one seed, so that users do the same."""
-    both = [(machine, old_rules(), n_runs, seed), (machine, rules or new_rules(), n_runs, seed)]
-    return Comparison(*ensembles.on_all_processors(series, both))
+    calls = [(machine, variant, n_runs, seed, rules) for variant in VARIANTS]
+    return Comparison(machine, *ensembles.on_all_processors(run, calls))
 
 
 def cv(tps: np.ndarray) -> float:
@@ -307,3 +313,87 @@ def gain(before: np.ndarray, after: np.ndarray) -> float:
 
 def reduction(before: np.ndarray, after: np.ndarray) -> float:
     return 100 * (1 - cv(after) / cv(before))
+
+
+# --- what comes out -----------------------------------------------------------------------------------------------------
+
+def quantities(x: Series, machine: Setup) -> dict[str, float]:
+    """Mean throughput (1/s), and its variability from run to run (1). Nothing is asked of `machine`."""
+    return {TPS: x.tps.mean(), CV: cv(x.tps)}
+
+
+def table(runs: Runs) -> pd.DataFrame:
+    """Means over runs, and standard deviations in per cent of them, of all that was looked at."""
+    columns: dict[str, pd.Series] = {}
+    for variant, x in runs.items():
+        wide = x.table.pivot(index="run", columns="name", values="value")
+        columns |= {variant: wide.mean(), f"sd % {variant}": 100 * wide.std() / wide.mean()}
+    shown = pd.DataFrame(columns)
+    shown.insert(0, "unit", runs.before.table.drop_duplicates("name").set_index("name").unit)
+    return shown
+
+
+def metrics(runs: Runs) -> pd.DataFrame:
+    """For the run store: means, variability, blocks in a write, of both series."""
+    rows = [("series.gain", gain(runs.before.tps, runs.after.tps), "%"),
+            ("series.reduction", reduction(runs.before.tps, runs.after.tps), "%")]
+    for variant, x in runs.items():
+        blocks = x.pool.blocks_per_write
+        rows += [(f"{variant}.tps", x.tps.mean(), "1/s"), (f"{variant}.deviation", 100 * cv(x.tps), "%"),
+                 (f"{variant}.blocks", blocks.mean(), "blocks"), (f"{variant}.blocks-least", blocks.min(), "blocks"),
+                 (f"{variant}.blocks-most", blocks.max(), "blocks")]
+    return pd.DataFrame(rows, columns=["name", "value", "unit"])
+
+
+# --- the ensemble -------------------------------------------------------------------------------------------------------
+
+LABELS = {
+    ("n_heads", 8): "disks of four platters", ("layout", "stripe"): "disks by themselves",
+    ("layout", "raidz1"): "single-parity RAID-Z", ("layout", "raidz2"): "double-parity RAID-Z",
+    ("max_pending", 10): "10 I/Os on a disk", ("has_slog", 0): "no log device", ("slim_log", 1): "slim log",
+    ("keeps_indirect", 0): "indirect blocks not all in memory", ("new_picker", "new dynamic fit"): "new dynamic fit",
+    ("new_bonus", "as described"): "bonus of 1.5"}
+GROUPS = {("group_scale", 16): "groups to 1:16"}
+OF_SCALE = GROUPS | {("finer", 2): "pool and groups twice as large"}
+EFFECT, REDUCTION = (Effect(of, kind, LABELS | OF_SCALE) for of, kind in ((TPS, "gain"), (CV, "loss")))
+
+
+def of_case(case: dict, fixed: dict, n_runs: int) -> dict:
+    """The row of a case: old rules and new."""
+    values = {name: case[name] for name in case if name not in ("part", "seed")}
+    machine = with_values(values, **fixed)
+    if not machine.n_other:     # what the database alone takes is more than was asked for
+        case = case | {"pool_fill": machine.pool_fill}
+    rules = new_rules(values["new_picker"], values["new_bonus"])
+    runs = {variant: run(machine, variant, n_runs, case["seed"], rules) for variant in VARIANTS}
+    old, new = (x.tps for x in runs.values())
+    seen = {variant: quantities(x, machine) for variant, x in runs.items()}
+    changed = {"throughput.gain": gain(old, new), "variability.reduction": reduction(old, new)}
+    changed |= correlation.of_series(runs[BEFORE].table, TPS, "appliance.io_size")
+    changed |= {"oltp.gain": changed["throughput.gain"], "oltp.variability_reduction": changed["variability.reduction"],
+                "cycle.fall_over_rise": fall_over_rise(old)}
+    return case | {"fitted": False, "reached": True} | {
+        f"{variant}/{name}": seen[variant][name] for name in (TPS, CV) for variant in VARIANTS} | {
+        f"{AFTER}/{name}": value for name, value in changed.items()}
+
+
+def predict(draws: int, seeds: int, seed: int, n_runs: int, **fixed) -> pd.DataFrame:
+    """The ensemble over all that is not known, in the columns of `study.ensembles.ensembles.run`. Nothing is fitted: no
+    throughput was published. `fixed`: users, record and scale, warm-up and window."""
+    cases = ensembles.cases(priors.read(EXPERIMENT), draws, seeds, seed, ensembles.NUMBERS).to_dict("records")
+    return pd.DataFrame(ensembles.on_all_processors(of_case, [(case, fixed, n_runs) for case in cases]))
+
+
+def not_modelled(quantity: str) -> str:
+    """Why a quantity is not among those of the ensemble."""
+    return f"runs of the order entry do not have {quantity}"
+
+
+def verdict(scores: pd.DataFrame, claim: str) -> str:
+    """One row of `scoring.scores` in a sentence."""
+    score = scores.set_index("claim").loc[claim]
+    if claim == CYCLE:
+        return (f"{score['grade']}: published a fall over {score['published']:.0f} or more runs for one of return, "
+                f"simulated {score['unfitted 5 %']:.1f} to {score['unfitted 95 %']:.1f}")
+    return (f"{score['grade']}: published up to {score['published']:.0f} %, simulated {score['unfitted 5 %']:.0f} to "
+            f"{score['unfitted 95 %']:.0f} %")

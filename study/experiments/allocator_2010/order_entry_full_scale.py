@@ -16,8 +16,10 @@ from study import project
 from study.ensembles.correlation import of_series
 from study.ensembles.ensembles import AFTER, BEFORE
 from study.errors import UserError
-from study.experiments.allocator_2010.order_entry import POOL_COLUMNS, Comparison, Series, Setup, compare, setup
-from study.experiments.allocator_2010.order_entry_questions import TPS, cycle, metrics_of_series
+from study.experiments.allocator_2010.order_entry import POOL_COLUMNS, TPS, Series, Setup, compare, setup
+from study.experiments.allocator_2010.order_entry import metrics as metrics_of_series
+from study.experiments.allocator_2010.order_entry_cycle import cycle
+from study.experiments.form import Comparison
 
 FILE = "full_scale/order_entry.csv"
 COLUMNS = ["age", "rules", "run", "name", "value", "unit"]
@@ -69,7 +71,7 @@ def read() -> dict[float, Comparison]:
     if list(rows.columns) != COLUMNS or not _is_whole(rows):
         raise UserError(f"data/{FILE} has not the same runs of two pools under both rules; restore it with: "
                         "git checkout -- data")
-    return {age: Comparison(*(_series(some[some.rules == rules]) for rules in (BEFORE, AFTER)))
+    return {age: Comparison(None, *(_series(some[some.rules == rules]) for rules in (BEFORE, AFTER)))
             for age, some in rows.groupby("age")}
 
 

@@ -2,7 +2,7 @@
 cache.
 
     machine = oltp_2007.setup(n_leaves=46, seconds=120.0, …)    what a notebook's parameters stand for
-    oltp_2007.run(machine, "onnv_69", seed)                     one run of `model.simulations.filebench_oltp.run`
+    oltp_2007.run(machine, "before", seed)                      one run of `model.simulations.filebench_oltp.run`
     oltp_2007.compare(machine, seed)                            both builds
     oltp_2007.predict(machine, draws=8, seeds=3, seed=1)        the ensemble: see `study.ensembles.ensembles`
 
@@ -26,8 +26,10 @@ from model.zfs.vdev.queue import VdevQueueParams
 from study.documents import claims, priors, published
 from study.ensembles import ensembles
 from study.ensembles.effects import Effect
-from study.ensembles.ensembles import AFTER, BEFORE
+from study.ensembles.ensembles import AFTER, BEFORE, VARIANTS
+from study.experiments.form import Comparison
 from study.experiments.vdev_cache_2007 import cache_lines
+from study.grades import scoring
 from study.machines import hardware
 
 EXPERIMENT = "oltp"
@@ -53,14 +55,7 @@ class Setup(NamedTuple):
     moves_whole_lines: bool = False     # a rule that never was: reads of records move whole lines, and leave nothing behind
 
 
-class Comparison(NamedTuple):
-    """Both builds on one machine."""
-    machine: Setup
-    before: Result
-    after: Result
-
-    def items(self):
-        return (BEFORE, self.before), (AFTER, self.after)
+Runs = Comparison[Setup, Result]
 
 
 # --- from parameters to a machine ---------------------------------------------------------------------------------------
@@ -121,22 +116,22 @@ def check(draws: int = 0, seeds: int = 0, seed: int = 0, **values) -> None:
     check_space(site.space, rules_of(ERAS[BEFORE], machine.disk).disk)
 
 
-def run(machine: Setup, era: str, seed: int, recorder=None) -> Result:
-    """One run under the rules of `era`."""
-    rules = rules_of(era, machine.disk)
+def run(machine: Setup, variant: str, seed: int, recorder=None) -> Result:
+    """One run under the rules before the change or after it."""
+    rules = rules_of(ERAS[variant], machine.disk)
     rules = rules._replace(cache=machine.cache._replace(fill_rule=rules.cache.fill_rule), queue=machine.queue,
                            moves_whole_lines=int(machine.moves_whole_lines))
     site, core = _start(machine)
     return simulate(site, rules, machine.settings, seed, recorder, core)
 
 
-def compare(machine: Setup, seed: int) -> Comparison:
+def compare(machine: Setup, seed: int) -> Runs:
     """Both builds under one seed, so that they meet the same reads; what one disk did is recorded."""
     leaf = min(RECORDED_LEAF, machine.settings.n_leaves - 1)
     _start(machine)  # once, for both
-    with ThreadPoolExecutor(len(ERAS)) as pool:
+    with ThreadPoolExecutor(len(VARIANTS)) as pool:
         return Comparison(machine, *pool.map(
-            lambda era: run(machine, era, seed, new_recorder(leaf, RECORDED, RECORDED_COMMANDS)), ERAS.values()))
+            lambda variant: run(machine, variant, seed, new_recorder(leaf, RECORDED, RECORDED_COMMANDS)), VARIANTS))
 
 
 # --- what comes out -----------------------------------------------------------------------------------------------------
@@ -172,7 +167,7 @@ def quantities(x: Result, machine: Setup) -> dict[str, float]:
 UNITS = {"rate": "1/s", "write_rate": "1/s", "bandwidth": "MiB/s", "response": "ms", "p50": "ms", "p99": "ms"}
 
 
-def table(runs: Comparison) -> pd.DataFrame:
+def table(runs: Runs) -> pd.DataFrame:
     """The quantities of both runs, for readers."""
     rows = {variant: quantities(x, runs.machine) for variant, x in runs.items()}
     shown = pd.DataFrame(rows)
@@ -181,7 +176,7 @@ def table(runs: Comparison) -> pd.DataFrame:
     return shown
 
 
-def metrics(runs: Comparison) -> pd.DataFrame:
+def metrics(runs: Runs) -> pd.DataFrame:
     """The same for the run store, and what the caches and disks did: name, value, unit."""
     rows = []
     for variant, x in runs.items():
@@ -197,11 +192,11 @@ def metrics(runs: Comparison) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["name", "value", "unit"])
 
 
-def responses_ms(runs: Comparison) -> dict[str, np.ndarray]:
+def responses_ms(runs: Runs) -> dict[str, np.ndarray]:
     return {variant: x.response_ns / 1e6 for variant, x in runs.items()}
 
 
-def lines_of_one_disk(runs: Comparison) -> list[cache_lines.Lines]:
+def lines_of_one_disk(runs: Runs) -> list[cache_lines.Lines]:
     """What the vdev cache of the recorded disk held, before and after."""
     rules = {FILL_ALL: cache_lines.RULES[0], FILL_METADATA: cache_lines.RULES[1]}
     return [cache_lines.of_recording(rules[rule], x.pool.recorder.rows[:x.pool.recorder.n[0]],
@@ -216,9 +211,9 @@ def commands_of_one_disk(x: Result) -> np.ndarray:
 
 # --- what it is made of -------------------------------------------------------------------------------------------------
 
-def steps(runs: Comparison, seed: int) -> pd.DataFrame:
+def steps(runs: Runs, seed: int) -> pd.DataFrame:
     """From the old rule to the new one: key, state, change (that leads to it), rate (operations per second)."""
-    whole_lines = run(runs.machine._replace(moves_whole_lines=True), ERAS[AFTER], seed)
+    whole_lines = run(runs.machine._replace(moves_whole_lines=True), AFTER, seed)
     rows = [("before", "old rule", "", runs.before),
             ("not-kept", "whole lines, not kept", "data push out\nno metadata", whole_lines),
             ("after", "new rule", "shorter\ntransfers", runs.after)]
@@ -256,7 +251,7 @@ def baseline() -> ensembles.Fit:
     return ensembles.Fit(FITTED, *FIT_RANGE_NS, "summary.rate", float(known.value.iloc[0]))
 
 
-def predict(machine: Setup, draws: int, seeds: int, seed: int, runs: Comparison | None = None) -> pd.DataFrame:
+def predict(machine: Setup, draws: int, seeds: int, seed: int, runs: Runs | None = None) -> pd.DataFrame:
     """The ensemble over all that is not known: see `study.ensembles.ensembles.run`. No figure to be predicted is read.
     `runs` were made under `seed` and are not repeated. The disk is the one of the priors."""
     machine = machine._replace(disk=SheetParams())
@@ -264,7 +259,7 @@ def predict(machine: Setup, draws: int, seeds: int, seed: int, runs: Comparison 
     def simulate_case(values: dict, case_seed: int, variant: str) -> dict[str, float]:
         case = with_values(machine, values)
         made = dict(runs.items()) if runs and (case, case_seed) == (runs.machine, seed) else {}
-        return quantities(made[variant] if made else run(case, ERAS[variant], case_seed), case)
+        return quantities(made[variant] if made else run(case, variant, case_seed), case)
 
     cases = ensembles.cases(priors.read(EXPERIMENT), draws, seeds, seed)
     return ensembles.run(cases, simulate_case, baseline())
@@ -301,12 +296,17 @@ def not_modelled(quantity: str) -> str:
     return f"a time that the scheduling of threads makes: {NO_PROCESSORS}"
 
 
+def verdict(scores: pd.DataFrame) -> str:
+    """The row of the claim in a sentence."""
+    return scoring.verdict(scores, "oltp-gain")
+
+
 # --- what was never built -----------------------------------------------------------------------------------------------
 
 FIXED, RESERVED, DYNAMIC = "fixed limit, as built", "places reserved for reads", "limit set by each disk"
 
 
-def what_if(runs: Comparison, seed: int) -> pd.DataFrame:
+def what_if(runs: Runs, seed: int) -> pd.DataFrame:
     """The new build with other limits on the I/Os of a disk: rule, setting, operations_per_s, p50_ms, p99_ms."""
     machine, queue = runs.machine, runs.machine.queue
     settings = [(FIXED, str(n), queue._replace(max_pending=n, min_pending=min(n, queue.min_pending)))
@@ -315,7 +315,7 @@ def what_if(runs: Comparison, seed: int) -> pd.DataFrame:
     settings += [(DYNAMIC, f"{ms} ms", queue._replace(dynamic_pending_ns=ms * 10**6)) for ms in (10, 25)]
 
     def row(rule, setting, changed):
-        x = runs.after if changed == queue else run(machine._replace(queue=changed), ERAS[AFTER], seed)
+        x = runs.after if changed == queue else run(machine._replace(queue=changed), AFTER, seed)
         found = quantities(x, machine)
         return rule, setting, found["summary.rate"], found["shadowread.p50"], found["shadowread.p99"]
     return pd.DataFrame(ensembles.on_all_processors(row, settings),

@@ -38,7 +38,9 @@ from study.documents import claims, priors
 from study.ensembles import ensembles
 from study.ensembles.effects import Effect
 from study.ensembles.ensembles import AFTER, BEFORE, VARIANTS
+from study.experiments.form import Comparison
 from study.experiments.vdev_cache_2007.timeline import Timeline
+from study.grades import scoring
 from study.machines import hardware
 
 EXPERIMENT = "seqread"
@@ -64,14 +66,7 @@ class Setup(NamedTuple):
     first_byte: int             # of each disk that the files may take
 
 
-class Comparison(NamedTuple):
-    """One machine with the cache, and without."""
-    machine: Setup
-    before: Result
-    after: Result
-
-    def items(self):
-        return (BEFORE, self.before), (AFTER, self.after)
+Runs = Comparison[Setup, Result]
 
 
 # --- from parameters to a machine ---------------------------------------------------------------------------------------
@@ -139,7 +134,7 @@ def run(machine: Setup, variant: str, seed: int, recorder: Recorder | None = Non
     return simulate(_start(machine), rules._replace(cache=cache, queue=machine.queue), machine.settings, seed, recorder)
 
 
-def compare(machine: Setup, seed: int) -> Comparison:
+def compare(machine: Setup, seed: int) -> Runs:
     """Both under one seed; what the first reader and one disk did is recorded."""
     leaf = min(RECORDED_LEAF, machine.settings.n_leaves - 1)
     _start(machine)  # once, for both
@@ -168,7 +163,7 @@ def _of_reads(name: str, response_ns: np.ndarray, machine: Setup, seconds: float
 UNITS = {"rate": "1/s", "bandwidth": "MiB/s", "response": "ms"}
 
 
-def table(runs: Comparison) -> pd.DataFrame:
+def table(runs: Runs) -> pd.DataFrame:
     """The quantities of both runs, for readers."""
     shown = pd.DataFrame({variant: quantities(x, runs.machine) for variant, x in runs.items()})
     shown["after / before"] = shown[AFTER] / shown[BEFORE]
@@ -176,7 +171,7 @@ def table(runs: Comparison) -> pd.DataFrame:
     return shown
 
 
-def metrics(runs: Comparison) -> pd.DataFrame:
+def metrics(runs: Runs) -> pd.DataFrame:
     """The same for the run store, and what readers and disks did: name, value, unit."""
     rows = []
     for variant, x in runs.items():
@@ -201,7 +196,7 @@ def _disk_reads(x: Result) -> int:
         x.outcomes[1, MISS])
 
 
-def throughput(runs: Comparison) -> pd.DataFrame:
+def throughput(runs: Runs) -> pd.DataFrame:
     """What is read in each second: variant, t (s), mb_per_s."""
     seconds = max(1, round(runs.machine.settings.duration_ns / 1e9))
     frames = []
@@ -212,7 +207,7 @@ def throughput(runs: Comparison) -> pd.DataFrame:
     return pd.concat(frames)
 
 
-def timelines(runs: Comparison) -> list[Timeline]:
+def timelines(runs: Runs) -> list[Timeline]:
     """What the first reader did."""
     per_copy = runs.machine.readers.read_bytes / MIB
     return [Timeline(LABELS_OF[variant], x.machine.recorder.activities[:x.machine.recorder.n[0]], per_copy)
@@ -236,7 +231,7 @@ def _ms_per_read(x: Result) -> dict[str, float]:
             for name, spent in zip(ACTIVITY_NAMES.values(), x.spent_ns.values(), strict=True)}
 
 
-def steps(runs: Comparison, seed: int) -> pd.DataFrame:
+def steps(runs: Runs, seed: int) -> pd.DataFrame:
     """With the cache, without it, and both once more with all indirect blocks in memory from start to end: key, step,
     mb_per_s, and ms of each activity for a read."""
     machine = runs.machine
@@ -259,7 +254,7 @@ def shares(table: pd.DataFrame) -> pd.DataFrame:
                          ("steps.without-stalls", lost("warm-off", "warm-on"), "%")], columns=["name", "value", "unit"])
 
 
-def simpler_models(runs: Comparison) -> pd.DataFrame:
+def simpler_models(runs: Runs) -> pd.DataFrame:
     """What simpler models make of the loss: key, what, effect (%). All are about the records below one indirect
     block, 16 MiB if they are large; the reader's processor time is the best guess."""
     machine, x = runs.machine, runs.before
@@ -285,7 +280,7 @@ def baseline() -> ensembles.Fit:
     return ensembles.Fit(FITTED, *FIT_RANGE_NS, "summary.rate", float(known.value.iloc[0]))
 
 
-def predict(machine: Setup, draws: int, seeds: int, seed: int, runs: Comparison | None = None) -> pd.DataFrame:
+def predict(machine: Setup, draws: int, seeds: int, seed: int, runs: Runs | None = None) -> pd.DataFrame:
     """The ensemble over all that is not known: see `study.ensembles.ensembles.run`. No figure to be predicted is read.
     `runs` were made under `seed` and are not repeated. The disk is the one of the priors."""
     machine = machine._replace(disk=SheetParams(depth=1, window=1, reads_ahead=machine.disk.reads_ahead))
@@ -307,3 +302,8 @@ EFFECT = Effect("summary.rate", "loss", {
 def not_modelled(quantity: str) -> str:
     """Why a quantity of the transcript is not among `quantities`."""
     return "CPU time per operation: the processor time of a read is an input of the simulation, so its output says nothing"
+
+
+def verdict(scores: pd.DataFrame) -> str:
+    """The row of the claim in a sentence."""
+    return scoring.verdict(scores, "seqread-loss")

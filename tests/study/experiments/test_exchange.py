@@ -197,7 +197,7 @@ def test_there_is_a_terabyte_of_mail_at_least_however_little_of_the_pool_is_aske
 def test_the_ensemble_says_what_was_simulated(monkeypatch):
     seen = []
     monkeypatch.setattr(exchange, "run", lambda machine, *_: seen.append(machine.pool_fill))
-    monkeypatch.setattr(exchange, "quantities", lambda _: {exchange.TRANSFERS: 1.0})
+    monkeypatch.setattr(exchange, "quantities", lambda *_: {exchange.TRANSFERS: 1.0})
     results = exchange.predict(1.0, 8, 2, 1)
     assert all(one["pool_fill"] >= exchange.least_fill(one) for one in results.to_dict("records"))
     assert set(results.pool_fill) == set(seen)
@@ -277,7 +277,7 @@ def test_the_map_ages_a_pool_for_each_fill_and_set_of_rules(small, monkeypatch):
     assert found.iloc[:, :3].to_numpy().tolist() == [[0.0, 0.2, 1], [0.6, 0.2, 1], [0.0, 0.4, 1], [0.6, 0.4, 1]]
     machine = exchange.setup(seconds=2.0, pool_fill=0.4)
     others = [machine._replace(orders=machine.orders._replace(cached=hits)) for hits in (0.0, 0.6)]
-    old, new = ([exchange.quantities(seen)[exchange.TRANSFERS] for seen in exchange._on_one_pool(
+    old, new = ([exchange.quantities(seen, machine)[exchange.TRANSFERS] for seen in exchange._on_one_pool(
         machine, others, rules, 1)] for rules in machine.rules)
     assert old[1] > 1.2 * old[0]
     assert found.gain[2:].tolist() == pytest.approx([100 * (b / a - 1) for a, b in zip(old, new, strict=True)])

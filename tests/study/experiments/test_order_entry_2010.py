@@ -15,7 +15,7 @@ from study.errors import UserError
 from study.experiments.allocator_2010 import order_entry as order_entry_2010
 from study.experiments.allocator_2010 import order_entry_questions
 from study.experiments.allocator_2010 import rules as order_entry_rules
-from study.experiments.allocator_2010.order_entry_questions import cycle, fall_over_rise, turning_points
+from study.experiments.allocator_2010.order_entry_cycle import cycle, fall_over_rise, turning_points
 from study.once import Once
 from study.runs import samples
 

@@ -1,0 +1,73 @@
+"""The form of an experiment: one machine, one change, and what the change does to it.
+
+    machine = setup(…)                      from a notebook's parameters
+    runs = compare(machine, seed)           before the change and after it, under one seed
+    results = predict(…)                    the same over all that is not known
+    verdict(scoring.scores(…))              beside what was published
+
+A module is an experiment if it has the members of `Experiment`; a test holds it for each. Between machine and result each
+has its own way, and questions of its own besides.
+"""
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+
+import pandas as pd
+
+from study.ensembles.effects import Effect
+from study.ensembles.ensembles import AFTER, BEFORE
+
+Machine = TypeVar("Machine")
+Run = TypeVar("Run")
+
+
+class Comparison(NamedTuple, Generic[Machine, Run]):
+    """What one machine does before the change and after it."""
+    machine: Machine
+    before: Run
+    after: Run
+
+    def items(self) -> tuple[tuple[str, Run], tuple[str, Run]]:
+        """By the name of the variant, in the order of `study.ensembles.ensembles.VARIANTS`."""
+        return (BEFORE, self.before), (AFTER, self.after)
+
+
+class Experiment(Protocol[Machine, Run]):
+    """`fixed`: what all cases share, in each experiment something else."""
+    EXPERIMENT: str     # its name in `data/priors.toml`
+    EFFECT: Effect      # of the change on the quantity that the claim is about, in %
+
+    def setup(self, **parameters: Any) -> Machine:
+        """From a notebook's parameters, in the units of their names, the machine and its workload."""
+
+    def with_values(self, *, values: dict, **fixed: Any) -> Machine:
+        """From values of the priors and switches, in the units of `data/priors.toml`, the machine of one case."""
+
+    def run(self, machine: Machine, variant: str, seed: int) -> Run:
+        """From a machine and the name of a variant, one run, or one series of runs."""
+
+    def compare(self, machine: Machine, seed: int) -> Comparison[Machine, Run]:
+        """From a machine, both variants under one seed: they meet the same calls."""
+
+    def quantities(self, x: Run, machine: Machine) -> dict[str, float]:
+        """From one run, its quantities by their published names, in the units of the document."""
+
+    def table(self, runs: Comparison[Machine, Run]) -> pd.DataFrame:
+        """From both variants, for readers, a row per quantity, with its unit."""
+
+    def metrics(self, runs: Comparison[Machine, Run]) -> pd.DataFrame:
+        """From both variants, for the run store: name, value, unit."""
+
+    def predict(self, *, draws: int, seeds: int, seed: int, **fixed: Any) -> pd.DataFrame:
+        """From numbers of draws and of seeds, a row per case: see `study.ensembles.ensembles.run`."""
+
+    def not_modelled(self, quantity: str) -> str:
+        """From the name of a published quantity that the model does not have, the reason."""
+
+    def verdict(self, scores: pd.DataFrame) -> str:
+        """From `study.grades.scoring.scores`, the row of the claim in a sentence."""
+
+
+class Checked(Protocol):
+    """An experiment that `study.runs.catalogue` names as the `machine` of a notebook; its parameters are checked early."""
+
+    def check(self, draws: int, seeds: int, seed: int, **parameters: Any) -> None:
+        """From a notebook's parameters nothing; ValueError, one sentence, for a machine that cannot be."""

@@ -1,0 +1,68 @@
+"""The form of an experiment: each module that is one has every member, with the parameters that the form tells."""
+import inspect
+
+import pytest
+
+from study.ensembles.effects import Effect
+from study.ensembles.ensembles import AFTER, BEFORE, VARIANTS
+from study.experiments.allocator_2010 import exchange, order_entry
+from study.experiments.form import Checked, Comparison, Experiment
+from study.experiments.vdev_cache_2007 import oltp, sequential_reads
+from study.runs import catalogue
+
+EXPERIMENTS = (oltp, sequential_reads, order_entry, exchange)
+METHODS = {name: member for name, member in vars(Experiment).items()
+           if inspect.isfunction(member) and not name.startswith("_")}
+OF_SERIES = {"n_runs", "claim"}     # the order entry is run in series, and three claims are made of it
+NAMES = [(module, name) for module in EXPERIMENTS for name in METHODS]
+
+
+def misfits(form, function, own: set[str] = frozenset()) -> list[str]:
+    """What a function of a module has not as the form tells, or asks for besides: names of parameters."""
+    asked = [one for one in inspect.signature(form).parameters.values() if one.name != "self"]
+    is_open = any(one.kind is inspect.Parameter.VAR_KEYWORD for one in asked)
+    told = [one.name for one in asked if one.kind is not inspect.Parameter.VAR_KEYWORD]
+    has = inspect.signature(function).parameters
+    wanted = [name for name, one in has.items() if one.default is inspect.Parameter.empty
+              and one.kind not in (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)]
+    absent = [name for name in told if name not in has or has[name].kind is inspect.Parameter.VAR_POSITIONAL]
+    besides = [] if is_open else [name for name in wanted if name not in {*told, *own}]
+    moved = [] if absent else [
+        name for name, there in zip(told, (name for name in has if name in told), strict=False) if name != there]
+    return absent + besides + moved
+
+
+@pytest.mark.parametrize(("module", "name"), NAMES, ids=lambda value: getattr(value, "__name__", value).split(".")[-1])
+def test_an_experiment_has_every_member_of_the_form_with_its_parameters(module, name):
+    assert not misfits(METHODS[name], getattr(module, name), OF_SERIES if module is order_entry else set())
+    assert METHODS[name].__doc__
+    if name == "setup":
+        assert not any(one.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
+                       for one in inspect.signature(module.setup).parameters.values())
+
+
+@pytest.mark.parametrize("module", EXPERIMENTS, ids=lambda module: module.__name__.split(".")[-1])
+def test_an_experiment_tells_its_name_and_its_effect(module):
+    assert isinstance(module.EXPERIMENT, str)
+    assert isinstance(module.EFFECT, Effect)
+
+
+def test_the_machines_of_the_catalogue_are_experiments_that_are_checked_early():
+    of_catalogue = {entry.machine for entry in catalogue.STUDY.values() if entry.machine}
+    assert of_catalogue == {module.__name__ for module in EXPERIMENTS if hasattr(module, "check")}
+    for module in (oltp, sequential_reads):
+        assert not misfits(Checked.check, module.check)
+
+
+@pytest.mark.parametrize(("function", "names"), [
+    (lambda machine, variant, seed: None, []), (lambda machine, variant, seed, recorder=None: None, []),
+    (lambda machine, seed: None, ["variant"]), (lambda machine, seed, variant: None, ["variant", "seed"]),
+    (lambda machine, variant, seed, disks: None, ["disks"]), (lambda *of: None, ["machine", "variant", "seed"])])
+def test_a_function_of_another_form_is_seen(function, names):
+    assert misfits(METHODS["run"], function) == names
+
+
+def test_a_comparison_names_its_variants_in_their_order():
+    runs = Comparison("machine", 1, 2)
+    assert runs.items() == ((BEFORE, 1), (AFTER, 2))
+    assert tuple(name for name, _ in runs.items()) == VARIANTS
