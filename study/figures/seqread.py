@@ -70,14 +70,14 @@ def one_disk(commands: np.ndarray, start_s: float, length_s: float = 0.3) -> Fig
 
 
 def time_budget(table: pd.DataFrame) -> Figure:
-    """What a reader's time for a MiB goes to, a bar for each row (step, mb_per_s, and ms of each activity)."""
+    """What a reader's time for a MiB goes to, a bar for each row (step, mib_per_s, and ms of each activity)."""
     figure, axes = canvas(aspect=0.32 + 0.11 * len(table))
     places, end = np.arange(len(table))[::-1], np.zeros(len(table))
     for name, (colour, _) in zip(("copying", "issuing", "waiting", "stalled"), LOOK.values(), strict=True):
         length = table[f"reader.{name}"].to_numpy()
         axes.barh(places, length, left=end, height=0.6, color=colour, lw=0)
         end = end + length
-    for place, at, rate in zip(places, end, table.mb_per_s, strict=True):
+    for place, at, rate in zip(places, end, table.mib_per_s, strict=True):
         axes.annotate(f"{rate:.0f} MiB/s", (at, place), (3, 0), textcoords="offset points", va="center", fontsize=7)
     axes.set_yticks(places, table.step)
     axes.tick_params(axis="y", length=0)
@@ -89,12 +89,12 @@ def time_budget(table: pd.DataFrame) -> Figure:
 
 
 def throughput(table: pd.DataFrame) -> Figure:
-    """MiB read in each second, with the cache and without (frame: variant, t in s, mb_per_s), and what is lost."""
+    """MiB read in each second, with the cache and without (frame: variant, t in s, mib_per_s), and what is lost."""
     figure, axes = canvas(aspect=0.6)
-    means = table.groupby("variant").mb_per_s.mean()
+    means = table.groupby("variant").mib_per_s.mean()
     for variant, rows in table.groupby("variant", sort=False):
         colour, label = RATES[variant]
-        axes.plot(rows.t, rows.mb_per_s, color=colour, label=label)
+        axes.plot(rows.t, rows.mib_per_s, color=colour, label=label)
     axes.set_ylim(0, None)
     axes.set_xlabel("time (s)")
     axes.set_ylabel("read (MiB/s)")

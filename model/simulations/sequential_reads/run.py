@@ -119,8 +119,8 @@ def run(m, pool):
 class Result(NamedTuple):
     """A run of `duration_ns`. `machine` and `pool` are its last state."""
 
-    mb_per_s: float  # MiB, of all readers, in reads completed
-    stream_mb_per_s: np.ndarray  # of each
+    mib_per_s: float  # of all readers, in reads completed
+    stream_mib_per_s: np.ndarray  # of each
     stream: np.ndarray  # of each read completed, in order of completion: whose
     response_ns: np.ndarray  # likewise: how long it took, copying included
     response_at: np.ndarray  # likewise: ns when it was completed
@@ -152,7 +152,7 @@ def _result(m, pool):
     mean_ns = {kind: float(tally.took[i] / max(1, tally.came[i])) for i, kind in enumerate(KINDS)}
     units = pool.drives.units
     return Result(
-        mb_per_s=float(n * m.readers.read_bytes / MIB / seconds), stream_mb_per_s=per_stream, stream=tally.stream[:n],
+        mib_per_s=float(n * m.readers.read_bytes / MIB / seconds), stream_mib_per_s=per_stream, stream=tally.stream[:n],
         response_ns=tally.response_ns[:n], response_at=tally.response_at[:n],
         spent_ns=dict(zip(ACTIVITIES, tally.spent.T, strict=True)), cpu_ns_per_read=float(cpu_ns), counts=counts,
         mean_ns=mean_ns, came=dict(zip(KINDS, tally.came.tolist(), strict=True)), outcomes=pool.outcomes,

@@ -185,7 +185,7 @@ def metrics(runs: Runs) -> pd.DataFrame:
                  (f"{variant}.indirect.asked", x.counts["indirect_came"], "blocks"),
                  (f"{variant}.indirect.read", _disk_reads(x), "reads"),
                  (f"{variant}.indirect.time", x.mean_ns["indirect"] / 1e6, "ms")]
-    rows.append(("loss", EFFECT.percent(runs.after.mb_per_s / runs.before.mb_per_s), "%"))
+    rows.append(("loss", EFFECT.percent(runs.after.mib_per_s / runs.before.mib_per_s), "%"))
     return pd.DataFrame(rows, columns=["name", "value", "unit"])
 
 
@@ -197,13 +197,13 @@ def _disk_reads(x: Result) -> int:
 
 
 def throughput(runs: Runs) -> pd.DataFrame:
-    """What is read in each second: variant, t (s), mb_per_s."""
+    """What is read in each second: variant, t (s), mib_per_s."""
     seconds = max(1, round(runs.machine.settings.duration_ns / 1e9))
     frames = []
     for variant, x in runs.items():
         n = np.bincount(np.minimum(x.response_at // 10**9, seconds - 1), minlength=seconds)
         frames.append(pd.DataFrame({"variant": variant, "t": np.arange(seconds) + 1,
-                                    "mb_per_s": n * runs.machine.readers.read_bytes / MIB}))
+                                    "mib_per_s": n * runs.machine.readers.read_bytes / MIB}))
     return pd.concat(frames)
 
 
@@ -233,18 +233,18 @@ def _ms_per_read(x: Result) -> dict[str, float]:
 
 def steps(runs: Runs, seed: int) -> pd.DataFrame:
     """With the cache, without it, and both once more with all indirect blocks in memory from start to end: key, step,
-    mb_per_s, and ms of each activity for a read."""
+    mib_per_s, and ms of each activity for a read."""
     machine = runs.machine
     warm = machine._replace(settings=machine.settings._replace(warm_indirect=1, keeps_indirect=1))
     rows = [("on", "cache on", runs.before), ("off", "cache off", runs.after),
             ("warm-on", "cache on, indirect\nblocks in memory", run(warm, BEFORE, seed)),
             ("warm-off", "cache off, indirect\nblocks in memory", run(warm, AFTER, seed))]
-    return pd.DataFrame([{"key": key, "step": step, "mb_per_s": x.mb_per_s, **_ms_per_read(x)} for key, step, x in rows])
+    return pd.DataFrame([{"key": key, "step": step, "mib_per_s": x.mib_per_s, **_ms_per_read(x)} for key, step, x in rows])
 
 
 def shares(table: pd.DataFrame) -> pd.DataFrame:
     """What the stalls cost with and without the cache, and what is left of the loss without any: name, value, unit."""
-    rate = dict(zip(table.key, table.mb_per_s, strict=True))
+    rate = dict(zip(table.key, table.mib_per_s, strict=True))
 
     def lost(less, more):
         return 100 * (1 - rate[less] / rate[more])

@@ -106,14 +106,14 @@ def test_with_disks_that_take_no_time_the_processor_decides(site):
     settings = SETTINGS._replace(warm_indirect=1, keeps_indirect=1, arc_bytes=2**28)
     x = with_services(site, settings, 1000)
     bound = 3 * 1e9 / (settings.copy_ns + 8 * (settings.issue_ns + settings.complete_ns))
-    assert bound * 0.995 < x.mb_per_s <= bound * 1.005, x.spent_ns
+    assert bound * 0.995 < x.mib_per_s <= bound * 1.005, x.spent_ns
 
 
 def test_with_slow_disks_the_disks_decide(site):
     """Services of 20 ms, whatever is asked for: at most 50 a second and disk, and nearly that many."""
     x = with_services(site, SETTINGS._replace(warm_indirect=1, copy_ns=10_000), 20_000_000)
     assert x.busy_ns.min() > 0.95 * SETTINGS.duration_ns
-    assert 0.9 * LEAVES * 50 / 8 < x.mb_per_s <= LEAVES * 50 / 8
+    assert 0.9 * LEAVES * 50 / 8 < x.mib_per_s <= LEAVES * 50 / 8
 
 
 def test_warm_indirect_blocks_stall_nobody(site):

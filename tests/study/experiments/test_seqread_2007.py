@@ -100,9 +100,9 @@ def test_a_slider_calls_what_the_run_calls(runs):
 
 
 def test_each_second_adds_up_to_the_rate(runs):
-    means = seqread_2007.throughput(runs).groupby("variant").mb_per_s.mean()
+    means = seqread_2007.throughput(runs).groupby("variant").mib_per_s.mean()
     for variant, x in runs.items():
-        assert means[variant] == pytest.approx(x.mb_per_s)
+        assert means[variant] == pytest.approx(x.mib_per_s)
         found = seqread_2007.quantities(x, runs.machine)
         assert sum(found[f"seqread{i}.rate"] for i in (1, 2, 3, 4)) == pytest.approx(found["summary.rate"])
 
@@ -110,12 +110,12 @@ def test_each_second_adds_up_to_the_rate(runs):
 def test_streams_are_numbered_from_the_last_file(runs):
     """largefile4 is written first, so the first thread is stream 4."""
     x = runs.before
-    assert seqread_2007.quantities(x, runs.machine)["seqread4.bandwidth"] == pytest.approx(x.stream_mb_per_s[0])
+    assert seqread_2007.quantities(x, runs.machine)["seqread4.bandwidth"] == pytest.approx(x.stream_mib_per_s[0])
 
 
 def test_without_stalls_the_cache_is_worth_nothing(runs):
     steps = seqread_2007.steps(runs, 1).set_index("key")
-    assert steps.mb_per_s["warm-on"] == steps.mb_per_s["warm-off"] >= steps.mb_per_s["on"] > steps.mb_per_s["off"]
+    assert steps.mib_per_s["warm-on"] == steps.mib_per_s["warm-off"] >= steps.mib_per_s["on"] > steps.mib_per_s["off"]
     assert (steps.loc[["warm-on", "warm-off"], "reader.stalled"] == 0).all()
     shares = seqread_2007.shares(steps.reset_index()).set_index("name").value
     assert shares["steps.without-stalls"] == 0
@@ -139,13 +139,13 @@ def test_all_claims_of_the_notebook_are_predicted_or_said_not_to_be(machine, sma
 def test_a_drive_takes_one_command_and_has_the_buffer_asked_for(name):
     machine = seqread_2007.setup(**(SMALL | {"disk": name, "segments": 4, "reads_ahead": False}))
     assert (machine.disk.depth, machine.disk.window, machine.disk.segments, machine.disk.reads_ahead) == (1, 1, 4, 0)
-    assert seqread_2007.run(machine, "before", 1).mb_per_s > 0
+    assert seqread_2007.run(machine, "before", 1).mib_per_s > 0
 
 
 def test_a_pool_that_is_half_full_begins_in_the_middle_of_the_disks(machine):
     half = seqread_2007.setup(**(SMALL | {"pool": "half full"}))
     assert half.first_byte == machine.disk.disk_bytes // 2
-    assert seqread_2007.run(half, "before", 1).mb_per_s < seqread_2007.run(machine, "before", 1).mb_per_s
+    assert seqread_2007.run(half, "before", 1).mib_per_s < seqread_2007.run(machine, "before", 1).mib_per_s
 
 
 @pytest.mark.parametrize(("changed", "words"), [

@@ -43,7 +43,7 @@ def test_figures_come_out_the_same_and_legible():
 
 
 def test_a_bar_is_as_long_as_a_read():
-    table = pd.DataFrame({"step": ["on", "off"], "mb_per_s": [2000.0, 1500.0], "reader.copying": [1.0, 1.0],
+    table = pd.DataFrame({"step": ["on", "off"], "mib_per_s": [2000.0, 1500.0], "reader.copying": [1.0, 1.0],
                           "reader.issuing": [0.2, 0.2], "reader.waiting": [0.8, 0.0], "reader.stalled": [0.0, 1.5]})
     axes, = time_budget(table).axes
     ends = {round(bar.get_y(), 3): max(other.get_x() + other.get_width() for other in axes.patches
@@ -54,6 +54,6 @@ def test_a_bar_is_as_long_as_a_read():
 
 def test_the_seconds_stand_on_the_figure():
     table = pd.DataFrame({"variant": ["before"] * 3 + ["after"] * 3, "t": [1, 2, 3] * 2,
-                          "mb_per_s": [100.0] * 3 + [75.0] * 3})
+                          "mib_per_s": [100.0] * 3 + [75.0] * 3})
     axes, = throughput(table).axes
     assert axes.get_title(loc="left") == "a run of 3 s: -25 % without the cache"
