@@ -99,7 +99,7 @@ def _toolkit(one: Scenario, values: dict, n_transactions: int) -> pgbench.Databa
         record_format=postgres_machine.format_of(one.postgres.version))
 
 
-def most_tps(one: Scenario, values: dict) -> float:
+def max_tps(one: Scenario, values: dict) -> float:
     """More than there can be: no lock, no log, no I/O; as fast as clients, their program and processors are. (CPU times may
     be drawn, so a fifth more.)"""
     server = one.postgres

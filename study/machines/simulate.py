@@ -38,7 +38,7 @@ from study.machines.servers import (
     in_own_names,
     innodb_settings,
     innodb_test,
-    most_tps,
+    max_tps,
     oracle_settings,
     postgres_database,
     postgres_settings,
@@ -191,15 +191,15 @@ def innodb_bytes(one: Scenario) -> int:
 
 
 def _of_postgres(one: Scenario, values: dict, seed: int, n_seconds: int, since: float) -> Outcome:
-    n = one.postgres.transactions or round((one.postgres.seconds or 60) * most_tps(one, values))
+    n = one.postgres.transactions or round((one.postgres.seconds or 60) * max_tps(one, values))
     database, settings = postgres_database(one, values, n), postgres_settings(one, values, n, n_seconds=n_seconds)
     files = postgres_files(database, settings)
-    files[0, :2] = np.minimum(files[0, :2], most_log(n))
+    files[0, :2] = np.minimum(files[0, :2], max_log(n))
     place = store(one, values, files, n_processes_of(settings), seed, n_seconds, kinds_of_files(database))
     return outcome_of(simulate_postgres(database, settings, place, seed), place, since)
 
 
-def most_log(n_transactions: int) -> int:
+def max_log(n_transactions: int) -> int:
     """About as much log as they can write, in whole segments; a run sees little more of a longer ring of files."""
     return -(-n_transactions * LOG_OF_TRANSACTION // SEGMENT_BYTES) * SEGMENT_BYTES + 4 * SEGMENT_BYTES
 

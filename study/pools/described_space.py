@@ -60,7 +60,7 @@ def n_segments(slab: Slab, record_bytes: int) -> int:
 def _mean(slab: Slab) -> float:
     """B of a segment, by how fragmented the free space is."""
     assert slab.fragmentation is not None
-    return max(mean_length(slab.fragmentation), least_mean(slab))
+    return max(mean_length(slab.fragmentation), min_mean(slab))
 
 
 def _lengths(slab: Slab, record_bytes: int, unit: int, rng) -> np.ndarray:
@@ -147,7 +147,7 @@ def of_geometric(mean: float) -> float:
     return float((np.array(WEIGHTS) * -np.diff(longer)).sum())
 
 
-def least_mean(slab: Slab) -> float:
+def min_mean(slab: Slab) -> float:
     """Of the lengths of free segments, in bytes: they have a sector at least, and an allocated one between any two."""
     return max(SECTOR, slab.free_bytes / max(1, (slab.size_bytes - slab.free_bytes) // SECTOR))
 
@@ -159,7 +159,7 @@ def alike(fill: float, percent: float, disk_bytes: int, metaslab_bytes: int) -> 
     if not 0 <= percent <= 100:
         raise UserError(f"the fragmentation is {percent:g} %, but it must be from 0 to 100; give what `zpool list` prints")
     free = round((1 - fill) * metaslab_bytes)
-    most = of_geometric(least_mean(Slab(vdev=0, offset=0, is_used=True, free_bytes=free, size_bytes=metaslab_bytes)))
+    most = of_geometric(min_mean(Slab(vdev=0, offset=0, is_used=True, free_bytes=free, size_bytes=metaslab_bytes)))
     if percent > most + ROUNDING:
         raise UserError(f"the fragmentation is {percent:g} %, but free space made at random has {most:.0f} at most with a "
                         f"fill of {fill:g}; give a lower one, or a file of what `zdb -mm` prints")
