@@ -4,11 +4,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from study.once import Once
+from study.memo import ByKey
 
 
 def test_who_asks_meanwhile_waits_for_who_makes_it():
-    once, others_ask, made = Once(), threading.Event(), []
+    once, others_ask, made = ByKey(), threading.Event(), []
 
     def make():
         others_ask.wait(10)
@@ -27,7 +27,7 @@ def test_who_asks_meanwhile_waits_for_who_makes_it():
 
 
 def test_other_keys_do_not_wait():
-    once, other_is_made = Once(), threading.Event()
+    once, other_is_made = ByKey(), threading.Event()
     with ThreadPoolExecutor(2) as pool:
         slow = pool.submit(once.get, "slow", lambda: other_is_made.wait(10))
         pool.submit(once.get, "quick", other_is_made.set)
@@ -35,7 +35,7 @@ def test_other_keys_do_not_wait():
 
 
 def test_what_does_not_suit_or_failed_is_made_again():
-    once = Once()
+    once = ByKey()
     assert once.get("a", lambda: 1) == once.get("a", lambda: 2) == 1
     assert once.get("a", lambda: 3, lambda found: found > 2) == 3
     assert once.get("a", lambda: 4) == 3

@@ -1,7 +1,7 @@
 """Runs that are not made again: which values a run depends on is what it asks for, present or not, in every way there is."""
 import pytest
 
-from study.ensembles import same_runs
+from study import memo
 from study.experiments.postgres_2008 import setups as checkpoints
 
 VALUES = checkpoints.known().central()
@@ -18,16 +18,16 @@ REFUSED = (lambda some: some.pop("a"), lambda some: some.popitem(), lambda some:
 
 @pytest.fixture(autouse=True)
 def nothing_was_run():
-    same_runs.forget()
+    memo.forget()
     yield
-    same_runs.forget()
+    memo.forget()
 
 
 def runs_of(way, first, then):
     """How many runs two calls make."""
     made = []
     for values in (first, then):
-        same_runs.once(("test",), values, lambda some: made.append(WAYS[way](some)))
+        memo.by_values_read(("test",), values, lambda read: made.append(WAYS[way](read)))
     return len(made)
 
 
@@ -55,27 +55,27 @@ def test_what_nobody_asks_for_does_not_count(way):
 @pytest.mark.parametrize("change", REFUSED)
 def test_values_are_not_changed_by_a_run(change):
     with pytest.raises(TypeError, match="take a copy"):
-        same_runs.once(("test",), {"a": 1}, change)
+        memo.by_values_read(("test",), {"a": 1}, change)
 
 
 def test_whether_there_are_any_values_counts_and_asks_for_none_of_them():
     made = []
     for values in ({}, {"a": 1}, {"a": 2}):
-        same_runs.once(("test",), values, lambda some: made.append(bool(some)))
+        memo.by_values_read(("test",), values, lambda read: made.append(bool(read)))
     assert made == [False, True]
 
 
 def test_no_more_than_so_many_machines_are_remembered(monkeypatch):
-    same_runs.forget()
-    monkeypatch.setattr(same_runs, "MOST", 3)
+    memo.forget()
+    monkeypatch.setattr(memo, "MAX_MACHINES", 3)
     made = []
     for name in "abcdba":
-        same_runs.once((name,), {}, lambda some, name=name: made.append(name))
+        memo.by_values_read((name,), {}, lambda read, name=name: made.append(name))
     assert made == [*"abcd", "a"]
 
 
 def test_another_machine_is_another_run():
-    assert [same_runs.once((name,), {"a": 1}, lambda some, name=name: name) for name in "xyx"] == ["x", "y", "x"]
+    assert [memo.by_values_read((name,), {"a": 1}, lambda read, name=name: name) for name in "xyx"] == ["x", "y", "x"]
 
 
 @pytest.mark.parametrize(("name", "other", "runs_again"), [
@@ -90,7 +90,7 @@ def test_a_condition_of_another_set_up_is_no_reason_to_run_again(name, other, ru
 @pytest.mark.parametrize("name", ["ufs-nine-disks", "zfs-300s-15"])
 def test_what_is_not_run_again_would_have_come_out_the_same(name):
     first = checkpoints.run(name, VALUES, 64, 1)
-    same_runs.forget()
+    memo.forget()
     again = checkpoints.run(name, VALUES | ({"zfs_era": "b103"} if name.startswith("ufs") else {"interlace_kib": 16}), 64, 1)
     assert first.tpm.tolist() == again.tpm.tolist()
     assert first.counts == again.counts

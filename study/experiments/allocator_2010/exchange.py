@@ -37,7 +37,7 @@ from study.errors import UserError
 from study.experiments.allocator_2010 import appliance, order_entry
 from study.experiments.allocator_2010 import rules as order_entry_rules
 from study.experiments.form import Comparison
-from study.once import Once
+from study.memo import ByKey
 from study.pools import engine_share
 
 EXPERIMENT = "exchange"
@@ -194,7 +194,7 @@ def _updated(site: Site, machine: Setup, rules: MetaslabParams, seed: int) -> Si
     return site
 
 
-_MADE = Once()              # windows, of a machine, both rules and a seed: a pool is aged and measured once
+_MADE = ByKey()              # windows, of a machine, both rules and a seed: a pool is aged and measured once
 _AGED: dict[tuple, Site] = {}   # pools that are yet to be measured after an update
 
 

@@ -35,7 +35,7 @@ from study.experiments.allocator_2010 import appliance
 from study.experiments.allocator_2010.order_entry_cycle import fall_over_rise
 from study.experiments.allocator_2010.rules import new_rules, old_rules
 from study.experiments.form import Comparison
-from study.once import Once
+from study.memo import ByKey
 from study.pools import engine_share
 
 EXPERIMENT = "order_entry"
@@ -267,7 +267,7 @@ def _pool_row(site: Site, seen: Window, orders: Orders) -> tuple:
 POOL_COLUMNS = ["blocks_per_write", "indirect_per_record", "n_primary", "n_loads", "stalled", "blocks_per_commit"]
 
 
-_MADE = Once()      # the longest series so far of a machine, rules and seed
+_MADE = ByKey()      # the longest series so far of a machine, rules and seed
 
 
 def series(machine: Setup, rules: MetaslabParams, n_runs: int, seed: int, service_ns: int = 0) -> Series:

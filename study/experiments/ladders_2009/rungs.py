@@ -19,9 +19,10 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from model.devices.data_sheet import SheetParams
+from study import memo
 from study.documents import claims, priors, published
 from study.documents.priors import Known, Prior
-from study.ensembles import ensembles, same_runs
+from study.ensembles import ensembles
 from study.errors import UserError
 from study.experiments.ladders_2009.readings import DISK, ONE_SSD, OTHER_DISK, Choice, Ladder, central, changes, readings
 from study.machines import scenario
@@ -144,7 +145,7 @@ def quantities(x: Outcome) -> dict[str, float]:
 
 def measured(machine: Scenario, values: dict, seed: int) -> dict[str, float]:
     """`quantities` of a run. Rungs of different readings are often the same machine: it is run once."""
-    return same_runs.once(("ladders", machine.model_dump_json(), seed), _for_machine(values),
+    return memo.by_values_read(("ladders", machine.model_dump_json(), seed), _for_machine(values),
                           lambda asked: quantities(machines.simulate(machine, asked, seed)))
 
 

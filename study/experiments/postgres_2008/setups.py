@@ -17,9 +17,10 @@ import numpy as np
 import pandas as pd
 
 from model.databases.postgres.pgbench import CPU_NS, PAGE_BYTES
+from study import memo
 from study.documents import claims, priors, published
 from study.documents.priors import Known
-from study.ensembles import ensembles, same_runs
+from study.ensembles import ensembles
 from study.experiments.postgres_2008 import curves as checkpoint_series
 from study.machines import scenario
 from study.machines import simulate as machines
@@ -175,7 +176,7 @@ def run(name: str, values: dict, scale: int, seed: int, target: float | None = N
     if target is not None:
         changes["database.conf"] = one.database.conf | {"checkpoint_completion_target": target}
     changed = scenario.changed(one, changes)
-    return same_runs.once((EXPERIMENT, changed.model_dump_json(), seed), scaled_values(values, scale),
+    return memo.by_values_read((EXPERIMENT, changed.model_dump_json(), seed), scaled_values(values, scale),
                           lambda asked: _recorded(name, scale, changed, machines.simulate(changed, asked, seed, n), n))
 
 

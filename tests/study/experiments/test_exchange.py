@@ -18,7 +18,7 @@ from study.errors import UserError
 from study.experiments.allocator_2010 import appliance, exchange
 from study.experiments.allocator_2010 import order_entry as order_entry_2010
 from study.grades import scoring
-from study.once import Once
+from study.memo import ByKey
 from study.runs import catalogue
 
 SECOND = 10**9
@@ -209,7 +209,7 @@ def small(monkeypatch):
     monkeypatch.setattr(exchange, "METASLAB", 2**22)
     monkeypatch.setattr(exchange, "WARM_S", 2.0)
     monkeypatch.setattr(exchange, "PACE_S", 5.0)
-    monkeypatch.setattr(exchange, "_MADE", Once())
+    monkeypatch.setattr(exchange, "_MADE", ByKey())
 
 
 @pytest.mark.slow
@@ -220,7 +220,7 @@ def test_the_claims_of_the_notebook_are_predicted(small, monkeypatch):
         patch.setattr(published, "runs", lambda: [
             one._replace(metrics=one.metrics.assign(value=12345.678)) for one in honest()])
         assert claims.targets().set_index("claim_id").value["exchange-gain"] != 200
-        patch.setattr(exchange, "_MADE", Once())       # or the pools are not made again
+        patch.setattr(exchange, "_MADE", ByKey())       # or the pools are not made again
         pd.testing.assert_frame_equal(results, exchange.predict(2.0, 2, 2, 1))
     found = scoring.predictions(results, "06_exchange")
     assert set(found) == {"exchange-gain"}
@@ -252,7 +252,7 @@ def test_a_pool_that_ages_once_for_both_rules_is_as_one_that_ages_for_each(small
     machine = exchange.setup(seconds=2.0, history="old rules")
     both = exchange.compare(machine, 1)
     assert (len(made), len(exchange._AGED)) == (1, 0)
-    monkeypatch.setattr(exchange, "_MADE", Once())
+    monkeypatch.setattr(exchange, "_MADE", ByKey())
     alone = exchange.run(machine, exchange.AFTER, 1)
     assert len(made) == 2
     assert alone.tally == both.after.tally != both.before.tally

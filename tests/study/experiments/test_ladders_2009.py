@@ -4,8 +4,8 @@ import itertools
 import pandas as pd
 import pytest
 
+from study import memo
 from study.documents import claims, published
-from study.ensembles import same_runs
 from study.errors import UserError
 from study.experiments.ladders_2009 import questions as ladder_questions
 from study.experiments.ladders_2009 import readings as ladder_readings
@@ -111,11 +111,11 @@ def fake(seen):
 
 @pytest.fixture
 def seen(monkeypatch):
-    same_runs.forget()
+    memo.forget()
     found = []
     monkeypatch.setattr(ladders_2009.machines, "simulate", fake(found))
     yield found
-    same_runs.forget()
+    memo.forget()
 
 
 @pytest.fixture
@@ -203,5 +203,5 @@ def test_nonsense_in_every_figure_to_be_predicted_changes_no_prediction(results,
             [(run.run_id, name) in baselines for name in run.metrics["name"]], 12345.678))) for run in honest()]
     monkeypatch.setattr(published, "runs", nonsense)
     assert ladders_2009.published_rates(LADDERS["pgbench"])[1:] == [12345.678] * 5
-    same_runs.forget()
+    memo.forget()
     pd.testing.assert_frame_equal(results, ladders_2009.predict(LADDERS["pgbench"], 100, draws=3, seeds=2, seed=1))

@@ -16,7 +16,7 @@ from study.experiments.allocator_2010 import order_entry as order_entry_2010
 from study.experiments.allocator_2010 import order_entry_questions
 from study.experiments.allocator_2010 import rules as order_entry_rules
 from study.experiments.allocator_2010.order_entry_cycle import cycle, fall_over_rise, turning_points
-from study.once import Once
+from study.memo import ByKey
 from study.runs import samples
 
 LIKE = {"n_users": 16, "record_kib": 4, "scale": 1024, "warm_s": 0.3, "window_s": 1.0}
@@ -108,7 +108,7 @@ def predicted():
 def test_nonsense_in_every_published_figure_changes_no_prediction(monkeypatch):
     """Nothing of these experiments is a baseline: all of them are nonsense the second time."""
     before, honest = predicted(), published.runs
-    monkeypatch.setattr(order_entry_2010, "_MADE", Once())      # or the series are not made again
+    monkeypatch.setattr(order_entry_2010, "_MADE", ByKey())      # or the series are not made again
     monkeypatch.setattr(published, "runs", lambda: [
         one._replace(metrics=one.metrics.assign(value=12345.678)) for one in honest()])
     assert claims.targets().set_index("claim_id").value["lutz-gain"] != 50
@@ -144,7 +144,7 @@ def test_statistics_agree_with_each_other(runs):
 
 def test_a_series_is_the_same_again_and_begins_like_a_shorter_one(runs, monkeypatch):
     machine = order_entry_2010.setup(**LIKE, **YOUNG)
-    monkeypatch.setattr(order_entry_2010, "_MADE", Once())
+    monkeypatch.setattr(order_entry_2010, "_MADE", ByKey())
     shorter, again = (order_entry_2010.series(machine, order_entry_rules.old_rules(), n, 1) for n in (3, 8))
     assert again.table.equals(runs.before.table)
     assert again.first(3).table.equals(shorter.table)
