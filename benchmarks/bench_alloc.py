@@ -19,7 +19,7 @@ from sortedcontainers import SortedList
 
 from model.events.streams import stream
 from model.jit import kernel
-from model.jit.prefetch import prefetch
+from model.jit.cpu_prefetch import prefetch
 from model.zfs.eras import ERAS
 from model.zfs.metaslab.state import TopVdev
 from model.zfs.space import free_runs as free_blocks

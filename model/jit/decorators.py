@@ -1,4 +1,4 @@
-"""How the model is compiled. Beside this, only `model.jit.by_reference` and `model.jit.prefetch` reach into Numba.
+"""How the model is compiled. Beside this, only `model.jit.by_reference` and `model.jit.cpu_prefetch` reach into Numba.
 
 Every compiled function of the project is written as
 

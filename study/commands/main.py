@@ -114,7 +114,7 @@ def query(
         help="Write to this file instead of the terminal; folders that are missing are made.")] = None,
 ) -> None:
     """Ask the run store in SQL (tables runs, params, metrics, samples, figures, claims, predictions)."""
-    from study.commands import ask
+    from study.commands import query as ask
     ask.query(sql, format, to, out)
 
 
@@ -124,14 +124,14 @@ def diff(
     other: Annotated[str, typer.Argument(help="Another one.")],
 ) -> None:
     """What differs between two runs in parameters, code, data and results."""
-    from study.commands import ask
+    from study.commands import query as ask
     ask.diff(one, other, out)
 
 
 @app.command(rich_help_panel=CAME_OUT)
 def trace(figure: Annotated[str, typer.Argument(help="Name of a figure, such as lines_over_time.")]) -> None:
     """Where a figure comes from: notebook, run, parameters, code and data."""
-    from study.commands import ask
+    from study.commands import query as ask
     ask.trace(figure, out)
 
 

@@ -35,7 +35,7 @@ from statsmodels.tsa.stattools import acf
 
 from model.events.streams import stream
 from study.documents.disguises import disguises
-from study.ensembles.ensembles import Interval, interval
+from study.ensembles.intervals import Interval, interval
 from study.errors import UserError
 from study.store import series
 

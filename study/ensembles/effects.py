@@ -8,7 +8,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from study.documents.priors import Known, Prior
-from study.ensembles import ensembles
+from study.ensembles import ensembles, intervals
 from study.ensembles.ensembles import BEFORE
 
 
@@ -24,8 +24,8 @@ class Effect(NamedTuple):
     def of(self, results: pd.DataFrame) -> pd.Series:
         return self.percent(ensembles.ratio(results, self.quantity))
 
-    def interval(self, results: pd.DataFrame) -> ensembles.Interval:
-        return ensembles.interval(self.of(results))
+    def interval(self, results: pd.DataFrame) -> intervals.Interval:
+        return intervals.interval(self.of(results))
 
 
 def conditions(results: pd.DataFrame, known: Known, effect: Effect) -> pd.DataFrame:
@@ -67,7 +67,7 @@ def metrics(results: pd.DataFrame, effect: Effect, constant: str, scale: float, 
     for kind, some in (("unfitted", ensembles.unfitted(results)), ("fitted", ensembles.fitted(results))):
         if len(some):
             for name, one, one_unit in ((effect.kind, effect.interval(some), "%"),
-                                        ("before", ensembles.interval(some[f"{BEFORE}/{effect.quantity}"]), "1/s")):
+                                        ("before", intervals.interval(some[f"{BEFORE}/{effect.quantity}"]), "1/s")):
                 rows += [(f"{kind}.{name}-{end}", value, one_unit) for end, value in one._asdict().items()]
     rows += [(f"part.{one.part}-{end}", value, "%") for one in parts(results, effect).itertuples()
              for end, value in (("low", one.low), ("high", one.high))]

@@ -18,7 +18,7 @@ A case is *fitted* by one constant, so that one quantity of the first variant me
 import contextlib
 import itertools
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
 from typing import NamedTuple
@@ -27,13 +27,13 @@ import numpy as np
 import pandas as pd
 
 from study.documents import priors
+from study.ensembles.intervals import TAIL, interval
 from study.errors import UserError
 
 BEFORE, AFTER = VARIANTS = ("before", "after")
 PARTS = ("central", "seed", "parameter", "structure", "all")
 NUMBERS = 0.4           # draws of the numbers alone, for each of all, where a case takes seconds: see `cases`
 FITTED_PARTS = ("central", "all")
-TAIL = 0.05             # on either side of an interval
 CLOSE = 0.005           # fitting ends this close to the baseline, in parts of it: as far apart are runs by chance
 FAR = 0.05              # runs of which a slope is taken are this far apart, in parts of the baseline
 STEPS = 8               # by the slope; then by halves
@@ -48,13 +48,6 @@ class Fit(NamedTuple):
     high: float
     quantity: str
     baseline: float
-
-
-class Interval(NamedTuple):
-    """5 %, 50 % and 95 %."""
-    low: float
-    middle: float
-    high: float
 
 
 def apply(known: priors.Known, values: dict, parts: dict) -> dict:
@@ -183,10 +176,6 @@ def _solve(simulate, values, seed, fit, variant, first, slope) -> tuple[float, d
         here = there
     constant = min(seen, key=lambda tried: abs(excess(tried)))
     return constant, seen[constant], slope
-
-
-def interval(values: Iterable[float]) -> Interval:
-    return Interval(*(float(one) for one in np.quantile(np.asarray(list(values), float), (TAIL, 0.5, 1 - TAIL))))
 
 
 def ratio(results: pd.DataFrame, quantity: str) -> pd.Series:

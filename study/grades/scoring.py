@@ -18,8 +18,9 @@ import numpy as np
 import pandas as pd
 
 from study.documents import claims, priors
-from study.ensembles import ensembles
-from study.ensembles.ensembles import AFTER, BEFORE, Interval
+from study.ensembles import ensembles, intervals
+from study.ensembles.ensembles import AFTER, BEFORE
+from study.ensembles.intervals import Interval
 from study.grades import grading
 from study.runs import record
 
@@ -57,8 +58,8 @@ def predictions(results: pd.DataFrame, notebook: str) -> dict[str, tuple[Interva
     for claim in of_notebook(notebook):
         if _values(results, claim) is not None:
             fitted = ensembles.fitted(results)
-            found[claim.id] = (ensembles.interval(_known_values(ensembles.unfitted(results), claim)),
-                               ensembles.interval(_known_values(fitted, claim)) if len(fitted) else None)
+            found[claim.id] = (intervals.interval(_known_values(ensembles.unfitted(results), claim)),
+                               intervals.interval(_known_values(fitted, claim)) if len(fitted) else None)
     return found
 
 
@@ -68,7 +69,7 @@ def deciding(results: pd.DataFrame, claim: claims.Claim) -> pd.DataFrame:
     values = _known_values(results, claim)
     central, seeds, structure, numbers = (values[ensembles.unfitted(results, part).index]
                                           for part in ("central", "seed", "structure", "parameter"))
-    low, _, high = ensembles.interval(numbers)
+    low, _, high = intervals.interval(numbers)
     moved = (structure.dropna() - central.iloc[0]).abs()
     chance = np.ptp(pd.concat([central, seeds]))
     return results.loc[moved.index[~(moved <= high - low + chance)]]

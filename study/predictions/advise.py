@@ -19,7 +19,7 @@ from rich.console import Console
 
 from study import console
 from study.documents import priors
-from study.ensembles import ensembles
+from study.ensembles import intervals
 from study.errors import UserError
 from study.machines import scenario
 from study.machines import simulate as machines
@@ -127,8 +127,8 @@ def advise(machine: Scenario, spare: tuple[Devices, ...] = (), draws: int = DRAW
     tps = runs.pivot(index="draw", columns="scenario", values="tps")
     gains = [tps[place] / tps[0] for place in range(1, len(tried) + 1)]
     rows: list[tuple] = [
-            (step.name, *ensembles.interval(gain), *ensembles.interval(tps[place]), " ".join(step.trades),
-             step.recipe.mechanism if ensembles.interval(gain).high < 1 else "", "")
+            (step.name, *intervals.interval(gain), *intervals.interval(tps[place]), " ".join(step.trades),
+             step.recipe.mechanism if intervals.interval(gain).high < 1 else "", "")
             for place, (step, gain) in enumerate(zip(tried, gains, strict=True), 1)]
     rows += [(step.name, *[float("nan")] * 6, "", "", step.why_not) for step in found if step.after is None]
     table = pd.DataFrame(rows, columns=STEP_COLUMNS).sort_values("gain", ascending=False, na_position="last")
@@ -158,7 +158,7 @@ def ladder(machine: Scenario, as_it_is: pd.Series, chosen: list[tuple[Step, pd.S
         top, touched = higher, touched | parts
         names.append(f"+ {step.name}")
         found.append(tps.to_numpy())
-    return pd.DataFrame([(name, *ensembles.interval(tps)) for name, tps in zip(names, found, strict=True)],
+    return pd.DataFrame([(name, *intervals.interval(tps)) for name, tps in zip(names, found, strict=True)],
                         columns=["rung", "low", "tps", "high"])
 
 

@@ -23,7 +23,7 @@ import numpy as np
 from rich.console import Console
 
 from study import console
-from study.ensembles import ensembles
+from study.ensembles import intervals
 from study.predictions import trials
 
 LEVEL = 0.8     # of 5 set-ups, as many as the first trial had, no more than 5/6 can be promised
@@ -56,14 +56,14 @@ def seen(names: list[str] | None = None) -> Error:
     return Error(factor_of(found), len(found), sum(map(len, found)))
 
 
-def widened(own: ensembles.Interval, error: Error) -> ensembles.Interval:
+def widened(own: intervals.Interval, error: Error) -> intervals.Interval:
     """The mechanism's own interval, and what lies within the factor of its middle."""
-    return ensembles.Interval(min(own.low, own.middle / error.factor), own.middle, max(own.high, own.middle * error.factor))
+    return intervals.Interval(min(own.low, own.middle / error.factor), own.middle, max(own.high, own.middle * error.factor))
 
 
 def within(table, error: Error) -> int:
     """Of rows of `study.predictions.trials.compared`, how many were published within their widened intervals."""
-    found = [widened(ensembles.Interval(row.low, row.middle, row.high), error) for row in table.itertuples()]
+    found = [widened(intervals.Interval(row.low, row.middle, row.high), error) for row in table.itertuples()]
     return sum(one.low <= published <= one.high for one, published in zip(found, table.published, strict=True))
 
 
@@ -73,14 +73,14 @@ def said(error: Error) -> str:
             "calibration, not the mechanism's own")
 
 
-def as_quantity(own: ensembles.Interval, error: Error) -> dict:
+def as_quantity(own: intervals.Interval, error: Error) -> dict:
     """For a file, beside the mechanism's own quantities."""
     wide = widened(own, error)
     return {"tps_with_model_error": {"unit": "TPS", "low": wide.low, "middle": wide.middle, "high": wide.high,
                                      "factor": error.factor, "why": said(error)}}
 
 
-def say(own: ensembles.Interval, error: Error, out: Console) -> None:
+def say(own: intervals.Interval, error: Error, out: Console) -> None:
     """For the terminal."""
     wide = widened(own, error)
     out.print(f"tps {console.number(wide.low)} to {console.number(wide.high)}, {said(error)}", soft_wrap=True)

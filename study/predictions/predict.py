@@ -17,7 +17,7 @@ from rich.console import Console
 from model.jit import sources
 from study import console
 from study.documents import priors
-from study.ensembles import ensembles
+from study.ensembles import ensembles, intervals
 from study.errors import UserError
 from study.machines import conf, run_length
 from study.machines import simulate as machines
@@ -41,8 +41,8 @@ class Prediction(NamedTuple):
     notes: tuple[str, ...]
 
     @property
-    def tps(self) -> ensembles.Interval:
-        return ensembles.interval(self.runs.tps)
+    def tps(self) -> intervals.Interval:
+        return intervals.interval(self.runs.tps)
 
 
 def interval(one: Scenario, draws: int = DRAWS, seeds: int = SEEDS, experiment: str | None = None) -> Prediction:
@@ -90,7 +90,7 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for name in runs.dropna(axis=1, how="all").columns.drop(["scenario", "draw", "seed"]):
         unit = UNITS.get(name) or PER_SECOND[name.rsplit(": ")[1]][1]
-        rows.append((name.replace("_", " "), unit, *ensembles.interval(runs[name].fillna(0))))
+        rows.append((name.replace("_", " "), unit, *intervals.interval(runs[name].fillna(0))))
     return pd.DataFrame(rows, columns=["quantity", "unit", "low", "middle", "high"])
 
 

@@ -31,7 +31,7 @@ from scipy.stats import binom
 
 from model.jit import sources
 from study.documents import published as published_file
-from study.ensembles import ensembles
+from study.ensembles import intervals
 from study.errors import UserError
 from study.machines import scenario
 from study.predictions import predict
@@ -207,8 +207,8 @@ def blind(name: str) -> dict:
             for cell, one in found.cells.items()}
 
 
-def interval(found: dict, cell: str, quantity: str = "tps") -> ensembles.Interval:
-    return ensembles.interval(pd.Series(found[cell]["draws"][quantity]))
+def interval(found: dict, cell: str, quantity: str = "tps") -> intervals.Interval:
+    return intervals.interval(pd.Series(found[cell]["draws"][quantity]))
 
 
 # --- what was published ---------------------------------------------------------------------------------------------------
@@ -248,7 +248,7 @@ def compared_ratios() -> pd.DataFrame:
         for what, of, to in read(name).ratios:
             if of in cells and to in cells:
                 draws = pd.Series(cells[of]["draws"]["tps"]) / pd.Series(cells[to]["draws"]["tps"])
-                rows.append((name, what, tps[of] / tps[to], *ensembles.interval(draws)))
+                rows.append((name, what, tps[of] / tps[to], *intervals.interval(draws)))
     return _judged(pd.DataFrame(rows, columns=["setup", "what", "published", "low", "middle", "high"]))
 
 

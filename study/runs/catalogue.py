@@ -43,7 +43,7 @@ STUDY: dict[str, Notebook] = {
             choices=("all", "kustarz-2007", "lutz-2010", "vandenbogaard-2008", "bourbonnais-2010", "rajadurai-2009"))}),
     "01_vdev_cache_oltp": Notebook(
         reads=("claims.toml", "published/*.toml", "priors.toml", "hardware/*.toml"), minutes=5,
-        machine="study.experiments.vdev_cache_2007.oltp",
+        machine="study.experiments.vdev_cache_2007.filebench_oltp",
         parameters={
             "record_kib": Parameter(kind="int", unit="KiB", choices=(8, 16, 32, 64), help="record, and what is read of it"),
             "file_gib": Parameter(kind="float", unit="GiB", low=0.01, high=20, help="each of ten files"),

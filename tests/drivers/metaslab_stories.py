@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from model.zfs.eras import ERAS
 from model.zfs.metaslab import sync as metaslab_txg
-from model.zfs.metaslab.classes import NO_HINT, _bias, allocate, allocate_log, asize, free, undo
 from model.zfs.metaslab.gang import IS_HEADER, allocate_or_gang, new_gang
-from model.zfs.metaslab.groups import plain_weight
+from model.zfs.metaslab.metaslab_class import NO_HINT, _bias, allocate, allocate_log, asize, free, undo
+from model.zfs.metaslab.metaslab_group import plain_weight
 from model.zfs.metaslab.new_pool import new_pool
 from model.zfs.metaslab.state import EXACT, FAST, LOG, NORMAL, PRIMARY, SECONDARY, TopVdev, alloc_map, defer_map
 from model.zfs.metaslab.sync import sync_txg

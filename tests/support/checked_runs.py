@@ -11,10 +11,10 @@ import test_vdev_queue
 import test_zfetch
 
 from defects import alloc as alloc_mutants
+from defects import filebench_oltp as oltp_mutants
 from defects import free_runs as free_blocks_mutants
 from defects import innodb as innodb_mutants
 from defects import innodb_releases
-from defects import oltp as oltp_mutants
 from defects import oracle as oracle_mutants
 from defects import order_entry as order_entry_mutants
 from defects import postgres as postgres_mutants

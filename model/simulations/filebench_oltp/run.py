@@ -26,9 +26,9 @@ from model.devices.command_queue import BLOCK_SHIFT, BUSY_NS, BUSY_SINCE, N_COMM
 from model.events.calendar import NEVER, next_source, set_time, settle
 from model.events.clock import SECOND_NS, TICK_NS
 from model.jit import kernel, part
+from model.simulations.filebench_oltp.cpu_prefetch import unit_starts
 from model.simulations.filebench_oltp.disks import disk_event
 from model.simulations.filebench_oltp.filebench import LOG_WRITER
-from model.simulations.filebench_oltp.prefetch import unit_starts
 from model.simulations.filebench_oltp.state import (
     COUNTS,
     DONE,

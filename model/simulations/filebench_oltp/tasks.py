@@ -6,8 +6,8 @@ Tasks that can go on stand in a ring, first come, first served. Who wants a bloc
 from model.events.calendar import set_time
 from model.events.clock import SECOND_NS
 from model.jit import kernel, part
+from model.simulations.filebench_oltp.cpu_prefetch import line_at, next_read, next_read_begins
 from model.simulations.filebench_oltp.filebench import LOG_WRITER
-from model.simulations.filebench_oltp.prefetch import line_at, next_read, next_read_begins
 from model.simulations.filebench_oltp.state import (
     BEGAN,
     DATA_READS,

@@ -6,8 +6,8 @@ wakes it sets one.
 
 from model.events.calendar import set_time
 from model.jit import part
+from model.simulations.filebench_oltp.cpu_prefetch import write_begins, write_comes, write_is_next
 from model.simulations.filebench_oltp.filebench import LOG_WRITER, make_room, post, take, wake_poster
-from model.simulations.filebench_oltp.prefetch import write_begins, write_comes, write_is_next
 from model.simulations.filebench_oltp.state import ISSUE, LOG_WRITES, READS, REAP, TAKE, WRITER, WRITES
 from model.simulations.filebench_oltp.tasks import begin, count_reads
 from model.zfs.vdev.leaves import NOBODY

@@ -13,8 +13,8 @@ How much a group takes is the business of `model.zfs.txg.throttle`.
 """
 
 from model.jit import kernel
+from model.simulations.order_entry.cpu_prefetch import synced
 from model.simulations.order_entry.placement import mark, slot_of, want
-from model.simulations.order_entry.prefetch import synced
 from model.simulations.order_entry.state import (
     BELOW,
     CURSOR,

@@ -38,7 +38,7 @@ from model.simulations.order_entry.state import (
     WHICH,
 )
 from model.zfs.dmu.indirect import INDIRECT_BYTES
-from model.zfs.metaslab.classes import NO_HINT, allocate, allocate_log, free
+from model.zfs.metaslab.metaslab_class import NO_HINT, allocate, allocate_log, free
 from model.zfs.txg.throttle import note_dirty
 from model.zfs.vdev.leaves import write_for
 from model.zfs.vdev.places import FRONT_BYTES, LEAF_SHIFT, OFFSET_MASK

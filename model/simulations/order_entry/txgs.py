@@ -23,10 +23,10 @@ import numpy as np
 
 from model.events.calendar import set_time
 from model.jit import kernel, part
+from model.simulations.order_entry.cpu_prefetch import AHEAD, above, rewritten
 from model.simulations.order_entry.log_blocks import want_log_of_records, want_log_of_redo
 from model.simulations.order_entry.lun import go_below, note_dirty, want_below
 from model.simulations.order_entry.placement import add_redo, mark, slot_of, want
-from model.simulations.order_entry.prefetch import AHEAD, above, rewritten
 from model.simulations.order_entry.room import look_again
 from model.simulations.order_entry.state import (
     CURSOR,

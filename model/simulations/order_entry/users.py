@@ -15,9 +15,9 @@ commit by queueing, in Oracle as in the intent log. Without a log device the red
 from model.events.calendar import set_time
 from model.events.clock import TICK_NS
 from model.jit import kernel, part
+from model.simulations.order_entry.cpu_prefetch import read_next
 from model.simulations.order_entry.draws import N_DRAWS, WITHOUT_ABOVE, nth
 from model.simulations.order_entry.placement import add_redo
-from model.simulations.order_entry.prefetch import read_next
 from model.simulations.order_entry.room import has_room, sleeps
 from model.simulations.order_entry.state import (
     BEGAN,

@@ -23,10 +23,10 @@ from model.devices.cache_flush import write_out
 from model.events.calendar import NEVER, set_time
 from model.events.clock import TICK_NS
 from model.jit import kernel, part
+from model.simulations.order_entry.cpu_prefetch import committed
 from model.simulations.order_entry.log_blocks import want_log_of_records, want_log_of_redo
 from model.simulations.order_entry.lun import note_dirty
 from model.simulations.order_entry.placement import mark, want
-from model.simulations.order_entry.prefetch import committed
 from model.simulations.order_entry.room import has_room, sleeps, takes_more
 from model.simulations.order_entry.state import (
     BLOCKS_COMMITTED,

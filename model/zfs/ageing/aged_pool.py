@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from model.jit import kernel
-from model.zfs.metaslab.classes import NO_HINT, allocate, asize, free
+from model.zfs.metaslab.metaslab_class import NO_HINT, allocate, asize, free
 from model.zfs.metaslab.state import Metaslabs
 from model.zfs.metaslab.sync import sync_txg
 from model.zfs.space.status import NO_SPACE, OK

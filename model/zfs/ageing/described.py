@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 
 from model.jit import kernel
-from model.zfs.metaslab.classes import NO_HINT
 from model.zfs.metaslab.gang import Gang, allocate_or_gang, new_gang
-from model.zfs.metaslab.groups import weigh
+from model.zfs.metaslab.metaslab_class import NO_HINT
+from model.zfs.metaslab.metaslab_group import weigh
 from model.zfs.metaslab.state import alloc_map
 from model.zfs.metaslab.sync import sync_txg
 from model.zfs.space import free_map

@@ -1,1 +1,1 @@
-"""Which vdev (`classes`), which metaslab (`groups`), and when freed space comes back (`sync`)."""
+"""Which vdev (`metaslab_class`), which metaslab (`metaslab_group`), and when freed space comes back (`sync`)."""

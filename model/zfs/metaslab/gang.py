@@ -26,7 +26,7 @@ from typing import NamedTuple
 import numpy as np
 
 from model.jit import kernel
-from model.zfs.metaslab.classes import NO_HINT, allocate_from, set_hint, undo
+from model.zfs.metaslab.metaslab_class import NO_HINT, allocate_from, set_hint, undo
 from model.zfs.metaslab.state import HALVES, MAX_COPIES, NORMAL
 from model.zfs.space.status import FULL, NO_SPACE, OK
 

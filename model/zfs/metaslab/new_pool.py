@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from model.jit import kernel
-from model.zfs.metaslab.groups import weigh_all
+from model.zfs.metaslab.metaslab_group import weigh_all
 from model.zfs.metaslab.state import (
     EXACT,
     FAST,

@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from model.jit import kernel, part
-from model.zfs.metaslab.classes import NO_HINT, allocate, free
-from model.zfs.metaslab.groups import NO_METASLAB
+from model.zfs.metaslab.metaslab_class import NO_HINT, allocate, free
+from model.zfs.metaslab.metaslab_group import NO_METASLAB
 from model.zfs.metaslab.sync import sync_txg
 from model.zfs.space import free_map
 from model.zfs.space.pickers import NOWHERE

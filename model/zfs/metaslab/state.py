@@ -3,8 +3,8 @@
 A pool's space is that of its *top-level vdevs* (`model.zfs.vdev.raid`). Each is cut into 100 to 200 *metaslabs* of one size,
 a power of two. Who decides what:
 
-    class       which vdev       classes.py         they take turns, one after half a MiB a disk        spec 2.3
-      group     which metaslab   groups.py          the one that weighs most; it stays for a while      spec 2.4 to 2.6
+    class       which vdev       metaslab_class.py  they take turns, one after half a MiB a disk        spec 2.3
+      group     which metaslab   metaslab_group.py  the one that weighs most; it stays for a while      spec 2.4 to 2.6
         map     where in it      space/pickers.py   first fit, best fit or something between            spec 2.8
     txg         when freed space comes back, and what is written of it: sync.py                     spec 2.9, 2.10
 
@@ -16,8 +16,8 @@ The weight of a metaslab has two uppermost bits in ZFS: *primary*, where blocks 
 copies go. They are kept apart here, as `active`.
 
 `new_pool` (`model.zfs.metaslab.new_pool`) makes all that. Kernels change it: `allocate`, `free`
-(`model.zfs.metaslab.classes`), `sync_txg` (`model.zfs.metaslab.sync`), and, for blocks that find no room in one piece,
-`allocate_or_gang` (`model.zfs.metaslab.gang`).
+(`model.zfs.metaslab.metaslab_class`), `sync_txg` (`model.zfs.metaslab.sync`), and, for blocks that find no room in one
+piece, `allocate_or_gang` (`model.zfs.metaslab.gang`).
 
 In ZFS: metaslab.c, metaslab_impl.h; vdev.c (`vdev_metaslab_set_size`). Left out: vdevs that are broken, removed or grown;
 errors in reading a log; races of several allocating threads (spec 2.4, step 2).

@@ -23,7 +23,7 @@ allocates them like any others.
 """
 
 from model.jit import kernel, part
-from model.zfs.metaslab.groups import last_dirty, mark_dirty, take_dirty, unload, weigh
+from model.zfs.metaslab.metaslab_group import last_dirty, mark_dirty, take_dirty, unload, weigh
 from model.zfs.metaslab.state import LAST_DIRTY, PASSIVE, alloc_map, defer_map
 from model.zfs.metaslab.state import free_map as map_of_frees
 from model.zfs.space import free_map, space_map_log

@@ -8,7 +8,7 @@ none.
 import numpy as np
 
 from model.jit import kernel, part
-from model.jit.prefetch import prefetch
+from model.jit.cpu_prefetch import prefetch
 from model.structures.bits import ALL, above, lowest, zeros_above
 from model.zfs.space import long_runs
 from model.zfs.space.bitmaps import (
@@ -125,7 +125,7 @@ def _remove(fb, m, start, length):
 
 @kernel
 def look_ahead(fb, m, block):
-    """Something will soon be taken or given there: the processor is to fetch it (`model.jit.prefetch`)."""
+    """Something will soon be taken or given there: the processor is to fetch it (`model.jit.cpu_prefetch`)."""
     prefetch(fb.mask, m * fb.mask_stride + 1 + (block >> 6))
     for kind in range(0, 32, 8):
         prefetch(fb.words, 32 * (m * fb.word_stride + (block >> 12)) + kind)

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from model.jit import kernel, part
-from model.jit.prefetch import prefetch
+from model.jit.cpu_prefetch import prefetch
 from model.structures.skip_lists import LEVEL_BITS, Order, insert, remove
 
 LONG = 32  # blocks; shift 5 below
@@ -198,7 +198,7 @@ def shortest_long(long, m, n):
 
 @kernel
 def look_ahead(long, m, block):
-    """Something will soon change there (`model.jit.prefetch`)."""
+    """Something will soon change there (`model.jit.cpu_prefetch`)."""
     prefetch(long.at_start, m * long.stride + (block >> 5))
 
 

@@ -23,7 +23,7 @@ from model.devices.data_sheet import SheetParams
 from model.events.clock import SECOND_NS
 from model.simulations.order_entry.series import PoolFull, Site, Window, begin, restart, rewrite, settle, window
 from model.simulations.order_entry.state import LATENCY, PLACED, WRITES, Orders
-from model.zfs.metaslab.groups import weigh_all
+from model.zfs.metaslab.metaslab_group import weigh_all
 from model.zfs.metaslab.new_pool import metaslab_shift, vdev_asize
 from model.zfs.metaslab.state import MetaslabParams
 from model.zfs.vdev.queue import VdevQueueParams

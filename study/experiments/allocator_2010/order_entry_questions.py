@@ -9,7 +9,7 @@ from model.simulations.order_entry.series import restart
 from model.simulations.order_entry.state import PLACED
 from model.zfs.metaslab.state import MetaslabParams
 from study.documents import priors
-from study.ensembles import effects, ensembles
+from study.ensembles import effects, ensembles, intervals
 from study.ensembles.ensembles import AFTER, BEFORE
 from study.experiments.allocator_2010 import appliance, order_entry
 from study.experiments.allocator_2010.order_entry import (
@@ -208,7 +208,7 @@ def metrics(results: pd.DataFrame) -> pd.DataFrame:
         rows += [(f"all.{name}-{end}", value, "%") for end, value in interval._asdict().items()]
         rows += [(f"part.{row.part}.{name}-{end}", value, "%") for row in effects.parts(results, effect).itertuples()
                  for end, value in (("low", row.low), ("high", row.high))]
-    cycle_of_all = ensembles.interval(ensembles.unfitted(results)[f"{AFTER}/cycle.fall_over_rise"])
+    cycle_of_all = intervals.interval(ensembles.unfitted(results)[f"{AFTER}/cycle.fall_over_rise"])
     rows += [(f"all.fall-over-rise-{end}", value, "1") for end, value in cycle_of_all._asdict().items()]
     rows += [(f"central.{variant}.tps", float(ensembles.unfitted(results, "central")[f"{variant}/{TPS}"].iloc[0]), "1/s")
              for variant in (BEFORE, AFTER)]

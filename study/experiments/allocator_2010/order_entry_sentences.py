@@ -4,7 +4,8 @@ import itertools
 import numpy as np
 import pandas as pd
 
-from study.ensembles.ensembles import AFTER, interval, unfitted
+from study.ensembles.ensembles import AFTER, unfitted
+from study.ensembles.intervals import interval
 
 
 def cycle(cycles: pd.DataFrame, results: pd.DataFrame, criterion: float) -> str:

@@ -25,7 +25,7 @@ from model.zfs.metaslab.state import EXACT, FAST, MetaslabParams, TopVdev
 from model.zfs.space.replay_exact import ALLOCATE, TXG_END
 from model.zfs.space.status import OK
 from study.documents import priors
-from study.ensembles import effects, ensembles
+from study.ensembles import effects, ensembles, intervals
 from study.ensembles.ensembles import AFTER
 from study.errors import UserError
 from study.experiments.allocator_2010.appliance import TERABYTE, scaled_rules
@@ -236,7 +236,7 @@ def beside_published(results: pd.DataFrame, targets: pd.DataFrame) -> pd.DataFra
         what = f"{what.removesuffix('_high')}, {'new' if which == 'new' else 'old'} rules"
         target = targets.loc["aggregation-good" if what.startswith("good") else "aggregation-bad"]
         told = (target.low, target.high) if what.endswith("old rules") else (np.nan, np.nan)
-        rows.append((what, *ensembles.interval(everything[f"{AFTER}/{quantity}"]), *told))
+        rows.append((what, *intervals.interval(everything[f"{AFTER}/{quantity}"]), *told))
     return pd.DataFrame(rows, columns=["what", "low", "middle", "high", "published_low", "published_high"])
 
 
@@ -244,7 +244,7 @@ def interval_metrics(results: pd.DataFrame) -> pd.DataFrame:
     """For the run store: the intervals over all draws."""
     everything = ensembles.unfitted(results)
     return pd.DataFrame([(f"unfitted.{quantity}-{end}", value, "1") for quantity in QUANTITIES
-                         for end, value in ensembles.interval(everything[f"{AFTER}/{quantity}"])._asdict().items()],
+                         for end, value in intervals.interval(everything[f"{AFTER}/{quantity}"])._asdict().items()],
                         columns=["name", "value", "unit"])
 
 

@@ -18,6 +18,7 @@ import pandas as pd
 from study.documents import priors
 from study.documents.priors import Known
 from study.ensembles import ensembles
+from study.ensembles.intervals import interval
 from study.experiments.ladders_2009.readings import Ladder, central, is_safe, readings
 from study.experiments.ladders_2009.rungs import LENGTH, RATE, Climb, known, measured, rungs
 
@@ -44,7 +45,7 @@ def of_all_readings(ladder: Ladder, length: float, draws: int, seed: int) -> pd.
 
 def intervals(every: pd.DataFrame, quantity: str = RATE) -> pd.DataFrame:
     """reading, rung, low, middle, high."""
-    rows = [(*key, *ensembles.interval(some[quantity])) for key, some in every.groupby(["reading", "rung"])]
+    rows = [(*key, *interval(some[quantity])) for key, some in every.groupby(["reading", "rung"])]
     return pd.DataFrame(rows, columns=["reading", "rung", "low", "middle", "high"])
 
 
@@ -135,7 +136,7 @@ def steps(ladder: Ladder, results: pd.DataFrame, published: list[float], dumb: l
     """For readers, of each rung over the one before: rung, published, low, middle, high, dumb. Nothing fitted."""
     some, rows = ensembles.unfitted(results), []
     for i, (before, after) in enumerate(itertools.pairwise(ladder.rungs)):
-        found = ensembles.interval(some[f"{after.run}/{RATE}"] / some[f"{before.run}/{RATE}"])
+        found = interval(some[f"{after.run}/{RATE}"] / some[f"{before.run}/{RATE}"])
         rows.append((f"{i + 2} over {i + 1}", published[i + 1] / published[i], *found, dumb[i]))
     return pd.DataFrame(rows, columns=["rung", "published", "low", "middle", "high", "dumb"])
 

@@ -5,8 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from defects.oltp import MUTANTS
-from laws.oltp import LAWS, mva
+from defects.filebench_oltp import MUTANTS
+from laws.filebench_oltp import LAWS, mva
 from model.devices.command_queue import N_SERVED, SERVED_BYTES, SERVICE_NS
 from model.devices.data_sheet import SheetParams
 from model.events.streams import stream
@@ -209,7 +209,7 @@ def test_files_that_do_not_fit_on_the_disks_are_one_sentence(first_byte):
 
 @pytest.mark.slow
 def test_each_defect_is_noticed_by_its_law():
-    failed = json.loads(interpreted("defects.oltp"))
+    failed = json.loads(interpreted("defects.filebench_oltp"))
     assert failed["none"] == []
     for name, (*_, law) in MUTANTS.items():
         assert law is None or law in failed[name], (name, failed[name])

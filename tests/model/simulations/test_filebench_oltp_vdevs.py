@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from laws.oltp import LAWS
+from laws.filebench_oltp import LAWS
 from model.simulations.filebench_oltp.filebench import Workload
 from model.simulations.filebench_oltp.run import simulate
 from model.simulations.filebench_oltp.state import Settings, new_site

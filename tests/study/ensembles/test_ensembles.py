@@ -5,7 +5,7 @@ import pytest
 
 from study.documents import priors
 from study.documents.priors import Known, Prior, Switch
-from study.ensembles import ensembles
+from study.ensembles import ensembles, intervals
 from study.errors import UserError
 
 COST = Prior(name="cost", of="machine", experiments=("test",), source="a test", low=1, central=2, high=4, unit="ms",
@@ -134,7 +134,7 @@ def test_what_an_interval_is_made_of(results):
     assert widths.loc["parameter", "low"] < 1.1
     assert widths.loc["parameter", "high"] > 1.7
     assert widths.loc["structure", "low"] == pytest.approx(3 / 2.6)     # 2 + 1 over 1.6 + 1
-    low, middle, high = ensembles.interval(range(101))
+    low, middle, high = intervals.interval(range(101))
     assert (low, middle, high) == (5, 50, 95)
 
 

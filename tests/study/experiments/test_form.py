@@ -7,7 +7,8 @@ from study.ensembles.effects import Effect
 from study.ensembles.ensembles import AFTER, BEFORE, VARIANTS
 from study.experiments.allocator_2010 import exchange, order_entry
 from study.experiments.form import Checked, Comparison, Experiment
-from study.experiments.vdev_cache_2007 import oltp, sequential_reads
+from study.experiments.vdev_cache_2007 import filebench_oltp as oltp
+from study.experiments.vdev_cache_2007 import sequential_reads
 from study.runs import catalogue
 
 EXPERIMENTS = (oltp, sequential_reads, order_entry, exchange)

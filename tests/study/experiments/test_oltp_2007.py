@@ -6,8 +6,8 @@ import pytest
 from study.documents import claims, priors, published
 from study.drawing import render
 from study.ensembles import ensembles
-from study.experiments.vdev_cache_2007 import oltp as oltp_2007
-from study.figures import oltp as pictures
+from study.experiments.vdev_cache_2007 import filebench_oltp as oltp_2007
+from study.figures import filebench_oltp as pictures
 from study.grades import scoring
 from study.project import NOTEBOOKS
 from study.runs import catalogue, parameters, sliders

@@ -6,7 +6,7 @@ from study.documents import claims, priors, published
 from study.drawing import render
 from study.ensembles import effects, ensembles
 from study.experiments.vdev_cache_2007 import sequential_reads as seqread_2007
-from study.figures import seqread as pictures
+from study.figures import sequential_reads as pictures
 from study.grades import scoring
 from study.project import NOTEBOOKS
 from study.runs import catalogue, sliders

@@ -10,7 +10,7 @@ from model.simulations.sequential_reads.state import COPYING, ISSUING, STALLED, 
 from study import drawing
 from study.drawing import render
 from study.experiments.vdev_cache_2007.timeline import Timeline
-from study.figures.seqread import one_disk, stall_timeline, throughput, time_budget
+from study.figures.sequential_reads import one_disk, stall_timeline, throughput, time_budget
 
 MS = 10**6
 ROWS = np.array([[0, 10 * MS, COPYING, -1], [10 * MS, 12 * MS, ISSUING, -1], [12 * MS, 40 * MS, STALLED, 77],

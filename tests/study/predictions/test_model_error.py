@@ -5,10 +5,10 @@ import pandas as pd
 import pytest
 
 from model.events.streams import stream
-from study.ensembles import ensembles
+from study.ensembles import intervals
 from study.predictions import model_error, trials
 
-OWN = ensembles.Interval(90.0, 100.0, 120.0)
+OWN = intervals.Interval(90.0, 100.0, 120.0)
 
 
 @pytest.mark.parametrize("n", [5, 10, 40])

@@ -1,12 +1,12 @@
 """What the order entry will look up some blocks or events from now: named to the processor beforehand
-(`model.jit.prefetch`).
+(`model.jit.cpu_prefetch`).
 
 Where a record lies, and in which group it was last dirtied, stands in tables of many MB, which are looked up at random.
 Nothing here changes anything but time.
 """
 
 from model.jit import kernel
-from model.jit.prefetch import prefetch
+from model.jit.cpu_prefetch import prefetch
 from model.simulations.order_entry.draws import WITHOUT_ABOVE, nth
 from model.simulations.order_entry.state import LATENCY, N_READ, OPEN, SLOTS
 

@@ -5,7 +5,7 @@
 
 import json
 
-from laws.oltp import LAWS
+from laws.filebench_oltp import LAWS
 from model.simulations.filebench_oltp import disks as oltp_disks
 from model.simulations.filebench_oltp import filebench
 from model.simulations.filebench_oltp import run as oltp

@@ -1,11 +1,11 @@
-"""What the OLTP run will look up some events from now: named to the processor beforehand (`model.jit.prefetch`).
+"""What the OLTP run will look up some events from now: named to the processor beforehand (`model.jit.cpu_prefetch`).
 
 To get to a block's header takes two steps, its number and then its node; to take it off its list, a third one, to its
 neighbours there. Each is named when the one before must have arrived. Nothing here changes anything but time.
 """
 
 from model.jit import kernel, part
-from model.jit.prefetch import prefetch
+from model.jit.cpu_prefetch import prefetch
 from model.structures.lru import bucket_of
 from model.zfs.arc import columns as header
 from model.zfs.dmu import columns as dirtied

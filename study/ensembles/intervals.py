@@ -1,0 +1,18 @@
+"""Intervals over the cases of an ensemble: 5 %, the middle, 95 %."""
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+
+TAIL = 0.05             # on either side of an interval
+
+
+class Interval(NamedTuple):
+    """5 %, 50 % and 95 %."""
+    low: float
+    middle: float
+    high: float
+
+
+def interval(values: Iterable[float]) -> Interval:
+    return Interval(*(float(one) for one in np.quantile(np.asarray(list(values), float), (TAIL, 0.5, 1 - TAIL))))
