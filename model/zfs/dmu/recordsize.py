@@ -44,7 +44,7 @@ class Records(NamedTuple):
     record_bytes: int
     in_core: np.ndarray  # per record: 1 if it is
     dirtied_in: np.ndarray  # per record: the last group in which it was dirtied, 0 for none
-    counts: np.ndarray  # B that writes were of; records read because a piece did not cover them; records dirtied
+    counts: np.ndarray  # see model.zfs.dmu.record_columns
 
 
 @kernel

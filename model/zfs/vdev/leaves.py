@@ -95,7 +95,7 @@ class Leaves(NamedTuple):
     is_plain: int  # 1: a block is one I/O, just where it lies
     waiter_shift: int
     n_awaited: np.ndarray  # per task: I/Os that it waits for
-    children: np.ndarray  # a table of I/Os, see model.zfs.vdev.raid
+    children: np.ndarray  # a table of I/Os; see model.zfs.vdev.child_columns
     outbox: np.ndarray  # I/Os to be given to `to_queue`, in this order
     n_out: np.ndarray  # one element: how many
 

@@ -116,12 +116,12 @@ class VdevQueue(NamedTuple):
     by_deadline: Order  # those waiting, all of a leaf; then by offset, then by arrival
     by_offset: Order  # those waiting, reads and writes apart; then by arrival
     waited_for: Order  # as by_deadline, only of what is marked WAITED_FOR; by_deadline itself if there can be none
-    own: np.ndarray  # [I/O, column]: the user's
+    own: np.ndarray  # [I/O, column]: the user's; see model.zfs.vdev.io_columns
     # per leaf
     n_waiting: np.ndarray
     n_pending: np.ndarray  # units on the device
     dropped: np.ndarray  # the last padding left alone and so done with, a chain along next_member; or NIL
-    control: np.ndarray  # [leaf, column]; columns of model.zfs.vdev.queue_what_if
+    control: np.ndarray  # [leaf, column]; see model.zfs.vdev.window_columns
     # one element
     free: np.ndarray  # the first I/O not about, or NIL
 
