@@ -47,8 +47,8 @@ def _variation(values: pd.Series) -> float:
 def disguises(table: pd.DataFrame, outcome: str) -> dict[str, str]:
     """Of each statistic why it is throughput in other clothes, or ""."""
     units = table.attrs.get("units", {})
-    found = {name: disguise(name, units.get(name, "1")) for name in table.columns.drop(outcome)}
-    for one in under_way(table, outcome).itertuples():
-        if one.variation < ALWAYS_FULL:
-            found[one.statistic] = f"about {one.mean:.0f} are always under way: that number over their rate (Little's law)"
-    return found
+    shown = {name: disguise(name, units.get(name, "1")) for name in table.columns.drop(outcome)}
+    for row in under_way(table, outcome).itertuples():
+        if row.variation < ALWAYS_FULL:
+            shown[row.statistic] = f"about {row.mean:.0f} are always under way: that number over their rate (Little's law)"
+    return shown

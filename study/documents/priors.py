@@ -26,10 +26,10 @@ class _Strict(BaseModel):
     name: str
     of: str                 # the NamedTuple of the model that takes it
     experiments: tuple[str, ...]
-    source: Annotated[str, AfterValidator(lambda text: said(text))]
+    source: Annotated[str, AfterValidator(lambda text: not_empty(text))]
 
 
-def said(text: str) -> str:
+def not_empty(text: str) -> str:
     if not text.strip():
         raise ValueError("the source is empty; say where the range is from")
     return text
@@ -92,11 +92,11 @@ class Known(NamedTuple):
     @property
     def conditions(self) -> tuple[Prior | Switch, ...]:
         """What was one way or another, and was not published."""
-        return *self.switches, *(one for one in self.priors if one.condition)
+        return *self.switches, *(prior for prior in self.priors if prior.condition)
 
     def central(self) -> dict:
-        ones: tuple[Prior | Switch, ...] = (*self.priors, *self.switches)
-        return _differences(self, {one.name: one.central for one in ones})
+        unknowns: tuple[Prior | Switch, ...] = (*self.priors, *self.switches)
+        return _differences(self, {prior.name: prior.central for prior in unknowns})
 
 
 @lru_cache(maxsize=1)
@@ -113,33 +113,35 @@ def read(experiment: str) -> Known:
         raise UserError(f"{FILE} is not TOML: {error}; mend that line") from None
     except ValidationError as error:
         raise UserError(published.explain(FILE, error)) from None
-    known = Known(tuple(one for one in content.prior if experiment in one.experiments),
-                  tuple(one for one in content.switch if experiment in one.experiments))
+    known = Known(tuple(prior for prior in content.prior if experiment in prior.experiments),
+                  tuple(switch for switch in content.switch if experiment in switch.experiments))
     if not known.priors:
         raise UserError(f"{FILE} has no prior of an experiment '{experiment}'; name one that it has")
-    names = [one.name for one in (*known.priors, *known.switches)]
+    names = [prior.name for prior in (*known.priors, *known.switches)]
     published.refuse_duplicates(FILE, f"name in {experiment}", names)
-    for one in known.priors:
-        if one.less and one.less not in names:
-            raise UserError(f"{FILE}: {one.name} is less '{one.less}', which is no prior of {experiment}; name one")
+    for prior in known.priors:
+        if prior.less and prior.less not in names:
+            raise UserError(f"{FILE}: {prior.name} is less '{prior.less}', which is no prior of {experiment}; name one")
     return known
 
 
 def draws(known: Known, n: int, seed: int) -> pd.DataFrame:
     """`n` draws, a column for each prior and switch: a Latin hypercube, so that every n-th of every range is drawn once."""
-    ones: tuple[Prior | Switch, ...] = (*known.priors, *known.switches)
-    shares = qmc.LatinHypercube(len(ones), rng=stream(seed, "priors")).random(n)
-    return pd.DataFrame(_differences(known, {one.name: one.at(share) for one, share in zip(ones, shares.T, strict=True)}))
+    unknowns: tuple[Prior | Switch, ...] = (*known.priors, *known.switches)
+    shares = qmc.LatinHypercube(len(unknowns), rng=stream(seed, "priors")).random(n)
+    drawn = {prior.name: prior.at(share) for prior, share in zip(unknowns, shares.T, strict=True)}
+    return pd.DataFrame(_differences(known, drawn))
 
 
 def _differences(known: Known, values: dict) -> dict:
     """`values` with what is known only in sum turned into what the model takes."""
-    return values | {one.name: values[one.name] - values[one.less] for one in known.priors if one.less}
+    return values | {prior.name: values[prior.name] - values[prior.less] for prior in known.priors if prior.less}
 
 
 def table(known: Known) -> pd.DataFrame:
     """For readers: name, range, unit, source."""
-    rows: list[tuple] = [(one.name + (f" + {one.less}" if one.less else ""), f"{one.low:g} to {one.high:g}", one.central,
-                          one.unit, one.source) for one in known.priors]
-    rows += [(one.name, ", ".join(map(str, one.choices)), one.central, "", one.source) for one in known.switches]
+    rows: list[tuple] = [(prior.name + (f" + {prior.less}" if prior.less else ""), f"{prior.low:g} to {prior.high:g}",
+                          prior.central, prior.unit, prior.source) for prior in known.priors]
+    rows += [(switch.name, ", ".join(map(str, switch.choices)), switch.central, "", switch.source)
+             for switch in known.switches]
     return pd.DataFrame(rows, columns=["name", "range", "central", "unit", "source"])

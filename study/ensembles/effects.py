@@ -30,26 +30,26 @@ class Effect(NamedTuple):
 
 def conditions(results: pd.DataFrame, known: Known, effect: Effect) -> pd.DataFrame:
     """The effect under each choice of each condition, others at their best guess: label, effect (%), is_central."""
-    found = effect.of(results)
-    rows = [("best guess", found[ensembles.unfitted(results, "central").index[0]], True)]
-    rows += [(changed(case, known, effect.labels), found[index], False)
+    percent = effect.of(results)
+    rows = [("best guess", percent[ensembles.unfitted(results, "central").index[0]], True)]
+    rows += [(changed(case, known, effect.labels), percent[index], False)
              for index, case in ensembles.unfitted(results, "structure").iterrows()]
     return pd.DataFrame(rows, columns=["label", "effect", "is_central"])
 
 
 def changed(case: dict, known: Known, labels: dict) -> str:
     """What is not as by best guess, in words: of a range by its value, of a switch by its label."""
-    return ", ".join(f"{one.condition}: {value:.2g}" if isinstance(one, Prior) else labels[one.name, value]
-                     for one, value in ensembles.changed(case, known))
+    return ", ".join(f"{prior.condition}: {value:.2g}" if isinstance(prior, Prior) else labels[prior.name, value]
+                     for prior, value in ensembles.changed(case, known))
 
 
 def beside_simpler(results: pd.DataFrame, simpler: pd.DataFrame, effect: Effect) -> pd.DataFrame:
     """The effect (%) as simpler models (frame: what, effect) and the ensemble have it: what, low, middle, high."""
-    rows = [(one.what, one.effect, one.effect, one.effect) for one in simpler.itertuples()]
-    for what, some in (("simulated, nothing fitted", ensembles.unfitted(results)),
+    rows = [(row.what, row.effect, row.effect, row.effect) for row in simpler.itertuples()]
+    for what, of_kind in (("simulated, nothing fitted", ensembles.unfitted(results)),
                        ("simulated, one constant fitted", ensembles.fitted(results))):
-        if len(some):
-            rows.append((what, *effect.interval(some)))
+        if len(of_kind):
+            rows.append((what, *effect.interval(of_kind)))
     return pd.DataFrame(rows, columns=["what", "low", "middle", "high"])
 
 

@@ -54,10 +54,10 @@ def apply(known: priors.Known, values: dict, parts: dict) -> dict:
     """The NamedTuples `parts` (by name) with `values` put where the priors say (`of`); whole fields get whole numbers.
     What is of no part is the business of the experiment."""
     changed = dict(parts)
-    for one in (*known.priors, *known.switches):
-        if one.of in parts:
-            old, value = getattr(changed[one.of], one.name), values[one.name]
-            changed[one.of] = changed[one.of]._replace(**{one.name: round(value) if isinstance(old, int) else value})
+    for prior in (*known.priors, *known.switches):
+        if prior.of in parts:
+            old, value = getattr(changed[prior.of], prior.name), values[prior.name]
+            changed[prior.of] = changed[prior.of]._replace(**{prior.name: round(value) if isinstance(old, int) else value})
     return changed
 
 
@@ -68,27 +68,27 @@ def cases(known: priors.Known, n_draws: int, n_seeds: int, seed: int, share_of_n
         raise UserError(f"{n_draws} draws and {n_seeds} seeds make no interval; give 2 of each at least")
     central, drawn = known.central(), priors.draws(known, n_draws, seed)
     numbers = priors.draws(known, max(2, round(share_of_numbers * n_draws)), seed)
-    conditions = {one.name: central[one.name] for one in known.conditions}
+    conditions = {condition.name: central[condition.name] for condition in known.conditions}
     rows = [{"part": "central", "seed": seed, **central}]
     rows += [{"part": "seed", "seed": seed + i, **central} for i in range(1, n_seeds)]
     rows += [{"part": "parameter", "seed": seed, **row, **conditions} for row in numbers.to_dict("records")]
-    rows += [{"part": "structure", "seed": seed, **central, one.name: other}
-             for one in known.conditions for other in others(one)]
+    rows += [{"part": "structure", "seed": seed, **central, condition.name: other}
+             for condition in known.conditions for other in others(condition)]
     rows += [{"part": "all", "seed": seed + 1 + i, **row} for i, row in enumerate(drawn.to_dict("records"))]
     return pd.DataFrame(rows)
 
 
-def others(one: priors.Prior | priors.Switch) -> list:
+def others(condition: priors.Prior | priors.Switch) -> list:
     """What a condition, or a number, is changed to by itself: every other choice, or 5 and 95 % of its range
     where these are another value."""
-    if isinstance(one, priors.Switch):
-        return [choice for choice in one.choices if choice != one.central]
-    return [value for value in one.at(np.array([TAIL, 1 - TAIL])).tolist() if value != one.central]
+    if isinstance(condition, priors.Switch):
+        return [choice for choice in condition.choices if choice != condition.central]
+    return [value for value in condition.at(np.array([TAIL, 1 - TAIL])).tolist() if value != condition.central]
 
 
 def changed(case: dict, known: priors.Known) -> list[tuple]:
     """(condition, value) of what is not as by best guess in a case of `structure`."""
-    return [(one, case[one.name]) for one in known.conditions if case[one.name] != one.central]
+    return [(condition, case[condition.name]) for condition in known.conditions if case[condition.name] != condition.central]
 
 
 def run(table: pd.DataFrame, simulate: Simulate, fit: Fit | None = None,
@@ -104,13 +104,13 @@ def run(table: pd.DataFrame, simulate: Simulate, fit: Fit | None = None,
 
 def on_all_processors(function: Callable, calls: list[tuple]) -> list:
     """What `function` returns for each of `calls`, in their order. It should spend its time in kernels."""
-    tell, found = _TELL.get(), []
+    tell, results = _TELL.get(), []
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         tell(0, len(calls))
-        for one in pool.map(lambda call: function(*call), calls):
-            found.append(one)
-            tell(len(found), len(calls))
-    return found
+        for result in pool.map(lambda call: function(*call), calls):
+            results.append(result)
+            tell(len(results), len(calls))
+    return results
 
 
 _TELL: ContextVar[Callable[[int, int], None]] = ContextVar("tell", default=lambda done, of: None)
@@ -131,18 +131,19 @@ def _case(simulate: Simulate, fit: Fit | None, variants: tuple[str, ...], case: 
     """The rows of one case, and the slope that its fit ended with: see `_solve`."""
     values, seed = {name: case[name] for name in case if name not in ("part", "seed")}, case["seed"]
     first, *others = variants
-    found = {one: simulate(values, seed, one) for one in variants}
-    rows = [case | _row(found, fitted=False, reached=True)]
+    outcomes = {variant: simulate(values, seed, variant) for variant in variants}
+    rows = [case | _row(outcomes, fitted=False, reached=True)]
     if fit and case["part"] in FITTED_PARTS:
-        constant, met, slope = _solve(simulate, values, seed, fit, first, found[first], slope)
+        constant, met, slope = _solve(simulate, values, seed, fit, first, outcomes[first], slope)
         reached = abs(met[fit.quantity] / fit.baseline - 1) <= MET
-        found = {first: met} | {one: simulate(values | {fit.constant: constant}, seed, one) for one in others if reached}
-        rows.append(case | {fit.constant: constant} | _row(found, fitted=True, reached=reached))
+        fitted_values = values | {fit.constant: constant}
+        outcomes = {first: met} | {variant: simulate(fitted_values, seed, variant) for variant in others if reached}
+        rows.append(case | {fit.constant: constant} | _row(outcomes, fitted=True, reached=reached))
     return rows, slope
 
 
-def _row(found: dict[str, dict], **flags) -> dict:
-    return flags | {f"{variant}/{name}": value for variant, all_of in found.items() for name, value in all_of.items()}
+def _row(outcomes: dict[str, dict], **flags) -> dict:
+    return flags | {f"{variant}/{name}": value for variant, all_of in outcomes.items() for name, value in all_of.items()}
 
 
 def _solve(simulate, values, seed, fit, variant, first, slope) -> tuple[float, dict, float | None]:
@@ -178,6 +179,10 @@ def _solve(simulate, values, seed, fit, variant, first, slope) -> tuple[float, d
     return constant, seen[constant], slope
 
 
+def interval(values: Iterable[float]) -> Interval:
+    return Interval(*(float(end) for end in np.quantile(np.asarray(list(values), float), (TAIL, 0.5, 1 - TAIL))))
+
+
 def ratio(results: pd.DataFrame, quantity: str) -> pd.Series:
     """After over before."""
     return results[f"{AFTER}/{quantity}"] / results[f"{BEFORE}/{quantity}"]
@@ -197,8 +202,8 @@ def widths(results: pd.DataFrame, quantity: str) -> pd.DataFrame:
     central = unfitted(results, "central")
     rows = []
     for part in PARTS[1:]:
-        some = pd.concat([central, unfitted(results, part)]) if part in ("seed", "structure") else unfitted(results, part)
-        low, _, high = interval(ratio(some, quantity)) if part != "structure" else (
-            ratio(some, quantity).min(), 0, ratio(some, quantity).max())
+        of_part = pd.concat([central, unfitted(results, part)]) if part in ("seed", "structure") else unfitted(results, part)
+        low, _, high = interval(ratio(of_part, quantity)) if part != "structure" else (
+            ratio(of_part, quantity).min(), 0, ratio(of_part, quantity).max())
         rows.append((part, low, high))
     return pd.DataFrame(rows, columns=["part", "low", "high"])

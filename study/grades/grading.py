@@ -19,7 +19,7 @@ PREDICTED, CONSISTENT, NOT_IDENTIFIED, NOT_REPRODUCED = GRADES = (
     "predicted", "consistent", "not identified", "not reproduced")
 NOT_YET, NOT_MODELLED, BASELINE, NOTHING = "not yet predicted", "not modelled", "baseline", "nothing to predict"
 HALF_WIDTH_OF_CENTRE = 1 / 3        # a prediction wider than this is at best consistent
-LEAST_DRAWS = 20                    # and so is one from fewer: their 5 and 95 % are no more than their extremes
+MIN_DRAWS = 20                      # and so is one from fewer: their 5 and 95 % are no more than their extremes
 
 
 def grade(published: Interval, unfitted: Interval, fitted: Interval | None = None, no_effect: float | None = None,
@@ -39,20 +39,20 @@ def grade(published: Interval, unfitted: Interval, fitted: Interval | None = Non
     if _meet(unfitted, published):
         sharp = _narrow(unfitted, published, no_effect) and (
             no_effect is None or not _meet(unfitted, (no_effect, no_effect)))
-        return PREDICTED if sharp and (draws is None or draws >= LEAST_DRAWS) else CONSISTENT
+        return PREDICTED if sharp and (draws is None or draws >= MIN_DRAWS) else CONSISTENT
     return CONSISTENT if fitted is not None and _meet(fitted, published) else NOT_REPRODUCED
 
 
-def _meet(one: Interval, other: Interval) -> bool:
-    for low, high in (one, other):
+def _meet(a: Interval, b: Interval) -> bool:
+    for low, high in (a, b):
         if not low <= high:
             raise ValueError(f"the interval {low} to {high} runs backwards; give (low, high)")
-    return one[0] <= other[1] and other[0] <= one[1]
+    return a[0] <= b[1] and b[0] <= a[1]
 
 
-def _holds(one: Interval, other: Interval) -> bool:
-    """Whether all of the other interval lies within the one."""
-    return one[0] <= other[0] and other[1] <= one[1]
+def _holds(outer: Interval, inner: Interval) -> bool:
+    """Whether all of the inner interval lies within the outer one."""
+    return outer[0] <= inner[0] and inner[1] <= outer[1]
 
 
 def _narrow(interval: Interval, published: Interval, no_effect: float | None) -> bool:
@@ -73,17 +73,17 @@ def of_runs(connection, run_ids: list[str]) -> dict[str, str]:
         FROM predictions LEFT JOIN claims USING (claim_id) WHERE list_contains(?, run_id) ORDER BY claim_id
         """, [run_ids]).fetchall()
     refuse_duplicates("the run store", "prediction of", [row[0] for row in rows])
-    found = {}
+    graded = {}
     for claim, low, high, *others, identified, draws, allowed_low, allowed_high, no_effect, to_be_predicted in rows:
         if not to_be_predicted:
             raise UserError(f"a notebook predicts '{claim}', which is no claim to be predicted; mend the notebook")
         if low is None:
-            found[claim] = NOT_MODELLED
+            graded[claim] = NOT_MODELLED
             continue
         target = (allowed_low, math.inf if allowed_high is None else allowed_high)
-        fitted, reach = (None if one[0] is None else tuple(one) for one in (others[:2], others[2:]))
-        found[claim] = grade(target, (low, high), fitted, no_effect, identified, draws, reach)
-    return found
+        fitted, reach = (None if ends[0] is None else tuple(ends) for ends in (others[:2], others[2:]))
+        graded[claim] = grade(target, (low, high), fitted, no_effect, identified, draws, reach)
+    return graded
 
 
 def fell(before: dict[str, str], after: dict[str, str]) -> list[str]:
@@ -103,8 +103,8 @@ def scoreboard(connection, grades: dict[str, str] | None = None) -> pd.DataFrame
     """A row per claim: claim_id, document, text, printed, audit, differs, grade, notebook, follows_from. `audit` is the
     worst of the audit's findings, `differs` names the checks that found a difference; `grades` are those of `grades`, where
     predictions are known; a claim that follows from another is no prediction of its own."""
-    found = audit.run(connection).groupby("claim_id")
-    finding, differs = found["finding"].agg(_worst), found.apply(_differing)
+    findings = audit.run(connection).groupby("claim_id")
+    finding, differs = findings["finding"].agg(_worst), findings.apply(_differing)
     table = connection.execute("SELECT claim_id, document, text, printed, may_be_fitted, to_be_predicted, notebook, "
                                "follows_from FROM claims ORDER BY document, claim_id").df()
     table["audit"] = table["claim_id"].map(finding)

@@ -49,18 +49,18 @@ def _known_values(results: pd.DataFrame, claim: claims.Claim) -> pd.Series:
 def _column(results: pd.DataFrame, reference: str | None, variant: str) -> str | None:
     """Where the ensemble has a published quantity: under the run's name, or under that of a variant; None if nowhere."""
     run, _, quantity = (reference or "").partition(" ")
-    return next((one for one in (f"{run}/{quantity}", f"{variant}/{quantity}") if one in results), None)
+    return next((column for column in (f"{run}/{quantity}", f"{variant}/{quantity}") if column in results), None)
 
 
 def predictions(results: pd.DataFrame, notebook: str) -> dict[str, tuple[Interval, Interval | None]]:
     """Unfitted and fitted interval of each claim that the ensemble has. No fitted one if no draw met the baseline."""
-    found = {}
+    intervals = {}
     for claim in of_notebook(notebook):
         if _values(results, claim) is not None:
             fitted = ensembles.fitted(results)
-            found[claim.id] = (intervals.interval(_known_values(ensembles.unfitted(results), claim)),
-                               intervals.interval(_known_values(fitted, claim)) if len(fitted) else None)
-    return found
+            intervals[claim.id] = (intervals.interval(_known_values(ensembles.unfitted(results), claim)),
+                               intervals                                   ensembles.interval(_known_values(fitted, claim)) if len(fitted) else None)
+    return intervals
 
 
 def deciding(results: pd.DataFrame, claim: claims.Claim) -> pd.DataFrame:
@@ -86,13 +86,14 @@ def what_decides(results: pd.DataFrame, known: priors.Known, notebook: str) -> p
     rows = []
     for claim in of_notebook(notebook):
         if _values(results, claim) is not None:
-            found = [f"{one.condition if isinstance(one, priors.Prior) else one.name} {_said(value)}"
-                     for _, case in deciding(results, claim).iterrows() for one, value in ensembles.changed(case, known)]
-            rows.append((claim.id, "; ".join(found)))
+            conditions = [f"{prior.condition if isinstance(prior, priors.Prior) else prior.name} {_in_words(value)}"
+                          for _, case in deciding(results, claim).iterrows()
+                          for prior, value in ensembles.changed(case, known)]
+            rows.append((claim.id, "; ".join(conditions)))
     return pd.DataFrame(rows, columns=["claim", "decided by"])
 
 
-def _said(value) -> str:
+def _in_words(value) -> str:
     return f"{value:.2g}" if isinstance(value, float) else str(value)
 
 
@@ -120,9 +121,9 @@ def record_all(results: pd.DataFrame, notebook: str, why_not: Callable[[str], st
 
 def scores(results: pd.DataFrame, notebook: str) -> pd.DataFrame:
     """For readers: each claim with what was published, both intervals, and the grade that these give."""
-    targets, rows, found = claims.targets().set_index("claim_id"), [], predictions(results, notebook)
-    for claim in (one for one in of_notebook(notebook) if one.id in found):
-        target, (unfitted, fitted) = targets.loc[claim.id], found[claim.id]
+    targets, rows, predicted = claims.targets().set_index("claim_id"), [], predictions(results, notebook)
+    for claim in (known for known in of_notebook(notebook) if known.id in predicted):
+        target, (unfitted, fitted) = targets.loc[claim.id], predicted[claim.id]
         no_effect = None if pd.isna(target["effect_none"]) else target["effect_none"]
         grade = grading.grade((target["low"], target["high"]), (unfitted.low, unfitted.high),
                              fitted and (fitted.low, fitted.high), no_effect, identified(results, claim), n_draws(results),
@@ -134,9 +135,9 @@ def scores(results: pd.DataFrame, notebook: str) -> pd.DataFrame:
 
 def verdict(scores: pd.DataFrame, claim: str) -> str:
     """One row of `scores` in a sentence."""
-    one = scores.set_index("claim").loc[claim]
-    words = [f"{one['grade']}: published {one['published']:.3f}"]
+    score = scores.set_index("claim").loc[claim]
+    words = [f"{score['grade']}: published {score['published']:.3f}"]
     for kind in ("unfitted", "fitted"):
-        low, high = one[f"{kind} 5 %"], one[f"{kind} 95 %"]
+        low, high = score[f"{kind} 5 %"], score[f"{kind} 95 %"]
         words.append(f"{kind} {low:.3f} to {high:.3f}" if pd.notna(low) else f"{kind}: no draw met the baseline")
     return ", ".join(words) + " (after over before)"

@@ -14,7 +14,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError, mod
 from model.devices.data_sheet import SheetParams, sheet_disk
 from model.devices.ssd import SsdParams, check_ssd
 from study.documents import published
-from study.documents.priors import said
+from study.documents.priors import not_empty
 from study.errors import UserError
 from study.project import data_file
 
@@ -41,7 +41,7 @@ class Value(_Strict):
     high: float | None = None
     unit: _Unit
     known: Literal["printed", "measured", "derived", "between", "assumed"]
-    source: Annotated[str, AfterValidator(said)]
+    source: Annotated[str, AfterValidator(not_empty)]
 
     @model_validator(mode="after")
     def _in_order(self):

@@ -14,7 +14,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError, mod
 
 from model.zfs.eras import ERAS
 from study.documents import published
-from study.documents.priors import said
+from study.documents.priors import not_empty
 from study.errors import UserError
 from study.machines.scenario import Scenario, fields
 from study.project import data_file
@@ -24,7 +24,7 @@ SPARE = "spare"         # in a change: a device that one has
 OF_ERA = "era."         # in a condition: a rule of the machine's era
 NONE = "none"           # in a change: the field is left out
 
-Words = Annotated[str, AfterValidator(said)]
+Words = Annotated[str, AfterValidator(not_empty)]
 AS_OF = "The newest version looked at is 2.4.0, of December 2025. Where a version is named, the change is from that one on."
 TODAY = {"holds": "Still holds", "default": "Nobody need set it any more", "changed": "Holds, but is something else now",
          "doubtful": "Doubtful now", "gone": "Gone"}
