@@ -59,12 +59,12 @@ def _refuse_what_has_no_room(units: int, n_records: int, used_pct: float, writes
                         f"the pool has {units}; take fewer records, less other data, or larger disks")
 
 
-def rows(one: Aged, turnovers: float) -> Iterator[tuple[str, float]]:
+def rows(result: Aged, turnovers: float) -> Iterator[tuple[str, float]]:
     """(when, mean contiguity) while the records were written, and by parts of their rewriting."""
-    yield "written in order", float(one.fill_contiguity.mean())
-    n = min(PARTS, len(one.contiguity))
+    yield "written in order", float(result.fill_contiguity.mean())
+    n = min(PARTS, len(result.contiguity))
     for i in range(n):
-        part = one.contiguity[len(one.contiguity) * i // n:len(one.contiguity) * (i + 1) // n]
+        part = result.contiguity[len(result.contiguity) * i // n:len(result.contiguity) * (i + 1) // n]
         yield f"rewritten {turnovers * i / n:.1f} to {turnovers * (i + 1) / n:.1f} times", float(part.mean())
 
 
@@ -80,16 +80,16 @@ def age_and_say(out: Console, era: str, n_vdevs: int, disk_gb: float, n_records:
                 tasks[doing] = progress.add_task(doing, total=1.0)
             progress.update(tasks[doing], completed=share)
         try:
-            one = (aged if keep else make)(recipe, tell)
+            result = (aged if keep else make)(recipe, tell)
         except ValueError as error:
             raise UserError(str(error)) from error
     table = console.table("", "records per row of touching ones")
-    for name, contiguity in rows(one, turnovers):
+    for name, contiguity in rows(result, turnovers):
         table.add_row(name, f"{contiguity:.1f}")
     out.print(table)
     n = n_records * (1 + turnovers)
-    counters, used = one.pool.counters, int(one.pool.class_allocated[0]) / int(one.pool.class_space[0])
-    out.print(f"{n_records} records in {len(one.pool.weight)} metaslabs, {used:.1%} of the pool used; {int(n)} writes in "
-              f"{one.seconds:.0f} s of processor time ({one.seconds / n * 1e9:.0f} ns a write); "
+    counters, used = result.pool.counters, int(result.pool.class_allocated[0]) / int(result.pool.class_space[0])
+    out.print(f"{n_records} records in {len(result.pool.weight)} metaslabs, {used:.1%} of the pool used; {int(n)} writes in "
+              f"{result.seconds:.0f} s of processor time ({result.seconds / n * 1e9:.0f} ns a write); "
               f"{counters.n_loads[0]} maps loaded; {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:.2f} GiB of "
               "memory at most", soft_wrap=True)

@@ -80,8 +80,8 @@ class Results:
 
     def __call__(self, name: str, form: str = ".0f") -> str:
         """A number, with a true minus; a whole part of five digits or more in groups."""
-        said = format(self.numbers[name], form)
-        return re.sub(r"(?<=\d)(?=(\d{3})+$)", " ", said) if re.fullmatch(r"-?\d{5,}", said) else said.replace("-", "−")
+        shown = format(self.numbers[name], form)
+        return re.sub(r"(?<=\d)(?=(\d{3})+$)", " ", shown) if re.fullmatch(r"-?\d{5,}", shown) else shown.replace("-", "−")
 
     def span(self, name: str, form: str = ".0f") -> str:
         return f"{self(f'{name}-low', form)} to {self(f'{name}-high', form)}"
@@ -91,8 +91,8 @@ class Results:
 
     def grades(self, *starts: str) -> str:
         """How many claims of a notebook have each grade: those whose names begin so."""
-        counts = Counter(said["grade"] for name, said in self.claims.items()
-                         if name.startswith(starts) and said["grade"] in ("consistent", "not identified", "not reproduced"))
+        counts = Counter(claim["grade"] for name, claim in self.claims.items()
+                         if name.startswith(starts) and claim["grade"] in ("consistent", "not identified", "not reproduced"))
         return ", ".join(f"{n} {grade}" for grade, n in counts.most_common())
 
     def thousands(self, name: str) -> str:
@@ -107,14 +107,14 @@ def committed() -> Results:
 def minutes() -> dict[str, str]:
     """How long each notebook takes, as it says itself."""
     words = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
-    found = {}
+    times = {}
     for path in catalogue.books():
         text = "".join("".join(cell["source"]) for cell in json.loads(path.read_text())["cells"])
-        said = re.search(r"Run it as it is: about (\w+) (minute|second)", text)
-        if said is not None:
-            number = words.index(said[1]) if said[1] in words else int(said[1])
-            found[path.stem] = f"{number} {'min' if said[2] == 'minute' else 's'}"
-    return found
+        told = re.search(r"Run it as it is: about (\w+) (minute|second)", text)
+        if told is not None:
+            number = words.index(told[1]) if told[1] in words else int(told[1])
+            times[path.stem] = f"{number} {'min' if told[2] == 'minute' else 's'}"
+    return times
 
 
 def summary() -> list[tuple]:
@@ -399,20 +399,20 @@ def _kinds(annotation: Any) -> list[str]:
 
 def _bounds(annotation: Any) -> list:
     """Of what is annotated within a union."""
-    found = [bound for part in get_args(annotation) if get_origin(part) is Annotated for bound in part.__metadata__]
-    return [one for bound in found for one in (bound, *getattr(bound, "metadata", ()))]
+    bounds = [bound for part in get_args(annotation) if get_origin(part) is Annotated for bound in part.__metadata__]
+    return [each for bound in bounds for each in (bound, *getattr(bound, "metadata", ()))]
 
 
-def _setting(one: conf.Setting) -> str:
-    if one.kind == "switch":
+def _setting(setting: conf.Setting) -> str:
+    if setting.kind == "switch":
         return "on, off"
-    if one.kind == "choice":
-        return ", ".join(f"`{choice}`" for choice in one.choices)
-    words = {"size": "size", "time": "time", "number": "number", "whole": "whole number"}[one.kind]
-    low, high = (_size(end) if one.kind == "size" else f"{end:.7g}{' s' * (one.kind == 'time')}"
-                 for end in (one.low, one.high))
-    above = "" if one.high >= 2**50 else f" to {high}"
-    bare = f"; a bare number counts {one.unit}" if one.unit and one.unit not in ("B", "s") else ""
+    if setting.kind == "choice":
+        return ", ".join(f"`{choice}`" for choice in setting.choices)
+    words = {"size": "size", "time": "time", "number": "number", "whole": "whole number"}[setting.kind]
+    low, high = (_size(end) if setting.kind == "size" else f"{end:.7g}{' s' * (setting.kind == 'time')}"
+                 for end in (setting.low, setting.high))
+    above = "" if setting.high >= 2**50 else f" to {high}"
+    bare = f"; a bare number counts {setting.unit}" if setting.unit and setting.unit not in ("B", "s") else ""
     return f"{words} from {low}{above}{bare}"
 
 

@@ -47,9 +47,9 @@ def pool(
     from study.sizes import size_of
     slabs, record_bytes = forecast.of_pool(file, fill, fragmentation, disk), size_of(record, "record")
     with console.doing("writing to free space like the pool's; the first time the model is compiled"):
-        found = forecast.table(forecast.of_slabs(slabs, record_bytes, forecast.eras(era)), record_bytes)
-    shown = table(*found.columns)
-    for row in found.itertuples(index=False):
+        forecasts = forecast.table(forecast.of_slabs(slabs, record_bytes, forecast.eras(era)), record_bytes)
+    shown = table(*forecasts.columns)
+    for row in forecasts.itertuples(index=False):
         shown.add_row(*row)
     out.print(shown)
     if passed_over := forecast.left_out(slabs):
@@ -80,20 +80,20 @@ def predict(
     from study.predictions import model_error
     from study.predictions import predict as prediction
     content = scenarios.toml(scenario)
-    one = checked(scenarios.of(content, scenario.name))
+    mine = checked(scenarios.of(content, scenario.name))
     if to is not None:
         refuse_unwritable(to)
         refuse_overwriting(to, scenario)
-    if taken := prediction.era_taken(content, one):
+    if taken := prediction.era_taken(content, mine):
         err.print(taken, soft_wrap=True)
     err.print(f"simulating {draws * seeds} runs: a minute or a few")
     with console.counting("runs") as tell, ensembles.telling(tell):
-        found = prediction.interval(one, draws, seeds)
-    prediction.say(found, out)
+        predicted = prediction.interval(mine, draws, seeds)
+    prediction.say(predicted, out)
     error = model_error.seen()
-    model_error.say(found.tps, error, out)
+    model_error.say(predicted.tps, error, out)
     if to is not None:
-        prediction.write(found, to, model_error.as_quantity(found.tps, error))
+        prediction.write(predicted, to, model_error.as_quantity(predicted.tps, error))
         out.print(f"written to {to}", soft_wrap=True)
 
 
@@ -126,8 +126,8 @@ def advise(
         mine = advising.read(hardware, database)
         err.print("simulating every step of data/advice.toml on this machine: four to eight minutes")
         with console.counting("runs") as tell, ensembles.telling(tell):
-            found = advising.advise(*mine, draws)
-        advising.say(found, out)
+            advice = advising.advise(*mine, draws)
+        advising.say(advice, out)
 
 
 @machine.command(rich_help_panel=PANEL)

@@ -87,8 +87,8 @@ def params(notebook: Annotated[str, typer.Argument(help="Name, number or path of
     path = notebooks.find(notebook)
     listed = notebooks.entry(path)
     shown = table("name", "type", "default", "unit", "range", "help", whole="name")
-    for name, (default, one) in parameters.schema(path, listed.parameters if listed else None).items():
-        shown.add_row(name, one.kind, str(default), one.unit, one.range(), one.help)
+    for name, (default, parameter) in parameters.schema(path, listed.parameters if listed else None).items():
+        shown.add_row(name, parameter.kind, str(default), parameter.unit, parameter.range(), parameter.help)
     out.print(shown if shown.row_count else f"{path.stem} has no parameters")
 
 
@@ -175,11 +175,11 @@ def check_paper() -> None:
     """Numbers and figures of the paper against the store; exits with 1 if the text says something of its own."""
     from study.paper import typeset as text
     from study.runs.plan import all_plans
-    found = text.check(all_plans())
-    for line in found:
+    objections = text.check(all_plans())
+    for line in objections:
         out.print(line, soft_wrap=True)
-    out.print(f"{len(found)} objections" if found else "the paper says what the store says")
-    raise typer.Exit(1 if found else 0)
+    out.print(f"{len(objections)} objections" if objections else "the paper says what the store says")
+    raise typer.Exit(1 if objections else 0)
 
 
 @app.command(rich_help_panel=NOTEBOOKS, context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
@@ -202,11 +202,11 @@ def verify(folder: Annotated[Path, typer.Argument(help="A folder of recorded tra
     for result in verification.verify(folder):
         out.print(verification.say(result), soft_wrap=True)
         results.append(result)
-    replays = [one for one in results if not isinstance(one, verification.Unreadable)]
-    unreadable = [one for one in results if isinstance(one, verification.Unreadable)]
+    replays = [replay for replay in results if not isinstance(replay, verification.Unreadable)]
+    unreadable = [trace for trace in results if isinstance(trace, verification.Unreadable)]
     differences = sum(map(verification.differences_of, replays))
     out.print(f"{differences} differences in {verification.rows_of(replays)} rows of "
-              f"{len({one.path for one in replays})} traces; {len(unreadable)} traces could not be read")
+              f"{len({replay.path for replay in replays})} traces; {len(unreadable)} traces could not be read")
     raise typer.Exit(1 if differences or unreadable else 0)
 
 
@@ -226,18 +226,18 @@ def main() -> None:
     except OSError as error:
         _stop(str(errors.of_the_system(error)))
     except MemoryError as error:
-        said = str(error) or "no memory is left"
-        _stop(f"{said[:1].lower()}{said[1:]}: this takes more memory than there is; ask for something smaller")
+        message = str(error) or "no memory is left"
+        _stop(f"{message[:1].lower()}{message[1:]}: this takes more memory than there is; ask for something smaller")
 
 
 def _of_usage(error: typer.TyperException) -> str:
     """A word that the command line lacks or does not know. Nothing, if no word was given and help has been printed."""
-    said = error.format_message().strip().rstrip(".").replace(". Did you mean", "; did you mean")
+    message = error.format_message().strip().rstrip(".").replace(". Did you mean", "; did you mean")
     complaints = getattr(error.__cause__, "errors", None)       # of pydantic, which knows the value
     if complaints:
-        said = errors.of_value(said.removeprefix("Invalid value for ").partition(": ")[0], complaints()[0])
-    said, path = said[:1].lower() + said[1:], getattr(getattr(error, "ctx", None), "command_path", "study")
-    return said if not said or said.endswith("?") else f"{said}; see: {path} --help"
+        message = errors.of_value(message.removeprefix("Invalid value for ").partition(": ")[0], complaints()[0])
+    message, path = message[:1].lower() + message[1:], getattr(getattr(error, "ctx", None), "command_path", "study")
+    return message if not message or message.endswith("?") else f"{message}; see: {path} --help"
 
 
 def _stop(sentence: str) -> None:

@@ -45,12 +45,13 @@ def entries() -> list[Entry]:
     return [_entry(plan(path), rows.get(path.stem, [])) for path in catalogue.books()]
 
 
-def _entry(one: Plan, rows: list[tuple]) -> Entry:
-    if not done_before(one):
-        return Entry(one.name, rows, False, "", PAPER / "readme.png" if one.name == "90_model_vs_zfs" else None)
-    names = [figure["name"] for figure in lines(one.folder / FIGURES)]
-    face = next((name for name in (FACES.get(one.name), *names) if name in names), None)
-    return Entry(one.name, rows, True, scoreboard.verdict(one), face and one.folder / "figures" / f"{face}-column.png")
+def _entry(planned: Plan, rows: list[tuple]) -> Entry:
+    if not done_before(planned):
+        return Entry(planned.name, rows, False, "", PAPER / "readme.png" if planned.name == "90_model_vs_zfs" else None)
+    names = [figure["name"] for figure in lines(planned.folder / FIGURES)]
+    face = next((name for name in (FACES.get(planned.name), *names) if name in names), None)
+    figure = face and planned.folder / "figures" / f"{face}-column.png"
+    return Entry(planned.name, rows, True, scoreboard.verdict(planned), figure)
 
 
 def show() -> HTML:
@@ -58,30 +59,30 @@ def show() -> HTML:
     return HTML(table(entries()))
 
 
-def table(found: list[Entry]) -> str:
+def table(entries: list[Entry]) -> str:
     head = "".join(f'<th style="{STYLE}">{word}</th>' for word in ("notebook", "what it asks, and what came out", "figure"))
-    return f"<table><tr>{head}</tr>{''.join(map(_row, found))}</table>"
+    return f"<table><tr>{head}</tr>{''.join(map(_row, entries))}</table>"
 
 
-def _row(one: Entry) -> str:
-    cells = (f'<a href="{one.name}.ipynb">{one.name}</a><br>{_time(one)}', _came_out(one), _image(one))
+def _row(entry: Entry) -> str:
+    cells = (f'<a href="{entry.name}.ipynb">{entry.name}</a><br>{_time(entry)}', _came_out(entry), _image(entry))
     return "<tr>" + "".join(f'<td style="{STYLE}">{cell}</td>' for cell in cells) + "</tr>"
 
 
-def _time(one: Entry) -> str:
-    return f"about {one.rows[0][-1]}" if one.rows else ""
+def _time(entry: Entry) -> str:
+    return f"about {entry.rows[0][-1]}" if entry.rows else ""
 
 
-def _came_out(one: Entry) -> str:
-    said = [f"<b>{escape(question)}{'' if question.endswith('?') else ':'}</b> {escape(_results(*came_out))}"
-            for question, *came_out, _ in one.rows]
-    return "<br>".join([*said, f"<i>{escape(_where(one))}</i>"])
+def _came_out(entry: Entry) -> str:
+    answers = [f"<b>{escape(question)}{'' if question.endswith('?') else ':'}</b> {escape(_results(*came_out))}"
+               for question, *came_out, _ in entry.rows]
+    return "<br>".join([*answers, f"<i>{escape(_where(entry))}</i>"])
 
 
-def _where(one: Entry) -> str:
-    if not one.here:
-        return "Not run here yet; these are the committed results. A figure comes with a run: study run " + one.name[:2]
-    return f"Verdict of the run here: {one.verdict}" if one.verdict else "Run here; its verdict stands at its end."
+def _where(entry: Entry) -> str:
+    if not entry.here:
+        return "Not run here yet; these are the committed results. A figure comes with a run: study run " + entry.name[:2]
+    return f"Verdict of the run here: {entry.verdict}" if entry.verdict else "Run here; its verdict stands at its end."
 
 
 def _results(published: str, simulated: str, grade: str) -> str:
@@ -89,7 +90,7 @@ def _results(published: str, simulated: str, grade: str) -> str:
     return "; ".join(f"{what}{said}" for what, said in words.items() if said != "–") + "."
 
 
-def _image(one: Entry) -> str:
-    if one.figure is None or not one.figure.exists():
+def _image(entry: Entry) -> str:
+    if entry.figure is None or not entry.figure.exists():
         return ""
-    return f'<img width="320" alt="" src="data:image/png;base64,{base64.b64encode(one.figure.read_bytes()).decode()}">'
+    return f'<img width="320" alt="" src="data:image/png;base64,{base64.b64encode(entry.figure.read_bytes()).decode()}">'

@@ -30,22 +30,22 @@ def query(sql: str, form: str, to: Path | None, out: Console) -> None:
         refuse_unwritable(to)
     with store.open() as connection:
         try:
-            found = connection.execute(_one_question(sql)).df()
+            answer = connection.execute(_one_question(sql)).df()
         except duckdb.Error as error:
-            raise UserError(f"the query fails ({_said(error)}); docs/run-store.md lists tables and columns") from None
+            raise UserError(f"the query fails ({_message(error)}); docs/run-store.md lists tables and columns") from None
     if form == "table" and to is None:
-        out.print(_table(found))
+        out.print(_table(answer))
         return
-    writers = {"csv": lambda: found.to_csv(index=False).encode(),
-               "table": lambda: (found.to_string(index=False) + "\n").encode(),
-               "json": lambda: (found.to_json(orient="records", indent=1) + "\n").encode(),
-               "parquet": lambda: found.to_parquet(index=False)}
+    writers = {"csv": lambda: answer.to_csv(index=False).encode(),
+               "table": lambda: (answer.to_string(index=False) + "\n").encode(),
+               "json": lambda: (answer.to_json(orient="records", indent=1) + "\n").encode(),
+               "parquet": lambda: answer.to_parquet(index=False)}
     content = writers[form]()
     if to is None:
         out.out(content.decode(), end="", highlight=False)
     else:
         write_atomically(to, content)
-        out.print(f"{len(found)} rows written to {to}", soft_wrap=True)
+        out.print(f"{len(answer)} rows written to {to}", soft_wrap=True)
 
 
 def _one_question(sql: str) -> duckdb.Statement:
@@ -61,10 +61,10 @@ def _one_question(sql: str) -> duckdb.Statement:
     return statements[0]
 
 
-def _said(error: duckdb.Error) -> str:
+def _message(error: duckdb.Error) -> str:
     """What DuckDB says is wrong, without the picture of the place that it draws below."""
-    said = " ".join(str(error).split("\n\nLINE ")[0].split())
-    return re.sub(r' Did you mean "(pg_|duckdb_|sqlite_)[^"]*"\?', "", said)     # tables of its own
+    message = " ".join(str(error).split("\n\nLINE ")[0].split())
+    return re.sub(r' Did you mean "(pg_|duckdb_|sqlite_)[^"]*"\?', "", message)     # tables of its own
 
 
 def _table(frame) -> Table:
@@ -109,31 +109,31 @@ def _sources(first: dict, second: dict) -> list[tuple[str, str, str]]:
 
 def _record(run_id: str) -> dict:
     """The manifest of a run, named by the start of its id."""
-    found = [folder for folder in runs_folder().glob(f"*/{run_id}*") if manifest(folder)]
-    if len(found) != 1:
-        raise UserError(f"'{run_id}' names {len(found) or 'no'} finished runs; see the ids with: "
+    folders = [folder for folder in runs_folder().glob(f"*/{run_id}*") if manifest(folder)]
+    if len(folders) != 1:
+        raise UserError(f"'{run_id}' names {len(folders) or 'no'} finished runs; see the ids with: "
                         "study query \"SELECT run_id, name, label FROM runs WHERE origin = 'simulated'\"")
-    return manifest(found[0]) or {}
+    return manifest(folders[0]) or {}
 
 
 def trace(figure: str, out: Console) -> None:
     """Where a figure comes from, by its name."""
     current = {plan.run_id for plan in all_plans()}
     with store.open() as connection:
-        found = connection.execute("""
+        figures = connection.execute("""
             SELECT figures.*, runs.name AS notebook, runs.source, runs.label, runs.started
             FROM figures JOIN runs USING (run_id) WHERE figures.name = ? ORDER BY started DESC""", [figure]).df()
         names = [name for (name,) in connection.execute("SELECT DISTINCT name FROM figures ORDER BY name").fetchall()]
-    if not len(found):
+    if not len(figures):
         raise UserError(f"no run has a figure '{figure}'; " + errors.meant(
             figure, names, f"there are {', '.join(names) or 'none yet: run make reproduce'}"))
-    row = next((row for row in found.itertuples() if row.run_id in current), next(found.itertuples()))
-    said = manifest(runs_folder() / row.source) or {}
+    row = next((row for row in figures.itertuples() if row.run_id in current), next(figures.itertuples()))
+    made = manifest(runs_folder() / row.source) or {}
     lines = {"figure": row.name, "caption": row.caption, "drawn by": row.drawn_by, "notebook": row.notebook,
-             "run": f"{row.run_id} of {said['started']}, {'current' if row.run_id in current else 'of older code or data'}",
+             "run": f"{row.run_id} of {made['started']}, {'current' if row.run_id in current else 'of older code or data'}",
              "parameters": row.label, "files": f"{runs_folder() / row.source}/figures/{row.name}-*",
-             **{f"made from {name}": value for name, value in said["made_from"].items() if "/" not in name},
-             "made from data": _folders([name for name in said["made_from"] if "/" in name]),
+             **{f"made from {name}": value for name, value in made["made_from"].items() if "/" not in name},
+             "made from data": _folders([name for name in made["made_from"] if "/" in name]),
              "digests of data": f"{runs_folder() / row.source}/{MANIFEST}"}
     for name, value in lines.items():
         out.print(f"{name}: {value}", soft_wrap=True)

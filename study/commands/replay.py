@@ -48,8 +48,8 @@ def replay_disk(
         result = replay_disk(trace, disk, seek)
     shown = table("disk model", "mean error %", "demerit %", "mean error %, 2nd half", "demerit %, 2nd half",
                   "error of a request %")
-    for name, one in result.scores.items():
-        parts = (one.mean_error, one.demerit, one.mean_error_second, one.demerit_second, one.request_rms)
+    for name, score in result.scores.items():
+        parts = (score.mean_error, score.demerit, score.mean_error_second, score.demerit_second, score.request_rms)
         shown.add_row(name.replace("_", " "), *(f"{100 * part:.2f}" for part in parts))
     out.print(f"{len(result.measured_ms)} requests, {result.measured_ms.mean():.3f} ms in the mean", soft_wrap=True)
     out.print(shown)

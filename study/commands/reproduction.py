@@ -19,13 +19,13 @@ def reproduce(only: list[str], workers: int | None, accept: bool, limits: Limits
     failed = [outcome for outcome in outcomes if outcome.status != "ok"]
     again = sum(outcome.again for outcome in outcomes)
     out.print(f"{len(outcomes) - len(failed)} of {len(outcomes)} notebooks went well, {again} of them run now")
-    missing = [one.name for one in all_plans() if not done_before(one)]
+    missing = [planned.name for planned in all_plans() if not done_before(planned)]
     if missing:
         out.print(f"no scoreboard, results and paper without {', '.join(missing)}")
         return 1 if failed else 0
     from study.grades import grading
     with store.open() as connection:
-        board = grading.scoreboard(connection, grading.of_runs(connection, [one.run_id for one in all_plans()]))
+        board = grading.scoreboard(connection, grading.of_runs(connection, [planned.run_id for planned in all_plans()]))
         new = results.collect(connection, all_plans(), board)
     out.print(scoreboard.summary_of(board))
     accepted = results.committed()
@@ -63,7 +63,7 @@ def _verdict(changed: list[str], accept: bool, out: Console) -> int:
 def run_plans(plans: list[Plan], workers: int | None, limits: Limits, console: Console) -> list[Outcome]:
     """Outcomes in the order of the plans; what has been done before is not run, what they need is. The store is up to date
     before (the notebooks read published runs from it) and after."""
-    outcomes = {one.run_id: done for one in plans if (done := done_before(one))}
+    outcomes = {planned.run_id: done for planned in plans if (done := done_before(planned))}
     store.refresh()
     pending = missing(plans)
     if pending:
@@ -77,4 +77,4 @@ def run_plans(plans: list[Plan], workers: int | None, limits: Limits, console: C
             raise SystemExit(128 + stop.signum) from None
         finally:
             store.refresh()
-    return [outcomes[one.run_id] for one in plans]
+    return [outcomes[planned.run_id] for planned in plans]

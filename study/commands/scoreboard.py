@@ -39,12 +39,12 @@ def show_claims(words: list[str], out: Console) -> int:
     """`study claims`: grades of what has been run here, for the rest the committed ones. 1 if one that has been run fell."""
     from study.grades import grading
     plans = all_plans()
-    done = {one.name: one.run_id for one in plans if done_before(one)}
+    done = {planned.name: planned.run_id for planned in plans if done_before(planned)}
     with store.open() as connection:
         graded = grading.of_runs(connection, list(done.values()))
         board = grading.scoreboard(connection, graded)
     board = board[board.claim_id.isin(_meant(board, words))].copy() if words else board
-    accepted = {name: said["grade"] for name, said in results.committed()["claims"].items()}
+    accepted = {name: claim["grade"] for name, claim in results.committed()["claims"].items()}
     is_here = board.claim_id.isin(graded) | board.notebook.isin(done)
     here = board[is_here]
     fell = grading.fell({name: accepted[name] for name in here.claim_id if name in accepted},
@@ -55,7 +55,7 @@ def show_claims(words: list[str], out: Console) -> int:
     if not words:
         out.print()
         out.print(summary_of(board))
-    undone = [one for one in plans if one.name not in done]
+    undone = [planned for planned in plans if planned.name not in done]
     for line in [*fell, *_where_from(len(done), len(plans)), *_why_not(undone, board)]:
         out.print(line, soft_wrap=True)
     return 1 if fell else 0
@@ -73,20 +73,20 @@ def _where_from(n_done: int, n_all: int) -> list[str]:
 def _why_not(undone: list[Plan], board) -> list[str]:
     """Of notebooks that grade something on the board and were run here, but not well, or not as they stand now."""
     lines = []
-    for one in undone:
-        if one.name not in set(board.notebook):
+    for planned in undone:
+        if planned.name not in set(board.notebook):
             continue
-        if said := manifest(one.folder):
-            lines.append(f"{one.name}: {said['status']} ({said['reason']}) when it was run here")
-        elif any(map(manifest, one.folder.parent.glob("*"))):
-            lines.append(f"{one.name}: has been run here, but with other code, data or parameters")
+        if content := manifest(planned.folder):
+            lines.append(f"{planned.name}: {content['status']} ({content['reason']}) when it was run here")
+        elif any(map(manifest, planned.folder.parent.glob("*"))):
+            lines.append(f"{planned.name}: has been run here, but with other code, data or parameters")
     return lines
 
 
 def _meant(board, words: list[str]) -> set[str]:
     """The claims that are meant: by their own name; by the start of their notebook's; by a part of their name, or the start
     of their document's."""
-    found = set()
+    claims = set()
     for word in words:
         ways = [board.claim_id == word, board.notebook.fillna("").str.startswith(word)]
         if not any(path.stem.startswith(word) for path in books()):
@@ -97,8 +97,8 @@ def _meant(board, words: list[str]) -> set[str]:
         if not meant:
             raise UserError(f"there is no claim '{word}'; "
                             + errors.meant(word, board.claim_id, "study claims lists them all"))
-        found |= meant
-    return found
+        claims |= meant
+    return claims
 
 
 # --- study run ------------------------------------------------------------------------------------------------------------
@@ -107,45 +107,45 @@ def say_outcomes(outcomes: Iterable[Outcome], out: Console) -> None:
     """How each run ended. Of one that went well also what it predicts, what was published, the grade, and its verdict."""
     with store.open() as connection:
         for outcome in outcomes:
-            one = outcome.plan
-            out.print(f"{one.name} {outcome.status} {one.folder}", soft_wrap=True)
+            planned = outcome.plan
+            out.print(f"{planned.name} {outcome.status} {planned.folder}", soft_wrap=True)
             if outcome.status == "ok":
-                _say_predictions(connection, one, out)
-                _say_verdict(one, out)
+                _say_predictions(connection, planned, out)
+                _say_verdict(planned, out)
 
 
-def _say_predictions(connection: duckdb.DuckDBPyConnection, one: Plan, out: Console) -> None:
+def _say_predictions(connection: duckdb.DuckDBPyConnection, planned: Plan, out: Console) -> None:
     from study.grades import grading
     rows = connection.execute("""
         SELECT claim_id, published, published_high, published_unit, unfitted_low, unfitted_high, fitted_low, fitted_high
         FROM predictions JOIN claims USING (claim_id) WHERE run_id = ? AND reason IS NULL
-        ORDER BY follows_from IS NOT NULL, claim_id""", [one.run_id]).fetchall()
+        ORDER BY follows_from IS NOT NULL, claim_id""", [planned.run_id]).fetchall()
     if not rows:
         return
-    grades = grading.of_runs(connection, [one.run_id])
+    grades = grading.of_runs(connection, [planned.run_id])
     table = console.table("claim", "published", "simulated, 5 to 95 %", "one constant fitted", "grade", whole="claim")
     for claim, published, most, unit, *bounds in rows:
-        said = f"{console.number(published)}{' or more' if most is None else ''}{'' if unit == '1' else f' {unit}'}"
-        table.add_row(claim, said, _range(*bounds[:2]), _range(*bounds[2:]), grades[claim])
+        told = f"{console.number(published)}{' or more' if most is None else ''}{'' if unit == '1' else f' {unit}'}"
+        table.add_row(claim, told, _range(*bounds[:2]), _range(*bounds[2:]), grades[claim])
     out.print(table)
-    if one.parameters != plan(one.notebook).parameters:
+    if planned.parameters != plan(planned.notebook).parameters:
         out.print("These grades are for the parameters given; those of paper/results.json are for the defaults.",
                   soft_wrap=True)
 
 
-def _say_verdict(one: Plan, out: Console) -> None:
-    if said := verdict(one):
-        out.print(f"verdict: {said}", soft_wrap=True)
+def _say_verdict(planned: Plan, out: Console) -> None:
+    if sentence := verdict(planned):
+        out.print(f"verdict: {sentence}", soft_wrap=True)
 
 
-def verdict(one: Plan) -> str:
+def verdict(planned: Plan) -> str:
     """What the last code cell of the executed notebook shows, if it is a sentence or a word; else nothing."""
-    shown = _last_output(one)
+    shown = _last_output(planned)
     return ast.literal_eval(shown) if shown.startswith(("'", '"')) else ""
 
 
-def _last_output(one: Plan) -> str:
-    cells = json.loads((one.folder / f"{one.name}.ipynb").read_text())["cells"]
+def _last_output(planned: Plan) -> str:
+    cells = json.loads((planned.folder / f"{planned.name}.ipynb").read_text())["cells"]
     outputs: list[dict] = next((cell["outputs"] for cell in reversed(cells) if cell["cell_type"] == "code"), [])
     return "".join(next((output["data"].get("text/plain", "") for output in outputs if "data" in output), ""))
 
