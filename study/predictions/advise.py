@@ -1,9 +1,9 @@
 """`study advise`: which step of tuning next gives most on what one has, and what it costs in safety.
 
     machine, spare = advise.read(Path("data/machines/two-disks-and-an-ssd.toml"), "postgres")
-    found = advise.advise(machine, spare, draws=8)
-    found.steps                 every recipe: TPS and gain with intervals, what it trades, or why it is not tried
-    found.ladder                the safe steps one on top of the other, the largest first
+    advice = advise.advise(machine, spare, draws=8)
+    advice.steps                 every recipe: TPS and gain with intervals, what it trades, or why it is not tried
+    advice.ladder                the safe steps one on top of the other, the largest first
 
 The file is a scenario without a database, and a list of `[[spare]]` devices that could become a log device, a cache device,
 or a pool for the log or the data. Recipes: data/advice.toml. All steps are compared under the same draws, on a server
@@ -59,7 +59,7 @@ def read(path: Path, database: str) -> tuple[Scenario, tuple[Devices, ...]]:
     spare = content.pop("spare", [])
     if not isinstance(spare, list):
         raise UserError(f"{path.name}: spare is {spare!r}, but it must be a list; begin each device with [[spare]]")
-    if isinstance(said := content.get("database", {}), dict) and said.get("kind") != database:
+    if isinstance(database_keys := content.get("database", {}), dict) and database_keys.get("kind") != database:
         content["database"] = DATABASES[database]
     machine = scenario.of(content, path.name)
     try:
@@ -72,15 +72,15 @@ def read(path: Path, database: str) -> tuple[Scenario, tuple[Devices, ...]]:
 
 def steps(machine: Scenario, spare: tuple[Devices, ...]) -> list[Step]:
     """Every recipe for the machine's database; one with a spare device once for each to hand."""
-    found = []
+    tries = []
     for recipe in recipes.recipes(machine.database.kind):
         needs = recipes.SPARE in recipe.change.values()
-        found += [_step(machine, recipe, spare, i) for i in (range(len(spare)) if needs else (None,))]
+        tries += [_step(machine, recipe, spare, i) for i in (range(len(spare)) if needs else (None,))]
         if needs and not spare:
-            found.append(Step(
+            tries.append(Step(
                 recipe=recipe, name=recipe.words, changes={}, after=None,
                 why_not="needs a device to spare; list one as [[spare]]", trades=(), device=None))
-    return found
+    return tries
 
 
 def _step(machine: Scenario, recipe: recipes.Recipe, spare: tuple[Devices, ...], i: int | None) -> Step:
@@ -95,13 +95,13 @@ def _step(machine: Scenario, recipe: recipes.Recipe, spare: tuple[Devices, ...],
                 after, why_not = None, "is so already"
         except UserError as error:
             why_not = str(error)
-    new = () if after is None else tuple(one for one in dangers(after) if one not in dangers(machine))
+    new = () if after is None else tuple(danger for danger in dangers(after) if danger not in dangers(machine))
     trades = new + ((f"NOTE: {recipe.trades}",) if recipe.trades and after is not None and not new else ())
     return Step(recipe=recipe, name=name, changes=changes, after=after, why_not=why_not, trades=trades, device=i)
 
 
 def is_safe(step: Step) -> bool:
-    return not any(one.startswith(("DANGER", "RISK")) for one in step.trades)
+    return not any(danger.startswith(("DANGER", "RISK")) for danger in step.trades)
 
 
 # --- what they are worth --------------------------------------------------------------------------------------------------
@@ -119,8 +119,8 @@ def at_work(machine: Scenario) -> Scenario:
 
 def advise(machine: Scenario, spare: tuple[Devices, ...] = (), draws: int = DRAWS, budget: int = BUDGET) -> Advice:
     machine = at_work(machine)
-    found = steps(machine, spare)
-    tried = [step for step in found if step.after is not None]
+    all_steps = steps(machine, spare)
+    tried = [step for step in all_steps if step.after is not None]
     scenarios = [machine, *(step.after for step in tried if step.after is not None)]
     known = machines.known(scenarios, predict.EXPERIMENTS[machine.database.kind])
     runs = predict.compare(scenarios, draws, budget=budget, known=known)
@@ -130,7 +130,7 @@ def advise(machine: Scenario, spare: tuple[Devices, ...] = (), draws: int = DRAW
             (step.name, *intervals.interval(gain), *intervals.interval(tps[place]), " ".join(step.trades),
              step.recipe.mechanism if intervals.interval(gain).high < 1 else "", "")
             for place, (step, gain) in enumerate(zip(tried, gains, strict=True), 1)]
-    rows += [(step.name, *[float("nan")] * 6, "", "", step.why_not) for step in found if step.after is None]
+    rows += [(step.name, *[float("nan")] * 6, "", "", step.why_not) for step in all_steps if step.after is None]
     table = pd.DataFrame(rows, columns=STEP_COLUMNS).sort_values("gain", ascending=False, na_position="last")
     best = sorted(enumerate(gains), key=lambda pair: -pair[1].median())
     chosen = [(tried[i], tps[i + 1]) for i, gain in best if is_safe(tried[i]) and gain.median() >= WORTH]
@@ -142,7 +142,7 @@ def ladder(machine: Scenario, as_it_is: pd.Series, chosen: list[tuple[Step, pd.S
            draws: int = DRAWS, budget: int = BUDGET) -> pd.DataFrame:
     """Steps one on top of the other, of each of which it is known what TPS it has by itself, by draw. One that gains nothing
     on top of those before is left out. A device is used once, and what one step has set no later one sets again."""
-    top, names, found = machine, ["as it is"], [as_it_is.to_numpy()]
+    top, names, rates = machine, ["as it is"], [as_it_is.to_numpy()]
     touched: set[str | int] = set()
     for step, alone in chosen:
         parts = {*step.changes, *([] if step.device is None else [step.device])}
@@ -153,12 +153,12 @@ def ladder(machine: Scenario, as_it_is: pd.Series, chosen: list[tuple[Step, pd.S
         except UserError:
             continue
         tps = alone if top is machine else predict.compare([higher], draws, budget=budget, known=known).tps
-        if np.median(tps.to_numpy() / found[-1]) < WORTH:
+        if np.median(tps.to_numpy() / rates[-1]) < WORTH:
             continue
         top, touched = higher, touched | parts
         names.append(f"+ {step.name}")
-        found.append(tps.to_numpy())
-    return pd.DataFrame([(name, *intervals.interval(tps)) for name, tps in zip(names, found, strict=True)],
+        rates.append(tps.to_numpy())
+    return pd.DataFrame([(name, *intervals.interval(tps)) for name, tps in zip(names, rates, strict=True)],
                         columns=["rung", "low", "tps", "high"])
 
 
@@ -170,23 +170,23 @@ def slower(table: pd.DataFrame) -> list[str]:
 
 # --- on the terminal ------------------------------------------------------------------------------------------------------
 
-def say(found: Advice, out: Console) -> None:
+def say(advice: Advice, out: Console) -> None:
     """For a terminal of 80 columns: what steps trade stands below the tables, by number."""
-    tried, notes = found.steps[found.steps.why_not == ""], [*dict.fromkeys(found.steps.trades[found.steps.trades != ""])]
+    tried, notes = advice.steps[advice.steps.why_not == ""], [*dict.fromkeys(advice.steps.trades[advice.steps.trades != ""])]
     shown = console.table("step, alone", "gain, 5 %", "50 %", "95 %", "TPS", "trades")
     for row in tried.itertuples():
         numbers = [f"{value - 1:+.0%}" for value in (row.gain_low, row.gain, row.gain_high)]
         trades = f"{row.trades.partition(':')[0]} [{1 + notes.index(row.trades)}]" if row.trades else ""
         shown.add_row(row.step, *numbers, f"{row.tps:,.0f}", trades)
     rungs = console.table("safe steps, one on top of the other", "TPS, 5 %", "50 %", "95 %")
-    for row in found.ladder.itertuples():
+    for row in advice.ladder.itertuples():
         rungs.add_row(row.rung, *(f"{value:,.0f}" for value in (row.low, row.tps, row.high)))
     out.print(shown)
     out.print()
     out.print(rungs)
     _say_list(out, [f"[{i}] {note}" for i, note in enumerate(notes, 1)])
-    _say_list(out, slower(found.steps))
-    not_tried = [f"- {row.step}: {row.why_not}" for row in found.steps[found.steps.why_not != ""].itertuples()]
+    _say_list(out, slower(advice.steps))
+    not_tried = [f"- {row.step}: {row.why_not}" for row in advice.steps[advice.steps.why_not != ""].itertuples()]
     _say_list(out, not_tried and ["Not tried:", *not_tried])
 
 

@@ -41,10 +41,10 @@ def offs(names: list[str]) -> list[np.ndarray]:
     return [np.exp(np.abs(np.log(table.factor.to_numpy()))) for table in tables]
 
 
-def factor_of(found: list[np.ndarray], level: float = LEVEL) -> float:
+def factor_of(cells_of: list[np.ndarray], level: float = LEVEL) -> float:
     """Of cells that were off by so much, by set-up; infinite if there are too few set-ups for that level."""
-    factors = np.concatenate(found)
-    weights = np.concatenate([np.full(len(cells), 1 / len(cells)) for cells in found]) / (len(found) + 1)
+    factors = np.concatenate(cells_of)
+    weights = np.concatenate([np.full(len(cells), 1 / len(cells)) for cells in cells_of]) / (len(cells_of) + 1)
     order = factors.argsort()
     reached = np.cumsum(weights[order]) >= level - 1e-9
     return float(factors[order][reached.argmax()]) if reached.any() else np.inf
@@ -52,8 +52,8 @@ def factor_of(found: list[np.ndarray], level: float = LEVEL) -> float:
 
 def seen(names: list[str] | None = None) -> Error:
     """In these set-ups; in all that have been opened, if they are left out."""
-    found = offs(trials.opened() if names is None else names)
-    return Error(factor_of(found), len(found), sum(map(len, found)))
+    factors = offs(trials.opened() if names is None else names)
+    return Error(factor_of(factors), len(factors), sum(map(len, factors)))
 
 
 def widened(own: intervals.Interval, error: Error) -> intervals.Interval:
@@ -63,11 +63,12 @@ def widened(own: intervals.Interval, error: Error) -> intervals.Interval:
 
 def within(table, error: Error) -> int:
     """Of rows of `study.predictions.trials.compared`, how many were published within their widened intervals."""
-    found = [widened(intervals.Interval(row.low, row.middle, row.high), error) for row in table.itertuples()]
-    return sum(one.low <= published <= one.high for one, published in zip(found, table.published, strict=True))
+    intervals = [widened(intervals.Interval(row.low, row.middle, row.high), error) for row in table.itertuples()]
+    return sum(interval.low <= published <= interval.high
+               for interval, published in zip(intervals, table.published, strict=True))
 
 
-def said(error: Error) -> str:
+def in_words(error: Error) -> str:
     return (f"with the model error of earlier set-ups: within a factor of {error.factor:.2g} of the middle, which should "
             f"hold eight of ten new rates, as {error.n_setups} set-ups predicted blind ({error.n_cells} rates) say. A "
             "calibration, not the mechanism's own")
@@ -77,10 +78,10 @@ def as_quantity(own: intervals.Interval, error: Error) -> dict:
     """For a file, beside the mechanism's own quantities."""
     wide = widened(own, error)
     return {"tps_with_model_error": {"unit": "TPS", "low": wide.low, "middle": wide.middle, "high": wide.high,
-                                     "factor": error.factor, "why": said(error)}}
+                                     "factor": error.factor, "why": in_words(error)}}
 
 
 def say(own: intervals.Interval, error: Error, out: Console) -> None:
     """For the terminal."""
     wide = widened(own, error)
-    out.print(f"tps {console.number(wide.low)} to {console.number(wide.high)}, {said(error)}", soft_wrap=True)
+    out.print(f"tps {console.number(wide.low)} to {console.number(wide.high)}, {in_words(error)}", soft_wrap=True)

@@ -1,8 +1,8 @@
 """`study predict`: what a scenario would do, with intervals over all that is not known of it.
 
-    found = predict.interval(one, draws=24, seeds=1)
-    found.table                 quantity, unit, 5 %, 50 %, 95 %
-    predict.compare([one, other], draws=24)         a row per scenario, draw and seed, under common draws
+    prediction = predict.interval(machine, draws=24, seeds=1)
+    prediction.table                 quantity, unit, 5 %, 50 %, 95 %
+    predict.compare([machine, other], draws=24)         a row per scenario, draw and seed, under common draws
 
 Every draw is one Latin hypercube row of the priors of data/priors.toml and of the ranges of all device sheets; how long a
 run is: `study.machines.run_length`. No published result of any ladder is read here or by what is called from here.
@@ -45,9 +45,9 @@ class Prediction(NamedTuple):
         return intervals.interval(self.runs.tps)
 
 
-def interval(one: Scenario, draws: int = DRAWS, seeds: int = SEEDS, experiment: str | None = None) -> Prediction:
-    runs, lengths = compare_with_lengths([one], draws, seeds, experiment)
-    return Prediction(one, table(runs), runs, lengths[0].why, notes(one))
+def interval(machine: Scenario, draws: int = DRAWS, seeds: int = SEEDS, experiment: str | None = None) -> Prediction:
+    runs, lengths = compare_with_lengths([machine], draws, seeds, experiment)
+    return Prediction(machine, table(runs), runs, lengths[0].why, notes(machine))
 
 
 def compare(scenarios: list[Scenario], draws: int = DRAWS, seeds: int = SEEDS, experiment: str | None = None,
@@ -63,7 +63,7 @@ def compare_with_lengths(scenarios: list[Scenario], draws: int, seeds: int, expe
     if draws < 2 or seeds < 1:
         raise UserError(f"{draws} draws and {seeds} seeds make no interval; give 2 draws and a seed at least")
     known = known or machines.known(scenarios, experiment or EXPERIMENTS[scenarios[0].database.kind])
-    lengths = [run_length.of(machines.checked(one), known.central(), budget=budget) for one in scenarios]
+    lengths = [run_length.of(machines.checked(scenario), known.central(), budget=budget) for scenario in scenarios]
     rows = priors.draws(known, draws, seed=1).to_dict("records")
     calls = [(i, length, draw, rows[draw], 1 + draw + seed * draws) for i, length in enumerate(lengths)
              for draw in range(draws) for seed in range(seeds)]
@@ -77,12 +77,12 @@ def _row(place: int, length: run_length.Length, draw: int, values: dict, seed: i
 def quantities(outcome: machines.Outcome) -> dict[str, float]:
     """What is predicted: see UNITS and PER_SECOND; of devices, per group."""
     counts, flushes = outcome.counts, outcome.counts["flushes"] or float("nan")
-    found = {"tps": outcome.tps, "response_mean": outcome.mean_ms, "response_p50": outcome.p50_ms,
+    values = {"tps": outcome.tps, "response_mean": outcome.mean_ms, "response_p50": outcome.p50_ms,
              "response_p95": outcome.p95_ms, "response_p99": outcome.p99_ms, "wal_per_transaction": outcome.wal_bytes,
              "transactions_per_flush": counts["commits"] / flushes, "checkpoints": counts["checkpoints"]}
     for group, numbers in outcome.devices.items():
-        found |= {f"{group}: {what}": numbers[what] / unit / outcome.seconds for what, (unit, _) in PER_SECOND.items()}
-    return found
+        values |= {f"{group}: {what}": numbers[what] / unit / outcome.seconds for what, (unit, _) in PER_SECOND.items()}
+    return values
 
 
 def table(runs: pd.DataFrame) -> pd.DataFrame:
@@ -94,60 +94,61 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["quantity", "unit", "low", "middle", "high"])
 
 
-def era_taken(content: dict, one: Scenario) -> str:
+def era_taken(content: dict, machine: Scenario) -> str:
     """Which build of ZFS is taken where a scenario (`content`, as it is in its file) names none; else nothing."""
-    if one.files.kind != "zfs" or "era" in content.get("files", {}):
+    if machine.files.kind != "zfs" or "era" in content.get("files", {}):
         return ""
-    version = getattr(one.database, "version", None)
-    when = " ".join([one.database.kind] + [f"{version:g}" if isinstance(version, float) else f"{version}"] * bool(version))
-    return (f"era is left out: {one.files.era} is taken, the likeliest for {when} on {machines.system(one)}; to choose, set "
-            "era in [files]")
+    version = getattr(machine.database, "version", None)
+    words = [f"{version:g}" if isinstance(version, float) else f"{version}"] * bool(version)
+    when = " ".join([machine.database.kind, *words])
+    return (f"era is left out: {machine.files.era} is taken, the likeliest for {when} on {machines.system(machine)}; to "
+            "choose, set era in [files]")
 
 
-def notes(one: Scenario) -> tuple[str, ...]:
+def notes(machine: Scenario) -> tuple[str, ...]:
     """What a reader must know: safety that is traded, settings without effect, rules of another time."""
-    found = list(dangers(one))
-    if one.database.kind == "postgres":
-        found += [f"{name}: {conf.UNFELT[name]}" for name in one.database.conf if name in conf.UNFELT]
-    elif one.database.kind == "innodb" and one.database.version is None:
-        found.append("the version of MySQL is left out: 5.4 of 2009 is taken, with sysbench 0.4 and no binary log; newer "
+    lines = list(dangers(machine))
+    if machine.database.kind == "postgres":
+        lines += [f"{name}: {conf.UNFELT[name]}" for name in machine.database.conf if name in conf.UNFELT]
+    elif machine.database.kind == "innodb" and machine.database.version is None:
+        lines.append("the version of MySQL is left out: 5.4 of 2009 is taken, with sysbench 0.4 and no binary log; newer "
                      "ones take up to twice the processor time for a write")
-    if one.files.kind == "zfs" and machines.system(one) != "solaris":
-        if one.files.era.startswith("openzfs"):
-            found.append(f"OpenZFS is taken as era {one.files.era}: build b141 without the vdev cache, but with the write "
-                         "throttle and queues of that time; its prefetch and space maps are younger")
+    if machine.files.kind == "zfs" and machines.system(machine) != "solaris":
+        if machine.files.era.startswith("openzfs"):
+            lines.append(f"OpenZFS is taken as era {machine.files.era}: build b141 without the vdev cache, but with the "
+                         "write throttle and queues of that time; its prefetch and space maps are younger")
         else:
-            found.append(f"ZFS of build {one.files.era} is taken without the vdev cache on {machines.system(one)}; system = "
-                         '"solaris" has it')
-    return tuple(found)
+            lines.append(f"ZFS of build {machine.files.era} is taken without the vdev cache on {machines.system(machine)}; "
+                         'system = "solaris" has it')
+    return tuple(lines)
 
 
-def as_json(found: Prediction, others: dict | None = None) -> str:
+def as_json(prediction: Prediction, others: dict | None = None) -> str:
     """What can be committed before anyone measures: the scenario, the intervals, and what they were made by; and what the
     caller has to say besides."""
-    said = found.scenario.model_dump(mode="json")
-    if found.scenario.files.kind == "zfs":
-        said["files"]["compressed_arc"] = found.scenario.files.holds_compressed
+    keys = prediction.scenario.model_dump(mode="json")
+    if prediction.scenario.files.kind == "zfs":
+        keys["files"]["compressed_arc"] = prediction.scenario.files.holds_compressed
     return json.dumps({
-        "scenario": said,
-        "digest_of_scenario": digest([found.scenario.model_dump_json().encode()]),
+        "scenario": keys,
+        "digest_of_scenario": digest([prediction.scenario.model_dump_json().encode()]),
         "model": sources.digest_once("model"), "study": sources.digest_once("study"),
-        "draws": len(found.runs), "run": found.why, "notes": list(found.notes),
+        "draws": len(prediction.runs), "run": prediction.why, "notes": list(prediction.notes),
         "quantities": {row.quantity: {"unit": row.unit, "low": row.low, "middle": row.middle, "high": row.high}
-                       for row in found.table.itertuples()}} | (others or {}), indent=2) + "\n"
+                       for row in prediction.table.itertuples()}} | (others or {}), indent=2) + "\n"
 
 
-def write(found: Prediction, path: Path, others: dict | None = None) -> None:
-    write_atomically(path, as_json(found, others))
+def write(prediction: Prediction, path: Path, others: dict | None = None) -> None:
+    write_atomically(path, as_json(prediction, others))
 
 
-def say(found: Prediction, out: Console) -> None:
+def say(prediction: Prediction, out: Console) -> None:
     """For the terminal."""
     shown = console.table("quantity", "5 %", "50 %", "95 %", "unit")
-    for row in found.table.itertuples():
+    for row in prediction.table.itertuples():
         shown.add_row(SAID.get(row.quantity, row.quantity), *map(console.number, (row.low, row.middle, row.high)), row.unit)
-    out.print(found.scenario.title, soft_wrap=True)
+    out.print(prediction.scenario.title, soft_wrap=True)
     out.print(shown)
-    out.print(f"{len(found.runs)} runs; each is {found.why}", soft_wrap=True)
-    for note in found.notes:
+    out.print(f"{len(prediction.runs)} runs; each is {prediction.why}", soft_wrap=True)
+    for note in prediction.notes:
         out.print(f"- {note}", soft_wrap=True)

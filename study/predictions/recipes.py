@@ -81,17 +81,17 @@ def read() -> _File:
 
 
 def recipes(database: str) -> list[Recipe]:
-    return [one for one in read().recipe if database in one.databases]
+    return [recipe for recipe in read().recipe if database in recipe.databases]
 
 
 def misses(recipe: Recipe, machine: Scenario) -> str:
     """Why `recipe` is not meant for `machine`, in words; "" if it is."""
-    found = fields(machine)
+    own = fields(machine)
     for path, values in recipe.only_if.items():
         if path.startswith(OF_ERA):
             path, values = "files.era", _eras_with(path.removeprefix(OF_ERA), values)
-        if found.get(path) not in values:
-            return f"is for {path} of {', '.join(map(str, values))}, not {found.get(path)}"
+        if own.get(path) not in values:
+            return f"is for {path} of {', '.join(map(str, values))}, not {own.get(path)}"
     return ""
 
 
@@ -107,12 +107,14 @@ def changes(recipe: Recipe, spare=None) -> dict[str, Any]:
 
 def page() -> str:
     """What of the advice still holds in today's OpenZFS, as Markdown."""
-    found = read()
+    advice = read()
     lines = ["# What of this still holds in today's OpenZFS", "", AS_OF, ""]
     for today, title in TODAY.items():
-        steps = [one for one in found.recipe if one.today == today]
+        steps = [entry for entry in advice.recipe if entry.today == today]
         if steps:
-            lines += [f"## {title}", "", *(f"- **{one.words}** ({', '.join(one.databases)}; {one.source}). {one.now} "
-                                           f"[{'; '.join(one.evidence)}]" for one in steps), ""]
-    lines += ["## New since", "", *(f"- {one.words} [{'; '.join(one.evidence)}]" for one in found.new)]
+            lines += [f"## {title}", ""]
+            lines += [f"- **{entry.words}** ({', '.join(entry.databases)}; {entry.source}). {entry.now} "
+                      f"[{'; '.join(entry.evidence)}]" for entry in steps]
+            lines.append("")
+    lines += ["## New since", "", *(f"- {entry.words} [{'; '.join(entry.evidence)}]" for entry in advice.new)]
     return "\n".join(lines) + "\n"

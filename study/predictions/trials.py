@@ -126,25 +126,25 @@ def read(name: str) -> Setup:
 
 
 def setup_of(name: str, content: dict, file: str = "setup.toml") -> Setup:
-    found = _checked(_Setup, file, content)
-    base = scenario.of(found.scenario, file)
-    published_file.refuse_duplicates(file, "cell", [cell.name for cell in found.cell])
+    described = _checked(_Setup, file, content)
+    base = scenario.of(described.scenario, file)
+    published_file.refuse_duplicates(file, "cell", [cell.name for cell in described.cell])
     cells = {cell.name: scenario.changed(base, {path: None if value == NONE else value
                                                 for path, value in cell.changes.items()} | {"title": cell.name})
-             for cell in found.cell}
-    for ratio in found.ratio:
+             for cell in described.cell}
+    for ratio in described.ratio:
         for cell in (ratio.of, ratio.to):
             if cell not in cells:
                 raise UserError(f"{file}: ratio '{ratio.name}' is of '{cell}', but there is no such cell; name one of "
                                 f"{', '.join(cells)}")
-    return Setup(name=name, source=found.source, left_out=found.left_out, budget=found.budget, cells=cells,
-                 ratios=tuple((ratio.name, ratio.of, ratio.to) for ratio in found.ratio), sealed=found.sealed)
+    return Setup(name=name, source=described.source, left_out=described.left_out, budget=described.budget, cells=cells,
+                 ratios=tuple((ratio.name, ratio.of, ratio.to) for ratio in described.ratio), sealed=described.sealed)
 
 
-def predicted(one: Setup, draws: int, cells: list[str] | None = None, budget: int | None = None) -> dict:
+def predicted(setup: Setup, draws: int, cells: list[str] | None = None, budget: int | None = None) -> dict:
     """Of every cell the run's length in words, and each quantity of every draw."""
-    chosen = {name: one.cells[name] for name in cells or one.cells}
-    runs, lengths = predict.compare_with_lengths(list(chosen.values()), draws, 1, None, budget or one.budget)
+    chosen = {name: setup.cells[name] for name in cells or setup.cells}
+    runs, lengths = predict.compare_with_lengths(list(chosen.values()), draws, 1, None, budget or setup.budget)
     return {name: {"run": length.why, "draws": _by_draw(runs[runs.scenario == place])}
             for place, (name, length) in enumerate(zip(chosen, lengths, strict=True))}
 
@@ -157,22 +157,22 @@ def _by_draw(runs: pd.DataFrame) -> dict[str, list[float]]:
 
 def predict_blind(name: str, draws: int = DRAWS) -> Path:
     """Predict all cells of a set-up and write blind.json beside it. Raises UserError if that would not be blind."""
-    one, folder = read(name), DATA / "trials" / name
+    setup, folder = read(name), DATA / "trials" / name
     for file, why in (("published.toml", "its results lie open beside it"), ("blind.json", "it has been predicted")):
         if (folder / file).exists():
             raise UserError(f"{name} has a {file}, so that {why}; a prediction would not be blind")
     path = folder / "blind.json"
-    commit(one, predicted(one, draws), path)
+    commit(setup, predicted(setup, draws), path)
     return path
 
 
-def commit(one: Setup, found: dict, path: Path) -> None:
+def commit(setup: Setup, cells: dict, path: Path) -> None:
     """Write predictions, with what they were made by."""
     header = {"commit": _commit_of_sources(), "model": sources.digest_once("model"), "study": sources.digest_once("study"),
               "priors": digest_of_files([data_file("priors.toml")]),
-              "hardware": digest_of_files(data_files("hardware/*.toml")), "setup": _digest_of_setup(one.name),
-              "n_draws": len(next(iter(found.values()))["draws"]["tps"])}
-    write_atomically(path, json.dumps(header | {"cells": found}, indent=1) + "\n")
+              "hardware": digest_of_files(data_files("hardware/*.toml")), "setup": _digest_of_setup(setup.name),
+              "n_draws": len(next(iter(cells.values()))["draws"]["tps"])}
+    write_atomically(path, json.dumps(header | {"cells": cells}, indent=1) + "\n")
 
 
 def _digest_of_setup(name: str) -> str:
@@ -197,18 +197,18 @@ def _git(*words: str) -> str:
 def blind(name: str) -> dict:
     """The cells of what was committed. Raises UserError if the set-up is another one since."""
     file = f"trials/{name}/blind.json"
-    found = _checked(_Blind, file, json.loads(data_file(file).read_text()))
-    if found.setup is not None and found.setup != _digest_of_setup(name):
+    committed = _checked(_Blind, file, json.loads(data_file(file).read_text()))
+    if committed.setup is not None and committed.setup != _digest_of_setup(name):
         raise UserError(f"{file} was made from another setup.toml than the one beside it; put that one back")
-    unknown = sorted(found.cells.keys() - read(name).cells.keys())
+    unknown = sorted(committed.cells.keys() - read(name).cells.keys())
     if unknown:
         raise UserError(f"{file} has a cell '{unknown[0]}', which setup.toml has not; put back the one it was made from")
-    return {cell: {"run": one.run, "draws": {what: list(values) for what, values in one.draws.items()}}
-            for cell, one in found.cells.items()}
+    return {cell: {"run": kept.run, "draws": {what: list(values) for what, values in kept.draws.items()}}
+            for cell, kept in committed.cells.items()}
 
 
-def interval(found: dict, cell: str, quantity: str = "tps") -> intervals.Interval:
-    return intervals.interval(pd.Series(found[cell]["draws"][quantity]))
+def interval(cells: dict, cell: str, quantity: str = "tps") -> intervals.Interval:
+    return intervals.interval(pd.Series(cells[cell]["draws"][quantity]))
 
 
 # --- what was published ---------------------------------------------------------------------------------------------------
@@ -221,21 +221,21 @@ def published(name: str) -> dict:
 
 def opened(trial: int | None = None) -> list[str]:
     """Set-ups whose results have been opened: those that have a file of them. Of all trials, or of one."""
-    found = [path.parent.name for path in data_files("trials/*/published.toml")]
-    return [name for name in found if trial in (None, published(name)["trial"])]
+    with_results = [path.parent.name for path in data_files("trials/*/published.toml")]
+    return [name for name in with_results if trial in (None, published(name)["trial"])]
 
 
 def as_of_now(name: str) -> Setup:
     """To be predicted anew: with what its words mean since."""
-    one, changes = read(name), published(name)["now"]
-    return one._replace(cells={cell: scenario.changed(of, changes) for cell, of in one.cells.items()})
+    setup, changes = read(name), published(name)["now"]
+    return setup._replace(cells={cell: scenario.changed(of, changes) for cell, of in setup.cells.items()})
 
 
-def compared(found: dict[str, dict] | None = None) -> pd.DataFrame:
-    """A row per cell: set-up, cell, published, the interval, published over the middle, whether it lies within. `found`: by
-    set-up; what was predicted blind if it is left out."""
-    found = found or {name: blind(name) for name in opened()}
-    rows = [(name, cell, published(name)["tps"][cell], *interval(cells, cell)) for name, cells in found.items()
+def compared(predictions: dict[str, dict] | None = None) -> pd.DataFrame:
+    """A row per cell: set-up, cell, published, the interval, published over the middle, whether it lies within.
+    `predictions`: by set-up; what was predicted blind if it is left out."""
+    predictions = predictions or {name: blind(name) for name in opened()}
+    rows = [(name, cell, published(name)["tps"][cell], *interval(cells, cell)) for name, cells in predictions.items()
             for cell in cells]
     return _judged(pd.DataFrame(rows, columns=["setup", "what", "published", "low", "middle", "high"]))
 
@@ -302,11 +302,11 @@ def metrics(table: pd.DataFrame, quantity: str) -> pd.DataFrame:
 
 def verdict(cells: pd.DataFrame, ratios: pd.DataFrame) -> str:
     """In words, from the numbers."""
-    one, other = score(cells), score(ratios)
+    rates, sides = score(cells), score(ratios)
     clear, foretold = directions(ratios)
-    side = "too high" if one.bias < 1 else "too low"
-    return (f"Of {one.n} rates that were predicted before their results were opened, {one.within} lie within their "
-            f"intervals. Half are off by a factor of {one.off:.2f} or more, the worst by {one.worst:.1f}. On average "
-            f"predictions are {side} by {max(one.bias, 1 / one.bias):.2f}. Of {other.n} ratios of two variants "
-            f"{other.within} lie within; half are off by {other.off:.2f} or more. Where the published ratio is a tenth or "
+    side = "too high" if rates.bias < 1 else "too low"
+    return (f"Of {rates.n} rates that were predicted before their results were opened, {rates.within} lie within their "
+            f"intervals. Half are off by a factor of {rates.off:.2f} or more, the worst by {rates.worst:.1f}. On average "
+            f"predictions are {side} by {max(rates.bias, 1 / rates.bias):.2f}. Of {sides.n} ratios of two variants "
+            f"{sides.within} lie within; half are off by {sides.off:.2f} or more. Where the published ratio is a tenth or "
             f"more away from 1, the side is foretold in {foretold} of {clear}.")

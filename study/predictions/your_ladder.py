@@ -35,35 +35,35 @@ def machine(disk: str, n_disks: int, layout: str, log_device: str, cache_device:
     return scenario.changed(base, changes | DURABILITY[durability])
 
 
-def next_steps(one: Scenario, spare: str, draws: int, budget: int = advise.BUDGET) -> advise.Advice:
+def next_steps(machine: Scenario, spare: str, draws: int, budget: int = advise.BUDGET) -> advise.Advice:
     """What each step gains on it, with one device to spare."""
     devices = () if spare == NO_DEVICE else (Devices(sheet=spare),)
-    return advise.advise(one, devices, draws, budget)
+    return advise.advise(machine, devices, draws, budget)
 
 
-def tried(found: advise.Advice) -> pd.DataFrame:
+def tried(advice: advise.Advice) -> pd.DataFrame:
     """Steps that were tried, best first: step, gain in % (5, 50, 95 %), whether safe."""
-    steps = found.steps[found.steps.why_not == ""]
+    steps = advice.steps[advice.steps.why_not == ""]
     percent = 100 * (steps[["gain_low", "gain", "gain_high"]] - 1)
     return percent.set_axis(["low", "middle", "high"], axis=1).assign(
         step=steps.step, is_safe=~steps.trades.str.startswith(("RISK", "DANGER")))
 
 
-def warnings(one: Scenario, found: advise.Advice) -> list[str]:
+def warnings(machine: Scenario, advice: advise.Advice) -> list[str]:
     """Of the machine as it is, and of each step, in plain words; and why a step makes it slower."""
-    steps = found.steps[found.steps.trades != ""]
-    return [*dangers.dangers(one), *(f"{row.step}: {row.trades}" for row in steps.itertuples()),
-            *advise.slower(found.steps)]
+    steps = advice.steps[advice.steps.trades != ""]
+    return [*dangers.dangers(machine), *(f"{row.step}: {row.trades}" for row in steps.itertuples()),
+            *advise.slower(advice.steps)]
 
 
-def best(found: advise.Advice) -> str:
+def best(advice: advise.Advice) -> str:
     """The safe step that gives most, in a sentence."""
-    steps = tried(found)
+    steps = tried(advice)
     safe = steps[steps.is_safe]
     if safe.empty:
         raise UserError("no step can be tried on this machine; give it a device to spare")
-    one = safe.iloc[0]
-    if one.middle < 100 * (advise.WORTH - 1):
+    step = safe.iloc[0]
+    if step.middle < 100 * (advise.WORTH - 1):
         return "No safe step gains anything worth having here."
-    warning = "; it may gain nothing" if one.low <= 0 else ""
-    return f"Next: {one.step}, {one.middle:+.0f} % ({one.low:+.0f} to {one.high:+.0f} %){warning}."
+    warning = "; it may gain nothing" if step.low <= 0 else ""
+    return f"Next: {step.step}, {step.middle:+.0f} % ({step.low:+.0f} to {step.high:+.0f} %){warning}."
