@@ -102,8 +102,8 @@ def _one(plan, limits, progress, console, stopped) -> Outcome:
             progress.remove_task(task)
     if outcome.status != "ok":
         where = "" if outcome.status == "not run" else f"; see {plan.folder}"
-        said = Text.assemble((f"{plan.name}: {outcome.status}", "red"), f" ({outcome.reason}){where}")
-        console.print(said, soft_wrap=True)
+        message = Text.assemble((f"{plan.name}: {outcome.status}", "red"), f" ({outcome.reason}){where}")
+        console.print(message, soft_wrap=True)
     elif outcome.again:
         console.print(f"{plan.name}: done in {outcome.seconds:.1f} s", soft_wrap=True)
     return outcome

@@ -243,17 +243,17 @@ def find(name: str) -> Path:
             raise UserError(f"there is no notebook {name}; check the path")
         return path.resolve()
     have = books()
-    found = [path for path in have if path.stem.startswith(name)]
-    exact = [path for path in found if path.stem == name]
-    if len(exact or found) > 1:
-        both = " and ".join(path.stem for path in found)
-        raise UserError(f"'{name}' names {len(found)} notebooks, {both}; take one of them")
-    if not found:
+    candidates = [path for path in have if path.stem.startswith(name)]
+    exact = [path for path in candidates if path.stem == name]
+    if len(exact or candidates) > 1:
+        both = " and ".join(path.stem for path in candidates)
+        raise UserError(f"'{name}' names {len(candidates)} notebooks, {both}; take one of them")
+    if not candidates:
         stems = [path.stem for path in have]
         raise UserError(f"'{name}' names no notebook; " + errors.meant(
             name, stems, f"there are {', '.join(stems)}: take one, by its name or its number, or give the path of an "
             ".ipynb file"))
-    return (exact or found)[0]
+    return (exact or candidates)[0]
 
 
 def entry(path: Path) -> Notebook | None:

@@ -14,17 +14,17 @@ SAMPLES = "samples"         # a folder of one file a series
 def manifest(folder: Path) -> dict | None:
     """What is said of a finished run; None for an unfinished one or a damaged manifest, which never count."""
     try:
-        said = json.loads((folder / MANIFEST).read_text())
+        content = json.loads((folder / MANIFEST).read_text())
     except (OSError, ValueError):
         return None
-    return said if isinstance(said, dict) and said.get("run_id") == folder.name else None
+    return content if isinstance(content, dict) and content.get("run_id") == folder.name else None
 
 
 def is_whole(folder: Path) -> bool:
     """Whether every file of a finished run is still what its manifest says."""
-    said = manifest(folder) or {}
+    content = manifest(folder) or {}
     return all((folder / name).is_file() and digest([(folder / name).read_bytes()]) == value
-               for name, value in said.get("files", {}).items())
+               for name, value in content.get("files", {}).items())
 
 
 def lines(path: Path) -> list[dict]:

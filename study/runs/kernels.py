@@ -110,16 +110,16 @@ def kernel(folder: Path, environment: dict[str, str], log: Path, memory_bytes: i
         sockets.rmdir()
         sockets = Path(tempfile.mkdtemp(prefix="study-", dir="/tmp"))
     with open(log, "wb") as log_file:
-        one = Kernel(transport="ipc", connection_file=str(sockets / "k.json"), environment=environment,
+        new = Kernel(transport="ipc", connection_file=str(sockets / "k.json"), environment=environment,
                      folder=folder, log_file=log_file, memory_bytes=memory_bytes)
         with _lock:
-            _alive.add(one)
+            _alive.add(new)
         try:
-            yield one
+            yield new
         finally:
-            one.kill()
+            new.kill()
             with _lock:
-                _alive.discard(one)
+                _alive.discard(new)
             shutil.rmtree(sockets, ignore_errors=True)
 
 
@@ -143,8 +143,8 @@ def in_own_loop(function, *arguments, **options):
 def kill_all() -> None:
     """End every kernel of this process at once."""
     with _lock:
-        for one in list(_alive):
-            one.kill()
+        for alive in list(_alive):
+            alive.kill()
 
 
 def clean_environment(**more: str) -> dict[str, str]:

@@ -56,7 +56,7 @@ def plan(notebook: Path, overrides: Mapping[str, Any] | None = None) -> Plan:
         "listed": digest([repr(listed).encode()]), "sources": _sources(notebook, code),
         "lock": digest_of_files([LOCK]), "python": "{}.{}".format(*sys.version_info[:2]),
         **{path.relative_to(ROOT).as_posix(): digest_of_files([path]) for path in files},
-        **{f"run of {one.name}": one.run_id for one in needs}}, needs)
+        **{f"run of {needed.name}": needed.run_id for needed in needs}}, needs)
 
 
 def _check_machine(module: str, values: Mapping[str, parameters.Value]) -> None:
@@ -135,11 +135,11 @@ def not_run(planned: Plan) -> Outcome | None:
 
 def missing(plans: Iterable[Plan]) -> dict[str, Plan]:
     """By run_id, what has not been done of these and of what they need; what is needed comes first."""
-    found: dict[str, Plan] = {}
-    for one in plans:
-        if not done_before(one):
-            found |= missing(one.needs)
-            found[one.run_id] = one
-    return found
+    to_do: dict[str, Plan] = {}
+    for planned in plans:
+        if not done_before(planned):
+            to_do |= missing(planned.needs)
+            to_do[planned.run_id] = planned
+    return to_do
 
 

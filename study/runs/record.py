@@ -78,17 +78,17 @@ def prediction(claim: str, unfitted: Interval, fitted: Interval | None = None, i
     the claim's target. `identified` is False when conditions that were not published decide. If it is of an ensemble,
     `draws`: from how many the unfitted interval is taken; `reach`: the least and the most in all of its cases."""
     intervals = {"unfitted": unfitted, "fitted": fitted}
-    for kind, one in intervals.items():
-        if one is not None and not (len(one) == 3 and all(map(math.isfinite, one)) and one[0] <= one[1] <= one[2]):
-            raise UserError(f"the {kind} prediction of {claim} is {one}; give three finite numbers in rising order")
-        if one is not None and reach and not reach[0] <= one[0] <= one[2] <= reach[1]:
-            raise UserError(f"the {kind} prediction of {claim} is {one}, but all of its cases are from {reach[0]} to "
+    for kind, ends in intervals.items():
+        if ends is not None and not (len(ends) == 3 and all(map(math.isfinite, ends)) and ends[0] <= ends[1] <= ends[2]):
+            raise UserError(f"the {kind} prediction of {claim} is {ends}; give three finite numbers in rising order")
+        if ends is not None and reach and not reach[0] <= ends[0] <= ends[2] <= reach[1]:
+            raise UserError(f"the {kind} prediction of {claim} is {ends}, but all of its cases are from {reach[0]} to "
                             f"{reach[1]}; give the least and the most of the cases that it is taken from")
     reach_low, reach_high = reach or (None, None)
     _append(PREDICTIONS, {"claim_id": claim, "identified": identified, "draws": draws, "reason": None,
                           "reach_low": reach_low, "reach_high": reach_high} | {
-        f"{kind}_{name}": None if value is None else float(value) for kind, one in intervals.items()
-        for name, value in zip(("low", "middle", "high"), one or (None,) * 3, strict=True)})
+        f"{kind}_{name}": None if value is None else float(value) for kind, ends in intervals.items()
+        for name, value in zip(("low", "middle", "high"), ends or (None,) * 3, strict=True)})
 
 
 def not_modelled(claim: str, reason: str) -> None:

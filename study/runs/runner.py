@@ -77,7 +77,7 @@ def _execute(plan, limits, reached, on_cell, stopping) -> tuple[str, str | None,
         on_cell(index, len(notebook.cells))
 
     environment = kernels.clean_environment(STUDY_RUN=str(plan.folder), STUDY_READS=json.dumps(plan.reads),
-                                            STUDY_NEEDS=json.dumps({one.name: one.run_id for one in plan.needs}))
+                                            STUDY_NEEDS=json.dumps({needed.name: needed.run_id for needed in plan.needs}))
     with kernels.kernel(plan.notebook.parent, environment, plan.folder / "kernel.log", limits.memory_bytes) as kernel:
         return *_ended(kernel, notebook, plan, limits, reached, at_cell, stopping), kernel.cpu_seconds
 
@@ -93,8 +93,8 @@ def _ended(kernel, notebook, plan, limits, reached, at_cell, stopping) -> tuple[
     except CellTimeoutError:
         return "timed out", f"cell {reached[0]} ran longer than {limits.cell_seconds} s"
     except PapermillExecutionError as error:
-        said = " ".join(str(error.evalue).split())[:300]
-        return "failed", f"{error.ename} in cell {reached[0]}: {said}"
+        message = " ".join(str(error.evalue).split())[:300]
+        return "failed", f"{error.ename} in cell {reached[0]}: {message}"
     except (DeadKernelError, RuntimeError) as error:
         if stopping():
             return "interrupted", f"stopped in cell {reached[0]}"
@@ -117,14 +117,14 @@ def _quiet_end(executed: nbformat.NotebookNode) -> tuple[str, str | None]:
 
 def _gather(plan: Plan) -> tuple[str, str | None]:
     """Turn what the notebook recorded into metrics.parquet."""
-    said = lines(plan.folder / METRICS)
-    whole = [row["name"] for row in said if row["t"] is None]
+    recorded = lines(plan.folder / METRICS)
+    whole = [row["name"] for row in recorded if row["t"] is None]
     predicted = [row["claim_id"] for row in lines(plan.folder / PREDICTIONS)]
     for kind, names in (("metric", whole), ("prediction of", predicted)):
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
             return "failed", f"{kind} {twice[0]} is recorded twice; give each its own name, once"
-    table = pa.Table.from_pylist([{"run_id": plan.run_id, **row} for row in said], schema=METRICS_SCHEMA)
+    table = pa.Table.from_pylist([{"run_id": plan.run_id, **row} for row in recorded], schema=METRICS_SCHEMA)
     pq.write_table(table, plan.folder / "metrics.parquet")
     return "ok", None
 

@@ -23,8 +23,8 @@ def checked(series: str, frame: pd.DataFrame) -> pd.DataFrame:
                         (kept.unit.str.strip() == "", "no unit ('1' for a pure number)"),
                         (kept.duplicated(["run", "name"]), "a second value of one statistic")):
         if wrong.any():
-            one = kept[wrong].iloc[0]
-            raise UserError(f"series {series} has in run {one['run']}, {one['name']}: {what}; mend it there")
+            row = kept[wrong].iloc[0]
+            raise UserError(f"series {series} has in run {row['run']}, {row['name']}: {what}; mend it there")
     if (kept.groupby("name").unit.nunique() > 1).any():
         raise UserError(f"series {series} gives a statistic in two units; take one unit for each")
     return kept

@@ -29,8 +29,8 @@ def numbers(connection: DuckDBPyConnection, plans: list[Plan]) -> dict[str, dict
         SELECT run_id, name, value, unit FROM metrics
         WHERE t IS NULL AND list_contains(?, run_id) ORDER BY name
         """, [list(names)]).fetchall()
-    found = {f"{names[run_id]}/{name}": {"value": rounded(value), "unit": unit} for run_id, name, value, unit in rows}
-    return dict(sorted(found.items()))
+    values = {f"{names[run_id]}/{name}": {"value": rounded(value), "unit": unit} for run_id, name, value, unit in rows}
+    return dict(sorted(values.items()))
 
 
 def collect(connection: DuckDBPyConnection, plans: list[Plan], board) -> dict:
@@ -38,7 +38,7 @@ def collect(connection: DuckDBPyConnection, plans: list[Plan], board) -> dict:
     frame), and all numbers."""
     return {
         "claims": {row.claim_id: {"audit": row.audit, "grade": row.grade} for row in board.itertuples()},
-        "numbers": {name: said["value"] for name, said in numbers(connection, plans).items()},
+        "numbers": {name: number["value"] for name, number in numbers(connection, plans).items()},
     }
 
 
@@ -50,26 +50,26 @@ def committed(file: Path = FILE) -> dict:
     """The results as accepted last; empty where there are none yet."""
     empty: dict[str, dict] = {"claims": {}, "numbers": {}}
     try:
-        said = json.loads(file.read_text()) if file.exists() else empty
+        results = json.loads(file.read_text()) if file.exists() else empty
     except ValueError:
-        said = None
-    if not isinstance(said, dict) or any(not isinstance(said.get(part), dict) for part in empty):
+        results = None
+    if not isinstance(results, dict) or any(not isinstance(results.get(part), dict) for part in empty):
         raise UserError(f"{file} does not hold results; restore it with: git checkout -- paper/results.json")
-    return said
+    return results
 
 
 def differences(accepted: dict, new: dict) -> list[str]:
     """One line for each entry that is new, gone or changed."""
-    found = []
+    changes = []
     for part in ("claims", "numbers"):
         before, after = accepted.get(part, {}), new.get(part, {})
         for name in sorted(before.keys() | after.keys()):
             if before.get(name) != after.get(name):
-                found.append(f"{name}: {_said(before.get(name))} -> {_said(after.get(name))}")
-    return found
+                changes.append(f"{name}: {_in_words(before.get(name))} -> {_in_words(after.get(name))}")
+    return changes
 
 
-def _said(entry) -> str:
+def _in_words(entry) -> str:
     if isinstance(entry, dict):
         return ", ".join(f"{name} {value}" for name, value in entry.items())
     return "none" if entry is None else str(entry)

@@ -15,9 +15,9 @@ from study.store import store
 
 def wide(rows: pd.DataFrame) -> pd.DataFrame:
     """A series that is not in the store as `table` gives it."""
-    found = rows.pivot(index="run", columns="name", values="value")
-    found.attrs["units"] = dict(zip(rows.name, rows.unit, strict=True))
-    return found
+    table = rows.pivot(index="run", columns="name", values="value")
+    table.attrs["units"] = dict(zip(rows.name, rows.unit, strict=True))
+    return table
 
 
 def run_of(source: str) -> str:
@@ -29,12 +29,12 @@ def run_of(source: str) -> str:
     if (catalogue.NOTEBOOKS / f"{source}.ipynb").exists():
         return plan(catalogue.find(source)).run_id
     with store.open() as connection:
-        found = [run_id for (run_id,) in connection.execute(
+        run_ids = [run_id for (run_id,) in connection.execute(
             "SELECT run_id FROM runs WHERE label = ? AND origin IN ('imported', 'measured')", [source]).fetchall()]
-    if len(found) != 1:
-        raise UserError(f"'{source}' is the label of {len(found) or 'no'} imported or measured runs and no notebook; see "
+    if len(run_ids) != 1:
+        raise UserError(f"'{source}' is the label of {len(run_ids) or 'no'} imported or measured runs and no notebook; see "
                         "them with: study query \"SELECT DISTINCT label FROM samples JOIN runs USING (run_id)\"")
-    return found[0]
+    return run_ids[0]
 
 
 def parameters(source: str) -> dict:

@@ -87,7 +87,7 @@ def _write(wanted: dict[str, str]) -> None:
             connection.commit()
         os.replace(draft, path())
     except duckdb.IOException as error:
-        raise UserError(f"cannot write the run store ({_said(error)}); free some space or mend the folder, then run the "
+        raise UserError(f"cannot write the run store ({_text(error)}); free some space or mend the folder, then run the "
                         "same command again: the old store is as it was") from None
     finally:
         draft.unlink(missing_ok=True)
@@ -110,11 +110,11 @@ def _connect(file: Path, read_only: bool = False) -> DuckDBPyConnection:
 
 
 def _unreadable(file: Path, error: Exception) -> UserError:
-    return UserError(f"{file} is not a run store that DuckDB {duckdb.__version__} can read ({_said(error)}); delete it and "
+    return UserError(f"{file} is not a run store that DuckDB {duckdb.__version__} can read ({_text(error)}); delete it and "
                      "run the same command again: it is rebuilt from the records, nothing is lost")
 
 
-def _said(error: Exception) -> str:
+def _text(error: Exception) -> str:
     return " ".join(str(error).split())[:120]
 
 
@@ -200,36 +200,36 @@ def _ingest_published(connection, source: str) -> None:
 def _ingest_record(connection, source: str) -> None:
     """A run of a notebook. Only a run that went well has metrics and figures."""
     folder = runs_folder() / source
-    said = manifest(folder) or {}
+    run = manifest(folder) or {}
     try:
-        _insert_record(connection, source, folder, said)
+        _insert_record(connection, source, folder, run)
     except (duckdb.Error, ValueError, KeyError, TypeError) as error:
-        raise UserError(f"the record {folder} is damaged ({_said(error)}); delete that folder and run the same command "
+        raise UserError(f"the record {folder} is damaged ({_text(error)}); delete that folder and run the same command "
                         "again: the run is repeated") from None
 
 
-def _insert_record(connection, source: str, folder: Path, said: dict) -> None:
+def _insert_record(connection, source: str, folder: Path, run: dict) -> None:
     connection.execute("INSERT INTO runs VALUES (?, ?, 'simulated', ?, ?, ?, ?, ?, ?, ?)", [
-        said["run_id"], source, said["notebook"], _label(said), said["status"], said["reason"], said["started"],
-        said["seconds"], said.get("cpu_seconds")])
-    _insert_params(connection, said["run_id"], said["parameters"])
-    if said["status"] == "ok":
+        run["run_id"], source, run["notebook"], _label(run), run["status"], run["reason"], run["started"],
+        run["seconds"], run.get("cpu_seconds")])
+    _insert_params(connection, run["run_id"], run["parameters"])
+    if run["status"] == "ok":
         connection.execute("INSERT INTO metrics SELECT run_id, t, name, value, unit FROM read_parquet(?)",
                            [str(folder / "metrics.parquet")])
         for file in sorted((folder / SAMPLES).glob("*.parquet")):
             connection.execute("INSERT INTO samples SELECT ?, ?, run, name, value, unit FROM read_parquet(?)",
-                               [said["run_id"], file.stem, str(file)])
+                               [run["run_id"], file.stem, str(file)])
         for figure in lines(folder / FIGURES):
             connection.execute("INSERT INTO figures VALUES (?, ?, ?, ?, ?)", [
-                said["run_id"], figure["name"], figure["caption"], figure["drawn_by"], figure["digest"]])
-        for one in lines(folder / PREDICTIONS):
-            row = {"run_id": said["run_id"], **one}
+                run["run_id"], figure["name"], figure["caption"], figure["drawn_by"], figure["digest"]])
+        for prediction in lines(folder / PREDICTIONS):
+            row = {"run_id": run["run_id"], **prediction}
             connection.execute(f"INSERT INTO predictions ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})",
                                list(row.values()))
 
 
-def _label(said: dict) -> str:
-    return ", ".join(f"{name}={value}" for name, value in said["parameters"].items()) or said["notebook"]
+def _label(run: dict) -> str:
+    return ", ".join(f"{name}={value}" for name, value in run["parameters"].items()) or run["notebook"]
 
 
 def _insert_params(connection, run_id: str, values: dict) -> None:
