@@ -179,10 +179,6 @@ def _solve(simulate, values, seed, fit, variant, first, slope) -> tuple[float, d
     return constant, seen[constant], slope
 
 
-def interval(values: Iterable[float]) -> Interval:
-    return Interval(*(float(end) for end in np.quantile(np.asarray(list(values), float), (TAIL, 0.5, 1 - TAIL))))
-
-
 def ratio(results: pd.DataFrame, quantity: str) -> pd.Series:
     """After over before."""
     return results[f"{AFTER}/{quantity}"] / results[f"{BEFORE}/{quantity}"]

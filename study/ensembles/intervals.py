@@ -15,4 +15,5 @@ class Interval(NamedTuple):
 
 
 def interval(values: Iterable[float]) -> Interval:
-    return Interval(*(float(one) for one in np.quantile(np.asarray(list(values), float), (TAIL, 0.5, 1 - TAIL))))
+    """Of values of any unit, over cases: their 5 %, 50 % and 95 % quantiles."""
+    return Interval(*(float(end) for end in np.quantile(np.asarray(list(values), float), (TAIL, 0.5, 1 - TAIL))))

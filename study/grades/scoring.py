@@ -54,13 +54,13 @@ def _column(results: pd.DataFrame, reference: str | None, variant: str) -> str |
 
 def predictions(results: pd.DataFrame, notebook: str) -> dict[str, tuple[Interval, Interval | None]]:
     """Unfitted and fitted interval of each claim that the ensemble has. No fitted one if no draw met the baseline."""
-    intervals = {}
+    by_claim = {}
     for claim in of_notebook(notebook):
         if _values(results, claim) is not None:
             fitted = ensembles.fitted(results)
-            intervals[claim.id] = (intervals.interval(_known_values(ensembles.unfitted(results), claim)),
-                               intervals                                   ensembles.interval(_known_values(fitted, claim)) if len(fitted) else None)
-    return intervals
+            by_claim[claim.id] = (intervals.interval(_known_values(ensembles.unfitted(results), claim)),
+                                  intervals.interval(_known_values(fitted, claim)) if len(fitted) else None)
+    return by_claim
 
 
 def deciding(results: pd.DataFrame, claim: claims.Claim) -> pd.DataFrame:
