@@ -19,8 +19,13 @@ from model.zfs.vdev.queue_units import NODATA, OPTIONAL
 from model.zfs.vdev.raid import BYTES, CHILD, IS_PADDING, OFFSET, write_ios
 
 # Columns of Zfs.wanted.
-WHAT, WHERE, LENGTH, OWNER, PRIORITY, ENTRY = range(6)  # ENTRY: of the transaction group, or NONE
-BLOCK, VDEV_FLUSH, LABEL = range(3)  # values of WHAT; WHERE: a place, a vdev, leaf << LEAF_SHIFT | offset
+WHAT = 0  # BLOCK, VDEV_FLUSH or LABEL
+WHERE = 1  # of a BLOCK its place; of a VDEV_FLUSH the vdev; of a LABEL leaf << LEAF_SHIFT | offset
+LENGTH = 2  # B
+OWNER = 3  # the task that waits, or FOR_TXG
+PRIORITY = 4  # in the vdev queue
+ENTRY = 5  # index of the entry of the transaction group, or NONE
+BLOCK, VDEV_FLUSH, LABEL = range(3)  # values of WHAT
 
 
 @kernel
