@@ -13,11 +13,13 @@ from laws.zfs_files import LAWS, MIXED, SECOND, run
 from model.devices.ssd import SsdParams
 from model.filesystems.calls import READ, WAL_CREATE, WAL_WRITE_THROUGH, WRITE
 from model.filesystems.zfs import calls as zfs_files_calls
+from model.filesystems.zfs import columns as fs
 from model.filesystems.zfs import devices as zfs_files_devices
 from model.filesystems.zfs import intent_logs, read_ahead, txg_sync, txg_timing
 from model.filesystems.zfs import reads as zfs_files_looks
+from model.filesystems.zfs import stats as stat
 from model.filesystems.zfs import store as zfs_files
-from model.filesystems.zfs.state import HAS_RECORD, SYNC_CPU, WAITS, Group, Pool
+from model.filesystems.zfs.state import Group, Pool
 from model.zfs.arc.primarycache import METADATA_ONLY
 from model.zfs.dmu.recordsize import amplification
 from model.zfs.txg.throttle import DIRTY, GOES_ON
@@ -77,13 +79,13 @@ MUTANTS = {
     "a unit is not counted": (zfs_files_devices, "count_device", lambda *a: None, "one disk", "conserves_ios"),
     "padding that is left alone is forgotten": (zfs_files_devices, "take_dropped", lambda *a: 0, "RAID-Z with padding",
                                                "conserves_ios"),
-    "a read of a record is not counted": (zfs_files_looks, "DATA_READS", WAITS, "primarycache=metadata",
+    "a read of a record is not counted": (zfs_files_looks, "DATA_READS", stat.WAITS, "primarycache=metadata",
                                           "reads_are_hits_or_misses"),
     "what misses costs no more than what hits": (zfs_files_looks, "read_cpu_ns", lambda *a: 0, "primarycache=metadata",
                                                  "cpu_is_the_sum_of_its_parts"),
-    "threads of a group work for nothing": (txg_sync, "SYNC_CPU_NS", WAITS, "mirrors",
+    "threads of a group work for nothing": (txg_sync, "SYNC_CPU_NS", stat.WAITS, "mirrors",
                                             "cpu_is_the_sum_of_its_parts"),
-    "a call of two records costs as one of one": (zfs_files_calls, "N_WRITTEN", HAS_RECORD, "records of 4 KiB",
+    "a call of two records costs as one of one": (zfs_files_calls, "N_WRITTEN", fs.HAS_RECORD, "records of 4 KiB",
                                                   "cpu_is_the_sum_of_its_parts"),
     "what the log writes in place costs nothing": (intent_logs, "_row_ready", lambda m, now, i: now,
                                                    "slim log, logbias=throughput", "cpu_is_the_sum_of_its_parts"),
@@ -146,7 +148,7 @@ def log_work():
     intent_logs._row_ready = lambda m, now, i: now
     free, intent_logs._row_ready = run(**how), real
     longer = np.median(laws.commit_periods(r)) - np.median(laws.commit_periods(free))
-    return {"longer": float(longer), "cpu": int(r.m.of_file[0, SYNC_CPU])}
+    return {"longer": float(longer), "cpu": int(r.m.of_file[0, fs.SYNC_CPU])}
 
 
 def entries():

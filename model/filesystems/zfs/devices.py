@@ -18,21 +18,9 @@ from model.devices.command_queue import FLUSH, N_COMMANDS, N_SERVED, N_WAITING, 
 from model.devices.ssd import SsdParams, service
 from model.devices.ssd import flush as flush_ssd
 from model.events.calendar import set_time
-from model.filesystems.zfs.state import (
-    DEVICE_FLUSHES,
-    FIRST_LEAF,
-    IN_FLIGHT,
-    IOS,
-    IOS_DONE,
-    IS_STALLED,
-    N_SLOTS,
-    SPARE_IOS,
-    count,
-    count_device,
-    make_ready,
-    vdev_of,
-    wake_waiting,
-)
+from model.filesystems.zfs import columns as fs
+from model.filesystems.zfs import stats as stat
+from model.filesystems.zfs.state import N_SLOTS, SPARE_IOS, count, count_device, make_ready, vdev_of, wake_waiting
 from model.filesystems.zfs.writes_wanted import make_ios, to_outbox
 from model.jit import kernel, part
 from model.zfs.arc.primarycache import is_kept
@@ -57,11 +45,11 @@ def read_block(m, now, place, n_bytes, is_metadata, task, priority):
     n = read_ios(vdev_of(m.places.vdevs, vdev), (place & OFFSET_MASK) - FRONT_BYTES, n_bytes, leaves.children)
     leaves.n_awaited[task] = 0
     for i in range(n):
-        leaf = m.places.vdevs[vdev, FIRST_LEAF] + leaves.children[i, CHILD]
+        leaf = m.places.vdevs[vdev, fs.FIRST_LEAF] + leaves.children[i, CHILD]
         there, io = read_leaf(leaves, now, leaf, leaves.children[i, OFFSET] + FRONT_BYTES, leaves.children[i, BYTES],
                               is_metadata, task << leaves.waiter_shift | i, priority)
         if io != NONE:
-            m.sync[IN_FLIGHT] += 1
+            m.sync[fs.IN_FLIGHT] += 1
             to_outbox(leaves.outbox, leaves.n_out, io)
         if not there:
             leaves.n_awaited[task] += 1
@@ -71,7 +59,7 @@ def read_block(m, now, place, n_bytes, is_metadata, task, priority):
 @kernel
 def ios_left(queue, sync):
     """How many more there may be."""
-    return queue.n_ios - sync[IN_FLIGHT]
+    return queue.n_ios - sync[fs.IN_FLIGHT]
 
 
 # ---- an I/O is done ----
@@ -114,11 +102,11 @@ def _tell(m, waiter):
 @part
 def _io_done(m, now, leaf, io):
     """Tell whoever waited for an I/O, and give it back: the next member of its unit, or NONE."""
-    count(m.tally, IOS_DONE, int(m.leaves.queue.offset[io] != FLUSH), now)
+    count(m.tally, stat.IOS_DONE, int(m.leaves.queue.offset[io] != FLUSH), now)
     if m.leaves.owner[io] == FOR_TXG:
         _txg_io_done(m, now, io)
     _tell(m, answered(m.leaves, now, leaf, io))
-    m.sync[IN_FLIGHT] -= 1
+    m.sync[fs.IN_FLIGHT] -= 1
     return release_io(m.leaves, io)
 
 
@@ -215,7 +203,7 @@ def _send_one(m, now, what):
     leaves, io = m.leaves, abs(what)
     leaf, unit = int(leaves.leaf_of[io]), io
     if what > 0:
-        count(m.tally, IOS, 1, now)
+        count(m.tally, stat.IOS, 1, now)
         unit = _arrive(m, now, leaf, io)
         _let_go(m, now, leaf)
     if unit != NONE and m.ssds.number[leaf] >= 0:
@@ -272,7 +260,7 @@ def _issue_next(m, now, leaf, unit):
     """The vdev queue hears of a unit, and issues others."""
     leaves, queue = m.leaves, m.leaves.queue
     if queue.offset[unit] == FLUSH:
-        count(m.tally, DEVICE_FLUSHES, 1, now)
+        count(m.tally, stat.DEVICE_FLUSHES, 1, now)
         return
     count_device(m.tally, m.group_of_leaf[leaf], queue.kind[unit], queue.unit_bytes[unit], now)
     for i in range(_complete(m, now, leaf, unit)):
@@ -289,6 +277,6 @@ def unit_done(m, now, unit):
     _issue_next(m, now, leaf, unit)
     while io != NONE:
         io = _io_done(m, now, leaf, io)
-    if m.sync[IS_STALLED] and ios_left(leaves.queue, m.sync) > SPARE_IOS:
-        m.sync[IS_STALLED] = 0
+    if m.sync[fs.IS_STALLED] and ios_left(leaves.queue, m.sync) > SPARE_IOS:
+        m.sync[fs.IS_STALLED] = 0
         set_time(m.calendar, m.sources.sync, now)

@@ -12,31 +12,11 @@ vdev. Who is released goes on at once. CREATE asks for the next transaction grou
 """
 
 from model.events.calendar import set_time
+from model.filesystems.zfs import columns as fs
+from model.filesystems.zfs import stats as stat
 from model.filesystems.zfs.devices import ios_left
 from model.filesystems.zfs.placement import place, place_of_log_block
-from model.filesystems.zfs.state import (
-    BEGAN,
-    CALLS_DONE,
-    COMMIT_NS,
-    DATA,
-    FILE_BLOCK_BYTES,
-    FILE_BLOCKS,
-    FLUSHES,
-    IS_PUSHED,
-    LOG,
-    LOG_BLOCKS,
-    LOG_BYTES,
-    LOG_CALLED,
-    LOG_STAGE,
-    PSIZE,
-    SPARE_IOS,
-    SYNC_CPU,
-    SYNC_CPU_NS,
-    SYNC_STAGE,
-    count,
-    count_calls,
-    settings_of,
-)
+from model.filesystems.zfs.state import DATA, LOG, LOG_STAGE, SPARE_IOS, count, count_calls, settings_of
 from model.filesystems.zfs.writes_wanted import BLOCK, VDEV_FLUSH, want
 from model.jit import kernel, part
 from model.zfs.vdev.places import LEAF_SHIFT
@@ -59,12 +39,12 @@ def _give_place(chain, places, txg, log, slot):
 @part
 def _write_early(m, now, log, file, block, txg, task):
     """FILE_BLOCK."""
-    n_bytes = m.of_file[file, PSIZE]
+    n_bytes = m.of_file[file, fs.PSIZE]
     where = place(m.places, m.txgs.open_txg[0], DATA, n_bytes)
     m.layout.place[block] = where
     m.early_in[block] = txg
-    count(m.tally, FILE_BLOCKS, 1, now)
-    count(m.tally, FILE_BLOCK_BYTES, n_bytes, now)
+    count(m.tally, stat.FILE_BLOCKS, 1, now)
+    count(m.tally, stat.FILE_BLOCK_BYTES, n_bytes, now)
     touch(m.zil, log, where >> LEAF_SHIFT)
     want(m.wanted, m.n_wanted, BLOCK, where, n_bytes, task, m.leaves.queue_params.sync_write_priority, 0)
 
@@ -73,8 +53,8 @@ def _write_early(m, now, log, file, block, txg, task):
 def _write_log_block(m, now, log, slot, following, n_bytes, task):
     """LOG_BLOCK."""
     _give_place(m.zil.chain, m.places, m.txgs.open_txg[0], log, following)
-    count(m.tally, LOG_BLOCKS, 1, now)
-    count(m.tally, LOG_BYTES, n_bytes, now)
+    count(m.tally, stat.LOG_BLOCKS, 1, now)
+    count(m.tally, stat.LOG_BYTES, n_bytes, now)
     where = m.zil.chain[log, slot, PLACE]
     touch(m.zil, log, where >> LEAF_SHIFT)
     want(m.wanted, m.n_wanted, BLOCK, where, n_bytes, task, m.leaves.queue_params.log_write_priority, 0)
@@ -92,7 +72,7 @@ def _begin_row(m, now, task, i):
     elif kind == FILE_BLOCK:
         _write_early(m, now, log, what - 1, which, rows[i, OF_TXG], task)
     else:
-        count(m.tally, FLUSHES, 1, now)
+        count(m.tally, stat.FLUSHES, 1, now)
         want(m.wanted, m.n_wanted, VDEV_FLUSH, what, 0, task, 0, 0)
 
 
@@ -118,8 +98,8 @@ def _row_ready(m, now, i):
     begin = max(now, m.row_ends[READY])
     if m.zil.outbox[i, 0] != FILE_BLOCK:
         return begin
-    cpu_ns = m.of_file[m.zil.outbox[i, 2] - 1, SYNC_CPU]
-    count(m.tally, SYNC_CPU_NS, cpu_ns, now)
+    cpu_ns = m.of_file[m.zil.outbox[i, 2] - 1, fs.SYNC_CPU]
+    count(m.tally, stat.SYNC_CPU_NS, cpu_ns, now)
     m.owed[0] += cpu_ns * m.s.shares_cpus
     m.row_ends[READY] = begin + m.s.sync_serial_ns
     return begin + cpu_ns
@@ -138,12 +118,12 @@ def _add_row(rows, ends, log, outbox, i, ready_at):
 @part
 def take_rows(m, db_calendar, now):
     """After a call of an intent log: what it wants is put into the ring, and who is released goes on."""
-    zil, log = m.zil, m.sync[LOG_CALLED] - 1
-    m.sync[LOG_CALLED] = 0
+    zil, log = m.zil, m.sync[fs.LOG_CALLED] - 1
+    m.sync[fs.LOG_CALLED] = 0
     for i in range(zil.n_out[0]):
         if zil.outbox[i, 0] == CREATE:
             _give_place(zil.chain, m.places, m.txgs.open_txg[0], log, zil.outbox[i, 2])
-            m.sync[IS_PUSHED] = 1
+            m.sync[fs.IS_PUSHED] = 1
         else:
             _add_row(m.rows, m.row_ends, log, zil.outbox, i, _row_ready(m, now, i))
     for i in range(zil.n_released[0]):
@@ -154,8 +134,8 @@ def take_rows(m, db_calendar, now):
 @kernel
 def returns(tally, processes, db_calendar, now, process):
     """The commit that a call ends with is done, and so is the call."""
-    count(tally, CALLS_DONE, 1, now)
-    tally.counts[COMMIT_NS] += now - processes[process, BEGAN]
+    count(tally, stat.CALLS_DONE, 1, now)
+    tally.counts[stat.COMMIT_NS] += now - processes[process, fs.BEGAN]
     count_calls(tally, now, -1)
     set_time(db_calendar, process, now)
 
@@ -168,8 +148,8 @@ def row_done(m, now, task):
     m.free_rows[m.free_rows[last]] = task
     m.free_rows[last] += 1
     written(m.zil, m.zil_params, settings_of(m.zil_settings, log), log, slot, m.txgs.open_txg[0])
-    m.sync[LOG_CALLED] = 1 + log
-    if m.sync[SYNC_STAGE] == LOG_STAGE:
+    m.sync[fs.LOG_CALLED] = 1 + log
+    if m.sync[fs.SYNC_STAGE] == LOG_STAGE:
         set_time(m.calendar, m.sources.sync, now)
 
 
@@ -177,4 +157,4 @@ def row_done(m, now, task):
 def chain_goes_on(m, log):
     """A group has been synced: a chain that waited for its first block begins. (Tasks behind those of rows: the logs.)"""
     resume(m.zil, m.zil_params, settings_of(m.zil_settings, log), log, m.txgs.open_txg[0])
-    m.sync[LOG_CALLED] = 1 + log
+    m.sync[fs.LOG_CALLED] = 1 + log

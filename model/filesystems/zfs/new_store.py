@@ -7,6 +7,7 @@ import numpy as np
 from model.events.calendar import NEVER, new_calendar, set_time
 from model.events.clock import SECOND_NS
 from model.events.streams import stream
+from model.filesystems.zfs import columns as fs
 from model.filesystems.zfs.cache_devices import ROOM_OF_ROUND, has_cache
 from model.filesystems.zfs.file_layout import (
     core_bytes_of,
@@ -23,16 +24,11 @@ from model.filesystems.zfs.file_layout import (
 from model.filesystems.zfs.new_devices import groups_of_leaves, leaves_of, ssds_of, vdev_table
 from model.filesystems.zfs.placement import log_bytes, metaslab_bytes, new_places, usable_bytes
 from model.filesystems.zfs.state import (
-    COUNTS,
     DEVICE_COUNTS,
-    JOINED_BEFORE,
     N_AHEAD,
     N_GROUPS,
-    N_PROCESS,
     N_ROWS,
     N_SLOTS,
-    N_SYNC,
-    TIMED_TXG,
     Pool,
     Settings,
     Sources,
@@ -40,6 +36,7 @@ from model.filesystems.zfs.state import (
     Tally,
     Zfs,
 )
+from model.filesystems.zfs.stats import COUNTS
 from model.jit import kernel
 from model.zfs.arc.arc import ArcParams, adjust, arc_params, new_arc
 from model.zfs.arc.l2arc import (
@@ -121,8 +118,8 @@ def _tally(s):
 
 
 def _processes(n_processes):
-    process = np.zeros((n_processes, N_PROCESS), np.int64)
-    process[:, JOINED_BEFORE] = NOBODY
+    process = np.zeros((n_processes, fs.N_PROCESS), np.int64)
+    process[:, fs.JOINED_BEFORE] = NOBODY
     return process
 
 
@@ -163,7 +160,7 @@ def _machine(pool, s, build, tables, caches, n_processes, seed):
         indirect_cpu_ns=sum(of_indirect), layout=layout, early_in=numbers(files.n_records), l1_bytes=sizes.l1,
         n_rewritten=numbers(n_indirect), arc_params=arc_params, arc=arc, l2_params=build.l2arc, l2=l2,
         txg_params=build.txg, txgs=new_txgs(n_indirect, files.n_blocks + 8), throttle=throttle,
-        most_dirty=most_bytes(s.memory_bytes, build.txg), sync=numbers(N_SYNC), waiting=numbers(n_processes + 1),
+        most_dirty=most_bytes(s.memory_bytes, build.txg), sync=numbers(fs.N_SYNC), waiting=numbers(n_processes + 1),
         zil_params=build.zil, zil_settings=zil_settings, zil=zil,
         rows=numbers(2 * len(zil.outbox), 2 + zil.outbox.shape[1]), row_ends=numbers(3), row_of=numbers(N_ROWS, 2),
         free_rows=_full_stack(range(n_processes, n_processes + N_ROWS)),
@@ -189,7 +186,7 @@ def _blocks_of(files, numbers):
 def _set_timers(m, own_files, reclaims):
     """`own_files`: numbers of the files on this pool; its cache devices take no others (spec 7.5)."""
     set_time(m.calendar, m.sources.timer, m.txg_params.timeout_ns)
-    m.sync[TIMED_TXG] = m.txgs.open_txg[0]
+    m.sync[fs.TIMED_TXG] = m.txgs.open_txg[0]
     if has_cache(m.places):
         set_time(m.calendar, m.sources.feed, next_feed(m.l2))
         nodes = m.arc.node_of[_blocks_of(m.files, own_files)]

@@ -12,6 +12,8 @@ from model.devices.data_sheet import SheetParams
 from model.devices.ssd import SsdParams, SsdState
 from model.events.calendar import Calendar
 from model.events.clock import SECOND_NS
+from model.filesystems.zfs import columns as fs
+from model.filesystems.zfs import stats as stat
 from model.jit import kernel, part
 from model.zfs.arc.arc import Arc, ArcParams
 from model.zfs.arc.l2arc import L2arc, L2arcParams
@@ -30,100 +32,12 @@ from model.zfs.zil.log import Zil, ZilParams, ZilSettings
 DATA, LOG, CACHE = range(3)  # groups of vdevs
 N_GROUPS = 3
 
-# Columns of Zfs.of_file, a row for each file.
-RING_BYTES = 0  # B at most; what lies behind is at the front again
-PAGE = 1  # B of a page of the database
-PSIZE = 2  # B of a record on disk
-INTENT_LOG = 3  # index of its intent log
-OF_RECORD = 4  # ns of a record in a group, till the next one
-SYNC_CPU = 5  # ns of a record in a group, of all processors
-N_OF_FILE = 6
 
-# Columns of Places.vdevs, a row for each vdev. The first four are the fields of VdevParams.
-KIND = 0  # of model.zfs.vdev.raid
-N_CHILDREN = 1  # count
-N_PARITY = 2  # count
-ASHIFT = 3  # log2 of B
-FIRST_LEAF = 4  # index of a leaf
-GROUP = 5  # DATA, LOG or CACHE
-TOUCHED_IN = 6  # the last group that was open when it gave space
-
-# Columns of Zfs.process: its call, and how far it is. JOINED_BEFORE to ABOVE_OTHER: see read_ahead.py.
-OPERATION = 0  # of model.filesystems.calls
-FILE = 1  # the store's number of the file
-AT = 2  # B: where in the file it is
-END = 3  # B: where it ends
-LEVEL = 4  # of the block that it looks for next; below 0: none
-STAGE = 5  # LOOKS, READING, COMMITS or IN_COMMIT
-HAS_RECORD = 6  # 1: it has had the record of its piece
-HAS_SLEPT = 7  # 1: it was put to sleep before it could write
-BEGAN = 8  # ns: when the call began
-HAS_WAITED = 9  # 1: a read had to wait for a block
-JOINED_BEFORE = 10  # index of the process that joined before in waiting for the same block, or NOBODY
-IS_SHOWN = 11  # 1: zfetch has seen the record
-ROW = 12  # index of the row of Zfs.fetches that it is at
-N_FETCHES = 13  # count of such rows
-FETCHED = 14  # count of records that it has had read of that row
-ABOVE_OTHER = 15  # 1 + the record to be read ahead above which it reads
-TX_BEGAN = 16  # ns: when its transaction began
-N_WRITTEN = 17  # count of records written so far
-N_PROCESS = 18
 LOOKS, READING, COMMITS, IN_COMMIT = range(4)  # values of STAGE
 
-# Elements of Zfs.sync.
-SYNC_STAGE = 0  # FILES_STAGE to DONE_STAGE
-MOS_PASS = 1  # count of passes over the MOS
-IS_STALLED = 2  # 1: the sync thread waits until there are I/Os again
-IN_FLIGHT = 3  # count of I/Os in use
-TIMER_IS_OVER = 4  # 1: the time of the open group is over
-IS_PUSHED = 5  # 1: somebody asks for the next group
-LOG_CALLED = 6  # 1 + index of the intent log that was called, or 0
-TIMED_TXG = 7  # the group that the timer of 2007 will end
-N_SYNC = 8
 # Values of SYNC_STAGE.
 FILES_STAGE, MOS_STAGE, LOG_STAGE, FLUSH_STAGE, UBERBLOCK_STAGE, SECOND_FLUSH_STAGE, DONE_STAGE = range(7)
 
-# What is counted, in all and per second: rows of Tally.counts and Tally.per_second. COUNTS has their names in order.
-COUNTS = ("calls", "calls_done", "reads", "read_hits", "joined", "data_reads", "metadata_reads", "l2_reads", "read_first",
-          "pieces", "commits", "log_blocks", "log_bytes", "file_blocks", "file_block_bytes", "flushes", "txgs",
-          "records_written", "record_bytes", "records_written_early", "indirect_written", "indirect_bytes",
-          "pool_blocks", "pool_bytes", "waits", "sleeps", "sync_ns", "ios", "ios_done", "device_flushes", "read_ns",
-          "commit_ns", "read_ahead", "cpu_ns", "sync_cpu_ns")
-CALLS = 0  # calls begun
-CALLS_DONE = 1  # calls that have returned
-READS = 2  # calls that read
-READ_HITS = 3  # reads that never waited
-SHARED = 4  # waits for a block that somebody else reads
-DATA_READS = 5  # records read from the pool
-METADATA_READS = 6  # indirect blocks read from the pool
-L2_READS = 7  # blocks read from cache devices
-READ_FIRST = 8  # of DATA_READS, those for a call that writes
-PIECES = 9  # pieces of calls that write
-COMMITTED = 10  # commits begun
-LOG_BLOCKS = 11  # log blocks written
-LOG_BYTES = 12  # B of these
-FILE_BLOCKS = 13  # records that the intent log had written
-FILE_BLOCK_BYTES = 14  # B of these
-FLUSHES = 15  # flushes of a vdev
-TXGS = 16  # transaction groups written
-RECORDS = 17  # records of groups, written by the group or before
-RECORD_BYTES = 18  # B on disk of the other RECORDS
-EARLY = 19  # of RECORDS, those that the intent log had written
-INDIRECT = 20  # indirect blocks written
-INDIRECT_WRITTEN_BYTES = 21  # B of these
-POOL_BLOCKS = 22  # blocks of the MOS and what is above the files
-POOL_BYTES = 23  # B of these
-WAITS = 24  # waits of a writer for the next group
-SLEEPS = 25  # sleeps of a writer
-SYNC_NS = 26  # ns from the beginning of a group's writing to its end
-IOS = 27  # I/Os that went to vdev queues
-IOS_DONE = 28  # I/Os that are done
-DEVICE_FLUSHES = 29  # flushes of a device
-READ_NS = 30  # ns of calls that read, from call to return
-COMMIT_NS = 31  # ns of calls that commit, from call to return
-AHEAD = 32  # records read ahead
-CPU_NS = 33  # ns of processors for calls
-SYNC_CPU_NS = 34  # ns of processors for groups
 DEVICE_COUNTS = ("reads", "read_bytes", "writes", "written_bytes")  # units that devices served, for each group
 
 N_SLOTS = 64  # units and flushes that a device without an arm has under way at most
@@ -327,7 +241,7 @@ def count_device(tally, group, what, n_bytes, now):
 def work(tally, cpu_ns, p, n_ns, now):
     """A processor has `n_ns` to do for the call of `p`."""
     cpu_ns[p] += n_ns
-    count(tally, CPU_NS, n_ns, now)
+    count(tally, stat.CPU_NS, n_ns, now)
 
 
 @kernel
@@ -368,4 +282,4 @@ def settings_of(rows, log):
 
 @kernel
 def vdev_of(vdevs, vdev):
-    return VdevParams(vdevs[vdev, KIND], vdevs[vdev, N_CHILDREN], vdevs[vdev, N_PARITY], vdevs[vdev, ASHIFT])
+    return VdevParams(vdevs[vdev, fs.KIND], vdevs[vdev, fs.N_CHILDREN], vdevs[vdev, fs.N_PARITY], vdevs[vdev, fs.ASHIFT])

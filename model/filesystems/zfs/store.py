@@ -32,13 +32,14 @@ Left out: a commit's own CPU time is time only; access times of files, snapshots
 from model.events.calendar import NEVER, next_source, set_time
 from model.filesystems.calls import OPERATION as CALL_OPERATION
 from model.filesystems.calls import WAL_CREATE, WAL_SYNC, WAL_WRITE, WAL_WRITE_THROUGH
+from model.filesystems.zfs import columns as fs
 from model.filesystems.zfs.cache_devices import feed_event, round_is_over
 from model.filesystems.zfs.calls import begin, go_on
 from model.filesystems.zfs.devices import disk_is_done, issue_all, slot_is_done, unit_done
 from model.filesystems.zfs.intent_logs import begin_rows, chain_goes_on, row_done, take_rows
 from model.filesystems.zfs.new_store import new_store
 from model.filesystems.zfs.read_ahead import ahead_came
-from model.filesystems.zfs.state import LOG_CALLED, Group, Pool, Settings, Store, make_ready
+from model.filesystems.zfs.state import Group, Pool, Settings, Store, make_ready
 from model.filesystems.zfs.txg_sync import sync_event
 from model.filesystems.zfs.txg_timing import end_groups, reclaim_event, timer_event
 from model.jit import kernel, part
@@ -110,7 +111,7 @@ def store_event(m, calendar, now):
         source = next_source(m.calendar)
         set_time(m.calendar, source, NEVER)
         _source_event(m, now, source)
-    if m.sync[LOG_CALLED]:
+    if m.sync[fs.LOG_CALLED]:
         take_rows(m, calendar, now)
     begin_rows(m, now)
     end_groups(m, now)

@@ -9,7 +9,8 @@ like all else.
 """
 
 from model.devices.command_queue import FLUSH
-from model.filesystems.zfs.state import FIRST_LEAF, IN_FLIGHT, N_CHILDREN, vdev_of
+from model.filesystems.zfs import columns as fs
+from model.filesystems.zfs.state import vdev_of
 from model.jit import kernel, part
 from model.zfs.dmu.dirty import WRITING
 from model.zfs.vdev.leaves import FOR_TXG, leaf_io
@@ -18,21 +19,14 @@ from model.zfs.vdev.queue import NONE, READ, WRITE
 from model.zfs.vdev.queue_units import NODATA, OPTIONAL
 from model.zfs.vdev.raid import BYTES, CHILD, IS_PADDING, OFFSET, write_ios
 
-# Columns of Zfs.wanted.
-WHAT = 0  # BLOCK, VDEV_FLUSH or LABEL
-WHERE = 1  # of a BLOCK its place; of a VDEV_FLUSH the vdev; of a LABEL leaf << LEAF_SHIFT | offset
-LENGTH = 2  # B
-OWNER = 3  # the task that waits, or FOR_TXG
-PRIORITY = 4  # in the vdev queue
-ENTRY = 5  # index of the entry of the transaction group, or NONE
 BLOCK, VDEV_FLUSH, LABEL = range(3)  # values of WHAT
 
 
 @kernel
 def want(wanted, n_wanted, what, where, n_bytes, owner, priority, entry):
     i = n_wanted[0]
-    wanted[i, WHAT], wanted[i, WHERE], wanted[i, LENGTH] = what, where, n_bytes
-    wanted[i, OWNER], wanted[i, PRIORITY], wanted[i, ENTRY] = owner, priority, entry
+    wanted[i, fs.WHAT], wanted[i, fs.WHERE], wanted[i, fs.LENGTH] = what, where, n_bytes
+    wanted[i, fs.OWNER], wanted[i, fs.PRIORITY], wanted[i, fs.ENTRY] = owner, priority, entry
     n_wanted[0] += 1
 
 
@@ -49,7 +43,7 @@ def _list_children(children, vdevs, padding, what, where, n_bytes):
     if what == BLOCK:
         vdev = vdev_of(vdevs, where >> LEAF_SHIFT)
         return write_ios(vdev, (where & OFFSET_MASK) - FRONT_BYTES, n_bytes, padding, children)
-    n = vdevs[where, N_CHILDREN] if what == VDEV_FLUSH else 1
+    n = vdevs[where, fs.N_CHILDREN] if what == VDEV_FLUSH else 1
     for i in range(n):
         children[i, CHILD], children[i, BYTES], children[i, IS_PADDING] = i, n_bytes, 0
         children[i, OFFSET] = FLUSH - FRONT_BYTES if what == VDEV_FLUSH else (where & OFFSET_MASK) - FRONT_BYTES
@@ -60,30 +54,30 @@ def _list_children(children, vdevs, padding, what, where, n_bytes):
 def _first_leaf(vdevs, what, where):
     if what == LABEL:
         return where >> LEAF_SHIFT
-    return vdevs[where if what == VDEV_FLUSH else where >> LEAF_SHIFT, FIRST_LEAF]
+    return vdevs[where if what == VDEV_FLUSH else where >> LEAF_SHIFT, fs.FIRST_LEAF]
 
 
 @part
 def _make_ios_of(m, now, i):
     """Row `i` of what is wanted."""
     wanted, leaves = m.wanted, m.leaves
-    what, owner, children = wanted[i, WHAT], wanted[i, OWNER], leaves.children
-    n = _list_children(children, m.places.vdevs, m.raidz.padding, what, wanted[i, WHERE], wanted[i, LENGTH])
-    first = _first_leaf(m.places.vdevs, what, wanted[i, WHERE])
+    what, owner, children = wanted[i, fs.WHAT], wanted[i, fs.OWNER], leaves.children
+    n = _list_children(children, m.places.vdevs, m.raidz.padding, what, wanted[i, fs.WHERE], wanted[i, fs.LENGTH])
+    first = _first_leaf(m.places.vdevs, what, wanted[i, fs.WHERE])
     for child in range(n):
         io = leaf_io(leaves, first + children[child, CHILD], READ if what == VDEV_FLUSH else WRITE,
-                     children[child, OFFSET] + FRONT_BYTES, children[child, BYTES], now, wanted[i, PRIORITY],
+                     children[child, OFFSET] + FRONT_BYTES, children[child, BYTES], now, wanted[i, fs.PRIORITY],
                      owner if owner == FOR_TXG else owner << leaves.waiter_shift)
-        m.entry_of[io] = wanted[i, ENTRY]
+        m.entry_of[io] = wanted[i, fs.ENTRY]
         if children[child, IS_PADDING]:
             leaves.queue.marks[io] = OPTIONAL | NODATA
         if what == VDEV_FLUSH:
             leaves.queue.next_member[io], leaves.queue.unit_bytes[io] = NONE, 0
         to_outbox(leaves.outbox, leaves.n_out, -io if what == VDEV_FLUSH else io)
-    m.sync[IN_FLIGHT] += n
+    m.sync[fs.IN_FLIGHT] += n
     if owner == FOR_TXG:
         m.txgs.n_pending[0] += n
-        m.txgs.entries[wanted[i, ENTRY], WRITING] += n
+        m.txgs.entries[wanted[i, fs.ENTRY], WRITING] += n
     else:
         leaves.n_awaited[owner] += n
 
