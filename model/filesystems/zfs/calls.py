@@ -109,7 +109,8 @@ def _is_admitted(m, now, p):
         found = TO_WAIT
     until = (now // TICK_NS + 1) * TICK_NS
     if m.txg_params.rule == DIRTY_DATA and found == TO_SLEEP:
-        has_been = m.process[p, fs.HAS_SLEPT] or (m.txg_params.joins_records and m.process[p, fs.N_WRITTEN])  # once a transaction
+        # Once a transaction.
+        has_been = m.process[p, fs.HAS_SLEPT] or (m.txg_params.joins_records and m.process[p, fs.N_WRITTEN])
         until = now if has_been else delayed_until(m.throttle, m.txg_params, m.process[p, fs.TX_BEGAN], now)
         found = TO_SLEEP if until > now else GOES_ON
     if found == GOES_ON:

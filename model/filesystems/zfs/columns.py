@@ -8,6 +8,7 @@ INTENT_LOG = 3  # index of its intent log
 OF_RECORD = 4  # ns of a record in a group, till the next one
 SYNC_CPU = 5  # ns of a record in a group, of all processors
 N_OF_FILE = 6
+
 # Columns of Places.vdevs, a row for each vdev. The first four are the fields of VdevParams.
 KIND = 0  # of model.zfs.vdev.raid
 N_CHILDREN = 1  # count
@@ -16,6 +17,7 @@ ASHIFT = 3  # log2 of B
 FIRST_LEAF = 4  # index of a leaf
 GROUP = 5  # DATA, LOG or CACHE
 TOUCHED_IN = 6  # the last group that was open when it gave space
+
 # Columns of Zfs.process: its call, and how far it is. JOINED_BEFORE to ABOVE_OTHER: see read_ahead.py.
 OPERATION = 0  # of model.filesystems.calls
 FILE = 1  # the store's number of the file
@@ -36,6 +38,7 @@ ABOVE_OTHER = 15  # 1 + the record to be read ahead above which it reads
 TX_BEGAN = 16  # ns: when its transaction began
 N_WRITTEN = 17  # count of records written so far
 N_PROCESS = 18
+
 # Elements of Zfs.sync.
 SYNC_STAGE = 0  # FILES_STAGE to DONE_STAGE
 MOS_PASS = 1  # count of passes over the MOS
@@ -46,6 +49,7 @@ IS_PUSHED = 5  # 1: somebody asks for the next group
 LOG_CALLED = 6  # 1 + index of the intent log that was called, or 0
 TIMED_TXG = 7  # the group that the timer of 2007 will end
 N_SYNC = 8
+
 # Columns of Zfs.wanted.
 WHAT = 0  # BLOCK, VDEV_FLUSH or LABEL
 WHERE = 1  # of a BLOCK its place; of a VDEV_FLUSH the vdev; of a LABEL leaf << LEAF_SHIFT | offset

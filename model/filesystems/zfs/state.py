@@ -129,7 +129,7 @@ class Ssds(NamedTuple):
 class Places(NamedTuple):
     """Where the next blocks go: see model.filesystems.zfs.placement."""
 
-    vdevs: np.ndarray  # [vdev, column]; see KIND
+    vdevs: np.ndarray  # [vdev, column]; see fs.KIND
     first_vdev: np.ndarray  # per group, and the end
     frontier: np.ndarray  # [vdev, zone]: B of the vdev
     first: np.ndarray  # [vdev, zone]: where the region begins
@@ -141,7 +141,7 @@ class Places(NamedTuple):
 
 
 class Tally(NamedTuple):
-    counts: np.ndarray  # see COUNTS
+    counts: np.ndarray  # see stats.COUNTS
     per_second: np.ndarray  # [count, second]
     devices: np.ndarray  # [group, DEVICE_COUNTS]
     devices_per_second: np.ndarray  # [group, DEVICE_COUNTS, second]
@@ -153,7 +153,7 @@ class Zfs(NamedTuple):
 
     s: Settings
     files: Files
-    of_file: np.ndarray  # int64 [file, column]; see RING_BYTES
+    of_file: np.ndarray  # int64 [file, column]; see fs.RING_BYTES
     indirect_ns: int  # of an indirect block in a group: till the next one
     indirect_cpu_ns: int  # of all processors
     layout: Layout
@@ -168,7 +168,7 @@ class Zfs(NamedTuple):
     txgs: Txgs
     throttle: np.ndarray  # see model.zfs.txg.throttle
     most_dirty: int  # Lmax of model.zfs.txg.throttle
-    sync: np.ndarray  # see SYNC_STAGE
+    sync: np.ndarray  # see fs.SYNC_STAGE
     waiting: np.ndarray  # processes that wait for the next group; the last element: how many
     zil_params: ZilParams
     zil_settings: np.ndarray  # [intent log, field of ZilSettings]
@@ -189,7 +189,7 @@ class Zfs(NamedTuple):
     ready: np.ndarray  # tasks that can go on, a ring
     n_ready: np.ndarray  # put into it, taken out
     clock: np.ndarray  # ns
-    process: np.ndarray  # [process, column]; see OPERATION
+    process: np.ndarray  # [process, column]; see fs.OPERATION
     cpu_ns: np.ndarray  # per process: see model.filesystems.calls
     owed: np.ndarray  # the same
     joined: np.ndarray  # per task: the process that joined last in waiting for what it reads, or NOBODY
