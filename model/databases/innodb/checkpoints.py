@@ -42,7 +42,12 @@ from model.events.servers import count
 from model.filesystems.calls import WAL_SYNC, WAL_WRITE, WAL_WRITE_THROUGH, ask
 from model.jit import kernel, part
 
-FLUSH_AGE, WAIT_AGE, CHECKPOINT_AGE, MARGIN, CAPACITY = range(5)  # elements of Machine.limits
+# Elements of Machine.limits: ages, B of log. A checkpoint has its own.
+FLUSH_AGE = 0  # of the oldest change: older ones are flushed
+WAIT_AGE = 1  # of the oldest change: flushing is waited for
+CHECKPOINT_AGE = 2  # of the last checkpoint: one is made
+MARGIN = 3  # of the last checkpoint: that is waited for
+CAPACITY = 4  # of the log files
 
 
 @kernel

@@ -21,7 +21,7 @@ insert buffer and purge (see `model.databases.innodb.tables`), and the backgroun
 from model.databases.innodb import phases as phase
 from model.databases.innodb.checkpoints import CAPACITY, check_room, start_checkpoint
 from model.databases.innodb.flush import ALL, start_batch, wait_for
-from model.databases.innodb.page_cleaner import begin_old, n_to_clean
+from model.databases.innodb.page_cleaner import PAGES, REDO, begin_old, n_to_clean
 from model.databases.innodb.redo_log import log_up_to
 from model.databases.innodb.state import (
     AT_LAST_SECOND,
@@ -49,7 +49,6 @@ from model.events.clock import SECOND_NS
 from model.jit import kernel, part
 
 MANY_DIRTY_PCT = 70
-REDO, FLUSHED = 0, 1  # rows of Machine.history
 
 
 @kernel
@@ -97,7 +96,7 @@ def remember(m):
     i = m.log[SECONDS] % (MOST_HISTORY if m.s.page_cleaner else HISTORY)
     n_pages = m.counts[LIST_WRITES] if m.s.page_cleaner else m.counts[LRU_WRITES]
     m.history[REDO, i] = m.log[MADE] - m.log[AT_LAST_SECOND]
-    m.history[FLUSHED, i] = n_pages - m.pool[LAST_WRITES]
+    m.history[PAGES, i] = n_pages - m.pool[LAST_WRITES]
     m.log[AT_LAST_SECOND], m.pool[LAST_WRITES] = m.log[MADE], n_pages
     m.log[SECONDS] += 1
 
@@ -114,7 +113,7 @@ def _mean(m, row):
 def n_adaptive(m):
     """Rule 3."""
     wanted = m.pool[N_DIRTY] * (_mean(m, REDO) + m.log[MADE] - m.log[AT_LAST_SECOND]) / m.limits[CAPACITY]
-    flushed = _mean(m, FLUSHED) + m.counts[LRU_WRITES] - m.pool[LAST_WRITES]
+    flushed = _mean(m, PAGES) + m.counts[LRU_WRITES] - m.pool[LAST_WRITES]
     return min(m.s.io_capacity, int(max(0.0, wanted - flushed)))
 
 

@@ -30,7 +30,9 @@ from model.databases.innodb.flush import ALL, start_batch
 from model.databases.innodb.state import LAST_REPLACED, LRU, MADE, MOST_HISTORY, N_DIRTY, N_REPLACED
 from model.jit import kernel
 
-REDO, PAGES = 0, 1  # rows of Machine.history
+# Rows of Machine.history, an element for each second that is remembered.
+REDO = 0  # B of redo made in it
+PAGES = 1  # count of pages written in it: for the page cleaner from the list of dirty ones, for the master from the LRU list
 
 
 @kernel

@@ -41,7 +41,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from model.databases.innodb.sysbench import BATCH, Oltp, draw
+from model.databases.innodb.sysbench import BATCH, CPU_NS, N_ROWS, Oltp, draw
 from model.databases.innodb.tables import N_UNDO_PAGES, PAGE_BYTES, Table, new_table
 from model.events.calendar import NEVER, Calendar, new_calendar
 from model.events.queues import NOBODY, new_queues
@@ -51,47 +51,112 @@ from model.filesystems.calls import Calls, new_calls
 FDATASYNC, O_DSYNC, NO_SYNC = 0, 1, 2  # innodb_flush_method: the default (fsync); the log written through; nosync
 COLD, WARM, AS_LOADED, AT_WORK = 0, 1, 2, 3  # how the buffer pool begins
 
-# Columns of processes.
-PHASE, THEN = 0, 1  # what is next; what is next after a wait for the log or for room in it
-STATEMENT, STEP, N_TOUCHED = 2, 3, 4  # of the transaction; how many of the statement's pages it has got; of how many
-LSN, MUST_BE_STABLE = 5, 6  # of the log: up to where; 0: written is enough
-WANTED = 7  # the page it waits for somebody else to read or write, or NOBODY
-BEGAN, CPU_FACTOR, HAS_CHANGED, HAS_SLOT = 8, 9, 10, 11  # ns; 2^20ths; of the transaction, of the statement
-N_HELD, ROW, TICKET, N_WAITERS = 12, 13, 14, 15  # rows locked; row waited for, or NOBODY; since when; who waits for its rows
-UNDO_PAGE, UNDO_USED = 16, 17  # of the client, and B
-FRAME, AGENT = 18, 19  # of a write thread
+# Columns of Machine.process, a row for each process.
+PHASE = 0  # what is next: of phases.py
+THEN = 1  # what is next after a wait for the log; of the master: 1 if its next round begins without sleep
+STATEMENT = 2  # index, of the transaction
+STEP = 3  # how many of the statement's pages it has got
+N_TOUCHED = 4  # of how many
+LSN = 5  # B of the log: up to where it must be written
+MUST_BE_STABLE = 6  # 1: up to LSN it must be stable; 0: written is enough
+WANTED = 7  # index of the page it waits for somebody else to read or write, or NOBODY
+BEGAN = 8  # ns: when its transaction, or the master's round, began
+CPU_FACTOR = 9  # of the transaction's CPU times, 2^20ths
+HAS_CHANGED = 10  # 1: the transaction has changed something
+HAS_SLOT = 11  # 1: its statement has one of the slots of innodb_thread_concurrency
+N_HELD = 12  # count of rows that it has locked
+ROW = 13  # index of the row it waits for, or NOBODY
+TICKET = 14  # of its wait for the row: the lower comes first
+N_WAITERS = 15  # count of processes that wait for its rows
+UNDO_PAGE = 16  # index of the client's page of undo, or NOBODY
+UNDO_USED = 17  # B of it
+FRAME = 18  # of a write thread: index of the frame it writes, or 0
+AGENT = 19  # of a write thread: LIST or LRU
 ROOM_THEN = 20  # what is next when there is room in the log
 SYNCS = 21  # N_WRITTEN when its present sync began
-LEADER = 22  # whose group it commits with, or NOBODY
+LEADER = 22  # index of the process whose group it commits with, or NOBODY
 N_PROCESS = 23
 
-LIST, LRU, CHECKPOINT = 1, 2, 3  # behind the master: processes, columns of batch, and queues of who waits for their ends
-AGENT_QUEUE, LOG_QUEUE, AREA, SLOTS, BINLOG = 0, 4, 5, 6, 7  # queues, beside CPUS; AGENT_QUEUE + LIST, LRU, CHECKPOINT
-BINLOG_SYNC = 8
+# Processes behind the master, rows of Machine.batch and Machine.chunk, and AGENT_QUEUE and so many more are rows of
+# Machine.queue, of those who wait for their ends.
+LIST = 1  # flushes from the list of dirty pages
+LRU = 2  # flushes from the end of the LRU list
+CHECKPOINT = 3  # makes checkpoints; its row of Machine.batch is 0
+# Rows of Machine.queue, beside CPUS.
+AGENT_QUEUE = 0  # with LIST, LRU or CHECKPOINT added
+LOG_QUEUE = 4  # for who writes the log
+AREA = 5  # for the double-write area
+SLOTS = 6  # for one of innodb_thread_concurrency
+BINLOG = 7  # for the binary log, or its flush stage
+BINLOG_SYNC = 8  # for its sync stage
 N_QUEUES = 9
 
-# Elements of Machine.log: places, in B of the log files.
-MADE, WRITTEN, STABLE, MADE_STABLE = 0, 1, 2, 3  # up to where; the last also counts what is being written
-TARGET, CALL_END, CHECKPOINT_AT, NEXT_CHECKPOINT = 4, 5, 6, 7
-AT_LAST_SECOND, SECONDS, REMEMBERED_AT = 8, 9, 10  # MADE then; how many have passed; ns
-BINLOG_END, N_GROUPS = 11, 12  # B of the binary log; groups that have been written to it
+# Elements of Machine.log: places, in B of the log files, and what the master remembers.
+MADE = 0  # B: up to where records have been made
+WRITTEN = 1  # B: up to where they are written
+STABLE = 2  # B: up to where they are stable
+MADE_STABLE = 3  # B: the same, and what is being written counts
+TARGET = 4  # B: up to where who holds the log writes
+CALL_END = 5  # B: up to where the present call does
+CHECKPOINT_AT = 6  # B: the last checkpoint
+NEXT_CHECKPOINT = 7  # B: the one being made
+AT_LAST_SECOND = 8  # B: MADE at the master's last second
+SECONDS = 9  # count of seconds that have passed
+REMEMBERED_AT = 10  # ns: when the last of them was remembered
+BINLOG_END = 11  # B of the binary log
+N_GROUPS = 12  # count of groups that have been written to it
 
-# Columns of Machine.batch, one for LIST and one for LRU.
-RUNS, LEFT, LIMIT, N_CHUNK, NEXT, N_DONE, IS_WRITING, HAS_FOUND = range(8)
+# Columns of Machine.batch, a row for LIST, one for LRU; of row 0, for checkpoints, RUNS only.
+RUNS = 0  # 1: one is under way
+LEFT = 1  # count of pages that it may still take
+LIMIT = 2  # B of the log: it takes changes before this
+N_CHUNK = 3  # count of pages that are flushed together
+NEXT = 4  # index of the next of these to be written
+N_DONE = 5  # count of those that have been written
+IS_WRITING = 6  # 1: the write threads are at it
+HAS_FOUND = 7  # 1: it has found a page
 CHUNK_PAGES = 128  # the double-write area: two extents
 
 # Elements of Machine.pool.
-N_USED, N_DIRTY, OLD_HEAD, N_OLD, N_REPLACED, N_WANTING = range(6)
-N_WRITTEN, N_STABLE = 6, 7  # pages, ever; of these, by a sync that has returned
-LAST_WRITES, IOS_BEFORE, HIGH_ENTRIES, NEXT_UNDO, NEXT_TICKET, TURN = range(8, 14)  # TURN: 0 to 9, of the master
+N_USED = 0  # count of frames ever used
+N_DIRTY = 1  # count of dirty pages
+OLD_HEAD = 2  # index of the newest of the old frames, or 0
+N_OLD = 3  # count of old frames
+N_REPLACED = 4  # count of pages that have been given up, ever
+N_WANTING = 5  # count of processes that wait for a page
+N_WRITTEN = 6  # count of pages that have been written, ever
+N_STABLE = 7  # of N_WRITTEN: by a sync that has returned
+LAST_WRITES = 8  # count of pages written, at the master's last second
+IOS_BEFORE = 9  # count of I/Os, when the master's last ten seconds ended
+HIGH_ENTRIES = 10  # count of entries of the index on k with k > 0
+NEXT_UNDO = 11  # index of the last page of undo that was given out
+NEXT_TICKET = 12  # the last ticket that was given out
+TURN = 13  # count of the master's rounds since its last checkpoint
 LAST_REPLACED = 14  # N_REPLACED when the page cleaner last looked at the end of the list
 
-# What is counted, in all and per second.
+# What is counted, in all and per second: rows of Machine.counts and Machine.per_second. COUNTS has their names in order.
 COUNTS = ("commits", "deadlocks", "lock_waits", "page_waits", "accesses", "reads", "pages_made", "list_writes", "lru_writes",
           "area_calls", "area_pages", "fsyncs", "log_bytes", "wal_calls", "wal_bytes", "flushes", "checkpoints",
           "log_stalls", "frame_waits")
-(COMMITS, DEADLOCKS, LOCK_WAITS, PAGE_WAITS, ACCESSES, READS, PAGES_MADE, LIST_WRITES, LRU_WRITES, AREA_CALLS, AREA_WRITES,
- FSYNCS, LOGGED, WAL_CALLS, WAL_BYTES, FLUSHES, CHECKPOINTS, LOG_STALLS, FRAME_WAITS) = range(len(COUNTS))
+COMMITS = 0  # transactions committed
+DEADLOCKS = 1  # transactions given up for a deadlock
+LOCK_WAITS = 2  # waits for a row
+PAGE_WAITS = 3  # waits for a page that somebody else reads or writes
+ACCESSES = 4  # uses of a page
+READS = 5  # pages read
+PAGES_MADE = 6  # pages that come in without being read
+LIST_WRITES = 7  # pages written from the list of dirty ones
+LRU_WRITES = 8  # pages written from the LRU list
+AREA_CALLS = 9  # writes to the double-write area
+AREA_WRITES = 10  # pages of these
+FSYNCS = 11  # syncs of a file
+LOGGED = 12  # B of redo logged
+WAL_CALLS = 13  # calls that write a log
+WAL_BYTES = 14  # B of these
+FLUSHES = 15  # times that a log was made stable
+CHECKPOINTS = 16  # checkpoints made
+LOG_STALLS = 17  # waits for room in the log
+FRAME_WAITS = 18  # waits for a frame
 
 HISTORY = 20  # seconds that adaptive flushing remembers: BUF_FLUSH_STAT_N_INTERVAL
 MOST_HISTORY = 30  # the page cleaner: innodb_flushing_avg_loops
@@ -265,14 +330,14 @@ def check_settings(s: Settings, test: Oltp) -> None:
     if 4 * PAGE_BYTES * (10 + s.thread_concurrency + s.n_clients) > s.log_file_bytes * s.n_log_files // 2:
         raise ValueError(f"log_file_bytes is {s.log_file_bytes} B, but {s.n_clients} clients need more for changes under "
                          "way; choose larger files of log")
-    if s.wire_ns == 0 and test.statements[:, -1].sum() == 0:
+    if s.wire_ns == 0 and test.statements[:, CPU_NS].sum() == 0:
         raise ValueError("a transaction takes no time at all, neither wire_ns nor CPU; let one of them be more than 0")
 
 
 def new_frames(n):
-    rings = [Ring(np.zeros(n, np.int64), np.zeros(n, np.int64)) for _ in range(2)]
-    return Frames(np.zeros(n, np.int64), np.zeros(n, np.int8), np.zeros(n, np.int64), np.zeros(n, np.int64),
-                  np.zeros(n, np.int64), *rings)
+    use, dirty = (Ring(older=np.zeros(n, np.int64), newer=np.zeros(n, np.int64)) for _ in range(2))
+    return Frames(page=np.zeros(n, np.int64), flags=np.zeros(n, np.int8), first_lsn=np.zeros(n, np.int64),
+                  last_lsn=np.zeros(n, np.int64), moved_at=np.zeros(n, np.int64), use=use, dirty=dirty)
 
 
 def new_machine(test: Oltp, s: Settings, seed_stream: np.random.Generator) -> Machine:
@@ -281,7 +346,7 @@ def new_machine(test: Oltp, s: Settings, seed_stream: np.random.Generator) -> Ma
     check_settings(s, test)
     table = new_table(test.n_rows, test.k_is_random)
     n, zeros = s.n_clients + 4 + s.write_io_threads, np.zeros
-    n_touched = max(6, int(test.statements[:, 2].max()) // table.rows_per_leaf + 2)
+    n_touched = max(6, int(test.statements[:, N_ROWS].max()) // table.rows_per_leaf + 2)
     draws, factors = zeros((BATCH, test.n_ids), np.int64), zeros(BATCH)
     draw(test, draws, factors, seed_stream)
     is_on_disk = np.ones(table.n_pages, np.int8)
