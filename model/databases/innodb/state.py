@@ -41,7 +41,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from model.databases.innodb.sysbench import BATCH, CPU_NS, N_ROWS, Oltp, draw
+from model.databases.innodb import columns as inno
+from model.databases.innodb.stats import COUNTS
+from model.databases.innodb.sysbench import BATCH, Oltp, draw
 from model.databases.innodb.tables import N_UNDO_PAGES, PAGE_BYTES, Table, new_table
 from model.events.calendar import NEVER, Calendar, new_calendar
 from model.events.queues import NOBODY, new_queues
@@ -51,112 +53,9 @@ from model.filesystems.calls import Calls, new_calls
 FDATASYNC, O_DSYNC, NO_SYNC = 0, 1, 2  # innodb_flush_method: the default (fsync); the log written through; nosync
 COLD, WARM, AS_LOADED, AT_WORK = 0, 1, 2, 3  # how the buffer pool begins
 
-# Columns of Machine.process, a row for each process.
-PHASE = 0  # what is next: of phases.py
-THEN = 1  # what is next after a wait for the log; of the master: 1 if its next round begins without sleep
-STATEMENT = 2  # index, of the transaction
-STEP = 3  # how many of the statement's pages it has got
-N_TOUCHED = 4  # of how many
-LSN = 5  # B of the log: up to where it must be written
-MUST_BE_STABLE = 6  # 1: up to LSN it must be stable; 0: written is enough
-WANTED = 7  # index of the page it waits for somebody else to read or write, or NOBODY
-BEGAN = 8  # ns: when its transaction, or the master's round, began
-CPU_FACTOR = 9  # of the transaction's CPU times, 2^20ths
-HAS_CHANGED = 10  # 1: the transaction has changed something
-HAS_SLOT = 11  # 1: its statement has one of the slots of innodb_thread_concurrency
-N_HELD = 12  # count of rows that it has locked
-ROW = 13  # index of the row it waits for, or NOBODY
-TICKET = 14  # of its wait for the row: the lower comes first
-N_WAITERS = 15  # count of processes that wait for its rows
-UNDO_PAGE = 16  # index of the client's page of undo, or NOBODY
-UNDO_USED = 17  # B of it
-FRAME = 18  # of a write thread: index of the frame it writes, or 0
-AGENT = 19  # of a write thread: LIST or LRU
-ROOM_THEN = 20  # what is next when there is room in the log
-SYNCS = 21  # N_WRITTEN when its present sync began
-LEADER = 22  # index of the process whose group it commits with, or NOBODY
-N_PROCESS = 23
 
-# Processes behind the master, rows of Machine.batch and Machine.chunk, and AGENT_QUEUE and so many more are rows of
-# Machine.queue, of those who wait for their ends.
-LIST = 1  # flushes from the list of dirty pages
-LRU = 2  # flushes from the end of the LRU list
-CHECKPOINT = 3  # makes checkpoints; its row of Machine.batch is 0
-# Rows of Machine.queue, beside CPUS.
-AGENT_QUEUE = 0  # with LIST, LRU or CHECKPOINT added
-LOG_QUEUE = 4  # for who writes the log
-AREA = 5  # for the double-write area
-SLOTS = 6  # for one of innodb_thread_concurrency
-BINLOG = 7  # for the binary log, or its flush stage
-BINLOG_SYNC = 8  # for its sync stage
-N_QUEUES = 9
-
-# Elements of Machine.log: places, in B of the log files, and what the master remembers.
-MADE = 0  # B: up to where records have been made
-WRITTEN = 1  # B: up to where they are written
-STABLE = 2  # B: up to where they are stable
-MADE_STABLE = 3  # B: the same, and what is being written counts
-TARGET = 4  # B: up to where who holds the log writes
-CALL_END = 5  # B: up to where the present call does
-CHECKPOINT_AT = 6  # B: the last checkpoint
-NEXT_CHECKPOINT = 7  # B: the one being made
-AT_LAST_SECOND = 8  # B: MADE at the master's last second
-SECONDS = 9  # count of seconds that have passed
-REMEMBERED_AT = 10  # ns: when the last of them was remembered
-BINLOG_END = 11  # B of the binary log
-N_GROUPS = 12  # count of groups that have been written to it
-
-# Columns of Machine.batch, a row for LIST, one for LRU; of row 0, for checkpoints, RUNS only.
-RUNS = 0  # 1: one is under way
-LEFT = 1  # count of pages that it may still take
-LIMIT = 2  # B of the log: it takes changes before this
-N_CHUNK = 3  # count of pages that are flushed together
-NEXT = 4  # index of the next of these to be written
-N_DONE = 5  # count of those that have been written
-IS_WRITING = 6  # 1: the write threads are at it
-HAS_FOUND = 7  # 1: it has found a page
 CHUNK_PAGES = 128  # the double-write area: two extents
 
-# Elements of Machine.pool.
-N_USED = 0  # count of frames ever used
-N_DIRTY = 1  # count of dirty pages
-OLD_HEAD = 2  # index of the newest of the old frames, or 0
-N_OLD = 3  # count of old frames
-N_REPLACED = 4  # count of pages that have been given up, ever
-N_WANTING = 5  # count of processes that wait for a page
-N_WRITTEN = 6  # count of pages that have been written, ever
-N_STABLE = 7  # of N_WRITTEN: by a sync that has returned
-LAST_WRITES = 8  # count of pages written, at the master's last second
-IOS_BEFORE = 9  # count of I/Os, when the master's last ten seconds ended
-HIGH_ENTRIES = 10  # count of entries of the index on k with k > 0
-NEXT_UNDO = 11  # index of the last page of undo that was given out
-NEXT_TICKET = 12  # the last ticket that was given out
-TURN = 13  # count of the master's rounds since its last checkpoint
-LAST_REPLACED = 14  # N_REPLACED when the page cleaner last looked at the end of the list
-
-# What is counted, in all and per second: rows of Machine.counts and Machine.per_second. COUNTS has their names in order.
-COUNTS = ("commits", "deadlocks", "lock_waits", "page_waits", "accesses", "reads", "pages_made", "list_writes", "lru_writes",
-          "area_calls", "area_pages", "fsyncs", "log_bytes", "wal_calls", "wal_bytes", "flushes", "checkpoints",
-          "log_stalls", "frame_waits")
-COMMITS = 0  # transactions committed
-DEADLOCKS = 1  # transactions given up for a deadlock
-LOCK_WAITS = 2  # waits for a row
-PAGE_WAITS = 3  # waits for a page that somebody else reads or writes
-ACCESSES = 4  # uses of a page
-READS = 5  # pages read
-PAGES_MADE = 6  # pages that come in without being read
-LIST_WRITES = 7  # pages written from the list of dirty ones
-LRU_WRITES = 8  # pages written from the LRU list
-AREA_CALLS = 9  # writes to the double-write area
-AREA_WRITES = 10  # pages of these
-FSYNCS = 11  # syncs of a file
-LOGGED = 12  # B of redo logged
-WAL_CALLS = 13  # calls that write a log
-WAL_BYTES = 14  # B of these
-FLUSHES = 15  # times that a log was made stable
-CHECKPOINTS = 16  # checkpoints made
-LOG_STALLS = 17  # waits for room in the log
-FRAME_WAITS = 18  # waits for a frame
 
 HISTORY = 20  # seconds that adaptive flushing remembers: BUF_FLUSH_STAT_N_INTERVAL
 MOST_HISTORY = 30  # the page cleaner: innodb_flushing_avg_loops
@@ -330,7 +229,7 @@ def check_settings(s: Settings, test: Oltp) -> None:
     if 4 * PAGE_BYTES * (10 + s.thread_concurrency + s.n_clients) > s.log_file_bytes * s.n_log_files // 2:
         raise ValueError(f"log_file_bytes is {s.log_file_bytes} B, but {s.n_clients} clients need more for changes under "
                          "way; choose larger files of log")
-    if s.wire_ns == 0 and test.statements[:, CPU_NS].sum() == 0:
+    if s.wire_ns == 0 and test.statements[:, inno.CPU_NS].sum() == 0:
         raise ValueError("a transaction takes no time at all, neither wire_ns nor CPU; let one of them be more than 0")
 
 
@@ -346,14 +245,14 @@ def new_machine(test: Oltp, s: Settings, seed_stream: np.random.Generator) -> Ma
     check_settings(s, test)
     table = new_table(test.n_rows, test.k_is_random)
     n, zeros = s.n_clients + 4 + s.write_io_threads, np.zeros
-    n_touched = max(6, int(test.statements[:, N_ROWS].max()) // table.rows_per_leaf + 2)
+    n_touched = max(6, int(test.statements[:, inno.N_ROWS].max()) // table.rows_per_leaf + 2)
     draws, factors = zeros((BATCH, test.n_ids), np.int64), zeros(BATCH)
     draw(test, draws, factors, seed_stream)
     is_on_disk = np.ones(table.n_pages, np.int8)
     is_on_disk[table.first_high:] = 0
     m = Machine(
-        s=s, test=test, table=table, calendar=new_calendar(n), process=zeros((n, N_PROCESS), np.int64),
-        after=np.full(n, NOBODY), queue=new_queues(N_QUEUES), busy=zeros(N_QUEUES, np.int64),
+        s=s, test=test, table=table, calendar=new_calendar(n), process=zeros((n, inno.N_PROCESS), np.int64),
+        after=np.full(n, NOBODY), queue=new_queues(inno.N_QUEUES), busy=zeros(inno.N_QUEUES, np.int64),
         service_ns=zeros(n, np.int64), calls=new_calls(n), log=zeros(16, np.int64), limits=log_limits(s),
         pages=Pages(zeros(table.n_pages, np.int32), is_on_disk), frames=new_frames(n_frames_of(s, table) + 1),
         pool=zeros(16, np.int64), batch=zeros((3, 8), np.int64), chunk=zeros((3, CHUNK_PAGES), np.int64),
@@ -363,8 +262,8 @@ def new_machine(test: Oltp, s: Settings, seed_stream: np.random.Generator) -> Ma
         history=zeros((2, MOST_HISTORY), np.int64), draws=draws, factors=factors, n_drawn=zeros(2, np.int64),
         counts=zeros(len(COUNTS), np.int64), per_second=zeros((len(COUNTS), s.n_seconds), np.int64),
         response_ns=zeros(s.n_transactions, np.int64), ended_at=zeros(s.n_transactions, np.int64))
-    m.process[:, [WANTED, ROW, UNDO_PAGE, LEADER]] = NOBODY
-    m.pool[NEXT_UNDO] = N_UNDO_PAGES - 1
+    m.process[:, [inno.WANTED, inno.ROW, inno.UNDO_PAGE, inno.LEADER]] = NOBODY
+    m.pool[inno.NEXT_UNDO] = N_UNDO_PAGES - 1
     return m
 
 

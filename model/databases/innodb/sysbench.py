@@ -47,11 +47,6 @@ from model.events.streams import stream
 
 # What a statement does to the table.
 NOTHING, READ, UPDATE_K, UPDATE_C, DELETE, INSERT = range(6)
-# Columns of Oltp.statements, a row for each statement of a transaction.
-KIND = 0  # NOTHING to INSERT
-ID = 1  # index of the first of its ids, of those drawn for the transaction
-N_ROWS = 2  # count of ids from there on
-CPU_NS = 3  # ns
 CHANGES = {NOTHING: 0, READ: 0, UPDATE_K: 3, UPDATE_C: 1, DELETE: 2, INSERT: 2}  # index records
 
 DISTRIBUTIONS = ("special", "gaussian", "uniform", "pareto", "zipfian")
