@@ -74,9 +74,9 @@ def free_check(m, now, p):
 @kernel
 def start_checkpoint(m, now):
     """Rule 2, unless one is being made."""
-    if m.batch[0, inno.RUNS]:
+    if m.batch[inno.OF_CHECKPOINT, inno.RUNS]:
         return
-    m.batch[0, inno.RUNS] = 1
+    m.batch[inno.OF_CHECKPOINT, inno.RUNS] = 1
     p = m.s.n_clients + inno.CHECKPOINT
     m.process[p, inno.PHASE] = phase.CHECKPOINT_PAGES
     set_time(m.calendar, p, now)
@@ -115,6 +115,6 @@ def checkpoint_sync(m, p):
 @part
 def checkpoint_done(m, now):
     m.log[inno.CHECKPOINT_AT] = m.log[inno.NEXT_CHECKPOINT]
-    m.batch[0, inno.RUNS] = 0
+    m.batch[inno.OF_CHECKPOINT, inno.RUNS] = 0
     count(m, stat.CHECKPOINTS, 1, now)
     tell_who_waits(m, now, inno.CHECKPOINT)

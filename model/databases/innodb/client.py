@@ -98,7 +98,8 @@ def slot(m, now, p):
 def compute(m, now, p):
     release(m, now, CPUS)
     kind = m.test.statements[m.process[p, inno.STATEMENT], inno.KIND]
-    m.process[p, inno.PHASE] = phase.STATEMENT_DONE if kind == NOTHING else phase.PREPARE_PAGES if kind == READ else phase.LOCK
+    then = phase.STATEMENT_DONE if kind == NOTHING else phase.PREPARE_PAGES if kind == READ else phase.LOCK
+    m.process[p, inno.PHASE] = then
 
 
 @part

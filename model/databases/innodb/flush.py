@@ -44,7 +44,8 @@ def start_batch(m, now, agent, n_pages, limit):
     batch = m.batch
     if batch[agent, inno.RUNS]:
         return False
-    batch[agent, inno.RUNS], batch[agent, inno.LEFT], batch[agent, inno.LIMIT], batch[agent, inno.HAS_FOUND] = 1, n_pages, limit, 0
+    batch[agent, inno.RUNS], batch[agent, inno.HAS_FOUND] = 1, 0
+    batch[agent, inno.LEFT], batch[agent, inno.LIMIT] = n_pages, limit
     process = m.s.n_clients + agent
     m.process[process, inno.PHASE] = phase.GATHER
     set_time(m.calendar, process, now)
@@ -107,8 +108,8 @@ def _add(m, agent, frame):
 @kernel
 def _collect_oldest_changes(m):
     newer, batch = m.frames.dirty.newer, m.batch
-    frame, has_room = newer[0], True
-    while frame != 0 and has_room and batch[inno.LIST, inno.LEFT] > 0 and m.frames.first_lsn[frame] < batch[inno.LIST, inno.LIMIT]:
+    frame, has_room, limit = newer[0], True, batch[inno.LIST, inno.LIMIT]
+    while frame != 0 and has_room and batch[inno.LIST, inno.LEFT] > 0 and m.frames.first_lsn[frame] < limit:
         if _is_wanted(m, frame):
             has_room = _add(m, inno.LIST, frame)
         frame = newer[frame]

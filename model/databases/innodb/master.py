@@ -94,7 +94,8 @@ def _mean(m, row):
 @kernel
 def n_adaptive(m):
     """Rule 3."""
-    wanted = m.pool[inno.N_DIRTY] * (_mean(m, inno.REDO) + m.log[inno.MADE] - m.log[inno.AT_LAST_SECOND]) / m.limits[inno.CAPACITY]
+    n_bytes = _mean(m, inno.REDO) + m.log[inno.MADE] - m.log[inno.AT_LAST_SECOND]
+    wanted = m.pool[inno.N_DIRTY] * n_bytes / m.limits[inno.CAPACITY]
     flushed = _mean(m, inno.PAGES) + m.counts[stat.LRU_WRITES] - m.pool[inno.LAST_WRITES]
     return min(m.s.io_capacity, int(max(0.0, wanted - flushed)))
 

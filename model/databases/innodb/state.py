@@ -162,17 +162,17 @@ class Machine(NamedTuple):
     test: Oltp
     table: Table
     calendar: Calendar
-    process: np.ndarray  # [process, column]; see PHASE and the others
+    process: np.ndarray  # [process, column]; see inno.PHASE and the others
     after: np.ndarray  # see model.events.queues
     queue: np.ndarray
     busy: np.ndarray
     service_ns: np.ndarray
     calls: Calls
-    log: np.ndarray
-    limits: np.ndarray  # see model.databases.innodb.redo_log: ages at which dirty pages and checkpoints are asked for
+    log: np.ndarray  # see inno.MADE and the others
+    limits: np.ndarray  # see inno.FLUSH_AGE: ages at which dirty pages and checkpoints are asked for
     pages: Pages
     frames: Frames
-    pool: np.ndarray
+    pool: np.ndarray  # see inno.N_USED and the others
     batch: np.ndarray  # [LIST or LRU, column]
     chunk: np.ndarray  # [LIST or LRU, frames of pages that are flushed together]
     touched: np.ndarray  # [process, step]: pages of its statement
@@ -185,7 +185,7 @@ class Machine(NamedTuple):
     draws: np.ndarray  # [transaction, id]
     factors: np.ndarray  # [transaction]
     n_drawn: np.ndarray  # [of these, of all]: begun
-    counts: np.ndarray
+    counts: np.ndarray  # see stats.COUNTS
     per_second: np.ndarray  # [count, second]
     response_ns: np.ndarray
     ended_at: np.ndarray
