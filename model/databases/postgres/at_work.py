@@ -37,8 +37,10 @@ TURNS = 4
 MOST_TRANSACTIONS = 2**23
 BATCH = 2**16
 
-# Of the checkpoint that is written: the frame it has come to; transactions since it began; pages written.
-PLACE, SINCE, WRITTEN = range(3)
+# Elements of the state of the checkpoint that is written here.
+AT_FRAME = 0  # index of the frame it has come to
+SINCE = 1  # count of transactions since it began
+N_CLEANED = 2  # count of pages written
 
 
 @kernel
@@ -86,13 +88,13 @@ def _mark(flags):
 @kernel
 def _write_up_to(flags, state, end, pace):
     """It has written what it wants of the frames up to there, as far as it keeps up."""
-    while state[PLACE] < end:
-        if flags[state[PLACE]] & NEEDED:
-            if pace > 0 and state[WRITTEN] + 1 > pace * state[SINCE]:
+    while state[AT_FRAME] < end:
+        if flags[state[AT_FRAME]] & NEEDED:
+            if pace > 0 and state[N_CLEANED] + 1 > pace * state[SINCE]:
                 return
-            flags[state[PLACE]] = 0
-            state[WRITTEN] += 1
-        state[PLACE] += 1
+            flags[state[AT_FRAME]] = 0
+            state[N_CLEANED] += 1
+        state[AT_FRAME] += 1
 
 
 @kernel
@@ -100,9 +102,9 @@ def _replay(m, rows, interval, state):
     """Transactions of these `rows`."""
     flags = m.buffers.flags
     for t in range(len(rows)):
-        if state[SINCE] >= interval and state[PLACE] == len(flags):
+        if state[SINCE] >= interval and state[AT_FRAME] == len(flags):
             _mark(flags)
-            state[PLACE] = state[SINCE] = state[WRITTEN] = 0
+            state[AT_FRAME] = state[SINCE] = state[N_CLEANED] = 0
         _visit_all(m, rows[t])
         state[SINCE] += 1
         share = min(1.0, state[SINCE] / max(1.0, interval * m.s.checkpoint_completion_target))

@@ -33,12 +33,29 @@ MAX_USAGE = 5  # BM_MAX_USAGE_COUNT
 NEEDED, LOADING = 2, 4  # with DIRTY, in Buffers.flags: to be written by the checkpoint; being read
 
 # Elements of Buffers.clock.
-HAND, PASSES, N_USED, N_TAKEN = 0, 1, 2, 3  # last frame swept; turns; frames ever used; taken since the cleaner came
-ROWS, PAGE, ON_DISK = 0, 1, 2  # columns of Machine.tail
+HAND = 0  # index of the frame last swept
+PASSES = 1  # count of turns
+N_USED = 2  # count of frames ever used
+N_TAKEN = 3  # count of frames taken since the cleaner came
+# Columns of Machine.tail, a row for each relation.
+ROWS = 0  # count of rows on its last page
+PAGE = 1  # index of its last page
+ON_DISK = 2  # index of the first page that is not on disk
 
-# Elements of Machine.cleaner.
-SMOOTHED_TAKEN, DENSITY, NEXT, NEXT_PASS, LAST_HAND, LAST_PASS, HAS_COME = 0, 1, 2, 3, 4, 5, 6
-TO_SCAN, N_SCANNED, REUSABLE, WANTED_REUSABLE, N_WRITTEN, WERE_REUSABLE = 7, 8, 9, 10, 11, 12
+# Elements of Machine.cleaner, the background writer.
+SMOOTHED_TAKEN = 0  # frames taken between its rounds, smoothed
+DENSITY = 1  # frames passed for each that can be used again, smoothed
+NEXT = 2  # index of the frame it last came to
+NEXT_PASS = 3  # count of its turns
+LAST_HAND = 4  # HAND at its last round
+LAST_PASS = 5  # PASSES then
+HAS_COME = 6  # 1: there was a round
+TO_SCAN = 7  # count of frames it may pass in this round
+N_SCANNED = 8  # count of frames it has passed
+REUSABLE = 9  # count of frames ahead of the clock that can be used again
+WANTED_REUSABLE = 10  # how many it wants
+N_WRITTEN = 11  # count of pages written in this round
+WERE_REUSABLE = 12  # REUSABLE when the round began
 SMOOTHING = 16.0
 FIRST_DENSITY = 10.0
 WHOLE_POOL_NS = 120_000 * MS

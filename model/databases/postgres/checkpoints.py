@@ -25,7 +25,7 @@ a transaction); checkpoint_flush_after of 9.6 and later.
 """
 
 from model.databases.postgres import phases as phase
-from model.databases.postgres.buffers import DIRTY, NEEDED, claim, written
+from model.databases.postgres.buffers import DIRTY, HAND, NEEDED, claim, written
 from model.databases.postgres.state import (
     CHECKPOINT_NAPS,
     CHECKPOINTS,
@@ -47,11 +47,14 @@ from model.filesystems.calls import CONTROL, FSYNC, ask
 from model.jit import kernel, part
 
 # Elements of Machine.checkpoint.
-BEGAN_AT, BEGAN_LSN = 0, 1  # the last one
-TO_WRITE, N_DONE = 2, 3  # buffers marked; of these, written by the checkpointer
-PLACE, N_SCANNED = 4, 5  # frame or page last looked at; how many
+BEGAN_AT = 0  # ns: when the last one began
+BEGAN_LSN = 1  # B of the log: where it did
+TO_WRITE = 2  # count of buffers marked
+N_DONE = 3  # of these: written by the checkpointer
+PLACE = 4  # index of the frame last looked at, or of the page if they are sorted
+N_PASSED = 5  # count of frames looked at
 IS_BUSY = 6  # 1: and not napping
-FILE = 7  # next to be synced
+FILE = 7  # index of the next file to be synced
 
 RECORD_BYTES = 32 + 40  # of a checkpoint: header, and CheckPoint of pg_control.h in 8.3
 
@@ -87,8 +90,8 @@ def mark(m, now, p):
         if flags[frame] & DIRTY:
             flags[frame] |= NEEDED
             n += 1
-    state[TO_WRITE], state[N_DONE], state[N_SCANNED] = n, 0, 0
-    state[PLACE] = -1 if m.s.is_sorted else m.buffers.clock[0]
+    state[TO_WRITE], state[N_DONE], state[N_PASSED] = n, 0, 0
+    state[PLACE] = -1 if m.s.is_sorted else m.buffers.clock[HAND]
     m.process[p, PHASE] = phase.SCAN
 
 
@@ -110,8 +113,8 @@ def _next_in_order(m):
 @part
 def _next_of_the_clock(m):
     state, n_frames = m.checkpoint, len(m.buffers.flags) - 1
-    while state[N_SCANNED] < n_frames:
-        state[N_SCANNED] += 1
+    while state[N_PASSED] < n_frames:
+        state[N_PASSED] += 1
         state[PLACE] = state[PLACE] % n_frames + 1
         if m.buffers.flags[state[PLACE]] & NEEDED:
             return state[PLACE]

@@ -50,13 +50,28 @@ FORMAT_8_3, FORMAT_9_5 = 0, 1  # of records: until 9.4; from 9.5 on
 
 # What a statement does.
 NOTHING, READ, UPDATE, INSERT = 0, 1, 2, 3
-ACTION, RELATION, CPU_NS = 0, 1, 2  # columns of statements
+# Columns of Database.statements, a row for each statement of the transaction.
+ACTION = 0  # NOTHING to INSERT
+RELATION = 1  # index of the relation
+CPU_NS = 2  # ns
 
-# Columns of relations.
-N_ROWS, ROWS_PER_PAGE, FIRST_PAGE, N_PAGES, LAST_PAGE, FREE_SLOTS, PRUNE_BELOW = 0, 1, 2, 3, 4, 5, 6
-FIRST_LEAF, N_LEAVES, FIRST_LOCK = 7, 8, 9  # FIRST_LEAF, FIRST_LOCK: -1 for none
-HOT_BYTES, MOVE_BYTES, CLEAN_BYTES, INSERT_BYTES, IMAGE_BYTES = 10, 11, 12, 13, 14
-N_COLUMNS = 15
+# Columns of Database.relations, a row for each relation.
+N_ROWS = 0  # count
+ROWS_PER_PAGE = 1  # count
+FIRST_PAGE = 2  # index of its first page
+N_PAGES = 3  # count
+LAST_PAGE = 4  # index of the last page that it can grow to
+FREE_SLOTS = 5  # count of slots for new versions on a page at the start
+PRUNE_BELOW = 6  # count of free slots: with no more, a page is pruned
+FIRST_LEAF = 7  # index of the first page of its index, or -1
+N_LEAVES = 8  # count of these
+FIRST_LOCK = 9  # index of the lock of its first row, or -1
+HOT_BYTES = 10  # B of log: an update on the page
+MOVE_BYTES = 11  # B of log: an update that moves to another page
+CLEAN_BYTES = 12  # B of log: pruning
+INSERT_BYTES = 13  # B of log: an insert
+IMAGE_BYTES = 14  # B of log: the image of a page
+N_RELATION = 15
 
 # pgbench
 BRANCHES, TELLERS, ACCOUNTS = 1, 10, 100_000  # rows per unit of scale
@@ -167,7 +182,7 @@ def _pages_to_add(table, n_transactions):
 
 def new_database(tables, statements, n_transactions, record_format=FORMAT_8_3, fillfactor=100, image_pct=100):
     """Tables side by side, with room for what `n_transactions` can add. `statements`: (action, relation, CPU in ns) each."""
-    relations = np.zeros((len(tables), N_COLUMNS), np.int64)
+    relations = np.zeros((len(tables), N_RELATION), np.int64)
     n_locks = n_files = 0
     for relation, table in zip(relations, tables, strict=True):
         per_page = rows_in_page(table, fillfactor)

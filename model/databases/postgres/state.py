@@ -39,34 +39,66 @@ SEGMENT_BYTES = 2**24  # XLOG_SEG_SIZE
 
 OPEN_DATASYNC, FDATASYNC, NO_FSYNC = 0, 1, 2  # wal_sync_method; fsync = off
 
-# Columns of processes.
-PHASE, THEN = 0, 1  # what is next; what is next after a flush
-LSN, LEFT = 2, 3  # to flush up to; B of records still to be copied
-STATEMENT, STEP = 4, 5  # of the transaction; how many of the statement's pages it has got
-FRAME, WANTED = 6, 7  # the frame it does I/O for; the page it waits for somebody else to read, or NOBODY
-LOG_BYTES, IS_WRITER, BEGAN = 8, 9, 10  # records of this statement; whether the transaction has logged anything; ns
-N_TOUCHED, CPU_FACTOR = 11, 12  # pages of this statement; 2^20ths
+# Columns of Machine.process, a row for each process.
+PHASE = 0  # what is next: of phases.py
+THEN = 1  # what is next after a flush
+LSN = 2  # B of the log: up to where it is to be flushed
+LEFT = 3  # B of records still to be copied
+STATEMENT = 4  # index, of the transaction
+STEP = 5  # how many of the statement's pages it has got
+FRAME = 6  # index of the frame it does I/O for
+WANTED = 7  # index of the page it waits for somebody else to read, or NOBODY
+LOG_BYTES = 8  # B of records of this statement
+IS_WRITER = 9  # 1: the transaction has logged something
+BEGAN = 10  # ns: when the transaction began
+N_TOUCHED = 11  # count of pages of this statement
+CPU_FACTOR = 12  # of the transaction's CPU times, 2^20ths
 N_PROCESS = 13
 
-CLIENTS, WAL_INSERT, WAL_WRITE_LOCK = 1, 2, 3  # queues, beside CPUS
+# Rows of Machine.queue, beside CPUS.
+CLIENTS = 1  # for a thread of the client program
+WAL_INSERT = 2  # for the lock under which records are copied
+WAL_WRITE_LOCK = 3  # for the lock under which the log is written
 N_QUEUES = 4
 
 PAYLOAD = PAGE_BYTES - 24  # B of records in a page of log
 PAGES_PER_SEGMENT = SEGMENT_BYTES // PAGE_BYTES
 
 # Elements of Machine.wal: places, in B of records.
-INSERTED, WRITTEN, STABLE = 0, 1, 2  # up to where
-TARGET, CALL_END = 3, 4  # of who holds the write lock: where it writes to, and its present call
-ASYNCHRONOUS, REDO = 5, 6  # the last asynchronous commit; where the last checkpoint began
-IS_REQUESTED = 7  # whether the log asks for a checkpoint
-N_SEGMENTS, N_RECYCLED, REDO_BEFORE = 8, 9, 10  # the first that does not exist; used again; REDO of the checkpoint before
+INSERTED = 0  # B: up to where records have been copied
+WRITTEN = 1  # B: up to where they are written
+STABLE = 2  # B: up to where they are stable
+TARGET = 3  # B: up to where who holds the write lock writes
+CALL_END = 4  # B: up to where its present call does
+ASYNCHRONOUS = 5  # B: the last asynchronous commit
+REDO = 6  # B: where the last checkpoint began
+IS_REQUESTED = 7  # 1: the log asks for a checkpoint
+N_SEGMENTS = 8  # index of the first segment that does not exist
+N_RECYCLED = 9  # count of segments, from the first on, that are used again
+REDO_BEFORE = 10  # B: REDO of the checkpoint before
 
-# What is counted, in all and per second.
+# What is counted, in all and per second: rows of Machine.counts and Machine.per_second. COUNTS has their names in order.
 COUNTS = ("commits", "hot_updates", "moved_updates", "images", "log_bytes", "wal_calls", "wal_bytes", "flushes", "reads",
           "checkpoint_writes", "cleaner_writes", "backend_writes", "extensions", "fsyncs", "checkpoints", "buffer_full",
           "dirtied", "checkpoint_naps")
-(COMMITS, HOT, MOVED, IMAGES, LOGGED, WAL_CALLS, WAL_BYTES, FLUSHES, READS, CHECKPOINT_WRITES, CLEANER_WRITES,
- BACKEND_WRITES, EXTENSIONS, FSYNCS, CHECKPOINTS, BUFFER_FULL, DIRTIED, CHECKPOINT_NAPS) = range(len(COUNTS))
+COMMITS = 0  # transactions committed
+HOT = 1  # updates that stay on their page
+MOVED = 2  # updates that move to another page
+IMAGES = 3  # images of pages logged
+LOGGED = 4  # B of log copied
+WAL_CALLS = 5  # calls that write the log
+WAL_BYTES = 6  # B of these
+FLUSHES = 7  # times that the log was made stable
+READS = 8  # pages read
+CHECKPOINT_WRITES = 9  # pages written by the checkpointer
+CLEANER_WRITES = 10  # pages written by the background writer
+BACKEND_WRITES = 11  # pages written by backends
+EXTENSIONS = 12  # pages that tables became longer by
+FSYNCS = 13  # syncs of a file
+CHECKPOINTS = 14  # checkpoints done
+BUFFER_FULL = 15  # times that the buffers of the log were full
+DIRTIED = 16  # clean pages that became dirty
+CHECKPOINT_NAPS = 17  # naps of the checkpointer
 
 DRAWS = 4096  # transactions drawn at a time
 AT_WORK = 2  # a value of Settings.is_warm
