@@ -33,6 +33,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from model.databases.postgres import columns as pg
 from model.events.queues import NOBODY, join, leave, new_queues
 from model.jit import kernel
 
@@ -50,28 +51,7 @@ FORMAT_8_3, FORMAT_9_5 = 0, 1  # of records: until 9.4; from 9.5 on
 
 # What a statement does.
 NOTHING, READ, UPDATE, INSERT = 0, 1, 2, 3
-# Columns of Database.statements, a row for each statement of the transaction.
-ACTION = 0  # NOTHING to INSERT
-RELATION = 1  # index of the relation
-CPU_NS = 2  # ns
 
-# Columns of Database.relations, a row for each relation.
-N_ROWS = 0  # count
-ROWS_PER_PAGE = 1  # count
-FIRST_PAGE = 2  # index of its first page
-N_PAGES = 3  # count
-LAST_PAGE = 4  # index of the last page that it can grow to
-FREE_SLOTS = 5  # count of slots for new versions on a page at the start
-PRUNE_BELOW = 6  # count of free slots: with no more, a page is pruned
-FIRST_LEAF = 7  # index of the first page of its index, or -1
-N_LEAVES = 8  # count of these
-FIRST_LOCK = 9  # index of the lock of its first row, or -1
-HOT_BYTES = 10  # B of log: an update on the page
-MOVE_BYTES = 11  # B of log: an update that moves to another page
-CLEAN_BYTES = 12  # B of log: pruning
-INSERT_BYTES = 13  # B of log: an insert
-IMAGE_BYTES = 14  # B of log: the image of a page
-N_RELATION = 15
 
 # pgbench
 BRANCHES, TELLERS, ACCOUNTS = 1, 10, 100_000  # rows per unit of scale
@@ -182,29 +162,29 @@ def _pages_to_add(table, n_transactions):
 
 def new_database(tables, statements, n_transactions, record_format=FORMAT_8_3, fillfactor=100, image_pct=100):
     """Tables side by side, with room for what `n_transactions` can add. `statements`: (action, relation, CPU in ns) each."""
-    relations = np.zeros((len(tables), N_RELATION), np.int64)
+    relations = np.zeros((len(tables), pg.N_RELATION), np.int64)
     n_locks = n_files = 0
     for relation, table in zip(relations, tables, strict=True):
         per_page = rows_in_page(table, fillfactor)
         n_pages = max(1, -(-table.n_rows // per_page))
         on_page = min(per_page, max(1, table.n_rows))
         free = PAGE_BYTES - PAGE_HEADER - on_page * slot_bytes(table)
-        relation[:FIRST_LEAF] = (table.n_rows, per_page, n_files << FILE_SHIFT, n_pages, 0, free // slot_bytes(table),
+        relation[:pg.FIRST_LEAF] = (table.n_rows, per_page, n_files << FILE_SHIFT, n_pages, 0, free // slot_bytes(table),
                                  PRUNE_BYTES // slot_bytes(table))
         n_files += (n_pages + _pages_to_add(table, n_transactions) >> FILE_SHIFT) + 1
-        relation[LAST_PAGE] = (n_files << FILE_SHIFT) - 1
-        relation[FIRST_LEAF], relation[FIRST_LOCK] = -1, -1
+        relation[pg.LAST_PAGE] = (n_files << FILE_SHIFT) - 1
+        relation[pg.FIRST_LEAF], relation[pg.FIRST_LOCK] = -1, -1
         if table.has_index:
-            relation[FIRST_LEAF], relation[N_LEAVES] = n_files << FILE_SHIFT, -(-table.n_rows // (LEAF_BYTES // ENTRY_BYTES))
-            n_files += (relation[N_LEAVES] >> FILE_SHIFT) + 1
+            relation[pg.FIRST_LEAF], relation[pg.N_LEAVES] = n_files << FILE_SHIFT, -(-table.n_rows // (LEAF_BYTES // ENTRY_BYTES))
+            n_files += (relation[pg.N_LEAVES] >> FILE_SHIFT) + 1
         if table.is_locked:
-            relation[FIRST_LOCK] = n_locks
+            relation[pg.FIRST_LOCK] = n_locks
             n_locks += table.n_rows
         row = row_bytes(table)
         records = records_8_3(row) if record_format == FORMAT_8_3 else records_9_5(row)
-        relation[HOT_BYTES:IMAGE_BYTES] = records[:4]
-        relation[INSERT_BYTES] += records.leaf * table.has_index
-        relation[IMAGE_BYTES] = image_record_bytes(record_format, _hole_bytes(free), image_pct)
+        relation[pg.HOT_BYTES:pg.IMAGE_BYTES] = records[:4]
+        relation[pg.INSERT_BYTES] += records.leaf * table.has_index
+        relation[pg.IMAGE_BYTES] = image_record_bytes(record_format, _hole_bytes(free), image_pct)
     return Database(relations, np.array(statements, np.int64).reshape(-1, 3), n_locks, int(n_files),
                     commit_record_bytes(record_format), image_record_bytes(record_format, INDEX_HOLE, image_pct))
 
@@ -235,12 +215,12 @@ def pgbench(scale: int, n_transactions: int, cpu_ns: Sequence[int], script: str 
 
 @kernel
 def page_of_row(relation, row):
-    return relation[FIRST_PAGE] + row // relation[ROWS_PER_PAGE]
+    return relation[pg.FIRST_PAGE] + row // relation[pg.ROWS_PER_PAGE]
 
 
 @kernel
 def leaf_of_row(relation, row):
-    return relation[FIRST_LEAF] + row * relation[N_LEAVES] // relation[N_ROWS]
+    return relation[pg.FIRST_LEAF] + row * relation[pg.N_LEAVES] // relation[pg.N_ROWS]
 
 
 # ---- locks on rows ----

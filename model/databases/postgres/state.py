@@ -26,7 +26,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from model.databases.postgres.pgbench import CPU_NS, FORMAT_8_3, FORMAT_9_5, PAGE_BYTES, Database, Locks, new_locks
+from model.databases.postgres import columns as pg
+from model.databases.postgres.pgbench import FORMAT_8_3, FORMAT_9_5, PAGE_BYTES, Database, Locks, new_locks
+from model.databases.postgres.stats import COUNTS
 from model.events.calendar import NEVER, Calendar, new_calendar
 from model.events.clock import MS, SECOND_NS
 from model.events.queues import NOBODY, new_queues
@@ -39,66 +41,10 @@ SEGMENT_BYTES = 2**24  # XLOG_SEG_SIZE
 
 OPEN_DATASYNC, FDATASYNC, NO_FSYNC = 0, 1, 2  # wal_sync_method; fsync = off
 
-# Columns of Machine.process, a row for each process.
-PHASE = 0  # what is next: of phases.py
-THEN = 1  # what is next after a flush
-LSN = 2  # B of the log: up to where it is to be flushed
-LEFT = 3  # B of records still to be copied
-STATEMENT = 4  # index, of the transaction
-STEP = 5  # how many of the statement's pages it has got
-FRAME = 6  # index of the frame it does I/O for
-WANTED = 7  # index of the page it waits for somebody else to read, or NOBODY
-LOG_BYTES = 8  # B of records of this statement
-IS_WRITER = 9  # 1: the transaction has logged something
-BEGAN = 10  # ns: when the transaction began
-N_TOUCHED = 11  # count of pages of this statement
-CPU_FACTOR = 12  # of the transaction's CPU times, 2^20ths
-N_PROCESS = 13
-
-# Rows of Machine.queue, beside CPUS.
-CLIENTS = 1  # for a thread of the client program
-WAL_INSERT = 2  # for the lock under which records are copied
-WAL_WRITE_LOCK = 3  # for the lock under which the log is written
-N_QUEUES = 4
 
 PAYLOAD = PAGE_BYTES - 24  # B of records in a page of log
 PAGES_PER_SEGMENT = SEGMENT_BYTES // PAGE_BYTES
 
-# Elements of Machine.wal: places, in B of records.
-INSERTED = 0  # B: up to where records have been copied
-WRITTEN = 1  # B: up to where they are written
-STABLE = 2  # B: up to where they are stable
-TARGET = 3  # B: up to where who holds the write lock writes
-CALL_END = 4  # B: up to where its present call does
-ASYNCHRONOUS = 5  # B: the last asynchronous commit
-REDO = 6  # B: where the last checkpoint began
-IS_REQUESTED = 7  # 1: the log asks for a checkpoint
-N_SEGMENTS = 8  # index of the first segment that does not exist
-N_RECYCLED = 9  # count of segments, from the first on, that are used again
-REDO_BEFORE = 10  # B: REDO of the checkpoint before
-
-# What is counted, in all and per second: rows of Machine.counts and Machine.per_second. COUNTS has their names in order.
-COUNTS = ("commits", "hot_updates", "moved_updates", "images", "log_bytes", "wal_calls", "wal_bytes", "flushes", "reads",
-          "checkpoint_writes", "cleaner_writes", "backend_writes", "extensions", "fsyncs", "checkpoints", "buffer_full",
-          "dirtied", "checkpoint_naps")
-COMMITS = 0  # transactions committed
-HOT = 1  # updates that stay on their page
-MOVED = 2  # updates that move to another page
-IMAGES = 3  # images of pages logged
-LOGGED = 4  # B of log copied
-WAL_CALLS = 5  # calls that write the log
-WAL_BYTES = 6  # B of these
-FLUSHES = 7  # times that the log was made stable
-READS = 8  # pages read
-CHECKPOINT_WRITES = 9  # pages written by the checkpointer
-CLEANER_WRITES = 10  # pages written by the background writer
-BACKEND_WRITES = 11  # pages written by backends
-EXTENSIONS = 12  # pages that tables became longer by
-FSYNCS = 13  # syncs of a file
-CHECKPOINTS = 14  # checkpoints done
-BUFFER_FULL = 15  # times that the buffers of the log were full
-DIRTIED = 16  # clean pages that became dirty
-CHECKPOINT_NAPS = 17  # naps of the checkpointer
 
 DRAWS = 4096  # transactions drawn at a time
 AT_WORK = 2  # a value of Settings.is_warm
@@ -223,13 +169,13 @@ class Machine(NamedTuple):
 @kernel
 def ask_client(m, now, process):
     """Hand the statement to a thread of the client program."""
-    seize(m, now, CLIENTS, m.s.n_client_threads, process, m.s.trip_ns)
+    seize(m, now, pg.CLIENTS, m.s.n_client_threads, process, m.s.trip_ns)
 
 
 @kernel
 def ask_cpu(m, now, process):
-    cpu_ns = m.database.statements[m.process[process, STATEMENT], CPU_NS]
-    seize(m, now, CPUS, m.s.n_cpus, process, cpu_ns * m.process[process, CPU_FACTOR] >> 20)
+    cpu_ns = m.database.statements[m.process[process, pg.STATEMENT], pg.CPU_NS]
+    seize(m, now, CPUS, m.s.n_cpus, process, cpu_ns * m.process[process, pg.CPU_FACTOR] >> 20)
 
 
 # ---- making one ----
@@ -250,7 +196,7 @@ def check_settings(s: Settings, database: Database) -> None:
     if not 0 <= s.checkpoint_completion_target <= 1:
         raise ValueError(f"checkpoint_completion_target is {s.checkpoint_completion_target}, but is a part of the time "
                          "between checkpoints; choose 0 to 1")
-    if s.trip_ns == 0 and database.statements[:, CPU_NS].sum() == 0:
+    if s.trip_ns == 0 and database.statements[:, pg.CPU_NS].sum() == 0:
         raise ValueError("a transaction takes no time at all, neither trip_ns nor CPU; let one of them be more than 0")
 
 
@@ -277,8 +223,8 @@ def new_machine(database: Database, s: Settings, seed_stream: np.random.Generato
     draw(draws, seed_stream)
     zeros = np.zeros
     return Machine(
-        s=s, database=database, calendar=new_calendar(n + 3), process=zeros((n + 3, N_PROCESS), np.int64),
-        after=np.full(n + 3, NOBODY), queue=new_queues(N_QUEUES), busy=zeros(N_QUEUES, np.int64),
+        s=s, database=database, calendar=new_calendar(n + 3), process=zeros((n + 3, pg.N_PROCESS), np.int64),
+        after=np.full(n + 3, NOBODY), queue=new_queues(pg.N_QUEUES), busy=zeros(pg.N_QUEUES, np.int64),
         service_ns=zeros(n + 3, np.int64), locks=new_locks(max(1, database.n_locks)), calls=new_calls(n + 3),
         wal=zeros(16, np.int64), pages=new_pages(database),
         buffers=Buffers(zeros(frames, np.int64), zeros(frames, np.int8), zeros(frames, np.int8), zeros(frames, np.int16),
