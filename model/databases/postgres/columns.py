@@ -4,15 +4,18 @@
 AT_FRAME = 0  # index of the frame it has come to
 SINCE = 1  # count of transactions since it began
 N_CLEANED = 2  # count of pages written
+
 # Elements of Buffers.clock.
 HAND = 0  # index of the frame last swept
 PASSES = 1  # count of turns
 N_USED = 2  # count of frames ever used
 N_TAKEN = 3  # count of frames taken since the cleaner came
+
 # Columns of Machine.tail, a row for each relation.
 ROWS = 0  # count of rows on its last page
 PAGE = 1  # index of its last page
 ON_DISK = 2  # index of the first page that is not on disk
+
 # Elements of Machine.cleaner, the background writer.
 SMOOTHED_TAKEN = 0  # frames taken between its rounds, smoothed
 DENSITY = 1  # frames passed for each that can be used again, smoothed
@@ -27,6 +30,7 @@ REUSABLE = 9  # count of frames ahead of the clock that can be used again
 WANTED_REUSABLE = 10  # how many it wants
 N_WRITTEN = 11  # count of pages written in this round
 WERE_REUSABLE = 12  # REUSABLE when the round began
+
 # Elements of Machine.checkpoint.
 BEGAN_AT = 0  # ns: when the last one began
 BEGAN_LSN = 1  # B of the log: where it did
@@ -36,10 +40,12 @@ PLACE = 4  # index of the frame last looked at, or of the page if they are sorte
 N_PASSED = 5  # count of frames looked at
 IS_BUSY = 6  # 1: and not napping
 FILE = 7  # index of the next file to be synced
+
 # Columns of Database.statements, a row for each statement of the transaction.
 ACTION = 0  # NOTHING to INSERT
 RELATION = 1  # index of the relation
 CPU_NS = 2  # ns
+
 # Columns of Database.relations, a row for each relation.
 N_ROWS = 0  # count
 ROWS_PER_PAGE = 1  # count
@@ -57,6 +63,7 @@ CLEAN_BYTES = 12  # B of log: pruning
 INSERT_BYTES = 13  # B of log: an insert
 IMAGE_BYTES = 14  # B of log: the image of a page
 N_RELATION = 15
+
 # Columns of Machine.process, a row for each process.
 PHASE = 0  # what is next: of phases.py
 THEN = 1  # what is next after a flush
@@ -72,11 +79,13 @@ BEGAN = 10  # ns: when the transaction began
 N_TOUCHED = 11  # count of pages of this statement
 CPU_FACTOR = 12  # of the transaction's CPU times, 2^20ths
 N_PROCESS = 13
+
 # Rows of Machine.queue, beside CPUS.
 CLIENTS = 1  # for a thread of the client program
 WAL_INSERT = 2  # for the lock under which records are copied
 WAL_WRITE_LOCK = 3  # for the lock under which the log is written
 N_QUEUES = 4
+
 # Elements of Machine.wal: places, in B of records.
 INSERTED = 0  # B: up to where records have been copied
 WRITTEN = 1  # B: up to where they are written

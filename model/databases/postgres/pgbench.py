@@ -169,21 +169,23 @@ def new_database(tables, statements, n_transactions, record_format=FORMAT_8_3, f
         n_pages = max(1, -(-table.n_rows // per_page))
         on_page = min(per_page, max(1, table.n_rows))
         free = PAGE_BYTES - PAGE_HEADER - on_page * slot_bytes(table)
-        relation[:pg.FIRST_LEAF] = (table.n_rows, per_page, n_files << FILE_SHIFT, n_pages, 0, free // slot_bytes(table),
-                                 PRUNE_BYTES // slot_bytes(table))
+        relation[pg.N_ROWS], relation[pg.ROWS_PER_PAGE] = table.n_rows, per_page
+        relation[pg.FIRST_PAGE], relation[pg.N_PAGES] = n_files << FILE_SHIFT, n_pages
+        relation[pg.FREE_SLOTS], relation[pg.PRUNE_BELOW] = free // slot_bytes(table), PRUNE_BYTES // slot_bytes(table)
         n_files += (n_pages + _pages_to_add(table, n_transactions) >> FILE_SHIFT) + 1
         relation[pg.LAST_PAGE] = (n_files << FILE_SHIFT) - 1
         relation[pg.FIRST_LEAF], relation[pg.FIRST_LOCK] = -1, -1
         if table.has_index:
-            relation[pg.FIRST_LEAF], relation[pg.N_LEAVES] = n_files << FILE_SHIFT, -(-table.n_rows // (LEAF_BYTES // ENTRY_BYTES))
+            relation[pg.FIRST_LEAF] = n_files << FILE_SHIFT
+            relation[pg.N_LEAVES] = -(-table.n_rows // (LEAF_BYTES // ENTRY_BYTES))
             n_files += (relation[pg.N_LEAVES] >> FILE_SHIFT) + 1
         if table.is_locked:
             relation[pg.FIRST_LOCK] = n_locks
             n_locks += table.n_rows
         row = row_bytes(table)
         records = records_8_3(row) if record_format == FORMAT_8_3 else records_9_5(row)
-        relation[pg.HOT_BYTES:pg.IMAGE_BYTES] = records[:4]
-        relation[pg.INSERT_BYTES] += records.leaf * table.has_index
+        relation[pg.HOT_BYTES], relation[pg.MOVE_BYTES], relation[pg.CLEAN_BYTES] = records.hot, records.move, records.clean
+        relation[pg.INSERT_BYTES] = records.insert + records.leaf * table.has_index
         relation[pg.IMAGE_BYTES] = image_record_bytes(record_format, _hole_bytes(free), image_pct)
     return Database(relations, np.array(statements, np.int64).reshape(-1, 3), n_locks, int(n_files),
                     commit_record_bytes(record_format), image_record_bytes(record_format, INDEX_HOLE, image_pct))

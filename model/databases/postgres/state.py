@@ -129,26 +129,26 @@ class Buffers(NamedTuple):
     usage: np.ndarray
     flags: np.ndarray
     pins: np.ndarray
-    clock: np.ndarray  # see model.databases.postgres.buffers
+    clock: np.ndarray  # see pg.HAND and the others
 
 
 class Machine(NamedTuple):
     s: Settings
     database: Database
     calendar: Calendar
-    process: np.ndarray  # [process, column]; see PHASE and the others
+    process: np.ndarray  # [process, column]; see pg.PHASE and the others
     after: np.ndarray  # per process: who is next in the queue it waits in
     queue: np.ndarray  # [queue, first or last]
     busy: np.ndarray  # per queue: servers, or 1 if the lock is held
     service_ns: np.ndarray  # per process
     locks: Locks
     calls: Calls
-    wal: np.ndarray  # see model.databases.postgres.wal
+    wal: np.ndarray  # see pg.INSERTED and the others
     pages: Pages
     buffers: Buffers
-    tail: np.ndarray  # per relation: [rows on its last page, its last page, first page not on disk]
-    checkpoint: np.ndarray  # see model.databases.postgres.checkpoints
-    cleaner: np.ndarray  # likewise
+    tail: np.ndarray  # [relation, column]; see pg.ROWS
+    checkpoint: np.ndarray  # see pg.BEGAN_AT and the others
+    cleaner: np.ndarray  # see pg.SMOOTHED_TAKEN and the others
     unsynced: np.ndarray  # per file: pages written since its last fsync
     touched: np.ndarray  # [process, step]: pages of its statement
     changes: np.ndarray  # [process, step]: IMAGE bytes if it is changed, else 0
@@ -157,7 +157,7 @@ class Machine(NamedTuple):
     row: np.ndarray  # [process, relation]
     draws: np.ndarray  # [transaction, relation and one more]
     n_drawn: np.ndarray  # [of these, of all]: begun
-    counts: np.ndarray
+    counts: np.ndarray  # see stats.COUNTS
     per_second: np.ndarray  # [count, second]
     response_ns: np.ndarray
     ended_at: np.ndarray
@@ -212,8 +212,8 @@ def draws_of(seed):
 
 def new_pages(database):
     n = database.n_files << 17
-    pages = Pages(np.zeros(n, np.int32), np.zeros(n, np.int64), np.zeros(n, np.int16), np.zeros(n, np.int16))
-    return pages
+    return Pages(frame_of=np.zeros(n, np.int32), lsn=np.zeros(n, np.int64), free=np.zeros(n, np.int16),
+                 dead=np.zeros(n, np.int16))
 
 
 def new_machine(database: Database, s: Settings, seed_stream: np.random.Generator) -> Machine:
@@ -227,8 +227,9 @@ def new_machine(database: Database, s: Settings, seed_stream: np.random.Generato
         after=np.full(n + 3, NOBODY), queue=new_queues(pg.N_QUEUES), busy=zeros(pg.N_QUEUES, np.int64),
         service_ns=zeros(n + 3, np.int64), locks=new_locks(max(1, database.n_locks)), calls=new_calls(n + 3),
         wal=zeros(16, np.int64), pages=new_pages(database),
-        buffers=Buffers(zeros(frames, np.int64), zeros(frames, np.int8), zeros(frames, np.int8), zeros(frames, np.int16),
-                zeros(8, np.int64)),
+        buffers=Buffers(
+            page=zeros(frames, np.int64), usage=zeros(frames, np.int8), flags=zeros(frames, np.int8),
+            pins=zeros(frames, np.int16), clock=zeros(8, np.int64)),
         tail=zeros((n_relations, 3), np.int64), checkpoint=zeros(16, np.int64), cleaner=zeros(16),
         unsynced=zeros(database.n_files, np.int64), touched=zeros((n, 6), np.int64), changes=zeros((n, 6), np.int64),
         held=np.full((n, statements), NOBODY), updated=np.full((n, statements), NOBODY),

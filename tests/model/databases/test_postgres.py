@@ -45,7 +45,7 @@ def one_table(n_rows, n_transactions, action=UPDATE, cpu_ns=100_000, fillfactor=
 
 def pages_drawn(database, n, seed=0):
     """The pages of the first n transactions of `one_table` (n < 4096)."""
-    rows = (draws_of(seed).random((4096, 2))[:n, 0] * database.relations[0, 0]).astype(int)
+    rows = (draws_of(seed).random((4096, 2))[:n, 0] * database.relations[0, pg.N_ROWS]).astype(int)
     return rows // database.relations[0, pg.ROWS_PER_PAGE]
 
 
@@ -155,7 +155,8 @@ def test_a_checkpoint_writes_what_was_dirty_when_it_began():
     n_before = int(np.searchsorted(x.ended_at, 10 * SECOND_NS, "right"))
     first = simulate(database, s._replace(duration_ns=19 * SECOND_NS), on_device())
     assert first.counts["checkpoint_writes"] == len(np.unique(pages_drawn(database, n_before)))
-    assert first.counts["checkpoint_writes"] == pytest.approx(distinct(database.relations[0, pg.N_PAGES], n_before), rel=0.05)
+    expected = distinct(database.relations[0, pg.N_PAGES], n_before)
+    assert first.counts["checkpoint_writes"] == pytest.approx(expected, rel=0.05)
 
 
 def test_right_after_a_checkpoint_a_transaction_logs_many_times_what_it_does_long_after():
@@ -164,12 +165,13 @@ def test_right_after_a_checkpoint_a_transaction_logs_many_times_what_it_does_lon
     accounts, tellers, branches, history = database.relations
     early, late, later = (simulate(database._replace(), Settings(8, n, **QUIET)).counts["log_bytes"]
                           for n in (50, 50_000, 60_000))
-    least = accounts[pg.HOT_BYTES] + tellers[pg.HOT_BYTES] + branches[pg.HOT_BYTES] + history[pg.INSERT_BYTES] + database.commit_bytes
+    updates = accounts[pg.HOT_BYTES] + tellers[pg.HOT_BYTES] + branches[pg.HOT_BYTES]
+    least = updates + history[pg.INSERT_BYTES] + database.commit_bytes
     clean = accounts[pg.CLEAN_BYTES]
     assert least < (later - late) / 10_000 < least + 1.1 * clean
     assert early / 50 > 8000 + least
     without = simulate(database, Settings(8, 50, full_page_writes=0, **QUIET)).counts["log_bytes"]
-    assert without / 50 < least + database.relations[0, 11]
+    assert without / 50 < least + database.relations[0, pg.MOVE_BYTES]
 
 
 def test_a_page_loaded_full_takes_one_update_elsewhere_and_the_next_ones_at_home():

@@ -23,7 +23,7 @@ def test_a_transaction_does_what_it_is_told_to_each_row_in_a_table_of_its_own():
     assert [actions.count(one) for one in (READ, UPDATE, INSERT)] == [4, 3, 1]
     touched = database.statements[np.isin(actions, (READ, UPDATE, INSERT)), pg.RELATION]
     assert len(set(touched.tolist())) == 8
-    assert database.statements[:, 2].sum() == pytest.approx(10**6, rel=1e-4)
+    assert database.statements[:, pg.CPU_NS].sum() == pytest.approx(10**6, rel=1e-4)
 
 
 def test_every_file_is_of_one_kind():
