@@ -1,6 +1,6 @@
 """Columns of the tables of PostgreSQL: `model.databases.postgres.state`."""
 
-# Elements of the state of the checkpoint that is written here.
+# Elements of the state of the checkpoint that at_work.py has under way.
 AT_FRAME = 0  # index of the frame it has come to
 SINCE = 1  # count of transactions since it began
 N_CLEANED = 2  # count of pages written
