@@ -21,37 +21,61 @@ REDO_BLOCK = 512  # the log is written in whole ones
 BATCH = 4096  # transactions drawn at a time
 DATA_FILE = 0
 
-# Columns of processes.
-PHASE = 0  # what is next
-TRANSACTION, STEP = 1, 2  # its row of draws; how many of the transaction's blocks it has got
-BEGAN, REDO = 3, 4  # ns; up to where its redo must be on disk
-FRAME = 5  # of a write under way
+# Columns of Machine.process, a row for each process.
+PHASE = 0  # what is next: of phases.py
+TRANSACTION = 1  # index of its row of draws
+STEP = 2  # how many of the transaction's blocks it has got
+BEGAN = 3  # ns: when the transaction began
+REDO = 4  # B: up to where its redo must be on disk
+FRAME = 5  # index of the buffer that it writes
 N_PROCESS = 6
 
-# What is next. Of a user: its first part of CPU time is over; blocks; the one read has come; the second part is over; it has
-# committed. Of the log writer and of a write: the call has returned.
-THINK, COMPUTE, BLOCKS, READ_DONE, COMPUTED, COMMITTED, LOG_DONE, WRITE_DONE = range(8)
+# Of a user: its first part of CPU time is over; blocks; the one read has come; the second part is over; it has committed.
+THINK, COMPUTE, BLOCKS, READ_DONE, COMPUTED, COMMITTED = range(6)
 
-FREE, BUSY_BLOCK, COMMIT = 1, 2, 3  # queues beside CPUS: who waits for a free buffer, a block, the log writer
+# Of the log writer and of a write: the call has returned.
+LOG_DONE, WRITE_DONE = range(6, 8)
+
+# Rows of Machine.queue, beside CPUS.
+FREE = 1  # for a free buffer
+BUSY_BLOCK = 2  # for a block that somebody else reads or writes
+COMMIT = 3  # for the log writer
 N_QUEUES = 4
 
 # Elements of Machine.log: B of redo, counted from the beginning.
-MADE, WRITTEN, TARGET, CALL_END, IS_WRITING = range(5)  # the last: 1 while a write of the log is under way
+MADE = 0  # B: up to where redo has been made
+WRITTEN = 1  # B: up to where it is on disk
+TARGET = 2  # B: up to where the log writer writes
+CALL_END = 3  # B: up to where its present call does
+IS_WRITING = 4  # 1: a write of the log is under way
 
-# Columns of Machine.writers, one for each database writer.
-N_OUT = 0  # writes under way
+# Columns of Machine.writers, a row for each database writer.
+N_OUT = 0  # count of writes under way
 
 # Flags of a buffer.
 DIRTY, LOADING, IN_WRITE, IS_LISTED = 1, 2, 4, 8  # the last: on the write list
 
 # Elements of Machine.pool.
-N_USED, N_DIRTY, N_LISTED = range(3)
+N_USED = 0  # count of buffers ever used
+N_DIRTY = 1  # count of dirty buffers
+N_LISTED = 2  # count of buffers on the write list
 
-# What is counted, in all and per second. free_waits, busy_waits, log_full: looks in vain, of which a wait may have several.
+# What is counted, in all and per second: rows of Machine.counts and Machine.per_second. COUNTS has their names in order.
+# A wait may have several looks in vain.
 COUNTS = ("commits", "gets", "reads", "free_waits", "busy_waits", "block_writes", "log_bytes", "wal_calls", "wal_bytes",
           "flushes", "checkpoints", "log_full")
-(COMMITS, GETS, READS, FREE_WAITS, BUSY_WAITS, BLOCK_WRITES, LOGGED, WAL_CALLS, WAL_BYTES, FLUSHES, CHECKPOINTS,
- LOG_FULL) = range(len(COUNTS))
+COMMITS = 0  # transactions committed
+GETS = 1  # blocks got
+READS = 2  # blocks read
+FREE_WAITS = 3  # looks in vain for a free buffer
+BUSY_WAITS = 4  # looks in vain at a block that somebody else reads or writes
+BLOCK_WRITES = 5  # blocks written
+LOGGED = 6  # B of redo made
+WAL_CALLS = 7  # calls that write the log
+WAL_BYTES = 8  # B of these
+FLUSHES = 9  # times that redo got on disk
+CHECKPOINTS = 10  # checkpoints done
+LOG_FULL = 11  # looks in vain for room in the log
 
 
 class Settings(NamedTuple):
@@ -119,7 +143,10 @@ class Machine(NamedTuple):
     ended_at: np.ndarray
 
 
-N_GETS, N_CHANGED, FIRST_BLOCK = 0, 1, 2  # columns of draws
+# Columns of Machine.draws and Machine.under_way.
+N_GETS = 0  # count of blocks that the transaction wants
+N_CHANGED = 1  # how many of them it changes
+FIRST_BLOCK = 2  # index of the first block; from this column on, the others
 
 _BOUNDS = {"n_users": (1, 10**4), "n_transactions": (1, 2**40), "duration_ns": (1, NEVER), "n_cpus": (1, 2**14),
            "n_blocks": (1024, 2**31), "gets": (1, 1000), "changed_share": (0, 1), "hot_share": (0, 1), "hot_hits": (0, 1),
@@ -153,9 +180,10 @@ def log_writer(s):
 
 
 def _buffers(n):
-    rings = [Ring(np.zeros(n + 2, np.int64), np.zeros(n + 2, np.int64)) for _ in range(2)]
-    rings[0].older[n + 1] = rings[0].newer[n + 1] = n + 1
-    return Buffers(np.zeros(n + 2, np.int64), np.zeros(n + 2, np.int8), np.zeros(n + 2, np.int64), *rings)
+    use, dirty = (Ring(older=np.zeros(n + 2, np.int64), newer=np.zeros(n + 2, np.int64)) for _ in range(2))
+    use.older[n + 1] = use.newer[n + 1] = n + 1
+    return Buffers(block=np.zeros(n + 2, np.int64), flags=np.zeros(n + 2, np.int8), first_redo=np.zeros(n + 2, np.int64),
+                   use=use, dirty=dirty)
 
 
 def draw(s, table, stream):
