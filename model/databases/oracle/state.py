@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from model.databases.oracle import columns as ora
+from model.databases.oracle.stats import COUNTS
 from model.events.calendar import NEVER, Calendar, new_calendar
 from model.events.queues import NOBODY, new_queues
 from model.events.servers import typed
@@ -21,61 +23,9 @@ REDO_BLOCK = 512  # the log is written in whole ones
 BATCH = 4096  # transactions drawn at a time
 DATA_FILE = 0
 
-# Columns of Machine.process, a row for each process.
-PHASE = 0  # what is next: of phases.py
-TRANSACTION = 1  # index of its row of draws
-STEP = 2  # how many of the transaction's blocks it has got
-BEGAN = 3  # ns: when the transaction began
-REDO = 4  # B: up to where its redo must be on disk
-FRAME = 5  # index of the buffer that it writes
-N_PROCESS = 6
-
-# Of a user: its first part of CPU time is over; blocks; the one read has come; the second part is over; it has committed.
-THINK, COMPUTE, BLOCKS, READ_DONE, COMPUTED, COMMITTED = range(6)
-
-# Of the log writer and of a write: the call has returned.
-LOG_DONE, WRITE_DONE = range(6, 8)
-
-# Rows of Machine.queue, beside CPUS.
-FREE = 1  # for a free buffer
-BUSY_BLOCK = 2  # for a block that somebody else reads or writes
-COMMIT = 3  # for the log writer
-N_QUEUES = 4
-
-# Elements of Machine.log: B of redo, counted from the beginning.
-MADE = 0  # B: up to where redo has been made
-WRITTEN = 1  # B: up to where it is on disk
-TARGET = 2  # B: up to where the log writer writes
-CALL_END = 3  # B: up to where its present call does
-IS_WRITING = 4  # 1: a write of the log is under way
-
-# Columns of Machine.writers, a row for each database writer.
-N_OUT = 0  # count of writes under way
 
 # Flags of a buffer.
 DIRTY, LOADING, IN_WRITE, IS_LISTED = 1, 2, 4, 8  # the last: on the write list
-
-# Elements of Machine.pool.
-N_USED = 0  # count of buffers ever used
-N_DIRTY = 1  # count of dirty buffers
-N_LISTED = 2  # count of buffers on the write list
-
-# What is counted, in all and per second: rows of Machine.counts and Machine.per_second. COUNTS has their names in order.
-# A wait may have several looks in vain.
-COUNTS = ("commits", "gets", "reads", "free_waits", "busy_waits", "block_writes", "log_bytes", "wal_calls", "wal_bytes",
-          "flushes", "checkpoints", "log_full")
-COMMITS = 0  # transactions committed
-GETS = 1  # blocks got
-READS = 2  # blocks read
-FREE_WAITS = 3  # looks in vain for a free buffer
-BUSY_WAITS = 4  # looks in vain at a block that somebody else reads or writes
-BLOCK_WRITES = 5  # blocks written
-LOGGED = 6  # B of redo made
-WAL_CALLS = 7  # calls that write the log
-WAL_BYTES = 8  # B of these
-FLUSHES = 9  # times that redo got on disk
-CHECKPOINTS = 10  # checkpoints done
-LOG_FULL = 11  # looks in vain for room in the log
 
 
 class Settings(NamedTuple):
@@ -143,11 +93,6 @@ class Machine(NamedTuple):
     ended_at: np.ndarray
 
 
-# Columns of Machine.draws and Machine.under_way.
-N_GETS = 0  # count of blocks that the transaction wants
-N_CHANGED = 1  # how many of them it changes
-FIRST_BLOCK = 2  # index of the first block; from this column on, the others
-
 _BOUNDS = {"n_users": (1, 10**4), "n_transactions": (1, 2**40), "duration_ns": (1, NEVER), "n_cpus": (1, 2**14),
            "n_blocks": (1024, 2**31), "gets": (1, 1000), "changed_share": (0, 1), "hot_share": (0, 1), "hot_hits": (0, 1),
            "n_writers": (1, 100), "writes_per_writer": (1, 4096), "log_file_bytes": (2**20, 2**40),
@@ -190,25 +135,25 @@ def draw(s, table, stream):
     """Transactions to come: of `table`, [transaction, column]. Blocks are hot or cold, as in the order entry of
     `model.simulations.order_entry.draws`; the first of a transaction's are those that it changes."""
     n = len(table)
-    table[:, N_GETS] = 1 + (stream.random(n) * (2 * s.gets - 1)).astype(np.int64)
-    table[:, N_CHANGED] = (table[:, N_GETS] * s.changed_share + stream.random(n)).astype(np.int64)
+    table[:, ora.N_GETS] = 1 + (stream.random(n) * (2 * s.gets - 1)).astype(np.int64)
+    table[:, ora.N_CHANGED] = (table[:, ora.N_GETS] * s.changed_share + stream.random(n)).astype(np.int64)
     n_hot = max(1, int(s.hot_share * s.n_blocks))
-    shape = n, table.shape[1] - FIRST_BLOCK
+    shape = n, table.shape[1] - ora.FIRST_BLOCK
     is_hot, where = stream.random(shape) < s.hot_hits, stream.random(shape)
     cold = np.minimum(n_hot + (where * (s.n_blocks - n_hot)).astype(np.int64), s.n_blocks - 1)
-    table[:, FIRST_BLOCK:] = np.where(is_hot, (where * n_hot).astype(np.int64), cold)
+    table[:, ora.FIRST_BLOCK:] = np.where(is_hot, (where * n_hot).astype(np.int64), cold)
 
 
 def new_machine(s: Settings, stream: np.random.Generator) -> Machine:
     """Everybody at rest, nothing in memory."""
     s = typed(s)
     check_settings(s)
-    n, zeros, n_columns = n_processes_of(s), np.zeros, FIRST_BLOCK + 2 * s.gets
+    n, zeros, n_columns = n_processes_of(s), np.zeros, ora.FIRST_BLOCK + 2 * s.gets
     draws = zeros((BATCH, n_columns), np.int64)
     draw(s, draws, stream)
     return Machine(
-        s=s, calendar=new_calendar(n), process=zeros((n, N_PROCESS), np.int64), after=np.full(n, NOBODY),
-        queue=new_queues(N_QUEUES), busy=zeros(N_QUEUES, np.int64), service_ns=zeros(n, np.int64), calls=new_calls(n),
+        s=s, calendar=new_calendar(n), process=zeros((n, ora.N_PROCESS), np.int64), after=np.full(n, NOBODY),
+        queue=new_queues(ora.N_QUEUES), busy=zeros(ora.N_QUEUES, np.int64), service_ns=zeros(n, np.int64), calls=new_calls(n),
         log=zeros(5, np.int64), writers=zeros((s.n_writers, 1), np.int64), frame_of=zeros(s.n_blocks, np.int32),
         buffers=_buffers(n_buffers_of(s)), pool=zeros(3, np.int64), draws=draws,
         under_way=zeros((s.n_users, n_columns), np.int64), n_drawn=zeros(2, np.int64),
