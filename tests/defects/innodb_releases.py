@@ -78,7 +78,7 @@ def leaves_no_page_dirty(m, page, n_bytes, real=past._visit):
 
 
 def forgets_members(m, p):
-    m.process[p, binlog.LEADER] = p
+    m.process[p, inno.LEADER] = p
     m.process[p, inno.PHASE] = phase.GROUP_WRITES
 
 

@@ -25,6 +25,7 @@ from model.zfs.dmu.recordsize import amplification
 from model.zfs.txg.throttle import DIRTY, GOES_ON
 from model.zfs.vdev.raid import vdev_params
 from model.zfs.zil.log import NEWEST
+from support.defects import like
 
 SSD = Group(SsdParams(is_volatile=1, flush_ns=50_000))
 SOUND = {
@@ -79,14 +80,14 @@ MUTANTS = {
     "a unit is not counted": (zfs_files_devices, "count_device", lambda *a: None, "one disk", "conserves_ios"),
     "padding that is left alone is forgotten": (zfs_files_devices, "take_dropped", lambda *a: 0, "RAID-Z with padding",
                                                "conserves_ios"),
-    "a read of a record is not counted": (zfs_files_looks, "DATA_READS", stat.WAITS, "primarycache=metadata",
-                                          "reads_are_hits_or_misses"),
+    "a read of a record is not counted": (zfs_files_looks, "stat", like(stat, DATA_READS=stat.WAITS),
+                                          "primarycache=metadata", "reads_are_hits_or_misses"),
     "what misses costs no more than what hits": (zfs_files_looks, "read_cpu_ns", lambda *a: 0, "primarycache=metadata",
                                                  "cpu_is_the_sum_of_its_parts"),
-    "threads of a group work for nothing": (txg_sync, "SYNC_CPU_NS", stat.WAITS, "mirrors",
+    "threads of a group work for nothing": (txg_sync, "stat", like(stat, SYNC_CPU_NS=stat.WAITS), "mirrors",
                                             "cpu_is_the_sum_of_its_parts"),
-    "a call of two records costs as one of one": (zfs_files_calls, "N_WRITTEN", fs.HAS_RECORD, "records of 4 KiB",
-                                                  "cpu_is_the_sum_of_its_parts"),
+    "a call of two records costs as one of one": (zfs_files_calls, "fs", like(fs, N_WRITTEN=fs.HAS_RECORD),
+                                                  "records of 4 KiB", "cpu_is_the_sum_of_its_parts"),
     "what the log writes in place costs nothing": (intent_logs, "_row_ready", lambda m, now, i: now,
                                                    "slim log, logbias=throughput", "cpu_is_the_sum_of_its_parts"),
     "threads of a group want no processors": (txg_sync, "_write_next", wants_nothing, "mirrors",

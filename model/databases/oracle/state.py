@@ -73,21 +73,21 @@ class Buffers(NamedTuple):
 class Machine(NamedTuple):
     s: Settings
     calendar: Calendar
-    process: np.ndarray  # [process, column]; see PHASE and the others
+    process: np.ndarray  # [process, column]; see ora.PHASE and the others
     after: np.ndarray  # see model.events.queues
     queue: np.ndarray
     busy: np.ndarray
     service_ns: np.ndarray
     calls: Calls
-    log: np.ndarray
+    log: np.ndarray  # see ora.MADE and the others
     writers: np.ndarray  # [writer, column]
     frame_of: np.ndarray  # per block: its buffer, or 0
     buffers: Buffers
-    pool: np.ndarray
-    draws: np.ndarray  # [transaction, column]: how many blocks, how many of them are changed, which
+    pool: np.ndarray  # see ora.N_USED
+    draws: np.ndarray  # [transaction, column]; see ora.N_GETS
     under_way: np.ndarray  # [user, column]: the same, of what it is at
     n_drawn: np.ndarray  # [of these, of all]: begun
-    counts: np.ndarray
+    counts: np.ndarray  # see stats.COUNTS
     per_second: np.ndarray  # [count, second]
     response_ns: np.ndarray
     ended_at: np.ndarray
@@ -153,7 +153,8 @@ def new_machine(s: Settings, stream: np.random.Generator) -> Machine:
     draw(s, draws, stream)
     return Machine(
         s=s, calendar=new_calendar(n), process=zeros((n, ora.N_PROCESS), np.int64), after=np.full(n, NOBODY),
-        queue=new_queues(ora.N_QUEUES), busy=zeros(ora.N_QUEUES, np.int64), service_ns=zeros(n, np.int64), calls=new_calls(n),
+        queue=new_queues(ora.N_QUEUES), busy=zeros(ora.N_QUEUES, np.int64), service_ns=zeros(n, np.int64),
+        calls=new_calls(n),
         log=zeros(5, np.int64), writers=zeros((s.n_writers, 1), np.int64), frame_of=zeros(s.n_blocks, np.int32),
         buffers=_buffers(n_buffers_of(s)), pool=zeros(3, np.int64), draws=draws,
         under_way=zeros((s.n_users, n_columns), np.int64), n_drawn=zeros(2, np.int64),
