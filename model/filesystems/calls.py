@@ -30,7 +30,11 @@ from model.jit import kernel
 READ, WRITE, EXTEND, FSYNC, WAL_WRITE, WAL_WRITE_THROUGH, WAL_SYNC, WAL_CREATE, CONTROL, WRITE_THROUGH = range(10)
 N_OPERATIONS = 10
 
-OPERATION, FILE, OFFSET, N_BYTES = 0, 1, 2, 3  # columns of calls; FILE and OFFSET (B) of the log: 0 and the place in it
+# Columns of Calls.row, a row for each process.
+OPERATION = 0  # READ to WRITE_THROUGH
+FILE = 1  # index of the file; of a call of the log 0
+OFFSET = 2  # B in the file, or in the log
+N_BYTES = 3  # B
 
 
 class Calls(NamedTuple):

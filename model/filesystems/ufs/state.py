@@ -43,20 +43,36 @@ GROUP_SHARE = 3  # a group is so many times as long as a piece; 16 cylinders of 
 N_RESERVED = 512  # I/Os that are free before a call begins, beside those of the largest write
 
 # Columns of Ufs.task, a row for each process.
-TODO, AT, LEFT, AWAITED, FILE_OF_TASK = range(5)  # AT, LEFT: B of a write that goes block by block
-# TODO: what comes when all that is awaited is done.
+TODO = 0  # what comes when all that is awaited is done: RETURN to JOURNAL
+AT = 1  # B: where in the file a write goes on that goes block by block
+LEFT = 2  # B of such a write that are left
+AWAITED = 3  # count of I/Os
+FILE_OF_TASK = 4  # index of the file
+
+# Values of TODO.
 RETURN, BEGIN, NEXT_BLOCK, BLOCKS_THEN_JOURNAL, SYNC, SYNC_THEN_JOURNAL, JOURNAL = range(7)
 
 # Columns of Ufs.file, a row for each file; number 0 is the log, table file f is number f + 1, the last is pg_control.
-BASE, N_BYTES, STRIPE, FIRST_PAGE = range(4)  # where it begins on its volume, groups left out; length; volume; page
-RUN_AT, RUN_BYTES = 4, 5  # put off
-UNDER_WAY, UNDER_WAY_BYTES, FILE_EPOCH = 6, 7, 8  # asynchronous I/Os; fsyncs begun
-SYNCER, SYNC_LEFT, GREW = 9, 10, 11  # who is in fsync, or NONE, and waits for how many I/Os; longer since the last one
-IS_THROTTLED = 12
+BASE = 0  # B: where it begins on its volume, groups left out
+N_BYTES = 1  # B
+STRIPE = 2  # index of its volume
+FIRST_PAGE = 3  # index of its first page in the page cache
+RUN_AT = 4  # B: where what is put off begins
+RUN_BYTES = 5  # B that are put off
+UNDER_WAY = 6  # count of asynchronous I/Os
+UNDER_WAY_BYTES = 7  # B of these
+FILE_EPOCH = 8  # count of fsyncs begun
+SYNCER = 9  # index of the process that is in fsync, or NONE
+SYNC_LEFT = 10  # count of I/Os that it waits for
+GREW = 11  # 1: longer since the last fsync
+IS_THROTTLED = 12  # 1: writers wait
 N_FILE = 13
 
-
-N_REQUESTS, N_READY, N_STALLED, N_LOOKS = range(4)  # elements of Ufs.n
+# Elements of Ufs.n.
+N_REQUESTS = 0  # count of requests
+N_READY = 1  # count of processes that can go on
+N_STALLED = 2  # count of processes whose call has to wait
+N_LOOKS = 3  # count of seconds of fsflush
 OF_JOURNAL = -1  # REQUEST_PAGE of a write to the file system's own log
 
 

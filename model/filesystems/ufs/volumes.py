@@ -42,10 +42,28 @@ from model.jit import kernel, part
 NONE = -1
 PAGE_BYTES = 8192  # of Solaris on SPARC, and a block of UFS
 
-FIRST, MEMBERS, INTERLACE = 0, 1, 2  # columns of Volumes.stripe
-UNIT, STRIPE, FILE, PROCESS, EPOCH, PAGE, SEQUENCE = range(7)  # columns of Volumes.io
-RUN, NEXT_RUN = 0, 1  # columns of Volumes.root
-N_FREE, N_BEGUN, N_TO_FEED = 0, 1, 2  # elements of Volumes.n
+# Columns of Volumes.stripe, a row for each volume.
+FIRST = 0  # index of its first unit
+MEMBERS = 1  # count of its units
+INTERLACE = 2  # B
+
+# Columns of Volumes.io, a row for each I/O.
+UNIT = 0  # index of its unit
+STRIPE = 1  # index of its volume
+FILE = 2  # index of the file of an asynchronous write, else NONE
+PROCESS = 3  # index of the process that waits for it
+EPOCH = 4  # FILE_EPOCH of its file when it began
+PAGE = 5  # index of the first page of the page cache that it writes, or 0
+SEQUENCE = 6  # count of I/Os that began before
+
+# Columns of Volumes.root, a row for each unit.
+RUN = 0  # index of the first I/O of the run that is being served, or NONE
+NEXT_RUN = 1  # of the next run
+
+# Elements of Volumes.n.
+N_FREE = 0  # count of numbers of I/Os that nobody uses
+N_BEGUN = 1  # count of I/Os begun
+N_TO_FEED = 2  # count of units to feed
 
 COUNTS = ("reads", "read_bytes", "writes", "write_bytes")  # of each stripe and second, when they are done
 
