@@ -13,21 +13,8 @@ from model.devices.command_queue import READ as READ_IO
 from model.devices.command_queue import WRITE as WRITE_IO
 from model.events.calendar import NEVER, next_source, set_time
 from model.events.clock import SECOND_NS
-from model.filesystems.calls import (
-    CONTROL,
-    EXTEND,
-    FSYNC,
-    N_BYTES,
-    OFFSET,
-    OPERATION,
-    READ,
-    WAL_CREATE,
-    WAL_SYNC,
-    WAL_WRITE,
-    WAL_WRITE_THROUGH,
-    WRITE,
-)
-from model.filesystems.calls import FILE as FILE_OF_CALL
+from model.filesystems import columns as call
+from model.filesystems.calls import CONTROL, EXTEND, FSYNC, READ, WAL_CREATE, WAL_SYNC, WAL_WRITE, WAL_WRITE_THROUGH, WRITE
 from model.filesystems.ufs.page_cache import touch
 from model.filesystems.ufs.requests import get_ready, is_in_core, issue, page_at, page_of, put_off, request, send_off
 from model.filesystems.ufs.state import (
@@ -89,10 +76,10 @@ def _is_direct(u, file):
 
 @kernel
 def _file_of(u, process):
-    operation = u.call[process, OPERATION]
+    operation = u.call[process, call.OPERATION]
     if operation == CONTROL:
         return len(u.file) - 1
-    return u.call[process, FILE_OF_CALL] + 1 if operation in (READ, WRITE, EXTEND, FSYNC) else LOG
+    return u.call[process, call.FILE] + 1 if operation in (READ, WRITE, EXTEND, FSYNC) else LOG
 
 
 @part
@@ -140,12 +127,12 @@ def _write_buffered(u, process, operation, file, begin, n_bytes):
 
 @part
 def _begin_call(u, process):
-    operation, file = u.call[process, OPERATION], _file_of(u, process)
+    operation, file = u.call[process, call.OPERATION], _file_of(u, process)
     if not _may_begin(u, operation, file):
         u.stalled[u.n[N_STALLED]] = process
         u.n[N_STALLED] += 1
         return
-    offset, n_bytes = u.call[process, OFFSET] % u.file[file, FILE_BYTES], u.call[process, N_BYTES]
+    offset, n_bytes = u.call[process, call.OFFSET] % u.file[file, FILE_BYTES], u.call[process, call.N_BYTES]
     u.task[process, FILE_OF_TASK], u.task[process, TODO], u.task[process, AT] = file, RETURN, offset
     if operation in (EXTEND, WAL_CREATE):
         u.file[file, GREW] = 1

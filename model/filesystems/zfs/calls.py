@@ -22,20 +22,8 @@ unless the call ends with a commit. A commit waits for the intent log (`model.zf
 
 from model.events.calendar import set_time
 from model.events.clock import TICK_NS
-from model.filesystems.calls import (
-    CONTROL,
-    FSYNC,
-    N_BYTES,
-    READ,
-    WAL_CREATE,
-    WAL_SYNC,
-    WAL_WRITE,
-    WAL_WRITE_THROUGH,
-    WRITE_THROUGH,
-)
-from model.filesystems.calls import FILE as CALL_FILE
-from model.filesystems.calls import OFFSET as CALL_OFFSET
-from model.filesystems.calls import OPERATION as CALL_OPERATION
+from model.filesystems import columns as call
+from model.filesystems.calls import CONTROL, FSYNC, READ, WAL_CREATE, WAL_SYNC, WAL_WRITE, WAL_WRITE_THROUGH, WRITE_THROUGH
 from model.filesystems.zfs import columns as fs
 from model.filesystems.zfs import stats as stat
 from model.filesystems.zfs.cache_devices import may_be_fed
@@ -77,9 +65,9 @@ def _commit_ns(s):
 @part
 def begin(m, now, p, row):
     """Process `p` makes the call in its row."""
-    process, operation = m.process, row[p, CALL_OPERATION]
-    process[p, fs.OPERATION], process[p, fs.FILE] = operation, file_number(len(m.of_file), operation, row[p, CALL_FILE])
-    process[p, fs.AT], process[p, fs.END] = row[p, CALL_OFFSET], row[p, CALL_OFFSET] + row[p, N_BYTES]
+    process, operation = m.process, row[p, call.OPERATION]
+    process[p, fs.OPERATION], process[p, fs.FILE] = operation, file_number(len(m.of_file), operation, row[p, call.FILE])
+    process[p, fs.AT], process[p, fs.END] = row[p, call.OFFSET], row[p, call.OFFSET] + row[p, call.N_BYTES]
     process[p, fs.BEGAN], process[p, fs.HAS_WAITED], process[p, fs.HAS_SLEPT] = now, 0, 0
     process[p, fs.TX_BEGAN], process[p, fs.N_WRITTEN] = now, 0
     process[p, fs.STAGE] = LOOKS

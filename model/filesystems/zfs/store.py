@@ -30,7 +30,7 @@ Left out: a commit's own CPU time is time only; access times of files, snapshots
 """
 
 from model.events.calendar import NEVER, next_source, set_time
-from model.filesystems.calls import OPERATION as CALL_OPERATION
+from model.filesystems import columns as call
 from model.filesystems.calls import WAL_CREATE, WAL_SYNC, WAL_WRITE, WAL_WRITE_THROUGH
 from model.filesystems.zfs import columns as fs
 from model.filesystems.zfs.cache_devices import feed_event, round_is_over
@@ -138,7 +138,7 @@ def _is_of_log(operation):
 def take_calls_of_two(store, calls, calendar, now):
     for i in range(calls.n_out[0]):
         p = calls.outbox[i]
-        if _is_of_log(calls.row[p, CALL_OPERATION]):
+        if _is_of_log(calls.row[p, call.OPERATION]):
             store.log.clock[0] = now
             begin(store.log, now, p, calls.row)
         else:
