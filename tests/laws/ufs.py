@@ -25,10 +25,12 @@ from model.filesystems.calls import (
     new_calls,
 )
 from model.filesystems.ufs import calls as ufs_calls
+from model.filesystems.ufs import columns as ufs
 from model.filesystems.ufs import page_cache
 from model.filesystems.ufs import requests as ufs_requests
+from model.filesystems.ufs import volume_columns as volume
 from model.filesystems.ufs import volumes as ufs_volume
-from model.filesystems.ufs.state import AT, LEFT, RETURN, TODO, UfsParams, new_ufs
+from model.filesystems.ufs.state import RETURN, UfsParams, new_ufs
 from model.filesystems.ufs.volumes import Stripe
 from model.structures.lru import unlink
 from twins.ufs import Twin
@@ -113,7 +115,7 @@ def elevator_differs(sorts, seed, n=300):
     drives, draws = new_drives(drive, n, n, np.zeros(1, np.int64)), stream(seed, "elevator")
     line, waiting = drives.waiting, []
     for io in range(n):
-        v.offset[io], v.io[io, ufs_volume.SEQUENCE] = draws.integers(0, 40), io
+        v.offset[io], v.io[io, volume.SEQUENCE] = draws.integers(0, 40), io
         ufs_volume.wait_in_driver(v, 0, io)
         place = place_in_list(drives, 0, io, v.offset) if sorts else len(waiting)
         waiting.insert(place, io)
@@ -153,12 +155,12 @@ def noticed():
 
 
 def whole_write(u, process, file):
-    ufs_calls.request(u, file, u.task[process, AT], u.task[process, LEFT], 1, process, 0)
-    u.task[process, LEFT] = 0
+    ufs_calls.request(u, file, u.task[process, ufs.AT], u.task[process, ufs.LEFT], 1, process, 0)
+    u.task[process, ufs.LEFT] = 0
 
 
 def no_log(u, process, file):
-    u.task[process, TODO] = RETURN
+    u.task[process, ufs.TODO] = RETURN
     ufs_calls.get_ready(u, process)
 
 

@@ -35,6 +35,7 @@ import numpy as np
 
 from model.events.calendar import set_time
 from model.events.clock import SECOND_NS
+from model.filesystems.ufs import columns as ufs
 from model.filesystems.ufs.page_cache import PageCache, fill, new_page_cache
 from model.filesystems.ufs.volumes import NONE, PAGE_BYTES, Stripe, Volumes, check_stripes, new_volumes
 
@@ -42,37 +43,11 @@ JOURNAL_BYTES = 2**26  # of a file system's log: 1 MB per GB, at most 64 MB
 GROUP_SHARE = 3  # a group is so many times as long as a piece; 16 cylinders of 4 MB against 16 MB
 N_RESERVED = 512  # I/Os that are free before a call begins, beside those of the largest write
 
-# Columns of Ufs.task, a row for each process.
-TODO = 0  # what comes when all that is awaited is done: RETURN to JOURNAL
-AT = 1  # B: where in the file a write goes on that goes block by block
-LEFT = 2  # B of such a write that are left
-AWAITED = 3  # count of I/Os
-FILE_OF_TASK = 4  # index of the file
 
 # Values of TODO.
 RETURN, BEGIN, NEXT_BLOCK, BLOCKS_THEN_JOURNAL, SYNC, SYNC_THEN_JOURNAL, JOURNAL = range(7)
 
-# Columns of Ufs.file, a row for each file; number 0 is the log, table file f is number f + 1, the last is pg_control.
-BASE = 0  # B: where it begins on its volume, groups left out
-N_BYTES = 1  # B
-STRIPE = 2  # index of its volume
-FIRST_PAGE = 3  # index of its first page in the page cache
-RUN_AT = 4  # B: where what is put off begins
-RUN_BYTES = 5  # B that are put off
-UNDER_WAY = 6  # count of asynchronous I/Os
-UNDER_WAY_BYTES = 7  # B of these
-FILE_EPOCH = 8  # count of fsyncs begun
-SYNCER = 9  # index of the process that is in fsync, or NONE
-SYNC_LEFT = 10  # count of I/Os that it waits for
-GREW = 11  # 1: longer since the last fsync
-IS_THROTTLED = 12  # 1: writers wait
-N_FILE = 13
 
-# Elements of Ufs.n.
-N_REQUESTS = 0  # count of requests
-N_READY = 1  # count of processes that can go on
-N_STALLED = 2  # count of processes whose call has to wait
-N_LOOKS = 3  # count of seconds of fsflush
 OF_JOURNAL = -1  # REQUEST_PAGE of a write to the file system's own log
 
 
@@ -115,11 +90,11 @@ class Ufs(NamedTuple):
 
 def _lay_out(sizes, stripe_of, s):
     """Files one behind the other on their volumes, pages one behind the other: Ufs.file."""
-    file = np.zeros((len(sizes), N_FILE), np.int64)
+    file = np.zeros((len(sizes), ufs.N_FILE), np.int64)
     ends, page = {}, 1
     for row, n_bytes, stripe in zip(file, sizes, stripe_of, strict=True):
         n_bytes = -(-int(n_bytes) // PAGE_BYTES) * PAGE_BYTES
-        row[[BASE, N_BYTES, STRIPE, FIRST_PAGE, SYNCER]] = ends.get(stripe, 0), n_bytes, stripe, page, NONE
+        row[[ufs.BASE, ufs.N_BYTES, ufs.STRIPE, ufs.FIRST_PAGE, ufs.SYNCER]] = ends.get(stripe, 0), n_bytes, stripe, page, NONE
         ends[stripe] = ends.get(stripe, 0) + n_bytes
         page += n_bytes // PAGE_BYTES
     return file, page - 1, {stripe: place_of(end, s) for stripe, end in ends.items()}

@@ -37,33 +37,12 @@ from model.devices.command_queue import (
 from model.devices.ssd import SsdParams, SsdState, check_ssd, new_ssds, service
 from model.events.calendar import NEVER, Calendar, new_calendar, set_time
 from model.events.clock import SECOND_NS
+from model.filesystems.ufs import volume_columns as volume
 from model.jit import kernel, part
 
 NONE = -1
 PAGE_BYTES = 8192  # of Solaris on SPARC, and a block of UFS
 
-# Columns of Volumes.stripe, a row for each volume.
-FIRST = 0  # index of its first unit
-MEMBERS = 1  # count of its units
-INTERLACE = 2  # B
-
-# Columns of Volumes.io, a row for each I/O.
-UNIT = 0  # index of its unit
-STRIPE = 1  # index of its volume
-FILE = 2  # index of the file of an asynchronous write, else NONE
-PROCESS = 3  # index of the process that waits for it
-EPOCH = 4  # FILE_EPOCH of its file when it began
-PAGE = 5  # index of the first page of the page cache that it writes, or 0
-SEQUENCE = 6  # count of I/Os that began before
-
-# Columns of Volumes.root, a row for each unit.
-RUN = 0  # index of the first I/O of the run that is being served, or NONE
-NEXT_RUN = 1  # of the next run
-
-# Elements of Volumes.n.
-N_FREE = 0  # count of numbers of I/Os that nobody uses
-N_BEGUN = 1  # count of I/Os begun
-N_TO_FEED = 2  # count of units to feed
 
 COUNTS = ("reads", "read_bytes", "writes", "write_bytes")  # of each stripe and second, when they are done
 
@@ -103,9 +82,9 @@ class Volumes(NamedTuple):
 @kernel
 def _comes_first(v, a, b):
     """Whether I/O `a` stands before `b` in the list of their driver."""
-    if v.drive.sorts and v.io[a, UNIT] < v.n_disks and v.offset[a] != v.offset[b]:
+    if v.drive.sorts and v.io[a, volume.UNIT] < v.n_disks and v.offset[a] != v.offset[b]:
         return v.offset[a] < v.offset[b]
-    return v.io[a, SEQUENCE] < v.io[b, SEQUENCE]
+    return v.io[a, volume.SEQUENCE] < v.io[b, volume.SEQUENCE]
 
 
 @kernel
@@ -132,20 +111,20 @@ def _merge(v, a, b):
 def wait_in_driver(v, unit, io):
     """Rule 3 of `model.devices.command_queue`: behind the head of the list, or in the run after it."""
     v.left[io] = v.right[io] = NONE
-    head = v.root[unit, RUN]
-    run = NEXT_RUN if head != NONE and v.drive.sorts and unit < v.n_disks and v.offset[io] < v.offset[head] else RUN
+    head = v.root[unit, volume.RUN]
+    run = volume.NEXT_RUN if head != NONE and v.drive.sorts and unit < v.n_disks and v.offset[io] < v.offset[head] else volume.RUN
     v.root[unit, run] = _merge(v, v.root[unit, run], io)
 
 
 @kernel
 def next_in_driver(v, unit):
     """The head of the list, which is taken, or NONE."""
-    io = v.root[unit, RUN]
+    io = v.root[unit, volume.RUN]
     if io == NONE:
         return NONE
-    v.root[unit, RUN] = _merge(v, v.left[io], v.right[io])
-    if v.root[unit, RUN] == NONE:
-        v.root[unit, RUN], v.root[unit, NEXT_RUN] = v.root[unit, NEXT_RUN], NONE
+    v.root[unit, volume.RUN] = _merge(v, v.left[io], v.right[io])
+    if v.root[unit, volume.RUN] == NONE:
+        v.root[unit, volume.RUN], v.root[unit, volume.NEXT_RUN] = v.root[unit, volume.NEXT_RUN], NONE
     return io
 
 
@@ -157,7 +136,7 @@ def _feed_array(v, now, unit):
     """Give an array what it has places for."""
     array = unit - v.n_disks
     ssd = v.arrays[v.array_kind[array]]
-    while v.root[unit, RUN] != NONE and v.n_busy[array] < ssd.depth:
+    while v.root[unit, volume.RUN] != NONE and v.n_busy[array] < ssd.depth:
         io, place = next_in_driver(v, unit), v.places[array, v.n_busy[array]]
         v.n_busy[array] += 1
         v.in_place[place] = io
@@ -168,7 +147,7 @@ def _feed_array(v, now, unit):
 @part
 def _feed_disk(v, now, unit):
     """Give a disk what it has room for, and let it begin if it does nothing."""
-    while v.root[unit, RUN] != NONE and v.drives.units[unit, N_COMMANDS] < v.drive.depth:
+    while v.root[unit, volume.RUN] != NONE and v.drives.units[unit, N_COMMANDS] < v.drive.depth:
         send(v.drive, v.drives, unit, now, next_in_driver(v, unit), v.offset)
     if v.drives.units[unit, N_COMMANDS] == 0:
         pause(v.drives, unit, now)
@@ -179,32 +158,32 @@ def _feed_disk(v, now, unit):
 @part
 def feed_units(v, now):
     """All units that have been given I/Os, or have done one."""
-    for i in range(v.n[N_TO_FEED]):
+    for i in range(v.n[volume.N_TO_FEED]):
         unit = v.to_feed[i]
         v.is_to_feed[unit] = 0
         if unit < v.n_disks:
             _feed_disk(v, now, unit)
         else:
             _feed_array(v, now, unit)
-    v.n[N_TO_FEED] = 0
+    v.n[volume.N_TO_FEED] = 0
 
 
 @kernel
 def _must_feed(v, unit):
     if not v.is_to_feed[unit]:
         v.is_to_feed[unit] = 1
-        v.to_feed[v.n[N_TO_FEED]] = unit
-        v.n[N_TO_FEED] += 1
+        v.to_feed[v.n[volume.N_TO_FEED]] = unit
+        v.n[volume.N_TO_FEED] += 1
 
 
 @part
 def new_io(v, stripe, unit, offset, n_bytes, kind):
     """An I/O is with its driver: its number."""
-    v.n[N_FREE] -= 1
-    io = v.free[v.n[N_FREE]]
+    v.n[volume.N_FREE] -= 1
+    io = v.free[v.n[volume.N_FREE]]
     v.offset[io], v.n_bytes[io], v.kind[io] = offset, n_bytes, kind
-    v.io[io, UNIT], v.io[io, STRIPE], v.io[io, SEQUENCE] = unit, stripe, v.n[N_BEGUN]
-    v.n[N_BEGUN] += 1
+    v.io[io, volume.UNIT], v.io[io, volume.STRIPE], v.io[io, volume.SEQUENCE] = unit, stripe, v.n[volume.N_BEGUN]
+    v.n[volume.N_BEGUN] += 1
     wait_in_driver(v, unit, io)
     _must_feed(v, unit)
     return io
@@ -213,16 +192,16 @@ def new_io(v, stripe, unit, offset, n_bytes, kind):
 @kernel
 def member_of(v, stripe, address):
     """(unit, offset, B up to the end of the interlace) at an address of a volume."""
-    interlace = v.stripe[stripe, INTERLACE]
+    interlace = v.stripe[stripe, volume.INTERLACE]
     row, within = address // interlace, address % interlace
-    members = v.stripe[stripe, MEMBERS]
-    return v.stripe[stripe, FIRST] + row % members, row // members * interlace + within, interlace - within
+    members = v.stripe[stripe, volume.MEMBERS]
+    return v.stripe[stripe, volume.FIRST] + row % members, row // members * interlace + within, interlace - within
 
 
 @part
 def _array_done(v, place):
     io = v.in_place[place]
-    array = v.io[io, UNIT] - v.n_disks
+    array = v.io[io, volume.UNIT] - v.n_disks
     v.n_busy[array] -= 1
     v.places[array, v.n_busy[array]] = place
     return io
@@ -233,19 +212,19 @@ def one_done(v, now, source):
     """The event of a disk, or of a place of an array: the I/O that is done. Its number has to be released."""
     set_time(v.calendar, source, NEVER)
     io = finish(v.drives, source) if source < v.n_disks else _array_done(v, source - v.n_disks - 2)
-    _must_feed(v, v.io[io, UNIT])
+    _must_feed(v, v.io[io, volume.UNIT])
     second = now // SECOND_NS
     if second < v.per_second.shape[2]:
         count = 0 if v.kind[io] == READ else 2
-        v.per_second[v.io[io, STRIPE], count, second] += 1
-        v.per_second[v.io[io, STRIPE], count + 1, second] += v.n_bytes[io]
+        v.per_second[v.io[io, volume.STRIPE], count, second] += 1
+        v.per_second[v.io[io, volume.STRIPE], count + 1, second] += v.n_bytes[io]
     return io
 
 
 @kernel
 def release_io(v, io):
-    v.free[v.n[N_FREE]] = io
-    v.n[N_FREE] += 1
+    v.free[v.n[volume.N_FREE]] = io
+    v.n[volume.N_FREE] += 1
 
 
 # ---- making them ----

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 from model.databases.postgres.toolkit import kinds_of_files
-from model.filesystems.ufs.state import STRIPE
+from model.filesystems.ufs import columns as ufs
 from model.simulations.database_server import postgres_files
 from study.experiments.postgres_2008 import setups as checkpoints
 from study.machines import scenario
@@ -24,7 +24,7 @@ def placed(name, scale=64, more=None, **changes):
 
 def test_all_on_one():
     u, _ = placed("ufs-nine-disks")
-    assert set(u.file[:, STRIPE]) == {0}
+    assert set(u.file[:, ufs.STRIPE]) == {0}
     assert u.volumes.n_disks == 9
     assert u.s.log_directio == u.s.table_directio == 1
 
@@ -32,13 +32,13 @@ def test_all_on_one():
 def test_the_log_on_disks_of_its_own():
     u, _ = placed("ufs-data-five-disks")
     assert u.volumes.stripe[:, 1].tolist() == [5, 4]
-    assert u.file[:, STRIPE].tolist() == [1, *[0] * (len(u.file) - 1)]
+    assert u.file[:, ufs.STRIPE].tolist() == [1, *[0] * (len(u.file) - 1)]
 
 
 def test_seven_arrays_hold_log_tables_indexes_and_the_rest():
     u, kinds = placed("seven-arrays")
     assert u.volumes.stripe[:, 1].tolist() == [1, 1, 1, 4]
-    assert u.file[:, STRIPE].tolist() == [3, *kinds, 2]
+    assert u.file[:, ufs.STRIPE].tolist() == [3, *kinds, 2]
     kinds_of_arrays = u.volumes.array_kind
     small, large = (u.volumes.arrays[kind].buffer_bytes for kind in (kinds_of_arrays[-1], kinds_of_arrays[0]))
     assert large == 4 * small
