@@ -33,6 +33,7 @@ from model.filesystems.ufs import volumes as ufs_volume
 from model.filesystems.ufs.state import RETURN, UfsParams, new_ufs
 from model.filesystems.ufs.volumes import Stripe
 from model.structures.lru import unlink
+from support.defects import like
 from twins.ufs import Twin
 
 KIB = 1024
@@ -175,12 +176,12 @@ def careless(cache):
 MUTANTS = {
     "none": (ufs_calls, "LOG", 0),
     "a run is not sent off when another begins": (ufs_requests, "send_off", lambda u, file: None),
-    "fsync does not wait": (ufs_calls, "SYNC_LEFT", 7),
+    "fsync does not wait": (ufs_calls, "ufs", like(ufs, SYNC_LEFT=ufs.UNDER_WAY_BYTES)),
     "synchronous writes are not cut into blocks": (ufs_calls, "_next_block", whole_write),
     "the inode is not logged": (ufs_calls, "_journal", no_log),
-    "writers are never throttled": (ufs_calls, "IS_THROTTLED", 4),
+    "writers are never throttled": (ufs_calls, "ufs", like(ufs, IS_THROTTLED=ufs.RUN_AT)),
     "a page that is on its way is given up": (page_cache, "_give_up_one", careless),
-    "the second run is served first": (ufs_volume, "NEXT_RUN", 0),
+    "the second run is served first": (ufs_volume, "volume", like(volume, NEXT_RUN=volume.RUN)),
     "fsflush does not look": (ufs_calls, "_look", lambda u, now: set_time(u.volumes.calendar, u.volumes.n_disks, NEVER)),
     "files are laid behind each other": (ufs_requests, "GROUP_SHARE", 1),
     "an interlace goes to the same member": (ufs_requests, "member_of", lambda v, stripe, at: (0, at, INTERLACE)),

@@ -178,8 +178,9 @@ def _work(u, calendar, now):
     """Requests become I/Os, then a process goes on, until there are neither; then units get what there is for them."""
     while u.n[ufs.N_REQUESTS] or u.n[ufs.N_READY]:
         for i in range(u.n[ufs.N_REQUESTS]):
-            one = u.request
-            issue(u, one[i, 0], one[i, 1], one[i, 2], one[i, 3], one[i, 4], one[i, 5])
+            row = u.request
+            issue(u, row[i, ufs.OF_FILE], row[i, ufs.PLACE], row[i, ufs.LENGTH], row[i, ufs.KIND], row[i, ufs.WAITER],
+                  row[i, ufs.REQUEST_PAGE])
         u.n[ufs.N_REQUESTS] = 0
         if u.n[ufs.N_READY]:
             u.n[ufs.N_READY] -= 1

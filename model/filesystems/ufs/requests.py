@@ -16,9 +16,9 @@ from model.jit import kernel, part
 @kernel
 def request(u, file, at, n_bytes, kind, process, page):
     """What is to be read or written, when `issue` comes to it. `page`: of the page cache."""
-    n = u.n[ufs.N_REQUESTS]
-    u.request[n, 0], u.request[n, 1], u.request[n, 2] = file, at, n_bytes
-    u.request[n, 3], u.request[n, 4], u.request[n, 5] = kind, process, page
+    n, row = u.n[ufs.N_REQUESTS], u.request
+    row[n, ufs.OF_FILE], row[n, ufs.PLACE], row[n, ufs.LENGTH] = file, at, n_bytes
+    row[n, ufs.KIND], row[n, ufs.WAITER], row[n, ufs.REQUEST_PAGE] = kind, process, page
     u.n[ufs.N_REQUESTS] = n + 1
 
 

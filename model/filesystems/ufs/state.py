@@ -48,7 +48,7 @@ N_RESERVED = 512  # I/Os that are free before a call begins, beside those of the
 RETURN, BEGIN, NEXT_BLOCK, BLOCKS_THEN_JOURNAL, SYNC, SYNC_THEN_JOURNAL, JOURNAL = range(7)
 
 
-OF_JOURNAL = -1  # REQUEST_PAGE of a write to the file system's own log
+OF_JOURNAL = -1  # ufs.REQUEST_PAGE of a write to the file system's own log
 
 
 class UfsParams(NamedTuple):
@@ -73,15 +73,14 @@ class Ufs(NamedTuple):
     s: UfsParams
     volumes: Volumes
     cache: PageCache
-    file: np.ndarray  # [file, column]
+    file: np.ndarray  # [file, column]; see ufs.BASE
     call: np.ndarray  # [process, column]: the last one, as in model.filesystems.calls
-    task: np.ndarray  # [process, column]
+    task: np.ndarray  # [process, column]; see ufs.TODO
     journal_at: np.ndarray  # per volume: where its file system's log goes on
-    request: np.ndarray  # [request, column]: file, place in it, B, READ or WRITE, who waits, REQUEST_PAGE: of the page cache
-    #   the first page that an asynchronous write takes from it, 0 for other I/O, or OF_JOURNAL
+    request: np.ndarray  # [request, column]; see ufs.OF_FILE
     ready: np.ndarray  # processes that can go on
     stalled: np.ndarray  # processes whose call has to wait until it can begin
-    n: np.ndarray  # of these three; seconds of fsflush
+    n: np.ndarray  # see ufs.N_REQUESTS
     n_reserved: int
 
 
@@ -94,7 +93,8 @@ def _lay_out(sizes, stripe_of, s):
     ends, page = {}, 1
     for row, n_bytes, stripe in zip(file, sizes, stripe_of, strict=True):
         n_bytes = -(-int(n_bytes) // PAGE_BYTES) * PAGE_BYTES
-        row[[ufs.BASE, ufs.N_BYTES, ufs.STRIPE, ufs.FIRST_PAGE, ufs.SYNCER]] = ends.get(stripe, 0), n_bytes, stripe, page, NONE
+        row[ufs.BASE], row[ufs.N_BYTES], row[ufs.STRIPE] = ends.get(stripe, 0), n_bytes, stripe
+        row[ufs.FIRST_PAGE], row[ufs.SYNCER] = page, NONE
         ends[stripe] = ends.get(stripe, 0) + n_bytes
         page += n_bytes // PAGE_BYTES
     return file, page - 1, {stripe: place_of(end, s) for stripe, end in ends.items()}

@@ -44,7 +44,7 @@ NONE = -1
 PAGE_BYTES = 8192  # of Solaris on SPARC, and a block of UFS
 
 
-COUNTS = ("reads", "read_bytes", "writes", "write_bytes")  # of each stripe and second, when they are done
+COUNTS = ("reads", "read_bytes", "writes", "write_bytes")  # of each stripe and second, when they are done: see volume.READS
 
 
 class Volumes(NamedTuple):
@@ -56,20 +56,19 @@ class Volumes(NamedTuple):
     arrays: tuple  # SsdParams of two kinds
     array_state: SsdState
     array_kind: np.ndarray  # per array: which of the two
-    stripe: np.ndarray  # [stripe, column]
+    stripe: np.ndarray  # [stripe, column]; see volume.FIRST
     calendar: Calendar  # sources: a disk each; two of the file system; the places of arrays
-    io: np.ndarray  # [I/O, column]; FILE: of an asynchronous write, else NONE; PROCESS: who waits, or NONE;
-    #   PAGE: the first one of the page cache that it writes, or 0
+    io: np.ndarray  # [I/O, column]; see volume.UNIT
     offset: np.ndarray  # per I/O, on its unit
     n_bytes: np.ndarray
     kind: np.ndarray
     free: np.ndarray  # numbers of I/Os that nobody uses
-    n: np.ndarray  # how many of these; I/Os begun; units to feed
+    n: np.ndarray  # see volume.N_FREE
     to_feed: np.ndarray  # units
     is_to_feed: np.ndarray  # per unit
     left: np.ndarray  # heaps, per I/O
     right: np.ndarray
-    root: np.ndarray  # [unit, run or next run]: the first to be served, or NONE
+    root: np.ndarray  # [unit, volume.RUN or volume.NEXT_RUN]: the first to be served, or NONE
     in_place: np.ndarray  # per place of an array: I/O
     places: np.ndarray  # [array, i]: places that nobody uses
     n_busy: np.ndarray  # per array: I/Os that it has
@@ -112,7 +111,8 @@ def wait_in_driver(v, unit, io):
     """Rule 3 of `model.devices.command_queue`: behind the head of the list, or in the run after it."""
     v.left[io] = v.right[io] = NONE
     head = v.root[unit, volume.RUN]
-    run = volume.NEXT_RUN if head != NONE and v.drive.sorts and unit < v.n_disks and v.offset[io] < v.offset[head] else volume.RUN
+    is_behind = head != NONE and v.drive.sorts and unit < v.n_disks and v.offset[io] < v.offset[head]
+    run = volume.NEXT_RUN if is_behind else volume.RUN
     v.root[unit, run] = _merge(v, v.root[unit, run], io)
 
 
@@ -215,9 +215,9 @@ def one_done(v, now, source):
     _must_feed(v, v.io[io, volume.UNIT])
     second = now // SECOND_NS
     if second < v.per_second.shape[2]:
-        count = 0 if v.kind[io] == READ else 2
-        v.per_second[v.io[io, volume.STRIPE], count, second] += 1
-        v.per_second[v.io[io, volume.STRIPE], count + 1, second] += v.n_bytes[io]
+        is_read, stripe = v.kind[io] == READ, v.io[io, volume.STRIPE]
+        v.per_second[stripe, volume.READS if is_read else volume.WRITES, second] += 1
+        v.per_second[stripe, volume.READ_BYTES if is_read else volume.WRITE_BYTES, second] += v.n_bytes[io]
     return io
 
 

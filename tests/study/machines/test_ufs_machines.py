@@ -4,6 +4,7 @@ import pytest
 
 from model.databases.postgres.toolkit import kinds_of_files
 from model.filesystems.ufs import columns as ufs
+from model.filesystems.ufs import volume_columns as volume
 from model.simulations.database_server import postgres_files
 from study.experiments.postgres_2008 import setups as checkpoints
 from study.machines import scenario
@@ -31,13 +32,13 @@ def test_all_on_one():
 
 def test_the_log_on_disks_of_its_own():
     u, _ = placed("ufs-data-five-disks")
-    assert u.volumes.stripe[:, 1].tolist() == [5, 4]
+    assert u.volumes.stripe[:, volume.MEMBERS].tolist() == [5, 4]
     assert u.file[:, ufs.STRIPE].tolist() == [1, *[0] * (len(u.file) - 1)]
 
 
 def test_seven_arrays_hold_log_tables_indexes_and_the_rest():
     u, kinds = placed("seven-arrays")
-    assert u.volumes.stripe[:, 1].tolist() == [1, 1, 1, 4]
+    assert u.volumes.stripe[:, volume.MEMBERS].tolist() == [1, 1, 1, 4]
     assert u.file[:, ufs.STRIPE].tolist() == [3, *kinds, 2]
     kinds_of_arrays = u.volumes.array_kind
     small, large = (u.volumes.arrays[kind].buffer_bytes for kind in (kinds_of_arrays[-1], kinds_of_arrays[0]))
