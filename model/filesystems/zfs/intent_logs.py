@@ -25,8 +25,25 @@ from model.zfs.zil.log import BYTES, DEVICE, PLACE, SLOG
 from model.zfs.zil.writer import CREATE, FILE_BLOCK, LOG_BLOCK
 
 NO_SLOT = -1
-OF_TXG, READY_AT = 5, 6  # columns of a row of the ring: of a FILE_BLOCK, the group of its entry; ns
-READY = 2  # element of Zfs.row_ends
+
+# Columns of Zfs.rows, a row for each thing that an intent log wants done. From KIND_OF_ROW to OF_TXG they are those of
+# Zil.outbox.
+LOG_OF_ROW = 0  # index of the intent log
+KIND_OF_ROW = 1  # LOG_BLOCK, FILE_BLOCK or FLUSH
+BYTES_OF_ROW = 2  # B
+WHAT_OF_ROW = 3  # of a LOG_BLOCK its slot; of a FILE_BLOCK 1 + index of the file; of a FLUSH the vdev
+WHICH_OF_ROW = 4  # of a LOG_BLOCK the slot of the next one; of a FILE_BLOCK the block
+OF_TXG = 5  # of a FILE_BLOCK: the group of its entry
+READY_AT = 6  # ns: when a processor is through with it
+
+# Elements of Zfs.row_ends; the first two of Zfs.n_ready as well.
+N_PUT = 0  # count of rows or tasks put into the ring
+N_TAKEN = 1  # count of those taken out
+READY = 2  # ns until which threads of the logs are at work
+
+# Columns of Zfs.row_of, a row for each task.
+LOG_OF_TASK = 0  # index of the intent log
+SLOT_OF_TASK = 1  # index of the slot of the log block that it writes, or NO_SLOT
 
 
 @kernel
@@ -64,8 +81,9 @@ def _write_log_block(m, now, log, slot, following, n_bytes, task):
 def _begin_row(m, now, task, i):
     """Do what row `i` of the ring wants, as `task`."""
     rows, row = m.rows, task - len(m.process)
-    log, kind, n_bytes, what, which = rows[i, 0], rows[i, 1], rows[i, 2], rows[i, 3], rows[i, 4]
-    m.row_of[row, 0], m.row_of[row, 1] = log, what if kind == LOG_BLOCK else NO_SLOT
+    log, kind, n_bytes = rows[i, LOG_OF_ROW], rows[i, KIND_OF_ROW], rows[i, BYTES_OF_ROW]
+    what, which = rows[i, WHAT_OF_ROW], rows[i, WHICH_OF_ROW]
+    m.row_of[row, LOG_OF_TASK], m.row_of[row, SLOT_OF_TASK] = log, what if kind == LOG_BLOCK else NO_SLOT
     m.leaves.n_awaited[task] = 0
     if kind == LOG_BLOCK:
         _write_log_block(m, now, log, what, which, n_bytes, task)
@@ -81,14 +99,14 @@ def begin_rows(m, now):
     """As many as there are tasks and I/Os for."""
     ends, last = m.row_ends, len(m.free_rows) - 1
     room = (ios_left(m.leaves.queue, m.sync) - SPARE_IOS // 2) // len(m.leaves.children)
-    while ends[1] < ends[0] and m.free_rows[last] > 0 and room > 0:
-        ready_at = m.rows[ends[1] % len(m.rows), READY_AT]
+    while ends[N_TAKEN] < ends[N_PUT] and m.free_rows[last] > 0 and room > 0:
+        ready_at = m.rows[ends[N_TAKEN] % len(m.rows), READY_AT]
         if ready_at > now:
             set_time(m.calendar, m.sources.rows, ready_at)
             return
         m.free_rows[last] -= 1
-        _begin_row(m, now, m.free_rows[m.free_rows[last]], ends[1] % len(m.rows))
-        ends[1] += 1
+        _begin_row(m, now, m.free_rows[m.free_rows[last]], ends[N_TAKEN] % len(m.rows))
+        ends[N_TAKEN] += 1
         room -= 1
 
 
@@ -107,12 +125,12 @@ def _row_ready(m, now, i):
 
 @kernel
 def _add_row(rows, ends, log, outbox, i, ready_at):
-    row = ends[0] % len(rows)
+    row = ends[N_PUT] % len(rows)
     rows[row, READY_AT] = ready_at
-    rows[row, 0] = log
+    rows[row, LOG_OF_ROW] = log
     for column in range(outbox.shape[1]):
-        rows[row, 1 + column] = outbox[i, column]
-    ends[0] += 1
+        rows[row, KIND_OF_ROW + column] = outbox[i, column]
+    ends[N_PUT] += 1
 
 
 @part
@@ -144,7 +162,7 @@ def returns(tally, processes, db_calendar, now, process):
 def row_done(m, now, task):
     """All I/Os of a row are done."""
     row, last = task - len(m.process), len(m.free_rows) - 1
-    log, slot = m.row_of[row, 0], m.row_of[row, 1]
+    log, slot = m.row_of[row, LOG_OF_TASK], m.row_of[row, SLOT_OF_TASK]
     m.free_rows[m.free_rows[last]] = task
     m.free_rows[last] += 1
     written(m.zil, m.zil_params, settings_of(m.zil_settings, log), log, slot, m.txgs.open_txg[0])
