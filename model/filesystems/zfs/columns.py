@@ -57,3 +57,20 @@ LENGTH = 2  # B
 OWNER = 3  # the task that waits, or FOR_TXG
 PRIORITY = 4  # in the vdev queue
 ENTRY = 5  # index of the entry of the transaction group, or NONE
+
+# Columns of Zfs.rows, a row for each thing that an intent log wants done. From KIND_OF_ROW to OF_TXG they are those of
+# Zil.outbox.
+LOG_OF_ROW = 0  # index of the intent log
+KIND_OF_ROW = 1  # LOG_BLOCK, FILE_BLOCK or FLUSH
+BYTES_OF_ROW = 2  # B
+WHAT_OF_ROW = 3  # of a LOG_BLOCK its slot; of a FILE_BLOCK 1 + index of the file; of a FLUSH the vdev
+WHICH_OF_ROW = 4  # of a LOG_BLOCK the slot of the next one; of a FILE_BLOCK the block
+OF_TXG = 5  # of a FILE_BLOCK: the group of its entry
+READY_AT = 6  # ns: when a processor is through with it
+# Elements of Zfs.row_ends; the first two of Zfs.n_ready as well.
+N_PUT = 0  # count of rows or tasks put into the ring
+N_TAKEN = 1  # count of those taken out
+READY = 2  # ns until which threads of the logs are at work
+# Columns of Zfs.row_of, a row for each task.
+LOG_OF_TASK = 0  # index of the intent log
+SLOT_OF_TASK = 1  # index of the slot of the log block that it writes, or NO_SLOT

@@ -26,25 +26,6 @@ from model.zfs.zil.writer import CREATE, FILE_BLOCK, LOG_BLOCK
 
 NO_SLOT = -1
 
-# Columns of Zfs.rows, a row for each thing that an intent log wants done. From KIND_OF_ROW to OF_TXG they are those of
-# Zil.outbox.
-LOG_OF_ROW = 0  # index of the intent log
-KIND_OF_ROW = 1  # LOG_BLOCK, FILE_BLOCK or FLUSH
-BYTES_OF_ROW = 2  # B
-WHAT_OF_ROW = 3  # of a LOG_BLOCK its slot; of a FILE_BLOCK 1 + index of the file; of a FLUSH the vdev
-WHICH_OF_ROW = 4  # of a LOG_BLOCK the slot of the next one; of a FILE_BLOCK the block
-OF_TXG = 5  # of a FILE_BLOCK: the group of its entry
-READY_AT = 6  # ns: when a processor is through with it
-
-# Elements of Zfs.row_ends; the first two of Zfs.n_ready as well.
-N_PUT = 0  # count of rows or tasks put into the ring
-N_TAKEN = 1  # count of those taken out
-READY = 2  # ns until which threads of the logs are at work
-
-# Columns of Zfs.row_of, a row for each task.
-LOG_OF_TASK = 0  # index of the intent log
-SLOT_OF_TASK = 1  # index of the slot of the log block that it writes, or NO_SLOT
-
 
 @kernel
 def _give_place(chain, places, txg, log, slot):
@@ -81,14 +62,14 @@ def _write_log_block(m, now, log, slot, following, n_bytes, task):
 def _begin_row(m, now, task, i):
     """Do what row `i` of the ring wants, as `task`."""
     rows, row = m.rows, task - len(m.process)
-    log, kind, n_bytes = rows[i, LOG_OF_ROW], rows[i, KIND_OF_ROW], rows[i, BYTES_OF_ROW]
-    what, which = rows[i, WHAT_OF_ROW], rows[i, WHICH_OF_ROW]
-    m.row_of[row, LOG_OF_TASK], m.row_of[row, SLOT_OF_TASK] = log, what if kind == LOG_BLOCK else NO_SLOT
+    log, kind, n_bytes = rows[i, fs.LOG_OF_ROW], rows[i, fs.KIND_OF_ROW], rows[i, fs.BYTES_OF_ROW]
+    what, which = rows[i, fs.WHAT_OF_ROW], rows[i, fs.WHICH_OF_ROW]
+    m.row_of[row, fs.LOG_OF_TASK], m.row_of[row, fs.SLOT_OF_TASK] = log, what if kind == LOG_BLOCK else NO_SLOT
     m.leaves.n_awaited[task] = 0
     if kind == LOG_BLOCK:
         _write_log_block(m, now, log, what, which, n_bytes, task)
     elif kind == FILE_BLOCK:
-        _write_early(m, now, log, what - 1, which, rows[i, OF_TXG], task)
+        _write_early(m, now, log, what - 1, which, rows[i, fs.OF_TXG], task)
     else:
         count(m.tally, stat.FLUSHES, 1, now)
         want(m.wanted, m.n_wanted, VDEV_FLUSH, what, 0, task, 0, 0)
@@ -99,38 +80,38 @@ def begin_rows(m, now):
     """As many as there are tasks and I/Os for."""
     ends, last = m.row_ends, len(m.free_rows) - 1
     room = (ios_left(m.leaves.queue, m.sync) - SPARE_IOS // 2) // len(m.leaves.children)
-    while ends[N_TAKEN] < ends[N_PUT] and m.free_rows[last] > 0 and room > 0:
-        ready_at = m.rows[ends[N_TAKEN] % len(m.rows), READY_AT]
+    while ends[fs.N_TAKEN] < ends[fs.N_PUT] and m.free_rows[last] > 0 and room > 0:
+        ready_at = m.rows[ends[fs.N_TAKEN] % len(m.rows), fs.READY_AT]
         if ready_at > now:
             set_time(m.calendar, m.sources.rows, ready_at)
             return
         m.free_rows[last] -= 1
-        _begin_row(m, now, m.free_rows[m.free_rows[last]], ends[N_TAKEN] % len(m.rows))
-        ends[N_TAKEN] += 1
+        _begin_row(m, now, m.free_rows[m.free_rows[last]], ends[fs.N_TAKEN] % len(m.rows))
+        ends[fs.N_TAKEN] += 1
         room -= 1
 
 
 @part
 def _row_ready(m, now, i):
     """When a processor is through with row `i` of the outbox."""
-    begin = max(now, m.row_ends[READY])
+    begin = max(now, m.row_ends[fs.READY])
     if m.zil.outbox[i, 0] != FILE_BLOCK:
         return begin
     cpu_ns = m.of_file[m.zil.outbox[i, 2] - 1, fs.SYNC_CPU]
     count(m.tally, stat.SYNC_CPU_NS, cpu_ns, now)
     m.owed[0] += cpu_ns * m.s.shares_cpus
-    m.row_ends[READY] = begin + m.s.sync_serial_ns
+    m.row_ends[fs.READY] = begin + m.s.sync_serial_ns
     return begin + cpu_ns
 
 
 @kernel
 def _add_row(rows, ends, log, outbox, i, ready_at):
-    row = ends[N_PUT] % len(rows)
-    rows[row, READY_AT] = ready_at
-    rows[row, LOG_OF_ROW] = log
+    row = ends[fs.N_PUT] % len(rows)
+    rows[row, fs.READY_AT] = ready_at
+    rows[row, fs.LOG_OF_ROW] = log
     for column in range(outbox.shape[1]):
-        rows[row, KIND_OF_ROW + column] = outbox[i, column]
-    ends[N_PUT] += 1
+        rows[row, fs.KIND_OF_ROW + column] = outbox[i, column]
+    ends[fs.N_PUT] += 1
 
 
 @part
@@ -162,7 +143,7 @@ def returns(tally, processes, db_calendar, now, process):
 def row_done(m, now, task):
     """All I/Os of a row are done."""
     row, last = task - len(m.process), len(m.free_rows) - 1
-    log, slot = m.row_of[row, LOG_OF_TASK], m.row_of[row, SLOT_OF_TASK]
+    log, slot = m.row_of[row, fs.LOG_OF_TASK], m.row_of[row, fs.SLOT_OF_TASK]
     m.free_rows[m.free_rows[last]] = task
     m.free_rows[last] += 1
     written(m.zil, m.zil_params, settings_of(m.zil_settings, log), log, slot, m.txgs.open_txg[0])
