@@ -19,7 +19,7 @@ from model.filesystems.zfs import intent_logs, read_ahead, txg_sync, txg_timing
 from model.filesystems.zfs import reads as zfs_files_looks
 from model.filesystems.zfs import stats as stat
 from model.filesystems.zfs import store as zfs_files
-from model.filesystems.zfs.state import Group, Pool
+from model.filesystems.zfs.state import CACHE, DATA, LOG, Group, Pool
 from model.zfs.arc.primarycache import METADATA_ONLY
 from model.zfs.dmu.recordsize import amplification
 from model.zfs.txg.throttle import DIRTY, GOES_ON
@@ -73,8 +73,8 @@ MUTANTS = {
     "every other block of a group is forgotten": (txg_sync, "advance", lambda t, real=txg_sync.advance:
                                                   (real(t), t.cursor[0] and real(t)), "one disk",
                                                   "groups_write_what_was_dirtied"),
-    "what was written early is written again": (intent_logs, "OF_TXG", 0, "slim log, logbias=throughput",
-                                                "the_log_saves_groups_work"),
+    "what was written early is written again": (intent_logs, "fs", like(fs, OF_TXG=fs.LOG_OF_ROW),
+                                                "slim log, logbias=throughput", "the_log_saves_groups_work"),
     "what was written stays dirty": (zfs_files_devices, "copy_written", lambda *a: None, "one disk", "the_arc_is_at_rest"),
     "who returns is still counted": (zfs_files_calls, "count_calls", returns_twice, "one disk", "every_call_returns"),
     "a unit is not counted": (zfs_files_devices, "count_device", lambda *a: None, "one disk", "conserves_ios"),
@@ -247,9 +247,11 @@ def repeated():
 def log_device():
     r, main = run(pool=Pool(Group(), SSD), mix=MIXED), run(mix=MIXED)
     biased = run(pool=Pool(Group(), SSD), name="b141", logbias_throughput=1)
-    return {"log_writes": int(r.m.tally.devices[1, 2]), "log_blocks": r.counts["log_blocks"],
-            "fewer_main_writes": int(main.m.tally.devices[0, 2] - r.m.tally.devices[0, 2]),
-            "biased_log_writes": int(biased.m.tally.devices[1, 2]), "biased_file_blocks": biased.counts["file_blocks"]}
+    main_writes = [int(one.m.tally.devices[DATA, stat.DEVICE_WRITES]) for one in (main, r)]
+    return {"log_writes": int(r.m.tally.devices[LOG, stat.DEVICE_WRITES]), "log_blocks": r.counts["log_blocks"],
+            "fewer_main_writes": main_writes[0] - main_writes[1],
+            "biased_log_writes": int(biased.m.tally.devices[LOG, stat.DEVICE_WRITES]),
+            "biased_file_blocks": biased.counts["file_blocks"]}
 
 
 def cache_device():
@@ -257,8 +259,9 @@ def cache_device():
     r = run(mix=((READ, 1.0),), pool=Pool(Group(), None, SSD), n=900, n_processes=2, n_pages=500, think_ns=SECOND // 200,
             arc_max_bytes=2**21, is_warm=0)
     return {"reads": r.counts["reads"], "hits": r.counts["read_hits"], "shared": r.counts["joined"],
-            "from_cache": r.counts["l2_reads"], "from_disk": r.counts["data_reads"], "units": int(r.m.tally.devices[2, 0]),
-            "fed_bytes": int(r.m.tally.devices[2, 3])}
+            "from_cache": r.counts["l2_reads"], "from_disk": r.counts["data_reads"],
+            "units": int(r.m.tally.devices[CACHE, stat.DEVICE_READS]),
+            "fed_bytes": int(r.m.tally.devices[CACHE, stat.DEVICE_WRITTEN_BYTES])}
 
 
 def processors():

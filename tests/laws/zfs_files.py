@@ -19,6 +19,7 @@ from model.filesystems.zfs import calls as zfs_files_calls
 from model.filesystems.zfs import columns as fs
 from model.filesystems.zfs import read_ahead, txg_sync
 from model.filesystems.zfs import reads as zfs_files_looks
+from model.filesystems.zfs import stats as stat
 from model.filesystems.zfs import store as zfs_files
 from model.filesystems.zfs.file_layout import indirect_cpu_ns
 from model.filesystems.zfs.state import Pool, Settings, Store
@@ -207,7 +208,7 @@ def run(n=150, n_processes=4, mix=MIXED, n_pages=2000, seed=0, think_ns=0, name=
 
 def every_call_returns(r):
     c = r.counts
-    return c["calls"] == c["calls_done"] >= len(r.history) > 0 and r.m.tally.waits[0] == 0
+    return c["calls"] == c["calls_done"] >= len(r.history) > 0 and r.m.tally.waits[fs.N_UNDER_WAY] == 0
 
 
 def conserves_ios(r):
@@ -216,7 +217,7 @@ def conserves_ios(r):
     while io != NONE:
         free, io = free + 1, int(queue.next_member[io])
     served = int(r.m.leaves.drives.units[:, N_SERVED].sum())
-    counted = int(r.m.tally.devices[:, [0, 2]].sum()) + r.counts["device_flushes"]
+    counted = int(r.m.tally.devices[:, [stat.DEVICE_READS, stat.DEVICE_WRITES]].sum()) + r.counts["device_flushes"]
     return (r.counts["ios"] == r.counts["ios_done"] and r.m.sync[fs.IN_FLIGHT] == 0 and free == queue.n_ios
             and served == counted == len(r.units))
 
@@ -225,7 +226,7 @@ def littles_law(r):
     """The integral of the calls under way is the sum of their times, but for what a processor does when they have returned;
     who was under way when the count was reached, too. (Nobody waits for a processor here.)"""
     left = r.counts["calls"] - len(r.history)
-    gap = int(r.m.tally.waits[1]) + r.counts["cpu_ns"] - sum(call.ended - call.began for call in r.history)
+    gap = int(r.m.tally.waits[fs.CALL_NS]) + r.counts["cpu_ns"] - sum(call.ended - call.began for call in r.history)
     return gap == 0 if left == 0 else gap >= 0 and gap <= left * 20 * SECOND
 
 

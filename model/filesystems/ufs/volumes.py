@@ -111,7 +111,7 @@ def wait_in_driver(v, unit, io):
     """Rule 3 of `model.devices.command_queue`: behind the head of the list, or in the run after it."""
     v.left[io] = v.right[io] = NONE
     head = v.root[unit, volume.RUN]
-    is_behind = head != NONE and v.drive.sorts and unit < v.n_disks and v.offset[io] < v.offset[head]
+    is_behind = head != NONE and v.drive.sorts != 0 and unit < v.n_disks and v.offset[io] < v.offset[head]
     run = volume.NEXT_RUN if is_behind else volume.RUN
     v.root[unit, run] = _merge(v, v.root[unit, run], io)
 

@@ -74,3 +74,12 @@ READY = 2  # ns until which threads of the logs are at work
 # Columns of Zfs.row_of, a row for each task.
 LOG_OF_TASK = 0  # index of the intent log
 SLOT_OF_TASK = 1  # index of the slot of the log block that it writes, or NO_SLOT
+
+# Columns of a row of Zfs.fetches.
+FIRST_RECORD = 0  # index of the first record that zfetch wants
+N_RECORDS = 1  # count of records from there on
+
+# Elements of Tally.waits.
+N_UNDER_WAY = 0  # count of calls under way
+CALL_NS = 1  # ns of calls so far: the integral of N_UNDER_WAY
+COUNTED_UP_TO = 2  # ns: up to when

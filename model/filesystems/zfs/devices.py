@@ -35,6 +35,8 @@ from model.zfs.vdev.queue import NONE, WRITE, arrive, complete, take_dropped
 from model.zfs.vdev.queue_classes import N_CLASSES, arrive_in_class, async_writes, complete_in_class
 from model.zfs.vdev.raid import BYTES, CHILD, OFFSET, read_ios
 
+_OF_SSD = SsdParams(*range(len(SsdParams._fields)))  # columns of Ssds.params: one for each field
+
 # ---- reads ----
 
 
@@ -124,10 +126,13 @@ def _let_go(m, now, leaf):
 @kernel
 def _ssd(params, i):
     return SsdParams(
-        disk_bytes=params[i, 0], read_ns=params[i, 1], write_ns=params[i, 2], read_iops=params[i, 3],
-        write_iops=params[i, 4], read_rate=params[i, 5], write_rate=params[i, 6], bus_rate=params[i, 7],
-        channels=params[i, 8], depth=params[i, 9], buffer_bytes=params[i, 10], is_volatile=params[i, 11],
-        flush_ns=params[i, 12], random_rate=params[i, 13])
+        disk_bytes=params[i, _OF_SSD.disk_bytes], read_ns=params[i, _OF_SSD.read_ns],
+        write_ns=params[i, _OF_SSD.write_ns], read_iops=params[i, _OF_SSD.read_iops],
+        write_iops=params[i, _OF_SSD.write_iops], read_rate=params[i, _OF_SSD.read_rate],
+        write_rate=params[i, _OF_SSD.write_rate], bus_rate=params[i, _OF_SSD.bus_rate],
+        channels=params[i, _OF_SSD.channels], depth=params[i, _OF_SSD.depth],
+        buffer_bytes=params[i, _OF_SSD.buffer_bytes], is_volatile=params[i, _OF_SSD.is_volatile],
+        flush_ns=params[i, _OF_SSD.flush_ns], random_rate=params[i, _OF_SSD.random_rate])
 
 
 @kernel

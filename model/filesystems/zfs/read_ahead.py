@@ -51,7 +51,7 @@ def show(m, now, p, number, there):
     last = m.files.n_records_of[file] - 1
     process[p, fs.N_FETCHES] = show_block(m.zfetch, m.zfetch_params, file, number, there, now // TICK_NS, last, m.answer)
     for row in range(process[p, fs.N_FETCHES]):
-        m.fetches[p, row, 0], m.fetches[p, row, 1] = m.answer[row, 0], m.answer[row, 1]
+        m.fetches[p, row, fs.FIRST_RECORD], m.fetches[p, row, fs.N_RECORDS] = m.answer[row, 0], m.answer[row, 1]
 
 
 # ---- reading ahead ----
@@ -109,8 +109,8 @@ def read_ahead(m, now, p):
     process, file = m.process, m.process[p, fs.FILE]
     while wants_more(process, p):
         row = process[p, fs.ROW]
-        while process[p, fs.FETCHED] < m.fetches[p, row, 1]:
-            number = m.fetches[p, row, 0] + process[p, fs.FETCHED]
+        while process[p, fs.FETCHED] < m.fetches[p, row, fs.N_RECORDS]:
+            number = m.fetches[p, row, fs.FIRST_RECORD] + process[p, fs.FETCHED]
             if absent_above(m.arc, m.files, file, number):
                 return number
             _read_one(m, now, p, file, number)

@@ -24,7 +24,7 @@ from model.zfs.dmu.zfetch import Zfetch, ZfetchParams
 from model.zfs.txg.throttle import TxgParams
 from model.zfs.vdev.leaves import Pool as Leaves
 from model.zfs.vdev.places import SINGLE_DISK
-from model.zfs.vdev.queue import VdevQueueParams
+from model.zfs.vdev.queue import WRITE, VdevQueueParams
 from model.zfs.vdev.queue_classes import ClassParams
 from model.zfs.vdev.raid import RaidzParams, VdevParams
 from model.zfs.zil.log import Zil, ZilParams, ZilSettings
@@ -45,6 +45,7 @@ N_ROWS = 1024  # rows of an intent log that are being done at a time
 N_AHEAD = 2048  # records that are being read ahead at a time
 SPARE_IOS = 4096  # that the sync thread leaves to others
 NOWHERE = -1  # the place of a record that was never written
+_OF_ZIL = ZilSettings(*range(len(ZilSettings._fields)))  # columns of Zfs.zil_settings: one for each field
 
 
 class Group(NamedTuple):
@@ -121,7 +122,7 @@ class Ssds(NamedTuple):
     queue_params: VdevQueueParams  # of their vdev queues
     number: np.ndarray  # per leaf: which, or -1
     leaf: np.ndarray  # per device
-    params: np.ndarray  # [device, field of SsdParams]
+    params: np.ndarray  # [device, field of SsdParams]; see devices.py
     state: SsdState
     units: np.ndarray  # [device, slot]: the unit that is under way, or 0
 
@@ -143,9 +144,9 @@ class Places(NamedTuple):
 class Tally(NamedTuple):
     counts: np.ndarray  # see stats.COUNTS
     per_second: np.ndarray  # [count, second]
-    devices: np.ndarray  # [group, DEVICE_COUNTS]
+    devices: np.ndarray  # [group, DEVICE_COUNTS]; see stats.DEVICE_READS
     devices_per_second: np.ndarray  # [group, DEVICE_COUNTS, second]
-    waits: np.ndarray  # [calls under way, their integral over time, up to when]: ns
+    waits: np.ndarray  # see fs.N_UNDER_WAY
 
 
 class Zfs(NamedTuple):
@@ -173,9 +174,9 @@ class Zfs(NamedTuple):
     zil_params: ZilParams
     zil_settings: np.ndarray  # [intent log, field of ZilSettings]
     zil: Zil
-    rows: np.ndarray  # [i, column]: what the intent logs want done, a ring: log, a row of the outbox, ns when it is ready
-    row_ends: np.ndarray  # put into it, taken out; ns until which threads of the logs are at work
-    row_of: np.ndarray  # [task of a row, column]: log; slot, or -1
+    rows: np.ndarray  # [i, column]: what the intent logs want done, a ring; see fs.LOG_OF_ROW
+    row_ends: np.ndarray  # see fs.N_PUT
+    row_of: np.ndarray  # [task of a row, column]; see fs.LOG_OF_TASK
     free_rows: np.ndarray  # tasks of rows not in use; the last element: how many
     group_of_leaf: np.ndarray
     leaf_bytes: np.ndarray
@@ -187,7 +188,7 @@ class Zfs(NamedTuple):
     n_wanted: np.ndarray  # one element
     to_start: np.ndarray  # disks that are to begin a command; the last element: how many
     ready: np.ndarray  # tasks that can go on, a ring
-    n_ready: np.ndarray  # put into it, taken out
+    n_ready: np.ndarray  # see fs.N_PUT
     clock: np.ndarray  # ns
     process: np.ndarray  # [process, column]; see fs.OPERATION
     cpu_ns: np.ndarray  # per process: see model.filesystems.calls
@@ -196,7 +197,7 @@ class Zfs(NamedTuple):
     zfetch: Zfetch
     zfetch_params: ZfetchParams
     answer: np.ndarray  # of zfetch
-    fetches: np.ndarray  # [process, row, (record, records)]: what zfetch wants
+    fetches: np.ndarray  # [process, row, column]: what zfetch wants; see fs.FIRST_RECORD
     first_ahead: int  # the first task that reads ahead
     ahead: np.ndarray  # per such task: the block
     free_ahead: np.ndarray  # those that read nothing; the last element: how many
@@ -230,11 +231,13 @@ def count(tally, kind, n, now):
 def count_device(tally, group, what, n_bytes, now):
     """A device of a group has served a unit; `what` is READ or WRITE."""
     second = now // SECOND_NS
-    tally.devices[group, 2 * what] += 1
-    tally.devices[group, 2 * what + 1] += n_bytes
+    units = stat.DEVICE_WRITES if what == WRITE else stat.DEVICE_READS
+    size = stat.DEVICE_WRITTEN_BYTES if what == WRITE else stat.DEVICE_READ_BYTES
+    tally.devices[group, units] += 1
+    tally.devices[group, size] += n_bytes
     if second < tally.devices_per_second.shape[2]:
-        tally.devices_per_second[group, 2 * what, second] += 1
-        tally.devices_per_second[group, 2 * what + 1, second] += n_bytes
+        tally.devices_per_second[group, units, second] += 1
+        tally.devices_per_second[group, size, second] += n_bytes
 
 
 @kernel
@@ -255,15 +258,15 @@ def read_cpu_ns(s, n_ios, n_bytes, in_full):
 def count_calls(tally, now, change):
     """Calls under way become `change` more."""
     waits = tally.waits
-    waits[1] += waits[0] * (now - waits[2])
-    waits[2] = now
-    waits[0] += change
+    waits[fs.CALL_NS] += waits[fs.N_UNDER_WAY] * (now - waits[fs.COUNTED_UP_TO])
+    waits[fs.COUNTED_UP_TO] = now
+    waits[fs.N_UNDER_WAY] += change
 
 
 @kernel
 def make_ready(ready, n_ready, task):
-    ready[n_ready[0] & (len(ready) - 1)] = task
-    n_ready[0] += 1
+    ready[n_ready[fs.N_PUT] & (len(ready) - 1)] = task
+    n_ready[fs.N_PUT] += 1
 
 
 @part
@@ -277,9 +280,12 @@ def wake_waiting(m):
 
 @kernel
 def settings_of(rows, log):
-    return ZilSettings(rows[log, 0], rows[log, 1], rows[log, 2], rows[log, 3])
+    return ZilSettings(
+        has_log_device=rows[log, _OF_ZIL.has_log_device], throughput=rows[log, _OF_ZIL.throughput],
+        disabled=rows[log, _OF_ZIL.disabled], no_cache_flush=rows[log, _OF_ZIL.no_cache_flush])
 
 
 @kernel
 def vdev_of(vdevs, vdev):
-    return VdevParams(vdevs[vdev, fs.KIND], vdevs[vdev, fs.N_CHILDREN], vdevs[vdev, fs.N_PARITY], vdevs[vdev, fs.ASHIFT])
+    return VdevParams(kind=vdevs[vdev, fs.KIND], n_children=vdevs[vdev, fs.N_CHILDREN], n_parity=vdevs[vdev, fs.N_PARITY],
+                      ashift=vdevs[vdev, fs.ASHIFT])

@@ -41,3 +41,9 @@ COMMIT_NS = 31  # ns of calls that commit, from call to return
 AHEAD = 32  # records read ahead
 CPU_NS = 33  # ns of processors for calls
 SYNC_CPU_NS = 34  # ns of processors for groups
+
+# Units that devices served, for each group of vdevs: rows of Tally.devices. DEVICE_COUNTS has their names in order.
+DEVICE_READS = 0  # count
+DEVICE_READ_BYTES = 1  # B
+DEVICE_WRITES = 2  # count
+DEVICE_WRITTEN_BYTES = 3  # B

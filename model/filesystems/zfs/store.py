@@ -54,8 +54,8 @@ __all__ = ["Group", "Pool", "Settings", "Store", "new_store", "next_time", "stor
 @part
 def _task_goes_on(m, db_calendar, now):
     """The task that has been ready for longest."""
-    task = m.ready[m.n_ready[1] & (len(m.ready) - 1)]
-    m.n_ready[1] += 1
+    task = m.ready[m.n_ready[fs.N_TAKEN] & (len(m.ready) - 1)]
+    m.n_ready[fs.N_TAKEN] += 1
     row = task - len(m.process)
     if row < 0:
         go_on(m, db_calendar, now, task)
@@ -94,7 +94,7 @@ def _source_event(m, now, source):
 @kernel
 def _time_of(ready, clock, calendar):
     """Of the next event; now, if a task can go on."""
-    return clock[0] if ready[0] != ready[1] else calendar.time[next_source(calendar)]
+    return clock[0] if ready[fs.N_PUT] != ready[fs.N_TAKEN] else calendar.time[next_source(calendar)]
 
 
 @part
@@ -105,7 +105,7 @@ def next_time(m):
 @part
 def store_event(m, calendar, now):
     m.clock[0] = now
-    if m.n_ready[0] != m.n_ready[1]:
+    if m.n_ready[fs.N_PUT] != m.n_ready[fs.N_TAKEN]:
         _task_goes_on(m, calendar, now)
     else:
         source = next_source(m.calendar)
