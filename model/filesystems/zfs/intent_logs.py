@@ -154,6 +154,6 @@ def row_done(m, now, task):
 
 @part
 def chain_goes_on(m, log):
-    """A group has been synced: a chain that waited for its first block begins. (Tasks behind those of rows: the logs.)"""
+    """A group has been synced: a chain that waited for its first block begins. (Its task: `model.filesystems.zfs.tasks`.)"""
     resume(m.zil, m.zil_params, settings_of(m.zil_settings, log), log, m.txgs.open_txg[0])
     m.sync[fs.LOG_CALLED] = 1 + log

@@ -24,6 +24,7 @@ from model.filesystems.zfs.file_layout import (
 from model.filesystems.zfs.new_devices import groups_of_leaves, leaves_of, ssds_of, vdev_table
 from model.filesystems.zfs.placement import log_bytes, metaslab_bytes, new_places, usable_bytes
 from model.filesystems.zfs.state import (
+    DATA,
     DEVICE_COUNTS,
     N_AHEAD,
     N_GROUPS,
@@ -136,18 +137,18 @@ def _machine(pool, s, build, tables, caches, n_processes, seed):
     zil, zil_settings = _zil(pool, s, len(file_table), n_processes, len(vdevs), seed)
     n_logs, ssds, n_leaves = len(zil_settings), ssds_of(leaf_groups, build.queue), len(leaf_groups)
     first_ahead = n_processes + N_ROWS + n_logs
-    n_tasks = first_ahead + N_AHEAD + 1  # the last one: the feed thread of the L2ARC
+    n_tasks = first_ahead + N_AHEAD + 1  # see model.filesystems.zfs.tasks
     arc_params, arc, l2 = caches
     zfetch = zfetch_of_records(build.zfetch, s.record_bytes)
     sync = n_leaves + len(ssds.leaf) * N_SLOTS
     sources = Sources(
         slots=n_leaves, sync=sync, timer=sync + 1, reclaim=sync + 2, feed=sync + 3, rows=sync + 4, processes=sync + 5)
-    of_vdev = [pool[row[5]] for row in vdevs]
+    of_vdev = [pool[row[fs.GROUP]] for row in vdevs]
     ends = [frontier[i] if i < len(frontier) else 2**22 for i in range(len(vdevs))]
     room = [usable_bytes(group.vdev, group.device.disk_bytes) for group in of_vdev]
     others = [min(s.region_bytes or metaslab_bytes(n), n // 16) for n in room]
     regions = [*regions, *others[len(regions):]]
-    apart = [log_bytes(n) * build.zil.own_metaslab * int(row[5] == 0) for row, n in zip(vdevs, room, strict=True)]
+    apart = [log_bytes(n) * build.zil.own_metaslab * int(row[fs.GROUP] == DATA) for row, n in zip(vdevs, room, strict=True)]
     places = new_places(vdevs, first_vdev, ends, room, regions, n_logs, apart)
     def numbers(*shape):
         return np.zeros(shape, np.int64)

@@ -40,6 +40,7 @@ from model.filesystems.zfs.intent_logs import begin_rows, chain_goes_on, row_don
 from model.filesystems.zfs.new_store import new_store
 from model.filesystems.zfs.read_ahead import ahead_came
 from model.filesystems.zfs.state import Group, Pool, Settings, Store, make_ready
+from model.filesystems.zfs.tasks import AHEAD, LOG_ROW, PROCESS, ROUND, kind_of, log_of_chain
 from model.filesystems.zfs.txg_sync import sync_event
 from model.filesystems.zfs.txg_timing import end_groups, reclaim_event, timer_event
 from model.jit import kernel, part
@@ -56,17 +57,17 @@ def _task_goes_on(m, db_calendar, now):
     """The task that has been ready for longest."""
     task = m.ready[m.n_ready[fs.N_TAKEN] & (len(m.ready) - 1)]
     m.n_ready[fs.N_TAKEN] += 1
-    row = task - len(m.process)
-    if row < 0:
+    kind = kind_of(m, task)
+    if kind == PROCESS:
         go_on(m, db_calendar, now, task)
-    elif row < len(m.row_of):
+    elif kind == LOG_ROW:
         row_done(m, now, task)
-    elif m.first_ahead <= task < m.first_ahead + len(m.ahead):
+    elif kind == AHEAD:
         ahead_came(m, now, task)
-    elif task == len(m.leaves.n_awaited) - 1:
+    elif kind == ROUND:
         round_is_over(m, now)
     else:
-        chain_goes_on(m, row - len(m.row_of))
+        chain_goes_on(m, log_of_chain(m, task))
 
 
 @part

@@ -37,6 +37,7 @@ from model.filesystems.zfs.state import (
     make_ready,
     wake_waiting,
 )
+from model.filesystems.zfs.tasks import chain_task
 from model.filesystems.zfs.writes_wanted import BLOCK as BLOCK_WANTED
 from model.filesystems.zfs.writes_wanted import LABEL as LABEL_WANTED
 from model.filesystems.zfs.writes_wanted import VDEV_FLUSH, want
@@ -232,7 +233,7 @@ def _end_sync(m, now):
     count(m.tally, stat.SYNC_NS, now - m.throttle[SYNC_BEGAN], now)
     for log in range(m.zil.logs.shape[0]):
         forget(m.zil, log, group_synced(m.zil, m.zil_params, log, txg))
-        make_ready(m.ready, m.n_ready, len(m.process) + len(m.row_of) + log)
+        make_ready(m.ready, m.n_ready, chain_task(m, log))
     m.txgs.syncing[0] = 0
     is_overdue = m.txgs.overdue[0] != 0 or (m.sync[fs.TIMER_IS_OVER] != 0 and m.txgs.quiesced[0] == 0)
     m.sync[fs.TIMER_IS_OVER] = 0
