@@ -10,7 +10,8 @@ begin that have something to do. A device without an arm says at once when a uni
 unit that it has under way has an event of its own: a *slot*; what it does not take waits. A flush of a disk is a command
 that nothing passes (`model.devices.command_queue`).
 
-Whoever waits for I/Os is a task (`model.zfs.vdev.leaves`): see `model.filesystems.zfs.tasks`. I/Os of the transaction group, its flushes among them, are counted in `txgs.n_pending`.
+Whoever waits for I/Os is a task (`model.zfs.vdev.leaves`): see `model.filesystems.zfs.tasks`. I/Os of the
+transaction group, its flushes among them, are counted in `txgs.n_pending`.
 """
 
 from model.devices.command_queue import FLUSH, N_COMMANDS, N_SERVED, N_WAITING, finish, pause, send
