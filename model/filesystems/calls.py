@@ -25,12 +25,11 @@ from typing import NamedTuple
 import numpy as np
 
 from model.events.calendar import NEVER, set_time
+from model.filesystems import columns as call
 from model.jit import kernel
 
 READ, WRITE, EXTEND, FSYNC, WAL_WRITE, WAL_WRITE_THROUGH, WAL_SYNC, WAL_CREATE, CONTROL, WRITE_THROUGH = range(10)
 N_OPERATIONS = 10
-
-OPERATION, FILE, OFFSET, N_BYTES = 0, 1, 2, 3  # columns of calls; FILE and OFFSET (B) of the log: 0 and the place in it
 
 
 class Calls(NamedTuple):
@@ -52,8 +51,8 @@ class Device(NamedTuple):
 @kernel
 def ask(calls, process, operation, file, offset, n_bytes):
     row = calls.row
-    row[process, OPERATION], row[process, FILE] = operation, file
-    row[process, OFFSET], row[process, N_BYTES] = offset, n_bytes
+    row[process, call.OPERATION], row[process, call.FILE] = operation, file
+    row[process, call.OFFSET], row[process, call.N_BYTES] = offset, n_bytes
     calls.outbox[calls.n_out[0]] = process
     calls.n_out[0] += 1
 
@@ -63,7 +62,7 @@ def serve(device, calls, calendar, now):
     """Let every call return in its time."""
     for i in range(calls.n_out[0]):
         process = calls.outbox[i]
-        operation = calls.row[process, OPERATION]
+        operation = calls.row[process, call.OPERATION]
         group, begin = device.group[operation], now
         if group >= 0:
             begin = max(now, device.free_at[group])

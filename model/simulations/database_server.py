@@ -20,10 +20,11 @@ from model.databases.innodb.tables import new_table
 from model.databases.oracle import start as oracle_start
 from model.databases.oracle import state as oracle_machine
 from model.databases.oracle import step as oracle
+from model.databases.postgres import columns as pg
 from model.databases.postgres import start as postgres_start
 from model.databases.postgres import state as postgres_machine
 from model.databases.postgres import step as postgres_run
-from model.databases.postgres.pgbench import FILE_SHIFT, FIRST_LEAF, FIRST_PAGE, N_LEAVES, N_PAGES, PAGE_BYTES, ROWS_PER_PAGE
+from model.databases.postgres.pgbench import FILE_SHIFT, PAGE_BYTES
 from model.events.calendar import NEVER, next_source, set_time
 from model.events.servers import is_back
 from model.filesystems import calls as file_calls
@@ -194,10 +195,10 @@ def postgres_files(database: postgres_machine.Database, s: postgres_machine.Sett
     model.filesystems.zfs.store."""
     rows: dict[int, tuple] = {}
     for columns in database.relations:
-        most = int(columns[N_PAGES] + s.n_transactions // columns[ROWS_PER_PAGE] + 2)
-        rows |= _file_rows(int(columns[FIRST_PAGE]), int(columns[N_PAGES]), most)
-        if columns[FIRST_LEAF] >= 0:
-            rows |= _file_rows(int(columns[FIRST_LEAF]), int(columns[N_LEAVES]), int(columns[N_LEAVES]))
+        most = int(columns[pg.N_PAGES] + s.n_transactions // columns[pg.ROWS_PER_PAGE] + 2)
+        rows |= _file_rows(int(columns[pg.FIRST_PAGE]), int(columns[pg.N_PAGES]), most)
+        if columns[pg.FIRST_LEAF] >= 0:
+            rows |= _file_rows(int(columns[pg.FIRST_LEAF]), int(columns[pg.N_LEAVES]), int(columns[pg.N_LEAVES]))
     empty = (0, PAGE_BYTES, PAGE_BYTES)
     n_segments = int(np.ceil(3 * s.checkpoint_segments)) + 4  # between the one before the last checkpoint and the last made
     ready = n_segments if s.ready_segments < 0 else min(n_segments, int(s.ready_segments))

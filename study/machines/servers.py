@@ -6,6 +6,7 @@ from typing import Any
 from model.databases.innodb import state as innodb_machine
 from model.databases.innodb import sysbench
 from model.databases.oracle import state as oracle_machine
+from model.databases.postgres import columns as pg
 from model.databases.postgres import pgbench
 from model.databases.postgres import state as postgres_machine
 from model.databases.postgres import toolkit as oltp_toolkit
@@ -104,7 +105,7 @@ def max_tps(one: Scenario, values: dict) -> float:
     be drawn, so a fifth more.)"""
     server = one.postgres
     statements = postgres_database(one, values, 1).statements
-    n, cpu = len(statements), statements[:, pgbench.CPU_NS].sum() / SECOND_NS
+    n, cpu = len(statements), statements[:, pg.CPU_NS].sum() / SECOND_NS
     trips = n * values["trip_ns"] / speed(one, values) / SECOND_NS
     return 1.2 * min(one.host.cpus / cpu, (server.threads or 1) / trips, server.clients / (cpu + trips))
 

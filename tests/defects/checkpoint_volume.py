@@ -8,9 +8,9 @@ import json
 
 from drivers.checkpoint_volume import differences
 from model.databases.postgres import buffers as postgres_buffers
+from model.databases.postgres import columns as pg
 from model.databases.postgres import step as postgres_run
 from model.databases.postgres.buffers import DIRTY
-from model.databases.postgres.state import FRAME, REDO
 from support import defects as mutants
 
 
@@ -20,9 +20,9 @@ def forgets_earlier_images(m, now, p, real=postgres_run.begin_copy):
 
 
 def marks_without_redo(m, now, p, real=postgres_run.mark):
-    redo = int(m.wal[REDO])
+    redo = int(m.wal[pg.REDO])
     real(m, now, p)
-    m.wal[REDO] = redo
+    m.wal[pg.REDO] = redo
 
 
 def marks_the_clean(m, now, p, real=postgres_run.mark):
@@ -31,7 +31,7 @@ def marks_the_clean(m, now, p, real=postgres_run.mark):
 
 
 def leaves_it_dirty(m, now, p, real=postgres_run.page_written):
-    m.buffers.flags[m.process[p, FRAME]] |= DIRTY
+    m.buffers.flags[m.process[p, pg.FRAME]] |= DIRTY
     return real(m, now, p)
 
 
@@ -42,12 +42,12 @@ def drops_the_victim(buffers, real=postgres_buffers.take):
 
 
 def comes_back_without_its_image(m, now, p, real=postgres_run.loaded):
-    m.pages.lsn[m.buffers.page[m.process[p, FRAME]]] = 0
+    m.pages.lsn[m.buffers.page[m.process[p, pg.FRAME]]] = 0
     real(m, now, p)
 
 
 def comes_back_dirty(m, now, p, real=postgres_run.loaded):
-    m.buffers.flags[m.process[p, FRAME]] |= DIRTY
+    m.buffers.flags[m.process[p, pg.FRAME]] |= DIRTY
     real(m, now, p)
     m.buffers.usage[:] = 0
 

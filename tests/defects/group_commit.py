@@ -7,9 +7,9 @@ import json
 
 from drivers import group_commit
 from drivers.group_commit import FIRST, postgres_commits, zil_commits
+from model.databases.postgres import columns as pg
 from model.databases.postgres import step as postgres_run
 from model.databases.postgres import wal as postgres_wal
-from model.databases.postgres.state import INSERTED, LSN, PHASE, STABLE, TARGET, THEN
 from model.zfs.zil import columns as intent
 from model.zfs.zil import commit as zil_commit
 from support import defects as mutants
@@ -23,17 +23,17 @@ N, THINK, SERVICE = 8, 2e-3, 1e-3
 
 def flushes_for_itself_alone(m, now, p, real=postgres_run.flush_held):
     goes_on = real(m, now, p)
-    m.wal[TARGET] = min(m.wal[TARGET], m.process[p, LSN])
+    m.wal[pg.TARGET] = min(m.wal[pg.TARGET], m.process[p, pg.LSN])
     return goes_on
 
 
 def lets_go_who_came_meanwhile(m, now, p, real=postgres_run.flushed):
     real(m, now, p)
-    m.wal[STABLE] = m.wal[INSERTED]
+    m.wal[pg.STABLE] = m.wal[pg.INSERTED]
 
 
 def does_not_wait(m, p):
-    m.process[p, PHASE] = m.process[p, THEN]
+    m.process[p, pg.PHASE] = m.process[p, pg.THEN]
     return True
 
 

@@ -8,34 +8,12 @@ import json
 from model.databases.innodb import buffer_pool as pool
 from model.databases.innodb import checkpoints as check
 from model.databases.innodb import client, flush, locks
+from model.databases.innodb import columns as inno
 from model.databases.innodb import phases as phase
+from model.databases.innodb import stats as stat
 from model.databases.innodb import step as run
 from model.databases.innodb.start import start
-from model.databases.innodb.state import (
-    BEGAN,
-    CHECKPOINT,
-    CHECKPOINT_AT,
-    COLD,
-    COMMITS,
-    FRAME,
-    HAS_CHANGED,
-    LIST_WRITES,
-    LRU_WRITES,
-    MADE,
-    N_CHUNK,
-    N_DIRTY,
-    N_HELD,
-    N_OLD,
-    N_USED,
-    N_WRITTEN,
-    NEXT_CHECKPOINT,
-    PHASE,
-    ROOM_THEN,
-    ROW,
-    STABLE,
-    SYNCS,
-    Settings,
-)
+from model.databases.innodb.state import COLD, Settings
 from model.databases.innodb.sysbench import Cpu, oltp
 from model.databases.innodb.tables import AREA_PAGES, DOUBLEWRITE, PAGE_BYTES, TABLESPACE
 from model.events.calendar import NEVER, next_source, set_time
@@ -71,21 +49,21 @@ class Observer:
         if operation == WRITE and file == DOUBLEWRITE:
             i = offset // PAGE_BYTES
             frames = m.chunk[p - N, i:i + n_bytes // PAGE_BYTES]
-            self.check("log_before_data", (m.frames.last_lsn[frames] <= m.log[STABLE]).all())
+            self.check("log_before_data", (m.frames.last_lsn[frames] <= m.log[inno.STABLE]).all())
             if offset == 0:
                 self.check("the_area_is_free_before_it_is_used", not self.unsynced)
                 self.area, self.copies = set(), set()
             self.area |= set(m.frames.page[frames].tolist())
         elif operation == WRITE:
             self.check("pages_have_a_copy", not m.s.doublewrite or offset // PAGE_BYTES in self.copies)
-        elif operation == WAL_WRITE and p == N + CHECKPOINT and m.process[p, PHASE] == phase.CHECKPOINT_SYNC:
-            oldest = min([*self.first.values(), *self.unsynced.values(), int(m.log[MADE])])
-            self.check("checkpoints_keep_the_log_that_is_needed", m.log[NEXT_CHECKPOINT] <= oldest)
+        elif operation == WAL_WRITE and p == N + inno.CHECKPOINT and m.process[p, inno.PHASE] == phase.CHECKPOINT_SYNC:
+            oldest = min([*self.first.values(), *self.unsynced.values(), int(m.log[inno.MADE])])
+            self.check("checkpoints_keep_the_log_that_is_needed", m.log[inno.NEXT_CHECKPOINT] <= oldest)
 
     def returned(self, p):
         operation, file, unsynced = self.pending.pop(p, (None, None, None))
         if operation == WRITE and file == TABLESPACE:
-            page = int(self.m.frames.page[self.m.process[p, FRAME]])
+            page = int(self.m.frames.page[self.m.process[p, inno.FRAME]])
             self.unsynced.setdefault(page, self.first.pop(page, 2**60))
         elif operation == FSYNC and file == TABLESPACE:
             for page in unsynced:
@@ -100,7 +78,7 @@ class Observer:
         self.check("pages_do_not_change_while_they_are_written", not m.frames.flags[frame] & pool.IN_WRITE)
 
     def gathered(self, m, p):
-        for frame in m.chunk[p - N, :m.batch[p - N, N_CHUNK]]:
+        for frame in m.chunk[p - N, :m.batch[p - N, inno.N_CHUNK]]:
             first = m.frames.page[frame] // AREA_PAGES * AREA_PAGES
             frames = m.pages.frame_of[first:first + AREA_PAGES]
             flags = m.frames.flags[frames[frames > 0]]
@@ -108,11 +86,11 @@ class Observer:
 
     def moment(self):
         m = self.m
-        self.check("the_log_is_not_written_over", m.log[MADE] - m.log[CHECKPOINT_AT] <= 2 * m.s.log_file_bytes)
-        self.check("dirty", m.pool[N_DIRTY] == len(self.first) == (m.frames.flags & pool.DIRTY != 0).sum())
-        rows = [m.held[p, :m.process[p, N_HELD]] for p in range(N)]
+        self.check("the_log_is_not_written_over", m.log[inno.MADE] - m.log[inno.CHECKPOINT_AT] <= 2 * m.s.log_file_bytes)
+        self.check("dirty", m.pool[inno.N_DIRTY] == len(self.first) == (m.frames.flags & pool.DIRTY != 0).sum())
+        rows = [m.held[p, :m.process[p, inno.N_HELD]] for p in range(N)]
         self.check("rows_are_exclusive", all((m.holder[mine] == p + 1).all() for p, mine in enumerate(rows)))
-        wanted = m.process[:N, ROW]
+        wanted = m.process[:N, inno.ROW]
         self.check("nobody_waits_for_a_free_row", (m.holder[wanted[wanted >= 0]] != 0).all())
         self.moments += 1
         if self.moments % 100 == 0:
@@ -124,20 +102,20 @@ class Observer:
             place = int(m.frames.use.newer[place])
             frames.append(place)
         is_old = m.frames.flags[frames] & pool.IS_OLD != 0
-        n, n_old = int(m.pool[N_USED]), int(is_old.sum())
+        n, n_old = int(m.pool[inno.N_USED]), int(is_old.sum())
         self.check("list", len(set(frames)) == len(frames) == n)
         self.check("list", (m.pages.frame_of[m.frames.page[frames]] == frames).all())
-        self.check("midpoint", n_old == m.pool[N_OLD] and not is_old[n_old:].any())
+        self.check("midpoint", n_old == m.pool[inno.N_OLD] and not is_old[n_old:].any())
         self.check("midpoint", n < pool.LEAST_FOR_OLD or abs(n_old - n * 3 // 8) <= pool.TOLERANCE + 1)
 
     def end(self):
         m = self.m
-        in_flight = (m.process[:, FRAME] > 0).sum()
-        n_written = m.counts[LIST_WRITES] + m.counts[LRU_WRITES] - in_flight
-        self.check("every_dirty_page_is_written_once", self.made_dirty == n_written + m.pool[N_DIRTY])
-        self.check("all_kinds_of_writing", m.counts[LIST_WRITES] > 100 < m.counts[LRU_WRITES])
-        ages = m.s.duration_ns - m.process[:N, BEGAN]
-        self.check("everybody_goes_on", ages.max() < 2 * SECOND_NS and m.counts[COMMITS] > 300)
+        in_flight = (m.process[:, inno.FRAME] > 0).sum()
+        n_written = m.counts[stat.LIST_WRITES] + m.counts[stat.LRU_WRITES] - in_flight
+        self.check("every_dirty_page_is_written_once", self.made_dirty == n_written + m.pool[inno.N_DIRTY])
+        self.check("all_kinds_of_writing", m.counts[stat.LIST_WRITES] > 100 < m.counts[stat.LRU_WRITES])
+        ages = m.s.duration_ns - m.process[:N, inno.BEGAN]
+        self.check("everybody_goes_on", ages.max() < 2 * SECOND_NS and m.counts[stat.COMMITS] > 300)
         self.check("little", m.response_ns.sum() + ages.sum() == N * m.s.duration_ns)
 
 
@@ -151,10 +129,10 @@ def watch(seen):
 
     def commit(m, now, p):
         real["commit"](m, now, p)
-        seen.commit_lsn[p] = int(m.log[MADE])
+        seen.commit_lsn[p] = int(m.log[inno.MADE])
 
     def committed(m, now, p):
-        seen.check("commits_are_durable", not m.process[p, HAS_CHANGED] or seen.commit_lsn[p] <= m.log[STABLE])
+        seen.check("commits_are_durable", not m.process[p, inno.HAS_CHANGED] or seen.commit_lsn[p] <= m.log[inno.STABLE])
         real["committed"](m, now, p)
 
     def gather(m, now, p):
@@ -191,7 +169,7 @@ def observe(law=None, doublewrite=1):
 
 
 def does_not_wait(m, p, then):
-    m.process[p, PHASE] = then
+    m.process[p, inno.PHASE] = then
 
 
 def takes_written_for_stable(m, p, real=run.log_wanted):
@@ -200,18 +178,18 @@ def takes_written_for_stable(m, p, real=run.log_wanted):
 
 
 def goes_on_without_flush(m, p, lsn, must_be_stable, then):
-    m.process[p, PHASE] = then
+    m.process[p, inno.PHASE] = then
 
 
 def syncs_no_area(m, now, p, file, then, real=run.sync):
     if file == DOUBLEWRITE:
-        m.process[p, PHASE] = then
+        m.process[p, inno.PHASE] = then
         return True
     return real(m, now, p, file, then)
 
 
 def syncs_no_pages(m, now, p):
-    m.process[p, PHASE] = phase.CHUNK_DONE
+    m.process[p, inno.PHASE] = phase.CHUNK_DONE
     return True
 
 
@@ -229,14 +207,14 @@ def has_it_anyway(m, now, p, row):
 
 
 def adds_one_page(m, agent, first, n_pages, real=flush._add_area):
-    n = int(m.batch[agent, N_CHUNK])
+    n = int(m.batch[agent, inno.N_CHUNK])
     real(m, agent, first, n_pages)
-    m.frames.flags[m.chunk[agent, n + 1:m.batch[agent, N_CHUNK]]] &= ~pool.IN_WRITE
-    m.batch[agent, N_CHUNK] = n + 1
+    m.frames.flags[m.chunk[agent, n + 1:m.batch[agent, inno.N_CHUNK]]] &= ~pool.IN_WRITE
+    m.batch[agent, inno.N_CHUNK] = n + 1
 
 
 def finds_room(m, now, p):
-    m.process[p, PHASE] = m.process[p, ROOM_THEN]
+    m.process[p, inno.PHASE] = m.process[p, inno.ROOM_THEN]
     return True
 
 
@@ -245,7 +223,7 @@ def forgets_who_wants(m, now, page):
 
 
 def makes_the_midpoint_stay(m):
-    if m.pool[N_OLD] == 0:
+    if m.pool[inno.N_OLD] == 0:
         pool_real(m)
 
 
@@ -255,11 +233,11 @@ pool_real = pool._move_midpoint
 def loses_a_page(m, frame, real=flush.clean):
     """A page that was written is off the list, but counts on."""
     real(m, frame)
-    m.pool[N_DIRTY] += 1
+    m.pool[inno.N_DIRTY] += 1
 
 
 def syncs_nothing(m, now, p, file, then):
-    m.process[p, PHASE], m.process[p, SYNCS] = then, m.pool[N_WRITTEN]
+    m.process[p, inno.PHASE], m.process[p, inno.SYNCS] = then, m.pool[inno.N_WRITTEN]
     return True
 
 
@@ -271,7 +249,7 @@ MUTANTS = {
     "the area is not synced": (run, "sync", syncs_no_area, "pages_have_a_copy"),
     "the area is used again before its pages are stable": (run, "pages_written", syncs_no_pages,
                                                           "the_area_is_free_before_it_is_used"),
-    "a checkpoint is where the log ends": (check, "oldest_change", lambda m: m.log[MADE],
+    "a checkpoint is where the log ends": (check, "oldest_change", lambda m: m.log[inno.MADE],
                                            "checkpoints_keep_the_log_that_is_needed"),
     "the list of dirty pages is upside down": (client, "change", puts_the_newest_first,
                                                "checkpoints_keep_the_log_that_is_needed"),

@@ -8,11 +8,13 @@ import json
 
 from model.databases.innodb import at_work as past
 from model.databases.innodb import binlog, client
+from model.databases.innodb import columns as inno
 from model.databases.innodb import phases as phase
+from model.databases.innodb import stats as stat
 from model.databases.innodb import step as run
 from model.databases.innodb.buffer_pool import oldest_change
 from model.databases.innodb.start import start
-from model.databases.innodb.state import AT_WORK, FLUSHES, LSN, MADE, PHASE, STABLE, settings_of
+from model.databases.innodb.state import AT_WORK, settings_of
 from model.databases.innodb.sysbench import Cpu, oltp
 from model.events.clock import MS
 from model.simulations.database_server import on_device, simulate_innodb
@@ -30,7 +32,7 @@ def commits_break_a_law():
 
     def committed(m, now, p):
         nonlocal broken
-        broken |= m.process[p, LSN] > m.log[STABLE]
+        broken |= m.process[p, inno.LSN] > m.log[inno.STABLE]
         broken |= now - m.process[p, 8] < 4 * MS + 2 * SYNC_NS
         real(m, now, p)
 
@@ -47,7 +49,7 @@ def past_breaks_a_law():
     for version, more in (("5.4.0", {}), ("8.4", {"io_capacity": 100, "max_dirty_pages_pct_lwm": 5.0})):
         m, _ = start(TEST, settings_of(version, **conf | more))
         is_dirty = m.frames.flags & 1 > 0
-        if m.log[MADE] - oldest_change(m) > m.limits[0] or m.log[MADE] < 2**20 or is_dirty.sum() != m.pool[1]:
+        if m.log[inno.MADE] - oldest_change(m) > m.limits[0] or m.log[inno.MADE] < 2**20 or is_dirty.sum() != m.pool[1]:
             return True
         if not is_dirty.any() or (version == "8.4" and m.history[1].sum() == 0):
             return True
@@ -62,13 +64,13 @@ def notices():
 
 
 def commits_at_once(m, now, p):
-    m.process[p, PHASE] = phase.GROUP_SYNCED
-    m.counts[FLUSHES] += 1
+    m.process[p, inno.PHASE] = phase.GROUP_SYNCED
+    m.counts[stat.FLUSHES] += 1
     return True
 
 
 def leads_without_redo(m, p, lsn, must_be_stable, then):
-    m.process[p, PHASE] = then
+    m.process[p, inno.PHASE] = then
 
 
 def leaves_no_page_dirty(m, page, n_bytes, real=past._visit):
@@ -76,8 +78,8 @@ def leaves_no_page_dirty(m, page, n_bytes, real=past._visit):
 
 
 def forgets_members(m, p):
-    m.process[p, binlog.LEADER] = p
-    m.process[p, PHASE] = phase.GROUP_WRITES
+    m.process[p, inno.LEADER] = p
+    m.process[p, inno.PHASE] = phase.GROUP_WRITES
 
 
 MUTANTS = {

@@ -9,22 +9,11 @@ import json
 import numpy as np
 
 from model.databases.oracle import buffers, writers
+from model.databases.oracle import columns as ora
 from model.databases.oracle import start as oracle_start
+from model.databases.oracle import stats as stat
 from model.databases.oracle import step as oracle
-from model.databases.oracle.state import (
-    CALL_END,
-    COMMIT,
-    FLUSHES,
-    GETS,
-    IS_WRITING,
-    MADE,
-    N_CHANGED,
-    N_USED,
-    REDO,
-    TARGET,
-    WRITTEN,
-    Settings,
-)
+from model.databases.oracle.state import Settings
 from model.events import queue_columns as ends
 from model.events.calendar import set_time
 from model.events.clock import MS
@@ -95,12 +84,12 @@ class Observer:
             return frame
 
         def commit(m, now, p):
-            self.seen["unsafe"] += bool(m.under_way[p, N_CHANGED] and m.process[p, REDO] > m.log[WRITTEN])
+            self.seen["unsafe"] += bool(m.under_way[p, ora.N_CHANGED] and m.process[p, ora.REDO] > m.log[ora.WRITTEN])
             ended(m, now, p)
 
         def ask(m, now):
             asked(m, now)
-            is_over = m.log[CALL_END] - buffers.oldest_redo(m) > m.s.n_log_files * m.s.log_file_bytes
+            is_over = m.log[ora.CALL_END] - buffers.oldest_redo(m) > m.s.n_log_files * m.s.log_file_bytes
             self.seen["overwritten"] += bool(is_over)
 
         return [(oracle, "take_buffer", take), (oracle, "committed", commit), (writers, "_ask_log", ask)]
@@ -125,13 +114,13 @@ def broken(law, s, device):
 
 
 def stays_where_it_is(m, now, frame):
-    count(m, GETS, 1, now)
+    count(m, stat.GETS, 1, now)
 
 
 def takes_the_oldest(m):
-    if m.pool[N_USED] < len(m.buffers.block) - 2:
-        m.pool[N_USED] += 1
-        return m.pool[N_USED]
+    if m.pool[ora.N_USED] < len(m.buffers.block) - 2:
+        m.pool[ora.N_USED] += 1
+        return m.pool[ora.N_USED]
     frame = m.buffers.use.newer[0]
     unlink(m.buffers.use, frame)
     m.frame_of[m.buffers.block[frame]] = 0
@@ -140,17 +129,17 @@ def takes_the_oldest(m):
 
 def wakes_everybody(m, now):
     """When a write of the log is done, those who came meanwhile have committed, too."""
-    m.log[WRITTEN], m.log[IS_WRITING] = m.log[CALL_END], 0
-    count(m, FLUSHES, 1, now)
-    while m.queue[COMMIT, ends.FIRST] != NOBODY:
-        set_time(m.calendar, leave(m.queue, m.after, COMMIT), now)
+    m.log[ora.WRITTEN], m.log[ora.IS_WRITING] = m.log[ora.CALL_END], 0
+    count(m, stat.FLUSHES, 1, now)
+    while m.queue[ora.COMMIT, ends.FIRST] != NOBODY:
+        set_time(m.calendar, leave(m.queue, m.after, ora.COMMIT), now)
 
 
 def writes_at_once(m, now):
     """Whatever the ring of the log still holds."""
-    if not m.log[IS_WRITING] and m.queue[COMMIT, ends.FIRST] != NOBODY:
-        m.log[IS_WRITING], m.log[TARGET] = 1, writers._rounded(m.log[MADE])
-        m.log[MADE] = m.log[TARGET]
+    if not m.log[ora.IS_WRITING] and m.queue[ora.COMMIT, ends.FIRST] != NOBODY:
+        m.log[ora.IS_WRITING], m.log[ora.TARGET] = 1, writers._rounded(m.log[ora.MADE])
+        m.log[ora.MADE] = m.log[ora.TARGET]
         writers._ask_log(m, now)
 
 

@@ -8,27 +8,14 @@ from collections import Counter
 
 from model.databases.postgres import buffers, client, wal
 from model.databases.postgres import checkpoints as checkpoint
+from model.databases.postgres import columns as pg
 from model.databases.postgres import phases as phase
+from model.databases.postgres import stats as stat
 from model.databases.postgres import step as run
-from model.databases.postgres.pgbench import FREE_SLOTS, N_PAGES, pgbench
+from model.databases.postgres.pgbench import pgbench
 from model.databases.postgres.start import start
-from model.databases.postgres.state import (
-    COUNTS,
-    FRAME,
-    HOT,
-    INSERTED,
-    LEFT,
-    LOGGED,
-    LSN,
-    MOVED,
-    N_TOUCHED,
-    PAYLOAD,
-    PHASE,
-    REDO,
-    STABLE,
-    STEP,
-    Settings,
-)
+from model.databases.postgres.state import PAYLOAD, Settings
+from model.databases.postgres.stats import COUNTS
 from model.events.calendar import NEVER, next_source, set_time
 from model.events.clock import MS, SECOND_NS
 from model.events.queues import NOBODY
@@ -57,11 +44,11 @@ class Observer:
         m, (operation, file, offset, _) = self.m, self.m.calls.row[p].tolist()
         page = (file << 17) + offset // 8192
         if operation == WRITE:
-            self.check("log_before_data", m.process[p, LSN] <= m.wal[STABLE])
+            self.check("log_before_data", m.process[p, pg.LSN] <= m.wal[pg.STABLE])
             if p == m.s.n_clients + 1:
                 self.unsynced.add(file)
-                done, elapsed = m.checkpoint[checkpoint.N_DONE] - 1, now - m.checkpoint[checkpoint.BEGAN_AT]
-                in_time = done / m.checkpoint[checkpoint.TO_WRITE] * 0.5 * SECOND_NS
+                done, elapsed = m.checkpoint[pg.N_DONE] - 1, now - m.checkpoint[pg.BEGAN_AT]
+                in_time = done / m.checkpoint[pg.TO_WRITE] * 0.5 * SECOND_NS
                 self.check("writes_are_spread", in_time <= elapsed)
         elif operation == EXTEND:
             self.new.add((page, self.epoch))
@@ -73,7 +60,7 @@ class Observer:
 
     def first_changes(self, p):
         m = self.m
-        n = m.process[p, N_TOUCHED]
+        n = m.process[p, pg.N_TOUCHED]
         for page, image in zip(m.touched[p, :n].tolist(), m.changes[p, :n].tolist(), strict=True):
             if image and (page, self.epoch) not in self.imaged | self.new:
                 self.imaged.add((page, self.epoch))
@@ -81,7 +68,7 @@ class Observer:
 
     def moment(self):
         m, n = self.m, self.m.s.n_clients
-        phases = m.process[:n, PHASE]
+        phases = m.process[:n, pg.PHASE]
         granted = Counter(m.held[(m.held != NOBODY) & (phases != phase.PREPARE)[:, None]].tolist())
         self.check("rows_are_exclusive", not granted or max(granted.values()) == 1)
         queued = m.locks.queue[:, 0] != NOBODY
@@ -90,18 +77,18 @@ class Observer:
         ring = m.s.wal_buffers_bytes // 8192
         self.check("ring", stable <= written <= inserted <= (written // PAYLOAD + ring) * PAYLOAD)
         self.check("pages_in_frames", (m.pages.frame_of[m.buffers.page[m.pages.frame_of[m.buffers.page] > 0]] > 0).all())
-        pinned = m.process[:n, STEP].sum() + (m.process[:, FRAME] > 0).sum()
+        pinned = m.process[:n, pg.STEP].sum() + (m.process[:, pg.FRAME] > 0).sum()
         self.check("pins", m.buffers.pins.sum() == pinned)
 
 
 def conserved(m):
     """Slots of rows, bytes of log, time of clients."""
     n = m.s.n_clients
-    slots = (m.database.relations[:, FREE_SLOTS] * m.database.relations[:, N_PAGES]).sum()
+    slots = (m.database.relations[:, pg.FREE_SLOTS] * m.database.relations[:, pg.N_PAGES]).sum()
     in_flight = (m.updated != NOBODY).sum()
     now = int(m.pages.free.sum() + m.pages.dead.sum())
-    yield "slots", now == slots + m.counts[MOVED] - in_flight and m.counts[HOT] > m.counts[MOVED]
-    yield "log", m.counts[LOGGED] - m.process[:n, LEFT].sum() <= m.wal[INSERTED] <= m.counts[LOGGED] + 500
+    yield "slots", now == slots + m.counts[stat.MOVED] - in_flight and m.counts[stat.HOT] > m.counts[stat.MOVED]
+    yield "log", m.counts[stat.LOGGED] - m.process[:n, pg.LEFT].sum() <= m.wal[pg.INSERTED] <= m.counts[stat.LOGGED] + 500
     ages = m.s.duration_ns - m.process[:n, 10]
     yield "little", m.response_ns.sum() + ages.sum() == n * m.s.duration_ns
 
@@ -139,7 +126,7 @@ def steps(m, now, p, seen):
         real_mark(m, now, p)
 
     def committed(m, now, p):
-        seen.check("commits_are_durable", m.process[p, LSN] <= m.wal[STABLE])
+        seen.check("commits_are_durable", m.process[p, pg.LSN] <= m.wal[pg.STABLE])
         real_committed(m, now, p)
 
     run.begin_copy, run.mark, run.committed = begin_copy, mark, committed
@@ -153,22 +140,22 @@ def steps(m, now, p, seen):
 
 
 def forgets_the_wait(m, p):
-    m.process[p, PHASE] = m.process[p, 1]
+    m.process[p, pg.PHASE] = m.process[p, 1]
     return True
 
 
 def goes_on_without_flush(m, p, lsn, then):
-    m.process[p, PHASE], m.process[p, LSN] = then, lsn
+    m.process[p, pg.PHASE], m.process[p, pg.LSN] = then, lsn
 
 
 def marks_without_redo(m, now, p, real=run.mark):
-    redo = int(m.wal[REDO])
+    redo = int(m.wal[pg.REDO])
     real(m, now, p)
-    m.wal[REDO] = redo
+    m.wal[pg.REDO] = redo
 
 
 def skips_one(m, real=checkpoint._next_of_the_clock):
-    m.checkpoint[checkpoint.N_DONE] += 1
+    m.checkpoint[pg.N_DONE] += 1
     real(m)
     return real(m)
 

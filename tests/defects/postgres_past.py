@@ -8,6 +8,7 @@ import json
 
 from drivers.postgres_past import dirty_of_one_table
 from model.databases.postgres import at_work
+from model.databases.postgres import columns as pg
 from support import defects as mutants
 
 TOLERANCE = 0.05
@@ -19,7 +20,7 @@ def changes_nothing(m, page, is_changed, real=at_work._visit):
 
 
 def writes_nothing(flags, state, end, pace):
-    state[at_work.PLACE] = end
+    state[pg.AT_FRAME] = end
 
 
 def keeps_up(flags, state, end, pace, real=at_work._write_up_to):

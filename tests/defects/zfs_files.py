@@ -13,17 +13,20 @@ from laws.zfs_files import LAWS, MIXED, SECOND, run
 from model.devices.ssd import SsdParams
 from model.filesystems.calls import READ, WAL_CREATE, WAL_WRITE_THROUGH, WRITE
 from model.filesystems.zfs import calls as zfs_files_calls
+from model.filesystems.zfs import columns as fs
 from model.filesystems.zfs import devices as zfs_files_devices
 from model.filesystems.zfs import intent_logs, read_ahead, txg_sync, txg_timing
 from model.filesystems.zfs import reads as zfs_files_looks
+from model.filesystems.zfs import stats as stat
 from model.filesystems.zfs import store as zfs_files
-from model.filesystems.zfs.state import HAS_RECORD, SYNC_CPU, WAITS, Group, Pool
+from model.filesystems.zfs.state import CACHE, DATA, LOG, Group, Pool
 from model.zfs.arc.primarycache import METADATA_ONLY
 from model.zfs.dmu.recordsize import amplification
 from model.zfs.txg import columns as throttled
 from model.zfs.txg.throttle import GOES_ON
 from model.zfs.vdev.raid import vdev_params
 from model.zfs.zil import columns as intent
+from support.defects import like
 
 SSD = Group(SsdParams(is_volatile=1, flush_ns=50_000))
 SOUND = {
@@ -71,21 +74,21 @@ MUTANTS = {
     "every other block of a group is forgotten": (txg_sync, "advance", lambda t, real=txg_sync.advance:
                                                   (real(t), t.cursor[0] and real(t)), "one disk",
                                                   "groups_write_what_was_dirtied"),
-    "what was written early is written again": (intent_logs, "OF_TXG", 0, "slim log, logbias=throughput",
-                                                "the_log_saves_groups_work"),
+    "what was written early is written again": (intent_logs, "fs", like(fs, OF_TXG=fs.LOG_OF_ROW),
+                                                "slim log, logbias=throughput", "the_log_saves_groups_work"),
     "what was written stays dirty": (zfs_files_devices, "copy_written", lambda *a: None, "one disk", "the_arc_is_at_rest"),
     "who returns is still counted": (zfs_files_calls, "count_calls", returns_twice, "one disk", "every_call_returns"),
     "a unit is not counted": (zfs_files_devices, "count_device", lambda *a: None, "one disk", "conserves_ios"),
     "padding that is left alone is forgotten": (zfs_files_devices, "take_dropped", lambda *a: 0, "RAID-Z with padding",
                                                "conserves_ios"),
-    "a read of a record is not counted": (zfs_files_looks, "DATA_READS", WAITS, "primarycache=metadata",
-                                          "reads_are_hits_or_misses"),
+    "a read of a record is not counted": (zfs_files_looks, "stat", like(stat, DATA_READS=stat.WAITS),
+                                          "primarycache=metadata", "reads_are_hits_or_misses"),
     "what misses costs no more than what hits": (zfs_files_looks, "read_cpu_ns", lambda *a: 0, "primarycache=metadata",
                                                  "cpu_is_the_sum_of_its_parts"),
-    "threads of a group work for nothing": (txg_sync, "SYNC_CPU_NS", WAITS, "mirrors",
+    "threads of a group work for nothing": (txg_sync, "stat", like(stat, SYNC_CPU_NS=stat.WAITS), "mirrors",
                                             "cpu_is_the_sum_of_its_parts"),
-    "a call of two records costs as one of one": (zfs_files_calls, "N_WRITTEN", HAS_RECORD, "records of 4 KiB",
-                                                  "cpu_is_the_sum_of_its_parts"),
+    "a call of two records costs as one of one": (zfs_files_calls, "fs", like(fs, N_WRITTEN=fs.HAS_RECORD),
+                                                  "records of 4 KiB", "cpu_is_the_sum_of_its_parts"),
     "what the log writes in place costs nothing": (intent_logs, "_row_ready", lambda m, now, i: now,
                                                    "slim log, logbias=throughput", "cpu_is_the_sum_of_its_parts"),
     "threads of a group want no processors": (txg_sync, "_write_next", wants_nothing, "mirrors",
@@ -147,7 +150,7 @@ def log_work():
     intent_logs._row_ready = lambda m, now, i: now
     free, intent_logs._row_ready = run(**how), real
     longer = np.median(laws.commit_periods(r)) - np.median(laws.commit_periods(free))
-    return {"longer": float(longer), "cpu": int(r.m.of_file[0, SYNC_CPU])}
+    return {"longer": float(longer), "cpu": int(r.m.of_file[0, fs.SYNC_CPU])}
 
 
 def entries():
@@ -245,9 +248,11 @@ def repeated():
 def log_device():
     r, main = run(pool=Pool(Group(), SSD), mix=MIXED), run(mix=MIXED)
     biased = run(pool=Pool(Group(), SSD), name="b141", logbias_throughput=1)
-    return {"log_writes": int(r.m.tally.devices[1, 2]), "log_blocks": r.counts["log_blocks"],
-            "fewer_main_writes": int(main.m.tally.devices[0, 2] - r.m.tally.devices[0, 2]),
-            "biased_log_writes": int(biased.m.tally.devices[1, 2]), "biased_file_blocks": biased.counts["file_blocks"]}
+    main_writes = [int(one.m.tally.devices[DATA, stat.DEVICE_WRITES]) for one in (main, r)]
+    return {"log_writes": int(r.m.tally.devices[LOG, stat.DEVICE_WRITES]), "log_blocks": r.counts["log_blocks"],
+            "fewer_main_writes": main_writes[0] - main_writes[1],
+            "biased_log_writes": int(biased.m.tally.devices[LOG, stat.DEVICE_WRITES]),
+            "biased_file_blocks": biased.counts["file_blocks"]}
 
 
 def cache_device():
@@ -255,8 +260,9 @@ def cache_device():
     r = run(mix=((READ, 1.0),), pool=Pool(Group(), None, SSD), n=900, n_processes=2, n_pages=500, think_ns=SECOND // 200,
             arc_max_bytes=2**21, is_warm=0)
     return {"reads": r.counts["reads"], "hits": r.counts["read_hits"], "shared": r.counts["joined"],
-            "from_cache": r.counts["l2_reads"], "from_disk": r.counts["data_reads"], "units": int(r.m.tally.devices[2, 0]),
-            "fed_bytes": int(r.m.tally.devices[2, 3])}
+            "from_cache": r.counts["l2_reads"], "from_disk": r.counts["data_reads"],
+            "units": int(r.m.tally.devices[CACHE, stat.DEVICE_READS]),
+            "fed_bytes": int(r.m.tally.devices[CACHE, stat.DEVICE_WRITTEN_BYTES])}
 
 
 def processors():

@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from model.databases.postgres.pgbench import N_ROWS, ROWS_PER_PAGE, UPDATE, Table, new_database
+from model.databases.postgres import columns as pg
+from model.databases.postgres.pgbench import UPDATE, Table, new_database
 from model.databases.postgres.state import MS, SECOND_NS, Settings, draws_of
 from model.simulations.database_server import on_device, simulate_postgres
 
@@ -38,7 +39,7 @@ def pages_of(n_pages, n, seed=1):
     relation = database(n_pages, n).relations[0]
     draws = draws_of(seed)
     u = np.concatenate([draws.random((4096, 2))[:, 0] for _ in range(-(-n // 4096))])[:n]
-    return ((u * relation[N_ROWS]).astype(int) // relation[ROWS_PER_PAGE]).tolist()
+    return ((u * relation[pg.N_ROWS]).astype(int) // relation[pg.ROWS_PER_PAGE]).tolist()
 
 
 def by_model(n_pages, n_frames, n, seconds=5, **conf):

@@ -4,8 +4,9 @@ it is dirty, at the moment in which a checkpoint begins. One client, a device th
 import numpy as np
 
 from drivers.checkpoint_volume import database, settings
+from model.databases.postgres import columns as pg
 from model.databases.postgres.buffers import DIRTY
-from model.databases.postgres.pgbench import FIRST_LEAF, N_LEAVES, PAGE_BYTES, pgbench
+from model.databases.postgres.pgbench import PAGE_BYTES, pgbench
 from model.databases.postgres.start import start
 from model.databases.postgres.state import AT_WORK, Settings
 from model.events.clock import MS
@@ -37,8 +38,8 @@ def after_long(scale, seed, n_intervals=8, **conf):
 def state(m):
     """Shares of frames: dirty; with leaves; dirty leaves. (Usage goes up and down with the turns of the clock.)"""
     relation, buffers = m.database.relations[0], m.buffers
-    leaf, is_dirty = buffers.page[1:] - relation[FIRST_LEAF], (buffers.flags[1:] & DIRTY) > 0
-    is_leaf = (leaf >= 0) & (leaf < relation[N_LEAVES])
+    leaf, is_dirty = buffers.page[1:] - relation[pg.FIRST_LEAF], (buffers.flags[1:] & DIRTY) > 0
+    is_leaf = (leaf >= 0) & (leaf < relation[pg.N_LEAVES])
     return np.array([is_dirty.mean(), is_leaf.mean(), (is_leaf & is_dirty).mean()])
 
 

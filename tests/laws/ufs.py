@@ -25,12 +25,15 @@ from model.filesystems.calls import (
     new_calls,
 )
 from model.filesystems.ufs import calls as ufs_calls
+from model.filesystems.ufs import columns as ufs
 from model.filesystems.ufs import page_cache
 from model.filesystems.ufs import requests as ufs_requests
+from model.filesystems.ufs import volume_columns as volume
 from model.filesystems.ufs import volumes as ufs_volume
-from model.filesystems.ufs.state import AT, LEFT, RETURN, TODO, UfsParams, new_ufs
+from model.filesystems.ufs.state import RETURN, UfsParams, new_ufs
 from model.filesystems.ufs.volumes import Stripe
 from model.structures.lru import unlink
+from support.defects import like
 from twins.ufs import Twin
 
 KIB = 1024
@@ -113,7 +116,7 @@ def elevator_differs(sorts, seed, n=300):
     drives, draws = new_drives(drive, n, n, np.zeros(1, np.int64)), stream(seed, "elevator")
     line, waiting = drives.waiting, []
     for io in range(n):
-        v.offset[io], v.io[io, ufs_volume.SEQUENCE] = draws.integers(0, 40), io
+        v.offset[io], v.io[io, volume.SEQUENCE] = draws.integers(0, 40), io
         ufs_volume.wait_in_driver(v, 0, io)
         place = place_in_list(drives, 0, io, v.offset) if sorts else len(waiting)
         waiting.insert(place, io)
@@ -153,12 +156,12 @@ def noticed():
 
 
 def whole_write(u, process, file):
-    ufs_calls.request(u, file, u.task[process, AT], u.task[process, LEFT], 1, process, 0)
-    u.task[process, LEFT] = 0
+    ufs_calls.request(u, file, u.task[process, ufs.AT], u.task[process, ufs.LEFT], 1, process, 0)
+    u.task[process, ufs.LEFT] = 0
 
 
 def no_log(u, process, file):
-    u.task[process, TODO] = RETURN
+    u.task[process, ufs.TODO] = RETURN
     ufs_calls.get_ready(u, process)
 
 
@@ -173,12 +176,12 @@ def careless(cache):
 MUTANTS = {
     "none": (ufs_calls, "LOG", 0),
     "a run is not sent off when another begins": (ufs_requests, "send_off", lambda u, file: None),
-    "fsync does not wait": (ufs_calls, "SYNC_LEFT", 7),
+    "fsync does not wait": (ufs_calls, "ufs", like(ufs, SYNC_LEFT=ufs.UNDER_WAY_BYTES)),
     "synchronous writes are not cut into blocks": (ufs_calls, "_next_block", whole_write),
     "the inode is not logged": (ufs_calls, "_journal", no_log),
-    "writers are never throttled": (ufs_calls, "IS_THROTTLED", 4),
+    "writers are never throttled": (ufs_calls, "ufs", like(ufs, IS_THROTTLED=ufs.RUN_AT)),
     "a page that is on its way is given up": (page_cache, "_give_up_one", careless),
-    "the second run is served first": (ufs_volume, "NEXT_RUN", 0),
+    "the second run is served first": (ufs_volume, "volume", like(volume, NEXT_RUN=volume.RUN)),
     "fsflush does not look": (ufs_calls, "_look", lambda u, now: set_time(u.volumes.calendar, u.volumes.n_disks, NEVER)),
     "files are laid behind each other": (ufs_requests, "GROUP_SHARE", 1),
     "an interlace goes to the same member": (ufs_requests, "member_of", lambda v, stripe, at: (0, at, INTERLACE)),

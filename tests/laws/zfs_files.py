@@ -16,11 +16,14 @@ from model.events.queues import NOBODY, new_queues
 from model.events.streams import stream
 from model.filesystems.calls import FSYNC, READ, WAL_WRITE_THROUGH, WRITE, ask, new_calls
 from model.filesystems.zfs import calls as zfs_files_calls
+from model.filesystems.zfs import columns as fs
 from model.filesystems.zfs import read_ahead, txg_sync
 from model.filesystems.zfs import reads as zfs_files_looks
+from model.filesystems.zfs import stats as stat
 from model.filesystems.zfs import store as zfs_files
 from model.filesystems.zfs.file_layout import indirect_cpu_ns
-from model.filesystems.zfs.state import COUNTS, HAS_SLEPT, IN_FLIGHT, SYNC_CPU, Pool, Settings, Store
+from model.filesystems.zfs.state import Pool, Settings, Store
+from model.filesystems.zfs.stats import COUNTS
 from model.simulations import database_server
 from model.zfs.arc import columns as header
 from model.zfs.arc import scalars as scalar
@@ -168,7 +171,7 @@ class Watch:
     def end_groups(self, real, m, now):
         real(m, now)
         wakes = m.calendar.time[m.sources.processes:][:len(m.process)]
-        asleep = bool((m.process[:, HAS_SLEPT].astype(bool) & (wakes != NEVER)).any())
+        asleep = bool((m.process[:, fs.HAS_SLEPT].astype(bool) & (wakes != NEVER)).any())
         self.needless += asleep and not (m.txgs.quiesced[0] and m.txgs.syncing[0])
 
     def end_sync(self, real, m, now):
@@ -179,7 +182,7 @@ class Watch:
 
 def come_to_rest(m, calendar, until):
     """Until nothing is dirty and nothing under way, or ten minutes later. The feed thread and timers go on for ever."""
-    while zfs_files.next_time(m) < until or (m.sync[IN_FLIGHT] and zfs_files.next_time(m) < until + 600 * SECOND):
+    while zfs_files.next_time(m) < until or (m.sync[fs.IN_FLIGHT] and zfs_files.next_time(m) < until + 600 * SECOND):
         zfs_files.store_event(m, calendar, zfs_files.next_time(m))
 
 
@@ -208,7 +211,7 @@ def run(n=150, n_processes=4, mix=MIXED, n_pages=2000, seed=0, think_ns=0, name=
 
 def every_call_returns(r):
     c = r.counts
-    return c["calls"] == c["calls_done"] >= len(r.history) > 0 and r.m.tally.waits[0] == 0
+    return c["calls"] == c["calls_done"] >= len(r.history) > 0 and r.m.tally.waits[fs.N_UNDER_WAY] == 0
 
 
 def conserves_ios(r):
@@ -217,8 +220,8 @@ def conserves_ios(r):
     while io != NIL:
         free, io = free + 1, int(queue.next_member[io])
     served = int(r.m.leaves.drives.units[:, N_SERVED].sum())
-    counted = int(r.m.tally.devices[:, [0, 2]].sum()) + r.counts["device_flushes"]
-    return (r.counts["ios"] == r.counts["ios_done"] and r.m.sync[IN_FLIGHT] == 0 and free == queue.n_ios
+    counted = int(r.m.tally.devices[:, [stat.DEVICE_READS, stat.DEVICE_WRITES]].sum()) + r.counts["device_flushes"]
+    return (r.counts["ios"] == r.counts["ios_done"] and r.m.sync[fs.IN_FLIGHT] == 0 and free == queue.n_ios
             and served == counted == len(r.units))
 
 
@@ -226,7 +229,7 @@ def littles_law(r):
     """The integral of the calls under way is the sum of their times, but for what a processor does when they have returned;
     who was under way when the count was reached, too. (Nobody waits for a processor here.)"""
     left = r.counts["calls"] - len(r.history)
-    gap = int(r.m.tally.waits[1]) + r.counts["cpu_ns"] - sum(call.ended - call.began for call in r.history)
+    gap = int(r.m.tally.waits[fs.CALL_NS]) + r.counts["cpu_ns"] - sum(call.ended - call.began for call in r.history)
     return gap == 0 if left == 0 else gap >= 0 and gap <= left * 20 * SECOND
 
 
@@ -298,7 +301,7 @@ def cpu_is_the_sum_of_its_parts(r):
     group has only the part that is one thread's."""
     s, c = r.settings, r.counts
     reads = sum(_cpu_ns(s, *fetched) for fetched in r.fetched)
-    of_record = set(r.m.of_file[:2, SYNC_CPU].tolist())
+    of_record = set(r.m.of_file[:2, fs.SYNC_CPU].tolist())
     of_groups = c["sync_cpu_ns"] - c["indirect_written"] * sum(indirect_cpu_ns(s, r.m.files.shift))
     pages = s.write_ns * max(1, PAGE // s.record_bytes)
     calls = s.read_ns * r.asked[READ] + pages * r.asked[WRITE]

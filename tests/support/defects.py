@@ -1,6 +1,7 @@
 """Deliberate defects: for a while, a function of a module is another one. Each law must notice those that break it."""
 
 import contextlib
+from types import SimpleNamespace
 
 
 @contextlib.contextmanager
@@ -11,6 +12,13 @@ def defect(module, attribute, by):
         yield
     finally:
         setattr(module, attribute, real)
+
+
+def like(namespace, **values):
+    """A namespace of columns in which these have other values."""
+    for name in values:
+        getattr(namespace, name)
+    return SimpleNamespace(**{**vars(namespace), **values})
 
 
 def unnoticed(mutants, is_noticed):

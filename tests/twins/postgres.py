@@ -10,7 +10,8 @@ from collections import deque
 
 import numpy as np
 
-from model.databases.postgres.pgbench import FIRST_LOCK, INSERT, N_ROWS, UPDATE
+from model.databases.postgres import columns as pg
+from model.databases.postgres.pgbench import INSERT, UPDATE
 from model.databases.postgres.state import draws_of
 from twins.clients import Clients, Server
 
@@ -77,8 +78,8 @@ class Twin(Clients):
                 yield from self.use(p, self.threads, self.s.trip_ns)
                 yield from self.use(p, self.cpus, cpu_ns * factor >> 20)
                 columns = self.db.relations[relation]
-                if action == UPDATE and columns[FIRST_LOCK] >= 0:
-                    held.append((relation, int(draw[relation] * columns[N_ROWS])))
+                if action == UPDATE and columns[pg.FIRST_LOCK] >= 0:
+                    held.append((relation, int(draw[relation] * columns[pg.N_ROWS])))
                     yield from self.lock(p, held[-1])
                 if action in (UPDATE, INSERT):
                     self.log += 1

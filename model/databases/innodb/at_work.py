@@ -16,6 +16,8 @@ make a log of the age of rule 3; `MOST_TRANSACTIONS` at most: a log of several G
 nothing but its length bounds the age, that is younger here.
 """
 
+from model.databases.innodb import columns as inno
+from model.databases.innodb import stats as stat
 from model.databases.innodb.buffer_pool import (
     DIRTY,
     EXTRA,
@@ -28,29 +30,12 @@ from model.databases.innodb.buffer_pool import (
     take_frame,
     use,
 )
-from model.databases.innodb.checkpoints import FLUSH_AGE
 from model.databases.innodb.client import is_buffered
 from model.databases.innodb.master import MANY_DIRTY_PCT, dirty_pct, n_adaptive, remember
 from model.databases.innodb.page_cleaner import n_old_to_clean, n_to_clean
 from model.databases.innodb.redo_log import after
-from model.databases.innodb.state import (
-    AT_LAST_SECOND,
-    CHECKPOINT_AT,
-    HAS_CHANGED,
-    LAST_WRITES,
-    LIST_WRITES,
-    LRU_WRITES,
-    MADE,
-    N_STABLE,
-    N_TOUCHED,
-    N_WRITTEN,
-    SECONDS,
-    STABLE,
-    STATEMENT,
-    WRITTEN,
-)
 from model.databases.innodb.statements import prepare_pages
-from model.databases.innodb.sysbench import KIND, NOTHING, ids_of
+from model.databases.innodb.sysbench import NOTHING, ids_of
 from model.databases.innodb.tables import AREA_PAGES, LOG_COMMIT
 from model.jit import kernel
 
@@ -87,7 +72,7 @@ def _flush_oldest_pages(m, n_pages):
         newer = m.frames.use.newer[frame]
         if m.frames.flags[frame] & DIRTY:
             n = _write_out(m, frame, True)
-            m.counts[LRU_WRITES] += n
+            m.counts[stat.LRU_WRITES] += n
             n_pages -= n
         frame = newer
 
@@ -97,7 +82,7 @@ def _flush_oldest_changes(m, n_pages):
     frame = m.frames.dirty.newer[0]
     while frame != 0 and n_pages > 0:
         n = _write_out(m, frame, False)
-        m.counts[LIST_WRITES] += n
+        m.counts[stat.LIST_WRITES] += n
         n_pages -= n
         frame = m.frames.dirty.newer[0]
 
@@ -105,7 +90,7 @@ def _flush_oldest_changes(m, n_pages):
 @kernel
 def _keep_age(m):
     """Rule 3."""
-    while m.log[MADE] - oldest_change(m) > m.limits[FLUSH_AGE]:
+    while m.log[inno.MADE] - oldest_change(m) > m.limits[inno.FLUSH_AGE]:
         _flush_oldest_changes(m, 1)
 
 
@@ -119,7 +104,7 @@ def _rounds_of_master(m):
         _flush_oldest_changes(m, n_pages)
         if n_pages < m.s.io_capacity:
             break
-    if m.log[SECONDS] % 10 == 0:
+    if m.log[inno.SECONDS] % 10 == 0:
         _flush_oldest_changes(m, m.s.io_capacity if dirty_pct(m) > MANY_DIRTY_PCT else m.s.io_capacity // 10)
 
 
@@ -148,27 +133,27 @@ def _visit(m, page, n_bytes):
     frame = m.pages.frame_of[page]
     use(m, 0, frame)
     if n_bytes:
-        began = m.log[MADE]
-        m.log[MADE] = after(began, int(n_bytes * m.s.log_factor))
+        began = m.log[inno.MADE]
+        m.log[inno.MADE] = after(began, int(n_bytes * m.s.log_factor))
         change(m, frame, began)
 
 
 @kernel
 def _transaction(m, p):
-    m.process[p, HAS_CHANGED] = 0
+    m.process[p, inno.HAS_CHANGED] = 0
     for i in range(len(m.test.statements)):
-        if m.test.statements[i, KIND] == NOTHING:
+        if m.test.statements[i, inno.KIND] == NOTHING:
             continue
-        m.process[p, STATEMENT] = i
+        m.process[p, inno.STATEMENT] = i
         prepare_pages(m, p)
-        for step in range(m.process[p, N_TOUCHED]):
+        for step in range(m.process[p, inno.N_TOUCHED]):
             page, n_bytes = m.touched[p, step], m.changes[p, step]
             if is_buffered(m, page, n_bytes):
-                m.log[MADE] = after(m.log[MADE], int(n_bytes * m.s.log_factor))
+                m.log[inno.MADE] = after(m.log[inno.MADE], int(n_bytes * m.s.log_factor))
             else:
                 _visit(m, page, n_bytes)
-    if m.process[p, HAS_CHANGED]:
-        m.log[MADE] = after(m.log[MADE], int(LOG_COMMIT * m.s.log_factor))
+    if m.process[p, inno.HAS_CHANGED]:
+        m.log[inno.MADE] = after(m.log[inno.MADE], int(LOG_COMMIT * m.s.log_factor))
     _keep_age(m)
 
 
@@ -187,12 +172,12 @@ def _replay(m, ids, done):
 def work(m, drawn):
     """The pool becomes that of a machine at work; `drawn`: the stream of the transactions before."""
     n_frames = len(m.frames.page) - 1
-    began, done, least = m.log[MADE], 0, TURNS * n_frames + int(drawn.integers(n_frames))
-    while done < MOST_TRANSACTIONS and (done < least or 0 < m.log[MADE] - began < m.limits[FLUSH_AGE]):
+    began, done, least = m.log[inno.MADE], 0, TURNS * n_frames + int(drawn.integers(n_frames))
+    while done < MOST_TRANSACTIONS and (done < least or 0 < m.log[inno.MADE] - began < m.limits[inno.FLUSH_AGE]):
         _replay(m, ids_of(m.test, BATCH * m.test.n_ids, drawn).reshape(BATCH, -1) - 1, done)
         done += BATCH
-    m.log[[WRITTEN, STABLE]] = m.log[MADE]
-    m.log[CHECKPOINT_AT] = oldest_change(m)
-    m.pool[N_STABLE] = m.pool[N_WRITTEN]
-    m.log[AT_LAST_SECOND], m.pool[LAST_WRITES] = m.log[MADE], 0
+    m.log[[inno.WRITTEN, inno.STABLE]] = m.log[inno.MADE]
+    m.log[inno.CHECKPOINT_AT] = oldest_change(m)
+    m.pool[inno.N_STABLE] = m.pool[inno.N_WRITTEN]
+    m.log[inno.AT_LAST_SECOND], m.pool[inno.LAST_WRITES] = m.log[inno.MADE], 0
     m.counts[:] = 0

@@ -20,23 +20,13 @@ log_event.h. Left out: that groups which wait for the sync stage become one (bin
 place of rows.
 """
 
+from model.databases.innodb import columns as inno
 from model.databases.innodb import phases as phase
+from model.databases.innodb import stats as stat
 from model.databases.innodb.locks import unlock_all
 from model.databases.innodb.redo_log import log_bytes, log_up_to
-from model.databases.innodb.state import (
-    BINLOG,
-    BINLOG_END,
-    BINLOG_SYNC,
-    FLUSHES,
-    LEADER,
-    MADE,
-    N_GROUPS,
-    NO_SYNC,
-    PHASE,
-    WAL_BYTES,
-    WAL_CALLS,
-)
-from model.databases.innodb.sysbench import DELETE, INSERT, KIND, UPDATE_C, UPDATE_K
+from model.databases.innodb.state import NO_SYNC
+from model.databases.innodb.sysbench import DELETE, INSERT, UPDATE_C, UPDATE_K
 from model.databases.innodb.tables import LOG_COMMIT, LOG_PREPARE
 from model.events.calendar import set_time
 from model.events.queues import NOBODY, leave
@@ -53,7 +43,7 @@ def events_bytes(test):
     """Of a transaction."""
     n = TRANSACTION
     for i in range(len(test.statements)):
-        kind = test.statements[i, KIND]
+        kind = test.statements[i, inno.KIND]
         if kind in (UPDATE_K, UPDATE_C):
             n += STATEMENT + 2 * ROW
         elif kind in (DELETE, INSERT):
@@ -65,55 +55,55 @@ def events_bytes(test):
 def prepare_group(m, now, p):
     """Prepared. True if `p` leads a group now (rule 1)."""
     log_bytes(m, now, LOG_PREPARE)
-    m.process[p, PHASE] = phase.GROUP_LEADS
-    return take_lock(m, BINLOG, p)
+    m.process[p, inno.PHASE] = phase.GROUP_LEADS
+    return take_lock(m, inno.BINLOG, p)
 
 
 @part
 def lead(m, p):
     """Rule 2: the flush stage is free, and all who wait for it are of the group of `p`."""
-    m.process[p, LEADER] = p
-    other = leave(m.queue, m.after, BINLOG)
+    m.process[p, inno.LEADER] = p
+    other = leave(m.queue, m.after, inno.BINLOG)
     while other != NOBODY:
-        m.process[other, LEADER], m.process[other, PHASE] = p, phase.IN_GROUP
-        other = leave(m.queue, m.after, BINLOG)
+        m.process[other, inno.LEADER], m.process[other, inno.PHASE] = p, phase.IN_GROUP
+        other = leave(m.queue, m.after, inno.BINLOG)
     if m.s.flush_log_at_trx_commit:
-        log_up_to(m, p, m.log[MADE], int(m.s.flush_log_at_trx_commit == 1), phase.GROUP_WRITES)
+        log_up_to(m, p, m.log[inno.MADE], int(m.s.flush_log_at_trx_commit == 1), phase.GROUP_WRITES)
     else:
-        m.process[p, PHASE] = phase.GROUP_WRITES
+        m.process[p, inno.PHASE] = phase.GROUP_WRITES
 
 
 @part
 def write_events(m, now, p):
     n = 0
     for other in range(m.s.n_clients):
-        n += m.process[other, LEADER] == p
-    n_bytes, begin = n * events_bytes(m.test), m.log[BINLOG_END] % FILE_BYTES
+        n += m.process[other, inno.LEADER] == p
+    n_bytes, begin = n * events_bytes(m.test), m.log[inno.BINLOG_END] % FILE_BYTES
     n_bytes = min(n_bytes, FILE_BYTES - begin)
-    m.log[BINLOG_END] += n_bytes
-    m.log[N_GROUPS] += 1
-    m.process[p, PHASE] = phase.GROUP_WRITTEN
-    count(m, WAL_CALLS, 1, now)
-    count(m, WAL_BYTES, n_bytes, now)
+    m.log[inno.BINLOG_END] += n_bytes
+    m.log[inno.N_GROUPS] += 1
+    m.process[p, inno.PHASE] = phase.GROUP_WRITTEN
+    count(m, stat.WAL_CALLS, 1, now)
+    count(m, stat.WAL_BYTES, n_bytes, now)
     ask(m.calls, p, WAL_WRITE, 0, m.s.log_file_bytes * m.s.n_log_files + begin, n_bytes)
 
 
 @part
 def events_written(m, now, p):
     """On to the sync stage. True if it is free."""
-    m.process[p, PHASE] = phase.GROUP_SYNCS
-    is_free = take_lock(m, BINLOG_SYNC, p)
-    release_lock(m, now, BINLOG)
+    m.process[p, inno.PHASE] = phase.GROUP_SYNCS
+    is_free = take_lock(m, inno.BINLOG_SYNC, p)
+    release_lock(m, now, inno.BINLOG)
     return is_free
 
 
 @part
 def sync_events(m, now, p):
     """Rule 3. True if nothing is to be synced."""
-    m.process[p, PHASE] = phase.GROUP_SYNCED
-    if m.s.sync_binlog == 0 or m.log[N_GROUPS] % m.s.sync_binlog or m.s.flush_method == NO_SYNC:
+    m.process[p, inno.PHASE] = phase.GROUP_SYNCED
+    if m.s.sync_binlog == 0 or m.log[inno.N_GROUPS] % m.s.sync_binlog or m.s.flush_method == NO_SYNC:
         return True
-    count(m, FLUSHES, 1, now)
+    count(m, stat.FLUSHES, 1, now)
     ask(m.calls, p, WAL_SYNC, 0, 0, 0)
     return False
 
@@ -121,12 +111,12 @@ def sync_events(m, now, p):
 @part
 def group_synced(m, now, p):
     """Rule 4."""
-    release_lock(m, now, BINLOG_SYNC)
+    release_lock(m, now, inno.BINLOG_SYNC)
     for other in range(m.s.n_clients):
-        if m.process[other, LEADER] == p:
-            m.process[other, LEADER] = NOBODY
+        if m.process[other, inno.LEADER] == p:
+            m.process[other, inno.LEADER] = NOBODY
             log_bytes(m, now, LOG_COMMIT)
             unlock_all(m, now, other)
-            m.process[other, PHASE] = phase.COMMITTED
+            m.process[other, inno.PHASE] = phase.COMMITTED
             if other != p:
                 set_time(m.calendar, other, now + m.s.handoff_ns)

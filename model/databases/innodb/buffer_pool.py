@@ -22,22 +22,9 @@ Sources: buf0lru.c of 5.1 (buf_LRU_search_and_free_block, buf_LRU_add_block_low,
 quarter of that + 100), buf0lru.h (BUF_LRU_FREE_SEARCH_LEN = 5 + 2 x 64). Left out: old_blocks_time.
 """
 
+from model.databases.innodb import columns as inno
 from model.databases.innodb import phases as phase
-from model.databases.innodb.state import (
-    ACCESSES,
-    MADE,
-    N_DIRTY,
-    N_OLD,
-    N_REPLACED,
-    N_USED,
-    N_WANTING,
-    OLD_HEAD,
-    PAGE_WAITS,
-    PAGES_MADE,
-    PHASE,
-    READS,
-    WANTED,
-)
+from model.databases.innodb import stats as stat
 from model.databases.innodb.tables import PAGE_BYTES, TABLESPACE
 from model.events.queues import NOBODY
 from model.events.servers import count, wake
@@ -58,24 +45,24 @@ LEAST_FOR_OLD, TOLERANCE = 512, 20
 @kernel
 def _move_midpoint(m):
     pool, frames = m.pool, m.frames
-    wanted = pool[N_USED] * 3 // 8
-    while pool[N_OLD] < wanted - TOLERANCE:
-        pool[OLD_HEAD] = frames.use.newer[pool[OLD_HEAD]]
-        frames.flags[pool[OLD_HEAD]] |= IS_OLD
-        pool[N_OLD] += 1
-    while pool[N_OLD] > wanted + TOLERANCE:
-        frames.flags[pool[OLD_HEAD]] &= ~IS_OLD
-        pool[OLD_HEAD] = frames.use.older[pool[OLD_HEAD]]
-        pool[N_OLD] -= 1
+    wanted = pool[inno.N_USED] * 3 // 8
+    while pool[inno.N_OLD] < wanted - TOLERANCE:
+        pool[inno.OLD_HEAD] = frames.use.newer[pool[inno.OLD_HEAD]]
+        frames.flags[pool[inno.OLD_HEAD]] |= IS_OLD
+        pool[inno.N_OLD] += 1
+    while pool[inno.N_OLD] > wanted + TOLERANCE:
+        frames.flags[pool[inno.OLD_HEAD]] &= ~IS_OLD
+        pool[inno.OLD_HEAD] = frames.use.older[pool[inno.OLD_HEAD]]
+        pool[inno.N_OLD] -= 1
 
 
 @kernel
 def _take_out(m, frame):
     pool, frames = m.pool, m.frames
-    if frame == pool[OLD_HEAD]:
-        pool[OLD_HEAD] = frames.use.older[frame]
+    if frame == pool[inno.OLD_HEAD]:
+        pool[inno.OLD_HEAD] = frames.use.older[frame]
     if frames.flags[frame] & IS_OLD:
-        pool[N_OLD] -= 1
+        pool[inno.N_OLD] -= 1
         frames.flags[frame] &= ~IS_OLD
     unlink(frames.use, frame)
 
@@ -85,15 +72,15 @@ def _put_old(m, newer, frame):
     """On the older side of `newer`, among the old ones."""
     link_after(m.frames.use, m.frames.use.older[newer], frame)
     m.frames.flags[frame] |= IS_OLD
-    m.pool[N_OLD] += 1
+    m.pool[inno.N_OLD] += 1
 
 
 @kernel
 def make_young(m, frame):
     _take_out(m, frame)
     link_after(m.frames.use, m.frames.use.older[0], frame)
-    m.frames.moved_at[frame] = m.pool[N_REPLACED]
-    if m.pool[N_USED] >= LEAST_FOR_OLD:
+    m.frames.moved_at[frame] = m.pool[inno.N_REPLACED]
+    if m.pool[inno.N_USED] >= LEAST_FOR_OLD:
         _move_midpoint(m)
 
 
@@ -102,32 +89,32 @@ def make_oldest(m, frame):
     """Next to be replaced."""
     _take_out(m, frame)
     link_after(m.frames.use, 0, frame)
-    if m.pool[N_USED] >= LEAST_FOR_OLD:
+    if m.pool[inno.N_USED] >= LEAST_FOR_OLD:
         m.frames.flags[frame] |= IS_OLD
-        m.pool[N_OLD] += 1
-        if m.pool[OLD_HEAD] == 0:
-            m.pool[OLD_HEAD] = frame
+        m.pool[inno.N_OLD] += 1
+        if m.pool[inno.OLD_HEAD] == 0:
+            m.pool[inno.OLD_HEAD] = frame
         _move_midpoint(m)
 
 
 @kernel
 def _put_in(m, frame):
     """At the midpoint."""
-    if m.pool[N_USED] < LEAST_FOR_OLD:
+    if m.pool[inno.N_USED] < LEAST_FOR_OLD:
         link_after(m.frames.use, m.frames.use.older[0], frame)
         return
-    if m.pool[OLD_HEAD] == 0:
+    if m.pool[inno.OLD_HEAD] == 0:
         link_after(m.frames.use, m.frames.use.older[0], frame)
     else:
-        _put_old(m, m.pool[OLD_HEAD], frame)
+        _put_old(m, m.pool[inno.OLD_HEAD], frame)
     _move_midpoint(m)
 
 
 @kernel
 def use(m, now, frame):
     """Rule 2."""
-    count(m, ACCESSES, 1, now)
-    if m.pool[N_REPLACED] >= m.frames.moved_at[frame] + 1 + int(m.pool[N_USED] * m.s.young_again):
+    count(m, stat.ACCESSES, 1, now)
+    if m.pool[inno.N_REPLACED] >= m.frames.moved_at[frame] + 1 + int(m.pool[inno.N_USED] * m.s.young_again):
         make_young(m, frame)
 
 
@@ -143,9 +130,9 @@ def can_be_replaced(m, frame):
 def take_frame(m):
     """Rule 1: a frame that is in no list, or 0."""
     pool, newer = m.pool, m.frames.use.newer
-    if pool[N_USED] < len(m.frames.page) - 1:
-        pool[N_USED] += 1
-        return pool[N_USED]
+    if pool[inno.N_USED] < len(m.frames.page) - 1:
+        pool[inno.N_USED] += 1
+        return pool[inno.N_USED]
     frame = newer[0]
     for _ in range(SEARCH):
         if frame == 0:
@@ -153,7 +140,7 @@ def take_frame(m):
         if can_be_replaced(m, frame):
             _take_out(m, frame)
             m.pages.frame_of[m.frames.page[frame]] = 0
-            pool[N_REPLACED] += 1
+            pool[inno.N_REPLACED] += 1
             return frame
         frame = newer[frame]
     return 0
@@ -174,11 +161,11 @@ def load(m, now, p, page, frame):
     """Let `page` be in `frame`. True if it need not be read."""
     place(m, page, frame)
     if not m.pages.is_on_disk[page]:
-        count(m, PAGES_MADE, 1, now)
+        count(m, stat.PAGES_MADE, 1, now)
         return True
     m.frames.flags[frame] |= LOADING
-    count(m, READS, 1, now)
-    m.process[p, PHASE] = phase.LOADED
+    count(m, stat.READS, 1, now)
+    m.process[p, inno.PHASE] = phase.LOADED
     ask(m.calls, p, READ, TABLESPACE, page * PAGE_BYTES, PAGE_BYTES)
     return False
 
@@ -186,7 +173,7 @@ def load(m, now, p, page, frame):
 @kernel
 def n_to_flush(m):
     """Rule 3."""
-    n = len(m.frames.page) - 1 - m.pool[N_USED]
+    n = len(m.frames.page) - 1 - m.pool[inno.N_USED]
     frame = m.frames.use.newer[0]
     for _ in range(SEARCH):
         if n >= MARGIN or frame == 0:
@@ -202,19 +189,19 @@ def n_to_flush(m):
 @kernel
 def want(m, now, p, page):
     """Rule 5."""
-    m.process[p, WANTED] = page
-    m.pool[N_WANTING] += 1
-    count(m, PAGE_WAITS, 1, now)
+    m.process[p, inno.WANTED] = page
+    m.pool[inno.N_WANTING] += 1
+    count(m, stat.PAGE_WAITS, 1, now)
 
 
 @kernel
 def tell_who_wants(m, now, page):
-    if m.pool[N_WANTING] == 0:
+    if m.pool[inno.N_WANTING] == 0:
         return
     for other in range(m.s.n_clients):
-        if m.process[other, WANTED] == page:
-            m.process[other, WANTED] = NOBODY
-            m.pool[N_WANTING] -= 1
+        if m.process[other, inno.WANTED] == page:
+            m.process[other, inno.WANTED] = NOBODY
+            m.pool[inno.N_WANTING] -= 1
             wake(m, now, other)
 
 
@@ -229,22 +216,22 @@ def change(m, frame, began):
         frames.flags[frame] |= DIRTY
         frames.first_lsn[frame] = began
         link_after(frames.dirty, frames.dirty.older[0], frame)
-        m.pool[N_DIRTY] += 1
-    frames.last_lsn[frame] = m.log[MADE]
+        m.pool[inno.N_DIRTY] += 1
+    frames.last_lsn[frame] = m.log[inno.MADE]
 
 
 @kernel
 def clean(m, frame):
     unlink(m.frames.dirty, frame)
     m.frames.flags[frame] &= ~(DIRTY | IN_WRITE)
-    m.pool[N_DIRTY] -= 1
+    m.pool[inno.N_DIRTY] -= 1
 
 
 @kernel
 def oldest_change(m):
     """From where on the log is needed."""
     frame = m.frames.dirty.newer[0]
-    return m.log[MADE] if frame == 0 else m.frames.first_lsn[frame]
+    return m.log[inno.MADE] if frame == 0 else m.frames.first_lsn[frame]
 
 
 @part
@@ -259,5 +246,5 @@ def fill(m, page):
     frame = take_frame(m)
     m.frames.page[frame], m.pages.frame_of[page] = page, frame
     link_after(m.frames.use, m.frames.use.older[0], frame)
-    if m.pool[N_USED] >= LEAST_FOR_OLD:
+    if m.pool[inno.N_USED] >= LEAST_FOR_OLD:
         _move_midpoint(m)

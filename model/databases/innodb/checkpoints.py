@@ -15,71 +15,55 @@ would begin, and before which the files may be written over). The files hold
 Sources: log0log.c of 5.1 (log_calc_max_ages, log_checkpoint_margin, log_checkpoint, LOG_POOL_PREFLUSH_RATIO_SYNC ...).
 """
 
+from model.databases.innodb import columns as inno
 from model.databases.innodb import phases as phase
+from model.databases.innodb import stats as stat
 from model.databases.innodb.buffer_pool import oldest_change
 from model.databases.innodb.flush import ALL, start_batch, sync, table_space_is_synced, tell_who_waits, wait_for
 from model.databases.innodb.redo_log import BLOCK, log_up_to
-from model.databases.innodb.state import (
-    CHECKPOINT,
-    CHECKPOINT_AT,
-    CHECKPOINTS,
-    FDATASYNC,
-    LIST,
-    LOG_STALLS,
-    MADE,
-    N_STABLE,
-    N_WRITTEN,
-    NEXT_CHECKPOINT,
-    O_DSYNC,
-    PHASE,
-    ROOM_THEN,
-    RUNS,
-    WRITTEN,
-)
+from model.databases.innodb.state import FDATASYNC, O_DSYNC
 from model.databases.innodb.tables import TABLESPACE
 from model.events.calendar import set_time
 from model.events.servers import count
 from model.filesystems.calls import WAL_SYNC, WAL_WRITE, WAL_WRITE_THROUGH, ask
 from model.jit import kernel, part
 
-FLUSH_AGE, WAIT_AGE, CHECKPOINT_AGE, MARGIN, CAPACITY = range(5)  # elements of Machine.limits
-
 
 @kernel
 def check_room(m, p, then):
     """Let `p` see to rule 1; then its phase is `then`."""
-    m.process[p, PHASE], m.process[p, ROOM_THEN] = phase.FREE_CHECK, then
+    m.process[p, inno.PHASE], m.process[p, inno.ROOM_THEN] = phase.FREE_CHECK, then
 
 
 @kernel
 def _wait_for_batch(m, now, p, limit):
     """To wait for flushing, by whomever; then look again."""
-    count(m, LOG_STALLS, 1, now)
-    start_batch(m, now, LIST, ALL, limit)
-    wait_for(m, p, LIST)
+    count(m, stat.LOG_STALLS, 1, now)
+    start_batch(m, now, inno.LIST, ALL, limit)
+    wait_for(m, p, inno.LIST)
 
 
 @part
 def free_check(m, now, p):
     """Rule 1. True if `p` goes on at once."""
-    log, limits, then = m.log, m.limits, m.process[p, ROOM_THEN]
-    if log[MADE] - log[WRITTEN] > m.s.log_buffer_bytes // 2:
-        log_up_to(m, p, log[MADE], 0, phase.FREE_CHECK)
+    log, limits, then = m.log, m.limits, m.process[p, inno.ROOM_THEN]
+    if log[inno.MADE] - log[inno.WRITTEN] > m.s.log_buffer_bytes // 2:
+        log_up_to(m, p, log[inno.MADE], 0, phase.FREE_CHECK)
         return True
     oldest = oldest_change(m)
-    age = log[MADE] - oldest
-    if age > limits[WAIT_AGE]:
-        _wait_for_batch(m, now, p, oldest + 2 * (age - limits[WAIT_AGE]))
+    age = log[inno.MADE] - oldest
+    if age > limits[inno.WAIT_AGE]:
+        _wait_for_batch(m, now, p, oldest + 2 * (age - limits[inno.WAIT_AGE]))
         return False
-    if log[MADE] - log[CHECKPOINT_AT] > limits[CHECKPOINT_AGE]:
+    if log[inno.MADE] - log[inno.CHECKPOINT_AT] > limits[inno.CHECKPOINT_AGE]:
         start_checkpoint(m, now)
-        if log[MADE] - log[CHECKPOINT_AT] > limits[MARGIN]:
-            count(m, LOG_STALLS, 1, now)
-            wait_for(m, p, CHECKPOINT)
+        if log[inno.MADE] - log[inno.CHECKPOINT_AT] > limits[inno.MARGIN]:
+            count(m, stat.LOG_STALLS, 1, now)
+            wait_for(m, p, inno.CHECKPOINT)
             return False
-    m.process[p, PHASE] = then
-    if age > limits[FLUSH_AGE] and start_batch(m, now, LIST, ALL, oldest + age - limits[FLUSH_AGE]):
-        wait_for(m, p, LIST)
+    m.process[p, inno.PHASE] = then
+    if age > limits[inno.FLUSH_AGE] and start_batch(m, now, inno.LIST, ALL, oldest + age - limits[inno.FLUSH_AGE]):
+        wait_for(m, p, inno.LIST)
         return False
     return True
 
@@ -90,38 +74,38 @@ def free_check(m, now, p):
 @kernel
 def start_checkpoint(m, now):
     """Rule 2, unless one is being made."""
-    if m.batch[0, RUNS]:
+    if m.batch[inno.OF_CHECKPOINT, inno.RUNS]:
         return
-    m.batch[0, RUNS] = 1
-    p = m.s.n_clients + CHECKPOINT
-    m.process[p, PHASE] = phase.CHECKPOINT_PAGES
+    m.batch[inno.OF_CHECKPOINT, inno.RUNS] = 1
+    p = m.s.n_clients + inno.CHECKPOINT
+    m.process[p, inno.PHASE] = phase.CHECKPOINT_PAGES
     set_time(m.calendar, p, now)
 
 
 @part
 def checkpoint_pages(m, now, p):
     """True if there is nothing to be synced."""
-    m.log[NEXT_CHECKPOINT] = oldest_change(m)
-    m.process[p, PHASE] = phase.CHECKPOINT_LOG
-    return m.pool[N_STABLE] == m.pool[N_WRITTEN] or sync(m, now, p, TABLESPACE, phase.CHECKPOINT_LOG)
+    m.log[inno.NEXT_CHECKPOINT] = oldest_change(m)
+    m.process[p, inno.PHASE] = phase.CHECKPOINT_LOG
+    return m.pool[inno.N_STABLE] == m.pool[inno.N_WRITTEN] or sync(m, now, p, TABLESPACE, phase.CHECKPOINT_LOG)
 
 
 @part
 def checkpoint_log(m, p):
     table_space_is_synced(m, p)
-    log_up_to(m, p, m.log[NEXT_CHECKPOINT], 1, phase.CHECKPOINT_WRITE)
+    log_up_to(m, p, m.log[inno.NEXT_CHECKPOINT], 1, phase.CHECKPOINT_WRITE)
 
 
 @part
 def checkpoint_write(m, p):
-    m.process[p, PHASE] = phase.CHECKPOINT_SYNC
+    m.process[p, inno.PHASE] = phase.CHECKPOINT_SYNC
     ask(m.calls, p, WAL_WRITE_THROUGH if m.s.flush_method == O_DSYNC else WAL_WRITE, 0, 0, BLOCK)
 
 
 @part
 def checkpoint_sync(m, p):
     """True if there is nothing to wait for."""
-    m.process[p, PHASE] = phase.CHECKPOINT_DONE
+    m.process[p, inno.PHASE] = phase.CHECKPOINT_DONE
     if m.s.flush_method == FDATASYNC:
         ask(m.calls, p, WAL_SYNC, 0, 0, 0)
         return False
@@ -130,7 +114,7 @@ def checkpoint_sync(m, p):
 
 @part
 def checkpoint_done(m, now):
-    m.log[CHECKPOINT_AT] = m.log[NEXT_CHECKPOINT]
-    m.batch[0, RUNS] = 0
-    count(m, CHECKPOINTS, 1, now)
-    tell_who_waits(m, now, CHECKPOINT)
+    m.log[inno.CHECKPOINT_AT] = m.log[inno.NEXT_CHECKPOINT]
+    m.batch[inno.OF_CHECKPOINT, inno.RUNS] = 0
+    count(m, stat.CHECKPOINTS, 1, now)
+    tell_who_waits(m, now, inno.CHECKPOINT)

@@ -10,32 +10,17 @@ There is no thinking between transactions. Response time is from BEGIN to the re
 included, as sysbench counts it.
 """
 
+from model.databases.innodb import columns as inno
 from model.databases.innodb import phases as phase
+from model.databases.innodb import stats as stat
 from model.databases.innodb.binlog import prepare_group
 from model.databases.innodb.buffer_pool import IN_WRITE, LOADING, change, load, loaded, n_to_flush, take_frame, use, want
 from model.databases.innodb.checkpoints import check_room
 from model.databases.innodb.flush import ALL, start_batch, wait_for
 from model.databases.innodb.locks import DEADLOCK, WAITS, lock_row, unlock_all
 from model.databases.innodb.redo_log import log_bytes, log_up_to
-from model.databases.innodb.state import (
-    BEGAN,
-    BINLOG,
-    COMMITS,
-    CPU_FACTOR,
-    DEADLOCKS,
-    FRAME_WAITS,
-    HAS_CHANGED,
-    HAS_SLOT,
-    LRU,
-    MADE,
-    N_TOUCHED,
-    PHASE,
-    SLOTS,
-    STATEMENT,
-    STEP,
-)
 from model.databases.innodb.statements import prepare_pages
-from model.databases.innodb.sysbench import CPU_NS, ID, KIND, NOTHING, READ
+from model.databases.innodb.sysbench import NOTHING, READ
 from model.databases.innodb.tables import LOG_COMMIT, LOG_PREPARE, is_entry_leaf
 from model.events.calendar import set_time
 from model.events.queues import NOBODY, join, leave
@@ -55,14 +40,14 @@ def begin(m, now, p):
     m.n_drawn[1] += 1
     for i in range(m.test.n_ids):
         m.ids[p, i] = m.draws[t, i]
-    m.process[p, CPU_FACTOR] = int(m.factors[t] * 2**20) if m.s.spread_cpu else 2**20
-    m.process[p, BEGAN] = now
+    m.process[p, inno.CPU_FACTOR] = int(m.factors[t] * 2**20) if m.s.spread_cpu else 2**20
+    m.process[p, inno.BEGAN] = now
     begin_again(m, now, p)
 
 
 @kernel
 def begin_again(m, now, p):
-    m.process[p, STATEMENT], m.process[p, HAS_CHANGED] = 0, 0
+    m.process[p, inno.STATEMENT], m.process[p, inno.HAS_CHANGED] = 0, 0
     _send(m, now, p)
 
 
@@ -71,59 +56,60 @@ def begin_again(m, now, p):
 
 @kernel
 def _send(m, now, p):
-    m.process[p, PHASE] = phase.WIRE
+    m.process[p, inno.PHASE] = phase.WIRE
     set_time(m.calendar, p, now + m.s.wire_ns)
 
 
 @part
 def wire(m, p):
     """True if there is a slot."""
-    m.process[p, PHASE], m.process[p, HAS_SLOT] = phase.SLOT, 1
+    m.process[p, inno.PHASE], m.process[p, inno.HAS_SLOT] = phase.SLOT, 1
     if m.s.thread_concurrency == 0:
         return True
-    if m.busy[SLOTS] < m.s.thread_concurrency:
-        m.busy[SLOTS] += 1
+    if m.busy[inno.SLOTS] < m.s.thread_concurrency:
+        m.busy[inno.SLOTS] += 1
         return True
-    join(m.queue, m.after, SLOTS, p)
+    join(m.queue, m.after, inno.SLOTS, p)
     return False
 
 
 @kernel
 def give_up_slot(m, now, p):
-    m.process[p, HAS_SLOT] = 0
+    m.process[p, inno.HAS_SLOT] = 0
     if m.s.thread_concurrency == 0:
         return
     other = NOBODY
-    if m.busy[SLOTS] <= m.s.thread_concurrency:
-        other = leave(m.queue, m.after, SLOTS)
+    if m.busy[inno.SLOTS] <= m.s.thread_concurrency:
+        other = leave(m.queue, m.after, inno.SLOTS)
     if other == NOBODY:
-        m.busy[SLOTS] -= 1
+        m.busy[inno.SLOTS] -= 1
     else:
         set_time(m.calendar, other, now + m.s.handoff_ns)
 
 
 @part
 def slot(m, now, p):
-    cpu_ns = m.test.statements[m.process[p, STATEMENT], CPU_NS]
-    m.process[p, PHASE] = phase.COMPUTE
-    seize(m, now, CPUS, m.s.n_cpus, p, cpu_ns * m.process[p, CPU_FACTOR] >> 20)
+    cpu_ns = m.test.statements[m.process[p, inno.STATEMENT], inno.CPU_NS]
+    m.process[p, inno.PHASE] = phase.COMPUTE
+    seize(m, now, CPUS, m.s.n_cpus, p, cpu_ns * m.process[p, inno.CPU_FACTOR] >> 20)
 
 
 @part
 def compute(m, now, p):
     release(m, now, CPUS)
-    kind = m.test.statements[m.process[p, STATEMENT], KIND]
-    m.process[p, PHASE] = phase.STATEMENT_DONE if kind == NOTHING else phase.PREPARE_PAGES if kind == READ else phase.LOCK
+    kind = m.test.statements[m.process[p, inno.STATEMENT], inno.KIND]
+    then = phase.STATEMENT_DONE if kind == NOTHING else phase.PREPARE_PAGES if kind == READ else phase.LOCK
+    m.process[p, inno.PHASE] = then
 
 
 @part
 def lock(m, now, p):
     """True if `p` has the row."""
-    row = m.ids[p, m.test.statements[m.process[p, STATEMENT], ID]]
+    row = m.ids[p, m.test.statements[m.process[p, inno.STATEMENT], inno.ID]]
     check_room(m, p, phase.PREPARE_PAGES)
     got = lock_row(m, now, p, row)
     if got == DEADLOCK:
-        count(m, DEADLOCKS, 1, now)
+        count(m, stat.DEADLOCKS, 1, now)
         unlock_all(m, now, p)
         give_up_slot(m, now, p)
         begin_again(m, now, p)
@@ -135,9 +121,9 @@ def lock(m, now, p):
 @kernel
 def come_back(m, p):
     """Who waited for a row is inside again, limit or not."""
-    if not m.process[p, HAS_SLOT]:
-        m.process[p, HAS_SLOT] = 1
-        m.busy[SLOTS] += m.s.thread_concurrency > 0
+    if not m.process[p, inno.HAS_SLOT]:
+        m.process[p, inno.HAS_SLOT] = 1
+        m.busy[inno.SLOTS] += m.s.thread_concurrency > 0
 
 
 # ---- pages ----
@@ -155,15 +141,15 @@ def _bring(m, now, p, page):
     frame = take_frame(m)
     if frame:
         return load(m, now, p, page, frame)
-    count(m, FRAME_WAITS, 1, now)
-    start_batch(m, now, LRU, n_to_flush(m), ALL)
-    wait_for(m, p, LRU)
+    count(m, stat.FRAME_WAITS, 1, now)
+    start_batch(m, now, inno.LRU, n_to_flush(m), ALL)
+    wait_for(m, p, inno.LRU)
     return False
 
 
 @kernel
 def _change(m, now, p, frame, n_bytes):
-    began = m.log[MADE]
+    began = m.log[inno.MADE]
     log_bytes(m, now, n_bytes)
     change(m, frame, began)
 
@@ -178,12 +164,12 @@ def is_buffered(m, page, n_bytes):
 def access(m, now, p):
     """Use the pages of the statement, one after the other. True if all are done."""
     process = m.process
-    while process[p, STEP] < process[p, N_TOUCHED]:
-        step = process[p, STEP]
+    while process[p, inno.STEP] < process[p, inno.N_TOUCHED]:
+        step = process[p, inno.STEP]
         page, n_bytes = m.touched[p, step], m.changes[p, step]
         if is_buffered(m, page, n_bytes):
             log_bytes(m, now, n_bytes)
-            process[p, STEP] += 1
+            process[p, inno.STEP] += 1
             continue
         if m.pages.frame_of[page] == 0 and not _bring(m, now, p, page):
             return False
@@ -194,8 +180,8 @@ def access(m, now, p):
         use(m, now, frame)
         if n_bytes:
             _change(m, now, p, frame, n_bytes)
-        process[p, STEP] += 1
-    process[p, PHASE] = phase.STATEMENT_DONE
+        process[p, inno.STEP] += 1
+    process[p, inno.PHASE] = phase.STATEMENT_DONE
     return True
 
 
@@ -203,12 +189,12 @@ def access(m, now, p):
 def page_loaded(m, now, p):
     """The page is there; and if few can be replaced, `p` has to flush, or has the page cleaner do so. True if it goes on at
     once."""
-    loaded(m, now, m.pages.frame_of[m.touched[p, m.process[p, STEP]]])
-    m.process[p, PHASE] = phase.ACCESS
+    loaded(m, now, m.pages.frame_of[m.touched[p, m.process[p, inno.STEP]]])
+    m.process[p, inno.PHASE] = phase.ACCESS
     n_pages = n_to_flush(m)
-    if n_pages == 0 or not start_batch(m, now, LRU, n_pages, ALL) or m.s.page_cleaner:
+    if n_pages == 0 or not start_batch(m, now, inno.LRU, n_pages, ALL) or m.s.page_cleaner:
         return True
-    wait_for(m, p, LRU)
+    wait_for(m, p, inno.LRU)
     return False
 
 
@@ -219,35 +205,35 @@ def page_loaded(m, now, p):
 def statement_done(m, now, p):
     """On to the next statement, or to the commit. True if nothing comes between."""
     give_up_slot(m, now, p)
-    if m.process[p, STATEMENT] + 1 < len(m.test.statements):
-        m.process[p, STATEMENT] += 1
+    if m.process[p, inno.STATEMENT] + 1 < len(m.test.statements):
+        m.process[p, inno.STATEMENT] += 1
         _send(m, now, p)
         return False
-    if not m.process[p, HAS_CHANGED]:
-        m.process[p, PHASE] = phase.COMMITTED
+    if not m.process[p, inno.HAS_CHANGED]:
+        m.process[p, inno.PHASE] = phase.COMMITTED
     elif m.s.log_bin and m.s.shares_binlog:
         return prepare_group(m, now, p)
     elif m.s.log_bin:
         log_bytes(m, now, LOG_PREPARE)
         _log_of_commit(m, p, phase.PREPARED)
     else:
-        m.process[p, PHASE] = phase.COMMIT
+        m.process[p, inno.PHASE] = phase.COMMIT
     return True
 
 
 @kernel
 def _log_of_commit(m, p, then):
     if m.s.flush_log_at_trx_commit:
-        log_up_to(m, p, m.log[MADE], int(m.s.flush_log_at_trx_commit == 1), then)
+        log_up_to(m, p, m.log[inno.MADE], int(m.s.flush_log_at_trx_commit == 1), then)
     else:
-        m.process[p, PHASE] = then
+        m.process[p, inno.PHASE] = then
 
 
 @part
 def prepared(m, p):
     """Take the lock that goes with the binary log. True if it is free."""
-    m.process[p, PHASE] = phase.COMMIT
-    return take_lock(m, BINLOG, p)
+    m.process[p, inno.PHASE] = phase.COMMIT
+    return take_lock(m, inno.BINLOG, p)
 
 
 @part
@@ -256,15 +242,15 @@ def commit(m, now, p):
     log_bytes(m, now, LOG_COMMIT)
     unlock_all(m, now, p)
     if m.s.log_bin and m.s.flush_after_binlog:
-        release_lock(m, now, BINLOG)
+        release_lock(m, now, inno.BINLOG)
     _log_of_commit(m, p, phase.COMMITTED)
 
 
 @part
 def committed(m, now, p):
-    if m.s.log_bin and m.process[p, HAS_CHANGED] and not (m.s.flush_after_binlog or m.s.shares_binlog):
-        release_lock(m, now, BINLOG)
-    n = m.counts[COMMITS]
-    m.response_ns[n], m.ended_at[n] = now - m.process[p, BEGAN], now
-    count(m, COMMITS, 1, now)
+    if m.s.log_bin and m.process[p, inno.HAS_CHANGED] and not (m.s.flush_after_binlog or m.s.shares_binlog):
+        release_lock(m, now, inno.BINLOG)
+    n = m.counts[stat.COMMITS]
+    m.response_ns[n], m.ended_at[n] = now - m.process[p, inno.BEGAN], now
+    count(m, stat.COMMITS, 1, now)
     begin(m, now, p)

@@ -17,36 +17,12 @@ Sources: buf0flu.c of 5.1 (buf_flush_batch, buf_flush_try_neighbors, buf_flush_b
 every page). Left out: that write threads join neighbouring pages into one call.
 """
 
+from model.databases.innodb import columns as inno
 from model.databases.innodb import phases as phase
+from model.databases.innodb import stats as stat
 from model.databases.innodb.buffer_pool import DIRTY, IN_WRITE, clean, make_oldest, tell_who_wants
 from model.databases.innodb.redo_log import log_up_to
-from model.databases.innodb.state import (
-    AGENT,
-    AGENT_QUEUE,
-    AREA,
-    AREA_CALLS,
-    AREA_WRITES,
-    CHUNK_PAGES,
-    FRAME,
-    FSYNCS,
-    HAS_FOUND,
-    IS_WRITING,
-    LEFT,
-    LIMIT,
-    LIST,
-    LIST_WRITES,
-    LRU,
-    LRU_WRITES,
-    N_CHUNK,
-    N_DONE,
-    N_STABLE,
-    N_WRITTEN,
-    NEXT,
-    NO_SYNC,
-    PHASE,
-    RUNS,
-    SYNCS,
-)
+from model.databases.innodb.state import CHUNK_PAGES, NO_SYNC
 from model.databases.innodb.tables import AREA_PAGES, DOUBLEWRITE, PAGE_BYTES, TABLESPACE
 from model.events.calendar import NEVER, set_time
 from model.events.clock import MS
@@ -66,11 +42,12 @@ RETRY_NS = 10 * MS  # until one looks again whose batch found nothing, for all w
 def start_batch(m, now, agent, n_pages, limit):
     """Let a batch begin, unless one of its kind is under way. Whether it does."""
     batch = m.batch
-    if batch[agent, RUNS]:
+    if batch[agent, inno.RUNS]:
         return False
-    batch[agent, RUNS], batch[agent, LEFT], batch[agent, LIMIT], batch[agent, HAS_FOUND] = 1, n_pages, limit, 0
+    batch[agent, inno.RUNS], batch[agent, inno.HAS_FOUND] = 1, 0
+    batch[agent, inno.LEFT], batch[agent, inno.LIMIT] = n_pages, limit
     process = m.s.n_clients + agent
-    m.process[process, PHASE] = phase.GATHER
+    m.process[process, inno.PHASE] = phase.GATHER
     set_time(m.calendar, process, now)
     return True
 
@@ -78,15 +55,15 @@ def start_batch(m, now, agent, n_pages, limit):
 @kernel
 def wait_for(m, p, agent):
     """`p` goes on when what `agent` is doing is done."""
-    join(m.queue, m.after, AGENT_QUEUE + agent, p)
+    join(m.queue, m.after, inno.AGENT_QUEUE + agent, p)
 
 
 @kernel
 def tell_who_waits(m, now, agent):
-    process = leave(m.queue, m.after, AGENT_QUEUE + agent)
+    process = leave(m.queue, m.after, inno.AGENT_QUEUE + agent)
     while process != NOBODY:
         wake(m, now, process)
-        process = leave(m.queue, m.after, AGENT_QUEUE + agent)
+        process = leave(m.queue, m.after, inno.AGENT_QUEUE + agent)
 
 
 # ---- which pages ----
@@ -112,9 +89,9 @@ def _add_area(m, agent, first, n_pages):
         frame = m.pages.frame_of[page]
         if _is_wanted(m, frame):
             m.frames.flags[frame] |= IN_WRITE
-            m.chunk[agent, batch[agent, N_CHUNK]] = frame
-            batch[agent, N_CHUNK] += 1
-            batch[agent, LEFT] -= 1
+            m.chunk[agent, batch[agent, inno.N_CHUNK]] = frame
+            batch[agent, inno.N_CHUNK] += 1
+            batch[agent, inno.LEFT] -= 1
 
 
 @kernel
@@ -122,7 +99,7 @@ def _add(m, agent, frame):
     """Rule 2. False if the area's pages are more than there is room for."""
     n_pages = AREA_PAGES if m.s.flush_neighbors else 1
     first = m.frames.page[frame] // n_pages * n_pages
-    if m.batch[agent, N_CHUNK] + _n_in_area(m, first, n_pages) > CHUNK_PAGES:
+    if m.batch[agent, inno.N_CHUNK] + _n_in_area(m, first, n_pages) > CHUNK_PAGES:
         return False
     _add_area(m, agent, first, n_pages)
     return True
@@ -131,10 +108,10 @@ def _add(m, agent, frame):
 @kernel
 def _collect_oldest_changes(m):
     newer, batch = m.frames.dirty.newer, m.batch
-    frame, has_room = newer[0], True
-    while frame != 0 and has_room and batch[LIST, LEFT] > 0 and m.frames.first_lsn[frame] < batch[LIST, LIMIT]:
+    frame, has_room, limit = newer[0], True, batch[inno.LIST, inno.LIMIT]
+    while frame != 0 and has_room and batch[inno.LIST, inno.LEFT] > 0 and m.frames.first_lsn[frame] < limit:
         if _is_wanted(m, frame):
-            has_room = _add(m, LIST, frame)
+            has_room = _add(m, inno.LIST, frame)
         frame = newer[frame]
 
 
@@ -142,9 +119,9 @@ def _collect_oldest_changes(m):
 def _collect_oldest_pages(m):
     newer, batch = m.frames.use.newer, m.batch
     frame, has_room = newer[0], True
-    while frame != 0 and has_room and batch[LRU, LEFT] > 0:
+    while frame != 0 and has_room and batch[inno.LRU, inno.LEFT] > 0:
         if _is_wanted(m, frame):
-            has_room = _add(m, LRU, frame)
+            has_room = _add(m, inno.LRU, frame)
         frame = newer[frame]
 
 
@@ -152,18 +129,18 @@ def _collect_oldest_pages(m):
 def gather(m, now, p):
     """Rules 1 to 3. True if there is anything to be written."""
     agent = p - m.s.n_clients
-    m.batch[agent, N_CHUNK] = m.batch[agent, NEXT] = m.batch[agent, N_DONE] = 0
-    if agent == LIST:
+    m.batch[agent, inno.N_CHUNK] = m.batch[agent, inno.NEXT] = m.batch[agent, inno.N_DONE] = 0
+    if agent == inno.LIST:
         _collect_oldest_changes(m)
     else:
         _collect_oldest_pages(m)
-    if m.batch[agent, N_CHUNK] == 0:
-        m.batch[agent, RUNS] = 0
-        tell_who_waits(m, now if m.batch[agent, HAS_FOUND] else now + RETRY_NS, agent)
+    if m.batch[agent, inno.N_CHUNK] == 0:
+        m.batch[agent, inno.RUNS] = 0
+        tell_who_waits(m, now if m.batch[agent, inno.HAS_FOUND] else now + RETRY_NS, agent)
         return False
-    m.batch[agent, HAS_FOUND] = 1
+    m.batch[agent, inno.HAS_FOUND] = 1
     lsn = 0
-    for i in range(m.batch[agent, N_CHUNK]):
+    for i in range(m.batch[agent, inno.N_CHUNK]):
         lsn = max(lsn, m.frames.last_lsn[m.chunk[agent, i]])
     log_up_to(m, p, lsn, 1, phase.AREA_WRITE)
     return True
@@ -176,29 +153,29 @@ def gather(m, now, p):
 def area_write(m, now, p):
     """Rule 4. True if `p` goes on: there is no area."""
     if not m.s.doublewrite:
-        m.process[p, PHASE] = phase.AREA_STABLE
+        m.process[p, inno.PHASE] = phase.AREA_STABLE
         return True
-    if m.busy[AREA] and m.busy[AREA] != p:
-        join(m.queue, m.after, AREA, p)
+    if m.busy[inno.AREA] and m.busy[inno.AREA] != p:
+        join(m.queue, m.after, inno.AREA, p)
         return False
-    m.busy[AREA] = p
-    m.process[p, PHASE] = phase.AREA_WRITE_SECOND
-    _write_area(m, now, p, 0, min(AREA_PAGES, m.batch[p - m.s.n_clients, N_CHUNK]))
+    m.busy[inno.AREA] = p
+    m.process[p, inno.PHASE] = phase.AREA_WRITE_SECOND
+    _write_area(m, now, p, 0, min(AREA_PAGES, m.batch[p - m.s.n_clients, inno.N_CHUNK]))
     return False
 
 
 @kernel
 def _write_area(m, now, p, first, n_pages):
-    count(m, AREA_CALLS, 1, now)
-    count(m, AREA_WRITES, n_pages, now)
+    count(m, stat.AREA_CALLS, 1, now)
+    count(m, stat.AREA_WRITES, n_pages, now)
     ask(m.calls, p, WRITE, DOUBLEWRITE, first * PAGE_BYTES, n_pages * PAGE_BYTES)
 
 
 @part
 def area_write_second(m, now, p):
     """True if there is no second half."""
-    m.process[p, PHASE] = phase.AREA_SYNC
-    n_pages = m.batch[p - m.s.n_clients, N_CHUNK] - AREA_PAGES
+    m.process[p, inno.PHASE] = phase.AREA_SYNC
+    n_pages = m.batch[p - m.s.n_clients, inno.N_CHUNK] - AREA_PAGES
     if n_pages <= 0:
         return True
     _write_area(m, now, p, AREA_PAGES, n_pages)
@@ -208,19 +185,19 @@ def area_write_second(m, now, p):
 @kernel
 def sync(m, now, p, file, then):
     """True if that is done at once: `nosync`."""
-    m.process[p, PHASE], m.process[p, SYNCS] = then, m.pool[N_WRITTEN]
+    m.process[p, inno.PHASE], m.process[p, inno.SYNCS] = then, m.pool[inno.N_WRITTEN]
     if m.s.flush_method == NO_SYNC:
         return True
-    count(m, FSYNCS, 1, now)
+    count(m, stat.FSYNCS, 1, now)
     ask(m.calls, p, FSYNC, file, 0, 0)
     return False
 
 
 @kernel
 def _release_area(m, now, p):
-    if m.busy[AREA] == p:
-        other = leave(m.queue, m.after, AREA)
-        m.busy[AREA] = 0 if other == NOBODY else other
+    if m.busy[inno.AREA] == p:
+        other = leave(m.queue, m.after, inno.AREA)
+        m.busy[inno.AREA] = 0 if other == NOBODY else other
         wake(m, now, other)
 
 
@@ -230,13 +207,13 @@ def _release_area(m, now, p):
 @kernel
 def _write_next(m, now, writer):
     """Give a write thread the next page of any batch that has one; or let it rest."""
-    for agent in range(LIST, LRU + 1):
-        if m.batch[agent, IS_WRITING] and m.batch[agent, NEXT] < m.batch[agent, N_CHUNK]:
-            frame = m.chunk[agent, m.batch[agent, NEXT]]
-            m.batch[agent, NEXT] += 1
-            m.process[writer, FRAME], m.process[writer, AGENT] = frame, agent
-            m.process[writer, PHASE] = phase.PAGE_WRITTEN
-            count(m, LIST_WRITES if agent == LIST else LRU_WRITES, 1, now)
+    for agent in range(inno.LIST, inno.LRU + 1):
+        if m.batch[agent, inno.IS_WRITING] and m.batch[agent, inno.NEXT] < m.batch[agent, inno.N_CHUNK]:
+            frame = m.chunk[agent, m.batch[agent, inno.NEXT]]
+            m.batch[agent, inno.NEXT] += 1
+            m.process[writer, inno.FRAME], m.process[writer, inno.AGENT] = frame, agent
+            m.process[writer, inno.PHASE] = phase.PAGE_WRITTEN
+            count(m, stat.LIST_WRITES if agent == inno.LIST else stat.LRU_WRITES, 1, now)
             ask(m.calls, writer, WRITE, TABLESPACE, m.frames.page[frame] * PAGE_BYTES, PAGE_BYTES)
             return
 
@@ -244,27 +221,27 @@ def _write_next(m, now, writer):
 @part
 def area_stable(m, now, p):
     """Wake the write threads."""
-    m.batch[p - m.s.n_clients, IS_WRITING] = 1
-    m.process[p, PHASE] = phase.PAGES_WRITTEN
+    m.batch[p - m.s.n_clients, inno.IS_WRITING] = 1
+    m.process[p, inno.PHASE] = phase.PAGES_WRITTEN
     for writer in range(m.s.n_clients + 4, len(m.process)):
-        if m.process[writer, FRAME] == 0:
+        if m.process[writer, inno.FRAME] == 0:
             _write_next(m, now, writer)
 
 
 @part
 def page_written(m, now, writer):
-    frame, agent = m.process[writer, FRAME], m.process[writer, AGENT]
+    frame, agent = m.process[writer, inno.FRAME], m.process[writer, inno.AGENT]
     page = m.frames.page[frame]
     clean(m, frame)
     m.pages.is_on_disk[page] = 1
-    m.pool[N_WRITTEN] += 1
-    if agent == LRU:
+    m.pool[inno.N_WRITTEN] += 1
+    if agent == inno.LRU:
         make_oldest(m, frame)
     tell_who_wants(m, now, page)
-    m.process[writer, FRAME] = 0
-    m.batch[agent, N_DONE] += 1
-    if m.batch[agent, N_DONE] == m.batch[agent, N_CHUNK]:
-        m.batch[agent, IS_WRITING] = 0
+    m.process[writer, inno.FRAME] = 0
+    m.batch[agent, inno.N_DONE] += 1
+    if m.batch[agent, inno.N_DONE] == m.batch[agent, inno.N_CHUNK]:
+        m.batch[agent, inno.IS_WRITING] = 0
         set_time(m.calendar, m.s.n_clients + agent, now)
     _write_next(m, now, writer)
 
@@ -273,7 +250,7 @@ def page_written(m, now, writer):
 def pages_written(m, now, p):
     """All are there. True if they need no fsync now."""
     if not m.s.doublewrite:
-        m.process[p, PHASE] = phase.CHUNK_DONE
+        m.process[p, inno.PHASE] = phase.CHUNK_DONE
         return True
     return sync(m, now, p, TABLESPACE, phase.CHUNK_DONE)
 
@@ -281,7 +258,7 @@ def pages_written(m, now, p):
 @kernel
 def table_space_is_synced(m, p):
     """What had been written when the sync began is stable."""
-    m.pool[N_STABLE] = max(m.pool[N_STABLE], m.process[p, SYNCS])
+    m.pool[inno.N_STABLE] = max(m.pool[inno.N_STABLE], m.process[p, inno.SYNCS])
 
 
 @part
@@ -289,4 +266,4 @@ def chunk_done(m, now, p):
     if m.s.doublewrite:
         table_space_is_synced(m, p)
     _release_area(m, now, p)
-    m.process[p, PHASE] = phase.GATHER
+    m.process[p, inno.PHASE] = phase.GATHER

@@ -11,7 +11,8 @@ Left out: gap locks; what a rollback costs. Sources: lock0lock.c of 5.1 (lock_re
 (trx_commit_off_kernel: lock_release_off_kernel comes before the log is flushed), sb_oltp.c of sysbench.
 """
 
-from model.databases.innodb.state import LOCK_WAITS, N_HELD, N_WAITERS, NEXT_TICKET, ROW, TICKET
+from model.databases.innodb import columns as inno
+from model.databases.innodb import stats as stat
 from model.events.queues import NOBODY
 from model.events.servers import count, wake
 from model.jit import kernel, part
@@ -22,16 +23,16 @@ HAS, WAITS, DEADLOCK = 0, 1, 2
 @kernel
 def _hold(m, p, row):
     m.holder[row] = p + 1
-    m.held[p, m.process[p, N_HELD]] = row
-    m.process[p, N_HELD] += 1
+    m.held[p, m.process[p, inno.N_HELD]] = row
+    m.process[p, inno.N_HELD] += 1
 
 
 @kernel
 def _closes_a_circle(m, p, row):
     """Whether whoever holds `row` waits, in the end, for `p`."""
     other = m.holder[row] - 1
-    while other != p and m.process[other, ROW] != NOBODY:
-        other = m.holder[m.process[other, ROW]] - 1
+    while other != p and m.process[other, inno.ROW] != NOBODY:
+        other = m.holder[m.process[other, inno.ROW]] - 1
     return other == p
 
 
@@ -46,10 +47,10 @@ def lock_row(m, now, p, row):
         return HAS
     if _closes_a_circle(m, p, row):
         return DEADLOCK
-    count(m, LOCK_WAITS, 1, now)
-    m.pool[NEXT_TICKET] += 1
-    m.process[p, ROW], m.process[p, TICKET] = row, m.pool[NEXT_TICKET]
-    m.process[holder, N_WAITERS] += 1
+    count(m, stat.LOCK_WAITS, 1, now)
+    m.pool[inno.NEXT_TICKET] += 1
+    m.process[p, inno.ROW], m.process[p, inno.TICKET] = row, m.pool[inno.NEXT_TICKET]
+    m.process[holder, inno.N_WAITERS] += 1
     return WAITS
 
 
@@ -58,8 +59,8 @@ def _first_of(m, row):
     """Who has waited longest for `row`."""
     first = NOBODY
     for other in range(m.s.n_clients):
-        is_earlier = first == NOBODY or m.process[other, TICKET] < m.process[first, TICKET]
-        if m.process[other, ROW] == row and is_earlier:
+        is_earlier = first == NOBODY or m.process[other, inno.TICKET] < m.process[first, inno.TICKET]
+        if m.process[other, inno.ROW] == row and is_earlier:
             first = other
     return first
 
@@ -68,7 +69,7 @@ def _first_of(m, row):
 def _n_waiting_for(m, row):
     n = 0
     for other in range(m.s.n_clients):
-        n += m.process[other, ROW] == row
+        n += m.process[other, inno.ROW] == row
     return n
 
 
@@ -78,18 +79,18 @@ def _hand_over(m, now, p, row):
     if other == NOBODY:
         return
     n = _n_waiting_for(m, row)
-    m.process[p, N_WAITERS] -= n
-    m.process[other, N_WAITERS] += n - 1
-    m.process[other, ROW] = NOBODY
+    m.process[p, inno.N_WAITERS] -= n
+    m.process[other, inno.N_WAITERS] += n - 1
+    m.process[other, inno.ROW] = NOBODY
     _hold(m, other, row)
     wake(m, now, other)
 
 
 @kernel
 def unlock_all(m, now, p):
-    for i in range(m.process[p, N_HELD]):
+    for i in range(m.process[p, inno.N_HELD]):
         row = m.held[p, i]
         m.holder[row] = 0
-        if m.process[p, N_WAITERS]:
+        if m.process[p, inno.N_WAITERS]:
             _hand_over(m, now, p, row)
-    m.process[p, N_HELD] = 0
+    m.process[p, inno.N_HELD] = 0

@@ -18,58 +18,39 @@ Source: srv0srv.c of 5.1 and of the plugin (srv_master_thread), buf0flu.c (buf_f
 insert buffer and purge (see `model.databases.innodb.tables`), and the background loop of a server at rest.
 """
 
+from model.databases.innodb import columns as inno
 from model.databases.innodb import phases as phase
-from model.databases.innodb.checkpoints import CAPACITY, check_room, start_checkpoint
+from model.databases.innodb import stats as stat
+from model.databases.innodb.checkpoints import check_room, start_checkpoint
 from model.databases.innodb.flush import ALL, start_batch, wait_for
 from model.databases.innodb.page_cleaner import begin_old, n_to_clean
 from model.databases.innodb.redo_log import log_up_to
-from model.databases.innodb.state import (
-    AT_LAST_SECOND,
-    BEGAN,
-    CHECKPOINT,
-    HISTORY,
-    IOS_BEFORE,
-    LAST_WRITES,
-    LIST,
-    LIST_WRITES,
-    LRU_WRITES,
-    MADE,
-    MOST_HISTORY,
-    N_DIRTY,
-    PHASE,
-    READS,
-    REMEMBERED_AT,
-    SECONDS,
-    THEN,
-    TURN,
-    WAL_CALLS,
-)
+from model.databases.innodb.state import HISTORY, MOST_HISTORY
 from model.events.calendar import set_time
 from model.events.clock import SECOND_NS
 from model.jit import kernel, part
 
 MANY_DIRTY_PCT = 70
-REDO, FLUSHED = 0, 1  # rows of Machine.history
 
 
 @kernel
 def dirty_pct(m):
-    return 100.0 * m.pool[N_DIRTY] / (len(m.frames.page) - 1)
+    return 100.0 * m.pool[inno.N_DIRTY] / (len(m.frames.page) - 1)
 
 
 @kernel
 def _n_ios(m):
-    return m.counts[WAL_CALLS] + m.counts[READS] + m.counts[LIST_WRITES] + m.counts[LRU_WRITES]
+    return m.counts[stat.WAL_CALLS] + m.counts[stat.READS] + m.counts[stat.LIST_WRITES] + m.counts[stat.LRU_WRITES]
 
 
 @kernel
 def _flush(m, now, p, n_pages, then):
     """A batch of the oldest changes; True if `p` goes on at once."""
-    m.process[p, PHASE] = then
+    m.process[p, inno.PHASE] = then
     if n_pages <= 0:
         return True
-    start_batch(m, now, LIST, n_pages, ALL)
-    wait_for(m, p, LIST)
+    start_batch(m, now, inno.LIST, n_pages, ALL)
+    wait_for(m, p, inno.LIST)
     return False
 
 
@@ -78,11 +59,11 @@ def _flush(m, now, p, n_pages, then):
 
 @part
 def second(m, now, p):
-    m.process[p, BEGAN] = now
-    if now - m.log[REMEMBERED_AT] >= SECOND_NS:
-        m.log[REMEMBERED_AT] = now
+    m.process[p, inno.BEGAN] = now
+    if now - m.log[inno.REMEMBERED_AT] >= SECOND_NS:
+        m.log[inno.REMEMBERED_AT] = now
         remember(m)
-    log_up_to(m, p, m.log[MADE], 1, phase.ROOM_OF_SECOND)
+    log_up_to(m, p, m.log[inno.MADE], 1, phase.ROOM_OF_SECOND)
 
 
 @part
@@ -94,12 +75,12 @@ def room_of_second(m, p):
 def remember(m):
     """What a second has brought, in the place of what was 20 or 30 seconds ago: pages from the LRU list, or, for the page
     cleaner, from the list of dirty ones."""
-    i = m.log[SECONDS] % (MOST_HISTORY if m.s.page_cleaner else HISTORY)
-    n_pages = m.counts[LIST_WRITES] if m.s.page_cleaner else m.counts[LRU_WRITES]
-    m.history[REDO, i] = m.log[MADE] - m.log[AT_LAST_SECOND]
-    m.history[FLUSHED, i] = n_pages - m.pool[LAST_WRITES]
-    m.log[AT_LAST_SECOND], m.pool[LAST_WRITES] = m.log[MADE], n_pages
-    m.log[SECONDS] += 1
+    i = m.log[inno.SECONDS] % (MOST_HISTORY if m.s.page_cleaner else HISTORY)
+    n_pages = m.counts[stat.LIST_WRITES] if m.s.page_cleaner else m.counts[stat.LRU_WRITES]
+    m.history[inno.REDO, i] = m.log[inno.MADE] - m.log[inno.AT_LAST_SECOND]
+    m.history[inno.PAGES, i] = n_pages - m.pool[inno.LAST_WRITES]
+    m.log[inno.AT_LAST_SECOND], m.pool[inno.LAST_WRITES] = m.log[inno.MADE], n_pages
+    m.log[inno.SECONDS] += 1
 
 
 @kernel
@@ -113,8 +94,9 @@ def _mean(m, row):
 @kernel
 def n_adaptive(m):
     """Rule 3."""
-    wanted = m.pool[N_DIRTY] * (_mean(m, REDO) + m.log[MADE] - m.log[AT_LAST_SECOND]) / m.limits[CAPACITY]
-    flushed = _mean(m, FLUSHED) + m.counts[LRU_WRITES] - m.pool[LAST_WRITES]
+    n_bytes = _mean(m, inno.REDO) + m.log[inno.MADE] - m.log[inno.AT_LAST_SECOND]
+    wanted = m.pool[inno.N_DIRTY] * n_bytes / m.limits[inno.CAPACITY]
+    flushed = _mean(m, inno.PAGES) + m.counts[stat.LRU_WRITES] - m.pool[inno.LAST_WRITES]
     return min(m.s.io_capacity, int(max(0.0, wanted - flushed)))
 
 
@@ -130,22 +112,22 @@ def dirty_pages(m, now, p):
         n_pages = m.s.io_capacity
     elif m.s.adaptive_flushing:
         n_pages = n_adaptive(m)
-    m.process[p, THEN] = has_many or n_pages == m.s.io_capacity
+    m.process[p, inno.THEN] = has_many or n_pages == m.s.io_capacity
     return _flush(m, now, p, n_pages, phase.END_OF_SECOND)
 
 
 @part
 def end_of_second(m, now, p):
     """True if the next round begins at once."""
-    m.pool[TURN] += 1
-    if m.pool[TURN] == m.s.checkpoint_rounds:
-        m.process[p, PHASE] = phase.MAKE_CHECKPOINT if m.s.page_cleaner else phase.TENTH_SECOND
+    m.pool[inno.TURN] += 1
+    if m.pool[inno.TURN] == m.s.checkpoint_rounds:
+        m.process[p, inno.PHASE] = phase.MAKE_CHECKPOINT if m.s.page_cleaner else phase.TENTH_SECOND
         return True
-    m.process[p, PHASE] = phase.SECOND
+    m.process[p, inno.PHASE] = phase.SECOND
     if m.s.page_cleaner:
-        set_time(m.calendar, p, max(now, m.process[p, BEGAN] + SECOND_NS))
+        set_time(m.calendar, p, max(now, m.process[p, inno.BEGAN] + SECOND_NS))
         return False
-    if m.process[p, THEN]:
+    if m.process[p, inno.THEN]:
         return True
     set_time(m.calendar, p, now + SECOND_NS)
     return False
@@ -158,7 +140,7 @@ def end_of_second(m, now, p):
 def tenth_second(m, now, p):
     """Rule 2."""
     n_ios = _n_ios(m)
-    is_quiet = n_ios - m.pool[IOS_BEFORE] < 2 * m.s.io_capacity
+    is_quiet = n_ios - m.pool[inno.IOS_BEFORE] < 2 * m.s.io_capacity
     return _flush(m, now, p, m.s.io_capacity if is_quiet else 0, phase.OLD_PAGES)
 
 
@@ -170,13 +152,13 @@ def old_pages(m, now, p):
 
 @part
 def make_checkpoint(m, now, p):
-    m.process[p, PHASE] = phase.END_OF_TEN
+    m.process[p, inno.PHASE] = phase.END_OF_TEN
     start_checkpoint(m, now)
-    wait_for(m, p, CHECKPOINT)
+    wait_for(m, p, inno.CHECKPOINT)
 
 
 @part
 def end_of_ten(m, now, p):
-    m.pool[TURN], m.pool[IOS_BEFORE] = 0, _n_ios(m)
-    m.process[p, PHASE] = phase.SECOND
-    set_time(m.calendar, p, max(now, m.process[p, BEGAN] + SECOND_NS) if m.s.page_cleaner else now + SECOND_NS)
+    m.pool[inno.TURN], m.pool[inno.IOS_BEFORE] = 0, _n_ios(m)
+    m.process[p, inno.PHASE] = phase.SECOND
+    set_time(m.calendar, p, max(now, m.process[p, inno.BEGAN] + SECOND_NS) if m.s.page_cleaner else now + SECOND_NS)

@@ -24,19 +24,17 @@ before. Left out: several cleaners, who share a round (5.7); the lists of instan
 8.0 on the log is written by threads of its own.
 """
 
+from model.databases.innodb import columns as inno
 from model.databases.innodb.buffer_pool import DIRTY, IN_WRITE, oldest_change
-from model.databases.innodb.checkpoints import CAPACITY, FLUSH_AGE
 from model.databases.innodb.flush import ALL, start_batch
-from model.databases.innodb.state import LAST_REPLACED, LRU, MADE, MOST_HISTORY, N_DIRTY, N_REPLACED
+from model.databases.innodb.state import MOST_HISTORY
 from model.jit import kernel
-
-REDO, PAGES = 0, 1  # rows of Machine.history
 
 
 @kernel
 def _pct_for_dirty(m):
     """Rule 3."""
-    pct = 100.0 * m.pool[N_DIRTY] / (len(m.frames.page) - 1)
+    pct = 100.0 * m.pool[inno.N_DIRTY] / (len(m.frames.page) - 1)
     if m.s.max_dirty_pages_pct_lwm == 0:
         return 100.0 if pct >= m.s.max_dirty_pages_pct else 0.0
     return 100.0 * pct / (m.s.max_dirty_pages_pct + 1) if pct >= m.s.max_dirty_pages_pct_lwm else 0.0
@@ -45,12 +43,12 @@ def _pct_for_dirty(m):
 @kernel
 def _pct_for_age(m):
     """Rule 4."""
-    age = m.log[MADE] - oldest_change(m)
-    if age < m.s.adaptive_flushing_lwm / 100 * m.limits[CAPACITY]:
+    age = m.log[inno.MADE] - oldest_change(m)
+    if age < m.s.adaptive_flushing_lwm / 100 * m.limits[inno.CAPACITY]:
         return 0.0
-    if age < m.limits[FLUSH_AGE] and not m.s.adaptive_flushing:
+    if age < m.limits[inno.FLUSH_AGE] and not m.s.adaptive_flushing:
         return 0.0
-    part = 100.0 * age / m.limits[FLUSH_AGE]
+    part = 100.0 * age / m.limits[inno.FLUSH_AGE]
     return m.s.io_capacity_max / m.s.io_capacity * part * part**0.5 / 7.5
 
 
@@ -77,16 +75,16 @@ def _pages_for_log(m, n_bytes):
 def n_to_clean(m):
     """Rule 2."""
     pct = max(_pct_for_dirty(m), _pct_for_age(m))
-    n_pages = m.s.io_capacity * pct / 100 + rate(m, PAGES) + _pages_for_log(m, rate(m, REDO))
+    n_pages = m.s.io_capacity * pct / 100 + rate(m, inno.PAGES) + _pages_for_log(m, rate(m, inno.REDO))
     return min(m.s.io_capacity_max, int(n_pages / 3))
 
 
 @kernel
 def n_old_to_clean(m):
     """Rule 1."""
-    if m.pool[N_REPLACED] == m.pool[LAST_REPLACED]:
+    if m.pool[inno.N_REPLACED] == m.pool[inno.LAST_REPLACED]:
         return 0
-    m.pool[LAST_REPLACED] = m.pool[N_REPLACED]
+    m.pool[inno.LAST_REPLACED] = m.pool[inno.N_REPLACED]
     frame, n = m.frames.use.newer[0], 0
     for _ in range(m.s.lru_scan_depth):
         if frame == 0:
@@ -101,4 +99,4 @@ def begin_old(m, now):
     """Rule 1: nobody waits for it."""
     n_pages = n_old_to_clean(m)
     if n_pages:
-        start_batch(m, now, LRU, n_pages, ALL)
+        start_batch(m, now, inno.LRU, n_pages, ALL)

@@ -20,25 +20,10 @@ ha_innodb.cc (innobase_xa_prepare, innobase_commit; prepare_commit_mutex). Left 
 for the capacity.
 """
 
+from model.databases.innodb import columns as inno
 from model.databases.innodb import phases as phase
-from model.databases.innodb.state import (
-    CALL_END,
-    FDATASYNC,
-    FLUSHES,
-    LOG_QUEUE,
-    LOGGED,
-    LSN,
-    MADE,
-    MUST_BE_STABLE,
-    O_DSYNC,
-    PHASE,
-    STABLE,
-    TARGET,
-    THEN,
-    WAL_BYTES,
-    WAL_CALLS,
-    WRITTEN,
-)
+from model.databases.innodb import stats as stat
+from model.databases.innodb.state import FDATASYNC, O_DSYNC
 from model.events.queues import NOBODY, leave
 from model.events.servers import count, take_lock, wake
 from model.filesystems.calls import WAL_SYNC, WAL_WRITE, WAL_WRITE_THROUGH, ask
@@ -63,28 +48,28 @@ def after(place, n_bytes):
 def log_bytes(m, now, n_bytes):
     """Log a record."""
     n_bytes = int(n_bytes * m.s.log_factor)
-    m.log[MADE] = after(m.log[MADE], n_bytes)
-    count(m, LOGGED, n_bytes, now)
+    m.log[inno.MADE] = after(m.log[inno.MADE], n_bytes)
+    count(m, stat.LOGGED, n_bytes, now)
 
 
 @kernel
 def log_up_to(m, p, lsn, must_be_stable, then):
     """Let `p` wait until the log is written up to `lsn`; then its phase is `then`."""
-    m.process[p, PHASE], m.process[p, THEN] = phase.LOG_WANTED, then
-    m.process[p, LSN], m.process[p, MUST_BE_STABLE] = lsn, must_be_stable
+    m.process[p, inno.PHASE], m.process[p, inno.THEN] = phase.LOG_WANTED, then
+    m.process[p, inno.LSN], m.process[p, inno.MUST_BE_STABLE] = lsn, must_be_stable
 
 
 @part
 def log_wanted(m, p):
     """Rule 2. True if `p` goes on."""
-    place = m.log[STABLE] if m.process[p, MUST_BE_STABLE] else m.log[WRITTEN]
-    if m.process[p, LSN] <= place:
-        m.process[p, PHASE] = m.process[p, THEN]
+    place = m.log[inno.STABLE] if m.process[p, inno.MUST_BE_STABLE] else m.log[inno.WRITTEN]
+    if m.process[p, inno.LSN] <= place:
+        m.process[p, inno.PHASE] = m.process[p, inno.THEN]
         return True
-    if not take_lock(m, LOG_QUEUE, p):
+    if not take_lock(m, inno.LOG_QUEUE, p):
         return False
-    m.log[TARGET] = m.log[MADE]
-    m.process[p, PHASE] = phase.LOG_HELD
+    m.log[inno.TARGET] = m.log[inno.MADE]
+    m.process[p, inno.PHASE] = phase.LOG_HELD
     return True
 
 
@@ -92,18 +77,18 @@ def log_wanted(m, p):
 def log_held(m, now, p):
     """Write on, or make stable what is written. Rule 6."""
     log = m.log
-    if log[WRITTEN] < log[TARGET]:
-        first, last = log[WRITTEN] // BLOCK * BLOCK, -(-log[TARGET] // BLOCK) * BLOCK
+    if log[inno.WRITTEN] < log[inno.TARGET]:
+        first, last = log[inno.WRITTEN] // BLOCK * BLOCK, -(-log[inno.TARGET] // BLOCK) * BLOCK
         end = min(last, (first // m.s.log_file_bytes + 1) * m.s.log_file_bytes)
-        log[CALL_END] = min(log[TARGET], end)
-        m.process[p, PHASE] = phase.LOG_WRITTEN
-        count(m, WAL_CALLS, 1, now)
-        count(m, WAL_BYTES, end - first, now)
+        log[inno.CALL_END] = min(log[inno.TARGET], end)
+        m.process[p, inno.PHASE] = phase.LOG_WRITTEN
+        count(m, stat.WAL_CALLS, 1, now)
+        count(m, stat.WAL_BYTES, end - first, now)
         operation = WAL_WRITE_THROUGH if m.s.flush_method == O_DSYNC else WAL_WRITE
         ask(m.calls, p, operation, 0, first % (m.s.log_file_bytes * m.s.n_log_files), end - first)
         return False
-    m.process[p, PHASE] = phase.LOG_SYNCED
-    if m.process[p, MUST_BE_STABLE] and m.s.flush_method == FDATASYNC:
+    m.process[p, inno.PHASE] = phase.LOG_SYNCED
+    if m.process[p, inno.MUST_BE_STABLE] and m.s.flush_method == FDATASYNC:
         ask(m.calls, p, WAL_SYNC, 0, 0, 0)
         return False
     return True
@@ -111,19 +96,19 @@ def log_held(m, now, p):
 
 @part
 def log_written(m, p):
-    m.log[WRITTEN] = m.log[CALL_END]
-    m.process[p, PHASE] = phase.LOG_HELD
+    m.log[inno.WRITTEN] = m.log[inno.CALL_END]
+    m.process[p, inno.PHASE] = phase.LOG_HELD
 
 
 @part
 def log_synced(m, now, p):
     """Let everybody look again."""
-    if m.process[p, MUST_BE_STABLE] or m.s.flush_method == O_DSYNC:
-        m.log[STABLE] = m.log[WRITTEN]
-        count(m, FLUSHES, 1, now)
-    m.busy[LOG_QUEUE] = 0
-    other = leave(m.queue, m.after, LOG_QUEUE)
+    if m.process[p, inno.MUST_BE_STABLE] or m.s.flush_method == O_DSYNC:
+        m.log[inno.STABLE] = m.log[inno.WRITTEN]
+        count(m, stat.FLUSHES, 1, now)
+    m.busy[inno.LOG_QUEUE] = 0
+    other = leave(m.queue, m.after, inno.LOG_QUEUE)
     while other != NOBODY:
         wake(m, now, other)
-        other = leave(m.queue, m.after, LOG_QUEUE)
-    m.process[p, PHASE] = m.process[p, THEN]
+        other = leave(m.queue, m.after, inno.LOG_QUEUE)
+    m.process[p, inno.PHASE] = m.process[p, inno.THEN]

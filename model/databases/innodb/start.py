@@ -12,11 +12,12 @@ the settings):
 import numpy as np
 
 from model.databases.innodb import at_work
+from model.databases.innodb import columns as inno
 from model.databases.innodb import phases as phase
 from model.databases.innodb.buffer_pool import fill
 from model.databases.innodb.client import begin
 from model.databases.innodb.redo_log import FIRST_LSN
-from model.databases.innodb.state import AS_LOADED, AT_WORK, CHECKPOINT_AT, COLD, MADE, PHASE, STABLE, WRITTEN, new_machine
+from model.databases.innodb.state import AS_LOADED, AT_WORK, COLD, new_machine
 from model.databases.innodb.sysbench import draws_of, wanted
 from model.events.calendar import set_time
 from model.events.clock import SECOND_NS
@@ -48,12 +49,12 @@ def start(test, s, seed=0):
     """A machine with everybody at the beginning, and the stream that its transactions are drawn from."""
     draws = draws_of(seed)
     m = new_machine(test, s, draws)
-    m.log[[MADE, WRITTEN, STABLE, CHECKPOINT_AT]] = FIRST_LSN
+    m.log[[inno.MADE, inno.WRITTEN, inno.STABLE, inno.CHECKPOINT_AT]] = FIRST_LSN
     if m.s.start != COLD:
         fill_all(m, _pages_to_begin_with(m))
     if m.s.start == AT_WORK:
         at_work.work(m, stream(seed, "sysbench transactions before the start"))
-    m.process[m.s.n_clients, PHASE] = phase.SECOND
+    m.process[m.s.n_clients, inno.PHASE] = phase.SECOND
     set_time(m.calendar, m.s.n_clients, SECOND_NS)
     begin_all(m)
     return m, draws

@@ -41,6 +41,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from model.databases.innodb import columns as inno
+from model.databases.innodb.stats import COUNTS
 from model.databases.innodb.sysbench import BATCH, Oltp, draw
 from model.databases.innodb.tables import N_UNDO_PAGES, PAGE_BYTES, Table, new_table
 from model.events.calendar import NEVER, Calendar, new_calendar
@@ -51,47 +53,9 @@ from model.filesystems.calls import Calls, new_calls
 FDATASYNC, O_DSYNC, NO_SYNC = 0, 1, 2  # innodb_flush_method: the default (fsync); the log written through; nosync
 COLD, WARM, AS_LOADED, AT_WORK = 0, 1, 2, 3  # how the buffer pool begins
 
-# Columns of processes.
-PHASE, THEN = 0, 1  # what is next; what is next after a wait for the log or for room in it
-STATEMENT, STEP, N_TOUCHED = 2, 3, 4  # of the transaction; how many of the statement's pages it has got; of how many
-LSN, MUST_BE_STABLE = 5, 6  # of the log: up to where; 0: written is enough
-WANTED = 7  # the page it waits for somebody else to read or write, or NOBODY
-BEGAN, CPU_FACTOR, HAS_CHANGED, HAS_SLOT = 8, 9, 10, 11  # ns; 2^20ths; of the transaction, of the statement
-N_HELD, ROW, TICKET, N_WAITERS = 12, 13, 14, 15  # rows locked; row waited for, or NOBODY; since when; who waits for its rows
-UNDO_PAGE, UNDO_USED = 16, 17  # of the client, and B
-FRAME, AGENT = 18, 19  # of a write thread
-ROOM_THEN = 20  # what is next when there is room in the log
-SYNCS = 21  # N_WRITTEN when its present sync began
-LEADER = 22  # whose group it commits with, or NOBODY
-N_PROCESS = 23
 
-LIST, LRU, CHECKPOINT = 1, 2, 3  # behind the master: processes, columns of batch, and queues of who waits for their ends
-AGENT_QUEUE, LOG_QUEUE, AREA, SLOTS, BINLOG = 0, 4, 5, 6, 7  # queues, beside CPUS; AGENT_QUEUE + LIST, LRU, CHECKPOINT
-BINLOG_SYNC = 8
-N_QUEUES = 9
-
-# Elements of Machine.log: places, in B of the log files.
-MADE, WRITTEN, STABLE, MADE_STABLE = 0, 1, 2, 3  # up to where; the last also counts what is being written
-TARGET, CALL_END, CHECKPOINT_AT, NEXT_CHECKPOINT = 4, 5, 6, 7
-AT_LAST_SECOND, SECONDS, REMEMBERED_AT = 8, 9, 10  # MADE then; how many have passed; ns
-BINLOG_END, N_GROUPS = 11, 12  # B of the binary log; groups that have been written to it
-
-# Columns of Machine.batch, one for LIST and one for LRU.
-RUNS, LEFT, LIMIT, N_CHUNK, NEXT, N_DONE, IS_WRITING, HAS_FOUND = range(8)
 CHUNK_PAGES = 128  # the double-write area: two extents
 
-# Elements of Machine.pool.
-N_USED, N_DIRTY, OLD_HEAD, N_OLD, N_REPLACED, N_WANTING = range(6)
-N_WRITTEN, N_STABLE = 6, 7  # pages, ever; of these, by a sync that has returned
-LAST_WRITES, IOS_BEFORE, HIGH_ENTRIES, NEXT_UNDO, NEXT_TICKET, TURN = range(8, 14)  # TURN: 0 to 9, of the master
-LAST_REPLACED = 14  # N_REPLACED when the page cleaner last looked at the end of the list
-
-# What is counted, in all and per second.
-COUNTS = ("commits", "deadlocks", "lock_waits", "page_waits", "accesses", "reads", "pages_made", "list_writes", "lru_writes",
-          "area_calls", "area_pages", "fsyncs", "log_bytes", "wal_calls", "wal_bytes", "flushes", "checkpoints",
-          "log_stalls", "frame_waits")
-(COMMITS, DEADLOCKS, LOCK_WAITS, PAGE_WAITS, ACCESSES, READS, PAGES_MADE, LIST_WRITES, LRU_WRITES, AREA_CALLS, AREA_WRITES,
- FSYNCS, LOGGED, WAL_CALLS, WAL_BYTES, FLUSHES, CHECKPOINTS, LOG_STALLS, FRAME_WAITS) = range(len(COUNTS))
 
 HISTORY = 20  # seconds that adaptive flushing remembers: BUF_FLUSH_STAT_N_INTERVAL
 MOST_HISTORY = 30  # the page cleaner: innodb_flushing_avg_loops
@@ -198,17 +162,17 @@ class Machine(NamedTuple):
     test: Oltp
     table: Table
     calendar: Calendar
-    process: np.ndarray  # [process, column]; see PHASE and the others
+    process: np.ndarray  # [process, column]; see inno.PHASE and the others
     after: np.ndarray  # see model.events.queues
     queue: np.ndarray
     busy: np.ndarray
     service_ns: np.ndarray
     calls: Calls
-    log: np.ndarray
-    limits: np.ndarray  # see model.databases.innodb.redo_log: ages at which dirty pages and checkpoints are asked for
+    log: np.ndarray  # see inno.MADE and the others
+    limits: np.ndarray  # see inno.FLUSH_AGE: ages at which dirty pages and checkpoints are asked for
     pages: Pages
     frames: Frames
-    pool: np.ndarray
+    pool: np.ndarray  # see inno.N_USED and the others
     batch: np.ndarray  # [LIST or LRU, column]
     chunk: np.ndarray  # [LIST or LRU, frames of pages that are flushed together]
     touched: np.ndarray  # [process, step]: pages of its statement
@@ -221,7 +185,7 @@ class Machine(NamedTuple):
     draws: np.ndarray  # [transaction, id]
     factors: np.ndarray  # [transaction]
     n_drawn: np.ndarray  # [of these, of all]: begun
-    counts: np.ndarray
+    counts: np.ndarray  # see stats.COUNTS
     per_second: np.ndarray  # [count, second]
     response_ns: np.ndarray
     ended_at: np.ndarray
@@ -265,14 +229,14 @@ def check_settings(s: Settings, test: Oltp) -> None:
     if 4 * PAGE_BYTES * (10 + s.thread_concurrency + s.n_clients) > s.log_file_bytes * s.n_log_files // 2:
         raise ValueError(f"log_file_bytes is {s.log_file_bytes} B, but {s.n_clients} clients need more for changes under "
                          "way; choose larger files of log")
-    if s.wire_ns == 0 and test.statements[:, -1].sum() == 0:
+    if s.wire_ns == 0 and test.statements[:, inno.CPU_NS].sum() == 0:
         raise ValueError("a transaction takes no time at all, neither wire_ns nor CPU; let one of them be more than 0")
 
 
 def new_frames(n):
-    rings = [Ring(np.zeros(n, np.int64), np.zeros(n, np.int64)) for _ in range(2)]
-    return Frames(np.zeros(n, np.int64), np.zeros(n, np.int8), np.zeros(n, np.int64), np.zeros(n, np.int64),
-                  np.zeros(n, np.int64), *rings)
+    use, dirty = (Ring(older=np.zeros(n, np.int64), newer=np.zeros(n, np.int64)) for _ in range(2))
+    return Frames(page=np.zeros(n, np.int64), flags=np.zeros(n, np.int8), first_lsn=np.zeros(n, np.int64),
+                  last_lsn=np.zeros(n, np.int64), moved_at=np.zeros(n, np.int64), use=use, dirty=dirty)
 
 
 def new_machine(test: Oltp, s: Settings, seed_stream: np.random.Generator) -> Machine:
@@ -281,14 +245,14 @@ def new_machine(test: Oltp, s: Settings, seed_stream: np.random.Generator) -> Ma
     check_settings(s, test)
     table = new_table(test.n_rows, test.k_is_random)
     n, zeros = s.n_clients + 4 + s.write_io_threads, np.zeros
-    n_touched = max(6, int(test.statements[:, 2].max()) // table.rows_per_leaf + 2)
+    n_touched = max(6, int(test.statements[:, inno.N_ROWS].max()) // table.rows_per_leaf + 2)
     draws, factors = zeros((BATCH, test.n_ids), np.int64), zeros(BATCH)
     draw(test, draws, factors, seed_stream)
     is_on_disk = np.ones(table.n_pages, np.int8)
     is_on_disk[table.first_high:] = 0
     m = Machine(
-        s=s, test=test, table=table, calendar=new_calendar(n), process=zeros((n, N_PROCESS), np.int64),
-        after=np.full(n, NOBODY), queue=new_queues(N_QUEUES), busy=zeros(N_QUEUES, np.int64),
+        s=s, test=test, table=table, calendar=new_calendar(n), process=zeros((n, inno.N_PROCESS), np.int64),
+        after=np.full(n, NOBODY), queue=new_queues(inno.N_QUEUES), busy=zeros(inno.N_QUEUES, np.int64),
         service_ns=zeros(n, np.int64), calls=new_calls(n), log=zeros(16, np.int64), limits=log_limits(s),
         pages=Pages(zeros(table.n_pages, np.int32), is_on_disk), frames=new_frames(n_frames_of(s, table) + 1),
         pool=zeros(16, np.int64), batch=zeros((3, 8), np.int64), chunk=zeros((3, CHUNK_PAGES), np.int64),
@@ -298,8 +262,8 @@ def new_machine(test: Oltp, s: Settings, seed_stream: np.random.Generator) -> Ma
         history=zeros((2, MOST_HISTORY), np.int64), draws=draws, factors=factors, n_drawn=zeros(2, np.int64),
         counts=zeros(len(COUNTS), np.int64), per_second=zeros((len(COUNTS), s.n_seconds), np.int64),
         response_ns=zeros(s.n_transactions, np.int64), ended_at=zeros(s.n_transactions, np.int64))
-    m.process[:, [WANTED, ROW, UNDO_PAGE, LEADER]] = NOBODY
-    m.pool[NEXT_UNDO] = N_UNDO_PAGES - 1
+    m.process[:, [inno.WANTED, inno.ROW, inno.UNDO_PAGE, inno.LEADER]] = NOBODY
+    m.pool[inno.NEXT_UNDO] = N_UNDO_PAGES - 1
     return m
 
 

@@ -4,19 +4,9 @@ Undo goes first in a transaction, then the clustered index, then that on k: see 
 takes all leaves from its first row to its last.
 """
 
+from model.databases.innodb import columns as inno
 from model.databases.innodb import phases as phase
-from model.databases.innodb.state import (
-    HAS_CHANGED,
-    HIGH_ENTRIES,
-    N_TOUCHED,
-    NEXT_UNDO,
-    PHASE,
-    STATEMENT,
-    STEP,
-    UNDO_PAGE,
-    UNDO_USED,
-)
-from model.databases.innodb.sysbench import DELETE, ID, KIND, N_ROWS, READ, UPDATE_C, UPDATE_K
+from model.databases.innodb.sysbench import DELETE, READ, UPDATE_C, UPDATE_K
 from model.databases.innodb.tables import (
     LOG_BEGIN,
     LOG_DELETE,
@@ -40,20 +30,20 @@ from model.jit import kernel, part
 @kernel
 def _touch(m, p, page, n_bytes):
     """The statement works with `page`, and changes it if it logs anything."""
-    n = m.process[p, N_TOUCHED]
+    n = m.process[p, inno.N_TOUCHED]
     m.touched[p, n], m.changes[p, n] = page, n_bytes
-    m.process[p, N_TOUCHED] = n + 1
+    m.process[p, inno.N_TOUCHED] = n + 1
 
 
 @kernel
 def _undo_page(m, p):
     """The client's; the next free one when it is three quarters full."""
-    used = m.process[p, UNDO_USED] + UNDO_BYTES
-    if m.process[p, UNDO_PAGE] == NOBODY or used > UNDO_PAGE_BYTES:
-        m.pool[NEXT_UNDO] = (m.pool[NEXT_UNDO] + 1) % N_UNDO_PAGES
-        m.process[p, UNDO_PAGE], used = m.table.first_undo + m.pool[NEXT_UNDO], UNDO_BYTES
-    m.process[p, UNDO_USED] = used
-    return m.process[p, UNDO_PAGE]
+    used = m.process[p, inno.UNDO_USED] + UNDO_BYTES
+    if m.process[p, inno.UNDO_PAGE] == NOBODY or used > UNDO_PAGE_BYTES:
+        m.pool[inno.NEXT_UNDO] = (m.pool[inno.NEXT_UNDO] + 1) % N_UNDO_PAGES
+        m.process[p, inno.UNDO_PAGE], used = m.table.first_undo + m.pool[inno.NEXT_UNDO], UNDO_BYTES
+    m.process[p, inno.UNDO_USED] = used
+    return m.process[p, inno.UNDO_PAGE]
 
 
 @kernel
@@ -64,12 +54,12 @@ def _move_entry(m, p, row):
         _touch(m, p, random_leaf_of(table, row, m.has_k[row]), SECONDARY_MARK + SECONDARY_INSERT)
         return
     if m.has_k[row]:
-        _touch(m, p, high_leaf_of(table, row, pool[HIGH_ENTRIES]), SECONDARY_MARK + SECONDARY_INSERT)
+        _touch(m, p, high_leaf_of(table, row, pool[inno.HIGH_ENTRIES]), SECONDARY_MARK + SECONDARY_INSERT)
         return
     m.has_k[row] = 1
-    pool[HIGH_ENTRIES] += 1
+    pool[inno.HIGH_ENTRIES] += 1
     _touch(m, p, low_leaf_of(table, row), SECONDARY_MARK)
-    _touch(m, p, high_leaf_of(table, row, pool[HIGH_ENTRIES]), SECONDARY_INSERT)
+    _touch(m, p, high_leaf_of(table, row, pool[inno.HIGH_ENTRIES]), SECONDARY_INSERT)
 
 
 @kernel
@@ -77,7 +67,7 @@ def _mark_entry(m, p, row):
     if m.test.k_is_random:
         _touch(m, p, random_leaf_of(m.table, row, m.has_k[row]), SECONDARY_MARK)
     elif m.has_k[row]:
-        _touch(m, p, high_leaf_of(m.table, row, m.pool[HIGH_ENTRIES]), SECONDARY_MARK)
+        _touch(m, p, high_leaf_of(m.table, row, m.pool[inno.HIGH_ENTRIES]), SECONDARY_MARK)
     else:
         _touch(m, p, low_leaf_of(m.table, row), SECONDARY_MARK)
 
@@ -85,8 +75,8 @@ def _mark_entry(m, p, row):
 @part
 def _write(m, p, kind, row):
     """Undo goes first in a transaction; then the clustered index, then that on k."""
-    if not m.process[p, HAS_CHANGED]:
-        m.process[p, HAS_CHANGED] = 1
+    if not m.process[p, inno.HAS_CHANGED]:
+        m.process[p, inno.HAS_CHANGED] = 1
         _touch(m, p, _undo_page(m, p), LOG_BEGIN)
     leaf = leaf_of(m.table, row)
     if kind == UPDATE_K:
@@ -98,7 +88,7 @@ def _write(m, p, kind, row):
         _touch(m, p, leaf, LOG_DELETE)
         _mark_entry(m, p, row)
         if not m.test.k_is_random:
-            m.pool[HIGH_ENTRIES] -= m.has_k[row]
+            m.pool[inno.HIGH_ENTRIES] -= m.has_k[row]
             m.has_k[row] = 0
     elif m.test.k_is_random:
         m.has_k[row] = (int(m.has_k[row]) + 1) % 128
@@ -112,13 +102,13 @@ def _write(m, p, kind, row):
 @part
 def prepare_pages(m, p):
     """Which pages the statement needs, and what it will log for each."""
-    statement = m.test.statements[m.process[p, STATEMENT]]
-    row = m.ids[p, statement[ID]]
-    m.process[p, N_TOUCHED] = m.process[p, STEP] = 0
-    m.process[p, PHASE] = phase.ACCESS
-    if statement[KIND] != READ:
-        _write(m, p, statement[KIND], row)
+    statement = m.test.statements[m.process[p, inno.STATEMENT]]
+    row = m.ids[p, statement[inno.ID]]
+    m.process[p, inno.N_TOUCHED] = m.process[p, inno.STEP] = 0
+    m.process[p, inno.PHASE] = phase.ACCESS
+    if statement[inno.KIND] != READ:
+        _write(m, p, statement[inno.KIND], row)
         return
-    row = max(0, min(row, m.table.n_rows - statement[N_ROWS]))
-    for leaf in range(leaf_of(m.table, row), leaf_of(m.table, row + statement[N_ROWS] - 1) + 1):
+    row = max(0, min(row, m.table.n_rows - statement[inno.N_ROWS]))
+    for leaf in range(leaf_of(m.table, row), leaf_of(m.table, row + statement[inno.N_ROWS] - 1) + 1):
         _touch(m, p, leaf, 0)

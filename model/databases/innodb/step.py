@@ -4,6 +4,7 @@ A process goes on until it has to wait: for a server, a lock, the storage or the
 the lower number. `model.simulations.database_server` runs it on a store.
 """
 
+from model.databases.innodb import columns as inno
 from model.databases.innodb import phases as phase
 from model.databases.innodb.binlog import events_written, group_synced, lead, sync_events, write_events
 from model.databases.innodb.checkpoints import (
@@ -48,7 +49,6 @@ from model.databases.innodb.master import (
     tenth_second,
 )
 from model.databases.innodb.redo_log import log_held, log_synced, log_wanted, log_written
-from model.databases.innodb.state import PHASE
 from model.databases.innodb.tables import DOUBLEWRITE
 from model.jit import kernel, part
 
@@ -184,7 +184,7 @@ def step(m, now, p):
     """The event of process `p`: what it does until it has to wait."""
     goes_on = True
     while goes_on:
-        at = m.process[p, PHASE]
+        at = m.process[p, inno.PHASE]
         if at < phase.GROUP_LEADS:
             goes_on = _client(m, now, p, at)
         elif at < phase.FREE_CHECK:

@@ -47,7 +47,6 @@ from model.events.streams import stream
 
 # What a statement does to the table.
 NOTHING, READ, UPDATE_K, UPDATE_C, DELETE, INSERT = range(6)
-KIND, ID, N_ROWS, CPU_NS = 0, 1, 2, 3  # columns of statements: ID says which of the ids drawn, N_ROWS how many from there on
 CHANGES = {NOTHING: 0, READ: 0, UPDATE_K: 3, UPDATE_C: 1, DELETE: 2, INSERT: 2}  # index records
 
 DISTRIBUTIONS = ("special", "gaussian", "uniform", "pareto", "zipfian")

@@ -12,19 +12,9 @@ _db_block_max_scan_pct, whose value in 10g is printed so by many (mzph.cn/news/9
 once is as young here as any), several lists of one cache, copies of blocks for consistent reads, full scans of tables.
 """
 
-from model.databases.oracle.state import (
-    BUSY_BLOCK,
-    DIRTY,
-    FREE,
-    GETS,
-    IN_WRITE,
-    IS_LISTED,
-    LOADING,
-    MADE,
-    N_DIRTY,
-    N_LISTED,
-    N_USED,
-)
+from model.databases.oracle import columns as ora
+from model.databases.oracle import stats as stat
+from model.databases.oracle.state import DIRTY, IN_WRITE, IS_LISTED, LOADING
 from model.events.queues import NOBODY, leave
 from model.events.servers import count, wake
 from model.jit import kernel
@@ -36,14 +26,14 @@ def _leave_list(m, frame):
     """Take a buffer out of the LRU list, or the write list."""
     if m.buffers.flags[frame] & IS_LISTED:
         m.buffers.flags[frame] &= ~IS_LISTED
-        m.pool[N_LISTED] -= 1
+        m.pool[ora.N_LISTED] -= 1
     unlink(m.buffers.use, frame)
 
 
 @kernel
 def use(m, now, frame):
     """Rule 1."""
-    count(m, GETS, 1, now)
+    count(m, stat.GETS, 1, now)
     _leave_list(m, frame)
     link_after(m.buffers.use, m.buffers.use.older[0], frame)
 
@@ -54,16 +44,16 @@ def _to_write_list(m, frame):
     unlink(m.buffers.use, frame)
     link_after(m.buffers.use, m.buffers.use.older[end], frame)
     m.buffers.flags[frame] |= IS_LISTED
-    m.pool[N_LISTED] += 1
+    m.pool[ora.N_LISTED] += 1
 
 
 @kernel
 def take_buffer(m):
     """Rule 2: a buffer in no list, or 0."""
     buffers, n = m.buffers, len(m.buffers.block) - 2
-    if m.pool[N_USED] < n:
-        m.pool[N_USED] += 1
-        return m.pool[N_USED]
+    if m.pool[ora.N_USED] < n:
+        m.pool[ora.N_USED] += 1
+        return m.pool[ora.N_USED]
     frame = buffers.use.newer[0]
     for _ in range(2 * n // 5):
         if frame == 0:
@@ -93,9 +83,9 @@ def change(m, frame):
     buffers = m.buffers
     if not buffers.flags[frame] & DIRTY:
         buffers.flags[frame] |= DIRTY
-        buffers.first_redo[frame] = m.log[MADE]
+        buffers.first_redo[frame] = m.log[ora.MADE]
         link_after(buffers.dirty, buffers.dirty.older[0], frame)
-        m.pool[N_DIRTY] += 1
+        m.pool[ora.N_DIRTY] += 1
 
 
 @kernel
@@ -103,7 +93,7 @@ def clean(m, frame):
     """It is being written, or was: what is changed from now on is a first change again."""
     unlink(m.buffers.dirty, frame)
     m.buffers.flags[frame] &= ~DIRTY
-    m.pool[N_DIRTY] -= 1
+    m.pool[ora.N_DIRTY] -= 1
 
 
 @kernel
@@ -116,7 +106,7 @@ def is_taken(m, frame, changes):
 def oldest_redo(m):
     """From where on the redo log is needed: the checkpoint position."""
     frame = m.buffers.dirty.newer[0]
-    return m.log[MADE] if frame == 0 else m.buffers.first_redo[frame]
+    return m.log[ora.MADE] if frame == 0 else m.buffers.first_redo[frame]
 
 
 @kernel
@@ -131,8 +121,8 @@ def wake_all(m, now, i):
 @kernel
 def has_come(m, now, frame):
     m.buffers.flags[frame] &= ~LOADING
-    wake_all(m, now, BUSY_BLOCK)
-    wake(m, now, leave(m.queue, m.after, FREE))
+    wake_all(m, now, ora.BUSY_BLOCK)
+    wake(m, now, leave(m.queue, m.after, ora.FREE))
 
 
 @kernel
@@ -143,5 +133,5 @@ def is_written(m, now, frame):
     if flags[frame] & IS_LISTED:
         _leave_list(m, frame)
         link_after(m.buffers.use, 0, frame)
-    wake_all(m, now, BUSY_BLOCK)
-    wake(m, now, leave(m.queue, m.after, FREE))
+    wake_all(m, now, ora.BUSY_BLOCK)
+    wake(m, now, leave(m.queue, m.after, ora.FREE))

@@ -4,21 +4,9 @@ Transactions of the same kind as those to come go through the buffers with stora
 some times over. Dirty buffers become clean where the checkpoint position would be too far back, or where they are replaced.
 """
 
+from model.databases.oracle import columns as ora
 from model.databases.oracle.buffers import change, clean, put, take_buffer, use
-from model.databases.oracle.state import (
-    BATCH,
-    FIRST_BLOCK,
-    IS_LISTED,
-    MADE,
-    N_CHANGED,
-    N_GETS,
-    N_LISTED,
-    REDO_BLOCK,
-    TARGET,
-    WRITTEN,
-    draw,
-    new_machine,
-)
+from model.databases.oracle.state import BATCH, IS_LISTED, REDO_BLOCK, draw, new_machine
 from model.databases.oracle.step import begin
 from model.events.streams import stream
 from model.jit import kernel
@@ -32,12 +20,12 @@ MOST = 20_000_000  # blocks; more would take seconds
 def _clean_all_listed(m):
     """What would be on the write list is clean, and the next to be taken."""
     buffers, end = m.buffers, len(m.buffers.block) - 1
-    while m.pool[N_LISTED]:
+    while m.pool[ora.N_LISTED]:
         frame = buffers.use.older[end]
         clean(m, frame)
         unlink(buffers.use, frame)
         buffers.flags[frame] &= ~IS_LISTED
-        m.pool[N_LISTED] -= 1
+        m.pool[ora.N_LISTED] -= 1
         link_after(buffers.use, 0, frame)
 
 
@@ -59,11 +47,11 @@ def work(m, draws):
     """These transactions, in no time."""
     buffers, limit = m.buffers, m.s.log_file_bytes * 9 // 10
     for t in range(len(draws)):
-        for i in range(draws[t, N_GETS]):
-            _get(m, draws[t, FIRST_BLOCK + i], i < draws[t, N_CHANGED])
-        m.log[MADE] += m.s.redo_bytes
+        for i in range(draws[t, ora.N_GETS]):
+            _get(m, draws[t, ora.FIRST_BLOCK + i], i < draws[t, ora.N_CHANGED])
+        m.log[ora.MADE] += m.s.redo_bytes
         frame = buffers.dirty.newer[0]
-        while frame and m.log[MADE] - buffers.first_redo[frame] > limit:
+        while frame and m.log[ora.MADE] - buffers.first_redo[frame] > limit:
             clean(m, frame)
             frame = buffers.dirty.newer[0]
 
@@ -83,8 +71,8 @@ def start(s, seed=0):
     for _ in range(-(-n_blocks // (BATCH * m.s.gets))):
         draw(m.s, table, before)
         work(m, table)
-    m.log[MADE] = -(-m.log[MADE] // REDO_BLOCK) * REDO_BLOCK
-    m.log[WRITTEN] = m.log[TARGET] = m.log[MADE]
+    m.log[ora.MADE] = -(-m.log[ora.MADE] // REDO_BLOCK) * REDO_BLOCK
+    m.log[ora.WRITTEN] = m.log[ora.TARGET] = m.log[ora.MADE]
     m.counts[:] = 0
     m.per_second[:] = 0
     begin_all(m)

@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from model.databases.oracle import columns as ora
+from model.databases.oracle.stats import COUNTS
 from model.events.calendar import NEVER, Calendar, new_calendar
 from model.events.queues import NOBODY, new_queues
 from model.events.servers import typed
@@ -21,37 +23,9 @@ REDO_BLOCK = 512  # the log is written in whole ones
 BATCH = 4096  # transactions drawn at a time
 DATA_FILE = 0
 
-# Columns of processes.
-PHASE = 0  # what is next
-TRANSACTION, STEP = 1, 2  # its row of draws; how many of the transaction's blocks it has got
-BEGAN, REDO = 3, 4  # ns; up to where its redo must be on disk
-FRAME = 5  # of a write under way
-N_PROCESS = 6
-
-# What is next. Of a user: its first part of CPU time is over; blocks; the one read has come; the second part is over; it has
-# committed. Of the log writer and of a write: the call has returned.
-THINK, COMPUTE, BLOCKS, READ_DONE, COMPUTED, COMMITTED, LOG_DONE, WRITE_DONE = range(8)
-
-FREE, BUSY_BLOCK, COMMIT = 1, 2, 3  # queues beside CPUS: who waits for a free buffer, a block, the log writer
-N_QUEUES = 4
-
-# Elements of Machine.log: B of redo, counted from the beginning.
-MADE, WRITTEN, TARGET, CALL_END, IS_WRITING = range(5)  # the last: 1 while a write of the log is under way
-
-# Columns of Machine.writers, one for each database writer.
-N_OUT = 0  # writes under way
 
 # Flags of a buffer.
 DIRTY, LOADING, IN_WRITE, IS_LISTED = 1, 2, 4, 8  # the last: on the write list
-
-# Elements of Machine.pool.
-N_USED, N_DIRTY, N_LISTED = range(3)
-
-# What is counted, in all and per second. free_waits, busy_waits, log_full: looks in vain, of which a wait may have several.
-COUNTS = ("commits", "gets", "reads", "free_waits", "busy_waits", "block_writes", "log_bytes", "wal_calls", "wal_bytes",
-          "flushes", "checkpoints", "log_full")
-(COMMITS, GETS, READS, FREE_WAITS, BUSY_WAITS, BLOCK_WRITES, LOGGED, WAL_CALLS, WAL_BYTES, FLUSHES, CHECKPOINTS,
- LOG_FULL) = range(len(COUNTS))
 
 
 class Settings(NamedTuple):
@@ -99,27 +73,25 @@ class Buffers(NamedTuple):
 class Machine(NamedTuple):
     s: Settings
     calendar: Calendar
-    process: np.ndarray  # [process, column]; see PHASE and the others
+    process: np.ndarray  # [process, column]; see ora.PHASE and the others
     after: np.ndarray  # see model.events.queues
     queue: np.ndarray
     busy: np.ndarray
     service_ns: np.ndarray
     calls: Calls
-    log: np.ndarray
+    log: np.ndarray  # see ora.MADE and the others
     writers: np.ndarray  # [writer, column]
     frame_of: np.ndarray  # per block: its buffer, or 0
     buffers: Buffers
-    pool: np.ndarray
-    draws: np.ndarray  # [transaction, column]: how many blocks, how many of them are changed, which
+    pool: np.ndarray  # see ora.N_USED
+    draws: np.ndarray  # [transaction, column]; see ora.N_GETS
     under_way: np.ndarray  # [user, column]: the same, of what it is at
     n_drawn: np.ndarray  # [of these, of all]: begun
-    counts: np.ndarray
+    counts: np.ndarray  # see stats.COUNTS
     per_second: np.ndarray  # [count, second]
     response_ns: np.ndarray
     ended_at: np.ndarray
 
-
-N_GETS, N_CHANGED, FIRST_BLOCK = 0, 1, 2  # columns of draws
 
 _BOUNDS = {"n_users": (1, 10**4), "n_transactions": (1, 2**40), "duration_ns": (1, NEVER), "n_cpus": (1, 2**14),
            "n_blocks": (1024, 2**31), "gets": (1, 1000), "changed_share": (0, 1), "hot_share": (0, 1), "hot_hits": (0, 1),
@@ -153,34 +125,36 @@ def log_writer(s):
 
 
 def _buffers(n):
-    rings = [Ring(np.zeros(n + 2, np.int64), np.zeros(n + 2, np.int64)) for _ in range(2)]
-    rings[0].older[n + 1] = rings[0].newer[n + 1] = n + 1
-    return Buffers(np.zeros(n + 2, np.int64), np.zeros(n + 2, np.int8), np.zeros(n + 2, np.int64), *rings)
+    use, dirty = (Ring(older=np.zeros(n + 2, np.int64), newer=np.zeros(n + 2, np.int64)) for _ in range(2))
+    use.older[n + 1] = use.newer[n + 1] = n + 1
+    return Buffers(block=np.zeros(n + 2, np.int64), flags=np.zeros(n + 2, np.int8), first_redo=np.zeros(n + 2, np.int64),
+                   use=use, dirty=dirty)
 
 
 def draw(s, table, stream):
     """Transactions to come: of `table`, [transaction, column]. Blocks are hot or cold, as in the order entry of
     `model.simulations.order_entry.draws`; the first of a transaction's are those that it changes."""
     n = len(table)
-    table[:, N_GETS] = 1 + (stream.random(n) * (2 * s.gets - 1)).astype(np.int64)
-    table[:, N_CHANGED] = (table[:, N_GETS] * s.changed_share + stream.random(n)).astype(np.int64)
+    table[:, ora.N_GETS] = 1 + (stream.random(n) * (2 * s.gets - 1)).astype(np.int64)
+    table[:, ora.N_CHANGED] = (table[:, ora.N_GETS] * s.changed_share + stream.random(n)).astype(np.int64)
     n_hot = max(1, int(s.hot_share * s.n_blocks))
-    shape = n, table.shape[1] - FIRST_BLOCK
+    shape = n, table.shape[1] - ora.FIRST_BLOCK
     is_hot, where = stream.random(shape) < s.hot_hits, stream.random(shape)
     cold = np.minimum(n_hot + (where * (s.n_blocks - n_hot)).astype(np.int64), s.n_blocks - 1)
-    table[:, FIRST_BLOCK:] = np.where(is_hot, (where * n_hot).astype(np.int64), cold)
+    table[:, ora.FIRST_BLOCK:] = np.where(is_hot, (where * n_hot).astype(np.int64), cold)
 
 
 def new_machine(s: Settings, stream: np.random.Generator) -> Machine:
     """Everybody at rest, nothing in memory."""
     s = typed(s)
     check_settings(s)
-    n, zeros, n_columns = n_processes_of(s), np.zeros, FIRST_BLOCK + 2 * s.gets
+    n, zeros, n_columns = n_processes_of(s), np.zeros, ora.FIRST_BLOCK + 2 * s.gets
     draws = zeros((BATCH, n_columns), np.int64)
     draw(s, draws, stream)
     return Machine(
-        s=s, calendar=new_calendar(n), process=zeros((n, N_PROCESS), np.int64), after=np.full(n, NOBODY),
-        queue=new_queues(N_QUEUES), busy=zeros(N_QUEUES, np.int64), service_ns=zeros(n, np.int64), calls=new_calls(n),
+        s=s, calendar=new_calendar(n), process=zeros((n, ora.N_PROCESS), np.int64), after=np.full(n, NOBODY),
+        queue=new_queues(ora.N_QUEUES), busy=zeros(ora.N_QUEUES, np.int64), service_ns=zeros(n, np.int64),
+        calls=new_calls(n),
         log=zeros(5, np.int64), writers=zeros((s.n_writers, 1), np.int64), frame_of=zeros(s.n_blocks, np.int32),
         buffers=_buffers(n_buffers_of(s)), pool=zeros(3, np.int64), draws=draws,
         under_way=zeros((s.n_users, n_columns), np.int64), n_drawn=zeros(2, np.int64),

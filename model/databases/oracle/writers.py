@@ -19,32 +19,11 @@ that a third of the log buffer or three seconds ask for; that the checkpoint pos
 goes on as they begin).
 """
 
+from model.databases.oracle import columns as ora
+from model.databases.oracle import phases as phase
+from model.databases.oracle import stats as stat
 from model.databases.oracle.buffers import clean, is_written, oldest_redo
-from model.databases.oracle.state import (
-    BLOCK_BYTES,
-    BLOCK_WRITES,
-    CALL_END,
-    CHECKPOINTS,
-    COMMIT,
-    DATA_FILE,
-    FLUSHES,
-    FRAME,
-    IN_WRITE,
-    IS_WRITING,
-    LOG_DONE,
-    LOG_FULL,
-    MADE,
-    N_LISTED,
-    N_OUT,
-    PHASE,
-    REDO,
-    REDO_BLOCK,
-    TARGET,
-    WAL_BYTES,
-    WAL_CALLS,
-    WRITE_DONE,
-    WRITTEN,
-)
+from model.databases.oracle.state import BLOCK_BYTES, DATA_FILE, IN_WRITE, REDO_BLOCK
 from model.events import queue_columns as ends
 from model.events.calendar import set_time
 from model.events.queues import NOBODY, leave
@@ -64,13 +43,13 @@ def _rounded(n_bytes):
 def write_log(m, now):
     """Rule 2; nothing if it is at it, or nobody waits."""
     log, s = m.log, m.s
-    if log[IS_WRITING] or m.queue[COMMIT, ends.FIRST] == NOBODY:
+    if log[ora.IS_WRITING] or m.queue[ora.COMMIT, ends.FIRST] == NOBODY:
         return
-    if log[MADE] - oldest_redo(m) > (s.n_log_files - 1) * s.log_file_bytes:
-        count(m, LOG_FULL, 1, now)
+    if log[ora.MADE] - oldest_redo(m) > (s.n_log_files - 1) * s.log_file_bytes:
+        count(m, stat.LOG_FULL, 1, now)
         return
-    log[IS_WRITING], log[TARGET] = 1, _rounded(log[MADE])
-    log[MADE] = log[TARGET]
+    log[ora.IS_WRITING], log[ora.TARGET] = 1, _rounded(log[ora.MADE])
+    log[ora.MADE] = log[ora.TARGET]
     _ask_log(m, now)
 
 
@@ -78,30 +57,30 @@ def write_log(m, now):
 def _ask_log(m, now):
     """A write of the log ends at the end of a file."""
     log, size = m.log, m.s.log_file_bytes
-    first = log[WRITTEN]
-    log[CALL_END] = min(log[TARGET], (first // size + 1) * size)
-    count(m, WAL_CALLS, 1, now)
-    count(m, WAL_BYTES, log[CALL_END] - first, now)
-    count(m, CHECKPOINTS, int(log[CALL_END] % size == 0), now)
-    m.process[m.s.n_users, PHASE] = LOG_DONE
-    ask(m.calls, m.s.n_users, WAL_WRITE_THROUGH, 0, first % (size * m.s.n_log_files), log[CALL_END] - first)
+    first = log[ora.WRITTEN]
+    log[ora.CALL_END] = min(log[ora.TARGET], (first // size + 1) * size)
+    count(m, stat.WAL_CALLS, 1, now)
+    count(m, stat.WAL_BYTES, log[ora.CALL_END] - first, now)
+    count(m, stat.CHECKPOINTS, int(log[ora.CALL_END] % size == 0), now)
+    m.process[m.s.n_users, ora.PHASE] = phase.LOG_DONE
+    ask(m.calls, m.s.n_users, WAL_WRITE_THROUGH, 0, first % (size * m.s.n_log_files), log[ora.CALL_END] - first)
 
 
 @part
 def log_done(m, now):
     """The redo is safe: those who waited for it have committed."""
     log = m.log
-    log[WRITTEN] = log[CALL_END]
-    if log[WRITTEN] < log[TARGET]:
+    log[ora.WRITTEN] = log[ora.CALL_END]
+    if log[ora.WRITTEN] < log[ora.TARGET]:
         _ask_log(m, now)
         return
-    log[IS_WRITING] = 0
-    count(m, FLUSHES, 1, now)
-    user = m.queue[COMMIT, ends.FIRST]
-    while user != NOBODY and m.process[user, REDO] <= log[WRITTEN]:
-        leave(m.queue, m.after, COMMIT)
+    log[ora.IS_WRITING] = 0
+    count(m, stat.FLUSHES, 1, now)
+    user = m.queue[ora.COMMIT, ends.FIRST]
+    while user != NOBODY and m.process[user, ora.REDO] <= log[ora.WRITTEN]:
+        leave(m.queue, m.after, ora.COMMIT)
         set_time(m.calendar, user, now + m.s.handoff_ns)
-        user = m.queue[COMMIT, ends.FIRST]
+        user = m.queue[ora.COMMIT, ends.FIRST]
     write_log(m, now)
 
 
@@ -112,14 +91,14 @@ def log_done(m, now):
 def _next_to_write(m):
     """A buffer, or 0."""
     buffers, end = m.buffers, len(m.buffers.block) - 1
-    if m.pool[N_LISTED]:
+    if m.pool[ora.N_LISTED]:
         frame = buffers.use.newer[end]
         while frame != end:
             if not buffers.flags[frame] & IN_WRITE:
                 return frame
             frame = buffers.use.newer[frame]
     frame = buffers.dirty.newer[0]
-    if frame and m.log[MADE] - buffers.first_redo[frame] > m.s.log_file_bytes * 9 // 10:
+    if frame and m.log[ora.MADE] - buffers.first_redo[frame] > m.s.log_file_bytes * 9 // 10:
         return frame
     return 0
 
@@ -128,8 +107,8 @@ def _next_to_write(m):
 def _write(m, now, process, frame):
     clean(m, frame)
     m.buffers.flags[frame] |= IN_WRITE
-    m.process[process, FRAME], m.process[process, PHASE] = frame, WRITE_DONE
-    count(m, BLOCK_WRITES, 1, now)
+    m.process[process, ora.FRAME], m.process[process, ora.PHASE] = frame, phase.WRITE_DONE
+    count(m, stat.BLOCK_WRITES, 1, now)
     ask(m.calls, process, WRITE_THROUGH, DATA_FILE, m.buffers.block[frame] * BLOCK_BYTES, BLOCK_BYTES)
 
 
@@ -140,7 +119,7 @@ def _begin_batch(m, now, writer):
         frame = _next_to_write(m)
         if frame == 0:
             return
-        m.writers[writer, N_OUT] += 1
+        m.writers[writer, ora.N_OUT] += 1
         _write(m, now, first + i, frame)
 
 
@@ -148,14 +127,14 @@ def _begin_batch(m, now, writer):
 def wake_writers(m, now):
     """Those that are idle look whether there is something to write."""
     for writer in range(m.s.n_writers):
-        if m.writers[writer, N_OUT] == 0:
+        if m.writers[writer, ora.N_OUT] == 0:
             _begin_batch(m, now, writer)
 
 
 @part
 def write_done(m, now, process):
     writer = (process - m.s.n_users - 1) // m.s.writes_per_writer
-    is_written(m, now, m.process[process, FRAME])
-    m.writers[writer, N_OUT] -= 1
+    is_written(m, now, m.process[process, ora.FRAME])
+    m.writers[writer, ora.N_OUT] -= 1
     wake_writers(m, now)
     write_log(m, now)

@@ -17,18 +17,9 @@ within seconds; pins.
 
 import numpy as np
 
-from model.databases.postgres.buffers import MAX_USAGE, N_TAKEN, N_USED, NEEDED, PAGE, take
-from model.databases.postgres.pgbench import (
-    ACTION,
-    FIRST_LEAF,
-    INSERT,
-    N_ROWS,
-    NOTHING,
-    RELATION,
-    UPDATE,
-    leaf_of_row,
-    page_of_row,
-)
+from model.databases.postgres import columns as pg
+from model.databases.postgres.buffers import MAX_USAGE, NEEDED, take
+from model.databases.postgres.pgbench import INSERT, NOTHING, UPDATE, leaf_of_row, page_of_row
 from model.databases.postgres.wal import DIRTY
 from model.events.queues import NOBODY
 from model.jit import kernel
@@ -36,9 +27,6 @@ from model.jit import kernel
 TURNS = 4
 MOST_TRANSACTIONS = 2**23
 BATCH = 2**16
-
-# Of the checkpoint that is written: the frame it has come to; transactions since it began; pages written.
-PLACE, SINCE, WRITTEN = range(3)
 
 
 @kernel
@@ -61,18 +49,18 @@ def _visit(m, page, is_changed):
 def _visit_all(m, rows):
     """The pages of one transaction, `rows` as parts of the tables: as `model.databases.postgres.client` finds them."""
     for statement in m.database.statements:
-        action, relation = statement[ACTION], statement[RELATION]
+        action, relation = statement[pg.ACTION], statement[pg.RELATION]
         if action == NOTHING:
             continue
         columns = m.database.relations[relation]
-        row = int(rows[relation] * columns[N_ROWS])
-        page = page_of_row(columns, row) if action != INSERT else m.tail[relation, PAGE]
+        row = int(rows[relation] * columns[pg.N_ROWS])
+        page = page_of_row(columns, row) if action != INSERT else m.tail[relation, pg.PAGE]
         is_moved = action == UPDATE and m.pages.free[page] == 0
-        if columns[FIRST_LEAF] != NOBODY:
+        if columns[pg.FIRST_LEAF] != NOBODY:
             _visit(m, leaf_of_row(columns, row), is_moved or action == INSERT)
         _visit(m, page, action in (UPDATE, INSERT))
         if is_moved:
-            _visit(m, m.tail[relation, PAGE], True)
+            _visit(m, m.tail[relation, pg.PAGE], True)
 
 
 @kernel
@@ -86,13 +74,13 @@ def _mark(flags):
 @kernel
 def _write_up_to(flags, state, end, pace):
     """It has written what it wants of the frames up to there, as far as it keeps up."""
-    while state[PLACE] < end:
-        if flags[state[PLACE]] & NEEDED:
-            if pace > 0 and state[WRITTEN] + 1 > pace * state[SINCE]:
+    while state[pg.AT_FRAME] < end:
+        if flags[state[pg.AT_FRAME]] & NEEDED:
+            if pace > 0 and state[pg.N_CLEANED] + 1 > pace * state[pg.SINCE]:
                 return
-            flags[state[PLACE]] = 0
-            state[WRITTEN] += 1
-        state[PLACE] += 1
+            flags[state[pg.AT_FRAME]] = 0
+            state[pg.N_CLEANED] += 1
+        state[pg.AT_FRAME] += 1
 
 
 @kernel
@@ -100,18 +88,18 @@ def _replay(m, rows, interval, state):
     """Transactions of these `rows`."""
     flags = m.buffers.flags
     for t in range(len(rows)):
-        if state[SINCE] >= interval and state[PLACE] == len(flags):
+        if state[pg.SINCE] >= interval and state[pg.AT_FRAME] == len(flags):
             _mark(flags)
-            state[PLACE] = state[SINCE] = state[WRITTEN] = 0
+            state[pg.AT_FRAME] = state[pg.SINCE] = state[pg.N_CLEANED] = 0
         _visit_all(m, rows[t])
-        state[SINCE] += 1
-        share = min(1.0, state[SINCE] / max(1.0, interval * m.s.checkpoint_completion_target))
+        state[pg.SINCE] += 1
+        share = min(1.0, state[pg.SINCE] / max(1.0, interval * m.s.checkpoint_completion_target))
         _write_up_to(flags, state, int(share * len(flags)), m.s.checkpoint_pace)
 
 
 def work(m, drawn):
     """Buffers that hold something become those of a machine at work; `drawn`: the stream of the transactions before."""
-    used = int(m.buffers.clock[N_USED])
+    used = int(m.buffers.clock[pg.N_USED])
     n = min(TURNS * used + int(drawn.integers(used)), MOST_TRANSACTIONS)
     interval = m.s.interval_transactions or 2 * MOST_TRANSACTIONS
     state = np.array([len(m.buffers.flags), -n % interval or interval, 0], np.int64)
@@ -119,4 +107,4 @@ def work(m, drawn):
         rows = drawn.random((min(BATCH, left), len(m.database.relations)))
         _replay(m, rows, interval, state)
     m.buffers.flags[(m.buffers.flags & NEEDED) > 0] = DIRTY
-    m.buffers.clock[N_TAKEN] = 0
+    m.buffers.clock[pg.N_TAKEN] = 0

@@ -18,9 +18,10 @@ buffers for large scans; content locks (who wants to change a page
 while another waits for its log to be stable, would wait too).
 """
 
+from model.databases.postgres import columns as pg
 from model.databases.postgres import phases as phase
-from model.databases.postgres.pgbench import FILE_SHIFT, FIRST_PAGE, LAST_PAGE, PAGE_BYTES, RELATION
-from model.databases.postgres.state import EXTENSIONS, FRAME, N_TOUCHED, PHASE, READS, REDO, STATEMENT, STEP, WANTED
+from model.databases.postgres import stats as stat
+from model.databases.postgres.pgbench import FILE_SHIFT, PAGE_BYTES
 from model.databases.postgres.wal import DIRTY, flush
 from model.events.calendar import set_time
 from model.events.clock import MS
@@ -32,13 +33,7 @@ from model.jit import kernel, part
 MAX_USAGE = 5  # BM_MAX_USAGE_COUNT
 NEEDED, LOADING = 2, 4  # with DIRTY, in Buffers.flags: to be written by the checkpoint; being read
 
-# Elements of Buffers.clock.
-HAND, PASSES, N_USED, N_TAKEN = 0, 1, 2, 3  # last frame swept; turns; frames ever used; taken since the cleaner came
-ROWS, PAGE, ON_DISK = 0, 1, 2  # columns of Machine.tail
 
-# Elements of Machine.cleaner.
-SMOOTHED_TAKEN, DENSITY, NEXT, NEXT_PASS, LAST_HAND, LAST_PASS, HAS_COME = 0, 1, 2, 3, 4, 5, 6
-TO_SCAN, N_SCANNED, REUSABLE, WANTED_REUSABLE, N_WRITTEN, WERE_REUSABLE = 7, 8, 9, 10, 11, 12
 SMOOTHING = 16.0
 FIRST_DENSITY = 10.0
 WHOLE_POOL_NS = 120_000 * MS
@@ -56,15 +51,15 @@ def claim(m, p, frame, then):
     """`p` will write the page in `frame` as it is now, when its log is stable. What is changed later is dirty again."""
     m.buffers.pins[frame] += 1
     m.buffers.flags[frame] &= ~(DIRTY | NEEDED)
-    m.process[p, FRAME] = frame
+    m.process[p, pg.FRAME] = frame
     flush(m, p, m.pages.lsn[m.buffers.page[frame]], then)
 
 
 @kernel
 def write_page(m, now, p, kind, then):
     """Hand the page to the file system."""
-    page = m.buffers.page[m.process[p, FRAME]]
-    m.process[p, PHASE] = then
+    page = m.buffers.page[m.process[p, pg.FRAME]]
+    m.process[p, pg.PHASE] = then
     m.unsynced[page >> FILE_SHIFT] += 1
     count(m, kind, 1, now)
     ask(m.calls, p, WRITE, page >> FILE_SHIFT, (page & ((1 << FILE_SHIFT) - 1)) * PAGE_BYTES, PAGE_BYTES)
@@ -72,8 +67,8 @@ def write_page(m, now, p, kind, then):
 
 @kernel
 def written(m, p):
-    m.buffers.pins[m.process[p, FRAME]] -= 1
-    m.process[p, FRAME] = 0
+    m.buffers.pins[m.process[p, pg.FRAME]] -= 1
+    m.process[p, pg.FRAME] = 0
 
 
 # ---- a statement and its pages ----
@@ -83,25 +78,25 @@ def written(m, p):
 def access(m, p):
     """Pin the pages of the statement, one after the other. True if all are here."""
     process = m.process
-    while process[p, STEP] < process[p, N_TOUCHED]:
-        page = m.touched[p, process[p, STEP]]
+    while process[p, pg.STEP] < process[p, pg.N_TOUCHED]:
+        page = m.touched[p, process[p, pg.STEP]]
         frame = m.pages.frame_of[page]
         if frame == 0:
-            process[p, PHASE] = phase.EVICT
+            process[p, pg.PHASE] = phase.EVICT
             return False
         if m.buffers.flags[frame] & LOADING:
-            process[p, WANTED] = page
+            process[p, pg.WANTED] = page
             return False
         pin(m.buffers, frame)
-        process[p, STEP] += 1
+        process[p, pg.STEP] += 1
     return True
 
 
 @kernel
 def unpin_all(m, p):
-    for step in range(m.process[p, N_TOUCHED]):
+    for step in range(m.process[p, pg.N_TOUCHED]):
         m.buffers.pins[m.pages.frame_of[m.touched[p, step]]] -= 1
-    m.process[p, N_TOUCHED] = m.process[p, STEP] = 0
+    m.process[p, pg.N_TOUCHED] = m.process[p, pg.STEP] = 0
 
 
 @kernel
@@ -109,11 +104,11 @@ def _sweep(buffers):
     """Rule 2."""
     clock, n_frames = buffers.clock, len(buffers.page) - 1
     while True:
-        clock[HAND] += 1
-        if clock[HAND] > n_frames:
-            clock[HAND] = 1
-            clock[PASSES] += 1
-        frame = clock[HAND]
+        clock[pg.HAND] += 1
+        if clock[pg.HAND] > n_frames:
+            clock[pg.HAND] = 1
+            clock[pg.PASSES] += 1
+        frame = clock[pg.HAND]
         if buffers.pins[frame] == 0:
             if buffers.usage[frame] == 0:
                 return frame
@@ -122,39 +117,39 @@ def _sweep(buffers):
 
 @kernel
 def take(buffers):
-    buffers.clock[N_TAKEN] += 1
-    if buffers.clock[N_USED] < len(buffers.page) - 1:
-        buffers.clock[N_USED] += 1
-        return buffers.clock[N_USED]
+    buffers.clock[pg.N_TAKEN] += 1
+    if buffers.clock[pg.N_USED] < len(buffers.page) - 1:
+        buffers.clock[pg.N_USED] += 1
+        return buffers.clock[pg.N_USED]
     return _sweep(buffers)
 
 
 @kernel
 def _is_new(m, p, page):
     """Whether the statement adds `page` to its table. Then it needs no image: the first record makes it."""
-    relation = m.database.statements[m.process[p, STATEMENT], RELATION]
+    relation = m.database.statements[m.process[p, pg.STATEMENT], pg.RELATION]
     columns = m.database.relations[relation]
-    if not columns[FIRST_PAGE] <= page <= columns[LAST_PAGE] or page < m.tail[relation, ON_DISK]:
+    if not columns[pg.FIRST_PAGE] <= page <= columns[pg.LAST_PAGE] or page < m.tail[relation, pg.ON_DISK]:
         return False
-    m.tail[relation, ON_DISK] = page + 1
-    m.pages.lsn[page] = m.wal[REDO] + 1
+    m.tail[relation, pg.ON_DISK] = page + 1
+    m.pages.lsn[page] = m.wal[pg.REDO] + 1
     return True
 
 
 @kernel
 def _load(m, now, p, frame):
     """Let the page that `p` is at take the place of whatever is in `frame`."""
-    page, buffers = m.touched[p, m.process[p, STEP]], m.buffers
+    page, buffers = m.touched[p, m.process[p, pg.STEP]], m.buffers
     if buffers.page[frame] >= 0 and m.pages.frame_of[buffers.page[frame]] == frame:
         m.pages.frame_of[buffers.page[frame]] = 0
     buffers.page[frame], m.pages.frame_of[page] = page, frame
     buffers.usage[frame], buffers.pins[frame], buffers.flags[frame] = 1, 1, LOADING
     is_new = _is_new(m, p, page)
-    count(m, EXTENSIONS if is_new else READS, 1, now)
+    count(m, stat.EXTENSIONS if is_new else stat.READS, 1, now)
     file, offset = page >> FILE_SHIFT, (page & ((1 << FILE_SHIFT) - 1)) * PAGE_BYTES
     if is_new:
         m.unsynced[file] += 1
-    m.process[p, FRAME], m.process[p, PHASE] = frame, phase.LOADED
+    m.process[p, pg.FRAME], m.process[p, pg.PHASE] = frame, phase.LOADED
     ask(m.calls, p, EXTEND if is_new else READ, file, offset, PAGE_BYTES)
 
 
@@ -171,11 +166,11 @@ def evict(m, now, p):
 
 @part
 def victim_written(m, now, p):
-    frame = m.process[p, FRAME]
+    frame = m.process[p, pg.FRAME]
     written(m, p)
-    is_here = m.pages.frame_of[m.touched[p, m.process[p, STEP]]] != 0
+    is_here = m.pages.frame_of[m.touched[p, m.process[p, pg.STEP]]] != 0
     if is_here or m.buffers.pins[frame] or m.buffers.flags[frame] & DIRTY:
-        m.process[p, PHASE] = phase.ACCESS
+        m.process[p, pg.PHASE] = phase.ACCESS
         return True
     _load(m, now, p, frame)
     return False
@@ -184,14 +179,14 @@ def victim_written(m, now, p):
 @part
 def loaded(m, now, p):
     """Rule 4."""
-    frame = m.process[p, FRAME]
+    frame = m.process[p, pg.FRAME]
     m.buffers.flags[frame] &= ~LOADING
     for other in range(m.s.n_clients):
-        if m.process[other, WANTED] == m.buffers.page[frame]:
-            m.process[other, WANTED] = NOBODY
+        if m.process[other, pg.WANTED] == m.buffers.page[frame]:
+            m.process[other, pg.WANTED] = NOBODY
             wake(m, now, other)
-    m.process[p, STEP] += 1
-    m.process[p, FRAME], m.process[p, PHASE] = 0, phase.ACCESS
+    m.process[p, pg.STEP] += 1
+    m.process[p, pg.FRAME], m.process[p, pg.PHASE] = 0, phase.ACCESS
 
 
 # ---- the background writer ----
@@ -200,15 +195,15 @@ def loaded(m, now, p):
 @kernel
 def _learn_density(cleaner, n_passed, n_found):
     if n_passed > 0 and n_found > 0:
-        cleaner[DENSITY] += (n_passed / n_found - cleaner[DENSITY]) / SMOOTHING
+        cleaner[pg.DENSITY] += (n_passed / n_found - cleaner[pg.DENSITY]) / SMOOTHING
 
 
 @kernel
 def _frames_before_lapping(cleaner, clock, n_frames):
     """How far the cleaner can go until it meets the clock from behind; one that fell back starts again at the clock."""
-    ahead = cleaner[NEXT] - clock[HAND] + (cleaner[NEXT_PASS] - clock[PASSES]) * n_frames
-    if cleaner[HAS_COME] == 0 or ahead < 0:
-        cleaner[NEXT], cleaner[NEXT_PASS] = clock[HAND], clock[PASSES]
+    ahead = cleaner[pg.NEXT] - clock[pg.HAND] + (cleaner[pg.NEXT_PASS] - clock[pg.PASSES]) * n_frames
+    if cleaner[pg.HAS_COME] == 0 or ahead < 0:
+        cleaner[pg.NEXT], cleaner[pg.NEXT_PASS] = clock[pg.HAND], clock[pg.PASSES]
         ahead = 0
     return n_frames - ahead
 
@@ -217,41 +212,42 @@ def _frames_before_lapping(cleaner, clock, n_frames):
 def clean(m, p):
     """Rule 5: how far to go this time."""
     cleaner, clock, n_frames = m.cleaner, m.buffers.clock, len(m.buffers.page) - 1
-    if cleaner[HAS_COME] == 0:
-        cleaner[DENSITY], cleaner[LAST_HAND], cleaner[LAST_PASS] = FIRST_DENSITY, clock[HAND], clock[PASSES]
-    taken, clock[N_TAKEN] = clock[N_TAKEN], 0
+    if cleaner[pg.HAS_COME] == 0:
+        cleaner[pg.DENSITY], cleaner[pg.LAST_HAND], cleaner[pg.LAST_PASS] = FIRST_DENSITY, clock[pg.HAND], clock[pg.PASSES]
+    taken, clock[pg.N_TAKEN] = clock[pg.N_TAKEN], 0
     lap = _frames_before_lapping(cleaner, clock, n_frames)
-    turned = clock[HAND] - cleaner[LAST_HAND] + (clock[PASSES] - cleaner[LAST_PASS]) * n_frames
-    cleaner[LAST_HAND], cleaner[LAST_PASS], cleaner[HAS_COME] = clock[HAND], clock[PASSES], 1
+    turned = clock[pg.HAND] - cleaner[pg.LAST_HAND] + (clock[pg.PASSES] - cleaner[pg.LAST_PASS]) * n_frames
+    cleaner[pg.LAST_HAND], cleaner[pg.LAST_PASS], cleaner[pg.HAS_COME] = clock[pg.HAND], clock[pg.PASSES], 1
     _learn_density(cleaner, turned, taken)
-    cleaner[SMOOTHED_TAKEN] += max(taken - cleaner[SMOOTHED_TAKEN], (taken - cleaner[SMOOTHED_TAKEN]) / SMOOTHING)
-    cleaner[TO_SCAN], cleaner[N_SCANNED], cleaner[N_WRITTEN] = lap, 0, 0
-    cleaner[REUSABLE] = cleaner[WERE_REUSABLE] = (n_frames - lap) // cleaner[DENSITY]
+    cleaner[pg.SMOOTHED_TAKEN] += max(taken - cleaner[pg.SMOOTHED_TAKEN], (taken - cleaner[pg.SMOOTHED_TAKEN]) / SMOOTHING)
+    cleaner[pg.TO_SCAN], cleaner[pg.N_SCANNED], cleaner[pg.N_WRITTEN] = lap, 0, 0
+    cleaner[pg.REUSABLE] = cleaner[pg.WERE_REUSABLE] = (n_frames - lap) // cleaner[pg.DENSITY]
     least = n_frames * m.s.bgwriter_delay_ns // WHOLE_POOL_NS
-    cleaner[WANTED_REUSABLE] = max(cleaner[SMOOTHED_TAKEN] * m.s.bgwriter_lru_multiplier // 1, least + cleaner[REUSABLE])
-    m.process[p, PHASE] = phase.CLEAN_SCAN
+    expected = cleaner[pg.SMOOTHED_TAKEN] * m.s.bgwriter_lru_multiplier // 1
+    cleaner[pg.WANTED_REUSABLE] = max(expected, least + cleaner[pg.REUSABLE])
+    m.process[p, pg.PHASE] = phase.CLEAN_SCAN
 
 
 @part
 def clean_scan(m, now, p):
     """On to the next frame to be written. True if there is one."""
     cleaner, buffers = m.cleaner, m.buffers
-    while cleaner[N_SCANNED] < cleaner[TO_SCAN] and cleaner[REUSABLE] < cleaner[WANTED_REUSABLE] \
-            and cleaner[N_WRITTEN] < m.s.bgwriter_lru_maxpages:
-        frame = int(cleaner[NEXT]) + 1
+    while cleaner[pg.N_SCANNED] < cleaner[pg.TO_SCAN] and cleaner[pg.REUSABLE] < cleaner[pg.WANTED_REUSABLE] \
+            and cleaner[pg.N_WRITTEN] < m.s.bgwriter_lru_maxpages:
+        frame = int(cleaner[pg.NEXT]) + 1
         if frame > len(buffers.page) - 1:
             frame = 1
-            cleaner[NEXT_PASS] += 1
-        cleaner[NEXT] = frame
-        cleaner[N_SCANNED] += 1
+            cleaner[pg.NEXT_PASS] += 1
+        cleaner[pg.NEXT] = frame
+        cleaner[pg.N_SCANNED] += 1
         if buffers.pins[frame] == 0 and buffers.usage[frame] == 0:
-            cleaner[REUSABLE] += 1
+            cleaner[pg.REUSABLE] += 1
             if buffers.flags[frame] & DIRTY:
-                cleaner[N_WRITTEN] += 1
+                cleaner[pg.N_WRITTEN] += 1
                 claim(m, p, frame, phase.CLEAN_WRITE)
                 return True
-    _learn_density(cleaner, cleaner[N_SCANNED], cleaner[REUSABLE] - cleaner[WERE_REUSABLE])
-    m.process[p, PHASE] = phase.CLEAN
+    _learn_density(cleaner, cleaner[pg.N_SCANNED], cleaner[pg.REUSABLE] - cleaner[pg.WERE_REUSABLE])
+    m.process[p, pg.PHASE] = phase.CLEAN
     set_time(m.calendar, p, now + m.s.bgwriter_delay_ns)
     return False
 
@@ -259,4 +255,4 @@ def clean_scan(m, now, p):
 @part
 def clean_written(m, p):
     written(m, p)
-    m.process[p, PHASE] = phase.CLEAN_SCAN
+    m.process[p, pg.PHASE] = phase.CLEAN_SCAN

@@ -24,34 +24,16 @@ Sources: bgwriter.c (BackgroundWriterMain, CheckpointWriteDelay, IsCheckpointOnS
 a transaction); checkpoint_flush_after of 9.6 and later.
 """
 
+from model.databases.postgres import columns as pg
 from model.databases.postgres import phases as phase
+from model.databases.postgres import stats as stat
 from model.databases.postgres.buffers import DIRTY, NEEDED, claim, written
-from model.databases.postgres.state import (
-    CHECKPOINT_NAPS,
-    CHECKPOINTS,
-    FSYNCS,
-    INSERTED,
-    IS_REQUESTED,
-    LOG_BYTES,
-    LSN,
-    PHASE,
-    REDO,
-    THEN,
-    WAL_INSERT,
-)
 from model.databases.postgres.wal import acquire_insert, flush
 from model.databases.postgres.wal_segments import SEGMENT_PAYLOAD, recycle
 from model.events.calendar import set_time
 from model.events.servers import count, release_lock
 from model.filesystems.calls import CONTROL, FSYNC, ask
 from model.jit import kernel, part
-
-# Elements of Machine.checkpoint.
-BEGAN_AT, BEGAN_LSN = 0, 1  # the last one
-TO_WRITE, N_DONE = 2, 3  # buffers marked; of these, written by the checkpointer
-PLACE, N_SCANNED = 4, 5  # frame or page last looked at; how many
-IS_BUSY = 6  # 1: and not napping
-FILE = 7  # next to be synced
 
 RECORD_BYTES = 32 + 40  # of a checkpoint: header, and CheckPoint of pg_control.h in 8.3
 
@@ -63,16 +45,16 @@ RECORD_BYTES = 32 + 40  # of a checkpoint: header, and CheckPoint of pg_control.
 def rest(m, now, p):
     """Rule 1. True if one begins."""
     state = m.checkpoint
-    due = state[BEGAN_AT] + m.s.checkpoint_timeout_ns
-    if not m.wal[IS_REQUESTED] and now < due:
+    due = state[pg.BEGAN_AT] + m.s.checkpoint_timeout_ns
+    if not m.wal[pg.IS_REQUESTED] and now < due:
         set_time(m.calendar, p, due)
         return False
-    m.wal[IS_REQUESTED] = 0
-    if m.wal[INSERTED] == m.wal[REDO]:
-        state[BEGAN_AT] = now
+    m.wal[pg.IS_REQUESTED] = 0
+    if m.wal[pg.INSERTED] == m.wal[pg.REDO]:
+        state[pg.BEGAN_AT] = now
         set_time(m.calendar, p, now + m.s.checkpoint_timeout_ns)
         return False
-    state[BEGAN_AT], state[BEGAN_LSN], state[IS_BUSY] = now, m.wal[INSERTED], 1
+    state[pg.BEGAN_AT], state[pg.BEGAN_LSN], state[pg.IS_BUSY] = now, m.wal[pg.INSERTED], 1
     return acquire_insert(m, p, phase.MARK)
 
 
@@ -80,16 +62,16 @@ def rest(m, now, p):
 def mark(m, now, p):
     """Rule 2."""
     state, flags = m.checkpoint, m.buffers.flags
-    m.wal[REDO] = m.wal[INSERTED]
-    release_lock(m, now, WAL_INSERT)
+    m.wal[pg.REDO] = m.wal[pg.INSERTED]
+    release_lock(m, now, pg.WAL_INSERT)
     n = 0
     for frame in range(1, len(flags)):
         if flags[frame] & DIRTY:
             flags[frame] |= NEEDED
             n += 1
-    state[TO_WRITE], state[N_DONE], state[N_SCANNED] = n, 0, 0
-    state[PLACE] = -1 if m.s.is_sorted else m.buffers.clock[0]
-    m.process[p, PHASE] = phase.SCAN
+    state[pg.TO_WRITE], state[pg.N_DONE], state[pg.N_PASSED] = n, 0, 0
+    state[pg.PLACE] = -1 if m.s.is_sorted else m.buffers.clock[pg.HAND]
+    m.process[p, pg.PHASE] = phase.SCAN
 
 
 # ---- writing ----
@@ -99,9 +81,9 @@ def mark(m, now, p):
 def _next_in_order(m):
     """By file and block."""
     state, frame_of = m.checkpoint, m.pages.frame_of
-    while state[PLACE] + 1 < len(frame_of):
-        state[PLACE] += 1
-        frame = frame_of[state[PLACE]]
+    while state[pg.PLACE] + 1 < len(frame_of):
+        state[pg.PLACE] += 1
+        frame = frame_of[state[pg.PLACE]]
         if frame and m.buffers.flags[frame] & NEEDED:
             return frame
     return 0
@@ -110,11 +92,11 @@ def _next_in_order(m):
 @part
 def _next_of_the_clock(m):
     state, n_frames = m.checkpoint, len(m.buffers.flags) - 1
-    while state[N_SCANNED] < n_frames:
-        state[N_SCANNED] += 1
-        state[PLACE] = state[PLACE] % n_frames + 1
-        if m.buffers.flags[state[PLACE]] & NEEDED:
-            return state[PLACE]
+    while state[pg.N_PASSED] < n_frames:
+        state[pg.N_PASSED] += 1
+        state[pg.PLACE] = state[pg.PLACE] % n_frames + 1
+        if m.buffers.flags[state[pg.PLACE]] & NEEDED:
+            return state[pg.PLACE]
     return 0
 
 
@@ -122,11 +104,11 @@ def _next_of_the_clock(m):
 def scan(m, p):
     """On to the next buffer."""
     frame = 0
-    if m.checkpoint[N_DONE] < m.checkpoint[TO_WRITE]:
+    if m.checkpoint[pg.N_DONE] < m.checkpoint[pg.TO_WRITE]:
         frame = _next_in_order(m) if m.s.is_sorted else _next_of_the_clock(m)
     if frame == 0:
-        m.checkpoint[FILE] = 0
-        m.process[p, PHASE] = phase.SYNC
+        m.checkpoint[pg.FILE] = 0
+        m.process[p, pg.PHASE] = phase.SYNC
         return
     claim(m, p, frame, phase.PAGE_WRITE)
 
@@ -135,21 +117,21 @@ def scan(m, p):
 def is_on_schedule(m, now):
     """Rule 3."""
     state = m.checkpoint
-    progress = state[N_DONE] / state[TO_WRITE] * m.s.checkpoint_completion_target
-    if progress < (m.wal[INSERTED] - state[BEGAN_LSN]) / SEGMENT_PAYLOAD / m.s.checkpoint_segments:
+    progress = state[pg.N_DONE] / state[pg.TO_WRITE] * m.s.checkpoint_completion_target
+    if progress < (m.wal[pg.INSERTED] - state[pg.BEGAN_LSN]) / SEGMENT_PAYLOAD / m.s.checkpoint_segments:
         return False
-    return progress >= (now - state[BEGAN_AT]) / m.s.checkpoint_timeout_ns
+    return progress >= (now - state[pg.BEGAN_AT]) / m.s.checkpoint_timeout_ns
 
 
 @part
 def page_written(m, now, p):
     written(m, p)
-    m.checkpoint[N_DONE] += 1
-    m.process[p, PHASE] = phase.SCAN
-    m.checkpoint[IS_BUSY] = 1
-    if m.checkpoint[N_DONE] < m.checkpoint[TO_WRITE] and is_on_schedule(m, now):
-        m.checkpoint[IS_BUSY] = 0
-        count(m, CHECKPOINT_NAPS, 1, now)
+    m.checkpoint[pg.N_DONE] += 1
+    m.process[p, pg.PHASE] = phase.SCAN
+    m.checkpoint[pg.IS_BUSY] = 1
+    if m.checkpoint[pg.N_DONE] < m.checkpoint[pg.TO_WRITE] and is_on_schedule(m, now):
+        m.checkpoint[pg.IS_BUSY] = 0
+        count(m, stat.CHECKPOINT_NAPS, 1, now)
         set_time(m.calendar, p, now + m.s.checkpoint_nap_ns)
         return False
     return True
@@ -162,33 +144,33 @@ def page_written(m, now, p):
 def sync(m, now, p):
     """Rule 4. True when all files are stable."""
     state, unsynced = m.checkpoint, m.unsynced
-    while state[FILE] < len(unsynced):
-        file = state[FILE]
-        state[FILE] += 1
+    while state[pg.FILE] < len(unsynced):
+        file = state[pg.FILE]
+        state[pg.FILE] += 1
         if unsynced[file]:
             unsynced[file] = 0
-            count(m, FSYNCS, 1, now)
+            count(m, stat.FSYNCS, 1, now)
             ask(m.calls, p, FSYNC, file, 0, 0)
             return False
-    m.process[p, PHASE], m.process[p, THEN] = phase.INSERT, phase.RECORDED
-    m.process[p, LOG_BYTES] = RECORD_BYTES
+    m.process[p, pg.PHASE], m.process[p, pg.THEN] = phase.INSERT, phase.RECORDED
+    m.process[p, pg.LOG_BYTES] = RECORD_BYTES
     return True
 
 
 @part
 def recorded(m, p):
-    flush(m, p, m.process[p, LSN], phase.CONTROL_WRITE)
+    flush(m, p, m.process[p, pg.LSN], phase.CONTROL_WRITE)
 
 
 @part
 def control_write(m, p):
-    m.process[p, PHASE] = phase.CHECKPOINT_DONE
+    m.process[p, pg.PHASE] = phase.CHECKPOINT_DONE
     ask(m.calls, p, CONTROL, 0, 0, 8192)
 
 
 @part
 def checkpoint_done(m, now, p):
-    count(m, CHECKPOINTS, 1, now)
+    count(m, stat.CHECKPOINTS, 1, now)
     recycle(m)
-    m.checkpoint[IS_BUSY] = 0
-    m.process[p, PHASE] = phase.REST
+    m.checkpoint[pg.IS_BUSY] = 0
+    m.process[p, pg.PHASE] = phase.REST

@@ -33,6 +33,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from model.databases.postgres import columns as pg
 from model.events.queues import NOBODY, join, leave, new_queues
 from model.jit import kernel
 
@@ -50,13 +51,7 @@ FORMAT_8_3, FORMAT_9_5 = 0, 1  # of records: until 9.4; from 9.5 on
 
 # What a statement does.
 NOTHING, READ, UPDATE, INSERT = 0, 1, 2, 3
-ACTION, RELATION, CPU_NS = 0, 1, 2  # columns of statements
 
-# Columns of relations.
-N_ROWS, ROWS_PER_PAGE, FIRST_PAGE, N_PAGES, LAST_PAGE, FREE_SLOTS, PRUNE_BELOW = 0, 1, 2, 3, 4, 5, 6
-FIRST_LEAF, N_LEAVES, FIRST_LOCK = 7, 8, 9  # FIRST_LEAF, FIRST_LOCK: -1 for none
-HOT_BYTES, MOVE_BYTES, CLEAN_BYTES, INSERT_BYTES, IMAGE_BYTES = 10, 11, 12, 13, 14
-N_COLUMNS = 15
 
 # pgbench
 BRANCHES, TELLERS, ACCOUNTS = 1, 10, 100_000  # rows per unit of scale
@@ -167,29 +162,31 @@ def _pages_to_add(table, n_transactions):
 
 def new_database(tables, statements, n_transactions, record_format=FORMAT_8_3, fillfactor=100, image_pct=100):
     """Tables side by side, with room for what `n_transactions` can add. `statements`: (action, relation, CPU in ns) each."""
-    relations = np.zeros((len(tables), N_COLUMNS), np.int64)
+    relations = np.zeros((len(tables), pg.N_RELATION), np.int64)
     n_locks = n_files = 0
     for relation, table in zip(relations, tables, strict=True):
         per_page = rows_in_page(table, fillfactor)
         n_pages = max(1, -(-table.n_rows // per_page))
         on_page = min(per_page, max(1, table.n_rows))
         free = PAGE_BYTES - PAGE_HEADER - on_page * slot_bytes(table)
-        relation[:FIRST_LEAF] = (table.n_rows, per_page, n_files << FILE_SHIFT, n_pages, 0, free // slot_bytes(table),
-                                 PRUNE_BYTES // slot_bytes(table))
+        relation[pg.N_ROWS], relation[pg.ROWS_PER_PAGE] = table.n_rows, per_page
+        relation[pg.FIRST_PAGE], relation[pg.N_PAGES] = n_files << FILE_SHIFT, n_pages
+        relation[pg.FREE_SLOTS], relation[pg.PRUNE_BELOW] = free // slot_bytes(table), PRUNE_BYTES // slot_bytes(table)
         n_files += (n_pages + _pages_to_add(table, n_transactions) >> FILE_SHIFT) + 1
-        relation[LAST_PAGE] = (n_files << FILE_SHIFT) - 1
-        relation[FIRST_LEAF], relation[FIRST_LOCK] = -1, -1
+        relation[pg.LAST_PAGE] = (n_files << FILE_SHIFT) - 1
+        relation[pg.FIRST_LEAF], relation[pg.FIRST_LOCK] = -1, -1
         if table.has_index:
-            relation[FIRST_LEAF], relation[N_LEAVES] = n_files << FILE_SHIFT, -(-table.n_rows // (LEAF_BYTES // ENTRY_BYTES))
-            n_files += (relation[N_LEAVES] >> FILE_SHIFT) + 1
+            relation[pg.FIRST_LEAF] = n_files << FILE_SHIFT
+            relation[pg.N_LEAVES] = -(-table.n_rows // (LEAF_BYTES // ENTRY_BYTES))
+            n_files += (relation[pg.N_LEAVES] >> FILE_SHIFT) + 1
         if table.is_locked:
-            relation[FIRST_LOCK] = n_locks
+            relation[pg.FIRST_LOCK] = n_locks
             n_locks += table.n_rows
         row = row_bytes(table)
         records = records_8_3(row) if record_format == FORMAT_8_3 else records_9_5(row)
-        relation[HOT_BYTES:IMAGE_BYTES] = records[:4]
-        relation[INSERT_BYTES] += records.leaf * table.has_index
-        relation[IMAGE_BYTES] = image_record_bytes(record_format, _hole_bytes(free), image_pct)
+        relation[pg.HOT_BYTES], relation[pg.MOVE_BYTES], relation[pg.CLEAN_BYTES] = records.hot, records.move, records.clean
+        relation[pg.INSERT_BYTES] = records.insert + records.leaf * table.has_index
+        relation[pg.IMAGE_BYTES] = image_record_bytes(record_format, _hole_bytes(free), image_pct)
     return Database(relations, np.array(statements, np.int64).reshape(-1, 3), n_locks, int(n_files),
                     commit_record_bytes(record_format), image_record_bytes(record_format, INDEX_HOLE, image_pct))
 
@@ -220,12 +217,12 @@ def pgbench(scale: int, n_transactions: int, cpu_ns: Sequence[int], script: str 
 
 @kernel
 def page_of_row(relation, row):
-    return relation[FIRST_PAGE] + row // relation[ROWS_PER_PAGE]
+    return relation[pg.FIRST_PAGE] + row // relation[pg.ROWS_PER_PAGE]
 
 
 @kernel
 def leaf_of_row(relation, row):
-    return relation[FIRST_LEAF] + row * relation[N_LEAVES] // relation[N_ROWS]
+    return relation[pg.FIRST_LEAF] + row * relation[pg.N_LEAVES] // relation[pg.N_ROWS]
 
 
 # ---- locks on rows ----

@@ -26,7 +26,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from model.databases.postgres.pgbench import CPU_NS, FORMAT_8_3, FORMAT_9_5, PAGE_BYTES, Database, Locks, new_locks
+from model.databases.postgres import columns as pg
+from model.databases.postgres.pgbench import FORMAT_8_3, FORMAT_9_5, PAGE_BYTES, Database, Locks, new_locks
+from model.databases.postgres.stats import COUNTS
 from model.events.calendar import NEVER, Calendar, new_calendar
 from model.events.clock import MS, SECOND_NS
 from model.events.queues import NOBODY, new_queues
@@ -39,34 +41,10 @@ SEGMENT_BYTES = 2**24  # XLOG_SEG_SIZE
 
 OPEN_DATASYNC, FDATASYNC, NO_FSYNC = 0, 1, 2  # wal_sync_method; fsync = off
 
-# Columns of processes.
-PHASE, THEN = 0, 1  # what is next; what is next after a flush
-LSN, LEFT = 2, 3  # to flush up to; B of records still to be copied
-STATEMENT, STEP = 4, 5  # of the transaction; how many of the statement's pages it has got
-FRAME, WANTED = 6, 7  # the frame it does I/O for; the page it waits for somebody else to read, or NOBODY
-LOG_BYTES, IS_WRITER, BEGAN = 8, 9, 10  # records of this statement; whether the transaction has logged anything; ns
-N_TOUCHED, CPU_FACTOR = 11, 12  # pages of this statement; 2^20ths
-N_PROCESS = 13
-
-CLIENTS, WAL_INSERT, WAL_WRITE_LOCK = 1, 2, 3  # queues, beside CPUS
-N_QUEUES = 4
 
 PAYLOAD = PAGE_BYTES - 24  # B of records in a page of log
 PAGES_PER_SEGMENT = SEGMENT_BYTES // PAGE_BYTES
 
-# Elements of Machine.wal: places, in B of records.
-INSERTED, WRITTEN, STABLE = 0, 1, 2  # up to where
-TARGET, CALL_END = 3, 4  # of who holds the write lock: where it writes to, and its present call
-ASYNCHRONOUS, REDO = 5, 6  # the last asynchronous commit; where the last checkpoint began
-IS_REQUESTED = 7  # whether the log asks for a checkpoint
-N_SEGMENTS, N_RECYCLED, REDO_BEFORE = 8, 9, 10  # the first that does not exist; used again; REDO of the checkpoint before
-
-# What is counted, in all and per second.
-COUNTS = ("commits", "hot_updates", "moved_updates", "images", "log_bytes", "wal_calls", "wal_bytes", "flushes", "reads",
-          "checkpoint_writes", "cleaner_writes", "backend_writes", "extensions", "fsyncs", "checkpoints", "buffer_full",
-          "dirtied", "checkpoint_naps")
-(COMMITS, HOT, MOVED, IMAGES, LOGGED, WAL_CALLS, WAL_BYTES, FLUSHES, READS, CHECKPOINT_WRITES, CLEANER_WRITES,
- BACKEND_WRITES, EXTENSIONS, FSYNCS, CHECKPOINTS, BUFFER_FULL, DIRTIED, CHECKPOINT_NAPS) = range(len(COUNTS))
 
 DRAWS = 4096  # transactions drawn at a time
 AT_WORK = 2  # a value of Settings.is_warm
@@ -151,26 +129,26 @@ class Buffers(NamedTuple):
     usage: np.ndarray
     flags: np.ndarray
     pins: np.ndarray
-    clock: np.ndarray  # see model.databases.postgres.buffers
+    clock: np.ndarray  # see pg.HAND and the others
 
 
 class Machine(NamedTuple):
     s: Settings
     database: Database
     calendar: Calendar
-    process: np.ndarray  # [process, column]; see PHASE and the others
+    process: np.ndarray  # [process, column]; see pg.PHASE and the others
     after: np.ndarray  # per process: who is next in the queue it waits in
     queue: np.ndarray  # [queue, first or last]
     busy: np.ndarray  # per queue: servers, or 1 if the lock is held
     service_ns: np.ndarray  # per process
     locks: Locks
     calls: Calls
-    wal: np.ndarray  # see model.databases.postgres.wal
+    wal: np.ndarray  # see pg.INSERTED and the others
     pages: Pages
     buffers: Buffers
-    tail: np.ndarray  # per relation: [rows on its last page, its last page, first page not on disk]
-    checkpoint: np.ndarray  # see model.databases.postgres.checkpoints
-    cleaner: np.ndarray  # likewise
+    tail: np.ndarray  # [relation, column]; see pg.ROWS
+    checkpoint: np.ndarray  # see pg.BEGAN_AT and the others
+    cleaner: np.ndarray  # see pg.SMOOTHED_TAKEN and the others
     unsynced: np.ndarray  # per file: pages written since its last fsync
     touched: np.ndarray  # [process, step]: pages of its statement
     changes: np.ndarray  # [process, step]: IMAGE bytes if it is changed, else 0
@@ -179,7 +157,7 @@ class Machine(NamedTuple):
     row: np.ndarray  # [process, relation]
     draws: np.ndarray  # [transaction, relation and one more]
     n_drawn: np.ndarray  # [of these, of all]: begun
-    counts: np.ndarray
+    counts: np.ndarray  # see stats.COUNTS
     per_second: np.ndarray  # [count, second]
     response_ns: np.ndarray
     ended_at: np.ndarray
@@ -191,13 +169,13 @@ class Machine(NamedTuple):
 @kernel
 def ask_client(m, now, process):
     """Hand the statement to a thread of the client program."""
-    seize(m, now, CLIENTS, m.s.n_client_threads, process, m.s.trip_ns)
+    seize(m, now, pg.CLIENTS, m.s.n_client_threads, process, m.s.trip_ns)
 
 
 @kernel
 def ask_cpu(m, now, process):
-    cpu_ns = m.database.statements[m.process[process, STATEMENT], CPU_NS]
-    seize(m, now, CPUS, m.s.n_cpus, process, cpu_ns * m.process[process, CPU_FACTOR] >> 20)
+    cpu_ns = m.database.statements[m.process[process, pg.STATEMENT], pg.CPU_NS]
+    seize(m, now, CPUS, m.s.n_cpus, process, cpu_ns * m.process[process, pg.CPU_FACTOR] >> 20)
 
 
 # ---- making one ----
@@ -218,7 +196,7 @@ def check_settings(s: Settings, database: Database) -> None:
     if not 0 <= s.checkpoint_completion_target <= 1:
         raise ValueError(f"checkpoint_completion_target is {s.checkpoint_completion_target}, but is a part of the time "
                          "between checkpoints; choose 0 to 1")
-    if s.trip_ns == 0 and database.statements[:, CPU_NS].sum() == 0:
+    if s.trip_ns == 0 and database.statements[:, pg.CPU_NS].sum() == 0:
         raise ValueError("a transaction takes no time at all, neither trip_ns nor CPU; let one of them be more than 0")
 
 
@@ -234,8 +212,8 @@ def draws_of(seed):
 
 def new_pages(database):
     n = database.n_files << 17
-    pages = Pages(np.zeros(n, np.int32), np.zeros(n, np.int64), np.zeros(n, np.int16), np.zeros(n, np.int16))
-    return pages
+    return Pages(frame_of=np.zeros(n, np.int32), lsn=np.zeros(n, np.int64), free=np.zeros(n, np.int16),
+                 dead=np.zeros(n, np.int16))
 
 
 def new_machine(database: Database, s: Settings, seed_stream: np.random.Generator) -> Machine:
@@ -245,12 +223,13 @@ def new_machine(database: Database, s: Settings, seed_stream: np.random.Generato
     draw(draws, seed_stream)
     zeros = np.zeros
     return Machine(
-        s=s, database=database, calendar=new_calendar(n + 3), process=zeros((n + 3, N_PROCESS), np.int64),
-        after=np.full(n + 3, NOBODY), queue=new_queues(N_QUEUES), busy=zeros(N_QUEUES, np.int64),
+        s=s, database=database, calendar=new_calendar(n + 3), process=zeros((n + 3, pg.N_PROCESS), np.int64),
+        after=np.full(n + 3, NOBODY), queue=new_queues(pg.N_QUEUES), busy=zeros(pg.N_QUEUES, np.int64),
         service_ns=zeros(n + 3, np.int64), locks=new_locks(max(1, database.n_locks)), calls=new_calls(n + 3),
         wal=zeros(16, np.int64), pages=new_pages(database),
-        buffers=Buffers(zeros(frames, np.int64), zeros(frames, np.int8), zeros(frames, np.int8), zeros(frames, np.int16),
-                zeros(8, np.int64)),
+        buffers=Buffers(
+            page=zeros(frames, np.int64), usage=zeros(frames, np.int8), flags=zeros(frames, np.int8),
+            pins=zeros(frames, np.int16), clock=zeros(8, np.int64)),
         tail=zeros((n_relations, 3), np.int64), checkpoint=zeros(16, np.int64), cleaner=zeros(16),
         unsynced=zeros(database.n_files, np.int64), touched=zeros((n, 6), np.int64), changes=zeros((n, 6), np.int64),
         held=np.full((n, statements), NOBODY), updated=np.full((n, statements), NOBODY),

@@ -5,7 +5,9 @@ with the lower number. A run begins as if a checkpoint had just ended: every pag
 `model.simulations.database_server` runs it on a store.
 """
 
+from model.databases.postgres import columns as pg
 from model.databases.postgres import phases as phase
+from model.databases.postgres import stats as stat
 from model.databases.postgres.buffers import (
     clean,
     clean_scan,
@@ -16,7 +18,6 @@ from model.databases.postgres.buffers import (
     write_page,
 )
 from model.databases.postgres.checkpoints import (
-    IS_BUSY,
     checkpoint_done,
     control_write,
     mark,
@@ -27,13 +28,6 @@ from model.databases.postgres.checkpoints import (
     sync,
 )
 from model.databases.postgres.client import commit, committed, compute, lock, prepare, statement_done, trip, work
-from model.databases.postgres.state import (
-    BACKEND_WRITES,
-    CHECKPOINT_WRITES,
-    CLEANER_WRITES,
-    IS_REQUESTED,
-    PHASE,
-)
 from model.databases.postgres.wal import (
     acquire_insert,
     begin_copy,
@@ -79,7 +73,7 @@ def _client(m, now, p, at):
     elif at == phase.EVICT:
         return evict(m, now, p)
     elif at == phase.VICTIM_WRITE:
-        write_page(m, now, p, BACKEND_WRITES, phase.VICTIM_WRITTEN)
+        write_page(m, now, p, stat.BACKEND_WRITES, phase.VICTIM_WRITTEN)
         return False
     elif at == phase.VICTIM_WRITTEN:
         return victim_written(m, now, p)
@@ -124,7 +118,7 @@ def _checkpointer(m, now, p, at):
     elif at == phase.SCAN:
         scan(m, p)
     elif at == phase.PAGE_WRITE:
-        write_page(m, now, p, CHECKPOINT_WRITES, phase.PAGE_WRITTEN)
+        write_page(m, now, p, stat.CHECKPOINT_WRITES, phase.PAGE_WRITTEN)
         return False
     elif at == phase.PAGE_WRITTEN:
         return page_written(m, now, p)
@@ -149,14 +143,14 @@ def _writers(m, now, p, at):
         wal_round_done(m, now, p)
         return False
     elif at == phase.CLEAN:
-        if m.s.one_writer and m.checkpoint[IS_BUSY]:
+        if m.s.one_writer and m.checkpoint[pg.IS_BUSY]:
             set_time(m.calendar, p, now + m.s.bgwriter_delay_ns)
             return False
         clean(m, p)
     elif at == phase.CLEAN_SCAN:
         return clean_scan(m, now, p)
     elif at == phase.CLEAN_WRITE:
-        write_page(m, now, p, CLEANER_WRITES, phase.CLEAN_WRITTEN)
+        write_page(m, now, p, stat.CLEANER_WRITES, phase.CLEAN_WRITTEN)
         return False
     else:
         clean_written(m, p)
@@ -168,7 +162,7 @@ def step(m, now, p):
     """The event of process `p`: what it does until it has to wait."""
     goes_on = True
     while goes_on:
-        at = m.process[p, PHASE]
+        at = m.process[p, pg.PHASE]
         if at < phase.INSERT:
             goes_on = _client(m, now, p, at)
         elif at < phase.WAL_ROUND:
@@ -178,5 +172,5 @@ def step(m, now, p):
         else:
             goes_on = _writers(m, now, p, at)
     checkpointer = m.s.n_clients + 1
-    if m.wal[IS_REQUESTED] and m.process[checkpointer, PHASE] == phase.REST:
+    if m.wal[pg.IS_REQUESTED] and m.process[checkpointer, pg.PHASE] == phase.REST:
         set_time(m.calendar, checkpointer, now)

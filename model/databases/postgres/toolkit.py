@@ -13,16 +13,12 @@ of `model.databases.postgres.pgbench`.
 Left out: that some rows are more popular than others, which makes the working set less sharp; range scans.
 """
 
+from model.databases.postgres import columns as pg
 from model.databases.postgres.pgbench import (
     ENTRY_BYTES,
     FILE_SHIFT,
-    FIRST_LEAF,
-    FIRST_PAGE,
     INSERT,
-    LAST_PAGE,
     LEAF_BYTES,
-    N_LEAVES,
-    N_ROWS,
     NOTHING,
     PAGE_BYTES,
     READ,
@@ -62,11 +58,11 @@ def kinds_of_files(database: Database) -> list[int]:
     """Per file of the database: TABLE, INDEX, or REST, which is what only grows, and what is empty."""
     kinds = [REST] * database.n_files
     for columns in database.relations:
-        table, leaves = columns[FIRST_PAGE], columns[FIRST_LEAF]
-        if columns[N_ROWS]:
-            kinds[table >> FILE_SHIFT:(columns[LAST_PAGE] >> FILE_SHIFT) + 1] = \
-                [TABLE] * ((columns[LAST_PAGE] >> FILE_SHIFT) - (table >> FILE_SHIFT) + 1)
+        table, leaves = columns[pg.FIRST_PAGE], columns[pg.FIRST_LEAF]
+        if columns[pg.N_ROWS]:
+            kinds[table >> FILE_SHIFT:(columns[pg.LAST_PAGE] >> FILE_SHIFT) + 1] = \
+                [TABLE] * ((columns[pg.LAST_PAGE] >> FILE_SHIFT) - (table >> FILE_SHIFT) + 1)
         if leaves >= 0:
-            n = (columns[N_LEAVES] - 1 >> FILE_SHIFT) + 1
+            n = (columns[pg.N_LEAVES] - 1 >> FILE_SHIFT) + 1
             kinds[leaves >> FILE_SHIFT:(leaves >> FILE_SHIFT) + n] = [INDEX] * n
     return kinds

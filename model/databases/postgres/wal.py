@@ -22,39 +22,11 @@ XLogBackgroundFlush), xact.c (RecordTransactionCommit), of 8.3 and 8.4; rule 4: 
 that begin on a new page because their header would not fit.
 """
 
+from model.databases.postgres import columns as pg
 from model.databases.postgres import phases as phase
+from model.databases.postgres import stats as stat
 from model.databases.postgres.pgbench import PAGE_BYTES
-from model.databases.postgres.state import (
-    ASYNCHRONOUS,
-    BUFFER_FULL,
-    CALL_END,
-    DIRTIED,
-    FDATASYNC,
-    FLUSHES,
-    FRAME,
-    IMAGES,
-    INSERTED,
-    IS_WRITER,
-    LEFT,
-    LOG_BYTES,
-    LOGGED,
-    LSN,
-    N_TOUCHED,
-    NO_FSYNC,
-    OPEN_DATASYNC,
-    PAGES_PER_SEGMENT,
-    PAYLOAD,
-    PHASE,
-    REDO,
-    STABLE,
-    TARGET,
-    THEN,
-    WAL_BYTES,
-    WAL_CALLS,
-    WAL_INSERT,
-    WAL_WRITE_LOCK,
-    WRITTEN,
-)
+from model.databases.postgres.state import FDATASYNC, NO_FSYNC, OPEN_DATASYNC, PAGES_PER_SEGMENT, PAYLOAD
 from model.databases.postgres.wal_segments import has_segment, has_written
 from model.events.calendar import set_time
 from model.events.queues import NOBODY, leave
@@ -71,25 +43,25 @@ DIRTY = 1  # in Buffers.flags: see model.databases.postgres.buffers
 @kernel
 def acquire_insert(m, p, held):
     """The phase of `p` is `held` when it has the lock. True if that is now."""
-    m.process[p, PHASE] = held
-    return take_lock(m, WAL_INSERT, p)
+    m.process[p, pg.PHASE] = held
+    return take_lock(m, pg.WAL_INSERT, p)
 
 
 @kernel
 def _acquire_write(m, p, held):
-    m.process[p, PHASE] = held
-    return take_lock(m, WAL_WRITE_LOCK, p)
+    m.process[p, pg.PHASE] = held
+    return take_lock(m, pg.WAL_WRITE_LOCK, p)
 
 
 @kernel
 def _release_write(m, now):
     """Rule 4."""
-    process = leave(m.queue, m.after, WAL_WRITE_LOCK)
-    m.busy[WAL_WRITE_LOCK] = process != NOBODY and not m.s.wakes_all
+    process = leave(m.queue, m.after, pg.WAL_WRITE_LOCK)
+    m.busy[pg.WAL_WRITE_LOCK] = process != NOBODY and not m.s.wakes_all
     wake(m, now, process)
     while m.s.wakes_all and process != NOBODY:
-        m.process[process, PHASE] -= 1  # it has to ask again
-        process = leave(m.queue, m.after, WAL_WRITE_LOCK)
+        m.process[process, pg.PHASE] -= 1  # it has to ask again
+        process = leave(m.queue, m.after, pg.WAL_WRITE_LOCK)
         wake(m, now, process)
 
 
@@ -99,84 +71,84 @@ def _release_write(m, now):
 @kernel
 def ring_end(m):
     """Up to where there is room in the ring."""
-    return (m.wal[WRITTEN] // PAYLOAD + m.s.wal_buffers_bytes // PAGE_BYTES) * PAYLOAD
+    return (m.wal[pg.WRITTEN] // PAYLOAD + m.s.wal_buffers_bytes // PAGE_BYTES) * PAYLOAD
 
 
 @kernel
 def _make_dirty(m, now, page):
     frame = m.pages.frame_of[page]
-    count(m, DIRTIED, 1 - (m.buffers.flags[frame] & DIRTY), now)
+    count(m, stat.DIRTIED, 1 - (m.buffers.flags[frame] & DIRTY), now)
     m.buffers.flags[frame] |= DIRTY
 
 
 @part
 def begin_copy(m, now, p):
     """The insert lock is held: only now is it known which pages need an image."""
-    n_bytes = m.process[p, LOG_BYTES]
-    for step in range(m.process[p, N_TOUCHED]):
+    n_bytes = m.process[p, pg.LOG_BYTES]
+    for step in range(m.process[p, pg.N_TOUCHED]):
         page = m.touched[p, step]
         if m.changes[p, step]:
             _make_dirty(m, now, page)
-            if m.s.full_page_writes and m.pages.lsn[page] <= m.wal[REDO]:
+            if m.s.full_page_writes and m.pages.lsn[page] <= m.wal[pg.REDO]:
                 n_bytes += m.changes[p, step]
-                count(m, IMAGES, 1, now)
-    m.process[p, LEFT] = n_bytes
-    m.process[p, PHASE] = phase.COPY
-    count(m, LOGGED, n_bytes, now)
+                count(m, stat.IMAGES, 1, now)
+    m.process[p, pg.LEFT] = n_bytes
+    m.process[p, pg.PHASE] = phase.COPY
+    count(m, stat.LOGGED, n_bytes, now)
 
 
 @part
 def copy(m, now, p):
     """Rule 1."""
-    n_bytes = min(m.process[p, LEFT], ring_end(m) - m.wal[INSERTED])
-    m.wal[INSERTED] += n_bytes
-    m.process[p, LEFT] -= n_bytes
-    if m.process[p, LEFT]:
-        count(m, BUFFER_FULL, 1, now)
-        m.process[p, PHASE] = phase.FILL
+    n_bytes = min(m.process[p, pg.LEFT], ring_end(m) - m.wal[pg.INSERTED])
+    m.wal[pg.INSERTED] += n_bytes
+    m.process[p, pg.LEFT] -= n_bytes
+    if m.process[p, pg.LEFT]:
+        count(m, stat.BUFFER_FULL, 1, now)
+        m.process[p, pg.PHASE] = phase.FILL
         return
-    m.process[p, LSN] = m.wal[INSERTED]
-    for step in range(m.process[p, N_TOUCHED]):
+    m.process[p, pg.LSN] = m.wal[pg.INSERTED]
+    for step in range(m.process[p, pg.N_TOUCHED]):
         page = m.touched[p, step]
         if m.changes[p, step]:
-            m.pages.lsn[page] = m.wal[INSERTED]
+            m.pages.lsn[page] = m.wal[pg.INSERTED]
             _make_dirty(m, now, page)
-    release_lock(m, now, WAL_INSERT)
-    m.process[p, PHASE] = m.process[p, THEN]
+    release_lock(m, now, pg.WAL_INSERT)
+    m.process[p, pg.PHASE] = m.process[p, pg.THEN]
 
 
 @kernel
 def _write(m, now, p, target):
     """Rule 3: one call, towards `target`."""
     n_ring = m.s.wal_buffers_bytes // PAGE_BYTES
-    first = m.wal[WRITTEN] // PAYLOAD
+    first = m.wal[pg.WRITTEN] // PAYLOAD
     end_of_segment = (first // PAGES_PER_SEGMENT + 1) * PAGES_PER_SEGMENT
     end = min((target - 1) // PAYLOAD + 1, (first // n_ring + 1) * n_ring, end_of_segment)
-    m.wal[CALL_END] = min(target, end * PAYLOAD)
+    m.wal[pg.CALL_END] = min(target, end * PAYLOAD)
     n_bytes = (end - first) * PAGE_BYTES
-    count(m, WAL_CALLS, 1, now)
-    count(m, WAL_BYTES, n_bytes, now)
+    count(m, stat.WAL_CALLS, 1, now)
+    count(m, stat.WAL_BYTES, n_bytes, now)
     operation = WAL_WRITE_THROUGH if m.s.wal_sync_method == OPEN_DATASYNC else WAL_WRITE
     ask(m.calls, p, operation, 0, first * PAGE_BYTES, n_bytes)
 
 
 @part
 def fill(m, p):
-    if ring_end(m) > m.wal[INSERTED]:
-        m.process[p, PHASE] = phase.COPY
+    if ring_end(m) > m.wal[pg.INSERTED]:
+        m.process[p, pg.PHASE] = phase.COPY
         return True
     return _acquire_write(m, p, phase.FILL_HELD)
 
 
 @part
 def fill_held(m, now, p):
-    if ring_end(m) > m.wal[INSERTED]:
+    if ring_end(m) > m.wal[pg.INSERTED]:
         _release_write(m, now)
-        m.process[p, PHASE] = phase.COPY
+        m.process[p, pg.PHASE] = phase.COPY
         return True
     if has_segment(m, p):
-        _write(m, now, p, (m.wal[WRITTEN] // PAYLOAD + 1) * PAYLOAD)
-        m.process[p, PHASE] = phase.FILL_WRITTEN
+        _write(m, now, p, (m.wal[pg.WRITTEN] // PAYLOAD + 1) * PAYLOAD)
+        m.process[p, pg.PHASE] = phase.FILL_WRITTEN
     return False
 
 
@@ -184,7 +156,7 @@ def fill_held(m, now, p):
 def fill_written(m, now, p):
     has_written(m)
     _release_write(m, now)
-    m.process[p, PHASE] = phase.COPY
+    m.process[p, pg.PHASE] = phase.COPY
 
 
 # ---- flushing ----
@@ -193,13 +165,13 @@ def fill_written(m, now, p):
 @kernel
 def flush(m, p, lsn, then):
     """Let `p` wait until the log is stable up to `lsn`; then its phase is `then`."""
-    m.process[p, PHASE], m.process[p, LSN], m.process[p, THEN] = phase.FLUSH, lsn, then
+    m.process[p, pg.PHASE], m.process[p, pg.LSN], m.process[p, pg.THEN] = phase.FLUSH, lsn, then
 
 
 @part
 def want_flush(m, p):
-    if m.process[p, LSN] <= m.wal[STABLE]:
-        m.process[p, PHASE] = m.process[p, THEN]
+    if m.process[p, pg.LSN] <= m.wal[pg.STABLE]:
+        m.process[p, pg.PHASE] = m.process[p, pg.THEN]
         return True
     return _acquire_write(m, p, phase.FLUSH_HELD)
 
@@ -209,7 +181,7 @@ def _n_siblings(m, p):
     """Others whose transactions have logged something, and who do not wait for a row."""
     n = 0
     for other in range(m.s.n_clients):
-        if other != p and m.process[other, IS_WRITER] and m.process[other, PHASE] != phase.PREPARE:
+        if other != p and m.process[other, pg.IS_WRITER] and m.process[other, pg.PHASE] != phase.PREPARE:
             n += 1
     return n
 
@@ -223,36 +195,36 @@ def delays(m, p):
 @part
 def flush_held(m, now, p):
     """Rule 2: the write lock is held. FRAME counts whether its holder has slept."""
-    lsn = m.process[p, LSN]
-    if lsn <= m.wal[STABLE]:
+    lsn = m.process[p, pg.LSN]
+    if lsn <= m.wal[pg.STABLE]:
         _release_write(m, now)
-        m.process[p, PHASE] = m.process[p, THEN]
+        m.process[p, pg.PHASE] = m.process[p, pg.THEN]
         return True
-    is_commit = m.process[p, THEN] == phase.COMMITTED
-    if is_commit and m.s.leader_delays and not m.process[p, FRAME] and delays(m, p):
-        m.process[p, FRAME] = 1
+    is_commit = m.process[p, pg.THEN] == phase.COMMITTED
+    if is_commit and m.s.leader_delays and not m.process[p, pg.FRAME] and delays(m, p):
+        m.process[p, pg.FRAME] = 1
         set_time(m.calendar, p, now + m.s.commit_delay_ns)
         return False
     if is_commit:
-        m.process[p, FRAME] = 0
+        m.process[p, pg.FRAME] = 0
     if p == m.s.n_clients:
-        m.wal[TARGET] = lsn
-    elif m.busy[WAL_INSERT]:
-        m.wal[TARGET] = max(lsn, m.wal[INSERTED] // PAYLOAD * PAYLOAD)
+        m.wal[pg.TARGET] = lsn
+    elif m.busy[pg.WAL_INSERT]:
+        m.wal[pg.TARGET] = max(lsn, m.wal[pg.INSERTED] // PAYLOAD * PAYLOAD)
     else:
-        m.wal[TARGET] = m.wal[INSERTED]
-    m.process[p, PHASE] = phase.FLUSH_WRITE
+        m.wal[pg.TARGET] = m.wal[pg.INSERTED]
+    m.process[p, pg.PHASE] = phase.FLUSH_WRITE
     return True
 
 
 @part
 def flush_write(m, now, p):
-    if m.wal[WRITTEN] < m.wal[TARGET]:
+    if m.wal[pg.WRITTEN] < m.wal[pg.TARGET]:
         if has_segment(m, p):
-            _write(m, now, p, m.wal[TARGET])
-            m.process[p, PHASE] = phase.FLUSH_WRITTEN
+            _write(m, now, p, m.wal[pg.TARGET])
+            m.process[p, pg.PHASE] = phase.FLUSH_WRITTEN
         return False
-    m.process[p, PHASE] = phase.FLUSHED
+    m.process[p, pg.PHASE] = phase.FLUSHED
     if m.s.wal_sync_method != FDATASYNC:
         return True
     ask(m.calls, p, WAL_SYNC, 0, 0, 0)
@@ -262,17 +234,17 @@ def flush_write(m, now, p):
 @part
 def flush_written(m, now, p):
     has_written(m)
-    if p == m.s.n_clients and m.wal[TARGET] % PAYLOAD == 0:
-        m.wal[TARGET] = m.wal[WRITTEN]  # rule 6: as far as one call gets
-    m.process[p, PHASE] = phase.FLUSH_WRITE
+    if p == m.s.n_clients and m.wal[pg.TARGET] % PAYLOAD == 0:
+        m.wal[pg.TARGET] = m.wal[pg.WRITTEN]  # rule 6: as far as one call gets
+    m.process[p, pg.PHASE] = phase.FLUSH_WRITE
 
 
 @part
 def flushed(m, now, p):
-    count(m, FLUSHES, 1, now)
-    m.wal[STABLE] = m.wal[WRITTEN]
+    count(m, stat.FLUSHES, 1, now)
+    m.wal[pg.STABLE] = m.wal[pg.WRITTEN]
     _release_write(m, now)
-    m.process[p, PHASE] = m.process[p, THEN]
+    m.process[p, pg.PHASE] = m.process[p, pg.THEN]
 
 
 # ---- the WAL writer ----
@@ -281,15 +253,15 @@ def flushed(m, now, p):
 @part
 def wal_round(m, p):
     """Rule 6."""
-    place = m.wal[INSERTED] // PAYLOAD * PAYLOAD
-    if place <= m.wal[STABLE]:
-        place = m.wal[ASYNCHRONOUS]
+    place = m.wal[pg.INSERTED] // PAYLOAD * PAYLOAD
+    if place <= m.wal[pg.STABLE]:
+        place = m.wal[pg.ASYNCHRONOUS]
     flush(m, p, place, phase.WAL_ROUND_DONE)
 
 
 @part
 def wal_round_done(m, now, p):
-    m.process[p, PHASE] = phase.WAL_ROUND
+    m.process[p, pg.PHASE] = phase.WAL_ROUND
     set_time(m.calendar, p, now + m.s.wal_writer_delay_ns)
 
 

@@ -13,19 +13,8 @@ So a server whose `checkpoint_segments` were just raised makes files until it ha
 is nearly full (PreallocXlogFiles).
 """
 
-from model.databases.postgres.state import (
-    CALL_END,
-    INSERTED,
-    IS_REQUESTED,
-    N_RECYCLED,
-    N_SEGMENTS,
-    PAGES_PER_SEGMENT,
-    PAYLOAD,
-    REDO,
-    REDO_BEFORE,
-    SEGMENT_BYTES,
-    WRITTEN,
-)
+from model.databases.postgres import columns as pg
+from model.databases.postgres.state import PAGES_PER_SEGMENT, PAYLOAD, SEGMENT_BYTES
 from model.filesystems.calls import WAL_CREATE, ask
 from model.jit import kernel
 
@@ -35,10 +24,10 @@ SEGMENT_PAYLOAD = PAGES_PER_SEGMENT * PAYLOAD
 @kernel
 def has_segment(m, p):
     """Whether the next byte of log has a file. If not, `p` makes it and has to look again."""
-    segment = m.wal[WRITTEN] // SEGMENT_PAYLOAD
-    if segment < m.wal[N_SEGMENTS]:
+    segment = m.wal[pg.WRITTEN] // SEGMENT_PAYLOAD
+    if segment < m.wal[pg.N_SEGMENTS]:
         return True
-    m.wal[N_SEGMENTS] = segment + 1
+    m.wal[pg.N_SEGMENTS] = segment + 1
     ask(m.calls, p, WAL_CREATE, 0, segment * SEGMENT_BYTES, SEGMENT_BYTES)
     return False
 
@@ -46,18 +35,18 @@ def has_segment(m, p):
 @kernel
 def has_written(m):
     """A call has returned. Rule 2."""
-    m.wal[WRITTEN] = m.wal[CALL_END]
-    if m.wal[WRITTEN] % SEGMENT_PAYLOAD == 0:
-        n = m.wal[WRITTEN] // SEGMENT_PAYLOAD - 1 - m.wal[REDO] // SEGMENT_PAYLOAD
+    m.wal[pg.WRITTEN] = m.wal[pg.CALL_END]
+    if m.wal[pg.WRITTEN] % SEGMENT_PAYLOAD == 0:
+        n = m.wal[pg.WRITTEN] // SEGMENT_PAYLOAD - 1 - m.wal[pg.REDO] // SEGMENT_PAYLOAD
         if n >= int(m.s.checkpoint_segments) - 1:
-            m.wal[IS_REQUESTED] = 1
+            m.wal[pg.IS_REQUESTED] = 1
 
 
 @kernel
 def recycle(m):
     """Rule 3."""
     wal = m.wal
-    first_needed = wal[REDO_BEFORE if m.s.keeps_two_checkpoints else REDO] // SEGMENT_PAYLOAD
-    most = wal[INSERTED] // SEGMENT_PAYLOAD + 2 * int(m.s.checkpoint_segments) + 2
-    wal[N_SEGMENTS] = max(wal[N_SEGMENTS], min(most, wal[N_SEGMENTS] + first_needed - wal[N_RECYCLED]))
-    wal[N_RECYCLED], wal[REDO_BEFORE] = first_needed, wal[REDO]
+    first_needed = wal[pg.REDO_BEFORE if m.s.keeps_two_checkpoints else pg.REDO] // SEGMENT_PAYLOAD
+    most = wal[pg.INSERTED] // SEGMENT_PAYLOAD + 2 * int(m.s.checkpoint_segments) + 2
+    wal[pg.N_SEGMENTS] = max(wal[pg.N_SEGMENTS], min(most, wal[pg.N_SEGMENTS] + first_needed - wal[pg.N_RECYCLED]))
+    wal[pg.N_RECYCLED], wal[pg.REDO_BEFORE] = first_needed, wal[pg.REDO]

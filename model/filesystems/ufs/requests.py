@@ -5,34 +5,21 @@ All requests become I/Os at one place, `issue`.
 """
 
 from model.devices.command_queue import WRITE
+from model.filesystems.ufs import columns as ufs
+from model.filesystems.ufs import volume_columns as volume
 from model.filesystems.ufs.page_cache import touch
-from model.filesystems.ufs.state import (
-    AWAITED,
-    BASE,
-    FILE_EPOCH,
-    FIRST_PAGE,
-    GROUP_SHARE,
-    JOURNAL_BYTES,
-    N_READY,
-    N_REQUESTS,
-    OF_JOURNAL,
-    RUN_AT,
-    RUN_BYTES,
-    STRIPE,
-    UNDER_WAY,
-    UNDER_WAY_BYTES,
-)
-from model.filesystems.ufs.volumes import EPOCH, FILE, NONE, PAGE, PAGE_BYTES, PROCESS, member_of, new_io
+from model.filesystems.ufs.state import GROUP_SHARE, JOURNAL_BYTES, OF_JOURNAL
+from model.filesystems.ufs.volumes import NONE, PAGE_BYTES, member_of, new_io
 from model.jit import kernel, part
 
 
 @kernel
 def request(u, file, at, n_bytes, kind, process, page):
     """What is to be read or written, when `issue` comes to it. `page`: of the page cache."""
-    n = u.n[N_REQUESTS]
-    u.request[n, 0], u.request[n, 1], u.request[n, 2] = file, at, n_bytes
-    u.request[n, 3], u.request[n, 4], u.request[n, 5] = kind, process, page
-    u.n[N_REQUESTS] = n + 1
+    n, row = u.n[ufs.N_REQUESTS], u.request
+    row[n, ufs.OF_FILE], row[n, ufs.PLACE], row[n, ufs.LENGTH] = file, at, n_bytes
+    row[n, ufs.KIND], row[n, ufs.WAITER], row[n, ufs.REQUEST_PAGE] = kind, process, page
+    u.n[ufs.N_REQUESTS] = n + 1
 
 
 @part
@@ -45,22 +32,22 @@ def _place(u, dense):
 @part
 def issue(u, file, at, n_bytes, kind, process, page):
     """One request: an I/O for all of it that lies together on one member."""
-    v, stripe = u.volumes, u.file[file, STRIPE]
+    v, stripe = u.volumes, u.file[file, ufs.STRIPE]
     while n_bytes > 0:
         place, length = at, n_bytes
         if page != OF_JOURNAL:
-            place, length = _place(u, u.file[file, BASE] + at)
+            place, length = _place(u, u.file[file, ufs.BASE] + at)
         unit, offset, up_to = member_of(v, stripe, place)
         length = min(n_bytes, length, up_to)
         io = new_io(v, stripe, unit, offset, length, kind)
-        v.io[io, FILE], v.io[io, PROCESS] = file if page > 0 else NONE, process
-        v.io[io, EPOCH], v.io[io, PAGE] = u.file[file, FILE_EPOCH], page
+        v.io[io, volume.FILE], v.io[io, volume.PROCESS] = file if page > 0 else NONE, process
+        v.io[io, volume.EPOCH], v.io[io, volume.PAGE] = u.file[file, ufs.FILE_EPOCH], page
         if page > 0:
-            u.file[file, UNDER_WAY] += 1
-            u.file[file, UNDER_WAY_BYTES] += length
+            u.file[file, ufs.UNDER_WAY] += 1
+            u.file[file, ufs.UNDER_WAY_BYTES] += length
             page += length // PAGE_BYTES
         else:
-            u.task[process, AWAITED] += 1
+            u.task[process, ufs.AWAITED] += 1
         at += length
         n_bytes -= length
 
@@ -68,8 +55,8 @@ def issue(u, file, at, n_bytes, kind, process, page):
 @kernel
 def get_ready(u, process):
     """`process` can go on: see `_work` of model.filesystems.ufs.calls."""
-    u.ready[u.n[N_READY]] = process
-    u.n[N_READY] += 1
+    u.ready[u.n[ufs.N_READY]] = process
+    u.n[ufs.N_READY] += 1
 
 
 # ---- rule 2: writes that are put off ----
@@ -77,7 +64,7 @@ def get_ready(u, process):
 
 @kernel
 def page_of(u, file, offset):
-    return u.file[file, FIRST_PAGE] + offset // PAGE_BYTES
+    return u.file[file, ufs.FIRST_PAGE] + offset // PAGE_BYTES
 
 
 @kernel
@@ -98,10 +85,10 @@ def is_in_core(u, file, offset, n_bytes):
 @kernel
 def send_off(u, file):
     """The run that is put off goes to disk."""
-    if u.file[file, RUN_BYTES]:
-        at = u.file[file, RUN_AT]
-        request(u, file, at, u.file[file, RUN_BYTES], WRITE, NONE, page_of(u, file, at))
-        u.file[file, RUN_BYTES] = 0
+    if u.file[file, ufs.RUN_BYTES]:
+        at = u.file[file, ufs.RUN_AT]
+        request(u, file, at, u.file[file, ufs.RUN_BYTES], WRITE, NONE, page_of(u, file, at))
+        u.file[file, ufs.RUN_BYTES] = 0
 
 
 @part
@@ -109,9 +96,9 @@ def put_off(u, file, offset):
     page = page_of(u, file, offset)
     touch(u.cache, page)
     u.cache.held[page] += 1
-    run, length = u.file[file, RUN_AT], u.file[file, RUN_BYTES]
+    run, length = u.file[file, ufs.RUN_AT], u.file[file, ufs.RUN_BYTES]
     if length and (length >= u.s.cluster_bytes or run + length != offset):
         send_off(u, file)
-    if not u.file[file, RUN_BYTES]:
-        u.file[file, RUN_AT] = offset
-    u.file[file, RUN_BYTES] += PAGE_BYTES
+    if not u.file[file, ufs.RUN_BYTES]:
+        u.file[file, ufs.RUN_AT] = offset
+    u.file[file, ufs.RUN_BYTES] += PAGE_BYTES

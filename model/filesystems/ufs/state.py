@@ -35,6 +35,7 @@ import numpy as np
 
 from model.events.calendar import set_time
 from model.events.clock import SECOND_NS
+from model.filesystems.ufs import columns as ufs
 from model.filesystems.ufs.page_cache import PageCache, fill, new_page_cache
 from model.filesystems.ufs.volumes import NONE, PAGE_BYTES, Stripe, Volumes, check_stripes, new_volumes
 
@@ -42,22 +43,12 @@ JOURNAL_BYTES = 2**26  # of a file system's log: 1 MB per GB, at most 64 MB
 GROUP_SHARE = 3  # a group is so many times as long as a piece; 16 cylinders of 4 MB against 16 MB
 N_RESERVED = 512  # I/Os that are free before a call begins, beside those of the largest write
 
-# Columns of Ufs.task, a row for each process.
-TODO, AT, LEFT, AWAITED, FILE_OF_TASK = range(5)  # AT, LEFT: B of a write that goes block by block
-# TODO: what comes when all that is awaited is done.
+
+# Values of TODO.
 RETURN, BEGIN, NEXT_BLOCK, BLOCKS_THEN_JOURNAL, SYNC, SYNC_THEN_JOURNAL, JOURNAL = range(7)
 
-# Columns of Ufs.file, a row for each file; number 0 is the log, table file f is number f + 1, the last is pg_control.
-BASE, N_BYTES, STRIPE, FIRST_PAGE = range(4)  # where it begins on its volume, groups left out; length; volume; page
-RUN_AT, RUN_BYTES = 4, 5  # put off
-UNDER_WAY, UNDER_WAY_BYTES, FILE_EPOCH = 6, 7, 8  # asynchronous I/Os; fsyncs begun
-SYNCER, SYNC_LEFT, GREW = 9, 10, 11  # who is in fsync, or NONE, and waits for how many I/Os; longer since the last one
-IS_THROTTLED = 12
-N_FILE = 13
 
-
-N_REQUESTS, N_READY, N_STALLED, N_LOOKS = range(4)  # elements of Ufs.n
-OF_JOURNAL = -1  # REQUEST_PAGE of a write to the file system's own log
+OF_JOURNAL = -1  # ufs.REQUEST_PAGE of a write to the file system's own log
 
 
 class UfsParams(NamedTuple):
@@ -82,15 +73,14 @@ class Ufs(NamedTuple):
     s: UfsParams
     volumes: Volumes
     cache: PageCache
-    file: np.ndarray  # [file, column]
+    file: np.ndarray  # [file, column]; see ufs.BASE
     call: np.ndarray  # [process, column]: the last one, as in model.filesystems.calls
-    task: np.ndarray  # [process, column]
+    task: np.ndarray  # [process, column]; see ufs.TODO
     journal_at: np.ndarray  # per volume: where its file system's log goes on
-    request: np.ndarray  # [request, column]: file, place in it, B, READ or WRITE, who waits, REQUEST_PAGE: of the page cache
-    #   the first page that an asynchronous write takes from it, 0 for other I/O, or OF_JOURNAL
+    request: np.ndarray  # [request, column]; see ufs.OF_FILE
     ready: np.ndarray  # processes that can go on
     stalled: np.ndarray  # processes whose call has to wait until it can begin
-    n: np.ndarray  # of these three; seconds of fsflush
+    n: np.ndarray  # see ufs.N_REQUESTS
     n_reserved: int
 
 
@@ -99,11 +89,12 @@ class Ufs(NamedTuple):
 
 def _lay_out(sizes, stripe_of, s):
     """Files one behind the other on their volumes, pages one behind the other: Ufs.file."""
-    file = np.zeros((len(sizes), N_FILE), np.int64)
+    file = np.zeros((len(sizes), ufs.N_FILE), np.int64)
     ends, page = {}, 1
     for row, n_bytes, stripe in zip(file, sizes, stripe_of, strict=True):
         n_bytes = -(-int(n_bytes) // PAGE_BYTES) * PAGE_BYTES
-        row[[BASE, N_BYTES, STRIPE, FIRST_PAGE, SYNCER]] = ends.get(stripe, 0), n_bytes, stripe, page, NONE
+        row[ufs.BASE], row[ufs.N_BYTES], row[ufs.STRIPE] = ends.get(stripe, 0), n_bytes, stripe
+        row[ufs.FIRST_PAGE], row[ufs.SYNCER] = page, NONE
         ends[stripe] = ends.get(stripe, 0) + n_bytes
         page += n_bytes // PAGE_BYTES
     return file, page - 1, {stripe: place_of(end, s) for stripe, end in ends.items()}

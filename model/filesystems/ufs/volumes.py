@@ -37,17 +37,14 @@ from model.devices.command_queue import (
 from model.devices.ssd import SsdParams, SsdState, check_ssd, new_ssds, service
 from model.events.calendar import NEVER, Calendar, new_calendar, set_time
 from model.events.clock import SECOND_NS
+from model.filesystems.ufs import volume_columns as volume
 from model.jit import kernel, part
 
 NONE = -1
 PAGE_BYTES = 8192  # of Solaris on SPARC, and a block of UFS
 
-FIRST, MEMBERS, INTERLACE = 0, 1, 2  # columns of Volumes.stripe
-UNIT, STRIPE, FILE, PROCESS, EPOCH, PAGE, SEQUENCE = range(7)  # columns of Volumes.io
-RUN, NEXT_RUN = 0, 1  # columns of Volumes.root
-N_FREE, N_BEGUN, N_TO_FEED = 0, 1, 2  # elements of Volumes.n
 
-COUNTS = ("reads", "read_bytes", "writes", "write_bytes")  # of each stripe and second, when they are done
+COUNTS = ("reads", "read_bytes", "writes", "write_bytes")  # of each stripe and second, when they are done: see volume.READS
 
 
 class Volumes(NamedTuple):
@@ -59,20 +56,19 @@ class Volumes(NamedTuple):
     arrays: tuple  # SsdParams of two kinds
     array_state: SsdState
     array_kind: np.ndarray  # per array: which of the two
-    stripe: np.ndarray  # [stripe, column]
+    stripe: np.ndarray  # [stripe, column]; see volume.FIRST
     calendar: Calendar  # sources: a disk each; two of the file system; the places of arrays
-    io: np.ndarray  # [I/O, column]; FILE: of an asynchronous write, else NONE; PROCESS: who waits, or NONE;
-    #   PAGE: the first one of the page cache that it writes, or 0
+    io: np.ndarray  # [I/O, column]; see volume.UNIT
     offset: np.ndarray  # per I/O, on its unit
     n_bytes: np.ndarray
     kind: np.ndarray
     free: np.ndarray  # numbers of I/Os that nobody uses
-    n: np.ndarray  # how many of these; I/Os begun; units to feed
+    n: np.ndarray  # see volume.N_FREE
     to_feed: np.ndarray  # units
     is_to_feed: np.ndarray  # per unit
     left: np.ndarray  # heaps, per I/O
     right: np.ndarray
-    root: np.ndarray  # [unit, run or next run]: the first to be served, or NONE
+    root: np.ndarray  # [unit, volume.RUN or volume.NEXT_RUN]: the first to be served, or NONE
     in_place: np.ndarray  # per place of an array: I/O
     places: np.ndarray  # [array, i]: places that nobody uses
     n_busy: np.ndarray  # per array: I/Os that it has
@@ -85,9 +81,9 @@ class Volumes(NamedTuple):
 @kernel
 def _comes_first(v, a, b):
     """Whether I/O `a` stands before `b` in the list of their driver."""
-    if v.drive.sorts and v.io[a, UNIT] < v.n_disks and v.offset[a] != v.offset[b]:
+    if v.drive.sorts and v.io[a, volume.UNIT] < v.n_disks and v.offset[a] != v.offset[b]:
         return v.offset[a] < v.offset[b]
-    return v.io[a, SEQUENCE] < v.io[b, SEQUENCE]
+    return v.io[a, volume.SEQUENCE] < v.io[b, volume.SEQUENCE]
 
 
 @kernel
@@ -114,20 +110,21 @@ def _merge(v, a, b):
 def wait_in_driver(v, unit, io):
     """Rule 3 of `model.devices.command_queue`: behind the head of the list, or in the run after it."""
     v.left[io] = v.right[io] = NONE
-    head = v.root[unit, RUN]
-    run = NEXT_RUN if head != NONE and v.drive.sorts and unit < v.n_disks and v.offset[io] < v.offset[head] else RUN
+    head = v.root[unit, volume.RUN]
+    is_behind = head != NONE and v.drive.sorts != 0 and unit < v.n_disks and v.offset[io] < v.offset[head]
+    run = volume.NEXT_RUN if is_behind else volume.RUN
     v.root[unit, run] = _merge(v, v.root[unit, run], io)
 
 
 @kernel
 def next_in_driver(v, unit):
     """The head of the list, which is taken, or NONE."""
-    io = v.root[unit, RUN]
+    io = v.root[unit, volume.RUN]
     if io == NONE:
         return NONE
-    v.root[unit, RUN] = _merge(v, v.left[io], v.right[io])
-    if v.root[unit, RUN] == NONE:
-        v.root[unit, RUN], v.root[unit, NEXT_RUN] = v.root[unit, NEXT_RUN], NONE
+    v.root[unit, volume.RUN] = _merge(v, v.left[io], v.right[io])
+    if v.root[unit, volume.RUN] == NONE:
+        v.root[unit, volume.RUN], v.root[unit, volume.NEXT_RUN] = v.root[unit, volume.NEXT_RUN], NONE
     return io
 
 
@@ -139,7 +136,7 @@ def _feed_array(v, now, unit):
     """Give an array what it has places for."""
     array = unit - v.n_disks
     ssd = v.arrays[v.array_kind[array]]
-    while v.root[unit, RUN] != NONE and v.n_busy[array] < ssd.depth:
+    while v.root[unit, volume.RUN] != NONE and v.n_busy[array] < ssd.depth:
         io, place = next_in_driver(v, unit), v.places[array, v.n_busy[array]]
         v.n_busy[array] += 1
         v.in_place[place] = io
@@ -150,7 +147,7 @@ def _feed_array(v, now, unit):
 @part
 def _feed_disk(v, now, unit):
     """Give a disk what it has room for, and let it begin if it does nothing."""
-    while v.root[unit, RUN] != NONE and v.drives.units[unit, N_COMMANDS] < v.drive.depth:
+    while v.root[unit, volume.RUN] != NONE and v.drives.units[unit, N_COMMANDS] < v.drive.depth:
         send(v.drive, v.drives, unit, now, next_in_driver(v, unit), v.offset)
     if v.drives.units[unit, N_COMMANDS] == 0:
         pause(v.drives, unit, now)
@@ -161,32 +158,32 @@ def _feed_disk(v, now, unit):
 @part
 def feed_units(v, now):
     """All units that have been given I/Os, or have done one."""
-    for i in range(v.n[N_TO_FEED]):
+    for i in range(v.n[volume.N_TO_FEED]):
         unit = v.to_feed[i]
         v.is_to_feed[unit] = 0
         if unit < v.n_disks:
             _feed_disk(v, now, unit)
         else:
             _feed_array(v, now, unit)
-    v.n[N_TO_FEED] = 0
+    v.n[volume.N_TO_FEED] = 0
 
 
 @kernel
 def _must_feed(v, unit):
     if not v.is_to_feed[unit]:
         v.is_to_feed[unit] = 1
-        v.to_feed[v.n[N_TO_FEED]] = unit
-        v.n[N_TO_FEED] += 1
+        v.to_feed[v.n[volume.N_TO_FEED]] = unit
+        v.n[volume.N_TO_FEED] += 1
 
 
 @part
 def new_io(v, stripe, unit, offset, n_bytes, kind):
     """An I/O is with its driver: its number."""
-    v.n[N_FREE] -= 1
-    io = v.free[v.n[N_FREE]]
+    v.n[volume.N_FREE] -= 1
+    io = v.free[v.n[volume.N_FREE]]
     v.offset[io], v.n_bytes[io], v.kind[io] = offset, n_bytes, kind
-    v.io[io, UNIT], v.io[io, STRIPE], v.io[io, SEQUENCE] = unit, stripe, v.n[N_BEGUN]
-    v.n[N_BEGUN] += 1
+    v.io[io, volume.UNIT], v.io[io, volume.STRIPE], v.io[io, volume.SEQUENCE] = unit, stripe, v.n[volume.N_BEGUN]
+    v.n[volume.N_BEGUN] += 1
     wait_in_driver(v, unit, io)
     _must_feed(v, unit)
     return io
@@ -195,16 +192,16 @@ def new_io(v, stripe, unit, offset, n_bytes, kind):
 @kernel
 def member_of(v, stripe, address):
     """(unit, offset, B up to the end of the interlace) at an address of a volume."""
-    interlace = v.stripe[stripe, INTERLACE]
+    interlace = v.stripe[stripe, volume.INTERLACE]
     row, within = address // interlace, address % interlace
-    members = v.stripe[stripe, MEMBERS]
-    return v.stripe[stripe, FIRST] + row % members, row // members * interlace + within, interlace - within
+    members = v.stripe[stripe, volume.MEMBERS]
+    return v.stripe[stripe, volume.FIRST] + row % members, row // members * interlace + within, interlace - within
 
 
 @part
 def _array_done(v, place):
     io = v.in_place[place]
-    array = v.io[io, UNIT] - v.n_disks
+    array = v.io[io, volume.UNIT] - v.n_disks
     v.n_busy[array] -= 1
     v.places[array, v.n_busy[array]] = place
     return io
@@ -215,19 +212,19 @@ def one_done(v, now, source):
     """The event of a disk, or of a place of an array: the I/O that is done. Its number has to be released."""
     set_time(v.calendar, source, NEVER)
     io = finish(v.drives, source) if source < v.n_disks else _array_done(v, source - v.n_disks - 2)
-    _must_feed(v, v.io[io, UNIT])
+    _must_feed(v, v.io[io, volume.UNIT])
     second = now // SECOND_NS
     if second < v.per_second.shape[2]:
-        count = 0 if v.kind[io] == READ else 2
-        v.per_second[v.io[io, STRIPE], count, second] += 1
-        v.per_second[v.io[io, STRIPE], count + 1, second] += v.n_bytes[io]
+        is_read, stripe = v.kind[io] == READ, v.io[io, volume.STRIPE]
+        v.per_second[stripe, volume.READS if is_read else volume.WRITES, second] += 1
+        v.per_second[stripe, volume.READ_BYTES if is_read else volume.WRITE_BYTES, second] += v.n_bytes[io]
     return io
 
 
 @kernel
 def release_io(v, io):
-    v.free[v.n[N_FREE]] = io
-    v.n[N_FREE] += 1
+    v.free[v.n[volume.N_FREE]] = io
+    v.n[volume.N_FREE] += 1
 
 
 # ---- making them ----

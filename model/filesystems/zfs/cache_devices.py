@@ -7,8 +7,9 @@ much is under way that there is no room for its writes.
 """
 
 from model.events.calendar import set_time
+from model.filesystems.zfs import stats as stat
 from model.filesystems.zfs.devices import ios_left
-from model.filesystems.zfs.state import CACHE, L2_READS, count
+from model.filesystems.zfs.state import CACHE, count
 from model.filesystems.zfs.writes_wanted import BLOCK, want
 from model.jit import kernel, part
 from model.zfs.arc import columns as header
@@ -45,7 +46,7 @@ def place_on_cache(l2, params, arc, places, block):
 @kernel
 def count_cache_read(arc, tally, node, now):
     """B to be read: blocks are kept there as they are in core."""
-    count(tally, L2_READS, 1, now)
+    count(tally, stat.L2_READS, 1, now)
     return int(arc.nodes[node, header.N_BYTES])
 
 

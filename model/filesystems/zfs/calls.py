@@ -22,58 +22,15 @@ unless the call ends with a commit. A commit waits for the intent log (`model.zf
 
 from model.events.calendar import set_time
 from model.events.clock import TICK_NS
-from model.filesystems.calls import (
-    CONTROL,
-    FSYNC,
-    N_BYTES,
-    READ,
-    WAL_CREATE,
-    WAL_SYNC,
-    WAL_WRITE,
-    WAL_WRITE_THROUGH,
-    WRITE_THROUGH,
-)
-from model.filesystems.calls import FILE as CALL_FILE
-from model.filesystems.calls import OFFSET as CALL_OFFSET
-from model.filesystems.calls import OPERATION as CALL_OPERATION
+from model.filesystems import columns as call
+from model.filesystems.calls import CONTROL, FSYNC, READ, WAL_CREATE, WAL_SYNC, WAL_WRITE, WAL_WRITE_THROUGH, WRITE_THROUGH
+from model.filesystems.zfs import columns as fs
+from model.filesystems.zfs import stats as stat
 from model.filesystems.zfs.cache_devices import may_be_fed
 from model.filesystems.zfs.intent_logs import returns
 from model.filesystems.zfs.read_ahead import wants_more
 from model.filesystems.zfs.reads import block_came, join, look, next_piece, piece_bytes, reads_ahead, record_of
-from model.filesystems.zfs.state import (
-    AT,
-    BEGAN,
-    CALLS,
-    CALLS_DONE,
-    COMMITS,
-    COMMITTED,
-    END,
-    FILE,
-    HAS_SLEPT,
-    HAS_WAITED,
-    IN_COMMIT,
-    INTENT_LOG,
-    IS_PUSHED,
-    LEVEL,
-    LOG_CALLED,
-    LOOKS,
-    N_WRITTEN,
-    OPERATION,
-    PIECES,
-    READ_HITS,
-    READ_NS,
-    READING,
-    READS,
-    SLEEPS,
-    STAGE,
-    TX_BEGAN,
-    WAITS,
-    count,
-    count_calls,
-    make_ready,
-    settings_of,
-    work,
-)
+from model.filesystems.zfs.state import COMMITS, IN_COMMIT, LOOKS, READING, count, count_calls, make_ready, settings_of, work
 from model.jit import kernel, part
 from model.zfs.arc.lists import ANONYMOUS
 from model.zfs.dmu import columns as dirtied
@@ -109,19 +66,19 @@ def _commit_ns(s):
 @part
 def begin(m, now, p, row):
     """Process `p` makes the call in its row."""
-    process, operation = m.process, row[p, CALL_OPERATION]
-    process[p, OPERATION], process[p, FILE] = operation, file_number(len(m.of_file), operation, row[p, CALL_FILE])
-    process[p, AT], process[p, END] = row[p, CALL_OFFSET], row[p, CALL_OFFSET] + row[p, N_BYTES]
-    process[p, BEGAN], process[p, HAS_WAITED], process[p, HAS_SLEPT] = now, 0, 0
-    process[p, TX_BEGAN], process[p, N_WRITTEN] = now, 0
-    process[p, STAGE] = LOOKS
+    process, operation = m.process, row[p, call.OPERATION]
+    process[p, fs.OPERATION], process[p, fs.FILE] = operation, file_number(len(m.of_file), operation, row[p, call.FILE])
+    process[p, fs.AT], process[p, fs.END] = row[p, call.OFFSET], row[p, call.OFFSET] + row[p, call.N_BYTES]
+    process[p, fs.BEGAN], process[p, fs.HAS_WAITED], process[p, fs.HAS_SLEPT] = now, 0, 0
+    process[p, fs.TX_BEGAN], process[p, fs.N_WRITTEN] = now, 0
+    process[p, fs.STAGE] = LOOKS
     next_piece(m, p)
-    count(m.tally, CALLS, 1, now)
+    count(m.tally, stat.CALLS, 1, now)
     count_calls(m.tally, now, 1)
     if operation == READ:
-        count(m.tally, READS, 1, now)
+        count(m.tally, stat.READS, 1, now)
     if operation in (FSYNC, WAL_SYNC):
-        process[p, STAGE] = COMMITS
+        process[p, fs.STAGE] = COMMITS
         set_time(m.calendar, m.sources.processes + p, now + _commit_ns(m.s))
     else:
         make_ready(m.ready, m.n_ready, p)
@@ -132,34 +89,35 @@ def begin(m, now, p, row):
 
 @part
 def _is_admitted(m, now, p):
-    file = m.process[p, FILE]
+    file = m.process[p, fs.FILE]
     at_worst = m.files.record_bytes[file] + indirect_bytes(m.files) * m.files.n_levels[file]
-    others_wait = m.txgs.quiesced[0] != 0 and m.txgs.syncing[0] != 0 and not m.process[p, HAS_SLEPT]
+    others_wait = m.txgs.quiesced[0] != 0 and m.txgs.syncing[0] != 0 and not m.process[p, fs.HAS_SLEPT]
     in_full = m.arc.n_bytes[ANONYMOUS] * m.files.record_bytes[file] // m.files.core_bytes[file]
     found = verdict(m.throttle, m.txg_params, m.txgs.open_txg[0], others_wait, at_worst, in_full, m.arc_params.c_bytes)
     if not has_room(m.zil, most_entries(m.files.record_bytes[file])):
         found = TO_WAIT
     until = (now // TICK_NS + 1) * TICK_NS
     if m.txg_params.rule == DIRTY_DATA and found == TO_SLEEP:
-        has_been = m.process[p, HAS_SLEPT] or (m.txg_params.joins_records and m.process[p, N_WRITTEN])  # once a transaction
-        until = now if has_been else delayed_until(m.throttle, m.txg_params, m.process[p, TX_BEGAN], now)
+        # Once a transaction.
+        has_been = m.process[p, fs.HAS_SLEPT] or (m.txg_params.joins_records and m.process[p, fs.N_WRITTEN])
+        until = now if has_been else delayed_until(m.throttle, m.txg_params, m.process[p, fs.TX_BEGAN], now)
         found = TO_SLEEP if until > now else GOES_ON
     if found == GOES_ON:
-        m.process[p, HAS_SLEPT] = 0
+        m.process[p, fs.HAS_SLEPT] = 0
         return True
-    m.process[p, LEVEL] = m.files.n_levels[file] - 1
+    m.process[p, fs.LEVEL] = m.files.n_levels[file] - 1
     if found == TO_SLEEP:
-        count(m.tally, SLEEPS, 1, now)
-        m.process[p, HAS_SLEPT] = 1
+        count(m.tally, stat.SLEEPS, 1, now)
+        m.process[p, fs.HAS_SLEPT] = 1
         set_time(m.calendar, m.sources.processes + p, until)
         return False
-    count(m.tally, WAITS, 1, now)
-    m.process[p, HAS_SLEPT] = 0
+    count(m.tally, stat.WAITS, 1, now)
+    m.process[p, fs.HAS_SLEPT] = 0
     last = len(m.waiting) - 1
     m.waiting[m.waiting[last]] = p
     m.waiting[last] += 1
     if m.txg_params.rule != DIRTY_DATA or (m.txgs.syncing[0] == 0 and m.txgs.quiesced[0] == 0):
-        m.sync[IS_PUSHED] = 1
+        m.sync[fs.IS_PUSHED] = 1
     return False
 
 
@@ -175,7 +133,7 @@ def _is_opened_so(operation):
 @part
 def _dirty(m, now, p):
     """The record of a piece is dirtied. False if `p` has to wait for who is reading it."""
-    file, number, txg = m.process[p, FILE], record_of(m.process, m.of_file, m.files.record_bytes, p), m.txgs.open_txg[0]
+    file, number, txg = m.process[p, fs.FILE], record_of(m.process, m.of_file, m.files.record_bytes, p), m.txgs.open_txg[0]
     block, before = level_block(m.files, file, number, 0), m.txgs.quarters[txg % QUARTERS, dirtied.N_USED]
     if not dirty_record(m, now, file, number):
         join(m.process, m.joined, m.arc, p, int(m.arc.node_of[block]))
@@ -187,14 +145,14 @@ def _dirty(m, now, p):
         dnodes = len(m.zil.logs) * DNODE_BLOCK_BYTES if before == 0 else 0
         note_dirty(m.throttle, m.txg_params, txg, m.files.record_bytes[file] + dnodes + n_above * indirect_bytes(m.files))
         if wants_sync(m.throttle, m.txg_params) and m.txgs.syncing[0] == 0 and m.txgs.quiesced[0] == 0:
-            m.sync[IS_PUSHED] = 1
+            m.sync[fs.IS_PUSHED] = 1
     may_be_fed(m.arc, m.places, m.s.secondarycache, int(m.arc.node_of[block]))
     if m.early_in[block] == txg:
         m.early_in[block] = 0
-    count(m.tally, PIECES, 1, now)
-    log, opened = m.of_file[file, INTENT_LOG], O_DSYNC if _is_opened_so(m.process[p, OPERATION]) else NOT_SYNC
+    count(m.tally, stat.PIECES, 1, now)
+    log, opened = m.of_file[file, fs.INTENT_LOG], O_DSYNC if _is_opened_so(m.process[p, fs.OPERATION]) else NOT_SYNC
     n_bytes = piece_bytes(m.process, m.of_file, m.files.record_bytes, p)
-    if m.process[p, OPERATION] == WAL_CREATE and m.process[p, N_WRITTEN] == 0:
+    if m.process[p, fs.OPERATION] == WAL_CREATE and m.process[p, fs.N_WRITTEN] == 0:
         record_other(m.zil, m.zil_params, settings_of(m.zil_settings, log), log, 0, txg)
     record(m.zil, m.zil_params, settings_of(m.zil_settings, log), log, 1 + file, block, m.files.record_bytes[file], n_bytes,
            opened, txg)
@@ -206,23 +164,23 @@ def _dirty(m, now, p):
 
 @part
 def _commit(m, db_calendar, now, p):
-    m.process[p, STAGE] = IN_COMMIT
-    file = m.process[p, FILE]
-    log = m.of_file[file, INTENT_LOG]
-    count(m.tally, COMMITTED, 1, now)
+    m.process[p, fs.STAGE] = IN_COMMIT
+    file = m.process[p, fs.FILE]
+    log = m.of_file[file, fs.INTENT_LOG]
+    count(m.tally, stat.COMMITTED, 1, now)
     at_once = commit(m.zil, m.zil_params, settings_of(m.zil_settings, log), log, 1 + file, p, m.txgs.open_txg[0])
-    m.sync[LOG_CALLED] = 1 + log
+    m.sync[fs.LOG_CALLED] = 1 + log
     if at_once:
         returns(m.tally, m.process, db_calendar, now, p)
 
 
 @part
 def _return(m, db_calendar, now, p, cpu_ns):
-    count(m.tally, CALLS_DONE, 1, now)
+    count(m.tally, stat.CALLS_DONE, 1, now)
     count_calls(m.tally, now, -1)
-    if m.process[p, OPERATION] == READ:
-        count(m.tally, READ_HITS, 1 - m.process[p, HAS_WAITED], now)
-        m.tally.counts[READ_NS] += now - m.process[p, BEGAN]
+    if m.process[p, fs.OPERATION] == READ:
+        count(m.tally, stat.READ_HITS, 1 - m.process[p, fs.HAS_WAITED], now)
+        m.tally.counts[stat.READ_NS] += now - m.process[p, fs.BEGAN]
     work(m.tally, m.cpu_ns, p, cpu_ns, now)
     set_time(db_calendar, p, now)
 
@@ -235,34 +193,34 @@ def _is_through(operation):
 @part
 def _piece_done(m, db_calendar, now, p):
     """The next piece, or the end."""
-    process, operation = m.process, m.process[p, OPERATION]
-    process[p, AT] += piece_bytes(m.process, m.of_file, m.files.record_bytes, p)
-    process[p, N_WRITTEN] += operation != READ
+    process, operation = m.process, m.process[p, fs.OPERATION]
+    process[p, fs.AT] += piece_bytes(m.process, m.of_file, m.files.record_bytes, p)
+    process[p, fs.N_WRITTEN] += operation != READ
     if not m.txg_params.joins_records:
-        process[p, TX_BEGAN] = now
-    if process[p, AT] < process[p, END]:
+        process[p, fs.TX_BEGAN] = now
+    if process[p, fs.AT] < process[p, fs.END]:
         next_piece(m, p)
         make_ready(m.ready, m.n_ready, p)
     elif operation == READ:
         _return(m, db_calendar, now, p, m.s.read_ns)
     elif _is_through(operation):
-        process[p, STAGE] = COMMITS
-        set_time(m.calendar, m.sources.processes + p, now + m.s.write_ns * process[p, N_WRITTEN] + _commit_ns(m.s))
+        process[p, fs.STAGE] = COMMITS
+        set_time(m.calendar, m.sources.processes + p, now + m.s.write_ns * process[p, fs.N_WRITTEN] + _commit_ns(m.s))
     else:
-        _return(m, db_calendar, now, p, m.s.write_ns * process[p, N_WRITTEN])
+        _return(m, db_calendar, now, p, m.s.write_ns * process[p, fs.N_WRITTEN])
 
 
 @part
 def go_on(m, db_calendar, now, p):
     """`p`, which can go on, does so as far as it gets."""
-    if m.process[p, STAGE] == COMMITS:
+    if m.process[p, fs.STAGE] == COMMITS:
         _commit(m, db_calendar, now, p)
         return
-    if m.process[p, STAGE] == READING:
+    if m.process[p, fs.STAGE] == READING:
         block_came(m, now, p)
     if not look(m, now, p) or (wants_more(m.process, p) and not reads_ahead(m, now, p)):
         return
-    if m.process[p, OPERATION] != READ and not (_is_admitted(m, now, p) and _dirty(m, now, p)):
+    if m.process[p, fs.OPERATION] != READ and not (_is_admitted(m, now, p) and _dirty(m, now, p)):
         return
     _piece_done(m, db_calendar, now, p)
 

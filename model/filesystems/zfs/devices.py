@@ -10,29 +10,17 @@ begin that have something to do. A device without an arm says at once when a uni
 unit that it has under way has an event of its own: a *slot*; what it does not take waits. A flush of a disk is a command
 that nothing passes (`model.devices.command_queue`).
 
-Whoever waits for I/Os is a task (`model.zfs.vdev.leaves`): process p of the database is task p, rows of the intent logs
-follow. I/Os of the transaction group, its flushes among them, are counted in `txgs.n_pending`.
+Whoever waits for I/Os is a task (`model.zfs.vdev.leaves`): see `model.filesystems.zfs.tasks`. I/Os of the
+transaction group, its flushes among them, are counted in `txgs.n_pending`.
 """
 
 from model.devices.command_queue import FLUSH, N_COMMANDS, N_SERVED, N_WAITING, finish, pause, send
 from model.devices.ssd import SsdParams, service
 from model.devices.ssd import flush as flush_ssd
 from model.events.calendar import set_time
-from model.filesystems.zfs.state import (
-    DEVICE_FLUSHES,
-    FIRST_LEAF,
-    IN_FLIGHT,
-    IOS,
-    IOS_DONE,
-    IS_STALLED,
-    N_SLOTS,
-    SPARE_IOS,
-    count,
-    count_device,
-    make_ready,
-    vdev_of,
-    wake_waiting,
-)
+from model.filesystems.zfs import columns as fs
+from model.filesystems.zfs import stats as stat
+from model.filesystems.zfs.state import N_SLOTS, SPARE_IOS, count, count_device, make_ready, vdev_of, wake_waiting
 from model.filesystems.zfs.writes_wanted import make_ios, to_outbox
 from model.jit import kernel, part
 from model.zfs.arc.primarycache import is_kept
@@ -50,6 +38,8 @@ from model.zfs.vdev.queue_classes import N_CLASSES, arrive_in_class, async_write
 from model.zfs.vdev.queue_units import NIL
 from model.zfs.vdev.raid import read_ios
 
+_OF_SSD = SsdParams(*range(len(SsdParams._fields)))  # columns of Ssds.params: one for each field
+
 # ---- reads ----
 
 
@@ -60,11 +50,11 @@ def read_block(m, now, place, n_bytes, is_metadata, task, priority):
     n = read_ios(vdev_of(m.places.vdevs, vdev), (place & OFFSET_MASK) - FRONT_BYTES, n_bytes, leaves.children)
     leaves.n_awaited[task] = 0
     for i in range(n):
-        leaf = m.places.vdevs[vdev, FIRST_LEAF] + leaves.children[i, piece.CHILD]
+        leaf = m.places.vdevs[vdev, fs.FIRST_LEAF] + leaves.children[i, piece.CHILD]
         there, io = read_leaf(leaves, now, leaf, leaves.children[i, piece.OFFSET] + FRONT_BYTES,
                               leaves.children[i, piece.BYTES], is_metadata, task << leaves.waiter_shift | i, priority)
         if io != NIL:
-            m.sync[IN_FLIGHT] += 1
+            m.sync[fs.IN_FLIGHT] += 1
             to_outbox(leaves.outbox, leaves.n_out, io)
         if not there:
             leaves.n_awaited[task] += 1
@@ -74,7 +64,7 @@ def read_block(m, now, place, n_bytes, is_metadata, task, priority):
 @kernel
 def ios_left(queue, sync):
     """How many more there may be."""
-    return queue.n_ios - sync[IN_FLIGHT]
+    return queue.n_ios - sync[fs.IN_FLIGHT]
 
 
 # ---- an I/O is done ----
@@ -117,11 +107,11 @@ def _tell(m, waiter):
 @part
 def _io_done(m, now, leaf, io):
     """Tell whoever waited for an I/O, and give it back: the next member of its unit, or NIL."""
-    count(m.tally, IOS_DONE, int(m.leaves.queue.offset[io] != FLUSH), now)
+    count(m.tally, stat.IOS_DONE, int(m.leaves.queue.offset[io] != FLUSH), now)
     if m.leaves.owner[io] == FOR_TXG:
         _txg_io_done(m, now, io)
     _tell(m, answered(m.leaves, now, leaf, io))
-    m.sync[IN_FLIGHT] -= 1
+    m.sync[fs.IN_FLIGHT] -= 1
     return release_io(m.leaves, io)
 
 
@@ -139,10 +129,13 @@ def _let_go(m, now, leaf):
 @kernel
 def _ssd(params, i):
     return SsdParams(
-        disk_bytes=params[i, 0], read_ns=params[i, 1], write_ns=params[i, 2], read_iops=params[i, 3],
-        write_iops=params[i, 4], read_rate=params[i, 5], write_rate=params[i, 6], bus_rate=params[i, 7],
-        channels=params[i, 8], depth=params[i, 9], buffer_bytes=params[i, 10], is_volatile=params[i, 11],
-        flush_ns=params[i, 12], random_rate=params[i, 13])
+        disk_bytes=params[i, _OF_SSD.disk_bytes], read_ns=params[i, _OF_SSD.read_ns],
+        write_ns=params[i, _OF_SSD.write_ns], read_iops=params[i, _OF_SSD.read_iops],
+        write_iops=params[i, _OF_SSD.write_iops], read_rate=params[i, _OF_SSD.read_rate],
+        write_rate=params[i, _OF_SSD.write_rate], bus_rate=params[i, _OF_SSD.bus_rate],
+        channels=params[i, _OF_SSD.channels], depth=params[i, _OF_SSD.depth],
+        buffer_bytes=params[i, _OF_SSD.buffer_bytes], is_volatile=params[i, _OF_SSD.is_volatile],
+        flush_ns=params[i, _OF_SSD.flush_ns], random_rate=params[i, _OF_SSD.random_rate])
 
 
 @kernel
@@ -218,7 +211,7 @@ def _send_one(m, now, what):
     leaves, io = m.leaves, abs(what)
     leaf, unit = int(leaves.leaf_of[io]), io
     if what > 0:
-        count(m.tally, IOS, 1, now)
+        count(m.tally, stat.IOS, 1, now)
         unit = _arrive(m, now, leaf, io)
         _let_go(m, now, leaf)
     if unit != NIL and m.ssds.number[leaf] >= 0:
@@ -275,7 +268,7 @@ def _issue_next(m, now, leaf, unit):
     """The vdev queue hears of a unit, and issues others."""
     leaves, queue = m.leaves, m.leaves.queue
     if queue.offset[unit] == FLUSH:
-        count(m.tally, DEVICE_FLUSHES, 1, now)
+        count(m.tally, stat.DEVICE_FLUSHES, 1, now)
         return
     count_device(m.tally, m.group_of_leaf[leaf], queue.kind[unit], queue.unit_bytes[unit], now)
     for i in range(_complete(m, now, leaf, unit)):
@@ -292,6 +285,6 @@ def unit_done(m, now, unit):
     _issue_next(m, now, leaf, unit)
     while io != NIL:
         io = _io_done(m, now, leaf, io)
-    if m.sync[IS_STALLED] and ios_left(leaves.queue, m.sync) > SPARE_IOS:
-        m.sync[IS_STALLED] = 0
+    if m.sync[fs.IS_STALLED] and ios_left(leaves.queue, m.sync) > SPARE_IOS:
+        m.sync[fs.IS_STALLED] = 0
         set_time(m.calendar, m.sources.sync, now)

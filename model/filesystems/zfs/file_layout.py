@@ -24,17 +24,9 @@ import numpy as np
 
 from model.devices.data_sheet import SheetParams
 from model.devices.ssd import SsdParams
+from model.filesystems.zfs import columns as fs
 from model.filesystems.zfs.placement import metaslab_bytes, usable_bytes
-from model.filesystems.zfs.state import (
-    INTENT_LOG,
-    N_OF_FILE,
-    NOWHERE,
-    OF_RECORD,
-    PAGE,
-    PSIZE,
-    RING_BYTES,
-    SYNC_CPU,
-)
+from model.filesystems.zfs.state import NOWHERE
 from model.zfs.dmu.indirect import INDIRECT_BYTES, POINTER_BYTES, POINTER_SHIFT, tree
 from model.zfs.dmu.layout import Layout, block_sizes, check_fits, indirect_bytes, new_space, number_blocks, write_file
 from model.zfs.txg.write_issue import time_between
@@ -82,13 +74,13 @@ def sync_cpu_ns(s, record_bytes, psize):
 
 
 def of_file(rows, record_bytes, psizes, s, issue):
-    table = np.zeros((len(rows), N_OF_FILE), np.int64)
-    table[:, RING_BYTES] = -(-rows[:, 1] // record_bytes) * record_bytes
-    table[:, PAGE], table[:, PSIZE] = rows[:, 2], psizes
-    table[0, INTENT_LOG] = s.own_log_system
+    table = np.zeros((len(rows), fs.N_OF_FILE), np.int64)
+    table[:, fs.RING_BYTES] = -(-rows[:, 1] // record_bytes) * record_bytes
+    table[:, fs.PAGE], table[:, fs.PSIZE] = rows[:, 2], psizes
+    table[0, fs.INTENT_LOG] = s.own_log_system
     for row, n_bytes, psize in zip(table, record_bytes.tolist(), psizes.tolist(), strict=True):
         cpu = sync_cpu_ns(s, n_bytes, psize)
-        row[OF_RECORD], row[SYNC_CPU] = time_between(issue, s.cpus, psize < n_bytes, *cpu), sum(cpu)
+        row[fs.OF_RECORD], row[fs.SYNC_CPU] = time_between(issue, s.cpus, psize < n_bytes, *cpu), sum(cpu)
     return table
 
 

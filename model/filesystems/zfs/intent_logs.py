@@ -12,31 +12,11 @@ vdev. Who is released goes on at once. CREATE asks for the next transaction grou
 """
 
 from model.events.calendar import set_time
+from model.filesystems.zfs import columns as fs
+from model.filesystems.zfs import stats as stat
 from model.filesystems.zfs.devices import ios_left
 from model.filesystems.zfs.placement import place, place_of_log_block
-from model.filesystems.zfs.state import (
-    BEGAN,
-    CALLS_DONE,
-    COMMIT_NS,
-    DATA,
-    FILE_BLOCK_BYTES,
-    FILE_BLOCKS,
-    FLUSHES,
-    IS_PUSHED,
-    LOG,
-    LOG_BLOCKS,
-    LOG_BYTES,
-    LOG_CALLED,
-    LOG_STAGE,
-    PSIZE,
-    SPARE_IOS,
-    SYNC_CPU,
-    SYNC_CPU_NS,
-    SYNC_STAGE,
-    count,
-    count_calls,
-    settings_of,
-)
+from model.filesystems.zfs.state import DATA, LOG, LOG_STAGE, SPARE_IOS, count, count_calls, settings_of
 from model.filesystems.zfs.writes_wanted import BLOCK, VDEV_FLUSH, want
 from model.jit import kernel, part
 from model.zfs.vdev.places import LEAF_SHIFT
@@ -46,8 +26,6 @@ from model.zfs.zil.log import SLOG
 from model.zfs.zil.writer import CREATE, FILE_BLOCK, LOG_BLOCK
 
 NO_SLOT = -1
-OF_TXG, READY_AT = 5, 6  # columns of a row of the ring: of a FILE_BLOCK, the group of its entry; ns
-READY = 2  # element of Zfs.row_ends
 
 
 @kernel
@@ -60,12 +38,12 @@ def _give_place(chain, places, txg, log, slot):
 @part
 def _write_early(m, now, log, file, block, txg, task):
     """FILE_BLOCK."""
-    n_bytes = m.of_file[file, PSIZE]
+    n_bytes = m.of_file[file, fs.PSIZE]
     where = place(m.places, m.txgs.open_txg[0], DATA, n_bytes)
     m.layout.place[block] = where
     m.early_in[block] = txg
-    count(m.tally, FILE_BLOCKS, 1, now)
-    count(m.tally, FILE_BLOCK_BYTES, n_bytes, now)
+    count(m.tally, stat.FILE_BLOCKS, 1, now)
+    count(m.tally, stat.FILE_BLOCK_BYTES, n_bytes, now)
     touch(m.zil, log, where >> LEAF_SHIFT)
     want(m.wanted, m.n_wanted, BLOCK, where, n_bytes, task, m.leaves.queue_params.sync_write_priority, 0)
 
@@ -74,8 +52,8 @@ def _write_early(m, now, log, file, block, txg, task):
 def _write_log_block(m, now, log, slot, following, n_bytes, task):
     """LOG_BLOCK."""
     _give_place(m.zil.chain, m.places, m.txgs.open_txg[0], log, following)
-    count(m.tally, LOG_BLOCKS, 1, now)
-    count(m.tally, LOG_BYTES, n_bytes, now)
+    count(m.tally, stat.LOG_BLOCKS, 1, now)
+    count(m.tally, stat.LOG_BYTES, n_bytes, now)
     where = m.zil.chain[log, slot, intent.PLACE]
     touch(m.zil, log, where >> LEAF_SHIFT)
     want(m.wanted, m.n_wanted, BLOCK, where, n_bytes, task, m.leaves.queue_params.log_write_priority, 0)
@@ -85,15 +63,16 @@ def _write_log_block(m, now, log, slot, following, n_bytes, task):
 def _begin_row(m, now, task, i):
     """Do what row `i` of the ring wants, as `task`."""
     rows, row = m.rows, task - len(m.process)
-    log, kind, n_bytes, what, which = rows[i, 0], rows[i, 1], rows[i, 2], rows[i, 3], rows[i, 4]
-    m.row_of[row, 0], m.row_of[row, 1] = log, what if kind == LOG_BLOCK else NO_SLOT
+    log, kind, n_bytes = rows[i, fs.LOG_OF_ROW], rows[i, fs.KIND_OF_ROW], rows[i, fs.BYTES_OF_ROW]
+    what, which = rows[i, fs.WHAT_OF_ROW], rows[i, fs.WHICH_OF_ROW]
+    m.row_of[row, fs.LOG_OF_TASK], m.row_of[row, fs.SLOT_OF_TASK] = log, what if kind == LOG_BLOCK else NO_SLOT
     m.leaves.n_awaited[task] = 0
     if kind == LOG_BLOCK:
         _write_log_block(m, now, log, what, which, n_bytes, task)
     elif kind == FILE_BLOCK:
-        _write_early(m, now, log, what - 1, which, rows[i, OF_TXG], task)
+        _write_early(m, now, log, what - 1, which, rows[i, fs.OF_TXG], task)
     else:
-        count(m.tally, FLUSHES, 1, now)
+        count(m.tally, stat.FLUSHES, 1, now)
         want(m.wanted, m.n_wanted, VDEV_FLUSH, what, 0, task, 0, 0)
 
 
@@ -102,49 +81,49 @@ def begin_rows(m, now):
     """As many as there are tasks and I/Os for."""
     ends, last = m.row_ends, len(m.free_rows) - 1
     room = (ios_left(m.leaves.queue, m.sync) - SPARE_IOS // 2) // len(m.leaves.children)
-    while ends[1] < ends[0] and m.free_rows[last] > 0 and room > 0:
-        ready_at = m.rows[ends[1] % len(m.rows), READY_AT]
+    while ends[fs.N_TAKEN] < ends[fs.N_PUT] and m.free_rows[last] > 0 and room > 0:
+        ready_at = m.rows[ends[fs.N_TAKEN] % len(m.rows), fs.READY_AT]
         if ready_at > now:
             set_time(m.calendar, m.sources.rows, ready_at)
             return
         m.free_rows[last] -= 1
-        _begin_row(m, now, m.free_rows[m.free_rows[last]], ends[1] % len(m.rows))
-        ends[1] += 1
+        _begin_row(m, now, m.free_rows[m.free_rows[last]], ends[fs.N_TAKEN] % len(m.rows))
+        ends[fs.N_TAKEN] += 1
         room -= 1
 
 
 @part
 def _row_ready(m, now, i):
     """When a processor is through with row `i` of the outbox."""
-    begin = max(now, m.row_ends[READY])
+    begin = max(now, m.row_ends[fs.READY])
     if m.zil.outbox[i, intent.TO_DO] != FILE_BLOCK:
         return begin
-    cpu_ns = m.of_file[m.zil.outbox[i, intent.TO_DO_WHAT] - 1, SYNC_CPU]
-    count(m.tally, SYNC_CPU_NS, cpu_ns, now)
+    cpu_ns = m.of_file[m.zil.outbox[i, intent.TO_DO_WHAT] - 1, fs.SYNC_CPU]
+    count(m.tally, stat.SYNC_CPU_NS, cpu_ns, now)
     m.owed[0] += cpu_ns * m.s.shares_cpus
-    m.row_ends[READY] = begin + m.s.sync_serial_ns
+    m.row_ends[fs.READY] = begin + m.s.sync_serial_ns
     return begin + cpu_ns
 
 
 @kernel
 def _add_row(rows, ends, log, outbox, i, ready_at):
-    row = ends[0] % len(rows)
-    rows[row, READY_AT] = ready_at
-    rows[row, 0] = log
+    row = ends[fs.N_PUT] % len(rows)
+    rows[row, fs.READY_AT] = ready_at
+    rows[row, fs.LOG_OF_ROW] = log
     for column in range(outbox.shape[1]):
-        rows[row, 1 + column] = outbox[i, column]
-    ends[0] += 1
+        rows[row, fs.KIND_OF_ROW + column] = outbox[i, column]
+    ends[fs.N_PUT] += 1
 
 
 @part
 def take_rows(m, db_calendar, now):
     """After a call of an intent log: what it wants is put into the ring, and who is released goes on."""
-    zil, log = m.zil, m.sync[LOG_CALLED] - 1
-    m.sync[LOG_CALLED] = 0
+    zil, log = m.zil, m.sync[fs.LOG_CALLED] - 1
+    m.sync[fs.LOG_CALLED] = 0
     for i in range(zil.n_out[0]):
         if zil.outbox[i, intent.TO_DO] == CREATE:
             _give_place(zil.chain, m.places, m.txgs.open_txg[0], log, zil.outbox[i, intent.TO_DO_WHAT])
-            m.sync[IS_PUSHED] = 1
+            m.sync[fs.IS_PUSHED] = 1
         else:
             _add_row(m.rows, m.row_ends, log, zil.outbox, i, _row_ready(m, now, i))
     for i in range(zil.n_released[0]):
@@ -155,8 +134,8 @@ def take_rows(m, db_calendar, now):
 @kernel
 def returns(tally, processes, db_calendar, now, process):
     """The commit that a call ends with is done, and so is the call."""
-    count(tally, CALLS_DONE, 1, now)
-    tally.counts[COMMIT_NS] += now - processes[process, BEGAN]
+    count(tally, stat.CALLS_DONE, 1, now)
+    tally.counts[stat.COMMIT_NS] += now - processes[process, fs.BEGAN]
     count_calls(tally, now, -1)
     set_time(db_calendar, process, now)
 
@@ -165,17 +144,17 @@ def returns(tally, processes, db_calendar, now, process):
 def row_done(m, now, task):
     """All I/Os of a row are done."""
     row, last = task - len(m.process), len(m.free_rows) - 1
-    log, slot = m.row_of[row, 0], m.row_of[row, 1]
+    log, slot = m.row_of[row, fs.LOG_OF_TASK], m.row_of[row, fs.SLOT_OF_TASK]
     m.free_rows[m.free_rows[last]] = task
     m.free_rows[last] += 1
     written(m.zil, m.zil_params, settings_of(m.zil_settings, log), log, slot, m.txgs.open_txg[0])
-    m.sync[LOG_CALLED] = 1 + log
-    if m.sync[SYNC_STAGE] == LOG_STAGE:
+    m.sync[fs.LOG_CALLED] = 1 + log
+    if m.sync[fs.SYNC_STAGE] == LOG_STAGE:
         set_time(m.calendar, m.sources.sync, now)
 
 
 @part
 def chain_goes_on(m, log):
-    """A group has been synced: a chain that waited for its first block begins. (Tasks behind those of rows: the logs.)"""
+    """A group has been synced: a chain that waited for its first block begins. (Its task: `model.filesystems.zfs.tasks`.)"""
     resume(m.zil, m.zil_params, settings_of(m.zil_settings, log), log, m.txgs.open_txg[0])
-    m.sync[LOG_CALLED] = 1 + log
+    m.sync[fs.LOG_CALLED] = 1 + log

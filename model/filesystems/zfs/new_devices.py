@@ -53,8 +53,8 @@ def ssds_of(leaf_groups, queue_params):
     channels = np.zeros((len(devices), max([s.channels.shape[1] for s in state], default=1)), np.int64)
     units = np.concatenate([s.units for s in state]) if state else np.zeros((0, 5), np.int64)
     own = queue_params._replace(aggregation_bytes=queue_params.ssd_aggregation_bytes)
-    return Ssds(own, number, np.array([leaf for leaf, _ in devices], np.int64), params, SsdState(units, channels),
-                np.zeros((len(devices), N_SLOTS), np.int64))
+    return Ssds(queue_params=own, number=number, leaf=np.array([leaf for leaf, _ in devices], np.int64), params=params,
+                state=SsdState(units, channels), units=np.zeros((len(devices), N_SLOTS), np.int64))
 
 
 def _with_classes(leaves, build, n_leaves, n_ios):

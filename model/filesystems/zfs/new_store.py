@@ -7,6 +7,7 @@ import numpy as np
 from model.events.calendar import NEVER, new_calendar, set_time
 from model.events.clock import SECOND_NS
 from model.events.streams import stream
+from model.filesystems.zfs import columns as fs
 from model.filesystems.zfs.cache_devices import ROOM_OF_ROUND, has_cache
 from model.filesystems.zfs.file_layout import (
     core_bytes_of,
@@ -23,16 +24,12 @@ from model.filesystems.zfs.file_layout import (
 from model.filesystems.zfs.new_devices import groups_of_leaves, leaves_of, ssds_of, vdev_table
 from model.filesystems.zfs.placement import log_bytes, metaslab_bytes, new_places, usable_bytes
 from model.filesystems.zfs.state import (
-    COUNTS,
+    DATA,
     DEVICE_COUNTS,
-    JOINED_BEFORE,
     N_AHEAD,
     N_GROUPS,
-    N_PROCESS,
     N_ROWS,
     N_SLOTS,
-    N_SYNC,
-    TIMED_TXG,
     Pool,
     Settings,
     Sources,
@@ -40,6 +37,7 @@ from model.filesystems.zfs.state import (
     Tally,
     Zfs,
 )
+from model.filesystems.zfs.stats import COUNTS
 from model.jit import kernel
 from model.zfs.arc import columns as header
 from model.zfs.arc.arc import ArcParams, adjust, arc_params, new_arc
@@ -122,8 +120,8 @@ def _tally(s):
 
 
 def _processes(n_processes):
-    process = np.zeros((n_processes, N_PROCESS), np.int64)
-    process[:, JOINED_BEFORE] = NOBODY
+    process = np.zeros((n_processes, fs.N_PROCESS), np.int64)
+    process[:, fs.JOINED_BEFORE] = NOBODY
     return process
 
 
@@ -140,18 +138,18 @@ def _machine(pool, s, build, tables, caches, n_processes, seed):
     zil, zil_settings = _zil(pool, s, len(file_table), n_processes, len(vdevs), seed)
     n_logs, ssds, n_leaves = len(zil_settings), ssds_of(leaf_groups, build.queue), len(leaf_groups)
     first_ahead = n_processes + N_ROWS + n_logs
-    n_tasks = first_ahead + N_AHEAD + 1  # the last one: the feed thread of the L2ARC
+    n_tasks = first_ahead + N_AHEAD + 1  # see model.filesystems.zfs.tasks
     arc_params, arc, l2 = caches
     zfetch = zfetch_of_records(build.zfetch, s.record_bytes)
     sync = n_leaves + len(ssds.leaf) * N_SLOTS
     sources = Sources(
         slots=n_leaves, sync=sync, timer=sync + 1, reclaim=sync + 2, feed=sync + 3, rows=sync + 4, processes=sync + 5)
-    of_vdev = [pool[row[5]] for row in vdevs]
+    of_vdev = [pool[row[fs.GROUP]] for row in vdevs]
     ends = [frontier[i] if i < len(frontier) else 2**22 for i in range(len(vdevs))]
     room = [usable_bytes(group.vdev, group.device.disk_bytes) for group in of_vdev]
     others = [min(s.region_bytes or metaslab_bytes(n), n // 16) for n in room]
     regions = [*regions, *others[len(regions):]]
-    apart = [log_bytes(n) * build.zil.own_metaslab * int(row[5] == 0) for row, n in zip(vdevs, room, strict=True)]
+    apart = [log_bytes(n) * build.zil.own_metaslab * int(row[fs.GROUP] == DATA) for row, n in zip(vdevs, room, strict=True)]
     places = new_places(vdevs, first_vdev, ends, room, regions, n_logs, apart)
     def numbers(*shape):
         return np.zeros(shape, np.int64)
@@ -164,7 +162,7 @@ def _machine(pool, s, build, tables, caches, n_processes, seed):
         indirect_cpu_ns=sum(of_indirect), layout=layout, early_in=numbers(files.n_records), l1_bytes=sizes.l1,
         n_rewritten=numbers(n_indirect), arc_params=arc_params, arc=arc, l2_params=build.l2arc, l2=l2,
         txg_params=build.txg, txgs=new_txgs(n_indirect, files.n_blocks + 8), throttle=throttle,
-        most_dirty=most_bytes(s.memory_bytes, build.txg), sync=numbers(N_SYNC), waiting=numbers(n_processes + 1),
+        most_dirty=most_bytes(s.memory_bytes, build.txg), sync=numbers(fs.N_SYNC), waiting=numbers(n_processes + 1),
         zil_params=build.zil, zil_settings=zil_settings, zil=zil,
         rows=numbers(2 * len(zil.outbox), 2 + zil.outbox.shape[1]), row_ends=numbers(3), row_of=numbers(N_ROWS, 2),
         free_rows=_full_stack(range(n_processes, n_processes + N_ROWS)),
@@ -190,7 +188,7 @@ def _blocks_of(files, numbers):
 def _set_timers(m, own_files, reclaims):
     """`own_files`: numbers of the files on this pool; its cache devices take no others (spec 7.5)."""
     set_time(m.calendar, m.sources.timer, m.txg_params.timeout_ns)
-    m.sync[TIMED_TXG] = m.txgs.open_txg[0]
+    m.sync[fs.TIMED_TXG] = m.txgs.open_txg[0]
     if has_cache(m.places):
         set_time(m.calendar, m.sources.feed, next_feed(m.l2))
         nodes = m.arc.node_of[_blocks_of(m.files, own_files)]

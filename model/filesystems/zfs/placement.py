@@ -24,7 +24,8 @@ disks are slower* for small commits, by up to half a revolution each. A mirror w
 
 import numpy as np
 
-from model.filesystems.zfs.state import N_CHILDREN, TOUCHED_IN, Places, vdev_of
+from model.filesystems.zfs import columns as fs
+from model.filesystems.zfs.state import Places, vdev_of
 from model.jit import kernel
 from model.zfs.dmu.layout import ALIQUOT_BYTES
 from model.zfs.vdev.places import BACK_BYTES, FRONT_BYTES, LEAF_SHIFT
@@ -47,7 +48,7 @@ def _give(places, txg, vdev, zone, n_bytes):
     if offset + n_bytes > places.first[vdev, zone] + room:
         offset = (places.first[vdev, zone] + alignment - 1) & -alignment
     places.frontier[vdev, zone] = offset + n_bytes
-    places.vdevs[vdev, TOUCHED_IN] = txg
+    places.vdevs[vdev, fs.TOUCHED_IN] = txg
     return vdev << LEAF_SHIFT | offset, n_bytes
 
 
@@ -62,7 +63,7 @@ def place(places, txg, group, n_bytes):
     vdev = places.rotor[group]
     where, given = _give(places, txg, vdev, 0, n_bytes)
     places.given[group] += given
-    if places.given[group] >= ALIQUOT_BYTES * places.vdevs[vdev, N_CHILDREN]:
+    if places.given[group] >= ALIQUOT_BYTES * places.vdevs[vdev, fs.N_CHILDREN]:
         places.rotor[group], places.given[group] = _next_vdev(places, group, vdev), 0
     return where
 

@@ -18,26 +18,10 @@ looks at neither (spec 4.5).
 
 from model.events.clock import TICK_NS
 from model.filesystems.calls import READ
+from model.filesystems.zfs import columns as fs
+from model.filesystems.zfs import stats as stat
 from model.filesystems.zfs.devices import ios_left, read_block
-from model.filesystems.zfs.state import (
-    AHEAD,
-    FETCHED,
-    FILE,
-    HAS_RECORD,
-    IS_SHOWN,
-    JOINED_BEFORE,
-    LEVEL,
-    N_FETCHES,
-    NOWHERE,
-    OPERATION,
-    PSIZE,
-    ROW,
-    SPARE_IOS,
-    count,
-    make_ready,
-    read_cpu_ns,
-    work,
-)
+from model.filesystems.zfs.state import NOWHERE, SPARE_IOS, count, make_ready, read_cpu_ns, work
 from model.jit import kernel, part
 from model.zfs.arc import columns as header
 from model.zfs.arc.arc import new_block, revive
@@ -62,15 +46,15 @@ def _asks(s, params, operation, record_bytes):
 @part
 def show(m, now, p, number, there):
     """The piece of `p` is of this record; `there`: it is in core, or being read."""
-    process, file = m.process, m.process[p, FILE]
-    if process[p, IS_SHOWN] or not _asks(m.s, m.zfetch_params, process[p, OPERATION], m.files.record_bytes[file]):
+    process, file = m.process, m.process[p, fs.FILE]
+    if process[p, fs.IS_SHOWN] or not _asks(m.s, m.zfetch_params, process[p, fs.OPERATION], m.files.record_bytes[file]):
         return
-    process[p, IS_SHOWN], process[p, ROW], process[p, FETCHED] = 1, 0, 0
+    process[p, fs.IS_SHOWN], process[p, fs.ROW], process[p, fs.FETCHED] = 1, 0, 0
     last = m.files.n_records_of[file] - 1
-    process[p, N_FETCHES] = show_block(m.zfetch, m.zfetch_params, file, number, there, now // TICK_NS, last, m.answer)
-    for row in range(process[p, N_FETCHES]):
-        m.fetches[p, row, to_fetch.FIRST_BLOCK] = m.answer[row, to_fetch.FIRST_BLOCK]
-        m.fetches[p, row, to_fetch.N_BLOCKS] = m.answer[row, to_fetch.N_BLOCKS]
+    process[p, fs.N_FETCHES] = show_block(m.zfetch, m.zfetch_params, file, number, there, now // TICK_NS, last, m.answer)
+    for row in range(process[p, fs.N_FETCHES]):
+        m.fetches[p, row, to_fetch.FIRST_BLOCKfs.FIRST_RECORD] = m.answer[row, to_fetch.FIRST_BLOCK]
+        m.fetches[p, row, to_fetch.N_BLOCKSfs.N_RECORDS] = m.answer[row, to_fetch.N_BLOCKS]
 
 
 # ---- reading ahead ----
@@ -108,9 +92,9 @@ def _read_one(m, now, p, file, number):
     m.ahead[i], task = block, m.first_ahead + i
     node = _buffer(m, now, block, m.files.core_bytes[file])
     m.arc.nodes[node, header.READER] = task + 1
-    count(m.tally, AHEAD, 1, now)
-    there = read_block(m, now, place, m.of_file[file, PSIZE], 0, task, m.leaves.queue_params.async_read_priority)
-    cpu_ns = read_cpu_ns(m.s, m.leaves.n_awaited[task], m.of_file[file, PSIZE], m.files.record_bytes[file])
+    count(m.tally, stat.AHEAD, 1, now)
+    there = read_block(m, now, place, m.of_file[file, fs.PSIZE], 0, task, m.leaves.queue_params.async_read_priority)
+    cpu_ns = read_cpu_ns(m.s, m.leaves.n_awaited[task], m.of_file[file, fs.PSIZE], m.files.record_bytes[file])
     work(m.tally, m.cpu_ns, p, cpu_ns, now)
     if there:
         ahead_came(m, now, task)
@@ -119,22 +103,22 @@ def _read_one(m, now, p, file, number):
 @kernel
 def wants_more(process, p):
     """Whether zfetch has asked for more than `p` has had read."""
-    return process[p, ROW] < process[p, N_FETCHES]
+    return process[p, fs.ROW] < process[p, fs.N_FETCHES]
 
 
 @part
 def read_ahead(m, now, p):
     """As far as all that is needed is in core: the record above which something is not, or NOBODY."""
-    process, file = m.process, m.process[p, FILE]
+    process, file = m.process, m.process[p, fs.FILE]
     while wants_more(process, p):
-        row = process[p, ROW]
-        while process[p, FETCHED] < m.fetches[p, row, to_fetch.N_BLOCKS]:
-            number = m.fetches[p, row, to_fetch.FIRST_BLOCK] + process[p, FETCHED]
+        row = process[p, fs.ROW]
+        while process[p, fs.FETCHED] < m.fetches[p, row, to_fetch.N_BLOCKSfs.N_RECORDS]:
+            number = m.fetches[p, row, to_fetch.FIRST_BLOCKfs.FIRST_RECORD] + process[p, fs.FETCHED]
             if absent_above(m.arc, m.files, file, number):
                 return number
             _read_one(m, now, p, file, number)
-            process[p, FETCHED] += 1
-        process[p, ROW], process[p, FETCHED] = row + 1, 0
+            process[p, fs.FETCHED] += 1
+        process[p, fs.ROW], process[p, fs.FETCHED] = row + 1, 0
     return NOBODY
 
 
@@ -148,9 +132,9 @@ def wake_joined(joined, process, ready, n_ready, task, has_record):
     joined[task] = NOBODY
     while waiting != NOBODY:
         if has_record:
-            process[waiting, HAS_RECORD], process[waiting, LEVEL] = 1, -1
+            process[waiting, fs.HAS_RECORD], process[waiting, fs.LEVEL] = 1, -1
         make_ready(ready, n_ready, waiting)
-        waiting = process[waiting, JOINED_BEFORE]
+        waiting = process[waiting, fs.JOINED_BEFORE]
 
 
 @part

@@ -12,6 +12,8 @@ from model.devices.data_sheet import SheetParams
 from model.devices.ssd import SsdParams, SsdState
 from model.events.calendar import Calendar
 from model.events.clock import SECOND_NS
+from model.filesystems.zfs import columns as fs
+from model.filesystems.zfs import stats as stat
 from model.jit import kernel, part
 from model.zfs.arc.arc import Arc, ArcParams
 from model.zfs.arc.l2arc import L2arc, L2arcParams
@@ -22,7 +24,7 @@ from model.zfs.dmu.zfetch import Zfetch, ZfetchParams
 from model.zfs.txg.throttle import TxgParams
 from model.zfs.vdev.leaves import Leaves
 from model.zfs.vdev.places import SINGLE_DISK
-from model.zfs.vdev.queue import VdevQueueParams
+from model.zfs.vdev.queue import WRITE, VdevQueueParams
 from model.zfs.vdev.queue_classes import ClassParams
 from model.zfs.vdev.raid import RaidzParams, VdevParams
 from model.zfs.zil.log import Zil, ZilParams, ZilSettings
@@ -30,39 +32,12 @@ from model.zfs.zil.log import Zil, ZilParams, ZilSettings
 DATA, LOG, CACHE = range(3)  # groups of vdevs
 N_GROUPS = 3
 
-# Columns of Zfs.of_file.
-RING_BYTES, PAGE, PSIZE, INTENT_LOG = 0, 1, 2, 3  # B at most, of a page, of a record on disk; its intent log
-OF_RECORD, SYNC_CPU = 4, 5  # ns of a record in a group: till the next one; of all processors
-N_OF_FILE = 6
 
-# Columns of Places.vdevs.
-KIND, N_CHILDREN, N_PARITY, ASHIFT, FIRST_LEAF, GROUP, TOUCHED_IN = range(7)  # 0 to 3: VdevParams; the last
-#   group that was open when it gave space
-
-# Columns of Zfs.process: its call, and how far it is.
-(OPERATION, FILE, AT, END, LEVEL, STAGE, HAS_RECORD, HAS_SLEPT, BEGAN, HAS_WAITED, JOINED_BEFORE, IS_SHOWN, ROW, N_FETCHES,
- FETCHED, ABOVE_OTHER, TX_BEGAN, N_WRITTEN) = range(18)  # from JOINED_BEFORE to ABOVE_OTHER: see read_ahead.py;
-#   ABOVE_OTHER: 1 + the record to be read ahead above which it reads; when its transaction began, and records written so far
-N_PROCESS = 18
 LOOKS, READING, COMMITS, IN_COMMIT = range(4)  # values of STAGE
 
-# Elements of Zfs.sync.
-(SYNC_STAGE, MOS_PASS, IS_STALLED, IN_FLIGHT, TIMER_IS_OVER, IS_PUSHED, LOG_CALLED, TIMED_TXG) = range(8)  # LOG_CALLED: 1 +
-#   intent log; TIMED_TXG: the group that the timer of 2007 will end
-N_SYNC = 8
 # Values of SYNC_STAGE.
 FILES_STAGE, MOS_STAGE, LOG_STAGE, FLUSH_STAGE, UBERBLOCK_STAGE, SECOND_FLUSH_STAGE, DONE_STAGE = range(7)
 
-# What is counted, in all and per second.
-COUNTS = ("calls", "calls_done", "reads", "read_hits", "joined", "data_reads", "metadata_reads", "l2_reads", "read_first",
-          "pieces", "commits", "log_blocks", "log_bytes", "file_blocks", "file_block_bytes", "flushes", "txgs",
-          "records_written", "record_bytes", "records_written_early", "indirect_written", "indirect_bytes",
-          "pool_blocks", "pool_bytes", "waits", "sleeps", "sync_ns", "ios", "ios_done", "device_flushes", "read_ns",
-          "commit_ns", "read_ahead", "cpu_ns", "sync_cpu_ns")
-(CALLS, CALLS_DONE, READS, READ_HITS, SHARED, DATA_READS, METADATA_READS, L2_READS, READ_FIRST, PIECES, COMMITTED,
- LOG_BLOCKS, LOG_BYTES, FILE_BLOCKS, FILE_BLOCK_BYTES, FLUSHES, TXGS, RECORDS, RECORD_BYTES, EARLY, INDIRECT,
- INDIRECT_WRITTEN_BYTES, POOL_BLOCKS, POOL_BYTES, WAITS, SLEEPS, SYNC_NS, IOS, IOS_DONE, DEVICE_FLUSHES, READ_NS,
- COMMIT_NS, AHEAD, CPU_NS, SYNC_CPU_NS) = range(len(COUNTS))
 DEVICE_COUNTS = ("reads", "read_bytes", "writes", "written_bytes")  # units that devices served, for each group
 
 N_SLOTS = 64  # units and flushes that a device without an arm has under way at most
@@ -70,6 +45,7 @@ N_ROWS = 1024  # rows of an intent log that are being done at a time
 N_AHEAD = 2048  # records that are being read ahead at a time
 SPARE_IOS = 4096  # that the sync thread leaves to others
 NOWHERE = -1  # the place of a record that was never written
+_OF_ZIL = ZilSettings(*range(len(ZilSettings._fields)))  # columns of Zfs.zil_settings: one for each field
 
 
 class Group(NamedTuple):
@@ -146,7 +122,7 @@ class Ssds(NamedTuple):
     queue_params: VdevQueueParams  # of their vdev queues
     number: np.ndarray  # per leaf: which, or -1
     leaf: np.ndarray  # per device
-    params: np.ndarray  # [device, field of SsdParams]
+    params: np.ndarray  # [device, field of SsdParams]; see devices.py
     state: SsdState
     units: np.ndarray  # [device, slot]: the unit that is under way, or 0
 
@@ -154,7 +130,7 @@ class Ssds(NamedTuple):
 class Places(NamedTuple):
     """Where the next blocks go: see model.filesystems.zfs.placement."""
 
-    vdevs: np.ndarray  # [vdev, column]; see KIND
+    vdevs: np.ndarray  # [vdev, column]; see fs.KIND
     first_vdev: np.ndarray  # per group, and the end
     frontier: np.ndarray  # [vdev, zone]: B of the vdev
     first: np.ndarray  # [vdev, zone]: where the region begins
@@ -166,11 +142,11 @@ class Places(NamedTuple):
 
 
 class Tally(NamedTuple):
-    counts: np.ndarray  # see COUNTS
+    counts: np.ndarray  # see stats.COUNTS
     per_second: np.ndarray  # [count, second]
-    devices: np.ndarray  # [group, DEVICE_COUNTS]
+    devices: np.ndarray  # [group, DEVICE_COUNTS]; see stats.DEVICE_READS
     devices_per_second: np.ndarray  # [group, DEVICE_COUNTS, second]
-    waits: np.ndarray  # [calls under way, their integral over time, up to when]: ns
+    waits: np.ndarray  # see fs.N_UNDER_WAY
 
 
 class Zfs(NamedTuple):
@@ -178,7 +154,7 @@ class Zfs(NamedTuple):
 
     s: Settings
     files: Files
-    of_file: np.ndarray  # int64 [file, column]; see RING_BYTES
+    of_file: np.ndarray  # int64 [file, column]; see fs.RING_BYTES
     indirect_ns: int  # of an indirect block in a group: till the next one
     indirect_cpu_ns: int  # of all processors
     layout: Layout
@@ -193,14 +169,14 @@ class Zfs(NamedTuple):
     txgs: Txgs
     throttle: np.ndarray  # see model.zfs.txg.throttle
     most_dirty: int  # Lmax of model.zfs.txg.throttle
-    sync: np.ndarray  # see SYNC_STAGE
+    sync: np.ndarray  # see fs.SYNC_STAGE
     waiting: np.ndarray  # processes that wait for the next group; the last element: how many
     zil_params: ZilParams
     zil_settings: np.ndarray  # [intent log, field of ZilSettings]
     zil: Zil
-    rows: np.ndarray  # [i, column]: what the intent logs want done, a ring: log, a row of the outbox, ns when it is ready
-    row_ends: np.ndarray  # put into it, taken out; ns until which threads of the logs are at work
-    row_of: np.ndarray  # [task of a row, column]: log; slot, or -1
+    rows: np.ndarray  # [i, column]: what the intent logs want done, a ring; see fs.LOG_OF_ROW
+    row_ends: np.ndarray  # see fs.N_PUT
+    row_of: np.ndarray  # [task of a row, column]; see fs.LOG_OF_TASK
     free_rows: np.ndarray  # tasks of rows not in use; the last element: how many
     group_of_leaf: np.ndarray
     leaf_bytes: np.ndarray
@@ -212,16 +188,16 @@ class Zfs(NamedTuple):
     n_wanted: np.ndarray  # one element
     to_start: np.ndarray  # disks that are to begin a command; the last element: how many
     ready: np.ndarray  # tasks that can go on, a ring
-    n_ready: np.ndarray  # put into it, taken out
+    n_ready: np.ndarray  # see fs.N_PUT
     clock: np.ndarray  # ns
-    process: np.ndarray  # [process, column]; see OPERATION
+    process: np.ndarray  # [process, column]; see fs.OPERATION
     cpu_ns: np.ndarray  # per process: see model.filesystems.calls
     owed: np.ndarray  # the same
     joined: np.ndarray  # per task: the process that joined last in waiting for what it reads, or NOBODY
     zfetch: Zfetch
     zfetch_params: ZfetchParams
     answer: np.ndarray  # of zfetch
-    fetches: np.ndarray  # [process, row, (record, records)]: what zfetch wants
+    fetches: np.ndarray  # [process, row, column]: what zfetch wants; see fs.FIRST_RECORD
     first_ahead: int  # the first task that reads ahead
     ahead: np.ndarray  # per such task: the block
     free_ahead: np.ndarray  # those that read nothing; the last element: how many
@@ -255,18 +231,20 @@ def count(tally, kind, n, now):
 def count_device(tally, group, what, n_bytes, now):
     """A device of a group has served a unit; `what` is READ or WRITE."""
     second = now // SECOND_NS
-    tally.devices[group, 2 * what] += 1
-    tally.devices[group, 2 * what + 1] += n_bytes
+    units = stat.DEVICE_WRITES if what == WRITE else stat.DEVICE_READS
+    size = stat.DEVICE_WRITTEN_BYTES if what == WRITE else stat.DEVICE_READ_BYTES
+    tally.devices[group, units] += 1
+    tally.devices[group, size] += n_bytes
     if second < tally.devices_per_second.shape[2]:
-        tally.devices_per_second[group, 2 * what, second] += 1
-        tally.devices_per_second[group, 2 * what + 1, second] += n_bytes
+        tally.devices_per_second[group, units, second] += 1
+        tally.devices_per_second[group, size, second] += n_bytes
 
 
 @kernel
 def work(tally, cpu_ns, p, n_ns, now):
     """A processor has `n_ns` to do for the call of `p`."""
     cpu_ns[p] += n_ns
-    count(tally, CPU_NS, n_ns, now)
+    count(tally, stat.CPU_NS, n_ns, now)
 
 
 @kernel
@@ -280,15 +258,15 @@ def read_cpu_ns(s, n_ios, n_bytes, in_full):
 def count_calls(tally, now, change):
     """Calls under way become `change` more."""
     waits = tally.waits
-    waits[1] += waits[0] * (now - waits[2])
-    waits[2] = now
-    waits[0] += change
+    waits[fs.CALL_NS] += waits[fs.N_UNDER_WAY] * (now - waits[fs.COUNTED_UP_TO])
+    waits[fs.COUNTED_UP_TO] = now
+    waits[fs.N_UNDER_WAY] += change
 
 
 @kernel
 def make_ready(ready, n_ready, task):
-    ready[n_ready[0] & (len(ready) - 1)] = task
-    n_ready[0] += 1
+    ready[n_ready[fs.N_PUT] & (len(ready) - 1)] = task
+    n_ready[fs.N_PUT] += 1
 
 
 @part
@@ -302,9 +280,12 @@ def wake_waiting(m):
 
 @kernel
 def settings_of(rows, log):
-    return ZilSettings(rows[log, 0], rows[log, 1], rows[log, 2], rows[log, 3])
+    return ZilSettings(
+        has_log_device=rows[log, _OF_ZIL.has_log_device], throughput=rows[log, _OF_ZIL.throughput],
+        disabled=rows[log, _OF_ZIL.disabled], no_cache_flush=rows[log, _OF_ZIL.no_cache_flush])
 
 
 @kernel
 def vdev_of(vdevs, vdev):
-    return VdevParams(vdevs[vdev, KIND], vdevs[vdev, N_CHILDREN], vdevs[vdev, N_PARITY], vdevs[vdev, ASHIFT])
+    return VdevParams(kind=vdevs[vdev, fs.KIND], n_children=vdevs[vdev, fs.N_CHILDREN], n_parity=vdevs[vdev, fs.N_PARITY],
+                      ashift=vdevs[vdev, fs.ASHIFT])

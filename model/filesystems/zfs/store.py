@@ -30,15 +30,17 @@ Left out: a commit's own CPU time is time only; access times of files, snapshots
 """
 
 from model.events.calendar import NEVER, next_source, set_time
-from model.filesystems.calls import OPERATION as CALL_OPERATION
+from model.filesystems import columns as call
 from model.filesystems.calls import WAL_CREATE, WAL_SYNC, WAL_WRITE, WAL_WRITE_THROUGH
+from model.filesystems.zfs import columns as fs
 from model.filesystems.zfs.cache_devices import feed_event, round_is_over
 from model.filesystems.zfs.calls import begin, go_on
 from model.filesystems.zfs.devices import disk_is_done, issue_all, slot_is_done, unit_done
 from model.filesystems.zfs.intent_logs import begin_rows, chain_goes_on, row_done, take_rows
 from model.filesystems.zfs.new_store import new_store
 from model.filesystems.zfs.read_ahead import ahead_came
-from model.filesystems.zfs.state import LOG_CALLED, Group, Pool, Settings, Store, make_ready
+from model.filesystems.zfs.state import Group, Pool, Settings, Store, make_ready
+from model.filesystems.zfs.tasks import AHEAD, LOG_ROW, PROCESS, ROUND, kind_of, log_of_chain
 from model.filesystems.zfs.txg_sync import sync_event
 from model.filesystems.zfs.txg_timing import end_groups, reclaim_event, timer_event
 from model.jit import kernel, part
@@ -53,19 +55,19 @@ __all__ = ["Group", "Pool", "Settings", "Store", "new_store", "next_time", "stor
 @part
 def _task_goes_on(m, db_calendar, now):
     """The task that has been ready for longest."""
-    task = m.ready[m.n_ready[1] & (len(m.ready) - 1)]
-    m.n_ready[1] += 1
-    row = task - len(m.process)
-    if row < 0:
+    task = m.ready[m.n_ready[fs.N_TAKEN] & (len(m.ready) - 1)]
+    m.n_ready[fs.N_TAKEN] += 1
+    kind = kind_of(m, task)
+    if kind == PROCESS:
         go_on(m, db_calendar, now, task)
-    elif row < len(m.row_of):
+    elif kind == LOG_ROW:
         row_done(m, now, task)
-    elif m.first_ahead <= task < m.first_ahead + len(m.ahead):
+    elif kind == AHEAD:
         ahead_came(m, now, task)
-    elif task == len(m.leaves.n_awaited) - 1:
+    elif kind == ROUND:
         round_is_over(m, now)
     else:
-        chain_goes_on(m, row - len(m.row_of))
+        chain_goes_on(m, log_of_chain(m, task))
 
 
 @part
@@ -93,7 +95,7 @@ def _source_event(m, now, source):
 @kernel
 def _time_of(ready, clock, calendar):
     """Of the next event; now, if a task can go on."""
-    return clock[0] if ready[0] != ready[1] else calendar.time[next_source(calendar)]
+    return clock[0] if ready[fs.N_PUT] != ready[fs.N_TAKEN] else calendar.time[next_source(calendar)]
 
 
 @part
@@ -104,13 +106,13 @@ def next_time(m):
 @part
 def store_event(m, calendar, now):
     m.clock[0] = now
-    if m.n_ready[0] != m.n_ready[1]:
+    if m.n_ready[fs.N_PUT] != m.n_ready[fs.N_TAKEN]:
         _task_goes_on(m, calendar, now)
     else:
         source = next_source(m.calendar)
         set_time(m.calendar, source, NEVER)
         _source_event(m, now, source)
-    if m.sync[LOG_CALLED]:
+    if m.sync[fs.LOG_CALLED]:
         take_rows(m, calendar, now)
     begin_rows(m, now)
     end_groups(m, now)
@@ -137,7 +139,7 @@ def _is_of_log(operation):
 def take_calls_of_two(store, calls, calendar, now):
     for i in range(calls.n_out[0]):
         p = calls.outbox[i]
-        if _is_of_log(calls.row[p, CALL_OPERATION]):
+        if _is_of_log(calls.row[p, call.OPERATION]):
             store.log.clock[0] = now
             begin(store.log, now, p, calls.row)
         else:

@@ -19,43 +19,25 @@ instead); which vdevs get the uberblock is not drawn, they are the first ones.
 """
 
 from model.events.calendar import NEVER, set_time
+from model.filesystems.zfs import columns as fs
+from model.filesystems.zfs import stats as stat
 from model.filesystems.zfs.devices import ios_left, is_clean
 from model.filesystems.zfs.placement import place, place_of_copy
 from model.filesystems.zfs.state import (
     DATA,
     DONE_STAGE,
-    EARLY,
     FILES_STAGE,
-    FIRST_LEAF,
     FLUSH_STAGE,
-    INDIRECT,
-    INDIRECT_WRITTEN_BYTES,
-    IS_PUSHED,
-    IS_STALLED,
     LOG_STAGE,
-    MOS_PASS,
     MOS_STAGE,
-    N_CHILDREN,
-    OF_RECORD,
-    POOL_BLOCKS,
-    POOL_BYTES,
-    PSIZE,
-    RECORD_BYTES,
-    RECORDS,
     SECOND_FLUSH_STAGE,
     SPARE_IOS,
-    SYNC_CPU,
-    SYNC_CPU_NS,
-    SYNC_NS,
-    SYNC_STAGE,
-    TIMER_IS_OVER,
-    TOUCHED_IN,
-    TXGS,
     UBERBLOCK_STAGE,
     count,
     make_ready,
     wake_waiting,
 )
+from model.filesystems.zfs.tasks import chain_task
 from model.filesystems.zfs.writes_wanted import BLOCK as BLOCK_WANTED
 from model.filesystems.zfs.writes_wanted import LABEL as LABEL_WANTED
 from model.filesystems.zfs.writes_wanted import VDEV_FLUSH, want
@@ -87,12 +69,12 @@ N_UBERBLOCKS = RING // UBERBLOCK
 @part
 def _write_record(m, now, entry, block):
     file = file_of(m.files.base, block)
-    n_bytes = m.of_file[file, PSIZE]
-    count(m.tally, RECORDS, 1, now)
+    n_bytes = m.of_file[file, fs.PSIZE]
+    count(m.tally, stat.RECORDS, 1, now)
     if m.txgs.entries[entry, dirtied.ABOVE] != NIL:
         m.n_rewritten[m.txgs.entries[m.txgs.entries[entry, dirtied.ABOVE], dirtied.BLOCK] - m.files.n_records] += 1
     if m.early_in[block] == m.txgs.syncing[0]:
-        count(m.tally, EARLY, 1, now)
+        count(m.tally, stat.EARLY, 1, now)
         m.txgs.entries[entry, dirtied.WRITING] = 1
         copy_written(m, now, entry, is_kept(m.s.primarycache, 0))
         if m.txg_params.rule == DIRTY_DATA:
@@ -100,7 +82,7 @@ def _write_record(m, now, entry, block):
         return
     where = place(m.places, m.txgs.open_txg[0], DATA, n_bytes)
     m.layout.place[block] = where
-    count(m.tally, RECORD_BYTES, n_bytes, now)
+    count(m.tally, stat.RECORD_BYTES, n_bytes, now)
     _want_copy(m.wanted, m.n_wanted, m.leaves.queue_params, where, n_bytes, entry)
 
 
@@ -116,8 +98,8 @@ def _write_indirect(m, now, entry, block):
     first = place(m.places, m.txgs.open_txg[0], DATA, n_bytes)
     second = place_of_copy(m.places, m.txgs.open_txg[0], DATA, first, 1, n_bytes)
     m.layout.place[block], m.layout.second[i], m.layout.n_bytes[i] = first, second, n_bytes
-    count(m.tally, INDIRECT, 1, now)
-    count(m.tally, INDIRECT_WRITTEN_BYTES, FILE_COPIES * n_bytes, now)
+    count(m.tally, stat.INDIRECT, 1, now)
+    count(m.tally, stat.INDIRECT_WRITTEN_BYTES, FILE_COPIES * n_bytes, now)
     _want_copy(m.wanted, m.n_wanted, m.leaves.queue_params, first, n_bytes, entry)
     _want_copy(m.wanted, m.n_wanted, m.leaves.queue_params, second, n_bytes, entry)
     make_anonymous(m.arc, int(m.arc.node_of[block]))
@@ -131,8 +113,8 @@ def _write_pool_blocks(m, now, n_blocks, n_bytes, copies):
         for copy in range(copies):
             where = first if copy == 0 else place_of_copy(m.places, m.txgs.open_txg[0], DATA, first, copy, n_bytes)
             _want_copy(m.wanted, m.n_wanted, m.leaves.queue_params, where, n_bytes, NIL)
-    count(m.tally, POOL_BLOCKS, n_blocks, now)
-    count(m.tally, POOL_BYTES, n_blocks * copies * n_bytes, now)
+    count(m.tally, stat.POOL_BLOCKS, n_blocks, now)
+    count(m.tally, stat.POOL_BYTES, n_blocks * copies * n_bytes, now)
 
 
 @part
@@ -143,12 +125,12 @@ def _write_next(m, now):
     if block < m.files.n_records:
         file, is_early = file_of(m.files.base, block), m.early_in[block] == m.txgs.syncing[0]
         _write_record(m, now, entry, block)
-        cost = m.s.sync_serial_ns if is_early else m.of_file[file, OF_RECORD]
-        cpu_ns = m.s.sync_serial_ns if is_early else m.of_file[file, SYNC_CPU]
+        cost = m.s.sync_serial_ns if is_early else m.of_file[file, fs.OF_RECORD]
+        cpu_ns = m.s.sync_serial_ns if is_early else m.of_file[file, fs.SYNC_CPU]
     else:
         _write_indirect(m, now, entry, block)
         cost, cpu_ns = m.indirect_ns, m.indirect_cpu_ns
-    count(m.tally, SYNC_CPU_NS, cpu_ns, now)
+    count(m.tally, stat.SYNC_CPU_NS, cpu_ns, now)
     m.owed[0] += cpu_ns * m.s.shares_cpus
     advance(m.txgs)
     if m.txgs.cursor[0] == NIL:
@@ -160,7 +142,7 @@ def _write_next(m, now):
 
 @kernel
 def _is_touched(vdevs, syncing, vdev):
-    return vdevs[vdev, TOUCHED_IN] >= syncing[0]
+    return vdevs[vdev, fs.TOUCHED_IN] >= syncing[0]
 
 
 @part
@@ -176,8 +158,8 @@ def _write_mos(m, now):
 def _write_uberblock(m):
     slot = m.txgs.syncing[0] % N_UBERBLOCKS * UBERBLOCK + RING
     for vdev in range(_uberblock_vdevs(m)):
-        for child in range(m.places.vdevs[vdev, N_CHILDREN]):
-            leaf = m.places.vdevs[vdev, FIRST_LEAF] + child
+        for child in range(m.places.vdevs[vdev, fs.N_CHILDREN]):
+            leaf = m.places.vdevs[vdev, fs.FIRST_LEAF] + child
             end = m.leaf_bytes[leaf] // LABEL * LABEL
             for label in range(4):
                 begin = label * LABEL if label < 2 else end - (4 - label) * LABEL
@@ -213,27 +195,27 @@ def _may_end(zil, syncing):
 @part
 def _next_stage(m, now):
     """All of a stage is on disk: the next one begins."""
-    stage = m.sync[SYNC_STAGE]
-    if stage == FILES_STAGE or (stage == MOS_STAGE and m.sync[MOS_PASS] < MOS_PASSES):
-        m.sync[SYNC_STAGE] = MOS_STAGE
-        m.sync[MOS_PASS] += 1
+    stage = m.sync[fs.SYNC_STAGE]
+    if stage == FILES_STAGE or (stage == MOS_STAGE and m.sync[fs.MOS_PASS] < MOS_PASSES):
+        m.sync[fs.SYNC_STAGE] = MOS_STAGE
+        m.sync[fs.MOS_PASS] += 1
         _write_mos(m, now)
         return
     if stage == MOS_STAGE:
         if m.txg_params.rule == T3:
             _count_sync(m, now)
-        m.sync[SYNC_STAGE] = LOG_STAGE
+        m.sync[fs.SYNC_STAGE] = LOG_STAGE
     elif stage == LOG_STAGE and _may_end(m.zil, m.txgs.syncing):
-        m.sync[SYNC_STAGE] = FLUSH_STAGE
+        m.sync[fs.SYNC_STAGE] = FLUSH_STAGE
         _flush(m, len(m.places.vdevs), 1)
     elif stage == FLUSH_STAGE:
-        m.sync[SYNC_STAGE] = UBERBLOCK_STAGE
+        m.sync[fs.SYNC_STAGE] = UBERBLOCK_STAGE
         _write_uberblock(m)
     elif stage == UBERBLOCK_STAGE:
-        m.sync[SYNC_STAGE] = SECOND_FLUSH_STAGE
+        m.sync[fs.SYNC_STAGE] = SECOND_FLUSH_STAGE
         _flush(m, _uberblock_vdevs(m), 0)
     elif stage == SECOND_FLUSH_STAGE:
-        m.sync[SYNC_STAGE] = DONE_STAGE
+        m.sync[fs.SYNC_STAGE] = DONE_STAGE
         _end_sync(m, now)
 
 
@@ -249,18 +231,18 @@ def _end_sync(m, now):
     txg = m.txgs.syncing[0]
     if m.txg_params.rule == T2:
         _count_sync(m, now)
-    count(m.tally, TXGS, 1, now)
-    count(m.tally, SYNC_NS, now - m.throttle[throttled.SYNC_BEGAN], now)
+    count(m.tally, stat.TXGS, 1, now)
+    count(m.tally, stat.SYNC_NS, now - m.throttle[throttled.SYNC_BEGAN], now)
     for log in range(m.zil.logs.shape[0]):
         forget(m.zil, log, group_synced(m.zil, m.zil_params, log, txg))
-        make_ready(m.ready, m.n_ready, len(m.process) + len(m.row_of) + log)
+        make_ready(m.ready, m.n_ready, chain_task(m, log))
     m.txgs.syncing[0] = 0
-    is_overdue = m.txgs.overdue[0] != 0 or (m.sync[TIMER_IS_OVER] != 0 and m.txgs.quiesced[0] == 0)
-    m.sync[TIMER_IS_OVER] = 0
+    is_overdue = m.txgs.overdue[0] != 0 or (m.sync[fs.TIMER_IS_OVER] != 0 and m.txgs.quiesced[0] == 0)
+    m.sync[fs.TIMER_IS_OVER] = 0
     if m.txg_params.rule == DIRTY_DATA:
         open_group(m.throttle, txg)  # nothing of it is dirty any more
         wake_waiting(m)
-    m.sync[IS_PUSHED] |= is_overdue or (wants_sync(m.throttle, m.txg_params) and m.txgs.quiesced[0] == 0)
+    m.sync[fs.IS_PUSHED] |= is_overdue or (wants_sync(m.throttle, m.txg_params) and m.txgs.quiesced[0] == 0)
 
 
 @part
@@ -270,12 +252,12 @@ def sync_event(m, now):
         return
     if m.txgs.cursor[0] != NIL:
         if ios_left(m.leaves.queue, m.sync) < SPARE_IOS:
-            m.sync[IS_STALLED] = 1
+            m.sync[fs.IS_STALLED] = 1
             return
         _write_next(m, now)
     elif m.txgs.n_pending[0] == 0:
         _next_stage(m, now)
-        if m.n_wanted[0] == 0 and m.sync[SYNC_STAGE] != DONE_STAGE:
-            is_waiting = m.sync[SYNC_STAGE] == LOG_STAGE and not _may_end(m.zil, m.txgs.syncing)
+        if m.n_wanted[0] == 0 and m.sync[fs.SYNC_STAGE] != DONE_STAGE:
+            is_waiting = m.sync[fs.SYNC_STAGE] == LOG_STAGE and not _may_end(m.zil, m.txgs.syncing)
             set_time(m.calendar, m.sources.sync, NEVER if is_waiting else now)
 

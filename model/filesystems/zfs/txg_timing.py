@@ -12,17 +12,8 @@ In ZFS: txg.c, `txg_sync_thread`, `txg_quiesce_thread`, `txg_delay`, and `txg_ti
 
 from model.events.calendar import NEVER, set_time
 from model.events.clock import SECOND_NS, TICK_NS
-from model.filesystems.zfs.state import (
-    FILES_STAGE,
-    HAS_SLEPT,
-    IS_PUSHED,
-    MOS_PASS,
-    SYNC_STAGE,
-    TIMED_TXG,
-    TIMER_IS_OVER,
-    make_ready,
-    wake_waiting,
-)
+from model.filesystems.zfs import columns as fs
+from model.filesystems.zfs.state import FILES_STAGE, make_ready, wake_waiting
 from model.jit import part
 from model.zfs.arc.arc import adjust
 from model.zfs.dmu.dirty import hand_over, quiesce
@@ -36,14 +27,14 @@ NONE_TIMED = -1  # the timer of 2007 waits for the next group to open
 def _wake_sleepers(m):
     """No group waits for another one any more: who sleeps in the throttle goes on."""
     for p in range(len(m.process)):
-        if m.process[p, HAS_SLEPT] and m.calendar.time[m.sources.processes + p] != NEVER:
+        if m.process[p, fs.HAS_SLEPT] and m.calendar.time[m.sources.processes + p] != NEVER:
             set_time(m.calendar, m.sources.processes + p, NEVER)
             make_ready(m.ready, m.n_ready, p)
 
 
 @part
 def _start_sync(m, now):
-    m.sync[SYNC_STAGE], m.sync[MOS_PASS] = FILES_STAGE, 0
+    m.sync[fs.SYNC_STAGE], m.sync[fs.MOS_PASS] = FILES_STAGE, 0
     m.throttle[throttled.SYNC_BEGAN] = now
     if m.txg_params.from_sync:
         set_time(m.calendar, m.sources.timer, now + m.txg_params.timeout_ns)
@@ -56,7 +47,7 @@ def _start_sync(m, now):
 def _open_next(m, now):
     """A group is quiesced and another one open: who waited for that goes on."""
     open_group(m.throttle, m.txgs.open_txg[0])
-    if m.sync[TIMED_TXG] == NONE_TIMED:
+    if m.sync[fs.TIMED_TXG] == NONE_TIMED:
         _time_group(m, now)
     wake_waiting(m)
 
@@ -66,9 +57,9 @@ def end_groups(m, now):
     """After an event: the open group ends if somebody asked for that (IS_PUSHED), now or as soon as that can be."""
     if hand_over(m.txgs):
         _start_sync(m, now)
-    if m.sync[IS_PUSHED] and quiesce(m.txgs):
+    if m.sync[fs.IS_PUSHED] and quiesce(m.txgs):
         _open_next(m, now)
-    m.sync[IS_PUSHED] = 0
+    m.sync[fs.IS_PUSHED] = 0
     if hand_over(m.txgs):
         _start_sync(m, now)
 
@@ -76,7 +67,7 @@ def end_groups(m, now):
 @part
 def _time_group(m, now):
     """The thread of 2007 sleeps."""
-    m.sync[TIMED_TXG] = m.txgs.open_txg[0]
+    m.sync[fs.TIMED_TXG] = m.txgs.open_txg[0]
     set_time(m.calendar, m.sources.timer, now + m.txg_params.timeout_ns)
 
 
@@ -84,13 +75,13 @@ def _time_group(m, now):
 def timer_event(m, now):
     """Its time is over. (Counted from the last sync, a group that is being synced comes first.)"""
     if m.txg_params.from_sync and m.txgs.syncing[0] != 0:
-        m.sync[TIMER_IS_OVER] = 1
+        m.sync[fs.TIMER_IS_OVER] = 1
     elif m.txg_params.from_sync:
-        m.sync[IS_PUSHED] = 1
-    elif m.txgs.open_txg[0] > m.sync[TIMED_TXG]:
+        m.sync[fs.IS_PUSHED] = 1
+    elif m.txgs.open_txg[0] > m.sync[fs.TIMED_TXG]:
         _time_group(m, now)
     else:
-        m.sync[TIMED_TXG], m.sync[IS_PUSHED] = NONE_TIMED, 1
+        m.sync[fs.TIMED_TXG], m.sync[fs.IS_PUSHED] = NONE_TIMED, 1
 
 
 @part

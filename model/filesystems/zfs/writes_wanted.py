@@ -9,7 +9,8 @@ like all else.
 """
 
 from model.devices.command_queue import FLUSH
-from model.filesystems.zfs.state import FIRST_LEAF, IN_FLIGHT, N_CHILDREN, vdev_of
+from model.filesystems.zfs import columns as fs
+from model.filesystems.zfs.state import vdev_of
 from model.jit import kernel, part
 from model.zfs.dmu import columns as dirtied
 from model.zfs.vdev import child_columns as piece
@@ -21,14 +22,14 @@ from model.zfs.vdev.raid import write_ios
 
 # Columns of Zfs.wanted.
 WHAT, WHERE, LENGTH, OWNER, PRIORITY, ENTRY = range(6)  # ENTRY: of the transaction group, or NIL
-BLOCK, VDEV_FLUSH, LABEL = range(3)  # values of WHAT; WHERE: a place, a vdev, leaf << LEAF_SHIFT | offset
+BLOCK, VDEV_FLUSH, LABEL = range(3)  # values of WHAT
 
 
 @kernel
 def want(wanted, n_wanted, what, where, n_bytes, owner, priority, entry):
     i = n_wanted[0]
-    wanted[i, WHAT], wanted[i, WHERE], wanted[i, LENGTH] = what, where, n_bytes
-    wanted[i, OWNER], wanted[i, PRIORITY], wanted[i, ENTRY] = owner, priority, entry
+    wanted[i, fs.WHAT], wanted[i, fs.WHERE], wanted[i, fs.LENGTH] = what, where, n_bytes
+    wanted[i, fs.OWNER], wanted[i, fs.PRIORITY], wanted[i, fs.ENTRY] = owner, priority, entry
     n_wanted[0] += 1
 
 
@@ -45,7 +46,7 @@ def _list_children(children, vdevs, padding, what, where, n_bytes):
     if what == BLOCK:
         vdev = vdev_of(vdevs, where >> LEAF_SHIFT)
         return write_ios(vdev, (where & OFFSET_MASK) - FRONT_BYTES, n_bytes, padding, children)
-    n = vdevs[where, N_CHILDREN] if what == VDEV_FLUSH else 1
+    n = vdevs[where, fs.N_CHILDREN] if what == VDEV_FLUSH else 1
     for i in range(n):
         children[i, piece.CHILD], children[i, piece.BYTES], children[i, piece.IS_PADDING] = i, n_bytes, 0
         children[i, piece.OFFSET] = FLUSH - FRONT_BYTES if what == VDEV_FLUSH else (where & OFFSET_MASK) - FRONT_BYTES
@@ -56,30 +57,30 @@ def _list_children(children, vdevs, padding, what, where, n_bytes):
 def _first_leaf(vdevs, what, where):
     if what == LABEL:
         return where >> LEAF_SHIFT
-    return vdevs[where if what == VDEV_FLUSH else where >> LEAF_SHIFT, FIRST_LEAF]
+    return vdevs[where if what == VDEV_FLUSH else where >> LEAF_SHIFT, fs.FIRST_LEAF]
 
 
 @part
 def _make_ios_of(m, now, i):
     """Row `i` of what is wanted."""
     wanted, leaves = m.wanted, m.leaves
-    what, owner, children = wanted[i, WHAT], wanted[i, OWNER], leaves.children
-    n = _list_children(children, m.places.vdevs, m.raidz.padding, what, wanted[i, WHERE], wanted[i, LENGTH])
-    first = _first_leaf(m.places.vdevs, what, wanted[i, WHERE])
+    what, owner, children = wanted[i, fs.WHAT], wanted[i, fs.OWNER], leaves.children
+    n = _list_children(children, m.places.vdevs, m.raidz.padding, what, wanted[i, fs.WHERE], wanted[i, fs.LENGTH])
+    first = _first_leaf(m.places.vdevs, what, wanted[i, fs.WHERE])
     for child in range(n):
         io = leaf_io(leaves, first + children[child, piece.CHILD], READ if what == VDEV_FLUSH else WRITE,
-                     children[child, piece.OFFSET] + FRONT_BYTES, children[child, piece.BYTES], now, wanted[i, PRIORITY],
+                     children[child, piece.OFFSET] + FRONT_BYTES, children[child, piece.BYTES], now, wanted[i, fs.PRIORITY],
                      owner if owner == FOR_TXG else owner << leaves.waiter_shift)
-        m.entry_of[io] = wanted[i, ENTRY]
+        m.entry_of[io] = wanted[i, fs.ENTRY]
         if children[child, piece.IS_PADDING]:
             leaves.queue.marks[io] = OPTIONAL | NODATA
         if what == VDEV_FLUSH:
             leaves.queue.next_member[io], leaves.queue.unit_bytes[io] = NIL, 0
         to_outbox(leaves.outbox, leaves.n_out, -io if what == VDEV_FLUSH else io)
-    m.sync[IN_FLIGHT] += n
+    m.sync[fs.IN_FLIGHT] += n
     if owner == FOR_TXG:
         m.txgs.n_pending[0] += n
-        m.txgs.entries[wanted[i, ENTRY], dirtied.WRITING] += n
+        m.txgs.entries[wanted[i, fs.ENTRY], dirtied.WRITING] += n
     else:
         leaves.n_awaited[owner] += n
 

@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from model.databases.postgres.pgbench import CPU_NS, PAGE_BYTES
+from model.databases.postgres import columns as pg
+from model.databases.postgres.pgbench import PAGE_BYTES
 from study import memo
 from study.documents import claims, priors, published
 from study.documents.priors import Known
@@ -186,7 +187,7 @@ def _recorded(name: str, scale: int, one: Scenario, done: machines.Outcome, n: i
     read_mb, written_mb, writes = (
         {group: rows[count][:n] / per for group, rows in series.items() if rows["writes"].any() or group == "data"}
         for count, per in (("read_bytes", 1e6), ("written_bytes", 1e6), ("writes", 1)))
-    cpu_ns = done.result.machine.database.statements[:, CPU_NS].sum()
+    cpu_ns = done.result.machine.database.statements[:, pg.CPU_NS].sum()
     count = {name: values[:n].astype(float) for name, values in done.per_second.items()}
     pages = sum(count[name] for name in PAGES_WRITTEN)
     return Run(

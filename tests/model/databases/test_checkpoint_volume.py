@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from drivers.checkpoint_volume import by_model, by_replay, differences
-from model.databases.postgres.pgbench import IMAGE_BYTES
+from model.databases.postgres import columns as pg
 from support.processes import interpreted
 
 N_PAGES, N_UPDATES = 300, 20_000
@@ -47,7 +47,7 @@ def test_images_and_checkpoints_have_the_volume_of_the_distinct_pages():
 def test_an_image_costs_its_bytes_however_small_the_buffers_are(n_frames):
     """What is in the log for images does not depend on what is in core."""
     x, without = (by_model(N_PAGES, n_frames, 3000, full_page_writes=full) for full in (1, 0))
-    image_bytes = x.machine.database.relations[0, IMAGE_BYTES]
+    image_bytes = x.machine.database.relations[0, pg.IMAGE_BYTES]
     assert x.counts["log_bytes"] - without.counts["log_bytes"] == x.counts["images"] * image_bytes
     assert without.counts["images"] == 0
     assert x.counts["images"] == sum(by_replay(N_PAGES, 1000, 3000).images)

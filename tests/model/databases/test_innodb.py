@@ -8,14 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from model.databases.innodb import columns as inno
 from model.databases.innodb.redo_log import after
 from model.databases.innodb.start import start
 from model.databases.innodb.state import (
     AS_LOADED,
-    BEGAN,
     COLD,
-    COUNTS,
-    N_DIRTY,
     NO_SYNC,
     O_DSYNC,
     WARM,
@@ -24,7 +22,8 @@ from model.databases.innodb.state import (
     n_frames_of,
     settings_of,
 )
-from model.databases.innodb.sysbench import DELETE, ID, INSERT, KIND, READ, UPDATE_C, UPDATE_K, Cpu, draws_of, ids_of, oltp
+from model.databases.innodb.stats import COUNTS
+from model.databases.innodb.sysbench import DELETE, INSERT, READ, UPDATE_C, UPDATE_K, Cpu, draws_of, ids_of, oltp
 from model.databases.innodb.tables import (
     LOG_BEGIN,
     LOG_COMMIT,
@@ -67,14 +66,14 @@ def cpu_ns(test):
 
 
 def test_a_transaction_has_14_reads_and_5_writes_as_sysbench_reports():
-    kinds = oltp(10**4, CPU).statements[:, KIND].tolist()
+    kinds = oltp(10**4, CPU).statements[:, inno.KIND].tolist()
     assert (kinds.count(READ), kinds.count(UPDATE_K), kinds.count(UPDATE_C), kinds.count(DELETE), kinds.count(INSERT)) == (
         14, 2, 1, 1, 1)
-    assert oltp(10**4, CPU, read_only=True).statements[:, KIND].tolist() == [0, *[READ] * 14, 0]
+    assert oltp(10**4, CPU, read_only=True).statements[:, inno.KIND].tolist() == [0, *[READ] * 14, 0]
 
 
 def test_update_delete_and_insert_are_of_one_row_and_all_others_of_rows_of_their_own():
-    ids = oltp(10**4, CPU).statements[1:-1, ID].tolist()
+    ids = oltp(10**4, CPU).statements[1:-1, inno.ID].tolist()
     assert ids == [*range(17), 16, 16]
 
 
@@ -221,7 +220,7 @@ def test_thread_concurrency_bounds_who_is_inside():
 def test_littles_law_holds_exactly():
     x = run(10**5, n_clients=7, n_cpus=3, n_transactions=10**5, duration_ns=4 * SECOND_NS, wire_ns=5000, start=COLD,
             buffer_pool_bytes=2**24, device={"read_ns": 2 * MS, "write_ns": 20_000, "fsync_ns": 4 * MS, "wal_sync_ns": MS})
-    ages = x.machine.s.duration_ns - x.machine.process[:7, BEGAN]
+    ages = x.machine.s.duration_ns - x.machine.process[:7, inno.BEGAN]
     assert x.response_ns.sum() + ages.sum() == 7 * x.machine.s.duration_ns
 
 
@@ -321,7 +320,7 @@ def test_dirty_pages_stay_at_their_limit():
     for pct in (5.0, 20.0):
         x = run(10**6, Cpu(2 * MS, 0, 0, 0, 0), {"distribution": "uniform"}, n_transactions=2000, max_dirty_pages_pct=pct,
                 buffer_pool_bytes=2**27, io_capacity=100)
-        share.append(100 * x.machine.pool[N_DIRTY] / (len(x.machine.frames.page) - 1))
+        share.append(100 * x.machine.pool[inno.N_DIRTY] / (len(x.machine.frames.page) - 1))
     assert share[0] == pytest.approx(5, abs=2.5)
     assert share[1] == pytest.approx(20, abs=2.5)
 
@@ -341,7 +340,7 @@ def test_adaptive_flushing_turns_over_the_dirty_pages_as_the_log_does():
             "log_file_bytes": 2**25, "io_capacity": 2000, "device": DISK | {"wal_sync_ns": 2 * MS}}
     x = run(10**6, adaptive_flushing=1, **conf)
     writes, redo = (x.per_second[COUNTS.index(kind)][40:].mean() for kind in ("list_writes", "log_bytes"))
-    turnover = x.machine.pool[N_DIRTY] / writes
+    turnover = x.machine.pool[inno.N_DIRTY] / writes
     assert turnover == pytest.approx(x.machine.limits[4] / (2 * redo), rel=0.35)
     assert run(10**6, **conf).counts["log_stalls"] >= x.counts["log_stalls"] == 0
 

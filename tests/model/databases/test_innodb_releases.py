@@ -6,23 +6,13 @@ import json
 import numpy as np
 import pytest
 
+from model.databases.innodb import columns as inno
 from model.databases.innodb.binlog import events_bytes
 from model.databases.innodb.buffer_pool import change, oldest_change
-from model.databases.innodb.page_cleaner import PAGES, REDO, n_to_clean
+from model.databases.innodb.page_cleaner import n_to_clean
 from model.databases.innodb.start import start
-from model.databases.innodb.state import (
-    AT_WORK,
-    MADE,
-    MOST_HISTORY,
-    N_DIRTY,
-    N_USED,
-    STABLE,
-    WARM,
-    Settings,
-    log_limits,
-    settings_of,
-)
-from model.databases.innodb.sysbench import DELETE, ID, INSERT, KIND, UPDATE_C, UPDATE_K, Cpu, draws_of, ids_of, oltp
+from model.databases.innodb.state import AT_WORK, MOST_HISTORY, WARM, Settings, log_limits, settings_of
+from model.databases.innodb.sysbench import DELETE, INSERT, UPDATE_C, UPDATE_K, Cpu, draws_of, ids_of, oltp
 from model.databases.innodb.tables import PAGE_BYTES, ROW_BYTES, is_entry_leaf, new_table, random_leaf_of
 from model.events.clock import MS, SECOND_NS
 from model.simulations.database_server import on_device, simulate_innodb
@@ -48,8 +38,8 @@ def run(n_rows=10**6, version="8.0", device=None, seed=0, test=None, **conf):
 
 def test_from_0_5_on_what_is_deleted_is_not_updated_before():
     test = oltp(10**4, CPU, **WRITES)
-    assert test.statements[1:-1, KIND].tolist() == [UPDATE_K, UPDATE_C, DELETE, INSERT]
-    assert test.statements[1:-1, ID].tolist() == [0, 1, 2, 2]
+    assert test.statements[1:-1, inno.KIND].tolist() == [UPDATE_K, UPDATE_C, DELETE, INSERT]
+    assert test.statements[1:-1, inno.ID].tolist() == [0, 1, 2, 2]
     assert (oltp(10**4, CPU).k_is_random, test.k_is_random) == (0, 1)
 
 
@@ -109,8 +99,8 @@ def with_dirty(n_dirty, log_between, **conf):
     s = settings_of("8.4", n_clients=1, n_transactions=1, start=WARM, log_file_bytes=2**26, buffer_pool_bytes=2**26, **conf)
     m, _ = start(oltp(10**6, CPU, **WRITES), s)
     for frame in range(1, n_dirty + 1):
-        change(m, frame, m.log[MADE])
-        m.log[MADE] += log_between
+        change(m, frame, m.log[inno.MADE])
+        m.log[inno.MADE] += log_between
     return m
 
 
@@ -118,7 +108,7 @@ def with_dirty(n_dirty, log_between, **conf):
 def test_how_many_pages_are_flushed_is_what_dirty_pages_or_the_age_ask_for(n_dirty, log_between):
     m = with_dirty(n_dirty, log_between)
     limits, capacity, most = log_limits(m.s), 10_000, 20_000
-    age, dirty_pct = m.log[MADE] - oldest_change(m), 100 * n_dirty / (len(m.frames.page) - 1)
+    age, dirty_pct = m.log[inno.MADE] - oldest_change(m), 100 * n_dirty / (len(m.frames.page) - 1)
     by_dirty = 100 * dirty_pct / 91 if dirty_pct >= 10 else 0
     by_age = most / capacity * (100 * age / limits[0]) ** 1.5 / 7.5 if age >= limits[4] / 10 else 0
     assert n_to_clean(m) == min(most, int(capacity * max(by_dirty, by_age) / 100 / 3))
@@ -126,8 +116,8 @@ def test_how_many_pages_are_flushed_is_what_dirty_pages_or_the_age_ask_for(n_dir
 
 def test_rates_of_thirty_seconds_count_a_third_each():
     m = with_dirty(100, 1000)
-    m.history[PAGES, :] = 600
-    m.history[REDO, :MOST_HISTORY // 2] = 2 * 50_000  # on average what fifty of the pages are
+    m.history[inno.PAGES, :] = 600
+    m.history[inno.REDO, :MOST_HISTORY // 2] = 2 * 50_000  # on average what fifty of the pages are
     assert n_to_clean(m) == (600 + 50) // 3
 
 
@@ -140,10 +130,10 @@ def test_the_cleaner_keeps_the_log_from_its_end():
     """A log of 16 MB filled several times: nobody has to wait, and the age is not where all is flushed."""
     x = run(n_clients=8, n_transactions=10**6, duration_ns=40 * SECOND_NS, log_file_bytes=2**23, version="8.4")
     m = x.machine
-    assert m.log[MADE] > 4 * 2**24
+    assert m.log[inno.MADE] > 4 * 2**24
     assert x.counts["log_stalls"] == 0
     assert x.counts["list_writes"] > 0
-    assert m.log[MADE] - oldest_change(m) < m.limits[0]
+    assert m.log[inno.MADE] - oldest_change(m) < m.limits[0]
 
 
 # ---- the binary log ----
@@ -171,7 +161,7 @@ def test_commits_of_many_clients_share_their_syncs(sync_binlog):
     one, many = (run(n_clients=n, n_transactions=300 * n, sync_binlog=sync_binlog, n_rows=10**6) for n in (1, 32))
     assert many.tps > 10 * one.tps
     assert many.counts["flushes"] < 0.3 * many.counts["commits"]
-    assert many.machine.log[STABLE] >= many.machine.log[MADE] - 32 * 1000
+    assert many.machine.log[inno.STABLE] >= many.machine.log[inno.MADE] - 32 * 1000
 
 
 def test_two_groups_are_under_way_at_a_time():
@@ -185,7 +175,7 @@ def test_two_groups_are_under_way_at_a_time():
 
 
 def dirty_share(m):
-    return m.pool[N_DIRTY] / m.pool[N_USED]
+    return m.pool[inno.N_DIRTY] / m.pool[inno.N_USED]
 
 
 @pytest.mark.parametrize(("version", "conf"), [
@@ -200,7 +190,7 @@ def test_it_begins_with_what_a_long_run_from_clean_pages_ends_with(version, conf
     begun = start(oltp(4 * 10**6, CPU, **WRITES), settings_of(version, **at_work))[0]
     assert dirty_share(begun) == pytest.approx(dirty_share(long.machine), rel=0.15, abs=0.02)
     assert dirty_share(begun) > 0.03
-    ages = [m.log[MADE] - oldest_change(m) for m in (begun, long.machine)]
+    ages = [m.log[inno.MADE] - oldest_change(m) for m in (begun, long.machine)]
     assert ages[0] == pytest.approx(ages[1], rel=0.3)
 
 
@@ -208,13 +198,13 @@ def test_a_run_at_work_has_room_in_its_log_and_nothing_counted():
     s = Settings(2, 1, start=AT_WORK, transactions_a_second=500, buffer_pool_bytes=2**26, log_file_bytes=2**22,
                  n_log_files=2)
     m, _ = start(oltp(10**6, CPU), s)
-    assert m.log[MADE] == m.log[STABLE]
-    assert m.log[MADE] - oldest_change(m) <= m.limits[0]
+    assert m.log[inno.MADE] == m.log[inno.STABLE]
+    assert m.log[inno.MADE] - oldest_change(m) <= m.limits[0]
     assert not m.counts.any()
     dirty = m.frames.flags & 1 > 0
-    assert dirty.sum() == m.pool[N_DIRTY] > 0
+    assert dirty.sum() == m.pool[inno.N_DIRTY] > 0
     assert (m.pages.is_on_disk[m.frames.page[~dirty]][1:] == 1).all()
-    assert m.pool[N_USED] * PAGE_BYTES <= 2**26
+    assert m.pool[inno.N_USED] * PAGE_BYTES <= 2**26
 
 
 def test_a_run_needs_to_know_how_fast_the_hours_before_were():

@@ -7,22 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from model.databases.postgres import columns as pg
 from model.databases.postgres.buffers import DIRTY
 from model.databases.postgres.pgbench import (
     ACCOUNTS_TABLE,
     BRANCHES_TABLE,
-    CLEAN_BYTES,
     FORMAT_9_5,
-    FREE_SLOTS,
     HISTORY_TABLE,
-    HOT_BYTES,
-    IMAGE_BYTES,
-    INSERT_BYTES,
-    N_LEAVES,
-    N_PAGES,
-    PRUNE_BELOW,
     READ,
-    ROWS_PER_PAGE,
     TELLERS_TABLE,
     UPDATE,
     Table,
@@ -53,8 +45,8 @@ def one_table(n_rows, n_transactions, action=UPDATE, cpu_ns=100_000, fillfactor=
 
 def pages_drawn(database, n, seed=0):
     """The pages of the first n transactions of `one_table` (n < 4096)."""
-    rows = (draws_of(seed).random((4096, 2))[:n, 0] * database.relations[0, 0]).astype(int)
-    return rows // database.relations[0, ROWS_PER_PAGE]
+    rows = (draws_of(seed).random((4096, 2))[:n, 0] * database.relations[0, pg.N_ROWS]).astype(int)
+    return rows // database.relations[0, pg.ROWS_PER_PAGE]
 
 
 # ---- tables and records ----
@@ -64,9 +56,9 @@ def test_tables_have_the_sizes_that_pgbench_is_known_for():
     """pg_class of a fresh database of scale 10: accounts 16394 pages; 61, 185 and 226 rows a page; 2733 leaves."""
     relations = pgbench(10, 1, CPU_NS).relations
     tables = [ACCOUNTS_TABLE, TELLERS_TABLE, BRANCHES_TABLE, HISTORY_TABLE]
-    assert relations[tables, ROWS_PER_PAGE].tolist() == [61, 185, 226, 157]
-    assert relations[ACCOUNTS_TABLE, N_PAGES] == 16394
-    assert relations[ACCOUNTS_TABLE, N_LEAVES] == 2733
+    assert relations[tables, pg.ROWS_PER_PAGE].tolist() == [61, 185, 226, 157]
+    assert relations[ACCOUNTS_TABLE, pg.N_PAGES] == 16394
+    assert relations[ACCOUNTS_TABLE, pg.N_LEAVES] == 2733
 
 
 def test_records_of_later_versions_have_the_sizes_that_pg_waldump_shows():
@@ -150,8 +142,8 @@ def test_what_is_dirty_and_what_is_logged_follow_from_the_distinct_pages(n):
     pages = pages_drawn(database, n)
     n_dirty = int((x.machine.buffers.flags & DIRTY != 0).sum())
     assert n_dirty == x.counts["images"] == len(np.unique(pages))
-    assert n_dirty == pytest.approx(distinct(relation[N_PAGES], n), rel=0.05)
-    assert x.counts["log_bytes"] == n * (relation[HOT_BYTES] + database.commit_bytes) + n_dirty * relation[IMAGE_BYTES]
+    assert n_dirty == pytest.approx(distinct(relation[pg.N_PAGES], n), rel=0.05)
+    assert x.counts["log_bytes"] == n * (relation[pg.HOT_BYTES] + database.commit_bytes) + n_dirty * relation[pg.IMAGE_BYTES]
 
 
 def test_a_checkpoint_writes_what_was_dirty_when_it_began():
@@ -163,7 +155,8 @@ def test_a_checkpoint_writes_what_was_dirty_when_it_began():
     n_before = int(np.searchsorted(x.ended_at, 10 * SECOND_NS, "right"))
     first = simulate(database, s._replace(duration_ns=19 * SECOND_NS), on_device())
     assert first.counts["checkpoint_writes"] == len(np.unique(pages_drawn(database, n_before)))
-    assert first.counts["checkpoint_writes"] == pytest.approx(distinct(database.relations[0, N_PAGES], n_before), rel=0.05)
+    expected = distinct(database.relations[0, pg.N_PAGES], n_before)
+    assert first.counts["checkpoint_writes"] == pytest.approx(expected, rel=0.05)
 
 
 def test_right_after_a_checkpoint_a_transaction_logs_many_times_what_it_does_long_after():
@@ -172,12 +165,13 @@ def test_right_after_a_checkpoint_a_transaction_logs_many_times_what_it_does_lon
     accounts, tellers, branches, history = database.relations
     early, late, later = (simulate(database._replace(), Settings(8, n, **QUIET)).counts["log_bytes"]
                           for n in (50, 50_000, 60_000))
-    least = accounts[HOT_BYTES] + tellers[HOT_BYTES] + branches[HOT_BYTES] + history[INSERT_BYTES] + database.commit_bytes
-    clean = accounts[CLEAN_BYTES]
+    updates = accounts[pg.HOT_BYTES] + tellers[pg.HOT_BYTES] + branches[pg.HOT_BYTES]
+    least = updates + history[pg.INSERT_BYTES] + database.commit_bytes
+    clean = accounts[pg.CLEAN_BYTES]
     assert least < (later - late) / 10_000 < least + 1.1 * clean
     assert early / 50 > 8000 + least
     without = simulate(database, Settings(8, 50, full_page_writes=0, **QUIET)).counts["log_bytes"]
-    assert without / 50 < least + database.relations[0, 11]
+    assert without / 50 < least + database.relations[0, pg.MOVE_BYTES]
 
 
 def test_a_page_loaded_full_takes_one_update_elsewhere_and_the_next_ones_at_home():
@@ -192,10 +186,10 @@ def test_a_page_is_pruned_when_less_than_a_tenth_of_it_is_free():
     n = 1000
     database = one_table(30, n)
     relation = database.relations[0]
-    assert (relation[FREE_SLOTS], relation[PRUNE_BELOW]) == (31, 6)
+    assert (relation[pg.FREE_SLOTS], relation[pg.PRUNE_BELOW]) == (31, 6)
     x = simulate(database, Settings(1, n, full_page_writes=0, **QUIET))
     assert x.counts["hot_updates"] == n
-    n_cleaned = (x.counts["log_bytes"] - n * (relation[HOT_BYTES] + database.commit_bytes)) / relation[CLEAN_BYTES]
+    n_cleaned = (x.counts["log_bytes"] - n * (relation[pg.HOT_BYTES] + database.commit_bytes)) / relation[pg.CLEAN_BYTES]
     assert n_cleaned == (n - 1) // (31 - 6)
 
 

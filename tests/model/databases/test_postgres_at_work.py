@@ -16,8 +16,9 @@ from drivers.postgres_past import (
     pgbench_settings,
     state,
 )
+from model.databases.postgres import columns as pg
 from model.databases.postgres.buffers import DIRTY
-from model.databases.postgres.pgbench import N_PAGES, PAGE_BYTES, pgbench
+from model.databases.postgres.pgbench import PAGE_BYTES, pgbench
 from model.databases.postgres.state import AT_WORK
 from model.events.clock import MS
 from model.simulations.database_server import on_device, simulate_postgres
@@ -59,7 +60,7 @@ def test_if_everything_has_room_what_an_interval_changes_is_dirty():
     """n (1 - (1 - 1/n)^W) of n pages of accounts, and three small ones, if a checkpoint writes at once. (One that takes its
     time writes what is changed meanwhile as well.)"""
     conf = {"shared_buffers_bytes": 12_000 * PAGE_BYTES, "checkpoint_completion_target": 0.0}
-    n = int(begun(2, 0, **conf).database.relations[0, N_PAGES])
+    n = int(begun(2, 0, **conf).database.relations[0, pg.N_PAGES])
     for interval in (1000, 4000):
         seen = np.mean([n_dirty(begun(2, seed, interval=interval, **conf)) for seed in range(5)])
         assert seen == pytest.approx(n * (1 - (1 - 1 / n) ** interval) + 3, rel=0.02)

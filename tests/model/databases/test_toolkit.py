@@ -2,19 +2,8 @@
 import numpy as np
 import pytest
 
-from model.databases.postgres.pgbench import (
-    ACTION,
-    FILE_SHIFT,
-    FIRST_LEAF,
-    FIRST_PAGE,
-    INSERT,
-    N_LEAVES,
-    N_PAGES,
-    PAGE_BYTES,
-    READ,
-    RELATION,
-    UPDATE,
-)
+from model.databases.postgres import columns as pg
+from model.databases.postgres.pgbench import FILE_SHIFT, INSERT, PAGE_BYTES, READ, UPDATE
 from model.databases.postgres.toolkit import INDEX, REST, TABLE, kinds_of_files, toolkit
 
 GIB = 2**30
@@ -24,27 +13,27 @@ GIB = 2**30
 @pytest.mark.parametrize("row_bytes", [20, 200, 1500])
 def test_tables_and_indexes_are_the_working_set(n_reads, row_bytes):
     database = toolkit(2 * GIB, n_reads, 3, row_bytes, 10**6, 1000)
-    held = database.relations[:-1, [N_PAGES, N_LEAVES]].sum() * PAGE_BYTES
+    held = database.relations[:-1, [pg.N_PAGES, pg.N_LEAVES]].sum() * PAGE_BYTES
     assert held == pytest.approx(2 * GIB, rel=0.005)
 
 
 def test_a_transaction_does_what_it_is_told_to_each_row_in_a_table_of_its_own():
     database = toolkit(GIB, 4, 3, 200, 10**6, 1000)
-    actions = database.statements[:, ACTION].tolist()
+    actions = database.statements[:, pg.ACTION].tolist()
     assert [actions.count(one) for one in (READ, UPDATE, INSERT)] == [4, 3, 1]
-    touched = database.statements[np.isin(actions, (READ, UPDATE, INSERT)), RELATION]
+    touched = database.statements[np.isin(actions, (READ, UPDATE, INSERT)), pg.RELATION]
     assert len(set(touched.tolist())) == 8
-    assert database.statements[:, 2].sum() == pytest.approx(10**6, rel=1e-4)
+    assert database.statements[:, pg.CPU_NS].sum() == pytest.approx(10**6, rel=1e-4)
 
 
 def test_every_file_is_of_one_kind():
     database = toolkit(12 * GIB, 1, 1, 200, 10**6, 1000)
     kinds = kinds_of_files(database)
     for columns in database.relations[:-1]:
-        for first, n, kind in ((FIRST_PAGE, N_PAGES, TABLE), (FIRST_LEAF, N_LEAVES, INDEX)):
+        for first, n, kind in ((pg.FIRST_PAGE, pg.N_PAGES, TABLE), (pg.FIRST_LEAF, pg.N_LEAVES, INDEX)):
             last = columns[first] + columns[n] - 1
             assert set(kinds[columns[first] >> FILE_SHIFT:(last >> FILE_SHIFT) + 1]) == {kind}
-    assert kinds[database.relations[-1, FIRST_PAGE] >> FILE_SHIFT] == REST
+    assert kinds[database.relations[-1, pg.FIRST_PAGE] >> FILE_SHIFT] == REST
     assert len(kinds) == database.n_files
 
 

@@ -5,7 +5,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from model.databases.postgres.toolkit import INDEX, REST, TABLE, kinds_of_files
-from model.filesystems.zfs.state import PSIZE
+from model.filesystems.zfs import columns as fs
 from model.filesystems.zfs.store import Group, Pool, Settings, new_store
 from model.zfs import eras
 from study.machines import packing, scenario, servers
@@ -73,13 +73,13 @@ def test_the_files_of_a_store_take_together_what_the_scenario_says(record_kib, w
     files = machines.postgres_files(database, settings)
     kinds = kinds_of_files(database)
     of_file = machines.store(one, VALUES, files, machines.n_processes_of(settings), 1, kinds=kinds).zfs.data.of_file
-    on_disk = sum(n_bytes * row[PSIZE] / min(record_kib * 1024, n_bytes)
+    on_disk = sum(n_bytes * row[fs.PSIZE] / min(record_kib * 1024, n_bytes)
                   for n_bytes, row in zip(files[1:, 0].tolist(), of_file[1:], strict=False) if n_bytes)
     assert files[1:, 0].sum() / on_disk == pytest.approx(whole, rel=within)
-    assert len({int(row[PSIZE]) for row, kind in zip(of_file[1:], kinds, strict=False) if kind in (TABLE, INDEX)}) >= 2
+    assert len({int(row[fs.PSIZE]) for row, kind in zip(of_file[1:], kinds, strict=False) if kind in (TABLE, INDEX)}) >= 2
 
 
 def test_a_file_takes_on_disk_what_its_ratio_says():
     files = [(2**20, 2**20, 8192)] * 3
     of_file = new_store(files, Settings(), eras.era("b111"), Pool(Group()), 2, ratios=[2.0, 4.0, 1.1]).data.of_file
-    assert of_file[:3, PSIZE].tolist() == [2**16, 2**15, 2**17]
+    assert of_file[:3, fs.PSIZE].tolist() == [2**16, 2**15, 2**17]

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.databases.innodb.sysbench import KIND
+from model.databases.innodb import columns as inno
 from study.errors import UserError
 from study.machines import conf, scenario, servers
 from study.machines import simulate as machines
@@ -94,7 +94,7 @@ def test_what_cannot_be_of_innodb_is_one_sentence(path, value, what):
 def test_a_transaction_reads_then_writes_and_either_half_can_be_asked_for_alone():
     def statements(**what):
         one = scenario.changed(INNODB, {f"database.{name}": value for name, value in what.items()})
-        return servers.innodb_test(one, machines.known([one], "sysbench").central()).statements[1:-1, KIND].tolist()
+        return servers.innodb_test(one, machines.known([one], "sysbench").central()).statements[1:-1, inno.KIND].tolist()
     reads, writes = statements(read_only=True), statements(write_only=True)
     assert reads
     assert writes

@@ -3,7 +3,8 @@ import numpy as np
 import pytest
 
 from model.databases.postgres.toolkit import kinds_of_files
-from model.filesystems.ufs.state import STRIPE
+from model.filesystems.ufs import columns as ufs
+from model.filesystems.ufs import volume_columns as volume
 from model.simulations.database_server import postgres_files
 from study.experiments.postgres_2008 import setups as checkpoints
 from study.machines import scenario
@@ -23,37 +24,37 @@ def placed(name, scale=64, more=None, **changes):
 
 
 def test_all_on_one():
-    ufs, _ = placed("ufs-nine-disks")
-    assert set(ufs.file[:, STRIPE]) == {0}
-    assert ufs.volumes.n_disks == 9
-    assert ufs.s.log_directio == ufs.s.table_directio == 1
+    u, _ = placed("ufs-nine-disks")
+    assert set(u.file[:, ufs.STRIPE]) == {0}
+    assert u.volumes.n_disks == 9
+    assert u.s.log_directio == u.s.table_directio == 1
 
 
 def test_the_log_on_disks_of_its_own():
-    ufs, _ = placed("ufs-data-five-disks")
-    assert ufs.volumes.stripe[:, 1].tolist() == [5, 4]
-    assert ufs.file[:, STRIPE].tolist() == [1, *[0] * (len(ufs.file) - 1)]
+    u, _ = placed("ufs-data-five-disks")
+    assert u.volumes.stripe[:, volume.MEMBERS].tolist() == [5, 4]
+    assert u.file[:, ufs.STRIPE].tolist() == [1, *[0] * (len(u.file) - 1)]
 
 
 def test_seven_arrays_hold_log_tables_indexes_and_the_rest():
-    ufs, kinds = placed("seven-arrays")
-    assert ufs.volumes.stripe[:, 1].tolist() == [1, 1, 1, 4]
-    assert ufs.file[:, STRIPE].tolist() == [3, *kinds, 2]
-    kinds_of_arrays = ufs.volumes.array_kind
-    small, large = (ufs.volumes.arrays[kind].buffer_bytes for kind in (kinds_of_arrays[-1], kinds_of_arrays[0]))
+    u, kinds = placed("seven-arrays")
+    assert u.volumes.stripe[:, volume.MEMBERS].tolist() == [1, 1, 1, 4]
+    assert u.file[:, ufs.STRIPE].tolist() == [3, *kinds, 2]
+    kinds_of_arrays = u.volumes.array_kind
+    small, large = (u.volumes.arrays[kind].buffer_bytes for kind in (kinds_of_arrays[-1], kinds_of_arrays[0]))
     assert large == 4 * small
 
 
 def test_memory_for_files_is_what_buffers_and_processes_leave():
-    ufs, _ = placed("ufs-900s", scale=64)
-    assert ufs.s.memory_bytes == pytest.approx((48 - 16 - VALUES["other_gib"]) / 64 * 2**30, rel=0.1)
-    assert int(ufs.cache.n[0]) == min(ufs.cache.capacity, int(np.count_nonzero(ufs.cache.in_core[1:])))
-    assert ufs.cache.n[0] > 0
+    u, _ = placed("ufs-900s", scale=64)
+    assert u.s.memory_bytes == pytest.approx((48 - 16 - VALUES["other_gib"]) / 64 * 2**30, rel=0.1)
+    assert int(u.cache.n[0]) == min(u.cache.capacity, int(np.count_nonzero(u.cache.in_core[1:])))
+    assert u.cache.n[0] > 0
 
 
 @pytest.mark.parametrize(("said", "drawn", "buffers"), [
     ({}, 0, 0), ({}, 1, 1), ({"pool.data.write_cache": True}, 0, 1), ({"pool.data.write_cache": False}, 1, 0),
     ({"pool.data.battery": True}, 0, 1)])
 def test_a_disk_buffers_writes_as_the_scenario_says_or_else_as_drawn(said, drawn, buffers):
-    ufs, _ = placed("ufs-nine-disks", more={"ufs_write_cache": drawn}, **said)
-    assert ufs.volumes.drive.disk.buffers_writes == buffers
+    u, _ = placed("ufs-nine-disks", more={"ufs_write_cache": drawn}, **said)
+    assert u.volumes.drive.disk.buffers_writes == buffers
