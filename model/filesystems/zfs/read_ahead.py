@@ -53,8 +53,8 @@ def show(m, now, p, number, there):
     last = m.files.n_records_of[file] - 1
     process[p, fs.N_FETCHES] = show_block(m.zfetch, m.zfetch_params, file, number, there, now // TICK_NS, last, m.answer)
     for row in range(process[p, fs.N_FETCHES]):
-        m.fetches[p, row, to_fetch.FIRST_BLOCKfs.FIRST_RECORD] = m.answer[row, to_fetch.FIRST_BLOCK]
-        m.fetches[p, row, to_fetch.N_BLOCKSfs.N_RECORDS] = m.answer[row, to_fetch.N_BLOCKS]
+        m.fetches[p, row, to_fetch.FIRST_BLOCK] = m.answer[row, to_fetch.FIRST_BLOCK]
+        m.fetches[p, row, to_fetch.N_BLOCKS] = m.answer[row, to_fetch.N_BLOCKS]
 
 
 # ---- reading ahead ----
@@ -112,8 +112,8 @@ def read_ahead(m, now, p):
     process, file = m.process, m.process[p, fs.FILE]
     while wants_more(process, p):
         row = process[p, fs.ROW]
-        while process[p, fs.FETCHED] < m.fetches[p, row, to_fetch.N_BLOCKSfs.N_RECORDS]:
-            number = m.fetches[p, row, to_fetch.FIRST_BLOCKfs.FIRST_RECORD] + process[p, fs.FETCHED]
+        while process[p, fs.FETCHED] < m.fetches[p, row, to_fetch.N_BLOCKS]:
+            number = m.fetches[p, row, to_fetch.FIRST_BLOCK] + process[p, fs.FETCHED]
             if absent_above(m.arc, m.files, file, number):
                 return number
             _read_one(m, now, p, file, number)
