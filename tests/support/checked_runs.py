@@ -38,7 +38,7 @@ from model.filesystems.zfs import store as zfs_files
 from model.filesystems.zfs.state import Group, Pool
 from model.simulations import database_server
 from model.simulations.database_server import Both, simulate_innodb, simulate_oracle, simulate_postgres
-from model.simulations.filebench_oltp import run as oltp
+from model.simulations.filebench_oltp import run as oltp_run
 from model.simulations.filebench_oltp.state import new_site
 from model.simulations.order_entry.series import rewrite, window
 from model.simulations.rules import rules_of
@@ -100,11 +100,11 @@ def file_systems():
     for n, vdev, workload, duration_ns in ((3, vdev_params("single", 1), few, 1_010 * MS),
                                            (4, vdev_params("raidz1", 4), oltp_mutants.WORKLOAD, 60 * MS)):
         site = new_site(workload, n, vdev=vdev)
-        core = oltp.preallocated_core(site, 2**22) if workload is few else None
-        oltp.simulate(site, rules, oltp_mutants.SETTINGS._replace(
+        core = oltp_run.preallocated_core(site, 2**22) if workload is few else None
+        oltp_run.simulate(site, rules, oltp_mutants.SETTINGS._replace(
             n_leaves=n, duration_ns=duration_ns, txg_ns=duration_ns // 3, warm_indirect=int(core is None)), core=core)
     busy = oltp_mutants.WORKLOAD._replace(file_bytes=2**17, n_writers=1, writer_high_water=20)  # what is read is written too
-    oltp.simulate(new_site(busy, 3), rules, oltp_mutants.SETTINGS._replace(duration_ns=30 * MS, keeps_records=0))
+    oltp_run.simulate(new_site(busy, 3), rules, oltp_mutants.SETTINGS._replace(duration_ns=30 * MS, keeps_records=0))
     site = seqread_mutants.new_site(seqread_mutants.READERS._replace(file_bytes=2**22), 4)
     seqread.simulate(site, seqread_mutants.rules_of("onnv_70"),
                      seqread_mutants.SETTINGS._replace(duration_ns=400 * MS, arc_bytes=2**21),

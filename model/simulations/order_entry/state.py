@@ -32,12 +32,49 @@ THINKING, QUEUED, RUNNING, READING, WITHOUT_BUFFER, COMMITTING = range(6)
 DOINGS = ("think", "cpu_queue", "cpu", "read", "free_buffer", "log_sync")
 
 # Columns of Machine.users.
-(DOING, SINCE, BEGAN, READS_LEFT, TO_DIRTY, CHUNK_NS, N_BEGUN, N_READ, N_DIRTIED, READ_BEGAN, THEN) = range(11)
+DOING = 0  # what the user does: THINKING, QUEUED, RUNNING, READING, WITHOUT_BUFFER or COMMITTING
+SINCE = 1  # ns: when that began
+BEGAN = 2  # ns: when the transaction began
+READS_LEFT = 3  # count of reads that the transaction has yet to begin
+TO_DIRTY = 4  # count of blocks that the transaction changes
+CHUNK_NS = 5  # ns of CPU before each read and behind the last
+N_BEGUN = 6  # count of transactions begun
+N_READ = 7  # count of reads begun: index into Machine.read_record
+N_DIRTIED = 8  # count of changes: index into Machine.dirty_record
+READ_BEGAN = 9  # ns: when the read began
+THEN = 10  # 1 + the record that is to be read once the block above it is there, or 0
+N_USER_COLUMNS = 11
 
-# Columns of Machine.tally. Those with _NS are sums of times, those with _BYTES of bytes, others count.
-(TRANSACTIONS, RESPONSE_NS, READS, CACHED, READ_NS, DIRTYINGS, WRITES, WRITE_NS, LOG_WRITES, LOG_BYTES, LOG_NS, COMMITS,
- INDIRECT, REDO_RECORDS, TXGS, SYNC_NS, IOS_READ, IOS_READ_NS, IOS_WRITTEN, IOS_WRITTEN_NS, UNITS_READ, UNITS_READ_BYTES,
- UNITS_WRITTEN, UNITS_WRITTEN_BYTES, BLOCKS_COMMITTED, UNITS_COMMITTED, STALLS, STALL_NS, PLACED) = range(29)
+# Elements of Machine.tally, and their names. Those with _NS are sums of times, those with _BYTES of bytes, others count.
+TRANSACTIONS = 0  # transactions committed
+RESPONSE_NS = 1  # ns from the begin of a transaction to its commit
+READS = 2  # reads that users have completed
+CACHED = 3  # reads that the appliance answered from memory
+READ_NS = 4  # ns that users waited for reads
+DIRTYINGS = 5  # blocks changed
+WRITES = 6  # blocks that database writers have written
+WRITE_NS = 7  # ns from the issue of a block until its writer heard of it
+LOG_WRITES = 8  # writes of redo
+LOG_BYTES = 9  # B of redo written
+LOG_NS = 10  # ns that writes of redo took
+COMMITS = 11  # commits of the intent logs of the shares
+INDIRECT = 12  # indirect blocks that got a place, counted without copies
+REDO_RECORDS = 13  # records of the redo logs that got a place
+TXGS = 14  # transaction groups written
+SYNC_NS = 15  # ns that syncs of transaction groups took
+IOS_READ = 16  # I/Os: reads completed
+IOS_READ_NS = 17  # ns from the arrival of a read at its queue to its end
+IOS_WRITTEN = 18  # I/Os: writes completed
+IOS_WRITTEN_NS = 19  # ns from the arrival of a write at its queue to its end
+UNITS_READ = 20  # units that disks have read
+UNITS_READ_BYTES = 21  # B of them
+UNITS_WRITTEN = 22  # units that disks have written
+UNITS_WRITTEN_BYTES = 23  # B of them
+BLOCKS_COMMITTED = 24  # blocks that commits of the shares took
+UNITS_COMMITTED = 25  # units with a write of a commit among their members
+STALLS = 26  # times that blocks waited for space maps
+STALL_NS = 27  # ns that they waited
+PLACED = 28  # blocks that got a place, counted with copies
 TALLY = ("transactions", "response_ns", "reads", "cached", "read_ns", "dirtyings", "writes", "write_ns", "log_writes",
          "log_bytes", "log_ns", "commits", "indirect", "redo_records", "txgs", "sync_ns", "ios_read", "ios_read_ns",
          "ios_written", "ios_written_ns", "units_read", "units_read_bytes", "units_written", "units_written_bytes",
@@ -49,13 +86,29 @@ DONE, OUT_OF_SPACE = 0, 1
 # What the intent log of a share does, and a database writer.
 IDLE, WRITING, FLUSHING = 0, 1, 2
 
-PENDING_RECORD, WRITER, ISSUED = 0, 1, 2  # columns of Machine.pending
+# Columns of Machine.writers.
+TO_ISSUE = 0  # count of blocks of the batch that are yet to be issued
+UNDER_WAY = 1  # count of blocks of the batch under way
+N_WRITER_COLUMNS = 2
+
+# Columns of Machine.pending.
+PENDING_RECORD = 0  # index of the record
+WRITER = 1  # index of the database writer that waits for it
+ISSUED = 2  # ns: when the writer issued it
+N_PENDING_COLUMNS = 3
 
 SLOTS = 4  # in which transaction groups lie, by their number: TXG_SIZE
 
-# What wants a place, and the columns of Machine.wanted.
+# What wants a place.
 RECORD, LOG_BLOCK, OTHER_DATA, INDIRECT_BLOCK, REDO_RECORD, SYNCED_RECORD = range(6)
-WHAT, WHICH, N_BYTES, TASK, N_WRITTEN = range(5)  # N_WRITTEN: B of it that are written
+
+# Columns of Machine.wanted.
+WHAT = 0  # RECORD, LOG_BLOCK, OTHER_DATA, INDIRECT_BLOCK, REDO_RECORD or SYNCED_RECORD
+WHICH = 1  # index of the record, of the share whose log block it is, or of the indirect block; 0 for others
+N_BYTES = 2  # B of the block
+TASK = 3  # the task of the pool that waits until the block is written
+N_WRITTEN = 4  # B of the block that are written
+N_WANTED_COLUMNS = 5
 
 THROUGHPUT, LATENCY = 0, 1  # logbias
 
@@ -137,8 +190,8 @@ class Machine(NamedTuple):
     dirty_ring: np.ndarray  # records, in the order in which they were dirtied
     commit_ring: np.ndarray  # users that wait for the log writer
     ends: np.ndarray  # [CPU, SHORT, DIRTY, COMMIT][put, taken]
-    counts: np.ndarray  # see N_RUNNING and the others
-    writers: np.ndarray  # [writer][blocks of the batch to be issued, under way]
+    counts: np.ndarray  # see N_RUNNING
+    writers: np.ndarray  # [writer, column]; see TO_ISSUE
     pending: np.ndarray  # [share, place, column]: blocks that wait for the intent log, a ring
     shares: np.ndarray  # [share, column]; see STAGE. The last row is that of the redo logs, if they have no log device
     touched: np.ndarray  # [share, leaf]: 1 if the commit under way writes there
@@ -173,14 +226,46 @@ class Machine(NamedTuple):
     arrived: np.ndarray  # per I/O: ns
 
 
-CPU, SHORT, DIRTY, COMMIT = 0, 1, 2, 3  # rows of Machine.ends
-# Of Machine.counts: users on CPUs; dirty buffers, those being written among them; B of redo not yet taken; B written in all;
-# users whose commit the log writer has under way, its B, since when; blocks of space maps that were waited for so far; 1 if
-# somebody waits for room in a group.
-N_RUNNING, N_HELD, REDO_WAITING, REDO_AT, LOG_GROUP, GROUP_BYTES, LOG_BEGAN, LOADED, ROOM_WANTED = range(9)
-# Columns of Machine.shares. The log block in hand has IN_HAND B, and USED of them hold entries.
-STAGE, STARTED, FINISHED, LOG_VDEV, STALLED_UNTIL, N_PUT, IN_HAND, USED = range(8)
-OPEN, SYNCING, SYNC_BEGAN, CURSOR, REDO_PLACE, ENDED, BELOW, QUIESCED = range(8)  # of Machine.txg
+# Rows of Machine.ends.
+CPU = 0  # of Machine.cpu_ring
+SHORT = 1  # of Machine.short_ring
+DIRTY = 2  # of Machine.dirty_ring
+COMMIT = 3  # of Machine.commit_ring
+N_RINGS = 4
+
+# Elements of Machine.counts.
+N_RUNNING = 0  # count of users on CPUs
+N_HELD = 1  # count of dirty buffers, those being written among them
+REDO_WAITING = 2  # B of redo that the log writer has not taken yet
+REDO_AT = 3  # B of redo written in all
+LOG_GROUP = 4  # count of users whose commit the log writer has under way
+GROUP_BYTES = 5  # B of that write
+LOG_BEGAN = 6  # ns: when that write began
+LOADED = 7  # count of blocks of space maps that were waited for so far
+ROOM_WANTED = 8  # 1: somebody waits for room in a group
+N_COUNTS = 9
+
+# Columns of Machine.shares.
+STAGE = 0  # what the intent log does: IDLE, WRITING or FLUSHING
+STARTED = 1  # count of blocks that commits have taken so far
+FINISHED = 2  # count of blocks whose commits are over
+LOG_VDEV = 3  # index of the vdev of the last log block
+STALLED_UNTIL = 4  # ns: until when the commit waits for space maps
+N_PUT = 5  # count of blocks that have come to the intent log so far
+IN_HAND = 6  # B of the log block in hand
+USED = 7  # B of it that hold entries
+N_SHARE_COLUMNS = 8
+
+# Elements of Machine.txg.
+OPEN = 0  # number of the open group
+SYNCING = 1  # number of the group being synced, or 0
+SYNC_BEGAN = 2  # ns: when the last sync began
+CURSOR = 3  # count of indirect blocks, then redo records, of the group being synced that were wanted so far
+REDO_PLACE = 4  # index of the record of the redo logs that is written next
+ENDED = 5  # number of a group that has just been written, whose freed space comes back, or 0
+BELOW = 6  # index of the next dirty record below the indirect block at the cursor, or -1
+QUIESCED = 7  # number of the quiesced group, or 0
+N_TXG_ELEMENTS = 8
 
 
 _SHARES = ("hot_share", "hot_hits", "neighbours", "cached", "misses_indirect")
@@ -211,6 +296,10 @@ def check_orders(orders):
     if 2 * orders.dirtied > orders.dirty_most:
         raise ValueError(f"dirty_most is {orders.dirty_most}, but one transaction may change {2 * orders.dirtied:g} blocks; "
                          "choose at least that")
+
+
+def _numbers(*shape):
+    return np.zeros(shape, np.int64)
 
 
 def _power_above(n):
@@ -259,21 +348,25 @@ def new_machine(orders, seed, before=None):
     first, n_indirect = levels_of(orders.n_records)
     sources = sources_of(orders, n_leaves)
     n_blocks = _power_above(orders.n_writers * orders.writes_per_batch)
-    place = nowhere(orders) if before is None else (before.record_at, before.indirect_at, before.redo_at)
+    record_at, indirect_at, redo_at = nowhere(orders) if before is None else (before.record_at, before.indirect_at,
+                                                                              before.redo_at)
+    first_below, last_below, next_below = _chains(orders)
+    read_record, dirty_record, n_reads, n_dirtied, think = draws(orders, seed)
     m = Machine(
-        orders, np.zeros((orders.n_users, 11), np.int64), np.zeros(len(DOINGS), np.int64),
-        new_calendar(sources.users + orders.n_users), sources, np.zeros(len(TALLY), np.int64),
-        *(np.zeros(_power_above(n), np.int64) for n in (orders.n_users, orders.n_users,
-                                                        orders.dirty_most + int(2 * orders.dirtied) + 1, orders.n_users)),
-        np.zeros((4, 2), np.int64), np.zeros(9, np.int64), np.zeros((orders.n_writers, 2), np.int64),
-        np.zeros((orders.n_shares, n_blocks, 3), np.int64), np.zeros((orders.n_shares + 1, 8), np.int64),
-        np.zeros((orders.n_shares + 1, n_leaves), np.int64), np.zeros(orders.n_records, np.uint8), *place,
-        np.zeros((n_blocks + LOG_BLOCKS, 5), np.int64), np.zeros(1, np.int64), np.zeros(8, np.int64),
-        np.zeros(n_indirect, np.int64), np.zeros((SLOTS, n_indirect), np.int64),
-        np.zeros((SLOTS, len(first) + 1), np.int64), first, np.zeros(orders.n_records, np.int64),
-        new_throttle(orders.txg.least_limit), *_chains(orders),
-        new_zil(orders.n_shares + 1, n_entries=1, n_tasks=1, n_blocks=4), *draws(orders, seed),
-        np.zeros(n_ios_of(orders) + 1, np.int64))
+        orders=orders, users=_numbers(orders.n_users, N_USER_COLUMNS), doing_ns=_numbers(len(DOINGS)),
+        calendar=new_calendar(sources.users + orders.n_users), sources=sources, tally=_numbers(len(TALLY)),
+        cpu_ring=_numbers(_power_above(orders.n_users)), short_ring=_numbers(_power_above(orders.n_users)),
+        dirty_ring=_numbers(_power_above(orders.dirty_most + int(2 * orders.dirtied) + 1)),
+        commit_ring=_numbers(_power_above(orders.n_users)), ends=_numbers(N_RINGS, 2), counts=_numbers(N_COUNTS),
+        writers=_numbers(orders.n_writers, N_WRITER_COLUMNS), pending=_numbers(orders.n_shares, n_blocks, N_PENDING_COLUMNS),
+        shares=_numbers(orders.n_shares + 1, N_SHARE_COLUMNS), touched=_numbers(orders.n_shares + 1, n_leaves),
+        is_dirty=np.zeros(orders.n_records, np.uint8), record_at=record_at, indirect_at=indirect_at, redo_at=redo_at,
+        wanted=_numbers(n_blocks + LOG_BLOCKS, N_WANTED_COLUMNS), n_wanted=_numbers(1), txg=_numbers(N_TXG_ELEMENTS),
+        dirtied_in=_numbers(n_indirect), dirty_indirect=_numbers(SLOTS, n_indirect), n_dirty=_numbers(SLOTS, len(first) + 1),
+        first_of=first, record_dirtied_in=_numbers(orders.n_records), throttle=new_throttle(orders.txg.least_limit),
+        first_below=first_below, last_below=last_below, next_below=next_below,
+        zil=new_zil(orders.n_shares + 1, n_entries=1, n_tasks=1, n_blocks=4), read_record=read_record,
+        dirty_record=dirty_record, n_reads=n_reads, n_dirtied=n_dirtied, think=think, arrived=_numbers(n_ios_of(orders) + 1))
     m.txg[OPEN], m.shares[:, IN_HAND] = 1, LEAST_BLOCK
     if before is not None:
         m.txg[:], m.counts[LOADED], m.counts[REDO_AT] = before.txg, before.counts[LOADED], before.counts[REDO_AT]

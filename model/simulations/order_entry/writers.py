@@ -46,6 +46,8 @@ from model.simulations.order_entry.state import (
     STAGE,
     STALLED_UNTIL,
     STARTED,
+    TO_ISSUE,
+    UNDER_WAY,
     WRITE_NS,
     WRITER,
     WRITES,
@@ -62,13 +64,13 @@ def _to_write(m):
     """Dirty blocks that no writer has in its batch yet, beyond those that may stay."""
     n = n_in(m.ends, DIRTY) - m.orders.dirty_target
     for writer in range(m.orders.n_writers):
-        n -= m.writers[writer, 0]
+        n -= m.writers[writer, TO_ISSUE]
     return n
 
 
 @kernel
 def _is_idle(m, writer):
-    return m.writers[writer, 0] == 0 and m.writers[writer, 1] == 0
+    return m.writers[writer, TO_ISSUE] == 0 and m.writers[writer, UNDER_WAY] == 0
 
 
 @part
@@ -76,15 +78,15 @@ def writer_event(m, now, writer):
     """Issue the next block of the batch; or take a new batch, if there is enough that is dirty."""
     writers, orders = m.writers, m.orders
     if _is_idle(m, writer):
-        writers[writer, 0] = max(0, min(_to_write(m), orders.writes_per_batch))
-    if writers[writer, 0] == 0:
+        writers[writer, TO_ISSUE] = max(0, min(_to_write(m), orders.writes_per_batch))
+    if writers[writer, TO_ISSUE] == 0:
         return
     record = take(m.dirty_ring, m.ends, DIRTY)
     m.is_dirty[record] = 0
-    writers[writer, 0] -= 1
-    writers[writer, 1] += 1
+    writers[writer, TO_ISSUE] -= 1
+    writers[writer, UNDER_WAY] += 1
     _to_log(m, now, record, writer)
-    if writers[writer, 0] > 0:
+    if writers[writer, TO_ISSUE] > 0:
         set_time(m.calendar, m.sources.writers + writer, now + orders.wire_ns)
 
 
@@ -184,7 +186,7 @@ def _committed(m, now, share):
     shares, size = m.shares, m.pending.shape[1]
     for i in range(shares[share, FINISHED], shares[share, STARTED]):
         writer = m.pending[share, i & (size - 1), WRITER]
-        m.writers[writer, 1] -= 1
+        m.writers[writer, UNDER_WAY] -= 1
         m.tally[WRITES] += 1
         m.tally[WRITE_NS] += now + m.orders.op_ns - m.pending[share, i & (size - 1), ISSUED]
         m.counts[N_HELD] -= 1

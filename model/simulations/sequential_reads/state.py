@@ -42,27 +42,31 @@ STALLED = 3  # for an indirect block
 ACTIVITIES = ("copying", "issuing", "waiting for data", "stalled on an indirect block")
 
 # Columns of Machine.threads.
-STAGE = 0  # what it does next: HOLD, FETCH, AWAIT, COPY or FINISH
-OFFSET = 1  # B, of the read under way
-RECORD = 2  # the next one of the read to be looked at, counted in the file
-ROW, N_ROWS = 3, 4  # of Machine.fetches: the one being fetched, and how many there are
-FETCHED = 5  # records of that row done with
-N_MISSING = 6  # records of the read that are being read
-WAITS_FOR = 7  # an indirect block, or NOBODY
-ACTIVITY, SINCE = 8, 9  # present one, and ns when it began
-BEGAN = 10  # ns, the read
-N_WRAPS = 11  # times it has come to the end of its file
+STAGE = 0  # what the thread does next: HOLD, FETCH, AWAIT, COPY or FINISH
+OFFSET = 1  # B in the file, of the read under way
+RECORD = 2  # index in the file of the next record of the read to be looked at
+ROW = 3  # index of the row of Machine.fetches that is being fetched
+N_ROWS = 4  # count of rows of Machine.fetches
+FETCHED = 5  # count of records of that row that are done with
+N_MISSING = 6  # count of records of the read that are being read
+WAITS_FOR = 7  # index of the indirect block that the thread waits for, or NOBODY
+ACTIVITY = 8  # what the thread is doing: COPYING, ISSUING, WAITING or STALLED
+SINCE = 9  # ns: when that activity began
+BEGAN = 10  # ns: when the read began
+N_WRAPS = 11  # count of times that the thread has come to the end of its file
 N_COLUMNS = 12
 
 HOLD, FETCH, AWAIT, COPY, FINISH = 0, 1, 2, 3, 4
 
-# Counts.
-READS_DONE = 0
-RECORDS_CAME, INDIRECT_CAME = 1, 2  # blocks that have come from the disks or the vdev cache
+# Elements of Tally.counts, and their names.
+READS_DONE = 0  # reads completed
+RECORDS_CAME = 1  # records that have come from the disks or the vdev cache
+INDIRECT_CAME = 2  # indirect blocks that have come from the disks or the vdev cache
 RECORDS_USED = 3  # records that were FRESH when a reader had them
-IOS, IOS_DONE = 4, 5  # handed to the queues, and completed
-EVICTED = 6  # records
-BYTES_DONE = 7  # of the I/Os completed
+IOS = 4  # I/Os handed to the queues
+IOS_DONE = 5  # I/Os completed
+EVICTED = 6  # records evicted from core
+BYTES_DONE = 7  # B of the I/Os completed
 COUNTS = ("reads_done", "records_came", "indirect_came", "records_used", "ios", "ios_done", "evicted", "bytes_done")
 
 # How a run ended.
