@@ -25,9 +25,10 @@ import simpy
 
 from model.devices.data_sheet import SheetParams
 from model.events.streams import stream
+from model.simulations.filebench_oltp import columns as oltp
 from model.simulations.filebench_oltp.filebench import LOG_WRITER, Workload, draw_log_records, draw_records
 from model.simulations.filebench_oltp.run import run, simulate, start_threads
-from model.simulations.filebench_oltp.state import DONE, IOS, Room, Settings, first_room, new_machine, new_site
+from model.simulations.filebench_oltp.state import DONE, Room, Settings, first_room, new_machine, new_site
 from model.simulations.rules import rules_of
 from model.zfs.vdev.leaves import new_recorder
 from model.zfs.vdev.places import LEAF_SHIFT
@@ -243,7 +244,7 @@ def oltp_seconds(n_leaves, seconds, n_shadows):
     while True:
         took, status = seconds_of(run, 3 if n_leaves * seconds <= 46 * 120 else 1, fresh)
         if status == DONE:
-            return took, int(x[0].tally.counts[IOS])
+            return took, int(x[0].tally.counts[oltp.IOS])
         more *= 2
 
 

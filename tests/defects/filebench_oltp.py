@@ -6,12 +6,13 @@
 import json
 
 from laws.filebench_oltp import LAWS
+from model.simulations.filebench_oltp import columns as oltp
 from model.simulations.filebench_oltp import disks as oltp_disks
 from model.simulations.filebench_oltp import filebench
 from model.simulations.filebench_oltp import run as oltp_run
 from model.simulations.filebench_oltp import tasks as oltp_tasks
 from model.simulations.filebench_oltp import threads as oltp_threads
-from model.simulations.filebench_oltp.state import JOINED, Settings, new_site
+from model.simulations.filebench_oltp.state import Settings, new_site
 from model.simulations.rules import rules_of
 from model.zfs.arc import arc, lists
 from model.zfs.arc import columns as header
@@ -33,7 +34,7 @@ def late_area(tally, now, change):
 
 
 def forgets_joiners(m, now, task, real=oltp_disks.block_came):
-    m.tasks.rows[task, JOINED] = -1
+    m.tasks.rows[task, oltp.JOINED] = -1
     real(m, now, task)
 
 

@@ -5,7 +5,8 @@ from collections import Counter
 import numpy as np
 
 from model.devices.command_queue import N_COMMANDS, SERVICE_NS
-from model.simulations.filebench_oltp.state import AIO_TASKS, BEGAN, JOINED, JOINED_BEFORE
+from model.simulations.filebench_oltp import columns as oltp
+from model.simulations.filebench_oltp.state import AIO_TASKS
 from model.zfs.arc import columns as header
 from model.zfs.arc.lists import ANONYMOUS, MFU, total_bytes
 from model.zfs.dmu import columns as dirtied
@@ -24,7 +25,7 @@ def reading(x):
 def little(x):
     """The integral of the number of reads under way is the sum of the times that they have been under way."""
     m = x.machine
-    under_way = m.settings.duration_ns - m.tasks.rows[reading(x), BEGAN]
+    under_way = m.settings.duration_ns - m.tasks.rows[reading(x), oltp.BEGAN]
     return m.tally.area[0] == x.response_ns.sum() + under_way.sum()
 
 
@@ -72,8 +73,8 @@ def waiting_tasks(x):
     of_task = Counter(waiter >> pool.waiter_shift for waiter in waiters(x))
     first = [task for task, n in of_task.items() if n == pool.n_awaited[task]]
     ring = [int(tasks.ready[i & (len(tasks.ready) - 1)]) for i in range(tasks.n_ready[1], tasks.n_ready[0])]
-    before = tasks.rows[:, JOINED_BEFORE]
-    return first + ring + [joiner for task in first for joiner in chain(tasks.rows[task, JOINED], before)]
+    before = tasks.rows[:, oltp.JOINED_BEFORE]
+    return first + ring + [joiner for task in first for joiner in chain(tasks.rows[task, oltp.JOINED], before)]
 
 
 def tasks_under_way(x):

@@ -3,8 +3,8 @@
 from model.devices.command_queue import N_COMMANDS
 from model.events.calendar import set_time
 from model.jit import part
-from model.simulations.filebench_oltp.cpu_prefetch import unit_ends
-from model.simulations.filebench_oltp.state import IOS_DONE
+from model.simulations.filebench_oltp.cpu_prefetch import columns as oltp
+from model.simulations.filebench_oltp.prefetch import unit_ends
 from model.simulations.filebench_oltp.tasks import block_came
 from model.zfs.dmu.dbuf import copy_written
 from model.zfs.vdev.leaves import FOR_TXG, NOBODY, answered, disk_done, has_come, release_io
@@ -26,7 +26,7 @@ def disk_event(m, pool, now, leaf):
     unit_ends(m, pool, pool.drives.commands[leaf, 0])
     io = disk_done(pool, now, leaf)
     while io != NIL:
-        m.tally.counts[IOS_DONE] += 1
+        m.tally.counts[oltp.IOS_DONE] += 1
         if pool.owner[io] == FOR_TXG:
             _txg_write_done(m, now, io)
         waiter = answered(pool, now, leaf, io)

@@ -26,19 +26,17 @@ from model.devices.command_queue import BLOCK_SHIFT, BUSY_NS, BUSY_SINCE, N_COMM
 from model.events.calendar import NEVER, next_source, set_time, settle
 from model.events.clock import SECOND_NS, TICK_NS
 from model.jit import kernel, part
+from model.simulations.filebench_oltp import columns as oltp
 from model.simulations.filebench_oltp.cpu_prefetch import unit_starts
 from model.simulations.filebench_oltp.disks import disk_event
 from model.simulations.filebench_oltp.filebench import LOG_WRITER
 from model.simulations.filebench_oltp.state import (
-    COUNTS,
     DONE,
-    IOS,
     OUT_OF_DRAWS,
     OUT_OF_ENTRIES,
     OUT_OF_IOS,
     OUT_OF_NODES,
     OUT_OF_SPACE,
-    WRITER,
     Machine,
     Room,
     Settings,
@@ -71,7 +69,7 @@ def _send(m, pool, now, leaf):
     sent, n = 0, pool.n_out[0]
     while sent < n or leaf >= 0:
         if sent < n:
-            m.tally.counts[IOS] += 1
+            m.tally.counts[oltp.IOS] += 1
             leaf = to_queue(pool, now, pool.outbox[sent])
             sent += 1
         if leaf >= 0:
@@ -148,7 +146,7 @@ def run(m, pool):
         if is_task:
             task = next_ready(tasks)
             has_all = look(m, pool, now, task)
-            if has_all and tasks.rows[task, WRITER] == NOBODY:
+            if has_all and tasks.rows[task, oltp.WRITER] == NOBODY:
                 finish_read(m, now, task)
             elif has_all:
                 finish_write(m, now, task)
@@ -231,7 +229,7 @@ def busy_until(drives, now):
 
 def _result(m, pool):
     tally, seconds = m.tally, m.settings.duration_ns / SECOND_NS
-    counts = dict(zip(COUNTS, tally.counts.tolist(), strict=True))
+    counts = dict(zip(oltp.COUNTS, tally.counts.tolist(), strict=True))
     n = counts["reads_done"]
     done = n + counts["writes_done"] + counts["log_writes_done"]
     units = pool.drives.units

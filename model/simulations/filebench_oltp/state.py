@@ -12,6 +12,7 @@ from model.devices.command_queue import BLOCK_SHIFT
 from model.events.calendar import Calendar, new_calendar
 from model.events.streams import stream
 from model.jit.lent_memory import empty, in_lines
+from model.simulations.filebench_oltp import columns as oltp
 from model.simulations.filebench_oltp.filebench import (
     Semaphores,
     Workload,
@@ -42,25 +43,6 @@ from model.zfs.vdev.leaves import NOBODY, new_leaves
 from model.zfs.vdev.places import SINGLE_DISK
 from model.zfs.vdev.raid import VdevParams
 
-# Elements of Tally.counts, and their names.
-READS = 0  # reads begun
-WRITES = 1  # writes of database writers begun
-LOG_WRITES = 2  # writes of the log writer begun
-READS_DONE = 3  # reads completed
-WRITES_DONE = 4  # writes of database writers completed
-LOG_WRITES_DONE = 5  # writes of the log writer completed
-READ_HITS = 6  # reads of records in core
-DATA_READS = 7  # records asked of the pool
-METADATA_READS = 8  # indirect blocks asked of the pool
-IOS = 9  # I/Os handed to the queues
-IOS_DONE = 10  # I/Os completed
-TXGS = 11  # transaction groups written
-RECORDS_WRITTEN = 12  # records of transaction groups written
-INDIRECT_WRITTEN = 13  # indirect blocks of transaction groups written, counted without copies
-LONGEST_SYNC_NS = 14  # ns, of one transaction group
-COUNTS = ("reads", "writes", "log_writes", "reads_done", "writes_done", "log_writes_done", "read_hits", "data_reads",
-          "metadata_reads", "ios", "ios_done", "txgs", "records_written", "indirect_written", "longest_sync_ns")
-
 # How a run ended.
 DONE, OUT_OF_DRAWS, OUT_OF_IOS, OUT_OF_ENTRIES, OUT_OF_NODES, OUT_OF_SPACE = 0, 1, 2, 3, 4, 5
 
@@ -68,15 +50,6 @@ DONE, OUT_OF_DRAWS, OUT_OF_IOS, OUT_OF_ENTRIES, OUT_OF_NODES, OUT_OF_SPACE = 0, 
 ISSUE, TAKE, REAP = 0, 1, 2  # a writer
 POST = 3  # a shadow
 
-# Columns of Tasks.rows.
-FILE = 0  # index of the file
-RECORD = 1  # index of the record in the file; of a log write, the next one to be dirtied
-N_RECORDS = 2  # count: 1, or the records of a log write that are yet to be dirtied
-LEVEL = 3  # level of the block that the task looks for: 0 for a record
-WRITER = 4  # index of the writer, or NOBODY for a read
-BEGAN = 5  # ns: when the operation began
-JOINED = 6  # the last of the tasks that wait for the block this task reads, or NOBODY
-JOINED_BEFORE = 7  # the task that came to wait before this one, or NOBODY
 
 SPARE_NODES = 2**10  # headers of the ARC beyond one for every block: more than an event may take
 AIO_TASKS = 256  # of a writer: it never has 200 outstanding, as it waits for half of them
@@ -211,8 +184,8 @@ def _new_tasks(workload):
     n_writers = workload.n_writers + 1
     n = workload.n_shadows + n_writers * AIO_TASKS
     rows = in_lines((n, 8), np.int64)
-    rows[:, N_RECORDS] = 1
-    rows[:, WRITER] = rows[:, JOINED] = rows[:, JOINED_BEFORE] = NOBODY
+    rows[:, oltp.N_RECORDS] = 1
+    rows[:, oltp.WRITER] = rows[:, oltp.JOINED] = rows[:, oltp.JOINED_BEFORE] = NOBODY
     free = workload.n_shadows + np.arange(n_writers * AIO_TASKS).reshape(n_writers, AIO_TASKS)
     return Tasks(rows, np.zeros(n, np.int64), np.zeros(1 << n.bit_length(), np.int64),
                  np.zeros(2, np.int64), free, np.full(n_writers, AIO_TASKS))
@@ -236,7 +209,7 @@ def _new_tally(settings, workload, files, seed, n_draws):
     seconds = -(-settings.duration_ns // 10**9)
     one = [np.zeros(1, np.int64) for _ in range(4)]
     copy_read = (stream(seed, "copy read").random(n_indirect) < 0.5).astype(np.int64)
-    return Tally(np.zeros(len(COUNTS), np.int64), empty(n_reads, np.int64), empty(n_reads, np.int64), *one[:3],
+    return Tally(np.zeros(len(oltp.COUNTS), np.int64), empty(n_reads, np.int64), empty(n_reads, np.int64), *one[:3],
                  np.zeros((3, seconds), np.int64), copy_read, np.zeros(n_indirect, np.int64), one[3])
 
 

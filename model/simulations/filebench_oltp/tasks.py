@@ -6,24 +6,9 @@ Tasks that can go on stand in a ring, first come, first served. Who wants a bloc
 from model.events.calendar import set_time
 from model.events.clock import SECOND_NS
 from model.jit import kernel, part
-from model.simulations.filebench_oltp.cpu_prefetch import line_at, next_read, next_read_begins
+from model.simulations.filebench_oltp.cpu_prefetch import line_at, next_read, next_read_begins import columns as oltp
 from model.simulations.filebench_oltp.filebench import LOG_WRITER
-from model.simulations.filebench_oltp.state import (
-    BEGAN,
-    DATA_READS,
-    FILE,
-    JOINED,
-    JOINED_BEFORE,
-    LEVEL,
-    LOG_WRITES_DONE,
-    METADATA_READS,
-    N_RECORDS,
-    READ_HITS,
-    READS_DONE,
-    RECORD,
-    WRITER,
-    WRITES_DONE,
-)
+from model.simulations.filebench_oltp.prefetch import line_at, next_read, next_read_begins
 from model.zfs.arc import columns as header
 from model.zfs.arc.lists import in_core
 from model.zfs.dmu.dbuf import buffer_for, dirty_record, find, has_come
@@ -57,11 +42,11 @@ def count_reads(tally, now, change):
 
 @part
 def begin(tasks, files, now, task, file, record, n_records):
-    tasks.rows[task, FILE] = file
-    tasks.rows[task, RECORD] = record
-    tasks.rows[task, N_RECORDS] = n_records
-    tasks.rows[task, LEVEL] = files.n_levels[file] - 1
-    tasks.rows[task, BEGAN] = now
+    tasks.rows[task, oltp.FILE] = file
+    tasks.rows[task, oltp.RECORD] = record
+    tasks.rows[task, oltp.N_RECORDS] = n_records
+    tasks.rows[task, oltp.LEVEL] = files.n_levels[file] - 1
+    tasks.rows[task, oltp.BEGAN] = now
     make_ready(tasks, task)
 
 
@@ -71,22 +56,22 @@ def begin(tasks, files, now, task, file, record, n_records):
 @part
 def _join(tasks, task, reader):
     """`task` waits for the block that `reader` reads."""
-    tasks.rows[task, JOINED_BEFORE] = tasks.rows[reader, JOINED]
-    tasks.rows[reader, JOINED] = task
+    tasks.rows[task, oltp.JOINED_BEFORE] = tasks.rows[reader, oltp.JOINED]
+    tasks.rows[reader, oltp.JOINED] = task
 
 
 @part
 def block_came(m, now, task):
     """The block that `task` read is there: it goes on, and all that waited for it."""
-    tasks, level = m.tasks, m.tasks.rows[task, LEVEL]
+    tasks, level = m.tasks, m.tasks.rows[task, oltp.LEVEL]
     has_come(m, now, tasks.node[task], level > 0 or m.settings.keeps_records)
-    tasks.rows[task, LEVEL] -= 1
-    waiting = tasks.rows[task, JOINED]
-    tasks.rows[task, JOINED] = NOBODY
+    tasks.rows[task, oltp.LEVEL] -= 1
+    waiting = tasks.rows[task, oltp.JOINED]
+    tasks.rows[task, oltp.JOINED] = NOBODY
     make_ready(tasks, task)
     while waiting != NOBODY:
         make_ready(tasks, waiting)
-        waiting = tasks.rows[waiting, JOINED_BEFORE]
+        waiting = tasks.rows[waiting, oltp.JOINED_BEFORE]
 
 
 @part
@@ -101,11 +86,11 @@ def _where(layout, copy_read, n_records, record_bytes, block):
 @part
 def _fetch(m, pool, now, task, block):
     """Read `block` from the pool: whether it is there at once."""
-    level = m.tasks.rows[task, LEVEL]
+    level = m.tasks.rows[task, oltp.LEVEL]
     place, n_bytes = _where(m.layout, m.tally.copy_read, m.files.n_records, m.workload.record_bytes, block)
     line_at(pool, place)
-    node = buffer_for(m, now, m.tasks.rows[task, FILE], m.tasks.rows[task, RECORD], level)
-    m.tally.counts[METADATA_READS if level > 0 else DATA_READS] += 1
+    node = buffer_for(m, now, m.tasks.rows[task, oltp.FILE], m.tasks.rows[task, oltp.RECORD], level)
+    m.tally.counts[oltp.METADATA_READS if level > 0 else oltp.DATA_READS] += 1
     there = ask(pool, now, place, n_bytes, 1 if level > 0 else 0, task)
     if there:
         has_come(m, now, node, level > 0 or m.settings.keeps_records)
@@ -125,12 +110,12 @@ def _level_to_look_at(m, file, record, level):
 @part
 def look(m, pool, now, task):
     """Go down the tree as far as blocks are in core: whether `task` has got all it needs."""
-    tasks, file, record = m.tasks, m.tasks.rows[task, FILE], m.tasks.rows[task, RECORD]
-    lowest = 0 if tasks.rows[task, WRITER] == NOBODY else 1
-    if tasks.rows[task, LEVEL] > 1:
-        tasks.rows[task, LEVEL] = _level_to_look_at(m, file, record, tasks.rows[task, LEVEL])
-    while tasks.rows[task, LEVEL] >= lowest:
-        block = level_block(m.files, file, record, tasks.rows[task, LEVEL])
+    tasks, file, record = m.tasks, m.tasks.rows[task, oltp.FILE], m.tasks.rows[task, oltp.RECORD]
+    lowest = 0 if tasks.rows[task, oltp.WRITER] == NOBODY else 1
+    if tasks.rows[task, oltp.LEVEL] > 1:
+        tasks.rows[task, oltp.LEVEL] = _level_to_look_at(m, file, record, tasks.rows[task, oltp.LEVEL])
+    while tasks.rows[task, oltp.LEVEL] >= lowest:
+        block = level_block(m.files, file, record, tasks.rows[task, oltp.LEVEL])
         node = int(m.arc.node_of[block])
         if not in_core(m.arc, node):
             if not _fetch(m, pool, now, task, block):
@@ -140,7 +125,7 @@ def look(m, pool, now, task):
             return False
         else:
             find(m, now, node)
-        tasks.rows[task, LEVEL] -= 1
+        tasks.rows[task, oltp.LEVEL] -= 1
     return True
 
 
@@ -149,11 +134,11 @@ def look(m, pool, now, task):
 
 @part
 def finish_read(m, now, task):
-    n, began = m.tally.counts[READS_DONE], m.tasks.rows[task, BEGAN]
+    n, began = m.tally.counts[oltp.READS_DONE], m.tasks.rows[task, oltp.BEGAN]
     m.tally.response_ns[n] = now - began
     m.tally.response_at[n] = now
-    m.tally.counts[READS_DONE] += 1
-    m.tally.counts[READ_HITS] += now == began
+    m.tally.counts[oltp.READS_DONE] += 1
+    m.tally.counts[oltp.READ_HITS] += now == began
     m.tally.per_second[0, now // SECOND_NS] += 1
     count_reads(m.tally, now, -1)
     m.threads.next_taker[task] = 0
@@ -166,23 +151,23 @@ def finish_read(m, now, task):
 
 @part
 def _look_again(m, task):
-    m.tasks.rows[task, LEVEL] = m.files.n_levels[m.tasks.rows[task, FILE]] - 1
+    m.tasks.rows[task, oltp.LEVEL] = m.files.n_levels[m.tasks.rows[task, oltp.FILE]] - 1
 
 
 @part
 def _dirty_records(m, now, task):
     """True if all are dirtied; else `task` waits for whoever reads one of them, or looks for the next indirect block."""
     rows = m.tasks.rows
-    while rows[task, N_RECORDS] > 0:
-        file, record = rows[task, FILE], rows[task, RECORD]
+    while rows[task, oltp.N_RECORDS] > 0:
+        file, record = rows[task, oltp.FILE], rows[task, oltp.RECORD]
         if not dirty_record(m, now, file, record):
             node = m.arc.node_of[level_block(m.files, file, record, 0)]
             _look_again(m, task)
             _join(m.tasks, task, int(m.arc.nodes[node, header.READER]) - 1)
             return False
-        rows[task, RECORD] += 1
-        rows[task, N_RECORDS] -= 1
-        if rows[task, N_RECORDS] > 0 and rows[task, RECORD] % POINTERS == 0:
+        rows[task, oltp.RECORD] += 1
+        rows[task, oltp.N_RECORDS] -= 1
+        if rows[task, oltp.N_RECORDS] > 0 and rows[task, oltp.RECORD] % POINTERS == 0:
             _look_again(m, task)
             make_ready(m.tasks, task)
             return False
@@ -192,12 +177,12 @@ def _dirty_records(m, now, task):
 @part
 def finish_write(m, now, task):
     """Dirty the records; if that is done, the write is completed."""
-    tasks, writer = m.tasks, m.tasks.rows[task, WRITER]
+    tasks, writer = m.tasks, m.tasks.rows[task, oltp.WRITER]
     if not _dirty_records(m, now, task):
         return
-    kind = LOG_WRITES_DONE if writer == LOG_WRITER else WRITES_DONE
+    kind = oltp.LOG_WRITES_DONE if writer == LOG_WRITER else oltp.WRITES_DONE
     m.tally.counts[kind] += 1
-    m.tally.per_second[kind - READS_DONE, now // SECOND_NS] += 1
+    m.tally.per_second[kind - oltp.READS_DONE, now // SECOND_NS] += 1
     tasks.free[writer, tasks.n_free[writer]] = task
     tasks.n_free[writer] += 1
     m.threads.completed[writer] += 1

@@ -6,9 +6,10 @@ wakes it sets one.
 
 from model.events.calendar import set_time
 from model.jit import part
+from model.simulations.filebench_oltp import columns as oltp
 from model.simulations.filebench_oltp.cpu_prefetch import write_begins, write_comes, write_is_next
 from model.simulations.filebench_oltp.filebench import LOG_WRITER, make_room, post, take, wake_poster
-from model.simulations.filebench_oltp.state import ISSUE, LOG_WRITES, READS, REAP, TAKE, WRITER, WRITES
+from model.simulations.filebench_oltp.state import ISSUE, REAP, TAKE
 from model.simulations.filebench_oltp.tasks import begin, count_reads
 from model.zfs.vdev.leaves import NOBODY
 
@@ -27,7 +28,7 @@ def shadow_event(m, now, shadow):
         threads.next_taker[shadow] += 1
     n = threads.n_done[shadow]
     threads.n_done[shadow] += 1
-    m.tally.counts[READS] += 1
+    m.tally.counts[oltp.READS] += 1
     count_reads(m.tally, now, 1)
     begin(m.tasks, m.files, now, shadow, n % m.workload.n_files, threads.shadow_records[shadow, n], 1)
 
@@ -43,7 +44,7 @@ def _issue_writes(m, now, writer):
         threads.n_done[m.workload.n_shadows + writer] += 1
         tasks.n_free[writer] -= 1
         task = tasks.free[writer, tasks.n_free[writer]]
-        tasks.rows[task, WRITER] = writer
+        tasks.rows[task, oltp.WRITER] = writer
         if is_log:
             per_write = m.workload.log_write_bytes // m.workload.record_bytes
             begin(m.tasks, m.files, now, task, m.workload.n_files, threads.log_records[n], per_write)
@@ -57,7 +58,7 @@ def _issue_writes(m, now, writer):
         for n in range(end - n_writes, end):
             write_is_next(m, n % m.workload.n_files, threads.writer_records[writer - 1, n])
     threads.outstanding[writer] += n_writes
-    m.tally.counts[LOG_WRITES if is_log else WRITES] += n_writes
+    m.tally.counts[oltp.LOG_WRITES if is_log else oltp.WRITES] += n_writes
 
 
 @part

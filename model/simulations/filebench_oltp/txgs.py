@@ -6,8 +6,8 @@ and are written as they come; when the last I/O has completed, the next group th
 
 from model.events.calendar import set_time
 from model.jit import part
-from model.simulations.filebench_oltp.cpu_prefetch import block_above, next_write
-from model.simulations.filebench_oltp.state import INDIRECT_WRITTEN, LONGEST_SYNC_NS, RECORDS_WRITTEN, TXGS
+from model.simulations.filebench_oltp.cpu_prefetch import columns as oltp
+from model.simulations.filebench_oltp.prefetch import block_above, next_write
 from model.zfs.arc.arc import make_anonymous
 from model.zfs.dmu import columns as dirtied
 from model.zfs.dmu.dbuf import node_of_entry
@@ -35,8 +35,8 @@ def timer_event(m, now):
 @part
 def _end_sync(m, now):
     """All of the group is written."""
-    m.tally.counts[TXGS] += 1
-    m.tally.counts[LONGEST_SYNC_NS] = max(m.tally.counts[LONGEST_SYNC_NS], now - m.tally.sync_began[0])
+    m.tally.counts[oltp.TXGS] += 1
+    m.tally.counts[oltp.LONGEST_SYNC_NS] = max(m.tally.counts[oltp.LONGEST_SYNC_NS], now - m.tally.sync_began[0])
     m.txgs.syncing[0] = 0
     _start_sync(m, now)
     if m.txgs.overdue[0]:
@@ -48,12 +48,12 @@ def _bytes_now(m, entry):
     """B that the block of `entry` takes when it is written now. Its L1 hears of a record."""
     block = m.txgs.entries[entry, dirtied.BLOCK]
     if block < m.files.n_records:
-        m.tally.counts[RECORDS_WRITTEN] += 1
+        m.tally.counts[oltp.RECORDS_WRITTEN] += 1
         above = m.txgs.entries[entry, dirtied.ABOVE]
         block_above(m, above)
         m.tally.n_rewritten[m.txgs.entries[above, dirtied.BLOCK] - m.files.n_records] += 1
         return m.workload.record_bytes
-    m.tally.counts[INDIRECT_WRITTEN] += 1
+    m.tally.counts[oltp.INDIRECT_WRITTEN] += 1
     i = block - m.files.n_records
     return m.sizes.l1[min(m.tally.n_rewritten[i], len(m.sizes.l1) - 1)] if m.layout.level[i] == 1 else m.sizes.upper_l
 
