@@ -8,19 +8,11 @@ import json
 
 from laws.sequential_reads import LAWS
 from model.events import clock
+from model.simulations.sequential_reads import columns as reader
 from model.simulations.sequential_reads import events as seqread_events
 from model.simulations.sequential_reads import run as seqread
 from model.simulations.sequential_reads import state as seqread_machine
-from model.simulations.sequential_reads.state import (
-    ACTIVITY,
-    FRESH,
-    IN_CORE,
-    Readers,
-    Settings,
-    new_recorder,
-    new_site,
-    rules_of,
-)
+from model.simulations.sequential_reads.state import FRESH, IN_CORE, Readers, Settings, new_recorder, new_site, rules_of
 from model.zfs.vdev import leaves
 
 READERS = Readers(n_streams=3, file_bytes=2**28)
@@ -34,8 +26,8 @@ def late_area(tally, now, change):
 
 
 def forgets_time(threads, spent, recorder, now, thread, activity, real=seqread_events.turn_to):
-    if threads[thread, ACTIVITY] == seqread_machine.STALLED:
-        threads[thread, seqread_machine.SINCE] = now
+    if threads[thread, reader.ACTIVITY] == seqread_machine.STALLED:
+        threads[thread, reader.SINCE] = now
     real(threads, spent, recorder, now, thread, activity)
 
 
@@ -56,10 +48,10 @@ def shows_the_next(zfetch, params, file, record, *rest, real=seqread_events.show
 
 
 def skips_the_last(threads, fetches, thread, real=seqread_events._next_fetch):
-    row = threads[thread, seqread_machine.ROW]
-    in_row = row < threads[thread, seqread_machine.N_ROWS]
-    if in_row and threads[thread, seqread_machine.FETCHED] == fetches[thread, row, 1] - 1:
-        threads[thread, seqread_machine.FETCHED] += 1
+    row = threads[thread, reader.ROW]
+    in_row = row < threads[thread, reader.N_ROWS]
+    if in_row and threads[thread, reader.FETCHED] == fetches[thread, row, 1] - 1:
+        threads[thread, reader.FETCHED] += 1
     return real(threads, fetches, thread)
 
 

@@ -3,7 +3,8 @@
 import numpy as np
 
 from model.devices.command_queue import N_COMMANDS, SERVICE_NS
-from model.simulations.sequential_reads.state import ABSENT, BEGAN, FRESH, READING, STALLED, WAITS_FOR
+from model.simulations.sequential_reads import columns as reader
+from model.simulations.sequential_reads.state import ABSENT, FRESH, READING, STALLED
 from model.zfs.dmu.zfetch import max_fetches, new_zfetch, read_block
 from model.zfs.vdev.cache import MISS
 from model.zfs.vdev.leaves import FOR_LINE, NOBODY
@@ -26,7 +27,7 @@ def time(x):
     m, end = x.machine, x.machine.settings.duration_ns
     in_reads = np.zeros(m.readers.n_streams, np.int64)
     np.add.at(in_reads, x.stream, x.response_ns)
-    return (m.tally.spent.sum(axis=1) == end).all() and (in_reads + end - m.threads[:, BEGAN] == end).all()
+    return (m.tally.spent.sum(axis=1) == end).all() and (in_reads + end - m.threads[:, reader.BEGAN] == end).all()
 
 
 def timeline(x):
@@ -97,7 +98,7 @@ def conservation(x):
             and c["records_came"] == c["records_used"] + (m.status[:m.files.n_records] == FRESH).sum()
             and x.served_bytes.sum() == c["bytes_done"] + in_service
             and 0 < beside_records <= n_lines * 2**16 + c["indirect_came"] * 2**14
-            and all(block == NOBODY or m.status[block] == READING for block in m.threads[:, WAITS_FOR]))
+            and all(block == NOBODY or m.status[block] == READING for block in m.threads[:, reader.WAITS_FOR]))
 
 
 def replays(x):

@@ -21,44 +21,26 @@ from model.devices.command_queue import N_COMMANDS
 from model.events.calendar import NEVER, set_time
 from model.events.clock import TICK_NS
 from model.jit import kernel, part
+from model.simulations.sequential_reads import columns as reader
 from model.simulations.sequential_reads.state import (
     ABSENT,
-    ACTIVITY,
     AWAIT,
-    BEGAN,
-    BYTES_DONE,
     COPY,
     COPYING,
     DEMAND,
-    EVICTED,
     FETCH,
-    FETCHED,
     FINISH,
     FRESH,
     HOLD,
     IN_CORE,
     INDIRECT,
-    INDIRECT_CAME,
-    IOS_DONE,
     ISSUING,
     MIB,
-    N_MISSING,
-    N_ROWS,
-    N_WRAPS,
-    OFFSET,
     PASSES,
     PREFETCH,
     READING,
-    READS_DONE,
-    RECORD,
-    RECORDS_CAME,
-    RECORDS_USED,
-    ROW,
-    SINCE,
-    STAGE,
     STALLED,
     WAITING,
-    WAITS_FOR,
 )
 from model.structures.lru import link_after, unlink
 from model.zfs.dmu import fetch_columns as to_fetch
@@ -73,14 +55,14 @@ from model.zfs.vdev.queue_units import NIL
 @kernel
 def turn_to(threads, spent, recorder, now, thread, activity):
     """`thread` has done what it did until `now`, and turns to `activity`."""
-    began = threads[thread, SINCE]
-    spent[thread, threads[thread, ACTIVITY]] += now - began
+    began = threads[thread, reader.SINCE]
+    spent[thread, threads[thread, reader.ACTIVITY]] += now - began
     n = recorder.n[0]
     if recorder.thread == thread and now > began and n < len(recorder.activities):
         rows = recorder.activities
-        rows[n, 0], rows[n, 1], rows[n, 2], rows[n, 3] = began, now, threads[thread, ACTIVITY], threads[thread, WAITS_FOR]
+        rows[n, 0], rows[n, 1], rows[n, 2], rows[n, 3] = began, now, threads[thread, reader.ACTIVITY], threads[thread, reader.WAITS_FOR]
         recorder.n[0] += 1
-    threads[thread, ACTIVITY], threads[thread, SINCE] = activity, now
+    threads[thread, reader.ACTIVITY], threads[thread, reader.SINCE] = activity, now
 
 
 @kernel
@@ -179,7 +161,7 @@ def _ask(m, pool, now, thread, block, kind):
     if kind == INDIRECT:
         i = block - m.files.n_records
         n_bytes = m.layout.n_bytes[i]
-        if m.tally.copy_read[m.threads[thread, N_WRAPS] % PASSES, i]:
+        if m.tally.copy_read[m.threads[thread, reader.N_WRAPS] % PASSES, i]:
             place = m.layout.second[i]
     elif kind == PREFETCH:
         priority = pool.queue_params.async_read_priority
@@ -194,7 +176,7 @@ def _came(m, now, block):
     """`block` is in core."""
     is_indirect, kind = block >= m.files.n_records, m.tally.asked_as[block]
     m.status[block] = IN_CORE if is_indirect else FRESH
-    m.tally.counts[INDIRECT_CAME if is_indirect else RECORDS_CAME] += 1
+    m.tally.counts[reader.INDIRECT_CAME if is_indirect else reader.RECORDS_CAME] += 1
     m.tally.took[kind] += now - m.tally.asked_at[block]
     m.tally.came[kind] += 1
     count_under_way(m.tally, now, -1)
@@ -210,30 +192,30 @@ def _show_zfetch(m, now, thread, record, prefetched):
     for row in range(n_rows):
         m.fetches[thread, row, to_fetch.FIRST_BLOCK] = m.answer[row, to_fetch.FIRST_BLOCK]
         m.fetches[thread, row, to_fetch.N_BLOCKS] = m.answer[row, to_fetch.N_BLOCKS]
-    m.threads[thread, ROW], m.threads[thread, N_ROWS], m.threads[thread, FETCHED] = 0, n_rows, 0
-    m.threads[thread, STAGE] = FETCH
+    m.threads[thread, reader.ROW], m.threads[thread, reader.N_ROWS], m.threads[thread, reader.FETCHED] = 0, n_rows, 0
+    m.threads[thread, reader.STAGE] = FETCH
 
 
 @kernel
 def _next_fetch(threads, fetches, thread):
     """The next record to prefetch; or NOBODY, and the next one of the read is to be held."""
-    row = threads[thread, ROW]
-    if row < threads[thread, N_ROWS] and threads[thread, FETCHED] == fetches[thread, row, to_fetch.N_BLOCKS]:
+    row = threads[thread, reader.ROW]
+    if row < threads[thread, reader.N_ROWS] and threads[thread, reader.FETCHED] == fetches[thread, row, to_fetch.N_BLOCKS]:
         row += 1
-        threads[thread, ROW], threads[thread, FETCHED] = row, 0
-    if row < threads[thread, N_ROWS]:
-        return fetches[thread, row, to_fetch.FIRST_BLOCK] + threads[thread, FETCHED]
-    threads[thread, STAGE] = HOLD
-    threads[thread, RECORD] += 1
+        threads[thread, reader.ROW], threads[thread, reader.FETCHED] = row, 0
+    if row < threads[thread, reader.N_ROWS]:
+        return fetches[thread, row, to_fetch.FIRST_BLOCK] + threads[thread, reader.FETCHED]
+    threads[thread, reader.STAGE] = HOLD
+    threads[thread, reader.RECORD] += 1
     return NOBODY
 
 
 @kernel
 def _next_held(threads, readers, thread):
     """The next record of the read; or NOBODY, and they are to be waited for."""
-    if threads[thread, RECORD] < records_of(readers, threads[thread, OFFSET])[1]:
-        return threads[thread, RECORD]
-    threads[thread, STAGE] = AWAIT
+    if threads[thread, reader.RECORD] < records_of(readers, threads[thread, reader.OFFSET])[1]:
+        return threads[thread, reader.RECORD]
+    threads[thread, reader.STAGE] = AWAIT
     return NOBODY
 
 
@@ -255,7 +237,7 @@ def _look(m, pool, now, thread, stage):
     if level > 0:
         if not there:
             turn_to(m.threads, m.tally.spent, m.recorder, now, thread, STALLED)
-            m.threads[thread, WAITS_FOR] = block
+            m.threads[thread, reader.WAITS_FOR] = block
             later = NEVER
         return io, later
     if block != NOBODY and m.settings.issue_ns > 0:
@@ -264,7 +246,7 @@ def _look(m, pool, now, thread, stage):
     if is_held:
         _show_zfetch(m, now, thread, record, 1 if block == NOBODY else 0)
     else:
-        m.threads[thread, FETCHED] += 1
+        m.threads[thread, reader.FETCHED] += 1
     return io, later
 
 
@@ -284,9 +266,9 @@ def _count_in(status, files, readers, file, offset, wanted):
 @part
 def _await(m, now, thread):
     """Wait for the records of the read; NEVER, or 0 if they are all there."""
-    m.threads[thread, STAGE] = COPY
-    missing = _count_in(m.status, m.files, m.readers, thread, m.threads[thread, OFFSET], READING)
-    m.threads[thread, N_MISSING] = missing
+    m.threads[thread, reader.STAGE] = COPY
+    missing = _count_in(m.status, m.files, m.readers, thread, m.threads[thread, reader.OFFSET], READING)
+    m.threads[thread, reader.N_MISSING] = missing
     if missing == 0:
         return 0
     turn_to(m.threads, m.tally.spent, m.recorder, now, thread, WAITING)
@@ -296,8 +278,8 @@ def _await(m, now, thread):
 @part
 def _copy(m, now, thread):
     """ns that it takes."""
-    m.threads[thread, STAGE] = FINISH
-    n_fresh = _count_in(m.status, m.files, m.readers, thread, m.threads[thread, OFFSET], FRESH)
+    m.threads[thread, reader.STAGE] = FINISH
+    n_fresh = _count_in(m.status, m.files, m.readers, thread, m.threads[thread, reader.OFFSET], FRESH)
     turn_to(m.threads, m.tally.spent, m.recorder, now, thread, COPYING)
     return m.settings.copy_ns * m.readers.read_bytes // MIB + n_fresh * m.settings.complete_ns
 
@@ -305,24 +287,24 @@ def _copy(m, now, thread):
 @part
 def _finish(m, now, thread):
     """The read is done: its records are the last ones to leave core; on to the next read."""
-    tally, threads, offset = m.tally, m.threads, m.threads[thread, OFFSET]
-    n = tally.counts[READS_DONE]
-    tally.stream[n], tally.response_ns[n], tally.response_at[n] = thread, now - threads[thread, BEGAN], now
-    tally.counts[READS_DONE] += 1
+    tally, threads, offset = m.tally, m.threads, m.threads[thread, reader.OFFSET]
+    n = tally.counts[reader.READS_DONE]
+    tally.stream[n], tally.response_ns[n], tally.response_at[n] = thread, now - threads[thread, reader.BEGAN], now
+    tally.counts[reader.READS_DONE] += 1
     first, behind = records_of(m.readers, offset)
     for record in range(first, behind):
-        tally.counts[RECORDS_USED] += m.status[m.files.base[thread, 0] + record] == FRESH
+        tally.counts[reader.RECORDS_USED] += m.status[m.files.base[thread, 0] + record] == FRESH
         use(m.core, m.files, m.status, thread, record)
     while m.core.n[0] * m.readers.record_bytes > m.settings.arc_bytes and m.core.n[0] > behind - first:
         evict(m.core, m.files, m.status, m.settings.keeps_indirect)
-        tally.counts[EVICTED] += 1
-    threads[thread, OFFSET] += m.readers.read_bytes
-    if threads[thread, OFFSET] + m.readers.read_bytes > m.readers.file_bytes:
-        threads[thread, OFFSET] = 0
-        threads[thread, N_WRAPS] += 1
-    threads[thread, RECORD] = records_of(m.readers, threads[thread, OFFSET])[0]
-    threads[thread, STAGE] = HOLD
-    threads[thread, BEGAN] = now
+        tally.counts[reader.EVICTED] += 1
+    threads[thread, reader.OFFSET] += m.readers.read_bytes
+    if threads[thread, reader.OFFSET] + m.readers.read_bytes > m.readers.file_bytes:
+        threads[thread, reader.OFFSET] = 0
+        threads[thread, reader.N_WRAPS] += 1
+    threads[thread, reader.RECORD] = records_of(m.readers, threads[thread, reader.OFFSET])[0]
+    threads[thread, reader.STAGE] = HOLD
+    threads[thread, reader.BEGAN] = now
 
 
 @part
@@ -330,7 +312,7 @@ def thread_event(m, pool, now, thread):
     """All that `thread` does at once, until it needs time or has an I/O: that I/O, or NIL."""
     io, later = NIL, 0
     while io == NIL and later == 0:
-        stage = m.threads[thread, STAGE]
+        stage = m.threads[thread, reader.STAGE]
         if stage in (HOLD, FETCH):
             io, later = _look(m, pool, now, thread, stage)
         elif stage == AWAIT:
@@ -352,7 +334,7 @@ def thread_event(m, pool, now, thread):
 def _who_waits(threads, block):
     """The thread that is stalled for an indirect `block`."""
     thread = 0
-    while threads[thread, WAITS_FOR] != block:
+    while threads[thread, reader.WAITS_FOR] != block:
         thread += 1
     return thread
 
@@ -369,15 +351,15 @@ def _block_came(m, now, block):
     if block >= m.files.n_records:
         thread = _who_waits(m.threads, block)
         turn_to(m.threads, m.tally.spent, m.recorder, now, thread, ISSUING)
-        m.threads[thread, WAITS_FOR] = NOBODY
+        m.threads[thread, reader.WAITS_FOR] = NOBODY
         _wake(m, now, thread)
         return
     n_per_file = m.files.n_records_of[0]
     thread, record = block // n_per_file, block % n_per_file
-    first, behind = records_of(m.readers, m.threads[thread, OFFSET])
-    if m.threads[thread, N_MISSING] > 0 and first <= record < behind:
-        m.threads[thread, N_MISSING] -= 1
-        if m.threads[thread, N_MISSING] == 0:
+    first, behind = records_of(m.readers, m.threads[thread, reader.OFFSET])
+    if m.threads[thread, reader.N_MISSING] > 0 and first <= record < behind:
+        m.threads[thread, reader.N_MISSING] -= 1
+        if m.threads[thread, reader.N_MISSING] == 0:
             _wake(m, now, thread)
 
 
@@ -386,8 +368,8 @@ def disk_event(m, pool, now, leaf):
     """A disk has served a unit: tell whoever waited. Returns `leaf` if there is more for it to do, else -1."""
     io = disk_done(pool, now, leaf)
     while io != NIL:
-        m.tally.counts[IOS_DONE] += 1
-        m.tally.counts[BYTES_DONE] += pool.queue.n_bytes[io]
+        m.tally.counts[reader.IOS_DONE] += 1
+        m.tally.counts[reader.BYTES_DONE] += pool.queue.n_bytes[io]
         block = answered(pool, now, leaf, io)
         while block != NOBODY:
             following = pool.joined_before[block]

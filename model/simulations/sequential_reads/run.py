@@ -30,18 +30,15 @@ from model.devices.command_queue import BUSY_NS, BUSY_SINCE, N_COMMANDS, N_SERVE
 from model.events.calendar import NEVER, next_source, set_time
 from model.events.clock import SECOND_NS
 from model.jit import kernel, part
+from model.simulations.sequential_reads import columns as reader
 from model.simulations.sequential_reads.events import count_under_way, disk_event, thread_event, turn_to
 from model.simulations.sequential_reads.state import (
     ACTIVITIES,
-    ACTIVITY,
-    COUNTS,
     DONE,
-    IOS,
     KINDS,
     MIB,
     OUT_OF_IOS,
     OUT_OF_READS,
-    READS_DONE,
     Machine,
     Recorder,
     Rules,
@@ -78,7 +75,7 @@ def _record_command(recorder, pool, now, leaf, ends):
 @part
 def _shortage(tally, queue):
     """What there may be too little of for the next event, or DONE."""
-    if tally.counts[READS_DONE] == len(tally.response_ns):
+    if tally.counts[reader.READS_DONE] == len(tally.response_ns):
         return OUT_OF_READS
     return OUT_OF_IOS if queue.free[0] == NIL else DONE
 
@@ -93,7 +90,7 @@ def run(m, pool):
         if now >= m.settings.duration_ns:
             count_under_way(m.tally, m.settings.duration_ns, 0)
             for thread in range(len(m.threads)):
-                turn_to(m.threads, m.tally.spent, m.recorder, m.settings.duration_ns, thread, m.threads[thread, ACTIVITY])
+                turn_to(m.threads, m.tally.spent, m.recorder, m.settings.duration_ns, thread, m.threads[thread, reader.ACTIVITY])
             return DONE
         status = _shortage(m.tally, pool.queue)
         if status != DONE:
@@ -105,7 +102,7 @@ def run(m, pool):
         else:
             io = thread_event(m, pool, now, source - n_leaves)
             if io != NIL:
-                m.tally.counts[IOS] += 1
+                m.tally.counts[reader.IOS] += 1
                 leaf = to_queue(pool, now, io)
         if leaf >= 0:
             ends = start_disk(pool, now, leaf)
@@ -145,7 +142,7 @@ def busy_until(drives, now):
 
 def _result(m, pool):
     tally, seconds, n_streams = m.tally, m.settings.duration_ns / SECOND_NS, m.readers.n_streams
-    counts = dict(zip(COUNTS, tally.counts.tolist(), strict=True))
+    counts = dict(zip(reader.COUNTS, tally.counts.tolist(), strict=True))
     n = counts["reads_done"]
     per_stream = np.bincount(tally.stream[:n], minlength=n_streams) * m.readers.read_bytes / MIB / seconds
     cpu_ns = tally.spent[:, :2].sum() / max(1, n)  # copying and issuing

@@ -12,6 +12,7 @@ from model.devices.command_queue import Drive
 from model.events.calendar import Calendar, new_calendar
 from model.events.streams import stream
 from model.simulations.rules import rules_of as rules_of_disks
+from model.simulations.sequential_reads import columns as reader
 from model.simulations.sequential_reads.layout import lay_out
 from model.zfs.arc.arc import greatest_c
 from model.zfs.dmu.indirect import CHECKSUM_OFF
@@ -41,33 +42,9 @@ WAITING = 2  # for records
 STALLED = 3  # for an indirect block
 ACTIVITIES = ("copying", "issuing", "waiting for data", "stalled on an indirect block")
 
-# Columns of Machine.threads.
-STAGE = 0  # what the thread does next: HOLD, FETCH, AWAIT, COPY or FINISH
-OFFSET = 1  # B in the file, of the read under way
-RECORD = 2  # index in the file of the next record of the read to be looked at
-ROW = 3  # index of the row of Machine.fetches that is being fetched
-N_ROWS = 4  # count of rows of Machine.fetches
-FETCHED = 5  # count of records of that row that are done with
-N_MISSING = 6  # count of records of the read that are being read
-WAITS_FOR = 7  # index of the indirect block that the thread waits for, or NOBODY
-ACTIVITY = 8  # what the thread is doing: COPYING, ISSUING, WAITING or STALLED
-SINCE = 9  # ns: when that activity began
-BEGAN = 10  # ns: when the read began
-N_WRAPS = 11  # count of times that the thread has come to the end of its file
-N_COLUMNS = 12
 
 HOLD, FETCH, AWAIT, COPY, FINISH = 0, 1, 2, 3, 4
 
-# Elements of Tally.counts, and their names.
-READS_DONE = 0  # reads completed
-RECORDS_CAME = 1  # records that have come from the disks or the vdev cache
-INDIRECT_CAME = 2  # indirect blocks that have come from the disks or the vdev cache
-RECORDS_USED = 3  # records that were FRESH when a reader had them
-IOS = 4  # I/Os handed to the queues
-IOS_DONE = 5  # I/Os completed
-EVICTED = 6  # records evicted from core
-BYTES_DONE = 7  # B of the I/Os completed
-COUNTS = ("reads_done", "records_came", "indirect_came", "records_used", "ios", "ios_done", "evicted", "bytes_done")
 
 # How a run ended.
 DONE, OUT_OF_READS, OUT_OF_IOS = 0, 1, 2
@@ -254,7 +231,7 @@ def _new_tally(files, n_streams, n_reads, seed):
     per_read, one = (np.zeros(n_reads, np.int64) for _ in range(3)), [np.zeros(1, np.int64) for _ in range(3)]
     n_indirect = files.n_blocks - files.n_records
     copy_read = (stream(seed, "copy read").random((PASSES, n_indirect)) < 0.5).astype(np.int64)
-    return Tally(np.zeros(len(COUNTS), np.int64), *per_read, np.zeros((n_streams, len(ACTIVITIES)), np.int64),
+    return Tally(np.zeros(len(reader.COUNTS), np.int64), *per_read, np.zeros((n_streams, len(ACTIVITIES)), np.int64),
                  np.zeros(files.n_blocks, np.int64), np.zeros(files.n_blocks, np.int64), np.zeros(len(KINDS), np.int64),
                  np.zeros(len(KINDS), np.int64), *one, copy_read)
 
@@ -267,8 +244,8 @@ def new_machine(site, rules, settings, seed, n_reads, n_ios, recorder, cache_rec
         status[files.n_records:] = IN_CORE
     if settings.warm_records:
         status[:files.n_records] = IN_CORE
-    threads = np.zeros((readers.n_streams, N_COLUMNS), np.int64)
-    threads[:, WAITS_FOR] = NOBODY
+    threads = np.zeros((readers.n_streams, reader.N_COLUMNS), np.int64)
+    threads[:, reader.WAITS_FOR] = NOBODY
     rows = max_fetches(rules.zfetch)
     phase_ns = (stream(seed, "spindles").random(settings.n_leaves) * rules.disk.disk.rev_ns).astype(np.int64)
     pool = new_leaves(settings.n_leaves, rules.cache, rules.queue, rules.disk, phase_ns, n_ios, files.n_blocks,
