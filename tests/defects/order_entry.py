@@ -9,13 +9,13 @@ import test_order_entry as tests
 import test_order_entry_draws as tests_of_draws
 
 from drivers import order_entry_pools as pools
+from model.simulations.order_entry import columns as order
 from model.simulations.order_entry import placement as order_entry_places
 from model.simulations.order_entry import series as order_entry_runs
 from model.simulations.order_entry import txgs as order_entry_txgs
 from model.simulations.order_entry import users as order_entry_users
 from model.simulations.order_entry import writers as order_entry_writers
 from model.simulations.order_entry.draws import N_DRAWS
-from model.simulations.order_entry.state import DOING, N_HELD, SINCE
 from model.zfs.txg import columns as throttled
 from support.defects import defect
 
@@ -35,7 +35,7 @@ def frees_nothing(*_):
 
 
 def forgets_time(m, now, user, doing):
-    m.users[user, DOING], m.users[user, SINCE] = doing, now
+    m.users[user, order.DOING], m.users[user, order.SINCE] = doing, now
 
 
 def forgets_second_copy(m, what, which, copy, place, real=order_entry_places._exchange):
@@ -43,7 +43,7 @@ def forgets_second_copy(m, what, which, copy, place, real=order_entry_places._ex
 
 
 def loses_a_buffer(m, now, real=order_entry_writers.buffers_free):
-    m.counts[N_HELD] -= 1
+    m.counts[order.N_HELD] -= 1
     real(m, now)
 
 

@@ -6,10 +6,11 @@
 import json
 
 from drivers.order_entry_pools import SMALL
+from model.simulations.order_entry import columns as order
 from model.simulations.order_entry.log_blocks import want_log_of_records, want_log_of_redo
 from model.simulations.order_entry.placement import count_dirty
 from model.simulations.order_entry.room import has_room, sleeps
-from model.simulations.order_entry.state import LATENCY, N_BYTES, N_WRITTEN, OPEN, QUIESCED, new_machine
+from model.simulations.order_entry.state import LATENCY, new_machine
 from model.zfs.txg import columns as throttled
 from model.zfs.zil.log import ZilParams
 
@@ -17,7 +18,7 @@ LUN = SMALL._replace(logbias=LATENCY, record_bytes=8192, has_slog=0)
 
 
 def blocks(m):
-    found = m.wanted[:m.n_wanted[0], [N_BYTES, N_WRITTEN]].tolist()
+    found = m.wanted[:m.n_wanted[0], [order.N_BYTES, order.N_WRITTEN]].tolist()
     m.n_wanted[0] = 0
     return found
 
@@ -40,9 +41,9 @@ def redo_blocks(n_bytes):
 def admitted(n_records, quiesced, most=10**6):
     """Whether a group of so many dirty records of 4 KiB takes more, and whether a write sleeps first."""
     m = new_machine(SMALL._replace(txg=SMALL.txg._replace(least_limit=most), most_limit=most), 1)
-    m.txg[QUIESCED] = quiesced
+    m.txg[order.QUIESCED] = quiesced
     count_dirty(m, n_records, 4096)
-    assert m.throttle[throttled.DIRTY + m.txg[OPEN] % 4] == 6 * 4096 * n_records
+    assert m.throttle[throttled.DIRTY + m.txg[order.OPEN] % 4] == 6 * 4096 * n_records
     return [bool(has_room(m, 0)), bool(sleeps(m))]
 
 

@@ -7,8 +7,9 @@ Nothing here changes anything but time.
 
 from model.jit import kernel
 from model.jit.cpu_prefetch import prefetch
+from model.simulations.order_entry import columns as order
 from model.simulations.order_entry.draws import WITHOUT_ABOVE, nth
-from model.simulations.order_entry.state import LATENCY, N_READ, OPEN, SLOTS
+from model.simulations.order_entry.state import LATENCY, SLOTS
 
 AHEAD = 8  # records: as long as a look into memory takes, or a little longer
 
@@ -19,7 +20,7 @@ def rewritten(m, records, i):
     if i < len(records):
         prefetch(m.record_dirtied_in, records[i])
         if m.orders.logbias == LATENCY:
-            prefetch(m.next_below[m.txg[OPEN] % SLOTS], records[i])
+            prefetch(m.next_below[m.txg[order.OPEN] % SLOTS], records[i])
         else:
             prefetch(m.record_at, records[i])
 
@@ -52,6 +53,6 @@ def committed(m, record):
 @kernel
 def read_next(m, user):
     """A user has begun a read: what it will read next."""
-    record = nth(m.orders, m.read_record, user, m.users[user, N_READ])
+    record = nth(m.orders, m.read_record, user, m.users[user, order.N_READ])
     if 0 <= record < WITHOUT_ABOVE:
         prefetch(m.record_at, record)

@@ -8,8 +8,9 @@ be written as records (INDIRECT).
 """
 
 from model.jit import kernel
+from model.simulations.order_entry import columns as order
 from model.simulations.order_entry.placement import want
-from model.simulations.order_entry.state import IN_HAND, LATENCY, LOG_BLOCK, N_WRITTEN, USED
+from model.simulations.order_entry.state import LATENCY, LOG_BLOCK
 from model.zfs.zil import columns as intent
 from model.zfs.zil.log import (
     COPIED,
@@ -28,11 +29,11 @@ from model.zfs.zil.log import (
 def _write_block(m, share):
     """The block in hand is written, as large as it is, or, if it is a slim one, as far as it is used."""
     shares = m.shares
-    want(m, LOG_BLOCK, share, shares[share, IN_HAND], m.orders.n_users + share)
+    want(m, LOG_BLOCK, share, shares[share, order.IN_HAND], m.orders.n_users + share)
     if m.orders.zil.slim:
-        used = round_up(TRAILER + shares[share, USED], LEAST_BLOCK)
-        m.wanted[m.n_wanted[0] - 1, N_WRITTEN] = min(shares[share, IN_HAND], used)
-    shares[share, IN_HAND], shares[share, USED] = next_block_bytes(m.zil, m.orders.zil, share), 0
+        used = round_up(TRAILER + shares[share, order.USED], LEAST_BLOCK)
+        m.wanted[m.n_wanted[0] - 1, order.N_WRITTEN] = min(shares[share, order.IN_HAND], used)
+    shares[share, order.IN_HAND], shares[share, order.USED] = next_block_bytes(m.zil, m.orders.zil, share), 0
 
 
 @kernel
@@ -41,16 +42,16 @@ def _log(m, share, n_bytes):
     logs = m.zil.logs
     logs[share, intent.LISTED] -= n_bytes
     logs[share, intent.NOW_USED] += n_bytes
-    if m.shares[share, USED] + n_bytes > m.shares[share, IN_HAND] - TRAILER:
+    if m.shares[share, order.USED] + n_bytes > m.shares[share, order.IN_HAND] - TRAILER:
         _write_block(m, share)
-    m.shares[share, USED] += n_bytes
+    m.shares[share, order.USED] += n_bytes
 
 
 @kernel
 def _end(m, share):
     """That was all of the commit."""
     logs = m.zil.logs
-    if m.shares[share, USED] > 0:
+    if m.shares[share, order.USED] > 0:
         _write_block(m, share)
     logs[share, intent.BEFORE_USED], logs[share, intent.NOW_USED] = logs[share, intent.NOW_USED], 0
 

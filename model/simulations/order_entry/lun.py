@@ -13,17 +13,10 @@ How much a group takes is the business of `model.zfs.txg.throttle`.
 """
 
 from model.jit import kernel
+from model.simulations.order_entry import columns as order
 from model.simulations.order_entry.cpu_prefetch import synced
 from model.simulations.order_entry.placement import mark, slot_of, want
-from model.simulations.order_entry.state import (
-    BELOW,
-    CURSOR,
-    LATENCY,
-    OPEN,
-    POINTER_SHIFT,
-    SYNCED_RECORD,
-    SYNCING,
-)
+from model.simulations.order_entry.state import LATENCY, POINTER_SHIFT, SYNCED_RECORD
 
 NO_RECORD = -1
 
@@ -31,7 +24,7 @@ NO_RECORD = -1
 @kernel
 def note_dirty(m, record):
     """The open group is to write `record`."""
-    txg, slot, above = m.txg[OPEN], slot_of(m.txg[OPEN]), record >> POINTER_SHIFT
+    txg, slot, above = m.txg[order.OPEN], slot_of(m.txg[order.OPEN]), record >> POINTER_SHIFT
     if m.record_dirtied_in[record] == txg:
         return
     if m.dirtied_in[m.first_of[0] + above] == txg:
@@ -46,21 +39,21 @@ def note_dirty(m, record):
 @kernel
 def go_below(m):
     """The dirty blocks below the indirect block at the cursor are next, if it is one of the lowest."""
-    slot = slot_of(m.txg[SYNCING])
-    m.txg[BELOW] = NO_RECORD
-    if m.orders.logbias == LATENCY and m.txg[CURSOR] < m.n_dirty[slot, 0]:
-        above = m.dirty_indirect[slot, m.first_of[0] + m.txg[CURSOR]] - m.first_of[0]
-        m.txg[BELOW] = m.first_below[slot, above]
+    slot = slot_of(m.txg[order.SYNCING])
+    m.txg[order.BELOW] = NO_RECORD
+    if m.orders.logbias == LATENCY and m.txg[order.CURSOR] < m.n_dirty[slot, 0]:
+        above = m.dirty_indirect[slot, m.first_of[0] + m.txg[order.CURSOR]] - m.first_of[0]
+        m.txg[order.BELOW] = m.first_below[slot, above]
 
 
 @kernel
 def want_below(m, task):
     """The next of these blocks is wanted. False if there is none."""
-    record = m.txg[BELOW]
+    record = m.txg[order.BELOW]
     if record == NO_RECORD:
         return False
-    slot = slot_of(m.txg[SYNCING])
-    m.txg[BELOW] = m.next_below[slot, record]
-    synced(m, slot, m.txg[BELOW])
+    slot = slot_of(m.txg[order.SYNCING])
+    m.txg[order.BELOW] = m.next_below[slot, record]
+    synced(m, slot, m.txg[order.BELOW])
     want(m, SYNCED_RECORD, record, m.orders.record_bytes, task)
     return True

@@ -9,33 +9,17 @@ transaction group only, and is freed in it.
 
 from model.events.calendar import set_time
 from model.jit import kernel, part
+from model.simulations.order_entry import columns as order
 from model.simulations.order_entry.state import (
     COPIES,
-    INDIRECT,
     INDIRECT_BLOCK,
-    LOADED,
     LOG_BLOCK,
-    LOG_VDEV,
-    N_BYTES,
-    N_WRITTEN,
-    OPEN,
     OTHER_DATA,
-    PLACED,
     POINTER_SHIFT,
     RECORD,
-    REDO_AT,
-    REDO_PLACE,
     REDO_RECORD,
-    REDO_RECORDS,
     SLOTS,
-    STALL_NS,
-    STALLED_UNTIL,
-    STALLS,
     SYNCED_RECORD,
-    SYNCING,
-    TASK,
-    WHAT,
-    WHICH,
 )
 from model.zfs.dmu.indirect import INDIRECT_BYTES
 from model.zfs.metaslab.metaslab_class import NO_HINT, allocate, allocate_log, free
@@ -52,15 +36,15 @@ def slot_of(txg):
 @kernel
 def count_dirty(m, n, n_bytes):
     """The open group has dirtied `n` more blocks of so many B: what `model.zfs.txg.throttle` goes by."""
-    note_dirty(m.throttle, m.orders.txg, m.txg[OPEN], n * n_bytes)
+    note_dirty(m.throttle, m.orders.txg, m.txg[order.OPEN], n * n_bytes)
 
 
 @kernel
 def want(m, what, which, n_bytes, task):
     """A block of `n_bytes` is to be put somewhere; `task` waits until it is written."""
     n = m.n_wanted[0]
-    m.wanted[n, WHAT], m.wanted[n, WHICH], m.wanted[n, N_BYTES], m.wanted[n, TASK] = what, which, n_bytes, task
-    m.wanted[n, N_WRITTEN] = n_bytes
+    m.wanted[n, order.WHAT], m.wanted[n, order.WHICH], m.wanted[n, order.N_BYTES], m.wanted[n, order.TASK] = what, which, n_bytes, task
+    m.wanted[n, order.N_WRITTEN] = n_bytes
     m.n_wanted[0] += 1
 
 
@@ -68,16 +52,16 @@ def want(m, what, which, n_bytes, task):
 def add_redo(m, n_bytes):
     """The redo logs grow: records that are full now are written by the open group."""
     record = m.orders.redo_record_bytes
-    full = (m.counts[REDO_AT] + n_bytes) // record - m.counts[REDO_AT] // record
-    m.counts[REDO_AT] += n_bytes
-    m.n_dirty[slot_of(m.txg[OPEN]), len(m.first_of)] += full
+    full = (m.counts[order.REDO_AT] + n_bytes) // record - m.counts[order.REDO_AT] // record
+    m.counts[order.REDO_AT] += n_bytes
+    m.n_dirty[slot_of(m.txg[order.OPEN]), len(m.first_of)] += full
     count_dirty(m, full, record)
 
 
 @part
 def mark(m, record):
     """The open group dirties `record`, and, above it, what it has not dirtied yet."""
-    txg, block, slot = m.txg[OPEN], record, slot_of(m.txg[OPEN])
+    txg, block, slot = m.txg[order.OPEN], record, slot_of(m.txg[order.OPEN])
     count_dirty(m, m.record_dirtied_in[record] != txg, m.orders.record_bytes)
     m.record_dirtied_in[record] = txg
     for level in range(len(m.first_of)):
@@ -102,14 +86,14 @@ def _exchange(m, what, which, copy, place):
         old = m.indirect_at[which, copy]
         m.indirect_at[which, copy] = place
     elif what == REDO_RECORD:
-        old = m.redo_at[m.txg[REDO_PLACE]]
-        m.redo_at[m.txg[REDO_PLACE]] = place
-        m.txg[REDO_PLACE] = (m.txg[REDO_PLACE] + 1) % len(m.redo_at)
-        m.tally[REDO_RECORDS] += 1
+        old = m.redo_at[m.txg[order.REDO_PLACE]]
+        m.redo_at[m.txg[order.REDO_PLACE]] = place
+        m.txg[order.REDO_PLACE] = (m.txg[order.REDO_PLACE] + 1) % len(m.redo_at)
+        m.tally[order.REDO_RECORDS] += 1
     elif what == OTHER_DATA:
         old = -1
     else:
-        m.shares[which, LOG_VDEV] = place >> LEAF_SHIFT
+        m.shares[which, order.LOG_VDEV] = place >> LEAF_SHIFT
     return old
 
 
@@ -128,14 +112,14 @@ def _write(m, pool, now, place, n_bytes, task):
 @part
 def _stall(m, space, now):
     """Whoever wanted these blocks had to wait for space maps."""
-    n = space.counters.load_blocks[0] - m.counts[LOADED]
+    n = space.counters.load_blocks[0] - m.counts[order.LOADED]
     if n == 0:
         return
-    took, share = n * m.orders.load_block_ns, m.wanted[0, TASK] - m.orders.n_users
-    m.tally[STALLS] += 1
-    m.tally[STALL_NS] += took
+    took, share = n * m.orders.load_block_ns, m.wanted[0, order.TASK] - m.orders.n_users
+    m.tally[order.STALLS] += 1
+    m.tally[order.STALL_NS] += took
     if share <= m.orders.n_shares:
-        m.shares[share, STALLED_UNTIL] = now + took
+        m.shares[share, order.STALLED_UNTIL] = now + took
     else:
         set_time(m.calendar, m.sources.sync, m.calendar.time[m.sources.sync] + took)
 
@@ -144,7 +128,7 @@ def _stall(m, space, now):
 def _allocate(m, space, what, which, txg, n_bytes, n_copies):
     """A log device is a time and a rate here: log blocks that go to the pool have no class of their own."""
     if what == LOG_BLOCK:
-        return allocate_log(space, txg, n_bytes, m.shares[which, LOG_VDEV], False)
+        return allocate_log(space, txg, n_bytes, m.shares[which, order.LOG_VDEV], False)
     return allocate(space, txg, n_bytes, n_copies, NO_HINT)
 
 
@@ -152,22 +136,22 @@ def _allocate(m, space, what, which, txg, n_bytes, n_copies):
 def put_wanted(m, pool, space, now, writes):
     """All that is wanted gets its place and, if `writes`, is written. False if the pool is full."""
     for i in range(m.n_wanted[0]):
-        what, which, n_bytes, task = m.wanted[i, WHAT], m.wanted[i, WHICH], m.wanted[i, N_BYTES], m.wanted[i, TASK]
-        txg = m.txg[OPEN] if what <= OTHER_DATA else m.txg[SYNCING]
+        what, which, n_bytes, task = m.wanted[i, order.WHAT], m.wanted[i, order.WHICH], m.wanted[i, order.N_BYTES], m.wanted[i, order.TASK]
+        txg = m.txg[order.OPEN] if what <= OTHER_DATA else m.txg[order.SYNCING]
         n_copies = COPIES if what == INDIRECT_BLOCK else 1
         if _allocate(m, space, what, which, txg, n_bytes, n_copies) != 0:
             return False
-        m.tally[INDIRECT] += what == INDIRECT_BLOCK
-        m.tally[PLACED] += n_copies
+        m.tally[order.INDIRECT] += what == INDIRECT_BLOCK
+        m.tally[order.PLACED] += n_copies
         for copy in range(n_copies):
             place = space.dva_vdev[copy] << LEAF_SHIFT | (space.dva_offset[copy] + FRONT_BYTES)
             old = _exchange(m, what, which, copy, place)
             if old >= 0:
                 free(space, txg, old >> LEAF_SHIFT, (old & OFFSET_MASK) - FRONT_BYTES, space.dva_bytes[copy])
             if writes:
-                _write(m, pool, now, place, m.wanted[i, N_WRITTEN], task)
+                _write(m, pool, now, place, m.wanted[i, order.N_WRITTEN], task)
     if m.n_wanted[0] and writes:
         _stall(m, space, now)
-    m.counts[LOADED] = space.counters.load_blocks[0]
+    m.counts[order.LOADED] = space.counters.load_blocks[0]
     m.n_wanted[0] = 0
     return True

@@ -10,14 +10,15 @@ The rules are those of `model.zfs.txg.throttle`. In the order entry:
 
 from model.events.calendar import set_time
 from model.jit import kernel, part
-from model.simulations.order_entry.state import COMMIT, IDLE, LOG_GROUP, OPEN, QUIESCED, ROOM_WANTED, STAGE
+from model.simulations.order_entry import columns as order
+from model.simulations.order_entry.state import IDLE
 from model.zfs.txg.throttle import SLEEPS, WAITS, verdict
 
 
 @kernel
 def _verdict(m):
     """The memory of the appliance is no limit here."""
-    return verdict(m.throttle, m.orders.txg, m.txg[OPEN], m.txg[QUIESCED] != 0, 0, 0, 0)
+    return verdict(m.throttle, m.orders.txg, m.txg[order.OPEN], m.txg[order.QUIESCED] != 0, 0, 0, 0)
 
 
 @kernel
@@ -37,8 +38,8 @@ def has_room(m, now):
     """Rule 1."""
     if takes_more(m):
         return True
-    m.counts[ROOM_WANTED] = 1
-    if m.txg[QUIESCED] == 0:
+    m.counts[order.ROOM_WANTED] = 1
+    if m.txg[order.QUIESCED] == 0:
         set_time(m.calendar, m.sources.timer, now)
     return False
 
@@ -46,9 +47,9 @@ def has_room(m, now):
 @part
 def look_again(m, now):
     """Rule 3."""
-    m.counts[ROOM_WANTED] = 0
+    m.counts[order.ROOM_WANTED] = 0
     for share in range(m.orders.n_shares):
-        if m.shares[share, STAGE] == IDLE:
+        if m.shares[share, order.STAGE] == IDLE:
             set_time(m.calendar, m.sources.shares + share, now)
-    if m.counts[LOG_GROUP] == 0 and m.ends[COMMIT, 0] != m.ends[COMMIT, 1]:
+    if m.counts[order.LOG_GROUP] == 0 and m.ends[order.COMMIT, 0] != m.ends[order.COMMIT, 1]:
         set_time(m.calendar, m.sources.log_writer, now)

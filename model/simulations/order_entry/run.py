@@ -23,22 +23,9 @@ above 350 GB of records, stay in it), reads of the redo logs, the database's own
 from model.devices.command_queue import N_COMMANDS
 from model.events.calendar import NEVER, next_source, set_time
 from model.jit import kernel, part
+from model.simulations.order_entry import columns as order
 from model.simulations.order_entry.placement import put_wanted
-from model.simulations.order_entry.state import (
-    DOING,
-    DONE,
-    ENDED,
-    IOS_READ,
-    IOS_READ_NS,
-    IOS_WRITTEN,
-    IOS_WRITTEN_NS,
-    OUT_OF_SPACE,
-    UNITS_COMMITTED,
-    UNITS_READ,
-    UNITS_READ_BYTES,
-    UNITS_WRITTEN,
-    UNITS_WRITTEN_BYTES,
-)
+from model.simulations.order_entry.state import DONE, OUT_OF_SPACE
 from model.simulations.order_entry.txgs import age, sync_event, sync_task, timer_event
 from model.simulations.order_entry.users import become, block_read, user_event
 from model.simulations.order_entry.writers import is_written, log_event, share_event, wake_writers, writer_event
@@ -69,15 +56,15 @@ def _send(m, pool, now, leaf):
 @part
 def _count_unit(m, pool, unit):
     is_read = pool.queue.kind[unit] == READ
-    m.tally[UNITS_READ if is_read else UNITS_WRITTEN] += 1
-    m.tally[UNITS_READ_BYTES if is_read else UNITS_WRITTEN_BYTES] += pool.queue.unit_bytes[unit]
+    m.tally[order.UNITS_READ if is_read else order.UNITS_WRITTEN] += 1
+    m.tally[order.UNITS_READ_BYTES if is_read else order.UNITS_WRITTEN_BYTES] += pool.queue.unit_bytes[unit]
 
 
 @part
 def _count_io(m, pool, now, io):
     is_read = pool.queue.kind[io] == READ
-    m.tally[IOS_READ if is_read else IOS_WRITTEN] += 1
-    m.tally[IOS_READ_NS if is_read else IOS_WRITTEN_NS] += now - m.arrived[io]
+    m.tally[order.IOS_READ if is_read else order.IOS_WRITTEN] += 1
+    m.tally[order.IOS_READ_NS if is_read else order.IOS_WRITTEN_NS] += now - m.arrived[io]
 
 
 @part
@@ -105,7 +92,7 @@ def _disk_event(m, pool, now, leaf):
         if has_come(pool, waiter) != NOBODY:
             _answer(m, pool, now, task)
         io = release_io(pool, io)
-    m.tally[UNITS_COMMITTED] += of_commit
+    m.tally[order.UNITS_COMMITTED] += of_commit
     return leaf if pool.drives.units[leaf, N_COMMANDS] > 0 else -1
 
 
@@ -151,10 +138,10 @@ def run(m, pool, space, now, until, ageing, ages):
             leaf = _event(m, pool, source, now)
         if not put_wanted(m, pool, space, now, not ages):
             return OUT_OF_SPACE
-        if m.txg[ENDED]:
-            if sync_txg(space, m.txg[ENDED]) != 0:
+        if m.txg[order.ENDED]:
+            if sync_txg(space, m.txg[order.ENDED]) != 0:
                 return OUT_OF_SPACE
-            m.txg[ENDED] = 0
+            m.txg[order.ENDED] = 0
         _send(m, pool, now, leaf)
 
 
@@ -162,4 +149,4 @@ def run(m, pool, space, now, until, ageing, ages):
 def count_until(m, now):
     """What users are doing is counted up to `now`."""
     for user in range(m.orders.n_users):
-        become(m, now, user, m.users[user, DOING])
+        become(m, now, user, m.users[user, order.DOING])

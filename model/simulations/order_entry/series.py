@@ -16,9 +16,10 @@ from typing import NamedTuple
 import numpy as np
 
 from model.devices.command_queue import BUSY_NS, BUSY_SINCE, N_COMMANDS, N_SERVED, SERVICE_NS, Drive
+from model.simulations.order_entry import columns as order
 from model.simulations.order_entry.draws import draw_changes
 from model.simulations.order_entry.run import count_until, run
-from model.simulations.order_entry.state import DOINGS, DONE, TALLY, Machine, Orders, leaves_of, new_machine
+from model.simulations.order_entry.state import DOINGS, DONE, Machine, Orders, leaves_of, new_machine
 from model.simulations.order_entry.txgs import Ageing
 from model.zfs.metaslab.state import Metaslabs
 from model.zfs.space.status import FULL
@@ -106,7 +107,7 @@ def window(site: Site, warm_ns: int, ns: int) -> Window:
         site.now[0] += length
         counted.append(_counters(site))
     tally, doing, *disks = (after - before for before, after in zip(*counted, strict=True))
-    named = [dict(zip(names, values.tolist(), strict=True)) for names, values in ((TALLY, tally), (DOINGS, doing))]
+    named = [dict(zip(names, values.tolist(), strict=True)) for names, values in ((order.TALLY, tally), (DOINGS, doing))]
     return Window(int(ns), named[0], named[1], *disks)
 
 

@@ -23,30 +23,21 @@ import numpy as np
 
 from model.events.calendar import set_time
 from model.jit import kernel, part
+from model.simulations.order_entry import columns as order
 from model.simulations.order_entry.cpu_prefetch import AHEAD, above, rewritten
 from model.simulations.order_entry.log_blocks import want_log_of_records, want_log_of_redo
 from model.simulations.order_entry.lun import go_below, note_dirty, want_below
 from model.simulations.order_entry.placement import add_redo, mark, slot_of, want
 from model.simulations.order_entry.room import look_again
 from model.simulations.order_entry.state import (
-    CURSOR,
-    ENDED,
     INDIRECT_BLOCK,
     LATENCY,
-    OPEN,
     OTHER_DATA,
-    QUIESCED,
     RECORD,
     REDO_BYTES,
     REDO_RECORD,
-    ROOM_WANTED,
-    SYNC_BEGAN,
     SYNC_IOS,
-    SYNC_NS,
     SYNCED_RECORD,
-    SYNCING,
-    TXGS,
-    WHAT,
 )
 from model.zfs.txg.throttle import group_written, open_group
 
@@ -76,12 +67,12 @@ def sync_task(m):
 @kernel
 def want_next(m):
     """The next block of the group that is being synced is wanted. False if there is none."""
-    slot, n = slot_of(m.txg[SYNCING]), m.txg[CURSOR]
+    slot, n = slot_of(m.txg[order.SYNCING]), m.txg[order.CURSOR]
     if want_below(m, sync_task(m)):
         return True
     for level in range(m.n_dirty.shape[1]):
         if n < m.n_dirty[slot, level]:
-            m.txg[CURSOR] += 1
+            m.txg[order.CURSOR] += 1
             go_below(m)
             if level == len(m.first_of):
                 want(m, REDO_RECORD, 0, m.orders.redo_record_bytes, sync_task(m))
@@ -97,28 +88,28 @@ def want_next(m):
 @kernel
 def open_next(m):
     """The open group is quiesced."""
-    m.txg[QUIESCED] = m.txg[OPEN]
-    m.txg[OPEN] += 1
-    slot = slot_of(m.txg[OPEN])
+    m.txg[order.QUIESCED] = m.txg[order.OPEN]
+    m.txg[order.OPEN] += 1
+    slot = slot_of(m.txg[order.OPEN])
     for level in range(m.n_dirty.shape[1]):
         m.n_dirty[slot, level] = 0
-    open_group(m.throttle, m.txg[OPEN])
+    open_group(m.throttle, m.txg[order.OPEN])
 
 
 @kernel
 def hand_over(m):
     """The quiesced group is to be synced."""
-    m.txg[SYNCING], m.txg[QUIESCED] = m.txg[QUIESCED], 0
-    m.txg[CURSOR] = 0
+    m.txg[order.SYNCING], m.txg[order.QUIESCED] = m.txg[order.QUIESCED], 0
+    m.txg[order.CURSOR] = 0
     go_below(m)
 
 
 @kernel
 def end(m):
     """The group is on disk."""
-    m.txg[ENDED] = m.txg[SYNCING]
-    m.txg[SYNCING] = 0
-    m.tally[TXGS] += 1
+    m.txg[order.ENDED] = m.txg[order.SYNCING]
+    m.txg[order.SYNCING] = 0
+    m.tally[order.TXGS] += 1
 
 
 # ---- events ----
@@ -128,9 +119,9 @@ def end(m):
 def _begin_sync(m, now):
     """Of the quiesced group. The open one, if somebody waits for room, is quiesced in its place."""
     hand_over(m)
-    m.txg[SYNC_BEGAN] = now
+    m.txg[order.SYNC_BEGAN] = now
     set_time(m.calendar, m.sources.sync, now)
-    if m.counts[ROOM_WANTED]:
+    if m.counts[order.ROOM_WANTED]:
         open_next(m)
     look_again(m, now)
 
@@ -138,31 +129,31 @@ def _begin_sync(m, now):
 @part
 def timer_event(m, now):
     """The open group's time is over, or it is full."""
-    if m.txg[QUIESCED] == 0:
+    if m.txg[order.QUIESCED] == 0:
         open_next(m)
         look_again(m, now)
-    if m.txg[SYNCING] == 0:
+    if m.txg[order.SYNCING] == 0:
         _begin_sync(m, now)
 
 
 @part
 def sync_event(m, pool, now):
     """Write the next block, or end the group."""
-    if m.txg[SYNCING] == 0:
+    if m.txg[order.SYNCING] == 0:
         return
     if pool.n_awaited[sync_task(m)] >= SYNC_IOS:
         set_time(m.calendar, m.sources.sync, now + MILLISECOND)
     elif want_next(m):
-        is_record = m.wanted[m.n_wanted[0] - 1, WHAT] == SYNCED_RECORD
+        is_record = m.wanted[m.n_wanted[0] - 1, order.WHAT] == SYNCED_RECORD
         set_time(m.calendar, m.sources.sync, now + (m.orders.sync_record_ns if is_record else m.orders.sync_block_ns))
     elif pool.n_awaited[sync_task(m)] == 0:  # else the last I/O sets the time of another event
-        m.tally[SYNC_NS] += now - m.txg[SYNC_BEGAN]
-        group_written(m.throttle, m.orders.txg, m.txg[SYNCING], now - m.txg[SYNC_BEGAN], m.orders.most_limit)
+        m.tally[order.SYNC_NS] += now - m.txg[order.SYNC_BEGAN]
+        group_written(m.throttle, m.orders.txg, m.txg[order.SYNCING], now - m.txg[order.SYNC_BEGAN], m.orders.most_limit)
         end(m)
-        if m.txg[QUIESCED]:
+        if m.txg[order.QUIESCED]:
             _begin_sync(m, now)
         else:
-            set_time(m.calendar, m.sources.timer, max(now, m.txg[SYNC_BEGAN] + m.orders.txg.timeout_ns))
+            set_time(m.calendar, m.sources.timer, max(now, m.txg[order.SYNC_BEGAN] + m.orders.txg.timeout_ns))
 
 
 # ---- ageing ----
@@ -173,7 +164,7 @@ def _is_dirty(m):
     """Whether the open group has anything to write."""
     n = 0
     for level in range(m.n_dirty.shape[1]):
-        n += m.n_dirty[slot_of(m.txg[OPEN]), level]
+        n += m.n_dirty[slot_of(m.txg[order.OPEN]), level]
     return n > 0
 
 
@@ -203,10 +194,10 @@ def _rewrite_next(m, ageing):
 @part
 def age(m, ageing, now):
     """The next step of the ageing. False if that is all."""
-    if m.txg[SYNCING]:
+    if m.txg[order.SYNCING]:
         if not want_next(m):
             end(m)
-    elif m.txg[QUIESCED]:
+    elif m.txg[order.QUIESCED]:
         hand_over(m)
     elif ageing.at[1] < ageing.n_other:
         _write_other(m, ageing)

@@ -23,36 +23,13 @@ from model.devices.cache_flush import write_out
 from model.events.calendar import NEVER, set_time
 from model.events.clock import TICK_NS
 from model.jit import kernel, part
+from model.simulations.order_entry import columns as order
 from model.simulations.order_entry.cpu_prefetch import committed
 from model.simulations.order_entry.log_blocks import want_log_of_records, want_log_of_redo
 from model.simulations.order_entry.lun import note_dirty
 from model.simulations.order_entry.placement import mark, want
 from model.simulations.order_entry.room import has_room, sleeps, takes_more
-from model.simulations.order_entry.state import (
-    BLOCKS_COMMITTED,
-    COMMITS,
-    DIRTY,
-    FINISHED,
-    FLUSHING,
-    GROUP_BYTES,
-    IDLE,
-    ISSUED,
-    LATENCY,
-    LOG_GROUP,
-    N_HELD,
-    N_PUT,
-    PENDING_RECORD,
-    RECORD,
-    STAGE,
-    STALLED_UNTIL,
-    STARTED,
-    TO_ISSUE,
-    UNDER_WAY,
-    WRITE_NS,
-    WRITER,
-    WRITES,
-    WRITING,
-)
+from model.simulations.order_entry.state import FLUSHING, IDLE, LATENCY, RECORD, WRITING
 from model.simulations.order_entry.users import buffers_free, log_written, n_in, take, write_log
 from model.zfs.zil.log import COPIED, log_bytes
 
@@ -62,15 +39,15 @@ from model.zfs.zil.log import COPIED, log_bytes
 @kernel
 def _to_write(m):
     """Dirty blocks that no writer has in its batch yet, beyond those that may stay."""
-    n = n_in(m.ends, DIRTY) - m.orders.dirty_target
+    n = n_in(m.ends, order.DIRTY) - m.orders.dirty_target
     for writer in range(m.orders.n_writers):
-        n -= m.writers[writer, TO_ISSUE]
+        n -= m.writers[writer, order.TO_ISSUE]
     return n
 
 
 @kernel
 def _is_idle(m, writer):
-    return m.writers[writer, TO_ISSUE] == 0 and m.writers[writer, UNDER_WAY] == 0
+    return m.writers[writer, order.TO_ISSUE] == 0 and m.writers[writer, order.UNDER_WAY] == 0
 
 
 @part
@@ -78,15 +55,15 @@ def writer_event(m, now, writer):
     """Issue the next block of the batch; or take a new batch, if there is enough that is dirty."""
     writers, orders = m.writers, m.orders
     if _is_idle(m, writer):
-        writers[writer, TO_ISSUE] = max(0, min(_to_write(m), orders.writes_per_batch))
-    if writers[writer, TO_ISSUE] == 0:
+        writers[writer, order.TO_ISSUE] = max(0, min(_to_write(m), orders.writes_per_batch))
+    if writers[writer, order.TO_ISSUE] == 0:
         return
-    record = take(m.dirty_ring, m.ends, DIRTY)
+    record = take(m.dirty_ring, m.ends, order.DIRTY)
     m.is_dirty[record] = 0
-    writers[writer, TO_ISSUE] -= 1
-    writers[writer, UNDER_WAY] += 1
+    writers[writer, order.TO_ISSUE] -= 1
+    writers[writer, order.UNDER_WAY] += 1
     _to_log(m, now, record, writer)
-    if writers[writer, TO_ISSUE] > 0:
+    if writers[writer, order.TO_ISSUE] > 0:
         set_time(m.calendar, m.sources.writers + writer, now + orders.wire_ns)
 
 
@@ -95,18 +72,18 @@ def _to_log(m, now, record, writer):
     """A block reaches the intent log of its share."""
     committed(m, record)
     share = record * m.orders.n_shares // m.orders.n_records
-    i = m.shares[share, N_PUT] & (m.pending.shape[1] - 1)
-    m.pending[share, i, PENDING_RECORD], m.pending[share, i, WRITER], m.pending[share, i, ISSUED] = record, writer, now
-    m.shares[share, N_PUT] += 1
-    if m.shares[share, STAGE] == IDLE:
-        m.shares[share, STAGE] = WRITING
+    i = m.shares[share, order.N_PUT] & (m.pending.shape[1] - 1)
+    m.pending[share, i, order.PENDING_RECORD], m.pending[share, i, order.WRITER], m.pending[share, i, order.ISSUED] = record, writer, now
+    m.shares[share, order.N_PUT] += 1
+    if m.shares[share, order.STAGE] == IDLE:
+        m.shares[share, order.STAGE] = WRITING
         set_time(m.calendar, m.sources.shares + share, now)
 
 
 @part
 def wake_writers(m, now):
     """Those that sleep look whether enough is dirty now."""
-    if n_in(m.ends, DIRTY) <= m.orders.dirty_target or _to_write(m) <= 0:
+    if n_in(m.ends, order.DIRTY) <= m.orders.dirty_target or _to_write(m) <= 0:
         return
     for writer in range(m.orders.n_writers):
         source = m.sources.writers + writer
@@ -127,21 +104,21 @@ def _begin_commit(m, share):
 def _take_pending(m, share):
     """A commit takes what waits, in its order, as long as the open group does: how many blocks."""
     shares, size = m.shares, m.pending.shape[1]
-    while shares[share, STARTED] < shares[share, N_PUT] and takes_more(m):
-        record = m.pending[share, shares[share, STARTED] & (size - 1), PENDING_RECORD]
-        shares[share, STARTED] += 1
+    while shares[share, order.STARTED] < shares[share, order.N_PUT] and takes_more(m):
+        record = m.pending[share, shares[share, order.STARTED] & (size - 1), order.PENDING_RECORD]
+        shares[share, order.STARTED] += 1
         if m.orders.logbias == LATENCY:
             note_dirty(m, record)
         else:
             mark(m, record)
             want(m, RECORD, record, m.orders.record_bytes, m.orders.n_users + share)
-    return shares[share, STARTED] - shares[share, FINISHED]
+    return shares[share, order.STARTED] - shares[share, order.FINISHED]
 
 
 @part
 def _to_log_device(m, now, share, n):
     """A commit of a LUN that has one."""
-    m.shares[share, STAGE] = FLUSHING
+    m.shares[share, order.STAGE] = FLUSHING
     n_bytes = n * log_bytes(COPIED, m.orders.record_bytes)
     took = m.orders.slog_ns + n_bytes * 1_000_000_000 // m.orders.slog_rate
     set_time(m.calendar, m.sources.shares + share, now + took)
@@ -151,15 +128,15 @@ def _to_log_device(m, now, share, n):
 def _commit(m, now, share):
     """Begin a commit of all that waits and has room."""
     _begin_commit(m, share)
-    m.shares[share, STAGE] = WRITING
+    m.shares[share, order.STAGE] = WRITING
     n = _take_pending(m, share)
-    m.tally[COMMITS] += 1
-    m.tally[BLOCKS_COMMITTED] += n
+    m.tally[order.COMMITS] += 1
+    m.tally[order.BLOCKS_COMMITTED] += n
     if m.orders.logbias == LATENCY and m.orders.has_slog:
         _to_log_device(m, now, share, n)
     else:
         want_log_of_records(m, share, n)
-    if m.shares[share, STARTED] < m.shares[share, N_PUT]:
+    if m.shares[share, order.STARTED] < m.shares[share, order.N_PUT]:
         has_room(m, now)
 
 
@@ -170,13 +147,13 @@ def flushed_at(m, pool, now, share):
     for leaf in range(m.touched.shape[1]):
         if m.touched[share, leaf]:
             ends = max(ends, write_out(pool.disk.disk, pool.drives.state, leaf, now) + m.orders.flush_ns)
-    return max(ends, m.shares[share, STALLED_UNTIL])
+    return max(ends, m.shares[share, order.STALLED_UNTIL])
 
 
 @part
 def is_written(m, pool, now, share):
     """All blocks of a commit have been written: flush."""
-    m.shares[share, STAGE] = FLUSHING
+    m.shares[share, order.STAGE] = FLUSHING
     set_time(m.calendar, m.sources.shares + share, flushed_at(m, pool, now, share))
 
 
@@ -184,15 +161,15 @@ def is_written(m, pool, now, share):
 def _committed(m, now, share):
     """The writers hear of their blocks; those that have no more under way can go on."""
     shares, size = m.shares, m.pending.shape[1]
-    for i in range(shares[share, FINISHED], shares[share, STARTED]):
-        writer = m.pending[share, i & (size - 1), WRITER]
-        m.writers[writer, UNDER_WAY] -= 1
-        m.tally[WRITES] += 1
-        m.tally[WRITE_NS] += now + m.orders.op_ns - m.pending[share, i & (size - 1), ISSUED]
-        m.counts[N_HELD] -= 1
+    for i in range(shares[share, order.FINISHED], shares[share, order.STARTED]):
+        writer = m.pending[share, i & (size - 1), order.WRITER]
+        m.writers[writer, order.UNDER_WAY] -= 1
+        m.tally[order.WRITES] += 1
+        m.tally[order.WRITE_NS] += now + m.orders.op_ns - m.pending[share, i & (size - 1), order.ISSUED]
+        m.counts[order.N_HELD] -= 1
         if _is_idle(m, writer):
             set_time(m.calendar, m.sources.writers + writer, now + m.orders.op_ns)
-    shares[share, FINISHED] = shares[share, STARTED]
+    shares[share, order.FINISHED] = shares[share, order.STARTED]
     buffers_free(m, now)
 
 
@@ -200,12 +177,12 @@ def _committed(m, now, share):
 def share_event(m, now, share):
     """A commit begins, or has been flushed."""
     shares = m.shares
-    if shares[share, STAGE] == FLUSHING:
+    if shares[share, order.STAGE] == FLUSHING:
         _committed(m, now, share)
-    shares[share, STAGE] = IDLE
-    if shares[share, N_PUT] == shares[share, FINISHED] or not has_room(m, now):
+    shares[share, order.STAGE] = IDLE
+    if shares[share, order.N_PUT] == shares[share, order.FINISHED] or not has_room(m, now):
         return
-    came = m.pending[share, shares[share, FINISHED] & (m.pending.shape[1] - 1), ISSUED]
+    came = m.pending[share, shares[share, order.FINISHED] & (m.pending.shape[1] - 1), order.ISSUED]
     if sleeps(m) and came + TICK_NS > now:
         set_time(m.calendar, m.sources.shares + share, came + TICK_NS)
     else:
@@ -219,11 +196,11 @@ def share_event(m, now, share):
 def log_event(m, now):
     """The log writer's write is done; or, without a log device, is to begin; or there may be room for one again."""
     share = m.orders.n_shares
-    if m.counts[LOG_GROUP] == 0:
+    if m.counts[order.LOG_GROUP] == 0:
         write_log(m, now)
-    elif m.shares[share, STAGE] == WRITING:
+    elif m.shares[share, order.STAGE] == WRITING:
         _begin_commit(m, share)
-        want_log_of_redo(m, m.counts[GROUP_BYTES])
+        want_log_of_redo(m, m.counts[order.GROUP_BYTES])
     else:
-        m.shares[share, STAGE] = IDLE
+        m.shares[share, order.STAGE] = IDLE
         log_written(m, now)

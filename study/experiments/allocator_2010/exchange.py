@@ -21,8 +21,9 @@ import pandas as pd
 
 from model.devices.data_sheet import SheetParams
 from model.events.clock import SECOND_NS
+from model.simulations.order_entry import columns as order
 from model.simulations.order_entry.series import PoolFull, Site, Window, begin, restart, rewrite, settle, window
-from model.simulations.order_entry.state import LATENCY, PLACED, WRITES, Orders
+from model.simulations.order_entry.state import LATENCY, Orders
 from model.zfs.metaslab.metaslab_group import weigh_all
 from model.zfs.metaslab.new_pool import metaslab_shift, vdev_asize
 from model.zfs.metaslab.state import MetaslabParams
@@ -212,7 +213,7 @@ def _measured(machine: Setup, used: MetaslabParams, rules: MetaslabParams, seed:
     if rules != used:
         site = _updated(site, machine, rules, seed)
     seen = window(site, int(WARM_S * SECOND_NS), int(machine.seconds * SECOND_NS))
-    engine_share.note((machine, used, rules, seed), int(site.machine.tally[PLACED]), site.space,
+    engine_share.note((machine, used, rules, seed), int(site.machine.tally[order.PLACED]), site.space,
                       int(asize_of(machine.orders.vdev, BLOCK)))
     return seen
 
@@ -231,7 +232,7 @@ def engines(machine: Setup, seed: int) -> pd.DataFrame:
     for site in sites:
         window(site, 0, SECOND_NS)
     n_aged = machine.orders.n_records + int(machine.age * machine.orders.n_records)
-    return appliance.engine_metrics(sites, sum(n_aged + int(site.machine.tally[WRITES]) for site in sites))
+    return appliance.engine_metrics(sites, sum(n_aged + int(site.machine.tally[order.WRITES]) for site in sites))
 
 
 def compare(machine: Setup, seed: int) -> Runs:
@@ -300,11 +301,11 @@ def _on_one_pool(machine: Setup, others: list[Setup], rules: MetaslabParams, see
     pool, windows = _aged(machine, rules, seed), []
     for other in others:
         site = appliance.copied(pool, machine, rules, seed)
-        n_placed = int(site.machine.tally[PLACED])
+        n_placed = int(site.machine.tally[order.PLACED])
         site = restart(site, other.orders, appliance.drive(other), other.queue, seed)
         settle(site, int(PACE_S * SECOND_NS), STEPS_TO_SETTLE)
         windows.append(window(site, int(WARM_S * SECOND_NS), int(other.seconds * SECOND_NS)))
-        engine_share.note((machine, other, rules, seed), n_placed + int(site.machine.tally[PLACED]), site.space,
+        engine_share.note((machine, other, rules, seed), n_placed + int(site.machine.tally[order.PLACED]), site.space,
                           int(asize_of(machine.orders.vdev, BLOCK)))
     return windows
 

@@ -19,8 +19,9 @@ import pandas as pd
 from model.devices.data_sheet import SheetParams
 from model.events.clock import SECOND_NS
 from model.events.streams import stream
+from model.simulations.order_entry import columns as order
 from model.simulations.order_entry.series import Site, Window, begin, rewrite, settle, window
-from model.simulations.order_entry.state import PLACED, REDO_BYTES, WRITES, Orders
+from model.simulations.order_entry.state import REDO_BYTES, Orders
 from model.zfs.dmu.indirect import FLETCHER4, REWRITTEN, block_pointers, psize
 from model.zfs.metaslab.new_pool import metaslab_shift, vdev_asize
 from model.zfs.metaslab.state import MetaslabParams
@@ -207,7 +208,7 @@ def engines(machine: Setup, seed: int) -> pd.DataFrame:
     for site in sites:
         measure(site, machine)
     n_aged = machine.orders.n_records + int(machine.age * machine.orders.n_records)
-    return appliance.engine_metrics(sites, sum(n_aged + int(site.machine.tally[WRITES]) for site in sites))
+    return appliance.engine_metrics(sites, sum(n_aged + int(site.machine.tally[order.WRITES]) for site in sites))
 
 
 # --- runs ---------------------------------------------------------------------------------------------------------------
@@ -284,7 +285,7 @@ def _made(machine: Setup, rules: MetaslabParams, seed: int, n_runs: int) -> Seri
         rows += [(number, *row) for row in statistics(seen, machine.orders)]
         pool.append(_pool_row(site, seen, machine.orders))
         go_on(site, machine, seen, seed, f"run {number}")
-    engine_share.note((machine, rules, seed), int(site.machine.tally[PLACED]), site.space, record_asize(machine))
+    engine_share.note((machine, rules, seed), int(site.machine.tally[order.PLACED]), site.space, record_asize(machine))
     return Series(pd.DataFrame(rows, columns=["run", "name", "value", "unit"]), pd.DataFrame(pool, columns=POOL_COLUMNS))
 
 

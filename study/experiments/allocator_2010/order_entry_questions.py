@@ -5,8 +5,8 @@ import itertools
 
 import pandas as pd
 
+from model.simulations.order_entry import columns as order
 from model.simulations.order_entry.series import restart
-from model.simulations.order_entry.state import PLACED
 from model.zfs.metaslab.state import MetaslabParams
 from study.documents import priors
 from study.ensembles import effects, ensembles, intervals
@@ -71,12 +71,12 @@ def _ladder(machine: Setup, rules: MetaslabParams, users: tuple, repeats: int, s
     for n, repeat in itertools.product(users, range(repeats)):
         orders, before = machine.orders._replace(n_users=n), site.machine
         site = restart(site, orders, appliance.drive(machine), machine.queue, seed + repeat)
-        n_placed += int(before.tally[PLACED])
+        n_placed += int(before.tally[order.PLACED])
         settled(site)
         seen = measure(site, machine)
         rows += [(n, repeat, *row) for row in statistics(seen, orders)]
         go_on(site, machine, seen, seed, f"{n} users, run {repeat}")
-    engine_share.note((machine, rules, users, repeats, seed), n_placed + int(site.machine.tally[PLACED]), site.space,
+    engine_share.note((machine, rules, users, repeats, seed), n_placed + int(site.machine.tally[order.PLACED]), site.space,
                       record_asize(machine))
     return rows
 

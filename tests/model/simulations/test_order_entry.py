@@ -10,23 +10,9 @@ import pytest
 from drivers.order_entry_pools import METASLAB_BYTES, N_METASLABS, SECOND, SHEET, SMALL, digest, site_of
 from model.devices.command_queue import N_COMMANDS, SERVICE_NS
 from model.devices.data_sheet import SheetParams
+from model.simulations.order_entry import columns as order
 from model.simulations.order_entry.series import restart, rewrite, window
-from model.simulations.order_entry.state import (
-    BEGAN,
-    DOING,
-    DOINGS,
-    N_HELD,
-    OPEN,
-    READ_BEGAN,
-    READ_NS,
-    READING,
-    REDO_BYTES,
-    RESPONSE_NS,
-    SLOTS,
-    SYNCING,
-    THINKING,
-    check_orders,
-)
+from model.simulations.order_entry.state import DOINGS, READING, REDO_BYTES, SLOTS, THINKING, check_orders
 from model.zfs.eras import era
 from model.zfs.txg import columns as throttled
 from model.zfs.vdev.places import FRONT_BYTES, LEAF_SHIFT, OFFSET_MASK
@@ -63,10 +49,10 @@ def test_littles_law_holds_exactly_for_reads_and_transactions(seen, name):
     """From the beginning: the time that users spend reading is that of all reads, those under way among them."""
     site, _ = seen[name]
     m, now = site.machine, site.now[0]
-    reading = m.users[:, DOING] == READING
-    assert m.doing_ns[READING] == m.tally[READ_NS] + (now - m.users[reading, READ_BEGAN]).sum()
-    in_one = m.users[:, DOING] != THINKING
-    assert m.doing_ns.sum() - m.doing_ns[THINKING] == m.tally[RESPONSE_NS] + (now - m.users[in_one, BEGAN]).sum()
+    reading = m.users[:, order.DOING] == READING
+    assert m.doing_ns[READING] == m.tally[order.READ_NS] + (now - m.users[reading, order.READ_BEGAN]).sum()
+    in_one = m.users[:, order.DOING] != THINKING
+    assert m.doing_ns.sum() - m.doing_ns[THINKING] == m.tally[order.RESPONSE_NS] + (now - m.users[in_one, order.BEGAN]).sum()
 
 
 @BOTH
@@ -83,7 +69,7 @@ def test_the_utilisation_law_holds_exactly(seen, name):
 def test_buffers_held_are_dirty_or_being_written_and_no_more_than_there_are(seen, name):
     m = seen[name][0].machine
     under_way = int(m.writers[:, 1].sum())
-    assert m.counts[N_HELD] == m.is_dirty.sum() + under_way <= SMALL.dirty_most
+    assert m.counts[order.N_HELD] == m.is_dirty.sum() + under_way <= SMALL.dirty_most
 
 
 def pieces(site):
@@ -192,7 +178,7 @@ def test_blocks_of_raidz_take_parity_and_stay_apart():
 @BOTH
 def test_an_open_group_counts_what_it_has_dirtied_six_times_over(seen, name):
     m = seen[name][0].machine
-    txg, slot = m.txg[OPEN], m.txg[OPEN] % SLOTS
+    txg, slot = m.txg[order.OPEN], m.txg[order.OPEN] % SLOTS
     records, indirect = (m.record_dirtied_in == txg).sum(), (m.dirtied_in == txg).sum()
     dirty = records * SMALL.record_bytes + indirect * 2**14 + m.n_dirty[slot, -1] * REDO_BYTES
     assert m.throttle[throttled.DIRTY + slot] == 6 * dirty
@@ -205,7 +191,7 @@ def test_a_group_takes_no_more_than_its_limit_and_one_write():
     for _ in range(10):
         last = window(site, 0, SECOND // 4).tally
         one_write = 6 * (SMALL.record_bytes + 3 * 2**14 + REDO_BYTES)
-        assert site.machine.throttle[throttled.DIRTY + site.machine.txg[OPEN] % SLOTS] <= limit + one_write
+        assert site.machine.throttle[throttled.DIRTY + site.machine.txg[order.OPEN] % SLOTS] <= limit + one_write
     assert last["txgs"] > 2 * free["txgs"] / 8
     assert last["transactions"] < free["transactions"] / 8
 
@@ -314,7 +300,7 @@ def test_other_users_find_the_same_database():
 
 def test_groups_go_on_under_other_users_whatever_those_before_had_under_way():
     site, period = site_of(SMALL), SMALL.txg.timeout_ns
-    while site.machine.txg[SYNCING] == 0:
+    while site.machine.txg[order.SYNCING] == 0:
         window(site, 0, period // 32)
     again = restart(site, SMALL, site.leaves.disk, era("b117").queue, 5)
     last = window(again, 0, 4 * period)
