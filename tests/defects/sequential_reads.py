@@ -10,6 +10,7 @@ from laws.sequential_reads import LAWS
 from model.events import clock
 from model.simulations.sequential_reads import columns as reader
 from model.simulations.sequential_reads import events as seqread_events
+from model.simulations.sequential_reads import recorded_columns as recorded
 from model.simulations.sequential_reads import run as seqread
 from model.simulations.sequential_reads import state as seqread_machine
 from model.simulations.sequential_reads.state import FRESH, IN_CORE, Readers, Settings, new_recorder, new_site, rules_of
@@ -33,8 +34,9 @@ def forgets_time(threads, spent, recorder, now, thread, activity, real=seqread_e
 
 def calls_stalls_waiting(threads, spent, recorder, now, thread, activity, real=seqread_events.turn_to):
     real(threads, spent, recorder, now, thread, activity)
-    if recorder.n[0] and recorder.activities[recorder.n[0] - 1, 2] == seqread_machine.STALLED:
-        recorder.activities[recorder.n[0] - 1, 2] = seqread_machine.WAITING
+    last = recorder.n[recorded.ACTIVITIES] - 1
+    if last >= 0 and recorder.activities[last, recorded.ACTIVITY] == seqread_machine.STALLED:
+        recorder.activities[last, recorded.ACTIVITY] = seqread_machine.WAITING
 
 
 def takes_for_old(m, now, block, real=seqread_events._came):

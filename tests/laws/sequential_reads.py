@@ -4,8 +4,10 @@ import numpy as np
 
 from model.devices.command_queue import N_COMMANDS, SERVICE_NS
 from model.simulations.sequential_reads import columns as reader
+from model.simulations.sequential_reads import recorded_columns as recorded
 from model.simulations.sequential_reads.state import ABSENT, FRESH, READING, STALLED
 from model.zfs.dmu.zfetch import max_fetches, new_zfetch, read_block
+from model.zfs.vdev import command_columns as command
 from model.zfs.vdev.cache import MISS
 from model.zfs.vdev.leaves import FOR_LINE, NOBODY
 from model.zfs.vdev.queue_units import NIL
@@ -33,12 +35,13 @@ def time(x):
 def timeline(x):
     """What was recorded of a thread follows without a gap, and adds up to what it spent."""
     recorder = x.machine.recorder
-    rows = recorder.activities[:recorder.n[0]]
+    rows = recorder.activities[:recorder.n[recorded.ACTIVITIES]]
     assert 0 < len(rows) < len(recorder.activities)
-    spent = np.bincount(rows[:, 2], rows[:, 1] - rows[:, 0], 4).astype(np.int64)
-    has_block = (rows[:, 3] != NOBODY) == (rows[:, 2] == STALLED)
+    activity = rows[:, recorded.ACTIVITY]
+    spent = np.bincount(activity, rows[:, recorded.ENDED] - rows[:, recorded.BEGAN], 4).astype(np.int64)
+    has_block = (rows[:, recorded.WAITED_FOR] != NOBODY) == (activity == STALLED)
     adds_up = (spent == x.machine.tally.spent[recorder.thread]).all()
-    return (rows[1:, 0] == rows[:-1, 1]).all() and adds_up and has_block.all()
+    return (rows[1:, recorded.BEGAN] == rows[:-1, recorded.ENDED]).all() and adds_up and has_block.all()
 
 
 def utilisation(x):
@@ -52,11 +55,11 @@ def utilisation(x):
 def commands(x):
     """What was recorded of a disk: it serves one after the other, and never has more than the queue lets it."""
     recorder = x.machine.recorder
-    rows = recorder.commands[:recorder.n[1]]
+    rows = recorder.commands[:recorder.n[recorded.COMMANDS]]
     assert 0 < len(rows) < len(recorder.commands)
-    return ((rows[1:, 0] >= rows[:-1, 1]).all() and (rows[:, 4] >= 1).all()
-            and (rows[:, 4] <= x.pool.queue_params.max_pending).all()
-            and rows[:, 3].sum() == x.served_bytes[recorder.leaf])
+    return ((rows[1:, command.BEGAN] >= rows[:-1, command.ENDS]).all() and (rows[:, command.N_HELD] >= 1).all()
+            and (rows[:, command.N_HELD] <= x.pool.queue_params.max_pending).all()
+            and rows[:, command.N_BYTES].sum() == x.served_bytes[recorder.leaf])
 
 
 def ios_about(x):
@@ -104,20 +107,20 @@ def conservation(x):
 def replays(x):
     """zfetch answers the same when it is asked the same without a simulation, and was shown every record in turn."""
     m, recorder = x.machine, x.machine.recorder
-    calls = recorder.calls[:recorder.n[2]]
+    calls = recorder.calls[:recorder.n[recorded.CALLS]]
     assert 0 < len(calls) < len(recorder.calls)
     alone, out = new_zfetch(m.zfetch_params, m.readers.n_streams), np.zeros((max_fetches(m.zfetch_params), 2), np.int64)
     for file, record, prefetched, tick, n_asked in calls.tolist():
         n = read_block(alone, m.zfetch_params, file, record, prefetched, tick, int(m.files.n_records_of[file]) - 1, out)
         if out[:n, 1].sum() != n_asked:
             return False
-    return all((np.diff(calls[calls[:, 0] == file, 1]) % m.files.n_records_of[file] == 1).all()
+    return all((np.diff(calls[calls[:, recorded.FILE] == file, recorded.RECORD]) % m.files.n_records_of[file] == 1).all()
                for file in range(m.readers.n_streams))
 
 
 def fetched(x):
     """All that zfetch wanted has been asked for, but for what the thread is just about. (Only where nothing is evicted.)"""
-    m, calls = x.machine, x.machine.recorder.calls[:x.machine.recorder.n[2]]
+    m, calls = x.machine, x.machine.recorder.calls[:x.machine.recorder.n[recorded.CALLS]]
     alone, out = new_zfetch(m.zfetch_params, m.readers.n_streams), np.zeros((max_fetches(m.zfetch_params), 2), np.int64)
     wanted = [[] for _ in range(m.readers.n_streams)]
     for file, record, prefetched, tick, _ in calls.tolist():

@@ -18,6 +18,7 @@ INDIRECT_WRITTEN = 13  # indirect blocks of transaction groups written, counted 
 LONGEST_SYNC_NS = 14  # ns, of one transaction group
 COUNTS = ("reads", "writes", "log_writes", "reads_done", "writes_done", "log_writes_done", "read_hits", "data_reads",
           "metadata_reads", "ios", "ios_done", "txgs", "records_written", "indirect_written", "longest_sync_ns")
+
 # Columns of Tasks.rows.
 FILE = 0  # index of the file
 RECORD = 1  # index of the record in the file; of a log write, the next one to be dirtied
@@ -27,3 +28,10 @@ WRITER = 4  # index of the writer, or NOBODY for a read
 BEGAN = 5  # ns: when the operation began
 JOINED = 6  # the last of the tasks that wait for the block this task reads, or NOBODY
 JOINED_BEFORE = 7  # the task that came to wait before this one, or NOBODY
+N_COLUMNS = 8
+
+# Rows of Tally.per_second.
+READS_IN = 0  # reads completed in that second
+WRITES_IN = 1  # writes of database writers completed in it
+LOG_WRITES_IN = 2  # writes of the log writer completed in it
+N_IN = 3

@@ -37,8 +37,8 @@ from model.simulations.filebench_oltp.state import (
     OUT_OF_IOS,
     OUT_OF_NODES,
     OUT_OF_SPACE,
+    SCARCE,
     Machine,
-    Room,
     Settings,
     Site,
     check_settings,
@@ -187,12 +187,12 @@ class Result(NamedTuple):
     reads_per_s: float
     response_ns: np.ndarray  # of the reads completed, in order of completion
     response_at: np.ndarray  # ns: when
-    counts: dict  # see COUNTS
+    counts: dict  # see oltp.COUNTS
     outcomes: np.ndarray  # [data or metadata, outcome of the vdev cache]: reads
     busy_ns: np.ndarray  # per disk
     served_bytes: np.ndarray  # per disk
     n_served: np.ndarray  # per disk: units
-    per_second: np.ndarray  # [reads, writes, log writes][second]: completed
+    per_second: np.ndarray  # [row, second]: operations completed; see oltp.READS_IN
     core_bytes: int
     machine: Machine
     pool: Leaves
@@ -260,6 +260,7 @@ def simulate(site: Site, rules: Rules, settings: Settings | None = None, seed: i
         if status == OUT_OF_SPACE:
             check_space(m.space, rules.disk)
             raise ValueError("the run writes behind the end of its disks; choose larger disks or a shorter run")
-        room = Room(*(n * (2 if i == status - OUT_OF_DRAWS else 1) for i, n in enumerate(room)))
+        scarce = SCARCE[status]
+        room = room._replace(**{scarce: 2 * getattr(room, scarce)})
         if recorder is not None:
             recorder.n[:] = 0

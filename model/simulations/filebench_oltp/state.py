@@ -50,7 +50,6 @@ DONE, OUT_OF_DRAWS, OUT_OF_IOS, OUT_OF_ENTRIES, OUT_OF_NODES, OUT_OF_SPACE = 0, 
 ISSUE, TAKE, REAP = 0, 1, 2  # a writer
 POST = 3  # a shadow
 
-
 SPARE_NODES = 2**10  # headers of the ARC beyond one for every block: more than an event may take
 AIO_TASKS = 256  # of a writer: it never has 200 outstanding, as it waits for half of them
 
@@ -78,10 +77,14 @@ class Room(NamedTuple):
     n_nodes: int  # headers of the ARC
 
 
+# How a run ended that needs more room, and the field of Room that is to be larger.
+SCARCE = {OUT_OF_DRAWS: "n_draws", OUT_OF_IOS: "n_ios", OUT_OF_ENTRIES: "n_entries", OUT_OF_NODES: "n_nodes"}
+
+
 class Tasks(NamedTuple):
     """Operations under way: shadow i has task i; behind these come those of the writers."""
 
-    rows: np.ndarray  # [task, column]; see FILE and the others
+    rows: np.ndarray  # [task, column]; see oltp.FILE
     node: np.ndarray  # per task: the header of the block that it reads, which is held until it has come
     ready: np.ndarray  # a ring of tasks that can go on; a power of two
     n_ready: np.ndarray  # two elements: put into the ring, taken out of it
@@ -104,13 +107,13 @@ class Threads(NamedTuple):
 class Tally(NamedTuple):
     """What is measured."""
 
-    counts: np.ndarray  # see COUNTS
+    counts: np.ndarray  # see oltp.COUNTS
     response_ns: np.ndarray  # of reads, in order of completion
     response_at: np.ndarray  # ns: when it was completed
     n_in_read: np.ndarray  # one element: reads under way
     area: np.ndarray  # one element: its integral over time, ns
     area_at: np.ndarray  # one element: up to when
-    per_second: np.ndarray  # [reads, writes, log writes][second]
+    per_second: np.ndarray  # [row, second]: operations completed; see oltp.READS_IN
     copy_read: np.ndarray  # per indirect block: which copy is read, 0 or 1; drawn
     n_rewritten: np.ndarray  # per indirect block: children rewritten in this run
     sync_began: np.ndarray  # one element: ns
@@ -176,19 +179,20 @@ def first_room(settings):
     """A guess, from 600 operations a second and disk: more than most runs need, as a run made again costs more."""
     seconds = max(1.0, settings.duration_ns / 1e9)
     n_txg = int(settings.n_leaves * 600 * min(seconds, settings.txg_ns / 1e9))
-    return Room(500 + 2 * int(seconds * settings.n_leaves), max(2**14, n_txg // 2), max(4096, 3 * n_txg),
-                int(2.25 * greatest_c(settings.memory_bytes)) // 8192)
+    return Room(n_draws=500 + 2 * int(seconds * settings.n_leaves), n_ios=max(2**14, n_txg // 2),
+                n_entries=max(4096, 3 * n_txg), n_nodes=int(2.25 * greatest_c(settings.memory_bytes)) // 8192)
 
 
 def _new_tasks(workload):
     n_writers = workload.n_writers + 1
     n = workload.n_shadows + n_writers * AIO_TASKS
-    rows = in_lines((n, 8), np.int64)
+    rows = in_lines((n, oltp.N_COLUMNS), np.int64)
     rows[:, oltp.N_RECORDS] = 1
     rows[:, oltp.WRITER] = rows[:, oltp.JOINED] = rows[:, oltp.JOINED_BEFORE] = NOBODY
     free = workload.n_shadows + np.arange(n_writers * AIO_TASKS).reshape(n_writers, AIO_TASKS)
-    return Tasks(rows, np.zeros(n, np.int64), np.zeros(1 << n.bit_length(), np.int64),
-                 np.zeros(2, np.int64), free, np.full(n_writers, AIO_TASKS))
+    return Tasks(
+        rows=rows, node=np.zeros(n, np.int64), ready=np.zeros(1 << n.bit_length(), np.int64), n_ready=np.zeros(2, np.int64),
+        free=free, n_free=np.full(n_writers, AIO_TASKS))
 
 
 def _new_threads(workload, seed, n_draws):
@@ -198,19 +202,23 @@ def _new_threads(workload, seed, n_draws):
     if workload.n_writers:
         writers = draw_records(workload._replace(n_shadows=0), seed, n_draws * max(1, workload.n_shadows // 10 + 1))[1]
     log = draw_log_records(workload, seed, 16 + n_draws)
-    per_writer = (np.zeros(n_writers, np.int64) for _ in range(4))
-    return Threads(np.zeros(workload.n_shadows + n_writers, np.int64), np.full(workload.n_shadows, NOBODY), *per_writer,
-                   shadows, writers, log)
+    return Threads(
+        n_done=np.zeros(workload.n_shadows + n_writers, np.int64), next_taker=np.full(workload.n_shadows, NOBODY),
+        stage=np.zeros(n_writers, np.int64), outstanding=np.zeros(n_writers, np.int64),
+        completed=np.zeros(n_writers, np.int64), reaping=np.zeros(n_writers, np.int64), shadow_records=shadows,
+        writer_records=writers, log_records=log)
 
 
 def _new_tally(settings, workload, files, seed, n_draws):
     n_indirect = files.n_blocks - files.n_records
     n_reads = workload.n_shadows * n_draws
     seconds = -(-settings.duration_ns // 10**9)
-    one = [np.zeros(1, np.int64) for _ in range(4)]
     copy_read = (stream(seed, "copy read").random(n_indirect) < 0.5).astype(np.int64)
-    return Tally(np.zeros(len(oltp.COUNTS), np.int64), empty(n_reads, np.int64), empty(n_reads, np.int64), *one[:3],
-                 np.zeros((3, seconds), np.int64), copy_read, np.zeros(n_indirect, np.int64), one[3])
+    return Tally(
+        counts=np.zeros(len(oltp.COUNTS), np.int64), response_ns=empty(n_reads, np.int64),
+        response_at=empty(n_reads, np.int64), n_in_read=np.zeros(1, np.int64), area=np.zeros(1, np.int64),
+        area_at=np.zeros(1, np.int64), per_second=np.zeros((oltp.N_IN, seconds), np.int64), copy_read=copy_read,
+        n_rewritten=np.zeros(n_indirect, np.int64), sync_began=np.zeros(1, np.int64))
 
 
 def check_space(space, drive):
@@ -228,11 +236,12 @@ def new_machine(site, rules, settings, seed, room, recorder, core=None):
     phase_ns = (stream(seed, "spindles").random(settings.n_leaves) * rules.disk.disk.rev_ns).astype(np.int64)
     pool = new_leaves(settings.n_leaves, rules.cache, rules.queue, rules.disk, phase_ns, room.n_ios, len(tasks.rows),
                       recorder, rules.moves_whole_lines, site.vdev)
-    space = Space(site.space.aliquot_bytes, site.space.vdev, *(array.copy() for array in site.space[2:]))
+    space = site.space._replace(frontier=site.space.frontier.copy(), rotor=site.space.rotor.copy(),
+                                given=site.space.given.copy())
     n_indirect = files.n_blocks - files.n_records
     n_nodes = max(room.n_nodes, n_indirect + SPARE_NODES if settings.warm_indirect else 0)
     n = settings.n_leaves
-    sources = Sources(n, n + 1, n + 2, n + 3, n + 4 + workload.n_writers)
+    sources = Sources(sync=n, timer=n + 1, reclaim=n + 2, writers=n + 3, shadows=n + 4 + workload.n_writers)
     return Machine(
         settings=settings, workload=workload, files=files, sizes=site.sizes, layout=site.layout, space=space,
         arc_params=cache,

@@ -139,7 +139,7 @@ def finish_read(m, now, task):
     m.tally.response_at[n] = now
     m.tally.counts[oltp.READS_DONE] += 1
     m.tally.counts[oltp.READ_HITS] += now == began
-    m.tally.per_second[0, now // SECOND_NS] += 1
+    m.tally.per_second[oltp.READS_IN, now // SECOND_NS] += 1
     count_reads(m.tally, now, -1)
     m.threads.next_taker[task] = 0
     if now == began:
@@ -180,9 +180,9 @@ def finish_write(m, now, task):
     tasks, writer = m.tasks, m.tasks.rows[task, oltp.WRITER]
     if not _dirty_records(m, now, task):
         return
-    kind = oltp.LOG_WRITES_DONE if writer == LOG_WRITER else oltp.WRITES_DONE
-    m.tally.counts[kind] += 1
-    m.tally.per_second[kind - oltp.READS_DONE, now // SECOND_NS] += 1
+    is_log = writer == LOG_WRITER
+    m.tally.counts[oltp.LOG_WRITES_DONE if is_log else oltp.WRITES_DONE] += 1
+    m.tally.per_second[oltp.LOG_WRITES_IN if is_log else oltp.WRITES_IN, now // SECOND_NS] += 1
     tasks.free[writer, tasks.n_free[writer]] = task
     tasks.n_free[writer] += 1
     m.threads.completed[writer] += 1

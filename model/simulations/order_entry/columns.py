@@ -13,6 +13,7 @@ N_DIRTIED = 8  # count of changes: index into Machine.dirty_record
 READ_BEGAN = 9  # ns: when the read began
 THEN = 10  # 1 + the record that is to be read once the block above it is there, or 0
 N_USER_COLUMNS = 11
+
 # Elements of Machine.tally, and their names. Those with _NS are sums of times, those with _BYTES of bytes, others count.
 TRANSACTIONS = 0  # transactions committed
 RESPONSE_NS = 1  # ns from the begin of a transaction to its commit
@@ -47,15 +48,18 @@ TALLY = ("transactions", "response_ns", "reads", "cached", "read_ns", "dirtyings
          "log_bytes", "log_ns", "commits", "indirect", "redo_records", "txgs", "sync_ns", "ios_read", "ios_read_ns",
          "ios_written", "ios_written_ns", "units_read", "units_read_bytes", "units_written", "units_written_bytes",
          "blocks_committed", "units_committed", "stalls", "stall_ns", "placed")
+
 # Columns of Machine.writers.
 TO_ISSUE = 0  # count of blocks of the batch that are yet to be issued
 UNDER_WAY = 1  # count of blocks of the batch under way
 N_WRITER_COLUMNS = 2
+
 # Columns of Machine.pending.
 PENDING_RECORD = 0  # index of the record
 WRITER = 1  # index of the database writer that waits for it
 ISSUED = 2  # ns: when the writer issued it
 N_PENDING_COLUMNS = 3
+
 # Columns of Machine.wanted.
 WHAT = 0  # RECORD, LOG_BLOCK, OTHER_DATA, INDIRECT_BLOCK, REDO_RECORD or SYNCED_RECORD
 WHICH = 1  # index of the record, of the share whose log block it is, or of the indirect block; 0 for others
@@ -63,12 +67,14 @@ N_BYTES = 2  # B of the block
 TASK = 3  # the task of the pool that waits until the block is written
 N_WRITTEN = 4  # B of the block that are written
 N_WANTED_COLUMNS = 5
+
 # Rows of Machine.ends.
 CPU = 0  # of Machine.cpu_ring
 SHORT = 1  # of Machine.short_ring
 DIRTY = 2  # of Machine.dirty_ring
 COMMIT = 3  # of Machine.commit_ring
 N_RINGS = 4
+
 # Elements of Machine.counts.
 N_RUNNING = 0  # count of users on CPUs
 N_HELD = 1  # count of dirty buffers, those being written among them
@@ -80,6 +86,7 @@ LOG_BEGAN = 6  # ns: when that write began
 LOADED = 7  # count of blocks of space maps that were waited for so far
 ROOM_WANTED = 8  # 1: somebody waits for room in a group
 N_COUNTS = 9
+
 # Columns of Machine.shares.
 STAGE = 0  # what the intent log does: IDLE, WRITING or FLUSHING
 STARTED = 1  # count of blocks that commits have taken so far
@@ -90,6 +97,7 @@ N_PUT = 5  # count of blocks that have come to the intent log so far
 IN_HAND = 6  # B of the log block in hand
 USED = 7  # B of it that hold entries
 N_SHARE_COLUMNS = 8
+
 # Elements of Machine.txg.
 OPEN = 0  # number of the open group
 SYNCING = 1  # number of the group being synced, or 0
@@ -100,3 +108,8 @@ ENDED = 5  # number of a group that has just been written, whose freed space com
 BELOW = 6  # index of the next dirty record below the indirect block at the cursor, or -1
 QUIESCED = 7  # number of the quiesced group, or 0
 N_TXG_ELEMENTS = 8
+
+# Elements of Ageing.at.
+RECORDS_DONE = 0  # count of records rewritten
+OTHERS_DONE = 1  # count of blocks of other data written
+N_AT = 2

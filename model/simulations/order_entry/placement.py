@@ -43,7 +43,10 @@ def count_dirty(m, n, n_bytes):
 def want(m, what, which, n_bytes, task):
     """A block of `n_bytes` is to be put somewhere; `task` waits until it is written."""
     n = m.n_wanted[0]
-    m.wanted[n, order.WHAT], m.wanted[n, order.WHICH], m.wanted[n, order.N_BYTES], m.wanted[n, order.TASK] = what, which, n_bytes, task
+    m.wanted[n, order.WHAT] = what
+    m.wanted[n, order.WHICH] = which
+    m.wanted[n, order.N_BYTES] = n_bytes
+    m.wanted[n, order.TASK] = task
     m.wanted[n, order.N_WRITTEN] = n_bytes
     m.n_wanted[0] += 1
 
@@ -136,7 +139,8 @@ def _allocate(m, space, what, which, txg, n_bytes, n_copies):
 def put_wanted(m, pool, space, now, writes):
     """All that is wanted gets its place and, if `writes`, is written. False if the pool is full."""
     for i in range(m.n_wanted[0]):
-        what, which, n_bytes, task = m.wanted[i, order.WHAT], m.wanted[i, order.WHICH], m.wanted[i, order.N_BYTES], m.wanted[i, order.TASK]
+        what, which = m.wanted[i, order.WHAT], m.wanted[i, order.WHICH]
+        n_bytes, task = m.wanted[i, order.N_BYTES], m.wanted[i, order.TASK]
         txg = m.txg[order.OPEN] if what <= OTHER_DATA else m.txg[order.SYNCING]
         n_copies = COPIES if what == INDIRECT_BLOCK else 1
         if _allocate(m, space, what, which, txg, n_bytes, n_copies) != 0:

@@ -30,7 +30,7 @@ BALANCED = 0.1  # writes and changes of a step are this close
 LOAD_RECORDS = 2**13  # a transaction group, while the database is written
 NOTHING = Ageing(
     records=np.zeros(0, np.int64), per_commit=1, per_txg=1, redo_bytes=0, per_redo=0, n_other=0,
-    at=np.zeros(2, np.int64))
+    at=np.zeros(order.N_AT, np.int64))
 
 
 class CannotRun(ValueError):
@@ -54,7 +54,7 @@ class Window(NamedTuple):
     """What happened in `ns`."""
 
     ns: int
-    tally: dict  # see TALLY
+    tally: dict  # see order.TALLY
     doing_ns: dict  # see DOINGS: time of all users
     busy_ns: np.ndarray  # per disk
     served: np.ndarray  # per disk: units
@@ -77,7 +77,7 @@ def begin(orders: Orders, drive: Drive, queue: VdevQueueParams, space: Metaslabs
     redo = -(-orders.n_redo_records * orders.redo_record_bytes // orders.n_records)
     load = Ageing(
         records=np.arange(orders.n_records), per_commit=orders.n_records + 1, per_txg=LOAD_RECORDS, redo_bytes=redo,
-        per_redo=0, n_other=n_other, at=np.zeros(2, np.int64))
+        per_redo=0, n_other=n_other, at=np.zeros(order.N_AT, np.int64))
     _run(site, 0, load, 1)
     return site
 
@@ -95,8 +95,8 @@ def _counters(site):
     now, units = site.now[0], site.leaves.drives.units
     count_until(site.machine, int(now))
     busy = units[:, BUSY_NS] + np.where(units[:, N_COMMANDS] > 0, now - units[:, BUSY_SINCE], 0)
-    return (site.machine.tally.copy(), site.machine.doing_ns.copy(), busy, units[:, N_SERVED].copy(),
-            units[:, SERVICE_NS].copy())
+    return {"tally": site.machine.tally.copy(), "doing_ns": site.machine.doing_ns.copy(), "busy_ns": busy,
+            "served": units[:, N_SERVED].copy(), "service_ns": units[:, SERVICE_NS].copy()}
 
 
 def window(site: Site, warm_ns: int, ns: int) -> Window:
@@ -106,9 +106,11 @@ def window(site: Site, warm_ns: int, ns: int) -> Window:
         _run(site, site.now[0] + length, NOTHING, 0)
         site.now[0] += length
         counted.append(_counters(site))
-    tally, doing, *disks = (after - before for before, after in zip(*counted, strict=True))
-    named = [dict(zip(names, values.tolist(), strict=True)) for names, values in ((order.TALLY, tally), (DOINGS, doing))]
-    return Window(int(ns), named[0], named[1], *disks)
+    before, after = counted
+    seen = {name: after[name] - before[name] for name in after}
+    tally = dict(zip(order.TALLY, seen.pop("tally").tolist(), strict=True))
+    doing_ns = dict(zip(DOINGS, seen.pop("doing_ns").tolist(), strict=True))
+    return Window(ns=int(ns), tally=tally, doing_ns=doing_ns, **seen)
 
 
 def settle(site: Site, step_ns: int, most: int) -> None:
@@ -134,4 +136,4 @@ def rewrite(site: Site, n: int, like: Window, seed: int, name: str) -> None:
     redo = round(seen["log_bytes"] / writes)
     _run(site, 0, Ageing(
         records=records, per_commit=per_commit, per_txg=per_txg, redo_bytes=redo, per_redo=per_redo, n_other=0,
-        at=np.zeros(2, np.int64)), 1)
+        at=np.zeros(order.N_AT, np.int64)), 1)

@@ -32,19 +32,16 @@ from model.zfs.zil.log import LEAST_BLOCK, Zil, ZilParams, new_zil
 THINKING, QUEUED, RUNNING, READING, WITHOUT_BUFFER, COMMITTING = range(6)
 DOINGS = ("think", "cpu_queue", "cpu", "read", "free_buffer", "log_sync")
 
-
 # How a run ended.
 DONE, OUT_OF_SPACE = 0, 1
 
 # What the intent log of a share does, and a database writer.
 IDLE, WRITING, FLUSHING = 0, 1, 2
 
-
 SLOTS = 4  # in which transaction groups lie, by their number: TXG_SIZE
 
 # What wants a place.
 RECORD, LOG_BLOCK, OTHER_DATA, INDIRECT_BLOCK, REDO_RECORD, SYNCED_RECORD = range(6)
-
 
 THROUGHPUT, LATENCY = 0, 1  # logbias
 
@@ -110,36 +107,38 @@ class Sources(NamedTuple):
 
 def sources_of(orders, n_leaves):
     n, log_writer = n_leaves, n_leaves + 2 + orders.n_shares
-    return Sources(n, n + 1, n + 2, log_writer, log_writer + 1, log_writer + 1 + orders.n_writers)
+    return Sources(sync=n, timer=n + 1, shares=n + 2, log_writer=log_writer, writers=log_writer + 1,
+                   users=log_writer + 1 + orders.n_writers)
 
 
 class Machine(NamedTuple):
     orders: Orders
-    users: np.ndarray  # [user, column]; see DOING
+    users: np.ndarray  # [user, column]; see order.DOING
     doing_ns: np.ndarray  # per doing: time that users have spent so
     calendar: Calendar
     sources: Sources
-    tally: np.ndarray
+    tally: np.ndarray  # see order.TALLY
     # rings: what is put into them, and how often that was and how often something was taken
     cpu_ring: np.ndarray
     short_ring: np.ndarray  # users without a buffer
     dirty_ring: np.ndarray  # records, in the order in which they were dirtied
     commit_ring: np.ndarray  # users that wait for the log writer
     ends: np.ndarray  # [CPU, SHORT, DIRTY, COMMIT][put, taken]
-    counts: np.ndarray  # see N_RUNNING
-    writers: np.ndarray  # [writer, column]; see TO_ISSUE
-    pending: np.ndarray  # [share, place, column]: blocks that wait for the intent log, a ring
-    shares: np.ndarray  # [share, column]; see STAGE. The last row is that of the redo logs, if they have no log device
+    counts: np.ndarray  # see order.N_RUNNING
+    writers: np.ndarray  # [writer, column]; see order.TO_ISSUE
+    pending: np.ndarray  # [share, place, column]: blocks that wait for the intent log, a ring; see
+    #   order.PENDING_RECORD
+    shares: np.ndarray  # [share, column]; see order.STAGE. The last row is that of the redo logs, if they have no log device
     touched: np.ndarray  # [share, leaf]: 1 if the commit under way writes there
     is_dirty: np.ndarray  # uint8 per record: in the dirty ring
     # where everything lies: vdev << LEAF_SHIFT | B, labels included
     record_at: np.ndarray
     indirect_at: np.ndarray  # [L1s, then L2s, then above; copy]
     redo_at: np.ndarray
-    wanted: np.ndarray  # [i, column]: blocks that are to get a place; see WHAT
+    wanted: np.ndarray  # [i, column]: blocks that are to get a place; see order.WHAT
     n_wanted: np.ndarray  # one element
     # transaction groups
-    txg: np.ndarray  # see OPEN
+    txg: np.ndarray  # see order.OPEN
     dirtied_in: np.ndarray  # per indirect block: the last group in which it was dirtied
     dirty_indirect: np.ndarray  # [slot of group, i]: in the order of being dirtied, level by level
     n_dirty: np.ndarray  # [slot of group, level], and the redo records last
@@ -252,18 +251,21 @@ def new_machine(orders, seed, before=None):
         cpu_ring=_numbers(_power_above(orders.n_users)), short_ring=_numbers(_power_above(orders.n_users)),
         dirty_ring=_numbers(_power_above(orders.dirty_most + int(2 * orders.dirtied) + 1)),
         commit_ring=_numbers(_power_above(orders.n_users)), ends=_numbers(order.N_RINGS, 2), counts=_numbers(order.N_COUNTS),
-        writers=_numbers(orders.n_writers, order.N_WRITER_COLUMNS), pending=_numbers(orders.n_shares, n_blocks, order.N_PENDING_COLUMNS),
+        writers=_numbers(orders.n_writers, order.N_WRITER_COLUMNS),
+        pending=_numbers(orders.n_shares, n_blocks, order.N_PENDING_COLUMNS),
         shares=_numbers(orders.n_shares + 1, order.N_SHARE_COLUMNS), touched=_numbers(orders.n_shares + 1, n_leaves),
         is_dirty=np.zeros(orders.n_records, np.uint8), record_at=record_at, indirect_at=indirect_at, redo_at=redo_at,
-        wanted=_numbers(n_blocks + LOG_BLOCKS, order.N_WANTED_COLUMNS), n_wanted=_numbers(1), txg=_numbers(order.N_TXG_ELEMENTS),
-        dirtied_in=_numbers(n_indirect), dirty_indirect=_numbers(SLOTS, n_indirect), n_dirty=_numbers(SLOTS, len(first) + 1),
+        wanted=_numbers(n_blocks + LOG_BLOCKS, order.N_WANTED_COLUMNS), n_wanted=_numbers(1),
+        txg=_numbers(order.N_TXG_ELEMENTS), dirtied_in=_numbers(n_indirect), dirty_indirect=_numbers(SLOTS, n_indirect),
+        n_dirty=_numbers(SLOTS, len(first) + 1),
         first_of=first, record_dirtied_in=_numbers(orders.n_records), throttle=new_throttle(orders.txg.least_limit),
         first_below=first_below, last_below=last_below, next_below=next_below,
         zil=new_zil(orders.n_shares + 1, n_entries=1, n_tasks=1, n_blocks=4), read_record=read_record,
         dirty_record=dirty_record, n_reads=n_reads, n_dirtied=n_dirtied, think=think, arrived=_numbers(n_ios_of(orders) + 1))
     m.txg[order.OPEN], m.shares[:, order.IN_HAND] = 1, LEAST_BLOCK
     if before is not None:
-        m.txg[:], m.counts[order.LOADED], m.counts[order.REDO_AT] = before.txg, before.counts[order.LOADED], before.counts[order.REDO_AT]
+        m.txg[:] = before.txg
+        m.counts[order.LOADED], m.counts[order.REDO_AT] = before.counts[order.LOADED], before.counts[order.REDO_AT]
         m.throttle[:throttled.DIRTY] = before.throttle[:throttled.DIRTY]
     start_users(m)
     return m

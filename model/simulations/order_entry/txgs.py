@@ -53,7 +53,7 @@ class Ageing(NamedTuple):
     redo_bytes: int  # B of redo for each record
     per_redo: int  # records between two writes of redo to log blocks; 0: there is a log device
     n_other: int  # blocks of 128 KiB of other data to be written first, which then stay
-    at: np.ndarray  # how many records, and how many of the others, are done
+    at: np.ndarray  # how far it is; see order.RECORDS_DONE
 
 
 # ---- what a group writes ----
@@ -170,14 +170,14 @@ def _is_dirty(m):
 
 @part
 def _write_other(m, ageing):
-    ageing.at[1] += 1
+    ageing.at[order.OTHERS_DONE] += 1
     want(m, OTHER_DATA, 0, REDO_BYTES, 0)
 
 
 @part
 def _rewrite_next(m, ageing):
-    i = ageing.at[0]
-    ageing.at[0] += 1
+    i = ageing.at[order.RECORDS_DONE]
+    ageing.at[order.RECORDS_DONE] += 1
     rewritten(m, ageing.records, i + AHEAD)
     add_redo(m, ageing.redo_bytes)
     if m.orders.logbias == LATENCY:
@@ -199,15 +199,15 @@ def age(m, ageing, now):
             end(m)
     elif m.txg[order.QUIESCED]:
         hand_over(m)
-    elif ageing.at[1] < ageing.n_other:
+    elif ageing.at[order.OTHERS_DONE] < ageing.n_other:
         _write_other(m, ageing)
-        if ageing.at[1] % ageing.per_txg == 0 or ageing.at[1] == ageing.n_other:
+        if ageing.at[order.OTHERS_DONE] % ageing.per_txg == 0 or ageing.at[order.OTHERS_DONE] == ageing.n_other:
             open_next(m)
-    elif ageing.at[0] == len(ageing.records) and not _is_dirty(m):
+    elif ageing.at[order.RECORDS_DONE] == len(ageing.records) and not _is_dirty(m):
         look_again(m, now)
         set_time(m.calendar, m.sources.timer, now + m.orders.txg.timeout_ns)
         return False
-    elif (ageing.at[0] % ageing.per_txg == 0 and _is_dirty(m)) or ageing.at[0] == len(ageing.records):
+    elif (ageing.at[order.RECORDS_DONE] % ageing.per_txg == 0 and _is_dirty(m)) or ageing.at[order.RECORDS_DONE] == len(ageing.records):
         open_next(m)
     else:
         _rewrite_next(m, ageing)

@@ -73,7 +73,9 @@ def _to_log(m, now, record, writer):
     committed(m, record)
     share = record * m.orders.n_shares // m.orders.n_records
     i = m.shares[share, order.N_PUT] & (m.pending.shape[1] - 1)
-    m.pending[share, i, order.PENDING_RECORD], m.pending[share, i, order.WRITER], m.pending[share, i, order.ISSUED] = record, writer, now
+    m.pending[share, i, order.PENDING_RECORD] = record
+    m.pending[share, i, order.WRITER] = writer
+    m.pending[share, i, order.ISSUED] = now
     m.shares[share, order.N_PUT] += 1
     if m.shares[share, order.STAGE] == IDLE:
         m.shares[share, order.STAGE] = WRITING

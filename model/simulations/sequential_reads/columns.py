@@ -14,6 +14,7 @@ SINCE = 9  # ns: when that activity began
 BEGAN = 10  # ns: when the read began
 N_WRAPS = 11  # count of times that the thread has come to the end of its file
 N_COLUMNS = 12
+
 # Elements of Tally.counts, and their names.
 READS_DONE = 0  # reads completed
 RECORDS_CAME = 1  # records that have come from the disks or the vdev cache

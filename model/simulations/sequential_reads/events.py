@@ -22,6 +22,7 @@ from model.events.calendar import NEVER, set_time
 from model.events.clock import TICK_NS
 from model.jit import kernel, part
 from model.simulations.sequential_reads import columns as reader
+from model.simulations.sequential_reads import recorded_columns as recorded
 from model.simulations.sequential_reads.state import (
     ABSENT,
     AWAIT,
@@ -57,11 +58,14 @@ def turn_to(threads, spent, recorder, now, thread, activity):
     """`thread` has done what it did until `now`, and turns to `activity`."""
     began = threads[thread, reader.SINCE]
     spent[thread, threads[thread, reader.ACTIVITY]] += now - began
-    n = recorder.n[0]
+    n = recorder.n[recorded.ACTIVITIES]
     if recorder.thread == thread and now > began and n < len(recorder.activities):
         rows = recorder.activities
-        rows[n, 0], rows[n, 1], rows[n, 2], rows[n, 3] = began, now, threads[thread, reader.ACTIVITY], threads[thread, reader.WAITS_FOR]
-        recorder.n[0] += 1
+        rows[n, recorded.BEGAN] = began
+        rows[n, recorded.ENDED] = now
+        rows[n, recorded.ACTIVITY] = threads[thread, reader.ACTIVITY]
+        rows[n, recorded.WAITED_FOR] = threads[thread, reader.WAITS_FOR]
+        recorder.n[recorded.ACTIVITIES] += 1
     threads[thread, reader.ACTIVITY], threads[thread, reader.SINCE] = activity, now
 
 
@@ -75,13 +79,17 @@ def count_under_way(tally, now, change):
 
 @kernel
 def _record_call(recorder, file, record, prefetched, tick, rows, n_rows):
-    n = recorder.n[2]
+    n = recorder.n[recorded.CALLS]
     if n < len(recorder.calls):
         calls, n_records = recorder.calls, 0
         for row in range(n_rows):
             n_records += rows[row, to_fetch.N_BLOCKS]
-        calls[n, 0], calls[n, 1], calls[n, 2], calls[n, 3], calls[n, 4] = file, record, prefetched, tick, n_records
-        recorder.n[2] += 1
+        calls[n, recorded.FILE] = file
+        calls[n, recorded.RECORD] = record
+        calls[n, recorded.WAS_THERE] = prefetched
+        calls[n, recorded.TICK] = tick
+        calls[n, recorded.N_ASKED] = n_records
+        recorder.n[recorded.CALLS] += 1
 
 
 # ---- core ----

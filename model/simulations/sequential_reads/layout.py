@@ -151,9 +151,11 @@ def _write_files(files, sizes, layout, free):
 def new_free(n_leaves, aliquot_bytes=ALIQUOT_BYTES, n_holes=64, first_byte=0):
     """An empty pool, freshly imported, with room to note so many holes a leaf; the first `first_byte` are taken."""
     rotor = new_space(n_leaves, aliquot_bytes).rotor
-    holes = (np.zeros((n_leaves, n_holes), np.int64) for _ in range(2))
-    return Free(aliquot_bytes, np.full(n_leaves, FRONT_BYTES + first_byte), *holes, np.zeros(n_leaves, np.int64),
-                np.zeros(1, np.int64), np.zeros((n_leaves, N_ALIGNMENTS), np.int64), rotor, np.zeros(1, np.int64))
+    return Free(
+        aliquot_bytes=aliquot_bytes, frontier=np.full(n_leaves, FRONT_BYTES + first_byte),
+        hole_start=np.zeros((n_leaves, n_holes), np.int64), hole_end=np.zeros((n_leaves, n_holes), np.int64),
+        n_holes=np.zeros(n_leaves, np.int64), most_holes=np.zeros(1, np.int64),
+        cursor=np.zeros((n_leaves, N_ALIGNMENTS), np.int64), rotor=rotor, given=np.zeros(1, np.int64))
 
 
 def lay_out(files, sizes, n_leaves, aliquot_bytes=ALIQUOT_BYTES, first_byte=0):
@@ -162,7 +164,9 @@ def lay_out(files, sizes, n_leaves, aliquot_bytes=ALIQUOT_BYTES, first_byte=0):
     n_indirect, n_holes = files.n_blocks - files.n_records, 64
     while True:
         free = new_free(n_leaves, aliquot_bytes, n_holes, first_byte)
-        layout = Layout(np.empty(files.n_blocks, np.int64), *(np.empty(n_indirect, np.int64) for _ in range(3)))
+        layout = Layout(
+            place=np.empty(files.n_blocks, np.int64), second=np.empty(n_indirect, np.int64),
+            n_bytes=np.empty(n_indirect, np.int64), level=np.empty(n_indirect, np.int64))
         if _write_files(files, sizes, layout, free) == DONE:
             return layout, free
         n_holes *= 4

@@ -34,7 +34,9 @@ from model.simulations.sequential_reads import columns as reader
 from model.simulations.sequential_reads.events import count_under_way, disk_event, thread_event, turn_to
 from model.simulations.sequential_reads.state import (
     ACTIVITIES,
+    COPYING,
     DONE,
+    ISSUING,
     KINDS,
     MIB,
     OUT_OF_IOS,
@@ -90,7 +92,8 @@ def run(m, pool):
         if now >= m.settings.duration_ns:
             count_under_way(m.tally, m.settings.duration_ns, 0)
             for thread in range(len(m.threads)):
-                turn_to(m.threads, m.tally.spent, m.recorder, m.settings.duration_ns, thread, m.threads[thread, reader.ACTIVITY])
+                turn_to(m.threads, m.tally.spent, m.recorder, m.settings.duration_ns, thread,
+                        m.threads[thread, reader.ACTIVITY])
             return DONE
         status = _shortage(m.tally, pool.queue)
         if status != DONE:
@@ -123,7 +126,7 @@ class Result(NamedTuple):
     response_at: np.ndarray  # likewise: ns when it was completed
     spent_ns: dict  # activity: ns of each thread; see ACTIVITIES
     cpu_ns_per_read: float  # of the threads: copying, issuing, completions; no interrupt or daemon beyond that
-    counts: dict  # see COUNTS
+    counts: dict  # see reader.COUNTS
     mean_ns: dict  # kind: mean time from asking for a block until it came
     came: dict  # kind: blocks that have come
     outcomes: np.ndarray  # [data or metadata, outcome of the vdev cache]: reads
@@ -145,7 +148,7 @@ def _result(m, pool):
     counts = dict(zip(reader.COUNTS, tally.counts.tolist(), strict=True))
     n = counts["reads_done"]
     per_stream = np.bincount(tally.stream[:n], minlength=n_streams) * m.readers.read_bytes / MIB / seconds
-    cpu_ns = tally.spent[:, :2].sum() / max(1, n)  # copying and issuing
+    cpu_ns = tally.spent[:, (COPYING, ISSUING)].sum() / max(1, n)
     mean_ns = {kind: float(tally.took[i] / max(1, tally.came[i])) for i, kind in enumerate(KINDS)}
     units = pool.drives.units
     return Result(

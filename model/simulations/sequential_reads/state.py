@@ -13,12 +13,14 @@ from model.events.calendar import Calendar, new_calendar
 from model.events.streams import stream
 from model.simulations.rules import rules_of as rules_of_disks
 from model.simulations.sequential_reads import columns as reader
+from model.simulations.sequential_reads import recorded_columns as recorded
 from model.simulations.sequential_reads.layout import lay_out
 from model.zfs.arc.arc import greatest_c
 from model.zfs.dmu.indirect import CHECKSUM_OFF
 from model.zfs.dmu.layout import Files, Layout, Sizes, block_sizes, number_blocks
 from model.zfs.dmu.zfetch import Zfetch, ZfetchParams, max_fetches, new_zfetch
 from model.zfs.eras import era
+from model.zfs.vdev import command_columns as command
 from model.zfs.vdev.cache import VdevCacheParams
 from model.zfs.vdev.leaves import NOBODY, new_leaves
 from model.zfs.vdev.places import OFFSET_MASK
@@ -42,9 +44,7 @@ WAITING = 2  # for records
 STALLED = 3  # for an indirect block
 ACTIVITIES = ("copying", "issuing", "waiting for data", "stalled on an indirect block")
 
-
 HOLD, FETCH, AWAIT, COPY, FINISH = 0, 1, 2, 3, 4
-
 
 # How a run ended.
 DONE, OUT_OF_READS, OUT_OF_IOS = 0, 1, 2
@@ -108,7 +108,7 @@ class Core(NamedTuple):
 class Tally(NamedTuple):
     """What is measured."""
 
-    counts: np.ndarray  # see COUNTS
+    counts: np.ndarray  # see reader.COUNTS
     stream: np.ndarray  # of each read completed
     response_ns: np.ndarray  # likewise
     response_at: np.ndarray  # ns: when it was completed
@@ -128,10 +128,10 @@ class Recorder(NamedTuple):
 
     thread: int  # or -1
     leaf: int  # or -1
-    n: np.ndarray  # rows written: activities, commands, calls
-    activities: np.ndarray  # [row]: began, ended (ns), activity, the indirect block it waited for or NOBODY
-    commands: np.ndarray  # [row]: began, ends (ns), offset, B, units with drive and driver, I/Os waiting in the vdev queue
-    calls: np.ndarray  # [row]: file, record, whether it was there or being read, tick, records asked for
+    n: np.ndarray  # rows written; see recorded.ACTIVITIES
+    activities: np.ndarray  # [row, column]; see recorded.BEGAN
+    commands: np.ndarray  # [row, column]; see model.zfs.vdev.command_columns
+    calls: np.ndarray  # [row, column]: calls of zfetch; see recorded.FILE
 
 
 class Machine(NamedTuple):
@@ -142,7 +142,7 @@ class Machine(NamedTuple):
     files: Files
     layout: Layout
     status: np.ndarray  # per block
-    threads: np.ndarray  # [thread, column]; see STAGE and the others
+    threads: np.ndarray  # [thread, column]; see reader.STAGE
     fetches: np.ndarray  # [thread, row, first record or how many]
     answer: np.ndarray  # [row, first record or how many]: of zfetch's last call
     zfetch_params: ZfetchParams
@@ -216,24 +216,28 @@ def rules_of(name: str, *disk, **more) -> Rules:
 
 
 def new_recorder(thread: int = -1, leaf: int = -1, n: int = 0) -> Recorder:
-    rows = (np.zeros((n, columns), np.int64) for columns in (4, 6, 5))
-    return Recorder(thread, leaf, np.zeros(3, np.int64), *rows)
+    return Recorder(
+        thread=thread, leaf=leaf, n=np.zeros(recorded.N_TABLES, np.int64),
+        activities=np.zeros((n, recorded.N_ACTIVITY_COLUMNS), np.int64),
+        commands=np.zeros((n, command.N_COLUMNS), np.int64), calls=np.zeros((n, recorded.N_CALL_COLUMNS), np.int64))
 
 
 def _new_core(files):
-    core = Core(np.full(files.n_records + 1, -1), np.full(files.n_records + 1, -1), np.zeros(1, np.int64),
-                np.zeros(files.n_blocks - files.n_records, np.int64))
+    core = Core(older=np.full(files.n_records + 1, -1), newer=np.full(files.n_records + 1, -1), n=np.zeros(1, np.int64),
+                n_below=np.zeros(files.n_blocks - files.n_records, np.int64))
     core.older[0] = core.newer[0] = 0
     return core
 
 
 def _new_tally(files, n_streams, n_reads, seed):
-    per_read, one = (np.zeros(n_reads, np.int64) for _ in range(3)), [np.zeros(1, np.int64) for _ in range(3)]
     n_indirect = files.n_blocks - files.n_records
     copy_read = (stream(seed, "copy read").random((PASSES, n_indirect)) < 0.5).astype(np.int64)
-    return Tally(np.zeros(len(reader.COUNTS), np.int64), *per_read, np.zeros((n_streams, len(ACTIVITIES)), np.int64),
-                 np.zeros(files.n_blocks, np.int64), np.zeros(files.n_blocks, np.int64), np.zeros(len(KINDS), np.int64),
-                 np.zeros(len(KINDS), np.int64), *one, copy_read)
+    return Tally(
+        counts=np.zeros(len(reader.COUNTS), np.int64), stream=np.zeros(n_reads, np.int64),
+        response_ns=np.zeros(n_reads, np.int64), response_at=np.zeros(n_reads, np.int64),
+        spent=np.zeros((n_streams, len(ACTIVITIES)), np.int64), asked_at=np.zeros(files.n_blocks, np.int64),
+        asked_as=np.zeros(files.n_blocks, np.int64), took=np.zeros(len(KINDS), np.int64),
+        came=np.zeros(len(KINDS), np.int64), n_under_way=np.zeros(1, np.int64), area=np.zeros(1, np.int64), area_at=np.zeros(1, np.int64), copy_read=copy_read)
 
 
 def new_machine(site, rules, settings, seed, n_reads, n_ios, recorder, cache_recorder):

@@ -11,15 +11,17 @@ from model.devices.command_queue import N_SERVED, SERVED_BYTES, SERVICE_NS
 from model.devices.data_sheet import SheetParams
 from model.events.streams import stream
 from model.jit import lent_memory
+from model.simulations.filebench_oltp import columns as oltp
 from model.simulations.filebench_oltp import run as oltp_run
 from model.simulations.filebench_oltp.filebench import Workload
 from model.simulations.filebench_oltp.run import preallocated_core, simulate
-from model.simulations.filebench_oltp.state import Settings, new_site
+from model.simulations.filebench_oltp.state import Room, Settings, new_site
 from model.simulations.rules import rules_of
 from model.zfs.arc import columns as header
 from model.zfs.arc import scalars as scalar
 from model.zfs.arc.arc import greatest_c
 from model.zfs.arc.lists import MFU, MRU, total_bytes
+from model.zfs.vdev import command_columns as command
 from model.zfs.vdev.cache import MAY_NOT_FILL
 from model.zfs.vdev.leaves import new_recorder
 from model.zfs.vdev.places import FRONT_BYTES
@@ -92,7 +94,7 @@ def test_the_same_seed_gives_the_same_bits_and_another_one_others(site):
 def test_too_little_room_is_made_up_for_and_changes_nothing(site, monkeypatch):
     settings = Settings(n_leaves=6, duration_ns=SECOND, txg_ns=SECOND // 4)
     plenty = simulate(site, rules_of("onnv_69"), settings)
-    monkeypatch.setattr(oltp_run, "first_room", lambda settings: oltp_run.Room(10, 300, 60, 500))
+    monkeypatch.setattr(oltp_run, "first_room", lambda settings: Room(n_draws=10, n_ios=300, n_entries=60, n_nodes=500))
     scarce = simulate(site, rules_of("onnv_69"), settings)
     assert (plenty.response_ns == scarce.response_ns).all()
     assert plenty.counts == scarce.counts
@@ -130,8 +132,8 @@ def test_whole_lines_moved_for_nothing_cost_what_fills_cost_and_leave_no_line(si
     for x, n_bytes in ((plain, 8192), (moved, line)):
         rows = x.pool.recorder.commands[:x.pool.recorder.n[1]]
         assert len(rows) > 100
-        assert (rows[:, 3] == n_bytes).all()
-        assert (rows[:, 2] % n_bytes == 0).all()
+        assert (rows[:, command.N_BYTES] == n_bytes).all()
+        assert (rows[:, command.OFFSET] % n_bytes == 0).all()
         assert x.outcomes.sum() == x.outcomes[0, MAY_NOT_FILL]
         assert x.pool.cache.n_lines.sum() == 0
     assert moved.reads_per_s < plain.reads_per_s
@@ -150,7 +152,7 @@ def closed_network(n_leaves, n_shadows, think_ns, service_ns, seed=0):
     x = simulate(site, rules, settings, seed)
     visits = np.bincount(site.layout.place[:workload.file_bytes // 8192] >> 48, minlength=n_leaves)
     expected = mva(n_shadows, think_ns / 1e9, visits / visits.sum() * service_ns.mean() / 1e9)
-    return x.per_second[0, 10:].reshape(20, 10).mean(axis=1), expected
+    return x.per_second[oltp.READS_IN, 10:].reshape(20, 10).mean(axis=1), expected
 
 
 def is_within_limits(batches, expected):

@@ -9,9 +9,11 @@ from defects.sequential_reads import MUTANTS
 from laws.sequential_reads import LAWS
 from model.devices.data_sheet import SheetParams
 from model.simulations.rules import rules_of as rules_of_disks
+from model.simulations.sequential_reads import columns as reader
+from model.simulations.sequential_reads import recorded_columns as recorded
 from model.simulations.sequential_reads import run as seqread
 from model.simulations.sequential_reads.run import simulate
-from model.simulations.sequential_reads.state import ABSENT, Readers, Settings, new_recorder, new_site, rules_of
+from model.simulations.sequential_reads.state import ABSENT, STALLED, Readers, Settings, new_recorder, new_site, rules_of
 from model.zfs.vdev.cache import MISS, OUTCOMES, TOO_LARGE
 from model.zfs.vdev.places import LEAF_SHIFT, OFFSET_MASK
 from support.processes import interpreted
@@ -57,11 +59,12 @@ def test_without_the_cache_each_indirect_block_is_one_stall(runs):
     x = runs["off"]
     m = x.machine
     seen = (m.status[m.files.n_records:] != ABSENT).sum()
-    rows = m.recorder.activities[:m.recorder.n[0]]
-    of_thread = {int(b) for b in rows[rows[:, 2] == 3, 3]}
+    rows = m.recorder.activities[:m.recorder.n[recorded.ACTIVITIES]]
+    stalled = rows[:, recorded.ACTIVITY] == STALLED
+    of_thread = {int(b) for b in rows[stalled, recorded.WAITED_FOR]}
     assert x.outcomes[1, TOO_LARGE] == seen == x.outcomes[1].sum()
-    assert (rows[:, 2] == 3).sum() == len(of_thread)
-    assert m.threads[0, 11] == 0  # no wrap
+    assert stalled.sum() == len(of_thread)
+    assert m.threads[0, reader.N_WRAPS] == 0
     base, records = m.files.base[0, 1], (m.status[:m.files.n_records_of[0]] != ABSENT).sum()
     assert len([b for b in of_thread if base <= b < base + 256]) in (-(-records // 128), -(-records // 128) + 1)
 
