@@ -207,7 +207,8 @@ def age(m, ageing, now):
         look_again(m, now)
         set_time(m.calendar, m.sources.timer, now + m.orders.txg.timeout_ns)
         return False
-    elif (ageing.at[order.RECORDS_DONE] % ageing.per_txg == 0 and _is_dirty(m)) or ageing.at[order.RECORDS_DONE] == len(ageing.records):
+    elif ((ageing.at[order.RECORDS_DONE] % ageing.per_txg == 0 and _is_dirty(m))
+          or ageing.at[order.RECORDS_DONE] == len(ageing.records)):
         open_next(m)
     else:
         _rewrite_next(m, ageing)

@@ -237,7 +237,8 @@ def _new_tally(files, n_streams, n_reads, seed):
         response_ns=np.zeros(n_reads, np.int64), response_at=np.zeros(n_reads, np.int64),
         spent=np.zeros((n_streams, len(ACTIVITIES)), np.int64), asked_at=np.zeros(files.n_blocks, np.int64),
         asked_as=np.zeros(files.n_blocks, np.int64), took=np.zeros(len(KINDS), np.int64),
-        came=np.zeros(len(KINDS), np.int64), n_under_way=np.zeros(1, np.int64), area=np.zeros(1, np.int64), area_at=np.zeros(1, np.int64), copy_read=copy_read)
+        came=np.zeros(len(KINDS), np.int64), n_under_way=np.zeros(1, np.int64), area=np.zeros(1, np.int64),
+        area_at=np.zeros(1, np.int64), copy_read=copy_read)
 
 
 def new_machine(site, rules, settings, seed, n_reads, n_ios, recorder, cache_recorder):
