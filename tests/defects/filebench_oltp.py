@@ -6,6 +6,7 @@
 import json
 
 from laws.filebench_oltp import LAWS
+from model.events import accounts
 from model.simulations.filebench_oltp import columns as oltp
 from model.simulations.filebench_oltp import disks as oltp_disks
 from model.simulations.filebench_oltp import filebench
@@ -27,10 +28,10 @@ WORKLOAD = filebench.Workload(file_bytes=2**24, n_files=2, n_shadows=30, n_write
 SETTINGS = Settings(n_leaves=3, duration_ns=700_000_000, txg_ns=200_000_000, memory_bytes=2**22)
 
 
-def late_area(tally, now, change):
-    tally.n_in_read[0] += change
-    tally.area[0] += tally.n_in_read[0] * (now - tally.area_at[0])
-    tally.area_at[0] = now
+def late_area(account, now, n):
+    account[accounts.N_NOW] += n
+    account[accounts.AREA] += account[accounts.N_NOW] * (now - account[accounts.UNTIL])
+    account[accounts.UNTIL] = now
 
 
 def forgets_joiners(m, now, task, real=oltp_disks.block_came):
@@ -56,7 +57,7 @@ def evicts_and_keeps_hold(arc_, node):
 
 MUTANTS = {
     "none": (oltp_run, "SECOND_NS", oltp_run.SECOND_NS, None),
-    "counts a read before its time": (oltp_tasks, "count_reads", late_area, "little"),
+    "counts a read before its time": (oltp_tasks, "change_by", late_area, "little"),
     "a pause is not noticed": (leaves, "pause", lambda drives, unit, now: None, "utilisation"),
     "who joined is never told": (oltp_disks, "block_came", forgets_joiners, "conservation"),
     "the second copy is never sent": (oltp_run, "sync_event", forgets_second_copy, "conservation"),

@@ -7,7 +7,7 @@ that failed.
 import json
 
 from laws.sequential_reads import LAWS
-from model.events import clock
+from model.events import accounts, clock
 from model.simulations.sequential_reads import columns as reader
 from model.simulations.sequential_reads import events as seqread_events
 from model.simulations.sequential_reads import recorded_columns as recorded
@@ -20,10 +20,10 @@ READERS = Readers(n_streams=3, file_bytes=2**28)
 SETTINGS = Settings(n_leaves=4, duration_ns=1_500_000_000)
 
 
-def late_area(tally, now, change):
-    tally.n_under_way[0] += change
-    tally.area[0] += tally.n_under_way[0] * (now - tally.area_at[0])
-    tally.area_at[0] = now
+def late_area(account, now, n):
+    account[accounts.N_NOW] += n
+    account[accounts.AREA] += account[accounts.N_NOW] * (now - account[accounts.UNTIL])
+    account[accounts.UNTIL] = now
 
 
 def forgets_time(threads, spent, recorder, now, thread, activity, real=seqread_events.turn_to):
@@ -61,17 +61,17 @@ def reads_half(pool_, now, place, n_bytes, *rest, real=seqread_events.read_at):
     return real(pool_, now, place, n_bytes // 2, *rest)
 
 
-def records_the_end_late(recorder, pool_, now, leaf, ends, real=seqread._record_command):
+def records_the_end_late(recorder, pool_, now, leaf, ends, real=seqread.record_command):
     real(recorder, pool_, now, leaf, ends + 1)
 
 
 MUTANTS = {
     "none": (seqread, "SECOND_NS", clock.SECOND_NS, None),
-    "counts a block before its time": (seqread_events, "count_under_way", late_area, "little"),
+    "counts a block before its time": (seqread_events, "change_by", late_area, "little"),
     "a stall is not counted": (seqread_events, "turn_to", forgets_time, "time"),
     "a stall is recorded as waiting": (seqread_events, "turn_to", calls_stalls_waiting, "timeline"),
     "a pause is not noticed": (leaves, "pause", lambda drives, unit, now: None, "utilisation"),
-    "a command is recorded too long": (seqread, "_record_command", records_the_end_late, "commands"),
+    "a command is recorded too long": (seqread, "record_command", records_the_end_late, "commands"),
     "what came is taken for used": (seqread_events, "_came", takes_for_old, "conservation"),
     "half of each block is read": (seqread_events, "read_at", reads_half, "conservation"),
     "zfetch is shown another record": (seqread_events, "show_block", shows_the_next, "replays"),

@@ -5,6 +5,7 @@ from collections import Counter
 import numpy as np
 
 from model.devices.command_queue import N_COMMANDS, SERVICE_NS
+from model.events import accounts, ring
 from model.simulations.filebench_oltp import columns as oltp
 from model.simulations.filebench_oltp.state import AIO_TASKS
 from model.zfs.arc import columns as header
@@ -26,7 +27,7 @@ def little(x):
     """The integral of the number of reads under way is the sum of the times that they have been under way."""
     m = x.machine
     under_way = m.settings.duration_ns - m.tasks.rows[reading(x), oltp.BEGAN]
-    return m.tally.area[0] == x.response_ns.sum() + under_way.sum()
+    return m.tally.under_way[accounts.AREA] == x.response_ns.sum() + under_way.sum()
 
 
 def utilisation(x):
@@ -72,9 +73,10 @@ def waiting_tasks(x):
     pool, tasks = x.pool, x.machine.tasks
     of_task = Counter(waiter >> pool.waiter_shift for waiter in waiters(x))
     first = [task for task, n in of_task.items() if n == pool.n_awaited[task]]
-    ring = [int(tasks.ready[i & (len(tasks.ready) - 1)]) for i in range(tasks.n_ready[1], tasks.n_ready[0])]
+    taken, put = tasks.n_ready[ring.TAKEN], tasks.n_ready[ring.PUT]
+    ready = [int(tasks.ready[i & (len(tasks.ready) - 1)]) for i in range(taken, put)]
     before = tasks.rows[:, oltp.JOINED_BEFORE]
-    return first + ring + [joiner for task in first for joiner in chain(tasks.rows[task, oltp.JOINED], before)]
+    return first + ready + [joiner for task in first for joiner in chain(tasks.rows[task, oltp.JOINED], before)]
 
 
 def tasks_under_way(x):

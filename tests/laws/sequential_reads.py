@@ -3,6 +3,7 @@
 import numpy as np
 
 from model.devices.command_queue import N_COMMANDS, SERVICE_NS
+from model.events import accounts
 from model.simulations.sequential_reads import columns as reader
 from model.simulations.sequential_reads import recorded_columns as recorded
 from model.simulations.sequential_reads.state import ABSENT, FRESH, READING, STALLED
@@ -21,7 +22,7 @@ def under_way(x):
 def little(x):
     """The integral of the number of blocks being read is the sum of the times that they have been."""
     tally, end = x.machine.tally, x.machine.settings.duration_ns
-    return tally.area[0] == tally.took.sum() + (end - tally.asked_at[under_way(x)]).sum()
+    return tally.under_way[accounts.AREA] == tally.took.sum() + (end - tally.asked_at[under_way(x)]).sum()
 
 
 def time(x):

@@ -22,7 +22,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from model.devices.command_queue import BLOCK_SHIFT, BUSY_NS, BUSY_SINCE, N_COMMANDS, N_SERVED, SERVED_BYTES
+from model.devices.command_queue import BLOCK_SHIFT, N_SERVED, SERVED_BYTES
+from model.events import ring
+from model.events.accounts import change_by
 from model.events.calendar import NEVER, next_source, set_time, settle
 from model.events.clock import SECOND_NS, TICK_NS
 from model.jit import kernel, part
@@ -46,7 +48,7 @@ from model.simulations.filebench_oltp.state import (
     first_room,
     new_machine,
 )
-from model.simulations.filebench_oltp.tasks import count_reads, finish_read, finish_write, look, next_ready
+from model.simulations.filebench_oltp.tasks import finish_read, finish_write, look
 from model.simulations.filebench_oltp.threads import shadow_event, writer_event
 from model.simulations.filebench_oltp.txgs import sync_event, timer_event
 from model.simulations.rules import Rules
@@ -55,7 +57,7 @@ from model.zfs.arc.lists import has_nodes, total_bytes
 from model.zfs.dmu.after_loading import preallocate, warm
 from model.zfs.dmu.dirty import has_room
 from model.zfs.dmu.layout import MAX_LEVELS
-from model.zfs.vdev.leaves import NOBODY, Leaves, Recorder, new_recorder, record_command, start_disk, to_queue
+from model.zfs.vdev.leaves import NOBODY, Leaves, Recorder, busy_until, new_recorder, record_command, start_disk, to_queue
 from model.zfs.vdev.places import BACK_BYTES
 from model.zfs.vdev.queue_units import NIL
 
@@ -76,7 +78,7 @@ def _send(m, pool, now, leaf):
             ends = start_disk(pool, now, leaf)
             set_time(m.calendar, leaf, ends)
             unit_starts(m, pool, pool.drives.commands[leaf, 0])
-            record_command(pool, now, leaf, ends)
+            record_command(pool.recorder, pool, now, leaf, ends)
         leaf = -1
     pool.n_out[0] = 0
 
@@ -136,7 +138,7 @@ def run(m, pool):
     now = calendar.time[next_source(calendar)]
     while True:
         leaf = source = -1
-        is_task = tasks.n_ready[0] != tasks.n_ready[1]
+        is_task = ring.n_in(tasks.n_ready) != 0
         if not is_task:
             source = next_source(calendar)
         if not 0 <= source < sources.sync:  # disks take nothing
@@ -144,7 +146,7 @@ def run(m, pool):
             if status != DONE:
                 return status
         if is_task:
-            task = next_ready(tasks)
+            task = ring.take(tasks.ready, tasks.n_ready)
             has_all = look(m, pool, now, task)
             if has_all and tasks.rows[task, oltp.WRITER] == NOBODY:
                 finish_read(m, now, task)
@@ -152,7 +154,7 @@ def run(m, pool):
                 finish_write(m, now, task)
         else:
             if calendar.time[source] >= m.settings.duration_ns:
-                count_reads(m.tally, m.settings.duration_ns, 0)
+                change_by(m.tally.under_way, m.settings.duration_ns, 0)
                 return DONE
             if source >= sources.writers and not _draws_left(sources, m.workload, m.threads, source):
                 return OUT_OF_DRAWS
@@ -219,12 +221,6 @@ def start_threads(m):
     set_time(m.calendar, m.sources.reclaim, SECOND_NS)
     if m.settings.warm_indirect:
         warm(m.arc, m.arc_params, m.files)
-
-
-def busy_until(drives, now):
-    """Per disk: ns that it has worked until `now` (int64)."""
-    units = drives.units
-    return units[:, BUSY_NS] + np.where(units[:, N_COMMANDS] > 0, now - units[:, BUSY_SINCE], 0)
 
 
 def _result(m, pool):

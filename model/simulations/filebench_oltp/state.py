@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from model.devices.command_queue import BLOCK_SHIFT
+from model.events import accounts, ring
 from model.events.calendar import Calendar, new_calendar
 from model.events.streams import stream
 from model.jit.lent_memory import empty, in_lines
@@ -86,8 +87,8 @@ class Tasks(NamedTuple):
 
     rows: np.ndarray  # [task, column]; see oltp.FILE
     node: np.ndarray  # per task: the header of the block that it reads, which is held until it has come
-    ready: np.ndarray  # a ring of tasks that can go on; a power of two
-    n_ready: np.ndarray  # two elements: put into the ring, taken out of it
+    ready: np.ndarray  # tasks that can go on: a ring (model.events.ring)
+    n_ready: np.ndarray  # its ends
     free: np.ndarray  # [writer, i]: tasks that it may use
     n_free: np.ndarray  # per writer
 
@@ -110,9 +111,7 @@ class Tally(NamedTuple):
     counts: np.ndarray  # see oltp.COUNTS
     response_ns: np.ndarray  # of reads, in order of completion
     response_at: np.ndarray  # ns: when it was completed
-    n_in_read: np.ndarray  # one element: reads under way
-    area: np.ndarray  # one element: its integral over time, ns
-    area_at: np.ndarray  # one element: up to when
+    under_way: np.ndarray  # reads: an account (model.events.accounts)
     per_second: np.ndarray  # [row, second]: operations completed; see oltp.READS_IN
     copy_read: np.ndarray  # per indirect block: which copy is read, 0 or 1; drawn
     n_rewritten: np.ndarray  # per indirect block: children rewritten in this run
@@ -191,8 +190,8 @@ def _new_tasks(workload):
     rows[:, oltp.WRITER] = rows[:, oltp.JOINED] = rows[:, oltp.JOINED_BEFORE] = NOBODY
     free = workload.n_shadows + np.arange(n_writers * AIO_TASKS).reshape(n_writers, AIO_TASKS)
     return Tasks(
-        rows=rows, node=np.zeros(n, np.int64), ready=np.zeros(1 << n.bit_length(), np.int64), n_ready=np.zeros(2, np.int64),
-        free=free, n_free=np.full(n_writers, AIO_TASKS))
+        rows=rows, node=np.zeros(n, np.int64), ready=np.zeros(1 << n.bit_length(), np.int64),
+        n_ready=np.zeros(ring.N_ENDS, np.int64), free=free, n_free=np.full(n_writers, AIO_TASKS))
 
 
 def _new_threads(workload, seed, n_draws):
@@ -216,8 +215,8 @@ def _new_tally(settings, workload, files, seed, n_draws):
     copy_read = (stream(seed, "copy read").random(n_indirect) < 0.5).astype(np.int64)
     return Tally(
         counts=np.zeros(len(oltp.COUNTS), np.int64), response_ns=empty(n_reads, np.int64),
-        response_at=empty(n_reads, np.int64), n_in_read=np.zeros(1, np.int64), area=np.zeros(1, np.int64),
-        area_at=np.zeros(1, np.int64), per_second=np.zeros((oltp.N_IN, seconds), np.int64), copy_read=copy_read,
+        response_at=empty(n_reads, np.int64), under_way=np.zeros(accounts.N_ELEMENTS, np.int64),
+        per_second=np.zeros((oltp.N_IN, seconds), np.int64), copy_read=copy_read,
         n_rewritten=np.zeros(n_indirect, np.int64), sync_began=np.zeros(1, np.int64))
 
 

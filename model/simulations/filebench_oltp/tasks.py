@@ -3,6 +3,8 @@
 Tasks that can go on stand in a ring, first come, first served. Who wants a block that is being read waits for its reader.
 """
 
+from model.events import ring
+from model.events.accounts import change_by
 from model.events.calendar import set_time
 from model.events.clock import SECOND_NS
 from model.jit import kernel, part
@@ -16,29 +18,6 @@ from model.zfs.dmu.indirect import POINTERS
 from model.zfs.dmu.layout import level_block
 from model.zfs.vdev.leaves import NOBODY, ask
 
-# ---- the ring ----
-
-
-@part
-def make_ready(tasks, task):
-    tasks.ready[tasks.n_ready[0] & (len(tasks.ready) - 1)] = task
-    tasks.n_ready[0] += 1
-
-
-@part
-def next_ready(tasks):
-    task = tasks.ready[tasks.n_ready[1] & (len(tasks.ready) - 1)]
-    tasks.n_ready[1] += 1
-    return task
-
-
-@part
-def count_reads(tally, now, change):
-    """Reads under way become `change` more."""
-    tally.area[0] += tally.n_in_read[0] * (now - tally.area_at[0])
-    tally.area_at[0] = now
-    tally.n_in_read[0] += change
-
 
 @part
 def begin(tasks, files, now, task, file, record, n_records):
@@ -47,7 +26,7 @@ def begin(tasks, files, now, task, file, record, n_records):
     tasks.rows[task, oltp.N_RECORDS] = n_records
     tasks.rows[task, oltp.LEVEL] = files.n_levels[file] - 1
     tasks.rows[task, oltp.BEGAN] = now
-    make_ready(tasks, task)
+    ring.put(tasks.ready, tasks.n_ready, task)
 
 
 # ---- blocks ----
@@ -68,9 +47,9 @@ def block_came(m, now, task):
     tasks.rows[task, oltp.LEVEL] -= 1
     waiting = tasks.rows[task, oltp.JOINED]
     tasks.rows[task, oltp.JOINED] = NOBODY
-    make_ready(tasks, task)
+    ring.put(tasks.ready, tasks.n_ready, task)
     while waiting != NOBODY:
-        make_ready(tasks, waiting)
+        ring.put(tasks.ready, tasks.n_ready, waiting)
         waiting = tasks.rows[waiting, oltp.JOINED_BEFORE]
 
 
@@ -140,7 +119,7 @@ def finish_read(m, now, task):
     m.tally.counts[oltp.READS_DONE] += 1
     m.tally.counts[oltp.READ_HITS] += now == began
     m.tally.per_second[oltp.READS_IN, now // SECOND_NS] += 1
-    count_reads(m.tally, now, -1)
+    change_by(m.tally.under_way, now, -1)
     m.threads.next_taker[task] = 0
     if now == began:
         next_read(m, task)
@@ -169,7 +148,7 @@ def _dirty_records(m, now, task):
         rows[task, oltp.N_RECORDS] -= 1
         if rows[task, oltp.N_RECORDS] > 0 and rows[task, oltp.RECORD] % POINTERS == 0:
             _look_again(m, task)
-            make_ready(m.tasks, task)
+            ring.put(m.tasks.ready, m.tasks.n_ready, task)
             return False
     return True
 

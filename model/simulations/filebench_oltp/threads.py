@@ -4,13 +4,14 @@ What each does in turn: `model.simulations.filebench_oltp.filebench`. A thread t
 wakes it sets one.
 """
 
+from model.events.accounts import change_by
 from model.events.calendar import set_time
 from model.jit import part
 from model.simulations.filebench_oltp import columns as oltp
 from model.simulations.filebench_oltp.cpu_prefetch import write_begins, write_comes, write_is_next
 from model.simulations.filebench_oltp.filebench import LOG_WRITER, make_room, post, take, wake_poster
 from model.simulations.filebench_oltp.state import ISSUE, REAP, TAKE
-from model.simulations.filebench_oltp.tasks import begin, count_reads
+from model.simulations.filebench_oltp.tasks import begin
 from model.zfs.vdev.leaves import NOBODY
 
 
@@ -29,7 +30,7 @@ def shadow_event(m, now, shadow):
     n = threads.n_done[shadow]
     threads.n_done[shadow] += 1
     m.tally.counts[oltp.READS] += 1
-    count_reads(m.tally, now, 1)
+    change_by(m.tally.under_way, now, 1)
     begin(m.tasks, m.files, now, shadow, n % m.workload.n_files, threads.shadow_records[shadow, n], 1)
 
 

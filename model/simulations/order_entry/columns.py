@@ -68,13 +68,6 @@ TASK = 3  # the task of the pool that waits until the block is written
 N_WRITTEN = 4  # B of the block that are written
 N_WANTED_COLUMNS = 5
 
-# Rows of Machine.ends.
-CPU = 0  # of Machine.cpu_ring
-SHORT = 1  # of Machine.short_ring
-DIRTY = 2  # of Machine.dirty_ring
-COMMIT = 3  # of Machine.commit_ring
-N_RINGS = 4
-
 # Elements of Machine.counts.
 N_RUNNING = 0  # count of users on CPUs
 N_HELD = 1  # count of dirty buffers, those being written among them

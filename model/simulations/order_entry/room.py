@@ -8,6 +8,7 @@ The rules are those of `model.zfs.txg.throttle`. In the order entry:
  3. When the next group is open, or the quiesced one is handed over, whoever waits or sleeps looks again.
 """
 
+from model.events import ring
 from model.events.calendar import set_time
 from model.jit import kernel, part
 from model.simulations.order_entry import columns as order
@@ -51,5 +52,5 @@ def look_again(m, now):
     for share in range(m.orders.n_shares):
         if m.shares[share, order.STAGE] == IDLE:
             set_time(m.calendar, m.sources.shares + share, now)
-    if m.counts[order.LOG_GROUP] == 0 and m.ends[order.COMMIT, 0] != m.ends[order.COMMIT, 1]:
+    if m.counts[order.LOG_GROUP] == 0 and ring.n_in(m.commit_ends) != 0:
         set_time(m.calendar, m.sources.log_writer, now)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from model.devices.command_queue import BUSY_NS, BUSY_SINCE, N_COMMANDS, N_SERVED, SERVICE_NS, Drive
+from model.devices.command_queue import N_SERVED, SERVICE_NS, Drive
 from model.simulations.order_entry import columns as order
 from model.simulations.order_entry.draws import draw_changes
 from model.simulations.order_entry.run import count_until, run
@@ -23,7 +23,7 @@ from model.simulations.order_entry.state import DOINGS, DONE, Machine, Orders, l
 from model.simulations.order_entry.txgs import Ageing
 from model.zfs.metaslab.state import Metaslabs
 from model.zfs.space.status import FULL
-from model.zfs.vdev.leaves import Leaves
+from model.zfs.vdev.leaves import LeavesPool, busy_until
 from model.zfs.vdev.queue import VdevQueueParams
 
 BALANCED = 0.1  # writes and changes of a step are this close
@@ -94,9 +94,9 @@ def _counters(site):
     """Everything that is counted, up to now."""
     now, units = site.now[0], site.leaves.drives.units
     count_until(site.machine, int(now))
-    busy = units[:, BUSY_NS] + np.where(units[:, N_COMMANDS] > 0, now - units[:, BUSY_SINCE], 0)
-    return {"tally": site.machine.tally.copy(), "doing_ns": site.machine.doing_ns.copy(), "busy_ns": busy,
-            "served": units[:, N_SERVED].copy(), "service_ns": units[:, SERVICE_NS].copy()}
+    return {"tally": site.machine.tally.copy(), "doing_ns": site.machine.doing_ns.copy(),
+            "busy_ns": busy_until(site.leaves.drives, now), "served": units[:, N_SERVED].copy(),
+            "service_ns": units[:, SERVICE_NS].copy()}
 
 
 def window(site: Site, warm_ns: int, ns: int) -> Window:

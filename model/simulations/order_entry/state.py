@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from model.events import ring
 from model.events.calendar import Calendar, new_calendar, set_time
 from model.events.streams import stream
 from model.simulations.order_entry import columns as order
@@ -118,12 +119,15 @@ class Machine(NamedTuple):
     calendar: Calendar
     sources: Sources
     tally: np.ndarray  # see order.TALLY
-    # rings: what is put into them, and how often that was and how often something was taken
-    cpu_ring: np.ndarray
+    # rings, and their ends: model.events.ring
+    cpu_ring: np.ndarray  # users that wait for a CPU
+    cpu_ends: np.ndarray
     short_ring: np.ndarray  # users without a buffer
+    short_ends: np.ndarray
     dirty_ring: np.ndarray  # records, in the order in which they were dirtied
+    dirty_ends: np.ndarray
     commit_ring: np.ndarray  # users that wait for the log writer
-    ends: np.ndarray  # [CPU, SHORT, DIRTY, COMMIT][put, taken]
+    commit_ends: np.ndarray
     counts: np.ndarray  # see order.N_RUNNING
     writers: np.ndarray  # [writer, column]; see order.TO_ISSUE
     pending: np.ndarray  # [share, place, column]: blocks that wait for the intent log, a ring; see
@@ -248,10 +252,11 @@ def new_machine(orders, seed, before=None):
     m = Machine(
         orders=orders, users=_numbers(orders.n_users, order.N_USER_COLUMNS), doing_ns=_numbers(len(DOINGS)),
         calendar=new_calendar(sources.users + orders.n_users), sources=sources, tally=_numbers(len(order.TALLY)),
-        cpu_ring=_numbers(_power_above(orders.n_users)), short_ring=_numbers(_power_above(orders.n_users)),
-        dirty_ring=_numbers(_power_above(orders.dirty_most + int(2 * orders.dirtied) + 1)),
-        commit_ring=_numbers(_power_above(orders.n_users)), ends=_numbers(order.N_RINGS, 2), counts=_numbers(order.N_COUNTS),
-        writers=_numbers(orders.n_writers, order.N_WRITER_COLUMNS),
+        cpu_ring=_numbers(_power_above(orders.n_users)), cpu_ends=_numbers(ring.N_ENDS),
+        short_ring=_numbers(_power_above(orders.n_users)), short_ends=_numbers(ring.N_ENDS),
+        dirty_ring=_numbers(_power_above(orders.dirty_most + int(2 * orders.dirtied) + 1)), dirty_ends=_numbers(ring.N_ENDS),
+        commit_ring=_numbers(_power_above(orders.n_users)), commit_ends=_numbers(ring.N_ENDS),
+        counts=_numbers(order.N_COUNTS), writers=_numbers(orders.n_writers, order.N_WRITER_COLUMNS),
         pending=_numbers(orders.n_shares, n_blocks, order.N_PENDING_COLUMNS),
         shares=_numbers(orders.n_shares + 1, order.N_SHARE_COLUMNS), touched=_numbers(orders.n_shares + 1, n_leaves),
         is_dirty=np.zeros(orders.n_records, np.uint8), record_at=record_at, indirect_at=indirect_at, redo_at=redo_at,

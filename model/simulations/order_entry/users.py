@@ -12,6 +12,7 @@ not dirtied twice. Who commits while the log writer is writing is in its next wr
 commit by queueing, in Oracle as in the intent log. Without a log device the redo goes to log blocks of the main pool.
 """
 
+from model.events import ring
 from model.events.calendar import set_time
 from model.events.clock import TICK_NS
 from model.jit import kernel, part
@@ -34,26 +35,6 @@ from model.zfs.vdev.leaves import ask
 
 SECTOR = 512
 
-# ---- rings ----
-
-
-@kernel
-def put(ring, ends, which, what):
-    ring[ends[which, 0] & (len(ring) - 1)] = what
-    ends[which, 0] += 1
-
-
-@kernel
-def take(ring, ends, which):
-    ends[which, 1] += 1
-    return ring[(ends[which, 1] - 1) & (len(ring) - 1)]
-
-
-@kernel
-def n_in(ends, which):
-    return ends[which, 0] - ends[which, 1]
-
-
 # ---- what a user does ----
 
 
@@ -70,7 +51,7 @@ def _use_cpu(m, now, user):
     """The next part of its CPU time, when there is a CPU."""
     if m.counts[order.N_RUNNING] == m.orders.n_cpus:
         become(m, now, user, QUEUED)
-        put(m.cpu_ring, m.ends, order.CPU, user)
+        ring.put(m.cpu_ring, m.cpu_ends, user)
         return
     m.counts[order.N_RUNNING] += 1
     become(m, now, user, RUNNING)
@@ -81,8 +62,8 @@ def _use_cpu(m, now, user):
 def _leave_cpu(m, now):
     """Its CPU goes to whoever has waited longest."""
     m.counts[order.N_RUNNING] -= 1
-    if n_in(m.ends, order.CPU):
-        _use_cpu(m, now, take(m.cpu_ring, m.ends, order.CPU))
+    if ring.n_in(m.cpu_ends):
+        _use_cpu(m, now, ring.take(m.cpu_ring, m.cpu_ends))
 
 
 @part
@@ -153,7 +134,7 @@ def dirty(m, now, user):
         if not m.is_dirty[record]:
             m.is_dirty[record] = 1
             m.counts[order.N_HELD] += 1
-            put(m.dirty_ring, m.ends, order.DIRTY, record)
+            ring.put(m.dirty_ring, m.dirty_ends, record)
     m.tally[order.DIRTYINGS] += n
     _commit(m, now, user)
     return True
@@ -162,7 +143,7 @@ def dirty(m, now, user):
 @kernel
 def _commit(m, now, user):
     become(m, now, user, COMMITTING)
-    put(m.commit_ring, m.ends, order.COMMIT, user)
+    ring.put(m.commit_ring, m.commit_ends, user)
     m.counts[order.REDO_WAITING] += m.orders.redo_bytes
     if m.counts[order.LOG_GROUP] == 0:
         write_log(m, now)
@@ -172,10 +153,10 @@ def _commit(m, now, user):
 def write_log(m, now):
     """The log writer writes what waits, if anything does and the open group takes it. Without a log device that is the
     business of the main pool."""
-    if n_in(m.ends, order.COMMIT) == 0 or not has_room(m, now):
+    if ring.n_in(m.commit_ends) == 0 or not has_room(m, now):
         return
     n_bytes = (m.counts[order.REDO_WAITING] + SECTOR - 1) // SECTOR * SECTOR
-    m.counts[order.LOG_GROUP], m.counts[order.GROUP_BYTES] = n_in(m.ends, order.COMMIT), n_bytes
+    m.counts[order.LOG_GROUP], m.counts[order.GROUP_BYTES] = ring.n_in(m.commit_ends), n_bytes
     m.counts[order.REDO_WAITING], m.counts[order.LOG_BEGAN] = 0, now
     add_redo(m, n_bytes)
     took = m.orders.op_ns + (TICK_NS if sleeps(m) else 0)
@@ -193,7 +174,7 @@ def log_written(m, now):
     m.tally[order.LOG_BYTES] += m.counts[order.GROUP_BYTES]
     m.tally[order.LOG_NS] += now - m.counts[order.LOG_BEGAN]
     for _ in range(m.counts[order.LOG_GROUP]):
-        user = take(m.commit_ring, m.ends, order.COMMIT)
+        user = ring.take(m.commit_ring, m.commit_ends)
         m.tally[order.TRANSACTIONS] += 1
         m.tally[order.RESPONSE_NS] += now - m.users[user, order.BEGAN]
         become(m, now, user, THINKING)
@@ -215,13 +196,13 @@ def user_event(m, pool, now, user):
         _leave_cpu(m, now)
         if m.users[user, order.READS_LEFT] > 0:
             _read(m, pool, now, user)
-        elif n_in(m.ends, order.SHORT) or not dirty(m, now, user):
+        elif ring.n_in(m.short_ends) or not dirty(m, now, user):
             become(m, now, user, WITHOUT_BUFFER)
-            put(m.short_ring, m.ends, order.SHORT, user)
+            ring.put(m.short_ring, m.short_ends, user)
 
 
 @part
 def buffers_free(m, now):
     """Buffers have been written: those who wait for some go on, in their order."""
-    while n_in(m.ends, order.SHORT) and dirty(m, now, m.short_ring[m.ends[order.SHORT, 1] & (len(m.short_ring) - 1)]):
-        m.ends[order.SHORT, 1] += 1
+    while ring.n_in(m.short_ends) and dirty(m, now, ring.first(m.short_ring, m.short_ends)):
+        ring.take(m.short_ring, m.short_ends)

@@ -20,6 +20,7 @@ open transaction group does; where that is nearly full, they may have to sleep f
 """
 
 from model.devices.cache_flush import write_out
+from model.events import ring
 from model.events.calendar import NEVER, set_time
 from model.events.clock import TICK_NS
 from model.jit import kernel, part
@@ -30,7 +31,7 @@ from model.simulations.order_entry.lun import note_dirty
 from model.simulations.order_entry.placement import mark, want
 from model.simulations.order_entry.room import has_room, sleeps, takes_more
 from model.simulations.order_entry.state import FLUSHING, IDLE, LATENCY, RECORD, WRITING
-from model.simulations.order_entry.users import buffers_free, log_written, n_in, take, write_log
+from model.simulations.order_entry.users import buffers_free, log_written, write_log
 from model.zfs.zil.log import COPIED, log_bytes
 
 # ---- database writers ----
@@ -39,7 +40,7 @@ from model.zfs.zil.log import COPIED, log_bytes
 @kernel
 def _to_write(m):
     """Dirty blocks that no writer has in its batch yet, beyond those that may stay."""
-    n = n_in(m.ends, order.DIRTY) - m.orders.dirty_target
+    n = ring.n_in(m.dirty_ends) - m.orders.dirty_target
     for writer in range(m.orders.n_writers):
         n -= m.writers[writer, order.TO_ISSUE]
     return n
@@ -58,7 +59,7 @@ def writer_event(m, now, writer):
         writers[writer, order.TO_ISSUE] = max(0, min(_to_write(m), orders.writes_per_batch))
     if writers[writer, order.TO_ISSUE] == 0:
         return
-    record = take(m.dirty_ring, m.ends, order.DIRTY)
+    record = ring.take(m.dirty_ring, m.dirty_ends)
     m.is_dirty[record] = 0
     writers[writer, order.TO_ISSUE] -= 1
     writers[writer, order.UNDER_WAY] += 1
@@ -85,7 +86,7 @@ def _to_log(m, now, record, writer):
 @part
 def wake_writers(m, now):
     """Those that sleep look whether enough is dirty now."""
-    if n_in(m.ends, order.DIRTY) <= m.orders.dirty_target or _to_write(m) <= 0:
+    if ring.n_in(m.dirty_ends) <= m.orders.dirty_target or _to_write(m) <= 0:
         return
     for writer in range(m.orders.n_writers):
         source = m.sources.writers + writer

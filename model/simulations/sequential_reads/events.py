@@ -18,6 +18,7 @@ them; here from the one whose record it was.
 """
 
 from model.devices.command_queue import N_COMMANDS
+from model.events.accounts import change_by
 from model.events.calendar import NEVER, set_time
 from model.events.clock import TICK_NS
 from model.jit import kernel, part
@@ -67,14 +68,6 @@ def turn_to(threads, spent, recorder, now, thread, activity):
         rows[n, recorded.WAITED_FOR] = threads[thread, reader.WAITS_FOR]
         recorder.n[recorded.ACTIVITIES] += 1
     threads[thread, reader.ACTIVITY], threads[thread, reader.SINCE] = activity, now
-
-
-@kernel
-def count_under_way(tally, now, change):
-    """Blocks being read become `change` more."""
-    tally.area[0] += tally.n_under_way[0] * (now - tally.area_at[0])
-    tally.area_at[0] = now
-    tally.n_under_way[0] += change
 
 
 @kernel
@@ -175,7 +168,7 @@ def _ask(m, pool, now, thread, block, kind):
         priority = pool.queue_params.async_read_priority
     m.status[block] = READING
     m.tally.asked_at[block], m.tally.asked_as[block] = now, kind
-    count_under_way(m.tally, now, 1)
+    change_by(m.tally.under_way, now, 1)
     return read_at(pool, now, place, n_bytes, 1 if kind == INDIRECT else 0, block, priority)
 
 
@@ -187,7 +180,7 @@ def _came(m, now, block):
     m.tally.counts[reader.INDIRECT_CAME if is_indirect else reader.RECORDS_CAME] += 1
     m.tally.took[kind] += now - m.tally.asked_at[block]
     m.tally.came[kind] += 1
-    count_under_way(m.tally, now, -1)
+    change_by(m.tally.under_way, now, -1)
 
 
 @part

@@ -3,7 +3,7 @@
 
 # Elements of Recorder.n.
 ACTIVITIES = 0  # count of activities recorded
-COMMANDS = 1  # count of commands recorded
+COMMANDS = 1  # count of commands recorded: command.RECORDED
 CALLS = 2  # count of calls of zfetch recorded
 N_TABLES = 3
 

@@ -26,12 +26,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from model.devices.command_queue import BUSY_NS, BUSY_SINCE, N_COMMANDS, N_SERVED, N_WAITING, SERVED_BYTES
+from model.devices.command_queue import N_SERVED, SERVED_BYTES
+from model.events.accounts import change_by
 from model.events.calendar import NEVER, next_source, set_time
 from model.events.clock import SECOND_NS
 from model.jit import kernel, part
 from model.simulations.sequential_reads import columns as reader
-from model.simulations.sequential_reads.events import count_under_way, disk_event, thread_event, turn_to
+from model.simulations.sequential_reads.events import disk_event, thread_event, turn_to
 from model.simulations.sequential_reads.state import (
     ACTIVITIES,
     COPYING,
@@ -51,27 +52,11 @@ from model.simulations.sequential_reads.state import (
     new_machine,
 )
 from model.simulations.sequential_reads.state import new_recorder as new_activity_recorder
-from model.zfs.vdev.leaves import Leaves, new_recorder, start_disk, to_queue
+from model.zfs.vdev.leaves import Leaves, busy_until, new_recorder, record_command, start_disk, to_queue
 from model.zfs.vdev.leaves import Recorder as CacheRecorder
 from model.zfs.vdev.queue_units import NIL
 
 # ---- the loop ----
-
-
-@part
-def _held(drives, leaf):
-    """Commands that the drive or its driver has."""
-    return drives.units[leaf, N_COMMANDS] + drives.units[leaf, N_WAITING]
-
-
-@part
-def _record_command(recorder, pool, now, leaf, ends):
-    n = recorder.n[1]
-    if recorder.leaf == leaf and n < len(recorder.commands):
-        unit, rows = pool.drives.commands[leaf, 0], recorder.commands
-        rows[n, 0], rows[n, 1], rows[n, 2], rows[n, 3] = now, ends, pool.queue.offset[unit], pool.queue.unit_bytes[unit]
-        rows[n, 4], rows[n, 5] = _held(pool.drives, leaf), pool.queue.n_waiting[leaf]
-        recorder.n[1] += 1
 
 
 @part
@@ -90,7 +75,7 @@ def run(m, pool):
         source = next_source(m.calendar)
         now = m.calendar.time[source]
         if now >= m.settings.duration_ns:
-            count_under_way(m.tally, m.settings.duration_ns, 0)
+            change_by(m.tally.under_way, m.settings.duration_ns, 0)
             for thread in range(len(m.threads)):
                 turn_to(m.threads, m.tally.spent, m.recorder, m.settings.duration_ns, thread,
                         m.threads[thread, reader.ACTIVITY])
@@ -110,7 +95,7 @@ def run(m, pool):
         if leaf >= 0:
             ends = start_disk(pool, now, leaf)
             set_time(m.calendar, leaf, ends)
-            _record_command(m.recorder, pool, now, leaf, ends)
+            record_command(m.recorder, pool, now, leaf, ends)
 
 
 # ---- the friendly face ----
@@ -135,12 +120,6 @@ class Result(NamedTuple):
     n_served: np.ndarray  # per disk: units
     machine: Machine
     pool: Leaves
-
-
-def busy_until(drives, now):
-    """Per disk: ns that it has worked until `now` (int64)."""
-    units = drives.units
-    return units[:, BUSY_NS] + np.where(units[:, N_COMMANDS] > 0, now - units[:, BUSY_SINCE], 0)
 
 
 def _result(m, pool):

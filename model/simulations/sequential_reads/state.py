@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from model.devices.command_queue import Drive
+from model.events import accounts
 from model.events.calendar import Calendar, new_calendar
 from model.events.streams import stream
 from model.simulations.rules import rules_of as rules_of_disks
@@ -117,9 +118,7 @@ class Tally(NamedTuple):
     asked_as: np.ndarray  # per block: one of KINDS
     took: np.ndarray  # [kind]: ns, sum over blocks that have come
     came: np.ndarray  # [kind]: blocks that have come
-    n_under_way: np.ndarray  # one element: blocks being read
-    area: np.ndarray  # one element: its integral over time, ns
-    area_at: np.ndarray  # one element: up to when
+    under_way: np.ndarray  # blocks being read: an account (model.events.accounts)
     copy_read: np.ndarray  # [pass, indirect block]: which copy is read, 0 or 1; drawn
 
 
@@ -237,8 +236,8 @@ def _new_tally(files, n_streams, n_reads, seed):
         response_ns=np.zeros(n_reads, np.int64), response_at=np.zeros(n_reads, np.int64),
         spent=np.zeros((n_streams, len(ACTIVITIES)), np.int64), asked_at=np.zeros(files.n_blocks, np.int64),
         asked_as=np.zeros(files.n_blocks, np.int64), took=np.zeros(len(KINDS), np.int64),
-        came=np.zeros(len(KINDS), np.int64), n_under_way=np.zeros(1, np.int64), area=np.zeros(1, np.int64),
-        area_at=np.zeros(1, np.int64), copy_read=copy_read)
+        came=np.zeros(len(KINDS), np.int64), under_way=np.zeros(accounts.N_ELEMENTS, np.int64),
+        copy_read=copy_read)
 
 
 def new_machine(site, rules, settings, seed, n_reads, n_ios, recorder, cache_recorder):

@@ -8,3 +8,5 @@ N_BYTES = 3  # B
 N_HELD = 4  # count of commands that the drive and its driver have, this one among them
 N_WAITING = 5  # count of I/Os that wait in the vdev queue
 N_COLUMNS = 6
+
+RECORDED = 1  # element of Recorder.n: count of commands recorded

@@ -26,6 +26,8 @@ from typing import NamedTuple
 import numpy as np
 
 from model.devices.command_queue import (
+    BUSY_NS,
+    BUSY_SINCE,
     N_COMMANDS,
     N_WAITING,
     Drive,
@@ -41,7 +43,7 @@ from model.events.clock import TICK_NS
 from model.jit import kernel, part
 from model.zfs.vdev import child_columns as piece
 from model.zfs.vdev import io_columns as of_io
-from model.zfs.vdev import record_columns as recorded
+from model.zfs.vdev import record_columns as recordedcommand_columns as command
 from model.zfs.vdev.cache import (
     HIT,
     JOINED,
@@ -72,7 +74,7 @@ class Recorder(NamedTuple):
     leaf: int  # which, or -1
     n: np.ndarray  # recorded so far: operations, commands
     rows: np.ndarray  # [n, column]: operations; see model.zfs.vdev.record_columns
-    commands: np.ndarray  # [n, column]: commands; likewise
+    commands: np.ndarray  # [n, column]: commands; likewise; see model.zfs.vdev.command_columns
 
 
 class Leaves(NamedTuple):
@@ -112,17 +114,19 @@ def _record(recorder, leaf, now, kind, offset, n_bytes, is_metadata, outcome):
 
 
 @part
-def record_command(pool, now, leaf, ends):
-    """The disk of a leaf has begun to serve a command."""
-    recorder, n = pool.recorder, pool.recorder.n[recorded.COMMANDS]
+def record_command(recorder, pool, now, leaf, ends):
+    """The disk of a leaf has begun to serve a command. `recorder` is any that has `leaf`, `n` and `commands`."""
+    n = recorder.n[recorded.COMMANDScommand.RECORDED]
     if recorder.leaf != leaf or n >= len(recorder.commands):
         return
     rows, unit, units = recorder.commands, pool.drives.commands[leaf, 0], pool.drives.units
-    rows[n, recorded.BEGAN], rows[n, recorded.ENDS] = now, ends
-    rows[n, recorded.OFFSET], rows[n, recorded.BYTES] = pool.queue.offset[unit], pool.queue.unit_bytes[unit]
-    rows[n, recorded.AT_DRIVE] = units[leaf, N_COMMANDS] + units[leaf, N_WAITING]
-    rows[n, recorded.AT_QUEUE] = pool.queue.n_waiting[leaf]
-    recorder.n[recorded.COMMANDS] += 1
+    rows[n, recordedcommand.BEGAN] rows[n, recorded.ENDS] = now, ends= now
+    rows[n, recorded.OFFSETcommand.ENDS] = ends
+    rows[n, recorded.BYTEScommand.OFFSET] = pool.queue.offset[unit]
+    rows[n, command.N_BYTES] = pool.queue.unit_bytes[unit]
+    rows[n, recorded.AT_DRIVEcommand.N_HELD] = units[leaf, N_COMMANDS] + units[leaf, N_WAITING]
+    rows[n, recorded.AT_QUEUEcommand.N_WAITING] = pool.queue.n_waiting[leaf]
+    recorder.n[recorded.COMMANDScommand.RECORDED] += 1
 
 
 @part
@@ -312,11 +316,17 @@ def release_io(pool, io):
     return release(pool.queue, io)
 
 
+def busy_until(drives, now):
+    """Per disk: ns that it has worked until `now` (int64)."""
+    units = drives.units
+    return units[:, BUSY_NS] + np.where(units[:, N_COMMANDS] > 0, now - units[:, BUSY_SINCE], 0)
+
+
 def new_recorder(leaf: int = -1, n: int = 0, n_commands: int = 0) -> Recorder:
     """For `n` operations of the vdev cache of `leaf` and `n_commands` commands of its disk."""
     return Recorder(leaf=leaf, n=np.zeros(recorded.N_TABLES, np.int64),
                     rows=np.zeros((n, recorded.N_OPERATION_COLUMNS), np.int64),
-                    commands=np.zeros((n_commands, recorded.N_COMMAND_COLUMNS), np.int64))
+                    commands=np.zeros((n_commands, recorded.N_COMMAND_COLUMNScommand.N_COLUMNS), np.int64))
 
 
 def new_leaves(n_leaves, cache_params, queue_params, disk, phase_ns, n_ios, n_tasks, recorder, moves_whole_lines=0,
