@@ -8,9 +8,9 @@ from model.events.accounts import change_by
 from model.events.calendar import set_time
 from model.events.clock import SECOND_NS
 from model.jit import kernel, part
-from model.simulations.filebench_oltp.cpu_prefetch import line_at, next_read, next_read_begins import columns as oltp
+from model.simulations.filebench_oltp import columns as oltp
+from model.simulations.filebench_oltp.cpu_prefetch import line_at, next_read, next_read_begins
 from model.simulations.filebench_oltp.filebench import LOG_WRITER
-from model.simulations.filebench_oltp.prefetch import line_at, next_read, next_read_begins
 from model.zfs.arc import columns as header
 from model.zfs.arc.lists import in_core
 from model.zfs.dmu.dbuf import buffer_for, dirty_record, find, has_come

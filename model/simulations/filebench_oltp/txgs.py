@@ -6,8 +6,8 @@ and are written as they come; when the last I/O has completed, the next group th
 
 from model.events.calendar import set_time
 from model.jit import part
-from model.simulations.filebench_oltp.cpu_prefetch import columns as oltp
-from model.simulations.filebench_oltp.prefetch import block_above, next_write
+from model.simulations.filebench_oltp import columns as oltp
+from model.simulations.filebench_oltp.cpu_prefetch import block_above, next_write
 from model.zfs.arc.arc import make_anonymous
 from model.zfs.dmu import columns as dirtied
 from model.zfs.dmu.dbuf import node_of_entry

@@ -23,7 +23,7 @@ from model.simulations.order_entry.state import DOINGS, DONE, Machine, Orders, l
 from model.simulations.order_entry.txgs import Ageing
 from model.zfs.metaslab.state import Metaslabs
 from model.zfs.space.status import FULL
-from model.zfs.vdev.leaves import LeavesPool, busy_until
+from model.zfs.vdev.leaves import Leaves, busy_until
 from model.zfs.vdev.queue import VdevQueueParams
 
 BALANCED = 0.1  # writes and changes of a step are this close

@@ -43,7 +43,7 @@ from model.events.clock import TICK_NS
 from model.jit import kernel, part
 from model.zfs.vdev import child_columns as piece
 from model.zfs.vdev import io_columns as of_io
-from model.zfs.vdev import record_columns as recordedcommand_columns as command
+from model.zfs.vdev import record_columns as recorded
 from model.zfs.vdev.cache import (
     HIT,
     JOINED,
@@ -116,17 +116,17 @@ def _record(recorder, leaf, now, kind, offset, n_bytes, is_metadata, outcome):
 @part
 def record_command(recorder, pool, now, leaf, ends):
     """The disk of a leaf has begun to serve a command. `recorder` is any that has `leaf`, `n` and `commands`."""
-    n = recorder.n[recorded.COMMANDScommand.RECORDED]
+    n = recorder.n[recorded.COMMANDS]
     if recorder.leaf != leaf or n >= len(recorder.commands):
         return
     rows, unit, units = recorder.commands, pool.drives.commands[leaf, 0], pool.drives.units
-    rows[n, recordedcommand.BEGAN] rows[n, recorded.ENDS] = now, ends= now
-    rows[n, recorded.OFFSETcommand.ENDS] = ends
-    rows[n, recorded.BYTEScommand.OFFSET] = pool.queue.offset[unit]
-    rows[n, command.N_BYTES] = pool.queue.unit_bytes[unit]
-    rows[n, recorded.AT_DRIVEcommand.N_HELD] = units[leaf, N_COMMANDS] + units[leaf, N_WAITING]
-    rows[n, recorded.AT_QUEUEcommand.N_WAITING] = pool.queue.n_waiting[leaf]
-    recorder.n[recorded.COMMANDScommand.RECORDED] += 1
+    rows[n, recorded.BEGAN] = now
+    rows[n, recorded.ENDS] = ends
+    rows[n, recorded.OFFSET] = pool.queue.offset[unit]
+    rows[n, recorded.BYTES] = pool.queue.unit_bytes[unit]
+    rows[n, recorded.AT_DRIVE] = units[leaf, N_COMMANDS] + units[leaf, N_WAITING]
+    rows[n, recorded.AT_QUEUE] = pool.queue.n_waiting[leaf]
+    recorder.n[recorded.COMMANDS] += 1
 
 
 @part
