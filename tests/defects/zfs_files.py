@@ -60,8 +60,8 @@ SOUND = {
 }
 
 
-def returns_twice(tally, now, change, real=zfs_files_calls.count_calls):
-    real(tally, now, change if change > 0 else 0)
+def returns_twice(account, now, change, real=zfs_files_calls.change_by):
+    real(account, now, change if change > 0 else 0)
 
 
 def wants_nothing(m, now, real=txg_sync._write_next):
@@ -77,7 +77,7 @@ MUTANTS = {
     "what was written early is written again": (intent_logs, "fs", like(fs, OF_TXG=fs.LOG_OF_ROW),
                                                 "slim log, logbias=throughput", "the_log_saves_groups_work"),
     "what was written stays dirty": (zfs_files_devices, "copy_written", lambda *a: None, "one disk", "the_arc_is_at_rest"),
-    "who returns is still counted": (zfs_files_calls, "count_calls", returns_twice, "one disk", "every_call_returns"),
+    "who returns is still counted": (zfs_files_calls, "change_by", returns_twice, "one disk", "every_call_returns"),
     "a unit is not counted": (zfs_files_devices, "count_device", lambda *a: None, "one disk", "conserves_ios"),
     "padding that is left alone is forgotten": (zfs_files_devices, "take_dropped", lambda *a: 0, "RAID-Z with padding",
                                                "conserves_ios"),

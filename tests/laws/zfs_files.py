@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from model.devices.command_queue import FLUSH, N_SERVED
-from model.events import servers
+from model.events import accounts, servers
 from model.events.calendar import NEVER, new_calendar, set_time
 from model.events.queues import NOBODY, new_queues
 from model.events.streams import stream
@@ -211,7 +211,7 @@ def run(n=150, n_processes=4, mix=MIXED, n_pages=2000, seed=0, think_ns=0, name=
 
 def every_call_returns(r):
     c = r.counts
-    return c["calls"] == c["calls_done"] >= len(r.history) > 0 and r.m.tally.waits[fs.N_UNDER_WAY] == 0
+    return c["calls"] == c["calls_done"] >= len(r.history) > 0 and r.m.tally.waits[accounts.N_NOW] == 0
 
 
 def conserves_ios(r):
@@ -229,7 +229,7 @@ def littles_law(r):
     """The integral of the calls under way is the sum of their times, but for what a processor does when they have returned;
     who was under way when the count was reached, too. (Nobody waits for a processor here.)"""
     left = r.counts["calls"] - len(r.history)
-    gap = int(r.m.tally.waits[fs.CALL_NS]) + r.counts["cpu_ns"] - sum(call.ended - call.began for call in r.history)
+    gap = int(r.m.tally.waits[accounts.AREA]) + r.counts["cpu_ns"] - sum(call.ended - call.began for call in r.history)
     return gap == 0 if left == 0 else gap >= 0 and gap <= left * 20 * SECOND
 
 

@@ -20,6 +20,8 @@ After the last piece a reader returns, with `read_ns` of CPU to come, and so doe
 unless the call ends with a commit. A commit waits for the intent log (`model.zfs.zil.commit`) and returns when that says so.
 """
 
+from model.events import ring
+from model.events.accounts import change_by
 from model.events.calendar import set_time
 from model.events.clock import TICK_NS
 from model.filesystems import columns as call
@@ -30,7 +32,7 @@ from model.filesystems.zfs.cache_devices import may_be_fed
 from model.filesystems.zfs.intent_logs import returns
 from model.filesystems.zfs.read_ahead import wants_more
 from model.filesystems.zfs.reads import block_came, join, look, next_piece, piece_bytes, reads_ahead, record_of
-from model.filesystems.zfs.state import COMMITS, IN_COMMIT, LOOKS, READING, count, count_calls, make_ready, settings_of, work
+from model.filesystems.zfs.state import COMMITS, IN_COMMIT, LOOKS, READING, count, settings_of, work
 from model.jit import kernel, part
 from model.zfs.arc.lists import ANONYMOUS
 from model.zfs.dmu import columns as dirtied
@@ -74,14 +76,14 @@ def begin(m, now, p, row):
     process[p, fs.STAGE] = LOOKS
     next_piece(m, p)
     count(m.tally, stat.CALLS, 1, now)
-    count_calls(m.tally, now, 1)
+    change_by(m.tally.waits, now, 1)
     if operation == READ:
         count(m.tally, stat.READS, 1, now)
     if operation in (FSYNC, WAL_SYNC):
         process[p, fs.STAGE] = COMMITS
         set_time(m.calendar, m.sources.processes + p, now + _commit_ns(m.s))
     else:
-        make_ready(m.ready, m.n_ready, p)
+        ring.put(m.ready, m.n_ready, p)
 
 
 # ---- rule 2 ----
@@ -177,7 +179,7 @@ def _commit(m, db_calendar, now, p):
 @part
 def _return(m, db_calendar, now, p, cpu_ns):
     count(m.tally, stat.CALLS_DONE, 1, now)
-    count_calls(m.tally, now, -1)
+    change_by(m.tally.waits, now, -1)
     if m.process[p, fs.OPERATION] == READ:
         count(m.tally, stat.READ_HITS, 1 - m.process[p, fs.HAS_WAITED], now)
         m.tally.counts[stat.READ_NS] += now - m.process[p, fs.BEGAN]
@@ -200,7 +202,7 @@ def _piece_done(m, db_calendar, now, p):
         process[p, fs.TX_BEGAN] = now
     if process[p, fs.AT] < process[p, fs.END]:
         next_piece(m, p)
-        make_ready(m.ready, m.n_ready, p)
+        ring.put(m.ready, m.n_ready, p)
     elif operation == READ:
         _return(m, db_calendar, now, p, m.s.read_ns)
     elif _is_through(operation):

@@ -67,8 +67,8 @@ WHAT_OF_ROW = 3  # of a LOG_BLOCK its slot; of a FILE_BLOCK 1 + index of the fil
 WHICH_OF_ROW = 4  # of a LOG_BLOCK the slot of the next one; of a FILE_BLOCK the block
 OF_TXG = 5  # of a FILE_BLOCK: the group of its entry
 READY_AT = 6  # ns: when a processor is through with it
-# Elements of Zfs.row_ends; the first two of Zfs.n_ready as well.
-N_PUT = 0  # count of rows or tasks put into the ring
+# Elements of Zfs.row_ends.
+N_PUT = 0  # count of rows put into the ring
 N_TAKEN = 1  # count of those taken out
 READY = 2  # ns until which threads of the logs are at work
 # Columns of Zfs.row_of, a row for each task.
@@ -78,8 +78,3 @@ SLOT_OF_TASK = 1  # index of the slot of the log block that it writes, or NO_SLO
 # Columns of a row of Zfs.fetches.
 FIRST_RECORD = 0  # index of the first record that zfetch wants
 N_RECORDS = 1  # count of records from there on
-
-# Elements of Tally.waits.
-N_UNDER_WAY = 0  # count of calls under way
-CALL_NS = 1  # ns of calls so far: the integral of N_UNDER_WAY
-COUNTED_UP_TO = 2  # ns: up to when

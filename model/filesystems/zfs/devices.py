@@ -17,10 +17,11 @@ transaction group, its flushes among them, are counted in `txgs.n_pending`.
 from model.devices.command_queue import FLUSH, N_COMMANDS, N_SERVED, N_WAITING, finish, pause, send
 from model.devices.ssd import SsdParams, service
 from model.devices.ssd import flush as flush_ssd
+from model.events import ring
 from model.events.calendar import set_time
 from model.filesystems.zfs import columns as fs
 from model.filesystems.zfs import stats as stat
-from model.filesystems.zfs.state import N_SLOTS, SPARE_IOS, count, count_device, make_ready, vdev_of, wake_waiting
+from model.filesystems.zfs.state import N_SLOTS, SPARE_IOS, count, count_device, vdev_of, wake_waiting
 from model.filesystems.zfs.writes_wanted import make_ios, to_outbox
 from model.jit import kernel, part
 from model.zfs.arc.primarycache import is_kept
@@ -100,7 +101,7 @@ def _tell(m, waiter):
         following = leaves.joined_before[waiter]
         task = has_come(leaves, waiter)
         if task != NOBODY:
-            make_ready(m.ready, m.n_ready, task)
+            ring.put(m.ready, m.n_ready, task)
         waiter = following
 
 

@@ -11,12 +11,13 @@ zfs_vnops.c, `zfs_get_data`; dmu.c, `dmu_sync`; times: see `model.zfs.txg.write_
 vdev. Who is released goes on at once. CREATE asks for the next transaction group, and the chain begins when that is on disk.
 """
 
+from model.events.accounts import change_by
 from model.events.calendar import set_time
 from model.filesystems.zfs import columns as fs
 from model.filesystems.zfs import stats as stat
 from model.filesystems.zfs.devices import ios_left
 from model.filesystems.zfs.placement import place, place_of_log_block
-from model.filesystems.zfs.state import DATA, LOG, LOG_STAGE, SPARE_IOS, count, count_calls, settings_of
+from model.filesystems.zfs.state import DATA, LOG, LOG_STAGE, SPARE_IOS, count, settings_of
 from model.filesystems.zfs.writes_wanted import BLOCK, VDEV_FLUSH, want
 from model.jit import kernel, part
 from model.zfs.vdev.places import LEAF_SHIFT
@@ -136,7 +137,7 @@ def returns(tally, processes, db_calendar, now, process):
     """The commit that a call ends with is done, and so is the call."""
     count(tally, stat.CALLS_DONE, 1, now)
     tally.counts[stat.COMMIT_NS] += now - processes[process, fs.BEGAN]
-    count_calls(tally, now, -1)
+    change_by(tally.waits, now, -1)
     set_time(db_calendar, process, now)
 
 

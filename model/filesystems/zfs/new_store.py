@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from model.events import ring
 from model.events.calendar import NEVER, new_calendar, set_time
 from model.events.clock import SECOND_NS
 from model.events.streams import stream
@@ -170,7 +171,7 @@ def _machine(pool, s, build, tables, caches, n_processes, seed):
         leaf_bytes=np.array([group.device.disk_bytes for _, group in leaf_groups], np.int64),
         leaves=leaves_of(pool, build, s, n_tasks, seed), ssds=ssds, places=places, entry_of=numbers(s.n_ios + 1),
         wanted=numbers(MOST_WANTED + 16 * n_leaves + len(l2.outbox), 6), n_wanted=numbers(1),
-        to_start=numbers(n_leaves + 1), ready=numbers(1 << n_tasks.bit_length() + 1), n_ready=numbers(2),
+        to_start=numbers(n_leaves + 1), ready=numbers(1 << n_tasks.bit_length() + 1), n_ready=numbers(ring.N_ENDS),
         clock=numbers(1), process=_processes(n_processes), cpu_ns=numbers(n_processes), owed=numbers(2),
         joined=np.full(n_tasks, NOBODY), zfetch=new_zfetch(zfetch, len(file_table)), zfetch_params=zfetch,
         answer=numbers(max_fetches(zfetch), 2), fetches=numbers(n_processes, max_fetches(zfetch), 2),

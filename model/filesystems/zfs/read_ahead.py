@@ -16,12 +16,13 @@ a time, and none while so many I/Os wait that the writing of a group has to stop
 looks at neither (spec 4.5).
 """
 
+from model.events import ring
 from model.events.clock import TICK_NS
 from model.filesystems.calls import READ
 from model.filesystems.zfs import columns as fs
 from model.filesystems.zfs import stats as stat
 from model.filesystems.zfs.devices import ios_left, read_block
-from model.filesystems.zfs.state import NOWHERE, SPARE_IOS, count, make_ready, read_cpu_ns, work
+from model.filesystems.zfs.state import NOWHERE, SPARE_IOS, count, read_cpu_ns, work
 from model.jit import kernel, part
 from model.zfs.arc import columns as header
 from model.zfs.arc.arc import new_block, revive
@@ -133,7 +134,7 @@ def wake_joined(joined, process, ready, n_ready, task, has_record):
     while waiting != NOBODY:
         if has_record:
             process[waiting, fs.HAS_RECORD], process[waiting, fs.LEVEL] = 1, -1
-        make_ready(ready, n_ready, waiting)
+        ring.put(ready, n_ready, waiting)
         waiting = process[waiting, fs.JOINED_BEFORE]
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from model.devices.data_sheet import SheetParams
 from model.devices.ssd import SsdParams, SsdState
+from model.events import ring
 from model.events.calendar import Calendar
 from model.events.clock import SECOND_NS
 from model.filesystems.zfs import columns as fs
@@ -146,7 +147,7 @@ class Tally(NamedTuple):
     per_second: np.ndarray  # [count, second]
     devices: np.ndarray  # [group, DEVICE_COUNTS]; see stats.DEVICE_READS
     devices_per_second: np.ndarray  # [group, DEVICE_COUNTS, second]
-    waits: np.ndarray  # see fs.N_UNDER_WAY
+    waits: np.ndarray  # calls under way: an account (model.events.accounts)
 
 
 class Zfs(NamedTuple):
@@ -187,8 +188,8 @@ class Zfs(NamedTuple):
     wanted: np.ndarray  # [i, column]: what is to be written or flushed when this event is over; see writes_wanted.py
     n_wanted: np.ndarray  # one element
     to_start: np.ndarray  # disks that are to begin a command; the last element: how many
-    ready: np.ndarray  # tasks that can go on, a ring
-    n_ready: np.ndarray  # see fs.N_PUT
+    ready: np.ndarray  # tasks that can go on: a ring (model.events.ring)
+    n_ready: np.ndarray  # its ends
     clock: np.ndarray  # ns
     process: np.ndarray  # [process, column]; see fs.OPERATION
     cpu_ns: np.ndarray  # per process: see model.filesystems.calls
@@ -254,27 +255,12 @@ def read_cpu_ns(s, n_ios, n_bytes, in_full):
     return s.miss_ns * n_ios + (s.checksum_ps * n_bytes + s.unpack_ps * unpacked) // 1000
 
 
-@kernel
-def count_calls(tally, now, change):
-    """Calls under way become `change` more."""
-    waits = tally.waits
-    waits[fs.CALL_NS] += waits[fs.N_UNDER_WAY] * (now - waits[fs.COUNTED_UP_TO])
-    waits[fs.COUNTED_UP_TO] = now
-    waits[fs.N_UNDER_WAY] += change
-
-
-@kernel
-def make_ready(ready, n_ready, task):
-    ready[n_ready[fs.N_PUT] & (len(ready) - 1)] = task
-    n_ready[fs.N_PUT] += 1
-
-
 @part
 def wake_waiting(m):
     """Who waits for the next group, or until less is dirty, looks again."""
     last = len(m.waiting) - 1
     for i in range(m.waiting[last]):
-        make_ready(m.ready, m.n_ready, m.waiting[i])
+        ring.put(m.ready, m.n_ready, m.waiting[i])
     m.waiting[last] = 0
 
 

@@ -29,6 +29,7 @@ others (`shares_cpus`).
 Left out: a commit's own CPU time is time only; access times of files, snapshots, scrubs, failures.
 """
 
+from model.events import ring
 from model.events.calendar import NEVER, next_source, set_time
 from model.filesystems import columns as call
 from model.filesystems.calls import WAL_CREATE, WAL_SYNC, WAL_WRITE, WAL_WRITE_THROUGH
@@ -39,7 +40,7 @@ from model.filesystems.zfs.devices import disk_is_done, issue_all, slot_is_done,
 from model.filesystems.zfs.intent_logs import begin_rows, chain_goes_on, row_done, take_rows
 from model.filesystems.zfs.new_store import new_store
 from model.filesystems.zfs.read_ahead import ahead_came
-from model.filesystems.zfs.state import Group, Pool, Settings, Store, make_ready
+from model.filesystems.zfs.state import Group, Pool, Settings, Store
 from model.filesystems.zfs.tasks import AHEAD, LOG_ROW, PROCESS, ROUND, kind_of, log_of_chain
 from model.filesystems.zfs.txg_sync import sync_event
 from model.filesystems.zfs.txg_timing import end_groups, reclaim_event, timer_event
@@ -55,8 +56,7 @@ __all__ = ["Group", "Pool", "Settings", "Store", "new_store", "next_time", "stor
 @part
 def _task_goes_on(m, db_calendar, now):
     """The task that has been ready for longest."""
-    task = m.ready[m.n_ready[fs.N_TAKEN] & (len(m.ready) - 1)]
-    m.n_ready[fs.N_TAKEN] += 1
+    task = ring.take(m.ready, m.n_ready)
     kind = kind_of(m, task)
     if kind == PROCESS:
         go_on(m, db_calendar, now, task)
@@ -87,15 +87,15 @@ def _source_event(m, now, source):
     elif source == sources.feed:
         feed_event(m, now)
     elif source >= sources.processes:
-        make_ready(m.ready, m.n_ready, source - sources.processes)
+        ring.put(m.ready, m.n_ready, source - sources.processes)
     if unit != NIL:
         unit_done(m, now, unit)
 
 
 @kernel
-def _time_of(ready, clock, calendar):
+def _time_of(n_ready, clock, calendar):
     """Of the next event; now, if a task can go on."""
-    return clock[0] if ready[fs.N_PUT] != ready[fs.N_TAKEN] else calendar.time[next_source(calendar)]
+    return clock[0] if ring.n_in(n_ready) != 0 else calendar.time[next_source(calendar)]
 
 
 @part
@@ -106,7 +106,7 @@ def next_time(m):
 @part
 def store_event(m, calendar, now):
     m.clock[0] = now
-    if m.n_ready[fs.N_PUT] != m.n_ready[fs.N_TAKEN]:
+    if ring.n_in(m.n_ready) != 0:
         _task_goes_on(m, calendar, now)
     else:
         source = next_source(m.calendar)

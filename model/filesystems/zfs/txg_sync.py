@@ -18,6 +18,7 @@ what is written, but for space maps. Left out: frees, deferred frees, in-place r
 instead); which vdevs get the uberblock is not drawn, they are the first ones.
 """
 
+from model.events import ring
 from model.events.calendar import NEVER, set_time
 from model.filesystems.zfs import columns as fs
 from model.filesystems.zfs import stats as stat
@@ -34,7 +35,6 @@ from model.filesystems.zfs.state import (
     SPARE_IOS,
     UBERBLOCK_STAGE,
     count,
-    make_ready,
     wake_waiting,
 )
 from model.filesystems.zfs.tasks import chain_task
@@ -235,7 +235,7 @@ def _end_sync(m, now):
     count(m.tally, stat.SYNC_NS, now - m.throttle[throttled.SYNC_BEGAN], now)
     for log in range(m.zil.logs.shape[0]):
         forget(m.zil, log, group_synced(m.zil, m.zil_params, log, txg))
-        make_ready(m.ready, m.n_ready, chain_task(m, log))
+        ring.put(m.ready, m.n_ready, chain_task(m, log))
     m.txgs.syncing[0] = 0
     is_overdue = m.txgs.overdue[0] != 0 or (m.sync[fs.TIMER_IS_OVER] != 0 and m.txgs.quiesced[0] == 0)
     m.sync[fs.TIMER_IS_OVER] = 0

@@ -10,10 +10,11 @@ and waits for that before it sleeps again. So a group that somebody else has end
 In ZFS: txg.c, `txg_sync_thread`, `txg_quiesce_thread`, `txg_delay`, and `txg_timelimit_thread` of 2007; spec 5.6.
 """
 
+from model.events import ring
 from model.events.calendar import NEVER, set_time
 from model.events.clock import SECOND_NS, TICK_NS
 from model.filesystems.zfs import columns as fs
-from model.filesystems.zfs.state import FILES_STAGE, make_ready, wake_waiting
+from model.filesystems.zfs.state import FILES_STAGE, wake_waiting
 from model.jit import part
 from model.zfs.arc.arc import adjust
 from model.zfs.dmu.dirty import hand_over, quiesce
@@ -29,7 +30,7 @@ def _wake_sleepers(m):
     for p in range(len(m.process)):
         if m.process[p, fs.HAS_SLEPT] and m.calendar.time[m.sources.processes + p] != NEVER:
             set_time(m.calendar, m.sources.processes + p, NEVER)
-            make_ready(m.ready, m.n_ready, p)
+            ring.put(m.ready, m.n_ready, p)
 
 
 @part
