@@ -1,1 +1,1 @@
-"""Time: the calendar of events, the clock's units, random streams by name, and servers with queues of processes."""
+"""Time: the calendar of events, the clock's units, random streams by name, servers with queues of processes, rings, accounts."""

@@ -52,7 +52,7 @@ def shows_the_next(zfetch, params, file, record, *rest, real=seqread_events.show
 def skips_the_last(threads, fetches, thread, real=seqread_events._next_fetch):
     row = threads[thread, reader.ROW]
     in_row = row < threads[thread, reader.N_ROWS]
-    if in_row and threads[thread, reader.FETCHED] == fetches[thread, row, 1] - 1:
+    if in_row and threads[thread, reader.FETCHED] == fetches[thread, row, reader.HOW_MANY] - 1:
         threads[thread, reader.FETCHED] += 1
     return real(threads, fetches, thread)
 

@@ -142,8 +142,8 @@ class Machine(NamedTuple):
     layout: Layout
     status: np.ndarray  # per block
     threads: np.ndarray  # [thread, column]; see reader.STAGE
-    fetches: np.ndarray  # [thread, row, first record or how many]
-    answer: np.ndarray  # [row, first record or how many]: of zfetch's last call
+    fetches: np.ndarray  # [thread, row, column]: what the thread fetches; see reader.FIRST
+    answer: np.ndarray  # [row, column]: of zfetch's last call; see reader.FIRST
     zfetch_params: ZfetchParams
     zfetch: Zfetch
     core: Core
@@ -256,7 +256,8 @@ def new_machine(site, rules, settings, seed, n_reads, n_ios, recorder, cache_rec
                       cache_recorder)
     return Machine(
         settings=settings, readers=readers, files=files, layout=site.layout, status=status, threads=threads,
-        fetches=np.zeros((readers.n_streams, rows, 2), np.int64), answer=np.zeros((rows, 2), np.int64),
+        fetches=np.zeros((readers.n_streams, rows, reader.N_FETCH_COLUMNS), np.int64),
+        answer=np.zeros((rows, reader.N_FETCH_COLUMNS), np.int64),
         zfetch_params=rules.zfetch, zfetch=new_zfetch(rules.zfetch, readers.n_streams), core=_new_core(files),
         calendar=new_calendar(settings.n_leaves + readers.n_streams),
         tally=_new_tally(files, readers.n_streams, n_reads, seed), recorder=recorder), pool
