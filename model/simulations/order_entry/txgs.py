@@ -22,6 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from model.events.calendar import set_time
+from model.events.clock import MS
 from model.jit import kernel, part
 from model.simulations.order_entry import columns as order
 from model.simulations.order_entry.cpu_prefetch import AHEAD, above, rewritten
@@ -40,8 +41,6 @@ from model.simulations.order_entry.state import (
     SYNCED_RECORD,
 )
 from model.zfs.txg.throttle import group_written, open_group
-
-MILLISECOND = 1_000_000
 
 
 class Ageing(NamedTuple):
@@ -142,7 +141,7 @@ def sync_event(m, pool, now):
     if m.txg[order.SYNCING] == 0:
         return
     if pool.n_awaited[sync_task(m)] >= SYNC_IOS:
-        set_time(m.calendar, m.sources.sync, now + MILLISECOND)
+        set_time(m.calendar, m.sources.sync, now + MS)
     elif want_next(m):
         is_record = m.wanted[m.n_wanted[0] - 1, order.WHAT] == SYNCED_RECORD
         set_time(m.calendar, m.sources.sync, now + (m.orders.sync_record_ns if is_record else m.orders.sync_block_ns))

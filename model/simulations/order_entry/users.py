@@ -14,7 +14,7 @@ commit by queueing, in Oracle as in the intent log. Without a log device the red
 
 from model.events import ring
 from model.events.calendar import set_time
-from model.events.clock import TICK_NS
+from model.events.clock import SECOND_NS, TICK_NS
 from model.jit import kernel, part
 from model.simulations.order_entry import columns as order
 from model.simulations.order_entry.cpu_prefetch import read_next
@@ -161,7 +161,7 @@ def write_log(m, now):
     add_redo(m, n_bytes)
     took = m.orders.op_ns + (TICK_NS if sleeps(m) else 0)
     if m.orders.has_slog:
-        took += m.orders.slog_ns + n_bytes * 1_000_000_000 // m.orders.slog_rate
+        took += m.orders.slog_ns + n_bytes * SECOND_NS // m.orders.slog_rate
     else:
         m.shares[m.orders.n_shares, order.STAGE] = WRITING
     set_time(m.calendar, m.sources.log_writer, now + took)

@@ -22,7 +22,7 @@ open transaction group does; where that is nearly full, they may have to sleep f
 from model.devices.cache_flush import write_out
 from model.events import ring
 from model.events.calendar import NEVER, set_time
-from model.events.clock import TICK_NS
+from model.events.clock import SECOND_NS, TICK_NS
 from model.jit import kernel, part
 from model.simulations.order_entry import columns as order
 from model.simulations.order_entry.cpu_prefetch import committed
@@ -123,7 +123,7 @@ def _to_log_device(m, now, share, n):
     """A commit of a LUN that has one."""
     m.shares[share, order.STAGE] = FLUSHING
     n_bytes = n * log_bytes(COPIED, m.orders.record_bytes)
-    took = m.orders.slog_ns + n_bytes * 1_000_000_000 // m.orders.slog_rate
+    took = m.orders.slog_ns + n_bytes * SECOND_NS // m.orders.slog_rate
     set_time(m.calendar, m.sources.shares + share, now + took)
 
 
