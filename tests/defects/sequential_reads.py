@@ -10,10 +10,11 @@ from laws.sequential_reads import LAWS
 from model.events import accounts, clock
 from model.simulations.sequential_reads import columns as reader
 from model.simulations.sequential_reads import events as seqread_events
-from model.simulations.sequential_reads import recorded_columns as recorded
 from model.simulations.sequential_reads import run as seqread
 from model.simulations.sequential_reads import state as seqread_machine
+from model.simulations.sequential_reads import watch_columns as watched
 from model.simulations.sequential_reads.state import FRESH, IN_CORE, Readers, Settings, new_recorder, new_site, rules_of
+from model.zfs.dmu import fetch_columns as to_fetch
 from model.zfs.vdev import leaves
 
 READERS = Readers(n_streams=3, file_bytes=2**28)
@@ -34,9 +35,9 @@ def forgets_time(threads, spent, recorder, now, thread, activity, real=seqread_e
 
 def calls_stalls_waiting(threads, spent, recorder, now, thread, activity, real=seqread_events.turn_to):
     real(threads, spent, recorder, now, thread, activity)
-    last = recorder.n[recorded.ACTIVITIES] - 1
-    if last >= 0 and recorder.activities[last, recorded.ACTIVITY] == seqread_machine.STALLED:
-        recorder.activities[last, recorded.ACTIVITY] = seqread_machine.WAITING
+    last = recorder.n[watched.ACTIVITIES] - 1
+    if last >= 0 and recorder.activities[last, watched.ACTIVITY] == seqread_machine.STALLED:
+        recorder.activities[last, watched.ACTIVITY] = seqread_machine.WAITING
 
 
 def takes_for_old(m, now, block, real=seqread_events._came):
@@ -52,7 +53,7 @@ def shows_the_next(zfetch, params, file, record, *rest, real=seqread_events.show
 def skips_the_last(threads, fetches, thread, real=seqread_events._next_fetch):
     row = threads[thread, reader.ROW]
     in_row = row < threads[thread, reader.N_ROWS]
-    if in_row and threads[thread, reader.FETCHED] == fetches[thread, row, reader.HOW_MANY] - 1:
+    if in_row and threads[thread, reader.FETCHED] == fetches[thread, row, to_fetch.N_BLOCKS] - 1:
         threads[thread, reader.FETCHED] += 1
     return real(threads, fetches, thread)
 

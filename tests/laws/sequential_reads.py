@@ -5,10 +5,10 @@ import numpy as np
 from model.devices.command_queue import N_COMMANDS, SERVICE_NS
 from model.events import accounts
 from model.simulations.sequential_reads import columns as reader
-from model.simulations.sequential_reads import recorded_columns as recorded
+from model.simulations.sequential_reads import watch_columns as watched
 from model.simulations.sequential_reads.state import ABSENT, FRESH, READING, STALLED
 from model.zfs.dmu.zfetch import max_fetches, new_zfetch, read_block
-from model.zfs.vdev import command_columns as command
+from model.zfs.vdev import record_columns as recorded
 from model.zfs.vdev.cache import MISS
 from model.zfs.vdev.leaves import FOR_LINE, NOBODY
 from model.zfs.vdev.queue_units import NIL
@@ -36,13 +36,13 @@ def time(x):
 def timeline(x):
     """What was recorded of a thread follows without a gap, and adds up to what it spent."""
     recorder = x.machine.recorder
-    rows = recorder.activities[:recorder.n[recorded.ACTIVITIES]]
+    rows = recorder.activities[:recorder.n[watched.ACTIVITIES]]
     assert 0 < len(rows) < len(recorder.activities)
-    activity = rows[:, recorded.ACTIVITY]
-    spent = np.bincount(activity, rows[:, recorded.ENDED] - rows[:, recorded.BEGAN], 4).astype(np.int64)
-    has_block = (rows[:, recorded.WAITED_FOR] != NOBODY) == (activity == STALLED)
+    activity = rows[:, watched.ACTIVITY]
+    spent = np.bincount(activity, rows[:, watched.ENDED] - rows[:, watched.BEGAN], 4).astype(np.int64)
+    has_block = (rows[:, watched.WAITED_FOR] != NOBODY) == (activity == STALLED)
     adds_up = (spent == x.machine.tally.spent[recorder.thread]).all()
-    return (rows[1:, recorded.BEGAN] == rows[:-1, recorded.ENDED]).all() and adds_up and has_block.all()
+    return (rows[1:, watched.BEGAN] == rows[:-1, watched.ENDED]).all() and adds_up and has_block.all()
 
 
 def utilisation(x):
@@ -58,9 +58,9 @@ def commands(x):
     recorder = x.machine.recorder
     rows = recorder.commands[:recorder.n[recorded.COMMANDS]]
     assert 0 < len(rows) < len(recorder.commands)
-    return ((rows[1:, command.BEGAN] >= rows[:-1, command.ENDS]).all() and (rows[:, command.N_HELD] >= 1).all()
-            and (rows[:, command.N_HELD] <= x.pool.queue_params.max_pending).all()
-            and rows[:, command.N_BYTES].sum() == x.served_bytes[recorder.leaf])
+    return ((rows[1:, recorded.BEGAN] >= rows[:-1, recorded.ENDS]).all() and (rows[:, recorded.AT_DRIVE] >= 1).all()
+            and (rows[:, recorded.AT_DRIVE] <= x.pool.queue_params.max_pending).all()
+            and rows[:, recorded.BYTES].sum() == x.served_bytes[recorder.leaf])
 
 
 def ios_about(x):
@@ -108,20 +108,20 @@ def conservation(x):
 def replays(x):
     """zfetch answers the same when it is asked the same without a simulation, and was shown every record in turn."""
     m, recorder = x.machine, x.machine.recorder
-    calls = recorder.calls[:recorder.n[recorded.CALLS]]
+    calls = recorder.calls[:recorder.n[watched.CALLS]]
     assert 0 < len(calls) < len(recorder.calls)
     alone, out = new_zfetch(m.zfetch_params, m.readers.n_streams), np.zeros((max_fetches(m.zfetch_params), 2), np.int64)
     for file, record, prefetched, tick, n_asked in calls.tolist():
         n = read_block(alone, m.zfetch_params, file, record, prefetched, tick, int(m.files.n_records_of[file]) - 1, out)
         if out[:n, 1].sum() != n_asked:
             return False
-    return all((np.diff(calls[calls[:, recorded.FILE] == file, recorded.RECORD]) % m.files.n_records_of[file] == 1).all()
+    return all((np.diff(calls[calls[:, watched.FILE] == file, watched.RECORD]) % m.files.n_records_of[file] == 1).all()
                for file in range(m.readers.n_streams))
 
 
 def fetched(x):
     """All that zfetch wanted has been asked for, but for what the thread is just about. (Only where nothing is evicted.)"""
-    m, calls = x.machine, x.machine.recorder.calls[:x.machine.recorder.n[recorded.CALLS]]
+    m, calls = x.machine, x.machine.recorder.calls[:x.machine.recorder.n[watched.CALLS]]
     alone, out = new_zfetch(m.zfetch_params, m.readers.n_streams), np.zeros((max_fetches(m.zfetch_params), 2), np.int64)
     wanted = [[] for _ in range(m.readers.n_streams)]
     for file, record, prefetched, tick, _ in calls.tolist():

@@ -15,11 +15,6 @@ BEGAN = 10  # ns: when the read began
 N_WRAPS = 11  # count of times that the thread has come to the end of its file
 N_COLUMNS = 12
 
-# Columns of Machine.fetches and Machine.answer.
-FIRST = 0  # index of the first record to be fetched, in the file
-HOW_MANY = 1  # count of records to be fetched
-N_FETCH_COLUMNS = 2
-
 # Elements of Tally.counts, and their names.
 READS_DONE = 0  # reads completed
 RECORDS_CAME = 1  # records that have come from the disks or the vdev cache

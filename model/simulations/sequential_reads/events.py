@@ -23,7 +23,7 @@ from model.events.calendar import NEVER, set_time
 from model.events.clock import TICK_NS
 from model.jit import kernel, part
 from model.simulations.sequential_reads import columns as reader
-from model.simulations.sequential_reads import recorded_columns as recorded
+from model.simulations.sequential_reads import watch_columns as watched
 from model.simulations.sequential_reads.state import (
     ABSENT,
     AWAIT,
@@ -59,30 +59,30 @@ def turn_to(threads, spent, recorder, now, thread, activity):
     """`thread` has done what it did until `now`, and turns to `activity`."""
     began = threads[thread, reader.SINCE]
     spent[thread, threads[thread, reader.ACTIVITY]] += now - began
-    n = recorder.n[recorded.ACTIVITIES]
+    n = recorder.n[watched.ACTIVITIES]
     if recorder.thread == thread and now > began and n < len(recorder.activities):
         rows = recorder.activities
-        rows[n, recorded.BEGAN] = began
-        rows[n, recorded.ENDED] = now
-        rows[n, recorded.ACTIVITY] = threads[thread, reader.ACTIVITY]
-        rows[n, recorded.WAITED_FOR] = threads[thread, reader.WAITS_FOR]
-        recorder.n[recorded.ACTIVITIES] += 1
+        rows[n, watched.BEGAN] = began
+        rows[n, watched.ENDED] = now
+        rows[n, watched.ACTIVITY] = threads[thread, reader.ACTIVITY]
+        rows[n, watched.WAITED_FOR] = threads[thread, reader.WAITS_FOR]
+        recorder.n[watched.ACTIVITIES] += 1
     threads[thread, reader.ACTIVITY], threads[thread, reader.SINCE] = activity, now
 
 
 @kernel
 def _record_call(recorder, file, record, prefetched, tick, rows, n_rows):
-    n = recorder.n[recorded.CALLS]
+    n = recorder.n[watched.CALLS]
     if n < len(recorder.calls):
         calls, n_records = recorder.calls, 0
         for row in range(n_rows):
-            n_records += rows[row, to_fetch.N_BLOCKSreader.HOW_MANY]
-        calls[n, recorded.FILE] = file
-        calls[n, recorded.RECORD] = record
-        calls[n, recorded.WAS_THERE] = prefetched
-        calls[n, recorded.TICK] = tick
-        calls[n, recorded.N_ASKED] = n_records
-        recorder.n[recorded.CALLS] += 1
+            n_records += rows[row, to_fetch.N_BLOCKSreader.N_BLOCKS]
+        calls[n, watched.FILE] = file
+        calls[n, watched.RECORD] = record
+        calls[n, watched.WAS_THERE] = prefetched
+        calls[n, watched.TICK] = tick
+        calls[n, watched.N_ASKED] = n_records
+        recorder.n[watched.CALLS] += 1
 
 
 # ---- core ----
@@ -191,8 +191,8 @@ def _show_zfetch(m, now, thread, record, prefetched):
         n_rows = show_block(m.zfetch, m.zfetch_params, thread, record, prefetched, tick, maxblkid, m.answer)
         _record_call(m.recorder, thread, record, prefetched, tick, m.answer, n_rows)
     for row in range(n_rows):
-        m.fetches[thread, row, to_fetch.FIRST_BLOCKreader.FIRST] = m.answer[row, to_fetch.FIRST_BLOCKreader.FIRST]
-        m.fetches[thread, row, to_fetch.N_BLOCKSreader.HOW_MANY] = m.answer[row, to_fetch.N_BLOCKSreader.HOW_MANY]
+        m.fetches[thread, row, to_fetch.FIRST_BLOCKreader.FIRST_BLOCK] = m.answer[row, to_fetch.FIRST_BLOCKreader.FIRST_BLOCK]
+        m.fetches[thread, row, to_fetch.N_BLOCKSreader.N_BLOCKS] = m.answer[row, to_fetch.N_BLOCKSreader.N_BLOCKS]
     m.threads[thread, reader.ROW], m.threads[thread, reader.N_ROWS], m.threads[thread, reader.FETCHED] = 0, n_rows, 0
     m.threads[thread, reader.STAGE] = FETCH
 
@@ -201,11 +201,11 @@ def _show_zfetch(m, now, thread, record, prefetched):
 def _next_fetch(threads, fetches, thread):
     """The next record to prefetch; or NOBODY, and the next one of the read is to be held."""
     row = threads[thread, reader.ROW]
-    if row < threads[thread, reader.N_ROWS] and threads[thread, reader.FETCHED] == fetches[thread, row, to_fetch.N_BLOCKSreader.HOW_MANY]:
+    if row < threads[thread, reader.N_ROWS] and threads[thread, reader.FETCHED] == fetches[thread, row, to_fetch.N_BLOCKSreader.N_BLOCKS]:
         row += 1
         threads[thread, reader.ROW], threads[thread, reader.FETCHED] = row, 0
     if row < threads[thread, reader.N_ROWS]:
-        return fetches[thread, row, to_fetch.FIRST_BLOCKreader.FIRST] + threads[thread, reader.FETCHED]
+        return fetches[thread, row, to_fetch.FIRST_BLOCKreader.FIRST_BLOCK] + threads[thread, reader.FETCHED]
     threads[thread, reader.STAGE] = HOLD
     threads[thread, reader.RECORD] += 1
     return NOBODY

@@ -14,14 +14,15 @@ from model.events.calendar import Calendar, new_calendar
 from model.events.streams import stream
 from model.simulations.rules import rules_of as rules_of_disks
 from model.simulations.sequential_reads import columns as reader
-from model.simulations.sequential_reads import recorded_columns as recorded
+from model.simulations.sequential_reads import watch_columns as watched
 from model.simulations.sequential_reads.layout import lay_out
 from model.zfs.arc.arc import greatest_c
+from model.zfs.dmu import fetch_columns as to_fetch
 from model.zfs.dmu.indirect import CHECKSUM_OFF
 from model.zfs.dmu.layout import Files, Layout, Sizes, block_sizes, number_blocks
 from model.zfs.dmu.zfetch import Zfetch, ZfetchParams, max_fetches, new_zfetch
 from model.zfs.eras import era
-from model.zfs.vdev import command_columns as command
+from model.zfs.vdev import record_columns as recorded
 from model.zfs.vdev.cache import VdevCacheParams
 from model.zfs.vdev.leaves import NOBODY, new_leaves
 from model.zfs.vdev.places import OFFSET_MASK
@@ -127,10 +128,10 @@ class Recorder(NamedTuple):
 
     thread: int  # or -1
     leaf: int  # or -1
-    n: np.ndarray  # rows written; see recorded.ACTIVITIES
-    activities: np.ndarray  # [row, column]; see recorded.BEGAN
-    commands: np.ndarray  # [row, column]; see model.zfs.vdev.command_columns
-    calls: np.ndarray  # [row, column]: calls of zfetch; see recorded.FILE
+    n: np.ndarray  # rows written; see watched.ACTIVITIES
+    activities: np.ndarray  # [row, column]; see watched.BEGAN
+    commands: np.ndarray  # [row, column]; see model.zfs.vdev.record_columns
+    calls: np.ndarray  # [row, column]: calls of zfetch; see watched.FILE
 
 
 class Machine(NamedTuple):
@@ -142,8 +143,8 @@ class Machine(NamedTuple):
     layout: Layout
     status: np.ndarray  # per block
     threads: np.ndarray  # [thread, column]; see reader.STAGE
-    fetches: np.ndarray  # [thread, row, column]: what the thread fetches; see reader.FIRST
-    answer: np.ndarray  # [row, column]: of zfetch's last call; see reader.FIRST
+    fetches: np.ndarray  # [thread, row, column]: what the thread fetches; see to_fetch.FIRST_BLOCK
+    answer: np.ndarray  # [row, column]: of zfetch's last call; see to_fetch.FIRST_BLOCK
     zfetch_params: ZfetchParams
     zfetch: Zfetch
     core: Core
@@ -216,9 +217,9 @@ def rules_of(name: str, *disk, **more) -> Rules:
 
 def new_recorder(thread: int = -1, leaf: int = -1, n: int = 0) -> Recorder:
     return Recorder(
-        thread=thread, leaf=leaf, n=np.zeros(recorded.N_TABLES, np.int64),
-        activities=np.zeros((n, recorded.N_ACTIVITY_COLUMNS), np.int64),
-        commands=np.zeros((n, command.N_COLUMNS), np.int64), calls=np.zeros((n, recorded.N_CALL_COLUMNS), np.int64))
+        thread=thread, leaf=leaf, n=np.zeros(watched.N_TABLES, np.int64),
+        activities=np.zeros((n, watched.N_ACTIVITY_COLUMNS), np.int64),
+        commands=np.zeros((n, recorded.N_COMMAND_COLUMNS), np.int64), calls=np.zeros((n, watched.N_CALL_COLUMNS), np.int64))
 
 
 def _new_core(files):
@@ -256,8 +257,8 @@ def new_machine(site, rules, settings, seed, n_reads, n_ios, recorder, cache_rec
                       cache_recorder)
     return Machine(
         settings=settings, readers=readers, files=files, layout=site.layout, status=status, threads=threads,
-        fetches=np.zeros((readers.n_streams, rows, reader.N_FETCH_COLUMNS), np.int64),
-        answer=np.zeros((rows, reader.N_FETCH_COLUMNS), np.int64),
+        fetches=np.zeros((readers.n_streams, rows, to_fetch.N_COLUMNS), np.int64),
+        answer=np.zeros((rows, to_fetch.N_COLUMNS), np.int64),
         zfetch_params=rules.zfetch, zfetch=new_zfetch(rules.zfetch, readers.n_streams), core=_new_core(files),
         calendar=new_calendar(settings.n_leaves + readers.n_streams),
         tally=_new_tally(files, readers.n_streams, n_reads, seed), recorder=recorder), pool

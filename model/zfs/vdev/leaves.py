@@ -43,7 +43,7 @@ from model.events.clock import TICK_NS
 from model.jit import kernel, part
 from model.zfs.vdev import child_columns as piece
 from model.zfs.vdev import io_columns as of_io
-from model.zfs.vdev import record_columns as recorded
+from model.zfs.vdev import record_columns as record_columns as recorded
 from model.zfs.vdev.cache import (
     HIT,
     JOINED,
@@ -74,7 +74,7 @@ class Recorder(NamedTuple):
     leaf: int  # which, or -1
     n: np.ndarray  # recorded so far: operations, commands
     rows: np.ndarray  # [n, column]: operations; see model.zfs.vdev.record_columns
-    commands: np.ndarray  # [n, column]: commands; likewise; see model.zfs.vdev.command_columns
+    commands: np.ndarray  # [n, column]: commands; likewise; commands; likewise
 
 
 class Leaves(NamedTuple):
@@ -326,7 +326,7 @@ def new_recorder(leaf: int = -1, n: int = 0, n_commands: int = 0) -> Recorder:
     """For `n` operations of the vdev cache of `leaf` and `n_commands` commands of its disk."""
     return Recorder(leaf=leaf, n=np.zeros(recorded.N_TABLES, np.int64),
                     rows=np.zeros((n, recorded.N_OPERATION_COLUMNS), np.int64),
-                    commands=np.zeros((n_commands, recorded.N_COMMAND_COLUMNScommand.N_COLUMNS), np.int64))
+                    commands=np.zeros((n_commands, recorded.N_COMMAND_COLUMNScommand.N_COMMAND_COLUMNS), np.int64))
 
 
 def new_leaves(n_leaves, cache_params, queue_params, disk, phase_ns, n_ios, n_tasks, recorder, moves_whole_lines=0,

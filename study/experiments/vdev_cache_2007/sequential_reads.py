@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from model.devices.data_sheet import SheetParams
-from model.simulations.sequential_reads import recorded_columns as recorded
+from model.simulations.sequential_reads import watch_columns as watched
 from model.simulations.sequential_reads.run import Result, simulate
 from model.simulations.sequential_reads.state import (
     COPYING,
@@ -211,13 +211,13 @@ def throughput(runs: Runs) -> pd.DataFrame:
 def timelines(runs: Runs) -> list[Timeline]:
     """What the first reader did."""
     per_copy = runs.machine.readers.read_bytes / MIB
-    return [Timeline(LABELS_OF[variant], x.machine.recorder.activities[:x.machine.recorder.n[recorded.ACTIVITIES]], per_copy)
+    return [Timeline(LABELS_OF[variant], x.machine.recorder.activities[:x.machine.recorder.n[watched.ACTIVITIES]], per_copy)
             for variant, x in runs.items()]
 
 
 def commands_of_one_disk(x: Result) -> np.ndarray:
     """Rows of `model.simulations.sequential_reads.state.Recorder.commands`."""
-    return x.machine.recorder.commands[:x.machine.recorder.n[recorded.COMMANDS]]
+    return x.machine.recorder.commands[:x.machine.recorder.n[watched.COMMANDS]]
 
 
 # --- what it is made of -------------------------------------------------------------------------------------------------

@@ -10,8 +10,8 @@ from laws.sequential_reads import LAWS
 from model.devices.data_sheet import SheetParams
 from model.simulations.rules import rules_of as rules_of_disks
 from model.simulations.sequential_reads import columns as reader
-from model.simulations.sequential_reads import recorded_columns as recorded
 from model.simulations.sequential_reads import run as seqread
+from model.simulations.sequential_reads import watch_columns as watched
 from model.simulations.sequential_reads.run import simulate
 from model.simulations.sequential_reads.state import ABSENT, STALLED, Readers, Settings, new_recorder, new_site, rules_of
 from model.zfs.vdev.cache import MISS, OUTCOMES, TOO_LARGE
@@ -59,9 +59,9 @@ def test_without_the_cache_each_indirect_block_is_one_stall(runs):
     x = runs["off"]
     m = x.machine
     seen = (m.status[m.files.n_records:] != ABSENT).sum()
-    rows = m.recorder.activities[:m.recorder.n[recorded.ACTIVITIES]]
-    stalled = rows[:, recorded.ACTIVITY] == STALLED
-    of_thread = {int(b) for b in rows[stalled, recorded.WAITED_FOR]}
+    rows = m.recorder.activities[:m.recorder.n[watched.ACTIVITIES]]
+    stalled = rows[:, watched.ACTIVITY] == STALLED
+    of_thread = {int(b) for b in rows[stalled, watched.WAITED_FOR]}
     assert x.outcomes[1, TOO_LARGE] == seen == x.outcomes[1].sum()
     assert stalled.sum() == len(of_thread)
     assert m.threads[0, reader.N_WRAPS] == 0

@@ -1,9 +1,9 @@
 """Columns of what is recorded of sequential readers (`model.simulations.sequential_reads.state.Recorder`). Imported as
-`recorded`. Those of commands: `model.zfs.vdev.command_columns`."""
+`watched`. Those of commands: `model.zfs.vdev.record_columns`."""
 
 # Elements of Recorder.n.
 ACTIVITIES = 0  # count of activities recorded
-COMMANDS = 1  # count of commands recorded: command.RECORDED
+COMMANDS = 1  # count of commands recorded: recorded.COMMANDS
 CALLS = 2  # count of calls of zfetch recorded
 N_TABLES = 3
 
