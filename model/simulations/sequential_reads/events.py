@@ -76,7 +76,7 @@ def _record_call(recorder, file, record, prefetched, tick, rows, n_rows):
     if n < len(recorder.calls):
         calls, n_records = recorder.calls, 0
         for row in range(n_rows):
-            n_records += rows[row, to_fetch.N_BLOCKSreader.N_BLOCKS]
+            n_records += rows[row, to_fetch.N_BLOCKS]
         calls[n, watched.FILE] = file
         calls[n, watched.RECORD] = record
         calls[n, watched.WAS_THERE] = prefetched
@@ -191,8 +191,8 @@ def _show_zfetch(m, now, thread, record, prefetched):
         n_rows = show_block(m.zfetch, m.zfetch_params, thread, record, prefetched, tick, maxblkid, m.answer)
         _record_call(m.recorder, thread, record, prefetched, tick, m.answer, n_rows)
     for row in range(n_rows):
-        m.fetches[thread, row, to_fetch.FIRST_BLOCKreader.FIRST_BLOCK] = m.answer[row, to_fetch.FIRST_BLOCKreader.FIRST_BLOCK]
-        m.fetches[thread, row, to_fetch.N_BLOCKSreader.N_BLOCKS] = m.answer[row, to_fetch.N_BLOCKSreader.N_BLOCKS]
+        m.fetches[thread, row, to_fetch.FIRST_BLOCK] = m.answer[row, to_fetch.FIRST_BLOCK]
+        m.fetches[thread, row, to_fetch.N_BLOCKS] = m.answer[row, to_fetch.N_BLOCKS]
     m.threads[thread, reader.ROW], m.threads[thread, reader.N_ROWS], m.threads[thread, reader.FETCHED] = 0, n_rows, 0
     m.threads[thread, reader.STAGE] = FETCH
 
@@ -201,11 +201,11 @@ def _show_zfetch(m, now, thread, record, prefetched):
 def _next_fetch(threads, fetches, thread):
     """The next record to prefetch; or NOBODY, and the next one of the read is to be held."""
     row = threads[thread, reader.ROW]
-    if row < threads[thread, reader.N_ROWS] and threads[thread, reader.FETCHED] == fetches[thread, row, to_fetch.N_BLOCKSreader.N_BLOCKS]:
+    if row < threads[thread, reader.N_ROWS] and threads[thread, reader.FETCHED] == fetches[thread, row, to_fetch.N_BLOCKS]:
         row += 1
         threads[thread, reader.ROW], threads[thread, reader.FETCHED] = row, 0
     if row < threads[thread, reader.N_ROWS]:
-        return fetches[thread, row, to_fetch.FIRST_BLOCKreader.FIRST_BLOCK] + threads[thread, reader.FETCHED]
+        return fetches[thread, row, to_fetch.FIRST_BLOCK] + threads[thread, reader.FETCHED]
     threads[thread, reader.STAGE] = HOLD
     threads[thread, reader.RECORD] += 1
     return NOBODY

@@ -43,7 +43,7 @@ from model.events.clock import TICK_NS
 from model.jit import kernel, part
 from model.zfs.vdev import child_columns as piece
 from model.zfs.vdev import io_columns as of_io
-from model.zfs.vdev import record_columns as record_columns as recorded
+from model.zfs.vdev import record_columns as recorded
 from model.zfs.vdev.cache import (
     HIT,
     JOINED,
