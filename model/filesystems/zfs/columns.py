@@ -74,7 +74,3 @@ READY = 2  # ns until which threads of the logs are at work
 # Columns of Zfs.row_of, a row for each task.
 LOG_OF_TASK = 0  # index of the intent log
 SLOT_OF_TASK = 1  # index of the slot of the log block that it writes, or NO_SLOT
-
-# Columns of a row of Zfs.fetches.
-FIRST_RECORD = 0  # index of the first record that zfetch wants
-N_RECORDS = 1  # count of records from there on

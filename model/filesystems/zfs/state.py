@@ -198,7 +198,7 @@ class Zfs(NamedTuple):
     zfetch: Zfetch
     zfetch_params: ZfetchParams
     answer: np.ndarray  # of zfetch
-    fetches: np.ndarray  # [process, row, column]: what zfetch wants; see fs.FIRST_RECORD
+    fetches: np.ndarray  # [process, row, column]: what zfetch wants; see model/zfs/dmu/fetch_columns.py
     first_ahead: int  # the first task that reads ahead
     ahead: np.ndarray  # per such task: the block
     free_ahead: np.ndarray  # those that read nothing; the last element: how many

@@ -326,7 +326,7 @@ def new_recorder(leaf: int = -1, n: int = 0, n_commands: int = 0) -> Recorder:
     """For `n` operations of the vdev cache of `leaf` and `n_commands` commands of its disk."""
     return Recorder(leaf=leaf, n=np.zeros(recorded.N_TABLES, np.int64),
                     rows=np.zeros((n, recorded.N_OPERATION_COLUMNS), np.int64),
-                    commands=np.zeros((n_commands, recorded.N_COMMAND_COLUMNScommand.N_COMMAND_COLUMNS), np.int64))
+                    commands=np.zeros((n_commands, recorded.N_COMMAND_COLUMNS), np.int64))
 
 
 def new_leaves(n_leaves, cache_params, queue_params, disk, phase_ns, n_ios, n_tasks, recorder, moves_whole_lines=0,
