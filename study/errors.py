@@ -38,10 +38,10 @@ def plainly(complaint: str) -> str:
 def of_value(entry: str, complaint: Mapping[str, Any]) -> str:
     """One of pydantic's complaints as a sentence: entry, value, what is allowed. `entry` "" is the whole that was read."""
     value = f" is {complaint['input']!r}"[:80] if isinstance(complaint["input"], str | int | float | Decimal) else ""
-    said = complaint["msg"].removeprefix("Value error, ")
-    plain = plainly(said)
-    if plain == said:
-        return f"{entry}{value}: {said}" if entry else said
+    message = complaint["msg"].removeprefix("Value error, ")
+    plain = plainly(message)
+    if plain == message:
+        return f"{entry}{value}: {message}" if entry else message
     return f"{entry}{f'{value}, but it' if value and plain.startswith('must') else ''} {plain}"
 
 

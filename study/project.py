@@ -107,8 +107,10 @@ def refuse_unwritable(path: Path) -> None:
 
 def refuse_overwriting(path: Path, *inputs: Path | None) -> None:
     """UserError if what comes out would be written over one of the files that are read."""
-    for one in inputs:
-        if one is not None and path.exists() and one.exists() and os.path.samefile(path, one) and not _is_no_file(path):
+    for source in inputs:
+        if source is None or not path.exists() or not source.exists():
+            continue
+        if os.path.samefile(path, source) and not _is_no_file(path):
             raise UserError(f"{path} is read and would be written over; name another file with --out")
 
 

@@ -11,7 +11,7 @@ SIZE = re.compile(r"(\d{1,19}(?:\.\d{1,19})?) ?(?:([KMGTPE])I?)?B?")
 
 def size_of(text: str, what: str) -> int:
     """Bytes. `what` it is, for the UserError."""
-    found = SIZE.fullmatch(text.strip().upper())
-    if not found:
+    match = SIZE.fullmatch(text.strip().upper())
+    if not match:
         raise UserError(f"the {what} is '{text}', which is no size; write it like 8K or 8KiB, both 8192 bytes")
-    return round(Decimal(found[1]) * UNITS[found[2] or ""])
+    return round(Decimal(match[1]) * UNITS[match[2] or ""])

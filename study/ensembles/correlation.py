@@ -110,12 +110,12 @@ def ranking(table: pd.DataFrame, outcome: str, seed: int) -> pd.DataFrame:
         r, n_eff = float(np.corrcoef(x, y)[0, 1]), n_effective(x, y)
         p_values = p_value(r, len(x)), p_value(r, n_eff), p_hac(x, y)
         rows.append((name, units.get(name, "1"), why[name], r, r * r, n_eff, *p_values))
-    found = pd.DataFrame(rows, columns=["statistic", "unit", "disguise", "r", "r2", "n_eff", "p_naive", "p_eff", "p_hac"])
-    mine = found.disguise == ""
+    ranks = pd.DataFrame(rows, columns=["statistic", "unit", "disguise", "r", "r2", "n_eff", "p_naive", "p_eff", "p_hac"])
+    mine = ranks.disguise == ""
     if mine.any():
-        found.loc[mine, "holm"] = multipletests(found.p_eff[mine], method="holm")[1]
-        found.loc[mine, "p_max"] = p_of_largest(table[found.statistic[mine].tolist()].to_numpy(float), y, seed)
-    return found.sort_values("r2", ascending=False, kind="stable", ignore_index=True)
+        ranks.loc[mine, "holm"] = multipletests(ranks.p_eff[mine], method="holm")[1]
+        ranks.loc[mine, "p_max"] = p_of_largest(table[ranks.statistic[mine].tolist()].to_numpy(float), y, seed)
+    return ranks.sort_values("r2", ascending=False, kind="stable", ignore_index=True)
 
 
 def surrogates(y: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
@@ -196,8 +196,8 @@ def diagnostics(fit) -> pd.DataFrame:
 def influence(fit) -> pd.DataFrame:
     """Each run's residual (studentised), hat value, Cook's distance and DFFITS; `marked` where 4/n or 2 sqrt(p/n), the usual
     bounds of the latter two, are passed."""
-    found, n = fit.get_influence().summary_frame(), int(fit.nobs)
-    kept = found.rename(columns={"student_resid": "residual", "hat_diag": "hat", "cooks_d": "cook"})
+    summary, n = fit.get_influence().summary_frame(), int(fit.nobs)
+    kept = summary.rename(columns={"student_resid": "residual", "hat_diag": "hat", "cooks_d": "cook"})
     kept = kept[["residual", "hat", "cook", "dffits"]]
     return kept.assign(marked=(kept.cook > 4 / n) & (kept.dffits.abs() > 2 * np.sqrt(2 / n))).reset_index(drop=True)
 
@@ -242,20 +242,20 @@ def analyse(table: pd.DataFrame, outcome: str, statistic: str, n_runs: int = 0, 
                     influence(fit))
 
 
-def metrics(found: Analysis) -> pd.DataFrame:
+def metrics(analysis: Analysis) -> pd.DataFrame:
     """For the run store: R² of every statistic, what is to be said of the one, and the best of many: name, value, unit."""
-    one, is_own = found.one, found.ranked.disguise == ""
-    rows = [(f"r2.{row.statistic}", row.r2, "1") for row in found.ranked.itertuples()]
-    rows += [("series.runs", len(found.table), "runs"), ("series.statistics", len(found.ranked), "1"),
-             ("series.could-explain", int(is_own.sum()), "1"), ("series.block", found.block, "runs"),
-             ("one.rank", int((found.ranked[is_own].r2 > one.r2).sum()) + 1, "1"),
-             ("one.n-effective", one.n_eff, "runs"), ("one.best-share", one.best, "1"),
-             ("one.influential", int(found.influence.marked.sum()), "runs"),
-             *((f"one.{name}", one[name.replace("-", "_")], "1") for name in (
+    rank, is_own = analysis.one, analysis.ranked.disguise == ""
+    rows = [(f"r2.{row.statistic}", row.r2, "1") for row in analysis.ranked.itertuples()]
+    rows += [("series.runs", len(analysis.table), "runs"), ("series.statistics", len(analysis.ranked), "1"),
+             ("series.could-explain", int(is_own.sum()), "1"), ("series.block", analysis.block, "runs"),
+             ("one.rank", int((analysis.ranked[is_own].r2 > rank.r2).sum()) + 1, "1"),
+             ("one.n-effective", rank.n_eff, "runs"), ("one.best-share", rank.best, "1"),
+             ("one.influential", int(analysis.influence.marked.sum()), "runs"),
+             *((f"one.{name}", rank[name.replace("-", "_")], "1") for name in (
                  "r", "r2", "p-naive", "p-hac", "p-eff", "holm", "p-max")),
-             ("one.r2-low", one.low, "1"), ("one.r2-high", one.high, "1"),
-             *((f"best.r2-{end}", value, "1") for end, value in found.best._asdict().items())]
-    rows += [(f"residuals.{row.test.lower()}", row.value, "1") for row in diagnostics(found.fit).itertuples()]
+             ("one.r2-low", rank.low, "1"), ("one.r2-high", rank.high, "1"),
+             *((f"best.r2-{end}", value, "1") for end, value in analysis.best._asdict().items())]
+    rows += [(f"residuals.{row.test.lower()}", row.value, "1") for row in diagnostics(analysis.fit).itertuples()]
     return pd.DataFrame(rows, columns=["name", "value", "unit"])
 
 
@@ -265,28 +265,28 @@ def of_series(rows: pd.DataFrame, outcome: str, statistic: str) -> dict[str, flo
     table, out = usable(series.wide(rows), outcome)
     r2 = table.corr()[outcome] ** 2
     own = r2[[name for name, why in disguises(table, outcome).items() if not why]]
-    one = own.get(statistic, 0.0 if out.get(statistic) == SAME else np.nan)
-    return {"io_size.r_squared": float(one), "best.r_squared": float(own.max()),
-            "io_size.rank": float((own > one).sum() + 1) if one == one else np.nan}
+    r2 = own.get(statistic, 0.0 if out.get(statistic) == SAME else np.nan)
+    return {"io_size.r_squared": float(r2), "best.r_squared": float(own.max()),
+            "io_size.rank": float((own > r2).sum() + 1) if r2 == r2 else np.nan}
 
 
-def ahead(found: Analysis) -> str:
+def ahead(analysis: Analysis) -> str:
     """Which statistics that could explain the outcome have a larger R² than the one asked for, in a sentence."""
-    mine = found.ranked[found.ranked.disguise == ""]
-    larger = mine[mine.r2 > found.one.r2]
-    names = ", ".join(f"{one.statistic} ({one.r2:.2f})" for one in larger.itertuples())
-    return f"before {found.statistic} (R² = {found.one.r2:.2f}) stand here: {names or 'none'}"
+    mine = analysis.ranked[analysis.ranked.disguise == ""]
+    larger = mine[mine.r2 > analysis.one.r2]
+    names = ", ".join(f"{row.statistic} ({row.r2:.2f})" for row in larger.itertuples())
+    return f"before {analysis.statistic} (R² = {analysis.one.r2:.2f}) stand here: {names or 'none'}"
 
 
-def verdict(found: Analysis) -> str:
+def verdict(analysis: Analysis) -> str:
     """What is to be said of the statistic, in a sentence."""
-    mine = found.ranked[found.ranked.disguise == ""].reset_index(drop=True)
-    place = int(mine.index[mine.statistic == found.statistic][0])
-    one, first = mine.loc[place], mine.loc[0]
-    shown = "goes with" if one.holm < LEVEL else "is not shown to go with"
-    words = (f"{found.statistic} {shown} {found.outcome}: R² = {one.r2:.2f} ({one.low:.2f} to {one.high:.2f}). "
-             f"{len(found.table)} runs that tell as much as {one.n_eff:.0f} independent ones give p = {one.p_eff:.2g}, or "
-             f"{one.holm:.2g} as one of {len(mine)} statistics looked at (HAC would say {one.p_hac:.1g})")
+    mine = analysis.ranked[analysis.ranked.disguise == ""].reset_index(drop=True)
+    place = int(mine.index[mine.statistic == analysis.statistic][0])
+    rank, first = mine.loc[place], mine.loc[0]
+    shown = "goes with" if rank.holm < LEVEL else "is not shown to go with"
+    words = (f"{analysis.statistic} {shown} {analysis.outcome}: R² = {rank.r2:.2f} ({rank.low:.2f} to {rank.high:.2f}). "
+             f"{len(analysis.table)} runs that tell as much as {rank.n_eff:.0f} independent ones give p = {rank.p_eff:.2g}, "
+             f"or {rank.holm:.2g} as one of {len(mine)} statistics looked at (HAC would say {rank.p_hac:.1g})")
     if place == 0:
         return f"{words}; it is the best of them"
     return f"{words}. It is number {place + 1}, the best is {first.statistic} with {first.r2:.2f}"

@@ -64,13 +64,13 @@ def metrics(results: pd.DataFrame, effect: Effect, constant: str, scale: float, 
     """For the run store: intervals of the effect and of the level before, parts, and what fitting made of the constant
     (times `scale`, in `unit`): name, value, unit."""
     rows = []
-    for kind, some in (("unfitted", ensembles.unfitted(results)), ("fitted", ensembles.fitted(results))):
-        if len(some):
-            for name, one, one_unit in ((effect.kind, effect.interval(some), "%"),
-                                        ("before", intervals.interval(some[f"{BEFORE}/{effect.quantity}"]), "1/s")):
-                rows += [(f"{kind}.{name}-{end}", value, one_unit) for end, value in one._asdict().items()]
-    rows += [(f"part.{one.part}-{end}", value, "%") for one in parts(results, effect).itertuples()
-             for end, value in (("low", one.low), ("high", one.high))]
+    for kind, of_kind in (("unfitted", ensembles.unfitted(results)), ("fitted", ensembles.fitted(results))):
+        if len(of_kind):
+            level = ensembles.interval(of_kind[f"{BEFORE}/{effect.quantity}"])
+            for name, interval, unit_of in ((effect.kind, effect.interval(of_kind), "%"), ("before", intervals.interval(some[f"{BEFORE}/{effect.quantity}"])level, "1/s")):
+                rows += [(f"{kind}.{name}-{end}", value, unit_of) for end, value in interval._asdict().items()]
+    rows += [(f"part.{row.part}-{end}", value, "%") for row in parts(results, effect).itertuples()
+             for end, value in (("low", row.low), ("high", row.high))]
     of_all = results[(results.part == "all") & results.fitted]
     rows += [("fitted.draws", int(of_all.reached.sum()), "draws"),
              ("fitted.out-of-reach", int((~of_all.reached).sum()), "draws")]

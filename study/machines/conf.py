@@ -88,16 +88,16 @@ def check(database: str, conf: dict) -> dict:
 
 def _value(name: str, setting: Setting, value):
     try:
-        found = _READERS[setting.kind](value, setting)
+        read = _READERS[setting.kind](value, setting)
     except (ValueError, TypeError):
         raise ValueError(f"{name} is '{value}', which is {_WORDS[setting.kind]}; write it like "
                          f"{_LIKE[setting.kind] or setting.choices[0]}") from None
-    if setting.kind == "choice" and found not in setting.choices:
+    if setting.kind == "choice" and read not in setting.choices:
         raise ValueError(f"{name} is '{value}', but the choices are {', '.join(setting.choices)}; take one of these")
-    if setting.kind not in ("choice", "switch") and not setting.low <= found <= setting.high:
+    if setting.kind not in ("choice", "switch") and not setting.low <= read <= setting.high:
         raise ValueError(f"{name} is {value}, but must be from {setting.low:g} to {setting.high:g} "
                          f"{_BASE[setting.kind]}; choose one in that range".replace("  ", " "))
-    return found
+    return read
 
 
 def size(text, unit: str = "B") -> float:
@@ -123,8 +123,8 @@ def switch(value) -> bool:
 def _parts(text) -> tuple[float, str]:
     if isinstance(text, bool):
         return _refuse()
-    found = NUMBER.fullmatch(str(text))
-    return (float(found[1]), found[2]) if found else _refuse()
+    match = NUMBER.fullmatch(str(text))
+    return (float(match[1]), match[2]) if match else _refuse()
 
 
 def _refuse():

@@ -4,12 +4,12 @@ from study.machines.scenario import Scenario
 from study.machines.storage import Devices, sheet
 
 
-def dangers(one: Scenario) -> tuple[str, ...]:
+def dangers(machine: Scenario) -> tuple[str, ...]:
     """One sentence for each."""
-    found = _of_files(one) if one.files.kind == "zfs" else []
-    settings = conf.check(one.database.kind, one.database.conf)
-    of_database = {"postgres": _of_postgres, "innodb": _of_innodb}.get(one.database.kind)
-    return tuple(found + (of_database(one, settings) if of_database else []))
+    told = _of_files(machine) if machine.files.kind == "zfs" else []
+    settings = conf.check(machine.database.kind, machine.database.conf)
+    of_database = {"postgres": _of_postgres, "innodb": _of_innodb}.get(machine.database.kind)
+    return tuple(told + (of_database(machine, settings) if of_database else []))
 
 
 NO_ZIL = ("DANGER: without the intent log a power cut or a crash takes back the last seconds of commits that clients were "
@@ -26,29 +26,29 @@ TORN = ("DANGER: {what} where the file system can write half a page: after a pow
         "them.")
 
 
-def _of_files(one: Scenario) -> list[str]:
-    flushes = not one.zfs.nocacheflush or all(_survives(part) for part in _written(one))
-    return [NO_ZIL] * (not one.zfs.zil) + [NO_FLUSH] * (not flushes)
+def _of_files(machine: Scenario) -> list[str]:
+    flushes = not machine.zfs.nocacheflush or all(_survives(part) for part in _written(machine))
+    return [NO_ZIL] * (not machine.zfs.zil) + [NO_FLUSH] * (not flushes)
 
 
-def _of_postgres(one: Scenario, settings: dict) -> list[str]:
-    found = [ASYNCHRONOUS] * (settings.get("synchronous_commit") == "off")
-    found += [NO_FSYNC] * (settings.get("fsync") is False)
-    return found + [_torn_pages(one, "full_page_writes = off", 8)] * (settings.get("full_page_writes") is False)
+def _of_postgres(machine: Scenario, settings: dict) -> list[str]:
+    told = [ASYNCHRONOUS] * (settings.get("synchronous_commit") == "off")
+    told += [NO_FSYNC] * (settings.get("fsync") is False)
+    return told + [_torn_pages(machine, "full_page_writes = off", 8)] * (settings.get("full_page_writes") is False)
 
 
-def _of_innodb(one: Scenario, settings: dict) -> list[str]:
-    found = [LAZY] * (settings.get("innodb_flush_log_at_trx_commit", "1") != "1")
-    return found + [_torn_pages(one, "innodb_doublewrite = 0", 16)] * (settings.get("innodb_doublewrite") is False)
+def _of_innodb(machine: Scenario, settings: dict) -> list[str]:
+    told = [LAZY] * (settings.get("innodb_flush_log_at_trx_commit", "1") != "1")
+    return told + [_torn_pages(machine, "innodb_doublewrite = 0", 16)] * (settings.get("innodb_doublewrite") is False)
 
 
-def _torn_pages(one: Scenario, what: str, page_kib: int) -> str:
-    is_whole = one.files.kind == "zfs" and one.files.record_kib >= page_kib
+def _torn_pages(machine: Scenario, what: str, page_kib: int) -> str:
+    is_whole = machine.files.kind == "zfs" and machine.files.record_kib >= page_kib
     return (WHOLE if is_whole else TORN).format(what=what)
 
 
-def _written(one: Scenario) -> list[Devices]:
-    pools = [pool for pool in (one.pool, one.log_pool) if pool is not None]
+def _written(machine: Scenario) -> list[Devices]:
+    pools = [pool for pool in (machine.pool, machine.log_pool) if pool is not None]
     return [part for pool in pools for part in (pool.data, pool.log) if part is not None]
 
 

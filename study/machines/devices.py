@@ -14,8 +14,8 @@ WIDE = 4                        # a range over more than this is drawn by its lo
 BATTERY_BYTES = 256 * 2**20     # cache of a controller with a battery: StorageTek SAS RAID, of the servers of 2008
 
 
-def devices_of(one: Scenario) -> list[Devices]:
-    pools = [pool for pool in (one.pool, one.log_pool) if pool is not None]
+def devices_of(machine: Scenario) -> list[Devices]:
+    pools = [pool for pool in (machine.pool, machine.log_pool) if pool is not None]
     return [part for pool in pools for part in (pool.data, pool.log, pool.cache) if part is not None]
 
 

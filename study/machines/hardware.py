@@ -85,13 +85,13 @@ def read(name: str) -> Device:
         raise UserError(f"{file} is not TOML: {error}; mend that line") from None
     except ValidationError as error:
         raise UserError(published.explain(file, error)) from None
-    values = {one.name: one for one in content.value}
-    published.refuse_duplicates(file, "value", [one.name for one in content.value])
+    values = {row.name: row for row in content.value}
+    published.refuse_duplicates(file, "value", [row.name for row in content.value])
     device, params = content.device, _params(file, content.device.kind, values)
-    ranges = {key: (one.in_model_units(one.low), one.in_model_units(one.high)) for key, one in values.items()
-              if one.low is not None and one.high is not None}
-    rows = [(one.name, one.value, "" if one.low is None else f"{one.low:g} to {one.high:g}", one.unit, one.known, one.source)
-            for one in content.value]
+    ranges = {key: (row.in_model_units(row.low), row.in_model_units(row.high)) for key, row in values.items()
+              if row.low is not None and row.high is not None}
+    rows = [(row.name, row.value, "" if row.low is None else f"{row.low:g} to {row.high:g}", row.unit, row.known, row.source)
+            for row in content.value]
     table = pd.DataFrame(rows, columns=["name", "value", "range", "unit", "known", "source"])
     return Device(name=device.name, kind=device.kind, note=device.note, params=params, ranges=ranges, table=table,
                   collects=device.kind == "ssd" and device.scattered is None)
@@ -111,7 +111,7 @@ def _params(file: str, kind: str, values: dict) -> SheetParams | SsdParams:
                         (set(fields) - set(values), "is missing; give it with a source")):
         if wrong:
             raise UserError(f"{file}: {min(wrong)} of a {kind} {what}")
-    params = KINDS[kind](**{key: one.in_model_units(one.value) for key, one in values.items()})
+    params = KINDS[kind](**{key: row.in_model_units(row.value) for key, row in values.items()})
     try:
         sheet_disk(params) if kind == "disk" else check_ssd(params)
     except ValueError as error:

@@ -40,29 +40,29 @@ def of_indexes_and_tables(whole: float, of_index: float, share: float) -> tuple[
     return of_index, (1 - share) / (1 / whole - share / of_index)
 
 
-def differs(one: Scenario) -> bool:
+def differs(machine: Scenario) -> bool:
     """Whether files of the scenario's database are compressed, and not all alike."""
-    return one.files.kind == "zfs" and one.files.compress_ratio > 1 and one.database.kind == "postgres"
+    return machine.files.kind == "zfs" and machine.files.compress_ratio > 1 and machine.database.kind == "postgres"
 
 
-def _log(one: Scenario) -> str:
+def _log(machine: Scenario) -> str:
     """What its log is like."""
-    settings = conf.check("postgres", one.database.conf)
+    settings = conf.check("postgres", machine.database.conf)
     if not settings.get("full_page_writes", True):
         return "log_without_images"
     return "log" if settings.get("wal_compression", "off") == "off" else "packed_log"
 
 
-def ratios(one: Scenario, values: dict, kinds: list[int], file_bytes: np.ndarray) -> list[float] | None:
+def ratios(machine: Scenario, values: dict, kinds: list[int], file_bytes: np.ndarray) -> list[float] | None:
     """How many times shorter a record gets, per file: of the log, then of those of `kinds`
     (`model.databases.postgres.toolkit`), which have `file_bytes` each. None if all are alike."""
-    if not differs(one):
+    if not differs(machine):
         return None
-    whole, record_kib = one.zfs.compress_ratio, one.zfs.record_kib
-    log_kib = one.zfs.log_record_kib or record_kib
+    whole, record_kib = machine.zfs.compress_ratio, machine.zfs.record_kib
+    log_kib = machine.zfs.log_record_kib or record_kib
     of_index = min(whole, values["index_packs"] * measured("index", record_kib))
     share = float(file_bytes[np.array(kinds) == INDEX].sum() / file_bytes.sum())
     of_index, of_tables = of_indexes_and_tables(whole, of_index, share)
     of_kind = {INDEX: of_index, TABLE: of_tables,
                REST: min(whole, values["index_packs"] * measured("history", record_kib))}
-    return [min(whole, values["log_packs"] * measured(_log(one), log_kib)), *(of_kind[kind] for kind in kinds)]
+    return [min(whole, values["log_packs"] * measured(_log(machine), log_kib)), *(of_kind[kind] for kind in kinds)]

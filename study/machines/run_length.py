@@ -73,79 +73,80 @@ class Length(NamedTuple):
 def outcome(length: Length, values: dict, seed: int) -> machines.Outcome:
     """The run, of a draw. One of so many transactions that is over too soon, as the draw is faster than the best guess, is
     run again, as much longer, `LONGER` times at most (rule 3)."""
-    found = machines.simulate(length.scenario, values, seed, since=length.since)
-    if length.since != machines.HALF or found.seconds >= length.least:
-        return found
-    more = min(LONGER, 1.1 * length.least / max(found.seconds, 1e-3))
+    first = machines.simulate(length.scenario, values, seed, since=length.since)
+    if length.since != machines.HALF or first.seconds >= length.least:
+        return first
+    more = min(LONGER, 1.1 * length.least / max(first.seconds, 1e-3))
     longer = changed(length.scenario, {"database.transactions": round(more * (length.scenario.postgres.transactions or 0))})
     return machines.simulate(longer, values, seed, since=length.since)
 
 
-def of(one: Scenario, values: dict, seed: int = 1, budget: int = BUDGET) -> Length:
-    server = one.database
+def of(machine: Scenario, values: dict, seed: int = 1, budget: int = BUDGET) -> Length:
+    server = machine.database
     if server.kind != "postgres":
-        return _of_seconds(one, values, seed)
+        return _of_seconds(machine, values, seed)
     too_large = max(1.0, server.scale / MOST_SCALE)
-    manageable = smaller(one, too_large, keeps_interval=True)
+    manageable = smaller(machine, too_large, keeps_interval=True)
     as_said = Length(manageable, 0, f"as long as the scenario says, from a checkpoint on{_size(too_large)}")
     if server.transactions:
         return as_said
-    one, manageable = (changed(each, {"database.seconds": None}) for each in (one, manageable))
+    machine, manageable = (changed(each, {"database.seconds": None}) for each in (machine, manageable))
     pilot = machines.simulate(changed(manageable, {"database.transactions": PILOT}), values, seed)
     if server.seconds and server.seconds * pilot.tps <= MOST_TRANSACTIONS:
         return as_said
     if server.script == "select-only":
         return Length(changed(manageable, {"database.transactions": budget}), 0, f"{budget} transactions{_size(too_large)}")
-    seconds, n = interval(one, values, pilot)
-    k = max(too_large, scaling(one, 2 * seconds * pilot.tps / budget))
-    tps, pace = at_work(one, k, pilot.tps, n, values, seed)
+    seconds, n = interval(machine, values, pilot)
+    k = max(too_large, scaling(machine, 2 * seconds * pilot.tps / budget))
+    tps, pace = at_work(machine, k, pilot.tps, n, values, seed)
     if n is not None:       # at the rate of a server at work, time may end an interval that log ends in a short run
-        seconds, n = (n / tps, n) if n / tps < _timeout(one) else (_timeout(one), None)
-    return _of_intervals(one, (seconds, n), tps, budget, too_large, pace)
+        seconds, n = (n / tps, n) if n / tps < _timeout(machine) else (_timeout(machine), None)
+    return _of_intervals(machine, (seconds, n), tps, budget, too_large, pace)
 
 
-def _of_seconds(one: Scenario, values: dict, seed: int) -> Length:
+def _of_seconds(machine: Scenario, values: dict, seed: int) -> Length:
     """InnoDB, Oracle: as long as the scenario says; of a long run as many groups, or transactions, as rules 3, 6 say, and of
     InnoDB `ROUNDS` of the page cleaner, with a pool as hours of work leave it (rule 5)."""
-    assert one.database.kind != "postgres"
-    said = one.database.seconds
-    pilot = changed(one, {"database.seconds": min(said, PILOT_SECONDS)})
+    assert machine.database.kind != "postgres"
+    asked_s = machine.database.seconds
+    pilot = changed(machine, {"database.seconds": min(asked_s, PILOT_SECONDS)})
     tps = machines.simulate(pilot, values, seed).tps
-    if not tps or 2 * _seconds_to_measure(one, tps)[0] >= said:
-        return Length(one, 0, "as long as the scenario says")
-    if one.database.kind == "innodb" and one.database.start != "cold":
+    if not tps or 2 * _seconds_to_measure(machine, tps)[0] >= asked_s:
+        return Length(machine, 0, "as long as the scenario says")
+    if machine.database.kind == "innodb" and machine.database.start != "cold":
         tps = max(1.0, machines.simulate(_worked_innodb(pilot, tps), values, seed).tps)
-    length, scale = _seconds_to_measure(one, tps)
-    run = changed(one, {"database.seconds": 2 * length} | ({"files.groups_to_scale": scale} if scale > 1 else {}))
+    length, scale = _seconds_to_measure(machine, tps)
+    run = changed(machine, {"database.seconds": 2 * length} | ({"files.groups_to_scale": scale} if scale > 1 else {}))
     return Length(_worked_innodb(run, tps), length, f"the second half of {2 * length:.3g} s{_size_of_groups(1.0, scale)}")
 
 
-def _seconds_to_measure(one: Scenario, tps: float) -> tuple[float, float]:
+def _seconds_to_measure(machine: Scenario, tps: float) -> tuple[float, float]:
     """At that rate, and the scale of groups."""
-    costs, least = COSTS[one.database.kind], ROUNDS if one.database.kind == "innodb" else 0
-    scale = groups_scale(one, 1.0, tps * costs)
-    return max(GROUPS * group_seconds(one) / scale, MOST_TRANSACTIONS / costs / tps / 2, least), scale
+    costs, least = COSTS[machine.database.kind], ROUNDS if machine.database.kind == "innodb" else 0
+    scale = groups_scale(machine, 1.0, tps * costs)
+    return max(GROUPS * group_seconds(machine) / scale, MOST_TRANSACTIONS / costs / tps / 2, least), scale
 
 
-def _worked_innodb(one: Scenario, tps: float) -> Scenario:
+def _worked_innodb(machine: Scenario, tps: float) -> Scenario:
     """With a pool as hours at `tps` leave it, if it is not to begin cold."""
-    if one.database.kind != "innodb" or one.database.start == "cold":
-        return one
-    return changed(one, {"database.start": "at work", "database.transactions_a_second": max(1, round(tps))})
+    if machine.database.kind != "innodb" or machine.database.start == "cold":
+        return machine
+    return changed(machine, {"database.start": "at work", "database.transactions_a_second": max(1, round(tps))})
 
 
-def at_work(one: Scenario, k: float, tps: float, n: float | None, values: dict, seed: int) -> tuple[float, float]:
+def at_work(machine: Scenario, k: float, tps: float, n: float | None, values: dict, seed: int) -> tuple[float, float]:
     """Rules 3 and 5: transactions a second in the second of two groups, of the machine made smaller by `k`, and how many
     pages a checkpoint writes for each, if it does not keep up; else 0. `n`: transactions between checkpoints, if log ends
     that time."""
-    scale, pace = groups_scale(one, k, tps), 0.0
-    seconds = max(2 * group_seconds(one) / scale, PILOT / tps)
-    if not group_seconds(one):
+    scale, pace = groups_scale(machine, k, tps), 0.0
+    seconds = max(2 * group_seconds(machine) / scale, PILOT / tps)
+    if not group_seconds(machine):
         return tps, pace
     for _ in range(PACES):
-        run = _worked(changed(smaller(one, k, scale), {"database.seconds": seconds}), (n or _timeout(one) * tps) / k, pace)
-        found = machines.simulate(run, values, seed, since=seconds / 2)
-        tps, before, pace = max(1.0, found.tps), pace, _pace(found.counts, pace)
+        short = changed(smaller(machine, k, scale), {"database.seconds": seconds})
+        run = _worked(short, (n or _timeout(machine) * tps) / k, pace)
+        outcome = machines.simulate(run, values, seed, since=seconds / 2)
+        tps, before, pace = max(1.0, outcome.tps), pace, _pace(outcome.counts, pace)
         if abs(pace - before) <= SAME_PACE * pace:
             break
     return tps, pace
@@ -158,26 +159,26 @@ def _pace(counts: dict, before: float) -> float:
     return counts["checkpoint_writes"] / max(1, counts["commits"])
 
 
-def group_seconds(one: Scenario) -> float:
+def group_seconds(machine: Scenario) -> float:
     """Between transaction groups, if nobody asks for the next one; 0 if there are none."""
-    return machines.eras.era(one.files.era).txg.timeout_ns / clock.SECOND_NS if one.files.kind == "zfs" else 0.0
+    return machines.eras.era(machine.files.era).txg.timeout_ns / clock.SECOND_NS if machine.files.kind == "zfs" else 0.0
 
 
-def groups_scale(one: Scenario, k: float, tps: float) -> float:
+def groups_scale(machine: Scenario, k: float, tps: float) -> float:
     """Rule 6: as that of tables, `k`, or more if a run would be too long."""
-    seconds = group_seconds(one)
+    seconds = group_seconds(machine)
     return max(k, min(2 * GROUPS * seconds * tps / MOST_TRANSACTIONS, seconds / LEAST_GROUP))
 
 
-def _of_intervals(one: Scenario, each: tuple[float, float | None], tps: float, budget: int, too_large: float,
+def _of_intervals(machine: Scenario, each: tuple[float, float | None], tps: float, budget: int, too_large: float,
                   pace: float = 0.0) -> Length:
     """Rules 2 to 7: `each` interval between checkpoints."""
     seconds, n = each
-    k = max(too_large, scaling(one, 2 * seconds * tps / budget))
-    scale = groups_scale(one, k, tps)
-    least = GROUPS * group_seconds(one) / scale or LEAST_SECONDS / 2
-    keeps = _timeout(one) / k < LEAST_TIMEOUT
-    run, size = smaller(one, k, scale, keeps), _size(k) + _size_of_groups(k, scale)
+    k = max(too_large, scaling(machine, 2 * seconds * tps / budget))
+    scale = groups_scale(machine, k, tps)
+    least = GROUPS * group_seconds(machine) / scale or LEAST_SECONDS / 2
+    keeps = _timeout(machine) / k < LEAST_TIMEOUT
+    run, size = smaller(machine, k, scale, keeps), _size(k) + _size_of_groups(k, scale)
     run = _worked(run, seconds * tps / k, pace)
     if seconds * tps <= budget * k and n is not None and not keeps:
         total = round(max(2 * n / k, 2 * least * tps))
@@ -192,12 +193,12 @@ def _of_intervals(one: Scenario, each: tuple[float, float | None], tps: float, b
                   f"the second half of {2 * length:.3g} s of an interval of {seconds:.0f} s between checkpoints{size}")
 
 
-def _worked(one: Scenario, n: float, pace: float) -> Scenario:
+def _worked(machine: Scenario, n: float, pace: float) -> Scenario:
     """With shared buffers as after hours, if they are not to begin cold; `n` transactions are between checkpoints, which
     came to `pace` pages for each."""
-    if one.postgres.start == "cold":
-        return one
-    return changed(one, {"database.start": "at work", "database.interval_transactions": max(1, round(n)),
+    if machine.postgres.start == "cold":
+        return machine
+    return changed(machine, {"database.start": "at work", "database.interval_transactions": max(1, round(n)),
                          "database.checkpoint_pace": pace})
 
 
@@ -209,11 +210,11 @@ def _size(k: float) -> str:
     return f"; tables and memory are {k:.3g} times smaller" if k > 1 else ""
 
 
-def interval(one: Scenario, values: dict, pilot: machines.Outcome) -> tuple[float, float | None]:
+def interval(machine: Scenario, values: dict, pilot: machines.Outcome) -> tuple[float, float | None]:
     """Seconds between checkpoints, by time or by log; if by log, its transactions as well."""
-    settings = servers.postgres_settings(one, values, 1)
+    settings = servers.postgres_settings(machine, values, 1)
     distance = settings.checkpoint_segments * SEGMENT_BYTES
-    n, timeout = transactions_in(distance, one.postgres.scale, pilot), settings.checkpoint_timeout_ns / clock.SECOND_NS
+    n, timeout = transactions_in(distance, machine.postgres.scale, pilot), settings.checkpoint_timeout_ns / clock.SECOND_NS
     return (n / pilot.tps, n) if n / pilot.tps < timeout else (timeout, None)
 
 
@@ -232,12 +233,13 @@ def transactions_in(distance: float, scale: int, pilot: machines.Outcome) -> flo
     return low
 
 
-def scaling(one: Scenario, wanted: float) -> float:
+def scaling(machine: Scenario, wanted: float) -> float:
     """Rule 3: `wanted`, or as much of it as goes; 1: as it is."""
-    server = one.database
-    buffers = servers.buffer_bytes(one)
+    server = machine.database
+    buffers = servers.buffer_bytes(machine)
     most = min(*_most(server), buffers / max(LEAST_BUFFERS, 2**18 * server.clients),
-               machines.arc_max_bytes(one) / 2**26 if one.files.kind == "zfs" else MOST, _timeout(one) / LEAST_TIMEOUT)
+               machines.arc_max_bytes(machine) / 2**26 if machine.files.kind == "zfs" else MOST,
+               _timeout(machine) / LEAST_TIMEOUT)
     return max(1.0, min(wanted, most))
 
 
@@ -246,38 +248,38 @@ def _most(server) -> tuple[float, float]:
     return (MOST, server.scale / (BRANCHES * server.clients)) if server.script == "tpc-b" else (MOST_WITHOUT, server.scale)
 
 
-def _timeout(one: Scenario) -> float:
+def _timeout(machine: Scenario) -> float:
     """Of checkpoints, in s."""
-    return servers.postgres_settings(one, _ANY, 1).checkpoint_timeout_ns / clock.SECOND_NS
+    return servers.postgres_settings(machine, _ANY, 1).checkpoint_timeout_ns / clock.SECOND_NS
 
 
-def smaller(one: Scenario, k: float, groups: float | None = None, keeps_interval: bool = False) -> Scenario:
+def smaller(machine: Scenario, k: float, groups: float | None = None, keeps_interval: bool = False) -> Scenario:
     """Tables, buffers, ARC and cache divided by `k`, and the interval between checkpoints, unless it is kept; transaction
     groups by `groups`, or by k."""
     if k <= 1 and (groups or 1) <= 1:
-        return one
-    if one.files.kind == "zfs":
-        one = changed(one, {"files.to_scale": one.files.to_scale * k, "files.groups_to_scale": groups or k})
+        return machine
+    if machine.files.kind == "zfs":
+        machine = changed(machine, {"files.to_scale": machine.files.to_scale * k, "files.groups_to_scale": groups or k})
     if k <= 1:
-        return one
-    settings = servers.postgres_settings(one, _ANY, 1)
-    changes = {"database.scale": max(1, round(one.postgres.scale / k)),
-               "database.conf.shared_buffers": f"{int(servers.buffer_bytes(one) / k) // 1024}kB"}
+        return machine
+    settings = servers.postgres_settings(machine, _ANY, 1)
+    changes = {"database.scale": max(1, round(machine.postgres.scale / k)),
+               "database.conf.shared_buffers": f"{int(servers.buffer_bytes(machine) / k) // 1024}kB"}
     if not keeps_interval:
         changes["database.conf.checkpoint_timeout"] = f"{settings.checkpoint_timeout_ns / k / 1e6:.0f}ms"
-        changes |= _less_log(one, settings, k)
-    if one.files.kind == "zfs":
-        changes["files.arc_max_mib"] = machines.arc_max_bytes(one) / k / 2**20
-    for path, pool in (("pool", one.pool), ("log_pool", one.log_pool)):
+        changes |= _less_log(machine, settings, k)
+    if machine.files.kind == "zfs":
+        changes["files.arc_max_mib"] = machines.arc_max_bytes(machine) / k / 2**20
+    for path, pool in (("pool", machine.pool), ("log_pool", machine.log_pool)):
         if pool is not None and pool.cache is not None:
             changes[f"{path}.cache.use_gib"] = max(LEAST_CACHE, pool.cache.device_bytes / k) / GIB
-    return changed(one, changes)
+    return changed(machine, changes)
 
 
-def _less_log(one: Scenario, settings, k: float) -> dict:
-    if one.postgres.version < 9.5:
+def _less_log(machine: Scenario, settings, k: float) -> dict:
+    if machine.postgres.version < 9.5:
         return {"database.conf.checkpoint_segments": max(1, round(settings.checkpoint_segments / k))}
-    most = servers.conf.check("postgres", one.postgres.conf).get("max_wal_size", GIB)
+    most = servers.conf.check("postgres", machine.postgres.conf).get("max_wal_size", GIB)
     return {"database.conf.max_wal_size": f"{max(32, int(most / k) >> 20)}MB"}
 
 

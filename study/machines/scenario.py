@@ -1,8 +1,8 @@
 """A machine, a file system and a database, as one TOML file: what `study predict` reads, and all ladders are lists of.
 
-    one = scenario.read(Path("data/scenarios/nvme-mirror.toml"))
-    other = scenario.changed(one, {"files.record_kib": 128, "database.conf.full_page_writes": False})
-    scenario.differences(one, other)        {"files.record_kib": (8, 128), …}
+    machine = scenario.read(Path("data/scenarios/nvme-mirror.toml"))
+    other = scenario.changed(machine, {"files.record_kib": 128, "database.conf.full_page_writes": False})
+    scenario.differences(machine, other)    {"files.record_kib": (8, 128), …}
 
 What cannot be is one sentence: no disk, no client, a cache larger than its device, buffers larger than memory. Whether
 the database fits on its disks is checked when the machine is built (`study.machines.simulate`).
@@ -137,14 +137,14 @@ def _era_of_its_time(content: dict) -> str:
     system = host.get("system") if isinstance(host, dict) else None
     if not isinstance(database, dict) or system == "solaris":
         return "b111"
-    version, found = database.get("version"), "openzfs_2013" if system == "linux" else "b111"
+    version, likeliest = database.get("version"), "openzfs_2013" if system == "linux" else "b111"
     of_versions = ERAS_OF_FREEBSD if system == "freebsd" else ERAS_OF_LINUX
     for first, era in of_versions.get(str(database["kind"]), {}).items():
         if isinstance(first, str):
-            found = era if isinstance(version, str) and first <= version else found
+            likeliest = era if isinstance(version, str) and first <= version else likeliest
         elif isinstance(version, int | float) and first <= version:
-            found = era
-    return found
+            likeliest = era
+    return likeliest
 
 
 # --- reading, changing, comparing -----------------------------------------------------------------------------------------
@@ -194,9 +194,9 @@ def _unknown(word: str) -> str:
     return "is nothing that a scenario has; " + errors.meant(word, sorted(known), "leave it out or mend its name")
 
 
-def changed(one: Scenario, changes: dict[str, Any]) -> Scenario:
+def changed(machine: Scenario, changes: dict[str, Any]) -> Scenario:
     """The scenario with fields replaced, by their paths ("files.record_kib"); None takes a part away."""
-    content = one.model_dump(exclude_defaults=False)
+    content = machine.model_dump(exclude_defaults=False)
     for path, value in changes.items():
         *parents, last = path.split(".")
         place = content
@@ -205,10 +205,10 @@ def changed(one: Scenario, changes: dict[str, Any]) -> Scenario:
                 place[parent] = {}
             place = place[parent]
         place[last] = value.model_dump() if isinstance(value, BaseModel) else value
-    return of(content, one.title or "scenario")
+    return of(content, machine.title or "scenario")
 
 
-def fields(one: Scenario) -> dict[str, Any]:
+def fields(machine: Scenario) -> dict[str, Any]:
     """Every leaf by its path."""
     def walk(content, path):
         for name, value in content.items():
@@ -216,11 +216,11 @@ def fields(one: Scenario) -> dict[str, Any]:
                 yield from walk(value, f"{path}{name}.")
             else:
                 yield f"{path}{name}", value
-    return dict(walk(one.model_dump(), ""))
+    return dict(walk(machine.model_dump(), ""))
 
 
-def differences(one: Scenario, other: Scenario) -> dict[str, tuple]:
-    """What differs: path -> (in `one`, in `other`); None for what one of them lacks."""
-    a, b = fields(one), fields(other)
+def differences(machine: Scenario, other: Scenario) -> dict[str, tuple]:
+    """What differs: path -> (in `machine`, in `other`); None for what one of them lacks."""
+    a, b = fields(machine), fields(other)
     return {path: (a.get(path), b.get(path)) for path in sorted(a.keys() | b.keys())
             if a.get(path) != b.get(path) and path != "title"}

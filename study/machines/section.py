@@ -28,9 +28,10 @@ class Section(BaseModel):
         for name, value in content.items() if isinstance(content, dict) else ():
             field = cls.model_fields.get(name)
             if isinstance(value, bool) and field and bool not in (field.annotation, *get_args(field.annotation)):
-                parts = [one for part in (field.annotation, *get_args(field.annotation)) for one in (part, *get_args(part))]
-                if any(issubclass(get_origin(one) or one, BaseModel | dict) for one in parts
-                       if isinstance(get_origin(one) or one, type)):
+                parts = [each for part in (field.annotation, *get_args(field.annotation))
+                         for each in (part, *get_args(part))]
+                if any(issubclass(get_origin(each) or each, BaseModel | dict) for each in parts
+                       if isinstance(get_origin(each) or each, type)):
                     raise ValueError(f"{name} is {str(value).lower()}, but it must be a section with names and values of "
                                      "its own")
                 raise ValueError(f"{name} is {str(value).lower()}, which is neither a number nor a name; give one")

@@ -24,34 +24,34 @@ SCRIPTS = {"tpc-b": tuple(STATEMENT_US), "select-only": ("select",),
            "simple-update": ("begin", "update accounts", "select", "insert history", "end")}
 
 
-def speed(one: Scenario, values: dict) -> float:
+def speed(machine: Scenario, values: dict) -> float:
     """Of a processor of the host, against that of which CPU times are."""
-    return one.host.cpu * values["cpu_speed"]
+    return machine.host.cpu * values["cpu_speed"]
 
 
-def system(one: Scenario) -> str:
+def system(machine: Scenario) -> str:
     """As the scenario says; if it does not, of its time: Linux with OpenZFS or PostgreSQL from 9.5 on, Solaris before."""
-    version = getattr(one.database, "version", None)
-    on_openzfs = one.files.kind == "zfs" and one.files.era.startswith("openzfs")
+    version = getattr(machine.database, "version", None)
+    on_openzfs = machine.files.kind == "zfs" and machine.files.era.startswith("openzfs")
     of_linux = on_openzfs or (isinstance(version, float) and version >= 9.5)
-    return one.host.system or ("linux" if of_linux else "solaris")
+    return machine.host.system or ("linux" if of_linux else "solaris")
 
 
-def buffer_bytes(one: Scenario, values: dict | None = None) -> float:
+def buffer_bytes(machine: Scenario, values: dict | None = None) -> float:
     """Memory that the database takes for itself."""
-    settings = conf.check(one.database.kind, one.database.conf)
-    if one.database.kind == "oracle":
-        return settings.get("db_cache_size", (values or _ANY_CACHE)["cache_share"] * one.host.memory_gib * GIB)
-    if one.database.kind == "innodb":
+    settings = conf.check(machine.database.kind, machine.database.conf)
+    if machine.database.kind == "oracle":
+        return settings.get("db_cache_size", (values or _ANY_CACHE)["cache_share"] * machine.host.memory_gib * GIB)
+    if machine.database.kind == "innodb":
         return settings.get("innodb_buffer_pool_size", (values or {}).get("innodb_buffer_pool_size", GIB))
-    return settings.get("shared_buffers", (128 if one.database.version >= 9.3 else 32) * 2**20)
+    return settings.get("shared_buffers", (128 if machine.database.version >= 9.3 else 32) * 2**20)
 
 
-def postgres_settings(one: Scenario, values: dict, n_transactions: int, **more) -> postgres_machine.Settings:
-    server, faster = one.postgres, speed(one, values)
+def postgres_settings(machine: Scenario, values: dict, n_transactions: int, **more) -> postgres_machine.Settings:
+    server, faster = machine.postgres, speed(machine, values)
     settings = conf.check("postgres", server.conf)
     chosen = {name: change(settings[key]) for key, (name, change) in _POSTGRES.items() if key in settings}
-    if "wal_sync_method" not in settings and system(one) != "solaris":
+    if "wal_sync_method" not in settings and system(machine) != "solaris":
         chosen["wal_sync_method"] = postgres_machine.FDATASYNC
     if server.log_files is not None:
         chosen["ready_segments"] = server.log_files
@@ -63,17 +63,17 @@ def postgres_settings(one: Scenario, values: dict, n_transactions: int, **more) 
         chosen["duration_ns"] = round(server.seconds * SECOND_NS)
     return postgres_machine.settings_of(
         server.version, server.clients, n_transactions, int(settings.get("max_wal_size", GIB)),
-        n_client_threads=server.threads or 1, n_cpus=one.host.cpus, trip_ns=round(values["trip_ns"] / faster),
+        n_client_threads=server.threads or 1, n_cpus=machine.host.cpus, trip_ns=round(values["trip_ns"] / faster),
         handoff_ns=round(values["handoff_ns"] / faster), spread_cpu=int(values["spread_cpu"]),
         is_warm=_STARTED[server.start], interval_transactions=server.interval_transactions or 0,
         checkpoint_pace=server.checkpoint_pace, **chosen | more)
 
 
-def postgres_database(one: Scenario, values: dict, n_transactions: int) -> pgbench.Database:
-    server = one.postgres
+def postgres_database(machine: Scenario, values: dict, n_transactions: int) -> pgbench.Database:
+    server = machine.postgres
     if server.script == "toolkit":
-        return _toolkit(one, values, n_transactions)
-    unit = values["transaction_cpu_ns"] / speed(one, values) / sum(STATEMENT_US.values())
+        return _toolkit(machine, values, n_transactions)
+    unit = values["transaction_cpu_ns"] / speed(machine, values) / sum(STATEMENT_US.values())
     extra = STATEMENT_US["begin"] if server.script == "select-only" else 0
     cpu = [round(unit * (STATEMENT_US[name] * _planned(name, server, values) + extra)) for name in SCRIPTS[server.script]]
     compresses = conf.check("postgres", server.conf).get("wal_compression", "off") != "off"
@@ -87,27 +87,27 @@ def _planned(name: str, server: Postgres, values: dict) -> float:
     return values["prepared_share"] if server.prepared and name not in ("begin", "end") else 1
 
 
-def _toolkit(one: Scenario, values: dict, n_transactions: int) -> pgbench.Database:
+def _toolkit(machine: Scenario, values: dict, n_transactions: int) -> pgbench.Database:
     """A statement costs as much as the average one of pgbench, times a factor that is not known."""
     if "statement_factor" not in values:
         raise ValueError("the script toolkit is that of the tests of June 2008, since no range is given for it elsewhere; "
                          "choose tpc-b, simple-update or select-only")
-    statement_ns = values["transaction_cpu_ns"] / len(STATEMENT_US) * values["statement_factor"] / speed(one, values)
+    statement_ns = values["transaction_cpu_ns"] / len(STATEMENT_US) * values["statement_factor"] / speed(machine, values)
     n_reads, n_updates = round(values["n_reads"]), round(values["n_updates"])
     return oltp_toolkit.toolkit(
         int(values["working_gib"] * GIB), n_reads, n_updates, round(values["row_bytes"]),
-        round(statement_ns * (n_reads + n_updates + 3)), n_transactions, fillfactor=one.postgres.fillfactor,
-        record_format=postgres_machine.format_of(one.postgres.version))
+        round(statement_ns * (n_reads + n_updates + 3)), n_transactions, fillfactor=machine.postgres.fillfactor,
+        record_format=postgres_machine.format_of(machine.postgres.version))
 
 
-def max_tps(one: Scenario, values: dict) -> float:
+def max_tps(machine: Scenario, values: dict) -> float:
     """More than there can be: no lock, no log, no I/O; as fast as clients, their program and processors are. (CPU times may
     be drawn, so a fifth more.)"""
-    server = one.postgres
-    statements = postgres_database(one, values, 1).statements
+    server = machine.postgres
+    statements = postgres_database(machine, values, 1).statements
     n, cpu = len(statements), statements[:, pg.CPU_NS].sum() / SECOND_NS
-    trips = n * values["trip_ns"] / speed(one, values) / SECOND_NS
-    return 1.2 * min(one.host.cpus / cpu, (server.threads or 1) / trips, server.clients / (cpu + trips))
+    trips = n * values["trip_ns"] / speed(machine, values) / SECOND_NS
+    return 1.2 * min(machine.host.cpus / cpu, (server.threads or 1) / trips, server.clients / (cpu + trips))
 
 
 _STARTED = {"cold": 0, "warm": 1, "at work": postgres_machine.AT_WORK}
@@ -156,33 +156,34 @@ _INNODB: dict[str, tuple[str, Callable[[Any], Any]]] = {
 }
 
 
-def innodb_settings(one: Scenario, values: dict, n_transactions: int, **more) -> innodb_machine.Settings:
-    settings = {"innodb_buffer_pool_size": values["innodb_buffer_pool_size"]} | conf.check("innodb", one.innodb.conf)
+def innodb_settings(machine: Scenario, values: dict, n_transactions: int, **more) -> innodb_machine.Settings:
+    settings = {"innodb_buffer_pool_size": values["innodb_buffer_pool_size"]} | conf.check("innodb", machine.innodb.conf)
     chosen = {name: change(settings[key]) for key, (name, change) in _INNODB.items() if key in settings}
     if "lru_scan_depth" in chosen and chosen["buffer_pool_bytes"] >= innodb_machine.LEAST_OF_INSTANCES:
         chosen["lru_scan_depth"] *= innodb_machine.INSTANCES
     return innodb_machine.settings_of(
-        mysql(one, values), one.innodb.clients, n_transactions, n_cpus=one.host.cpus,
-        duration_ns=_ns(one.innodb.seconds), handoff_ns=round(values["handoff_ns"] / speed(one, values)),
-        spread_cpu=int(values["spread_cpu"]), start=_STARTS[one.innodb.start or values["start"]],
-        log_factor=float(values["log_factor"]), transactions_a_second=one.innodb.transactions_a_second or 0,
+        mysql(machine, values), machine.innodb.clients, n_transactions, n_cpus=machine.host.cpus,
+        duration_ns=_ns(machine.innodb.seconds), handoff_ns=round(values["handoff_ns"] / speed(machine, values)),
+        spread_cpu=int(values["spread_cpu"]), start=_STARTS[machine.innodb.start or values["start"]],
+        log_factor=float(values["log_factor"]), transactions_a_second=machine.innodb.transactions_a_second or 0,
         **chosen | more)
 
 
-def mysql(one: Scenario, values: dict) -> str:
+def mysql(machine: Scenario, values: dict) -> str:
     """Its version."""
-    return one.innodb.version or values["mysql"]
+    return machine.innodb.version or values["mysql"]
 
 
-def innodb_test(one: Scenario, values: dict) -> sysbench.Oltp:
-    version, faster = mysql(one, values), speed(one, values)
+def innodb_test(machine: Scenario, values: dict) -> sysbench.Oltp:
+    version, faster = mysql(machine, values), speed(machine, values)
     of_statement, of_change = (factor ** values.get("release_power", 1) for factor in RELEASES[version])
     server = sysbench.Cpu(*(values[f"{name}_cpu_ns"] / faster for name in ("statement", "client", "row", "sort", "change")))
     cpu = server._replace(statement=server.statement * of_statement, row=server.row * of_statement,
                           sort=server.sort * of_statement, change=server.change * of_change)
-    none: dict[str, Any] = {"point_selects": 0, "ranges": (0, 0, 0, 0)} if one.innodb.write_only else {}
-    program = one.innodb.sysbench or ("0.4" if version < "5.6" else "1.0")
-    return sysbench.oltp(one.innodb.rows, cpu, one.innodb.read_only, one.innodb.distribution, version=program, **none)
+    none: dict[str, Any] = {"point_selects": 0, "ranges": (0, 0, 0, 0)} if machine.innodb.write_only else {}
+    program = machine.innodb.sysbench or ("0.4" if version < "5.6" else "1.0")
+    return sysbench.oltp(machine.innodb.rows, cpu, machine.innodb.read_only, machine.innodb.distribution, version=program,
+                         **none)
 
 
 # --- Oracle ---------------------------------------------------------------------------------------------------------------
@@ -190,15 +191,16 @@ def innodb_test(one: Scenario, values: dict) -> sysbench.Oltp:
 _ANY_CACHE = {"cache_share": 0.25}      # of memory, where nothing is drawn
 
 
-def oracle_settings(one: Scenario, values: dict, n_transactions: int, **more) -> oracle_machine.Settings:
-    chosen = conf.check("oracle", one.oracle.conf)
+def oracle_settings(machine: Scenario, values: dict, n_transactions: int, **more) -> oracle_machine.Settings:
+    chosen = conf.check("oracle", machine.oracle.conf)
     n_writers = chosen.get("db_writer_processes", values["n_writers"])
     return oracle_machine.Settings(
-        one.oracle.clients, n_transactions, n_cpus=one.host.cpus, duration_ns=_ns(one.oracle.seconds),
-        handoff_ns=round(values["handoff_ns"] / speed(one, values)), cpu_ns=round(values["cpu_ns"] / speed(one, values)),
-        n_blocks=int(one.oracle.gib * GIB) // oracle_machine.BLOCK_BYTES, gets=round(values["gets"]),
+        machine.oracle.clients, n_transactions, n_cpus=machine.host.cpus, duration_ns=_ns(machine.oracle.seconds),
+        handoff_ns=round(values["handoff_ns"] / speed(machine, values)),
+        cpu_ns=round(values["cpu_ns"] / speed(machine, values)),
+        n_blocks=int(machine.oracle.gib * GIB) // oracle_machine.BLOCK_BYTES, gets=round(values["gets"]),
         changed_share=values["changed_share"], hot_hits=values["hot_gets"], redo_bytes=round(values["redo_bytes"]),
-        cache_bytes=int(buffer_bytes(one, values)), n_writers=int(n_writers),
+        cache_bytes=int(buffer_bytes(machine, values)), n_writers=int(n_writers),
         writes_per_writer=max(1, round(values["writer_outstanding"] / n_writers)),
         log_file_bytes=int(chosen.get("redo_log_size", values["redo_file_bytes"])) // 512 * 512,
         n_log_files=int(chosen.get("redo_log_groups", 3)), **more)

@@ -81,121 +81,123 @@ class Outcome(NamedTuple):
 
 def known(scenarios: list[Scenario], experiment: str = "predict") -> Known:
     """Priors of the experiment and of every device of the scenarios."""
-    found = priors.read(experiment)
-    if any(getattr(one.database, "prepared", False) for one in scenarios):
-        found = Known((*found.priors, *priors.read("prepared").priors), found.switches)
+    all_known = priors.read(experiment)
+    if any(getattr(machine.database, "prepared", False) for machine in scenarios):
+        all_known = Known((*all_known.priors, *priors.read("prepared").priors), all_known.switches)
     if any(map(packing.differs, scenarios)):
-        found = Known((*found.priors, *priors.read("packed").priors), found.switches)
-    if any(one.database.kind == "innodb" and one.database.version not in (None, *OF_THE_SLIDES) for one in scenarios):
-        found = Known((*found.priors, *priors.read("releases").priors), found.switches)
-    sheets = sorted({one.sheet for each in scenarios for one in devices_of(each)})
+        all_known = Known((*all_known.priors, *priors.read("packed").priors), all_known.switches)
+    if any(machine.database.kind == "innodb" and machine.database.version not in (None, *OF_THE_SLIDES)
+           for machine in scenarios):
+        all_known = Known((*all_known.priors, *priors.read("releases").priors), all_known.switches)
+    sheets = sorted({devices.sheet for machine in scenarios for devices in devices_of(machine)})
     if any(sheet(name).collects for name in sheets):
-        found = Known((*found.priors, *priors.read("scattered").priors), found.switches)
-    return Known((*found.priors, *(prior for name in sheets for prior in of_sheet(name))), found.switches)
+        all_known = Known((*all_known.priors, *priors.read("scattered").priors), all_known.switches)
+    return Known((*all_known.priors, *(prior for name in sheets for prior in of_sheet(name))), all_known.switches)
 
 
 # --- file systems ---------------------------------------------------------------------------------------------------------
 
-def arc_max_bytes(one: Scenario, values: dict | None = None) -> int:
+def arc_max_bytes(machine: Scenario, values: dict | None = None) -> int:
     """What is left of memory for the ARC: zfs_arc_max, or all but 1 GiB and at least 3/4 (Solaris), or half (Linux), of
     it; less if buffers and processes need the rest."""
-    memory, buffers = one.host.memory_gib * GIB, buffer_bytes(one, values)
+    memory, buffers = machine.host.memory_gib * GIB, buffer_bytes(machine, values)
     others = OTHER_BYTES / (values or {}).get("time_scale", 1)      # as the rest of a machine that is smaller
-    limit = memory / 2 if system(one) == "linux" else max(memory * 3 / 4, memory - GIB)
-    if one.zfs.arc_max_mib is not None:
-        limit = one.zfs.arc_max_mib * 2**20
+    limit = memory / 2 if system(machine) == "linux" else max(memory * 3 / 4, memory - GIB)
+    if machine.zfs.arc_max_mib is not None:
+        limit = machine.zfs.arc_max_mib * 2**20
     return int(max(2**26, min(limit, memory - buffers - others)))
 
 
-def shares_cpus(one: Scenario) -> bool:
+def shares_cpus(machine: Scenario) -> bool:
     """Whether threads of a transaction group want the database's processors."""
-    return system(one) != "solaris" if one.host.shares_cpus is None else one.host.shares_cpus
+    return system(machine) != "solaris" if machine.host.shares_cpus is None else machine.host.shares_cpus
 
 
-def zfs_settings(one: Scenario, values: dict, n_seconds: int = 0) -> zfs_files.Settings:
-    files, faster = one.zfs, speed(one, values)
+def zfs_settings(machine: Scenario, values: dict, n_seconds: int = 0) -> zfs_files.Settings:
+    files, faster = machine.zfs, speed(machine, values)
     times = {name: round(values[name] / faster) for name in CPU_TIMES}
     is_warm = int(values.get("is_warm", 1) if files.warm is None else files.warm)
     cache_is_warm = values.get("cache_is_warm", 0) and is_warm if files.cache_warm is None else files.cache_warm
-    own = files.log_record_kib is not None and one.log_pool is None
-    disks = [part for part in devices_of(one) if sheet(part.sheet).kind == "disk"]    # alike, to the model
+    own = files.log_record_kib is not None and machine.log_pool is None
+    disks = [part for part in devices_of(machine) if sheet(part.sheet).kind == "disk"]    # alike, to the model
     return zfs_files.Settings(
         record_bytes=files.record_kib * 1024, log_record_bytes=(files.log_record_kib or files.record_kib) * 1024,
-        own_log_system=int(own or one.log_pool is not None), compress_pct=round(100 / files.compress_ratio),
+        own_log_system=int(own or machine.log_pool is not None), compress_pct=round(100 / files.compress_ratio),
         primarycache=policy(files.primarycache), secondarycache=policy(files.secondarycache),
         logbias_throughput=int(files.logbias == "throughput"),
         log_logbias_throughput=int((files.log_logbias or files.logbias) == "throughput"),
         zil_disabled=int(not files.zil), no_cache_flush=int(files.nocacheflush), prefetch=int(files.prefetch),
-        cpus=one.host.cpus, shares_cpus=int(shares_cpus(one)),
-        memory_bytes=max(2**26, int(one.host.memory_gib * GIB / files.groups_to_scale)),
-        arc_max_bytes=arc_max_bytes(one, values), compressed_arc=int(files.holds_compressed),
-        is_warm=is_warm, cache_is_warm=int(cache_is_warm), n_ios=IOS if one.pool.cache is None else IOS_WITH_CACHE,
+        cpus=machine.host.cpus, shares_cpus=int(shares_cpus(machine)),
+        memory_bytes=max(2**26, int(machine.host.memory_gib * GIB / files.groups_to_scale)),
+        arc_max_bytes=arc_max_bytes(machine, values), compressed_arc=int(files.holds_compressed),
+        is_warm=is_warm, cache_is_warm=int(cache_is_warm), n_ios=IOS if machine.pool.cache is None else IOS_WITH_CACHE,
         disk_cache_is_volatile=int(not all(part.battery for part in disks)),
-        region_bytes=int(one.pool.data.device_bytes / values["region_share"]), spread_pct=round(values["spread_pct"]),
+        region_bytes=int(machine.pool.data.device_bytes / values["region_share"]), spread_pct=round(values["spread_pct"]),
         scale_pct=round(100 * files.to_scale), n_seconds=n_seconds, **times)
 
 
-def build(one: Scenario, values: dict) -> eras.Era:
+def build(machine: Scenario, values: dict) -> eras.Era:
     """The rules of its era; without the vdev cache but on Solaris, as it has been off since 2011 (see data/advice.toml). Of
     groups to scale, or of all of a machine, times and limits are smaller by that much."""
-    found = eras.era(one.zfs.era)
-    found = found._replace(txg=to_scale(found.txg, one.zfs.groups_to_scale * values.get("time_scale", 1)))
-    return found._replace(cache=found.cache._replace(cache_bytes=0)) if system(one) != "solaris" else found
+    era = eras.era(machine.zfs.era)
+    era = era._replace(txg=to_scale(era.txg, machine.zfs.groups_to_scale * values.get("time_scale", 1)))
+    return era._replace(cache=era.cache._replace(cache_bytes=0)) if system(machine) != "solaris" else era
 
 
-def store(one: Scenario, values: dict, files: np.ndarray, n_processes: int, seed: int, n_seconds: int = 0,
+def store(machine: Scenario, values: dict, files: np.ndarray, n_processes: int, seed: int, n_seconds: int = 0,
           kinds: list[int] | None = None) -> Both:
     """What the database's files are on. `files`: see model.simulations.database_server; `kinds`: see
     model.databases.postgres.toolkit."""
-    if one.files.kind == "ufs":
-        pools = {"pool": of_device(one.pool.data, values), "log_pool": one.log_pool and of_device(one.log_pool.data, values)}
-        return Both(ufs=ufs_machines.store(one, values, pools, files, kinds or [], n_processes, seed, n_seconds))
-    pool, log_pool = of_pool(one.pool, values), None if one.log_pool is None else of_pool(one.log_pool, values)
-    settings = zfs_settings(one, values, n_seconds)
-    ratios = packing.ratios(one, values, kinds or [], files[1:, 0])
-    return Both(zfs=zfs_files.new_store(files, settings, build(one, values), pool, n_processes, seed, log_pool, ratios))
+    if machine.files.kind == "ufs":
+        pools = {"pool": of_device(machine.pool.data, values),
+                 "log_pool": machine.log_pool and of_device(machine.log_pool.data, values)}
+        return Both(ufs=ufs_machines.store(machine, values, pools, files, kinds or [], n_processes, seed, n_seconds))
+    pool, log_pool = of_pool(machine.pool, values), None if machine.log_pool is None else of_pool(machine.log_pool, values)
+    settings = zfs_settings(machine, values, n_seconds)
+    ratios = packing.ratios(machine, values, kinds or [], files[1:, 0])
+    return Both(zfs=zfs_files.new_store(files, settings, build(machine, values), pool, n_processes, seed, log_pool, ratios))
 
 
 # --- runs -----------------------------------------------------------------------------------------------------------------
 
-def simulate(one: Scenario, values: dict, seed: int, n_seconds: int = 0, since: float = 0) -> Outcome:
+def simulate(machine: Scenario, values: dict, seed: int, n_seconds: int = 0, since: float = 0) -> Outcome:
     """One run. `n_seconds`: so many are recorded one by one. `since`: what comes before this second does not count (of a
     second that it divides, counts are divided); it may be HALF. Raises UserError, one sentence, for what cannot be."""
     if since:
-        n_seconds = MANY_SECONDS if since == HALF else max(n_seconds, math.ceil(one.database.seconds or MANY_SECONDS))
+        n_seconds = MANY_SECONDS if since == HALF else max(n_seconds, math.ceil(machine.database.seconds or MANY_SECONDS))
     try:
-        run = _RUNS[one.database.kind]
-        found = run(checked(one), values, seed, n_seconds, since)
-        if since == HALF and found.result.seconds > n_seconds:
-            found = run(one, values, seed, math.ceil(found.result.seconds), since)
-        return found
+        run = _RUNS[machine.database.kind]
+        outcome = run(checked(machine), values, seed, n_seconds, since)
+        if since == HALF and outcome.result.seconds > n_seconds:
+            outcome = run(machine, values, seed, math.ceil(outcome.result.seconds), since)
+        return outcome
     except ValueError as error:
-        said = in_own_names(one.database.kind, str(error))
-        raise UserError(f"{one.title or 'the scenario'}: {said}") from None
+        message = in_own_names(machine.database.kind, str(error))
+        raise UserError(f"{machine.title or 'the scenario'}: {message}") from None
 
 
-def checked(one: Scenario) -> Scenario:
+def checked(machine: Scenario) -> Scenario:
     """The scenario itself; UserError if its database does not go on its disks."""
-    if one.database.kind == "postgres":
-        fits(one, pgbench.PAGE_BYTES * PAGES_OF_A_BRANCH * one.database.scale)
-    elif one.database.kind == "innodb":
-        fits(one, innodb_bytes(one))
+    if machine.database.kind == "postgres":
+        fits(machine, pgbench.PAGE_BYTES * PAGES_OF_A_BRANCH * machine.database.scale)
+    elif machine.database.kind == "innodb":
+        fits(machine, innodb_bytes(machine))
     else:
-        fits(one, int(one.database.gib * GIB))
-    return one
+        fits(machine, int(machine.database.gib * GIB))
+    return machine
 
 
-def innodb_bytes(one: Scenario) -> int:
+def innodb_bytes(machine: Scenario) -> int:
     """Of its table."""
-    return innodb.PAGE_BYTES * innodb.new_table(one.innodb.rows).n_pages
+    return innodb.PAGE_BYTES * innodb.new_table(machine.innodb.rows).n_pages
 
 
-def _of_postgres(one: Scenario, values: dict, seed: int, n_seconds: int, since: float) -> Outcome:
-    n = one.postgres.transactions or round((one.postgres.seconds or 60) * max_tps(one, values))
-    database, settings = postgres_database(one, values, n), postgres_settings(one, values, n, n_seconds=n_seconds)
+def _of_postgres(machine: Scenario, values: dict, seed: int, n_seconds: int, since: float) -> Outcome:
+    n = machine.postgres.transactions or round((machine.postgres.seconds or 60) * max_tps(machine, values))
+    database, settings = postgres_database(machine, values, n), postgres_settings(machine, values, n, n_seconds=n_seconds)
     files = postgres_files(database, settings)
     files[0, :2] = np.minimum(files[0, :2], max_log(n))
-    place = store(one, values, files, n_processes_of(settings), seed, n_seconds, kinds_of_files(database))
+    place = store(machine, values, files, n_processes_of(settings), seed, n_seconds, kinds_of_files(database))
     return outcome_of(simulate_postgres(database, settings, place, seed), place, since)
 
 
@@ -209,20 +211,20 @@ def innodb_room(seconds: float) -> int:
     return round(max(seconds * MOST_TPS, min(seconds * MOST_TPS_SHORT, MOST_SHORT)))
 
 
-def _of_innodb(one: Scenario, values: dict, seed: int, n_seconds: int, since: float) -> Outcome:
-    test = innodb_test(one, values)
-    settings = innodb_settings(one, values, innodb_room(one.innodb.seconds), n_seconds=n_seconds)
+def _of_innodb(machine: Scenario, values: dict, seed: int, n_seconds: int, since: float) -> Outcome:
+    test = innodb_test(machine, values)
+    settings = innodb_settings(machine, values, innodb_room(machine.innodb.seconds), n_seconds=n_seconds)
     files = database_server.innodb_files(test, settings)
-    fits(one, innodb_bytes(one), int(files[0, 0]))
-    place = store(one, values, files, database_server.innodb_processes(settings), seed, n_seconds)
+    fits(machine, innodb_bytes(machine), int(files[0, 0]))
+    place = store(machine, values, files, database_server.innodb_processes(settings), seed, n_seconds)
     return outcome_of(database_server.simulate_innodb(test, settings, place, seed), place, since)
 
 
-def _of_oracle(one: Scenario, values: dict, seed: int, n_seconds: int, since: float) -> Outcome:
-    settings = oracle_settings(one, values, innodb_room(one.oracle.seconds), n_seconds=n_seconds)
+def _of_oracle(machine: Scenario, values: dict, seed: int, n_seconds: int, since: float) -> Outcome:
+    settings = oracle_settings(machine, values, innodb_room(machine.oracle.seconds), n_seconds=n_seconds)
     files = database_server.oracle_files(settings)
-    fits(one, int(files[1, 0]), int(files[0, 0]))
-    place = store(one, values, files, oracle_machine.n_processes_of(settings), seed, n_seconds)
+    fits(machine, int(files[1, 0]), int(files[0, 0]))
+    place = store(machine, values, files, oracle_machine.n_processes_of(settings), seed, n_seconds)
     return outcome_of(database_server.simulate_oracle(settings, place, seed), place, since)
 
 
@@ -272,21 +274,21 @@ def device_counts(place: Both, since: float = 0) -> dict:
     if place.ufs:
         return {group: {name: int(since_second(row, since)) for name, row in rows.items()}
                 for group, rows in ufs_machines.device_series(place.ufs).items()}
-    found: dict[str, dict] = {}
+    counts: dict[str, dict] = {}
     for zfs, names in ((place.zfs.data, GROUPS), (place.zfs.log, LOG_POOL_GROUPS)) if place.zfs else ():
         if zfs is not None:
             tally = zfs.tally
             numbers = since_second(tally.devices_per_second, since) if since else tally.devices
-            found |= {name: dict(zip(DEVICE_COUNTS, row.tolist(), strict=True))
+            counts |= {name: dict(zip(DEVICE_COUNTS, row.tolist(), strict=True))
                       for name, row in zip(names, numbers, strict=True) if tally.devices[names.index(name)].any()}
-    return found
+    return counts
 
 
-def fits(one: Scenario, table_bytes: int, log_bytes: int = 0):
+def fits(machine: Scenario, table_bytes: int, log_bytes: int = 0):
     """UserError unless tables and log go on their disks. (PostgreSQL's log has no size that it must have.)"""
-    tables = table_bytes / one.files.compress_ratio if one.files.kind == "zfs" else table_bytes
-    on_pool = tables if one.log_pool else tables + log_bytes
-    for what, pool, n_bytes in (("database", one.pool, on_pool), ("database's log", one.log_pool, log_bytes)):
+    tables = table_bytes / machine.files.compress_ratio if machine.files.kind == "zfs" else table_bytes
+    on_pool = tables if machine.log_pool else tables + log_bytes
+    for what, pool, n_bytes in (("database", machine.pool, on_pool), ("database's log", machine.log_pool, log_bytes)):
         if pool is not None and n_bytes > 0.95 * pool.data.usable_bytes:
             raise UserError(f"the {what} takes {n_bytes / GIB:.1f} GiB, but the disks hold "
                             f"{pool.data.usable_bytes / GIB:.1f}; choose a smaller one or more disks")

@@ -102,9 +102,9 @@ class Pool(Section):
 
     @model_validator(mode="after")
     def _can_be(self):
-        for name, one, layouts in (("log", self.log, ("stripe", "mirror")), ("cache", self.cache, ("stripe",))):
-            if one is not None and one.layout not in layouts:
-                raise ValueError(f"the {name} device is laid out as {one.layout}, which ZFS does not do; choose "
+        for name, device, layouts in (("log", self.log, ("stripe", "mirror")), ("cache", self.cache, ("stripe",))):
+            if device is not None and device.layout not in layouts:
+                raise ValueError(f"the {name} device is laid out as {device.layout}, which ZFS does not do; choose "
                                  f"{' or '.join(layouts)}")
         return self
 
@@ -175,8 +175,8 @@ class Zfs(Section):
 
     @property
     def holds_compressed(self) -> bool:
-        said = self.compressed_arc
-        return bool(eras.ERAS[self.era].records.stay_compressed) if said is None else said
+        stays = self.compressed_arc
+        return bool(eras.ERAS[self.era].records.stay_compressed) if stays is None else stays
 
 
 class Ufs(Section):

@@ -16,32 +16,32 @@ ALL = 0
 N_IOS = 2**19                   # on their way at most: 4 GiB of pages
 
 
-def store(one: Scenario, values: dict, devices: dict, files: np.ndarray, kinds: list[int], n_processes: int, seed: int,
+def store(machine: Scenario, values: dict, devices: dict, files: np.ndarray, kinds: list[int], n_processes: int, seed: int,
           n_seconds: int) -> Ufs:
     """`devices`: parameters of those of the pool and, if there is one, of the log's pool; `files`: see
     model.simulations.database_server; `kinds`: of the tables' files, as model.databases.postgres.toolkit has them."""
     if "interlace_kib" not in values:
         raise ValueError("UFS is simulated in the tests of June 2008 only, since no range is given for it elsewhere; choose "
                          "zfs")
-    places = {"pool": one.pool.data} | ({"log_pool": one.log_pool.data} if one.log_pool else {})
+    places = {"pool": machine.pool.data} | ({"log_pool": machine.log_pool.data} if machine.log_pool else {})
     params_of = {name: _params_of(params, places[name], values) for name, params in devices.items() if params is not None}
     kinds_of = {params: _device(params) for params in params_of.values()}       # alike: one drive
     drives = {name: kinds_of[params] for name, params in params_of.items()}
-    interlace, data = int(values["interlace_kib"]) * 1024, one.pool.data
-    if one.ufs.apart:
+    interlace, data = int(values["interlace_kib"]) * 1024, machine.pool.data
+    if machine.ufs.apart:
         if data.count != REST + 1:
             raise ValueError(f"tables, indexes and the rest are to be apart on {data.count} devices; give 3")
         stripes = [Stripe(drives["pool"], 1, interlace)] * data.count
         stripe_of = [REST, *kinds, REST]
     else:
         stripes, stripe_of = [Stripe(drives["pool"], data.count, interlace)], [ALL] * (len(files) + 1)
-    if one.log_pool is not None:
+    if machine.log_pool is not None:
         stripe_of[0] = len(stripes)
-        stripes.append(Stripe(drives["log_pool"], one.log_pool.data.count, interlace))
+        stripes.append(Stripe(drives["log_pool"], machine.log_pool.data.count, interlace))
     some_drive = next((drive for drive in drives.values() if not hasattr(drive, "disk_bytes")), new_drive(SheetParams()))
     phases = stream(seed, "spindles").integers(0, 6_000_000, sum(stripe.members for stripe in stripes))
-    return new_ufs(files[:, 1].tolist(), stripes, stripe_of, n_processes, _params(one, values), some_drive, phases, N_IOS,
-                   n_seconds)
+    return new_ufs(files[:, 1].tolist(), stripes, stripe_of, n_processes, _params(machine, values), some_drive, phases,
+                   N_IOS, n_seconds)
 
 
 def _params_of(params, place: Devices, values: dict):
@@ -55,17 +55,17 @@ def _device(params):
     return params if hasattr(params, "is_volatile") else new_drive(params)
 
 
-def memory_for_files(one: Scenario, values: dict) -> int:
+def memory_for_files(machine: Scenario, values: dict) -> int:
     """What buffers, processes and the kernel leave."""
-    return max(0, int((one.host.memory_gib - values["other_gib"]) * GIB - buffer_bytes(one)))
+    return max(0, int((machine.host.memory_gib - values["other_gib"]) * GIB - buffer_bytes(machine)))
 
 
-def _params(one: Scenario, values: dict) -> UfsParams:
-    direct = int(one.ufs.directio)
-    return UfsParams(memory_bytes=memory_for_files(one, values), log_directio=direct, table_directio=direct,
-                     throttles=int(one.ufs.throttle), autoup_s=one.ufs.autoup_s,
-                     call_ns=round(values["ufs_call_ns"] / speed(one, values)),
-                     starts_full=int(values.get("is_warm", 1) if one.files.warm is None else one.files.warm))
+def _params(machine: Scenario, values: dict) -> UfsParams:
+    direct = int(machine.ufs.directio)
+    return UfsParams(memory_bytes=memory_for_files(machine, values), log_directio=direct, table_directio=direct,
+                     throttles=int(machine.ufs.throttle), autoup_s=machine.ufs.autoup_s,
+                     call_ns=round(values["ufs_call_ns"] / speed(machine, values)),
+                     starts_full=int(values.get("is_warm", 1) if machine.files.warm is None else machine.files.warm))
 
 
 def device_series(place: Ufs) -> dict:

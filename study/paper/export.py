@@ -43,7 +43,7 @@ def export(plans: list[Plan], to: Path, forms: list[str], wide: str, board=None)
         claims = _claims(_scoreboard(connection, plans) if board is None else board)
     contents = {
         "numbers.json": json.dumps(numbers, indent=1, ensure_ascii=False) + "\n",
-        "numbers.csv": _csv(("name", "value", "unit"), [(name, *said.values()) for name, said in numbers.items()]),
+        "numbers.csv": _csv(("name", "value", "unit"), [(name, *number.values()) for name, number in numbers.items()]),
         "numbers.tex": _macros(numbers),
         "claims.json": json.dumps(claims, indent=1, ensure_ascii=False) + "\n",
         "claims.csv": _csv(tuple(claims[0]), [tuple(row.values()) for row in claims]),
@@ -104,8 +104,8 @@ def _macros(numbers: dict) -> str:
     head = ["% Numbers of the study: \\study{notebook/metric} and \\studyunit{notebook/metric}. Written by `study export`.",
             *(rf"\newcommand{{\{kind}}}[1]{{\ifcsname {kind}@#1\endcsname\csname {kind}@#1\endcsname\else"
               rf"\errmessage{{the study has no number #1}}\fi}}" for kind in ("study", "studyunit"))]
-    body = [rf"\expandafter\def\csname {kind}@{name}\endcsname{{{_tex(text)}}}" for name, said in numbers.items()
-            for kind, text in (("study", grouped(said["value"])), ("studyunit", said["unit"]))]
+    body = [rf"\expandafter\def\csname {kind}@{name}\endcsname{{{_tex(text)}}}" for name, number in numbers.items()
+            for kind, text in (("study", grouped(number["value"])), ("studyunit", number["unit"]))]
     return "\n".join(head + body) + "\n"
 
 

@@ -72,5 +72,5 @@ def _names(file: Path) -> set:
     return {row["claim_id"] for row in content} if isinstance(content, list) else set(content)
 
 
-def _same(one: Path, other: Path) -> bool:
-    return other.exists() and one.read_bytes() == other.read_bytes()
+def _same(a: Path, b: Path) -> bool:
+    return b.exists() and a.read_bytes() == b.read_bytes()

@@ -54,21 +54,21 @@ def rungs(ladder: Ladder, reading: dict[str, str], changed: dict | None = None) 
     return found
 
 
-def _with_standing(one: Scenario, standing: dict) -> Scenario:
+def _with_standing(machine: Scenario, standing: dict) -> Scenario:
     """The scenario with what holds for all its disks, or for all devices that data or a log are on."""
     sets = {}
-    for path, devices in _devices(one).items():
+    for path, devices in _devices(machine).items():
         for name, value in standing.items():
             kind, _, field = name.partition(".")
             if kind == "devices" or scenario_storage.sheet(devices.sheet).kind == "disk":
                 sets[f"{path}.{field}"] = value
-    return scenario.changed(one, sets)
+    return scenario.changed(machine, sets)
 
 
-def _devices(one: Scenario) -> dict[str, Devices]:
+def _devices(machine: Scenario) -> dict[str, Devices]:
     """By their path; but for cache devices, which nothing has to survive on."""
-    own = one.log_pool.data if one.log_pool else None
-    places = {"pool.data": one.pool.data, "pool.log": one.pool.log, "log_pool.data": own}
+    own = machine.log_pool.data if machine.log_pool else None
+    places = {"pool.data": machine.pool.data, "pool.log": machine.pool.log, "log_pool.data": own}
     return {path: devices for path, devices in places.items() if devices is not None}
 
 

@@ -181,7 +181,7 @@ def run(name: str, values: dict, scale: int, seed: int, target: float | None = N
                           lambda asked: _recorded(name, scale, changed, machines.simulate(changed, asked, seed, n), n))
 
 
-def _recorded(name: str, scale: int, one: Scenario, done: machines.Outcome, n: int) -> Run:
+def _recorded(name: str, scale: int, machine: Scenario, done: machines.Outcome, n: int) -> Run:
     """What is kept of a run, of `n` seconds."""
     series = done.devices_per_second
     read_mb, written_mb, writes = (
@@ -192,7 +192,7 @@ def _recorded(name: str, scale: int, one: Scenario, done: machines.Outcome, n: i
     pages = sum(count[name] for name in PAGES_WRITTEN)
     return Run(
         name=name, step_s=scale, tpm=60 * count["commits"], read_mb=read_mb, written_mb=written_mb, writes=writes,
-        counts=done.counts, mean_ms=done.mean_ms, busy=done.tps * cpu_ns / 1e9 / one.host.cpus,
+        counts=done.counts, mean_ms=done.mean_ms, busy=done.tps * cpu_ns / 1e9 / machine.host.cpus,
         by_checkpointer=count["checkpoint_writes"], pages_mb=pages * PAGE_BYTES / 1e6,
         log_mb=count["wal_bytes"] / 1e6)
 
