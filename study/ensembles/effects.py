@@ -66,8 +66,8 @@ def metrics(results: pd.DataFrame, effect: Effect, constant: str, scale: float, 
     rows = []
     for kind, of_kind in (("unfitted", ensembles.unfitted(results)), ("fitted", ensembles.fitted(results))):
         if len(of_kind):
-            level = ensembles.interval(of_kind[f"{BEFORE}/{effect.quantity}"])
-            for name, interval, unit_of in ((effect.kind, effect.interval(of_kind), "%"), ("before", intervals.interval(some[f"{BEFORE}/{effect.quantity}"])level, "1/s")):
+            level = intervals.interval(of_kind[f"{BEFORE}/{effect.quantity}"])
+            for name, interval, unit_of in ((effect.kind, effect.interval(of_kind), "%"), ("before", level, "1/s")):
                 rows += [(f"{kind}.{name}-{end}", value, unit_of) for end, value in interval._asdict().items()]
     rows += [(f"part.{row.part}-{end}", value, "%") for row in parts(results, effect).itertuples()
              for end, value in (("low", row.low), ("high", row.high))]
