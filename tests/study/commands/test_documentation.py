@@ -68,8 +68,8 @@ def test_readme_tells_what_comes_out():
 
     said = (
         f"{grades[grading.NOT_IDENTIFIED]} of the {sum(grades[one] for one in grading.GRADES)} independent graded claims",
-        f"Of the others {grades[grading.CONSISTENT]} are *consistent*, {grades[grading.NOT_REPRODUCED]} *not reproduced* and "
-        f"{grades[grading.PREDICTED]} is *predicted*. Another {grades[grading.NOT_MODELLED]} are not modelled, and "
+        f"Of the others {grades[grading.CONSISTENT]} are *consistent*, {grades[grading.NOT_REPRODUCED]} *not reproduced* "
+        f"and {grades[grading.PREDICTED]} is *predicted*. Another {grades[grading.NOT_MODELLED]} are not modelled, and "
         f"{grades[grading.NOT_YET]} not yet predicted",
         f"moved {numbers['90_model_vs_zfs/every-read.disk_per_record']:.0f} KiB for each record of 8 KiB",
         f"data sheets alone it is off by {numbers['90_model_vs_zfs/disk.data-sheet-median']:.1f} %",
