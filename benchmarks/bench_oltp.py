@@ -291,7 +291,8 @@ PEAKS = """
 import re, resource, sys
 from pathlib import Path
 from model.simulations.filebench_oltp.run import simulate
-from model.simulations.filebench_oltp.state import Settings, new_site, rules_of
+from model.simulations.filebench_oltp.state import Settings, new_site
+from model.simulations.rules import rules_of
 
 def peak_mib():
     status = Path("/proc/self/status")  # what getrusage says begins with the size of the process that started this one

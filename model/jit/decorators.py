@@ -136,9 +136,8 @@ CACHE_FOLDER = cache_folder()
 
 @cache
 def folder_of(module):
-    """The folder for compiled code of the kernels of `module`. If that is not of the model, it may call all of it."""
-    of_model = module.startswith("model.") and sources.path_of(module)
-    folder = CACHE_FOLDER / (module if of_model else "others") / code_digest(module if of_model else "model")
+    """The folder for compiled code of the kernels of `module` of the model; "others": of who calls any of them."""
+    folder = CACHE_FOLDER / module / code_digest("model" if module == "others" else module)
     with contextlib.suppress(OSError):  # another process may be tidying up too
         folder.mkdir(parents=True, exist_ok=True)
         forget_old_folders(folder)
@@ -354,8 +353,9 @@ def _twice(function, forceinline):
     """Python and other kernels call two compilations of it, each of which is only made if it is wanted."""
     for_python = numba.njit(forceinline=True, nogil=True, **_OPTIONS)(function)
     if not numba.config.DISABLE_JIT:
-        for_python._cache = KernelCache(function)
-        one_compiles(for_python, folder_of(function.__module__))
+        if sources.path_of(function.__module__):  # that of anybody else is compiled anew in each process
+            for_python._cache = KernelCache(function)
+        one_compiles(for_python, folder_of(function.__module__ if sources.path_of(function.__module__) else "others"))
         for_kernels = numba.njit(no_cpython_wrapper=True, forceinline=forceinline, **_OPTIONS)(function)
         for_python.get_call_template = _of_any_value(for_kernels.get_call_template)
         for_python.get_overload = for_kernels.get_overload

@@ -10,8 +10,11 @@ anew, and repeats no run that cannot see it.
  2. A package is its `__init__.py`. By the names `model` and `study` alone all of them is meant.
  3. The statements of SQL in the folders beside a module belong to it.
 
-Taking sources apart takes a second or two, so what was found is kept by the digest of each file's text, in
-`.cache/sources.json`. Nothing in there can be out of date; where it cannot be written, nothing is kept.
+A process takes each file as it was when it first looked, which for the model is when `model.jit` is imported. So code of an
+older text, which the process has imported, is not kept under the digest of a newer one.
+
+Taking sources apart takes a second or two, so what was found is kept in `.cache/sources.json`, by the digests of each file's
+text and of this module. Where that cannot be written, nothing is kept.
 """
 
 import ast
@@ -27,6 +30,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("model", "study")
 KEPT = ROOT / ".cache" / "sources.json"
 MOST_KEPT = 3000  # files: some dozens of versions of what changes
+RULES = f"{sys.version} {hashlib.sha256(Path(__file__).read_bytes()).hexdigest()}"  # by which a source is taken apart
 
 
 def path_of(name, root=ROOT):
@@ -34,7 +38,7 @@ def path_of(name, root=ROOT):
     if name.partition(".")[0] not in PACKAGES:
         return None
     base = root.joinpath(*name.split("."))
-    return next((path for path in (base.with_suffix(".py"), base / "__init__.py") if path.is_file()), None)
+    return next((path for path in (base / "__init__.py", base.with_suffix(".py")) if path.is_file()), None)
 
 
 def statements(tree):
@@ -80,16 +84,21 @@ def _write_kept(kept):
 
 
 class Found:
-    """Digests and names of files, each file taken apart once."""
+    """Digests and names of files, each file read and taken apart once."""
 
     def __init__(self):
+        self.first = {}
         self.kept = None
         self.n_new = 0
 
     def of(self, path):
-        """(digest of what the file does, dotted names in it)."""
-        content = path.read_bytes()
-        key = f"{sys.version_info[0]}.{sys.version_info[1]} {hashlib.sha256(content).hexdigest()}"
+        """(digest of what the file does, dotted names in it), of the file's text at the first look."""
+        if path not in self.first:
+            self.first[path] = self._taken_apart(path.read_bytes())
+        return self.first[path]
+
+    def _taken_apart(self, content):
+        key = hashlib.sha256(RULES.encode() + content).hexdigest()
         if self.kept is None:
             self.kept = _read_kept()
         if key not in self.kept:
@@ -154,7 +163,9 @@ digest_once = cache(digest)  # for what a process has imported: that does not ch
 
 
 def modules_of(code):
-    """The modules of the project that some Python code imports, sorted; all of the project if it cannot be taken apart."""
+    """The modules of the project that some Python code imports, sorted; all of the project if that cannot be told."""
+    if "import_module" in code or "__import__" in code:
+        return sorted(PACKAGES)
     try:
         return sorted(modules_in(named(ast.parse(code))) - set(PACKAGES))
     except SyntaxError:

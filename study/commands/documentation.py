@@ -9,9 +9,9 @@ A page says where something made belongs:
 `study docs` writes all such pages, `study docs --check` says which are out of date. What is made is a pure function of
 committed files: `paper/results.json`, `data/claims.toml`, the command line, the sections of a scenario. Nothing is run.
 
-    handbook.pages()            {path: text} of every page with something made, as it should be
-    handbook.out_of_date()      those that are not as they should be
-    handbook.MADE               name -> what makes it
+    documentation.pages()            {path: text} of every page with something made, as it should be
+    documentation.out_of_date()      those that are not as they should be
+    documentation.MADE               name -> what makes it
 """
 import json
 import re

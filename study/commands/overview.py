@@ -29,7 +29,7 @@ STYLE = "text-align: left; vertical-align: top; white-space: normal"
 class Entry(NamedTuple):
     """A notebook of the study."""
     name: str
-    rows: list[tuple]       # of handbook.summary(): question, published, simulated, grade, time
+    rows: list[tuple]       # of documentation.summary(): question, published, simulated, grade, time
     here: bool              # whether it has been run here as it stands now
     verdict: str            # of that run, if it is a sentence
     figure: Path | None

@@ -72,7 +72,7 @@ def _sources(notebook: Path, code: list[str]) -> str:
     the catalogue its own entry counts alone."""
     beside = [] if notebook.parent == NOTEBOOKS else [path.read_text() for path in sorted(notebook.parent.glob("*.py"))]
     imported = {name for text in ["\n".join(code), *beside] for name in sources.modules_of(text)}
-    return sources.digest_once(*sorted(imported), "study.runs.runner", but=("study.runs.catalogue",))
+    return sources.digest_once(*sorted(imported), "study.runs.runner", "study.runs.guard", but=("study.runs.catalogue",))
 
 
 def _surroundings(notebook: Path) -> list[bytes]:

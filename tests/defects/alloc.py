@@ -1,7 +1,7 @@
 """Defects in trees, maps and pickers, and the first recorded block that goes elsewhere under each. Run without the
 compiler: prints {defect: [variant, allocation] or null}.
 
-    NUMBA_DISABLE_JIT=1 python alloc_mutants.py
+    NUMBA_DISABLE_JIT=1 PYTHONPATH=.:tests python -m defects.alloc
 """
 
 import json

@@ -1,6 +1,6 @@
 """Defects in the ARC; its twin must notice each. Run without the compiler: prints which were not noticed.
 
-    NUMBA_DISABLE_JIT=1 python arc_mutants.py
+    NUMBA_DISABLE_JIT=1 PYTHONPATH=.:tests python -m defects.arc
 """
 
 import json
@@ -175,7 +175,7 @@ def leaves_a_ghost(a, node, real=arc_lists.drop):
 
 def newest_first(real):
     def from_the_head(*arguments):
-        with mutants.defect(sys.modules[real.__module__], "NEWER", header.OLDER):
+        with mutants.defect(sys.modules[real.__module__], "header", mutants.like(header, NEWER=header.OLDER)):
             return real(*arguments)
     return from_the_head
 

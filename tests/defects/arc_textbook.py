@@ -1,6 +1,6 @@
 """Defects in the published ARC; its twin must notice each. Run without the compiler: prints which were not noticed.
 
-    NUMBA_DISABLE_JIT=1 python arc_textbook_mutants.py
+    NUMBA_DISABLE_JIT=1 PYTHONPATH=.:tests python -m defects.arc_textbook
 """
 
 import json

@@ -1,7 +1,7 @@
 """Defects in what is written between and by checkpoints; the replay must notice each. Run without the compiler: prints which
 were not noticed.
 
-    NUMBA_DISABLE_JIT=1 python checkpoint_volume_mutants.py
+    NUMBA_DISABLE_JIT=1 PYTHONPATH=.:tests python -m defects.checkpoint_volume
 """
 
 import json

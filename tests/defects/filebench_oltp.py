@@ -1,6 +1,6 @@
 """Defects in the simulation, and the law that must notice each. Run without the compiler: prints the laws that failed.
 
-    NUMBA_DISABLE_JIT=1 python oltp_mutants.py
+    NUMBA_DISABLE_JIT=1 PYTHONPATH=.:tests python -m defects.filebench_oltp
 """
 
 import json

@@ -1,6 +1,6 @@
 """Defects in the maps of free blocks, and whether the twin notices each. Run without the compiler.
 
-    NUMBA_DISABLE_JIT=1 python free_blocks_mutants.py
+    NUMBA_DISABLE_JIT=1 PYTHONPATH=.:tests python -m defects.free_runs
 """
 
 import numpy as np

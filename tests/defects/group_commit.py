@@ -1,6 +1,6 @@
 """Defects of group commit that the theory must notice. Run without the compiler: prints which it did not notice.
 
-    NUMBA_DISABLE_JIT=1 python group_commit_mutants.py
+    NUMBA_DISABLE_JIT=1 PYTHONPATH=.:tests python -m defects.group_commit
 """
 
 import json

@@ -1,6 +1,6 @@
 """Defects in InnoDB's mechanisms, and the law that must notice each. Run without the compiler: prints what failed.
 
-    NUMBA_DISABLE_JIT=1 python innodb_mutants.py
+    NUMBA_DISABLE_JIT=1 PYTHONPATH=.:tests python -m defects.innodb
 """
 
 import json

@@ -1,7 +1,7 @@
 """Defects in commits that share the binary log and in a pool as hours leave it, and whether a law notices each. Run without
 the compiler: prints which were not noticed.
 
-    NUMBA_DISABLE_JIT=1 python innodb_releases_mutants.py
+    NUMBA_DISABLE_JIT=1 PYTHONPATH=.:tests python -m defects.innodb_releases
 """
 
 import json

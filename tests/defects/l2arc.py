@@ -1,6 +1,6 @@
 """Defects in the L2ARC; random runs must notice each. Run without the compiler: prints which were not noticed.
 
-    NUMBA_DISABLE_JIT=1 python l2arc_mutants.py
+    NUMBA_DISABLE_JIT=1 PYTHONPATH=.:tests python -m defects.l2arc
 """
 
 import json

@@ -1,7 +1,7 @@
 """Laws of Oracle's buffers and writers, and deliberate defects that each must notice. Run without the compiler: prints what
 failed.
 
-    NUMBA_DISABLE_JIT=1 python oracle_mutants.py
+    NUMBA_DISABLE_JIT=1 PYTHONPATH=.:tests python -m defects.oracle
 """
 
 import json

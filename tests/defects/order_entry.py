@@ -1,6 +1,6 @@
 """Defects in the order entry, and the laws that must notice each. Run without the compiler: prints which did.
 
-    NUMBA_DISABLE_JIT=1 python order_entry_mutants.py
+    NUMBA_DISABLE_JIT=1 PYTHONPATH=.:tests python -m defects.order_entry
 """
 
 import json

@@ -1,6 +1,6 @@
 """Defects in PostgreSQL's mechanisms, and the law that must notice each. Run without the compiler: prints what failed.
 
-    NUMBA_DISABLE_JIT=1 python postgres_mutants.py
+    NUMBA_DISABLE_JIT=1 PYTHONPATH=.:tests python -m defects.postgres
 """
 
 import json

@@ -1,7 +1,7 @@
 """Defects in the buffers that a run begins with; the comparison with a long run must notice each. Run without the compiler:
 prints which were not noticed.
 
-    NUMBA_DISABLE_JIT=1 python postgres_past_mutants.py
+    NUMBA_DISABLE_JIT=1 PYTHONPATH=.:tests python -m defects.postgres_past
 """
 
 import json

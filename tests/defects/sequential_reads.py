@@ -1,7 +1,7 @@
 """Defects in the run of sequential readers, and the law that must notice each. Run without the compiler: prints the laws
 that failed.
 
-    NUMBA_DISABLE_JIT=1 python seqread_mutants.py
+    NUMBA_DISABLE_JIT=1 PYTHONPATH=.:tests python -m defects.sequential_reads
 """
 
 import json

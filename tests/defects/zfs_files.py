@@ -1,7 +1,7 @@
 """Runs of ZFS under a made-up database: which laws each breaks, those with a defect among them. Run without the compiler:
 prints facts of sound runs, and for every defect the laws that noticed it.
 
-    NUMBA_DISABLE_JIT=1 python zfs_files_mutants.py
+    NUMBA_DISABLE_JIT=1 PYTHONPATH=.:tests python -m defects.zfs_files
 """
 
 import json

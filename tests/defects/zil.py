@@ -1,6 +1,6 @@
 """Defects in the intent log; random scripts must notice each. Run without the compiler: prints which were not noticed.
 
-    NUMBA_DISABLE_JIT=1 python zil_mutants.py
+    NUMBA_DISABLE_JIT=1 PYTHONPATH=.:tests python -m defects.zil
 """
 
 import json

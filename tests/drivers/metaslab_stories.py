@@ -1,6 +1,6 @@
 """What the allocator of a pool does, story by story; run without the compiler (see test_metaslab.py).
 
-    NUMBA_DISABLE_JIT=1 python metaslab_stories.py        prints {story: null, or what went wrong}
+    NUMBA_DISABLE_JIT=1 PYTHONPATH=.:tests python -m drivers.metaslab_stories        prints {story: null, or what went wrong}
 """
 
 import itertools

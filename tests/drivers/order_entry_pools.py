@@ -1,7 +1,7 @@
 """Small pools for the tests of the order entry. Run by itself: the places of all blocks under both engines of the allocator,
 as digests, without the compiler.
 
-    NUMBA_DISABLE_JIT=1 python order_entry_pools.py
+    NUMBA_DISABLE_JIT=1 PYTHONPATH=.:tests python -m drivers.order_entry_pools
 """
 
 import hashlib

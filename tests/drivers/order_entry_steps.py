@@ -1,6 +1,6 @@
 """Steps of the order entry, without the compiler: sizes of log blocks in the steady state, and who finds room in a group.
 
-    NUMBA_DISABLE_JIT=1 python order_entry_steps.py
+    NUMBA_DISABLE_JIT=1 PYTHONPATH=.:tests python -m drivers.order_entry_steps
 """
 
 import json

@@ -1,6 +1,6 @@
 """Laws of ageing, on pools so small that they need no compiler. Prints the laws that hold.
 
-    NUMBA_DISABLE_JIT=1 python aged_pool_laws.py
+    NUMBA_DISABLE_JIT=1 PYTHONPATH=.:tests python -m laws.aged_pool
 """
 
 import itertools

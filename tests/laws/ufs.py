@@ -1,7 +1,7 @@
 """UFS against its twin, the elevator against the list that it replaces, and defects that each must notice. Run without
 the compiler: prints, for each defect, whether anything noticed.
 
-    NUMBA_DISABLE_JIT=1 python ufs_laws.py
+    NUMBA_DISABLE_JIT=1 PYTHONPATH=.:tests python -m laws.ufs
 """
 import json
 

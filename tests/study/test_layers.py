@@ -161,6 +161,16 @@ def test_what_a_text_names_exists(path):
     assert not missing
 
 
+IMPORTS = re.compile(r"\bfrom ((?:model|study)[\w.]*) import (\w+(?:, \w+)*)")     # in scripts that are strings, too
+
+
+@pytest.mark.parametrize("path", TEXTS, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_what_a_script_in_a_text_imports_exists(path):
+    for module, names in IMPORTS.findall(prose(path).replace("\\n", "\n")):
+        for name in names.split(", "):
+            assert is_there(f"{module}.{name}"), f"{module}.{name}"
+
+
 @pytest.mark.parametrize(("name", "there"), [
     ("model.zfs.arc.arc", True), ("model.zfs.arc.arc.ArcParams", True), ("model.zfs.arc.arc.ArcParams.c_bytes", True),
     ("model.zfs.nothing", False), ("model.zfs.arc.arc.nothing", False), ("study.store", True)])

@@ -5,8 +5,8 @@
 There is no thinking between transactions: a client whose transaction has committed begins the next one. Response time
 is from there to the commit, with the wait for the client's thread.
 
-What an update does to its page and to the log stands in `model.databases.postgres.pgbench`, the rest in `postgres_buffers`
-and `postgres_wal`.
+What an update does to its page and to the log stands in `model.databases.postgres.pgbench`, the rest in `buffers.py` and
+`wal.py`.
 """
 
 from model.databases.postgres import columns as pg

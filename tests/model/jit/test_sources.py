@@ -6,7 +6,8 @@ import sys
 
 import pytest
 
-from model.jit import sources
+from model.jit import decorators, kernel, sources
+from model.structures import lru
 from support.processes import ROOT, run
 
 TREE = {
@@ -94,6 +95,27 @@ def test_what_is_kept_is_by_the_text_of_a_file(tmp_path, monkeypatch):
     assert sources.digest("model.zfs.arc.arc", found=sources.Found()) == digest
 
 
+def test_a_process_takes_a_file_as_it_was_at_its_first_look(tmp_path, digests):
+    """What it has imported is not kept under the digest of a text that came later."""
+    found = sources.Found()
+    found.kept, found.keep = {}, lambda: None
+    before = sources.digest("model.arc", root=tmp_path, found=found)
+    (tmp_path / "model/disk.py").write_text("def seek(d): return d + 1")
+    assert sources.digest("model.oracle", root=tmp_path, found=found) != digests()["model.oracle"]
+    assert sources.digest("model.arc", root=tmp_path, found=found) == before
+
+
+@kernel
+def _of_a_test(x):
+    return x + 1
+
+
+def test_kernels_outside_of_the_model_are_compiled_in_each_process():
+    """Nothing says which sources they reach, so nothing of them is kept."""
+    assert not isinstance(_of_a_test._cache, decorators.KernelCache)
+    assert isinstance(lru.misses._cache, decorators.KernelCache)
+
+
 # ---- what is compiled ----
 
 TWO_KERNELS = """
@@ -128,7 +150,7 @@ def test_one_changed_function_compiles_what_can_see_it_and_a_comment_compiles_no
     change("structures/lru.py", "    n_misses = 0\n", "    # none yet\n    n_misses = 0\n")
     change("zfs/arc/textbook.py", "`c_bytes` counts blocks", "`c_bytes` is a number\n\n    of blocks")
     assert compiled() == ["0", "0"]
-    change("databases/oracle/buffers.py", "count(m, GETS, 1, now)", "count(m, GETS, 2, now)")
+    change("databases/oracle/buffers.py", "count(m, stat.GETS, 1, now)", "count(m, stat.GETS, 2, now)")
     assert compiled() == ["0", "0"]
     change("zfs/arc/textbook.py", "return state <= MFU", "return state < 1 + MFU")
     assert compiled() == ["0", "1"]

@@ -8,7 +8,7 @@ from study.runs.runner import run
 
 DRAW = """
 from study.runs import record
-from study.drawing import disks
+from study.figures import disks
 import pandas as pd
 record.metric("answer.value", n * n, "1")
 table = pd.DataFrame({"drive": ["a"], "year": [1], "version": ["specified"], "second_half_percent": [n]})
@@ -47,7 +47,7 @@ def test_diff_names_what_differs_and_nothing_else(two_runs, study):
 
 def test_trace_says_where_a_figure_comes_from(two_runs, study):
     printed = study("trace", "dots").stdout
-    for word in ("Some dots.", "study.figures.disks.demerits", "drawn", "n=3", "made from model", "made from lock"):
+    for word in ("Some dots.", "study.figures.disks.demerits", "drawn", "n=3", "made from sources", "made from lock"):
         assert word in printed
     assert "did you mean 'dots'" in one_sentence(study("trace", "dot"))
 
