@@ -110,6 +110,7 @@ def _of_a_test(x):
     return x + 1
 
 
+@pytest.mark.skipif(decorators.numba.config.DISABLE_JIT, reason="nothing is compiled")
 def test_kernels_outside_of_the_model_are_compiled_in_each_process():
     """Nothing says which sources they reach, so nothing of them is kept."""
     assert not isinstance(_of_a_test._cache, decorators.KernelCache)
