@@ -13,15 +13,17 @@ from study.runs.plan import plan
 from study.runs.runner import run
 
 # Files that take longest. They begin first, or one worker is left with them alone.
-LONGEST = ("test_reproduction.py", "test_jupyterlab.py", "test_batch.py", "test_zfs_files.py", "test_exchange.py")
+LONGEST = ("test_reproduction.py", "test_jupyterlab.py", "test_zfs_files.py", "test_exchange.py")
+# What starts and ends many processes by the clock comes last, when nothing else is under way.
+LAST = ("test_runner.py", "test_batch.py")
 KERNELSPEC = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
 
 
 def pytest_collection_modifyitems(items):
-    """Files of slow tests come before the others, and the longest before all."""
+    """The longest files come first, then those of slow tests, then the others."""
     slow = {item.path for item in items if item.get_closest_marker("slow")}
-    items.sort(key=lambda item: (LONGEST.index(item.path.name) if item.path.name in LONGEST else len(LONGEST),
-                                 item.path not in slow))
+    items.sort(key=lambda item: (item.path.name in LAST, item.path.name not in LONGEST, item.path not in slow,
+                                 (LONGEST + LAST).index(item.path.name) if item.path.name in LONGEST + LAST else 0))
 
 
 @pytest.fixture
