@@ -63,9 +63,9 @@ def widened(own: intervals.Interval, error: Error) -> intervals.Interval:
 
 def within(table, error: Error) -> int:
     """Of rows of `study.predictions.trials.compared`, how many were published within their widened intervals."""
-    intervals = [widened(intervals.Interval(row.low, row.middle, row.high), error) for row in table.itertuples()]
+    wide = [widened(intervals.Interval(row.low, row.middle, row.high), error) for row in table.itertuples()]
     return sum(interval.low <= published <= interval.high
-               for interval, published in zip(intervals, table.published, strict=True))
+               for interval, published in zip(wide, table.published, strict=True))
 
 
 def in_words(error: Error) -> str:
