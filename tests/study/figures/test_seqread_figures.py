@@ -38,7 +38,7 @@ def test_a_window_of_a_disk_shows_its_commands():
 def test_figures_come_out_the_same_and_legible():
     one, other = (render(stall_timeline, [Timeline("on", ROWS)], start_s=0.0, formats=("svg",))["svg"] for _ in range(2))
     assert one == other
-    source = (Path(drawing.__file__).parent / "figures/seqread.py").read_text(encoding="utf-8")
+    source = (Path(drawing.__file__).parent / "figures/sequential_reads.py").read_text(encoding="utf-8")
     assert all(float(size) >= 7 for size in re.findall(r"fontsize=([\d.]+)", source))
 
 
