@@ -208,7 +208,7 @@ def test_which_era_is_taken_is_said_where_none_is_given(system, files, database,
 def test_settings_that_cannot_be_are_named_as_in_the_scenario(kind, of_the_model, said, monkeypatch):
     def refuse(*_):
         raise ValueError(of_the_model)
-    monkeypatch.setattr(machines, f"_of_{kind}", refuse)
+    monkeypatch.setitem(machines._RUNS, kind, refuse)
     one = scenario.of({"pool": {"data": {"sheet": "savvio-10k2", "count": 2}}, "database": {"kind": kind}})
     with pytest.raises(UserError, match=f"^the scenario: {said}$"):
         machines.simulate(one, {}, 1)
