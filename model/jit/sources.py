@@ -6,7 +6,8 @@
 Compiled kernels and runs of notebooks are known by such a digest. So a change of Oracle compiles nothing of the allocator
 anew, and repeats no run that cannot see it.
 
- 1. A module reaches what it imports, wherever in it the import stands, and the packages that it lies in.
+ 1. A module reaches what it imports, wherever in it the import stands, and the packages that it lies in. Relative imports
+    count as well.
  2. A package is its `__init__.py`. By the names `model` and `study` alone all of them is meant.
  3. The statements of SQL in the folders beside a module belong to it.
 
@@ -50,14 +51,22 @@ def statements(tree):
 
 
 def named(tree):
-    """Dotted names that a source imports: those of modules are among them."""
+    """Dotted names that a source imports: those of modules are among them. A relative name keeps its dots in front."""
     names = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             names.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            names.update(f"{node.module}.{alias.name}" for alias in node.names)
-    return sorted(name for name in names if name.partition(".")[0] in PACKAGES)
+            base = "." * node.level + (f"{node.module}." if node.module else "")
+            names.update(base + alias.name for alias in node.names)
+    return sorted(name for name in names if name.partition(".")[0] in ("", *PACKAGES))
+
+
+def absolute(name, package):
+    """The dotted `name` without dots in front, as a module of `package` means it: `..c.d` in `a.b` is `a.c.d`."""
+    relative = name.lstrip(".")
+    level = len(name) - len(relative)
+    return ".".join([*package.split(".")[:1 - level or None], relative]) if level else name
 
 
 # ---- what was found, by the digest of a file's text ----
@@ -143,7 +152,8 @@ def reach(*names, but=(), root=ROOT, found=FOUND):
         path = path_of(modules.pop(), root)
         files.add(path)
         files.update(path.parent.glob("*/*.sql"))
-        new = modules_in(found.of(path)[1], root) - seen
+        package = ".".join(path.parent.relative_to(root).parts)
+        new = modules_in((absolute(name, package) for name in found.of(path)[1]), root) - seen
         seen |= new
         modules += new
     return sorted(files)

@@ -60,6 +60,26 @@ def test_a_change_is_seen_by_whom_it_can_change_and_a_comment_by_nobody(digests,
     assert {name for name in before if before[name] != after[name]} == seen_by | packages
 
 
+@pytest.mark.parametrize(("path", "source", "target"), [
+    ("model/jit/core.py", "from .deep import low", "model/jit/deep/low.py"),
+    ("model/jit/core.py", "from . import deep", "model/jit/deep/__init__.py"),
+    ("model/jit/core.py", "from .. import oracle", "model/oracle.py"),
+    ("model/jit/core.py", "def f():\n    from ..oracle import x", "model/oracle.py"),
+    ("model/jit/__init__.py", "from .deep.low import x", "model/jit/deep/low.py"),
+    ("model/jit/deep/__init__.py", "from .low import x", "model/jit/deep/low.py"),
+    ("model/jit/deep/low.py", "from ...oracle import x", "model/oracle.py")])
+def test_a_relative_import_is_followed(tmp_path, path, source, target):
+    for name in (*TREE, "model/jit/deep/__init__.py", "model/jit/deep/low.py"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("")
+    found = sources.Found()
+    found.kept = {}
+    module = path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+    assert tmp_path / target not in sources.reach(module, root=tmp_path, found=found)
+    (tmp_path / path).write_text(source)
+    assert tmp_path / target in sources.reach(module, root=tmp_path, found=sources.Found())
+
+
 def test_what_is_left_out_is_not_seen_nor_what_it_alone_reaches(tmp_path, digests):
     names = [path.name for path in sources.reach("study.notebooks", but=("model.cache",), root=tmp_path)]
     assert names == ["__init__.py", "arc.py", "__init__.py", "notebooks.py"]
@@ -68,7 +88,8 @@ def test_what_is_left_out_is_not_seen_nor_what_it_alone_reaches(tmp_path, digest
 @pytest.mark.parametrize(("code", "modules"), [
     ("import numpy\nfrom model.zfs import eras\nfrom model.zfs.arc.arc import ArcParams",
      ["model.zfs", "model.zfs.arc", "model.zfs.arc.arc", "model.zfs.eras"]),
-    ("x = 1", []), ("%matplotlib inline\nimport model.zfs", ["model", "study"])])
+    ("x = 1", []), ("from .model import zfs\nfrom . import study", []),
+    ("%matplotlib inline\nimport model.zfs", ["model", "study"])])
 def test_modules_of_code(code, modules):
     assert sources.modules_of(code) == modules
 
