@@ -39,8 +39,9 @@ Three things are decided here.
 **Where compiled code is kept.** Numba notices that the file of a function was edited, but not that a function which it
 calls in another file was. So the code of a kernel lies in `.cache/numba/<module>/<digest>`, and the digest is of all sources
 in reach of its module (`model.jit.sources`) and of the settings that change compiled code. A comment compiles nothing anew,
-and a change compiles only what can see it. Where the project cannot be written, it is a folder of the user's own in the
-system's temporary folder. `NUMBA_CACHE_DIR`, if set, replaces `.cache/numba`.
+and a change compiles only what can see it. Old code is removed (`model.jit.old_code`). Where the project cannot be written,
+the code lies in a folder of the user's own in the system's temporary folder. `NUMBA_CACHE_DIR`, if set, replaces
+`.cache/numba`.
 
 **Parallel processes** share the folder: Numba writes each file under another name and renames it, and of two that want the
 same function one compiles it (`model.jit.compile_lock`). That holds as long as a kernel that is called from Python
@@ -53,8 +54,6 @@ results, and the latter has compiled code of its own.
 import contextlib
 import hashlib
 import os
-import re
-import shutil
 import tempfile
 from collections import Counter
 from functools import cache
@@ -73,11 +72,8 @@ from numba.core.types import BaseFunction, intp, unliteral
 from numba.core.untyped_passes import InlineInlinables
 from numba.np import arrayobj
 
-from model.jit import by_reference, sources
+from model.jit import by_reference, old_code, sources
 from model.jit.compile_lock import one_compiles
-
-KEPT_FOLDERS = 4  # digests kept beside the present one: a few branches, or a bisection
-KEPT_SECONDS = 86400  # a folder that was used in the last day is never removed
 
 
 def code_digest(*modules):
@@ -120,27 +116,18 @@ def cache_folder():
                   "set NUMBA_CACHE_DIR to one that can")
 
 
-def forget_old_folders(present):
-    """Remove compiled code of sources long gone. A process that still uses it compiles again: nothing breaks."""
-    os.utime(present)
-    now = present.stat().st_mtime
-    others = [(folder.stat().st_mtime, folder) for folder in present.parent.iterdir()
-              if re.fullmatch("[0-9a-f]{20}", folder.name) and folder != present]
-    for used, folder in sorted(others, reverse=True)[KEPT_FOLDERS:]:
-        if now - used > KEPT_SECONDS:
-            shutil.rmtree(folder, ignore_errors=True)
-
-
 CACHE_FOLDER = cache_folder()
+with contextlib.suppress(OSError):  # another process may be tidying up too
+    old_code.remove_gone_modules(CACHE_FOLDER, sources.path_of)
 
 
 @cache
 def folder_of(module):
     """The folder for compiled code of the kernels of `module` of the model; "others": of who calls any of them."""
     folder = CACHE_FOLDER / module / code_digest("model" if module == "others" else module)
-    with contextlib.suppress(OSError):  # another process may be tidying up too
+    with contextlib.suppress(OSError):
         folder.mkdir(parents=True, exist_ok=True)
-        forget_old_folders(folder)
+        old_code.remove_old_digests(folder)
     return folder
 
 
