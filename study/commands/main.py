@@ -161,10 +161,10 @@ def docs(
     check: Annotated[bool, typer.Option("--check", help="Write nothing; exit with 1 if a page is out of date.")] = False,
 ) -> None:
     """Write what is made in README.md and docs/: tables of results, help of commands, keys of scenarios."""
-    from study.commands import documentation
-    changed = documentation.out_of_date() if check else documentation.write()
+    from study.commands.documentation import handbook
+    changed = handbook.out_of_date() if check else handbook.write()
     for path in changed:
-        out.print(f"{'out of date' if check else 'written'}: {path.relative_to(documentation.ROOT)}", soft_wrap=True)
+        out.print(f"{'out of date' if check else 'written'}: {path.relative_to(handbook.ROOT)}", soft_wrap=True)
     if not changed:
         out.print("all pages are up to date")
     raise typer.Exit(1 if check and changed else 0)

@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 from IPython.display import HTML
 
-from study.commands import documentation, scoreboard
+from study.commands import scoreboard
+from study.commands.documentation import results_tables
 from study.project import PAPER
 from study.runs import catalogue
 from study.runs.folder import FIGURES, lines
@@ -29,7 +30,7 @@ STYLE = "text-align: left; vertical-align: top; white-space: normal"
 class Entry(NamedTuple):
     """A notebook of the study."""
     name: str
-    rows: list[tuple]       # of documentation.summary(): question, published, simulated, grade, time
+    rows: list[tuple]       # of results_tables.summary(): question, published, simulated, grade, time
     here: bool              # whether it has been run here as it stands now
     verdict: str            # of that run, if it is a sentence
     figure: Path | None
@@ -37,7 +38,7 @@ class Entry(NamedTuple):
 
 def entries() -> list[Entry]:
     rows: dict[str, list] = {}
-    for notebook, *row in documentation.summary():
+    for notebook, *row in results_tables.summary():
         if notebook:
             name = notebook.strip("`")
             rows[name] = []

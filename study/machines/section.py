@@ -1,7 +1,8 @@
 """What all sections of a scenario (`study.machines.scenario`) are: closed, unchanging, and particular about what a number
 is.
 
-The text below a field says what it is; `docs/scenarios.md` is made of these texts (`study.commands.documentation`).
+The text below a field says what it is; `docs/scenarios.md` is made of these texts
+(`study.commands.documentation.scenario_tables`).
 """
 import re
 from typing import get_args, get_origin

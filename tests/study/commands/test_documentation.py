@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from study.commands import documentation
+from study.commands.documentation import handbook, results_tables, scenario_tables
 from study.documents import claims, published
 from study.grades import grading
 from study.machines import conf, scenario
@@ -25,13 +25,13 @@ def words(path):
 # --- pages that are made ------------------------------------------------------------------------------------------------
 
 def test_pages_with_something_made_are_up_to_date():
-    for path, text in documentation.pages().items():
+    for path, text in handbook.pages().items():
         assert path.read_text() == text, f"{path.name} is out of date; write it with: study docs"
 
 
 def test_study_docs_says_what_is_out_of_date(study, monkeypatch):
     assert study("docs", "--check").stdout == "all pages are up to date\n"
-    monkeypatch.setitem(documentation.MADE, "commands", lambda: "something else")
+    monkeypatch.setitem(handbook.MADE, "commands", lambda: "something else")
     done = study("docs", "--check")
     assert (done.returncode, done.stdout) == (1, "out of date: docs/commands.md\n")
 
@@ -41,13 +41,13 @@ def test_every_verb_has_its_help_and_every_key_its_text():
     for verb in ("run", "predict", "replay alloc", "check paper", "docs"):
         assert f"\n## study {verb}\n" in commands
     assert "\x1b" not in commands
-    for _, section in documentation.SECTIONS:
+    for _, section in scenario_tables.SECTIONS:
         for name, field in section.model_fields.items():
             assert field.description or name in ("kind", "host", "files", "pool", "database"), f"{section.__name__}.{name}"
 
 
 def test_every_section_and_setting_of_a_scenario_is_described():
-    assert {section for _, section in documentation.SECTIONS} == {
+    assert {section for _, section in scenario_tables.SECTIONS} == {
         section for section in scenario.Section.__subclasses__() if section.__module__.startswith("study.")}
     page = (ROOT / "docs" / "scenarios.md").read_text()
     for _, known in conf.KNOWN.values():
@@ -80,14 +80,14 @@ def test_readme_tells_what_comes_out():
 
 
 def test_every_row_of_readme_is_one_of_the_results():
-    rows = {f"| {' | '.join(row)} |" for row in documentation.summary()}
+    rows = {f"| {' | '.join(row)} |" for row in results_tables.summary()}
     shown = README.partition("<!-- made: results -->\n")[2].partition("<!-- end -->")[0].splitlines()[2:]
     assert set(shown) == rows
 
 
 def test_everything_that_can_be_made_is_on_a_page():
-    asked = [block[1] for path in PAGES for block in documentation.BLOCK.finditer(path.read_text())]
-    assert set(asked) == set(documentation.MADE)
+    asked = [block[1] for path in PAGES for block in handbook.BLOCK.finditer(path.read_text())]
+    assert set(asked) == set(handbook.MADE)
 
 
 def test_the_pages_on_grades_and_scales_tell_what_comes_out():

@@ -1,77 +1,19 @@
-"""What is made, and not written, in README.md and docs/: tables of results, the help of every verb, keys of scenarios.
-
-A page says where something made belongs:
-
-    <!-- made: ladders -->
-    ...                             what `study docs` puts here; not to be edited
-    <!-- end -->
-
-`study docs` writes all such pages, `study docs --check` says which are out of date. What is made is a pure function of
-committed files: `paper/results.json`, `data/claims.toml`, the command line, the sections of a scenario. Nothing is run.
-
-    documentation.pages()            {path: text} of every page with something made, as it should be
-    documentation.out_of_date()      those that are not as they should be
-    documentation.MADE               name -> what makes it
-"""
+"""Tables of `paper/results.json` and `data/claims.toml`, for README.md and docs/. Nothing is run."""
 import json
 import re
 import tomllib
-import types
 from collections import Counter
-from pathlib import Path
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
-from annotated_types import Ge, Gt, Le, Lt
-from pydantic_core import PydanticUndefined
-
-from model.zfs import eras
+from study.commands.documentation.markdown import table
 from study.documents import claims
-from study.errors import UserError
 from study.grades import grading
-from study.machines import conf, scenario
-from study.machines import database as scenario_database
-from study.machines import storage as scenario_storage
-from study.project import ROOT, write_atomically
+from study.project import ROOT
 from study.runs import catalogue
 from study.store import results
 
-BLOCK = re.compile(r"(?<=<!-- made: )(\S+)( -->\n)(.*?)(?=<!-- end -->)", re.S)
-WIDTH = 100     # columns of --help
 DOCUMENTS = {"kustarz-2007": "2007, vdev cache", "vandenbogaard-2008": "2008, PostgreSQL on UFS and ZFS",
              "rajadurai-2009": "2009, ladders of tuning steps", "lutz-2010": "2010, order entry on an appliance",
              "bourbonnais-2010": "2010, allocator, deduplication and alignment"}
-
-
-def pages() -> dict[Path, str]:
-    """Every page that has something made, as it should be."""
-    texts = {path: path.read_text() for path in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))}
-    return {path: BLOCK.sub(_made, text) for path, text in texts.items() if BLOCK.search(text)}
-
-
-def _made(block: re.Match) -> str:
-    if block[1] not in MADE:
-        raise UserError(f"a page asks for '{block[1]}', which nothing makes; there are {', '.join(MADE)}")
-    return f"{block[1]}{block[2]}{MADE[block[1]]()}\n"
-
-
-def out_of_date() -> list[Path]:
-    return [path for path, text in pages().items() if path.read_text() != text]
-
-
-def write() -> list[Path]:
-    """Write the pages that are out of date; which these were."""
-    changed = {path: text for path, text in pages().items() if path.read_text() != text}
-    for path, text in changed.items():
-        write_atomically(path, text)
-    return list(changed)
-
-
-def _table(columns: tuple[str, ...], rows: list[tuple]) -> str:
-    lines = [columns, ("---",) * len(columns), *rows]
-    return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)
-
-
-# --- results ------------------------------------------------------------------------------------------------------------
 
 
 class Results:
@@ -200,7 +142,7 @@ def _none(said: str) -> str:
 
 
 def results_table() -> str:
-    return _table(("notebook", "claim or question", "published", "simulated", "grade", "time"), summary())
+    return table(("notebook", "claim or question", "published", "simulated", "grade", "time"), summary())
 
 
 def tally() -> str:
@@ -210,7 +152,7 @@ def tally() -> str:
     order = (*grading.GRADES, grading.NOT_MODELLED, grading.NOT_YET)
     rows = [(f"*{grade}*", counts[grade]) for grade in order]
     graded = sum(counts[grade] for grade in grading.GRADES)
-    return _table(("grade", "independent claims"), [
+    return table(("grade", "independent claims"), [
         *rows[:len(grading.GRADES)], ("graded together", graded), *rows[len(grading.GRADES):],
         ("to be predicted together", counts.total())])
 
@@ -218,7 +160,7 @@ def tally() -> str:
 def documents() -> str:
     """The five documents, oldest first."""
     heads = [tomllib.loads((ROOT / "data" / "published" / f"{name}.toml").read_text())["document"] for name in DOCUMENTS]
-    return _table(("document", "author", "title", "date"), [
+    return table(("document", "author", "title", "date"), [
         (f"`{head['id']}`", head["author"], head["title"], head["date"]) for head in heads])
 
 
@@ -252,7 +194,7 @@ def behind() -> str:
         ("the model's disk", "median demerit: constants estimated; as described; from data sheets alone", "; ".join(
             f"{n(f'90_model_vs_zfs/disk.{one}-median', '.1f')} %" for one in ("estimated", "specified", "data-sheet"))),
     ]
-    return _table(("what", "how", "simulated"), rows)
+    return table(("what", "how", "simulated"), rows)
 
 
 def ladders() -> str:
@@ -264,7 +206,7 @@ def ladders() -> str:
             low, middle, high = (_factor(n.numbers[f"{of}.{which}"]) for which in ("low", "middle", "high"))
             rows.append((name if rung == 2 else "", step, _factor(targets[claim]), f"{low} to {high}", middle,
                          n.grade(claim)))
-    return _table(("ladder", "step", "published", "simulated", "middle", "grade"), rows)
+    return table(("ladder", "step", "published", "simulated", "middle", "grade"), rows)
 
 
 LADDERS = (
@@ -291,8 +233,8 @@ def trials() -> str:
             if f"{rates}.factor" in n.numbers else "–"
         rows.append((trial, f"{n(f'{rates}.within')} of {n(f'{rates}.cells')}", n(f"{rates}.off", ".1f"),
                      n(f"{rates}.worst", ".1f"), f"{n(f'{clear}.foretold')} of {n(f'{clear}.clear')}", wider))
-    return _table(("trial", "rates within their intervals", "median error factor", "worst",
-                   "direction of clear ratios foretold", "within the interval widened by earlier trials"), rows)
+    return table(("trial", "rates within their intervals", "median error factor", "worst",
+                  "direction of clear ratios foretold", "within the interval widened by earlier trials"), rows)
 
 
 def every_claim() -> str:
@@ -303,153 +245,5 @@ def every_claim() -> str:
                  claim.printed.replace("|", "\\|"), (claim.notebook or "–").partition("_")[0],
                  n.claims[claim.id]["audit"], n.grade(claim.id))
                 for claim in claims.read() if claim.predict and claim.document == document]
-        lines += [f"### {title}", "", _table(("claim", "as printed", "notebook", "audit", "grade"), rows), ""]
+        lines += [f"### {title}", "", table(("claim", "as printed", "notebook", "audit", "grade"), rows), ""]
     return "\n".join(lines[:-1])
-
-
-# --- commands -----------------------------------------------------------------------------------------------------------
-
-def commands() -> str:
-    """`--help` of every verb, as the terminal shows it."""
-    from typer.main import get_command
-
-    from study.commands import main as cli
-    return "\n\n".join(f"## {' '.join(('study', *words))}\n\n```text\n{help_of(words)}\n```"
-                       for words in _verbs(get_command(cli.app)))
-
-
-def _verbs(command, words: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
-    below = getattr(command, "commands", {})
-    return [words, *(found for name, one in below.items() for found in _verbs(one, (*words, name)))]
-
-
-def help_of(words: tuple[str, ...]) -> str:
-    from typer.testing import CliRunner
-
-    from study.commands import main as cli
-    shown = CliRunner().invoke(cli.app, [*words, "--help"], prog_name="study", env={
-        "COLUMNS": str(WIDTH), "NO_COLOR": "1", "TERM": "dumb", "FORCE_COLOR": None, "TERMINAL_WIDTH": None})
-    return "\n".join(line.rstrip() for line in shown.stdout.strip("\n").splitlines()).strip("\n")
-
-
-# --- scenarios ----------------------------------------------------------------------------------------------------------
-
-SECTIONS = (
-    ("top of the file", scenario.Scenario), ("[host]", scenario.Host), ('[files], kind = "zfs"', scenario_storage.Zfs),
-    ('[files], kind = "ufs"', scenario_storage.Ufs),
-    ("[pool], [log_pool]", scenario_storage.Pool),
-    ("[pool.data], [pool.log], [pool.cache], [log_pool.data]", scenario_storage.Devices),
-    ('[database], kind = "postgres"', scenario_database.Postgres), ('[database], kind = "innodb"', scenario_database.Innodb),
-    ('[database], kind = "oracle"', scenario_database.Oracle))
-
-
-def examples() -> str:
-    folder = ROOT / "data" / "scenarios"
-    return _table(("in `data/scenarios`", "what it is"),
-                  [(f"`{path.stem}`", scenario.read(path).title) for path in sorted(folder.glob("*.toml"))])
-
-
-def sections() -> str:
-    """A table for each section: key, values, default, and what stands below the field."""
-    lines = []
-    for title, section in SECTIONS:
-        rows = [(f"`{name}`", _values(field), _default(field), _what(name, field))
-                for name, field in section.model_fields.items()]
-        lines += [f"## {title}", "", " ".join((section.__doc__ or "").split()), "",
-                  _table(("key", "values", "default", "what it is"), rows), ""]
-    return "\n".join(lines[:-1])
-
-
-def settings() -> str:
-    """What `[database.conf]` may hold, by database."""
-    lines = []
-    for database, (file, known) in conf.KNOWN.items():
-        rows = [(f"`{name}`", _setting(one)) for name, one in sorted(known.items())]
-        lines += [f"### {database} ({file})", "", _table(("setting", "values"), rows), ""]
-    for why in dict.fromkeys(conf.UNFELT.values()):
-        names = ", ".join(f"`{name}`" for name, said in sorted(conf.UNFELT.items()) if said == why)
-        lines += ["| accepted for PostgreSQL without effect | why |", "| --- | --- |", f"| {names} | {why} |", ""]
-    return "\n".join(lines[:-1])
-
-
-def names_of_eras() -> str:
-    return "\n".join(["```text", ", ".join(eras.ERAS), "```"])
-
-
-def eras_by_version() -> str:
-    """Which era a scenario has that leaves it out."""
-    of_freebsd, of_linux = scenario.ERAS_OF_FREEBSD, scenario.ERAS_OF_LINUX
-    return _table(("database", "from version", "on FreeBSD", "else"), [
-        (name, first, of_freebsd[kind].get(first, "as before"), of_linux[kind].get(first, "as before"))
-        for kind, name in (("postgres", "PostgreSQL"), ("innodb", "MySQL"))
-        for first in sorted({*of_freebsd[kind], *of_linux[kind]})])
-
-
-def _what(name: str, field) -> str:
-    return field.description or ("which kind it is" if name == "kind" else "see its own section")
-
-
-def _default(field) -> str:
-    if field.default is PydanticUndefined:
-        return "required" if field.default_factory is None else "empty"
-    default = field.default
-    if isinstance(default, scenario.Section):
-        return "as below"
-    if isinstance(default, bool):
-        return str(default).lower()
-    if isinstance(default, str):
-        return f"`{default}`" if default else "–"
-    return "–" if default is None else f"{default:g}" if isinstance(default, float) else str(default)
-
-
-def _values(field) -> str:
-    """What a field may be, in words: choices, bounds, kind."""
-    kinds, bounds = _kinds(field.annotation), [*field.metadata, *_bounds(field.annotation)]
-    low = next((f"from {one.ge:g}" if isinstance(one, Ge) else f"above {one.gt:g}" for one in bounds
-                if isinstance(one, Ge | Gt)), "")
-    high = next((f"to {one.le:g}" if isinstance(one, Le) else f"below {one.lt:g}" for one in bounds
-                 if isinstance(one, Le | Lt)), "")
-    return " ".join(filter(None, (", ".join(dict.fromkeys(kinds)), low, high)))
-
-
-def _kinds(annotation: Any) -> list[str]:
-    origin = get_origin(annotation)
-    if origin is Literal:
-        return [f"`{choice}`" for choice in get_args(annotation)]
-    if origin is Annotated:
-        return _kinds(get_args(annotation)[0])
-    if origin in (Union, types.UnionType):
-        return [kind for part in get_args(annotation) if part is not type(None) for kind in _kinds(part)]
-    words = {int: "whole number", float: "number", str: "text", bool: "true or false"}
-    return [words.get(annotation, "section")]
-
-
-def _bounds(annotation: Any) -> list:
-    """Of what is annotated within a union."""
-    bounds = [bound for part in get_args(annotation) if get_origin(part) is Annotated for bound in part.__metadata__]
-    return [each for bound in bounds for each in (bound, *getattr(bound, "metadata", ()))]
-
-
-def _setting(setting: conf.Setting) -> str:
-    if setting.kind == "switch":
-        return "on, off"
-    if setting.kind == "choice":
-        return ", ".join(f"`{choice}`" for choice in setting.choices)
-    words = {"size": "size", "time": "time", "number": "number", "whole": "whole number"}[setting.kind]
-    low, high = (_size(end) if setting.kind == "size" else f"{end:.7g}{' s' * (setting.kind == 'time')}"
-                 for end in (setting.low, setting.high))
-    above = "" if setting.high >= 2**50 else f" to {high}"
-    bare = f"; a bare number counts {setting.unit}" if setting.unit and setting.unit not in ("B", "s") else ""
-    return f"{words} from {low}{above}{bare}"
-
-
-def _size(n_bytes: float) -> str:
-    unit, name = next((unit, name) for unit, name in ((2**30, "GB"), (2**20, "MB"), (2**10, "kB")) if n_bytes >= unit)
-    return f"{n_bytes / unit:g}{name}"
-
-
-MADE = {
-    "results": results_table, "documents": documents, "tally": tally, "behind": behind, "ladders": ladders,
-    "trials": trials, "claims": every_claim, "commands": commands, "examples": examples, "sections": sections,
-    "settings": settings, "eras": names_of_eras, "eras-by-version": eras_by_version,
-}

@@ -1,0 +1,126 @@
+"""Keys of scenarios, settings of databases and eras, for docs/scenarios.md: from the classes that read them."""
+import types
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+from annotated_types import Ge, Gt, Le, Lt
+from pydantic_core import PydanticUndefined
+
+from model.zfs import eras
+from study.commands.documentation.markdown import table
+from study.machines import conf, scenario
+from study.machines import database as scenario_database
+from study.machines import storage as scenario_storage
+from study.project import ROOT
+
+SECTIONS = (
+    ("top of the file", scenario.Scenario), ("[host]", scenario.Host), ('[files], kind = "zfs"', scenario_storage.Zfs),
+    ('[files], kind = "ufs"', scenario_storage.Ufs),
+    ("[pool], [log_pool]", scenario_storage.Pool),
+    ("[pool.data], [pool.log], [pool.cache], [log_pool.data]", scenario_storage.Devices),
+    ('[database], kind = "postgres"', scenario_database.Postgres), ('[database], kind = "innodb"', scenario_database.Innodb),
+    ('[database], kind = "oracle"', scenario_database.Oracle))
+
+
+def examples() -> str:
+    folder = ROOT / "data" / "scenarios"
+    return table(("in `data/scenarios`", "what it is"),
+                 [(f"`{path.stem}`", scenario.read(path).title) for path in sorted(folder.glob("*.toml"))])
+
+
+def sections() -> str:
+    """A table for each section: key, values, default, and what stands below the field."""
+    lines = []
+    for title, section in SECTIONS:
+        rows = [(f"`{name}`", _values(field), _default(field), _what(name, field))
+                for name, field in section.model_fields.items()]
+        lines += [f"## {title}", "", " ".join((section.__doc__ or "").split()), "",
+                  table(("key", "values", "default", "what it is"), rows), ""]
+    return "\n".join(lines[:-1])
+
+
+def settings() -> str:
+    """What `[database.conf]` may hold, by database."""
+    lines = []
+    for database, (file, known) in conf.KNOWN.items():
+        rows = [(f"`{name}`", _setting(one)) for name, one in sorted(known.items())]
+        lines += [f"### {database} ({file})", "", table(("setting", "values"), rows), ""]
+    for why in dict.fromkeys(conf.UNFELT.values()):
+        names = ", ".join(f"`{name}`" for name, said in sorted(conf.UNFELT.items()) if said == why)
+        lines += ["| accepted for PostgreSQL without effect | why |", "| --- | --- |", f"| {names} | {why} |", ""]
+    return "\n".join(lines[:-1])
+
+
+def names_of_eras() -> str:
+    return "\n".join(["```text", ", ".join(eras.ERAS), "```"])
+
+
+def eras_by_version() -> str:
+    """Which era a scenario has that leaves it out."""
+    of_freebsd, of_linux = scenario.ERAS_OF_FREEBSD, scenario.ERAS_OF_LINUX
+    return table(("database", "from version", "on FreeBSD", "else"), [
+        (name, first, of_freebsd[kind].get(first, "as before"), of_linux[kind].get(first, "as before"))
+        for kind, name in (("postgres", "PostgreSQL"), ("innodb", "MySQL"))
+        for first in sorted({*of_freebsd[kind], *of_linux[kind]})])
+
+
+def _what(name: str, field) -> str:
+    return field.description or ("which kind it is" if name == "kind" else "see its own section")
+
+
+def _default(field) -> str:
+    if field.default is PydanticUndefined:
+        return "required" if field.default_factory is None else "empty"
+    default = field.default
+    if isinstance(default, scenario.Section):
+        return "as below"
+    if isinstance(default, bool):
+        return str(default).lower()
+    if isinstance(default, str):
+        return f"`{default}`" if default else "–"
+    return "–" if default is None else f"{default:g}" if isinstance(default, float) else str(default)
+
+
+def _values(field) -> str:
+    """What a field may be, in words: choices, bounds, kind."""
+    kinds, bounds = _kinds(field.annotation), [*field.metadata, *_bounds(field.annotation)]
+    low = next((f"from {one.ge:g}" if isinstance(one, Ge) else f"above {one.gt:g}" for one in bounds
+                if isinstance(one, Ge | Gt)), "")
+    high = next((f"to {one.le:g}" if isinstance(one, Le) else f"below {one.lt:g}" for one in bounds
+                 if isinstance(one, Le | Lt)), "")
+    return " ".join(filter(None, (", ".join(dict.fromkeys(kinds)), low, high)))
+
+
+def _kinds(annotation: Any) -> list[str]:
+    origin = get_origin(annotation)
+    if origin is Literal:
+        return [f"`{choice}`" for choice in get_args(annotation)]
+    if origin is Annotated:
+        return _kinds(get_args(annotation)[0])
+    if origin in (Union, types.UnionType):
+        return [kind for part in get_args(annotation) if part is not type(None) for kind in _kinds(part)]
+    words = {int: "whole number", float: "number", str: "text", bool: "true or false"}
+    return [words.get(annotation, "section")]
+
+
+def _bounds(annotation: Any) -> list:
+    """Of what is annotated within a union."""
+    bounds = [bound for part in get_args(annotation) if get_origin(part) is Annotated for bound in part.__metadata__]
+    return [each for bound in bounds for each in (bound, *getattr(bound, "metadata", ()))]
+
+
+def _setting(setting: conf.Setting) -> str:
+    if setting.kind == "switch":
+        return "on, off"
+    if setting.kind == "choice":
+        return ", ".join(f"`{choice}`" for choice in setting.choices)
+    words = {"size": "size", "time": "time", "number": "number", "whole": "whole number"}[setting.kind]
+    low, high = (_size(end) if setting.kind == "size" else f"{end:.7g}{' s' * (setting.kind == 'time')}"
+                 for end in (setting.low, setting.high))
+    above = "" if setting.high >= 2**50 else f" to {high}"
+    bare = f"; a bare number counts {setting.unit}" if setting.unit and setting.unit not in ("B", "s") else ""
+    return f"{words} from {low}{above}{bare}"
+
+
+def _size(n_bytes: float) -> str:
+    unit, name = next((unit, name) for unit, name in ((2**30, "GB"), (2**20, "MB"), (2**10, "kB")) if n_bytes >= unit)
+    return f"{n_bytes / unit:g}{name}"
