@@ -97,6 +97,7 @@ class Found:
 
     def __init__(self):
         self.first = {}
+        self.next = {}
         self.kept = None
         self.n_new = 0
 
@@ -105,6 +106,14 @@ class Found:
         if path not in self.first:
             self.first[path] = self._taken_apart(path.read_bytes())
         return self.first[path]
+
+    def next_to(self, path, root):
+        """({module: its file} that `path` imports, files of SQL beside it), as they were at the first look."""
+        if (path, root) not in self.next:
+            package = ".".join(path.parent.relative_to(root).parts)
+            imported = (absolute(name, package) for name in self.of(path)[1])
+            self.next[path, root] = modules_in(imported, root), list(path.parent.glob("*/*.sql"))
+        return self.next[path, root]
 
     def _taken_apart(self, content):
         key = hashlib.sha256(RULES.encode() + content).hexdigest()
@@ -130,12 +139,9 @@ FOUND = Found()
 
 
 def modules_in(names, root=ROOT):
-    """The modules among dotted `names`, each with the packages that it lies in: of `a.b.c`, where c is a function, `a.b`."""
-    modules = set()
-    for name in names:
-        parts = name.split(".")
-        modules.update(".".join(parts[:n]) for n in range(1, len(parts) + 1))
-    return {name for name in modules if path_of(name, root)}
+    """{module: its file} of the modules in dotted `names`, with their packages: of `a.b.c`, where c is a function, `a.b`."""
+    names = {".".join(parts[:n]) for parts in (name.split(".") for name in names) for n in range(1, len(parts) + 1)}
+    return {name: path for name in names if (path := path_of(name, root))}
 
 
 def reach(*names, but=(), root=ROOT, found=FOUND):
@@ -145,17 +151,15 @@ def reach(*names, but=(), root=ROOT, found=FOUND):
     if missing:
         raise ValueError(f"{missing[0]} is no module of the project")
     whole = {path for name in names if name in PACKAGES for path in (root / name).rglob("*.py")}
-    modules, files = [".".join(path.relative_to(root).with_suffix("").parts) for path in whole] + list(names), set()
-    modules = list(modules_in((name.removesuffix(".__init__") for name in modules), root))
+    whole_names = (".".join(path.relative_to(root).with_suffix("").parts).removesuffix(".__init__") for path in whole)
+    modules, files = modules_in([*whole_names, *names], root), set()
     seen = {*modules, *but}
     while modules:
-        path = path_of(modules.pop(), root)
-        files.add(path)
-        files.update(path.parent.glob("*/*.sql"))
-        package = ".".join(path.parent.relative_to(root).parts)
-        new = modules_in((absolute(name, package) for name in found.of(path)[1]), root) - seen
-        seen |= new
-        modules += new
+        _, path = modules.popitem()
+        imported, statements_of_sql = found.next_to(path, root)
+        files |= {path, *statements_of_sql}
+        modules |= {name: file for name, file in imported.items() if name not in seen}
+        seen |= imported.keys()
     return sorted(files)
 
 
@@ -177,6 +181,6 @@ def modules_of(code):
     if "import_module" in code or "__import__" in code:
         return sorted(PACKAGES)
     try:
-        return sorted(modules_in(named(ast.parse(code))) - set(PACKAGES))
+        return sorted(modules_in(named(ast.parse(code))).keys() - set(PACKAGES))
     except SyntaxError:
         return sorted(PACKAGES)
