@@ -122,6 +122,29 @@ def test_prose_of_notebooks_is_short(path):
             assert max(len(sentence.split()) for sentence in _sentences(cell.source)) <= 30, cell.source
 
 
+def _prose(path):
+    return "\n".join(cell.source for cell in parameters.cells(path) if cell.kind == "markdown")
+
+
+@pytest.mark.parametrize("path", BOOKS, ids=lambda path: path.stem)
+def test_notebooks_say_where_their_results_stand(path):
+    said = "- This file has no outputs. Its results stand in [docs/results.md](../docs/results.md).\n"
+    assert _prose(path).count(said) == 1
+
+
+def test_next_links_lead_through_every_notebook_once():
+    """From the one that README begins with, and index.ipynb."""
+    first = re.search(r"Begin with `(\w+)`", (ROOT / "README.md").read_text())[1]
+    assert f"Open [{first}]({first}.ipynb) first" in (ROOT / "notebooks" / "index.ipynb").read_text()
+    following = {path.stem: re.findall(r"^Next: \[[^]]*\]\((\w+)\.ipynb\)", _prose(path), re.M) for path in BOOKS}
+    chain = [first]
+    while following[chain[-1]]:
+        [name] = following[chain[-1]]
+        assert name not in chain
+        chain.append(name)
+    assert sorted(chain) == sorted(following)
+
+
 def _anchors(page):
     """Names of its headings, as a link has them."""
     for heading in re.findall(r"^#+ (.*)", page, re.M):
