@@ -99,6 +99,8 @@ def test_the_pages_on_grades_and_scales_tell_what_comes_out():
         "grades.md": (
             f"is {low:.0f} to {high:.0f} TPS over all readings of the words, and {best:.0f} by the best guess",
             f"it is {round(least, -1):.0f} to {round(most, -1):.0f} %",
+            "That of Exchange is {:.0f} to {:.0f} % over seeds".format(*(
+                numbers[f"06_exchange/part.seed-{end}"] for end in ("low", "high"))),
             f"one of {1 / numbers['05_io_size_correlation/draws.io_size-first']:.0f} draws"
             .replace("20 draws", "twenty draws")),
         "order-entry.md": (
