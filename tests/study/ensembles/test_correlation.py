@@ -300,7 +300,7 @@ def test_diagnostics_see_what_they_are_for():
 def test_the_verdict_is_a_sentence_that_says_what_was_found():
     said = correlation.verdict(correlation.analyse(series(), TPS, SIZE))
     assert f"{SIZE} goes with {TPS}: R² = " in said
-    assert "40 runs that tell" in said
+    assert "40 runs tell as much as" in said
     assert "one of 7 statistics" in said
     assert said.endswith("it is the best of them")
     said = correlation.verdict(correlation.analyse(series(), TPS, "wait.w0"))
