@@ -1,4 +1,4 @@
-"""Make data/full_scale/order_entry.csv anew: three quarters of an hour of processor time, 6 GB.
+"""Make data/full_scale/order_entry.csv anew: 45 minutes of processor time, 6 GB.
 
     python benchmarks/full_scale.py
 

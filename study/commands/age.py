@@ -30,8 +30,8 @@ def recipe_of(era: str, n_vdevs: int, disk_gb: float, n_records: int, used_pct: 
         raise UserError(f"a disk has {disk_gb:g} GB, but a map of its metaslabs holds no more than those of "
                         f"{LARGEST_DISK_GB} GB; take smaller disks")
     if not writes_per_txg <= MOST_WRITES_PER_TXG:
-        raise UserError(f"a transaction group writes {writes_per_txg} records, but what it frees is kept for "
-                        f"a while, and there is room for {MOST_WRITES_PER_TXG}; choose at most so many")
+        raise UserError(f"a transaction group writes {writes_per_txg} records, but what it frees has room for "
+                        f"{MOST_WRITES_PER_TXG}; choose at most so many")
     vdev = TopVdev(asize=disk_asize(int(disk_gb * 1e9)))
     _refuse_what_has_no_room(n_vdevs * n_units(vdev), n_records, used_pct, writes_per_txg)
     return Recipe(
@@ -52,11 +52,11 @@ def _refuse_what_has_no_room(units: int, n_records: int, used_pct: float, writes
                         "fewer or smaller disks")
     if used_pct > 0 and int(units * used_pct / 100) < n_records:
         raise UserError(f"{used_pct:g} % of the pool are to be used, but the records alone take "
-                        f"{100 * n_records / units:.1f} %; choose at least that, or 0 for the records alone")
+                        f"{100 * n_records / units:.1f} %; choose that at least, or 0")
     used = max(n_records, int(units * used_pct / 100))
     if used + min(n_records, writes_per_txg) > units:
-        raise UserError(f"records and other data are {used} blocks of 4 KiB, and a group writes anew before it frees, but "
-                        f"the pool has {units}; take fewer records, less other data, or larger disks")
+        raise UserError(f"of {units} blocks of 4 KiB {used} are used, but a group writes anew before it frees; take fewer "
+                        "records or larger disks")
 
 
 def rows(result: Aged, turnovers: float) -> Iterator[tuple[str, float]]:
@@ -89,7 +89,7 @@ def age_and_say(out: Console, era: str, n_vdevs: int, disk_gb: float, n_records:
     out.print(table)
     n = n_records * (1 + turnovers)
     counters, used = result.pool.counters, int(result.pool.class_allocated[0]) / int(result.pool.class_space[0])
-    out.print(f"{n_records} records in {len(result.pool.weight)} metaslabs, {used:.1%} of the pool used; {int(n)} writes in "
-              f"{result.seconds:.0f} s of processor time ({result.seconds / n * 1e9:.0f} ns a write); "
-              f"{counters.n_loads[0]} maps loaded; {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:.2f} GiB of "
-              "memory at most", soft_wrap=True)
+    out.print(f"{n_records} records in {len(result.pool.weight)} metaslabs, {used:.1%} of the pool used. {int(n)} writes in "
+              f"{result.seconds:.0f} s of processor time ({result.seconds / n * 1e9:.0f} ns a write), "
+              f"{counters.n_loads[0]} maps loaded. {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:.2f} GiB of "
+              "memory at most.", soft_wrap=True)

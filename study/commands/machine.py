@@ -35,9 +35,10 @@ def pool(
     b141_df: best fit below 4 %. OpenZFS since 2011; nearest to a pool of today.
     b141 (2010): the new rules that notebooks 03 to 06 are about.
 
-    Writes are of 128 KiB at most, as ZFS had it up to 2019 and has it for SSDs; with --era openzfs_2019 or later of 1 MiB,
-    as to disks. A vdev is taken as a disk or a mirror: on RAID-Z and dRAID records are cut up and have parity, which is
-    left out.
+    Writes are of 128 KiB at most, as ZFS had it up to 2019 and has it for SSDs.
+    With --era openzfs_2019 or later they are of 1 MiB, as to disks.
+    A vdev is taken as a disk or a mirror. On RAID-Z and dRAID records are cut up and have parity.
+    That is left out.
 
     Takes about half a minute the first time, seconds later.
 
@@ -66,7 +67,9 @@ def predict(
     draws: Annotated[int, typer.Option(min=2, help="Draws of all that is not known.")] = 24,
     seeds: Annotated[int, typer.Option(min=1, help="Runs of each draw.")] = 1,
 ) -> None:
-    """What a database would do on a machine: TPS, response times, log and device I/O, each with a 90 % interval.
+    """What a database would do on a machine: TPS, response times, log and device I/O.
+
+    Each comes with an interval: 5 to 95 % of the draws of all that is not known, and the middle.
 
     Takes one to four minutes, the first of them for compiling.
 

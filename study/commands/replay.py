@@ -38,8 +38,11 @@ def replay_disk(
     to: Annotated[Path | None, typer.Option(
         "--out", help="Write measured and predicted service times here (CSV); folders that are missing are made.")] = None,
 ) -> None:
-    """Service times of a measured drive against the disk model's: as specified, with a few constants estimated on the
-    first half of the trace, and from nothing but a data sheet."""
+    """Service times of a measured drive against the disk model's.
+
+    The model is as specified, has a few constants estimated on the first half of the trace,
+    or knows a data sheet alone.
+    """
     from study.replays.disk import per_request, replay_disk
     if to is not None:
         refuse_unwritable(to)
@@ -70,8 +73,11 @@ def replay_alloc(
     metaslab_size: Annotated[str | None, typer.Option(help="... of this size each; 64MiB (or 64M) if not said.")] = None,
     expect_txg: Annotated[Path | None, typer.Option(help="CSV of the pool after each transaction group.")] = None,
 ) -> None:
-    """Every block that the allocator placed in TRACE, of one space map or of a pool of metaslabs; exits with 1 and the
-    first difference if one went elsewhere. The first time, up to half a minute goes to compiling."""
+    """Every block that the allocator placed in TRACE, of one space map or of a pool of metaslabs.
+
+    It exits with 1 and the first difference if a block went elsewhere.
+    The first time, up to half a minute goes to compiling.
+    """
     from study.replays.alloc_trace import sentence
     for option, value in (("--expect-txg", expect_txg), ("--metaslab-size", metaslab_size)):
         if metaslabs is None and value is not None:

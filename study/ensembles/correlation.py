@@ -270,12 +270,12 @@ def of_series(rows: pd.DataFrame, outcome: str, statistic: str) -> dict[str, flo
             "io_size.rank": float((own > r2).sum() + 1) if r2 == r2 else np.nan}
 
 
-def ahead(analysis: Analysis) -> str:
+def larger_r2(analysis: Analysis) -> str:
     """Which statistics that could explain the outcome have a larger R² than the one asked for, in a sentence."""
     mine = analysis.ranked[analysis.ranked.disguise == ""]
     larger = mine[mine.r2 > analysis.one.r2]
     names = ", ".join(f"{row.statistic} ({row.r2:.2f})" for row in larger.itertuples())
-    return f"before {analysis.statistic} (R² = {analysis.one.r2:.2f}) stand here: {names or 'none'}"
+    return f"statistics with a larger R² than {analysis.statistic} ({analysis.one.r2:.2f}): {names or 'none'}"
 
 
 def verdict(analysis: Analysis) -> str:
@@ -285,8 +285,8 @@ def verdict(analysis: Analysis) -> str:
     rank, first = mine.loc[place], mine.loc[0]
     shown = "goes with" if rank.holm < LEVEL else "is not shown to go with"
     words = (f"{analysis.statistic} {shown} {analysis.outcome}: R² = {rank.r2:.2f} ({rank.low:.2f} to {rank.high:.2f}). "
-             f"{len(analysis.table)} runs that tell as much as {rank.n_eff:.0f} independent ones give p = {rank.p_eff:.2g}, "
-             f"or {rank.holm:.2g} as one of {len(mine)} statistics looked at (HAC would say {rank.p_hac:.1g})")
+             f"{len(analysis.table)} runs tell as much as {rank.n_eff:.0f} independent ones: p = {rank.p_eff:.2g}, or "
+             f"{rank.holm:.2g} as one of {len(mine)} statistics looked at (HAC would say {rank.p_hac:.1g})")
     if place == 0:
         return f"{words}; it is the best of them"
     return f"{words}. It is number {place + 1}, the best is {first.statistic} with {first.r2:.2f}"

@@ -51,7 +51,7 @@ class Postgres(Section):
             raise ValueError(f"version is {self.version:g}, but PostgreSQL is simulated from 8.3 to 18; choose one of these")
         if (self.start == "at work") != (self.interval_transactions is not None):
             raise ValueError(f"start is '{self.start}' and interval_transactions is {self.interval_transactions}, but a "
-                             "start at work needs that, and no other has it; leave both out, as a long run begins at work")
+                             "start at work, and no other, has such an interval; leave both out")
         settings = conf.check("postgres", self.conf)
         for name, first, last in (("max_wal_size", 9.5, 17), ("wal_compression", 9.5, 17), ("checkpoint_segments", 8, 9.5)):
             if name in settings and not first <= self.version < last:

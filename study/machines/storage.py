@@ -118,8 +118,8 @@ def _check_record(name: str, kib: int, era: str):
         raise ValueError(f"{name} is {kib}, but no ZFS has records of more than {LARGEST_RECORD} KiB (16 MiB); choose no "
                          "more than that")
     if kib > most:
-        raise ValueError(f"{name} is {kib}, but a record has {most} KiB at most with era {era}; choose no more than that, "
-                         "or a release with large blocks, as openzfs_2017 or openzfs")
+        raise ValueError(f"{name} is {kib}, but a record has {most} KiB at most with era {era}; choose less, or a "
+                         "release with large blocks, as openzfs")
 
 
 class Zfs(Section):

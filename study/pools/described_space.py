@@ -161,8 +161,8 @@ def alike(fill: float, percent: float, disk_bytes: int, metaslab_bytes: int) -> 
     free = round((1 - fill) * metaslab_bytes)
     most = of_geometric(min_mean(Slab(vdev=0, offset=0, is_used=True, free_bytes=free, size_bytes=metaslab_bytes)))
     if percent > most + ROUNDING:
-        raise UserError(f"the fragmentation is {percent:g} %, but free space made at random has {most:.0f} at most with a "
-                        f"fill of {fill:g}; give a lower one, or a file of what `zdb -mm` prints")
+        raise UserError(f"the fragmentation is {percent:g} %, but random free space with a fill of {fill:g} has {most:.0f} "
+                        "at most; give less, or what `zdb -mm` prints")
     return [Slab(
         vdev=0, offset=i * metaslab_bytes, is_used=fill > 0, free_bytes=free, size_bytes=metaslab_bytes,
         fragmentation=percent)

@@ -101,8 +101,8 @@ def _check_segments(slabs: list[Slab], record_bytes: int) -> None:
     counts = [described_space.n_segments(one, record_bytes) for one in slabs]
     if sum(counts) > MOST_SEGMENTS:
         is_described = any(one.histogram or one.n_segments or one.fragmentation is not None for one in slabs)
-        raise UserError(f"the {len(slabs)} metaslabs of vdev {slabs[0].vdev} where records of {record_bytes} bytes look for "
-                        f"room first have {sum(counts)} free segments, but the model holds {MOST_SEGMENTS} at most; give "
+        raise UserError(f"{len(slabs)} metaslabs of vdev {slabs[0].vdev}, the first for records of {record_bytes} bytes, "
+                        f"have {sum(counts)} free segments, but the model holds {MOST_SEGMENTS}; give "
                         + ("fewer or smaller metaslabs" if is_described else "larger records or fewer metaslabs"))
 
 

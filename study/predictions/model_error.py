@@ -69,8 +69,8 @@ def within(table, error: Error) -> int:
 
 
 def in_words(error: Error) -> str:
-    return (f"with the model error of earlier set-ups: within a factor of {error.factor:.2g} of the middle, which should "
-            f"hold eight of ten new rates, as {error.n_setups} set-ups predicted blind ({error.n_cells} rates) say. A "
+    return (f"with the model error of earlier set-ups: within a factor of {error.factor:.2g} of the middle. It should hold "
+            f"eight of ten new rates, as {error.n_setups} set-ups predicted blind ({error.n_cells} rates) say. It is a "
             "calibration, not the mechanism's own")
 
 

@@ -111,12 +111,12 @@ def notes(machine: Scenario) -> tuple[str, ...]:
     if machine.database.kind == "postgres":
         lines += [f"{name}: {conf.UNFELT[name]}" for name in machine.database.conf if name in conf.UNFELT]
     elif machine.database.kind == "innodb" and machine.database.version is None:
-        lines.append("the version of MySQL is left out: 5.4 of 2009 is taken, with sysbench 0.4 and no binary log; newer "
-                     "ones take up to twice the processor time for a write")
+        lines.append("the version of MySQL is left out: 5.4 of 2009 is taken, with sysbench 0.4 and no binary log. Newer "
+                     "ones take up to twice the processor time for a write.")
     if machine.files.kind == "zfs" and machines.system(machine) != "solaris":
         if machine.files.era.startswith("openzfs"):
             lines.append(f"OpenZFS is taken as era {machine.files.era}: build b141 without the vdev cache, but with the "
-                         "write throttle and queues of that time; its prefetch and space maps are younger")
+                         "write throttle and queues of that time. Its real prefetch and space maps are younger.")
         else:
             lines.append(f"ZFS of build {machine.files.era} is taken without the vdev cache on {machines.system(machine)}; "
                          'system = "solaris" has it')

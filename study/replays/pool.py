@@ -60,7 +60,7 @@ def _copies(trace: Trace) -> np.ndarray:
                    | (trace.size512[before] != trace.size512[rows])]
         if len(bad):
             raise UserError(f"{trace.path}: row {bad[0]} is copy {d} of a block, but the row before is not copy {d - 1} of "
-                            "the same size; keep the rows of a block together")
+                            "the same size; keep them together")
         np.add.at(copies, rows - d, 1)
     bad = np.flatnonzero(allocates & ((trace.d < 0) | (trace.d >= MAX_COPIES)))
     if len(bad):
@@ -137,8 +137,8 @@ def _drive(variant: str, rows: Rows, metaslabs: int, metaslab_bytes: int, engine
     fits = (metaslab_bytes <= MAX_BLOCKS * unit and unit <= min(2**17, metaslab_bytes)
             and metaslabs * metaslab_bytes <= MOST_BLOCKS * unit)
     if engine == "fast" and not fits:
-        raise UserError(f"{metaslabs} metaslabs of {metaslab_bytes} B have blocks of {unit} B, but the fast engine takes 1 "
-                        f"to {MAX_BLOCKS} blocks of at most 128 KiB in each and {MOST_BLOCKS} in all; choose exact or auto")
+        raise UserError(f"{metaslabs} metaslabs of {metaslab_bytes} B have blocks of {unit} B, but the fast engine takes "
+                        f"{MAX_BLOCKS} of up to 128 KiB, and {MOST_BLOCKS} in all; choose exact or auto")
     if engine == "fast" or (engine == "auto" and fits):
         found = drive(rules, rows, metaslabs, metaslab_bytes, FAST)
         if engine == "fast" or found[0].blocks.free.n_ambiguous.sum() == 0:
@@ -180,8 +180,8 @@ def read_txgs(path: Path | str) -> pd.DataFrame:
     table = table_file.read(path, "the recorded states", "copy that CSV again", text=True)
     missing = [name for name in ("txg", *PER_TXG, HASH) if name not in table]
     if missing:
-        raise UserError(f"{path} has no column {', '.join(missing)}, but the states of a pool after each txg are compared "
-                        "by them; give the CSV of this trace and variant")
+        raise UserError(f"{path} has no column {', '.join(missing)}, but states of a pool are compared by them; give the "
+                        "CSV of this trace and variant")
     return table
 
 
@@ -271,6 +271,5 @@ def replays_of(path: Path) -> Iterator[AllocReplay]:
         size = size_in(read_txgs(states)) if states is not None else None
         if size is None:
             raise UserError(f"{path} is of a pool, but no {path.name.partition('__')[0]}_{variant}_txg.csv beside it begins "
-                            "with an empty one of two metaslabs or more, so its size is not known; use study replay alloc "
-                            "with --metaslabs")
+                            "with an empty pool, to tell its size; use study replay alloc with --metaslabs")
         yield replay_pool(path, variant, *size, offsets, states)

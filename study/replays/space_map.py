@@ -46,8 +46,8 @@ def _check_maps(trace: Trace) -> None:
     """A trace of one space map begins with a map, and its sizes are whole units of it."""
     first = np.flatnonzero((trace.op == ALLOCATE) | (trace.op == NEW_MAP))
     if not len(first) or trace.op[first[0]] != NEW_MAP:
-        raise UserError(f"{trace.path} has no new map (op 4) before its first allocation, but a trace of one space map "
-                        "begins with one; for a trace of many metaslabs give --metaslabs and --metaslab-size")
+        raise UserError(f"{trace.path} has no new map (op 4) before its first allocation, as a trace of one space map "
+                        "must; of a pool, give --metaslabs")
     maps = np.flatnonzero(trace.op == NEW_MAP)
     units = 1 << (trace.size512[maps] - 9)
     unit = units[np.maximum(np.searchsorted(maps, np.arange(len(trace.op)), "right") - 1, 0)]

@@ -193,8 +193,8 @@ def _check_completions(path: Path, columns: dict[str, np.ndarray], decisions: De
     stray = np.flatnonzero((columns["op"] == COMPLETION) & (decisions.completed == NOWHERE))
     if len(stray) and stray[0] <= first_row:
         raise UserError(f"{path}: row {stray[0]} completes the fill of the line at off512 "
-                        f"{columns['off512'][stray[0]]}, but no such fill is under way; a trace must start with an "
-                        "empty cache and keep every row")
+                        f"{columns['off512'][stray[0]]}, but no such fill runs; start with an empty cache, "
+                        "keep every row")
 
 
 def _parameters(cache_bytes: int, max_read_bytes: int, fill_ticks: int | None) -> VdevCacheParams:

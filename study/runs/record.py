@@ -83,7 +83,7 @@ def prediction(claim: str, unfitted: Interval, fitted: Interval | None = None, i
             raise UserError(f"the {kind} prediction of {claim} is {ends}; give three finite numbers in rising order")
         if ends is not None and reach and not reach[0] <= ends[0] <= ends[2] <= reach[1]:
             raise UserError(f"the {kind} prediction of {claim} is {ends}, but all of its cases are from {reach[0]} to "
-                            f"{reach[1]}; give the least and the most of the cases that it is taken from")
+                            f"{reach[1]}; give the least and the most")
     reach_low, reach_high = reach or (None, None)
     _append(PREDICTIONS, {"claim_id": claim, "identified": identified, "draws": draws, "reason": None,
                           "reach_low": reach_low, "reach_high": reach_high} | {

@@ -87,8 +87,8 @@ def _write(wanted: dict[str, str]) -> None:
             connection.commit()
         os.replace(draft, path())
     except duckdb.IOException as error:
-        raise UserError(f"cannot write the run store ({_text(error)}); free some space or mend the folder, then run the "
-                        "same command again: the old store is as it was") from None
+        raise UserError(f"cannot write the run store ({_text(error)}); the old store is as it was; free some space or "
+                        "mend the folder, then repeat the command") from None
     finally:
         draft.unlink(missing_ok=True)
         draft.with_suffix(".duckdb.wal").unlink(missing_ok=True)
@@ -111,7 +111,7 @@ def _connect(file: Path, read_only: bool = False) -> DuckDBPyConnection:
 
 def _unreadable(file: Path, error: Exception) -> UserError:
     return UserError(f"{file} is not a run store that DuckDB {duckdb.__version__} can read ({_text(error)}); delete it and "
-                     "run the same command again: it is rebuilt from the records, nothing is lost")
+                     "repeat the command, which rebuilds it from the records")
 
 
 def _text(error: Exception) -> str:
@@ -134,7 +134,7 @@ def _migrate(connection) -> None:
     have, known = _version(connection), _migrations()
     if have > len(known):
         raise UserError(f"the run store has had {have} migrations and this version of the study knows {len(known)}; "
-                        f"delete {path()}: it is rebuilt from the records, nothing is lost")
+                        f"delete {path()}, which is rebuilt from the records")
     connection.begin()
     connection.execute("CREATE TABLE IF NOT EXISTS migrations (number INTEGER PRIMARY KEY, name VARCHAR NOT NULL)")
     for number, file in enumerate(known[have:], start=have + 1):

@@ -41,6 +41,8 @@ STUDY = """
     study.errors
 """
 MOST_ARROWS = 25        # between the packages of model
+PACKAGES = {top: {f"{top}.{path.parent.name}": 0 for path in (ROOT / top).glob("*/__init__.py")}
+            for top in ("model", "study")}
 
 
 @cache
@@ -94,9 +96,31 @@ def test_every_package_has_a_floor(top, text):
 
 
 def test_few_arrows_between_the_packages_of_the_model():
-    packages = {f"model.{path.name}": 0 for path in (ROOT / "model").iterdir() if (path / "__init__.py").exists()}
-    assert len(packages) == 8
-    assert len(arrows("model", packages)) <= MOST_ARROWS
+    assert len(PACKAGES["model"]) == 8
+    assert len(arrows("model", PACKAGES["model"])) <= MOST_ARROWS
+
+
+IN_ZFS = {name: 0 for name in layers(MODEL) if name.startswith("model.zfs.")}
+TABLES = [("of the model", "model", PACKAGES["model"]), ("of `zfs`", "model", IN_ZFS),
+          ("of the study", "study", PACKAGES["study"])]
+
+
+@pytest.mark.parametrize(("head", "top", "packages"), TABLES, ids=[head for head, *_ in TABLES])
+def test_the_page_on_architecture_has_every_import_between_packages(head, top, packages):
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    rows = re.search(rf"^\| {head} \|.*\n.*\n((?:\|.*\n)+)", page, re.M)[1].splitlines()
+    shown = {re.findall(r"`(\w+)`", row)[0]: set(re.findall(r"`(\w+)`", row)[1:]) for row in rows}
+    real = defaultdict(set)
+    for source, target in arrows(top, packages):
+        if target:
+            real[source.rpartition(".")[2]].add(target.rpartition(".")[2])
+    assert shown == real
+
+
+def test_packages_import_nothing_but_that_jit_hands_out_its_decorators():
+    faces = {path.parent.name: set(imported(path)) for top in PACKAGES for path in (ROOT / top).rglob("__init__.py")}
+    assert {name: names for name, names in faces.items() if names} == {
+        "jit": {f"model.jit.decorators.{name}" for name in ("either", "kernel", "part")}}
 
 
 @pytest.mark.parametrize(("path", "source", "is_wrong"), [

@@ -119,7 +119,47 @@ def test_prose_of_notebooks_is_short(path):
     for cell in parameters.cells(path):
         if cell.kind == "markdown":
             assert len(cell.source.split()) <= 120, cell.source
-            assert max(len(sentence.split()) for sentence in _sentences(cell.source)) <= 30, cell.source
+            assert max(len(sentence.split()) for sentence in _sentences(cell.source)) <= 25, cell.source
+
+
+def _captions(path):
+    """Each as one text; what is filled in counts as a word."""
+    for cell in parameters.cells(path):
+        for node in ast.walk(ast.parse(cell.source)) if cell.kind == "code" else ():
+            if isinstance(node, ast.keyword) and node.arg == "caption":
+                parts = getattr(node.value, "values", [node.value])
+                yield "".join(str(getattr(part, "value", "")) if isinstance(part, ast.Constant) else "1" for part in parts)
+
+
+@pytest.mark.parametrize("path", BOOKS, ids=lambda path: path.stem)
+def test_captions_of_notebooks_are_short(path):
+    captions = list(_captions(path))
+    assert captions
+    for caption in captions:
+        assert max(len(sentence.split()) for sentence in re.split(r"[.!?]\s", caption)) <= 25, caption
+
+
+def _prose(path):
+    return "\n".join(cell.source for cell in parameters.cells(path) if cell.kind == "markdown")
+
+
+@pytest.mark.parametrize("path", BOOKS, ids=lambda path: path.stem)
+def test_notebooks_say_where_their_results_stand(path):
+    said = "- This file has no outputs. Its results stand in [docs/results.md](../docs/results.md).\n"
+    assert _prose(path).count(said) == 1
+
+
+def test_next_links_lead_through_every_notebook_once():
+    """From the one that README begins with, and index.ipynb."""
+    first = re.search(r"Begin with `(\w+)`", (ROOT / "README.md").read_text())[1]
+    assert f"Open [{first}]({first}.ipynb) first" in (ROOT / "notebooks" / "index.ipynb").read_text()
+    following = {path.stem: re.findall(r"^Next: \[[^]]*\]\((\w+)\.ipynb\)", _prose(path), re.M) for path in BOOKS}
+    chain = [first]
+    while following[chain[-1]]:
+        [name] = following[chain[-1]]
+        assert name not in chain
+        chain.append(name)
+    assert sorted(chain) == sorted(following)
 
 
 def _anchors(page):

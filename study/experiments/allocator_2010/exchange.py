@@ -83,8 +83,8 @@ def setup(*, seconds: float, engine: str = "fast", metaslab_bytes: int = 0, **ch
         raise UserError(f"{', '.join(sorted(unknown))} is no prior of {EXPERIMENT}; take one of {', '.join(values)}")
     machine = with_values(seconds, values | chosen, metaslab_bytes)
     if "pool_fill" in chosen and machine.pool_fill > chosen["pool_fill"]:
-        raise UserError(f"pool_fill is {chosen['pool_fill']:g}, but the {LEAST_MAIL / 1e12:g} TB of mail that there is at "
-                        f"least takes more of this pool; choose {machine.pool_fill + 0.0005:.3f} or more, or more disks")
+        raise UserError(f"pool_fill is {chosen['pool_fill']:g}, but the least mail, {LEAST_MAIL / 1e12:g} TB, takes more of "
+                        f"this pool; choose {machine.pool_fill + 0.0005:.3f} or more, or more disks")
     return machine._replace(exact=engine == "exact")
 
 

@@ -74,8 +74,7 @@ def _check(scale: int, record: int, pool_fill: float) -> None:
     if scale < 1 or scale & (scale - 1):
         raise UserError(f"scale is {scale}, but metaslabs are powers of two; choose 1, 2, 4 and so on")
     if record % 512 or record & (record - 1) or not 512 <= record <= 2**17:
-        raise UserError(f"a record of {record} B is no whole number of sectors of 512 B, or no power of two; choose 0.5, 1, "
-                        "2 and so on to 128 KiB")
+        raise UserError(f"a record has {record} B, but it must be a power of two from 512 B to 128 KiB; choose 8 KiB, say")
     if not 0 <= pool_fill <= 1:
         raise UserError(f"pool_fill is {pool_fill:g}, but no more than all of a pool can be taken; choose 0 to 1")
 

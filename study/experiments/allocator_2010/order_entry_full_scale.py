@@ -3,7 +3,7 @@
     order_entry_full_scale.simulate()    by age of the pool, a Comparison: old rules and new, best guesses, a day of runs
     order_entry_full_scale.read()        those that are kept in data/full_scale/
 
-Simulating takes three quarters of an hour of processor time and 6 GB, so it is done once (`benchmarks/full_scale.py`) and
+Simulating takes 45 minutes of processor time and 6 GB, so it is done once (`benchmarks/full_scale.py`) and
 kept. Machine, rules and seed are those of `04_oltp_gain`; only the scale differs, of the pool and of transaction groups. One
 pool is as old as by best guess, the other has never been rewritten, as after a database was loaded for a test.
 """

@@ -78,8 +78,8 @@ def setup(*, n_slabs: int, slab_mib: int, record_kib: int, fill: float, age: flo
     log = work.log_bytes * (work.log_records + 4 * work.log_per_txg)
     most = work.record_bytes * (work.n_records + 4 * work.per_txg) + log
     if most > MARGIN * room:
-        raise UserError(f"records, log and what is withheld for some transaction groups take {most / room:.0%} of the pool, "
-                        f"but {MARGIN:.0%} is the most; fill less of it or write less at a time")
+        raise UserError(f"records, log and withheld space take {most / room:.0%} of the pool, but {MARGIN:.0%} is the most; "
+                        "fill less of it or write less at a time")
     return machine
 
 

@@ -85,7 +85,7 @@ SYNC_METHOD = CHECKPOINTS | {"database.conf.wal_sync_method": "fdatasync"}
 
 TUNING = Switch("tuning", "general postgres optimization", "asynchronous commits", (
     Choice("memory", 3, MEMORY, "Four of the six settings that slide 19 names are sizes of memory. temp_buffers, "
-           "work_mem and maintenance_work_mem mean nothing to pgbench; shared_buffers then hold the whole database."),
+           "work_mem and maintenance_work_mem mean nothing to pgbench. shared_buffers then hold the whole database."),
     Choice("and checkpoints", 3, CHECKPOINTS, "The slide's list ends in etc. What guides of 8.3 add first are more segments "
            "between checkpoints, 3 by default, and larger wal_buffers, 64 kB by default."),
     Choice("and the sync method", 3, SYNC_METHOD, "wal_sync_method is in the slide's list. On Solaris the default is "

@@ -43,14 +43,14 @@ def series(seed=1, n=40, n_others=6):
 TPS, SIZE = "database.tps", "appliance.io_size"
 
 
-def test_what_stands_before_a_statistic_is_said_of_the_series_looked_at():
+def test_statistics_with_a_larger_r2_are_named_in_the_series_looked_at():
     """Not of what follows from throughput: server.cpu and os.reads go with it best of all."""
     table = series()
-    assert correlation.ahead(correlation.analyse(table, TPS, SIZE)).endswith(" stand here: none")
+    assert correlation.larger_r2(correlation.analyse(table, TPS, SIZE)).endswith("): none")
     table["appliance.better"] = table[TPS] + np.arange(40)
-    said = correlation.ahead(correlation.analyse(table, TPS, SIZE))
-    assert said.startswith("before appliance.io_size (R² = 0.")
-    assert said.split("stand here: ")[1].startswith("appliance.better (0.")
+    said = correlation.larger_r2(correlation.analyse(table, TPS, SIZE))
+    assert said.startswith("statistics with a larger R² than appliance.io_size (0.")
+    assert said.split(": ")[1].startswith("appliance.better (0.")
     assert "," not in said
 
 
@@ -300,7 +300,7 @@ def test_diagnostics_see_what_they_are_for():
 def test_the_verdict_is_a_sentence_that_says_what_was_found():
     said = correlation.verdict(correlation.analyse(series(), TPS, SIZE))
     assert f"{SIZE} goes with {TPS}: R² = " in said
-    assert "40 runs that tell" in said
+    assert "40 runs tell as much as" in said
     assert "one of 7 statistics" in said
     assert said.endswith("it is the best of them")
     said = correlation.verdict(correlation.analyse(series(), TPS, "wait.w0"))

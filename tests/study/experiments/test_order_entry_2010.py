@@ -247,7 +247,7 @@ def test_between_turning_points_it_goes_one_way_and_far_enough(values):
 @pytest.mark.parametrize(("changed", "words"), [
     ({"pool_fill": 1.2}, "pool_fill is 1.2"), ({"scale": 100}, "scale is 100"), ({"n_disks": 1}, "1 disks make no vdev"),
     ({"n_disks": 0}, "0 disks make no vdev"), ({"speed": 3}, "speed is no prior"),
-    ({"record_kib": 4.2}, "a record of 4300 B is no whole number of sectors")])
+    ({"record_kib": 4.2}, "a record has 4300 B, but it must be a power of two")])
 def test_a_machine_that_cannot_be_gets_one_sentence(changed, words):
     with pytest.raises(UserError, match=words) as caught:
         order_entry_2010.setup(**LIKE | changed)

@@ -43,7 +43,7 @@ IMPOSSIBLE = [
     ("database.conf", {"max_wal_size": "1GB"}, "PostgreSQL 8.3 has no such setting"),
     ("files.record_kib", 12, "a power of two"),
     ("files.record_kib", 0, "a power of two"),
-    ("files.record_kib", 256, "128 KiB at most with era b111; choose no more than that, or a release with large blocks"),
+    ("files.record_kib", 256, "128 KiB at most with era b111; choose less, or a release with large blocks"),
     ("files.log_record_kib", 1024, "log_record_kib is 1024, but a record has 128 KiB at most"),
     ("files.record_kib", 2**15, "no ZFS has records of more than 16384 KiB"),
     ("files.era", "b999", "builds known are"),

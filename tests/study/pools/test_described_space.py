@@ -95,8 +95,8 @@ def test_a_full_metaslab_has_none():
 
 @pytest.mark.parametrize(("fill", "percent", "match"), [(1.2, 10, "the fill is 1.2"), (-0.1, 10, "the fill is"),
                                                        (0.5, 101, "the fragmentation is 101"),
-                                                       (0.3, 100, "is 100 %, but .* has 99 at most with a fill of 0.3"),
-                                                       (0, 80, "is 80 %, but .* has 0 at most with a fill of 0;")])
+                                                       (0.3, 100, "is 100 %, but .* a fill of 0.3 has 99 at most"),
+                                                       (0, 80, "is 80 %, but .* a fill of 0 has 0 at most")])
 def test_a_pair_that_cannot_be_is_refused(fill, percent, match):
     with pytest.raises(UserError, match=match):
         described_space.alike(fill, percent, 10**12, 2**33)

@@ -176,5 +176,5 @@ def test_states_that_cannot_be_read_are_one_sentence(tmp_path):
 def test_without_its_states_beside_it_a_folder_of_traces_does_not_say_how_large_the_pool_was(tmp_path):
     for name in ("l2_D__ops.parquet", "l2_D__141_df__off.parquet"):
         (tmp_path / name).symlink_to(TRACES / name)
-    with pytest.raises(UserError, match=r"no l2_D_141_df_txg.csv beside it begins with an empty one"):
+    with pytest.raises(UserError, match=r"no l2_D_141_df_txg.csv beside it begins with an empty pool"):
         list(replays_of(tmp_path / "l2_D__ops.parquet"))

@@ -94,7 +94,7 @@ def test_a_store_of_an_older_schema_is_migrated(one_run, monkeypatch, tmp_path):
 def test_a_corrupt_store_is_one_sentence_and_loses_nothing(one_run, study, runs):
     store.refresh()
     store.path().write_bytes(b"this is not a database" * 1000)
-    assert "delete it and run the same command again" in one_sentence(study("query", "SELECT 1"))
+    assert "delete it and repeat the command" in one_sentence(study("query", "SELECT 1"))
     store.path().unlink()
     done = study("query", "SELECT count(*) AS n FROM runs WHERE origin = 'simulated'", "--format", "csv")
     assert (done.returncode, done.stdout) == (0, "n\n1\n")
@@ -112,7 +112,7 @@ def _flipped(content):
 def test_a_damaged_store_is_one_sentence(one_run, study, damage):
     store.refresh()
     store.path().write_bytes(damage(store.path().read_bytes()))
-    assert "delete it and run the same command again" in one_sentence(study("query", "SELECT 1"))
+    assert "delete it and repeat the command" in one_sentence(study("query", "SELECT 1"))
 
 
 @pytest.mark.parametrize("query", ["", ";", "SELECT nonsense"])
