@@ -8,6 +8,7 @@
 A module is an experiment if it has the members of `Experiment`; a test holds it for each. Between machine and result each
 has its own way, and questions of its own besides.
 """
+from collections.abc import Callable
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import pandas as pd
@@ -28,6 +29,15 @@ class Comparison(NamedTuple, Generic[Machine, Run]):
     def items(self) -> tuple[tuple[str, Run], tuple[str, Run]]:
         """By the name of the variant, in the order of `study.ensembles.ensembles.VARIANTS`."""
         return (BEFORE, self.before), (AFTER, self.after)
+
+
+def table_of(runs: Comparison[Machine, Run], quantities: Callable[[Run, Machine], dict[str, float]],
+             unit_of: Callable[[str], str]) -> pd.DataFrame:
+    """The quantities of both variants, for readers: a row for each, with the unit that `unit_of` gives its name."""
+    shown = pd.DataFrame({variant: quantities(x, runs.machine) for variant, x in runs.items()})
+    shown["after / before"] = shown[AFTER] / shown[BEFORE]
+    shown.insert(0, "unit", [unit_of(name) for name in shown.index])
+    return shown
 
 
 class Experiment(Protocol[Machine, Run]):

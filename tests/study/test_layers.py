@@ -167,7 +167,7 @@ TEXTS = [ROOT / name for name in subprocess.run(["git", "ls-files"], cwd=ROOT, c
                                                 timeout=60).stdout.split()
          if (Path(name).suffix in KINDS or name in OTHERS)
          and not name.startswith(("data/trials/", "CHANGELOG", "docs/decisions/0006", "tests/model/jit/test_sources.py",
-                                 "tests/study/test_layers.py"))]
+                                 "tests/model/jit/test_old_code.py", "tests/study/test_layers.py"))]
 TOPS = {"model": ROOT, "study": ROOT} | dict.fromkeys(("twins", "defects", "laws", "drivers", "support"), ROOT / "tests")
 NAME = r"(?<![\w./])(?:{})(?:\.[A-Za-z_]\w*)+(?![\w/])"
 DOTTED, DOTTED_IN_TESTS = (re.compile(NAME.format("|".join(tops))) for tops in (("model", "study"), list(TOPS)[2:]))

@@ -12,57 +12,31 @@ buffers last.
 Nothing of the test was published but its gain, so everything here comes from `data/priors.toml`. What is simulated is a
 *slice*: one or two of the top-level vdevs, with their share of the threads and of the log device; and these to a scale at
 which a metaslab has 64 MiB. Groups, their throttle and the pages that the database holds back are scaled by less: see
-`group_scale` in `data/priors.toml`.
+`group_scale` in `data/priors.toml`. `exchange_machine` makes the slice.
 """
 import math
-from typing import NamedTuple
 
 import pandas as pd
 
-from model.devices.data_sheet import SheetParams
 from model.events.clock import SECOND_NS
 from model.simulations.order_entry import columns as order
 from model.simulations.order_entry.series import PoolFull, Site, Window, begin, restart, rewrite, settle, window
-from model.simulations.order_entry.state import LATENCY, Orders
 from model.zfs.metaslab.metaslab_group import weigh_all
-from model.zfs.metaslab.new_pool import metaslab_shift, vdev_asize
 from model.zfs.metaslab.state import MetaslabParams
-from model.zfs.vdev.queue import VdevQueueParams
-from model.zfs.vdev.raid import VdevParams
 from model.zfs.vdev.raid import asize as asize_of
 from study.documents import priors
 from study.ensembles import ensembles
 from study.ensembles.effects import Effect
 from study.ensembles.ensembles import AFTER, BEFORE
 from study.errors import UserError
-from study.experiments.allocator_2010 import appliance, order_entry
+from study.experiments.allocator_2010 import appliance, exchange_machine, order_entry
 from study.experiments.allocator_2010 import rules as order_entry_rules
-from study.experiments.form import Comparison
+from study.experiments.allocator_2010.exchange_machine import BLOCK, EXPERIMENT, Setup, setup, with_values
+from study.experiments.form import Comparison, table_of
 from study.memo import ByKey
 from study.pools import engine_share
 
-EXPERIMENT = "exchange"
-BLOCK = 8192                        # B; the LUN's, and the pages of Exchange 2007
-METASLAB = 2**26                    # B; of the slice
-SLICE = {"stripe": 4, "mirror": 2, "raidz1": 1, "raidz2": 1}    # top-level vdevs that are simulated: four disks at least
-LOG_RECORDS = 2000                  # blocks that the transaction logs go round in
-HOT_SHARE = 0.2                     # "the hottest fifth" of the priors
-LEAST_MAIL = 10**12                 # B in the whole machine, logs included; cache_hits of the priors is for 1 to 10 TB
-WARM_S, PACE_S = 10.0, 10.0         # until the throttle has settled; and to measure how fast a pool ages: some ten groups
-STEPS_TO_SETTLE = 20                # of PACE_S at most, until what is written keeps up with what is changed
-
-
-class Setup(NamedTuple):
-    """A slice of a machine, and its LUN."""
-    orders: Orders
-    disk: SheetParams
-    queue: VdevQueueParams
-    scale: int
-    metaslab_bytes: int
-    n_metaslabs: int            # of a vdev
-    pool_fill: float            # share that is taken: what was asked for, or what LEAST_MAIL takes
-    age: float                  # turnovers
-    since_update: float         # turnovers between a change of the software and the measurement
+WARM_S, PACE_S = 10.0, 10.0         # until the throttle has settled; and the measurement
     rules: tuple[MetaslabParams, ...]   # old, new
     ages_under_old: bool
     seconds: float
@@ -159,14 +133,11 @@ def _load(values: dict, part: float) -> dict:
 
 def _appliance(values: dict, part: float) -> dict:
     """A LUN with a write cache is one with a log device that takes no time."""
-    cached = int(values["write_cache"])
-    return {
-        "logbias": LATENCY, "op_ns": round(values["op_ns"]), "has_slog": int(values["has_slog"]) or cached,
-        "slog_ns": 0 if cached else round(values["slog_ns"]),
-        "slog_rate": 10**12 if cached else round(values["slog_rate"] * part),
-        "n_shares": 1,
-        **appliance.kernel_of(values, int(values["group_scale"])),
-        "record_bytes": BLOCK, "indirect_bytes": BLOCK, "redo_record_bytes": BLOCK, "n_redo_records": LOG_RECORDS}
+    cached =to measure how fast a pool ages: some ten groups
+STEPS_TO_SETTLE = 20                # of PACE_S at most, until what is written keeps up with what is changed
+
+Runs = Comparison[Setup, Window]
+least_fill = exchange_machine.least_fill    # notebook 06 asks the experiment for it
 
 
 # --- runs -----------------------------------------------------------------------------------------------------------------
@@ -261,10 +232,7 @@ def quantities(x: Window, machine: Setup) -> dict[str, float]:
 
 def table(runs: Runs) -> pd.DataFrame:
     """The quantities of both runs, for readers."""
-    shown = pd.DataFrame({variant: quantities(x, runs.machine) for variant, x in runs.items()})
-    shown["after / before"] = shown[AFTER] / shown[BEFORE]
-    shown.insert(0, "unit", [UNITS[name] for name in shown.index])
-    return shown
+    return table_of(runs, quantities, UNITS.__getitem__)
 
 
 def gain(runs: Runs) -> float:

@@ -28,7 +28,7 @@ from study.documents import claims, priors, published
 from study.ensembles import ensembles
 from study.ensembles.effects import Effect
 from study.ensembles.ensembles import AFTER, BEFORE, VARIANTS
-from study.experiments.form import Comparison
+from study.experiments.form import Comparison, table_of
 from study.experiments.vdev_cache_2007 import cache_lines
 from study.grades import scoring
 from study.machines import hardware
@@ -168,13 +168,14 @@ def quantities(x: Result, machine: Setup) -> dict[str, float]:
 UNITS = {"rate": "1/s", "write_rate": "1/s", "bandwidth": "MiB/s", "response": "ms", "p50": "ms", "p99": "ms"}
 
 
+def unit_of(name: str) -> str:
+    """Of a quantity."""
+    return UNITS[name.split(".")[-1]]
+
+
 def table(runs: Runs) -> pd.DataFrame:
     """The quantities of both runs, for readers."""
-    rows = {variant: quantities(x, runs.machine) for variant, x in runs.items()}
-    shown = pd.DataFrame(rows)
-    shown["after / before"] = shown[AFTER] / shown[BEFORE]
-    shown.insert(0, "unit", [UNITS[name.split(".")[-1]] for name in shown.index])
-    return shown
+    return table_of(runs, quantities, unit_of)
 
 
 def metrics(runs: Runs) -> pd.DataFrame:
@@ -182,7 +183,7 @@ def metrics(runs: Runs) -> pd.DataFrame:
     rows = []
     for variant, x in runs.items():
         seconds = runs.machine.settings.duration_ns / 1e9
-        rows += [(f"{variant}.{name}", value, UNITS[name.split(".")[-1]])
+        rows += [(f"{variant}.{name}", value, unit_of(name))
                  for name, value in quantities(x, runs.machine).items()]
         rows += [(f"{variant}.disk.busy", 100 * x.busy_ns.mean() / runs.machine.settings.duration_ns, "%"),
                  (f"{variant}.disk.moved", x.served_bytes.sum() / seconds / MIB, "MiB/s"),

@@ -39,7 +39,7 @@ from study.documents import claims, priors
 from study.ensembles import ensembles
 from study.ensembles.effects import Effect
 from study.ensembles.ensembles import AFTER, BEFORE, VARIANTS
-from study.experiments.form import Comparison
+from study.experiments.form import Comparison, table_of
 from study.experiments.vdev_cache_2007.timeline import Timeline
 from study.grades import scoring
 from study.machines import hardware
@@ -164,12 +164,14 @@ def _of_reads(name: str, response_ns: np.ndarray, machine: Setup, seconds: float
 UNITS = {"rate": "1/s", "bandwidth": "MiB/s", "response": "ms"}
 
 
+def unit_of(name: str) -> str:
+    """Of a quantity."""
+    return UNITS[name.split(".")[-1]]
+
+
 def table(runs: Runs) -> pd.DataFrame:
     """The quantities of both runs, for readers."""
-    shown = pd.DataFrame({variant: quantities(x, runs.machine) for variant, x in runs.items()})
-    shown["after / before"] = shown[AFTER] / shown[BEFORE]
-    shown.insert(0, "unit", [UNITS[name.split(".")[-1]] for name in shown.index])
-    return shown
+    return table_of(runs, quantities, unit_of)
 
 
 def metrics(runs: Runs) -> pd.DataFrame:
@@ -177,7 +179,7 @@ def metrics(runs: Runs) -> pd.DataFrame:
     rows = []
     for variant, x in runs.items():
         duration_ns = runs.machine.settings.duration_ns
-        rows += [(f"{variant}.{name}", value, UNITS[name.split(".")[-1]])
+        rows += [(f"{variant}.{name}", value, unit_of(name))
                  for name, value in quantities(x, runs.machine).items()]
         rows += [(f"{variant}.{name}", value, "ms") for name, value in _ms_per_read(x).items()]
         rows += [(f"{variant}.disk.busy", 100 * x.busy_ns.mean() / duration_ns, "%"),

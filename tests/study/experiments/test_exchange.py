@@ -15,7 +15,7 @@ from model.zfs.vdev.raid import vdev_params
 from study.documents import claims, priors, published
 from study.ensembles import ensembles
 from study.errors import UserError
-from study.experiments.allocator_2010 import appliance, exchange
+from study.experiments.allocator_2010 import appliance, exchange, exchange_machine
 from study.experiments.allocator_2010 import order_entry as order_entry_2010
 from study.grades import scoring
 from study.memo import ByKey
@@ -187,7 +187,7 @@ def test_there_is_a_terabyte_of_mail_at_least_however_little_of_the_pool_is_aske
     values = priors.read("exchange").central() | {"layout": layout, "n_disks": 22}
     least, more = (exchange.with_values(1.0, values | {"pool_fill": fill}) for fill in (0.011, 0.4))
     vdevs = appliance.vdevs(layout, 22).n
-    blocks, of_more = (one.orders.n_records + exchange.LOG_RECORDS for one in (least, more))
+    blocks, of_more = (one.orders.n_records + exchange_machine.LOG_RECORDS for one in (least, more))
     assert blocks * exchange.BLOCK * least.scale * vdevs / least.orders.n_vdevs == pytest.approx(1e12, rel=1e-3)
     assert least.pool_fill == exchange.least_fill(values)
     assert more.pool_fill == 0.4
@@ -206,7 +206,7 @@ def test_the_ensemble_says_what_was_simulated(monkeypatch):
 @pytest.fixture
 def small(monkeypatch):
     """An experiment that is over soon."""
-    monkeypatch.setattr(exchange, "METASLAB", 2**22)
+    monkeypatch.setattr(exchange_machine, "METASLAB", 2**22)
     monkeypatch.setattr(exchange, "WARM_S", 2.0)
     monkeypatch.setattr(exchange, "PACE_S", 5.0)
     monkeypatch.setattr(exchange, "_MADE", ByKey())

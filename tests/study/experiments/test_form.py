@@ -6,7 +6,7 @@ import pytest
 from study.ensembles.effects import Effect
 from study.ensembles.ensembles import AFTER, BEFORE, VARIANTS
 from study.experiments.allocator_2010 import exchange, order_entry
-from study.experiments.form import Checked, Comparison, Experiment
+from study.experiments.form import Checked, Comparison, Experiment, table_of
 from study.experiments.vdev_cache_2007 import filebench_oltp as oltp
 from study.experiments.vdev_cache_2007 import sequential_reads
 from study.runs import catalogue
@@ -67,3 +67,11 @@ def test_a_comparison_names_its_variants_in_their_order():
     runs = Comparison("machine", 1, 2)
     assert runs.items() == ((BEFORE, 1), (AFTER, 2))
     assert tuple(name for name, _ in runs.items()) == VARIANTS
+
+
+def test_a_table_has_a_row_per_quantity_with_its_unit_and_the_ratio():
+    shown = table_of(Comparison(10.0, 2.0, 5.0), lambda x, machine: {"a.rate": machine * x, "b.time": 1 / x},
+                     {"a.rate": "1/s", "b.time": "ms"}.__getitem__)
+    assert shown.to_dict("index") == {
+        "a.rate": {"unit": "1/s", BEFORE: 20.0, AFTER: 50.0, "after / before": 2.5},
+        "b.time": {"unit": "ms", BEFORE: 0.5, AFTER: 0.2, "after / before": 0.4}}

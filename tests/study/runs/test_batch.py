@@ -1,4 +1,5 @@
 """Many runs at once: nothing collides, nothing is lost, nothing is left behind."""
+import contextlib
 import itertools
 import json
 import os
@@ -19,6 +20,7 @@ from study.project import ROOT
 from study.runs import batch, catalogue
 from study.runs.batch import run_all
 from study.runs.folder import manifest
+from study.runs.kernels import kernel
 from study.runs.plan import all_plans, plan
 from support.processes import ended, run, started
 
@@ -42,8 +44,20 @@ def finished(runs: Path) -> Counter:
     return Counter(manifest(file.parent)["status"] for file in runs.glob("*/*/manifest.json"))
 
 
-def test_many_kernels_at_once_do_not_collide(runs, notebook):
-    path, count = notebook("trivial", "n + 1"), 40
+def test_kernels_have_no_socket_in_common_and_leave_none(tmp_path):
+    """So they cannot meet, whatever their number. Whether they do is chance, and no test of it."""
+    with contextlib.ExitStack() as several:
+        made = [several.enter_context(kernel(tmp_path, {}, tmp_path / "log", None)) for _ in range(8)]
+        folders = {Path(manager.connection_file).parent for manager in made}
+        assert {manager.transport for manager in made} == {"ipc"}
+        assert (len(folders), all(folder.is_dir() for folder in folders)) == (8, True)
+    assert not any(folder.exists() for folder in folders)
+
+
+def test_eight_kernels_at_once_start_answer_and_end(runs, notebook):
+    """From eight threads of one process, each with an event loop of its own, which is closed: without `in_own_loop` some
+    are left open."""
+    path, count = notebook("trivial", "n + 1"), 16
     outcomes = run_all([plan(path, {"n": number}) for number in range(count)], workers=8)
     assert Counter((outcome.status, outcome.reason) for outcome in outcomes) == {("ok", None): count}
 
