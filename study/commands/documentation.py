@@ -123,9 +123,10 @@ def summary() -> list[tuple]:
     """A row for each claim or question, as README has them."""
     n = committed()
     trials = ("blind", "second", "third", "fourth")
-    within, cells = (sum(n.numbers[f"91_published_setups/{one}.{what}"] for one in trials) for what in ("within", "cells"))
+    within, cells = (sum(n.numbers[f"91_published_setups/{trial}.{what}"] for trial in trials)
+                     for what in ("within", "cells"))
     differences = sum(n.numbers[f"90_model_vs_zfs/{of}.differences"] for of in ("replay", "alloc"))
-    off = ", ".join(n(f"91_published_setups/{one}.off", ".1f") for one in trials)
+    off = ", ".join(n(f"91_published_setups/{trial}.off", ".1f") for trial in trials)
     rows = {
         "00_claims": [("Do the documents agree with their own figures?", "–",
                        f"{n('00_claims/claims.differing')} of {n('00_claims/claims.checked_by_own_figures')} checkable "
@@ -195,8 +196,8 @@ def summary() -> list[tuple]:
             for name, group in rows.items() for i, row in enumerate(group)]
 
 
-def _none(said: str) -> str:
-    return "none" if said == "0" else said
+def _none(count: str) -> str:
+    return "none" if count == "0" else count
 
 
 def results_table() -> str:
@@ -250,7 +251,8 @@ def behind() -> str:
          f"{n('06_exchange/corner.least')} to {n('06_exchange/corner.most')} %"),
         ("PostgreSQL of 2008", "draws that could be fitted", n("09_postgres_checkpoints/fitted.draws")),
         ("the model's disk", "median demerit: constants estimated; as described; from data sheets alone", "; ".join(
-            f"{n(f'90_model_vs_zfs/disk.{one}-median', '.1f')} %" for one in ("estimated", "specified", "data-sheet"))),
+            f"{n(f'90_model_vs_zfs/disk.{constants}-median', '.1f')} %"
+            for constants in ("estimated", "specified", "data-sheet"))),
     ]
     return _table(("what", "how", "simulated"), rows)
 
@@ -320,7 +322,7 @@ def commands() -> str:
 
 def _verbs(command, words: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
     below = getattr(command, "commands", {})
-    return [words, *(found for name, one in below.items() for found in _verbs(one, (*words, name)))]
+    return [words, *(verb for name, subcommand in below.items() for verb in _verbs(subcommand, (*words, name)))]
 
 
 def help_of(words: tuple[str, ...]) -> str:
@@ -364,10 +366,10 @@ def settings() -> str:
     """What `[database.conf]` may hold, by database."""
     lines = []
     for database, (file, known) in conf.KNOWN.items():
-        rows = [(f"`{name}`", _setting(one)) for name, one in sorted(known.items())]
+        rows = [(f"`{name}`", _setting(values)) for name, values in sorted(known.items())]
         lines += [f"### {database} ({file})", "", _table(("setting", "values"), rows), ""]
     for why in dict.fromkeys(conf.UNFELT.values()):
-        names = ", ".join(f"`{name}`" for name, said in sorted(conf.UNFELT.items()) if said == why)
+        names = ", ".join(f"`{name}`" for name, reason in sorted(conf.UNFELT.items()) if reason == why)
         lines += ["| accepted for PostgreSQL without effect | why |", "| --- | --- |", f"| {names} | {why} |", ""]
     return "\n".join(lines[:-1])
 
@@ -405,10 +407,10 @@ def _default(field) -> str:
 def _values(field) -> str:
     """What a field may be, in words: choices, bounds, kind."""
     kinds, bounds = _kinds(field.annotation), [*field.metadata, *_bounds(field.annotation)]
-    low = next((f"from {one.ge:g}" if isinstance(one, Ge) else f"above {one.gt:g}" for one in bounds
-                if isinstance(one, Ge | Gt)), "")
-    high = next((f"to {one.le:g}" if isinstance(one, Le) else f"below {one.lt:g}" for one in bounds
-                 if isinstance(one, Le | Lt)), "")
+    low = next((f"from {bound.ge:g}" if isinstance(bound, Ge) else f"above {bound.gt:g}" for bound in bounds
+                if isinstance(bound, Ge | Gt)), "")
+    high = next((f"to {bound.le:g}" if isinstance(bound, Le) else f"below {bound.lt:g}" for bound in bounds
+                 if isinstance(bound, Le | Lt)), "")
     return " ".join(filter(None, (", ".join(dict.fromkeys(kinds)), low, high)))
 
 
