@@ -12,10 +12,10 @@ from study import console
 from study.errors import UserError
 from study.pools.aged_pools import SEGMENTS, Aged, Recipe, aged, make
 
-MOST_TURNOVERS = 10_000
-UNIT_SHIFT, MOST_UNITS = 12, 2**32 - 2  # see model.zfs.ageing.aged_pool
+MAX_TURNOVERS = 10_000
+UNIT_SHIFT, MAX_UNITS = 12, 2**32 - 2  # see model.zfs.ageing.aged_pool
 PARTS = 10  # of the rewriting, that are shown
-MOST_WRITES_PER_TXG = SEGMENTS // 8  # what a group allocates and frees, and what is withheld of two more, has room then
+MAX_WRITES_PER_TXG = SEGMENTS // 8  # what a group allocates and frees, and what is withheld of two more, has room then
 LARGEST_DISK_GB = 13_000  # metaslabs of 64 GiB: all blocks of 4 KiB that a map of the fast engine holds
 
 
@@ -24,14 +24,14 @@ def recipe_of(era: str, n_vdevs: int, disk_gb: float, n_records: int, used_pct: 
     """Raises UserError."""
     if era not in ERAS:
         raise UserError(f"era is {era!r}, but there are {', '.join(ERAS)}; choose one of these")
-    if not turnovers <= MOST_TURNOVERS:
-        raise UserError(f"every record is rewritten {turnovers:g} times, more than {MOST_TURNOVERS}; choose fewer")
+    if not turnovers <= MAX_TURNOVERS:
+        raise UserError(f"every record is rewritten {turnovers:g} times, more than {MAX_TURNOVERS}; choose fewer")
     if not disk_gb <= LARGEST_DISK_GB:
         raise UserError(f"a disk has {disk_gb:g} GB, but a map of its metaslabs holds no more than those of "
                         f"{LARGEST_DISK_GB} GB; take smaller disks")
-    if not writes_per_txg <= MOST_WRITES_PER_TXG:
+    if not writes_per_txg <= MAX_WRITES_PER_TXG:
         raise UserError(f"a transaction group writes {writes_per_txg} records, but what it frees has room for "
-                        f"{MOST_WRITES_PER_TXG}; choose at most so many")
+                        f"{MAX_WRITES_PER_TXG}; choose at most so many")
     vdev = TopVdev(asize=disk_asize(int(disk_gb * 1e9)))
     _refuse_what_has_no_room(n_vdevs * n_units(vdev), n_records, used_pct, writes_per_txg)
     return Recipe(
@@ -47,8 +47,8 @@ def n_units(vdev: TopVdev) -> int:
 
 def _refuse_what_has_no_room(units: int, n_records: int, used_pct: float, writes_per_txg: int) -> None:
     """Before anything is compiled. What fills up only as it ages is said then."""
-    if units > MOST_UNITS:
-        raise UserError(f"the pool has {units} blocks of 4 KiB, but at most {MOST_UNITS} (17.5 TB) can be numbered; take "
+    if units > MAX_UNITS:
+        raise UserError(f"the pool has {units} blocks of 4 KiB, but at most {MAX_UNITS} (17.5 TB) can be numbered; take "
                         "fewer or smaller disks")
     if used_pct > 0 and int(units * used_pct / 100) < n_records:
         raise UserError(f"{used_pct:g} % of the pool are to be used, but the records alone take "

@@ -82,10 +82,9 @@ def run(
 @app.command(rich_help_panel=NOTEBOOKS)
 def params(notebook: Annotated[str, typer.Argument(help="Name, number or path of a notebook.")]) -> None:
     """Name, type, unit, range, choices, default and help of a notebook's parameters."""
-    from study.runs import catalogue as notebooks
-    from study.runs import parameters
-    path = notebooks.find(notebook)
-    listed = notebooks.entry(path)
+    from study.runs import catalogue, parameters
+    path = catalogue.find(notebook)
+    listed = catalogue.entry(path)
     shown = table("name", "type", "default", "unit", "range", "help", whole="name")
     for name, (default, parameter) in parameters.schema(path, listed.parameters if listed else None).items():
         shown.add_row(name, parameter.kind, str(default), parameter.unit, parameter.range(), parameter.help)
@@ -120,12 +119,12 @@ def query(
 
 @app.command(rich_help_panel=CAME_OUT)
 def diff(
-    one: Annotated[str, typer.Argument(help="A run, by its id or the start of it.")],
-    other: Annotated[str, typer.Argument(help="Another one.")],
+    first: Annotated[str, typer.Argument(help="A run, by its id or the start of it.")],
+    second: Annotated[str, typer.Argument(help="Another one.")],
 ) -> None:
     """What differs between two runs in parameters, code, data and results."""
     from study.commands import query as ask
-    ask.diff(one, other, out)
+    ask.diff(first, second, out)
 
 
 @app.command(rich_help_panel=CAME_OUT)
@@ -151,9 +150,9 @@ def export(
 @app.command(rich_help_panel=CAME_OUT)
 def paper() -> None:
     """Typeset paper/paper.pdf; every number and figure in it comes from the run store."""
-    from study.paper import typeset as text
+    from study.paper import typeset
     from study.runs.plan import all_plans
-    out.print(f"typeset {text.build(all_plans())}", soft_wrap=True)
+    out.print(f"typeset {typeset.build(all_plans())}", soft_wrap=True)
 
 
 @app.command(rich_help_panel=CAME_OUT)
@@ -173,9 +172,9 @@ def docs(
 @check.command("paper")
 def check_paper() -> None:
     """Numbers and figures of the paper against the store; exits with 1 if the text says something of its own."""
-    from study.paper import typeset as text
+    from study.paper import typeset
     from study.runs.plan import all_plans
-    objections = text.check(all_plans())
+    objections = typeset.check(all_plans())
     for line in objections:
         out.print(line, soft_wrap=True)
     out.print(f"{len(objections)} objections" if objections else "the paper says what the store says")

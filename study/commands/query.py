@@ -81,10 +81,10 @@ def _cell(value) -> str:
     return f"{value:.{10 if value == round(value) else 6}g}" if isinstance(value, float) else str(value)
 
 
-def diff(one: str, other: str, out: Console) -> None:
+def diff(first_id: str, second_id: str, out: Console) -> None:
     """Parameters, code, data and numbers in which two runs differ."""
-    first, second = _record(one), _record(other)
-    table = console.table("what", one, other)
+    first, second = _record(first_id), _record(second_id)
+    table = console.table("what", first_id, second_id)
     for name, here, there in [*_pairs(first["parameters"], second["parameters"]), *_sources(first, second)]:
         table.add_row(name, here, there)
     with store.open() as connection:

@@ -124,8 +124,8 @@ def _say_predictions(connection: duckdb.DuckDBPyConnection, planned: Plan, out: 
         return
     grades = grading.of_runs(connection, [planned.run_id])
     table = console.table("claim", "published", "simulated, 5 to 95 %", "one constant fitted", "grade", whole="claim")
-    for claim, published, most, unit, *bounds in rows:
-        told = f"{console.number(published)}{' or more' if most is None else ''}{'' if unit == '1' else f' {unit}'}"
+    for claim, published, high, unit, *bounds in rows:
+        told = f"{console.number(published)}{' or more' if high is None else ''}{'' if unit == '1' else f' {unit}'}"
         table.add_row(claim, told, _range(*bounds[:2]), _range(*bounds[2:]), grades[claim])
     out.print(table)
     if planned.parameters != plan(planned.notebook).parameters:

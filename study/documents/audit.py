@@ -20,8 +20,8 @@ AGREES, DIFFERS, DEPENDS, CANNOT = "agrees", "differs", "depends on reading", "c
 FROM_WORST = (DIFFERS, DEPENDS, AGREES, CANNOT)
 COLUMNS = ["check", "claim_id", "part", "question", "against", "said_low", "said_high", "shown_low", "shown", "shown_high",
            "unit", "finding", "remark"]
-OWN, OTHER, LAW, SCRIPT, CODE = AGAINST = (     # what a claim is held against
-    "own figures", "another document", "a law", "the workload's script", "the code")
+OWN, OTHER, SCRIPT, CODE = "own figures", "another document", "the workload's script", "the code"
+AGAINST = (OWN, OTHER, "a law", SCRIPT, CODE)      # what a claim is held against
 HEADER = re.compile(r"^-- check: (?P<id>\S+)\n-- question: (?P<question>.+)\n-- against: (?P<against>.+)\n"
                     r"(?:-- remark: (?P<remark>.+)\n)?(?:-- reading: (?P<reading>.+)\n)?", re.M)
 

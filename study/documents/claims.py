@@ -207,10 +207,10 @@ def _target(claim: Claim, numbers: _Published) -> tuple[float, float, float, str
 def _range_in_words(claim: Claim, unit: str) -> Interval | None:
     """The range that a claim's text gives in place of one number: *8 or more*, *less than 40*, *2 to 4*. "Up to" is a point,
     as the largest of several is that number. Amounts below a bound are not negative."""
-    said = claim.said
-    if said is None or said.unit != unit or not (said.relation in OPEN or isinstance(said.value, tuple)):
+    statement = claim.said
+    if statement is None or statement.unit != unit or not (statement.relation in OPEN or isinstance(statement.value, tuple)):
         return None
-    low, high = said.interval()
+    low, high = statement.interval()
     return 0.0 if low is None else low, math.inf if high is None else high
 
 

@@ -40,7 +40,7 @@ from study.errors import UserError
 from study.store import series
 
 LEVEL = 0.05
-LEAST_RUNS = 8
+MIN_RUNS = 8
 SURROGATES = 999
 RESAMPLES = 1000
 GAPS, SAME = "missing in a run", "the same in all runs"     # why a statistic is left out
@@ -93,9 +93,9 @@ def usable(table: pd.DataFrame, outcome: str, n_runs: int = 0) -> Left:
         raise UserError(f"the series has no statistic '{outcome}'; it has {', '.join(table.columns)}")
     kept = table.head(n_runs) if n_runs else table
     gaps, same = kept.isna().any(), kept.max() - kept.min() <= 1e-9 * kept.abs().max()
-    if len(kept) < LEAST_RUNS or gaps[outcome] or same[outcome]:
+    if len(kept) < MIN_RUNS or gaps[outcome] or same[outcome]:
         raise UserError(f"the series has {len(kept)} runs with {kept[outcome].nunique()} different values of {outcome}; "
-                        f"correlate {LEAST_RUNS} runs or more, each with a value, not all the same")
+                        f"correlate {MIN_RUNS} runs or more, each with a value, not all the same")
     out = {name: GAPS if gaps[name] else SAME for name in kept if gaps[name] or same[name]}
     return Left(kept.drop(columns=list(out)), out)
 
@@ -223,7 +223,7 @@ class Analysis(NamedTuple):
     influence: pd.DataFrame
 
     @property
-    def one(self) -> pd.Series:
+    def row(self) -> pd.Series:
         """The row of the statistic."""
         return self.ranked.set_index("statistic").loc[self.statistic]
 
@@ -244,7 +244,7 @@ def analyse(table: pd.DataFrame, outcome: str, statistic: str, n_runs: int = 0, 
 
 def metrics(analysis: Analysis) -> pd.DataFrame:
     """For the run store: R² of every statistic, what is to be said of the one, and the best of many: name, value, unit."""
-    rank, is_own = analysis.one, analysis.ranked.disguise == ""
+    rank, is_own = analysis.row, analysis.ranked.disguise == ""
     rows = [(f"r2.{row.statistic}", row.r2, "1") for row in analysis.ranked.itertuples()]
     rows += [("series.runs", len(analysis.table), "runs"), ("series.statistics", len(analysis.ranked), "1"),
              ("series.could-explain", int(is_own.sum()), "1"), ("series.block", analysis.block, "runs"),
@@ -273,9 +273,9 @@ def of_series(rows: pd.DataFrame, outcome: str, statistic: str) -> dict[str, flo
 def larger_r2(analysis: Analysis) -> str:
     """Which statistics that could explain the outcome have a larger R² than the one asked for, in a sentence."""
     mine = analysis.ranked[analysis.ranked.disguise == ""]
-    larger = mine[mine.r2 > analysis.one.r2]
+    larger = mine[mine.r2 > analysis.row.r2]
     names = ", ".join(f"{row.statistic} ({row.r2:.2f})" for row in larger.itertuples())
-    return f"statistics with a larger R² than {analysis.statistic} ({analysis.one.r2:.2f}): {names or 'none'}"
+    return f"statistics with a larger R² than {analysis.statistic} ({analysis.row.r2:.2f}): {names or 'none'}"
 
 
 def verdict(analysis: Analysis) -> str:

@@ -72,8 +72,8 @@ def cases(known: priors.Known, n_draws: int, n_seeds: int, seed: int, share_of_n
     rows = [{"part": "central", "seed": seed, **central}]
     rows += [{"part": "seed", "seed": seed + i, **central} for i in range(1, n_seeds)]
     rows += [{"part": "parameter", "seed": seed, **row, **conditions} for row in numbers.to_dict("records")]
-    rows += [{"part": "structure", "seed": seed, **central, condition.name: other}
-             for condition in known.conditions for other in others(condition)]
+    rows += [{"part": "structure", "seed": seed, **central, condition.name: choice}
+             for condition in known.conditions for choice in others(condition)]
     rows += [{"part": "all", "seed": seed + 1 + i, **row} for i, row in enumerate(drawn.to_dict("records"))]
     return pd.DataFrame(rows)
 

@@ -22,8 +22,8 @@ def gains(table: pd.DataFrame) -> Figure:
     axes.set_yticks(places, [textwrap.fill(step, WIDE) for step in table.step])
     axes.tick_params(axis="y", length=0)
     axes.set_xscale("symlog", linthresh=20)
-    ticks = [one for one in TICKS if min(-20, table.low.min()) <= one <= max(20, 1.2 * table.high.max())]
-    axes.set_xticks(ticks, [f"{one:+d}" if one else "0" for one in ticks], fontsize=7)
+    ticks = [tick for tick in TICKS if min(-20, table.low.min()) <= tick <= max(20, 1.2 * table.high.max())]
+    axes.set_xticks(ticks, [f"{tick:+d}" if tick else "0" for tick in ticks], fontsize=7)
     axes.minorticks_off()
     axes.set_xlabel("gain (%); orange: trades safety")
     return figure
@@ -35,8 +35,8 @@ def ladder(table: pd.DataFrame) -> Figure:
     places = np.arange(len(table))[::-1]
     axes.barh(places, table.high - table.low, left=table.low, height=0.5, color=BLUE, alpha=0.45, lw=0)
     axes.scatter(table.tps, places, color=BLUE, s=14, zorder=3)
-    for place, one in zip(places, table.itertuples(), strict=True):
-        axes.annotate(f"{one.tps:,.0f}", (one.high, place), (4, 0), textcoords="offset points", va="center", fontsize=7)
+    for place, row in zip(places, table.itertuples(), strict=True):
+        axes.annotate(f"{row.tps:,.0f}", (row.high, place), (4, 0), textcoords="offset points", va="center", fontsize=7)
     axes.set_yticks(places, [textwrap.fill(rung, WIDE) for rung in table.rung])
     axes.tick_params(axis="y", length=0)
     axes.set_xscale("log")

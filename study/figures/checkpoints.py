@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from matplotlib.text import Annotation
 
 from study.drawing import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, canvas, ratio_ticks
-from study.experiments.postgres_2008 import curves as series
+from study.experiments.postgres_2008 import curves
 
 COLOURS = (ORANGE, BLUE, GREEN, PURPLE, SKY, GREY)
 # Where words may stand at a mark: place along it (0 to 1), points away from it, and which side of the words is there.
@@ -21,7 +21,7 @@ BEHIND = {"facecolor": "white", "edgecolor": "none", "pad": 0.6, "alpha": 0.85} 
 
 def _lines(axes, runs: dict, values, window_s: float) -> None:
     for (label, run), colour in zip(runs.items(), COLOURS, strict=False):
-        axes.plot(run.t, series.smooth(values(run), window_s, run.step_s), color=colour, lw=1, label=label)
+        axes.plot(run.t, curves.smooth(values(run), window_s, run.step_s), color=colour, lw=1, label=label)
 
 
 def _labelled(axes) -> tuple[list, list]:
@@ -56,12 +56,12 @@ def _free_of_lines(figure: Figure, words: list[Words]) -> None:
     """The last thing done to a figure: words go to the first of PLACES of those that cover least of lines and of other
     words; the layout then makes room for them."""
     figure.draw_without_rendering()
-    for one in words:
+    for label in words:
         covered = {}
         for place in PLACES:
-            one.put(place)
-            covered[place] = _covers(one.text.axes, one.text)
-        one.put(min(covered, key=covered.__getitem__))
+            label.put(place)
+            covered[place] = _covers(label.text.axes, label.text)
+        label.put(min(covered, key=covered.__getitem__))
 
 
 def _covers(axes, words) -> int:
@@ -131,7 +131,7 @@ def reads(runs: dict, marks: list[tuple[float, float, str]]) -> Figure:
     """What disks read over time, on a logarithmic axis; `marks`: (s, KB/s, text)."""
     figure, axes = canvas(aspect=0.62)
     for (label, run), colour in zip(runs.items(), COLOURS, strict=False):
-        values = 1000 * series.smooth(run.read_mb["data"], 60, run.step_s)
+        values = 1000 * curves.smooth(run.read_mb["data"], 60, run.step_s)
         axes.plot(run.t, np.maximum(values, 1), color=colour, label=label)
     axes.set_yscale("log")
     words = _mark(axes, [(t, t, value, text) for t, value, text in marks])
@@ -145,8 +145,8 @@ def reads(runs: dict, marks: list[tuple[float, float, str]]) -> Figure:
 def memory(table: pd.DataFrame) -> Figure:
     """What ZFS reads (reads_mb) by how much of the ARC tables and log need (of_arc); a colour for each log_gib."""
     figure, axes = canvas(aspect=0.62)
-    for (size, some), colour in zip(table.groupby("log_gib"), (BLUE, SKY, PURPLE), strict=False):
-        axes.plot(some.of_arc, some.reads_mb, "o", color=colour, ms=5, label=f"{size:.0f} GiB of log files")
+    for (size, group), colour in zip(table.groupby("log_gib"), (BLUE, SKY, PURPLE), strict=False):
+        axes.plot(group.of_arc, group.reads_mb, "o", color=colour, ms=5, label=f"{size:.0f} GiB of log files")
     axes.axvline(1, color=BLACK, lw=0.8, ls="--")
     axes.set_ylim(-0.03 * table.reads_mb.max(), None)
     axes.set_xlabel("tables and log files, over the ARC")
@@ -181,7 +181,7 @@ def one_checkpoint(runs: dict, period_s: int, burst_s: float, peak_mb: float, pa
 
 def _mean_checkpoint(run, values: np.ndarray, period_s: int) -> tuple[np.ndarray, np.ndarray]:
     """Seconds since it began, and the mean of all but the first."""
-    mean = series.folded(series.smooth(values, 10, run.step_s), run.step_s, period_s)
+    mean = curves.folded(curves.smooth(values, 10, run.step_s), run.step_s, period_s)
     return (np.arange(len(mean)) + 0.5) * period_s / len(mean), mean
 
 
@@ -191,8 +191,8 @@ def logs(runs: dict, of_log, marks: dict) -> Figure:
     figure, (above, below) = canvas(aspect=0.95, rows=2, sharex=True)
     _lines(above, runs, lambda run: run.tpm / 1000, 30)
     words = _mark(above, marks["tpm"])
-    below.plot(of_log.t, series.smooth(of_log.written_mb["log"], 10, of_log.step_s), color=GREEN)
-    below.plot(of_log.t, series.smooth(of_log.written_mb["data"], 10, of_log.step_s), color=GREY, lw=0.8,
+    below.plot(of_log.t, curves.smooth(of_log.written_mb["log"], 10, of_log.step_s), color=GREEN)
+    below.plot(of_log.t, curves.smooth(of_log.written_mb["data"], 10, of_log.step_s), color=GREY, lw=0.8,
                label="below: nine disks, besides")
     for t, value, text in marks["log"]:
         below.plot([t], [value], "D", color=BLACK, ms=4, zorder=5)
@@ -214,10 +214,10 @@ def targets(table: pd.DataFrame) -> Figure:
     kinds = list(dict.fromkeys(table.what))
     shares = sorted(table.target.unique())
     for i, what in enumerate(kinds):
-        some = table[table.what == what]
-        places = [shares.index(target) + (i - (len(kinds) - 1) / 2) * 0.25 for target in some.target]
-        axes.bar(places, some.tpm / 1000, width=0.23, color=COLOURS[i], label=what)
-        axes.plot(places, some.low / 1000, "_", color=BLACK, ms=8)
+        rows = table[table.what == what]
+        places = [shares.index(target) + (i - (len(kinds) - 1) / 2) * 0.25 for target in rows.target]
+        axes.bar(places, rows.tpm / 1000, width=0.23, color=COLOURS[i], label=what)
+        axes.plot(places, rows.low / 1000, "_", color=BLACK, ms=8)
     axes.set_xticks(range(len(shares)), [f"{share:g} %" for share in shares])
     axes.set_xlabel("completion target of checkpoints (every 300 s)")
     axes.set_ylabel("1000 trans./min")
@@ -228,20 +228,20 @@ def targets(table: pd.DataFrame) -> Figure:
 def claims(scores: pd.DataFrame) -> Figure:
     """Each claim's interval over what was published (`study.grades.scoring.scores`); where that is nothing, it is left
     out."""
-    some = scores[scores.published > 0]
-    figure, axes = canvas(aspect=0.2 + 0.075 * len(some))
-    places = np.arange(len(some))[::-1]
+    shown = scores[scores.published > 0]
+    figure, axes = canvas(aspect=0.2 + 0.075 * len(shown))
+    places = np.arange(len(shown))[::-1]
     for kind, words, colour, up in (("unfitted", "nothing fitted", BLUE, 0.12),
                                     ("fitted", "one constant fitted", ORANGE, -0.18)):
-        if some[f"{kind} 50 %"].notna().any():
-            low, middle, high = (np.maximum(some[f"{kind} {share} %"].astype(float) / some.published, 1e-3)
+        if shown[f"{kind} 50 %"].notna().any():
+            low, middle, high = (np.maximum(shown[f"{kind} {share} %"].astype(float) / shown.published, 1e-3)
                                  for share in (5, 50, 95))
             axes.hlines(places + up, low, high, color=colour, lw=3, alpha=0.5)
             axes.plot(middle, places + up, "o", color=colour, ms=4, label=words)
     axes.axvline(1, color=BLACK, lw=0.8, ls="--", label="published")
     axes.set_xscale("log")
     ratio_ticks(axes.xaxis)
-    axes.set_yticks(places, [f"{claim} ({grade})" for claim, grade in zip(some.claim, some.grade, strict=True)])
+    axes.set_yticks(places, [f"{claim} ({grade})" for claim, grade in zip(shown.claim, shown.grade, strict=True)])
     axes.set_xlabel("simulated over published (1)")
     axes.tick_params(axis="y", length=0)
     figure.legend(loc="outside lower center", ncols=2, fontsize=7)

@@ -8,21 +8,21 @@ from matplotlib.ticker import MaxNLocator
 from study.drawing import BLACK, BLUE, GREY, ORANGE, RED, canvas
 from study.ensembles.correlation import Analysis
 
-MOST = 12, 5        # statistics of each kind in a ranking
+MAX_STATISTICS = 12, 5  # statistics of each kind in a ranking
 
 
-def ranking(found: Analysis, published: float | None = None) -> Figure:
+def ranking(analysis: Analysis, published: float | None = None) -> Figure:
     """R² of statistics with throughput, with intervals: those that could explain it, the others, and the best of many."""
-    is_own = found.ranked.disguise == ""
-    mine, others = found.ranked[is_own].head(MOST[0]), found.ranked[~is_own].head(MOST[1])
+    is_own = analysis.ranked.disguise == ""
+    mine, others = analysis.ranked[is_own].head(MAX_STATISTICS[0]), analysis.ranked[~is_own].head(MAX_STATISTICS[1])
     n = len(mine) + len(others) + 1
     figure, axes = canvas(aspect=0.3 + 0.048 * n)
     places = np.arange(n)[::-1]
-    for some, at, colour, label in ((mine, places[1:len(mine) + 1], BLUE, "could explain it"),
+    for rows, at, colour, label in ((mine, places[1:len(mine) + 1], BLUE, "could explain it"),
                                     (others, places[len(mine) + 1:], GREY, "throughput in other clothes")):
-        axes.barh(at, some.r2, height=0.7, color=colour, alpha=0.55, label=label)
-        axes.hlines(at, some.low, some.high, color=BLACK, lw=0.8)
-    low, middle, high = found.best
+        axes.barh(at, rows.r2, height=0.7, color=colour, alpha=0.55, label=label)
+        axes.hlines(at, rows.low, rows.high, color=BLACK, lw=0.8)
+    low, middle, high = analysis.best
     axes.hlines(places[:1], low, high, color=ORANGE, lw=4, alpha=0.7)
     axes.plot([middle], places[:1], "o", color=ORANGE, ms=4, label="the best of many")
     if published is not None:
@@ -32,45 +32,45 @@ def ranking(found: Analysis, published: float | None = None) -> Figure:
     axes.tick_params(axis="y", length=0)
     axes.set_ylim(-0.6, n - 0.4)
     axes.set_xlim(0, 1)
-    axes.set_xlabel(f"R² with {found.outcome}, 5 to 95 %")
+    axes.set_xlabel(f"R² with {analysis.outcome}, 5 to 95 %")
     figure.legend(loc="outside lower center", ncols=2, fontsize=7, columnspacing=1)
     return figure
 
 
-def scatter(found: Analysis) -> Figure:
+def scatter(analysis: Analysis) -> Figure:
     """The statistic against throughput, each run in the colour of its place in the series, and the line of least squares."""
     figure, axes = canvas(aspect=0.75)
-    x, y = found.table[found.statistic].to_numpy(float), found.table[found.outcome].to_numpy(float)
-    dots = axes.scatter(x, y, c=found.table.index, cmap="viridis", s=14, lw=0)
+    x, y = analysis.table[analysis.statistic].to_numpy(float), analysis.table[analysis.outcome].to_numpy(float)
+    dots = axes.scatter(x, y, c=analysis.table.index, cmap="viridis", s=14, lw=0)
     ends = np.array([x.min(), x.max()])
-    axes.plot(ends, found.fit.params[0] + found.fit.params[1] * ends, color=RED, lw=1.2)
-    axes.annotate(f"R² = {found.fit.rsquared:.2f}", (0.04, 0.93), xycoords="axes fraction")
+    axes.plot(ends, analysis.fit.params[0] + analysis.fit.params[1] * ends, color=RED, lw=1.2)
+    axes.annotate(f"R² = {analysis.fit.rsquared:.2f}", (0.04, 0.93), xycoords="axes fraction")
     bar = figure.colorbar(dots, ax=axes, pad=0.02, aspect=30, ticks=_whole())
     bar.set_label("run, in the order of time")
     bar.outline.set_visible(False)
     axes.locator_params(axis="x", nbins=5)
-    axes.set_xlabel(_label(found, found.statistic))
-    axes.set_ylabel(_label(found, found.outcome))
+    axes.set_xlabel(_label(analysis, analysis.statistic))
+    axes.set_ylabel(_label(analysis, analysis.outcome))
     return figure
 
 
-def over_runs(found: Analysis) -> Figure:
+def over_runs(analysis: Analysis) -> Figure:
     """Throughput and the statistic, run by run."""
     figure, panels = canvas(aspect=0.8, rows=2, sharex=True)
-    for axes, name, colour in zip(panels, (found.outcome, found.statistic), (BLACK, BLUE), strict=True):
-        axes.plot(found.table.index, found.table[name], "o-", color=colour, ms=2.5, lw=0.8)
-        axes.set_ylabel(_label(found, name))
+    for axes, name, colour in zip(panels, (analysis.outcome, analysis.statistic), (BLACK, BLUE), strict=True):
+        axes.plot(analysis.table.index, analysis.table[name], "o-", color=colour, ms=2.5, lw=0.8)
+        axes.set_ylabel(_label(analysis, name))
         axes.margins(y=0.12)
     panels[1].xaxis.set_major_locator(_whole())
-    panels[1].set_xlabel(f"run, in the order of time ({len(found.table)} that count as {found.one.n_eff:.0f})")
+    panels[1].set_xlabel(f"run, in the order of time ({len(analysis.table)} that count as {analysis.row.n_eff:.0f})")
     figure.align_ylabels(panels)
     return figure
 
 
-def residuals(found: Analysis) -> Figure:
+def residuals(analysis: Analysis) -> Figure:
     """What the line leaves: run by run, and against how much a run could bend it; the size of a dot is how much it does."""
     figure, (above, below) = canvas(aspect=1.15, rows=2)
-    seen, runs = found.influence, found.table.index.to_numpy()
+    seen, runs = analysis.influence, analysis.table.index.to_numpy()
     marked = seen.marked.to_numpy()
     above.axhspan(-2, 2, color=GREY, alpha=0.15, lw=0)
     above.plot(runs, seen.residual, "o-", color=BLUE, ms=2.5, lw=0.6)
@@ -114,6 +114,6 @@ def _whole() -> MaxNLocator:
     return MaxNLocator(6, integer=True)
 
 
-def _label(found: Analysis, name: str) -> str:
-    unit = found.table.attrs["units"].get(name, "1")
+def _label(analysis: Analysis, name: str) -> str:
+    unit = analysis.table.attrs["units"].get(name, "1")
     return name if unit == "1" else f"{name} ({unit})"

@@ -3,7 +3,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from model.zfs.vdev import record_columns as recorded
+from model.zfs.vdev import record_columns
 from study.drawing import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, canvas
 
 LOOKS = {"before": (BLUE, "before: every small read fills a line"), "after": (ORANGE, "after: only metadata fills")}
@@ -79,12 +79,12 @@ def throughput(runs) -> Figure:
 def levels(results: pd.DataFrame, baseline: float, published: float) -> Figure:
     """Throughput before against gain of each draw (`study.ensembles.ensembles.run`), unfitted and fitted."""
     figure, axes = canvas(aspect=0.75)
-    some = results[results.part == "all"]
-    gain = 100 * (some["after/summary.rate"] / some["before/summary.rate"] - 1)
+    drawn = results[results.part == "all"]
+    gain = 100 * (drawn["after/summary.rate"] / drawn["before/summary.rate"] - 1)
     for ncq, colour, name in ((True, BLUE, "NCQ"), (False, GREEN, "no NCQ")):
         for fitted, marker, how in ((False, "o", "as it is"), (True, "x", "fitted")):
-            mine = (some.ncq == ncq) & (some.fitted == fitted)
-            axes.plot(some["before/summary.rate"][mine], gain[mine], marker, color=colour, ms=4, label=f"{name}, {how}")
+            mine = (drawn.ncq == ncq) & (drawn.fitted == fitted)
+            axes.plot(drawn["before/summary.rate"][mine], gain[mine], marker, color=colour, ms=4, label=f"{name}, {how}")
     axes.plot([baseline], [published], "D", color=BLACK, ms=5, label="published")
     axes.set_xlim(0, None)
     axes.set_ylim(0, None)
@@ -97,17 +97,17 @@ def levels(results: pd.DataFrame, baseline: float, published: float) -> Figure:
 def one_disk(commands: np.ndarray, start_s: float, length_s: float = 1.0) -> Figure:
     """A disk in a window of time (columns of `model.zfs.vdev.record_columns`): where its head is sent, and how many
     commands and I/Os stand before it, both whenever it begins a command."""
-    began = commands[:, recorded.BEGAN]
+    began = commands[:, record_columns.BEGAN]
     rows = commands[(began >= start_s * 1e9) & (began < (start_s + length_s) * 1e9)].astype(float)
-    at_ms = (rows[:, recorded.BEGAN] - start_s * 1e9) / 1e6
+    at_ms = (rows[:, record_columns.BEGAN] - start_s * 1e9) / 1e6
     figure, (above, below) = canvas(aspect=1.0, rows=2, sharex=True)
-    large = rows[:, recorded.BYTES] > 2**14
+    large = rows[:, record_columns.BYTES] > 2**14
     for mine, colour, label, size in ((~large, BLUE, "up to 16 KiB", 4), (large, ORANGE, "larger", 8)):
-        above.scatter(at_ms[mine], rows[mine, recorded.OFFSET] / 2**20, s=size, color=colour, label=label, lw=0)
+        above.scatter(at_ms[mine], rows[mine, record_columns.OFFSET] / 2**20, s=size, color=colour, label=label, lw=0)
     above.set_ylabel("head sent to (MiB)")
     above.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=2, handletextpad=0.2, borderpad=0)
-    below.step(at_ms, rows[:, recorded.AT_DRIVE], where="post", color=BLUE, label="in drive and driver")
-    below.step(at_ms, rows[:, recorded.AT_QUEUE], where="post", color=GREY, label="in the vdev queue")
+    below.step(at_ms, rows[:, record_columns.AT_DRIVE], where="post", color=BLUE, label="in drive and driver")
+    below.step(at_ms, rows[:, record_columns.AT_QUEUE], where="post", color=GREY, label="in the vdev queue")
     below.set_ylabel("commands, I/Os")
     below.set_ylim(0, None)
     below.set_xlim(0, length_s * 1e3)

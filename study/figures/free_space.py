@@ -27,13 +27,13 @@ def maps(pictures: dict[str, np.ndarray], times: list[str]) -> Figure:
     """One row for each rule, one column for each time; (n_times, n_places) of 0 free, 1 occupied, 2 new."""
     figure, axes = canvas(0.21 * len(pictures) + 0.07, len(pictures), len(times), squeeze=False)
     for row, (rule, places) in zip(axes, pictures.items(), strict=True):
-        for one, picture in zip(row, places, strict=True):
-            one.imshow(_square(picture), cmap=ListedColormap([FREE, OLD, NEW]), vmin=0, vmax=2, interpolation="nearest")
-            one.set(xticks=[], yticks=[])
-            one.spines[:].set_visible(True)
+        for panel, picture in zip(row, places, strict=True):
+            panel.imshow(_square(picture), cmap=ListedColormap([FREE, OLD, NEW]), vmin=0, vmax=2, interpolation="nearest")
+            panel.set(xticks=[], yticks=[])
+            panel.spines[:].set_visible(True)
         row[0].set_ylabel(textwrap.fill(rule.partition(" (")[0], 12), fontsize=7)
-    for one, when in zip(axes[0], times, strict=True):
-        one.set_title(when, fontsize=7)
+    for panel, when in zip(axes[0], times, strict=True):
+        panel.set_title(when, fontsize=7)
     return figure
 
 
@@ -63,8 +63,8 @@ def shares(recorded: pd.DataFrame, model: pd.DataFrame, rules: dict[str, str]) -
     figure, axes = canvas(aspect=0.75)
     for variant, rule in rules.items():
         _band(axes, model, "share", variant, rule)
-        some = recorded[recorded.variant == variant]
-        axes.plot(some.occupancy, some.share, "D", color=COLOURS[variant], ms=3.5, mec=BLACK, mew=0.4)
+        rows = recorded[recorded.variant == variant]
+        axes.plot(rows.occupancy, rows.share, "D", color=COLOURS[variant], ms=3.5, mec=BLACK, mew=0.4)
     axes.plot([], [], "D", color=GREY, ms=3.5, mec=BLACK, mew=0.4, label="recorded ZFS code")
     axes.set_xlabel("occupancy (%)")
     axes.set_ylabel("blocks placed by size (%)")
@@ -75,16 +75,16 @@ def shares(recorded: pd.DataFrame, model: pd.DataFrame, rules: dict[str, str]) -
 def contiguity(recorded: pd.DataFrame, model: pd.DataFrame, rules: dict[str, str], block_bytes: int) -> Figure:
     """Blocks in a write, early and late in the rewriting, against occupancy."""
     figure, axes = canvas(0.75, 1, 2, sharey=True)
-    for one, when in zip(axes, ("early", "late"), strict=True):
+    for panel, when in zip(axes, ("early", "late"), strict=True):
         quantity = f"{when}_io_bytes_128k_cap"
         for variant, rule in rules.items():
-            _band(one, model, quantity, variant, rule if when == "early" else "_", 1 / block_bytes)
-            some = recorded[recorded.variant == variant]
-            one.plot(some.occupancy, some[quantity] / block_bytes, "D", color=COLOURS[variant], ms=3.5, mec=BLACK, mew=0.4)
-        one.set_yscale("log", base=2)
-        one.yaxis.set_major_formatter("{x:g}")
-        one.set_title("first tenth" if when == "early" else "second half", fontsize=8)
-        one.set_xlabel("occupancy (%)")
+            _band(panel, model, quantity, variant, rule if when == "early" else "_", 1 / block_bytes)
+            rows = recorded[recorded.variant == variant]
+            panel.plot(rows.occupancy, rows[quantity] / block_bytes, "D", color=COLOURS[variant], ms=3.5, mec=BLACK, mew=0.4)
+        panel.set_yscale("log", base=2)
+        panel.yaxis.set_major_formatter("{x:g}")
+        panel.set_title("first tenth" if when == "early" else "second half", fontsize=8)
+        panel.set_xlabel("occupancy (%)")
     axes[0].plot([], [], "D", color=GREY, ms=3.5, mec=BLACK, mew=0.4, label="recorded ZFS code")
     axes[0].set_ylabel("blocks in a write")
     figure.legend(loc="outside lower center", ncols=2, columnspacing=1)
@@ -97,35 +97,35 @@ def over_time(series: pd.DataFrame, published: list[tuple[float, float]]) -> Fig
     rules = list(dict.fromkeys(series.rule))
     figure, axes = canvas(0.28 * len(rules) + 0.15, len(rules), 1, sharex=True, sharey=True, squeeze=False)
     top = 2 * series.blocks.max()
-    for one, rule in zip(axes[:, 0], rules, strict=True):
+    for panel, rule in zip(axes[:, 0], rules, strict=True):
         for low, high in published:
-            one.axhspan(low, min(high, top), color=GREY, alpha=0.2, lw=0)
-        some = series[series.rule == rule]
-        one.plot(some.turnovers, some.blocks, ".", color=BLUE, ms=1.6, mew=0, rasterized=True)
-        one.set_title(rule, loc="left", fontsize=7)
-        one.set_yscale("log", base=2)
-        one.yaxis.set_major_formatter("{x:g}")
-        one.set_ylim(0.9, top)
+            panel.axhspan(low, min(high, top), color=GREY, alpha=0.2, lw=0)
+        rows = series[series.rule == rule]
+        panel.plot(rows.turnovers, rows.blocks, ".", color=BLUE, ms=1.6, mew=0, rasterized=True)
+        panel.set_title(rule, loc="left", fontsize=7)
+        panel.set_yscale("log", base=2)
+        panel.yaxis.set_major_formatter("{x:g}")
+        panel.set_ylim(0.9, top)
     axes[-1, 0].set_xlabel("records rewritten (turnovers)")
     figure.supylabel("blocks in a write", fontsize=8)
     return figure
 
 
-def slabs_over_time(series: pd.DataFrame, n_slabs: int, most: float) -> Figure:
+def slabs_over_time(series: pd.DataFrame, n_slabs: int, max_blocks: float) -> Figure:
     """Which slab each transaction group was written to (columns: turnovers, rule, slab, blocks); the colour says how many
-    blocks there were in a write, from 1 to `most`."""
+    blocks there were in a write, from 1 to `max_blocks`."""
     rules = list(dict.fromkeys(series.rule))
     figure, axes = canvas(0.28 * len(rules) + 0.15, len(rules), 1, sharex=True, sharey=True, squeeze=False)
-    for one, rule in zip(axes[:, 0], rules, strict=True):
-        some = series[series.rule == rule]
-        drawn = one.scatter(some.turnovers, some.slab, c=some.blocks, s=3, lw=0, cmap="RdYlBu", norm=LogNorm(1, most),
-                            rasterized=True)
-        one.set_title(rule, loc="left", fontsize=7)
-        one.set_ylim(n_slabs - 0.5, -0.5)
+    for panel, rule in zip(axes[:, 0], rules, strict=True):
+        rows = series[series.rule == rule]
+        drawn = panel.scatter(rows.turnovers, rows.slab, c=rows.blocks, s=3, lw=0, cmap="RdYlBu",
+                              norm=LogNorm(1, max_blocks), rasterized=True)
+        panel.set_title(rule, loc="left", fontsize=7)
+        panel.set_ylim(n_slabs - 0.5, -0.5)
     axes[-1, 0].set_xlabel("records rewritten (turnovers)")
     figure.supylabel("slab (0 is the outermost)", fontsize=8)
     bar = figure.colorbar(drawn, ax=axes[:, 0], location="bottom", aspect=40, shrink=0.8, label="blocks in a write")
-    bar.ax.xaxis.set_major_locator(FixedLocator([2.0**i for i in range(int(np.log2(most)) + 1)]))
+    bar.ax.xaxis.set_major_locator(FixedLocator([2.0**i for i in range(int(np.log2(max_blocks)) + 1)]))
     bar.ax.xaxis.set_major_formatter("{x:g}")
     bar.ax.minorticks_off()
     return figure
@@ -137,9 +137,9 @@ def good_and_bad(table: pd.DataFrame) -> Figure:
     figure, axes = canvas(aspect=0.2 + 0.1 * len(table))
     places = np.arange(len(table))[::-1]
     right = 1.5 * max(table.high.max(), table.published_low.max())
-    for place, one in zip(places, table.itertuples(), strict=True):
-        if np.isfinite(one.published_low):
-            axes.barh(place, min(one.published_high, right) - one.published_low, left=one.published_low, height=0.7,
+    for place, row in zip(places, table.itertuples(), strict=True):
+        if np.isfinite(row.published_low):
+            axes.barh(place, min(row.published_high, right) - row.published_low, left=row.published_low, height=0.7,
                       color=GREY, alpha=0.3, lw=0)
     axes.hlines(places, table.low, table.high, color=BLUE, lw=3, alpha=0.6)
     axes.plot(table.middle, places, "o", color=BLUE, ms=4)

@@ -13,8 +13,8 @@ def _rate_axis(axes, low, high):
     """Logarithmic, labelled at powers of ten."""
     axes.set_xscale("log")
     axes.set_xlim(low, high)
-    ticks = [one for one in TICKS if low <= one <= high]
-    axes.set_xticks(ticks, [f"{one:,}".replace(",", " ") if one < 10_000 else f"{one // 1000}k" for one in ticks])
+    ticks = [tick for tick in TICKS if low <= tick <= high]
+    axes.set_xticks(ticks, [f"{tick:,}".replace(",", " ") if tick < 10_000 else f"{tick // 1000}k" for tick in ticks])
     axes.minorticks_off()
 
 
@@ -22,12 +22,12 @@ def every_reading(table: pd.DataFrame, labels: list[str], published: list[float]
     """A panel for each rung, a line for each reading (frame: reading, rung, low, middle, high; readings with one label,
     which is the choice of one switch, lie together and have one colour), and a dashed line for the published rate."""
     n, names = len(labels), list(dict.fromkeys(labels))
-    places = np.argsort(np.argsort([names.index(one) * n + i for i, one in enumerate(labels)]))
+    places = np.argsort(np.argsort([names.index(label) * n + i for i, label in enumerate(labels)]))
     figure, panels = canvas(aspect=1.15, columns=len(published), sharey=True)
     low, high = 0.8 * min(table.low.min(), *published), 1.25 * max(table.high.max(), *published)
     for rung, (axes, rate) in enumerate(zip(panels, published, strict=True)):
         rows = table[table.rung == rung].sort_values("reading")
-        colours = [COLOURS[names.index(one) % len(COLOURS)] for one in labels]
+        colours = [COLOURS[names.index(label) % len(COLOURS)] for label in labels]
         axes.hlines(places, rows.low, rows.high * 1.02, colors=colours, lw=max(0.5, 110 / n))
         axes.axvline(rate, color=BLACK, lw=0.8, ls="--")
         axes.plot([rate], [-0.03 * n], "D", color=BLACK, ms=3, clip_on=False)
@@ -55,7 +55,7 @@ def map_of_choices(table: pd.DataFrame) -> Figure:
     for (row, column), value in np.ndenumerate(cells):
         axes.annotate(f"{value:.0f}", (column + 0.5, row + 0.5), ha="center", va="center", fontsize=7,
                       color="white" if value > 60 else BLACK)
-    axes.set_yticks(np.arange(len(table)) + 0.5, [f"{one.switch}: {one.choice}" for one in table.itertuples()])
+    axes.set_yticks(np.arange(len(table)) + 0.5, [f"{cell.switch}: {cell.choice}" for cell in table.itertuples()])
     for row in np.flatnonzero(table.switch.to_numpy()[1:] != table.switch.to_numpy()[:-1]) + 1:
         axes.axhline(row, color=GREY, lw=0.8)
     axes.set_xticks(np.arange(cells.shape[1]) + 0.5, [str(i + 1) for i in range(cells.shape[1])])
@@ -70,11 +70,11 @@ def response_cdf(times: list[tuple[str, np.ndarray]]) -> Figure:
     """Shares of transactions that took at most so long: (label, times in ms), a curve each, with its 95 %."""
     figure, axes = canvas(aspect=0.78)
     for i, (label, ms) in enumerate(times):
-        found = np.sort(ms)
-        shown = np.unique(np.linspace(0, len(found) - 1, 400).astype(int))
+        sorted_ms = np.sort(ms)
+        shown = np.unique(np.linspace(0, len(sorted_ms) - 1, 400).astype(int))
         colour = (BLUE, SKY, GREEN, ORANGE, RED, PURPLE)[i % 6]
-        axes.plot(found[shown], (shown + 1) / len(found), color=colour, label=label)
-        axes.plot([np.quantile(found, 0.95)], [0.95], "v", color=colour, ms=4)
+        axes.plot(sorted_ms[shown], (shown + 1) / len(sorted_ms), color=colour, label=label)
+        axes.plot([np.quantile(sorted_ms, 0.95)], [0.95], "v", color=colour, ms=4)
     axes.axhline(0.95, color=GREY, lw=0.5, ls=":")
     axes.set_xscale("log")
     ratio_ticks(axes.xaxis)

@@ -12,12 +12,12 @@ LOOKS = {"before": (BLUE, "old rules"), "after": (ORANGE, "new rules")}
 
 def _run_by_run(above, below, runs) -> None:
     """Throughput in one panel (dotted: its mean) and how many records a write has in the other, under both rules."""
-    for variant, one in runs.items():
+    for variant, result in runs.items():
         colour, label = LOOKS[variant]
-        numbers = np.arange(len(one.tps))
-        above.plot(numbers, one.tps, ".-", color=colour, label=label)
-        above.axhline(one.tps.mean(), color=colour, lw=0.6, ls=":")
-        below.plot(numbers, one.pool.blocks_per_write, ".-", color=colour)
+        numbers = np.arange(len(result.tps))
+        above.plot(numbers, result.tps, ".-", color=colour, label=label)
+        above.axhline(result.tps.mean(), color=colour, lw=0.6, ls=":")
+        below.plot(numbers, result.pool.blocks_per_write, ".-", color=colour)
 
 
 def _names(above, below) -> None:
@@ -34,7 +34,7 @@ def series(runs) -> Figure:
     _names(above, below)
     below.set_xlabel(RUN)
     change = 100 * (runs.after.tps.mean() / runs.before.tps.mean() - 1)
-    spread = [100 * one.tps.std(ddof=1) / one.tps.mean() for _, one in runs.items()]
+    spread = [100 * result.tps.std(ddof=1) / result.tps.mean() for _, result in runs.items()]
     above.set_title(f"mean {change:+.0f} %; standard deviation {spread[0]:.0f} → {spread[1]:.0f} % of the mean", loc="left",
                     fontsize=7)
     figure.legend(*above.get_legend_handles_labels(), loc="outside lower center", ncols=2, fontsize=7)
@@ -56,8 +56,8 @@ def full_scale(full: dict) -> Figure:
 def by_age(several: dict) -> Figure:
     """Throughput run by run under the old rules, for pools that had been rewritten so often (turnovers: series)."""
     figure, panels = canvas(aspect=0.3 + 0.22 * len(several), rows=len(several), sharex=True, sharey=True)
-    for axes, (age, one) in zip(panels, several.items(), strict=True):
-        axes.plot(np.arange(len(one.tps)), one.tps, "o-", color=BLUE, ms=3)
+    for axes, (age, result) in zip(panels, several.items(), strict=True):
+        axes.plot(np.arange(len(result.tps)), result.tps, "o-", color=BLUE, ms=3)
         axes.set_title(f"{age:.2g} turnovers before the first run", loc="left", fontsize=7)
         axes.set_ylim(0, None)
     panels[len(panels) // 2].set_ylabel("transactions (1/s)")
@@ -69,9 +69,9 @@ def ladder(table: pd.DataFrame) -> Figure:
     """Throughput at each number of users (rules, users, repeat, tps): every run a dot, a line through the means."""
     figure, axes = canvas(aspect=0.66)
     for variant, (colour, label) in LOOKS.items():
-        some = table[table.rules == variant]
-        axes.plot(some.users, some.tps, "o", color=colour, ms=3, mfc="none")
-        means = some.groupby("users").tps.mean()
+        rows = table[table.rules == variant]
+        axes.plot(rows.users, rows.tps, "o", color=colour, ms=3, mfc="none")
+        means = rows.groupby("users").tps.mean()
         axes.plot(means.index, means, color=colour, label=label)
     axes.set_xscale("log", base=2)
     users = sorted(table.users.unique())
@@ -92,12 +92,12 @@ def ablation(table: pd.DataFrame, published: tuple[float, float]) -> Figure:
     places, is_all = np.arange(len(rows))[::-1], rows.index.get_level_values("key").str.startswith("all-")
     for axes, name, target, title in ((left, "gain", published[0], "gain in\nthroughput"),
                                       (right, "reduction", published[1], "less\nvariability")):
-        one = rows[name].clip(lower=LOWEST)
-        axes.barh(places, one["mean"], color=np.where(is_all, ORANGE, GREEN), height=0.6)
-        axes.hlines(places, one["min"], one["max"], color=BLACK, lw=0.8)
-        for place, least in zip(places, rows[name]["min"], strict=True):
-            if least < LOWEST:      # beyond the axis
-                axes.annotate(f"← {least:.0f}", (LOWEST, place + 0.3), (1, 0), textcoords="offset points", fontsize=7)
+        changes = rows[name].clip(lower=LOWEST)
+        axes.barh(places, changes["mean"], color=np.where(is_all, ORANGE, GREEN), height=0.6)
+        axes.hlines(places, changes["min"], changes["max"], color=BLACK, lw=0.8)
+        for place, minimum in zip(places, rows[name]["min"], strict=True):
+            if minimum < LOWEST:      # beyond the axis
+                axes.annotate(f"← {minimum:.0f}", (LOWEST, place + 0.3), (1, 0), textcoords="offset points", fontsize=7)
         axes.axvline(0, color=GREY, lw=0.6)
         axes.axvline(target, color=BLACK, lw=0.8, ls="--")
         axes.set_title(title, fontsize=7, loc="left")
@@ -113,17 +113,17 @@ def over_unpublished(table: pd.DataFrame, published: tuple[float, float]) -> Fig
     factors = list(table.factor.unique())
     figure, panels = canvas(aspect=0.36 * -(-len(factors) // 2) + 0.1, rows=-(-len(factors) // 2), columns=2, sharey=True)
     for axes, factor in zip(panels.flat, factors, strict=False):
-        some = table[table.factor == factor]
-        places = np.arange(len(some))
-        line = "-" if some.is_number.all() else ""      # between words there is nothing
-        axes.plot(places, some.gain, "o" + line, color=ORANGE, ms=3, label="gain in throughput")
-        axes.plot(places, some.reduction, "s" + line, color=GREEN, ms=3, label="less variability")
+        levels = table[table.factor == factor]
+        places = np.arange(len(levels))
+        line = "-" if levels.is_number.all() else ""      # between words there is nothing
+        axes.plot(places, levels.gain, "o" + line, color=ORANGE, ms=3, label="gain in throughput")
+        axes.plot(places, levels.reduction, "s" + line, color=GREEN, ms=3, label="less variability")
         for value, colour in zip(published, (ORANGE, GREEN), strict=True):
             axes.axhline(value, color=colour, lw=0.8, ls="--")
         axes.axhline(0, color=GREY, lw=0.6)
-        axes.set_xticks(places, some.level)
-        axes.set_xlim(-0.5, len(some) - 0.5)
-        axes.set_xlabel(some.label.iloc[0], fontsize=7)
+        axes.set_xticks(places, levels.level)
+        axes.set_xlim(-0.5, len(levels) - 0.5)
+        axes.set_xlabel(levels.label.iloc[0], fontsize=7)
     for axes in panels[:, 0]:
         axes.set_ylabel("change (%)")
     panels.flat[0].set_ylim(max(LOWEST, min(0, table[["gain", "reduction"]].min().min()) - 10), None)
@@ -137,8 +137,8 @@ def draws(results: pd.DataFrame, published: tuple[float, float]) -> Figure:
     looks = {"all": (BLUE, "o", "everything drawn"), "parameter": (GREEN, "x", "numbers drawn"),
              "structure": (ORANGE, "s", "one condition changed"), "central": (BLACK, "*", "best guess")}
     for part, (colour, marker, label) in looks.items():
-        some = results[results.part == part]
-        axes.plot(some["after/throughput.gain"], some["after/variability.reduction"], marker, color=colour, ms=4,
+        rows = results[results.part == part]
+        axes.plot(rows["after/throughput.gain"], rows["after/variability.reduction"], marker, color=colour, ms=4,
                   label=label, ls="none")
     axes.plot(*published, "D", color=BLACK, mfc="none", ms=6, label="published")
     axes.axhline(0, color=GREY, lw=0.6)

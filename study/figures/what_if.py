@@ -18,9 +18,9 @@ LEADER = {"arrowstyle": "-", "lw": 0.4, "color": GREY, "shrinkA": 0, "shrinkB": 
 MARK_PX = 3
 
 
-def _overlap(one, other):
+def _overlap(first, second):
     """Area that two boxes (x0, y0, x1, y1) share."""
-    width, height = np.minimum(one[2:], other[2:]) - np.maximum(one[:2], other[:2])
+    width, height = np.minimum(first[2:], second[2:]) - np.maximum(first[:2], second[:2])
     return max(width, 0) * max(height, 0)
 
 
@@ -54,7 +54,7 @@ def _label(figure, axes, table, line, colours):
             end = point + distance * np.array(side[:2]) * figure.dpi / 72
             leader = _squares(np.linspace(point, end, 12)[3:], 1) if distance > DISTANCES_PT[0] else []
             hidden = np.prod(box[2:] - box[:2]) - _overlap(box, frame)
-            hidden += sum(_overlap(one, other) for one in [box, *leader] for other in taken)
+            hidden += sum(_overlap(part, obstacle) for part in [box, *leader] for obstacle in taken)
             places.append((round(hidden), len(places), distance, side, [box, *leader]))
         _, _, distance, side, boxes = min(places, key=lambda place: place[:2])
         _write(axes, row, colours[row.rule], distance, side)

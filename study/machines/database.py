@@ -6,7 +6,7 @@ from pydantic import Field, model_validator
 from study.machines import conf
 from study.machines.section import Section
 
-MOST_CLIENTS = 10_000           # that there is room for in a simulation
+MAX_CLIENTS = 10_000            # that there is room for in a simulation
 
 
 class Postgres(Section):
@@ -16,9 +16,9 @@ class Postgres(Section):
     """From 8.3 to 18."""
     scale: int = 10
     """Of pgbench (-s): 100 000 accounts, 15 MB, for each."""
-    clients: Annotated[int, Field(le=MOST_CLIENTS)] = 10
+    clients: Annotated[int, Field(le=MAX_CLIENTS)] = 10
     """Of pgbench (-c)."""
-    threads: Annotated[int, Field(ge=1, le=MOST_CLIENTS)] | None = None
+    threads: Annotated[int, Field(ge=1, le=MAX_CLIENTS)] | None = None
     """Of pgbench (-j). Left out: 1."""
     transactions: Annotated[int, Field(ge=1, le=10**8)] | None = None
     """Transactions of a run in all."""
@@ -64,7 +64,7 @@ class Innodb(Section):
     kind: Literal["innodb"] = "innodb"
     rows: int = 10_000_000
     """Rows of the table (--oltp-table-size)."""
-    clients: Annotated[int, Field(le=MOST_CLIENTS)] = 20
+    clients: Annotated[int, Field(le=MAX_CLIENTS)] = 20
     """Threads of sysbench (--num-threads)."""
     seconds: Annotated[float, Field(gt=0, le=86400)] = 300
     """Length of a run, s."""
@@ -105,7 +105,7 @@ class Oracle(Section):
     kind: Literal["oracle"] = "oracle"
     gib: Annotated[float, Field(ge=0.125, le=128)] = 10
     """Size of the tables, GiB."""
-    clients: Annotated[int, Field(le=MOST_CLIENTS)] = 32
+    clients: Annotated[int, Field(le=MAX_CLIENTS)] = 32
     """Users."""
     seconds: Annotated[float, Field(gt=0, le=86400)] = 1800
     """Length of a run, s."""

@@ -4,8 +4,8 @@ Names of a sheet's fields among drawn values are `<sheet>.<field>`.
 """
 from model.devices.data_sheet import SheetParams
 from model.devices.ssd import PAGE_BYTES, SsdParams
-from model.filesystems.zfs import store as zfs_files
-from model.zfs.vdev import raid as vdev_map
+from model.filesystems.zfs import store as zfs_store
+from model.zfs.vdev import raid
 from study.documents.priors import Prior
 from study.machines.scenario import Scenario
 from study.machines.storage import Devices, Pool, sheet
@@ -38,29 +38,33 @@ def scattered(params: SsdParams, share: float) -> SsdParams:
     return params._replace(write_iops=iops, random_rate=min(max(rate, slow), params.write_rate))
 
 
-def of_device(one: Devices, values: dict) -> SheetParams | SsdParams:
+def of_device(devices: Devices, values: dict) -> SheetParams | SsdParams:
     """Its parameters in the model, as drawn and as the scenario says."""
-    device = sheet(one.sheet)
+    device = sheet(devices.sheet)
     params = device.params
-    drawn = {field: round(values[f"{one.sheet}.{field}"]) for field in params._fields if f"{one.sheet}.{field}" in values}
-    params = params._replace(**drawn | {"disk_bytes": one.device_bytes})
+    drawn = {field: round(values[f"{devices.sheet}.{field}"]) for field in params._fields
+             if f"{devices.sheet}.{field}" in values}
+    params = params._replace(**drawn | {"disk_bytes": devices.device_bytes})
     if isinstance(params, SsdParams):
         if device.collects:
             params = scattered(params, values["scattered_share"])
         return params._replace(buffer_bytes=min(params.buffer_bytes, params.disk_bytes),
-                               is_volatile=0 if one.battery else params.is_volatile)
+                               is_volatile=0 if devices.battery else params.is_volatile)
     params = params._replace(window=min(params.window, params.depth), inner_rate=min(params.inner_rate, params.outer_rate),
                              outer_sustained=min(params.outer_sustained, params.outer_rate))    # drawn one by one
-    if one.write_cache is not None:
-        params = params._replace(buffers_writes=int(one.write_cache))
-    return params._replace(buffers_writes=1, buffer_bytes=max(params.buffer_bytes, BATTERY_BYTES)) if one.battery else params
+    if devices.write_cache is not None:
+        params = params._replace(buffers_writes=int(devices.write_cache))
+    if devices.battery:
+        return params._replace(buffers_writes=1, buffer_bytes=max(params.buffer_bytes, BATTERY_BYTES))
+    return params
 
 
-def _group(one: Devices, values: dict) -> zfs_files.Group:
-    kind = "single" if one.layout == "stripe" else one.layout
-    return zfs_files.Group(of_device(one, values), one.n_vdevs, vdev_map.vdev_params(kind, one.group, one.ashift))
+def _group(devices: Devices, values: dict) -> zfs_store.Group:
+    kind = "single" if devices.layout == "stripe" else devices.layout
+    vdev = raid.vdev_params(kind, devices.group, devices.ashift)
+    return zfs_store.Group(of_device(devices, values), devices.n_vdevs, vdev)
 
 
-def of_pool(one: Pool, values: dict) -> zfs_files.Pool:
-    log, cache = (None if part is None else _group(part, values) for part in (one.log, one.cache))
-    return zfs_files.Pool(_group(one.data, values), log, cache)
+def of_pool(pool: Pool, values: dict) -> zfs_store.Pool:
+    log, cache = (None if part is None else _group(part, values) for part in (pool.log, pool.cache))
+    return zfs_store.Pool(_group(pool.data, values), log, cache)

@@ -99,9 +99,9 @@ def read(name: str) -> Device:
 
 def other_disk(present: SheetParams, name: str, kept: tuple[str, ...]) -> SheetParams:
     """The disk of `data/hardware/<name>.toml` in place of the present one, of which it keeps some fields."""
-    other = read(name).params
-    assert isinstance(other, SheetParams)
-    return other._replace(**{field: getattr(present, field) for field in kept})
+    params = read(name).params
+    assert isinstance(params, SheetParams)
+    return params._replace(**{field: getattr(present, field) for field in kept})
 
 
 def _params(file: str, kind: str, values: dict) -> SheetParams | SsdParams:

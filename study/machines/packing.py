@@ -15,7 +15,7 @@ from model.databases.postgres.toolkit import INDEX, REST, TABLE
 from study.machines import conf
 from study.machines.scenario import Scenario
 
-MOST = 100      # of any file, as of a scenario
+MAX_RATIO = 100     # of any file, as of a scenario
 # lz4's ratio by KiB of a record. Measured for this: benchmarks/pack_records.py on files of PostgreSQL 15.18, pgbench of
 # scale 40, 8 clients. accounts_pkey as loaded (2.51 at 128 KiB after 250 000 transactions); history; the log of 200 000
 # transactions with images, 350 MB (of the first 48 000 after a checkpoint 5 % less), of 100 000 without, 48 MB, and of
@@ -33,10 +33,10 @@ def measured(what: str, record_kib: float) -> float:
 
 def of_indexes_and_tables(whole: float, of_index: float, share: float) -> tuple[float, float]:
     """The ratios of indexes, which are `share` of all bytes, and of tables, so that all together have that of the whole; if
-    tables then had to pack better than `MOST`, indexes do."""
+    tables then had to pack better than `MAX_RATIO`, indexes do."""
     if share == 0:
         return of_index, whole
-    of_index = max(of_index, share * MOST / (MOST / whole - 1 + share))
+    of_index = max(of_index, share * MAX_RATIO / (MAX_RATIO / whole - 1 + share))
     return of_index, (1 - share) / (1 / whole - share / of_index)
 
 

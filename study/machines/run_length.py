@@ -4,7 +4,7 @@ PostgreSQL's year is the interval between checkpoints: after each, pages go into
 what one interval has made dirty is written during the next. So
 
  1. A scenario that says how many transactions, or seconds, is run like that, from a checkpoint on; but where its seconds are
-    more than `MOST_TRANSACTIONS`, as if it did not say so, but was at work all the time.
+    more than `MAX_TRANSACTIONS`, as if it did not say so, but was at work all the time.
  2. Else a short run says how many transactions fit in an interval. Two intervals are run, and the second is measured. Where
     log ends an interval before time does, it is so many transactions, however long they take.
  3. What is measured holds `GROUPS` transaction groups, and as many have been before, or the writes of the first ones would
@@ -23,9 +23,9 @@ what one interval has made dirty is written during the next. So
     the rate of a short one that begins so itself. Where a checkpoint on ZFS never naps, as disks are slower than its
     schedule, hours leave more dirty than the schedule says. The second run of rule 3 counts how many pages it came to for a
     transaction, in `PILOT` transactions at least, and is repeated with buffers that such a pace leaves.
- 6. If rule 3 alone takes more than `MOST_TRANSACTIONS`, groups are made smaller than tables are, down to a quarter of a
+ 6. If rule 3 alone takes more than `MAX_TRANSACTIONS`, groups are made smaller than tables are, down to a quarter of a
     second. A record meets fewer writes in a group then, so that more is written for each transaction.
- 7. Tables of more than scale `MOST_SCALE` are made smaller in any case, with all that rule 4 names; but the interval is
+ 7. Tables of more than scale `MAX_SCALE` are made smaller in any case, with all that rule 4 names; but the interval is
     kept, as in rule 5, where it would be shorter than half a minute. Buffers are then as dirty at the start as those of
     the whole machine, but what a checkpoint writes of them takes the whole interval: a k-th of the writes, for each second.
 """
@@ -41,7 +41,7 @@ from study.machines.scenario import Scenario, changed
 from study.machines.storage import GIB
 
 BUDGET = 200_000                # transactions of a run
-MOST_TRANSACTIONS = 400_000     # if groups want more than that
+MAX_TRANSACTIONS = 400_000      # if groups want more than that
 PILOT = 3_000
 GROUPS = 3                      # that are measured at least
 COSTS = {"innodb": 2, "oracle": 16}     # times as much to simulate as a transaction of pgbench: InnoDB's measured processor
@@ -50,16 +50,16 @@ PILOT_SECONDS = 5               # of those
 PACES, SAME_PACE = 3, 0.2       # looks at what a checkpoint comes to, unless two agree to a fifth
 ROUNDS = 3                      # of InnoDB's page cleaner, one a second, that are measured at least
 LONGER = 4                      # times, of a draw that is faster
-LEAST_GROUP = 0.25              # s: what comes once in a group is some milliseconds
+MIN_GROUP = 0.25                # s: what comes once in a group is some milliseconds
 BRANCHES = 10                   # for a client, that scaling leaves
-MOST_SCALE = 3000               # 45 GB of tables: some gigabyte of the simulation
-MOST = 8.0                      # scaling
-MOST_WITHOUT = 32.0             # of scripts that touch no branches
-LEAST_TIMEOUT = 30              # s, PostgreSQL's least checkpoint_timeout
-LEAST_SECONDS = 12              # of a run without groups: UFS, select-only
-LEAST_LOG = 300                 # B of a transaction without images
-LEAST_BUFFERS = 2**22
-LEAST_CACHE = 2**27              # B of a cache device
+MAX_SCALE = 3000                # 45 GB of tables: some gigabyte of the simulation
+MAX_FACTOR = 8.0                # scaling
+MAX_WITHOUT = 32.0              # of scripts that touch no branches
+MIN_TIMEOUT = 30                # s, PostgreSQL's least checkpoint_timeout
+MIN_SECONDS = 12                # of a run without groups: UFS, select-only
+MIN_LOG = 300                   # B of a transaction without images
+MIN_BUFFERS = 2**22
+MIN_CACHE = 2**27                # B of a cache device
 
 
 class Length(NamedTuple):
@@ -67,16 +67,16 @@ class Length(NamedTuple):
     scenario: Scenario
     since: float            # or machines.HALF: the second by which half of the transactions are done
     why: str
-    least: float = 0.0      # s that are measured at least
+    min_seconds: float = 0.0    # s that are measured at least
 
 
 def outcome(length: Length, values: dict, seed: int) -> machines.Outcome:
     """The run, of a draw. One of so many transactions that is over too soon, as the draw is faster than the best guess, is
     run again, as much longer, `LONGER` times at most (rule 3)."""
     first = machines.simulate(length.scenario, values, seed, since=length.since)
-    if length.since != machines.HALF or first.seconds >= length.least:
+    if length.since != machines.HALF or first.seconds >= length.min_seconds:
         return first
-    more = min(LONGER, 1.1 * length.least / max(first.seconds, 1e-3))
+    more = min(LONGER, 1.1 * length.min_seconds / max(first.seconds, 1e-3))
     longer = changed(length.scenario, {"database.transactions": round(more * (length.scenario.postgres.transactions or 0))})
     return machines.simulate(longer, values, seed, since=length.since)
 
@@ -85,14 +85,14 @@ def of(machine: Scenario, values: dict, seed: int = 1, budget: int = BUDGET) -> 
     server = machine.database
     if server.kind != "postgres":
         return _of_seconds(machine, values, seed)
-    too_large = max(1.0, server.scale / MOST_SCALE)
+    too_large = max(1.0, server.scale / MAX_SCALE)
     manageable = smaller(machine, too_large, keeps_interval=True)
     as_said = Length(manageable, 0, f"as long as the scenario says, from a checkpoint on{_size(too_large)}")
     if server.transactions:
         return as_said
     machine, manageable = (changed(each, {"database.seconds": None}) for each in (machine, manageable))
     pilot = machines.simulate(changed(manageable, {"database.transactions": PILOT}), values, seed)
-    if server.seconds and server.seconds * pilot.tps <= MOST_TRANSACTIONS:
+    if server.seconds and server.seconds * pilot.tps <= MAX_TRANSACTIONS:
         return as_said
     if server.script == "select-only":
         return Length(changed(manageable, {"database.transactions": budget}), 0, f"{budget} transactions{_size(too_large)}")
@@ -122,9 +122,9 @@ def _of_seconds(machine: Scenario, values: dict, seed: int) -> Length:
 
 def _seconds_to_measure(machine: Scenario, tps: float) -> tuple[float, float]:
     """At that rate, and the scale of groups."""
-    costs, least = COSTS[machine.database.kind], ROUNDS if machine.database.kind == "innodb" else 0
+    costs, min_transactions = COSTS[machine.database.kind], ROUNDS if machine.database.kind == "innodb" else 0
     scale = groups_scale(machine, 1.0, tps * costs)
-    return max(GROUPS * group_seconds(machine) / scale, MOST_TRANSACTIONS / costs / tps / 2, least), scale
+    return max(GROUPS * group_seconds(machine) / scale, MAX_TRANSACTIONS / costs / tps / 2, min_transactions), scale
 
 
 def _worked_innodb(machine: Scenario, tps: float) -> Scenario:
@@ -167,7 +167,7 @@ def group_seconds(machine: Scenario) -> float:
 def groups_scale(machine: Scenario, k: float, tps: float) -> float:
     """Rule 6: as that of tables, `k`, or more if a run would be too long."""
     seconds = group_seconds(machine)
-    return max(k, min(2 * GROUPS * seconds * tps / MOST_TRANSACTIONS, seconds / LEAST_GROUP))
+    return max(k, min(2 * GROUPS * seconds * tps / MAX_TRANSACTIONS, seconds / MIN_GROUP))
 
 
 def _of_intervals(machine: Scenario, each: tuple[float, float | None], tps: float, budget: int, too_large: float,
@@ -176,19 +176,19 @@ def _of_intervals(machine: Scenario, each: tuple[float, float | None], tps: floa
     seconds, n = each
     k = max(too_large, scaling(machine, 2 * seconds * tps / budget))
     scale = groups_scale(machine, k, tps)
-    least = GROUPS * group_seconds(machine) / scale or LEAST_SECONDS / 2
-    keeps = _timeout(machine) / k < LEAST_TIMEOUT
+    min_seconds = GROUPS * group_seconds(machine) / scale or MIN_SECONDS / 2
+    keeps = _timeout(machine) / k < MIN_TIMEOUT
     run, size = smaller(machine, k, scale, keeps), _size(k) + _size_of_groups(k, scale)
     run = _worked(run, seconds * tps / k, pace)
     if seconds * tps <= budget * k and n is not None and not keeps:
-        total = round(max(2 * n / k, 2 * least * tps))
+        total = round(max(2 * n / k, 2 * min_seconds * tps))
         return Length(changed(run, {"database.transactions": total}), machines.HALF,
-                      f"the second half of {total} transactions, two intervals between checkpoints{size}", least)
+                      f"the second half of {total} transactions, two intervals between checkpoints{size}", min_seconds)
     if seconds * tps <= budget * k and not keeps:
-        length = max(least, seconds / k)
+        length = max(min_seconds, seconds / k)
         return Length(changed(run, {"database.seconds": 2 * length}), length,
                       f"the second of two intervals between checkpoints, of {seconds:.0f} s{size}")
-    length = max(least, budget / tps / 2)
+    length = max(min_seconds, budget / tps / 2)
     return Length(changed(run, {"database.seconds": 2 * length}), length,
                   f"the second half of {2 * length:.3g} s of an interval of {seconds:.0f} s between checkpoints{size}")
 
@@ -224,8 +224,8 @@ def transactions_in(distance: float, scale: int, pilot: machines.Outcome) -> flo
     pages, commits = machines.PAGES_OF_A_BRANCH * scale, pilot.counts["commits"]
     images = max(pilot.counts["images"], 1e-9) / commits
     image_bytes = min(PAGE_BYTES, pilot.wal_bytes / images)
-    rest = max(pilot.wal_bytes - images * image_bytes, LEAST_LOG)
-    low, high = 1.0, distance / LEAST_LOG
+    rest = max(pilot.wal_bytes - images * image_bytes, MIN_LOG)
+    low, high = 1.0, distance / MIN_LOG
     while high > 1.01 * low:
         n = (low * high) ** 0.5
         log = rest * n + image_bytes * pages * -math.expm1(-images * n / pages)
@@ -237,15 +237,17 @@ def scaling(machine: Scenario, wanted: float) -> float:
     """Rule 3: `wanted`, or as much of it as goes; 1: as it is."""
     server = machine.database
     buffers = servers.buffer_bytes(machine)
-    most = min(*_most(server), buffers / max(LEAST_BUFFERS, 2**18 * server.clients),
-               machines.arc_max_bytes(machine) / 2**26 if machine.files.kind == "zfs" else MOST,
-               _timeout(machine) / LEAST_TIMEOUT)
-    return max(1.0, min(wanted, most))
+    max_factor = min(*_max_factors(server), buffers / max(MIN_BUFFERS, 2**18 * server.clients),
+                     machines.arc_max_bytes(machine) / 2**26 if machine.files.kind == "zfs" else MAX_FACTOR,
+                     _timeout(machine) / MIN_TIMEOUT)
+    return max(1.0, min(wanted, max_factor))
 
 
-def _most(server) -> tuple[float, float]:
+def _max_factors(server) -> tuple[float, float]:
     """Of scripts without branches, of which none is short, as much as all else allows."""
-    return (MOST, server.scale / (BRANCHES * server.clients)) if server.script == "tpc-b" else (MOST_WITHOUT, server.scale)
+    if server.script == "tpc-b":
+        return MAX_FACTOR, server.scale / (BRANCHES * server.clients)
+    return MAX_WITHOUT, server.scale
 
 
 def _timeout(machine: Scenario) -> float:
@@ -272,15 +274,15 @@ def smaller(machine: Scenario, k: float, groups: float | None = None, keeps_inte
         changes["files.arc_max_mib"] = machines.arc_max_bytes(machine) / k / 2**20
     for path, pool in (("pool", machine.pool), ("log_pool", machine.log_pool)):
         if pool is not None and pool.cache is not None:
-            changes[f"{path}.cache.use_gib"] = max(LEAST_CACHE, pool.cache.device_bytes / k) / GIB
+            changes[f"{path}.cache.use_gib"] = max(MIN_CACHE, pool.cache.device_bytes / k) / GIB
     return changed(machine, changes)
 
 
 def _less_log(machine: Scenario, settings, k: float) -> dict:
     if machine.postgres.version < 9.5:
         return {"database.conf.checkpoint_segments": max(1, round(settings.checkpoint_segments / k))}
-    most = servers.conf.check("postgres", machine.postgres.conf).get("max_wal_size", GIB)
-    return {"database.conf.max_wal_size": f"{max(32, int(most / k) >> 20)}MB"}
+    max_wal_bytes = servers.conf.check("postgres", machine.postgres.conf).get("max_wal_size", GIB)
+    return {"database.conf.max_wal_size": f"{max(32, int(max_wal_bytes / k) >> 20)}MB"}
 
 
 _ANY = {"trip_ns": 0, "handoff_ns": 0, "spread_cpu": 0, "cpu_speed": 1}

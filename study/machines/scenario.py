@@ -99,7 +99,7 @@ class Scenario(Section):
             if (self.files.arc_max_mib or 0) * 2**20 > memory:
                 raise ValueError(f"arc_max_mib is {self.files.arc_max_mib:g}, more than the memory of "
                                  f"{self.host.memory_gib:g} GiB; choose less, or more memory")
-            if any(one and one.data.layout == "raidz3" for one in (self.pool, self.log_pool)) \
+            if any(pool and pool.data.layout == "raidz3" for pool in (self.pool, self.log_pool)) \
                     and eras.ERAS[self.files.era].raidz.most_parity < PARITY["raidz3"]:
                 raise ValueError(f"the layout is raidz3, but era {self.files.era} has no third parity; choose b141")
         elif self.database.kind == "oracle":
@@ -110,11 +110,11 @@ class Scenario(Section):
         return self
 
     def _refuse_zfs_only(self):
-        for one in (self.pool, self.log_pool):
-            if one is not None and one.data.layout == "mirror":
+        for pool in (self.pool, self.log_pool):
+            if pool is not None and pool.data.layout == "mirror":
                 raise ValueError("the layout is mirror, but a volume under UFS is simulated as a stripe only; choose "
                                  "stripe, or zfs")
-            if one is not None and (one.log or one.cache or one.data.layout in PARITY):
+            if pool is not None and (pool.log or pool.cache or pool.data.layout in PARITY):
                 raise ValueError("a log device, a cache device and RAID-Z are ZFS's, but the file system is UFS; leave them "
                                  "out or choose zfs")
 
@@ -174,7 +174,8 @@ def of(content: dict, name: str = "scenario") -> Scenario:
 
 def sentence(name: str, error: ValidationError, within: str = "") -> str:
     """The first complaint as one sentence: file, entry, value, what is allowed. `within`: the entry that was read."""
-    first = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")     # a word mistyped is not missing
+    # a word mistyped is not missing
+    first = min(error.errors(), key=lambda complaint: complaint["type"] != "extra_forbidden")
     kinds = ("zfs", "ufs", "postgres", "innodb", "oracle")
     parts = [str(part + 1 if isinstance(part, int) else part) for part in first["loc"] if part not in kinds]
     entry = ".".join([within] * bool(within) + parts)
@@ -219,8 +220,8 @@ def fields(machine: Scenario) -> dict[str, Any]:
     return dict(walk(machine.model_dump(), ""))
 
 
-def differences(machine: Scenario, other: Scenario) -> dict[str, tuple]:
-    """What differs: path -> (in `machine`, in `other`); None for what one of them lacks."""
-    a, b = fields(machine), fields(other)
+def differences(first: Scenario, second: Scenario) -> dict[str, tuple]:
+    """What differs: path -> (in `first`, in `second`); None for what one of them lacks."""
+    a, b = fields(first), fields(second)
     return {path: (a.get(path), b.get(path)) for path in sorted(a.keys() | b.keys())
             if a.get(path) != b.get(path) and path != "title"}

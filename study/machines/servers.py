@@ -3,13 +3,12 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from model.databases.innodb import state as innodb_machine
+from model.databases.innodb import state as innodb_state
 from model.databases.innodb import sysbench
-from model.databases.oracle import state as oracle_machine
-from model.databases.postgres import columns as pg
-from model.databases.postgres import pgbench
-from model.databases.postgres import state as postgres_machine
-from model.databases.postgres import toolkit as oltp_toolkit
+from model.databases.oracle import state as oracle_state
+from model.databases.postgres import columns as postgres_columns
+from model.databases.postgres import pgbench, toolkit
+from model.databases.postgres import state as postgres_state
 from model.events.clock import SECOND_NS
 from study.machines import conf
 from study.machines.database import Postgres
@@ -47,21 +46,21 @@ def buffer_bytes(machine: Scenario, values: dict | None = None) -> float:
     return settings.get("shared_buffers", (128 if machine.database.version >= 9.3 else 32) * 2**20)
 
 
-def postgres_settings(machine: Scenario, values: dict, n_transactions: int, **more) -> postgres_machine.Settings:
+def postgres_settings(machine: Scenario, values: dict, n_transactions: int, **more) -> postgres_state.Settings:
     server, faster = machine.postgres, speed(machine, values)
     settings = conf.check("postgres", server.conf)
     chosen = {name: change(settings[key]) for key, (name, change) in _POSTGRES.items() if key in settings}
     if "wal_sync_method" not in settings and system(machine) != "solaris":
-        chosen["wal_sync_method"] = postgres_machine.FDATASYNC
+        chosen["wal_sync_method"] = postgres_state.FDATASYNC
     if server.log_files is not None:
         chosen["ready_segments"] = server.log_files
     if not settings.get("fsync", True):
-        chosen["wal_sync_method"] = postgres_machine.NO_FSYNC
+        chosen["wal_sync_method"] = postgres_state.NO_FSYNC
     if "time_scale" in values:      # shorter than PostgreSQL would allow
         chosen["checkpoint_timeout_ns"] = round(chosen["checkpoint_timeout_ns"] / values["time_scale"])
     if server.seconds is not None:
         chosen["duration_ns"] = round(server.seconds * SECOND_NS)
-    return postgres_machine.settings_of(
+    return postgres_state.settings_of(
         server.version, server.clients, n_transactions, int(settings.get("max_wal_size", GIB)),
         n_client_threads=server.threads or 1, n_cpus=machine.host.cpus, trip_ns=round(values["trip_ns"] / faster),
         handoff_ns=round(values["handoff_ns"] / faster), spread_cpu=int(values["spread_cpu"]),
@@ -78,7 +77,7 @@ def postgres_database(machine: Scenario, values: dict, n_transactions: int) -> p
     cpu = [round(unit * (STATEMENT_US[name] * _planned(name, server, values) + extra)) for name in SCRIPTS[server.script]]
     compresses = conf.check("postgres", server.conf).get("wal_compression", "off") != "off"
     return pgbench.pgbench(server.scale, n_transactions, cpu, server.script, fillfactor=server.fillfactor,
-                            record_format=postgres_machine.format_of(server.version),
+                            record_format=postgres_state.format_of(server.version),
                             image_pct=round(values.get("image_pct", 100)) if compresses else 100)
 
 
@@ -94,10 +93,10 @@ def _toolkit(machine: Scenario, values: dict, n_transactions: int) -> pgbench.Da
                          "choose tpc-b, simple-update or select-only")
     statement_ns = values["transaction_cpu_ns"] / len(STATEMENT_US) * values["statement_factor"] / speed(machine, values)
     n_reads, n_updates = round(values["n_reads"]), round(values["n_updates"])
-    return oltp_toolkit.toolkit(
+    return toolkit.toolkit(
         int(values["working_gib"] * GIB), n_reads, n_updates, round(values["row_bytes"]),
         round(statement_ns * (n_reads + n_updates + 3)), n_transactions, fillfactor=machine.postgres.fillfactor,
-        record_format=postgres_machine.format_of(machine.postgres.version))
+        record_format=postgres_state.format_of(machine.postgres.version))
 
 
 def max_tps(machine: Scenario, values: dict) -> float:
@@ -105,21 +104,21 @@ def max_tps(machine: Scenario, values: dict) -> float:
     be drawn, so a fifth more.)"""
     server = machine.postgres
     statements = postgres_database(machine, values, 1).statements
-    n, cpu = len(statements), statements[:, pg.CPU_NS].sum() / SECOND_NS
+    n, cpu = len(statements), statements[:, postgres_columns.CPU_NS].sum() / SECOND_NS
     trips = n * values["trip_ns"] / speed(machine, values) / SECOND_NS
     return 1.2 * min(machine.host.cpus / cpu, (server.threads or 1) / trips, server.clients / (cpu + trips))
 
 
-_STARTED = {"cold": 0, "warm": 1, "at work": postgres_machine.AT_WORK}
+_STARTED = {"cold": 0, "warm": 1, "at work": postgres_state.AT_WORK}
 
 
 def _ns(value: float) -> int:
     return round(value * SECOND_NS)
 
 
-_METHODS = {"open_datasync": postgres_machine.OPEN_DATASYNC, "open_sync": postgres_machine.OPEN_DATASYNC,
-            "fdatasync": postgres_machine.FDATASYNC, "fsync": postgres_machine.FDATASYNC,
-            "fsync_writethrough": postgres_machine.FDATASYNC}
+_METHODS = {"open_datasync": postgres_state.OPEN_DATASYNC, "open_sync": postgres_state.OPEN_DATASYNC,
+            "fdatasync": postgres_state.FDATASYNC, "fsync": postgres_state.FDATASYNC,
+            "fsync_writethrough": postgres_state.FDATASYNC}
 _POSTGRES: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "shared_buffers": ("shared_buffers_bytes", int), "wal_buffers": ("wal_buffers_bytes", int),
     "full_page_writes": ("full_page_writes", int),
@@ -134,8 +133,8 @@ _POSTGRES: dict[str, tuple[str, Callable[[Any], Any]]] = {
 
 # --- InnoDB ---------------------------------------------------------------------------------------------------------------
 
-_STARTS = {"as loaded": innodb_machine.AS_LOADED, "warm": innodb_machine.WARM, "cold": innodb_machine.COLD,
-           "at work": innodb_machine.AT_WORK}
+_STARTS = {"as loaded": innodb_state.AS_LOADED, "warm": innodb_state.WARM, "cold": innodb_state.COLD,
+           "at work": innodb_state.AT_WORK}
 # CPU of a statement apart from its changes, and of a change, against MySQL 5.4. One thread, all in memory: 5.6 has 9 % less
 # point selects a second than 5.1; 5.7 and 8.0 10 and 30 % less than 5.6, and 10 to 20 and 40 to 50 % less writes; little
 # since. 5.5 is taken between. M. Callaghan, "MySQL 5.6: single-threaded, read-only" (2013), "Using sysbench to measure how
@@ -156,12 +155,12 @@ _INNODB: dict[str, tuple[str, Callable[[Any], Any]]] = {
 }
 
 
-def innodb_settings(machine: Scenario, values: dict, n_transactions: int, **more) -> innodb_machine.Settings:
+def innodb_settings(machine: Scenario, values: dict, n_transactions: int, **more) -> innodb_state.Settings:
     settings = {"innodb_buffer_pool_size": values["innodb_buffer_pool_size"]} | conf.check("innodb", machine.innodb.conf)
     chosen = {name: change(settings[key]) for key, (name, change) in _INNODB.items() if key in settings}
-    if "lru_scan_depth" in chosen and chosen["buffer_pool_bytes"] >= innodb_machine.LEAST_OF_INSTANCES:
-        chosen["lru_scan_depth"] *= innodb_machine.INSTANCES
-    return innodb_machine.settings_of(
+    if "lru_scan_depth" in chosen and chosen["buffer_pool_bytes"] >= innodb_state.LEAST_OF_INSTANCES:
+        chosen["lru_scan_depth"] *= innodb_state.INSTANCES
+    return innodb_state.settings_of(
         mysql(machine, values), machine.innodb.clients, n_transactions, n_cpus=machine.host.cpus,
         duration_ns=_ns(machine.innodb.seconds), handoff_ns=round(values["handoff_ns"] / speed(machine, values)),
         spread_cpu=int(values["spread_cpu"]), start=_STARTS[machine.innodb.start or values["start"]],
@@ -191,14 +190,14 @@ def innodb_test(machine: Scenario, values: dict) -> sysbench.Oltp:
 _ANY_CACHE = {"cache_share": 0.25}      # of memory, where nothing is drawn
 
 
-def oracle_settings(machine: Scenario, values: dict, n_transactions: int, **more) -> oracle_machine.Settings:
+def oracle_settings(machine: Scenario, values: dict, n_transactions: int, **more) -> oracle_state.Settings:
     chosen = conf.check("oracle", machine.oracle.conf)
     n_writers = chosen.get("db_writer_processes", values["n_writers"])
-    return oracle_machine.Settings(
+    return oracle_state.Settings(
         machine.oracle.clients, n_transactions, n_cpus=machine.host.cpus, duration_ns=_ns(machine.oracle.seconds),
         handoff_ns=round(values["handoff_ns"] / speed(machine, values)),
         cpu_ns=round(values["cpu_ns"] / speed(machine, values)),
-        n_blocks=int(machine.oracle.gib * GIB) // oracle_machine.BLOCK_BYTES, gets=round(values["gets"]),
+        n_blocks=int(machine.oracle.gib * GIB) // oracle_state.BLOCK_BYTES, gets=round(values["gets"]),
         changed_share=values["changed_share"], hot_hits=values["hot_gets"], redo_bytes=round(values["redo_bytes"]),
         cache_bytes=int(buffer_bytes(machine, values)), n_writers=int(n_writers),
         writes_per_writer=max(1, round(values["writer_outstanding"] / n_writers)),

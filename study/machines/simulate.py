@@ -13,13 +13,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from model.databases.innodb import tables as innodb
-from model.databases.oracle import state as oracle_machine
+from model.databases.innodb import tables as innodb_tables
+from model.databases.oracle import state as oracle_state
 from model.databases.postgres import pgbench
-from model.databases.postgres import state as postgres_machine
+from model.databases.postgres import state as postgres_state
 from model.databases.postgres.toolkit import kinds_of_files
 from model.events.clock import MS, SECOND_NS
-from model.filesystems.zfs import store as zfs_files
+from model.filesystems.zfs import store as zfs_store
 from model.filesystems.zfs.state import DEVICE_COUNTS
 from model.simulations import database_server
 from model.simulations.database_server import Both, n_processes_of, postgres_files, simulate_postgres
@@ -29,8 +29,7 @@ from model.zfs.txg.throttle import to_scale
 from study.documents import priors
 from study.documents.priors import Known
 from study.errors import UserError
-from study.machines import packing
-from study.machines import ufs as ufs_machines
+from study.machines import packing, ufs
 from study.machines.devices import devices_of, of_device, of_pool, of_sheet
 from study.machines.scenario import Scenario
 from study.machines.servers import (
@@ -48,12 +47,12 @@ from study.machines.servers import (
 from study.machines.storage import GIB, sheet
 
 PAGES_OF_A_BRANCH = 100_000 // 61 + 274      # of accounts and of their index: see model.databases.postgres.pgbench
-SEGMENT_BYTES = postgres_machine.SEGMENT_BYTES
+SEGMENT_BYTES = postgres_state.SEGMENT_BYTES
 LOG_OF_TRANSACTION = 5 * pgbench.PAGE_BYTES        # images of the pages that one of pgbench changes
 GROUPS = ("data", "log", "cache")
 LOG_POOL_GROUPS = ("log pool", "log pool's log", "log pool's cache")
-MOST_TPS, MOST_TPS_SHORT = 20_000, 200_000      # of InnoDB: room for transactions, of a run that is short as well
-MOST_SHORT = 2**20              # transactions of a short one
+MAX_TPS, MAX_TPS_SHORT = 20_000, 200_000        # of InnoDB: room for transactions, of a run that is short as well
+MAX_SHORT = 2**20               # transactions of a short one
 OF_THE_SLIDES = ("5.4.0", "5.4.2")              # versions of MySQL of which CPU times are
 OTHER_BYTES = GIB               # of memory: kernel and processes, besides the database's buffers
 HALF = -1                       # as `since`: the second by which half of the transactions are done
@@ -113,14 +112,14 @@ def shares_cpus(machine: Scenario) -> bool:
     return system(machine) != "solaris" if machine.host.shares_cpus is None else machine.host.shares_cpus
 
 
-def zfs_settings(machine: Scenario, values: dict, n_seconds: int = 0) -> zfs_files.Settings:
+def zfs_settings(machine: Scenario, values: dict, n_seconds: int = 0) -> zfs_store.Settings:
     files, faster = machine.zfs, speed(machine, values)
     times = {name: round(values[name] / faster) for name in CPU_TIMES}
     is_warm = int(values.get("is_warm", 1) if files.warm is None else files.warm)
     cache_is_warm = values.get("cache_is_warm", 0) and is_warm if files.cache_warm is None else files.cache_warm
     own = files.log_record_kib is not None and machine.log_pool is None
     disks = [part for part in devices_of(machine) if sheet(part.sheet).kind == "disk"]    # alike, to the model
-    return zfs_files.Settings(
+    return zfs_store.Settings(
         record_bytes=files.record_kib * 1024, log_record_bytes=(files.log_record_kib or files.record_kib) * 1024,
         own_log_system=int(own or machine.log_pool is not None), compress_pct=round(100 / files.compress_ratio),
         primarycache=policy(files.primarycache), secondarycache=policy(files.secondarycache),
@@ -151,11 +150,11 @@ def store(machine: Scenario, values: dict, files: np.ndarray, n_processes: int, 
     if machine.files.kind == "ufs":
         pools = {"pool": of_device(machine.pool.data, values),
                  "log_pool": machine.log_pool and of_device(machine.log_pool.data, values)}
-        return Both(ufs=ufs_machines.store(machine, values, pools, files, kinds or [], n_processes, seed, n_seconds))
+        return Both(ufs=ufs.store(machine, values, pools, files, kinds or [], n_processes, seed, n_seconds))
     pool, log_pool = of_pool(machine.pool, values), None if machine.log_pool is None else of_pool(machine.log_pool, values)
     settings = zfs_settings(machine, values, n_seconds)
     ratios = packing.ratios(machine, values, kinds or [], files[1:, 0])
-    return Both(zfs=zfs_files.new_store(files, settings, build(machine, values), pool, n_processes, seed, log_pool, ratios))
+    return Both(zfs=zfs_store.new_store(files, settings, build(machine, values), pool, n_processes, seed, log_pool, ratios))
 
 
 # --- runs -----------------------------------------------------------------------------------------------------------------
@@ -189,7 +188,7 @@ def checked(machine: Scenario) -> Scenario:
 
 def innodb_bytes(machine: Scenario) -> int:
     """Of its table."""
-    return innodb.PAGE_BYTES * innodb.new_table(machine.innodb.rows).n_pages
+    return innodb_tables.PAGE_BYTES * innodb_tables.new_table(machine.innodb.rows).n_pages
 
 
 def _of_postgres(machine: Scenario, values: dict, seed: int, n_seconds: int, since: float) -> Outcome:
@@ -208,7 +207,7 @@ def max_log(n_transactions: int) -> int:
 
 def innodb_room(seconds: float) -> int:
     """More transactions than a run has."""
-    return round(max(seconds * MOST_TPS, min(seconds * MOST_TPS_SHORT, MOST_SHORT)))
+    return round(max(seconds * MAX_TPS, min(seconds * MAX_TPS_SHORT, MAX_SHORT)))
 
 
 def _of_innodb(machine: Scenario, values: dict, seed: int, n_seconds: int, since: float) -> Outcome:
@@ -224,7 +223,7 @@ def _of_oracle(machine: Scenario, values: dict, seed: int, n_seconds: int, since
     settings = oracle_settings(machine, values, innodb_room(machine.oracle.seconds), n_seconds=n_seconds)
     files = database_server.oracle_files(settings)
     fits(machine, int(files[1, 0]), int(files[0, 0]))
-    place = store(machine, values, files, oracle_machine.n_processes_of(settings), seed, n_seconds)
+    place = store(machine, values, files, oracle_state.n_processes_of(settings), seed, n_seconds)
     return outcome_of(database_server.simulate_oracle(settings, place, seed), place, since)
 
 
@@ -241,7 +240,7 @@ def outcome_of(result, place: Both, since: float = 0) -> Outcome:
     p50, p95, p99 = np.quantile(response, (0.5, 0.95, 0.99)) if n else (np.nan,) * 3
     per_second = dict(zip(result.counts, result.per_second, strict=True))
     counts = {name: int(since_second(row, since)) for name, row in per_second.items()} if since else result.counts
-    log = counts["log_bytes"] * (pgbench.PAGE_BYTES / postgres_machine.PAYLOAD if "images" in counts else 1)
+    log = counts["log_bytes"] * (pgbench.PAGE_BYTES / postgres_state.PAYLOAD if "images" in counts else 1)
     return Outcome(
         tps=n / seconds, seconds=seconds, mean_ms=float(response.mean()) if n else np.nan, p50_ms=p50, p95_ms=p95,
         p99_ms=p99, wal_bytes=log / max(1, n), counts=counts, per_second=per_second,
@@ -262,7 +261,7 @@ def half_of(result) -> float:
 def device_series(place: Both) -> dict:
     """Per group of devices and count, an array over the seconds that were recorded."""
     if place.ufs:
-        return ufs_machines.device_series(place.ufs)
+        return ufs.device_series(place.ufs)
     pools = ((place.zfs.data, GROUPS), (place.zfs.log, LOG_POOL_GROUPS)) if place.zfs else ()
     return {name: dict(zip(DEVICE_COUNTS, rows, strict=True)) for zfs, names in pools if zfs is not None
             for name, rows in zip(names, zfs.tally.devices_per_second, strict=True)}
@@ -273,7 +272,7 @@ def device_counts(place: Both, since: float = 0) -> dict:
     served, {reads, read_bytes, writes, written_bytes}."""
     if place.ufs:
         return {group: {name: int(since_second(row, since)) for name, row in rows.items()}
-                for group, rows in ufs_machines.device_series(place.ufs).items()}
+                for group, rows in ufs.device_series(place.ufs).items()}
     counts: dict[str, dict] = {}
     for zfs, names in ((place.zfs.data, GROUPS), (place.zfs.log, LOG_POOL_GROUPS)) if place.zfs else ():
         if zfs is not None:

@@ -17,7 +17,7 @@ from study.project import DATA
 PARITY = {"raidz1": 1, "raidz2": 2, "raidz3": 3}
 KIB, GIB = 2**10, 2**30
 LARGEST_RECORD = max(era.records.most_bytes for era in eras.ERAS.values()) // KIB
-MOST_DEVICES = 1024             # that there is room for in a simulation
+MAX_DEVICES = 1024              # that there is room for in a simulation
 
 
 @functools.cache
@@ -75,14 +75,14 @@ class Devices(Section):
         whole = sheet(self.sheet).params.disk_bytes
         if self.count < 1:
             raise ValueError(f"count is {self.count}, but there is no pool without a disk; give 1 or more")
-        if self.count > MOST_DEVICES:
-            raise ValueError(f"count is {self.count}, but {MOST_DEVICES} devices are simulated at most; choose fewer")
-        least = {"stripe": 1, "mirror": 2}.get(self.layout, PARITY.get(self.layout, 0) + 1)
+        if self.count > MAX_DEVICES:
+            raise ValueError(f"count is {self.count}, but {MAX_DEVICES} devices are simulated at most; choose fewer")
+        minimum = {"stripe": 1, "mirror": 2}.get(self.layout, PARITY.get(self.layout, 0) + 1)
         if self.layout == "stripe" and self.width not in (None, 1):
             raise ValueError(f"width is {self.width}, but a stripe has no groups; leave it out or choose another layout")
-        if self.group < least:
+        if self.group < minimum:
             raise ValueError(f"{self.layout} of {self.group} device{'s' * (self.group > 1)} is none; it needs "
-                             f"{least} at least, so raise count or width, or choose another layout")
+                             f"{minimum} at least, so raise count or width, or choose another layout")
         if self.count % self.group:
             raise ValueError(f"{self.count} devices are not divided by groups of {self.group}; choose a multiple of it")
         if self.use_gib is not None and not 0 < self.use_gib * GIB <= whole:
@@ -111,15 +111,16 @@ class Pool(Section):
 
 def _check_record(name: str, kib: int, era: str):
     """ValueError unless the build has such records."""
-    most = eras.ERAS[era].records.most_bytes // KIB
+    maximum = eras.ERAS[era].records.most_bytes // KIB
     if kib < 1 or kib & (kib - 1):
-        raise ValueError(f"{name} is {kib}, but a record is a power of two, of 1 to {most} KiB with era {era}; choose one")
+        raise ValueError(f"{name} is {kib}, but a record is a power of two, of 1 to {maximum} KiB with era {era}; "
+                         "choose one")
     if kib > LARGEST_RECORD:
         raise ValueError(f"{name} is {kib}, but no ZFS has records of more than {LARGEST_RECORD} KiB (16 MiB); choose no "
                          "more than that")
-    if kib > most:
-        raise ValueError(f"{name} is {kib}, but a record has {most} KiB at most with era {era}; choose less, or a "
-                         "release with large blocks, as openzfs")
+    if kib > maximum:
+        raise ValueError(f"{name} is {kib}, but a record has {maximum} KiB at most with era {era}; choose less, or a "
+                         "that, or a release with large blocks, as openzfs")
 
 
 class Zfs(Section):

@@ -97,11 +97,11 @@ def _path(recipe: Recipe) -> Path:
     return FOLDER / f"{code[:12]}-{project.digest([repr(recipe).encode()])[:20]}.npz"
 
 
-def _keep(path: Path, one: Aged) -> None:
+def _keep(path: Path, made: Aged) -> None:
     """All of it or nothing."""
-    state = {f"pool.{name}": array for name, array in arrays_of(one.pool).items()}
-    state |= {"place": one.file.place, "indirect_place": one.file.indirect_place, "fill_contiguity": one.fill_contiguity,
-              "contiguity": one.contiguity, "txg": np.int64(one.txg), "seconds": np.float64(one.seconds)}
+    state = {f"pool.{name}": array for name, array in arrays_of(made.pool).items()}
+    state |= {"place": made.file.place, "indirect_place": made.file.indirect_place, "fill_contiguity": made.fill_contiguity,
+              "contiguity": made.contiguity, "txg": np.int64(made.txg), "seconds": np.float64(made.seconds)}
     with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
         try:
             np.savez(file, allow_pickle=False, **state)
@@ -122,9 +122,9 @@ def _restored(path: Path, recipe: Recipe) -> Aged:
 
 def _forget_old(path: Path) -> None:
     """Remove pools of other sources that nobody used for a day."""
-    for other in FOLDER.glob("*.npz"):
-        if other.name[:12] != path.name[:12] and time.time() - other.stat().st_mtime > KEPT_SECONDS:
-            other.unlink(missing_ok=True)
+    for file in FOLDER.glob("*.npz"):
+        if file.name[:12] != path.name[:12] and time.time() - file.stat().st_mtime > KEPT_SECONDS:
+            file.unlink(missing_ok=True)
 
 
 def aged(recipe: Recipe, tell: Callable[[str, float], None] = lambda doing, share: None) -> Aged:
@@ -133,8 +133,8 @@ def aged(recipe: Recipe, tell: Callable[[str, float], None] = lambda doing, shar
     with project.exclusively(path.with_suffix(".lock")):
         if not path.exists():
             _forget_old(path)
-            one = make(recipe, tell)
-            _keep(path, one)
-            return one
+            made = make(recipe, tell)
+            _keep(path, made)
+            return made
     os.utime(path)
     return _restored(path, recipe)

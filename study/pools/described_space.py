@@ -78,10 +78,10 @@ def _lengths(slab: Slab, record_bytes: int, unit: int, rng) -> np.ndarray:
 def _of_histogram(histogram: dict[int, int], free_bytes: int, unit: int, rng) -> np.ndarray:
     """2^power (1 + u^g) in whole units, u at random; the larger g is, the less they are in all."""
     powers = np.repeat([*histogram], [*histogram.values()])
-    least, shares = 2.0**powers, rng.random(len(powers))
+    min_bytes, shares = 2.0**powers, rng.random(len(powers))
 
     def drawn(g):
-        return unit * np.floor(least * (1 + shares**g) / unit)
+        return unit * np.floor(min_bytes * (1 + shares**g) / unit)
     low, high = 1e-3, 1e3
     while high / low > 1 + CLOSEST:
         middle = (low * high) ** 0.5
@@ -159,10 +159,10 @@ def alike(fill: float, percent: float, disk_bytes: int, metaslab_bytes: int) -> 
     if not 0 <= percent <= 100:
         raise UserError(f"the fragmentation is {percent:g} %, but it must be from 0 to 100; give what `zpool list` prints")
     free = round((1 - fill) * metaslab_bytes)
-    most = of_geometric(min_mean(Slab(vdev=0, offset=0, is_used=True, free_bytes=free, size_bytes=metaslab_bytes)))
-    if percent > most + ROUNDING:
-        raise UserError(f"the fragmentation is {percent:g} %, but random free space with a fill of {fill:g} has {most:.0f} "
-                        "at most; give less, or what `zdb -mm` prints")
+    max_pct = of_geometric(min_mean(Slab(vdev=0, offset=0, is_used=True, free_bytes=free, size_bytes=metaslab_bytes)))
+    if percent > max_pct + ROUNDING:
+        raise UserError(f"the fragmentation is {percent:g} %, but random free space with a fill of {fill:g} has {max_pct:.0f} at most with "
+                        "ata fill of most; give less, or what `zdb -mm` prints")
     return [Slab(
         vdev=0, offset=i * metaslab_bytes, is_used=fill > 0, free_bytes=free, size_bytes=metaslab_bytes,
         fragmentation=percent)

@@ -39,10 +39,10 @@ def note(of: tuple, n_placed: int, pool: Metaslabs, n_bytes: int) -> None:
 def metrics() -> pd.DataFrame:
     """Name, value, unit: blocks placed in all pools, those not served, and the share of the others; the same of the pools in
     which a record takes several units."""
-    several = [one for one in _POOLS.values() if not one.by_units]
+    several = [share for share in _POOLS.values() if not share.by_units]
     rows = []
     for name, pools in (("all", _POOLS.values()), ("several", several)):
-        placed, others = (sum(getattr(one, field) for one in pools) for field in ("placed", "others"))
+        placed, others = (sum(getattr(share, field) for share in pools) for field in ("placed", "others"))
         rows += [(f"engines.{name}-placed", placed, "blocks"), (f"engines.{name}-ambiguous", others, "blocks"),
                  (f"engines.{name}-fast-share", 100 * (placed - others) / placed if placed else 100.0, "%")]
     return pd.DataFrame(rows, columns=["name", "value", "unit"])

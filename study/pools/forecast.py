@@ -34,12 +34,12 @@ from study.sizes import size_of
 ERAS = ("b103", "b117", "b141_df", "b141")      # first fit; dynamic fit at 30 %, at 4 %; new dynamic fit
 N_TXGS, TXG_RECORDS = 8, 1024       # written; less where that would be more than
 FIRST_TXG = 1
-MOST_BYTES = 2**50    # of a disk that is described
-MOST = 0.25                         # of what is free
+MAX_BYTES = 2**50     # of a disk that is described
+MAX_SHARE = 0.25                    # of what is free
 COLUMNS = ["vdev", "rules", "records per write", "KiB per write", "writes of one record, %", "gangs, %",
            "metaslabs written to"]
 FEW, MORE = 3, 4        # metaslabs to be made at first; times as many if those do not do
-MOST_SEGMENTS = 2**24   # that are made: 1.5 GB
+MAX_SEGMENTS = 2**24    # that are made: 1.5 GB
 SPARE_SEGMENTS, SPARE_LOG_BLOCKS = 2**17, 2**10
 
 
@@ -57,8 +57,8 @@ def of_slabs(slabs: list[Slab], record_bytes: int, eras=ERAS, seed: int = 1) -> 
     """A forecast for each era and vdev that takes all data."""
     if record_bytes % 512 or not 512 <= record_bytes <= 2**17:
         raise UserError(f"the record is {record_bytes} bytes, but it must be a multiple of 512 up to 131072; choose one")
-    of_data = [one for one in slabs if not one.purpose]
-    vdevs = {vdev: [one for one in of_data if one.vdev == vdev] for vdev in sorted({one.vdev for one in of_data})}
+    of_data = [slab for slab in slabs if not slab.purpose]
+    vdevs = {vdev: [slab for slab in of_data if slab.vdev == vdev] for vdev in sorted({slab.vdev for slab in of_data})}
     return [_of_vdev(vdev, ones, record_bytes, name, seed) for vdev, ones in vdevs.items() for name in eras]
 
 
@@ -98,11 +98,11 @@ def _pool(slabs: list[Slab], record_bytes: int, name: str, seed: int, n: int):
 
 def _check_segments(slabs: list[Slab], record_bytes: int) -> None:
     """Before any of them is made."""
-    counts = [described_space.n_segments(one, record_bytes) for one in slabs]
-    if sum(counts) > MOST_SEGMENTS:
-        is_described = any(one.histogram or one.n_segments or one.fragmentation is not None for one in slabs)
+    counts = [described_space.n_segments(slab, record_bytes) for slab in slabs]
+    if sum(counts) > MAX_SEGMENTS:
+        is_described = any(slab.histogram or slab.n_segments or slab.fragmentation is not None for slab in slabs)
         raise UserError(f"{len(slabs)} metaslabs of vdev {slabs[0].vdev}, the first for records of {record_bytes} bytes, "
-                        f"have {sum(counts)} free segments, but the model holds {MOST_SEGMENTS}; give "
+                        f"have {sum(counts)} free segments, but the model holds {MAX_SEGMENTS}; give "
                         + ("fewer or smaller metaslabs" if is_described else "larger records or fewer metaslabs"))
 
 
@@ -116,7 +116,7 @@ def _by_weight(slabs: list[Slab], name: str) -> list[int]:
 
 def _used_bytes(slabs: list[Slab]) -> np.ndarray:
     """What is allocated in each metaslab, as it was described; -1 where nothing was ever written."""
-    return np.array([max(0, one.size_bytes - one.free_bytes) if one.is_used else -1 for one in slabs], np.int64)
+    return np.array([max(0, slab.size_bytes - slab.free_bytes) if slab.is_used else -1 for slab in slabs], np.int64)
 
 
 def _allocated(slab: Slab, start: int, record_bytes: int, rng) -> np.ndarray:
@@ -132,8 +132,8 @@ def _bytes(segments: np.ndarray) -> int:
 
 def n_records(slabs: list[Slab], record_bytes: int, vdev: int) -> int:
     """Records of each group."""
-    free = sum(one.free_bytes for one in slabs)
-    n = min(TXG_RECORDS, int(MOST * free) // record_bytes // N_TXGS)
+    free = sum(slab.free_bytes for slab in slabs)
+    n = min(TXG_RECORDS, int(MAX_SHARE * free) // record_bytes // N_TXGS)
     if n < 1:
         raise UserError(f"vdev {vdev} has {free} bytes free, too little to write records of {record_bytes} bytes to; take "
                         "smaller ones")
@@ -147,8 +147,8 @@ def _write(pool, n: int, record_bytes: int) -> np.ndarray | None:
     rows = Rows(op, record_bytes * is_one, np.repeat(np.arange(FIRST_TXG, FIRST_TXG + N_TXGS), n + 1) * (1 - is_one), is_one,
                 np.array([FIRST_TXG]))
     decided = decided_for(rows, len(pool.weight))
-    found = run(pool, rows, decided) == OK and (decided.offset != NOWHERE).all()
-    return decided.offset.reshape(N_TXGS, n) if found else None
+    has_room = run(pool, rows, decided) == OK and (decided.offset != NOWHERE).all()
+    return decided.offset.reshape(N_TXGS, n) if has_room else None
 
 
 def _of_gangs(pool, vdev: int, name: str, n: int, record_bytes: int, metaslab_bytes: int) -> Forecast:
@@ -158,22 +158,22 @@ def _of_gangs(pool, vdev: int, name: str, n: int, record_bytes: int, metaslab_by
         raise UserError(f"vdev {vdev} has no room for records of {record_bytes} bytes, not even in pieces; "
                         "take smaller ones")
     n_pieces, n_written = int(pieces.n[0]), N_TXGS * n
-    group, offset, n_bytes = (one[:n_pieces] for one in pieces[:3])
-    units, alone = np.sum([n_units_of_pieces(offset[group == one], n_bytes[group == one], _most_bytes(name))
-                           for one in range(N_TXGS)], axis=0)
+    group, offset, n_bytes = (column[:n_pieces] for column in pieces[:3])
+    units, alone = np.sum([n_units_of_pieces(offset[group == txg], n_bytes[group == txg], _max_bytes(name))
+                           for txg in range(N_TXGS)], axis=0)
     return Forecast(vdev, name, n_written / units, alone / units, len(np.unique(offset // metaslab_bytes)),
                     pieces.n_gangs[0] / n_written)
 
 
-def _most_bytes(name: str) -> int:
+def _max_bytes(name: str) -> int:
     """Of a write to a disk."""
     return era(name).queue.aggregation_bytes
 
 
 def _counted(vdev: int, name: str, offsets: np.ndarray, record_bytes: int, metaslab_bytes: int) -> Forecast:
-    at_once = [np.sort(one) for one in offsets]
-    units = sum(n_units(np.zeros(len(one), np.int64), one, record_bytes, _most_bytes(name)) for one in at_once)
-    alone = sum(_n_alone(one, record_bytes) for one in at_once)
+    at_once = [np.sort(group) for group in offsets]
+    units = sum(n_units(np.zeros(len(group), np.int64), group, record_bytes, _max_bytes(name)) for group in at_once)
+    alone = sum(_n_alone(group, record_bytes) for group in at_once)
     return Forecast(vdev, name, offsets.size / units, alone / units, len(np.unique(offsets // metaslab_bytes)))
 
 
@@ -185,14 +185,15 @@ def _n_alone(offsets: np.ndarray, record_bytes: int) -> int:
 
 def table(forecasts: list[Forecast], record_bytes: int) -> pd.DataFrame:
     """For readers."""
-    return pd.DataFrame([(str(one.vdev), one.era, f"{one.blocks_per_io:.1f}",
-                          f"{one.blocks_per_io * record_bytes / 1024:.0f}", f"{100 * one.single:.0f}",
-                          f"{100 * one.gangs:.0f}", str(one.n_metaslabs)) for one in forecasts], columns=COLUMNS)
+    return pd.DataFrame([(str(forecast.vdev), forecast.era, f"{forecast.blocks_per_io:.1f}",
+                          f"{forecast.blocks_per_io * record_bytes / 1024:.0f}", f"{100 * forecast.single:.0f}",
+                          f"{100 * forecast.gangs:.0f}", str(forecast.n_metaslabs))
+                         for forecast in forecasts], columns=COLUMNS)
 
 
 def left_out(slabs: list[Slab]) -> str:
     """Which vdevs `of_slabs` passes over, in a sentence; "" for none."""
-    purposes = {one.vdev: one.purpose for one in slabs if one.purpose}
+    purposes = {slab.vdev: slab.purpose for slab in slabs if slab.purpose}
     names = ", ".join(f"vdev {vdev} ({purpose})" for vdev, purpose in sorted(purposes.items()))
     return f"left out, as having a purpose of their own: {names}" if names else ""
 
@@ -208,8 +209,8 @@ def of_pool(file: Path | None, fill: float | None, fragmentation: float | None, 
         return zdb.read(file)
     disk_bytes = size_of(disk, "disk")
     metaslab = 1 << metaslab_shift(disk_bytes)
-    if not metaslab <= disk_bytes <= MOST_BYTES:
-        raise UserError(f"the disk has {disk_bytes} bytes, but must have a metaslab at least and {MOST_BYTES >> 50} PiB at "
+    if not metaslab <= disk_bytes <= MAX_BYTES:
+        raise UserError(f"the disk has {disk_bytes} bytes, but must have a metaslab at least and {MAX_BYTES >> 50} PiB at "
                         "most; choose from 1M to 1P")
     assert fill is not None
     assert fragmentation is not None

@@ -35,7 +35,7 @@ BUCKET = re.compile(rf"\s*({COUNT}):\s+({COUNT})\s*\**\s*$")
 ROUNDED = 1.02      # zdb prints three digits
 SECTOR = 512
 LARGEST_VDEV = 2**53
-MOST_STRIPE = 2**22     # of dRAID: 255 sectors of 16 KiB
+MAX_STRIPE = 2**22      # of dRAID: 255 sectors of 16 KiB
 
 
 class Slab(NamedTuple):
@@ -83,9 +83,9 @@ def _slabs(lines: Iterable[str]):
             slab, source = started, None
             if headed and not started:
                 vdev, purpose = int(headed[1]), headed[2] or ""
-        elif slab and (found := HISTOGRAM.match(line)):
-            source = found[1]
-            slab = _with_histogram(slab, source, found[2])
+        elif slab and (match := HISTOGRAM.match(line)):
+            source = match[1]
+            slab = _with_histogram(slab, source, match[2])
         elif slab:
             slab = _with_line(slab, line, source)
     if slab:
@@ -95,10 +95,10 @@ def _slabs(lines: Iterable[str]):
 def _start(line: str, vdev: int, purpose: str) -> Slab | None:
     """A metaslab that begins with this line."""
     number = None
-    if found := SLAB.match(line):
-        number, offset, space_map, free = found.groups()
-    elif found := OLD_SLAB.match(line):
-        offset, space_map, free = found.groups()
+    if match := SLAB.match(line):
+        number, offset, space_map, free = match.groups()
+    elif match := OLD_SLAB.match(line):
+        offset, space_map, free = match.groups()
     else:
         return None
     return Slab(vdev=vdev, offset=int(offset, 16), is_used=int(space_map) > 0, free_bytes=size_of(free, "free space"),
@@ -114,14 +114,14 @@ def _with_histogram(slab: Slab, source: str, fragmentation: str | None) -> Slab:
 
 def _with_line(slab: Slab, line: str, source: str | None) -> Slab:
     """A line below a metaslab; what says nothing of it is passed over."""
-    if found := STATISTICS.match(line):
-        largest_bytes = size_of(found[2], "largest segment")
-        return slab._replace(n_segments=int(found[1]), largest_bytes=largest_bytes, free_pct=int(found[3]))
-    found = BUCKET.match(line)
-    if found and source == "In-memory":
-        return slab._replace(histogram=(slab.histogram or {}) | {int(found[1]): int(found[2])})
-    if found and source == "On-disk" and slab.n_segments is None:
-        return slab._replace(histogram=(slab.histogram or {}) | {int(found[1]): int(found[2])})
+    if match := STATISTICS.match(line):
+        largest_bytes = size_of(match[2], "largest segment")
+        return slab._replace(n_segments=int(match[1]), largest_bytes=largest_bytes, free_pct=int(match[3]))
+    match = BUCKET.match(line)
+    if match and source == "In-memory":
+        return slab._replace(histogram=(slab.histogram or {}) | {int(match[1]): int(match[2])})
+    if match and source == "On-disk" and slab.n_segments is None:
+        return slab._replace(histogram=(slab.histogram or {}) | {int(match[1]): int(match[2])})
     return slab
 
 
@@ -129,7 +129,7 @@ def sized(slabs: list[Slab], name: str) -> list[Slab]:
     """The metaslabs with their sizes."""
     if not slabs:
         raise UserError(f"{name} has no line of a metaslab of a vdev for all data; give what `zdb -mm POOL` prints")
-    sizes = {vdev: _size(sorted((one for one in slabs if one.vdev == vdev), key=lambda one: one.offset), name)
+    sizes = {vdev: _size(sorted((slab for slab in slabs if slab.vdev == vdev), key=lambda slab: slab.offset), name)
              for vdev in {slab.vdev for slab in slabs}}
     return [slab._replace(size_bytes=sizes[slab.vdev]) for slab in slabs]
 
@@ -146,8 +146,8 @@ def _size(slabs: list[Slab], name: str) -> int:
         return _size_of_single(last, name)
     distance = last.offset // last.number if last.number else min(b.offset - a.offset for a, b in pairs)
     size = 2 ** max(0, distance.bit_length() - 1)
-    for one in slabs:
-        _check_place(one, size, name)
+    for slab in slabs:
+        _check_place(slab, size, name)
     return size
 
 
@@ -156,7 +156,7 @@ def _check_place(slab: Slab, size: int, name: str) -> None:
     where = f"{name}: the metaslab at offset {slab.offset:x} of vdev {slab.vdev}"
     number = slab.offset // size if slab.number is None else slab.number
     after = slab.offset - number * size
-    if not 0 <= after <= (0 if slab.number is None else min(MOST_STRIPE, size // 2)):
+    if not 0 <= after <= (0 if slab.number is None else min(MAX_STRIPE, size // 2)):
         called = "" if slab.number is None else f" has number {number} and"
         raise UserError(f"{where}{called} does not begin at a multiple of {size} bytes, which the others are apart; give "
                         "the output unchanged")
@@ -185,13 +185,13 @@ def _check(slab: Slab, name: str) -> None:
     if (slab.n_segments or 0) * SECTOR > slab.free_bytes * ROUNDED + SECTOR:
         raise UserError(f"{where} has {slab.n_segments} free segments of {SECTOR} bytes at least, but {slab.free_bytes} "
                         "bytes are free; give the output unchanged")
-    most = max((power for power, count in (slab.histogram or {}).items() if count), default=0)
-    if most >= slab.size_bytes.bit_length():
-        raise UserError(f"{where} has segments of 2^{most} bytes in its histogram, but {slab.size_bytes} bytes in all; give "
-                        "the output unchanged")
-    least = sum(count << power for power, count in (slab.histogram or {}).items() if count)
-    if least > slab.free_bytes * ROUNDED:
-        raise UserError(f"{where} has {least} bytes in its histogram at least, but {slab.free_bytes} are free; give the "
+    max_power = max((power for power, count in (slab.histogram or {}).items() if count), default=0)
+    if max_power >= slab.size_bytes.bit_length():
+        raise UserError(f"{where} has segments of 2^{max_power} bytes in its histogram, but {slab.size_bytes} bytes in all; "
+                        "give the output unchanged")
+    min_bytes = sum(count << power for power, count in (slab.histogram or {}).items() if count)
+    if min_bytes > slab.free_bytes * ROUNDED:
+        raise UserError(f"{where} has {min_bytes} bytes in its histogram at least, but {slab.free_bytes} are free; give the "
                         "output unchanged")
     if (slab.largest_bytes or 0) > slab.free_bytes * ROUNDED:
         raise UserError(f"{where} has a segment of {slab.largest_bytes} bytes, but {slab.free_bytes} are free; give the "

@@ -73,9 +73,9 @@ def disk(drawn: SheetParams) -> SheetParams:
 
 def one_disk(values: dict, experiment: str, vdev: VdevParams, vdev_bytes: int) -> SheetParams:
     """A disk of a vdev of so many B, with what is drawn of it."""
-    found = disk(ensembles.apply(priors.read(experiment), values, {"disk": TERABYTE})["disk"])
+    drawn = disk(ensembles.apply(priors.read(experiment), values, {"disk": TERABYTE})["disk"])
     on_disk = vdev_bytes // (vdev.n_children if vdev.n_parity else 1)
-    return found._replace(disk_bytes=on_disk + FRONT_BYTES + BACK_BYTES + 2**20)
+    return drawn._replace(disk_bytes=on_disk + FRONT_BYTES + BACK_BYTES + 2**20)
 
 
 def queue(values: dict) -> VdevQueueParams:
@@ -107,10 +107,10 @@ def space(machine, rules: MetaslabParams):
     """Free space, by the fast engine of the allocator; `machine.exact` asks for the other one. RAID-Z takes sectors in
     multiples of one more than its parity (spec of `model.zfs.vdev.raid`, rule 4)."""
     orders = machine.orders
-    one = [TopVdev(orders.vdev, asize=machine.n_metaslabs * machine.metaslab_bytes)] * orders.n_vdevs
+    top_vdevs = [TopVdev(orders.vdev, asize=machine.n_metaslabs * machine.metaslab_bytes)] * orders.n_vdevs
     unit = 512 * (orders.vdev.n_parity + 1) if orders.vdev.n_parity or orders.record_bytes % 4096 else 4096
     engine, segments = (EXACT, 2**21) if machine.exact else (FAST, max(2**19, 2**22 // machine.scale))
-    return new_pool(one, scaled_rules(rules, machine.scale), engine, unit, machine.metaslab_bytes, segments)
+    return new_pool(top_vdevs, scaled_rules(rules, machine.scale), engine, unit, machine.metaslab_bytes, segments)
 
 
 def _arrays(state: tuple):
@@ -125,12 +125,12 @@ def _arrays(state: tuple):
 def copied(site: Site, machine, rules: MetaslabParams, seed: int) -> Site:
     """A pool once more, to go on with in two ways: a new one, made as `site` was, with what stands in its arrays. (Some
     arrays are columns of the same rows, so that copies of them would not do.)"""
-    found = Site(new_machine(machine.orders, seed), leaves_of(machine.orders, drive(machine), machine.queue, seed),
-                 space(machine, rules), np.zeros(1, np.int64))
-    for one, kept in zip(_arrays(found), _arrays(site), strict=True):
-        if one is not kept:     # what all have in common is only read
-            one[...] = kept
-    return found
+    copy = Site(new_machine(machine.orders, seed), leaves_of(machine.orders, drive(machine), machine.queue, seed),
+                space(machine, rules), np.zeros(1, np.int64))
+    for array, kept in zip(_arrays(copy), _arrays(site), strict=True):
+        if array is not kept:     # what all have in common is only read
+            array[...] = kept
+    return copy
 
 
 def engine_metrics(sites: list, n_placed: int) -> pd.DataFrame:
@@ -139,7 +139,7 @@ def engine_metrics(sites: list, n_placed: int) -> pd.DataFrame:
     lies, which is the same under both engines."""
     is_fast = all(site.space.blocks is not None for site in sites)
     n_fast = n_placed - sum(int(site.space.blocks.free.n_ambiguous.sum()) for site in sites) if is_fast else 0
-    places = crc32(b"".join(one.tobytes() for site in sites for one in (
+    places = crc32(b"".join(array.tobytes() for site in sites for array in (
         site.machine.record_at, site.machine.indirect_at, site.machine.redo_at)))
     return pd.DataFrame([("engines.placed", n_placed, "records"), ("engines.fast-share", 100 * n_fast / n_placed, "%"),
                          ("engines.places", places, "1")], columns=["name", "value", "unit"])
@@ -150,17 +150,17 @@ def vdevs(layout: str, n_disks: int) -> Vdevs:
     if layout not in LAYOUTS:
         raise UserError(f"layout is '{layout}', but pools are known as {', '.join(LAYOUTS)}; take one of these")
     n_disks, (width, n_parity) = int(n_disks), LAYOUTS[layout]
-    least = width if n_parity == 0 else n_parity + 2
-    if n_disks < least:
-        raise UserError(f"{n_disks} disks make no vdev ({layout}); take {least} at least")
+    min_disks = width if n_parity == 0 else n_parity + 2
+    if n_disks < min_disks:
+        raise UserError(f"{n_disks} disks make no vdev ({layout}); take {min_disks} at least")
     width = min(width, n_disks)
     return Vdevs(n_disks // width, width, n_parity)
 
 
-def vdev_of(found: Vdevs) -> VdevParams:
+def vdev_of(raid: Vdevs) -> VdevParams:
     """One of them."""
-    kind = f"raidz{found.n_parity}" if found.n_parity else "mirror" if found.n_children > 1 else "single"
-    return vdev_params(kind, found.n_children)
+    kind = f"raidz{raid.n_parity}" if raid.n_parity else "mirror" if raid.n_children > 1 else "single"
+    return vdev_params(kind, raid.n_children)
 
 
 def scaled_rules(rules: MetaslabParams, scale: int) -> MetaslabParams:

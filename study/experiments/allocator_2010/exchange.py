@@ -19,7 +19,7 @@ import math
 import pandas as pd
 
 from model.events.clock import SECOND_NS
-from model.simulations.order_entry import columns as order
+from model.simulations.order_entry import columns as order_columns
 from model.simulations.order_entry.series import PoolFull, Site, Window, begin, restart, rewrite, settle, window
 from model.zfs.metaslab.metaslab_group import weigh_all
 from model.zfs.metaslab.state import MetaslabParams
@@ -29,11 +29,29 @@ from study.ensembles import ensembles
 from study.ensembles.effects import Effect
 from study.ensembles.ensembles import AFTER, BEFORE
 from study.errors import UserError
+from study.experiments.allocator_2010 import appliance, order_entry
+from study.experiments.allocator_2010 import rules as order_entry_rules
+from study.experiments.form import Comparison
+from study.memo import ByKey
+from study.pools import engine_share
+
+EXPERIMENT = "exchange"
+BLOCK = 8192                        # B; the LUN's, and the pages of Exchange 2007
+METASLAB = 2**26                    # B; of the slice
+SLICE = {"stripe": 4, "mirror": 2, "raidz1": 1, "raidz2": 1}    # top-level vdevs that are simulated: four disks at least
+LOG_RECORDS = 2000                  # blocks that the transaction logs go round in
+HOT_SHARE = 0.2                     # "the hottest fifth" of the priors
+MIN_MAIL = 10**12                   # B in the whole machine, logs included; cache_hits of the priors is for 1 to 10 TB
+WARM_S, PACE_S = 10.0, 10.0         # until the throttle has settled; and to measure how fast a pool ages: some ten groups
+STEPS_TO_SETTLE = 20                # of PACE_S at most, until what is written keeps up ensembles
+from study.ensembles.effects import Effect
+from study.ensembles.ensembles import AFTER, BEFORE
+from study.errors import UserError
 from study.experiments.allocator_2010 import appliance, exchange_machine, order_entry
 from study.experiments.allocator_2010 import rules as order_entry_rules
 from study.experiments.allocator_2010.exchange_machine import BLOCK, EXPERIMENT, Setup, setup, with_values
 from study.experiments.form import Comparison, table_of
-from study.memo import ByKey
+from study.memo importMIN_MAIL ByKey
 from study.pools import engine_share
 
 WARM_S, PACE_S = 10.0, 10.0         # until the throttle has settled; and the measurement
@@ -51,26 +69,26 @@ Runs = Comparison[Setup, Window]
 
 def setup(*, seconds: float, engine: str = "fast", metaslab_bytes: int = 0, **chosen) -> Setup:
     """From a notebook's parameters, named as in the priors; everything else is the best guess, or the fill of
-    LEAST_MAIL if that is more. UserError or ValueError, one sentence, for a machine that cannot be."""
+    MIN_MAIL if that is more. UserError or ValueError, one sentence, for a machine that cannot be."""
     values = priors.read(EXPERIMENT).central()
     if unknown := set(chosen) - set(values):
         raise UserError(f"{', '.join(sorted(unknown))} is no prior of {EXPERIMENT}; take one of {', '.join(values)}")
     machine = with_values(seconds, values | chosen, metaslab_bytes)
     if "pool_fill" in chosen and machine.pool_fill > chosen["pool_fill"]:
-        raise UserError(f"pool_fill is {chosen['pool_fill']:g}, but the least mail, {LEAST_MAIL / 1e12:g} TB, takes more of "
+        raise UserError(f"pool_fill is {chosen['pool_fill']:g}, but the least mail, {MIN_MAIL / 1e12:g} TB, takes more of "
                         f"this pool; choose {machine.pool_fill + 0.0005:.3f} or more, or more disks")
     return machine._replace(exact=engine == "exact")
 
 
 def with_values(seconds: float, values: dict, metaslab_bytes: int = 0) -> Setup:
     """The slice of a machine with these values of priors and switches; metaslabs of so many B, or those of METASLAB. A fill
-    at which there were less than LEAST_MAIL is the one at which there is as much."""
+    at which there were less than MIN_MAIL is the one at which there is as much."""
     if not 0 < values["pool_fill"] < 1:
         raise UserError(f"pool_fill is {values['pool_fill']:g}, but the share that is allocated is above 0 and below 1; "
                         "choose one that is")
-    pool_fill = max(values["pool_fill"], least_fill(values))
+    pool_fill = max(values["pool_fill"], min_fill(values))
     if pool_fill >= 1:
-        raise UserError(f"{LEAST_MAIL / 1e12:g} TB of mail does not go into {values['n_disks']:g} disks "
+        raise UserError(f"{MIN_MAIL / 1e12:g} TB of mail does not go into {values['n_disks']:g} disks "
                         f"({values['layout']}); take more of them")
     all_vdevs, vdev, full_metaslab, n_metaslabs = _pool(values)
     n_vdevs, metaslab = min(all_vdevs, SLICE[values["layout"]]), metaslab_bytes or METASLAB
@@ -86,10 +104,10 @@ def with_values(seconds: float, values: dict, metaslab_bytes: int = 0) -> Setup:
         ages_under_old=values["history"] == "old rules", seconds=seconds)
 
 
-def least_fill(values: dict) -> float:
-    """Share of the pool with these values that LEAST_MAIL takes, transaction logs included."""
+def min_fill(values: dict) -> float:
+    """Share of the pool with these values that MIN_MAIL takes, transaction logs included."""
     n_vdevs, vdev, metaslab, n_metaslabs = _pool(values)
-    return float(LEAST_MAIL / BLOCK * _with_above(vdev) / (n_vdevs * n_metaslabs * metaslab))
+    return float(MIN_MAIL / BLOCK * _with_above(vdev) / (n_vdevs * n_metaslabs * metaslab))
 
 
 def _pool(values: dict) -> tuple[int, VdevParams, int, int]:
@@ -184,7 +202,7 @@ def _measured(machine: Setup, used: MetaslabParams, rules: MetaslabParams, seed:
     if rules != used:
         site = _updated(site, machine, rules, seed)
     seen = window(site, int(WARM_S * SECOND_NS), int(machine.seconds * SECOND_NS))
-    engine_share.note((machine, used, rules, seed), int(site.machine.tally[order.PLACED]), site.space,
+    engine_share.note((machine, used, rules, seed), int(site.machine.tally[order_columns.PLACED]), site.space,
                       int(asize_of(machine.orders.vdev, BLOCK)))
     return seen
 
@@ -203,7 +221,7 @@ def engines(machine: Setup, seed: int) -> pd.DataFrame:
     for site in sites:
         window(site, 0, SECOND_NS)
     n_aged = machine.orders.n_records + int(machine.age * machine.orders.n_records)
-    return appliance.engine_metrics(sites, sum(n_aged + int(site.machine.tally[order.WRITES]) for site in sites))
+    return appliance.engine_metrics(sites, sum(n_aged + int(site.machine.tally[order_columns.WRITES]) for site in sites))
 
 
 def compare(machine: Setup, seed: int) -> Runs:
@@ -267,14 +285,14 @@ def ablation(machine: Setup, seed: int) -> pd.DataFrame:
 def _on_one_pool(machine: Setup, others: list[Setup], rules: MetaslabParams, seed: int) -> list[Window]:
     """The pool of `machine`, aged, and then, each time as it was, measured under the threads of each of `others`."""
     pool, windows = _aged(machine, rules, seed), []
-    for other in others:
+    for measured in others:
         site = appliance.copied(pool, machine, rules, seed)
-        n_placed = int(site.machine.tally[order.PLACED])
-        site = restart(site, other.orders, appliance.drive(other), other.queue, seed)
+        n_placed = int(site.machine.tally[order_columns.PLACED])
+        site = restart(site, measured.orders, appliance.drive(measured), measured.queue, seed)
         settle(site, int(PACE_S * SECOND_NS), STEPS_TO_SETTLE)
-        windows.append(window(site, int(WARM_S * SECOND_NS), int(other.seconds * SECOND_NS)))
-        engine_share.note((machine, other, rules, seed), n_placed + int(site.machine.tally[order.PLACED]), site.space,
-                          int(asize_of(machine.orders.vdev, BLOCK)))
+        windows.append(window(site, int(WARM_S * SECOND_NS), int(measured.seconds * SECOND_NS)))
+        n_placed += int(site.machine.tally[order_columns.PLACED])
+        engine_share.note((machine, measured, rules, seed), n_placed, site.space, int(asize_of(machine.orders.vdev, BLOCK)))
     return windows
 
 

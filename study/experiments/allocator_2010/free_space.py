@@ -103,8 +103,8 @@ def contiguity(aged: Aged) -> dict[str, float]:
 def recorded_shares() -> pd.DataFrame:
     """Of the traces of random 4 KiB rewrites: variant, occupancy (%), share (%) of blocks placed by the tree of sizes."""
     lines = [json.loads(line) for line in data_file("traces/alloc/stats_l1.jsonl").read_text().splitlines()]
-    return pd.DataFrame([(one["variant"], int(one["run"][7:-1]), 100 * one["size_tree_allocs"] / one["allocs"])
-                         for one in lines if one["run"].startswith("rand4k")], columns=["variant", "occupancy", "share"])
+    return pd.DataFrame([(line["variant"], int(line["run"][7:-1]), 100 * line["size_tree_allocs"] / line["allocs"])
+                         for line in lines if line["run"].startswith("rand4k")], columns=["variant", "occupancy", "share"])
 
 
 def recorded_contiguity() -> pd.DataFrame:
@@ -137,8 +137,8 @@ def _beside(model: pd.DataFrame, recorded: pd.DataFrame, quantity: str) -> pd.Da
 
 def share_metrics(model: pd.DataFrame, recorded: pd.DataFrame) -> pd.DataFrame:
     """For the run store: name, value, unit."""
-    return pd.DataFrame([(f"share.{one.variant}.{one.occupancy}.{which}", getattr(one, which), "%")
-                         for one in _beside(model, recorded, "share").itertuples() for which in ("model", "recorded")],
+    return pd.DataFrame([(f"share.{row.variant}.{row.occupancy}.{which}", getattr(row, which), "%")
+                         for row in _beside(model, recorded, "share").itertuples() for which in ("model", "recorded")],
                         columns=["name", "value", "unit"])
 
 
@@ -147,8 +147,8 @@ def contiguity_metrics(model: pd.DataFrame, recorded: pd.DataFrame) -> pd.DataFr
     rows = []
     for when in ("early", "late"):
         table = _beside(model, recorded, f"{when}_io_bytes_128k_cap")
-        rows += [(f"{when}.{one.variant}.{one.occupancy}.{which}", getattr(one, which) / RECORDED.record_bytes, "1")
-                 for one in table.itertuples() for which in ("model", "recorded")]
+        rows += [(f"{when}.{row.variant}.{row.occupancy}.{which}", getattr(row, which) / RECORDED.record_bytes, "1")
+                 for row in table.itertuples() for which in ("model", "recorded")]
         off = (100 * (table.model / table.recorded - 1).abs()).groupby(table.variant).max()
         rows += [(f"{when}.{variant}.most-off", value, "%") for variant, value in off.items()]
     return pd.DataFrame(rows, columns=["name", "value", "unit"])

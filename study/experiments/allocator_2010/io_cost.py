@@ -11,34 +11,34 @@ from study.store import series
 POSITIONING, COUNT = "disks that seek and turn", "every I/O costs the same"
 
 
-def equal(found: pd.DataFrame, parameters: dict) -> pd.DataFrame:
-    """The series again on disks whose every I/O takes the mean service time of the series `found`: as many runs of the old
+def equal(runs: pd.DataFrame, parameters: dict) -> pd.DataFrame:
+    """The series again on disks whose every I/O takes the mean service time of `runs`: as many runs of the old
     rules on the machine of `04_oltp_gain` with these parameters, as a table."""
-    service_ns, machine = service_of(found), order_entry_2010.of_notebook(parameters)
+    service_ns, machine = service_of(runs), order_entry_2010.of_notebook(parameters)
     rules = order_entry_rules.old_rules()
-    return series.wide(order_entry_2010.series(machine, rules, len(found), parameters["seed"], service_ns).table)
+    return series.wide(order_entry_2010.series(machine, rules, len(runs), parameters["seed"], service_ns).table)
 
 
-def service_of(found: pd.DataFrame) -> int:
+def service_of(runs: pd.DataFrame) -> int:
     """ns"""
-    return round(1e6 * found["disk.service_time"].mean())
+    return round(1e6 * runs["disk.service_time"].mean())
 
 
-def engines(found: pd.DataFrame, parameters: dict) -> pd.DataFrame:
+def engines(runs: pd.DataFrame, parameters: dict) -> pd.DataFrame:
     """For the run store: what the allocator's engine places in a small pool of such disks."""
     machine = order_entry_2010.of_notebook(parameters | order_entry_2010.SMALL)
-    return order_entry_2010.engines(machine._replace(service_ns=service_of(found)), parameters["seed"])
+    return order_entry_2010.engines(machine._replace(service_ns=service_of(runs)), parameters["seed"])
 
 
 def compared(analyses: dict[str, Analysis]) -> pd.DataFrame:
     """By assumption: what, R² of the statistic and of the best of many (size_low to best_high), throughput, its variation
     and how busy disks are (%)."""
     rows = []
-    for what, found in analyses.items():
-        size = {"size_low": found.one.low, "size_middle": found.one.r2, "size_high": found.one.high}
-        tps = found.table[found.outcome]
-        rows.append({"what": what, **size} | {f"best_{end}": value for end, value in found.best._asdict().items()} | {
-            "tps": tps.mean(), "variation": 100 * tps.std() / tps.mean(), "busy": found.table["disk.utilisation"].mean()})
+    for what, analysis in analyses.items():
+        size = {"size_low": analysis.row.low, "size_middle": analysis.row.r2, "size_high": analysis.row.high}
+        tps = analysis.table[analysis.outcome]
+        rows.append({"what": what, **size} | {f"best_{end}": value for end, value in analysis.best._asdict().items()} | {
+            "tps": tps.mean(), "variation": 100 * tps.std() / tps.mean(), "busy": analysis.table["disk.utilisation"].mean()})
     return pd.DataFrame(rows)
 
 

@@ -19,7 +19,7 @@ import pandas as pd
 from model.devices.data_sheet import SheetParams
 from model.events.clock import SECOND_NS
 from model.events.streams import stream
-from model.simulations.order_entry import columns as order
+from model.simulations.order_entry import columns as order_columns
 from model.simulations.order_entry.series import Site, Window, begin, rewrite, settle, window
 from model.simulations.order_entry.state import REDO_BYTES, Orders
 from model.zfs.dmu.indirect import FLETCHER4, REWRITTEN, block_pointers, psize
@@ -121,13 +121,13 @@ def _indirect_bytes(record: int) -> int:
 
 def with_values(values: dict, *, n_users: int, record_kib: float, scale: int, window_s: float,
                 warm_s: float = WARM_S) -> Setup:
-    """A machine with values of the priors and switches, to `scale`, or `finer` than that by what is drawn; windows are as
+    """A machine with values of the priors and switches, to `scale`, or to a finer one by what is drawn; windows are as
     long at full scale, then, and transaction groups to a finer scale as well."""
     record = int(record_kib * 1024)
     _check(scale, record, values["pool_fill"])
-    finer = min(scale, values["finer"])
-    scale, window_s, warm_s = scale // finer, window_s * finer, warm_s * finer
-    groups = max(1, min(scale, int(values["group_scale"]) // finer))
+    refinement = min(scale, values["finer"])
+    scale, window_s, warm_s = scale // refinement, window_s * refinement, warm_s * refinement
+    groups = max(1, min(scale, int(values["group_scale"]) // refinement))
     vdev, n_vdevs, metaslab_bytes, n_metaslabs = _pool(values["layout"], int(values["n_disks"]), scale)
     orders = Orders(n_users=n_users, n_vdevs=n_vdevs, vdev=vdev, **_workload(values, record, scale),
                     **_appliance(values, record, groups))
@@ -207,7 +207,7 @@ def engines(machine: Setup, seed: int) -> pd.DataFrame:
     for site in sites:
         measure(site, machine)
     n_aged = machine.orders.n_records + int(machine.age * machine.orders.n_records)
-    return appliance.engine_metrics(sites, sum(n_aged + int(site.machine.tally[order.WRITES]) for site in sites))
+    return appliance.engine_metrics(sites, sum(n_aged + int(site.machine.tally[order_columns.WRITES]) for site in sites))
 
 
 # --- runs ---------------------------------------------------------------------------------------------------------------
@@ -284,7 +284,8 @@ def _made(machine: Setup, rules: MetaslabParams, seed: int, n_runs: int) -> Seri
         rows += [(number, *row) for row in statistics(seen, machine.orders)]
         pool.append(_pool_row(site, seen, machine.orders))
         go_on(site, machine, seen, seed, f"run {number}")
-    engine_share.note((machine, rules, seed), int(site.machine.tally[order.PLACED]), site.space, record_asize(machine))
+    n_placed = int(site.machine.tally[order_columns.PLACED])
+    engine_share.note((machine, rules, seed), n_placed, site.space, record_asize(machine))
     return Series(pd.DataFrame(rows, columns=["run", "name", "value", "unit"]), pd.DataFrame(pool, columns=POOL_COLUMNS))
 
 

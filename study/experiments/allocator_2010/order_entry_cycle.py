@@ -5,15 +5,15 @@ import numpy as np
 import pandas as pd
 
 
-def turning_points(tps: np.ndarray, least: float) -> list[int]:
-    """Where a series turns: between neighbours of these it goes up or down by `least` at least."""
+def turning_points(tps: np.ndarray, min_change: float) -> list[int]:
+    """Where a series turns: between neighbours of these it goes up or down by `min_change` at least."""
     turns = [0]
     for i in range(1, len(tps)):
         change = tps[i] - tps[turns[-1]]
         so_far = tps[turns[-1]] - tps[turns[-2]] if len(turns) > 1 else 0.0
         if change * so_far > 0:
             turns[-1] = i
-        elif abs(change) >= least:
+        elif abs(change) >= min_change:
             turns.append(i)
     return turns
 

@@ -39,14 +39,15 @@ def simulate(n_runs: int = N_RUNS) -> dict[float, Comparison]:
     return {age: compare(best._replace(age=age), n_runs, SEED) for age in (NEVER_REWRITTEN, best.age)}
 
 
-def _rows(one: Series) -> pd.DataFrame:
-    pool = one.pool.rename_axis("run").reset_index().melt("run", POOL_COLUMNS, "name")
-    return pd.concat([one.table, pool.assign(name=POOL + pool.name, unit="1")])
+def _rows(series: Series) -> pd.DataFrame:
+    pool = series.pool.rename_axis("run").reset_index().melt("run", POOL_COLUMNS, "name")
+    return pd.concat([series.table, pool.assign(name=POOL + pool.name, unit="1")])
 
 
 def to_csv(full: dict[float, Comparison]) -> str:
     """Six digits of everything."""
-    rows = pd.concat([_rows(one).assign(age=age, rules=rules) for age, runs in full.items() for rules, one in runs.items()])
+    rows = pd.concat([_rows(series).assign(age=age, rules=rules)
+                      for age, runs in full.items() for rules, series in runs.items()])
     return rows[COLUMNS].to_csv(index=False, float_format="%.6g", lineterminator="\n")
 
 
@@ -71,29 +72,29 @@ def read() -> dict[float, Comparison]:
     if list(rows.columns) != COLUMNS or not _is_whole(rows):
         raise UserError(f"data/{FILE} has not the same runs of two pools under both rules; restore it with: "
                         "git checkout -- data")
-    return {age: Comparison(None, *(_series(some[some.rules == rules]) for rules in (BEFORE, AFTER)))
-            for age, some in rows.groupby("age")}
+    return {age: Comparison(None, *(_series(of_age[of_age.rules == rules]) for rules in (BEFORE, AFTER)))
+            for age, of_age in rows.groupby("age")}
 
 
-def _of_rules(rules: str, one: Series) -> pd.DataFrame:
+def _of_rules(rules: str, series: Series) -> pd.DataFrame:
     """Cycle, and how well the size of I/Os goes with throughput."""
-    r2, (from_tps, to_tps, n_loads) = of_series(one.table, TPS, IO_SIZE), return_of(one)
-    rows = [("first", one.tps[0], "1/s"), ("least", one.tps.min(), "1/s"), ("most", one.tps.max(), "1/s"),
-            ("low.longest", longest_low(one.tps), "runs"),
+    r2, (from_tps, to_tps, n_loads) = of_series(series.table, TPS, IO_SIZE), return_of(series)
+    rows = [("first", series.tps[0], "1/s"), ("least", series.tps.min(), "1/s"), ("most", series.tps.max(), "1/s"),
+            ("low.longest", longest_low(series.tps), "runs"),
             ("return.from", from_tps, "1/s"), ("return.to", to_tps, "1/s"), ("return.loads", n_loads, "1"),
             ("io-size.r2", r2["io_size.r_squared"], "1"), ("best.r2", r2["best.r_squared"], "1"),
             ("io-size.rank", r2["io_size.rank"], "1")]
-    found = pd.concat([cycle(one.tps), pd.DataFrame(rows, columns=["name", "value", "unit"])])
-    return found.assign(name=f"{rules}." + found.name)
+    numbers = pd.concat([cycle(series.tps), pd.DataFrame(rows, columns=["name", "value", "unit"])])
+    return numbers.assign(name=f"{rules}." + numbers.name)
 
 
 def metrics(full: dict[float, Comparison]) -> pd.DataFrame:
     """For the run store: gain and variability, and cycle and correlation under both rules: name, value, unit."""
-    found = []
+    tables = []
     for age, runs in full.items():
-        some = pd.concat([metrics_of_series(runs), *(_of_rules(*one) for one in runs.items())])
-        found.append(some.assign(name=f"full.age-{age:g}." + some.name))
-    return pd.concat(found, ignore_index=True)
+        numbers = pd.concat([metrics_of_series(runs), *(_of_rules(*of_rules) for of_rules in runs.items())])
+        tables.append(numbers.assign(name=f"full.age-{age:g}." + numbers.name))
+    return pd.concat(tables, ignore_index=True)
 
 
 TABLE = {"tps": "mean (1/s)", "least": "least (1/s)", "most": "most (1/s)", "deviation": "standard deviation (% of mean)",
@@ -103,19 +104,19 @@ TABLE = {"tps": "mean (1/s)", "least": "least (1/s)", "most": "most (1/s)", "dev
          "io-size.r2": "R² of I/O size", "io-size.rank": "rank of I/O size", "best.r2": "R² of the best statistic"}
 
 
-def table(found: pd.DataFrame) -> pd.DataFrame:
+def table(numbers: pd.DataFrame) -> pd.DataFrame:
     """Of `metrics`: a row for each of `TABLE`, and a column for each pool (turnovers before the first run) and rules."""
     names = rf"full\.age-(?P<turnovers>.*)\.(?P<rules>{BEFORE}|{AFTER})\.(?P<what>.*)"
-    rows = found.join(found.name.str.extract(names)).dropna().replace({"rules": {BEFORE: "old", AFTER: "new"}})
+    rows = numbers.join(numbers.name.str.extract(names)).dropna().replace({"rules": {BEFORE: "old", AFTER: "new"}})
     wide = rows.pivot(index="what", columns=["turnovers", "rules"], values="value")
     return wide.sort_index(axis=1, ascending=[True, False]).loc[list(TABLE)].rename(index=TABLE).rename_axis(index=None)
 
 
-def return_of(one: Series) -> tuple[float, float, int]:
+def return_of(series: Series) -> tuple[float, float, int]:
     """The largest step up from one run to the next: transactions per second before it and after it, and how many space maps
     were loaded on the way."""
-    i = int(np.diff(one.tps).argmax())
-    return one.tps[i], one.tps[i + 1], int(np.diff(one.pool.n_loads)[i])
+    i = int(np.diff(series.tps).argmax())
+    return series.tps[i], series.tps[i + 1], int(np.diff(series.pool.n_loads)[i])
 
 
 def longest_low(tps: np.ndarray) -> int:

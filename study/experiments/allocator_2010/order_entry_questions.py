@@ -5,7 +5,7 @@ import itertools
 
 import pandas as pd
 
-from model.simulations.order_entry import columns as order
+from model.simulations.order_entry import columns as order_columns
 from model.simulations.order_entry.series import restart
 from model.zfs.metaslab.state import MetaslabParams
 from study.documents import priors
@@ -71,13 +71,13 @@ def _ladder(machine: Setup, rules: MetaslabParams, users: tuple, repeats: int, s
     for n, repeat in itertools.product(users, range(repeats)):
         orders, before = machine.orders._replace(n_users=n), site.machine
         site = restart(site, orders, appliance.drive(machine), machine.queue, seed + repeat)
-        n_placed += int(before.tally[order.PLACED])
+        n_placed += int(before.tally[order_columns.PLACED])
         settled(site)
         seen = measure(site, machine)
         rows += [(n, repeat, *row) for row in statistics(seen, orders)]
         go_on(site, machine, seen, seed, f"{n} users, run {repeat}")
-    engine_share.note((machine, rules, users, repeats, seed), n_placed + int(site.machine.tally[order.PLACED]), site.space,
-                      record_asize(machine))
+    n_placed += int(site.machine.tally[order_columns.PLACED])
+    engine_share.note((machine, rules, users, repeats, seed), n_placed, site.space, record_asize(machine))
     return rows
 
 

@@ -24,10 +24,10 @@ def cycle(cycles: pd.DataFrame, results: pd.DataFrame, criterion: float) -> str:
             f"{low:.1f} to {high:.1f}. 0 stands for fewer than two falls or rises")
 
 
-def full_scale(found: pd.DataFrame) -> str:
-    """What days of runs on pools as large as theirs come to; `found` of `order_entry_full_scale.metrics`."""
-    value = found.set_index("name").value
-    ages = found.name.str.extract(r"full\.age-(.*)\.series\.gain$")[0].dropna()
+def full_scale(numbers: pd.DataFrame) -> str:
+    """What days of runs on pools as large as theirs come to; `numbers` of `order_entry_full_scale.metrics`."""
+    value = numbers.set_index("name").value
+    ages = numbers.name.str.extract(r"full\.age-(.*)\.series\.gain$")[0].dropna()
     return ". ".join(_of_age(age, value.rename(lambda name, age=age: name.removeprefix(f"full.age-{age}."))) for age in ages)
 
 
@@ -56,14 +56,14 @@ def _listed(means: pd.Series) -> str:
 def over_unpublished(table: pd.DataFrame, published: tuple[float, float]) -> str:
     """Where, of what was not published, the two published changes lie: what comes nearest, and between which neighbouring
     numbers of one thing they are crossed. `table` of `order_entry_questions.over_unpublished`; gain and reduction in %."""
-    return "; ".join(_where(table, *one) for one in (("gain", published[0], 1), ("reduction", published[1], -1)))
+    return "; ".join(_where(table, *quantity) for quantity in (("gain", published[0], 1), ("reduction", published[1], -1)))
 
 
 def _where(table: pd.DataFrame, name: str, target: float, sign: int) -> str:
     nearest = table.loc[(table[name] - target).abs().idxmin()]
     numbers = table[table.is_number].groupby("factor", sort=False)
-    crossed = [f"{one.label} {one.level} and {other.level}"
-               for _, rows in numbers for one, other in itertools.pairwise(rows.itertuples())
-               if np.sign(getattr(one, name) - target) * np.sign(getattr(other, name) - target) < 0]
+    crossed = [f"{before.label} {before.level} and {after.level}"
+               for _, rows in numbers for before, after in itertools.pairwise(rows.itertuples())
+               if np.sign(getattr(before, name) - target) * np.sign(getattr(after, name) - target) < 0]
     return (f"{sign * target:+.0f} % is nearest with {nearest.label} {nearest.level} ({sign * nearest[name]:+.0f} %), and "
             + (f"lies between {', between '.join(crossed)}" if crossed else "lies between no two neighbouring numbers"))

@@ -76,9 +76,10 @@ def setup(*, n_slabs: int, slab_mib: int, record_kib: int, fill: float, age: flo
         txg_share=txg_share, log_share=log_share, engine=engine)
     work, room = work_of(machine), n_slabs * machine.slab_bytes
     log = work.log_bytes * (work.log_records + 4 * work.log_per_txg)
-    most = work.record_bytes * (work.n_records + 4 * work.per_txg) + log
-    if most > MARGIN * room:
-        raise UserError(f"records, log and withheld space take {most / room:.0%} of the pool, but {MARGIN:.0%} is the most; "
+    max_bytes = work.record_bytes * (work.n_records + 4 * work.per_txg) + log
+    if max_bytes > MARGIN * room:
+        raise UserError(f"records, log and withheld space take {max_bytes / room:.0%} of the "
+                        f"pool, but {MARGIN:.0%} is the most; "
                         "fill less of it or write less at a time")
     return machine
 
@@ -143,9 +144,9 @@ def series(machine: Setup, params: MetaslabParams, seed: int) -> pd.DataFrame:
 
 def engines_differ(machine: Setup, chosen: dict[str, MetaslabParams], seed: int) -> int:
     """Records that the two engines put in different places, under all these rules."""
-    found = {engine: [places(machine._replace(engine=engine), params, seed) for params in chosen.values()]
-             for engine in ENGINES}
-    return sum(int((one != other).sum()) for one, other in zip(*found.values(), strict=True))
+    placed = {engine: [places(machine._replace(engine=engine), params, seed) for params in chosen.values()]
+              for engine in ENGINES}
+    return sum(int((fast != exact).sum()) for fast, exact in zip(*placed.values(), strict=True))
 
 
 def engine_metrics(machine: Setup, chosen: dict[str, MetaslabParams], seed: int) -> pd.DataFrame:
@@ -161,36 +162,36 @@ def engine_metrics(machine: Setup, chosen: dict[str, MetaslabParams], seed: int)
 
 def compare(machine: Setup, chosen: dict[str, MetaslabParams], seed: int) -> pd.DataFrame:
     """Several rules under one seed, on all processors: `series` of each, and the column rule."""
-    found = ensembles.on_all_processors(series, [(machine, params, seed) for params in chosen.values()])
-    return pd.concat([one.assign(rule=rule) for rule, one in zip(chosen, found, strict=True)], ignore_index=True)
+    results = ensembles.on_all_processors(series, [(machine, params, seed) for params in chosen.values()])
+    return pd.concat([result.assign(rule=rule) for rule, result in zip(chosen, results, strict=True)], ignore_index=True)
 
 
 # --- what comes out -----------------------------------------------------------------------------------------------------
 
-def quantities(machine: Setup, found: pd.DataFrame) -> dict[str, float]:
+def quantities(machine: Setup, txgs: pd.DataFrame) -> dict[str, float]:
     """Of the transaction groups that are watched: blocks in a write."""
-    blocks = found.blocks[found.turnovers > machine.age]
+    blocks = txgs.blocks[txgs.turnovers > machine.age]
     return {"aggregation.good": float(blocks.quantile(GOOD)), "aggregation.bad_high": float(blocks.quantile(BAD)),
             "aggregation.mean": float(1 / (1 / blocks).mean())}
 
 
-def most_blocks(machine: Setup) -> float:
+def max_blocks(machine: Setup) -> float:
     """Blocks in the largest write."""
     return max(2.0, WRITE_BYTES / machine.record_bytes)
 
 
-def metrics(machine: Setup, found: pd.DataFrame) -> pd.DataFrame:
+def metrics(machine: Setup, txgs: pd.DataFrame) -> pd.DataFrame:
     """For the run store, of each rule: name, value, unit."""
-    return pd.DataFrame([(f"{rule}.{name}", value, "1") for rule, some in found.groupby("rule", sort=False)
-                         for name, value in quantities(machine, some).items()], columns=["name", "value", "unit"])
+    return pd.DataFrame([(f"{rule}.{name}", value, "1") for rule, of_rule in txgs.groupby("rule", sort=False)
+                         for name, value in quantities(machine, of_rule).items()], columns=["name", "value", "unit"])
 
 
 def of_sizes(machine: Setup, chosen: dict[str, MetaslabParams], slab_mib: list[int], seed: int) -> pd.DataFrame:
     """The rules on slabs of several sizes: rules, slab (MiB), and `quantities`."""
     cases = [(build, mib, machine._replace(slab_bytes=mib * MIB)) for build in chosen for mib in slab_mib]
-    found = ensembles.on_all_processors(series, [(one, chosen[build], seed) for build, _, one in cases])
-    return pd.DataFrame([{"rules": build, "slab (MiB)": mib, **quantities(one, some)}
-                         for (build, mib, one), some in zip(cases, found, strict=True)])
+    results = ensembles.on_all_processors(series, [(resized, chosen[build], seed) for build, _, resized in cases])
+    return pd.DataFrame([{"rules": build, "slab (MiB)": mib, **quantities(resized, txgs)}
+                         for (build, mib, resized), txgs in zip(cases, results, strict=True)])
 
 
 def metrics_of_sizes(table: pd.DataFrame) -> pd.DataFrame:
@@ -203,9 +204,9 @@ def metrics_of_sizes(table: pd.DataFrame) -> pd.DataFrame:
 def grown(machine: Setup) -> Setup:
     """`machine` with slabs so large, but at most LARGER times, that a transaction group fills FULL_WRITES of the largest
     writes; and if that does not suffice, with groups of so many."""
-    wanted, most = FULL_WRITES * WRITE_BYTES, LARGER * machine.slab_bytes
+    wanted, max_bytes = FULL_WRITES * WRITE_BYTES, LARGER * machine.slab_bytes
     slab = machine.slab_bytes
-    while slab < most and machine.txg_share * slab < wanted:
+    while slab < max_bytes and machine.txg_share * slab < wanted:
         slab *= 2
     return machine._replace(slab_bytes=slab, txg_share=max(machine.txg_share, wanted / slab))
 
@@ -266,8 +267,8 @@ def not_modelled(quantity: str) -> str:
 
 def verdict(scores: pd.DataFrame) -> str:
     """Both claims in a sentence."""
-    return "; ".join(f"{one['claim']}: {one['grade']}, {one['unfitted 5 %']:.1f} to {one['unfitted 95 %']:.1f} blocks in a "
-                     "write" for one in scores.to_dict("records"))
+    return "; ".join(f"{score['claim']}: {score['grade']}, {score['unfitted 5 %']:.1f} to "
+                     f"{score['unfitted 95 %']:.1f} blocks in a write" for score in scores.to_dict("records"))
 
 
 def conditions(results: pd.DataFrame) -> pd.DataFrame:
@@ -290,6 +291,6 @@ def geometry(disk_bytes: int) -> Geometry:
 
 def geometries(disks: list[int]) -> pd.DataFrame:
     """For readers: disk (GB), slab (GB), slabs, left at 96 % (MB); all decimal."""
-    found = [geometry(disk) for disk in disks]
-    return pd.DataFrame([(one.disk_bytes / 1e9, one.slab_bytes / 1e9, one.n_slabs, one.left_bytes / 1e6) for one in found],
-                        columns=["disk (GB)", "slab (GB)", "slabs", "left at 96 % (MB)"])
+    layouts = [geometry(disk) for disk in disks]
+    return pd.DataFrame([(layout.disk_bytes / 1e9, layout.slab_bytes / 1e9, layout.n_slabs, layout.left_bytes / 1e6)
+                         for layout in layouts], columns=["disk (GB)", "slab (GB)", "slabs", "left at 96 % (MB)"])

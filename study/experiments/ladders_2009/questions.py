@@ -25,27 +25,27 @@ from study.experiments.ladders_2009.rungs import LENGTH, RATE, Climb, known, mea
 
 def _draws(ladder: Ladder, draws: int, seed: int) -> list[dict]:
     """Values of priors and of switches that are no part of a reading."""
-    found, asked = known(ladder), {one.name for one in ladder.switches}
-    return priors.draws(Known(found.priors, tuple(one for one in found.switches if one.name not in asked)), draws,
-                        seed).to_dict("records")
+    all_known, asked = known(ladder), {switch.name for switch in ladder.switches}
+    switches = tuple(switch for switch in all_known.switches if switch.name not in asked)
+    return priors.draws(Known(all_known.priors, switches), draws, seed).to_dict("records")
 
 
 def of_all_readings(ladder: Ladder, length: float, draws: int, seed: int) -> pd.DataFrame:
     """reading (its number), rung, draw, and a column for each quantity."""
     machines = [rungs(ladder, reading, {LENGTH[ladder.name]: length}) for reading in readings(ladder)]
-    different = {one.model_dump_json(): one for several in machines for one in several}
+    different = {machine.model_dump_json(): machine for several in machines for machine in several}
     drawn = _draws(ladder, draws, seed)
     jobs = [(key, i) for key in different for i in range(draws)]
     measured(different[jobs[0][0]], drawn[0], seed)         # by itself: it compiles
-    found = dict(zip(jobs, ensembles.on_all_processors(measured, [
+    results = dict(zip(jobs, ensembles.on_all_processors(measured, [
         (different[key], drawn[i], seed) for key, i in jobs]), strict=True))
-    return pd.DataFrame([{"reading": i, "rung": j, "draw": k} | found[one.model_dump_json(), k]
-                         for i, several in enumerate(machines) for j, one in enumerate(several) for k in range(draws)])
+    return pd.DataFrame([{"reading": i, "rung": j, "draw": k} | results[machine.model_dump_json(), k]
+                         for i, several in enumerate(machines) for j, machine in enumerate(several) for k in range(draws)])
 
 
 def intervals(every: pd.DataFrame, quantity: str = RATE) -> pd.DataFrame:
     """reading, rung, low, middle, high."""
-    rows = [(*key, *interval(some[quantity])) for key, some in every.groupby(["reading", "rung"])]
+    rows = [(*key, *interval(group[quantity])) for key, group in every.groupby(["reading", "rung"])]
     return pd.DataFrame(rows, columns=["reading", "rung", "low", "middle", "high"])
 
 
@@ -59,35 +59,37 @@ def summary(ladder: Ladder, every: pd.DataFrame, published: list[float]) -> pd.D
     """For readers: what each reading is, whether all of its rungs keep commits over a power cut, in how many draws its rungs
     are in order, which published rates lie within its intervals, whether all do (then it is possible), its rates."""
     chosen = pd.DataFrame([{name: reading[name] for name in _multiplied(ladder)} for reading in readings(ladder)])
-    chosen["survives power cut"] = [is_safe(ladder, one) for one in readings(ladder)]
+    chosen["survives power cut"] = [is_safe(ladder, reading) for reading in readings(ladder)]
     chosen["in published order"] = in_order(every).to_numpy()
     can = held(every, published)
     chosen["gives rungs"] = [", ".join(str(rung + 1) for rung in can.columns[row]) or "none" for row in can.to_numpy(bool)]
     chosen["possible"] = can.all(axis=1).to_numpy()
     for rung, rows in intervals(every).groupby("rung"):
-        chosen[f"rung {rung + 1}"] = [f"{one.low:.0f} to {one.high:.0f}" for one in rows.itertuples()]
+        chosen[f"rung {rung + 1}"] = [f"{row.low:.0f} to {row.high:.0f}" for row in rows.itertuples()]
     return chosen
 
 
 def _multiplied(ladder: Ladder) -> list[str]:
-    return [one.name for one in ladder.switches if not one.aside]
+    return [switch.name for switch in ladder.switches if not switch.aside]
 
 
 def held(every: pd.DataFrame, published: list[float]) -> pd.DataFrame:
     """Per reading (row) and rung (column): whether the interval holds the published rate. For readers."""
-    found = intervals(every)
-    rates = np.asarray(published)[found.rung]
-    found["held"] = (found.low <= rates) & (rates <= found.high)
-    return found.pivot(index="reading", columns="rung", values="held")
+    bounds = intervals(every)
+    rates = np.asarray(published)[bounds.rung]
+    bounds["held"] = (bounds.low <= rates) & (rates <= bounds.high)
+    return bounds.pivot(index="reading", columns="rung", values="held")
 
 
 def shares(ladder: Ladder, every: pd.DataFrame, published: list[float]) -> pd.DataFrame:
     """Per choice, the share (%) of its readings that hold each published rate: switch, choice, a column for each rung."""
-    found, all_readings, rows = held(every, published), readings(ladder), []
-    for switch in (one for one in ladder.switches if not one.aside):
+    hold, all_readings, rows = held(every, published), readings(ladder), []
+    for switch in ladder.switches:
+        if switch.aside:
+            continue
         for choice in switch.choices:
             own = [i for i, reading in enumerate(all_readings) if reading[switch.name] == choice.name]
-            rows.append((switch.name, choice.name, *(100 * found.loc[own].mean())))
+            rows.append((switch.name, choice.name, *(100 * hold.loc[own].mean())))
     return pd.DataFrame(rows, columns=["switch", "choice", *range(len(ladder.rungs))])
 
 
@@ -95,15 +97,15 @@ def tell_apart(every: pd.DataFrame) -> pd.DataFrame:
     """Per quantity and rung: the share (%) of pairs of readings whose intervals do not meet, and how far the middles of
     readings lie apart (largest over smallest) against how wide one is (median of high over low). Best first."""
     rows = []
-    quantities = [one for one in every.columns if one not in ("reading", "rung", "draw")]
+    quantities = [column for column in every.columns if column not in ("reading", "rung", "draw")]
     for quantity, rung in itertools.product(quantities, sorted(every.rung.unique())):
-        some = intervals(every[every.rung == rung], quantity)
-        separate = (some.low.to_numpy()[:, None] > some.high.to_numpy()[None, :]).sum()
-        pairs = len(some) * (len(some) - 1) / 2
-        rows.append((quantity, rung + 1, 100 * separate / pairs, _times(some.middle.max(), some.middle.min()),
-                     float(np.median([_times(one.high, one.low) for one in some.itertuples()]))))
-    found = pd.DataFrame(rows, columns=["quantity", "rung", "pairs told apart (%)", "between", "within"])
-    return found.sort_values("pairs told apart (%)", ascending=False, kind="stable", ignore_index=True)
+        bounds = intervals(every[every.rung == rung], quantity)
+        separate = (bounds.low.to_numpy()[:, None] > bounds.high.to_numpy()[None, :]).sum()
+        pairs = len(bounds) * (len(bounds) - 1) / 2
+        rows.append((quantity, rung + 1, 100 * separate / pairs, _times(bounds.middle.max(), bounds.middle.min()),
+                     float(np.median([_times(row.high, row.low) for row in bounds.itertuples()]))))
+    quantities_by_rung = pd.DataFrame(rows, columns=["quantity", "rung", "pairs told apart (%)", "between", "within"])
+    return quantities_by_rung.sort_values("pairs told apart (%)", ascending=False, kind="stable", ignore_index=True)
 
 
 def _times(large: float, small: float) -> float:
@@ -115,11 +117,11 @@ def single_steps(ladder: Ladder, results: pd.DataFrame) -> pd.DataFrame:
     """From an ensemble: rates of all rungs by best guesses with one choice of the readings changed: what, and the rungs."""
     rows = []
     for part in ("central", "structure"):
-        for _, one in ensembles.unfitted(results, part).iterrows():
-            thrown = [f"{switch.name}: {one[switch.name]}" for switch in ladder.switches
-                      if one[switch.name] != central(ladder)[switch.name]]
+        for _, case in ensembles.unfitted(results, part).iterrows():
+            thrown = [f"{switch.name}: {case[switch.name]}" for switch in ladder.switches
+                      if case[switch.name] != central(ladder)[switch.name]]
             if thrown or part == "central":
-                rows.append((", ".join(thrown) or "likeliest", *(one[f"{rung.run}/{RATE}"] for rung in ladder.rungs)))
+                rows.append((", ".join(thrown) or "likeliest", *(case[f"{rung.run}/{RATE}"] for rung in ladder.rungs)))
     return pd.DataFrame(rows, columns=["reading", *(f"rung {i + 1}" for i in range(len(ladder.rungs)))])
 
 
@@ -127,17 +129,17 @@ def short_runs(climb: Climb, results: pd.DataFrame) -> pd.DataFrame:
     """Whether the runs of an ensemble are long enough: rates by best guesses of a long run of each rung, of a short one, and
     the second over the first. A short run of a slow rung ends before a transaction group or a checkpoint is written."""
     short = single_steps(climb.ladder, results).iloc[0, 1:].astype(float).to_numpy()
-    long = np.array([one.tps for one in climb.outcomes])
-    return pd.DataFrame({"rung": [one.words for one in climb.ladder.rungs], "long run (1/s)": long, "short run (1/s)": short,
-                         "short over long": short / long})
+    long = np.array([outcome.tps for outcome in climb.outcomes])
+    return pd.DataFrame({"rung": [rung.words for rung in climb.ladder.rungs], "long run (1/s)": long,
+                         "short run (1/s)": short, "short over long": short / long})
 
 
 def steps(ladder: Ladder, results: pd.DataFrame, published: list[float], dumb: list[float]) -> pd.DataFrame:
     """For readers, of each rung over the one before: rung, published, low, middle, high, dumb. Nothing fitted."""
-    some, rows = ensembles.unfitted(results), []
+    unfitted, rows = ensembles.unfitted(results), []
     for i, (before, after) in enumerate(itertools.pairwise(ladder.rungs)):
-        found = interval(some[f"{after.run}/{RATE}"] / some[f"{before.run}/{RATE}"])
-        rows.append((f"{i + 2} over {i + 1}", published[i + 1] / published[i], *found, dumb[i]))
+        ratio = interval(unfitted[f"{after.run}/{RATE}"] / unfitted[f"{before.run}/{RATE}"])
+        rows.append((f"{i + 2} over {i + 1}", published[i + 1] / published[i], *ratio, dumb[i]))
     return pd.DataFrame(rows, columns=["rung", "published", "low", "middle", "high", "dumb"])
 
 
@@ -145,19 +147,21 @@ def findings(ladder: Ladder, every: pd.DataFrame, published: list[float]) -> pd.
     """For the run store: name, value, unit."""
     table, hold, rates = summary(ladder, every, published), held(every, published), intervals(every)
     order, name = table["in published order"], ladder.name
-    safe = np.array([is_safe(ladder, one) for one in readings(ladder)])
-    honest = safe & [one.get("flush", "honest") == "honest" for one in readings(ladder)]
+    safe = np.array([is_safe(ladder, reading) for reading in readings(ladder)])
+    honest = safe & [reading.get("flush", "honest") == "honest" for reading in readings(ladder)]
     rows = [("readings", len(table), "readings"), ("safe", int(safe.sum()), "readings"),
             ("in-order", int((order == 1).sum()), "readings"), ("in-order-once", int((order > 0).sum()), "readings"),
             ("hold-all", int(hold.all(axis=1).sum()), "readings"), ("most-held", int(hold.sum(axis=1).max()), "rungs")]
-    for rung, some in rates.groupby("rung"):
+    for rung, of_rung in rates.groupby("rung"):
         rows += [(f"rung-{rung + 1}.held", int(hold[rung].sum()), "readings"),
-                 (f"rung-{rung + 1}.lowest", some.low.min(), "1/s"), (f"rung-{rung + 1}.highest", some.high.max(), "1/s"),
-                 (f"rung-{rung + 1}.highest-safe", some[safe[some.reading]].high.max(), "1/s"),
-                 (f"rung-{rung + 1}.highest-honest", some[honest[some.reading]].high.max(), "1/s")]
-    rows += [(f"step-{rung + 1}.{end}", value, "1") for rung, one in _ratios(every).items()
-             for end, value in (("least", one.min()), ("most", one.max()))]
-    return pd.DataFrame([(f"{name}.{one}", value, unit) for one, value, unit in rows], columns=["name", "value", "unit"])
+                 (f"rung-{rung + 1}.lowest", of_rung.low.min(), "1/s"),
+                 (f"rung-{rung + 1}.highest", of_rung.high.max(), "1/s"),
+                 (f"rung-{rung + 1}.highest-safe", of_rung[safe[of_rung.reading]].high.max(), "1/s"),
+                 (f"rung-{rung + 1}.highest-honest", of_rung[honest[of_rung.reading]].high.max(), "1/s")]
+    rows += [(f"step-{rung + 1}.{end}", value, "1") for rung, ratios in _ratios(every).items()
+             for end, value in (("least", ratios.min()), ("most", ratios.max()))]
+    return pd.DataFrame([(f"{name}.{metric}", value, unit) for metric, value, unit in rows],
+                        columns=["name", "value", "unit"])
 
 
 def _ratios(every: pd.DataFrame) -> pd.DataFrame:
@@ -178,15 +182,15 @@ def constants(ladder: Ladder, results: pd.DataFrame, constant: str) -> pd.DataFr
 
 def metrics_of_steps(name: str, table: pd.DataFrame) -> pd.DataFrame:
     """For the run store: name, value, unit."""
-    rows = [(f"{name}.step-{one.rung[0]}.{what}", getattr(one, what), "1") for one in table.itertuples()
+    rows = [(f"{name}.step-{row.rung[0]}.{what}", getattr(row, what), "1") for row in table.itertuples()
             for what in ("low", "middle", "high", "dumb")]
     return pd.DataFrame(rows, columns=["name", "value", "unit"])
 
 
-def verdict(scores: pd.DataFrame, found: pd.DataFrame) -> str:
+def verdict(scores: pd.DataFrame, numbers: pd.DataFrame) -> str:
     """A ladder in a sentence: the grades of its steps, and what its readings do."""
     grades = ", ".join(f"{grade} {n}" for grade, n in scores.grade.value_counts(sort=False).items())
-    values = found.set_index(found.name.str.partition(".")[2]).value
+    values = numbers.set_index(numbers.name.str.partition(".")[2]).value
     return (f"steps by grade: {grades}; of {values['readings']:.0f} readings {values['in-order']:.0f} have the published "
-            f"order in every draw; the best holds {values['most-held']:.0f} of {found.name.str.endswith('.held').sum()} "
+            f"order in every draw; the best holds {values['most-held']:.0f} of {numbers.name.str.endswith('.held').sum()} "
             "published rates")

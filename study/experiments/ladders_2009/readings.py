@@ -202,7 +202,7 @@ INNODB = {"kind": "innodb", "rows": 10_000_000, "clients": 20, "seconds": 300, "
 
 def _sysbench(name: str, read_only: bool, words: tuple, switches: tuple) -> Ladder:
     steps: tuple[dict, ...] = ({}, TWO_DISKS, SSD_CACHE, {}, {})
-    rungs = tuple(Rung(f"{name}-{i + 1}", one, step) for i, (one, step) in enumerate(zip(words, steps, strict=True)))
+    rungs = tuple(Rung(f"{name}-{i + 1}", phrase, step) for i, (phrase, step) in enumerate(zip(words, steps, strict=True)))
     return Ladder(name, MACHINE | {"database": INNODB | {"read_only": read_only}}, rungs, switches)
 
 
@@ -217,25 +217,25 @@ SYSBENCH_RO = _sysbench(
     (SYSBENCH_RECORD, START, SYSBENCH_LOG,
      OPTIMIZATION._replace(choices=OPTIMIZATION.choices[:2]), DRIVE))
 
-LADDERS = {one.name: one for one in (PGBENCH, SYSBENCH_RW, SYSBENCH_RO)}
+LADDERS = {ladder.name: ladder for ladder in (PGBENCH, SYSBENCH_RW, SYSBENCH_RO)}
 
 
 # --- from switches to readings --------------------------------------------------------------------------------------------
 
 def central(ladder: Ladder) -> dict[str, str]:
     """The likeliest reading by the words."""
-    return {one.name: one.central for one in ladder.switches}
+    return {switch.name: switch.central for switch in ladder.switches}
 
 
 def readings(ladder: Ladder) -> list[dict[str, str]]:
     """Every combination of the switches that are multiplied; the others at their likeliest."""
-    names = [[one.central] if one.aside else [choice.name for choice in one.choices] for one in ladder.switches]
+    names = [[switch.central] if switch.aside else [choice.name for choice in switch.choices] for switch in ladder.switches]
     return [dict(zip(central(ladder), chosen, strict=True)) for chosen in itertools.product(*names)]
 
 
 def chosen(ladder: Ladder, reading: dict[str, str]) -> list[Choice]:
     """The choices of a reading."""
-    return [next(choice for choice in one.choices if choice.name == reading[one.name]) for one in ladder.switches]
+    return [next(choice for choice in switch.choices if choice.name == reading[switch.name]) for switch in ladder.switches]
 
 
 def changes(ladder: Ladder, reading: dict[str, str]) -> list[dict]:
@@ -256,6 +256,6 @@ def is_safe(ladder: Ladder, reading: dict[str, str]) -> bool:
 
 def table_of_words(ladder: Ladder) -> pd.DataFrame:
     """For readers: every switch, its choices, from which rung on, and why."""
-    rows = [(one.name, one.words, choice.name + (" *" if choice.name == one.central else ""), choice.since, choice.reason,
-             "yes" if choice.safe else "no") for one in ladder.switches for choice in one.choices]
+    rows = [(switch.name, switch.words, choice.name + (" *" if choice.name == switch.central else ""), choice.since,
+             choice.reason, "yes" if choice.safe else "no") for switch in ladder.switches for choice in switch.choices]
     return pd.DataFrame(rows, columns=["switch", "words", "choice", "from rung", "reason", "keeps commits"])

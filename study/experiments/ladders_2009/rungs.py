@@ -45,13 +45,13 @@ LENGTH = {"pgbench": "database.transactions", "sysbench-rw": "database.seconds",
 
 def rungs(ladder: Ladder, reading: dict[str, str], changed: dict | None = None) -> list[Scenario]:
     """A scenario for each rung; `changed`: paths and values that differ from the slides' machine at all of them."""
-    one, found = scenario.of(ladder.base | {"title": ladder.name}), []
+    machine, scenarios = scenario.of(ladder.base | {"title": ladder.name}), []
     standing: dict[str, Any] = {}
     for sets in changes(ladder, reading):
         standing |= {path: value for path, value in sets.items() if path.split(".")[0] in STANDING}
-        one = scenario.changed(one, {path: value for path, value in sets.items() if path not in standing})
-        found.append(scenario.changed(_with_standing(one, standing), changed or {}))
-    return found
+        machine = scenario.changed(machine, {path: value for path, value in sets.items() if path not in standing})
+        scenarios.append(scenario.changed(_with_standing(machine, standing), changed or {}))
+    return scenarios
 
 
 def _with_standing(machine: Scenario, standing: dict) -> Scenario:
@@ -77,11 +77,12 @@ def _devices(machine: Scenario) -> dict[str, Devices]:
 def known(ladder: Ladder) -> Known:
     """Priors of the database, its files and all devices; the switches of the readings among the switches."""
     every = [machine for reading in (*readings(ladder), *_asides(ladder)) for machine in rungs(ladder, reading)]
-    found = machines.known(list({machine.model_dump_json(): machine for machine in every}.values()), EXPERIMENT[ladder.name])
+    different = list({machine.model_dump_json(): machine for machine in every}.values())
+    all_known = machines.known(different, EXPERIMENT[ladder.name])
     of_sheets = {f"{sheet}.{COMMAND}" for sheet in (DISK, OTHER_DISK)}
-    kept = (one for one in found.priors if one.name not in of_sheets)
-    said = tuple(one for one in found.switches if one.name != "is_warm")     # a reading says that
-    return Known((*kept, _command()), (*said, *map(_switch, ladder.switches)))
+    kept = (prior for prior in all_known.priors if prior.name not in of_sheets)
+    switches = tuple(switch for switch in all_known.switches if switch.name != "is_warm")     # a reading says that
+    return Known((*kept, _command()), (*switches, *map(_switch, ladder.switches)))
 
 
 def _command() -> Prior:
@@ -95,15 +96,16 @@ def _command() -> Prior:
 
 def _asides(ladder: Ladder) -> list[dict]:
     """The likeliest reading with one choice that is not multiplied."""
-    return [central(ladder) | {one.name: choice.name} for one in ladder.switches if one.aside for choice in one.choices]
+    return [central(ladder) | {switch.name: choice.name}
+            for switch in ladder.switches if switch.aside for choice in switch.choices]
 
 
-def _switch(one) -> priors.Switch:
+def _switch(switch) -> priors.Switch:
     def words(choice: Choice) -> str:
         return f"{choice.name}: {choice.reason}"
-    return priors.Switch(name=one.name, of="reading", experiments=(), central=one.central,
-                         choices=tuple(choice.name for choice in one.choices),
-                         source=f"\"{one.words}\". " + " ".join(map(words, one.choices)))
+    return priors.Switch(name=switch.name, of="reading", experiments=(), central=switch.central,
+                         choices=tuple(choice.name for choice in switch.choices),
+                         source=f"\"{switch.words}\". " + " ".join(map(words, switch.choices)))
 
 
 # --- runs ---------------------------------------------------------------------------------------------------------------
@@ -116,9 +118,9 @@ class Climb(NamedTuple):
 
 def climb(ladder: Ladder, reading: dict[str, str], length: float, seed: int, changed: dict | None = None) -> Climb:
     """Best guesses; `length`: transactions of pgbench in all, seconds of sysbench."""
-    values, found = known(ladder).central(), rungs(ladder, reading, {LENGTH[ladder.name]: length} | (changed or {}))
+    values, scenarios = known(ladder).central(), rungs(ladder, reading, {LENGTH[ladder.name]: length} | (changed or {}))
     return Climb(ladder, tuple(map(_counted, ensembles.on_all_processors(machines.simulate, [
-        (one, _for_machine(values), seed) for one in found]))))
+        (machine, _for_machine(values), seed) for machine in scenarios]))))
 
 
 def _for_machine(values: dict) -> dict:
@@ -137,10 +139,10 @@ def quantities(x: Outcome) -> dict[str, float]:
     """What somebody could have measured: transactions per second, their times in ms, bytes of the database's log for one,
     and reads, writes and bytes per second of each group of devices."""
     _counted(x)
-    found = {RATE: x.tps, "response.mean": x.mean_ms, "response.p50": x.p50_ms, "response.p95": x.p95_ms,
-             "response.p99": x.p99_ms, "log.bytes": x.wal_bytes}
-    return found | {f"{group}.{name}": value / x.seconds for group, all_of in x.devices.items()
-                    for name, value in all_of.items()}
+    numbers = {RATE: x.tps, "response.mean": x.mean_ms, "response.p50": x.p50_ms, "response.p95": x.p95_ms,
+               "response.p99": x.p99_ms, "log.bytes": x.wal_bytes}
+    return numbers | {f"{group}.{name}": value / x.seconds for group, all_of in x.devices.items()
+                      for name, value in all_of.items()}
 
 
 def measured(machine: Scenario, values: dict, seed: int) -> dict[str, float]:
@@ -162,8 +164,8 @@ def baseline(ladder: Ladder) -> ensembles.Fit:
 def predict(ladder: Ladder, length: float, draws: int, seeds: int, seed: int) -> pd.DataFrame:
     """The ensemble over all that is not known, readings among it; columns `<rung>/<quantity>`. No figure to be predicted is
     read."""
-    names = [one.run for one in ladder.rungs]
-    asked = {one.name for one in ladder.switches}
+    names = [rung.run for rung in ladder.rungs]
+    asked = {switch.name for switch in ladder.switches}
 
     def simulate_case(values: dict, case_seed: int, variant: str) -> dict[str, float]:
         reading = {name: values[name] for name in asked}
@@ -179,7 +181,7 @@ def predict(ladder: Ladder, length: float, draws: int, seeds: int, seed: int) ->
 def published_rates(ladder: Ladder) -> list[float]:
     """Transactions per second of each rung, to be drawn beside the model's; nothing is computed from them."""
     runs = {run.run_id.partition("/")[2]: run.metrics for run in published.runs()}
-    return [float(runs[one.run].set_index("name").loc[RATE, "value"]) for one in ladder.rungs]
+    return [float(runs[rung.run].set_index("name").loc[RATE, "value"]) for rung in ladder.rungs]
 
 
 def iops_of_slides() -> dict[str, float]:
@@ -201,16 +203,16 @@ def dumb(ladder: Ladder) -> list[float]:
 
 def table(x: Climb) -> pd.DataFrame:
     """Of each rung: words, transactions per second, times of response (ms)."""
-    rows = [(rung.words, one.tps, one.p50_ms, one.p95_ms, one.p99_ms)
-            for rung, one in zip(x.ladder.rungs, x.outcomes, strict=True)]
+    rows = [(rung.words, outcome.tps, outcome.p50_ms, outcome.p95_ms, outcome.p99_ms)
+            for rung, outcome in zip(x.ladder.rungs, x.outcomes, strict=True)]
     return pd.DataFrame(rows, columns=["rung", "transactions/s", "median (ms)", "95 % (ms)", "99 % (ms)"])
 
 
 def metrics(x: Climb, ladder: str) -> pd.DataFrame:
     """For the run store: name, value, unit."""
-    rows = [(f"{ladder}.rung-{i}.{name}", value, unit) for i, one in enumerate(x.outcomes, 1)
-            for name, value, unit in (("rate", one.tps, "1/s"), ("p50", one.p50_ms, "ms"), ("p95", one.p95_ms, "ms"),
-                                      ("p99", one.p99_ms, "ms"))]
+    rows = [(f"{ladder}.rung-{i}.{name}", value, unit) for i, outcome in enumerate(x.outcomes, 1)
+            for name, value, unit in (("rate", outcome.tps, "1/s"), ("p50", outcome.p50_ms, "ms"),
+                                      ("p95", outcome.p95_ms, "ms"), ("p99", outcome.p99_ms, "ms"))]
     return pd.DataFrame(rows, columns=["name", "value", "unit"])
 
 
@@ -228,10 +230,10 @@ def tried(ladder: Ladder, length: float, seed: int, *, disks: int, log_device: b
     common = {LENGTH[ladder.name]: length, "database.clients": clients, f"database.{size}": rows,
               "files.nocacheflush": not honest}
     machines_of = []
-    for i, one in enumerate(rungs(ladder, central(ladder), common)):
-        on_disks = one.pool.data.sheet == DISK
+    for i, machine in enumerate(rungs(ladder, central(ladder), common)):
+        on_disks = machine.pool.data.sheet == DISK
         more = {"pool.data.count": disks} if on_disks and i else {}
-        machines_of.append(scenario.changed(one, more | ({"pool.log": ONE_SSD} if on_disks and log_device else {})))
+        machines_of.append(scenario.changed(machine, more | ({"pool.log": ONE_SSD} if on_disks and log_device else {})))
     values = known(ladder).central()
-    found = ensembles.on_all_processors(measured, [(one, values, seed) for one in machines_of])
-    return pd.DataFrame({"rung": range(1, len(found) + 1), "rate": [one[RATE] for one in found]})
+    results = ensembles.on_all_processors(measured, [(machine, values, seed) for machine in machines_of])
+    return pd.DataFrame({"rung": range(1, len(results) + 1), "rate": [result[RATE] for result in results]})

@@ -139,10 +139,10 @@ def stable_from(run) -> float:
 def of(run, period_s: int) -> dict[str, float]:
     """All numbers of a run, named as the published ones are."""
     group = "data"
-    found = {"database.throughput": throughput(run), "throughput.stable_from": stable_from(run),
-             "read.bandwidth": float(run.read_mb[group][run.t >= SETTLED_S].mean()), **writes(run, period_s, group),
-             **burst(run, period_s, group)}
-    found |= {"read.bandwidth@0": reads_at(run, 0) / 1000}
-    found |= {f"read.bandwidth@{t}": reads_at(run, t) for t in (1500, 2500) if run.t[-1] > t}
+    numbers = {"database.throughput": throughput(run), "throughput.stable_from": stable_from(run),
+               "read.bandwidth": float(run.read_mb[group][run.t >= SETTLED_S].mean()), **writes(run, period_s, group),
+               **burst(run, period_s, group)}
+    numbers |= {"read.bandwidth@0": reads_at(run, 0) / 1000}
+    numbers |= {f"read.bandwidth@{t}": reads_at(run, t) for t in (1500, 2500) if run.t[-1] > t}
     log = next((name for name in run.written_mb if name == "log"), None)
-    return found | ({"log.write_bandwidth@1800": log_peak(run, 1800, log)} if log and run.t[-1] > 1800 else {})
+    return numbers | ({"log.write_bandwidth@1800": log_peak(run, 1800, log)} if log and run.t[-1] > 1800 else {})

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from study.ensembles import ensembles
-from study.experiments.postgres_2008 import setups as checkpoints
+from study.experiments.postgres_2008 import setups
 from study.experiments.postgres_2008.curves import SETTLED_S, smooth
 from study.experiments.postgres_2008.setups import BUFFERS_GIB, CORES, MEMORY_GIB, SEGMENT_GIB, TESTS, quantities
 
@@ -57,20 +57,20 @@ COLUMNS = (
     Column(NO_ZIL, "busy", "its processors busy (%)", "1", 0.01))
 
 
-def few_log_files(values: dict, scale: int, seed: int) -> checkpoints.Run:
+def few_log_files(values: dict, scale: int, seed: int) -> setups.Run:
     """UFS with directio and half the tables, restored with the log of its creation only."""
-    return checkpoints.run(UFS, values | {"first_load_pct": 50, "log_files": "of creation"}, scale, seed)
+    return setups.run(UFS, values | {"first_load_pct": 50, "log_files": "of creation"}, scale, seed)
 
 
 def memory(values: dict, scale: int, seed: int) -> pd.DataFrame:
     """A row a run: tables_gib, log_gib, reads_mb (MB/s, mean of the test), of_arc (tables and log over what the ARC has)."""
     arc_gib = MEMORY_GIB - BUFFERS_GIB - values["other_gib"]
     cases = [{"working_gib": tables, "checkpoint_segments": segments} for tables in TABLES_GIB for segments in SEGMENTS]
-    runs = ensembles.on_all_processors(checkpoints.run, [(MISTAKE, values | case, scale, seed) for case in cases])
+    runs = ensembles.on_all_processors(setups.run, [(MISTAKE, values | case, scale, seed) for case in cases])
     rows = [(case["working_gib"], log_gib(case["checkpoint_segments"], scale), run.read_mb["data"].mean())
             for case, run in zip(cases, runs, strict=True)]
-    found = pd.DataFrame(rows, columns=["tables_gib", "log_gib", "reads_mb"])
-    return found.assign(of_arc=(found.tables_gib + found.log_gib) / arc_gib)
+    results = pd.DataFrame(rows, columns=["tables_gib", "log_gib", "reads_mb"])
+    return results.assign(of_arc=(results.tables_gib + results.log_gib) / arc_gib)
 
 
 def log_gib(segments: int, scale: int) -> float:
@@ -78,35 +78,35 @@ def log_gib(segments: int, scale: int) -> float:
     return (3 * max(3, round(segments / scale)) + 4) * SEGMENT_GIB * scale
 
 
-def fits(found: pd.DataFrame) -> tuple[float, float]:
+def fits(results: pd.DataFrame) -> tuple[float, float]:
     """Of `memory`: most that is read (MB/s) where tables and log fit into the ARC, least where they do not."""
-    inside = found.of_arc < 1
-    return float(found.reads_mb[inside].max()), float(found.reads_mb[~inside].min())
+    inside = results.of_arc < 1
+    return float(results.reads_mb[inside].max()), float(results.reads_mb[~inside].min())
 
 
 def loads(values: dict, scale: int, seed: int) -> pd.DataFrame:
     """What was published, and what comes out under each of LOADS: a row each, a column for each of COLUMNS, in its unit."""
-    said, tests = checkpoints.published_numbers(), list(dict.fromkeys(one.test for one in COLUMNS))
+    printed, tests = setups.published_numbers(), list(dict.fromkeys(column.test for column in COLUMNS))
     calls = [(test, values | changes, scale, seed) for _, changes in LOADS.values() for test in tests]
-    runs = iter(ensembles.on_all_processors(checkpoints.run, calls))
-    rows = {"published": {one: said.get(f"{one.test} {one.quantity}") for one in COLUMNS}}
+    runs = iter(ensembles.on_all_processors(setups.run, calls))
+    rows = {"published": {column: printed.get(f"{column.test} {column.quantity}") for column in COLUMNS}}
     for name in LOADS:
-        found = {test: _numbers(next(runs)) for test in tests}
-        rows[name] = {one: found[one.test][one.quantity] for one in COLUMNS}
+        numbers = {test: _numbers(next(runs)) for test in tests}
+        rows[name] = {column: numbers[column.test][column.quantity] for column in COLUMNS}
     return pd.DataFrame(rows).T.astype(float)
 
 
-def _numbers(run: checkpoints.Run) -> dict[str, float]:
+def _numbers(run: setups.Run) -> dict[str, float]:
     log = run.written_mb.get("log", run.written_mb["data"])
-    most = smooth(log, 10, run.step_s)[run.t >= SETTLED_S].max()
-    return quantities(run) | {"busy": run.busy, "log.write_bandwidth_peak": float(most)}
+    max_log_mb = smooth(log, 10, run.step_s)[run.t >= SETTLED_S].max()
+    return quantities(run) | {"busy": run.busy, "log.write_bandwidth_peak": float(max_log_mb)}
 
 
 def checkpointer(values: dict, scale: int, seed: int) -> pd.DataFrame:
     """Two tests with 16 processors and with four times as many: how many pages a second the checkpointer writes, in the
     middle second of those in which it writes, and how many checkpoints end."""
     calls = [(test, values, scale, seed, None, cores) for test in (NO_ZIL, ZFS) for cores in (CORES, 4 * CORES)]
-    runs, rows = ensembles.on_all_processors(checkpoints.run, calls), []
+    runs, rows = ensembles.on_all_processors(setups.run, calls), []
     for (test, *_, cores), run in zip(calls, runs, strict=True):
         at_work = run.by_checkpointer[run.by_checkpointer > 0]
         rows.append((TESTS[test].label, cores, 100 * run.busy, quantities(run)[TPM] / 1000, float(np.median(at_work)),
@@ -115,14 +115,14 @@ def checkpointer(values: dict, scale: int, seed: int) -> pd.DataFrame:
                                        "checkpoints ended"])
 
 
-def table(found: pd.DataFrame) -> pd.DataFrame:
+def table(results: pd.DataFrame) -> pd.DataFrame:
     """`loads` for readers: loads side by side."""
-    shown = pd.DataFrame({one.label: found[one] / one.of for one in COLUMNS})
+    shown = pd.DataFrame({column.label: results[column] / column.of for column in COLUMNS})
     return shown.rename(index={name: label for name, (label, _) in LOADS.items()}).T
 
 
-def metrics(found: pd.DataFrame) -> pd.DataFrame:
+def metrics(results: pd.DataFrame) -> pd.DataFrame:
     """`loads` for the run store: name, value, unit."""
-    rows = [(f"load-{name}.{one.test}.{one.quantity}".replace("@", "-at-"), found.loc[name, one], one.unit)
-            for name in LOADS for one in COLUMNS]
+    rows = [(f"load-{name}.{column.test}.{column.quantity}".replace("@", "-at-"), results.loc[name, column], column.unit)
+            for name in LOADS for column in COLUMNS]
     return pd.DataFrame(rows, columns=["name", "value", "unit"])

@@ -16,13 +16,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from model.databases.postgres import columns as pg
+from model.databases.postgres import columns as postgres_columns
 from model.databases.postgres.pgbench import PAGE_BYTES
 from study import memo
 from study.documents import claims, priors, published
 from study.documents.priors import Known
 from study.ensembles import ensembles
-from study.experiments.postgres_2008 import curves as checkpoint_series
+from study.experiments.postgres_2008 import curves
 from study.machines import scenario
 from study.machines import simulate as machines
 from study.machines import storage as scenario_storage
@@ -36,7 +36,7 @@ MEMORY_GIB, BUFFERS_GIB, USERS, CORES = 48, 16, 128, 16     # data/published: sh
 SEGMENT_GIB = 2**-6             # 16 MB: a file of PostgreSQL's log
 AUTOUP_S = 900
 PAGES_WRITTEN = ("checkpoint_writes", "cleaner_writes", "backend_writes", "extensions")     # counts: who writes pages
-MOST_TPS = 4000             # room for transactions
+MAX_TPS = 4000              # room for transactions
 LONG_S, SHORT_S = 2700, 2100        # real seconds of the tests of 13 and 16 June; of those with checkpoints every 300 s
 
 
@@ -99,7 +99,7 @@ def of_test(name: str, values: dict, scale: int) -> Scenario:
         "files": _files(test.files, values, scale), "pool": _scaled(test.pool, scale),
         "log_pool": test.log_pool and _scaled(test.log_pool, scale),
         "database": {"kind": "postgres", "version": 8.3, "script": "toolkit", "clients": USERS, "threads": USERS,
-                     "seconds": test.seconds / scale, "transactions": test.seconds * MOST_TPS // scale,
+                     "seconds": test.seconds / scale, "transactions": test.seconds * MAX_TPS // scale,
                      "start": "cold", "log_files": _log_files(test, values, scale),
                      "conf": _conf(test, values, scale)}}, name)
 
@@ -171,12 +171,12 @@ def run(name: str, values: dict, scale: int, seed: int, target: float | None = N
         seconds: int | None = None) -> Run:
     """One test to scale; with another completion target, number of cores or length (real seconds), if one is given. What is
     the same machine as before is not run again."""
-    one, n = of_test(name, values, scale), (seconds or TESTS[name].seconds) // scale
+    machine, n = of_test(name, values, scale), (seconds or TESTS[name].seconds) // scale
     values = values | {"working_gib": working_gib(TESTS[name], values)}
     changes: dict[str, Any] = {"database.seconds": float(n), "host.cpus": cores}
     if target is not None:
-        changes["database.conf"] = one.database.conf | {"checkpoint_completion_target": target}
-    changed = scenario.changed(one, changes)
+        changes["database.conf"] = machine.database.conf | {"checkpoint_completion_target": target}
+    changed = scenario.changed(machine, changes)
     return memo.by_values_read((EXPERIMENT, changed.model_dump_json(), seed), scaled_values(values, scale),
                           lambda asked: _recorded(name, scale, changed, machines.simulate(changed, asked, seed, n), n))
 
@@ -187,7 +187,7 @@ def _recorded(name: str, scale: int, machine: Scenario, done: machines.Outcome, 
     read_mb, written_mb, writes = (
         {group: rows[count][:n] / per for group, rows in series.items() if rows["writes"].any() or group == "data"}
         for count, per in (("read_bytes", 1e6), ("written_bytes", 1e6), ("writes", 1)))
-    cpu_ns = done.result.machine.database.statements[:, pg.CPU_NS].sum()
+    cpu_ns = done.result.machine.database.statements[:, postgres_columns.CPU_NS].sum()
     count = {name: values[:n].astype(float) for name, values in done.per_second.items()}
     pages = sum(count[name] for name in PAGES_WRITTEN)
     return Run(
@@ -200,9 +200,9 @@ def _recorded(name: str, scale: int, machine: Scenario, done: machines.Outcome, 
 def run_all(names, values: dict, scale: int, seed: int) -> dict[str, Run]:
     """Tests of one machine, on all processors; the first by itself, for it compiles."""
     first, *others = names
-    found = [run(first, values, scale, seed)]
-    found += ensembles.on_all_processors(run, [(name, values, scale, seed) for name in others])
-    return dict(zip(names, found, strict=True))
+    runs = [run(first, values, scale, seed)]
+    runs += ensembles.on_all_processors(run, [(name, values, scale, seed) for name in others])
+    return dict(zip(names, runs, strict=True))
 
 
 # --- the ensemble ---------------------------------------------------------------------------------------------------------
@@ -225,24 +225,24 @@ FIT_RANGE_GIB = (4.0, 40.0)
 PHASES = "write.phases"         # as many of them as there are in a second of writes: falls as the working set grows
 
 
-def quantities(one: Run) -> dict[str, float]:
-    return checkpoint_series.of(one, TESTS[one.name].timeout_s)
+def quantities(test_run: Run) -> dict[str, float]:
+    return curves.of(test_run, TESTS[test_run.name].timeout_s)
 
 
 def baseline() -> ensembles.Fit:
     """How long UFS writes at a checkpoint: the one published number that the constant is fitted on."""
     known_numbers = claims.baselines()
-    one = known_numbers[(known_numbers.run_id == f"{DOCUMENT}/ufs-nine-disks") & (known_numbers.name == "write.phase")]
-    return ensembles.Fit(FITTED, *FIT_RANGE_GIB, PHASES, 1 / float(one.value.iloc[0]))
+    phase = known_numbers[(known_numbers.run_id == f"{DOCUMENT}/ufs-nine-disks") & (known_numbers.name == "write.phase")]
+    return ensembles.Fit(FITTED, *FIT_RANGE_GIB, PHASES, 1 / float(phase.value.iloc[0]))
 
 
 def predict(scale: int, draws: int, seeds: int, seed: int) -> pd.DataFrame:
     """The ensemble (`study.ensembles.ensembles`) of the tests that claims are about; the working set is fitted on the UFS
     run."""
     def simulate(values: dict, case_seed: int, name: str) -> dict[str, float]:
-        found = quantities(run(TARGETS.get(name, name), values, max(1, scale // int(values["finer_scale"])), case_seed,
-                               seconds=ENOUGH_S.get(name)))
-        return found | {PHASES: 1 / max(found["write.phase"], 1.0)}
+        numbers = quantities(run(TARGETS.get(name, name), values, max(1, scale // int(values["finer_scale"])), case_seed,
+                                 seconds=ENOUGH_S.get(name)))
+        return numbers | {PHASES: 1 / max(numbers["write.phase"], 1.0)}
 
     cases = ensembles.cases(known(), draws, seeds, seed, ensembles.NUMBERS)
     results = ensembles.run(cases, simulate, baseline(), PREDICTED)
@@ -264,13 +264,13 @@ def verdict(scores: pd.DataFrame) -> str:
 def published_numbers() -> dict[str, float]:
     """"run quantity" or "run quantity@second" -> what was printed, to be drawn beside the model's; nothing is computed from
     it."""
-    found = {}
-    for one in published.runs():
-        document, _, name = one.run_id.partition("/")
+    numbers = {}
+    for published_run in published.runs():
+        document, _, name = published_run.run_id.partition("/")
         if document == DOCUMENT:
-            for t, quantity, value, _ in one.metrics.itertuples(index=False):
-                found[f"{name} {quantity}" + ("" if pd.isna(t) else f"@{t:g}")] = float(value)
-    return found
+            for t, quantity, value, _ in published_run.metrics.itertuples(index=False):
+                numbers[f"{name} {quantity}" + ("" if pd.isna(t) else f"@{t:g}")] = float(value)
+    return numbers
 
 
 def against(claim: str, value: float) -> str:
@@ -282,10 +282,11 @@ def against(claim: str, value: float) -> str:
 def table(runs: dict[str, Run]) -> pd.DataFrame:
     """A row a test."""
     rows = []
-    for name, one in runs.items():
-        found = quantities(one)
-        rows.append((TESTS[name].label, found["database.throughput"] / 1000, found["write.bandwidth"], found["write.phase"],
-                     found["write.rate"], found["read.bandwidth"], one.counts["checkpoints"]))
+    for name, test_run in runs.items():
+        numbers = quantities(test_run)
+        rows.append((TESTS[name].label, numbers["database.throughput"] / 1000, numbers["write.bandwidth"],
+                     numbers["write.phase"], numbers["write.rate"], numbers["read.bandwidth"],
+                     test_run.counts["checkpoints"]))
     return pd.DataFrame(rows, columns=["test", "1000 TPM", "writes (MB/s, phase)", "phase (s)", "writes (1/s)",
                                        "reads (MB/s)", "checkpoints done"])
 
@@ -296,17 +297,17 @@ def metrics(runs: dict[str, Run]) -> pd.DataFrame:
              "bandwidth_peak": "MB/s", "write_bandwidth@1800": "MB/s", "bandwidth@0": "MB/s", "bandwidth@1500": "KB/s",
              "bandwidth@2500": "KB/s", "fall": "s", "fall_line": "1", "fall_step": "1", "fall_line_over_step": "1"}
     return pd.DataFrame([(f"{name}.{key.replace('@', '-at-')}", value, units[key.split(".", 1)[1]])
-                         for name, one in runs.items() for key, value in quantities(one).items()],
+                         for name, test_run in runs.items() for key, value in quantities(test_run).items()],
                         columns=["name", "value", "unit"])
 
 
 def by_target(runs: dict[str, Run]) -> pd.DataFrame:
     """what, target (%), tpm, low: the mean, and below what it is for a tenth of the time."""
     rows = []
-    for name, one in runs.items():
+    for name, test_run in runs.items():
         test = TESTS[name]
         if test.timeout_s == 300 and "log" not in test.pool:
-            later = checkpoint_series.smooth(one.tpm, 10, one.step_s)[one.t >= checkpoint_series.SETTLED_S]
+            later = curves.smooth(test_run.tpm, 10, test_run.step_s)[test_run.t >= curves.SETTLED_S]
             what = "UFS" if test.files["kind"] == "ufs" else "ZFS" if test.files.get("zil", True) else "ZFS, no intent log"
             rows.append((what, round(100 * test.target), later.mean(), np.quantile(later, 0.1)))
     return pd.DataFrame(rows, columns=["what", "target", "tpm", "low"]).sort_values(["what", "target"])

@@ -20,7 +20,7 @@ from model.simulations.filebench_oltp.filebench import Workload
 from model.simulations.filebench_oltp.run import Result, preallocated_core, simulate
 from model.simulations.filebench_oltp.state import Settings, check_settings, check_space, new_site
 from model.simulations.rules import rules_of
-from model.zfs.vdev import record_columns as recorded
+from model.zfs.vdev import record_columns
 from model.zfs.vdev.cache import FILL_ALL, FILL_METADATA, VdevCacheParams
 from model.zfs.vdev.leaves import new_recorder
 from model.zfs.vdev.queue import VdevQueueParams
@@ -208,7 +208,7 @@ def lines_of_one_disk(runs: Runs) -> list[cache_lines.Lines]:
 
 def commands_of_one_disk(x: Result) -> np.ndarray:
     """What the recorded disk served: rows of `model.zfs.vdev.leaves.Recorder.commands`."""
-    return x.pool.recorder.commands[:x.pool.recorder.n[recorded.COMMANDS]]
+    return x.pool.recorder.commands[:x.pool.recorder.n[record_columns.COMMANDS]]
 
 
 # --- what it is made of -------------------------------------------------------------------------------------------------
@@ -274,9 +274,9 @@ EFFECT = Effect("summary.rate", "gain", {
 def metrics_of_what_if(table: pd.DataFrame) -> pd.DataFrame:
     """For the run store: name, value, unit."""
     keys = {FIXED: "fixed", RESERVED: "reserved", DYNAMIC: "dynamic"}
-    return pd.DataFrame([(f"what-if.{keys[one.rule]}-{one.setting.replace(' ', '')}.{quantity}", value, unit)
-                         for one in table.itertuples() for quantity, value, unit in (
-                             ("rate", one.operations_per_s, "1/s"), ("p99", one.p99_ms, "ms"))],
+    return pd.DataFrame([(f"what-if.{keys[row.rule]}-{row.setting.replace(' ', '')}.{quantity}", value, unit)
+                         for row in table.itertuples() for quantity, value, unit in (
+                             ("rate", row.operations_per_s, "1/s"), ("p99", row.p99_ms, "ms"))],
                         columns=["name", "value", "unit"])
 
 
@@ -284,8 +284,8 @@ def published_response_ms() -> dict[str, float]:
     """Mean response times of a read as published, to be drawn beside the model's; nothing is computed from them."""
     runs = {run.run_id: run.metrics for run in published.runs()}
     published_as = {BEFORE: runs["kustarz-2007/oltp-without-fix"], AFTER: runs["kustarz-2007/oltp-with-fix"]}
-    return {variant: float(one.loc[one["name"] == "shadowread.response", "value"].iloc[0])
-            for variant, one in published_as.items()}
+    return {variant: float(numbers.loc[numbers["name"] == "shadowread.response", "value"].iloc[0])
+            for variant, numbers in published_as.items()}
 
 
 NO_PROCESSORS = "the model has no processors that threads could wait for or use up"
@@ -318,7 +318,7 @@ def what_if(runs: Runs, seed: int) -> pd.DataFrame:
 
     def row(rule, setting, changed):
         x = runs.after if changed == queue else run(machine._replace(queue=changed), AFTER, seed)
-        found = quantities(x, machine)
-        return rule, setting, found["summary.rate"], found["shadowread.p50"], found["shadowread.p99"]
+        numbers = quantities(x, machine)
+        return rule, setting, numbers["summary.rate"], numbers["shadowread.p50"], numbers["shadowread.p99"]
     return pd.DataFrame(ensembles.on_all_processors(row, settings),
                         columns=["rule", "setting", "operations_per_s", "p50_ms", "p99_ms"])

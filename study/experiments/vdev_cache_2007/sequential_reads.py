@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from model.devices.data_sheet import SheetParams
-from model.simulations.sequential_reads import watch_columns as watched
+from model.simulations.sequential_reads import watch_columns
 from model.simulations.sequential_reads.run import Result, simulate
 from model.simulations.sequential_reads.state import (
     COPYING,
@@ -117,7 +117,7 @@ def check(draws: int = 0, seeds: int = 0, seed: int = 0, **values) -> None:
     check_disks(rules_of(BUILD, machine.disk), _start(machine))
     if draws:
         known = priors.read(EXPERIMENT)
-        largest = next(one.high for one in known.priors if one.name == "file_gib")
+        largest = next(prior.high for prior in known.priors if prior.name == "file_gib")
         drawn = with_values(machine._replace(disk=SheetParams()),
                             known.central() | {"file_gib": largest, "pool": "half full"})
         try:
@@ -149,10 +149,10 @@ def compare(machine: Setup, seed: int) -> Runs:
 def quantities(x: Result, machine: Setup) -> dict[str, float]:
     """What the transcript prints and the model has: reads per second, MiB/s, times in ms."""
     n_streams, seconds = machine.readers.n_streams, machine.settings.duration_ns / 1e9
-    found = _of_reads("summary", x.response_ns, machine, seconds)
+    numbers = _of_reads("summary", x.response_ns, machine, seconds)
     for thread in range(n_streams):
-        found |= _of_reads(f"seqread{n_streams - thread}", x.response_ns[x.stream == thread], machine, seconds)
-    return found
+        numbers |= _of_reads(f"seqread{n_streams - thread}", x.response_ns[x.stream == thread], machine, seconds)
+    return numbers
 
 
 def _of_reads(name: str, response_ns: np.ndarray, machine: Setup, seconds: float) -> dict[str, float]:
@@ -213,13 +213,14 @@ def throughput(runs: Runs) -> pd.DataFrame:
 def timelines(runs: Runs) -> list[Timeline]:
     """What the first reader did."""
     per_copy = runs.machine.readers.read_bytes / MIB
-    return [Timeline(LABELS_OF[variant], x.machine.recorder.activities[:x.machine.recorder.n[watched.ACTIVITIES]], per_copy)
-            for variant, x in runs.items()]
+    recorders = {variant: x.machine.recorder for variant, x in runs.items()}
+    return [Timeline(LABELS_OF[variant], recorder.activities[:recorder.n[watch_columns.ACTIVITIES]], per_copy)
+            for variant, recorder in recorders.items()]
 
 
 def commands_of_one_disk(x: Result) -> np.ndarray:
     """Rows of `model.simulations.sequential_reads.state.Recorder.commands`."""
-    return x.machine.recorder.commands[:x.machine.recorder.n[watched.COMMANDS]]
+    return x.machine.recorder.commands[:x.machine.recorder.n[watch_columns.COMMANDS]]
 
 
 # --- what it is made of -------------------------------------------------------------------------------------------------

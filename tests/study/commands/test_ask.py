@@ -29,7 +29,7 @@ def test_a_figure_is_shown_once_wherever_in_a_cell_it_is_recorded(runs, notebook
     outcome = run(plan(notebook("several", cell)))
     assert outcome.status == "ok"
     executed = nbformat.read(runs / "several" / outcome.plan.run_id / "several.ipynb", as_version=4)
-    shown = [output for one in executed.cells for output in one.get("outputs", ())]
+    shown = [output for part in executed.cells for output in part.get("outputs", ())]
     assert ["image/png" in output.get("data", {}) for output in shown] == [True] * n
 
 
@@ -39,10 +39,10 @@ def two_runs(runs, made_once):
 
 
 def test_diff_names_what_differs_and_nothing_else(two_runs, study):
-    one, other = two_runs
-    printed = study("diff", one.run_id, other.run_id).stdout
+    first, second = two_runs
+    printed = study("diff", first.run_id, second.run_id).stdout
     assert [line.split() for line in printed.splitlines()[1:]] == [["n", "2", "3"], ["answer.value", "4.0", "9.0"]]
-    assert study("diff", one.run_id[:8], one.run_id).stdout == "no difference\n"
+    assert study("diff", first.run_id[:8], first.run_id).stdout == "no difference\n"
 
 
 def test_trace_says_where_a_figure_comes_from(two_runs, study):

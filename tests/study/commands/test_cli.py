@@ -53,14 +53,14 @@ def _backwards(frame):
     return frame
 
 
-@pytest.mark.parametrize(("change", "said"), [
+@pytest.mark.parametrize(("change", "message"), [
     (lambda frame: frame.drop(columns="res"), "no column res"),
     (_backwards, "ticks never go back"),
     (lambda frame: frame.assign(op=frame.op + 5), "column op"),
     (lambda frame: frame.drop(index=frame.index), "0 rows"),
 ])
-def test_a_trace_that_is_none_is_one_sentence(study, trace, change, said):
-    assert said in one_sentence(study("replay", "vdev-cache", trace(change)))
+def test_a_trace_that_is_none_is_one_sentence(study, trace, change, message):
+    assert message in one_sentence(study("replay", "vdev-cache", trace(change)))
 
 
 def test_a_truncated_trace_is_one_sentence(study, tmp_path):
@@ -123,13 +123,13 @@ def test_every_mistake_is_one_sentence(study, words):
     ["predict", "read", "--out", "read"], ["replay", "disk", "read", "--disk", "other", "--out", "read"],
     ["replay", "disk", "other", "--disk", "read", "--out", "read"]])
 def test_a_file_that_is_read_is_never_written_over(study, tmp_path, words):
-    read, other = tmp_path / "read", tmp_path / "other"
-    for file in (read, other):
+    read_path, other_path = tmp_path / "read", tmp_path / "other"
+    for file in (read_path, other_path):
         file.write_bytes((DATA / "scenarios" / "nvme-mirror.toml").read_bytes())
-    before = read.read_bytes()
-    done = study(*({"read": read, "other": other}.get(word, word) for word in words))
+    before = read_path.read_bytes()
+    done = study(*({"read": read_path, "other": other_path}.get(word, word) for word in words))
     assert "is read and would be written over" in one_sentence(done)
-    assert read.read_bytes() == before
+    assert read_path.read_bytes() == before
 
 
 def test_query_formats(study, tmp_path):
@@ -141,7 +141,7 @@ def test_query_formats(study, tmp_path):
     assert str(value) in study("query", sql).stdout
 
 
-@pytest.mark.parametrize(("words", "said"), [
+@pytest.mark.parametrize(("words", "message"), [
     (["run"], "missing argument 'notebooks'; see: study run --help"),
     (["params", "90", "--draw"], "no such option: --draw"),
     (["preditc"], "did you mean 'predict'?"),
@@ -153,8 +153,8 @@ def test_query_formats(study, tmp_path):
     (["replay", "vdev-cache", "a.parquet", "--size", "10M"], "'--size' is '10M', but it must be a whole number"),
     (["run", "90", "--memory-gb", "nan"], "'--memory-gb' is 'nan', but it must be 0.5 or more"),
 ])
-def test_a_word_that_lacks_or_is_not_known_is_named(study, words, said):
-    assert said in one_sentence(study(*words))
+def test_a_word_that_lacks_or_is_not_known_is_named(study, words, message):
+    assert message in one_sentence(study(*words))
 
 
 PARAMETERS = {"broken.yaml": (b"line_kib: [1, 2", "is not YAML (line"), "binary.yaml": (b"\xff\xfe\x00", "is not YAML"),
@@ -165,9 +165,9 @@ PARAMETERS = {"broken.yaml": (b"line_kib: [1, 2", "is not YAML (line"), "binary.
 
 @pytest.mark.parametrize("name", PARAMETERS)
 def test_a_parameter_file_that_is_none_is_one_sentence(study, tmp_path, runs, name):
-    content, said = PARAMETERS[name]
+    content, message = PARAMETERS[name]
     (tmp_path / name).write_bytes(content)
-    assert said in one_sentence(study("run", "90", "--params", tmp_path / name))
+    assert message in one_sentence(study("run", "90", "--params", tmp_path / name))
     assert not list(runs.glob("*/*"))
 
 
@@ -191,20 +191,20 @@ SCENARIOS = {
 def test_a_scenario_that_cannot_be_is_one_sentence_of_ours(study, tmp_path, content):
     path = tmp_path / "mine.toml"
     path.write_text(content)
-    said = one_sentence(study("predict", path))
-    assert SCENARIOS[content] in said
-    assert "Input should" not in said
+    message = one_sentence(study("predict", path))
+    assert SCENARIOS[content] in message
+    assert "Input should" not in message
     one_sentence(study("advise", "--hardware", path))
 
 
 def test_devices_to_spare_are_a_list(study, tmp_path):
     path = tmp_path / "mine.toml"
-    for spare, said in (("3", "spare is 3, but it must be a list"), ("[3]", "spare.1 is 3, but it must be a section"),
-                        ('[{sheet = "x25-e"}, {}]', "mine.toml: spare.2.sheet is missing; give it"),
-                        ('[{sheet = "x25-e", count = -1}]', "mine.toml: spare.1: count is -1, but"),
-                        ('[{sheet = "x25-e", size = 1}]', "spare.1.size is nothing that a scenario has")):
+    for spare, message in (("3", "spare is 3, but it must be a list"), ("[3]", "spare.1 is 3, but it must be a section"),
+                           ('[{sheet = "x25-e"}, {}]', "mine.toml: spare.2.sheet is missing; give it"),
+                           ('[{sheet = "x25-e", count = -1}]', "mine.toml: spare.1: count is -1, but"),
+                           ('[{sheet = "x25-e", size = 1}]', "spare.1.size is nothing that a scenario has")):
         path.write_text(f"spare = {spare}\n{POOL}")
-        assert said in one_sentence(study("advise", "--hardware", path))
+        assert message in one_sentence(study("advise", "--hardware", path))
 
 
 def test_what_cannot_be_read_or_written_is_refused_before_anything_is_simulated(study, tmp_path):
@@ -263,22 +263,23 @@ def test_values_are_printed_as_they_are(study):
     assert "[bold]postgres:x:1" in study("query", "SELECT '[bold]postgres:x:1' AS a").stdout
 
 
-@pytest.mark.parametrize(("words", "said"), [
+@pytest.mark.parametrize(("words", "message"), [
     (["--used-pct", "100"], "a group writes anew before it frees"), (["--records", "9999999999999"], "take fewer records"),
     (["--vdevs", "1000000"], "can be numbered"), (["--era", "b9"], "choose one of these"),
     (["--writes-per-txg", "1000000000000"], "choose at most so many"),
     (["--used-pct", "1"], "the records alone take 3.4 %")])
-def test_a_pool_that_cannot_be_aged_is_refused_before_anything_is_compiled(study, monkeypatch, words, said):
+def test_a_pool_that_cannot_be_aged_is_refused_before_anything_is_compiled(study, monkeypatch, words, message):
     monkeypatch.setattr(aged_pools, "_compile", lambda recipe: pytest.fail("compiles"))
-    assert said in one_sentence(study("age", *words))
+    assert message in one_sentence(study("age", *words))
 
 
 def test_help_names_every_era_and_says_by_which_rules_they_choose():
     assert list(ERAS) == cli_machine.ERAS.split(", ")
-    like = {name: next(known for known in ("b103", "b117", "b141_df", "b141")
-                       if era(name).metaslab == era(known).metaslab._replace(gang=era(name).metaslab.gang)) for name in ERAS}
-    assert {name for name in like if like[name] == "b103"} == set(list(ERAS)[:list(ERAS).index("b111") + 1])
-    assert {name for name in like if like[name] == "b141_df"} == {"b141_df", *(name for name in ERAS if "openzfs" in name)}
+    rules = {name: next(known for known in ("b103", "b117", "b141_df", "b141")
+                        if era(name).metaslab == era(known).metaslab._replace(gang=era(name).metaslab.gang))
+             for name in ERAS}
+    assert {name for name in rules if rules[name] == "b103"} == set(list(ERAS)[:list(ERAS).index("b111") + 1])
+    assert {name for name in rules if rules[name] == "b141_df"} == {"b141_df", *(name for name in ERAS if "openzfs" in name)}
 
 
 # --- claims ---------------------------------------------------------------------------------------------------------------
@@ -317,10 +318,10 @@ PREDICTING = "from study.runs import record\nrecord.prediction('oltp-gain', (1.2
 
 
 def test_a_run_says_what_it_predicts_and_its_verdict(study, notebook):
-    said = study("run", notebook("mine", PREDICTING, "verdict = 'it holds'\nverdict")).stdout
-    row = next(line for line in said.splitlines() if line.startswith("oltp-gain"))
+    printed = study("run", notebook("mine", PREDICTING, "verdict = 'it holds'\nverdict")).stdout
+    row = next(line for line in printed.splitlines() if line.startswith("oltp-gain"))
     assert row.split() == ["oltp-gain", "1.231", "1.21", "to", "1.25", "predicted"]
-    assert said.endswith("verdict: it holds\n")
+    assert printed.endswith("verdict: it holds\n")
 
 
 # --- how it looks ---------------------------------------------------------------------------------------------------------
@@ -332,10 +333,10 @@ def test_nothing_is_cut_off_in_a_narrow_terminal(study, monkeypatch):
     assert study("query", f"SELECT '{'y' * 200}' AS a").stdout.count("y") == 200
 
 
-@pytest.mark.parametrize("said", ["Unable to allocate 64. GiB for an array", ""])
-def test_too_little_memory_is_one_sentence(study, monkeypatch, said):
+@pytest.mark.parametrize("message", ["Unable to allocate 64. GiB for an array", ""])
+def test_too_little_memory_is_one_sentence(study, monkeypatch, message):
     def no_memory(*words, **named):
-        raise MemoryError(said)
+        raise MemoryError(message)
 
     monkeypatch.setattr(cli, "app", no_memory)
     assert "takes more memory than there is; ask for something smaller" in one_sentence(study("age"))

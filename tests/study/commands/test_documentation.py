@@ -14,7 +14,7 @@ from study.store import results, store
 README = (ROOT / "README.md").read_text()
 PAGES = sorted((*(ROOT / name for name in ("README.md", "DESIGN.md", "CONTRIBUTING.md", "CHANGELOG.md")),
                 *(ROOT / "docs").rglob("*.md"), *(ROOT / "data").rglob("*.md")))
-MOST_LINES, MOST_WORDS = 150, 25
+MAX_LINES, MAX_WORDS = 150, 25
 
 
 def words(path):
@@ -64,10 +64,11 @@ def test_readme_tells_what_comes_out():
     trials = ("blind", "second", "third", "fourth")
 
     def total(what, tail=""):
-        return sum(numbers[f"91_published_setups/{(one + tail).replace('blind_', '')}.{what}"] for one in trials)
+        return sum(numbers[f"91_published_setups/{(trial + tail).replace('blind_', '')}.{what}"] for trial in trials)
 
-    said = (
-        f"{grades[grading.NOT_IDENTIFIED]} of the {sum(grades[one] for one in grading.GRADES)} independent graded claims",
+    told = (
+        f"{grades[grading.NOT_IDENTIFIED]} of the {sum(grades[grade] for grade in grading.GRADES)} independent graded "
+        "claims",
         f"Of the others {grades[grading.CONSISTENT]} are *consistent*, {grades[grading.NOT_REPRODUCED]} *not reproduced* "
         f"and {grades[grading.PREDICTED]} is *predicted*. Another {grades[grading.NOT_MODELLED]} are not modelled, and "
         f"{grades[grading.NOT_YET]} not yet predicted",
@@ -75,7 +76,7 @@ def test_readme_tells_what_comes_out():
         f"data sheets alone it is off by {numbers['90_model_vs_zfs/disk.data-sheet-median']:.1f} %",
         f"{total('within')} of {total('cells')} rates lay within their intervals",
         f"right in {total('foretold', '_ratios')} of {total('clear', '_ratios')} clear comparisons")
-    for sentence in said:
+    for sentence in told:
         assert sentence in words(ROOT / "README.md")
 
 
@@ -94,11 +95,11 @@ def test_the_pages_on_grades_and_scales_tell_what_comes_out():
     numbers = results.committed()["numbers"]
     full = {name.removeprefix("04_oltp_gain/full.age-"): value for name, value in numbers.items()}
     low, high, best = (numbers[f"08_sysbench_ladders/sysbench-ro.rung-1.{name}"] for name in ("lowest", "highest", "rate"))
-    least, most = (numbers[f"06_exchange/corner.{end}"] for end in ("least", "most"))
-    said = {
+    lowest_gain, highest_gain = (numbers[f"06_exchange/corner.{end}"] for end in ("least", "most"))
+    told = {
         "grades.md": (
             f"is {low:.0f} to {high:.0f} TPS over all readings of the words, and {best:.0f} by the best guess",
-            f"it is {round(least, -1):.0f} to {round(most, -1):.0f} %",
+            f"it is {round(lowest_gain, -1):.0f} to {round(highest_gain, -1):.0f} %",
             "That of Exchange is {:.0f} to {:.0f} % over seeds".format(*(
                 numbers[f"06_exchange/part.seed-{end}"] for end in ("low", "high"))),
             f"one of {1 / numbers['05_io_size_correlation/draws.io_size-first']:.0f} draws"
@@ -119,7 +120,7 @@ def test_the_pages_on_grades_and_scales_tell_what_comes_out():
         "predicting.md": tuple(
             f"{numbers[f'91_published_setups/{trial}.within']} of {numbers[f'91_published_setups/{trial}.cells']}"
             for trial in ("blind", "second", "third", "fourth"))}
-    for page, sentences in said.items():
+    for page, sentences in told.items():
         for sentence in sentences:
             assert sentence in words(ROOT / "docs" / page), page
 
@@ -161,7 +162,7 @@ def test_the_schema_that_is_described_is_the_store_s(runs):
 # --- words --------------------------------------------------------------------------------------------------------------
 
 def test_readme_ends_within_a_few_screens():
-    assert len(README.splitlines()) <= MOST_LINES
+    assert len(README.splitlines()) <= MAX_LINES
 
 
 def sentences(text):
@@ -171,19 +172,19 @@ def sentences(text):
     text = "\n".join(line for line in text.splitlines() if not re.match(r"\s*(\||#|!\[)", line))
     text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text)
     for block in re.split(r"\n\s*\n|\n(?=\s*(?:[-*]|\d+\.) )", text):
-        yield from (one for one in re.split(r"(?<=[.!?])[*_)]*\s+", " ".join(block.split())) if one)
+        yield from (sentence for sentence in re.split(r"(?<=[.!?])[*_)]*\s+", " ".join(block.split())) if sentence)
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_no_sentence_has_more_than_twenty_five_words(path):
-    long = [one for one in sentences(path.read_text()) if len(re.findall(r"\S*\w\S*", one)) > MOST_WORDS]
+    long = [sentence for sentence in sentences(path.read_text()) if len(re.findall(r"\S*\w\S*", sentence)) > MAX_WORDS]
     assert not long, "\n".join(long)
 
 
 def test_long_sentences_are_seen():
     short, long = "A table is no sentence.", " ".join(["word"] * 26)
     page = f"# Title\n\n{short} {long}\nends.\n\n| {long} |\n\n```\n{long}\n```\n- item\n- other item\n"
-    assert [len(one.split()) for one in sentences(page)] == [5, 27, 2, 3]
+    assert [len(sentence.split()) for sentence in sentences(page)] == [5, 27, 2, 3]
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
@@ -196,5 +197,5 @@ def test_links_lead_to_pages_and_headings(path):
         assert to.exists(), f"{path.name}: {target}"
         if heading:
             headings = re.findall(r"^#+ (.*)$", to.read_text(), re.M)
-            anchors = {re.sub(r"[^\w\- ]", "", one.lower()).replace(" ", "-") for one in headings}
+            anchors = {re.sub(r"[^\w\- ]", "", heading_text.lower()).replace(" ", "-") for heading_text in headings}
             assert heading in anchors, f"{path.name}: {target}"

@@ -35,14 +35,15 @@ SHORT = {"seconds": 5.0, "draws": 2, "seeds": 2}
 
 def test_one_worker_finds_what_two_find(tmp_path, monkeypatch):
     """Also where a run uses all processors."""
-    found = []
+    numbers_and_grades = []
     for workers in (1, 2):
         monkeypatch.setenv("STUDY_RUNS", str(tmp_path / str(workers)))
         plans = [plan(find("00")), plan(find("01"), SHORT), plan(find("02"), SHORT)]
-        assert {one.status for one in reproduction.run_plans(plans, workers, UNLIMITED, SILENT)} == {"ok"}
+        assert {outcome.status for outcome in reproduction.run_plans(plans, workers, UNLIMITED, SILENT)} == {"ok"}
         with store.open() as connection:
-            found.append((results.numbers(connection, plans), grading.of_runs(connection, [one.run_id for one in plans])))
-    assert found[0] == found[1]
+            ids = [planned.run_id for planned in plans]
+            numbers_and_grades.append((results.numbers(connection, plans), grading.of_runs(connection, ids)))
+    assert numbers_and_grades[0] == numbers_and_grades[1]
 
 
 def test_results_are_the_committed_ones_bit_for_bit(reproduced):
@@ -54,7 +55,7 @@ def test_results_are_the_committed_ones_bit_for_bit(reproduced):
 
 def test_the_verdicts_of_the_notebooks(reproduced):
     with store.open() as connection:
-        numbers = {name: said["value"] for name, said in results.numbers(connection, reproduced).items()}
+        numbers = {name: row["value"] for name, row in results.numbers(connection, reproduced).items()}
     assert numbers["90_model_vs_zfs/replay.differences"] == 0
     assert numbers["90_model_vs_zfs/replay.rows"] > 90_000
     assert numbers["00_claims/claims.all"] == len(claims.read())
@@ -121,7 +122,7 @@ def test_every_query_of_the_run_store_s_page_answers(reproduced):
 
 
 def test_the_index_shows_the_verdict_and_the_figure_of_every_run(reproduced):
-    for one in overview.entries():
-        assert one.here, one.name
-        assert overview.FACES[one.name] in one.figure.name
-        assert one.figure.exists()
+    for entry in overview.entries():
+        assert entry.here, entry.name
+        assert overview.FACES[entry.name] in entry.figure.name
+        assert entry.figure.exists()

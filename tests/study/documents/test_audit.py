@@ -33,7 +33,7 @@ def original(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def found(original):
+def before(original):
     """The findings as they are."""
     return findings(original)
 
@@ -145,7 +145,7 @@ def alterations(check: audit.Check, rows: dict, findings):
     words |= {"rate", "response"} if "occupied" in words else set()        # what that table is made of
     nearest = findings["said_low"].fillna(findings["said_high"]) / findings["shown"]
     factors = [factor for ratio in sorted(set(nearest))[:2] if ratio > 0 for factor in (ratio, 1 / ratio)] + [2, 0.5, 10]
-    near = [(table, run, name) for table, found in rows.items() for run, name in found
+    near = [(table, run, name) for table, metrics in rows.items() for run, name in metrics
             if run.split("/")[1].rstrip("123456789") in {word.rstrip("123456789") for word in words} | TRANSCRIPTS
             and words & {name, *name.split(".")}]
     for table, run, name in sorted(near, key=lambda row: (row[1].split("/")[1].split("-")[0] not in check.statement,
@@ -193,16 +193,17 @@ def test_each_check_has_a_row_whose_alteration_turns_its_finding(original, rows,
     ("vandenbogaard-2008/ufs-nine-disks", "write.bandwidth", 0.5, {
         ("five-times", "pg-bytes", ""), ("io-growth", "pg-ios", "")}),
 ])
-def test_one_altered_row_turns_the_findings_it_concerns_and_no_others(original, found, altered, run, metric, factor, turned):
+def test_one_altered_row_turns_the_findings_it_concerns_and_no_others(original, before, altered, run, metric, factor,
+                                                                      turned):
     altered("UPDATE metrics SET value = value * ? WHERE run_id = ? AND name = ?", [factor, run, metric])
     after = findings(original)
-    assert {key for key in found if found[key] != after[key]} == turned
+    assert {key for key in before if before[key] != after[key]} == turned
 
 
-def test_an_altered_claim_turns_its_own_finding(original, found, altered):
+def test_an_altered_claim_turns_its_own_finding(original, before, altered):
     altered("UPDATE claims SET said_low = 21, said_high = 22 WHERE claim_id = 'seqread-loss'")
     after = findings(original)
-    assert {key for key in found if found[key] != after[key]} == {("loss", "seqread-loss", "")}
+    assert {key for key in before if before[key] != after[key]} == {("loss", "seqread-loss", "")}
 
 
 def test_a_figure_that_is_gone_leaves_its_check_open(original, altered):
@@ -234,19 +235,19 @@ def test_arithmetic_holds_every_number_that_prints_alike(original, a, b, half_a,
     ranges = [{"low": mid - half, "mid": mid, "high": mid + half} for mid, half in ((a, half_a), (b, half_b))]
     x, y = a + half_a * at_a, b + half_b * at_b
     original.execute((audit.CHECKS / "setup.sql").read_text())
-    found = original.execute("SELECT plus(a, b), minus(a, b), times(a, b), ratio(a, b), percent_more(a, b) "
-                             "FROM (SELECT ? AS a, ? AS b)", ranges).fetchone()
-    for got, want in zip(found, (x + y, x - y, x * y, x / y, 100 * (x / y - 1)), strict=True):
+    ranges_of_results = original.execute("SELECT plus(a, b), minus(a, b), times(a, b), ratio(a, b), percent_more(a, b) "
+                                         "FROM (SELECT ? AS a, ? AS b)", ranges).fetchone()
+    for got, want in zip(ranges_of_results, (x + y, x - y, x * y, x / y, 100 * (x / y - 1)), strict=True):
         assert got["low"] - 1e-6 <= want <= got["high"] + 1e-6
         assert got["low"] <= got["mid"] <= got["high"]
 
 
-@pytest.mark.parametrize(("said", "shown", "finding"), [
+@pytest.mark.parametrize(("said_range", "shown", "finding"), [
     ((1, 2), (2, 2.5, 3), AGREES), ((1, 2), (2.01, 2.5, 3), DIFFERS), ((1, 2), (0, 0.5, 0.99), DIFFERS),
     ((float("-inf"), 2), (1, 1, 1), AGREES), ((2, float("inf")), (1, 1, 1), DIFFERS), ((None, None), (1, 1, 1), CANNOT)])
-def test_ranges_that_meet_agree(original, said, shown, finding):
+def test_ranges_that_meet_agree(original, said_range, shown, finding):
     original.execute((audit.CHECKS / "setup.sql").read_text())
-    said = dict(zip(("low", "high"), said, strict=True))
+    said_range = dict(zip(("low", "high"), said_range, strict=True))
     shown = dict(zip(("low", "mid", "high"), map(float, shown), strict=True))
-    got, = original.execute("SELECT finding(CAST(? AS STRUCT(low DOUBLE, high DOUBLE)), ?)", [said, shown]).fetchone()
+    got, = original.execute("SELECT finding(CAST(? AS STRUCT(low DOUBLE, high DOUBLE)), ?)", [said_range, shown]).fetchone()
     assert got == finding

@@ -59,11 +59,11 @@ def spoken(claim) -> set[Decimal]:
 def referred(claim) -> set[Decimal]:
     """The numbers that the claim says, predicts and compares with. A rung is compared with the one below, which has an entry
     of its own."""
-    said = claim.said.value if claim.said else ()
+    printed = claim.said.value if claim.said else ()
     elsewhere = claim.id.rstrip("0123456789") in ("pgbench-", "sysbench-rw-", "sysbench-ro-")
     references = (claim.predict, None if elsewhere else claim.before)
     figures = [TABLE[claim.at(reference)][0] for reference in references if reference]
-    return {*(said if isinstance(said, tuple) else (said,)), *(Decimal(str(figure)) for figure in figures)}
+    return {*(printed if isinstance(printed, tuple) else (printed,)), *(Decimal(str(figure)) for figure in figures)}
 
 
 # Digits scattered over a slide; ours for "very close", "several", "a little less", "not optimal", "a linear reduction".
@@ -78,15 +78,15 @@ def test_figures_that_a_claim_refers_to_are_among_its_printed_numbers(claim):
 
 
 def test_said_ranges_follow_the_digits():
-    def said(relation, *value):
+    def interval(relation, *value):
         value = tuple(map(Decimal, value)) if len(value) > 1 else Decimal(value[0])
         return claims.Said(relation=relation, value=value, unit="1").interval()
-    assert said("=", "20") == (19.5, 20.5)
-    assert said("about", "2e2") == (150, 250)
-    assert said("up to", "0.20") == pytest.approx((0.195, 0.205))
-    assert said("=", "1", "2") == (0.5, 2.5)
-    assert said("over", "20") == said("at least", "20") == (20, None)
-    assert said("below", "20") == said("at most", "20") == (None, 20)
+    assert interval("=", "20") == (19.5, 20.5)
+    assert interval("about", "2e2") == (150, 250)
+    assert interval("up to", "0.20") == pytest.approx((0.195, 0.205))
+    assert interval("=", "1", "2") == (0.5, 2.5)
+    assert interval("over", "20") == interval("at least", "20") == (20, None)
+    assert interval("below", "20") == interval("at most", "20") == (None, 20)
 
 
 def test_digits_are_written_as_the_data_page_says():
@@ -195,7 +195,7 @@ def test_what_follows_from_another_claim_is_no_independent_prediction():
         assert claim in claims.independent()
 
 
-@pytest.mark.parametrize(("old", "new", "said"), [
+@pytest.mark.parametrize(("old", "new", "expected"), [
     ('relation = "over"', 'relation = "roughly"', ["'roughly'", "'about'"]),
     ('unit = "%"', 'unit = "percent"', ["'percent'", "use one of"]),
     ('kind = "measurement"', 'kind = "rumour"', ["'rumour'", "'estimate'"]),
@@ -209,7 +209,7 @@ def test_what_follows_from_another_claim_is_no_independent_prediction():
     ('text = "t"', 'text = "t"\ncolour = "red"', ["colour", "not known here"]),
     ("\n[[claim]]", "\n[[claim]", ["not TOML"]),
 ])
-def test_a_wrong_claim_is_one_sentence(tmp_path, old, new, said):
+def test_a_wrong_claim_is_one_sentence(tmp_path, old, new, expected):
     assert old in ENTRY
     path = tmp_path / "claims.toml"
     path.write_text(ENTRY.replace(old, new, 1))
@@ -218,7 +218,7 @@ def test_a_wrong_claim_is_one_sentence(tmp_path, old, new, said):
     message = str(error.value)
     assert message.startswith("claims.toml")
     assert "\n" not in message
-    for part in said:
+    for part in expected:
         assert part.lower() in message.lower()
 
 

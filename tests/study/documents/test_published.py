@@ -67,10 +67,10 @@ def test_a_file_becomes_runs_with_tidy_metrics(file):
     run, = published.read(file())
     assert run.run_id == "somebody-2007/one"
     assert run.conditions["disks"] == 9
-    found = {(t if t == t else None, name): (value, unit) for t, name, value, unit in run.metrics.itertuples(index=False)}
-    assert found == {(None, "disk.price"): (0.2, "$/GB"), (None, "reader.rate"): (42.0, "op/s"),
-                     (None, "reader.response"): (0.0, "ms"), (0.0, "read.bandwidth"): (13.0, "MB/s"),
-                     (1500.0, "read.bandwidth"): (90000.0, "KB/s")}
+    metrics = {(t if t == t else None, name): (value, unit) for t, name, value, unit in run.metrics.itertuples(index=False)}
+    assert metrics == {(None, "disk.price"): (0.2, "$/GB"), (None, "reader.rate"): (42.0, "op/s"),
+                       (None, "reader.response"): (0.0, "ms"), (0.0, "read.bandwidth"): (13.0, "MB/s"),
+                       (1500.0, "read.bandwidth"): (90000.0, "KB/s")}
     assert run.conditions["printed_step"] == {"disk.price": 0.01, "reader.rate": 1.0, "reader.response": 0.1,
                                               "read.bandwidth@0": 1.0, "read.bandwidth@1500": 10000.0}
 
@@ -112,7 +112,7 @@ def test_the_four_transcripts_are_complete():
             assert names >= {f"{subject}.{column}" for subject in subjects}
 
 
-@pytest.mark.parametrize(("old", "new", "said"), [
+@pytest.mark.parametrize(("old", "new", "expected"), [
     ('0.20, "$/GB"', '0.20, "gold"', ["'gold'", "use one of", "op/s"]),
     ('"disk.price"', '"price"', ["'price'", "subject.quantity"]),
     ('"disk.price"', '"reader.rate"', ["'reader.rate'", "2 times"]),
@@ -124,13 +124,13 @@ def test_the_four_transcripts_are_complete():
     ('id = "somebody-2007"', 'id = "nobody-2007"', ["nobody-2007", "somebody-2007"]),
     ("\n[document]", "\n[document", ["not TOML"]),
 ])
-def test_a_wrong_entry_is_one_sentence(file, old, new, said):
+def test_a_wrong_entry_is_one_sentence(file, old, new, expected):
     with pytest.raises(UserError) as error:
         published.read(file(old, new))
     message = str(error.value)
     assert message.startswith("somebody-2007.toml")
     assert "\n" not in message
-    for part in said:
+    for part in expected:
         assert part.lower() in message.lower()
 
 

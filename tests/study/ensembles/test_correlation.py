@@ -48,10 +48,10 @@ def test_statistics_with_a_larger_r2_are_named_in_the_series_looked_at():
     table = series()
     assert correlation.larger_r2(correlation.analyse(table, TPS, SIZE)).endswith("): none")
     table["appliance.better"] = table[TPS] + np.arange(40)
-    said = correlation.larger_r2(correlation.analyse(table, TPS, SIZE))
-    assert said.startswith("statistics with a larger R² than appliance.io_size (0.")
-    assert said.split(": ")[1].startswith("appliance.better (0.")
-    assert "," not in said
+    sentence = correlation.larger_r2(correlation.analyse(table, TPS, SIZE))
+    assert sentence.startswith("statistics with a larger R² than appliance.io_size (0.")
+    assert sentence.split(": ")[1].startswith("appliance.better (0.")
+    assert "," not in sentence
 
 
 # --- closed forms ---------------------------------------------------------------------------------------------------------
@@ -117,8 +117,8 @@ def test_newey_west_without_lags_is_the_heteroscedastic_variance():
 
 # --- calibration ----------------------------------------------------------------------------------------------------------
 
-@pytest.mark.parametrize(("n", "trials", "least_of_hac"), [(30, 400, 0.28), (60, 400, 0.28), (200, 300, 0.2)])
-def test_series_with_nothing_in_common_are_called_correlated_as_often_as_promised(n, trials, least_of_hac):
+@pytest.mark.parametrize(("n", "trials", "min_of_hac"), [(30, 400, 0.28), (60, 400, 0.28), (200, 300, 0.2)])
+def test_series_with_nothing_in_common_are_called_correlated_as_often_as_promised(n, trials, min_of_hac):
     """One in twenty by the effective sample size; several times as often by HAC, and more often still by runs counted."""
     rng, called = np.random.default_rng(n), np.zeros(3)
     for _ in range(trials):
@@ -128,15 +128,15 @@ def test_series_with_nothing_in_common_are_called_correlated_as_often_as_promise
         called += np.array(by) < correlation.LEVEL
     effective, hac, naive = called / trials
     assert 0.01 < effective < 0.08
-    assert least_of_hac < hac < naive
+    assert min_of_hac < hac < naive
 
 
-@pytest.mark.parametrize(("r2", "least"), [(0.5, 0.7), (0.8, 0.95)])
-def test_a_relation_that_is_there_is_found(r2, least):
+@pytest.mark.parametrize(("r2", "min_share"), [(0.5, 0.7), (0.8, 0.95)])
+def test_a_relation_that_is_there_is_found(r2, min_share):
     rng, trials = np.random.default_rng(6), 100
-    found = sum(correlation.p_value(np.corrcoef(x, y)[0, 1], correlation.n_effective(x, y)) < correlation.LEVEL
-                for x, y in (related(rng, 60, r2) for _ in range(trials)))
-    assert found >= least * trials
+    n_found = sum(correlation.p_value(np.corrcoef(x, y)[0, 1], correlation.n_effective(x, y)) < correlation.LEVEL
+                  for x, y in (related(rng, 60, r2) for _ in range(trials)))
+    assert n_found >= min_share * trials
 
 
 def test_many_independent_runs_are_forgiven_one_time_in_twenty():
@@ -187,9 +187,9 @@ def test_the_best_of_many_is_never_below_any_of_them():
     table = series(n_others=10)
     ranked, draws = correlation.ranking(table, TPS, 1), correlation.resampled(table, TPS, 5, 1)
     best, ranked = correlation.best_of_many(ranked, draws), correlation.with_intervals(ranked, draws)
-    for one in ranked[ranked.disguise == ""].itertuples():
-        assert best.low >= one.low
-        assert best.high >= one.high
+    for row in ranked[ranked.disguise == ""].itertuples():
+        assert best.low >= row.low
+        assert best.high >= row.high
     assert ranked.best.sum() == pytest.approx(1)
 
 
@@ -236,9 +236,10 @@ def test_the_order_of_runs_matters_to_the_verdict_and_to_nothing_else():
     table = series()
     shuffled = table.sample(frac=1, random_state=1)
     shuffled.attrs = table.attrs
-    one, other = (correlation.ranking(some, TPS, 1).set_index("statistic").loc[SIZE] for some in (table, shuffled))
-    assert one.r2 == pytest.approx(other.r2)
-    assert one.n_eff < other.n_eff
+    in_order, shuffled_row = (correlation.ranking(runs, TPS, 1).set_index("statistic").loc[SIZE]
+                              for runs in (table, shuffled))
+    assert in_order.r2 == pytest.approx(shuffled_row.r2)
+    assert in_order.n_eff < shuffled_row.n_eff
 
 
 def test_statistics_that_cannot_be_correlated_are_left_out_by_name():
@@ -288,24 +289,24 @@ def test_a_run_that_bends_the_line_is_marked():
 def test_diagnostics_see_what_they_are_for():
     rng, n = np.random.default_rng(11), 300
     x = rng.uniform(0, 1, n)
-    found = {name: correlation.diagnostics(correlation.regression(x, y)).set_index("test") for name, y in {
+    tests = {name: correlation.diagnostics(correlation.regression(x, y)).set_index("test") for name, y in {
         "good": x + rng.standard_normal(n), "slow": x + ar1(rng, n), "wider": x + 5 * x * rng.standard_normal(n),
         "skewed": x + rng.exponential(1, n)}.items()}
-    assert abs(found["good"].value["Durbin-Watson"] - 2) < 0.3
-    assert found["slow"].value["Durbin-Watson"] < 1
-    assert found["wider"].p["Breusch-Pagan"] < 0.001 < found["good"].p["Breusch-Pagan"]
-    assert found["skewed"].p["Shapiro-Wilk"] < 0.001 < found["good"].p["Shapiro-Wilk"]
+    assert abs(tests["good"].value["Durbin-Watson"] - 2) < 0.3
+    assert tests["slow"].value["Durbin-Watson"] < 1
+    assert tests["wider"].p["Breusch-Pagan"] < 0.001 < tests["good"].p["Breusch-Pagan"]
+    assert tests["skewed"].p["Shapiro-Wilk"] < 0.001 < tests["good"].p["Shapiro-Wilk"]
 
 
 def test_the_verdict_is_a_sentence_that_says_what_was_found():
-    said = correlation.verdict(correlation.analyse(series(), TPS, SIZE))
-    assert f"{SIZE} goes with {TPS}: R² = " in said
-    assert "40 runs tell as much as" in said
-    assert "one of 7 statistics" in said
-    assert said.endswith("it is the best of them")
-    said = correlation.verdict(correlation.analyse(series(), TPS, "wait.w0"))
-    assert "is not shown to go with" in said
-    assert f"the best is {SIZE}" in said
+    sentence = correlation.verdict(correlation.analyse(series(), TPS, SIZE))
+    assert f"{SIZE} goes with {TPS}: R² = " in sentence
+    assert "40 runs tell as much as" in sentence
+    assert "one of 7 statistics" in sentence
+    assert sentence.endswith("it is the best of them")
+    sentence = correlation.verdict(correlation.analyse(series(), TPS, "wait.w0"))
+    assert "is not shown to go with" in sentence
+    assert f"the best is {SIZE}" in sentence
 
 
 def test_one_series_of_an_ensemble_is_what_an_analysis_says_of_it():
@@ -313,9 +314,9 @@ def test_one_series_of_an_ensemble_is_what_an_analysis_says_of_it():
     rows = table.rename_axis("run").reset_index().melt("run", var_name="name").assign(
         unit=lambda frame: frame.name.map(lambda name: table.attrs["units"].get(name, "1")))
     for statistic, rank in ((SIZE, 1), ("wait.w0", None)):
-        found, brief = correlation.analyse(table, TPS, statistic), correlation.of_series(rows, TPS, statistic)
-        own = found.ranked[found.ranked.disguise == ""]
-        assert brief["io_size.r_squared"] == pytest.approx(found.one.r2)
+        analysis, brief = correlation.analyse(table, TPS, statistic), correlation.of_series(rows, TPS, statistic)
+        own = analysis.ranked[analysis.ranked.disguise == ""]
+        assert brief["io_size.r_squared"] == pytest.approx(analysis.row.r2)
         assert brief["best.r_squared"] == pytest.approx(own.r2.max())
         assert brief["io_size.rank"] == (rank or own.statistic.tolist().index(statistic) + 1)
     rows.loc[rows.name == SIZE, "value"] = 4096.0
@@ -326,19 +327,19 @@ def test_one_series_of_an_ensemble_is_what_an_analysis_says_of_it():
 
 
 def test_an_analysis_is_of_the_runs_and_blocks_asked_for():
-    found = correlation.analyse(series(), TPS, SIZE, n_runs=20, block=3)
-    assert (len(found.table), found.block, len(found.influence)) == (20, 3, 20)
-    assert found.one.r2 == pytest.approx(found.fit.rsquared)
+    analysis = correlation.analyse(series(), TPS, SIZE, n_runs=20, block=3)
+    assert (len(analysis.table), analysis.block, len(analysis.influence)) == (20, 3, 20)
+    assert analysis.row.r2 == pytest.approx(analysis.fit.rsquared)
     with pytest.raises(UserError, match=r"'os\.reads' is no statistic of the series that could explain"):
         correlation.analyse(series(), TPS, "os.reads")
 
 
 def test_what_is_recorded_has_a_name_once_and_is_finite():
-    found = correlation.metrics(correlation.analyse(series(), TPS, SIZE))
-    assert found.name.is_unique
-    assert found.name.map(lambda name: bool(record.NAME.fullmatch(name))).all()
-    assert np.isfinite(found.value.astype(float)).all()
-    numbers = found.set_index("name").value
+    table = correlation.metrics(correlation.analyse(series(), TPS, SIZE))
+    assert table.name.is_unique
+    assert table.name.map(lambda name: bool(record.NAME.fullmatch(name))).all()
+    assert np.isfinite(table.value.astype(float)).all()
+    numbers = table.set_index("name").value
     assert numbers["one.rank"] == 1
     assert numbers["series.could-explain"] == 7
     assert numbers["best.r2-low"] >= numbers["one.r2-low"]

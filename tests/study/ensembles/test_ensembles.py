@@ -40,10 +40,10 @@ def test_of_the_numbers_alone_there_may_be_fewer_draws():
 @pytest.mark.parametrize(("low", "central", "high", "others"), [(1, 1, 3, [3]), (1, 2, 2.4, [1]), (1, 2, 9, [1, 8])])
 def test_a_whole_condition_is_not_changed_to_what_it_is(low, central, high, others):
     """An end of its range, rounded, may be the best guess: then that is no case of its own."""
-    one = Prior(name="disks", of="machine", experiments=("test",), source="a test", low=low, central=central, high=high,
-                unit="1", shape="whole", condition="disks")
-    assert ensembles.others(one) == others
-    table = ensembles.cases(Known((one,), ()), 2, 2, 1)
+    prior = Prior(name="disks", of="machine", experiments=("test",), source="a test", low=low, central=central, high=high,
+                  unit="1", shape="whole", condition="disks")
+    assert ensembles.others(prior) == others
+    table = ensembles.cases(Known((prior,), ()), 2, 2, 1)
     assert table[table.part == "structure"].disks.tolist() == others
 
 
@@ -64,14 +64,14 @@ def test_a_range_that_could_have_been_printed_is_a_condition():
     pd.testing.assert_frame_equal(table[table.part == "all"].reset_index(drop=True),
                                   before[before.part == "all"].reset_index(drop=True))
     changed = [ensembles.changed(case, known) for case in table[table.part == "structure"].to_dict("records")]
-    assert [[(one.name, value) for one, value in case] for case in changed] == [
+    assert [[(factor.name, value) for factor, value in case] for case in changed] == [
         [("extra", 1)], [("share", pytest.approx(0.025))], [("share", pytest.approx(0.475))]]
 
 
 def test_draws_fill_every_share_of_every_range():
     drawn = priors.draws(KNOWN, 50, 7)
-    for one, low, high, scale in ((COST, 1, 4, np.log), (SHARE, 0, 0.5, np.asarray)):
-        shares = (scale(drawn[one.name].to_numpy()) - scale(low)) / (scale(high) - scale(low))
+    for prior, low, high, scale in ((COST, 1, 4, np.log), (SHARE, 0, 0.5, np.asarray)):
+        shares = (scale(drawn[prior.name].to_numpy()) - scale(low)) / (scale(high) - scale(low))
         assert sorted(np.floor(shares * 50).astype(int)) == list(range(50))
     assert abs((drawn.extra == 1).sum() - 25) <= 1
     pd.testing.assert_frame_equal(drawn, priors.draws(KNOWN, 50, 7))

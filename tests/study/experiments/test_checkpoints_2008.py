@@ -18,7 +18,7 @@ KNOWN = checkpoints.known().central()
 
 def made(written, writes=None, tpm=None, reads=None, step=2):
     n = len(written)
-    of = lambda one: {"data": np.asarray(one, float)}  # noqa: E731
+    of = lambda values: {"data": np.asarray(values, float)}  # noqa: E731
     return Run(
         name="made", step_s=step, tpm=np.full(n, 6e4) if tpm is None else np.asarray(tpm, float),
         read_mb=of(np.zeros(n) if reads is None else reads), written_mb=of(written),
@@ -32,10 +32,10 @@ def square(period, high_s, low, high, n=5, step=2):
 
 @pytest.mark.parametrize("high_s", [100, 200, 400])
 def test_phase_and_bandwidth_of_a_square_wave(high_s):
-    found = series.writes(made(square(900, high_s, 3.0, 20.0)), 900)
-    assert found["write.phase"] == pytest.approx(high_s, abs=20)
-    assert found["write.bandwidth"] == pytest.approx(20, rel=0.07)
-    assert found["write.rate"] == pytest.approx((20 * high_s + 3 * (900 - high_s)) / 900, rel=0.01)
+    numbers = series.writes(made(square(900, high_s, 3.0, 20.0)), 900)
+    assert numbers["write.phase"] == pytest.approx(high_s, abs=20)
+    assert numbers["write.bandwidth"] == pytest.approx(20, rel=0.07)
+    assert numbers["write.rate"] == pytest.approx((20 * high_s + 3 * (900 - high_s)) / 900, rel=0.01)
 
 
 @pytest.mark.parametrize(("level", "share"), [(-1, 1), (0, 1), (2.5, 0.75), (7.5, 0.25), (10, 0), (11, 0)])
@@ -48,9 +48,9 @@ def test_time_above_a_level_is_that_of_the_lines_between_points(level, share):
 
 @pytest.mark.parametrize("length", [30, 60, 120])
 def test_burst_of_a_square_wave(length):
-    found = series.burst(made(square(300, length, 5.0, 50.0)), 300)
-    assert found["write.burst"] == pytest.approx(length, abs=6)
-    assert found["write.bandwidth_peak"] == pytest.approx(50)
+    numbers = series.burst(made(square(300, length, 5.0, 50.0)), 300)
+    assert numbers["write.burst"] == pytest.approx(length, abs=6)
+    assert numbers["write.bandwidth_peak"] == pytest.approx(50)
 
 
 @pytest.mark.parametrize("step", [2, 8, 16, 32])
@@ -87,9 +87,9 @@ def test_a_straight_fall_is_rather_a_line_if_it_takes_half_of_the_time(share, is
     """And one of which 80 % take 0.8 of its time is as long as it is, after however long a burst."""
     t = np.arange(0, 300, 2.0)
     wave = np.clip(1 - (t - 50) / (250 * share), 0, 1) * 40 + 20
-    found = series.burst(made(np.tile(wave, 5)), 300)
-    assert (found["write.fall_line_over_step"] > 1) == is_line
-    assert found["write.fall"] == pytest.approx(0.8 * 250 * share, abs=8)
+    numbers = series.burst(made(np.tile(wave, 5)), 300)
+    assert (numbers["write.fall_line_over_step"] > 1) == is_line
+    assert numbers["write.fall"] == pytest.approx(0.8 * 250 * share, abs=8)
 
 
 def test_what_falls_is_told_by_who_writes_it():
@@ -97,8 +97,8 @@ def test_what_falls_is_told_by_who_writes_it():
     high = t % 300 < 50
     run = made(np.where(high, 60.0, 20), writes=np.where(high, 1000.0, 500))._replace(
         pages_mb=np.where(high, 30.0, 0), log_mb=np.where(high, 6.0, 4))
-    found = series.fall_by_part(run, 300)
-    assert found == pytest.approx({"disks": 40, "pages": 30, "log": 2, "write_size": 2 / 3}, rel=0.04)
+    parts = series.fall_by_part(run, 300)
+    assert parts == pytest.approx({"disks": 40, "pages": 30, "log": 2, "write_size": 2 / 3}, rel=0.04)
 
 
 def test_reads_are_those_about_a_second():
@@ -118,8 +118,8 @@ def test_throughput_settles_where_it_stops_changing():
 
 
 def test_means_over_windows_keep_the_sum_of_what_is_inside():
-    one = series.smooth(np.arange(50.0), 10, 2)
-    assert one[10:40] == pytest.approx(np.arange(50.0)[10:40])
+    smoothed = series.smooth(np.arange(50.0), 10, 2)
+    assert smoothed[10:40] == pytest.approx(np.arange(50.0)[10:40])
 
 
 @pytest.mark.parametrize("name", TESTS)
@@ -195,9 +195,9 @@ def test_every_claim_that_is_to_be_predicted_is(monkeypatch):
 
 def test_a_ratio_is_of_the_runs_of_one_case(monkeypatch):
     monkeypatch.setattr(checkpoints, "run", fake)
-    found = predicted()
+    results = predicted()
     for ratio, (over, under) in checkpoints.RATIOS.items():
-        np.testing.assert_array_equal(found[ratio], found[over] / found[under])
+        np.testing.assert_array_equal(results[ratio], results[over] / results[under])
 
 
 @pytest.mark.parametrize(("claim", "value", "words"), [
@@ -222,9 +222,9 @@ def predicted():
 @pytest.mark.parametrize("scale", [2**i for i in range(8)])
 def test_the_logs_peak_has_a_point_to_any_scale(scale):
     n = checkpoints.ENOUGH_S["zfs-log-array"] // scale
-    found = series.of(made(np.zeros(n), step=scale)._replace(
+    numbers = series.of(made(np.zeros(n), step=scale)._replace(
         written_mb={"data": np.zeros(n), "log": np.where(np.arange(n) == n - 1, 40.0, 10.0)}), 300)
-    assert found["log.write_bandwidth@1800"] >= 10
+    assert numbers["log.write_bandwidth@1800"] >= 10
 
 
 def test_nonsense_in_every_figure_to_be_predicted_changes_no_prediction(monkeypatch):

@@ -66,14 +66,14 @@ def test_what_is_allocated_is_what_lies_there():
 def test_a_block_is_written_once_a_group_however_often_it_is_changed():
     """All users change few blocks: far fewer are written to their places than are committed to the log."""
     _, few = seen(SMALL._replace(hot_share=0.005, hot_hits=1.0))
-    _, many = seen(SMALL)
+    _, spread = seen(SMALL)
     copies = SMALL.vdev.n_children
     groups = few.tally["txgs"]
     n_hot = int(0.005 * SMALL.n_records)
     assert few.tally["blocks_committed"] > 3 * groups * n_hot
     others = few.tally["indirect"] * 2 + few.tally["redo_records"]
     assert few.tally["ios_written"] <= copies * (others + (groups + 1) * n_hot)
-    assert many.tally["ios_written"] > 2 * few.tally["ios_written"]
+    assert spread.tally["ios_written"] > 2 * few.tally["ios_written"]
 
 
 def test_only_what_was_changed_moves():
@@ -91,10 +91,10 @@ def test_other_threads_find_the_same_lun():
     before = again.machine.record_at.copy()
     assert len(np.unique(blocks_of(again))) == len(blocks_of(again))
     assert again.space.allocated.sum() == 8192 * len(blocks_of(again))
-    found = window(again, 0, 5 * SECOND)
-    assert sum(found.doing_ns.values()) == 3 * 5 * SECOND
-    assert found.tally["txgs"] >= 2
-    assert 0 < (again.machine.record_at != before).sum() <= found.tally["writes"]
+    measured = window(again, 0, 5 * SECOND)
+    assert sum(measured.doing_ns.values()) == 3 * 5 * SECOND
+    assert measured.tally["txgs"] >= 2
+    assert 0 < (again.machine.record_at != before).sum() <= measured.tally["writes"]
 
 
 def test_littles_law_holds():
@@ -157,10 +157,10 @@ def test_reads_and_changes_have_the_share_of_the_priors():
 
 
 def test_a_slice_has_its_share_of_threads_and_log_device():
-    one, two = (exchange.setup(seconds=1.0, n_disks=n, threads=64.0).orders for n in (22, 44))
-    assert one.n_users == round(64 * 2 / 11)
-    assert two.n_users == round(64 * 2 / 22)
-    assert one.slog_rate == pytest.approx(2 * two.slog_rate, rel=1e-6)
+    of_22, of_44 = (exchange.setup(seconds=1.0, n_disks=n, threads=64.0).orders for n in (22, 44))
+    assert of_22.n_users == round(64 * 2 / 11)
+    assert of_44.n_users == round(64 * 2 / 22)
+    assert of_22.slog_rate == pytest.approx(2 * of_44.slog_rate, rel=1e-6)
 
 
 def test_a_share_of_the_changes_goes_to_the_next_page():
@@ -185,13 +185,13 @@ def test_machines_that_cannot_be_get_one_sentence(chosen, match):
 @pytest.mark.parametrize("layout", ["mirror", "stripe", "raidz2"])
 def test_there_is_a_terabyte_of_mail_at_least_however_little_of_the_pool_is_asked_for(layout):
     values = priors.read("exchange").central() | {"layout": layout, "n_disks": 22}
-    least, more = (exchange.with_values(1.0, values | {"pool_fill": fill}) for fill in (0.011, 0.4))
+    smallest, more = (exchange.with_values(1.0, values | {"pool_fill": fill}) for fill in (0.011, 0.4))
     vdevs = appliance.vdevs(layout, 22).n
-    blocks, of_more = (one.orders.n_records + exchange_machine.LOG_RECORDS for one in (least, more))
-    assert blocks * exchange.BLOCK * least.scale * vdevs / least.orders.n_vdevs == pytest.approx(1e12, rel=1e-3)
-    assert least.pool_fill == exchange.least_fill(values)
+    blocks, of_more = (machine.orders.n_records + exchange_machine.LOG_RECORDS for machine in (smallest, more))
+    assert blocks * exchange.BLOCK * smallest.scale * vdevs / smallest.orders.n_vdevs == pytest.approx(1e12, rel=1e-3)
+    assert smallest.pool_fill == exchange.min_fill(values)
     assert more.pool_fill == 0.4
-    assert of_more / blocks == pytest.approx(0.4 / least.pool_fill, rel=1e-3)
+    assert of_more / blocks == pytest.approx(0.4 / smallest.pool_fill, rel=1e-3)
 
 
 def test_the_ensemble_says_what_was_simulated(monkeypatch):
@@ -199,7 +199,7 @@ def test_the_ensemble_says_what_was_simulated(monkeypatch):
     monkeypatch.setattr(exchange, "run", lambda machine, *_: seen.append(machine.pool_fill))
     monkeypatch.setattr(exchange, "quantities", lambda *_: {exchange.TRANSFERS: 1.0})
     results = exchange.predict(1.0, 8, 2, 1)
-    assert all(one["pool_fill"] >= exchange.least_fill(one) for one in results.to_dict("records"))
+    assert all(case["pool_fill"] >= exchange.min_fill(case) for case in results.to_dict("records"))
     assert set(results.pool_fill) == set(seen)
 
 
@@ -218,21 +218,21 @@ def test_the_claims_of_the_notebook_are_predicted(small, monkeypatch):
     results, honest = exchange.predict(2.0, 2, 2, 1), published.runs
     with monkeypatch.context() as patch:
         patch.setattr(published, "runs", lambda: [
-            one._replace(metrics=one.metrics.assign(value=12345.678)) for one in honest()])
+            run._replace(metrics=run.metrics.assign(value=12345.678)) for run in honest()])
         assert claims.targets().set_index("claim_id").value["exchange-gain"] != 200
         patch.setattr(exchange, "_MADE", ByKey())       # or the pools are not made again
         pd.testing.assert_frame_equal(results, exchange.predict(2.0, 2, 2, 1))
-    found = scoring.predictions(results, "06_exchange")
-    assert set(found) == {"exchange-gain"}
+    predictions = scoring.predictions(results, "06_exchange")
+    assert set(predictions) == {"exchange-gain"}
     ratio = ensembles.ratio(results, exchange.TRANSFERS)
     assert results["after/exchange.gain"].tolist() == pytest.approx((100 * (ratio - 1)).tolist())
     known = priors.read("exchange")
-    labels = {(one.name, choice) for one in known.switches for choice in one.choices if choice != one.central}
+    labels = {(switch.name, choice) for switch in known.switches for choice in switch.choices if choice != switch.central}
     assert labels == set(exchange.EFFECT.labels)
 
 
-def by_engine(found):
-    return found.set_index("name").value.to_dict()
+def by_engine(metrics):
+    return metrics.set_index("name").value.to_dict()
 
 
 def test_both_engines_put_every_block_in_the_same_place_and_the_fast_one_serves_all(small):
@@ -271,24 +271,24 @@ def test_the_map_ages_a_pool_for_each_fill_and_set_of_rules(small, monkeypatch):
     """Threads that find more of their reads at hand transfer more, on the same pool."""
     made, aged = [], exchange._aged
     monkeypatch.setattr(exchange, "_aged", lambda *of: made.append(of[0].orders.n_records) or aged(*of))
-    found = exchange.gain_map(2.0, [0.0, 0.6], [0.2, 0.4], [1])
+    gains = exchange.gain_map(2.0, [0.0, 0.6], [0.2, 0.4], [1])
     assert sorted(made) == sorted(2 * sorted(set(made)))
     assert len(set(made)) == 2
-    assert found.iloc[:, :3].to_numpy().tolist() == [[0.0, 0.2, 1], [0.6, 0.2, 1], [0.0, 0.4, 1], [0.6, 0.4, 1]]
+    assert gains.iloc[:, :3].to_numpy().tolist() == [[0.0, 0.2, 1], [0.6, 0.2, 1], [0.0, 0.4, 1], [0.6, 0.4, 1]]
     machine = exchange.setup(seconds=2.0, pool_fill=0.4)
     others = [machine._replace(orders=machine.orders._replace(cached=hits)) for hits in (0.0, 0.6)]
     old, new = ([exchange.quantities(seen, machine)[exchange.TRANSFERS] for seen in exchange._on_one_pool(
         machine, others, rules, 1)] for rules in machine.rules)
     assert old[1] > 1.2 * old[0]
-    assert found.gain[2:].tolist() == pytest.approx([100 * (b / a - 1) for a, b in zip(old, new, strict=True)])
+    assert gains.gain[2:].tolist() == pytest.approx([100 * (b / a - 1) for a, b in zip(old, new, strict=True)])
 
 
 def test_a_point_of_the_map_does_not_depend_on_the_others(small):
     """Each finds the aged pool as it was, whoever was measured on it before."""
     alone = exchange.gain_map(2.0, [0.6], [0.2], [2])
     among = exchange.gain_map(2.0, [0.0, 0.9, 0.6], [0.4, 0.2], [1, 2])
-    found = among[(among.cache_hits == 0.6) & (among.pool_fill == 0.2) & (among.seed == 2)]
-    assert found.gain.tolist() == alone.gain.tolist()
+    point = among[(among.cache_hits == 0.6) & (among.pool_fill == 0.2) & (among.seed == 2)]
+    assert point.gain.tolist() == alone.gain.tolist()
 
 
 @pytest.mark.slow

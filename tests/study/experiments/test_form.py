@@ -20,12 +20,12 @@ NAMES = [(module, name) for module in EXPERIMENTS for name in METHODS]
 
 def misfits(form, function, own: set[str] = frozenset()) -> list[str]:
     """What a function of a module has not as the form tells, or asks for besides: names of parameters."""
-    asked = [one for one in inspect.signature(form).parameters.values() if one.name != "self"]
-    is_open = any(one.kind is inspect.Parameter.VAR_KEYWORD for one in asked)
-    told = [one.name for one in asked if one.kind is not inspect.Parameter.VAR_KEYWORD]
+    asked = [parameter for parameter in inspect.signature(form).parameters.values() if parameter.name != "self"]
+    is_open = any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in asked)
+    told = [parameter.name for parameter in asked if parameter.kind is not inspect.Parameter.VAR_KEYWORD]
     has = inspect.signature(function).parameters
-    wanted = [name for name, one in has.items() if one.default is inspect.Parameter.empty
-              and one.kind not in (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)]
+    wanted = [name for name, parameter in has.items() if parameter.default is inspect.Parameter.empty
+              and parameter.kind not in (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)]
     absent = [name for name in told if name not in has or has[name].kind is inspect.Parameter.VAR_POSITIONAL]
     besides = [] if is_open else [name for name in wanted if name not in {*told, *own}]
     moved = [] if absent else [
@@ -38,8 +38,8 @@ def test_an_experiment_has_every_member_of_the_form_with_its_parameters(module, 
     assert not misfits(METHODS[name], getattr(module, name), OF_SERIES if module is order_entry else set())
     assert METHODS[name].__doc__
     if name == "setup":
-        assert not any(one.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
-                       for one in inspect.signature(module.setup).parameters.values())
+        assert not any(parameter.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
+                       for parameter in inspect.signature(module.setup).parameters.values())
 
 
 @pytest.mark.parametrize("module", EXPERIMENTS, ids=lambda module: module.__name__.split(".")[-1])

@@ -44,23 +44,23 @@ def test_runs_are_those_of_a_walk_through_sorted_blocks(rows, per_write):
 
 
 def test_a_picture_has_as_many_places_as_there_are_records(aged):
-    for one in aged.values():
-        maps = free_space.occupied(one, [0, 1, 60])
+    for rewriting in aged.values():
+        maps = free_space.occupied(rewriting, [0, 1, 60])
         assert [(picture > 0).sum() for picture in maps] == [WORK.n_records] * 3
         assert (maps[0] == 2).sum() == 0
-        written = len(np.unique(one.records[0]))
+        written = len(np.unique(rewriting.records[0]))
         assert (maps[1] == 2).sum() == written
-        assert set(np.flatnonzero(maps[1] == 2)) <= set(one.offsets[0])
+        assert set(np.flatnonzero(maps[1] == 2)) <= set(rewriting.offsets[0])
 
 
 def test_the_fill_is_one_run_from_the_bottom(aged):
-    for one in aged.values():
-        assert (one.first == np.arange(WORK.n_records)).all()
+    for rewriting in aged.values():
+        assert (rewriting.first == np.arange(WORK.n_records)).all()
 
 
 def test_above_the_threshold_best_fit_takes_one_block_a_write(aged):
     """73 % full: the rule of 30 % has gone over to best fit, whose holes are of one block."""
-    late = {variant: free_space.contiguity(one)["late_io_bytes_128k_cap"] for variant, one in aged.items()}
+    late = {variant: free_space.contiguity(rewriting)["late_io_bytes_128k_cap"] for variant, rewriting in aged.items()}
     assert aged["117_df"].by_size.all()
     assert not aged["103_ff"].by_size.any()
     assert late["117_df"] < 1.1 * 4096
@@ -69,9 +69,9 @@ def test_above_the_threshold_best_fit_takes_one_block_a_write(aged):
 
 
 def test_a_write_is_never_larger_than_128_kib(aged):
-    for one in aged.values():
-        assert free_space.blocks_per_write(one.offsets, 4096).min() >= 1
-        assert free_space.blocks_per_write(one.offsets, 4096).max() <= 32
+    for rewriting in aged.values():
+        assert free_space.blocks_per_write(rewriting.offsets, 4096).min() >= 1
+        assert free_space.blocks_per_write(rewriting.offsets, 4096).max() <= 32
     assert free_space.blocks_per_write(np.arange(64).reshape(1, 64), 8192).tolist() == [16]
     assert free_space.blocks_per_write(np.arange(64).reshape(1, 64), 2**18).tolist() == [1]
 
@@ -101,13 +101,13 @@ def test_metrics_compare_medians_with_recorded_values():
     runs = free_space.recorded_contiguity()
     model = pd.concat([runs.assign(early_io_bytes_128k_cap=runs.early_io_bytes_128k_cap * factor,
                                    late_io_bytes_128k_cap=runs.late_io_bytes_128k_cap * 1.5) for factor in (0.5, 1, 9)])
-    found = free_space.contiguity_metrics(model, runs).set_index("name").value
-    assert found["early.103_ff.most-off"] == pytest.approx(0)
-    assert found["late.141_df.most-off"] == pytest.approx(50)
-    assert found["early.117_df.72.recorded"] == pytest.approx(7215 / 4096)
+    values = free_space.contiguity_metrics(model, runs).set_index("name").value
+    assert values["early.103_ff.most-off"] == pytest.approx(0)
+    assert values["late.141_df.most-off"] == pytest.approx(50)
+    assert values["early.117_df.72.recorded"] == pytest.approx(7215 / 4096)
     shares = free_space.recorded_shares()
-    found = free_space.share_metrics(shares.assign(share=shares.share / 2), shares).set_index("name").value
-    assert found["share.141_df.97.model"] == found["share.141_df.97.recorded"] / 2 == 50
+    values = free_space.share_metrics(shares.assign(share=shares.share / 2), shares).set_index("name").value
+    assert values["share.141_df.97.model"] == values["share.141_df.97.recorded"] / 2 == 50
 
 
 # ---- figures ----
@@ -124,7 +124,7 @@ def test_a_film_has_a_frame_for_each_picture_in_three_colours(aged):
 
 
 def test_maps_show_each_rule_at_each_time(aged):
-    shown = {variant: free_space.occupied(one, [0, 60]) for variant, one in aged.items()}
+    shown = {variant: free_space.occupied(rewriting, [0, 60]) for variant, rewriting in aged.items()}
     figure = pictures.maps(shown, ["before", "after"])
     assert len(figure.axes) == 8
     assert (figure.axes[1].images[0].get_array().ravel() == shown["103_ff"][1]).all()
@@ -135,8 +135,8 @@ def test_figures_come_out_the_same_and_legible(aged):
     for draw, data in ((pictures.shares, (shares, shares, free_space.RULES)),
                        (pictures.contiguity, (runs, runs, free_space.RULES, 4096)),
                        (pictures.maps, ({"a": free_space.occupied(aged["103_ff"], [0])}, ["now"]))):
-        one, other = (render(draw, *data, formats=("svg",))["svg"] for _ in range(2))
-        assert one == other
+        first, second = (render(draw, *data, formats=("svg",))["svg"] for _ in range(2))
+        assert first == second
     source = (Path(drawing.__file__).parent / "figures/free_space.py").read_text(encoding="utf-8")
     assert all(float(size) >= 7 for size in re.findall(r"fontsize=([\d.]+)", source))
 

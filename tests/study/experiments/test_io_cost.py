@@ -20,9 +20,9 @@ def test_every_io_costs_what_the_average_was():
 
 def test_what_is_compared_is_what_the_analyses_say():
     from test_correlation import SIZE, TPS, series
-    found = correlation.analyse(series().assign(**{"disk.utilisation": np.linspace(40, 60, 40)}), TPS, SIZE)
-    table = io_cost.compared({io_cost.COUNT: found})
+    analysis = correlation.analyse(series().assign(**{"disk.utilisation": np.linspace(40, 60, 40)}), TPS, SIZE)
+    table = io_cost.compared({io_cost.COUNT: analysis})
     row, = table.to_dict("records")
-    assert (row["size_middle"], row["busy"]) == (found.one.r2, 50)
-    assert dict(io_cost.metrics(table)[["name", "value"]].to_numpy())["cost-count.size-r2"] == found.one.r2
-    assert row["best_middle"] == found.best.middle >= row["size_low"]
+    assert (row["size_middle"], row["busy"]) == (analysis.row.r2, 50)
+    assert dict(io_cost.metrics(table)[["name", "value"]].to_numpy())["cost-count.size-r2"] == analysis.row.r2
+    assert row["best_middle"] == analysis.best.middle >= row["size_low"]

@@ -27,8 +27,8 @@ ALL = [pytest.param(ladder, reading, id=f"{name}-{i}") for name, ladder in LADDE
 @pytest.mark.parametrize(("ladder", "reading"), ALL)
 def test_neighbouring_rungs_differ_in_switches_and_hardware_only(ladder, reading):
     machines = rungs(ladder, reading)
-    for one, other in itertools.pairwise(machines):
-        assert [path for path in scenario.differences(one, other) if not path.startswith(MAY_CHANGE)] == []
+    for before, after in itertools.pairwise(machines):
+        assert [path for path in scenario.differences(before, after) if not path.startswith(MAY_CHANGE)] == []
 
 
 @pytest.mark.parametrize("ladder", LADDERS.values(), ids=LADDERS)
@@ -44,29 +44,29 @@ def test_what_a_choice_sets_stays_set(ladder):
 @pytest.mark.parametrize("ladder", LADDERS.values(), ids=LADDERS)
 def test_the_likeliest_choice_is_a_choice_and_all_have_reasons(ladder):
     for switch in ladder.switches:
-        names = [one.name for one in switch.choices]
+        names = [choice.name for choice in switch.choices]
         assert switch.central in names
         assert len(set(names)) == len(names) > 1
         assert switch.words
-        assert all(len(one.reason) > 10 for one in switch.choices if one.name != "honest")
+        assert all(len(choice.reason) > 10 for choice in switch.choices if choice.name != "honest")
 
 
 def test_readings_are_all_combinations_and_all_different():
     for ladder in LADDERS.values():
-        found = [tuple(one.items()) for one in ladder_readings.readings(ladder)]
-        assert len(set(found)) == len(found)
-        assert tuple(ladder_readings.central(ladder).items()) in found
+        readings = [tuple(reading.items()) for reading in ladder_readings.readings(ladder)]
+        assert len(set(readings)) == len(readings)
+        assert tuple(ladder_readings.central(ladder).items()) in readings
 
 
-@pytest.mark.parametrize("ladder", [LADDERS["sysbench-rw"], LADDERS["sysbench-ro"]], ids=lambda one: one.name)
+@pytest.mark.parametrize("ladder", [LADDERS["sysbench-rw"], LADDERS["sysbench-ro"]], ids=lambda ladder: ladder.name)
 @pytest.mark.parametrize(("memory", "expected"), [
     ("loaded just before", [None] * 5), ("after a reboot", ["cold"] * 5),
     ("each after the other", ["cold", "cold", "warm", "warm", "warm"])])
 def test_a_reboot_empties_all_memory_and_a_run_warms_all(ladder, memory, expected):
     """The ARC and the database's buffers alike; what loading leaves in the latter is drawn."""
-    found = rungs(ladder, ladder_readings.central(ladder) | {"memory": memory})
-    assert [one.database.start for one in found] == expected
-    assert [one.files.warm for one in found] == [one != "cold" for one in expected]
+    machines = rungs(ladder, ladder_readings.central(ladder) | {"memory": memory})
+    assert [machine.database.start for machine in machines] == expected
+    assert [machine.files.warm for machine in machines] == [start != "cold" for start in expected]
 
 
 def test_a_run_without_a_transaction_gets_one_sentence():
@@ -80,10 +80,10 @@ def test_the_devices_are_those_of_the_slide():
     for ladder in LADDERS.values():
         for reading in ladder_readings.readings(ladder)[::5]:
             for machine in rungs(ladder, reading):
-                used = [one for pool in (machine.pool, machine.log_pool) if pool
-                        for one in (pool.data, pool.log, pool.cache) if one]
+                used = [devices for pool in (machine.pool, machine.log_pool) if pool
+                        for devices in (pool.data, pool.log, pool.cache) if devices]
                 for kind in ("disk", "ssd"):
-                    assert sum(one.count for one in used if scenario_storage.sheet(one.sheet).kind == kind) <= 3
+                    assert sum(devices.count for devices in used if scenario_storage.sheet(devices.sheet).kind == kind) <= 3
 
 
 def test_a_battery_is_behind_every_device_that_something_must_survive_on():
@@ -98,23 +98,23 @@ def test_a_battery_is_behind_every_device_that_something_must_survive_on():
 
 def fake(seen):
     """A machine that takes longer for what it has more of, and keeps what it was given."""
-    def simulate(one, values, seed, n_seconds=0):
-        seen.append((one, dict(values), seed))      # so all are asked for
-        cost = 1e-6 * values["overhead_ns"] / one.pool.data.count + 0.5 * (one.pool.cache is None)
-        cost += 0.2 * ("shared_buffers" not in one.database.conf)
-        found = dict.fromkeys(Outcome._fields) | {
+    def simulate(machine, values, seed, n_seconds=0):
+        seen.append((machine, dict(values), seed))      # so all are asked for
+        cost = 1e-6 * values["overhead_ns"] / machine.pool.data.count + 0.5 * (machine.pool.cache is None)
+        cost += 0.2 * ("shared_buffers" not in machine.database.conf)
+        numbers = dict.fromkeys(Outcome._fields) | {
             "tps": 1e3 / cost, "seconds": 10.0, "wal_bytes": 100.0, "devices": {"data": {"reads": 5.0}},
             **dict.fromkeys(("mean_ms", "p50_ms", "p95_ms", "p99_ms"), cost)}
-        return Outcome(**found)
+        return Outcome(**numbers)
     return simulate
 
 
 @pytest.fixture
 def seen(monkeypatch):
     memo.forget()
-    found = []
-    monkeypatch.setattr(ladders_2009.machines, "simulate", fake(found))
-    yield found
+    calls = []
+    monkeypatch.setattr(ladders_2009.machines, "simulate", fake(calls))
+    yield calls
     memo.forget()
 
 
@@ -126,15 +126,15 @@ def results(seen):
 def test_every_rung_of_a_case_has_the_same_values(results, seen):
     """Fitted or not: what differs between rungs is the scenario."""
     by_values = {}
-    for one, values, seed in seen:
-        by_values.setdefault((tuple(sorted(values.items())), seed), set()).add(one.model_dump_json())
+    for machine, values, seed in seen:
+        by_values.setdefault((tuple(sorted(values.items())), seed), set()).add(machine.model_dump_json())
     six = [machines for machines in by_values.values() if len(machines) >= 4]
     assert len(six) >= len(results[results.part == "all"]) / 2
     assert all(values["savvio-10k2.overhead_ns"] == values["savvio-10k1.overhead_ns"] for _, values, _ in seen)
 
 
 def test_rungs_are_predicted_under_the_names_of_the_published_runs(results):
-    assert [one for one in results if one.endswith("/transactions.rate")] == [
+    assert [column for column in results if column.endswith("/transactions.rate")] == [
         f"pgbench-{i}/transactions.rate" for i in range(1, 7)]
     predicted = scoring.predictions(results, "07_pgbench_ladder")
     assert list(predicted) == [f"pgbench-{i}" for i in range(2, 7)]
@@ -146,7 +146,7 @@ def test_short_runs_are_set_beside_long_ones_of_the_same_machine(results):
     """Here a run's rate does not depend on its length; the second of two climbs is twice as fast."""
     ladder = LADDERS["pgbench"]
     climb = ladders_2009.climb(ladder, ladder_readings.central(ladder), 5000, 1)
-    twice = climb._replace(outcomes=tuple(one._replace(tps=2 * one.tps) for one in climb.outcomes))
+    twice = climb._replace(outcomes=tuple(outcome._replace(tps=2 * outcome.tps) for outcome in climb.outcomes))
     assert ladder_questions.short_runs(climb, results)["short over long"].tolist() == pytest.approx([1] * 6)
     assert ladder_questions.short_runs(twice, results)["short over long"].tolist() == pytest.approx([0.5] * 6)
 
@@ -162,9 +162,9 @@ def test_questions_of_readings(seen):
     ladder = LADDERS["pgbench"]
     every = ladder_questions.of_all_readings(ladder, 100, draws=2, seed=1)
     assert len(every) == len(ladder_readings.readings(ladder)) * 6 * 2
-    assert len({(one.model_dump_json(), tuple(sorted(values.items()))) for one, values, _ in seen}) == len(seen)
-    found = ladder_questions.intervals(every)
-    first = found[found.reading == 0].middle.tolist()
+    assert len({(machine.model_dump_json(), tuple(sorted(values.items()))) for machine, values, _ in seen}) == len(seen)
+    intervals = ladder_questions.intervals(every)
+    first = intervals[intervals.reading == 0].middle.tolist()
     table = ladder_questions.summary(ladder, every, first)
     assert (table["gives rungs"][0], table.possible[0]) == ("1, 2, 3, 4, 5, 6", True)
     table = ladder_questions.summary(ladder, every, [*first[:2], 0.0, *first[3:]])
@@ -173,7 +173,7 @@ def test_questions_of_readings(seen):
     told = ladder_questions.findings(ladder, every, first).set_index("name").value
     assert (told[f"{ladder.name}.readings"], told[f"{ladder.name}.most-held"]) == (len(table), 6)
     assert not table[table.tuning == "asynchronous commits"]["survives power cut"].any()
-    sixth = found[found.rung == 5].middle.tolist()
+    sixth = intervals[intervals.rung == 5].middle.tolist()
     shares = ladder_questions.shares(ladder, every, [1.0, 1.0, 1.0, 1.0, 1.0, sixth[0]])
     assert shares[[0, 1, 2, 3, 4]].to_numpy().max() == 0
     assert shares[5].max() > 0
@@ -183,9 +183,9 @@ def test_what_tells_readings_apart():
     """Two readings, two draws: the rates overlap, the reads do not."""
     every = pd.DataFrame([(0, 0, 0, 10.0, 1.0), (0, 0, 1, 20.0, 2.0), (1, 0, 0, 15.0, 8.0), (1, 0, 1, 25.0, 9.0)],
                          columns=["reading", "rung", "draw", "transactions.rate", "data.reads"])
-    found = ladder_questions.tell_apart(every)
-    assert found["quantity"].tolist() == ["data.reads", "transactions.rate"]
-    assert found["pairs told apart (%)"].tolist() == [100, 0]
+    table = ladder_questions.tell_apart(every)
+    assert table["quantity"].tolist() == ["data.reads", "transactions.rate"]
+    assert table["pairs told apart (%)"].tolist() == [100, 0]
 
 
 def test_order_is_that_of_all_rungs():

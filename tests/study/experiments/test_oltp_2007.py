@@ -131,7 +131,7 @@ def test_an_impossible_machine_is_one_sentence(change, words):
 
 @pytest.mark.parametrize("name", catalogue.STUDY[NOTEBOOK].parameters["disk"].choices)
 def test_each_model_of_disk_runs_with_its_own_mechanics_and_the_queueing_asked_for(name):
-    machine, of_2007 = (oltp_2007.setup(**SMALL, disk=one) for one in (name, oltp_2007.OF_2007))
+    machine, of_2007 = (oltp_2007.setup(**SMALL, disk=disk) for disk in (name, oltp_2007.OF_2007))
     assert (machine.disk.rpm == of_2007.disk.rpm) == (name in (oltp_2007.OF_2007, "sata-7k2-1tb"))
     assert (machine.disk.depth, machine.disk.window) == (oltp_2007.NCQ_DEPTH, SMALL["window"])
     assert oltp_2007.run(machine, "after", 1).reads_per_s > 0

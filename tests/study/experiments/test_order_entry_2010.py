@@ -61,13 +61,13 @@ def test_an_indirect_block_takes_what_its_pointers_compress_to():
 def test_every_prior_and_every_choice_makes_a_machine():
     known = priors.read("order_entry")
     first = order_entry_2010.setup(**LIKE)
-    for one in known.priors:
-        for value in (one.low, one.high):
-            machine = order_entry_2010.setup(**LIKE, **{one.name: value})
+    for prior in known.priors:
+        for value in (prior.low, prior.high):
+            machine = order_entry_2010.setup(**LIKE, **{prior.name: value})
             assert [type(field) for field in machine.orders] == [type(field) for field in first.orders]
-    for one in known.switches:
-        for choice in one.choices:
-            order_entry_2010.setup(**LIKE, **{one.name: choice})
+    for switch in known.switches:
+        for choice in switch.choices:
+            order_entry_2010.setup(**LIKE, **{switch.name: choice})
 
 
 @pytest.mark.parametrize("extreme", [
@@ -110,7 +110,7 @@ def test_nonsense_in_every_published_figure_changes_no_prediction(monkeypatch):
     before, honest = predicted(), published.runs
     monkeypatch.setattr(order_entry_2010, "_MADE", ByKey())      # or the series are not made again
     monkeypatch.setattr(published, "runs", lambda: [
-        one._replace(metrics=one.metrics.assign(value=12345.678)) for one in honest()])
+        run._replace(metrics=run.metrics.assign(value=12345.678)) for run in honest()])
     assert claims.targets().set_index("claim_id").value["lutz-gain"] != 50
     pd.testing.assert_frame_equal(before, predicted())
 
@@ -125,8 +125,8 @@ def test_a_condition_is_what_was_simulated_not_what_was_asked_for():
 
 
 def test_a_series_is_what_the_run_store_takes(runs):
-    for _, one in runs.items():
-        kept = samples.checked("old-rules", one.table)
+    for _, series in runs.items():
+        kept = samples.checked("old-rules", series.table)
         assert sorted(kept.run.unique()) == list(range(8))
         assert {"database.tps", "appliance.io_size", "disk.utilisation", "wait.read"} <= set(kept.name)
         assert not kept.duplicated(["run", "name"]).any()
@@ -181,31 +181,32 @@ def test_a_pool_to_a_finer_scale_is_measured_as_long_at_full_scale(monkeypatch):
     seen = []
     monkeypatch.setattr(order_entry_questions, "series", lambda machine, rules, n_runs, seed, real=order_entry_2010.series: (
         seen.append(machine), real(machine, rules, n_runs, seed))[1])
-    like = {"n_users": 4, "record_kib": 4, "scale": 1024, "window_s": 0.5}
-    table = order_entry_questions.over_scales(((1024, 32), (2048, 64)), 3, 1, 1, **like)
+    machine = {"n_users": 4, "record_kib": 4, "scale": 1024, "window_s": 0.5}
+    table = order_entry_questions.over_scales(((1024, 32), (2048, 64)), 3, 1, 1, **machine)
     assert table.pool.tolist() == [1024, 2048]
-    assert {one.scale * (one.window_s + one.warm_s) for one in seen} == {1024 * 1.5}
+    assert {setup.scale * (setup.window_s + setup.warm_s) for setup in seen} == {1024 * 1.5}
     assert set(order_entry_questions.metrics_of_scales(table).name) >= {"scale.1024-32.gain", "scale.2048-64.gain-most"}
 
 
 def test_at_equal_ratios_of_the_scales_a_record_has_as_many_indirect_blocks():
     """Of pool and transaction groups; groups that are larger than their pool's share indirect blocks."""
-    like = {"n_users": 16, "record_kib": 4, "scale": 1024, "window_s": 1.0}
-    one, other, larger = order_entry_questions.over_scales(((512, 128), (1024, 256), (1024, 64)), 3, 1, 1, **like).indirect
-    assert one == pytest.approx(other, rel=0.15)
-    assert larger < 0.8 * other
+    machine = {"n_users": 16, "record_kib": 4, "scale": 1024, "window_s": 1.0}
+    scales = ((512, 128), (1024, 256), (1024, 64))
+    base, doubled, larger = order_entry_questions.over_scales(scales, 3, 1, 1, **machine).indirect
+    assert base == pytest.approx(doubled, rel=0.15)
+    assert larger < 0.8 * doubled
 
 
 def test_of_ages_that_look_the_same_the_machines_is_taken(monkeypatch):
     """A notebook shows the one that it was given, and no age twice."""
-    prior = next(one for one in priors.read(order_entry_2010.EXPERIMENT).priors if one.name == "age")
+    prior = next(candidate for candidate in priors.read(order_entry_2010.EXPERIMENT).priors if candidate.name == "age")
     low, high = ensembles.others(prior)
     machine = order_entry_2010.setup(**LIKE, **YOUNG)
     monkeypatch.setattr(order_entry_questions, "series", lambda machine, rules, n_runs, seed: machine.age)
     for age in (low * 1.0001, low * 0.9999, 1.0):
-        found = order_entry_questions.by_age(machine._replace(age=age), 2, 1)
-        assert found == {one: one for one in found}
-        assert list(found) == ([0.0, low, 1.0, high] if age == 1.0 else [0.0, age, high])
+        by_age = order_entry_questions.by_age(machine._replace(age=age), 2, 1)
+        assert by_age == {age_of_pool: age_of_pool for age_of_pool in by_age}
+        assert list(by_age) == ([0.0, low, 1.0, high] if age == 1.0 else [0.0, age, high])
 
 
 # ---- ups and downs ----
@@ -213,11 +214,11 @@ def test_of_ages_that_look_the_same_the_machines_is_taken(monkeypatch):
 
 def test_a_slow_fall_and_a_sudden_return():
     tps = np.tile([100.0, 92, 84, 76, 68], 4)
-    found = dict(zip((table := cycle(tps)).name, table.value, strict=True))
-    assert (found["falls"], found["fall.runs"], found["rises"], found["rise.runs"]) == (4, 4, 3, 1)
-    assert found["fall.size"] == pytest.approx(100 * 32 / 84)
-    assert found["fall.in-one-run"] == pytest.approx(100 * 8 / 84)
-    assert found["fall-over-rise"] == 4
+    numbers = dict(zip((table := cycle(tps)).name, table.value, strict=True))
+    assert (numbers["falls"], numbers["fall.runs"], numbers["rises"], numbers["rise.runs"]) == (4, 4, 3, 1)
+    assert numbers["fall.size"] == pytest.approx(100 * 32 / 84)
+    assert numbers["fall.in-one-run"] == pytest.approx(100 * 8 / 84)
+    assert numbers["fall-over-rise"] == 4
     assert dict(zip((back := cycle(tps[::-1])).name, back.value, strict=True))["fall-over-rise"] == 1 / 4
 
 
@@ -233,11 +234,11 @@ def test_once_is_no_cycle(tps):
 
 @given(st.lists(st.floats(0, 1000), min_size=2, max_size=30))
 def test_between_turning_points_it_goes_one_way_and_far_enough(values):
-    tps, least = np.array(values), 50.0
-    turns = turning_points(tps, least)
+    tps, min_change = np.array(values), 50.0
+    turns = turning_points(tps, min_change)
     changes = np.diff(tps[turns])
     assert turns == sorted(set(turns))
-    assert (abs(changes) >= least).all()
+    assert (abs(changes) >= min_change).all()
     assert (changes[1:] * changes[:-1] < 0).all()
 
 

@@ -31,10 +31,10 @@ def full_scale_redo(machine):
 def test_what_is_kept_are_runs_of_a_day_under_both_rules_on_a_new_pool_and_on_an_old_one(kept):
     assert list(kept) == [full_scale.NEVER_REWRITTEN, full_scale.machine().age]
     for runs in kept.values():
-        for _, one in runs.items():
-            assert sorted(one.table.run.unique()) == one.pool.index.tolist() == list(range(full_scale.N_RUNS))
-            assert len(one.tps) == full_scale.N_RUNS
-            assert (one.tps > 0).all()
+        for _, series in runs.items():
+            assert sorted(series.table.run.unique()) == series.pool.index.tolist() == list(range(full_scale.N_RUNS))
+            assert len(series.tps) == full_scale.N_RUNS
+            assert (series.tps > 0).all()
         assert not np.allclose(runs.before.tps, runs.after.tps)
 
 
@@ -56,27 +56,27 @@ def test_what_is_written_is_read_again(tmp_path, monkeypatch):
     again = full_scale.read()
     assert list(again) == list(small)
     for age, runs in small.items():
-        for (_, one), (_, other) in zip(runs.items(), again[age].items(), strict=True):
-            same = one.table.merge(other.table, on=["run", "name", "unit"])
-            assert len(same) == len(one.table) == len(other.table)
+        for (_, written), (_, restored) in zip(runs.items(), again[age].items(), strict=True):
+            same = written.table.merge(restored.table, on=["run", "name", "unit"])
+            assert len(same) == len(written.table) == len(restored.table)
             np.testing.assert_allclose(same.value_x, same.value_y, rtol=1e-5)
-            np.testing.assert_allclose(one.pool.to_numpy(float), other.pool.to_numpy(float), rtol=1e-5)
+            np.testing.assert_allclose(written.pool.to_numpy(float), restored.pool.to_numpy(float), rtol=1e-5)
     path.write_text("rules,run\n")
     with pytest.raises(UserError, match="restore it with"):
         full_scale.read()
 
 
 def test_the_sentences_and_the_table_are_made_of_what_is_kept(kept):
-    found = full_scale.metrics(kept)
-    assert found.name.is_unique
-    values, table = found.set_index("name").value, full_scale.table(found)
-    sentence = order_entry_sentences.full_scale(found)
+    numbers = full_scale.metrics(kept)
+    assert numbers.name.is_unique
+    values, table = numbers.set_index("name").value, full_scale.table(numbers)
+    sentence = order_entry_sentences.full_scale(numbers)
     for age, runs in kept.items():
         assert f"After {age:g} turnovers the new rules make it {values[f'full.age-{age:g}.series.gain']:.0f} % " in sentence
         assert f" step up is from {full_scale.return_of(runs.before)[0]:.0f} to " in sentence
-        for rules, one in zip(("old", "new"), (runs.before, runs.after), strict=True):
+        for rules, series in zip(("old", "new"), (runs.before, runs.after), strict=True):
             column = table[f"{age:g}", rules]
-            assert (column["mean (1/s)"], column["least (1/s)"]) == (one.tps.mean(), one.tps.min())
+            assert (column["mean (1/s)"], column["least (1/s)"]) == (series.tps.mean(), series.tps.min())
     assert table.notna().all(axis=None)
 
 
@@ -101,14 +101,14 @@ def test_on_a_pool_never_rewritten_throughput_is_what_the_prose_tells_under_the_
 
 def returns_of(tps):
     """Runs from the last one below 30 % of the most to the first one above 85 %, each time."""
-    found, last_low = [], None
+    n_runs, last_low = [], None
     for run, share in enumerate(tps / tps.max()):
         if share < 0.3:
             last_low = run
         elif share > 0.85 and last_low is not None:
-            found.append(run - last_low)
+            n_runs.append(run - last_low)
             last_low = None
-    return found
+    return n_runs
 
 
 @pytest.mark.parametrize("spoil", [lambda rows: rows[:0], lambda rows: rows[rows.age > 0], lambda rows: rows[:-200],

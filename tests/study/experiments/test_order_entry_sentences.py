@@ -7,8 +7,8 @@ from study.experiments.allocator_2010 import order_entry_sentences as words
 
 
 def cycles(*values):
-    return pd.DataFrame([(f"age-{age:g}.{name}", one, "1") for age, value in zip((0, 0.5, 1.5), values, strict=True)
-                         for name, one in (("falls", 9.0), ("fall-over-rise", value))], columns=["name", "value", "unit"])
+    return pd.DataFrame([(f"age-{age:g}.{name}", number, "1") for age, value in zip((0, 0.5, 1.5), values, strict=True)
+                         for name, number in (("falls", 9.0), ("fall-over-rise", value))], columns=["name", "value", "unit"])
 
 
 def drawn(*values):
@@ -20,10 +20,10 @@ def drawn(*values):
     ((1.4, 3.0, 0.8), (0.0, 0.0, 1.6), "appear by best guess after 0.5 turnovers: "),
     ((1.4, 3.5, 0.8), (3.2, 0.0, 1.6), "appear by best guess after 0.5 turnovers and in 1 of 3 draws: ")])
 def test_the_cycle_is_where_falls_take_so_many_times_as_long(by_age, draws, where):
-    said = words.cycle(cycles(*by_age), drawn(*draws), 3.0)
-    assert where in said
-    assert f"1.4 after 0, {by_age[1]:.1f} after 0.5, 0.8 after 1.5; " in said
-    assert "it takes 3 " in said
+    sentence = words.cycle(cycles(*by_age), drawn(*draws), 3.0)
+    assert where in sentence
+    assert f"1.4 after 0, {by_age[1]:.1f} after 0.5, 0.8 after 1.5; " in sentence
+    assert "it takes 3 " in sentence
 
 
 def test_a_change_stands_out_if_no_seed_says_otherwise():

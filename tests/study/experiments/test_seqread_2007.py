@@ -40,8 +40,8 @@ def small_files(monkeypatch):
 
     def read(experiment):
         known = real(experiment)
-        changed = [one.model_copy(update={"low": 1, "central": 1, "high": 2}) if one.name == "file_gib" else one
-                   for one in known.priors]
+        changed = [prior.model_copy(update={"low": 1, "central": 1, "high": 2}) if prior.name == "file_gib" else prior
+                   for prior in known.priors]
         return known._replace(priors=tuple(changed))
     monkeypatch.setattr(priors, "read", read)
 
@@ -54,10 +54,10 @@ def test_nonsense_in_the_figures_to_be_predicted_changes_no_prediction(machine, 
 
     def nonsense():
         changed = []
-        for one in real():
-            keep = [(one.run_id, name) in open_to_fitting for name in one.metrics.name]
-            metrics = one.metrics.assign(value=one.metrics.value.where(keep, 12345.678))
-            changed.append(one._replace(metrics=metrics))
+        for run in real():
+            keep = [(run.run_id, name) in open_to_fitting for name in run.metrics.name]
+            metrics = run.metrics.assign(value=run.metrics.value.where(keep, 12345.678))
+            changed.append(run._replace(metrics=metrics))
         return changed
     monkeypatch.setattr(published, "runs", nonsense)
     assert not honest_targets.value.equals(claims.targets().value)
@@ -69,9 +69,9 @@ def test_another_baseline_changes_what_is_fitted_and_nothing_else(machine, small
     honest, fit = predicted(machine), seqread_2007.baseline()
     rate = honest["before/summary.rate"].iloc[0] / 2
     monkeypatch.setattr(seqread_2007, "baseline", lambda: fit._replace(baseline=rate))
-    other = predicted(machine)
-    pd.testing.assert_frame_equal(ensembles.unfitted(other), ensembles.unfitted(honest))
-    met = other[other.fitted & other.reached & (other.part == "central")]
+    refitted = predicted(machine)
+    pd.testing.assert_frame_equal(ensembles.unfitted(refitted), ensembles.unfitted(honest))
+    met = refitted[refitted.fitted & refitted.reached & (refitted.part == "central")]
     assert met["before/summary.rate"].tolist() == pytest.approx([rate], rel=0.01)
     assert met.copy_ns.iloc[0] > honest.copy_ns.iloc[0]
 
@@ -103,8 +103,8 @@ def test_each_second_adds_up_to_the_rate(runs):
     means = seqread_2007.throughput(runs).groupby("variant").mib_per_s.mean()
     for variant, x in runs.items():
         assert means[variant] == pytest.approx(x.mib_per_s)
-        found = seqread_2007.quantities(x, runs.machine)
-        assert sum(found[f"seqread{i}.rate"] for i in (1, 2, 3, 4)) == pytest.approx(found["summary.rate"])
+        numbers = seqread_2007.quantities(x, runs.machine)
+        assert sum(numbers[f"seqread{i}.rate"] for i in (1, 2, 3, 4)) == pytest.approx(numbers["summary.rate"])
 
 
 def test_streams_are_numbered_from_the_last_file(runs):
@@ -125,13 +125,13 @@ def test_without_stalls_the_cache_is_worth_nothing(runs):
 
 def test_all_claims_of_the_notebook_are_predicted_or_said_not_to_be(machine, small_files):
     results = predicted(machine)
-    found = scoring.predictions(results, NAME)
-    left = [claim.predict for claim in scoring.of_notebook(NAME) if claim.id not in found]
-    assert len(found) == 10
+    predictions = scoring.predictions(results, NAME)
+    left = [claim.predict for claim in scoring.of_notebook(NAME) if claim.id not in predictions]
+    assert len(predictions) == 10
     assert all(quantity.endswith(".cpu") for quantity in left)
     known = priors.read("seqread")
     shown = effects.conditions(results, known, seqread_2007.EFFECT)
-    assert len(shown) == 1 + sum(len(ensembles.others(one)) for one in known.conditions)
+    assert len(shown) == 1 + sum(len(ensembles.others(condition)) for condition in known.conditions)
     assert shown.label.is_unique
 
 

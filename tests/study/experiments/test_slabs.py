@@ -37,7 +37,7 @@ def results(machine):
 def test_nonsense_in_the_figures_to_be_predicted_changes_no_prediction(machine, results, monkeypatch):
     real, before = published.runs, claims.targets().set_index("claim_id").value["aggregation-good"]
     monkeypatch.setattr(published, "runs", lambda: [
-        one._replace(metrics=one.metrics.assign(value=12345.678)) for one in real()])
+        run._replace(metrics=run.metrics.assign(value=12345.678)) for run in real()])
     assert claims.targets().set_index("claim_id").value["aggregation-good"] != before
     slabs._run.cache_clear()        # or the pools are not made again
     pd.testing.assert_frame_equal(slabs.predict(machine, 2, 2, 1), results)
@@ -57,8 +57,8 @@ def test_good_is_no_worse_than_bad_and_both_are_possible(results):
 
 
 def test_intervals_stand_beside_the_ranges_of_the_text(results):
-    said = pd.DataFrame({"low": [6.0, 0.7], "high": [float("inf"), 1.9]}, ["aggregation-good", "aggregation-bad"])
-    table = slabs.beside_published(results, said).set_index("what")
+    ranges = pd.DataFrame({"low": [6.0, 0.7], "high": [float("inf"), 1.9]}, ["aggregation-good", "aggregation-bad"])
+    table = slabs.beside_published(results, ranges).set_index("what")
     assert table.published_low["good, old rules"] == 6.0
     assert table.published_low[["good, new rules", "bad, new rules"]].isna().all()      # nothing was said of them
     assert (table.published_low["bad, old rules"], table.published_high["bad, old rules"]) == (0.7, 1.9)
@@ -69,7 +69,7 @@ def test_intervals_stand_beside_the_ranges_of_the_text(results):
 
 def test_each_condition_is_tried(results):
     switches = priors.read(slabs.EXPERIMENT).switches
-    assert set(slabs.CONDITIONS) == {(one.name, other) for one in switches for other in ensembles.others(one)}
+    assert set(slabs.CONDITIONS) == {(switch.name, choice) for switch in switches for choice in ensembles.others(switch)}
     ends = {"share of the pool taken: 0.05", "share of the pool taken: 0.76", "turnovers before: 0.12",
             "turnovers before: 4.9"}        # 5 and 95 %
     assert set(slabs.conditions(results).what) == {"best guess", *slabs.CONDITIONS.values(), *ends}
@@ -85,10 +85,10 @@ def test_the_engines_put_every_record_in_the_same_place(machine):
 
 def test_the_old_rules_end_each_slab_at_one_block_a_write(machine):
     """And the new ones, with the old threshold, do so as well; with a threshold of nothing left, never in a whole group."""
-    found = slabs.compare(machine, {"old": slabs.rules("b117"), "new": slabs.rules("b141_df"),
-                                    "as if": slabs.rules("b141_df", threshold_pct=30)}, 1)
-    by_rule = {rule: slabs.quantities(machine, some)["aggregation.mean"] for rule, some in found.groupby("rule")}
-    assert found[found.rule == "old"].blocks.min() == 1
+    txgs = slabs.compare(machine, {"old": slabs.rules("b117"), "new": slabs.rules("b141_df"),
+                                   "as if": slabs.rules("b141_df", threshold_pct=30)}, 1)
+    by_rule = {rule: slabs.quantities(machine, of_rule)["aggregation.mean"] for rule, of_rule in txgs.groupby("rule")}
+    assert txgs[txgs.rule == "old"].blocks.min() == 1
     assert by_rule["new"] > by_rule["old"]
     assert by_rule["new"] > by_rule["as if"]
 
@@ -98,22 +98,22 @@ def test_what_was_good_is_told_apart_by_how_much_of_the_pool_is_taken():
     rows = [("all", 0.1, 30.0), ("all", 0.29, 9.0), ("parameter", 0.5, 4.0), ("all", 0.3, 5.0), ("structure", 0.5, 14.0),
             ("central", 0.5, 40.0)]
     results = pd.DataFrame(rows, columns=["part", "pool_fill", f"{AFTER}/aggregation.good"])
-    found = slabs.good_by_fill(results)
-    assert dict(zip(found.name, found.value, strict=True)) == {"good.most-if-empty": 30.0, "good.most-if-full": 5.0}
+    table = slabs.good_by_fill(results)
+    assert dict(zip(table.name, table.value, strict=True)) == {"good.most-if-empty": 30.0, "good.most-if-full": 5.0}
 
 
 def test_turnovers_count_from_the_load(machine):
-    found, work = slabs.series(machine, slabs.rules("b103"), 1), slabs.work_of(machine)
-    assert len(found) == work.n_txgs
-    assert found.turnovers.iloc[-1] == pytest.approx(machine.age + slabs.WATCHED, abs=work.per_txg / work.n_records)
-    assert found.slab.between(0, machine.n_slabs - 1).all()
+    txgs, work = slabs.series(machine, slabs.rules("b103"), 1), slabs.work_of(machine)
+    assert len(txgs) == work.n_txgs
+    assert txgs.turnovers.iloc[-1] == pytest.approx(machine.age + slabs.WATCHED, abs=work.per_txg / work.n_records)
+    assert txgs.slab.between(0, machine.n_slabs - 1).all()
 
 
 def test_a_log_shares_the_pool_and_is_not_counted(machine):
     work = slabs.work_of(machine._replace(log_share=1.0, txg_share=0.05))
     assert work.log_per_txg * work.log_bytes == pytest.approx(work.per_txg * work.record_bytes, rel=0.1)
-    found = slabs.places(machine._replace(log_share=1.0, txg_share=0.05), slabs.rules("b117"), 1)
-    assert found.shape == (work.n_txgs, work.per_txg)
+    offsets = slabs.places(machine._replace(log_share=1.0, txg_share=0.05), slabs.rules("b117"), 1)
+    assert offsets.shape == (work.n_txgs, work.per_txg)
 
 
 def test_the_bonus_and_the_threshold_are_changed_alone():
@@ -183,8 +183,8 @@ def test_what_an_engine_placed_is_counted(machine):
 @pytest.mark.parametrize(("disk_bytes", "slab_bytes", "n_slabs"), [
     (34 * 10**9, 2**28, 126), (146 * 10**9, 2**30, 135), (500 * 10**9, 2**32, 116), (10**12, 2**33, 116)])
 def test_slabs_of_a_disk(disk_bytes, slab_bytes, n_slabs):
-    one = slabs.geometry(disk_bytes)
-    assert (one.slab_bytes, one.n_slabs, one.left_bytes) == (slab_bytes, n_slabs, slab_bytes * 4 // 100)
+    geometry = slabs.geometry(disk_bytes)
+    assert (geometry.slab_bytes, geometry.n_slabs, geometry.left_bytes) == (slab_bytes, n_slabs, slab_bytes * 4 // 100)
     assert slabs.geometries([disk_bytes])["slabs"].tolist() == [n_slabs]
 
 
@@ -204,16 +204,16 @@ def test_the_notebook_has_the_parameters_of_the_pool():
 
 
 def test_what_is_drawn_over_time_is_what_was_found(machine):
-    found = slabs.compare(machine, {"old": slabs.rules("b117")}, 1)
-    axes, = pictures.over_time(found, [(6, float("inf")), (0.7, 1.9)]).axes
-    assert (axes.lines[0].get_ydata() == found.blocks).all()
+    txgs = slabs.compare(machine, {"old": slabs.rules("b117")}, 1)
+    axes, = pictures.over_time(txgs, [(6, float("inf")), (0.7, 1.9)]).axes
+    assert (axes.lines[0].get_ydata() == txgs.blocks).all()
 
 
 def test_slabs_are_drawn_from_the_outermost_down(machine):
-    found = slabs.compare(machine, {"old": slabs.rules("b117"), "new": slabs.rules("b141_df")}, 1)
-    figure = pictures.slabs_over_time(found, machine.n_slabs, slabs.most_blocks(machine))
+    txgs = slabs.compare(machine, {"old": slabs.rules("b117"), "new": slabs.rules("b141_df")}, 1)
+    figure = pictures.slabs_over_time(txgs, machine.n_slabs, slabs.max_blocks(machine))
     above = figure.axes[0]
-    assert (above.collections[0].get_offsets()[:, 1] == found[found.rule == "old"].slab).all()
+    assert (above.collections[0].get_offsets()[:, 1] == txgs[txgs.rule == "old"].slab).all()
     low, high = above.get_ylim()
     assert low > high
-    assert slabs.most_blocks(machine) == 16
+    assert slabs.max_blocks(machine) == 16

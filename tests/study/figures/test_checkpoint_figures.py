@@ -98,8 +98,8 @@ def test_claims_are_drawn_over_what_was_published_where_that_is_something():
     assert axes.lines[-1].get_xdata()[0] == 1
 
 
-PARTED = {name: one._replace(written_mb={"log pool": one.written_mb["log"], "data": one.written_mb["data"]})
-          for name, one in RUNS.items()}
+PARTED = {name: test_run._replace(written_mb={"log pool": test_run.written_mb["log"], "data": test_run.written_mb["data"]})
+          for name, test_run in RUNS.items()}
 MARKS = {"tpm": [], "log": [(1800, 40, "published")]}
 
 

@@ -41,8 +41,8 @@ def test_a_line_for_each_set_of_rules():
 @pytest.mark.parametrize(("draw", "data"), [(steps, (STEPS,)), (gain_map, (GAINS, 200.0, ("a", "b"))),
                                             (pool_forecast, (POOL, 128.0))])
 def test_figures_come_out_the_same(draw, data):
-    one, other = (render(draw, *data, formats=("svg",))["svg"] for _ in range(2))
-    assert one == other
+    first, second = (render(draw, *data, formats=("svg",))["svg"] for _ in range(2))
+    assert first == second
 
 
 def test_fonts_stay_legible():

@@ -20,9 +20,9 @@ def line(data, scale=1.0):
 
 @pytest.mark.parametrize("form", drawing.FORMATS)
 def test_the_same_data_give_the_same_bytes(form):
-    one, other = (render(line, np.arange(5.0), formats=(form,))[form] for _ in range(2))
-    assert one == other
-    assert one != render(line, np.arange(5.0), formats=(form,), scale=2.0)[form]
+    first, second = (render(line, np.arange(5.0), formats=(form,))[form] for _ in range(2))
+    assert first == second
+    assert first != render(line, np.arange(5.0), formats=(form,), scale=2.0)[form]
 
 
 def test_pdf_embeds_truetype_fonts_and_no_date():
@@ -61,7 +61,7 @@ def test_ticks_of_ratios_are_round_and_few(low, high, ticks):
     axes.set_xlim(low, high)
     ratio_ticks(axes.xaxis)
     assert axes.get_xticks().tolist() == pytest.approx(ticks)
-    assert [one.get_text() for one in axes.get_xticklabels()] == [f"{tick:g}" for tick in ticks]
+    assert [label.get_text() for label in axes.get_xticklabels()] == [f"{tick:g}" for tick in ticks]
     assert not len(axes.get_xticks(minor=True))
     assert axes.get_xlim() == pytest.approx((low, high))
 
@@ -74,6 +74,6 @@ def test_ticks_of_ratios_are_two_or_more_and_do_not_touch(low, wide):
     axes.set_xlim(low, low * wide)
     ratio_ticks(axes.xaxis)
     figure.draw_without_rendering()
-    places = [one.get_window_extent() for one in axes.get_xticklabels()]
+    places = [label.get_window_extent() for label in axes.get_xticklabels()]
     assert len(places) >= 2
     assert all(left.x1 < right.x0 for left, right in itertools.pairwise(places))

@@ -36,8 +36,8 @@ def test_a_window_of_a_disk_shows_its_commands():
 
 
 def test_figures_come_out_the_same_and_legible():
-    one, other = (render(stall_timeline, [Timeline("on", ROWS)], start_s=0.0, formats=("svg",))["svg"] for _ in range(2))
-    assert one == other
+    first, second = (render(stall_timeline, [Timeline("on", ROWS)], start_s=0.0, formats=("svg",))["svg"] for _ in range(2))
+    assert first == second
     source = (Path(drawing.__file__).parent / "figures/sequential_reads.py").read_text(encoding="utf-8")
     assert all(float(size) >= 7 for size in re.findall(r"fontsize=([\d.]+)", source))
 
@@ -46,8 +46,8 @@ def test_a_bar_is_as_long_as_a_read():
     table = pd.DataFrame({"step": ["on", "off"], "mib_per_s": [2000.0, 1500.0], "reader.copying": [1.0, 1.0],
                           "reader.issuing": [0.2, 0.2], "reader.waiting": [0.8, 0.0], "reader.stalled": [0.0, 1.5]})
     axes, = time_budget(table).axes
-    ends = {round(bar.get_y(), 3): max(other.get_x() + other.get_width() for other in axes.patches
-                                       if other.get_y() == bar.get_y()) for bar in axes.patches}
+    ends = {round(bar.get_y(), 3): max(part.get_x() + part.get_width() for part in axes.patches
+                                       if part.get_y() == bar.get_y()) for bar in axes.patches}
     assert sorted(ends.values()) == pytest.approx([2.0, 2.7])
     assert [text.get_text() for text in axes.texts] == ["2000 MiB/s", "1500 MiB/s"]
 

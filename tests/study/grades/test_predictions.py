@@ -82,7 +82,7 @@ CASES = {name: sizes(name, *of) for name, of in {
 
 def cases(**gains):
     return pd.DataFrame([{"part": part, "fitted": False, "reached": True, "before/summary.rate": 1.0,
-                          "after/summary.rate": gain} for part, some in gains.items() for gain in some])
+                          "after/summary.rate": gain} for part, of_part in gains.items() for gain in of_part])
 
 
 @pytest.mark.parametrize(("of_conditions", "of_seeds", "identified"), [
@@ -99,14 +99,14 @@ def test_a_condition_that_moves_more_than_all_numbers_and_chance_leaves_a_claim_
 def test_what_decides_is_said_by_name_and_value():
     """One end of a range and one choice of a switch move the gain too far; the other end does not."""
     known = priors.read("order_entry")
-    of_range = next(one for one in known.conditions if isinstance(one, priors.Prior))
-    of_switch = next(one for one in known.conditions if isinstance(one, priors.Switch))
-    (low, high), (other, *_) = ensembles.others(of_range), ensembles.others(of_switch)
-    changes = [{}, {}, {}, {}, {of_range.name: low}, {of_range.name: high}, {of_switch.name: other}]
+    of_range = next(condition for condition in known.conditions if isinstance(condition, priors.Prior))
+    of_switch = next(condition for condition in known.conditions if isinstance(condition, priors.Switch))
+    (low, high), (choice, *_) = ensembles.others(of_range), ensembles.others(of_switch)
+    changes = [{}, {}, {}, {}, {of_range.name: low}, {of_range.name: high}, {of_switch.name: choice}]
     results = cases(central=[1.2], seed=[1.2], parameter=[1.1, 1.3], structure=[1.25, 2.0, 0.9])
-    results = pd.concat([results, pd.DataFrame([known.central() | one for one in changes])], axis=1)
+    results = pd.concat([results, pd.DataFrame([known.central() | case for case in changes])], axis=1)
     table = scoring.what_decides(results, known, OLTP_GAIN.notebook).set_index("claim")["decided by"]
-    assert table["oltp-gain"] == f"{of_range.condition} {high:.2g}; {of_switch.name} {other}"
+    assert table["oltp-gain"] == f"{of_range.condition} {high:.2g}; {of_switch.name} {choice}"
     calm = scoring.what_decides(results.assign(**{"after/summary.rate": 1.2}), known, OLTP_GAIN.notebook)
     assert calm.set_index("claim")["decided by"]["oltp-gain"] == ""
 
@@ -143,8 +143,8 @@ def test_what_was_reached_is_of_all_cases():
 def test_a_verdict_is_a_sentence_also_where_nothing_could_be_fitted():
     row = {"claim": "oltp-gain", "published": 1.2, "unfitted 5 %": 1.1, "unfitted 95 %": 1.3, "fitted 5 %": None,
            "fitted 95 %": None, "grade": "consistent"}
-    said = scoring.verdict(pd.DataFrame([row]), "oltp-gain")
-    assert said == ("consistent: published 1.200, unfitted 1.100 to 1.300, fitted: no draw met the baseline "
-                    "(after over before)")
+    sentence = scoring.verdict(pd.DataFrame([row]), "oltp-gain")
+    assert sentence == ("consistent: published 1.200, unfitted 1.100 to 1.300, fitted: no draw met the baseline "
+                        "(after over before)")
     row |= {"fitted 5 %": 1.15, "fitted 95 %": 1.2}
     assert "fitted 1.150 to 1.200" in scoring.verdict(pd.DataFrame([row]), "oltp-gain")

@@ -42,7 +42,7 @@ def test_a_disk_of_its_sheet_has_the_tracks_that_the_sheet_counts():
     assert layout.n_cylinders == pytest.approx(51_052, rel=0.02)
 
 
-@pytest.mark.parametrize(("old", "new", "said"), [
+@pytest.mark.parametrize(("old", "new", "message"), [
     ('unit = "us"', 'unit = "parsec"', "entry value.2.unit is 'parsec'"),
     ("low = 25", "low = 95", "no range about 85"),
     ('name = "depth"', 'name = "random_rate"', "random_rate of a ssd is nothing"),
@@ -51,13 +51,13 @@ def test_a_disk_of_its_sheet_has_the_tracks_that_the_sheet_counts():
     ('source = "SATA', 'source = "" # "SATA', "the source is empty"),
     ("[device]", "[device", "not TOML"),
 ])
-def test_a_file_that_is_not_right_is_one_sentence(tmp_path, monkeypatch, old, new, said):
+def test_a_file_that_is_not_right_is_one_sentence(tmp_path, monkeypatch, old, new, message):
     text = (project.DATA / "hardware" / "x25-e.toml").read_text()
     assert old in text
     (tmp_path / "hardware").mkdir()
     (tmp_path / "hardware" / "x25-e.toml").write_text(text.replace(old, new, 1))
     monkeypatch.setattr(project, "DATA", tmp_path)
-    with pytest.raises(UserError, match=said) as error:
+    with pytest.raises(UserError, match=message) as error:
         hardware.read("x25-e")
     assert "\n" not in str(error.value)
 
@@ -73,11 +73,11 @@ def test_a_device_without_one_of_its_numbers_says_which(tmp_path, monkeypatch):
 
 def devices_drawn(name, n=200):
     """An SSD as it is in a machine, by best guess and by `n` draws."""
-    one = scenario.of({"title": name, "host": {"cpus": 4, "memory_gib": 8}, "files": {"kind": "zfs", "era": "openzfs"},
-                       "pool": {"data": {"sheet": name}}, "database": {"kind": "postgres", "scale": 10}}, name)
-    known = machines.known([one])
+    machine = scenario.of({"title": name, "host": {"cpus": 4, "memory_gib": 8}, "files": {"kind": "zfs", "era": "openzfs"},
+                           "pool": {"data": {"sheet": name}}, "database": {"kind": "postgres", "scale": 10}}, name)
+    known = machines.known([machine])
     rows = [known.central(), *priors.draws(known, n, seed=1).to_dict("records")]
-    return [machine_devices.of_device(one.pool.data, values) for values in rows], known
+    return [machine_devices.of_device(machine.pool.data, values) for values in rows], known
 
 
 @pytest.mark.parametrize("name", SSDS)
@@ -109,11 +109,11 @@ def test_drives_of_the_documents_take_scattered_bytes_at_their_bandwidth():
 def test_no_machine_that_is_predicted_has_a_device_whose_figures_come_from_the_slides():
     """Slide 6 says what devices do, a condition and no result; but so it cannot even be suspected."""
     quoting = {name for name in NAMES if any("rajadurai-2009" in source for source in hardware.read(name).table.source)}
-    ladders = [one for ladder in ladder_readings.LADDERS.values() for reading in ladder_readings.readings(ladder)
-               for one in ladders_2009.rungs(ladder, reading)]
+    ladders = [machine for ladder in ladder_readings.LADDERS.values() for reading in ladder_readings.readings(ladder)
+               for machine in ladders_2009.rungs(ladder, reading)]
     values = checkpoints_2008.known().central()
     tests = [checkpoints_2008.of_test(name, values, 8) for name in checkpoints_2008.TESTS]
-    used = {devices.sheet for one in (*ladders, *tests) for devices in machine_devices.devices_of(one)}
+    used = {devices.sheet for machine in (*ladders, *tests) for devices in machine_devices.devices_of(machine)}
     assert quoting == {"write-ssd-18"}
     assert len(used) > 3
     assert not used & quoting

@@ -19,18 +19,18 @@ KINDS, BYTES = [TABLE, INDEX, REST], np.array([860, 140, 0])
 
 def ratios(changes: dict, **values: float) -> dict:
     """Of the log, of tables, of indexes, of what only grows."""
-    found = packing.ratios(scenario.changed(PACKED, changes), VALUES | values, KINDS, BYTES)
-    return dict(zip(("log", "tables", "indexes", "rest"), found, strict=True))
+    packed = packing.ratios(scenario.changed(PACKED, changes), VALUES | values, KINDS, BYTES)
+    return dict(zip(("log", "tables", "indexes", "rest"), packed, strict=True))
 
 
 @example(whole=100, of_index=2.6, share=0)
 @given(whole=st.floats(1.01, 100), of_index=st.floats(1, 100), share=st.floats(0, 0.9))
 def test_tables_and_indexes_together_have_the_ratio_of_the_whole(whole, of_index, share):
-    said = min(whole, of_index)
-    of_index, of_tables = packing.of_indexes_and_tables(whole, said, share)
+    drawn = min(whole, of_index)
+    of_index, of_tables = packing.of_indexes_and_tables(whole, drawn, share)
     assert share / of_index + (1 - share) / of_tables == pytest.approx(1 / whole)
-    assert whole * (1 - 1e-9) <= of_tables <= packing.MOST * (1 + 1e-9)
-    assert of_index == said or of_tables == pytest.approx(packing.MOST)
+    assert whole * (1 - 1e-9) <= of_tables <= packing.MAX_RATIO * (1 + 1e-9)
+    assert of_index == drawn or of_tables == pytest.approx(packing.MAX_RATIO)
 
 
 def test_every_kind_but_tables_packs_as_measured_and_tables_make_up_for_it():
@@ -41,9 +41,9 @@ def test_every_kind_but_tables_packs_as_measured_and_tables_make_up_for_it():
 
 @given(st.floats(1.01, 100), st.sampled_from([8, 16, 32, 64, 128, 256]), st.floats(0.8, 1.8), st.floats(0.4, 1.5))
 def test_nothing_packs_better_than_the_whole_but_tables(whole, record_kib, index, log):
-    found = ratios({"files.compress_ratio": whole, "files.record_kib": record_kib}, index_packs=index, log_packs=log)
-    assert whole * (1 - 1e-9) <= found.pop("tables") <= 101
-    assert max(found.values()) <= whole * (1 + 1e-9)
+    packed = ratios({"files.compress_ratio": whole, "files.record_kib": record_kib}, index_packs=index, log_packs=log)
+    assert whole * (1 - 1e-9) <= packed.pop("tables") <= 101
+    assert max(packed.values()) <= whole * (1 + 1e-9)
 
 
 def test_a_log_without_images_packs_worse_and_one_that_postgres_has_packed_worst():
@@ -59,20 +59,20 @@ def test_a_log_with_records_of_its_own_packs_by_their_size():
 
 @pytest.mark.parametrize("changes", [{"files.compress_ratio": 1.0}, {"database": {"kind": "innodb"}}])
 def test_files_are_alike_where_nothing_is_compressed_or_kinds_are_not_known(changes):
-    one = scenario.changed(PACKED, changes)
-    assert not packing.differs(one)
-    assert packing.ratios(one, {}, [], BYTES) is None
-    assert "index_packs" not in machines.known([one]).central()
+    machine = scenario.changed(PACKED, changes)
+    assert not packing.differs(machine)
+    assert packing.ratios(machine, {}, [], BYTES) is None
+    assert "index_packs" not in machines.known([machine]).central()
 
 
 @pytest.mark.parametrize(("record_kib", "whole", "within"), [(128, 9.0, 0.03), (32, 7.0, 0.05), (8, 4.5, 0.1)])
 def test_the_files_of_a_store_take_together_what_the_scenario_says(record_kib, whole, within):
     """pgbench of scale 20, in whole sectors of 512 B."""
-    one = scenario.changed(PACKED, {"files.record_kib": record_kib, "files.compress_ratio": whole})
-    database, settings = servers.postgres_database(one, VALUES, 100), servers.postgres_settings(one, VALUES, 100)
+    machine = scenario.changed(PACKED, {"files.record_kib": record_kib, "files.compress_ratio": whole})
+    database, settings = servers.postgres_database(machine, VALUES, 100), servers.postgres_settings(machine, VALUES, 100)
     files = machines.postgres_files(database, settings)
     kinds = kinds_of_files(database)
-    of_file = machines.store(one, VALUES, files, machines.n_processes_of(settings), 1, kinds=kinds).zfs.data.of_file
+    of_file = machines.store(machine, VALUES, files, machines.n_processes_of(settings), 1, kinds=kinds).zfs.data.of_file
     on_disk = sum(n_bytes * row[fs.PSIZE] / min(record_kib * 1024, n_bytes)
                   for n_bytes, row in zip(files[1:, 0].tolist(), of_file[1:], strict=False) if n_bytes)
     assert files[1:, 0].sum() / on_disk == pytest.approx(whole, rel=within)

@@ -62,13 +62,13 @@ IMPOSSIBLE = [
 ]
 
 
-@pytest.mark.parametrize(("era", "most"), [("b89", 128), ("b141", 128), ("openzfs_2013", 128), ("openzfs_2017", 16384),
+@pytest.mark.parametrize(("era", "max_kib"), [("b89", 128), ("b141", 128), ("openzfs_2013", 128), ("openzfs_2017", 16384),
                                            ("openzfs_2021", 16384), ("openzfs", 16384)])
-def test_records_are_as_large_as_the_build_has_them(era, most):
+def test_records_are_as_large_as_the_build_has_them(era, max_kib):
     """Large blocks came with ZFS on Linux 0.6.5, after 0.6.3 (`openzfs_2013`)."""
-    assert scenario.changed(POSTGRES, {"files.era": era, "files.record_kib": most}).files.record_kib == most
+    assert scenario.changed(POSTGRES, {"files.era": era, "files.record_kib": max_kib}).files.record_kib == max_kib
     with pytest.raises(UserError, match="record_kib is"):
-        scenario.changed(POSTGRES, {"files.era": era, "files.record_kib": 2 * most})
+        scenario.changed(POSTGRES, {"files.era": era, "files.record_kib": 2 * max_kib})
 
 
 @pytest.mark.parametrize(("path", "value", "what"), IMPOSSIBLE)
@@ -93,8 +93,9 @@ def test_what_cannot_be_of_innodb_is_one_sentence(path, value, what):
 
 def test_a_transaction_reads_then_writes_and_either_half_can_be_asked_for_alone():
     def statements(**what):
-        one = scenario.changed(INNODB, {f"database.{name}": value for name, value in what.items()})
-        return servers.innodb_test(one, machines.known([one], "sysbench").central()).statements[1:-1, inno.KIND].tolist()
+        machine = scenario.changed(INNODB, {f"database.{name}": value for name, value in what.items()})
+        values = machines.known([machine], "sysbench").central()
+        return servers.innodb_test(machine, values).statements[1:-1, inno.KIND].tolist()
     reads, writes = statements(read_only=True), statements(write_only=True)
     assert reads
     assert writes
@@ -115,9 +116,9 @@ def test_a_volume_under_ufs_is_no_mirror():
 @pytest.mark.parametrize(("changes", "what"), [({"files": {"kind": "ufs"}}, "June 2008 only"),
                                                ({"database.script": "toolkit"}, "choose tpc-b")])
 def test_what_has_no_range_outside_of_its_study_is_one_sentence(changes, what):
-    one = scenario.changed(POSTGRES, changes | {"database.transactions": 10})
+    machine = scenario.changed(POSTGRES, changes | {"database.transactions": 10})
     with pytest.raises(UserError, match=what):
-        machines.simulate(one, machines.known([one]).central(), 1)
+        machines.simulate(machine, machines.known([machine]).central(), 1)
 
 
 def test_a_file_that_is_none_is_one_sentence(tmp_path):
@@ -129,10 +130,10 @@ def test_a_file_that_is_none_is_one_sentence(tmp_path):
 
 def test_a_change_is_what_differs():
     changes = {"files.record_kib": 8, "pool.data.count": 2, "database.conf.full_page_writes": False}
-    other = scenario.changed(POSTGRES, changes)
-    found = scenario.differences(POSTGRES, other)
-    assert {path: after for path, (_, after) in found.items()} == changes
-    assert scenario.differences(other, other) == {}
+    machine = scenario.changed(POSTGRES, changes)
+    differences = scenario.differences(POSTGRES, machine)
+    assert {path: after for path, (_, after) in differences.items()} == changes
+    assert scenario.differences(machine, machine) == {}
 
 
 def test_a_part_can_be_taken_away():
@@ -141,11 +142,11 @@ def test_a_part_can_be_taken_away():
 
 
 def test_capacity_is_that_of_the_layout():
-    one = scenario_storage.sheet("savvio-10k2").params.disk_bytes
+    disk_bytes = scenario_storage.sheet("savvio-10k2").params.disk_bytes
     for layout, count, width, disks in (("stripe", 6, None, 6), ("mirror", 6, 2, 3), ("mirror", 3, None, 1),
                                         ("raidz1", 6, 3, 4), ("raidz2", 6, None, 4), ("raidz3", 8, 4, 2)):
         devices = scenario_storage.Devices(sheet="savvio-10k2", layout=layout, count=count, width=width)
-        assert devices.usable_bytes == disks * one
+        assert devices.usable_bytes == disks * disk_bytes
 
 
 @given(st.integers(1, 2**40), st.sampled_from(["B", "kB", "MB", "GB"]))
@@ -154,10 +155,12 @@ def test_sizes_are_powers_of_1024(number, unit):
 
 
 def test_bare_numbers_have_the_unit_of_the_setting():
-    found = conf.check("postgres", {"shared_buffers": 4096, "checkpoint_timeout": 300, "commit_delay": 10,
-                                    "max_wal_size": 64, "wal_writer_delay": 200, "full_page_writes": False, "fsync": "on"})
-    assert found == {"shared_buffers": 2**25, "checkpoint_timeout": 300, "commit_delay": pytest.approx(1e-5),
-                     "wal_writer_delay": pytest.approx(0.2), "max_wal_size": 2**26, "full_page_writes": False, "fsync": True}
+    settings = conf.check("postgres", {"shared_buffers": 4096, "checkpoint_timeout": 300, "commit_delay": 10,
+                                       "max_wal_size": 64, "wal_writer_delay": 200, "full_page_writes": False,
+                                       "fsync": "on"})
+    assert settings == {"shared_buffers": 2**25, "checkpoint_timeout": 300, "commit_delay": pytest.approx(1e-5),
+                        "wal_writer_delay": pytest.approx(0.2), "max_wal_size": 2**26, "full_page_writes": False,
+                        "fsync": True}
 
 
 @pytest.mark.parametrize(("database", "host", "era", "compresses"), [
@@ -177,16 +180,16 @@ def test_bare_numbers_have_the_unit_of_the_setting():
 ])
 def test_an_era_that_is_left_out_is_of_the_databases_time(database, host, era, compresses):
     for files in ({}, {"files": {"record_kib": 8}}):
-        one = scenario.of(DISK | files | {"database": database, "host": host})
-        assert (one.files.era, one.files.holds_compressed) == (era, compresses)
-        assert scenario.of(one.model_dump()) == one
+        machine = scenario.of(DISK | files | {"database": database, "host": host})
+        assert (machine.files.era, machine.files.holds_compressed) == (era, compresses)
+        assert scenario.of(machine.model_dump()) == machine
 
 
-@pytest.mark.parametrize("said", [None, True, False])
-def test_records_are_held_compressed_as_it_is_said_or_by_the_era_whenever_that_is_changed(said):
+@pytest.mark.parametrize("compressed", [None, True, False])
+def test_records_are_held_compressed_as_it_is_said_or_by_the_era_whenever_that_is_changed(compressed):
     for era, compresses in (("b141", False), ("openzfs", True)):
-        one = scenario.changed(scenario.changed(POSTGRES, {"files.compressed_arc": said}), {"files.era": era})
-        assert one.files.holds_compressed == (compresses if said is None else said)
+        machine = scenario.changed(scenario.changed(POSTGRES, {"files.compressed_arc": compressed}), {"files.era": era})
+        assert machine.files.holds_compressed == (compresses if compressed is None else compressed)
 
 
 @pytest.mark.parametrize(("database", "system"), [
@@ -194,9 +197,9 @@ def test_records_are_held_compressed_as_it_is_said_or_by_the_era_whenever_that_i
     ({"version": 9.2}, "solaris"), ({"kind": "oracle"}, "solaris"),
 ])
 def test_a_system_that_is_left_out_has_the_file_system_that_is_taken(database, system):
-    one = scenario.of(DISK | {"database": {"kind": "postgres"} | database})
-    assert servers.system(one) == system
-    assert one.files.era.startswith("openzfs") == (system == "linux")
+    machine = scenario.of(DISK | {"database": {"kind": "postgres"} | database})
+    assert servers.system(machine) == system
+    assert machine.files.era.startswith("openzfs") == (system == "linux")
 
 
 def test_an_era_that_is_given_stays():

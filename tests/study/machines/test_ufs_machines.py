@@ -16,11 +16,11 @@ VALUES = checkpoints.known().central()
 
 def placed(name, scale=64, more=None, **changes):
     """(the store's part, kinds of the tables' files)"""
-    one, values = checkpoints.of_test(name, VALUES, scale), checkpoints.scaled_values(VALUES, scale) | (more or {})
-    one = scenario.changed(one, changes)
-    database = postgres_database(one, values, 1000)
-    files = postgres_files(database, postgres_settings(one, values, 1000))
-    return machines.store(one, values, files, 131, 1, 0, kinds_of_files(database)).ufs, kinds_of_files(database)
+    machine, values = checkpoints.of_test(name, VALUES, scale), checkpoints.scaled_values(VALUES, scale) | (more or {})
+    machine = scenario.changed(machine, changes)
+    database = postgres_database(machine, values, 1000)
+    files = postgres_files(database, postgres_settings(machine, values, 1000))
+    return machines.store(machine, values, files, 131, 1, 0, kinds_of_files(database)).ufs, kinds_of_files(database)
 
 
 def test_all_on_one():
@@ -52,9 +52,9 @@ def test_memory_for_files_is_what_buffers_and_processes_leave():
     assert u.cache.n[0] > 0
 
 
-@pytest.mark.parametrize(("said", "drawn", "buffers"), [
+@pytest.mark.parametrize(("changes", "drawn", "buffers"), [
     ({}, 0, 0), ({}, 1, 1), ({"pool.data.write_cache": True}, 0, 1), ({"pool.data.write_cache": False}, 1, 0),
     ({"pool.data.battery": True}, 0, 1)])
-def test_a_disk_buffers_writes_as_the_scenario_says_or_else_as_drawn(said, drawn, buffers):
-    u, _ = placed("ufs-nine-disks", more={"ufs_write_cache": drawn}, **said)
+def test_a_disk_buffers_writes_as_the_scenario_says_or_else_as_drawn(changes, drawn, buffers):
+    u, _ = placed("ufs-nine-disks", more={"ufs_write_cache": drawn}, **changes)
     assert u.volumes.drive.disk.buffers_writes == buffers

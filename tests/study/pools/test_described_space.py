@@ -16,12 +16,12 @@ def slab(free_bytes, **more):
     return Slab(0, 0, True, free_bytes, SIZE, **more)
 
 
-def made(one, record_bytes=8192, seed=1):
-    return described_space.segments(one, record_bytes, np.random.default_rng(seed))
+def made(described, record_bytes=8192, seed=1):
+    return described_space.segments(described, record_bytes, np.random.default_rng(seed))
 
 
-def lengths_of(found):
-    return found[:, 1] - found[:, 0]
+def lengths_of(segments):
+    return segments[:, 1] - segments[:, 0]
 
 
 DESCRIPTIONS = st.one_of(
@@ -34,36 +34,36 @@ DESCRIPTIONS = st.one_of(
 @settings(max_examples=60, deadline=None)
 @given(st.integers(1, 63), DESCRIPTIONS, st.integers(0, 100))
 def test_segments_are_apart_and_inside(mib, description, seed):
-    found = made(slab(mib * MIB, **description), seed=seed)
-    assert found[0, 0] >= 0
-    assert found[-1, 1] <= SIZE
-    assert (found[:, 0] < found[:, 1]).all()
-    assert (found[1:, 0] > found[:-1, 1]).all()
-    assert (found % 512 == 0).all()
+    segments = made(slab(mib * MIB, **description), seed=seed)
+    assert segments[0, 0] >= 0
+    assert segments[-1, 1] <= SIZE
+    assert (segments[:, 0] < segments[:, 1]).all()
+    assert (segments[1:, 0] > segments[:-1, 1]).all()
+    assert (segments % 512 == 0).all()
 
 
 def test_a_histogram_is_met_in_each_power_and_in_bytes():
     histogram = {12: 900, 13: 700, 14: 300, 15: 0, 16: 40}
-    least = sum(count << power for power, count in histogram.items())
-    found = lengths_of(made(slab(int(1.2 * least), histogram=histogram)))
-    powers = np.bincount(np.log2(found).astype(int), minlength=18)
+    min_bytes = sum(count << power for power, count in histogram.items())
+    lengths = lengths_of(made(slab(int(1.2 * min_bytes), histogram=histogram)))
+    powers = np.bincount(np.log2(lengths).astype(int), minlength=18)
     assert powers[12:17].tolist() == [*histogram.values()]
-    assert found.sum() == pytest.approx(1.2 * least, rel=0.01)
+    assert lengths.sum() == pytest.approx(1.2 * min_bytes, rel=0.01)
 
 
 def test_number_and_longest_are_met():
-    found = lengths_of(made(slab(16 * MIB, n_segments=1000, largest_bytes=100 * 1024)))
-    assert len(found) == 1000
-    assert found.max() == 100 * 1024
-    assert found.sum() == pytest.approx(16 * MIB, rel=0.05)
+    lengths = lengths_of(made(slab(16 * MIB, n_segments=1000, largest_bytes=100 * 1024)))
+    assert len(lengths) == 1000
+    assert lengths.max() == 100 * 1024
+    assert lengths.sum() == pytest.approx(16 * MIB, rel=0.05)
 
 
 @pytest.mark.parametrize("percent", [15, 30, 50, 70, 90, 98, 99, 100])
 def test_a_fragmentation_is_met(percent):
     big = Slab(0, 0, True, 2048 * MIB, 4096 * MIB, fragmentation=percent)
-    found = lengths_of(made(big))
-    assert described_space.fragmentation(found) == pytest.approx(percent, abs=3 if percent < 90 else 0.1)
-    assert found.sum() == pytest.approx(2048 * MIB, rel=0.02)
+    lengths = lengths_of(made(big))
+    assert described_space.fragmentation(lengths) == pytest.approx(percent, abs=3 if percent < 90 else 0.1)
+    assert lengths.sum() == pytest.approx(2048 * MIB, rel=0.02)
 
 
 def test_fragmentation_is_that_of_the_table():
@@ -79,10 +79,10 @@ def test_means_grow_as_fragmentation_falls():
 
 
 def test_without_a_description_records_were_freed_at_random():
-    found = lengths_of(made(slab(16 * MIB), record_bytes=8192))
-    assert (found % 8192 == 0).all()
-    assert (found == 8192).mean() == pytest.approx(0.75, abs=0.03)      # a row ends with the share that is not free
-    assert found.sum() == pytest.approx(16 * MIB, rel=0.05)
+    lengths = lengths_of(made(slab(16 * MIB), record_bytes=8192))
+    assert (lengths % 8192 == 0).all()
+    assert (lengths == 8192).mean() == pytest.approx(0.75, abs=0.03)      # a row ends with the share that is not free
+    assert lengths.sum() == pytest.approx(16 * MIB, rel=0.05)
 
 
 def test_a_fresh_metaslab_is_one_segment():

@@ -22,16 +22,16 @@ def fast(*n_ambiguous):
     return SimpleNamespace(blocks=SimpleNamespace(free=free))
 
 
-def found(name="all"):
+def numbers(name="all"):
     table = engine_share.metrics().set_index("name").value
     return [table[f"engines.{name}-{what}"] for what in ("placed", "ambiguous", "fast-share")]
 
 
 def test_what_a_tree_could_decide_is_not_served():
     engine_share.note(("one",), 100, fast(0, 0), UNIT)
-    assert found() == [100, 0, 100]
+    assert numbers() == [100, 0, 100]
     engine_share.note(("other",), 300, fast(1, 3), UNIT)
-    assert found() == [400, 4, 99]
+    assert numbers() == [400, 4, 99]
     assert "99.000000 %" in engine_share.sentence()
 
 
@@ -39,20 +39,20 @@ def test_a_pool_that_is_made_again_counts_once_and_one_of_the_other_engine_not_a
     for _ in range(2):
         engine_share.note(("one",), 100, fast(1, 0), UNIT)
     engine_share.note(("exact",), 100, EXACT, UNIT)
-    assert found() == [100, 1, 99]
+    assert numbers() == [100, 1, 99]
 
 
 def test_pools_in_which_a_record_takes_several_units_are_counted_apart():
     engine_share.note(("mirror",), 100, fast(2), UNIT)
-    assert found("several") == [0, 0, 100]
+    assert numbers("several") == [0, 0, 100]
     engine_share.note(("raidz",), 300, fast(6), 3 * UNIT)
-    assert found("several") == [300, 6, 98]
+    assert numbers("several") == [300, 6, 98]
     assert "2 of 100 blocks that it did not serve were larger ones" in engine_share.sentence()
     assert "98.000000 % of 300 blocks" in engine_share.sentence()
 
 
 def test_where_nothing_was_placed_numbers_are_finite():
-    assert np.isfinite(found()).all()
+    assert np.isfinite(numbers()).all()
     assert engine_share.sentence().endswith("could decide")
 
 
@@ -72,8 +72,8 @@ def sees_one_metaslab(of, n_placed, pool, n_bytes, real=engine_share.note):
     real(of, n_placed, fast(*pool.blocks.free.n_ambiguous[:1]) if pool.blocks else pool, n_bytes)
 
 
-DEFECTS = {one.__name__: (engine_share, "note", one)
-           for one in (counts_every_time, serves_the_exact_engine_s, takes_each_record_for_a_unit, sees_one_metaslab)}
+DEFECTS = {defect.__name__: (engine_share, "note", defect)
+           for defect in (counts_every_time, serves_the_exact_engine_s, takes_each_record_for_a_unit, sees_one_metaslab)}
 LAWS = (test_what_a_tree_could_decide_is_not_served, test_pools_in_which_a_record_takes_several_units_are_counted_apart,
         test_a_pool_that_is_made_again_counts_once_and_one_of_the_other_engine_not_at_all)
 

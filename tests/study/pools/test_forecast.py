@@ -35,12 +35,12 @@ def test_metaslabs_that_are_loaded_have_the_described_space_described():
         node = following(pool.maps, node)
 
 
-def naive_units(places, n_bytes, most_bytes):
+def naive_units(places, n_bytes, max_bytes):
     """Go through all in order; an I/O goes on while the next block is its neighbour and it has room."""
     units, end, room = 0, None, 0
     for vdev, offset in sorted(places):
         if end != (vdev, offset) or room < n_bytes:
-            units, room = units + 1, most_bytes
+            units, room = units + 1, max_bytes
         end, room = (vdev, offset + n_bytes), room - n_bytes
     return units
 
@@ -48,39 +48,39 @@ def naive_units(places, n_bytes, most_bytes):
 @settings(max_examples=100)
 @given(st.sets(st.tuples(st.integers(0, 2), st.integers(0, 120)), min_size=1), st.sampled_from([4096, 8192, 65536, 131072]),
        st.sampled_from([2**17, 2**20]))
-def test_ios_are_counted_as_one_by_one(blocks, n_bytes, most_bytes):
+def test_ios_are_counted_as_one_by_one(blocks, n_bytes, max_bytes):
     places = [(vdev, block * n_bytes) for vdev, block in blocks]
     vdevs, offsets = np.array(places).T
-    assert n_units(vdevs, offsets, n_bytes, most_bytes) == naive_units(places, n_bytes, most_bytes)
+    assert n_units(vdevs, offsets, n_bytes, max_bytes) == naive_units(places, n_bytes, max_bytes)
 
 
-@pytest.mark.parametrize(("name", "most_kib"), [*((name, 128) for name in forecast.ERAS), ("openzfs_2019", 1024)])
-def test_in_an_empty_pool_writes_are_as_large_as_they_may_be(name, most_kib):
+@pytest.mark.parametrize(("name", "max_kib"), [*((name, 128) for name in forecast.ERAS), ("openzfs_2019", 1024)])
+def test_in_an_empty_pool_writes_are_as_large_as_they_may_be(name, max_kib):
     fresh = [Slab(0, m * 256 * MIB, False, 256 * MIB, 256 * MIB) for m in range(4)]
-    found, = forecast.of_slabs(fresh, 8192, (name,))
-    assert found.blocks_per_io == pytest.approx(most_kib / 8, rel=0.02)
-    assert found.single == 0
+    prediction, = forecast.of_slabs(fresh, 8192, (name,))
+    assert prediction.blocks_per_io == pytest.approx(max_kib / 8, rel=0.02)
+    assert prediction.single == 0
 
 
 @pytest.mark.parametrize("name", forecast.ERAS)
 def test_holes_of_one_record_take_one_record_each(name):
     holes = [Slab(0, m * SIZE, True, 14 * MIB, SIZE, histogram={12: 14 * 256}) for m in range(8)]
-    found, = forecast.of_slabs(holes, 4096, (name,))
-    assert found.blocks_per_io == 1
-    assert found.single == 1
+    prediction, = forecast.of_slabs(holes, 4096, (name,))
+    assert prediction.blocks_per_io == 1
+    assert prediction.single == 1
 
 
 def test_more_fragmentation_makes_writes_smaller():
-    found = [forecast.of_slabs(described_space.alike(0.5, percent, 2**31, 2**28), 8192, ("b141_df",))[0].blocks_per_io
-             for percent in (20, 50, 80)]
-    assert found[0] > found[1] > found[2]
+    blocks = [forecast.of_slabs(described_space.alike(0.5, percent, 2**31, 2**28), 8192, ("b141_df",))[0].blocks_per_io
+              for percent in (20, 50, 80)]
+    assert blocks[0] > blocks[1] > blocks[2]
 
 
 def test_each_vdev_is_taken_by_itself():
-    slabs = [one._replace(vdev=vdev) for vdev in (3, 5) for one in described_space.alike(0.5, 50, 2**29, 2**28)]
-    found = forecast.of_slabs(slabs, 8192, ("b117", "b141"))
-    assert [(one.vdev, one.era) for one in found] == [(3, "b117"), (3, "b141"), (5, "b117"), (5, "b141")]
-    assert found[0][2:] == found[2][2:]     # the same description, the same answer
+    slabs = [slab._replace(vdev=vdev) for vdev in (3, 5) for slab in described_space.alike(0.5, 50, 2**29, 2**28)]
+    forecasts = forecast.of_slabs(slabs, 8192, ("b117", "b141"))
+    assert [(row.vdev, row.era) for row in forecasts] == [(3, "b117"), (3, "b141"), (5, "b117"), (5, "b141")]
+    assert forecasts[0][2:] == forecasts[2][2:]     # the same description, the same answer
 
 
 def test_vdevs_with_a_purpose_are_left_out_and_named(tmp_path):
@@ -89,7 +89,7 @@ def test_vdevs_with_a_purpose_are_left_out_and_named(tmp_path):
     path = tmp_path / "pool.txt"
     path.write_text(printed.replace("vdev          1   ", "vdev          1   special   "))
     slabs = zdb.read(path)
-    assert {one.vdev for one in forecast.of_slabs(slabs, 8192, ("b117",))} == {0}
+    assert {row.vdev for row in forecast.of_slabs(slabs, 8192, ("b117",))} == {0}
     result = CliRunner().invoke(cli.app, ["pool", str(path), "--era", "b117"])
     assert "left out, as having a purpose of their own: vdev 1 (special)\n" in result.output
     assert forecast.left_out(zdb.read(SAMPLES / "openzfs_m.txt")) == ""
@@ -98,10 +98,10 @@ def test_vdevs_with_a_purpose_are_left_out_and_named(tmp_path):
 def gangs_where_no_hole_is_long_enough(name, n_slabs):
     """Of holes of 4 KiB a record of 8 KiB takes three members, and a header of 512 B in two copies."""
     holes = [Slab(0, m * SIZE, True, 14 * MIB, SIZE, histogram={12: 14 * 256}) for m in range(n_slabs)]
-    found, = forecast.of_slabs(holes, 8192, (name,))
-    assert found.gangs == 1
-    assert 1 / 5 <= found.blocks_per_io < 1
-    assert found.single > 0
+    prediction, = forecast.of_slabs(holes, 8192, (name,))
+    assert prediction.gangs == 1
+    assert 1 / 5 <= prediction.blocks_per_io < 1
+    assert prediction.single > 0
 
 
 @pytest.mark.parametrize("name", forecast.ERAS)
@@ -112,7 +112,7 @@ def test_records_larger_than_all_holes_become_gangs(name):
 @settings(max_examples=100)
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(1, 200)), min_size=1, max_size=40), st.randoms(),
        st.sampled_from([2**17, 2**20]))
-def test_ios_of_pieces_are_counted_as_one_by_one(gaps, order, most_bytes):
+def test_ios_of_pieces_are_counted_as_one_by_one(gaps, order, max_bytes):
     """Pieces of any size; an I/O is full at a limit, wherever in a piece that is."""
     end, pieces = 0, []
     for gap, sectors in gaps:
@@ -125,8 +125,8 @@ def test_ios_of_pieces_are_counted_as_one_by_one(gaps, order, most_bytes):
         else:
             rows.append((offset, n_bytes, True))
     order.shuffle(pieces)
-    found = n_units_of_pieces(*np.array(pieces).T, most_bytes)
-    assert found == (sum(-(-n_bytes // most_bytes) for _, n_bytes, _ in rows), sum(alone for *_, alone in rows))
+    counts = n_units_of_pieces(*np.array(pieces).T, max_bytes)
+    assert counts == (sum(-(-n_bytes // max_bytes) for _, n_bytes, _ in rows), sum(alone for *_, alone in rows))
 
 
 @pytest.mark.parametrize(("free_bytes", "holes", "match"), [
@@ -139,7 +139,7 @@ def test_a_pool_without_room_is_refused(free_bytes, holes, match):
 def test_more_segments_than_the_model_holds_are_refused(monkeypatch):
     """Before they are made: they may not fit into memory."""
     monkeypatch.setattr(forecast, "_allocated", None)
-    n, fewer = forecast.MOST_SEGMENTS // 2 + 1, "give fewer or smaller metaslabs"
+    n, fewer = forecast.MAX_SEGMENTS // 2 + 1, "give fewer or smaller metaslabs"
     for slab, match in ((Slab(0, 0, True, 14 * MIB, SIZE, histogram={12: n}), f"have {3 * n} free segments.*{fewer}"),
                         (Slab(0, 0, True, 14 * MIB, SIZE, n_segments=n), f"have {3 * n} free segments.*{fewer}"),
                         (Slab(0, 0, True, 2**42, 2**43, fragmentation=98), fewer),
@@ -158,8 +158,8 @@ def test_segments_are_as_many_as_was_said_before_they_were_made(how):
 
 @pytest.mark.parametrize("name", ["onnv_69", "onnv_147_mm", "openzfs_m", "openzfs_mm", "openzfs_mmm"])
 def test_a_forecast_is_made_of_all_that_zdb_prints(name):
-    for one in forecast.of_slabs(zdb.read(SAMPLES / f"{name}.txt"), 8192, ("b117",)):
-        assert 1 <= one.blocks_per_io <= 16
+    for row in forecast.of_slabs(zdb.read(SAMPLES / f"{name}.txt"), 8192, ("b117",)):
+        assert 1 <= row.blocks_per_io <= 16
 
 
 @pytest.mark.parametrize(("arguments", "sentence"), [

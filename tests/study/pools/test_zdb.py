@@ -21,21 +21,21 @@ def sample(name):
 
 def test_the_form_of_2007_has_offsets_and_free_space():
     slabs = sample("onnv_69")
-    assert [one.offset for one in slabs] == [0, 256 * MIB, 512 * MIB]
-    assert [one.free_bytes for one in slabs] == [100 * MIB, round(20.5 * MIB), 256 * MIB]
-    assert [one.is_used for one in slabs] == [True, True, False]
-    assert all(one.size_bytes == 256 * MIB and one.histogram is None and one.n_segments is None for one in slabs)
+    assert [slab.offset for slab in slabs] == [0, 256 * MIB, 512 * MIB]
+    assert [slab.free_bytes for slab in slabs] == [100 * MIB, round(20.5 * MIB), 256 * MIB]
+    assert [slab.is_used for slab in slabs] == [True, True, False]
+    assert all(slab.size_bytes == 256 * MIB and slab.histogram is None and slab.n_segments is None for slab in slabs)
 
 
 def test_the_form_of_2010_has_segments_too():
     slabs = sample("onnv_147_mm")
-    assert [(one.n_segments, one.largest_bytes, one.free_pct) for one in slabs] == [
+    assert [(slab.n_segments, slab.largest_bytes, slab.free_pct) for slab in slabs] == [
         (4096, 512 * 1024, 25), (12, 150 * MIB, 75), (1, 256 * MIB, 100)]
-    assert all(one.size_bytes == 256 * MIB for one in slabs)
+    assert all(slab.size_bytes == 256 * MIB for slab in slabs)
 
 
 def test_each_vdev_has_its_own_metaslabs():
-    assert [(one.vdev, one.offset) for one in sample("openzfs_m")] == [(0, 0), (0, 64 * MIB), (1, 0), (1, 64 * MIB)]
+    assert [(slab.vdev, slab.offset) for slab in sample("openzfs_m")] == [(0, 0), (0, 64 * MIB), (1, 0), (1, 64 * MIB)]
 
 
 def test_the_form_of_today_has_a_histogram():
@@ -60,7 +60,7 @@ def test_a_part_of_a_vdev_has_metaslabs_of_the_same_size():
     """As `zdb -mm POOL 0 0 2 4` prints it; a number above 0 is enough."""
     for part in ((0, 2, 4), (4, 2), (3, 5), (7,)):
         slabs = zdb.parse(HEAD + "".join(LINE.format(m, m * 2**26, "20M") for m in part), "sample")
-        assert {one.size_bytes for one in slabs} == {64 * MIB}, part
+        assert {slab.size_bytes for slab in slabs} == {64 * MIB}, part
 
 
 @pytest.mark.parametrize("purpose", ["special", "dedup", "log"])
@@ -69,7 +69,7 @@ def test_a_vdev_with_a_purpose_is_told_apart(purpose):
     more = f"\tvdev          1   {purpose}   ms_unflushed_phys object 3\n" + LINE.format(0, 0, "60M")
     slabs = zdb.parse(HEAD + LINE.format(0, 0, "20M") + LINE.format(1, 2**26, "60M") + more + "\tvdev          2\n"
                       + LINE.format(0, 0, "20M") + LINE.format(1, 2**27, "64M"), "sample")
-    assert [(one.vdev, one.purpose, one.size_bytes) for one in slabs] == [
+    assert [(slab.vdev, slab.purpose, slab.size_bytes) for slab in slabs] == [
         (0, "", 64 * MIB), (0, "", 64 * MIB), (2, "", 128 * MIB), (2, "", 128 * MIB), (1, purpose, 0)]
     with pytest.raises(UserError, match="no line of a metaslab of a vdev for all data"):
         zdb.parse(more, "sample")
@@ -80,7 +80,7 @@ def test_on_draid_a_metaslab_begins_with_a_whole_stripe():
     stripe, text = 12 * 4096, HEAD
     for m in range(5):
         text += LINE.format(m, -(-m * 64 * MIB // stripe) * stripe, "20M")
-    assert {one.size_bytes for one in zdb.parse(text, "sample")} == {64 * MIB}
+    assert {slab.size_bytes for slab in zdb.parse(text, "sample")} == {64 * MIB}
 
 
 @given(st.integers(0, 60), st.integers(0, 99))
@@ -123,12 +123,12 @@ def test_what_cannot_be_gets_one_sentence(text, match):
 
 @given(st.sampled_from([path.stem for path in sorted(SAMPLES.glob("*.txt"))]), st.integers(0, 200),
        st.sampled_from(["0", "7", "63", "64", "999999999", "9" * 18, "9" * 30, "9" * 5000, "-1", "1E", "f" * 16, "x"]))
-def test_a_number_that_was_damaged_is_read_or_refused_in_a_sentence(name, which, other):
+def test_a_number_that_was_damaged_is_read_or_refused_in_a_sentence(name, which, damaged):
     numbers = [*re.finditer(r"\b[0-9a-f]+\b", text := (SAMPLES / f"{name}.txt").read_text())]
-    found = numbers[which % len(numbers)]
+    number = numbers[which % len(numbers)]
     with contextlib.suppress(UserError):
-        slabs = zdb.parse(text[:found.start()] + other + text[found.end():], "sample")
-        assert all(0 <= one.free_bytes <= 1.02 * one.size_bytes <= 2**54 for one in slabs)
+        slabs = zdb.parse(text[:number.start()] + damaged + text[number.end():], "sample")
+        assert all(0 <= slab.free_bytes <= 1.02 * slab.size_bytes <= 2**54 for slab in slabs)
 
 
 def test_a_file_that_is_not_text_is_refused(tmp_path):

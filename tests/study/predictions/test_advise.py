@@ -14,8 +14,8 @@ MACHINES = sorted((project.DATA / "machines").glob("*.toml"))
 HERE = project.DATA / "machines" / "two-disks-and-an-ssd.toml"
 
 
-def the(found, recipe):
-    return [step for step in found if step.recipe.id == recipe]
+def the(all_steps, recipe):
+    return [step for step in all_steps if step.recipe.id == recipe]
 
 
 @pytest.fixture(scope="module")
@@ -26,10 +26,10 @@ def steps():
 @pytest.mark.parametrize("path", MACHINES, ids=lambda path: path.stem)
 @pytest.mark.parametrize("database", list(advise.DATABASES))
 def test_every_recipe_is_tried_or_has_a_reason(path, database):
-    found = advise.steps(*advise.read(path, database))
-    assert {step.recipe.id for step in found} == {one.id for one in recipes.recipes(database)}
-    assert all(bool(step.after) != bool(step.why_not) for step in found)
-    assert sum(step.after is not None for step in found) >= 4
+    all_steps = advise.steps(*advise.read(path, database))
+    assert {step.recipe.id for step in all_steps} == {recipe.id for recipe in recipes.recipes(database)}
+    assert all(bool(step.after) != bool(step.why_not) for step in all_steps)
+    assert sum(step.after is not None for step in all_steps) >= 4
 
 
 def test_a_step_is_tried_with_each_device_to_spare(steps):
@@ -67,9 +67,9 @@ def rungs_of(monkeypatch, ids, rates):
     monkeypatch.setattr(advise.predict, "compare", lambda scenarios, *_, **__: tried.extend(scenarios) or pd.DataFrame(
         {"tps": 2 * [next(to_come)]}))
     machine, spare = advise.read(HERE, "postgres")
-    chosen = [(the(advise.steps(machine, spare), one)[0], pd.Series([120.0, 120.0])) for one in ids]
-    found = advise.ladder(machine, pd.Series([100.0, 100.0]), chosen, None)
-    return [one.split(" (")[0] for one in found.rung], tried
+    chosen = [(the(advise.steps(machine, spare), recipe)[0], pd.Series([120.0, 120.0])) for recipe in ids]
+    ladder = advise.ladder(machine, pd.Series([100.0, 100.0]), chosen, None)
+    return [rung.split(" (")[0] for rung in ladder.rung], tried
 
 
 def test_a_ladder_uses_a_device_once(monkeypatch):
@@ -95,19 +95,19 @@ def test_advice_is_for_a_server_at_work_unless_the_file_says_otherwise():
 
 
 def test_what_is_said_fits_a_terminal_of_80_columns(capsys):
-    found = advise.Advice(None, pd.DataFrame([
+    advice = advise.Advice(None, pd.DataFrame([
         ("A step with a rather long name, longer than a column", 0.5, 1.2, 300.0, 1, 12_345.0, 2,
          "DANGER: " + 30 * "all is lost. ", "", ""),
         ("A step back", 0.7, 0.8, 0.9, 1, 2.0, 3, "", "One has to wait.", ""),
         ("Another one", *[float("nan")] * 6, "", "", "is so already")], columns=advise.STEP_COLUMNS),
         pd.DataFrame([("as it is", 1.0, 2.0, 3.0)], columns=["rung", "low", "tps", "high"]))
-    advise.say(found, Console(width=80, highlight=False, markup=False))
-    said = capsys.readouterr().out
-    assert max(map(len, said.splitlines())) <= 80
-    assert "DANGER [1]" in said
-    assert "[1] DANGER: all is lost." in said
-    assert "- Another one: is so already" in said
-    assert "A step back makes it slower here. What it does: One has to wait." in said
+    advise.say(advice, Console(width=80, highlight=False, markup=False))
+    printed = capsys.readouterr().out
+    assert max(map(len, printed.splitlines())) <= 80
+    assert "DANGER [1]" in printed
+    assert "[1] DANGER: all is lost." in printed
+    assert "- Another one: is so already" in printed
+    assert "A step back makes it slower here. What it does: One has to wait." in printed
 
 
 def test_why_it_is_slower_stands_exactly_where_the_upper_end_is_below_1(monkeypatch):
@@ -121,26 +121,26 @@ def test_why_it_is_slower_stands_exactly_where_the_upper_end_is_below_1(monkeypa
     monkeypatch.setattr(advise.predict, "compare", compared)
     monkeypatch.setattr(advise, "ladder", lambda *_: None)
     machine, spare = advise.read(HERE, "postgres")
-    found = advise.advise(machine, spare, draws=2).steps
-    tried = found[found.why_not == ""]
+    all_steps = advise.advise(machine, spare, draws=2).steps
+    tried = all_steps[all_steps.why_not == ""]
     assert ((tried.why_slower != "") == (tried.gain_high < 1)).all()
     assert 0 < (tried.gain_high < 1).sum() < len(tried) - 1
-    assert (found[found.why_not != ""].why_slower == "").all()
+    assert (all_steps[all_steps.why_not != ""].why_slower == "").all()
     words = {step.name: step.recipe.mechanism for step in advise.steps(advise.at_work(machine), spare)}
-    said = tried[tried.why_slower != ""]
-    assert (said.why_slower == said.step.map(words)).all()
-    assert len(advise.slower(found)) == len(said)
+    slower = tried[tried.why_slower != ""]
+    assert (slower.why_slower == slower.step.map(words)).all()
+    assert len(advise.slower(all_steps)) == len(slower)
 
 
 def test_advice_comes_with_intervals_best_first():
     machine, spare = advise.read(HERE, "postgres")
     small = scenario.changed(machine, {"database.scale": 20, "database.transactions": 1500})
-    found = advise.advise(small, spare, draws=2)
-    tried = found.steps[found.steps.why_not == ""]
+    advice = advise.advise(small, spare, draws=2)
+    tried = advice.steps[advice.steps.why_not == ""]
     assert tried.gain.is_monotonic_decreasing
     assert (tried.gain_low <= tried.gain).all()
-    assert found.ladder.rung[0] == "as it is"
-    assert found.ladder.tps.iloc[-1] >= found.ladder.tps[0]
+    assert advice.ladder.rung[0] == "as it is"
+    assert advice.ladder.tps.iloc[-1] >= advice.ladder.tps[0]
 
 
 def test_what_cannot_be_is_one_sentence(study, tmp_path):

@@ -25,8 +25,8 @@ def test_the_next_set_up_is_within_as_often_as_is_promised(n):
 
 
 def test_a_set_up_of_many_cells_counts_no_more_than_one_of_one():
-    few, many = [np.array([float(i)]) for i in (1, 2, 3, 4)], [np.full(100, 9.0)]
-    assert model_error.factor_of(few + many) == model_error.factor_of([*few, np.array([9.0])]) == 9
+    few, alike = [np.array([float(i)]) for i in (1, 2, 3, 4)], [np.full(100, 9.0)]
+    assert model_error.factor_of(few + alike) == model_error.factor_of([*few, np.array([9.0])]) == 9
     assert model_error.factor_of([*few, np.array([1.5])]) == 4
 
 
@@ -56,8 +56,8 @@ def test_it_is_made_of_what_was_predicted_blind_of_set_ups_that_are_open():
 
 
 def test_what_is_printed_names_it_for_what_it_is():
-    found = model_error.as_quantity(OWN, model_error.seen())["tps_with_model_error"]
-    assert found["low"] < OWN.low < OWN.high < found["high"]
-    assert "earlier set-ups" in found["why"]
-    assert "not the mechanism" in found["why"]
-    assert pd.notna(found["factor"])
+    quantity = model_error.as_quantity(OWN, model_error.seen())["tps_with_model_error"]
+    assert quantity["low"] < OWN.low < OWN.high < quantity["high"]
+    assert "earlier set-ups" in quantity["why"]
+    assert "not the mechanism" in quantity["why"]
+    assert pd.notna(quantity["factor"])

@@ -31,8 +31,8 @@ EXAMPLES = sorted((project.DATA / "scenarios").glob("*.toml"))
 
 
 def run(changes, base=DISKS, seed=1):
-    one = scenario.changed(base, changes)
-    return machines.simulate(one, machines.known([one]).central(), seed)
+    machine = scenario.changed(base, changes)
+    return machines.simulate(machine, machines.known([machine]).central(), seed)
 
 
 # ---- examples and machines ----
@@ -40,11 +40,12 @@ def run(changes, base=DISKS, seed=1):
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_every_example_is_a_machine_that_can_be_built(path):
-    one = scenario.read(path)
-    assert one.title
-    for values in priors.draws(machines.known([one], predict.EXPERIMENTS[one.database.kind]), 6, 1).to_dict("records"):
-        machines.zfs_settings(one, values)
-        for part in machine_devices.devices_of(machines.checked(one)):
+    machine = scenario.read(path)
+    assert machine.title
+    known = machines.known([machine], predict.EXPERIMENTS[machine.database.kind])
+    for values in priors.draws(known, 6, 1).to_dict("records"):
+        machines.zfs_settings(machine, values)
+        for part in machine_devices.devices_of(machines.checked(machine)):
             machine_devices.of_device(part, values)
 
 
@@ -56,25 +57,25 @@ def test_a_database_that_does_not_fit_is_one_sentence():
 def test_a_log_of_innodb_that_does_not_fit_is_one_sentence():
     apart = scenario.changed(DISKS, {"log_pool": {"data": {"sheet": "x25-e"}}})
     machines.fits(apart, 2**33, 2**33)
-    for one, log_bytes, what in ((DISKS, 10**13, "the database takes"), (apart, 10**11, "the database's log takes")):
+    for machine, log_bytes, what in ((DISKS, 10**13, "the database takes"), (apart, 10**11, "the database's log takes")):
         with pytest.raises(UserError, match=f"^{what} .* but the disks hold"):
-            machines.fits(one, 2**33, log_bytes)
+            machines.fits(machine, 2**33, log_bytes)
 
 
 def test_a_unit_is_as_long_as_its_device_takes():
     """1 MiB from OpenZFS 0.8 on, of a disk; 128 KiB of a device without an arm, also beside disks."""
     mixed = scenario.changed(DISKS, {"files.era": "openzfs_2019", "pool.log": {"sheet": "x25-e"}})
-    one = machines.known([mixed]).central()
-    zfs = machines.store(mixed, one, np.array([[2**24, 2**24, 8192], [2**30, 2**30, 8192]]), 1, 1).zfs.data
+    values = machines.known([mixed]).central()
+    zfs = machines.store(mixed, values, np.array([[2**24, 2**24, 8192], [2**30, 2**30, 8192]]), 1, 1).zfs.data
     longest = {(int(ssd) >= 0, queue_params(zfs, leaf).aggregation_bytes) for leaf, ssd in enumerate(zfs.ssds.number)}
     assert longest == {(False, 2**20), (True, 2**17)}
 
 
 def test_sheets_give_priors_with_their_sources():
     known = machines.known([DISKS])
-    found = {one.name: one for one in known.priors if one.of == "device"}
-    assert {"savvio-10k2.window", "savvio-10k2.overhead_ns"} <= set(found)
-    assert all(one.source and one.low <= one.central <= one.high for one in found.values())
+    priors_by_name = {prior.name: prior for prior in known.priors if prior.of == "device"}
+    assert {"savvio-10k2.window", "savvio-10k2.overhead_ns"} <= set(priors_by_name)
+    assert all(prior.source and prior.low <= prior.central <= prior.high for prior in priors_by_name.values())
 
 
 def test_a_faster_processor_takes_less_time():
@@ -104,12 +105,12 @@ def test_a_battery_is_behind_the_disks_only_if_it_is_behind_all_of_them():
 def test_more_disks_read_faster():
     """From tables that are not in memory. (Commits alone need not be faster: each waits for one disk.)"""
     cold = {"database.script": "select-only", "files.warm": False, "files.arc_max_mib": 64}
-    one, four = (run(cold | {"pool.data.count": n}).tps for n in (1, 4))
-    assert four > 1.5 * one
+    single, four = (run(cold | {"pool.data.count": n}).tps for n in (1, 4))
+    assert four > 1.5 * single
 
 
 def test_an_honest_flush_is_not_faster_than_none():
-    honest, none = (run({"files.nocacheflush": it}).tps for it in (False, True))
+    honest, none = (run({"files.nocacheflush": nocacheflush}).tps for nocacheflush in (False, True))
     assert honest < none
 
 
@@ -140,13 +141,13 @@ def test_a_mirror_writes_everything_twice():
 
 def test_larger_records_write_more_for_a_transaction_and_are_no_faster():
     """Up to the largest that there are; pages of 8 KiB are changed at random. (Small ones differ by chance.)"""
-    found = [run({"files.era": "openzfs", "files.record_kib": kib, "pool.data": {"sheet": "sata-ssd-s4500", "count": 2}})
-             for kib in (8, 128, 1024, 16384)]
-    written = [one.devices["data"]["written_bytes"] for one in found]
+    outcomes = [run({"files.era": "openzfs", "files.record_kib": kib, "pool.data": {"sheet": "sata-ssd-s4500", "count": 2}})
+                for kib in (8, 128, 1024, 16384)]
+    written = [outcome.devices["data"]["written_bytes"] for outcome in outcomes]
     assert written == sorted(written)
     assert written[2] > 4 * written[1]
-    assert found[0].tps > 0.98 * found[1].tps
-    assert found[1].tps > 1.5 * found[2].tps > 3 * found[3].tps
+    assert outcomes[0].tps > 0.98 * outcomes[1].tps
+    assert outcomes[1].tps > 1.5 * outcomes[2].tps > 3 * outcomes[3].tps
 
 
 def test_who_misses_reads_a_whole_record_however_large():
@@ -159,29 +160,29 @@ def test_who_misses_reads_a_whole_record_however_large():
 
 
 def test_the_same_seed_gives_the_same_bits():
-    one, other = run({}), run({})
-    assert (one.result.ended_at == other.result.ended_at).all()
-    assert (run({}, seed=2).result.ended_at != one.result.ended_at).any()
+    first, second = run({}), run({})
+    assert (first.result.ended_at == second.result.ended_at).all()
+    assert (run({}, seed=2).result.ended_at != first.result.ended_at).any()
 
 
 # ---- intervals ----
 
 
 def test_a_prediction_is_an_interval_of_every_quantity():
-    found = predict.interval(scenario.changed(DISKS, {"database.transactions": 500}), draws=3)
-    assert {"tps", "response p99", "wal per transaction", "data: writes"} <= set(found.table.quantity)
-    assert (found.table.low <= found.table.middle).all()
-    assert (found.table.middle <= found.table.high).all()
-    assert json.loads(predict.as_json(found))["quantities"]["tps"]["unit"] == "TPS"
+    predicted = predict.interval(scenario.changed(DISKS, {"database.transactions": 500}), draws=3)
+    assert {"tps", "response p99", "wal per transaction", "data: writes"} <= set(predicted.table.quantity)
+    assert (predicted.table.low <= predicted.table.middle).all()
+    assert (predicted.table.middle <= predicted.table.high).all()
+    assert json.loads(predict.as_json(predicted))["quantities"]["tps"]["unit"] == "TPS"
 
 
 def test_a_prediction_reads_nothing_that_was_published(monkeypatch):
     """Of data/ it may read priors and sheets; a published rung is out of its reach, whatever stands there."""
-    one = scenario.changed(DISKS, {"database.transactions": 300})
-    free = predict.interval(one, draws=2).table
+    machine = scenario.changed(DISKS, {"database.transactions": 300})
+    free = predict.interval(machine, draws=2).table
     scenario_storage.sheet.cache_clear()
     monkeypatch.setenv("STUDY_READS", json.dumps(["priors.toml", "hardware/savvio-10k2.toml"]))
-    assert predict.interval(one, draws=2).table.equals(free)
+    assert predict.interval(machine, draws=2).table.equals(free)
 
 
 @pytest.mark.parametrize(("system", "files", "database", "taken", "of"), [
@@ -197,21 +198,21 @@ def test_a_prediction_reads_nothing_that_was_published(monkeypatch):
 def test_which_era_is_taken_is_said_where_none_is_given(system, files, database, taken, of):
     content = {"pool": {"data": {"sheet": "savvio-10k2"}}, "files": files, "database": {"kind": "postgres"} | database,
                "host": {"system": system} if system else {}}
-    said = predict.era_taken(content, scenario.of(content))
-    assert f"{taken} is taken, the likeliest for {of};" in said if taken else said == ""
+    sentence = predict.era_taken(content, scenario.of(content))
+    assert f"{taken} is taken, the likeliest for {of};" in sentence if taken else sentence == ""
 
 
-@pytest.mark.parametrize(("kind", "of_the_model", "said"), [
+@pytest.mark.parametrize(("kind", "of_the_model", "message"), [
     ("postgres", "shared_buffers_bytes is 1, but 9 clients need more", "shared_buffers is 1, but 9 clients need more"),
     ("innodb", "log_file_bytes is 7 and n_clients 300", "innodb_log_file_size is 7 and clients 300"),
     ("oracle", "cache_bytes is 4 and log_file_bytes 5", "db_cache_size is 4 and redo_log_size 5")])
-def test_settings_that_cannot_be_are_named_as_in_the_scenario(kind, of_the_model, said, monkeypatch):
+def test_settings_that_cannot_be_are_named_as_in_the_scenario(kind, of_the_model, message, monkeypatch):
     def refuse(*_):
         raise ValueError(of_the_model)
     monkeypatch.setitem(machines._RUNS, kind, refuse)
-    one = scenario.of({"pool": {"data": {"sheet": "savvio-10k2", "count": 2}}, "database": {"kind": kind}})
-    with pytest.raises(UserError, match=f"^the scenario: {said}$"):
-        machines.simulate(one, {}, 1)
+    machine = scenario.of({"pool": {"data": {"sheet": "savvio-10k2", "count": 2}}, "database": {"kind": kind}})
+    with pytest.raises(UserError, match=f"^the scenario: {message}$"):
+        machines.simulate(machine, {}, 1)
 
 
 def test_a_run_without_a_flush_has_no_transactions_per_flush():
@@ -235,19 +236,19 @@ def test_one_draw_is_no_interval():
 
 @given(st.integers(1, 200), st.floats(1.0, 8.0))
 def test_a_smaller_machine_has_the_same_shares(scale, k):
-    one = scenario.changed(DISKS, {"database.scale": 100 * scale, "database.conf.checkpoint_segments": 100,
-                                   "pool.data.count": 60})
-    small = run_length.smaller(one, k)
+    machine = scenario.changed(DISKS, {"database.scale": 100 * scale, "database.conf.checkpoint_segments": 100,
+                                       "pool.data.count": 60})
+    small = run_length.smaller(machine, k)
     for path in ("database.scale", "database.conf.checkpoint_segments"):
-        before, after = scenario.fields(one)[path], scenario.fields(small)[path]
+        before, after = scenario.fields(machine)[path], scenario.fields(small)[path]
         assert after == pytest.approx(before / k, abs=0.5)
 
 
 def test_cache_devices_of_both_pools_are_smaller():
     pool = {"data": {"sheet": "x25-e", "count": 2}, "cache": {"sheet": "x25-e"}}
-    one = scenario.changed(DISKS, {"pool": pool, "log_pool": pool})
-    small = run_length.smaller(one, 4)
-    for before, after in ((one.pool, small.pool), (one.log_pool, small.log_pool)):
+    machine = scenario.changed(DISKS, {"pool": pool, "log_pool": pool})
+    small = run_length.smaller(machine, 4)
+    for before, after in ((machine.pool, small.pool), (machine.log_pool, small.log_pool)):
         assert after.cache.device_bytes == pytest.approx(before.cache.device_bytes / 4, rel=1e-6)
         assert after.data == before.data
 
@@ -271,34 +272,34 @@ def test_a_run_is_as_long_as_the_scenario_says():
 
 def test_very_large_tables_keep_an_interval_that_would_become_too_short():
     large = scenario.changed(DISKS, {"database.transactions": None, "database.scale": 40_000, "pool.data.count": 24})
-    too_large = 40_000 / run_length.MOST_SCALE
-    found = run_length._of_intervals(large, (300, None), 100.0, 50_000, too_large)
-    assert found.scenario.database.scale == run_length.MOST_SCALE
-    assert found.scenario.files.to_scale == found.scenario.files.groups_to_scale == too_large
-    assert "half of 500 s" in found.why
+    too_large = 40_000 / run_length.MAX_SCALE
+    length = run_length._of_intervals(large, (300, None), 100.0, 50_000, too_large)
+    assert length.scenario.database.scale == run_length.MAX_SCALE
+    assert length.scenario.files.to_scale == length.scenario.files.groups_to_scale == too_large
+    assert "half of 500 s" in length.why
 
 
 @given(st.sampled_from([*eras.ERAS]), st.floats(10, 300_000), st.integers(20, 3000), st.sampled_from([60, 300, 1800]),
        st.sampled_from([None, 20_000, 2_000_000]))
 def test_what_is_measured_holds_several_groups_and_is_bounded(era, tps, scale, seconds, n):
     """Groups and tables to a scale: three groups at least, as many before; and no more transactions than are to be had."""
-    one = scenario.changed(DISKS, {"database.transactions": None, "files.era": era, "database.scale": scale,
-                                   "pool.data.count": 24})
-    found = run_length._of_intervals(one, (seconds, n), tps, run_length.BUDGET, 1.0)
-    database, files = found.scenario.database, found.scenario.files
+    machine = scenario.changed(DISKS, {"database.transactions": None, "files.era": era, "database.scale": scale,
+                                       "pool.data.count": 24})
+    length = run_length._of_intervals(machine, (seconds, n), tps, run_length.BUDGET, 1.0)
+    database, files = length.scenario.database, length.scenario.files
     total = database.seconds or database.transactions / tps
-    assert total / 2 >= 0.999 * run_length.GROUPS * run_length.group_seconds(one) / files.groups_to_scale
-    assert run_length.group_seconds(one) / files.groups_to_scale >= 0.999 * min(
-        run_length.LEAST_GROUP, run_length.group_seconds(one) / run_length.MOST)
-    assert total * tps <= 1.01 * max(run_length.MOST_TRANSACTIONS, 2 * run_length.BUDGET, 2 * (n or 0),
-                                     2 * run_length.GROUPS * run_length.LEAST_GROUP * tps)
+    assert total / 2 >= 0.999 * run_length.GROUPS * run_length.group_seconds(machine) / files.groups_to_scale
+    assert run_length.group_seconds(machine) / files.groups_to_scale >= 0.999 * min(
+        run_length.MIN_GROUP, run_length.group_seconds(machine) / run_length.MAX_FACTOR)
+    assert total * tps <= 1.01 * max(run_length.MAX_TRANSACTIONS, 2 * run_length.BUDGET, 2 * (n or 0),
+                                     2 * run_length.GROUPS * run_length.MIN_GROUP * tps)
 
 
 def test_a_test_of_hours_is_a_server_at_work():
     """Neither two hours event by event, nor the first seconds of them."""
     values = machines.known([DISKS]).central()
     of = [scenario.changed(DISKS, {"database.transactions": None, "database.seconds": seconds}) for seconds in (20, 7200)]
-    short, long = (run_length.of(one, values) for one in of)
+    short, long = (run_length.of(machine, values) for machine in of)
     assert short.scenario.database.seconds == 20
     assert short.since == 0
     assert long.since != 0
@@ -306,14 +307,14 @@ def test_a_test_of_hours_is_a_server_at_work():
 
 
 def test_hours_of_sysbench_are_the_second_half_of_a_shorter_run():
-    one = scenario.of({"files": {"era": "b141", "record_kib": 16}, "pool": {"data": {"sheet": "x25-e"}}, "database": {
+    machine = scenario.of({"files": {"era": "b141", "record_kib": 16}, "pool": {"data": {"sheet": "x25-e"}}, "database": {
         "kind": "innodb", "rows": 20_000, "clients": 4, "seconds": 7200, "conf": {"innodb_buffer_pool_size": "64MB"}}})
-    values = machines.known([one], "sysbench").central()
-    found = run_length.of(one, values)
-    assert found.scenario.database.seconds == pytest.approx(2 * found.since)
-    assert found.since < 3600
-    assert found.since >= 0.999 * run_length.GROUPS * 30 / found.scenario.files.groups_to_scale
-    short = found._replace(scenario=scenario.changed(one, {"database.seconds": 2}), since=1)
+    values = machines.known([machine], "sysbench").central()
+    length = run_length.of(machine, values)
+    assert length.scenario.database.seconds == pytest.approx(2 * length.since)
+    assert length.since < 3600
+    assert length.since >= 0.999 * run_length.GROUPS * 30 / length.scenario.files.groups_to_scale
+    short = length._replace(scenario=scenario.changed(machine, {"database.seconds": 2}), since=1)
     assert run_length.outcome(short, values, 1).tps > 0
 
 
@@ -321,9 +322,9 @@ def test_a_draw_that_is_faster_than_the_best_guess_is_run_again_as_much_longer()
     length = run_length.Length(scenario.changed(DISKS, {"database.transactions": 1000}), machines.HALF, "")
     values = machines.known([DISKS]).central()
     short = run_length.outcome(length, values, 1)
-    longer = run_length.outcome(length._replace(least=1.5 * short.seconds), values, 1)
+    longer = run_length.outcome(length._replace(min_seconds=1.5 * short.seconds), values, 1)
     assert longer.seconds >= 1.4 * short.seconds
-    assert run_length.outcome(length._replace(least=0.5 * short.seconds), values, 1).tps == short.tps
+    assert run_length.outcome(length._replace(min_seconds=0.5 * short.seconds), values, 1).tps == short.tps
 
 
 def test_how_fast_a_machine_is_at_work_is_asked_of_two_groups():
@@ -339,21 +340,21 @@ def test_how_fast_a_machine_is_at_work_is_asked_of_two_groups():
 def test_buffers_are_as_after_the_transactions_between_checkpoints(monkeypatch, n, interval):
     """Log ends that time, after so many; or five minutes do. The machine is to a scale of 1 to 2."""
     runs = []
-    monkeypatch.setattr(machines, "simulate", lambda one, *_, since: runs.append(one) or SimpleNamespace(
+    monkeypatch.setattr(machines, "simulate", lambda machine, *_, since: runs.append(machine) or SimpleNamespace(
         tps=100.0, counts={"commits": 10, "checkpoint_writes": 5, "checkpoint_naps": 1}))
     run_length.at_work(scenario.changed(DISKS, {"database.transactions": None}), 2.0, 10_000.0, n, {}, 1)
-    assert [one.database.interval_transactions for one in runs] == [interval]
-    assert [one.database.checkpoint_pace for one in runs] == [0]
+    assert [machine.database.interval_transactions for machine in runs] == [interval]
+    assert [machine.database.checkpoint_pace for machine in runs] == [0]
 
 
 def test_a_checkpoint_that_never_naps_does_not_keep_up(monkeypatch):
     """Then it is asked again, of buffers that such a pace leaves, until two answers agree, or three times."""
     writes, runs = iter((5, 3, 3.2, 9)), []
-    monkeypatch.setattr(machines, "simulate", lambda one, *_, since: runs.append(one) or SimpleNamespace(
+    monkeypatch.setattr(machines, "simulate", lambda machine, *_, since: runs.append(machine) or SimpleNamespace(
         tps=100.0, counts={"commits": 10, "checkpoint_writes": next(writes), "checkpoint_naps": 0}))
-    found = run_length.at_work(scenario.changed(DISKS, {"database.transactions": None}), 2.0, 10_000.0, 5000, {}, 1)
-    assert found == (100.0, 0.32)
-    assert [one.database.checkpoint_pace for one in runs] == [0, 0.5, 0.3]
+    pace = run_length.at_work(scenario.changed(DISKS, {"database.transactions": None}), 2.0, 10_000.0, 5000, {}, 1)
+    assert pace == (100.0, 0.32)
+    assert [machine.database.checkpoint_pace for machine in runs] == [0, 0.5, 0.3]
 
 
 def test_what_is_counted_from_within_a_second_counts_in_part():
@@ -371,8 +372,8 @@ def test_what_is_counted_from_within_a_second_counts_in_part():
     ({"database.conf.synchronous_commit": "off"}, "loses the commits"), ({"database.conf.fsync": "off"}, "does not start"),
     ({"database.conf.full_page_writes": "off", "files.record_kib": 4}, "can be torn")])
 def test_what_trades_safety_is_said(changes, word):
-    found = dangers.dangers(scenario.changed(DISKS, changes))
-    assert any(word in one and one.startswith(("DANGER", "RISK")) for one in found)
+    warnings = dangers.dangers(scenario.changed(DISKS, changes))
+    assert any(word in warning and warning.startswith(("DANGER", "RISK")) for warning in warnings)
 
 
 def test_what_is_safe_raises_no_alarm():
@@ -380,7 +381,7 @@ def test_what_is_safe_raises_no_alarm():
     behind_battery = scenario.changed(DISKS, {"files.nocacheflush": True, "pool.data.battery": True})
     assert dangers.dangers(behind_battery) == ()
     whole = dangers.dangers(scenario.changed(DISKS, {"database.conf.full_page_writes": "off"}))
-    assert all(one.startswith("NOTE") for one in whole)
+    assert all(warning.startswith("NOTE") for warning in whole)
 
 
 # ---- on the command line ----

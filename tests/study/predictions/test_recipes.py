@@ -30,7 +30,7 @@ def machine(database, era="b117"):
     return scenario.changed(scenario.of(MACHINES[database]), changes)
 
 
-CASES = [(one, database, era) for one in ALL for database in one.databases for era in ("b117", "b141")
+CASES = [(recipe, database, era) for recipe in ALL for database in recipe.databases for era in ("b117", "b141")
          if database in MACHINES]
 
 
@@ -46,41 +46,41 @@ def test_a_step_changes_just_what_it_says_of_the_machines_it_is_for(recipe, data
 
 
 def test_every_recipe_is_for_one_of_the_machines_here_or_says_why_not():
-    spare = [one for one in ALL if not one.not_simulated and set(one.databases) & set(MACHINES)]
-    met = {one.id for one, database, era in CASES if not recipes.misses(one, machine(database, era))}
-    assert {one.id for one in spare} <= met
+    spare = [recipe for recipe in ALL if not recipe.not_simulated and set(recipe.databases) & set(MACHINES)]
+    met = {recipe.id for recipe, database, era in CASES if not recipes.misses(recipe, machine(database, era))}
+    assert {recipe.id for recipe in spare} <= met
 
 
 def test_ids_are_unique_and_each_database_has_its_recipes():
-    assert len({one.id for one in ALL}) == len(ALL)
+    assert len({recipe.id for recipe in ALL}) == len(ALL)
     assert all(len(recipes.recipes(database)) >= 4 for database in ("postgres", "innodb", "oracle"))
 
 
 def test_the_page_names_every_step_and_every_news_with_its_evidence():
     text = recipes.page()
-    for one in (*ALL, *recipes.read().new):
-        assert one.words in text
-        assert all(source in text for source in one.evidence)
+    for item in (*ALL, *recipes.read().new):
+        assert item.words in text
+        assert all(source in text for source in item.evidence)
 
 
 def test_a_step_that_is_not_meant_for_a_machine_says_so():
-    layout = next(one for one in ALL if one.id == "mirror-not-raidz")
+    layout = next(recipe for recipe in ALL if recipe.id == "mirror-not-raidz")
     striped = scenario.changed(machine("innodb"), {"pool.data.layout": "stripe"})
     assert "not stripe" in recipes.misses(layout, striped)
 
 
 def test_which_builds_a_step_is_for_follows_from_their_rules():
     old = ["onnv_69", "onnv_70", "onnv_79", "b89", "b103", "b111", "b117"]
-    met = {one.id: [era for era in ERAS if not recipes.misses(one, machine("innodb", era))] for one in ALL}
+    met = {recipe.id: [era for era in ERAS if not recipes.misses(recipe, machine("innodb", era))] for recipe in ALL}
     assert (met["newest-build"], met["logbias"]) == (old, [era for era in ERAS if era not in old])
-    newest = next(one for one in ALL if one.id == "newest-build")
+    newest = next(recipe for recipe in ALL if recipe.id == "newest-build")
     assert recipes.misses(newest, machine("innodb", "b141")) == f"is for files.era of {', '.join(old)}, not b141"
 
 
 def test_no_published_rung_stands_in_the_advice():
     """What a step is worth is for the model to say."""
     text = (recipes.data_file(recipes.FILE)).read_text()
-    numbers = {float(one) for one in re.findall(r"[0-9]+(?:\.[0-9]+)?", text)}
+    numbers = {float(number) for number in re.findall(r"[0-9]+(?:\.[0-9]+)?", text)}
     rungs = {float(rate) for ladder in LADDERS.values() for rate in _published(ladder)}
     assert len(rungs) == 16
     assert not rungs & numbers
@@ -90,17 +90,17 @@ def test_no_published_rung_stands_in_the_advice():
 
 def _published(ladder):
     runs = {run.run_id.partition("/")[2]: run.metrics for run in published.runs()}
-    return [runs[one.run].set_index("name").loc["transactions.rate", "value"] for one in ladder.rungs]
+    return [runs[rung.run].set_index("name").loc["transactions.rate", "value"] for rung in ladder.rungs]
 
 
-@pytest.mark.parametrize(("written", "said"), [
+@pytest.mark.parametrize(("written", "message"), [
     ("[[recipe]]\nid = ", "is not TOML"),
     ("new = []\n[[recipe]]\nid = 'a'\nwords = 'b'\nsource = 'c'\nmechanism = 'd'\ntoday = 'holds'\nnow = 'e'\n"
      "evidence = ['f']\ndatabases = ['postgres']", "needs a change or a reason"),
 ])
-def test_advice_that_cannot_be_is_one_sentence(written, said, tmp_path, monkeypatch):
+def test_advice_that_cannot_be_is_one_sentence(written, message, tmp_path, monkeypatch):
     file = tmp_path / "advice.toml"
     file.write_text(written)
     monkeypatch.setattr(recipes, "data_file", lambda name: file)
-    with pytest.raises(UserError, match=said):
+    with pytest.raises(UserError, match=message):
         recipes.read()

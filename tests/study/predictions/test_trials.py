@@ -21,23 +21,23 @@ NAMES = trials.names()
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_cell_is_a_machine_and_differs_from_the_others_in_what_it_is_named_for(name):
-    one = trials.read(name)
-    assert one.source
-    assert one.left_out
-    assert len({cell.model_dump_json() for cell in one.cells.values()}) == len(one.cells)
-    for cell in one.cells.values():
+    trial = trials.read(name)
+    assert trial.source
+    assert trial.left_out
+    assert len({cell.model_dump_json() for cell in trial.cells.values()}) == len(trial.cells)
+    for cell in trial.cells.values():
         values = machines.known([cell]).central()
         machines.zfs_settings(machines.checked(cell), values)
-    assert {cell for _, *two in one.ratios for cell in two} <= set(one.cells)
+    assert {cell for _, *two in trial.ratios for cell in two} <= set(trial.cells)
 
 
 @pytest.mark.parametrize("name", trials.opened())
 def test_results_have_a_source_and_every_prediction_one_to_meet(name):
-    found = trials.published(name)
-    assert "github.com" in found["source"]
-    assert found["used"]
-    assert set(trials.blind(name)) <= set(found["tps"])
-    assert min(found["tps"].values()) > 0
+    results = trials.published(name)
+    assert "github.com" in results["source"]
+    assert results["used"]
+    assert set(trials.blind(name)) <= set(results["tps"])
+    assert min(results["tps"].values()) > 0
 
 
 @pytest.mark.parametrize("name", [name for name in trials.opened() if trials.read(name).sealed])
@@ -61,22 +61,22 @@ def test_a_set_up_that_is_not_there_is_one_sentence():
 
 
 def table(published, middle):
-    rows = [("one", str(i), value, 0.5 * found, found, 1.5 * found)
-            for i, (value, found) in enumerate(zip(published, middle, strict=True))]
+    rows = [("one", str(i), value, 0.5 * predicted, predicted, 1.5 * predicted)
+            for i, (value, predicted) in enumerate(zip(published, middle, strict=True))]
     return trials._judged(pd.DataFrame(rows, columns=["setup", "what", "published", "low", "middle", "high"]))
 
 
 def test_a_prediction_that_is_right_has_no_factor():
-    found = trials.score(table([10, 20, 400], [10, 20, 400]))
-    assert found == (3, 3, 1.0, 1.0, 1.0)
+    score = trials.score(table([10, 20, 400], [10, 20, 400]))
+    assert score == (3, 3, 1.0, 1.0, 1.0)
 
 
 def test_a_factor_counts_either_way_and_a_bias_does_not():
-    found = trials.score(table([10, 40], [20, 20]))
-    assert found.within == 1    # half of 20 is the end of its interval, twice is not in it
-    assert found.off == pytest.approx(2)
-    assert found.worst == pytest.approx(2)
-    assert found.bias == pytest.approx(1)
+    score = trials.score(table([10, 40], [20, 20]))
+    assert score.within == 1    # half of 20 is the end of its interval, twice is not in it
+    assert score.off == pytest.approx(2)
+    assert score.worst == pytest.approx(2)
+    assert score.bias == pytest.approx(1)
 
 
 def test_only_ratios_that_say_something_have_a_side():
@@ -99,10 +99,10 @@ def test_a_model_that_knows_what_it_does_not_know_is_met_as_often_as_is_expected
 
 
 def test_intervals_are_wide_enough_if_chance_would_not_have_met_more():
-    least = trials.fewest_within([12] * 40)
+    min_within = trials.fewest_within([12] * 40)
     met = stream(1, "met").binomial(40, trials.expected_within(12), 20_000)
-    assert 0.05 <= np.mean(met <= least) <= 0.15
-    assert np.mean(met < least) <= 0.05
+    assert 0.05 <= np.mean(met <= min_within) <= 0.15
+    assert np.mean(met < min_within) <= 0.05
 
 
 def test_the_first_trial_is_too_narrow():
@@ -194,17 +194,17 @@ def core_bytes(cell):
 
 
 def test_a_cell_compressed_in_memory_holds_more_records():
-    one = trials.read("nihr43-hdd12-8g").cells
-    assert core_bytes(one["t1"]) == 2**17
-    assert 2**17 / core_bytes(one["t13"]) == pytest.approx(9, rel=0.05)
+    cells = trials.read("nihr43-hdd12-8g").cells
+    assert core_bytes(cells["t1"]) == 2**17
+    assert 2**17 / core_bytes(cells["t13"]) == pytest.approx(9, rel=0.05)
 
 
 def test_a_sector_is_the_least_that_a_record_takes():
-    one = trials.read("vondra-sata6").cells["stripe/default/250/ro"]
-    assert core_bytes(one) == 4096      # a quarter of 8 KiB, on sectors of 4
+    cell = trials.read("vondra-sata6").cells["stripe/default/250/ro"]
+    assert core_bytes(cell) == 4096      # a quarter of 8 KiB, on sectors of 4
 
 
 def test_names_of_results_are_names():
-    found = trials.metrics(trials.compared(), "TPS")
-    assert all(record.NAME.fullmatch(name) for name in found.name)
-    assert np.isfinite(found.value).all()
+    metrics = trials.metrics(trials.compared(), "TPS")
+    assert all(record.NAME.fullmatch(name) for name in metrics.name)
+    assert np.isfinite(metrics.value).all()
