@@ -161,8 +161,8 @@ def alike(fill: float, percent: float, disk_bytes: int, metaslab_bytes: int) -> 
     free = round((1 - fill) * metaslab_bytes)
     max_pct = of_geometric(min_mean(Slab(vdev=0, offset=0, is_used=True, free_bytes=free, size_bytes=metaslab_bytes)))
     if percent > max_pct + ROUNDING:
-        raise UserError(f"the fragmentation is {percent:g} %, but random free space with a fill of {fill:g} has {max_pct:.0f} at most with "
-                        "ata fill of most; give less, or what `zdb -mm` prints")
+        raise UserError(f"the fragmentation is {percent:g} %, but random free space with a fill of {fill:g} has "
+                        f"{max_pct:.0f} at most; give less, or what `zdb -mm` prints")
     return [Slab(
         vdev=0, offset=i * metaslab_bytes, is_used=fill > 0, free_bytes=free, size_bytes=metaslab_bytes,
         fragmentation=percent)

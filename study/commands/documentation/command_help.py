@@ -14,7 +14,7 @@ def commands() -> str:
 
 def _verbs(command, words: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
     below = getattr(command, "commands", {})
-    return [words, *(found for name, one in below.items() for found in _verbs(one, (*words, name)))]
+    return [words, *(verb for name, subcommand in below.items() for verb in _verbs(subcommand, (*words, name)))]
 
 
 def help_of(words: tuple[str, ...]) -> str:

@@ -65,71 +65,6 @@ def summary() -> list[tuple]:
     """A row for each claim or question, as README has them."""
     n = committed()
     trials = ("blind", "second", "third", "fourth")
-    within, cells = (sum(n.numbers[f"91_published_setups/{one}.{what}"] for one in trials) for what in ("within", "cells"))
-    differences = sum(n.numbers[f"90_model_vs_zfs/{of}.differences"] for of in ("replay", "alloc"))
-    off = ", ".join(n(f"91_published_setups/{one}.off", ".1f") for one in trials)
-    rows = {
-        "00_claims": [("Do the documents agree with their own figures?", "–",
-                       f"{n('00_claims/claims.differing')} of {n('00_claims/claims.checked_by_own_figures')} checkable "
-                       "claims differ", "–")],
-        "01_vdev_cache_oltp": [("2007: gain, only metadata fills the cache",
-                                f"over 20 % (figures: {n('00_claims/oltp-gain.shown')} %)",
-                                f"{n.span('01_vdev_cache_oltp/unfitted.gain')} %; fitted "
-                                f"{n.span('01_vdev_cache_oltp/fitted.gain')} %",
-                                n.grade("oltp-gain"))],
-        "02_vdev_cache_seqread": [("2007: loss of sequential readers",
-                                   f"25 % (figures: ------------------------------------------------------------------------------------------------------------
-
-
-class Results:
-    """`paper/results.json`, as words: numbers by their full names."""
-
-    def __init__(self, committed: dict):
-        self.numbers, self.claims = committed["numbers"], committed["claims"]
-
-    def __call__(self, name: str, form: str = ".0f") -> str:
-        """A number, with a true minus; a whole part of five digits or more in groups."""
-        shown = format(self.numbers[name], form)
-        return re.sub(r"(?<=\d)(?=(\d{3})+$)", " ", shown) if re.fullmatch(r"-?\d{5,}", shown) else shown.replace("-", "−")
-
-    def span(self, name: str, form: str = ".0f") -> str:
-        return f"{self(f'{name}-low', form)} to {self(f'{name}-high', form)}"
-
-    def grade(self, claim: str) -> str:
-        return self.claims[claim]["grade"]
-
-    def grades(self, *starts: str) -> str:
-        """How many claims of a notebook have each grade: those whose names begin so."""
-        counts = Counter(claim["grade"] for name, claim in self.claims.items()
-                         if name.startswith(starts) and claim["grade"] in ("consistent", "not identified", "not reproduced"))
-        return ", ".join(f"{n} {grade}" for grade, n in counts.most_common())
-
-    def thousands(self, name: str) -> str:
-        """To the nearest thousand."""
-        return f"{round(self.numbers[name], -3):.0f}"[:-3] + " 000"
-
-
-def committed() -> Results:
-    return Results(results.committed())
-
-
-def minutes() -> dict[str, str]:
-    """How long each notebook takes, as it says itself."""
-    words = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
-    times = {}
-    for path in catalogue.books():
-        text = "".join("".join(cell["source"]) for cell in json.loads(path.read_text())["cells"])
-        told = re.search(r"Run it as it is: about (\w+) (minute|second)", text)
-        if told is not None:
-            number = words.index(told[1]) if told[1] in words else int(told[1])
-            times[path.stem] = f"{number} {'min' if told[2] == 'minute' else 's'}"
-    return times
-
-
-def summary() -> list[tuple]:
-    """A row for each claim or question, as README has them."""
-    n = committed()
-    trials = ("blind", "second", "third", "fourth")
     within, cells = (sum(n.numbers[f"91_published_setups/{trial}.{what}"] for trial in trials)
                      for what in ("within", "cells"))
     differences = sum(n.numbers[f"90_model_vs_zfs/{of}.differences"] for of in ("replay", "alloc"))
@@ -208,111 +143,6 @@ def _none(count: str) -> str:
 
 
 def results_table() -> str:
-    return _table(("notebook", "claim or question", "published", "simulated", "grade", "time"), summary())
-
-
-def tally() -> str:
-    """How many independent claims have each grade, of all that are to be predicted."""
-    n = committed()
-    counts = Counter(n.grade(claim.id) for claim in claims.read() if claim.predict and not claim.follows_from)
-    order = (*grading.GRADES, grading.NOT_MODELLED, grading.NOT_YET)
-    rows = [(f"*{grade}*", counts[grade]) for grade in order]
-    graded = sum(counts[grade] for grade in grading.GRADES)
-    return _table(("grade", "independent claims"), [
-        *rows[:len(grading.GRADES)], ("graded together", graded), *rows[len(grading.GRADES):],
-        ("to be predicted together", counts.total())])
-
-
-def documents() -> str:
-    """The five documents, oldest first."""
-    heads = [tomllib.loads((ROOT / "data" / "published" / f"{name}.toml").read_text())["document"] for name in DOCUMENTS]
-    return _table(("document", "author", "title", "date"), [
-        (f"`{head['id']}`", head["author"], head["title"], head["date"]) for head in heads])
-
-
-def behind() -> str:
-    n = committed()
-    full = "04_oltp_gain/full.age-"
-    rows = [
-        ("vdev cache of 2007, gain", "one constant fitted", f"{n.span('01_vdev_cache_oltp/fitted.gain')} %"),
-        ("the same", "numbers alone; conditions alone; seeds alone", "; ".join(
-            f"{n.span(f'01_vdev_cache_oltp/part.{part}')} %" for part in ("parameter", "structure", "seed"))),
-        ("sequential readers, loss", "one constant fitted", f"{n.span('02_vdev_cache_seqread/fitted.loss')} %"),
-        ("the same", "numbers alone; conditions alone; seeds alone", "; ".join(
-            f"{n.span(f'02_vdev_cache_seqread/part.{part}')} %" for part in ("parameter", "structure", "seed"))),
-        ("order entry, gain", "numbers alone; conditions alone; seeds alone", "; ".join(
-            f"{n.span(f'04_oltp_gain/part.{part}.gain')} %" for part in ("parameter", "structure", "seed"))),
-        ("order entry, cycle", "runs of a fall over runs of a rise; 3 or more would be a cycle",
-         n.span("04_oltp_gain/all.fall-over-rise", ".1f")),
-        *((f"order entry at full size, {pool}", "best guess, one seed, no part in a grade: gain; less variability",
-           f"{n(f'{full}{age}.series.gain')} %; {n(f'{full}{age}.series.reduction')} %")
-          for age, pool in (("1.5", "aged pool"), ("0", "pool never rewritten"))),
-        ("I/O size and throughput", "share of draws in which I/O size is the best of "
-         f"{n('00_claims/seqread-loss.shown')} %)",
-                                   f"{n.span('02_vdev_cache_seqread/unfitted.loss')} %", n.grade("seqread-loss"))],
-        "03_first_fit_best_fit": [
-            ("2010: blocks in a bad write", "1 or 2", n.span("03_first_fit_best_fit/unfitted.aggregation.bad_high{constants}-median', '.1f')} %"
-            for constants in ("estimated", "specified", ".1f"),
-             n.grade("aggregation-bad")),
-            ("2010: blocks in a good write", "8 or more",
-             f"{n('03_first_fit_best_fit/unfitted.aggregation.good-low', '.1f')} to "
-             f"{n('03_first_fit_best_fit/unfitted.aggregation.good-high')}", n.grade("aggregation-good"))],
-        "04_oltp_gain": [
-            ("2010: gain of order entry by new rules", "up to 50 %",
-             f"{n.span('04_oltp_gain/all.gain')} %; best guess {n('04_oltp_gain/series.gain')} %", n.grade("lutz-gain")),
-            ("2010: less variability of its runs", "up to 70 %",
-             f"{n.span('04_oltp_gain/all.reduction')} %; best guess {n('04_oltp_gain/series.reduction')} %",
-             n.grade("lutz-variability")),
-            ("2010: old rules fall slowly, return at once", "several runs (our reading: ratio 3 or more)",
-             f"runs of a fall over a rise: {n.span('04_oltp_gain/all.fall-over-rise', '.1f')}", n.grade("lutz-cycle"))],
-        "05_io_size_correlation": [
-            ("2010: R² of I/O size and throughput", "0.83", f"{n.span('05_io_size_correlation/draws.io_size-r2', '.2f')}; "
-             f"best guess {n('05_io_size_correlation/one.r2', '.2f')}", n.grade("lutz-r2"))],
-        "06_exchange": [("2010: gain of Exchange by the same rules", "200 %",
-                         f"{n.span('06_exchange/part.all')} %; best guess {n('06_exchange/gain')} %",
-                         n.grade("exchange-gain"))],
-        "07_pgbench_ladder": [
-            ("2009: five steps speed up pgbench", "72 to 5003 TPS",
-             f"{_none(n('07_pgbench_ladder/pgbench.in-order'))} of {n('07_pgbench_ladder/pgbench.readings')} readings "
-             "has the published order", n.grades("pgbench-"))],
-        "08_sysbench_ladders": [
-            ("2009: four steps speed up sysbench", "425 to 1809 TPS", "in docs/results.md, by step",
-             n.grades("sysbench-rw-")),
-            ("2009: the same, read-only", "786 to 3065 TPS", "likewise", n.grades("sysbench-ro-"))],
-        "09_postgres_checkpoints": [
-            ("2008: written by ZFS (128K by mistake); by UFS", "80; 18 MB/s",
-             f"best guess {n('09_postgres_checkpoints/zfs-nine-disks-128k.write.bandwidth')}; "
-             f"{n('09_postgres_checkpoints/ufs-nine-disks.write.bandwidth')} MB/s", n.grade("pg-bytes")),
-            ("2008: rate with the intent log", "50 000 TPM",
-             f"best guess {n.thousands('09_postgres_checkpoints/zfs-300s-15.database.throughput')} TPM",
-             n.grade("pg-throughput")),
-            ("2008: rate without it", "90 000 TPM",
-             f"best guess {n.thousands('09_postgres_checkpoints/zfs-no-zil-15.database.throughput')} TPM",
-             n.grade("pg-no-zil"))],
-        "10_your_ladder": [("Which step gives most on your machine?", "–",
-                            f"default: {n('10_your_ladder/ladder.first')} to {n('10_your_ladder/ladder.last')} TPS "
-                            "with safe steps", "–")],
-        "90_model_vs_zfs": [
-            ("Does the model decide as ZFS did?", "–",
-             f"{differences} differences in {n('90_model_vs_zfs/replay.rows')} cache decisions, "
-             f"{n.numbers['90_model_vs_zfs/alloc.allocations'] / 1e6:.0f} million blocks",
-             "not exact" if differences else "exact"),
-            ("How far is its disk from measured drives?", "–",
-             f"median demerit {n('90_model_vs_zfs/disk.estimated-median', '.1f')} % (constants estimated on first halves); "
-             f"{n('90_model_vs_zfs/disk.data-sheet-median', '.1f')} % from data sheets alone", "–")],
-        "91_published_setups": [("How far off are four blind trials?", f"{cells} rates",
-                                 f"{within} in their intervals; median error factors {off}", "–")],
-    }
-    times = minutes()
-    return [(f"`{name}`" if i == 0 else "", *row, times[name] if i == 0 else "")
-                return [words, *(verb for name, groupsubcommand in rows.items() for i, row in enumerateverb in _verbs(subcommand, (group)]
-
-
-def _none(said: str) -> str:
-    return "none" if said == "0" else said
-
-
-def results_table() -> str:
     return table(("notebook", "claim or question", "published", "simulated", "grade", "time"), summary())
 
 
@@ -347,11 +177,11 @@ def behind() -> str:
             f"{n.span(f'02_vdev_cache_seqread/part.{part}')} %" for part in ("parameter", "structure", "seed"))),
         ("order entry, gain", "numbers alone; conditions alone; seeds alone", "; ".join(
             f"{n.span(f'04_oltp_gain/part.{part}.gain')} %" for part in ("parameter", "structure", "seed"))),
-        ("order entry, cycle", "runs of a fall over runs of a rise; 3 or_setting(values)) more would bevalues a cycle",
+        ("order entry, cycle", "runs of a fall over runs of a rise; 3 or more would be a cycle",
          n.span("04_oltp_gain/all.fall-over-rise", ".1f")),
         *((f"order entry at full size, {pool}", "best guess, one seed, no part in a grade: gain; less variability",
            f"{n(f'{full}{age}.series.gain')} %; {n(f'{full}{age}.series.reduction')} %")
-          for age, poolreason in (("1.5",)) if reason "aged pool"), ("0", "pool never rewritten"))),
+          for age, pool in (("1.5", "aged pool"), ("0", "pool never rewritten"))),
         ("I/O size and throughput", "share of draws in which I/O size is the best of "
          f"{n('05_io_size_correlation/series.could-explain')} statistics",
          n("05_io_size_correlation/draws.io_size-first", ".2f")),
@@ -363,7 +193,8 @@ def behind() -> str:
          f"{n('06_exchange/corner.least')} to {n('06_exchange/corner.most')} %"),
         ("PostgreSQL of 2008", "draws that could be fitted", n("09_postgres_checkpoints/fitted.draws")),
         ("the model's disk", "median demerit: constants estimated; as described; from data sheets alone", "; ".join(
-            f"{n(f'90_model_vs_zfs/disk.{one}-median', '.1f')} %" for one in ("estimated", "specified", "data-sheet"))),
+            f"{n(f'90_model_vs_zfs/disk.{constants}-median', '.1f')} %"
+            for constants in ("estimated", "specified", "data-sheet"))),
     ]
     return table(("what", "how", "simulated"), rows)
 
@@ -373,10 +204,10 @@ def ladders() -> str:
     rows = []
     for ladder, name, steps in LADDERS:
         for rung, step in enumerate(steps, start=2):
-            of, claim = f"{ladder}.step-{rung}", f"{ladderbound.partition('/')[2]}-{rung}"
-            low, middleif isinstance(bound, high = (_factor(n.numbers[f"{of}bound.{which}"]) for whichbound in ("low"bound, "middle", "high"))
-            rows.append((name if rung == 2 else{bound.le:g}" "", stepisinstance(bound, _factor(targets[claim]), f"{lowbound.lt:g} tofor bound {high}", middle,
-                         n.grade(claimbound, Le | Lt)))
+            of, claim = f"{ladder}.step-{rung}", f"{ladder.partition('/')[2]}-{rung}"
+            low, middle, high = (_factor(n.numbers[f"{of}.{which}"]) for which in ("low", "middle", "high"))
+            rows.append((name if rung == 2 else "", step, _factor(targets[claim]), f"{low} to {high}", middle,
+                         n.grade(claim)))
     return table(("ladder", "step", "published", "simulated", "middle", "grade"), rows)
 
 

@@ -42,10 +42,10 @@ def settings() -> str:
     """What `[database.conf]` may hold, by database."""
     lines = []
     for database, (file, known) in conf.KNOWN.items():
-        rows = [(f"`{name}`", _setting(one)) for name, one in sorted(known.items())]
+        rows = [(f"`{name}`", _setting(values)) for name, values in sorted(known.items())]
         lines += [f"### {database} ({file})", "", table(("setting", "values"), rows), ""]
     for why in dict.fromkeys(conf.UNFELT.values()):
-        names = ", ".join(f"`{name}`" for name, said in sorted(conf.UNFELT.items()) if said == why)
+        names = ", ".join(f"`{name}`" for name, reason in sorted(conf.UNFELT.items()) if reason == why)
         lines += ["| accepted for PostgreSQL without effect | why |", "| --- | --- |", f"| {names} | {why} |", ""]
     return "\n".join(lines[:-1])
 
@@ -83,10 +83,10 @@ def _default(field) -> str:
 def _values(field) -> str:
     """What a field may be, in words: choices, bounds, kind."""
     kinds, bounds = _kinds(field.annotation), [*field.metadata, *_bounds(field.annotation)]
-    low = next((f"from {one.ge:g}" if isinstance(one, Ge) else f"above {one.gt:g}" for one in bounds
-                if isinstance(one, Ge | Gt)), "")
-    high = next((f"to {one.le:g}" if isinstance(one, Le) else f"below {one.lt:g}" for one in bounds
-                 if isinstance(one, Le | Lt)), "")
+    low = next((f"from {bound.ge:g}" if isinstance(bound, Ge) else f"above {bound.gt:g}" for bound in bounds
+                if isinstance(bound, Ge | Gt)), "")
+    high = next((f"to {bound.le:g}" if isinstance(bound, Le) else f"below {bound.lt:g}" for bound in bounds
+                 if isinstance(bound, Le | Lt)), "")
     return " ".join(filter(None, (", ".join(dict.fromkeys(kinds)), low, high)))
 
 

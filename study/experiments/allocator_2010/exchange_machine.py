@@ -19,7 +19,7 @@ METASLAB = 2**26                    # B; of the slice
 SLICE = {"stripe": 4, "mirror": 2, "raidz1": 1, "raidz2": 1}    # top-level vdevs that are simulated: four disks at least
 LOG_RECORDS = 2000                  # blocks that the transaction logs go round in
 HOT_SHARE = 0.2                     # "the hottest fifth" of the priors
-LEAST_MAIL = 10**12                 # B in the whole machine, logs included; cache_hits of the priors is for 1 to 10 TB
+MIN_MAIL = 10**12                  # B in the whole machine, logs included; cache_hits of the priors is for 1 to 10 TB
 
 
 class Setup(NamedTuple):
@@ -30,7 +30,7 @@ class Setup(NamedTuple):
     scale: int
     metaslab_bytes: int
     n_metaslabs: int            # of a vdev
-    pool_fill: float            # share that is taken: what was asked for, or what LEAST_MAIL takes
+    pool_fill: float            # share that is taken: what was asked for, or what MIN_MAIL takes
     age: float                  # turnovers
     since_update: float         # turnovers between a change of the software and the measurement
     rules: tuple[MetaslabParams, ...]   # old, new
@@ -42,26 +42,26 @@ class Setup(NamedTuple):
 
 def setup(*, seconds: float, engine: str = "fast", metaslab_bytes: int = 0, **chosen) -> Setup:
     """From a notebook's parameters, named as in the priors; everything else is the best guess, or the fill of
-    LEAST_MAIL if that is more. UserError or ValueError, one sentence, for a machine that cannot be."""
+    MIN_MAIL if that is more. UserError or ValueError, one sentence, for a machine that cannot be."""
     values = priors.read(EXPERIMENT).central()
     if unknown := set(chosen) - set(values):
         raise UserError(f"{', '.join(sorted(unknown))} is no prior of {EXPERIMENT}; take one of {', '.join(values)}")
     machine = with_values(seconds, values | chosen, metaslab_bytes)
     if "pool_fill" in chosen and machine.pool_fill > chosen["pool_fill"]:
-        raise UserError(f"pool_fill is {chosen['pool_fill']:g}, but the {LEAST_MAIL / 1e12:g} TB of mail that there is at "
-                        f"least takes more of this pool; choose {machine.pool_fill + 0.0005:.3f} or more, or more disks")
+        raise UserError(f"pool_fill is {chosen['pool_fill']:g}, but the least mail, {MIN_MAIL / 1e12:g} TB, takes more of "
+                        f"this pool; choose {machine.pool_fill + 0.0005:.3f} or more, or more disks")
     return machine._replace(exact=engine == "exact")
 
 
 def with_values(seconds: float, values: dict, metaslab_bytes: int = 0) -> Setup:
     """The slice of a machine with these values of priors and switches; metaslabs of so many B, or those of METASLAB. A fill
-    at which there were less than LEAST_MAIL is the one at which there is as much."""
+    at which there were less than MIN_MAIL is the one at which there is as much."""
     if not 0 < values["pool_fill"] < 1:
         raise UserError(f"pool_fill is {values['pool_fill']:g}, but the share that is allocated is above 0 and below 1; "
                         "choose one that is")
-    pool_fill = max(values["pool_fill"], least_fill(values))
+    pool_fill = max(values["pool_fill"], min_fill(values))
     if pool_fill >= 1:
-        raise UserError(f"{LEAST_MAIL / 1e12:g} TB of mail does not go into {values['n_disks']:g} disks "
+        raise UserError(f"{MIN_MAIL / 1e12:g} TB of mail does not go into {values['n_disks']:g} disks "
                         f"({values['layout']}); take more of them")
     all_vdevs, vdev, full_metaslab, n_metaslabs = _pool(values)
     n_vdevs, metaslab = min(all_vdevs, SLICE[values["layout"]]), metaslab_bytes or METASLAB
@@ -77,10 +77,10 @@ def with_values(seconds: float, values: dict, metaslab_bytes: int = 0) -> Setup:
         ages_under_old=values["history"] == "old rules", seconds=seconds)
 
 
-def least_fill(values: dict) -> float:
-    """Share of the pool with these values that LEAST_MAIL takes, transaction logs included."""
+def min_fill(values: dict) -> float:
+    """Share of the pool with these values that MIN_MAIL takes, transaction logs included."""
     n_vdevs, vdev, metaslab, n_metaslabs = _pool(values)
-    return float(LEAST_MAIL / BLOCK * _with_above(vdev) / (n_vdevs * n_metaslabs * metaslab))
+    return float(MIN_MAIL / BLOCK * _with_above(vdev) / (n_vdevs * n_metaslabs * metaslab))
 
 
 def _pool(values: dict) -> tuple[int, VdevParams, int, int]:

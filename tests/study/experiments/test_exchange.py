@@ -189,7 +189,7 @@ def test_there_is_a_terabyte_of_mail_at_least_however_little_of_the_pool_is_aske
     vdevs = appliance.vdevs(layout, 22).n
     blocks, of_more = (machine.orders.n_records + exchange_machine.LOG_RECORDS for machine in (smallest, more))
     assert blocks * exchange.BLOCK * smallest.scale * vdevs / smallest.orders.n_vdevs == pytest.approx(1e12, rel=1e-3)
-    assert smallest.pool_fill == exchange.min_fill(values)
+    assert smallest.pool_fill == exchange_machine.min_fill(values)
     assert more.pool_fill == 0.4
     assert of_more / blocks == pytest.approx(0.4 / smallest.pool_fill, rel=1e-3)
 
@@ -199,7 +199,7 @@ def test_the_ensemble_says_what_was_simulated(monkeypatch):
     monkeypatch.setattr(exchange, "run", lambda machine, *_: seen.append(machine.pool_fill))
     monkeypatch.setattr(exchange, "quantities", lambda *_: {exchange.TRANSFERS: 1.0})
     results = exchange.predict(1.0, 8, 2, 1)
-    assert all(case["pool_fill"] >= exchange.min_fill(case) for case in results.to_dict("records"))
+    assert all(case["pool_fill"] >= exchange_machine.min_fill(case) for case in results.to_dict("records"))
     assert set(results.pool_fill) == set(seen)
 
 
