@@ -29,7 +29,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("model", "study")
 KEPT = ROOT / ".cache" / "sources.json"
-MOST_KEPT = 3000  # files: some dozens of versions of what changes
+MAX_KEPT = 3000  # files: some dozens of versions of what changes
 RULES = f"{sys.version} {hashlib.sha256(Path(__file__).read_bytes()).hexdigest()}"  # by which a source is taken apart
 
 
@@ -72,7 +72,7 @@ def _read_kept():
 
 
 def _write_kept(kept):
-    newest = dict(list(kept.items())[-MOST_KEPT:])
+    newest = dict(list(kept.items())[-MAX_KEPT:])
     try:
         KEPT.parent.mkdir(parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(dir=KEPT.parent, prefix=".sources.")

@@ -181,12 +181,12 @@ def on_device(**times: int) -> Both:
 # ---- PostgreSQL ----
 
 
-def _file_rows(first_page, n_pages, most):
-    """Files of 1 GB each, as many as a table of `most` pages needs."""
-    n_files = (most - 1 >> FILE_SHIFT) + 1
+def _file_rows(first_page, n_pages, max_pages):
+    """Files of 1 GB each, as many as a table of `max_pages` pages needs."""
+    n_files = (max_pages - 1 >> FILE_SHIFT) + 1
     per_file = 1 << FILE_SHIFT
     return {(first_page >> FILE_SHIFT) + i: (np.clip(n_pages - i * per_file, 0, per_file) * PAGE_BYTES,
-                                             np.clip(most - i * per_file, 0, per_file) * PAGE_BYTES, PAGE_BYTES)
+                                             np.clip(max_pages - i * per_file, 0, per_file) * PAGE_BYTES, PAGE_BYTES)
             for i in range(n_files)}
 
 
@@ -195,8 +195,8 @@ def postgres_files(database: postgres_machine.Database, s: postgres_machine.Sett
     model.filesystems.zfs.store."""
     rows: dict[int, tuple] = {}
     for columns in database.relations:
-        most = int(columns[pg.N_PAGES] + s.n_transactions // columns[pg.ROWS_PER_PAGE] + 2)
-        rows |= _file_rows(int(columns[pg.FIRST_PAGE]), int(columns[pg.N_PAGES]), most)
+        max_pages = int(columns[pg.N_PAGES] + s.n_transactions // columns[pg.ROWS_PER_PAGE] + 2)
+        rows |= _file_rows(int(columns[pg.FIRST_PAGE]), int(columns[pg.N_PAGES]), max_pages)
         if columns[pg.FIRST_LEAF] >= 0:
             rows |= _file_rows(int(columns[pg.FIRST_LEAF]), int(columns[pg.N_LEAVES]), int(columns[pg.N_LEAVES]))
     empty = (0, PAGE_BYTES, PAGE_BYTES)

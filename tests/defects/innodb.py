@@ -106,7 +106,7 @@ class Observer:
         self.check("list", len(set(frames)) == len(frames) == n)
         self.check("list", (m.pages.frame_of[m.frames.page[frames]] == frames).all())
         self.check("midpoint", n_old == m.pool[inno.N_OLD] and not is_old[n_old:].any())
-        self.check("midpoint", n < pool.LEAST_FOR_OLD or abs(n_old - n * 3 // 8) <= pool.TOLERANCE + 1)
+        self.check("midpoint", n < pool.MIN_PAGES_FOR_OLD or abs(n_old - n * 3 // 8) <= pool.TOLERANCE + 1)
 
     def end(self):
         m = self.m

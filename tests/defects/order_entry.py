@@ -19,7 +19,7 @@ from model.simulations.order_entry.draws import N_DRAWS
 from model.zfs.txg import columns as throttled
 from support.defects import defect
 
-TINY = pools.SMALL._replace(n_records=2**10, n_users=4, dirty_target=8, dirty_most=60, writes_per_batch=8,
+TINY = pools.SMALL._replace(n_records=2**10, n_users=4, dirty_target=8, max_dirty=60, writes_per_batch=8,
                             txg=pools.SMALL.txg._replace(timeout_ns=pools.SECOND // 32))
 LAWS = {"users": tests.test_users_are_always_somewhere, "utilisation": tests.test_the_utilisation_law_holds_exactly,
         "little": tests.test_littles_law_holds_exactly_for_reads_and_transactions,

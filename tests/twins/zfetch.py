@@ -160,8 +160,8 @@ class TwinOfZfetch:
         share = self.maxblkid // self.params.block_cap
         if self.has("every file may have all streams"):
             share = self.params.max_streams
-        least = 0 if self.has("small files have no stream") else 1
-        return max(least, min(self.params.max_streams, share)) + self.has("a file may have a stream more")
+        n_min = 0 if self.has("small files have no stream") else 1
+        return max(n_min, min(self.params.max_streams, share)) + self.has("a file may have a stream more")
 
     # dofetch
 

@@ -36,7 +36,7 @@ DIRTY, LOADING, IN_WRITE, IS_OLD = 1, 2, 4, 8  # flags of a frame
 SEARCH = 5 + 2 * 64
 MARGIN = 5 + 64
 EXTRA = MARGIN // 4 + 100
-LEAST_FOR_OLD, TOLERANCE = 512, 20
+MIN_PAGES_FOR_OLD, TOLERANCE = 512, 20
 
 
 # ---- the LRU list ----
@@ -80,7 +80,7 @@ def make_young(m, frame):
     _take_out(m, frame)
     link_after(m.frames.use, m.frames.use.older[0], frame)
     m.frames.moved_at[frame] = m.pool[inno.N_REPLACED]
-    if m.pool[inno.N_USED] >= LEAST_FOR_OLD:
+    if m.pool[inno.N_USED] >= MIN_PAGES_FOR_OLD:
         _move_midpoint(m)
 
 
@@ -89,7 +89,7 @@ def make_oldest(m, frame):
     """Next to be replaced."""
     _take_out(m, frame)
     link_after(m.frames.use, 0, frame)
-    if m.pool[inno.N_USED] >= LEAST_FOR_OLD:
+    if m.pool[inno.N_USED] >= MIN_PAGES_FOR_OLD:
         m.frames.flags[frame] |= IS_OLD
         m.pool[inno.N_OLD] += 1
         if m.pool[inno.OLD_HEAD] == 0:
@@ -100,7 +100,7 @@ def make_oldest(m, frame):
 @kernel
 def _put_in(m, frame):
     """At the midpoint."""
-    if m.pool[inno.N_USED] < LEAST_FOR_OLD:
+    if m.pool[inno.N_USED] < MIN_PAGES_FOR_OLD:
         link_after(m.frames.use, m.frames.use.older[0], frame)
         return
     if m.pool[inno.OLD_HEAD] == 0:
@@ -246,5 +246,5 @@ def fill(m, page):
     frame = take_frame(m)
     m.frames.page[frame], m.pages.frame_of[page] = page, frame
     link_after(m.frames.use, m.frames.use.older[0], frame)
-    if m.pool[inno.N_USED] >= LEAST_FOR_OLD:
+    if m.pool[inno.N_USED] >= MIN_PAGES_FOR_OLD:
         _move_midpoint(m)

@@ -222,9 +222,9 @@ def clean(m, p):
     cleaner[pg.SMOOTHED_TAKEN] += max(taken - cleaner[pg.SMOOTHED_TAKEN], (taken - cleaner[pg.SMOOTHED_TAKEN]) / SMOOTHING)
     cleaner[pg.TO_SCAN], cleaner[pg.N_SCANNED], cleaner[pg.N_WRITTEN] = lap, 0, 0
     cleaner[pg.REUSABLE] = cleaner[pg.WERE_REUSABLE] = (n_frames - lap) // cleaner[pg.DENSITY]
-    least = n_frames * m.s.bgwriter_delay_ns // WHOLE_POOL_NS
+    min_scanned = n_frames * m.s.bgwriter_delay_ns // WHOLE_POOL_NS
     expected = cleaner[pg.SMOOTHED_TAKEN] * m.s.bgwriter_lru_multiplier // 1
-    cleaner[pg.WANTED_REUSABLE] = max(expected, least + cleaner[pg.REUSABLE])
+    cleaner[pg.WANTED_REUSABLE] = max(expected, min_scanned + cleaner[pg.REUSABLE])
     m.process[p, pg.PHASE] = phase.CLEAN_SCAN
 
 

@@ -44,7 +44,7 @@ from model.zfs.txg.throttle import DIRTY_DATA, GOES_ON, delayed_until, note_dirt
 from model.zfs.txg.throttle import SLEEPS as TO_SLEEP
 from model.zfs.txg.throttle import WAITS as TO_WAIT
 from model.zfs.zil.commit import commit
-from model.zfs.zil.log import NOT_SYNC, O_DSYNC, has_room, most_entries, record, record_other
+from model.zfs.zil.log import NOT_SYNC, O_DSYNC, has_room, max_entries, record, record_other
 
 DNODE_BLOCK_BYTES = 2**14  # of a file system's files (spec 5.1)
 
@@ -96,7 +96,7 @@ def _is_admitted(m, now, p):
     others_wait = m.txgs.quiesced[0] != 0 and m.txgs.syncing[0] != 0 and not m.process[p, fs.HAS_SLEPT]
     in_full = m.arc.n_bytes[ANONYMOUS] * m.files.record_bytes[file] // m.files.core_bytes[file]
     found = verdict(m.throttle, m.txg_params, m.txgs.open_txg[0], others_wait, at_worst, in_full, m.arc_params.c_bytes)
-    if not has_room(m.zil, most_entries(m.files.record_bytes[file])):
+    if not has_room(m.zil, max_entries(m.files.record_bytes[file])):
         found = TO_WAIT
     until = (now // TICK_NS + 1) * TICK_NS
     if m.txg_params.rule == DIRTY_DATA and found == TO_SLEEP:

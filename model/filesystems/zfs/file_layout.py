@@ -135,8 +135,8 @@ def lay_out(files, existing, of_file, layout, group, numbers, seed, s):
     used = np.maximum(1, space.frontier - FRONT_BYTES)
     spans = np.array([span_bytes(int(n), room, s.scale_pct / 100, s.spread_pct / 100) for n in used])
     _spread_out(layout, files, numbers, np.maximum(1.0, spans / used))
-    least = s.region_bytes or metaslab_bytes(room)
-    return sizes, space.frontier, np.maximum(np.maximum(used, spans - used), least)
+    min_bytes = s.region_bytes or metaslab_bytes(room)
+    return sizes, space.frontier, np.maximum(np.maximum(used, spans - used), min_bytes)
 
 
 # ---- how far apart ----

@@ -169,7 +169,7 @@ class Zfs(NamedTuple):
     txg_params: TxgParams
     txgs: Txgs
     throttle: np.ndarray  # see model.zfs.txg.throttle
-    most_dirty: int  # Lmax of model.zfs.txg.throttle
+    max_dirty: int  # Lmax of model.zfs.txg.throttle
     sync: np.ndarray  # see fs.SYNC_STAGE
     waiting: np.ndarray  # processes that wait for the next group; the last element: how many
     zil_params: ZilParams

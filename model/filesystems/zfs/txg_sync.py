@@ -222,7 +222,7 @@ def _next_stage(m, now):
 @part
 def _count_sync(m, now):
     """How long it took sets the limit: T3 counts up to the MOS, T2 all of it."""
-    group_written(m.throttle, m.txg_params, m.txgs.syncing[0], now - m.throttle[throttled.SYNC_BEGAN], m.most_dirty)
+    group_written(m.throttle, m.txg_params, m.txgs.syncing[0], now - m.throttle[throttled.SYNC_BEGAN], m.max_dirty)
 
 
 @part

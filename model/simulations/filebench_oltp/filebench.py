@@ -159,7 +159,7 @@ def check_workload(workload):
     if workload.record_bytes not in [512 << shift for shift in range(9)]:
         raise ValueError(f"record_bytes is {workload.record_bytes}, but a record is a power of two from 512 to 131072; "
                          "choose one of these")
-    for name, least in (("file_bytes", 2 * workload.record_bytes), ("log_bytes", workload.log_write_bytes),
-                        ("log_write_bytes", workload.record_bytes)):
-        if getattr(workload, name) < least:
-            raise ValueError(f"{name} is {getattr(workload, name)}, but must be {least} at least; make it larger")
+    for name, min_bytes in (("file_bytes", 2 * workload.record_bytes), ("log_bytes", workload.log_write_bytes),
+                            ("log_write_bytes", workload.record_bytes)):
+        if getattr(workload, name) < min_bytes:
+            raise ValueError(f"{name} is {getattr(workload, name)}, but must be {min_bytes} at least; make it larger")

@@ -113,10 +113,10 @@ def window(site: Site, warm_ns: int, ns: int) -> Window:
     return Window(ns=int(ns), tally=tally, doing_ns=doing_ns, **seen)
 
 
-def settle(site: Site, step_ns: int, most: int) -> None:
+def settle(site: Site, step_ns: int, max_steps: int) -> None:
     """Users work, step by step, until what is written in a step is what is changed in it, to a tenth: at first changed
     blocks gather, and all goes faster than it can for long. At most so many steps."""
-    for _ in range(most):
+    for _ in range(max_steps):
         seen = window(site, 0, step_ns).tally
         if seen["writes"] > 0 and abs(seen["dirtyings"] - seen["writes"]) <= BALANCED * seen["dirtyings"]:
             return

@@ -147,7 +147,7 @@ def sync_event(m, pool, now):
         set_time(m.calendar, m.sources.sync, now + (m.orders.sync_record_ns if is_record else m.orders.sync_block_ns))
     elif pool.n_awaited[sync_task(m)] == 0:  # else the last I/O sets the time of another event
         m.tally[order.SYNC_NS] += now - m.txg[order.SYNC_BEGAN]
-        group_written(m.throttle, m.orders.txg, m.txg[order.SYNCING], now - m.txg[order.SYNC_BEGAN], m.orders.most_limit)
+        group_written(m.throttle, m.orders.txg, m.txg[order.SYNCING], now - m.txg[order.SYNC_BEGAN], m.orders.max_limit)
         end(m)
         if m.txg[order.QUIESCED]:
             _begin_sync(m, now)

@@ -126,7 +126,7 @@ def _go_on_reading(m, pool, now, user):
 def dirty(m, now, user):
     """Change blocks and commit; or wait for buffers. True if it changed them."""
     n = m.users[user, order.TO_DIRTY]
-    if m.counts[order.N_HELD] + n > m.orders.dirty_most:
+    if m.counts[order.N_HELD] + n > m.orders.max_dirty:
         return False
     for _ in range(n):
         record = nth(m.orders, m.dirty_record, user, m.users[user, order.N_DIRTIED])

@@ -56,25 +56,25 @@ class File(NamedTuple):
     n_put: np.ndarray  # one: how many
 
 
-def new_file(pool: Metaslabs, n_records: int, record_bytes: int, most_writes: int, indirect_bytes: int = 0) -> File:
-    """A file of which nothing is written yet; a group writes at most `most_writes` records."""
+def new_file(pool: Metaslabs, n_records: int, record_bytes: int, max_writes: int, indirect_bytes: int = 0) -> File:
+    """A file of which nothing is written yet; a group writes at most `max_writes` records."""
     unit_shift = 9 if pool.blocks is None else int(pool.blocks.free.unit_shift)
     vdevs = pool.vdevs
     units = (vdevs.n_ms << vdevs.ms_shift) >> unit_shift
-    _check(n_records, record_bytes, most_writes, int(units.sum()), unit_shift)
+    _check(n_records, record_bytes, max_writes, int(units.sum()), unit_shift)
     n_blocks = (n_records - 1 >> POINTER_SHIFT) + 1
-    block, first, last, record, following = (np.zeros(most_writes, np.int64) for _ in range(5))
+    block, first, last, record, following = (np.zeros(max_writes, np.int64) for _ in range(5))
     return File(
         record_bytes=record_bytes, indirect_bytes=indirect_bytes, unit_shift=unit_shift,
         first_unit=np.append(0, np.cumsum(units)), place=np.zeros(n_records, np.uint32),
         indirect_place=np.zeros(COPIES * n_blocks, np.uint32), seen=np.zeros(n_blocks, np.int64), block=block,
-        first=first, last=last, record=record, following=following, wanted=np.zeros(2 * most_writes, np.int64),
-        put=np.zeros(most_writes, np.int64), n_put=np.zeros(1, np.int64))
+        first=first, last=last, record=record, following=following, wanted=np.zeros(2 * max_writes, np.int64),
+        put=np.zeros(max_writes, np.int64), n_put=np.zeros(1, np.int64))
 
 
-def _check(n_records, record_bytes, most_writes, n_units, unit_shift):
-    if n_records < 1 or most_writes < 1:
-        raise ValueError(f"the file has {n_records} records, of which a group writes {most_writes}, but both must be 1 or "
+def _check(n_records, record_bytes, max_writes, n_units, unit_shift):
+    if n_records < 1 or max_writes < 1:
+        raise ValueError(f"the file has {n_records} records, of which a group writes {max_writes}, but both must be 1 or "
                          "more; give at least 1")
     if record_bytes < 512 or record_bytes % 512:
         raise ValueError(f"record_bytes is {record_bytes}, but it must be a multiple of 512 from 512 on; use that")

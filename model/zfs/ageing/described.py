@@ -65,8 +65,8 @@ class Pieces(NamedTuple):
 
 def new_pieces(n_blocks, psize):
     """Room for so many blocks of `psize` B; memory that is never used takes none."""
-    most = n_blocks * (1 + 3 * (psize >> 9))  # a gang of a sector for each member, and headers in two copies
-    return Pieces(*np.zeros((3, most), np.int64), np.zeros(1, np.int64), np.zeros(1, np.int64), new_gang())
+    max_pieces = n_blocks * (1 + 3 * (psize >> 9))  # a gang of a sector for each member, and headers in two copies
+    return Pieces(*np.zeros((3, max_pieces), np.int64), np.zeros(1, np.int64), np.zeros(1, np.int64), new_gang())
 
 
 @kernel
@@ -97,21 +97,21 @@ def write_in_pieces(pool, pieces, txg, n_txgs, n_blocks, psize):
     return OK
 
 
-def n_units_of_pieces(offset, n_bytes, most_bytes):
-    """(I/Os of at most `most_bytes` that pieces of one vdev become which all wait together, those of them that hold one
+def n_units_of_pieces(offset, n_bytes, max_bytes):
+    """(I/Os of at most `max_bytes` that pieces of one vdev become which all wait together, those of them that hold one
     piece alone)."""
     order = np.argsort(offset)
     offset, n_bytes = offset[order], n_bytes[order]
     first = np.flatnonzero(np.append(True, offset[1:] != offset[:-1] + n_bytes[:-1]))
     in_row, row_bytes = np.diff(np.append(first, len(offset))), np.add.reduceat(n_bytes, first)
-    return int(np.ceil(row_bytes / most_bytes).sum()), int((in_row == 1).sum())
+    return int(np.ceil(row_bytes / max_bytes).sum()), int((in_row == 1).sum())
 
 
-def n_units(vdevs, offsets, n_bytes, most_bytes):
-    """I/Os of at most `most_bytes` that blocks of `n_bytes` become which all wait together."""
+def n_units(vdevs, offsets, n_bytes, max_bytes):
+    """I/Os of at most `max_bytes` that blocks of `n_bytes` become which all wait together."""
     order = np.lexsort((offsets, vdevs))
     vdevs, offsets = vdevs[order], offsets[order]
     begins = np.ones(len(offsets), bool)
     begins[1:] = (vdevs[1:] != vdevs[:-1]) | (offsets[1:] != offsets[:-1] + n_bytes)
     rows = np.diff(np.append(np.flatnonzero(begins), len(offsets)))
-    return int(np.ceil(rows / max(1, most_bytes // n_bytes)).sum())
+    return int(np.ceil(rows / max(1, max_bytes // n_bytes)).sum())

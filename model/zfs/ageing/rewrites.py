@@ -104,11 +104,11 @@ def rows(done):
 def operations(work: Rewrites, map_bytes: int, seed: int) -> Operations:
     """The stream for one map: it begins with the map, and what is freed is free when the transaction group ends."""
     done = writes(work, seed)
-    most = work.n_records * work.record_bytes + work.log_records * work.log_bytes
+    in_use = work.n_records * work.record_bytes + work.log_records * work.log_bytes
     at_once = work.per_txg * work.record_bytes + work.log_per_txg * work.log_bytes
-    if work.n_records < 1 or most + at_once > map_bytes:
-        raise ValueError(f"{work.n_records} records and a log are {most} B, and {at_once} B more until what they replace is "
-                         f"free, which must be more than nothing and fit into {map_bytes} B; write less")
+    if work.n_records < 1 or in_use + at_once > map_bytes:
+        raise ValueError(f"{work.n_records} records and a log are {in_use} B, and {at_once} B more until what they "
+                         f"replace is free, which must be more than nothing and fit into {map_bytes} B; write less")
     kind, n_bytes, which = rows(done)
     return Operations(*(np.concatenate([[first], column]).astype(np.int64) for first, column in (
         (NEW_MAP, kind), (map_bytes, np.where(kind == ALLOCATE, n_bytes, 0)), (-1, which))))

@@ -42,10 +42,10 @@ from model.zfs.txg import columns as throttled
 
 BY_MEMORY, T2, T3, DIRTY_DATA = range(4)  # what limits a group; the last: OpenZFS
 GOES_ON, WAITS, SLEEPS = range(3)  # who wants to write
-LEAST_LIMIT = 2**25  # B, inflated; zfs_write_limit_min
+MIN_LIMIT = 2**25  # B, inflated; zfs_write_limit_min
 TELLS = 8  # a group of less than 4 MiB, inflated, says nothing of the pool: the least limit over this
 QUARTERS = 4
-MOST_DELAY_NS = 100_000_000  # zfs_delay_max_ns
+MAX_DELAY_NS = 100_000_000  # zfs_delay_max_ns
 
 
 class TxgParams(NamedTuple):
@@ -56,9 +56,9 @@ class TxgParams(NamedTuple):
     rule: int = BY_MEMORY
     inflation: int = 6  # of counted bytes, T2 and T3
     sync_target_ns: int = 5 * SECOND_NS  # zfs_txg_synctime
-    least_limit: int = LEAST_LIMIT  # B, inflated, T2 and T3
+    min_limit: int = MIN_LIMIT  # B, inflated, T2 and T3
     uberblock_vdevs: int = 1  # top-level vdevs that an uberblock goes to; 3 by onnv_85
-    most_dirty_bytes: int = 2**32  # OpenZFS: D at most; and all that follows
+    max_dirty_bytes: int = 2**32  # OpenZFS: D at most; and all that follows
     sync_pct: int = 20  # of D: a group is synced; zfs_dirty_data_sync_percent
     sync_bytes: int = 0  # or so much, unless it is 0; zfs_dirty_data_sync
     delay_pct: int = 60  # of D: who writes is delayed
@@ -107,10 +107,10 @@ def wants_sync(state, params):
 @kernel
 def delayed_until(state, params, began, now):
     """When one may go on that wants to write now, in a call that began then; `now` if at once."""
-    least, dirty = state[throttled.LIMIT] // 100 * params.delay_pct, dirty_bytes(state)
-    if dirty <= least:
+    undelayed, dirty = state[throttled.LIMIT] // 100 * params.delay_pct, dirty_bytes(state)
+    if dirty <= undelayed:
         return now
-    delay = min(MOST_DELAY_NS, np.int64(params.delay_ns * ((dirty - least) / (state[throttled.LIMIT] - dirty))))
+    delay = min(MAX_DELAY_NS, np.int64(params.delay_ns * ((dirty - undelayed) / (state[throttled.LIMIT] - dirty))))
     if now > began + delay:
         return now
     state[throttled.LAST_AWAKE] = max(began, state[throttled.LAST_AWAKE]) + delay
@@ -141,36 +141,36 @@ def verdict(state, params, open_txg, others_wait, n_bytes, anonymous_bytes, c_by
 
 
 @kernel
-def group_written(state, params, txg, took_ns, most):
-    """The limit after a sync; `most` is Lmax."""
+def group_written(state, params, txg, took_ns, max_limit):
+    """The limit after a sync; `max_limit` is Lmax."""
     dirty, took, target = state[throttled.DIRTY + txg % QUARTERS], max(1, took_ns), params.sync_target_ns
-    least = params.least_limit
-    if params.rule == T3 and dirty > least // TELLS:
+    min_limit = params.min_limit
+    if params.rule == T3 and dirty > min_limit // TELLS:
         rate = np.int64(dirty * (SECOND_NS / took))
         state[throttled.RATE] = rate if state[throttled.RATE] == 0 else rate // 4 + 3 * (state[throttled.RATE] // 4)
-        state[throttled.LIMIT] = min(most, max(least, np.int64(state[throttled.RATE] * (target / SECOND_NS))))
+        state[throttled.LIMIT] = min(max_limit, max(min_limit, np.int64(state[throttled.RATE] * (target / SECOND_NS))))
     elif params.rule == T2 and took > target:
-        state[throttled.LIMIT] = max(least, np.int64(min(state[throttled.LIMIT], dirty) * (target / took)))
+        state[throttled.LIMIT] = max(min_limit, np.int64(min(state[throttled.LIMIT], dirty) * (target / took)))
     elif params.rule == T2 and dirty >= state[throttled.LIMIT] and took // 8 < target // 8:
-        state[throttled.LIMIT] = min(most, np.int64(dirty * min(target / took, 2.0)))
+        state[throttled.LIMIT] = min(max_limit, np.int64(dirty * min(target / took, 2.0)))
 
 
-def most_bytes(memory_bytes, params):
+def max_limit_bytes(memory_bytes, params):
     """Lmax: an eighth of memory, inflated; OpenZFS: D."""
     if params.rule == DIRTY_DATA:
-        return min(params.most_dirty_bytes, memory_bytes // 10)
-    return max(params.least_limit, params.inflation * (memory_bytes // 8))
+        return min(params.max_dirty_bytes, memory_bytes // 10)
+    return max(params.min_limit, params.inflation * (memory_bytes // 8))
 
 
 def to_scale(params: TxgParams, k: float) -> TxgParams:
     """Of a machine whose groups are to be 1 / k: as often again, as much smaller."""
     return params._replace(timeout_ns=round(params.timeout_ns / k), sync_target_ns=round(params.sync_target_ns / k),
-                           least_limit=max(1, round(params.least_limit / k)),
-                           most_dirty_bytes=max(1, round(params.most_dirty_bytes / k)),
+                           min_limit=max(1, round(params.min_limit / k)),
+                           max_dirty_bytes=max(1, round(params.max_dirty_bytes / k)),
                            sync_bytes=round(params.sync_bytes / k))
 
 
-def new_throttle(least_limit=LEAST_LIMIT):
+def new_throttle(min_limit=MIN_LIMIT):
     state = np.zeros(throttled.N_STATE, np.int64)
-    state[throttled.LIMIT] = least_limit
+    state[throttled.LIMIT] = min_limit
     return state

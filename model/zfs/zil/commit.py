@@ -43,7 +43,7 @@ from model.zfs.zil.log import (
     CREATING,
     FLUSHING,
     IDLE,
-    LEAST_BLOCK,
+    MIN_BLOCK,
     NIL,
     NOBODY,
     WRITING,
@@ -141,7 +141,7 @@ def commit(zil, params, settings, log, file, task, txg):
     if logs[log, intent.N_BLOCKS] == 0:
         if logs[log, intent.FIRST] == NIL:
             return True
-        put(zil, CREATE, 0, new_block(zil, log, LEAST_BLOCK, device_of_next(zil, params, settings, log), txg), 0)
+        put(zil, CREATE, 0, new_block(zil, log, MIN_BLOCK, device_of_next(zil, params, settings, log), txg), 0)
         logs[log, intent.PHASE] = CREATING
         become_writer(zil, log, task, file, up_to)
         return False

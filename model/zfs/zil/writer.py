@@ -22,7 +22,7 @@ from model.zfs.zil import columns as intent
 from model.zfs.zil.log import (
     IDLE,
     INDIRECT,
-    LEAST_BLOCK,
+    MIN_BLOCK,
     NIL,
     OTHER,
     TRAILER,
@@ -53,7 +53,7 @@ def _write_out(zil, params, settings, log, txg):
     slot = last_block(zil, log)
     n_bytes = zil.chain[log, slot, intent.BYTES]
     if params.slim:
-        n_bytes = min(n_bytes, round_up(TRAILER + zil.chain[log, slot, intent.USED], LEAST_BLOCK))
+        n_bytes = min(n_bytes, round_up(TRAILER + zil.chain[log, slot, intent.USED], MIN_BLOCK))
     after = new_block(zil, log, next_block_bytes(zil, params, log), device_of_next(zil, params, settings, log), txg)
     zil.held[log, txg % 4] += 1
     put(zil, LOG_BLOCK, n_bytes, slot, after)

@@ -166,12 +166,12 @@ def test_right_after_a_checkpoint_a_transaction_logs_many_times_what_it_does_lon
     early, late, later = (simulate(database._replace(), Settings(8, n, **QUIET)).counts["log_bytes"]
                           for n in (50, 50_000, 60_000))
     updates = accounts[pg.HOT_BYTES] + tellers[pg.HOT_BYTES] + branches[pg.HOT_BYTES]
-    least = updates + history[pg.INSERT_BYTES] + database.commit_bytes
+    min_bytes = updates + history[pg.INSERT_BYTES] + database.commit_bytes
     clean = accounts[pg.CLEAN_BYTES]
-    assert least < (later - late) / 10_000 < least + 1.1 * clean
-    assert early / 50 > 8000 + least
+    assert min_bytes < (later - late) / 10_000 < min_bytes + 1.1 * clean
+    assert early / 50 > 8000 + min_bytes
     without = simulate(database, Settings(8, 50, full_page_writes=0, **QUIET)).counts["log_bytes"]
-    assert without / 50 < least + database.relations[0, pg.MOVE_BYTES]
+    assert without / 50 < min_bytes + database.relations[0, pg.MOVE_BYTES]
 
 
 def test_a_page_loaded_full_takes_one_update_elsewhere_and_the_next_ones_at_home():
@@ -227,11 +227,11 @@ def test_a_log_that_has_no_files_yet_makes_them_and_then_uses_them_again():
                                            "ready_segments": ready})
         x = simulate(pgbench(5, 60_000, CPU_NS), s, on_device(wal_ns=10_000, wal_create_ns=10 * SECOND_NS))
         return x.seconds, x.counts["log_bytes"] / 2**24
-    (least, n_segments), (longer, _), (longest, _) = seconds(-1), seconds(5), seconds(1)
+    (shortest, n_segments), (longer, _), (longest, _) = seconds(-1), seconds(5), seconds(1)
     assert n_segments > 15
-    n_made = round((longest - least) / 10)
+    n_made = round((longest - shortest) / 10)
     assert 2.1 * 4 + 1 <= 1 + n_made <= 3 * 4 + 1
-    assert longer - least == pytest.approx(10 * (n_made - 4), abs=1)
+    assert longer - shortest == pytest.approx(10 * (n_made - 4), abs=1)
 
 
 def test_a_small_ring_makes_inserters_write():

@@ -69,7 +69,7 @@ def test_the_utilisation_law_holds_exactly(seen, name):
 def test_buffers_held_are_dirty_or_being_written_and_no_more_than_there_are(seen, name):
     m = seen[name][0].machine
     under_way = int(m.writers[:, 1].sum())
-    assert m.counts[order.N_HELD] == m.is_dirty.sum() + under_way <= SMALL.dirty_most
+    assert m.counts[order.N_HELD] == m.is_dirty.sum() + under_way <= SMALL.max_dirty
 
 
 def pieces(site):
@@ -187,7 +187,7 @@ def test_an_open_group_counts_what_it_has_dirtied_six_times_over(seen, name):
 def test_a_group_takes_no_more_than_its_limit_and_one_write():
     """Groups of shares of logbias=throughput, too: with a tenth of what they would take, there are more of them."""
     free, limit = window(site_of(), SECOND, 2 * SECOND).tally, 2_000_000
-    site = site_of(SMALL._replace(txg=SMALL.txg._replace(least_limit=limit), most_limit=limit))
+    site = site_of(SMALL._replace(txg=SMALL.txg._replace(min_limit=limit), max_limit=limit))
     for _ in range(10):
         last = window(site, 0, SECOND // 4).tally
         one_write = 6 * (SMALL.record_bytes + 3 * 2**14 + REDO_BYTES)
@@ -197,7 +197,7 @@ def test_a_group_takes_no_more_than_its_limit_and_one_write():
 
 
 def test_whoever_waits_for_room_goes_on_however_small_a_group_is():
-    tiny = SMALL._replace(txg=SMALL.txg._replace(least_limit=1), most_limit=1, n_users=4)
+    tiny = SMALL._replace(txg=SMALL.txg._replace(min_limit=1), max_limit=1, n_users=4)
     assert window(site_of(tiny), 0, 4 * SECOND).tally["transactions"] > 10
 
 
@@ -313,7 +313,7 @@ def test_groups_go_on_under_other_users_whatever_those_before_had_under_way():
 
 @pytest.mark.parametrize(("changed", "words"), [
     ({"record_bytes": 4100}, "record_bytes of the order entry is 4100"), ({"n_vdevs": 0}, "n_vdevs of the order entry is 0"),
-    ({"cached": 1.5}, "cached of the order entry is 1.5"), ({"dirty_most": 3}, "dirty_most is 3"),
+    ({"cached": 1.5}, "cached of the order entry is 1.5"), ({"max_dirty": 3}, "max_dirty is 3"),
     ({"n_users": 0}, "n_users of the order entry is 0")])
 def test_a_machine_that_cannot_be_gets_one_sentence(changed, words):
     with pytest.raises(ValueError, match=words) as caught:

@@ -111,7 +111,7 @@ def test_indirect_blocks_of_large_records_share_lines(laid_out):
 def test_little_room_for_holes_changes_nothing():
     files, sizes = number_blocks([2**16]), block_sizes(0, 4096, CHECKSUM_OFF, 2)
     made, free = seqread_layout.lay_out(files, sizes, 2)
-    assert free.hole_start.shape[1] > 64 or free.most_holes[0] < 56
+    assert free.hole_start.shape[1] > 64 or free.max_holes[0] < 56
     leaf, offset, n_bytes = extents(files, sizes, made)
     order = np.lexsort((offset, leaf))
     same = leaf[order][1:] == leaf[order][:-1]

@@ -35,12 +35,12 @@ def test_metaslabs_that_are_loaded_have_the_described_space_described():
         node = following(pool.maps, node)
 
 
-def naive_units(places, n_bytes, most_bytes):
+def naive_units(places, n_bytes, max_bytes):
     """Go through all in order; an I/O goes on while the next block is its neighbour and it has room."""
     units, end, room = 0, None, 0
     for vdev, offset in sorted(places):
         if end != (vdev, offset) or room < n_bytes:
-            units, room = units + 1, most_bytes
+            units, room = units + 1, max_bytes
         end, room = (vdev, offset + n_bytes), room - n_bytes
     return units
 
@@ -48,10 +48,10 @@ def naive_units(places, n_bytes, most_bytes):
 @settings(max_examples=100)
 @given(st.sets(st.tuples(st.integers(0, 2), st.integers(0, 120)), min_size=1), st.sampled_from([4096, 8192, 65536, 131072]),
        st.sampled_from([2**17, 2**20]))
-def test_ios_are_counted_as_one_by_one(blocks, n_bytes, most_bytes):
+def test_ios_are_counted_as_one_by_one(blocks, n_bytes, max_bytes):
     places = [(vdev, block * n_bytes) for vdev, block in blocks]
     vdevs, offsets = np.array(places).T
-    assert n_units(vdevs, offsets, n_bytes, most_bytes) == naive_units(places, n_bytes, most_bytes)
+    assert n_units(vdevs, offsets, n_bytes, max_bytes) == naive_units(places, n_bytes, max_bytes)
 
 
 @pytest.mark.parametrize(("name", "most_kib"), [*((name, 128) for name in forecast.ERAS), ("openzfs_2019", 1024)])
@@ -112,7 +112,7 @@ def test_records_larger_than_all_holes_become_gangs(name):
 @settings(max_examples=100)
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(1, 200)), min_size=1, max_size=40), st.randoms(),
        st.sampled_from([2**17, 2**20]))
-def test_ios_of_pieces_are_counted_as_one_by_one(gaps, order, most_bytes):
+def test_ios_of_pieces_are_counted_as_one_by_one(gaps, order, max_bytes):
     """Pieces of any size; an I/O is full at a limit, wherever in a piece that is."""
     end, pieces = 0, []
     for gap, sectors in gaps:
@@ -125,8 +125,8 @@ def test_ios_of_pieces_are_counted_as_one_by_one(gaps, order, most_bytes):
         else:
             rows.append((offset, n_bytes, True))
     order.shuffle(pieces)
-    found = n_units_of_pieces(*np.array(pieces).T, most_bytes)
-    assert found == (sum(-(-n_bytes // most_bytes) for _, n_bytes, _ in rows), sum(alone for *_, alone in rows))
+    found = n_units_of_pieces(*np.array(pieces).T, max_bytes)
+    assert found == (sum(-(-n_bytes // max_bytes) for _, n_bytes, _ in rows), sum(alone for *_, alone in rows))
 
 
 @pytest.mark.parametrize(("free_bytes", "holes", "match"), [

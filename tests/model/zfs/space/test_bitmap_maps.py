@@ -27,8 +27,8 @@ def rows(blocks):
     return found
 
 
-def records(blocks, most):
-    return bool(blocks) + sum(-(-length // most) for _, length in rows(blocks))
+def records(blocks, max_blocks):
+    return bool(blocks) + sum(-(-length // max_blocks) for _, length in rows(blocks))
 
 
 def maps_of(n_blocks, unit=UNIT, n_lists=4, max_rows=1000):
@@ -69,10 +69,10 @@ def test_lists_count_records_like_sets(areas, n_undone):
     assert list(maps.n_units) == [0] * 4
 
 
-@pytest.mark.parametrize(("n_blocks", "unit", "most"), [(300, 4096, 4096), (640, 65536, 256), (1000, 131072, 128)])
+@pytest.mark.parametrize(("n_blocks", "unit", "max_blocks"), [(300, 4096, 4096), (640, 65536, 256), (1000, 131072, 128)])
 @quick
 @given(data=st.data())
-def test_a_log_written_anew_has_what_is_neither_free_nor_withheld(n_blocks, unit, most, data):
+def test_a_log_written_anew_has_what_is_neither_free_nor_withheld(n_blocks, unit, max_blocks, data):
     """Also with records that are shorter than the rows."""
     maps = maps_of(n_blocks, unit)
     edges = sorted(data.draw(st.sets(st.integers(0, n_blocks), max_size=30)))
@@ -86,8 +86,8 @@ def test_a_log_written_anew_has_what_is_neither_free_nor_withheld(n_blocks, unit
     before = maps.free.mask.copy()
     bitmap_maps.rewrite(maps, 1, ALLOC, (2, 3), 9)
     assert bitmap_maps.space(maps, ALLOC) == len(used - withheld) * unit
-    assert bitmap_maps.append(maps, 1, ALLOC, 9) == records(used - withheld, most)
-    assert bitmap_maps.append(maps, 1, 2, 9) == records({block for block in withheld if block % 2 == 0}, most)
+    assert bitmap_maps.append(maps, 1, ALLOC, 9) == records(used - withheld, max_blocks)
+    assert bitmap_maps.append(maps, 1, 2, 9) == records({block for block in withheld if block % 2 == 0}, max_blocks)
     assert (maps.free.mask == before).all()
 
 

@@ -160,9 +160,9 @@ def test_two_successive_groups_are_all_clients(name, n):
 
 def test_whoever_is_first_to_wake_makes_the_groups():
     """A writer takes whom it came after, and others only as the block in hand has room."""
-    for name, least in (("onnv_69", 0.85), ("b141", 0.99)):
+    for name, share in (("onnv_69", 0.85), ("b141", 0.99)):
         rules = era(name).zil
-        assert least * 6 < np.mean(groups(rules, 12, 250, ANYONE)[50:]) <= 6
+        assert share * 6 < np.mean(groups(rules, 12, 250, ANYONE)[50:]) <= 6
     assert set(groups(era("b141").zil, 12, 100, FIRST)) == {1}
     assert 1 < np.mean(groups(era("onnv_69").zil, 12, 100, FIRST)[50:]) < 6
 
