@@ -147,8 +147,8 @@ def rewrite_lists(lists, place, records):
         old.append(place[record])
         place[record] = block
         if len(old) == BATCH:
-            for one in old:
-                lists.give(one)
+            for old_block in old:
+                lists.give(old_block)
             old = []
 
 
@@ -225,10 +225,10 @@ def bench_alloc(rule, gib, used_pct, report):
 @pytest.mark.parametrize("era", ["b103", "b117", "b141_df", "b141"])
 def bench_pool(era, report):
     """A whole pool: metaslabs, transaction groups and logs too. `study age` does it with 91 million records."""
-    one = make(Recipe(rules=ERAS[era].metaslab, vdevs=(TopVdev(asize=20 * 10**9),) * 4, n_records=2_000_000, used_pct=85))
-    n = 2_000_000 * 4 + (one.pool.class_allocated[0] - 2_000_000 * UNIT) // 2**17
-    report("random rewrites in a pool of 4 disks of 20 GB, 85 % used", "ns per operation", era, one.seconds / n * 1e9,
-           note=f"at last {one.contiguity[-10:].mean():.1f} records in a row; {one.pool.counters.n_loads[0]} maps loaded")
+    made = make(Recipe(rules=ERAS[era].metaslab, vdevs=(TopVdev(asize=20 * 10**9),) * 4, n_records=2_000_000, used_pct=85))
+    n = 2_000_000 * 4 + (made.pool.class_allocated[0] - 2_000_000 * UNIT) // 2**17
+    report("random rewrites in a pool of 4 disks of 20 GB, 85 % used", "ns per operation", era, made.seconds / n * 1e9,
+           note=f"at last {made.contiguity[-10:].mean():.1f} records in a row; {made.pool.counters.n_loads[0]} maps loaded")
 
 
 @pytest.mark.parametrize("used_pct", USED_PCT)

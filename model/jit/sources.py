@@ -83,7 +83,7 @@ def _write_kept(kept):
         pass
 
 
-class Found:
+class Digests:
     """Digests and names of files, each file read and taken apart once."""
 
     def __init__(self):
@@ -115,7 +115,7 @@ class Found:
             _write_kept(self.kept)
 
 
-FOUND = Found()
+DIGESTS = Digests()
 
 # ---- reach ----
 
@@ -129,7 +129,7 @@ def modules_in(names, root=ROOT):
     return {name for name in modules if path_of(name, root)}
 
 
-def reach(*names, but=(), root=ROOT, found=FOUND):
+def reach(*names, but=(), root=ROOT, digests=DIGESTS):
     """Files that can change what the modules `names` do, sorted; without those of the modules `but` and what only these
     reach. Raises ValueError if one of the names is of no module."""
     missing = [name for name in names if not path_of(name, root)]
@@ -143,19 +143,19 @@ def reach(*names, but=(), root=ROOT, found=FOUND):
         path = path_of(modules.pop(), root)
         files.add(path)
         files.update(path.parent.glob("*/*.sql"))
-        new = modules_in(found.of(path)[1], root) - seen
+        new = modules_in(digests.of(path)[1], root) - seen
         seen |= new
         modules += new
     return sorted(files)
 
 
-def digest(*names, but=(), root=ROOT, found=FOUND):
+def digest(*names, but=(), root=ROOT, digests=DIGESTS):
     """A digest of what the files in `reach` do, with their names."""
     state = hashlib.sha256()
-    for path in reach(*names, but=but, root=root, found=found):
-        does = found.of(path)[0] if path.suffix == ".py" else hashlib.sha256(path.read_bytes()).hexdigest()
+    for path in reach(*names, but=but, root=root, digests=digests):
+        does = digests.of(path)[0] if path.suffix == ".py" else hashlib.sha256(path.read_bytes()).hexdigest()
         state.update(f"{path.relative_to(root).as_posix()} {does}\n".encode())
-    found.keep()
+    digests.keep()
     return state.hexdigest()
 
 

@@ -32,14 +32,14 @@ def sees_one_word(fb, m, block, real=bitmaps.window):
 def starts_anew_in_each_word(fb, m, word, n, real=bitmaps.at_least):
     at = m * fb.mask_stride + 1 + word
     before, fb.mask[at - 1] = fb.mask[at - 1], 0
-    found = real(fb, m, word, n)
+    word_of_run = real(fb, m, word, n)
     fb.mask[at - 1] = before
-    return found
+    return word_of_run
 
 
 def looks_at_one_level(fb, m, word, n, real=bitmaps.next_word):
-    found = real(fb, m, word, n)
-    return found if found >> 6 == word >> 6 else -1
+    reached = real(fb, m, word, n)
+    return reached if reached >> 6 == word >> 6 else -1
 
 
 def unbounded_cursor(fb, m, cursor):
@@ -90,9 +90,9 @@ def agrees(params, seed):
 
 def verdict(module, name, mutant):
     kept = getattr(module, name)
-    users = [one for one in (bitmaps, free_blocks, bitmap_pickers, long_runs) if getattr(one, name, None) is kept]
-    for one in users:
-        setattr(one, name, mutant)
+    users = [user for user in (bitmaps, free_blocks, bitmap_pickers, long_runs) if getattr(user, name, None) is kept]
+    for user in users:
+        setattr(user, name, mutant)
     try:
         for seed in range(6):
             for params in (*VARIANTS.values(), PickerParams(3)):
@@ -102,8 +102,8 @@ def verdict(module, name, mutant):
     except (AssertionError, IndexError, OverflowError):
         return "noticed"
     finally:
-        for one in users:
-            setattr(one, name, kept)
+        for user in users:
+            setattr(user, name, kept)
     return "passes"
 
 

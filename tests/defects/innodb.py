@@ -136,9 +136,9 @@ def watch(seen):
         real["committed"](m, now, p)
 
     def gather(m, now, p):
-        found = real["gather"](m, now, p)
+        gathered = real["gather"](m, now, p)
         seen.gathered(m, p)
-        return found
+        return gathered
 
     client.change, run.commit, run.committed, run.gather = change, commit, committed, gather
     return real

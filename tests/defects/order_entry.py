@@ -89,8 +89,8 @@ def broken_laws():
 
 
 if __name__ == "__main__":
-    found = {}
+    broken = {}
     for name, (module, attribute, by) in MUTANTS.items():
         with defect(module, attribute, by):
-            found[name] = broken_laws()
-    print(json.dumps(found))
+            broken[name] = broken_laws()
+    print(json.dumps(broken))

@@ -26,7 +26,7 @@ from model.zfs.txg import columns as throttled
 from model.zfs.txg.throttle import GOES_ON
 from model.zfs.vdev.raid import vdev_params
 from model.zfs.zil import columns as intent
-from support.defects import like
+from support.defects import with_columns
 
 SSD = Group(SsdParams(is_volatile=1, flush_ns=50_000))
 SOUND = {
@@ -74,20 +74,20 @@ MUTANTS = {
     "every other block of a group is forgotten": (txg_sync, "advance", lambda t, real=txg_sync.advance:
                                                   (real(t), t.cursor[0] and real(t)), "one disk",
                                                   "groups_write_what_was_dirtied"),
-    "what was written early is written again": (intent_logs, "fs", like(fs, OF_TXG=fs.LOG_OF_ROW),
+    "what was written early is written again": (intent_logs, "fs", with_columns(fs, OF_TXG=fs.LOG_OF_ROW),
                                                 "slim log, logbias=throughput", "the_log_saves_groups_work"),
     "what was written stays dirty": (zfs_files_devices, "copy_written", lambda *a: None, "one disk", "the_arc_is_at_rest"),
     "who returns is still counted": (zfs_files_calls, "change_by", returns_twice, "one disk", "every_call_returns"),
     "a unit is not counted": (zfs_files_devices, "count_device", lambda *a: None, "one disk", "conserves_ios"),
     "padding that is left alone is forgotten": (zfs_files_devices, "take_dropped", lambda *a: 0, "RAID-Z with padding",
                                                "conserves_ios"),
-    "a read of a record is not counted": (zfs_files_looks, "stat", like(stat, DATA_READS=stat.WAITS),
+    "a read of a record is not counted": (zfs_files_looks, "stat", with_columns(stat, DATA_READS=stat.WAITS),
                                           "primarycache=metadata", "reads_are_hits_or_misses"),
     "what misses costs no more than what hits": (zfs_files_looks, "read_cpu_ns", lambda *a: 0, "primarycache=metadata",
                                                  "cpu_is_the_sum_of_its_parts"),
-    "threads of a group work for nothing": (txg_sync, "stat", like(stat, SYNC_CPU_NS=stat.WAITS), "mirrors",
+    "threads of a group work for nothing": (txg_sync, "stat", with_columns(stat, SYNC_CPU_NS=stat.WAITS), "mirrors",
                                             "cpu_is_the_sum_of_its_parts"),
-    "a call of two records costs as one of one": (zfs_files_calls, "fs", like(fs, N_WRITTEN=fs.HAS_RECORD),
+    "a call of two records costs as one of one": (zfs_files_calls, "fs", with_columns(fs, N_WRITTEN=fs.HAS_RECORD),
                                                   "records of 4 KiB", "cpu_is_the_sum_of_its_parts"),
     "what the log writes in place costs nothing": (intent_logs, "_row_ready", lambda m, now, i: now,
                                                    "slim log, logbias=throughput", "cpu_is_the_sum_of_its_parts"),
@@ -162,11 +162,11 @@ def entries():
 def delays():
     """Sleeps of one who writes 32 KiB at a time, four records, into a pool that has too much dirty, where each record is a
     transaction of its own and where all are one."""
-    found = {}
+    sleeps = {}
     for name in ("openzfs_2021", "openzfs"):
         r = run(name=name, mix=((WRITE, 1.0),), n=300, n_pages=20_000, n_processes=4, memory_bytes=2**26, record_bytes=2048)
-        found[name] = r.counts["sleeps"] / 300
-    return found
+        sleeps[name] = r.counts["sleeps"] / 300
+    return sleeps
 
 
 def uncached():
@@ -190,13 +190,13 @@ def groups():
 def amplified():
     """B written by groups of records for each B asked for, of 40 records of so many pages with 100 writes in each group, and
     n (1 - exp(-l)) / l."""
-    found = {}
+    ratios = {}
     for pages in (16, 32, 128):
         r = run(record_bytes=pages * laws.PAGE, n_pages=40 * pages, mix=((WRITE, 1.0),), n_processes=1, n=1000,
                 think_ns=SECOND // 20, rest_s=20, name="openzfs", memory_bytes=2**33)
         asked = r.asked[WRITE] * laws.PAGE
-        found[pages] = r.counts["record_bytes"] / asked, amplification(pages * laws.PAGE, laws.PAGE, 100 / 40)
-    return found
+        ratios[pages] = r.counts["record_bytes"] / asked, amplification(pages * laws.PAGE, laws.PAGE, 100 / 40)
+    return ratios
 
 
 def timed():
@@ -242,13 +242,13 @@ def in_order():
 
 def repeated():
     ends = [[call.ended for call in run(seed=seed, n=60).history] for seed in (1, 1, 2)]
-    return {"same": ends[0] == ends[1], "other": ends[0] != ends[2]}
+    return {"same": ends[0] == ends[1], "differs": ends[0] != ends[2]}
 
 
 def log_device():
     r, main = run(pool=Pool(Group(), SSD), mix=MIXED), run(mix=MIXED)
     biased = run(pool=Pool(Group(), SSD), name="b141", logbias_throughput=1)
-    main_writes = [int(one.m.tally.devices[DATA, stat.DEVICE_WRITES]) for one in (main, r)]
+    main_writes = [int(ran.m.tally.devices[DATA, stat.DEVICE_WRITES]) for ran in (main, r)]
     return {"log_writes": int(r.m.tally.devices[LOG, stat.DEVICE_WRITES]), "log_blocks": r.counts["log_blocks"],
             "fewer_main_writes": main_writes[0] - main_writes[1],
             "biased_log_writes": int(biased.m.tally.devices[LOG, stat.DEVICE_WRITES]),
@@ -268,8 +268,9 @@ def cache_device():
 def processors():
     """Reads of what is in core by four processes, with one processor and with four: ns a read."""
     how = {"mix": ((READ, 1.0),), "n": 400, "n_pages": 300, "rest_s": 0}
-    one, four = (run(n_cpus=n, **how) for n in (1, 4))
-    return {"one": one.history[-1].ended / 400, "four": four.history[-1].ended / 400, "read_ns": one.settings.read_ns}
+    single, four = (run(n_cpus=n, **how) for n in (1, 4))
+    return {"single": single.history[-1].ended / 400, "four": four.history[-1].ended / 400,
+            "read_ns": single.settings.read_ns}
 
 
 def costs():

@@ -94,7 +94,7 @@ def script(random, n):
             n_bytes = sizes[random.integers(8)]
             yield "write", random.integers(1, 4), random.integers(0, 3), 131_072, n_bytes, random.integers(3)
         elif kind < 0.4:
-            yield "other", random.integers(0, 100)
+            yield "record_other", random.integers(0, 100)
         elif kind < 0.6:
             yield "commit", random.integers(0, 4), random.integers(0, 6)
         elif kind < 0.95:

@@ -44,11 +44,11 @@ def digest(site):
 
 if __name__ == "__main__":
     tiny = SMALL._replace(n_records=2**10, n_users=4, dirty_target=8, max_dirty=60, writes_per_batch=8)
-    found = {}
+    outcomes = {}
     for name in ("b117", "b141_df", "b141"):
         for engine in (EXACT, FAST):
             site = site_of(tiny, name, engine=engine)
             seen = window(site, 0, SECOND // 4)
             rewrite(site, 700, seen, 1, "ageing")
-            found[f"{name} {engine}"] = [digest(site), seen.tally["transactions"]]
-    print(json.dumps(found))
+            outcomes[f"{name} {engine}"] = [digest(site), seen.tally["transactions"]]
+    print(json.dumps(outcomes))

@@ -18,9 +18,9 @@ LUN = SMALL._replace(logbias=LATENCY, record_bytes=8192, has_slog=0)
 
 
 def blocks(m):
-    found = m.wanted[:m.n_wanted[0], [order.N_BYTES, order.N_WRITTEN]].tolist()
+    wanted = m.wanted[:m.n_wanted[0], [order.N_BYTES, order.N_WRITTEN]].tolist()
     m.n_wanted[0] = 0
-    return found
+    return wanted
 
 
 def log_blocks(slim, n):

@@ -73,9 +73,9 @@ class Machine:
         same(int(z.record(self.zil, self.params, self.settings, 1, file, block, block_bytes, n_bytes, opened, self.txg)),
              self.twin.write(file, block, block_bytes, n_bytes, opened, self.txg), "sequence")
 
-    def other(self, n_bytes):
+    def record_other(self, n_bytes):
         same(int(z.record_other(self.zil, self.params, self.settings, 1, n_bytes, self.txg)),
-             self.twin.other(n_bytes, self.txg), "sequence")
+             self.twin.record_other(n_bytes, self.txg), "sequence")
 
     def commit(self, file, task):
         if task in self.busy:

@@ -88,8 +88,8 @@ def what_is_kept_goes_on_as_it_would_have():
         again, same = a_pool(era, engine)
         put_arrays(again, kept)
         same.place[:] = file.place
-        for one, records in ((pool, file), (again, same)):
-            list(rewrite(one, records, 40, 100, 600, stream(2, "ageing")))
+        for space, records in ((pool, file), (again, same)):
+            list(rewrite(space, records, 40, 100, 600, stream(2, "ageing")))
         assert file.place.tolist() == same.place.tolist()
         for (name, a), (_, b) in zip(arrays_of(pool).items(), arrays_of(again).items(), strict=True):
             assert np.array_equal(a, b), name
@@ -120,7 +120,7 @@ def a_pool_is_made_once_and_shared():
         assert len(list(Path(folder).glob("*.npz"))) == len(list(Path(folder).iterdir())) - 1 == 1
         aged_pools.make = real
         assert aged_pools.aged(recipe._replace(seed=2)).file.place.tolist() != made.file.place.tolist()
-    arrays = [[*one[2:], one.file.place, *arrays_of(one.pool).values()] for one in (made, again)]
+    arrays = [[*aged[2:], aged.file.place, *arrays_of(aged.pool).values()] for aged in (made, again)]
     assert all(np.array_equal(a, b) for a, b in zip(*arrays, strict=True))
     assert abs(int(made.pool.class_allocated[0]) / int(made.pool.class_space[0]) - 0.6) < 0.11  # deferred frees come on top
     assert {doing for doing, share in told if share == 1} == {"compiling", "writing other data", "writing the records",

@@ -56,16 +56,16 @@ def chain(first, links):
 
 def waiters(x):
     """All that waits for an I/O, as a list."""
-    pool, found = x.pool, []
+    pool, waiting = x.pool, []
     for io in ios_about(x):
         if pool.owner[io] == FOR_LINE:
             leaf, line = pool.leaf_of[io], pool.queue.offset[io] >> pool.cache_params.line_shift
             n = pool.cache.n_nodes
             node = next(i for i in range(leaf * n, (leaf + 1) * n) if pool.cache.key[i] == line and pool.cache.filling[i])
-            found += chain(pool.waiting[node], pool.joined_before)
+            waiting += chain(pool.waiting[node], pool.joined_before)
         elif pool.owner[io] != FOR_TXG:
-            found.append(int(pool.owner[io]))
-    return found
+            waiting.append(int(pool.owner[io]))
+    return waiting
 
 
 def waiting_tasks(x):

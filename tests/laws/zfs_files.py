@@ -359,6 +359,6 @@ def expected_dirty(n_records, n_writes):
     return records_dirtied(n_records, n_writes)
 
 
-def is_close(found, expected, share):
-    return math.isclose(found, expected, rel_tol=share)
+def is_close(value, expected, share):
+    return math.isclose(value, expected, rel_tol=share)
 

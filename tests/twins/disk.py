@@ -11,7 +11,7 @@ DEFECTS = ("forgets slips", "forgets spares", "forgets remaps", "forgets skew", 
 
 def places(zones, heads, scheme, cylinders_per_range, defect=None):
     """[(zone, place)] of every block, in order."""
-    found = []
+    placed = []
     for index, zone in enumerate(zones):
         grain = zone.sectors if scheme == 1 else 1
         cylinders = zone.last_cylinder - zone.first_cylinder + 1
@@ -26,8 +26,8 @@ def places(zones, heads, scheme, cylinders_per_range, defect=None):
         sectors = [g * grain + i for g in grains for i in range(grain)][zone.empty:]
         homes = {d * grain + i: h * grain + i for d, h in zone.remaps for i in range(grain)}
         homes = {} if defect == "forgets remaps" else homes
-        found += [(index, homes.get(place, place)) for place in sectors]
-    return found
+        placed += [(index, homes.get(place, place)) for place in sectors]
+    return placed
 
 
 def _data_grains(grains, unit, spares, slips, scheme):

@@ -31,14 +31,14 @@ class Twin:
 
     def runs(self):
         """(start, end) of each, in order."""
-        found, start = [], None
+        pairs, start = [], None
         for block, is_free in enumerate([*self.free, False]):
             if is_free and start is None:
                 start = block
             if not is_free and start is not None:
-                found.append((start, block))
+                pairs.append((start, block))
                 start = None
-        return found
+        return pairs
 
     def longest(self):
         return max((end - start for start, end in self.runs()), default=0)
@@ -106,8 +106,8 @@ class Twin:
                 return self.first_fit(n, 1, 0)
             wanted = self.extent(n)
             offset = self.shortest(wanted)
-            found = offset >= 0
-            self.cursors[:2] = [found * (self.first_unit + offset + n), found * (self.first_unit + offset + wanted)]
+            fits = offset >= 0
+            self.cursors[:2] = [fits * (self.first_unit + offset + n), fits * (self.first_unit + offset + wanted)]
             return offset
         if rule == DYNAMIC_FIT:
             if not self.wants_best_fit():
@@ -145,8 +145,8 @@ def same_space(fb, twin, m=1):
     for start, end in runs:
         assert run_length(fb, m, start) == end - start
         assert {run_start(fb, m, block) for block in {start, end - 1, (start + end) // 2}} == {start}
-    for other in (m - 1, m + 1):
-        assert fb.n_free[other] == fb.kinds[other] == 0
+    for neighbour in (m - 1, m + 1):
+        assert fb.n_free[neighbour] == fb.kinds[neighbour] == 0
 
 
 def walk(fb, twin, steps, m=1):

@@ -152,8 +152,8 @@ class TwinOfZfetch:
         elif len(self.streams) >= self.limit():
             return
         z = {"o": b, "l": 1, "s": 1, "p": b + 1, "c": 1, "d": 1, "last": self.now}
-        like = [{**other, "last": self.now} for other in self.streams]
-        if z not in like or self.has("a stream may be there twice"):
+        others = [{**stream, "last": self.now} for stream in self.streams]
+        if z not in others or self.has("a stream may be there twice"):
             self.streams.insert(len(self.streams) if self.has("new streams come last") else 0, z)
 
     def limit(self):

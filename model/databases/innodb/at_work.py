@@ -54,12 +54,12 @@ def _write_out(m, frame, is_old):
     n_pages, n = AREA_PAGES if m.s.flush_neighbors else 1, 0
     first = m.frames.page[frame] // n_pages * n_pages
     for page in range(first, min(first + n_pages, len(m.pages.frame_of))):
-        other = m.pages.frame_of[page]
-        if other != 0 and m.frames.flags[other] & DIRTY:
-            clean(m, other)
+        neighbour = m.pages.frame_of[page]
+        if neighbour != 0 and m.frames.flags[neighbour] & DIRTY:
+            clean(m, neighbour)
             m.pages.is_on_disk[page] = 1
             if is_old:
-                make_oldest(m, other)
+                make_oldest(m, neighbour)
             n += 1
     return n
 

@@ -63,10 +63,10 @@ def prepare_group(m, now, p):
 def lead(m, p):
     """Rule 2: the flush stage is free, and all who wait for it are of the group of `p`."""
     m.process[p, inno.LEADER] = p
-    other = leave(m.queue, m.after, inno.BINLOG)
-    while other != NOBODY:
-        m.process[other, inno.LEADER], m.process[other, inno.PHASE] = p, phase.IN_GROUP
-        other = leave(m.queue, m.after, inno.BINLOG)
+    member = leave(m.queue, m.after, inno.BINLOG)
+    while member != NOBODY:
+        m.process[member, inno.LEADER], m.process[member, inno.PHASE] = p, phase.IN_GROUP
+        member = leave(m.queue, m.after, inno.BINLOG)
     if m.s.flush_log_at_trx_commit:
         log_up_to(m, p, m.log[inno.MADE], int(m.s.flush_log_at_trx_commit == 1), phase.GROUP_WRITES)
     else:
@@ -76,8 +76,8 @@ def lead(m, p):
 @part
 def write_events(m, now, p):
     n = 0
-    for other in range(m.s.n_clients):
-        n += m.process[other, inno.LEADER] == p
+    for member in range(m.s.n_clients):
+        n += m.process[member, inno.LEADER] == p
     n_bytes, begin = n * events_bytes(m.test), m.log[inno.BINLOG_END] % FILE_BYTES
     n_bytes = min(n_bytes, FILE_BYTES - begin)
     m.log[inno.BINLOG_END] += n_bytes
@@ -112,11 +112,11 @@ def sync_events(m, now, p):
 def group_synced(m, now, p):
     """Rule 4."""
     release_lock(m, now, inno.BINLOG_SYNC)
-    for other in range(m.s.n_clients):
-        if m.process[other, inno.LEADER] == p:
-            m.process[other, inno.LEADER] = NOBODY
+    for member in range(m.s.n_clients):
+        if m.process[member, inno.LEADER] == p:
+            m.process[member, inno.LEADER] = NOBODY
             log_bytes(m, now, LOG_COMMIT)
-            unlock_all(m, now, other)
-            m.process[other, inno.PHASE] = phase.COMMITTED
-            if other != p:
-                set_time(m.calendar, other, now + m.s.handoff_ns)
+            unlock_all(m, now, member)
+            m.process[member, inno.PHASE] = phase.COMMITTED
+            if member != p:
+                set_time(m.calendar, member, now + m.s.handoff_ns)

@@ -198,11 +198,11 @@ def want(m, now, p, page):
 def tell_who_wants(m, now, page):
     if m.pool[inno.N_WANTING] == 0:
         return
-    for other in range(m.s.n_clients):
-        if m.process[other, inno.WANTED] == page:
-            m.process[other, inno.WANTED] = NOBODY
+    for waiter in range(m.s.n_clients):
+        if m.process[waiter, inno.WANTED] == page:
+            m.process[waiter, inno.WANTED] = NOBODY
             m.pool[inno.N_WANTING] -= 1
-            wake(m, now, other)
+            wake(m, now, waiter)
 
 
 # ---- dirty pages ----

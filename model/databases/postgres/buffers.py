@@ -181,10 +181,10 @@ def loaded(m, now, p):
     """Rule 4."""
     frame = m.process[p, pg.FRAME]
     m.buffers.flags[frame] &= ~LOADING
-    for other in range(m.s.n_clients):
-        if m.process[other, pg.WANTED] == m.buffers.page[frame]:
-            m.process[other, pg.WANTED] = NOBODY
-            wake(m, now, other)
+    for waiter in range(m.s.n_clients):
+        if m.process[waiter, pg.WANTED] == m.buffers.page[frame]:
+            m.process[waiter, pg.WANTED] = NOBODY
+            wake(m, now, waiter)
     m.process[p, pg.STEP] += 1
     m.process[p, pg.FRAME], m.process[p, pg.PHASE] = 0, phase.ACCESS
 

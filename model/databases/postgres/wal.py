@@ -180,8 +180,8 @@ def want_flush(m, p):
 def _n_siblings(m, p):
     """Others whose transactions have logged something, and who do not wait for a row."""
     n = 0
-    for other in range(m.s.n_clients):
-        if other != p and m.process[other, pg.IS_WRITER] and m.process[other, pg.PHASE] != phase.PREPARE:
+    for sibling in range(m.s.n_clients):
+        if sibling != p and m.process[sibling, pg.IS_WRITER] and m.process[sibling, pg.PHASE] != phase.PREPARE:
             n += 1
     return n
 

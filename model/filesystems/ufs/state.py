@@ -132,7 +132,7 @@ def new_ufs(files: Sequence[int], stripes: Sequence[Stripe], stripe_of: Sequence
     s = UfsParams(*map(int, s))
     file, n_pages, ends = _lay_out([*files, PAGE_BYTES], stripe_of, s)
     _check(s, stripes, stripe_of, ends)
-    n_reserved = N_RESERVED + 2 * 2**24 // min(one.interlace_bytes for one in stripes)
+    n_reserved = N_RESERVED + 2 * 2**24 // min(stripe.interlace_bytes for stripe in stripes)
     volumes = new_volumes(stripes, any_drive, phases_ns, max(n_ios, 2 * n_reserved), n_seconds)
     cache = new_page_cache(s.memory_bytes // PAGE_BYTES, n_pages)
     if s.starts_full:

@@ -122,11 +122,11 @@ def _has(m, now, p, node, level):
 def block_came(m, now, p):
     """The block that `p` read is there: it goes on, and all that waited for it."""
     process, level = m.process, m.process[p, fs.LEVEL]
-    other = process[p, fs.ABOVE_OTHER]
-    number = other - 1 if other else record_of(m.process, m.of_file, m.files.record_bytes, p)
+    above_other = process[p, fs.ABOVE_OTHER]
+    number = above_other - 1 if above_other else record_of(m.process, m.of_file, m.files.record_bytes, p)
     node = int(m.arc.node_of[level_block(m.files, process[p, fs.FILE], number, level)])
     _has(m, now, p, node, level)
-    process[p, fs.LEVEL] = -1 if other else level - 1
+    process[p, fs.LEVEL] = -1 if above_other else level - 1
     process[p, fs.STAGE], process[p, fs.ABOVE_OTHER] = LOOKS, 0
     wake_joined(m.joined, process, m.ready, m.n_ready, p, level == 0 and not is_kept(m.s.primarycache, 0))
 

@@ -134,10 +134,10 @@ def draw_records(workload, seed, n_each):
     """(of shadows, of writers): records to go to, int64[thread, n_each]; a longer row begins the same."""
     n_places = workload.file_bytes // workload.record_bytes - 1
 
-    def rows(who, n):
+    def rows(kind, n):
         records = empty((n, n_each), np.int64)
         for i in range(n):
-            records[i] = stream(seed, f"{who} {i}").random(n_each) * n_places
+            records[i] = stream(seed, f"{kind} {i}").random(n_each) * n_places
         return records
     return rows("shadow", workload.n_shadows), rows("writer", workload.n_writers)
 

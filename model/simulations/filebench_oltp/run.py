@@ -123,11 +123,11 @@ def _draws_left(sources, workload, threads, source):
 @part
 def _is_past_the_end(pool):
     """Whether a write in the outbox does not fit on its disk."""
-    end, found = (pool.disk.disk.layout.n_blocks << BLOCK_SHIFT) - BACK_BYTES, False
+    end, is_past = (pool.disk.disk.layout.n_blocks << BLOCK_SHIFT) - BACK_BYTES, False
     for i in range(pool.n_out[0]):
         io = pool.outbox[i]
-        found |= pool.queue.offset[io] + pool.queue.n_bytes[io] > end
-    return found and len(pool.disk.drawn_ns) == 0
+        is_past |= pool.queue.offset[io] + pool.queue.n_bytes[io] > end
+    return is_past and len(pool.disk.drawn_ns) == 0
 
 
 @kernel

@@ -45,10 +45,10 @@ def count_bytes(pool, n_bytes):
 @kernel
 def claim(pool, m, segments):
     """Write the allocated [start, end) of a metaslab, offsets in the vdev, (n, 2), into its log. OK or what cannot be."""
-    one = alloc_map(pool, m, 0)
+    allocated = alloc_map(pool, m, 0)
     for i in range(len(segments)):
-        note(pool, free_map.put(pool, one, segments[i, 0], segments[i, 1]))
-    free_map.append(pool, m, one)
+        note(pool, free_map.put(pool, allocated, segments[i, 0], segments[i, 1]))
+    free_map.append(pool, m, allocated)
     return pool.failure[0]
 
 

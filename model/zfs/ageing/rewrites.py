@@ -73,22 +73,22 @@ def replaced(record):
 
 
 @kernel
-def _put(found, row, kind, n_bytes, which):
-    found[0, row], found[1, row], found[2, row] = kind, n_bytes, which
+def _put(columns, row, kind, n_bytes, which):
+    columns[0, row], columns[1, row], columns[2, row] = kind, n_bytes, which
     return row + 1
 
 
 @kernel
-def _line_up(done, before, found):
+def _line_up(done, before, columns):
     """Fill the columns of `rows`."""
     row, first, n = 0, 0, len(done.txg)
     for i in range(n):
-        row = _put(found, row, ALLOCATE, done.n_bytes[i], i)
+        row = _put(columns, row, ALLOCATE, done.n_bytes[i], i)
         if i + 1 == n or done.txg[i + 1] != done.txg[i]:
             for j in range(first, i + 1):
                 if before[j] >= 0:
-                    row = _put(found, row, FREE, done.n_bytes[j], before[j])
-            row, first = _put(found, row, TXG_END, 0, done.txg[i]), i + 1
+                    row = _put(columns, row, FREE, done.n_bytes[j], before[j])
+            row, first = _put(columns, row, TXG_END, 0, done.txg[i]), i + 1
 
 
 def rows(done):
@@ -96,9 +96,9 @@ def rows(done):
     allocation that is made or freed, or the transaction group, each of which has writes."""
     before = replaced(done.record)
     n_rows = len(before) + np.count_nonzero(before >= 0) + int(done.txg[-1]) + 1
-    found = np.empty((3, n_rows), np.int64)
-    _line_up(done, before, found)
-    return tuple(found)
+    columns = np.empty((3, n_rows), np.int64)
+    _line_up(done, before, columns)
+    return tuple(columns)
 
 
 def operations(work: Rewrites, map_bytes: int, seed: int) -> Operations:

@@ -40,13 +40,13 @@ def _bits(free):
 
 def arrays_of(pool):
     """The arrays of a pool, by name. Those of a pool that is still used are copied by whoever keeps them."""
-    found = {name: array for name, array in _arrays(pool) if not _is_made_again(name)}
+    arrays = {name: array for name, array in _arrays(pool) if not _is_made_again(name)}
     if pool.blocks is not None:
         n = int(pool.blocks.n_fresh[0])
-        found |= {name: array[:n] for name, array in found.items() if _is_row(name)}
+        arrays |= {name: array[:n] for name, array in arrays.items() if _is_row(name)}
         used = np.flatnonzero(pool.blocks.free.n_free < pool.blocks.free.n_blocks)
-        found |= {"used": used, "bits": _bits(pool.blocks.free)[used]}
-    return found
+        arrays |= {"used": used, "bits": _bits(pool.blocks.free)[used]}
+    return arrays
 
 
 def put_arrays(pool, kept):

@@ -85,12 +85,12 @@ def _let_go(zil, params, log):
 def _take_next(zil, log):
     """One of those who wait becomes the writer."""
     waiting, n = zil.waiting, zil.logs[log, intent.N_WAITING]
-    who = zil.drawn[zil.n_drawn[0] % len(zil.drawn)] % n
+    chosen = zil.drawn[zil.n_drawn[0] % len(zil.drawn)] % n
     zil.n_drawn[0] += 1
-    become_writer(zil, log, waiting[log, who, intent.TASK], waiting[log, who, intent.OF_FILE],
-                  waiting[log, who, intent.UP_TO])
+    become_writer(zil, log, waiting[log, chosen, intent.TASK], waiting[log, chosen, intent.OF_FILE],
+                  waiting[log, chosen, intent.UP_TO])
     zil.logs[log, intent.N_WAITING] = n - 1
-    for i in range(who, n - 1):
+    for i in range(chosen, n - 1):
         for column in range(intent.N_WAITING_COLUMNS):
             waiting[log, i, column] = waiting[log, i + 1, column]
 

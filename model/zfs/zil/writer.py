@@ -69,13 +69,13 @@ def _fits(zil, log, n_bytes):
 @kernel
 def _cover(zil, log, entry):
     """The block of `entry` is being written: the same holds for what waits behind it, of the same block and group."""
-    entries, other = zil.entries, zil.entries[entry, intent.FOLLOWING]
-    while other != NIL:
-        same = (entries[other, intent.FILE] == entries[entry, intent.FILE]
-                and entries[other, intent.BLOCK] == entries[entry, intent.BLOCK])
-        if same and entries[other, intent.WAY] == INDIRECT and entries[other, intent.TXG] == entries[entry, intent.TXG]:
-            entries[other, intent.COVERED] = zil.logs[log, intent.PASS]
-        other = entries[other, intent.FOLLOWING]
+    entries, later = zil.entries, zil.entries[entry, intent.FOLLOWING]
+    while later != NIL:
+        same = (entries[later, intent.FILE] == entries[entry, intent.FILE]
+                and entries[later, intent.BLOCK] == entries[entry, intent.BLOCK])
+        if same and entries[later, intent.WAY] == INDIRECT and entries[later, intent.TXG] == entries[entry, intent.TXG]:
+            entries[later, intent.COVERED] = zil.logs[log, intent.PASS]
+        later = entries[later, intent.FOLLOWING]
 
 
 @part

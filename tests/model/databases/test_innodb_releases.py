@@ -158,10 +158,10 @@ def test_events_are_rows_before_and_after():
 
 @pytest.mark.parametrize("sync_binlog", [0, 1])
 def test_commits_of_many_clients_share_their_syncs(sync_binlog):
-    one, many = (run(n_clients=n, n_transactions=300 * n, sync_binlog=sync_binlog, n_rows=10**6) for n in (1, 32))
-    assert many.tps > 10 * one.tps
-    assert many.counts["flushes"] < 0.3 * many.counts["commits"]
-    assert many.machine.log[inno.STABLE] >= many.machine.log[inno.MADE] - 32 * 1000
+    alone, crowded = (run(n_clients=n, n_transactions=300 * n, sync_binlog=sync_binlog, n_rows=10**6) for n in (1, 32))
+    assert crowded.tps > 10 * alone.tps
+    assert crowded.counts["flushes"] < 0.3 * crowded.counts["commits"]
+    assert crowded.machine.log[inno.STABLE] >= crowded.machine.log[inno.MADE] - 32 * 1000
 
 
 def test_two_groups_are_under_way_at_a_time():
@@ -242,11 +242,11 @@ def scenario_of(**database):
 
 def test_a_release_costs_more_and_its_factor_is_drawn_for_those_that_are_not_of_the_slides():
     old, new = scenario_of(version="5.4.2"), scenario_of(version="8.0", sysbench="0.4")
-    known = {one.database.version: machines.known([one], "sysbench") for one in (old, new)}
-    has = {version: "release_power" in found.central() for version, found in known.items()}
+    known = {machine.database.version: machines.known([machine], "sysbench") for machine in (old, new)}
+    has = {version: "release_power" in unknowns.central() for version, unknowns in known.items()}
     assert has == {"5.4.2": False, "8.0": True}
     values = known["8.0"].central()
-    cost = [servers.innodb_test(one, values).statements[:, -1].sum() for one in (old, new)]
+    cost = [servers.innodb_test(machine, values).statements[:, -1].sum() for machine in (old, new)]
     assert 1.5 < cost[1] / cost[0] < 2
     assert servers.innodb_test(new, values | {"release_power": 0.0}).statements.tolist() == servers.innodb_test(
         old, values).statements.tolist()
@@ -255,8 +255,8 @@ def test_a_release_costs_more_and_its_factor_is_drawn_for_those_that_are_not_of_
 @pytest.mark.parametrize(("version", "program", "k_is_random"), [
     ("5.4.0", None, 0), ("5.5", None, 0), ("5.6", None, 1), ("8.4", None, 1), ("8.4", "0.4", 0), ("5.4.2", "1.0", 1)])
 def test_which_sysbench_is_taken_goes_by_the_release_unless_it_is_said(version, program, k_is_random):
-    one = scenario_of(version=version, sysbench=program)
-    assert servers.innodb_test(one, machines.known([one], "sysbench").central()).k_is_random == k_is_random
+    machine = scenario_of(version=version, sysbench=program)
+    assert servers.innodb_test(machine, machines.known([machine], "sysbench").central()).k_is_random == k_is_random
 
 
 def test_at_work_and_the_rate_of_the_hours_before_go_together():

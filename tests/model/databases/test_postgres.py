@@ -254,9 +254,9 @@ def misses_of_a_clock(pages, n_frames):
     """The naive twin of the clock sweep: frames as a list of [page, usage]."""
     frames, hand, misses = [], -1, 0
     for page in pages:
-        found = [frame for frame in frames if frame[0] == page]
-        if found:
-            found[0][1] = min(5, found[0][1] + 1)
+        hits = [frame for frame in frames if frame[0] == page]
+        if hits:
+            hits[0][1] = min(5, hits[0][1] + 1)
             continue
         misses += 1
         if len(frames) < n_frames:
@@ -326,7 +326,7 @@ def run_one(n_clients=1, cpu_ns=CPU_NS, **conf):
     return simulate(pgbench(1, 1, cpu_ns), Settings(n_clients, 1, **conf))
 
 
-@pytest.mark.parametrize(("call", "said"), [
+@pytest.mark.parametrize(("call", "message"), [
     (lambda: settings_of(7.4, 1, 1), "version is 7.4, but .* from 8.3 to 18; choose"),
     (lambda: pgbench(0, 1, CPU_NS), "scale is 0, but .*; choose 1"),
     (lambda: pgbench(1, 1, CPU_NS, "tpc-c"), "script is tpc-c, but .*; choose"),
@@ -338,8 +338,8 @@ def run_one(n_clients=1, cpu_ns=CPU_NS, **conf):
     (lambda: run_one(wal_buffers_bytes=8192), "wal_buffers_bytes is 8192, but .*; choose"),
     (lambda: on_device(read_ns=-1), "takes -1 ns, but .*; give"),
 ])
-def test_bad_values_are_one_sentence(call, said):
-    with pytest.raises(ValueError, match=said) as told:
+def test_bad_values_are_one_sentence(call, message):
+    with pytest.raises(ValueError, match=message) as told:
         call()
     assert "\n" not in str(told.value)
     assert str(told.value).count(". ") == 0

@@ -36,8 +36,8 @@ def test_a_view_holds_the_memory(view):
     at = place(array)
     del array
     gc.collect()
-    other = zeros(N, np.int64)
-    assert place(other) != at
+    later = zeros(N, np.int64)
+    assert place(later) != at
     assert (kept == 7).all()
 
 

@@ -85,10 +85,10 @@ def test_memory_that_is_too_small_costs_hits_and_memory_that_is_not_changes_noth
 
 def test_the_same_seed_gives_the_same_bits_and_another_one_others(site):
     settings = Settings(n_leaves=6, duration_ns=SECOND)
-    one, same, other = (simulate(site, rules_of("onnv_69"), settings, seed) for seed in (1, 1, 2))
-    assert (one.response_ns == same.response_ns).all()
-    assert (one.busy_ns == same.busy_ns).all()
-    assert len(one.response_ns) != len(other.response_ns) or (one.response_ns != other.response_ns).any()
+    first, same, differing = (simulate(site, rules_of("onnv_69"), settings, seed) for seed in (1, 1, 2))
+    assert (first.response_ns == same.response_ns).all()
+    assert (first.busy_ns == same.busy_ns).all()
+    assert len(first.response_ns) != len(differing.response_ns) or (first.response_ns != differing.response_ns).any()
 
 
 def test_too_little_room_is_made_up_for_and_changes_nothing(site, monkeypatch):

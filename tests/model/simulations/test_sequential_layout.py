@@ -59,9 +59,9 @@ def test_the_worked_vector_of_the_specification():
 def test_small_records_lie_where_the_other_layout_puts_them():
     """With holes too short for anything, up to the first L2."""
     files, sizes = number_blocks([128 * 100]), block_sizes(n_leaves=5)
-    one, other = layout.lay_out(files, sizes, 5)[0], seqread_layout.lay_out(files, sizes, 5)[0]
-    assert (one.place[:-1] == other.place[:-1]).all()
-    assert (one.second[:-1] == other.second[:-1]).all()
+    first, second = layout.lay_out(files, sizes, 5)[0], seqread_layout.lay_out(files, sizes, 5)[0]
+    assert (first.place[:-1] == second.place[:-1]).all()
+    assert (first.second[:-1] == second.second[:-1]).all()
 
 
 @pytest.fixture(scope="module")

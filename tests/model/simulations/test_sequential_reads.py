@@ -86,8 +86,8 @@ def test_with_the_cache_each_line_is_one_stall(runs):
 def test_stalls_are_what_the_cache_saves(site):
     """With a driver that does not sort; a sorting one can let a stalled reader wait for as long as others read in front."""
     rules = rules_of("onnv_70", SheetParams(sorts=0))
-    on, off = (simulate(site, one, SETTINGS).spent_ns["stalled on an indirect block"].sum()
-               for one in (rules, without_cache(rules)))
+    on, off = (simulate(site, build, SETTINGS).spent_ns["stalled on an indirect block"].sum()
+               for build in (rules, without_cache(rules)))
     assert on < 0.25 * off
 
 
@@ -162,10 +162,10 @@ def test_a_file_read_again_comes_from_core_just_if_it_fits(arc_bytes, keeps_indi
 
 def test_the_same_seed_gives_the_same_bits_and_another_one_others(site):
     settings = SETTINGS._replace(duration_ns=SECOND)
-    one, same, other = (simulate(site, rules_of("onnv_70"), settings, seed) for seed in (1, 1, 2))
-    assert (one.response_ns == same.response_ns).all()
-    assert (one.busy_ns == same.busy_ns).all()
-    assert len(one.response_ns) != len(other.response_ns) or (one.response_ns != other.response_ns).any()
+    first, same, differing = (simulate(site, rules_of("onnv_70"), settings, seed) for seed in (1, 1, 2))
+    assert (first.response_ns == same.response_ns).all()
+    assert (first.busy_ns == same.busy_ns).all()
+    assert len(first.response_ns) != len(differing.response_ns) or (first.response_ns != differing.response_ns).any()
 
 
 def test_too_little_room_is_made_up_for_and_changes_nothing(site, monkeypatch):

@@ -18,13 +18,13 @@ ALLOC = 0  # a list
 
 def rows(blocks):
     """(first, length) of each row of consecutive numbers."""
-    found = []
+    runs = []
     for block in sorted(blocks):
-        if found and sum(found[-1]) == block:
-            found[-1][1] += 1
+        if runs and sum(runs[-1]) == block:
+            runs[-1][1] += 1
         else:
-            found.append([block, 1])
-    return found
+            runs.append([block, 1])
+    return runs
 
 
 def records(blocks, max_blocks):
@@ -49,7 +49,7 @@ def test_lists_count_records_like_sets(areas, n_undone):
     maps, there = maps_of(300), []
     for first, n in areas:
         blocks = range(300 + first, 300 + min(first + n, 300))
-        if not any(set(blocks) & set(other) for other in there):
+        if not any(set(blocks) & set(area) for area in there):
             there.append(blocks)
             assert bitmap_maps.put(maps, ALLOC, blocks[0] * UNIT, (blocks[-1] + 1) * UNIT) == OK
             assert bitmap_maps.take(maps, 1, blocks[0] * UNIT, (blocks[-1] + 1) * UNIT) == OK
@@ -57,7 +57,7 @@ def test_lists_count_records_like_sets(areas, n_undone):
         gone = there.pop(n_undone % len(there))
         assert bitmap_maps.unput(maps, ALLOC, gone[0] * UNIT, (gone[-1] + 1) * UNIT) == OK
         assert bitmap_maps.give(maps, 1, gone[0] * UNIT, (gone[-1] + 1) * UNIT) == OK
-    blocks = {block for one in there for block in one}
+    blocks = {block for area in there for block in area}
     assert bitmap_maps.space(maps, ALLOC) == len(blocks) * UNIT
     assert bitmap_maps.n_records(maps, 1, ALLOC, 9) == records(blocks, 4096)
     bitmap_maps.move(maps, ALLOC, 2)
@@ -105,8 +105,8 @@ def test_what_is_moved_comes_behind_what_is_there():
     """Lists that are linked have the blocks of both, and those alone are given; what is put then comes behind them."""
     maps = maps_of(300)
     assert bitmap_maps.take(maps, 1, 300 * UNIT, 400 * UNIT) == OK
-    for one, first, n in ((2, 310, 10), (2, 340, 5), (ALLOC, 300, 4), (ALLOC, 360, 6)):
-        assert bitmap_maps.put(maps, one, first * UNIT, (first + n) * UNIT) == OK
+    for list_, first, n in ((2, 310, 10), (2, 340, 5), (ALLOC, 300, 4), (ALLOC, 360, 6)):
+        assert bitmap_maps.put(maps, list_, first * UNIT, (first + n) * UNIT) == OK
     bitmap_maps.move(maps, ALLOC, 2)
     bitmap_maps.move(maps, ALLOC, 2)  # there is nothing left
     assert bitmap_maps.put(maps, 2, 390 * UNIT, 391 * UNIT) == OK

@@ -184,8 +184,8 @@ def test_instructions_on_words(word, n):
     """Compiled and plain; a word is 64 bits, and its number is their sum less 2^64 if the uppermost is set."""
     bits = [word >> i & 1 for i in range(64)]
     value = word & 2**64 - 1
-    found = int(words_report(word, n, out := np.zeros(7, np.int64)))
-    assert found == 0
+    failure = int(words_report(word, n, out := np.zeros(7, np.int64)))
+    assert failure == 0
     assert list(out) == [
         signed(value >> n), bits.index(1) if word else 64, bits[::-1].index(1) if word else 64, sum(bits),
         signed(1 << n), signed(2**n - 1), signed(2**64 - 2 ** (n + 1))]

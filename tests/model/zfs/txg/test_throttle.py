@@ -184,10 +184,10 @@ def test_a_machine_to_scale_that_writes_as_fast_has_limits_to_scale(name, dirty_
     assert (small.timeout_ns, small.sync_target_ns) == (params.timeout_ns // 16, params.sync_target_ns // 16)
     assert max_limit_bytes(GIB // 16, small) == max_limit_bytes(GIB, params) // 16
     states = []
-    for one, k in ((params, 1), (small, 16)):
-        state = new_throttle(one.min_limit)
+    for rules, k in ((params, 1), (small, 16)):
+        state = new_throttle(rules.min_limit)
         for txg, seconds in ((5, 2), (6, 9), (7, 1)):
             state[throttled.DIRTY + txg % 4] = dirty_mib * 2**20 // k
-            group_written(state, one, txg, seconds * SECOND // k, max_limit_bytes(4 * GIB // k, one))
+            group_written(state, rules, txg, seconds * SECOND // k, max_limit_bytes(4 * GIB // k, rules))
         states.append(state)
     assert states[1][throttled.LIMIT] == pytest.approx(states[0][throttled.LIMIT] / 16, rel=1e-6)

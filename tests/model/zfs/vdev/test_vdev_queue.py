@@ -483,5 +483,5 @@ for params in ALL_RULES.values():
 
 @pytest.mark.parametrize("setting", ["NUMBA_DISABLE_JIT", "NUMBA_BOUNDSCHECK"])
 def test_interpreted_and_bounds_checked_code_issues_the_same(setting):
-    plain, other = printed(["-c", SHORT_RUN]), printed(["-c", SHORT_RUN], **{setting: "1"})
-    assert plain == other != ""
+    plain, checked = printed(["-c", SHORT_RUN]), printed(["-c", SHORT_RUN], **{setting: "1"})
+    assert plain == checked != ""

@@ -23,7 +23,7 @@ ERA_NAMES = sorted(ERAS)
 
 writes = st.tuples(st.just("write"), st.integers(1, 3), st.integers(0, 2), st.just(128 * KiB),
                    st.sampled_from([1, 100, 8 * KiB, 32 * KiB, 32 * KiB + 1, 128 * KiB]), st.integers(0, 2))
-others = st.tuples(st.just("other"), st.integers(0, 100))
+others = st.tuples(st.just("record_other"), st.integers(0, 100))
 commits = st.tuples(st.just("commit"), st.integers(0, 3), st.integers(0, 5))
 completions = st.tuples(st.just("complete"), st.integers(0, 5), st.integers(0, 2))
 operations = st.one_of(writes, writes, commits, commits, others, completions, completions, st.just(("sync",)))
@@ -172,11 +172,11 @@ def test_defects_are_noticed():
     assert json.loads(interpreted("defects.zil")) == ["none"]
 
 
-@pytest.mark.parametrize(("sizes", "said"), [
+@pytest.mark.parametrize(("sizes", "message"), [
     ({"n_entries": 0}, "for 0 entries is none"),
     ({"n_blocks": 3}, "for 3 blocks cannot"),
     ({"drawn": ()}, "no number drawn"),
 ])
-def test_an_impossible_log_is_one_sentence(sizes, said):
-    with pytest.raises(ValueError, match=said + ".*; (choose|give)"):
+def test_an_impossible_log_is_one_sentence(sizes, message):
+    with pytest.raises(ValueError, match=message + ".*; (choose|give)"):
         z.new_zil(**sizes)
