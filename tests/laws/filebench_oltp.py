@@ -6,16 +6,17 @@ import numpy as np
 
 from model.devices.command_queue import N_COMMANDS, SERVICE_NS
 from model.events import accounts, ring
+from model.events.queues import NOBODY
 from model.simulations.filebench_oltp import columns as oltp
 from model.simulations.filebench_oltp.state import AIO_TASKS
+from model.structures.sentinels import NIL
 from model.zfs.arc import columns as header
 from model.zfs.arc.lists import ANONYMOUS, MFU, total_bytes
 from model.zfs.dmu import columns as dirtied
 from model.zfs.dmu.dirty import QUARTERS, WRITTEN
 from model.zfs.vdev import cache_replay
 from model.zfs.vdev.cache_replay import COMPLETION, READ
-from model.zfs.vdev.leaves import FOR_LINE, FOR_TXG, NOBODY
-from model.zfs.vdev.queue_units import NIL
+from model.zfs.vdev.leaves import FOR_LINE, FOR_TXG
 
 
 def reading(x):

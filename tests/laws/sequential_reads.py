@@ -4,14 +4,15 @@ import numpy as np
 
 from model.devices.command_queue import N_COMMANDS, SERVICE_NS
 from model.events import accounts
+from model.events.queues import NOBODY
 from model.simulations.sequential_reads import columns as reader
 from model.simulations.sequential_reads import watch_columns as watched
 from model.simulations.sequential_reads.state import ABSENT, FRESH, READING, STALLED
+from model.structures.sentinels import NIL
 from model.zfs.dmu.zfetch import max_fetches, new_zfetch, read_block
 from model.zfs.vdev import record_columns as recorded
 from model.zfs.vdev.cache import MISS
-from model.zfs.vdev.leaves import FOR_LINE, NOBODY
-from model.zfs.vdev.queue_units import NIL
+from model.zfs.vdev.leaves import FOR_LINE
 
 
 def under_way(x):

@@ -25,6 +25,7 @@ from model.filesystems.zfs.file_layout import indirect_cpu_ns
 from model.filesystems.zfs.state import Pool, Settings, Store
 from model.filesystems.zfs.stats import COUNTS
 from model.simulations import database_server
+from model.structures.sentinels import NIL
 from model.zfs.arc import columns as header
 from model.zfs.arc import scalars as scalar
 from model.zfs.arc.lists import ANONYMOUS, MFU, MFU_GHOST
@@ -33,7 +34,6 @@ from model.zfs.dmu.recordsize import records_dirtied
 from model.zfs.eras import era
 from model.zfs.txg import columns as throttled
 from model.zfs.txg.throttle import DIRTY_DATA, dirty_bytes
-from model.zfs.vdev.queue_units import NIL
 
 SECOND, PAGE = 10**9, 8192
 SEGMENT = 2**21  # the whole log

@@ -30,8 +30,9 @@ from model.filesystems.ufs.state import (
     SYNC,
     SYNC_THEN_JOURNAL,
 )
-from model.filesystems.ufs.volumes import NONE, PAGE_BYTES, feed_units, one_done, release_io
+from model.filesystems.ufs.volumes import PAGE_BYTES, feed_units, one_done, release_io
 from model.jit import kernel, part
+from model.structures.sentinels import NONE
 
 LOG = 0
 SYNCS = FSYNC, WAL_SYNC, WAL_CREATE, CONTROL

@@ -37,7 +37,8 @@ from model.events.calendar import set_time
 from model.events.clock import SECOND_NS
 from model.filesystems.ufs import columns as ufs
 from model.filesystems.ufs.page_cache import PageCache, fill, new_page_cache
-from model.filesystems.ufs.volumes import NONE, PAGE_BYTES, Stripe, Volumes, check_stripes, new_volumes
+from model.filesystems.ufs.volumes import PAGE_BYTES, Stripe, Volumes, check_stripes, new_volumes
+from model.structures.sentinels import NONE
 
 JOURNAL_BYTES = 2**26  # of a file system's log: 1 MB per GB, at most 64 MB
 GROUP_SHARE = 3  # a group is so many times as long as a piece; 16 cylinders of 4 MB against 16 MB

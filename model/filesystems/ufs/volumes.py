@@ -39,8 +39,8 @@ from model.events.calendar import NEVER, Calendar, new_calendar, set_time
 from model.events.clock import SECOND_NS
 from model.filesystems.ufs import volume_columns as volume
 from model.jit import kernel, part
+from model.structures.sentinels import NONE
 
-NONE = -1
 PAGE_BYTES = 8192  # of Solaris on SPARC, and a block of UFS
 
 

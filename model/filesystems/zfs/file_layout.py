@@ -26,7 +26,7 @@ from model.devices.data_sheet import SheetParams
 from model.devices.ssd import SsdParams
 from model.filesystems.zfs import columns as fs
 from model.filesystems.zfs.placement import metaslab_bytes, usable_bytes
-from model.filesystems.zfs.state import NOWHERE
+from model.structures.sentinels import NOWHERE
 from model.zfs.dmu.indirect import INDIRECT_BYTES, POINTER_BYTES, POINTER_SHIFT, tree
 from model.zfs.dmu.layout import Layout, block_sizes, check_fits, indirect_bytes, new_space, number_blocks, write_file
 from model.zfs.txg.write_issue import time_between

@@ -7,6 +7,7 @@ import numpy as np
 from model.events import ring
 from model.events.calendar import NEVER, new_calendar, set_time
 from model.events.clock import SECOND_NS
+from model.events.queues import NOBODY
 from model.events.streams import stream
 from model.filesystems.zfs import columns as fs
 from model.filesystems.zfs.cache_devices import ROOM_OF_ROUND, has_cache
@@ -40,6 +41,7 @@ from model.filesystems.zfs.state import (
 )
 from model.filesystems.zfs.stats import COUNTS
 from model.jit import kernel
+from model.structures.sentinels import NIL
 from model.zfs.arc import columns as header
 from model.zfs.arc.arc import ArcParams, adjust, arc_params, new_arc
 from model.zfs.arc.l2arc import (
@@ -51,7 +53,6 @@ from model.zfs.arc.l2arc import (
     room_bytes,
     starts_with,
 )
-from model.zfs.arc.lists import NIL
 from model.zfs.arc.primarycache import ALL, METADATA_ONLY, NOTHING, is_kept, l2_mark
 from model.zfs.dmu.after_loading import warm, write_new
 from model.zfs.dmu.dirty import new_txgs
@@ -60,7 +61,6 @@ from model.zfs.dmu.zfetch import of_records as zfetch_of_records
 from model.zfs.eras import Era
 from model.zfs.txg.throttle import DIRTY_DATA, max_limit_bytes, new_throttle
 from model.zfs.txg.write_issue import time_between
-from model.zfs.vdev.leaves import NOBODY
 from model.zfs.vdev.places import SINGLE_DISK
 from model.zfs.vdev.queue_classes import new_class_state
 from model.zfs.zil.log import ZilSettings, new_zil

@@ -18,21 +18,22 @@ looks at neither (spec 4.5).
 
 from model.events import ring
 from model.events.clock import TICK_NS
+from model.events.queues import NOBODY
 from model.filesystems.calls import READ
 from model.filesystems.zfs import columns as fs
 from model.filesystems.zfs import stats as stat
 from model.filesystems.zfs.devices import ios_left, read_block
-from model.filesystems.zfs.state import NOWHERE, SPARE_IOS, count, read_cpu_ns, work
+from model.filesystems.zfs.state import SPARE_IOS, count, read_cpu_ns, work
 from model.jit import kernel, part
+from model.structures.sentinels import NIL, NOWHERE
 from model.zfs.arc import columns as header
 from model.zfs.arc.arc import new_block, revive
-from model.zfs.arc.lists import NIL, PREFETCHED, in_core
+from model.zfs.arc.lists import PREFETCHED, in_core
 from model.zfs.arc.primarycache import asks_prefetch, drop_unless_kept, is_kept
 from model.zfs.dmu import fetch_columns as to_fetch
 from model.zfs.dmu.dbuf import has_come
 from model.zfs.dmu.layout import level_block
 from model.zfs.dmu.zfetch import read_block as show_block
-from model.zfs.vdev.leaves import NOBODY
 
 # ---- showing ----
 

@@ -10,6 +10,7 @@ waits for another reader's has none of it. Where the ARC holds records compresse
 decompresses it again; left out is the cache of decompressed ones (dbuf cache, a 32nd of the ARC).
 """
 
+from model.events.queues import NOBODY
 from model.filesystems.calls import (
     READ,
     WAL_CREATE,
@@ -19,15 +20,15 @@ from model.filesystems.zfs import stats as stat
 from model.filesystems.zfs.cache_devices import count_cache_read, may_be_fed, place_on_cache
 from model.filesystems.zfs.devices import read_block
 from model.filesystems.zfs.read_ahead import absent_above, read_ahead, show, wake_joined, wants_more
-from model.filesystems.zfs.state import LOOKS, NOWHERE, READING, count, read_cpu_ns, work
+from model.filesystems.zfs.state import LOOKS, READING, count, read_cpu_ns, work
 from model.jit import kernel, part
+from model.structures.sentinels import NOWHERE
 from model.zfs.arc import columns as header
 from model.zfs.arc.lists import PREFETCHED, in_core
 from model.zfs.arc.primarycache import drop_unless_kept, is_kept
 from model.zfs.dmu.dbuf import buffer_for, find
 from model.zfs.dmu.dbuf import has_come as buffer_has_come
 from model.zfs.dmu.layout import indirect_bytes, level_block
-from model.zfs.vdev.leaves import NOBODY
 
 
 @kernel

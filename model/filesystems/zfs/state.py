@@ -45,7 +45,6 @@ N_SLOTS = 64  # units and flushes that a device without an arm has under way at 
 N_ROWS = 1024  # rows of an intent log that are being done at a time
 N_AHEAD = 2048  # records that are being read ahead at a time
 SPARE_IOS = 4096  # that the sync thread leaves to others
-NOWHERE = -1  # the place of a record that was never written
 _OF_ZIL = ZilSettings(*range(len(ZilSettings._fields)))  # columns of Zfs.zil_settings: one for each field
 
 

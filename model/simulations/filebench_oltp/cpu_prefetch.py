@@ -7,12 +7,12 @@ neighbours there. Each is named when the one before must have arrived. Nothing h
 from model.jit import kernel, part
 from model.jit.cpu_prefetch import prefetch
 from model.structures.lru import bucket_of
+from model.structures.sentinels import NIL
 from model.zfs.arc import columns as header
 from model.zfs.dmu import columns as dirtied
 from model.zfs.dmu.layout import level_block
 from model.zfs.vdev.leaves import FOR_LINE, FOR_TXG
 from model.zfs.vdev.places import LEAF_SHIFT, OFFSET_MASK
-from model.zfs.vdev.queue_units import NIL
 
 
 @part

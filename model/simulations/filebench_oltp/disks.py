@@ -2,13 +2,14 @@
 
 from model.devices.command_queue import N_COMMANDS
 from model.events.calendar import set_time
+from model.events.queues import NOBODY
 from model.jit import part
 from model.simulations.filebench_oltp import columns as oltp
 from model.simulations.filebench_oltp.cpu_prefetch import unit_ends
 from model.simulations.filebench_oltp.tasks import block_came
+from model.structures.sentinels import NIL
 from model.zfs.dmu.dbuf import copy_written
-from model.zfs.vdev.leaves import FOR_TXG, NOBODY, answered, disk_done, has_come, release_io
-from model.zfs.vdev.queue_units import NIL
+from model.zfs.vdev.leaves import FOR_TXG, answered, disk_done, has_come, release_io
 
 
 @part

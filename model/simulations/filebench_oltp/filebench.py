@@ -18,12 +18,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from model.events.queues import NOBODY
 from model.events.streams import stream
 from model.jit import kernel
 from model.jit.lent_memory import empty
 
 LOG_WRITER = 0
-NOBODY = -1
 
 
 class Workload(NamedTuple):

@@ -27,6 +27,7 @@ from model.events import ring
 from model.events.accounts import change_by
 from model.events.calendar import NEVER, next_source, set_time, settle
 from model.events.clock import SECOND_NS, TICK_NS
+from model.events.queues import NOBODY
 from model.jit import kernel, part
 from model.simulations.filebench_oltp import columns as oltp
 from model.simulations.filebench_oltp.cpu_prefetch import unit_starts
@@ -52,14 +53,14 @@ from model.simulations.filebench_oltp.tasks import finish_read, finish_write, lo
 from model.simulations.filebench_oltp.threads import shadow_event, writer_event
 from model.simulations.filebench_oltp.txgs import sync_event, timer_event
 from model.simulations.rules import Rules
+from model.structures.sentinels import NIL
 from model.zfs.arc.arc import Arc, adjust, arc_params, new_arc
 from model.zfs.arc.lists import has_nodes, total_bytes
 from model.zfs.dmu.after_loading import preallocate, warm
 from model.zfs.dmu.dirty import has_room
 from model.zfs.dmu.layout import MAX_LEVELS
-from model.zfs.vdev.leaves import NOBODY, Leaves, Recorder, busy_until, new_recorder, record_command, start_disk, to_queue
+from model.zfs.vdev.leaves import Leaves, Recorder, busy_until, new_recorder, record_command, start_disk, to_queue
 from model.zfs.vdev.places import BACK_BYTES
-from model.zfs.vdev.queue_units import NIL
 
 # ---- the loop ----
 

@@ -11,6 +11,7 @@ import numpy as np
 from model.devices.command_queue import BLOCK_SHIFT
 from model.events import accounts, ring
 from model.events.calendar import Calendar, new_calendar
+from model.events.queues import NOBODY
 from model.events.streams import stream
 from model.jit.lent_memory import empty, in_lines
 from model.simulations.filebench_oltp import columns as oltp
@@ -40,7 +41,7 @@ from model.zfs.dmu.layout import (
     number_blocks,
 )
 from model.zfs.vdev import io_columns as of_io
-from model.zfs.vdev.leaves import NOBODY, new_leaves
+from model.zfs.vdev.leaves import new_leaves
 from model.zfs.vdev.places import SINGLE_DISK
 from model.zfs.vdev.raid import VdevParams
 

@@ -7,6 +7,7 @@ from model.events import ring
 from model.events.accounts import change_by
 from model.events.calendar import set_time
 from model.events.clock import SECOND_NS
+from model.events.queues import NOBODY
 from model.jit import kernel, part
 from model.simulations.filebench_oltp import columns as oltp
 from model.simulations.filebench_oltp.cpu_prefetch import line_at, next_read, next_read_begins
@@ -16,7 +17,7 @@ from model.zfs.arc.lists import in_core
 from model.zfs.dmu.dbuf import buffer_for, dirty_record, find, has_come
 from model.zfs.dmu.indirect import POINTERS
 from model.zfs.dmu.layout import level_block
-from model.zfs.vdev.leaves import NOBODY, ask
+from model.zfs.vdev.leaves import ask
 
 
 @part

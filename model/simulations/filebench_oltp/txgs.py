@@ -8,13 +8,13 @@ from model.events.calendar import set_time
 from model.jit import part
 from model.simulations.filebench_oltp import columns as oltp
 from model.simulations.filebench_oltp.cpu_prefetch import block_above, next_write
+from model.structures.sentinels import NIL
 from model.zfs.arc.arc import make_anonymous
 from model.zfs.dmu import columns as dirtied
 from model.zfs.dmu.dbuf import node_of_entry
 from model.zfs.dmu.dirty import advance, hand_over, quiesce
 from model.zfs.dmu.layout import allocate, allocate_copy
 from model.zfs.vdev.leaves import write_block
-from model.zfs.vdev.queue_units import NIL
 
 
 @part

@@ -22,6 +22,7 @@ above 350 GB of records, stay in it), reads of the redo logs, the database's own
 
 from model.devices.command_queue import N_COMMANDS
 from model.events.calendar import NEVER, next_source, set_time
+from model.events.queues import NOBODY
 from model.jit import kernel, part
 from model.simulations.order_entry import columns as order
 from model.simulations.order_entry.placement import put_wanted
@@ -29,10 +30,10 @@ from model.simulations.order_entry.state import DONE, OUT_OF_SPACE
 from model.simulations.order_entry.txgs import age, sync_event, sync_task, timer_event
 from model.simulations.order_entry.users import become, block_read, user_event
 from model.simulations.order_entry.writers import is_written, log_event, share_event, wake_writers, writer_event
+from model.structures.sentinels import NIL
 from model.zfs.metaslab.sync import sync_txg
-from model.zfs.vdev.leaves import NOBODY, answered, disk_done, has_come, release_io, start_disk, to_queue
+from model.zfs.vdev.leaves import answered, disk_done, has_come, release_io, start_disk, to_queue
 from model.zfs.vdev.queue import READ
-from model.zfs.vdev.queue_units import NIL
 
 # ---- disks ----
 

@@ -21,6 +21,7 @@ from model.devices.command_queue import N_COMMANDS
 from model.events.accounts import change_by
 from model.events.calendar import NEVER, set_time
 from model.events.clock import TICK_NS
+from model.events.queues import NOBODY
 from model.jit import kernel, part
 from model.simulations.sequential_reads import columns as reader
 from model.simulations.sequential_reads import watch_columns as watched
@@ -45,11 +46,11 @@ from model.simulations.sequential_reads.state import (
     WAITING,
 )
 from model.structures.lru import link_after, unlink
+from model.structures.sentinels import NIL
 from model.zfs.dmu import fetch_columns as to_fetch
 from model.zfs.dmu.layout import level_block
 from model.zfs.dmu.zfetch import read_block as show_block
-from model.zfs.vdev.leaves import NOBODY, answered, disk_done, read_at, release_io
-from model.zfs.vdev.queue_units import NIL
+from model.zfs.vdev.leaves import answered, disk_done, read_at, release_io
 
 # ---- accounts ----
 

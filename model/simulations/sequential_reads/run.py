@@ -52,9 +52,9 @@ from model.simulations.sequential_reads.state import (
     new_machine,
 )
 from model.simulations.sequential_reads.state import new_recorder as new_activity_recorder
+from model.structures.sentinels import NIL
 from model.zfs.vdev.leaves import Leaves, busy_until, new_recorder, record_command, start_disk, to_queue
 from model.zfs.vdev.leaves import Recorder as CacheRecorder
-from model.zfs.vdev.queue_units import NIL
 
 # ---- the loop ----
 

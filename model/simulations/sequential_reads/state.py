@@ -11,6 +11,7 @@ import numpy as np
 from model.devices.command_queue import Drive
 from model.events import accounts
 from model.events.calendar import Calendar, new_calendar
+from model.events.queues import NOBODY
 from model.events.streams import stream
 from model.simulations.rules import rules_of as rules_of_disks
 from model.simulations.sequential_reads import columns as reader
@@ -24,7 +25,7 @@ from model.zfs.dmu.zfetch import Zfetch, ZfetchParams, max_fetches, new_zfetch
 from model.zfs.eras import era
 from model.zfs.vdev import record_columns as recorded
 from model.zfs.vdev.cache import VdevCacheParams
-from model.zfs.vdev.leaves import NOBODY, new_leaves
+from model.zfs.vdev.leaves import new_leaves
 from model.zfs.vdev.places import OFFSET_MASK
 from model.zfs.vdev.queue import VdevQueueParams
 

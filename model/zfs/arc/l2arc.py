@@ -40,6 +40,7 @@ import numpy as np
 from model.events.calendar import NEVER
 from model.events.clock import SECOND_NS
 from model.jit import kernel
+from model.structures.sentinels import NIL, NOWHERE
 from model.zfs.arc import columns as header
 from model.zfs.arc import l2_columns as l2_cache
 from model.zfs.arc import scalars as scalar
@@ -50,7 +51,6 @@ from model.zfs.arc.lists import (
     L2_ONLY,
     MFU,
     MRU,
-    NIL,
     PREFETCHED,
     forget,
     lose_l2,
@@ -58,7 +58,6 @@ from model.zfs.arc.lists import (
 )
 
 HEADER_OF_COPY_BYTES = HEADER_BYTES + L2_HEADER_BYTES  # of a block that is nowhere else
-NOWHERE = -1
 FRONT_BYTES, BACK_BYTES = 2**22, 2**19  # of a device, not used: labels, boot area
 MIN_DEVICE_BYTES = 2**26  # SPA_MINDEVSIZE
 

@@ -18,10 +18,9 @@ import numpy as np
 
 from model.jit import kernel
 from model.jit.lent_memory import empty, in_lines
+from model.structures.sentinels import NIL
 from model.zfs.arc import columns as header
 from model.zfs.arc import scalars as scalar
-
-NIL = 0  # the number of no node
 
 # States, and lists: 2 x state + (1 for metadata). Node number i < 10 is the end of list i.
 ANONYMOUS, MRU, MFU, MRU_GHOST, MFU_GHOST = 0, 1, 2, 3, 4

@@ -17,9 +17,10 @@ In ZFS: dbuf.c, `dbuf_hold_impl`, `dbuf_dirty`, `dbuf_write`, `dbuf_write_done`,
 
 from model.events.clock import TICK_NS
 from model.jit import kernel, part
+from model.structures.sentinels import NIL
 from model.zfs.arc import columns as header
 from model.zfs.arc.arc import access, evict_now, grow, make_anonymous, make_room, new_block, revive, shrink, touch
-from model.zfs.arc.lists import ANONYMOUS, INDIRECT, NIL, drop, hold, hold_above, in_core, release
+from model.zfs.arc.lists import ANONYMOUS, INDIRECT, drop, hold, hold_above, in_core, release
 from model.zfs.dmu import columns as dirtied
 from model.zfs.dmu.dirty import WRITTEN, dirty
 from model.zfs.dmu.layout import level_block

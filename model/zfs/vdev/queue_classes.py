@@ -40,10 +40,11 @@ from typing import NamedTuple
 import numpy as np
 
 from model.jit import kernel
+from model.structures.sentinels import NIL
 from model.structures.skip_lists import insert, remove
 from model.zfs.vdev import turn_columns as turn
 from model.zfs.vdev.queue import new_queue
-from model.zfs.vdev.queue_units import NIL, NODATA, collect, end_of, join
+from model.zfs.vdev.queue_units import NODATA, collect, end_of, join
 
 SYNC_READ, SYNC_WRITE, ASYNC_READ, ASYNC_WRITE, SCRUB_CLASS = range(5)
 N_CLASSES = 5

@@ -20,10 +20,10 @@ unit is to stretch to need no longer be optional.
 """
 
 from model.jit import kernel
+from model.structures.sentinels import NIL
 
 READ, WRITE = 0, 1  # what an I/O is
 MAX_BYTES = 2**24  # of a unit; SPA_MAXBLOCKSIZE
-NIL = 0  # the number of no I/O
 
 # Marks of an I/O, ZFS's flags.
 OPTIONAL = 1  # need not be written; rule 6

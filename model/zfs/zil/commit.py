@@ -37,15 +37,15 @@ done at once, and who is in `released` goes on.
 `zil_sync`; spec 6.3 to 6.5.
 """
 
+from model.events.queues import NOBODY
 from model.jit import kernel, part
+from model.structures.sentinels import NIL
 from model.zfs.zil import columns as intent
 from model.zfs.zil.log import (
     CREATING,
     FLUSHING,
     IDLE,
     MIN_BLOCK,
-    NIL,
-    NOBODY,
     WRITING,
     device_of_next,
     last_block,

@@ -30,11 +30,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from model.events.queues import NOBODY
 from model.jit import kernel
+from model.structures.sentinels import NIL
 from model.zfs.zil import columns as intent
 
-NIL = 0  # the number of no entry
-NOBODY = -1  # no task
 TRAILER = 184  # B of a log block that hold no entries; the header of the slim log is as large
 ENTRY = 192  # B of the entry of a write, without data
 MIN_BLOCK, MAX_BLOCK = 4096, 131_072  # B, of log blocks

@@ -18,12 +18,12 @@ In ZFS: zil.c, `zil_commit_writer`, `zil_lwb_commit`, `zil_lwb_write_start`; dmu
 """
 
 from model.jit import kernel, part
+from model.structures.sentinels import NIL
 from model.zfs.zil import columns as intent
 from model.zfs.zil.log import (
     IDLE,
     INDIRECT,
     MIN_BLOCK,
-    NIL,
     OTHER,
     TRAILER,
     WRITING,

@@ -3,9 +3,9 @@
 import numpy as np
 
 from model.events.calendar import NEVER, new_calendar, next_source, set_time, settle
+from model.events.queues import NOBODY
 from model.events.streams import stream
 from model.simulations.filebench_oltp.filebench import (
-    NOBODY,
     Workload,
     draw_log_records,
     make_room,

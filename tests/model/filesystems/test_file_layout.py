@@ -9,7 +9,8 @@ from model.events.streams import stream
 from model.filesystems.zfs import file_layout as layout
 from model.filesystems.zfs.placement import FRONT_BYTES as PLACES_FRONT
 from model.filesystems.zfs.placement import LOG_ZONE, log_bytes, new_places, place, place_of_log_block
-from model.filesystems.zfs.state import NOWHERE, Settings
+from model.filesystems.zfs.state import Settings
+from model.structures.sentinels import NOWHERE
 from model.zfs.eras import ERAS, era
 from model.zfs.txg.write_issue import time_between
 from model.zfs.vdev.places import FRONT_BYTES, LEAF_SHIFT, OFFSET_MASK

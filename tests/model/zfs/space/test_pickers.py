@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from model.structures.sentinels import NOWHERE
 from model.zfs.space import pickers
 from model.zfs.space.pickers import (
     CURSOR_DYNAMIC_FIT,
@@ -11,7 +12,6 @@ from model.zfs.space.pickers import (
     FIRST_FIT,
     NEW_DYNAMIC_FIT,
     NEW_DYNAMIC_FIT_C,
-    NOWHERE,
     VARIANTS,
     PickerParams,
     is_fragmented,

@@ -3,9 +3,9 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from model.structures.sentinels import NIL
 from model.zfs.space import space_map
 from model.zfs.space import tree_columns as branch
-from model.zfs.space.avl import NIL
 from model.zfs.space.space_map import add, clear, move, new_space_maps, remove
 from model.zfs.space.status import ABSENT, FULL, OK, OVERLAP
 from twins import space_map as twin

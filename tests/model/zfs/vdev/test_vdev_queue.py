@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from drivers.queue_stories import PADDING, Leaf, Twin, padded_writes, random_story, steps, told
+from model.structures.sentinels import NIL
 from model.zfs.eras import ERAS
 from model.zfs.vdev import window_columns as window
 from model.zfs.vdev.queue import (
@@ -23,7 +24,6 @@ from model.zfs.vdev.queue import (
     new_queue,
     release,
 )
-from model.zfs.vdev.queue_units import NIL
 from support.processes import printed
 from twins.queue import DEFECTS
 
