@@ -3,7 +3,6 @@
 Run without the compiler. Each process makes one call after the other, drawn from a mix; then everything comes to rest.
 """
 
-import math
 from collections import Counter, defaultdict
 from typing import NamedTuple
 
@@ -357,8 +356,4 @@ def per_group(r):
 
 def expected_dirty(n_records, n_writes):
     return records_dirtied(n_records, n_writes)
-
-
-def is_close(value, expected, share):
-    return math.isclose(value, expected, rel_tol=share)
 

@@ -5,8 +5,6 @@ Written from the meaning of the fields, not from the kernels. `defect` breaks on
 
 LATE_NS = 1000  # a head that is no later still gets its sector
 TO_END, AT_FRONT = (4, 6, 7, 10), (5, 6)
-DEFECTS = ("forgets slips", "forgets spares", "forgets remaps", "forgets skew", "settles reads", "never switches heads",
-           "stops the spindle", "keeps the arm")
 
 
 def places(zones, heads, scheme, cylinders_per_range, defect=None):

@@ -120,10 +120,6 @@ def n_processes_of(s: Settings) -> int:
     return s.n_users + 1 + s.n_writers * s.writes_per_writer
 
 
-def log_writer(s):
-    return s.n_users
-
-
 def _buffers(n):
     use, dirty = (Ring(older=np.zeros(n + 2, np.int64), newer=np.zeros(n + 2, np.int64)) for _ in range(2))
     use.older[n + 1] = use.newer[n + 1] = n + 1

@@ -21,9 +21,7 @@ from model.zfs.vdev.queue import READ, WRITE
 from model.zfs.vdev.queue_units import NODATA, OPTIONAL
 from model.zfs.vdev.raid import write_ios
 
-# Columns of Zfs.wanted.
-WHAT, WHERE, LENGTH, OWNER, PRIORITY, ENTRY = range(6)  # ENTRY: of the transaction group, or NIL
-BLOCK, VDEV_FLUSH, LABEL = range(3)  # values of WHAT
+BLOCK, VDEV_FLUSH, LABEL = range(3)  # values of column WHAT of Zfs.wanted
 
 
 @kernel

@@ -48,9 +48,8 @@ from model.zfs.vdev.raid import VdevParams
 # How a run ended.
 DONE, OUT_OF_DRAWS, OUT_OF_IOS, OUT_OF_ENTRIES, OUT_OF_NODES, OUT_OF_SPACE = 0, 1, 2, 3, 4, 5
 
-# What a thread does at its next event.
-ISSUE, TAKE, REAP = 0, 1, 2  # a writer
-POST = 3  # a shadow
+# What a writer does at its next event; a shadow always posts.
+ISSUE, TAKE, REAP = 0, 1, 2
 
 SPARE_NODES = 2**10  # headers of the ARC beyond one for every block: more than an event may take
 AIO_TASKS = 256  # of a writer: it never has 200 outstanding, as it waits for half of them

@@ -1,6 +1,5 @@
 """Oracle under order entry: against theory of caches and of checkpoints, with defects that break it; and on ZFS."""
 import json
-from pathlib import Path
 
 import pytest
 from conftest import one_sentence
@@ -15,7 +14,6 @@ from study.machines import simulate as machines
 from study.predictions import advise, predict
 from support.processes import interpreted
 
-HERE = Path(__file__).parent
 ALONE = Settings(1, 300, n_cpus=1, cpu_ns=2 * MS, n_blocks=2000, cache_bytes=2**25, log_file_bytes=2**30, changed_share=1.0)
 WAL = 3 * MS
 

@@ -4,7 +4,6 @@ The runs are made by `zfs_files_mutants`, by another process without the compile
 """
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -22,7 +21,6 @@ from model.zfs.arc.lists import HEADER_BYTES, L2_CACHEABLE, L2_HEADER_BYTES
 from model.zfs.vdev.raid import vdev_params
 from support.processes import interpreted
 
-FOLDER = Path(__file__).parent
 FILES = [(2**20, 2**20, 8192), (2**20, 2**20, 8192)]
 
 

@@ -19,7 +19,6 @@ from model.zfs.vdev.places import LEAF_SHIFT, OFFSET_MASK
 from support.processes import interpreted
 
 SECOND = 10**9
-MIB = 2**20
 READERS = Readers(n_streams=3, file_bytes=4 * 2**30)
 LEAVES = 12
 SETTINGS = Settings(n_leaves=LEAVES, duration_ns=8 * SECOND)

@@ -79,8 +79,6 @@ def test_other_pickers_take_no_blocks_of_three_sectors():
 
 # ---- against the exact engine ----
 
-SAME = st.tuples(st.integers(0, 3), st.booleans())
-
 
 def exact_and_fast(n_blocks, unit):
     maps, fb = space_map.new_space_maps(1, 4 * n_blocks, 1), new_free_blocks(n_blocks, unit)
