@@ -66,22 +66,22 @@ from model.zfs.vdev.places import BACK_BYTES
 
 
 @part
-def _send(m, pool, now, leaf):
+def _send(m, leaves, now, leaf):
     """Hand the I/Os in the outbox to their queues, and start disks that have something to do and do not. (If there is a
     `leaf` with more to do, the outbox is empty.)"""
-    sent, n = 0, pool.n_out[0]
+    sent, n = 0, leaves.n_out[0]
     while sent < n or leaf >= 0:
         if sent < n:
             m.tally.counts[oltp.IOS] += 1
-            leaf = to_queue(pool, now, pool.outbox[sent])
+            leaf = to_queue(leaves, now, leaves.outbox[sent])
             sent += 1
         if leaf >= 0:
-            ends = start_disk(pool, now, leaf)
+            ends = start_disk(leaves, now, leaf)
             set_time(m.calendar, leaf, ends)
-            unit_starts(m, pool, pool.drives.commands[leaf, 0])
-            record_command(pool.recorder, pool, now, leaf, ends)
+            unit_starts(m, leaves, leaves.drives.commands[leaf, 0])
+            record_command(leaves.recorder, leaves, now, leaf, ends)
         leaf = -1
-    pool.n_out[0] = 0
+    leaves.n_out[0] = 0
 
 
 @part
@@ -122,17 +122,17 @@ def _draws_left(sources, workload, threads, source):
 
 
 @part
-def _is_past_the_end(pool):
+def _is_past_the_end(leaves):
     """Whether a write in the outbox does not fit on its disk."""
-    end, is_past = (pool.disk.disk.layout.n_blocks << BLOCK_SHIFT) - BACK_BYTES, False
-    for i in range(pool.n_out[0]):
-        io = pool.outbox[i]
-        is_past |= pool.queue.offset[io] + pool.queue.n_bytes[io] > end
-    return is_past and len(pool.disk.drawn_ns) == 0
+    end, is_past = (leaves.disk.disk.layout.n_blocks << BLOCK_SHIFT) - BACK_BYTES, False
+    for i in range(leaves.n_out[0]):
+        io = leaves.outbox[i]
+        is_past |= leaves.queue.offset[io] + leaves.queue.n_bytes[io] > end
+    return is_past and len(leaves.disk.drawn_ns) == 0
 
 
 @kernel
-def run(m, pool):
+def run(m, leaves):
     """From the time of the first event until `duration_ns`. Returns how it ended."""
     tasks, calendar, sources = m.tasks, m.calendar, m.sources
     n_dirtied = m.workload.log_write_bytes // m.workload.record_bytes + MAX_LEVELS  # by one event, at most
@@ -143,12 +143,12 @@ def run(m, pool):
         if not is_task:
             source = next_source(calendar)
         if not 0 <= source < sources.sync:  # disks take nothing
-            status = _shortage(m.txgs, pool.queue, m.arc, n_dirtied, len(pool.outbox))
+            status = _shortage(m.txgs, leaves.queue, m.arc, n_dirtied, len(leaves.outbox))
             if status != DONE:
                 return status
         if is_task:
             task = ring.take(tasks.ready, tasks.n_ready)
-            has_all = look(m, pool, now, task)
+            has_all = look(m, leaves, now, task)
             if has_all and tasks.rows[task, oltp.WRITER] == NOBODY:
                 finish_read(m, now, task)
             elif has_all:
@@ -162,10 +162,10 @@ def run(m, pool):
             now = calendar.time[source]
             calendar.time[source] = NEVER  # until `settle`
             if source < sources.sync:
-                leaf = disk_event(m, pool, now, source)
+                leaf = disk_event(m, leaves, now, source)
             elif source == sources.sync:
-                sync_event(m, pool, now)
-                if _is_past_the_end(pool):
+                sync_event(m, leaves, now)
+                if _is_past_the_end(leaves):
                     return OUT_OF_SPACE
             elif source == sources.timer:
                 timer_event(m, now)
@@ -175,8 +175,8 @@ def run(m, pool):
                 writer_event(m, now, source - sources.writers)
             else:
                 shadow_event(m, now, source - sources.shadows)
-        if leaf >= 0 or pool.n_out[0] > 0:
-            _send(m, pool, now, leaf)
+        if leaf >= 0 or leaves.n_out[0] > 0:
+            _send(m, leaves, now, leaf)
         settle(calendar, source)
 
 
@@ -184,7 +184,7 @@ def run(m, pool):
 
 
 class Result(NamedTuple):
-    """A run of `duration_ns`. `machine` and `pool` are its last state."""
+    """A run of `duration_ns`. `machine` and `leaves` are its last state."""
 
     operations_per_s: float  # reads and writes, those of the log among them
     reads_per_s: float
@@ -198,7 +198,7 @@ class Result(NamedTuple):
     per_second: np.ndarray  # [row, second]: operations completed; see oltp.READS_IN
     core_bytes: int
     machine: Machine
-    pool: Leaves
+    leaves: Leaves
 
 
 def preallocated_core(site: Site, memory_bytes: int) -> Arc:
@@ -224,18 +224,18 @@ def start_threads(m):
         warm(m.arc, m.arc_params, m.files)
 
 
-def _result(m, pool):
+def _result(m, leaves):
     tally, seconds = m.tally, m.settings.duration_ns / SECOND_NS
     counts = dict(zip(oltp.COUNTS, tally.counts.tolist(), strict=True))
     n = counts["reads_done"]
     done = n + counts["writes_done"] + counts["log_writes_done"]
-    units = pool.drives.units
+    units = leaves.drives.units
     return Result(
         operations_per_s=done / seconds, reads_per_s=n / seconds, response_ns=tally.response_ns[:n],
-        response_at=tally.response_at[:n], counts=counts, outcomes=pool.outcomes,
-        busy_ns=busy_until(pool.drives, m.settings.duration_ns), served_bytes=units[:, SERVED_BYTES],
+        response_at=tally.response_at[:n], counts=counts, outcomes=leaves.outcomes,
+        busy_ns=busy_until(leaves.drives, m.settings.duration_ns), served_bytes=units[:, SERVED_BYTES],
         n_served=units[:, N_SERVED], per_second=tally.per_second, core_bytes=int(total_bytes(m.arc)), machine=m,
-        pool=pool)
+        leaves=leaves)
 
 
 def simulate(site: Site, rules: Rules, settings: Settings | None = None, seed: int = 0, recorder: Recorder | None = None,
@@ -249,11 +249,11 @@ def simulate(site: Site, rules: Rules, settings: Settings | None = None, seed: i
     check_settings(settings, site)
     room = first_room(settings)
     while True:
-        m, pool = new_machine(site, rules, settings, seed, room, recorder or new_recorder(), core)
+        m, leaves = new_machine(site, rules, settings, seed, room, recorder or new_recorder(), core)
         start_threads(m)
-        status = run(m, pool)
+        status = run(m, leaves)
         if status == DONE:
-            return _result(m, pool)
+            return _result(m, leaves)
         if status == OUT_OF_SPACE:
             check_space(m.space, rules.disk)
             raise ValueError("the run writes behind the end of its disks; choose larger disks or a shorter run")

@@ -233,8 +233,8 @@ def new_machine(site, rules, settings, seed, room, recorder, core=None):
     cache = arc_params(settings.memory_bytes)
     tasks = _new_tasks(workload)
     phase_ns = (stream(seed, "spindles").random(settings.n_leaves) * rules.disk.disk.rev_ns).astype(np.int64)
-    pool = new_leaves(settings.n_leaves, rules.cache, rules.queue, rules.disk, phase_ns, room.n_ios, len(tasks.rows),
-                      recorder, rules.moves_whole_lines, site.vdev)
+    leaves = new_leaves(settings.n_leaves, rules.cache, rules.queue, rules.disk, phase_ns, room.n_ios, len(tasks.rows),
+                        recorder, rules.moves_whole_lines, site.vdev)
     space = site.space._replace(frontier=site.space.frontier.copy(), rotor=site.space.rotor.copy(),
                                 given=site.space.given.copy())
     n_indirect = files.n_blocks - files.n_records
@@ -246,10 +246,10 @@ def new_machine(site, rules, settings, seed, room, recorder, core=None):
         arc_params=cache,
         arc=new_arc(cache, files.n_blocks, min(n_nodes, files.n_blocks + SPARE_NODES)) if core is None
                    else copy_arc(core, files.n_blocks + SPARE_NODES),
-        entry_of=pool.queue.own[:, of_io.ENTRY], tasks=tasks, threads=_new_threads(workload, seed, room.n_draws),
+        entry_of=leaves.queue.own[:, of_io.ENTRY], tasks=tasks, threads=_new_threads(workload, seed, room.n_draws),
         semaphores=new_semaphores(workload), txgs=new_txgs(n_indirect, room.n_entries),
         calendar=new_calendar(sources.shadows + workload.n_shadows), sources=sources,
-        tally=_new_tally(settings, workload, files, seed, room.n_draws)), pool
+        tally=_new_tally(settings, workload, files, seed, room.n_draws)), leaves
 
 
 def check_settings(settings: Settings, site: Site) -> None:

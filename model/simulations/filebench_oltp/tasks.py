@@ -64,14 +64,14 @@ def _where(layout, copy_read, n_records, record_bytes, block):
 
 
 @part
-def _fetch(m, pool, now, task, block):
+def _fetch(m, leaves, now, task, block):
     """Read `block` from the pool: whether it is there at once."""
     level = m.tasks.rows[task, oltp.LEVEL]
     place, n_bytes = _where(m.layout, m.tally.copy_read, m.files.n_records, m.workload.record_bytes, block)
-    line_at(pool, place)
+    line_at(leaves, place)
     node = buffer_for(m, now, m.tasks.rows[task, oltp.FILE], m.tasks.rows[task, oltp.RECORD], level)
     m.tally.counts[oltp.METADATA_READS if level > 0 else oltp.DATA_READS] += 1
-    there = ask(pool, now, place, n_bytes, 1 if level > 0 else 0, task)
+    there = ask(leaves, now, place, n_bytes, 1 if level > 0 else 0, task)
     if there:
         has_come(m, now, node, level > 0 or m.settings.keeps_records)
     else:
@@ -88,7 +88,7 @@ def _level_to_look_at(m, file, record, level):
 
 
 @part
-def look(m, pool, now, task):
+def look(m, leaves, now, task):
     """Go down the tree as far as blocks are in core: whether `task` has got all it needs."""
     tasks, file, record = m.tasks, m.tasks.rows[task, oltp.FILE], m.tasks.rows[task, oltp.RECORD]
     lowest = 0 if tasks.rows[task, oltp.WRITER] == NOBODY else 1
@@ -98,7 +98,7 @@ def look(m, pool, now, task):
         block = level_block(m.files, file, record, tasks.rows[task, oltp.LEVEL])
         node = int(m.arc.node_of[block])
         if not in_core(m.arc, node):
-            if not _fetch(m, pool, now, task, block):
+            if not _fetch(m, leaves, now, task, block):
                 return False
         elif m.arc.nodes[node, header.READER]:
             _join(tasks, task, int(m.arc.nodes[node, header.READER]) - 1)

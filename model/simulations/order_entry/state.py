@@ -221,8 +221,8 @@ def leaves_of(orders, drive, queue, seed):
     phase = (stream(seed, "spindles").random(n_leaves) * drive.disk.rev_ns).astype(np.int64)
     cache = VdevCacheParams(fill_rule=BYPASS_DATA, cache_bytes=0)
     n_tasks = orders.n_users + orders.n_shares + 2
-    pool = new_leaves(n_leaves, cache, queue, drive, phase, n_ios_of(orders), n_tasks, new_recorder(), 0, orders.vdev)
-    return pool._replace(outbox=np.zeros(n_ios_of(orders), np.int64))
+    leaves = new_leaves(n_leaves, cache, queue, drive, phase, n_ios_of(orders), n_tasks, new_recorder(), 0, orders.vdev)
+    return leaves._replace(outbox=np.zeros(n_ios_of(orders), np.int64))
 
 
 def nowhere(orders):

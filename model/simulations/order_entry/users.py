@@ -80,7 +80,7 @@ def _begin(m, now, user):
 
 
 @part
-def _read(m, pool, now, user):
+def _read(m, leaves, now, user):
     """The next read of `user`."""
     users = m.users
     record = nth(m.orders, m.read_record, user, users[user, order.N_READ])
@@ -95,9 +95,9 @@ def _read(m, pool, now, user):
     elif record >= WITHOUT_ABOVE:
         users[user, order.THEN] = record - WITHOUT_ABOVE + 1
         above = m.indirect_at[(record - WITHOUT_ABOVE) >> POINTER_SHIFT, 0]
-        ask(pool, now, above, m.orders.indirect_bytes, 1, user)
+        ask(leaves, now, above, m.orders.indirect_bytes, 1, user)
     else:
-        ask(pool, now, m.record_at[record], m.orders.record_bytes, 0, user)
+        ask(leaves, now, m.record_at[record], m.orders.record_bytes, 0, user)
 
 
 @kernel
@@ -107,12 +107,12 @@ def block_read(m, now, user):
 
 
 @part
-def _go_on_reading(m, pool, now, user):
+def _go_on_reading(m, leaves, now, user):
     """The block above is there: now the record, or the record is."""
     record = m.users[user, order.THEN] - 1
     if record >= 0:
         m.users[user, order.THEN] = 0
-        ask(pool, now, m.record_at[record], m.orders.record_bytes, 0, user)
+        ask(leaves, now, m.record_at[record], m.orders.record_bytes, 0, user)
         return
     m.tally[order.READS] += 1
     m.tally[order.READ_NS] += now - m.users[user, order.READ_BEGAN]
@@ -184,18 +184,18 @@ def log_written(m, now):
 
 
 @part
-def user_event(m, pool, now, user):
+def user_event(m, leaves, now, user):
     """A time of `user` is over."""
     doing = m.users[user, order.DOING]
     if doing == THINKING:
         _begin(m, now, user)
         _use_cpu(m, now, user)
     elif doing == READING:
-        _go_on_reading(m, pool, now, user)
+        _go_on_reading(m, leaves, now, user)
     else:
         _leave_cpu(m, now)
         if m.users[user, order.READS_LEFT] > 0:
-            _read(m, pool, now, user)
+            _read(m, leaves, now, user)
         elif ring.n_in(m.short_ends) or not dirty(m, now, user):
             become(m, now, user, WITHOUT_BUFFER)
             ring.put(m.short_ring, m.short_ends, user)

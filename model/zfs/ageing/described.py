@@ -23,33 +23,33 @@ from model.zfs.space.status import OK, note
 
 
 @kernel
-def _count(pool, m, n_bytes):
+def _count(space, m, n_bytes):
     """So much of the metaslab is allocated, and was synced."""
-    vdev = pool.vdev[m]
-    pool.allocated[m] += n_bytes
-    pool.syncing[m] += n_bytes
-    pool.has_object[m] = 1
-    pool.vdevs.allocated[vdev] += n_bytes
-    pool.class_allocated[pool.vdevs.metaslab_class[vdev]] += n_bytes
+    vdev = space.vdev[m]
+    space.allocated[m] += n_bytes
+    space.syncing[m] += n_bytes
+    space.has_object[m] = 1
+    space.vdevs.allocated[vdev] += n_bytes
+    space.class_allocated[space.vdevs.metaslab_class[vdev]] += n_bytes
 
 
 @kernel
-def count_bytes(pool, n_bytes):
+def count_bytes(space, n_bytes):
     """Say how much of each metaslab is allocated, but not where; -1: nothing was ever written to it. None may be loaded."""
     for m in range(len(n_bytes)):
         if n_bytes[m] >= 0:
-            _count(pool, m, n_bytes[m])
-            weigh(pool, m)
+            _count(space, m, n_bytes[m])
+            weigh(space, m)
 
 
 @kernel
-def claim(pool, m, segments):
+def claim(space, m, segments):
     """Write the allocated [start, end) of a metaslab, offsets in the vdev, (n, 2), into its log. OK or what cannot be."""
-    allocated = alloc_map(pool, m, 0)
+    allocated = alloc_map(space, m, 0)
     for i in range(len(segments)):
-        note(pool, free_map.put(pool, allocated, segments[i, 0], segments[i, 1]))
-    free_map.append(pool, m, allocated)
-    return pool.failure[0]
+        note(space, free_map.put(space, allocated, segments[i, 0], segments[i, 1]))
+    free_map.append(space, m, allocated)
+    return space.failure[0]
 
 
 class Pieces(NamedTuple):
@@ -82,16 +82,16 @@ def _keep(pieces, group):
 
 
 @kernel
-def write_in_pieces(pool, pieces, txg, n_txgs, n_blocks, psize):
+def write_in_pieces(space, pieces, txg, n_txgs, n_blocks, psize):
     """`n_blocks` of `psize` B in each of so many transaction groups from `txg` on, as gangs where they have to be. OK,
     NO_SPACE, or what cannot be."""
     for group in range(n_txgs):
         for _ in range(n_blocks):
-            status = allocate_or_gang(pool, pieces.gang, txg + group, psize, 1, NO_HINT)
+            status = allocate_or_gang(space, pieces.gang, txg + group, psize, 1, NO_HINT)
             if status != OK:
                 return status
             _keep(pieces, group)
-        status = sync_txg(pool, txg + group)
+        status = sync_txg(space, txg + group)
         if status != OK:
             return status
     return OK

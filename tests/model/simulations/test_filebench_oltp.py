@@ -115,7 +115,7 @@ def test_the_commands_recorded_are_all_that_the_disk_began_to_serve(site):
     settings, recorder = Settings(n_leaves=6, duration_ns=4 * SECOND, txg_ns=SECOND), new_recorder(2, 0, 100_000)
     x = simulate(site, rules_of("onnv_69"), settings, 0, recorder)
     began, ends, offset, n_bytes, n_held, n_waiting = recorder.commands[:recorder.n[recorded.COMMANDS]].T
-    served, units = ends < settings.duration_ns, x.pool.drives.units[2]
+    served, units = ends < settings.duration_ns, x.leaves.drives.units[2]
     assert (served.sum(), (ends - began).sum(), n_bytes.sum()) == (units[N_SERVED], units[SERVICE_NS], units[SERVED_BYTES])
     assert (began[1:] >= ends[:-1]).all()
     assert (offset >= FRONT_BYTES).all()
@@ -130,12 +130,12 @@ def test_whole_lines_moved_for_nothing_cost_what_fills_cost_and_leave_no_line(si
     plain, moved = (simulate(site, rules._replace(moves_whole_lines=flag), settings, 0, new_recorder(2, 0, 100_000))
                     for flag in (0, 1))
     for x, n_bytes in ((plain, 8192), (moved, line)):
-        rows = x.pool.recorder.commands[:x.pool.recorder.n[recorded.COMMANDS]]
+        rows = x.leaves.recorder.commands[:x.leaves.recorder.n[recorded.COMMANDS]]
         assert len(rows) > 100
         assert (rows[:, recorded.BYTES] == n_bytes).all()
         assert (rows[:, recorded.OFFSET] % n_bytes == 0).all()
         assert x.outcomes.sum() == x.outcomes[0, MAY_NOT_FILL]
-        assert x.pool.cache.n_lines.sum() == 0
+        assert x.leaves.cache.n_lines.sum() == 0
     assert moved.reads_per_s < plain.reads_per_s
 
 
