@@ -65,5 +65,5 @@ def bench_lru(trace, n_frames, contender, per_operation):
         "model, requests in memory": (lambda: (new_lru(n_frames), blocks), misses),
     }[contender]
     n_misses = per_operation(f"LRU of {n_frames} frames: {name} trace of {N} requests", contender, N, setup, call, rounds=5,
-                          base=contender.startswith("libcachesim, fitted"), note=f"{expected} misses")
+                             base=contender.startswith("libcachesim, fitted"), note=f"{expected} misses")
     assert n_misses == expected

@@ -215,7 +215,7 @@ def bench_against_simpy(report):
     table = "OLTP as a closed network: 46 disks, 20 s"
     report(table, "ns per operation", "this simulation", took / n * 1e9, base=True, note=f"{n} operations")
     for name, semaphore, min_ratio in (("SimPy, its containers", Containers, TARGET_RATIO // 2),
-                                   ("SimPy, semaphores as numbers", Numbers, TARGET_RATIO // 10)):
+                                       ("SimPy, semaphores as numbers", Numbers, TARGET_RATIO // 10)):
         network = Network(site, semaphore, service_ns, 10_000)
         simpy_took, m = seconds_of(partial(network.run, settings.duration_ns), 1)
         ratio = simpy_took / m * n / took

@@ -50,7 +50,7 @@ def toolkit(working_bytes: int, n_reads: int, n_updates: int, row_bytes: int, cp
     n = n_reads + n_updates
     tables = [Table(rows_of(working_bytes / n, row_bytes), row_bytes, 0, 0, 1)] * n + [Table(0, HISTORY_BYTES, 0, 0, 0)]
     actions = [(NOTHING, 0), *((READ, i) for i in range(n_reads)), *((UPDATE, i) for i in range(n_reads, n)), (INSERT, n),
-            (NOTHING, 0)]
+               (NOTHING, 0)]
     return new_database(tables, [(*action, int(cpu_ns) // len(actions)) for action in actions], n_transactions, **how)
 
 
