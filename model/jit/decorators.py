@@ -286,8 +286,8 @@ class LeaveToCallers(LoweringPass):
 
 @contextlib.contextmanager
 def _as_they_are(qualname):
-    """Meanwhile Numba takes the indices in the function of this name as they are, in all others as ever. Who compiles holds
-    Numba's lock, so that no other thread does."""
+    """Meanwhile Numba takes the indices in the function of this name as they are, in all others as ever. The thread
+    that compiles holds Numba's lock, so that no other one does."""
     wrapped = arrayobj.fix_integer_index
 
     def index(context, builder, kind, value, size):

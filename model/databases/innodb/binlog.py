@@ -2,7 +2,8 @@
 
     statements done -> prepared -> flush stage: redo stable, binary log written -> sync stage: binary log stable -> committed
 
- 1. Who finds nobody in the flush stage leads: all who come until it is free again are its group with the next leader.
+ 1. A client that finds nobody in the flush stage leads: all who come until it is free again are its group with the next
+    leader.
  2. *Flush stage.* The redo log is made stable up to its end, so with all that the group has prepared, if
     innodb_flush_log_at_trx_commit is 1 (2: written); then the group's events are written to the binary log in one call.
  3. *Sync stage*, after which the next group may be in the flush stage: every `sync_binlog` groups an fsync.

@@ -12,8 +12,8 @@
     that 186 can be, and waits (unless somebody is at it).
  4. *A change* puts a clean page at the newest end of the list of dirty ones, with the place in the log where it began.
     So that list is in order of these places, and its oldest says from where on the log is needed.
- 5. *While a page is written* it can be read, but not changed: who wants to waits until its write has returned. Who
-    wants a page that somebody is reading waits too.
+ 5. *While a page is written* it can be read, but not changed: a client that wants to change it waits until its write has
+    returned. A client that wants a page that another one is reading waits too.
 
 The midpoint moves when the old part differs from 3/8 by more than 20; with fewer than 512 pages there is none.
 

@@ -120,7 +120,7 @@ def lock(m, now, p):
 
 @kernel
 def come_back(m, p):
-    """Who waited for a row is inside again, limit or not."""
+    """A client that waited for a row is inside again, limit or not."""
     if not m.process[p, inno.HAS_SLOT]:
         m.process[p, inno.HAS_SLOT] = 1
         m.busy[inno.SLOTS] += m.s.thread_concurrency > 0

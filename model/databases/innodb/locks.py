@@ -1,7 +1,7 @@
 """Locks on rows, and what becomes of two transactions that wait for each other.
 
-Who changes a row locks it until its transaction has committed in memory: before its log is made stable. Waiters get
-it in order of arrival. (Selects read an older version and lock nothing.) Before it waits, a process asks whom its holder
+A client that changes a row locks it until its transaction has committed in memory: before its log is made stable. Waiters
+get it in order of arrival. (Selects read an older version and lock nothing.) Before it waits, a process asks whom its holder
 waits for, and so on: if it finds itself, that is a deadlock: its transaction is rolled back, and sysbench runs it again.
 
 With a large table collisions are rare, although three out of four changes are to 1 % of the rows: 20 clients on eight CPUs
@@ -56,7 +56,7 @@ def lock_row(m, now, p, row):
 
 @kernel
 def _first_of(m, row):
-    """Who has waited longest for `row`."""
+    """The client that has waited longest for `row`."""
     first = NOBODY
     for waiter in range(m.s.n_clients):
         is_earlier = first == NOBODY or m.process[waiter, inno.TICKET] < m.process[first, inno.TICKET]

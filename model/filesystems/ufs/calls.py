@@ -213,7 +213,7 @@ def next_time(u):
 
 @part
 def _io_done(u, now, source):
-    """Who waited for it goes on first; after that, whoever is stalled tries again."""
+    """The process that waited for it goes on first; after that, each stalled one tries again."""
     while u.n[ufs.N_STALLED]:
         u.n[ufs.N_STALLED] -= 1
         get_ready(u, u.stalled[u.n[ufs.N_STALLED]])

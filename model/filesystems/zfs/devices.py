@@ -10,7 +10,7 @@ begin that have something to do. A device without an arm says at once when a uni
 unit that it has under way has an event of its own: a *slot*; what it does not take waits. A flush of a disk is a command
 that nothing passes (`model.devices.command_queue`).
 
-Whoever waits for I/Os is a task (`model.zfs.vdev.leaves`): see `model.filesystems.zfs.tasks`. I/Os of the
+What waits for I/Os is a task (`model.zfs.vdev.leaves`): see `model.filesystems.zfs.tasks`. I/Os of the
 transaction group, its flushes among them, are counted in `txgs.n_pending`.
 """
 
@@ -96,7 +96,7 @@ def _txg_io_done(m, now, io):
 
 @part
 def _tell(m, waiter):
-    """Who joined the same line of the vdev cache is told with the first one."""
+    """The tasks that joined the same line of the vdev cache are told with the first one."""
     leaves = m.leaves
     while waiter != NOBODY:
         following = leaves.joined_before[waiter]

@@ -4,8 +4,8 @@
     in old builds, one that a writer must read first. Not shown: with `prefetch` 0 (zfs_prefetch_disable), records that are
     no power of two; from onnv_98 on those that primarycache leaves out.
  2. What zfetch wants is read without being waited for, with the priority of prefetch; what is in core, or was never written,
-    is not. It comes into the ARC with a mark, and holds no indirect block (spec 7.2). Who wants it meanwhile waits for it as
-    for any other, and the mark goes.
+    is not. It comes into the ARC with a mark, and holds no indirect block (spec 7.2). A reader that wants it meanwhile waits
+    for it as for any other, and the mark goes.
  3. Each such record needs the indirect blocks above it: the reader reads those that are not in core, one by one, and waits
     (spec 4.5). Ours: if its own record has to be read as well, it waits for that before the first of these.
  4. Its CPU time is the reader's. Nothing that is read ahead comes from a cache device, nor goes there unread (spec 7.5,

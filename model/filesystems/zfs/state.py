@@ -256,7 +256,7 @@ def read_cpu_ns(s, n_ios, n_bytes, in_full):
 
 @part
 def wake_waiting(m):
-    """Who waits for the next group, or until less is dirty, looks again."""
+    """A process that waits for the next group, or until less is dirty, looks again."""
     last = len(m.waiting) - 1
     for i in range(m.waiting[last]):
         ring.put(m.ready, m.n_ready, m.waiting[i])

@@ -7,8 +7,8 @@
 All loop for ever. A thread reads or writes a file at a time, in turn, at a place drawn uniformly; the very last record
 of a file never comes. So there are 100 x 10 writes for 1000 reads, whatever the machine does.
 
-A taker has two semaphores of its own: *posts* (starts at 0), and *room* (starts at its high water). Who posts adds a
-post and takes a room, in one step, and sleeps while there is no room. Who takes first makes as much room as he wants
+A taker has two semaphores of its own: *posts* (starts at 0), and *room* (starts at its high water). A poster adds a
+post and takes a room, in one step, and sleeps while there is no room. A taker first makes as much room as it wants
 posts, then sleeps until there are as many posts. Sleeping posters go on in the order in which they came.
 
 In FileBench: flowop_library.c; spec 9.2. Taker 0 is the log writer, 1 .. n the database writers.
@@ -54,7 +54,7 @@ class Semaphores(NamedTuple):
     asleep: np.ndarray  # 1: the taker waits for posts
     first: np.ndarray  # the poster that has slept longest, or NOBODY
     last: np.ndarray
-    following: np.ndarray  # per poster: who came to sleep next
+    following: np.ndarray  # per poster: the poster that came to sleep next
 
 
 @kernel

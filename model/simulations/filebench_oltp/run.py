@@ -10,9 +10,9 @@ Sources of events, in the order in which equal times are served: the disks, the 
 groups, that of the ARC, the writers (the log writer first), the shadows. All that follows at once, in no time, is done
 before the next event: tasks that can go on stand in a ring, first come, first served.
 
-What is in core is kept by the ARC (`model.zfs.dmu.dbuf`, `model.zfs.dmu.after_loading`). Who wants a block that is being
-read waits for that reading. Freed space is not used again, so that the transaction groups go on where the files end; with a
-few GB written into a pool of terabytes, first fit would hardly come back to it either.
+What is in core is kept by the ARC (`model.zfs.dmu.dbuf`, `model.zfs.dmu.after_loading`). A task that wants a block that is
+being read waits for that reading. Freed space is not used again, so that the transaction groups go on where the files end;
+with a few GB written into a pool of terabytes, first fit would hardly come back to it either.
 
 Left out: the CPUs as a resource (threads never wait for one), the writes of a transaction group beyond the files'
 own blocks (dnodes, space maps, uberblock, cache flush), throttling of writers, access times (atime) of files.

@@ -1,6 +1,7 @@
 """The OLTP run's tasks: an operation under way looks for its blocks from the top of the tree down, and waits for each.
 
-Tasks that can go on stand in a ring, first come, first served. Who wants a block that is being read waits for its reader.
+Tasks that can go on stand in a ring, first come, first served. A task that wants a block that is being read waits for its
+reader.
 """
 
 from model.events import ring

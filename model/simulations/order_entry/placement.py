@@ -114,7 +114,7 @@ def _write(m, leaves, now, place, n_bytes, task):
 
 @part
 def _stall(m, space, now):
-    """Whoever wanted these blocks had to wait for space maps."""
+    """The one that wanted these blocks had to wait for space maps."""
     n = space.counters.load_blocks[0] - m.counts[order.LOADED]
     if n == 0:
         return

@@ -67,7 +67,7 @@ class Orders(NamedTuple):
     hot_hits: float = 0.5  # that get this share of all reads and changes
     neighbours: float = 0.0  # share of the changes that go to the record behind the one before
     dirty_target: int = 500  # blocks; database writers sleep below
-    max_dirty: int = 2000  # blocks; who wants more waits: no free buffers
+    max_dirty: int = 2000  # blocks; a user that wants more waits: no free buffers
     n_writers: int = 2  # processes of the database that write
     writes_per_batch: int = 64  # blocks that each has under way at most, all done before the next
     wire_ns: int = 30_000  # between two writes of a writer

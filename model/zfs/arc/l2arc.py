@@ -25,7 +25,7 @@
  7. *Headers* of what is there cost memory of the ARC's: `model.zfs.arc.lists`.
 
 A slot is a place in a device's ring of copies, the oldest first. The copy in it is good while its header says so (`IN_L2`):
-who dirties or drops a block (`model.zfs.arc.arc`) need not look for the slot. Who uses this calls `feed` at `next_feed`,
+who dirties or drops a block (`model.zfs.arc.arc`) need not look for the slot. The user of this calls `feed` at `next_feed`,
 issues what is in `outbox`, and calls `written` for each write that is done.
 
 In ZFS: `l2arc_feed_thread`, `l2arc_evict`, `l2arc_write_buffers`, `l2arc_write_interval`, `arc_read`; spec 7.5. There a cold

@@ -110,7 +110,7 @@ def _prepend(zfetch, file):
     return first + place
 
 
-# ---- rules 1 and 2: who expects the block ----
+# ---- rules 1 and 2: which stream expects the block ----
 
 
 @kernel

@@ -56,7 +56,7 @@ class ZilParams(NamedTuple):
     copies_o_sync: int = 0  # 1: COPIED also for O_SYNC, not only for O_DSYNC; by b98
     counts_fetched: int = 0  # 1: data of NEED_COPY counts as waiting, and when one more is to fit; from onnv_85
     lists_late: int = 1  # 1: the entry being logged still counts as waiting; until it was counted with its data
-    strict: int = 1  # 1: who waits for the very last entry makes a pass of its own; in b98, not by hg 11670
+    strict: int = 1  # 1: a task that waits for the very last entry makes a pass of its own; in b98, not by hg 11670
     has_logbias: int = 0  # from hg 10310
     slim: int = 0  # from hg 11670
     slog_limit_bytes: int = 0  # rule 6, 0: no limit; zil_slog_limit, from hg 11670
