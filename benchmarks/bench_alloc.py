@@ -22,8 +22,7 @@ from model.jit import kernel
 from model.jit.cpu_prefetch import prefetch
 from model.zfs.eras import ERAS
 from model.zfs.metaslab.state import TopVdev
-from model.zfs.space import free_runs as free_blocks
-from model.zfs.space import pickers, space_map
+from model.zfs.space import free_runs, pickers, space_map
 from model.zfs.space.bitmap_pickers import pick_block
 from model.zfs.space.bitmaps import new_free_blocks
 from model.zfs.space.pickers import DYNAMIC_FIT, FIRST_FIT, VARIANTS
@@ -41,7 +40,7 @@ C_NS = {"103_ff": (730, 750, 550, 470), "117_df": (1600, 510, 525, 550), "141_df
 def fill(fb, params, place):
     for record in range(len(place)):
         place[record] = pick_block(fb, 0, 1, params)
-        free_blocks.take(fb, 0, place[record], 1)
+        free_runs.take(fb, 0, place[record], 1)
 
 
 @kernel
@@ -51,13 +50,13 @@ def rewrite(fb, params, place, records, old):
     for i in range(len(records)):
         prefetch(place, records[min(i + AHEAD, len(records) - 1)])
         block = pick_block(fb, 0, 1, params)
-        wrong += free_blocks.take(fb, 0, block, 1)
+        wrong += free_runs.take(fb, 0, block, 1)
         old[i % BATCH] = place[records[i]]
         place[records[i]] = block
         if i % BATCH == BATCH - 1:
             for k in range(BATCH):
-                free_blocks.look_ahead(fb, 0, old[min(k + AHEAD, BATCH - 1)])
-                wrong += free_blocks.give(fb, 0, old[k], 1)
+                free_runs.look_ahead(fb, 0, old[min(k + AHEAD, BATCH - 1)])
+                wrong += free_runs.give(fb, 0, old[k], 1)
     return wrong
 
 
@@ -166,7 +165,7 @@ def runs_of(fb):
 def aged(n_blocks, used_pct, variant, turnovers=2.0):
     """(map, place of each record) of a metaslab that was filled and rewritten at random."""
     fb, params = new_free_blocks(n_blocks, UNIT), VARIANTS[variant]
-    free_blocks.give(fb, 0, 0, n_blocks)
+    free_runs.give(fb, 0, 0, n_blocks)
     place, old = np.zeros(n_blocks * used_pct // 100, np.int32), np.zeros(BATCH, np.int64)
     fill(fb, params, place)
     assert rewrite(fb, params, place, records_for(place, "age", int(turnovers * len(place)) // BATCH * BATCH), old) == 0

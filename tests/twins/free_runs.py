@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from model.zfs.space import free_runs as free_blocks
+from model.zfs.space import free_runs
 from model.zfs.space.bitmap_pickers import is_fragmented, pick_block
 from model.zfs.space.bitmaps import new_free_blocks
 from model.zfs.space.free_runs import (
@@ -190,8 +190,8 @@ def threes_and_sectors(n_sectors, params, seed, first_unit=2**20, m=0):
         assert longest_units(coarse, m) == longest(fine, m)
         assert n_segments(coarse, m) == fine.n_runs[m]
         pct = fine.n_free[m] * 100 // fine.n_blocks[m]
-        assert not free_blocks.is_free_below(coarse, m, pct)
-        assert free_blocks.is_free_below(coarse, m, pct + 1)
+        assert not free_runs.is_free_below(coarse, m, pct)
+        assert free_runs.is_free_below(coarse, m, pct + 1)
         assert is_fragmented(coarse, m, params) == is_fragmented(fine, m, params)
         assert (coarse.cursors == fine.cursors).all()
         assert (coarse.n_ambiguous[m], coarse.by_size[m]) == (fine.n_ambiguous[m], fine.by_size[m])

@@ -67,7 +67,7 @@ def test_old_folders_are_forgotten_and_young_ones_and_those_of_others_are_not(tm
 SHORT_RUN = """
 import numba
 from twins.vdev_cache import random_requests
-from model.zfs.vdev import cache_replay as vdev_cache_trace
+from model.zfs.vdev import cache_replay
 from model.structures.lru import misses, new_lru
 from model.events.streams import stream
 from model.zfs.vdev.cache import VdevCacheParams
@@ -77,7 +77,7 @@ digest = []
 for rule in range(3):
     rows = np.array(random_requests(stream(7, "requests"), 700, flagged=False)).T
     params = VdevCacheParams(cache_bytes=2**20, fill_rule=rule)
-    decisions, cache = vdev_cache_trace.drive(params, vdev_cache_trace.operations(*rows), 3)
+    decisions, cache = cache_replay.drive(params, cache_replay.operations(*rows), 3)
     digest += [int((column * np.arange(1, 701)).sum()) for column in decisions]
 digest.append(misses(new_lru(50), stream(7, "blocks").integers(0, 100, 2000)))
 uniform = stream(7, "reads").random((2, 300))

@@ -12,7 +12,7 @@ from model.devices.data_sheet import SheetParams
 from model.events.streams import stream
 from model.jit import lent_memory
 from model.simulations.filebench_oltp import columns as oltp
-from model.simulations.filebench_oltp import run as oltp_run
+from model.simulations.filebench_oltp import run as filebench_run
 from model.simulations.filebench_oltp.filebench import Workload
 from model.simulations.filebench_oltp.run import preallocated_core, simulate
 from model.simulations.filebench_oltp.state import Room, Settings, new_site
@@ -94,7 +94,7 @@ def test_the_same_seed_gives_the_same_bits_and_another_one_others(site):
 def test_too_little_room_is_made_up_for_and_changes_nothing(site, monkeypatch):
     settings = Settings(n_leaves=6, duration_ns=SECOND, txg_ns=SECOND // 4)
     plenty = simulate(site, rules_of("onnv_69"), settings)
-    monkeypatch.setattr(oltp_run, "first_room", lambda settings: Room(n_draws=10, n_ios=300, n_entries=60, n_nodes=500))
+    monkeypatch.setattr(filebench_run, "first_room", lambda settings: Room(n_draws=10, n_ios=300, n_entries=60, n_nodes=500))
     scarce = simulate(site, rules_of("onnv_69"), settings)
     assert (plenty.response_ns == scarce.response_ns).all()
     assert plenty.counts == scarce.counts
@@ -104,7 +104,7 @@ def test_indirect_blocks_that_begin_in_core_of_too_little_memory_all_have_header
     settings = Settings(n_leaves=6, duration_ns=SECOND, memory_bytes=2**22, warm_indirect=1)
     x = simulate(new_site(Workload(file_bytes=2**28), 6), rules_of("onnv_69"), settings)
     files, arc = x.machine.files, x.machine.arc
-    assert files.n_blocks - files.n_records > oltp_run.first_room(settings).n_nodes
+    assert files.n_blocks - files.n_records > filebench_run.first_room(settings).n_nodes
     assert arc.scalars[scalar.N_NODES] <= len(arc.nodes)
 
 

@@ -10,7 +10,7 @@ from laws.sequential_reads import LAWS
 from model.devices.data_sheet import SheetParams
 from model.simulations.rules import rules_of as rules_of_disks
 from model.simulations.sequential_reads import columns as reader
-from model.simulations.sequential_reads import run as seqread
+from model.simulations.sequential_reads import run as sequential_run
 from model.simulations.sequential_reads import watch_columns as watched
 from model.simulations.sequential_reads.run import simulate
 from model.simulations.sequential_reads.state import ABSENT, STALLED, Readers, Settings, new_recorder, new_site, rules_of
@@ -170,7 +170,7 @@ def test_the_same_seed_gives_the_same_bits_and_another_one_others(site):
 def test_too_little_room_is_made_up_for_and_changes_nothing(site, monkeypatch):
     settings = SETTINGS._replace(duration_ns=SECOND)
     plenty = simulate(site, rules_of("onnv_70"), settings, recorder=new_recorder(0, 0, 9000))
-    monkeypatch.setattr(seqread, "first_room", lambda *_: (5, 5))
+    monkeypatch.setattr(sequential_run, "first_room", lambda *_: (5, 5))
     scarce = simulate(site, rules_of("onnv_70"), settings, recorder=new_recorder(0, 0, 9000))
     assert (plenty.response_ns == scarce.response_ns).all()
     assert plenty.counts == scarce.counts

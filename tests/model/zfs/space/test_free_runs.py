@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from defects.free_runs import MUTANTS
 from model.jit import kernel
-from model.structures import bits as bits_module
+from model.structures import bits as bits_of_words
 from model.structures.bits import above, below, bit, count, lowest, shift_right, zeros_above
 from model.zfs.eras import era
 from model.zfs.metaslab.new_pool import new_pool
@@ -187,8 +187,8 @@ def test_instructions_on_words(word, n):
     assert list(out) == [
         signed(value >> n), bits.index(1) if word else 64, bits[::-1].index(1) if word else 64, sum(bits),
         signed(1 << n), signed(2**n - 1), signed(2**64 - 2 ** (n + 1))]
-    assert [int(x) for x in (bits_module._plain_shift_right(word, n), bits_module._plain_lowest(word),
-                             bits_module._plain_zeros_above(word), bits_module._plain_count(word))] == list(out[:4])
+    assert [int(x) for x in (bits_of_words._plain_shift_right(word, n), bits_of_words._plain_lowest(word),
+                             bits_of_words._plain_zeros_above(word), bits_of_words._plain_count(word))] == list(out[:4])
 
 
 def signed(value):
