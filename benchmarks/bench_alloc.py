@@ -22,8 +22,7 @@ from model.jit import kernel
 from model.jit.cpu_prefetch import prefetch
 from model.zfs.eras import ERAS
 from model.zfs.metaslab.state import TopVdev
-from model.zfs.space import free_runs as free_blocks
-from model.zfs.space import pickers, space_map
+from model.zfs.space import free_runs, pickers, space_map
 from model.zfs.space.bitmap_pickers import pick_block
 from model.zfs.space.bitmaps import new_free_blocks
 from model.zfs.space.pickers import DYNAMIC_FIT, FIRST_FIT, VARIANTS
@@ -41,7 +40,7 @@ C_NS = {"103_ff": (730, 750, 550, 470), "117_df": (1600, 510, 525, 550), "141_df
 def fill(fb, params, place):
     for record in range(len(place)):
         place[record] = pick_block(fb, 0, 1, params)
-        free_blocks.take(fb, 0, place[record], 1)
+        free_runs.take(fb, 0, place[record], 1)
 
 
 @kernel
@@ -51,13 +50,13 @@ def rewrite(fb, params, place, records, old):
     for i in range(len(records)):
         prefetch(place, records[min(i + AHEAD, len(records) - 1)])
         block = pick_block(fb, 0, 1, params)
-        wrong += free_blocks.take(fb, 0, block, 1)
+        wrong += free_runs.take(fb, 0, block, 1)
         old[i % BATCH] = place[records[i]]
         place[records[i]] = block
         if i % BATCH == BATCH - 1:
             for k in range(BATCH):
-                free_blocks.look_ahead(fb, 0, old[min(k + AHEAD, BATCH - 1)])
-                wrong += free_blocks.give(fb, 0, old[k], 1)
+                free_runs.look_ahead(fb, 0, old[min(k + AHEAD, BATCH - 1)])
+                wrong += free_runs.give(fb, 0, old[k], 1)
     return wrong
 
 
@@ -147,8 +146,8 @@ def rewrite_lists(lists, place, records):
         old.append(place[record])
         place[record] = block
         if len(old) == BATCH:
-            for one in old:
-                lists.give(one)
+            for old_block in old:
+                lists.give(old_block)
             old = []
 
 
@@ -166,7 +165,7 @@ def runs_of(fb):
 def aged(n_blocks, used_pct, variant, turnovers=2.0):
     """(map, place of each record) of a metaslab that was filled and rewritten at random."""
     fb, params = new_free_blocks(n_blocks, UNIT), VARIANTS[variant]
-    free_blocks.give(fb, 0, 0, n_blocks)
+    free_runs.give(fb, 0, 0, n_blocks)
     place, old = np.zeros(n_blocks * used_pct // 100, np.int32), np.zeros(BATCH, np.int64)
     fill(fb, params, place)
     assert rewrite(fb, params, place, records_for(place, "age", int(turnovers * len(place)) // BATCH * BATCH), old) == 0
@@ -225,10 +224,10 @@ def bench_alloc(rule, gib, used_pct, report):
 @pytest.mark.parametrize("era", ["b103", "b117", "b141_df", "b141"])
 def bench_pool(era, report):
     """A whole pool: metaslabs, transaction groups and logs too. `study age` does it with 91 million records."""
-    one = make(Recipe(rules=ERAS[era].metaslab, vdevs=(TopVdev(asize=20 * 10**9),) * 4, n_records=2_000_000, used_pct=85))
-    n = 2_000_000 * 4 + (one.pool.class_allocated[0] - 2_000_000 * UNIT) // 2**17
-    report("random rewrites in a pool of 4 disks of 20 GB, 85 % used", "ns per operation", era, one.seconds / n * 1e9,
-           note=f"at last {one.contiguity[-10:].mean():.1f} records in a row; {one.pool.counters.n_loads[0]} maps loaded")
+    made = make(Recipe(rules=ERAS[era].metaslab, vdevs=(TopVdev(asize=20 * 10**9),) * 4, n_records=2_000_000, used_pct=85))
+    n = 2_000_000 * 4 + (made.pool.class_allocated[0] - 2_000_000 * UNIT) // 2**17
+    report("random rewrites in a pool of 4 disks of 20 GB, 85 % used", "ns per operation", era, made.seconds / n * 1e9,
+           note=f"at last {made.contiguity[-10:].mean():.1f} records in a row; {made.pool.counters.n_loads[0]} maps loaded")
 
 
 @pytest.mark.parametrize("used_pct", USED_PCT)

@@ -63,14 +63,14 @@ def zfs(keys, c, adjust_ticks):
 
 
 @pytest.mark.parametrize("c", [300, 3000, 10_000])
-@pytest.mark.parametrize("who", ["libcachesim", "published", "ZFS", "ZFS, trimmed every tick", "LRU"])
-def bench_arc(trace, c, who, per_operation):
+@pytest.mark.parametrize("contender", ["libcachesim", "published", "ZFS", "ZFS, trimmed every tick", "LRU"])
+def bench_arc(trace, c, contender, per_operation):
     name, keys, path = trace
     call = {"libcachesim": lambda: peer(path, c), "published": lambda: published(keys, c), "ZFS": lambda: zfs(keys, c, 100),
-            "ZFS, trimmed every tick": lambda: zfs(keys, c, 1), "LRU": lambda: misses(new_lru(c), keys)}[who]
-    found = call()
-    again = per_operation(f"ARC of {c} blocks: {name} trace of {N} requests", who, N, lambda: (), call, rounds=3,
-                          base=who == "libcachesim", note=f"{found} misses")
-    assert again == found
-    if who == "published":
-        assert abs(found - peer(path, c)) < 0.004 * N
+            "ZFS, trimmed every tick": lambda: zfs(keys, c, 1), "LRU": lambda: misses(new_lru(c), keys)}[contender]
+    n_misses = call()
+    again = per_operation(f"ARC of {c} blocks: {name} trace of {N} requests", contender, N, lambda: (), call, rounds=3,
+                          base=contender == "libcachesim", note=f"{n_misses} misses")
+    assert again == n_misses
+    if contender == "published":
+        assert abs(n_misses - peer(path, c)) < 0.004 * N

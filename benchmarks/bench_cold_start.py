@@ -13,7 +13,7 @@ import time
 SCRIPT = """
 import json, time
 times = {"started": time.time()}
-from model.zfs.vdev import cache_replay as vdev_cache_trace
+from model.zfs.vdev import cache_replay
 times["imported model"] = time.time()
 from study.project import DATA
 from study.replays.vdev_cache import replay_vdev_cache

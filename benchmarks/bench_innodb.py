@@ -32,8 +32,8 @@ def bench_run(name, benchmark, report):
     test, s = oltp(ROWS, CPU, **how), settings_of(version, CLIENTS, N, **conf)
     device = on_device(read_ns=5 * MS, write_ns=20_000, fsync_ns=5 * MS, wal_sync_ns=4 * MS)
     simulate_innodb(test, s, device)
-    found = benchmark.pedantic(simulate_innodb, (test, s, device), rounds=3)
-    assert found.counts["commits"] == N
+    run = benchmark.pedantic(simulate_innodb, (test, s, device), rounds=3)
+    assert run.counts["commits"] == N
     median_s = benchmark.stats.stats.median
     report("sysbench, 100 000 transactions", "ms", name, median_s * 1e3, base=name == next(iter(CASES)))
     assert median_s < TARGET_S

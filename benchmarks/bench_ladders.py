@@ -38,9 +38,9 @@ def bench_rung(name, benchmark, report):
     database = pgbench(10, N, CPU_NS)
     s = Postgres(n_clients=10, n_transactions=N, trip_ns=28_000, shared_buffers_bytes=2**28)
     simulate_postgres(database, s, new_place(database, s, pool, conf))
-    found = benchmark.pedantic(simulate_postgres, setup=lambda: ((database, s, new_place(database, s, pool, conf)), {}),
-                               rounds=3)
-    assert found.counts["commits"] == N
+    run = benchmark.pedantic(simulate_postgres, setup=lambda: ((database, s, new_place(database, s, pool, conf)), {}),
+                             rounds=3)
+    assert run.counts["commits"] == N
     median_s = benchmark.stats.stats.median
     report("pgbench on ZFS, 100 000 transactions", "ms", name, median_s * 1e3, base=name == next(iter(CASES)))
     assert median_s < TARGET_S

@@ -53,8 +53,8 @@ def fitted(n_frames):
 
 
 @pytest.mark.parametrize("n_frames", [100, 1000, 10_000, 100_000])
-@pytest.mark.parametrize("who", ["libcachesim, fitted table", "libcachesim", "model", "model, requests in memory"])
-def bench_lru(trace, n_frames, who, per_operation):
+@pytest.mark.parametrize("contender", ["libcachesim, fitted table", "libcachesim", "model", "model, requests in memory"])
+def bench_lru(trace, n_frames, contender, per_operation):
     name, path = trace
     expected = model_misses(path, n_frames)
     blocks = np.fromfile(path, REQUEST)["block"].astype(np.int64)
@@ -63,7 +63,7 @@ def bench_lru(trace, n_frames, who, per_operation):
         "libcachesim": (lambda: (), lambda: peer_misses(path, n_frames)),
         "model": (lambda: (), lambda: model_misses(path, n_frames)),
         "model, requests in memory": (lambda: (new_lru(n_frames), blocks), misses),
-    }[who]
-    found = per_operation(f"LRU of {n_frames} frames: {name} trace of {N} requests", who, N, setup, call, rounds=5,
-                          base=who.startswith("libcachesim, fitted"), note=f"{expected} misses")
-    assert found == expected
+    }[contender]
+    n_misses = per_operation(f"LRU of {n_frames} frames: {name} trace of {N} requests", contender, N, setup, call, rounds=5,
+                             base=contender.startswith("libcachesim, fitted"), note=f"{expected} misses")
+    assert n_misses == expected

@@ -33,8 +33,8 @@ def bench_rung(name, benchmark, report):
     database = pgbench(scale, N, CPU_NS)
     device = on_device(read_ns=5 * MS, write_ns=20_000, fsync_ns=5 * MS, wal_ns=4 * MS)
     simulate_postgres(database, s, device)
-    found = benchmark.pedantic(simulate_postgres, (database, s, device), rounds=3)
-    assert found.counts["commits"] == N
+    run = benchmark.pedantic(simulate_postgres, (database, s, device), rounds=3)
+    assert run.counts["commits"] == N
     median_s = benchmark.stats.stats.median
     report("pgbench, 100 000 transactions", "ms", name, median_s * 1e3, base=name == next(iter(CASES)))
     assert median_s < TARGET_S

@@ -190,7 +190,7 @@ def _before_flush(drives, unit, n, offset):
 @part
 def choose(drive, drives, unit, now, offset, kind):
     """The place, among the commands in the drive, of the one to serve next. `offset` and `kind` are per command."""
-    disk, state, best, least = drive.disk, drives.state, 0, -1
+    disk, state, best, reached_first = drive.disk, drives.state, 0, -1
     n = _before_flush(drives, unit, min(drive.window, drives.units[unit, N_COMMANDS]), offset)
     if n <= 1 or len(drive.drawn_ns) > 0 or drives.first[drives.commands[unit, 0], PASSED] >= drive.disk.passes:
         return best  # no other has been passed over more often than the oldest
@@ -205,8 +205,8 @@ def choose(drive, drives, unit, now, offset, kind):
             _find_first(disk, drives.first, command, offset[command])
         reached = to_write if is_write else to_read
         reached += cost(disk, state, unit, write_turned if is_write else read_turned, drives.first, command, is_write)
-        if least < 0 or reached < least:
-            best, least = place, reached
+        if reached_first < 0 or reached < reached_first:
+            best, reached_first = place, reached
     return best
 
 

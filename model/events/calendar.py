@@ -64,5 +64,3 @@ def new_calendar(n_sources):
     for node in range(n - 1, 0, -1):
         first[node] = first[2 * node]
     return Calendar(np.full(n, NEVER), first, shift)
-
-NEVER = np.iinfo(np.int64).max

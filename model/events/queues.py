@@ -9,7 +9,7 @@ import numpy as np
 from model.events import queue_columns as ends
 from model.jit import kernel
 
-NOBODY = -1
+NOBODY = -1  # no process, or no task
 
 
 @kernel

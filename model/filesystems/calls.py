@@ -99,8 +99,3 @@ def new_device(read_ns=0, write_ns=0, fsync_ns=0, wal_ns=0, wal_sync_ns=0, wal_c
     for i, operations in enumerate(queues):
         group[list(operations)] = i
     return Device(times, group, np.zeros(max(1, len(queues)), np.int64))
-
-
-def is_waiting(calendar, process):
-    """Whether nothing is known of when `process` goes on."""
-    return calendar.time[process] == NEVER

@@ -120,13 +120,13 @@ def _array(context, builder, table, kind, at):
         strides[i] = follows if _follows(kind) else _word(builder, table, at + 1 + kind.ndim + i)
         n_items = builder.mul(n_items, shape[i])
     fields = {"data": _word(builder, table, at, native.as_pointer()), "nitems": n_items, "itemsize": WORDS(item)}
-    found = context.get_constant_null(kind)
+    array = context.get_constant_null(kind)
     for name, value in fields.items():
-        found = builder.insert_value(found, value, model.get_field_position(name))
+        array = builder.insert_value(array, value, model.get_field_position(name))
     for name, values in (("shape", shape), ("strides", strides)):
         for i, value in enumerate(values):
-            found = builder.insert_value(found, value, (model.get_field_position(name), i))
-    return found
+            array = builder.insert_value(array, value, (model.get_field_position(name), i))
+    return array
 
 
 def _read(context, builder, table, kind, at):

@@ -273,8 +273,8 @@ class LeaveToCallers(LoweringPass):
 
 @contextlib.contextmanager
 def _as_they_are(qualname):
-    """Meanwhile Numba takes the indices in the function of this name as they are, in all others as ever. Who compiles holds
-    Numba's lock, so that no other thread does."""
+    """Meanwhile Numba takes the indices in the function of this name as they are, in all others as ever. The thread
+    that compiles holds Numba's lock, so that no other one does."""
     wrapped = arrayobj.fix_integer_index
 
     def index(context, builder, kind, value, size):
@@ -307,20 +307,20 @@ class Pipeline(CompilerBase):
         passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
         passes.add_pass_after(LookUpOnce, InlineInlinables)
         passes.add_pass_after(LeaveToCallers, AnnotateTypes)
-        passes.passes = [(IndicesAsTheyAre if one is NativeLowering else one, why) for one, why in passes.passes]
+        passes.passes = [(IndicesAsTheyAre if step is NativeLowering else step, why) for step, why in passes.passes]
         passes.finalize()
         return [passes]
 
 
 def _remembered(get_call_type):
     """What a function of Numba's own is for such arguments: it is one of dozens, and otherwise looked for at each `+`."""
-    found = {}
+    types = {}
 
     def call_type(function, context, args, kws):
         call = function, tuple(args), tuple(sorted(kws.items()))
-        if call not in found:
-            found[call] = get_call_type(function, context, args, kws)
-        return found[call]
+        if call not in types:
+            types[call] = get_call_type(function, context, args, kws)
+        return types[call]
     return call_type
 
 

@@ -16,9 +16,9 @@ from math import prod
 
 import numpy as np
 
-LEAST_BYTES = 2**20  # less is not worth it
+MIN_BYTES = 2**20  # less is not worth it
 LINE_BYTES = 64  # of a processor's cache
-MOST_SPARE = 8  # pieces kept, as many as a run has; the oldest goes
+MAX_SPARE = 8  # pieces kept, as many as a run has; the oldest goes
 _spare: dict[int, np.ndarray] = {}  # by id, the one given back last is the last
 
 
@@ -31,7 +31,7 @@ class _Loan:
 
     def __del__(self):
         _spare[id(self.memory)] = self.memory
-        while len(_spare) > MOST_SPARE:
+        while len(_spare) > MAX_SPARE:
             _spare.pop(list(_spare)[0], None)  # noqa: RUF015 - a list of it is made in one step
 
 
@@ -49,7 +49,7 @@ def _memory(n_bytes):
 def empty(shape, dtype):
     """As `np.empty`: what is in it means nothing."""
     n_bytes = prod(np.atleast_1d(shape).tolist()) * np.dtype(dtype).itemsize
-    if n_bytes < LEAST_BYTES:
+    if n_bytes < MIN_BYTES:
         return np.empty(shape, dtype)
     return np.asarray(_Loan(_memory(n_bytes)))[:n_bytes].view(dtype).reshape(shape)
 

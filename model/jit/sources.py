@@ -30,7 +30,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("model", "study")
 KEPT = ROOT / ".cache" / "sources.json"
-MOST_KEPT = 3000  # files: some dozens of versions of what changes
+MAX_KEPT = 3000  # files: some dozens of versions of what changes
 RULES = f"{sys.version} {hashlib.sha256(Path(__file__).read_bytes()).hexdigest()}"  # by which a source is taken apart
 
 
@@ -81,7 +81,7 @@ def _read_kept():
 
 
 def _write_kept(kept):
-    newest = dict(list(kept.items())[-MOST_KEPT:])
+    newest = dict(list(kept.items())[-MAX_KEPT:])
     try:
         KEPT.parent.mkdir(parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(dir=KEPT.parent, prefix=".sources.")
@@ -92,7 +92,7 @@ def _write_kept(kept):
         pass
 
 
-class Found:
+class Digests:
     """Digests and names of files, each file read and taken apart once."""
 
     def __init__(self):
@@ -133,7 +133,7 @@ class Found:
             _write_kept(self.kept)
 
 
-FOUND = Found()
+DIGESTS = Digests()
 
 # ---- reach ----
 
@@ -144,7 +144,7 @@ def modules_in(names, root=ROOT):
     return {name: path for name in names if (path := path_of(name, root))}
 
 
-def reach(*names, but=(), root=ROOT, found=FOUND):
+def reach(*names, but=(), root=ROOT, digests=DIGESTS):
     """Files that can change what the modules `names` do, sorted; without those of the modules `but` and what only these
     reach. Raises ValueError if one of the names is of no module."""
     missing = [name for name in names if not path_of(name, root)]
@@ -158,18 +158,18 @@ def reach(*names, but=(), root=ROOT, found=FOUND):
         _, path = modules.popitem()
         imported, statements_of_sql = found.next_to(path, root)
         files |= {path, *statements_of_sql}
-        modules |= {name: file for name, file in imported.items() if name not in seen}
+        modules |= {name: file for name, file in importedmodules_in(digests.items() if name not in seen}
         seen |= imported.keys()
     return sorted(files)
 
 
-def digest(*names, but=(), root=ROOT, found=FOUND):
+def digest(*names, but=(), root=ROOT, digests=DIGESTS):
     """A digest of what the files in `reach` do, with their names."""
     state = hashlib.sha256()
-    for path in reach(*names, but=but, root=root, found=found):
-        does = found.of(path)[0] if path.suffix == ".py" else hashlib.sha256(path.read_bytes()).hexdigest()
+    for path in reach(*names, but=but, root=root, digests=digests):
+        does = digests.of(path)[0] if path.suffix == ".py" else hashlib.sha256(path.read_bytes()).hexdigest()
         state.update(f"{path.relative_to(root).as_posix()} {does}\n".encode())
-    found.keep()
+    digests.keep()
     return state.hexdigest()
 
 

@@ -13,17 +13,17 @@ import numpy as np
 
 from model.databases.innodb import binlog, sysbench
 from model.databases.innodb import start as innodb_start
-from model.databases.innodb import state as innodb_machine
-from model.databases.innodb import step as innodb_run
+from model.databases.innodb import state as innodb_state
+from model.databases.innodb import step as innodb_step
 from model.databases.innodb.tables import PAGE_BYTES as INNODB_PAGE
 from model.databases.innodb.tables import new_table
 from model.databases.oracle import start as oracle_start
-from model.databases.oracle import state as oracle_machine
-from model.databases.oracle import step as oracle
+from model.databases.oracle import state as oracle_state
+from model.databases.oracle import step as oracle_step
 from model.databases.postgres import columns as pg
 from model.databases.postgres import start as postgres_start
-from model.databases.postgres import state as postgres_machine
-from model.databases.postgres import step as postgres_run
+from model.databases.postgres import state as postgres_state
+from model.databases.postgres import step as postgres_step
 from model.databases.postgres.pgbench import FILE_SHIFT, PAGE_BYTES
 from model.events.calendar import NEVER, next_source, set_time
 from model.events.servers import is_back
@@ -31,7 +31,7 @@ from model.filesystems import calls as file_calls
 from model.filesystems.calls import Device, new_device
 from model.filesystems.ufs import calls as ufs_calls
 from model.filesystems.ufs.state import Ufs
-from model.filesystems.zfs import store as zfs_files
+from model.filesystems.zfs import store as zfs_store
 from model.jit import either, kernel, part
 
 DONE, OUT_OF_DRAWS, STUCK = range(3)  # how a run ended
@@ -42,10 +42,10 @@ COMMITS = 0  # of the counts of any database
 class Both(NamedTuple):
     """One database and one store; all others are None."""
 
-    postgres: postgres_machine.Machine | None = None
-    innodb: innodb_machine.Machine | None = None
-    oracle: oracle_machine.Machine | None = None
-    zfs: zfs_files.Store | None = None
+    postgres: postgres_state.Machine | None = None
+    innodb: innodb_state.Machine | None = None
+    oracle: oracle_state.Machine | None = None
+    zfs: zfs_store.Store | None = None
     ufs: Ufs | None = None
     device: Device | None = None  # of constant times
 
@@ -97,12 +97,12 @@ def _loop(m, store, until, step, take_calls, next_time, store_event):
 
 @kernel
 def _on_a_pool(zfs, m, until, step):
-    return _loop(m, zfs.data, until, step, zfs_files.take_calls, zfs_files.next_time, zfs_files.store_event)
+    return _loop(m, zfs.data, until, step, zfs_store.take_calls, zfs_store.next_time, zfs_store.store_event)
 
 
 @kernel
 def _on_two_pools(zfs, m, until, step):
-    return _loop(m, zfs, until, step, zfs_files.take_calls_of_two, zfs_files.next_time_of_two, zfs_files.event_of_two)
+    return _loop(m, zfs, until, step, zfs_store.take_calls_of_two, zfs_store.next_time_of_two, zfs_store.event_of_two)
 
 
 _on_pools = either("log", _on_a_pool, _on_two_pools)
@@ -129,17 +129,17 @@ _on_store = either("device", _on_files, _on_device)
 
 @kernel
 def _postgres(both, until):
-    return _on_store(both, both.postgres, until, postgres_run.step)
+    return _on_store(both, both.postgres, until, postgres_step.step)
 
 
 @kernel
 def _innodb(both, until):
-    return _on_store(both, both.innodb, until, innodb_run.step)
+    return _on_store(both, both.innodb, until, innodb_step.step)
 
 
 @kernel
 def _oracle(both, until):
-    return _on_store(both, both.oracle, until, oracle.step)
+    return _on_store(both, both.oracle, until, oracle_step.step)
 
 
 _of_two = either("innodb", _postgres, _innodb)
@@ -153,7 +153,7 @@ def run(both, until):
 
 
 def _run_all(both, m, draw_more):
-    both = both._replace(zfs=zfs_files.working_for(both.zfs, m.calls))
+    both = both._replace(zfs=zfs_store.working_for(both.zfs, m.calls))
     while (how := run(both, m.s.duration_ns)) == OUT_OF_DRAWS:
         draw_more()
         m.n_drawn[0] = 0
@@ -161,8 +161,8 @@ def _run_all(both, m, draw_more):
         raise ValueError(f"nobody has committed for an hour of the simulated time, after {m.counts[COMMITS]} transactions: "
                          "every process waits for what never comes; choose other settings, and report these")
     if both.zfs is not None:
-        zfs_files.check_end(both.zfs)
-    kinds = ((both.postgres, postgres_machine), (both.innodb, innodb_machine), (both.oracle, oracle_machine))
+        zfs_store.check_end(both.zfs)
+    kinds = ((both.postgres, postgres_state), (both.innodb, innodb_state), (both.oracle, oracle_state))
     return _result_of(m, next(kind.COUNTS for machine, kind in kinds if machine is not None))
 
 
@@ -181,62 +181,62 @@ def on_device(**times: int) -> Both:
 # ---- PostgreSQL ----
 
 
-def _file_rows(first_page, n_pages, most):
-    """Files of 1 GB each, as many as a table of `most` pages needs."""
-    n_files = (most - 1 >> FILE_SHIFT) + 1
+def _file_rows(first_page, n_pages, max_pages):
+    """Files of 1 GB each, as many as a table of `max_pages` pages needs."""
+    n_files = (max_pages - 1 >> FILE_SHIFT) + 1
     per_file = 1 << FILE_SHIFT
     return {(first_page >> FILE_SHIFT) + i: (np.clip(n_pages - i * per_file, 0, per_file) * PAGE_BYTES,
-                                             np.clip(most - i * per_file, 0, per_file) * PAGE_BYTES, PAGE_BYTES)
+                                             np.clip(max_pages - i * per_file, 0, per_file) * PAGE_BYTES, PAGE_BYTES)
             for i in range(n_files)}
 
 
-def postgres_files(database: postgres_machine.Database, s: postgres_machine.Settings) -> np.ndarray:
+def postgres_files(database: postgres_state.Database, s: postgres_state.Settings) -> np.ndarray:
     """What a store has to know of a database of `model.databases.postgres.pgbench` under settings `s`: see `new_store` of
     model.filesystems.zfs.store."""
     rows: dict[int, tuple] = {}
     for columns in database.relations:
-        most = int(columns[pg.N_PAGES] + s.n_transactions // columns[pg.ROWS_PER_PAGE] + 2)
-        rows |= _file_rows(int(columns[pg.FIRST_PAGE]), int(columns[pg.N_PAGES]), most)
+        max_pages = int(columns[pg.N_PAGES] + s.n_transactions // columns[pg.ROWS_PER_PAGE] + 2)
+        rows |= _file_rows(int(columns[pg.FIRST_PAGE]), int(columns[pg.N_PAGES]), max_pages)
         if columns[pg.FIRST_LEAF] >= 0:
             rows |= _file_rows(int(columns[pg.FIRST_LEAF]), int(columns[pg.N_LEAVES]), int(columns[pg.N_LEAVES]))
     empty = (0, PAGE_BYTES, PAGE_BYTES)
     n_segments = int(np.ceil(3 * s.checkpoint_segments)) + 4  # between the one before the last checkpoint and the last made
     ready = n_segments if s.ready_segments < 0 else min(n_segments, int(s.ready_segments))
-    log = (ready * postgres_machine.SEGMENT_BYTES, n_segments * postgres_machine.SEGMENT_BYTES, PAGE_BYTES)
+    log = (ready * postgres_state.SEGMENT_BYTES, n_segments * postgres_state.SEGMENT_BYTES, PAGE_BYTES)
     return np.array([log, *(rows.get(file, empty) for file in range(database.n_files))], np.int64)
 
 
-def n_processes_of(s: postgres_machine.Settings) -> int:
+def n_processes_of(s: postgres_state.Settings) -> int:
     """Of PostgreSQL: the clients, the WAL writer, the checkpointer, the background writer."""
     return s.n_clients + 3
 
 
-def simulate_postgres(database: postgres_machine.Database, s: postgres_machine.Settings, both: Both | None = None,
+def simulate_postgres(database: postgres_state.Database, s: postgres_state.Settings, both: Both | None = None,
                       seed: int = 0) -> Result:
     """Run the transactions of `database` under settings `s` on the store of `both`, which has no database (by default a
     store that takes no time): a Result."""
     m, draws = postgres_start.start(database, s, seed)
-    return _run_all((both or on_device())._replace(postgres=m), m, lambda: postgres_machine.draw(m.draws, draws))
+    return _run_all((both or on_device())._replace(postgres=m), m, lambda: postgres_state.draw(m.draws, draws))
 
 
 # ---- InnoDB ----
 
 
-def innodb_files(test: innodb_machine.Oltp, s: innodb_machine.Settings) -> np.ndarray:
+def innodb_files(test: innodb_state.Oltp, s: innodb_state.Settings) -> np.ndarray:
     """What a store has to know of a test of `model.databases.innodb.sysbench` under settings `s`: log, table space,
     double-write area. All are made as long as they will ever be, but for the binary log behind the log."""
     log, space = s.n_log_files * s.log_file_bytes, new_table(test.n_rows, test.k_is_random).n_pages * INNODB_PAGE
-    area = innodb_machine.CHUNK_PAGES * INNODB_PAGE
+    area = innodb_state.CHUNK_PAGES * INNODB_PAGE
     files = np.array([(n, n, INNODB_PAGE) for n in (log, space, area)], np.int64)
     files[0, 1] += binlog.FILE_BYTES if s.log_bin and s.shares_binlog else 0
     return files
 
 
-def innodb_processes(s: innodb_machine.Settings) -> int:
+def innodb_processes(s: innodb_state.Settings) -> int:
     return s.n_clients + 4 + s.write_io_threads
 
 
-def simulate_innodb(test: innodb_machine.Oltp, s: innodb_machine.Settings, both: Both | None = None,
+def simulate_innodb(test: innodb_state.Oltp, s: innodb_state.Settings, both: Both | None = None,
                     seed: int = 0) -> Result:
     """Run the transactions of `test` (`model.databases.innodb.sysbench.oltp`) under settings `s` on the store of `both`,
     which has no database (by default a store that takes no time): a Result."""
@@ -247,14 +247,14 @@ def simulate_innodb(test: innodb_machine.Oltp, s: innodb_machine.Settings, both:
 # ---- Oracle ----
 
 
-def oracle_files(s: oracle_machine.Settings) -> np.ndarray:
+def oracle_files(s: oracle_state.Settings) -> np.ndarray:
     """What a store has to know of an instance under settings `s`: log, tables, both as long as they will ever be."""
-    log, tables = s.n_log_files * s.log_file_bytes, s.n_blocks * oracle_machine.BLOCK_BYTES
-    return np.array([(n, n, oracle_machine.BLOCK_BYTES) for n in (log, tables)], np.int64)
+    log, tables = s.n_log_files * s.log_file_bytes, s.n_blocks * oracle_state.BLOCK_BYTES
+    return np.array([(n, n, oracle_state.BLOCK_BYTES) for n in (log, tables)], np.int64)
 
 
-def simulate_oracle(s: oracle_machine.Settings, both: Both | None = None, seed: int = 0) -> Result:
+def simulate_oracle(s: oracle_state.Settings, both: Both | None = None, seed: int = 0) -> Result:
     """Run transactions under settings `s` on the store of `both`, which has no database (by default a store that takes no
     time): a Result."""
     m, draws = oracle_start.start(s, seed)
-    return _run_all((both or on_device())._replace(oracle=m), m, lambda: oracle_machine.draw(m.s, m.draws, draws))
+    return _run_all((both or on_device())._replace(oracle=m), m, lambda: oracle_state.draw(m.s, m.draws, draws))

@@ -20,8 +20,8 @@ from typing import NamedTuple
 import numpy as np
 
 from model.jit import kernel
+from model.structures.sentinels import NIL
 
-NIL = 0  # the number of no frame
 SENTINEL = 0  # the number of the place that closes the ring
 
 

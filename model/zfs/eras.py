@@ -113,7 +113,7 @@ _B141 = _since(
     _B117,
     queue={"write_gap_bytes": 2**12, "max_pending": 10, "cache_fill_priority": 1},  # hg 10105, 10801, 11146
     zfetch={"covered_if_missed": 0},  # hg 10474
-    raidz={"padding": PADDING_OPTIONAL, "most_parity": 3},  # hg 10105, b121; b120
+    raidz={"padding": PADDING_OPTIONAL, "max_parity": 3},  # hg 10105, b121; b120
     zil={"has_logbias": 1, "slim": 1, "slog_limit_bytes": 2**20, "strict": 0},  # hg 10310, 11670, 11670, by 11670
     metaslab={
         "defer_txgs": 2, "skips_unchanged": 1,  # hg 10921
@@ -133,13 +133,13 @@ _OPENZFS_2013 = _since(
            "async_write_priority": ASYNC_WRITE, "async_read_priority": ASYNC_READ, "resilver_priority": SCRUB_CLASS,
            "scrub_priority": SCRUB_CLASS},
 )
-_OPENZFS_2017 = _since(_OPENZFS_2013, indirect={"shift": 10}, classes={"least": (10, 10, 1, 2, 1)},
-                       records={"most_bytes": 2**24, "stay_compressed": 1},
+_OPENZFS_2017 = _since(_OPENZFS_2013, indirect={"shift": 10}, classes={"min_per_class": (10, 10, 1, 2, 1)},
+                       records={"max_bytes": 2**24, "stay_compressed": 1},
                        zfetch={"max_distance_bytes": 2**23},
                        queue={"bridges_beyond": 1})  # change 8005
 _OPENZFS_2019 = _since(_OPENZFS_2017, txg={"sync_bytes": 0}, queue={"aggregation_bytes": 2**20})
 _OPENZFS_2021 = _since(_OPENZFS_2019, zil={"own_metaslab": 1},
-                       classes={"takes_turns": 1, "most": (10, 10, 3, 10, 3)})  # 11166; 3 scrubs: before it
+                       classes={"takes_turns": 1, "max_per_class": (10, 10, 3, 10, 3)})  # 11166; 3 scrubs: before it
 _OPENZFS = _since(_OPENZFS_2021, txg={"joins_records": 1}, zfetch={"max_distance_bytes": 2**26},
                   raidz={"padding": PADDING_WITH_COLUMNS})  # 12333
 

@@ -100,7 +100,7 @@ class Scenario(Section):
                 raise ValueError(f"arc_max_mib is {self.files.arc_max_mib:g}, more than the memory of "
                                  f"{self.host.memory_gib:g} GiB; choose less, or more memory")
             if any(pool and pool.data.layout == "raidz3" for pool in (self.pool, self.log_pool)) \
-                    and eras.ERAS[self.files.era].raidz.most_parity < PARITY["raidz3"]:
+                    and eras.ERAS[self.files.era].raidz.max_parity < PARITY["raidz3"]:
                 raise ValueError(f"the layout is raidz3, but era {self.files.era} has no third parity; choose b141")
         elif self.database.kind == "oracle":
             raise ValueError("the database is oracle and the file system UFS, but Oracle is simulated on ZFS only; "

@@ -158,7 +158,7 @@ _INNODB: dict[str, tuple[str, Callable[[Any], Any]]] = {
 def innodb_settings(machine: Scenario, values: dict, n_transactions: int, **more) -> innodb_state.Settings:
     settings = {"innodb_buffer_pool_size": values["innodb_buffer_pool_size"]} | conf.check("innodb", machine.innodb.conf)
     chosen = {name: change(settings[key]) for key, (name, change) in _INNODB.items() if key in settings}
-    if "lru_scan_depth" in chosen and chosen["buffer_pool_bytes"] >= innodb_state.LEAST_OF_INSTANCES:
+    if "lru_scan_depth" in chosen and chosen["buffer_pool_bytes"] >= innodb_state.MIN_BYTES_FOR_INSTANCES:
         chosen["lru_scan_depth"] *= innodb_state.INSTANCES
     return innodb_state.settings_of(
         mysql(machine, values), machine.innodb.clients, n_transactions, n_cpus=machine.host.cpus,

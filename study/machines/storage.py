@@ -16,7 +16,7 @@ from study.project import DATA
 
 PARITY = {"raidz1": 1, "raidz2": 2, "raidz3": 3}
 KIB, GIB = 2**10, 2**30
-LARGEST_RECORD = max(era.records.most_bytes for era in eras.ERAS.values()) // KIB
+LARGEST_RECORD = max(era.records.max_bytes for era in eras.ERAS.values()) // KIB
 MAX_DEVICES = 1024              # that there is room for in a simulation
 
 
@@ -111,7 +111,7 @@ class Pool(Section):
 
 def _check_record(name: str, kib: int, era: str):
     """ValueError unless the build has such records."""
-    maximum = eras.ERAS[era].records.most_bytes // KIB
+    maximum = eras.ERAS[era].records.max_bytes // KIB
     if kib < 1 or kib & (kib - 1):
         raise ValueError(f"{name} is {kib}, but a record is a power of two, of 1 to {maximum} KiB with era {era}; "
                          "choose one")

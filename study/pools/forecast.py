@@ -18,13 +18,13 @@ import numpy as np
 import pandas as pd
 
 from model.events.streams import stream
+from model.structures.sentinels import NOWHERE
 from model.zfs.ageing.described import claim, count_bytes, n_units, n_units_of_pieces, new_pieces, write_in_pieces
 from model.zfs.eras import era
 from model.zfs.metaslab.metaslab_group import weigh_all
 from model.zfs.metaslab.new_pool import metaslab_shift, new_pool
 from model.zfs.metaslab.replay import ALLOCATE, END_OF_TXG, Rows, decided_for, run
 from model.zfs.metaslab.state import TopVdev
-from model.zfs.space.pickers import NOWHERE
 from model.zfs.space.status import OK
 from study.errors import UserError
 from study.pools import described_space, zdb

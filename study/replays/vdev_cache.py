@@ -17,9 +17,10 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from model.structures.sentinels import NOWHERE
 from model.zfs.vdev import cache_replay
 from model.zfs.vdev.cache import FILL_ALL, OUTCOMES, VdevCacheParams
-from model.zfs.vdev.cache_replay import COMPLETION, NOWHERE, READ, RECORDED, Decisions, Operations
+from model.zfs.vdev.cache_replay import COMPLETION, READ, RECORDED, Decisions, Operations
 from study import tables as table_file
 from study.errors import UserError
 

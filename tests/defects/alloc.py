@@ -8,11 +8,11 @@ import json
 
 import numpy as np
 
+from model.structures.sentinels import NIL, NOWHERE
 from model.zfs.space import avl, pickers, space_map, status
 from model.zfs.space import columns as bounds
 from model.zfs.space import tree_columns as branch
-from model.zfs.space.avl import NIL
-from model.zfs.space.pickers import NOWHERE, VARIANTS
+from model.zfs.space.pickers import VARIANTS
 from model.zfs.space.replay_exact import ALLOCATE, FREE, NEW_MAP
 from study.project import DATA
 from study.replays.alloc_trace import SECTOR, read_offsets, read_trace

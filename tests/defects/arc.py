@@ -17,12 +17,12 @@ from support import defects as mutants
 # ---- how p moves ----
 
 
-def other(state):
+def other_ghost(state):
     return MRU_GHOST + MFU_GHOST - state
 
 
 def ratio(a, state):
-    return max(1, a.n_bytes[other(state)] // max(1, a.n_bytes[state]))
+    return max(1, a.n_bytes[other_ghost(state)] // max(1, a.n_bytes[state]))
 
 
 def move_p(a, state, step, low, high):
@@ -32,11 +32,11 @@ def move_p(a, state, step, low, high):
 # Of a cache, c, the state of a ghost and its size: bytes, or one block of the published ARC.
 STEPS = {
     "p stays where it is": lambda a, c, state, n: None,
-    "p moves the other way": lambda a, c, state, n: move_p(a, other(state), n * ratio(a, state), 0, c),
+    "p moves the other way": lambda a, c, state, n: move_p(a, other_ghost(state), n * ratio(a, state), 0, c),
     "p moves by what is asked for alone": lambda a, c, state, n: move_p(a, state, n, 0, c),
-    "the ratio of ghosts is upside down": lambda a, c, state, n: move_p(a, state, n * ratio(a, other(state)), 0, c),
+    "the ratio of ghosts is upside down": lambda a, c, state, n: move_p(a, state, n * ratio(a, other_ghost(state)), 0, c),
     "the ratio of ghosts is rounded up": lambda a, c, state, n:
-        move_p(a, state, n * max(1, -(-a.n_bytes[other(state)] // a.n_bytes[state])), 0, c),
+        move_p(a, state, n * max(1, -(-a.n_bytes[other_ghost(state)] // a.n_bytes[state])), 0, c),
     "p may exceed c": lambda a, c, state, n: move_p(a, state, n * ratio(a, state), 0, 2**40),
     "p may fall below 0": lambda a, c, state, n: move_p(a, state, n * ratio(a, state), -2**40, c),
 }
@@ -175,7 +175,7 @@ def leaves_a_ghost(a, node, real=arc_lists.drop):
 
 def newest_first(real):
     def from_the_head(*arguments):
-        with mutants.defect(sys.modules[real.__module__], "header", mutants.like(header, NEWER=header.OLDER)):
+        with mutants.defect(sys.modules[real.__module__], "header", mutants.with_columns(header, NEWER=header.OLDER)):
             return real(*arguments)
     return from_the_head
 

@@ -6,7 +6,7 @@
 import json
 from functools import partial
 
-from defects.arc import STEPS, differs, enlist_at_tail, newest_first, other
+from defects.arc import STEPS, differs, enlist_at_tail, newest_first, other_ghost
 from drivers.arc import OF_TEXTBOOK, long_requests
 from model.zfs.arc import columns as header
 from model.zfs.arc import lists as arc_lists
@@ -66,7 +66,8 @@ MUTANTS = {
     "a tie is MRU's loss": (textbook, "_replace", ties_go(True)),
     "p is not asked": (textbook, "_replace", never_asks_for_p),
     "the newest is replaced": (textbook, "_replace", newest_first(textbook._replace)),
-    "ghosts go to the other side": (textbook, "move", moves(lambda was, state: other(state) if state > MFU else state)),
+    "ghosts go to the other side": (
+        textbook, "move", moves(lambda was, state: other_ghost(state) if state > MFU else state)),
     "a ghost becomes MRU": (textbook, "move", moves(lambda was, state: MRU if was > MFU else state)),
     "a hit stays on its side": (textbook, "move", moves(lambda was, state: state if max(was, state) > MFU else was)),
     "a hit moves nothing in MFU": (textbook, "move", lambda a, node, state, real=arc_lists.move:

@@ -10,7 +10,7 @@ from model.events import accounts
 from model.simulations.filebench_oltp import columns as oltp
 from model.simulations.filebench_oltp import disks as oltp_disks
 from model.simulations.filebench_oltp import filebench
-from model.simulations.filebench_oltp import run as oltp_run
+from model.simulations.filebench_oltp import run as filebench_run
 from model.simulations.filebench_oltp import tasks as oltp_tasks
 from model.simulations.filebench_oltp import threads as oltp_threads
 from model.simulations.filebench_oltp.state import Settings, new_site
@@ -39,7 +39,7 @@ def forgets_joiners(m, now, task, real=oltp_disks.block_came):
     real(m, now, task)
 
 
-def forgets_second_copy(m, pool_, now, real=oltp_run.sync_event):
+def forgets_second_copy(m, pool_, now, real=filebench_run.sync_event):
     real(m, pool_, now)
     pool_.n_out[0] = min(pool_.n_out[0], 1)
 
@@ -56,11 +56,11 @@ def evicts_and_keeps_hold(arc_, node):
 
 
 MUTANTS = {
-    "none": (oltp_run, "SECOND_NS", oltp_run.SECOND_NS, None),
+    "none": (filebench_run, "SECOND_NS", filebench_run.SECOND_NS, None),
     "counts a read before its time": (oltp_tasks, "change_by", late_area, "little"),
     "a pause is not noticed": (leaves, "pause", lambda drives, unit, now: None, "utilisation"),
     "who joined is never told": (oltp_disks, "block_came", forgets_joiners, "conservation"),
-    "the second copy is never sent": (oltp_run, "sync_event", forgets_second_copy, "conservation"),
+    "the second copy is never sent": (filebench_run, "sync_event", forgets_second_copy, "conservation"),
     "posts count one and a half": (oltp_threads, "take", takes_half, "one_to_one"),
     "fills complete an hour late": (leaves, "filled", lambda c, leaf, tick, i: filled(c, leaf, tick + 360_000, i),
                                 "replays"),
@@ -81,7 +81,7 @@ def main():
         real = getattr(module, attribute)
         setattr(module, attribute, defect)
         try:
-            x = oltp_run.simulate(site, rules, SETTINGS, recorder=new_recorder(1, 20_000))
+            x = filebench_run.simulate(site, rules, SETTINGS, recorder=new_recorder(1, 20_000))
         finally:
             setattr(module, attribute, real)
         failed[name] = [law for law, holds in LAWS.items() if not holds(x)]

@@ -5,8 +5,7 @@
 
 import numpy as np
 
-from model.zfs.space import bitmap_pickers, bitmaps, long_runs
-from model.zfs.space import free_runs as free_blocks
+from model.zfs.space import bitmap_pickers, bitmaps, free_runs, long_runs
 from model.zfs.space.free_runs import take
 from model.zfs.space.pickers import VARIANTS, PickerParams
 from model.zfs.space.status import OK
@@ -18,28 +17,28 @@ def keeps_the_bit(fb, m, kind, word):
 
 
 def drops_the_bit(fb, m, start, length):
-    free_blocks.unmark(fb, m, length, start >> 6)
+    free_runs.unmark(fb, m, length, start >> 6)
 
 
 def drops_the_long_bit(fb, m, start):
-    free_blocks.unmark(fb, m, 0, start >> 6)
+    free_runs.unmark(fb, m, 0, start >> 6)
 
 
 def sees_one_word(fb, m, block, real=bitmaps.window):
-    return real(fb, m, block) & ~(free_blocks.ALL << (64 - (block & 63)) if block & 63 else 0)
+    return real(fb, m, block) & ~(free_runs.ALL << (64 - (block & 63)) if block & 63 else 0)
 
 
 def starts_anew_in_each_word(fb, m, word, n, real=bitmaps.at_least):
     at = m * fb.mask_stride + 1 + word
     before, fb.mask[at - 1] = fb.mask[at - 1], 0
-    found = real(fb, m, word, n)
+    word_of_run = real(fb, m, word, n)
     fb.mask[at - 1] = before
-    return found
+    return word_of_run
 
 
 def looks_at_one_level(fb, m, word, n, real=bitmaps.next_word):
-    found = real(fb, m, word, n)
-    return found if found >> 6 == word >> 6 else -1
+    reached = real(fb, m, word, n)
+    return reached if reached >> 6 == word >> 6 else -1
 
 
 def unbounded_cursor(fb, m, cursor):
@@ -48,25 +47,25 @@ def unbounded_cursor(fb, m, cursor):
 
 
 MUTANTS = {
-    "none": (free_blocks, "NOWHERE", -1),
+    "none": (free_runs, "NOWHERE", -1),
     "a summary keeps its bit": (bitmaps, "unmark", keeps_the_bit),
-    "a summary loses the bit of another run": (free_blocks, "_drop", drops_the_bit),
-    "a summary loses the bit of another long run": (free_blocks, "_drop_long", drops_the_long_bit),
+    "a summary loses the bit of another run": (free_runs, "_drop", drops_the_bit),
+    "a summary loses the bit of another long run": (free_runs, "_drop_long", drops_the_long_bit),
     "a run ends with its word": (bitmaps, "window", sees_one_word),
     "a run begins in each word": (bitmaps, "at_least", starts_anew_in_each_word),
     "upper levels are not searched": (bitmaps, "next_word", looks_at_one_level),
     "long runs are never put in order again": (long_runs, "_in_place", lambda long, run: True),
     "the loose run is forgotten": (long_runs, "_loose", lambda long, m: -1),
     "the loose run is never the shortest": (long_runs, "_less", lambda long, a, b: False),
-    "starts of long runs are not looked up": (free_blocks, "begins", lambda long, m, word: False),
+    "starts of long runs are not looked up": (free_runs, "begins", lambda long, m, word: False),
     "nothing is aligned": (bitmap_pickers, "_aligned", lambda start, alignment: start),
     "ambiguity is not noticed": (bitmap_pickers, "_overlaps", lambda fb, m, start, end: False),
     "the cursor looks upward only": (bitmap_pickers, "run_start", lambda fb, m, block: block),
-    "the rest behind the last block is forgotten": (free_blocks, "_has_rest", lambda fb, m, length: False),
-    "the last run has no rest": (free_blocks, "shortest_of_units", lambda fb, m, units: free_blocks.shortest(
+    "the rest behind the last block is forgotten": (free_runs, "_has_rest", lambda fb, m, length: False),
+    "the last run has no rest": (free_runs, "shortest_of_units", lambda fb, m, units: free_runs.shortest(
         fb, m, bitmaps.blocks_of(fb, units + fb.grain - 1))),
     "the rest is no part of the free space": (
-        free_blocks, "is_free_below", lambda fb, m, pct: fb.n_free[m] * 100 < fb.n_blocks[m] * pct),
+        free_runs, "is_free_below", lambda fb, m, pct: fb.n_free[m] * 100 < fb.n_blocks[m] * pct),
     "a cursor in the rest finds nothing": (bitmap_pickers, "_at_cursor", lambda fb, m, cursor: bitmaps.blocks_of(
         fb, fb.cursors[cursor] - fb.first_unit[m])),
     "a cursor never set is divided however far before its metaslab": (bitmap_pickers, "_at_cursor", unbounded_cursor),
@@ -90,9 +89,9 @@ def agrees(params, seed):
 
 def verdict(module, name, mutant):
     kept = getattr(module, name)
-    users = [one for one in (bitmaps, free_blocks, bitmap_pickers, long_runs) if getattr(one, name, None) is kept]
-    for one in users:
-        setattr(one, name, mutant)
+    users = [user for user in (bitmaps, free_runs, bitmap_pickers, long_runs) if getattr(user, name, None) is kept]
+    for user in users:
+        setattr(user, name, mutant)
     try:
         for seed in range(6):
             for params in (*VARIANTS.values(), PickerParams(3)):
@@ -102,8 +101,8 @@ def verdict(module, name, mutant):
     except (AssertionError, IndexError, OverflowError):
         return "noticed"
     finally:
-        for one in users:
-            setattr(one, name, kept)
+        for user in users:
+            setattr(user, name, kept)
     return "passes"
 
 

@@ -8,7 +8,7 @@ import json
 from drivers import group_commit
 from drivers.group_commit import FIRST, postgres_commits, zil_commits
 from model.databases.postgres import columns as pg
-from model.databases.postgres import step as postgres_run
+from model.databases.postgres import step as postgres_step
 from model.databases.postgres import wal as postgres_wal
 from model.zfs.zil import columns as intent
 from model.zfs.zil import commit as zil_commit
@@ -21,13 +21,13 @@ N, THINK, SERVICE = 8, 2e-3, 1e-3
 # ---- PostgreSQL ----
 
 
-def flushes_for_itself_alone(m, now, p, real=postgres_run.flush_held):
+def flushes_for_itself_alone(m, now, p, real=postgres_step.flush_held):
     goes_on = real(m, now, p)
     m.wal[pg.TARGET] = min(m.wal[pg.TARGET], m.process[p, pg.LSN])
     return goes_on
 
 
-def lets_go_who_came_meanwhile(m, now, p, real=postgres_run.flushed):
+def lets_go_who_came_meanwhile(m, now, p, real=postgres_step.flushed):
     real(m, now, p)
     m.wal[pg.STABLE] = m.wal[pg.INSERTED]
 
@@ -56,10 +56,10 @@ def lets_go_at_once(log_, params, log):
 
 
 MUTANTS = {
-    "none of PostgreSQL": (postgres_run, "step", postgres_run.step),
-    "each flushes for itself alone": (postgres_run, "flush_held", flushes_for_itself_alone),
-    "who comes during a flush is let go by it": (postgres_run, "flushed", lets_go_who_came_meanwhile),
-    "nobody waits for a flush": (postgres_run, "want_flush", does_not_wait),
+    "none of PostgreSQL": (postgres_step, "step", postgres_step.step),
+    "each flushes for itself alone": (postgres_step, "flush_held", flushes_for_itself_alone),
+    "who comes during a flush is let go by it": (postgres_step, "flushed", lets_go_who_came_meanwhile),
+    "nobody waits for a flush": (postgres_step, "want_flush", does_not_wait),
     "everybody sleeps before a flush": (postgres_wal, "delays", sleeps_first),
     "none of the intent log": (zil_commit, "NOBODY", zil_commit.NOBODY),
     "who comes during a pass is let go by it": (zil_commit, "_pass_is_over", takes_along_who_came_meanwhile),

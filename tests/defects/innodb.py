@@ -6,8 +6,7 @@
 import json
 
 from model.databases.innodb import buffer_pool as pool
-from model.databases.innodb import checkpoints as check
-from model.databases.innodb import client, flush, locks
+from model.databases.innodb import checkpoints, client, flush, locks
 from model.databases.innodb import columns as inno
 from model.databases.innodb import phases as phase
 from model.databases.innodb import stats as stat
@@ -106,7 +105,7 @@ class Observer:
         self.check("list", len(set(frames)) == len(frames) == n)
         self.check("list", (m.pages.frame_of[m.frames.page[frames]] == frames).all())
         self.check("midpoint", n_old == m.pool[inno.N_OLD] and not is_old[n_old:].any())
-        self.check("midpoint", n < pool.LEAST_FOR_OLD or abs(n_old - n * 3 // 8) <= pool.TOLERANCE + 1)
+        self.check("midpoint", n < pool.MIN_PAGES_FOR_OLD or abs(n_old - n * 3 // 8) <= pool.TOLERANCE + 1)
 
     def end(self):
         m = self.m
@@ -136,9 +135,9 @@ def watch(seen):
         real["committed"](m, now, p)
 
     def gather(m, now, p):
-        found = real["gather"](m, now, p)
+        gathered = real["gather"](m, now, p)
         seen.gathered(m, p)
-        return found
+        return gathered
 
     client.change, run.commit, run.committed, run.gather = change, commit, committed, gather
     return real
@@ -249,7 +248,7 @@ MUTANTS = {
     "the area is not synced": (run, "sync", syncs_no_area, "pages_have_a_copy"),
     "the area is used again before its pages are stable": (run, "pages_written", syncs_no_pages,
                                                           "the_area_is_free_before_it_is_used"),
-    "a checkpoint is where the log ends": (check, "oldest_change", lambda m: m.log[inno.MADE],
+    "a checkpoint is where the log ends": (checkpoints, "oldest_change", lambda m: m.log[inno.MADE],
                                            "checkpoints_keep_the_log_that_is_needed"),
     "the list of dirty pages is upside down": (client, "change", puts_the_newest_first,
                                                "checkpoints_keep_the_log_that_is_needed"),
@@ -264,7 +263,7 @@ MUTANTS = {
 }
 WITHOUT_AREA = {
     "none without the area": (run, "step", run.step, None),
-    "a checkpoint syncs nothing": (check, "sync", syncs_nothing, "checkpoints_keep_the_log_that_is_needed"),
+    "a checkpoint syncs nothing": (checkpoints, "sync", syncs_nothing, "checkpoints_keep_the_log_that_is_needed"),
 }
 
 

@@ -6,8 +6,7 @@ the compiler: prints which were not noticed.
 
 import json
 
-from model.databases.innodb import at_work as past
-from model.databases.innodb import binlog, client
+from model.databases.innodb import at_work, binlog, client
 from model.databases.innodb import columns as inno
 from model.databases.innodb import phases as phase
 from model.databases.innodb import stats as stat
@@ -73,7 +72,7 @@ def leads_without_redo(m, p, lsn, must_be_stable, then):
     m.process[p, inno.PHASE] = then
 
 
-def leaves_no_page_dirty(m, page, n_bytes, real=past._visit):
+def leaves_no_page_dirty(m, page, n_bytes, real=at_work._visit):
     real(m, page, 0)
 
 
@@ -87,9 +86,9 @@ MUTANTS = {
     "the binary log is not synced": (run, "sync_events", commits_at_once),
     "the redo of a group is not made stable": (binlog, "log_up_to", leads_without_redo),
     "who waits for the flush stage is no member": (run, "lead", forgets_members),
-    "a change leaves no page dirty": (past, "_visit", leaves_no_page_dirty),
-    "old changes stay": (past, "_keep_age", lambda m: None),
-    "no second passes": (past, "_flush_of_second", lambda m: None),
+    "a change leaves no page dirty": (at_work, "_visit", leaves_no_page_dirty),
+    "old changes stay": (at_work, "_keep_age", lambda m: None),
+    "no second passes": (at_work, "_flush_of_second", lambda m: None),
 }
 
 

@@ -6,12 +6,12 @@
 import json
 
 from drivers.l2arc import long_run
+from model.structures.sentinels import NIL
 from model.zfs.arc import arc, l2arc
 from model.zfs.arc import columns as header
 from model.zfs.arc import l2_columns as l2_cache
 from model.zfs.arc import lists as arc_lists
 from model.zfs.arc import scalars as scalar
-from model.zfs.arc.lists import NIL
 from support import defects as mutants
 
 

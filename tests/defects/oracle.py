@@ -12,7 +12,7 @@ from model.databases.oracle import buffers, writers
 from model.databases.oracle import columns as ora
 from model.databases.oracle import start as oracle_start
 from model.databases.oracle import stats as stat
-from model.databases.oracle import step as oracle
+from model.databases.oracle import step as oracle_step
 from model.databases.oracle.state import Settings
 from model.events import queue_columns as ends
 from model.events.calendar import set_time
@@ -76,7 +76,7 @@ class Observer:
         self.seen = {"lost": 0, "unsafe": 0, "overwritten": 0}
 
     def watching(self):
-        took, ended, asked = oracle.take_buffer, oracle.committed, writers._ask_log
+        took, ended, asked = oracle_step.take_buffer, oracle_step.committed, writers._ask_log
 
         def take(m):
             frame = took(m)
@@ -92,7 +92,7 @@ class Observer:
             is_over = m.log[ora.CALL_END] - buffers.oldest_redo(m) > m.s.n_log_files * m.s.log_file_bytes
             self.seen["overwritten"] += bool(is_over)
 
-        return [(oracle, "take_buffer", take), (oracle, "committed", commit), (writers, "_ask_log", ask)]
+        return [(oracle_step, "take_buffer", take), (oracle_step, "committed", commit), (writers, "_ask_log", ask)]
 
 
 def broken(law, s, device):
@@ -149,12 +149,12 @@ def writes_what_is_dirty(m):
 
 
 MUTANTS = {
-    "a block that is used stays where it is": ("misses", SMALL, FAST, [(oracle, "use", stays_where_it_is),
+    "a block that is used stays where it is": ("misses", SMALL, FAST, [(oracle_step, "use", stays_where_it_is),
                                                                       (oracle_start, "use", stays_where_it_is)]),
-    "dirty buffers are replaced": ("no change is lost", REPLACED, FAST, [(oracle, "take_buffer", takes_the_oldest)]),
-    "commits meanwhile are done, too": ("a commit is on disk", SMALL, FAST, [(oracle, "log_done", wakes_everybody)]),
+    "dirty buffers are replaced": ("no change is lost", REPLACED, FAST, [(oracle_step, "take_buffer", takes_the_oldest)]),
+    "commits meanwhile are done, too": ("a commit is on disk", SMALL, FAST, [(oracle_step, "log_done", wakes_everybody)]),
     "the log is no ring": ("redo that is needed is not written over", SMALL, SLOW,
-                           [(oracle, "write_log", writes_at_once), (writers, "write_log", writes_at_once)]),
+                           [(oracle_step, "write_log", writes_at_once), (writers, "write_log", writes_at_once)]),
     "all that is dirty is written": ("writes", DIRTY_ONES, FAST, [(writers, "_next_to_write", writes_what_is_dirty)]),
 }
 

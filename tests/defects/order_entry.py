@@ -10,8 +10,8 @@ import test_order_entry_draws as tests_of_draws
 
 from drivers import order_entry_pools as pools
 from model.simulations.order_entry import columns as order
-from model.simulations.order_entry import placement as order_entry_places
-from model.simulations.order_entry import series as order_entry_runs
+from model.simulations.order_entry import placement as order_entry_placement
+from model.simulations.order_entry import series as order_entry_series
 from model.simulations.order_entry import txgs as order_entry_txgs
 from model.simulations.order_entry import users as order_entry_users
 from model.simulations.order_entry import writers as order_entry_writers
@@ -19,7 +19,7 @@ from model.simulations.order_entry.draws import N_DRAWS
 from model.zfs.txg import columns as throttled
 from support.defects import defect
 
-TINY = pools.SMALL._replace(n_records=2**10, n_users=4, dirty_target=8, dirty_most=60, writes_per_batch=8,
+TINY = pools.SMALL._replace(n_records=2**10, n_users=4, dirty_target=8, max_dirty=60, writes_per_batch=8,
                             txg=pools.SMALL.txg._replace(timeout_ns=pools.SECOND // 32))
 LAWS = {"users": tests.test_users_are_always_somewhere, "utilisation": tests.test_the_utilisation_law_holds_exactly,
         "little": tests.test_littles_law_holds_exactly_for_reads_and_transactions,
@@ -38,7 +38,7 @@ def forgets_time(m, now, user, doing):
     m.users[user, order.DOING], m.users[user, order.SINCE] = doing, now
 
 
-def forgets_second_copy(m, what, which, copy, place, real=order_entry_places._exchange):
+def forgets_second_copy(m, what, which, copy, place, real=order_entry_placement._exchange):
     return real(m, what, which, 0, place)
 
 
@@ -47,7 +47,7 @@ def loses_a_buffer(m, now, real=order_entry_writers.buffers_free):
     real(m, now)
 
 
-def counts_twice(m, n, n_bytes, real=order_entry_places.count_dirty):
+def counts_twice(m, n, n_bytes, real=order_entry_placement.count_dirty):
     real(m, 2 * n, n_bytes)
 
 
@@ -57,8 +57,8 @@ def keeps_the_count(m, real=order_entry_txgs.open_next):
     m.throttle[throttled.DIRTY:] = before
 
 
-def leaves_a_group_as_it_is(*args, real=order_entry_runs.restart):
-    with defect(order_entry_runs, "_run", lambda *_: None):
+def leaves_a_group_as_it_is(*args, real=order_entry_series.restart):
+    with defect(order_entry_series, "_run", lambda *_: None):
         return real(*args)
 
 
@@ -68,11 +68,11 @@ def goes_round_again(_, drawn, user, n):
 
 MUTANTS = {"goes to the same records again": (tests_of_draws, "nth", goes_round_again),
            "leaves a group as it is": (tests, "restart", leaves_a_group_as_it_is),
-           "counts blocks twice": (order_entry_places, "count_dirty", counts_twice),
+           "counts blocks twice": (order_entry_placement, "count_dirty", counts_twice),
            "keeps the count of four groups ago": (order_entry_txgs, "open_next", keeps_the_count),
-           "none": (tests, "SMALL", TINY), "frees nothing": (order_entry_places, "free", frees_nothing),
+           "none": (tests, "SMALL", TINY), "frees nothing": (order_entry_placement, "free", frees_nothing),
            "forgets time": (order_entry_users, "become", forgets_time),
-           "forgets the second copy": (order_entry_places, "_exchange", forgets_second_copy),
+           "forgets the second copy": (order_entry_placement, "_exchange", forgets_second_copy),
            "loses a buffer": (order_entry_writers, "buffers_free", loses_a_buffer)}
 
 
@@ -89,8 +89,8 @@ def broken_laws():
 
 
 if __name__ == "__main__":
-    found = {}
+    broken = {}
     for name, (module, attribute, by) in MUTANTS.items():
         with defect(module, attribute, by):
-            found[name] = broken_laws()
-    print(json.dumps(found))
+            broken[name] = broken_laws()
+    print(json.dumps(broken))

@@ -6,8 +6,7 @@
 import json
 from collections import Counter
 
-from model.databases.postgres import buffers, client, wal
-from model.databases.postgres import checkpoints as checkpoint
+from model.databases.postgres import buffers, checkpoints, client, wal
 from model.databases.postgres import columns as pg
 from model.databases.postgres import phases as phase
 from model.databases.postgres import stats as stat
@@ -154,7 +153,7 @@ def marks_without_redo(m, now, p, real=run.mark):
     m.wal[pg.REDO] = redo
 
 
-def skips_one(m, real=checkpoint._next_of_the_clock):
+def skips_one(m, real=checkpoints._next_of_the_clock):
     m.checkpoint[pg.N_DONE] += 1
     real(m)
     return real(m)
@@ -187,9 +186,10 @@ MUTANTS = {
     "a commit does not wait for its flush": (run, "want_flush", forgets_the_wait, "commits_are_durable"),
     "a page is written before its log": (buffers, "flush", goes_on_without_flush, "log_before_data"),
     "a checkpoint does not move the place of images": (run, "mark", marks_without_redo, "images"),
-    "a checkpoint passes over every other buffer": (checkpoint, "_next_of_the_clock", skips_one, "checkpoints_are_complete"),
+    "a checkpoint passes over every other buffer": (checkpoints, "_next_of_the_clock", skips_one,
+                                                    "checkpoints_are_complete"),
     "a file is not synced": (run, "sync", forgets_a_file, "checkpoints_are_stable"),
-    "a checkpoint never naps": (checkpoint, "is_on_schedule", lambda *a: False, "writes_are_spread"),
+    "a checkpoint never naps": (checkpoints, "is_on_schedule", lambda *a: False, "writes_are_spread"),
     "a pin is not taken back": (client, "unpin_all", unpins_all_but_one, "pins"),
     "what was replaced is never free again": (run, "committed", forgets_the_dead, "slots"),
     "the ring is a page larger than it is": (wal, "ring_end", lambda m, real=wal.ring_end: real(m) + PAYLOAD, "ring"),

@@ -10,8 +10,8 @@ from laws.sequential_reads import LAWS
 from model.events import accounts, clock
 from model.simulations.sequential_reads import columns as reader
 from model.simulations.sequential_reads import events as seqread_events
-from model.simulations.sequential_reads import run as seqread
-from model.simulations.sequential_reads import state as seqread_machine
+from model.simulations.sequential_reads import run as sequential_run
+from model.simulations.sequential_reads import state as sequential_state
 from model.simulations.sequential_reads import watch_columns as watched
 from model.simulations.sequential_reads.state import FRESH, IN_CORE, Readers, Settings, new_recorder, new_site, rules_of
 from model.zfs.dmu import fetch_columns as to_fetch
@@ -28,7 +28,7 @@ def late_area(account, now, n):
 
 
 def forgets_time(threads, spent, recorder, now, thread, activity, real=seqread_events.turn_to):
-    if threads[thread, reader.ACTIVITY] == seqread_machine.STALLED:
+    if threads[thread, reader.ACTIVITY] == sequential_state.STALLED:
         threads[thread, reader.SINCE] = now
     real(threads, spent, recorder, now, thread, activity)
 
@@ -36,8 +36,8 @@ def forgets_time(threads, spent, recorder, now, thread, activity, real=seqread_e
 def calls_stalls_waiting(threads, spent, recorder, now, thread, activity, real=seqread_events.turn_to):
     real(threads, spent, recorder, now, thread, activity)
     last = recorder.n[watched.ACTIVITIES] - 1
-    if last >= 0 and recorder.activities[last, watched.ACTIVITY] == seqread_machine.STALLED:
-        recorder.activities[last, watched.ACTIVITY] = seqread_machine.WAITING
+    if last >= 0 and recorder.activities[last, watched.ACTIVITY] == sequential_state.STALLED:
+        recorder.activities[last, watched.ACTIVITY] = sequential_state.WAITING
 
 
 def takes_for_old(m, now, block, real=seqread_events._came):
@@ -62,17 +62,17 @@ def reads_half(pool_, now, place, n_bytes, *rest, real=seqread_events.read_at):
     return real(pool_, now, place, n_bytes // 2, *rest)
 
 
-def records_the_end_late(recorder, pool_, now, leaf, ends, real=seqread.record_command):
+def records_the_end_late(recorder, pool_, now, leaf, ends, real=sequential_run.record_command):
     real(recorder, pool_, now, leaf, ends + 1)
 
 
 MUTANTS = {
-    "none": (seqread, "SECOND_NS", clock.SECOND_NS, None),
+    "none": (sequential_run, "SECOND_NS", clock.SECOND_NS, None),
     "counts a block before its time": (seqread_events, "change_by", late_area, "little"),
     "a stall is not counted": (seqread_events, "turn_to", forgets_time, "time"),
     "a stall is recorded as waiting": (seqread_events, "turn_to", calls_stalls_waiting, "timeline"),
     "a pause is not noticed": (leaves, "pause", lambda drives, unit, now: None, "utilisation"),
-    "a command is recorded too long": (seqread, "record_command", records_the_end_late, "commands"),
+    "a command is recorded too long": (sequential_run, "record_command", records_the_end_late, "commands"),
     "what came is taken for used": (seqread_events, "_came", takes_for_old, "conservation"),
     "half of each block is read": (seqread_events, "read_at", reads_half, "conservation"),
     "zfetch is shown another record": (seqread_events, "show_block", shows_the_next, "replays"),
@@ -87,7 +87,7 @@ def main():
         real = getattr(module, attribute)
         setattr(module, attribute, defect)
         try:
-            x = seqread.simulate(site, rules, SETTINGS, recorder=new_recorder(1, 2, 20_000))
+            x = sequential_run.simulate(site, rules, SETTINGS, recorder=new_recorder(1, 2, 20_000))
             failed[name] = [law for law, holds in LAWS.items() if not holds(x)]
         except (StopIteration, AssertionError, IndexError) as error:
             failed[name] = [*LAWS, repr(error)]

@@ -12,13 +12,13 @@ from laws import zfs_files as laws
 from laws.zfs_files import LAWS, MIXED, SECOND, run
 from model.devices.ssd import SsdParams
 from model.filesystems.calls import READ, WAL_CREATE, WAL_WRITE_THROUGH, WRITE
-from model.filesystems.zfs import calls as zfs_files_calls
+from model.filesystems.zfs import calls as zfs_calls
 from model.filesystems.zfs import columns as fs
-from model.filesystems.zfs import devices as zfs_files_devices
+from model.filesystems.zfs import devices as zfs_devices
 from model.filesystems.zfs import intent_logs, read_ahead, txg_sync, txg_timing
-from model.filesystems.zfs import reads as zfs_files_looks
+from model.filesystems.zfs import reads as zfs_reads
 from model.filesystems.zfs import stats as stat
-from model.filesystems.zfs import store as zfs_files
+from model.filesystems.zfs import store as zfs_store
 from model.filesystems.zfs.state import CACHE, DATA, LOG, Group, Pool
 from model.zfs.arc.primarycache import METADATA_ONLY
 from model.zfs.dmu.recordsize import amplification
@@ -26,7 +26,7 @@ from model.zfs.txg import columns as throttled
 from model.zfs.txg.throttle import GOES_ON
 from model.zfs.vdev.raid import vdev_params
 from model.zfs.zil import columns as intent
-from support.defects import like
+from support.defects import with_columns
 
 SSD = Group(SsdParams(is_volatile=1, flush_ns=50_000))
 SOUND = {
@@ -60,7 +60,7 @@ SOUND = {
 }
 
 
-def returns_twice(account, now, change, real=zfs_files_calls.change_by):
+def returns_twice(account, now, change, real=zfs_calls.change_by):
     real(account, now, change if change > 0 else 0)
 
 
@@ -70,39 +70,39 @@ def wants_nothing(m, now, real=txg_sync._write_next):
 
 MUTANTS = {
     "the log forgets which vdevs it wrote to": (intent_logs, "touch", lambda *a: None, "one disk", "commits_are_on_disk"),
-    "a commit does not wait": (zfs_files_calls, "commit", lambda *a: True, "one disk", "commits_are_on_disk"),
+    "a commit does not wait": (zfs_calls, "commit", lambda *a: True, "one disk", "commits_are_on_disk"),
     "every other block of a group is forgotten": (txg_sync, "advance", lambda t, real=txg_sync.advance:
                                                   (real(t), t.cursor[0] and real(t)), "one disk",
                                                   "groups_write_what_was_dirtied"),
-    "what was written early is written again": (intent_logs, "fs", like(fs, OF_TXG=fs.LOG_OF_ROW),
+    "what was written early is written again": (intent_logs, "fs", with_columns(fs, OF_TXG=fs.LOG_OF_ROW),
                                                 "slim log, logbias=throughput", "the_log_saves_groups_work"),
-    "what was written stays dirty": (zfs_files_devices, "copy_written", lambda *a: None, "one disk", "the_arc_is_at_rest"),
-    "who returns is still counted": (zfs_files_calls, "change_by", returns_twice, "one disk", "every_call_returns"),
-    "a unit is not counted": (zfs_files_devices, "count_device", lambda *a: None, "one disk", "conserves_ios"),
-    "padding that is left alone is forgotten": (zfs_files_devices, "take_dropped", lambda *a: 0, "RAID-Z with padding",
+    "what was written stays dirty": (zfs_devices, "copy_written", lambda *a: None, "one disk", "the_arc_is_at_rest"),
+    "who returns is still counted": (zfs_calls, "change_by", returns_twice, "one disk", "every_call_returns"),
+    "a unit is not counted": (zfs_devices, "count_device", lambda *a: None, "one disk", "conserves_ios"),
+    "padding that is left alone is forgotten": (zfs_devices, "take_dropped", lambda *a: 0, "RAID-Z with padding",
                                                "conserves_ios"),
-    "a read of a record is not counted": (zfs_files_looks, "stat", like(stat, DATA_READS=stat.WAITS),
+    "a read of a record is not counted": (zfs_reads, "stat", with_columns(stat, DATA_READS=stat.WAITS),
                                           "primarycache=metadata", "reads_are_hits_or_misses"),
-    "what misses costs no more than what hits": (zfs_files_looks, "read_cpu_ns", lambda *a: 0, "primarycache=metadata",
+    "what misses costs no more than what hits": (zfs_reads, "read_cpu_ns", lambda *a: 0, "primarycache=metadata",
                                                  "cpu_is_the_sum_of_its_parts"),
-    "threads of a group work for nothing": (txg_sync, "stat", like(stat, SYNC_CPU_NS=stat.WAITS), "mirrors",
+    "threads of a group work for nothing": (txg_sync, "stat", with_columns(stat, SYNC_CPU_NS=stat.WAITS), "mirrors",
                                             "cpu_is_the_sum_of_its_parts"),
-    "a call of two records costs as one of one": (zfs_files_calls, "fs", like(fs, N_WRITTEN=fs.HAS_RECORD),
+    "a call of two records costs as one of one": (zfs_calls, "fs", with_columns(fs, N_WRITTEN=fs.HAS_RECORD),
                                                   "records of 4 KiB", "cpu_is_the_sum_of_its_parts"),
     "what the log writes in place costs nothing": (intent_logs, "_row_ready", lambda m, now, i: now,
                                                    "slim log, logbias=throughput", "cpu_is_the_sum_of_its_parts"),
     "threads of a group want no processors": (txg_sync, "_write_next", wants_nothing, "mirrors",
                                               "threads_of_groups_want_the_databases_processors"),
-    "nobody is kept from writing": (zfs_files_calls, "verdict", lambda *a: GOES_ON, "writers only",
+    "nobody is kept from writing": (zfs_calls, "verdict", lambda *a: GOES_ON, "writers only",
                                     "no_group_is_beyond_its_limit"),
-    "what is on disk stays dirty": (zfs_files_devices, "note_clean", lambda *a: 0, "OpenZFS",
+    "what is on disk stays dirty": (zfs_devices, "note_clean", lambda *a: 0, "OpenZFS",
                                     "what_is_on_disk_is_not_dirty"),
-    "an indirect block of 128 KiB is clean by 16": (zfs_files_devices, "indirect_bytes", lambda files: 2**14, "OpenZFS",
+    "an indirect block of 128 KiB is clean by 16": (zfs_devices, "indirect_bytes", lambda files: 2**14, "OpenZFS",
                                                     "what_is_on_disk_is_not_dirty"),
     "what the log has written in place stays dirty": (txg_sync, "is_clean", lambda *a: None,
                                                       "OpenZFS, what the log writes in place",
                                                       "what_is_on_disk_is_not_dirty"),
-    "nobody is delayed": (zfs_files_calls, "delayed_until", lambda state, params, began, now: now, "OpenZFS",
+    "nobody is delayed": (zfs_calls, "delayed_until", lambda state, params, began, now: now, "OpenZFS",
                           "who_fills_the_pool_is_delayed"),
     "sleepers sleep on": (txg_timing, "_wake_sleepers", lambda *a: None, "writers sleep", "nobody_sleeps_needlessly"),
 }
@@ -162,11 +162,11 @@ def entries():
 def delays():
     """Sleeps of one who writes 32 KiB at a time, four records, into a pool that has too much dirty, where each record is a
     transaction of its own and where all are one."""
-    found = {}
+    sleeps = {}
     for name in ("openzfs_2021", "openzfs"):
         r = run(name=name, mix=((WRITE, 1.0),), n=300, n_pages=20_000, n_processes=4, memory_bytes=2**26, record_bytes=2048)
-        found[name] = r.counts["sleeps"] / 300
-    return found
+        sleeps[name] = r.counts["sleeps"] / 300
+    return sleeps
 
 
 def uncached():
@@ -190,13 +190,13 @@ def groups():
 def amplified():
     """B written by groups of records for each B asked for, of 40 records of so many pages with 100 writes in each group, and
     n (1 - exp(-l)) / l."""
-    found = {}
+    ratios = {}
     for pages in (16, 32, 128):
         r = run(record_bytes=pages * laws.PAGE, n_pages=40 * pages, mix=((WRITE, 1.0),), n_processes=1, n=1000,
                 think_ns=SECOND // 20, rest_s=20, name="openzfs", memory_bytes=2**33)
         asked = r.asked[WRITE] * laws.PAGE
-        found[pages] = r.counts["record_bytes"] / asked, amplification(pages * laws.PAGE, laws.PAGE, 100 / 40)
-    return found
+        ratios[pages] = r.counts["record_bytes"] / asked, amplification(pages * laws.PAGE, laws.PAGE, 100 / 40)
+    return ratios
 
 
 def timed():
@@ -214,11 +214,11 @@ def two_disks():
 
 def never_written():
     """How a run ends whose log blocks are never written."""
-    real, zfs_files.row_done = zfs_files.row_done, lambda *a: None
+    real, zfs_store.row_done = zfs_store.row_done, lambda *a: None
     try:
         return run(mix=((WAL_WRITE_THROUGH, 1.0),), n=10, rest_s=0).ended_as
     finally:
-        zfs_files.row_done = real
+        zfs_store.row_done = real
 
 
 def counted():
@@ -242,13 +242,13 @@ def in_order():
 
 def repeated():
     ends = [[call.ended for call in run(seed=seed, n=60).history] for seed in (1, 1, 2)]
-    return {"same": ends[0] == ends[1], "other": ends[0] != ends[2]}
+    return {"same": ends[0] == ends[1], "differs": ends[0] != ends[2]}
 
 
 def log_device():
     r, main = run(pool=Pool(Group(), SSD), mix=MIXED), run(mix=MIXED)
     biased = run(pool=Pool(Group(), SSD), name="b141", logbias_throughput=1)
-    main_writes = [int(one.m.tally.devices[DATA, stat.DEVICE_WRITES]) for one in (main, r)]
+    main_writes = [int(ran.m.tally.devices[DATA, stat.DEVICE_WRITES]) for ran in (main, r)]
     return {"log_writes": int(r.m.tally.devices[LOG, stat.DEVICE_WRITES]), "log_blocks": r.counts["log_blocks"],
             "fewer_main_writes": main_writes[0] - main_writes[1],
             "biased_log_writes": int(biased.m.tally.devices[LOG, stat.DEVICE_WRITES]),
@@ -268,8 +268,9 @@ def cache_device():
 def processors():
     """Reads of what is in core by four processes, with one processor and with four: ns a read."""
     how = {"mix": ((READ, 1.0),), "n": 400, "n_pages": 300, "rest_s": 0}
-    one, four = (run(n_cpus=n, **how) for n in (1, 4))
-    return {"one": one.history[-1].ended / 400, "four": four.history[-1].ended / 400, "read_ns": one.settings.read_ns}
+    single, four = (run(n_cpus=n, **how) for n in (1, 4))
+    return {"single": single.history[-1].ended / 400, "four": four.history[-1].ended / 400,
+            "read_ns": single.settings.read_ns}
 
 
 def costs():

@@ -5,7 +5,6 @@ import numpy as np
 from model.events.streams import stream
 
 N = 20_000
-LIBCACHESIM = "0.3.5"
 
 
 def uniform(u):

@@ -51,14 +51,14 @@ def by_replay(n_pages, n_frames, n, seconds=5, update_ns=10 * MS):
     """The same updates through a clock of frames [page, usage, is dirty]; a checkpoint writes all that is dirty."""
     frames, where, hand, imaged = [], {}, -1, set()
     every_ns = seconds * SECOND_NS + 5 * MS
-    found = Volume([0], [0], [], [0])
+    volume = Volume([0], [0], [], [0])
     due = every_ns
     for i, page in enumerate(pages_of(n_pages, n)):
         while (i + 1) * update_ns > due:
-            found.checkpoint.append(sum(frame[2] for frame in frames))
+            volume.checkpoint.append(sum(frame[2] for frame in frames))
             for frame in frames:
                 frame[2] = False
-            for column in (found.updates, found.images, found.evicted):
+            for column in (volume.updates, volume.images, volume.evicted):
                 column.append(0)
             imaged.clear()
             due += every_ns
@@ -73,14 +73,14 @@ def by_replay(n_pages, n_frames, n, seconds=5, update_ns=10 * MS):
             while frames[hand][1]:
                 frames[hand][1] -= 1
                 hand = (hand + 1) % n_frames
-            found.evicted[-1] += frames[hand][2]
+            volume.evicted[-1] += frames[hand][2]
             del where[frames[hand][0]]
             where[page], frames[hand] = hand, [page, 1, False]
         frames[where[page]][2] = True
-        found.updates[-1] += 1
-        found.images[-1] += page not in imaged
+        volume.updates[-1] += 1
+        volume.images[-1] += page not in imaged
         imaged.add(page)
-    return found
+    return volume
 
 
 def differences(n_pages, n_frames, n):

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from model.zfs.eras import ERAS
-from model.zfs.metaslab import sync as metaslab_txg
+from model.zfs.metaslab import sync as metaslab_sync
 from model.zfs.metaslab.gang import IS_HEADER, allocate_or_gang, new_gang
 from model.zfs.metaslab.metaslab_class import NO_HINT, _bias, allocate, allocate_log, asize, free, undo
 from model.zfs.metaslab.metaslab_group import plain_weight
@@ -55,10 +55,10 @@ def place(pool, txg, psize=BLOCK, n_copies=1, hint=NO_HINT):
 
 def fill(pool, txg, psize=BLOCK):
     """Blocks until no more fit."""
-    found = []
+    blocks = []
     while (block := place(pool, txg, psize)) is not None:
-        found += block
-    return found
+        blocks += block
+    return blocks
 
 
 def space_of(pool):
@@ -70,14 +70,14 @@ def space_of(pool):
 
 def runs_of(pool, txg, n_blocks, psize):
     """[vdev, blocks in a row] of so many blocks."""
-    found = []
+    runs = []
     for _ in range(n_blocks):
         vdev = place(pool, txg, psize)[0][0]
-        if found and found[-1][0] == vdev:
-            found[-1][1] += 1
+        if runs and runs[-1][0] == vdev:
+            runs[-1][1] += 1
         else:
-            found.append([vdev, 1])
-    return found
+            runs.append([vdev, 1])
+    return runs
 
 
 # ---- turns (spec 2.2, 2.3) ----
@@ -345,11 +345,11 @@ def statuses_say_what_cannot_be():
 
 def map_of(pool, m):
     """Free segments of a loaded metaslab."""
-    found, node = [], space_map.first(pool.maps, m)
+    segments, node = [], space_map.first(pool.maps, m)
     while node:
-        found.append((int(pool.maps.start[node]), int(pool.maps.end[node])))
+        segments.append((int(pool.maps.start[node]), int(pool.maps.end[node])))
         node = space_map.following(pool.maps, node)
-    return found
+    return segments
 
 
 operations = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 10**6)), min_size=20, max_size=150)
@@ -412,7 +412,7 @@ def a_log_is_condensed_by_the_place_of_deferred_maps_whatever_the_txg():
             for at, where in enumerate(sectors):
                 if where < 2:
                     space_map.add(pool.maps, defer_map(pool, 0, where), 2 * at * 512, (2 * at + 1) * 512)
-            metaslab_txg._condense(pool, 0, txg, alloc_map(pool, 0, txg + 3))
+            metaslab_sync._condense(pool, 0, txg, alloc_map(pool, 0, txg + 3))
             free_map.append(pool, 0, alloc_map(pool, 0, txg))
             logs.append(pool.log.records[pool.log.first_block[0], :pool.log.n_records[0]].tolist())
         assert logs[0] == logs[1]
@@ -482,9 +482,9 @@ def space_is_conserved_and_never_given_twice(rules, one_size, steps):
 def check_space(pool, blocks, waiting, used):
     """After a sync: what each metaslab says it has allocated, deferred and, if it is loaded, free."""
     live, withheld = np.zeros(9, np.int64), np.zeros(9, np.int64)
-    for found, of in ((live, blocks), (withheld, [dva for _, dva in waiting])):
+    for held, of in ((live, blocks), (withheld, [dva for _, dva in waiting])):
         for vdev, offset, n_bytes in of:
-            found[(0, 5)[vdev] + offset // (128 * KIB)] += n_bytes
+            held[(0, 5)[vdev] + offset // (128 * KIB)] += n_bytes
     assert (pool.allocated == live).all()
     assert (pool.deferred == withheld).all()
     loaded = pool.loaded == 1
@@ -501,9 +501,9 @@ def both_engines_do_the_same(rules, steps):
     blocks, txg = [], 4
     for kind, choice in steps:
         if kind < 6:
-            found = [place(pool, txg, BLOCK, 1 + choice % 7 // 3) for pool in pools]
-            assert found[0] == found[1]
-            blocks += found[0] or []
+            placed = [place(pool, txg, BLOCK, 1 + choice % 7 // 3) for pool in pools]
+            assert placed[0] == placed[1]
+            blocks += placed[0] or []
         elif kind < 8 and blocks:
             dva = blocks.pop(choice % len(blocks))
             assert [free(pool, txg, *dva) for pool in pools] == [OK, OK]
@@ -554,7 +554,7 @@ def gangs_cover_the_block_and_leave_nothing_behind_if_they_cannot():
         assert (gang.psize[:n] <= BLOCK).all()
         areas = sorted((int(gang.vdev[i, copy]), int(gang.offset[i, copy]), int(gang.n_bytes[i, copy]))
                        for i in range(n) for copy in range(gang.n_copies[i]))
-        assert all(one[0] != two[0] or one[1] + one[2] <= two[1] for one, two in itertools.pairwise(areas))
+        assert all(before[0] != after[0] or before[1] + before[2] <= after[1] for before, after in itertools.pairwise(areas))
         assert allocate_or_gang(pool, gang, 8, BLOCK, 1, NO_HINT) == OK
         assert gang.n_pieces[0] == 1
         while allocate_or_gang(pool, gang, 8, 128 * KIB, 1, NO_HINT) == OK:
@@ -615,13 +615,13 @@ def copies_of_members_and_inner_headers_follow_those_of_a_header():
             assert len(np.unique(copies[is_header], axis=0)) > 1
 
 
-def outcome(one):
+def outcome(tell):
     try:
-        one()
+        tell()
     except Exception:
         return traceback.format_exc(limit=-3)
     return None
 
 
 if __name__ == "__main__":
-    print(json.dumps({name: outcome(one) for name, one in STORIES.items()}))
+    print(json.dumps({name: outcome(tell) for name, tell in STORIES.items()}))

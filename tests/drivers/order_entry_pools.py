@@ -20,7 +20,7 @@ from model.zfs.vdev.raid import vdev_params
 SECOND = 10**9
 METASLAB_BYTES, N_METASLABS = 2**21, 64
 SMALL = Orders(n_users=16, n_records=2**14, n_redo_records=8, n_vdevs=2, vdev=vdev_params("mirror", 2), dirty_target=100,
-               dirty_most=400, writes_per_batch=32, txg=Orders().txg._replace(timeout_ns=SECOND // 4))
+               max_dirty=400, writes_per_batch=32, txg=Orders().txg._replace(timeout_ns=SECOND // 4))
 SHEET = SheetParams(disk_bytes=N_METASLABS * METASLAB_BYTES + 2**23, depth=32, window=8)
 
 
@@ -43,12 +43,12 @@ def digest(site):
 
 
 if __name__ == "__main__":
-    tiny = SMALL._replace(n_records=2**10, n_users=4, dirty_target=8, dirty_most=60, writes_per_batch=8)
-    found = {}
+    tiny = SMALL._replace(n_records=2**10, n_users=4, dirty_target=8, max_dirty=60, writes_per_batch=8)
+    outcomes = {}
     for name in ("b117", "b141_df", "b141"):
         for engine in (EXACT, FAST):
             site = site_of(tiny, name, engine=engine)
             seen = window(site, 0, SECOND // 4)
             rewrite(site, 700, seen, 1, "ageing")
-            found[f"{name} {engine}"] = [digest(site), seen.tally["transactions"]]
-    print(json.dumps(found))
+            outcomes[f"{name} {engine}"] = [digest(site), seen.tally["transactions"]]
+    print(json.dumps(outcomes))

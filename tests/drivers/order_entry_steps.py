@@ -18,9 +18,9 @@ LUN = SMALL._replace(logbias=LATENCY, record_bytes=8192, has_slog=0)
 
 
 def blocks(m):
-    found = m.wanted[:m.n_wanted[0], [order.N_BYTES, order.N_WRITTEN]].tolist()
+    wanted = m.wanted[:m.n_wanted[0], [order.N_BYTES, order.N_WRITTEN]].tolist()
     m.n_wanted[0] = 0
-    return found
+    return wanted
 
 
 def log_blocks(slim, n):
@@ -38,9 +38,9 @@ def redo_blocks(n_bytes):
     return blocks(m)
 
 
-def admitted(n_records, quiesced, most=10**6):
+def admitted(n_records, quiesced, limit=10**6):
     """Whether a group of so many dirty records of 4 KiB takes more, and whether a write sleeps first."""
-    m = new_machine(SMALL._replace(txg=SMALL.txg._replace(least_limit=most), most_limit=most), 1)
+    m = new_machine(SMALL._replace(txg=SMALL.txg._replace(min_limit=limit), max_limit=limit), 1)
     m.txg[order.QUIESCED] = quiesced
     count_dirty(m, n_records, 4096)
     assert m.throttle[throttled.DIRTY + m.txg[order.OPEN] % 4] == 6 * 4096 * n_records

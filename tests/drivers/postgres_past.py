@@ -59,5 +59,5 @@ def dirty_of_one_table(n_pages=120, n_frames=60, interval=100, seeds=range(12), 
     pace = np.mean([x.counts["checkpoint_writes"] / x.counts["commits"] for x in long]) if write_ns else 0.0
     begun_so = s._replace(n_transactions=1, is_warm=AT_WORK, checkpoint_pace=float(pace))
     begins = [start(database(n_pages, 1), begun_so, seed)[0] for seed in seeds]
-    return tuple(float(np.mean([m.buffers.flags[1:] & DIRTY for m in some]))
-                 for some in (begins, [x.machine for x in long]))
+    return tuple(float(np.mean([m.buffers.flags[1:] & DIRTY for m in machines]))
+                 for machines in (begins, [x.machine for x in long]))

@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 
 from model.events.streams import stream
+from model.structures.sentinels import NIL
 from model.zfs.vdev.queue import (
     DONT_AGGREGATE,
     NODATA,
@@ -18,7 +19,6 @@ from model.zfs.vdev.queue import (
     release,
     take_dropped,
 )
-from model.zfs.vdev.queue_units import NIL
 from twins.queue import TwinOfVdevQueue
 
 K = 1024

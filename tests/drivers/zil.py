@@ -3,12 +3,12 @@
 import itertools
 
 from model.zfs.zil import columns as intent
-from model.zfs.zil import commit as c
-from model.zfs.zil import log as z
+from model.zfs.zil import commit as zil_commit
+from model.zfs.zil import log as zil_log
 from model.zfs.zil.writer import CREATE, FILE_BLOCK, FLUSH, LOG_BLOCK
 from twins.zil import Twin
 
-DEVICES = {z.MAIN: "main", z.SLOG: "slog"}
+DEVICES = {zil_log.MAIN: "main", zil_log.SLOG: "slog"}
 
 
 class Differs(AssertionError):
@@ -25,7 +25,7 @@ class Machine:
 
     def __init__(self, params, settings, drawn=(0,), n_blocks=64, n_tasks=6):
         self.params, self.settings = params, settings
-        self.zil = z.new_zil(n_logs=2, n_files=3, n_entries=200, n_tasks=n_tasks, n_vdevs=3, n_blocks=n_blocks,
+        self.zil = zil_log.new_zil(n_logs=2, n_files=3, n_entries=200, n_tasks=n_tasks, n_vdevs=3, n_blocks=n_blocks,
                              drawn=drawn)
         self.twin = Twin(params, settings, itertools.cycle(drawn))
         self.txg = 1
@@ -70,19 +70,20 @@ class Machine:
             self.twin.in_flight - self.twin.on_disk if self.twin.writer else set())
 
     def write(self, file, block, block_bytes, n_bytes, opened):
-        same(int(z.record(self.zil, self.params, self.settings, 1, file, block, block_bytes, n_bytes, opened, self.txg)),
+        same(int(zil_log.record(self.zil, self.params, self.settings, 1, file, block, block_bytes, n_bytes, opened,
+                                self.txg)),
              self.twin.write(file, block, block_bytes, n_bytes, opened, self.txg), "sequence")
 
-    def other(self, n_bytes):
-        same(int(z.record_other(self.zil, self.params, self.settings, 1, n_bytes, self.txg)),
-             self.twin.other(n_bytes, self.txg), "sequence")
+    def record_other(self, n_bytes):
+        same(int(zil_log.record_other(self.zil, self.params, self.settings, 1, n_bytes, self.txg)),
+             self.twin.record_other(n_bytes, self.txg), "sequence")
 
     def commit(self, file, task):
         if task in self.busy:
             return
         mine = {s for s in self.asked_for(file) if file == 0 or s <= self.twin.of_file.get(file, 0)}
         at_once, rows = self.twin.commit(file, task, self.txg)
-        same(bool(self.call(c.commit, file, task, self.txg)), at_once, "goes on at once")
+        same(bool(self.call(zil_commit.commit, file, task, self.txg)), at_once, "goes on at once")
         if at_once:
             self.check_safe(mine)
         else:
@@ -96,22 +97,22 @@ class Machine:
         row = self.rows.pop(which % len(self.rows))
         slot = row[2] % self.zil.chain.shape[1] if row[0] == "log" else -1
         if row[0] != "flush":
-            c.touch(self.zil, 1, vdev)
+            zil_commit.touch(self.zil, 1, vdev)
         released, rows = self.twin.complete(row, vdev, self.txg)
-        self.call(c.written, slot, self.txg)
+        self.call(zil_commit.written, slot, self.txg)
         self.compare(released, rows)
 
     def sync(self):
         """The open group is synced, unless the log keeps it from that."""
         may = self.twin.may_sync(self.txg)
-        same(bool(c.may_sync(self.zil, 1, self.txg)), may, "may sync")
+        same(bool(zil_commit.may_sync(self.zil, 1, self.txg)), may, "may sync")
         if not may:
             return
         n, released, rows = self.twin.sync(self.txg)
-        same(int(c.group_synced(self.zil, self.params, 1, self.txg)), n, "blocks freed")
-        c.forget(self.zil, 1, n)
+        same(int(zil_commit.group_synced(self.zil, self.params, 1, self.txg)), n, "blocks freed")
+        zil_commit.forget(self.zil, 1, n)
         self.txg += 1
-        self.call(c.resume, self.txg)
+        self.call(zil_commit.resume, self.txg)
         self.compare(released, rows)
 
     def drain(self):

@@ -23,21 +23,21 @@ VDEVS = [TopVdev(asize=2**23)] * 2
 
 
 def a_pool(era, engine=FAST, indirect_bytes=0, n=900):
-    pool = new_pool(VDEVS, ERAS[era].metaslab, engine, metaslab_bytes=2**20, max_segments=20_000)
-    return pool, new_file(pool, n, 4096, 100, indirect_bytes)
+    space = new_pool(VDEVS, ERAS[era].metaslab, engine, metaslab_bytes=2**20, max_segments=20_000)
+    return space, new_file(space, n, 4096, 100, indirect_bytes)
 
 
-def age(pool, file, n_writes, n_other=0):
+def age(space, file, n_writes, n_other=0):
     """Contiguity of each group."""
-    seen = list(occupy(pool, file, FIRST_TXG, n_other, blocks_per_txg=8))
-    seen += fill(pool, file, FIRST_TXG + len(seen), 100)
-    seen += rewrite(pool, file, FIRST_TXG + len(seen), 100, n_writes, stream(1, "ageing"))
+    seen = list(occupy(space, file, FIRST_TXG, n_other, blocks_per_txg=8))
+    seen += fill(space, file, FIRST_TXG + len(seen), 100)
+    seen += rewrite(space, file, FIRST_TXG + len(seen), 100, n_writes, stream(1, "ageing"))
     return seen
 
 
-def used_units(pool):
+def used_units(space):
     """Every unit that is not free, counted through all vdevs."""
-    free = pool.blocks.free
+    free = space.blocks.free
     bits = free.mask[:-1].reshape(len(free.n_free), free.mask_stride)[:, 1:-1]
     flags = np.unpackbits(np.ascontiguousarray(bits).view(np.uint8), axis=1, bitorder="little")[:, :free.n_blocks[0]]
     return set(np.flatnonzero(flags.ravel() == 0).tolist())
@@ -46,35 +46,35 @@ def used_units(pool):
 def every_record_has_its_own_place():
     """What is not free is what is placed, and what was freed so lately that it is withheld."""
     for era, indirect_bytes, n_other in itertools.product(("b103", "b141"), (0, 8192), (0, 2**21)):
-        pool, file = a_pool(era, indirect_bytes=indirect_bytes)
-        age(pool, file, 1500, n_other)
+        space, file = a_pool(era, indirect_bytes=indirect_bytes)
+        age(space, file, 1500, n_other)
         own = file.place.astype(int) - 1
         own = np.concatenate([own, *((file.indirect_place.astype(int) - 1 + i) for i in range(indirect_bytes // 4096))])
         assert len(set(own.tolist())) == len(own)
-        used, withheld = used_units(pool), int(pool.deferred.sum()) // 4096
+        used, withheld = used_units(space), int(space.deferred.sum()) // 4096
         assert set(own.tolist()) <= used
         assert len(used) == len(own) + n_other // 4096 + withheld
-        assert int(pool.class_allocated[0]) == 4096 * len(used)
+        assert int(space.class_allocated[0]) == 4096 * len(used)
 
 
 def both_engines_put_everything_in_the_same_places():
     for era, indirect_bytes in itertools.product(("b103", "b117", "b141", "b141_df"), (0, 8192)):
         places = []
         for engine in (FAST, EXACT):
-            pool, file = a_pool(era, engine, indirect_bytes)
-            seen = age(pool, file, 1200, 2**20)
+            space, file = a_pool(era, engine, indirect_bytes)
+            seen = age(space, file, 1200, 2**20)
             shift = 12 - file.unit_shift
-            places.append((((file.place.astype(int) - 1) >> shift).tolist(), pool.weight.tolist(), seen[-12:]))
-            assert engine == EXACT or pool.blocks.free.n_ambiguous.sum() == 0 or indirect_bytes
+            places.append((((file.place.astype(int) - 1) >> shift).tolist(), space.weight.tolist(), seen[-12:]))
+            assert engine == EXACT or space.blocks.free.n_ambiguous.sum() == 0 or indirect_bytes
         assert places[0] == places[1], era
 
 
 def records_are_grouped_by_indirect_block():
     """In order of first touch, each once; the indirect block behind the last of them."""
-    pool, file = a_pool("b103", indirect_bytes=8192)
-    list(fill(pool, file, FIRST_TXG, 100))
+    space, file = a_pool("b103", indirect_bytes=8192)
+    list(fill(space, file, FIRST_TXG, 100))
     written = np.array([300, 5, 301, 5, 130, 6, 300, 4])
-    write_txg(pool, file, 50, written, 0, 0)
+    write_txg(space, file, 50, written, 0, 0)
     block = 300 >> POINTER_SHIFT
     assert file.wanted[:9].tolist() == [300, 301, -1 - block, 5, 6, 4, -1, 130, -2]
     assert int(file.n_put[0]) == 6
@@ -82,16 +82,16 @@ def records_are_grouped_by_indirect_block():
 
 def what_is_kept_goes_on_as_it_would_have():
     for era, engine in itertools.product(("b103", "b141"), (FAST, EXACT)):
-        pool, file = a_pool(era, engine)
-        age(pool, file, 700)
-        kept = {name: array.copy() for name, array in arrays_of(pool).items()}
+        space, file = a_pool(era, engine)
+        age(space, file, 700)
+        kept = {name: array.copy() for name, array in arrays_of(space).items()}
         again, same = a_pool(era, engine)
         put_arrays(again, kept)
         same.place[:] = file.place
-        for one, records in ((pool, file), (again, same)):
-            list(rewrite(one, records, 40, 100, 600, stream(2, "ageing")))
+        for each, records in ((space, file), (again, same)):
+            list(rewrite(each, records, 40, 100, 600, stream(2, "ageing")))
         assert file.place.tolist() == same.place.tolist()
-        for (name, a), (_, b) in zip(arrays_of(pool).items(), arrays_of(again).items(), strict=True):
+        for (name, a), (_, b) in zip(arrays_of(space).items(), arrays_of(again).items(), strict=True):
             assert np.array_equal(a, b), name
 
 
@@ -102,9 +102,9 @@ def contiguity_counts_rows():
 
 
 def a_full_pool_is_said_to_be_full():
-    pool, file = a_pool("b103", n=4050)
+    space, file = a_pool("b103", n=4050)
     with pytest.raises(ValueError, match="the pool fills up in txg"):
-        age(pool, file, 400)
+        age(space, file, 400)
 
 
 def a_pool_is_made_once_and_shared():
@@ -120,7 +120,7 @@ def a_pool_is_made_once_and_shared():
         assert len(list(Path(folder).glob("*.npz"))) == len(list(Path(folder).iterdir())) - 1 == 1
         aged_pools.make = real
         assert aged_pools.aged(recipe._replace(seed=2)).file.place.tolist() != made.file.place.tolist()
-    arrays = [[*one[2:], one.file.place, *arrays_of(one.pool).values()] for one in (made, again)]
+    arrays = [[*aged[2:], aged.file.place, *arrays_of(aged.pool).values()] for aged in (made, again)]
     assert all(np.array_equal(a, b) for a, b in zip(*arrays, strict=True))
     assert abs(int(made.pool.class_allocated[0]) / int(made.pool.class_space[0]) - 0.6) < 0.11  # deferred frees come on top
     assert {doing for doing, share in told if share == 1} == {"compiling", "writing other data", "writing the records",

@@ -6,16 +6,17 @@ import numpy as np
 
 from model.devices.command_queue import N_COMMANDS, SERVICE_NS
 from model.events import accounts, ring
+from model.events.queues import NOBODY
 from model.simulations.filebench_oltp import columns as oltp
 from model.simulations.filebench_oltp.state import AIO_TASKS
+from model.structures.sentinels import NIL
 from model.zfs.arc import columns as header
 from model.zfs.arc.lists import ANONYMOUS, MFU, total_bytes
 from model.zfs.dmu import columns as dirtied
 from model.zfs.dmu.dirty import QUARTERS, WRITTEN
 from model.zfs.vdev import cache_replay
 from model.zfs.vdev.cache_replay import COMPLETION, READ
-from model.zfs.vdev.leaves import FOR_LINE, FOR_TXG, NOBODY
-from model.zfs.vdev.queue_units import NIL
+from model.zfs.vdev.leaves import FOR_LINE, FOR_TXG
 
 
 def reading(x):
@@ -32,7 +33,7 @@ def little(x):
 
 def utilisation(x):
     """Each disk has been busy for just the service times of what it has served."""
-    m, drives = x.machine, x.pool.drives
+    m, drives = x.machine, x.leaves.drives
     n = m.settings.n_leaves
     rest = np.where(drives.units[:, N_COMMANDS] > 0, m.calendar.time[:n] - m.settings.duration_ns, 0)
     return (x.busy_ns == drives.units[:, SERVICE_NS] - rest).all() and (x.busy_ns <= m.settings.duration_ns).all()
@@ -40,7 +41,7 @@ def utilisation(x):
 
 def ios_about(x):
     """Numbers of the I/Os that have not completed: those taken that are not free."""
-    queue, free = x.pool.queue, set()
+    queue, free = x.leaves.queue, set()
     io = int(queue.free[0])
     while io != NIL:
         free.add(io)
@@ -56,23 +57,23 @@ def chain(first, links):
 
 def waiters(x):
     """All that waits for an I/O, as a list."""
-    pool, found = x.pool, []
+    leaves, waiting = x.leaves, []
     for io in ios_about(x):
-        if pool.owner[io] == FOR_LINE:
-            leaf, line = pool.leaf_of[io], pool.queue.offset[io] >> pool.cache_params.line_shift
-            n = pool.cache.n_nodes
-            node = next(i for i in range(leaf * n, (leaf + 1) * n) if pool.cache.key[i] == line and pool.cache.filling[i])
-            found += chain(pool.waiting[node], pool.joined_before)
-        elif pool.owner[io] != FOR_TXG:
-            found.append(int(pool.owner[io]))
-    return found
+        if leaves.owner[io] == FOR_LINE:
+            leaf, line = leaves.leaf_of[io], leaves.queue.offset[io] >> leaves.cache_params.line_shift
+            cache, n = leaves.cache, leaves.cache.n_nodes
+            node = next(i for i in range(leaf * n, (leaf + 1) * n) if cache.key[i] == line and cache.filling[i])
+            waiting += chain(leaves.waiting[node], leaves.joined_before)
+        elif leaves.owner[io] != FOR_TXG:
+            waiting.append(int(leaves.owner[io]))
+    return waiting
 
 
 def waiting_tasks(x):
     """Tasks that wait for an I/O or several, or for who waits for one, or are ready; as a list, to notice double ones."""
-    pool, tasks = x.pool, x.machine.tasks
-    of_task = Counter(waiter >> pool.waiter_shift for waiter in waiters(x))
-    first = [task for task, n in of_task.items() if n == pool.n_awaited[task]]
+    leaves, tasks = x.leaves, x.machine.tasks
+    of_task = Counter(waiter >> leaves.waiter_shift for waiter in waiters(x))
+    first = [task for task, n in of_task.items() if n == leaves.n_awaited[task]]
     taken, put = tasks.n_ready[ring.TAKEN], tasks.n_ready[ring.PUT]
     ready = [int(tasks.ready[i & (len(tasks.ready) - 1)]) for i in range(taken, put)]
     before = tasks.rows[:, oltp.JOINED_BEFORE]
@@ -104,10 +105,10 @@ def one_to_one(x):
 
 def replays(x):
     """The vdev cache of the recorded leaf decides the same when it is asked the same without a simulation."""
-    record = x.pool.recorder
+    record = x.leaves.recorder
     n = record.n[0]
     stream = cache_replay.operations(*record.rows[:n, :5].T)
-    decisions, _ = cache_replay.drive(x.pool.cache_params, stream)
+    decisions, _ = cache_replay.drive(x.leaves.cache_params, stream)
     decided = (stream.kind == READ) | (stream.kind == COMPLETION)
     assert n > 0
     return (decisions.outcome == record.rows[:n, 5])[decided].all()

@@ -4,14 +4,15 @@ import numpy as np
 
 from model.devices.command_queue import N_COMMANDS, SERVICE_NS
 from model.events import accounts
+from model.events.queues import NOBODY
 from model.simulations.sequential_reads import columns as reader
 from model.simulations.sequential_reads import watch_columns as watched
 from model.simulations.sequential_reads.state import ABSENT, FRESH, READING, STALLED
+from model.structures.sentinels import NIL
 from model.zfs.dmu.zfetch import max_fetches, new_zfetch, read_block
 from model.zfs.vdev import record_columns as recorded
 from model.zfs.vdev.cache import MISS
-from model.zfs.vdev.leaves import FOR_LINE, NOBODY
-from model.zfs.vdev.queue_units import NIL
+from model.zfs.vdev.leaves import FOR_LINE
 
 
 def under_way(x):
@@ -47,7 +48,7 @@ def timeline(x):
 
 def utilisation(x):
     """Each disk has been busy for just the service times of what it has served."""
-    m, drives = x.machine, x.pool.drives
+    m, drives = x.machine, x.leaves.drives
     n = m.settings.n_leaves
     rest = np.where(drives.units[:, N_COMMANDS] > 0, m.calendar.time[:n] - m.settings.duration_ns, 0)
     return (x.busy_ns == drives.units[:, SERVICE_NS] - rest).all() and (x.busy_ns <= m.settings.duration_ns).all()
@@ -59,13 +60,13 @@ def commands(x):
     rows = recorder.commands[:recorder.n[recorded.COMMANDS]]
     assert 0 < len(rows) < len(recorder.commands)
     return ((rows[1:, recorded.BEGAN] >= rows[:-1, recorded.ENDS]).all() and (rows[:, recorded.AT_DRIVE] >= 1).all()
-            and (rows[:, recorded.AT_DRIVE] <= x.pool.queue_params.max_pending).all()
+            and (rows[:, recorded.AT_DRIVE] <= x.leaves.queue_params.max_pending).all()
             and rows[:, recorded.BYTES].sum() == x.served_bytes[recorder.leaf])
 
 
 def ios_about(x):
     """Numbers of the I/Os that have not completed: those taken that are not free."""
-    queue, free = x.pool.queue, set()
+    queue, free = x.leaves.queue, set()
     io = int(queue.free[0])
     while io != NIL:
         free.add(io)
@@ -75,17 +76,17 @@ def ios_about(x):
 
 def waiting_blocks(x):
     """Blocks that an I/O will bring, as a list, to notice double ones."""
-    pool, blocks = x.pool, []
+    leaves, blocks = x.leaves, []
     for io in ios_about(x):
-        block = pool.owner[io]
+        block = leaves.owner[io]
         if block == FOR_LINE:
-            leaf, line = pool.leaf_of[io], pool.queue.offset[io] >> pool.cache_params.line_shift
-            n = pool.cache.n_nodes
-            node = next(i for i in range(leaf * n, (leaf + 1) * n) if pool.cache.key[i] == line and pool.cache.filling[i])
-            block = pool.waiting[node]
+            leaf, line = leaves.leaf_of[io], leaves.queue.offset[io] >> leaves.cache_params.line_shift
+            cache, n = leaves.cache, leaves.cache.n_nodes
+            node = next(i for i in range(leaf * n, (leaf + 1) * n) if cache.key[i] == line and cache.filling[i])
+            block = leaves.waiting[node]
             while block != NOBODY:
                 blocks.append(int(block))
-                block = pool.joined_before[block]
+                block = leaves.joined_before[block]
         else:
             blocks.append(int(block))
     return blocks
@@ -95,8 +96,8 @@ def conservation(x):
     """I/Os, blocks and bytes: all that was asked for has come or is about; all that came was used or lies ready."""
     m, c = x.machine, x.counts
     n_lines = x.outcomes[:, MISS].sum()
-    in_service = sum(int(x.pool.queue.unit_bytes[x.pool.drives.commands[leaf, 0]])
-                     for leaf in range(m.settings.n_leaves) if x.pool.drives.units[leaf, N_COMMANDS])
+    in_service = sum(int(x.leaves.queue.unit_bytes[x.leaves.drives.commands[leaf, 0]])
+                     for leaf in range(m.settings.n_leaves) if x.leaves.drives.units[leaf, N_COMMANDS])
     beside_records = c["bytes_done"] - c["records_came"] * m.readers.record_bytes
     return (c["ios"] == c["ios_done"] + len(ios_about(x)) and sorted(waiting_blocks(x)) == sorted(under_way(x).tolist())
             and c["records_came"] == c["records_used"] + (m.status[:m.files.n_records] == FRESH).sum()

@@ -3,7 +3,6 @@
 Run without the compiler. Each process makes one call after the other, drawn from a mix; then everything comes to rest.
 """
 
-import math
 from collections import Counter, defaultdict
 from typing import NamedTuple
 
@@ -15,16 +14,17 @@ from model.events.calendar import NEVER, new_calendar, set_time
 from model.events.queues import NOBODY, new_queues
 from model.events.streams import stream
 from model.filesystems.calls import FSYNC, READ, WAL_WRITE_THROUGH, WRITE, ask, new_calls
-from model.filesystems.zfs import calls as zfs_files_calls
+from model.filesystems.zfs import calls as zfs_calls
 from model.filesystems.zfs import columns as fs
 from model.filesystems.zfs import read_ahead, txg_sync
-from model.filesystems.zfs import reads as zfs_files_looks
+from model.filesystems.zfs import reads as zfs_reads
 from model.filesystems.zfs import stats as stat
-from model.filesystems.zfs import store as zfs_files
+from model.filesystems.zfs import store as zfs_store
 from model.filesystems.zfs.file_layout import indirect_cpu_ns
 from model.filesystems.zfs.state import Pool, Settings, Store
 from model.filesystems.zfs.stats import COUNTS
 from model.simulations import database_server
+from model.structures.sentinels import NIL
 from model.zfs.arc import columns as header
 from model.zfs.arc import scalars as scalar
 from model.zfs.arc.lists import ANONYMOUS, MFU, MFU_GHOST
@@ -33,7 +33,6 @@ from model.zfs.dmu.recordsize import records_dirtied
 from model.zfs.eras import era
 from model.zfs.txg import columns as throttled
 from model.zfs.txg.throttle import DIRTY_DATA, dirty_bytes
-from model.zfs.vdev.queue_units import NIL
 
 SECOND, PAGE = 10**9, 8192
 SEGMENT = 2**21  # the whole log
@@ -125,12 +124,12 @@ class Watch:
         self.fetched, self.left_dirty, self.beyond = [], 0, 0
 
     def __enter__(self):
-        self.replace(zfs_files, "unit_done", self.unit_done)
-        self.replace(zfs_files_calls, "dirty_record", self.dirty_record)
+        self.replace(zfs_store, "unit_done", self.unit_done)
+        self.replace(zfs_calls, "dirty_record", self.dirty_record)
         self.replace(txg_sync, "group_synced", self.group_synced)
         self.replace(txg_sync, "_end_sync", self.end_sync)
-        self.replace(zfs_files, "end_groups", self.end_groups)
-        self.replace(zfs_files_looks, "read_block", self.read_block)
+        self.replace(zfs_store, "end_groups", self.end_groups)
+        self.replace(zfs_reads, "read_block", self.read_block)
         self.replace(read_ahead, "read_block", self.read_block)
         self.replace(servers, "_idle_work", lambda *a: None)       # what is owed stays, to be counted
         return self
@@ -182,8 +181,8 @@ class Watch:
 
 def come_to_rest(m, calendar, until):
     """Until nothing is dirty and nothing under way, or ten minutes later. The feed thread and timers go on for ever."""
-    while zfs_files.next_time(m) < until or (m.sync[fs.IN_FLIGHT] and zfs_files.next_time(m) < until + 600 * SECOND):
-        zfs_files.store_event(m, calendar, zfs_files.next_time(m))
+    while zfs_store.next_time(m) < until or (m.sync[fs.IN_FLIGHT] and zfs_store.next_time(m) < until + 600 * SECOND):
+        zfs_store.store_event(m, calendar, zfs_store.next_time(m))
 
 
 def run(n=150, n_processes=4, mix=MIXED, n_pages=2000, seed=0, think_ns=0, name="b111", pool=None, rest_s=70,
@@ -191,13 +190,13 @@ def run(n=150, n_processes=4, mix=MIXED, n_pages=2000, seed=0, think_ns=0, name=
     """A run of a made-up database on one pool."""
     s = SMALL._replace(**changed)
     files = [(SEGMENT, SEGMENT, PAGE), (n_pages * PAGE, n_pages * PAGE, PAGE)]
-    m = zfs_files.new_store(files, s, era(name), pool or Pool(), n_processes, seed).data
+    m = zfs_store.new_store(files, s, era(name), pool or Pool(), n_processes, seed).data
     database = Database(n_processes, n, mix, n_pages, seed, think_ns, in_order, n_cpus)
-    m = zfs_files.working_for(Store(m), database.calls).data
+    m = zfs_store.working_for(Store(m), database.calls).data
     headers = int(m.arc.scalars[scalar.L2_HEADERS])
     with Watch() as watch:
-        how = database_server._loop(database, m, NEVER, lambda d, now, p: d.step(now, p), zfs_files.take_calls,
-                                 zfs_files.next_time, zfs_files.store_event)
+        how = database_server._loop(database, m, NEVER, lambda d, now, p: d.step(now, p), zfs_store.take_calls,
+                                 zfs_store.next_time, zfs_store.store_event)
         ended = int(m.clock[0])
         come_to_rest(m, database.calendar, ended + rest_s * SECOND)
     return Run(
@@ -357,8 +356,4 @@ def per_group(r):
 
 def expected_dirty(n_records, n_writes):
     return records_dirtied(n_records, n_writes)
-
-
-def is_close(found, expected, share):
-    return math.isclose(found, expected, rel_tol=share)
 

@@ -30,8 +30,8 @@ WITHOUT_SIGN = {slice, np.ndarray, Checked}
 
 
 def check(i):
-    for one in i if type(i) is tuple else (i,):
-        if type(one) not in WITHOUT_SIGN and one < 0:
+    for part in i if type(i) is tuple else (i,):
+        if type(part) not in WITHOUT_SIGN and part < 0:
             raise IndexError(f"{i}: an index below 0")
 
 

@@ -19,7 +19,7 @@ from defects import oracle as oracle_mutants
 from defects import order_entry as order_entry_mutants
 from defects import postgres as postgres_mutants
 from defects import sequential_reads as seqread_mutants
-from defects import zfs_files as zfs_files_mutants
+from defects import zfs_files as zfs_files_defects
 from defects import zil as zil_mutants
 from drivers import arc_traces, metaslab_stories, order_entry_pools
 from drivers import l2arc as l2arc_machine
@@ -34,20 +34,20 @@ from model.events.streams import stream
 from model.filesystems.calls import READ
 from model.filesystems.ufs.state import UfsParams, new_ufs
 from model.filesystems.ufs.volumes import Stripe
-from model.filesystems.zfs import store as zfs_files
+from model.filesystems.zfs import store as zfs_store
 from model.filesystems.zfs.state import Group, Pool
 from model.simulations import database_server
 from model.simulations.database_server import Both, simulate_innodb, simulate_oracle, simulate_postgres
-from model.simulations.filebench_oltp import run as oltp_run
+from model.simulations.filebench_oltp import run as filebench_run
 from model.simulations.filebench_oltp.state import new_site
 from model.simulations.order_entry.series import rewrite, window
 from model.simulations.rules import rules_of
-from model.simulations.sequential_reads import run as seqread
+from model.simulations.sequential_reads import run as sequential_run
 from model.simulations.sequential_reads.state import new_recorder
 from model.structures.lru import misses, new_lru
 from model.zfs.ageing.described import count_bytes
 from model.zfs.ageing.rewrites import Rewrites, operations
-from model.zfs.arc import replay as arc_trace
+from model.zfs.arc import replay as arc_replay
 from model.zfs.arc.arc import ArcParams, new_arc
 from model.zfs.dmu.recordsize import new_records, overwrite_all
 from model.zfs.eras import era
@@ -75,8 +75,8 @@ def caches():
     keys = arc_traces.keys(next(iter(arc_traces.MISSES))[0])[:1000]
     misses(new_lru(50), keys)
     params = ArcParams(2**20, 2**20)
-    arc_trace.misses_textbook(new_arc(ArcParams(100, 100), 12_000, 24_000, 0), ArcParams(100, 100), keys)
-    arc_trace.misses_zfs(new_arc(params, 12_000, 24_000), params, keys, 8192, 1, 100)
+    arc_replay.misses_textbook(new_arc(ArcParams(100, 100), 12_000, 24_000, 0), ArcParams(100, 100), keys)
+    arc_replay.misses_zfs(new_arc(params, 12_000, 24_000), params, keys, 8192, 1, 100)
     for seed in range(3):
         l2arc_machine.long_run(seed, n=300, check_every=100)
 
@@ -100,17 +100,17 @@ def file_systems():
     for n, vdev, workload, duration_ns in ((3, vdev_params("single", 1), few, 1_010 * MS),
                                            (4, vdev_params("raidz1", 4), oltp_mutants.WORKLOAD, 60 * MS)):
         site = new_site(workload, n, vdev=vdev)
-        core = oltp_run.preallocated_core(site, 2**22) if workload is few else None
-        oltp_run.simulate(site, rules, oltp_mutants.SETTINGS._replace(
+        core = filebench_run.preallocated_core(site, 2**22) if workload is few else None
+        filebench_run.simulate(site, rules, oltp_mutants.SETTINGS._replace(
             n_leaves=n, duration_ns=duration_ns, txg_ns=duration_ns // 3, warm_indirect=int(core is None)), core=core)
     busy = oltp_mutants.WORKLOAD._replace(file_bytes=2**17, n_writers=1, writer_high_water=20)  # what is read is written too
-    oltp_run.simulate(new_site(busy, 3), rules, oltp_mutants.SETTINGS._replace(duration_ns=30 * MS, keeps_records=0))
+    filebench_run.simulate(new_site(busy, 3), rules, oltp_mutants.SETTINGS._replace(duration_ns=30 * MS, keeps_records=0))
     site = seqread_mutants.new_site(seqread_mutants.READERS._replace(file_bytes=2**22), 4)
-    seqread.simulate(site, seqread_mutants.rules_of("onnv_70"),
+    sequential_run.simulate(site, seqread_mutants.rules_of("onnv_70"),
                      seqread_mutants.SETTINGS._replace(duration_ns=400 * MS, arc_bytes=2**21),
                      recorder=new_recorder(0, 0, 100))
     for name, changed in OF_ZFS.items():
-        zfs_files_laws.run(**zfs_files_mutants.SOUND[name] | {"n": 60, "rest_s": 8} | changed)
+        zfs_files_laws.run(**zfs_files_defects.SOUND[name] | {"n": 60, "rest_s": 8} | changed)
     assert not zil_mutants.is_noticed(30)
     assert not ufs_laws.fsflush_misses()
     for case in ("buffered", "direct"):
@@ -150,7 +150,7 @@ def stores(database, settings):
     yield Both(ufs=new_ufs(files[:, 1].tolist(), [Stripe(SsdParams(), 1)], [0] * (len(files) + 1), n,
                            UfsParams(memory_bytes=2**24, log_directio=1), drive, [], 4096))
     for log_pool in (None, Pool(Group(SsdParams()))):
-        yield Both(zfs=zfs_files.new_store(files, zfs_files_laws.SMALL, era("b111"), Pool(), n, log_pool=log_pool))
+        yield Both(zfs=zfs_store.new_store(files, zfs_files_laws.SMALL, era("b111"), Pool(), n, log_pool=log_pool))
 
 
 def allocators():

@@ -14,7 +14,7 @@ def defect(module, attribute, by):
         setattr(module, attribute, real)
 
 
-def like(namespace, **values):
+def with_columns(namespace, **values):
     """A namespace of columns in which these have other values."""
     for name in values:
         getattr(namespace, name)
@@ -23,18 +23,18 @@ def like(namespace, **values):
 
 def unnoticed(mutants, is_noticed):
     """Names of those defects, {name: (module, attribute, by)}, that a test would not notice; it is told the module."""
-    found = []
+    names = []
     for name, (module, attribute, by) in mutants.items():
         with defect(module, attribute, by):
             if not is_noticed(module):
-                found.append(name)
-    return found
+                names.append(name)
+    return names
 
 
 @contextlib.contextmanager
 def several(defects):
     """All of these, (module, attribute, by), at a time."""
     with contextlib.ExitStack() as stack:
-        for one in defects:
-            stack.enter_context(defect(*one))
+        for chosen in defects:
+            stack.enter_context(defect(*chosen))
         yield

@@ -5,13 +5,11 @@ Written from the meaning of the fields, not from the kernels. `defect` breaks on
 
 LATE_NS = 1000  # a head that is no later still gets its sector
 TO_END, AT_FRONT = (4, 6, 7, 10), (5, 6)
-DEFECTS = ("forgets slips", "forgets spares", "forgets remaps", "forgets skew", "settles reads", "never switches heads",
-           "stops the spindle", "keeps the arm")
 
 
 def places(zones, heads, scheme, cylinders_per_range, defect=None):
     """[(zone, place)] of every block, in order."""
-    found = []
+    placed = []
     for index, zone in enumerate(zones):
         grain = zone.sectors if scheme == 1 else 1
         cylinders = zone.last_cylinder - zone.first_cylinder + 1
@@ -26,8 +24,8 @@ def places(zones, heads, scheme, cylinders_per_range, defect=None):
         sectors = [g * grain + i for g in grains for i in range(grain)][zone.empty:]
         homes = {d * grain + i: h * grain + i for d, h in zone.remaps for i in range(grain)}
         homes = {} if defect == "forgets remaps" else homes
-        found += [(index, homes.get(place, place)) for place in sectors]
-    return found
+        placed += [(index, homes.get(place, place)) for place in sectors]
+    return placed
 
 
 def _data_grains(grains, unit, spares, slips, scheme):

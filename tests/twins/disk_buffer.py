@@ -58,8 +58,8 @@ class Twin:
         tracks = [disk_twin.where(self.zones, self.disk.layout.heads, *self.places[block])[:2] for block in blocks]
         piece = [block for block, track in zip(blocks, tracks, strict=True) if track == tracks[0]]
         _, end = self.pass_blocks(begins, earliest, piece, 1)
-        for other in self.runs:
-            other["passed"] += 1
+        for waiting in self.runs:
+            waiting["passed"] += 1
         run["passed"], self.piece = 0, (end, run, piece)
 
     def end_piece(self):
@@ -68,7 +68,7 @@ class Twin:
         run["newest"] = min(run["newest"], len(run["blocks"]))
         for block in piece:
             self.platter[block] = self.platter.get(block, 0) + 1
-        self.runs, self.piece = [other for other in self.runs if other["blocks"]], None
+        self.runs, self.piece = [left for left in self.runs if left["blocks"]], None
 
     def write_on(self, now):
         if self.piece is None:
@@ -114,8 +114,8 @@ class Twin:
                 continue
             if run["blocks"][0] < block and end - 1 < run["blocks"][-1]:
                 return True
-            cut = [other for other in run["blocks"] if not block <= other < end]
-            at_end = sum(other >= block for other in run["blocks"]) if cut and cut[0] < block else 0
+            cut = [number for number in run["blocks"] if not block <= number < end]
+            at_end = sum(number >= block for number in run["blocks"]) if cut and cut[0] < block else 0
             run["newest"] = min(max(0, run["newest"] - at_end), len(cut))
             run["blocks"] = cut
         self.runs = [run for run in self.runs if run["blocks"]]
@@ -139,7 +139,7 @@ class Twin:
             on_track = sent - (count - 1) * disk.bus_ns
             run.update(newest=count, ready=ready, blocks=[*run["blocks"], *range(block, end)])
             run["on track"] = on_track if joined else max(on_track, ready + disk.write_seek_min_ns)
-            if not any(other is run for other in self.runs):
+            if not any(known is run for known in self.runs):
                 self.runs.append(run)
         self.wrote = 1
         return sent + int(disk.done_ns[1])

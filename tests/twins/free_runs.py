@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from model.zfs.space import free_runs as free_blocks
+from model.zfs.space import free_runs
 from model.zfs.space.bitmap_pickers import is_fragmented, pick_block
 from model.zfs.space.bitmaps import new_free_blocks
 from model.zfs.space.free_runs import (
@@ -31,14 +31,14 @@ class Twin:
 
     def runs(self):
         """(start, end) of each, in order."""
-        found, start = [], None
+        pairs, start = [], None
         for block, is_free in enumerate([*self.free, False]):
             if is_free and start is None:
                 start = block
             if not is_free and start is not None:
-                found.append((start, block))
+                pairs.append((start, block))
                 start = None
-        return found
+        return pairs
 
     def longest(self):
         return max((end - start for start, end in self.runs()), default=0)
@@ -106,8 +106,8 @@ class Twin:
                 return self.first_fit(n, 1, 0)
             wanted = self.extent(n)
             offset = self.shortest(wanted)
-            found = offset >= 0
-            self.cursors[:2] = [found * (self.first_unit + offset + n), found * (self.first_unit + offset + wanted)]
+            fits = offset >= 0
+            self.cursors[:2] = [fits * (self.first_unit + offset + n), fits * (self.first_unit + offset + wanted)]
             return offset
         if rule == DYNAMIC_FIT:
             if not self.wants_best_fit():
@@ -145,8 +145,8 @@ def same_space(fb, twin, m=1):
     for start, end in runs:
         assert run_length(fb, m, start) == end - start
         assert {run_start(fb, m, block) for block in {start, end - 1, (start + end) // 2}} == {start}
-    for other in (m - 1, m + 1):
-        assert fb.n_free[other] == fb.kinds[other] == 0
+    for neighbour in (m - 1, m + 1):
+        assert fb.n_free[neighbour] == fb.kinds[neighbour] == 0
 
 
 def walk(fb, twin, steps, m=1):
@@ -190,8 +190,8 @@ def threes_and_sectors(n_sectors, params, seed, first_unit=2**20, m=0):
         assert longest_units(coarse, m) == longest(fine, m)
         assert n_segments(coarse, m) == fine.n_runs[m]
         pct = fine.n_free[m] * 100 // fine.n_blocks[m]
-        assert not free_blocks.is_free_below(coarse, m, pct)
-        assert free_blocks.is_free_below(coarse, m, pct + 1)
+        assert not free_runs.is_free_below(coarse, m, pct)
+        assert free_runs.is_free_below(coarse, m, pct + 1)
         assert is_fragmented(coarse, m, params) == is_fragmented(fine, m, params)
         assert (coarse.cursors == fine.cursors).all()
         assert (coarse.n_ambiguous[m], coarse.by_size[m]) == (fine.n_ambiguous[m], fine.by_size[m])

@@ -98,10 +98,10 @@ class Twin(Clients):
             self.holder[row] = p
             mine.append(row)
             return
-        other = self.holder[row]
-        while other != p and other in self.waiting:
-            other = self.holder[self.waiting[other][0]]
-        if other == p:
+        holder = self.holder[row]
+        while holder != p and holder in self.waiting:
+            holder = self.holder[self.waiting[holder][0]]
+        if holder == p:
             raise Deadlock
         self.waiting[p] = (row, mine)
         self.row_queues.setdefault(row, deque()).append(p)
@@ -113,11 +113,11 @@ class Twin(Clients):
         for row in mine:
             del self.holder[row]
             if self.row_queues.get(row):
-                other = self.row_queues[row].popleft()
-                theirs = self.waiting.pop(other)[1]
-                self.holder[row] = other
+                heir = self.row_queues[row].popleft()
+                theirs = self.waiting.pop(heir)[1]
+                self.holder[row] = heir
                 theirs.append(row)
-                self.tell(other, self.s.handoff_ns)
+                self.tell(heir, self.s.handoff_ns)
 
     def make_stable(self, p, place, must_be_stable):
         while place > (self.stable if must_be_stable else self.written):
@@ -133,8 +133,8 @@ class Twin(Clients):
                 yield self.now + self.sync_ns
                 self.stable = self.written
             self.is_writing = False
-            for other in self.log_waiters:
-                self.tell(other, self.s.handoff_ns)
+            for waiter in self.log_waiters:
+                self.tell(waiter, self.s.handoff_ns)
             self.log_waiters = []
 
     # ---- a client ----

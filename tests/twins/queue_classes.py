@@ -63,12 +63,12 @@ class TwinOfClassQueue:
     def others(self):
         return sum(which != SCRUB for which in self.active)
 
-    def least(self, which):
-        least = self.classes.least[which]
+    def min_active(self, which):
+        n_min = self.classes.min_per_class[which]
         is_scrub = which == SCRUB and self.classes.takes_turns and not self.has("a scrub is as any other")
-        return min(self.credit, least) if is_scrub and self.others() else least
+        return min(self.credit, n_min) if is_scrub and self.others() else n_min
 
-    def most(self, which, n_async_writes):
+    def max_active(self, which, n_async_writes):
         if self.has("classes have no greatest number"):
             return 10**6
         if which == ASYNC_WRITE and not self.has("async writes do not heed what is dirty"):
@@ -76,8 +76,8 @@ class TwinOfClassQueue:
         if which == SCRUB and self.classes.takes_turns and not self.has("a scrub is as any other"):
             is_alone = not self.others() and self.credit >= self.classes.delay
             if not is_alone or self.has("a scrub never has the device to itself"):
-                return self.least(which)
-        return self.classes.most[which]
+                return self.min_active(which)
+        return self.classes.max_per_class[which]
 
     def class_to_issue(self, n_async_writes):
         if len(self.active) >= self.classes.max_active and not self.has("max_active does not count"):
@@ -87,10 +87,10 @@ class TwinOfClassQueue:
         begin = self.last_class + 1 if turns or self.has("the look never begins with the first class") else 0
         if not self.has("the least number does not come first"):
             for which in [(begin + i) % 5 for i in range(5)]:
-                if which in there and self.active.count(which) < self.least(which):
+                if which in there and self.active.count(which) < self.min_active(which):
                     return which
         for which in range(5):
-            if which in there and self.active.count(which) < self.most(which, n_async_writes):
+            if which in there and self.active.count(which) < self.max_active(which, n_async_writes):
                 return which
         return None
 
@@ -110,12 +110,12 @@ class TwinOfClassQueue:
         near = sorted((io for io in self.waiting if io.kind == head.kind and (
             io.which == head.which or not self.has("neighbours must be of the class"))), key=lambda io: (io.offset, io.came))
         first = last = near.index(head)
-        most = self.params.aggregation_bytes
+        max_bytes = self.params.aggregation_bytes
         while first > 0 and 0 <= near[first].offset - near[first - 1].end <= gap \
-                and near[last].end - near[first - 1].offset <= most:
+                and near[last].end - near[first - 1].offset <= max_bytes:
             first -= 1
         while last + 1 < len(near) and 0 <= near[last + 1].offset - near[last].end <= gap \
-                and near[last + 1].end - near[first].offset <= most:
+                and near[last + 1].end - near[first].offset <= max_bytes:
             last += 1
         return near[first:last + 1]
 

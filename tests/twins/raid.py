@@ -35,15 +35,15 @@ def cells(n_children, n_parity, ashift, offset, psize, defect=None):
     else:  # one column after the other
         columns = range(max(len(row) for row in rows))
         data = [row[i][0] for i in columns for row in rows if i < len(row) and row[i][1] == "data"]
-    found = {at: ("data", number) for number, at in enumerate(data)}
-    found |= {at: ("parity", i) for i, row in enumerate(rows) for at, role in row if role == "parity"}
+    by_sector = {at: ("data", number) for number, at in enumerate(data)}
+    by_sector |= {at: ("parity", i) for i, row in enumerate(rows) for at, role in row if role == "parity"}
     step = {"a run is not rounded up": 1, "a run is rounded up to p": n_parity}.get(defect, n_parity + 1)
-    while len(found) % step:
-        found[sector] = ("padding", 0)
+    while len(by_sector) % step:
+        by_sector[sector] = ("padding", 0)
         sector += 1
-    return found
+    return by_sector
 
 
-def on_disks(n_children, found):
+def on_disks(n_children, by_sector):
     """The same by (disk, sector of the disk)."""
-    return {(sector % n_children, sector // n_children): what for sector, what in found.items()}
+    return {(sector % n_children, sector // n_children): what for sector, what in by_sector.items()}

@@ -37,11 +37,11 @@ class Twin:
     def use(self, page):
         here = page in self.cache
         if not here and len(self.cache) * BLOCK + BLOCK > self.s.memory_bytes:
-            for other in list(self.cache):
-                if not self.held[other]:
-                    del self.cache[other]
+            for candidate in list(self.cache):
+                if not self.held[candidate]:
+                    del self.cache[candidate]
                     break
-                self.cache.move_to_end(other)
+                self.cache.move_to_end(candidate)
             else:
                 return False
         self.cache[page] = True
@@ -75,7 +75,7 @@ class Twin:
     def start_idle(self):
         for unit in self.to_start:
             queue = self.queues[unit]
-            if queue and not any(unit == other for _, other in self.ends):
+            if queue and not any(unit == busy for _, busy in self.ends):
                 heapq.heappush(self.ends, (self.time + self.drawn[self.n_drawn % len(self.drawn)], unit))
                 self.n_drawn += 1
         self.to_start = []
@@ -87,7 +87,7 @@ class Twin:
             at, n = self.runs.pop(file)
             pages = list(range(self.page(file, at), self.page(file, at) + n // BLOCK))
             for number in sorted(self.file_io(file, at, n, "write")):
-                length = next(length for queue in self.queues for other, _, length in queue if other == number) // BLOCK
+                length = next(length for queue in self.queues for queued, _, length in queue if queued == number) // BLOCK
                 self.under_way[number] = (file, pages[:length])
                 pages = pages[length:]
 

@@ -152,16 +152,16 @@ class TwinOfZfetch:
         elif len(self.streams) >= self.limit():
             return
         z = {"o": b, "l": 1, "s": 1, "p": b + 1, "c": 1, "d": 1, "last": self.now}
-        like = [{**other, "last": self.now} for other in self.streams]
-        if z not in like or self.has("a stream may be there twice"):
+        others = [{**stream, "last": self.now} for stream in self.streams]
+        if z not in others or self.has("a stream may be there twice"):
             self.streams.insert(len(self.streams) if self.has("new streams come last") else 0, z)
 
     def limit(self):
         share = self.maxblkid // self.params.block_cap
         if self.has("every file may have all streams"):
             share = self.params.max_streams
-        least = 0 if self.has("small files have no stream") else 1
-        return max(least, min(self.params.max_streams, share)) + self.has("a file may have a stream more")
+        n_min = 0 if self.has("small files have no stream") else 1
+        return max(n_min, min(self.params.max_streams, share)) + self.has("a file may have a stream more")
 
     # dofetch
 

@@ -79,7 +79,7 @@ class Twin:
         self.of_file[file] = self.newest
         return self.newest
 
-    def other(self, size, txg):
+    def record_other(self, size, txg):
         if self.settings.disabled:
             return 0
         self.newest += 1
@@ -152,10 +152,10 @@ class Twin:
                     continue
                 if not entry.written_in:
                     rows.append(("file", entry.block_bytes, (entry.file, entry.block, entry.txg)))
-                    for other in queue:
-                        if other.way == "indirect" and all(
-                                getattr(other, name) == getattr(entry, name) for name in ("file", "block", "txg")):
-                            other.written_in = self.passes
+                    for later in queue:
+                        if later.way == "indirect" and all(
+                                getattr(later, name) == getattr(entry, name) for name in ("file", "block", "txg")):
+                            later.written_in = self.passes
             self.chain[-1].used += size
             self.chain[-1].newest = max(self.chain[-1].newest, entry.txg)
         self.entries = left

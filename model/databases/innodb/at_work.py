@@ -12,7 +12,7 @@ logs. Flushing follows the engine's own rules, but what it writes is clean at on
 
 So how many pages are dirty, and how old the oldest change is, is what these rules come to at the rate of the machine. It
 ends with the log stable and a checkpoint just made. `TURNS` times as many transactions as there are frames, and as many as
-make a log of the age of rule 3; `MOST_TRANSACTIONS` at most: a log of several GB is not filled by so many, so that where
+make a log of the age of rule 3; `MAX_TRANSACTIONS` at most: a log of several GB is not filled by so many, so that where
 nothing but its length bounds the age, that is younger here.
 """
 
@@ -40,7 +40,7 @@ from model.databases.innodb.tables import AREA_PAGES, LOG_COMMIT
 from model.jit import kernel
 
 TURNS = 4
-MOST_TRANSACTIONS = 2**21
+MAX_TRANSACTIONS = 2**21
 BATCH = 2**12
 
 
@@ -54,12 +54,12 @@ def _write_out(m, frame, is_old):
     n_pages, n = AREA_PAGES if m.s.flush_neighbors else 1, 0
     first = m.frames.page[frame] // n_pages * n_pages
     for page in range(first, min(first + n_pages, len(m.pages.frame_of))):
-        other = m.pages.frame_of[page]
-        if other != 0 and m.frames.flags[other] & DIRTY:
-            clean(m, other)
+        neighbour = m.pages.frame_of[page]
+        if neighbour != 0 and m.frames.flags[neighbour] & DIRTY:
+            clean(m, neighbour)
             m.pages.is_on_disk[page] = 1
             if is_old:
-                make_oldest(m, other)
+                make_oldest(m, neighbour)
             n += 1
     return n
 
@@ -172,8 +172,8 @@ def _replay(m, ids, done):
 def work(m, drawn):
     """The pool becomes that of a machine at work; `drawn`: the stream of the transactions before."""
     n_frames = len(m.frames.page) - 1
-    began, done, least = m.log[inno.MADE], 0, TURNS * n_frames + int(drawn.integers(n_frames))
-    while done < MOST_TRANSACTIONS and (done < least or 0 < m.log[inno.MADE] - began < m.limits[inno.FLUSH_AGE]):
+    began, done, min_done = m.log[inno.MADE], 0, TURNS * n_frames + int(drawn.integers(n_frames))
+    while done < MAX_TRANSACTIONS and (done < min_done or 0 < m.log[inno.MADE] - began < m.limits[inno.FLUSH_AGE]):
         _replay(m, ids_of(m.test, BATCH * m.test.n_ids, drawn).reshape(BATCH, -1) - 1, done)
         done += BATCH
     m.log[[inno.WRITTEN, inno.STABLE]] = m.log[inno.MADE]

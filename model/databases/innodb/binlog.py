@@ -2,7 +2,8 @@
 
     statements done -> prepared -> flush stage: redo stable, binary log written -> sync stage: binary log stable -> committed
 
- 1. Who finds nobody in the flush stage leads: all who come until it is free again are its group with the next leader.
+ 1. A client that finds nobody in the flush stage leads: all who come until it is free again are its group with the next
+    leader.
  2. *Flush stage.* The redo log is made stable up to its end, so with all that the group has prepared, if
     innodb_flush_log_at_trx_commit is 1 (2: written); then the group's events are written to the binary log in one call.
  3. *Sync stage*, after which the next group may be in the flush stage: every `sync_binlog` groups an fsync.
@@ -63,10 +64,10 @@ def prepare_group(m, now, p):
 def lead(m, p):
     """Rule 2: the flush stage is free, and all who wait for it are of the group of `p`."""
     m.process[p, inno.LEADER] = p
-    other = leave(m.queue, m.after, inno.BINLOG)
-    while other != NOBODY:
-        m.process[other, inno.LEADER], m.process[other, inno.PHASE] = p, phase.IN_GROUP
-        other = leave(m.queue, m.after, inno.BINLOG)
+    member = leave(m.queue, m.after, inno.BINLOG)
+    while member != NOBODY:
+        m.process[member, inno.LEADER], m.process[member, inno.PHASE] = p, phase.IN_GROUP
+        member = leave(m.queue, m.after, inno.BINLOG)
     if m.s.flush_log_at_trx_commit:
         log_up_to(m, p, m.log[inno.MADE], int(m.s.flush_log_at_trx_commit == 1), phase.GROUP_WRITES)
     else:
@@ -76,8 +77,8 @@ def lead(m, p):
 @part
 def write_events(m, now, p):
     n = 0
-    for other in range(m.s.n_clients):
-        n += m.process[other, inno.LEADER] == p
+    for member in range(m.s.n_clients):
+        n += m.process[member, inno.LEADER] == p
     n_bytes, begin = n * events_bytes(m.test), m.log[inno.BINLOG_END] % FILE_BYTES
     n_bytes = min(n_bytes, FILE_BYTES - begin)
     m.log[inno.BINLOG_END] += n_bytes
@@ -112,11 +113,11 @@ def sync_events(m, now, p):
 def group_synced(m, now, p):
     """Rule 4."""
     release_lock(m, now, inno.BINLOG_SYNC)
-    for other in range(m.s.n_clients):
-        if m.process[other, inno.LEADER] == p:
-            m.process[other, inno.LEADER] = NOBODY
+    for member in range(m.s.n_clients):
+        if m.process[member, inno.LEADER] == p:
+            m.process[member, inno.LEADER] = NOBODY
             log_bytes(m, now, LOG_COMMIT)
-            unlock_all(m, now, other)
-            m.process[other, inno.PHASE] = phase.COMMITTED
-            if other != p:
-                set_time(m.calendar, other, now + m.s.handoff_ns)
+            unlock_all(m, now, member)
+            m.process[member, inno.PHASE] = phase.COMMITTED
+            if member != p:
+                set_time(m.calendar, member, now + m.s.handoff_ns)

@@ -12,8 +12,8 @@
     that 186 can be, and waits (unless somebody is at it).
  4. *A change* puts a clean page at the newest end of the list of dirty ones, with the place in the log where it began.
     So that list is in order of these places, and its oldest says from where on the log is needed.
- 5. *While a page is written* it can be read, but not changed: who wants to waits until its write has returned. Who
-    wants a page that somebody is reading waits too.
+ 5. *While a page is written* it can be read, but not changed: a client that wants to change it waits until its write has
+    returned. A client that wants a page that another one is reading waits too.
 
 The midpoint moves when the old part differs from 3/8 by more than 20; with fewer than 512 pages there is none.
 
@@ -36,7 +36,7 @@ DIRTY, LOADING, IN_WRITE, IS_OLD = 1, 2, 4, 8  # flags of a frame
 SEARCH = 5 + 2 * 64
 MARGIN = 5 + 64
 EXTRA = MARGIN // 4 + 100
-LEAST_FOR_OLD, TOLERANCE = 512, 20
+MIN_PAGES_FOR_OLD, TOLERANCE = 512, 20
 
 
 # ---- the LRU list ----
@@ -80,7 +80,7 @@ def make_young(m, frame):
     _take_out(m, frame)
     link_after(m.frames.use, m.frames.use.older[0], frame)
     m.frames.moved_at[frame] = m.pool[inno.N_REPLACED]
-    if m.pool[inno.N_USED] >= LEAST_FOR_OLD:
+    if m.pool[inno.N_USED] >= MIN_PAGES_FOR_OLD:
         _move_midpoint(m)
 
 
@@ -89,7 +89,7 @@ def make_oldest(m, frame):
     """Next to be replaced."""
     _take_out(m, frame)
     link_after(m.frames.use, 0, frame)
-    if m.pool[inno.N_USED] >= LEAST_FOR_OLD:
+    if m.pool[inno.N_USED] >= MIN_PAGES_FOR_OLD:
         m.frames.flags[frame] |= IS_OLD
         m.pool[inno.N_OLD] += 1
         if m.pool[inno.OLD_HEAD] == 0:
@@ -100,7 +100,7 @@ def make_oldest(m, frame):
 @kernel
 def _put_in(m, frame):
     """At the midpoint."""
-    if m.pool[inno.N_USED] < LEAST_FOR_OLD:
+    if m.pool[inno.N_USED] < MIN_PAGES_FOR_OLD:
         link_after(m.frames.use, m.frames.use.older[0], frame)
         return
     if m.pool[inno.OLD_HEAD] == 0:
@@ -198,11 +198,11 @@ def want(m, now, p, page):
 def tell_who_wants(m, now, page):
     if m.pool[inno.N_WANTING] == 0:
         return
-    for other in range(m.s.n_clients):
-        if m.process[other, inno.WANTED] == page:
-            m.process[other, inno.WANTED] = NOBODY
+    for waiter in range(m.s.n_clients):
+        if m.process[waiter, inno.WANTED] == page:
+            m.process[waiter, inno.WANTED] = NOBODY
             m.pool[inno.N_WANTING] -= 1
-            wake(m, now, other)
+            wake(m, now, waiter)
 
 
 # ---- dirty pages ----
@@ -246,5 +246,5 @@ def fill(m, page):
     frame = take_frame(m)
     m.frames.page[frame], m.pages.frame_of[page] = page, frame
     link_after(m.frames.use, m.frames.use.older[0], frame)
-    if m.pool[inno.N_USED] >= LEAST_FOR_OLD:
+    if m.pool[inno.N_USED] >= MIN_PAGES_FOR_OLD:
         _move_midpoint(m)

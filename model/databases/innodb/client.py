@@ -78,13 +78,13 @@ def give_up_slot(m, now, p):
     m.process[p, inno.HAS_SLOT] = 0
     if m.s.thread_concurrency == 0:
         return
-    other = NOBODY
+    waiter = NOBODY
     if m.busy[inno.SLOTS] <= m.s.thread_concurrency:
-        other = leave(m.queue, m.after, inno.SLOTS)
-    if other == NOBODY:
+        waiter = leave(m.queue, m.after, inno.SLOTS)
+    if waiter == NOBODY:
         m.busy[inno.SLOTS] -= 1
     else:
-        set_time(m.calendar, other, now + m.s.handoff_ns)
+        set_time(m.calendar, waiter, now + m.s.handoff_ns)
 
 
 @part
@@ -120,7 +120,7 @@ def lock(m, now, p):
 
 @kernel
 def come_back(m, p):
-    """Who waited for a row is inside again, limit or not."""
+    """A client that waited for a row is inside again, limit or not."""
     if not m.process[p, inno.HAS_SLOT]:
         m.process[p, inno.HAS_SLOT] = 1
         m.busy[inno.SLOTS] += m.s.thread_concurrency > 0

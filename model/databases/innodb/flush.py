@@ -196,9 +196,9 @@ def sync(m, now, p, file, then):
 @kernel
 def _release_area(m, now, p):
     if m.busy[inno.AREA] == p:
-        other = leave(m.queue, m.after, inno.AREA)
-        m.busy[inno.AREA] = 0 if other == NOBODY else other
-        wake(m, now, other)
+        waiter = leave(m.queue, m.after, inno.AREA)
+        m.busy[inno.AREA] = 0 if waiter == NOBODY else waiter
+        wake(m, now, waiter)
 
 
 # ---- pages ----

@@ -25,7 +25,7 @@ from model.databases.innodb.checkpoints import check_room, start_checkpoint
 from model.databases.innodb.flush import ALL, start_batch, wait_for
 from model.databases.innodb.page_cleaner import begin_old, n_to_clean
 from model.databases.innodb.redo_log import log_up_to
-from model.databases.innodb.state import HISTORY, MOST_HISTORY
+from model.databases.innodb.state import HISTORY, MAX_HISTORY
 from model.events.calendar import set_time
 from model.events.clock import SECOND_NS
 from model.jit import kernel, part
@@ -75,7 +75,7 @@ def room_of_second(m, p):
 def remember(m):
     """What a second has brought, in the place of what was 20 or 30 seconds ago: pages from the LRU list, or, for the page
     cleaner, from the list of dirty ones."""
-    i = m.log[inno.SECONDS] % (MOST_HISTORY if m.s.page_cleaner else HISTORY)
+    i = m.log[inno.SECONDS] % (MAX_HISTORY if m.s.page_cleaner else HISTORY)
     n_pages = m.counts[stat.LIST_WRITES] if m.s.page_cleaner else m.counts[stat.LRU_WRITES]
     m.history[inno.REDO, i] = m.log[inno.MADE] - m.log[inno.AT_LAST_SECOND]
     m.history[inno.PAGES, i] = n_pages - m.pool[inno.LAST_WRITES]

@@ -27,7 +27,7 @@ before. Left out: several cleaners, who share a round (5.7); the lists of instan
 from model.databases.innodb import columns as inno
 from model.databases.innodb.buffer_pool import DIRTY, IN_WRITE, oldest_change
 from model.databases.innodb.flush import ALL, start_batch
-from model.databases.innodb.state import MOST_HISTORY
+from model.databases.innodb.state import MAX_HISTORY
 from model.jit import kernel
 
 
@@ -56,9 +56,9 @@ def _pct_for_age(m):
 def rate(m, row):
     """In a second."""
     n = 0
-    for i in range(MOST_HISTORY):
+    for i in range(MAX_HISTORY):
         n += m.history[row, i]
-    return n // MOST_HISTORY
+    return n // MAX_HISTORY
 
 
 @kernel

@@ -107,8 +107,8 @@ def log_synced(m, now, p):
         m.log[inno.STABLE] = m.log[inno.WRITTEN]
         count(m, stat.FLUSHES, 1, now)
     m.busy[inno.LOG_QUEUE] = 0
-    other = leave(m.queue, m.after, inno.LOG_QUEUE)
-    while other != NOBODY:
-        wake(m, now, other)
-        other = leave(m.queue, m.after, inno.LOG_QUEUE)
+    waiter = leave(m.queue, m.after, inno.LOG_QUEUE)
+    while waiter != NOBODY:
+        wake(m, now, waiter)
+        waiter = leave(m.queue, m.after, inno.LOG_QUEUE)
     m.process[p, inno.PHASE] = m.process[p, inno.THEN]

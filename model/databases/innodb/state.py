@@ -58,7 +58,7 @@ CHUNK_PAGES = 128  # the double-write area: two extents
 
 
 HISTORY = 20  # seconds that adaptive flushing remembers: BUF_FLUSH_STAT_N_INTERVAL
-MOST_HISTORY = 30  # the page cleaner: innodb_flushing_avg_loops
+MAX_HISTORY = 30  # the page cleaner: innodb_flushing_avg_loops
 
 
 class Settings(NamedTuple):
@@ -116,7 +116,7 @@ OF_8_4 = OF_8_0 | {"log_file_bytes": 50 * 2**20, "log_buffer_bytes": 2**26, "io_
 VERSIONS: dict[str, dict] = {
     "5.0": OLD, "5.1": OLD, "5.4.0": {}, "5.4.2": PLUGIN, "5.5": OF_5_5, "5.6": OF_5_6, "5.7": OF_5_7, "8.0": OF_8_0,
     "8.4": OF_8_4}
-INSTANCE_DEPTH, INSTANCES, LEAST_OF_INSTANCES = 1024, 8, 2**30  # innodb_lru_scan_depth; of pools of 1 GiB and more
+INSTANCE_DEPTH, INSTANCES, MIN_BYTES_FOR_INSTANCES = 1024, 8, 2**30  # innodb_lru_scan_depth; of pools of 1 GiB and more
 
 
 def settings_of(version: str, n_clients: int, n_transactions: int, **conf) -> Settings:
@@ -126,7 +126,7 @@ def settings_of(version: str, n_clients: int, n_transactions: int, **conf) -> Se
     chosen = VERSIONS[version] | conf
     if "io_capacity" in conf and "io_capacity_max" not in conf:
         chosen["io_capacity_max"] = max(2 * conf["io_capacity"], 2000)
-    is_large = chosen.get("buffer_pool_bytes", 0) >= LEAST_OF_INSTANCES
+    is_large = chosen.get("buffer_pool_bytes", 0) >= MIN_BYTES_FOR_INSTANCES
     chosen.setdefault("lru_scan_depth", INSTANCE_DEPTH * (INSTANCES if is_large else 1))
     return Settings(n_clients, n_transactions, **chosen)
 
@@ -208,12 +208,12 @@ def n_frames_of(s, table):
 
 
 def check_settings(s: Settings, test: Oltp) -> None:
-    for name, least in (("n_clients", 1), ("n_transactions", 1), ("n_cpus", 1), ("duration_ns", 1), ("wire_ns", 0),
-                        ("handoff_ns", 0), ("n_log_files", 2),
-                        ("transactions_a_second", int(s.start == AT_WORK)), ("log_buffer_bytes", 2**18), ("io_capacity", 10),
-                        ("write_io_threads", 1), ("thread_concurrency", 0), ("log_file_bytes", 2**20)):
-        if getattr(s, name) < least:
-            raise ValueError(f"{name} is {getattr(s, name)}, but must be at least {least}; choose that or more")
+    for name, min_value in (("n_clients", 1), ("n_transactions", 1), ("n_cpus", 1), ("duration_ns", 1), ("wire_ns", 0),
+                            ("handoff_ns", 0), ("n_log_files", 2), ("transactions_a_second", int(s.start == AT_WORK)),
+                            ("log_buffer_bytes", 2**18), ("io_capacity", 10), ("write_io_threads", 1),
+                            ("thread_concurrency", 0), ("log_file_bytes", 2**20)):
+        if getattr(s, name) < min_value:
+            raise ValueError(f"{name} is {getattr(s, name)}, but must be at least {min_value}; choose that or more")
     for name, choices in (("flush_log_at_trx_commit", (0, 1, 2)), ("flush_method", (FDATASYNC, O_DSYNC, NO_SYNC)),
                           ("start", (COLD, WARM, AS_LOADED, AT_WORK)), ("doublewrite", (0, 1)), ("log_bin", (0, 1))):
         if getattr(s, name) not in choices:
@@ -259,7 +259,7 @@ def new_machine(test: Oltp, s: Settings, seed_stream: np.random.Generator) -> Ma
         touched=zeros((s.n_clients, n_touched), np.int64), changes=zeros((s.n_clients, n_touched), np.int64),
         holder=zeros(test.n_rows, np.int32), has_k=zeros(test.n_rows, np.int8),
         held=zeros((s.n_clients, len(test.statements)), np.int64), ids=zeros((s.n_clients, test.n_ids), np.int64),
-        history=zeros((2, MOST_HISTORY), np.int64), draws=draws, factors=factors, n_drawn=zeros(2, np.int64),
+        history=zeros((2, MAX_HISTORY), np.int64), draws=draws, factors=factors, n_drawn=zeros(2, np.int64),
         counts=zeros(len(COUNTS), np.int64), per_second=zeros((len(COUNTS), s.n_seconds), np.int64),
         response_ns=zeros(s.n_transactions, np.int64), ended_at=zeros(s.n_transactions, np.int64))
     m.process[:, [inno.WANTED, inno.ROW, inno.UNDO_PAGE, inno.LEADER]] = NOBODY

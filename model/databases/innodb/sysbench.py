@@ -153,13 +153,13 @@ def _pareto(test, n, draws):
 def _zipfian(test, n, draws):
     """Zipf: id K with a chance that goes with K^-s. The first ids one by one; behind them, where neighbours hardly differ,
     its sum is an integral."""
-    one = 1 - ZIPFIAN_EXP
+    power = 1 - ZIPFIAN_EXP
     n_head = min(test.n_rows, ZIPFIAN_HEAD)
     head = np.cumsum(np.arange(1, n_head + 1) ** -ZIPFIAN_EXP)
-    before = (n_head + 0.5)**one
-    tail = ((test.n_rows + 0.5)**one - before) / one
+    before = (n_head + 0.5)**power
+    tail = ((test.n_rows + 0.5)**power - before) / power
     at = draws.random(n) * (head[-1] + tail)
-    behind = np.rint((np.maximum(at - head[-1], 0) * one + before) ** (1 / one)).astype(np.int64)
+    behind = np.rint((np.maximum(at - head[-1], 0) * power + before) ** (1 / power)).astype(np.int64)
     return np.where(at < head[-1], 1 + np.searchsorted(head, at, side="right"), behind)
 
 

@@ -1,8 +1,9 @@
 """Oracle's buffer cache: an LRU list, a write list, and a queue of dirty buffers in the order of their first change.
 
  1. *A block is used*: its buffer goes to the newest end of the LRU list, from the write list as well.
- 2. *A block is read* into a buffer never used, or else into the oldest that is clean. Who looks for one goes from the oldest
-    on; dirty buffers that it meets go to the write list. After two fifths of all it gives up and waits for a write to end.
+ 2. *A block is read* into a buffer never used, or else into the oldest that is clean. A process that looks for one goes from
+    the oldest on; dirty buffers that it meets go to the write list. After two fifths of all it gives up and waits for a
+    write to end.
  3. *A change* puts a clean buffer at the newest end of the queue, with how much redo had been made.
  4. *While a block is read*, or written and wanted for a change, who wants it waits.
 

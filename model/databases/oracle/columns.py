@@ -2,12 +2,11 @@
 
 # Columns of Machine.process, a row for each process.
 PHASE = 0  # what is next: of phases.py
-TRANSACTION = 1  # index of its row of draws
-STEP = 2  # how many of the transaction's blocks it has got
-BEGAN = 3  # ns: when the transaction began
-REDO = 4  # B: up to where its redo must be on disk
-FRAME = 5  # index of the buffer that it writes
-N_PROCESS = 6
+STEP = 1  # how many of the transaction's blocks it has got
+BEGAN = 2  # ns: when the transaction began
+REDO = 3  # B: up to where its redo must be on disk
+FRAME = 4  # index of the buffer that it writes
+N_PROCESS = 5
 
 # Rows of Machine.queue, beside CPUS.
 FREE = 1  # for a free buffer

@@ -105,9 +105,9 @@ def check_settings(s: Settings) -> None:
         low, high = _BOUNDS.get(name, (0, NEVER))
         if not low <= value <= high:
             raise ValueError(f"{name} is {value}, but must be from {low} to {high}; choose a value in that range")
-    if n_buffers_of(s) < (least := 64 + 4 * s.gets + s.n_users + s.n_writers * s.writes_per_writer):
-        raise ValueError(f"cache_bytes is {s.cache_bytes} B, but {s.n_users} users and the database writers need {least} "
-                         f"buffers of {BLOCK_BYTES} B; choose a larger one")
+    if n_buffers_of(s) < (min_buffers := 64 + 4 * s.gets + s.n_users + s.n_writers * s.writes_per_writer):
+        raise ValueError(f"cache_bytes is {s.cache_bytes} B, but {s.n_users} users and the database writers need "
+                         f"{min_buffers} buffers of {BLOCK_BYTES} B; choose a larger one")
     if s.cpu_ns + s.think_ns + s.handoff_ns == 0:
         raise ValueError("a transaction takes no time at all, neither cpu_ns nor think_ns; let one of them be more than 0")
 
@@ -118,10 +118,6 @@ def n_buffers_of(s):
 
 def n_processes_of(s: Settings) -> int:
     return s.n_users + 1 + s.n_writers * s.writes_per_writer
-
-
-def log_writer(s):
-    return s.n_users
 
 
 def _buffers(n):

@@ -25,7 +25,7 @@ from model.events.queues import NOBODY
 from model.jit import kernel
 
 TURNS = 4
-MOST_TRANSACTIONS = 2**23
+MAX_TRANSACTIONS = 2**23
 BATCH = 2**16
 
 
@@ -100,8 +100,8 @@ def _replay(m, rows, interval, state):
 def work(m, drawn):
     """Buffers that hold something become those of a machine at work; `drawn`: the stream of the transactions before."""
     used = int(m.buffers.clock[pg.N_USED])
-    n = min(TURNS * used + int(drawn.integers(used)), MOST_TRANSACTIONS)
-    interval = m.s.interval_transactions or 2 * MOST_TRANSACTIONS
+    n = min(TURNS * used + int(drawn.integers(used)), MAX_TRANSACTIONS)
+    interval = m.s.interval_transactions or 2 * MAX_TRANSACTIONS
     state = np.array([len(m.buffers.flags), -n % interval or interval, 0], np.int64)
     for left in range(n, 0, -BATCH):
         rows = drawn.random((min(BATCH, left), len(m.database.relations)))

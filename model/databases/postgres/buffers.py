@@ -5,7 +5,7 @@
     with a usage count loses one of it, the first that has none is taken.
  3. *A victim that is dirty* is written by the backend itself. First the log must be stable up to the page's last
     change. If the victim was pinned or changed meanwhile, look for another.
- 4. Who wants a page that somebody is reading waits until it is there.
+ 4. A client that wants a page that another one is reading waits until it is there.
  5. *The background writer*, every `bgwriter_delay`, goes ahead of the clock and writes dirty frames that are next to
     be taken, as many as twice what it expects to be taken until it comes back (`bgwriter_lru_multiplier`), at most
     `bgwriter_lru_maxpages`. It expects what was taken since it came last, or, after a fall, a moving average; and it
@@ -181,10 +181,10 @@ def loaded(m, now, p):
     """Rule 4."""
     frame = m.process[p, pg.FRAME]
     m.buffers.flags[frame] &= ~LOADING
-    for other in range(m.s.n_clients):
-        if m.process[other, pg.WANTED] == m.buffers.page[frame]:
-            m.process[other, pg.WANTED] = NOBODY
-            wake(m, now, other)
+    for waiter in range(m.s.n_clients):
+        if m.process[waiter, pg.WANTED] == m.buffers.page[frame]:
+            m.process[waiter, pg.WANTED] = NOBODY
+            wake(m, now, waiter)
     m.process[p, pg.STEP] += 1
     m.process[p, pg.FRAME], m.process[p, pg.PHASE] = 0, phase.ACCESS
 
@@ -222,9 +222,9 @@ def clean(m, p):
     cleaner[pg.SMOOTHED_TAKEN] += max(taken - cleaner[pg.SMOOTHED_TAKEN], (taken - cleaner[pg.SMOOTHED_TAKEN]) / SMOOTHING)
     cleaner[pg.TO_SCAN], cleaner[pg.N_SCANNED], cleaner[pg.N_WRITTEN] = lap, 0, 0
     cleaner[pg.REUSABLE] = cleaner[pg.WERE_REUSABLE] = (n_frames - lap) // cleaner[pg.DENSITY]
-    least = n_frames * m.s.bgwriter_delay_ns // WHOLE_POOL_NS
+    min_scanned = n_frames * m.s.bgwriter_delay_ns // WHOLE_POOL_NS
     expected = cleaner[pg.SMOOTHED_TAKEN] * m.s.bgwriter_lru_multiplier // 1
-    cleaner[pg.WANTED_REUSABLE] = max(expected, least + cleaner[pg.REUSABLE])
+    cleaner[pg.WANTED_REUSABLE] = max(expected, min_scanned + cleaner[pg.REUSABLE])
     m.process[p, pg.PHASE] = phase.CLEAN_SCAN
 
 

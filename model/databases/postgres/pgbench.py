@@ -247,7 +247,7 @@ def lock_row(locks, after, lock, process):
 
 @kernel
 def unlock_row(locks, after, lock):
-    """Who has the lock from now on, or NOBODY."""
+    """The client that has the lock from now on, or NOBODY."""
     locks.holder[lock] = leave(locks.queue, after, lock)
     return locks.holder[lock]
 

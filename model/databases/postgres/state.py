@@ -183,13 +183,13 @@ def ask_cpu(m, now, process):
 
 def check_settings(s: Settings, database: Database) -> None:
     n_frames = s.shared_buffers_bytes // PAGE_BYTES
-    for name, least in (("n_clients", 1), ("n_transactions", 1), ("n_cpus", 1), ("n_client_threads", 1), ("duration_ns", 1),
-                        ("checkpoint_timeout_ns", SECOND_NS), ("checkpoint_segments", 1), ("wal_writer_delay_ns", MS),
-                        ("wal_buffers_bytes", 4 * PAGE_BYTES), ("bgwriter_delay_ns", MS), ("checkpoint_nap_ns", MS),
-                        ("trip_ns", 0), ("handoff_ns", 0), ("commit_delay_ns", 0), ("interval_transactions", 0),
-                        ("checkpoint_pace", 0)):
-        if getattr(s, name) < least:
-            raise ValueError(f"{name} is {getattr(s, name)}, but must be at least {least}; choose that or more")
+    for name, min_value in (("n_clients", 1), ("n_transactions", 1), ("n_cpus", 1), ("n_client_threads", 1),
+                            ("duration_ns", 1), ("checkpoint_timeout_ns", SECOND_NS), ("checkpoint_segments", 1),
+                            ("wal_writer_delay_ns", MS), ("wal_buffers_bytes", 4 * PAGE_BYTES),
+                            ("bgwriter_delay_ns", MS), ("checkpoint_nap_ns", MS), ("trip_ns", 0), ("handoff_ns", 0),
+                            ("commit_delay_ns", 0), ("interval_transactions", 0), ("checkpoint_pace", 0)):
+        if getattr(s, name) < min_value:
+            raise ValueError(f"{name} is {getattr(s, name)}, but must be at least {min_value}; choose that or more")
     if n_frames < 16 * s.n_clients:
         raise ValueError(f"shared_buffers_bytes is {s.shared_buffers_bytes} B, but {s.n_clients} clients need 16 pages "
                          f"each; choose {16 * s.n_clients * PAGE_BYTES} B or more")

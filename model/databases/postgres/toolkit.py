@@ -49,9 +49,9 @@ def toolkit(working_bytes: int, n_reads: int, n_updates: int, row_bytes: int, cp
                          "and rows of 1 to 4000 B")
     n = n_reads + n_updates
     tables = [Table(rows_of(working_bytes / n, row_bytes), row_bytes, 0, 0, 1)] * n + [Table(0, HISTORY_BYTES, 0, 0, 0)]
-    what = [(NOTHING, 0), *((READ, i) for i in range(n_reads)), *((UPDATE, i) for i in range(n_reads, n)), (INSERT, n),
-            (NOTHING, 0)]
-    return new_database(tables, [(*one, int(cpu_ns) // len(what)) for one in what], n_transactions, **how)
+    actions = [(NOTHING, 0), *((READ, i) for i in range(n_reads)), *((UPDATE, i) for i in range(n_reads, n)), (INSERT, n),
+               (NOTHING, 0)]
+    return new_database(tables, [(*action, int(cpu_ns) // len(actions)) for action in actions], n_transactions, **how)
 
 
 def kinds_of_files(database: Database) -> list[int]:

@@ -1,15 +1,15 @@
 """PostgreSQL's log: a ring of pages in memory, one who writes at a time, and commits that share a flush.
 
- 1. *Insert.* Who holds the insert lock copies its record behind the last one. A page of the ring can be used again
+ 1. *Insert.* The holder of the insert lock copies its record behind the last one. A page of the ring can be used again
     once the page that it held has been written. If the next one has not, the inserter writes it, that one page and no
     more, with the insert lock held: everybody else who has something to log waits.
  2. *Flush up to a place.* If the log is stable that far, nothing. Else wait for the write lock, and look again:
-    whoever had it may have done the work. Who still has to, writes and flushes all that has been inserted by now (or,
-    if somebody is just inserting, all full pages, and its own record). So those who arrive during a flush wait, the
+    whoever had it may have done the work. A client that still has to, writes and flushes all that has been inserted by now
+    (or, if somebody is just inserting, all full pages, and its own record). So those who arrive during a flush wait, the
     first of them flushes for all, and the others find it done: group commit.
  3. *Write calls* are of whole pages that follow each other in the ring and in the segment file: the end of either
     divides a write.
- 4. *Who waits* is woken one after the other in order of arrival, each by the one before (until 9.1); from 9.2 on all
+ 4. *A waiting client* is woken one after the other in order of arrival, each by the one before (until 9.1); from 9.2 on all
     at once.
  5. `commit_delay`: a committer first sleeps, if at least `commit_siblings` others are in transactions that have logged
     something and are not waiting for a lock. From 9.3 on only who flushes does, with the write lock.
@@ -180,8 +180,8 @@ def want_flush(m, p):
 def _n_siblings(m, p):
     """Others whose transactions have logged something, and who do not wait for a row."""
     n = 0
-    for other in range(m.s.n_clients):
-        if other != p and m.process[other, pg.IS_WRITER] and m.process[other, pg.PHASE] != phase.PREPARE:
+    for sibling in range(m.s.n_clients):
+        if sibling != p and m.process[sibling, pg.IS_WRITER] and m.process[sibling, pg.PHASE] != phase.PREPARE:
             n += 1
     return n
 

@@ -47,6 +47,6 @@ def recycle(m):
     """Rule 3."""
     wal = m.wal
     first_needed = wal[pg.REDO_BEFORE if m.s.keeps_two_checkpoints else pg.REDO] // SEGMENT_PAYLOAD
-    most = wal[pg.INSERTED] // SEGMENT_PAYLOAD + 2 * int(m.s.checkpoint_segments) + 2
-    wal[pg.N_SEGMENTS] = max(wal[pg.N_SEGMENTS], min(most, wal[pg.N_SEGMENTS] + first_needed - wal[pg.N_RECYCLED]))
+    max_segments = wal[pg.INSERTED] // SEGMENT_PAYLOAD + 2 * int(m.s.checkpoint_segments) + 2
+    wal[pg.N_SEGMENTS] = max(wal[pg.N_SEGMENTS], min(max_segments, wal[pg.N_SEGMENTS] + first_needed - wal[pg.N_RECYCLED]))
     wal[pg.N_RECYCLED], wal[pg.REDO_BEFORE] = first_needed, wal[pg.REDO]

@@ -30,8 +30,9 @@ from model.filesystems.ufs.state import (
     SYNC,
     SYNC_THEN_JOURNAL,
 )
-from model.filesystems.ufs.volumes import NONE, PAGE_BYTES, feed_units, one_done, release_io
+from model.filesystems.ufs.volumes import PAGE_BYTES, feed_units, one_done, release_io
 from model.jit import kernel, part
+from model.structures.sentinels import NONE
 
 LOG = 0
 SYNCS = FSYNC, WAL_SYNC, WAL_CREATE, CONTROL
@@ -212,7 +213,7 @@ def next_time(u):
 
 @part
 def _io_done(u, now, source):
-    """Who waited for it goes on first; after that, whoever is stalled tries again."""
+    """The process that waited for it goes on first; after that, each stalled one tries again."""
     while u.n[ufs.N_STALLED]:
         u.n[ufs.N_STALLED] -= 1
         get_ready(u, u.stalled[u.n[ufs.N_STALLED]])

@@ -9,8 +9,9 @@ from model.filesystems.ufs import columns as ufs
 from model.filesystems.ufs import volume_columns as volume
 from model.filesystems.ufs.page_cache import touch
 from model.filesystems.ufs.state import GROUP_SHARE, JOURNAL_BYTES, OF_JOURNAL
-from model.filesystems.ufs.volumes import NONE, PAGE_BYTES, member_of, new_io
+from model.filesystems.ufs.volumes import PAGE_BYTES, member_of, new_io
 from model.jit import kernel, part
+from model.structures.sentinels import NONE
 
 
 @kernel

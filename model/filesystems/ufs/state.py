@@ -37,7 +37,8 @@ from model.events.calendar import set_time
 from model.events.clock import SECOND_NS
 from model.filesystems.ufs import columns as ufs
 from model.filesystems.ufs.page_cache import PageCache, fill, new_page_cache
-from model.filesystems.ufs.volumes import NONE, PAGE_BYTES, Stripe, Volumes, check_stripes, new_volumes
+from model.filesystems.ufs.volumes import PAGE_BYTES, Stripe, Volumes, check_stripes, new_volumes
+from model.structures.sentinels import NONE
 
 JOURNAL_BYTES = 2**26  # of a file system's log: 1 MB per GB, at most 64 MB
 GROUP_SHARE = 3  # a group is so many times as long as a piece; 16 cylinders of 4 MB against 16 MB
@@ -132,7 +133,7 @@ def new_ufs(files: Sequence[int], stripes: Sequence[Stripe], stripe_of: Sequence
     s = UfsParams(*map(int, s))
     file, n_pages, ends = _lay_out([*files, PAGE_BYTES], stripe_of, s)
     _check(s, stripes, stripe_of, ends)
-    n_reserved = N_RESERVED + 2 * 2**24 // min(one.interlace_bytes for one in stripes)
+    n_reserved = N_RESERVED + 2 * 2**24 // min(stripe.interlace_bytes for stripe in stripes)
     volumes = new_volumes(stripes, any_drive, phases_ns, max(n_ios, 2 * n_reserved), n_seconds)
     cache = new_page_cache(s.memory_bytes // PAGE_BYTES, n_pages)
     if s.starts_full:

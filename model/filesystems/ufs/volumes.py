@@ -39,8 +39,8 @@ from model.events.calendar import NEVER, Calendar, new_calendar, set_time
 from model.events.clock import SECOND_NS
 from model.filesystems.ufs import volume_columns as volume
 from model.jit import kernel, part
+from model.structures.sentinels import NONE
 
-NONE = -1
 PAGE_BYTES = 8192  # of Solaris on SPARC, and a block of UFS
 
 
@@ -240,15 +240,15 @@ class Stripe(NamedTuple):
 
 def check_stripes(stripes):
     """(kinds of arrays, disks), or ValueError with one sentence."""
-    for one in stripes:
-        if one.members < 1 or one.interlace_bytes < PAGE_BYTES or one.interlace_bytes % PAGE_BYTES:
-            raise ValueError(f"a stripe of {one.members} members with an interlace of {one.interlace_bytes} B cannot be; "
-                             "choose one member or more and a multiple of 8192 B")
-    kinds = [*dict.fromkeys(one.device for one in stripes if isinstance(one.device, SsdParams))]
-    disks = [one.device for one in stripes if isinstance(one.device, Drive)]
-    if len(kinds) > 2 or any(one is not disks[0] for one in disks):
-        raise ValueError(f"the volumes are of {len(kinds)} kinds of arrays and {len({id(one) for one in disks})} of disks; "
-                         "choose at most two and one")
+    for stripe in stripes:
+        if stripe.members < 1 or stripe.interlace_bytes < PAGE_BYTES or stripe.interlace_bytes % PAGE_BYTES:
+            raise ValueError(f"a stripe of {stripe.members} members with an interlace of {stripe.interlace_bytes} B cannot "
+                             "be; choose one member or more and a multiple of 8192 B")
+    kinds = [*dict.fromkeys(stripe.device for stripe in stripes if isinstance(stripe.device, SsdParams))]
+    disks = [stripe.device for stripe in stripes if isinstance(stripe.device, Drive)]
+    if len(kinds) > 2 or any(disk is not disks[0] for disk in disks):
+        raise ValueError(f"the volumes are of {len(kinds)} kinds of arrays and {len({id(disk) for disk in disks})} of "
+                         "disks; choose at most two and one")
     return kinds or [SsdParams()], disks
 
 
@@ -258,14 +258,14 @@ def new_volumes(stripes, any_drive, phases_ns, n_ios, n_seconds):
     drive = disks[0] if disks else any_drive
     rows, n_disks, array_kind = [(0, 0, 0)] * len(stripes), 0, []
     for of_disks in (True, False):
-        for i, one in enumerate(stripes):
-            if isinstance(one.device, Drive) == of_disks:
-                rows[i] = (n_disks + len(array_kind), one.members, one.interlace_bytes)
-                n_disks += one.members if of_disks else 0
-                array_kind += [] if of_disks else [kinds.index(one.device)] * one.members
+        for i, stripe in enumerate(stripes):
+            if isinstance(stripe.device, Drive) == of_disks:
+                rows[i] = (n_disks + len(array_kind), stripe.members, stripe.interlace_bytes)
+                n_disks += stripe.members if of_disks else 0
+                array_kind += [] if of_disks else [kinds.index(stripe.device)] * stripe.members
     kinds = tuple(check_ssd(SsdParams(*map(int, kinds[min(i, len(kinds) - 1)]))) for i in range(2))
-    n_arrays, depth = max(1, len(array_kind)), max(one.depth for one in kinds)
-    channels = new_ssds(max(kinds, key=lambda one: one.channels), n_arrays)
+    n_arrays, depth = max(1, len(array_kind)), max(array.depth for array in kinds)
+    channels = new_ssds(max(kinds, key=lambda array: array.channels), n_arrays)
     zeros = np.zeros
     return Volumes(
         n_disks=n_disks, drive=drive,

@@ -12,9 +12,10 @@ from model.filesystems.zfs.devices import ios_left
 from model.filesystems.zfs.state import CACHE, count
 from model.filesystems.zfs.writes_wanted import BLOCK, want
 from model.jit import kernel, part
+from model.structures.sentinels import NOWHERE
 from model.zfs.arc import columns as header
 from model.zfs.arc import l2_columns as l2_cache
-from model.zfs.arc.l2arc import NOWHERE, feed, l2_holds, next_feed, written
+from model.zfs.arc.l2arc import feed, l2_holds, next_feed, written
 from model.zfs.arc.primarycache import l2_mark
 from model.zfs.vdev.places import LEAF_SHIFT
 

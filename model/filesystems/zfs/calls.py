@@ -44,7 +44,7 @@ from model.zfs.txg.throttle import DIRTY_DATA, GOES_ON, delayed_until, note_dirt
 from model.zfs.txg.throttle import SLEEPS as TO_SLEEP
 from model.zfs.txg.throttle import WAITS as TO_WAIT
 from model.zfs.zil.commit import commit
-from model.zfs.zil.log import NOT_SYNC, O_DSYNC, has_room, most_entries, record, record_other
+from model.zfs.zil.log import NOT_SYNC, O_DSYNC, has_room, max_entries, record, record_other
 
 DNODE_BLOCK_BYTES = 2**14  # of a file system's files (spec 5.1)
 
@@ -95,20 +95,20 @@ def _is_admitted(m, now, p):
     at_worst = m.files.record_bytes[file] + indirect_bytes(m.files) * m.files.n_levels[file]
     others_wait = m.txgs.quiesced[0] != 0 and m.txgs.syncing[0] != 0 and not m.process[p, fs.HAS_SLEPT]
     in_full = m.arc.n_bytes[ANONYMOUS] * m.files.record_bytes[file] // m.files.core_bytes[file]
-    found = verdict(m.throttle, m.txg_params, m.txgs.open_txg[0], others_wait, at_worst, in_full, m.arc_params.c_bytes)
-    if not has_room(m.zil, most_entries(m.files.record_bytes[file])):
-        found = TO_WAIT
+    decision = verdict(m.throttle, m.txg_params, m.txgs.open_txg[0], others_wait, at_worst, in_full, m.arc_params.c_bytes)
+    if not has_room(m.zil, max_entries(m.files.record_bytes[file])):
+        decision = TO_WAIT
     until = (now // TICK_NS + 1) * TICK_NS
-    if m.txg_params.rule == DIRTY_DATA and found == TO_SLEEP:
+    if m.txg_params.rule == DIRTY_DATA and decision == TO_SLEEP:
         # Once a transaction.
         has_been = m.process[p, fs.HAS_SLEPT] or (m.txg_params.joins_records and m.process[p, fs.N_WRITTEN])
         until = now if has_been else delayed_until(m.throttle, m.txg_params, m.process[p, fs.TX_BEGAN], now)
-        found = TO_SLEEP if until > now else GOES_ON
-    if found == GOES_ON:
+        decision = TO_SLEEP if until > now else GOES_ON
+    if decision == GOES_ON:
         m.process[p, fs.HAS_SLEPT] = 0
         return True
     m.process[p, fs.LEVEL] = m.files.n_levels[file] - 1
-    if found == TO_SLEEP:
+    if decision == TO_SLEEP:
         count(m.tally, stat.SLEEPS, 1, now)
         m.process[p, fs.HAS_SLEPT] = 1
         set_time(m.calendar, m.sources.processes + p, until)

@@ -56,7 +56,7 @@ WHERE = 1  # of a BLOCK its place; of a VDEV_FLUSH the vdev; of a LABEL leaf << 
 LENGTH = 2  # B
 OWNER = 3  # the task that waits, or FOR_TXG
 PRIORITY = 4  # in the vdev queue
-ENTRY = 5  # index of the entry of the transaction group, or NONE
+ENTRY = 5  # index of the entry of the transaction group, or NIL
 
 # Columns of Zfs.rows, a row for each thing that an intent log wants done. From KIND_OF_ROW to OF_TXG they are those of
 # Zil.outbox.

@@ -10,7 +10,7 @@ begin that have something to do. A device without an arm says at once when a uni
 unit that it has under way has an event of its own: a *slot*; what it does not take waits. A flush of a disk is a command
 that nothing passes (`model.devices.command_queue`).
 
-Whoever waits for I/Os is a task (`model.zfs.vdev.leaves`): see `model.filesystems.zfs.tasks`. I/Os of the
+What waits for I/Os is a task (`model.zfs.vdev.leaves`): see `model.filesystems.zfs.tasks`. I/Os of the
 transaction group, its flushes among them, are counted in `txgs.n_pending`.
 """
 
@@ -19,11 +19,13 @@ from model.devices.ssd import SsdParams, service
 from model.devices.ssd import flush as flush_ssd
 from model.events import ring
 from model.events.calendar import set_time
+from model.events.queues import NOBODY
 from model.filesystems.zfs import columns as fs
 from model.filesystems.zfs import stats as stat
 from model.filesystems.zfs.state import N_SLOTS, SPARE_IOS, count, count_device, vdev_of, wake_waiting
 from model.filesystems.zfs.writes_wanted import make_ios, to_outbox
 from model.jit import kernel, part
+from model.structures.sentinels import NIL
 from model.zfs.arc.primarycache import is_kept
 from model.zfs.dmu import columns as dirtied
 from model.zfs.dmu.dbuf import copy_written
@@ -32,11 +34,10 @@ from model.zfs.dmu.layout import file_of, indirect_bytes
 from model.zfs.txg import columns as throttled
 from model.zfs.txg.throttle import DIRTY_DATA, dirty_bytes, note_clean
 from model.zfs.vdev import child_columns as piece
-from model.zfs.vdev.leaves import FOR_TXG, NOBODY, answered, bring_up_to_date, has_come, read_leaf, release_io, start_disk
+from model.zfs.vdev.leaves import FOR_TXG, answered, bring_up_to_date, has_come, read_leaf, release_io, start_disk
 from model.zfs.vdev.places import FRONT_BYTES, LEAF_SHIFT, OFFSET_MASK
 from model.zfs.vdev.queue import WRITE, arrive, complete, take_dropped
 from model.zfs.vdev.queue_classes import N_CLASSES, arrive_in_class, async_writes, complete_in_class
-from model.zfs.vdev.queue_units import NIL
 from model.zfs.vdev.raid import read_ios
 
 _OF_SSD = SsdParams(*range(len(SsdParams._fields)))  # columns of Ssds.params: one for each field
@@ -95,7 +96,7 @@ def _txg_io_done(m, now, io):
 
 @part
 def _tell(m, waiter):
-    """Who joined the same line of the vdev cache is told with the first one."""
+    """The tasks that joined the same line of the vdev cache are told with the first one."""
     leaves = m.leaves
     while waiter != NOBODY:
         following = leaves.joined_before[waiter]

@@ -26,7 +26,7 @@ from model.devices.data_sheet import SheetParams
 from model.devices.ssd import SsdParams
 from model.filesystems.zfs import columns as fs
 from model.filesystems.zfs.placement import metaslab_bytes, usable_bytes
-from model.filesystems.zfs.state import NOWHERE
+from model.structures.sentinels import NOWHERE
 from model.zfs.dmu.indirect import INDIRECT_BYTES, POINTER_BYTES, POINTER_SHIFT, tree
 from model.zfs.dmu.layout import Layout, block_sizes, check_fits, indirect_bytes, new_space, number_blocks, write_file
 from model.zfs.txg.write_issue import time_between
@@ -135,8 +135,8 @@ def lay_out(files, existing, of_file, layout, group, numbers, seed, s):
     used = np.maximum(1, space.frontier - FRONT_BYTES)
     spans = np.array([span_bytes(int(n), room, s.scale_pct / 100, s.spread_pct / 100) for n in used])
     _spread_out(layout, files, numbers, np.maximum(1.0, spans / used))
-    least = s.region_bytes or metaslab_bytes(room)
-    return sizes, space.frontier, np.maximum(np.maximum(used, spans - used), least)
+    min_bytes = s.region_bytes or metaslab_bytes(room)
+    return sizes, space.frontier, np.maximum(np.maximum(used, spans - used), min_bytes)
 
 
 # ---- how far apart ----

@@ -8,7 +8,8 @@ place. A FILE_BLOCK is a record that is written now, to a new place: the transac
 it is dirtied again in that group (`early_in`). The writer of the log makes its I/O, one record after the other, as the sync
 thread does for a group; then threads compress and sum it, which costs as much here as there (zil.c, `zil_commit`;
 zfs_vnops.c, `zfs_get_data`; dmu.c, `dmu_sync`; times: see `model.zfs.txg.write_issue`). A FLUSH goes to all devices of a
-vdev. Who is released goes on at once. CREATE asks for the next transaction group, and the chain begins when that is on disk.
+vdev. A released process goes on at once. CREATE asks for the next transaction group, and the chain begins when that is on
+disk.
 """
 
 from model.events.accounts import change_by

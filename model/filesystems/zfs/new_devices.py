@@ -10,7 +10,7 @@ from model.filesystems.zfs.state import N_SLOTS, Ssds
 from model.zfs.vdev import child_columns as piece
 from model.zfs.vdev import io_columns as of_io
 from model.zfs.vdev.leaves import new_leaves, new_recorder
-from model.zfs.vdev.queue_classes import most_issued, new_class_queue
+from model.zfs.vdev.queue_classes import max_issued, new_class_queue
 from model.zfs.vdev.raid import RAIDZ, max_ios
 
 
@@ -62,7 +62,7 @@ def _with_classes(leaves, build, n_leaves, n_ios):
     queue = new_class_queue(build.queue, build.classes, n_leaves, n_ios)
     return leaves._replace(queue=queue, leaf_of=queue.own[:, of_io.LEAF], owner=queue.own[:, of_io.OWNER],
                            line_of=queue.own[:, of_io.LINE],
-                           issued=np.zeros(most_issued(build.classes), np.int64))
+                           issued=np.zeros(max_issued(build.classes), np.int64))
 
 
 def leaves_of(pool, build, settings, n_tasks, seed):

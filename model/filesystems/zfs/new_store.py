@@ -7,6 +7,7 @@ import numpy as np
 from model.events import ring
 from model.events.calendar import NEVER, new_calendar, set_time
 from model.events.clock import SECOND_NS
+from model.events.queues import NOBODY
 from model.events.streams import stream
 from model.filesystems.zfs import columns as fs
 from model.filesystems.zfs.cache_devices import ROOM_OF_ROUND, has_cache
@@ -40,27 +41,26 @@ from model.filesystems.zfs.state import (
 )
 from model.filesystems.zfs.stats import COUNTS
 from model.jit import kernel
+from model.structures.sentinels import NIL
 from model.zfs.arc import columns as header
 from model.zfs.arc.arc import ArcParams, adjust, arc_params, new_arc
 from model.zfs.arc.l2arc import (
     HEADER_OF_COPY_BYTES,
-    LEAST_DEVICE_BYTES,
+    MIN_DEVICE_BYTES,
     L2arcParams,
     new_l2arc,
     next_feed,
     room_bytes,
     starts_with,
 )
-from model.zfs.arc.lists import NIL
 from model.zfs.arc.primarycache import ALL, METADATA_ONLY, NOTHING, is_kept, l2_mark
 from model.zfs.dmu.after_loading import warm, write_new
 from model.zfs.dmu.dirty import new_txgs
 from model.zfs.dmu.zfetch import max_fetches, new_zfetch
 from model.zfs.dmu.zfetch import of_records as zfetch_of_records
 from model.zfs.eras import Era
-from model.zfs.txg.throttle import DIRTY_DATA, most_bytes, new_throttle
+from model.zfs.txg.throttle import DIRTY_DATA, max_limit_bytes, new_throttle
 from model.zfs.txg.write_issue import time_between
-from model.zfs.vdev.leaves import NOBODY
 from model.zfs.vdev.places import SINGLE_DISK
 from model.zfs.vdev.queue_classes import new_class_state
 from model.zfs.zil.log import ZilSettings, new_zil
@@ -68,7 +68,7 @@ from model.zfs.zil.log import ZilSettings, new_zil
 SPARE_NODES = 2**10
 CONTROL_FILE = (8192, 8192, 8192)
 N_DRAWN = 4096  # numbers of chance, for who of those that wake up is first
-MOST_WANTED = 2 * N_ROWS  # by one event, beyond what is for every leaf
+MAX_WANTED = 2 * N_ROWS  # by one event, beyond what is for every leaf
 LOG_BLOCKS = 2**19  # of an intent log, not yet freed
 RECORDS_IN_A_SECOND = 2**15
 
@@ -100,13 +100,13 @@ def _zil(pool, settings, n_files, n_processes, n_vdevs, seed):
     return new_zil(n_logs, n_files, settings.n_entries, n_processes, n_vdevs, LOG_BLOCKS, drawn), np.array(rows, np.int64)
 
 
-def _l2(pool, s, build, least_bytes):
+def _l2(pool, s, build, min_bytes):
     """Without cache devices one that nobody asks."""
     if pool.cache is None:
-        return new_l2arc(L2arcParams(), [LEAST_DEVICE_BYTES], 2**17, NEVER - 10**12)
+        return new_l2arc(L2arcParams(), [MIN_DEVICE_BYTES], 2**17, NEVER - 10**12)
     if pool.cache.vdev != SINGLE_DISK:
         raise ValueError("the cache devices are mirrors or RAID-Z groups, but ZFS takes none such; choose single devices")
-    l2 = new_l2arc(build.l2arc, [pool.cache.device.disk_bytes] * pool.cache.n_vdevs, least_bytes)
+    l2 = new_l2arc(build.l2arc, [pool.cache.device.disk_bytes] * pool.cache.n_vdevs, min_bytes)
     if len(l2.outbox) + ROOM_OF_ROUND > s.n_ios:
         raise ValueError(f"n_ios is {s.n_ios}, but a round of the cache devices may write {len(l2.outbox)} blocks; choose "
                          f"larger records than {s.record_bytes} B, or {len(l2.outbox) + ROOM_OF_ROUND} or more for n_ios")
@@ -156,21 +156,21 @@ def _machine(pool, s, build, tables, caches, n_processes, seed):
         return np.zeros(shape, np.int64)
 
     is_openzfs = build.txg.rule == DIRTY_DATA
-    throttle = new_throttle(most_bytes(s.memory_bytes, build.txg) if is_openzfs else build.txg.least_limit)
+    throttle = new_throttle(max_limit_bytes(s.memory_bytes, build.txg) if is_openzfs else build.txg.min_limit)
     of_indirect = indirect_cpu_ns(s, files.shift)
     return Zfs(
         s=s, files=files, of_file=file_table, indirect_ns=time_between(build.issue, s.cpus, 0, *of_indirect),
         indirect_cpu_ns=sum(of_indirect), layout=layout, early_in=numbers(files.n_records), l1_bytes=sizes.l1,
         n_rewritten=numbers(n_indirect), arc_params=arc_params, arc=arc, l2_params=build.l2arc, l2=l2,
         txg_params=build.txg, txgs=new_txgs(n_indirect, files.n_blocks + 8), throttle=throttle,
-        most_dirty=most_bytes(s.memory_bytes, build.txg), sync=numbers(fs.N_SYNC), waiting=numbers(n_processes + 1),
+        max_dirty=max_limit_bytes(s.memory_bytes, build.txg), sync=numbers(fs.N_SYNC), waiting=numbers(n_processes + 1),
         zil_params=build.zil, zil_settings=zil_settings, zil=zil,
         rows=numbers(2 * len(zil.outbox), 2 + zil.outbox.shape[1]), row_ends=numbers(3), row_of=numbers(N_ROWS, 2),
         free_rows=_full_stack(range(n_processes, n_processes + N_ROWS)),
         group_of_leaf=np.array([number for number, _ in leaf_groups]),
         leaf_bytes=np.array([group.device.disk_bytes for _, group in leaf_groups], np.int64),
         leaves=leaves_of(pool, build, s, n_tasks, seed), ssds=ssds, places=places, entry_of=numbers(s.n_ios + 1),
-        wanted=numbers(MOST_WANTED + 16 * n_leaves + len(l2.outbox), 6), n_wanted=numbers(1),
+        wanted=numbers(MAX_WANTED + 16 * n_leaves + len(l2.outbox), 6), n_wanted=numbers(1),
         to_start=numbers(n_leaves + 1), ready=numbers(1 << n_tasks.bit_length() + 1), n_ready=numbers(ring.N_ENDS),
         clock=numbers(1), process=_processes(n_processes), cpu_ns=numbers(n_processes), owed=numbers(2),
         joined=np.full(n_tasks, NOBODY), zfetch=new_zfetch(zfetch, len(file_table)), zfetch_params=zfetch,
@@ -269,8 +269,8 @@ def new_store(files: np.ndarray, settings: Settings, build: Era, pool: Pool, n_p
     laid = lay_out(numbered, existing, table, layout, pool.data, first, seed, s)
     params = _arc_of(s)
     arc = new_arc(params, numbered.n_blocks, numbered.n_blocks + SPARE_NODES)
-    least = min(int(core_bytes.min()), 8192)
-    l2 = _l2(pool, s, build, least)
+    min_block = min(int(core_bytes.min()), 8192)
+    l2 = _l2(pool, s, build, min_block)
     cached = _cached(l2, s, build, numbered, existing, first, seed)
     left = params.c_bytes - len(cached[0]) * HEADER_OF_COPY_BYTES
     if s.is_warm and is_kept(s.primarycache, 0):
@@ -283,7 +283,7 @@ def new_store(files: np.ndarray, settings: Settings, build: Era, pool: Pool, n_p
     if log_pool is None:
         return Store(data)
     laid = lay_out(numbered, existing, table, layout, log_pool.data, [0], seed, s)
-    log = _machine(log_pool, s, build, (*tables, *laid), (params, arc, _l2(log_pool, s, build, least)), n_processes,
+    log = _machine(log_pool, s, build, (*tables, *laid), (params, arc, _l2(log_pool, s, build, min_block)), n_processes,
                    seed + 1)
     _set_timers(log, [0], False)
     return Store(data, log)

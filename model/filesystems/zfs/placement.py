@@ -35,7 +35,7 @@ N_ZONES = 3
 LOG_ZONE = 3  # rule 5
 DISTANCE_SHIFT = 3  # zones are an eighth of a vdev apart
 METASLABS = 200  # spec 2.1
-LEAST_FOR_LOG = 64 * 2**29  # B, of a vdev: 64 metaslabs (zfs_embedded_slog_min_ms), of 512 MiB or more in OpenZFS
+MIN_BYTES_FOR_LOG = 64 * 2**29  # B, of a vdev: 64 metaslabs (zfs_embedded_slog_min_ms), of 512 MiB or more in OpenZFS
 
 
 @kernel
@@ -93,7 +93,7 @@ def metaslab_bytes(vdev_bytes):
 
 def log_bytes(vdev_bytes):
     """Rule 5: B set aside for log blocks on a vdev of the main pool."""
-    return metaslab_bytes(vdev_bytes) if vdev_bytes >= LEAST_FOR_LOG else 0
+    return metaslab_bytes(vdev_bytes) if vdev_bytes >= MIN_BYTES_FOR_LOG else 0
 
 
 def usable_bytes(vdev, disk_bytes):

@@ -4,8 +4,8 @@
     in old builds, one that a writer must read first. Not shown: with `prefetch` 0 (zfs_prefetch_disable), records that are
     no power of two; from onnv_98 on those that primarycache leaves out.
  2. What zfetch wants is read without being waited for, with the priority of prefetch; what is in core, or was never written,
-    is not. It comes into the ARC with a mark, and holds no indirect block (spec 7.2). Who wants it meanwhile waits for it as
-    for any other, and the mark goes.
+    is not. It comes into the ARC with a mark, and holds no indirect block (spec 7.2). A reader that wants it meanwhile waits
+    for it as for any other, and the mark goes.
  3. Each such record needs the indirect blocks above it: the reader reads those that are not in core, one by one, and waits
     (spec 4.5). Ours: if its own record has to be read as well, it waits for that before the first of these.
  4. Its CPU time is the reader's. Nothing that is read ahead comes from a cache device, nor goes there unread (spec 7.5,
@@ -18,21 +18,22 @@ looks at neither (spec 4.5).
 
 from model.events import ring
 from model.events.clock import TICK_NS
+from model.events.queues import NOBODY
 from model.filesystems.calls import READ
 from model.filesystems.zfs import columns as fs
 from model.filesystems.zfs import stats as stat
 from model.filesystems.zfs.devices import ios_left, read_block
-from model.filesystems.zfs.state import NOWHERE, SPARE_IOS, count, read_cpu_ns, work
+from model.filesystems.zfs.state import SPARE_IOS, count, read_cpu_ns, work
 from model.jit import kernel, part
+from model.structures.sentinels import NIL, NOWHERE
 from model.zfs.arc import columns as header
 from model.zfs.arc.arc import new_block, revive
-from model.zfs.arc.lists import NIL, PREFETCHED, in_core
+from model.zfs.arc.lists import PREFETCHED, in_core
 from model.zfs.arc.primarycache import asks_prefetch, drop_unless_kept, is_kept
 from model.zfs.dmu import fetch_columns as to_fetch
 from model.zfs.dmu.dbuf import has_come
 from model.zfs.dmu.layout import level_block
 from model.zfs.dmu.zfetch import read_block as show_block
-from model.zfs.vdev.leaves import NOBODY
 
 # ---- showing ----
 

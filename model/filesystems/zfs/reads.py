@@ -1,15 +1,17 @@
 """What a piece of a call needs in core, and how it is read: rule 1 of `model.filesystems.zfs.calls`.
 
 From the top of the tree down (spec 5.2): an indirect block that is not in core is read, and waited for. So is the record, by
-a reader; by a writer only if the piece does not cover it and it was ever written (`model.zfs.dmu.recordsize`, rule 1). Who
-wants what is being read waits for that. With primarycache=metadata a record is there for those who wait for it, and gone
-(`model.zfs.arc.primarycache`). With each record that is read others may be read ahead: `model.filesystems.zfs.read_ahead`.
+a reader; by a writer only if the piece does not cover it and it was ever written (`model.zfs.dmu.recordsize`, rule 1). A
+process that wants what is being read waits for that. With primarycache=metadata a record is there for those who wait for it,
+and gone (`model.zfs.arc.primarycache`). With each record that is read others may be read ahead:
+`model.filesystems.zfs.read_ahead`.
 
 What a processor does for who reads a block: something for each I/O, the check-sum of what came, and its decompression; who
 waits for another reader's has none of it. Where the ARC holds records compressed (OpenZFS 0.7), who finds one there
 decompresses it again; left out is the cache of decompressed ones (dbuf cache, a 32nd of the ARC).
 """
 
+from model.events.queues import NOBODY
 from model.filesystems.calls import (
     READ,
     WAL_CREATE,
@@ -19,15 +21,15 @@ from model.filesystems.zfs import stats as stat
 from model.filesystems.zfs.cache_devices import count_cache_read, may_be_fed, place_on_cache
 from model.filesystems.zfs.devices import read_block
 from model.filesystems.zfs.read_ahead import absent_above, read_ahead, show, wake_joined, wants_more
-from model.filesystems.zfs.state import LOOKS, NOWHERE, READING, count, read_cpu_ns, work
+from model.filesystems.zfs.state import LOOKS, READING, count, read_cpu_ns, work
 from model.jit import kernel, part
+from model.structures.sentinels import NOWHERE
 from model.zfs.arc import columns as header
 from model.zfs.arc.lists import PREFETCHED, in_core
 from model.zfs.arc.primarycache import drop_unless_kept, is_kept
 from model.zfs.dmu.dbuf import buffer_for, find
 from model.zfs.dmu.dbuf import has_come as buffer_has_come
 from model.zfs.dmu.layout import indirect_bytes, level_block
-from model.zfs.vdev.leaves import NOBODY
 
 
 @kernel
@@ -122,11 +124,11 @@ def _has(m, now, p, node, level):
 def block_came(m, now, p):
     """The block that `p` read is there: it goes on, and all that waited for it."""
     process, level = m.process, m.process[p, fs.LEVEL]
-    other = process[p, fs.ABOVE_OTHER]
-    number = other - 1 if other else record_of(m.process, m.of_file, m.files.record_bytes, p)
+    above_other = process[p, fs.ABOVE_OTHER]
+    number = above_other - 1 if above_other else record_of(m.process, m.of_file, m.files.record_bytes, p)
     node = int(m.arc.node_of[level_block(m.files, process[p, fs.FILE], number, level)])
     _has(m, now, p, node, level)
-    process[p, fs.LEVEL] = -1 if other else level - 1
+    process[p, fs.LEVEL] = -1 if above_other else level - 1
     process[p, fs.STAGE], process[p, fs.ABOVE_OTHER] = LOOKS, 0
     wake_joined(m.joined, process, m.ready, m.n_ready, p, level == 0 and not is_kept(m.s.primarycache, 0))
 

@@ -45,7 +45,6 @@ N_SLOTS = 64  # units and flushes that a device without an arm has under way at 
 N_ROWS = 1024  # rows of an intent log that are being done at a time
 N_AHEAD = 2048  # records that are being read ahead at a time
 SPARE_IOS = 4096  # that the sync thread leaves to others
-NOWHERE = -1  # the place of a record that was never written
 _OF_ZIL = ZilSettings(*range(len(ZilSettings._fields)))  # columns of Zfs.zil_settings: one for each field
 
 
@@ -169,7 +168,7 @@ class Zfs(NamedTuple):
     txg_params: TxgParams
     txgs: Txgs
     throttle: np.ndarray  # see model.zfs.txg.throttle
-    most_dirty: int  # Lmax of model.zfs.txg.throttle
+    max_dirty: int  # Lmax of model.zfs.txg.throttle
     sync: np.ndarray  # see fs.SYNC_STAGE
     waiting: np.ndarray  # processes that wait for the next group; the last element: how many
     zil_params: ZilParams
@@ -257,7 +256,7 @@ def read_cpu_ns(s, n_ios, n_bytes, in_full):
 
 @part
 def wake_waiting(m):
-    """Who waits for the next group, or until less is dirty, looks again."""
+    """A process that waits for the next group, or until less is dirty, looks again."""
     last = len(m.waiting) - 1
     for i in range(m.waiting[last]):
         ring.put(m.ready, m.n_ready, m.waiting[i])

@@ -45,7 +45,7 @@ from model.filesystems.zfs.tasks import AHEAD, LOG_ROW, PROCESS, ROUND, kind_of,
 from model.filesystems.zfs.txg_sync import sync_event
 from model.filesystems.zfs.txg_timing import end_groups, reclaim_event, timer_event
 from model.jit import kernel, part
-from model.zfs.vdev.queue_units import NIL
+from model.structures.sentinels import NIL
 from model.zfs.zil import columns as intent
 
 __all__ = ["Group", "Pool", "Settings", "Store", "new_store", "next_time", "store_event", "take_calls", "working_for"]

@@ -42,11 +42,12 @@ from model.filesystems.zfs.writes_wanted import BLOCK as BLOCK_WANTED
 from model.filesystems.zfs.writes_wanted import LABEL as LABEL_WANTED
 from model.filesystems.zfs.writes_wanted import VDEV_FLUSH, want
 from model.jit import kernel, part
+from model.structures.sentinels import NIL
 from model.zfs.arc.arc import make_anonymous
 from model.zfs.arc.primarycache import is_kept
 from model.zfs.dmu import columns as dirtied
 from model.zfs.dmu.dbuf import copy_written
-from model.zfs.dmu.dirty import NIL, advance
+from model.zfs.dmu.dirty import advance
 from model.zfs.dmu.indirect import meta_dnode_levels
 from model.zfs.dmu.layout import file_of
 from model.zfs.txg import columns as throttled
@@ -222,7 +223,7 @@ def _next_stage(m, now):
 @part
 def _count_sync(m, now):
     """How long it took sets the limit: T3 counts up to the MOS, T2 all of it."""
-    group_written(m.throttle, m.txg_params, m.txgs.syncing[0], now - m.throttle[throttled.SYNC_BEGAN], m.most_dirty)
+    group_written(m.throttle, m.txg_params, m.txgs.syncing[0], now - m.throttle[throttled.SYNC_BEGAN], m.max_dirty)
 
 
 @part

@@ -12,17 +12,16 @@ from model.devices.command_queue import FLUSH
 from model.filesystems.zfs import columns as fs
 from model.filesystems.zfs.state import vdev_of
 from model.jit import kernel, part
+from model.structures.sentinels import NIL
 from model.zfs.dmu import columns as dirtied
 from model.zfs.vdev import child_columns as piece
 from model.zfs.vdev.leaves import FOR_TXG, leaf_io
 from model.zfs.vdev.places import FRONT_BYTES, LEAF_SHIFT, OFFSET_MASK
 from model.zfs.vdev.queue import READ, WRITE
-from model.zfs.vdev.queue_units import NIL, NODATA, OPTIONAL
+from model.zfs.vdev.queue_units import NODATA, OPTIONAL
 from model.zfs.vdev.raid import write_ios
 
-# Columns of Zfs.wanted.
-WHAT, WHERE, LENGTH, OWNER, PRIORITY, ENTRY = range(6)  # ENTRY: of the transaction group, or NIL
-BLOCK, VDEV_FLUSH, LABEL = range(3)  # values of WHAT
+BLOCK, VDEV_FLUSH, LABEL = range(3)  # values of column WHAT of Zfs.wanted
 
 
 @kernel

@@ -7,12 +7,12 @@ neighbours there. Each is named when the one before must have arrived. Nothing h
 from model.jit import kernel, part
 from model.jit.cpu_prefetch import prefetch
 from model.structures.lru import bucket_of
+from model.structures.sentinels import NIL
 from model.zfs.arc import columns as header
 from model.zfs.dmu import columns as dirtied
 from model.zfs.dmu.layout import level_block
 from model.zfs.vdev.leaves import FOR_LINE, FOR_TXG
 from model.zfs.vdev.places import LEAF_SHIFT, OFFSET_MASK
-from model.zfs.vdev.queue_units import NIL
 
 
 @part
@@ -70,9 +70,9 @@ def read_after_next(m, shadow):
 
 
 @part
-def line_at(pool, place):
+def line_at(leaves, place):
     """The vdev cache will be asked for what lies there."""
-    cache, line = pool.cache, (place & OFFSET_MASK) >> pool.cache_params.line_shift
+    cache, line = leaves.cache, (place & OFFSET_MASK) >> leaves.cache_params.line_shift
     prefetch(cache.first, (place >> LEAF_SHIFT) * cache.n_buckets + bucket_of(line, cache.n_buckets))
 
 
@@ -119,36 +119,36 @@ def block_above(m, above):
 
 
 @kernel
-def _who_waits(pool, io):
+def _who_waits(leaves, io):
     """The waiter for a read that came last."""
-    owner = int(pool.owner[io])
-    return pool.waiting[pool.line_of[io]] if owner == FOR_LINE else owner
+    owner = int(leaves.owner[io])
+    return leaves.waiting[leaves.line_of[io]] if owner == FOR_LINE else owner
 
 
 @part
-def unit_starts(m, pool, unit):
+def unit_starts(m, leaves, unit):
     """A disk begins to serve a unit: the entries that its members write, and the next reads of who waits for it."""
     io = unit
     while io != NIL:
-        if pool.owner[io] == FOR_TXG:
+        if leaves.owner[io] == FOR_TXG:
             prefetch(m.txgs.entries, m.entry_of[io])
         else:
-            task = _who_waits(pool, io) >> pool.waiter_shift
+            task = _who_waits(leaves, io) >> leaves.waiter_shift
             if task < m.workload.n_shadows:
                 read_after_next(m, task)
-        io = pool.queue.next_member[io]
+        io = leaves.queue.next_member[io]
 
 
 @part
-def unit_ends(m, pool, unit):
+def unit_ends(m, leaves, unit):
     """A disk has served a unit: headers of blocks that its members write, or read for who waits, and what he reads next."""
     io = unit
     while io != NIL:
-        if pool.owner[io] == FOR_TXG:
+        if leaves.owner[io] == FOR_TXG:
             prefetch(m.arc.nodes, m.txgs.entries[m.entry_of[io], dirtied.NODE])
         else:
-            task = _who_waits(pool, io) >> pool.waiter_shift
+            task = _who_waits(leaves, io) >> leaves.waiter_shift
             prefetch(m.arc.nodes, m.tasks.node[task])
             if task < m.workload.n_shadows:
                 next_read(m, task)
-        io = pool.queue.next_member[io]
+        io = leaves.queue.next_member[io]

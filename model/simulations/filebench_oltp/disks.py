@@ -2,13 +2,14 @@
 
 from model.devices.command_queue import N_COMMANDS
 from model.events.calendar import set_time
+from model.events.queues import NOBODY
 from model.jit import part
 from model.simulations.filebench_oltp import columns as oltp
 from model.simulations.filebench_oltp.cpu_prefetch import unit_ends
 from model.simulations.filebench_oltp.tasks import block_came
+from model.structures.sentinels import NIL
 from model.zfs.dmu.dbuf import copy_written
-from model.zfs.vdev.leaves import FOR_TXG, NOBODY, answered, disk_done, has_come, release_io
-from model.zfs.vdev.queue_units import NIL
+from model.zfs.vdev.leaves import FOR_TXG, answered, disk_done, has_come, release_io
 
 
 @part
@@ -21,20 +22,20 @@ def _txg_write_done(m, now, io):
 
 
 @part
-def disk_event(m, pool, now, leaf):
+def disk_event(m, leaves, now, leaf):
     """A disk has served a unit: tell whoever waited. Returns `leaf` if there is more for it to do, else -1."""
-    unit_ends(m, pool, pool.drives.commands[leaf, 0])
-    io = disk_done(pool, now, leaf)
+    unit_ends(m, leaves, leaves.drives.commands[leaf, 0])
+    io = disk_done(leaves, now, leaf)
     while io != NIL:
         m.tally.counts[oltp.IOS_DONE] += 1
-        if pool.owner[io] == FOR_TXG:
+        if leaves.owner[io] == FOR_TXG:
             _txg_write_done(m, now, io)
-        waiter = answered(pool, now, leaf, io)
+        waiter = answered(leaves, now, leaf, io)
         while waiter != NOBODY:
-            following = pool.joined_before[waiter]
-            task = has_come(pool, waiter)
+            following = leaves.joined_before[waiter]
+            task = has_come(leaves, waiter)
             if task != NOBODY:
                 block_came(m, now, task)
             waiter = following
-        io = release_io(pool, io)
-    return leaf if pool.drives.units[leaf, N_COMMANDS] > 0 else -1
+        io = release_io(leaves, io)
+    return leaf if leaves.drives.units[leaf, N_COMMANDS] > 0 else -1

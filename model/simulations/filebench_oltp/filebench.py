@@ -7,8 +7,8 @@
 All loop for ever. A thread reads or writes a file at a time, in turn, at a place drawn uniformly; the very last record
 of a file never comes. So there are 100 x 10 writes for 1000 reads, whatever the machine does.
 
-A taker has two semaphores of its own: *posts* (starts at 0), and *room* (starts at its high water). Who posts adds a
-post and takes a room, in one step, and sleeps while there is no room. Who takes first makes as much room as he wants
+A taker has two semaphores of its own: *posts* (starts at 0), and *room* (starts at its high water). A poster adds a
+post and takes a room, in one step, and sleeps while there is no room. A taker first makes as much room as it wants
 posts, then sleeps until there are as many posts. Sleeping posters go on in the order in which they came.
 
 In FileBench: flowop_library.c; spec 9.2. Taker 0 is the log writer, 1 .. n the database writers.
@@ -18,12 +18,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from model.events.queues import NOBODY
 from model.events.streams import stream
 from model.jit import kernel
 from model.jit.lent_memory import empty
 
 LOG_WRITER = 0
-NOBODY = -1
 
 
 class Workload(NamedTuple):
@@ -54,7 +54,7 @@ class Semaphores(NamedTuple):
     asleep: np.ndarray  # 1: the taker waits for posts
     first: np.ndarray  # the poster that has slept longest, or NOBODY
     last: np.ndarray
-    following: np.ndarray  # per poster: who came to sleep next
+    following: np.ndarray  # per poster: the poster that came to sleep next
 
 
 @kernel
@@ -134,10 +134,10 @@ def draw_records(workload, seed, n_each):
     """(of shadows, of writers): records to go to, int64[thread, n_each]; a longer row begins the same."""
     n_places = workload.file_bytes // workload.record_bytes - 1
 
-    def rows(who, n):
+    def rows(kind, n):
         records = empty((n, n_each), np.int64)
         for i in range(n):
-            records[i] = stream(seed, f"{who} {i}").random(n_each) * n_places
+            records[i] = stream(seed, f"{kind} {i}").random(n_each) * n_places
         return records
     return rows("shadow", workload.n_shadows), rows("writer", workload.n_writers)
 
@@ -159,7 +159,7 @@ def check_workload(workload):
     if workload.record_bytes not in [512 << shift for shift in range(9)]:
         raise ValueError(f"record_bytes is {workload.record_bytes}, but a record is a power of two from 512 to 131072; "
                          "choose one of these")
-    for name, least in (("file_bytes", 2 * workload.record_bytes), ("log_bytes", workload.log_write_bytes),
-                        ("log_write_bytes", workload.record_bytes)):
-        if getattr(workload, name) < least:
-            raise ValueError(f"{name} is {getattr(workload, name)}, but must be {least} at least; make it larger")
+    for name, min_bytes in (("file_bytes", 2 * workload.record_bytes), ("log_bytes", workload.log_write_bytes),
+                            ("log_write_bytes", workload.record_bytes)):
+        if getattr(workload, name) < min_bytes:
+            raise ValueError(f"{name} is {getattr(workload, name)}, but must be {min_bytes} at least; make it larger")

@@ -10,9 +10,9 @@ Sources of events, in the order in which equal times are served: the disks, the 
 groups, that of the ARC, the writers (the log writer first), the shadows. All that follows at once, in no time, is done
 before the next event: tasks that can go on stand in a ring, first come, first served.
 
-What is in core is kept by the ARC (`model.zfs.dmu.dbuf`, `model.zfs.dmu.after_loading`). Who wants a block that is being
-read waits for that reading. Freed space is not used again, so that the transaction groups go on where the files end; with a
-few GB written into a pool of terabytes, first fit would hardly come back to it either.
+What is in core is kept by the ARC (`model.zfs.dmu.dbuf`, `model.zfs.dmu.after_loading`). A task that wants a block that is
+being read waits for that reading. Freed space is not used again, so that the transaction groups go on where the files end;
+with a few GB written into a pool of terabytes, first fit would hardly come back to it either.
 
 Left out: the CPUs as a resource (threads never wait for one), the writes of a transaction group beyond the files'
 own blocks (dnodes, space maps, uberblock, cache flush), throttling of writers, access times (atime) of files.
@@ -27,6 +27,7 @@ from model.events import ring
 from model.events.accounts import change_by
 from model.events.calendar import NEVER, next_source, set_time, settle
 from model.events.clock import SECOND_NS, TICK_NS
+from model.events.queues import NOBODY
 from model.jit import kernel, part
 from model.simulations.filebench_oltp import columns as oltp
 from model.simulations.filebench_oltp.cpu_prefetch import unit_starts
@@ -52,35 +53,35 @@ from model.simulations.filebench_oltp.tasks import finish_read, finish_write, lo
 from model.simulations.filebench_oltp.threads import shadow_event, writer_event
 from model.simulations.filebench_oltp.txgs import sync_event, timer_event
 from model.simulations.rules import Rules
+from model.structures.sentinels import NIL
 from model.zfs.arc.arc import Arc, adjust, arc_params, new_arc
 from model.zfs.arc.lists import has_nodes, total_bytes
 from model.zfs.dmu.after_loading import preallocate, warm
 from model.zfs.dmu.dirty import has_room
 from model.zfs.dmu.layout import MAX_LEVELS
-from model.zfs.vdev.leaves import NOBODY, Leaves, Recorder, busy_until, new_recorder, record_command, start_disk, to_queue
+from model.zfs.vdev.leaves import Leaves, Recorder, busy_until, new_recorder, record_command, start_disk, to_queue
 from model.zfs.vdev.places import BACK_BYTES
-from model.zfs.vdev.queue_units import NIL
 
 # ---- the loop ----
 
 
 @part
-def _send(m, pool, now, leaf):
+def _send(m, leaves, now, leaf):
     """Hand the I/Os in the outbox to their queues, and start disks that have something to do and do not. (If there is a
     `leaf` with more to do, the outbox is empty.)"""
-    sent, n = 0, pool.n_out[0]
+    sent, n = 0, leaves.n_out[0]
     while sent < n or leaf >= 0:
         if sent < n:
             m.tally.counts[oltp.IOS] += 1
-            leaf = to_queue(pool, now, pool.outbox[sent])
+            leaf = to_queue(leaves, now, leaves.outbox[sent])
             sent += 1
         if leaf >= 0:
-            ends = start_disk(pool, now, leaf)
+            ends = start_disk(leaves, now, leaf)
             set_time(m.calendar, leaf, ends)
-            unit_starts(m, pool, pool.drives.commands[leaf, 0])
-            record_command(pool.recorder, pool, now, leaf, ends)
+            unit_starts(m, leaves, leaves.drives.commands[leaf, 0])
+            record_command(leaves.recorder, leaves, now, leaf, ends)
         leaf = -1
-    pool.n_out[0] = 0
+    leaves.n_out[0] = 0
 
 
 @part
@@ -121,17 +122,17 @@ def _draws_left(sources, workload, threads, source):
 
 
 @part
-def _is_past_the_end(pool):
+def _is_past_the_end(leaves):
     """Whether a write in the outbox does not fit on its disk."""
-    end, found = (pool.disk.disk.layout.n_blocks << BLOCK_SHIFT) - BACK_BYTES, False
-    for i in range(pool.n_out[0]):
-        io = pool.outbox[i]
-        found |= pool.queue.offset[io] + pool.queue.n_bytes[io] > end
-    return found and len(pool.disk.drawn_ns) == 0
+    end, is_past = (leaves.disk.disk.layout.n_blocks << BLOCK_SHIFT) - BACK_BYTES, False
+    for i in range(leaves.n_out[0]):
+        io = leaves.outbox[i]
+        is_past |= leaves.queue.offset[io] + leaves.queue.n_bytes[io] > end
+    return is_past and len(leaves.disk.drawn_ns) == 0
 
 
 @kernel
-def run(m, pool):
+def run(m, leaves):
     """From the time of the first event until `duration_ns`. Returns how it ended."""
     tasks, calendar, sources = m.tasks, m.calendar, m.sources
     n_dirtied = m.workload.log_write_bytes // m.workload.record_bytes + MAX_LEVELS  # by one event, at most
@@ -142,12 +143,12 @@ def run(m, pool):
         if not is_task:
             source = next_source(calendar)
         if not 0 <= source < sources.sync:  # disks take nothing
-            status = _shortage(m.txgs, pool.queue, m.arc, n_dirtied, len(pool.outbox))
+            status = _shortage(m.txgs, leaves.queue, m.arc, n_dirtied, len(leaves.outbox))
             if status != DONE:
                 return status
         if is_task:
             task = ring.take(tasks.ready, tasks.n_ready)
-            has_all = look(m, pool, now, task)
+            has_all = look(m, leaves, now, task)
             if has_all and tasks.rows[task, oltp.WRITER] == NOBODY:
                 finish_read(m, now, task)
             elif has_all:
@@ -161,10 +162,10 @@ def run(m, pool):
             now = calendar.time[source]
             calendar.time[source] = NEVER  # until `settle`
             if source < sources.sync:
-                leaf = disk_event(m, pool, now, source)
+                leaf = disk_event(m, leaves, now, source)
             elif source == sources.sync:
-                sync_event(m, pool, now)
-                if _is_past_the_end(pool):
+                sync_event(m, leaves, now)
+                if _is_past_the_end(leaves):
                     return OUT_OF_SPACE
             elif source == sources.timer:
                 timer_event(m, now)
@@ -174,8 +175,8 @@ def run(m, pool):
                 writer_event(m, now, source - sources.writers)
             else:
                 shadow_event(m, now, source - sources.shadows)
-        if leaf >= 0 or pool.n_out[0] > 0:
-            _send(m, pool, now, leaf)
+        if leaf >= 0 or leaves.n_out[0] > 0:
+            _send(m, leaves, now, leaf)
         settle(calendar, source)
 
 
@@ -183,7 +184,7 @@ def run(m, pool):
 
 
 class Result(NamedTuple):
-    """A run of `duration_ns`. `machine` and `pool` are its last state."""
+    """A run of `duration_ns`. `machine` and `leaves` are its last state."""
 
     operations_per_s: float  # reads and writes, those of the log among them
     reads_per_s: float
@@ -197,7 +198,7 @@ class Result(NamedTuple):
     per_second: np.ndarray  # [row, second]: operations completed; see oltp.READS_IN
     core_bytes: int
     machine: Machine
-    pool: Leaves
+    leaves: Leaves
 
 
 def preallocated_core(site: Site, memory_bytes: int) -> Arc:
@@ -223,18 +224,18 @@ def start_threads(m):
         warm(m.arc, m.arc_params, m.files)
 
 
-def _result(m, pool):
+def _result(m, leaves):
     tally, seconds = m.tally, m.settings.duration_ns / SECOND_NS
     counts = dict(zip(oltp.COUNTS, tally.counts.tolist(), strict=True))
     n = counts["reads_done"]
     done = n + counts["writes_done"] + counts["log_writes_done"]
-    units = pool.drives.units
+    units = leaves.drives.units
     return Result(
         operations_per_s=done / seconds, reads_per_s=n / seconds, response_ns=tally.response_ns[:n],
-        response_at=tally.response_at[:n], counts=counts, outcomes=pool.outcomes,
-        busy_ns=busy_until(pool.drives, m.settings.duration_ns), served_bytes=units[:, SERVED_BYTES],
+        response_at=tally.response_at[:n], counts=counts, outcomes=leaves.outcomes,
+        busy_ns=busy_until(leaves.drives, m.settings.duration_ns), served_bytes=units[:, SERVED_BYTES],
         n_served=units[:, N_SERVED], per_second=tally.per_second, core_bytes=int(total_bytes(m.arc)), machine=m,
-        pool=pool)
+        leaves=leaves)
 
 
 def simulate(site: Site, rules: Rules, settings: Settings | None = None, seed: int = 0, recorder: Recorder | None = None,
@@ -248,11 +249,11 @@ def simulate(site: Site, rules: Rules, settings: Settings | None = None, seed: i
     check_settings(settings, site)
     room = first_room(settings)
     while True:
-        m, pool = new_machine(site, rules, settings, seed, room, recorder or new_recorder(), core)
+        m, leaves = new_machine(site, rules, settings, seed, room, recorder or new_recorder(), core)
         start_threads(m)
-        status = run(m, pool)
+        status = run(m, leaves)
         if status == DONE:
-            return _result(m, pool)
+            return _result(m, leaves)
         if status == OUT_OF_SPACE:
             check_space(m.space, rules.disk)
             raise ValueError("the run writes behind the end of its disks; choose larger disks or a shorter run")

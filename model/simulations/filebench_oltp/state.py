@@ -11,6 +11,7 @@ import numpy as np
 from model.devices.command_queue import BLOCK_SHIFT
 from model.events import accounts, ring
 from model.events.calendar import Calendar, new_calendar
+from model.events.queues import NOBODY
 from model.events.streams import stream
 from model.jit.lent_memory import empty, in_lines
 from model.simulations.filebench_oltp import columns as oltp
@@ -40,16 +41,15 @@ from model.zfs.dmu.layout import (
     number_blocks,
 )
 from model.zfs.vdev import io_columns as of_io
-from model.zfs.vdev.leaves import NOBODY, new_leaves
+from model.zfs.vdev.leaves import new_leaves
 from model.zfs.vdev.places import SINGLE_DISK
 from model.zfs.vdev.raid import VdevParams
 
 # How a run ended.
 DONE, OUT_OF_DRAWS, OUT_OF_IOS, OUT_OF_ENTRIES, OUT_OF_NODES, OUT_OF_SPACE = 0, 1, 2, 3, 4, 5
 
-# What a thread does at its next event.
-ISSUE, TAKE, REAP = 0, 1, 2  # a writer
-POST = 3  # a shadow
+# What a writer does at its next event; a shadow always posts.
+ISSUE, TAKE, REAP = 0, 1, 2
 
 SPARE_NODES = 2**10  # headers of the ARC beyond one for every block: more than an event may take
 AIO_TASKS = 256  # of a writer: it never has 200 outstanding, as it waits for half of them
@@ -233,8 +233,8 @@ def new_machine(site, rules, settings, seed, room, recorder, core=None):
     cache = arc_params(settings.memory_bytes)
     tasks = _new_tasks(workload)
     phase_ns = (stream(seed, "spindles").random(settings.n_leaves) * rules.disk.disk.rev_ns).astype(np.int64)
-    pool = new_leaves(settings.n_leaves, rules.cache, rules.queue, rules.disk, phase_ns, room.n_ios, len(tasks.rows),
-                      recorder, rules.moves_whole_lines, site.vdev)
+    leaves = new_leaves(settings.n_leaves, rules.cache, rules.queue, rules.disk, phase_ns, room.n_ios, len(tasks.rows),
+                        recorder, rules.moves_whole_lines, site.vdev)
     space = site.space._replace(frontier=site.space.frontier.copy(), rotor=site.space.rotor.copy(),
                                 given=site.space.given.copy())
     n_indirect = files.n_blocks - files.n_records
@@ -246,10 +246,10 @@ def new_machine(site, rules, settings, seed, room, recorder, core=None):
         arc_params=cache,
         arc=new_arc(cache, files.n_blocks, min(n_nodes, files.n_blocks + SPARE_NODES)) if core is None
                    else copy_arc(core, files.n_blocks + SPARE_NODES),
-        entry_of=pool.queue.own[:, of_io.ENTRY], tasks=tasks, threads=_new_threads(workload, seed, room.n_draws),
+        entry_of=leaves.queue.own[:, of_io.ENTRY], tasks=tasks, threads=_new_threads(workload, seed, room.n_draws),
         semaphores=new_semaphores(workload), txgs=new_txgs(n_indirect, room.n_entries),
         calendar=new_calendar(sources.shadows + workload.n_shadows), sources=sources,
-        tally=_new_tally(settings, workload, files, seed, room.n_draws)), pool
+        tally=_new_tally(settings, workload, files, seed, room.n_draws)), leaves
 
 
 def check_settings(settings: Settings, site: Site) -> None:

@@ -1,12 +1,14 @@
 """The OLTP run's tasks: an operation under way looks for its blocks from the top of the tree down, and waits for each.
 
-Tasks that can go on stand in a ring, first come, first served. Who wants a block that is being read waits for its reader.
+Tasks that can go on stand in a ring, first come, first served. A task that wants a block that is being read waits for its
+reader.
 """
 
 from model.events import ring
 from model.events.accounts import change_by
 from model.events.calendar import set_time
 from model.events.clock import SECOND_NS
+from model.events.queues import NOBODY
 from model.jit import kernel, part
 from model.simulations.filebench_oltp import columns as oltp
 from model.simulations.filebench_oltp.cpu_prefetch import line_at, next_read, next_read_begins
@@ -16,7 +18,7 @@ from model.zfs.arc.lists import in_core
 from model.zfs.dmu.dbuf import buffer_for, dirty_record, find, has_come
 from model.zfs.dmu.indirect import POINTERS
 from model.zfs.dmu.layout import level_block
-from model.zfs.vdev.leaves import NOBODY, ask
+from model.zfs.vdev.leaves import ask
 
 
 @part
@@ -63,14 +65,14 @@ def _where(layout, copy_read, n_records, record_bytes, block):
 
 
 @part
-def _fetch(m, pool, now, task, block):
+def _fetch(m, leaves, now, task, block):
     """Read `block` from the pool: whether it is there at once."""
     level = m.tasks.rows[task, oltp.LEVEL]
     place, n_bytes = _where(m.layout, m.tally.copy_read, m.files.n_records, m.workload.record_bytes, block)
-    line_at(pool, place)
+    line_at(leaves, place)
     node = buffer_for(m, now, m.tasks.rows[task, oltp.FILE], m.tasks.rows[task, oltp.RECORD], level)
     m.tally.counts[oltp.METADATA_READS if level > 0 else oltp.DATA_READS] += 1
-    there = ask(pool, now, place, n_bytes, 1 if level > 0 else 0, task)
+    there = ask(leaves, now, place, n_bytes, 1 if level > 0 else 0, task)
     if there:
         has_come(m, now, node, level > 0 or m.settings.keeps_records)
     else:
@@ -87,7 +89,7 @@ def _level_to_look_at(m, file, record, level):
 
 
 @part
-def look(m, pool, now, task):
+def look(m, leaves, now, task):
     """Go down the tree as far as blocks are in core: whether `task` has got all it needs."""
     tasks, file, record = m.tasks, m.tasks.rows[task, oltp.FILE], m.tasks.rows[task, oltp.RECORD]
     lowest = 0 if tasks.rows[task, oltp.WRITER] == NOBODY else 1
@@ -97,7 +99,7 @@ def look(m, pool, now, task):
         block = level_block(m.files, file, record, tasks.rows[task, oltp.LEVEL])
         node = int(m.arc.node_of[block])
         if not in_core(m.arc, node):
-            if not _fetch(m, pool, now, task, block):
+            if not _fetch(m, leaves, now, task, block):
                 return False
         elif m.arc.nodes[node, header.READER]:
             _join(tasks, task, int(m.arc.nodes[node, header.READER]) - 1)

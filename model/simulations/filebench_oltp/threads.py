@@ -6,13 +6,13 @@ wakes it sets one.
 
 from model.events.accounts import change_by
 from model.events.calendar import set_time
+from model.events.queues import NOBODY
 from model.jit import part
 from model.simulations.filebench_oltp import columns as oltp
 from model.simulations.filebench_oltp.cpu_prefetch import write_begins, write_comes, write_is_next
 from model.simulations.filebench_oltp.filebench import LOG_WRITER, make_room, post, take, wake_poster
 from model.simulations.filebench_oltp.state import ISSUE, REAP, TAKE
 from model.simulations.filebench_oltp.tasks import begin
-from model.zfs.vdev.leaves import NOBODY
 
 
 @part

@@ -8,13 +8,13 @@ from model.events.calendar import set_time
 from model.jit import part
 from model.simulations.filebench_oltp import columns as oltp
 from model.simulations.filebench_oltp.cpu_prefetch import block_above, next_write
+from model.structures.sentinels import NIL
 from model.zfs.arc.arc import make_anonymous
 from model.zfs.dmu import columns as dirtied
 from model.zfs.dmu.dbuf import node_of_entry
 from model.zfs.dmu.dirty import advance, hand_over, quiesce
 from model.zfs.dmu.layout import allocate, allocate_copy
 from model.zfs.vdev.leaves import write_block
-from model.zfs.vdev.queue_units import NIL
 
 
 @part
@@ -59,16 +59,16 @@ def _bytes_now(m, entry):
 
 
 @part
-def _write_copy(m, pool, now, entry, place, n_bytes):
-    n = write_block(pool, now, place, n_bytes)
-    for i in range(pool.n_out[0] - n, pool.n_out[0]):
-        m.entry_of[pool.outbox[i]] = entry
+def _write_copy(m, leaves, now, entry, place, n_bytes):
+    n = write_block(leaves, now, place, n_bytes)
+    for i in range(leaves.n_out[0] - n, leaves.n_out[0]):
+        m.entry_of[leaves.outbox[i]] = entry
     m.txgs.entries[entry, dirtied.WRITING] += n
     m.txgs.n_pending[0] += n
 
 
 @part
-def sync_event(m, pool, now):
+def sync_event(m, leaves, now):
     """Write the block at the cursor, and its second copy if it has one."""
     entry = m.txgs.cursor[0]
     if entry == NIL:
@@ -77,9 +77,9 @@ def sync_event(m, pool, now):
         return
     n_bytes, is_record = _bytes_now(m, entry), m.txgs.entries[entry, dirtied.BLOCK] < m.files.n_records
     place = allocate(m.space, n_bytes)
-    _write_copy(m, pool, now, entry, place, n_bytes)
+    _write_copy(m, leaves, now, entry, place, n_bytes)
     if not is_record:
-        _write_copy(m, pool, now, entry, allocate_copy(m.space, place, n_bytes), n_bytes)
+        _write_copy(m, leaves, now, entry, allocate_copy(m.space, place, n_bytes), n_bytes)
         make_anonymous(m.arc, node_of_entry(m, entry))
     advance(m.txgs)
     next_write(m)

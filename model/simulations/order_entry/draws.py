@@ -70,8 +70,8 @@ def draw_changes(orders, shape, seed, name):
     place = np.broadcast_to(np.arange(records.shape[-1]), records.shape)
     goes_on = stream(seed, f"{name}: the next one").random(records.shape) < orders.neighbours
     drawn = np.maximum.accumulate(np.where(goes_on, 0, place), axis=-1)
-    found = np.take_along_axis(records, drawn, axis=-1) + place - drawn
-    return np.minimum(found, orders.n_records - 1)
+    changed = np.take_along_axis(records, drawn, axis=-1) + place - drawn
+    return np.minimum(changed, orders.n_records - 1)
 
 
 def _numbers(shape, seed, name, mean):

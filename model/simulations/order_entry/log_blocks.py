@@ -15,8 +15,8 @@ from model.zfs.zil import columns as intent
 from model.zfs.zil.log import (
     COPIED,
     INDIRECT,
-    LEAST_BLOCK,
     MAX_DATA,
+    MIN_BLOCK,
     SPLIT_BYTES,
     TRAILER,
     log_bytes,
@@ -31,7 +31,7 @@ def _write_block(m, share):
     shares = m.shares
     want(m, LOG_BLOCK, share, shares[share, order.IN_HAND], m.orders.n_users + share)
     if m.orders.zil.slim:
-        used = round_up(TRAILER + shares[share, order.USED], LEAST_BLOCK)
+        used = round_up(TRAILER + shares[share, order.USED], MIN_BLOCK)
         m.wanted[m.n_wanted[0] - 1, order.N_WRITTEN] = min(shares[share, order.IN_HAND], used)
     shares[share, order.IN_HAND], shares[share, order.USED] = next_block_bytes(m.zil, m.orders.zil, share), 0
 

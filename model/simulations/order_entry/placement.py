@@ -101,20 +101,20 @@ def _exchange(m, what, which, copy, place):
 
 
 @part
-def _write(m, pool, now, place, n_bytes, task):
+def _write(m, leaves, now, place, n_bytes, task):
     """Write a block. If it is of a commit, that knows which disks it has to flush."""
-    share, before = task - m.orders.n_users, pool.n_out[0]
+    share, before = task - m.orders.n_users, leaves.n_out[0]
     is_sync = share > m.orders.n_shares
-    queue = pool.queue_params
-    write_for(pool, now, place, n_bytes, task, queue.async_write_priority if is_sync else queue.sync_write_priority)
-    for i in range(before, pool.n_out[0]):
+    queue = leaves.queue_params
+    write_for(leaves, now, place, n_bytes, task, queue.async_write_priority if is_sync else queue.sync_write_priority)
+    for i in range(before, leaves.n_out[0]):
         if not is_sync:
-            m.touched[share, pool.leaf_of[pool.outbox[i]]] = 1
+            m.touched[share, leaves.leaf_of[leaves.outbox[i]]] = 1
 
 
 @part
 def _stall(m, space, now):
-    """Whoever wanted these blocks had to wait for space maps."""
+    """The one that wanted these blocks had to wait for space maps."""
     n = space.counters.load_blocks[0] - m.counts[order.LOADED]
     if n == 0:
         return
@@ -136,7 +136,7 @@ def _allocate(m, space, what, which, txg, n_bytes, n_copies):
 
 
 @part
-def put_wanted(m, pool, space, now, writes):
+def put_wanted(m, leaves, space, now, writes):
     """All that is wanted gets its place and, if `writes`, is written. False if the pool is full."""
     for i in range(m.n_wanted[0]):
         what, which = m.wanted[i, order.WHAT], m.wanted[i, order.WHICH]
@@ -153,7 +153,7 @@ def put_wanted(m, pool, space, now, writes):
             if old >= 0:
                 free(space, txg, old >> LEAF_SHIFT, (old & OFFSET_MASK) - FRONT_BYTES, space.dva_bytes[copy])
             if writes:
-                _write(m, pool, now, place, m.wanted[i, order.N_WRITTEN], task)
+                _write(m, leaves, now, place, m.wanted[i, order.N_WRITTEN], task)
     if m.n_wanted[0] and writes:
         _stall(m, space, now)
     m.counts[order.LOADED] = space.counters.load_blocks[0]

@@ -113,24 +113,24 @@ def window(site: Site, warm_ns: int, ns: int) -> Window:
     return Window(ns=int(ns), tally=tally, doing_ns=doing_ns, **seen)
 
 
-def settle(site: Site, step_ns: int, most: int) -> None:
+def settle(site: Site, step_ns: int, max_steps: int) -> None:
     """Users work, step by step, until what is written in a step is what is changed in it, to a tenth: at first changed
     blocks gather, and all goes faster than it can for long. At most so many steps."""
-    for _ in range(most):
+    for _ in range(max_steps):
         seen = window(site, 0, step_ns).tally
         if seen["writes"] > 0 and abs(seen["dirtyings"] - seen["writes"]) <= BALANCED * seen["dirtyings"]:
             return
 
 
-def rewrite(site: Site, n: int, like: Window, seed: int, name: str) -> None:
-    """Rewrite `n` records, at the rates that the window `like` has measured. CannotRun if nothing was written in it."""
-    seen, orders = like.tally, site.machine.orders
+def rewrite(site: Site, n: int, measured: Window, seed: int, name: str) -> None:
+    """Rewrite `n` records, at the rates that the window `measured` has measured. CannotRun if nothing was written in it."""
+    seen, orders = measured.tally, site.machine.orders
     writes = max(1, seen["writes"])
     if n > 0 and seen["writes"] == 0:
-        raise CannotRun(f"nothing was written in a window of {like.ns / 1e9:g} s, so that how a pool ages is not known; "
+        raise CannotRun(f"nothing was written in a window of {measured.ns / 1e9:g} s, so that how a pool ages is not known; "
                         "measure longer, or let less be dirty")
     per_commit = max(1, round(seen["blocks_committed"] / max(1, seen["commits"])))
-    per_txg = max(1, round(writes / seen["txgs"] if seen["txgs"] else writes * orders.txg.timeout_ns / like.ns))
+    per_txg = max(1, round(writes / seen["txgs"] if seen["txgs"] else writes * orders.txg.timeout_ns / measured.ns))
     per_redo = 0 if orders.has_slog else max(1, round(writes / max(1, seen["log_writes"])))
     records = draw_changes(orders, max(0, n), seed, name)
     redo = round(seen["log_bytes"] / writes)

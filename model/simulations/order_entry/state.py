@@ -27,7 +27,7 @@ from model.zfs.txg.throttle import T3, TxgParams, new_throttle
 from model.zfs.vdev.cache import BYPASS_DATA, VdevCacheParams
 from model.zfs.vdev.leaves import new_leaves, new_recorder
 from model.zfs.vdev.raid import VdevParams, max_ios
-from model.zfs.zil.log import LEAST_BLOCK, Zil, ZilParams, new_zil
+from model.zfs.zil.log import MIN_BLOCK, Zil, ZilParams, new_zil
 
 # What a user does.
 THINKING, QUEUED, RUNNING, READING, WITHOUT_BUFFER, COMMITTING = range(6)
@@ -67,7 +67,7 @@ class Orders(NamedTuple):
     hot_hits: float = 0.5  # that get this share of all reads and changes
     neighbours: float = 0.0  # share of the changes that go to the record behind the one before
     dirty_target: int = 500  # blocks; database writers sleep below
-    dirty_most: int = 2000  # blocks; who wants more waits: no free buffers
+    max_dirty: int = 2000  # blocks; a user that wants more waits: no free buffers
     n_writers: int = 2  # processes of the database that write
     writes_per_batch: int = 64  # blocks that each has under way at most, all done before the next
     wire_ns: int = 30_000  # between two writes of a writer
@@ -81,7 +81,7 @@ class Orders(NamedTuple):
     logbias: int = THROUGHPUT  # of the data; with LATENCY it is a LUN, see model.simulations.order_entry.lun
     sync_record_ns: int = 15_000  # LUN: CPU of a group for a block, some 40 us on the two to four processors that share it
     txg: TxgParams = TxgParams(timeout_ns=500_000_000, from_sync=1, rule=T3)  # of b103 to b141; spec 5.6
-    most_limit: int = 6 * 2**33  # B, inflated, that a group takes at most: of an eighth of 64 GiB of memory
+    max_limit: int = 6 * 2**33  # B, inflated, that a group takes at most: of an eighth of 64 GiB of memory
     sync_block_ns: int = 80_000  # CPU for an indirect block: LZJB of 16 KiB, two copies
     flush_ns: int = 300_000  # a cache flush, besides what is still to be written
     load_block_ns: int = 500_000  # 4 KiB of a space map that is being loaded: read and sorted in
@@ -166,7 +166,7 @@ class Machine(NamedTuple):
 
 
 _SHARES = ("hot_share", "hot_hits", "neighbours", "cached", "misses_indirect")
-_WHOLE = {"n_users": (1, 2**14), "n_cpus": (1, 2**14), "dirty_target": (0, 2**24), "dirty_most": (1, 2**24),
+_WHOLE = {"n_users": (1, 2**14), "n_cpus": (1, 2**14), "dirty_target": (0, 2**24), "max_dirty": (1, 2**24),
           "n_writers": (1, 256), "writes_per_batch": (1, 4096), "n_shares": (1, 256), "record_bytes": (512, 2**17),
           "indirect_bytes": (512, 2**17), "n_records": (128, 2**32), "n_redo_records": (1, 2**24), "n_vdevs": (1, 2**10),
           "redo_bytes": (0, 2**30), "slog_rate": (1, 10**12),
@@ -183,15 +183,15 @@ def check_orders(orders):
         if not low <= value <= high or (name in _WHOLE and value != int(value)):
             raise ValueError(f"{name} of the order entry is {value}, but it must be from {low} to {high}; choose a value "
                              "in that range")
-    for name, low, high in (("timeout_ns", 10**6, 10**12), ("sync_target_ns", 10**6, 10**12), ("least_limit", 1, 2**40)):
+    for name, low, high in (("timeout_ns", 10**6, 10**12), ("sync_target_ns", 10**6, 10**12), ("min_limit", 1, 2**40)):
         if not low <= (value := getattr(orders.txg, name)) <= high:
             raise ValueError(f"{name} of the order entry's groups is {value}, but it must be from {low} to {high}; choose a "
                              "value in that range")
     if orders.record_bytes % 512:
         raise ValueError(f"record_bytes of the order entry is {orders.record_bytes}, but a record is whole sectors of 512; "
                          "choose a multiple of 512")
-    if 2 * orders.dirtied > orders.dirty_most:
-        raise ValueError(f"dirty_most is {orders.dirty_most}, but one transaction may change {2 * orders.dirtied:g} blocks; "
+    if 2 * orders.dirtied > orders.max_dirty:
+        raise ValueError(f"max_dirty is {orders.max_dirty}, but one transaction may change {2 * orders.dirtied:g} blocks; "
                          "choose at least that")
 
 
@@ -221,8 +221,8 @@ def leaves_of(orders, drive, queue, seed):
     phase = (stream(seed, "spindles").random(n_leaves) * drive.disk.rev_ns).astype(np.int64)
     cache = VdevCacheParams(fill_rule=BYPASS_DATA, cache_bytes=0)
     n_tasks = orders.n_users + orders.n_shares + 2
-    pool = new_leaves(n_leaves, cache, queue, drive, phase, n_ios_of(orders), n_tasks, new_recorder(), 0, orders.vdev)
-    return pool._replace(outbox=np.zeros(n_ios_of(orders), np.int64))
+    leaves = new_leaves(n_leaves, cache, queue, drive, phase, n_ios_of(orders), n_tasks, new_recorder(), 0, orders.vdev)
+    return leaves._replace(outbox=np.zeros(n_ios_of(orders), np.int64))
 
 
 def nowhere(orders):
@@ -254,7 +254,7 @@ def new_machine(orders, seed, before=None):
         calendar=new_calendar(sources.users + orders.n_users), sources=sources, tally=_numbers(len(order.TALLY)),
         cpu_ring=_numbers(_power_above(orders.n_users)), cpu_ends=_numbers(ring.N_ENDS),
         short_ring=_numbers(_power_above(orders.n_users)), short_ends=_numbers(ring.N_ENDS),
-        dirty_ring=_numbers(_power_above(orders.dirty_most + int(2 * orders.dirtied) + 1)), dirty_ends=_numbers(ring.N_ENDS),
+        dirty_ring=_numbers(_power_above(orders.max_dirty + int(2 * orders.dirtied) + 1)), dirty_ends=_numbers(ring.N_ENDS),
         commit_ring=_numbers(_power_above(orders.n_users)), commit_ends=_numbers(ring.N_ENDS),
         counts=_numbers(order.N_COUNTS), writers=_numbers(orders.n_writers, order.N_WRITER_COLUMNS),
         pending=_numbers(orders.n_shares, n_blocks, order.N_PENDING_COLUMNS),
@@ -263,11 +263,11 @@ def new_machine(orders, seed, before=None):
         wanted=_numbers(n_blocks + LOG_BLOCKS, order.N_WANTED_COLUMNS), n_wanted=_numbers(1),
         txg=_numbers(order.N_TXG_ELEMENTS), dirtied_in=_numbers(n_indirect), dirty_indirect=_numbers(SLOTS, n_indirect),
         n_dirty=_numbers(SLOTS, len(first) + 1),
-        first_of=first, record_dirtied_in=_numbers(orders.n_records), throttle=new_throttle(orders.txg.least_limit),
+        first_of=first, record_dirtied_in=_numbers(orders.n_records), throttle=new_throttle(orders.txg.min_limit),
         first_below=first_below, last_below=last_below, next_below=next_below,
         zil=new_zil(orders.n_shares + 1, n_entries=1, n_tasks=1, n_blocks=4), read_record=read_record,
         dirty_record=dirty_record, n_reads=n_reads, n_dirtied=n_dirtied, think=think, arrived=_numbers(n_ios_of(orders) + 1))
-    m.txg[order.OPEN], m.shares[:, order.IN_HAND] = 1, LEAST_BLOCK
+    m.txg[order.OPEN], m.shares[:, order.IN_HAND] = 1, MIN_BLOCK
     if before is not None:
         m.txg[:] = before.txg
         m.counts[order.LOADED], m.counts[order.REDO_AT] = before.counts[order.LOADED], before.counts[order.REDO_AT]

@@ -136,18 +136,18 @@ def timer_event(m, now):
 
 
 @part
-def sync_event(m, pool, now):
+def sync_event(m, leaves, now):
     """Write the next block, or end the group."""
     if m.txg[order.SYNCING] == 0:
         return
-    if pool.n_awaited[sync_task(m)] >= SYNC_IOS:
+    if leaves.n_awaited[sync_task(m)] >= SYNC_IOS:
         set_time(m.calendar, m.sources.sync, now + MS)
     elif want_next(m):
         is_record = m.wanted[m.n_wanted[0] - 1, order.WHAT] == SYNCED_RECORD
         set_time(m.calendar, m.sources.sync, now + (m.orders.sync_record_ns if is_record else m.orders.sync_block_ns))
-    elif pool.n_awaited[sync_task(m)] == 0:  # else the last I/O sets the time of another event
+    elif leaves.n_awaited[sync_task(m)] == 0:  # else the last I/O sets the time of another event
         m.tally[order.SYNC_NS] += now - m.txg[order.SYNC_BEGAN]
-        group_written(m.throttle, m.orders.txg, m.txg[order.SYNCING], now - m.txg[order.SYNC_BEGAN], m.orders.most_limit)
+        group_written(m.throttle, m.orders.txg, m.txg[order.SYNCING], now - m.txg[order.SYNC_BEGAN], m.orders.max_limit)
         end(m)
         if m.txg[order.QUIESCED]:
             _begin_sync(m, now)

@@ -8,8 +8,8 @@
                n CPUs, first come, first served           database writers have written some
 
 A transaction needs `cpu_ns` in equal parts, one before each read and one behind the last. A block that is dirty already is
-not dirtied twice. Who commits while the log writer is writing is in its next write, with all who came meanwhile: group
-commit by queueing, in Oracle as in the intent log. Without a log device the redo goes to log blocks of the main pool.
+not dirtied twice. A user who commits while the log writer is writing is in its next write, with all who came meanwhile:
+group commit by queueing, in Oracle as in the intent log. Without a log device the redo goes to log blocks of the main pool.
 """
 
 from model.events import ring
@@ -80,7 +80,7 @@ def _begin(m, now, user):
 
 
 @part
-def _read(m, pool, now, user):
+def _read(m, leaves, now, user):
     """The next read of `user`."""
     users = m.users
     record = nth(m.orders, m.read_record, user, users[user, order.N_READ])
@@ -95,9 +95,9 @@ def _read(m, pool, now, user):
     elif record >= WITHOUT_ABOVE:
         users[user, order.THEN] = record - WITHOUT_ABOVE + 1
         above = m.indirect_at[(record - WITHOUT_ABOVE) >> POINTER_SHIFT, 0]
-        ask(pool, now, above, m.orders.indirect_bytes, 1, user)
+        ask(leaves, now, above, m.orders.indirect_bytes, 1, user)
     else:
-        ask(pool, now, m.record_at[record], m.orders.record_bytes, 0, user)
+        ask(leaves, now, m.record_at[record], m.orders.record_bytes, 0, user)
 
 
 @kernel
@@ -107,12 +107,12 @@ def block_read(m, now, user):
 
 
 @part
-def _go_on_reading(m, pool, now, user):
+def _go_on_reading(m, leaves, now, user):
     """The block above is there: now the record, or the record is."""
     record = m.users[user, order.THEN] - 1
     if record >= 0:
         m.users[user, order.THEN] = 0
-        ask(pool, now, m.record_at[record], m.orders.record_bytes, 0, user)
+        ask(leaves, now, m.record_at[record], m.orders.record_bytes, 0, user)
         return
     m.tally[order.READS] += 1
     m.tally[order.READ_NS] += now - m.users[user, order.READ_BEGAN]
@@ -126,7 +126,7 @@ def _go_on_reading(m, pool, now, user):
 def dirty(m, now, user):
     """Change blocks and commit; or wait for buffers. True if it changed them."""
     n = m.users[user, order.TO_DIRTY]
-    if m.counts[order.N_HELD] + n > m.orders.dirty_most:
+    if m.counts[order.N_HELD] + n > m.orders.max_dirty:
         return False
     for _ in range(n):
         record = nth(m.orders, m.dirty_record, user, m.users[user, order.N_DIRTIED])
@@ -184,18 +184,18 @@ def log_written(m, now):
 
 
 @part
-def user_event(m, pool, now, user):
+def user_event(m, leaves, now, user):
     """A time of `user` is over."""
     doing = m.users[user, order.DOING]
     if doing == THINKING:
         _begin(m, now, user)
         _use_cpu(m, now, user)
     elif doing == READING:
-        _go_on_reading(m, pool, now, user)
+        _go_on_reading(m, leaves, now, user)
     else:
         _leave_cpu(m, now)
         if m.users[user, order.READS_LEFT] > 0:
-            _read(m, pool, now, user)
+            _read(m, leaves, now, user)
         elif ring.n_in(m.short_ends) or not dirty(m, now, user):
             become(m, now, user, WITHOUT_BUFFER)
             ring.put(m.short_ring, m.short_ends, user)

@@ -144,20 +144,20 @@ def _commit(m, now, share):
 
 
 @kernel
-def flushed_at(m, pool, now, share):
+def flushed_at(m, leaves, now, share):
     """When the caches of all disks that the commit has written to are flushed."""
     ends = now + m.orders.flush_ns
     for leaf in range(m.touched.shape[1]):
         if m.touched[share, leaf]:
-            ends = max(ends, write_out(pool.disk.disk, pool.drives.state, leaf, now) + m.orders.flush_ns)
+            ends = max(ends, write_out(leaves.disk.disk, leaves.drives.state, leaf, now) + m.orders.flush_ns)
     return max(ends, m.shares[share, order.STALLED_UNTIL])
 
 
 @part
-def is_written(m, pool, now, share):
+def is_written(m, leaves, now, share):
     """All blocks of a commit have been written: flush."""
     m.shares[share, order.STAGE] = FLUSHING
-    set_time(m.calendar, m.sources.shares + share, flushed_at(m, pool, now, share))
+    set_time(m.calendar, m.sources.shares + share, flushed_at(m, leaves, now, share))
 
 
 @part

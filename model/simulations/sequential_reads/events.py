@@ -21,6 +21,7 @@ from model.devices.command_queue import N_COMMANDS
 from model.events.accounts import change_by
 from model.events.calendar import NEVER, set_time
 from model.events.clock import TICK_NS
+from model.events.queues import NOBODY
 from model.jit import kernel, part
 from model.simulations.sequential_reads import columns as reader
 from model.simulations.sequential_reads import watch_columns as watched
@@ -45,11 +46,11 @@ from model.simulations.sequential_reads.state import (
     WAITING,
 )
 from model.structures.lru import link_after, unlink
+from model.structures.sentinels import NIL
 from model.zfs.dmu import fetch_columns as to_fetch
 from model.zfs.dmu.layout import level_block
 from model.zfs.dmu.zfetch import read_block as show_block
-from model.zfs.vdev.leaves import NOBODY, answered, disk_done, read_at, release_io
-from model.zfs.vdev.queue_units import NIL
+from model.zfs.vdev.leaves import answered, disk_done, read_at, release_io
 
 # ---- accounts ----
 
@@ -156,20 +157,20 @@ def _wanted(files, status, file, record):
 
 
 @part
-def _ask(m, pool, now, thread, block, kind):
+def _ask(m, leaves, now, thread, block, kind):
     """Have `block` read: (whether it is there at once, I/O or NIL)."""
-    place, n_bytes, priority = m.layout.place[block], m.readers.record_bytes, pool.queue_params.sync_read_priority
+    place, n_bytes, priority = m.layout.place[block], m.readers.record_bytes, leaves.queue_params.sync_read_priority
     if kind == INDIRECT:
         i = block - m.files.n_records
         n_bytes = m.layout.n_bytes[i]
         if m.tally.copy_read[m.threads[thread, reader.N_WRAPS] % PASSES, i]:
             place = m.layout.second[i]
     elif kind == PREFETCH:
-        priority = pool.queue_params.async_read_priority
+        priority = leaves.queue_params.async_read_priority
     m.status[block] = READING
     m.tally.asked_at[block], m.tally.asked_as[block] = now, kind
     change_by(m.tally.under_way, now, 1)
-    return read_at(pool, now, place, n_bytes, 1 if kind == INDIRECT else 0, block, priority)
+    return read_at(leaves, now, place, n_bytes, 1 if kind == INDIRECT else 0, block, priority)
 
 
 @part
@@ -221,7 +222,7 @@ def _next_held(threads, readers, thread):
 
 
 @part
-def _look(m, pool, now, thread, stage):
+def _look(m, leaves, now, thread, stage):
     """HOLD or FETCH, one record or one block above it: (I/O or NIL, ns of CPU time until the thread goes on, or NEVER
     if it waits)."""
     is_held = stage == HOLD
@@ -232,7 +233,7 @@ def _look(m, pool, now, thread, stage):
     io, there, later = NIL, True, 0
     if block != NOBODY:
         kind = INDIRECT if level > 0 else DEMAND if is_held else PREFETCH
-        there, io = _ask(m, pool, now, thread, block, kind)
+        there, io = _ask(m, leaves, now, thread, block, kind)
         if there:
             _came(m, now, block)
     if level > 0:
@@ -309,13 +310,13 @@ def _finish(m, now, thread):
 
 
 @part
-def thread_event(m, pool, now, thread):
+def thread_event(m, leaves, now, thread):
     """All that `thread` does at once, until it needs time or has an I/O: that I/O, or NIL."""
     io, later = NIL, 0
     while io == NIL and later == 0:
         stage = m.threads[thread, reader.STAGE]
         if stage in (HOLD, FETCH):
-            io, later = _look(m, pool, now, thread, stage)
+            io, later = _look(m, leaves, now, thread, stage)
         elif stage == AWAIT:
             later = _await(m, now, thread)
         elif stage == COPY:
@@ -365,16 +366,16 @@ def _block_came(m, now, block):
 
 
 @part
-def disk_event(m, pool, now, leaf):
+def disk_event(m, leaves, now, leaf):
     """A disk has served a unit: tell whoever waited. Returns `leaf` if there is more for it to do, else -1."""
-    io = disk_done(pool, now, leaf)
+    io = disk_done(leaves, now, leaf)
     while io != NIL:
         m.tally.counts[reader.IOS_DONE] += 1
-        m.tally.counts[reader.BYTES_DONE] += pool.queue.n_bytes[io]
-        block = answered(pool, now, leaf, io)
+        m.tally.counts[reader.BYTES_DONE] += leaves.queue.n_bytes[io]
+        block = answered(leaves, now, leaf, io)
         while block != NOBODY:
-            following = pool.joined_before[block]
+            following = leaves.joined_before[block]
             _block_came(m, now, block)
             block = following
-        io = release_io(pool, io)
-    return leaf if pool.drives.units[leaf, N_COMMANDS] > 0 else -1
+        io = release_io(leaves, io)
+    return leaf if leaves.drives.units[leaf, N_COMMANDS] > 0 else -1

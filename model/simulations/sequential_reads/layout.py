@@ -41,7 +41,7 @@ class Free(NamedTuple):
     hole_start: np.ndarray  # [leaf, i]
     hole_end: np.ndarray  # [leaf, i]
     n_holes: np.ndarray  # per leaf
-    most_holes: np.ndarray  # one element: that a leaf ever had
+    max_holes: np.ndarray  # one element: that a leaf ever had
     cursor: np.ndarray  # [leaf, log2 of the alignment]
     rotor: np.ndarray  # one element: a leaf
     given: np.ndarray  # one element: B since the rotor came there
@@ -65,7 +65,7 @@ def _insert_hole(free, leaf, i, start, end):
         free.hole_start[leaf, j], free.hole_end[leaf, j] = free.hole_start[leaf, j - 1], free.hole_end[leaf, j - 1]
     free.hole_start[leaf, i], free.hole_end[leaf, i] = start, end
     free.n_holes[leaf] += 1
-    free.most_holes[0] = max(free.most_holes[0], free.n_holes[leaf])
+    free.max_holes[0] = max(free.max_holes[0], free.n_holes[leaf])
 
 
 @kernel
@@ -143,7 +143,7 @@ def _write_files(files, sizes, layout, free):
             while level < files.n_levels[file] and _is_last_child(record, n_records, level, files.shift):
                 _place_indirect(files, sizes, layout, free, level_block(files, file, record, level), level)
                 level += 1
-            if free.most_holes[0] > room:
+            if free.max_holes[0] > room:
                 return OUT_OF_HOLES
     return DONE
 
@@ -154,7 +154,7 @@ def new_free(n_leaves, aliquot_bytes=ALIQUOT_BYTES, n_holes=64, first_byte=0):
     return Free(
         aliquot_bytes=aliquot_bytes, frontier=np.full(n_leaves, FRONT_BYTES + first_byte),
         hole_start=np.zeros((n_leaves, n_holes), np.int64), hole_end=np.zeros((n_leaves, n_holes), np.int64),
-        n_holes=np.zeros(n_leaves, np.int64), most_holes=np.zeros(1, np.int64),
+        n_holes=np.zeros(n_leaves, np.int64), max_holes=np.zeros(1, np.int64),
         cursor=np.zeros((n_leaves, N_ALIGNMENTS), np.int64), rotor=rotor, given=np.zeros(1, np.int64))
 
 

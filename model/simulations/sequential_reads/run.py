@@ -52,9 +52,9 @@ from model.simulations.sequential_reads.state import (
     new_machine,
 )
 from model.simulations.sequential_reads.state import new_recorder as new_activity_recorder
+from model.structures.sentinels import NIL
 from model.zfs.vdev.leaves import Leaves, busy_until, new_recorder, record_command, start_disk, to_queue
 from model.zfs.vdev.leaves import Recorder as CacheRecorder
-from model.zfs.vdev.queue_units import NIL
 
 # ---- the loop ----
 
@@ -68,7 +68,7 @@ def _shortage(tally, queue):
 
 
 @kernel
-def run(m, pool):
+def run(m, leaves):
     """From the time of the first event until `duration_ns`. Returns how it ended."""
     n_leaves = m.settings.n_leaves
     while True:
@@ -80,29 +80,29 @@ def run(m, pool):
                 turn_to(m.threads, m.tally.spent, m.recorder, m.settings.duration_ns, thread,
                         m.threads[thread, reader.ACTIVITY])
             return DONE
-        status = _shortage(m.tally, pool.queue)
+        status = _shortage(m.tally, leaves.queue)
         if status != DONE:
             return status
         set_time(m.calendar, source, NEVER)
         leaf = -1
         if source < n_leaves:
-            leaf = disk_event(m, pool, now, source)
+            leaf = disk_event(m, leaves, now, source)
         else:
-            io = thread_event(m, pool, now, source - n_leaves)
+            io = thread_event(m, leaves, now, source - n_leaves)
             if io != NIL:
                 m.tally.counts[reader.IOS] += 1
-                leaf = to_queue(pool, now, io)
+                leaf = to_queue(leaves, now, io)
         if leaf >= 0:
-            ends = start_disk(pool, now, leaf)
+            ends = start_disk(leaves, now, leaf)
             set_time(m.calendar, leaf, ends)
-            record_command(m.recorder, pool, now, leaf, ends)
+            record_command(m.recorder, leaves, now, leaf, ends)
 
 
 # ---- the friendly face ----
 
 
 class Result(NamedTuple):
-    """A run of `duration_ns`. `machine` and `pool` are its last state."""
+    """A run of `duration_ns`. `machine` and `leaves` are its last state."""
 
     mib_per_s: float  # of all readers, in reads completed
     stream_mib_per_s: np.ndarray  # of each
@@ -119,24 +119,24 @@ class Result(NamedTuple):
     served_bytes: np.ndarray  # per disk
     n_served: np.ndarray  # per disk: units
     machine: Machine
-    pool: Leaves
+    leaves: Leaves
 
 
-def _result(m, pool):
+def _result(m, leaves):
     tally, seconds, n_streams = m.tally, m.settings.duration_ns / SECOND_NS, m.readers.n_streams
     counts = dict(zip(reader.COUNTS, tally.counts.tolist(), strict=True))
     n = counts["reads_done"]
     per_stream = np.bincount(tally.stream[:n], minlength=n_streams) * m.readers.read_bytes / MIB / seconds
     cpu_ns = tally.spent[:, (COPYING, ISSUING)].sum() / max(1, n)
     mean_ns = {kind: float(tally.took[i] / max(1, tally.came[i])) for i, kind in enumerate(KINDS)}
-    units = pool.drives.units
+    units = leaves.drives.units
     return Result(
         mib_per_s=float(n * m.readers.read_bytes / MIB / seconds), stream_mib_per_s=per_stream, stream=tally.stream[:n],
         response_ns=tally.response_ns[:n], response_at=tally.response_at[:n],
         spent_ns=dict(zip(ACTIVITIES, tally.spent.T, strict=True)), cpu_ns_per_read=float(cpu_ns), counts=counts,
-        mean_ns=mean_ns, came=dict(zip(KINDS, tally.came.tolist(), strict=True)), outcomes=pool.outcomes,
-        busy_ns=busy_until(pool.drives, m.settings.duration_ns), served_bytes=units[:, SERVED_BYTES],
-        n_served=units[:, N_SERVED], machine=m, pool=pool)
+        mean_ns=mean_ns, came=dict(zip(KINDS, tally.came.tolist(), strict=True)), outcomes=leaves.outcomes,
+        busy_ns=busy_until(leaves.drives, m.settings.duration_ns), served_bytes=units[:, SERVED_BYTES],
+        n_served=units[:, N_SERVED], machine=m, leaves=leaves)
 
 
 def simulate(site: Site, rules: Rules, settings: Settings | None = None, seed: int = 0, recorder: Recorder | None = None,
@@ -152,12 +152,12 @@ def simulate(site: Site, rules: Rules, settings: Settings | None = None, seed: i
     recorder, cache_recorder = recorder or new_activity_recorder(), cache_recorder or new_recorder()
     n_reads, n_ios = first_room(site, rules, settings)
     while True:
-        m, pool = new_machine(site, rules, settings, seed, n_reads, n_ios, recorder, cache_recorder)
+        m, leaves = new_machine(site, rules, settings, seed, n_reads, n_ios, recorder, cache_recorder)
         for thread in range(site.readers.n_streams):
             set_time(m.calendar, settings.n_leaves + thread, 0)
-        status = run(m, pool)
+        status = run(m, leaves)
         if status == DONE:
-            return _result(m, pool)
+            return _result(m, leaves)
         n_reads, n_ios = n_reads * (2 if status == OUT_OF_READS else 1), n_ios * (2 if status == OUT_OF_IOS else 1)
         recorder.n[:] = 0
         cache_recorder.n[0] = 0

@@ -11,6 +11,7 @@ import numpy as np
 from model.devices.command_queue import Drive
 from model.events import accounts
 from model.events.calendar import Calendar, new_calendar
+from model.events.queues import NOBODY
 from model.events.streams import stream
 from model.simulations.rules import rules_of as rules_of_disks
 from model.simulations.sequential_reads import columns as reader
@@ -24,7 +25,7 @@ from model.zfs.dmu.zfetch import Zfetch, ZfetchParams, max_fetches, new_zfetch
 from model.zfs.eras import era
 from model.zfs.vdev import record_columns as recorded
 from model.zfs.vdev.cache import VdevCacheParams
-from model.zfs.vdev.leaves import NOBODY, new_leaves
+from model.zfs.vdev.leaves import new_leaves
 from model.zfs.vdev.places import OFFSET_MASK
 from model.zfs.vdev.queue import VdevQueueParams
 
@@ -253,12 +254,12 @@ def new_machine(site, rules, settings, seed, n_reads, n_ios, recorder, cache_rec
     threads[:, reader.WAITS_FOR] = NOBODY
     rows = max_fetches(rules.zfetch)
     phase_ns = (stream(seed, "spindles").random(settings.n_leaves) * rules.disk.disk.rev_ns).astype(np.int64)
-    pool = new_leaves(settings.n_leaves, rules.cache, rules.queue, rules.disk, phase_ns, n_ios, files.n_blocks,
-                      cache_recorder)
+    leaves = new_leaves(settings.n_leaves, rules.cache, rules.queue, rules.disk, phase_ns, n_ios, files.n_blocks,
+                        cache_recorder)
     return Machine(
         settings=settings, readers=readers, files=files, layout=site.layout, status=status, threads=threads,
         fetches=np.zeros((readers.n_streams, rows, to_fetch.N_COLUMNS), np.int64),
         answer=np.zeros((rows, to_fetch.N_COLUMNS), np.int64),
         zfetch_params=rules.zfetch, zfetch=new_zfetch(rules.zfetch, readers.n_streams), core=_new_core(files),
         calendar=new_calendar(settings.n_leaves + readers.n_streams),
-        tally=_new_tally(files, readers.n_streams, n_reads, seed), recorder=recorder), pool
+        tally=_new_tally(files, readers.n_streams, n_reads, seed), recorder=recorder), leaves

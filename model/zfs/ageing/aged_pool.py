@@ -6,11 +6,11 @@ in the same indirect block are put together, in the order in which they were fir
 if `indirect_bytes` is not 0, follows behind the last of them, in two copies (spec 2.12). Where a record lay before is freed
 in the same group.
 
-    pool = new_pool(...)                                    # model.zfs.metaslab.state; blocks are multiples of its unit
-    file = new_file(pool, n_records, 4096, 50_000)
-    seen = list(occupy(pool, file, FIRST_TXG, n_bytes))  # other data, which stays
-    seen += fill(pool, file, FIRST_TXG + len(seen), 50_000)
-    seen += rewrite(pool, file, FIRST_TXG + len(seen), 50_000, n_writes, stream(seed, "ageing"))
+    space = new_pool(...)                                    # model.zfs.metaslab.state; blocks are multiples of its unit
+    file = new_file(space, n_records, 4096, 50_000)
+    seen = list(occupy(space, file, FIRST_TXG, n_bytes))  # other data, which stays
+    seen += fill(space, file, FIRST_TXG + len(seen), 50_000)
+    seen += rewrite(space, file, FIRST_TXG + len(seen), 50_000, n_writes, stream(seed, "ageing"))
 
 Each of the last three is a generator that gives the contiguity of a transaction group when that is written.
 
@@ -24,6 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from model.jit import kernel
+from model.structures.sentinels import NONE
 from model.zfs.metaslab.metaslab_class import NO_HINT, allocate, asize, free
 from model.zfs.metaslab.state import Metaslabs
 from model.zfs.metaslab.sync import sync_txg
@@ -33,7 +34,6 @@ FIRST_TXG = 4  # TXG_INITIAL
 POINTER_SHIFT = 7  # an indirect block of 16 KiB has 2^7 block pointers of 128 B
 COPIES = 2  # of an indirect block: spec 2.12, dmu_get_replication_level
 NOT_PLACED = 0  # places are numbers of units, from 1
-NONE = -1
 
 
 class File(NamedTuple):
@@ -56,25 +56,25 @@ class File(NamedTuple):
     n_put: np.ndarray  # one: how many
 
 
-def new_file(pool: Metaslabs, n_records: int, record_bytes: int, most_writes: int, indirect_bytes: int = 0) -> File:
-    """A file of which nothing is written yet; a group writes at most `most_writes` records."""
-    unit_shift = 9 if pool.blocks is None else int(pool.blocks.free.unit_shift)
-    vdevs = pool.vdevs
+def new_file(space: Metaslabs, n_records: int, record_bytes: int, max_writes: int, indirect_bytes: int = 0) -> File:
+    """A file of which nothing is written yet; a group writes at most `max_writes` records."""
+    unit_shift = 9 if space.blocks is None else int(space.blocks.free.unit_shift)
+    vdevs = space.vdevs
     units = (vdevs.n_ms << vdevs.ms_shift) >> unit_shift
-    _check(n_records, record_bytes, most_writes, int(units.sum()), unit_shift)
+    _check(n_records, record_bytes, max_writes, int(units.sum()), unit_shift)
     n_blocks = (n_records - 1 >> POINTER_SHIFT) + 1
-    block, first, last, record, following = (np.zeros(most_writes, np.int64) for _ in range(5))
+    block, first, last, record, following = (np.zeros(max_writes, np.int64) for _ in range(5))
     return File(
         record_bytes=record_bytes, indirect_bytes=indirect_bytes, unit_shift=unit_shift,
         first_unit=np.append(0, np.cumsum(units)), place=np.zeros(n_records, np.uint32),
         indirect_place=np.zeros(COPIES * n_blocks, np.uint32), seen=np.zeros(n_blocks, np.int64), block=block,
-        first=first, last=last, record=record, following=following, wanted=np.zeros(2 * most_writes, np.int64),
-        put=np.zeros(most_writes, np.int64), n_put=np.zeros(1, np.int64))
+        first=first, last=last, record=record, following=following, wanted=np.zeros(2 * max_writes, np.int64),
+        put=np.zeros(max_writes, np.int64), n_put=np.zeros(1, np.int64))
 
 
-def _check(n_records, record_bytes, most_writes, n_units, unit_shift):
-    if n_records < 1 or most_writes < 1:
-        raise ValueError(f"the file has {n_records} records, of which a group writes {most_writes}, but both must be 1 or "
+def _check(n_records, record_bytes, max_writes, n_units, unit_shift):
+    if n_records < 1 or max_writes < 1:
+        raise ValueError(f"the file has {n_records} records, of which a group writes {max_writes}, but both must be 1 or "
                          "more; give at least 1")
     if record_bytes < 512 or record_bytes % 512:
         raise ValueError(f"record_bytes is {record_bytes}, but it must be a multiple of 512 from 512 on; use that")
@@ -158,7 +158,7 @@ def _places(file, wanted):
 
 
 @kernel
-def _free_old(pool, file, txg, wanted, psize, n_copies):
+def _free_old(space, file, txg, wanted, psize, n_copies):
     """Free where the copies of a record or indirect block were."""
     places, at, step = _places(file, wanted)
     for copy in range(n_copies):
@@ -166,18 +166,18 @@ def _free_old(pool, file, txg, wanted, psize, n_copies):
         if unit != NOT_PLACED - 1:
             vdev = vdev_of(file, unit)
             offset = (unit - file.first_unit[vdev]) << file.unit_shift
-            status = free(pool, txg, vdev, offset, asize(pool, vdev, psize))
+            status = free(space, txg, vdev, offset, asize(space, vdev, psize))
             if status != OK:
                 return status
     return OK
 
 
 @kernel
-def _note_new(pool, file, wanted, n_copies):
+def _note_new(space, file, wanted, n_copies):
     """Note where they are now: what was just allocated."""
     places, at, step = _places(file, wanted)
     for copy in range(n_copies):
-        unit = file.first_unit[pool.dva_vdev[copy]] + (pool.dva_offset[copy] >> file.unit_shift)
+        unit = file.first_unit[space.dva_vdev[copy]] + (space.dva_offset[copy] >> file.unit_shift)
         places[at + copy * step] = unit + 1
         if wanted >= 0:
             file.put[file.n_put[0]] = unit
@@ -185,7 +185,7 @@ def _note_new(pool, file, wanted, n_copies):
 
 
 @kernel
-def write_txg(pool, file, txg, written, n_other, other_bytes):
+def write_txg(space, file, txg, written, n_other, other_bytes):
     """A group that writes these records, then `n_other` blocks that stay; and its sync. OK, NO_SPACE, or a failure of the
     model."""
     file.n_put[0], status = 0, OK
@@ -194,14 +194,14 @@ def write_txg(pool, file, txg, written, n_other, other_bytes):
         psize, n_copies = other_bytes, 1
         if i < n:
             psize, n_copies = (file.record_bytes, 1) if file.wanted[i] >= 0 else (file.indirect_bytes, COPIES)
-            status = _free_old(pool, file, txg, file.wanted[i], psize, n_copies)
+            status = _free_old(space, file, txg, file.wanted[i], psize, n_copies)
         if status == OK:
-            status = allocate(pool, txg, psize, n_copies, NO_HINT)
+            status = allocate(space, txg, psize, n_copies, NO_HINT)
         if status != OK:
             return status
         if i < n:
-            _note_new(pool, file, file.wanted[i], n_copies)
-    return sync_txg(pool, txg)
+            _note_new(space, file, file.wanted[i], n_copies)
+    return sync_txg(space, txg)
 
 
 # ---- many groups ----
@@ -214,9 +214,9 @@ def contiguity(file: File) -> float:
     return len(units) / (1 + np.count_nonzero(np.diff(units) != step))
 
 
-def _check_done(pool, txg, status):
+def _check_done(space, txg, status):
     if status == NO_SPACE:
-        used, all_of_it = int(pool.class_allocated[0]), int(pool.class_space[0])
+        used, all_of_it = int(space.class_allocated[0]), int(space.class_space[0])
         raise ValueError(f"the pool fills up in txg {txg}: {used} of {all_of_it} B are taken and the next block finds no "
                          "room; use fewer records or more disks")
     if status != OK:
@@ -224,33 +224,33 @@ def _check_done(pool, txg, status):
                          "more room for segments, or blocks that are multiples of its unit")
 
 
-def _written(pool, file, txg, records):
-    _check_done(pool, txg, write_txg(pool, file, txg, records, 0, 0))
+def _written(space, file, txg, records):
+    _check_done(space, txg, write_txg(space, file, txg, records, 0, 0))
     return contiguity(file)
 
 
-def occupy(pool: Metaslabs, file: File, txg: int, n_bytes: int, psize: int = 2**17,
+def occupy(space: Metaslabs, file: File, txg: int, n_bytes: int, psize: int = 2**17,
            blocks_per_txg: int = 2**13) -> Iterator[float]:
     """Write other data that is never freed, in blocks of `psize` B, from transaction group `txg` on; gives 0 for each."""
     n_blocks = n_bytes // psize
     for first in range(0, n_blocks, blocks_per_txg):
         n = min(blocks_per_txg, n_blocks - first)
-        _check_done(pool, txg, write_txg(pool, file, txg, np.zeros(0, np.int64), n, psize))
+        _check_done(space, txg, write_txg(space, file, txg, np.zeros(0, np.int64), n, psize))
         yield 0.0
         txg += 1
 
 
-def fill(pool: Metaslabs, file: File, txg: int, writes_per_txg: int) -> Iterator[float]:
+def fill(space: Metaslabs, file: File, txg: int, writes_per_txg: int) -> Iterator[float]:
     """Write all records from first to last, from transaction group `txg` on; gives the contiguity of each."""
     for first in range(0, len(file.place), writes_per_txg):
-        yield _written(pool, file, txg, np.arange(first, min(first + writes_per_txg, len(file.place))))
+        yield _written(space, file, txg, np.arange(first, min(first + writes_per_txg, len(file.place))))
         txg += 1
 
 
-def rewrite(pool: Metaslabs, file: File, txg: int, writes_per_txg: int, n_writes: int,
+def rewrite(space: Metaslabs, file: File, txg: int, writes_per_txg: int, n_writes: int,
             draws: np.random.Generator) -> Iterator[float]:
     """Write records at random, `n_writes` in all, from transaction group `txg` on; gives the contiguity of each."""
     for first in range(0, n_writes, writes_per_txg):
         uniform = draws.random(min(writes_per_txg, n_writes - first))
-        yield _written(pool, file, txg, (uniform * len(file.place)).astype(np.int64))
+        yield _written(space, file, txg, (uniform * len(file.place)).astype(np.int64))
         txg += 1

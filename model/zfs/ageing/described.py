@@ -23,33 +23,33 @@ from model.zfs.space.status import OK, note
 
 
 @kernel
-def _count(pool, m, n_bytes):
+def _count(space, m, n_bytes):
     """So much of the metaslab is allocated, and was synced."""
-    vdev = pool.vdev[m]
-    pool.allocated[m] += n_bytes
-    pool.syncing[m] += n_bytes
-    pool.has_object[m] = 1
-    pool.vdevs.allocated[vdev] += n_bytes
-    pool.class_allocated[pool.vdevs.metaslab_class[vdev]] += n_bytes
+    vdev = space.vdev[m]
+    space.allocated[m] += n_bytes
+    space.syncing[m] += n_bytes
+    space.has_object[m] = 1
+    space.vdevs.allocated[vdev] += n_bytes
+    space.class_allocated[space.vdevs.metaslab_class[vdev]] += n_bytes
 
 
 @kernel
-def count_bytes(pool, n_bytes):
+def count_bytes(space, n_bytes):
     """Say how much of each metaslab is allocated, but not where; -1: nothing was ever written to it. None may be loaded."""
     for m in range(len(n_bytes)):
         if n_bytes[m] >= 0:
-            _count(pool, m, n_bytes[m])
-            weigh(pool, m)
+            _count(space, m, n_bytes[m])
+            weigh(space, m)
 
 
 @kernel
-def claim(pool, m, segments):
+def claim(space, m, segments):
     """Write the allocated [start, end) of a metaslab, offsets in the vdev, (n, 2), into its log. OK or what cannot be."""
-    one = alloc_map(pool, m, 0)
+    allocated = alloc_map(space, m, 0)
     for i in range(len(segments)):
-        note(pool, free_map.put(pool, one, segments[i, 0], segments[i, 1]))
-    free_map.append(pool, m, one)
-    return pool.failure[0]
+        note(space, free_map.put(space, allocated, segments[i, 0], segments[i, 1]))
+    free_map.append(space, m, allocated)
+    return space.failure[0]
 
 
 class Pieces(NamedTuple):
@@ -65,8 +65,8 @@ class Pieces(NamedTuple):
 
 def new_pieces(n_blocks, psize):
     """Room for so many blocks of `psize` B; memory that is never used takes none."""
-    most = n_blocks * (1 + 3 * (psize >> 9))  # a gang of a sector for each member, and headers in two copies
-    return Pieces(*np.zeros((3, most), np.int64), np.zeros(1, np.int64), np.zeros(1, np.int64), new_gang())
+    max_pieces = n_blocks * (1 + 3 * (psize >> 9))  # a gang of a sector for each member, and headers in two copies
+    return Pieces(*np.zeros((3, max_pieces), np.int64), np.zeros(1, np.int64), np.zeros(1, np.int64), new_gang())
 
 
 @kernel
@@ -82,36 +82,36 @@ def _keep(pieces, group):
 
 
 @kernel
-def write_in_pieces(pool, pieces, txg, n_txgs, n_blocks, psize):
+def write_in_pieces(space, pieces, txg, n_txgs, n_blocks, psize):
     """`n_blocks` of `psize` B in each of so many transaction groups from `txg` on, as gangs where they have to be. OK,
     NO_SPACE, or what cannot be."""
     for group in range(n_txgs):
         for _ in range(n_blocks):
-            status = allocate_or_gang(pool, pieces.gang, txg + group, psize, 1, NO_HINT)
+            status = allocate_or_gang(space, pieces.gang, txg + group, psize, 1, NO_HINT)
             if status != OK:
                 return status
             _keep(pieces, group)
-        status = sync_txg(pool, txg + group)
+        status = sync_txg(space, txg + group)
         if status != OK:
             return status
     return OK
 
 
-def n_units_of_pieces(offset, n_bytes, most_bytes):
-    """(I/Os of at most `most_bytes` that pieces of one vdev become which all wait together, those of them that hold one
+def n_units_of_pieces(offset, n_bytes, max_bytes):
+    """(I/Os of at most `max_bytes` that pieces of one vdev become which all wait together, those of them that hold one
     piece alone)."""
     order = np.argsort(offset)
     offset, n_bytes = offset[order], n_bytes[order]
     first = np.flatnonzero(np.append(True, offset[1:] != offset[:-1] + n_bytes[:-1]))
     in_row, row_bytes = np.diff(np.append(first, len(offset))), np.add.reduceat(n_bytes, first)
-    return int(np.ceil(row_bytes / most_bytes).sum()), int((in_row == 1).sum())
+    return int(np.ceil(row_bytes / max_bytes).sum()), int((in_row == 1).sum())
 
 
-def n_units(vdevs, offsets, n_bytes, most_bytes):
-    """I/Os of at most `most_bytes` that blocks of `n_bytes` become which all wait together."""
+def n_units(vdevs, offsets, n_bytes, max_bytes):
+    """I/Os of at most `max_bytes` that blocks of `n_bytes` become which all wait together."""
     order = np.lexsort((offsets, vdevs))
     vdevs, offsets = vdevs[order], offsets[order]
     begins = np.ones(len(offsets), bool)
     begins[1:] = (vdevs[1:] != vdevs[:-1]) | (offsets[1:] != offsets[:-1] + n_bytes)
     rows = np.diff(np.append(np.flatnonzero(begins), len(offsets)))
-    return int(np.ceil(rows / max(1, most_bytes // n_bytes)).sum())
+    return int(np.ceil(rows / max(1, max_bytes // n_bytes)).sum())

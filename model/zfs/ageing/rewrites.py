@@ -73,22 +73,22 @@ def replaced(record):
 
 
 @kernel
-def _put(found, row, kind, n_bytes, which):
-    found[0, row], found[1, row], found[2, row] = kind, n_bytes, which
+def _put(columns, row, kind, n_bytes, which):
+    columns[0, row], columns[1, row], columns[2, row] = kind, n_bytes, which
     return row + 1
 
 
 @kernel
-def _line_up(done, before, found):
+def _line_up(done, before, columns):
     """Fill the columns of `rows`."""
     row, first, n = 0, 0, len(done.txg)
     for i in range(n):
-        row = _put(found, row, ALLOCATE, done.n_bytes[i], i)
+        row = _put(columns, row, ALLOCATE, done.n_bytes[i], i)
         if i + 1 == n or done.txg[i + 1] != done.txg[i]:
             for j in range(first, i + 1):
                 if before[j] >= 0:
-                    row = _put(found, row, FREE, done.n_bytes[j], before[j])
-            row, first = _put(found, row, TXG_END, 0, done.txg[i]), i + 1
+                    row = _put(columns, row, FREE, done.n_bytes[j], before[j])
+            row, first = _put(columns, row, TXG_END, 0, done.txg[i]), i + 1
 
 
 def rows(done):
@@ -96,19 +96,19 @@ def rows(done):
     allocation that is made or freed, or the transaction group, each of which has writes."""
     before = replaced(done.record)
     n_rows = len(before) + np.count_nonzero(before >= 0) + int(done.txg[-1]) + 1
-    found = np.empty((3, n_rows), np.int64)
-    _line_up(done, before, found)
-    return tuple(found)
+    columns = np.empty((3, n_rows), np.int64)
+    _line_up(done, before, columns)
+    return tuple(columns)
 
 
 def operations(work: Rewrites, map_bytes: int, seed: int) -> Operations:
     """The stream for one map: it begins with the map, and what is freed is free when the transaction group ends."""
     done = writes(work, seed)
-    most = work.n_records * work.record_bytes + work.log_records * work.log_bytes
+    in_use = work.n_records * work.record_bytes + work.log_records * work.log_bytes
     at_once = work.per_txg * work.record_bytes + work.log_per_txg * work.log_bytes
-    if work.n_records < 1 or most + at_once > map_bytes:
-        raise ValueError(f"{work.n_records} records and a log are {most} B, and {at_once} B more until what they replace is "
-                         f"free, which must be more than nothing and fit into {map_bytes} B; write less")
+    if work.n_records < 1 or in_use + at_once > map_bytes:
+        raise ValueError(f"{work.n_records} records and a log are {in_use} B, and {at_once} B more until what they "
+                         f"replace is free, which must be more than nothing and fit into {map_bytes} B; write less")
     kind, n_bytes, which = rows(done)
     return Operations(*(np.concatenate([[first], column]).astype(np.int64) for first, column in (
         (NEW_MAP, kind), (map_bytes, np.where(kind == ALLOCATE, n_bytes, 0)), (-1, which))))

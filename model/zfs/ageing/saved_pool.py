@@ -38,26 +38,26 @@ def _bits(free):
     return free.mask[:-1].reshape(len(free.n_free), free.mask_stride)
 
 
-def arrays_of(pool):
+def arrays_of(space):
     """The arrays of a pool, by name. Those of a pool that is still used are copied by whoever keeps them."""
-    found = {name: array for name, array in _arrays(pool) if not _is_made_again(name)}
-    if pool.blocks is not None:
-        n = int(pool.blocks.n_fresh[0])
-        found |= {name: array[:n] for name, array in found.items() if _is_row(name)}
-        used = np.flatnonzero(pool.blocks.free.n_free < pool.blocks.free.n_blocks)
-        found |= {"used": used, "bits": _bits(pool.blocks.free)[used]}
-    return found
+    arrays = {name: array for name, array in _arrays(space) if not _is_made_again(name)}
+    if space.blocks is not None:
+        n = int(space.blocks.n_fresh[0])
+        arrays |= {name: array[:n] for name, array in arrays.items() if _is_row(name)}
+        used = np.flatnonzero(space.blocks.free.n_free < space.blocks.free.n_blocks)
+        arrays |= {"used": used, "bits": _bits(space.blocks.free)[used]}
+    return arrays
 
 
-def put_arrays(pool, kept):
+def put_arrays(space, kept):
     """Make a new pool, of the same vdevs and rules, the one whose arrays were kept."""
-    for name, array in _arrays(pool):
+    for name, array in _arrays(space):
         if not _is_made_again(name):
             target = array[:len(kept[name])] if _is_row(name) else array
             target[...] = kept[name]
-    if pool.blocks is not None:
+    if space.blocks is not None:
         for m, bits in zip(kept["used"].tolist(), kept["bits"], strict=True):
-            if _take_used(pool.blocks.free, m, np.ascontiguousarray(bits)) != OK:
+            if _take_used(space.blocks.free, m, np.ascontiguousarray(bits)) != OK:
                 raise ValueError(f"metaslab {m} of the pool that was kept does not fit into this one; make it with the same "
                                  "vdevs and rules")
 

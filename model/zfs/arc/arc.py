@@ -39,6 +39,7 @@ import numpy as np
 
 from model.jit import kernel, part
 from model.jit.lent_memory import empty, zeros
+from model.structures.sentinels import NIL
 from model.zfs.arc import columns as header
 from model.zfs.arc import scalars as scalar
 from model.zfs.arc.lists import (
@@ -52,7 +53,6 @@ from model.zfs.arc.lists import (
     MRU,
     MRU_GHOST,
     N_LISTS,
-    NIL,
     PREFETCHED,
     Arc,
     forget,

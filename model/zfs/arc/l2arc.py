@@ -25,7 +25,7 @@
  7. *Headers* of what is there cost memory of the ARC's: `model.zfs.arc.lists`.
 
 A slot is a place in a device's ring of copies, the oldest first. The copy in it is good while its header says so (`IN_L2`):
-who dirties or drops a block (`model.zfs.arc.arc`) need not look for the slot. Who uses this calls `feed` at `next_feed`,
+who dirties or drops a block (`model.zfs.arc.arc`) need not look for the slot. The user of this calls `feed` at `next_feed`,
 issues what is in `outbox`, and calls `written` for each write that is done.
 
 In ZFS: `l2arc_feed_thread`, `l2arc_evict`, `l2arc_write_buffers`, `l2arc_write_interval`, `arc_read`; spec 7.5. There a cold
@@ -40,6 +40,7 @@ import numpy as np
 from model.events.calendar import NEVER
 from model.events.clock import SECOND_NS
 from model.jit import kernel
+from model.structures.sentinels import NIL, NOWHERE
 from model.zfs.arc import columns as header
 from model.zfs.arc import l2_columns as l2_cache
 from model.zfs.arc import scalars as scalar
@@ -50,7 +51,6 @@ from model.zfs.arc.lists import (
     L2_ONLY,
     MFU,
     MRU,
-    NIL,
     PREFETCHED,
     forget,
     lose_l2,
@@ -58,9 +58,8 @@ from model.zfs.arc.lists import (
 )
 
 HEADER_OF_COPY_BYTES = HEADER_BYTES + L2_HEADER_BYTES  # of a block that is nowhere else
-NOWHERE = -1
 FRONT_BYTES, BACK_BYTES = 2**22, 2**19  # of a device, not used: labels, boot area
-LEAST_DEVICE_BYTES = 2**26  # SPA_MINDEVSIZE
+MIN_DEVICE_BYTES = 2**26  # SPA_MINDEVSIZE
 
 COUNTS = ("rounds", "fed", "fed_bytes", "overwritten", "hits", "busy")  # names of the elements of L2arc.counts
 
@@ -322,23 +321,23 @@ def room_bytes(l2, params):
 # ---- making one ----
 
 
-def new_l2arc(params, device_bytes, least_block_bytes, now=0):
-    """Empty cache devices, of so many bytes each, for blocks of no less than `least_block_bytes`."""
+def new_l2arc(params, device_bytes, min_block_bytes, now=0):
+    """Empty cache devices, of so many bytes each, for blocks of no less than `min_block_bytes`."""
     if not params.exists:
         raise ValueError("a cache device needs a build with an L2ARC, which came with onnv_78; choose era onnv_79 or later")
     for n_bytes in device_bytes:
-        if n_bytes < LEAST_DEVICE_BYTES:
-            raise ValueError(f"a cache device has {n_bytes} B, but ZFS takes none below {LEAST_DEVICE_BYTES}; choose that "
+        if n_bytes < MIN_DEVICE_BYTES:
+            raise ValueError(f"a cache device has {n_bytes} B, but ZFS takes none below {MIN_DEVICE_BYTES}; choose that "
                              "or more")
     devices = np.zeros((len(device_bytes), l2_cache.N_DEVICE_COLUMNS), np.int64)
     devices[:, l2_cache.HAND] = devices[:, l2_cache.START] = FRONT_BYTES
     devices[:, l2_cache.END] = np.array(device_bytes) - BACK_BYTES
-    capacity = max(device_bytes) // least_block_bytes + 1
-    most = (params.write_max_bytes + params.boost_bytes) // least_block_bytes + 1
+    capacity = max(device_bytes) // min_block_bytes + 1
+    max_blocks = (params.write_max_bytes + params.boost_bytes) // min_block_bytes + 1
     feeding = np.zeros(l2_cache.N_ROUND, np.int64)
     feeding[l2_cache.DEVICE], feeding[l2_cache.NEXT_AT] = len(devices) - 1, now + params.delay_ns
     return L2arc(
         devices=devices, node=np.zeros(len(devices) * capacity, np.int32),
         address=np.zeros(len(devices) * capacity, np.int64),
         round=feeding, counts=np.zeros(len(COUNTS), np.int64),
-        outbox=np.zeros((most, l2_cache.N_OUTBOX_COLUMNS), np.int64), n_out=np.zeros(1, np.int64))
+        outbox=np.zeros((max_blocks, l2_cache.N_OUTBOX_COLUMNS), np.int64), n_out=np.zeros(1, np.int64))

@@ -1,8 +1,8 @@
 """The ARC's headers: states, lists, holds, and what a header costs that is kept for a block on a cache device.
 
 A node is a header: a block in core, a *ghost*, or a block that only a cache device still has. Blocks in core that nobody
-holds, and ghosts, stand on lists, one for each state and type, the newest at the head. Who holds a block takes it off its
-list.
+holds, and ghosts, stand on lists, one for each state and type, the newest at the head. The holder of a block takes it off
+its list.
 
 What is on a cache device keeps a header as long as it is there, and headers are memory of the ARC's (`total_bytes`): an
 addition to that of a block or ghost, and a whole one for a block that has gone from everywhere else, in state L2_ONLY and
@@ -18,10 +18,9 @@ import numpy as np
 
 from model.jit import kernel
 from model.jit.lent_memory import empty, in_lines
+from model.structures.sentinels import NIL
 from model.zfs.arc import columns as header
 from model.zfs.arc import scalars as scalar
-
-NIL = 0  # the number of no node
 
 # States, and lists: 2 x state + (1 for metadata). Node number i < 10 is the end of list i.
 ANONYMOUS, MRU, MFU, MRU_GHOST, MFU_GHOST = 0, 1, 2, 3, 4

@@ -5,8 +5,9 @@ ticks, or as many as one likes. The published one counts requests and knows no t
 """
 
 from model.jit import kernel
+from model.structures.sentinels import NIL
 from model.zfs.arc.arc import access, adjust, new_block, release, revive, touch
-from model.zfs.arc.lists import NIL, in_core
+from model.zfs.arc.lists import in_core
 from model.zfs.arc.textbook import request_textbook
 
 

@@ -11,9 +11,10 @@ once a second and before new buffers, not with every miss.
 """
 
 from model.jit import kernel
+from model.structures.sentinels import NIL
 from model.zfs.arc import columns as header
 from model.zfs.arc import scalars as scalar
-from model.zfs.arc.lists import GHOST, MFU, MFU_GHOST, MRU, MRU_GHOST, NIL, enlist, forget, move, take_node, unlist
+from model.zfs.arc.lists import GHOST, MFU, MFU_GHOST, MRU, MRU_GHOST, enlist, forget, move, take_node, unlist
 
 
 @kernel

@@ -6,8 +6,9 @@ What happens then: `model.zfs.dmu.dbuf`.
 """
 
 from model.jit import kernel
+from model.structures.sentinels import NIL
 from model.zfs.arc.arc import access, adjust, new_block
-from model.zfs.arc.lists import INDIRECT, NIL, hold_above, release
+from model.zfs.arc.lists import INDIRECT, hold_above, release
 from model.zfs.dmu.layout import level_block
 
 RECORDS_IN_A_SECOND = 2**15  # that preallocation writes: about 300 MB/s, of 8 KiB; the second is that of the reclaim thread

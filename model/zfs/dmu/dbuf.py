@@ -1,8 +1,8 @@
 """Blocks of files in core: how the tree above a record, its reads and its transaction groups use the ARC.
 
  1. A block that is read gets its buffer when the reading begins, holds the indirect block above it from then on, and is
-    accessed and let go when it has come. Who finds it in core and held (an indirect block by those below it, a record by
-    a transaction group) does not disturb the ARC; else to find it counts as an access.
+    accessed and let go when it has come. A task that finds it in core and held (an indirect block by those below it, a
+    record by a transaction group) does not disturb the ARC; else to find it counts as an access.
  2. A record that is dirtied is anonymous, and held, until it is written: then it is accessed. What had been in core loses
     its identity, a ghost vanishes. Dirtied again in a later group before it is written, it has a second buffer, which is
     given back when the older one is written (in ZFS that one stays evictable until the next group frees it).
@@ -17,9 +17,10 @@ In ZFS: dbuf.c, `dbuf_hold_impl`, `dbuf_dirty`, `dbuf_write`, `dbuf_write_done`,
 
 from model.events.clock import TICK_NS
 from model.jit import kernel, part
+from model.structures.sentinels import NIL
 from model.zfs.arc import columns as header
 from model.zfs.arc.arc import access, evict_now, grow, make_anonymous, make_room, new_block, revive, shrink, touch
-from model.zfs.arc.lists import ANONYMOUS, INDIRECT, NIL, drop, hold, hold_above, in_core, release
+from model.zfs.arc.lists import ANONYMOUS, INDIRECT, drop, hold, hold_above, in_core, release
 from model.zfs.dmu import columns as dirtied
 from model.zfs.dmu.dirty import WRITTEN, dirty
 from model.zfs.dmu.layout import level_block

@@ -18,10 +18,10 @@ import numpy as np
 
 from model.jit import kernel
 from model.jit.lent_memory import empty, in_lines
+from model.structures.sentinels import NIL
 from model.zfs.dmu import columns as dirtied
 from model.zfs.dmu.layout import level_block
 
-NIL = 0  # the number of no entry
 QUARTERS = 4
 WRITTEN = -1
 

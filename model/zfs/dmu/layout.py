@@ -205,14 +205,14 @@ def block_sizes(seed=0, record_bytes=8192, checksum=FLETCHER2, n_leaves=46, shif
     """Sizes from made-up indirect blocks, compressed: see `model.zfs.dmu.indirect`. An L1 of which k children have been
     rewritten has k pointers of one that was rewritten altogether; of more than 128, sizes between are as the one before."""
     rng = stream(seed, "indirect blocks")
-    like = dict(record_bytes=record_bytes, n_vdevs=n_leaves, shift=shift)
-    fresh = [block_pointers(SEQUENTIAL, checksum, rng, **like) for _ in range(_SAMPLES)]
-    mixed, old = fresh[0].copy(), block_pointers(REWRITTEN, checksum, rng, **like)
+    shape = dict(record_bytes=record_bytes, n_vdevs=n_leaves, shift=shift)
+    fresh = [block_pointers(SEQUENTIAL, checksum, rng, **shape) for _ in range(_SAMPLES)]
+    mixed, old = fresh[0].copy(), block_pointers(REWRITTEN, checksum, rng, **shape)
     sizes, each = [psize(mixed.tobytes())], (1 << shift) // _STEPS
     for children in rng.random(1 << shift).argsort().reshape(_STEPS, each):
         mixed[children] = old[children]
         sizes += [sizes[-1]] * (each - 1) + [psize(mixed.tobytes())]
-    upper = l2_psize(REWRITTEN, rng, **like)
+    upper = l2_psize(REWRITTEN, rng, **shape)
     return Sizes(record_bytes, np.array([psize(block.tobytes()) for block in fresh]), np.array(sizes), upper)
 
 

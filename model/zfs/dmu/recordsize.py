@@ -34,7 +34,7 @@ from model.zfs.dmu import record_columns as counted
 class RecordParams(NamedTuple):
     """The rules of a build; the default is that of 2005 to 2014."""
 
-    most_bytes: int = 2**17  # of a record; SPA_MAXBLOCKSIZE
+    max_bytes: int = 2**17  # of a record; SPA_MAXBLOCKSIZE
     stay_compressed: int = 0  # 1: in core, too, unless a parameter says otherwise; OpenZFS 0.7, FreeBSD 12
 
 

@@ -110,7 +110,7 @@ def _prepend(zfetch, file):
     return first + place
 
 
-# ---- rules 1 and 2: who expects the block ----
+# ---- rules 1 and 2: which stream expects the block ----
 
 
 @kernel
@@ -212,9 +212,9 @@ def _is_solid(zfetch, stream):
 
 
 @kernel
-def _are_in_line(one, other, block):
+def _are_in_line(start, other_start, block):
     """Whether, of two streams that start at these blocks, the one nearer to `block` lies half way between."""
-    step, way = other - one, block - one
+    step, way = other_start - start, block - start
     return way in (2 * step, -step)
 
 
@@ -224,8 +224,8 @@ def _partner(zfetch, file, rank, block):
     stream = _stream_at(zfetch, file, rank)
     if _is_solid(zfetch, stream):
         for other_rank in range(rank + 1, zfetch.n_streams[file]):
-            other = _stream_at(zfetch, file, other_rank)
-            if _are_in_line(zfetch.start[stream], zfetch.start[other], block) and _is_solid(zfetch, other):
+            partner = _stream_at(zfetch, file, other_rank)
+            if _are_in_line(zfetch.start[stream], zfetch.start[partner], block) and _is_solid(zfetch, partner):
                 return other_rank
     return -1
 
@@ -233,11 +233,11 @@ def _partner(zfetch, file, rank, block):
 @kernel
 def _merge(zfetch, file, stream, other_rank, block):
     """`stream` takes another one in, and goes on from `block`, in whose direction both lie."""
-    other = zfetch.start[_stream_at(zfetch, file, other_rank)]
-    stride = abs(other - zfetch.start[stream])
+    other_start = zfetch.start[_stream_at(zfetch, file, other_rank)]
+    stride = abs(other_start - zfetch.start[stream])
     _delete(zfetch, file, other_rank)
     zfetch.start[stream] = block
-    zfetch.direction[stream] = FORWARD if block >= other else BACKWARD
+    zfetch.direction[stream] = FORWARD if block >= other_start else BACKWARD
     zfetch.stride[stream] = stride
     zfetch.ahead[stream] = block + stride
 

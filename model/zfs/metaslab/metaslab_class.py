@@ -17,11 +17,11 @@ figure to 2009 and is the class's own here: the same, but for the log class.
 """
 
 from model.jit import kernel, part
+from model.structures.sentinels import NOWHERE
 from model.zfs.metaslab.metaslab_group import allocate_in_group, mark_dirty
 from model.zfs.metaslab.state import LOG, MAX_COPIES, NO_VDEV, NORMAL, alloc_map, metaslab_at
 from model.zfs.metaslab.state import free_map as map_of_frees
 from model.zfs.space import free_map
-from model.zfs.space.pickers import NOWHERE
 from model.zfs.space.status import NO_SPACE, OK, note
 from model.zfs.vdev.raid import VdevParams
 from model.zfs.vdev.raid import asize as asize_of

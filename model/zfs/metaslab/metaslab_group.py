@@ -20,6 +20,7 @@ metaslabs by weight is an array in order of weight here.
 """
 
 from model.jit import kernel, part
+from model.structures.sentinels import NOWHERE
 from model.zfs.metaslab.state import (
     BONUS_AREA,
     FAILURE,
@@ -36,7 +37,6 @@ from model.zfs.metaslab.state import (
     ms_bytes,
 )
 from model.zfs.space import free_map, space_map_log
-from model.zfs.space.pickers import NOWHERE
 from model.zfs.space.status import note
 
 NO_METASLAB = -1

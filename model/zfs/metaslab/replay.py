@@ -10,11 +10,11 @@ from typing import NamedTuple
 import numpy as np
 
 from model.jit import kernel, part
+from model.structures.sentinels import NOWHERE
 from model.zfs.metaslab.metaslab_class import NO_HINT, allocate, free
 from model.zfs.metaslab.metaslab_group import NO_METASLAB
 from model.zfs.metaslab.sync import sync_txg
 from model.zfs.space import free_map
-from model.zfs.space.pickers import NOWHERE
 from model.zfs.space.status import NO_SPACE, OK
 
 ALLOCATE, FREE, END_OF_TXG = 0, 1, 2

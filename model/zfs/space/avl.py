@@ -25,9 +25,9 @@ import numpy as np
 
 from model.jit import kernel
 from model.jit.lent_memory import in_lines
+from model.structures.sentinels import NIL
 from model.zfs.space import tree_columns as branch
 
-NIL = 0  # the number of no node
 SIDES = branch.LEFT + branch.RIGHT
 
 

@@ -18,6 +18,7 @@ import numpy as np
 
 from model.jit import kernel
 from model.structures.bits import ALL, count, lowest, zeros_above
+from model.structures.sentinels import NONE
 from model.zfs.space.bitmaps import FreeBlocks, bits_at, blocks_of, first_bit, flip
 from model.zfs.space.free_runs import give as give_blocks
 from model.zfs.space.free_runs import longest_units, look_ahead
@@ -25,7 +26,6 @@ from model.zfs.space.free_runs import take as take_blocks
 from model.zfs.space.long_runs import look_closer
 from model.zfs.space.status import ABSENT, FULL, OK, UNALIGNED
 
-NONE = -1
 RUN_SECTORS_SHIFT = 15  # a record has at most 2^15 sectors
 MAX_UNIT_SHIFT = 17  # so that a record is at least as long as a word has bits
 # What is looked up together is one fetch of memory.

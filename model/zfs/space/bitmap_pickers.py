@@ -11,7 +11,8 @@ before every metaslab but the first.
 
 from model.jit import kernel, part
 from model.structures.bits import below
-from model.zfs.space.bitmaps import MAX_BLOCKS, NOWHERE, blocks_of, window
+from model.structures.sentinels import NOWHERE
+from model.zfs.space.bitmaps import MAX_BLOCKS, blocks_of, window
 from model.zfs.space.free_runs import (
     is_free_below,
     longest,

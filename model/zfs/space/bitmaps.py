@@ -28,13 +28,13 @@ import numpy as np
 
 from model.jit import kernel
 from model.structures.bits import ALL, above, below, bit, lowest, shift_right, zeros_above
+from model.structures.sentinels import NOWHERE
 from model.zfs.space.long_runs import LONG, LongRuns, new_long_runs
 
 MAX_BLOCKS = 2**24  # a map: four levels of 6 bits
 MAX_LONG = 2**21  # long runs kept at a time, at most
 MAX_GRAIN = 127
 INVERSE_SHIFT = 38  # exact, and within 63 bits, for 2^24 blocks of 127 units
-NOWHERE = -1
 
 
 class FreeBlocks(NamedTuple):

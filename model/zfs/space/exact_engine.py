@@ -1,8 +1,8 @@
 """`model.zfs.space.free_map` over `model.zfs.space.space_map`: segments of any size, in trees of the right shape."""
 
 from model.jit import kernel
+from model.structures.sentinels import NIL
 from model.zfs.space import pickers, space_map, space_map_log
-from model.zfs.space.avl import NIL
 from model.zfs.space.status import note
 
 # ---- the map of what is free in metaslab m ----

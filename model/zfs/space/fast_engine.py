@@ -2,8 +2,9 @@
 size."""
 
 from model.jit import kernel
+from model.structures.sentinels import NOWHERE
 from model.zfs.space import bitmap_maps, bitmap_pickers
-from model.zfs.space.bitmaps import NOWHERE, blocks_of
+from model.zfs.space.bitmaps import blocks_of
 from model.zfs.space.free_runs import n_segments
 from model.zfs.space.status import note
 

@@ -10,9 +10,9 @@ import numpy as np
 from model.jit import kernel, part
 from model.jit.cpu_prefetch import prefetch
 from model.structures.bits import ALL, above, lowest, zeros_above
+from model.structures.sentinels import NONE, NOWHERE
 from model.zfs.space import long_runs
 from model.zfs.space.bitmaps import (
-    NOWHERE,
     all_are,
     at_least,
     blocks_of,
@@ -28,7 +28,6 @@ from model.zfs.space.bitmaps import (
 )
 from model.zfs.space.long_runs import (
     LONG,
-    NONE,
     beginning_at,
     begins,
     ending_at,

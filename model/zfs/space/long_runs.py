@@ -17,10 +17,10 @@ import numpy as np
 
 from model.jit import kernel, part
 from model.jit.cpu_prefetch import prefetch
+from model.structures.sentinels import NONE
 from model.structures.skip_lists import LEVEL_BITS, Order, insert, remove
 
 LONG = 32  # blocks; shift 5 below
-NONE = -1
 # A run is a row, so that who comes to one in a list fetches memory once. Links of further levels stand in further rows.
 RUN = np.dtype([("start", np.int32), ("length", np.int32), ("after", np.int32), ("before", np.int32)])
 

@@ -21,12 +21,11 @@ from typing import NamedTuple
 
 from model.jit import kernel
 from model.structures.bits import zeros_above
+from model.structures.sentinels import NIL, NOWHERE
 from model.zfs.space import columns as bounds
-from model.zfs.space.avl import NIL
 from model.zfs.space.space_map import following, largest, overlapping, overlapping_or_next, smallest_of_at_least
 
 FIRST_FIT, DYNAMIC_FIT, CURSOR_DYNAMIC_FIT, NEW_DYNAMIC_FIT_C, NEW_DYNAMIC_FIT = range(5)
-NOWHERE = -1  # in place of an offset
 
 
 class PickerParams(NamedTuple):

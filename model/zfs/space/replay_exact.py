@@ -10,7 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from model.jit import kernel
-from model.zfs.space.pickers import FIRST_FIT, NOWHERE, PickerParams, pick
+from model.structures.sentinels import NOWHERE
+from model.zfs.space.pickers import FIRST_FIT, PickerParams, pick
 from model.zfs.space.space_map import add, clear, largest, new_space_maps, remove
 from model.zfs.space.status import OK
 

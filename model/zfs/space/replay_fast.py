@@ -9,8 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 from model.jit import kernel
+from model.structures.sentinels import NOWHERE
 from model.zfs.space.bitmap_pickers import pick_block
-from model.zfs.space.bitmaps import MAX_BLOCKS, NOWHERE, new_free_blocks
+from model.zfs.space.bitmaps import MAX_BLOCKS, new_free_blocks
 from model.zfs.space.free_runs import give, take
 from model.zfs.space.pickers import PickerParams
 from model.zfs.space.replay_exact import ALLOCATE, FREE, NEW_MAP, NOTHING_WRONG, Blocks, Operations

@@ -27,10 +27,11 @@ from typing import NamedTuple
 import numpy as np
 
 from model.jit import kernel
+from model.structures.sentinels import NIL
 from model.zfs.space import avl
 from model.zfs.space import columns as bounds
 from model.zfs.space import tree_columns as branch
-from model.zfs.space.avl import NIL, Trees
+from model.zfs.space.avl import Trees
 from model.zfs.space.status import ABSENT, FULL, OK, OVERLAP
 
 N_CURSORS = 64  # spec 2.8

@@ -16,8 +16,8 @@ from typing import NamedTuple
 import numpy as np
 
 from model.jit import kernel, part
+from model.structures.sentinels import NIL
 from model.zfs.space import avl, space_map
-from model.zfs.space.avl import NIL
 from model.zfs.space.status import FULL, OK
 
 RECORD_BYTES = 8

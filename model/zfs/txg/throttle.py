@@ -5,9 +5,9 @@ write more waits for the next group, and asks for it.
 
 *From 2008 on* a group is synced 30 s after the last sync began, or at once if somebody asks; and a group takes no more than
 a *limit* L of bytes. They are counted inflated: every block dirtied in the group, records, indirect blocks and dnodes alike,
-at its full length, times 6 (three copies, twice for RAID-Z or gangs). Who would exceed the limit waits for the next group,
-and asks for it. While one group is being synced and the next waits for that, who fills the open one beyond 7/8 of L sleeps
-for a tick. After each sync L is what can be written in 5 s:
+at its full length, times 6 (three copies, twice for RAID-Z or gangs). A transaction that would exceed the limit waits for
+the next group, and asks for it. While one group is being synced and the next waits for that, who fills the open one beyond
+7/8 of L sleeps for a tick. After each sync L is what can be written in 5 s:
 
     T2    L = 5 s worth of this sync, if it took longer;  else, if L was reached, up to twice as much
     T3    L = 5 s x (B per s of this sync + 3 x what it was before) / 4;        both: 32 MiB at least, Lmax at most
@@ -16,8 +16,8 @@ T2 has a slip: *every* transaction is taken to be beyond 7/8.
 
 *OpenZFS, from 2013 on.* A group is synced 5 s after the last sync began, or at once when 64 MiB of the pool are dirty (from
 0.8 on a fifth of what may be). All dirty data of the pool count, at their own length, until they are on disk: no
-more than D, a tenth of memory, at most 4 GiB. Who would write while D is reached waits until some of it is on disk; who does
-so beyond 60 % of D is delayed, once, and not together with others, but each behind the last one:
+more than D, a tenth of memory, at most 4 GiB. A transaction that would write while D is reached waits until some of it is on
+disk; who does so beyond 60 % of D is delayed, once, and not together with others, but each behind the last one:
 
     t = min(100 ms, 500 us x (dirty - 60 %) / (D - dirty));    until max(when its call began, when the last one goes on) + t
 
@@ -42,10 +42,10 @@ from model.zfs.txg import columns as throttled
 
 BY_MEMORY, T2, T3, DIRTY_DATA = range(4)  # what limits a group; the last: OpenZFS
 GOES_ON, WAITS, SLEEPS = range(3)  # who wants to write
-LEAST_LIMIT = 2**25  # B, inflated; zfs_write_limit_min
+MIN_LIMIT = 2**25  # B, inflated; zfs_write_limit_min
 TELLS = 8  # a group of less than 4 MiB, inflated, says nothing of the pool: the least limit over this
 QUARTERS = 4
-MOST_DELAY_NS = 100_000_000  # zfs_delay_max_ns
+MAX_DELAY_NS = 100_000_000  # zfs_delay_max_ns
 
 
 class TxgParams(NamedTuple):
@@ -56,12 +56,12 @@ class TxgParams(NamedTuple):
     rule: int = BY_MEMORY
     inflation: int = 6  # of counted bytes, T2 and T3
     sync_target_ns: int = 5 * SECOND_NS  # zfs_txg_synctime
-    least_limit: int = LEAST_LIMIT  # B, inflated, T2 and T3
+    min_limit: int = MIN_LIMIT  # B, inflated, T2 and T3
     uberblock_vdevs: int = 1  # top-level vdevs that an uberblock goes to; 3 by onnv_85
-    most_dirty_bytes: int = 2**32  # OpenZFS: D at most; and all that follows
+    max_dirty_bytes: int = 2**32  # OpenZFS: D at most; and all that follows
     sync_pct: int = 20  # of D: a group is synced; zfs_dirty_data_sync_percent
     sync_bytes: int = 0  # or so much, unless it is 0; zfs_dirty_data_sync
-    delay_pct: int = 60  # of D: who writes is delayed
+    delay_pct: int = 60  # of D: writes are delayed
     delay_ns: int = 500_000  # at 80 % of D
     joins_records: int = 0  # 1: a call that writes several records is one transaction; OpenZFS 2.2
 
@@ -107,10 +107,10 @@ def wants_sync(state, params):
 @kernel
 def delayed_until(state, params, began, now):
     """When one may go on that wants to write now, in a call that began then; `now` if at once."""
-    least, dirty = state[throttled.LIMIT] // 100 * params.delay_pct, dirty_bytes(state)
-    if dirty <= least:
+    undelayed, dirty = state[throttled.LIMIT] // 100 * params.delay_pct, dirty_bytes(state)
+    if dirty <= undelayed:
         return now
-    delay = min(MOST_DELAY_NS, np.int64(params.delay_ns * ((dirty - least) / (state[throttled.LIMIT] - dirty))))
+    delay = min(MAX_DELAY_NS, np.int64(params.delay_ns * ((dirty - undelayed) / (state[throttled.LIMIT] - dirty))))
     if now > began + delay:
         return now
     state[throttled.LAST_AWAKE] = max(began, state[throttled.LAST_AWAKE]) + delay
@@ -141,36 +141,36 @@ def verdict(state, params, open_txg, others_wait, n_bytes, anonymous_bytes, c_by
 
 
 @kernel
-def group_written(state, params, txg, took_ns, most):
-    """The limit after a sync; `most` is Lmax."""
+def group_written(state, params, txg, took_ns, max_limit):
+    """The limit after a sync; `max_limit` is Lmax."""
     dirty, took, target = state[throttled.DIRTY + txg % QUARTERS], max(1, took_ns), params.sync_target_ns
-    least = params.least_limit
-    if params.rule == T3 and dirty > least // TELLS:
+    min_limit = params.min_limit
+    if params.rule == T3 and dirty > min_limit // TELLS:
         rate = np.int64(dirty * (SECOND_NS / took))
         state[throttled.RATE] = rate if state[throttled.RATE] == 0 else rate // 4 + 3 * (state[throttled.RATE] // 4)
-        state[throttled.LIMIT] = min(most, max(least, np.int64(state[throttled.RATE] * (target / SECOND_NS))))
+        state[throttled.LIMIT] = min(max_limit, max(min_limit, np.int64(state[throttled.RATE] * (target / SECOND_NS))))
     elif params.rule == T2 and took > target:
-        state[throttled.LIMIT] = max(least, np.int64(min(state[throttled.LIMIT], dirty) * (target / took)))
+        state[throttled.LIMIT] = max(min_limit, np.int64(min(state[throttled.LIMIT], dirty) * (target / took)))
     elif params.rule == T2 and dirty >= state[throttled.LIMIT] and took // 8 < target // 8:
-        state[throttled.LIMIT] = min(most, np.int64(dirty * min(target / took, 2.0)))
+        state[throttled.LIMIT] = min(max_limit, np.int64(dirty * min(target / took, 2.0)))
 
 
-def most_bytes(memory_bytes, params):
+def max_limit_bytes(memory_bytes, params):
     """Lmax: an eighth of memory, inflated; OpenZFS: D."""
     if params.rule == DIRTY_DATA:
-        return min(params.most_dirty_bytes, memory_bytes // 10)
-    return max(params.least_limit, params.inflation * (memory_bytes // 8))
+        return min(params.max_dirty_bytes, memory_bytes // 10)
+    return max(params.min_limit, params.inflation * (memory_bytes // 8))
 
 
 def to_scale(params: TxgParams, k: float) -> TxgParams:
     """Of a machine whose groups are to be 1 / k: as often again, as much smaller."""
     return params._replace(timeout_ns=round(params.timeout_ns / k), sync_target_ns=round(params.sync_target_ns / k),
-                           least_limit=max(1, round(params.least_limit / k)),
-                           most_dirty_bytes=max(1, round(params.most_dirty_bytes / k)),
+                           min_limit=max(1, round(params.min_limit / k)),
+                           max_dirty_bytes=max(1, round(params.max_dirty_bytes / k)),
                            sync_bytes=round(params.sync_bytes / k))
 
 
-def new_throttle(least_limit=LEAST_LIMIT):
+def new_throttle(min_limit=MIN_LIMIT):
     state = np.zeros(throttled.N_STATE, np.int64)
-    state[throttled.LIMIT] = least_limit
+    state[throttled.LIMIT] = min_limit
     return state

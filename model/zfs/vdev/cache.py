@@ -36,7 +36,8 @@ import numpy as np
 
 from model.jit import kernel
 from model.jit.lent_memory import in_lines
-from model.structures.lru import NIL, bucket_of, enter, find, link_after, n_buckets_for, remove, unlink
+from model.structures.lru import bucket_of, enter, find, link_after, n_buckets_for, remove, unlink
+from model.structures.sentinels import NIL
 
 # Fill rules.
 FILL_ALL, FILL_METADATA, BYPASS_DATA = 0, 1, 2

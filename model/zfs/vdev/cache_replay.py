@@ -15,12 +15,12 @@ from typing import NamedTuple
 import numpy as np
 
 from model.jit import kernel
+from model.structures.sentinels import NOWHERE
 from model.zfs.vdev.cache import MISS, VdevCache, VdevCacheParams, fill_done, max_lines, new_cache, read, write
 
 READ, WRITE, COMPLETION = 0, 1, 2  # what an operation is; the codes of the recorded traces
 RECORDED = -1
 LEAF = 0  # the only one
-NOWHERE = -1  # in place of an offset
 
 
 class Operations(NamedTuple):

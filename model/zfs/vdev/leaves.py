@@ -40,7 +40,9 @@ from model.devices.command_queue import (
     start,
 )
 from model.events.clock import TICK_NS
+from model.events.queues import NOBODY
 from model.jit import kernel, part
+from model.structures.sentinels import NIL
 from model.zfs.vdev import child_columns as piece
 from model.zfs.vdev import io_columns as of_io
 from model.zfs.vdev import record_columns as recorded
@@ -60,10 +62,8 @@ from model.zfs.vdev.cache import (
 )
 from model.zfs.vdev.places import FRONT_BYTES, LEAF_SHIFT, OFFSET_MASK, SINGLE_DISK
 from model.zfs.vdev.queue import READ, WRITE, VdevQueue, VdevQueueParams, arrive, complete, new_io, new_queue, release
-from model.zfs.vdev.queue_units import NIL
 from model.zfs.vdev.raid import PADDING_NEVER, RAIDZ, VdevParams, max_ios, read_ios, write_ios
 
-NOBODY = -1  # no task
 FOR_LINE, FOR_TXG = -2, -3  # owners of an I/O that are no tasks
 COMPLETION = 2  # kind of a recorded operation, beside READ and WRITE
 

@@ -39,6 +39,7 @@ import numpy as np
 
 from model.jit import kernel
 from model.jit.lent_memory import in_lines
+from model.structures.sentinels import NIL
 from model.structures.skip_lists import Order, insert, n_levels_for, new_order, remove
 from model.zfs.vdev import io_columns as of_io
 from model.zfs.vdev import window_columns as window
@@ -46,7 +47,6 @@ from model.zfs.vdev.queue_units import (
     ALL_MARKS,
     DONT_AGGREGATE,
     INHERITED,
-    NIL,
     NODATA,
     OPTIONAL,
     READ,

@@ -40,10 +40,11 @@ from typing import NamedTuple
 import numpy as np
 
 from model.jit import kernel
+from model.structures.sentinels import NIL
 from model.structures.skip_lists import insert, remove
 from model.zfs.vdev import turn_columns as turn
 from model.zfs.vdev.queue import new_queue
-from model.zfs.vdev.queue_units import NIL, NODATA, collect, end_of, join
+from model.zfs.vdev.queue_units import NODATA, collect, end_of, join
 
 SYNC_READ, SYNC_WRITE, ASYNC_READ, ASYNC_WRITE, SCRUB_CLASS = range(5)
 N_CLASSES = 5
@@ -56,8 +57,8 @@ class ClassParams(NamedTuple):
     """The rules of a build; the defaults are those of August 2013, but that there are classes."""
 
     exist: int = 0
-    least: tuple = (10, 10, 1, 1, 1)  # per class: zfs_vdev_sync_read_min_active, ...; async write 2 from 0.7 on
-    most: tuple = (10, 10, 3, 10, 2)  # ..._max_active
+    min_per_class: tuple = (10, 10, 1, 1, 1)  # per class: zfs_vdev_sync_read_min_active, ...; async write 2 from 0.7 on
+    max_per_class: tuple = (10, 10, 3, 10, 2)  # ..._max_active
     max_active: int = 1000  # zfs_vdev_max_active
     ramp_from_pct: int = 30  # zfs_vdev_async_write_active_min_dirty_percent
     ramp_to_pct: int = 60  # zfs_vdev_async_write_active_max_dirty_percent
@@ -67,10 +68,10 @@ class ClassParams(NamedTuple):
 
 
 @kernel
-def async_writes(classes, dirty, most_dirty):
-    """Rule 6: how many there may be with so many B dirty of `most_dirty`."""
-    low, high = classes.least[ASYNC_WRITE], classes.most[ASYNC_WRITE]
-    begin, end = most_dirty * classes.ramp_from_pct // 100, most_dirty * classes.ramp_to_pct // 100
+def async_writes(classes, dirty, max_dirty):
+    """Rule 6: how many there may be with so many B dirty of `max_dirty`."""
+    low, high = classes.min_per_class[ASYNC_WRITE], classes.max_per_class[ASYNC_WRITE]
+    begin, end = max_dirty * classes.ramp_from_pct // 100, max_dirty * classes.ramp_to_pct // 100
     if dirty > end:
         return high
     return low if dirty < begin else low + (dirty - begin) * (high - low) // max(1, end - begin)
@@ -129,21 +130,21 @@ def _first_from(order, end, key, tie):
 
 
 @kernel
-def _least(classes, state, leaf, which):
-    least = classes.least[which]
+def _min_active(classes, state, leaf, which):
+    n_min = classes.min_per_class[which]
     if which == SCRUB_CLASS and classes.takes_turns and state[leaf, turn.OTHERS] > 0:
-        return min(state[leaf, turn.CREDIT], least)
-    return least
+        return min(state[leaf, turn.CREDIT], n_min)
+    return n_min
 
 
 @kernel
-def _most(classes, state, leaf, which, n_async_writes):
+def _max_active(classes, state, leaf, which, n_async_writes):
     if which == ASYNC_WRITE:
         return n_async_writes
     if (which == SCRUB_CLASS and classes.takes_turns
             and (state[leaf, turn.OTHERS] > 0 or state[leaf, turn.CREDIT] < classes.delay)):
-        return _least(classes, state, leaf, which)  # rule 7: it has not got the device to itself
-    return classes.most[which]
+        return _min_active(classes, state, leaf, which)  # rule 7: it has not got the device to itself
+    return classes.max_per_class[which]
 
 
 @kernel
@@ -163,11 +164,11 @@ def class_to_issue(queue, classes, state, leaf, n_async_writes):
     begin = state[leaf, turn.LAST_CLASS] + 1 if classes.takes_turns else 0
     for i in range(N_CLASSES):
         which = (begin + i) % N_CLASSES
-        if queue.n_waiting[first + which] > 0 and queue.n_pending[first + which] < _least(classes, state, leaf, which):
+        if queue.n_waiting[first + which] > 0 and queue.n_pending[first + which] < _min_active(classes, state, leaf, which):
             return which
     for which in range(N_CLASSES):
-        most = _most(classes, state, leaf, which, n_async_writes)
-        if queue.n_waiting[first + which] > 0 and queue.n_pending[first + which] < most:
+        n_max = _max_active(classes, state, leaf, which, n_async_writes)
+        if queue.n_waiting[first + which] > 0 and queue.n_pending[first + which] < n_max:
             return which
     return NO_CLASS
 
@@ -257,7 +258,7 @@ def arrive_in_class(queue, params, classes, state, leaf, io, now, n_async_writes
 
 @kernel
 def complete_in_class(queue, params, classes, state, leaf, unit, issued, n_async_writes):
-    """Rule 8: the device has completed a unit. Writes what is issued to `issued` (`most_issued`); returns how many."""
+    """Rule 8: the device has completed a unit. Writes what is issued to `issued` (`max_issued`); returns how many."""
     which, n = class_of(queue, unit), 0
     queue.n_pending[leaf * N_CLASSES + which] -= 1
     _count_done(classes, state, leaf, which)
@@ -272,20 +273,20 @@ def complete_in_class(queue, params, classes, state, leaf, unit, issued, n_async
 # ---- making one ----
 
 
-def most_issued(classes):
+def max_issued(classes):
     """Units of a leaf on the device at a time."""
-    return min(classes.max_active, sum(map(max, classes.least, classes.most)))
+    return min(classes.max_active, sum(map(max, classes.min_per_class, classes.max_per_class)))
 
 
 def check_classes(classes):
     """Raise ValueError with one sentence unless every value makes sense."""
-    for name, values in (("least", classes.least), ("most", classes.most)):
+    for name, values in (("min_per_class", classes.min_per_class), ("max_per_class", classes.max_per_class)):
         if len(values) != N_CLASSES or min(values) < 1:
             raise ValueError(f"{name} of the classes of the vdev queue is {values}, but it must be {N_CLASSES} numbers from "
                              "1 on; give one for each class")
-    if sum(classes.least) > classes.max_active:
-        raise ValueError(f"max_active of the vdev queue is {classes.max_active}, less than the {sum(classes.least)} that "
-                         "its classes have at least; choose more")
+    if sum(classes.min_per_class) > classes.max_active:
+        raise ValueError(f"max_active of the vdev queue is {classes.max_active}, less than the "
+                         f"{sum(classes.min_per_class)} that its classes have at least; choose more")
 
 
 def new_class_queue(params, classes, n_leaves, n_ios):

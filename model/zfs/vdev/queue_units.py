@@ -20,10 +20,10 @@ unit is to stretch to need no longer be optional.
 """
 
 from model.jit import kernel
+from model.structures.sentinels import NIL
 
 READ, WRITE = 0, 1  # what an I/O is
-MOST_BYTES = 2**24  # of a unit; SPA_MAXBLOCKSIZE
-NIL = 0  # the number of no I/O
+MAX_BYTES = 2**24  # of a unit; SPA_MAXBLOCKSIZE
 
 # Marks of an I/O, ZFS's flags.
 OPTIONAL = 1  # need not be written; rule 6
@@ -70,7 +70,7 @@ def _bytes_of(queue, first, last):
 @kernel
 def _may_end_with(queue, params, first, last):
     """Whether a unit from `first` on is not too long if `last` joins it."""
-    most = MOST_BYTES if params.bridges_beyond and _is_optional(queue, last) else params.aggregation_bytes
+    most = MAX_BYTES if params.bridges_beyond and _is_optional(queue, last) else params.aggregation_bytes
     return _bytes_of(queue, first, last) <= most
 
 

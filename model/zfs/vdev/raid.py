@@ -56,7 +56,7 @@ class RaidzParams(NamedTuple):
     """The rules of a build; the default is that of 2005 to 2009."""
 
     padding: int = PADDING_NEVER
-    most_parity: int = 2  # columns of it in a group; 3 from b120
+    max_parity: int = 2  # columns of it in a group; 3 from b120
 
 
 class VdevParams(NamedTuple):

@@ -8,9 +8,9 @@
 So commits are grouped by nothing but waiting; there is no timer. What a pass takes along: `model.zfs.zil.writer`. When all
 its writes are done, a cache flush goes to every vdev that had one of them; then the pass is over.
 
-Who is first matters much. A writer takes what came before it, and of what came after it no more than fits into the block
-in hand, whose size is a memory of former commits. If it is always the one who has waited longest, blocks hardly grow and
-there are hardly any groups; if it is the one who came last, it takes everybody's. On several processors all who wake up
+Which task is first matters much. A writer takes what came before it, and of what came after it no more than fits into the
+block in hand, whose size is a memory of former commits. If it is always the one who has waited longest, blocks hardly grow
+and there are hardly any groups; if it is the one who came last, it takes everybody's. On several processors all who wake up
 race for one lock, so by rights it is anyone: `drawn`.
 
 With the *strict* rule of 2007 who waits for the very last entry of all is not let go, although it is on disk: it makes a
@@ -37,15 +37,15 @@ done at once, and who is in `released` goes on.
 `zil_sync`; spec 6.3 to 6.5.
 """
 
+from model.events.queues import NOBODY
 from model.jit import kernel, part
+from model.structures.sentinels import NIL
 from model.zfs.zil import columns as intent
 from model.zfs.zil.log import (
     CREATING,
     FLUSHING,
     IDLE,
-    LEAST_BLOCK,
-    NIL,
-    NOBODY,
+    MIN_BLOCK,
     WRITING,
     device_of_next,
     last_block,
@@ -85,12 +85,12 @@ def _let_go(zil, params, log):
 def _take_next(zil, log):
     """One of those who wait becomes the writer."""
     waiting, n = zil.waiting, zil.logs[log, intent.N_WAITING]
-    who = zil.drawn[zil.n_drawn[0] % len(zil.drawn)] % n
+    chosen = zil.drawn[zil.n_drawn[0] % len(zil.drawn)] % n
     zil.n_drawn[0] += 1
-    become_writer(zil, log, waiting[log, who, intent.TASK], waiting[log, who, intent.OF_FILE],
-                  waiting[log, who, intent.UP_TO])
+    become_writer(zil, log, waiting[log, chosen, intent.TASK], waiting[log, chosen, intent.OF_FILE],
+                  waiting[log, chosen, intent.UP_TO])
     zil.logs[log, intent.N_WAITING] = n - 1
-    for i in range(who, n - 1):
+    for i in range(chosen, n - 1):
         for column in range(intent.N_WAITING_COLUMNS):
             waiting[log, i, column] = waiting[log, i + 1, column]
 
@@ -141,7 +141,7 @@ def commit(zil, params, settings, log, file, task, txg):
     if logs[log, intent.N_BLOCKS] == 0:
         if logs[log, intent.FIRST] == NIL:
             return True
-        put(zil, CREATE, 0, new_block(zil, log, LEAST_BLOCK, device_of_next(zil, params, settings, log), txg), 0)
+        put(zil, CREATE, 0, new_block(zil, log, MIN_BLOCK, device_of_next(zil, params, settings, log), txg), 0)
         logs[log, intent.PHASE] = CREATING
         become_writer(zil, log, task, file, up_to)
         return False

@@ -30,15 +30,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+from model.events.queues import NOBODY
 from model.jit import kernel
+from model.structures.sentinels import NIL
 from model.zfs.zil import columns as intent
 
-NIL = 0  # the number of no entry
-NOBODY = -1  # no task
 TRAILER = 184  # B of a log block that hold no entries; the header of the slim log is as large
 ENTRY = 192  # B of the entry of a write, without data
-LEAST_BLOCK, MOST_BLOCK = 4096, 131_072  # B, of log blocks
-MAX_DATA = MOST_BLOCK - TRAILER - ENTRY  # B of data in one entry
+MIN_BLOCK, MAX_BLOCK = 4096, 131_072  # B, of log blocks
+MAX_DATA = MAX_BLOCK - TRAILER - ENTRY  # B of data in one entry
 SPLIT_BYTES = 65_536  # rule 2
 N_CHOICES = 16  # rule 4, slim
 
@@ -56,7 +56,7 @@ class ZilParams(NamedTuple):
     copies_o_sync: int = 0  # 1: COPIED also for O_SYNC, not only for O_DSYNC; by b98
     counts_fetched: int = 0  # 1: data of NEED_COPY counts as waiting, and when one more is to fit; from onnv_85
     lists_late: int = 1  # 1: the entry being logged still counts as waiting; until it was counted with its data
-    strict: int = 1  # 1: who waits for the very last entry makes a pass of its own; in b98, not by hg 11670
+    strict: int = 1  # 1: a task that waits for the very last entry makes a pass of its own; in b98, not by hg 11670
     has_logbias: int = 0  # from hg 10310
     slim: int = 0  # from hg 11670
     slog_limit_bytes: int = 0  # rule 6, 0: no limit; zil_slog_limit, from hg 11670
@@ -137,7 +137,7 @@ def _append(zil, log, way, data):
 
 
 @kernel
-def most_entries(block_bytes):
+def max_entries(block_bytes):
     """That a piece of a block becomes (rule 2): two at least, whatever is in it, and two of something else."""
     return 2 + max(2, (block_bytes + SPLIT_BYTES - 1) // SPLIT_BYTES)
 
@@ -155,7 +155,7 @@ def has_room(zil, n_entries):
 @kernel
 def record(zil, params, settings, log, file, block, block_bytes, n_bytes, opened, txg):
     """`n_bytes` of one block of a file are written in `txg`: the sequence of the last entry, or 0 if nothing is logged.
-    There must be room for `most_entries` of the block."""
+    There must be room for `max_entries` of the block."""
     if settings.disabled:
         return 0
     way, left = way_of(params, settings, n_bytes, opened), n_bytes
@@ -184,7 +184,7 @@ def record_other(zil, params, settings, log, n_bytes, txg):
 
 @kernel
 def _bucket(n_bytes):
-    return 4096 if n_bytes <= 4096 else 12_288 if n_bytes <= 12_288 else 36_864 if n_bytes <= 36_864 else MOST_BLOCK
+    return 4096 if n_bytes <= 4096 else 12_288 if n_bytes <= 12_288 else 36_864 if n_bytes <= 36_864 else MAX_BLOCK
 
 
 @kernel
@@ -193,14 +193,14 @@ def next_block_bytes(zil, params, log):
     used = zil.logs[log, intent.NOW_USED] + TRAILER
     if not params.slim:
         used = max(used, zil.logs[log, intent.BEFORE_USED], zil.logs[log, intent.LISTED] + TRAILER)
-        return min(round_up(used, LEAST_BLOCK), MOST_BLOCK)
+        return min(round_up(used, MIN_BLOCK), MAX_BLOCK)
     rotor = zil.logs[log, intent.ROTOR]
     zil.choices[log, rotor] = _bucket(used)
     zil.logs[log, intent.ROTOR] = (rotor + 1) % N_CHOICES
-    most = np.int64(0)
+    largest = np.int64(0)
     for i in range(N_CHOICES):
-        most = max(most, zil.choices[log, i])
-    return most
+        largest = max(largest, zil.choices[log, i])
+    return largest
 
 
 @kernel

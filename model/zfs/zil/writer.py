@@ -18,12 +18,12 @@ In ZFS: zil.c, `zil_commit_writer`, `zil_lwb_commit`, `zil_lwb_write_start`; dmu
 """
 
 from model.jit import kernel, part
+from model.structures.sentinels import NIL
 from model.zfs.zil import columns as intent
 from model.zfs.zil.log import (
     IDLE,
     INDIRECT,
-    LEAST_BLOCK,
-    NIL,
+    MIN_BLOCK,
     OTHER,
     TRAILER,
     WRITING,
@@ -53,7 +53,7 @@ def _write_out(zil, params, settings, log, txg):
     slot = last_block(zil, log)
     n_bytes = zil.chain[log, slot, intent.BYTES]
     if params.slim:
-        n_bytes = min(n_bytes, round_up(TRAILER + zil.chain[log, slot, intent.USED], LEAST_BLOCK))
+        n_bytes = min(n_bytes, round_up(TRAILER + zil.chain[log, slot, intent.USED], MIN_BLOCK))
     after = new_block(zil, log, next_block_bytes(zil, params, log), device_of_next(zil, params, settings, log), txg)
     zil.held[log, txg % 4] += 1
     put(zil, LOG_BLOCK, n_bytes, slot, after)
@@ -69,13 +69,13 @@ def _fits(zil, log, n_bytes):
 @kernel
 def _cover(zil, log, entry):
     """The block of `entry` is being written: the same holds for what waits behind it, of the same block and group."""
-    entries, other = zil.entries, zil.entries[entry, intent.FOLLOWING]
-    while other != NIL:
-        same = (entries[other, intent.FILE] == entries[entry, intent.FILE]
-                and entries[other, intent.BLOCK] == entries[entry, intent.BLOCK])
-        if same and entries[other, intent.WAY] == INDIRECT and entries[other, intent.TXG] == entries[entry, intent.TXG]:
-            entries[other, intent.COVERED] = zil.logs[log, intent.PASS]
-        other = entries[other, intent.FOLLOWING]
+    entries, later = zil.entries, zil.entries[entry, intent.FOLLOWING]
+    while later != NIL:
+        same = (entries[later, intent.FILE] == entries[entry, intent.FILE]
+                and entries[later, intent.BLOCK] == entries[entry, intent.BLOCK])
+        if same and entries[later, intent.WAY] == INDIRECT and entries[later, intent.TXG] == entries[entry, intent.TXG]:
+            entries[later, intent.COVERED] = zil.logs[log, intent.PASS]
+        later = entries[later, intent.FOLLOWING]
 
 
 @part

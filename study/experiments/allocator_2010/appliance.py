@@ -19,7 +19,7 @@ from model.simulations.order_entry.state import Orders, leaves_of, new_machine
 from model.zfs.eras import era
 from model.zfs.metaslab.new_pool import new_pool
 from model.zfs.metaslab.state import EXACT, FAST, MetaslabParams, TopVdev
-from model.zfs.txg.throttle import most_bytes, to_scale
+from model.zfs.txg.throttle import max_limit_bytes, to_scale
 from model.zfs.vdev.places import BACK_BYTES, FRONT_BYTES
 from model.zfs.vdev.queue import VdevQueueParams
 from model.zfs.vdev.raid import VdevParams, vdev_params
@@ -61,7 +61,7 @@ def kernel_of(values: dict, scale: int) -> dict:
             "sync_block_ns": round(values["sync_block_ns"]), "load_block_ns": round(values["load_block_ns"]),
             "flush_ns": round(values["flush_ns"]), "wire_ns": round(values["wire_ns"]),
             "misses_indirect": 0.0 if values["keeps_indirect"] else float(values["indirect_misses"]),
-            "txg": to_scale(txg, scale), "most_limit": most_bytes(int(values["memory_gib"] * 2**30), txg) // scale}
+            "txg": to_scale(txg, scale), "max_limit": max_limit_bytes(int(values["memory_gib"] * 2**30), txg) // scale}
 
 
 def disk(drawn: SheetParams) -> SheetParams:

@@ -97,7 +97,7 @@ def _workload(values: dict, record: int, scale: int) -> dict:
     return {
         "cpu_ns": round(values["cpu_ns"]), "reads": float(values["reads_per_transaction"]), "dirtied": float(dirtied),
         "redo_bytes": round(values["redo_bytes"]), "hot_share": HOT_SHARE, "hot_hits": float(values["hot_accesses"]),
-        "dirty_target": int(stock / 2), "dirty_most": outstanding + int(stock + 2 * dirtied) + 1,
+        "dirty_target": int(stock / 2), "max_dirty": outstanding + int(stock + 2 * dirtied) + 1,
         "n_writers": n_writers, "writes_per_batch": max(1, outstanding // n_writers), "n_cpus": int(values["n_cpus"]),
         "record_bytes": record, "n_records": int((DATABASE_BYTES - REDO_LOG_BYTES) / record / scale),
         "n_redo_records": max(1, REDO_LOG_BYTES // REDO_BYTES // scale)}

@@ -201,14 +201,14 @@ def responses_ms(runs: Runs) -> dict[str, np.ndarray]:
 def lines_of_one_disk(runs: Runs) -> list[cache_lines.Lines]:
     """What the vdev cache of the recorded disk held, before and after."""
     rules = {FILL_ALL: cache_lines.RULES[0], FILL_METADATA: cache_lines.RULES[1]}
-    return [cache_lines.of_recording(rules[rule], x.pool.recorder.rows[:x.pool.recorder.n[0]],
+    return [cache_lines.of_recording(rules[rule], x.leaves.recorder.rows[:x.leaves.recorder.n[0]],
                                      runs.machine.cache._replace(fill_rule=rule))
             for rule, (_, x) in zip(rules, runs.items(), strict=True)]
 
 
 def commands_of_one_disk(x: Result) -> np.ndarray:
     """What the recorded disk served: rows of `model.zfs.vdev.leaves.Recorder.commands`."""
-    return x.pool.recorder.commands[:x.pool.recorder.n[record_columns.COMMANDS]]
+    return x.leaves.recorder.commands[:x.leaves.recorder.n[record_columns.COMMANDS]]
 
 
 # --- what it is made of -------------------------------------------------------------------------------------------------

@@ -195,7 +195,7 @@ def metrics(runs: Runs) -> pd.DataFrame:
 def _disk_reads(x: Result) -> int:
     """Reads of indirect blocks, or of lines around them, that went to a disk."""
     large = x.machine.readers.record_bytes
-    return int(x.counts["ios_done"] - x.counts["records_came"]) if large > x.pool.cache_params.max_read_bytes else int(
+    return int(x.counts["ios_done"] - x.counts["records_came"]) if large > x.leaves.cache_params.max_read_bytes else int(
         x.outcomes[1, MISS])
 
 

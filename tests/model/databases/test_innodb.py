@@ -346,9 +346,9 @@ def test_adaptive_flushing_turns_over_the_dirty_pages_as_the_log_does():
 
 
 def test_a_run_is_determined_by_its_seed():
-    one, again, other = (run(10**6, device=DISK, seed=seed, **TIGHT) for seed in (3, 3, 4))
-    assert one.ended_at.tolist() == again.ended_at.tolist()
-    assert one.counts == again.counts != other.counts
+    first, again, differing = (run(10**6, device=DISK, seed=seed, **TIGHT) for seed in (3, 3, 4))
+    assert first.ended_at.tolist() == again.ended_at.tolist()
+    assert first.counts == again.counts != differing.counts
 
 
 def test_a_store_is_told_of_all_processes_and_of_files_as_long_as_they_ever_are():
@@ -378,7 +378,7 @@ def test_versions_differ_where_the_manuals_say_so():
     assert later.buffer_pool_bytes == 2**27
 
 
-@pytest.mark.parametrize(("call", "said"), [
+@pytest.mark.parametrize(("call", "message"), [
     (lambda: settings_of("4.1", 1, 1), "version is 4.1, but .* modelled as 5.0, .*; choose"),
     (lambda: oltp(50, CPU), "n_rows is 50, but .*; choose 101"),
     (lambda: oltp(1000, CPU, distribution="normal"), "distribution is normal, but .*; choose"),
@@ -391,8 +391,8 @@ def test_versions_differ_where_the_manuals_say_so():
     (lambda: run(max_dirty_pages_pct=101), "max_dirty_pages_pct is 101.0, but .*; choose"),
     (lambda: run(cpu=Cpu(0, 0, 0, 0, 0)), "takes no time at all, .*; let one"),
 ])
-def test_bad_values_are_one_sentence(call, said):
-    with pytest.raises(ValueError, match=said) as told:
+def test_bad_values_are_one_sentence(call, message):
+    with pytest.raises(ValueError, match=message) as told:
         call()
     assert "\n" not in str(told.value)
     assert str(told.value).count(". ") == 0

@@ -11,7 +11,7 @@ from model.databases.innodb.binlog import events_bytes
 from model.databases.innodb.buffer_pool import change, oldest_change
 from model.databases.innodb.page_cleaner import n_to_clean
 from model.databases.innodb.start import start
-from model.databases.innodb.state import AT_WORK, MOST_HISTORY, WARM, Settings, log_limits, settings_of
+from model.databases.innodb.state import AT_WORK, MAX_HISTORY, WARM, Settings, log_limits, settings_of
 from model.databases.innodb.sysbench import DELETE, INSERT, UPDATE_C, UPDATE_K, Cpu, draws_of, ids_of, oltp
 from model.databases.innodb.tables import PAGE_BYTES, ROW_BYTES, is_entry_leaf, new_table, random_leaf_of
 from model.events.clock import MS, SECOND_NS
@@ -107,17 +107,17 @@ def with_dirty(n_dirty, log_between, **conf):
 @pytest.mark.parametrize(("n_dirty", "log_between"), [(100, 0), (2000, 0), (500, 10_000), (1000, 60_000), (1000, 100_000)])
 def test_how_many_pages_are_flushed_is_what_dirty_pages_or_the_age_ask_for(n_dirty, log_between):
     m = with_dirty(n_dirty, log_between)
-    limits, capacity, most = log_limits(m.s), 10_000, 20_000
+    limits, capacity, max_pages = log_limits(m.s), 10_000, 20_000
     age, dirty_pct = m.log[inno.MADE] - oldest_change(m), 100 * n_dirty / (len(m.frames.page) - 1)
     by_dirty = 100 * dirty_pct / 91 if dirty_pct >= 10 else 0
-    by_age = most / capacity * (100 * age / limits[0]) ** 1.5 / 7.5 if age >= limits[4] / 10 else 0
-    assert n_to_clean(m) == min(most, int(capacity * max(by_dirty, by_age) / 100 / 3))
+    by_age = max_pages / capacity * (100 * age / limits[0]) ** 1.5 / 7.5 if age >= limits[4] / 10 else 0
+    assert n_to_clean(m) == min(max_pages, int(capacity * max(by_dirty, by_age) / 100 / 3))
 
 
 def test_rates_of_thirty_seconds_count_a_third_each():
     m = with_dirty(100, 1000)
     m.history[inno.PAGES, :] = 600
-    m.history[inno.REDO, :MOST_HISTORY // 2] = 2 * 50_000  # on average what fifty of the pages are
+    m.history[inno.REDO, :MAX_HISTORY // 2] = 2 * 50_000  # on average what fifty of the pages are
     assert n_to_clean(m) == (600 + 50) // 3
 
 
@@ -144,8 +144,8 @@ def test_the_cleaner_keeps_the_log_from_its_end():
 def test_one_client_waits_for_the_log_and_for_the_binary_log(conf, syncs):
     x = run(n_transactions=400, **conf)
     assert x.counts["flushes"] == pytest.approx(400 * syncs, abs=2)
-    least = syncs * DEVICE["wal_sync_ns"] / MS
-    assert least < x.response_ns.mean() / MS < least + 1
+    min_ms = syncs * DEVICE["wal_sync_ns"] / MS
+    assert min_ms < x.response_ns.mean() / MS < min_ms + 1
 
 
 def test_events_are_rows_before_and_after():
@@ -158,10 +158,10 @@ def test_events_are_rows_before_and_after():
 
 @pytest.mark.parametrize("sync_binlog", [0, 1])
 def test_commits_of_many_clients_share_their_syncs(sync_binlog):
-    one, many = (run(n_clients=n, n_transactions=300 * n, sync_binlog=sync_binlog, n_rows=10**6) for n in (1, 32))
-    assert many.tps > 10 * one.tps
-    assert many.counts["flushes"] < 0.3 * many.counts["commits"]
-    assert many.machine.log[inno.STABLE] >= many.machine.log[inno.MADE] - 32 * 1000
+    alone, crowded = (run(n_clients=n, n_transactions=300 * n, sync_binlog=sync_binlog, n_rows=10**6) for n in (1, 32))
+    assert crowded.tps > 10 * alone.tps
+    assert crowded.counts["flushes"] < 0.3 * crowded.counts["commits"]
+    assert crowded.machine.log[inno.STABLE] >= crowded.machine.log[inno.MADE] - 32 * 1000
 
 
 def test_two_groups_are_under_way_at_a_time():
@@ -225,9 +225,9 @@ def test_releases_differ_where_the_manuals_say_so():
     assert [s.io_capacity_max for s in of.values()] == [2000, 2000, 2000, 2000, 20_000]
 
 
-@pytest.mark.parametrize(("asked", "most"), [(200, 2000), (5000, 10_000)])
-def test_the_most_io_capacity_follows_the_capacity(asked, most):
-    assert settings_of("8.0", 1, 1, io_capacity=asked).io_capacity_max == most
+@pytest.mark.parametrize(("asked", "expected"), [(200, 2000), (5000, 10_000)])
+def test_the_greatest_io_capacity_follows_the_capacity(asked, expected):
+    assert settings_of("8.0", 1, 1, io_capacity=asked).io_capacity_max == expected
     assert settings_of("8.0", 1, 1, io_capacity=asked, io_capacity_max=7777).io_capacity_max == 7777
     assert settings_of("8.0", 1, 1, buffer_pool_bytes=2**30).lru_scan_depth == 8 * settings_of("8.0", 1, 1).lru_scan_depth
 
@@ -242,11 +242,11 @@ def scenario_of(**database):
 
 def test_a_release_costs_more_and_its_factor_is_drawn_for_those_that_are_not_of_the_slides():
     old, new = scenario_of(version="5.4.2"), scenario_of(version="8.0", sysbench="0.4")
-    known = {one.database.version: machines.known([one], "sysbench") for one in (old, new)}
-    has = {version: "release_power" in found.central() for version, found in known.items()}
+    known = {machine.database.version: machines.known([machine], "sysbench") for machine in (old, new)}
+    has = {version: "release_power" in unknowns.central() for version, unknowns in known.items()}
     assert has == {"5.4.2": False, "8.0": True}
     values = known["8.0"].central()
-    cost = [servers.innodb_test(one, values).statements[:, -1].sum() for one in (old, new)]
+    cost = [servers.innodb_test(machine, values).statements[:, -1].sum() for machine in (old, new)]
     assert 1.5 < cost[1] / cost[0] < 2
     assert servers.innodb_test(new, values | {"release_power": 0.0}).statements.tolist() == servers.innodb_test(
         old, values).statements.tolist()
@@ -255,8 +255,8 @@ def test_a_release_costs_more_and_its_factor_is_drawn_for_those_that_are_not_of_
 @pytest.mark.parametrize(("version", "program", "k_is_random"), [
     ("5.4.0", None, 0), ("5.5", None, 0), ("5.6", None, 1), ("8.4", None, 1), ("8.4", "0.4", 0), ("5.4.2", "1.0", 1)])
 def test_which_sysbench_is_taken_goes_by_the_release_unless_it_is_said(version, program, k_is_random):
-    one = scenario_of(version=version, sysbench=program)
-    assert servers.innodb_test(one, machines.known([one], "sysbench").central()).k_is_random == k_is_random
+    machine = scenario_of(version=version, sysbench=program)
+    assert servers.innodb_test(machine, machines.known([machine], "sysbench").central()).k_is_random == k_is_random
 
 
 def test_at_work_and_the_rate_of_the_hours_before_go_together():

@@ -1,6 +1,5 @@
 """Oracle under order entry: against theory of caches and of checkpoints, with defects that break it; and on ZFS."""
 import json
-from pathlib import Path
 
 import pytest
 from conftest import one_sentence
@@ -15,7 +14,6 @@ from study.machines import simulate as machines
 from study.predictions import advise, predict
 from support.processes import interpreted
 
-HERE = Path(__file__).parent
 ALONE = Settings(1, 300, n_cpus=1, cpu_ns=2 * MS, n_blocks=2000, cache_bytes=2**25, log_file_bytes=2**30, changed_share=1.0)
 WAL = 3 * MS
 
@@ -71,10 +69,10 @@ def ran():
     known = {}
 
     def outcome(**changes):
-        one = scenario.changed(scenario.of(SMALL), {path.replace("__", "."): to for path, to in changes.items()})
-        key = one.model_dump_json()
+        machine = scenario.changed(scenario.of(SMALL), {path.replace("__", "."): to for path, to in changes.items()})
+        key = machine.model_dump_json()
         if key not in known:
-            known[key] = machines.simulate(one, machines.known([one], "oracle").central(), seed=1)
+            known[key] = machines.simulate(machine, machines.known([machine], "oracle").central(), seed=1)
         return known[key]
     return outcome
 
@@ -83,7 +81,7 @@ def test_a_record_larger_than_a_block_is_read_before_it_is_written(ran):
     """Records of the blocks' size: a read for each miss, and nothing else is read but block pointers. Records of 128 KiB:
     each read is sixteen times as much, and there are more, for writes of blocks whose record has left the ARC."""
     small, large = ran(), ran(files__record_kib=128)
-    bytes_read = [one.devices["data"]["read_bytes"] / one.counts["reads"] for one in (small, large)]
+    bytes_read = [run.devices["data"]["read_bytes"] / run.counts["reads"] for run in (small, large)]
     assert bytes_read[0] < 2 * 8192
     assert bytes_read[1] > 4 * 8192
     assert large.tps < small.tps
@@ -98,7 +96,7 @@ def test_a_log_device_never_slows_commits(ran):
 def test_bias_to_throughput_keeps_data_off_the_log_device(ran):
     both = ran(pool__log={"sheet": "x25-e"})
     redo = ran(pool__log={"sheet": "x25-e"}, files__logbias="throughput", files__log_logbias="latency")
-    written = [one.devices["log"]["written_bytes"] / one.counts["commits"] for one in (both, redo)]
+    written = [run.devices["log"]["written_bytes"] / run.counts["commits"] for run in (both, redo)]
     assert written[1] < written[0] / 2
     assert written[1] > 0.9 * redo.wal_bytes
 
@@ -108,18 +106,18 @@ def test_without_its_intent_log_a_commit_is_faster(ran):
 
 
 def test_what_it_writes_through_is_a_commit_of_the_file_system(ran):
-    one = ran()
-    assert one.result.machine.s.n_users == 16
-    assert one.counts["block_writes"] > one.counts["commits"]
-    assert one.devices["data"]["written_bytes"] > one.counts["block_writes"] * 8192
+    run = ran()
+    assert run.result.machine.s.n_users == 16
+    assert run.counts["block_writes"] > run.counts["commits"]
+    assert run.devices["data"]["written_bytes"] > run.counts["block_writes"] * 8192
 
 
 # ---- scenarios and advice ----
 
 
 def test_dangers_of_the_file_system_are_its_own_too():
-    one = scenario.changed(scenario.of(SMALL), {"files.zil": False})
-    assert dangers.dangers(one) == (dangers.NO_ZIL,)
+    machine = scenario.changed(scenario.of(SMALL), {"files.zil": False})
+    assert dangers.dangers(machine) == (dangers.NO_ZIL,)
     assert dangers.dangers(scenario.of(SMALL)) == ()
 
 
@@ -132,19 +130,19 @@ def test_dangers_of_the_file_system_are_its_own_too():
 ])
 def test_what_cannot_be_is_one_sentence(changes, word):
     if word is None:
-        one = scenario.changed(scenario.of(SMALL), changes | {"pool.data.use_gib": 50})
+        machine = scenario.changed(scenario.of(SMALL), changes | {"pool.data.use_gib": 50})
         with pytest.raises(UserError, match="choose a smaller one or more disks"):
-            machines.checked(one)
+            machines.checked(machine)
         return
     with pytest.raises(UserError, match=word):
         scenario.changed(scenario.of(SMALL), changes)
 
 
 def test_predictions_have_every_quantity():
-    one = scenario.changed(scenario.of(SMALL), {"database.seconds": 3})
-    found = predict.interval(one, draws=2)
-    assert {"tps", "response mean", "wal per transaction", "data: reads"} <= set(found.table.quantity)
-    assert (found.runs.tps > 0).all()
+    machine = scenario.changed(scenario.of(SMALL), {"database.seconds": 3})
+    prediction = predict.interval(machine, draws=2)
+    assert {"tps", "response mean", "wal per transaction", "data: reads"} <= set(prediction.table.quantity)
+    assert (prediction.runs.tps > 0).all()
 
 
 def test_every_recipe_for_it_is_a_switch_or_says_why_not():

@@ -166,12 +166,12 @@ def test_right_after_a_checkpoint_a_transaction_logs_many_times_what_it_does_lon
     early, late, later = (simulate(database._replace(), Settings(8, n, **QUIET)).counts["log_bytes"]
                           for n in (50, 50_000, 60_000))
     updates = accounts[pg.HOT_BYTES] + tellers[pg.HOT_BYTES] + branches[pg.HOT_BYTES]
-    least = updates + history[pg.INSERT_BYTES] + database.commit_bytes
+    min_bytes = updates + history[pg.INSERT_BYTES] + database.commit_bytes
     clean = accounts[pg.CLEAN_BYTES]
-    assert least < (later - late) / 10_000 < least + 1.1 * clean
-    assert early / 50 > 8000 + least
+    assert min_bytes < (later - late) / 10_000 < min_bytes + 1.1 * clean
+    assert early / 50 > 8000 + min_bytes
     without = simulate(database, Settings(8, 50, full_page_writes=0, **QUIET)).counts["log_bytes"]
-    assert without / 50 < least + database.relations[0, pg.MOVE_BYTES]
+    assert without / 50 < min_bytes + database.relations[0, pg.MOVE_BYTES]
 
 
 def test_a_page_loaded_full_takes_one_update_elsewhere_and_the_next_ones_at_home():
@@ -227,11 +227,11 @@ def test_a_log_that_has_no_files_yet_makes_them_and_then_uses_them_again():
                                            "ready_segments": ready})
         x = simulate(pgbench(5, 60_000, CPU_NS), s, on_device(wal_ns=10_000, wal_create_ns=10 * SECOND_NS))
         return x.seconds, x.counts["log_bytes"] / 2**24
-    (least, n_segments), (longer, _), (longest, _) = seconds(-1), seconds(5), seconds(1)
+    (shortest, n_segments), (longer, _), (longest, _) = seconds(-1), seconds(5), seconds(1)
     assert n_segments > 15
-    n_made = round((longest - least) / 10)
+    n_made = round((longest - shortest) / 10)
     assert 2.1 * 4 + 1 <= 1 + n_made <= 3 * 4 + 1
-    assert longer - least == pytest.approx(10 * (n_made - 4), abs=1)
+    assert longer - shortest == pytest.approx(10 * (n_made - 4), abs=1)
 
 
 def test_a_small_ring_makes_inserters_write():
@@ -254,9 +254,9 @@ def misses_of_a_clock(pages, n_frames):
     """The naive twin of the clock sweep: frames as a list of [page, usage]."""
     frames, hand, misses = [], -1, 0
     for page in pages:
-        found = [frame for frame in frames if frame[0] == page]
-        if found:
-            found[0][1] = min(5, found[0][1] + 1)
+        hits = [frame for frame in frames if frame[0] == page]
+        if hits:
+            hits[0][1] = min(5, hits[0][1] + 1)
             continue
         misses += 1
         if len(frames) < n_frames:
@@ -326,7 +326,7 @@ def run_one(n_clients=1, cpu_ns=CPU_NS, **conf):
     return simulate(pgbench(1, 1, cpu_ns), Settings(n_clients, 1, **conf))
 
 
-@pytest.mark.parametrize(("call", "said"), [
+@pytest.mark.parametrize(("call", "message"), [
     (lambda: settings_of(7.4, 1, 1), "version is 7.4, but .* from 8.3 to 18; choose"),
     (lambda: pgbench(0, 1, CPU_NS), "scale is 0, but .*; choose 1"),
     (lambda: pgbench(1, 1, CPU_NS, "tpc-c"), "script is tpc-c, but .*; choose"),
@@ -338,8 +338,8 @@ def run_one(n_clients=1, cpu_ns=CPU_NS, **conf):
     (lambda: run_one(wal_buffers_bytes=8192), "wal_buffers_bytes is 8192, but .*; choose"),
     (lambda: on_device(read_ns=-1), "takes -1 ns, but .*; give"),
 ])
-def test_bad_values_are_one_sentence(call, said):
-    with pytest.raises(ValueError, match=said) as told:
+def test_bad_values_are_one_sentence(call, message):
+    with pytest.raises(ValueError, match=message) as told:
         call()
     assert "\n" not in str(told.value)
     assert str(told.value).count(". ") == 0

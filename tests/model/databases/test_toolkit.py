@@ -20,7 +20,7 @@ def test_tables_and_indexes_are_the_working_set(n_reads, row_bytes):
 def test_a_transaction_does_what_it_is_told_to_each_row_in_a_table_of_its_own():
     database = toolkit(GIB, 4, 3, 200, 10**6, 1000)
     actions = database.statements[:, pg.ACTION].tolist()
-    assert [actions.count(one) for one in (READ, UPDATE, INSERT)] == [4, 3, 1]
+    assert [actions.count(action) for action in (READ, UPDATE, INSERT)] == [4, 3, 1]
     touched = database.statements[np.isin(actions, (READ, UPDATE, INSERT)), pg.RELATION]
     assert len(set(touched.tolist())) == 8
     assert database.statements[:, pg.CPU_NS].sum() == pytest.approx(10**6, rel=1e-4)

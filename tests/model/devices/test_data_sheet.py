@@ -105,7 +105,7 @@ def test_a_full_write_buffer_makes_writes_wait_for_the_arm():
     assert now > 0.95 * state.units[0, FREE]
 
 
-@pytest.mark.parametrize(("changed", "said"), [
+@pytest.mark.parametrize(("changed", "message"), [
     ({"rpm": 0}, "rpm of a disk is 0"),
     ({"average_seek_ns": -1}, "average_seek_ns of a disk is -1"),
     ({"average_seek_ns": 12_000_000}, "average_seek_ns of a disk is 12000000, but .* to 11200000"),
@@ -120,7 +120,7 @@ def test_a_full_write_buffer_makes_writes_wait_for_the_arm():
     ({"buffer_bytes": 4096}, "buffer_bytes of a disk is 4096"),
     ({"overhead_ns": 0.5}, "overhead_ns of a disk is 0.5"),
 ])
-def test_an_impossible_disk_is_one_sentence(changed, said):
-    with pytest.raises(ValueError, match=said + ".*; choose") as error:
+def test_an_impossible_disk_is_one_sentence(changed, message):
+    with pytest.raises(ValueError, match=message + ".*; choose") as error:
         new_drive(SHEET._replace(**changed))
     assert "\n" not in str(error.value)

@@ -364,7 +364,7 @@ def test_disks_of_one_state_do_not_disturb_each_other():
 
 # ---- impossible disks ----
 
-@pytest.mark.parametrize(("changed", "said"), [
+@pytest.mark.parametrize(("changed", "message"), [
     ({"rev_ns": 0}, "rotation speed above 0"),
     ({"seek_ns": np.full(10, -1)}, "seek times"),
     ({"seek_ns": np.zeros(3, np.int64)}, "do not fit 10 cylinders"),
@@ -372,12 +372,12 @@ def test_disks_of_one_state_do_not_disturb_each_other():
     ({"segments": 1, "own_write_segments": 1}, "cannot be shared"),
     ({"ahead": 7}, "read-ahead scheme 7"),
 ])
-def test_an_impossible_disk_is_one_sentence(changed, said):
-    with pytest.raises(ValueError, match=said):
+def test_an_impossible_disk_is_one_sentence(changed, message):
+    with pytest.raises(ValueError, match=message):
         small_disk(**changed)
 
 
-@pytest.mark.parametrize(("zones", "heads", "scheme", "said"), [
+@pytest.mark.parametrize(("zones", "heads", "scheme", "message"), [
     ([], 2, 0, "holds nothing"),
     ([Zone(0, 3, 12)], 0, 0, "0 heads"),
     ([Zone(0, 3, 0)], 2, 0, "0 sectors per track"),
@@ -390,8 +390,8 @@ def test_an_impossible_disk_is_one_sentence(changed, said):
     ([Zone(0, 3, 12)], 2, 11, "scheme 11"),
     ([Zone(0, 3, 12, spares=1, remaps=((3, 7),))], 2, 3, "a block already"),
 ])
-def test_an_impossible_layout_is_one_sentence(zones, heads, scheme, said):
-    with pytest.raises(ValueError, match=said):
+def test_an_impossible_layout_is_one_sentence(zones, heads, scheme, message):
+    with pytest.raises(ValueError, match=message):
         make_layout(zones, heads, scheme)
 
 
@@ -401,9 +401,9 @@ def test_an_impossible_seek_curve_is_one_sentence(points):
         seek_curve(10, *points)
 
 
-@pytest.mark.parametrize(("block", "count", "said"), [(0, 0, "0 blocks"), (-1, 1, "not on a disk"), (191, 2, "0 to 191")])
-def test_an_impossible_request_is_one_sentence(block, count, said):
+@pytest.mark.parametrize(("block", "count", "message"), [(0, 0, "0 blocks"), (-1, 1, "not on a disk"), (191, 2, "0 to 191")])
+def test_an_impossible_request_is_one_sentence(block, count, message):
     disk = small_disk()
     assert disk.layout.n_blocks == 192
-    with pytest.raises(ValueError, match=said):
+    with pytest.raises(ValueError, match=message):
         check_request(disk, block, count)

@@ -86,14 +86,14 @@ def test_laws_that_hold_whatever_comes(script, buffer_bytes, is_volatile):
     assert state.units[0, DRAINED] >= asked * SECOND // ssd.write_rate - len(script)
 
 
-@pytest.mark.parametrize(("changed", "said"), [
+@pytest.mark.parametrize(("changed", "message"), [
     ({"read_iops": 0}, "read_iops of a device is 0"), ({"channels": 0}, "channels of a device is 0"),
     ({"flush_ns": -1}, "flush_ns of a device is -1"),
     ({"buffer_bytes": 2**34, "disk_bytes": 10**9}, "more than the 1000000000 B"),
     ({"write_ns": 0.5}, "write_ns of a device is 0.5"),
 ])
-def test_an_impossible_device_is_one_sentence(changed, said):
-    with pytest.raises(ValueError, match=said + ".*; choose"):
+def test_an_impossible_device_is_one_sentence(changed, message):
+    with pytest.raises(ValueError, match=message + ".*; choose"):
         check_ssd(SSD._replace(**changed))
 
 

@@ -3,9 +3,9 @@
 import numpy as np
 
 from model.events.calendar import NEVER, new_calendar, next_source, set_time, settle
+from model.events.queues import NOBODY
 from model.events.streams import stream
 from model.simulations.filebench_oltp.filebench import (
-    NOBODY,
     Workload,
     draw_log_records,
     make_room,
@@ -33,8 +33,8 @@ def test_a_time_struck_out_at_the_beginning_of_an_event_is_settled_at_its_end():
         source = int(next_source(calendar))
         calendar.time[source] = NEVER
         for _ in range(int(rng.random() * 4)):
-            other = source if rng.random() < 0.2 else int(rng.random() * 37)
-            set_time(calendar, other, NEVER if rng.random() < 0.2 else int(rng.random() * 50))
+            changed = source if rng.random() < 0.2 else int(rng.random() * 37)
+            set_time(calendar, changed, NEVER if rng.random() < 0.2 else int(rng.random() * 50))
         settle(calendar, source)
         assert next_source(calendar) == np.argmin(calendar.time)
 
@@ -49,9 +49,9 @@ def test_the_last_place_of_the_log_is_never_written():
     n = workload.log_bytes // workload.log_write_bytes
     for log_bytes, n_places in ((workload.log_bytes, n - 1), (5 * workload.log_write_bytes // 2, 2),
                                 (workload.log_write_bytes, 1)):
-        some = workload._replace(log_bytes=log_bytes)
-        found = draw_log_records(some, 1, 4000) * some.record_bytes // some.log_write_bytes
-        assert np.unique(found).tolist() == list(range(n_places))
+        sized = workload._replace(log_bytes=log_bytes)
+        places = draw_log_records(sized, 1, 4000) * sized.record_bytes // sized.log_write_bytes
+        assert np.unique(places).tolist() == list(range(n_places))
 
 
 # ---- the semaphores ----

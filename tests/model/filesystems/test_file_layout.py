@@ -6,10 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from model.events.streams import stream
-from model.filesystems.zfs import file_layout as layout
+from model.filesystems.zfs import file_layout
 from model.filesystems.zfs.placement import FRONT_BYTES as PLACES_FRONT
 from model.filesystems.zfs.placement import LOG_ZONE, log_bytes, new_places, place, place_of_log_block
-from model.filesystems.zfs.state import NOWHERE, Settings
+from model.filesystems.zfs.state import Settings
+from model.structures.sentinels import NOWHERE
 from model.zfs.eras import ERAS, era
 from model.zfs.txg.write_issue import time_between
 from model.zfs.vdev.places import FRONT_BYTES, LEAF_SHIFT, OFFSET_MASK
@@ -21,7 +22,7 @@ GB = 10**9
 def test_metaslabs_of_equal_weight_hold_what_is_in_use(used):
     """By summing over a thousand metaslabs: each is filled until its free space, twice as much worth at the front, weighs as
     much as the first empty one."""
-    x = layout.share_by_weight(used)
+    x = file_layout.share_by_weight(used)
     at = (np.arange(100_000) + 0.5) / 100_000
     full = np.maximum(0, 1 - (2 - x) / (2 - at)) * (at < x)
     assert full.mean() == pytest.approx(used, rel=0.01)
@@ -29,21 +30,21 @@ def test_metaslabs_of_equal_weight_hold_what_is_in_use(used):
 
 def test_for_little_data_the_square_root_counts():
     """d = X^2 / 4, nearly: 160 GB of 10 TB lie on a quarter of each disk."""
-    assert layout.share_by_weight(0.016) == pytest.approx(2 * 0.016**0.5, rel=0.05)
-    assert layout.span_bytes(160 * GB, 10_000 * GB, 1, 1) == pytest.approx(2500 * GB, rel=0.05)
+    assert file_layout.share_by_weight(0.016) == pytest.approx(2 * 0.016**0.5, rel=0.05)
+    assert file_layout.span_bytes(160 * GB, 10_000 * GB, 1, 1) == pytest.approx(2500 * GB, rel=0.05)
 
 
 @given(st.floats(1e-4, 0.95), st.floats(1, 16), st.floats(0, 1), st.floats(0, 1))
 def test_data_lie_on_as_much_as_they_need_and_no_more_than_there_is(used, scale, spread, more):
     room = 1000 * GB
-    span = layout.span_bytes(int(used * room), room, scale, spread)
+    span = file_layout.span_bytes(int(used * room), room, scale, spread)
     assert min(1, used * scale) * room * 0.999 - 1 <= span <= room * (1 + 1e-9)
-    assert layout.span_bytes(int(used * room), room, scale, min(1, spread + more)) >= span - 1
-    assert layout.span_bytes(int(used * room), room, scale * (1 + more), spread) >= span - 1
+    assert file_layout.span_bytes(int(used * room), room, scale, min(1, spread + more)) >= span - 1
+    assert file_layout.span_bytes(int(used * room), room, scale * (1 + more), spread) >= span - 1
 
 
 def test_a_pool_to_scale_has_as_long_ways_as_what_it_stands_for():
-    spans = {layout.span_bytes(160 * GB // k, 10_000 * GB, k, 0.5) for k in (1, 2, 8)}
+    spans = {file_layout.span_bytes(160 * GB // k, 10_000 * GB, k, 0.5) for k in (1, 2, 8)}
     assert max(spans) - min(spans) < GB // 1000
 
 
@@ -52,11 +53,11 @@ def test_moved_blocks_keep_their_order_their_neighbours_and_their_distance(facto
     """What lies within a piece of 16 MiB stays together; nothing falls on anything else; what has no place gets none."""
     offsets = np.sort(stream(1, "places").choice(2**18, 4000, replace=False)) * 8192
     places = np.append(3 << LEAF_SHIFT | FRONT_BYTES + offsets, NOWHERE)
-    moved = layout._moved(places, np.full(4, factor))
+    moved = file_layout._moved(places, np.full(4, factor))
     assert moved[-1] == NOWHERE
     assert (moved[:-1] >> LEAF_SHIFT == 3).all()
     assert (np.diff(moved[:-1]) >= np.diff(places[:-1])).all()
-    together = np.diff(offsets // layout.PIECE_BYTES) == 0
+    together = np.diff(offsets // file_layout.PIECE_BYTES) == 0
     assert (np.diff(moved[:-1])[together] == np.diff(offsets)[together]).all()
     reach = (moved[-2] - moved[0]) / (offsets[-1] - offsets[0])
     assert reach == pytest.approx(factor, rel=0.05)
@@ -113,7 +114,7 @@ def test_a_group_is_as_fast_as_one_thread_or_all_of_them(cpus, ns):
 
 def test_a_record_costs_for_itself_and_for_its_bytes():
     s = Settings(sync_serial_ns=5000, sync_io_ns=20_000, checksum_ps=300, pack_ps=3000)
-    small, large = layout.sync_cpu_ns(s, 8192, 8192), layout.sync_cpu_ns(s, 2**17, 2**17)
+    small, large = file_layout.sync_cpu_ns(s, 8192, 8192), file_layout.sync_cpu_ns(s, 2**17, 2**17)
     assert small == (5000, 20_000 + 2457)
     assert large == (5000, 20_000 + 39_321)
-    assert layout.sync_cpu_ns(s, 2**17, 2**15) == (5000, 20_000 + (300 * 2**15 + 3000 * 2**17) // 1000)
+    assert file_layout.sync_cpu_ns(s, 2**17, 2**15) == (5000, 20_000 + (300 * 2**15 + 3000 * 2**17) // 1000)

@@ -47,12 +47,27 @@ def test_a_temporary_folder_that_others_can_write_to_is_not_trusted(tmp_path, mo
     assert decorators.temporary_folder() != mine
 
 
+def test_old_folders_are_forgotten_and_young_ones_and_those_of_others_are_not(tmp_path):
+    def folder(name, days):
+        (tmp_path / name).mkdir()
+        os.utime(tmp_path / name, (1e9 - 86400 * days,) * 2)
+        return tmp_path / name
+
+    old = [folder(f"{i:020x}", days=1000 + i) for i in range(decorators.KEPT_FOLDERS + 2)]
+    foreign = folder("not-a-digest-of-mine", days=5000)
+    present = folder("f" * 20, days=0)
+    decorators.forget_old_folders(present)
+    assert [f.exists() for f in old] == [True] * decorators.KEPT_FOLDERS + [False] * 2
+    assert foreign.exists()
+    assert present.exists()
+
+
 # ---- the same without the compiler, and with every index checked ----
 
 SHORT_RUN = """
 import numba
 from twins.vdev_cache import random_requests
-from model.zfs.vdev import cache_replay as vdev_cache_trace
+from model.zfs.vdev import cache_replay
 from model.structures.lru import misses, new_lru
 from model.events.streams import stream
 from model.zfs.vdev.cache import VdevCacheParams
@@ -62,7 +77,7 @@ digest = []
 for rule in range(3):
     rows = np.array(random_requests(stream(7, "requests"), 700, flagged=False)).T
     params = VdevCacheParams(cache_bytes=2**20, fill_rule=rule)
-    decisions, cache = vdev_cache_trace.drive(params, vdev_cache_trace.operations(*rows), 3)
+    decisions, cache = cache_replay.drive(params, cache_replay.operations(*rows), 3)
     digest += [int((column * np.arange(1, 701)).sum()) for column in decisions]
 digest.append(misses(new_lru(50), stream(7, "blocks").integers(0, 100, 2000)))
 uniform = stream(7, "reads").random((2, 300))
@@ -73,8 +88,8 @@ print(digest)
 
 @pytest.mark.parametrize("setting", ["NUMBA_DISABLE_JIT", "NUMBA_BOUNDSCHECK"])
 def test_interpreted_and_bounds_checked_code_decides_the_same(setting):
-    plain, other = printed(["-c", SHORT_RUN]), printed(["-c", SHORT_RUN], **{setting: "1"})
-    assert plain == other != ""
+    plain, checked = printed(["-c", SHORT_RUN]), printed(["-c", SHORT_RUN], **{setting: "1"})
+    assert plain == checked != ""
 
 
 class Pair(NamedTuple):
@@ -172,8 +187,8 @@ def test_of_two_processes_that_want_a_kernel_one_compiles_it(tmp_path):
     """The second asks while the first has its turn, and finds what the first has left."""
     with ThreadPoolExecutor(2) as pool:
         both = [pool.submit(printed, ["-c", WANTS_A_KERNEL], NUMBA_CACHE_DIR=str(tmp_path)) for _ in range(2)]
-        said = sorted(one.result(600).splitlines() for one in both)
-    assert said == [["asks", "0 1"], ["asks", "1 0"]]
+        outputs = sorted(process.result(600).splitlines() for process in both)
+    assert outputs == [["asks", "0 1"], ["asks", "1 0"]]
 
 
 def test_who_asks_for_another_kernel_or_where_no_file_can_be_made_does_not_wait(tmp_path):
@@ -186,8 +201,8 @@ def test_who_asks_for_another_kernel_or_where_no_file_can_be_made_does_not_wait(
 
 
 class Pairs(NamedTuple):
-    one: Pair
-    other: Pair
+    here: Pair
+    there: Pair
 
 
 @decorators.part
@@ -198,12 +213,12 @@ def _second(pair):
 @decorators.kernel
 def _in_turn(pairs, n):
     """Names that stay what they are, and names that do not: arguments and fields among both."""
-    pair, one, other, total = pairs.one, pairs.one.first, pairs.one.second, 0
+    pair, now, then, total = pairs.here, pairs.here.first, pairs.here.second, 0
     while n > 0:
-        total = 10 * total + one[0] + _second(pair)
-        one, other = other, one
+        total = 10 * total + now[0] + _second(pair)
+        now, then = then, now
         if n == 2:
-            pair = pairs.other
+            pair = pairs.there
         pair.first[0] += 1
         n -= 1
     return total
@@ -216,14 +231,14 @@ def _through_another_kernel(pairs, n):
 
 def test_what_is_looked_up_once_is_only_what_cannot_change():
     def pairs():
-        one, other = np.array([1]), np.array([3])
-        return Pairs(Pair(one, other), Pair(other, one))
+        low, high = np.array([1]), np.array([3])
+        return Pairs(Pair(low, high), Pair(high, low))
 
     expected = 0
-    values, one, first = [1, 3], 0, 0
+    values, turn, first = [1, 3], 0, 0
     for left in range(5, 0, -1):
-        expected = 10 * expected + values[one] + values[1 - first]
-        one = 1 - one
+        expected = 10 * expected + values[turn] + values[1 - first]
+        turn = 1 - turn
         first = 1 if left == 2 else first
         values[first] += 1
     assert _in_turn(pairs(), 5) == expected
@@ -282,14 +297,14 @@ def everything(nothing):
 
 @pytest.mark.parametrize("has_nothing", [True, False])
 def test_every_kind_of_field_is_read_as_python_reads_it(has_nothing):
-    found = []
+    results = []
     for function in (_all_of, _all_of.py_func if hasattr(_all_of, "py_func") else _all_of):
         state, out = everything(None if has_nothing else Pair(np.array([1.5]), np.arange(9)[2:4])), np.zeros(20)
         function(state, out)
-        found.append([*out, *state.pair.second])
-    assert found[0] == found[1]
-    assert found[0][4] == 0.5 + (2 - 2) * 0.1
-    assert found[0][:3] == [8, 5, 2]
+        results.append([*out, *state.pair.second])
+    assert results[0] == results[1]
+    assert results[0][4] == 0.5 + (2 - 2) * 0.1
+    assert results[0][:3] == [8, 5, 2]
 
 
 @pytest.mark.skipif(decorators.numba.config.DISABLE_JIT, reason="Python makes no table")
@@ -311,7 +326,7 @@ def _makes_a_state(pair):
 
 @decorators.kernel
 def _returns_a_state(pairs):
-    return pairs.one
+    return pairs.here
 
 
 @pytest.mark.skipif(decorators.numba.config.DISABLE_JIT, reason="Python can")

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from model.jit import lent_memory
-from model.jit.lent_memory import LEAST_BYTES, MOST_SPARE, empty, zeros
+from model.jit.lent_memory import MAX_SPARE, MIN_BYTES, empty, zeros
 
-N = LEAST_BYTES // 8
+N = MIN_BYTES // 8
 
 
 @pytest.fixture(autouse=True)
@@ -36,8 +36,8 @@ def test_a_view_holds_the_memory(view):
     at = place(array)
     del array
     gc.collect()
-    other = zeros(N, np.int64)
-    assert place(other) != at
+    later = zeros(N, np.int64)
+    assert place(later) != at
     assert (kept == 7).all()
 
 
@@ -61,16 +61,16 @@ def test_the_smallest_that_is_large_enough_is_lent():
 
 @pytest.mark.parametrize("next_size", [N, 2 * N])
 def test_what_is_kept_has_an_end(next_size):
-    arrays = [empty(N, np.int64) for _ in range(MOST_SPARE + 4)]
+    arrays = [empty(N, np.int64) for _ in range(MAX_SPARE + 4)]
     arrays.clear()
-    assert len(lent_memory._spare) == MOST_SPARE
+    assert len(lent_memory._spare) == MAX_SPARE
     empty(next_size, np.int64)
-    assert len(lent_memory._spare) <= MOST_SPARE
+    assert len(lent_memory._spare) <= MAX_SPARE
 
 
 def test_a_small_array_does_not_hold_a_large_piece():
     empty(100 * N, np.int64)
-    assert empty(N, np.int64).base.nbytes <= 2 * LEAST_BYTES
+    assert empty(N, np.int64).base.nbytes <= 2 * MIN_BYTES
 
 
 def test_small_arrays_are_numpys_own():

@@ -27,11 +27,11 @@ def digests(tmp_path):
         (tmp_path / name).write_text(source)
 
     def of_all():
-        found = sources.Found()
-        found.kept = {}
-        found.keep = lambda: None
+        known = sources.Digests()
+        known.kept = {}
+        known.keep = lambda: None
         names = [name.removesuffix(".py").replace("/", ".") for name in TREE if "__" not in name and name.endswith(".py")]
-        return {name: sources.digest(name, root=tmp_path, found=found) for name in [*names, "model", "study"]}
+        return {name: sources.digest(name, root=tmp_path, digests=known) for name in [*names, "model", "study"]}
     return of_all
 
 
@@ -107,23 +107,23 @@ def test_a_name_of_no_module_is_refused():
 
 def test_what_is_kept_is_by_the_text_of_a_file(tmp_path, monkeypatch):
     monkeypatch.setattr(sources, "KEPT", tmp_path / "kept.json")
-    first, second = sources.Found(), sources.Found()
-    digest = sources.digest("model.zfs.arc.arc", found=first)
+    first, second = sources.Digests(), sources.Digests()
+    digest = sources.digest("model.zfs.arc.arc", digests=first)
     assert len(json.loads((tmp_path / "kept.json").read_text())) >= 9
-    assert sources.digest("model.zfs.arc.arc", found=second) == digest
+    assert sources.digest("model.zfs.arc.arc", digests=second) == digest
     assert second.n_new == 0
     (tmp_path / "kept.json").write_text("[damaged")
-    assert sources.digest("model.zfs.arc.arc", found=sources.Found()) == digest
+    assert sources.digest("model.zfs.arc.arc", digests=sources.Digests()) == digest
 
 
 def test_a_process_takes_a_file_as_it_was_at_its_first_look(tmp_path, digests):
     """What it has imported is not kept under the digest of a text that came later."""
-    found = sources.Found()
-    found.kept, found.keep = {}, lambda: None
-    before = sources.digest("model.arc", root=tmp_path, found=found)
+    known = sources.Digests()
+    known.kept, known.keep = {}, lambda: None
+    before = sources.digest("model.arc", root=tmp_path, digests=known)
     (tmp_path / "model/disk.py").write_text("def seek(d): return d + 1")
-    assert sources.digest("model.oracle", root=tmp_path, found=found) != digests()["model.oracle"]
-    assert sources.digest("model.arc", root=tmp_path, found=found) == before
+    assert sources.digest("model.oracle", root=tmp_path, digests=known) != digests()["model.oracle"]
+    assert sources.digest("model.arc", root=tmp_path, digests=known) == before
 
 
 @kernel

@@ -12,7 +12,7 @@ from model.devices.data_sheet import SheetParams
 from model.events.streams import stream
 from model.jit import lent_memory
 from model.simulations.filebench_oltp import columns as oltp
-from model.simulations.filebench_oltp import run as oltp_run
+from model.simulations.filebench_oltp import run as filebench_run
 from model.simulations.filebench_oltp.filebench import Workload
 from model.simulations.filebench_oltp.run import preallocated_core, simulate
 from model.simulations.filebench_oltp.state import Room, Settings, new_site
@@ -85,16 +85,16 @@ def test_memory_that_is_too_small_costs_hits_and_memory_that_is_not_changes_noth
 
 def test_the_same_seed_gives_the_same_bits_and_another_one_others(site):
     settings = Settings(n_leaves=6, duration_ns=SECOND)
-    one, same, other = (simulate(site, rules_of("onnv_69"), settings, seed) for seed in (1, 1, 2))
-    assert (one.response_ns == same.response_ns).all()
-    assert (one.busy_ns == same.busy_ns).all()
-    assert len(one.response_ns) != len(other.response_ns) or (one.response_ns != other.response_ns).any()
+    first, same, differing = (simulate(site, rules_of("onnv_69"), settings, seed) for seed in (1, 1, 2))
+    assert (first.response_ns == same.response_ns).all()
+    assert (first.busy_ns == same.busy_ns).all()
+    assert len(first.response_ns) != len(differing.response_ns) or (first.response_ns != differing.response_ns).any()
 
 
 def test_too_little_room_is_made_up_for_and_changes_nothing(site, monkeypatch):
     settings = Settings(n_leaves=6, duration_ns=SECOND, txg_ns=SECOND // 4)
     plenty = simulate(site, rules_of("onnv_69"), settings)
-    monkeypatch.setattr(oltp_run, "first_room", lambda settings: Room(n_draws=10, n_ios=300, n_entries=60, n_nodes=500))
+    monkeypatch.setattr(filebench_run, "first_room", lambda settings: Room(n_draws=10, n_ios=300, n_entries=60, n_nodes=500))
     scarce = simulate(site, rules_of("onnv_69"), settings)
     assert (plenty.response_ns == scarce.response_ns).all()
     assert plenty.counts == scarce.counts
@@ -104,7 +104,7 @@ def test_indirect_blocks_that_begin_in_core_of_too_little_memory_all_have_header
     settings = Settings(n_leaves=6, duration_ns=SECOND, memory_bytes=2**22, warm_indirect=1)
     x = simulate(new_site(Workload(file_bytes=2**28), 6), rules_of("onnv_69"), settings)
     files, arc = x.machine.files, x.machine.arc
-    assert files.n_blocks - files.n_records > oltp_run.first_room(settings).n_nodes
+    assert files.n_blocks - files.n_records > filebench_run.first_room(settings).n_nodes
     assert arc.scalars[scalar.N_NODES] <= len(arc.nodes)
 
 
@@ -115,7 +115,7 @@ def test_the_commands_recorded_are_all_that_the_disk_began_to_serve(site):
     settings, recorder = Settings(n_leaves=6, duration_ns=4 * SECOND, txg_ns=SECOND), new_recorder(2, 0, 100_000)
     x = simulate(site, rules_of("onnv_69"), settings, 0, recorder)
     began, ends, offset, n_bytes, n_held, n_waiting = recorder.commands[:recorder.n[recorded.COMMANDS]].T
-    served, units = ends < settings.duration_ns, x.pool.drives.units[2]
+    served, units = ends < settings.duration_ns, x.leaves.drives.units[2]
     assert (served.sum(), (ends - began).sum(), n_bytes.sum()) == (units[N_SERVED], units[SERVICE_NS], units[SERVED_BYTES])
     assert (began[1:] >= ends[:-1]).all()
     assert (offset >= FRONT_BYTES).all()
@@ -130,12 +130,12 @@ def test_whole_lines_moved_for_nothing_cost_what_fills_cost_and_leave_no_line(si
     plain, moved = (simulate(site, rules._replace(moves_whole_lines=flag), settings, 0, new_recorder(2, 0, 100_000))
                     for flag in (0, 1))
     for x, n_bytes in ((plain, 8192), (moved, line)):
-        rows = x.pool.recorder.commands[:x.pool.recorder.n[recorded.COMMANDS]]
+        rows = x.leaves.recorder.commands[:x.leaves.recorder.n[recorded.COMMANDS]]
         assert len(rows) > 100
         assert (rows[:, recorded.BYTES] == n_bytes).all()
         assert (rows[:, recorded.OFFSET] % n_bytes == 0).all()
         assert x.outcomes.sum() == x.outcomes[0, MAY_NOT_FILL]
-        assert x.pool.cache.n_lines.sum() == 0
+        assert x.leaves.cache.n_lines.sum() == 0
     assert moved.reads_per_s < plain.reads_per_s
 
 

@@ -39,16 +39,17 @@ def test_the_law_holds_exactly(run, law):
 # ---- the I/Os of a block ----
 
 
-def pool_of(vdev, n_leaves):
+def leaves_of(vdev, n_leaves):
     rules = rules_of("onnv_79")
     at_rest = np.zeros(n_leaves, np.int64)
     return new_leaves(n_leaves, rules.cache, rules.queue, rules.disk, at_rest, 600, 4, new_recorder(), 0, vdev)
 
 
-def sent(pool):
+def sent(leaves):
     """(kind, leaf, offset, B) of what is in the outbox, which is emptied."""
-    ios, pool.n_out[0] = pool.outbox[:pool.n_out[0]].copy(), 0
-    return [(int(pool.queue.kind[io]), int(pool.leaf_of[io]), int(pool.queue.offset[io]), int(pool.queue.n_bytes[io]))
+    ios, leaves.n_out[0] = leaves.outbox[:leaves.n_out[0]].copy(), 0
+    queue = leaves.queue
+    return [(int(queue.kind[io]), int(leaves.leaf_of[io]), int(queue.offset[io]), int(queue.n_bytes[io]))
             for io in ios]
 
 
@@ -60,37 +61,37 @@ def expected(vdev, table, n, number):
 @pytest.mark.parametrize("arguments", VDEVS.values())
 def test_a_block_is_read_and_written_by_the_ios_of_its_vdev_behind_the_labels_of_its_disks(arguments):
     vdev = vdev_params(*arguments)
-    pool, table = pool_of(vdev, 2 * vdev.n_children), np.zeros((20, 4), np.int64)
+    leaves, table = leaves_of(vdev, 2 * vdev.n_children), np.zeros((20, 4), np.int64)
     for number, offset, n_bytes in itertools.product((0, 1), (0, 2**20 + 2**13, 10**6 << 12), (512, 6656, 8192)):
         place = number << LEAF_SHIFT | offset + FRONT_BYTES
-        n = write_block(pool, 0, place, n_bytes)
-        assert (pool.owner[pool.outbox[:n]] == FOR_TXG).all()
-        assert sent(pool) == [(WRITE, *io) for io in
+        n = write_block(leaves, 0, place, n_bytes)
+        assert (leaves.owner[leaves.outbox[:n]] == FOR_TXG).all()
+        assert sent(leaves) == [(WRITE, *io) for io in
                               expected(vdev, table, write_ios(vdev, offset, n_bytes, 0, table), number)]
-        assert not ask(pool, 0, place, n_bytes, 0, 3)
+        assert not ask(leaves, 0, place, n_bytes, 0, 3)
         n = read_ios(vdev, offset, n_bytes, table)
-        assert sent(pool) == [(READ, *io) for io in expected(vdev, table, n, number)]
-        answers = [has_come(pool, 3 << pool.waiter_shift | i) for i in range(n)]
+        assert sent(leaves) == [(READ, *io) for io in expected(vdev, table, n, number)]
+        answers = [has_come(leaves, 3 << leaves.waiter_shift | i) for i in range(n)]
         assert answers == [-1] * (n - 1) + [3]
 
 
 def test_all_children_of_a_mirror_are_written_alike_and_one_is_read():
     vdev = vdev_params("mirror", 3)
-    pool = pool_of(vdev, 6)
+    leaves = leaves_of(vdev, 6)
     place = 1 << LEAF_SHIFT | 2**21 + FRONT_BYTES
-    assert write_block(pool, 0, place, 8192) == 3
-    assert sent(pool) == [(WRITE, leaf, 2**21 + FRONT_BYTES, 8192) for leaf in (3, 4, 5)]
-    ask(pool, 0, place, 8192, 0, 0)
-    assert sent(pool) == [(READ, 3 + mirror_child(vdev, 2**21), 2**21 + FRONT_BYTES, 8192)]
+    assert write_block(leaves, 0, place, 8192) == 3
+    assert sent(leaves) == [(WRITE, leaf, 2**21 + FRONT_BYTES, 8192) for leaf in (3, 4, 5)]
+    ask(leaves, 0, place, 8192, 0, 0)
+    assert sent(leaves) == [(READ, 3 + mirror_child(vdev, 2**21), 2**21 + FRONT_BYTES, 8192)]
 
 
 def test_two_disks_in_raidz_are_written_as_much_as_a_mirror():
     for n_bytes in (512, 1024, 6656, 8192):
         per_leaf = []
         for kind in ("mirror", "raidz1"):
-            pool = pool_of(vdev_params(kind, 2), 2)
-            write_block(pool, 0, 2**21 + FRONT_BYTES, n_bytes)
-            per_leaf.append(sorted((leaf, n) for _, leaf, _, n in sent(pool)))
+            leaves = leaves_of(vdev_params(kind, 2), 2)
+            write_block(leaves, 0, 2**21 + FRONT_BYTES, n_bytes)
+            per_leaf.append(sorted((leaf, n) for _, leaf, _, n in sent(leaves)))
         assert per_leaf[0] == per_leaf[1]
 
 

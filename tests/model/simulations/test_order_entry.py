@@ -69,7 +69,7 @@ def test_the_utilisation_law_holds_exactly(seen, name):
 def test_buffers_held_are_dirty_or_being_written_and_no_more_than_there_are(seen, name):
     m = seen[name][0].machine
     under_way = int(m.writers[:, 1].sum())
-    assert m.counts[order.N_HELD] == m.is_dirty.sum() + under_way <= SMALL.dirty_most
+    assert m.counts[order.N_HELD] == m.is_dirty.sum() + under_way <= SMALL.max_dirty
 
 
 def pieces(site):
@@ -84,12 +84,12 @@ def pieces(site):
 def test_no_block_is_lost_and_no_two_lie_on_each_other(seen, name):
     site = seen[name][0]
     rewrite(site, 100, window(site, 0, SECOND // 2), 1, "to the end of a group")
-    found = sorted(pieces(site))
-    assert all(one[0] < other[0] or one[1] + one[2] <= other[1] for one, other in itertools.pairwise(found))
-    assert found[0][1] >= 0
-    assert max(offset + n for _, offset, n in found) <= N_METASLABS * METASLAB_BYTES
+    areas = sorted(pieces(site))
+    assert all(before[0] < after[0] or before[1] + before[2] <= after[1] for before, after in itertools.pairwise(areas))
+    assert areas[0][1] >= 0
+    assert max(offset + n for _, offset, n in areas) <= N_METASLABS * METASLAB_BYTES
     taken = int(site.space.class_allocated[0]) - int(site.space.deferred.sum())
-    assert taken == sum(n for *_, n in found)
+    assert taken == sum(n for *_, n in areas)
 
 
 # ---- closed forms ----
@@ -167,9 +167,9 @@ def test_blocks_of_raidz_take_parity_and_stay_apart():
     orders = SMALL._replace(vdev=vdev_params("raidz2", 6), n_vdevs=1, n_records=2**12)
     site = site_of(orders, unit=512, sheet=SHEET._replace(disk_bytes=2**28))
     rewrite(site, 3000, window(site, 0, SECOND), 1, "ageing")
-    found = sorted(pieces(site))
-    assert all(one[1] + one[2] <= other[1] for one, other in itertools.pairwise(found))
-    assert sorted({n for *_, n in found}) == [12 * 512, 24 * 512, asize(orders.vdev, REDO_BYTES)]
+    areas = sorted(pieces(site))
+    assert all(before[1] + before[2] <= after[1] for before, after in itertools.pairwise(areas))
+    assert sorted({n for *_, n in areas}) == [12 * 512, 24 * 512, asize(orders.vdev, REDO_BYTES)]
 
 
 # ---- the throttle, and sizes of log blocks ----
@@ -187,7 +187,7 @@ def test_an_open_group_counts_what_it_has_dirtied_six_times_over(seen, name):
 def test_a_group_takes_no_more_than_its_limit_and_one_write():
     """Groups of shares of logbias=throughput, too: with a tenth of what they would take, there are more of them."""
     free, limit = window(site_of(), SECOND, 2 * SECOND).tally, 2_000_000
-    site = site_of(SMALL._replace(txg=SMALL.txg._replace(least_limit=limit), most_limit=limit))
+    site = site_of(SMALL._replace(txg=SMALL.txg._replace(min_limit=limit), max_limit=limit))
     for _ in range(10):
         last = window(site, 0, SECOND // 4).tally
         one_write = 6 * (SMALL.record_bytes + 3 * 2**14 + REDO_BYTES)
@@ -197,28 +197,28 @@ def test_a_group_takes_no_more_than_its_limit_and_one_write():
 
 
 def test_whoever_waits_for_room_goes_on_however_small_a_group_is():
-    tiny = SMALL._replace(txg=SMALL.txg._replace(least_limit=1), most_limit=1, n_users=4)
+    tiny = SMALL._replace(txg=SMALL.txg._replace(min_limit=1), max_limit=1, n_users=4)
     assert window(site_of(tiny), 0, 4 * SECOND).tally["transactions"] > 10
 
 
 def test_the_throttle_and_log_blocks_take_the_steps_of_the_specification():
     """Spec 6.4, the table: blocks of n records of 8 KiB; spec 5.6: who is admitted."""
-    found = json.loads(interpreted("drivers.order_entry_steps"))
-    old, slim = found["old"], found["slim"]
+    printed = json.loads(interpreted("drivers.order_entry_steps"))
+    old, slim = printed["old"], printed["slim"]
     sizes = {"1": 12, "2": 20, "3": 28, "4": 36, "8": 68, "15": 124}
     large = {"1": 12, "2": 36, "3": 36, "4": 36, "8": 128, "15": 128}
     assert old == {n: [[1024 * size, 1024 * size]] for n, size in sizes.items()}
     assert slim == {n: [[1024 * large[n], 1024 * size]] for n, size in sizes.items()}
-    assert sum(n for n, _ in found["redo"]) > 400_000
-    assert found["admitted"] == [[True, False], [True, False], [True, False], [True, True], [False, False], [False, False]]
+    assert sum(n for n, _ in printed["redo"]) > 400_000
+    assert printed["admitted"] == [[True, False], [True, False], [True, False], [True, True], [False, False], [False, False]]
 
 
 def test_redo_without_a_log_device_ages_the_pool_too():
     """Log blocks take places between records, and are free again."""
     without, with_one = (site_of(SMALL._replace(has_slog=flag)) for flag in (0, 1))
-    like = window(site_of(SMALL._replace(has_slog=0)), 0, SECOND)
+    measured = window(site_of(SMALL._replace(has_slog=0)), 0, SECOND)
     for site in (without, with_one):
-        rewrite(site, 3000, like, 1, "ageing")
+        rewrite(site, 3000, measured, 1, "ageing")
     assert digest(without) != digest(with_one)
     assert without.space.class_allocated[0] == with_one.space.class_allocated[0]
 
@@ -227,13 +227,13 @@ def test_redo_without_a_log_device_ages_the_pool_too():
 
 
 def throughputs(name, window_s, run_s, n_runs, seed):
-    site, found = site_of(name=name, seed=seed), []
+    site, rates = site_of(name=name, seed=seed), []
     for number in range(n_runs):
         last = window(site, SECOND // 2 if window_s < run_s else 0, int(window_s * SECOND))
-        found.append(last.tally["transactions"] / window_s)
+        rates.append(last.tally["transactions"] / window_s)
         n = int(last.tally["writes"] * (run_s / window_s - 1))
         rewrite(site, n, last, seed, f"{number}")
-    return np.array(found)
+    return np.array(rates)
 
 
 @pytest.fixture(scope="module", params=["b117", "b141_df"])
@@ -244,7 +244,7 @@ def sampled_and_whole(request):
 
 def test_windows_and_ageing_give_what_simulating_every_second_gives(sampled_and_whole):
     """The mean: within three standard errors."""
-    sampled, whole = (one.mean(axis=1) for one in sampled_and_whole)
+    sampled, whole = (rates.mean(axis=1) for rates in sampled_and_whole)
     error = np.sqrt((np.var(sampled, ddof=1) + np.var(whole, ddof=1)) / 3)
     assert abs(np.mean(sampled) - np.mean(whole)) < max(3 * error, 0.05 * np.mean(whole))
 
@@ -252,7 +252,7 @@ def test_windows_and_ageing_give_what_simulating_every_second_gives(sampled_and_
 def test_windows_vary_from_run_to_run_as_whole_runs_do_and_by_the_chance_of_a_window(sampled_and_whole):
     """Variances between runs: that of windows is that of whole runs and what a fifth of a run adds, of users' draws. The two
     are estimated from 24 runs each, so that a factor of four between them would be noticed, and one of two not."""
-    sampled, whole = ((one.std(axis=1, ddof=1) / one.mean(axis=1)).mean() for one in sampled_and_whole)
+    sampled, whole = ((rates.std(axis=1, ddof=1) / rates.mean(axis=1)).mean() for rates in sampled_and_whole)
     assert 0.5 * whole < sampled < 2 * whole + 0.02
 
 
@@ -261,25 +261,25 @@ def test_windows_vary_from_run_to_run_as_whole_runs_do_and_by_the_chance_of_a_wi
 
 @pytest.mark.slow
 def test_the_laws_notice_defects():
-    found = json.loads(interpreted("defects.order_entry"))
-    assert found.pop("none") == []
-    assert len(found) == 8
-    assert all(found.values()), found
+    broken = json.loads(interpreted("defects.order_entry"))
+    assert broken.pop("none") == []
+    assert len(broken) == 8
+    assert all(broken.values()), broken
 
 
 def test_both_engines_of_the_allocator_put_every_block_in_the_same_place():
-    found = json.loads(interpreted("drivers.order_entry_pools"))
+    pools = json.loads(interpreted("drivers.order_entry_pools"))
     for name in ("b117", "b141_df", "b141"):
-        assert found[f"{name} 0"] == found[f"{name} 1"]
-        assert found[f"{name} 0"][1] > 0
-    assert len({one[0] for one in found.values()}) == 3
+        assert pools[f"{name} 0"] == pools[f"{name} 1"]
+        assert pools[f"{name} 0"][1] > 0
+    assert len({pool[0] for pool in pools.values()}) == 3
 
 
 def test_the_same_seed_gives_the_same_bits_and_another_one_others():
-    one, same, other = (site_of(seed=seed) for seed in (1, 1, 2))
-    tallies = [window(site, 0, SECOND).tally for site in (one, same, other)]
+    first, same, differing = (site_of(seed=seed) for seed in (1, 1, 2))
+    tallies = [window(site, 0, SECOND).tally for site in (first, same, differing)]
     assert tallies[0] == tallies[1] != tallies[2]
-    assert digest(one) == digest(same) != digest(other)
+    assert digest(first) == digest(same) != digest(differing)
 
 
 def test_users_do_the_same_under_both_rules():
@@ -313,7 +313,7 @@ def test_groups_go_on_under_other_users_whatever_those_before_had_under_way():
 
 @pytest.mark.parametrize(("changed", "words"), [
     ({"record_bytes": 4100}, "record_bytes of the order entry is 4100"), ({"n_vdevs": 0}, "n_vdevs of the order entry is 0"),
-    ({"cached": 1.5}, "cached of the order entry is 1.5"), ({"dirty_most": 3}, "dirty_most is 3"),
+    ({"cached": 1.5}, "cached of the order entry is 1.5"), ({"max_dirty": 3}, "max_dirty is 3"),
     ({"n_users": 0}, "n_users of the order entry is 0")])
 def test_a_machine_that_cannot_be_gets_one_sentence(changed, words):
     with pytest.raises(ValueError, match=words) as caught:

@@ -25,15 +25,15 @@ def rounds():
 
 
 def test_the_first_round_is_as_drawn(rounds):
-    found, drawn = rounds
-    assert (found[0] == drawn).all()
+    met, drawn = rounds
+    assert (met[0] == drawn).all()
 
 
 def test_what_is_in_memory_or_lacks_the_block_above_or_is_hot_stays_so(rounds):
-    found, drawn = rounds
-    assert ((found == FROM_MEMORY) == (drawn == FROM_MEMORY)).all()
-    assert ((found >= WITHOUT_ABOVE) == (drawn >= WITHOUT_ABOVE)).all()
-    records, first = found % WITHOUT_ABOVE, drawn % WITHOUT_ABOVE
+    met, drawn = rounds
+    assert ((met == FROM_MEMORY) == (drawn == FROM_MEMORY)).all()
+    assert ((met >= WITHOUT_ABOVE) == (drawn >= WITHOUT_ABOVE)).all()
+    records, first = met % WITHOUT_ABOVE, drawn % WITHOUT_ABOVE
     is_read = drawn != FROM_MEMORY
     assert ((records < n_hot(MANY)) == (first < n_hot(MANY)))[:, is_read].all()
     assert (records < MANY.n_records)[:, is_read].all()
@@ -41,13 +41,13 @@ def test_what_is_in_memory_or_lacks_the_block_above_or_is_hot_stays_so(rounds):
 
 def test_a_round_meets_other_records_than_those_before(rounds):
     """Of records drawn anew as many would be distinct; of the same ones, an eighth."""
-    found, drawn = rounds
-    records = (found % WITHOUT_ABOVE)[:, drawn != FROM_MEMORY]
+    met, drawn = rounds
+    records = (met % WITHOUT_ABOVE)[:, drawn != FROM_MEMORY]
     is_hot, distinct = records[0] < n_hot(MANY), 0.0
     for piece, size in ((is_hot, n_hot(MANY)), (~is_hot, MANY.n_records - n_hot(MANY))):
         distinct += size * (1 - np.exp(-records[:, piece].size / size))
     assert len(np.unique(records)) == pytest.approx(distinct, rel=0.03)
-    assert all(len(np.intersect1d(one, records[0])) < 0.2 * records.shape[1] for one in records[1:])
+    assert all(len(np.intersect1d(later, records[0])) < 0.2 * records.shape[1] for later in records[1:])
 
 
 def test_who_works_for_long_changes_all_of_the_database_and_not_the_same_part_again():

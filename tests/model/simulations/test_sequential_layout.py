@@ -59,9 +59,9 @@ def test_the_worked_vector_of_the_specification():
 def test_small_records_lie_where_the_other_layout_puts_them():
     """With holes too short for anything, up to the first L2."""
     files, sizes = number_blocks([128 * 100]), block_sizes(n_leaves=5)
-    one, other = layout.lay_out(files, sizes, 5)[0], seqread_layout.lay_out(files, sizes, 5)[0]
-    assert (one.place[:-1] == other.place[:-1]).all()
-    assert (one.second[:-1] == other.second[:-1]).all()
+    first, second = layout.lay_out(files, sizes, 5)[0], seqread_layout.lay_out(files, sizes, 5)[0]
+    assert (first.place[:-1] == second.place[:-1]).all()
+    assert (first.second[:-1] == second.second[:-1]).all()
 
 
 @pytest.fixture(scope="module")
@@ -111,7 +111,7 @@ def test_indirect_blocks_of_large_records_share_lines(laid_out):
 def test_little_room_for_holes_changes_nothing():
     files, sizes = number_blocks([2**16]), block_sizes(0, 4096, CHECKSUM_OFF, 2)
     made, free = seqread_layout.lay_out(files, sizes, 2)
-    assert free.hole_start.shape[1] > 64 or free.most_holes[0] < 56
+    assert free.hole_start.shape[1] > 64 or free.max_holes[0] < 56
     leaf, offset, n_bytes = extents(files, sizes, made)
     order = np.lexsort((offset, leaf))
     same = leaf[order][1:] == leaf[order][:-1]

@@ -10,7 +10,7 @@ from laws.sequential_reads import LAWS
 from model.devices.data_sheet import SheetParams
 from model.simulations.rules import rules_of as rules_of_disks
 from model.simulations.sequential_reads import columns as reader
-from model.simulations.sequential_reads import run as seqread
+from model.simulations.sequential_reads import run as sequential_run
 from model.simulations.sequential_reads import watch_columns as watched
 from model.simulations.sequential_reads.run import simulate
 from model.simulations.sequential_reads.state import ABSENT, STALLED, Readers, Settings, new_recorder, new_site, rules_of
@@ -19,7 +19,6 @@ from model.zfs.vdev.places import LEAF_SHIFT, OFFSET_MASK
 from support.processes import interpreted
 
 SECOND = 10**9
-MIB = 2**20
 READERS = Readers(n_streams=3, file_bytes=4 * 2**30)
 LEAVES = 12
 SETTINGS = Settings(n_leaves=LEAVES, duration_ns=8 * SECOND)
@@ -86,8 +85,8 @@ def test_with_the_cache_each_line_is_one_stall(runs):
 def test_stalls_are_what_the_cache_saves(site):
     """With a driver that does not sort; a sorting one can let a stalled reader wait for as long as others read in front."""
     rules = rules_of("onnv_70", SheetParams(sorts=0))
-    on, off = (simulate(site, one, SETTINGS).spent_ns["stalled on an indirect block"].sum()
-               for one in (rules, without_cache(rules)))
+    on, off = (simulate(site, build, SETTINGS).spent_ns["stalled on an indirect block"].sum()
+               for build in (rules, without_cache(rules)))
     assert on < 0.25 * off
 
 
@@ -162,16 +161,16 @@ def test_a_file_read_again_comes_from_core_just_if_it_fits(arc_bytes, keeps_indi
 
 def test_the_same_seed_gives_the_same_bits_and_another_one_others(site):
     settings = SETTINGS._replace(duration_ns=SECOND)
-    one, same, other = (simulate(site, rules_of("onnv_70"), settings, seed) for seed in (1, 1, 2))
-    assert (one.response_ns == same.response_ns).all()
-    assert (one.busy_ns == same.busy_ns).all()
-    assert len(one.response_ns) != len(other.response_ns) or (one.response_ns != other.response_ns).any()
+    first, same, differing = (simulate(site, rules_of("onnv_70"), settings, seed) for seed in (1, 1, 2))
+    assert (first.response_ns == same.response_ns).all()
+    assert (first.busy_ns == same.busy_ns).all()
+    assert len(first.response_ns) != len(differing.response_ns) or (first.response_ns != differing.response_ns).any()
 
 
 def test_too_little_room_is_made_up_for_and_changes_nothing(site, monkeypatch):
     settings = SETTINGS._replace(duration_ns=SECOND)
     plenty = simulate(site, rules_of("onnv_70"), settings, recorder=new_recorder(0, 0, 9000))
-    monkeypatch.setattr(seqread, "first_room", lambda *_: (5, 5))
+    monkeypatch.setattr(sequential_run, "first_room", lambda *_: (5, 5))
     scarce = simulate(site, rules_of("onnv_70"), settings, recorder=new_recorder(0, 0, 9000))
     assert (plenty.response_ns == scarce.response_ns).all()
     assert plenty.counts == scarce.counts

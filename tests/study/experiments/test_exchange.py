@@ -25,7 +25,7 @@ SECOND = 10**9
 VDEV_BYTES = 2**30
 DISK = appliance.disk(appliance.TERABYTE._replace(disk_bytes=VDEV_BYTES + 2**23, outer_sustained=95_000_000))
 SMALL = Orders(
-    n_users=8, cpu_ns=10**6, n_cpus=2**10, reads=4.0, dirtied=4.0, redo_bytes=4000, dirty_target=100, dirty_most=400,
+    n_users=8, cpu_ns=10**6, n_cpus=2**10, reads=4.0, dirtied=4.0, redo_bytes=4000, dirty_target=100, max_dirty=400,
     n_writers=1, writes_per_batch=8, n_shares=1, logbias=LATENCY, record_bytes=8192, indirect_bytes=8192,
     redo_record_bytes=8192, n_redo_records=200, n_records=2**15, n_vdevs=2,
     txg=Orders().txg._replace(timeout_ns=SECOND, sync_target_ns=SECOND),
@@ -119,7 +119,7 @@ def test_without_a_log_device_blocks_are_written_twice():
 
 def test_the_throttle_keeps_groups_as_large_as_can_be_written_in_time():
     """With a shorter target groups are smaller, and there are more of them."""
-    rules = (SMALL.txg._replace(timeout_ns=30 * SECOND, sync_target_ns=ns, least_limit=2**20)
+    rules = (SMALL.txg._replace(timeout_ns=30 * SECOND, sync_target_ns=ns, min_limit=2**20)
              for ns in (SECOND // 20, SECOND))
     short, long = (seen(SMALL._replace(txg=txg), seconds=10)[1].tally for txg in rules)
     assert short["txgs"] > 2 * long["txgs"] > 0

@@ -40,7 +40,7 @@ def test_what_is_a_share_of_the_pool_does_not_change_with_the_scale(scale):
     assert orders.n_records * 4096 * scale + orders.n_redo_records * 2**17 * scale == pytest.approx(350e9, rel=0.001)
     assert machine.run_s * scale == pytest.approx(30 * 60)
     assert orders.txg.timeout_ns * 32 == pytest.approx(30e9)  # groups, and what they take, by less
-    assert (orders.txg.least_limit * 32, orders.most_limit * 32) == (2**25, 6 * 2**33)
+    assert (orders.txg.min_limit * 32, orders.max_limit * 32) == (2**25, 6 * 2**33)
     stock = priors.read("order_entry").central()["dirty_buffers"]
     assert orders.dirty_target * 2 * scale == pytest.approx(stock, rel=0.01)      # the share of the database that it was
     assert orders.op_ns == order_entry_2010.setup(**LIKE).orders.op_ns

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
+from model.structures.sentinels import NIL
 from model.zfs.ageing.described import n_units, n_units_of_pieces
-from model.zfs.space.avl import NIL
 from model.zfs.space.space_map import first, following
 from study.commands import main as cli
 from study.errors import UserError

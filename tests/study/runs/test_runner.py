@@ -138,7 +138,7 @@ def test_the_identity_covers_code_parameters_data_and_modules_but_not_prose(note
     assert len(different) == 3
 
 
-class OneChanged(sources.Found):
+class OneChanged(sources.Digests):
     """Sources as they are, but for one file that does something else."""
     changed = ""
 
@@ -155,7 +155,7 @@ class OneChanged(sources.Found):
     ("study/runs/guard.py", {"00", "01", "02", "03", "04", "05", "06", "07", "08", "09", "10", "90", "91"})])
 def test_a_changed_source_repeats_the_notebooks_that_can_see_it(changed, repeated, monkeypatch):
     found = OneChanged()
-    monkeypatch.setattr(plans.sources, "digest_once", functools.partial(sources.digest, found=found))
+    monkeypatch.setattr(plans.sources, "digest_once", functools.partial(sources.digest, digests=found))
     before = plans.all_plans()
     found.changed = changed
     after = plans.all_plans()

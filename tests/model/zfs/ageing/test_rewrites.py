@@ -23,10 +23,10 @@ def test_a_record_is_freed_when_it_is_written_anew_and_never_twice(work, seed):
     done = writes(work, seed)
     kind, n_bytes, which = rows(done)
     place, live, ends = {}, {}, 0
-    for one, size, number in zip(kind.tolist(), n_bytes.tolist(), which.tolist(), strict=True):
-        if one == ALLOCATE:
+    for operation, size, number in zip(kind.tolist(), n_bytes.tolist(), which.tolist(), strict=True):
+        if operation == ALLOCATE:
             place[number] = live[number] = size
-        elif one == FREE:
+        elif operation == FREE:
             assert live.pop(number) == size
         else:
             assert number == ends
@@ -39,7 +39,7 @@ def test_a_record_is_freed_when_it_is_written_anew_and_never_twice(work, seed):
 @quick
 @given(st.lists(st.integers(0, 6), max_size=40))
 def test_what_is_replaced_is_the_last_of_the_same_record(record):
-    plain = [max((j for j in range(i) if record[j] == one), default=-1) for i, one in enumerate(record)]
+    plain = [max((j for j in range(i) if record[j] == number), default=-1) for i, number in enumerate(record)]
     assert replaced(np.array(record, np.int64)).tolist() == plain
 
 

@@ -208,10 +208,10 @@ def test_headers_of_a_large_device_take_memory_from_the_arc():
     assert x.arc.n_bytes[:3].sum() < 8 * MIB - headers / 2
 
 
-@pytest.mark.parametrize(("build", "device_bytes", "said"), [
+@pytest.mark.parametrize(("build", "device_bytes", "message"), [
     ("onnv_70", 2**30, "came with onnv_78; choose era"),
     ("b141", 2**26 - 1, "has 67108863 B, but ZFS takes none below 67108864; choose"),
 ])
-def test_impossible_cache_devices_are_one_sentence(build, device_bytes, said):
-    with pytest.raises(ValueError, match=said):
+def test_impossible_cache_devices_are_one_sentence(build, device_bytes, message):
+    with pytest.raises(ValueError, match=message):
         new_l2arc(era(build).l2arc, [device_bytes], 8192)

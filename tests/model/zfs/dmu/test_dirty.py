@@ -44,10 +44,10 @@ def test_random_rewrites_dirty_as_many_indirect_blocks_as_expected(n_records, bl
 
 def test_100_gb_of_8_kb_records_dirty_an_l1_for_almost_every_record():
     """The example of spec 5.3: 10 000 rewrites meet 9530 of 102 400 L1s, and all 800 L2s."""
-    found = group_of(13107200, draw(13107200, 10_000, "rewrites"))
-    assert found[1] == pytest.approx(9530, abs=80)
+    dirtied = group_of(13107200, draw(13107200, 10_000, "rewrites"))
+    assert dirtied[1] == pytest.approx(9530, abs=80)
     assert met(102400, 10_000) == pytest.approx(9530, abs=5)
-    assert found[2:] == [800, 7, 1]
+    assert dirtied[2:] == [800, 7, 1]
 
 
 def test_a_random_write_rewrites_eight_times_as_long_an_indirect_block_unless_they_are_met_again():

@@ -239,8 +239,8 @@ def test_pointers_to_indirect_blocks_have_two_dvas_and_always_checksums():
 
 
 def test_a_stream_gives_the_same_block_again():
-    one, other = (block_pointers(REWRITTEN, FLETCHER2, stream(8, "pointers")) for _ in range(2))
-    assert np.array_equal(one, other)
+    first, second = (block_pointers(REWRITTEN, FLETCHER2, stream(8, "pointers")) for _ in range(2))
+    assert np.array_equal(first, second)
 
 
 # ---- bad values ----
@@ -276,5 +276,5 @@ for kind in range(2):
 
 @pytest.mark.parametrize("setting", ["NUMBA_DISABLE_JIT", "NUMBA_BOUNDSCHECK"])
 def test_interpreted_and_bounds_checked_code_compresses_the_same(setting):
-    plain, other = printed(["-c", SHORT_RUN]), printed(["-c", SHORT_RUN], **{setting: "1"})
-    assert plain == other != ""
+    plain, checked = printed(["-c", SHORT_RUN]), printed(["-c", SHORT_RUN], **{setting: "1"})
+    assert plain == checked != ""

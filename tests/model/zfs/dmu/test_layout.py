@@ -109,7 +109,7 @@ def test_every_piece_is_aligned_to_the_lowest_set_bit_of_its_length(laid_out):
 
 def first_fit(sizes, n_bytes=2**20):
     """First fit as the specification has it, on one leaf: a list of free ranges and a cursor per alignment."""
-    free, cursor, found = [[0, n_bytes]], {}, []
+    free, cursor, places = [[0, n_bytes]], {}, []
     for size in sizes:
         align = size & -size
         for at in (cursor.get(align, 0), 0):
@@ -121,8 +121,8 @@ def first_fit(sizes, n_bytes=2**20):
         a, b = free.pop(i)
         free[i:i] = [part for part in ([a, place], [place + size, b]) if part[0] < part[1]]
         cursor[align] = place + size
-        found.append(place)
-    return found
+        places.append(place)
+    return places
 
 
 @pytest.mark.parametrize("indirect", [6144, 6656, 7168, 7680])

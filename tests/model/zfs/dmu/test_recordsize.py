@@ -110,11 +110,11 @@ def test_transaction_groups_write_as_many_records_and_parents_as_the_closed_form
     assert n_l1 == pytest.approx(records_dirtied(1024, n_writes), rel=0.02)
 
 
-@pytest.mark.parametrize(("make", "said"), [
+@pytest.mark.parametrize(("make", "message"), [
     (lambda: new_records(0, 8192), "0 records of 8192 B"),
     (lambda: new_records(10, 3000), "records of 3000 B"),
     (lambda: amplification(8192, 16384, 1), "writes of 16384 B to a record of 8192 B"),
 ])
-def test_what_cannot_be_is_one_sentence(make, said):
-    with pytest.raises(ValueError, match=said + ".*; choose"):
+def test_what_cannot_be_is_one_sentence(make, message):
+    with pytest.raises(ValueError, match=message + ".*; choose"):
         make()

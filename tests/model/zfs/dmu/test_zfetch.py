@@ -207,11 +207,11 @@ def test_the_twin_without_a_defect_agrees_in_these_walks(case):
 def test_never_more_streams_than_the_share_of_the_file(params, prefetched):
     for maxblkid, share in ((0, 1), (255, 1), (511, 1), (512, 2), (767, 2), (768, 3), (2047, 7), (2048, 8), (10**6, 8)):
         zfetch = Kernels(params)
-        most = 0
+        n_streams = 0
         for block in range(0, 97 * min(maxblkid + 1, 40), 97):
             zfetch.read_block(block * block % (maxblkid + 1), prefetched, 0, maxblkid)
-            most = max(most, len(zfetch.streams))
-        assert most == share or maxblkid == 0
+            n_streams = max(n_streams, len(zfetch.streams))
+        assert n_streams == share or maxblkid == 0
 
 
 @pytest.mark.parametrize("n_readers", [1, 2, 5, 8])
@@ -342,5 +342,5 @@ for params, rows, maxblkid in WALKS:
 
 @pytest.mark.parametrize("setting", ["NUMBA_DISABLE_JIT", "NUMBA_BOUNDSCHECK"])
 def test_interpreted_and_bounds_checked_code_prefetches_the_same(setting):
-    plain, other = printed(["-c", SHORT_RUN]), printed(["-c", SHORT_RUN], **{setting: "1"})
-    assert plain == other != ""
+    plain, checked = printed(["-c", SHORT_RUN]), printed(["-c", SHORT_RUN], **{setting: "1"})
+    assert plain == checked != ""

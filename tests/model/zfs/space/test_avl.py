@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from model.events.streams import stream
+from model.structures.sentinels import NIL
 from model.zfs.space import avl
 from model.zfs.space import tree_columns as branch
-from model.zfs.space.avl import NIL
 from twins import space_map as twin
 
 quick = settings(deadline=None, derandomize=True, max_examples=60)

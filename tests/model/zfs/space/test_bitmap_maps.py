@@ -18,17 +18,17 @@ ALLOC = 0  # a list
 
 def rows(blocks):
     """(first, length) of each row of consecutive numbers."""
-    found = []
+    runs = []
     for block in sorted(blocks):
-        if found and sum(found[-1]) == block:
-            found[-1][1] += 1
+        if runs and sum(runs[-1]) == block:
+            runs[-1][1] += 1
         else:
-            found.append([block, 1])
-    return found
+            runs.append([block, 1])
+    return runs
 
 
-def records(blocks, most):
-    return bool(blocks) + sum(-(-length // most) for _, length in rows(blocks))
+def records(blocks, max_blocks):
+    return bool(blocks) + sum(-(-length // max_blocks) for _, length in rows(blocks))
 
 
 def maps_of(n_blocks, unit=UNIT, n_lists=4, max_rows=1000):
@@ -49,7 +49,7 @@ def test_lists_count_records_like_sets(areas, n_undone):
     maps, there = maps_of(300), []
     for first, n in areas:
         blocks = range(300 + first, 300 + min(first + n, 300))
-        if not any(set(blocks) & set(other) for other in there):
+        if not any(set(blocks) & set(area) for area in there):
             there.append(blocks)
             assert bitmap_maps.put(maps, ALLOC, blocks[0] * UNIT, (blocks[-1] + 1) * UNIT) == OK
             assert bitmap_maps.take(maps, 1, blocks[0] * UNIT, (blocks[-1] + 1) * UNIT) == OK
@@ -57,7 +57,7 @@ def test_lists_count_records_like_sets(areas, n_undone):
         gone = there.pop(n_undone % len(there))
         assert bitmap_maps.unput(maps, ALLOC, gone[0] * UNIT, (gone[-1] + 1) * UNIT) == OK
         assert bitmap_maps.give(maps, 1, gone[0] * UNIT, (gone[-1] + 1) * UNIT) == OK
-    blocks = {block for one in there for block in one}
+    blocks = {block for area in there for block in area}
     assert bitmap_maps.space(maps, ALLOC) == len(blocks) * UNIT
     assert bitmap_maps.n_records(maps, 1, ALLOC, 9) == records(blocks, 4096)
     bitmap_maps.move(maps, ALLOC, 2)
@@ -69,10 +69,10 @@ def test_lists_count_records_like_sets(areas, n_undone):
     assert list(maps.n_units) == [0] * 4
 
 
-@pytest.mark.parametrize(("n_blocks", "unit", "most"), [(300, 4096, 4096), (640, 65536, 256), (1000, 131072, 128)])
+@pytest.mark.parametrize(("n_blocks", "unit", "max_blocks"), [(300, 4096, 4096), (640, 65536, 256), (1000, 131072, 128)])
 @quick
 @given(data=st.data())
-def test_a_log_written_anew_has_what_is_neither_free_nor_withheld(n_blocks, unit, most, data):
+def test_a_log_written_anew_has_what_is_neither_free_nor_withheld(n_blocks, unit, max_blocks, data):
     """Also with records that are shorter than the rows."""
     maps = maps_of(n_blocks, unit)
     edges = sorted(data.draw(st.sets(st.integers(0, n_blocks), max_size=30)))
@@ -86,8 +86,8 @@ def test_a_log_written_anew_has_what_is_neither_free_nor_withheld(n_blocks, unit
     before = maps.free.mask.copy()
     bitmap_maps.rewrite(maps, 1, ALLOC, (2, 3), 9)
     assert bitmap_maps.space(maps, ALLOC) == len(used - withheld) * unit
-    assert bitmap_maps.append(maps, 1, ALLOC, 9) == records(used - withheld, most)
-    assert bitmap_maps.append(maps, 1, 2, 9) == records({block for block in withheld if block % 2 == 0}, most)
+    assert bitmap_maps.append(maps, 1, ALLOC, 9) == records(used - withheld, max_blocks)
+    assert bitmap_maps.append(maps, 1, 2, 9) == records({block for block in withheld if block % 2 == 0}, max_blocks)
     assert (maps.free.mask == before).all()
 
 
@@ -105,8 +105,8 @@ def test_what_is_moved_comes_behind_what_is_there():
     """Lists that are linked have the blocks of both, and those alone are given; what is put then comes behind them."""
     maps = maps_of(300)
     assert bitmap_maps.take(maps, 1, 300 * UNIT, 400 * UNIT) == OK
-    for one, first, n in ((2, 310, 10), (2, 340, 5), (ALLOC, 300, 4), (ALLOC, 360, 6)):
-        assert bitmap_maps.put(maps, one, first * UNIT, (first + n) * UNIT) == OK
+    for list_, first, n in ((2, 310, 10), (2, 340, 5), (ALLOC, 300, 4), (ALLOC, 360, 6)):
+        assert bitmap_maps.put(maps, list_, first * UNIT, (first + n) * UNIT) == OK
     bitmap_maps.move(maps, ALLOC, 2)
     bitmap_maps.move(maps, ALLOC, 2)  # there is nothing left
     assert bitmap_maps.put(maps, 2, 390 * UNIT, 391 * UNIT) == OK

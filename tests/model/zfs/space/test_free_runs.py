@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from defects.free_runs import MUTANTS
 from model.jit import kernel
-from model.structures import bits as bits_module
+from model.structures import bits as bits_of_words
 from model.structures.bits import above, below, bit, count, lowest, shift_right, zeros_above
 from model.zfs.eras import era
 from model.zfs.metaslab.new_pool import new_pool
@@ -78,8 +78,6 @@ def test_other_pickers_take_no_blocks_of_three_sectors():
 
 
 # ---- against the exact engine ----
-
-SAME = st.tuples(st.integers(0, 3), st.booleans())
 
 
 def exact_and_fast(n_blocks, unit):
@@ -184,13 +182,13 @@ def test_instructions_on_words(word, n):
     """Compiled and plain; a word is 64 bits, and its number is their sum less 2^64 if the uppermost is set."""
     bits = [word >> i & 1 for i in range(64)]
     value = word & 2**64 - 1
-    found = int(words_report(word, n, out := np.zeros(7, np.int64)))
-    assert found == 0
+    failure = int(words_report(word, n, out := np.zeros(7, np.int64)))
+    assert failure == 0
     assert list(out) == [
         signed(value >> n), bits.index(1) if word else 64, bits[::-1].index(1) if word else 64, sum(bits),
         signed(1 << n), signed(2**n - 1), signed(2**64 - 2 ** (n + 1))]
-    assert [int(x) for x in (bits_module._plain_shift_right(word, n), bits_module._plain_lowest(word),
-                             bits_module._plain_zeros_above(word), bits_module._plain_count(word))] == list(out[:4])
+    assert [int(x) for x in (bits_of_words._plain_shift_right(word, n), bits_of_words._plain_lowest(word),
+                             bits_of_words._plain_zeros_above(word), bits_of_words._plain_count(word))] == list(out[:4])
 
 
 def signed(value):

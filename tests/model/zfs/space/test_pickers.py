@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from model.structures.sentinels import NOWHERE
 from model.zfs.space import pickers
 from model.zfs.space.pickers import (
     CURSOR_DYNAMIC_FIT,
@@ -11,7 +12,6 @@ from model.zfs.space.pickers import (
     FIRST_FIT,
     NEW_DYNAMIC_FIT,
     NEW_DYNAMIC_FIT_C,
-    NOWHERE,
     VARIANTS,
     PickerParams,
     is_fragmented,
@@ -56,13 +56,13 @@ SECTORS = {
 @pytest.mark.parametrize("name", SECTORS)
 def test_first_vector(name):
     params, expected = SECTORS[name]
-    maps, found = free_map((0, 1024)), []
+    maps, sectors = free_map((0, 1024)), []
     for request in REQUESTS_KIB:
         if request is None:
             add(maps, 0, 0, 8 * KIB)
         else:
-            found.append(allocate(maps, request * KIB, params) // 512)
-    assert found == expected
+            sectors.append(allocate(maps, request * KIB, params) // 512)
+    assert sectors == expected
 
 
 @pytest.mark.parametrize(("params", "second"), [(PickerParams(FIRST_FIT), 16), (ALWAYS_FIRST, 16), (ALWAYS_BEST, 16),

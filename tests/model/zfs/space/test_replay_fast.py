@@ -92,8 +92,8 @@ def test_where_the_fast_engine_went_astray_the_trace_is_not_blamed(tmp_path):
 
 def test_of_a_pool_too_the_fast_engine_says_how_many_choices_may_differ(tmp_path, monkeypatch):
     path = written(tmp_path / "pool__ops.parquet", [(0, size, -1) for size in SIZES])
-    found = {engine: replay_pool(path, "117_df", 1, 2**20, engine=engine).found for engine in ("exact", "fast")}
-    assert (AMBIGUOUS in found["exact"], found["fast"][AMBIGUOUS]) == (False, 0)
+    counts = {engine: replay_pool(path, "117_df", 1, 2**20, engine=engine).found for engine in ("exact", "fast")}
+    assert (AMBIGUOUS in counts["exact"], counts["fast"][AMBIGUOUS]) == (False, 0)
 
     def drive(*arguments):
         engine, pool, *others = driven(*arguments)

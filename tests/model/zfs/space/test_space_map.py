@@ -3,9 +3,9 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from model.structures.sentinels import NIL
 from model.zfs.space import space_map
 from model.zfs.space import tree_columns as branch
-from model.zfs.space.avl import NIL
 from model.zfs.space.space_map import add, clear, move, new_space_maps, remove
 from model.zfs.space.status import ABSENT, FULL, OK, OVERLAP
 from twins import space_map as twin
@@ -22,11 +22,11 @@ def new_maps(max_segments=AREA):
 
 
 def listed(maps, m):
-    node, found = space_map.first(maps, m), []
+    node, segments = space_map.first(maps, m), []
     while node != NIL:
-        found.append((int(maps.start[node]), int(maps.end[node])))
+        segments.append((int(maps.start[node]), int(maps.end[node])))
         node = space_map.following(maps, node)
-    return found
+    return segments
 
 
 def shape(maps, node):
@@ -158,11 +158,11 @@ def test_what_is_remembered_saves_searches_and_changes_none(changes):
     remembering, forgetful = new_maps(), new_maps()
     for change, area in changes:
         forgetful.recent[:] = NIL
-        found = [space_map.overlapping_or_next(maps, FREE, *area) if change == "look"
+        nodes = [space_map.overlapping_or_next(maps, FREE, *area) if change == "look"
                  else {"add": add, "remove": remove}[change](maps, FREE, *area) for maps in (remembering, forgetful)]
-        assert found[0] == found[1]
-        if change == "look" and found[0] != NIL:
-            remembering.recent[FREE] = found[0]
+        assert nodes[0] == nodes[1]
+        if change == "look" and nodes[0] != NIL:
+            remembering.recent[FREE] = nodes[0]
         assert shape(remembering, remembering.trees.root[FREE]) == shape(forgetful, forgetful.trees.root[FREE])
 
 

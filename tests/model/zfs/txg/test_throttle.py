@@ -8,7 +8,7 @@ from model.zfs.txg.throttle import (
     BY_MEMORY,
     DIRTY_DATA,
     GOES_ON,
-    LEAST_LIMIT,
+    MIN_LIMIT,
     SLEEPS,
     T2,
     T3,
@@ -17,7 +17,7 @@ from model.zfs.txg.throttle import (
     delayed_until,
     dirty_bytes,
     group_written,
-    most_bytes,
+    max_limit_bytes,
     new_throttle,
     note_clean,
     note_dirty,
@@ -34,10 +34,10 @@ def asks(state, params, n_bytes=8192, anonymous=0, others_wait=False, c=GIB):
     return verdict(state, params, 5, others_wait, n_bytes, anonymous, c)
 
 
-def after_sync(params, dirty, seconds, limit=LEAST_LIMIT, most=10 * GIB):
+def after_sync(params, dirty, seconds, limit=MIN_LIMIT, max_limit=10 * GIB):
     state = new_throttle()
     state[throttled.LIMIT], state[throttled.DIRTY + 1] = limit, dirty
-    group_written(state, params, 5, seconds * SECOND, most)
+    group_written(state, params, 5, seconds * SECOND, max_limit)
     return state
 
 
@@ -55,10 +55,10 @@ def test_about_230_random_rewrites_of_8_kib_fill_the_least_group():
 
 def test_who_fills_the_last_eighth_sleeps_if_another_group_waits():
     state, params = new_throttle(), TxgParams(rule=T3)
-    state[throttled.DIRTY + 1] = LEAST_LIMIT - LEAST_LIMIT // 16
+    state[throttled.DIRTY + 1] = MIN_LIMIT - MIN_LIMIT // 16
     assert asks(state, params) == GOES_ON
     assert asks(state, params, others_wait=True) == SLEEPS
-    state[throttled.DIRTY + 1] = LEAST_LIMIT // 2
+    state[throttled.DIRTY + 1] = MIN_LIMIT // 2
     assert asks(state, params, others_wait=True) == GOES_ON
     assert asks(state, params._replace(rule=T2), others_wait=True) == SLEEPS  # the slip
 
@@ -85,17 +85,17 @@ def test_the_limit_is_what_is_written_in_five_seconds_a_quarter_of_it_new():
 def test_a_group_too_small_to_count_leaves_the_limit_and_limits_have_bounds():
     params = TxgParams(rule=T3)
     assert after_sync(params, 2**22, 1, limit=2**30)[throttled.LIMIT] == 2**30
-    assert after_sync(params, 2**23, 100)[throttled.LIMIT] == LEAST_LIMIT
-    assert after_sync(params, GIB, 1, most=2 * GIB)[throttled.LIMIT] == 2 * GIB
-    assert most_bytes(8 * GIB, params) == 6 * GIB
+    assert after_sync(params, 2**23, 100)[throttled.LIMIT] == MIN_LIMIT
+    assert after_sync(params, GIB, 1, max_limit=2 * GIB)[throttled.LIMIT] == 2 * GIB
+    assert max_limit_bytes(8 * GIB, params) == 6 * GIB
 
 
 def test_what_is_too_small_to_count_is_so_by_the_least_limit():
     """A machine to a scale of 32: more than 2^17 B in a second tell something, as more than 2^22 B do of a whole one."""
-    small = TxgParams(rule=T3, least_limit=LEAST_LIMIT // 32)
+    small = TxgParams(rule=T3, min_limit=MIN_LIMIT // 32)
     assert after_sync(small, 2**17, 1, limit=2**30)[throttled.LIMIT] == 2**30
     assert after_sync(small, 2**18 + 1, 1, limit=2**30)[throttled.LIMIT] == 5 * (2**18 + 1)
-    assert after_sync(small, 2**19, 100)[throttled.LIMIT] == LEAST_LIMIT // 32
+    assert after_sync(small, 2**19, 100)[throttled.LIMIT] == MIN_LIMIT // 32
 
 
 def test_t2_shrinks_to_what_took_five_seconds_and_at_most_doubles():
@@ -115,15 +115,15 @@ def test_eras_have_the_throttle_of_their_time():
 OPENZFS = era("openzfs").txg
 
 
-def of_openzfs(dirty, most=GIB):
-    state = new_throttle(most)
+def of_openzfs(dirty, limit=GIB):
+    state = new_throttle(limit)
     state[throttled.DIRTY + 1] = dirty
     return state
 
 
-@pytest.mark.parametrize(("memory", "most"), [(8 * GIB, 8 * GIB // 10), (40 * GIB, 4 * GIB), (512 * GIB, 4 * GIB)])
-def test_a_tenth_of_memory_may_be_dirty_and_4_gib_at_most(memory, most):
-    assert most_bytes(memory, OPENZFS) == most
+@pytest.mark.parametrize(("memory", "limit"), [(8 * GIB, 8 * GIB // 10), (40 * GIB, 4 * GIB), (512 * GIB, 4 * GIB)])
+def test_a_tenth_of_memory_may_be_dirty_and_4_gib_at_most(memory, limit):
+    assert max_limit_bytes(memory, OPENZFS) == limit
 
 
 @pytest.mark.parametrize(("share", "us"), [
@@ -157,11 +157,11 @@ def test_what_is_dirty_counts_once_until_it_is_on_disk_and_who_waits_goes_on_bel
 @pytest.mark.parametrize("memory", [8 * GIB, 64 * GIB])
 def test_before_2019_a_group_was_of_64_mib_however_much_may_be_dirty(memory):
     """zfs_dirty_data_sync; since then zfs_dirty_data_sync_percent, a fifth."""
-    for name, most in (("openzfs_2013", 2**26), ("openzfs", most_bytes(memory, OPENZFS) // 5)):
-        params, state = era(name).txg, of_openzfs(0, most_bytes(memory, OPENZFS))
-        state[throttled.DIRTY + 1] = most
+    for name, max_bytes in (("openzfs_2013", 2**26), ("openzfs", max_limit_bytes(memory, OPENZFS) // 5)):
+        params, state = era(name).txg, of_openzfs(0, max_limit_bytes(memory, OPENZFS))
+        state[throttled.DIRTY + 1] = max_bytes
         assert not wants_sync(state, params)
-        state[throttled.DIRTY + 1] = most + 8192
+        state[throttled.DIRTY + 1] = max_bytes + 8192
         assert wants_sync(state, params)
 
 
@@ -170,7 +170,7 @@ def test_groups_to_scale_come_more_often_and_are_smaller_by_as_much(name):
     params, small = era(name).txg, to_scale(era(name).txg, 4)
     assert small.timeout_ns * 4 == params.timeout_ns
     assert small.sync_target_ns * 4 == params.sync_target_ns
-    assert most_bytes(64 * GIB, small) == pytest.approx(most_bytes(256 * GIB, params) / 4, rel=1e-9)
+    assert max_limit_bytes(64 * GIB, small) == pytest.approx(max_limit_bytes(256 * GIB, params) / 4, rel=1e-9)
     assert small.sync_bytes * 4 == params.sync_bytes
     assert small.rule in (BY_MEMORY, T2, T3, DIRTY_DATA)
 
@@ -182,12 +182,12 @@ def test_a_machine_to_scale_that_writes_as_fast_has_limits_to_scale(name, dirty_
     params = era(name).txg
     small = to_scale(params, 16)
     assert (small.timeout_ns, small.sync_target_ns) == (params.timeout_ns // 16, params.sync_target_ns // 16)
-    assert most_bytes(GIB // 16, small) == most_bytes(GIB, params) // 16
+    assert max_limit_bytes(GIB // 16, small) == max_limit_bytes(GIB, params) // 16
     states = []
-    for one, k in ((params, 1), (small, 16)):
-        state = new_throttle(one.least_limit)
+    for rules, k in ((params, 1), (small, 16)):
+        state = new_throttle(rules.min_limit)
         for txg, seconds in ((5, 2), (6, 9), (7, 1)):
             state[throttled.DIRTY + txg % 4] = dirty_mib * 2**20 // k
-            group_written(state, one, txg, seconds * SECOND // k, most_bytes(4 * GIB // k, one))
+            group_written(state, rules, txg, seconds * SECOND // k, max_limit_bytes(4 * GIB // k, rules))
         states.append(state)
     assert states[1][throttled.LIMIT] == pytest.approx(states[0][throttled.LIMIT] / 16, rel=1e-6)

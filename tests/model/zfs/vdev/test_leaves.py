@@ -12,15 +12,15 @@ from model.zfs.vdev.queue import VdevQueueParams
 
 def served(places, queue=None, **disk):
     """MiB at which reads begin that all come at once, in the order in which they are served."""
-    pool = new_leaves(1, VdevCacheParams(max_read_bytes=1), queue or VdevQueueParams(min_pending=35),
+    leaves = new_leaves(1, VdevCacheParams(max_read_bytes=1), queue or VdevQueueParams(min_pending=35),
                     new_drive(SheetParams(**disk)), np.zeros(1, np.int64), 16, 16, new_recorder())
     for task, place in enumerate(places):
-        _, io = read_block(pool, 0, place * 2**20, 2**17, 0, task)
-        to_queue(pool, 0, io)
+        _, io = read_block(leaves, 0, place * 2**20, 2**17, 0, task)
+        to_queue(leaves, 0, io)
     now, order = 0, []
-    while pool.drives.units[0, N_COMMANDS]:
-        now = start_disk(pool, now, 0)
-        order.append(int(pool.queue.offset[disk_done(pool, now, 0)]) >> 20)
+    while leaves.drives.units[0, N_COMMANDS]:
+        now = start_disk(leaves, now, 0)
+        order.append(int(leaves.queue.offset[disk_done(leaves, now, 0)]) >> 20)
     return order
 
 
@@ -50,21 +50,21 @@ SERVICE_NS, BATCHES = 8 * 10**6, 20
 
 def responses(arrivals, drawn_ns):
     """Response times (ns) of reads at random places, in the order in which they come to one leaf, with drawn services."""
-    n, ends, found = len(arrivals), None, np.zeros(len(arrivals), np.int64)
-    pool = new_leaves(1, VdevCacheParams(max_read_bytes=1), VdevQueueParams(aggregation_bytes=0),
+    n, ends, taken_ns = len(arrivals), None, np.zeros(len(arrivals), np.int64)
+    leaves = new_leaves(1, VdevCacheParams(max_read_bytes=1), VdevQueueParams(aggregation_bytes=0),
                     new_drive(SheetParams(), drawn_ns), np.zeros(1, np.int64), 2**10, n, new_recorder())
     places = (stream(3, "places").random(n) * 2**20).astype(np.int64) * 8192
     for task, now in enumerate([*arrivals.tolist(), int(arrivals[-1]) + 10**13]):
         while ends is not None and ends <= now:
-            io = disk_done(pool, ends, 0)
-            found[pool.owner[io]] = ends - arrivals[pool.owner[io]]
-            release_io(pool, io)
-            ends = start_disk(pool, ends, 0) if pool.drives.units[0, N_COMMANDS] else None
+            io = disk_done(leaves, ends, 0)
+            taken_ns[leaves.owner[io]] = ends - arrivals[leaves.owner[io]]
+            release_io(leaves, io)
+            ends = start_disk(leaves, ends, 0) if leaves.drives.units[0, N_COMMANDS] else None
         if task < n:
-            _, io = read_block(pool, now, int(places[task]), 8192, 0, task)
-            if to_queue(pool, now, io) == 0:
-                ends = start_disk(pool, now, 0)
-    return found
+            _, io = read_block(leaves, now, int(places[task]), 8192, 0, task)
+            if to_queue(leaves, now, io) == 0:
+                ends = start_disk(leaves, now, 0)
+    return taken_ns
 
 
 def agrees_with_mm1(load, drawn_ns, n=8_000):

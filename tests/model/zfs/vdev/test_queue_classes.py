@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from model.structures.sentinels import NIL
 from model.zfs.eras import ERAS
 from model.zfs.vdev.queue import READ, WRITE, new_io, release, take_dropped
 from model.zfs.vdev.queue_classes import (
@@ -20,11 +21,11 @@ from model.zfs.vdev.queue_classes import (
     check_classes,
     class_of,
     complete_in_class,
-    most_issued,
+    max_issued,
     new_class_queue,
     new_class_state,
 )
-from model.zfs.vdev.queue_units import NIL, NODATA, OPTIONAL
+from model.zfs.vdev.queue_units import NODATA, OPTIONAL
 from twins.queue_classes import DEFECTS, TwinOfClassQueue
 
 K = 1024
@@ -41,7 +42,7 @@ class Leaf:
     def __init__(self, classes, n_ios=512):
         self.classes, self.state = classes, new_class_state(N_LEAVES)
         self.queue = new_class_queue(PARAMS, classes, N_LEAVES, n_ios)
-        self.issued, self.names, self.units = np.zeros(most_issued(classes), np.int64), {}, []
+        self.issued, self.names, self.units = np.zeros(max_issued(classes), np.int64), {}, []
 
     def _unit(self, unit):
         io, members = unit, []
@@ -189,7 +190,7 @@ def test_padding_does_not_count_for_the_length_of_a_unit_from_change_8005_on():
         arrive = [new_io(queue, params, WRITE, offset, n_bytes, 0, ASYNC_WRITE, marks) for offset, n_bytes, marks in
                   ((10**6, 4 * K, 0), (0, 32 * K, 0), (32 * K, 4 * K, OPTIONAL | NODATA), (36 * K, 4 * K, 0))]
         units = [arrive_in_class(queue, params, SMALL, state, 0, io, 0, 1) for io in arrive]
-        issued = np.zeros(most_issued(SMALL), np.int64)
+        issued = np.zeros(max_issued(SMALL), np.int64)
         assert units == [arrive[0], NIL, NIL, NIL]
         assert complete_in_class(queue, params, SMALL, state, 0, arrive[0], issued, 1) == 1
         assert issued[0] == arrive[1]
@@ -200,7 +201,7 @@ def test_a_pool_that_was_built_before_2013_has_no_classes():
     assert [name for name in ERAS if ERAS[name].classes.exist] == [name for name in ERAS if name.startswith("openzfs")]
 
 
-@pytest.mark.parametrize("wrong", [ClassParams(1, least=(1, 1, 1)), ClassParams(1, most=(1, 1, 0, 1, 1)),
+@pytest.mark.parametrize("wrong", [ClassParams(1, min_per_class=(1, 1, 1)), ClassParams(1, max_per_class=(1, 1, 0, 1, 1)),
                                    ClassParams(1, max_active=5)])
 def test_what_cannot_be_is_one_sentence(wrong):
     with pytest.raises(ValueError, match=r"^[^.]*; [^.]*$"):

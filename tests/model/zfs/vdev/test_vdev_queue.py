@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from drivers.queue_stories import PADDING, Leaf, Twin, padded_writes, random_story, steps, told
+from model.structures.sentinels import NIL
 from model.zfs.eras import ERAS
 from model.zfs.vdev import window_columns as window
 from model.zfs.vdev.queue import (
@@ -23,7 +24,6 @@ from model.zfs.vdev.queue import (
     new_queue,
     release,
 )
-from model.zfs.vdev.queue_units import NIL
 from support.processes import printed
 from twins.queue import DEFECTS
 
@@ -483,5 +483,5 @@ for params in ALL_RULES.values():
 
 @pytest.mark.parametrize("setting", ["NUMBA_DISABLE_JIT", "NUMBA_BOUNDSCHECK"])
 def test_interpreted_and_bounds_checked_code_issues_the_same(setting):
-    plain, other = printed(["-c", SHORT_RUN]), printed(["-c", SHORT_RUN], **{setting: "1"})
-    assert plain == other != ""
+    plain, checked = printed(["-c", SHORT_RUN]), printed(["-c", SHORT_RUN], **{setting: "1"})
+    assert plain == checked != ""

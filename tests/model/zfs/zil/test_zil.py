@@ -13,7 +13,7 @@ from drivers.zil import Machine
 from model.events.streams import stream
 from model.zfs.eras import ERAS, era
 from model.zfs.zil import columns as intent
-from model.zfs.zil import log as z
+from model.zfs.zil import log as zil_log
 from model.zfs.zil.commit import commit, written
 from model.zfs.zil.log import ZilParams, ZilSettings
 from support.processes import interpreted
@@ -23,7 +23,7 @@ ERA_NAMES = sorted(ERAS)
 
 writes = st.tuples(st.just("write"), st.integers(1, 3), st.integers(0, 2), st.just(128 * KiB),
                    st.sampled_from([1, 100, 8 * KiB, 32 * KiB, 32 * KiB + 1, 128 * KiB]), st.integers(0, 2))
-others = st.tuples(st.just("other"), st.integers(0, 100))
+others = st.tuples(st.just("record_other"), st.integers(0, 100))
 commits = st.tuples(st.just("commit"), st.integers(0, 3), st.integers(0, 5))
 completions = st.tuples(st.just("complete"), st.integers(0, 5), st.integers(0, 2))
 operations = st.one_of(writes, writes, commits, commits, others, completions, completions, st.just(("sync",)))
@@ -52,14 +52,14 @@ PLAIN = ZilSettings()
 
 def grouped(params, n, of_pool=PLAIN, rounds=25, n_bytes=8 * KiB):
     """Blocks of the last of many commits of `n` writes each: [(B allocated, B written)]."""
-    log = z.new_zil(n_entries=200, n_blocks=256)
+    log = zil_log.new_zil(n_entries=200, n_blocks=256)
     blocks = []
     for txg in range(1, rounds + 1):
         for i in range(n):
-            z.record(log, params, of_pool, 0, 1, i, n_bytes, n_bytes, z.O_DSYNC, txg)
+            zil_log.record(log, params, of_pool, 0, 1, i, n_bytes, n_bytes, zil_log.O_DSYNC, txg)
         assert not commit(log, params, of_pool, 0, 1, 0, txg)
         if txg == 1:
-            log.logs[0, intent.PHASE], log.logs[0, intent.WRITER] = z.IDLE, z.NOBODY  # the chain is there
+            log.logs[0, intent.PHASE], log.logs[0, intent.WRITER] = zil_log.IDLE, zil_log.NOBODY  # the chain is there
             commit(log, params, of_pool, 0, 1, 0, txg)
         rows = log.outbox[:log.n_out[0]].tolist()
         blocks.append([(int(log.chain[0, row[2], intent.BYTES]), row[1]) for row in rows])
@@ -85,55 +85,55 @@ def test_the_first_block_of_all_is_small_and_nearly_empty():
 def test_pointing_costs_one_small_block_for_twenty_writes():
     """Spec 6.6: with logbias of throughput 192 B an entry, after the block of the file."""
     params, of_pool = era("b141").zil, ZilSettings(throughput=1, has_log_device=1)
-    log = z.new_zil(n_entries=200)
+    log = zil_log.new_zil(n_entries=200)
     for i in range(20):
-        z.record(log, params, of_pool, 0, 1, i, 128 * KiB, 8 * KiB, z.O_DSYNC, 1)
-    slot = z.new_block(log, 0, 4 * KiB, z.MAIN, 1)
+        zil_log.record(log, params, of_pool, 0, 1, i, 128 * KiB, 8 * KiB, zil_log.O_DSYNC, 1)
+    slot = zil_log.new_block(log, 0, 4 * KiB, zil_log.MAIN, 1)
     commit(log, params, of_pool, 0, 1, 0, 1)
     rows = log.outbox[:log.n_out[0]].tolist()
     assert rows[:20] == [[1, 128 * KiB, 1, i, 1] for i in range(20)]
     assert [row[:4] for row in rows[20:]] == [[0, 4 * KiB, slot, slot + 1]]
-    assert log.chain[0, slot + 1, intent.DEVICE] == z.MAIN
+    assert log.chain[0, slot + 1, intent.DEVICE] == zil_log.MAIN
 
 
 @pytest.mark.parametrize(("name", "n_bytes", "opened", "of_pool", "way"), [
-    ("onnv_69", 32768, z.O_DSYNC, ZilSettings(), z.COPIED),
-    ("onnv_69", 32768, z.O_SYNC, ZilSettings(), z.NEED_COPY),
-    ("b103", 32768, z.O_SYNC, ZilSettings(), z.COPIED),
-    ("b103", 32768, z.NOT_SYNC, ZilSettings(), z.NEED_COPY),
-    ("b103", 32769, z.O_DSYNC, ZilSettings(), z.INDIRECT),
-    ("b103", 32769, z.O_DSYNC, ZilSettings(has_log_device=1), z.COPIED),
-    ("b103", 8192, z.O_DSYNC, ZilSettings(throughput=1), z.COPIED),
-    ("b141", 8192, z.O_DSYNC, ZilSettings(throughput=1), z.INDIRECT),
-    ("b141", 8192, z.O_DSYNC, ZilSettings(throughput=1, has_log_device=1), z.INDIRECT),
-    ("b141", 131072, z.O_DSYNC, ZilSettings(has_log_device=1), z.COPIED),
+    ("onnv_69", 32768, zil_log.O_DSYNC, ZilSettings(), zil_log.COPIED),
+    ("onnv_69", 32768, zil_log.O_SYNC, ZilSettings(), zil_log.NEED_COPY),
+    ("b103", 32768, zil_log.O_SYNC, ZilSettings(), zil_log.COPIED),
+    ("b103", 32768, zil_log.NOT_SYNC, ZilSettings(), zil_log.NEED_COPY),
+    ("b103", 32769, zil_log.O_DSYNC, ZilSettings(), zil_log.INDIRECT),
+    ("b103", 32769, zil_log.O_DSYNC, ZilSettings(has_log_device=1), zil_log.COPIED),
+    ("b103", 8192, zil_log.O_DSYNC, ZilSettings(throughput=1), zil_log.COPIED),
+    ("b141", 8192, zil_log.O_DSYNC, ZilSettings(throughput=1), zil_log.INDIRECT),
+    ("b141", 8192, zil_log.O_DSYNC, ZilSettings(throughput=1, has_log_device=1), zil_log.INDIRECT),
+    ("b141", 131072, zil_log.O_DSYNC, ZilSettings(has_log_device=1), zil_log.COPIED),
 ])
 def test_how_data_comes_into_the_log_is_spec_6_2(name, n_bytes, opened, of_pool, way):
-    assert z.way_of(era(name).zil, of_pool, n_bytes, opened) == way
+    assert zil_log.way_of(era(name).zil, of_pool, n_bytes, opened) == way
 
 
 def test_too_much_data_for_one_block_becomes_entries_of_64_kib():
-    log, of_pool = z.new_zil(), ZilSettings(has_log_device=1)
-    assert z.record(log, ZilParams(), of_pool, 0, 1, 0, 2**17, z.MAX_DATA, z.O_DSYNC, 1) == 1
-    assert z.record(log, ZilParams(), of_pool, 0, 1, 0, 2**17, 2**17, z.O_DSYNC, 1) == 3
+    log, of_pool = zil_log.new_zil(), ZilSettings(has_log_device=1)
+    assert zil_log.record(log, ZilParams(), of_pool, 0, 1, 0, 2**17, zil_log.MAX_DATA, zil_log.O_DSYNC, 1) == 1
+    assert zil_log.record(log, ZilParams(), of_pool, 0, 1, 0, 2**17, 2**17, zil_log.O_DSYNC, 1) == 3
 
 
 def test_room_is_counted_in_entries():
-    log = z.new_zil(n_entries=3)
-    assert z.has_room(log, 3)
-    z.record(log, ZilParams(), PLAIN, 0, 1, 0, 8192, 8192, z.O_DSYNC, 1)
-    assert z.has_room(log, 2)
-    assert not z.has_room(log, 3)
+    log = zil_log.new_zil(n_entries=3)
+    assert zil_log.has_room(log, 3)
+    zil_log.record(log, ZilParams(), PLAIN, 0, 1, 0, 8192, 8192, zil_log.O_DSYNC, 1)
+    assert zil_log.has_room(log, 2)
+    assert not zil_log.has_room(log, 3)
 
 
 def groups(params, n_clients, n_passes, drawn, n_bytes=8 * KiB):
     """How many of `n_clients`, who write again as soon as they may, each of the passes lets go."""
-    log, of_pool = z.new_zil(n_entries=400, n_tasks=100, n_blocks=4096, drawn=drawn), PLAIN
-    z.new_block(log, 0, 4 * KiB, z.MAIN, 1)
+    log, of_pool = zil_log.new_zil(n_entries=400, n_tasks=100, n_blocks=4096, drawn=drawn), PLAIN
+    zil_log.new_block(log, 0, 4 * KiB, zil_log.MAIN, 1)
     sizes, rows, idle = [], [], list(range(n_clients))
     for _ in range(n_passes):
         for task in idle:
-            z.record(log, params, of_pool, 0, 1, task, n_bytes, n_bytes, z.O_DSYNC, 1)
+            zil_log.record(log, params, of_pool, 0, 1, task, n_bytes, n_bytes, zil_log.O_DSYNC, 1)
             at_once = commit(log, params, of_pool, 0, 1, task, 1)
             assert not at_once
             rows += log.outbox[:log.n_out[0], 2].tolist()
@@ -160,9 +160,9 @@ def test_two_successive_groups_are_all_clients(name, n):
 
 def test_whoever_is_first_to_wake_makes_the_groups():
     """A writer takes whom it came after, and others only as the block in hand has room."""
-    for name, least in (("onnv_69", 0.85), ("b141", 0.99)):
+    for name, share in (("onnv_69", 0.85), ("b141", 0.99)):
         rules = era(name).zil
-        assert least * 6 < np.mean(groups(rules, 12, 250, ANYONE)[50:]) <= 6
+        assert share * 6 < np.mean(groups(rules, 12, 250, ANYONE)[50:]) <= 6
     assert set(groups(era("b141").zil, 12, 100, FIRST)) == {1}
     assert 1 < np.mean(groups(era("onnv_69").zil, 12, 100, FIRST)[50:]) < 6
 
@@ -172,11 +172,11 @@ def test_defects_are_noticed():
     assert json.loads(interpreted("defects.zil")) == ["none"]
 
 
-@pytest.mark.parametrize(("sizes", "said"), [
+@pytest.mark.parametrize(("sizes", "message"), [
     ({"n_entries": 0}, "for 0 entries is none"),
     ({"n_blocks": 3}, "for 3 blocks cannot"),
     ({"drawn": ()}, "no number drawn"),
 ])
-def test_an_impossible_log_is_one_sentence(sizes, said):
-    with pytest.raises(ValueError, match=said + ".*; (choose|give)"):
-        z.new_zil(**sizes)
+def test_an_impossible_log_is_one_sentence(sizes, message):
+    with pytest.raises(ValueError, match=message + ".*; (choose|give)"):
+        zil_log.new_zil(**sizes)
