@@ -156,9 +156,9 @@ def reach(*names, but=(), root=ROOT, digests=DIGESTS):
     seen = {*modules, *but}
     while modules:
         _, path = modules.popitem()
-        imported, statements_of_sql = found.next_to(path, root)
+        imported, statements_of_sql = digests.next_to(path, root)
         files |= {path, *statements_of_sql}
-        modules |= {name: file for name, file in importedmodules_in(digests.items() if name not in seen}
+        modules |= {name: file for name, file in imported.items() if name not in seen}
         seen |= imported.keys()
     return sorted(files)
 

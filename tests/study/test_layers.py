@@ -118,7 +118,7 @@ def test_the_page_on_architecture_has_every_import_between_packages(head, top, p
 
 
 def test_packages_import_nothing_but_that_jit_hands_out_its_decorators():
-    faces = {path.parent.name: set(imported(path)) for top in PACKAGES for path in (ROOT / top).rglob("__init__.py")}
+    faces = {path.parent.name: set(imported(path, ROOT)) for top in PACKAGES for path in (ROOT / top).rglob("__init__.py")}
     assert {name: names for name, names in faces.items() if names} == {
         "jit": {f"model.jit.decorators.{name}" for name in ("either", "kernel", "part")}}
 

@@ -118,7 +118,7 @@ def _load(values: dict, part: float) -> dict:
         "redo_bytes": round(pages * values["log_per_transfer"] * values["log_bytes"]),
         "hot_share": HOT_SHARE, "hot_hits": values["hot_accesses"],
         "neighbours": 1 - 1 / values["pages_per_write"], "cached": values["cache_hits"],
-        "dirty_target": dirty // 2, "dirty_most": dirty, "n_writers": 1,
+        "dirty_target": dirty // 2, "max_dirty": dirty, "n_writers": 1,
         "writes_per_batch": min(4096, max(1, round(values["writer_outstanding"] * part)))}
 
 

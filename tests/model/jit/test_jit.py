@@ -47,21 +47,6 @@ def test_a_temporary_folder_that_others_can_write_to_is_not_trusted(tmp_path, mo
     assert decorators.temporary_folder() != mine
 
 
-def test_old_folders_are_forgotten_and_young_ones_and_those_of_others_are_not(tmp_path):
-    def folder(name, days):
-        (tmp_path / name).mkdir()
-        os.utime(tmp_path / name, (1e9 - 86400 * days,) * 2)
-        return tmp_path / name
-
-    old = [folder(f"{i:020x}", days=1000 + i) for i in range(decorators.KEPT_FOLDERS + 2)]
-    foreign = folder("not-a-digest-of-mine", days=5000)
-    present = folder("f" * 20, days=0)
-    decorators.forget_old_folders(present)
-    assert [f.exists() for f in old] == [True] * decorators.KEPT_FOLDERS + [False] * 2
-    assert foreign.exists()
-    assert present.exists()
-
-
 # ---- the same without the compiler, and with every index checked ----
 
 SHORT_RUN = """

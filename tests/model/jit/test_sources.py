@@ -72,12 +72,12 @@ def test_a_relative_import_is_followed(tmp_path, path, source, target):
     for name in (*TREE, "model/jit/deep/__init__.py", "model/jit/deep/low.py"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("")
-    found = sources.Found()
-    found.kept = {}
+    digests = sources.Digests()
+    digests.kept = {}
     module = path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
-    assert tmp_path / target not in sources.reach(module, root=tmp_path, found=found)
+    assert tmp_path / target not in sources.reach(module, root=tmp_path, digests=digests)
     (tmp_path / path).write_text(source)
-    assert tmp_path / target in sources.reach(module, root=tmp_path, found=sources.Found())
+    assert tmp_path / target in sources.reach(module, root=tmp_path, digests=sources.Digests())
 
 
 def test_what_is_left_out_is_not_seen_nor_what_it_alone_reaches(tmp_path, digests):
