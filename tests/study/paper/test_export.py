@@ -1,8 +1,6 @@
 """What is exported: text that LaTeX sets as it is, numbers with the digits they deserve, tables that fit."""
 import json
 import re
-import shutil
-import subprocess
 from html.parser import HTMLParser
 
 import pytest
@@ -12,10 +10,7 @@ from hypothesis import strategies as st
 
 from study.documents import claims
 from study.paper import export, latex, rounding
-
-ENGINES = ("pdflatex", "lualatex", "tectonic")
-ENGINE = next(filter(shutil.which, ENGINES), None)
-needs_tex = pytest.mark.skipif(ENGINE is None, reason=f"none of {', '.join(ENGINES)} is on PATH")
+from support.typesetting import compiled, needs_tex, overfull
 
 AWKWARD = "5 % of $x_1$ & #2 {a} ~b ^c \\d <e> -> |f| --g ''h \"i\" `j` 1×10⁻⁹ ≥ 2 µs²; −3, … “k” – √"
 CELL = f"""
@@ -83,22 +78,6 @@ def test_the_digits_are_those_of_the_interval_or_three():
 
 
 # --- a document with everything -------------------------------------------------------------------------------------------
-
-def compiled(folder):
-    """Typeset example.tex; its log."""
-    words = [ENGINE, "example.tex"] if ENGINE == "tectonic" else [
-        ENGINE, "-interaction=nonstopmode", "-halt-on-error", "example.tex"]
-    for _ in range(2):      # longtable and floats settle
-        done = subprocess.run([*words, *(["--keep-logs"] if ENGINE == "tectonic" else [])], cwd=folder, capture_output=True)
-        assert done.returncode == 0, done.stdout.decode(errors="replace")[-2000:]
-    return (folder / "example.log").read_text(errors="replace")
-
-
-def overfull(log):
-    """Boxes that stick out by more than a point."""
-    return [line for line in log.splitlines() if (box := re.search(r"Overfull \\[hv]box \(([\d.]+)pt", line)) and
-            float(box[1]) > 1]
-
 
 @needs_tex
 @pytest.mark.parametrize("wide", ["column", "page"])
