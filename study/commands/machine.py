@@ -50,9 +50,9 @@ def pool(
     from study.sizes import size_of
     slabs, record_bytes = forecast.of_pool(file, fill, fragmentation, disk), size_of(record, "record")
     with console.doing("writing to free space like the pool's; the first time the model is compiled"):
-        forecasts = forecast.table(forecast.of_slabs(slabs, record_bytes, forecast.eras(era)), record_bytes)
-    shown = table(*forecasts.columns)
-    for row in forecasts.itertuples(index=False):
+        forecasts = forecast.of_slabs(slabs, record_bytes, forecast.eras(era))
+    shown = table(*forecast.COLUMNS)
+    for row in forecast.table(forecasts, record_bytes).itertuples(index=False):
         shown.add_row(*row)
     notes = [forecast.left_out(slabs), "b141_df is the nearest to OpenZFS of today; what each line stands for: study pool "
              "--help" if era is None else ""]
@@ -62,7 +62,7 @@ def pool(
         out.print(shown)
         for note in notes:
             out.print(note, soft_wrap=True)
-    give({"forecasts": forecasts, "notes": notes}, as_json, say)
+    give({"record_bytes": record_bytes, "forecasts": forecasts, "notes": notes}, as_json, say)
 
 
 @machine.command(rich_help_panel=PANEL)

@@ -17,6 +17,7 @@ from study.documents import claims
 from study.grades import grading
 from study.project import DATA
 
+ALLOC = DATA / "traces" / "alloc"
 TRACE = DATA / "traces" / "vdev_cache" / "meta_L1.parquet"
 NO_RESULT = {("lab",)}      # it does not come back
 
@@ -41,7 +42,10 @@ def test_every_verb_that_prints_a_result_has_json():
 @pytest.mark.parametrize(("words", "code"), [
     (["params", "90"], 0), (["claims"], 0), (["claims", "oltp-gain"], 0), (["claims", "--grade", "predicted"], 0),
     (["query", "SELECT * FROM claims"], 0), (["docs", "--check"], None), (["verify", TRACE.parent], 0),
-    (["replay", "vdev-cache", TRACE], 0), (["replay", "vdev-cache", TRACE, "--max", 1], 1), (["advise", "--today"], 0)])
+    (["replay", "vdev-cache", TRACE], 0), (["replay", "vdev-cache", TRACE, "--max", 1], 1), (["advise", "--today"], 0),
+    (["pool", "--fill", "0.5", "--fragmentation", "40"], 0),
+    (["age", "--era", "b103", "--disk-gb", "10", "--records", "10000"], 0),
+    (["replay", "alloc", ALLOC / "edge__103_ff__ops.parquet", "--variant", "103_ff"], 0)])
 def test_what_is_printed_is_one_json_document(study, words, code):
     done = study(*words, "--json")
     assert json.loads(done.stdout)
