@@ -3,7 +3,7 @@
 What is printed is text as it is: `[bold]` and `:x:` in a value are no marks of Rich's.
 """
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
@@ -19,6 +19,16 @@ def table(*columns: str, whole: str = "") -> Table:
     made = Table(box=None, pad_edge=False)
     for name in columns:
         made.add_column(name, overflow="fold", no_wrap=name == whole and out.width >= 80)
+    return made
+
+
+def page(entries: Mapping[str, str]) -> Table:
+    """Names with what there is to say of each beside it; what is long goes on in the next line."""
+    made = Table(box=None, pad_edge=False, show_header=False)
+    for _ in ("name", "text"):
+        made.add_column(overflow="fold")
+    for name, text in entries.items():
+        made.add_row(name, text)
     return made
 
 

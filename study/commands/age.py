@@ -9,6 +9,7 @@ from model.zfs.eras import ERAS
 from model.zfs.metaslab.new_pool import disk_asize, metaslab_shift
 from model.zfs.metaslab.state import TopVdev
 from study import console
+from study.commands.result import give
 from study.errors import UserError
 from study.pools.aged_pools import SEGMENTS, Aged, Recipe, aged, make
 
@@ -69,7 +70,7 @@ def rows(result: Aged, turnovers: float) -> Iterator[tuple[str, float]]:
 
 
 def age_and_say(out: Console, era: str, n_vdevs: int, disk_gb: float, n_records: int, used_pct: float, turnovers: float,
-                writes_per_txg: int, keep: bool) -> None:
+                writes_per_txg: int, keep: bool, as_json: bool = False) -> None:
     recipe = recipe_of(era, n_vdevs, disk_gb, n_records, used_pct, turnovers, writes_per_txg)
     with Progress(TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:.0f} %"), TimeElapsedColumn(),
                   TimeRemainingColumn(), console=console.err) as progress:
@@ -83,13 +84,22 @@ def age_and_say(out: Console, era: str, n_vdevs: int, disk_gb: float, n_records:
             result = (aged if keep else make)(recipe, tell)
         except ValueError as error:
             raise UserError(str(error)) from error
+    parts = list(rows(result, turnovers))
+    n = n_records * (1 + turnovers)
+    used = int(result.pool.class_allocated[0]) / int(result.pool.class_space[0])
+    summary = {"records": n_records, "metaslabs": len(result.pool.weight), "used": used, "writes": int(n),
+                "seconds": result.seconds, "ns_a_write": result.seconds / n * 1e9,
+                "maps_loaded": result.pool.counters.n_loads[0],
+                "memory_gib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20}
+    give({**summary, "records_per_row": [{"when": when, "records": contiguity} for when, contiguity in parts]}, as_json,
+         lambda: _say(parts, summary, out))
+
+
+def _say(parts: list[tuple[str, float]], summary: dict, out: Console) -> None:
     table = console.table("", "records per row of touching ones")
-    for name, contiguity in rows(result, turnovers):
+    for name, contiguity in parts:
         table.add_row(name, f"{contiguity:.1f}")
     out.print(table)
-    n = n_records * (1 + turnovers)
-    counters, used = result.pool.counters, int(result.pool.class_allocated[0]) / int(result.pool.class_space[0])
-    out.print(f"{n_records} records in {len(result.pool.weight)} metaslabs, {used:.1%} of the pool used. {int(n)} writes in "
-              f"{result.seconds:.0f} s of processor time ({result.seconds / n * 1e9:.0f} ns a write), "
-              f"{counters.n_loads[0]} maps loaded. {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:.2f} GiB of "
-              "memory at most.", soft_wrap=True)
+    out.print("{records} records in {metaslabs} metaslabs, {used:.1%} of the pool used. {writes} writes in {seconds:.0f} s "
+              "of processor time ({ns_a_write:.0f} ns a write), {maps_loaded} maps loaded. {memory_gib:.2f} GiB of memory "
+              "at most.".format(**summary), soft_wrap=True)

@@ -1,10 +1,12 @@
 """The verbs about a machine or a pool of the user's own: study pool, predict, advise, age."""
+import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from study import console
+from study.commands.result import Json, give
 from study.console import err, out, table
 from study.errors import UserError
 from study.project import refuse_overwriting, refuse_unwritable
@@ -25,6 +27,7 @@ def pool(
         help=f"Only the rules of one build: {ERAS}. Those up to b111 choose as b103 does, those of OpenZFS as b141_df. "
              "Default: the four above.")] = None,
     disk: Annotated[str, typer.Option(help="With --fill: size of a top-level vdev.")] = "1T",
+    as_json: Json = False,
 ) -> None:
     """How well small writes would go together in your pool: the allocator, run in free space like the pool's.
 
@@ -48,15 +51,19 @@ def pool(
     from study.sizes import size_of
     slabs, record_bytes = forecast.of_pool(file, fill, fragmentation, disk), size_of(record, "record")
     with console.doing("writing to free space like the pool's; the first time the model is compiled"):
-        forecasts = forecast.table(forecast.of_slabs(slabs, record_bytes, forecast.eras(era)), record_bytes)
-    shown = table(*forecasts.columns)
-    for row in forecasts.itertuples(index=False):
+        forecasts = forecast.of_slabs(slabs, record_bytes, forecast.eras(era))
+    shown = table(*forecast.COLUMNS)
+    for row in forecast.table(forecasts, record_bytes).itertuples(index=False):
         shown.add_row(*row)
-    out.print(shown)
-    if passed_over := forecast.left_out(slabs):
-        out.print(passed_over, soft_wrap=True)
-    if era is None:
-        out.print("b141_df is the nearest to OpenZFS of today; what each line stands for: study pool --help", soft_wrap=True)
+    notes = [forecast.left_out(slabs), "b141_df is the nearest to OpenZFS of today; what each line stands for: study pool "
+             "--help" if era is None else ""]
+    notes = list(filter(None, notes))
+
+    def say() -> None:
+        out.print(shown)
+        for note in notes:
+            out.print(note, soft_wrap=True)
+    give({"record_bytes": record_bytes, "forecasts": forecasts, "notes": notes}, as_json, say)
 
 
 @machine.command(rich_help_panel=PANEL)
@@ -66,6 +73,7 @@ def predict(
         "--out", help="Write scenario and intervals here (JSON); folders that are missing are made.")] = None,
     draws: Annotated[int, typer.Option(min=2, help="Draws of all that is not known.")] = 24,
     seeds: Annotated[int, typer.Option(min=1, help="Runs of each draw.")] = 1,
+    as_json: Json = False,
 ) -> None:
     """What a database would do on a machine: TPS, response times, log and device I/O.
 
@@ -92,12 +100,17 @@ def predict(
     err.print(f"simulating {draws * seeds} runs: a minute or a few")
     with console.counting("runs") as tell, ensembles.telling(tell):
         predicted = prediction.interval(mine, draws, seeds)
-    prediction.say(predicted, out)
     error = model_error.seen()
-    model_error.say(predicted.tps, error, out)
+    calibrated = model_error.as_quantity(predicted.tps, error)
     if to is not None:
-        prediction.write(predicted, to, model_error.as_quantity(predicted.tps, error))
-        out.print(f"written to {to}", soft_wrap=True)
+        prediction.write(predicted, to, calibrated)
+
+    def say() -> None:
+        prediction.say(predicted, out)
+        model_error.say(predicted.tps, error, out)
+        if to is not None:
+            out.print(f"written to {to}", soft_wrap=True)
+    give(json.loads(prediction.as_json(predicted, calibrated)), as_json, say)
 
 
 @machine.command(rich_help_panel=PANEL)
@@ -106,6 +119,7 @@ def advise(
     database: Annotated[str, typer.Option(help="postgres, innodb or oracle.")] = "postgres",
     draws: Annotated[int, typer.Option(min=2, help="Draws of all that is not known.")] = 8,
     today: Annotated[bool, typer.Option(help="Instead: what of the advice still holds in OpenZFS of today.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Which step of tuning next gives most on your machine, with intervals, and what it costs in safety.
 
@@ -121,7 +135,7 @@ def advise(
     if today and hardware is not None:
         raise UserError(f"--today is of no machine and --hardware is {hardware}; leave one of the two out")
     if today:
-        out.print(recipes.page(), soft_wrap=True)
+        give(recipes.read().model_dump(), as_json, lambda: out.print(recipes.page(), soft_wrap=True))
     elif hardware is None:
         raise UserError("--hardware is missing; give a TOML file of what you have, such as data/machines/"
                         "two-disks-and-an-ssd.toml")
@@ -130,7 +144,7 @@ def advise(
         err.print("simulating every step of data/advice.toml on this machine: four to eight minutes")
         with console.counting("runs") as tell, ensembles.telling(tell):
             advice = advising.advise(*mine, draws)
-        advising.say(advice, out)
+        give(advice, as_json, lambda: advising.say(advice, out))
 
 
 @machine.command(rich_help_panel=PANEL)
@@ -144,6 +158,7 @@ def age(
     turnovers: Annotated[float, typer.Option(min=0, help="Random rewrites for each record.")] = 3,
     writes_per_txg: Annotated[int, typer.Option(min=1, help="Records that a transaction group writes.")] = 25_000,
     keep: Annotated[bool, typer.Option("--keep", help="Keep the pool, for notebooks that ask for the same.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Write a pool full of records and rewrite them at random: what that does to the free space, and how long it takes.
 
@@ -152,4 +167,4 @@ def age(
     Example, of seconds: study age --era b103 --disk-gb 10 --records 1000000
     """
     from study.commands.age import age_and_say
-    age_and_say(out, era, vdevs, disk_gb, records, used_pct, turnovers, writes_per_txg, keep)
+    age_and_say(out, era, vdevs, disk_gb, records, used_pct, turnovers, writes_per_txg, keep, as_json)

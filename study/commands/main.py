@@ -3,26 +3,44 @@ import json
 import math
 import os
 import sys
+from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from study import errors
+from study.commands import complete
 from study.commands.machine import machine
 from study.commands.replay import replay
+from study.commands.result import Json, give
 from study.console import err, out, table
 from study.errors import UserError
 
 NOTEBOOKS, CAME_OUT, TRACES = "Notebooks", "What came out", "Recorded traces"      # panels of study --help
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False,
+app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False,
                   help="What makes a database fast or slow on ZFS: run the notebooks, see what came out, ask about a "
                        "machine of your own. To begin with: study run 90, then study claims.")
 check = typer.Typer(no_args_is_help=True, help="Hold a text against the store.")
 app.add_typer(machine)
 app.add_typer(replay, name="replay", rich_help_panel=TRACES)
 app.add_typer(check, name="check", rich_help_panel=CAME_OUT)
+
+
+def _say_version(wanted: bool) -> None:
+    if wanted:
+        out.print(f"study {version('zfs-database-study')}")
+        raise typer.Exit()
+
+
+@app.callback()
+def study(
+    of_version: Annotated[bool, typer.Option("--version", callback=_say_version, is_eager=True,
+                                             help="Print the version and exit.")] = False,
+) -> None:
+    """What makes a database fast or slow on ZFS."""
+
 
 # JupyterLab asks for news and updates over the network unless told otherwise, and then still whether it may.
 QUIET = ("--LabApp.news_url=None", "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate")
@@ -42,6 +60,7 @@ def reproduce(
     accept: Annotated[bool, typer.Option(help="Rewrite paper/results.json with what comes out.")] = False,
     cell_seconds: CellSeconds = 3600,
     memory_gb: MemoryGB = None,
+    as_json: Json = False,
 ) -> None:
     """Everything: run the notebooks, print the scoreboard, write figures, results and paper/paper.pdf.
 
@@ -53,18 +72,22 @@ def reproduce(
     if draws is not None:
         if accept:
             raise UserError("--accept takes what the defaults give and --draws is none of them; leave one of the two out")
-        raise typer.Exit(reproduction.with_draws(only or [], draws, workers, limits, out))
-    raise typer.Exit(reproduction.reproduce(only or [], workers, accept, limits, out))
+        raise typer.Exit(reproduction.with_draws(only or [], draws, workers, limits, as_json, out))
+    made = reproduction.reproduce(only or [], workers, accept, limits, err if as_json else out)
+    give(made, as_json, lambda: None)       # as text, it was said while it was made
+    raise typer.Exit(made.code)
 
 
 @app.command(rich_help_panel=NOTEBOOKS)
 def run(
-    notebooks: Annotated[list[str], typer.Argument(help="Names, numbers or paths of notebooks.")],
+    notebooks: Annotated[list[str], typer.Argument(help="Names, numbers or paths of notebooks.",
+                                                   autocompletion=complete.notebooks)],
     parameter: Annotated[list[str] | None, typer.Option("--parameter", "-p", help="NAME=VALUE; repeat for more.")] = None,
     params: Annotated[Path | None, typer.Option(help="A YAML file of parameters; what -p gives as well counts.")] = None,
     workers: Workers = None,
     cell_seconds: CellSeconds = 3600,
     memory_gb: MemoryGB = None,
+    as_json: Json = False,
 ) -> None:
     """Execute notebooks with papermill, strictly: every parameter is checked before a kernel starts."""
     from study.commands import reproduction, scoreboard
@@ -74,110 +97,142 @@ def run(
     overrides = (parameters.from_yaml(params) if params else {}) | parameters.from_command_line(parameter or [])
     plans = [plan(find(name), overrides) for name in notebooks]
     outcomes = reproduction.run_plans(plans, workers, _limits(cell_seconds, memory_gb), err)
-    scoreboard.say_outcomes(outcomes, out)
+    scoreboard.give_outcomes(outcomes, as_json, out)
     codes = {outcome.exit_code for outcome in outcomes} - {0}
     raise typer.Exit(min(codes, default=0))
 
 
 @app.command(rich_help_panel=NOTEBOOKS)
-def params(notebook: Annotated[str, typer.Argument(help="Name, number or path of a notebook.")]) -> None:
+def params(
+    notebook: Annotated[str, typer.Argument(help="Name, number or path of a notebook.", autocompletion=complete.notebooks)],
+    as_json: Json = False,
+) -> None:
     """Name, type, unit, range, choices, default and help of a notebook's parameters."""
     from study.runs import catalogue, parameters
     path = catalogue.find(notebook)
     listed = catalogue.entry(path)
+    rows = [{"name": name, "type": parameter.kind, "default": default, "unit": parameter.unit, "range": parameter.range(),
+             "help": parameter.help}
+            for name, (default, parameter) in parameters.schema(path, listed.parameters if listed else None).items()]
     shown = table("name", "type", "default", "unit", "range", "help", whole="name")
-    for name, (default, parameter) in parameters.schema(path, listed.parameters if listed else None).items():
-        shown.add_row(name, parameter.kind, str(default), parameter.unit, parameter.range(), parameter.help)
-    out.print(shown if shown.row_count else f"{path.stem} has no parameters")
+    for row in rows:
+        shown.add_row(*map(str, row.values()))
+    give(rows, as_json, lambda: out.print(shown if rows else f"{path.stem} has no parameters"))
 
 
 @app.command(rich_help_panel=CAME_OUT)
 def claims(
     words: Annotated[list[str] | None, typer.Argument(
-        help="Only claims whose name holds one of these, and claims of a notebook (01) or a document (lutz-2010).")] = None,
+        help="One claim by its name, or claims whose name holds one of these words, of a notebook (01) or of a document "
+             "(lutz-2010).", autocompletion=complete.claims)] = None,
+    grade: Annotated[str | None, typer.Option(help="Only claims of this grade, such as consistent.",
+                                              autocompletion=complete.grades)] = None,
+    every: Annotated[bool, typer.Option("--all", help="Also claims with nothing to predict.")] = False,
+    as_json: Json = False,
 ) -> None:
-    """The scoreboard of claims: as printed, what the audit finds, the grade.
+    """The scoreboard of claims: how many have which grade; each as printed, what the audit finds, the grade.
 
+    The name of one claim gives its page: what the document says, what was simulated, the grade and why, the figure.
     Of notebooks not run here, the grades are those of paper/results.json.
     Exits with 1 if a grade of a notebook that has been run fell against these.
     """
     from study.commands import scoreboard
-    raise typer.Exit(scoreboard.show_claims(words or [], out))
+    raise typer.Exit(scoreboard.show_claims(words or [], grade, every, as_json, out))
 
 
 @app.command(rich_help_panel=CAME_OUT)
 def query(
     sql: Annotated[str, typer.Argument(help="One SELECT, in quotes; docs/run-store.md has ten to start with.")],
-    format: Annotated[str, typer.Option(help="table, csv, json or parquet")] = "table",
+    format: Annotated[str | None, typer.Option(help="table (the default), csv, json or parquet")] = None,
     to: Annotated[Path | None, typer.Option(
         help="Write to this file instead of the terminal; folders that are missing are made.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
 ) -> None:
-    """Ask the run store in SQL (tables runs, params, metrics, samples, figures, claims, predictions)."""
+    """Ask the run store in SQL (tables runs, params, metrics, samples, figures, claims, predictions).
+
+    Rows that are wider than the terminal are printed below each other, with their units.
+    """
     from study.commands import query as ask
-    ask.query(sql, format, to, out)
+    if as_json and format not in (None, "json"):
+        raise UserError(f"--json is one format and --format {format} another; leave one of the two out")
+    ask.query(sql, "json" if as_json else format or "table", to, out)
 
 
 @app.command(rich_help_panel=CAME_OUT)
 def diff(
     first: Annotated[str, typer.Argument(help="A run, by its id or the start of it.")],
     second: Annotated[str, typer.Argument(help="Another one.")],
+    as_json: Json = False,
 ) -> None:
     """What differs between two runs in parameters, code, data and results."""
     from study.commands import query as ask
-    ask.diff(first, second, out)
+    ask.diff(first, second, out, as_json)
 
 
 @app.command(rich_help_panel=CAME_OUT)
-def trace(figure: Annotated[str, typer.Argument(help="Name of a figure, such as lines_over_time.")]) -> None:
+def trace(
+    figure: Annotated[str, typer.Argument(help="Name of a figure, such as lines_over_time.")],
+    as_json: Json = False,
+) -> None:
     """Where a figure comes from: notebook, run, parameters, code and data."""
     from study.commands import query as ask
-    ask.trace(figure, out)
+    ask.trace(figure, out, as_json)
 
 
 @app.command(rich_help_panel=CAME_OUT)
 def export(
     to: Annotated[Path, typer.Option(help="The folder to write to; it is made if missing.")] = Path("export"),
     format: Annotated[str, typer.Option(help="Figure formats, with commas: pdf, svg, png.")] = "pdf,svg,png",
-    width: Annotated[str, typer.Option(help="Width of the figures: column (3.4 in) or page (7 in).")] = "column",
+    width: Annotated[str, typer.Option(help="Width of figures and tables: column (3.4 in) or page (7 in).")] = "column",
+    only: Annotated[list[str] | None, typer.Option(
+        help="Only this figure, number or claim, or what is of this notebook; repeat for more.")] = None,
+    as_json: Json = False,
 ) -> None:
-    """Figures; numbers as JSON, CSV and LaTeX macros; tables as CSV and LaTeX (booktabs)."""
+    """Figures; numbers, exact and rounded, as JSON, CSV and LaTeX macros; tables as CSV and LaTeX (booktabs).
+
+    index.html in the folder shows every figure with its caption and notebook, example.tex how LaTeX takes all of it.
+    """
     from study.paper import export as exporter
     from study.runs.plan import all_plans
-    written = exporter.export(all_plans(), to, exporter.formats(format), exporter.width(width))
-    out.print(f"{len(written)} files written to {to}", soft_wrap=True)
+    written = exporter.export(all_plans(), to, exporter.formats(format), exporter.width(width), only=only or ())
+    give({"folder": to, "files": [path.name for path in written]}, as_json, lambda: out.print(
+        f"{len(written)} files written to {to}; {to / 'index.html'} shows them", soft_wrap=True))
 
 
 @app.command(rich_help_panel=CAME_OUT)
-def paper() -> None:
-    """Typeset paper/paper.pdf; every number and figure in it comes from the run store."""
+def paper(as_json: Json = False) -> None:
+    """Typeset paper/paper.pdf; every number and figure in it comes from the run store.
+
+    A number typed by hand, or given and not in data/, is refused.
+    """
     from study.paper import typeset
     from study.runs.plan import all_plans
-    out.print(f"typeset {typeset.build(all_plans())}", soft_wrap=True)
+    made = typeset.build(all_plans())
+    give({"paper": made}, as_json, lambda: out.print(f"typeset {made}", soft_wrap=True))
 
 
 @app.command(rich_help_panel=CAME_OUT)
 def docs(
     check: Annotated[bool, typer.Option("--check", help="Write nothing; exit with 1 if a page is out of date.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Write what is made in README.md and docs/: tables of results, help of commands, keys of scenarios."""
     from study.commands.documentation import handbook
     changed = handbook.out_of_date() if check else handbook.write()
-    for path in changed:
-        out.print(f"{'out of date' if check else 'written'}: {path.relative_to(handbook.ROOT)}", soft_wrap=True)
-    if not changed:
-        out.print("all pages are up to date")
+    kind, pages = "out of date" if check else "written", [path.relative_to(handbook.ROOT) for path in changed]
+    lines = [f"{kind}: {page}" for page in pages] or ["all pages are up to date"]
+    give({kind.replace(" ", "_"): pages}, as_json, lambda: out.print("\n".join(lines), soft_wrap=True))
     raise typer.Exit(1 if check and changed else 0)
 
 
 @check.command("paper")
-def check_paper() -> None:
+def check_paper(as_json: Json = False) -> None:
     """Numbers and figures of the paper against the store; exits with 1 if the text says something of its own."""
     from study.paper import typeset
     from study.runs.plan import all_plans
     objections = typeset.check(all_plans())
-    for line in objections:
-        out.print(line, soft_wrap=True)
-    out.print(f"{len(objections)} objections" if objections else "the paper says what the store says")
+    end = f"{len(objections)} objections" if objections else "the paper says what the store says"
+    give({"objections": objections}, as_json, lambda: out.print("\n".join([*objections, end]), soft_wrap=True))
     raise typer.Exit(1 if objections else 0)
 
 
@@ -194,18 +249,23 @@ def lab(context: typer.Context) -> None:
 
 
 @app.command(rich_help_panel=TRACES)
-def verify(folder: Annotated[Path, typer.Argument(help="A folder of recorded traces.")] = Path("data/traces")) -> None:
+def verify(
+    folder: Annotated[Path, typer.Argument(help="A folder of recorded traces.")] = Path("data/traces"),
+    as_json: Json = False,
+) -> None:
     """Replay all recorded traces below a folder; exits with 1 if one decision differs."""
     from study.replays import verify as verification
     results = []
     for result in verification.verify(folder):
-        out.print(verification.say(result), soft_wrap=True)
+        (err if as_json else out).print(verification.say(result), soft_wrap=True)
         results.append(result)
     replays = [replay for replay in results if not isinstance(replay, verification.Unreadable)]
     unreadable = [trace for trace in results if isinstance(trace, verification.Unreadable)]
-    differences = sum(map(verification.differences_of, replays))
-    out.print(f"{differences} differences in {verification.rows_of(replays)} rows of "
-              f"{len({replay.path for replay in replays})} traces; {len(unreadable)} traces could not be read")
+    differences, rows = sum(map(verification.differences_of, replays)), verification.rows_of(replays)
+    traces = len({replay.path for replay in replays})
+    give({"differences": differences, "rows": rows, "traces": traces, "unreadable": unreadable, "replays": replays}, as_json,
+         lambda: out.print(f"{differences} differences in {rows} rows of {traces} traces; {len(unreadable)} traces could "
+                           "not be read"))
     raise typer.Exit(1 if differences or unreadable else 0)
 
 

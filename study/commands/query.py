@@ -6,9 +6,11 @@ from pathlib import Path
 import duckdb
 import pandas as pd
 from rich.console import Console
+from rich.measure import Measurement
 from rich.table import Table
 
 from study import console, errors
+from study.commands import result
 from study.errors import UserError
 from study.project import refuse_unwritable, runs_folder, write_atomically
 from study.runs.folder import MANIFEST, manifest
@@ -16,6 +18,13 @@ from study.runs.plan import all_plans
 from study.store import store
 
 FORMATS = ("table", "csv", "json", "parquet")
+# Which columns of the store have a unit: by another column, or always the same.
+BY_COLUMN = {"value": "unit", "said_low": "said_unit", "said_high": "said_unit", "published": "published_unit",
+             "published_low": "published_unit", "published_high": "published_unit", "effect_none": "published_unit",
+             **{f"{interval}_{end}": "published_unit" for interval in ("unfitted", "fitted", "reach")
+                for end in ("low", "middle", "high")}}
+UNBOUND = 10**6       # columns of a terminal
+ALWAYS = {"t": "s", "seconds": "s", "cpu_seconds": "s"}
 ASKING = (duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN, duckdb.StatementType.PRAGMA,
           duckdb.StatementType.MULTI)       # a PIVOT
 
@@ -34,11 +43,11 @@ def query(sql: str, form: str, to: Path | None, out: Console) -> None:
         except duckdb.Error as error:
             raise UserError(f"the query fails ({_message(error)}); docs/run-store.md lists tables and columns") from None
     if form == "table" and to is None:
-        out.print(_table(answer))
+        show(answer, out)
         return
     writers = {"csv": lambda: answer.to_csv(index=False).encode(),
                "table": lambda: (answer.to_string(index=False) + "\n").encode(),
-               "json": lambda: (answer.to_json(orient="records", indent=1) + "\n").encode(),
+               "json": lambda: (result.in_json(answer) + "\n").encode(),
                "parquet": lambda: answer.to_parquet(index=False)}
     content = writers[form]()
     if to is None:
@@ -46,6 +55,17 @@ def query(sql: str, form: str, to: Path | None, out: Console) -> None:
     else:
         write_atomically(to, content)
         out.print(f"{len(answer)} rows written to {to}", soft_wrap=True)
+
+
+def show(answer: pd.DataFrame, out: Console) -> None:
+    """As a table; where its rows do not fit the terminal, as a block a row."""
+    table = _table(answer)
+    if Measurement.get(out, out.options.update_width(UNBOUND), table).maximum <= out.width:
+        out.print(table)
+        return
+    for place, row in enumerate(answer.to_dict("records"), start=1):
+        out.print(f"row {place} of {len(answer)}")
+        out.print(console.page({f"  {name}": _with_unit(name, row) for name in row if name not in _units_of(row)}))
 
 
 def _one_question(sql: str) -> duckdb.Statement:
@@ -68,10 +88,20 @@ def _message(error: duckdb.Error) -> str:
 
 
 def _table(frame) -> Table:
-    table = console.table(*map(str, frame.columns))
+    table = console.table(*(f"{name} [{ALWAYS[name]}]" if name in ALWAYS else str(name) for name in frame.columns))
     for row in frame.itertuples(index=False):
         table.add_row(*map(_cell, row))
     return table
+
+
+def _units_of(row: dict) -> set[str]:
+    """The columns that are the unit of another one that is there."""
+    return {BY_COLUMN[name] for name in row if name in BY_COLUMN} & row.keys()
+
+
+def _with_unit(name: str, row: dict) -> str:
+    unit, value = ALWAYS.get(name) or _cell(row.get(BY_COLUMN.get(name, ""))), _cell(row[name])
+    return f"{value} {unit}" if value and unit not in ("", "1") else value
 
 
 def _cell(value) -> str:
@@ -81,19 +111,20 @@ def _cell(value) -> str:
     return f"{value:.{10 if value == round(value) else 6}g}" if isinstance(value, float) else str(value)
 
 
-def diff(first_id: str, second_id: str, out: Console) -> None:
+def diff(first_id: str, second_id: str, out: Console, as_json: bool = False) -> None:
     """Parameters, code, data and numbers in which two runs differ."""
     first, second = _record(first_id), _record(second_id)
-    table = console.table("what", first_id, second_id)
-    for name, here, there in [*_pairs(first["parameters"], second["parameters"]), *_sources(first, second)]:
-        table.add_row(name, here, there)
+    differences = [*_pairs(first["parameters"], second["parameters"]), *_sources(first, second)]
     with store.open() as connection:
         metrics = {run["run_id"]: dict(connection.execute(
             "SELECT name, value FROM metrics WHERE run_id = ? AND t IS NULL", [run["run_id"]]).fetchall())
             for run in (first, second)}
-    for name, here, there in _pairs(metrics[first["run_id"]], metrics[second["run_id"]]):
-        table.add_row(name, here, there)
-    out.print(table if table.row_count else "no difference")
+    differences += _pairs(metrics[first["run_id"]], metrics[second["run_id"]])
+    table = console.table("what", first_id, second_id)
+    for difference in differences:
+        table.add_row(*difference)
+    result.give([dict(zip(("what", "first", "second"), difference, strict=True)) for difference in differences], as_json,
+                lambda: out.print(table if differences else "no difference"))
 
 
 def _pairs(first: dict, second: dict) -> list[tuple[str, str, str]]:
@@ -116,7 +147,7 @@ def _record(run_id: str) -> dict:
     return manifest(folders[0]) or {}
 
 
-def trace(figure: str, out: Console) -> None:
+def trace(figure: str, out: Console, as_json: bool = False) -> None:
     """Where a figure comes from, by its name."""
     current = {plan.run_id for plan in all_plans()}
     with store.open() as connection:
@@ -135,8 +166,8 @@ def trace(figure: str, out: Console) -> None:
              **{f"made from {name}": value for name, value in made["made_from"].items() if "/" not in name},
              "made from data": _folders([name for name in made["made_from"] if "/" in name]),
              "digests of data": f"{runs_folder() / row.source}/{MANIFEST}"}
-    for name, value in lines.items():
-        out.print(f"{name}: {value}", soft_wrap=True)
+    text = "\n".join(f"{name}: {value}" for name, value in lines.items())
+    result.give(lines, as_json, lambda: out.print(text, soft_wrap=True))
 
 
 def _folders(files: list[str]) -> str:

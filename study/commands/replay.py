@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from study.commands.result import Json, give
 from study.console import doing, out, table
 from study.errors import UserError
 from study.project import refuse_overwriting, refuse_unwritable, write_atomically
@@ -20,13 +21,14 @@ def replay_vdev_cache(
     max: Annotated[int, typer.Option(help="zfs_vdev_cache_max in bytes.")] = 16384,
     fill_ticks: Annotated[int | None, typer.Option(help="Let the model end each fill this many ticks after its issue, "
                                                         "instead of where the trace does.")] = None,
+    as_json: Json = False,
 ) -> None:
     """Every decision of the vdev cache in TRACE; exits with 1 and the first difference if one is not the same."""
     from study.replays import verify
     from study.replays.vdev_cache import replay_vdev_cache
     with doing(COMPILES):
         result = replay_vdev_cache(trace, size, max, fill_ticks)
-    out.print(verify.sentence(result), soft_wrap=True)
+    give(result, as_json, lambda: out.print(verify.sentence(result), soft_wrap=True))
     raise typer.Exit(1 if result.differences else 0)
 
 
@@ -37,6 +39,7 @@ def replay_disk(
     seek: Annotated[Path | None, typer.Option(help="CSV of the measured seek curve.")] = None,
     to: Annotated[Path | None, typer.Option(
         "--out", help="Write measured and predicted service times here (CSV); folders that are missing are made.")] = None,
+    as_json: Json = False,
 ) -> None:
     """Service times of a measured drive against the disk model's.
 
@@ -49,16 +52,23 @@ def replay_disk(
         refuse_overwriting(to, trace, disk, seek)
     with doing(COMPILES):
         result = replay_disk(trace, disk, seek)
+    n, mean_ms = len(result.measured_ms), result.measured_ms.mean()
     shown = table("disk model", "mean error %", "demerit %", "mean error %, 2nd half", "demerit %, 2nd half",
                   "error of a request %")
     for name, score in result.scores.items():
         parts = (score.mean_error, score.demerit, score.mean_error_second, score.demerit_second, score.request_rms)
         shown.add_row(name.replace("_", " "), *(f"{100 * part:.2f}" for part in parts))
-    out.print(f"{len(result.measured_ms)} requests, {result.measured_ms.mean():.3f} ms in the mean", soft_wrap=True)
-    out.print(shown)
     if to is not None:
         write_atomically(to, per_request(result).to_csv(index=False))
-        out.print(f"service times written to {to}", soft_wrap=True)
+
+    def say() -> None:
+        out.print(f"{n} requests, {mean_ms:.3f} ms in the mean", soft_wrap=True)
+        out.print(shown)
+        if to is not None:
+            out.print(f"service times written to {to}", soft_wrap=True)
+    scores = {name: {part: value for part, value in score._asdict().items() if part != "predicted_ms"}
+              for name, score in result.scores.items()}
+    give({"requests": n, "mean_ms": mean_ms, "constants": result.constants, "errors": scores}, as_json, say)
 
 
 @replay.command("alloc")
@@ -72,6 +82,7 @@ def replay_alloc(
     metaslabs: Annotated[int | None, typer.Option(help="The trace is of a pool of so many metaslabs ...")] = None,
     metaslab_size: Annotated[str | None, typer.Option(help="... of this size each; 64MiB (or 64M) if not said.")] = None,
     expect_txg: Annotated[Path | None, typer.Option(help="CSV of the pool after each transaction group.")] = None,
+    as_json: Json = False,
 ) -> None:
     """Every block that the allocator placed in TRACE, of one space map or of a pool of metaslabs.
 
@@ -94,5 +105,5 @@ def replay_alloc(
             from study.sizes import size_of
             size = size_of(metaslab_size or "64MiB", "metaslab size")
             result = replay_pool(trace, variant, metaslabs, size, expect, expect_txg, to, engine)
-    out.print(sentence(result), soft_wrap=True)
+    give(result, as_json, lambda: out.print(sentence(result), soft_wrap=True))
     raise typer.Exit(1 if result.differs else 0)

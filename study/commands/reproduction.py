@@ -1,19 +1,34 @@
 """`study reproduce`: from the notebooks to the paper, and the word on whether it came out as before."""
 import os
+from pathlib import Path
+from typing import NamedTuple
 
 from rich.console import Console
 
 from study.commands import scoreboard
+from study.documents import claims
 from study.errors import UserError
-from study.paper import export, typeset
+from study.paper import export, sources, typeset
 from study.runs import catalogue
+from study.runs.folder import FIGURES, lines
 from study.runs.plan import Limits, Outcome, Plan, all_plans, done_before, missing, plan
 from study.store import results, store
 
 
-def reproduce(only: list[str], workers: int | None, accept: bool, limits: Limits, out: Console) -> int:
-    """Run what has not been run, then make everything that follows from it. The exit code: 0 when all runs went well
-    and the results are the committed ones."""
+class Reproduced(NamedTuple):
+    """What `study reproduce` made."""
+    code: int                   # to exit with: 0 when all runs went well and the results are the committed ones
+    notebooks: list[dict]
+    missing: list[str]          # notebooks without which there are no results
+    changed: dict[str, list[str]]       # by changed result, what of the paper uses it
+    accepted: bool = False
+    paper: Path | None = None
+
+
+def reproduce(only: list[str], workers: int | None, accept: bool, limits: Limits, out: Console) -> Reproduced:
+    """Run what has not been run, then make everything that follows from it. Raises UserError, before anything is run, where
+    the paper has a number of its own."""
+    sources.refuse_wrong()
     wanted = [plan(catalogue.find(name)) for name in only] or all_plans()
     outcomes = run_plans(wanted, workers, limits, out)
     failed = [outcome for outcome in outcomes if outcome.status != "ok"]
@@ -22,7 +37,7 @@ def reproduce(only: list[str], workers: int | None, accept: bool, limits: Limits
     missing = [planned.name for planned in all_plans() if not done_before(planned)]
     if missing:
         out.print(f"no scoreboard, results and paper without {', '.join(missing)}")
-        return 1 if failed else 0
+        return Reproduced(1 if failed else 0, list(map(scoreboard.in_short, outcomes)), missing, {})
     from study.grades import grading
     with store.open() as connection:
         board = grading.scoreboard(connection, grading.of_runs(connection, [planned.run_id for planned in all_plans()]))
@@ -32,24 +47,26 @@ def reproduce(only: list[str], workers: int | None, accept: bool, limits: Limits
     changed = results.differences(accepted, new)
     if accept:
         export.accept(new, all_plans())
-    out.print(f"typeset {os.path.relpath(typeset.build(all_plans(), board))}", soft_wrap=True)
-    return _verdict(changed, accept, out)
+    paper, used = typeset.build(all_plans(), board), uses(changed, all_plans())
+    out.print(f"typeset {os.path.relpath(paper)}", soft_wrap=True)
+    return Reproduced(_verdict(used, accept, out), list(map(scoreboard.in_short, outcomes)), [], used, accept, paper)
 
 
-def with_draws(only: list[str], draws: int, workers: int | None, limits: Limits, out: Console) -> int:
+def with_draws(only: list[str], draws: int, workers: int | None, limits: Limits, as_json: bool, out: Console) -> int:
     """The notebooks that draw from priors, with so many draws, and the grades that these give. 1 if a run fails."""
     paths = [catalogue.find(name) for name in only] or catalogue.books()
     drawing = [path for path in paths if (listed := catalogue.entry(path)) and "draws" in listed.parameters]
     if not drawing:
         raise UserError(f"none of {', '.join(path.stem for path in paths)} draws from priors; leave --draws out")
     outcomes = run_plans([plan(path, {"draws": draws}) for path in drawing], workers, limits, out)
-    scoreboard.say_outcomes(outcomes, out)
+    scoreboard.give_outcomes(outcomes, as_json, out)
     return int(any(outcome.status != "ok" for outcome in outcomes))
 
 
-def _verdict(changed: list[str], accept: bool, out: Console) -> int:
-    for line in changed:
-        out.print(f"  {line}", soft_wrap=True)
+def _verdict(changed: dict[str, list[str]], accept: bool, out: Console) -> int:
+    for line, used in changed.items():
+        for text in (f"  {line}", *(f"      {use}" for use in used)):
+            out.print(text, soft_wrap=True)
     if accept:
         out.print(f"results accepted: {len(changed)} changes in paper/results.json")
         return 0
@@ -58,6 +75,18 @@ def _verdict(changed: list[str], accept: bool, out: Console) -> int:
         return 1
     out.print("all results are those of paper/results.json")
     return 0
+
+
+def uses(changed: list[str], plans: list[Plan]) -> dict[str, list[str]]:
+    """By line of `results.differences`, the sentences and figures of the paper that use what changed."""
+    figures = {planned.name: {figure["name"] for figure in lines(planned.folder / FIGURES)} for planned in plans}
+    notebooks = {claim.id: claim.notebook or "" for claim in claims.read()}
+    used = {}
+    for line in changed:
+        name = line.partition(": ")[0]
+        notebook = notebooks.get(name, name.partition("/")[0])
+        used[line] = sources.uses(name, notebook, figures.get(notebook, ()))
+    return used
 
 
 def run_plans(plans: list[Plan], workers: int | None, limits: Limits, console: Console) -> list[Outcome]:

@@ -1,14 +1,18 @@
 """What the terminal says of claims: the scoreboard, and of each run what it predicts."""
 import ast
 import json
-from collections.abc import Container, Iterable
+from collections.abc import Container
+from typing import NamedTuple
 
 import duckdb
+import pandas as pd
 from rich.console import Console
 from rich.table import Table
 
 from study import console, errors
+from study.commands import claim_page, result
 from study.errors import UserError
+from study.grades import grading
 from study.runs.catalogue import books
 from study.runs.folder import manifest
 from study.runs.plan import Outcome, Plan, all_plans, done_before, plan
@@ -35,30 +39,67 @@ def table_of(board, committed: Container[str] = ()) -> Table:
 
 # --- study claims ---------------------------------------------------------------------------------------------------------
 
-def show_claims(words: list[str], out: Console) -> int:
-    """`study claims`: grades of what has been run here, for the rest the committed ones. 1 if one that has been run fell."""
-    from study.grades import grading
+class Board(NamedTuple):
+    """The scoreboard as this folder has it: grades of what has been run here, for the rest the committed ones."""
+    rows: pd.DataFrame          # of grading.scoreboard, and `committed`: whether the grade is the committed one
+    cases: dict[str, grading.Case | None]       # what the runs of here predict
+    plans: list[Plan]
+    done: dict[str, str]        # run id by notebook
+    fell: list[str]
+
+
+def board() -> Board:
     plans = all_plans()
     done = {planned.name: planned.run_id for planned in plans if done_before(planned)}
     with store.open() as connection:
+        cases = grading.cases(connection, list(done.values()))
         graded = grading.of_runs(connection, list(done.values()))
-        board = grading.scoreboard(connection, graded)
-    board = board[board.claim_id.isin(_meant(board, words))].copy() if words else board
+        rows = grading.scoreboard(connection, graded)
     accepted = {name: claim["grade"] for name, claim in results.committed()["claims"].items()}
-    is_here = board.claim_id.isin(graded) | board.notebook.isin(done)
-    here = board[is_here]
-    fell = grading.fell({name: accepted[name] for name in here.claim_id if name in accepted},
-                        dict(zip(here.claim_id, here.grade, strict=True)))
-    committed = ~is_here & board.claim_id.isin(accepted)
-    board.loc[committed, "grade"] = board.claim_id[committed].map(accepted)
-    out.print(table_of(board, set(board.claim_id[committed & board.grade.isin(grading.GRADES)])))
-    if not words:
-        out.print()
-        out.print(summary_of(board))
-    undone = [planned for planned in plans if planned.name not in done]
-    for line in [*fell, *_where_from(len(done), len(plans)), *_why_not(undone, board)]:
-        out.print(line, soft_wrap=True)
+    is_here = rows.claim_id.isin(graded) | rows.notebook.isin(done)
+    here = dict(zip(rows.claim_id[is_here], rows.grade[is_here], strict=True))
+    replaced = ~is_here & rows.claim_id.isin(accepted)
+    rows.loc[replaced, "grade"] = rows.claim_id[replaced].map(accepted)
+    rows["committed"] = replaced & rows.grade.isin(grading.GRADES)
+    return Board(rows, cases, plans, done, grading.fell({name: accepted[name] for name in here if name in accepted}, here))
+
+
+def show_claims(words: list[str], grade: str | None, every: bool, as_json: bool, out: Console) -> int:
+    """`study claims`: the page of a claim that is named, or else a list. 1 if a grade fell of what is shown and has been run
+    here."""
+    shown = board()
+    rows = shown.rows[shown.rows.claim_id.isin(_meant(shown.rows, words))] if words else shown.rows
+    if grade is not None:
+        rows = rows[rows.grade == _known_grade(grade)]
+    is_page = grade is None and len(words) == 1 and list(rows.claim_id) == words
+    hidden = rows.grade == grading.NOTHING if not (every or is_page or grade == grading.NOTHING) else rows.grade == ""
+    fell = [line for line in shown.fell if line.partition(":")[0] in set(rows.claim_id)]
+    notes = [*fell, *_where_from(len(shown.done), len(shown.plans)),
+             *_why_not([planned for planned in shown.plans if planned.name not in shown.done], rows)]
+    if hidden.any():
+        notes.append(f"{hidden.sum()} more have nothing to predict; study claims --all lists them too")
+    if is_page:
+        claim_page.give(rows.iloc[0], shown, notes, as_json, out)
+    else:
+        result.give({"grades": dict(rows.grade.value_counts()), "claims": rows[~hidden], "notes": notes}, as_json,
+                    lambda: _say_list(rows, rows[~hidden], notes, with_summary=not words and grade is None, out=out))
     return 1 if fell else 0
+
+
+def _say_list(rows: pd.DataFrame, listed: pd.DataFrame, notes: list[str], with_summary: bool, out: Console) -> None:
+    if with_summary:
+        out.print(summary_of(rows))
+        out.print()
+    if len(listed):
+        out.print(table_of(listed, set(listed.claim_id[listed.committed])))
+    for line in notes:
+        out.print(line, soft_wrap=True)
+
+
+def _known_grade(grade: str) -> str:
+    if grade not in grading.ALL_GRADES:
+        raise UserError(f"grade '{grade}' is none of {', '.join(grading.ALL_GRADES)}; take one of these, in quotes")
+    return grade
 
 
 def _where_from(n_done: int, n_all: int) -> list[str]:
@@ -103,39 +144,49 @@ def _meant(board, words: list[str]) -> set[str]:
 
 # --- study run ------------------------------------------------------------------------------------------------------------
 
-def say_outcomes(outcomes: Iterable[Outcome], out: Console) -> None:
+def give_outcomes(outcomes: list[Outcome], as_json: bool, out: Console) -> None:
     """How each run ended. Of one that went well also what it predicts, what was published, the grade, and its verdict."""
     with store.open() as connection:
-        for outcome in outcomes:
-            planned = outcome.plan
-            out.print(f"{planned.name} {outcome.status} {planned.folder}", soft_wrap=True)
-            if outcome.status == "ok":
-                _say_predictions(connection, planned, out)
-                _say_verdict(planned, out)
+        runs = [{**in_short(outcome), **(_came_out(connection, outcome.plan) if outcome.status == "ok" else {})}
+                for outcome in outcomes]
+
+    def say() -> None:
+        for run, outcome in zip(runs, outcomes, strict=True):
+            _say_run(run, outcome.plan, out)
+    result.give(runs, as_json, say)
 
 
-def _say_predictions(connection: duckdb.DuckDBPyConnection, planned: Plan, out: Console) -> None:
-    from study.grades import grading
+def in_short(outcome: Outcome) -> dict:
+    planned = outcome.plan
+    return {"notebook": planned.name, "run_id": planned.run_id, "status": outcome.status, "reason": outcome.reason,
+            "folder": str(planned.folder)}
+
+
+def _came_out(connection: duckdb.DuckDBPyConnection, planned: Plan) -> dict:
     rows = connection.execute("""
         SELECT claim_id, published, published_high, published_unit, unfitted_low, unfitted_high, fitted_low, fitted_high
         FROM predictions JOIN claims USING (claim_id) WHERE run_id = ? AND reason IS NULL
         ORDER BY follows_from IS NOT NULL, claim_id""", [planned.run_id]).fetchall()
-    if not rows:
-        return
-    grades = grading.of_runs(connection, [planned.run_id])
-    table = console.table("claim", "published", "simulated, 5 to 95 %", "one constant fitted", "grade", whole="claim")
-    for claim, published, high, unit, *bounds in rows:
-        told = f"{console.number(published)}{' or more' if high is None else ''}{'' if unit == '1' else f' {unit}'}"
-        table.add_row(claim, told, _range(*bounds[:2]), _range(*bounds[2:]), grades[claim])
-    out.print(table)
-    if planned.parameters != plan(planned.notebook).parameters:
-        out.print("These grades are for the parameters given; those of paper/results.json are for the defaults.",
-                  soft_wrap=True)
+    grades = grading.of_runs(connection, [planned.run_id]) if rows else {}
+    return {"predictions": [{"claim": claim, "published": published, "or_more": most is None, "unit": unit,
+                             "unfitted": ends[:2], "fitted": ends[2:], "grade": grades[claim]}
+                            for claim, published, most, unit, *ends in rows], "verdict": verdict(planned)}
 
 
-def _say_verdict(planned: Plan, out: Console) -> None:
-    if sentence := verdict(planned):
-        out.print(f"verdict: {sentence}", soft_wrap=True)
+def _say_run(run: dict, planned: Plan, out: Console) -> None:
+    out.print(f"{run['notebook']} {run['status']} {run['folder']}", soft_wrap=True)
+    if run.get("predictions"):
+        table = console.table("claim", "published", "simulated, 5 to 95 %", "one constant fitted", "grade", whole="claim")
+        for row in run["predictions"]:
+            told = f"{console.number(row['published'])}{' or more' if row['or_more'] else ''}"
+            told += "" if row["unit"] == "1" else f" {row['unit']}"
+            table.add_row(row["claim"], told, _range(*row["unfitted"]), _range(*row["fitted"]), row["grade"])
+        out.print(table)
+        if planned.parameters != plan(planned.notebook).parameters:
+            out.print("These grades are for the parameters given; those of paper/results.json are for the defaults.",
+                      soft_wrap=True)
+    if run.get("verdict"):
+        out.print(f"verdict: {run['verdict']}", soft_wrap=True)
 
 
 def verdict(planned: Plan) -> str:

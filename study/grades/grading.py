@@ -1,11 +1,13 @@
 """How a prediction is graded, by rule (docs/grades.md).
 
     grading.grade(...)       one of GRADES
+    grading.why(...)         the reason of a grade
     grading.of_runs(c, runs) the grade of every claim that these runs predict, from the run store
     grading.fell(was, now)   claims whose grade got worse
     grading.scoreboard(c)    a row per claim: what the audit found and the grade
 """
 import math
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -18,6 +20,7 @@ from study.errors import UserError
 PREDICTED, CONSISTENT, NOT_IDENTIFIED, NOT_REPRODUCED = GRADES = (
     "predicted", "consistent", "not identified", "not reproduced")
 NOT_YET, NOT_MODELLED, BASELINE, NOTHING = "not yet predicted", "not modelled", "baseline", "nothing to predict"
+ALL_GRADES = (*GRADES, NOT_MODELLED, NOT_YET, BASELINE, NOTHING)
 HALF_WIDTH_OF_CENTRE = 1 / 3        # a prediction wider than this is at best consistent
 MIN_DRAWS = 20                      # and so is one from fewer: their 5 and 95 % are no more than their extremes
 
@@ -65,25 +68,63 @@ def _narrow(interval: Interval, published: Interval, no_effect: float | None) ->
     return (high - low) / 2 <= HALF_WIDTH_OF_CENTRE * abs((low + high) / 2 - (no_effect or 0))
 
 
+class Case(NamedTuple):
+    """What a grade is given by; see `grade`."""
+    published: Interval
+    unfitted: Interval
+    fitted: Interval | None
+    no_effect: float | None
+    identified: bool
+    draws: int | None
+    reach: Interval | None
+
+
+def why(case: Case) -> str:
+    """The reason of a grade, by the same rule."""
+    given = grade(*case)
+    if given == NOT_IDENTIFIED:
+        reach = f": {case.reach[0]:.4g} to {case.reach[1]:.4g}" if case.reach else ""
+        return f"conditions that were not published decide what comes out{reach}"
+    if given == NOT_REPRODUCED:
+        return "no simulated interval meets what was published" + (
+            "" if case.identified else ", and no condition that was left out decides that")
+    if not _meet(case.unfitted, case.published):
+        return "the interval meets what was published only with one constant fitted on the baseline"
+    return "the unfitted interval meets what was published" + (
+        f", but {' and '.join(_weaknesses(case))}" if given == CONSISTENT else ", and it is narrow")
+
+
+def _weaknesses(case: Case) -> list[str]:
+    """Why a prediction that holds is no more than consistent."""
+    no_effect, weak = case.no_effect, {
+        "it is wide": not _narrow(case.unfitted, case.published, case.no_effect),
+        f"it is of {case.draws} draws, fewer than {MIN_DRAWS}": case.draws is not None and case.draws < MIN_DRAWS}
+    if no_effect is not None:
+        weak[f"no effect ({no_effect:g}) lies within"] = _meet(case.unfitted, (no_effect, no_effect))
+    return [reason for reason, holds in weak.items() if holds]
+
+
 def of_runs(connection, run_ids: list[str]) -> dict[str, str]:
     """Grades of the claims that these runs predict. Raises UserError where a claim is predicted twice, or cannot be."""
+    return {claim: NOT_MODELLED if case is None else grade(*case) for claim, case in cases(connection, run_ids).items()}
+
+
+def cases(connection, run_ids: list[str]) -> dict[str, Case | None]:
+    """What these runs predict, by claim; None where the model leaves out what the claim is about."""
     rows = connection.execute("""
         SELECT claim_id, unfitted_low, unfitted_high, fitted_low, fitted_high, reach_low, reach_high, identified, draws,
                published_low, published_high, effect_none, to_be_predicted
         FROM predictions LEFT JOIN claims USING (claim_id) WHERE list_contains(?, run_id) ORDER BY claim_id
         """, [run_ids]).fetchall()
     refuse_duplicates("the run store", "prediction of", [row[0] for row in rows])
-    graded = {}
+    predicted: dict[str, Case | None] = {}
     for claim, low, high, *others, identified, draws, allowed_low, allowed_high, no_effect, to_be_predicted in rows:
         if not to_be_predicted:
             raise UserError(f"a notebook predicts '{claim}', which is no claim to be predicted; mend the notebook")
-        if low is None:
-            graded[claim] = NOT_MODELLED
-            continue
         target = (allowed_low, math.inf if allowed_high is None else allowed_high)
         fitted, reach = (None if ends[0] is None else tuple(ends) for ends in (others[:2], others[2:]))
-        graded[claim] = grade(target, (low, high), fitted, no_effect, identified, draws, reach)
-    return graded
+        predicted[claim] = None if low is None else Case(target, (low, high), fitted, no_effect, identified, draws, reach)
+    return predicted
 
 
 def fell(before: dict[str, str], after: dict[str, str]) -> list[str]:

@@ -3,19 +3,24 @@ import csv
 import io
 import json
 import shutil
+from collections.abc import Collection
 from pathlib import Path
+from typing import NamedTuple
 
-from study import drawing
+from study import drawing, errors
 from study.errors import UserError
+from study.paper import index, latex, rounding
 from study.project import PAPER, write_atomically
 from study.runs.folder import FIGURES, lines
 from study.runs.plan import Plan, done_before
 from study.store import results, store
 
-CLAIM_COLUMNS = ("claim_id", "document", "printed", "audit", "grade")
-TEX_SPECIAL = {"\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{",
-               "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "→": r"$\to$", "−": r"$-$",
-               "×": r"$\times$", "≥": r"$\ge$", "≤": r"$\le$", "µ": r"\textmu{}"}
+
+class Content(NamedTuple):
+    """What there is to export."""
+    numbers: dict[str, dict]    # '<notebook>/<metric>' -> value, rounded, unit
+    claims: list[dict]          # as the scoreboard has them
+    figures: list[dict]         # name, caption, notebook
 
 
 def formats(text: str) -> list[str]:
@@ -32,39 +37,83 @@ def width(text: str) -> str:
     return text
 
 
-def export(plans: list[Plan], to: Path, forms: list[str], wide: str, board=None) -> list[Path]:
-    """Write everything to the folder `to`; the paths written. `board` is the scoreboard's frame, where it is known
-    already. Raises UserError when a run is missing."""
+def export(plans: list[Plan], to: Path, forms: list[str], wide: str, board=None, only: Collection[str] = ()) -> list[Path]:
+    """Write everything to the folder `to`, or only what is named; the paths written. `board` is the scoreboard's frame,
+    where it is known already. Raises UserError when a run is missing."""
     missing = [plan.name for plan in plans if not done_before(plan)]
-    if missing:
-        raise UserError(f"not run as they stand now: {', '.join(missing)}; run: study run {' '.join(missing)}")
+    if not only:
+        refuse_missing(missing)
+    done = [plan for plan in plans if plan.name not in missing]
+    content = _content(done, board)
+    if only:
+        content = chosen(content, only, missing)
+    folders = {plan.name: plan.folder for plan in done}
+    written = [to / f"{figure['name']}.{form}" for figure in content.figures for form in forms]
+    texts = _texts(content, forms, wide)
+    for name, text in texts.items():
+        write_atomically(to / name, text)
+    for figure in content.figures:
+        for form in forms:
+            shutil.copyfile(folders[figure["notebook"]] / "figures" / f"{figure['name']}-{wide}.{form}",
+                            to / f"{figure['name']}.{form}")
+    return [to / name for name in texts] + written
+
+
+def refuse_missing(names: list[str]) -> None:
+    if names:
+        raise UserError(f"not run as they stand now: {', '.join(names)}; run: study run {' '.join(names)}")
+
+
+def chosen(content: Content, only: Collection[str], missing: list[str]) -> Content:
+    """What is named of it: figures, numbers and claims by their names, and all of a notebook by its."""
+    def is_meant(name: str, notebook: object) -> bool:
+        return name in only or notebook in only
+    named = Content({name: number for name, number in content.numbers.items() if is_meant(name, name.partition("/")[0])},
+                    [claim for claim in content.claims if is_meant(claim["claim_id"], claim["notebook"])],
+                    [figure for figure in content.figures if is_meant(figure["name"], figure["notebook"])])
+    needed = {*only, *(claim["notebook"] for claim in named.claims)}
+    refuse_missing([name for name in missing if name in needed])
+    known = {*content.numbers, *(claim["claim_id"] for claim in content.claims),
+             *(row[key] for row in content.figures for key in ("name", "notebook"))}
+    for name in only:
+        if name not in known:
+            instead = f"not run as they stand now: {', '.join(missing)}" if missing else "leave --only out for all"
+            raise UserError(f"there is no figure, number, claim or notebook '{name}'; {errors.meant(name, known, instead)}")
+    return named
+
+
+def _content(plans: list[Plan], board) -> Content:
     with store.open() as connection:
         numbers = results.numbers(connection, plans)
         claims = _claims(_scoreboard(connection, plans) if board is None else board)
-    contents = {
-        "numbers.json": json.dumps(numbers, indent=1, ensure_ascii=False) + "\n",
-        "numbers.csv": _csv(("name", "value", "unit"), [(name, *number.values()) for name, number in numbers.items()]),
-        "numbers.tex": _macros(numbers),
-        "claims.json": json.dumps(claims, indent=1, ensure_ascii=False) + "\n",
-        "claims.csv": _csv(tuple(claims[0]), [tuple(row.values()) for row in claims]),
-        "claims.tex": _booktabs(CLAIM_COLUMNS, [[row[column] for column in CLAIM_COLUMNS] for row in claims]),
-        "figures.json": json.dumps({figure["name"]: figure["caption"] for plan in plans
-                                    for figure in lines(plan.folder / FIGURES)}, indent=1, ensure_ascii=False) + "\n",
-    }
-    written = [to / name for name in contents]
-    for path, content in zip(written, contents.values(), strict=True):
-        write_atomically(path, content)
-    return written + _copy_figures(plans, to, forms, wide)
+    rounded = rounding.rounded({name: number["value"] for name, number in numbers.items()})
+    return Content({name: {"value": number["value"], "rounded": rounded[name], "unit": number["unit"]}
+                    for name, number in numbers.items()}, claims,
+                   [{"name": figure["name"], "caption": figure["caption"], "notebook": plan.name}
+                    for plan in plans for figure in lines(plan.folder / FIGURES)])
 
 
-def _copy_figures(plans, to, forms, wide) -> list[Path]:
-    written = []
-    for plan in plans:
-        for figure in lines(plan.folder / FIGURES):
-            for form in forms:
-                written.append(to / f"{figure['name']}.{form}")
-                shutil.copyfile(plan.folder / "figures" / f"{figure['name']}-{wide}.{form}", written[-1])
-    return written
+def _texts(content: Content, forms: list[str], wide: str) -> dict[str, str]:
+    """Every file but the pictures, by its name. What there is nothing of has no file."""
+    numbers, claims, figures = content
+    texts: dict[str, str] = {}
+    if numbers:
+        texts |= {"numbers.json": _json(numbers),
+                  "numbers.csv": _csv(("name", "value", "rounded", "unit"),
+                                      [(name, *number.values()) for name, number in numbers.items()]),
+                  "numbers.tex": latex.numbers({name: (rounding.text(number["value"]), number["rounded"], number["unit"])
+                                                for name, number in numbers.items()}),
+                  "numbers-table.tex": latex.numbers_table(numbers, wide)}
+    if claims:
+        texts |= {"claims.json": _json(claims), "claims.csv": _csv(claims[0], [row.values() for row in claims]),
+                  "claims.tex": latex.claims(claims, wide)}
+    captions = {figure["name"]: figure["caption"] for figure in figures}
+    if figures:
+        texts |= {"figures.json": _json(captions), "figures.tex": latex.figures(captions),
+                  "figures.csv": _csv(figures[0], [row.values() for row in figures])}
+    pictures = list(captions) if {"pdf", "png"} & {*forms} else []
+    texts["example.tex"] = latex.example({*texts}, pictures, wide)
+    return texts | {"index.html": index.page(figures, forms, list(texts))}
 
 
 def _scoreboard(connection, plans):
@@ -91,35 +140,13 @@ README_FIGURE = "lines_over_time"
 
 # --- text formats -----------------------------------------------------------------------------------------------------
 
+def _json(content) -> str:
+    return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+
+
 def _csv(columns, rows) -> str:
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(columns)
     writer.writerows(rows)
     return buffer.getvalue()
-
-
-def _macros(numbers: dict) -> str:
-    r"""`\study{90_model_vs_zfs/replay.rows}` gives the number as text, `\studyunit{…}` its unit."""
-    head = ["% Numbers of the study: \\study{notebook/metric} and \\studyunit{notebook/metric}. Written by `study export`.",
-            *(rf"\newcommand{{\{kind}}}[1]{{\ifcsname {kind}@#1\endcsname\csname {kind}@#1\endcsname\else"
-              rf"\errmessage{{the study has no number #1}}\fi}}" for kind in ("study", "studyunit"))]
-    body = [rf"\expandafter\def\csname {kind}@{name}\endcsname{{{_tex(text)}}}" for name, number in numbers.items()
-            for kind, text in (("study", grouped(number["value"])), ("studyunit", number["unit"]))]
-    return "\n".join(head + body) + "\n"
-
-
-def grouped(value: float) -> str:
-    """A number for readers: thousands set apart by a thin space."""
-    return f"{value:,}".replace(",", "\u2009") if abs(value) >= 10000 else f"{value}"
-
-
-def _booktabs(columns, rows) -> str:
-    head = " & ".join(_tex(column.replace("_", " ")) for column in columns)
-    body = [" & ".join(_tex(str(value)) for value in row) + r" \\" for row in rows]
-    return "\n".join([rf"\begin{{longtable}}{{{'l' * len(columns)}}}", r"\toprule", head + r" \\", r"\midrule",
-                      r"\endhead", *body, r"\bottomrule", r"\end{longtable}"]) + "\n"
-
-
-def _tex(text: str) -> str:
-    return "".join(TEX_SPECIAL.get(letter, r"\," if letter == "\u2009" else letter) for letter in text)

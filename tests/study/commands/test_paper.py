@@ -1,35 +1,40 @@
 """What the paper's sources say, held against what is committed: without a run."""
+import io
 import json
 import shutil
 
 import pandas as pd
 import pytest
 import typst
+from conftest import one_sentence
+from rich.console import Console
 
+from study.commands import reproduction
 from study.documents import claims
-from study.paper import export, typeset
+from study.paper import export, sources
+from study.project import PAPER
 from study.store import results
 
-SOURCES = typeset.sources()
+SOURCES = sources.sources()
 
 
 def test_a_number_typed_by_hand_is_objected_to(tmp_path):
     source = tmp_path / "try.typ"
     source.write_text('It is #number("no/such") of 17.5 things, in #given[2007], or #strong("17.5").\n')
-    assert ["'17.5'" in line for line in typeset.typed_by_hand(source)] == [True, True]
-    objections = typeset.unknown(source, {kind: set() for kind in ("number", "unit", "claim", "picture")})
+    assert ["'17.5'" in line for line in sources.typed_by_hand(source)] == [True, True]
+    objections = sources.unknown(source, {kind: set() for kind in ("number", "unit", "claim", "picture")})
     assert ["no/such" in line for line in objections] == [True]
-    assert typeset.unknown(source, {"number": {"no/such"}}) == []
+    assert sources.unknown(source, {"number": {"no/such"}}) == []
 
 
 def test_there_is_prose_to_look_at():
-    assert sum(source.name not in typeset.LAYOUT for source in SOURCES) >= 4
+    assert sum(source.name not in sources.LAYOUT for source in SOURCES) >= 4
 
 
-@pytest.mark.parametrize("source", [source for source in SOURCES if source.name not in typeset.LAYOUT],
+@pytest.mark.parametrize("source", [source for source in SOURCES if source.name not in sources.LAYOUT],
                          ids=lambda path: path.name)
 def test_no_number_is_typed_by_hand(source):
-    assert typeset.typed_by_hand(source) == []
+    assert sources.typed_by_hand(source) == []
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.name)
@@ -37,7 +42,80 @@ def test_what_is_referred_to_is_there(source):
     """Numbers among the committed ones, claims in their file. Figures only a run draws."""
     numbers = set(results.committed()["numbers"])
     known = {"number": numbers, "unit": numbers, "claim": {claim.id for claim in claims.read()}}
-    assert typeset.unknown(source, known) == []
+    assert sources.unknown(source, known) == []
+
+
+@pytest.mark.parametrize("source", [source for source in SOURCES if source.name not in sources.LAYOUT],
+                         ids=lambda path: path.name)
+def test_what_is_given_is_in_data(source):
+    assert sources.not_in_data(source) == []
+
+
+HEAD = "// given of: kustarz-2007\n// given besides: 31\n"
+
+
+@pytest.mark.parametrize(("text", "wrong"), [
+    ("#given[8543.3] and #given[10~520.9] of #given[July 2007]", []), ("#given[8543.4]", ["8543.4"]),
+    ("#given[31], #given[31 to 33]", ["31 to 33"]), ("#given[five] of #given[\"over 20%\"]", []),
+    ("#given[\"over 21%\"]", ["\"over 21%\""])])
+def test_a_given_value_that_is_not_in_data_is_objected_to(tmp_path, text, wrong):
+    source = tmp_path / "try.typ"
+    source.write_text(f"{HEAD}\n{text}\n")
+    objections = sources.not_in_data(source)
+    assert len(objections) == len(wrong)
+    for objection, given in zip(objections, wrong, strict=True):
+        assert objection.startswith(f"try.typ, line 4: #given[{given}] is not in data/ (kustarz-2007)")
+
+
+def test_a_section_that_names_no_file_may_give_no_number(tmp_path):
+    source = tmp_path / "try.typ"
+    source.write_text("In #given[2007].\n")
+    assert "the head of the section names no file" in sources.not_in_data(source)[0]
+
+
+@pytest.fixture
+def one_source(monkeypatch, tmp_path):
+    """A paper of one section: one_source("text")."""
+    def make(text):
+        source = tmp_path / "try.typ"
+        source.write_text(f"= Try\n\n{text}\n")
+        monkeypatch.setattr(sources, "sources", lambda: [source])
+    return make
+
+
+@pytest.mark.parametrize("verb", ["paper", "reproduce"])
+@pytest.mark.parametrize(("text", "said"), [
+    ("It gains 17.5 %.", "try.typ, line 3: '17.5' is typed by hand"),
+    ("It gains #given[17.5] %.", "try.typ, line 3: #given[17.5] is not in data/"),
+    ("17 and 18", "(1 more: study check paper)")])
+def test_a_number_of_the_paper_s_own_is_refused_before_anything_is_run(study, one_source, monkeypatch, verb, text, said):
+    monkeypatch.setattr(reproduction, "run_plans", lambda *all: pytest.fail("runs"))
+    one_source(text)
+    assert said in one_sentence(study(verb))
+
+
+def test_what_uses_a_changed_result_is_named():
+    number = "01_vdev_cache_oltp/unfitted.gain-low"
+    *sentences, figures = sources.uses(number, "01_vdev_cache_oltp", {"oltp_conditions", "not_in_the_paper"})
+    assert figures == "figures of 01_vdev_cache_oltp in the paper: oltp_conditions"
+    assert any(sentence.startswith("paper/sections/abstract.typ, line ") and f"We predict [{number}] to" in sentence
+               for sentence in sentences)
+    for sentence in sentences:
+        place, line = sentence.partition(": ")[0].split(", line ")
+        paragraph = (PAPER.parent / place).read_text().splitlines()[int(line) - 1:]
+        assert number in " ".join(paragraph[:paragraph.index("") if "" in paragraph else None])
+    assert sources.uses("91_published_setups/second.within", "", ())      # summed up in the template
+    assert sources.uses("no/such", "", ()) == []
+
+
+def test_a_change_is_printed_with_what_uses_it():
+    out = Console(file=io.StringIO(), width=200, markup=False)
+    used = reproduction.uses(["oltp-gain: audit agrees, grade consistent -> audit agrees, grade predicted"], [])
+    assert reproduction._verdict(used, False, out) == 1
+    change, sentence, *_ = out.file.getvalue().splitlines()
+    assert change.startswith("  oltp-gain: ")
+    assert sentence.startswith("      paper/sections/")
+    assert "[oltp-gain]" in sentence
 
 
 BOARD = pd.DataFrame([("a", "predicted", None), ("b", "consistent", None), ("c", "consistent", "b"),
@@ -49,7 +127,7 @@ BOARD = pd.DataFrame([("a", "predicted", None), ("b", "consistent", None), ("c",
                                              ('graded("not reproduced")', 1), ('graded("predicted")', 1)])
 def test_the_paper_counts_claims_that_follow_from_no_other(expression, count, tmp_path):
     """In its own words, from the file that is exported."""
-    shutil.copy(typeset.PAPER / "template.typ", tmp_path)
+    shutil.copy(PAPER / "template.typ", tmp_path)
     (tmp_path / "generated").mkdir()
     for name, content in {"numbers": {}, "figures": {}, "claims": export._claims(BOARD)}.items():
         (tmp_path / "generated" / f"{name}.json").write_text(json.dumps(content))

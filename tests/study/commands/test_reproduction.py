@@ -15,6 +15,7 @@ from study.runs.catalogue import find
 from study.runs.folder import lines
 from study.runs.plan import UNLIMITED, all_plans, plan
 from study.store import results, store
+from support.typesetting import compiled, needs_tex, overfull
 
 SILENT = Console(file=io.StringIO())
 
@@ -101,8 +102,17 @@ def test_latex_macros_and_tables_are_written(reproduced, tmp_path):
     macros = (tmp_path / "numbers.tex").read_text()
     assert r"\csname study@90_model_vs_zfs/replay.differences\endcsname{0}" in macros
     table = (tmp_path / "claims.tex").read_text()
-    assert table.count(r" \\") == len(claims.read()) + 1
-    assert not re.search(r"(?<!\\)[%&#_](?!\s|\d)", table.replace(" & ", " "))
+    assert table.count(r" \\[1pt]") == len(claims.read())
+    assert "->" not in table
+
+
+@needs_tex
+@pytest.mark.parametrize("wide", ["column", "page"])
+def test_latex_sets_all_tables_numbers_and_figures_within_their_columns(reproduced, tmp_path, wide):
+    export.export(reproduced, tmp_path, ["pdf"], wide)
+    log = compiled(tmp_path)
+    assert overfull(log) == []
+    assert not re.search("undefined|Missing character|not set up", log)
 
 
 # --- what is asked of a whole reproduction -------------------------------------------------------------------------------

@@ -1,0 +1,109 @@
+"""`study claims ID`: all that there is to say of one claim."""
+import tomllib
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+
+from study import console
+from study.commands import result
+from study.grades import grading
+from study.project import data_file
+from study.runs.folder import FIGURES, lines
+from study.runs.plan import Plan
+from study.store import store
+
+if TYPE_CHECKING:
+    from study.commands.scoreboard import Board
+
+INTERVALS = {"unfitted": "simulated", "fitted": "one constant fitted"}
+ENDS = ("low", "middle", "high")
+
+
+def give(row: Any, board: "Board", notes: list[str], as_json: bool, out: Console) -> None:
+    """`row`: the claim's, of the scoreboard."""
+    content = {**of(row, board), "notes": notes}
+
+    def say() -> None:
+        out.print(console.page(in_words(content)))
+        figures = content["figures"]
+        beside = f" ({len(figures) - 1} more beside it)" if len(figures) > 1 else ""
+        for line in [f"figure: {figures[0]}{beside}", *notes] if figures else notes:
+            out.print(line, soft_wrap=True)
+    result.give(content, as_json, say)
+
+
+def of(row: Any, board: "Board") -> dict[str, Any]:
+    """What the document says, what was simulated, grade and why, notebook and figures."""
+    run_id = board.done.get(row.notebook)
+    with store.open() as connection:
+        claim = connection.execute("SELECT * FROM claims WHERE claim_id = ?", [row.claim_id]).df().to_dict("records")[0]
+        predicted = connection.execute("SELECT * FROM predictions WHERE claim_id = ? AND run_id = ?",
+                                       [row.claim_id, run_id]).df().to_dict("records")
+    head = tomllib.loads(data_file(f"published/{claim['document']}.toml").read_text())["document"]
+    prediction = predicted[0] if predicted else {}
+    return {"claim": row.claim_id, "document": {name: head[name] for name in ("id", "author", "title", "date")},
+            **{name: claim[name] for name in ("place", "kind", "text", "printed", "published", "published_low",
+                                              "published_high", "published_unit", "follows_from")},
+            "audit": row.audit, "differs": row.differs,
+            **{kind: [prediction[f"{kind}_{end}"] for end in ENDS] if _is_number(prediction.get(f"{kind}_low")) else None
+               for kind in INTERVALS},
+            "grade": row.grade, "committed": bool(row.committed), "why": _why(row, board, prediction),
+            "notebook": row.notebook, "run": run_id, "figures": _figures(row.notebook, board.plans) if run_id else []}
+
+
+def _is_number(value: Any) -> bool:
+    return value is not None and value == value
+
+
+def _why(row: Any, board: "Board", prediction: dict) -> str:
+    case = board.cases.get(row.claim_id)
+    if case is not None:
+        return grading.why(case)
+    if prediction:
+        return prediction["reason"]
+    if row.grade == grading.NOTHING:
+        return "no number of it is to be predicted"
+    if row.grade == grading.BASELINE:
+        return "its number may be used for fitting, so it is not predicted"
+    if not _is_number(row.notebook):
+        return "no notebook takes it up"
+    return f"its interval and the reason come with a run: study run {row.notebook[:2]}"
+
+
+def _figures(notebook: str, plans: list[Plan]) -> list[str]:
+    """The figures of its notebook, the one that says most first."""
+    from study.commands.overview import FACES  # brings IPython along
+    planned = next(planned for planned in plans if planned.name == notebook)
+    names = sorted((figure["name"] for figure in lines(planned.folder / FIGURES)),
+                   key=lambda name: name != FACES.get(notebook))
+    return [f"{planned.folder}/figures/{name}-page.png" for name in names]
+
+
+def in_words(content: dict[str, Any]) -> dict[str, str]:
+    """For the terminal: what is not known or does not apply is left out."""
+    document, unit = content["document"], content["published_unit"]
+    said = {
+        "claim": content["claim"],
+        "document": f"{document['id']}: {document['author']}, {document['title']}, {document['date']}",
+        "place": content["place"], "what is claimed": content["text"], "as printed": content["printed"],
+        "to be predicted": _number(content["published"], unit) + _allowed(content),
+        "audit": content["audit"] + (f" ({content['differs']})" if content["differs"] else ""),
+        **{name: f"{', '.join(map(console.number, content[kind]))}{_unit(unit)} (5, 50, 95 %)"
+           for kind, name in INTERVALS.items() if content[kind]},
+        "grade": content["grade"] + (" (committed)" if content["committed"] else ""), "why": content["why"],
+        "follows from": content["follows_from"], "notebook": content["notebook"]}
+    return {name: text for name, text in said.items() if isinstance(text, str) and text}
+
+
+def _allowed(content: dict[str, Any]) -> str:
+    """The range that the claim allows, where it is seen to be one."""
+    low, high = (_number(content[f"published_{end}"], content["published_unit"]) for end in ("low", "high"))
+    return f" (allowed: {low} {f'to {high}' if high else 'or more'})" if low != high else ""
+
+
+def _number(value: Any, unit: Any) -> str:
+    return console.number(value) + _unit(unit) if _is_number(value) else ""
+
+
+def _unit(unit: Any) -> str:
+    return "" if unit in (None, "1") else f" {unit}"

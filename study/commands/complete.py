@@ -1,0 +1,20 @@
+"""What the shell offers for a word that is not yet whole."""
+
+
+def notebooks(begun: str) -> list[str]:
+    from study.runs.catalogue import books
+    return _beginning(begun, [path.stem for path in books()])
+
+
+def claims(begun: str) -> list[str]:
+    from study.documents import claims
+    return _beginning(begun, [claim.id for claim in claims.read()]) + notebooks(begun)
+
+
+def grades(begun: str) -> list[str]:
+    from study.grades import grading
+    return _beginning(begun, list(grading.ALL_GRADES))
+
+
+def _beginning(begun: str, words: list[str]) -> list[str]:
+    return [word for word in words if word.startswith(begun)]

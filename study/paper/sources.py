@@ -1,0 +1,173 @@
+"""The paper's sources: which numbers stand in them, where these come from, and which sentence uses a result.
+
+A digit in prose is a reference to the store (`#number("…")`), or `#given[…]`: quoted from a document, or no result (a year,
+a size that is set). What is given is held against `data/`. The head of a section says by which files, and names the rest:
+
+    // given of: kustarz-2007, ledger        files of data/published (with the document's claims), and data/ledger.toml
+    // given besides: 31, 128                no results, and in none of these files
+
+Nothing here needs a run.
+"""
+import re
+import tomllib
+from collections.abc import Collection, Iterator, Mapping
+from decimal import Decimal
+from functools import cache
+from pathlib import Path
+
+from study.documents import claims
+from study.errors import UserError
+from study.project import PAPER, ROOT, data_file
+
+LAYOUT = ("paper.typ", "template.typ")      # no prose
+REFERENCE = re.compile(r'#(number|unit|claim|picture)\("([^"]+)"')
+GIVEN = re.compile(r"#given\[([^\]]*)\]")
+# What may stand as digits in the text.
+ALLOWED = re.compile(GIVEN.pattern + r"|#(?:number|unit|claim|picture)\([^()]*\)|#import \"[^\"]*\"|`[^`]*`|//[^\n]*"
+                     r"|@[\w-]+|<[\w-]+>")
+DIGITS = re.compile(r"(?<![\w-])\d[\d  ,.]*\d|(?<![\w-])\d")
+NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e\d+)?")
+QUOTE = re.compile(r'"([^"]+)"')
+HEAD = re.compile(r"^// given (of|besides): (.+)$", re.M)
+SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z*_#-])|\n\s*\n")
+CALL = re.compile(r'#(?:number|unit|claim|picture)\("([^"]+)"[^()]*\)')
+SHOWN = 160     # characters of a sentence
+SUMS = re.compile(r'#of-(trials|ratios)\("([^"]+)"\)')       # of the template
+SUMMED = {"trials": ("blind", "second", "third", "fourth"),
+          "ratios": ("ratios", "second_ratios", "third_ratios", "fourth_ratios")}
+
+
+def sources() -> list[Path]:
+    return sorted(PAPER.glob("**/*.typ"))
+
+
+def refuse_wrong() -> None:
+    """UserError if a number in the text comes from nowhere, before anything is run or typeset."""
+    objections = [objection for source in sources() for objection in typed_by_hand(source) + not_in_data(source)]
+    if objections:
+        others = f" ({len(objections) - 1} more: study check paper)" if len(objections) > 1 else ""
+        raise UserError(objections[0] + others)
+
+
+def unknown(source: Path, known: Mapping[str, set]) -> list[str]:
+    """References to what is not there; `known`: names by kind (number, unit, claim, picture)."""
+    return [f"{place}: #{kind}(\"{name}\") is not in the store; mend the name"
+            for place, line in _lines(source) for kind, name in REFERENCE.findall(line)
+            if kind in known and name not in known[kind]]
+
+
+def typed_by_hand(source: Path) -> list[str]:
+    """Digits in prose that come from nowhere."""
+    if source.name in LAYOUT:
+        return []
+    return [f"{place}: '{digits}' is typed by hand; take it from the store with #number, or mark what is quoted or no "
+            "result with #given[…]" for place, line in _lines(source) for digits in DIGITS.findall(ALLOWED.sub("", line))]
+
+
+def _lines(source: Path) -> Iterator[tuple[str, str]]:
+    """Every line, with where it stands."""
+    name = source.relative_to(ROOT) if source.is_relative_to(ROOT) else source.name
+    for number, line in enumerate(source.read_text().splitlines(), start=1):
+        yield f"{name}, line {number}", line
+
+
+# --- what is given, against data/ -----------------------------------------------------------------------------------------
+
+def not_in_data(source: Path) -> list[str]:
+    """What is given, and neither in the files that the head of the section names nor among the rest that it names."""
+    if source.name in LAYOUT:
+        return []
+    head = dict(HEAD.findall(source.read_text()))
+    files = tuple(filter(None, head.get("of", "").split(", ")))
+    numbers = numbers_of(head.get("besides", "")).union(*(_numbers_in(file) for file in files))
+    quotes = {claim.printed for claim in claims.read() if claim.document in files}
+    return [f"{place}: #given[{given}] is not in data/ ({', '.join(files) or 'the head of the section names no file'}); "
+            "mend it, or name its file or itself in the section's head"
+            for place, line in _lines(source) if not line.startswith("//") for given in GIVEN.findall(line)
+            if not _is_given(given, numbers, quotes)]
+
+
+def _is_given(given: str, numbers: set[Decimal], quotes: set[str]) -> bool:
+    """Words in quotes stand so in a claim; of anything else the numbers count."""
+    quoted = QUOTE.findall(given)
+    if quoted:
+        return all(any(words in printed for printed in quotes) for words in quoted)
+    return numbers_of(given) <= numbers
+
+
+def numbers_of(text: str) -> set[Decimal]:
+    """The numbers in a text, without their signs; `20~000` is one."""
+    return {Decimal(number).normalize() for number in NUMBER.findall(re.sub(r"(?<=\d)[~  ](?=\d{3})", "", text))}
+
+
+@cache
+def _numbers_in(file: str) -> set[Decimal]:
+    """The values of a file of data/. Of a document also the numbers in its conditions, its date and its claims, ratios of
+    before and after included."""
+    if not _is_document(file):
+        return {abs(value).normalize() for value in _leaves(_content(f"{file}.toml")) if isinstance(value, Decimal)}
+    mine = {claim.id: claim for claim in claims.read() if claim.document == file}
+    texts = [str(value) for value in _leaves(_content(f"published/{file}.toml"))]
+    texts += [f"{claim.printed} {claim.text} {claim.said.value if claim.said else ''}" for claim in mine.values()]
+    ratios = claims.targets().set_index("claim_id").value.reindex([name for name, claim in mine.items() if claim.before])
+    return set().union(*map(numbers_of, texts), *(numbers_of(f"{ratio:.2f} {ratio:.1f}") for ratio in ratios))
+
+
+def _is_document(file: str) -> bool:
+    return file in {claim.document for claim in claims.read()}
+
+
+def _content(name: str) -> dict:
+    return tomllib.loads(data_file(name).read_text(), parse_float=Decimal)
+
+
+def _leaves(content) -> Iterator[Decimal | str]:
+    """Every value of a file."""
+    if isinstance(content, dict | list):
+        for part in content.values() if isinstance(content, dict) else content:
+            yield from _leaves(part)
+    elif isinstance(content, int | Decimal) and not isinstance(content, bool):
+        yield Decimal(content)
+    else:
+        yield str(content)
+
+
+# --- what uses a result ---------------------------------------------------------------------------------------------------
+
+def uses(name: str, notebook: str, figures: Collection[str]) -> list[str]:
+    """Sentences of the paper that use a number or a claim of `notebook`, and its figures (of `figures`) that the paper
+    shows."""
+    lines = [f"{place}: {_seen(sentence, name)}" for place, sentence in _sentences() if name in _names(sentence)]
+    shown = sorted({picture for _, sentence in _sentences() for kind, picture in REFERENCE.findall(sentence)
+                    if kind == "picture" and picture in figures})
+    return lines + [f"figures of {notebook} in the paper: {', '.join(shown)}"] * bool(shown)
+
+
+@cache
+def _sentences() -> list[tuple[str, str]]:
+    """Every sentence of the paper, and where it begins."""
+    return [(f"{source.relative_to(ROOT)}, line {line}", sentence) for source in sources() if source.name not in LAYOUT
+            for line, sentence in _cut(source.read_text())]
+
+
+def _cut(text: str) -> Iterator[tuple[int, str]]:
+    """A text by sentences, each with the number of the line where it begins."""
+    start = 0
+    for end in [*SENTENCE_END.finditer(text), None]:
+        sentence = text[start:end.start() if end else None]
+        if sentence.strip():
+            yield text.count("\n", 0, start + len(sentence) - len(sentence.lstrip())) + 1, " ".join(sentence.split())
+        start = end.end() if end else start
+
+
+def _names(sentence: str) -> set[str]:
+    """The numbers and claims that a sentence refers to, those that the template sums up included."""
+    return {name for _, name in REFERENCE.findall(sentence)} | {
+        f"91_published_setups/{part}.{quantity}" for of, quantity in SUMS.findall(sentence) for part in SUMMED[of]}
+
+
+def _seen(sentence: str, name: str) -> str:
+    """A sentence with the one reference that is meant; each other one is only a dot."""
+    short = CALL.sub(lambda call: f"[{name}]" if call[1] == name else "·", sentence).replace("~", " ")
+    at = max(short.find(f"[{name}]") - SHOWN // 2, 0)
+    return ("… " if at else "") + short[at:at + SHOWN] + (" …" if at + SHOWN < len(short) else "")
