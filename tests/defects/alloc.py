@@ -136,7 +136,7 @@ def by_magnitude(power, real=pickers.bit_number):
 
 
 FF, DF30, DF4, NDF = VARIANTS
-MUTANTS = {  # defect: (module, what is replaced, by what, variants to try, trace)
+DEFECTS = {  # defect: (module, what is replaced, by what, variants to try, trace)
     "none": (pickers, "NOWHERE", NOWHERE, (FF, NDF), "edge"),
     "takes the predecessor always": (avl, "_replaced_from", lambda trees, node: branch.LEFT, (FF, DF4, NDF), "edge"),
     "takes the successor always": (avl, "_replaced_from", lambda trees, node: branch.RIGHT, (FF, DF4, NDF), "edge"),
@@ -183,7 +183,7 @@ def first_elsewhere(variant, scenario):
 
 
 def noticed(name):
-    module, attribute, defect, variants, scenario = MUTANTS[name]
+    module, attribute, defect, variants, scenario = DEFECTS[name]
     real = getattr(module, attribute)
     setattr(module, attribute, defect)
     try:
@@ -198,7 +198,7 @@ def noticed(name):
 
 def main():
     with np.errstate(over="raise"):
-        print(json.dumps({name: noticed(name) for name in MUTANTS}))
+        print(json.dumps({name: noticed(name) for name in DEFECTS}))
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from model.zfs.arc import columns as header
 from model.zfs.arc import lists as arc_lists
 from model.zfs.arc import scalars as scalar
 from model.zfs.arc.lists import ANONYMOUS, INDIRECT, MFU, MFU_GHOST, MRU, MRU_GHOST, PREFETCHED
-from support import defects as mutants
+from support.defects import defect, unnoticed, with_columns
 
 # ---- how p moves ----
 
@@ -50,7 +50,7 @@ def in_zfs(step):
 
 
 def moves_p_after_room_is_made(a, params, state, is_metadata, n_bytes, tick, real=arc.make_room, adapt=arc._adapt):
-    with mutants.defect(arc, "_adapt", lambda *given: None):
+    with defect(arc, "_adapt", lambda *given: None):
         real(a, params, state, is_metadata, n_bytes, tick)
     adapt(a, params, state, n_bytes)
 
@@ -175,7 +175,7 @@ def leaves_a_ghost(a, node, real=arc_lists.drop):
 
 def newest_first(real):
     def from_the_head(*arguments):
-        with mutants.defect(sys.modules[real.__module__], "header", mutants.with_columns(header, NEWER=header.OLDER)):
+        with defect(sys.modules[real.__module__], "header", with_columns(header, NEWER=header.OLDER)):
             return real(*arguments)
     return from_the_head
 
@@ -223,7 +223,7 @@ def again_takes_mru(evictable, p, n, c, kind):
 def makes_room(total, real=arc.make_room):
     """`total`: of the bytes that there are and those that are to come."""
     def make_room(a, params, state, is_metadata, n_bytes, tick):
-        with mutants.defect(arc, "total_bytes", lambda a: total(arc_lists.total_bytes(a), n_bytes)):
+        with defect(arc, "total_bytes", lambda a: total(arc_lists.total_bytes(a), n_bytes)):
             real(a, params, state, is_metadata, n_bytes, tick)
     return make_room
 
@@ -242,7 +242,7 @@ def limit_of_metadata_is_for_all(a, params, state, is_metadata, n_bytes, tick, r
 
 def adjusts(evict, real=arc.adjust):
     def adjust(a, params, tick):
-        with mutants.defect(arc, "_evict", evict):
+        with defect(arc, "_evict", evict):
             real(a, params, tick)
     return adjust
 
@@ -276,7 +276,7 @@ def forgets_metadata_first(a, state, n_bytes):
             arc_lists.forget(a, node)
 
 
-MUTANTS = {
+DEFECTS = {
     "none": (arc, "adjust", arc.adjust),
     **{name: (arc, "_adapt", in_zfs(step)) for name, step in STEPS.items()},
     "p moves after room is made": (arc, "make_room", moves_p_after_room_is_made),
@@ -366,7 +366,7 @@ def differs(run, cases):
 
 
 def main():
-    print(json.dumps(mutants.unnoticed(MUTANTS, lambda _: differs(long_run, range(len(SIZES))))))
+    print(json.dumps(unnoticed(DEFECTS, lambda _: differs(long_run, range(len(SIZES))))))
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from model.zfs.arc import columns as header
 from model.zfs.arc import lists as arc_lists
 from model.zfs.arc import textbook
 from model.zfs.arc.lists import MFU, MFU_GHOST, MRU, MRU_GHOST
-from support import defects as mutants
+from support.defects import unnoticed
 
 
 def moves_p_by(step, a, c, state):
@@ -59,7 +59,7 @@ def keeps_ghosts_of(state_kept, real=textbook._oldest_gone):
     return lambda a, state: None if state == state_kept else real(a, state)
 
 
-MUTANTS = {
+DEFECTS = {
     "none": (textbook, "_replace", textbook._replace),
     **{name: (textbook, "_adapt_textbook", partial(moves_p_by, step)) for name, step in STEPS.items()},
     "a tie is MFU's loss": (textbook, "_replace", ties_go(False)),
@@ -84,7 +84,7 @@ MUTANTS = {
 
 
 def main():
-    print(json.dumps(mutants.unnoticed(MUTANTS, lambda _: differs(long_requests, OF_TEXTBOOK))))
+    print(json.dumps(unnoticed(DEFECTS, lambda _: differs(long_requests, OF_TEXTBOOK))))
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from model.databases.postgres import buffers as postgres_buffers
 from model.databases.postgres import columns as pg
 from model.databases.postgres import step as postgres_step
 from model.databases.postgres.buffers import DIRTY
-from support import defects as mutants
+from support.defects import unnoticed
 
 
 def forgets_earlier_images(m, now, p, real=postgres_step.begin_copy):
@@ -52,7 +52,7 @@ def comes_back_dirty(m, now, p, real=postgres_step.loaded):
     m.buffers.usage[:] = 0
 
 
-MUTANTS = {
+DEFECTS = {
     "none": (postgres_step, "step", postgres_step.step),
     "every change logs its page": (postgres_step, "begin_copy", forgets_earlier_images),
     "a checkpoint does not move the place of images": (postgres_step, "mark", marks_without_redo),
@@ -69,7 +69,7 @@ def is_noticed():
 
 
 def main():
-    print(json.dumps(mutants.unnoticed(MUTANTS, lambda _: is_noticed())))
+    print(json.dumps(unnoticed(DEFECTS, lambda _: is_noticed())))
 
 
 if __name__ == "__main__":

@@ -55,7 +55,7 @@ def evicts_and_keeps_hold(arc_, node):
     arc_.nodes[node, header.ABOVE] = lists.NIL
 
 
-MUTANTS = {
+DEFECTS = {
     "none": (filebench_run, "SECOND_NS", filebench_run.SECOND_NS, None),
     "counts a read before its time": (oltp_tasks, "change_by", late_area, "little"),
     "a pause is not noticed": (leaves, "pause", lambda drives, unit, now: None, "utilisation"),
@@ -77,7 +77,7 @@ def main():
     site, rules = new_site(WORKLOAD, 3), rules_of("onnv_69")
     rules = rules._replace(cache=rules.cache._replace(cache_bytes=2**18))
     failed = {}
-    for name, (module, attribute, defect, _) in MUTANTS.items():
+    for name, (module, attribute, defect, _) in DEFECTS.items():
         real = getattr(module, attribute)
         setattr(module, attribute, defect)
         try:

@@ -46,7 +46,7 @@ def unbounded_cursor(fb, m, cursor):
     return block - (block == fb.n_blocks[m] and fb.rest[m] > 0 and bitmap_pickers._is_free(fb, m, block - 1))
 
 
-MUTANTS = {
+DEFECTS = {
     "none": (free_runs, "NOWHERE", -1),
     "a summary keeps its bit": (bitmaps, "unmark", keeps_the_bit),
     "a summary loses the bit of another run": (free_runs, "_drop", drops_the_bit),
@@ -87,11 +87,11 @@ def agrees(params, seed):
     same_space(fb, twin)
 
 
-def verdict(module, name, mutant):
+def verdict(module, name, replaced):
     kept = getattr(module, name)
     users = [user for user in (bitmaps, free_runs, bitmap_pickers, long_runs) if getattr(user, name, None) is kept]
     for user in users:
-        setattr(user, name, mutant)
+        setattr(user, name, replaced)
     try:
         for seed in range(6):
             for params in (*VARIANTS.values(), PickerParams(3)):
@@ -107,5 +107,5 @@ def verdict(module, name, mutant):
 
 
 if __name__ == "__main__":
-    for name, mutant in MUTANTS.items():
-        print(f"{name}: {verdict(*mutant)}")
+    for name, replaced in DEFECTS.items():
+        print(f"{name}: {verdict(*replaced)}")

@@ -12,7 +12,7 @@ from model.databases.postgres import step as postgres_step
 from model.databases.postgres import wal as postgres_wal
 from model.zfs.zil import columns as intent
 from model.zfs.zil import commit as zil_commit
-from support import defects as mutants
+from support.defects import unnoticed
 from support.queueing_theory import rate_limits, repairman_with_batches
 
 N, THINK, SERVICE = 8, 2e-3, 1e-3
@@ -55,7 +55,7 @@ def lets_go_at_once(log_, params, log):
     log_.logs[log, intent.N_WAITING] = 0
 
 
-MUTANTS = {
+DEFECTS = {
     "none of PostgreSQL": (postgres_step, "step", postgres_step.step),
     "each flushes for itself alone": (postgres_step, "flush_held", flushes_for_itself_alone),
     "who comes during a flush is let go by it": (postgres_step, "flushed", lets_go_who_came_meanwhile),
@@ -78,7 +78,7 @@ def is_noticed(of_zil):
 
 
 def main():
-    print(json.dumps(mutants.unnoticed(MUTANTS, lambda module: is_noticed(module in (zil_commit, group_commit)))))
+    print(json.dumps(unnoticed(DEFECTS, lambda module: is_noticed(module in (zil_commit, group_commit)))))
 
 
 if __name__ == "__main__":

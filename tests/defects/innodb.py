@@ -18,7 +18,7 @@ from model.databases.innodb.tables import AREA_PAGES, DOUBLEWRITE, PAGE_BYTES, T
 from model.events.calendar import NEVER, next_source, set_time
 from model.events.clock import MS, SECOND_NS
 from model.filesystems.calls import FSYNC, WAL_WRITE, WRITE, new_device, serve
-from support import defects as mutants
+from support.defects import defect
 
 N = 6
 TEST = oltp(200_000, Cpu(2 * MS, 0, 0, 0, 0), point_selects=0, ranges=(0, 0, 0, 0), dist_res=50, dist_pct=0.02,
@@ -240,7 +240,7 @@ def syncs_nothing(m, now, p, file, then):
     return True
 
 
-MUTANTS = {
+DEFECTS = {
     "none": (run, "step", run.step, None),
     "a commit does not wait for its flush": (client, "_log_of_commit", does_not_wait, "commits_are_durable"),
     "written is taken for stable": (run, "log_wanted", takes_written_for_stable, "commits_are_durable"),
@@ -269,9 +269,9 @@ WITHOUT_AREA = {
 
 def main():
     failed = {}
-    for name, (module, attribute, by, law) in (MUTANTS | WITHOUT_AREA).items():
-        with mutants.defect(module, attribute, by):
-            broken = observe(law, int(name in MUTANTS))
+    for name, (module, attribute, by, law) in (DEFECTS | WITHOUT_AREA).items():
+        with defect(module, attribute, by):
+            broken = observe(law, int(name in DEFECTS))
         failed[name] = [law, broken] if law else broken
     print(json.dumps(failed))
 

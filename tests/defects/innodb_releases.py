@@ -17,7 +17,7 @@ from model.databases.innodb.state import AT_WORK, settings_of
 from model.databases.innodb.sysbench import Cpu, oltp
 from model.events.clock import MS
 from model.simulations.database_server import on_device, simulate_innodb
-from support import defects as mutants
+from support.defects import defect, unnoticed
 
 TEST = oltp(20_000, Cpu(MS, 0, 0, 0, 0), point_selects=0, ranges=(0, 0, 0, 0), version="1.0")
 CONF = {"buffer_pool_bytes": 2**24, "log_file_bytes": 2**22, "n_clients": 4}
@@ -35,7 +35,7 @@ def commits_break_a_law():
         broken |= now - m.process[p, 8] < 4 * MS + 2 * SYNC_NS
         real(m, now, p)
 
-    with mutants.defect(run, "committed", committed):
+    with defect(run, "committed", committed):
         x = simulate_innodb(TEST, settings_of("8.0", n_transactions=60, **CONF), on_device(wal_sync_ns=SYNC_NS))
     alone = simulate_innodb(TEST, settings_of("8.0", n_transactions=20, **CONF | {"n_clients": 1}),
                             on_device(wal_sync_ns=SYNC_NS))
@@ -81,7 +81,7 @@ def forgets_members(m, p):
     m.process[p, inno.PHASE] = phase.GROUP_WRITES
 
 
-MUTANTS = {
+DEFECTS = {
     "none": (run, "lead", run.lead),
     "the binary log is not synced": (run, "sync_events", commits_at_once),
     "the redo of a group is not made stable": (binlog, "log_up_to", leads_without_redo),
@@ -93,7 +93,7 @@ MUTANTS = {
 
 
 def main():
-    print(json.dumps(mutants.unnoticed(MUTANTS, lambda _: notices())))
+    print(json.dumps(unnoticed(DEFECTS, lambda _: notices())))
 
 
 if __name__ == "__main__":

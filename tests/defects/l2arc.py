@@ -12,7 +12,7 @@ from model.zfs.arc import columns as header
 from model.zfs.arc import l2_columns as l2_cache
 from model.zfs.arc import lists as arc_lists
 from model.zfs.arc import scalars as scalar
-from support import defects as mutants
+from support.defects import unnoticed
 
 
 def evicts_to_the_end(l2, arc_, device, target, real=l2arc._evict_ahead):
@@ -90,7 +90,7 @@ def costs_nothing(arc_, node, real=arc_lists.leave_ghosts):
     arc_.scalars[scalar.L2_HEADERS] -= arc_lists.HEADER_BYTES
 
 
-MUTANTS = {
+DEFECTS = {
     "none": (l2arc, "NOWHERE", l2arc.NOWHERE),
     "nothing is written over": (l2arc, "_evict_ahead", lambda *a: None),
     "too much is written over": (l2arc, "_evict_ahead", evicts_to_the_end),
@@ -125,7 +125,7 @@ def is_noticed():
 
 
 def main():
-    print(json.dumps(mutants.unnoticed(MUTANTS, lambda _: is_noticed())))
+    print(json.dumps(unnoticed(DEFECTS, lambda _: is_noticed())))
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ from model.events.queues import NOBODY, leave
 from model.events.servers import count
 from model.simulations.database_server import on_device, simulate_oracle
 from model.structures.lru import unlink
-from support import defects as mutants
+from support.defects import several
 
 SMALL = Settings(6, 1500, n_cpus=4, cpu_ns=MS, n_blocks=4000, gets=6, changed_share=0.5, cache_bytes=1200 * 8192,
                  writes_per_writer=16, redo_bytes=2000, log_file_bytes=2**20, n_log_files=2)
@@ -98,7 +98,7 @@ class Observer:
 def broken(law, s, device):
     """What a run says of a law: True if it is broken."""
     seer = Observer()
-    with mutants.several(seer.watching()):
+    with several(seer.watching()):
         run = simulate_oracle(s, on_device(**device), seed=1)
     each = {name: run.counts[name] / max(1, run.counts["commits"]) for name in run.counts}
     return {
@@ -148,7 +148,7 @@ def writes_what_is_dirty(m):
     return m.buffers.dirty.newer[0]
 
 
-MUTANTS = {
+DEFECTS = {
     "a block that is used stays where it is": ("misses", SMALL, FAST, [(oracle_step, "use", stays_where_it_is),
                                                                       (oracle_start, "use", stays_where_it_is)]),
     "dirty buffers are replaced": ("no change is lost", REPLACED, FAST, [(oracle_step, "take_buffer", takes_the_oldest)]),
@@ -161,8 +161,8 @@ MUTANTS = {
 
 def main():
     failed = {}
-    for name, (law, s, device, defects) in MUTANTS.items():
-        with mutants.several(defects):
+    for name, (law, s, device, defects) in DEFECTS.items():
+        with several(defects):
             noticed = broken(law, s, device)
         failed[name] = [broken(law, s, device), noticed]
     print(json.dumps(failed))

@@ -66,7 +66,7 @@ def goes_round_again(_, drawn, user, n):
     return drawn[user, n & (N_DRAWS - 1)]
 
 
-MUTANTS = {"goes to the same records again": (tests_of_draws, "nth", goes_round_again),
+DEFECTS = {"goes to the same records again": (tests_of_draws, "nth", goes_round_again),
            "leaves a group as it is": (tests, "restart", leaves_a_group_as_it_is),
            "counts blocks twice": (order_entry_placement, "count_dirty", counts_twice),
            "keeps the count of four groups ago": (order_entry_txgs, "open_next", keeps_the_count),
@@ -90,7 +90,7 @@ def broken_laws():
 
 if __name__ == "__main__":
     broken = {}
-    for name, (module, attribute, by) in MUTANTS.items():
+    for name, (module, attribute, by) in DEFECTS.items():
         with defect(module, attribute, by):
             broken[name] = broken_laws()
     print(json.dumps(broken))

@@ -19,7 +19,7 @@ from model.events.calendar import NEVER, next_source, set_time
 from model.events.clock import MS, SECOND_NS
 from model.events.queues import NOBODY
 from model.filesystems.calls import CONTROL, EXTEND, FSYNC, WRITE, new_device, serve
-from support import defects as mutants
+from support.defects import defect
 
 CPU_NS = (200_000,) * 7
 SETTINGS = Settings(6, 10**4, duration_ns=2_200 * MS, n_cpus=2, trip_ns=100_000, shared_buffers_bytes=130 * 8192,
@@ -179,7 +179,7 @@ def loses_a_turn(locks, after, lock):
     return NOBODY
 
 
-MUTANTS = {
+DEFECTS = {
     "none": (run, "step", run.step, None),
     "a row can be had twice": (client, "lock_row", lambda *a: True, "rows_are_exclusive"),
     "a row let go is given to nobody": (client, "unlock_row", loses_a_turn, "nobody_waits_for_a_free_row"),
@@ -198,8 +198,8 @@ MUTANTS = {
 
 def main():
     database, failed = pgbench(1, 10**4, CPU_NS), {}
-    for name, (module, attribute, by, law) in MUTANTS.items():
-        with mutants.defect(module, attribute, by):
+    for name, (module, attribute, by, law) in DEFECTS.items():
+        with defect(module, attribute, by):
             broken = observe(database, law)
         failed[name] = [law, broken] if law else broken
     print(json.dumps(failed))

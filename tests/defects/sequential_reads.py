@@ -66,7 +66,7 @@ def records_the_end_late(recorder, pool_, now, leaf, ends, real=sequential_run.r
     real(recorder, pool_, now, leaf, ends + 1)
 
 
-MUTANTS = {
+DEFECTS = {
     "none": (sequential_run, "SECOND_NS", clock.SECOND_NS, None),
     "counts a block before its time": (seqread_events, "change_by", late_area, "little"),
     "a stall is not counted": (seqread_events, "turn_to", forgets_time, "time"),
@@ -83,7 +83,7 @@ MUTANTS = {
 def main():
     site, rules = new_site(READERS, 4), rules_of("onnv_70")
     failed = {}
-    for name, (module, attribute, defect, _) in MUTANTS.items():
+    for name, (module, attribute, defect, _) in DEFECTS.items():
         real = getattr(module, attribute)
         setattr(module, attribute, defect)
         try:

@@ -68,7 +68,7 @@ def wants_nothing(m, now, real=txg_sync._write_next):
     real(m._replace(owed=np.zeros(2, np.int64)), now)
 
 
-MUTANTS = {
+DEFECTS = {
     "the log forgets which vdevs it wrote to": (intent_logs, "touch", lambda *a: None, "one disk", "commits_are_on_disk"),
     "a commit does not wait": (zfs_calls, "commit", lambda *a: True, "one disk", "commits_are_on_disk"),
     "every other block of a group is forgotten": (txg_sync, "advance", lambda t, real=txg_sync.advance:
@@ -297,7 +297,7 @@ def cache_at_first():
 
 def main():
     print(json.dumps({"sound": {name: broken(**how) for name, how in SOUND.items()},
-                      "defects": {name: with_defect(*what[:4]) for name, what in MUTANTS.items()},
+                      "defects": {name: with_defect(*what[:4]) for name, what in DEFECTS.items()},
                       "one_client": one_client(), "log_work": log_work(), "delays": delays(), "entries": entries(),
                       "uncached": uncached(), "groups": groups(), "amplified": amplified(), "repeated": repeated(),
                       "in_order": in_order(), "timed": timed(), "two_disks": two_disks(),

@@ -13,7 +13,7 @@ from model.zfs.zil import commit as zil_commit
 from model.zfs.zil import log as zil
 from model.zfs.zil import writer as zil_writer
 from model.zfs.zil.log import ZilSettings
-from support import defects as mutants
+from support.defects import unnoticed
 
 
 def fits_over_the_trailer(log_, log, n_bytes):
@@ -60,7 +60,7 @@ def skips_what_is_gone(log_, log, before, entry, real=zil_writer.unlink):
     log_.logs[log, intent.SKIPPED] = skipped
 
 
-MUTANTS = {
+DEFECTS = {
     "none": (zil_writer, "TRAILER", zil_writer.TRAILER),
     "entries go over the trailer": (zil_writer, "_fits", fits_over_the_trailer),
     "neighbours ride alone": (zil_writer, "_goes_along", rides_in_an_empty_block),
@@ -118,7 +118,7 @@ def is_noticed(n_scripts=120):
 
 
 def main():
-    print(json.dumps(mutants.unnoticed(MUTANTS, lambda _: is_noticed())))
+    print(json.dumps(unnoticed(DEFECTS, lambda _: is_noticed())))
 
 
 if __name__ == "__main__":

@@ -173,7 +173,7 @@ def careless(cache):
     return True
 
 
-MUTANTS = {
+DEFECTS = {
     "none": (ufs_calls, "LOG", 0),
     "a run is not sent off when another begins": (ufs_requests, "send_off", lambda u, file: None),
     "fsync does not wait": (ufs_calls, "ufs", with_columns(ufs, SYNC_LEFT=ufs.UNDER_WAY_BYTES)),
@@ -192,7 +192,7 @@ MUTANTS = {
 
 def main():
     noticed_as = {}
-    for name, (module, attribute, defect) in MUTANTS.items():
+    for name, (module, attribute, defect) in DEFECTS.items():
         real = getattr(module, attribute)
         setattr(module, attribute, defect)
         try:

@@ -10,17 +10,17 @@ import test_ufs
 import test_vdev_queue
 import test_zfetch
 
-from defects import alloc as alloc_mutants
-from defects import filebench_oltp as oltp_mutants
-from defects import free_runs as free_blocks_mutants
-from defects import innodb as innodb_mutants
+from defects import alloc as alloc_defects
+from defects import filebench_oltp as oltp_defects
+from defects import free_runs as free_blocks_defects
+from defects import innodb as innodb_defects
 from defects import innodb_releases
-from defects import oracle as oracle_mutants
-from defects import order_entry as order_entry_mutants
-from defects import postgres as postgres_mutants
-from defects import sequential_reads as seqread_mutants
+from defects import oracle as oracle_defects
+from defects import order_entry as order_entry_defects
+from defects import postgres as postgres_defects
+from defects import sequential_reads as seqread_defects
 from defects import zfs_files as zfs_files_defects
-from defects import zil as zil_mutants
+from defects import zil as zil_defects
 from drivers import arc_traces, metaslab_stories, order_entry_pools
 from drivers import l2arc as l2arc_machine
 from laws import aged_pool as aged_pool_laws
@@ -96,50 +96,50 @@ def devices():
 
 
 def file_systems():
-    rules, few = rules_of("onnv_69"), oltp_mutants.WORKLOAD._replace(n_shadows=2, n_writers=1, file_bytes=2**22)
+    rules, few = rules_of("onnv_69"), oltp_defects.WORKLOAD._replace(n_shadows=2, n_writers=1, file_bytes=2**22)
     for n, vdev, workload, duration_ns in ((3, vdev_params("single", 1), few, 1_010 * MS),
-                                           (4, vdev_params("raidz1", 4), oltp_mutants.WORKLOAD, 60 * MS)):
+                                           (4, vdev_params("raidz1", 4), oltp_defects.WORKLOAD, 60 * MS)):
         site = new_site(workload, n, vdev=vdev)
         core = filebench_run.preallocated_core(site, 2**22) if workload is few else None
-        filebench_run.simulate(site, rules, oltp_mutants.SETTINGS._replace(
+        filebench_run.simulate(site, rules, oltp_defects.SETTINGS._replace(
             n_leaves=n, duration_ns=duration_ns, txg_ns=duration_ns // 3, warm_indirect=int(core is None)), core=core)
-    busy = oltp_mutants.WORKLOAD._replace(file_bytes=2**17, n_writers=1, writer_high_water=20)  # what is read is written too
-    filebench_run.simulate(new_site(busy, 3), rules, oltp_mutants.SETTINGS._replace(duration_ns=30 * MS, keeps_records=0))
-    site = seqread_mutants.new_site(seqread_mutants.READERS._replace(file_bytes=2**22), 4)
-    sequential_run.simulate(site, seqread_mutants.rules_of("onnv_70"),
-                     seqread_mutants.SETTINGS._replace(duration_ns=400 * MS, arc_bytes=2**21),
+    busy = oltp_defects.WORKLOAD._replace(file_bytes=2**17, n_writers=1, writer_high_water=20)  # what is read is written too
+    filebench_run.simulate(new_site(busy, 3), rules, oltp_defects.SETTINGS._replace(duration_ns=30 * MS, keeps_records=0))
+    site = seqread_defects.new_site(seqread_defects.READERS._replace(file_bytes=2**22), 4)
+    sequential_run.simulate(site, seqread_defects.rules_of("onnv_70"),
+                     seqread_defects.SETTINGS._replace(duration_ns=400 * MS, arc_bytes=2**21),
                      recorder=new_recorder(0, 0, 100))
     for name, changed in OF_ZFS.items():
         zfs_files_laws.run(**zfs_files_defects.SOUND[name] | {"n": 60, "rest_s": 8} | changed)
-    assert not zil_mutants.is_noticed(30)
+    assert not zil_defects.is_noticed(30)
     assert not ufs_laws.fsflush_misses()
     for case in ("buffered", "direct"):
         assert not ufs_laws.differences(ufs_laws.CASES[case], 0)
 
 
 def databases():
-    database, settings = pgbench(1, 10**4, postgres_mutants.CPU_NS), postgres_mutants.SETTINGS
-    postgres_mutants.SETTINGS = settings._replace(duration_ns=1_200 * MS)
-    postgres_mutants.observe(database)
+    database, settings = pgbench(1, 10**4, postgres_defects.CPU_NS), postgres_defects.SETTINGS
+    postgres_defects.SETTINGS = settings._replace(duration_ns=1_200 * MS)
+    postgres_defects.observe(database)
     settings = settings._replace(duration_ns=1_700 * MS, checkpoint_segments=3.0)
     simulate_postgres(database, settings._replace(is_sorted=1, commit_delay_ns=1000, commit_siblings=1))
     simulate_postgres(database, settings._replace(is_warm=AT_WORK, interval_transactions=50, duration_ns=60 * MS))
     for store in stores(database, settings):
         simulate_postgres(database, settings._replace(duration_ns=60 * MS), store)
-    settings = innodb_mutants.SETTINGS = innodb_mutants.SETTINGS._replace(duration_ns=3_000 * MS)
-    innodb_mutants.observe()
+    settings = innodb_defects.SETTINGS = innodb_defects.SETTINGS._replace(duration_ns=3_000 * MS)
+    innodb_defects.observe()
     for changed in ({"max_dirty_pages_pct": 1.0, "start": 1, "log_factor": 20.0},
                     {"adaptive_flushing": 1, "flush_after_binlog": 1}):
-        simulate_innodb(innodb_mutants.TEST, settings._replace(log_bin=1, **changed),
-                        database_server.on_device(**innodb_mutants.DEVICE))
+        simulate_innodb(innodb_defects.TEST, settings._replace(log_bin=1, **changed),
+                        database_server.on_device(**innodb_defects.DEVICE))
     assert not innodb_releases.notices()
     for version, more in (("5.6", {"max_dirty_pages_pct": 2.0, "io_capacity": 100}), ("5.4.2", {}),
                           ("8.4", {"max_dirty_pages_pct_lwm": 1.0})):
         simulate_innodb(innodb_releases.TEST, settings_of(version, **innodb_releases.CONF | {
             "n_transactions": 2000, "duration_ns": 2_500 * MS, "log_file_bytes": 2**20, "start": COLD} | more),
-            database_server.on_device(**innodb_mutants.DEVICE))
-    for instance, device in ((oracle_mutants.SMALL, oracle_mutants.SLOW), (oracle_mutants.REPLACED, oracle_mutants.FAST),
-                             (oracle_mutants.SMALL._replace(cache_bytes=2**20), oracle_mutants.SLOW)):
+            database_server.on_device(**innodb_defects.DEVICE))
+    for instance, device in ((oracle_defects.SMALL, oracle_defects.SLOW), (oracle_defects.REPLACED, oracle_defects.FAST),
+                             (oracle_defects.SMALL._replace(cache_bytes=2**20), oracle_defects.SLOW)):
         simulate_oracle(instance._replace(n_transactions=300), database_server.on_device(**device))
 
 
@@ -162,7 +162,7 @@ def allocators():
             story()
     for params in (*VARIANTS.values(), PickerParams(CURSOR_DYNAMIC_FIT)):
         for seed in (1, 2):  # 2: far behind the cursors that were never set
-            free_blocks_mutants.agrees(params, seed)
+            free_blocks_defects.agrees(params, seed)
     for params in BY_THREES:
         threes_and_sectors(401, params, 1, FAR)
     test_bitmap_maps.test_rows_longer_than_a_record_are_several()
@@ -170,13 +170,13 @@ def allocators():
     test_pickers.test_cursor_dynamic_fit_takes_an_extent_of_10_mib_and_fills_it()
     test_forecast.test_metaslabs_that_are_loaded_have_the_described_space_described()
     test_forecast.gangs_where_no_hole_is_long_enough("b141", 1)
-    assert alloc_mutants.first_elsewhere("103_ff", "edge") is None
+    assert alloc_defects.first_elsewhere("103_ff", "edge") is None
     operations(Rewrites(n_records=10, n_txgs=3, per_txg=5, log_per_txg=1, log_records=2), 2**20, 1)
 
 
 def appliances():
     for has_slog in (0, 1):
-        site = order_entry_pools.site_of(order_entry_mutants.TINY._replace(has_slog=has_slog), n_other=20 * has_slog)
+        site = order_entry_pools.site_of(order_entry_defects.TINY._replace(has_slog=has_slog), n_other=20 * has_slog)
         rewrite(site, 300, window(site, 0, 250 * MS), 1, "ageing")
     test_exchange.seen(test_exchange.SMALL._replace(n_records=2**12, n_users=2))
 

@@ -21,10 +21,10 @@ def with_columns(namespace, **values):
     return SimpleNamespace(**{**vars(namespace), **values})
 
 
-def unnoticed(mutants, is_noticed):
+def unnoticed(defects, is_noticed):
     """Names of those defects, {name: (module, attribute, by)}, that a test would not notice; it is told the module."""
     names = []
-    for name, (module, attribute, by) in mutants.items():
+    for name, (module, attribute, by) in defects.items():
         with defect(module, attribute, by):
             if not is_noticed(module):
                 names.append(name)

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from drivers.postgres_past import (
+from drivers.postgres_at_work import (
     FRAMES,
     INTERVAL,
     PGBENCH_CPU_NS,
@@ -106,4 +106,4 @@ def test_reads_alone_leave_nothing_dirty():
 @pytest.mark.slow
 def test_defects_are_noticed():
     """Run without the compiler, so that one function can be replaced."""
-    assert json.loads(interpreted("defects.postgres_past")) == ["none"]
+    assert json.loads(interpreted("defects.postgres_at_work")) == ["none"]

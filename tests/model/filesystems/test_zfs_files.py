@@ -1,13 +1,13 @@
 """ZFS under a database: laws of all its runs, defects that they notice, and closed forms of simple runs.
 
-The runs are made by `zfs_files_mutants`, by another process without the compiler; here is what must come out.
+The runs are made by `defects.zfs_files`, by another process without the compiler; here is what must come out.
 """
 
 import json
 
 import pytest
 
-from defects.zfs_files import MUTANTS, SOUND
+from defects.zfs_files import DEFECTS, SOUND
 from model.devices.data_sheet import SheetParams
 from model.devices.ssd import SsdParams
 from model.filesystems.zfs.new_store import psize_of
@@ -37,9 +37,9 @@ def test_every_law_holds(printed, name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", MUTANTS)
+@pytest.mark.parametrize("name", DEFECTS)
 def test_the_law_notices_the_defect(printed, name):
-    assert MUTANTS[name][4] in printed["defects"][name]
+    assert DEFECTS[name][4] in printed["defects"][name]
 
 
 @pytest.mark.slow

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from defects.filebench_oltp import MUTANTS
+from defects.filebench_oltp import DEFECTS
 from laws.filebench_oltp import LAWS, mva
 from model.devices.command_queue import N_SERVED, SERVED_BYTES, SERVICE_NS
 from model.devices.data_sheet import SheetParams
@@ -213,7 +213,7 @@ def test_files_that_do_not_fit_on_the_disks_are_one_sentence(first_byte):
 def test_each_defect_is_noticed_by_its_law():
     failed = json.loads(interpreted("defects.filebench_oltp"))
     assert failed["none"] == []
-    for name, (*_, law) in MUTANTS.items():
+    for name, (*_, law) in DEFECTS.items():
         assert law is None or law in failed[name], (name, failed[name])
 
 

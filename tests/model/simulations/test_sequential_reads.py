@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from defects.sequential_reads import MUTANTS
+from defects.sequential_reads import DEFECTS
 from laws.sequential_reads import LAWS
 from model.devices.data_sheet import SheetParams
 from model.simulations.rules import rules_of as rules_of_disks
@@ -217,5 +217,5 @@ def test_impossible_settings_are_one_sentence(site):
 def test_each_defect_is_noticed_by_its_law():
     failed = json.loads(interpreted("defects.sequential_reads"))
     assert failed["none"] == []
-    for name, (*_, law) in MUTANTS.items():
+    for name, (*_, law) in DEFECTS.items():
         assert law is None or law in failed[name], (name, failed[name])

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 from conftest import one_sentence
 
-from defects.alloc import MUTANTS
+from defects.alloc import DEFECTS
 from model.events.streams import stream
 from model.zfs.space.pickers import VARIANTS
 from study.errors import UserError
@@ -66,7 +66,7 @@ def test_refusals_are_counted_as_recorded():
 @pytest.mark.slow
 def test_each_defect_sends_a_recorded_block_elsewhere():
     noticed = json.loads(interpreted("defects.alloc"))
-    assert [name for name in MUTANTS if noticed[name] is None] == ["none"]
+    assert [name for name in DEFECTS if noticed[name] is None] == ["none"]
 
 
 # ---- differences ----

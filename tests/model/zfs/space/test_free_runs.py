@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from defects.free_runs import MUTANTS
+from defects.free_runs import DEFECTS
 from model.jit import kernel
 from model.structures import bits as bits_of_words
 from model.structures.bits import above, below, bit, count, lowest, shift_right, zeros_above
@@ -49,7 +49,7 @@ def test_free_blocks_are_a_list_of_truth_values(params, first_unit, n_blocks, us
 def test_laws_notice_defects():
     """Each deliberate defect is noticed, and the model as it is passes."""
     told = interpreted("defects.free_runs").splitlines()
-    assert told == [f"{name}: {'passes' if name == 'none' else 'noticed'}" for name in MUTANTS]
+    assert told == [f"{name}: {'passes' if name == 'none' else 'noticed'}" for name in DEFECTS]
 
 
 # ---- blocks of three sectors ----

@@ -1,15 +1,15 @@
 """Defects in the buffers that a run begins with; the comparison with a long run must notice each. Run without the compiler:
 prints which were not noticed.
 
-    NUMBA_DISABLE_JIT=1 PYTHONPATH=.:tests python -m defects.postgres_past
+    NUMBA_DISABLE_JIT=1 PYTHONPATH=.:tests python -m defects.postgres_at_work
 """
 
 import json
 
-from drivers.postgres_past import dirty_of_one_table
+from drivers.postgres_at_work import dirty_of_one_table
 from model.databases.postgres import at_work
 from model.databases.postgres import columns as pg
-from support import defects as mutants
+from support.defects import unnoticed
 
 TOLERANCE = 0.05
 SLOW = 10**8  # ns of a write: ten a second, beside a hundred updates
@@ -27,7 +27,7 @@ def keeps_up(flags, state, end, pace, real=at_work._write_up_to):
     real(flags, state, end, 0.0)
 
 
-MUTANTS = {
+DEFECTS = {
     "none": (at_work, "_visit", at_work._visit),
     "a change leaves no page dirty": (at_work, "_visit", changes_nothing),
     "no checkpoint is written": (at_work, "_write_up_to", writes_nothing),
@@ -43,7 +43,7 @@ def is_noticed():
 
 
 def main():
-    print(json.dumps(mutants.unnoticed(MUTANTS, lambda _: is_noticed())))
+    print(json.dumps(unnoticed(DEFECTS, lambda _: is_noticed())))
 
 
 if __name__ == "__main__":
