@@ -41,10 +41,14 @@ def sources() -> list[Path]:
     return sorted(PAPER.glob("**/*.typ"))
 
 
+def wrong() -> list[str]:
+    """Numbers in the text that come from nowhere."""
+    return [objection for source in sources() for objection in typed_by_hand(source) + not_in_data(source)]
+
+
 def refuse_wrong() -> None:
     """UserError if a number in the text comes from nowhere, before anything is run or typeset."""
-    objections = [objection for source in sources() for objection in typed_by_hand(source) + not_in_data(source)]
-    if objections:
+    if objections := wrong():
         others = f" ({len(objections) - 1} more: study check paper)" if len(objections) > 1 else ""
         raise UserError(objections[0] + others)
 

@@ -94,6 +94,12 @@ def test_a_number_of_the_paper_s_own_is_refused_before_anything_is_run(study, on
     assert said in one_sentence(study(verb))
 
 
+def test_check_paper_lists_all_of_them_without_a_run(study, one_source):
+    one_source("17 of #given[18.5] things")
+    done = study("check", "paper")
+    assert (done.returncode, done.stdout.count("try.typ, line 3: "), "2 objections" in done.stdout) == (1, 2, True)
+
+
 def test_what_uses_a_changed_result_is_named():
     number = "01_vdev_cache_oltp/unfitted.gain-low"
     *sentences, figures = sources.uses(number, "01_vdev_cache_oltp", {"oltp_conditions", "not_in_the_paper"})
