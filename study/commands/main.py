@@ -196,18 +196,18 @@ def lab(context: typer.Context) -> None:
 
 @app.command(rich_help_panel=TRACES)
 def verify(folder: Annotated[Path, typer.Argument(help="A folder of recorded traces.")] = Path("data/traces")) -> None:
-    """Replay all recorded traces below a folder; exits with 1 if one decision differs."""
+    """Replay all recorded traces below a folder; exits with 1 if one decision differs, with 2 if a trace cannot be read."""
     from study.replays import verify as verification
     results = []
     for result in verification.verify(folder):
-        out.print(verification.say(result), soft_wrap=True)
+        out.print(verification.sentence(result), soft_wrap=True)
         results.append(result)
-    replays = [replay for replay in results if not isinstance(replay, verification.Unreadable)]
-    unreadable = [trace for trace in results if isinstance(trace, verification.Unreadable)]
+    replays = [result for result in results if not isinstance(result, verification.Unreadable | verification.NotCompared)]
+    unreadable = [result for result in results if isinstance(result, verification.Unreadable)]
     differences = sum(map(verification.differences_of, replays))
     out.print(f"{differences} differences in {verification.rows_of(replays)} rows of "
               f"{len({replay.path for replay in replays})} traces; {len(unreadable)} traces could not be read")
-    raise typer.Exit(1 if differences or unreadable else 0)
+    raise typer.Exit(1 if differences else 2 if unreadable else 0)
 
 
 def _limits(cell_seconds: int, memory_gb: float | None):

@@ -15,7 +15,8 @@ from model.zfs.space.avl import NIL
 from model.zfs.space.pickers import NOWHERE, VARIANTS
 from model.zfs.space.replay_exact import ALLOCATE, FREE, NEW_MAP
 from study.project import DATA
-from study.replays.alloc_trace import SECTOR, read_offsets, read_trace
+from study.replays.alloc_trace import read_offsets, read_trace
+from study.replays.trace_file import SECTOR
 
 TRACES = DATA / "traces" / "alloc"
 

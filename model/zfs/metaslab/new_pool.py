@@ -67,8 +67,8 @@ def _check(vdevs, metaslab_bytes):
     if not vdevs:
         raise ValueError("the pool has 0 vdevs, but blocks need at least one to go to; give one")
     if all(top.metaslab_class != NORMAL or top.comes_later for top in vdevs):
-        raise ValueError(f"all {len(vdevs)} vdevs of the pool are for the log or come later, but data needs at least one; give "
-                         "one more")
+        raise ValueError(f"all {len(vdevs)} vdevs of the pool are for the log or come later, but data needs at least one; "
+                         "give one more")
     if metaslab_bytes is not None and (metaslab_bytes < 2**SMALLEST_SHIFT or metaslab_bytes & (metaslab_bytes - 1)):
         raise ValueError(f"metaslab size is {metaslab_bytes} B, but it must be a power of two of at least "
                          f"{2**SMALLEST_SHIFT} (128 KiB); choose one")

@@ -33,7 +33,7 @@ class Rows(NamedTuple):
     which: np.ndarray  # of a free: number of the allocation, from 0; of an end: of the txg; of what is added: of the vdev
     n_copies: np.ndarray  # of an allocation: 1 to 3 in the row of its first copy, 0 in those of the others
     first_txg: np.ndarray  # one: the number of the first txg
-    hint: np.ndarray = NONE  # optional: the allocation that is the first copy of the block where the search begins, or NO_BLOCK
+    hint: np.ndarray = NONE  # optional: where the search begins, the allocation of that block's first copy, or NO_BLOCK
     avoids: np.ndarray = NONE  # optional: 1, to begin behind the vdevs of that block
     of_log: np.ndarray = NONE  # optional: 1, from the log class
     ahead: np.ndarray = NONE  # optional: by how many txgs later than the open one the block belongs

@@ -17,7 +17,8 @@ copies go. They are kept apart here, as `active`.
 
 `new_pool` (`model.zfs.metaslab.new_pool`) makes all that. Kernels change it: `allocate`, `free`
 (`model.zfs.metaslab.metaslab_class`), `sync_txg` (`model.zfs.metaslab.sync`), and, for blocks that find no room in one
-piece, `allocate_or_gang` (`model.zfs.metaslab.gang`). A vdev can be added later: `add_vdev` (`model.zfs.metaslab.metaslab_class`).
+piece, `allocate_or_gang` (`model.zfs.metaslab.gang`). A vdev can be added later: `add_vdev`
+(`model.zfs.metaslab.metaslab_class`).
 
 In ZFS: metaslab.c, metaslab_impl.h; vdev.c (`vdev_metaslab_set_size`). Left out: vdevs that are broken, removed or grown;
 errors in reading a log; races of several allocating threads (spec 2.4, step 2).

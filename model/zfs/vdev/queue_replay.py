@@ -168,7 +168,8 @@ def drive(params: VdevQueueParams, events: Events, n_ios: int) -> tuple[Decision
     """The queue of one leaf, with room for so many I/Os at a time: (what it decided, events up to the first that cannot be:
     a unit is completed that is not on the device, or there is no room)."""
     n = int((events.kind == ARRIVAL).sum())
-    leaf = Leaf(new_queue(params, 1, n_ios), np.zeros(n_ios + 1, np.int64), np.full(n + 1, NIL, np.int64), np.zeros(3, np.int64))
+    leaf = Leaf(queue=new_queue(params, 1, n_ios), arrival=np.zeros(n_ios + 1, np.int64),
+                first=np.full(n + 1, NIL, np.int64), counts=np.zeros(3, np.int64))
     decisions = Decisions(*np.zeros((len(Decisions._fields), n + 1), np.int64))
     done = run(leaf, params, events, decisions)
     return Decisions(*(column[:leaf.counts[2]] for column in decisions)), int(done)

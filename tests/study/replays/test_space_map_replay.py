@@ -16,7 +16,7 @@ from study.errors import UserError
 from study.project import DATA
 from study.replays.alloc_trace import read_offsets, read_trace
 from study.replays.space_map import recorded_with, replay_map, replays_of
-from study.replays.vdev_cache import Difference
+from study.replays.trace_file import Difference
 from support.processes import interpreted
 
 TRACES = DATA / "traces" / "alloc"

@@ -14,7 +14,8 @@ from model.events.streams import stream
 from model.zfs.vdev.cache import VdevCacheParams
 from study.errors import UserError
 from study.project import DATA
-from study.replays.vdev_cache import COLUMNS, Difference, read_vdev_cache_trace, replay_vdev_cache
+from study.replays.trace_file import Difference
+from study.replays.vdev_cache import COLUMNS, read_vdev_cache_trace, replay_vdev_cache
 from study.replays.verify import verify
 from twins.vdev_cache import TwinOfVdevCache, random_requests, record
 
