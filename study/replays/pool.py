@@ -181,7 +181,7 @@ def _n_metaslabs(vdevs: Sequence[TopVdev]) -> int:
 def _unit_of(rows: Rows, vdevs: Sequence[TopVdev]) -> int:
     """B of which all that blocks take of their vdevs is a multiple, a power of two."""
     sizes = np.unique(rows.n_bytes[rows.op == ALLOCATE])
-    taken = [asize(top.vdev, int(size)) for top in vdevs for size in sizes]
+    taken = np.array([asize(top.vdev, int(size)) for top in vdevs for size in sizes], np.int64)
     together = int(np.bitwise_or.reduce(taken, initial=0)) or SECTOR
     return together & -together
 

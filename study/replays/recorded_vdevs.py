@@ -4,8 +4,7 @@ from pathlib import Path
 from model.zfs.metaslab.new_pool import SMALLEST_SHIFT
 from model.zfs.metaslab.state import LOG, NORMAL, TopVdev
 from model.zfs.vdev.raid import VdevParams, vdev_params
-from study.errors import UserError
-from study.replays.trace_file import json_lines, whole
+from study.replays.trace_file import json_object, read_lines, whole
 
 FILE = "pools.jsonl"
 MAX_METASLABS, LARGEST_POOL = 2**16, 2**53  # of a pool; B
@@ -15,15 +14,9 @@ MOST_VDEVS = 2**10
 
 def read_pools(path: Path) -> dict[tuple[str, str], tuple[TopVdev, ...]]:
     """The vdevs, in order of their numbers, by (trace, variant); none when there is no such file. Raises UserError."""
-    pools = {}
-    for number, entry in json_lines(path):
-        try:
-            pools[str(entry["trace"]), str(entry["variant"])] = _vdevs(entry["vdevs"])
-        except (ValueError, KeyError, TypeError) as error:
-            raise UserError(f"{path}: line {number} does not describe a pool ({error!r}); it must be a JSON object with "
-                            "trace, variant and vdevs, each of asize, ms_shift, ms_count, ashift, children, parity and log"
-                            ) from error
-    return pools
+    return dict(read_lines(
+        path, lambda entry: ((str(entry["trace"]), str(entry["variant"])), _vdevs(entry["vdevs"])), "a pool",
+        "trace, variant and vdevs, each of asize, ms_shift, ms_count, ashift, children, parity and log"))
 
 
 def _vdevs(entries: list) -> tuple[TopVdev, ...]:
@@ -37,6 +30,7 @@ def _vdevs(entries: list) -> tuple[TopVdev, ...]:
 
 
 def _vdev(entry: dict) -> TopVdev:
+    json_object(entry)
     asize, shift = whole(entry, "asize", 1, LARGEST_POOL), whole(entry, "ms_shift", SMALLEST_SHIFT, LARGEST_SHIFT)
     if whole(entry, "ms_count", 1, MAX_METASLABS) != asize >> shift:
         raise ValueError(f"ms_count is {entry['ms_count']}, but {asize} B have {asize >> shift} metaslabs of 2^{shift} B")

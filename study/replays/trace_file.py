@@ -2,7 +2,7 @@
 import json
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -169,19 +169,28 @@ def _unreadable(path: Path, error: Exception) -> UserError:
 # ---- files of JSON lines, which say how traces were recorded ----
 
 
-def json_lines(path: Path) -> Iterator[tuple[int, Any]]:
-    """(number, what stands in the line) of the lines that are not empty; none if there is no such file. A line that is no
-    JSON gives None."""
+def read_lines(path: Path, parse: Callable[[dict], Any], what: str, form: str) -> list:
+    """What `parse` makes of each line that is not empty; none if there is no such file. A line that cannot be is a UserError,
+    which says that it does not describe `what` and has to have `form`."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"{path} cannot be read ({error}); mend it or remove it") from error
+    parsed = []
     for number, line in enumerate(lines, 1):
         if line.strip():
             try:
-                yield number, json.loads(line)
-            except ValueError:
-                yield number, None
+                parsed.append(parse(json_object(json.loads(line))))
+            except (ValueError, KeyError, TypeError) as error:
+                raise UserError(f"{path}: line {number} does not describe {what} ({error!r}); it must be a JSON object with "
+                                f"{form}") from error
+    return parsed
+
+
+def json_object(value: Any) -> dict:
+    if not isinstance(value, dict):
+        raise TypeError(f"{value!r} is no object")
+    return value
 
 
 def whole(entry: dict, name: str, low: int, high: int) -> int:

@@ -28,8 +28,8 @@ from study.replays.trace_file import (
     build_in,
     check_bounds,
     check_time,
-    json_lines,
     read_columns,
+    read_lines,
     where,
     whole,
 )
@@ -215,14 +215,8 @@ class Recorded(NamedTuple):
 
 def read_stats(path: Path) -> dict[str, Recorded]:
     """The parameters of traces, by name of the trace; empty when there is no such file."""
-    entries = {}
-    for number, entry in json_lines(path):
-        try:
-            entries[str(entry["trace"])] = _recorded(entry)
-        except (ValueError, KeyError, TypeError) as error:
-            raise UserError(f"{path}: line {number} does not describe a trace ({error!r}); it must be a JSON object "
-                            "with trace, whole numbers L, size and max, and a fill_rule or none") from error
-    return entries
+    return dict(read_lines(path, lambda entry: (str(entry["trace"]), _recorded(entry)), "a trace",
+                           "trace, whole numbers L, size and max, and a fill_rule or none"))
 
 
 def _recorded(entry: dict) -> Recorded:
