@@ -124,7 +124,8 @@ def summary() -> list[tuple]:
     n = committed()
     trials = ("blind", "second", "third", "fourth")
     within, cells = (sum(n.numbers[f"91_published_setups/{one}.{what}"] for one in trials) for what in ("within", "cells"))
-    differences = sum(n.numbers[f"90_model_vs_zfs/{of}.differences"] for of in ("replay", "alloc"))
+    differences = sum(n.numbers[f"90_model_vs_zfs/{of}.differences"] for of in (
+        "replay", "alloc", "july", "vdevs", "queue", "raidz"))
     off = ", ".join(n(f"91_published_setups/{one}.off", ".1f") for one in trials)
     rows = {
         "00_claims": [("Do the documents agree with their own figures?", "–",

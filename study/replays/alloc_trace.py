@@ -54,7 +54,7 @@ class AllocReplay(NamedTuple):
     allocations: int
     differences: int | None  # allocations that went elsewhere; None: nothing was recorded to compare with
     first: Difference | None
-    seconds: float  # in the model, once compiled
+    seconds: float  # of a processor in the model, once compiled
     summary: dict[str, int]  # what there is to say of the end
     others: tuple[str, ...] = ()  # differences in what else was compared, a sentence each
 

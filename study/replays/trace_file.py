@@ -37,7 +37,7 @@ class Comparison(NamedTuple):
     rows: int
     differences: int
     first: Difference | None
-    seconds: float  # in the model, once compiled
+    seconds: float  # of a processor in the model, once compiled
     note: str = ""  # what else is to be known of it
 
 
@@ -170,8 +170,8 @@ def _unreadable(path: Path, error: Exception) -> UserError:
 
 
 def read_lines(path: Path, parse: Callable[[dict], Any], what: str, form: str) -> list:
-    """What `parse` makes of each line that is not empty; none if there is no such file. A line that cannot be is a UserError,
-    which says that it does not describe `what` and has to have `form`."""
+    """What `parse` makes of each line that is not empty; none if there is no such file. A UserError says which line does not
+    describe `what`, and what `form` it has to have."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
     except (OSError, UnicodeDecodeError) as error:

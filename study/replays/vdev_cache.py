@@ -54,7 +54,7 @@ class Replay(NamedTuple):
     rows: int
     differences: int  # rows in which any decision differs
     first: Difference | None
-    seconds: float  # in the model, once compiled
+    seconds: float  # of a processor in the model, once compiled
     outcomes: dict[str, int]  # reads by what became of them
     pairs: np.ndarray  # [recorded, replayed] -> reads, by outcome
     counters: dict[str, int]  # hits, misses, delegations as ZFS counts them, and lines resident at the end
@@ -179,9 +179,9 @@ def replay_vdev_cache(path: Path | str, cache_bytes: int = 10 * 2**20, max_read_
     columns = read_vdev_cache_trace(path)
     _check_knows_metadata(path, columns, era, params)
     stream = _stream(columns)
-    start = time.perf_counter()
+    start = time.process_time()
     decisions, cache = cache_replay.drive(params, stream, RECORDED if fill_ticks is None else fill_ticks)
-    seconds = time.perf_counter() - start
+    seconds = time.process_time() - start
     disagreements = _disagreements(columns, decisions, params, own)
     rows = np.flatnonzero(np.logical_or.reduce([disagreement.rows for disagreement in disagreements]))
     if not own:

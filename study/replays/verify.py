@@ -1,5 +1,5 @@
 """All recorded traces below a folder, each through the mechanism that it was recorded of."""
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -118,7 +118,7 @@ def differences_of(result: Result) -> int:
     return result.differences
 
 
-def rows_of(results: list[Result]) -> int:
+def rows_of(results: Sequence[Result]) -> int:
     """Rows of all traces, each once: a trace may have been replayed in two ways."""
     return sum({result.path: result.rows for result in results}.values())
 

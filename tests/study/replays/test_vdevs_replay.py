@@ -12,6 +12,7 @@ import pytest
 from conftest import one_sentence
 
 from defects.pools import MUTANTS
+from model.zfs.metaslab.new_pool import metaslab_shift
 from model.zfs.metaslab.state import LOG, NORMAL, TopVdev
 from model.zfs.vdev.raid import MIRROR, RAIDZ, SINGLE
 from study.errors import UserError
@@ -235,7 +236,15 @@ def test_verify_says_of_each_file_what_was_compared(study, tmp_path):
     assert (done.returncode, "line 1 does not describe a pool" in done.stdout) == (2, True)
 
 
-def test_the_tables_of_the_cuts_are_as_they_were_written():
+def test_metaslabs_are_as_large_as_the_rule_says_where_zfs_chose():
+    """In the other scenarios whoever recorded them did."""
+    chosen = [top for (trace, _), tops in read_pools(TRACES / "pools.jsonl").items() for top in tops
+              if trace in ("mv2uneq", "mv2ditto", "mv2raidz")]
+    assert {top.ms_shift for top in chosen} == {20, 21, 22}
+    assert all(top.ms_shift == metaslab_shift(top.asize) for top in chosen)
+
+
+def test_states_are_of_every_vdev_and_every_group():
     for (trace, variant), tops in read_pools(TRACES / "pools.jsonl").items():
         states = pd.read_csv(TRACES / f"{trace}_{variant}_txg.csv")
         assert {f"{name}{vdev}" for name in ("alloc", "bias") for vdev in range(len(tops))} <= set(states)
