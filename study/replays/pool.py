@@ -16,7 +16,18 @@ import pandas as pd
 from model.zfs.eras import era
 from model.zfs.metaslab import replay as metaslab_trace
 from model.zfs.metaslab.new_pool import BLOCK_RECORDS, SMALLEST_SHIFT, new_pool
-from model.zfs.metaslab.replay import ADD_VDEV, ALLOCATE, END_OF_TXG, FIRST_TXG, FREE, N_FIRST, NO_BLOCK, Decided, Rows
+from model.zfs.metaslab.replay import (
+    ADD_OPEN_VDEV,
+    ADD_VDEV,
+    ALLOCATE,
+    END_OF_TXG,
+    FIRST_TXG,
+    FREE,
+    N_FIRST,
+    NO_BLOCK,
+    Decided,
+    Rows,
+)
 from model.zfs.metaslab.state import EXACT, FAST, MetaslabParams, Metaslabs, TopVdev
 from model.zfs.space.bitmaps import MAX_BLOCKS
 from model.zfs.space.replay_exact import NEW_MAP
@@ -131,6 +142,16 @@ def _check_txg_of_frees(trace: Trace) -> None:
     refuse_rows(trace, bad, "frees allocation {arg}, which belongs to a later txg", "free it in its own txg or later")
 
 
+def _gave_at_once(trace: Trace, txgs: pd.DataFrame) -> bool:
+    """Whether a vdev that was added has blocks already after the txg in which it was. In ZFS its space comes with the end of
+    that txg; whoever recorded can have made it as when a pool is created, and then it comes at once."""
+    closed = np.cumsum(trace.op == END_OF_TXG)
+    rows = np.flatnonzero(trace.op == ADD_VDEV)
+    states = [txgs.get(f"alloc{vdev}", pd.Series(dtype=str))[closed[row]:].head(1)
+              for row, vdev in zip(rows, trace.arg[rows], strict=True)]
+    return any((state.str.strip() != "0").any() for state in states)
+
+
 def rows_of(trace: Trace, n_vdevs: int = 1) -> Rows:
     """As the model wants it."""
     copies = _copies(trace)
@@ -194,7 +215,7 @@ def _described(vdevs: Sequence[TopVdev]) -> str:
 
 def drive(rules: MetaslabParams, rows: Rows, vdevs: Sequence[TopVdev], engine: int = EXACT) -> Driven:
     """The operations in a pool of these vdevs, each with its `ms_shift`; those that the rows add come later."""
-    added = set(rows.which[rows.op == ADD_VDEV].tolist())
+    added = set(rows.which[(rows.op == ADD_VDEV) | (rows.op == ADD_OPEN_VDEV)].tolist())
     vdevs = [top._replace(comes_later=int(number in added)) for number, top in enumerate(vdevs)]
     n_txgs, n_metaslabs = int((rows.op == END_OF_TXG).sum()), _n_metaslabs(vdevs)
     headers = 2 * n_txgs * n_metaslabs + (sum(top.asize for top in vdevs) >> 24)
@@ -317,6 +338,8 @@ def replay_pool(path: Path | str, variant: str, vdevs: Sequence[TopVdev], expect
     rows = rows_of(trace, len(vdevs))
     recorded = None if expect is None else read_places(expect, int((trace.op == ALLOCATE).sum()), len(vdevs))
     txgs = read_txgs(expect_txg) if expect_txg is not None else None
+    if txgs is not None and _gave_at_once(trace, txgs):
+        rows = rows._replace(op=np.where(rows.op == ADD_VDEV, ADD_OPEN_VDEV, rows.op))
     driven = _driven(variant, rows, vdevs, engine)
     places = _places(driven.decided, vdevs)
     differences, first = (None, None) if recorded is None else compare(trace, places, recorded)

@@ -318,12 +318,12 @@ def first_txg(folder, scenario, variant, replaced):
 
 
 def main(folder):
-    found = {}
+    results = {}
     for name, (replaced, (scenario, variant)) in MUTANTS.items():
         if operations(folder, scenario, variant).exists():
-            found[name] = [scenario, variant, first_txg(folder, scenario, variant, replaced)]
-            print(name, found[name], file=sys.stderr, flush=True)
-    print(json.dumps(found))
+            results[name] = [scenario, variant, first_txg(folder, scenario, variant, replaced)]
+            print(name, results[name], file=sys.stderr, flush=True)
+    print(json.dumps(results))
 
 
 if __name__ == "__main__":

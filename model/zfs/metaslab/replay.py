@@ -13,12 +13,12 @@ from model.jit import kernel, part
 from model.zfs.metaslab.metaslab_class import add_vdev, allocate_from, asize, free
 from model.zfs.metaslab.metaslab_group import NO_METASLAB
 from model.zfs.metaslab.state import ABSENT, LOG, NO_VDEV, NORMAL
-from model.zfs.metaslab.sync import sync_txg
+from model.zfs.metaslab.sync import open_vdev, sync_txg
 from model.zfs.space import free_map
 from model.zfs.space.pickers import NOWHERE
 from model.zfs.space.status import NO_SPACE, OK
 
-ALLOCATE, FREE, END_OF_TXG, ADD_VDEV = 0, 1, 2, 5
+ALLOCATE, FREE, END_OF_TXG, ADD_VDEV, ADD_OPEN_VDEV = 0, 1, 2, 5, 6  # the last: its space can be had at once
 FIRST_TXG = 4  # TXG_INITIAL
 N_FIRST = 4  # metaslabs of the group tree that are noted
 NO_BLOCK = -1  # in place of a hint
@@ -130,8 +130,10 @@ def run(pool, rows, decided):
             n_allocated += rows.n_copies[i]
         elif rows.op[i] == FREE:
             status = _free(pool, rows, decided, i, txg)
-        elif rows.op[i] == ADD_VDEV:
+        elif rows.op[i] == ADD_VDEV or rows.op[i] == ADD_OPEN_VDEV:
             add_vdev(pool, rows.which[i])
+            if rows.op[i] == ADD_OPEN_VDEV:
+                open_vdev(pool, rows.which[i])
         else:
             status = sync_txg(pool, txg)
             _note(pool, decided, n_txgs, txg)

@@ -95,11 +95,11 @@ def test_other_traces_of_the_format_replay_too(name, tmp_path):
 
 
 def test_the_scenarios_reach_every_outcome(tmp_path):
-    found = set()
+    outcomes = set()
     for name in SCENARIOS:
         _, trace = made_up(tmp_path, name)
-        found |= {(op, res) for op, res in zip(trace["op"].tolist(), trace["res"].tolist(), strict=True)}
-    assert found == {(0, res) for res in range(8)} | {(1, 0), (2, 0), (2, 1)}
+        outcomes |= {(op, res) for op, res in zip(trace["op"].tolist(), trace["res"].tolist(), strict=True)}
+    assert outcomes == {(0, res) for res in range(8)} | {(1, 0), (2, 0), (2, 1)}
 
 
 @pytest.mark.parametrize("name", ["small_L20", "slowtick_L0", "max8k_writes_L2"])

@@ -123,6 +123,20 @@ def test_a_vdev_that_is_added_gives_blocks_from_the_next_txg_on(tmp_path):
         assert set(vdevs[12:]) == {0, 1}
 
 
+def test_a_vdev_with_blocks_in_its_first_state_gave_them_at_once(tmp_path):
+    blocks = [row(0, 256) for _ in range(6)]
+    rows = [*blocks, row(2, 0, 4), row(5, 0, 1), *blocks, row(2, 0, 5)]
+    path = saved(tmp_path, rows, [{"asize": 2**22, "ms_count": 32}, {}])
+    states = pd.DataFrame({"txg": ["4", "5"], "synced_alloc": "0", "n_loaded": "0", "loaded_free_segs": "0",
+                           "fnv64_weights": "0", "alloc1": ["0", "0"]})
+    for first, vdevs in (("0", {0}), ("131072", {0, 1})):
+        states.loc[1, "alloc1"] = first
+        states.to_csv(tmp_path / "states.csv", index=False)
+        to = tmp_path / "out.parquet"
+        replay_pool(path, "141_df", vdevs_of(path, "103_ff"), expect_txg=tmp_path / "states.csv", to=to)
+        assert set(read_places(to, 12, 2).vdev.tolist()) == vdevs
+
+
 def test_states_of_a_vdev_that_is_not_there_yet_are_not_compared(tmp_path):
     """And its metaslabs are not in the hash of weights: that is as of a pool without it."""
     alone = [row(0, 8), row(2, 0, 4)]
