@@ -12,7 +12,8 @@ from model.zfs.vdev.cache import FILL_RULES, VdevCacheParams, new_cache
 from model.zfs.vdev.cache_replay import READ
 from model.zfs.vdev.record_reads import RecordReads, random_record_reads
 from study.project import DATA
-from study.replays.vdev_cache import SECTOR, read_stats, read_vdev_cache_trace
+from study.replays.trace_file import SECTOR
+from study.replays.vdev_cache import read_stats, read_vdev_cache_trace
 
 TRACES = DATA / "traces" / "vdev_cache"
 RECORDED_NS = {"user8k": 19, "meta_L1": 357, "mix_L2": 159, "mixw_L2": 349}  # as the recordings' notes give them
@@ -31,7 +32,7 @@ def bench_recorded_trace(name, per_operation):
     columns, entry = read_vdev_cache_trace(TRACES / f"{name}.parquet"), read_stats(TRACES / "stats.jsonl")[name]
     operations = cache_replay.operations(columns["tick"], columns["op"], columns["off512"] * SECTOR,
                                              columns["size512"] * SECTOR, dont_cache=columns["nocache"])
-    params = VdevCacheParams(cache_bytes=entry["size"], max_read_bytes=entry["max"])
+    params = VdevCacheParams(**entry.sizes)
     note = f"recorded C code, another machine: {RECORDED_NS[name]}" if name in RECORDED_NS else ""
     per_operation("vdev cache: recorded traces, completions as recorded", name, len(operations.tick),
                   *run_of(params, operations, cache_replay.RECORDED), rounds=50, base=name == "user8k", note=note)

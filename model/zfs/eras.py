@@ -40,7 +40,7 @@ from model.zfs.arc.l2arc import L2arcParams
 from model.zfs.dmu.indirect import IndirectParams
 from model.zfs.dmu.recordsize import RecordParams
 from model.zfs.dmu.zfetch import ZfetchParams
-from model.zfs.metaslab.state import BONUS_AREA, FRAGMENTED, LARGEST, THIRDS, MetaslabParams
+from model.zfs.metaslab.state import BONUS_AREA, FRAGMENTED, LARGEST, OWN_CLASS, THIRDS, MetaslabParams
 from model.zfs.space.pickers import VARIANTS
 from model.zfs.txg.throttle import DIRTY_DATA, T2, T3, TxgParams
 from model.zfs.txg.write_issue import IssueParams
@@ -117,6 +117,7 @@ _B141 = _since(
     zil={"has_logbias": 1, "slim": 1, "slog_limit_bytes": 2**20, "strict": 0},  # hg 10310, 11670, 11670, by 11670
     metaslab={
         "defer_txgs": 2, "skips_unchanged": 1,  # hg 10921
+        "bias_against": OWN_CLASS,  # hg 10922
         "bonus_scope": BONUS_AREA, "bonus_multiplier": 1, "reassess": 1, "prefetch_maps": 3,  # hg 11146
         "primary_until": FRAGMENTED, "passivate_with": LARGEST,  # hg 11146
         "picker": VARIANTS["141_ndf"],  # hg 12047

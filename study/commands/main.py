@@ -253,20 +253,22 @@ def verify(
     folder: Annotated[Path, typer.Argument(help="A folder of recorded traces.")] = Path("data/traces"),
     as_json: Json = False,
 ) -> None:
-    """Replay all recorded traces below a folder; exits with 1 if one decision differs."""
+    """Replay all recorded traces below a folder; exits with 1 if one decision differs, with 2 if a trace cannot be read."""
     from study.replays import verify as verification
     results = []
     for result in verification.verify(folder):
-        (err if as_json else out).print(verification.say(result), soft_wrap=True)
+        (err if as_json else out).print(verification.sentence(result), soft_wrap=True)
         results.append(result)
-    replays = [replay for replay in results if not isinstance(replay, verification.Unreadable)]
-    unreadable = [trace for trace in results if isinstance(trace, verification.Unreadable)]
+    replays = [result for result in results if not isinstance(result, verification.Unreadable | verification.NotCompared)]
+    unreadable, not_compared = ([result for result in results if isinstance(result, kind)]
+                                for kind in (verification.Unreadable, verification.NotCompared))
     differences, rows = sum(map(verification.differences_of, replays)), verification.rows_of(replays)
     traces = len({replay.path for replay in replays})
-    give({"differences": differences, "rows": rows, "traces": traces, "unreadable": unreadable, "replays": replays}, as_json,
+    give({"differences": differences, "rows": rows, "traces": traces, "unreadable": unreadable, "not_compared": not_compared,
+          "replays": replays}, as_json,
          lambda: out.print(f"{differences} differences in {rows} rows of {traces} traces; {len(unreadable)} traces could "
                            "not be read"))
-    raise typer.Exit(1 if differences or unreadable else 0)
+    raise typer.Exit(1 if differences else 2 if unreadable else 0)
 
 
 def _limits(cell_seconds: int, memory_gb: float | None):

@@ -21,14 +21,35 @@ def replay_vdev_cache(
     max: Annotated[int, typer.Option(help="zfs_vdev_cache_max in bytes.")] = 16384,
     fill_ticks: Annotated[int | None, typer.Option(help="Let the model end each fill this many ticks after its issue, "
                                                         "instead of where the trace does.")] = None,
+    era: Annotated[str | None, typer.Option(help="Build whose rule says who may fill, such as onnv_70; if not given, that "
+                                                 "in the trace's name, or onnv_69.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Every decision of the vdev cache in TRACE; exits with 1 and the first difference if one is not the same."""
-    from study.replays import verify
-    from study.replays.vdev_cache import replay_vdev_cache
+    """Every decision of the vdev cache in TRACE; exits with 1 and the first difference if one is not the same.
+
+    Where only metadata fills, the trace needs level, type, via, metadata too.
+    """
+    from study.replays.vdev_cache import replay_vdev_cache, sentence
     with doing(COMPILES):
-        result = replay_vdev_cache(trace, size, max, fill_ticks)
-    give(result, as_json, lambda: out.print(verify.sentence(result), soft_wrap=True))
+        result = replay_vdev_cache(trace, size, max, fill_ticks, era)
+    give(result, as_json, lambda: out.print(sentence(result), soft_wrap=True))
+    raise typer.Exit(1 if result.differences else 0)
+
+
+@replay.command("queue")
+def replay_queue(
+    trace: Annotated[Path, typer.Argument(help="Parquet file or CSV of tick, op, kind, off512, size512, priority, flags, "
+                                               "io, n, unit.")],
+    era: Annotated[str | None, typer.Option(help="Build whose rules to use, such as b117; if not given, that in the trace's "
+                                                 "name.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Every decision of the vdev queue of a leaf in TRACE, up to the first that is not the same; then it exits with 1."""
+    from study.replays.trace_file import sentence
+    from study.replays.vdev_queue import replay_queue
+    with doing(COMPILES):
+        result = replay_queue(trace, era)
+    give(result, as_json, lambda: out.print(sentence(result), soft_wrap=True))
     raise typer.Exit(1 if result.differences else 0)
 
 
@@ -79,6 +100,8 @@ def replay_alloc(
     to: Annotated[Path | None, typer.Option(
         "--out", help="Write the model's offsets here (Parquet); folders that are missing are made.")] = None,
     engine: Annotated[str, typer.Option(help="exact, fast, or auto: fast where it gives the same.")] = "exact",
+    pools: Annotated[Path | None, typer.Option(help="The trace is of a pool whose vdevs this file says; if not given, "
+                                                    "pools.jsonl beside it, where that has the trace.")] = None,
     metaslabs: Annotated[int | None, typer.Option(help="The trace is of a pool of so many metaslabs ...")] = None,
     metaslab_size: Annotated[str | None, typer.Option(help="... of this size each; 64MiB (or 64M) if not said.")] = None,
     expect_txg: Annotated[Path | None, typer.Option(help="CSV of the pool after each transaction group.")] = None,
@@ -90,20 +113,27 @@ def replay_alloc(
     The first time, up to half a minute goes to compiling.
     """
     from study.replays.alloc_trace import sentence
+    from study.replays.pool import recorded_vdevs, scenario_of
+    vdevs = recorded_vdevs(trace, variant, pools) if metaslabs is None else None
+    if pools is not None and vdevs is None:
+        raise UserError(f"{pools} has no line for trace {scenario_of(trace)} and variant {variant}, or --metaslabs is "
+                        "given, too; give the file of this trace, or --metaslabs alone")
     for option, value in (("--expect-txg", expect_txg), ("--metaslab-size", metaslab_size)):
-        if metaslabs is None and value is not None:
+        if metaslabs is None and vdevs is None and value is not None:
             raise UserError(f"{option} is of a pool and --metaslabs is missing; give the number of metaslabs too")
     if to is not None:
         refuse_unwritable(to)
         refuse_overwriting(to, trace, expect, expect_txg)
     with doing(COMPILES):
-        if metaslabs is None:
+        if metaslabs is not None:
+            from study.replays.pool import alike
+            from study.sizes import size_of
+            vdevs = alike(metaslabs, size_of(metaslab_size or "64MiB", "metaslab size"))
+        if vdevs is None:
             from study.replays.space_map import replay_map
             result = replay_map(trace, variant, expect, to, engine)
         else:
             from study.replays.pool import replay_pool
-            from study.sizes import size_of
-            size = size_of(metaslab_size or "64MiB", "metaslab size")
-            result = replay_pool(trace, variant, metaslabs, size, expect, expect_txg, to, engine)
+            result = replay_pool(trace, variant, vdevs, expect, expect_txg, to, engine)
     give(result, as_json, lambda: out.print(sentence(result), soft_wrap=True))
     raise typer.Exit(1 if result.differs else 0)

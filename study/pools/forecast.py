@@ -146,7 +146,7 @@ def _write(pool, n: int, record_bytes: int) -> np.ndarray | None:
     is_one = (op == ALLOCATE).astype(np.int64)
     rows = Rows(op, record_bytes * is_one, np.repeat(np.arange(FIRST_TXG, FIRST_TXG + N_TXGS), n + 1) * (1 - is_one), is_one,
                 np.array([FIRST_TXG]))
-    decided = decided_for(rows, len(pool.weight))
+    decided = decided_for(rows, pool)
     has_room = run(pool, rows, decided) == OK and (decided.offset != NOWHERE).all()
     return decided.offset.reshape(N_TXGS, n) if has_room else None
 

@@ -2,7 +2,7 @@
 
 `<scenario>__ops.parquet` holds operations in order of time (the format: `data/traces/alloc/README.md`), and
 `<scenario>__<variant>__off.parquet` where the code of that build put each block. `study.replays.space_map` replays those of
-one space map, `study.replays.pool` those of many metaslabs.
+one space map, `study.replays.pool` those of many metaslabs, on one vdev or several.
 """
 import io
 from pathlib import Path
@@ -12,16 +12,22 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from model.zfs.metaslab.replay import ADD_VDEV, NO_BLOCK
+from model.zfs.metaslab.state import N_TXGS
 from model.zfs.space.pickers import VARIANTS
 from model.zfs.space.replay_exact import ALLOCATE, FREE, NEW_MAP
 from study.errors import UserError
 from study.project import write_atomically
-from study.replays.vdev_cache import LARGEST, SECTOR, Difference, integers, read_table
+from study.replays.trace_file import LARGEST, SECTOR, Difference, check_bounds, read_columns, where
 
 COLUMNS = ("op", "size512", "arg")
+ASKED = ("d", "hint", "avoid", "log", "ahead")  # what a block of a pool may ask for, beside its size
+SUFFIX = "__ops.parquet"
+OFFSETS = "__off.parquet"
 ENGINES = ("exact", "fast", "auto")
 AMBIGUOUS = "choices in which the engines may differ"
 LARGEST_BYTES = 2**53  # of a map: a hundred times that is counted in 64 bits
+MOST_AHEAD = N_TXGS - 2  # txgs that are open at a time, but one
 
 
 class Trace(NamedTuple):
@@ -30,7 +36,13 @@ class Trace(NamedTuple):
     op: np.ndarray
     size512: np.ndarray
     arg: np.ndarray
-    d: np.ndarray | None  # which copy of a block this is, where the file says
+    asked: dict[str, np.ndarray]  # those of ASKED that the file has
+
+
+class Places(NamedTuple):
+    """Where blocks are, an element per allocation."""
+    off512: np.ndarray  # sectors, -1 for nowhere
+    vdev: np.ndarray | None = None  # -1 for none; None where it is not said
 
 
 class AllocReplay(NamedTuple):
@@ -42,8 +54,8 @@ class AllocReplay(NamedTuple):
     allocations: int
     differences: int | None  # allocations that went elsewhere; None: nothing was recorded to compare with
     first: Difference | None
-    seconds: float  # in the model, once compiled
-    found: dict[str, int]  # what there is to say of the end
+    seconds: float  # of a processor in the model, once compiled
+    summary: dict[str, int]  # what there is to say of the end
     others: tuple[str, ...] = ()  # differences in what else was compared, a sentence each
 
     @property
@@ -59,18 +71,23 @@ def check_variant(variant: str) -> None:
         raise UserError(f"variant is {variant!r}, but the recorded ones are {', '.join(VARIANTS)}; choose one of these")
 
 
+def check_engine(engine: str) -> None:
+    if engine not in ENGINES:
+        raise UserError(f"engine is {engine!r}, but there are {', '.join(ENGINES)}; choose one of these")
+
+
 def read_trace(path: Path | str) -> Trace:
     """The operations at `path`. Raises UserError."""
     path = Path(path)
-    table = read_table(path, COLUMNS, "an operation is made of", optional=("d",))
-    columns = {name: integers(path, table, name) for name in table}
-    trace = Trace(path, columns["op"], columns["size512"], columns["arg"], columns.get("d"))
+    columns = read_columns(path, COLUMNS, "an operation is made of", optional=ASKED)
+    trace = Trace(path, op=columns.pop("op"), size512=columns.pop("size512"), arg=columns.pop("arg"), asked=columns)
     _check_values(trace)
+    _check_asked(trace)
     _check_frees(trace)
     return trace
 
 
-def _bad(trace: Trace, bad: np.ndarray, what: str, mend: str) -> None:
+def refuse_rows(trace: Trace, bad: np.ndarray, what: str, mend: str) -> None:
     """A UserError for the first row in `bad`, a mask."""
     rows = np.flatnonzero(bad)
     if len(rows):
@@ -81,30 +98,38 @@ def _bad(trace: Trace, bad: np.ndarray, what: str, mend: str) -> None:
 
 def _check_values(trace: Trace) -> None:
     op, size, arg = trace.op, trace.size512, trace.arg
-    _bad(trace, (op < 0) | (op > NEW_MAP), "has op {op}, but it must be from 0 to 4", "mend or remove the row")
-    _bad(trace, (op == ALLOCATE) & ((size < 1) | (size > LARGEST // SECTOR)),
-         f"allocates {{size512}} sectors of 512 B, but a block has 1 to {LARGEST // SECTOR}", "mend or remove the row")
-    _bad(trace, (op == NEW_MAP) & ((size < 9) | (size > 40)),
-         "begins a map of units of 2^{size512} B, but a unit is from 2^9 to 2^40 B", "mend the row")
-    _bad(trace, (op == NEW_MAP) & ((arg < 1) | (arg > LARGEST_BYTES // SECTOR)),
-         f"begins a map of {{arg}} sectors, but a map has 1 to {LARGEST_BYTES // SECTOR}", "mend the row")
+    refuse_rows(trace, (op < 0) | (op > ADD_VDEV), f"has op {{op}}, but it must be from 0 to {ADD_VDEV}",
+                "mend or remove the row")
+    refuse_rows(trace, (op == ALLOCATE) & ((size < 1) | (size > LARGEST // SECTOR)),
+                f"allocates {{size512}} sectors of 512 B, but a block has 1 to {LARGEST // SECTOR}",
+                "mend or remove the row")
+    refuse_rows(trace, (op == NEW_MAP) & ((size < 9) | (size > 40)),
+                "begins a map of units of 2^{size512} B, but a unit is from 2^9 to 2^40 B", "mend the row")
+    refuse_rows(trace, (op == NEW_MAP) & ((arg < 1) | (arg > LARGEST_BYTES // SECTOR)),
+                f"begins a map of {{arg}} sectors, but a map has 1 to {LARGEST_BYTES // SECTOR}", "mend the row")
+
+
+def _check_asked(trace: Trace) -> None:
+    allocates = trace.op == ALLOCATE
+    bounds = (("hint", NO_BLOCK, LARGEST), ("avoid", 0, 1), ("log", 0, 1), ("ahead", 0, MOST_AHEAD))
+    check_bounds(trace.path, trace.asked, [(*bound, allocates) for bound in bounds if bound[0] in trace.asked])
 
 
 def _check_frees(trace: Trace) -> None:
     """Every free must be of an allocation before it, under the present map, that was not freed yet, and of all of it."""
     frees = trace.op == FREE
     seen = np.cumsum(trace.op == ALLOCATE)
-    _bad(trace, frees & ((trace.arg < 0) | (trace.arg >= seen)),
-         "frees allocation {arg}, but there was none of that number before it", "keep every row of the trace")
+    refuse_rows(trace, frees & ((trace.arg < 0) | (trace.arg >= seen)),
+                "frees allocation {arg}, but there was none of that number before it", "keep every row of the trace")
     current = np.maximum.accumulate(np.where(trace.op == NEW_MAP, seen, 0))
-    _bad(trace, frees & (trace.arg < current),
-         "frees allocation {arg}, which was made in a map before the present one", "mend or remove the row")
+    refuse_rows(trace, frees & (trace.arg < current),
+                "frees allocation {arg}, which was made in a map before the present one", "mend or remove the row")
     rows = np.flatnonzero(frees)
     again = np.zeros(len(trace.op), bool)
     order = np.argsort(trace.arg[rows], kind="stable")
     freed = trace.arg[rows][order]
     again[rows[order[1:]][freed[1:] == freed[:-1]]] = True
-    _bad(trace, again, "frees allocation {arg} a second time", "free each once")
+    refuse_rows(trace, again, "frees allocation {arg} a second time", "free each once")
     _check_freed_sizes(trace, rows)
 
 
@@ -118,63 +143,79 @@ def _check_freed_sizes(trace: Trace, rows: np.ndarray) -> None:
                         f"which is of {size * SECTOR} B; free all of a block at once: size512 {size}")
 
 
-def read_offsets(path: Path | str, allocations: int) -> np.ndarray:
-    """Where each block was put when the trace was recorded, in sectors; -1 for nowhere. Raises UserError."""
+def read_places(path: Path | str, allocations: int, n_vdevs: int = 1) -> Places:
+    """Where each block was put when the trace was recorded. Raises UserError."""
     path = Path(path)
-    offsets = integers(path, read_table(path, ("off512",), "a replay compares"), "off512")
-    if len(offsets) != allocations:
-        raise UserError(f"{path} has {len(offsets)} offsets, but the trace has {allocations} allocations; give the "
-                        "offsets of this trace and variant")
-    return offsets
+    needed = ("off512", "vdev") if n_vdevs > 1 else ("off512",)
+    columns = read_columns(path, needed, "a replay compares", optional=("vdev",) if n_vdevs == 1 else ())
+    if len(columns["off512"]) != allocations:
+        raise UserError(f"{path} has {len(columns['off512'])} offsets, but the trace has {allocations} allocations; give "
+                        "the offsets of this trace and variant")
+    return Places(**columns)
 
 
-def write_offsets(path: Path | str, sectors: np.ndarray) -> None:
-    """As the recorded ones are: int32 where that is enough."""
-    kind = np.int32 if sectors.max(initial=0) < 2**31 else np.int64
+def write_places(path: Path | str, places: Places) -> None:
+    """As the recorded ones are: int32 where that is enough, and vdevs where there are several."""
+    kind = np.int32 if places.off512.max(initial=0) < 2**31 else np.int64
+    columns = {"off512": places.off512.astype(kind)}
+    if places.vdev is not None:
+        columns["vdev"] = places.vdev.astype(np.int8 if places.vdev.max(initial=0) < 2**7 else np.int32)
     buffer = io.BytesIO()
-    pq.write_table(pa.table({"off512": sectors.astype(kind)}), buffer)
+    pq.write_table(pa.table(columns), buffer)
     write_atomically(Path(path), buffer.getvalue())
+
+
+def recorded_with(path: Path) -> list[tuple[str, Path]]:
+    """(variant, offsets) that stand beside the operations at `path`."""
+    if not path.name.endswith(SUFFIX):
+        return []
+    scenario, _, own = path.name.removesuffix(SUFFIX).partition("__")
+    variants = [own] if own else VARIANTS
+    files = [(variant, path.with_name(f"{scenario}__{variant}{OFFSETS}")) for variant in variants]
+    return [(variant, file) for variant, file in files if file.exists()]
 
 
 # ---- comparing ----
 
 
-def compare(trace: Trace, replayed: np.ndarray, recorded: np.ndarray) -> tuple[int, Difference | None]:
-    """(blocks that went elsewhere, the first of them); both in sectors, an element per allocation."""
-    differ = np.flatnonzero(replayed != recorded)
+def compare(trace: Trace, replayed: Places, recorded: Places) -> tuple[int, Difference | None]:
+    """(blocks that went elsewhere, the first of them)."""
+    pairs = {"off512": (recorded.off512, replayed.off512)}
+    if recorded.vdev is not None and replayed.vdev is not None:
+        pairs["vdev"] = (recorded.vdev, replayed.vdev)
+    differ = np.flatnonzero(np.logical_or.reduce([was != now for was, now in pairs.values()]))
     if not len(differ):
         return 0, None
     block = differ[0]
     row = int(np.flatnonzero(trace.op == ALLOCATE)[block])
-    return len(differ), Difference(row, "off512", int(recorded[block]), int(replayed[block]))
+    name, (was, now) = next((name, pair) for name, pair in pairs.items() if pair[0][block] != pair[1][block])
+    return len(differ), Difference(row, name, int(was[block]), int(now[block]))
 
 
-def check_freed(trace: Trace, replayed: np.ndarray, first: Difference | None, mend: str = "mend or remove the row",
+def check_freed(trace: Trace, replayed: Places, first: Difference | None, mend: str = "mend or remove the row",
                 ambiguous: int = 0) -> None:
     """A UserError, with what to do, when the trace frees a block that found no place, and nothing differed until then.
     After `ambiguous` choices, which depended on the shape of a tree, the fast engine may have gone astray itself."""
     frees = trace.op == FREE
     refused = np.zeros(len(trace.op), bool)
-    refused[frees] = replayed[trace.arg[frees]] == -1
+    refused[frees] = replayed.off512[trace.arg[frees]] == -1
     if first is not None:
         refused[first.row:] = False
     if ambiguous:
-        _bad(trace, refused, "frees allocation {arg}, for which the fast engine found no space, but "
-             f"{ambiguous} of its choices depend on the shape of a tree", "use --engine exact or auto")
-    _bad(trace, refused, "frees allocation {arg}, which found no space and was never made", mend)
+        refuse_rows(trace, refused, "frees allocation {arg}, for which the fast engine found no space, but "
+                    f"{ambiguous} of its choices depend on the shape of a tree", "use --engine exact or auto")
+    refuse_rows(trace, refused, "frees allocation {arg}, which found no space and was never made", mend)
 
 
-def sentence(one: AllocReplay) -> str:
-    """What a replay found, for the terminal."""
-    name = f"{one.path} ({one.variant}, {one.engine})"
-    speed = f"{one.seconds / one.rows * 1e9:.0f} ns a row"
-    found = ", ".join(f"{value} {what}" for what, value in one.found.items())
-    if one.differences is None:
-        head = f"{name}: {one.allocations} allocations in {one.rows} rows ({speed}; {found}); nothing to compare with"
-    elif one.first is None:
-        head = f"{name}: 0 differences in {one.allocations} allocations of {one.rows} rows ({speed}; {found})"
+def sentence(replay: AllocReplay) -> str:
+    """What a replay gave, for the terminal."""
+    name = f"{replay.path} ({replay.variant}, {replay.engine})"
+    speed = f"{replay.seconds / replay.rows * 1e9:.0f} ns a row"
+    summary = ", ".join(f"{value} {what}" for what, value in replay.summary.items())
+    if replay.differences is None:
+        head = (f"{name}: {replay.allocations} allocations in {replay.rows} rows ({speed}; {summary}); nothing to compare "
+                "with")
     else:
-        head = (f"{name}: {one.differences} differences in {one.allocations} allocations of {one.rows} rows; the first in "
-                f"row {one.first.row}: {one.first.column} is {one.first.recorded} in the recording and "
-                f"{one.first.replayed} in the model")
-    return "; ".join((head, *one.others))
+        head = f"{name}: {replay.differences} differences in {replay.allocations} allocations of {replay.rows} rows"
+        head += f" ({speed}; {summary})" if replay.first is None else f"; {where(replay.first)}"
+    return "; ".join((head, *replay.others))

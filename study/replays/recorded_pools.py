@@ -6,7 +6,7 @@ from model.zfs.eras import era
 from study.project import DATA, data_files
 from study.replays import verify
 from study.replays.alloc_trace import AllocReplay, read_trace
-from study.replays.pool import ERA_OF, after_txgs, drive, read_txgs, rows_of, size_in, txgs_beside
+from study.replays.pool import ERA_OF, after_txgs, drive, read_txgs, rows_of, scenario_of, txgs_beside, vdevs_of
 
 FOLDER = DATA / "traces" / "alloc"
 BUILDS = {"103_ff": "b103: first fit", "117_df": "b117: dynamic fit, 30 %", "141_df": "dynamic fit, 4 %",
@@ -21,14 +21,14 @@ def committed() -> list[AllocReplay]:
 
 def table(replays: list[AllocReplay]) -> pd.DataFrame:
     """A row for each replay."""
-    return pd.DataFrame([{"trace": one.path.name.partition("__")[0], "variant": one.variant, "allocations": one.allocations,
-                          "refused": one.found["refused"], "went elsewhere": one.differences,
-                          "states that differ": len(one.others)} for one in replays])
+    return pd.DataFrame([{"trace": scenario_of(replay.path), "variant": replay.variant, "allocations": replay.allocations,
+                          "refused": replay.summary["refused"], "went elsewhere": replay.differences,
+                          "states that differ": len(replay.others)} for replay in replays])
 
 
 def states_compared(replays: list[AllocReplay]) -> int:
     """States of pools after a transaction group that agree."""
-    texts = [name.split() for one in replays for name in one.found if name.startswith("differences after")]
+    texts = [name.split() for replay in replays for name in replay.summary if name.startswith("differences after")]
     return sum(int(words[2]) for words in texts)
 
 
@@ -37,18 +37,17 @@ def heaviest(scenario: str) -> pd.DataFrame:
     path = FOLDER / f"{scenario}__ops.parquet"
     trace = read_trace(path)
     first = trace.arg[np.flatnonzero(trace.op == 2)].searchsorted(_first_txg_with_frees(trace))
-    found = []
+    states = []
     for variant, build in BUILDS.items():
         beside = txgs_beside(path, variant)
         assert beside is not None
         recorded = read_txgs(beside)
-        size = size_in(recorded)
-        assert size is not None
-        _, decided, _ = drive(era(ERA_OF[variant]).metaslab, rows_of(trace), *size)
-        states = pd.DataFrame({"build": build, "txg": recorded["txg"], "recorded": recorded["ms0"],
-                               "modelled": after_txgs(decided)["ms0"]})
-        found.append(states[first:])
-    return pd.concat(found).astype({name: int for name in ("txg", "recorded", "modelled")})
+        vdevs = vdevs_of(path, variant)
+        driven = drive(era(ERA_OF[variant]).metaslab, rows_of(trace), vdevs)
+        heaviest = pd.DataFrame({"build": build, "txg": recorded["txg"], "recorded": recorded["ms0"],
+                                 "modelled": after_txgs(driven.decided, vdevs)["ms0"]})
+        states.append(heaviest[first:])
+    return pd.concat(states).astype({name: int for name in ("txg", "recorded", "modelled")})
 
 
 def _first_txg_with_frees(trace) -> int:

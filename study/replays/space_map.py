@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from model.zfs.metaslab.replay import ADD_VDEV
 from model.zfs.space import replay_exact, replay_fast
 from model.zfs.space.bitmaps import MAX_BLOCKS
 from model.zfs.space.pickers import VARIANTS
@@ -18,19 +19,21 @@ from model.zfs.space.replay_exact import ALLOCATE, FREE, NEW_MAP, Operations
 from study.errors import UserError
 from study.replays.alloc_trace import (
     AMBIGUOUS,
-    ENGINES,
-    SECTOR,
     AllocReplay,
+    Places,
     Trace,
+    check_engine,
     check_freed,
     check_variant,
     compare,
-    read_offsets,
+    read_places,
     read_trace,
-    write_offsets,
+    recorded_with,
+    refuse_rows,
+    write_places,
 )
+from study.replays.trace_file import SECTOR
 
-SUFFIX = "__ops.parquet"
 NOTHING = Operations(*np.zeros((3, 0), np.int64))
 
 
@@ -46,8 +49,10 @@ def _check_maps(trace: Trace) -> None:
     """A trace of one space map begins with a map, and its sizes are whole units of it."""
     first = np.flatnonzero((trace.op == ALLOCATE) | (trace.op == NEW_MAP))
     if not len(first) or trace.op[first[0]] != NEW_MAP:
-        raise UserError(f"{trace.path} has no new map (op 4) before its first allocation, as a trace of one space map "
-                        "must; of a pool, give --metaslabs")
+        raise UserError(f"{trace.path} has no new map (op 4) before its first allocation, but a trace of one space map "
+                        "begins with one; for a trace of many metaslabs give --pools, or --metaslabs and --metaslab-size")
+    refuse_rows(trace, trace.op == ADD_VDEV, f"adds vdev {{arg}} (op {ADD_VDEV}), but one map has no vdevs",
+                "give --pools for a trace of a pool")
     maps = np.flatnonzero(trace.op == NEW_MAP)
     units = 1 << (trace.size512[maps] - 9)
     unit = units[np.maximum(np.searchsorted(maps, np.arange(len(trace.op)), "right") - 1, 0)]
@@ -66,11 +71,10 @@ def replay_map(path: Path | str, variant: str, expect: Path | str | None = None,
     to      a file for the model's offsets
     """
     check_variant(variant)
-    if engine not in ENGINES:
-        raise UserError(f"engine is {engine!r}, but there are {', '.join(ENGINES)}; choose one of these")
+    check_engine(engine)
     trace = read_trace(path)
     _check_maps(trace)
-    recorded = read_offsets(expect, int((trace.op == ALLOCATE).sum())) if expect is not None else None
+    recorded = read_places(expect, int((trace.op == ALLOCATE).sum())) if expect is not None else None
     return _replayed(trace, variant, recorded, to, engine)
 
 
@@ -79,47 +83,37 @@ def _driven(variant: str, operations: Operations, engine: str) -> tuple:
     depended on the shape of a tree."""
     if engine == "auto":
         if replay_fast.fits(operations):
-            found = _driven(variant, operations, "fast")
-            if found[2].n_ambiguous == 0:
-                return found
+            driven = _driven(variant, operations, "fast")
+            if driven[2].n_ambiguous == 0:
+                return driven
         return _driven(variant, operations, "exact")
     if engine == "fast" and not replay_fast.fits(operations):
         raise UserError(f"the largest map has more than {MAX_BLOCKS} blocks of {replay_fast.unit_of(operations)} B, the "
                         "most that the fast engine takes; choose exact or auto")
     drive = {"exact": replay_exact.drive, "fast": replay_fast.drive}[engine]
     drive(VARIANTS[variant], NOTHING)  # compiles
-    start = time.perf_counter()
+    start = time.process_time()
     blocks, summary = drive(VARIANTS[variant], operations)
-    return engine, blocks, summary, time.perf_counter() - start
+    return engine, blocks, summary, time.process_time() - start
 
 
-def _replayed(trace: Trace, variant: str, recorded: np.ndarray | None, to: Path | str | None, engine: str) -> AllocReplay:
+def _replayed(trace: Trace, variant: str, recorded: Places | None, to: Path | str | None, engine: str) -> AllocReplay:
     engine, blocks, summary, seconds = _driven(variant, _operations(trace), engine)
-    sectors = np.where(blocks.offset < 0, -1, blocks.offset // SECTOR)
-    differences, first = (None, None) if recorded is None else compare(trace, sectors, recorded)
-    check_freed(trace, sectors, first, ambiguous=summary.n_ambiguous if engine == "fast" else 0)
+    places = Places(np.where(blocks.offset < 0, -1, blocks.offset // SECTOR))
+    differences, first = (None, None) if recorded is None else compare(trace, places, recorded)
+    check_freed(trace, places, first, ambiguous=summary.n_ambiguous if engine == "fast" else 0)
     if to is not None:
-        write_offsets(to, sectors)
-    found = {"refused": summary.n_refused, "placed by the tree of sizes": summary.by_size,
-             "segments free at the end": summary.n_segments}
+        write_places(to, places)
+    counts = {"refused": summary.n_refused, "placed by the tree of sizes": summary.by_size,
+              "segments free at the end": summary.n_segments}
     if engine == "fast":
-        found[AMBIGUOUS] = summary.n_ambiguous
+        counts[AMBIGUOUS] = summary.n_ambiguous
     return AllocReplay(
-        path=trace.path, variant=variant, engine=engine, rows=len(trace.op), allocations=len(sectors),
-        differences=differences, first=first, seconds=seconds, found=found)
+        path=trace.path, variant=variant, engine=engine, rows=len(trace.op), allocations=len(places.off512),
+        differences=differences, first=first, seconds=seconds, summary=counts)
 
 
 # ---- folders ----
-
-
-def recorded_with(path: Path) -> list[tuple[str, Path]]:
-    """(variant, offsets) that stand beside the operations at `path`."""
-    if not path.name.endswith(SUFFIX):
-        return []
-    scenario, _, own = path.name.removesuffix(SUFFIX).partition("__")
-    variants = [own] if own else VARIANTS
-    files = [(variant, path.with_name(f"{scenario}__{variant}__off.parquet")) for variant in variants]
-    return [(variant, file) for variant, file in files if file.exists()]
 
 
 def is_of_one_map(path: Path) -> bool:

@@ -199,7 +199,7 @@ STUDY: dict[str, Notebook] = {
             "run_transactions": Parameter(kind="int", low=500, high=200_000, help="transactions of a run at most"),
         }),
     "90_model_vs_zfs": Notebook(
-        reads=("traces/vdev_cache/*", "traces/alloc/*", "disk_replays.toml"),
+        reads=("traces/*/*", "disk_replays.toml"),
         parameters={
             "record_kib": Parameter(kind="int", unit="KiB", choices=(2, 4, 8, 16, 32), help="record of the database"),
             "line_kib": Parameter(kind="int", unit="KiB", choices=(8, 16, 32, 64, 128),

@@ -15,7 +15,8 @@ from model.zfs.space import tree_columns as branch
 from model.zfs.space.pickers import VARIANTS
 from model.zfs.space.replay_exact import ALLOCATE, FREE, NEW_MAP
 from study.project import DATA
-from study.replays.alloc_trace import SECTOR, read_offsets, read_trace
+from study.replays.alloc_trace import read_places, read_trace
+from study.replays.trace_file import SECTOR
 
 TRACES = DATA / "traces" / "alloc"
 
@@ -163,7 +164,7 @@ DEFECTS = {  # defect: (module, what is replaced, by what, variants to try, trac
 def first_elsewhere(variant, scenario):
     """Number of the first block that does not go where it is recorded, or None."""
     trace = read_trace(TRACES / f"{scenario}__{variant}__ops.parquet")
-    recorded = read_offsets(TRACES / f"{scenario}__{variant}__off.parquet", int((trace.op == ALLOCATE).sum()))
+    recorded = read_places(TRACES / f"{scenario}__{variant}__off.parquet", int((trace.op == ALLOCATE).sum())).off512
     maps, sizes = space_map.new_space_maps(1, len(trace.op), 1), []
     for op, sectors, arg in zip(trace.op.tolist(), trace.size512.tolist(), trace.arg.tolist(), strict=True):
         if op == ALLOCATE:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from model.zfs.eras import ERAS
 from model.zfs.metaslab import sync as metaslab_sync
 from model.zfs.metaslab.gang import IS_HEADER, allocate_or_gang, new_gang
-from model.zfs.metaslab.metaslab_class import NO_HINT, _bias, allocate, allocate_log, asize, free, undo
+from model.zfs.metaslab.metaslab_class import NO_HINT, _bias, add_vdev, allocate, allocate_log, asize, free, undo
 from model.zfs.metaslab.metaslab_group import plain_weight
 from model.zfs.metaslab.new_pool import new_pool
 from model.zfs.metaslab.state import EXACT, FAST, LOG, NORMAL, PRIMARY, SECONDARY, TopVdev, alloc_map, defer_map
@@ -119,6 +119,50 @@ def an_emptier_vdev_gets_up_to_a_quarter_more():
     assert _bias(pool, 1, 1000) == 0
     pool.vdevs.allocated[:] = 0, size // 2
     assert _bias(pool, 1, 2**19) == -(511 * 2**19 // 4096)
+
+
+@story
+def to_hg_10921_a_log_vdev_is_compared_with_the_normal_class():
+    """Two log vdevs, the normal class half full: to b117 each has a bias by that half, later by the log class's share."""
+    size = 8 * 128 * KIB
+    for rules, share in ((A, 1024 * 4 * size // (8 * size + 1)), (B, 1024 * 4 * size // (8 * size + 1)),
+                         (D, 1024 * size // (2 * size + 1)), (D_DF, 1024 * size // (2 * size + 1))):
+        logs = [TopVdev(asize=size, metaslab_class=LOG)] * 2
+        pool = new_pool([TopVdev(asize=8 * size), *logs], rules, metaslab_bytes=128 * KIB, max_segments=4000, log_blocks=400)
+        pool.vdevs.allocated[:] = 4 * size, size, 0
+        pool.class_allocated[:] = 4 * size, size
+        for vdev in (1, 2):
+            own = 1024 * pool.vdevs.allocated[vdev] // (size + 1)
+            assert _bias(pool, vdev, 2**19) == int((share - own) * 2**19 / 4096)
+        assert _bias(pool, 0, 2**19) == 0
+
+
+@story
+def a_vdev_that_is_added_has_its_turn_next_and_room_only_when_the_txg_is_synced():
+    for rules in ERA_RULES:
+        vdevs = [*[TopVdev(asize=4 * MIB)] * 2, TopVdev(asize=4 * MIB, comes_later=1)]
+        pool = new_pool(vdevs, rules, metaslab_bytes=128 * KIB, max_segments=4000, log_blocks=400)
+        space = pool.class_space.copy()
+        assert {vdev for vdev, _ in runs_of(pool, 4, 12, 128 * KIB)} == {0, 1}
+        sync_txg(pool, 4)
+        add_vdev(pool, 2)
+        assert pool.rotor[NORMAL] == 2
+        assert {vdev for vdev, _ in runs_of(pool, 5, 12, 128 * KIB)} == {0, 1}
+        assert place(pool, 5, BLOCK, 1, 2)[0][0] != 2
+        assert (pool.class_space == space).all()
+        sync_txg(pool, 5)
+        assert pool.class_space[NORMAL] == space[NORMAL] + 4 * MIB
+        assert {vdev for vdev, _ in runs_of(pool, 6, 12, 128 * KIB)} == {0, 1, 2}
+
+
+@story
+def a_vdev_is_added_behind_the_rotor():
+    """Of a ring 0 -> 1 -> 2 with the rotor at 2, to which 3 is added: 2 -> 3 -> 0."""
+    pool = new_pool([*[TopVdev(asize=MIB)] * 3, TopVdev(asize=MIB, comes_later=1)], A, metaslab_bytes=128 * KIB,
+                    max_segments=4000, log_blocks=400)
+    assert pool.vdevs.following.tolist() == [1, 2, 0, 3]
+    add_vdev(pool, 3)
+    assert pool.vdevs.following.tolist() == [1, 2, 3, 0]
 
 
 @story

@@ -8,6 +8,7 @@ import test_forecast
 import test_pickers
 import test_ufs
 import test_vdev_queue
+import test_vdev_queue_replay
 import test_zfetch
 
 from defects import alloc as alloc_defects
@@ -17,6 +18,7 @@ from defects import innodb as innodb_defects
 from defects import innodb_releases
 from defects import oracle as oracle_defects
 from defects import order_entry as order_entry_defects
+from defects import pools as pool_defects
 from defects import postgres as postgres_defects
 from defects import sequential_reads as seqread_defects
 from defects import zfs_files as zfs_files_defects
@@ -90,6 +92,7 @@ def zfetch():
 
 def devices():
     test_vdev_queue.told(test_vdev_queue.Leaf(test_vdev_queue.WHAT_IF), test_vdev_queue.random_story(2, 200, 40))
+    test_vdev_queue_replay.replay_queue(test_vdev_queue_replay.trace_of("b117"))
     test_disk.test_the_disk_with_the_nearest_block_is_reached_first()
     test_disk.test_a_write_larger_than_a_segment_waits_for_the_platter()
     test_ufs.test_an_array_returns_from_its_cache_and_is_never_flushed()
@@ -171,6 +174,7 @@ def allocators():
     test_forecast.test_metaslabs_that_are_loaded_have_the_described_space_described()
     test_forecast.gangs_where_no_hole_is_long_enough("b141", 1)
     assert alloc_defects.first_elsewhere("103_ff", "edge") is None
+    assert pool_defects.first_txg(pool_defects.TRACES, "mv2open", "141_ndf", {}) is None
     operations(Rewrites(n_records=10, n_txgs=3, per_txg=5, log_per_txg=1, log_records=2), 2**20, 1)
 
 

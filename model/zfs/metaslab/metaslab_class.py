@@ -2,7 +2,8 @@
 
  1. The vdevs of a class stand in a ring. The *rotor* is the one whose turn it is. It is handed on when the vdev has given
     its *aliquot*, half a MiB for each of its disks, with a *bias* of up to a quarter more if the vdev is emptier than the
-    class, or less if it is fuller; how full they are is looked at when a turn begins.
+    class, or less if it is fuller; how full they are is looked at when a turn begins. Up to hg 10921 a log vdev is compared
+    with the normal class.
  2. The first copy of a block begins at the rotor, a further one at the vdev behind that of the copy before. A block may
     have a hint instead: a vdev to begin with (or the one behind it).
  3. A vdev that has no room: the one behind it is tried, and the rotor moves on, too.
@@ -11,15 +12,17 @@
     the vdev that was used.
  6. A block has all of its copies or none. Those that were found are undone, that is, free at once.
  7. To free is to note it in the txg; `model.zfs.metaslab.sync` says when the space comes back.
+ 8. A vdev that is added stands behind the rotor, and becomes it. It has no room until the txg in which it was added is
+    synced.
 
-In ZFS: metaslab.c (`metaslab_alloc`, `metaslab_alloc_dva`, `metaslab_free_dva`). How full the pool is was the root vdev's
-figure to 2009 and is the class's own here: the same, but for the log class.
+In ZFS: metaslab.c (`metaslab_alloc`, `metaslab_alloc_dva`, `metaslab_free_dva`; `metaslab_class_add`, later
+`metaslab_group_activate`), vdev.c (`vdev_space_update`: what the root vdev counts).
 """
 
 from model.jit import kernel, part
 from model.structures.sentinels import NOWHERE
 from model.zfs.metaslab.metaslab_group import allocate_in_group, mark_dirty
-from model.zfs.metaslab.state import LOG, MAX_COPIES, NO_VDEV, NORMAL, alloc_map, metaslab_at
+from model.zfs.metaslab.state import ADDED, LOG, MAX_COPIES, NO_VDEV, NORMAL, ROOT_VDEV, alloc_map, metaslab_at
 from model.zfs.metaslab.state import free_map as map_of_frees
 from model.zfs.space import free_map
 from model.zfs.space.status import NO_SPACE, OK, note
@@ -48,7 +51,9 @@ def _bias(pool, vdev, aliquot):
     """B more than the aliquot for a vdev whose turn begins (rule 1)."""
     if pool.params.bias_divisor == 0:
         return 0
-    vdevs, which = pool.vdevs, pool.vdevs.metaslab_class[vdev]
+    vdevs, which = pool.vdevs, NORMAL
+    if pool.params.bias_against != ROOT_VDEV:
+        which = vdevs.metaslab_class[vdev]
     of_vdev = (vdevs.allocated[vdev] << SHARE_BITS) // ((vdevs.n_ms[vdev] << vdevs.ms_shift[vdev]) + 1)
     of_class = (pool.class_allocated[which] << SHARE_BITS) // (pool.class_space[which] + 1)
     return _toward_zero((of_class - of_vdev) * aliquot, pool.params.bias_divisor << SHARE_BITS)
@@ -134,8 +139,8 @@ def allocate_from(pool, which, txg, psize, n_copies, avoids):
         return NO_SPACE
     for copy in range(n_copies):
         if _allocate_copy(pool, which, txg, psize, copy, avoids) != OK:
-            for found in range(copy - 1, -1, -1):
-                undo(pool, txg, pool.dva_vdev[found], pool.dva_offset[found], pool.dva_bytes[found])
+            for earlier in range(copy - 1, -1, -1):
+                undo(pool, txg, pool.dva_vdev[earlier], pool.dva_offset[earlier], pool.dva_bytes[earlier])
             return NO_SPACE if pool.failure[0] == OK else pool.failure[0]
     return pool.failure[0]
 
@@ -171,7 +176,19 @@ def allocate_log(pool, txg, psize, hint_vdev, uses_slog):
 def free(pool, txg, vdev, offset, n_bytes):
     """Free `n_bytes` (asize) that were allocated at an offset of a vdev. OVERLAP if that txg freed them already."""
     m = metaslab_at(pool, vdev, offset)
-    one = map_of_frees(pool, m, txg)
-    if free_map.space(pool, one) == 0:
+    freed = map_of_frees(pool, m, txg)
+    if free_map.space(pool, freed) == 0:
         mark_dirty(pool, m, txg)
-    return free_map.put(pool, one, offset, offset + n_bytes)
+    return free_map.put(pool, freed, offset, offset + n_bytes)
+
+
+@kernel
+def add_vdev(pool, vdev):
+    """Rule 8."""
+    which, vdevs = pool.vdevs.metaslab_class[vdev], pool.vdevs
+    rotor = pool.rotor[which]
+    if rotor != NO_VDEV:
+        vdevs.following[vdev] = vdevs.following[rotor]
+        vdevs.following[rotor] = vdev
+    pool.rotor[which] = vdev
+    vdevs.presence[vdev] = ADDED

@@ -117,6 +117,12 @@ def weigh(pool, m):
 
 
 @kernel
+def weigh_vdev(pool, vdev):
+    for m in range(pool.vdevs.first_ms[vdev], pool.vdevs.first_ms[vdev] + pool.vdevs.n_ms[vdev]):
+        weigh(pool, m)
+
+
+@kernel
 def weigh_all(pool):
     for m in range(len(pool.weight)):
         weigh(pool, m)
@@ -236,10 +242,10 @@ def take_dirty(pool, vdev, txg):
 def _record(pool, m, txg, offset, n_bytes):
     """Allocate what was picked."""
     note(pool, free_map.take(pool, m, offset, offset + n_bytes))
-    one = alloc_map(pool, m, txg)
-    if free_map.space(pool, one) == 0:
+    allocated = alloc_map(pool, m, txg)
+    if free_map.space(pool, allocated) == 0:
         mark_dirty(pool, m, txg)
-    note(pool, free_map.put(pool, one, offset, offset + n_bytes))
+    note(pool, free_map.put(pool, allocated, offset, offset + n_bytes))
 
 
 @part

@@ -2,7 +2,7 @@
 
     pool = new_pool([TopVdev(vdev_params("mirror", 2), 10**12)], era("b117").metaslab, FAST)
 
-In ZFS: vdev.c (`vdev_open`, `vdev_metaslab_set_size`), metaslab.c (`metaslab_class_add`).
+In ZFS: vdev.c (`vdev_open`, `vdev_metaslab_set_size`).
 """
 
 from collections.abc import Sequence
@@ -10,8 +10,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from model.jit import kernel
-from model.zfs.metaslab.metaslab_group import weigh_all
+from model.zfs.metaslab.metaslab_class import add_vdev
 from model.zfs.metaslab.state import (
+    ABSENT,
     EXACT,
     FAST,
     LAST_DIRTY,
@@ -28,6 +29,7 @@ from model.zfs.metaslab.state import (
     TopVdev,
     Vdevs,
 )
+from model.zfs.metaslab.sync import open_vdev
 from model.zfs.space.bitmap_maps import new_block_maps
 from model.zfs.space.bitmaps import grain_of, new_free_blocks
 from model.zfs.space.free_runs import give
@@ -64,43 +66,33 @@ def metaslab_shift(asize: int) -> int:
 def _check(vdevs, metaslab_bytes):
     if not vdevs:
         raise ValueError("the pool has 0 vdevs, but blocks need at least one to go to; give one")
-    if not any(one.metaslab_class == NORMAL for one in vdevs):
-        raise ValueError(f"all {len(vdevs)} vdevs of the pool are for the log, but data needs at least one; give one more")
+    if all(top.metaslab_class != NORMAL or top.comes_later for top in vdevs):
+        raise ValueError(f"all {len(vdevs)} vdevs of the pool are for the log or come later, but data needs at least one; "
+                         "give one more")
     if metaslab_bytes is not None and (metaslab_bytes < 2**SMALLEST_SHIFT or metaslab_bytes & (metaslab_bytes - 1)):
         raise ValueError(f"metaslab size is {metaslab_bytes} B, but it must be a power of two of at least "
                          f"{2**SMALLEST_SHIFT} (128 KiB); choose one")
 
 
-def _sizes(one, metaslab_bytes):
+def _sizes(top, metaslab_bytes):
     """(asize, log2 of the B of a metaslab, metaslabs) of a TopVdev."""
-    asize = one.asize or vdev_asize(one.vdev, one.disk_bytes)
-    shift = metaslab_shift(asize) if metaslab_bytes is None else metaslab_bytes.bit_length() - 1
+    asize = top.asize or vdev_asize(top.vdev, top.disk_bytes)
+    shift = top.ms_shift or (metaslab_shift(asize) if metaslab_bytes is None else metaslab_bytes.bit_length() - 1)
     if asize >> shift < 1:
         raise ValueError(f"a vdev has {asize} B of space, but a metaslab takes {1 << shift}; give it larger disks or the "
                          "pool smaller metaslabs")
     return asize, shift, asize >> shift
 
 
-def _ring(classes):
-    """(following vdev in the ring of its class, rotor of each class): a new vdev goes behind the rotor and becomes it."""
-    following, rotor = list(range(len(classes))), [NO_VDEV, NO_VDEV]
-    for vdev, one in enumerate(classes):
-        if rotor[one] != NO_VDEV:
-            following[vdev], following[rotor[one]] = following[rotor[one]], vdev
-        rotor[one] = vdev
-    return np.array(following), np.array(rotor)
-
-
 def _new_vdevs(vdevs, metaslab_bytes):
     n = len(vdevs)
-    asize, shift, n_ms = np.array([_sizes(one, metaslab_bytes) for one in vdevs], np.int64).T.copy()
-    params = {name: np.array([getattr(one.vdev, name) for one in vdevs], np.int64) for name in VdevParams._fields}
-    classes = np.array([one.metaslab_class for one in vdevs], np.int64)
-    following, rotor = _ring(classes)
+    asize, shift, n_ms = np.array([_sizes(top, metaslab_bytes) for top in vdevs], np.int64).T.copy()
+    params = {name: np.array([getattr(top.vdev, name) for top in vdevs], np.int64) for name in VdevParams._fields}
     return Vdevs(
-        **params, asize=asize, metaslab_class=classes, ms_shift=shift, first_ms=np.cumsum(n_ms) - n_ms, n_ms=n_ms,
-        following=following, bias=np.zeros(n, np.int64), bonus_area=np.zeros(n, np.int64),
-        allocated=np.zeros(n, np.int64), dirty=np.full((n, N_TXGS), LAST_DIRTY, np.int64)), rotor
+        **params, asize=asize, metaslab_class=np.array([top.metaslab_class for top in vdevs], np.int64), ms_shift=shift,
+        first_ms=np.cumsum(n_ms) - n_ms, n_ms=n_ms, presence=np.full(n, ABSENT, np.int64), following=np.arange(n),
+        bias=np.zeros(n, np.int64), bonus_area=np.zeros(n, np.int64), allocated=np.zeros(n, np.int64),
+        dirty=np.full((n, N_TXGS), LAST_DIRTY, np.int64))
 
 
 # ---- a pool ----
@@ -117,25 +109,28 @@ def new_pool(vdevs: Sequence[TopVdev], params: MetaslabParams, engine: int = EXA
     log_blocks      room for the logs, in blocks of 4 KiB (exact engine)
     """
     _check(vdevs, metaslab_bytes)
-    made, rotor = _new_vdevs(vdevs, metaslab_bytes)
+    made = _new_vdevs(vdevs, metaslab_bytes)
     vdev = np.repeat(np.arange(len(vdevs)), made.n_ms)
     n = len(vdev)
     start = (np.arange(n) - made.first_ms[vdev]) << made.ms_shift[vdev]
-    space = np.bincount(made.metaslab_class, made.n_ms << made.ms_shift, minlength=2).astype(np.int64)
     nothing, of_copies = np.zeros((8, n), np.int64), np.zeros((3, MAX_COPIES), np.int64)
     log_blocks = 0 if engine == FAST else 2 * n + 4 * max_segments // BLOCK_RECORDS if log_blocks is None else log_blocks
     pool = Metaslabs(
         params=params, vdevs=made, vdev=vdev, start=start, weight=nothing[0], active=nothing[1], order=np.arange(n),
         rank=np.arange(n), loaded=nothing[2], has_object=nothing[3], allocated=nothing[4], syncing=nothing[5],
-        deferred=nothing[6], prefetched=nothing[7], next_dirty=np.full((n, N_TXGS), NOT_DIRTY, np.int64), rotor=rotor,
-        used_aliquot=np.zeros(2, np.int64), class_allocated=np.zeros(2, np.int64), class_space=space,
+        deferred=nothing[6], prefetched=nothing[7], next_dirty=np.full((n, N_TXGS), NOT_DIRTY, np.int64),
+        rotor=np.full(2, NO_VDEV, np.int64), used_aliquot=np.zeros(2, np.int64), class_allocated=np.zeros(2, np.int64),
+        class_space=np.zeros(2, np.int64),
         log=new_log(n, log_blocks),
         maps=_space_maps(made, vdev, start, params, max_segments) if engine == EXACT else None,
         blocks=_block_maps(made, vdev, start, unit_bytes, params, max_segments) if engine == FAST else None,
         hint=np.full(MAX_COPIES, NO_VDEV, np.int64), dva_vdev=of_copies[0], dva_offset=of_copies[1],
         dva_bytes=of_copies[2], failure=np.zeros(1, np.int64),
         counters=Counters(**{name: np.zeros(1, np.int64) for name in Counters._fields}))
-    weigh_all(pool)
+    for number, top in enumerate(vdevs):
+        if not top.comes_later:
+            add_vdev(pool, number)
+            open_vdev(pool, number)
     return pool
 
 

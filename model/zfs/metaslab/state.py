@@ -17,7 +17,8 @@ copies go. They are kept apart here, as `active`.
 
 `new_pool` (`model.zfs.metaslab.new_pool`) makes all that. Kernels change it: `allocate`, `free`
 (`model.zfs.metaslab.metaslab_class`), `sync_txg` (`model.zfs.metaslab.sync`), and, for blocks that find no room in one
-piece, `allocate_or_gang` (`model.zfs.metaslab.gang`).
+piece, `allocate_or_gang` (`model.zfs.metaslab.gang`). A vdev can be added later: `add_vdev`
+(`model.zfs.metaslab.metaslab_class`).
 
 In ZFS: metaslab.c, metaslab_impl.h; vdev.c (`vdev_metaslab_set_size`). Left out: vdevs that are broken, removed or grown;
 errors in reading a log; races of several allocating threads (spec 2.4, step 2).
@@ -41,6 +42,8 @@ HAS_OBJECT, BONUS_AREA = 0, 1  # who gets the bonus: who was ever written to; wh
 FAILURE, FRAGMENTED = 0, 1  # until when a metaslab stays active: a request fails; or at the end of a txg it is in pieces
 SIZE_LESS_ONE, LARGEST = 0, 1  # what weight is left to a metaslab in which a request failed
 HALVES, THIRDS = 0, 1  # sizes of the members of a gang
+ROOT_VDEV, OWN_CLASS = 0, 1  # whose use a vdev's is compared with when its turn begins
+ABSENT, ADDED, OPEN = 0, 1, 2  # a vdev: not in the pool; added in the txg that is open; gives blocks
 N_TXGS = 4  # TXG_SIZE: whose allocations and frees are kept apart
 N_DEFERS = 2  # TXG_DEFER_SIZE
 MAX_COPIES = 3  # SPA_DVAS_PER_BP
@@ -65,6 +68,7 @@ class MetaslabParams(NamedTuple):
     skips_unchanged: int = 0  # whether a metaslab without allocations and frees is not written (b141)
     aliquot_bytes: int = 2**19  # metaslab_aliquot: B a disk after which it is the next vdev's turn
     bias_divisor: int = 4  # an emptier vdev gets up to 1/4 more than its turn, a fuller one less; 0: no bias
+    bias_against: int = ROOT_VDEV  # the root vdev counts the normal class only, also for a log vdev's turn; hg 10922
     ditto_shift: int = 3  # copies lie at least 1/8 of the vdev apart, where that can be
     gang: int = HALVES
 
@@ -76,6 +80,8 @@ class TopVdev(NamedTuple):
     disk_bytes: int = 0  # of the smallest disk; 0 if `asize` is given
     asize: int = 0  # B of space in it, if that is known
     metaslab_class: int = NORMAL
+    ms_shift: int = 0  # log2 of the B of a metaslab; 0: as for all vdevs of the pool
+    comes_later: int = 0  # 1: it is not in the pool until `add_vdev`
 
 
 class Vdevs(NamedTuple):
@@ -90,6 +96,7 @@ class Vdevs(NamedTuple):
     ms_shift: np.ndarray  # log2 of the B of a metaslab
     first_ms: np.ndarray  # number of its first metaslab
     n_ms: np.ndarray
+    presence: np.ndarray  # ABSENT, ADDED or OPEN
     following: np.ndarray  # in the ring of its class
     bias: np.ndarray  # B that it gets more than its aliquot
     bonus_area: np.ndarray  # offset at which the highest metaslab that was activated starts

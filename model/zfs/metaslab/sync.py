@@ -17,14 +17,16 @@ Then each of them, in the opposite order:
 From hg 11146 on, if any was dirty, all metaslabs of the vdev up to the highest one ever activated are weighed anew, and
 the logs of the (up to 3) heaviest are read ahead, if they are not loaded.
 
+The space of a vdev that was added in the txg can be had from then on.
+
 In ZFS: metaslab.c (`metaslab_sync`, `metaslab_sync_done`, `metaslab_sync_reassess`, `metaslab_prefetch`), vdev.c. Left out:
 later passes of a sync, in which the blocks of the logs themselves are allocated; whoever simulates a pool's own blocks
 allocates them like any others.
 """
 
 from model.jit import kernel, part
-from model.zfs.metaslab.metaslab_group import last_dirty, mark_dirty, take_dirty, unload, weigh
-from model.zfs.metaslab.state import LAST_DIRTY, PASSIVE, alloc_map, defer_map
+from model.zfs.metaslab.metaslab_group import last_dirty, mark_dirty, take_dirty, unload, weigh, weigh_vdev
+from model.zfs.metaslab.state import ADDED, LAST_DIRTY, OPEN, PASSIVE, alloc_map, defer_map
 from model.zfs.metaslab.state import free_map as map_of_frees
 from model.zfs.space import free_map, space_map_log
 
@@ -154,8 +156,19 @@ def _sync_vdev(pool, vdev, txg):
 
 
 @kernel
+def open_vdev(pool, vdev):
+    """The space of a vdev that was added can be had."""
+    vdevs = pool.vdevs
+    vdevs.presence[vdev] = OPEN
+    pool.class_space[vdevs.metaslab_class[vdev]] += vdevs.n_ms[vdev] << vdevs.ms_shift[vdev]
+    weigh_vdev(pool, vdev)
+
+
+@kernel
 def sync_txg(pool, txg):
     """Sync that txg; the txgs before it are synced already. OK, or what cannot be."""
     for vdev in range(len(pool.vdevs.asize)):
+        if pool.vdevs.presence[vdev] == ADDED:
+            open_vdev(pool, vdev)
         _sync_vdev(pool, vdev, txg)
     return pool.failure[0]

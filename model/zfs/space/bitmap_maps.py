@@ -115,9 +115,9 @@ def forget_cursors(maps, m):
 
 
 @kernel
-def space(maps, one):
+def space(maps, txg_map):
     """B in a list."""
-    return maps.n_units[one] << maps.free.unit_shift
+    return maps.n_units[txg_map] << maps.free.unit_shift
 
 
 @kernel
@@ -133,10 +133,10 @@ def _new_row(maps):
 
 
 @kernel
-def _append(maps, one, unit, n):
+def _append(maps, txg_map, unit, n):
     """Add units to a list."""
-    last = maps.last[one]
-    maps.n_units[one] += n
+    last = maps.last[txg_map]
+    maps.n_units[txg_map] += n
     if last != NONE and maps.start[last] + maps.length[last] == unit:
         maps.length[last] += n
         return OK
@@ -145,44 +145,44 @@ def _append(maps, one, unit, n):
         return FULL
     maps.start[row], maps.length[row], maps.following[row] = unit, n, NONE
     if last == NONE:
-        maps.first[one] = row
+        maps.first[txg_map] = row
     else:
         maps.following[last] = row
-    maps.last[one] = row
+    maps.last[txg_map] = row
     return OK
 
 
 @kernel
-def put(maps, one, start, end):
+def put(maps, txg_map, start, end):
     """Add B of the vdev to a list."""
     if not _is_whole(maps, start, end):
         return UNALIGNED
-    return _append(maps, one, _units(maps, start), _units(maps, end - start))
+    return _append(maps, txg_map, _units(maps, start), _units(maps, end - start))
 
 
 @kernel
-def unput(maps, one, start, end):
+def unput(maps, txg_map, start, end):
     """Take B of the vdev out of a list again; they were put there as one."""
     unit, n = _units(maps, start), _units(maps, end - start)
-    row = maps.first[one]
+    row = maps.first[txg_map]
     while row != NONE:
         behind = maps.start[row] + maps.length[row] - unit - n
         if maps.start[row] <= unit and behind >= 0:
-            maps.n_units[one] -= n + behind
+            maps.n_units[txg_map] -= n + behind
             maps.length[row] = unit - maps.start[row]
-            return _append(maps, one, unit + n, behind) if behind > 0 else OK
+            return _append(maps, txg_map, unit + n, behind) if behind > 0 else OK
         row = maps.following[row]
     return ABSENT
 
 
 @kernel
-def clear(maps, one):
+def clear(maps, txg_map):
     """Empty a list."""
-    if maps.last[one] != NONE:
-        maps.following[maps.last[one]] = maps.unused[0]
-        maps.unused[0] = maps.first[one]
-    maps.first[one] = maps.last[one] = NONE
-    maps.n_units[one] = 0
+    if maps.last[txg_map] != NONE:
+        maps.following[maps.last[txg_map]] = maps.unused[0]
+        maps.unused[0] = maps.first[txg_map]
+    maps.first[txg_map] = maps.last[txg_map] = NONE
+    maps.n_units[txg_map] = 0
 
 
 @kernel
@@ -246,9 +246,9 @@ def give_all(maps, source, m):
 
 
 @kernel
-def _flip_all(maps, m, one, mask, first):
+def _flip_all(maps, m, txg_map, mask, first):
     """Enter the rows of a list into a row of words, in which block 0 of metaslab `m` is bit `first`, or take them out."""
-    row = maps.first[one]
+    row = maps.first[txg_map]
     while row != NONE:
         flip(mask, first + _block(maps, m, maps.start[row]), blocks_of(maps.free, maps.length[row]))
         row = maps.following[row]
@@ -270,20 +270,20 @@ def _most_units(maps, ashift):
 
 
 @kernel
-def n_records(maps, m, one, ashift):
+def n_records(maps, m, txg_map, ashift):
     """Records for what is in a list of metaslab `m`, with the header; 0 if it is empty."""
-    if maps.n_units[one] == 0:
+    if maps.n_units[txg_map] == 0:
         return 0
-    most, n, row = _most_units(maps, ashift), 1, maps.first[one]
-    if row == maps.last[one]:  # as most are: a group frees little in each metaslab
-        return 1 + (maps.n_units[one] + most - 1) // most
-    _flip_all(maps, m, one, maps.bits, 64)
+    most, n, row = _most_units(maps, ashift), 1, maps.first[txg_map]
+    if row == maps.last[txg_map]:  # as most are: a group frees little in each metaslab
+        return 1 + (maps.n_units[txg_map] + most - 1) // most
+    _flip_all(maps, m, txg_map, maps.bits, 64)
     while row != NONE:
         at = 64 + _block(maps, m, maps.start[row])
         if maps.length[row] > 0 and bits_at(maps.bits, at - 1) & 1 == 0:
-            n += 1 if maps.n_units[one] <= most else (_ones_from(maps.bits, at) * maps.free.grain + most - 1) // most
+            n += 1 if maps.n_units[txg_map] <= most else (_ones_from(maps.bits, at) * maps.free.grain + most - 1) // most
         row = maps.following[row]
-    _flip_all(maps, m, one, maps.bits, 64)
+    _flip_all(maps, m, txg_map, maps.bits, 64)
     return n
 
 
@@ -311,7 +311,7 @@ def _allocated_records(fb, m, most):
 
 
 @kernel
-def rewrite(maps, m, one, sources, ashift):
+def rewrite(maps, m, txg_map, sources, ashift):
     """A log written anew: put into list `one` the number of blocks that are allocated, which is all that is in none of the
     `sources` nor free; and remember how many records they are."""
     for source in sources:
@@ -319,17 +319,17 @@ def rewrite(maps, m, one, sources, ashift):
     n_blocks, n = _allocated_records(maps.free, m, _most_units(maps, ashift))
     for source in sources:
         _flip_all(maps, m, source, maps.free.mask, first_bit(maps.free, m))
-    clear(maps, one)
-    maps.n_units[one] = n_blocks * maps.free.grain
+    clear(maps, txg_map)
+    maps.n_units[txg_map] = n_blocks * maps.free.grain
     maps.n_rewritten[m] = n + 1 if n_blocks > 0 else 0
 
 
 @kernel
-def append(maps, m, one, ashift):
+def append(maps, m, txg_map, ashift):
     """Empty a list into the log. Returns the number of records."""
     n = maps.n_rewritten[m]
     if n == NONE:
-        n = n_records(maps, m, one, ashift)
+        n = n_records(maps, m, txg_map, ashift)
     maps.n_rewritten[m] = NONE
-    clear(maps, one)
+    clear(maps, txg_map)
     return n

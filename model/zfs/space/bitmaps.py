@@ -170,11 +170,11 @@ def at_least(fb, m, word, n):
 @kernel
 def exactly(fb, m, word, n):
     """Bits of the blocks in a word at which a run of `n` begins; 1 <= n < 32."""
-    found = at_least(fb, m, word, n)
-    if found == 0:
-        return found
+    marks = at_least(fb, m, word, n)
+    if marks == 0:
+        return marks
     at = m * fb.mask_stride + 1 + word
-    return found & ~(shift_right(fb.mask[at], n) | fb.mask[at + 1] << (64 - n))
+    return marks & ~(shift_right(fb.mask[at], n) | fb.mask[at + 1] << (64 - n))
 
 
 # ---- summaries; row 0 of each place is the class LONG, the others are classes of exact length ----
@@ -221,40 +221,40 @@ def lowest_word(fb, m, kind):
 def last_before(fb, m, kind, word):
     """The last word before `word` in which a run of that class begins; there is one."""
     row = word >> 6
-    found = fb.words[(m * fb.word_stride + row) * 32 + kind] & below(word & 63)
-    if found == 0:
+    marks = fb.words[(m * fb.word_stride + row) * 32 + kind] & below(word & 63)
+    if marks == 0:
         group = row >> 6
-        found = fb.groups[(m * fb.group_stride + group) * 32 + kind] & below(row & 63)
-        if found == 0:
+        marks = fb.groups[(m * fb.group_stride + group) * 32 + kind] & below(row & 63)
+        if marks == 0:
             group = 63 - zeros_above(fb.tops[m * 32 + kind] & below(group))
-            found = fb.groups[(m * fb.group_stride + group) * 32 + kind]
-        row = group << 6 | 63 - zeros_above(found)
-        found = fb.words[(m * fb.word_stride + row) * 32 + kind]
-    return row << 6 | 63 - zeros_above(found)
+            marks = fb.groups[(m * fb.group_stride + group) * 32 + kind]
+        row = group << 6 | 63 - zeros_above(marks)
+        marks = fb.words[(m * fb.word_stride + row) * 32 + kind]
+    return row << 6 | 63 - zeros_above(marks)
 
 
 @kernel
 def _any_kind(summary, row, n):
     """Bits of a row that are set for any class of runs that may have `n` blocks."""
-    found = summary[32 * row]
+    marks = summary[32 * row]
     for kind in range(n, 32):
-        found |= summary[32 * row + kind]
-    return found
+        marks |= summary[32 * row + kind]
+    return marks
 
 
 @kernel
 def next_word(fb, m, word, n):
     """The first word behind `word` in which a run begins that may have `n` blocks, or NOWHERE."""
     row, group = word >> 6, word >> 12
-    found = _any_kind(fb.words, m * fb.word_stride + row, n) & above(word & 63)
-    if found == 0:
-        found = _any_kind(fb.groups, m * fb.group_stride + group, n) & above(row & 63)
-        if found == 0:
-            found = _any_kind(fb.tops, m, n) & above(group)
-            if found == 0:
+    marks = _any_kind(fb.words, m * fb.word_stride + row, n) & above(word & 63)
+    if marks == 0:
+        marks = _any_kind(fb.groups, m * fb.group_stride + group, n) & above(row & 63)
+        if marks == 0:
+            marks = _any_kind(fb.tops, m, n) & above(group)
+            if marks == 0:
                 return NOWHERE
-            group = lowest(found)
-            found = _any_kind(fb.groups, m * fb.group_stride + group, n)
-        row = group << 6 | lowest(found)
-        found = _any_kind(fb.words, m * fb.word_stride + row, n)
-    return row << 6 | lowest(found)
+            group = lowest(marks)
+            marks = _any_kind(fb.groups, m * fb.group_stride + group, n)
+        row = group << 6 | lowest(marks)
+        marks = _any_kind(fb.words, m * fb.word_stride + row, n)
+    return row << 6 | lowest(marks)

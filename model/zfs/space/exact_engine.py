@@ -80,21 +80,21 @@ def withhold(pool, source, m):
 
 
 @kernel
-def space(pool, one):
+def space(pool, txg_map):
     """B in the map."""
-    return pool.maps.space[one]
+    return pool.maps.space[txg_map]
 
 
 @kernel
-def put(pool, one, start, end):
+def put(pool, txg_map, start, end):
     """Add a segment. OVERLAP if any of it is there."""
-    return space_map.add(pool.maps, one, start, end)
+    return space_map.add(pool.maps, txg_map, start, end)
 
 
 @kernel
-def unput(pool, one, start, end):
+def unput(pool, txg_map, start, end):
     """Take a segment out again."""
-    return space_map.remove(pool.maps, one, start, end)
+    return space_map.remove(pool.maps, txg_map, start, end)
 
 
 @kernel
@@ -125,9 +125,9 @@ def _remove_all(pool, maps, source, target):
 
 
 @kernel
-def _append(pool, m, one, kind):
-    n_bytes = pool.maps.space[one]
-    note(pool, space_map_log.append(pool.log, pool.maps, m, one, kind, pool.vdevs.ashift[pool.vdev[m]]))
+def _append(pool, m, txg_map, kind):
+    n_bytes = pool.maps.space[txg_map]
+    note(pool, space_map_log.append(pool.log, pool.maps, m, txg_map, kind, pool.vdevs.ashift[pool.vdev[m]]))
     return n_bytes
 
 

@@ -68,18 +68,18 @@ def withhold(pool, source, m):
 
 
 @kernel
-def space(pool, one):
-    return bitmap_maps.space(pool.blocks, one)
+def space(pool, txg_map):
+    return bitmap_maps.space(pool.blocks, txg_map)
 
 
 @kernel
-def put(pool, one, start, end):
-    return bitmap_maps.put(pool.blocks, one, start, end)
+def put(pool, txg_map, start, end):
+    return bitmap_maps.put(pool.blocks, txg_map, start, end)
 
 
 @kernel
-def unput(pool, one, start, end):
-    return bitmap_maps.unput(pool.blocks, one, start, end)
+def unput(pool, txg_map, start, end):
+    return bitmap_maps.unput(pool.blocks, txg_map, start, end)
 
 
 @kernel

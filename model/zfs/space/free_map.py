@@ -31,9 +31,9 @@ withhold = either("blocks", exact.withhold, fast.withhold)  # (pool, source, m):
 
 # ---- the maps of txgs ----
 
-space = either("blocks", exact.space, fast.space)  # (pool, one): B in the map
-put = either("blocks", exact.put, fast.put)  # (pool, one, start, end): add a segment. OVERLAP if any of it is there
-unput = either("blocks", exact.unput, fast.unput)  # (pool, one, start, end): take it out again
+space = either("blocks", exact.space, fast.space)  # (pool, txg_map): B in the map
+put = either("blocks", exact.put, fast.put)  # (pool, txg_map, start, end): add a segment. OVERLAP if any of it is there
+unput = either("blocks", exact.unput, fast.unput)  # (pool, txg_map, start, end): take it out again
 move = either("blocks", exact.move, fast.move)  # (pool, source, target): empty one into another
 
 # ---- the log of metaslab m ----

@@ -254,14 +254,14 @@ def shortest_of_units(fb, m, units):
 def next_run(fb, m, block, n):
     """Start of the first run of at least `n` blocks that begins at or after `block` (0 or more), or NOWHERE."""
     word = block >> 6
-    found = at_least(fb, m, word, min(n, LONG)) & ALL << (block & 63)
+    starts = at_least(fb, m, word, min(n, LONG)) & ALL << (block & 63)
     while True:
-        if found == 0:
+        if starts == 0:
             word = next_word(fb, m, word, n)
             if word == NOWHERE:
                 return NOWHERE
-            found = at_least(fb, m, word, min(n, LONG))
-        start = word << 6 | lowest(found)
+            starts = at_least(fb, m, word, min(n, LONG))
+        start = word << 6 | lowest(starts)
         if n <= LONG or run_length(fb, m, start) >= n:
             return start
-        found &= above(lowest(found))
+        starts &= above(lowest(starts))

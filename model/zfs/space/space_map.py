@@ -97,8 +97,8 @@ def overlapping_or_next(maps, m, start, end):
     recent = maps.recent[m]
     if recent != NIL and contains(maps, recent, start, end):
         return recent
-    found, _, _, _, after = search(maps, m, start, end)
-    return found if found != NIL else after
+    node, _, _, _, after = search(maps, m, start, end)
+    return node if node != NIL else after
 
 
 @kernel
@@ -138,14 +138,14 @@ def _sizes(maps, m):
 def smallest_of_at_least(maps, m, length):
     """The shortest segment of at least that many bytes, of equal ones the lowest; or NIL."""
     key, link = maps.trees.key, maps.trees.link
-    node, found = maps.trees.root[_sizes(maps, m)], NIL
+    node, shortest = maps.trees.root[_sizes(maps, m)], NIL
     while node != NIL:
         if key[node, bounds.LENGTH] >= length:
-            found = node
+            shortest = node
             node = link[node, branch.LEFT]
         else:
             node = link[node, branch.RIGHT]
-    return found - _n_room(maps) if found != NIL else NIL
+    return shortest - _n_room(maps) if shortest != NIL else NIL
 
 
 @kernel
@@ -226,8 +226,8 @@ def _join(maps, m, before, after, start, end):
 @kernel
 def add(maps, m, start, end):
     """Put [start, end) into map `m`. OVERLAP if any of it is there."""
-    found, parent, side, before, after = search(maps, m, start, end)
-    if found != NIL:
+    node, parent, side, before, after = search(maps, m, start, end)
+    if node != NIL:
         return OVERLAP
     node = _join(maps, m, before, after, start, end)
     if node == NIL:

@@ -21,6 +21,8 @@ from model.zfs.vdev.cache import MISS, VdevCache, VdevCacheParams, fill_done, ma
 READ, WRITE, COMPLETION = 0, 1, 2  # what an operation is; the codes of the recorded traces
 RECORDED = -1
 LEAF = 0  # the only one
+NO_POINTER = 2  # how a read came to the leaf, in recorded traces: without any block pointer (a label)
+DATA_TYPES = (19, 23, 25, 26)  # plain file, zvol, other uint8[], other uint64[]; table `dmu_ot`
 
 
 class Operations(NamedTuple):
@@ -134,6 +136,11 @@ def run(cache, params, fills, fill_ticks, operations, decisions):
         decisions.n_metadata_lines[i] = cache.n_metadata_lines[LEAF]
     if fill_ticks == 0:
         _complete_due(cache, params, fills, fill_ticks, operations.tick[-1])
+
+
+def is_metadata(level: np.ndarray, object_type: np.ndarray, has_pointer: np.ndarray) -> np.ndarray:
+    """1 for reads that onnv_70 marks as metadata, by their block pointer; columns of RAID-Z inherit it (spec 1.6)."""
+    return np.where(has_pointer & ((level > 0) | ~np.isin(object_type, DATA_TYPES)), 1, 0)
 
 
 def _column(values, n):

@@ -222,16 +222,22 @@ def arrive(queue, params, leaf, io, now):
 
 
 @kernel
+def leave_device(queue, params, leaf, now):
+    """A unit is on the device no longer. Returns up to how many may be on it now."""
+    if params.dynamic_pending_ns > 0:
+        count_time(queue, params, leaf, now)
+        regulate(queue, params, leaf)
+    queue.n_pending[leaf] -= 1
+    return places(queue, params, leaf)
+
+
+@kernel
 def complete(queue, params, leaf, issued, now):
     """Rule 4: the device has completed a unit. Writes what is issued to `issued` (int64[ramp_rate]); returns how many.
 
     This comes before anybody hears of the completion; so what that leads to arrives at a queue already issued from.
     """
-    if params.dynamic_pending_ns > 0:
-        count_time(queue, params, leaf, now)
-        regulate(queue, params, leaf)
-    queue.n_pending[leaf] -= 1
-    limit = places(queue, params, leaf)
+    limit = leave_device(queue, params, leaf, now)
     for n in range(params.ramp_rate):
         issued[n] = issue(queue, params, leaf, limit)
         if issued[n] == NIL:

@@ -67,7 +67,8 @@ def summary() -> list[tuple]:
     trials = ("blind", "second", "third", "fourth")
     within, cells = (sum(n.numbers[f"91_published_setups/{trial}.{what}"] for trial in trials)
                      for what in ("within", "cells"))
-    differences = sum(n.numbers[f"90_model_vs_zfs/{of}.differences"] for of in ("replay", "alloc"))
+    differences = sum(n.numbers[f"90_model_vs_zfs/{of}.differences"] for of in (
+        "replay", "alloc", "july", "vdevs", "queue", "raidz"))
     off = ", ".join(n(f"91_published_setups/{trial}.off", ".1f") for trial in trials)
     rows = {
         "00_claims": [("Do the documents agree with their own figures?", "–",

@@ -117,7 +117,7 @@ def _run(machine: Setup, params: MetaslabParams, seed: int) -> tuple[np.ndarray,
     scale = max(1, geometry(TERABYTE.disk_bytes).slab_bytes // machine.slab_bytes)
     pool = new_pool([TopVdev(asize=room)], scaled_rules(params, scale), ENGINES[machine.engine], machine.record_bytes,
                     machine.slab_bytes, max_segments=room // machine.record_bytes)
-    decided = decided_for(stream, machine.n_slabs)
+    decided = decided_for(stream, pool)
     status = run(pool, stream, decided)
     offsets = decided.offset[n_bytes[kind == ALLOCATE] == work.record_bytes]
     if status != OK or (offsets[work.n_records:] < 0).any():

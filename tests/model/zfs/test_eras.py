@@ -24,7 +24,8 @@ def test_eras_differ_in_what_the_time_line_says():
                        {"max_pending", "write_gap_bytes", "cache_fill_priority", "covered_if_missed",
                         "padding", "max_parity",
                         "has_logbias", "slim", "slog_limit_bytes", "strict", "picker", "defer_txgs", "skips_unchanged",
-                        "bonus_scope", "bonus_multiplier", "reassess", "prefetch_maps", "primary_until", "passivate_with"}]
+                        "bias_against", "bonus_scope", "bonus_multiplier", "reassess", "prefetch_maps", "primary_until",
+                        "passivate_with"}]
 
 
 def test_eras_of_openzfs_differ_in_what_came_between():

@@ -93,7 +93,7 @@ def test_verify_goes_on_after_a_trace_that_cannot_be_read(study, tmp_path):
         shutil.copy(TRACE.parent / name, tmp_path)
     (tmp_path / "meta_L1.parquet").write_bytes(b"PAR1 cut off")
     done = study("verify", tmp_path)
-    assert (done.returncode, "of 1 traces; 1 traces could not be read" in done.stdout) == (1, True)
+    assert (done.returncode, "of 1 traces; 1 traces could not be read" in done.stdout) == (2, True)
 
 
 def test_params_prints_the_schema(study):

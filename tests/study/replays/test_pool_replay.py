@@ -10,22 +10,25 @@ from model.zfs.metaslab.state import FAILURE, FRAGMENTED
 from model.zfs.space.pickers import VARIANTS
 from study.errors import UserError
 from study.project import DATA
-from study.replays.alloc_trace import read_offsets, read_trace
+from study.replays.alloc_trace import read_places, read_trace
 from study.replays.pool import (
     ERA_OF,
     after_txgs,
+    alike,
     compare_txgs,
     drive,
     read_txgs,
     replay_pool,
     replays_of,
     rows_of,
-    size_in,
+    vdevs_in,
     weights_hash,
 )
 
 TRACES = DATA / "traces" / "alloc"
 MS, N = 64 * 2**20, 200  # of the recorded pools
+POOL = alike(N, MS)
+SMALL = alike(2, 2**17)
 TYPES = {"op": "int8", "size512": "int16", "arg": "int32", "d": "int8"}
 
 
@@ -48,10 +51,10 @@ def ops(path, rows):
 @pytest.mark.parametrize("scenario", ["l2_C", "l2_D"])
 def test_every_block_and_every_state_is_as_recorded(scenario):
     replays = list(replays_of(trace_of(scenario)))
-    assert [(one.differences, one.others, one.differs) for one in replays] == [(0, (), False)] * 4
-    assert [one.variant for one in replays] == list(VARIANTS)
-    assert all(one.allocations > 60_000 and one.found["refused"] == 0 for one in replays)
-    assert {text: n for text, n in replays[0].found.items() if text.startswith("differences")} == {
+    assert [(replay.differences, replay.others, replay.differs) for replay in replays] == [(0, (), False)] * 4
+    assert [replay.variant for replay in replays] == list(VARIANTS)
+    assert all(replay.allocations > 60_000 and replay.summary["refused"] == 0 for replay in replays)
+    assert {text: n for text, n in replays[0].summary.items() if text.startswith("differences")} == {
         f"differences after {323 if scenario == 'l2_C' else 12} transaction groups": 0}
 
 
@@ -74,42 +77,42 @@ def test_the_recordings_notice(name):
     trace = read_trace(trace_of(scenario))
     rules = era(ERA_OF[variant]).metaslab
     assert rules._replace(**changed) != rules
-    _, decided, _ = drive(rules._replace(**changed), rows_of(trace), N, MS)
-    recorded = read_offsets(TRACES / f"{scenario}__{variant}__off.parquet", len(decided.offset))
+    decided = drive(rules._replace(**changed), rows_of(trace), POOL).decided
+    recorded = read_places(TRACES / f"{scenario}__{variant}__off.parquet", len(decided.offset)).off512
     assert (decided.offset // 512 != recorded).any()
-    assert compare_txgs(read_txgs(states_of(scenario, variant)), after_txgs(decided))
+    assert compare_txgs(read_txgs(states_of(scenario, variant)), after_txgs(decided, POOL))
 
 
 def test_another_variants_states_differ_and_are_named():
-    replay = replay_pool(trace_of("l2_D"), "117_df", N, MS, expect_txg=states_of("l2_D", "141_ndf"))
+    replay = replay_pool(trace_of("l2_D"), "117_df", POOL, expect_txg=states_of("l2_D", "141_ndf"))
     assert replay.differs
     assert replay.differences is None
-    assert any(one.startswith("n_loaded differs after ") for one in replay.others)
-    short = replay_pool(trace_of("l2_D"), "117_df", N, MS, expect_txg=states_of("l2_C", "117_df"))
+    assert any(text.startswith("n_loaded differs after ") for text in replay.others)
+    short = replay_pool(trace_of("l2_D"), "117_df", POOL, expect_txg=states_of("l2_C", "117_df"))
     assert short.others == ("the recording has 323 transaction groups and the trace closes 12",)
 
 
 def test_the_hash_is_that_of_the_recordings():
     """200 empty metaslabs of 64 MiB; the value is the one in the description of the format."""
     weights = np.array([[2 * MS - m * MS // N for m in range(N)]], np.uint64)
-    assert [f"{one:016x}" for one in weights_hash(weights)] == ["32bb0a0aaf497857"]
+    assert [f"{value:016x}" for value in weights_hash(weights)] == ["32bb0a0aaf497857"]
 
 
 def test_the_size_of_a_pool_is_in_its_first_state():
     states = read_txgs(states_of("l2_D", "141_df"))
-    assert size_in(states) == (N, MS)
-    assert size_in(states[1:].reset_index(drop=True)) is None
+    assert vdevs_in(states) == POOL
+    assert vdevs_in(states[1:].reset_index(drop=True)) is None
     for n in (2, 3, 7, 150, 199, 1000):
         states.loc[0, ["w0", "w1"]] = str(2 * MS), str(2 * MS - MS // n)
-        assert size_in(states) == (n, MS)
+        assert vdevs_in(states) == alike(n, MS)
 
 
 def test_a_pool_fills_up_and_rows_after_the_last_txg_count(tmp_path):
     """Two metaslabs of 128 KiB are 64 blocks of 4 KiB; what is freed in txg 4 can be given by txg 5 (7 from 2010 on)."""
     rows = [(0, 8, -1)] * 66 + [(1, 8, 3), (2, 0, 4), (0, 8, -1), (2, 0, 5), (2, 0, 6), (0, 8, -1), (0, 8, -1)]
     for variant, where in (("103_ff", [24, -1, -1]), ("141_df", [-1, 24, -1])):
-        replay_pool(ops(tmp_path, rows), variant, 2, 2**17, to=tmp_path / "out.parquet")
-        offsets = read_offsets(tmp_path / "out.parquet", 69)
+        replay_pool(ops(tmp_path, rows), variant, SMALL, to=tmp_path / "out.parquet")
+        offsets = read_places(tmp_path / "out.parquet", 69).off512
         assert sorted(offsets[:64]) == list(range(0, 512, 8))
         assert offsets[64:].tolist() == [-1, -1, *where]
 
@@ -117,7 +120,7 @@ def test_a_pool_fills_up_and_rows_after_the_last_txg_count(tmp_path):
 def test_a_pool_that_is_too_small_for_its_trace_says_so():
     """In one metaslab the first blocks to be freed find room, those behind the 64 MiB none."""
     with pytest.raises(UserError, match="was never made; give the pool more than 1 metaslabs of 67108864 B"):
-        replay_pool(trace_of("l2_C"), "117_df", 1, MS)
+        replay_pool(trace_of("l2_C"), "117_df", alike(1, MS))
 
 
 WRONG = {
@@ -141,7 +144,7 @@ WRONG = {
 def test_a_trace_that_cannot_be_is_one_sentence(tmp_path, name):
     rows, says = WRONG[name]
     with pytest.raises(UserError, match=says):
-        replay_pool(ops(tmp_path, rows), "141_df", 2, 2**17)
+        replay_pool(ops(tmp_path, rows), "141_df", SMALL)
 
 
 @pytest.mark.parametrize(("metaslabs", "size", "says"), [
@@ -153,7 +156,7 @@ def test_a_trace_that_cannot_be_is_one_sentence(tmp_path, name):
 ])
 def test_a_pool_that_cannot_be_is_one_sentence(metaslabs, size, says):
     with pytest.raises(UserError, match=says):
-        replay_pool(trace_of("l2_D"), "141_df", metaslabs, size)
+        alike(metaslabs, size)
 
 
 @pytest.mark.parametrize(("metaslabs", "size", "says"), [
@@ -161,7 +164,7 @@ def test_a_pool_that_cannot_be_is_one_sentence(metaslabs, size, says):
     (2**10, 2**36, "and 4294967296 in all; choose exact or auto")])
 def test_a_pool_too_large_for_the_fast_engine_is_one_sentence(metaslabs, size, says):
     with pytest.raises(UserError, match=says):
-        replay_pool(trace_of("l2_D"), "141_df", metaslabs, size, engine="fast")
+        replay_pool(trace_of("l2_D"), "141_df", alike(metaslabs, size), engine="fast")
 
 
 def test_states_that_cannot_be_read_are_one_sentence(tmp_path):
@@ -170,11 +173,11 @@ def test_states_that_cannot_be_read_are_one_sentence(tmp_path):
     for path, says in ((table, "has no column n_loaded, loaded_free_segs, fnv64_weights"),
                        (tmp_path / "none.csv", "cannot read the recorded states")):
         with pytest.raises(UserError, match=says):
-            replay_pool(trace_of("l2_D"), "141_df", N, MS, expect_txg=path)
+            replay_pool(trace_of("l2_D"), "141_df", POOL, expect_txg=path)
 
 
 def test_without_its_states_beside_it_a_folder_of_traces_does_not_say_how_large_the_pool_was(tmp_path):
     for name in ("l2_D__ops.parquet", "l2_D__141_df__off.parquet"):
         (tmp_path / name).symlink_to(TRACES / name)
-    with pytest.raises(UserError, match=r"no l2_D_141_df_txg.csv beside it begins with an empty pool"):
+    with pytest.raises(UserError, match=r"neither a line for 141_df in pools.jsonl beside it, nor does a l2_D_141_df"):
         list(replays_of(tmp_path / "l2_D__ops.parquet"))

@@ -14,9 +14,9 @@ from model.events.streams import stream
 from model.zfs.space.pickers import VARIANTS
 from study.errors import UserError
 from study.project import DATA
-from study.replays.alloc_trace import read_offsets, read_trace
-from study.replays.space_map import recorded_with, replay_map, replays_of
-from study.replays.vdev_cache import Difference
+from study.replays.alloc_trace import read_places, read_trace, recorded_with
+from study.replays.space_map import replay_map, replays_of
+from study.replays.trace_file import Difference
 from support.processes import interpreted
 
 TRACES = DATA / "traces" / "alloc"
@@ -27,6 +27,10 @@ TYPES = {"op": "int8", "size512": "int16", "arg": "int32"}
 
 def off_of(name):
     return TRACES / f"{name}__off.parquet"
+
+
+def offsets_in(path, n):
+    return read_places(path, n).off512
 
 
 def saved(path, columns, types=TYPES):
@@ -50,17 +54,17 @@ def columns():
 
 
 def test_every_block_goes_where_it_is_recorded():
-    replays = [one for path in ONE_MAP for one in replays_of(path)]
-    assert [(one.differences, one.first, one.differs) for one in replays] == [(0, None, False)] * 12
-    assert sorted(one.variant for one in replays) == sorted([*VARIANTS] * 3)
-    assert {one.allocations > 20_000 for one in replays} == {True}
+    replays = [replay for path in ONE_MAP for replay in replays_of(path)]
+    assert [(replay.differences, replay.first, replay.differs) for replay in replays] == [(0, None, False)] * 12
+    assert sorted(replay.variant for replay in replays) == sorted([*VARIANTS] * 3)
+    assert {replay.allocations > 20_000 for replay in replays} == {True}
 
 
 def test_refusals_are_counted_as_recorded():
     for path in ONE_MAP[:8]:
         (variant, offsets), = recorded_with(path)
         recorded = pq.read_table(offsets)["off512"].to_numpy()
-        assert replay_map(path, variant).found["refused"] == (recorded == -1).sum()
+        assert replay_map(path, variant).summary["refused"] == (recorded == -1).sum()
 
 
 @pytest.mark.slow
@@ -94,7 +98,7 @@ def test_what_is_written_is_what_was_recorded(tmp_path):
     replay = replay_map(TRACES / f"{MIX}__ops.parquet", "141_df", to=to)
     assert (replay.differences, replay.differs) == (None, False)
     assert pq.read_table(to).schema.equals(pq.read_table(off_of(MIX)).schema)
-    assert (read_offsets(to, replay.allocations) == read_offsets(off_of(MIX), replay.allocations)).all()
+    assert (offsets_in(to, replay.allocations) == offsets_in(off_of(MIX), replay.allocations)).all()
 
 
 def test_any_type_of_whole_number_will_do(tmp_path, columns):
@@ -117,17 +121,17 @@ def test_maps_of_any_size_follow_each_other(tmp_path, variant):
             *((1, size, 300 + block) for block, size in enumerate(sizes)), (2, 0, -1), (4, 9, 2400), *stream_rows[:9]]
     to = tmp_path / "off.parquet"
     replay = replay_map(ops(tmp_path, rows), variant, to=to)
-    offsets = read_offsets(to, replay.allocations)
+    offsets = offsets_in(to, replay.allocations)
     assert (offsets[:300] == offsets[300:600]).all()
-    assert replay.found["refused"] == (offsets == -1).sum()
+    assert replay.summary["refused"] == (offsets == -1).sum()
     assert ((offsets[600:] + sizes[:9])[offsets[600:] >= 0] <= 2400).all()
 
 
 def test_what_is_larger_than_the_map_finds_no_space(tmp_path):
     to = tmp_path / "off.parquet"
     replay = replay_map(ops(tmp_path, [(4, 9, 100), (0, 101, -1), (0, 100, -1), (0, 1, -1)]), "117_df", to=to)
-    assert read_offsets(to, 3).tolist() == [-1, 0, -1]
-    assert replay.found["refused"] == 2
+    assert offsets_in(to, 3).tolist() == [-1, 0, -1]
+    assert replay.summary["refused"] == 2
 
 
 # ---- traces that are no traces: one sentence each ----
@@ -157,7 +161,8 @@ GOOD = [(4, 9, 800), (0, 8, -1), (0, 8, -1), (1, 8, 0), (2, 0, -1)]
     ([*GOOD, (0, 900, -1), (1, 900, 2)], "row 6 frees allocation 2, which found no space and was never made"),
     ([*GOOD, (0, 0, -1)], "row 5 allocates 0 sectors"),
     ([*GOOD, (0, -8, -1)], "row 5 allocates -8 sectors"),
-    ([*GOOD, (5, 0, -1)], "row 5 has op 5, but it must be from 0 to 4"),
+    ([*GOOD, (6, 0, -1)], "row 5 has op 6, but it must be from 0 to 5"),
+    ([*GOOD, (5, 0, 1)], "row 5 adds vdev 1 (op 5), but one map has no vdevs; give --pools for a trace of a pool"),
     ([*GOOD, (-1, 0, -1)], "row 5 has op -1"),
     ([(4, 9, 0), *GOOD], "row 0 begins a map of 0 sectors"),
     ([(4, 8, 800), *GOOD], "row 0 begins a map of units of 2^8 B"),
@@ -181,8 +186,8 @@ def test_operations_and_offsets_may_be_csv_of_any_order(tmp_path):
     trace, off = (pd.read_parquet(TRACES / f"{MIX}__{what}.parquet") for what in ("ops", "off"))
     trace.assign(note="x")[["arg", "note", "op", "size512"]].to_csv(tmp_path / "ops.csv.gz", index=False)
     off.astype("int64").to_csv(tmp_path / "off.csv", index=False)
-    one = replay_map(tmp_path / "ops.csv.gz", "141_df", tmp_path / "off.csv")
-    assert (one.differences, one.allocations) == (0, len(off))
+    replay = replay_map(tmp_path / "ops.csv.gz", "141_df", tmp_path / "off.csv")
+    assert (replay.differences, replay.allocations) == (0, len(off))
 
 
 def test_missing_columns_and_offsets_of_another_trace_are_named(tmp_path, columns):
@@ -211,7 +216,7 @@ def test_the_command_says_what_it_found(study, tmp_path):
     trace, off = TRACES / f"{MIX}__ops.parquet", off_of(MIX)
     done = study("replay", "alloc", trace, "--variant", "141_df", "--expect", off, "--out", tmp_path / "out.parquet")
     assert (done.returncode, "0 differences in 20691 allocations of 24000 rows" in done.stdout) == (0, True)
-    assert (read_offsets(tmp_path / "out.parquet", 20691) == read_offsets(off, 20691)).all()
+    assert (offsets_in(tmp_path / "out.parquet", 20691) == offsets_in(off, 20691)).all()
     done = study("replay", "alloc", trace, "--variant", "103_ff", "--expect", off)
     assert (done.returncode, "; the first in row " in done.stdout) == (1, True)
     assert "variant is 'ff'" in one_sentence(study("replay", "alloc", trace, "--variant", "ff"))

@@ -14,8 +14,9 @@ from model.events.streams import stream
 from model.zfs.vdev.cache import VdevCacheParams
 from study.errors import UserError
 from study.project import DATA
-from study.replays.vdev_cache import COLUMNS, Difference, read_vdev_cache_trace, replay_vdev_cache
-from study.replays.verify import verify
+from study.replays.trace_file import Difference
+from study.replays.vdev_cache import COLUMNS, Replay, read_vdev_cache_trace, replay_vdev_cache
+from study.replays.verify import Unreadable, readable, verify
 from twins.vdev_cache import TwinOfVdevCache, random_requests, record
 
 TRACES = DATA / "traces" / "vdev_cache"
@@ -43,7 +44,7 @@ def columns():
 
 
 def test_every_recorded_decision_is_the_models_with_either_completions():
-    replays = list(verify(TRACES))
+    replays = readable(TRACES, Replay)
     assert [(r.path.stem, r.completions) for r in replays] == [
         (name, completions) for name in sorted(entry["trace"] for entry in STATS)
         for completions in ("recorded", "own")]
@@ -87,18 +88,18 @@ def made_up(path, name, n=3000):
 def test_other_traces_of_the_format_replay_too(name, tmp_path):
     entry, trace = made_up(tmp_path, name)
     (tmp_path / "stats.jsonl").write_text(f"{json.dumps(entry)}\n\n{json.dumps({'trace': 'elsewhere'})}\n")
-    replays = list(verify(tmp_path))
+    replays = readable(tmp_path, Replay)
     assert [(r.completions, r.differences, r.rows) for r in replays] == [
         ("recorded", 0, len(trace["tick"])), ("own", 0, len(trace["tick"]))]
     assert replays[0].outcomes == replays[1].outcomes
 
 
 def test_the_scenarios_reach_every_outcome(tmp_path):
-    found = set()
+    outcomes = set()
     for name in SCENARIOS:
         _, trace = made_up(tmp_path, name)
-        found |= {(op, res) for op, res in zip(trace["op"].tolist(), trace["res"].tolist(), strict=True)}
-    assert found == {(0, res) for res in range(8)} | {(1, 0), (2, 0), (2, 1)}
+        outcomes |= {(op, res) for op, res in zip(trace["op"].tolist(), trace["res"].tolist(), strict=True)}
+    assert outcomes == {(0, res) for res in range(8)} | {(1, 0), (2, 0), (2, 1)}
 
 
 @pytest.mark.parametrize("name", ["small_L20", "slowtick_L0", "max8k_writes_L2"])
@@ -318,14 +319,14 @@ def test_bad_parameters_are_one_sentence(parameters, message):
 
 def test_traces_of_unknown_parameters_are_replayed_once_under_the_defaults(tmp_path):
     shutil.copy(MIXW, tmp_path)
-    assert [(r.completions, r.differences) for r in verify(tmp_path)] == [("recorded", 0)]
+    assert [(r.completions, r.differences) for r in readable(tmp_path, Replay)] == [("recorded", 0)]
 
 
 @pytest.mark.parametrize("line", ["{", "[]", '{"L": 1}', '{"trace": "a", "L": "soon"}', '{"trace": "a", "L": null}'])
 def test_a_bad_line_of_stats_is_named(tmp_path, line):
     shutil.copy(MIXW, tmp_path)
     (tmp_path / "stats.jsonl").write_text(f'{{"trace": "b"}}\n{line}\n')
-    unreadable, = verify(tmp_path)
+    unreadable, = (result for result in verify(tmp_path) if isinstance(result, Unreadable))
     assert "stats.jsonl: line 2 does not describe a trace" in unreadable.reason
 
 

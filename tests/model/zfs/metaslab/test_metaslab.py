@@ -50,7 +50,7 @@ def test_space_of_a_vdev_is_that_of_its_smallest_disk_and_of_raidz_of_all():
 
 @pytest.mark.parametrize(("vdevs", "metaslab_bytes", "says"), [
     ([], None, "the pool has 0 vdevs, but .*; give one"),
-    ([TopVdev(asize=2**30, metaslab_class=LOG)], None, "all 1 vdevs of the pool are for the log, but .*; give one more"),
+    ([TopVdev(asize=2**30, metaslab_class=LOG)], None, "all 1 vdevs of the pool are for the log .*; give one more"),
     ([TopVdev(asize=2**30)], 3 * 2**20, "metaslab size is 3145728 B, but it must be a power of two of at least 131072"),
     ([TopVdev(asize=2**30)], 2**16, "metaslab size is 65536 B, but it must be"),
     ([TopVdev(asize=2**16)], None, "a vdev has 65536 B of space, but a metaslab takes 131072; give it larger disks"),

@@ -11,9 +11,9 @@ from model.zfs.space.pickers import VARIANTS
 from study.errors import UserError
 from study.project import DATA
 from study.replays import pool as pools
-from study.replays.alloc_trace import AMBIGUOUS
-from study.replays.pool import replay_pool
-from study.replays.space_map import recorded_with, replay_map
+from study.replays.alloc_trace import AMBIGUOUS, recorded_with
+from study.replays.pool import alike, replay_pool
+from study.replays.space_map import replay_map
 
 SIZES = (1, 2, 3, 8, 24, 33, 60)
 
@@ -25,13 +25,13 @@ RECORDED = [(path, variant, offsets) for path in sorted((DATA / "traces" / "allo
 def test_auto_is_fast_exactly_where_no_choice_depends_on_a_trees_shape(path, variant, offsets):
     """And has no difference either way; `fast` may have some where `auto` declines."""
     exact, fast, auto = (replay_map(path, variant, offsets, engine=engine) for engine in ("exact", "fast", "auto"))
-    ambiguous = fast.found[AMBIGUOUS]
+    ambiguous = fast.summary[AMBIGUOUS]
     assert auto.engine == ("exact" if ambiguous else "fast")
     assert auto.differences == exact.differences == 0
     assert fast.differences == 0 or ambiguous
     if path.name.startswith("rand4k"):
         assert auto.engine == "fast"
-        assert {name: fast.found[name] for name in exact.found} == exact.found
+        assert {name: fast.summary[name] for name in exact.summary} == exact.summary
 
 
 def test_blocks_of_one_size_and_of_mixed_sizes_are_recorded_of_every_build():
@@ -92,13 +92,13 @@ def test_where_the_fast_engine_went_astray_the_trace_is_not_blamed(tmp_path):
 
 def test_of_a_pool_too_the_fast_engine_says_how_many_choices_may_differ(tmp_path, monkeypatch):
     path = written(tmp_path / "pool__ops.parquet", [(0, size, -1) for size in SIZES])
-    counts = {engine: replay_pool(path, "117_df", 1, 2**20, engine=engine).found for engine in ("exact", "fast")}
-    assert (AMBIGUOUS in counts["exact"], counts["fast"][AMBIGUOUS]) == (False, 0)
+    summaries = {engine: replay_pool(path, "117_df", alike(1, 2**20), engine=engine).summary for engine in ("exact", "fast")}
+    assert (AMBIGUOUS in summaries["exact"], summaries["fast"][AMBIGUOUS]) == (False, 0)
 
-    def drive(*arguments):
-        engine, pool, *others = driven(*arguments)
-        pool.blocks.free.n_ambiguous[:] = 3
-        return engine, pool, *others
-    driven = pools._drive
-    monkeypatch.setattr(pools, "_drive", drive)
-    assert replay_pool(path, "117_df", 1, 2**20, engine="fast").found[AMBIGUOUS] == 3
+    def ambiguous(*arguments):
+        driven = real(*arguments)
+        driven.pool.blocks.free.n_ambiguous[:] = 3
+        return driven
+    real = pools._driven
+    monkeypatch.setattr(pools, "_driven", ambiguous)
+    assert replay_pool(path, "117_df", alike(1, 2**20), engine="fast").summary[AMBIGUOUS] == 3

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from model.events.streams import stream
+from model.zfs.eras import era
 from model.zfs.vdev import cache_replay
 from model.zfs.vdev.cache import (
     BYPASS_DATA,
@@ -142,13 +143,14 @@ def recorded_traces():
     """(requests, parameters, fill ticks, recorded decisions) of every trace in the project."""
     for name, entry in read_stats(TRACES / "stats.jsonl").items():
         columns = read_vdev_cache_trace(TRACES / f"{name}.parquet")
+        columns.setdefault("metadata", np.ones_like(columns["op"]))
         wanted = columns["op"] != 2
-        tick, op, nocache, size, off, res, fill, evict = (columns[key][wanted].tolist() for key in (
-            "tick", "op", "nocache", "size512", "off512", "res", "fill512", "evict512"))
-        rows = [(*row[:2], row[2] * 512, row[3] * 512, 1, row[4])
-                for row in zip(tick, op, off, size, nocache, strict=True)]
-        params = VdevCacheParams(cache_bytes=entry["size"], max_read_bytes=entry["max"])
-        yield rows, params, entry["L"], zip(res, fill, evict, strict=True)
+        tick, op, nocache, size, off, metadata, res, fill, evict = (columns[key][wanted].tolist() for key in (
+            "tick", "op", "nocache", "size512", "off512", "metadata", "res", "fill512", "evict512"))
+        rows = [(*row[:2], row[2] * 512, row[3] * 512, row[4], row[5])
+                for row in zip(tick, op, off, size, metadata, nocache, strict=True)]
+        params = era(entry.era or "onnv_69").cache._replace(**entry.sizes)
+        yield rows, params, entry.fill_ticks, zip(res, fill, evict, strict=True)
 
 
 def noticed_by_a_recorded_trace(defect):
