@@ -1,5 +1,6 @@
 """The command line: one function a verb. Errors that the user can mend are one sentence and exit code 2."""
 import json
+import locale
 import math
 import os
 import sys
@@ -31,6 +32,8 @@ PAGE = {"disabledExtensions": {"@jupyterlab/apputils-extension:announcements": T
 
 Workers = Annotated[int | None, typer.Option(min=1, help="Runs at a time; default: one per processor.")]
 CellSeconds = Annotated[int, typer.Option(min=1, help="The longest that one cell may take, in seconds.")]
+RunSeconds = Annotated[int | None, typer.Option(min=1, help="The longest that one run may take, in seconds.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would run and how long it takes; run nothing.")]
 MemoryGB = Annotated[float | None, typer.Option(min=0.5, help="The most memory that one kernel may map, in GB (10^9).")]
 
 
@@ -41,7 +44,9 @@ def reproduce(
     workers: Workers = None,
     accept: Annotated[bool, typer.Option(help="Rewrite paper/results.json with what comes out.")] = False,
     cell_seconds: CellSeconds = 3600,
+    run_seconds: RunSeconds = None,
     memory_gb: MemoryGB = None,
+    dry_run: DryRun = False,
 ) -> None:
     """Everything: run the notebooks, print the scoreboard, write figures, results and paper/paper.pdf.
 
@@ -49,7 +54,11 @@ def reproduce(
     paper/results.json. With --draws the scoreboard is of these runs, and nothing is compared or written to the paper.
     """
     from study.commands import reproduction
-    limits = _limits(cell_seconds, memory_gb)
+    limits = _limits(cell_seconds, memory_gb, run_seconds)
+    if dry_run:
+        from study.commands import status
+        status.show(reproduction.plans_of(only or [], draws), out)
+        return
     if draws is not None:
         if accept:
             raise UserError("--accept takes what the defaults give and --draws is none of them; leave one of the two out")
@@ -64,19 +73,41 @@ def run(
     params: Annotated[Path | None, typer.Option(help="A YAML file of parameters; what -p gives as well counts.")] = None,
     workers: Workers = None,
     cell_seconds: CellSeconds = 3600,
+    run_seconds: RunSeconds = None,
     memory_gb: MemoryGB = None,
+    secret: Annotated[list[str] | None, typer.Option(
+        help="A parameter whose value the environment variable of its name has; it is never written.")] = None,
+    again: Annotated[bool, typer.Option("--again", help="Run also what has been done before.")] = False,
+    dry_run: DryRun = False,
 ) -> None:
-    """Execute notebooks with papermill, strictly: every parameter is checked before a kernel starts."""
-    from study.commands import reproduction, scoreboard
-    from study.runs import parameters
+    """Execute notebooks with papermill, strictly: every parameter is checked before a kernel starts.
+
+    A run that has been done is not repeated, unless its code, its data or a file that it reads has changed.
+    """
+    from study.commands import reproduction, scoreboard, status
+    from study.runs import parameters, secrets
     from study.runs.catalogue import find
     from study.runs.plan import plan
     overrides = (parameters.from_yaml(params) if params else {}) | parameters.from_command_line(parameter or [])
-    plans = [plan(find(name), overrides) for name in notebooks]
-    outcomes = reproduction.run_plans(plans, workers, _limits(cell_seconds, memory_gb), err)
+    paths = [find(name) for name in notebooks]
+    plans = [plan(path, overrides, dict.fromkeys(secret or (), "")) for path in paths]
+    if dry_run:
+        status.show(plans, out)
+        return
+    if secret:
+        hidden = secrets.asked_for(secret)
+        plans = [plan(path, overrides, hidden) for path in paths]
+    outcomes = reproduction.run_plans(plans, workers, _limits(cell_seconds, memory_gb, run_seconds), err, again)
     scoreboard.say_outcomes(outcomes, out)
     codes = {outcome.exit_code for outcome in outcomes} - {0}
     raise typer.Exit(min(codes, default=0))
+
+
+@app.command(rich_help_panel=NOTEBOOKS)
+def status() -> None:
+    """What is current, what would run and how long that takes, of the study's notebooks and your own."""
+    from study.commands import status as states
+    states.show_all(out)
 
 
 @app.command(rich_help_panel=NOTEBOOKS)
@@ -88,7 +119,8 @@ def params(notebook: Annotated[str, typer.Argument(help="Name, number or path of
     listed = notebooks.entry(path)
     shown = table("name", "type", "default", "unit", "range", "help", whole="name")
     for name, (default, parameter) in parameters.schema(path, listed.parameters if listed else None).items():
-        shown.add_row(name, parameter.kind, str(default), parameter.unit, parameter.range(), parameter.help)
+        kind = f"{parameter.kind} or null" if parameter.optional else parameter.kind
+        shown.add_row(name, kind, str(default), parameter.unit, parameter.range(), parameter.help)
     out.print(shown if shown.row_count else f"{path.stem} has no parameters")
 
 
@@ -113,7 +145,7 @@ def query(
     to: Annotated[Path | None, typer.Option(
         help="Write to this file instead of the terminal; folders that are missing are made.")] = None,
 ) -> None:
-    """Ask the run store in SQL (tables runs, params, metrics, samples, figures, claims, predictions)."""
+    """Ask the run store in SQL (tables runs, params, metrics, samples, figures, claims, predictions, made_by)."""
     from study.commands import query as ask
     ask.query(sql, format, to, out)
 
@@ -190,16 +222,21 @@ def lab(context: typer.Context) -> None:
     store.refresh()
     write_atomically(Path(sys.prefix) / "etc/jupyter/labconfig/page_config.json", json.dumps(PAGE))
     root = ["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
+    os.environ["PYTHONUTF8"] = "1"
     os.chdir(ROOT)
     os.execv(sys.executable, [sys.executable, "-m", "jupyterlab", *root, *QUIET, *FIRST, *context.args])
 
 
 @app.command(rich_help_panel=TRACES)
-def verify(folder: Annotated[Path, typer.Argument(help="A folder of recorded traces.")] = Path("data/traces")) -> None:
+def verify(
+    folder: Annotated[Path | None, typer.Argument(
+        help="A folder of recorded traces; default: the project's own, data/traces.")] = None,
+) -> None:
     """Replay all recorded traces below a folder; exits with 1 if one decision differs."""
+    from study.project import DATA
     from study.replays import verify as verification
     results = []
-    for result in verification.verify(folder):
+    for result in verification.verify(folder or DATA / "traces"):
         out.print(verification.say(result), soft_wrap=True)
         results.append(result)
     replays = [replay for replay in results if not isinstance(replay, verification.Unreadable)]
@@ -210,13 +247,22 @@ def verify(folder: Annotated[Path, typer.Argument(help="A folder of recorded tra
     raise typer.Exit(1 if differences or unreadable else 0)
 
 
-def _limits(cell_seconds: int, memory_gb: float | None):
+def _limits(cell_seconds: int, memory_gb: float | None, run_seconds: int | None):
     from study.runs.plan import Limits
-    return Limits(cell_seconds, None if memory_gb is None or math.isinf(memory_gb) else int(memory_gb * 1e9))
+    memory = None if memory_gb is None or math.isinf(memory_gb) else int(memory_gb * 1e9)
+    return Limits(cell_seconds, memory, run_seconds)
+
+
+def _in_utf8() -> None:
+    """Text is UTF-8 in files and names, whatever language the system speaks. Python must be told so when it starts."""
+    if not sys.flags.utf8_mode and locale.getencoding().lower().replace("-", "") != "utf8":
+        os.environ["PYTHONUTF8"] = "1"
+        os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
 
 
 def main() -> None:
     """Run, and turn what the user can mend into one sentence."""
+    _in_utf8()
     try:
         sys.exit(app(prog_name="study", standalone_mode=False))
     except UserError as error:

@@ -7,15 +7,14 @@ from study.commands import scoreboard
 from study.errors import UserError
 from study.paper import export, typeset
 from study.runs import catalogue
-from study.runs.plan import Limits, Outcome, Plan, all_plans, done_before, missing, plan
+from study.runs.plan import Limits, Outcome, Plan, all_plans, done_before, forget, missing, plan
 from study.store import results, store
 
 
 def reproduce(only: list[str], workers: int | None, accept: bool, limits: Limits, out: Console) -> int:
     """Run what has not been run, then make everything that follows from it. The exit code: 0 when all runs went well
     and the results are the committed ones."""
-    wanted = [plan(catalogue.find(name)) for name in only] or all_plans()
-    outcomes = run_plans(wanted, workers, limits, out)
+    outcomes = run_plans(plans_of(only, None), workers, limits, out)
     failed = [outcome for outcome in outcomes if outcome.status != "ok"]
     again = sum(outcome.again for outcome in outcomes)
     out.print(f"{len(outcomes) - len(failed)} of {len(outcomes)} notebooks went well, {again} of them run now")
@@ -38,13 +37,20 @@ def reproduce(only: list[str], workers: int | None, accept: bool, limits: Limits
 
 def with_draws(only: list[str], draws: int, workers: int | None, limits: Limits, out: Console) -> int:
     """The notebooks that draw from priors, with so many draws, and the grades that these give. 1 if a run fails."""
+    outcomes = run_plans(plans_of(only, draws), workers, limits, out)
+    scoreboard.say_outcomes(outcomes, out)
+    return int(any(outcome.status != "ok" for outcome in outcomes))
+
+
+def plans_of(only: list[str], draws: int | None) -> list[Plan]:
+    """What is to be run: all notebooks or `only` some, and with so many draws those that draw."""
     paths = [catalogue.find(name) for name in only] or catalogue.books()
+    if draws is None:
+        return [plan(path) for path in paths]
     drawing = [path for path in paths if (listed := catalogue.entry(path)) and "draws" in listed.parameters]
     if not drawing:
         raise UserError(f"none of {', '.join(path.stem for path in paths)} draws from priors; leave --draws out")
-    outcomes = run_plans([plan(path, {"draws": draws}) for path in drawing], workers, limits, out)
-    scoreboard.say_outcomes(outcomes, out)
-    return int(any(outcome.status != "ok" for outcome in outcomes))
+    return [plan(path, {"draws": draws}) for path in drawing]
 
 
 def _verdict(changed: list[str], accept: bool, out: Console) -> int:
@@ -60,9 +66,12 @@ def _verdict(changed: list[str], accept: bool, out: Console) -> int:
     return 0
 
 
-def run_plans(plans: list[Plan], workers: int | None, limits: Limits, console: Console) -> list[Outcome]:
-    """Outcomes in the order of the plans; what has been done before is not run, what they need is. The store is up to date
-    before (the notebooks read published runs from it) and after."""
+def run_plans(plans: list[Plan], workers: int | None, limits: Limits, console: Console,
+              again: bool = False) -> list[Outcome]:
+    """Outcomes in the order of the plans; what has been done before is not run (unless `again`), what they need is. The
+    store is up to date before (the notebooks read published runs from it) and after."""
+    for planned in plans if again else ():
+        forget(planned)
     outcomes = {planned.run_id: done for planned in plans if (done := done_before(planned))}
     store.refresh()
     pending = missing(plans)

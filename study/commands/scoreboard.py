@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from study import console, errors
+from study.commands.status import when
 from study.errors import UserError
 from study.runs.catalogue import books
 from study.runs.folder import manifest
@@ -108,7 +109,9 @@ def say_outcomes(outcomes: Iterable[Outcome], out: Console) -> None:
     with store.open() as connection:
         for outcome in outcomes:
             planned = outcome.plan
-            out.print(f"{planned.name} {outcome.status} {planned.folder}", soft_wrap=True)
+            how = outcome.status if outcome.again else \
+                f"done before, on {when(outcome.started)}; nothing was run (--again runs it anew);"
+            out.print(f"{planned.name} {how} {planned.folder}", soft_wrap=True)
             if outcome.status == "ok":
                 _say_predictions(connection, planned, out)
                 _say_verdict(planned, out)

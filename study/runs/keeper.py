@@ -21,7 +21,7 @@ CPU_SECONDS = "cpu_seconds"     # a file beside the sockets
 
 
 def keep(sockets: Path, memory_bytes: int | None) -> None:
-    """Fork. Returns in the kernel alone; the keeper stays here and ends with it. It removes `sockets` if no runner is left."""
+    """Fork. Returns in the kernel alone; the keeper stays here and ends with it. Without a runner it removes `sockets`."""
     keeper, runner = os.getpid(), int(os.environ.get("JPY_PARENT_PID") or os.getppid())
     before = signal.pthread_sigmask(signal.SIG_BLOCK, HEARD)
     _prctl(PR_SET_CHILD_SUBREAPER, 1)

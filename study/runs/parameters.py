@@ -297,7 +297,7 @@ def refuse_other_languages(path: Path) -> None:
     names = [str(said) for said in (kernel.get("name"), kernel.get("display_name")) if said]
     other = next((said for said in languages if "python" not in said.lower()), None)
     if other or (not languages and names and not any("py" in said.lower() for said in names)):
-        raise UserError(f"{path.name} is of {other or f'the kernel {names[0]}'}, but only notebooks in Python are run; choose "
+        raise UserError(f"{path.name} is of {other or f'the kernel {names[0]}'}, but only notebooks in Python are run; take "
                         "another one, or choose a Python kernel for it in JupyterLab")
 
 

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import sys
 import tomllib
 from concurrent.futures import ThreadPoolExecutor
@@ -12,7 +13,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from study.project import ROOT, refuse_unwritable, write_atomically
+import set_up
+from study.project import NOTEBOOKS, ROOT, refuse_unwritable, write_atomically
 from study.runs import catalogue, parameters
 from support.processes import run
 
@@ -81,14 +83,95 @@ def test_a_machine_that_lacks_something_is_told_what_to_install(broken, advice):
     assert done.stderr.count("\n") == 1
 
 
-@pytest.mark.parametrize("path", BOOKS, ids=lambda path: path.stem)
+def _git(*words, where=ROOT, **options):
+    return run(["git", *words], cwd=where, **options)
+
+
+@pytest.mark.skipif(_git("rev-parse", "HEAD").returncode != 0, reason="this is no clone, so nothing is committed")
+@pytest.mark.parametrize("path", [*BOOKS, NOTEBOOKS / "index.ipynb"], ids=lambda path: path.stem)
 def test_notebooks_are_committed_without_outputs(path):
-    content = json.loads(path.read_text())
+    """What is committed: in the working file JupyterLab keeps outputs, which the filter of `make ready` hides from git."""
+    content = json.loads(_git("show", f":notebooks/{path.name}").stdout)
+    assert content["metadata"]["kernelspec"]["display_name"] == "Python 3 (ipykernel)"      # as JupyterLab writes it
     assert "papermill" not in content["metadata"]
     for cell in content["cells"]:
         assert "papermill" not in cell["metadata"]
         assert not cell.get("outputs")
         assert cell.get("execution_count") is None
+
+
+@pytest.fixture
+def clone(tmp_path):
+    """A repository with one notebook of ours and the filter set, as `make ready` sets it."""
+    folder = tmp_path / "clone"
+    (folder / "notebooks").mkdir(parents=True)
+    shutil.copy(ROOT / ".gitattributes", folder)
+    shutil.copy(BOOKS[0], folder / "notebooks")
+    (folder / ".venv").symlink_to(sys.prefix)
+    _git("init", "--quiet", where=folder)
+    script = "import sys, set_up; set_up.HERE = sys.argv[1]; set_up.set_filter()"
+    assert run([sys.executable, "-c", script, folder], cwd=ROOT).returncode == 0
+    _git("add", "notebooks", ".gitattributes", where=folder)
+    _git("-c", "user.name=a", "-c", "user.email=a@b", "commit", "--quiet", "-m", "One.", where=folder)
+    return folder
+
+
+def _used(path, executed):
+    """Save a notebook as JupyterLab does after its cells ran: outputs, counts, versions."""
+    content = json.loads(path.read_text(encoding="utf-8"))
+    content["metadata"]["kernelspec"] = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
+    content["metadata"]["language_info"] = {
+        "codemirror_mode": {"name": "ipython", "version": 3}, "file_extension": ".py", "mimetype": "text/x-python",
+        "name": "python", "nbconvert_exporter": "python", "pygments_lexer": "ipython3", "version": "3.11.4"}
+    for cell in content["cells"]:
+        if cell["cell_type"] == "code":
+            cell["execution_count"] = 1
+            cell["outputs"] = [{"output_type": "stream", "name": "stdout", "text": [executed]}]
+    path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def test_a_notebook_that_ran_in_jupyterlab_is_no_change_to_git_and_not_in_the_way_of_a_pull(clone):
+    path = clone / "notebooks" / BOOKS[0].name
+    _used(path, "shown")
+    assert "shown" in path.read_text(encoding="utf-8")
+    assert _git("status", "--porcelain", "--untracked-files=no", where=clone).stdout == ""
+    _git("branch", "other", where=clone)
+    path.write_text(path.read_text(encoding="utf-8").replace("# ", "# New: ", 1), encoding="utf-8")
+    _git("-c", "user.name=a", "-c", "user.email=a@b", "commit", "--quiet", "-am", "Two.", where=clone)
+    _used(path, "shown again")
+    done = _git("checkout", "--quiet", "other", where=clone)       # another text of a file that has outputs, as a pull brings
+    assert (done.returncode, "New: " in path.read_text(encoding="utf-8")) == (0, False)
+
+
+def test_without_the_environment_the_filter_lets_notebooks_pass(clone):
+    (clone / ".venv").unlink()
+    (clone / "notebooks" / BOOKS[0].name).touch()
+    done = _git("status", "--porcelain", "--untracked-files=no", where=clone)
+    assert (done.stdout, done.stderr) == ("", "")
+
+
+def test_the_hook_and_the_filter_strip_the_same():
+    assert HOOKS["nbstripout"]["entry"].replace('"', "'") == set_up.STRIP
+
+
+def test_set_up_that_is_stopped_says_so_in_one_sentence():
+    script = ("import runpy, subprocess, venv\n"
+              "def stopped(*words, **options): raise KeyboardInterrupt\n"
+              "import os; real = open\n"
+              "import builtins; builtins.open = lambda name, *more: stopped() if 'made-from' in str(name) else real(name, *more)\n"
+              "runpy.run_path('set_up.py', run_name='__main__')")
+    done = run([sys.executable, "-c", script], cwd=ROOT)
+    assert (done.returncode, done.stderr) == (130, "\nset-up: stopped; run the same command again, it goes on where it can\n")
+
+
+@pytest.mark.parametrize(("umask", "mode"), [(0o077, 0o600), (0o022, 0o644), (0o002, 0o664)])
+def test_who_may_read_what_is_written_the_umask_says(tmp_path, umask, mode):
+    before = os.umask(umask)
+    try:
+        write_atomically(tmp_path / "file", "text")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "file").stat().st_mode & 0o777 == mode
 
 
 @pytest.mark.parametrize("path", BOOKS, ids=lambda path: path.stem)
