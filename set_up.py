@@ -1,7 +1,7 @@
 """Make `.venv` from the lock files; at once when it is already there. The Makefile calls this before everything else.
 
-In a clone it also sets a filter of git's: what JupyterLab saves in notebooks besides their text (outputs, counts, versions)
-is no change to git, so it is neither committed nor in the way of a later `git pull`.
+In a clone it also sets a filter of git's: what editors save in notebooks besides their text (outputs, counts, versions) is
+no change to git and never committed. `make lab` does not save it at all (study/runs/saving.py).
 
     python3 set_up.py [bench]
 

@@ -27,6 +27,7 @@ app.add_typer(check, name="check", rich_help_panel=CAME_OUT)
 
 # JupyterLab asks for news and updates over the network unless told otherwise, and then still whether it may.
 QUIET = ("--LabApp.news_url=None", "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate")
+WITHOUT_OUTPUTS = ('--ServerApp.jpserver_extensions={"study.runs.saving": true}',)     # committed notebooks have none
 FIRST = ("--LabApp.default_url=/lab/tree/notebooks/index.ipynb",)
 PAGE = {"disabledExtensions": {"@jupyterlab/apputils-extension:announcements": True}}
 
@@ -224,7 +225,7 @@ def lab(context: typer.Context) -> None:
     root = ["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
     os.environ["PYTHONUTF8"] = "1"
     os.chdir(ROOT)
-    os.execv(sys.executable, [sys.executable, "-m", "jupyterlab", *root, *QUIET, *FIRST, *context.args])
+    os.execv(sys.executable, [sys.executable, "-m", "jupyterlab", *root, *QUIET, *WITHOUT_OUTPUTS, *FIRST, *context.args])
 
 
 @app.command(rich_help_panel=TRACES)
