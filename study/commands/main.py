@@ -27,7 +27,7 @@ app.add_typer(check, name="check", rich_help_panel=CAME_OUT)
 
 # JupyterLab asks for news and updates over the network unless told otherwise, and then still whether it may.
 QUIET = ("--LabApp.news_url=None", "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate")
-WITHOUT_OUTPUTS = ('--ServerApp.jpserver_extensions={"study.runs.saving": true}',)     # committed notebooks have none
+WITHOUT_OUTPUTS = ("--ServerApp.jpserver_extensions=study.runs.saving=True",)      # committed notebooks have none
 FIRST = ("--LabApp.default_url=/lab/tree/notebooks/index.ipynb",)
 PAGE = {"disabledExtensions": {"@jupyterlab/apputils-extension:announcements": True}}
 

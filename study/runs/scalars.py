@@ -42,7 +42,9 @@ def whole(text: str) -> int | None:
         return None
     if len(text) > MOST_DIGITS:
         raise OverflowError
-    return int(text, {"0o": 8, "0x": 16}.get(text[:2], 10))
+    value = int(text, {"0o": 8, "0x": 16}.get(text[:2], 10))
+    refuse_huge(value)
+    return value
 
 
 def number(text: str) -> int | float | None:
@@ -127,7 +129,7 @@ _Core.add_constructor(None, _Core.refuse)
 
 
 def _is_plain(node: yaml.Node) -> bool:
-    return isinstance(node, yaml.ScalarNode) and node.style is None
+    return isinstance(node, yaml.ScalarNode) and node.style is None and node.tag == "tag:yaml.org,2002:str"
 
 
 def read(text: str) -> Any:
