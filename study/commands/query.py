@@ -104,9 +104,9 @@ def _say_apart(first: dict, second: dict, out: Console) -> None:
     for run in (first, second):
         parameters = ", ".join(f"{name}={value}" for name, value in run["parameters"].items()) or "no parameters"
         out.print(f"{run['run_id']} is of {run['notebook']}: {parameters}", soft_wrap=True)
-    same = {name for name, value in first["made_from"].items() if second["made_from"].get(name) == value}
-    out.print(f"two notebooks, so their numbers are not compared; made from the same: {_folders(sorted(same))}",
-              soft_wrap=True)
+    same = sorted(name for name, value in first["made_from"].items() if second["made_from"].get(name) == value)
+    words = [*(name for name in same if "/" not in name), f"{sum('/' in name for name in same)} files of data"]
+    out.print(f"two notebooks, so their numbers are not compared; the same are: {', '.join(words)}", soft_wrap=True)
 
 
 def _pairs(first: dict, second: dict) -> list[tuple[str, str, str]]:

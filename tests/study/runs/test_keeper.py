@@ -106,9 +106,10 @@ def test_a_kernel_gets_the_defined_environment(runs, notebook, monkeypatch):
     monkeypatch.setenv("MY_SETTING", "1")
     monkeypatch.setenv("LANG", "tlh_KX.UTF-8")
     monkeypatch.setenv("OMP_NUM_THREADS", "7")
-    outcome = run(plan(notebook("env", "import os, json\nprint(json.dumps(dict(os.environ)))")))
+    cell = "import os\nprint(open('/proc/self/environ').read().replace(chr(0), os.linesep))"      # as it was started
+    outcome = run(plan(notebook("env", cell)))
     cells = nbformat.read(outcome.plan.folder / "env.ipynb", as_version=4).cells
-    seen = json.loads(cells[-1].outputs[0].text)
+    seen = dict(line.split("=", 1) for line in cells[-1].outputs[0].text.split("\n") if "=" in line)
     assert "MY_SETTING" not in seen
     assert (seen["LANG"], seen["OMP_NUM_THREADS"], seen["HOME"]) == ("C.UTF-8", "1", os.environ["HOME"])
     documented = (Path(__file__).parents[3] / "docs" / "architecture.md").read_text(encoding="utf-8")
@@ -192,7 +193,7 @@ def test_a_folder_whose_name_is_no_utf_8_is_one_sentence(study, monkeypatch):
 SECRET = 'very "secret"\\ wörd'
 SHOWS = """import os, sys
 from study.runs import record
-assert len(token) == 20, len(token)
+assert len(token) == 19
 print(token, repr(token))
 print({"token": token}, file=sys.stderr)
 os.system(f"printf %s '{token}' >&2")
