@@ -142,7 +142,7 @@ def kernel(folder: Path, environment: dict[str, str], log: Path, memory_bytes: i
 def _cpu_seconds(sockets: Path) -> float | None:
     """What the keeper counted. None if it was killed."""
     try:
-        return float((sockets / keeper.CPU_SECONDS).read_text())
+        return round(float((sockets / keeper.CPU_SECONDS).read_text()), 3)
     except (OSError, ValueError):
         return None
 
