@@ -180,7 +180,8 @@ def defined_environment(**more: str) -> dict[str, str]:
     private = CACHE / "batch"
     return dict(
         {name: os.environ[name] for name in KEPT if name in os.environ},
-        TZ="UTC", LANG="C.UTF-8", LC_ALL="C.UTF-8", PYTHONHASHSEED="0", OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1",
-        MKL_NUM_THREADS="1", IPYTHONDIR=str(private / "ipython"), MPLCONFIGDIR=str(private / "matplotlib"), MPLBACKEND="agg",
+        TZ="UTC", LANG="C.UTF-8", LC_ALL="C.UTF-8", PYTHONUTF8="1", PYTHONHASHSEED="0", OMP_NUM_THREADS="1",
+        OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1",
+        IPYTHONDIR=str(private / "ipython"), MPLCONFIGDIR=str(private / "matplotlib"), MPLBACKEND="agg",
         JUPYTER_CONFIG_DIR=str(private / "jupyter"), PYTHONNOUSERSITE="1", PYDEVD_DISABLE_FILE_VALIDATION="1",
         SOURCE_DATE_EPOCH="0", **more)
