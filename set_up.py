@@ -1,5 +1,8 @@
 """Make `.venv` from the lock files; at once when it is already there. The Makefile calls this before everything else.
 
+In a clone it also sets a filter of git's: what editors save in notebooks besides their text (outputs, counts, versions) is
+no change to git and never committed. `make lab` does not save it at all (study/runs/saving.py).
+
     python3 set_up.py [bench]
 
 Needs Python 3.11 or newer with `venv`, and the network only when something is missing. Installs with uv, itself taken
@@ -14,6 +17,11 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 VENV = os.path.join(HERE, ".venv")
 OLDEST = (3, 11)
+# What nbstripout takes out; .gitattributes says of which files. JupyterLab writes all it knows of the language.
+EXTRA_KEYS = " ".join(["metadata.papermill", "cell.metadata.papermill", *("metadata.language_info." + name for name in (
+    "codemirror_mode", "file_extension", "mimetype", "nbconvert_exporter", "pygments_lexer", "version"))])
+STRIP = f".venv/bin/nbstripout --keep-id --extra-keys '{EXTRA_KEYS}'"
+CLEAN = f"if [ -x .venv/bin/nbstripout ]; then {STRIP}; else cat; fi"
 
 
 def stop(sentence):
@@ -66,6 +74,13 @@ def install(python, lock):
     return tried(*pip, "--require-hashes", "--requirement", lock) and tried(*pip, *here)
 
 
+def set_filter():
+    """In a clone with git at hand; elsewhere nothing is committed."""
+    if os.path.exists(os.path.join(HERE, ".git")) and shutil.which("git"):
+        for name, value in (("clean", CLEAN), ("smudge", "cat")):
+            subprocess.run(["git", "config", "filter.notebooks." + name, value], cwd=HERE, stderr=subprocess.DEVNULL)
+
+
 def main(extra):
     lock = "requirements-bench.lock" if extra == "bench" else "requirements.lock"
     if sys.version_info < OLDEST:
@@ -94,9 +109,14 @@ def main(extra):
     if not install(python, lock):
         stop("the packages could not be installed (see above); this one step needs the network, "
              "so check it and run the same command again")
+    set_filter()
     with open(marker, "w") as file:
         file.write(wanted)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1] if len(sys.argv) > 1 else "")
+    try:
+        main(sys.argv[1] if len(sys.argv) > 1 else "")
+    except KeyboardInterrupt:
+        print("\nset-up: stopped; run the same command again, it goes on where it can", file=sys.stderr)
+        sys.exit(130)

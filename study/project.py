@@ -4,6 +4,8 @@ import fcntl
 import hashlib
 import json
 import os
+import secrets
+import subprocess
 import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -20,7 +22,26 @@ LOCK = ROOT / "requirements.lock"
 
 def runs_folder() -> Path:
     """`papermill_runs/`, or what the environment variable STUDY_RUNS names (from the project's folder on)."""
-    return (ROOT / (os.environ.get("STUDY_RUNS") or "papermill_runs")).resolve()
+    named = os.environ.get("STUDY_RUNS") or "papermill_runs"
+    try:
+        named.encode()
+    except UnicodeEncodeError:
+        raise UserError(f"STUDY_RUNS is {os.fsencode(named)!r}, which is not UTF-8, as names must be; name another "
+                        "folder") from None
+    return (ROOT / named).resolve()
+
+
+def git_state() -> dict[str, str | bool] | None:
+    """The commit that is checked out, and whether tracked files differ from it. None where that cannot be told."""
+    def asked(*words: str) -> str:
+        return subprocess.run(["git", "--no-optional-locks", "-C", str(ROOT), *words], check=True, capture_output=True,
+                              text=True, encoding="utf-8", errors="replace", timeout=20).stdout.strip()
+    try:
+        if Path(asked("rev-parse", "--show-toplevel")).resolve() != ROOT:     # a repository around a copy of the project
+            return None
+        return {"commit": asked("rev-parse", "HEAD"), "dirty": bool(asked("status", "--porcelain", "--untracked-files=no"))}
+    except (OSError, subprocess.SubprocessError):
+        return None
 
 
 def data_file(name: str) -> Path:
@@ -76,16 +97,15 @@ def write_atomically(path: Path, content: str | bytes) -> None:
         return
     path = Path(os.path.realpath(path))
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
     try:
-        with os.fdopen(handle, "wb") as file:
+        with open(temporary, "xb") as file:     # for whom it is to read, the umask says
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(temporary, 0o644)
         os.replace(temporary, path)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
 
 

@@ -1,5 +1,6 @@
 """The command line: one function a verb. Errors that the user can mend are one sentence and exit code 2."""
 import json
+import locale
 import math
 import os
 import sys
@@ -44,11 +45,14 @@ def study(
 
 # JupyterLab asks for news and updates over the network unless told otherwise, and then still whether it may.
 QUIET = ("--LabApp.news_url=None", "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate")
+WITHOUT_OUTPUTS = ("--ServerApp.jpserver_extensions=study.runs.saving=True",)      # committed notebooks have none
 FIRST = ("--LabApp.default_url=/lab/tree/notebooks/index.ipynb",)
 PAGE = {"disabledExtensions": {"@jupyterlab/apputils-extension:announcements": True}}
 
 Workers = Annotated[int | None, typer.Option(min=1, help="Runs at a time; default: one per processor.")]
 CellSeconds = Annotated[int, typer.Option(min=1, help="The longest that one cell may take, in seconds.")]
+RunSeconds = Annotated[int | None, typer.Option(min=1, help="The longest that one run may take, in seconds.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would run and how long it takes; run nothing.")]
 MemoryGB = Annotated[float | None, typer.Option(min=0.5, help="The most memory that one kernel may map, in GB (10^9).")]
 
 
@@ -59,8 +63,10 @@ def reproduce(
     workers: Workers = None,
     accept: Annotated[bool, typer.Option(help="Rewrite paper/results.json with what comes out.")] = False,
     cell_seconds: CellSeconds = 3600,
+    run_seconds: RunSeconds = None,
     memory_gb: MemoryGB = None,
     as_json: Json = False,
+    dry_run: DryRun = False,
 ) -> None:
     """Everything: run the notebooks, print the scoreboard, write figures, results and paper/paper.pdf.
 
@@ -68,7 +74,11 @@ def reproduce(
     paper/results.json. With --draws the scoreboard is of these runs, and nothing is compared or written to the paper.
     """
     from study.commands import reproduction
-    limits = _limits(cell_seconds, memory_gb)
+    limits = _limits(cell_seconds, memory_gb, run_seconds)
+    if dry_run:
+        from study.commands import status
+        status.show(reproduction.plans_of(only or [], draws), as_json, out)
+        return
     if draws is not None:
         if accept:
             raise UserError("--accept takes what the defaults give and --draws is none of them; leave one of the two out")
@@ -86,20 +96,42 @@ def run(
     params: Annotated[Path | None, typer.Option(help="A YAML file of parameters; what -p gives as well counts.")] = None,
     workers: Workers = None,
     cell_seconds: CellSeconds = 3600,
+    run_seconds: RunSeconds = None,
     memory_gb: MemoryGB = None,
     as_json: Json = False,
+    secret: Annotated[list[str] | None, typer.Option(
+        help="A parameter whose value the environment variable of its name has; it is never written.")] = None,
+    again: Annotated[bool, typer.Option("--again", help="Run also what has been done before.")] = False,
+    dry_run: DryRun = False,
 ) -> None:
-    """Execute notebooks with papermill, strictly: every parameter is checked before a kernel starts."""
-    from study.commands import reproduction, scoreboard
-    from study.runs import parameters
+    """Execute notebooks with papermill, strictly: every parameter is checked before a kernel starts.
+
+    A run that has been done is not repeated, unless its code, its data or a file that it reads has changed.
+    """
+    from study.commands import reproduction, scoreboard, status
+    from study.runs import parameters, secrets
     from study.runs.catalogue import find
     from study.runs.plan import plan
     overrides = (parameters.from_yaml(params) if params else {}) | parameters.from_command_line(parameter or [])
-    plans = [plan(find(name), overrides) for name in notebooks]
-    outcomes = reproduction.run_plans(plans, workers, _limits(cell_seconds, memory_gb), err)
+    paths = [find(name) for name in notebooks]
+    plans = [plan(path, overrides, dict.fromkeys(secret or (), "")) for path in paths]
+    if dry_run:
+        status.show(plans, as_json, out)
+        return
+    if secret:
+        hidden = secrets.asked_for(secret)
+        plans = [plan(path, overrides, hidden) for path in paths]
+    outcomes = reproduction.run_plans(plans, workers, _limits(cell_seconds, memory_gb, run_seconds), err, again)
     scoreboard.give_outcomes(outcomes, as_json, out)
     codes = {outcome.exit_code for outcome in outcomes} - {0}
     raise typer.Exit(min(codes, default=0))
+
+
+@app.command(rich_help_panel=NOTEBOOKS)
+def status(as_json: Json = False) -> None:
+    """What is current, what would run and how long that takes, of the study's notebooks and your own."""
+    from study.commands import status as states
+    states.show_all(as_json, out)
 
 
 @app.command(rich_help_panel=NOTEBOOKS)
@@ -111,8 +143,8 @@ def params(
     from study.runs import catalogue, parameters
     path = catalogue.find(notebook)
     listed = catalogue.entry(path)
-    rows = [{"name": name, "type": parameter.kind, "default": default, "unit": parameter.unit, "range": parameter.range(),
-             "help": parameter.help}
+    rows = [{"name": name, "type": f"{parameter.kind} or null" if parameter.optional else parameter.kind,
+             "default": default, "unit": parameter.unit, "range": parameter.range(), "help": parameter.help}
             for name, (default, parameter) in parameters.schema(path, listed.parameters if listed else None).items()]
     shown = table("name", "type", "default", "unit", "range", "help", whole="name")
     for row in rows:
@@ -148,7 +180,7 @@ def query(
         help="Write to this file instead of the terminal; folders that are missing are made.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
 ) -> None:
-    """Ask the run store in SQL (tables runs, params, metrics, samples, figures, claims, predictions).
+    """Ask the run store in SQL (tables runs, params, metrics, samples, figures, claims, predictions, made_by).
 
     Rows that are wider than the terminal are printed below each other, with their units.
     """
@@ -244,19 +276,22 @@ def lab(context: typer.Context) -> None:
     store.refresh()
     write_atomically(Path(sys.prefix) / "etc/jupyter/labconfig/page_config.json", json.dumps(PAGE))
     root = ["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
+    os.environ["PYTHONUTF8"] = "1"
     os.chdir(ROOT)
-    os.execv(sys.executable, [sys.executable, "-m", "jupyterlab", *root, *QUIET, *FIRST, *context.args])
+    os.execv(sys.executable, [sys.executable, "-m", "jupyterlab", *root, *QUIET, *WITHOUT_OUTPUTS, *FIRST, *context.args])
 
 
 @app.command(rich_help_panel=TRACES)
 def verify(
-    folder: Annotated[Path, typer.Argument(help="A folder of recorded traces.")] = Path("data/traces"),
+    folder: Annotated[Path | None, typer.Argument(
+        help="A folder of recorded traces; default: the project's own, data/traces.")] = None,
     as_json: Json = False,
 ) -> None:
     """Replay all recorded traces below a folder; exits with 1 if one decision differs, with 2 if a trace cannot be read."""
+    from study.project import DATA
     from study.replays import verify as verification
     results = []
-    for result in verification.verify(folder):
+    for result in verification.verify(folder or DATA / "traces"):
         (err if as_json else out).print(verification.sentence(result), soft_wrap=True)
         results.append(result)
     replays = [result for result in results if not isinstance(result, verification.Unreadable | verification.NotCompared)]
@@ -271,13 +306,22 @@ def verify(
     raise typer.Exit(1 if differences else 2 if unreadable else 0)
 
 
-def _limits(cell_seconds: int, memory_gb: float | None):
+def _limits(cell_seconds: int, memory_gb: float | None, run_seconds: int | None):
     from study.runs.plan import Limits
-    return Limits(cell_seconds, None if memory_gb is None or math.isinf(memory_gb) else int(memory_gb * 1e9))
+    memory = None if memory_gb is None or math.isinf(memory_gb) else int(memory_gb * 1e9)
+    return Limits(cell_seconds, memory, run_seconds)
+
+
+def _in_utf8() -> None:
+    """Text is UTF-8 in files and names, whatever language the system speaks. Python must be told so when it starts."""
+    if not sys.flags.utf8_mode and locale.getencoding().lower().replace("-", "") != "utf8":
+        os.environ["PYTHONUTF8"] = "1"
+        os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
 
 
 def main() -> None:
     """Run, and turn what the user can mend into one sentence."""
+    _in_utf8()
     try:
         sys.exit(app(prog_name="study", standalone_mode=False))
     except UserError as error:

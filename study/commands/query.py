@@ -14,7 +14,7 @@ from study.commands import result
 from study.errors import UserError
 from study.project import refuse_unwritable, runs_folder, write_atomically
 from study.runs.folder import MANIFEST, manifest
-from study.runs.plan import all_plans
+from study.runs.plan import all_plans, is_current
 from study.store import store
 
 FORMATS = ("table", "csv", "json", "parquet")
@@ -112,8 +112,12 @@ def _cell(value) -> str:
 
 
 def diff(first_id: str, second_id: str, out: Console, as_json: bool = False) -> None:
-    """Parameters, code, data and numbers in which two runs differ."""
+    """Parameters, code, data and numbers in which two runs differ. Two notebooks differ in everything, so of these it says
+    what they have in common."""
     first, second = _record(first_id), _record(second_id)
+    if first["notebook"] != second["notebook"]:
+        _give_apart(first, second, as_json, out)
+        return
     differences = [*_pairs(first["parameters"], second["parameters"]), *_sources(first, second)]
     with store.open() as connection:
         metrics = {run["run_id"]: dict(connection.execute(
@@ -127,14 +131,28 @@ def diff(first_id: str, second_id: str, out: Console, as_json: bool = False) -> 
                 lambda: out.print(table if differences else "no difference"))
 
 
+def _give_apart(first: dict, second: dict, as_json: bool, out: Console) -> None:
+    lines = []
+    for run in (first, second):
+        parameters = ", ".join(f"{name}={value}" for name, value in run["parameters"].items()) or "no parameters"
+        lines.append(f"{run['run_id']} is of {run['notebook']}: {parameters}")
+    same = sorted(name for name, value in first["made_from"].items() if second["made_from"].get(name) == value)
+    words = [*(name for name in same if "/" not in name), f"{sum('/' in name for name in same)} files of data"]
+    lines.append(f"two notebooks, so their numbers are not compared; the same are: {', '.join(words)}")
+    runs = [{name: run[name] for name in ("run_id", "notebook", "parameters")} for run in (first, second)]
+    result.give({"runs": runs, "same": same}, as_json, lambda: out.print("\n".join(lines), soft_wrap=True))
+
+
 def _pairs(first: dict, second: dict) -> list[tuple[str, str, str]]:
     return [(name, str(first.get(name, "none")), str(second.get(name, "none")))
             for name in sorted(first.keys() | second.keys()) if first.get(name) != second.get(name)]
 
 
 def _sources(first: dict, second: dict) -> list[tuple[str, str, str]]:
-    """Code, data, lock file and Python by the first digits of their digests; parameters are shown in full elsewhere."""
-    made = [{name: value[:8] for name, value in run["made_from"].items() if name != "parameters"} for run in (first, second)]
+    """Code, data, lock file, Python and files read by the first digits of their digests; parameters are shown in full
+    elsewhere."""
+    made = [{name: value[:8] for name, value in (*run["made_from"].items(), *(run.get("inputs") or {}).items())
+             if name != "parameters" and not name.startswith("input ")} for run in (first, second)]
     return _pairs(*made)
 
 
@@ -149,22 +167,29 @@ def _record(run_id: str) -> dict:
 
 def trace(figure: str, out: Console, as_json: bool = False) -> None:
     """Where a figure comes from, by its name."""
-    current = {plan.run_id for plan in all_plans()}
+    defaults = {plan.run_id for plan in all_plans()}
     with store.open() as connection:
         figures = connection.execute("""
             SELECT figures.*, runs.name AS notebook, runs.source, runs.label, runs.started
             FROM figures JOIN runs USING (run_id) WHERE figures.name = ? ORDER BY started DESC""", [figure]).df()
-        names = [name for (name,) in connection.execute("SELECT DISTINCT name FROM figures ORDER BY name").fetchall()]
+        figure_names = [name for (name,) in connection.execute("SELECT DISTINCT name FROM figures ORDER BY name").fetchall()]
     if not len(figures):
         raise UserError(f"no run has a figure '{figure}'; " + errors.meant(
-            figure, names, f"there are {', '.join(names) or 'none yet: run make reproduce'}"))
-    row = next((row for row in figures.itertuples() if row.run_id in current), next(figures.itertuples()))
-    made = manifest(runs_folder() / row.source) or {}
+            figure, figure_names, f"there are {', '.join(figure_names) or 'none yet: run make reproduce'}"))
+    rows = list(figures.itertuples())
+    known = {row.run_id: manifest(runs_folder() / row.source) or {} for row in rows}
+    ranked = [*(row for row in rows if row.run_id in defaults), *rows]      # that of defaults, then the newest
+    row = next((row for row in ranked if is_current(known[row.run_id])), rows[0])
+    made = known[row.run_id]
+    names = [name for name in made["made_from"] if not name.startswith("input ")]      # these are shown by themselves
     lines = {"figure": row.name, "caption": row.caption, "drawn by": row.drawn_by, "notebook": row.notebook,
-             "run": f"{row.run_id} of {made['started']}, {'current' if row.run_id in current else 'of older code or data'}",
+             "run": f"{row.run_id} of {made['started']}, {'current' if is_current(made) else 'of older code or data'}",
              "parameters": row.label, "files": f"{runs_folder() / row.source}/figures/{row.name}-*",
-             **{f"made from {name}": value for name, value in made["made_from"].items() if "/" not in name},
-             "made from data": _folders([name for name in made["made_from"] if "/" in name]),
+             **{f"made from {name}": made["made_from"][name] for name in names if "/" not in name},
+             "made from data": _folders([name for name in names if "/" in name]),
+             **({"read": ", ".join(made["inputs"]) or "no file of its own"} if "inputs" in made else {}),
+             **({"git commit": made["git"]["commit"] + (", with changes" if made["git"]["dirty"] else "")}
+                if made.get("git") else {}),
              "digests of data": f"{runs_folder() / row.source}/{MANIFEST}"}
     text = "\n".join(f"{name}: {value}" for name, value in lines.items())
     result.give(lines, as_json, lambda: out.print(text, soft_wrap=True))

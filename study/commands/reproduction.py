@@ -11,7 +11,7 @@ from study.errors import UserError
 from study.paper import export, sources, typeset
 from study.runs import catalogue
 from study.runs.folder import FIGURES, lines
-from study.runs.plan import Limits, Outcome, Plan, all_plans, done_before, missing, plan
+from study.runs.plan import Limits, Outcome, Plan, all_plans, done_before, forget, missing, plan
 from study.store import results, store
 
 
@@ -29,8 +29,7 @@ def reproduce(only: list[str], workers: int | None, accept: bool, limits: Limits
     """Run what has not been run, then make everything that follows from it. Raises UserError, before anything is run, where
     the paper has a number of its own."""
     sources.refuse_wrong()
-    wanted = [plan(catalogue.find(name)) for name in only] or all_plans()
-    outcomes = run_plans(wanted, workers, limits, out)
+    outcomes = run_plans(plans_of(only, None), workers, limits, out)
     failed = [outcome for outcome in outcomes if outcome.status != "ok"]
     again = sum(outcome.again for outcome in outcomes)
     out.print(f"{len(outcomes) - len(failed)} of {len(outcomes)} notebooks went well, {again} of them run now")
@@ -54,13 +53,20 @@ def reproduce(only: list[str], workers: int | None, accept: bool, limits: Limits
 
 def with_draws(only: list[str], draws: int, workers: int | None, limits: Limits, as_json: bool, out: Console) -> int:
     """The notebooks that draw from priors, with so many draws, and the grades that these give. 1 if a run fails."""
+    outcomes = run_plans(plans_of(only, draws), workers, limits, out)
+    scoreboard.give_outcomes(outcomes, as_json, out)
+    return int(any(outcome.status != "ok" for outcome in outcomes))
+
+
+def plans_of(only: list[str], draws: int | None) -> list[Plan]:
+    """What is to be run: all notebooks or `only` some, and with so many draws those that draw."""
     paths = [catalogue.find(name) for name in only] or catalogue.books()
+    if draws is None:
+        return [plan(path) for path in paths]
     drawing = [path for path in paths if (listed := catalogue.entry(path)) and "draws" in listed.parameters]
     if not drawing:
         raise UserError(f"none of {', '.join(path.stem for path in paths)} draws from priors; leave --draws out")
-    outcomes = run_plans([plan(path, {"draws": draws}) for path in drawing], workers, limits, out)
-    scoreboard.give_outcomes(outcomes, as_json, out)
-    return int(any(outcome.status != "ok" for outcome in outcomes))
+    return [plan(path, {"draws": draws}) for path in drawing]
 
 
 def _verdict(changed: dict[str, list[str]], accept: bool, out: Console) -> int:
@@ -89,9 +95,12 @@ def uses(changed: list[str], plans: list[Plan]) -> dict[str, list[str]]:
     return used
 
 
-def run_plans(plans: list[Plan], workers: int | None, limits: Limits, console: Console) -> list[Outcome]:
-    """Outcomes in the order of the plans; what has been done before is not run, what they need is. The store is up to date
-    before (the notebooks read published runs from it) and after."""
+def run_plans(plans: list[Plan], workers: int | None, limits: Limits, console: Console,
+              again: bool = False) -> list[Outcome]:
+    """Outcomes in the order of the plans; what has been done before is not run (unless `again`), what they need is. The
+    store is up to date before (the notebooks read published runs from it) and after."""
+    for planned in plans if again else ():
+        forget(planned)
     outcomes = {planned.run_id: done for planned in plans if (done := done_before(planned))}
     store.refresh()
     pending = missing(plans)

@@ -11,6 +11,7 @@ from rich.table import Table
 
 from study import console, errors
 from study.commands import claim_page, result
+from study.commands.status import when
 from study.errors import UserError
 from study.grades import grading
 from study.runs.catalogue import books
@@ -159,6 +160,7 @@ def give_outcomes(outcomes: list[Outcome], as_json: bool, out: Console) -> None:
 def in_short(outcome: Outcome) -> dict:
     planned = outcome.plan
     return {"notebook": planned.name, "run_id": planned.run_id, "status": outcome.status, "reason": outcome.reason,
+            "done_before": None if outcome.again else outcome.started,
             "folder": str(planned.folder)}
 
 
@@ -174,7 +176,9 @@ def _came_out(connection: duckdb.DuckDBPyConnection, planned: Plan) -> dict:
 
 
 def _say_run(run: dict, planned: Plan, out: Console) -> None:
-    out.print(f"{run['notebook']} {run['status']} {run['folder']}", soft_wrap=True)
+    how = f"done before, on {when(run['done_before'])}; nothing was run (--again runs it anew);" if run["done_before"] \
+        else run["status"]
+    out.print(f"{run['notebook']} {how} {run['folder']}", soft_wrap=True)
     if run.get("predictions"):
         table = console.table("claim", "published", "simulated, 5 to 95 %", "one constant fitted", "grade", whole="claim")
         for row in run["predictions"]:

@@ -14,7 +14,7 @@ SAMPLES = "samples"         # a folder of one file a series
 def manifest(folder: Path) -> dict | None:
     """What is said of a finished run; None for an unfinished one or a damaged manifest, which never count."""
     try:
-        content = json.loads((folder / MANIFEST).read_text())
+        content = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
     return content if isinstance(content, dict) and content.get("run_id") == folder.name else None
@@ -29,4 +29,4 @@ def is_whole(folder: Path) -> bool:
 
 def lines(path: Path) -> list[dict]:
     """A file of one JSON object a line, which is how a notebook says things while it runs; [] where there is none."""
-    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []

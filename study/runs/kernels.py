@@ -1,21 +1,20 @@
-"""One kernel for one run: its own sockets, a clean environment, a memory limit, and the truth about how it ended.
+"""One kernel for one run: its own sockets, a defined environment, a memory limit, and the truth about how it ended.
 
 Kernels talk over Unix sockets in a folder of their own: over TCP, or with a shared connection file, parallel kernels
-collide now and then.
+collide now and then. The process that is started is the kernel's keeper (keeper.py), which leaves nothing behind.
 """
 import asyncio
 import contextlib
 import contextvars
 import logging
 import os
-import resource
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from jupyter_client.manager import AsyncKernelManager
@@ -26,7 +25,12 @@ from papermill.engines import NBClientEngine, papermill_engines
 from traitlets import Any
 
 from study.project import CACHE
+from study.runs import keeper, secrets
 
+# Of the user's environment, what programs need to find their way. Whatever else it holds stays out.
+KEPT = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "LD_LIBRARY_PATH", "NUMBA_CACHE_DIR", "STUDY_RUNS",
+        "http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY",
+        "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE")
 LONGEST_SOCKET_FOLDER = 80    # Unix sockets allow paths of about 108 characters
 
 _alive: set["Kernel"] = set()
@@ -36,9 +40,8 @@ _lock = threading.Lock()
 class Kernel(AsyncKernelManager):
     """A kernel manager that remembers the process it started; `process.returncode` outlives the kernel."""
     process: subprocess.Popen | None = None
-    cpu_seconds: float | None = None    # once it was asked to end
+    cpu_seconds: float | None = None    # of the kernel and all that it started, once they have ended
     environment = Any()
-    memory_bytes = Any()
     folder = Any()
     log_file = Any()
 
@@ -52,11 +55,9 @@ class Kernel(AsyncKernelManager):
         await super()._async_launch_kernel(kernel_cmd, **options)
         assert isinstance(self.provisioner, LocalProvisioner)
         self.process = self.provisioner.process
-        if self.process and self.memory_bytes and hasattr(resource, "prlimit"):
-            resource.prlimit(self.process.pid, resource.RLIMIT_AS, (self.memory_bytes, self.memory_bytes))
 
     async def _async_kill_kernel(self, *arguments, **options) -> None:
-        self.cpu_seconds = cpu_seconds(self.process.pid) if self.process else None
+        self.kill()     # by its keeper, which jupyter_client would kill together with the kernel
         await super()._async_kill_kernel(*arguments, **options)
 
     def ended_by(self) -> str | None:
@@ -67,32 +68,42 @@ class Kernel(AsyncKernelManager):
                 return f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
         return None
 
-    def kill(self) -> None:
-        """The kernel and all that it started (it leads a session of its own)."""
+    def ask_to_end(self) -> None:
+        """Tell the keeper, and do not wait."""
         if self.process:
+            with contextlib.suppress(OSError):
+                self.process.terminate()
+
+    def kill(self) -> None:
+        """The kernel and all that it started."""
+        self.ask_to_end()
+        if self.process:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.process.wait(timeout=5)
+                return
             with contextlib.suppress(OSError):
                 os.killpg(self.process.pid, signal.SIGKILL)
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self.process.wait(timeout=5)
 
 
-def cpu_seconds(pid: int) -> float | None:
-    """Processor time of a process and of its children that have ended, user and system. None where the system does not
-    tell, or the process is gone. See proc(5), `stat`: utime, stime, cutime, cstime."""
-    try:
-        behind_name = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return None
-    return sum(map(int, behind_name[11:15])) / os.sysconf("SC_CLK_TCK")
+class Client(PapermillNotebookClient):
+    """papermill's client, which hears no secret: what comes from the kernel goes through `hide` first."""
+    hide = Any()
+
+    def process_message(self, message, *arguments, **options):
+        return super().process_message(dict(message, content=self.hide(message["content"])), *arguments, **options)
 
 
 class Engine(NBClientEngine):
-    """papermill's engine with a kernel of ours; `on_cell` is called with the index of each cell that starts."""
+    """papermill's engine with a kernel of ours; `on_cell` is called with the index of each cell that starts. `source` is the
+    path that the executed notebook names as its origin."""
 
     @classmethod
-    def execute_managed_notebook(cls, notebook, kernel_name, *, kernel, cell_seconds, on_cell, **_):
-        client = PapermillNotebookClient(
-            notebook, km=kernel, kernel_name=kernel_name, timeout=cell_seconds, startup_timeout=120,
+    def execute_managed_notebook(cls, notebook, kernel_name, *, kernel, cell_seconds, on_cell, source, hide, **_):
+        notebook.nb.metadata.papermill["input_path"] = source
+        client = Client(
+            notebook, hide=hide, km=kernel, kernel_name=kernel_name, timeout=cell_seconds, startup_timeout=120,
             shutdown_kernel="immediate", on_cell_start=lambda cell, cell_index: on_cell(cell_index))
         client.owns_km = True       # so that it closes the channels and the kernel when it is done
         return client.execute()
@@ -103,15 +114,19 @@ logging.getLogger("papermill").setLevel(logging.ERROR)
 
 
 @contextlib.contextmanager
-def kernel(folder: Path, environment: dict[str, str], log: Path, memory_bytes: int | None) -> Iterator[Kernel]:
-    """A kernel, not yet started, for a notebook in `folder`; it is gone afterwards, whatever happens."""
+def kernel(folder: Path, environment: dict[str, str], log: Path, memory_bytes: int | None,
+           hide: Mapping[str, str] | None = None) -> Iterator[Kernel]:
+    """A kernel, not yet started, for a notebook in `folder`; it is gone afterwards, whatever happens. It gets the secrets
+    `hide`."""
     sockets = Path(tempfile.mkdtemp(prefix="study-"))
     if len(str(sockets)) > LONGEST_SOCKET_FOLDER:
         sockets.rmdir()
         sockets = Path(tempfile.mkdtemp(prefix="study-", dir="/tmp"))
+    if hide:
+        secrets.give(sockets, hide)
     with open(log, "wb") as log_file:
-        new = Kernel(transport="ipc", connection_file=str(sockets / "k.json"), environment=environment,
-                     folder=folder, log_file=log_file, memory_bytes=memory_bytes)
+        new = Kernel(transport="ipc", connection_file=str(sockets / "k.json"), folder=folder, log_file=log_file,
+                     environment=environment | {"STUDY_MEMORY": str(memory_bytes or 0)})
         with _lock:
             _alive.add(new)
         try:
@@ -120,7 +135,16 @@ def kernel(folder: Path, environment: dict[str, str], log: Path, memory_bytes: i
             new.kill()
             with _lock:
                 _alive.discard(new)
+            new.cpu_seconds = _cpu_seconds(sockets)
             shutil.rmtree(sockets, ignore_errors=True)
+
+
+def _cpu_seconds(sockets: Path) -> float | None:
+    """What the keeper counted. None if it was killed."""
+    try:
+        return round(float((sockets / keeper.CPU_SECONDS).read_text()), 3)
+    except (OSError, ValueError):
+        return None
 
 
 def in_own_loop(function, *arguments, **options):
@@ -143,18 +167,21 @@ def in_own_loop(function, *arguments, **options):
 def kill_all() -> None:
     """End every kernel of this process at once."""
     with _lock:
-        for alive in list(_alive):
-            alive.kill()
+        kernels = list(_alive)
+    for one in kernels:
+        one.ask_to_end()
+    for one in kernels:
+        one.kill()
 
 
-def clean_environment(**more: str) -> dict[str, str]:
-    """The environment of a batch kernel: the user's start-up files and settings stay out, threads and hashes are fixed,
-    so that a run depends on nothing that its identity does not cover."""
+def defined_environment(**more: str) -> dict[str, str]:
+    """The environment of a batch kernel. Of the user's it has `KEPT`; threads, hashes, time zone and language are fixed, so
+    that a run depends on nothing that its identity does not cover."""
     private = CACHE / "batch"
-    kept = {name: value for name, value in os.environ.items()
-            if name == "NUMBA_CACHE_DIR" or not name.startswith(("PYTHON", "NUMBA_", "IPYTHON", "JUPYTER_", "LC_"))}
     return dict(
-        kept, TZ="UTC", LC_ALL="C.UTF-8", PYTHONHASHSEED="0", OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1",
-        MKL_NUM_THREADS="1", IPYTHONDIR=str(private / "ipython"), MPLCONFIGDIR=str(private / "matplotlib"), MPLBACKEND="agg",
+        {name: os.environ[name] for name in KEPT if name in os.environ},
+        TZ="UTC", LANG="C.UTF-8", LC_ALL="C.UTF-8", PYTHONUTF8="1", PYTHONHASHSEED="0", OMP_NUM_THREADS="1",
+        OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1",
+        IPYTHONDIR=str(private / "ipython"), MPLCONFIGDIR=str(private / "matplotlib"), MPLBACKEND="agg",
         JUPYTER_CONFIG_DIR=str(private / "jupyter"), PYTHONNOUSERSITE="1", PYDEVD_DISABLE_FILE_VALIDATION="1",
         SOURCE_DATE_EPOCH="0", **more)

@@ -1,13 +1,17 @@
 """Parameters of a notebook: one schema, used by the runner, the sliders and `study params`.
 
 The default stands once, in the notebook's cell tagged `parameters`, beside the reason for it. Type, unit, bounds,
-choices and help stand once, in `study/runs/catalogue.py`. A notebook that is not listed there gets a schema of types alone.
+choices and help stand once, in `study/runs/catalogue.py`. A notebook of the user's own is not listed there: its types are
+those of the annotations or else of the defaults, its help is the comment on the line.
 """
 import ast
+import io
 import json
 import math
+import operator
 import re
-from collections.abc import Mapping
+import tokenize
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -15,16 +19,21 @@ from pydantic import BaseModel, ConfigDict
 
 from study import errors
 from study.errors import UserError
+from study.runs import scalars
+from study.runs.scalars import Plain
 
-KINDS = {"int": "a whole number", "float": "a number", "bool": "true or false", "str": "text"}
+KINDS = {"int": "a whole number", "float": "a number", "bool": "true or false", "str": "text", "list": "a list",
+         "dict": "a table of names and values", "any": "a plain value"}
 Value = bool | int | float | str
+Kept = Value | list | dict | None       # what a parameter of the user's own notebook may be besides
 
 
 class Parameter(BaseModel):
-    """What a value may be. `low` and `high` are inclusive."""
+    """What a value may be. `low` and `high` are inclusive. Where it is `optional` it may be None."""
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    kind: Literal["int", "float", "bool", "str"]
+    kind: Literal["int", "float", "bool", "str", "list", "dict", "any"]
+    optional: bool = False
     unit: str = ""
     help: str = ""
     low: float | None = None
@@ -39,77 +48,176 @@ class Parameter(BaseModel):
         return f"{low} to {high}" if low and high else f"from {low}" if low else f"to {high}" if high else ""
 
 
-def of_cell(path: Path) -> dict[str, Value]:
-    """Names and defaults in the `parameters` cell of a notebook: plain `name = literal` lines, nothing derived.
+class Line(NamedTuple):
+    """What a line of the parameters cell says."""
+    default: Kept
+    annotation: str
+    help: str
 
-    A derived value (`b = 2 * n`) would keep its old result when `n` is overridden, so it is an error.
+
+def of_cell(path: Path) -> dict[str, Kept]:
+    """Names and defaults in the `parameters` cell of a notebook."""
+    return {name: line.default for name, line in lines_of_cell(path).items()}
+
+
+def lines_of_cell(path: Path) -> dict[str, Line]:
+    """Names and lines in the `parameters` cell of a notebook: `name = value`, where a value is written out and not derived.
+
+    A derived value (`b = 2 * n`) would keep its old result when `n` is overridden, so it is an error. Imports and text that
+    stands by itself are passed over.
     """
     tagged = [cell for cell in cells(path) if "parameters" in cell.tags]
     if len(tagged) > 1:
         raise UserError(f"{path.name} has {len(tagged)} cells tagged 'parameters'; keep one")
-    defaults: dict[str, Value] = {}
+    known: dict[str, Line] = {}
+    source = tagged[0].source if tagged else ""
     try:
-        statements = ast.parse(tagged[0].source).body if tagged else []
-    except SyntaxError as error:
-        raise UserError(f"{path.name}: line {error.lineno} of the parameters cell is not Python; mend it") from None
+        statements = ast.parse(source).body
+    except (SyntaxError, ValueError) as error:
+        raise UserError(f"{path.name}: line {getattr(error, 'lineno', 1)} of the parameters cell is not Python; mend it") \
+            from None
+    comments = _comments(source)
     for statement in statements:
-        name, value = _assignment(statement, path)
-        if name in defaults:
+        if _is_passed_over(statement):
+            continue
+        name, value, annotation = _assignment(statement, path)
+        if name in known:
             raise UserError(f"{path.name}: parameter '{name}' is set twice in the parameters cell; keep one line")
-        defaults[name] = value
-    return defaults
+        said = comments.get(statement.end_lineno or 0, "")
+        kind = re.match(r"type:\s*(\S+)\s*", said)
+        known[name] = Line(value, annotation or (kind[1] if kind else ""), said[kind.end():] if kind else said)
+    return known
 
 
-def _assignment(statement: ast.stmt, path: Path) -> tuple[str, Value]:
+def _is_passed_over(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.Import | ast.ImportFrom) or (
+        isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant))
+
+
+def _comments(source: str) -> dict[int, str]:
+    """By line."""
+    return {token.start[0]: token.string.lstrip("# ").strip()
+            for token in tokenize.generate_tokens(io.StringIO(source).readline) if token.type == tokenize.COMMENT}
+
+
+def _assignment(statement: ast.stmt, path: Path) -> tuple[str, Kept, str]:
+    """Name, value and annotation."""
     line = ast.unparse(statement)
     targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
     if not isinstance(statement, ast.Assign | ast.AnnAssign) or statement.value is None or len(targets) != 1 \
             or not isinstance(targets[0], ast.Name):
         raise UserError(f"{path.name}: '{line}' in the parameters cell is not 'name = value'; move it to another cell")
     try:
-        value = ast.literal_eval(statement.value)
+        value = _written_out(statement.value)
+    except ArithmeticError as error:
+        raise UserError(f"{path.name}: '{line}' in the parameters cell is no number ({error}); write one") from None
+    except TypeError as error:
+        raise UserError(f"{path.name}: '{line}' in the parameters cell is {error}; use a number, true or false, text, None, "
+                        "or a list or a dictionary of these") from None
     except ValueError:
         raise UserError(f"{path.name}: '{line}' in the parameters cell is derived, so it would not follow when another "
                         "parameter is overridden; move it to the next cell") from None
-    if type(value) not in (bool, int, float, str):
-        raise UserError(f"{path.name}: '{line}' in the parameters cell is a {type(value).__name__}; "
-                        "use a number, true or false, or text")
-    return targets[0].id, value
+    annotation = statement.annotation if isinstance(statement, ast.AnnAssign) else None
+    return targets[0].id, value, "" if annotation is None else ast.unparse(annotation).strip("'\"")
 
 
-def schema(path: Path, listed: Mapping[str, Parameter] | None) -> dict[str, tuple[Value, Parameter]]:
-    """Default and Parameter by name. `listed` comes from `study/runs/catalogue.py`; None makes one of the defaults'
-    types."""
-    defaults = of_cell(path)
+CALCULATED = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
+              ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.Pow: operator.pow}
+LARGEST_POWER = 1023
+
+
+def _written_out(node: ast.expr) -> Kept:
+    """A value of constants alone, calculated where it is of numbers. ValueError if it is derived, TypeError if it is of
+    another kind, ArithmeticError if the numbers give none."""
+    if isinstance(node, ast.Constant) and (node.value is None or isinstance(node.value, bool | int | float | str)):
+        return node.value
+    if isinstance(node, ast.List):
+        return [_written_out(element) for element in node.elts]
+    if isinstance(node, ast.Dict):
+        names = [None if key is None else _written_out(key) for key in node.keys]
+        if not all(isinstance(name, str) for name in names):
+            raise TypeError("a dictionary with names that are no text")
+        return {str(name): _written_out(value) for name, value in zip(names, node.values, strict=True)}
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.UAdd):
+        value = _number(node.operand)
+        return -value if isinstance(node.op, ast.USub) else value
+    if isinstance(node, ast.BinOp) and type(node.op) in CALCULATED:
+        left, right = _number(node.left), _number(node.right)
+        if isinstance(node.op, ast.Pow) and not (abs(right) <= LARGEST_POWER and abs(left) < 2**64):
+            raise OverflowError(f"the power {right} of {left} is too large")
+        return CALCULATED[type(node.op)](left, right)
+    if isinstance(node, ast.Tuple | ast.Set | ast.Constant):
+        kind = type(node.value) if isinstance(node, ast.Constant) else tuple if isinstance(node, ast.Tuple) else set
+        raise TypeError(f"a {kind.__name__}")
+    raise ValueError
+
+
+def _number(node: ast.expr) -> int | float:
+    value = _written_out(node)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError
+    return value
+
+
+# What annotations say, without spaces, `typing.` and None. Of what is not among these the default's own type holds.
+ANNOTATED = {"int": "int", "float": "float", "bool": "bool", "str": "str", "list": "list", "dict": "dict", "Any": "any",
+             "List": "list", "Dict": "dict", "Sequence": "list", "Mapping": "dict", "int|float": "float",
+             "float|int": "float"}
+
+
+def _of_line(line: Line) -> Parameter:
+    """The Parameter of a notebook that is not listed."""
+    text = re.sub(r"\s|\btyping\.|\bt\.", "", line.annotation)
+    may_be_none = line.default is None or bool(re.search(r"^Optional\[|\|None$|^None\|", text))
+    text = re.sub(r"^Optional\[(.*)\]$|\|None$|^None\|", r"\1", text)
+    text = re.sub(r"^Union\[(.*)\]$", lambda union: union[1].replace(",", "|"), text)
+    of_default = "any" if line.default is None else type(line.default).__name__
+    kind = ANNOTATED.get(re.sub(r"\[.*\]$", "", text), of_default)
+    return Parameter.model_validate({"kind": kind, "optional": may_be_none, "help": line.help})
+
+
+def schema(path: Path, listed: Mapping[str, Parameter] | None) -> dict[str, tuple[Kept, Parameter]]:
+    """Default and Parameter by name. `listed` comes from `study/runs/catalogue.py`; None makes one of annotations and
+    defaults."""
+    lines = lines_of_cell(path)
     if listed is None:
-        return {name: (value, Parameter.model_validate({"kind": type(value).__name__})) for name, value in defaults.items()}
-    if set(listed) != set(defaults):
-        odd = ", ".join(sorted(set(listed) ^ set(defaults)))
+        listed = {name: _of_line(line) for name, line in lines.items()}
+    if set(listed) != set(lines):
+        odd = ", ".join(sorted(set(listed) ^ set(lines)))
         raise UserError(f"{path.name}: the parameters cell and catalogue.py disagree about {odd}; name each in both")
-    return {name: (checked(name, value, listed[name]), listed[name]) for name, value in defaults.items()}
+    return {name: (checked(name, line.default, listed[name]), listed[name]) for name, line in lines.items()}
 
 
-def resolve(path: Path, listed: Mapping[str, Parameter] | None, overrides: Mapping[str, Any]) -> dict[str, Value]:
-    """All parameters of a run: defaults with `overrides`, each checked, as plain Python values."""
+def resolve(path: Path, listed: Mapping[str, Parameter] | None, overrides: Mapping[str, Any],
+            secrets: Collection[str] = ()) -> dict[str, Kept]:
+    """All parameters of a run but the `secrets`: defaults with `overrides`, each checked, as plain Python values."""
     known = schema(path, listed)
-    for name in overrides:
+    for name in [*overrides, *secrets]:
         if name not in known:
             hint = errors.meant(name, known, f"it has {', '.join(known) or 'no parameters'}")
             raise UserError(f"{path.stem} has no parameter '{name}'; {hint}")
+        if name in secrets and name in overrides:
+            raise UserError(f"parameter '{name}' is given and is secret; give it by --secret alone")
+        if name in secrets and known[name][1].kind not in ("str", "any"):
+            raise UserError(f"parameter '{name}' is {KINDS[known[name][1].kind]}, but only text can be secret; use -p")
     return {name: checked(name, overrides.get(name, default), parameter)
-            for name, (default, parameter) in known.items()}
+            for name, (default, parameter) in known.items() if name not in secrets}
 
 
-def checked(name: str, value: Any, parameter: Parameter) -> Value:
+def checked(name: str, value: Any, parameter: Parameter) -> Kept:
     """`value` as the plain Python value that `parameter` asks for; UserError when it isn't one or is out of bounds."""
     value = value.item() if hasattr(value, "dtype") and hasattr(value, "item") else value    # NumPy's own scalars
-    plain = _converted(value, parameter.kind)
+    if parameter.optional and (value is None or (isinstance(value, Plain) and scalars.is_null(value))):
+        return None
+    try:
+        plain = _converted(value, parameter.kind)
+    except OverflowError:
+        raise UserError(f"parameter '{name}' is {_shown(value)}, but numbers go to {scalars.LARGEST:.3g}; give less") \
+            from None
     unit = f" {parameter.unit}" if parameter.unit else ""
     if plain is None:
-        why = " (YAML reads an unquoted yes, no, on and off as true or false: put text in quotes)" \
-            if isinstance(value, bool) and parameter.kind == "str" else ""
-        wanted = KINDS[parameter.kind]
-        raise UserError(f"parameter '{name}' is {value!r}, which is not {wanted}{why}; give {wanted}")
+        wanted = KINDS[parameter.kind] + (" or null" if parameter.optional else "")
+        raise UserError(f"parameter '{name}' is {_shown(value)}, which is not {wanted}; give {wanted}")
     if parameter.choices is not None and plain not in parameter.choices:
         raise UserError(f"parameter '{name}' is {plain!r}{unit}, which is none of "
                         f"{', '.join(map(repr, parameter.choices))}; take one of these")
@@ -120,54 +228,54 @@ def checked(name: str, value: Any, parameter: Parameter) -> Value:
     return plain
 
 
-def _converted(value: Any, kind: str) -> Value | None:
-    """`value` as `kind`, or None. Text from the command line is read by the type asked for and by nothing else, so that
-    1e5 stays a float, 007 stays text where text is asked for, and 0x10 is no number."""
+def _shown(value: Any) -> str:
+    shown = repr(str(value)) if isinstance(value, str) else "true" if value is True else "false" if value is False else \
+        f"a number of {value.bit_length()} bits" if isinstance(value, int) and value.bit_length() > 200 else repr(value)
+    return shown if len(shown) <= 80 else f"{shown[:77]}..."
+
+
+def _converted(value: Any, kind: str) -> Kept:
+    """`value` as `kind`, or None. Text is read by the type asked for and by nothing else, so that 1e5 stays a float and 007
+    stays text where text is asked for. OverflowError if it is a number beyond all bounds."""
     if kind == "str":
-        return value if isinstance(value, str) else None
-    if kind == "bool":
-        return {"true": True, "false": False}.get(value.strip().lower()) if isinstance(value, str) \
-            else value if isinstance(value, bool) else None
-    if isinstance(value, bool):
-        return None
-    if kind == "int":
-        if isinstance(value, str):
-            return int(value) if re.fullmatch(r"\s*[+-]?[0-9]+\s*", value) else None
-        return value if isinstance(value, int) else None
+        return str(value) if isinstance(value, str) else None
+    if kind in ("list", "dict", "any"):
+        read = scalars.read(value) if isinstance(value, Plain) else value
+        fits = kind == "any" or isinstance(read, list if kind == "list" else dict)
+        return scalars.as_plain(read) if fits else None
     if isinstance(value, str):
-        value = float(value) if re.fullmatch(r"\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*", value) else math.nan
-    return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
+        value = {"bool": scalars.boolean, "int": scalars.whole, "float": scalars.number}[kind](value.strip())
+    if kind == "bool" or isinstance(value, bool):
+        return value if kind == "bool" and isinstance(value, bool) else None
+    if not isinstance(value, int | float):
+        return None
+    scalars.refuse_huge(value)
+    if kind == "int":
+        return value if isinstance(value, int) else None
+    return float(value) if math.isfinite(value) else None
 
 
-def from_command_line(pairs: list[str]) -> dict[str, str]:
+def from_command_line(pairs: list[str]) -> dict[str, Any]:
     """`-p NAME=VALUE` options as a dict."""
-    overrides = {}
+    overrides: dict[str, Any] = {}
     for pair in pairs:
         name, equals, value = pair.partition("=")
         if not equals or not name:
             raise UserError(f"-p {pair} is not NAME=VALUE; write for example -p seed=7")
         if name in overrides:
             raise UserError(f"-p gives '{name}' twice; give it once")
-        overrides[name] = value
+        overrides[name] = Plain(value)
     return overrides
 
 
 def from_yaml(path: Path) -> dict[str, Any]:
-    """A parameter file: one `name: value` a line."""
-    import yaml
+    """A parameter file: one `name: value` a line. Values that are not in quotes are read as those of `-p`."""
     try:
-        content = yaml.safe_load(path.read_text())
+        return scalars.names_and_values(path.read_text(encoding="utf-8"), str(path))
     except OSError as error:
         raise UserError(f"cannot read the parameter file {path} ({error.strerror}); check the path") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        mark = getattr(error, "problem_mark", None)
-        where = "" if mark is None else f" (line {mark.line + 1}: {getattr(error, 'problem', None)})"
-        raise UserError(f"{path} is not YAML{where}; write one 'name: value' a line") from None
-    if content is None:
-        raise UserError(f"{path} holds no parameter; write one 'name: value' a line, or leave --params out")
-    if not isinstance(content, dict):
-        raise UserError(f"{path} holds a {type(content).__name__}, not names and values; write one 'name: value' a line")
-    return content
+    except UnicodeDecodeError:
+        raise UserError(f"{path} is not YAML (no UTF-8 text); write one 'name: value' a line") from None
 
 
 class Cell(NamedTuple):
@@ -178,11 +286,29 @@ class Cell(NamedTuple):
 
 def cells(path: Path) -> list[Cell]:
     """The cells of a notebook, read as the JSON they are: nbformat would take a second to import for nothing more."""
+    return _read(path)[1]
+
+
+def refuse_other_languages(path: Path) -> None:
+    """UserError if a notebook is not of Python, by the language or else by the kernel that it names."""
+    metadata, _ = _read(path)
+    kernel, about = ({**(metadata.get(part) or {})} for part in ("kernelspec", "language_info"))
+    languages = [str(said) for said in (kernel.get("language"), about.get("name")) if said]
+    names = [str(said) for said in (kernel.get("name"), kernel.get("display_name")) if said]
+    other = next((said for said in languages if "python" not in said.lower()), None)
+    if other or (not languages and names and not any("py" in said.lower() for said in names)):
+        raise UserError(f"{path.name} is of {other or f'the kernel {names[0]}'}, but only notebooks in Python are run; take "
+                        "another one, or choose a Python kernel for it in JupyterLab")
+
+
+def _read(path: Path) -> tuple[dict[str, Any], list[Cell]]:
+    """Metadata and cells of a notebook, which is UTF-8 whatever the language of the system."""
     try:
-        content = json.loads(path.read_text())
-        return [Cell(cell["cell_type"], "".join(cell["source"]), tuple(cell["metadata"].get("tags", ())))
-                for cell in content["cells"]]
+        content = json.loads(path.read_text(encoding="utf-8"))
+        return dict(content.get("metadata") or {}), [
+            Cell(cell["cell_type"], "".join(cell["source"]), tuple(cell["metadata"].get("tags", ())))
+            for cell in content["cells"]]
     except OSError as error:
         raise UserError(f"cannot read the notebook {path} ({error.strerror}); check the name") from None
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, AttributeError):
         raise UserError(f"{path} is not a notebook of format 4; restore it, or open it in JupyterLab and save it") from None

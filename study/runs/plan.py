@@ -1,8 +1,10 @@
-"""Which run is meant: its identity, its folder, what it may take, and how it ended."""
+"""Which run is meant: its identity, its folder, whether it is done and current, what it may take, and how it ended."""
+import contextlib
 import json
+import re
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -10,7 +12,7 @@ from typing import Any
 from model.jit import sources
 from study.errors import UserError
 from study.project import DATA, LOCK, NOTEBOOKS, ROOT, data_files, digest, digest_of_files, runs_folder
-from study.runs import catalogue, parameters
+from study.runs import catalogue, inputs, parameters
 from study.runs.folder import MANIFEST, is_whole, manifest
 
 OF_THE_USER = ("UserError ", "CannotRun ", "PoolFull ")       # how the reason begins if a parameter has to be mended
@@ -20,12 +22,13 @@ OF_THE_USER = ("UserError ", "CannotRun ", "PoolFull ")       # how the reason b
 class Plan:
     """One run of one notebook. `run_id` covers the notebook's code (not its prose), the parameters, its entry in the
     catalogue, the sources in reach of its imports and of the runner, the data files read, the lock file, the Python that
-    runs them and the runs that it `needs`."""
+    runs them and the runs that it `needs`. Of a notebook of the user's own also the files that it was seen to read."""
     notebook: Path
-    parameters: dict[str, parameters.Value]
+    parameters: dict[str, parameters.Kept]
     reads: tuple[str, ...]
     parts: dict[str, str]       # a digest of each thing that makes the run what it is
     needs: tuple["Plan", ...] = ()      # runs whose records it reads
+    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)       # parameters that nothing written has
 
     @property
     def run_id(self) -> str:
@@ -40,26 +43,54 @@ class Plan:
         return runs_folder() / self.name / self.run_id
 
 
-def plan(notebook: Path, overrides: Mapping[str, Any] | None = None) -> Plan:
+def is_own(notebook: Path) -> bool:
+    """Whether a notebook is of the user's own, and none of the study's."""
+    return notebook.parent != NOTEBOOKS
+
+
+def plan(notebook: Path, overrides: Mapping[str, Any] | None = None, secrets: Mapping[str, str] | None = None) -> Plan:
     """Check everything that can be checked before a kernel starts, and name the run."""
     listed = catalogue.entry(notebook)
-    values = parameters.resolve(notebook, listed.parameters if listed else None, overrides or {})
+    parameters.refuse_other_languages(notebook)
+    values = parameters.resolve(notebook, listed.parameters if listed else None, overrides or {}, secrets or ())
     if listed and listed.machine and overrides:     # defaults are a machine that can be
         _check_machine(listed.machine, values)
     files = [path for pattern in (listed.reads if listed else ("**/*",)) for path in data_files(pattern)]
     needs = tuple(plan(catalogue.find(name)) for name in (listed.needs if listed else ()))
     code = [cell.source for cell in parameters.cells(notebook) if cell.kind == "code"]
     reads = tuple(path.relative_to(DATA).as_posix() for path in files)
-    return Plan(notebook, values, reads, {
-        "notebook": digest([notebook.stem.encode(), json.dumps(code).encode(), *_surroundings(notebook)]),
-        "parameters": digest([json.dumps(values, sort_keys=True).encode()]),
+    planned = Plan(notebook, values, reads, {
+        "notebook": digest([notebook.stem.encode(), json.dumps(code).encode(), *_surroundings(notebook, code)]),
+        "parameters": digest([json.dumps([values, sorted(secrets)] if secrets else values, sort_keys=True).encode()]),
         "listed": digest([repr(listed).encode()]), "sources": _sources(notebook, code),
         "lock": digest_of_files([LOCK]), "python": "{}.{}".format(*sys.version_info[:2]),
         **{path.relative_to(ROOT).as_posix(): digest_of_files([path]) for path in files},
-        **{f"run of {needed.name}": needed.run_id for needed in needs}}, needs)
+        **{f"run of {needed.name}": needed.run_id for needed in needs}}, needs, secrets or {})
+    return _with_inputs_of_today(planned) if is_own(notebook) else planned
 
 
-def _check_machine(module: str, values: Mapping[str, parameters.Value]) -> None:
+def _with_inputs_of_today(first: Plan) -> Plan:
+    """The run with what its inputs hold now. Which files these are, the record of an earlier run says. If they hold
+    something else now, it is another run."""
+    planned, looked_at = first, set()
+    while planned.run_id not in looked_at and (names := _inputs(manifest(planned.folder))):
+        if _unchanged(planned, names):
+            return planned
+        looked_at.add(planned.run_id)
+        now = inputs.today(first.notebook.parent, names)
+        planned = replace(first, parts=first.parts | {f"input {name}": value for name, value in now.items()})
+    return planned
+
+
+def _inputs(known: Mapping[str, Any] | None) -> dict[str, str]:
+    return (known or {}).get("inputs") or {}
+
+
+def _unchanged(planned: Plan, read: dict[str, str]) -> bool:
+    return inputs.today(planned.notebook.parent, read) == read
+
+
+def _check_machine(module: str, values: Mapping[str, parameters.Kept]) -> None:
     """What is wrong with parameters together, such as files that are larger than the disks."""
     try:
         import_module(module).check(**values)
@@ -70,23 +101,36 @@ def _check_machine(module: str, values: Mapping[str, parameters.Value]) -> None:
 def _sources(notebook: Path, code: list[str]) -> str:
     """A digest of what the notebook can import from the project, itself or by the modules beside it, and of what runs it. Of
     the catalogue its own entry counts alone."""
-    beside = [] if notebook.parent == NOTEBOOKS else [path.read_text() for path in sorted(notebook.parent.glob("*.py"))]
+    beside = [path.read_text(encoding="utf-8", errors="replace") for path in _modules(notebook, code)]
     imported = {name for text in ["\n".join(code), *beside] for name in sources.modules_of(text)}
     return sources.digest_once(*sorted(imported), "study.runs.runner", "study.runs.guard", but=("study.runs.catalogue",))
 
 
-def _surroundings(notebook: Path) -> list[bytes]:
+def _surroundings(notebook: Path, code: list[str]) -> list[bytes]:
     """What else makes a notebook of the user's own: its folder, and the modules beside it that it could import."""
-    if notebook.parent == NOTEBOOKS:
+    if not is_own(notebook):
         return []
-    return [str(notebook.parent).encode(), digest_of_files(sorted(notebook.parent.glob("*.py"))).encode()]
+    return [str(notebook.parent).encode(), digest_of_files(_modules(notebook, code)).encode()]
+
+
+def _modules(notebook: Path, code: list[str]) -> list[Path]:
+    """Modules beside a notebook of the user's own, and those of packages beside it whose name the code or a module has."""
+    if not is_own(notebook):
+        return []
+    modules = set(notebook.parent.glob("*.py"))
+    words = {word for text in [*code, *(path.read_text(encoding="utf-8", errors="replace") for path in modules)]
+             for word in re.findall(r"\w+", text)}
+    packages = [folder for word in words if (folder := notebook.parent / word).is_dir()]
+    return sorted(modules.union(*(folder.rglob("*.py") for folder in packages if folder != ROOT / "study")))
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What a run may take. `memory_bytes` None: no limit; beyond one the kernel gets a MemoryError."""
+    """What a run may take. `memory_bytes` None: no limit; beyond one the kernel gets a MemoryError. `run_seconds` None: a
+    run may take as long as its cells do."""
     cell_seconds: int = 3600
     memory_bytes: int | None = None
+    run_seconds: int | None = None
 
 
 UNLIMITED = Limits()
@@ -95,12 +139,13 @@ UNLIMITED = Limits()
 @dataclass(frozen=True)
 class Outcome:
     """How a run ended: status is 'ok', 'failed', 'timed out', 'died', 'interrupted', or 'not run', which leaves no
-    record. `again` is False when it had been done before."""
+    record. `again` is False when it had been done before, at the time `started`."""
     plan: Plan
     status: str
     reason: str | None = None
     seconds: float = 0.0
     again: bool = True
+    started: str = ""
 
     @property
     def exit_code(self) -> int:
@@ -114,14 +159,34 @@ def all_plans() -> list[Plan]:
 
 
 def done_before(planned: Plan) -> Outcome | None:
-    """The outcome of a run that went well before and need not be repeated."""
+    """The outcome of a run that went well before and need not be repeated: its record is whole, and what a notebook of the
+    user's own read is as it was. Whether something is current is judged here and nowhere else."""
     known = manifest(planned.folder)
     if known is None or known.get("status") != "ok":
         return None
     if not is_whole(planned.folder):
-        (planned.folder / MANIFEST).unlink()        # a damaged record does not count; the run is repeated
+        with contextlib.suppress(OSError):      # a damaged record does not count, also where it cannot be taken away
+            (planned.folder / MANIFEST).unlink()
         return None
-    return Outcome(planned, "ok", seconds=known["seconds"], again=False)
+    if not _unchanged(planned, _inputs(known)):
+        return None
+    return Outcome(planned, "ok", seconds=known["seconds"], again=False, started=known["started"])
+
+
+def is_current(known: Mapping[str, Any]) -> bool:
+    """Whether the run with this manifest is what its notebook would give today, with the same parameters."""
+    try:
+        path = Path(known["file"]) if known.get("file") else catalogue.find(known["notebook"])
+        hidden = dict.fromkeys(known.get("secrets") or (), "")
+        planned = plan(path, known["parameters"], hidden)
+    except (UserError, KeyError):       # its notebook is gone, or takes other parameters now
+        return False
+    return planned.run_id == known["run_id"] and done_before(planned) is not None
+
+
+def forget(planned: Plan) -> None:
+    """Let a run count as not done, so that it is done anew."""
+    (planned.folder / MANIFEST).unlink(missing_ok=True)
 
 
 def not_run(planned: Plan) -> Outcome | None:

@@ -60,14 +60,15 @@ def figure(name: str, draw: Callable, *data, caption: str, **options) -> None:
     if run is None:
         _show(drawing.render(draw, *data, formats=("png",), **options)["png"])
         return
+    made_by = f"run {run.name}"
     for width in drawing.WIDTHS_IN:
-        drawn = drawing.render(draw, *data, width=width, **options)
+        drawn = drawing.render(draw, *data, width=width, made_by=made_by, **options)
         (run / "figures").mkdir(exist_ok=True)
         for form, content in drawn.items():
             (run / "figures" / f"{name}-{width}.{form}").write_bytes(content)
         if width == "column":
             _append(FIGURES, {"name": name, "caption": caption, "drawn_by": f"{draw.__module__}.{draw.__name__}",
-                              "digest": drawing.digest(drawn["svg"])})
+                              "digest": drawing.digest(drawn["svg"], made_by)})
             shown = drawn["png"]
     _show(shown)
 
@@ -104,5 +105,5 @@ def _show(png: bytes) -> None:
 def _append(name: str, row: dict) -> None:
     run = folder()
     if run is not None:
-        with open(run / name, "a") as file:
+        with open(run / name, "a", encoding="utf-8") as file:
             file.write(json.dumps(row) + "\n")

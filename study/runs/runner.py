@@ -4,13 +4,15 @@ papermill's own record says "completed" of runs whose kernel was killed or hung,
 the exception, the kernel's exit and the cell reached; it is put right in the executed notebook and written last, to the
 manifest. A folder without a manifest is an unfinished run and never counts.
 """
+import contextlib
 import datetime
 import json
 import os
 import platform
 import shutil
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib import metadata
 from pathlib import Path
 
@@ -22,12 +24,13 @@ from nbclient.exceptions import CellTimeoutError, DeadKernelError
 from papermill.exceptions import PapermillExecutionError
 
 from study import errors
-from study.project import digest, exclusively, runs_folder, write_atomically
-from study.runs import kernels
+from study.project import ROOT, digest, exclusively, git_state, runs_folder, write_atomically
+from study.runs import inputs, kernels, parameters, secrets
 from study.runs.folder import MANIFEST, METRICS, PREDICTIONS, lines
-from study.runs.plan import UNLIMITED, Limits, Outcome, Plan, done_before, not_run
+from study.runs.plan import UNLIMITED, Limits, Outcome, Plan, done_before, is_own, not_run
 
 PACKAGES = ("numpy", "numba", "pandas", "duckdb", "statsmodels", "scipy", "matplotlib", "papermill")
+MARKER = "papermill-error-cell-tag"     # of cells that papermill adds where something went wrong
 METRICS_SCHEMA = pa.schema([("run_id", pa.string()), ("t", pa.float64()), ("name", pa.string()), ("value", pa.float64()),
                             ("unit", pa.string())])
 
@@ -47,6 +50,7 @@ def _run(plan, limits, on_cell, stopping) -> Outcome:
     shutil.rmtree(plan.folder, ignore_errors=True)
     (plan.folder / "figures").mkdir(parents=True)
     write_atomically(plan.folder / "params.json", json.dumps(plan.parameters, indent=1, sort_keys=True) + "\n")
+    named, code_state = _named_inputs(plan), git_state()
     started = datetime.datetime.now(datetime.UTC).replace(tzinfo=None)
     clock = time.perf_counter()
     reached = [0]
@@ -56,9 +60,14 @@ def _run(plan, limits, on_cell, stopping) -> Outcome:
         _correct_notebook(plan.folder / f"{plan.name}.ipynb", reached[0])
     else:
         status, reason = _gather(plan)
+    read = inputs.taken(plan.folder, plan.notebook.parent, named) if is_own(plan.notebook) else {}
+    (plan.folder / inputs.SEEN).unlink(missing_ok=True)
+    secrets.hide_in(plan.folder, plan.secrets)
     write_atomically(plan.folder / MANIFEST, json.dumps({
-        "run_id": plan.run_id, "notebook": plan.name, "status": status, "reason": reason, "cell": reached[0],
-        "parameters": plan.parameters, "made_from": plan.parts,
+        "run_id": plan.run_id, "notebook": plan.name, "status": status, "reason": secrets.hidden(reason, plan.secrets),
+        "cell": reached[0], "parameters": plan.parameters, "made_from": plan.parts,
+        **({"file": str(plan.notebook), "inputs": read} if is_own(plan.notebook) else {}),
+        **({"secrets": sorted(plan.secrets)} if plan.secrets else {}), "git": code_state,
         "started": started.isoformat(timespec="seconds"), "seconds": round(seconds, 3), "cpu_seconds": cpu_seconds,
         "python": platform.python_version(), "packages": {name: metadata.version(name) for name in PACKAGES},
         "host": {"system": platform.platform(), "machine": platform.machine(), "cpus": os.cpu_count()},
@@ -68,18 +77,62 @@ def _run(plan, limits, on_cell, stopping) -> Outcome:
     return Outcome(plan, status, reason, seconds)
 
 
+def _named_inputs(plan: Plan) -> dict[str, str]:
+    """Files that the text of a notebook of the user's own names, before it can change them."""
+    if not is_own(plan.notebook):
+        return {}
+    code = [cell.source for cell in parameters.cells(plan.notebook) if cell.kind == "code"]
+    return inputs.named(plan.notebook.parent, code, plan.parameters)
+
+
 def _execute(plan, limits, reached, on_cell, stopping) -> tuple[str, str | None, float | None]:
-    """Status, reason, and the kernel's processor time if it did not end by itself."""
-    notebook = nbformat.read(plan.notebook, as_version=4)
+    """Status, reason, and the processor time of the kernel and all that it started."""
+    notebook = _with_secrets(nbformat.read(plan.notebook, as_version=4), plan)
 
     def at_cell(index):
         reached[0] = index
         on_cell(index, len(notebook.cells))
 
-    environment = kernels.clean_environment(STUDY_RUN=str(plan.folder), STUDY_READS=json.dumps(plan.reads),
-                                            STUDY_NEEDS=json.dumps({needed.name: needed.run_id for needed in plan.needs}))
-    with kernels.kernel(plan.notebook.parent, environment, plan.folder / "kernel.log", limits.memory_bytes) as kernel:
-        return *_ended(kernel, notebook, plan, limits, reached, at_cell, stopping), kernel.cpu_seconds
+    own = {"STUDY_OWN": str(plan.notebook.parent)} if is_own(plan.notebook) else {}
+    environment = kernels.defined_environment(
+        STUDY_RUN=str(plan.folder), STUDY_READS=json.dumps(plan.reads), **own,
+        STUDY_NEEDS=json.dumps({needed.name: needed.run_id for needed in plan.needs}))
+    log = plan.folder / "kernel.log"
+    with kernels.kernel(plan.notebook.parent, environment, log, limits.memory_bytes, plan.secrets) as kernel, \
+            _ending_after(limits.run_seconds, kernel) as too_long:
+        ended = _ended(kernel, notebook, plan, limits, reached, at_cell, stopping)
+        if too_long.is_set() and ended[0] != "ok":
+            ended = "timed out", f"the run took longer than {limits.run_seconds} s, in cell {reached[0]}"
+    return *ended, kernel.cpu_seconds
+
+
+def _with_secrets(notebook: nbformat.NotebookNode, plan: Plan) -> nbformat.NotebookNode:
+    """The notebook, with a cell behind its parameters that asks for the secret ones."""
+    if plan.secrets:
+        cell = nbformat.v4.new_code_cell("\n".join(map(secrets.line_for, plan.secrets)))
+        behind = next(index for index, one in enumerate(notebook.cells) if "parameters" in one.metadata.get("tags", ()))
+        notebook.cells.insert(behind + 1, cell)
+    return notebook
+
+
+@contextlib.contextmanager
+def _ending_after(seconds: float | None, kernel: kernels.Kernel) -> Iterator[threading.Event]:
+    """End the kernel when so much time has passed; the event says whether that was so."""
+    passed = threading.Event()
+
+    def end() -> None:
+        passed.set()
+        kernel.kill()
+
+    timer = None if seconds is None else threading.Timer(seconds, end)
+    if timer:
+        timer.daemon = True
+        timer.start()
+    try:
+        yield passed
+    finally:
+        if timer:
+            timer.cancel()
 
 
 def _ended(kernel, notebook, plan, limits, reached, at_cell, stopping) -> tuple[str, str | None]:
@@ -88,11 +141,16 @@ def _ended(kernel, notebook, plan, limits, reached, at_cell, stopping) -> tuple[
         executed = kernels.in_own_loop(
             papermill.execute_notebook, notebook, str(plan.folder / f"{plan.name}.ipynb"),
             parameters=plan.parameters, engine_name="study", kernel_name="python3", language="python",
-            progress_bar=False, kernel=kernel, cell_seconds=limits.cell_seconds, on_cell=at_cell)
+            progress_bar=False, kernel=kernel, cell_seconds=limits.cell_seconds, on_cell=at_cell,
+            source=_named(plan.notebook), hide=lambda content: secrets.hidden(content, plan.secrets))
         return _quiet_end(executed)
     except CellTimeoutError:
         return "timed out", f"cell {reached[0]} ran longer than {limits.cell_seconds} s"
     except PapermillExecutionError as error:
+        executed = _without_marks(plan.folder / f"{plan.name}.ipynb")
+        if not any(_unexpected(cell) for cell in executed.cells):
+            nbformat.write(executed, plan.folder / f"{plan.name}.ipynb")
+            return "ok", None
         message = " ".join(str(error.evalue).split())[:300]
         return "failed", f"{error.ename} in cell {reached[0]}: {message}"
     except (DeadKernelError, RuntimeError) as error:
@@ -106,12 +164,30 @@ def _ended(kernel, notebook, plan, limits, reached, at_cell, stopping) -> tuple[
         return "failed", f"{type(error).__name__} in cell {reached[0]}: {' '.join(str(error).split())[:300]}"
 
 
+def _named(notebook: Path) -> str:
+    """A notebook's path, from the project's folder on where it lies in it."""
+    return notebook.relative_to(ROOT).as_posix() if notebook.is_relative_to(ROOT) else str(notebook)
+
+
+def _without_marks(path: Path) -> nbformat.NotebookNode:
+    """An executed notebook without the cells by which papermill points at errors, also at those that were expected."""
+    notebook = nbformat.read(path, as_version=4)
+    notebook.cells = [cell for cell in notebook.cells if MARKER not in cell.metadata.get("tags", ())]
+    return notebook
+
+
+def _unexpected(cell: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
+    """Errors of a cell that is not tagged `raises-exception`."""
+    if "raises-exception" in cell.metadata.get("tags", ()):
+        return []
+    return [output for output in cell.get("outputs", ()) if output.output_type == "error"]
+
+
 def _quiet_end(executed: nbformat.NotebookNode) -> tuple[str, str | None]:
     """papermill takes `sys.exit(0)` for success and leaves the cells behind it out; it is none."""
     for index, cell in enumerate(executed.cells):
-        for output in cell.get("outputs", ()):
-            if output.output_type == "error" and "raises-exception" not in cell.metadata.get("tags", ()):
-                return "failed", f"{output.ename} in cell {index}: the cells after it never ran"
+        for output in _unexpected(cell):
+            return "failed", f"{output.ename} in cell {index}: the cells after it never ran"
     return "ok", None
 
 
@@ -136,7 +212,7 @@ def _correct_notebook(path: Path, reached: int) -> None:
         return
     notebook = nbformat.read(path, as_version=4)
     notebook.metadata.setdefault("papermill", {})["exception"] = True
-    cells = [cell for cell in notebook.cells if "papermill-error-cell-tag" not in cell.metadata.get("tags", [])]
+    cells = [cell for cell in notebook.cells if MARKER not in cell.metadata.get("tags", [])]
     for index, cell in enumerate(cells):
         state = cell.metadata.setdefault("papermill", {})
         if index == reached:

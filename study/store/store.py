@@ -1,14 +1,18 @@
 """The run store: one DuckDB file made of the records in `papermill_runs/` and of the published data. It holds nothing
-of its own: delete it and the next command builds it anew.
+of its own: delete it and the next command builds it anew. A store that is damaged is built anew too, and that is said.
 
 `refresh` compares what is there with what was ingested, and where they differ writes a new file beside the old one, in
 one transaction, and renames it into place. So readers never wait for a writer, nor a writer for readers, and a crash
-leaves the old store. Writers take turns by a lock file.
+leaves the old store. Writers take turns by a lock file. A digest beside the store tells whether it is as it was left.
+
+Where nothing may be written, the store is built for the one command that asks.
 """
 import contextlib
+import hashlib
 import json
 import os
 import shutil
+import tempfile
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -17,8 +21,9 @@ import duckdb
 from duckdb import DuckDBPyConnection
 
 from study import errors
-from study.errors import UserError
-from study.project import data_file, data_files, digest, exclusively, runs_folder
+from study.console import err
+from study.errors import NOT_ALLOWED, UserError
+from study.project import data_file, data_files, digest, exclusively, runs_folder, write_atomically
 from study.runs.folder import FIGURES, MANIFEST, PREDICTIONS, SAMPLES, lines, manifest
 
 MIGRATIONS = Path(__file__).parent / "migrations"
@@ -34,48 +39,102 @@ def open() -> Iterator[DuckDBPyConnection]:
     """A read-only connection to the store, brought up to date first. It reads and writes no other file: DuckDB runs a COPY
     within an EXPLAIN ANALYZE or around a PIVOT also where the store is open for reading alone.
 
-    Raises UserError when the file is no store of ours or somebody else keeps it locked.
+    Raises UserError when somebody else keeps it locked.
     """
-    refresh()
-    connection = _connect(path(), read_only=True)
+    with _up_to_date() as file:
+        connection = _connect(file, read_only=True)
+        try:
+            for setting in ("enable_progress_bar = false", "enable_external_access = false",
+                            "disabled_filesystems = 'LocalFileSystem'"):     # without the last, files beside it are left
+                connection.execute(f"SET {setting}")
+            yield connection
+        finally:
+            connection.close()
+
+
+@contextlib.contextmanager
+def _up_to_date() -> Iterator[Path]:
+    """The file of the store: the one that is kept, or, where nothing may be written, one for this time alone."""
     try:
-        for setting in ("enable_progress_bar = false", "enable_external_access = false",
-                        "disabled_filesystems = 'LocalFileSystem'"):     # without the last, files beside the store are left
-            connection.execute(f"SET {setting}")
-        yield connection
-    finally:
-        connection.close()
+        _refresh()
+    except OSError as error:
+        if error.errno not in NOT_ALLOWED:
+            raise errors.of_the_system(error) from error
+    else:
+        yield path()
+        return
+    with tempfile.TemporaryDirectory(prefix="study-store-") as folder:
+        file = Path(folder) / path().name
+        _fill(file, dict(_sources()))
+        yield file
 
 
 def refresh() -> bool:
     """Make the store mirror the records and published data; True if anything had to be written."""
     try:
-        with exclusively(runs_folder() / ".locks" / "store"):
-            wanted = dict(_sources())
-            if path().exists() and _is_up_to_date(wanted):
-                return False
-            _write(wanted)
-            return True
+        return _refresh()
     except OSError as error:
         raise errors.of_the_system(error) from error
 
 
-def _is_up_to_date(wanted: dict[str, str]) -> bool:
-    with contextlib.closing(_connect(path(), read_only=True)) as connection:
-        try:
-            return _version(connection) == len(_migrations()) and _ingested(connection) == wanted
-        except duckdb.Error as error:
-            raise _unreadable(path(), error) from None
+def _refresh() -> bool:
+    with exclusively(runs_folder() / ".locks" / "store"):
+        wanted = dict(_sources())
+        why_not = _why_not_usable() if path().exists() else None
+        if why_not:
+            err.print(f"the run store {why_not}; it is made anew from the records, and nothing is lost", soft_wrap=True)
+        elif path().exists() and _holds(wanted):
+            return False
+        _write(wanted, from_old=path().exists() and not why_not)
+        return True
 
 
-def _write(wanted: dict[str, str]) -> None:
-    draft = path().with_name(f".store-{os.getpid()}.duckdb")
-    draft.write_bytes(b"")      # an OSError here says why the folder cannot be written, which DuckDB would not
-    draft.unlink()
+def _why_not_usable() -> str | None:
+    """What is wrong with the file, as the end of a sentence that begins with the store."""
+    if not _mark().exists():
+        return "has no digest beside it"
+    if path().with_suffix(".duckdb.wal").exists() or _digest_of(path()) != _mark().read_text().strip():
+        return "is not as it was left"
     try:
-        if path().exists():
+        with contextlib.closing(_connect(path(), read_only=True)) as connection:
+            have, known = _version(connection), len(_migrations())
+    except duckdb.Error as error:
+        return f"cannot be read by DuckDB {duckdb.__version__} ({_text(error)})"
+    return f"has had {have} migrations, and this version of the study knows {known}" if have > known else None
+
+
+def _holds(wanted: dict[str, str]) -> bool:
+    with contextlib.closing(_connect(path(), read_only=True)) as connection:
+        return _version(connection) == len(_migrations()) and _ingested(connection) == wanted
+
+
+def _mark() -> Path:
+    """Holds the digest of the store's file."""
+    return path().with_suffix(".sha256")
+
+
+def _digest_of(file: Path) -> str:
+    with file.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()
+
+
+def _write(wanted: dict[str, str], from_old: bool) -> None:
+    for left in path().parent.glob(".store-*"):      # by a command that was killed: whoever writes is alone
+        shutil.rmtree(left) if left.is_dir() else left.unlink()
+    with tempfile.TemporaryDirectory(prefix=".store-", dir=path().parent) as folder:
+        draft = Path(folder) / path().name
+        if from_old:
             shutil.copyfile(path(), draft)
-        with contextlib.closing(_connect(draft)) as connection:
+        _fill(draft, wanted)
+        write_atomically(_mark(), _digest_of(draft) + "\n")
+        path().with_suffix(".duckdb.wal").unlink(missing_ok=True)
+        os.replace(draft, path())
+
+
+def _fill(file: Path, wanted: dict[str, str]) -> None:
+    """Bring a file that nobody else knows up to date."""
+    try:
+        with contextlib.closing(_connect(file)) as connection:
             _migrate(connection)
             connection.begin()
             known = _ingested(connection)
@@ -84,34 +143,29 @@ def _write(wanted: dict[str, str]) -> None:
             for source in [source for source in wanted if known.get(source) != wanted[source]]:
                 _ingest(connection, source)
                 connection.execute("INSERT INTO ingested VALUES (?, ?)", [source, wanted[source]])
+            connection.execute("DELETE FROM made_by")
+            connection.execute("INSERT INTO made_by VALUES ('duckdb', ?)", [duckdb.__version__])
             connection.commit()
-        os.replace(draft, path())
     except duckdb.IOException as error:
         raise UserError(f"cannot write the run store ({_text(error)}); the old store is as it was; free some space or "
                         "mend the folder, then repeat the command") from None
-    finally:
-        draft.unlink(missing_ok=True)
-        draft.with_suffix(".duckdb.wal").unlink(missing_ok=True)
 
 
 def _connect(file: Path, read_only: bool = False) -> DuckDBPyConnection:
-    """Connect, waiting a while for a lock that another program holds."""
+    """Connect, waiting a while for a lock that another program holds. A file that is no store is a duckdb.Error."""
     deadline = time.monotonic() + PATIENCE_S
     while True:
         try:
             return duckdb.connect(str(file), read_only=read_only)
-        except (duckdb.Error, RuntimeError) as error:
+        except RuntimeError as error:       # of which duckdb.Error is none
+            raise duckdb.Error(str(error)) from None
+        except duckdb.Error as error:
             if "Could not set lock" not in str(error):
-                raise _unreadable(file, error) from None
+                raise
             if time.monotonic() > deadline:
                 raise UserError(f"{file} has been open for writing in another program for {PATIENCE_S:g} s; close it "
                                 "there") from None
             time.sleep(0.1)
-
-
-def _unreadable(file: Path, error: Exception) -> UserError:
-    return UserError(f"{file} is not a run store that DuckDB {duckdb.__version__} can read ({_text(error)}); delete it and "
-                     "repeat the command, which rebuilds it from the records")
 
 
 def _text(error: Exception) -> str:
@@ -131,14 +185,11 @@ def _version(connection) -> int:
 
 
 def _migrate(connection) -> None:
-    have, known = _version(connection), _migrations()
-    if have > len(known):
-        raise UserError(f"the run store has had {have} migrations and this version of the study knows {len(known)}; "
-                        f"delete {path()}, which is rebuilt from the records")
+    have = _version(connection)
     connection.begin()
     connection.execute("CREATE TABLE IF NOT EXISTS migrations (number INTEGER PRIMARY KEY, name VARCHAR NOT NULL)")
-    for number, file in enumerate(known[have:], start=have + 1):
-        connection.execute(file.read_text())
+    for number, file in enumerate(_migrations()[have:], start=have + 1):
+        connection.execute(file.read_text(encoding="utf-8"))
         connection.execute("INSERT INTO migrations VALUES (?, ?)", [number, file.stem])
     connection.commit()
 

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import sys
 import tomllib
 from concurrent.futures import ThreadPoolExecutor
@@ -11,9 +12,11 @@ from pathlib import Path
 
 import pytest
 import yaml
+from jupyter_server.services.contents.largefilemanager import LargeFileManager
 
-from study.project import ROOT, refuse_unwritable, write_atomically
-from study.runs import catalogue, parameters
+import set_up
+from study.project import NOTEBOOKS, ROOT, refuse_unwritable, write_atomically
+from study.runs import catalogue, parameters, saving
 from support.processes import run
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -81,14 +84,106 @@ def test_a_machine_that_lacks_something_is_told_what_to_install(broken, advice):
     assert done.stderr.count("\n") == 1
 
 
-@pytest.mark.parametrize("path", BOOKS, ids=lambda path: path.stem)
+def _git(*words, where=ROOT, **options):
+    return run(["git", *words], cwd=where, **options)
+
+
+@pytest.mark.skipif(_git("rev-parse", "HEAD").returncode != 0, reason="this is no clone, so nothing is committed")
+@pytest.mark.parametrize("path", [*BOOKS, NOTEBOOKS / "index.ipynb"], ids=lambda path: path.stem)
 def test_notebooks_are_committed_without_outputs(path):
-    content = json.loads(path.read_text())
+    """What is committed: in the working file JupyterLab keeps outputs, which the filter of `make ready` hides from git."""
+    content = json.loads(_git("show", f":notebooks/{path.name}").stdout)
+    assert content["metadata"]["kernelspec"]["display_name"] == "Python 3 (ipykernel)"      # as JupyterLab writes it
     assert "papermill" not in content["metadata"]
     for cell in content["cells"]:
         assert "papermill" not in cell["metadata"]
         assert not cell.get("outputs")
         assert cell.get("execution_count") is None
+
+
+@pytest.fixture
+def clone(tmp_path):
+    """A repository with one notebook of ours and the filter set, as `make ready` sets it."""
+    folder = tmp_path / "clone"
+    (folder / "notebooks").mkdir(parents=True)
+    shutil.copy(ROOT / ".gitattributes", folder)
+    shutil.copy(BOOKS[0], folder / "notebooks")
+    (folder / ".venv").symlink_to(sys.prefix)
+    _git("init", "--quiet", where=folder)
+    script = "import sys, set_up; set_up.HERE = sys.argv[1]; set_up.set_filter()"
+    assert run([sys.executable, "-c", script, folder], cwd=ROOT).returncode == 0
+    _git("add", "notebooks", ".gitattributes", where=folder)
+    _git("-c", "user.name=a", "-c", "user.email=a@b", "commit", "--quiet", "-m", "One.", where=folder)
+    return folder
+
+
+def _used(path, executed):
+    """Save a notebook as JupyterLab does after its cells ran: outputs, counts, versions."""
+    content = json.loads(path.read_text(encoding="utf-8"))
+    content["metadata"]["kernelspec"] = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
+    content["metadata"]["language_info"] = {
+        "codemirror_mode": {"name": "ipython", "version": 3}, "file_extension": ".py", "mimetype": "text/x-python",
+        "name": "python", "nbconvert_exporter": "python", "pygments_lexer": "ipython3", "version": "3.11.4"}
+    for cell in content["cells"]:
+        if cell["cell_type"] == "code":
+            cell["execution_count"] = 1
+            cell["outputs"] = [{"output_type": "stream", "name": "stdout", "text": [executed]}]
+    path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def test_outputs_of_a_notebook_are_no_change_to_git(clone):
+    path = clone / "notebooks" / BOOKS[0].name
+    _used(path, "shown")
+    assert "shown" in path.read_text(encoding="utf-8")
+    assert _git("diff", "--stat", where=clone).stdout == ""
+    path.write_text(path.read_text(encoding="utf-8").replace("# ", "# New: ", 1), encoding="utf-8")
+    assert _git("diff", "--numstat", where=clone).stdout.split()[:2] == ["1", "1"]
+
+
+@pytest.mark.parametrize("path", [*BOOKS, NOTEBOOKS / "index.ipynb"], ids=lambda path: path.stem)
+def test_jupyterlab_saves_a_notebook_of_the_study_as_it_is_committed(tmp_path, monkeypatch, path):
+    """By its own manager of files. To the byte, so that git and a pull see no change; elsewhere outputs are kept."""
+    manager = LargeFileManager(root_dir=str(tmp_path))
+    manager.register_pre_save_hook(saving.before_saving)
+    monkeypatch.setattr(saving, "NOTEBOOKS", tmp_path / "notebooks")
+    for folder in ("notebooks", "mine"):
+        (tmp_path / folder).mkdir()
+        copy = shutil.copy(path, tmp_path / folder)
+        _used(Path(copy), "shown")
+        manager.save(manager.get(f"{folder}/{path.name}"), f"{folder}/{path.name}")
+    assert (tmp_path / "notebooks" / path.name).read_bytes() == _git("show", f":notebooks/{path.name}", text=False).stdout
+    assert "shown" in (tmp_path / "mine" / path.name).read_text(encoding="utf-8")
+
+
+def test_without_the_environment_the_filter_lets_notebooks_pass(clone):
+    (clone / ".venv").unlink()
+    (clone / "notebooks" / BOOKS[0].name).touch()
+    done = _git("status", "--porcelain", "--untracked-files=no", where=clone)
+    assert (done.stdout, done.stderr) == ("", "")
+
+
+def test_the_hook_and_the_filter_strip_the_same():
+    assert HOOKS["nbstripout"]["entry"].replace('"', "'") == set_up.STRIP
+
+
+def test_set_up_that_is_stopped_says_so_in_one_sentence():
+    script = ("import hashlib, runpy\n"
+              "def stopped(*words): raise KeyboardInterrupt\n"
+              "hashlib.sha256 = stopped\n"
+              "runpy.run_path('set_up.py', run_name='__main__')")
+    done = run([sys.executable, "-c", script], cwd=ROOT)
+    said = "\nset-up: stopped; run the same command again, it goes on where it can\n"
+    assert (done.returncode, done.stderr) == (130, said)
+
+
+@pytest.mark.parametrize(("umask", "mode"), [(0o077, 0o600), (0o022, 0o644), (0o002, 0o664)])
+def test_who_may_read_what_is_written_the_umask_says(tmp_path, umask, mode):
+    before = os.umask(umask)
+    try:
+        write_atomically(tmp_path / "file", "text")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "file").stat().st_mode & 0o777 == mode
 
 
 @pytest.mark.parametrize("path", BOOKS, ids=lambda path: path.stem)

@@ -13,6 +13,7 @@ from study.commands import main as cli
 from study.commands import scoreboard
 from study.pools import aged_pools
 from study.project import DATA, runs_folder
+from study.replays import verify
 from study.runs.catalogue import find
 from study.runs.plan import plan
 
@@ -94,6 +95,14 @@ def test_verify_goes_on_after_a_trace_that_cannot_be_read(study, tmp_path):
     (tmp_path / "meta_L1.parquet").write_bytes(b"PAR1 cut off")
     done = study("verify", tmp_path)
     assert (done.returncode, "of 1 traces; 1 traces could not be read" in done.stdout) == (2, True)
+
+
+def test_verify_takes_the_projects_traces_from_any_folder(study, tmp_path, monkeypatch):
+    seen = []
+    monkeypatch.setattr(verify, "verify", lambda folder: seen.append(folder) or [])
+    monkeypatch.chdir(tmp_path)
+    assert study("verify").returncode == 0
+    assert seen == [DATA / "traces"]
 
 
 def test_params_prints_the_schema(study):

@@ -3,6 +3,7 @@ import nbformat
 import pytest
 from conftest import one_sentence
 
+from study.runs.folder import lines
 from study.runs.plan import plan
 from study.runs.runner import run
 
@@ -50,6 +51,40 @@ def test_trace_says_where_a_figure_comes_from(two_runs, study):
     for word in ("Some dots.", "study.figures.disks.demerits", "drawn", "n=3", "made from sources", "made from lock"):
         assert word in printed
     assert "did you mean 'dots'" in one_sentence(study("trace", "dot"))
+
+
+def test_diff_of_two_notebooks_is_short(two_runs, made_once, study):
+    """They have no number in common, so one table of all of both would be of no use."""
+    other = made_once("apart", {"n": 2}, DRAW)
+    printed = study("diff", two_runs[0].run_id, other.run_id).stdout
+    assert printed.count("\n") == 3
+    for word in (f"{other.run_id} is of apart: n=2", "two notebooks", "lock"):
+        assert word in printed
+
+
+def test_a_figure_names_its_run_and_its_digest_does_not(two_runs, runs, made_once):
+    """In all formats; the digest tells whether two runs drew the same."""
+    one, again = two_runs[0], made_once("drawn", {"n": 2}, DRAW, "m = n")
+    for planned in (one, again):
+        for form in ("svg", "pdf", "png"):
+            assert f"run {planned.run_id}".encode() in (planned.folder / "figures" / f"dots-page.{form}").read_bytes()
+    digests = {lines(planned.folder / "figures.jsonl")[0]["digest"] for planned in (one, again)}
+    assert (len(digests), one.run_id != again.run_id) == (1, True)
+
+
+@pytest.mark.parametrize("n", [2, 3])
+def test_trace_and_run_agree_on_what_is_current(runs, notebook, study, tmp_path, n):
+    """Also of a notebook of the user's own, and with values that are not its defaults."""
+    (tmp_path / "runs.csv").write_text("1")
+    path = notebook("mine", f"open('runs.csv').read()\n{DRAW}")
+    assert study("run", path, "-p", f"n={n}").returncode == 0
+    assert ", current\n" in study("trace", "dots").stdout
+    (tmp_path / "runs.csv").write_text("2")
+    said = study("trace", "dots").stdout
+    assert ", of older code or data\n" in said
+    assert "read: runs.csv\n" in said
+    assert "done before" not in study("run", path, "-p", f"n={n}").stdout
+    assert ", current\n" in study("trace", "dots").stdout
 
 
 def test_claims_are_found_by_name(runs, study):

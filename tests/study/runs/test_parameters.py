@@ -1,4 +1,6 @@
 """Parameters are what the schema says, whichever way they come in."""
+import json
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -12,7 +14,7 @@ INT, FLOAT, BOOL, TEXT = (Parameter(kind=kind) for kind in ("int", "float", "boo
 
 
 @pytest.mark.parametrize(("value", "parameter", "expected"), [
-    ("42", INT, 42), (np.int64(42), INT, 42), ("007", INT, 7), ("-3", INT, -3),
+    ("42", INT, 42), (np.int64(42), INT, 42), ("007", INT, 7), ("-3", INT, -3), ("0x10", INT, 16), ("0o17", INT, 15),
     ("1e5", FLOAT, 1e5), (3, FLOAT, 3.0), (np.float32(0.5), FLOAT, 0.5), (".5", FLOAT, 0.5),
     ("true", BOOL, True), ("False", BOOL, False), (True, BOOL, True),
     ("007", TEXT, "007"), ("0x10", TEXT, "0x10"), ("true", TEXT, "true"),
@@ -24,9 +26,9 @@ def test_a_value_is_read_by_the_type_asked_for(value, parameter, expected):
 
 
 @pytest.mark.parametrize(("value", "parameter"), [
-    ("abc", INT), ("1e5", INT), (1.5, INT), ("0x10", INT), (True, INT), ("", INT), (None, INT),
-    ("nan", FLOAT), (float("inf"), FLOAT), ("1_000", FLOAT), (True, FLOAT), ([1], FLOAT),
-    ("on", BOOL), (1, BOOL), ("1", BOOL), (True, TEXT), (8, TEXT), (("a",), TEXT),
+    ("abc", INT), ("1e5", INT), (1.5, INT), ("0b1", INT), ("1:30", INT), (True, INT), ("", INT), (None, INT),
+    ("nan", FLOAT), (".inf", FLOAT), (float("inf"), FLOAT), ("1_000", FLOAT), (True, FLOAT), ([1], FLOAT),
+    ("on", BOOL), ("yes", BOOL), ("tRUE", BOOL), (1, BOOL), ("1", BOOL), (True, TEXT), (8, TEXT), (("a",), TEXT),
 ])
 def test_what_is_not_of_the_type_is_refused(value, parameter):
     with pytest.raises(UserError, match=r"parameter 'x' is .* which is not"):
@@ -51,7 +53,10 @@ def test_choices_hold():
 
 
 @pytest.mark.parametrize(("cell", "why"), [
-    ("n = 3\nb = n * 2", "derived"), ("n = 3\nb = [1, 2]", "list"), ("import os\nn = 3", "not 'name = value'"),
+    ("n = 3\nb = n * 2", "derived"), ("n = 3\nb = [1, n]", "derived"), ("b = (1, 2)", "is a tuple"),
+    ("b = {1: 2}", "names that are no text"), ("b = {1, 2}", "is a set"), ("b = 2**9999999", "power"),
+    ("b = 1 / 0", "no number"),
+    ("b = b'x'", "is a bytes"), ("print(3)", "not 'name = value'"), ("n = 3\nif n:\n    m = 4", "not 'name = value'"),
     ("n = 3\nn = 4", "set twice"), ("n = = 3", "line 1 of the parameters cell is not Python"),
     ("n: int = 3\nb = f'{n}'", "derived"),
 ])
@@ -90,13 +95,117 @@ def test_malformed_command_line_pairs_are_refused(pairs):
         from_command_line(pairs)
 
 
-def test_what_yaml_makes_of_words_is_caught(tmp_path):
+ANY, LIST, TABLE = (Parameter(kind=kind, optional=kind == "any") for kind in ("any", "list", "dict"))
+MAYBE = Parameter(kind="float", optional=True)
+
+
+@pytest.mark.parametrize(("text", "parameter", "expected"), [
+    ("010", INT, 10), ("010", TEXT, "010"), ("010", ANY, 10), ("1:30", TEXT, "1:30"), ("1:30", ANY, "1:30"),
+    ("0x1F", INT, 31), ("0o17", ANY, 15), ("1e5", FLOAT, 1e5), ("1e5", ANY, 1e5), ("1_000", ANY, "1_000"),
+    ("on", TEXT, "on"), ("yes", ANY, "yes"), ("true", BOOL, True), ("true", TEXT, "true"), ("null", ANY, None),
+    ("~", MAYBE, None), ("2", MAYBE, 2.0), ("2019-01-01", TEXT, "2019-01-01"), ("2019-01-01", ANY, "2019-01-01"),
+    ("[1, a, 010]", LIST, [1, "a", 10]), ("{a: 1, b: {c: on}}", TABLE, {"a": 1, "b": {"c": "on"}}), ("[]", ANY, [])])
+def test_a_file_and_the_command_line_are_read_alike_by_yaml_1_2(tmp_path, text, parameter, expected):
     file = tmp_path / "p.yaml"
-    file.write_text("mode: on\nsize: 1e5\n")
-    given_values = from_yaml(file)
-    with pytest.raises(UserError, match="put text in quotes"):
-        checked("mode", given_values["mode"], TEXT)
-    assert checked("size", given_values["size"], FLOAT) == 1e5      # YAML leaves it text
+    file.write_text(f"x: {text}\n")
+    read = [checked("x", source["x"], parameter) for source in (from_yaml(file), from_command_line([f"x={text}"]))]
+    assert read == [expected, expected]
+    assert [type(value) for value in read] == [type(expected)] * 2
+
+
+def test_what_is_quoted_in_a_file_is_text(tmp_path):
+    file = tmp_path / "p.yaml"
+    file.write_text("a: '010'\nb: \"null\"\nc: |\n  12\n")
+    read = {name: checked(name, value, ANY) for name, value in from_yaml(file).items()}
+    assert read == {"a": "010", "b": "null", "c": "12\n"}
+
+
+HUGE = "9" * 400
+
+
+@pytest.mark.parametrize("text", [HUGE, f"-{HUGE}", "9" * 5000, "1e999", "0x" + "f" * 300])
+@pytest.mark.parametrize("parameter", [INT, FLOAT, ANY], ids=lambda parameter: parameter.kind)
+def test_a_number_beyond_all_bounds_is_one_sentence(tmp_path, text, parameter):
+    if parameter == INT and text == "1e999":
+        pytest.skip("that is no whole number")
+    file = tmp_path / "p.yaml"
+    file.write_text(f"x: {text}\n")
+    for source in (from_yaml(file), from_command_line([f"x={text}"])):
+        with pytest.raises(UserError, match=r"parameter 'x' is .{1,90}, but numbers go to 1\.8e\+308; give less"):
+            checked("x", source["x"], parameter)
+    with pytest.raises(UserError, match="but numbers go to"):
+        checked("x", int(HUGE), parameter)
+
+
+def test_large_seeds_are_kept():
+    assert checked("x", str(2**128), INT) == 2**128
+
+
+@pytest.mark.parametrize(("content", "said"), [
+    ("a: 1\nb: 2\na: 3\n", r"line 3: the name 'a' stands twice"), ("a: {b: 1, b: 2}", "'b' stands twice"),
+    ("? [1]\n: 2", "a name is no text"), ("a: !!python/name:os.system x", "is not known"), ("a: &x [*x]", "is not YAML"),
+    ("a: " + "[" * 3000, "nested too deeply|is not YAML"), (f"a: [{HUGE}]", "beyond 1.8e")])
+def test_a_parameter_file_that_says_two_things_or_none_is_refused(tmp_path, content, said):
+    file = tmp_path / "p.yaml"
+    file.write_text(content)
+    with pytest.raises(UserError, match=said):
+        from_yaml(file)
+
+
+OF_THE_FIELD = '''"""What is run."""
+import os
+from pathlib import Path
+lr: float = 1            # learning rate
+n: int = 3
+ratio: "float" = 2
+size = 4                 # type: float  of a part
+big: int = 10**6
+neg = -1
+table = None
+maybe: float | None = None
+perhaps: Optional[int] = 7
+names: list[str] = ["a", "b"]
+sizes = [1, [2.5, None]]
+options: dict = {"a": {"b": 1}}
+größe = "naïve – 数据 🐘"
+'''
+
+
+def test_a_parameters_cell_as_papermill_users_write_it(notebook):
+    path = notebook("field", parameters=OF_THE_FIELD)
+    defaults = resolve(path, None, {})
+    assert defaults == {
+        "lr": 1.0, "n": 3, "ratio": 2.0, "size": 4.0, "big": 10**6, "neg": -1, "table": None, "maybe": None, "perhaps": 7,
+        "names": ["a", "b"], "sizes": [1, [2.5, None]], "options": {"a": {"b": 1}}, "größe": "naïve – 数据 🐘"}
+    assert [type(defaults[name]) for name in ("lr", "ratio", "size", "big")] == [float, float, float, int]
+    words = ["lr=0.01", "ratio=1.5", "table={a: [1]}", "maybe=0.5", "perhaps=null", "names=[c]", "options={d: 2}"]
+    values = resolve(path, None, from_command_line(words))
+    assert {name: value for name, value in values.items() if value != defaults[name]} == {
+        "lr": 0.01, "ratio": 1.5, "table": {"a": [1]}, "maybe": 0.5, "perhaps": None, "names": ["c"], "options": {"d": 2}}
+    assert {name: parameter.help for name, (_, parameter) in schema(path, None).items() if parameter.help} == {
+        "lr": "learning rate", "size": "of a part"}
+    for word, said in (("n=0.5", "not a whole number"), ("names=3", "not a list"), ("lr=null", "not a number"),
+                       ("options=[1]", "not a table"), ("perhaps=x", "not a whole number or null")):
+        with pytest.raises(UserError, match=said):
+            resolve(path, None, from_command_line([word]))
+
+
+@pytest.mark.parametrize(("metadata", "language"), [
+    ({"kernelspec": {"name": "ir", "display_name": "R"}}, "the kernel ir"),
+    ({"kernelspec": {"name": "julia-1.9", "display_name": "Julia 1.9"}}, "the kernel julia-1.9"),
+    ({"kernelspec": {"name": "bash", "display_name": "Bash"}}, "the kernel bash"),
+    ({"kernelspec": {"name": "ir", "language": "R"}}, "R"), ({"language_info": {"name": "julia"}}, "julia"),
+    ({"kernelspec": {"name": "mine", "display_name": "Mine", "language": "python"}}, None),
+    ({"kernelspec": {"name": "conda-env-analysis_1-py", "display_name": "Python [conda env]"}}, None),
+    ({"kernelspec": {"name": "mine", "display_name": "Python (mine)"}}, None), ({}, None)])
+def test_a_notebook_of_another_language_is_refused_by_what_it_names(tmp_path, metadata, language):
+    path = tmp_path / "other.ipynb"
+    path.write_text(json.dumps({"nbformat": 4, "nbformat_minor": 5, "metadata": metadata, "cells": []}))
+    if language is None:
+        parameters.refuse_other_languages(path)
+        return
+    with pytest.raises(UserError, match=f"other.ipynb is of {language}, but only notebooks in Python are run"):
+        parameters.refuse_other_languages(path)
 
 
 @pytest.mark.parametrize("content", ["- 1\n- 2\n", "a: [unclosed", "just words"])

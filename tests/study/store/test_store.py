@@ -1,12 +1,15 @@
 """The run store mirrors records and published data, whatever happens to it."""
+import errno
 import os
 import subprocess
+import tempfile
 import time
+from pathlib import Path
 
+import duckdb
 import pytest
 from conftest import command, one_sentence
 
-from study.errors import UserError
 from study.runs.plan import plan
 from study.runs.runner import run
 from study.store import store
@@ -75,7 +78,7 @@ def test_readers_do_not_wait_for_a_writer_nor_a_writer_for_readers(one_run, note
         assert reader.execute("SELECT count(*) FROM runs WHERE origin = 'simulated'").fetchone() == (1,)
 
 
-def test_a_store_of_an_older_schema_is_migrated(one_run, monkeypatch, tmp_path):
+def test_a_store_of_an_older_schema_is_migrated_and_one_of_a_newer_made_anew(one_run, monkeypatch, tmp_path, capsys):
     store.refresh()
     later = tmp_path / "migrations"
     later.mkdir()
@@ -86,18 +89,12 @@ def test_a_store_of_an_older_schema_is_migrated(one_run, monkeypatch, tmp_path):
         newer.setattr(store, "MIGRATIONS", later)
         with store.open() as connection:
             assert connection.execute("SELECT DISTINCT later FROM runs").fetchall() == [("yes",)]
-    known = len(list(store.MIGRATIONS.glob("*.sql")))
-    with pytest.raises(UserError, match=f"{known + 1} migrations and this version of the study knows {known}"):
-        store.refresh()
+    assert store.refresh()      # a later version has been here: its file is not ours to read
+    assert "migrations, and this version of the study knows" in capsys.readouterr().err
 
 
-def test_a_corrupt_store_is_one_sentence_and_loses_nothing(one_run, study, runs):
-    store.refresh()
-    store.path().write_bytes(b"this is not a database" * 1000)
-    assert "delete it and repeat the command" in one_sentence(study("query", "SELECT 1"))
-    store.path().unlink()
-    done = study("query", "SELECT count(*) AS n FROM runs WHERE origin = 'simulated'", "--format", "csv")
-    assert (done.returncode, done.stdout) == (0, "n\n1\n")
+def _garbage(content):
+    return b"this is not a database" * 1000
 
 
 def _cut(content):
@@ -108,11 +105,68 @@ def _flipped(content):
     return bytes(255 - byte if 100 < place < 5000 else byte for place, byte in enumerate(content))
 
 
-@pytest.mark.parametrize("damage", [_cut, _flipped])
-def test_a_damaged_store_is_one_sentence(one_run, study, damage):
+def _one_bit(content):
+    place = len(content) * 2 // 3
+    return content[:place] + bytes([content[place] ^ 1]) + content[place + 1:]
+
+
+VERBS = (("query", "SELECT count(*) AS n FROM runs WHERE origin = 'simulated'", "--format", "csv"), ("claims",),
+         ("trace", "nothing"), ("export",), ("check", "paper"), ("diff", "a", "b"))
+
+
+@pytest.mark.parametrize("damage", [_garbage, _cut, _flipped, _one_bit])
+def test_a_damaged_store_is_made_anew_and_that_is_said(one_run, study, damage):
     store.refresh()
+    with store.open() as connection:
+        before = dump(connection)
     store.path().write_bytes(damage(store.path().read_bytes()))
-    assert "delete it and repeat the command" in one_sentence(study("query", "SELECT 1"))
+    done = study(*VERBS[0])
+    assert (done.returncode, done.stdout) == (0, "n\n1\n")
+    assert done.stderr == "the run store is not as it was left; it is made anew from the records, and nothing is lost\n"
+    with store.open() as connection:
+        assert dump(connection) == before
+    assert study(*VERBS[0]).stderr == ""
+
+
+@pytest.mark.parametrize("words", VERBS[1:], ids=lambda words: words[0])
+def test_a_damaged_store_is_the_same_to_every_verb(one_run, study, words):
+    store.refresh()
+    whole = study(*words)
+    store.path().write_bytes(_one_bit(store.path().read_bytes()))
+    done = study(*words)
+    assert (done.returncode, done.stdout) == (whole.returncode, whole.stdout)
+    with store.open() as connection:
+        assert connection.execute("SELECT count(*) FROM runs WHERE origin = 'simulated'").fetchone() == (1,)
+
+
+def test_drafts_of_commands_that_were_killed_are_in_nobodys_way(one_run):
+    for name in (f".store-{os.getpid()}.duckdb", ".store-abc"):
+        store.path().parent.mkdir(exist_ok=True)
+        (store.path().parent / name).write_bytes(b"half a store")
+    assert store.refresh()
+    assert not list(store.path().parent.glob(".store-*"))
+
+
+def test_the_store_says_which_duckdb_made_it(one_run):
+    with store.open() as connection:
+        assert connection.execute("SELECT * FROM made_by").fetchall() == [("duckdb", duckdb.__version__)]
+
+
+def test_where_nothing_may_be_written_what_only_reads_answers_all_the_same(one_run, study, monkeypatch):
+    def refused(path):
+        raise PermissionError(errno.EROFS, "Read-only file system", str(path))
+
+    monkeypatch.setattr(store, "exclusively", refused)
+    done = study(*VERBS[0])
+    assert (done.returncode, done.stdout, done.stderr) == (0, "n\n1\n", "")
+    assert study("claims", "pgbench-1").returncode == 0
+    assert not store.path().exists()
+    assert not list(Path(tempfile.gettempdir()).glob("study-store-*"))
+
+
+def test_a_folder_where_even_root_may_not_write_is_enough_to_read(study, monkeypatch):
+    monkeypatch.setenv("STUDY_RUNS", "/sys/study-runs")
+    assert study("query", "SELECT count(*) > 0 AS some FROM runs", "--format", "csv").stdout == "some\nTrue\n"
 
 
 @pytest.mark.parametrize("query", ["", ";", "SELECT nonsense"])
@@ -136,13 +190,3 @@ def test_a_store_locked_by_another_program_is_waited_for(one_run):
 
 def test_a_query_that_fails_is_one_sentence(runs, study):
     assert "the query fails" in one_sentence(study("query", "SELECT nonsense FROM runs"))
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
-def test_an_unwritable_folder_is_one_sentence(one_run, study, runs):
-    store.path().unlink(missing_ok=True)
-    runs.chmod(0o500)
-    try:
-        assert "cannot read or write" in one_sentence(study("query", "SELECT 1"))
-    finally:
-        runs.chmod(0o700)

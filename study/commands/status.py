@@ -1,0 +1,95 @@
+"""What is current and what would run: `study status` and the `--dry-run` of other verbs. Nothing is run or written."""
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from rich.console import Console
+
+from study import console
+from study.commands import result
+from study.errors import UserError
+from study.project import runs_folder
+from study.runs import catalogue
+from study.runs.folder import MANIFEST, manifest
+from study.runs.plan import Plan, all_plans, done_before, missing, plan
+
+
+class State(NamedTuple):
+    """Of a notebook with its parameters."""
+    name: str
+    state: str
+    minutes: float | None       # that it would run; None if it would not
+
+
+def show(plans: Iterable[Plan], as_json: bool, out: Console) -> None:
+    """What would run of these plans, and of what they need."""
+    wanted = {planned.run_id: planned for planned in plans}
+    _give([state_of(planned) for planned in {**wanted, **missing(wanted.values())}.values()], as_json, out)
+
+
+def show_all(as_json: bool, out: Console) -> None:
+    """The notebooks of the study with their defaults, and notebooks of the user's own as they were run last."""
+    _give([state_of(planned) for planned in all_plans()] + _own(), as_json, out)
+
+
+def when(started: str) -> str:
+    """A time of a manifest, for readers."""
+    return f"{started[:16].replace('T', ' ')} UTC"
+
+
+def state_of(planned: Plan) -> State:
+    if done := done_before(planned):
+        return State(planned.name, f"current, run on {when(done.started)}", None)
+    before = [known for file in planned.folder.parent.glob(f"*/{MANIFEST}") if (known := manifest(file.parent))]
+    this = manifest(planned.folder)
+    if this and this["status"] != "ok":
+        state = f"{this['status']} on {when(this['started'])}: {this['reason']}"
+    else:
+        state = "run with other code, data or parameters" if before else "not run"
+    return State(planned.name, state, _minutes(planned, before))
+
+
+def _minutes(planned: Plan, before: list[dict[str, Any]]) -> float:
+    """About how long it would take: as the last run that went well did, or else as its entry says."""
+    went_well = [known for known in before if known["status"] == "ok" and known["parameters"] == planned.parameters]
+    if went_well:
+        return max(went_well, key=lambda known: known["started"])["seconds"] / 60
+    return (catalogue.entry(planned.notebook) or catalogue.Notebook()).minutes
+
+
+def _own() -> list[State]:
+    """Of each notebook of the user's own and each set of parameters the last run counts."""
+    last: dict[str, dict[str, Any]] = {}
+    for file in runs_folder().glob(f"*/*/{MANIFEST}"):
+        known = manifest(file.parent)
+        if known and known.get("file"):
+            key = json.dumps([known["file"], known["parameters"], known.get("secrets")], sort_keys=True)
+            last[key] = max(known, last.get(key, known), key=lambda run: run["started"])
+    return [_state_of_own(known) for _, known in sorted(last.items())]
+
+
+def _state_of_own(known: dict[str, Any]) -> State:
+    try:
+        planned = plan(Path(known["file"]), known["parameters"], dict.fromkeys(known.get("secrets") or (), ""))
+    except UserError as error:
+        return State(known["notebook"], f"cannot run: {error}", None)
+    return state_of(planned)._replace(name=known["file"])
+
+
+def _give(states: list[State], as_json: bool, out: Console) -> None:
+    result.give(states, as_json, lambda: _say(states, out))
+
+
+def _say(states: list[State], out: Console) -> None:
+    shown = console.table("notebook", "state", "would take", whole="notebook")
+    for state in states:
+        shown.add_row(state.name, state.state, "" if state.minutes is None else _in_words(state.minutes))
+    out.print(shown)
+    to_run = [state.minutes for state in states if state.minutes is not None]
+    out.print(f"{len(to_run)} of {len(states)} would run, one after another in {_in_words(sum(to_run))}" if to_run
+              else f"{len(states)} are current; nothing would run")
+
+
+def _in_words(minutes: float) -> str:
+    return f"about {minutes:.0f} min" if minutes >= 1 else f"about {max(1, round(60 * minutes))} s"

@@ -1,0 +1,123 @@
+"""Files that a notebook of the user's own reads: part of what its run is made of.
+
+Which files these are is seen while it runs. A file counts when Python opens it to read, or when text in the notebook or in
+its parameters names it (which also covers what DuckDB and Arrow open by name in code of their own). A file that the run
+itself opens to write is a result and no input. Files of the system, of this project and of hidden folders do not count.
+"""
+import functools
+import hashlib
+import json
+import os
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from importlib.util import source_from_cache
+from pathlib import Path
+from typing import Any
+
+from study.project import CACHE, DATA, ROOT, runs_folder
+
+SEEN = "inputs.jsonl"       # in the folder of a run that is under way
+OF_THE_SYSTEM = ("/proc", "/sys", "/dev", "/etc", "/usr", "/lib", "/lib64", "/run", "/opt", "/nix", "/var/lib", "/var/cache")
+QUOTED = re.compile(r"""['"]([^'"\n]+)(?=['"])""")     # also what stands in quotes within quotes
+MOST_IN_A_FOLDER = 1000     # files of a folder that the notebook names
+WRITES = os.O_WRONLY | os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_TRUNC
+
+
+def of_file(path: Path) -> str:
+    """SHA-256 of a file's content; nothing where there is no file that can be read."""
+    try:
+        stat = path.stat()
+        return _of_content(path, stat.st_size, stat.st_mtime_ns, stat.st_ino)
+    except OSError:
+        return ""
+
+
+@functools.lru_cache(4096)
+def _of_content(path: Path, *version: int) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def today(folder: Path, names: Iterable[str]) -> dict[str, str]:
+    """Digests of the files `names`, each named from `folder` on."""
+    return {name: of_file(folder / name) for name in names}
+
+
+def counts(path: str, folder: Path) -> bool:
+    """Whether a file (by its absolute path) can be an input of a notebook in `folder`."""
+    ours = (sys.prefix, CACHE, DATA, ROOT / "model", ROOT / "study", runs_folder(), os.environ.get("NUMBA_CACHE_DIR"))
+    if any(place and _lies_in(path, place) for place in ours):
+        return False
+    if _lies_in(path, folder):
+        return not any(part.startswith(".") for part in Path(path).relative_to(folder).parts[:-1])
+    return not any(_lies_in(path, place) for place in (*OF_THE_SYSTEM, sys.base_prefix)) \
+        and not any(part.startswith(".") for part in Path(path).parts)
+
+
+def _lies_in(path: str, folder: str | Path) -> bool:
+    return path.startswith(f"{folder}{os.sep}")
+
+
+# --- named in the text ----------------------------------------------------------------------------------------------------
+
+def named(folder: Path, code: Iterable[str], values: Any) -> dict[str, str]:
+    """Digests of the files that text in quotes or a parameter names, also by a pattern (`*.csv`) or by their folder."""
+    texts = {text for cell in code for text in QUOTED.findall(cell)} | set(_texts(values))
+    paths = {os.path.abspath(path) for text in texts for path in _files(folder, text)}
+    return today(folder, sorted(os.path.relpath(path, folder) for path in paths if counts(path, folder)))
+
+
+def _texts(values: Any) -> Iterator[str]:
+    if isinstance(values, str):
+        yield values
+    elif isinstance(values, dict | list):
+        for value in values.values() if isinstance(values, dict) else values:
+            yield from _texts(value)
+
+
+def _files(folder: Path, text: str) -> list[Path]:
+    try:
+        place = folder / text
+        if place.is_file():
+            return [place]
+        if place.is_dir() and _lies_in(os.path.abspath(place), folder):
+            below = [path for path in sorted(place.rglob("*"))[:MOST_IN_A_FOLDER] if path.is_file()]
+            return below
+        if re.search(r"\w.*[*?[]|[*?[].*\w", text) and not os.path.isabs(text):
+            return [path for path in folder.glob(text) if path.is_file()]
+    except (OSError, ValueError, NotImplementedError):      # of text that is no path
+        pass
+    return []
+
+
+# --- seen while the notebook runs -----------------------------------------------------------------------------------------
+
+def note(path: str, flags: int, run: Path, folder: Path) -> None:
+    """Note in the run's folder that a file is about to be opened. Compiled modules stand for their source."""
+    if os.sep + "__pycache__" + os.sep in path:
+        if flags & WRITES or not path.endswith(".pyc"):
+            return
+        path = source_from_cache(path)
+    if counts(path, folder) and (flags & WRITES or os.path.isfile(path)):
+        digest = None if flags & WRITES else of_file(Path(path))
+        line = json.dumps({"name": os.path.relpath(path, folder), "digest": digest}) + "\n"
+        handle = os.open(run / SEEN, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
+        try:
+            os.write(handle, line.encode())
+        finally:
+            os.close(handle)
+
+
+def taken(run: Path, folder: Path, named_before: dict[str, str]) -> dict[str, str]:
+    """The inputs of a run that has ended: what it read, and what the text names and the run left as it was."""
+    seen = [json.loads(line) for line in (run / SEEN).read_text(encoding="utf-8").splitlines()] \
+        if (run / SEEN).exists() else []
+    written = {row["name"] for row in seen if row["digest"] is None}
+    read: dict[str, str] = {}
+    for row in seen:
+        if row["digest"]:
+            read.setdefault(row["name"], row["digest"])
+    left = {name: value for name, value in named_before.items() if of_file(folder / name) == value}
+    return {name: value for name, value in sorted({**left, **read}.items())
+            if name not in written and (folder / name).exists()}

@@ -1,0 +1,154 @@
+"""What a notebook of the user's own reads is part of what its run is made of."""
+import json
+import sqlite3
+
+import pytest
+
+from study.runs import inputs
+from study.runs.folder import manifest
+from study.runs.plan import done_before, is_current, plan
+from study.runs.runner import run
+
+READS = {
+    "open": ("runs.csv", "text = open('runs.csv').read()"),
+    "pandas": ("runs.csv", "import pandas\npandas.read_csv('runs' + '.csv')"),
+    "path": ("runs.csv", "from pathlib import Path\nPath('runs.csv').read_bytes()"),
+    "bytes": ("runs.csv", "import os\nos.close(os.open(b'runs.csv', os.O_RDONLY))"),
+    "absolute": ("runs.csv", "import os\nopen(os.path.abspath('runs' + '.csv')).read()"),
+    "below": ("data/runs.csv", "open('data/' + 'runs.csv').read()"),
+    "beside": ("../beside/runs.csv", "open('../beside/' + 'runs.csv').read()"),
+    "by DuckDB": ("runs.csv", "import duckdb\nduckdb.sql(\"SELECT * FROM read_csv('runs.csv')\").fetchall()"),
+    "by a pattern": ("runs.csv", "import duckdb\nduckdb.sql(\"SELECT * FROM 'r*.csv'\").fetchall()"),
+    "in a folder": ("data/runs.csv", "import duckdb\nduckdb.read_csv('data' + '/runs.csv').fetchall(); 'data'"),
+    "fork": ("runs.csv", "import os\nif not os.fork():\n    open('runs' + '.csv').read()\n    os._exit(0)\nos.wait()"),
+    "helper": ("helper.py", "import helper"), "package": ("package/part.py", "import package.part"),
+    "script": ("script.txt", "exec(open('script.txt').read())"),
+}
+
+
+@pytest.mark.parametrize("how", READS)
+def test_a_run_is_repeated_when_a_file_that_it_read_has_changed_and_only_then(runs, notebook, tmp_path, how):
+    """And it is the old run again when the file is as it was."""
+    name, cell = READS[how]
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    file = folder / name
+    file.parent.mkdir(exist_ok=True)
+    (tmp_path / "beside").mkdir(exist_ok=True)
+    file.write_text("a = 1\n")
+    path = notebook("reads", cell).rename(folder / "reads.ipynb")
+    first = run(plan(path))
+    assert (first.status, first.again) == ("ok", True), first.reason
+    again = run(plan(path))
+    assert (again.again, bool(again.started)) == (False, True)
+    if not name.endswith(".py"):
+        assert set(manifest(first.plan.folder)["inputs"]) == {name}
+    (folder / "other.csv").write_text("of nobody's interest")
+    assert not run(plan(path)).again
+    file.write_text("a = 2\n")
+    assert not is_current(manifest(first.plan.folder))
+    second = run(plan(path))
+    assert (second.status, second.again, is_current(manifest(second.plan.folder))) == ("ok", True, True)
+    file.write_text("a = 1\n")
+    back = run(plan(path))
+    assert (back.again, back.plan.run_id) == (False, first.plan.run_id)
+
+
+def test_a_parameter_that_names_a_file_makes_it_an_input(runs, notebook, tmp_path):
+    path = notebook("named", "import duckdb\nduckdb.read_csv(file).fetchall()", parameters="file = 'none.csv'")
+    (tmp_path / "mine.csv").write_text("a\n1\n")
+    assert run(plan(path, {"file": "mine.csv"})).again
+    assert not run(plan(path, {"file": "mine.csv"})).again
+    (tmp_path / "mine.csv").write_text("a\n2\n")
+    assert run(plan(path, {"file": "mine.csv"})).again
+
+
+@pytest.mark.parametrize("cell", [
+    "open('out.csv', 'a').write('1')", "import pandas\npandas.DataFrame({'a': [1]}).to_csv('out.csv')",
+    "import duckdb, time\nduckdb.sql(f\"COPY (SELECT {time.time_ns()}) TO 'out.csv'\")",
+    "import tempfile\nwith tempfile.TemporaryFile() as file:\n    file.write(b'1')"])
+def test_what_a_run_writes_is_no_input(runs, notebook, tmp_path, cell):
+    (tmp_path / "out.csv").write_text("0")
+    path = notebook("writes", cell)
+    outcome = run(plan(path))
+    assert outcome.status == "ok", outcome.reason
+    assert manifest(outcome.plan.folder)["inputs"] == {}
+    assert not run(plan(path)).again
+
+
+def test_a_database_that_is_opened_is_an_input(runs, notebook, tmp_path):
+    def write(value):
+        with sqlite3.connect(tmp_path / "mine.db") as connection:
+            connection.execute("CREATE TABLE IF NOT EXISTS t (a)")
+            connection.execute("INSERT INTO t VALUES (?)", [value])
+        connection.close()
+
+    write(1)
+    path = notebook("asks", "import sqlite3\nsqlite3.connect('mine' + '.db').execute('SELECT * FROM t').fetchall()")
+    assert run(plan(path)).status == "ok"
+    assert not run(plan(path)).again
+    write(2)
+    assert run(plan(path)).again
+
+
+def test_system_and_project_files_are_no_inputs(runs, notebook):
+    """Of what a run of ours reads besides, the identity covers what counts: sources, data and the lock file."""
+    cell = "import matplotlib.pyplot, pandas, study.figures.disks\nopen('/etc/passwd').read()"
+    outcome = run(plan(notebook("large", cell)))
+    assert (outcome.status, manifest(outcome.plan.folder)["inputs"]) == ("ok", {})
+
+
+@pytest.mark.parametrize(("text", "names"), [
+    ("'a.csv'", ["a.csv"]), ('"SELECT * FROM \'a.csv\'"', ["a.csv"]), ("'*.csv'", ["a.csv"]), ("'below'", ["below/b.csv"]),
+    ("'*'", []), ("'.'", []), ("a.csv", []), ("'\\0'", []), ("'" + "x" * 5000 + "'", []), ("'/etc/passwd'", [])])
+def test_text_that_names_a_file(tmp_path, text, names):
+    for name in ("a.csv", "below/b.csv", ".hidden/c.csv"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("x")
+    assert list(inputs.named(tmp_path, [text], {})) == names
+
+
+def test_run_says_what_was_done_before_and_again_runs_it(study, notebook, tmp_path):
+    path = notebook("mine", f"open({str(tmp_path / 'count')!r}, 'a').write('.')")
+    first = study("run", path).stdout
+    second = study("run", path).stdout
+    assert ("mine ok " in first, "mine done before, on " in second) == (True, True)
+    assert "UTC; nothing was run (--again runs it anew)" in second
+    assert "mine ok " in study("run", path, "--again").stdout
+    assert (tmp_path / "count").read_text() == ".."
+
+
+def test_status_and_dry_run_say_what_would_run_and_run_nothing(study, runs, notebook, tmp_path):
+    path = notebook("mine", "open('runs.csv').read()")
+    (tmp_path / "runs.csv").write_text("1")
+    assert "1 of 1 would run" in study("run", path, "--dry-run").stdout
+    assert not list(runs.glob("mine/*"))
+    study("run", path)
+    assert "1 are current; nothing would run" in study("run", path, "--dry-run").stdout
+
+    def row():
+        return next(line for line in study("status").stdout.splitlines() if line.startswith(str(path)))
+    assert "current, run on" in row()
+    (tmp_path / "runs.csv").write_text("2")
+    assert "run with other code, data or parameters" in row()
+    path.unlink()
+    assert "cannot run: " in study("status").stdout
+    said = study("reproduce", "--only", "05", "--dry-run").stdout
+    assert [word in said for word in ("04_oltp_gain", "05_io_size_correlation", "2 of 2 would run")] == [True] * 3
+
+
+def test_the_manifest_names_the_commit(runs, notebook, monkeypatch):
+    planned = run(plan(notebook("plain", "n"))).plan
+    said = json.loads((planned.folder / "manifest.json").read_text())["git"]
+    assert said is None or (len(said["commit"]), type(said["dirty"])) == (40, bool)
+    monkeypatch.setenv("PATH", "")      # no git at hand
+    from study.project import git_state
+    assert git_state() is None
+
+
+def test_done_before_is_false_of_a_record_whose_input_is_gone(runs, notebook, tmp_path):
+    (tmp_path / "runs.csv").write_text("1")
+    planned = run(plan(notebook("reads", "open('runs.csv').read()"))).plan
+    assert done_before(planned)
+    (tmp_path / "runs.csv").unlink()
+    assert not done_before(planned)
