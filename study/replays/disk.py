@@ -103,9 +103,9 @@ def read_trace(path):
     wrong = ~operation.isin(["R", "W"]) | ~((numbers >= 0) & (numbers <= LARGEST)).all(axis=1) | (whole % 1 != 0).any(axis=1)
     if wrong.any():
         row = int(wrong.argmax())
-        request = ",".join(map(str, table.loc[row, list(TRACE_COLUMNS)]))
-        raise UserError(f"request {row + 1} of the trace {path} is {request[:60]}; give R or W and four numbers of 0 to "
-                        "10^11, block and count whole, and a trace that is not cut off")
+        said = ",".join(map(str, table.loc[row, list(TRACE_COLUMNS)]))
+        raise UserError(f"request {row + 1} of the trace {path} is {said[:60]}; give R or W and four numbers of 0 to 10^11, "
+                        "block and count whole, and a trace that is not cut off")
     service, gap = (np.rint(numbers[name].to_numpy() * 1000).astype(np.int64) for name in ("service_us", "gap_us"))
     if not service[:len(service) // 2].any() or not service[len(service) // 2:].any():
         raise UserError(f"half of the trace {path}, or all of it, has no service times; give a measured trace")
