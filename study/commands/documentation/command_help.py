@@ -9,12 +9,12 @@ def commands() -> str:
 
     from study.commands import main as cli
     return "\n\n".join(f"## {' '.join(('study', *words))}\n\n```text\n{help_of(words)}\n```"
-                       for words in _verbs(get_command(cli.app)))
+                       for words in verbs(get_command(cli.app)))
 
 
-def _verbs(command, words: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
+def verbs(command, words: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
     below = getattr(command, "commands", {})
-    return [words, *(verb for name, subcommand in below.items() for verb in _verbs(subcommand, (*words, name)))]
+    return [words, *(verb for name, subcommand in below.items() for verb in verbs(subcommand, (*words, name)))]
 
 
 def help_of(words: tuple[str, ...]) -> str:

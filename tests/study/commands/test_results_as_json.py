@@ -12,7 +12,7 @@ from typer.main import get_command
 
 from study.commands import main as cli
 from study.commands import result, scoreboard
-from study.commands.documentation import _verbs
+from study.commands.documentation.command_help import verbs
 from study.documents import claims
 from study.grades import grading
 from study.project import DATA
@@ -25,7 +25,7 @@ NO_RESULT = {("lab",)}      # it does not come back
 def verbs():
     """Every verb, with its command."""
     top = get_command(cli.app)
-    for words in _verbs(top):
+    for words in verbs(top):
         command = top
         for word in words:
             command = command.commands[word]
