@@ -120,7 +120,7 @@ def _check_record(name: str, kib: int, era: str):
                          "more than that")
     if kib > maximum:
         raise ValueError(f"{name} is {kib}, but a record has {maximum} KiB at most with era {era}; choose less, or a "
-                         "that, or a release with large blocks, as openzfs")
+                         "release with large blocks, as openzfs")
 
 
 class Zfs(Section):

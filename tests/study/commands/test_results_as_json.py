@@ -22,7 +22,7 @@ TRACE = DATA / "traces" / "vdev_cache" / "meta_L1.parquet"
 NO_RESULT = {("lab",)}      # it does not come back
 
 
-def verbs():
+def every_verb():
     """Every verb, with its command."""
     top = get_command(cli.app)
     for words in verbs(top):
@@ -34,7 +34,7 @@ def verbs():
 
 
 def test_every_verb_that_prints_a_result_has_json():
-    without = {words for words, command in verbs()
+    without = {words for words, command in every_verb()
                if not any("--json" in option.opts for option in command.params)}
     assert without == NO_RESULT
 

@@ -229,7 +229,7 @@ number = st.floats(0.5, 1000)
 within = st.floats(-1, 1)
 
 
-@settings(max_examples=30)
+@settings(max_examples=30, deadline=None)
 @given(number, number, st.floats(0, 0.4), st.floats(0, 0.4), within, within)
 def test_arithmetic_holds_every_number_that_prints_alike(original, a, b, half_a, half_b, at_a, at_b):
     ranges = [{"low": mid - half, "mid": mid, "high": mid + half} for mid, half in ((a, half_a), (b, half_b))]
