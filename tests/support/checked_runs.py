@@ -174,7 +174,7 @@ def allocators():
     test_forecast.test_metaslabs_that_are_loaded_have_the_described_space_described()
     test_forecast.gangs_where_no_hole_is_long_enough("b141", 1)
     assert alloc_defects.first_elsewhere("103_ff", "edge") is None
-    assert pool_defects.first_txg(pool_defects.TRACES, "mv2open", "141_ndf", {}) is None
+    assert pool_defects.first_txg(pool_defects.TRACES, "mv2ditto", "141_ndf", {}) is None
     operations(Rewrites(n_records=10, n_txgs=3, per_txg=5, log_per_txg=1, log_records=2), 2**20, 1)
 
 
