@@ -60,7 +60,7 @@ def test_a_run_and_questions_to_it_are_json(study, notebook):
         ("ok", "it holds", "predicted")] * 2
     assert runs[0]["predictions"][0]["unfitted"] == [1.21, 1.25]
     assert json.loads(study("diff", *(run["run_id"] for run in runs), "--json").stdout) == [
-        {"what": "n", "one": "2", "other": "3"}]
+        {"what": "n", "first": "2", "second": "3"}]
 
 
 def test_a_mistake_is_one_sentence_with_json_too(study):
