@@ -141,7 +141,7 @@ def test_a_notebook_runs_in_the_browser_and_its_slider_redraws_the_figure(browse
 
 
 STATUS = """
-return [...document.querySelectorAll('.jp-OutputArea-output .widget-html-content')].map(field => field.textContent).join(' ');
+return [...document.querySelectorAll('.jp-OutputArea-output .widget-html-content')].map(one => one.textContent).join(' ');
 """
 IS_GREY = "return document.querySelector('.jp-OutputArea-output img.widget-image').classList.contains('study-old');"
 ORDER = """
