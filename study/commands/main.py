@@ -222,7 +222,8 @@ def export(
 ) -> None:
     """Figures; numbers, exact and rounded, as JSON, CSV and LaTeX macros; tables as CSV and LaTeX (booktabs).
 
-    index.html in the folder shows every figure with its caption and notebook, example.tex how LaTeX takes all of it.
+    index.html in the folder shows every figure with its caption and leads to a page of each executed notebook, which works
+    without the network. example.tex is how LaTeX takes all of it.
     """
     from study.paper import export as exporter
     from study.runs.plan import all_plans

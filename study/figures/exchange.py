@@ -53,7 +53,7 @@ def pool_forecast(table: pd.DataFrame, max_kib: float) -> Figure:
         colour, label = ERA_LOOK[name]
         style = "o--" if name == "b103" else "o-"       # often the same as dynamic fit at 4 %
         axes.plot(rows.fragmentation, rows.kib, style, color=colour, ms=3, label=label, zorder=3 if name == "b103" else 2)
-    axes.axhline(max_kib, color=BLACK, lw=0.6, ls=":")
+    axes.axhline(max_kib, color=BLACK, lw=0.6, ls=":", label="the largest I/O")
     axes.set_ylim(0, None)
     axes.set_xlabel("fragmentation, as of zpool list (%)")
     axes.set_ylabel("a write at most (KiB)")

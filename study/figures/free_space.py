@@ -6,6 +6,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.colors import ListedColormap, LogNorm
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 from matplotlib.ticker import FixedLocator
 from PIL import Image
 
@@ -95,7 +97,7 @@ def over_time(series: pd.DataFrame, published: list[tuple[float, float]]) -> Fig
     """Blocks in a write of each transaction group (columns: turnovers, rule, blocks), a panel for each rule; bands: what is
     published as good and as bad."""
     rules = list(dict.fromkeys(series.rule))
-    figure, axes = canvas(0.28 * len(rules) + 0.15, len(rules), 1, sharex=True, sharey=True, squeeze=False)
+    figure, axes = canvas(0.28 * len(rules) + 0.22, len(rules), 1, sharex=True, sharey=True, squeeze=False)
     top = 2 * series.blocks.max()
     for panel, rule in zip(axes[:, 0], rules, strict=True):
         for low, high in published:
@@ -108,6 +110,9 @@ def over_time(series: pd.DataFrame, published: list[tuple[float, float]]) -> Fig
         panel.set_ylim(0.9, top)
     axes[-1, 0].set_xlabel("records rewritten (turnovers)")
     figure.supylabel("blocks in a write", fontsize=8)
+    figure.legend(handles=[Line2D([], [], marker=".", ls="", color=BLUE, label="a group"),
+                           Patch(color=GREY, alpha=0.2, lw=0, label="published: good above, bad below")],
+                  loc="outside lower center", ncols=2)
     return figure
 
 
@@ -115,7 +120,7 @@ def slabs_over_time(series: pd.DataFrame, n_slabs: int, max_blocks: float) -> Fi
     """Which slab each transaction group was written to (columns: turnovers, rule, slab, blocks); the colour says how many
     blocks there were in a write, from 1 to `max_blocks`."""
     rules = list(dict.fromkeys(series.rule))
-    figure, axes = canvas(0.28 * len(rules) + 0.15, len(rules), 1, sharex=True, sharey=True, squeeze=False)
+    figure, axes = canvas(0.28 * len(rules) + 0.22, len(rules), 1, sharex=True, sharey=True, squeeze=False)
     for panel, rule in zip(axes[:, 0], rules, strict=True):
         rows = series[series.rule == rule]
         drawn = panel.scatter(rows.turnovers, rows.slab, c=rows.blocks, s=3, lw=0, cmap="RdYlBu",

@@ -13,6 +13,7 @@ from model.zfs.vdev import record_columns
 from study.drawing import BLUE, GREY, ORANGE, RED, SKY, canvas
 from study.experiments.vdev_cache_2007.timeline import Timeline
 
+FEW = 5      # seconds that are drawn as dots, too
 RATES = {"before": (BLUE, "vdev cache on"), "after": (ORANGE, "vdev cache off")}
 LOOK = {COPYING: (BLUE, 1.0), ISSUING: (SKY, 1.0), WAITING: ("#D0D0D0", 0.55), STALLED: (RED, 0.55)}     # colour, height
 TIMES = [watch_columns.BEGAN, watch_columns.ENDED]
@@ -100,11 +101,11 @@ def throughput(table: pd.DataFrame) -> Figure:
     means = table.groupby("variant").mib_per_s.mean()
     for variant, rows in table.groupby("variant", sort=False):
         colour, label = RATES[variant]
-        axes.plot(rows.t, rows.mib_per_s, color=colour, label=label)
+        axes.plot(rows.t, rows.mib_per_s, "o-" if len(rows) < FEW else "-", ms=3, color=colour, label=label)
     axes.set_ylim(0, None)
     axes.set_xlabel("time (s)")
     axes.set_ylabel("read (MiB/s)")
     change = 100 * (means["after"] / max(means["before"], 1e-9) - 1)
-    axes.set_title(f"a run of {table.t.max():g} s: {change:+.0f} % without the cache", loc="left")
+    axes.set_title(f"a run of {table.t.max():g} s: {change:+.1f} % without the cache", loc="left")
     figure.legend(loc="outside lower center", ncols=2, fontsize=7, columnspacing=1)
     return figure

@@ -38,9 +38,9 @@ def lines_over_time(runs: list[Lines]) -> Figure:
         axes.fill_between(time_s, metadata, step="post", color=BLUE, label="brought in by metadata", lw=0)
         axes.fill_between(time_s, metadata, metadata + data, step="post", color=ORANGE, label="brought in by data", lw=0)
         axes.axhline(run.limit, color=GREY, lw=0.6, ls="--", label="zfs_vdev_cache_size")
-        axes.set_title(f"{run.rule.label}\n{run.answered:.0%} of metadata answered, disk moves "
-                       f"{run.kib_per_record:.1f} KiB a record", loc="left", fontsize=7, pad=2)
-    panels[0].set_ylim(0, runs[0].limit * 1.12)
+        axes.set_title(f"{run.rule.label}\n{run.answered:.0%} of metadata answered, "
+                       f"{run.kib_per_record:.1f} KiB moved a record", loc="left", fontsize=7, pad=2)
+    panels[0].set_ylim(0, 1.12 * max(1, runs[0].limit))
     panels[-1].set_xlabel("time after a cold start (s)")
     figure.supylabel("lines resident in the cache of one disk", fontsize=8)
     handles, labels = panels[0].get_legend_handles_labels()

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from study import drawing, errors
 from study.errors import UserError
-from study.paper import index, latex, rounding
+from study.paper import index, latex, pages, rounding
 from study.project import PAPER, write_atomically
 from study.runs.folder import FIGURES, lines
 from study.runs.plan import Plan, done_before
@@ -49,7 +49,8 @@ def export(plans: list[Plan], to: Path, forms: list[str], wide: str, board=None,
         content = chosen(content, only, missing)
     folders = {plan.name: plan.folder for plan in done}
     written = [to / f"{figure['name']}.{form}" for figure in content.figures for form in forms]
-    texts = _texts(content, forms, wide)
+    shown = pages.of_runs([plan for plan in done if not only or plan.name in only], to)
+    texts = _texts(content, forms, wide, list(shown)) | shown
     for name, text in texts.items():
         write_atomically(to / name, text)
     for figure in content.figures:
@@ -93,8 +94,8 @@ def _content(plans: list[Plan], board) -> Content:
                     for plan in plans for figure in lines(plan.folder / FIGURES)])
 
 
-def _texts(content: Content, forms: list[str], wide: str) -> dict[str, str]:
-    """Every file but the pictures, by its name. What there is nothing of has no file."""
+def _texts(content: Content, forms: list[str], wide: str, shown: list[str]) -> dict[str, str]:
+    """Every file but pictures and pages (`shown`), by its name. What there is nothing of has no file."""
     numbers, claims, figures = content
     texts: dict[str, str] = {}
     if numbers:
@@ -113,7 +114,7 @@ def _texts(content: Content, forms: list[str], wide: str) -> dict[str, str]:
                   "figures.csv": _csv(figures[0], [row.values() for row in figures])}
     pictures = list(captions) if {"pdf", "png"} & {*forms} else []
     texts["example.tex"] = latex.example({*texts}, pictures, wide)
-    return texts | {"index.html": index.page(figures, forms, list(texts))}
+    return texts | {"index.html": index.page(figures, forms, list(texts), shown)}
 
 
 def _scoreboard(connection, plans):

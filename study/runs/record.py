@@ -35,7 +35,7 @@ def metric(name: str, value: float, unit: str, t: float | None = None) -> None:
         raise UserError(f"metric name '{name}' is not of the form subject.quantity in small letters, digits, - and _")
     if not math.isfinite(value) or not unit:
         raise UserError(f"metric {name} is {value} with unit '{unit}'; record a finite number with its unit, or '1'")
-    _append(METRICS, {"t": None if t is None else float(t), "name": name, "value": value, "unit": unit})
+    _say(METRICS, {"t": None if t is None else float(t), "name": name, "value": value, "unit": unit})
 
 
 def frame(table) -> None:
@@ -58,19 +58,25 @@ def figure(name: str, draw: Callable, *data, caption: str, **options) -> None:
     from study import drawing  # brings matplotlib along
     run = folder()
     if run is None:
-        _show(drawing.render(draw, *data, formats=("png",), **options)["png"])
-        return
-    made_by = f"run {run.name}"
+        show(drawing.render(draw, *data, formats=("png",), **options)["png"])
+    else:
+        show(write_figure(run, name, draw, *data, caption=caption, **options))
+
+
+def write_figure(run: Path, name: str, draw: Callable, *data, caption: str, **options) -> bytes:
+    """Draw a figure into the record `run`, in all formats and widths; that of a column as PNG."""
+    from study import drawing
+    (run / "figures").mkdir(exist_ok=True)
+    shown, made_by = b"", f"run {run.name}"
     for width in drawing.WIDTHS_IN:
         drawn = drawing.render(draw, *data, width=width, made_by=made_by, **options)
-        (run / "figures").mkdir(exist_ok=True)
         for form, content in drawn.items():
             (run / "figures" / f"{name}-{width}.{form}").write_bytes(content)
         if width == "column":
-            _append(FIGURES, {"name": name, "caption": caption, "drawn_by": f"{draw.__module__}.{draw.__name__}",
-                              "digest": drawing.digest(drawn["svg"], made_by)})
+            _append(run, FIGURES, {"name": name, "caption": caption, "drawn_by": f"{draw.__module__}.{draw.__name__}",
+                                   "digest": drawing.digest(drawn["svg"], made_by)})
             shown = drawn["png"]
-    _show(shown)
+    return shown
 
 
 def prediction(claim: str, unfitted: Interval, fitted: Interval | None = None, identified: bool = True,
@@ -86,24 +92,30 @@ def prediction(claim: str, unfitted: Interval, fitted: Interval | None = None, i
             raise UserError(f"the {kind} prediction of {claim} is {ends}, but all of its cases are from {reach[0]} to "
                             f"{reach[1]}; give the least and the most")
     reach_low, reach_high = reach or (None, None)
-    _append(PREDICTIONS, {"claim_id": claim, "identified": identified, "draws": draws, "reason": None,
-                          "reach_low": reach_low, "reach_high": reach_high} | {
+    _say(PREDICTIONS, {"claim_id": claim, "identified": identified, "draws": draws, "reason": None,
+                       "reach_low": reach_low, "reach_high": reach_high} | {
         f"{kind}_{name}": None if value is None else float(value) for kind, ends in intervals.items()
         for name, value in zip(("low", "middle", "high"), ends or (None,) * 3, strict=True)})
 
 
 def not_modelled(claim: str, reason: str) -> None:
     """The claim is about something that the model leaves out: it gets no grade."""
-    _append(PREDICTIONS, {"claim_id": claim, "reason": reason})
+    _say(PREDICTIONS, {"claim_id": claim, "reason": reason})
 
 
-def _show(png: bytes) -> None:
+def show(png: bytes) -> None:
+    """A figure of a column's width below the cell."""
     from study import drawing
     display(Image(png, width=int(drawing.WIDTHS_IN["column"] * 160)))
 
 
-def _append(name: str, row: dict) -> None:
+def _say(name: str, row: dict) -> None:
+    """A row for the record of the batch run that this process is; nowhere if it is none."""
     run = folder()
     if run is not None:
-        with open(run / name, "a", encoding="utf-8") as file:
-            file.write(json.dumps(row) + "\n")
+        _append(run, name, row)
+
+
+def _append(run: Path, name: str, row: dict) -> None:
+    with open(run / name, "a", encoding="utf-8") as file:
+        file.write(json.dumps(row) + "\n")

@@ -1,61 +1,280 @@
 """Sliders for a notebook, made of the very schema that the runner checks.
 
-    sliders.explore("90_model_vs_zfs", simulate, pictures.lines_over_time, record_bytes=record_bytes, seed=seed)
+    sliders.explore("90_model_vs_zfs", simulate, pictures.lines_over_time, numbers=metrics, record_bytes=record_bytes)
 
-calls `simulate(record_bytes=…, seed=…)` again whenever a slider is let go, and draws what it returns.
+calls `simulate(record_bytes=…)` again whenever a slider is let go, and draws what it returns. Between sliders and picture
+stands what the picture is of. One that is not of the present values is grey, and the line says so.
+
+In a batch nobody slides: the cell shows the picture alone.
 """
+import contextlib
+import itertools
+import math
+import textwrap
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from html import escape
+from typing import Any
 
 import ipywidgets as widgets
+import pandas as pd
+from matplotlib.figure import Figure
 
 from study import drawing
 from study.errors import UserError
-from study.runs import catalogue
+from study.runs import catalogue, record
 from study.runs.parameters import Parameter, Value
 
-WIDE = {"description_width": "11em"}
+LABEL = {"description_width": "11em"}
+WIDE = {"width": "32em"}
+# A short redraw does not flicker: the picture turns grey only after a third of a second.
+STYLE = ("<style>.study-picture img, img.study-picture {transition: opacity 0.1s} "
+         "img.study-old, .study-old img {opacity: 0.25; filter: grayscale(1); transition: opacity 0.1s 0.3s}</style>")
+OLD, PICTURE = "study-old", "study-picture"
+TICK_S = 0.5
+NOTE_COLUMNS, NOTE_LINE_IN = 62, 0.12
+
+N_TRIED = 100       # values of a slider of decimals that are tried for what is possible
 
 
-def explore(notebook: str, simulate: Callable, draw: Callable, most: dict[str, float] | None = None,
-            **values: Value) -> widgets.VBox:
-    """One slider for each of `values`, named and bounded as in `study/runs/catalogue.py`, or up to `most` of it where more
-    takes too long to wait for, above the figure that `draw(simulate(**values))` gives. A value that the model refuses is
-    answered by its sentence."""
+def explore(notebook: str, simulate: Callable, draw: Callable[..., Figure], most: Mapping[str, float] | None = None,
+            numbers: Callable[[Any], pd.DataFrame] | None = None, note: str = "", possible: Callable | None = None,
+            within: Sequence[str] = (), **values: Value) -> "Explorer | None":
+    """A control for each of `values`, named and bounded as in `study/runs/catalogue.py`, above the figure that
+    `draw(simulate(**values))` gives.
+
+    `most`: where a slider ends, if all that the catalogue allows takes too long to wait for.
+    `numbers`: from what `simulate` returns, the numbers (name, value, unit) that *Keep this run* records.
+    `note`: what tells the picture from the run above, written on it.
+    `possible`: makes the machine of the values, and refuses one that cannot be; the sliders `within` which offer only what
+    it accepts beside the other values.
+    """
+    noted = _noted(draw, note)
+    if record.folder() is not None:
+        _show_alone(simulate, noted, values)
+        return None
     known = catalogue.STUDY[notebook].parameters
     for name, high in (most or {}).items():
         known = known | {name: known[name].model_copy(update={"high": max(high, values[name])})}
-    controls = {name: _control(name, value, known[name]) for name, value in values.items()}
-    picture = widgets.Image(format="png", width=int(drawing.WIDTHS_IN["column"] * 160))
-    word = widgets.HTML()
+    explorer = Explorer(notebook, simulate, noted, numbers, {name: known[name] for name in values}, values)
+    explorer.offer(possible or (lambda **_: None), within)
+    return explorer
 
-    def redraw(_=None):
-        started = time.perf_counter()
-        word.value = "<small>computing; above is what there was before …</small>" if picture.value else ""
+
+def _noted(draw: Callable[..., Figure], note: str) -> Callable[..., Figure]:
+    """`draw`, with the note above what it draws."""
+    def noted(data: Any) -> Figure:
+        figure = draw(data)
+        if note:
+            text = textwrap.fill(note, NOTE_COLUMNS)
+            figure.set_figheight(figure.get_figheight() + NOTE_LINE_IN * (1 + text.count("\n")))
+            figure.suptitle(text, fontsize=7, x=0.01, ha="left", style="italic")
+        return figure
+    noted.__module__, noted.__name__ = draw.__module__, draw.__name__
+    return noted
+
+
+def _show_alone(simulate: Callable, draw: Callable, values: dict[str, Value]) -> None:
+    try:
+        data = simulate(**values)
+    except (UserError, ValueError) as error:
+        print(error)
+        return
+    record.show(drawing.render(draw, data, formats=("png",))["png"])
+    print("In JupyterLab sliders stand here: make lab")
+
+
+class Explorer(widgets.VBox):
+    """Controls, two buttons, a line that says what the picture is of, and the picture."""
+
+    def __init__(self, notebook: str, simulate: Callable, draw: Callable, numbers: Callable | None,
+                 known: dict[str, Parameter], values: dict[str, Value]):
+        self.notebook, self.simulate, self.draw, self.numbers = notebook, simulate, draw, numbers
+        self.within: Sequence[str] = ()
+        self.first = values
+        self.drawn_of: dict[str, Value] | None = None       # the values that the picture is of
+        self.data: Any = None
+        self.seconds: float | None = None       # that the last picture took
+        self.is_setting = False
+        self.controls = {name: _control(name, value, known[name]) for name, value in values.items()}
+        self.reset = widgets.Button(description="Reset", icon="undo", tooltip="All values as the notebook has them")
+        self.keep = widgets.Button(description="Keep this run", icon="save",
+                                   tooltip="Write values, numbers and picture to the run store")
+        self.status = widgets.HTML()
+        self.picture = widgets.Image(format="png", width=int(drawing.WIDTHS_IN["column"] * 160))
+        self.picture.add_class(PICTURE)
+        super().__init__([widgets.HTML(STYLE), *(_row(self.controls[name], known[name]) for name in values),
+                          widgets.HBox([self.reset, self.keep]), self.status, self.picture])
+        for control in self.controls.values():
+            control.observe(self._moved, names="value")
+        self.reset.on_click(lambda _: self._set(self.first))
+        self.keep.on_click(lambda _: self._keep())
+
+    def offer(self, possible: Callable, within: Sequence[str]) -> None:
+        """Draw the first picture; from now on the sliders `within` offer what `possible` accepts."""
+        self.possible, self.within = possible, within
+        self._moved()
+
+    def values(self) -> dict[str, Value]:
+        """Of the controls, now."""
+        return {name: control.value for name, control in self.controls.items()}
+
+    def _set(self, values: dict[str, Value]) -> None:
+        """All at once, with one redraw."""
+        with self._quietly():
+            for name in self.within:        # bounds that other values had set hold no longer
+                self._bound(name, self.controls[name].of_schema)
+            for name, value in values.items():
+                self.controls[name].value = value
+        self._moved()
+
+    def _moved(self, _=None) -> None:
+        if self.is_setting:
+            return
+        with self._quietly():
+            for name in self.within:
+                self._bound(name, self._accepted(name) or self.controls[name].of_schema)
+        if self.values() != self.drawn_of:
+            self._redraw()
+        else:
+            self._say_drawn()
+
+    @contextlib.contextmanager
+    def _quietly(self) -> Iterator[None]:
+        """Without a redraw for each control that is set."""
+        self.is_setting = True
         try:
-            data = simulate(**{name: control.value for name, control in controls.items()})
-            picture.value = drawing.render(draw, data, formats=("png",))["png"]
-            word.value = f"<small>computed and drawn in {time.perf_counter() - started:.2f} s</small>"
-        except (UserError, ValueError) as error:
-            word.value = f"<b>{error}</b>"
+            yield
+        finally:
+            self.is_setting = False
 
-    for control in controls.values():
-        control.observe(redraw, names="value")
-    redraw()
-    return widgets.VBox([*controls.values(), picture, word])
+    def _accepted(self, name: str) -> list[Value]:
+        """What of a slider is possible beside the values of the other controls."""
+        others = self.values()
+        return [value for value in self.controls[name].of_schema if self._is_possible(others | {name: value})]
+
+    def _is_possible(self, values: dict[str, Value]) -> bool:
+        try:
+            self.possible(**values)
+        except (UserError, ValueError):
+            return False
+        return True
+
+    def _bound(self, name: str, numbers: Sequence[Any]) -> None:
+        """Let a slider take these numbers alone, and go to the nearest."""
+        slider = self.controls[name]
+        value = slider.value
+        if isinstance(slider, widgets.IntSlider):
+            value = min(numbers, key=lambda number: abs(number - slider.value))
+            slider.step = min((after - before for before, after in itertools.pairwise(numbers)), default=1)
+        slider.min, slider.max = min(slider.min, numbers[0]), max(slider.max, numbers[-1])      # never a least over a most
+        slider.value = min(max(value, numbers[0]), numbers[-1])
+        slider.min, slider.max = numbers[0], numbers[-1]
+
+    def _redraw(self) -> None:
+        values, started = self.values(), time.perf_counter()
+        self._set_old(True)
+        try:
+            with self._progress(started):
+                data = self.simulate(**values)
+                png = drawing.render(self.draw, data, formats=("png",))["png"]
+        except (UserError, ValueError) as error:
+            self.status.value = f"<b>{escape(str(error))}</b>{self._of_others()}"
+            return
+        self.picture.value, self.data, self.drawn_of = png, data, values
+        self.seconds = time.perf_counter() - started
+        self._say_drawn()
+
+    def _say_drawn(self) -> None:
+        self._set_old(False)
+        self.status.value = f"<small>The picture is of these values. It took {self.seconds:.2f} s.</small>"
+
+    def _set_old(self, is_old: bool) -> None:
+        self.keep.disabled = is_old
+        (self.picture.add_class if is_old else self.picture.remove_class)(OLD)
+
+    def _of_others(self) -> str:
+        """What the picture is of, where that is not the present values."""
+        if self.drawn_of is None:
+            return ""
+        others = ", ".join(f"{name} {value}" for name, value in self.drawn_of.items() if value != self.controls[name].value)
+        return f" <small>The grey picture is still of {escape(others)}.</small>"
+
+    @contextlib.contextmanager
+    def _progress(self, started: float) -> Iterator[None]:
+        """Tell the time passed while something is computed; kernels leave other threads the interpreter."""
+        done = threading.Event()
+        others = self._of_others()
+
+        def tick() -> None:
+            while True:
+                self.status.value = _computing(time.perf_counter() - started, self.seconds) + others
+                if done.wait(TICK_S):
+                    return
+        thread = threading.Thread(target=tick, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            done.set()
+            thread.join()
+
+    def _keep(self) -> None:
+        from study.runs import kept  # brings papermill along
+        if self.drawn_of is None or self.drawn_of != self.values():
+            self.status.value = f"<b>There is no picture of these values to keep; choose others.</b>{self._of_others()}"
+            return
+        numbers = self.numbers(self.data) if self.numbers else pd.DataFrame(columns=["name", "value", "unit"])
+        try:
+            run_id = kept.keep(self.notebook, self.drawn_of, numbers, self.draw, self.data, self.seconds or 0.0)
+        except UserError as error:
+            self.status.value = f"<b>{escape(str(error))}</b>"
+            return
+        self.status.value = f"<small>Kept as run {run_id}. <code>study query</code> has its values and numbers.</small>"
+
+
+def of_one_unit(values: Mapping[str, float], unit: str) -> pd.DataFrame:
+    """Numbers as a run keeps them: name, value, unit."""
+    return pd.DataFrame([(name, value, unit) for name, value in values.items()], columns=["name", "value", "unit"])
+
+
+def _computing(passed: float, expected: float | None) -> str:
+    """A bar, the time passed and, if known, the time that the last picture took."""
+    bar = f'value="{min(passed, expected):.1f}" max="{expected:.1f}"' if expected and expected > TICK_S else ""
+    took = f", and the last took {expected:.0f} s" if expected and expected > TICK_S else ""
+    return f"<progress {bar}></progress> <small>Computing for {passed:.0f} s{took}.</small>"
+
+
+def _row(control: widgets.Widget, parameter: Parameter) -> widgets.HBox:
+    return widgets.HBox([control, widgets.HTML(f"<small>{escape(parameter.help)}</small>")])
 
 
 def _control(name: str, value: Value, parameter: Parameter) -> widgets.Widget:
-    """A slider over the choices or the bounds; a field where there are none."""
+    """A slider for numbers, over the choices or the bounds; a list to choose a text from; a box to tick."""
     label = f"{name} [{parameter.unit}]" if parameter.unit else name
-    common = {"value": value, "description": label, "style": WIDE, "continuous_update": False, "layout": {"width": "34em"}}
+    common = {"value": value, "description": label, "tooltip": parameter.help, "style": LABEL, "layout": WIDE}
+    if parameter.kind == "bool":
+        return widgets.Checkbox(indent=True, **common)
+    if parameter.choices is not None and parameter.kind == "str":
+        return widgets.Dropdown(options=list(parameter.choices), **common)
+    common["continuous_update"] = False
     if parameter.choices is not None:
         return widgets.SelectionSlider(options=[(f"{choice}", choice) for choice in parameter.choices], **common)
-    if parameter.kind == "bool":
-        return widgets.Checkbox(value=value, description=label, style=WIDE)
     if parameter.low is None or parameter.high is None:
         raise ValueError(f"parameter {name} has no bounds, which a slider needs; give it low and high, or choices, in "
                          "study/runs/catalogue.py")
+    return _slider_of_numbers(parameter, common)
+
+
+def _slider_of_numbers(parameter: Parameter, common: dict[str, Any]) -> widgets.Widget:
+    """`of_schema`: the numbers to try for what is possible, from the least to the most."""
+    low, high = parameter.low or 0.0, parameter.high or 0.0
     if parameter.kind == "int":
-        return widgets.IntSlider(min=int(parameter.low), max=int(parameter.high), **common)
-    return widgets.FloatSlider(min=parameter.low, max=parameter.high, step=(parameter.high - parameter.low) / 100, **common)
+        slider = widgets.IntSlider(min=int(low), max=int(high), **common)
+        slider.of_schema = range(slider.min, slider.max + 1)
+        return slider
+    digits = -math.floor(math.log10((high - low) / N_TRIED))
+    slider = widgets.FloatSlider(min=low, max=high, step=10.0 ** -digits, readout_format=f".{max(digits, 0)}f", **common)
+    slider.of_schema = [low + (high - low) * i / N_TRIED for i in range(N_TRIED)] + [high]
+    return slider

@@ -36,7 +36,7 @@ STUDY = """
     study.store  study.replays
     study.runs  study.machines
     study.documents
-    study.drawing  study.memo  study.sizes  study.tables  study.console
+    study.drawing  study.memo  study.sizes  study.tables  study.folded  study.console
     study.project
     study.errors
 """

@@ -98,10 +98,12 @@ def test_a_slider_calls_what_the_run_calls():
     """The figure that a slider draws is that of the very comparison whose metrics are recorded."""
     def simulate(**changed):
         return oltp_2007.compare(oltp_2007.setup(**(SMALL | changed)), 1)
-    *_, picture, word = sliders.explore(NOTEBOOK, simulate, pictures.throughput, max_pending=35, window=4).children
+    def draw(runs):
+        return pictures.throughput(runs, {"before": 9000.0, "after": 10_000.0})
+    box = sliders.explore(NOTEBOOK, simulate, draw, max_pending=35, window=4)
     runs = oltp_2007.compare(oltp_2007.setup(**SMALL), 1)
-    assert "computed and drawn in" in word.value
-    assert picture.value == render(pictures.throughput, runs, formats=("png",))["png"]
+    assert "of these values" in box.status.value
+    assert box.picture.value == render(draw, runs, formats=("png",))["png"]
     pd.testing.assert_frame_equal(oltp_2007.metrics(simulate()), oltp_2007.metrics(runs))
 
 

@@ -89,11 +89,11 @@ def test_runs_that_there_are_already_are_not_repeated(machine, small_files, monk
 def test_a_slider_calls_what_the_run_calls(runs):
     """The figure that a slider draws is that of the very comparison whose metrics are recorded."""
     known = catalogue.STUDY[NAME].parameters
-    *_, picture, word = sliders.explore(
+    box = sliders.explore(
         NAME, lambda **changed: seqread_2007.throughput(seqread_2007.compare(seqread_2007.setup(**(SMALL | changed)), 1)),
-        pictures.throughput, max_pending=35, sorts=True).children
-    assert "computed and drawn in" in word.value
-    assert picture.value == render(pictures.throughput, seqread_2007.throughput(runs), formats=("png",))["png"]
+        pictures.throughput, max_pending=35, sorts=True)
+    assert "of these values" in box.status.value
+    assert box.picture.value == render(pictures.throughput, seqread_2007.throughput(runs), formats=("png",))["png"]
     again = seqread_2007.metrics(seqread_2007.compare(seqread_2007.setup(**SMALL), 1))
     pd.testing.assert_frame_equal(again, seqread_2007.metrics(runs))
     assert set(DEFAULTS) < set(known)

@@ -9,7 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from study.documents import claims
-from study.paper import export, latex, rounding
+from study.paper import export, latex, pages, rounding
+from study.project import ROOT
+from study.runs import parameters
+from study.runs.catalogue import books
 from support.typesetting import compiled, needs_tex, overfull
 
 AWKWARD = "5 % of $x_1$ & #2 {a} ~b ^c \\d <e> -> |f| --g ''h \"i\" `j` 1×10⁻⁹ ≥ 2 µs²; −3, … “k” – √"
@@ -159,3 +162,52 @@ def test_only_what_is_named_is_written(exported):
 def test_what_is_named_and_not_there_is_one_sentence(study, tmp_path, name, said):
     assert said in one_sentence(study("export", "--only", name, "--to", tmp_path / "out"))
     assert not (tmp_path / "out").exists()
+
+
+# --- pages of executed notebooks ------------------------------------------------------------------------------------------
+
+class Loaded(HTMLParser):
+    """What a browser would fetch for a page, or run."""
+
+    def __init__(self):
+        super().__init__()
+        self.fetched, self.links = [], []
+
+    def handle_starttag(self, tag, attrs):
+        values = dict(attrs)
+        if tag in ("script", "iframe", "object"):
+            self.fetched.append(tag)
+        if tag == "link" or "src" in values:
+            self.fetched.append(values.get("src") or values.get("href") or tag)
+        if tag == "a":
+            self.links.append(values["href"])
+
+
+def test_a_page_has_its_pictures_and_fetches_nothing(exported):
+    text = (exported() / "awkward.html").read_text()
+    page = Loaded()
+    page.feed(text)
+    assert len(page.fetched) == 2
+    assert all(source.startswith("data:image/png;base64,") for source in page.fetched)
+    assert "@import" not in text
+    assert not re.search(r"url\(['\"]?(?!data:|['\"]?data:|#)", text.partition("<body")[0].replace("url(var", ""))
+    assert "record.figure(name" in re.sub("<[^>]*>", "", text)
+    assert '<a href="awkward.html">awkward</a>' in (exported() / "index.html").read_text()
+
+
+def test_links_of_a_notebook_lead_to_pages_and_to_files_of_the_project(tmp_path):
+    text = ('<a href="01_x.ipynb">01</a> <a href="index.ipynb">all</a> <a href="../docs/notes-04.md#where">notes</a> '
+            '<a href="https://a.org/x.ipynb">a</a> <a href="#here">b</a>')
+    page = Loaded()
+    page.feed(pages.with_links(text, tmp_path))
+    first, everything, notes, *others = page.links
+    assert (first, everything) == ("01_x.html", "index.html")
+    assert (tmp_path / notes.partition("#")[0]).resolve() == ROOT / "docs" / "notes-04.md"
+    assert notes.endswith("#where")
+    assert others == ["https://a.org/x.ipynb", "#here"]
+
+
+def test_no_notebook_has_a_formula_which_pages_would_not_set():
+    for path in books():
+        for cell in parameters.cells(path):
+            assert cell.kind != "markdown" or not re.search(r"\$[^$\s][^$]*\$|\\\(|\\\[", cell.source), path.name

@@ -140,14 +140,28 @@ def test_a_notebook_runs_in_the_browser_and_its_slider_redraws_the_figure(browse
     browser.execute_script("return jupyterapp.shell.currentWidget.sessionContext.shutdown()")   # its memory is for the next
 
 
+STATUS = """
+return [...document.querySelectorAll('.jp-OutputArea-output .widget-html-content')].map(one => one.textContent).join(' ');
+"""
+IS_GREY = "return document.querySelector('.jp-OutputArea-output img.widget-image').classList.contains('study-old');"
+ORDER = """
+const [slider, status, picture] = ['.noUi-handle', 'small', 'img.widget-image'].map(
+  what => [...document.querySelectorAll('.jp-OutputArea-output ' + what)].pop().getBoundingClientRect().y);
+return slider < status && status < picture;
+"""
+
+
 def slide(browser, name):
     from selenium.webdriver.common.keys import Keys
+    assert browser.execute_script(ORDER)
     before = wait_for(lambda: browser.execute_script(PICTURE), 30)
     value = browser.execute_script(SLIDE)
     started = time.monotonic()
     browser.switch_to.active_element.send_keys(Keys.ARROW_RIGHT)
     wait_for(lambda: browser.execute_script(PICTURE) != before, 120)
     assert browser.execute_script(SLIDE) != value
+    wait_for(lambda: "The picture is of these values" in browser.execute_script(STATUS), 30)
+    assert not browser.execute_script(IS_GREY)
     print(f"{name}: redrawn after {time.monotonic() - started:.2f} s")
     keep(browser, f"{name}-slid")
 
@@ -159,3 +173,29 @@ def keep(browser, name):
         browser.save_screenshot(os.path.join(folder, f"{name}.png"))
         with open(os.path.join(folder, f"{name}.json"), "w") as file:
             json.dump(state(browser), file)
+
+
+def test_links_between_notebooks_open_them_in_the_lab(browser, server):
+    """From the index to a notebook, and from there to the next one."""
+    browser.get(f"{server}/lab/tree/index.ipynb?token=study&reset")
+    wait_for(lambda: state(browser)["idle"], 180)
+    for words, path in (("90_model_vs_zfs", "90_model_vs_zfs.ipynb"),
+                        ("01, a database with and without the fix", "01_vdev_cache_oltp.ipynb")):
+        wait_for(lambda words=words: browser.execute_script(FOLLOW, words), 60)
+        wait_for(lambda path=path: browser.execute_script(FRONT) == path, 120)
+
+
+# The notebook shows cells as they come into view: look through all of them.
+FOLLOW = """
+const panel = jupyterapp.shell.currentWidget;
+for (let i = 0; i < panel.content.widgets.length; i++) {
+  const link = [...panel.content.widgets[i].node.querySelectorAll('a')].find(a => a.textContent === arguments[0]);
+  if (link) { link.click(); return true; }
+}
+panel.content.node.querySelector('.jp-WindowedPanel-outer').scrollTop += 2000;
+return false;
+"""
+FRONT = """
+const panel = jupyterapp.shell.currentWidget;
+return panel && panel.context ? panel.context.path : null;
+"""

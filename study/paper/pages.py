@@ -1,0 +1,33 @@
+"""Executed notebooks as pages that any browser shows without the network: pictures lie in them, and no script of others."""
+import os
+import re
+from pathlib import Path
+
+from study.project import NOTEBOOKS
+from study.runs.plan import Plan
+
+# JupyterLab's look without RequireJS, MathJax and Mermaid, which come from elsewhere. No notebook has a formula.
+TEMPLATE = ("{% extends 'lab/index.html.j2' %}{% block html_head_js %}{% endblock %}"
+            "{% block html_head_js_mathjax %}{% endblock %}{% block html_head_js_mermaidjs %}{% endblock %}")
+LINK = re.compile(r'href="([^":#]+)(#[^"]*)?"')     # to a file: no address, no place on the page
+
+
+def of_runs(plans: list[Plan], to: Path) -> dict[str, str]:
+    """By its name in the folder `to`, the page of each of these finished runs. Links lead to pages beside it, or to where
+    the project's files are from there."""
+    from nbconvert import HTMLExporter
+    exporter = HTMLExporter(raw_template=TEMPLATE, embed_images=True, exclude_anchor_links=True)
+    return {f"{plan.name}.html": with_links(exporter.from_filename(str(plan.folder / f"{plan.name}.ipynb"))[0], to)
+            for plan in plans}
+
+
+def with_links(text: str, to: Path) -> str:
+    """`text` with links of a notebook as they are from the folder `to`."""
+    def elsewhere(link: re.Match) -> str:
+        target, place = link[1], link[2] or ""
+        if target == "index.ipynb":
+            return f'href="index.html{place}"'
+        if target.endswith(".ipynb") and "/" not in target:
+            return f'href="{target.removesuffix(".ipynb")}.html{place}"'
+        return f'href="{os.path.relpath(NOTEBOOKS / target, to.resolve())}{place}"'
+    return LINK.sub(elsewhere, text)

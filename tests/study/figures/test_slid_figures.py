@@ -1,0 +1,87 @@
+"""What sliders draw is whole: five digits, long names and ends of scales cut no title, key or mark."""
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from study import drawing
+from study.figures import advice, exchange, filebench_oltp, free_space, ladders, sequential_reads, vdev_cache
+from study.runs import sliders
+from support.pictures import edge_is_white
+
+NOTE = "Two draws, 1500 transactions a run. The ladder above has 6 draws and up to 8000."
+
+
+def oltp(seconds, rate):
+    run = SimpleNamespace(per_second=np.full((3, seconds), rate / 3))
+    return SimpleNamespace(items=lambda: (("before", run), ("after", run)),
+                           machine=SimpleNamespace(settings=SimpleNamespace(duration_ns=seconds * 1e9)))
+
+
+def reads(seconds, rate):
+    return pd.DataFrame([(variant, t, rate) for variant in ("before", "after") for t in range(1, seconds + 1)],
+                        columns=["variant", "t", "mib_per_s"])
+
+
+def cache(limit):
+    rule = SimpleNamespace(key="old", label="every small read fills (to onnv_69)")
+    run = SimpleNamespace(rule=rule, time_s=np.arange(9.0), metadata_lines=np.full(9, limit // 2), limit=limit,
+                          data_lines=np.full(9, limit - limit // 2), answered=1.0, kib_per_record=146.3)
+    return [run, run]
+
+
+def writes(blocks):
+    return pd.DataFrame({"turnovers": [0.0, 1.0, 2.0] * 2, "rule": ["old rules"] * 3 + ["new rules"] * 3,
+                         "blocks": [1.0, blocks, blocks] * 2})
+
+
+def pool(kib):
+    return pd.DataFrame([(era, percent, kib) for era in exchange.ERA_LOOK for percent in (20, 50, 80)],
+                        columns=["era", "fragmentation", "kib"])
+
+
+def ladder(rate):
+    return pd.DataFrame({"rung": ["as it is", "a separate intent log on a fast SSD of the drawer", "records of 8 KiB"],
+                         "low": rate / 1000, "tps": rate / 30, "high": rate})
+
+
+CASES = [
+    (lambda runs: filebench_oltp.throughput(runs, {"before": 123_456.0, "after": 234_567.0}), oltp(10, 234_567)),
+    (lambda runs: filebench_oltp.throughput(runs, {"before": 1.0, "after": 1.0}), oltp(1, 1)),
+    (sequential_reads.throughput, reads(120, 123_456.0)), (sequential_reads.throughput, reads(1, 1.0)),
+    (vdev_cache.lines_over_time, cache(160)), (vdev_cache.lines_over_time, cache(0)),
+    (vdev_cache.lines_over_time, cache(12_800)),
+    (lambda found: free_space.over_time(found, [(8, np.inf), (1, 2)]), writes(32.0)),
+    (lambda found: free_space.over_time(found, [(8, np.inf), (1, 2)]), writes(1.0)),
+    (lambda table: exchange.pool_forecast(table, 128.0), pool(128.0)),
+    (lambda table: exchange.pool_forecast(table, 128.0), pool(4.0)),
+    (lambda table: ladders.rates(table, [50.0, 70.0, 5000.0]), pd.DataFrame({"rung": [1, 2, 3], "rate": [1, 9, 123_456]})),
+    (advice.ladder, ladder(1_234_567.0)), (advice.ladder, ladder(3.0)),
+]
+
+
+@pytest.mark.parametrize("width", drawing.WIDTHS_IN)
+@pytest.mark.parametrize("note", ["", NOTE])
+@pytest.mark.parametrize(("draw", "data"), CASES)
+def test_nothing_is_cut(draw, data, note, width):
+    assert edge_is_white(drawing.render(sliders._noted(draw, note), data, width=width, formats=("png",))["png"])
+
+
+def test_an_edge_that_cuts_is_seen():
+    def draw():
+        figure, axes = drawing.canvas()
+        axes.set_title("a title far too long for the column of a paper, with numbers of five digits, 12345", loc="left")
+        return figure
+    assert not edge_is_white(drawing.render(draw, formats=("png",))["png"])
+
+
+@pytest.mark.parametrize(("draw", "data"), [CASES[1], CASES[3]])
+def test_a_run_of_one_second_leaves_a_mark(draw, data):
+    axes, = draw(data).axes
+    assert all(line.get_marker() == "o" for line in axes.lines)
+
+
+@pytest.mark.parametrize(("draw", "data", "key"), [(*CASES[7], "published: good"), (*CASES[9], "the largest I/O")])
+def test_lines_and_bands_have_a_key(draw, data, key):
+    assert any(key in text.get_text() for text in draw(data).legends[0].get_texts())
