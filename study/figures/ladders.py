@@ -1,4 +1,6 @@
 """Figures of ladders: every rung under every reading, which choices hold what was published, times of response."""
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
@@ -104,16 +106,21 @@ def steps(table: pd.DataFrame) -> Figure:
     return figure
 
 
-def rates(table: pd.DataFrame, published: list[float]) -> Figure:
-    """Transactions per second of each rung (frame: rung, rate) beside those published."""
-    figure, axes = canvas(aspect=0.6)
+def rates(table: pd.DataFrame, published: list[float], longer: Sequence[float] = ()) -> Figure:
+    """Transactions per second of each rung (frame: rung, rate) beside those published, and those of the `longer` runs that
+    the notebook has made above."""
+    figure, axes = canvas(aspect=0.66)
     places = np.arange(len(table))
     axes.plot(places, table.rate, "o-", color=BLUE, ms=5, lw=1, label="simulated")
     axes.plot(places, published, "D", color=BLACK, ms=4, label="published, on the slides' machine")
+    if len(longer):
+        axes.plot(places, longer, "s", color=GREY, ms=4, mfc="none", label="the longer runs above")
     axes.set_yscale("log")
+    axes.margins(y=0.1)
+    ratio_ticks(axes.yaxis)
     axes.set_xticks(places, table.rung)
     axes.tick_params(axis="x", length=0)
     axes.set_xlabel("rung")
     axes.set_ylabel("transactions per second")
-    figure.legend(loc="outside lower center", ncols=2)
+    figure.legend(loc="outside lower center", ncols=2, columnspacing=1, handlelength=1.5)
     return figure

@@ -12,9 +12,10 @@ import json
 import math
 import os
 from collections.abc import Callable
+from html import escape
 from pathlib import Path
 
-from IPython.display import Image, display
+from IPython.display import HTML, Image, display
 
 from study.errors import UserError
 from study.runs import samples
@@ -58,9 +59,9 @@ def figure(name: str, draw: Callable, *data, caption: str, **options) -> None:
     from study import drawing  # brings matplotlib along
     run = folder()
     if run is None:
-        show(drawing.render(draw, *data, formats=("png",), **options)["png"])
+        show(drawing.render(draw, *data, formats=("png",), **options)["png"], caption)
     else:
-        show(write_figure(run, name, draw, *data, caption=caption, **options))
+        show(write_figure(run, name, draw, *data, caption=caption, **options), caption)
 
 
 def write_figure(run: Path, name: str, draw: Callable, *data, caption: str, **options) -> bytes:
@@ -103,10 +104,13 @@ def not_modelled(claim: str, reason: str) -> None:
     _say(PREDICTIONS, {"claim_id": claim, "reason": reason})
 
 
-def show(png: bytes) -> None:
-    """A figure of a column's width below the cell."""
+def show(png: bytes, caption: str = "") -> None:
+    """A figure of a column's width below the cell, and its caption below it."""
     from study import drawing
-    display(Image(png, width=int(drawing.WIDTHS_IN["column"] * 160)))
+    width = int(drawing.WIDTHS_IN["column"] * 160)
+    display(Image(png, width=width))
+    if caption:
+        display(HTML(f'<p style="max-width: {width}px"><small><em>{escape(caption)}</em></small></p>'))
 
 
 def _say(name: str, row: dict) -> None:

@@ -56,4 +56,4 @@ def test_the_seconds_stand_on_the_figure():
     table = pd.DataFrame({"variant": ["before"] * 3 + ["after"] * 3, "t": [1, 2, 3] * 2,
                           "mib_per_s": [100.0] * 3 + [75.0] * 3})
     axes, = throughput(table).axes
-    assert axes.get_title(loc="left") == "a run of 3 s: -25 % without the cache"
+    assert axes.get_title(loc="left") == "a run of 3 s: -25.0 % without the cache"

@@ -56,7 +56,8 @@ CASES = [
     (lambda found: free_space.over_time(found, [(8, np.inf), (1, 2)]), writes(1.0)),
     (lambda table: exchange.pool_forecast(table, 128.0), pool(128.0)),
     (lambda table: exchange.pool_forecast(table, 128.0), pool(4.0)),
-    (lambda table: ladders.rates(table, [50.0, 70.0, 5000.0]), pd.DataFrame({"rung": [1, 2, 3], "rate": [1, 9, 123_456]})),
+    (lambda table: ladders.rates(table, [50.0, 70.0, 5000.0], [1.0, 2e5, 2e5]),
+     pd.DataFrame({"rung": [1, 2, 3], "rate": [1, 9, 123_456]})),
     (advice.ladder, ladder(1_234_567.0)), (advice.ladder, ladder(3.0)),
 ]
 
@@ -82,6 +83,7 @@ def test_a_run_of_one_second_leaves_a_mark(draw, data):
     assert all(line.get_marker() == "o" for line in axes.lines)
 
 
-@pytest.mark.parametrize(("draw", "data", "key"), [(*CASES[7], "published: good"), (*CASES[9], "the largest I/O")])
+@pytest.mark.parametrize(("draw", "data", "key"), [(*CASES[7], "published: good"), (*CASES[9], "the largest I/O"),
+                                                   (*CASES[11], "longer runs")])
 def test_lines_and_bands_have_a_key(draw, data, key):
     assert any(key in text.get_text() for text in draw(data).legends[0].get_texts())

@@ -145,9 +145,14 @@ return [...document.querySelectorAll('.jp-OutputArea-output .widget-html-content
 """
 IS_GREY = "return document.querySelector('.jp-OutputArea-output img.widget-image').classList.contains('study-old');"
 ORDER = """
-const [slider, status, picture] = ['.noUi-handle', 'small', 'img.widget-image'].map(
+const [slider, status, picture] = ['.noUi-handle', '.widget-html small', 'img.widget-image'].map(
   what => [...document.querySelectorAll('.jp-OutputArea-output ' + what)].pop().getBoundingClientRect().y);
 return slider < status && status < picture;
+"""
+
+
+PRESS = """
+[...document.querySelectorAll('.jp-OutputArea-output button')].find(one => one.textContent === arguments[0]).click();
 """
 
 
@@ -164,6 +169,11 @@ def slide(browser, name):
     assert not browser.execute_script(IS_GREY)
     print(f"{name}: redrawn after {time.monotonic() - started:.2f} s")
     keep(browser, f"{name}-slid")
+    browser.execute_script(PRESS, "Keep this run")
+    wait_for(lambda: "Kept as run" in browser.execute_script(STATUS), 60)
+    browser.execute_script(PRESS, "Reset")
+    wait_for(lambda: browser.execute_script(SLIDE) == value, 30)
+    wait_for(lambda: "The picture is of these values" in browser.execute_script(STATUS), 120)
 
 
 def keep(browser, name):
