@@ -6,7 +6,9 @@ put in random order with allocated space between them, cut at random:
     a histogram         in each of its powers of two as many as it says, at random lengths, so that they are as many bytes
     number and longest  lengths as of random cuts (exponential), one of them the longest
     a fragmentation     whole sectors as of coin tosses (geometric), the mean such that they have this fragmentation
-    neither             what is left when records of one size were freed at random: rows of free records as of coin tosses
+    neither             nothing is known: holes of one size, which is said. `unknown` tells such a metaslab
+
+`smaller` makes one too large to be made a fraction of itself.
 
 *Fragmentation*, 0 to 100 %, is that of OpenZFS: each free byte counts by the power of two of its segment, in full below
 2 KiB, half at 128 KiB, not at all from 16 MiB on (metaslab.c, zfs_frag_table).
@@ -26,27 +28,38 @@ ROUNDING = 0.5          # `zpool list` prints whole %
 MIB = 2**20
 
 
-def segments(slab: Slab, record_bytes: int, rng: np.random.Generator) -> np.ndarray:
-    """(n, 2) starts and ends of free segments in the metaslab, in bytes from its start, in order."""
-    if not slab.is_used or slab.free_bytes >= slab.size_bytes:
+def segments(slab: Slab, hole_bytes: int, rng: np.random.Generator) -> np.ndarray:
+    """(n, 2) starts and ends of free segments in the metaslab, in bytes from its start, in order. `hole_bytes`: of each,
+    where nothing is known of them."""
+    if _is_whole(slab):
         return np.array([[0, slab.size_bytes]], np.int64)
-    unit = _unit(slab, record_bytes)
+    unit = _unit(slab)
     if slab.free_bytes < unit:
         return np.empty((0, 2), np.int64)
-    lengths = np.maximum(1, np.rint(_lengths(slab, record_bytes, unit, rng) / unit)).astype(np.int64)
+    lengths = np.maximum(1, np.rint(_lengths(slab, hole_bytes, unit, rng) / unit)).astype(np.int64)
     return unit * _spread(rng.permutation(lengths), slab.size_bytes // unit, rng)
 
 
-def _unit(slab: Slab, record_bytes: int) -> int:
+def _is_whole(slab: Slab) -> bool:
+    return not slab.is_used or slab.free_bytes >= slab.size_bytes
+
+
+def unknown(slab: Slab) -> bool:
+    """Whether nothing was printed of how its free space is cut up."""
+    is_described = slab.n_segments or slab.fragmentation is not None or any((slab.histogram or {}).values())
+    return not _is_whole(slab) and not is_described
+
+
+def _unit(slab: Slab) -> int:
     """What lengths are multiples of."""
     if slab.histogram:
         return max(SECTOR, 2 ** min((power for power, count in slab.histogram.items() if count), default=FIRST_POWER))
-    return SECTOR if slab.n_segments or slab.fragmentation is not None else record_bytes
+    return SECTOR
 
 
-def n_segments(slab: Slab, record_bytes: int) -> int:
+def n_segments(slab: Slab, hole_bytes: int) -> int:
     """How many free segments it is given, before those are left out that find no room."""
-    if not slab.is_used or slab.free_bytes >= slab.size_bytes:
+    if _is_whole(slab):
         return 1
     if slab.histogram and any(slab.histogram.values()):
         return sum(slab.histogram.values())
@@ -54,7 +67,27 @@ def n_segments(slab: Slab, record_bytes: int) -> int:
         return slab.n_segments
     if slab.fragmentation is not None:
         return max(1, round(slab.free_bytes / _mean(slab)))
-    return max(1, round(slab.free_bytes / record_bytes * (1 - slab.free_bytes / slab.size_bytes)))
+    return slab.free_bytes // _hole(slab, hole_bytes)
+
+
+def _hole(slab: Slab, hole_bytes: int) -> int:
+    """B of each hole: so much, or more where too little is allocated to keep so many apart."""
+    return max(1, min(slab.free_bytes, max(hole_bytes, -(-int(min_mean(slab)) // hole_bytes) * hole_bytes)))
+
+
+def smaller(slab: Slab, k: int) -> Slab:
+    """A k-th of the metaslab, with a k-th of its free segments, of each length as many in a hundred."""
+    counts = slab.histogram
+    if counts is not None:
+        ordered = sorted(counts, reverse=True)
+        sums = (np.cumsum([0, *(counts[power] for power in ordered)]) + k // 2) // k
+        counts = dict(zip(ordered, np.diff(sums).tolist(), strict=True))
+    least = sum(count << power for power, count in (counts or {}).items())
+    free = max(slab.free_bytes // k, least)
+    return slab._replace(
+        size_bytes=slab.size_bytes // k, offset=slab.offset // k, free_bytes=free, histogram=counts,
+        n_segments=slab.n_segments and max(1, slab.n_segments // k),
+        largest_bytes=slab.largest_bytes and min(slab.largest_bytes, free))
 
 
 def _mean(slab: Slab) -> float:
@@ -63,16 +96,16 @@ def _mean(slab: Slab) -> float:
     return max(mean_length(slab.fragmentation), min_mean(slab))
 
 
-def _lengths(slab: Slab, record_bytes: int, unit: int, rng) -> np.ndarray:
+def _lengths(slab: Slab, hole_bytes: int, unit: int, rng) -> np.ndarray:
     """Bytes of each segment, about as many as are free."""
     if slab.histogram and any(slab.histogram.values()):
         return _of_histogram(slab.histogram, slab.free_bytes, unit, rng)
-    n = n_segments(slab, record_bytes)
+    n = n_segments(slab, hole_bytes)
     if slab.n_segments:
         return _of_random_cuts(slab.free_bytes, n, slab.largest_bytes, rng)
     if slab.fragmentation is not None:
         return _of_coin_tosses(slab, n, _mean(slab), rng)
-    return record_bytes * rng.geometric(1 - slab.free_bytes / slab.size_bytes, n)
+    return np.full(n, float(_hole(slab, hole_bytes)))
 
 
 def _of_histogram(histogram: dict[int, int], free_bytes: int, unit: int, rng) -> np.ndarray:

@@ -8,8 +8,11 @@ Each top-level vdev is taken by itself. Its metaslabs have the free space that t
 to the description; transaction groups of records are allocated in them under the rules of an era, and nothing is freed
 meanwhile, so this is what the next writes meet, not what the pool will be like in a month. Blocks per I/O are counted as if
 a group waited for its disk as a whole: an upper bound. A vdev is taken as a disk or a mirror of disks: zdb does not say
-which are RAID-Z, and parity is left out. Where no segment is long enough for a record, ZFS cuts it up (gang
-blocks, `model.zfs.metaslab.gang`), and so does this.
+which are RAID-Z, and parity is left out. Where no segment is long enough for a record, ZFS cuts it up (gang blocks,
+`model.zfs.metaslab.gang`), and so does this.
+
+`zdb -m` has no histogram, and tells nothing of how free space is cut up. There are two forecasts then: of holes of one
+record each, and of one hole in each metaslab. What is true lies between them.
 """
 from pathlib import Path
 from typing import NamedTuple
@@ -22,7 +25,7 @@ from model.structures.sentinels import NOWHERE
 from model.zfs.ageing.described import claim, count_bytes, n_units, n_units_of_pieces, new_pieces, write_in_pieces
 from model.zfs.eras import era
 from model.zfs.metaslab.metaslab_group import weigh_all
-from model.zfs.metaslab.new_pool import metaslab_shift, new_pool
+from model.zfs.metaslab.new_pool import SMALLEST_SHIFT, metaslab_shift, new_pool
 from model.zfs.metaslab.replay import ALLOCATE, END_OF_TXG, Rows, decided_for, run
 from model.zfs.metaslab.state import TopVdev
 from model.zfs.space.status import OK
@@ -39,7 +42,9 @@ MAX_SHARE = 0.25                    # of what is free
 COLUMNS = ["vdev", "rules", "records per write", "KiB per write", "writes of one record, %", "gangs, %",
            "metaslabs written to"]
 FEW, MORE = 3, 4        # metaslabs to be made at first; times as many if those do not do
-MAX_SEGMENTS = 2**24    # that are made: 1.5 GB
+MAX_SEGMENTS = 2**24    # that are made: 1.5 GB; if there were more, metaslabs are made smaller
+MAX_UNKNOWN = 2**20     # where nothing is known of them, all are alike
+RECORDS, WHOLE = "of one record", "one in each metaslab"
 SPARE_SEGMENTS, SPARE_LOG_BLOCKS = 2**17, 2**10
 
 
@@ -51,6 +56,7 @@ class Forecast(NamedTuple):
     single: float           # share of the I/Os with one block, or one piece of a gang
     n_metaslabs: int        # that the writes went to
     gangs: float = 0.0      # share of the blocks for which no segment was long enough
+    holes: str = ""         # what was assumed of free space of which nothing is known; "" if all was described
 
 
 def of_slabs(slabs: list[Slab], record_bytes: int, eras=ERAS, seed: int = 1) -> list[Forecast]:
@@ -59,29 +65,48 @@ def of_slabs(slabs: list[Slab], record_bytes: int, eras=ERAS, seed: int = 1) -> 
         raise UserError(f"the record is {record_bytes} bytes, but it must be a multiple of 512 up to 131072; choose one")
     of_data = [slab for slab in slabs if not slab.purpose]
     vdevs = {vdev: [slab for slab in of_data if slab.vdev == vdev] for vdev in sorted({slab.vdev for slab in of_data})}
-    return [_of_vdev(vdev, ones, record_bytes, name, seed) for vdev, ones in vdevs.items() for name in eras]
+    return [_of_vdev(vdev, ones, record_bytes, name, seed, hole_bytes)._replace(holes=holes)
+            for vdev, ones in vdevs.items() for name in eras for holes, hole_bytes in _holes(ones, record_bytes)]
 
 
-def _of_vdev(vdev: int, slabs: list[Slab], record_bytes: int, name: str, seed: int) -> Forecast:
+def _holes(slabs: list[Slab], record_bytes: int) -> list[tuple[str, int]]:
+    """What free space may be like of which nothing is known: name, and B of a hole."""
+    if not any(map(described_space.unknown, slabs)):
+        return [("", record_bytes)]
+    return [(RECORDS, record_bytes), (WHOLE, slabs[0].size_bytes)]
+
+
+def _of_vdev(vdev: int, slabs: list[Slab], record_bytes: int, name: str, seed: int, hole_bytes: int) -> Forecast:
     """As few metaslabs are made as the writes need."""
     n = FEW
     while True:
-        pool, made = _pool(slabs, record_bytes, name, seed, n)
+        slabs = _manageable(slabs, name, n, hole_bytes)
+        pool, made = _pool(slabs, hole_bytes, name, seed, n)
         offsets = _write(pool, n_records(slabs, record_bytes, vdev), record_bytes)
         if offsets is None and len(made) == len(slabs):
-            pool, _ = _pool(slabs, record_bytes, name, seed, n)
+            pool, _ = _pool(slabs, hole_bytes, name, seed, n)
             return _of_gangs(pool, vdev, name, n_records(slabs, record_bytes, vdev), record_bytes, slabs[0].size_bytes)
         if offsets is not None and set((offsets.ravel() // slabs[0].size_bytes).tolist()) <= made:
             return _counted(vdev, name, offsets, record_bytes, slabs[0].size_bytes)
         n *= MORE
 
 
-def _pool(slabs: list[Slab], record_bytes: int, name: str, seed: int, n: int):
+def _manageable(slabs: list[Slab], name: str, n: int, hole_bytes: int) -> list[Slab]:
+    """The metaslabs, or smaller ones, so that the `n` that weigh most have no more free segments than the model holds."""
+    while True:
+        first = [slabs[m] for m in _by_weight(slabs, name)[:n]]
+        n_segments = sum(described_space.n_segments(slab, hole_bytes) for slab in first)
+        most = MAX_UNKNOWN if all(map(described_space.unknown, first)) else MAX_SEGMENTS
+        if n_segments <= most or slabs[0].size_bytes >> SMALLEST_SHIFT < 2:
+            return slabs
+        slabs = [described_space.smaller(slab, 2) for slab in slabs]
+
+
+def _pool(slabs: list[Slab], hole_bytes: int, name: str, seed: int, n: int):
     """A pool of one vdev, and which of its metaslabs have been made: the `n` that weigh most."""
     size = slabs[0].size_bytes
     first = _by_weight(slabs, name)[:n]
-    _check_segments([slabs[m] for m in first], record_bytes)
-    made = {m: _allocated(slabs[m], m * size, record_bytes, stream(seed, f"metaslab {m}")) for m in first}
+    made = {m: _allocated(slabs[m], m * size, hole_bytes, stream(seed, f"metaslab {m}")) for m in first}
     n_segments = sum(map(len, made.values()))
     pool = new_pool([TopVdev(asize=size * len(slabs))], era(name).metaslab, metaslab_bytes=size,
                     max_segments=2 * n_segments + SPARE_SEGMENTS,
@@ -94,16 +119,6 @@ def _pool(slabs: list[Slab], record_bytes: int, name: str, seed: int, n: int):
         claim(pool, m, segments)
     weigh_all(pool)
     return pool, set(made)
-
-
-def _check_segments(slabs: list[Slab], record_bytes: int) -> None:
-    """Before any of them is made."""
-    counts = [described_space.n_segments(slab, record_bytes) for slab in slabs]
-    if sum(counts) > MAX_SEGMENTS:
-        is_described = any(slab.histogram or slab.n_segments or slab.fragmentation is not None for slab in slabs)
-        raise UserError(f"{len(slabs)} metaslabs of vdev {slabs[0].vdev}, the first for records of {record_bytes} bytes, "
-                        f"have {sum(counts)} free segments, but the model holds {MAX_SEGMENTS}; give "
-                        + ("fewer or smaller metaslabs" if is_described else "larger records or fewer metaslabs"))
 
 
 def _by_weight(slabs: list[Slab], name: str) -> list[int]:
@@ -119,9 +134,9 @@ def _used_bytes(slabs: list[Slab]) -> np.ndarray:
     return np.array([max(0, slab.size_bytes - slab.free_bytes) if slab.is_used else -1 for slab in slabs], np.int64)
 
 
-def _allocated(slab: Slab, start: int, record_bytes: int, rng) -> np.ndarray:
+def _allocated(slab: Slab, start: int, hole_bytes: int, rng) -> np.ndarray:
     """What lies between the free segments, at offsets in the vdev."""
-    free = described_space.segments(slab, record_bytes, rng)
+    free = described_space.segments(slab, hole_bytes, rng)
     bounds = np.concatenate([[0], free.ravel(), [slab.size_bytes]]).reshape(-1, 2)
     return start + bounds[bounds[:, 0] < bounds[:, 1]]
 
@@ -185,10 +200,46 @@ def _n_alone(offsets: np.ndarray, record_bytes: int) -> int:
 
 def table(forecasts: list[Forecast], record_bytes: int) -> pd.DataFrame:
     """For readers."""
-    return pd.DataFrame([(str(forecast.vdev), forecast.era, f"{forecast.blocks_per_io:.1f}",
-                          f"{forecast.blocks_per_io * record_bytes / 1024:.0f}", f"{100 * forecast.single:.0f}",
-                          f"{100 * forecast.gangs:.0f}", str(forecast.n_metaslabs))
-                         for forecast in forecasts], columns=COLUMNS)
+    alike: dict[tuple, list[Forecast]] = {}
+    for forecast in forecasts:
+        alike.setdefault((forecast.vdev, forecast.era), []).append(forecast)
+    return pd.DataFrame([(str(vdev), era, *_cells(ones, record_bytes)) for (vdev, era), ones in alike.items()],
+                        columns=COLUMNS)
+
+
+def _cells(ones: list[Forecast], record_bytes: int) -> list[str]:
+    """Of one vdev and era: a number each, or from the lowest to the highest."""
+    numbers = [(f"{one.blocks_per_io:.1f}", f"{one.blocks_per_io * record_bytes / 1024:.0f}", f"{100 * one.single:.0f}",
+                f"{100 * one.gangs:.0f}", str(one.n_metaslabs)) for one in ones]
+    return [" to ".join(sorted({*cells}, key=float)) for cells in zip(*numbers, strict=True)]
+
+
+def notes(slabs: list[Slab]) -> list[str]:
+    """What was read of each vdev, and what is not known of it, in sentences."""
+    of_data = [slab for slab in slabs if not slab.purpose]
+    lines = []
+    for vdev in sorted({slab.vdev for slab in of_data}):
+        ones = [slab for slab in of_data if slab.vdev == vdev]
+        free = sum(slab.free_bytes for slab in ones)
+        total = ones[0].of_vdev or len(ones)
+        lines.append(f"vdev {vdev}: {len(ones)} metaslab{'s' * (len(ones) > 1)} of {in_words(ones[0].size_bytes)}, "
+                     f"{in_words(free)} free")
+        if total > len(ones):
+            lines.append(f"vdev {vdev} has {total} metaslabs, of which {total - len(ones)} are missing here. The forecast "
+                         "is of a vdev with no others. ZFS prefers the emptiest, which may be among the missing: give all "
+                         "of the output")
+        if n := sum(map(described_space.unknown, ones)):
+            lines.append(f"of {n} of the {len(ones)} metaslabs of vdev {vdev} no histogram is printed, so that nobody knows "
+                         "how their free space is cut up. Ranges go from holes of one record each to one hole in each "
+                         "metaslab. `zdb -mm POOL` prints histograms")
+    return [*lines, *filter(None, [left_out(slabs)])]
+
+
+def in_words(n_bytes: int) -> str:
+    """As zfs does, three digits."""
+    power = min(5, max(0, (n_bytes.bit_length() - 1) // 10))
+    number = n_bytes / 1024**power
+    return f"{number:.{3 if number < 999.5 else 4}g} {('B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB')[power]}"
 
 
 def left_out(slabs: list[Slab]) -> str:
@@ -200,7 +251,7 @@ def left_out(slabs: list[Slab]) -> str:
 
 # --- from the command line ------------------------------------------------------------------------------------------------
 
-def of_pool(file: Path | None, fill: float | None, fragmentation: float | None, disk: str) -> list[Slab]:
+def of_pool(file: Path | None, fill: str | None, fragmentation: str | None, disk: str) -> list[Slab]:
     """The metaslabs that zdb printed, or of a disk that is filled and fragmented so much."""
     pair = (fill, fragmentation)
     if (file is None) == (pair == (None, None)) or (file is None and None in pair):
@@ -212,9 +263,18 @@ def of_pool(file: Path | None, fill: float | None, fragmentation: float | None, 
     if not metaslab <= disk_bytes <= MAX_BYTES:
         raise UserError(f"the disk has {disk_bytes} bytes, but must have a metaslab at least and {MAX_BYTES >> 50} PiB at "
                         "most; choose from 1M to 1P")
-    assert fill is not None
-    assert fragmentation is not None
-    return described_space.alike(fill, fragmentation, disk_bytes, metaslab)
+    share, percent = _share(fill, "fill", 1, "0.8 or 80%"), _share(fragmentation, "fragmentation", 100, "40 or 40%")
+    return described_space.alike(share, percent, disk_bytes, metaslab)
+
+
+def _share(text: str | None, what: str, whole: float, like: str) -> float:
+    """A share as people write it, of a `whole`; with % it is of a hundred."""
+    written = str(text).strip()
+    try:
+        number = float(written.removesuffix("%"))
+    except ValueError:
+        raise UserError(f"the {what} is '{text}', which is no share; write it like {like}") from None
+    return number * whole / 100 if written.endswith("%") else number
 
 
 def eras(name: str | None) -> tuple[str, ...]:

@@ -10,12 +10,19 @@ Three forms are known, all read the same way (formats: zdb.c of onnv_69 to onnv_
 A vdev with a purpose of its own (`vdev 1   special`, `dedup`, `log`) takes no data of the kind that is asked about here: its
 metaslabs are read, but not sized. (zdb of 2010 and before does not say which vdev is a log.)
 
+Where changes wait in log space maps (OpenZFS 2.0 and later), `free` and the histogram on disk are without them, and what is
+in memory is with them. Each is held to its own account: by a histogram in memory so much is free as it and the percentage
+in memory allow, and as was printed if that is within.
+
 A line `13: 8 ****` of a histogram counts the segments of 2^13 bytes or more, but less than 2^14. The size of a metaslab is
 not printed. It is a power of two, and follows from offset and number, in the oldest form from the distances of offsets, and
 of a metaslab 0 alone from its free percentage. On dRAID a metaslab begins a little later, with a whole stripe.
 """
+import gzip
 import itertools
+import math
 import re
+import zlib
 from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
@@ -26,6 +33,10 @@ from study.sizes import size_of
 
 COUNT, OFFSET = r"\d{1,19}", "[0-9a-f]{1,16}"      # 64 bits
 NUMBER = rf"{COUNT}(?:\.{COUNT})?[KMGTPE]?"
+GZIP = b"\x1f\x8b"
+OF_GROUPS = re.compile(rf"\s*vdev\s+{COUNT}\s+metaslabs\s+{COUNT}\s+fragmentation", re.MULTILINE)     # of zdb -M
+OF_A_DATASET = re.compile(r"\s*Dataset \S+ \[", re.MULTILINE)
+HEADER = re.compile(rf"\s*metaslabs\s+({COUNT})\s+offset\b")
 VDEV = re.compile(rf"\s*vdev\s+({COUNT})\b(?:\s+(special|dedup|log)\b)?")
 SLAB = re.compile(rf"\s*metaslab\s+({COUNT})\s+offset\s+({OFFSET})\s+spacemap\s+({COUNT})\s+free\s+({NUMBER})\s*$")
 OLD_SLAB = re.compile(rf"\s+({OFFSET})\s+({COUNT})\s+({NUMBER})\s*$")
@@ -34,6 +45,7 @@ HISTOGRAM = re.compile(rf"\s*(On-disk|In-memory) histogram:(?:\s*fragmentation\s
 BUCKET = re.compile(rf"\s*({COUNT}):\s+({COUNT})\s*\**\s*$")
 ROUNDED = 1.02      # zdb prints three digits
 SECTOR = 512
+MAX_POWER = 63          # 64 bits
 LARGEST_VDEV = 2**53
 MAX_STRIPE = 2**22      # of dRAID: 255 sectors of 16 KiB
 
@@ -52,37 +64,56 @@ class Slab(NamedTuple):
     histogram: dict[int, int] | None = None     # of 2^key bytes and more: number of segments
     number: int | None = None       # in its vdev
     purpose: str = ""               # of the vdev: special, dedup, log; "" takes all data
+    of_vdev: int | None = None      # metaslabs of the vdev, as its header says
+    is_in_memory: bool = False      # the histogram is, so that changes that wait are in it
 
 
 def read(path: Path) -> list[Slab]:
     """The metaslabs in a file. UserError, one sentence, if there are none or one cannot be."""
     try:
-        text = path.read_text()
-    except UnicodeDecodeError:
+        content = path.read_bytes()
+        text = (gzip.decompress(content) if content.startswith(GZIP) else content).decode()
+    except (UnicodeDecodeError, EOFError, zlib.error, gzip.BadGzipFile):
         raise UserError(f"{path} is not text; give what `zdb -mm POOL` prints") from None
     return parse(text, str(path))
 
 
 def parse(text: str, name: str) -> list[Slab]:
     """The metaslabs in what zdb printed; `name` is for errors."""
-    slabs = list(_slabs(text.splitlines()))
-    of_data = sized([slab for slab in slabs if not slab.purpose], name)
+    slabs = list(_slabs(text.splitlines(), name))
+    if all(slab.purpose for slab in slabs):
+        _refuse(text, name)
+    of_data = [_by_own_account(slab) for slab in sized([slab for slab in slabs if not slab.purpose], name)]
     for slab in of_data:
         _check(slab, name)
     return of_data + [slab for slab in slabs if slab.purpose]
 
 
-def _slabs(lines: Iterable[str]):
+def _refuse(text: str, name: str):
+    """What zdb prints when it is asked for something else."""
+    what = ("is what `zdb -M` prints, of groups of metaslabs" if OF_GROUPS.search(text) else
+            "is what `zdb` prints of a dataset" if OF_A_DATASET.search(text) else
+            "has no line of a metaslab of a vdev for all data")
+    raise UserError(f"{name} {what}; give what `zdb -mm POOL` prints")
+
+
+def _slabs(lines: Iterable[str], name: str):
     """The metaslabs, each with what stands below it."""
-    vdev, purpose, slab, source = 0, "", None, None
+    vdev, purpose, slab, source, of_vdev, seen = 0, "", None, None, None, set()
     for line in lines:
-        started, headed = _start(line, vdev, purpose), VDEV.match(line)
+        started, headed = _start(line, vdev, purpose, of_vdev), VDEV.match(line)
+        if counted := HEADER.match(line):
+            of_vdev = int(counted[1])
         if started or headed:
             if slab:
                 yield slab
             slab, source = started, None
             if headed and not started:
-                vdev, purpose = int(headed[1]), headed[2] or ""
+                vdev, purpose, of_vdev = int(headed[1]), headed[2] or "", None
+                if vdev in seen:
+                    raise UserError(f"{name} has vdev {vdev} twice, of two pools or of one at two times; give the output "
+                                    "of one zdb")
+                seen.add(vdev)
         elif slab and (match := HISTOGRAM.match(line)):
             source = match[1]
             slab = _with_histogram(slab, source, match[2])
@@ -92,7 +123,7 @@ def _slabs(lines: Iterable[str]):
         yield slab
 
 
-def _start(line: str, vdev: int, purpose: str) -> Slab | None:
+def _start(line: str, vdev: int, purpose: str, of_vdev: int | None) -> Slab | None:
     """A metaslab that begins with this line."""
     number = None
     if match := SLAB.match(line):
@@ -102,14 +133,16 @@ def _start(line: str, vdev: int, purpose: str) -> Slab | None:
     else:
         return None
     return Slab(vdev=vdev, offset=int(offset, 16), is_used=int(space_map) > 0, free_bytes=size_of(free, "free space"),
-                number=None if number is None else int(number), purpose=purpose)
+                number=None if number is None else int(number), purpose=purpose, of_vdev=of_vdev)
 
 
 def _with_histogram(slab: Slab, source: str, fragmentation: str | None) -> Slab:
     """A histogram of the metaslab begins; the one in memory comes first, if it comes, and stays."""
     if fragmentation and int(fragmentation) <= 100:      # zdb prints 2^64 - 1 where it is not known
         slab = slab._replace(fragmentation=int(fragmentation))
-    return slab._replace(histogram={}) if source == "In-memory" or slab.histogram is None else slab
+    if source == "In-memory" or slab.histogram is None:
+        return slab._replace(histogram={}, is_in_memory=source == "In-memory")
+    return slab
 
 
 def _with_line(slab: Slab, line: str, source: str | None) -> Slab:
@@ -120,15 +153,28 @@ def _with_line(slab: Slab, line: str, source: str | None) -> Slab:
     match = BUCKET.match(line)
     if match and source == "In-memory":
         return slab._replace(histogram=(slab.histogram or {}) | {int(match[1]): int(match[2])})
-    if match and source == "On-disk" and slab.n_segments is None:
+    if match and source == "On-disk" and not slab.is_in_memory and slab.n_segments is None:
         return slab._replace(histogram=(slab.histogram or {}) | {int(match[1]): int(match[2])})
     return slab
 
 
+def _by_own_account(slab: Slab) -> Slab:
+    """The metaslab with as much free as its histogram in memory says, if it has one."""
+    counts = {power: count for power, count in (slab.histogram or {}).items() if count and power < MAX_POWER}
+    if not slab.is_in_memory or not counts:
+        return slab
+    low, high = (sum(count << power + more for power, count in counts.items()) for more in (0, 1))
+    if slab.free_pct is not None:
+        low = max(low, slab.free_pct * slab.size_bytes // 100)
+        high = min(high, (slab.free_pct + 1) * slab.size_bytes // 100)
+    high = min(high, slab.size_bytes)
+    if low > high or low <= slab.free_bytes <= high:
+        return slab
+    return slab._replace(free_bytes=math.isqrt(low * high))
+
+
 def sized(slabs: list[Slab], name: str) -> list[Slab]:
     """The metaslabs with their sizes."""
-    if not slabs:
-        raise UserError(f"{name} has no line of a metaslab of a vdev for all data; give what `zdb -mm POOL` prints")
     sizes = {vdev: _size(sorted((slab for slab in slabs if slab.vdev == vdev), key=lambda slab: slab.offset), name)
              for vdev in {slab.vdev for slab in slabs}}
     return [slab._replace(size_bytes=sizes[slab.vdev]) for slab in slabs]

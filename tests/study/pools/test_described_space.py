@@ -78,11 +78,31 @@ def test_means_grow_as_fragmentation_falls():
     assert (np.diff(means) < 0).all()
 
 
-def test_without_a_description_records_were_freed_at_random():
-    lengths = lengths_of(made(slab(16 * MIB), record_bytes=8192))
-    assert (lengths % 8192 == 0).all()
-    assert (lengths == 8192).mean() == pytest.approx(0.75, abs=0.03)      # a row ends with the share that is not free
-    assert lengths.sum() == pytest.approx(16 * MIB, rel=0.05)
+def test_without_a_description_holes_are_as_large_as_is_said():
+    assert lengths_of(made(slab(16 * MIB))).tolist() == 2048 * [8192]
+    assert lengths_of(made(slab(16 * MIB), SIZE)).tolist() == [16 * MIB]
+
+
+def test_little_that_is_allocated_keeps_few_holes_apart():
+    lengths = lengths_of(made(slab(SIZE - 512 * 100)))
+    assert len(lengths) <= 101
+    assert lengths.sum() == pytest.approx(SIZE, rel=0.01)
+
+
+@pytest.mark.parametrize(("description", "is_unknown"), [
+    ({}, True), ({"histogram": {0: 0}}, True), ({"fragmentation": 0}, False), ({"n_segments": 3}, False),
+    ({"histogram": {13: 4}}, False), ({"is_used": False}, False), ({"free_bytes": SIZE}, False)])
+def test_nothing_is_known_of_free_space_that_was_only_summed_up(description, is_unknown):
+    assert described_space.unknown(slab(16 * MIB)._replace(**description)) == is_unknown
+
+
+@given(st.sampled_from([2, 4, 8]), st.dictionaries(st.integers(9, 18), st.integers(0, 60), min_size=1))
+def test_a_smaller_metaslab_has_a_part_of_each_power(k, histogram):
+    whole = slab(32 * MIB, histogram=histogram)
+    part = described_space.smaller(whole, k)
+    assert (part.size_bytes, part.free_bytes) == (SIZE // k, max(32 * MIB // k, part.free_bytes))
+    assert abs(sum(part.histogram.values()) - sum(histogram.values()) / k) <= 0.5
+    assert all(abs(part.histogram[power] - count / k) <= 1 for power, count in histogram.items())
 
 
 def test_a_fresh_metaslab_is_one_segment():

@@ -136,16 +136,66 @@ def test_a_pool_without_room_is_refused(free_bytes, holes, match):
         forecast.of_slabs([Slab(0, 0, True, free_bytes, SIZE, histogram=holes)], 8192, ("b117",))
 
 
-def test_more_segments_than_the_model_holds_are_refused(monkeypatch):
-    """Before they are made: they may not fit into memory."""
-    monkeypatch.setattr(forecast, "_allocated", None)
-    n, fewer = forecast.MAX_SEGMENTS // 2 + 1, "give fewer or smaller metaslabs"
-    for slab, match in ((Slab(0, 0, True, 14 * MIB, SIZE, histogram={12: n}), f"have {3 * n} free segments.*{fewer}"),
-                        (Slab(0, 0, True, 14 * MIB, SIZE, n_segments=n), f"have {3 * n} free segments.*{fewer}"),
-                        (Slab(0, 0, True, 2**42, 2**43, fragmentation=98), fewer),
-                        (Slab(0, 0, True, 2**42, 2**43), "give larger records or fewer metaslabs")):
-        with pytest.raises(UserError, match=match):
-            forecast.of_slabs([slab._replace(offset=m * slab.size_bytes) for m in range(4)], 8192, ("b117",))
+@pytest.mark.parametrize("how", [{"histogram": {12: 2**28}}, {"n_segments": 2**28}, {"fragmentation": 98}, {}])
+def test_metaslabs_with_more_segments_than_the_model_holds_are_made_smaller(how):
+    slabs = [Slab(0, m * 2**43, True, 2**42, 2**43, **how) for m in range(4)]
+    for n in (1, 3):
+        fewer = forecast._manageable(slabs, "b117", n, 8192)
+        n_segments = n * described_space.n_segments(fewer[0], 8192)
+        most = forecast.MAX_SEGMENTS if how else forecast.MAX_UNKNOWN
+        assert most / 2 - n <= n_segments <= most
+        assert {slab.free_bytes / slab.size_bytes for slab in fewer} == {0.5}
+
+
+def test_a_smaller_metaslab_has_the_same_forecast(monkeypatch):
+    slabs = [Slab(0, m * 2**33, True, 2**32, 2**33, histogram={13: 100_000, 15: 40_000, 17: 5_000}) for m in range(4)]
+
+    def blocks():
+        return np.mean([forecast.of_slabs(slabs, 8192, ("b141_df",), seed)[0].blocks_per_io for seed in range(6)])
+    whole = blocks()
+    monkeypatch.setattr(forecast, "MAX_SEGMENTS", 100_000)
+    assert blocks() == pytest.approx(whole, rel=0.1)
+
+
+# ---- what is not known ----
+
+HEAD = "\tvdev          0   \n\tmetaslabs    {}   offset                spacemap          free        \n"
+LINE = "\tmetaslab {:6d}   offset {:12x}   spacemap {:6d}   free    {}\n"
+HISTOGRAM = "\tOn-disk histogram:\t\tfragmentation 57\n\t\t\t 12:  12500 ****\n\t\t\t 14:   8700 ***\n\t\t\t 17:   1660 *\n"
+
+
+def printed(n, frees, below="", size=2**33):
+    lines = [LINE.format(m, m * size, 30 + m, free) + below for m, free in enumerate(frees)]
+    return zdb.parse(HEAD.format(n) + "".join(lines), "pool.txt")
+
+
+def test_without_a_histogram_a_forecast_is_a_range_that_holds_the_one_with_it():
+    lines = 4 * ["1.51G"]
+    low, high = forecast.of_slabs(printed(4, lines), 8192, ("b141_df",))
+    told, = forecast.of_slabs(printed(4, lines, HISTOGRAM), 8192, ("b141_df",))
+    assert (low.holes, high.holes, told.holes) == (forecast.RECORDS, forecast.WHOLE, "")
+    assert 1 == low.blocks_per_io < told.blocks_per_io < high.blocks_per_io == 16
+    cells = forecast.table([low, high, told._replace(vdev=1)], 8192)
+    assert cells["records per write"].tolist() == ["1.0 to 16.0", f"{told.blocks_per_io:.1f}"]
+
+
+def test_what_is_not_known_and_what_is_missing_is_said():
+    notes = forecast.notes(printed(115, 2 * ["1.51G"]))
+    assert notes[0] == "vdev 0: 2 metaslabs of 8 GiB, 3.02 GiB free"
+    assert "vdev 0 has 115 metaslabs, of which 113 are missing" in notes[1]
+    assert "of 2 of the 2 metaslabs of vdev 0 no histogram is printed" in notes[2]
+    assert "`zdb -mm POOL`" in notes[2]
+    assert forecast.notes(printed(2, 2 * ["1.51G"], HISTOGRAM)) == ["vdev 0: 2 metaslabs of 8 GiB, 3.02 GiB free"]
+
+
+def test_whole_metaslabs_make_what_is_not_known_of_others_matter_less():
+    low, high = forecast.of_slabs(printed(3, ["16.00G", "15.1G", "16.00G"], size=2**34), 8192, ("b117",))
+    assert low.blocks_per_io == high.blocks_per_io == 16
+
+
+def test_metaslabs_of_256_gib_get_an_answer():
+    low, high = forecast.of_slabs(printed(3, ["130G", "124G", "113G"], size=2**38), 8192, ("b141_df",))
+    assert (low.blocks_per_io, high.blocks_per_io) == (1, 16)
 
 
 @pytest.mark.parametrize("how", [{"histogram": {12: 3584}}, {"n_segments": 500, "largest_bytes": 2**17},
@@ -165,6 +215,9 @@ def test_a_forecast_is_made_of_all_that_zdb_prints(name):
 @pytest.mark.parametrize(("arguments", "sentence"), [
     ([], "give a file with what `zdb -mm POOL` prints, or both --fill and --fragmentation"),
     (["--fill", "0.8"], "give a file"),
+    (["--fill", "120%", "--fragmentation", "40"], "the fill is 1.2, but it must be from 0 to less than 1"),
+    (["--fill", "much", "--fragmentation", "40"], "the fill is 'much', which is no share; write it like 0.8 or 80%"),
+    (["--fill", "0.8", "--fragmentation", "some"], "the fragmentation is 'some', which is no share"),
     (["--fill", "1.2", "--fragmentation", "40"], "the fill is 1.2, but it must be from 0 to less than 1"),
     (["--fill", "0.8", "--fragmentation", "40", "--record", "1000"], "the record is 1000 bytes"),
     (["--fill", "0.8", "--fragmentation", "40", "--record", "many"], "the record is 'many', which is no size"),
@@ -175,6 +228,10 @@ def test_what_cannot_be_asked_gets_one_sentence(arguments, sentence):
     assert isinstance(result.exception, UserError)
     assert sentence in str(result.exception)
     assert "\n" not in str(result.exception)
+
+
+def test_a_share_is_read_with_and_without_a_percent_sign():
+    assert forecast.of_pool(None, "80%", "40%", "1G") == forecast.of_pool(None, "0.8", "40", "1G")
 
 
 def test_the_command_prints_a_row_for_each_era():

@@ -1,5 +1,6 @@
 """What zdb prints of a pool's free space, in each of its forms. The samples are made up after the format."""
 import contextlib
+import gzip
 import re
 from pathlib import Path
 
@@ -101,8 +102,11 @@ LINE = "\tmetaslab {0:6d}   offset {1:12x}   spacemap     27   free    {2}\n"
     (HEAD + LINE.format(0, 0, "64M"), "a single metaslab of vdev 0"),
     (HEAD + LINE.format(0, 0, "64M") + LINE.format(1, 0, "64M"), "twice"),
     (HEAD + LINE.format(0, 0, "1.00G") + LINE.format(1, 2**26, "64M"), "1073741824 bytes free of 67108864"),
-    (HEAD + LINE.format(0, 0, "1.00M") + "\tIn-memory histogram:\n\t\t\t 20:   3 **\n" + LINE.format(1, 2**26, "64M"),
+    (HEAD + LINE.format(0, 0, "1.00M") + "\tOn-disk histogram:\n\t\t\t 20:   3 **\n" + LINE.format(1, 2**26, "64M"),
      "3145728 bytes in its histogram"),
+    (HEAD + LINE.format(0, 0, "64M") + "\n" + HEAD + LINE.format(1, 2**26, "64M"), "has vdev 0 twice, of two pools"),
+    ("\tvdev          0\t\tmetaslabs  116\t\tfragmentation 47%\n\t\t\t 12:  70144 ****\n", "is what `zdb -M` prints"),
+    ("Dataset alpha/data [ZPL], ID 17529, cr_txg 14065881, 98.6G, 78176 objects\n", "is what `zdb` prints of a dataset"),
     (HEAD + LINE.format(0, 0, "1.00M") + "\t segments  3   maxsize  2.00M   freepct  1%\n" + LINE.format(1, 2**26, "64M"),
      "a segment of 2097152 bytes"),
     (HEAD + LINE.format(0, 0, "1.00M") + LINE.format(1, 5 * 2**24, "64M") + LINE.format(2, 2**27, "64M"),
@@ -129,6 +133,41 @@ def test_a_number_that_was_damaged_is_read_or_refused_in_a_sentence(name, which,
     with contextlib.suppress(UserError):
         slabs = zdb.parse(text[:number.start()] + damaged + text[number.end():], "sample")
         assert all(0 <= slab.free_bytes <= 1.02 * slab.size_bytes <= 2**54 for slab in slabs)
+
+
+MEMORY = ("\t                  segments {}   maxsize    496K   freepct   {}%\n\tIn-memory histogram:\n"
+          "\t\t\t 12:    {} **\n\t\t\t 18:      7 *\n\tOn-disk histogram:\t\tfragmentation 58\n\t\t\t 12:    135 **\n")
+
+
+@pytest.mark.parametrize(("on_disk", "n", "pct", "low", "high"), [
+    ("5.20M", 2048, 15, 9.75, 10.24),       # more is free in memory: freepct says how much
+    ("20.0M", 2048, 15, 9.75, 10.24),       # less is
+    ("10.0M", 2048, 15, 10, 10),            # what is printed agrees with memory
+])
+def test_what_is_in_memory_is_held_to_its_own_account(on_disk, n, pct, low, high):
+    """In log space maps changes wait that `free` does not have."""
+    text = HEAD + LINE.format(0, 0, on_disk) + MEMORY.format(n + 7, pct, n) + LINE.format(1, 2**26, "64M")
+    slab, _ = zdb.parse(text, "sample")
+    assert low * MIB <= slab.free_bytes <= high * MIB
+    assert slab.histogram == {12: n, 18: 7}
+
+
+def test_a_histogram_in_memory_without_rows_says_nothing():
+    text = HEAD + LINE.format(0, 0, "20M") + "\tIn-memory histogram:\n" + LINE.format(1, 2**26, "64M")
+    assert zdb.parse(text, "sample")[0].free_bytes == 20 * MIB
+
+
+def test_a_vdev_has_as_many_metaslabs_as_its_header_says():
+    header = "\tmetaslabs   115   offset                spacemap          free\n"
+    slabs = zdb.parse(HEAD + header + LINE.format(0, 0, "20M") + LINE.format(1, 2**26, "64M"), "sample")
+    assert [slab.of_vdev for slab in slabs] == [115, 115]
+
+
+def test_what_is_compressed_or_from_windows_is_read_all_the_same(tmp_path):
+    text = (SAMPLES / "openzfs_mm.txt").read_text()
+    (tmp_path / "a.txt").write_bytes(text.replace("\n", "\r\n").encode())
+    (tmp_path / "a.txt.gz").write_bytes(gzip.compress(text.encode()))
+    assert zdb.read(tmp_path / "a.txt") == zdb.read(tmp_path / "a.txt.gz") == sample("openzfs_mm")
 
 
 def test_a_file_that_is_not_text_is_refused(tmp_path):
