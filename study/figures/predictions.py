@@ -8,16 +8,17 @@ from study.drawing import BLACK, BLUE, ORANGE, SKY, canvas
 
 def intervals(table: pd.DataFrame, published: float, label: str) -> Figure:
     """Rows of (what, low, middle, high) against one published number; a row without an interval is a dot."""
-    figure, axes = canvas(aspect=0.16 + 0.09 * len(table))
+    figure, axes = canvas(aspect=0.24 + 0.09 * len(table))
     places = np.arange(len(table))[::-1]
     axes.axvline(published, color=BLACK, lw=0.8, ls="--")
     axes.plot([published], [len(table) - 0.45], "D", color=BLACK, ms=4, clip_on=False, label="published")
-    axes.hlines(places, table.low, table.high, color=BLUE, lw=3, alpha=0.5)
-    axes.plot(table.middle, places, "o", color=BLUE, ms=4)
+    axes.hlines(places, table.low, table.high, color=BLUE, lw=3, alpha=0.5, label="5 to 95 %")
+    axes.plot(table.middle, places, "o", color=BLUE, ms=4, label="middle")
     axes.set_yticks(places, table.what)
     axes.set_ylim(-0.6, len(table) - 0.4)
     axes.set_xlabel(label)
     axes.tick_params(axis="y", length=0)
+    figure.legend(loc="outside lower center", ncols=3, columnspacing=1)
     return figure
 
 

@@ -180,7 +180,7 @@ class Explorer(widgets.VBox):
                 data = self.simulate(**values)
                 png = drawing.render(self.draw, data, formats=("png",))["png"]
         except (UserError, ValueError) as error:
-            self.status.value = f"<b>{escape(str(error))}</b>{self._of_others()}"
+            self.status.value = f"<b>{escape(str(error).rstrip('.'))}.</b>{self._of_others()}"
             return
         self.picture.value, self.data, self.drawn_of = png, data, values
         self.seconds = time.perf_counter() - started

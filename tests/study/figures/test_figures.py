@@ -4,10 +4,12 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from study import drawing
 from study.drawing import canvas, ratio_ticks, render
+from study.figures import ladders, predictions
 
 
 def line(data, scale=1.0):
@@ -77,3 +79,18 @@ def test_ticks_of_ratios_are_two_or_more_and_do_not_touch(low, wide):
     places = [label.get_window_extent() for label in axes.get_xticklabels()]
     assert len(places) >= 2
     assert all(left.x1 < right.x0 for left, right in itertools.pairwise(places))
+
+
+def test_an_outlier_does_not_squeeze_the_response_times_of_the_others():
+    times = np.concatenate([np.linspace(5.0, 20.0, 9_999), [1e6]])
+    axes, = ladders.response_cdf([("first", times), ("second", 2 * times)]).axes
+    low, high = axes.get_xlim()
+    assert 4.0 * 0.9 < low < 5.1
+    assert 40.0 <= high < 60.0
+    assert axes.get_ylim()[1] > 1.0        # the end of a curve is not cut
+
+
+def test_intervals_have_a_key_for_each_mark():
+    table = pd.DataFrame({"what": ["a", "b"], "low": [1.0, 2.0], "middle": [2.0, 3.0], "high": [3.0, 4.0]})
+    key, = predictions.intervals(table, 2.5, "gain (%)").legends
+    assert [text.get_text() for text in key.get_texts()] == ["published", "5 to 95 %", "middle"]

@@ -9,7 +9,8 @@ import time
 import urllib.request
 
 import pytest
-from conftest import command
+from conftest import KERNELSPEC, command
+from nbformat.v4 import new_code_cell, new_notebook
 
 from study.project import NOTEBOOKS
 from study.runs.catalogue import STUDY, books
@@ -209,3 +210,46 @@ FRONT = """
 const panel = jupyterapp.shell.currentWidget;
 return panel && panel.context ? panel.context.path : null;
 """
+
+
+SLOW = """
+import time
+from study import drawing
+from study.errors import UserError
+from study.runs import sliders
+
+def simulate(record_kib):
+    if record_kib == 32:
+        raise UserError("records of 32 KiB are refused; choose less")
+    time.sleep(4 if record_kib == 16 else 0)
+    return record_kib
+
+def draw(kib):
+    figure, axes = drawing.canvas()
+    axes.bar([0], [kib])
+    return figure
+
+sliders.explore("90_model_vs_zfs", simulate, draw, record_kib=8)
+"""
+LOOK = "return getComputedStyle(document.querySelector('.jp-OutputArea-output img.widget-image')).opacity;"
+
+
+def test_a_picture_that_is_computed_or_refused_is_pale_and_the_line_above_says_why(browser, server):
+    from selenium.webdriver.common.keys import Keys
+    slow = new_notebook(cells=[new_code_cell(SLOW)], metadata=KERNELSPEC)
+    content = {"type": "notebook", "format": "json", "content": slow}
+    request = urllib.request.Request(f"{server}/api/contents/slow.ipynb?token=study", json.dumps(content).encode(),
+                                     {"Content-Type": "application/json"}, method="PUT")
+    urllib.request.urlopen(request, timeout=30).close()
+    run_all_cells(browser, server, "slow.ipynb")
+    wait_for(lambda: browser.execute_script(PICTURE), 60)
+    states = (("Computing for 2 s", "0.25"), ("The picture is of these values", "1"),
+              ("are refused; choose less. The grey picture is still of record_kib 16", "0.25"))
+    for n, (words, opacity) in enumerate(states):
+        if opacity != "1":
+            browser.execute_script(SLIDE)
+            browser.switch_to.active_element.send_keys(Keys.ARROW_RIGHT)
+        wait_for(lambda words=words: words in browser.execute_script(STATUS), 60)
+        wait_for(lambda opacity=opacity: browser.execute_script(LOOK) == opacity, 10)
+        keep(browser, f"slow-{n}")
+    browser.execute_script("return jupyterapp.shell.currentWidget.sessionContext.shutdown()")
