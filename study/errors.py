@@ -9,6 +9,8 @@ from typing import Any
 NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 NOT_ALLOWED = {errno.EACCES, errno.EPERM, errno.EROFS}
 
+ALIKE = 0.75        # from 0 to 1, of a word and the one that may have been meant
+
 
 class UserError(Exception):
     """One sentence: what is wrong, its value, the bound, what to do. The command line prints it and exits with 2."""
@@ -47,7 +49,7 @@ def of_value(entry: str, complaint: Mapping[str, Any]) -> str:
 
 def meant(word: object, known: Iterable[str], otherwise: str) -> str:
     """The end of a sentence about a word that is not known: the known one that is most like it, or else `otherwise`."""
-    near = difflib.get_close_matches(str(word), list(known), n=1)
+    near = difflib.get_close_matches(str(word), list(known), n=1, cutoff=ALIKE)
     return f"did you mean '{near[0]}'?" if near else otherwise
 
 

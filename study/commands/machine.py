@@ -19,9 +19,10 @@ ERAS = ("onnv_69, onnv_70, onnv_79, b89, b103, b111, b117, b141, b141_df, openzf
 
 @machine.command(rich_help_panel=PANEL)
 def pool(
-    file: Annotated[Path | None, typer.Argument(help="What `zdb -m`, `-mm` or `-mmm POOL` printed.")] = None,
-    fill: Annotated[float | None, typer.Option(help="Instead of a file: allocated share of the pool, 0 to 1.")] = None,
-    fragmentation: Annotated[float | None, typer.Option(help="And its fragmentation, %, as of `zpool list`.")] = None,
+    file: Annotated[Path | None, typer.Argument(help="What `zdb -mm` or `-mmm POOL` printed. `-m` gives ranges.")] = None,
+    fill: Annotated[str | None, typer.Option(help="Instead of a file: allocated share of the pool, as 0.8 or 80%.")] = None,
+    fragmentation: Annotated[str | None, typer.Option(
+        help="And its fragmentation, %, as of `zpool list`: 40 or 40%.")] = None,
     record: Annotated[str, typer.Option(help="Size of the records (of a LUN, its volblocksize); K is 1024 B.")] = "8K",
     era: Annotated[str | None, typer.Option(
         help=f"Only the rules of one build: {ERAS}. Those up to b111 choose as b103 does, those of OpenZFS as b141_df. "
@@ -55,9 +56,9 @@ def pool(
     shown = table(*forecast.COLUMNS)
     for row in forecast.table(forecasts, record_bytes).itertuples(index=False):
         shown.add_row(*row)
-    notes = [forecast.left_out(slabs), "b141_df is the nearest to OpenZFS of today; what each line stands for: study pool "
-             "--help" if era is None else ""]
-    notes = list(filter(None, notes))
+    notes = forecast.notes(slabs)
+    if era is None:
+        notes.append("b141_df is the nearest to OpenZFS of today; what each line stands for: study pool --help")
 
     def say() -> None:
         out.print(shown)
@@ -68,7 +69,7 @@ def pool(
 
 @machine.command(rich_help_panel=PANEL)
 def predict(
-    scenario: Annotated[Path, typer.Argument(help="A TOML file such as those in data/scenarios.")],
+    scenario: Annotated[Path, typer.Argument(help="A TOML file, or the name of one in data/scenarios.")],
     to: Annotated[Path | None, typer.Option(
         "--out", help="Write scenario and intervals here (JSON); folders that are missing are made.")] = None,
     draws: Annotated[int, typer.Option(min=2, help="Draws of all that is not known.")] = 24,
@@ -78,6 +79,7 @@ def predict(
     """What a database would do on a machine: TPS, response times, log and device I/O.
 
     Each comes with an interval: 5 to 95 % of the draws of all that is not known, and the middle.
+    The first row widens that of TPS by the error of earlier blind predictions.
 
     Takes one to four minutes, the first of them for compiling.
 
@@ -88,26 +90,31 @@ def predict(
     from study.ensembles import ensembles
     from study.machines import scenario as scenarios
     from study.machines.simulate import checked
-    from study.predictions import model_error
+    from study.predictions import bounds, model_error
     from study.predictions import predict as prediction
+    scenario = scenarios.named(scenario)
     content = scenarios.toml(scenario)
     mine = checked(scenarios.of(content, scenario.name))
     if to is not None:
         refuse_unwritable(to)
         refuse_overwriting(to, scenario)
-    if taken := prediction.era_taken(content, mine):
-        err.print(taken, soft_wrap=True)
+    if era := prediction.era_taken(content, mine):
+        err.print(era, soft_wrap=True)
     err.print(f"simulating {draws * seeds} runs: a minute or a few")
     with console.counting("runs") as tell, ensembles.telling(tell):
         predicted = prediction.interval(mine, draws, seeds)
-    error = model_error.seen()
-    calibrated = model_error.as_quantity(predicted.tps, error)
+        shares = bounds.of(mine, prediction.EXPERIMENTS[mine.database.kind])
+    error, taken = model_error.seen(), prediction.taken_by_default(content, mine)
+    others = {"bound_by": {part.of: part.share for part in shares}, "taken_by_default": taken}
+    calibrated = model_error.as_quantity(predicted.tps, error) | others
     if to is not None:
         prediction.write(predicted, to, calibrated)
 
     def say() -> None:
-        prediction.say(predicted, out)
-        model_error.say(predicted.tps, error, out)
+        prediction.say(predicted, out, model_error.widened(predicted.tps, error))
+        out.print(f"first row: {model_error.in_words(error)}", soft_wrap=True)
+        out.print(bounds.sentence(shares), soft_wrap=True)
+        out.print("\n".join(["taken by default:", *(f"  {line}" for line in taken)]), soft_wrap=True)
         if to is not None:
             out.print(f"written to {to}", soft_wrap=True)
     give(json.loads(prediction.as_json(predicted, calibrated)), as_json, say)
@@ -123,13 +130,14 @@ def advise(
 ) -> None:
     """Which step of tuning next gives most on your machine, with intervals, and what it costs in safety.
 
-    Takes four to eight minutes, as every step is simulated; with --today seconds.
+    Takes about ten minutes, as every step is simulated as long as `predict` would; with --today seconds.
 
     Example: study advise --hardware data/machines/two-disks-and-an-ssd.toml
     """
     from study.ensembles import ensembles
     from study.predictions import advise as advising
     from study.predictions import recipes
+    from study.predictions.predict import taken_by_default
     if database not in advising.DATABASES:
         raise UserError(f"database is '{database}', but the choices are postgres, innodb and oracle; take one of these")
     if today and hardware is not None:
@@ -141,9 +149,10 @@ def advise(
                         "two-disks-and-an-ssd.toml")
     else:
         mine = advising.read(hardware, database)
-        err.print("simulating every step of data/advice.toml on this machine: four to eight minutes")
+        taken = taken_by_default(advising.content_of(hardware, database)[0], mine[0])
+        err.print("simulating every step of data/advice.toml on this machine: about ten minutes")
         with console.counting("runs") as tell, ensembles.telling(tell):
-            advice = advising.advise(*mine, draws)
+            advice = advising.advise(*mine, draws)._replace(notes=taken)
         give(advice, as_json, lambda: advising.say(advice, out))
 
 

@@ -67,6 +67,41 @@ UNFELT = {
                      "data_checksums", "wal_log_hints", "max_wal_senders", "archive_mode"),
                     "the model leaves it out"),
 }
+LEFT_OUT = "the model leaves it out"
+UNFELT_INNODB = {
+    **dict.fromkeys(("max_connections", "query_cache_size", "query_cache_type", "table_open_cache", "table_definition_cache",
+                     "thread_cache_size", "skip_name_resolve", "tmp_table_size", "max_heap_table_size", "sort_buffer_size",
+                     "join_buffer_size", "read_buffer_size", "read_rnd_buffer_size", "key_buffer_size", "datadir", "socket",
+                     "port", "bind_address", "character_set_server", "collation_server", "slow_query_log",
+                     "long_query_time", "max_allowed_packet", "open_files_limit", "default_storage_engine", "user",
+                     "server_id", "log_error", "innodb_file_per_table", "innodb_open_files", "innodb_sort_buffer_size"),
+                    "sysbench's statements do not feel it"),
+    **dict.fromkeys(("innodb_use_atomic_writes", "innodb_use_native_aio", "innodb_flush_method", "innodb_checksum_algorithm",
+                     "innodb_read_io_threads", "innodb_buffer_pool_instances", "innodb_purge_threads",
+                     "innodb_page_cleaners", "innodb_numa_interleave", "innodb_log_write_ahead_size",
+                     "innodb_log_checksums", "innodb_log_compressed_pages", "innodb_random_read_ahead",
+                     "innodb_read_ahead_threshold", "innodb_old_blocks_time", "innodb_old_blocks_pct",
+                     "innodb_stats_on_metadata", "innodb_adaptive_hash_index", "innodb_spin_wait_delay",
+                     "innodb_flush_sync", "innodb_buffer_pool_dump_at_shutdown", "innodb_buffer_pool_load_at_startup",
+                     "innodb_compression_level", "innodb_data_file_path", "performance_schema", "binlog_format",
+                     "binlog_cache_size", "binlog_row_image", "expire_logs_days", "binlog_expire_logs_seconds",
+                     "transaction_isolation", "max_binlog_size", "innodb_undo_tablespaces", "innodb_fast_shutdown"),
+                    LEFT_OUT),
+}
+# Names of PostgreSQL's that begin so.
+UNFELT_PREFIXES = ("autovacuum_", "vacuum_", "log_", "enable_", "track_", "lc_", "ssl", "pg_stat_statements", "auto_explain",
+                   "max_standby_", "hot_standby", "wal_keep_", "archive_", "wal_receiver_", "wal_sender_", "io_",
+                   "max_replication_", "max_logical_", "max_sync_", "cpu_", "parallel_", "jit_", "deadlock_", "statement_",
+                   "idle_", "tcp_", "unix_", "shared_preload_", "timezone", "datestyle", "password_", "default_text_",
+                   "dynamic_shared_", "restore_", "recovery_", "primary_", "hash_mem_", "logical_", "cluster_", "external_")
+# Settings that do matter, and are not simulated by that name.
+NEAREST = {
+    "innodb_redo_log_capacity": "nearest are innodb_log_file_size of half of it and innodb_log_files_in_group = 2",
+    "innodb_page_size": "InnoDB has pages of 16 KiB here",
+    "innodb_dedicated_server": "give innodb_buffer_pool_size and innodb_log_file_size themselves",
+    "wal_segment_size": "segments have 16 MB here", "block_size": "pages have 8 KiB here",
+    "synchronous_standby_names": "there is no standby here",
+}
 ORACLE = {       # redo_log_size and redo_log_groups are no parameters there, but of the redo log's files
     "db_cache_size": Setting("size", "B", 2**22), "db_writer_processes": Setting("whole", "", 1, 100),
     "redo_log_size": Setting("size", "B", 2**22), "redo_log_groups": Setting("whole", "", 2, 255),
@@ -75,15 +110,27 @@ KNOWN = {"postgres": ("postgresql.conf", POSTGRES), "innodb": ("my.cnf", INNODB)
 
 
 def check(database: str, conf: dict) -> dict:
-    """`conf` in base units (B, s, numbers, True or False, words). Raises ValueError, one sentence, on the first that is
-    wrong."""
+    """`conf` in base units (B, s, numbers, True or False, words). Raises ValueError, one sentence, on all names that are
+    wrong, or on the first value."""
     file, known = KNOWN[database]
-    conf = {name: value for name, value in conf.items() if not (database == "postgres" and name in UNFELT)}
-    for name in conf:
-        if name not in known:
-            raise ValueError(f"{file} has no setting '{name}' that is simulated; " + errors.meant(
-                name, sorted(known), f"leave it out or use one of {', '.join(sorted(known))}"))
+    conf = {name: value for name, value in conf.items() if not unfelt(database, name)}
+    if wrong := [name for name in conf if name not in known]:
+        raise ValueError(f"{file} has no setting {_and_nearest(wrong[0], known)}" + "".join(
+            f"; nor {_and_nearest(name, known)}" for name in wrong[1:]))
     return {name: _value(name, known[name], value) for name, value in conf.items()}
+
+
+def unfelt(database: str, name: str) -> str:
+    """Why a setting has no effect here; "" if it has, or is not known."""
+    if database == "postgres" and name.startswith(UNFELT_PREFIXES) and name not in POSTGRES:
+        return UNFELT.get(name, LEFT_OUT)
+    return {"postgres": UNFELT, "innodb": UNFELT_INNODB}.get(database, {}).get(name, "")
+
+
+def _and_nearest(name: str, known: dict) -> str:
+    """A name that is not simulated, and what to do."""
+    return f"'{name}' that is simulated; " + (NEAREST.get(name) or errors.meant(
+        name, sorted(known), f"leave it out or use one of {', '.join(sorted(known))}"))
 
 
 def _value(name: str, setting: Setting, value):

@@ -23,6 +23,7 @@ what one interval has made dirty is written during the next. So
     the rate of a short one that begins so itself. Where a checkpoint on ZFS never naps, as disks are slower than its
     schedule, hours leave more dirty than the schedule says. The second run of rule 3 counts how many pages it came to for a
     transaction, in `PILOT` transactions at least, and is repeated with buffers that such a pace leaves.
+    What is compared is made smaller alike (`alike`): of machines of different sizes no difference is one of the step.
  6. If rule 3 alone takes more than `MAX_TRANSACTIONS`, groups are made smaller than tables are, down to a quarter of a
     second. A record meets fewer writes in a group then, so that more is written for each transaction.
  7. Tables of more than scale `MAX_SCALE` are made smaller in any case, with all that rule 4 names; but the interval is
@@ -68,6 +69,8 @@ class Length(NamedTuple):
     since: float            # or machines.HALF: the second by which half of the transactions are done
     why: str
     min_seconds: float = 0.0    # s that are measured at least
+    k: float = 1.0              # times smaller than the scenario
+    is_whole: bool = True       # it holds all that comes once in an interval, not its beginning alone
 
 
 def outcome(length: Length, values: dict, seed: int) -> machines.Outcome:
@@ -81,7 +84,17 @@ def outcome(length: Length, values: dict, seed: int) -> machines.Outcome:
     return machines.simulate(longer, values, seed, since=length.since)
 
 
-def of(machine: Scenario, values: dict, seed: int = 1, budget: int = BUDGET) -> Length:
+def alike(scenarios: list[Scenario], values: dict, budget: int = BUDGET) -> float | None:
+    """How many times smaller all are made that are compared: as the one that needs it most, if all allow that. A machine
+    that is smaller is not as fast, so that of two of different sizes nothing follows. None: nothing is made smaller."""
+    factors = [of(machine, values, budget=budget).k for machine in scenarios]
+    if max(factors) <= 1 or scenarios[0].database.kind != "postgres":
+        return None
+    return min(scaling(machine, max(factors)) for machine in scenarios)
+
+
+def of(machine: Scenario, values: dict, seed: int = 1, budget: int = BUDGET, smaller_by: float | None = None) -> Length:
+    """`smaller_by`: how many times, if others are to be compared with it (`alike`)."""
     server = machine.database
     if server.kind != "postgres":
         return _of_seconds(machine, values, seed)
@@ -97,11 +110,11 @@ def of(machine: Scenario, values: dict, seed: int = 1, budget: int = BUDGET) -> 
     if server.script == "select-only":
         return Length(changed(manageable, {"database.transactions": budget}), 0, f"{budget} transactions{_size(too_large)}")
     seconds, n = interval(machine, values, pilot)
-    k = max(too_large, scaling(machine, 2 * seconds * pilot.tps / budget))
+    k = max(too_large, smaller_by or scaling(machine, 2 * seconds * pilot.tps / budget))
     tps, pace = at_work(machine, k, pilot.tps, n, values, seed)
     if n is not None:       # at the rate of a server at work, time may end an interval that log ends in a short run
         seconds, n = (n / tps, n) if n / tps < _timeout(machine) else (_timeout(machine), None)
-    return _of_intervals(machine, (seconds, n), tps, budget, too_large, pace)
+    return _of_intervals(machine, (seconds, n), tps, budget, too_large, pace, smaller_by)
 
 
 def _of_seconds(machine: Scenario, values: dict, seed: int) -> Length:
@@ -171,10 +184,10 @@ def groups_scale(machine: Scenario, k: float, tps: float) -> float:
 
 
 def _of_intervals(machine: Scenario, each: tuple[float, float | None], tps: float, budget: int, too_large: float,
-                  pace: float = 0.0) -> Length:
+                  pace: float = 0.0, smaller_by: float | None = None) -> Length:
     """Rules 2 to 7: `each` interval between checkpoints."""
     seconds, n = each
-    k = max(too_large, scaling(machine, 2 * seconds * tps / budget))
+    k = max(too_large, smaller_by or scaling(machine, 2 * seconds * tps / budget))
     scale = groups_scale(machine, k, tps)
     min_seconds = GROUPS * group_seconds(machine) / scale or MIN_SECONDS / 2
     keeps = _timeout(machine) / k < MIN_TIMEOUT
@@ -183,14 +196,15 @@ def _of_intervals(machine: Scenario, each: tuple[float, float | None], tps: floa
     if seconds * tps <= budget * k and n is not None and not keeps:
         total = round(max(2 * n / k, 2 * min_seconds * tps))
         return Length(changed(run, {"database.transactions": total}), machines.HALF,
-                      f"the second half of {total} transactions, two intervals between checkpoints{size}", min_seconds)
+                      f"the second half of {total} transactions, two intervals between checkpoints{size}", min_seconds, k)
     if seconds * tps <= budget * k and not keeps:
         length = max(min_seconds, seconds / k)
         return Length(changed(run, {"database.seconds": 2 * length}), length,
-                      f"the second of two intervals between checkpoints, of {seconds:.0f} s{size}")
+                      f"the second of two intervals between checkpoints, of {seconds:.0f} s{size}", k=k)
     length = max(min_seconds, budget / tps / 2)
     return Length(changed(run, {"database.seconds": 2 * length}), length,
-                  f"the second half of {2 * length:.3g} s of an interval of {seconds:.0f} s between checkpoints{size}")
+                  f"the second half of {2 * length:.3g} s of an interval of {seconds:.0f} s between checkpoints{size}",
+                  k=k, is_whole=False)
 
 
 def _worked(machine: Scenario, n: float, pace: float) -> Scenario:

@@ -16,10 +16,11 @@ from pydantic import BaseModel, Field, ValidationError, model_validator
 from model.zfs import eras
 from study import errors
 from study.errors import UserError
-from study.machines import conf
+from study.machines import conf, words
 from study.machines.database import Innodb, Oracle, Postgres
 from study.machines.section import Section
 from study.machines.storage import GIB, PARITY, Pool, Ufs, Zfs
+from study.project import DATA
 
 
 class Host(Section):
@@ -83,7 +84,11 @@ class Scenario(Section):
         usual = {"files": "zfs", "database": "postgres"}
         content = content | {name: {"kind": kind} | content[name] for name, kind in usual.items()
                              if isinstance(content.get(name), dict)}
+        if isinstance(database := content.get("database"), dict):
+            content["database"] = words.mariadb(database)
         files = content.get("files", {"kind": "zfs"})
+        if isinstance(files, dict) and "sync" in files:
+            files = content["files"] = _without_sync(files)
         if isinstance(files, dict) and files["kind"] == "zfs":
             content["files"] = {"era": _era_of_its_time(content)} | files
         return content
@@ -117,6 +122,15 @@ class Scenario(Section):
             if pool is not None and (pool.log or pool.cache or pool.data.layout in PARITY):
                 raise ValueError("a log device, a cache device and RAID-Z are ZFS's, but the file system is UFS; leave them "
                                  "out or choose zfs")
+
+
+def _without_sync(files: dict) -> dict:
+    """ZFS's property `sync` as `zil`, which says the same."""
+    if files["sync"] not in ("standard", "disabled"):
+        raise ValueError(f"sync is {files['sync']!r}, but standard and disabled are simulated; choose one of these, as "
+                         "databases ask for synchronous writes where they need them")
+    others = {name: value for name, value in files.items() if name != "sync"}
+    return {"zil": files["sync"] == "standard"} | others
 
 
 # From which version of a database on which ZFS is likeliest, by the years of both (model.zfs.eras): that of Linux, and the
@@ -154,11 +168,20 @@ def read(path: Path) -> Scenario:
     return of(toml(path), path.name)
 
 
+def named(path: Path) -> Path:
+    """The file itself, or that of data/scenarios which has the name."""
+    name = path.name.removesuffix(".toml")
+    ours = DATA / "scenarios" / f"{name}.toml"
+    return ours if not path.exists() and path.parent == Path() and ours.is_file() else path
+
+
 def toml(path: Path) -> dict:
     try:
         return tomllib.loads(path.read_text())
     except FileNotFoundError:
-        raise UserError(f"{path} is not there; name a scenario, such as one of data/scenarios") from None
+        known = sorted(file.stem for file in (DATA / "scenarios").glob("*.toml"))
+        raise UserError(f"{path} is not there; " + errors.meant(
+            path.stem, known, f"name a file, or one of data/scenarios: {', '.join(known)}")) from None
     except UnicodeDecodeError:
         raise UserError(f"{path.name} is not text, but a scenario is a TOML file; copy one of data/scenarios") from None
     except tomllib.TOMLDecodeError as error:
@@ -173,23 +196,35 @@ def of(content: dict, name: str = "scenario") -> Scenario:
 
 
 def sentence(name: str, error: ValidationError, within: str = "") -> str:
-    """The first complaint as one sentence: file, entry, value, what is allowed. `within`: the entry that was read."""
+    """What is wrong as one sentence: file, entry, value, what is allowed. It is the first complaint, but of entries that are
+    unknown, and of kinds, all. `within`: the entry that was read."""
     # a word mistyped is not missing
-    first = min(error.errors(), key=lambda complaint: complaint["type"] != "extra_forbidden")
+    complaints = error.errors()
+    several = [complaint for complaint in complaints if complaint["type"] in ("extra_forbidden", "union_tag_invalid")]
+    told = [_told(complaint, within) for complaint in several or complaints[:1]]
+    return f"{name}: {'; '.join(told)}"
+
+
+def _told(complaint, within: str) -> str:
+    """One complaint in words."""
     kinds = ("zfs", "ufs", "postgres", "innodb", "oracle")
-    parts = [str(part + 1 if isinstance(part, int) else part) for part in first["loc"] if part not in kinds]
-    entry = ".".join([within] * bool(within) + parts)
-    words = {"extra_forbidden": _unknown(parts[-1] if parts else ""),
-             "missing": "is missing; give it", "union_tag_not_found": "has no kind; give it one",
-             "union_tag_invalid": f"is of a kind that is unknown; choose {first.get('ctx', {}).get('expected_tags')}"}
-    if first["type"] in words:
-        return f"{name}: {entry} {words[first['type']]}"
-    return f"{name}: {errors.of_value(entry, first)}"
+    parts = [str(part + 1 if isinstance(part, int) else part) for part in complaint["loc"] if part not in kinds]
+    entry, of_kind = ".".join([within] * bool(within) + parts), complaint.get("ctx", {})
+    end = {"extra_forbidden": _unknown(*["", "", *parts][-2:]),
+           "missing": "is missing; give it", "union_tag_not_found": "has no kind; give it one",
+           "union_tag_invalid": f"is of a kind that is unknown; choose {of_kind.get('expected_tags')}"}
+    if complaint["type"] == "union_tag_invalid" and (nearest := words.of_kind(entry, str(of_kind["tag"]))):
+        return f"{entry}: {nearest}"
+    if complaint["type"] in end:
+        return f"{entry} {end[complaint['type']]}"
+    return errors.of_value(entry, complaint)
 
 
-def _unknown(word: str) -> str:
+def _unknown(section: str, word: str) -> str:
     """What is wrong with an entry of that name."""
-    known = {name for section in Section.__subclasses__() for name in section.model_fields}
+    if nearest := words.known(section, word):
+        return nearest
+    known = {name for kind in Section.__subclasses__() for name in kind.model_fields}
     if word in known:
         return "is nothing that a section of this kind has; leave it out"
     return "is nothing that a scenario has; " + errors.meant(word, sorted(known), "leave it out or mend its name")

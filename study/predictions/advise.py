@@ -5,10 +5,14 @@
     advice.steps                 every recipe: TPS and gain with intervals, what it trades, or why it is not tried
     advice.ladder                the safe steps one on top of the other, the largest first
 
+How long a run must be is judged as for `study predict` (`study.machines.run_length`), and all machines are made smaller
+alike. A step is called faster or slower only if the interval of its gain, under common draws, excludes zero.
+
 The file is a scenario without a database, and a list of `[[spare]]` devices that could become a log device, a cache device,
 or a pool for the log or the data. Recipes: data/advice.toml. All steps are compared under the same draws, on a server
 that has been at work for hours.
 """
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,18 +25,21 @@ from study import console
 from study.documents import priors
 from study.ensembles import intervals
 from study.errors import UserError
-from study.machines import scenario
+from study.machines import run_length, scenario
 from study.machines import simulate as machines
 from study.machines.dangers import dangers
 from study.machines.scenario import Scenario
 from study.machines.storage import Devices
-from study.predictions import predict, recipes
+from study.predictions import bounds, lines, model_error, predict, recipes
 
 DATABASES = {"postgres": {"kind": "postgres", "scale": 100, "clients": 16}, "innodb": {"kind": "innodb", "seconds": 600},
              "oracle": {"kind": "oracle", "clients": 32}}
 SPARE = TypeAdapter(tuple[Devices, ...])
-DRAWS, BUDGET = 8, 20_000       # transactions of a run
-STEP_COLUMNS = ["step", "gain_low", "gain", "gain_high", "tps_low", "tps", "tps_high", "trades", "why_slower", "why_not"]
+DRAWS, BUDGET = 8, run_length.BUDGET        # transactions of a run
+STEP_COLUMNS = ["step", "gain_low", "gain", "gain_high", "tps_low", "tps", "tps_high", "trades", "why_slower", "why_not",
+                "why_no_rung", "lines"]
+BEGINNING = ("its run holds the beginning of an interval between checkpoints alone, where images of pages are most, so that "
+             "it may gain more")
 WORTH = 1.02                    # a step that gains less is no rung
 
 
@@ -49,23 +56,38 @@ class Step(NamedTuple):
 
 class Advice(NamedTuple):
     base: pd.DataFrame          # of the machine as it is: see predict.table
-    steps: pd.DataFrame         # step, gain and TPS (5, 50, 95 %), trades, why_slower, why_not; best first
+    steps: pd.DataFrame         # STEP_COLUMNS; gain and TPS at 5, 50, 95 %; best first
     ladder: pd.DataFrame        # rung, TPS (5, 50, 95 %)
+    tps: intervals.Interval     # of the machine as it is, with the error of earlier blind predictions
+    bound_by: list[bounds.Share]
+    notes: tuple[str, ...] = ()     # what was taken by default
+
+
+class Ladder(NamedTuple):
+    rungs: pd.DataFrame
+    left_out: dict[str, str]    # a step's name, and why it is no rung
 
 
 def read(path: Path, database: str) -> tuple[Scenario, tuple[Devices, ...]]:
     """The machine of a file with its database, or with an ordinary one, and the devices to spare."""
-    content = scenario.toml(path)
-    spare = content.pop("spare", [])
-    if not isinstance(spare, list):
-        raise UserError(f"{path.name}: spare is {spare!r}, but it must be a list; begin each device with [[spare]]")
-    if isinstance(database_keys := content.get("database", {}), dict) and database_keys.get("kind") != database:
-        content["database"] = DATABASES[database]
+    content, spare = content_of(path, database)
     machine = scenario.of(content, path.name)
     try:
         return machine, SPARE.validate_python(spare)
     except ValidationError as error:
         raise UserError(scenario.sentence(path.name, error, within="spare")) from None
+
+
+def content_of(path: Path, database: str) -> tuple[dict, list]:
+    """What the file says of the machine and its database, and of devices to spare."""
+    content = scenario.toml(path)
+    spare = content.pop("spare", [])
+    if not isinstance(spare, list):
+        raise UserError(f"{path.name}: spare is {spare!r}, but it must be a list; begin each device with [[spare]]")
+    keys = content.get("database")
+    if keys is None or (isinstance(keys, dict) and keys.get("kind", "postgres") != database):
+        content["database"] = DATABASES[database]
+    return content, spare
 
 
 # --- steps ----------------------------------------------------------------------------------------------------------------
@@ -123,49 +145,81 @@ def advise(machine: Scenario, spare: tuple[Devices, ...] = (), draws: int = DRAW
     tried = [step for step in all_steps if step.after is not None]
     scenarios = [machine, *(step.after for step in tried if step.after is not None)]
     known = machines.known(scenarios, predict.EXPERIMENTS[machine.database.kind])
-    runs = predict.compare(scenarios, draws, budget=budget, known=known)
+    smaller_by = run_length.alike(scenarios, known.central(), budget)
+    runs = predict.compare(scenarios, draws, budget=budget, known=known, smaller_by=smaller_by)
     tps = runs.pivot(index="draw", columns="scenario", values="tps")
     gains = [tps[place] / tps[0] for place in range(1, len(tried) + 1)]
+    best = sorted(enumerate(gains), key=lambda pair: -pair[1].median())
+    gaining = [(tried[i], tps[i + 1]) for i, gain in best if gain.median() >= WORTH]
+    chosen = [(step, alone) for step, alone in gaining if is_safe(step) and sign(alone / tps[0]) > 0]
+    made = ladder(machine, tps[0], chosen, known, draws, budget, smaller_by)
+    left_out = {step.name: _why_no_rung(step, alone / tps[0]) for step, alone in gaining} | made.left_out
+    is_whole = runs.groupby("scenario").is_whole.all()
     rows: list[tuple] = [
             (step.name, *intervals.interval(gain), *intervals.interval(tps[place]), " ".join(step.trades),
-             step.recipe.mechanism if intervals.interval(gain).high < 1 else "", "")
+             step.recipe.mechanism if sign(gain) < 0 else "", "",
+             "; ".join(filter(None, [left_out.get(step.name, ""), BEGINNING * int(is_whole[0] and not is_whole[place])])),
+             lines.of(machine, step.changes))
             for place, (step, gain) in enumerate(zip(tried, gains, strict=True), 1)]
-    rows += [(step.name, *[float("nan")] * 6, "", "", step.why_not) for step in all_steps if step.after is None]
+    rows += [(step.name, *[float("nan")] * 6, "", "", step.why_not, "", ()) for step in all_steps if step.after is None]
     table = pd.DataFrame(rows, columns=STEP_COLUMNS).sort_values("gain", ascending=False, na_position="last")
-    best = sorted(enumerate(gains), key=lambda pair: -pair[1].median())
-    chosen = [(tried[i], tps[i + 1]) for i, gain in best if is_safe(tried[i]) and gain.median() >= WORTH]
-    return Advice(predict.table(runs[runs.scenario == 0]), table.reset_index(drop=True),
-                  ladder(machine, tps[0], chosen, known, draws, budget))
+    return Advice(predict.table(runs[runs.scenario == 0]), table.reset_index(drop=True), made.rungs,
+                  model_error.widened(intervals.interval(tps[0]), model_error.seen()),
+                  bounds.of(machine, predict.EXPERIMENTS[machine.database.kind], budget))
+
+
+def sign(gain: Iterable[float]) -> int:
+    """1 or -1 if the interval of a gain, new by old rate under each draw, is above or below 1; 0 if it holds 1."""
+    low, _, high = intervals.interval(gain)
+    return int(low > 1) - int(high < 1)
+
+
+def _why_no_rung(step: Step, gain: pd.Series) -> str:
+    """Of a step that gains by itself; "" if it can be one."""
+    if not is_safe(step):
+        return "it trades safety, which is left to you"
+    return "" if sign(gain) > 0 else "it may gain nothing: zero is in its interval"
 
 
 def ladder(machine: Scenario, as_it_is: pd.Series, chosen: list[tuple[Step, pd.Series]], known: priors.Known,
-           draws: int = DRAWS, budget: int = BUDGET) -> pd.DataFrame:
+           draws: int = DRAWS, budget: int = BUDGET, smaller_by: float | None = None) -> Ladder:
     """Steps one on top of the other, of each of which it is known what TPS it has by itself, by draw. One that gains nothing
     on top of those before is left out. A device is used once, and what one step has set no later one sets again."""
-    top, names, rates = machine, ["as it is"], [as_it_is.to_numpy()]
-    touched: set[str | int] = set()
+    top, names, rates, left_out = machine, ["as it is"], [as_it_is.to_numpy()], {}
+    touched: dict[str | int, str] = {}      # and by which step
     for step, alone in chosen:
-        parts = {*step.changes, *([] if step.device is None else [step.device])}
-        if parts & touched:
+        parts = dict.fromkeys([*step.changes, *([] if step.device is None else [step.device])], step.name)
+        if common := parts.keys() & touched.keys():
+            part = min(common, key=str)
+            what = "takes the device" if part == step.device else "sets what it sets"
+            left_out[step.name] = f"a rung below {what}: {touched[part]}"
             continue
         try:
             higher = machines.checked(scenario.changed(top, step.changes))
-        except UserError:
+        except UserError as error:
+            left_out[step.name] = f"on top of those below it cannot be: {error}"
             continue
-        tps = alone if top is machine else predict.compare([higher], draws, budget=budget, known=known).tps
-        if np.median(tps.to_numpy() / rates[-1]) < WORTH:
+        tps = alone if top is machine else predict.compare(
+            [higher], draws, budget=budget, known=known, smaller_by=smaller_by).tps
+        gain = tps.to_numpy() / rates[-1]
+        if np.median(gain) < WORTH or sign(gain) <= 0:
+            left_out[step.name] = f"on top of those below it gains nothing that is sure ({np.median(gain) - 1:+.0%})"
             continue
-        top, touched = higher, touched | parts
+        top, touched = higher, parts | touched
         names.append(f"+ {step.name}")
         rates.append(tps.to_numpy())
-    return pd.DataFrame([(name, *intervals.interval(tps)) for name, tps in zip(names, rates, strict=True)],
-                        columns=["rung", "low", "tps", "high"])
+    rungs = pd.DataFrame([(name, *intervals.interval(tps)) for name, tps in zip(names, rates, strict=True)],
+                         columns=["rung", "low", "tps", "high"])
+    return Ladder(rungs, left_out)
 
 
 def slower(table: pd.DataFrame) -> list[str]:
     """Of steps that lose even at the upper end of their interval: what they do, in words."""
     return [f"{row.step} makes it slower here. What it does: {row.why_slower}"
             for row in table[table.why_slower != ""].itertuples()]
+
+
+OPEN = "open: zero is in the interval, so that nobody can say whether it gains"
 
 
 # --- on the terminal ------------------------------------------------------------------------------------------------------
@@ -176,18 +230,32 @@ def say(advice: Advice, out: Console) -> None:
     shown = console.table("step, alone", "gain, 5 %", "50 %", "95 %", "TPS", "trades")
     for row in tried.itertuples():
         numbers = [f"{value - 1:+.0%}" for value in (row.gain_low, row.gain, row.gain_high)]
+        if row.gain_low <= 1 <= row.gain_high:
+            numbers[1] = "open"
         trades = f"{row.trades.partition(':')[0]} [{1 + notes.index(row.trades)}]" if row.trades else ""
         shown.add_row(row.step, *numbers, f"{row.tps:,.0f}", trades)
     rungs = console.table("safe steps, one on top of the other", "TPS, 5 %", "50 %", "95 %")
     for row in advice.ladder.itertuples():
         rungs.add_row(row.rung, *(f"{value:,.0f}" for value in (row.low, row.tps, row.high)))
+    tps = ", ".join(console.number(end) for end in advice.tps)
+    out.print(f"as it is: {tps} TPS (5, 50, 95 %), as blind trials calibrate it. TPS below is the mechanism's own.")
+    out.print(bounds.sentence(advice.bound_by))
+    out.print()
     out.print(shown)
+    _say_list(out, [OPEN] * bool(((tried.gain_low <= 1) & (tried.gain_high >= 1)).any()))
     out.print()
     out.print(rungs)
     _say_list(out, [f"[{i}] {note}" for i, note in enumerate(notes, 1)])
     _say_list(out, slower(advice.steps))
+    gaining = advice.steps[advice.steps.why_no_rung != ""]
+    _say_list(out, ["Gains alone, but no rung:"] * len(gaining[:1]) + [
+        f"- {row.step}: {row.why_no_rung}" for row in gaining.itertuples()])
+    to_type = tried[[bool(row.lines) and row.gain_low > 1 for row in tried.itertuples()]]
+    _say_list(out, ["Lines to copy, of the steps that gain:"] * len(to_type[:1]) + [
+        text for row in to_type.itertuples() for text in (f"# {row.step}", *row.lines)])
     not_tried = [f"- {row.step}: {row.why_not}" for row in advice.steps[advice.steps.why_not != ""].itertuples()]
     _say_list(out, not_tried and ["Not tried:", *not_tried])
+    _say_list(out, ["Taken by default:"] * bool(advice.notes) + [f"- {note}" for note in advice.notes])
 
 
 def _say_list(out: Console, lines: list[str]) -> None:

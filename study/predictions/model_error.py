@@ -84,4 +84,4 @@ def as_quantity(own: intervals.Interval, error: Error) -> dict:
 def say(own: intervals.Interval, error: Error, out: Console) -> None:
     """For the terminal."""
     wide = widened(own, error)
-    out.print(f"tps {console.number(wide.low)} to {console.number(wide.high)}, {in_words(error)}", soft_wrap=True)
+    out.print(f"as it is {console.number(wide.low)} to {console.number(wide.high)} TPS, {in_words(error)}", soft_wrap=True)

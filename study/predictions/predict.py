@@ -51,19 +51,24 @@ def interval(machine: Scenario, draws: int = DRAWS, seeds: int = SEEDS, experime
 
 
 def compare(scenarios: list[Scenario], draws: int = DRAWS, seeds: int = SEEDS, experiment: str | None = None,
-            budget: int = run_length.BUDGET, known: priors.Known | None = None) -> pd.DataFrame:
-    """`scenario` (its place in the list), `draw`, `seed`, and a column per quantity. `budget`: transactions of a run;
-    `known`: of more scenarios than these, so that runs of several calls have common draws."""
-    return compare_with_lengths(scenarios, draws, seeds, experiment, budget, known)[0]
+            budget: int = run_length.BUDGET, known: priors.Known | None = None,
+            smaller_by: float | None = None) -> pd.DataFrame:
+    """`scenario` (its place in the list), `draw`, `seed`, `is_whole` (whether a run holds a whole interval between
+    checkpoints), and a column per quantity. `budget`: transactions of a run; `known`: of more scenarios than these, so that
+    runs of several calls have common draws; `smaller_by`: see `run_length.alike`."""
+    runs, lengths = compare_with_lengths(scenarios, draws, seeds, experiment, budget, known, smaller_by)
+    return runs.assign(is_whole=[lengths[place].is_whole for place in runs.scenario])
 
 
 def compare_with_lengths(scenarios: list[Scenario], draws: int, seeds: int, experiment: str | None,
-                         budget: int = run_length.BUDGET, known: priors.Known | None = None):
+                         budget: int = run_length.BUDGET, known: priors.Known | None = None,
+                         smaller_by: float | None = None):
     """The same, and how long each scenario is run."""
     if draws < 2 or seeds < 1:
         raise UserError(f"{draws} draws and {seeds} seeds make no interval; give 2 draws and a seed at least")
     known = known or machines.known(scenarios, experiment or EXPERIMENTS[scenarios[0].database.kind])
-    lengths = [run_length.of(machines.checked(scenario), known.central(), budget=budget) for scenario in scenarios]
+    lengths = [run_length.of(machines.checked(scenario), known.central(), budget=budget, smaller_by=smaller_by)
+               for scenario in scenarios]
     rows = priors.draws(known, draws, seed=1).to_dict("records")
     calls = [(i, length, draw, rows[draw], 1 + draw + seed * draws) for i, length in enumerate(lengths)
              for draw in range(draws) for seed in range(seeds)]
@@ -88,10 +93,40 @@ def quantities(outcome: machines.Outcome) -> dict[str, float]:
 def table(runs: pd.DataFrame) -> pd.DataFrame:
     """5, 50 and 95 % of every quantity."""
     rows = []
-    for name in runs.dropna(axis=1, how="all").columns.drop(["scenario", "draw", "seed"]):
+    for name in runs.dropna(axis=1, how="all").columns.drop(["scenario", "draw", "seed", "is_whole"], errors="ignore"):
         unit = UNITS.get(name) or PER_SECOND[name.rsplit(": ")[1]][1]
         rows.append((name.replace("_", " "), unit, *intervals.interval(runs[name].fillna(0))))
     return pd.DataFrame(rows, columns=["quantity", "unit", "low", "middle", "high"])
+
+
+CALIBRATED, OWN = "tps, as blind trials calibrate it", "tps, the mechanism's own"
+
+
+def taken_by_default(content: dict, machine: Scenario) -> tuple[str, ...]:
+    """What a scenario (`content`, as it is in its file) leaves out, and what is taken instead: a line for each section."""
+    sections = {"host": machine.host, "files": machine.files, "pool.data": machine.pool.data, "database": machine.database}
+    asked = content.get("database", {}).get("kind")
+    lines = [f"database: {asked} is taken as the InnoDB of MySQL {getattr(machine.database, 'version', None) or '5.4'}"] * (
+        asked in ("mariadb", "mysql"))
+    for name, section in sections.items():
+        given = content
+        for part in name.split("."):
+            given = given.get(part, {})
+        values = section.model_dump() | ({"system": machines.system(machine)} if name == "host" else {})
+        taken = [f"{field} = {_as_toml(value)}" for field, value in values.items()
+                 if field not in given and field not in SET_BY_PROGRAM and value not in (None, "", {})]
+        lines += [f"{name}: {', '.join(taken)}"] * bool(taken)
+    return tuple(lines)
+
+
+SET_BY_PROGRAM = {"to_scale", "groups_to_scale", "checkpoint_pace", "interval_transactions", "transactions_a_second",
+                  "cpu_source"}
+
+
+def _as_toml(value) -> str:
+    if isinstance(value, str):
+        return f'"{value}"'
+    return f"{value:g}" if isinstance(value, float) else str(value).lower()
 
 
 def era_taken(content: dict, machine: Scenario) -> str:
@@ -108,9 +143,9 @@ def era_taken(content: dict, machine: Scenario) -> str:
 def notes(machine: Scenario) -> tuple[str, ...]:
     """What a reader must know: safety that is traded, settings without effect, rules of another time."""
     lines = list(dangers(machine))
-    if machine.database.kind == "postgres":
-        lines += [f"{name}: {conf.UNFELT[name]}" for name in machine.database.conf if name in conf.UNFELT]
-    elif machine.database.kind == "innodb" and machine.database.version is None:
+    kind = machine.database.kind
+    lines += [f"{name}: {why}" for name in machine.database.conf if (why := conf.unfelt(kind, name))]
+    if machine.database.kind == "innodb" and machine.database.version is None:
         lines.append("the version of MySQL is left out: 5.4 of 2009 is taken, with sysbench 0.4 and no binary log. Newer "
                      "ones take up to twice the processor time for a write.")
     if machine.files.kind == "zfs" and machines.system(machine) != "solaris":
@@ -142,11 +177,14 @@ def write(prediction: Prediction, path: Path, others: dict | None = None) -> Non
     write_atomically(path, as_json(prediction, others))
 
 
-def say(prediction: Prediction, out: Console) -> None:
-    """For the terminal."""
+def say(prediction: Prediction, out: Console, calibrated: intervals.Interval | None = None) -> None:
+    """For the terminal; the rate with the error of earlier predictions first, if it is given."""
     shown = console.table("quantity", "5 %", "50 %", "95 %", "unit")
+    if calibrated:
+        shown.add_row(CALIBRATED, *map(console.number, calibrated), UNITS["tps"])
     for row in prediction.table.itertuples():
-        shown.add_row(SAID.get(row.quantity, row.quantity), *map(console.number, (row.low, row.middle, row.high)), row.unit)
+        name = OWN if calibrated and row.quantity == "tps" else SAID.get(row.quantity, row.quantity)
+        shown.add_row(name, *map(console.number, (row.low, row.middle, row.high)), row.unit)
     out.print(prediction.scenario.title, soft_wrap=True)
     out.print(shown)
     out.print(f"{len(prediction.runs)} runs; each is {prediction.why}", soft_wrap=True)

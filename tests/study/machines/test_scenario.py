@@ -1,4 +1,6 @@
 """Scenarios: what cannot be is one sentence; what can be is changed, compared and written by its fields."""
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -52,7 +54,18 @@ IMPOSSIBLE = [
     ("files.secondarycache", "metadata", "secondarycache"),
     ("files.arc_max_mib", 10_000, "more than the memory"),
     ("files.colour", "red", "nothing that a scenario has"),
-    ("files.kind", "ext4", "of a kind that is unknown"),
+    ("files.kind", "ext4", "ext4 is not simulated; nearest is kind = \"zfs\""),
+    ("files.kind", "zvol", "nearest is kind = \"zfs\" with record_kib of its volblocksize"),
+    ("files.kind", "hfs", "of a kind that is unknown"),
+    ("files.dedup", "on", "files.dedup is not simulated; leave it out"),
+    ("files.sync", "always", "sync is 'always', but standard and disabled are simulated"),
+    ("pool.special", {"sheet": "savvio-10k2"}, "pool.special is a special vdev, which"),
+    ("pool.fill", 0.8, "`study pool --fill 80% --fragmentation 40`"),
+    ("database.kind", "sqlite", "sqlite is not simulated; choose postgres"),
+    ("database", {"kind": "mariadb", "version": "5.1"}, "MariaDB is simulated from 5.5 on"),
+    ("database", {"kind": "mariadb", "version": "new"}, "no version of MariaDB"),
+    ("database.conf", {"wal_segment_size": "64MB", "shared_bufers": "1GB"},
+     "'wal_segment_size' that is simulated; segments have 16 MB here; nor 'shared_bufers'"),
     ("database.version", "16", "version is '16', which is text; give a number, without quotes"),
     ("files.record_kib", "8", "record_kib is '8', which is text; give a number, without quotes"),
     ("database.transactions", "1e5", "transactions is '1e5', which is text; give a number, without quotes"),
@@ -119,6 +132,52 @@ def test_what_has_no_range_outside_of_its_study_is_one_sentence(changes, what):
     machine = scenario.changed(POSTGRES, changes | {"database.transactions": 10})
     with pytest.raises(UserError, match=what):
         machines.simulate(machine, machines.known([machine]).central(), 1)
+
+
+def test_all_words_that_are_unknown_are_named_at_once_and_none_by_a_word_that_means_something_else():
+    with pytest.raises(UserError) as caught:
+        scenario.of(DISK | {"pool": DISK["pool"] | {"special": {}, "fill": 0.5}, "files": {"dedup": "on"},
+                            "database": {"kind": "postgres"}})
+    assert all(word in str(caught.value) for word in ("pool.special", "pool.fill", "files.dedup"))
+    assert "did you mean" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("database", "version"), [
+    ({"kind": "mysql", "version": "8.0"}, "8.0"), ({"kind": "mariadb"}, "5.7"),
+    ({"kind": "mariadb", "version": 10.2}, "5.7"),
+    ({"kind": "mariadb", "version": "10.11.4"}, "5.7"), ({"kind": "mariadb", "version": "10.1"}, "5.6"),
+    ({"kind": "mariadb", "version": 5.5}, "5.5"), ({"kind": "mariadb", "version": 11}, "5.7")])
+def test_mariadb_is_the_innodb_that_it_has(database, version):
+    taken = scenario.of(DISK | {"database": database}).database
+    assert (taken.kind, taken.version) == ("innodb", version)
+
+
+@pytest.mark.parametrize(("sync", "zil"), [("standard", True), ("disabled", False)])
+def test_sync_is_said_as_zfs_says_it(sync, zil):
+    assert scenario.of(DISK | {"files": {"sync": sync}, "database": {"kind": "postgres"}}).files.zil == zil
+
+
+@pytest.mark.parametrize(("database", "name", "why"), [
+    ("innodb", "innodb_use_atomic_writes", "leaves it out"), ("innodb", "innodb_flush_method", "leaves it out"),
+    ("innodb", "query_cache_size", "do not feel it"), ("postgres", "autovacuum_naptime", "leaves it out"),
+    ("postgres", "work_mem", "do not feel it"), ("postgres", "shared_buffers", ""), ("postgres", "wal_buffer", "")])
+def test_settings_without_effect_are_known_as_such(database, name, why):
+    assert why in conf.unfelt(database, name)
+    assert bool(why) == bool(conf.unfelt(database, name))
+
+
+def test_no_setting_is_both_simulated_and_without_effect():
+    for database, (_, known) in conf.KNOWN.items():
+        assert not [name for name in known if conf.unfelt(database, name)]
+
+
+def test_a_scenario_of_ours_is_found_by_its_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert scenario.read(scenario.named(Path("nvme-mirror"))).title
+    (tmp_path / "nvme-mirror").write_text("")
+    assert scenario.named(Path("nvme-mirror")) == Path("nvme-mirror")
+    with pytest.raises(UserError, match="did you mean 'nvme-mirror'"):
+        scenario.toml(Path("nvme-miror"))
 
 
 def test_a_file_that_is_none_is_one_sentence(tmp_path):

@@ -5,10 +5,12 @@ from conftest import one_sentence
 from rich.console import Console
 
 from study import project
+from study.ensembles import intervals
 from study.errors import UserError
-from study.machines import scenario
+from study.machines import run_length, scenario
+from study.machines import simulate as machines
 from study.machines import storage as scenario_storage
-from study.predictions import advise, recipes
+from study.predictions import advise, bounds, lines, recipes
 
 MACHINES = sorted((project.DATA / "machines").glob("*.toml"))
 HERE = project.DATA / "machines" / "two-disks-and-an-ssd.toml"
@@ -69,19 +71,22 @@ def rungs_of(monkeypatch, ids, rates):
     machine, spare = advise.read(HERE, "postgres")
     chosen = [(the(advise.steps(machine, spare), recipe)[0], pd.Series([120.0, 120.0])) for recipe in ids]
     ladder = advise.ladder(machine, pd.Series([100.0, 100.0]), chosen, None)
-    return [rung.split(" (")[0] for rung in ladder.rung], tried
+    return [rung.split(" (")[0] for rung in ladder.rungs.rung], tried, ladder.left_out
 
 
 def test_a_ladder_uses_a_device_once(monkeypatch):
     """The log device and the cache device are the same SSD: only the first can be a rung."""
-    names, tried = rungs_of(monkeypatch, ("log-device", "cache-device", "shared-buffers"), [130.0])
+    names, tried, left_out = rungs_of(monkeypatch, ("log-device", "cache-device", "shared-buffers"), [130.0])
+    assert [why for name, why in left_out.items() if "cache device" in name.lower() or "L2ARC" in name] == [
+        "a rung below takes the device: A separate intent log on an SSD (x25-e)"]
     assert names == ["as it is", "+ A separate intent log on an SSD", "+ Shared buffers of 1 GB"]
     assert tried[-1].pool.log
     assert not tried[-1].pool.cache
 
 
 def test_what_gains_nothing_on_top_is_no_rung(monkeypatch):
-    names, tried = rungs_of(monkeypatch, ("log-device", "shared-buffers", "recordsize-8k"), [121.0, 150.0])
+    names, tried, left_out = rungs_of(monkeypatch, ("log-device", "shared-buffers", "recordsize-8k"), [121.0, 150.0])
+    assert [*left_out.values()] == ["on top of those below it gains nothing that is sure (+1%)"]
     assert names == ["as it is", "+ A separate intent log on an SSD", "+ Records of 8 KiB, the database's page"]
     assert "shared_buffers" not in tried[-1].database.conf
 
@@ -97,10 +102,12 @@ def test_advice_is_for_a_server_at_work_unless_the_file_says_otherwise():
 def test_what_is_said_fits_a_terminal_of_80_columns(capsys):
     advice = advise.Advice(None, pd.DataFrame([
         ("A step with a rather long name, longer than a column", 0.5, 1.2, 300.0, 1, 12_345.0, 2,
-         "DANGER: " + 30 * "all is lost. ", "", ""),
-        ("A step back", 0.7, 0.8, 0.9, 1, 2.0, 3, "", "One has to wait.", ""),
-        ("Another one", *[float("nan")] * 6, "", "", "is so already")], columns=advise.STEP_COLUMNS),
-        pd.DataFrame([("as it is", 1.0, 2.0, 3.0)], columns=["rung", "low", "tps", "high"]))
+         "DANGER: " + 30 * "all is lost. ", "", "", "it trades safety", ("zfs set sync=disabled POOL/DATA",)),
+        ("A sure step", 1.1, 1.23, 1.4, 1, 2.0, 3, "", "", "", "", ("zfs set recordsize=8K POOL/DATA",)),
+        ("A step back", 0.7, 0.8, 0.9, 1, 2.0, 3, "", "One has to wait.", "", "", ("zfs set atime=on POOL/DATA",)),
+        ("Another one", *[float("nan")] * 6, "", "", "is so already", "", ())], columns=advise.STEP_COLUMNS),
+        pd.DataFrame([("as it is", 1.0, 2.0, 3.0)], columns=["rung", "low", "tps", "high"]),
+        intervals.Interval(1.0, 5.0, 25.0), [bounds.Share("processors", 0.4)], ("host: cpus = 8",))
     advise.say(advice, Console(width=80, highlight=False, markup=False))
     printed = capsys.readouterr().out
     assert max(map(len, printed.splitlines())) <= 80
@@ -108,6 +115,17 @@ def test_what_is_said_fits_a_terminal_of_80_columns(capsys):
     assert "[1] DANGER: all is lost." in printed
     assert "- Another one: is so already" in printed
     assert "A step back makes it slower here. What it does: One has to wait." in printed
+    of_open = next(line for line in printed.splitlines() if "+29900%" in line)
+    assert "open" in of_open        # no sign where the interval holds zero
+    assert "+23%" in printed
+    assert "+20%" not in printed
+    assert advise.OPEN in printed
+    assert "zfs set recordsize=8K POOL/DATA" in printed
+    assert "sync=disabled" not in printed
+    assert "atime" not in printed
+    assert "it trades safety" in printed
+    assert "bound by: processors 40%" in printed
+    assert "- host: cpus = 8" in printed
 
 
 def test_why_it_is_slower_stands_exactly_where_the_upper_end_is_below_1(monkeypatch):
@@ -115,11 +133,13 @@ def test_why_it_is_slower_stands_exactly_where_the_upper_end_is_below_1(monkeypa
 
     def compared(scenarios, *_, **__):
         rates = [(1.0, 1.0), *(gains[i % len(gains)] for i in range(len(scenarios) - 1))]
-        return pd.DataFrame([{"scenario": i, "draw": draw, "seed": 0, "tps": 100.0 * gain}
+        return pd.DataFrame([{"scenario": i, "draw": draw, "seed": 0, "tps": 100.0 * gain, "is_whole": i % 2 == 0}
                              for i, of_draws in enumerate(rates) for draw, gain in enumerate(of_draws)])
 
     monkeypatch.setattr(advise.predict, "compare", compared)
-    monkeypatch.setattr(advise, "ladder", lambda *_: None)
+    monkeypatch.setattr(advise, "ladder", lambda *_: advise.Ladder(None, {}))
+    monkeypatch.setattr(advise.run_length, "alike", lambda *_: None)
+    monkeypatch.setattr(advise.bounds, "of", lambda *_: [])
     machine, spare = advise.read(HERE, "postgres")
     all_steps = advise.advise(machine, spare, draws=2).steps
     tried = all_steps[all_steps.why_not == ""]
@@ -130,6 +150,26 @@ def test_why_it_is_slower_stands_exactly_where_the_upper_end_is_below_1(monkeypa
     slower = tried[tried.why_slower != ""]
     assert (slower.why_slower == slower.step.map(words)).all()
     assert len(advise.slower(all_steps)) == len(slower)
+    assert (all_steps.why_no_rung.str.contains(advise.BEGINNING).sum(), len(tried)) == (-(-len(tried) // 2), len(tried))
+
+
+def test_a_step_has_a_sign_only_if_its_interval_excludes_zero():
+    gains = ((1.01, 1.2), (0.9, 0.99), (0.9, 1.2), (1.0, 1.0), (0.5, 1.5))
+    assert [advise.sign(gain) for gain in gains] == [1, -1, 0, 0, 0]
+
+
+def test_advice_and_prediction_judge_alike_how_long_a_run_must_be():
+    """As many transactions; and what is compared is made smaller alike, as the differences would be of sizes."""
+    assert advise.BUDGET == run_length.BUDGET
+    machine, spare = advise.read(HERE, "postgres")
+    machine = advise.at_work(scenario.changed(machine, {"database.clients": 1}))
+    step = the(advise.steps(machine, spare), "checkpoint-segments")[0].after
+    values = machines.known([machine, step]).central()
+    apart = [run_length.of(each, values, budget=8000).k for each in (machine, step)]
+    by = run_length.alike([machine, step], values, 8000)
+    alike = [run_length.of(each, values, budget=8000, smaller_by=by).k for each in (machine, step)]
+    assert apart[0] != apart[1]
+    assert alike[0] == alike[1] == by
 
 
 def test_advice_comes_with_intervals_best_first():
@@ -157,3 +197,35 @@ def test_a_database_of_another_kind_is_an_ordinary_one():
     assert machine.database.kind == "innodb"
     with pytest.raises(UserError):
         advise.read(HERE.with_name("nowhere.toml"), "postgres")
+
+
+# ---- what to type ----
+
+
+def test_every_step_that_is_tried_says_what_to_type():
+    for path in MACHINES:
+        for database in advise.DATABASES:
+            machine, spare = advise.read(path, database)
+            steps = [step for step in advise.steps(machine, spare) if step.after is not None]
+            assert all(lines.of(machine, step.changes) for step in steps)
+
+
+@pytest.mark.parametrize(("system", "changes", "line"), [
+    ("linux", {"files.record_kib": 8}, "zfs set recordsize=8K POOL/DATA"),
+    ("linux", {"files.log_record_kib": 128}, "zfs set recordsize=128K POOL/LOG"),
+    ("linux", {"files.log_logbias": "latency"}, "zfs set logbias=latency POOL/LOG"),
+    ("linux", {"files.arc_max_mib": 1024}, "/etc/modprobe.d/zfs.conf: options zfs zfs_arc_max=1073741824"),
+    ("linux", {"files.prefetch": False}, "/etc/modprobe.d/zfs.conf: options zfs zfs_prefetch_disable=1"),
+    ("solaris", {"files.nocacheflush": True}, "/etc/system: set zfs:zfs_nocacheflush = 1"),
+    ("freebsd", {"files.arc_max_mib": 1024}, '/boot/loader.conf: vfs.zfs.arc_max="1073741824"'),
+    ("linux", {"pool.log": {"sheet": "x25-e"}}, "zpool add POOL log DEVICE"),
+    ("linux", {"database.conf.full_page_writes": False}, "postgresql.conf: full_page_writes = off"),
+    ("linux", {"database.conf.max_wal_size": "8GB"}, "postgresql.conf: max_wal_size = 8GB")])
+def test_a_change_is_typed_as_its_system_has_it(system, changes, line):
+    machine = scenario.changed(advise.read(HERE, "postgres")[0], {"host.system": system})
+    assert lines.of(machine, changes)[0] == line
+
+
+def test_settings_of_innodb_stand_in_its_own_file():
+    machine, _ = advise.read(HERE, "innodb")
+    assert lines.of(machine, {"database.conf.innodb_doublewrite": False}) == ("my.cnf: innodb_doublewrite = off",)

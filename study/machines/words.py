@@ -1,0 +1,70 @@
+"""Words that people of the field write into a scenario, and that are known but not simulated: each with what comes nearest.
+
+    words.known("files", "dedup")       the end of a sentence about the entry, or ""
+    words.of_kind("files", "ext4")      likewise of a kind
+    words.mariadb({"kind": "mariadb", "version": "10.6"})       as the InnoDB that it has
+"""
+import re
+
+VERSION = re.compile(r"(\d{1,3})(?:\.(\d{1,3}))?")
+NO_EFFECT = "is a property of ZFS that the model leaves out; leave it out here too, as if it had no effect"
+ALONE = "takes only what is not of all data, and is not simulated"
+ENTRIES: dict[str, dict[str, str]] = {
+    "pool": {
+        "special": f"is a special vdev, which {ALONE}; leave it out, and metadata lie on the data devices",
+        "dedup": f"is a dedup vdev, which {ALONE}; leave it out, as data are never deduplicated here",
+        **dict.fromkeys(("spare", "spares"), "is a hot spare, which does nothing until a disk fails; leave it out")},
+    "files": {
+        "dedup": "is not simulated; leave it out, and take the prediction as an upper bound",
+        "recordsize": "is called record_kib here, in KiB; write record_kib = 8 for recordsize=8K",
+        "compression": "is called compress_ratio here; give what `zfs get compressratio` says",
+        "special_small_blocks": "is for a special vdev, which is not simulated; leave it out",
+        "volblocksize": "is of a zvol, which is not simulated; nearest is record_kib of the same size",
+        "volblocksize_kib": "is of a zvol, which is not simulated; nearest is record_kib of the same size",
+        "encryption": "is not simulated; leave it out, and take the prediction as an upper bound",
+        "copies": "is not simulated; leave it out, and take the prediction as an upper bound",
+        "direct": "is not simulated; nearest is primarycache = \"metadata\"",
+        **dict.fromkeys(("atime", "relatime", "xattr", "checksum", "redundant_metadata", "dnodesize", "acltype", "snapdir",
+                         "quota", "reservation", "mountpoint"), NO_EFFECT)},
+    "": dict.fromkeys(("fill", "capacity", "fragmentation"),
+                      "is not simulated in predictions, whose pools are empty but for the database; `study pool --fill 80% "
+                      "--fragmentation 40` says what becomes of small writes"),
+}
+NEAREST_FILES = 'nearest is kind = "zfs" with record_kib as large as the database\'s page'
+KINDS = {
+    "files": {"zvol": "a zvol and what lies on it are not simulated; nearest is kind = \"zfs\" with record_kib of its "
+                      "volblocksize, without the file system on it",
+              **{name: f"{name} is not simulated; {NEAREST_FILES}"
+                 for name in ("ext4", "ext3", "xfs", "btrfs", "ntfs")}},
+    "database": {name: f"{name} is not simulated; choose postgres, innodb or oracle"
+                 for name in ("sqlite", "mongodb", "mssql", "db2", "cassandra", "redis", "rocksdb")},
+}
+# InnoDB of MariaDB: XtraDB of MySQL's release up to 10.1, MySQL 5.7's from 10.2 on, and its own since (mariadb.com/kb).
+MARIADB = (((10, 2), "5.7"), ((10, 0), "5.6"), ((5, 5), "5.5"))
+
+
+def known(section: str, word: str) -> str:
+    return ENTRIES.get(section, {}).get(word) or ENTRIES[""].get(word, "")
+
+
+def of_kind(section: str, kind: str) -> str:
+    return KINDS.get(section, {}).get(kind, "")
+
+
+def mariadb(database: dict) -> dict:
+    """The section `database` of MariaDB, or of MySQL by its own name, as that of InnoDB. Raises ValueError for a version
+    that is none."""
+    if database.get("kind") == "mysql":
+        return database | {"kind": "innodb"}
+    if database.get("kind") != "mariadb":
+        return database
+    if "version" not in database:
+        return database | {"kind": "innodb", "version": MARIADB[0][1]}
+    written = VERSION.match(str(database["version"]))
+    if written is None:
+        raise ValueError(f"version is {database['version']!r}, which is no version of MariaDB; write it like \"10.6\"")
+    number = int(written[1]), int(written[2] or 0)
+    release = next((mysql for first, mysql in MARIADB if number >= first), None)
+    if release is None:
+        raise ValueError(f"version is {database['version']}, but MariaDB is simulated from 5.5 on; choose one of these")
+    return database | {"kind": "innodb", "version": release}

@@ -1,0 +1,71 @@
+"""What a transaction's time goes with: which device, or the processors, a machine is bound by.
+
+    bounds.of(machine)              shares, the largest first
+    bounds.sentence(shares)         "bound by …"
+
+By the best guess the machine is run again with each part twice as fast. If a part takes a share s of a transaction's time,
+half of s is saved then. So the share is twice what is saved, 100 % at most. Parts overlap where they wait for each other,
+and a share below `SMALL` is chance. Commits have a share of their own: what is saved without the intent log.
+"""
+from typing import NamedTuple
+
+from study.ensembles import ensembles
+from study.machines import run_length, sheet_speed
+from study.machines import simulate as machines
+from study.machines.devices import devices_of
+from study.machines.scenario import Scenario, changed
+
+SMALL = 0.05
+PARTS = (("data", "data devices"), ("log", "log device"), ("cache", "cache device"))
+COMMITS = "commits that wait for the intent log"
+
+
+class Share(NamedTuple):
+    of: str
+    share: float        # of a transaction's time
+
+
+def of(machine: Scenario, experiment: str, budget: int = run_length.BUDGET) -> list[Share]:
+    """By simulation: a run for each part, and one as it is."""
+    values = machines.known([machine], experiment).central()
+    length = run_length.of(machines.checked(machine), values, budget=budget)
+    calls = [(length, values, 1.0), (_changed(length, {"host.cpu": min(100, 2 * machine.host.cpu)}), values, 2.0)]
+    names = ["", "processors"]
+    for sheet in dict.fromkeys(devices.sheet for devices in devices_of(machine)):
+        names.append(_parts(machine, sheet))
+        calls.append((length, values | sheet_speed.faster(sheet, values), 2.0))
+    if machine.files.kind == "zfs" and machine.files.zil:
+        names.append(COMMITS)
+        calls.append((_changed(length, {"files.zil": False}), values, 1.0))
+    times = ensembles.on_all_processors(_time, calls)
+    shares = [Share(name, min(1.0, factor * max(0.0, 1 - time / times[0])))
+              for name, time, (_, _, factor) in zip(names[1:], times[1:], calls[1:], strict=True)]
+    return sorted(shares, key=lambda part: -part.share)
+
+
+def _time(length: run_length.Length, values: dict, _: float) -> float:
+    """s of a transaction, of a client."""
+    outcome = run_length.outcome(length, values, 1)
+    return length.scenario.database.clients / outcome.tps if outcome.tps else float("inf")
+
+
+def _changed(length: run_length.Length, changes: dict) -> run_length.Length:
+    return length._replace(scenario=changed(length.scenario, changes))
+
+
+def _parts(machine: Scenario, sheet: str) -> str:
+    """What the devices of a sheet are for."""
+    pools = [("", machine.pool), *([("log pool's ", machine.log_pool)] if machine.log_pool else [])]
+    parts = [f"{whose}{name}" for whose, pool in pools for part, name in PARTS
+             if getattr(pool, part) is not None and getattr(pool, part).sheet == sheet]
+    return f"{' and '.join(parts)} ({sheet})"
+
+
+def sentence(shares: list[Share]) -> str:
+    """What it is bound by, in words."""
+    large = [part for part in shares if part.share >= SMALL]
+    words = ", ".join(f"{part.of} {part.share:.0%}" for part in large)
+    if not large:
+        return "bound by: nothing that is simulated twice as fast saves time; clients wait for each other, or for pgbench"
+    return (f"bound by: {words} of a transaction's time. By the best guess, with each part twice as fast and without the "
+            "log; parts overlap where they wait for each other")

@@ -1,0 +1,73 @@
+"""What one types to take a step: `zfs set …`, `postgresql.conf`, `my.cnf`, files of kernel parameters.
+
+    lines.of(machine, {"files.record_kib": 8})      ("zfs set recordsize=8K POOL/DATA", …)
+
+POOL, DATA and LOG stand for one's own names, DEVICE for a device to spare. A change that no line makes, as another layout
+of the disks, says what is to be done instead.
+"""
+from typing import Any
+
+from study.machines import conf
+from study.machines import simulate as machines
+from study.machines.scenario import Scenario
+
+DATA, LOG = "POOL/DATA", "POOL/LOG"
+PROPERTIES = {"primarycache": "primarycache", "secondarycache": "secondarycache", "logbias": "logbias"}
+# Of kernel parameters: the file of each system, and how a line of it is written.
+FILES = {"linux": ("/etc/modprobe.d/zfs.conf", "options zfs {}={}"), "solaris": ("/etc/system", "set zfs:{} = {}"),
+         "freebsd": ("/boot/loader.conf", 'vfs.zfs.{}="{}"')}
+PARAMETERS = {"arc_max_mib": "zfs_arc_max", "prefetch": "zfs_prefetch_disable", "nocacheflush": "zfs_nocacheflush"}
+OF_FREEBSD = {"zfs_arc_max": "arc_max", "zfs_prefetch_disable": "prefetch_disable",
+              "zfs_nocacheflush": "cache_flush_disable"}
+ANEW = "files written from now on have it: copy the database's files once"
+BY_HAND = {"files.era": "install a newer release, then: zpool upgrade POOL",
+           "pool.data.layout": "make the pool anew with another layout, and restore the data"}
+
+
+def of(machine: Scenario, changes: dict[str, Any]) -> tuple[str, ...]:
+    """Lines for these changes of the machine, in order."""
+    made = [_line(machine, path, value) for path, value in changes.items()]
+    anew = [f"# {ANEW}"] * any(path.endswith("record_kib") for path in changes)
+    return (*filter(None, made), *anew)
+
+
+def _line(machine: Scenario, path: str, value) -> str:
+    """Of one change; "" if another one says it."""
+    section, name = path.rsplit(".", 1)
+    if path in BY_HAND:
+        return f"# {BY_HAND[path]}"
+    if section == "database.conf":
+        return f"{conf.KNOWN[machine.database.kind][0]}: {name} = {_word(value)}"
+    if path in ("pool.log", "pool.cache"):
+        return f"zpool add POOL {name} DEVICE"
+    if path == "log_pool.data":
+        return "zpool create LOGPOOL DEVICE    # the database's log goes there"
+    return _of_files(machine, name, value) if section == "files" else ""
+
+
+def _of_files(machine: Scenario, name: str, value) -> str:
+    if name in PARAMETERS:
+        return _parameter(machine, PARAMETERS[name], _number(name, value))
+    if name == "compress_ratio":
+        return f"zfs set compression=on {DATA}"
+    dataset = LOG if name.startswith("log_") else DATA
+    if name.endswith("record_kib"):
+        dataset = "LOGPOOL/LOG" if machine.log_pool is not None and dataset == LOG else dataset
+        return f"zfs set recordsize={value}K {dataset}"
+    prop = PROPERTIES.get(name.removeprefix("log_"))
+    return f"zfs set {prop}={value} {dataset}" if prop else ""
+
+
+def _parameter(machine: Scenario, name: str, value: int) -> str:
+    system = machines.system(machine)
+    file, form = FILES[system]
+    return f"{file}: " + form.format(OF_FREEBSD[name] if system == "freebsd" else name, value)
+
+
+def _number(name: str, value) -> int:
+    """Prefetch is set off by a 1."""
+    return round(value * 2**20) if name == "arc_max_mib" else int(not value if name == "prefetch" else value)
+
+
+def _word(value) -> str:
+    return ("on" if value else "off") if isinstance(value, bool) else str(value)
