@@ -136,8 +136,8 @@ def advise(
     """
     from study.ensembles import ensembles
     from study.predictions import advise as advising
-    from study.predictions import recipes
-    from study.predictions.predict import taken_by_default
+    from study.predictions import bounds, recipes
+    from study.predictions.predict import EXPERIMENTS, taken_by_default
     if database not in advising.DATABASES:
         raise UserError(f"database is '{database}', but the choices are postgres, innodb and oracle; take one of these")
     if today and hardware is not None:
@@ -152,7 +152,9 @@ def advise(
         taken = taken_by_default(advising.content_of(hardware, database)[0], mine[0])
         err.print("simulating every step of data/advice.toml on this machine: about ten minutes")
         with console.counting("runs") as tell, ensembles.telling(tell):
-            advice = advising.advise(*mine, draws)._replace(notes=taken)
+            advice = advising.advise(*mine, draws)
+            shares = bounds.of(advising.at_work(mine[0]), EXPERIMENTS[database])
+        advice = advice._replace(bound_by=shares, notes=taken)
         give(advice, as_json, lambda: advising.say(advice, out))
 
 

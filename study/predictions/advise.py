@@ -12,7 +12,7 @@ The file is a scenario without a database, and a list of `[[spare]]` devices tha
 or a pool for the log or the data. Recipes: data/advice.toml. All steps are compared under the same draws, on a server
 that has been at work for hours.
 """
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -59,7 +59,7 @@ class Advice(NamedTuple):
     steps: pd.DataFrame         # STEP_COLUMNS; gain and TPS at 5, 50, 95 %; best first
     ladder: pd.DataFrame        # rung, TPS (5, 50, 95 %)
     tps: intervals.Interval     # of the machine as it is, with the error of earlier blind predictions
-    bound_by: list[bounds.Share]
+    bound_by: Sequence[bounds.Share] = ()
     notes: tuple[str, ...] = ()     # what was taken by default
 
 
@@ -164,8 +164,7 @@ def advise(machine: Scenario, spare: tuple[Devices, ...] = (), draws: int = DRAW
     rows += [(step.name, *[float("nan")] * 6, "", "", step.why_not, "", ()) for step in all_steps if step.after is None]
     table = pd.DataFrame(rows, columns=STEP_COLUMNS).sort_values("gain", ascending=False, na_position="last")
     return Advice(predict.table(runs[runs.scenario == 0]), table.reset_index(drop=True), made.rungs,
-                  model_error.widened(intervals.interval(tps[0]), model_error.seen()),
-                  bounds.of(machine, predict.EXPERIMENTS[machine.database.kind], budget))
+                  model_error.widened(intervals.interval(tps[0]), model_error.seen()))
 
 
 def sign(gain: Iterable[float]) -> int:
@@ -239,7 +238,8 @@ def say(advice: Advice, out: Console) -> None:
         rungs.add_row(row.rung, *(f"{value:,.0f}" for value in (row.low, row.tps, row.high)))
     tps = ", ".join(console.number(end) for end in advice.tps)
     out.print(f"as it is: {tps} TPS (5, 50, 95 %), as blind trials calibrate it. TPS below is the mechanism's own.")
-    out.print(bounds.sentence(advice.bound_by))
+    if advice.bound_by:
+        out.print(bounds.sentence(advice.bound_by))
     out.print()
     out.print(shown)
     _say_list(out, [OPEN] * bool(((tried.gain_low <= 1) & (tried.gain_high >= 1)).any()))

@@ -7,6 +7,7 @@ By the best guess the machine is run again with each part twice as fast. If a pa
 half of s is saved then. So the share is twice what is saved, 100 % at most. Parts overlap where they wait for each other,
 and a share below `SMALL` is chance. Commits have a share of their own: what is saved without the intent log.
 """
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from study.ensembles import ensembles
@@ -61,7 +62,7 @@ def _parts(machine: Scenario, sheet: str) -> str:
     return f"{' and '.join(parts)} ({sheet})"
 
 
-def sentence(shares: list[Share]) -> str:
+def sentence(shares: Sequence[Share]) -> str:
     """What it is bound by, in words."""
     large = [part for part in shares if part.share >= SMALL]
     words = ", ".join(f"{part.of} {part.share:.0%}" for part in large)

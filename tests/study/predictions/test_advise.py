@@ -139,7 +139,6 @@ def test_why_it_is_slower_stands_exactly_where_the_upper_end_is_below_1(monkeypa
     monkeypatch.setattr(advise.predict, "compare", compared)
     monkeypatch.setattr(advise, "ladder", lambda *_: advise.Ladder(None, {}))
     monkeypatch.setattr(advise.run_length, "alike", lambda *_: None)
-    monkeypatch.setattr(advise.bounds, "of", lambda *_: [])
     machine, spare = advise.read(HERE, "postgres")
     all_steps = advise.advise(machine, spare, draws=2).steps
     tried = all_steps[all_steps.why_not == ""]
