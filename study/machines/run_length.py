@@ -23,7 +23,7 @@ what one interval has made dirty is written during the next. So
     the rate of a short one that begins so itself. Where a checkpoint on ZFS never naps, as disks are slower than its
     schedule, hours leave more dirty than the schedule says. The second run of rule 3 counts how many pages it came to for a
     transaction, in `PILOT` transactions at least, and is repeated with buffers that such a pace leaves.
-    What is compared is made smaller alike (`alike`): of machines of different sizes no difference is one of the step.
+    Tables that are compared are made smaller alike (`alike`). Between machines of two sizes no difference is one of a step.
  6. If rule 3 alone takes more than `MAX_TRANSACTIONS`, groups are made smaller than tables are, down to a quarter of a
     second. A record meets fewer writes in a group then, so that more is written for each transaction.
  7. Tables of more than scale `MAX_SCALE` are made smaller in any case, with all that rule 4 names; but the interval is
@@ -85,12 +85,13 @@ def outcome(length: Length, values: dict, seed: int) -> machines.Outcome:
 
 
 def alike(scenarios: list[Scenario], values: dict, budget: int = BUDGET) -> float | None:
-    """How many times smaller all are made that are compared: as the one that needs it most, if all allow that. A machine
-    that is smaller is not as fast, so that of two of different sizes nothing follows. None: nothing is made smaller."""
-    factors = [of(machine, values, budget=budget).k for machine in scenarios]
-    if max(factors) <= 1 or scenarios[0].database.kind != "postgres":
+    """How many times smaller the tables of all are made that are compared: as the one that needs it most, if all allow
+    that. A machine that is smaller is not as fast, so that of two of different sizes nothing follows. 1: none is made
+    smaller, nor one of several steps that is compared with them later. None: rule 4 is PostgreSQL's alone."""
+    if scenarios[0].database.kind != "postgres":
         return None
-    return min(scaling(machine, max(factors)) for machine in scenarios)
+    largest = max(of(machine, values, budget=budget).k for machine in scenarios)
+    return max(1.0, min(scaling(machine, largest) for machine in scenarios))
 
 
 def of(machine: Scenario, values: dict, seed: int = 1, budget: int = BUDGET, smaller_by: float | None = None) -> Length:

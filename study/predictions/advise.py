@@ -37,9 +37,10 @@ DATABASES = {"postgres": {"kind": "postgres", "scale": 100, "clients": 16}, "inn
 SPARE = TypeAdapter(tuple[Devices, ...])
 DRAWS, BUDGET = 8, run_length.BUDGET        # transactions of a run
 STEP_COLUMNS = ["step", "gain_low", "gain", "gain_high", "tps_low", "tps", "tps_high", "trades", "why_slower", "why_not",
-                "why_no_rung", "lines"]
-BEGINNING = ("its run holds the beginning of an interval between checkpoints alone, where images of pages are most, so that "
-             "it may gain more")
+                "why_no_rung", "lines", "is_whole"]
+BEGINNING = "Runs of these hold the beginning of an interval between checkpoints alone, where images of pages are most:"
+ALL_BEGIN = ("All runs hold the beginning of an interval between checkpoints alone, where images of pages are most. "
+             "What spares images gains less than is shown.")
 WORTH = 1.02                    # a step that gains less is no rung
 
 
@@ -61,11 +62,12 @@ class Advice(NamedTuple):
     tps: intervals.Interval     # of the machine as it is, with the error of earlier blind predictions
     bound_by: Sequence[bounds.Share] = ()
     notes: tuple[str, ...] = ()     # what was taken by default
+    is_whole: bool = True           # the run of the machine as it is holds all that comes once between two checkpoints
 
 
 class Ladder(NamedTuple):
     rungs: pd.DataFrame
-    left_out: dict[str, str]    # a step's name, and why it is no rung
+    left_out: dict[tuple[str, int | None], str]    # a step's name, and why it is no rung
 
 
 def read(path: Path, database: str) -> tuple[Scenario, tuple[Devices, ...]]:
@@ -153,24 +155,30 @@ def advise(machine: Scenario, spare: tuple[Devices, ...] = (), draws: int = DRAW
     gaining = [(tried[i], tps[i + 1]) for i, gain in best if gain.median() >= WORTH]
     chosen = [(step, alone) for step, alone in gaining if is_safe(step) and sign(alone / tps[0]) > 0]
     made = ladder(machine, tps[0], chosen, known, draws, budget, smaller_by)
-    left_out = {step.name: _why_no_rung(step, alone / tps[0]) for step, alone in gaining} | made.left_out
+    left_out = {_key(step): _why_no_rung(step, alone / tps[0]) for step, alone in gaining} | made.left_out
     is_whole = runs.groupby("scenario").is_whole.all()
     rows: list[tuple] = [
             (step.name, *intervals.interval(gain), *intervals.interval(tps[place]), " ".join(step.trades),
-             step.recipe.mechanism if sign(gain) < 0 else "", "",
-             "; ".join(filter(None, [left_out.get(step.name, ""), BEGINNING * int(is_whole[0] and not is_whole[place])])),
-             lines.of(machine, step.changes))
+             step.recipe.mechanism if sign(gain) < 0 else "", "", left_out.get(_key(step), ""),
+             lines.of(machine, step.changes), bool(is_whole[place]))
             for place, (step, gain) in enumerate(zip(tried, gains, strict=True), 1)]
-    rows += [(step.name, *[float("nan")] * 6, "", "", step.why_not, "", ()) for step in all_steps if step.after is None]
+    rows += [(step.name, *[float("nan")] * 6, "", "", step.why_not, "", (), True)
+             for step in all_steps if step.after is None]
     table = pd.DataFrame(rows, columns=STEP_COLUMNS).sort_values("gain", ascending=False, na_position="last")
     return Advice(predict.table(runs[runs.scenario == 0]), table.reset_index(drop=True), made.rungs,
-                  model_error.widened(intervals.interval(tps[0]), model_error.seen()))
+                  model_error.widened(intervals.interval(tps[0]), model_error.seen()),
+                  is_whole=bool(is_whole[0]))
 
 
 def sign(gain: Iterable[float]) -> int:
     """1 or -1 if the interval of a gain, new by old rate under each draw, is above or below 1; 0 if it holds 1."""
     low, _, high = intervals.interval(gain)
     return int(low > 1) - int(high < 1)
+
+
+def _key(step: Step) -> tuple[str, int | None]:
+    """Devices to spare that are of one sheet make steps of one name."""
+    return step.name, step.device
 
 
 def _why_no_rung(step: Step, gain: pd.Series) -> str:
@@ -191,18 +199,18 @@ def ladder(machine: Scenario, as_it_is: pd.Series, chosen: list[tuple[Step, pd.S
         if common := parts.keys() & touched.keys():
             part = min(common, key=str)
             what = "takes the device" if part == step.device else "sets what it sets"
-            left_out[step.name] = f"a rung below {what}: {touched[part]}"
+            left_out[_key(step)] = f"a rung below {what}: {touched[part]}"
             continue
         try:
             higher = machines.checked(scenario.changed(top, step.changes))
         except UserError as error:
-            left_out[step.name] = f"on top of those below it cannot be: {error}"
+            left_out[_key(step)] = f"on top of those below it cannot be: {error}"
             continue
         tps = alone if top is machine else predict.compare(
             [higher], draws, budget=budget, known=known, smaller_by=smaller_by).tps
         gain = tps.to_numpy() / rates[-1]
         if np.median(gain) < WORTH or sign(gain) <= 0:
-            left_out[step.name] = f"on top of those below it gains nothing that is sure ({np.median(gain) - 1:+.0%})"
+            left_out[_key(step)] = f"on top of those below it gains nothing that is sure ({np.median(gain) - 1:+.0%})"
             continue
         top, touched = higher, parts | touched
         names.append(f"+ {step.name}")
@@ -247,6 +255,10 @@ def say(advice: Advice, out: Console) -> None:
     out.print(rungs)
     _say_list(out, [f"[{i}] {note}" for i, note in enumerate(notes, 1)])
     _say_list(out, slower(advice.steps))
+    beginnings = tried[~tried.is_whole.astype(bool)]
+    _say_list(out, [BEGINNING] * (len(beginnings[:1]) * advice.is_whole) + [
+        f"- {row.step}" for row in beginnings.itertuples() if advice.is_whole])
+    _say_list(out, [ALL_BEGIN] * (not advice.is_whole))
     gaining = advice.steps[advice.steps.why_no_rung != ""]
     _say_list(out, ["Gains alone, but no rung:"] * len(gaining[:1]) + [
         f"- {row.step}: {row.why_no_rung}" for row in gaining.itertuples()])

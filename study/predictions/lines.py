@@ -50,9 +50,8 @@ def _of_files(machine: Scenario, name: str, value) -> str:
         return _parameter(machine, PARAMETERS[name], _number(name, value))
     if name == "compress_ratio":
         return f"zfs set compression=on {DATA}"
-    dataset = LOG if name.startswith("log_") else DATA
+    dataset = DATA if not name.startswith("log_") else LOG if machine.log_pool is None else "LOGPOOL/LOG"
     if name.endswith("record_kib"):
-        dataset = "LOGPOOL/LOG" if machine.log_pool is not None and dataset == LOG else dataset
         return f"zfs set recordsize={value}K {dataset}"
     prop = PROPERTIES.get(name.removeprefix("log_"))
     return f"zfs set {prop}={value} {dataset}" if prop else ""

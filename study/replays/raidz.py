@@ -1,7 +1,7 @@
 """What the real RAID-Z code makes of a block against the model: how much it takes, and which disks do what.
 
 `raidz_asize.csv` has sizes (`vdev_raidz_asize`), `raidz_ios_<build>.parquet` the I/Os of children in order of issue
-(`vdev_raidz_io_start`); `data/traces/alloc/README.md`.
+(`vdev_raidz_io_start`); `data/traces/raidz/README.md`.
 """
 import time
 from collections.abc import Iterator

@@ -60,12 +60,23 @@ def _wait(kernel: int, runner: int) -> int | None:
             return None
 
 
+def _killed(process: int) -> bool:
+    """Whether it is gone, or will be."""
+    try:
+        os.kill(process, signal.SIGKILL)
+    except ProcessLookupError:
+        return True
+    except PermissionError:
+        return False
+    return True
+
+
 def _end_all() -> None:
-    """What is below this process. When a child ends, its own children become ours."""
+    """What is below this process. When a child ends, its own children become ours. Those of another user stay."""
     while True:
-        for child in _children():
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(child, signal.SIGKILL)
+        children = _children()
+        if children and not any([_killed(child) for child in children]):
+            return
         try:
             os.waitpid(-1, 0)
         except ChildProcessError:

@@ -182,6 +182,9 @@ class Explorer(widgets.VBox):
         except (UserError, ValueError) as error:
             self.status.value = f"<b>{escape(str(error).rstrip('.'))}.</b>{self._of_others()}"
             return
+        except Exception as error:
+            self.status.value = f"<b>It failed: {escape(str(error))}.</b>{self._of_others()}"
+            raise
         self.picture.value, self.data, self.drawn_of = png, data, values
         self.seconds = time.perf_counter() - started
         self._say_drawn()

@@ -77,7 +77,7 @@ def rungs_of(monkeypatch, ids, rates):
 def test_a_ladder_uses_a_device_once(monkeypatch):
     """The log device and the cache device are the same SSD: only the first can be a rung."""
     names, tried, left_out = rungs_of(monkeypatch, ("log-device", "cache-device", "shared-buffers"), [130.0])
-    assert [why for name, why in left_out.items() if "cache device" in name.lower() or "L2ARC" in name] == [
+    assert [why for (name, _), why in left_out.items() if "cache device" in name.lower() or "L2ARC" in name] == [
         "a rung below takes the device: A separate intent log on an SSD (x25-e)"]
     assert names == ["as it is", "+ A separate intent log on an SSD", "+ Shared buffers of 1 GB"]
     assert tried[-1].pool.log
@@ -102,10 +102,10 @@ def test_advice_is_for_a_server_at_work_unless_the_file_says_otherwise():
 def test_what_is_said_fits_a_terminal_of_80_columns(capsys):
     advice = advise.Advice(None, pd.DataFrame([
         ("A step with a rather long name, longer than a column", 0.5, 1.2, 300.0, 1, 12_345.0, 2,
-         "DANGER: " + 30 * "all is lost. ", "", "", "it trades safety", ("zfs set sync=disabled POOL/DATA",)),
-        ("A sure step", 1.1, 1.23, 1.4, 1, 2.0, 3, "", "", "", "", ("zfs set recordsize=8K POOL/DATA",)),
-        ("A step back", 0.7, 0.8, 0.9, 1, 2.0, 3, "", "One has to wait.", "", "", ("zfs set atime=on POOL/DATA",)),
-        ("Another one", *[float("nan")] * 6, "", "", "is so already", "", ())], columns=advise.STEP_COLUMNS),
+         "DANGER: " + 30 * "all is lost. ", "", "", "it trades safety", ("zfs set sync=disabled POOL/DATA",), True),
+        ("A sure step", 1.1, 1.23, 1.4, 1, 2.0, 3, "", "", "", "", ("zfs set recordsize=8K POOL/DATA",), False),
+        ("A step back", 0.7, 0.8, 0.9, 1, 2.0, 3, "", "One has to wait.", "", "", ("zfs set atime=on POOL/DATA",), True),
+        ("Another one", *[float("nan")] * 6, "", "", "is so already", "", (), True)], columns=advise.STEP_COLUMNS),
         pd.DataFrame([("as it is", 1.0, 2.0, 3.0)], columns=["rung", "low", "tps", "high"]),
         intervals.Interval(1.0, 5.0, 25.0), [bounds.Share("processors", 0.4)], ("host: cpus = 8",))
     advise.say(advice, Console(width=80, highlight=False, markup=False))
@@ -124,6 +124,10 @@ def test_what_is_said_fits_a_terminal_of_80_columns(capsys):
     assert "sync=disabled" not in printed
     assert "atime" not in printed
     assert "it trades safety" in printed
+    assert printed.index("Gains alone, but no rung:") < printed.index("it trades safety")
+    after = printed[printed.index(advise.BEGINNING.split()[-1]):]
+    assert after.split("\n- ")[1].startswith("A sure step")     # and nothing else
+    assert "A sure step: " not in printed                      # it is no step that is no rung
     assert "bound by: processors 40%" in printed
     assert "- host: cpus = 8" in printed
 
@@ -149,7 +153,7 @@ def test_why_it_is_slower_stands_exactly_where_the_upper_end_is_below_1(monkeypa
     slower = tried[tried.why_slower != ""]
     assert (slower.why_slower == slower.step.map(words)).all()
     assert len(advise.slower(all_steps)) == len(slower)
-    assert (all_steps.why_no_rung.str.contains(advise.BEGINNING).sum(), len(tried)) == (-(-len(tried) // 2), len(tried))
+    assert (~tried.is_whole.astype(bool)).sum() == -(-len(tried) // 2)
 
 
 def test_a_step_has_a_sign_only_if_its_interval_excludes_zero():
@@ -169,6 +173,17 @@ def test_advice_and_prediction_judge_alike_how_long_a_run_must_be():
     alike = [run_length.of(each, values, budget=8000, smaller_by=by).k for each in (machine, step)]
     assert apart[0] != apart[1]
     assert alike[0] == alike[1] == by
+
+
+def test_several_steps_together_are_of_the_size_of_each():
+    """Also where none by itself is made smaller: the faster machine of all would be, by itself."""
+    machine, _ = advise.read(HERE, "postgres")
+    machine = advise.at_work(scenario.changed(machine, {"database.clients": 1}))
+    values = machines.known([machine]).central()
+    assert run_length.alike([machine], values, 10**9) == 1.0
+    faster = (300.0, None), 1e5, 200_000, 1.0
+    alone, compared = (run_length._of_intervals(machine, *faster, smaller_by=by) for by in (None, 1.0))
+    assert alone.k > compared.k == 1.0
 
 
 def test_advice_comes_with_intervals_best_first():
