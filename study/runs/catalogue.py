@@ -180,7 +180,7 @@ STUDY: dict[str, Notebook] = {
             "draws": DRAWS, "seeds": SEEDS, "seed": SEED,
         }),
     "10_your_ladder": Notebook(
-        reads=("priors.toml", "advice.toml", "hardware/*.toml"), minutes=2.0,
+        reads=("priors.toml", "advice.toml", "hardware/*.toml", "trials/*/*"), minutes=2.0,
         parameters={
             "disk": Parameter(kind="str", choices=SHEETS, help="sheet of the disks of the pool, of data/hardware"),
             "n_disks": Parameter(kind="int", low=1, high=48, help="disks of the pool"),
