@@ -15,7 +15,7 @@ def _missing():
     if ENGINE is None:
         return f"none of {', '.join(ENGINES)} is on PATH"
     without = [name for name in PACKAGES if shutil.which("kpsewhich") and
-               not subprocess.run(["kpsewhich", f"{name}.sty"], capture_output=True).stdout]
+               not subprocess.run(["kpsewhich", f"{name}.sty"], capture_output=True, timeout=60).stdout]
     return f"{ENGINE} is here without {', '.join(without)}" if without and ENGINE != "tectonic" else ""
 
 
@@ -27,7 +27,7 @@ def compiled(folder):
     words = [ENGINE, "example.tex"] if ENGINE == "tectonic" else [
         ENGINE, "-interaction=nonstopmode", "-halt-on-error", "example.tex"]
     for _ in range(2):      # longtable and floats settle
-        done = subprocess.run([*words, *(["--keep-logs"] if ENGINE == "tectonic" else [])], cwd=folder, capture_output=True)
+        done = subprocess.run([*words, *(["--keep-logs"] if ENGINE == "tectonic" else [])], cwd=folder, capture_output=True, timeout=600)
         assert done.returncode == 0, done.stdout.decode(errors="replace")[-2000:]
     return (folder / "example.log").read_text(errors="replace")
 

@@ -31,7 +31,7 @@ def test_a_figure_is_shown_once_wherever_in_a_cell_it_is_recorded(runs, notebook
     assert outcome.status == "ok"
     executed = nbformat.read(runs / "several" / outcome.plan.run_id / "several.ipynb", as_version=4)
     shown = [output for part in executed.cells for output in part.get("outputs", ())]
-    assert ["image/png" in output.get("data", {}) for output in shown] == [True] * n
+    assert sum("image/png" in output.get("data", {}) for output in shown) == n      # captions stand below
 
 
 @pytest.fixture
