@@ -27,7 +27,8 @@ def compiled(folder):
     words = [ENGINE, "example.tex"] if ENGINE == "tectonic" else [
         ENGINE, "-interaction=nonstopmode", "-halt-on-error", "example.tex"]
     for _ in range(2):      # longtable and floats settle
-        done = subprocess.run([*words, *(["--keep-logs"] if ENGINE == "tectonic" else [])], cwd=folder, capture_output=True, timeout=600)
+        done = subprocess.run([*words, *(["--keep-logs"] if ENGINE == "tectonic" else [])], cwd=folder,
+                              capture_output=True, timeout=600)
         assert done.returncode == 0, done.stdout.decode(errors="replace")[-2000:]
     return (folder / "example.log").read_text(errors="replace")
 

@@ -167,5 +167,5 @@ def test_version(study):
     ("study run 90", {"90_model_vs_zfs"})])
 def test_the_shell_is_offered_verbs_claims_and_notebooks(words, offered):
     done = subprocess.run(command(), capture_output=True, text=True, env=os.environ | {
-        "_STUDY_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(len(words.split()) - 1)})
+        "_STUDY_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(len(words.split()) - 1)}, timeout=120)
     assert set(done.stdout.split()) == offered
