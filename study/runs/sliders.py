@@ -221,7 +221,7 @@ class Explorer(widgets.VBox):
             yield
         finally:
             done.set()
-            thread.join()
+            thread.join(timeout=10 * TICK_S)
 
     def _keep(self) -> None:
         from study.runs import kept  # brings papermill along
