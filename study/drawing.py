@@ -9,11 +9,14 @@ import hashlib
 import io
 import math
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import matplotlib
+import numpy as np
 from matplotlib import rcsetup
 from matplotlib.figure import Figure
+from matplotlib.image import imread
 from matplotlib.ticker import MaxNLocator
 
 WIDTHS_IN = {"column": 3.4, "page": 7.0}
@@ -82,6 +85,11 @@ def render(draw: Callable[..., Figure], *data, width: str = "column", formats=FO
             figure.savefig(buffer, format=name, metadata=METADATA[name] | source)
             drawn[name] = buffer.getvalue()
     return drawn
+
+
+def same_pixels(first: Path, second: Path) -> bool:
+    """Whether two PNG files show the same, whatever runs made them."""
+    return np.array_equal(imread(first), imread(second))
 
 
 def digest(svg: bytes, made_by: str = "") -> str:

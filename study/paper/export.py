@@ -131,12 +131,13 @@ def accept(new: dict, plans: list[Plan]) -> None:
     """`make results`: what came out is what is expected from now on. The README's figure goes with it."""
     write_atomically(results.FILE, results.as_text(new))
     for plan in plans:
-        for figure in lines(plan.folder / FIGURES):
-            if figure["name"] == README_FIGURE:
-                write_atomically(PAPER / "readme.png", (plan.folder / "figures" / f"{README_FIGURE}-page.png").read_bytes())
+        drawn = plan.folder / "figures" / f"{README_FIGURE}-page.png"
+        if drawn.exists() and not (README_PICTURE.exists() and drawing.same_pixels(drawn, README_PICTURE)):
+            write_atomically(README_PICTURE, drawn.read_bytes())
 
 
 README_FIGURE = "lines_over_time"
+README_PICTURE = PAPER / "readme.png"
 
 
 # --- text formats -----------------------------------------------------------------------------------------------------

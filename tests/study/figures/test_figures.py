@@ -27,6 +27,15 @@ def test_the_same_data_give_the_same_bytes(form):
     assert first != render(line, np.arange(5.0), formats=(form,), scale=2.0)[form]
 
 
+def test_what_two_runs_drew_alike_is_the_same_picture(tmp_path):
+    files = [tmp_path / name for name in ("a.png", "b.png", "other.png")]
+    for file, made_by, scale in zip(files, ("run a", "run b", "run a"), (1.0, 1.0, 2.0), strict=True):
+        file.write_bytes(render(line, np.arange(5.0), formats=("png",), made_by=made_by, scale=scale)["png"])
+    assert files[0].read_bytes() != files[1].read_bytes()
+    assert drawing.same_pixels(files[0], files[1])
+    assert not drawing.same_pixels(files[0], files[2])
+
+
 def test_pdf_embeds_truetype_fonts_and_no_date():
     pdf = render(line, np.arange(5.0), formats=("pdf",))["pdf"]
     assert b"/Type3" not in pdf

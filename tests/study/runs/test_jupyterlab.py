@@ -166,14 +166,14 @@ def slide(browser, name):
     browser.switch_to.active_element.send_keys(Keys.ARROW_RIGHT)
     wait_for(lambda: browser.execute_script(PICTURE) != before, 120)
     assert browser.execute_script(SLIDE) != value
-    wait_for(lambda: "The picture is of these values" in browser.execute_script(STATUS), 30)
+    wait_for(lambda: "The picture is of these values" in browser.execute_script(STATUS), 120)
     assert not browser.execute_script(IS_GREY)
     print(f"{name}: redrawn after {time.monotonic() - started:.2f} s")
     keep(browser, f"{name}-slid")
     browser.execute_script(PRESS, "Keep this run")
     wait_for(lambda: "Kept as run" in browser.execute_script(STATUS), 60)
     browser.execute_script(PRESS, "Reset")
-    wait_for(lambda: browser.execute_script(SLIDE) == value, 30)
+    wait_for(lambda: browser.execute_script(SLIDE) == value, 120)      # compiled code lets no message out while it runs
     wait_for(lambda: "The picture is of these values" in browser.execute_script(STATUS), 120)
 
 
