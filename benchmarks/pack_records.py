@@ -15,7 +15,7 @@ import pyarrow
 
 SECTOR = 512
 LENGTH_BYTES = 4        # in front of what is compressed
-MOST_BYTES = 200 * 2**20        # of a file
+MAX_BYTES = 200 * 2**20        # of a file
 
 
 def ratio(content: bytes, record_bytes: int) -> float:
@@ -33,5 +33,5 @@ def kept(record: bytes) -> int:
 
 if __name__ == "__main__":
     for path in sys.argv[1:]:
-        content = Path(path).read_bytes()[:MOST_BYTES]
+        content = Path(path).read_bytes()[:MAX_BYTES]
         print(path, *(f"{kib} KiB: {ratio(content, kib * 1024):.2f}" for kib in (8, 16, 32, 64, 128)), sep="  ")

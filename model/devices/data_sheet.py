@@ -60,9 +60,9 @@ class SheetParams(NamedTuple):
     sorts: int = 1  # 1: the driver sorts what the drive has not taken; default of Solaris' sd
 
 
-_LEAST = {"disk_bytes": 10**6, "rpm": 1, "outer_rate": 1, "outer_sustained": 1, "inner_rate": 1, "n_zones": 1, "n_heads": 1,
+_MIN = {"disk_bytes": 10**6, "rpm": 1, "outer_rate": 1, "outer_sustained": 1, "inner_rate": 1, "n_zones": 1, "n_heads": 1,
           "bus_rate": 1, "depth": 1, "window": 1}
-_MOST = {"disk_bytes": 10**15, "rpm": 10**6, "overhead_ns": SECOND_NS, "average_seek_ns": SECOND_NS,
+_MAX = {"disk_bytes": 10**15, "rpm": 10**6, "overhead_ns": SECOND_NS, "average_seek_ns": SECOND_NS,
          "first_seek_ns": SECOND_NS, "full_seek_ns": SECOND_NS, "write_settle_ns": SECOND_NS, "outer_rate": 10**11,
          "n_zones": 1000, "n_heads": 100, "segments": 1024, "buffers_writes": 1, "reads_ahead": 1, "depth": 1024,
          "passes": 10**6, "sorts": 1}
@@ -70,10 +70,10 @@ _MOST = {"disk_bytes": 10**15, "rpm": 10**6, "overhead_ns": SECOND_NS, "average_
 
 def check_params(params):
     """Raise ValueError with one sentence unless there can be such a disk."""
-    most = _MOST | {"outer_sustained": params.outer_rate, "inner_rate": params.outer_rate,
+    highest = _MAX | {"outer_sustained": params.outer_rate, "inner_rate": params.outer_rate,
                     "average_seek_ns": params.full_seek_ns, "first_seek_ns": params.average_seek_ns, "window": params.depth}
     for name, value in params._asdict().items():
-        low, high = _LEAST.get(name, 0), most.get(name, 2**40)
+        low, high = _MIN.get(name, 0), highest.get(name, 2**40)
         if value != int(value) or not low <= value <= high:
             raise ValueError(f"{name} of a disk is {value}, but it must be a whole number from {low} to {high}; "
                              "choose one in that range")

@@ -106,10 +106,10 @@ def _empty(state, unit, segment):
 def touches(disk, buffer, unit, first, last):
     """Whether some segment has one of the blocks `first` to `last`, or ends there. Every request asks, and most find none:
     without a branch in it the loop is a few steps of the processor's."""
-    found = False
+    touched = False
     for segment in range(disk.segments):
-        found |= (buffer[unit, LAST, segment] >= first) & (buffer[unit, FIRST, segment] <= last)
-    return found
+        touched |= (buffer[unit, LAST, segment] >= first) & (buffer[unit, FIRST, segment] <= last)
+    return touched
 
 
 @part
@@ -295,14 +295,14 @@ def _replace(disk, state, unit, segment, block, end):
 def look_for(disk, state, unit, block, end):
     """(segment whose run a write of these blocks continues, or in which they lie already; -1: none; whether they lie in it).
     Older copies go."""
-    buffer, found = state.buffer, -1
+    buffer, continued = state.buffer, -1
     for segment in range(disk.segments if touches(disk, buffer, unit, block, end - 1) else 0):
         first, last = buffer[unit, FIRST, segment], buffer[unit, LAST, segment]
         if disk.joins_writes and last == block and buffer[unit, UNWRITTEN, segment] > 0:
-            found = segment
+            continued = segment
         elif last > block and first < end and _replace(disk, state, unit, segment, block, end):
             return segment, True
-    return found, False
+    return continued, False
 
 
 @part

@@ -123,8 +123,8 @@ def _slot(layout, zone, block):
 def _moved(layout, zone, source, target, place):
     """The `target` of a remap of the zone whose `source` is `place`, else `place` itself."""
     first, last = layout.zones[zone, REMAP], layout.zones[zone + 1, REMAP]
-    found = first + count_upto(layout.remaps, source, first, last, place) - 1
-    return layout.remaps[found, target] if found >= first and layout.remaps[found, source] == place else place
+    remap = first + count_upto(layout.remaps, source, first, last, place) - 1
+    return layout.remaps[remap, target] if remap >= first and layout.remaps[remap, source] == place else place
 
 
 @kernel

@@ -144,16 +144,16 @@ def flush(ssd, state, unit, now):
     return begin + ssd.flush_ns
 
 
-_LEAST = {"disk_bytes": 10**6, "read_iops": 1, "write_iops": 1, "read_rate": 10**3, "write_rate": 10**3, "bus_rate": 10**3,
+_MIN = {"disk_bytes": 10**6, "read_iops": 1, "write_iops": 1, "read_rate": 10**3, "write_rate": 10**3, "bus_rate": 10**3,
           "channels": 1, "depth": 1}
-_MOST = {"disk_bytes": 10**15, "read_ns": SECOND_NS, "write_ns": SECOND_NS, "flush_ns": SECOND_NS, "read_iops": 10**8,
+_MAX = {"disk_bytes": 10**15, "read_ns": SECOND_NS, "write_ns": SECOND_NS, "flush_ns": SECOND_NS, "read_iops": 10**8,
          "write_iops": 10**8, "channels": 1024, "depth": 1024, "buffer_bytes": 2**34, "is_volatile": 1}
 
 
 def check_ssd(ssd: SsdParams) -> SsdParams:
     """The device itself, or ValueError with one sentence on what about it cannot be."""
     for name, value in ssd._asdict().items():
-        low, high = _LEAST.get(name, 0), _MOST.get(name, 10**11)
+        low, high = _MIN.get(name, 0), _MAX.get(name, 10**11)
         if value != int(value) or not low <= value <= high:
             raise ValueError(f"{name} of a device is {value}, but it must be a whole number from {low} to {high}; "
                              "choose one in that range")

@@ -45,13 +45,13 @@ def of(row: Any, board: "Board") -> dict[str, Any]:
             **{name: claim[name] for name in ("place", "kind", "text", "printed", "published", "published_low",
                                               "published_high", "published_unit", "follows_from")},
             "audit": row.audit, "differs": row.differs,
-            **{kind: [prediction[f"{kind}_{end}"] for end in ENDS] if _is_number(prediction.get(f"{kind}_low")) else None
+            **{kind: [prediction[f"{kind}_{end}"] for end in ENDS] if _is_known(prediction.get(f"{kind}_low")) else None
                for kind in INTERVALS},
             "grade": row.grade, "committed": bool(row.committed), "why": _why(row, board, prediction),
             "notebook": row.notebook, "run": run_id, "figures": _figures(row.notebook, board.plans) if run_id else []}
 
 
-def _is_number(value: Any) -> bool:
+def _is_known(value: Any) -> bool:
     return value is not None and value == value
 
 
@@ -65,7 +65,7 @@ def _why(row: Any, board: "Board", prediction: dict) -> str:
         return "no number of it is to be predicted"
     if row.grade == grading.BASELINE:
         return "its number may be used for fitting, so it is not predicted"
-    if not _is_number(row.notebook):
+    if not _is_known(row.notebook):
         return "no notebook takes it up"
     return f"its interval and the reason come with a run: study run {row.notebook[:2]}"
 
@@ -82,7 +82,7 @@ def _figures(notebook: str, plans: list[Plan]) -> list[str]:
 def in_words(content: dict[str, Any]) -> dict[str, str]:
     """For the terminal: what is not known or does not apply is left out."""
     document, unit = content["document"], content["published_unit"]
-    said = {
+    rows = {
         "claim": content["claim"],
         "document": f"{document['id']}: {document['author']}, {document['title']}, {document['date']}",
         "place": content["place"], "what is claimed": content["text"], "as printed": content["printed"],
@@ -92,7 +92,7 @@ def in_words(content: dict[str, Any]) -> dict[str, str]:
            for kind, name in INTERVALS.items() if content[kind]},
         "grade": content["grade"] + (" (committed)" if content["committed"] else ""), "why": content["why"],
         "follows from": content["follows_from"], "notebook": content["notebook"]}
-    return {name: text for name, text in said.items() if isinstance(text, str) and text}
+    return {name: text for name, text in rows.items() if isinstance(text, str) and text}
 
 
 def _allowed(content: dict[str, Any]) -> str:
@@ -102,7 +102,7 @@ def _allowed(content: dict[str, Any]) -> str:
 
 
 def _number(value: Any, unit: Any) -> str:
-    return console.number(value) + _unit(unit) if _is_number(value) else ""
+    return console.number(value) + _unit(unit) if _is_known(value) else ""
 
 
 def _unit(unit: Any) -> str:

@@ -170,9 +170,9 @@ def _came_out(connection: duckdb.DuckDBPyConnection, planned: Plan) -> dict:
         FROM predictions JOIN claims USING (claim_id) WHERE run_id = ? AND reason IS NULL
         ORDER BY follows_from IS NOT NULL, claim_id""", [planned.run_id]).fetchall()
     grades = grading.of_runs(connection, [planned.run_id]) if rows else {}
-    return {"predictions": [{"claim": claim, "published": published, "or_more": most is None, "unit": unit,
+    return {"predictions": [{"claim": claim, "published": published, "or_more": highest is None, "unit": unit,
                              "unfitted": ends[:2], "fitted": ends[2:], "grade": grades[claim]}
-                            for claim, published, most, unit, *ends in rows], "verdict": verdict(planned)}
+                            for claim, published, highest, unit, *ends in rows], "verdict": verdict(planned)}
 
 
 def _say_run(run: dict, planned: Plan, out: Console) -> None:

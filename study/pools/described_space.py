@@ -82,8 +82,8 @@ def smaller(slab: Slab, k: int) -> Slab:
         ordered = sorted(counts, reverse=True)
         sums = (np.cumsum([0, *(counts[power] for power in ordered)]) + k // 2) // k
         counts = dict(zip(ordered, np.diff(sums).tolist(), strict=True))
-    least = sum(count << power for power, count in (counts or {}).items())
-    free = max(slab.free_bytes // k, least)
+    min_free = sum(count << power for power, count in (counts or {}).items())
+    free = max(slab.free_bytes // k, min_free)
     return slab._replace(
         size_bytes=slab.size_bytes // k, offset=slab.offset // k, free_bytes=free, histogram=counts,
         n_segments=slab.n_segments and max(1, slab.n_segments // k),

@@ -65,8 +65,8 @@ def of_slabs(slabs: list[Slab], record_bytes: int, eras=ERAS, seed: int = 1) -> 
         raise UserError(f"the record is {record_bytes} bytes, but it must be a multiple of 512 up to 131072; choose one")
     of_data = [slab for slab in slabs if not slab.purpose]
     vdevs = {vdev: [slab for slab in of_data if slab.vdev == vdev] for vdev in sorted({slab.vdev for slab in of_data})}
-    return [_of_vdev(vdev, ones, record_bytes, name, seed, hole_bytes)._replace(holes=holes)
-            for vdev, ones in vdevs.items() for name in eras for holes, hole_bytes in _holes(ones, record_bytes)]
+    return [_of_vdev(vdev, metaslabs, record_bytes, name, seed, hole_bytes)._replace(holes=holes)
+            for vdev, metaslabs in vdevs.items() for name in eras for holes, hole_bytes in _holes(metaslabs, record_bytes)]
 
 
 def _holes(slabs: list[Slab], record_bytes: int) -> list[tuple[str, int]]:
@@ -96,8 +96,8 @@ def _manageable(slabs: list[Slab], name: str, n: int, hole_bytes: int) -> list[S
     while True:
         first = [slabs[m] for m in _by_weight(slabs, name)[:n]]
         n_segments = sum(described_space.n_segments(slab, hole_bytes) for slab in first)
-        most = MAX_UNKNOWN if all(map(described_space.unknown, first)) else MAX_SEGMENTS
-        if n_segments <= most or slabs[0].size_bytes >> SMALLEST_SHIFT < 2:
+        max_segments = MAX_UNKNOWN if all(map(described_space.unknown, first)) else MAX_SEGMENTS
+        if n_segments <= max_segments or slabs[0].size_bytes >> SMALLEST_SHIFT < 2:
             return slabs
         slabs = [described_space.smaller(slab, 2) for slab in slabs]
 
@@ -203,14 +203,15 @@ def table(forecasts: list[Forecast], record_bytes: int) -> pd.DataFrame:
     alike: dict[tuple, list[Forecast]] = {}
     for forecast in forecasts:
         alike.setdefault((forecast.vdev, forecast.era), []).append(forecast)
-    return pd.DataFrame([(str(vdev), era, *_cells(ones, record_bytes)) for (vdev, era), ones in alike.items()],
+    return pd.DataFrame([(str(vdev), era, *_cells(group, record_bytes)) for (vdev, era), group in alike.items()],
                         columns=COLUMNS)
 
 
-def _cells(ones: list[Forecast], record_bytes: int) -> list[str]:
+def _cells(forecasts: list[Forecast], record_bytes: int) -> list[str]:
     """Of one vdev and era: a number each, or from the lowest to the highest."""
-    numbers = [(f"{one.blocks_per_io:.1f}", f"{one.blocks_per_io * record_bytes / 1024:.0f}", f"{100 * one.single:.0f}",
-                f"{100 * one.gangs:.0f}", str(one.n_metaslabs)) for one in ones]
+    numbers = [(f"{forecast.blocks_per_io:.1f}", f"{forecast.blocks_per_io * record_bytes / 1024:.0f}",
+                f"{100 * forecast.single:.0f}", f"{100 * forecast.gangs:.0f}", str(forecast.n_metaslabs))
+               for forecast in forecasts]
     return [" to ".join(sorted({*cells}, key=float)) for cells in zip(*numbers, strict=True)]
 
 
@@ -219,18 +220,18 @@ def notes(slabs: list[Slab]) -> list[str]:
     of_data = [slab for slab in slabs if not slab.purpose]
     lines = []
     for vdev in sorted({slab.vdev for slab in of_data}):
-        ones = [slab for slab in of_data if slab.vdev == vdev]
-        free = sum(slab.free_bytes for slab in ones)
-        total = ones[0].of_vdev or len(ones)
-        lines.append(f"vdev {vdev}: {len(ones)} metaslab{'s' * (len(ones) > 1)} of {in_words(ones[0].size_bytes)}, "
-                     f"{in_words(free)} free")
-        if total > len(ones):
-            lines.append(f"vdev {vdev} has {total} metaslabs, of which {total - len(ones)} are missing here. The forecast "
-                         "is of a vdev with no others. ZFS prefers the emptiest, which may be among the missing: give all "
-                         "of the output")
-        if n := sum(map(described_space.unknown, ones)):
-            lines.append(f"of {n} of the {len(ones)} metaslabs of vdev {vdev} no histogram is printed, so that nobody knows "
-                         "how their free space is cut up. Ranges go from holes of one record each to one hole in each "
+        metaslabs = [slab for slab in of_data if slab.vdev == vdev]
+        free = sum(slab.free_bytes for slab in metaslabs)
+        total = metaslabs[0].of_vdev or len(metaslabs)
+        lines.append(f"vdev {vdev}: {len(metaslabs)} metaslab{'s' * (len(metaslabs) > 1)} of "
+                     f"{in_words(metaslabs[0].size_bytes)}, {in_words(free)} free")
+        if total > len(metaslabs):
+            lines.append(f"vdev {vdev} has {total} metaslabs, of which {total - len(metaslabs)} are missing here. The "
+                         "forecast is of a vdev with no others. ZFS prefers the emptiest, which may be among the missing: "
+                         "give all of the output")
+        if n := sum(map(described_space.unknown, metaslabs)):
+            lines.append(f"of {n} of the {len(metaslabs)} metaslabs of vdev {vdev} no histogram is printed, so that nobody "
+                         "knows how their free space is cut up. Ranges go from holes of one record each to one hole in each "
                          "metaslab. `zdb -mm POOL` prints histograms")
     return [*lines, *filter(None, [left_out(slabs)])]
 
@@ -267,13 +268,13 @@ def of_pool(file: Path | None, fill: str | None, fragmentation: str | None, disk
     return described_space.alike(share, percent, disk_bytes, metaslab)
 
 
-def _share(text: str | None, what: str, whole: float, like: str) -> float:
+def _share(text: str | None, what: str, whole: float, example: str) -> float:
     """A share as people write it, of a `whole`; with % it is of a hundred."""
     written = str(text).strip()
     try:
         number = float(written.removesuffix("%"))
     except ValueError:
-        raise UserError(f"the {what} is '{text}', which is no share; write it like {like}") from None
+        raise UserError(f"the {what} is '{text}', which is no share; write it like {example}") from None
     return number * whole / 100 if written.endswith("%") else number
 
 

@@ -27,7 +27,7 @@ OFFSETS = "__off.parquet"
 ENGINES = ("exact", "fast", "auto")
 AMBIGUOUS = "choices in which the engines may differ"
 LARGEST_BYTES = 2**53  # of a map: a hundred times that is counted in 64 bits
-MOST_AHEAD = N_TXGS - 2  # txgs that are open at a time, but one
+MAX_AHEAD = N_TXGS - 2  # txgs that are open at a time, but one
 
 
 class Trace(NamedTuple):
@@ -111,7 +111,7 @@ def _check_values(trace: Trace) -> None:
 
 def _check_asked(trace: Trace) -> None:
     allocates = trace.op == ALLOCATE
-    bounds = (("hint", NO_BLOCK, LARGEST), ("avoid", 0, 1), ("log", 0, 1), ("ahead", 0, MOST_AHEAD))
+    bounds = (("hint", NO_BLOCK, LARGEST), ("avoid", 0, 1), ("log", 0, 1), ("ahead", 0, MAX_AHEAD))
     check_bounds(trace.path, trace.asked, [(*bound, allocates) for bound in bounds if bound[0] in trace.asked])
 
 

@@ -45,10 +45,10 @@ ESTIMATED = {  # constant: (range, unit, what it is estimated from)
 }
 TRACE_COLUMNS = ("op", "block", "count", "service_us", "gap_us")
 ROUNDS = 4  # of estimation; each starts from the constants of the one before
-FEWEST_REQUESTS = 4  # of a trace: two halves, each with a distribution
+MIN_REQUESTS = 4  # of a trace: two halves, each with a distribution
 LARGEST = 10**11  # blocks (51 TB), or us (28 hours, of which 90 000 are within 64 bits of ns)
-FEWEST = 30  # requests without which a constant is left alone
-LEAST_GAIN = 0.02  # a switch is thrown only if it lowers the mean error of a request by this part
+MIN_CHOSEN = 30  # requests without which a constant is left alone
+MIN_GAIN = 0.02  # a switch is thrown only if it lowers the mean error of a request by this part
 TRIED_NS = tuple(1000 * us for us in (0, 100, -100, 200, -200, 300, -300, 400, 600, 800, 1000))  # about an overhead
 START_NS = 1_000_000_000
 
@@ -94,17 +94,17 @@ def read_trace(path):
         raise UserError(f"the trace {path} has no column {', '.join(missing)} (it has {has[:80]}); {give}")
     if twice := table_file.twice(list(table), TRACE_COLUMNS):
         raise UserError(f"the trace {path} has several columns of the name {twice}; leave one of them")
-    if len(table) < FEWEST_REQUESTS:
+    if len(table) < MIN_REQUESTS:
         many = f"{len(table)} request{'s' * (len(table) != 1)}" if len(table) else "no requests"
-        raise UserError(f"the trace {path} has {many}; give at least {FEWEST_REQUESTS}")
+        raise UserError(f"the trace {path} has {many}; give at least {MIN_REQUESTS}")
     operation = table["op"].astype(str).str.strip().str.upper()
     numbers = table[list(TRACE_COLUMNS[1:])].apply(pd.to_numeric, errors="coerce")
     whole = numbers[["block", "count"]]
     wrong = ~operation.isin(["R", "W"]) | ~((numbers >= 0) & (numbers <= LARGEST)).all(axis=1) | (whole % 1 != 0).any(axis=1)
     if wrong.any():
         row = int(wrong.argmax())
-        said = ",".join(map(str, table.loc[row, list(TRACE_COLUMNS)]))
-        raise UserError(f"request {row + 1} of the trace {path} is {said[:60]}; give R or W and four numbers of 0 to 10^11, "
+        seen = ",".join(map(str, table.loc[row, list(TRACE_COLUMNS)]))
+        raise UserError(f"request {row + 1} of the trace {path} is {seen[:60]}; give R or W and four numbers of 0 to 10^11, "
                         "block and count whole, and a trace that is not cut off")
     service, gap = (np.rint(numbers[name].to_numpy() * 1000).astype(np.int64) for name in ("service_us", "gap_us"))
     if not service[:len(service) // 2].any() or not service[len(service) // 2:].any():
@@ -169,7 +169,7 @@ def _bus_ns(disk, trace, served):
 
 def _median(error, chosen):
     """Median error of the chosen requests, 0 where they are too few to tell."""
-    return np.median(error[chosen]) if chosen.sum() >= FEWEST else 0
+    return np.median(error[chosen]) if chosen.sum() >= MIN_CHOSEN else 0
 
 
 def _buffer_overheads(disk, trace, gap_before):
@@ -177,7 +177,7 @@ def _buffer_overheads(disk, trace, gap_before):
     disk = disk._replace(bus_ns=_bus_ns(disk, trace, simulate(disk, trace, gap_before)[1]))
     took, served = simulate(disk, trace, gap_before)
     error, after = trace.service_ns - took, np.concatenate(([0], trace.is_write[:-1]))
-    streams = (served == FROM_AHEAD).sum() >= FEWEST
+    streams = (served == FROM_AHEAD).sum() >= MIN_CHOSEN
     idle = disk.idle_hit_ns + _median(error, (served == FROM_BUFFER) & (after == 0)) * streams
     command = disk.command_ns.copy()
     for wrote in (0, 1):
@@ -194,16 +194,16 @@ def _arm_overhead(disk, trace, gap_before, row, wrote):
     leads to it, so a few values are tried.
     """
     chosen = (trace.is_write == (row == WRITE_THROUGH)) & (np.concatenate(([0], trace.is_write[:-1])) == wrote)
-    if chosen.sum() < FEWEST:
+    if chosen.sum() < MIN_CHOSEN:
         return disk
-    best, least = disk, np.inf
+    best, min_demerit = disk, np.inf
     for shift in TRIED_NS:
         command = disk.command_ns.copy()
         command[row, wrote] = _clipped("command_ns", command[row, wrote] + shift)
         took, _ = simulate(disk._replace(command_ns=command), trace, gap_before)
         off = demerit(took[chosen], trace.service_ns[chosen])
-        if off < least * (1 - LEAST_GAIN):
-            best, least = disk._replace(command_ns=command), off
+        if off < min_demerit * (1 - MIN_GAIN):
+            best, min_demerit = disk._replace(command_ns=command), off
     return best
 
 
@@ -225,7 +225,7 @@ def estimate(disk, trace):
     for gap_before in (0, 1):
         for switch in (0, 1):
             candidate, its_error = _estimated(disk._replace(ahead_after_sequence=switch), half, gap_before)
-            if its_error < error * (1 - LEAST_GAIN):
+            if its_error < error * (1 - MIN_GAIN):
                 best, before, error = candidate, gap_before, its_error
     return best, before
 

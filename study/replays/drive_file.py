@@ -19,9 +19,9 @@ from study.errors import UserError
 DEFAULT_BUS_MS = 0.0512  # per block of 512 B: fast SCSI, 10 MB/s
 GATHER_BLOCKS = 10  # blocks in the buffer before a drive with extra write disconnects goes to the platter
 LARGEST = 10**9  # of any number that describes a drive: in ns, too, it is within 64 bits
-MOST_CYLINDERS = 10**7  # of a drive: the seek curve has a point for each, and the densest drives have less than a million
-MOST_SEGMENTS = 2**12  # of the buffer, which is looked through for each request; drives have 1 to 64
-MOST_SURFACES = 2**10
+MAX_CYLINDERS = 10**7  # of a drive: the seek curve has a point for each, and the densest drives have less than a million
+MAX_SEGMENTS = 2**12  # of the buffer, which is looked through for each request; drives have 1 to 64
+MAX_SURFACES = 2**10
 SHEET_ZONES = 16  # zones between the longest and the shortest track of a data sheet
 SHEET_COMMAND_MS = 0.3  # command overhead where none is printed; drives of the 1990s: 0.1 to 1 ms
 
@@ -52,11 +52,11 @@ def field(part, name, kind=None):
     return value
 
 
-def whole(part, name, most=LARGEST):
+def whole(part, name, highest=LARGEST):
     """`part[name]`, which counts something: 3 or 3.0, up to `most`."""
     value = field(part, name)
-    if value % 1 or not 0 <= value <= most:
-        raise UserError(f"the drive's '{name}' is {value}; give a whole number from 0 to {most}")
+    if value % 1 or not 0 <= value <= highest:
+        raise UserError(f"the drive's '{name}' is {value}; give a whole number from 0 to {highest}")
     return int(value)
 
 
@@ -165,15 +165,15 @@ def _electronics(drive):
     def number(name):
         return field(drive, name)
 
-    def count(name, most=LARGEST):
-        return whole(drive, name, most)
+    def count(name, highest=LARGEST):
+        return whole(drive, name, highest)
     if drive.get("Time scale for overheads", 1) != 1:
         raise UserError(f"the drive's 'Time scale for overheads' is {drive['Time scale for overheads']!r}, but only 1 is "
                         "modelled; give 1, and the overheads multiplied by it")
     command = [[_ns(number(f"{kind} over. after {last}")) for last in ("read", "write")]
                for kind in ("Read hit", "Read miss", "Write hit", "Write miss")]
     extra = count("Extra write disconnect")
-    segments = count("Number of buffer segments", MOST_SEGMENTS) if count("Enable caching in buffer") else 0
+    segments = count("Number of buffer segments", MAX_SEGMENTS) if count("Enable caching in buffer") else 0
     for_writes = min(max(1, count("Maximum number of write segments")), segments)
     return {
         "write_seek_min_ns": _ns(number("Minimum seek delay")),
@@ -228,10 +228,10 @@ def specified_disk(description, table=None):
     mechanics = field(description, "mechanics", dict)
     plan, mechanical = field(mechanics, "Layout Model", dict), field(mechanics, "Mechanical Model", dict)
     layout = _checked(make_layout, [_zone(zone) for zone in field(plan, "Zones", list)],
-                      whole(mechanics, "Number of data surfaces", MOST_SURFACES), whole(plan, "Sparing scheme used"),
+                      whole(mechanics, "Number of data surfaces", MAX_SURFACES), whole(plan, "Sparing scheme used"),
                       whole(plan, "Rangesize for sparing"), whole(plan, "LBN-to-PBN mapping scheme"))
     cylinders = max(layout.n_cylinders, whole(mechanics, "Number of cylinders"))
-    if cylinders > MOST_CYLINDERS:
+    if cylinders > MAX_CYLINDERS:
         raise UserError(f"the drive has {cylinders} cylinders; give at most 10^7, in 'Number of cylinders' and in its zones")
     disk = Disk(layout=layout, rev_ns=_rev_ns(mechanical), seek_ns=_checked(seek_table_ns, mechanical, cylinders, table),
                 head_switch_ns=_ns(field(mechanical, "Head switch time")),

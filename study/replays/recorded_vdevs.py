@@ -9,7 +9,7 @@ from study.replays.trace_file import json_object, read_lines, whole
 FILE = "pools.jsonl"
 MAX_METASLABS, LARGEST_POOL = 2**16, 2**53  # of a pool; B
 LARGEST_SHIFT = 50
-MOST_VDEVS = 2**10
+MAX_VDEVS = 2**10
 
 
 def read_pools(path: Path) -> dict[tuple[str, str], tuple[TopVdev, ...]]:
@@ -20,8 +20,8 @@ def read_pools(path: Path) -> dict[tuple[str, str], tuple[TopVdev, ...]]:
 
 
 def _vdevs(entries: list) -> tuple[TopVdev, ...]:
-    if not isinstance(entries, list) or not 1 <= len(entries) <= MOST_VDEVS:
-        raise ValueError(f"vdevs must be a list of 1 to {MOST_VDEVS}")
+    if not isinstance(entries, list) or not 1 <= len(entries) <= MAX_VDEVS:
+        raise ValueError(f"vdevs must be a list of 1 to {MAX_VDEVS}")
     vdevs = tuple(map(_vdev, entries))
     n_metaslabs = sum(top.asize >> top.ms_shift for top in vdevs)
     if n_metaslabs > MAX_METASLABS or sum(top.asize for top in vdevs) > LARGEST_POOL:

@@ -131,7 +131,7 @@ def _events(columns: dict[str, np.ndarray], unit: np.ndarray) -> Events:
                   n_bytes=of["size512"] * SECTOR, priority=of["priority"], marks=_marks(of["flags"]), unit=unit[happens])
 
 
-def _most_at_a_time(columns: dict[str, np.ndarray]) -> int:
+def _max_at_a_time(columns: dict[str, np.ndarray]) -> int:
     """I/Os that wait or are on the device at a time, by the recording."""
     op, rows = columns["op"], np.flatnonzero(columns["op"] == COMPLETION)
     change = np.where(op == ARRIVAL, 1, np.where(op == DROP, -1, 0))
@@ -201,7 +201,7 @@ def replay_queue(path: Path | str, era: str | None = None) -> Comparison:
     name, params = rules_of(path, era)
     columns = read_queue_trace(path)
     io, unit = _ordinals(columns)
-    events, n_ios = _events(columns, unit), _most_at_a_time(columns)
+    events, n_ios = _events(columns, unit), _max_at_a_time(columns)
     if n_ios > MAX_IOS:
         raise UserError(f"{path} has {n_ios} I/Os in the queue at a time, but the model takes {MAX_IOS}; record fewer")
     drive(params, Events(*(column[:0] for column in events)), 1)  # compiles

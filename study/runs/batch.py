@@ -47,7 +47,8 @@ def run_all(plans: Iterable[Plan], workers: int | None = None, limits: Limits = 
             while waiting or running:
                 while len(running) < workers and (plan := next_of(waiting, running)):
                     waiting.remove(plan)
-                    futures[plan.run_id] = running[plan.run_id] = pool.submit(_one, plan, limits, progress, console, stopped)
+                    futures[plan.run_id] = running[plan.run_id] = pool.submit(
+                        _run_in_turn, plan, limits, progress, console, stopped)
                 concurrent.futures.wait(running.values(), timeout=0.2, return_when="FIRST_COMPLETED")   # signals are heard
                 running = {run_id: future for run_id, future in running.items() if not future.done()}
                 if stopped:
@@ -87,7 +88,7 @@ def next_of(waiting: list[Plan], running: Container[str]) -> Plan | None:
                  if not any(needed.run_id in ahead or needed.run_id in running for needed in plan.needs)), None)
 
 
-def _one(plan, limits, progress, console, stopped) -> Outcome:
+def _run_in_turn(plan, limits, progress, console, stopped) -> Outcome:
     if stopped:
         return Outcome(plan, "interrupted", "not started")
     task = None if done_before(plan) else progress.add_task(plan.name, total=None)

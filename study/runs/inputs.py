@@ -20,7 +20,7 @@ from study.project import CACHE, DATA, ROOT, runs_folder
 SEEN = "inputs.jsonl"       # in the folder of a run that is under way
 OF_THE_SYSTEM = ("/proc", "/sys", "/dev", "/etc", "/usr", "/lib", "/lib64", "/run", "/opt", "/nix", "/var/lib", "/var/cache")
 QUOTED = re.compile(r"""['"]([^'"\n]+)(?=['"])""")     # also what stands in quotes within quotes
-MOST_IN_A_FOLDER = 1000     # files of a folder that the notebook names
+MAX_IN_A_FOLDER = 1000      # files of a folder that the notebook names
 WRITES = os.O_WRONLY | os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_TRUNC
 
 
@@ -82,7 +82,7 @@ def _files(folder: Path, text: str) -> list[Path]:
         if place.is_file():
             return [place]
         if place.is_dir() and _lies_in(os.path.abspath(place), folder):
-            below = [path for path in sorted(place.rglob("*"))[:MOST_IN_A_FOLDER] if path.is_file()]
+            below = [path for path in sorted(place.rglob("*"))[:MAX_IN_A_FOLDER] if path.is_file()]
             return below
         if re.search(r"\w.*[*?[]|[*?[].*\w", text) and not os.path.isabs(text):
             return [path for path in folder.glob(text) if path.is_file()]

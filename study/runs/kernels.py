@@ -168,10 +168,10 @@ def kill_all() -> None:
     """End every kernel of this process at once."""
     with _lock:
         kernels = list(_alive)
-    for one in kernels:
-        one.ask_to_end()
-    for one in kernels:
-        one.kill()
+    for kernel in kernels:
+        kernel.ask_to_end()
+    for kernel in kernels:
+        kernel.kill()
 
 
 def defined_environment(**more: str) -> dict[str, str]:

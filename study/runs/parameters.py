@@ -83,9 +83,9 @@ def lines_of_cell(path: Path) -> dict[str, Line]:
         name, value, annotation = _assignment(statement, path)
         if name in known:
             raise UserError(f"{path.name}: parameter '{name}' is set twice in the parameters cell; keep one line")
-        said = comments.get(statement.end_lineno or 0, "")
-        kind = re.match(r"type:\s*(\S+)\s*", said)
-        known[name] = Line(value, annotation or (kind[1] if kind else ""), said[kind.end():] if kind else said)
+        comment = comments.get(statement.end_lineno or 0, "")
+        kind = re.match(r"type:\s*(\S+)\s*", comment)
+        known[name] = Line(value, annotation or (kind[1] if kind else ""), comment[kind.end():] if kind else comment)
     return known
 
 
@@ -293,10 +293,10 @@ def refuse_other_languages(path: Path) -> None:
     """UserError if a notebook is not of Python, by the language or else by the kernel that it names."""
     metadata, _ = _read(path)
     kernel, about = ({**(metadata.get(part) or {})} for part in ("kernelspec", "language_info"))
-    languages = [str(said) for said in (kernel.get("language"), about.get("name")) if said]
-    names = [str(said) for said in (kernel.get("name"), kernel.get("display_name")) if said]
-    other = next((said for said in languages if "python" not in said.lower()), None)
-    if other or (not languages and names and not any("py" in said.lower() for said in names)):
+    languages = [str(name) for name in (kernel.get("language"), about.get("name")) if name]
+    names = [str(name) for name in (kernel.get("name"), kernel.get("display_name")) if name]
+    other = next((name for name in languages if "python" not in name.lower()), None)
+    if other or (not languages and names and not any("py" in name.lower() for name in names)):
         raise UserError(f"{path.name} is of {other or f'the kernel {names[0]}'}, but only notebooks in Python are run; take "
                         "another one, or choose a Python kernel for it in JupyterLab")
 

@@ -110,7 +110,7 @@ def _with_secrets(notebook: nbformat.NotebookNode, plan: Plan) -> nbformat.Noteb
     """The notebook, with a cell behind its parameters that asks for the secret ones."""
     if plan.secrets:
         cell = nbformat.v4.new_code_cell("\n".join(map(secrets.line_for, plan.secrets)))
-        behind = next(index for index, one in enumerate(notebook.cells) if "parameters" in one.metadata.get("tags", ()))
+        behind = next(index for index, other in enumerate(notebook.cells) if "parameters" in other.metadata.get("tags", ()))
         notebook.cells.insert(behind + 1, cell)
     return notebook
 

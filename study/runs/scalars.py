@@ -15,7 +15,7 @@ import yaml
 from study.errors import UserError
 
 LARGEST = 2.0**1023 * (2 - 2.0**-52)    # what a number can hold
-MOST_DIGITS = 400                       # of a whole number that is read at all
+MAX_DIGITS = 400                        # of a whole number that is read at all
 
 _NULL = re.compile(r"~|null|Null|NULL|")
 _TRUE, _FALSE = ("true", "True", "TRUE"), ("false", "False", "FALSE")
@@ -40,7 +40,7 @@ def whole(text: str) -> int | None:
     """OverflowError beyond all bounds."""
     if not _INT.fullmatch(text):
         return None
-    if len(text) > MOST_DIGITS:
+    if len(text) > MAX_DIGITS:
         raise OverflowError
     value = int(text, {"0o": 8, "0x": 16}.get(text[:2], 10))
     refuse_huge(value)

@@ -38,13 +38,13 @@ NOTE_COLUMNS, NOTE_LINE_IN = 62, 0.12
 N_TRIED = 100       # values of a slider of decimals that are tried for what is possible
 
 
-def explore(notebook: str, simulate: Callable, draw: Callable[..., Figure], most: Mapping[str, float] | None = None,
+def explore(notebook: str, simulate: Callable, draw: Callable[..., Figure], max_values: Mapping[str, float] | None = None,
             numbers: Callable[[Any], pd.DataFrame] | None = None, note: str = "", possible: Callable | None = None,
             within: Sequence[str] = (), **values: Value) -> "Explorer | None":
     """A control for each of `values`, named and bounded as in `study/runs/catalogue.py`, above the figure that
     `draw(simulate(**values))` gives.
 
-    `most`: where a slider ends, if all that the catalogue allows takes too long to wait for.
+    `max_values`: where a slider ends, if all that the catalogue allows takes too long to wait for.
     `numbers`: from what `simulate` returns, the numbers (name, value, unit) that *Keep this run* records.
     `note`: what tells the picture from the run above, written on it.
     `possible`: makes the machine of the values, and refuses one that cannot be; the sliders `within` which offer only what
@@ -55,7 +55,7 @@ def explore(notebook: str, simulate: Callable, draw: Callable[..., Figure], most
         _show_alone(simulate, noted, values)
         return None
     known = catalogue.STUDY[notebook].parameters
-    for name, high in (most or {}).items():
+    for name, high in (max_values or {}).items():
         known = known | {name: known[name].model_copy(update={"high": max(high, values[name])})}
     explorer = Explorer(notebook, simulate, noted, numbers, {name: known[name] for name in values}, values)
     explorer.offer(possible or (lambda **_: None), within)

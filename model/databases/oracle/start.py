@@ -13,7 +13,7 @@ from model.jit import kernel
 from model.structures.lru import link_after, unlink
 
 TIMES = 4  # that buffers are filled
-MOST = 20_000_000  # blocks; more would take seconds
+MAX_BLOCKS = 20_000_000  # blocks; more would take seconds
 
 
 @kernel
@@ -67,7 +67,7 @@ def start(s, seed=0):
     drawn, before = stream(seed, "oracle transactions"), stream(seed, "oracle transactions before")
     m = new_machine(s, drawn)
     table = m.draws.copy()
-    n_blocks = min(MOST, TIMES * (len(m.buffers.block) - 2), max(TIMES * m.s.n_blocks, BATCH))
+    n_blocks = min(MAX_BLOCKS, TIMES * (len(m.buffers.block) - 2), max(TIMES * m.s.n_blocks, BATCH))
     for _ in range(-(-n_blocks // (BATCH * m.s.gets))):
         draw(m.s, table, before)
         work(m, table)

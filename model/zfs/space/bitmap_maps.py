@@ -264,7 +264,7 @@ def _ones_from(mask, at):
 
 
 @kernel
-def _most_units(maps, ashift):
+def _max_units(maps, ashift):
     """Units of the longest record."""
     return 1 << (RUN_SECTORS_SHIFT + ashift - maps.free.unit_shift)
 
@@ -274,21 +274,22 @@ def n_records(maps, m, txg_map, ashift):
     """Records for what is in a list of metaslab `m`, with the header; 0 if it is empty."""
     if maps.n_units[txg_map] == 0:
         return 0
-    most, n, row = _most_units(maps, ashift), 1, maps.first[txg_map]
+    max_units, n, row = _max_units(maps, ashift), 1, maps.first[txg_map]
     if row == maps.last[txg_map]:  # as most are: a group frees little in each metaslab
-        return 1 + (maps.n_units[txg_map] + most - 1) // most
+        return 1 + (maps.n_units[txg_map] + max_units - 1) // max_units
     _flip_all(maps, m, txg_map, maps.bits, 64)
     while row != NONE:
         at = 64 + _block(maps, m, maps.start[row])
         if maps.length[row] > 0 and bits_at(maps.bits, at - 1) & 1 == 0:
-            n += 1 if maps.n_units[txg_map] <= most else (_ones_from(maps.bits, at) * maps.free.grain + most - 1) // most
+            n += 1 if maps.n_units[txg_map] <= max_units else (
+                _ones_from(maps.bits, at) * maps.free.grain + max_units - 1) // max_units
         row = maps.following[row]
     _flip_all(maps, m, txg_map, maps.bits, 64)
     return n
 
 
 @kernel
-def _allocated_records(fb, m, most):
+def _allocated_records(fb, m, max_units):
     """(blocks that are not free in metaslab `m`, records of at most `most` units for them)."""
     n, n_found, row = 0, 0, 0  # row: blocks in a row that are allocated, up to here
     first = m * fb.mask_stride + 1
@@ -303,10 +304,10 @@ def _allocated_records(fb, m, most):
             continue
         n += count(used & ~(used << 1 | (row > 0)))
         if row > 0:
-            n += ((row + lowest(~used)) * fb.grain - 1) // most
+            n += ((row + lowest(~used)) * fb.grain - 1) // max_units
         row = zeros_above(~used)
     if row > 0:
-        n += (row * fb.grain - 1) // most
+        n += (row * fb.grain - 1) // max_units
     return n_found, n
 
 
@@ -316,7 +317,7 @@ def rewrite(maps, m, txg_map, sources, ashift):
     `sources` nor free; and remember how many records they are."""
     for source in sources:
         _flip_all(maps, m, source, maps.free.mask, first_bit(maps.free, m))
-    n_blocks, n = _allocated_records(maps.free, m, _most_units(maps, ashift))
+    n_blocks, n = _allocated_records(maps.free, m, _max_units(maps, ashift))
     for source in sources:
         _flip_all(maps, m, source, maps.free.mask, first_bit(maps.free, m))
     clear(maps, txg_map)

@@ -133,10 +133,10 @@ def _dynamic_fit(fb, m, n, params, cursor):
 @kernel
 def _extent(fb, m, n, params):
     """Blocks to be found at once for a block of `n`: 10 MiB, where there is a hole of more than 256 KiB."""
-    most = longest(fb, m)
-    if most << fb.unit_shift <= params.extent_hole_bytes:
+    max_blocks = longest(fb, m)
+    if max_blocks << fb.unit_shift <= params.extent_hole_bytes:
         return n
-    return min(params.min_alloc_bytes >> fb.unit_shift, most)
+    return min(params.min_alloc_bytes >> fb.unit_shift, max_blocks)
 
 
 @kernel

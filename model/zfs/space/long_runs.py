@@ -177,8 +177,8 @@ def resize(long, m, run, start, end):
 def longest_long(long, m):
     """Blocks of the longest long run; 0 if there is none."""
     run, loose = long.order.before[0, long.first_end + m], _loose(long, m)
-    most = np.int64(0 if run >= long.first_end else long.length[run])
-    return most if loose == NONE else max(most, np.int64(long.length[loose]))
+    max_blocks = np.int64(0 if run >= long.first_end else long.length[run])
+    return max_blocks if loose == NONE else max(max_blocks, np.int64(long.length[loose]))
 
 
 @part

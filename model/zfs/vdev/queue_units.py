@@ -70,8 +70,8 @@ def _bytes_of(queue, first, last):
 @kernel
 def _may_end_with(queue, params, first, last):
     """Whether a unit from `first` on is not too long if `last` joins it."""
-    most = MAX_BYTES if params.bridges_beyond and _is_optional(queue, last) else params.aggregation_bytes
-    return _bytes_of(queue, first, last) <= most
+    max_bytes = MAX_BYTES if params.bridges_beyond and _is_optional(queue, last) else params.aggregation_bytes
+    return _bytes_of(queue, first, last) <= max_bytes
 
 
 @kernel

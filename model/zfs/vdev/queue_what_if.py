@@ -49,8 +49,8 @@ def regulate(queue, params, leaf):
     if control[leaf, window.N_DONE] < params.dynamic_window:
         return
     if control[leaf, window.AREA_NS] > params.dynamic_pending_ns * params.dynamic_window:
-        least = min(params.min_pending, params.max_pending)
-        control[leaf, window.PLACES] = max(least, control[leaf, window.PLACES] - 1)
+        min_places = min(params.min_pending, params.max_pending)
+        control[leaf, window.PLACES] = max(min_places, control[leaf, window.PLACES] - 1)
     elif control[leaf, window.LACKED]:
         control[leaf, window.PLACES] = min(params.max_pending, control[leaf, window.PLACES] + 1)
     control[leaf, window.N_DONE] = control[leaf, window.AREA_NS] = control[leaf, window.LACKED] = 0

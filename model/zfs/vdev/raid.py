@@ -189,8 +189,8 @@ def vdev_params(kind: str = "single", n_children: int = 1, ashift: int = 9) -> V
     if kind not in KINDS:
         raise ValueError(f"kind of the vdev is {kind!r}, which is unknown; choose one of {', '.join(KINDS)}")
     code, n_parity = KINDS[kind]
-    fewest, most = (1, 1) if code == SINGLE else (max(2, n_parity + 1), MAX_CHILDREN)
-    for name, value, low, high in (("n_children", n_children, fewest, most), ("ashift", ashift, 9, 17)):
+    min_children, max_children = (1, 1) if code == SINGLE else (max(2, n_parity + 1), MAX_CHILDREN)
+    for name, value, low, high in (("n_children", n_children, min_children, max_children), ("ashift", ashift, 9, 17)):
         if value != int(value) or not low <= value <= high:
             must = f"a whole number from {low} to {high}" if low < high else str(low)
             raise ValueError(f"{name} of a vdev of kind {kind} is {value}, but it must be {must}; "

@@ -138,8 +138,8 @@ def random_record_reads(params: RecordReads, arrivals: np.ndarray, choices: np.n
         raise ValueError(f"there are {len(arrivals)} numbers for arrivals and {len(choices)} for choices, but each "
                          "read of a record needs one of both; pass equally many")
     n_l1 = -(-params.n_records // RECORDS_PER_L1)
-    n_at_most = len(arrivals) + min(len(arrivals), n_l1)
-    reads = Reads(*(np.zeros(n_at_most, np.int64) for _ in Reads._fields))
+    max_reads = len(arrivals) + min(len(arrivals), n_l1)
+    reads = Reads(*(np.zeros(max_reads, np.int64) for _ in Reads._fields))
     params = params._replace(reads_per_s=float(params.reads_per_s))
     n = _fill_reads(params, np.array(arrivals, float), np.array(choices, float), np.zeros(n_l1, np.uint8), reads)
     return Reads(*(column[:n].copy() for column in reads))
