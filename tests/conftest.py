@@ -80,8 +80,8 @@ def study(runs, monkeypatch, capsys):
         capsys.readouterr()
         with pytest.raises(SystemExit) as left:
             cli.main()
-        said = capsys.readouterr()
-        return subprocess.CompletedProcess(words, left.value.code or 0, said.out, said.err)
+        printed = capsys.readouterr()
+        return subprocess.CompletedProcess(words, left.value.code or 0, printed.out, printed.err)
     return call
 
 

@@ -101,7 +101,7 @@ class Run(NamedTuple):
     units: list  # (when, leaf, whether a flush, kind) of all that devices served
     dirtied: set  # (block, group)
     group_ends: list  # ns
-    most_over: int  # B, inflated, by which a group was beyond its limit at most
+    max_over: int  # B, inflated, by which a group was beyond its limit at most
     needless: int  # times that somebody slept after an event though no group waited for another one
     ended_as: int  # DONE, OUT_OF_DRAWS or STUCK
     left_dirty: int  # B of a group that count when it is on disk
@@ -201,7 +201,7 @@ def run(n=150, n_processes=4, mix=MIXED, n_pages=2000, seed=0, think_ns=0, name=
         come_to_rest(m, database.calendar, ended + rest_s * SECOND)
     return Run(
         m=m, history=database.history, units=watch.units, dirtied=watch.dirtied, group_ends=watch.ends,
-        most_over=watch.over, needless=watch.needless, ended_as=how, left_dirty=watch.left_dirty, beyond=watch.beyond,
+        max_over=watch.over, needless=watch.needless, ended_as=how, left_dirty=watch.left_dirty, beyond=watch.beyond,
         headers=headers, asked=database.asked, fetched=watch.fetched, settings=s)
 
 
@@ -286,7 +286,7 @@ def no_group_is_beyond_its_limit(r):
     levels = int(r.m.files.n_levels.max())
     if r.m.txg_params.rule == DIRTY_DATA:
         return True
-    return r.most_over <= 6 * (r.settings.record_bytes + levels * 2**14)
+    return r.max_over <= 6 * (r.settings.record_bytes + levels * 2**14)
 
 
 def _cpu_ns(s, n_ios, n_bytes, in_full):

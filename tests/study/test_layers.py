@@ -40,7 +40,7 @@ STUDY = """
     study.project
     study.errors
 """
-MOST_ARROWS = 25        # between the packages of model
+MAX_ARROWS = 25        # between the packages of model
 PACKAGES = {top: {f"{top}.{path.parent.name}": 0 for path in (ROOT / top).glob("*/__init__.py")}
             for top in ("model", "study")}
 
@@ -65,14 +65,14 @@ def package_of(name, floors):
 
 def arrows(top, floors, root=ROOT):
     """{(from, to): where}, between packages."""
-    found = defaultdict(list)
+    where = defaultdict(list)
     for path in sorted((root / top).rglob("*.py")):
         here = ".".join(path.relative_to(root).with_suffix("").parts).removesuffix(".__init__")
         for name in imported(path, root):
             source, target = package_of(here, floors), package_of(name, floors)
             if name.startswith(f"{top}.") and source and source != target:
-                found[source, target].append(f"{path.relative_to(root)} imports {name}")
-    return found
+                where[source, target].append(f"{path.relative_to(root)} imports {name}")
+    return where
 
 
 def upward(top, text, root=ROOT):
@@ -97,7 +97,7 @@ def test_every_package_has_a_floor(top, text):
 
 def test_few_arrows_between_the_packages_of_the_model():
     assert len(PACKAGES["model"]) == 8
-    assert len(arrows("model", PACKAGES["model"])) <= MOST_ARROWS
+    assert len(arrows("model", PACKAGES["model"])) <= MAX_ARROWS
 
 
 IN_ZFS = {name: 0 for name in layers(MODEL) if name.startswith("model.zfs.")}

@@ -21,9 +21,9 @@ def test_who_asks_meanwhile_waits_for_who_makes_it():
         return once.get("key", make)
 
     with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(ask, range(4)))
+        answers = list(pool.map(ask, range(4)))
     assert made == [1]
-    assert len(set(map(id, found))) == 1
+    assert len(set(map(id, answers))) == 1
 
 
 def test_other_keys_do_not_wait():
@@ -37,7 +37,7 @@ def test_other_keys_do_not_wait():
 def test_what_does_not_suit_or_failed_is_made_again():
     once = ByKey()
     assert once.get("a", lambda: 1) == once.get("a", lambda: 2) == 1
-    assert once.get("a", lambda: 3, lambda found: found > 2) == 3
+    assert once.get("a", lambda: 3, lambda value: value > 2) == 3
     assert once.get("a", lambda: 4) == 3
     with pytest.raises(ZeroDivisionError):
         once.get("d", lambda: 1 // 0)

@@ -5,15 +5,15 @@ from study import memo
 from study.experiments.postgres_2008 import setups as checkpoints
 
 VALUES = checkpoints.known().central()
-WAYS = {"index": lambda some: some["a"], "get": lambda some: some.get("a"), "in": lambda some: "a" in some,
-        "default": lambda some: some.get("missing", 0), "joined": lambda some: (some | {"c": 1})["a"],
-        "spread": lambda some: {**some}["a"], "copy": lambda some: dict(some)["a"], "for": sorted,
-        "items": lambda some: dict(some.items())["a"], "values": lambda some: sum(some.values()),
-        "equal": lambda some: some == {"a": 1, "b": 2}, "joined to": lambda some: ({"c": 1} | some)["a"],
-        "copied": lambda some: some.copy()["a"], "said": repr}
-REFUSED = (lambda some: some.pop("a"), lambda some: some.popitem(), lambda some: some.setdefault("a", 1),
-           lambda some: some.update(a=1), lambda some: some.clear(), lambda some: some.__setitem__("a", 1),
-           lambda some: some.__delitem__("a"))
+WAYS = {"index": lambda values: values["a"], "get": lambda values: values.get("a"), "in": lambda values: "a" in values,
+        "default": lambda values: values.get("missing", 0), "joined": lambda values: (values | {"c": 1})["a"],
+        "spread": lambda values: {**values}["a"], "copy": lambda values: dict(values)["a"], "for": sorted,
+        "items": lambda values: dict(values.items())["a"], "values": lambda values: sum(values.values()),
+        "equal": lambda values: values == {"a": 1, "b": 2}, "joined to": lambda values: ({"c": 1} | values)["a"],
+        "copied": lambda values: values.copy()["a"], "said": repr}
+REFUSED = (lambda values: values.pop("a"), lambda values: values.popitem(), lambda values: values.setdefault("a", 1),
+           lambda values: values.update(a=1), lambda values: values.clear(), lambda values: values.__setitem__("a", 1),
+           lambda values: values.__delitem__("a"))
 
 
 @pytest.fixture(autouse=True)
@@ -38,8 +38,8 @@ def test_the_same_values_are_run_once(way):
 
 @pytest.mark.parametrize("way", [way for way in WAYS if way not in ("in", "default")])
 def test_another_value_that_is_asked_for_is_another_run(way):
-    some = {"a": 1, "b": 2}
-    assert runs_of(way, some, {"a": 3, "b": 2} if way != "for" else {"c": 1, "b": 2}) == 2
+    values = {"a": 1, "b": 2}
+    assert runs_of(way, values, {"a": 3, "b": 2} if way != "for" else {"c": 1, "b": 2}) == 2
 
 
 @pytest.mark.parametrize(("way", "name"), [("in", "a"), ("get", "a"), ("default", "missing")])

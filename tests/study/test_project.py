@@ -172,8 +172,8 @@ def test_set_up_that_is_stopped_says_so_in_one_sentence():
               "hashlib.sha256 = stopped\n"
               "runpy.run_path('set_up.py', run_name='__main__')")
     done = run([sys.executable, "-c", script], cwd=ROOT)
-    said = "\nset-up: stopped; run the same command again, it goes on where it can\n"
-    assert (done.returncode, done.stderr) == (130, said)
+    message = "\nset-up: stopped; run the same command again, it goes on where it can\n"
+    assert (done.returncode, done.stderr) == (130, message)
 
 
 @pytest.mark.parametrize(("umask", "mode"), [(0o077, 0o600), (0o022, 0o644), (0o002, 0o664)])
@@ -240,8 +240,8 @@ def _prose(path):
 
 @pytest.mark.parametrize("path", BOOKS, ids=lambda path: path.stem)
 def test_notebooks_say_where_their_results_stand(path):
-    said = "- This file has no outputs. Its results stand in [docs/results.md](../docs/results.md).\n"
-    assert _prose(path).count(said) == 1
+    line = "- This file has no outputs. Its results stand in [docs/results.md](../docs/results.md).\n"
+    assert _prose(path).count(line) == 1
 
 
 def test_next_links_lead_through_every_notebook_once():
@@ -290,11 +290,11 @@ NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight",
 @pytest.mark.parametrize("path", BOOKS, ids=lambda path: path.stem)
 def test_a_notebook_takes_as_long_as_readme_says(path):
     text = "".join(cell.source for cell in parameters.cells(path))
-    said = re.search(r"Run it as it is: about (\w+) (minute|second)", text)
-    assert said, f"{path.name} does not say how long it takes"
+    written = re.search(r"Run it as it is: about (\w+) (minute|second)", text)
+    assert written, f"{path.name} does not say how long it takes"
     time = re.search(rf"^\| `{path.stem}` \|.*\| (\d+) (min|s) \|$", (ROOT / "README.md").read_text(), re.M)
-    number = NUMBERS.index(said[1]) if said[1] in NUMBERS else int(said[1])
-    assert (number, said[2].startswith(time[2])) == (int(time[1]), True)
+    number = NUMBERS.index(written[1]) if written[1] in NUMBERS else int(written[1])
+    assert (number, written[2].startswith(time[2])) == (int(time[1]), True)
 
 
 HOOKS = {hook["id"]: hook for repo in yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"]

@@ -84,14 +84,14 @@ def one_source(monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize("verb", ["paper", "reproduce"])
-@pytest.mark.parametrize(("text", "said"), [
+@pytest.mark.parametrize(("text", "message"), [
     ("It gains 17.5 %.", "try.typ, line 3: '17.5' is typed by hand"),
     ("It gains #given[17.5] %.", "try.typ, line 3: #given[17.5] is not in data/"),
     ("17 and 18", "(1 more: study check paper)")])
-def test_a_number_of_the_paper_s_own_is_refused_before_anything_is_run(study, one_source, monkeypatch, verb, text, said):
+def test_a_number_of_the_paper_s_own_is_refused_before_anything_is_run(study, one_source, monkeypatch, verb, text, message):
     monkeypatch.setattr(reproduction, "run_plans", lambda *all: pytest.fail("runs"))
     one_source(text)
-    assert said in one_sentence(study(verb))
+    assert message in one_sentence(study(verb))
 
 
 def test_check_paper_lists_all_of_them_without_a_run(study, one_source):

@@ -64,12 +64,12 @@ def test_diff_of_two_notebooks_is_short(two_runs, made_once, study):
 
 def test_a_figure_names_its_run_and_its_digest_does_not(two_runs, runs, made_once):
     """In all formats; the digest tells whether two runs drew the same."""
-    one, again = two_runs[0], made_once("drawn", {"n": 2}, DRAW, "m = n")
-    for planned in (one, again):
+    first, again = two_runs[0], made_once("drawn", {"n": 2}, DRAW, "m = n")
+    for planned in (first, again):
         for form in ("svg", "pdf", "png"):
             assert f"run {planned.run_id}".encode() in (planned.folder / "figures" / f"dots-page.{form}").read_bytes()
-    digests = {lines(planned.folder / "figures.jsonl")[0]["digest"] for planned in (one, again)}
-    assert (len(digests), one.run_id != again.run_id) == (1, True)
+    digests = {lines(planned.folder / "figures.jsonl")[0]["digest"] for planned in (first, again)}
+    assert (len(digests), first.run_id != again.run_id) == (1, True)
 
 
 @pytest.mark.parametrize("n", [2, 3])
@@ -80,9 +80,9 @@ def test_trace_and_run_agree_on_what_is_current(runs, notebook, study, tmp_path,
     assert study("run", path, "-p", f"n={n}").returncode == 0
     assert ", current\n" in study("trace", "dots").stdout
     (tmp_path / "runs.csv").write_text("2")
-    said = study("trace", "dots").stdout
-    assert ", of older code or data\n" in said
-    assert "read: runs.csv\n" in said
+    printed = study("trace", "dots").stdout
+    assert ", of older code or data\n" in printed
+    assert "read: runs.csv\n" in printed
     assert "done before" not in study("run", path, "-p", f"n={n}").stdout
     assert ", current\n" in study("trace", "dots").stdout
 

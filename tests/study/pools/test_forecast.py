@@ -142,8 +142,8 @@ def test_metaslabs_with_more_segments_than_the_model_holds_are_made_smaller(how)
     for n in (1, 3):
         fewer = forecast._manageable(slabs, "b117", n, 8192)
         n_segments = n * described_space.n_segments(fewer[0], 8192)
-        most = forecast.MAX_SEGMENTS if how else forecast.MAX_UNKNOWN
-        assert most / 2 - n <= n_segments <= most
+        max_segments = forecast.MAX_SEGMENTS if how else forecast.MAX_UNKNOWN
+        assert max_segments / 2 - n <= n_segments <= max_segments
         assert {slab.free_bytes / slab.size_bytes for slab in fewer} == {0.5}
 
 

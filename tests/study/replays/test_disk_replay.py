@@ -174,7 +174,7 @@ def test_a_bus_that_is_not_given_is_fast_scsi():
     assert specified_disk(changed("drive/Bulk sector transfer time", 0.1)).bus_ns == 100_000
 
 
-@pytest.mark.parametrize(("path", "value", "said"), [
+@pytest.mark.parametrize(("path", "value", "message"), [
     ("drive", None, "no field 'drive'"),
     ("drive/Segment size (in blks)", None, "no field 'Segment size"),
     ("drive/Number of buffer segments", "many", "give a number"),
@@ -199,10 +199,10 @@ def test_a_bus_that_is_not_given_is_fast_scsi():
     ("drive/Read hit over. after read", 1e30, "is 1e.30; give a number of at most 10.9"),
     ("mechanics/Layout Model/Zones/0/Blocks per track", None, "no field 'Blocks per track'"),
 ])
-def test_an_impossible_drive_is_one_sentence(path, value, said, measured):
+def test_an_impossible_drive_is_one_sentence(path, value, message, measured):
     trace, drive = measured(n=8)
     drive.write_text(json.dumps(changed(path, value)))
-    with pytest.raises(UserError, match=said) as error:
+    with pytest.raises(UserError, match=message) as error:
         replay_disk(trace, drive)
     assert "\n" not in str(error.value)
 
@@ -217,14 +217,14 @@ def test_a_drive_of_more_blocks_than_can_be_counted_is_one_sentence():
 def test_whole_numbers_may_be_written_with_a_point():
     def pointed(part):
         if isinstance(part, dict):
-            return {name: pointed(one) for name, one in part.items()}
-        return [pointed(one) for one in part] if isinstance(part, list) else float(part) if type(part) is int else part
-    for one, other in zip(specified_disk(pointed(DRIVE)), specified_disk(DRIVE), strict=True):
-        assert type(one) is type(other)
-        np.testing.assert_equal(one, other)
+            return {name: pointed(value) for name, value in part.items()}
+        return [pointed(value) for value in part] if isinstance(part, list) else float(part) if type(part) is int else part
+    for value, other in zip(specified_disk(pointed(DRIVE)), specified_disk(DRIVE), strict=True):
+        assert type(value) is type(other)
+        np.testing.assert_equal(value, other)
 
 
-@pytest.mark.parametrize(("spoil", "said"), [
+@pytest.mark.parametrize(("spoil", "message"), [
     (lambda text: text.replace("gap_us", "pause"), "has no column gap_us"),
     (lambda text: text.splitlines()[0], "has no requests; give at least 4"),
     (lambda text: "\n".join(text.splitlines()[:2]), "has 1 request; give at least 4"),
@@ -238,10 +238,10 @@ def test_whole_numbers_may_be_written_with_a_point():
     (lambda text: text + "R,4,1,5,1e300\n", "of 0 to 10"),
     (lambda text: text.replace("\n", ",1\n").replace("gap_us,1", "gap_us"), "more values than its header"),
 ])
-def test_an_impossible_trace_is_one_sentence(spoil, said, measured):
+def test_an_impossible_trace_is_one_sentence(spoil, message, measured):
     trace, drive = measured(n=8)
     trace.write_text(spoil(trace.read_text()))
-    with pytest.raises(UserError, match=said) as error:
+    with pytest.raises(UserError, match=message) as error:
         replay_disk(trace, drive)
     assert "\n" not in str(error.value)
 
@@ -269,7 +269,7 @@ def test_what_does_not_change_the_meaning_of_a_trace_is_accepted(vary, measured)
     trace, _ = measured(n=60)
     plain = read_trace(trace)
     trace.write_bytes(vary(trace.read_text()).encode())
-    assert all((one == other).all() for one, other in zip(read_trace(trace), plain, strict=True))
+    assert all((column == expected).all() for column, expected in zip(read_trace(trace), plain, strict=True))
 
 
 def test_columns_have_any_order_and_there_may_be_more_of_them(measured):
@@ -279,7 +279,7 @@ def test_columns_have_any_order_and_there_may_be_more_of_them(measured):
     varied.to_csv(trace, index=False)
     varied.astype({"block": "int32", "count": "uint16", "gap_us": "float32"}).to_parquet(trace.with_suffix(".parquet"))
     for path in (trace, trace.with_suffix(".parquet")):
-        assert all((one == other).all() for one, other in zip(read_trace(path), plain, strict=True))
+        assert all((column == expected).all() for column, expected in zip(read_trace(path), plain, strict=True))
 
 
 def test_rows_of_a_parquet_file_are_counted_and_not_called_by_their_index(measured):
@@ -302,7 +302,7 @@ def test_an_empty_trace_is_what_is_wrong_also_where_the_seek_curve_is_missing(me
         replay_disk(trace, drive)
 
 
-@pytest.mark.parametrize(("content", "said"), [
+@pytest.mark.parametrize(("content", "message"), [
     ("cylinders,ms\n1,1\n3,x\n", "^row 2 of the seek curve .* is 3,x; give two numbers of at most 10\\^9$"),
     ("cylinders,ms\n1,1\n3,\n", "^row 2 of the seek curve .* is 3.*,nan; "),
     ("cylinders,ms\n1,1\n3,inf\n", "row 2 of the seek curve .* is 3,inf; "),
@@ -310,9 +310,9 @@ def test_an_empty_trace_is_what_is_wrong_also_where_the_seek_curve_is_missing(me
     ("cylinders,ms\n1,1\n", "has 1 rows of cylinders, ms; give two or more"),
     ("distance,ms\n1,1\n2,2\n", "rows of distance, ms; give"),
     ("cylinders,ms\n3,1\n2,2\n", "does not rise")])
-def test_an_impossible_seek_curve_is_one_sentence(content, said, tmp_path):
+def test_an_impossible_seek_curve_is_one_sentence(content, message, tmp_path):
     (tmp_path / "seek.csv").write_text(content)
-    with pytest.raises(UserError, match=said):
+    with pytest.raises(UserError, match=message):
         read_seek_table(tmp_path / "seek.csv")
 
 
@@ -321,7 +321,7 @@ def test_columns_may_be_apart_by_semicolons_or_tabs(separator, measured, tmp_pat
     trace, _ = measured(n=40)
     path = tmp_path / "t.csv"
     path.write_text("# a note, with a comma\n" + trace.read_text().replace(",", separator))
-    assert all((one == other).all() for one, other in zip(read_trace(path), read_trace(trace), strict=True))
+    assert all((column == expected).all() for column, expected in zip(read_trace(path), read_trace(trace), strict=True))
 
 
 @pytest.mark.parametrize("name", ["t.csv.gz", "t.csv.bz2", "t.csv.xz", "t.csv.zip", "t.csv.zst", "t.csv.lz4"])
@@ -333,7 +333,7 @@ def test_a_compressed_trace_is_read_and_one_that_is_cut_off_is_one_sentence(name
             file.write(trace.read_bytes())
     else:
         pd.read_csv(trace).to_csv(packed, index=False)
-    assert all((one == other).all() for one, other in zip(read_trace(packed), read_trace(trace), strict=True))
+    assert all((column == expected).all() for column, expected in zip(read_trace(packed), read_trace(trace), strict=True))
     whole = packed.read_bytes()
     for spoilt in (whole[:len(whole) // 2], bytes(len(whole))):
         packed.write_bytes(spoilt)

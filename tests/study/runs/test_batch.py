@@ -78,8 +78,8 @@ def test_two_batches_at_once_share_the_work(runs, notebook, tmp_path):
               f"o = run_plans([plan(Path({str(path)!r}), {{'n': i}}) for i in range(10)], 2, UNLIMITED, Console());"
               "sys.exit(any(x.status != 'ok' for x in o))")
     words, environment = [*command()[:1], "-c", script], dict(os.environ, STUDY_RUNS=str(runs))
-    with started(words, env=environment) as one, started(words, env=environment) as other:
-        assert [ended(batch, 300) for batch in (one, other)] == [0, 0]
+    with started(words, env=environment) as first, started(words, env=environment) as second:
+        assert [ended(batch, 300) for batch in (first, second)] == [0, 0]
     assert sorted(map(int, flag.read_text().split())) == list(range(10))
 
 
@@ -152,8 +152,8 @@ def test_a_really_full_disk(tmp_path, notebook):
 def test_what_a_run_says_is_json_on_one_line_each(runs, notebook):
     path = notebook("lines", "from study.runs import record\nfor t in (0.5, 1):\n    record.metric('a.b', 2 * t, 's', t)")
     outcome, = run_all([plan(path)])
-    said = [json.loads(line) for line in (outcome.plan.folder / "metrics.jsonl").read_text().splitlines()]
-    assert said == [{"t": t, "name": "a.b", "value": 2 * t, "unit": "s"} for t in (0.5, 1.0)]
+    recorded = [json.loads(line) for line in (outcome.plan.folder / "metrics.jsonl").read_text().splitlines()]
+    assert recorded == [{"t": t, "name": "a.b", "value": 2 * t, "unit": "s"} for t in (0.5, 1.0)]
 
 
 def test_nothing_is_written_outside_the_runs_folder(runs, notebook):
@@ -213,7 +213,7 @@ def test_runs_begin_after_what_they_need_and_end_within_the_bound_of_list_schedu
 
 def shortest(lengths, workers):
     """Of all ways to divide independent runs among workers."""
-    return min(max(sum(length for length, one in zip(lengths, who, strict=True) if one == worker)
+    return min(max(sum(length for length, own in zip(lengths, who, strict=True) if own == worker)
                    for worker in range(workers)) for who in itertools.product(range(workers), repeat=len(lengths)))
 
 
@@ -244,4 +244,4 @@ def test_what_a_long_run_needs_is_as_urgent_as_the_two_together():
 
 def test_the_study_begins_with_its_longest_notebook():
     first = batch.by_urgency(all_plans())[0]
-    assert catalogue.STUDY[first.name].minutes == max(one.minutes for one in catalogue.STUDY.values())
+    assert catalogue.STUDY[first.name].minutes == max(notebook.minutes for notebook in catalogue.STUDY.values())

@@ -133,14 +133,14 @@ def test_status_and_dry_run_say_what_would_run_and_run_nothing(study, runs, note
     assert "run with other code, data or parameters" in row()
     path.unlink()
     assert "cannot run: " in study("status").stdout
-    said = study("reproduce", "--only", "05", "--dry-run").stdout
-    assert [word in said for word in ("04_oltp_gain", "05_io_size_correlation", "2 of 2 would run")] == [True] * 3
+    printed = study("reproduce", "--only", "05", "--dry-run").stdout
+    assert [word in printed for word in ("04_oltp_gain", "05_io_size_correlation", "2 of 2 would run")] == [True] * 3
 
 
 def test_the_manifest_names_the_commit(runs, notebook, monkeypatch):
     planned = run(plan(notebook("plain", "n"))).plan
-    said = json.loads((planned.folder / "manifest.json").read_text())["git"]
-    assert said is None or (len(said["commit"]), type(said["dirty"])) == (40, bool)
+    commit = json.loads((planned.folder / "manifest.json").read_text())["git"]
+    assert commit is None or (len(commit["commit"]), type(commit["dirty"])) == (40, bool)
     monkeypatch.setenv("PATH", "")      # no git at hand
     from study.project import git_state
     assert git_state() is None

@@ -109,10 +109,10 @@ def browser(tmp_path_factory):
 
 def wait_for(condition, seconds):
     deadline = time.monotonic() + seconds
-    while not (found := condition()):
+    while not (result := condition()):
         assert time.monotonic() < deadline, f"nothing in {seconds} s"
         time.sleep(0.25)
-    return found
+    return result
 
 
 def state(browser):

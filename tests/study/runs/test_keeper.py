@@ -33,14 +33,14 @@ subprocess.run([sys.executable, '-c', code], timeout=60)
 
 def sleepers(folder) -> list[psutil.Process]:
     """Of the notebook in this folder: a session of tests beside this one has its own."""
-    found = []
+    processes = []
     for process in psutil.process_iter():
         try:
             if MARK in process.cmdline() and process.status() != "zombie" and process.cwd() == str(folder):
-                found.append(process)
+                processes.append(process)
         except psutil.Error:
             pass
-    return found
+    return processes
 
 
 def wait_for(condition, seconds=60.0):
@@ -222,16 +222,16 @@ def test_a_secret_reaches_the_notebook_and_nothing_that_is_written(study, runs, 
         assert secrets.HIDDEN in next(runs.glob("*/*/secret.ipynb")).read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize(("words", "value", "said"), [
+@pytest.mark.parametrize(("words", "value", "message"), [
     (["--secret", "token"], None, "set the environment variable token"),
     (["--secret", "token"], "short", "has 5 characters"), (["--secret", "other"], "long enough", "no parameter 'other'"),
     (["--secret", "n"], "long enough", "only text can be secret"),
     (["--secret", "token", "-p", "token=x"], "long enough", "is given and is secret")])
-def test_a_secret_that_is_none_is_one_sentence(study, runs, notebook, monkeypatch, words, value, said):
+def test_a_secret_that_is_none_is_one_sentence(study, runs, notebook, monkeypatch, words, value, message):
     for name in ("token", "other", "n"):
         monkeypatch.delenv(name, raising=False)
         if value:
             monkeypatch.setenv(name, value)
     monkeypatch.setattr("sys.stdin", None)
-    assert said in one_sentence(study("run", notebook("secret", "n", parameters="n = 1\ntoken = ''"), *words))
+    assert message in one_sentence(study("run", notebook("secret", "n", parameters="n = 1\ntoken = ''"), *words))
     assert not list(runs.glob("secret/*"))

@@ -141,14 +141,14 @@ def test_large_seeds_are_kept():
     assert checked("x", str(2**128), INT) == 2**128
 
 
-@pytest.mark.parametrize(("content", "said"), [
+@pytest.mark.parametrize(("content", "message"), [
     ("a: 1\nb: 2\na: 3\n", r"line 3: the name 'a' stands twice"), ("a: {b: 1, b: 2}", "'b' stands twice"),
     ("? [1]\n: 2", "a name is no text"), ("a: !!python/name:os.system x", "is not known"), ("a: &x [*x]", "is not YAML"),
     ("a: " + "[" * 3000, "nested too deeply|is not YAML"), (f"a: [{HUGE}]", "beyond 1.8e")])
-def test_a_parameter_file_that_says_two_things_or_none_is_refused(tmp_path, content, said):
+def test_a_parameter_file_that_says_two_things_or_none_is_refused(tmp_path, content, message):
     file = tmp_path / "p.yaml"
     file.write_text(content)
-    with pytest.raises(UserError, match=said):
+    with pytest.raises(UserError, match=message):
         from_yaml(file)
 
 
@@ -184,9 +184,9 @@ def test_a_parameters_cell_as_papermill_users_write_it(notebook):
         "lr": 0.01, "ratio": 1.5, "table": {"a": [1]}, "maybe": 0.5, "perhaps": None, "names": ["c"], "options": {"d": 2}}
     assert {name: parameter.help for name, (_, parameter) in schema(path, None).items() if parameter.help} == {
         "lr": "learning rate", "size": "of a part"}
-    for word, said in (("n=0.5", "not a whole number"), ("names=3", "not a list"), ("lr=null", "not a number"),
+    for word, message in (("n=0.5", "not a whole number"), ("names=3", "not a list"), ("lr=null", "not a number"),
                        ("options=[1]", "not a table"), ("perhaps=x", "not a whole number or null")):
-        with pytest.raises(UserError, match=said):
+        with pytest.raises(UserError, match=message):
             resolve(path, None, from_command_line([word]))
 
 

@@ -34,9 +34,9 @@ def test_a_run_leaves_notebook_parameters_metrics_and_a_manifest(runs, notebook)
     table = pd.read_parquet(folder / "metrics.parquet")
     assert list(table.columns) == ["run_id", "t", "name", "value", "unit"]
     assert table.iloc[0][["name", "value", "unit"]].tolist() == ["answer.value", 7.0, "1"]
-    said = manifest(folder)
-    assert said["status"] == "ok"
-    for name, digest in said["files"].items():
+    written = manifest(folder)
+    assert written["status"] == "ok"
+    for name, digest in written["files"].items():
         content = (folder / name).read_bytes()
         assert digest == hashlib.sha256(len(content).to_bytes(8, "little") + content).hexdigest()
 
@@ -47,9 +47,10 @@ def test_processor_time_is_that_of_the_kernel_and_its_children_and_no_sleep(runs
     work = "import time\nwhile time.process_time() < {}:\n    pass"
     child = f"import subprocess, sys\nsubprocess.run([sys.executable, '-c', {work.format(1.0)!r}], check=True)"
     cells = [f"import time\nbegan = time.process_time()\n{work.format('began + 1')}", child, "import time\ntime.sleep(4)"]
-    one, slept = (run(plan(notebook(name, "n", *some))).plan for name, some in (("works", cells[:2]), ("sleeps", cells[2:])))
-    said, idle = manifest(one.folder), manifest(slept.folder)
-    assert said["cpu_seconds"] > 2
+    works, sleeps = (run(plan(notebook(name, "n", *chosen))).plan
+                     for name, chosen in (("works", cells[:2]), ("sleeps", cells[2:])))
+    busy, idle = manifest(works.folder), manifest(sleeps.folder)
+    assert busy["cpu_seconds"] > 2
     assert idle["seconds"] > 4
     assert idle["cpu_seconds"] < idle["seconds"] - 2    # a kernel starts in one thread, so in no less than it works
 
@@ -77,12 +78,12 @@ def test_a_run_that_breaks_says_how_and_where(runs, notebook, name, cell, status
     """papermill's saved notebook says 'completed' of cells that never ran; ours must not."""
     outcome = run(plan(notebook(name, "m = n", cell, "print('never')")), Limits(cell_seconds=4, memory_bytes=6 * 10**9))
     assert (outcome.status, reason in outcome.reason, "cell 3" in outcome.reason) == (status, True, True)
-    said = manifest(outcome.plan.folder)
-    assert (said["status"], said["reason"], said["cell"]) == (status, outcome.reason, 3)
+    written = manifest(outcome.plan.folder)
+    assert (written["status"], written["reason"], written["cell"]) == (status, outcome.reason, 3)
     executed = nbformat.read(outcome.plan.folder / f"{name}.ipynb", as_version=4)
     assert executed.metadata.papermill["exception"] is True
-    after = [one.metadata.papermill["status"] for one in executed.cells if one.source == "print('never')"]
-    broken = [one.metadata.papermill["status"] for one in executed.cells if one.source == cell]
+    after = [ran.metadata.papermill["status"] for ran in executed.cells if ran.source == "print('never')"]
+    broken = [ran.metadata.papermill["status"] for ran in executed.cells if ran.source == cell]
     assert (broken, after) == (["failed"], ["pending"])
 
 
@@ -154,12 +155,12 @@ class OneChanged(sources.Digests):
     ("study/figures/ladders.py", {"07", "08"}),
     ("study/runs/guard.py", {"00", "01", "02", "03", "04", "05", "06", "07", "08", "09", "10", "90", "91"})])
 def test_a_changed_source_repeats_the_notebooks_that_can_see_it(changed, repeated, monkeypatch):
-    found = OneChanged()
-    monkeypatch.setattr(plans.sources, "digest_once", functools.partial(sources.digest, digests=found))
+    digests = OneChanged()
+    monkeypatch.setattr(plans.sources, "digest_once", functools.partial(sources.digest, digests=digests))
     before = plans.all_plans()
-    found.changed = changed
+    digests.changed = changed
     after = plans.all_plans()
-    assert {one.name[:2] for one, other in zip(before, after, strict=True) if one.run_id != other.run_id} == repeated
+    assert {old.name[:2] for old, new in zip(before, after, strict=True) if old.run_id != new.run_id} == repeated
 
 
 @pytest.mark.parametrize(("book", "name"), [("90_model_vs_zfs", "traces/vdev_cache/mix_L2.parquet"),

@@ -47,12 +47,12 @@ def is_grey(box):
 
 def test_a_moved_slider_redraws():
     box = explore(record_kib=8, line_kib=64, cache_mib=10)
-    before, said = box.picture.value, []
-    box.status.observe(lambda change: said.append(change.new), names="value")
+    before, statuses = box.picture.value, []
+    box.status.observe(lambda change: statuses.append(change.new), names="value")
     box.controls["cache_mib"].value = 1
     assert box.picture.value != before
-    assert "Computing" in said[0]
-    assert "of these values" in said[-1] == box.status.value
+    assert "Computing" in statuses[0]
+    assert "of these values" in statuses[-1] == box.status.value
     assert not is_grey(box)
 
 
@@ -118,11 +118,11 @@ def test_the_picture_is_grey_and_time_is_told_while_it_is_computed(listed, monke
     listed(x={"kind": "float", "low": 0, "high": 10})
     monkeypatch.setattr(sliders, "TICK_S", 0.01)
     told = threading.Event()
-    said = []
+    seen = []
 
     def simulate(x):
         if x > 1:       # the first picture has none before it
-            said.append((is_grey(box), told.wait(20)))
+            seen.append((is_grey(box), told.wait(20)))
         else:
             time.sleep(0.05)
         return [x]
@@ -133,7 +133,7 @@ def test_the_picture_is_grey_and_time_is_told_while_it_is_computed(listed, monke
             told.set()
     box.status.observe(look, names="value")
     box.controls["x"].value = 2.0
-    assert said == [(True, True)]
+    assert seen == [(True, True)]
 
 
 def test_a_slider_takes_only_what_is_possible_beside_the_others(listed):

@@ -75,9 +75,9 @@ def test_a_record_that_is_gone_takes_its_samples_along(runs, shelf):
     ("old", pd.concat([FRAME, FRAME]), "second value"),
     ("old", FRAME.assign(unit=[str(row) for row in range(len(FRAME))]), "two units")])
 def test_what_is_no_series_is_one_sentence(name, frame, words):
-    with pytest.raises(UserError, match=words) as said:
+    with pytest.raises(UserError, match=words) as error:
         samples.checked(name, frame)
-    assert "\n" not in str(said.value)
+    assert "\n" not in str(error.value)
 
 
 def test_a_series_is_recorded_once(runs, notebook):
@@ -102,8 +102,8 @@ def outcomes_of(paths, workers=2):
 
 def test_what_a_notebook_needs_is_run_before_it(runs, shelf):
     gives, takes = shelf()
-    one, = outcomes_of([takes])
-    assert (one.status, one.reason) == ("ok", None)
+    outcome, = outcomes_of([takes])
+    assert (outcome.status, outcome.reason) == ("ok", None)
     assert done_before(plan(gives))
     with store.open() as connection:
         assert connection.execute("SELECT value FROM metrics WHERE name = 'tps.mean'").fetchall() == [(306.0,)]
@@ -111,8 +111,8 @@ def test_what_a_notebook_needs_is_run_before_it(runs, shelf):
 
 def test_the_order_in_which_notebooks_are_asked_for_does_not_matter(runs, shelf):
     gives, takes = shelf()
-    assert [one.plan.name for one in outcomes_of([takes, gives])] == ["02_takes", "01_gives"]
-    assert {one.status for one in outcomes_of([takes, gives])} == {"ok"}
+    assert [outcome.plan.name for outcome in outcomes_of([takes, gives])] == ["02_takes", "01_gives"]
+    assert {outcome.status for outcome in outcomes_of([takes, gives])} == {"ok"}
 
 
 def test_another_run_of_what_is_needed_makes_another_run(runs, shelf):
@@ -127,17 +127,17 @@ def test_nothing_that_is_needed_is_repeated_for_a_run_that_has_been_done(runs, s
     gives, takes = shelf()
     outcomes_of([takes])
     (plan(gives).folder / "manifest.json").unlink()
-    assert [one.again for one in outcomes_of([takes])] == [False]
+    assert [outcome.again for outcome in outcomes_of([takes])] == [False]
     assert not done_before(plan(gives))
 
 
 def test_a_needed_run_that_breaks_is_one_sentence_and_stops_no_other(runs, shelf, notebook):
     _, takes = shelf(gives="1 / 0")
-    said = io.StringIO()
-    needing, other = run_plans([plan(takes), plan(notebook("03_other", "n"))], 2, UNLIMITED, Console(file=said))
+    printed = io.StringIO()
+    needing, other = run_plans([plan(takes), plan(notebook("03_other", "n"))], 2, UNLIMITED, Console(file=printed))
     assert (needing.status, other.status) == ("not run", "ok")
     assert needing.reason == "because 01_gives, which it needs, has not gone well: failed"
-    assert "02_takes: not run (because 01_gives" in said.getvalue().replace("\n", " ")
+    assert "02_takes: not run (because 01_gives" in printed.getvalue().replace("\n", " ")
     assert not needing.plan.folder.exists()
 
 
@@ -188,9 +188,9 @@ def test_cases_come_back_part_by_part_and_unfitted(runs, shelf):
     gives, _ = shelf(gives=KEEPS)
     outcome = run(plan(gives))
     assert outcome.status == "ok", outcome.reason
-    found = cases.read("01_gives")
-    assert found.part.tolist() == ["central", "seed", "parameter", "structure", "all", "all"]
-    assert found["after/a.b"].tolist() == [0, 3, 6, 9, 12, 15]
-    assert found["after/c"].isna().tolist() == [False, False, True, False, False, False]
-    assert not found.fitted.any()
+    table = cases.read("01_gives")
+    assert table.part.tolist() == ["central", "seed", "parameter", "structure", "all", "all"]
+    assert table["after/a.b"].tolist() == [0, 3, 6, 9, 12, 15]
+    assert table["after/c"].isna().tolist() == [False, False, True, False, False, False]
+    assert not table.fitted.any()
     assert series.parameters("01_gives") == {"n": 3}
