@@ -11,19 +11,22 @@ from typing import Annotated
 import typer
 
 from study import errors
-from study.commands import complete
-from study.commands.machine import machine
+from study.commands import advise, age, complete, pool, predict
 from study.commands.replay import replay
 from study.commands.result import Json, give
 from study.console import err, out, table
 from study.errors import UserError
 
-NOTEBOOKS, CAME_OUT, TRACES = "Notebooks", "What came out", "Recorded traces"      # panels of study --help
+# panels of study --help
+NOTEBOOKS, CAME_OUT, TRACES, MACHINE = "Notebooks", "What came out", "Recorded traces", "Your own machine"
 
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False,
                   help="What makes a database fast or slow on ZFS: run the notebooks, see what came out, ask about a "
                        "machine of your own. To begin with: study run 90, then study claims.")
 check = typer.Typer(no_args_is_help=True, help="Hold a text against the store.")
+machine = typer.Typer(rich_markup_mode="rich")
+for verb in (pool.pool, predict.predict, advise.advise, age.age):
+    machine.command(rich_help_panel=MACHINE)(verb)
 app.add_typer(machine)
 app.add_typer(replay, name="replay", rich_help_panel=TRACES)
 app.add_typer(check, name="check", rich_help_panel=CAME_OUT)

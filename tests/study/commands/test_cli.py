@@ -8,9 +8,9 @@ import pytest
 from conftest import one_sentence
 
 from model.zfs.eras import ERAS, era
-from study.commands import machine as cli_machine
 from study.commands import main as cli
 from study.commands import scoreboard
+from study.commands.pool import ERAS as ERAS_OF_HELP
 from study.pools import aged_pools
 from study.project import DATA, runs_folder
 from study.replays import verify
@@ -283,7 +283,7 @@ def test_a_pool_that_cannot_be_aged_is_refused_before_anything_is_compiled(study
 
 
 def test_help_names_every_era_and_says_by_which_rules_they_choose():
-    assert list(ERAS) == cli_machine.ERAS.split(", ")
+    assert list(ERAS) == ERAS_OF_HELP.split(", ")
     rules = {name: next(known for known in ("b103", "b117", "b141_df", "b141")
                         if era(name).metaslab == era(known).metaslab._replace(gang=era(name).metaslab.gang))
              for name in ERAS}

@@ -11,7 +11,7 @@ from model.zfs.eras import ERAS
 from model.zfs.metaslab.new_pool import UNIT_BYTES, disk_asize, metaslab_shift, new_pool
 from model.zfs.metaslab.state import TopVdev
 from model.zfs.space.bitmaps import MAX_BLOCKS
-from study.commands.age import LARGEST_DISK_GB, rows
+from study.pools.age_recipe import MAX_DISK_GB, rows
 from support.processes import interpreted
 
 
@@ -53,5 +53,5 @@ def test_parts_of_the_rewriting_are_all_of_it(n_txgs, parts):
 
 
 def test_the_largest_disk_has_metaslabs_that_the_engine_can_map():
-    bytes_of_largest = 2**metaslab_shift(disk_asize(LARGEST_DISK_GB * 10**9))
+    bytes_of_largest = 2**metaslab_shift(disk_asize(MAX_DISK_GB * 10**9))
     assert bytes_of_largest // UNIT_BYTES == MAX_BLOCKS

@@ -1,0 +1,47 @@
+"""`study advise`: which step of tuning gives most on a machine of the user's own."""
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from study import console
+from study.commands.result import Json, give
+from study.console import err, out
+from study.errors import UserError
+
+
+def advise(
+    hardware: Annotated[Path | None, typer.Option(help="What you have: a TOML file as in data/machines.")] = None,
+    database: Annotated[str, typer.Option(help="postgres, innodb or oracle.")] = "postgres",
+    draws: Annotated[int, typer.Option(min=2, help="Draws of all that is not known.")] = 8,
+    today: Annotated[bool, typer.Option(help="Instead: what of the advice still holds in OpenZFS of today.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Which step of tuning next gives most on your machine, with intervals, and what it costs in safety.
+
+    Takes about ten minutes, as every step is simulated as long as `predict` would; with --today seconds.
+
+    Example: study advise --hardware data/machines/two-disks-and-an-ssd.toml
+    """
+    from study.ensembles import ensembles
+    from study.predictions import advise as advising
+    from study.predictions import bounds, recipes
+    from study.predictions.predict import EXPERIMENTS, taken_by_default
+    if database not in advising.DATABASES:
+        raise UserError(f"database is '{database}', but the choices are postgres, innodb and oracle; take one of these")
+    if today and hardware is not None:
+        raise UserError(f"--today is of no machine and --hardware is {hardware}; leave one of the two out")
+    if today:
+        give(recipes.read().model_dump(), as_json, lambda: out.print(recipes.page(), soft_wrap=True))
+    elif hardware is None:
+        raise UserError("--hardware is missing; give a TOML file of what you have, such as data/machines/"
+                        "two-disks-and-an-ssd.toml")
+    else:
+        mine = advising.read(hardware, database)
+        taken = taken_by_default(advising.content_of(hardware, database)[0], mine[0])
+        err.print("simulating every step of data/advice.toml on this machine: about ten minutes")
+        with console.counting("runs") as tell, ensembles.telling(tell):
+            advice = advising.advise(*mine, draws)
+            shares = bounds.of(advising.at_work(mine[0]), EXPERIMENTS[database])
+        advice = advice._replace(bound_by=shares, notes=taken)
+        give(advice, as_json, lambda: advising.say(advice, out))

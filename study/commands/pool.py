@@ -1,0 +1,61 @@
+"""`study pool`: what the allocator makes of small writes in the free space of a pool of the user's own."""
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from study import console
+from study.commands.result import Json, give
+from study.console import out, table
+
+ERAS = ("onnv_69, onnv_70, onnv_79, b89, b103, b111, b117, b141, b141_df, openzfs_2013, openzfs_2017, openzfs_2019, "
+        "openzfs_2021, openzfs")    # of model.zfs.eras, which help need not wait for
+
+
+def pool(
+    file: Annotated[Path | None, typer.Argument(help="What `zdb -mm` or `-mmm POOL` printed. `-m` gives ranges.")] = None,
+    fill: Annotated[str | None, typer.Option(help="Instead of a file: allocated share of the pool, as 0.8 or 80%.")] = None,
+    fragmentation: Annotated[str | None, typer.Option(
+        help="And its fragmentation, %, as of `zpool list`: 40 or 40%.")] = None,
+    record: Annotated[str, typer.Option(help="Size of the records (of a LUN, its volblocksize); K is 1024 B.")] = "8K",
+    era: Annotated[str | None, typer.Option(
+        help=f"Only the rules of one build: {ERAS}. Those up to b111 choose as b103 does, those of OpenZFS as b141_df. "
+             "Default: the four above.")] = None,
+    disk: Annotated[str, typer.Option(help="With --fill: size of a top-level vdev.")] = "1T",
+    as_json: Json = False,
+) -> None:
+    """How well small writes would go together in your pool: the allocator, run in free space like the pool's.
+
+    A line for each rule by which ZFS has chosen free space:
+
+    b103 (2008): first fit.
+    b117 (2009): best fit where less than 30 % of a metaslab is free.
+    b141_df: best fit below 4 %. OpenZFS since 2011; nearest to a pool of today.
+    b141 (2010): the new rules that notebooks 03 to 06 are about.
+
+    Writes are of 128 KiB at most, as ZFS had it up to 2019 and has it for SSDs.
+    With --era openzfs_2019 or later they are of 1 MiB, as to disks.
+    A vdev is taken as a disk or a mirror. On RAID-Z and dRAID records are cut up and have parity.
+    That is left out.
+
+    Takes about half a minute the first time, seconds later.
+
+    Example: study pool --fill 0.8 --fragmentation 40
+    """
+    from study.pools import forecast
+    from study.sizes import size_of
+    slabs, record_bytes = forecast.of_pool(file, fill, fragmentation, disk), size_of(record, "record")
+    with console.doing("writing to free space like the pool's; the first time the model is compiled"):
+        forecasts = forecast.of_slabs(slabs, record_bytes, forecast.eras(era))
+    shown = table(*forecast.COLUMNS)
+    for row in forecast.table(forecasts, record_bytes).itertuples(index=False):
+        shown.add_row(*row)
+    notes = forecast.notes(slabs)
+    if era is None:
+        notes.append("b141_df is the nearest to OpenZFS of today; what each line stands for: study pool --help")
+
+    def say() -> None:
+        out.print(shown)
+        for note in notes:
+            out.print(note, soft_wrap=True)
+    give({"record_bytes": record_bytes, "forecasts": forecasts, "notes": notes}, as_json, say)

@@ -1,0 +1,63 @@
+"""`study predict`: what a database would do on a machine of the user's own."""
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from study import console
+from study.commands.result import Json, give
+from study.console import err, out
+from study.project import refuse_overwriting, refuse_unwritable
+
+
+def predict(
+    scenario: Annotated[Path, typer.Argument(help="A TOML file, or the name of one in data/scenarios.")],
+    to: Annotated[Path | None, typer.Option(
+        "--out", help="Write scenario and intervals here (JSON); folders that are missing are made.")] = None,
+    draws: Annotated[int, typer.Option(min=2, help="Draws of all that is not known.")] = 24,
+    seeds: Annotated[int, typer.Option(min=1, help="Runs of each draw.")] = 1,
+    as_json: Json = False,
+) -> None:
+    """What a database would do on a machine: TPS, response times, log and device I/O.
+
+    Each comes with an interval: 5 to 95 % of the draws of all that is not known, and the middle.
+    The first row widens that of TPS by the error of earlier blind predictions.
+
+    Takes one to four minutes, the first of them for compiling.
+
+    Example: study predict data/scenarios/nvme-mirror.toml
+
+    How far off such predictions are: docs/predicting.md.
+    """
+    from study.ensembles import ensembles
+    from study.machines import scenario as scenarios
+    from study.machines.simulate import checked
+    from study.predictions import bounds, model_error
+    from study.predictions import predict as prediction
+    scenario = scenarios.named(scenario)
+    content = scenarios.toml(scenario)
+    mine = checked(scenarios.of(content, scenario.name))
+    if to is not None:
+        refuse_unwritable(to)
+        refuse_overwriting(to, scenario)
+    if era := prediction.era_taken(content, mine):
+        err.print(era, soft_wrap=True)
+    err.print(f"simulating {draws * seeds} runs: a minute or a few")
+    with console.counting("runs") as tell, ensembles.telling(tell):
+        predicted = prediction.interval(mine, draws, seeds)
+        shares = bounds.of(mine, prediction.EXPERIMENTS[mine.database.kind])
+    error, taken = model_error.seen(), prediction.taken_by_default(content, mine)
+    others = {"bound_by": {part.of: part.share for part in shares}, "taken_by_default": taken}
+    calibrated = model_error.as_quantity(predicted.tps, error) | others
+    if to is not None:
+        prediction.write(predicted, to, calibrated)
+
+    def say() -> None:
+        prediction.say(predicted, out, model_error.widened(predicted.tps, error))
+        out.print(f"first row: {model_error.in_words(error)}", soft_wrap=True)
+        out.print(bounds.sentence(shares), soft_wrap=True)
+        out.print("\n".join(["taken by default:", *(f"  {line}" for line in taken)]), soft_wrap=True)
+        if to is not None:
+            out.print(f"written to {to}", soft_wrap=True)
+    give(json.loads(prediction.as_json(predicted, calibrated)), as_json, say)
