@@ -1,7 +1,7 @@
 """One look for all figures. Each function in `study.figures` takes data and returns a matplotlib Figure.
 
-Figures are drawn without pyplot (no global state) on a `canvas` whose width is the paper's column or page, in colours
-that colour-blind readers can tell apart (Okabe and Ito 2008), with fonts of at least 7 pt at that width.
+Figures are drawn without pyplot (no global state) on a `canvas` whose width is the paper's column or page. Colour-blind
+readers can tell the colours apart (Okabe and Ito 2008). Fonts have at least 7 pt at that width.
 """
 import contextlib
 import contextvars

@@ -1,8 +1,8 @@
 """A table that a user names: a CSV, plain or compressed (.gz, .bz2, .xz, .zip, .zst, .lz4), or a Parquet file.
 
 What does not change a CSV's meaning is accepted: blanks around commas, comments (from # to the end of a line), blank lines,
-a comma at the end of every line, ends of lines and the byte order mark of another system, columns in another order, more
-columns than are asked for; and semicolons or tabs in the place of commas, except from a pipe.
+a comma at the end of every line; ends of lines and the byte order mark of another system; columns in another order,
+more columns than are asked for; and semicolons or tabs in the place of commas, except from a pipe.
 """
 import lzma
 import tarfile

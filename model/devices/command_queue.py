@@ -9,10 +9,10 @@
 3. With `sorts`, the list is a one-way elevator, `disksort`. A command at or behind the head of the list, in ascending
    order of blocks, joins the run that begins there; any other, which the elevator has passed, the second run behind it.
    After the last command of the first run the second begins. Without `sorts`, the list is in order of arrival.
-4. When the drive is to begin another command, it looks at the first `window` of those it holds, in order of arrival, and
-   takes the one whose first sector can be reached soonest: `positioning_time` of `model.devices.disk_mechanics`. A window of
-   1 serves in order; one smaller than the depth is poor queueing. An arm that still writes what is in the buffer is busy,
-   and the choice reckons with it.
+4. When the drive is to begin another command, it looks at the first `window` of those it holds, in order of arrival. It
+   takes the one whose first sector can be reached soonest: `positioning_time` of `model.devices.disk_mechanics`. A
+   window of 1 serves in order; one smaller than the depth is poor queueing. An arm that still writes what is in the
+   buffer is busy, and the choice reckons with it.
 5. No command in the drive is passed over by more than `passes` others: then it is served, the oldest of these first. So a
    read waits for those that came before it and for `passes` more, however long the stream of writes beside it. Without
    that, a stream is always nearest to the arm that writes it. `passes` 0 is first come, first served, a large one the

@@ -5,16 +5,16 @@ What is printed, and what is made of it:
     rotation speed           the revolution
     three seek times         the seek curve (`seek_curve`): over one cylinder, on average, over the full stroke
     rates of two zones       lengths of the tracks, falling evenly from zone to zone; zones of equally many cylinders
-    the sustained rate       skew: a revolution's worth of bytes passes at the instantaneous rate in a revolution, at the
-                             sustained rate in a revolution and a skew, on the average of all tracks
+    the sustained rate       skew: at the instantaneous rate a revolution's worth of bytes passes in a revolution; at
+                             the sustained rate in a revolution and a skew, on the average of all tracks
     capacity, heads          how many cylinders there are
     the buffer               segments of equal size; writes are buffered, and may fill it (disk_buffer.py); after a read
                              the drive reads on into its segment
     command overhead         one for all commands
 
-A skew is there to give the arm the time that it needs, also before a write. So a cylinder's skew is as long as a seek
-over one cylinder and the settling of a write, if the sustained rate leaves that much, and the other tracks share the rest
-of it; a head switch takes as long as their skew leaves. Long transfers then lose no revolution at any track's end.
+A skew is there to give the arm the time that it needs, also before a write. So a cylinder's skew is a seek over one
+cylinder and the settling of a write, if the sustained rate leaves that much. The other tracks share the rest of it; a
+head switch takes as long as their skew leaves. Long transfers then lose no revolution at any track's end.
 
 `platters` and `plain_electronics` are also what a measured drive is replayed with when all but its data sheet is ignored
 (`study.replays.drive_file`): how far off such a disk is was measured.

@@ -1,8 +1,9 @@
 """A disk serves a request: command, buffer, arm, bus.
 
-`service` is all that a simulation calls: it takes a request at a time, lets the drive do what it would have done since
-the last one, and says when the request is finished. No event happens inside: read-ahead and the writing of buffered data
-are run forward only when somebody asks (`advance`), which is exact because nothing but the next request disturbs them.
+`service` is all that a simulation calls: it takes a request at a time. It lets the drive do what it would have done
+since the last one, and says when the request is finished. No event happens inside: read-ahead and the writing of
+buffered data are run forward only when somebody asks (`advance`). That is exact because nothing but the next request
+disturbs them.
 
     read    hit      command, then the bus. The block is in a *segment* of the buffer.
             partly   what is there goes to the host while the arm reads the rest; a running read-ahead need not even move

@@ -15,11 +15,11 @@ last UNWRITTEN of them are only in the buffer: a *run*, which the arm has to wri
    often.
 6. A flush, and a write that finds no room, set the arm to it at once.
 
-That what is written goes to the disk "at its next convenient opportunity", and that writes that follow each other are
-merged, is printed (Seagate ST3655 product manual, C.5.2). That segments adapt to what is written, that reads go first, and
-that the nearest run is next is printed by no maker that we know of, but is what a drive gains by; it is our reading. In the
-replay of measured drives (`study.replays.disk`) requests are 7 to 70 ms apart, so that a buffer hardly ever holds more than
-a write: they bear out that the arm follows a single write at once, and say nothing about the order.
+Data written go to the disk "at its next convenient opportunity", and writes that follow each other are merged: so it is
+printed (Seagate ST3655 product manual, C.5.2). Segments adapt to what is written, reads go first, and the nearest run
+is next. No maker that we know of prints this, but a drive gains by it; it is our reading. In the replay of measured
+drives (`study.replays.disk`) requests are 7 to 70 ms apart, so that a buffer hardly ever holds more than a write: they
+bear out that the arm follows a single write at once, and say nothing about the order.
 """
 
 import numpy as np

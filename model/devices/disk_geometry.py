@@ -8,14 +8,14 @@ blocks are laid on them,
 
 and only two things keep a block number from being a place: sectors set aside as *spares*, and *slipped* defects, which
 are skipped, so that the data behind them moves up by one. Spares belong to a *unit* (a track, a cylinder, a few
-cylinders or the zone), and slips use up either the spares of their unit or the end of the zone.
+cylinders or the zone), and slips use up spares: either those of their unit or the end of the zone.
 
     unit 0                                unit 1
     ├ data ······ x slipped ·· data ┤ spare ├ data ···
                                      ↑ the slip moved the data one sector into the spares
 
-Both steps are a division and a search in a sorted array: with `KEY` the place of a slip less the number of slips before
-it in its unit, exactly the slips with `KEY <= p` lie before the block that would be at `p` without slips. Where whole
+Both steps are a division and a search in a sorted array: `KEY` is the place of a slip less the number of slips before
+it in its unit. Exactly the slips with `KEY <= p` lie before the block that would be at `p` without slips. Where whole
 tracks are spared, the same arithmetic is done in tracks: the `GRAIN` is then a track and not a sector. A *remapped*
 defect keeps its block number, but the block lives elsewhere in the zone.
 
@@ -208,7 +208,7 @@ def _turned(layout, zone, track, cylinder):
 
 @kernel
 def stand(layout, zone, place):
-    """(cylinder, head, angle) of a place: where an arm has to stand to meet the start of its sector, and when, as a
+    """(cylinder, head, angle) of a place: where an arm has to stand to meet the start of its sector; and when, as a
     fraction of a revolution from the index, in [0, 1)."""
     sectors = layout.zones[zone, SECTORS]
     track = place // sectors
@@ -305,9 +305,9 @@ def make_layout(zones, heads, scheme=NO_SPARES, cylinders_per_range=1, serpentin
     """Layout of a disk of `heads` surfaces and the given `Zone`s, outermost first.
 
     `scheme` says where spares lie and what slips use up: 0 none, 1 tracks per zone, 2 sectors per cylinder, 3 per
-    track, 4 per cylinder with slips to the end of the zone, 5 and 6 the same at the front of the cylinder, 7 slips to
-    the end only, 8 per range of `cylinders_per_range`, 9 per zone, 10 per zone with slips to the end.
-    Raises ValueError for a disk that cannot exist.
+    track; 4 per cylinder with slips to the end of the zone, 5 and 6 the same at the front of the cylinder; 7 slips to
+    the end only, 8 per range of `cylinders_per_range`, 9 per zone, 10 per zone with slips to the end. Raises ValueError
+    for a disk that cannot exist.
     """
     if heads < 1 or not zones:
         raise ValueError(f"a disk of {heads} heads and {len(zones)} zones holds nothing; give at least one of each")

@@ -3,8 +3,8 @@
 The spindle never stops: at time t, in nanoseconds, it stands at (t + phase) modulo the time of a revolution. A visit to
 a block is therefore three terms, of which only the first is the drive's to shorten:
 
-    seek       from a table over the distance in cylinders, at least a head switch where the head changes,
-               plus the settling of a write, which must not start a hair beside the track
+    seek       from a table over the distance in cylinders, at least a head switch where the head changes; plus the
+               settling of a write, which must not start a hair beside the track
     latency    until the block's angle comes round
     transfer   the sectors themselves; at the end of a track the next one is reached by the same three terms,
                and skew makes its latency short
@@ -79,14 +79,14 @@ class Disk(NamedTuple):
 class DiskState(NamedTuple):
     """Where the disks are. Times in ns."""
 
-    units: np.ndarray  # (disks, 21) int64: cylinder, head, phase of the spindle, when the arm is free, whether the last
+    units: np.ndarray  # (disks, 21) int64: cylinder, head, phase of the spindle; when the arm is free, whether the last
     #   command was a write, block after the last read, clock of use; read-ahead: its segment, next block, limit, time at
     #   which it was there, where and when the arm is if it is stopped; how the last request was served; the write buffer:
     #   when the last read was done, segments' room that runs take, the piece that is being written: its segment, how many
     #   blocks, until when; how many pieces have been begun
     buffer: np.ndarray  # (disks, 16, segments) int64, so that who searches segments goes along a row: first block, block
-    #   after the last, clock of last use, written; the run: blocks at the end that are to be written, how many of them came
-    #   last, when the arm could begin with these, when they have come over the bus, how many pieces had been begun when it
+    #   after the last, clock of last use, written; the run: blocks at the end that are to be written; how many of them came
+    #   last, when the arm could begin with these, when they have come over the bus; how many pieces had been begun when it
     #   came or was last written from; a block at which it began, and where that lies: cylinder, head, angle in ns of a
     #   revolution, zone, place
 
@@ -194,9 +194,9 @@ def positioning_time(disk, state, unit, now, block, is_write):
 def seek_curve(n_cylinders, single_ns, average_ns, full_ns):
     """Seek times over 0 … n_cylinders − 1 cylinders through three points of a data sheet, in integer ns.
 
-    a + b·√(d − 1) + c·(d − 1) with the given time for one cylinder and for all, and with the given mean over two
-    independent, uniformly distributed cylinders that differ. The closed form behind the mean: distance d has probability
-    2(n − d) / (n(n − 1)). Raises ValueError where no rising curve passes through the points.
+    a + b·√(d − 1) + c·(d − 1) with the given time for one cylinder and for all; and with the given mean over two
+    independent, uniformly distributed cylinders that differ. The closed form behind the mean: distance d has
+    probability 2(n − d) / (n(n − 1)). Raises ValueError where no rising curve passes through the points.
     """
     if n_cylinders < 2 or not 0 <= single_ns <= average_ns <= full_ns:
         raise ValueError(f"seeks of {single_ns}, {average_ns} and {full_ns} ns over {n_cylinders} cylinders are no curve; "

@@ -8,9 +8,10 @@ It is what a data sheet prints: two response times, two rates of small requests,
     the printed response time, and many have the printed rate, or channels / read_ns if that is less. Bytes beyond the
     first 4 KiB follow at the bandwidth.
  3. A write is reported after `write_ns` when it is in the cache, which must have room for it. The cache is *drained* to
-    flash in order: at the bandwidth if a write begins where the last one ended, and otherwise by `write_iops` a second, with
-    bytes beyond the first 4 KiB at `random_rate`. A drive that has been written all over collects garbage for every byte
-    that lies scattered, and of 8 KiB it writes half as many as of 4; a new or trimmed one takes them at the bandwidth.
+    flash in order: at the bandwidth if a write begins where the last one ended; otherwise by `write_iops` a second,
+    with bytes beyond the first 4 KiB at `random_rate`. A drive that has been written all over collects garbage for
+    every byte that lies scattered. Of 8 KiB it writes half as many as of 4; a new or trimmed one takes them at the
+    bandwidth.
  4. Without a cache a write is reported when it has been drained.
  5. A flush waits until all is drained that was in the cache when it came, and takes `flush_ns` besides. If the cache
     survives a power cut (`is_volatile` 0) nothing has to be drained.

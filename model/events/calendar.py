@@ -1,15 +1,15 @@
 """What happens next: the calendar of a simulation, as a tournament.
 
 Every source of events (a disk, a thread, a timer) has at most one event ahead of it, at a time of its own. The sources
-stand at the leaves of a binary tree in one array; every node above holds the earlier one of its two, so that the root says
-what happens next, and a change is carried upwards along one path, as far as it changes anything:
+stand at the leaves of a binary tree in one array; every node above holds the earlier one of its two, so that the root
+says what happens next. A change is carried upwards along one path, as far as it changes anything:
 
                  10 2                      times: 30 at source 0, 20 at 1, 10 at 2, never at 3
             20 1       10 2
          30 0  20 1  10 2  never 3         `next_source` reads the root; `set_time` plays one match a level
 
 Equal times go to the source with the lower number: events have a total order, (time, source), and ties are never luck.
-That pair is one number, the time shifted by the bits of a source, so that a match is one comparison and no guess for the
+That pair is one number, the time shifted by the bits of a source. So a match is one comparison and no guess for the
 processor.
 """
 

@@ -9,8 +9,8 @@ A server keeps a process for all of its service; its event is then the end of it
 
 Threads of the file system want the same processors (`owed` of `model.filesystems.calls`): those that are idle work for them,
 and where none is, who asks for one lets them go first, for a scheduler's round at most. So no work is lost, and no process
-waits while a processor is idle. (Which process it is that waits for them, that they stop for one another, and that they take
-turns with processes which find a processor idle at every one of their events, is left out.)
+waits while a processor is idle. Left out: which process it is that waits for them; that they stop for one another; that
+they take turns with processes which find a processor idle at every one of their events.
 """
 
 from model.events.calendar import set_time

@@ -6,9 +6,9 @@ does this:
 
     after each event of the database: for every process in `outbox`, read its row, and empty the outbox;
     when the call of a process returns, at once or much later: `set_time(calendar, process, when)`;
-    what a processor of the server has to do for the call is added to `cpu_ns`, and takes one when the call has returned
-    (`model.events.servers`, `is_back`);
-    what its own threads have to do for nobody's call is added to `owed`: processors that are idle do it.
+    what a processor of the server has to do for the call is added to `cpu_ns`. It takes a processor when the call has
+    returned (`model.events.servers`, `is_back`); what its own threads have to do for nobody's call is added to `owed`:
+    processors that are idle do it.
 
 The calls. READ and WRITE are of one page of a table: a write goes to the file system, which may keep it in memory.
 EXTEND is the write that makes a table a page longer. FSYNC makes everything written to a file so far stable. The log

@@ -1,8 +1,8 @@
 """States are handed over by reference.
 
-To Numba a NamedTuple is a value, so that to call a kernel with the state of a file system means to hand over each field of
-each of its hundred arrays, and every function has all of them in each of its lines. Here a NamedTuple that holds an array,
-itself or in a NamedTuple in it, is the address of a table, and its fields are read from there:
+To Numba a NamedTuple is a value. To call a kernel with the state of a file system means to hand over each field of each
+of its hundred arrays. Every function then has all of them in each of its lines. Here a NamedTuple that holds an array,
+itself or in a NamedTuple in it, is the address of a table. Its fields are read from there:
 
     number, truth          one word of 8 bytes
     array                  its address, its shape, and its strides unless they follow from the shape

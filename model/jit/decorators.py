@@ -18,10 +18,10 @@ Three things are decided here.
 * A `kernel` is copied into who calls it (`forceinline`): it is built from helpers of three lines, and none of them should
   cost a call: 64 became 27. A `part`, a chapter of a simulation, is called. (Neither can call itself.)
 * `no_cfunc_wrapper`: no kernel is called from C.
-* What Python calls and what other kernels call is compiled apart (`_twice`), and only the former is made fast and
-  machine code, with all that it calls (`PartOfCallers`). Numba makes each function fast once more in each that calls it.
-* Nobody else calls what is in there (`WholeOfPython`), so a part that is called in one place only is copied there, and
-  others are called without ceremony: 7 to 9 % of the time of the OLTP simulation.
+* What Python calls and what other kernels call is compiled apart (`_twice`). Only the former is made fast and machine
+  code, with all that it calls (`PartOfCallers`). Numba makes each function fast once more in each that calls it.
+* Nobody else calls what is in there (`WholeOfPython`), so a part that is called in one place only is copied there.
+  Others are called without ceremony: 7 to 9 % of the time of the OLTP simulation.
 * An index below 0 does not count from the end (`IndicesAsTheyAre`), but reaches in front of the array: a comparison, an
   addition and a choice less at each index, a seventh of the time of the OLTP simulation. No kernel has such an index: a
   test runs all families of them interpreted, where it is an error, and so it is with `NUMBA_BOUNDSCHECK=1`. Code that
@@ -29,19 +29,19 @@ Three things are decided here.
 * Fields are looked up once (`LookUpOnce`): `m.arc.nodes` in twenty places are as many variables otherwise, and the compiler
   takes long to find out that they are all the same.
 * What Numba finds out about `+` for such arguments it need not find out again (`_remembered`).
-* PostgreSQL on ZFS, 460 kernels: 105 s of compiling became 88 s by making each of them fast once, 76 s by references, 43 s
-  by calling parts, which had been copied before, and 37 s by remembering. It runs as fast.
+* PostgreSQL on ZFS, 460 kernels: 105 s of compiling became 88 s by making each of them fast once, and 76 s by
+  references. They became 43 s by calling parts, which had been copied before, and 37 s by remembering. It runs as fast.
 * No `fastmath` and no `parallel`: both change the order of floating-point operations and so the last bits of a
   result; runs are parallel among themselves, never inside.
 * Python's error model: a division by zero stops the run in compiled and in interpreted code alike, where NumPy's
   would go on with 0 or infinity. The hot loops shift instead of dividing, so this costs nothing.
 
-**Where compiled code is kept.** Numba notices that the file of a function was edited, but not that a function which it
-calls in another file was. So the code of a kernel lies in `.cache/numba/<module>/<digest>`, and the digest is of all sources
-in reach of its module (`model.jit.sources`) and of the settings that change compiled code. A comment compiles nothing anew,
-and a change compiles only what can see it. Old code is removed (`model.jit.old_code`). Where the project cannot be written,
-the code lies in a folder of the user's own in the system's temporary folder. `NUMBA_CACHE_DIR`, if set, replaces
-`.cache/numba`.
+**Where compiled code is kept.** Numba notices that the file of a function was edited. It does not notice an edit of a
+function called in another file. So the code of a kernel lies in `.cache/numba/<module>/<digest>`. The digest is of all
+sources in reach of its module (`model.jit.sources`) and of the settings that change compiled code. A comment compiles
+nothing anew, and a change compiles only what can see it. Old code is removed (`model.jit.old_code`). Where the project
+cannot be written, the code lies in a folder of the user's own in the system's temporary folder. `NUMBA_CACHE_DIR`, if
+set, replaces `.cache/numba`.
 
 **Parallel processes** share the folder: Numba writes each file under another name and renames it, and of two that want the
 same function one compiles it (`model.jit.compile_lock`). That holds as long as a kernel that is called from Python

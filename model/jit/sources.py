@@ -14,8 +14,8 @@ anew, and repeats no run that cannot see it.
 A process takes each file as it was when it first looked, which for the model is when `model.jit` is imported. So code of an
 older text, which the process has imported, is not kept under the digest of a newer one.
 
-Taking sources apart takes a second or two, so what was found is kept in `.cache/sources.json`, by the digests of each file's
-text and of this module. Where that cannot be written, nothing is kept.
+Taking sources apart takes a second or two. So the result is kept in `.cache/sources.json`, by the digests of each
+file's text and of this module. Where that cannot be written, nothing is kept.
 """
 
 import ast

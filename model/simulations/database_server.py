@@ -68,8 +68,8 @@ class Result(NamedTuple):
 
 @part
 def _loop(m, store, until, step, take_calls, next_time, store_event):
-    """Until the database `m` has done what it is to do, or `until` (ns), or no transactions are left, or everybody waits for
-    what never comes. Returns which."""
+    """Until the database `m` has done what it is to do, or `until` (ns); or until no transactions are left or everybody
+    waits for what never comes. Returns which."""
     calendar, n_seen, seen_at = m.calendar, np.int64(-1), np.int64(0)
     while m.counts[COMMITS] < m.s.n_transactions:
         p, then = next_source(calendar), next_time(store)
@@ -213,8 +213,8 @@ def n_processes_of(s: postgres_state.Settings) -> int:
 
 def simulate_postgres(database: postgres_state.Database, s: postgres_state.Settings, both: Both | None = None,
                       seed: int = 0) -> Result:
-    """Run the transactions of `database` under settings `s` on the store of `both`, which has no database (by default a
-    store that takes no time): a Result."""
+    """Run the transactions of `database` under settings `s` on the store of `both`, which has no database: a Result. By
+    default it is a store that takes no time."""
     m, draws = postgres_start.start(database, s, seed)
     return _run_all((both or on_device())._replace(postgres=m), m, lambda: postgres_state.draw(m.draws, draws))
 
@@ -239,7 +239,7 @@ def innodb_processes(s: innodb_state.Settings) -> int:
 def simulate_innodb(test: innodb_state.Oltp, s: innodb_state.Settings, both: Both | None = None,
                     seed: int = 0) -> Result:
     """Run the transactions of `test` (`model.databases.innodb.sysbench.oltp`) under settings `s` on the store of `both`,
-    which has no database (by default a store that takes no time): a Result."""
+    which has no database: a Result. By default it is a store that takes no time."""
     m, draws = innodb_start.start(test, s, seed)
     return _run_all((both or on_device())._replace(innodb=m), m, lambda: sysbench.draw(m.test, m.draws, m.factors, draws))
 

@@ -1,17 +1,17 @@
 """What ZFS did at which build.
 
-An era is a build with a name; its value for each mechanism is the set of parameters of that mechanism, whose fields say
+An era is a build with a name; its value for each mechanism is the set of parameters of that mechanism. Their fields say
 what a rule is and where it is known from. So one rule of an era is changed, and its effect seen, by one `_replace`:
 
     era("b141").queue._replace(max_pending=35)
 
 A mechanism that changed over time joins by a field of Era, and by what changed in the eras below. When that was: spec
-0.2, and section 1 for the vdev cache, 2 for the allocator and the threads that write, 3 for the queue, 4 for zfetch, 5.6 for
-transaction groups, 6 for the intent log, 7.5 for the L2ARC.
+0.2, and section 1 for the vdev cache, 2 for the allocator and the threads that write, 3 for the queue; 4 for zfetch,
+5.6 for transaction groups, 6 for the intent log, 7.5 for the L2ARC.
 
 Of OpenZFS what is modelled, each era with all that came before it:
 
-    openzfs_2013    the write throttle of August 2013 with the classes of the vdev queue,   ZFS on Linux 0.6.3 to 0.6.5
+    openzfs_2013    the write throttle of August 2013 with the classes of the vdev queue;   ZFS on Linux 0.6.3 to 0.6.5
                     and groups every 5 s or 64 MiB
     openzfs_2017    indirect blocks of 128 KiB (its change 7104); records of up to 16 MiB   0.7; FreeBSD 12
                     (5027, 0.6.5, if zfs_max_recordsize is raised from 1 MiB), in core

@@ -40,7 +40,7 @@ def not_empty(text: str) -> str:
 class Prior(_Strict):
     """A number. Its distribution is uniform from low to high, of its logarithm if `shape` is log. With `less` only the sum
     with another prior is known: low to high are the sum's, and what is drawn of the other is taken off. `condition`: what
-    it is called, if it is one of the conditions of the test, that is, if who ran it could have printed it in a line."""
+    it is called, if it is one of the conditions of the test: whoever ran it could have printed it in a line."""
     low: float
     central: float
     high: float

@@ -8,16 +8,16 @@ nothing to do with each other correlate by chance with a variance of 1/n_eff ins
 
 over the full autocorrelation of both. The verdict is a t test with n_eff in the place of n. Of pairs of independent AR(1)
 series with phi = 0.9 it calls about one in twenty correlated at the 5 % level, whatever n; a regression with Newey-West
-(HAC) errors, shown beside it, calls about 36, 36, 27 and 17 % of them so at n = 30, 60, 200 and 1000, and one that takes
-runs for independent 42 to 51 % (`tests/study/ensembles/test_correlation.py`).
+(HAC) errors is shown beside it. It calls about 36, 36, 27 and 17 % of them so at n = 30, 60, 200 and 1000. A regression
+that takes runs for independent calls 42 to 51 % so (`tests/study/ensembles/test_correlation.py`).
 
 *Many were looked at.* The largest of many correlations is large by chance. `holm` corrects the p values above for that,
 whatever statistics have to do with each other. `p_max` asks how often the largest would be as large if throughput were a
 surrogate: a series with the same autocorrelation and random phases. It sees what statistics share, but is too kind to
 slow series: among twenty with phi = 0.9 it finds one in 17, 12 and 7 % of trials (n = 30, 60, 120) where there is none.
 
-*R² is uncertain too.* Its interval is a bootstrap of blocks of neighbouring runs. Of series of 40 to 80 runs with phi = 0.8
-its 5 to 95 % hold the true R² in about 80 % of trials, of independent runs in 85 to 90 %.
+*R² is uncertain too.* Its interval is a bootstrap of blocks of neighbouring runs. Of series of 40 to 80 runs with phi =
+0.8 its 5 to 95 % hold the true R² in about 80 % of trials. Of independent runs they hold it in 85 to 90 %.
 
 *Some are throughput in other clothes*: see `study.documents.disguises`. That they correlate explains nothing: they are
 ranked apart.

@@ -11,7 +11,7 @@ LEGEND_ABOVE = {"loc": "outside upper left", "ncols": 2}
 
 def differences(findings: pd.DataFrame) -> Figure:
     """How much more or less the figures show than is said, in per cent: one row per check of a claim that differs, the
-    smallest difference on top, coloured by what the claim was held against if that is not the same for all."""
+    smallest difference on top. Colours say what the claim was held against, if that is not the same for all."""
     table = relative_difference(findings).sort_values("percent", key=abs)
     names = list(dict.fromkeys(table["label"]))
     figure, axes = canvas(aspect=0.3 + 0.045 * len(names))

@@ -1,5 +1,5 @@
-"""Figures of Exchange: what each change of the rules does by itself, a map over what was not published, and what becomes of
-writes in a pool as fragmented as one's own."""
+"""Figures of Exchange: what each change of the rules does by itself, and a map over what was not published; also what
+becomes of writes in a pool as fragmented as one's own."""
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure

@@ -5,12 +5,12 @@ quantity of that name, the claim is predicted. Where its variants are rungs of a
 are; otherwise the quantity is that of *after*, over that of *before*. Of the published numbers to be predicted only `scores`
 reads anything, for readers.
 
-*A condition decides* if it alone moves a quantity from the best guess by more than the ranges of all numbers and chance
-(other seeds) do together: then what was published does not identify the claim, however well an interval may hold it. Chance
-has to be counted because the largest of ten moves is large by chance, too. Where there is nothing else, a condition seems to
+*A condition decides* if it alone moves a quantity further from the best guess than all numbers and chance (other seeds)
+together: then what was published does not identify the claim, however well an interval may hold it. Chance has to be
+counted because the largest of ten moves is large by chance, too. Where there is nothing else, a condition seems to
 decide all the same: in ensembles as large as those of the notebooks in 1 to 12 % of all cases where chance is normal or
-uniform, in 15 to 36 % where it has the long tail of an exponential (`tests/study/grades/test_scoring.py` holds the
-normal one). A claim that all that was simulated meets, or misses, no condition decides: see `study.grades.grading`.
+uniform. Where chance has the long tail of an exponential it is 15 to 36 % (`tests/study/grades/test_scoring.py` holds
+the normal one). A claim that all that was simulated meets, or misses, no condition decides: see `study.grades.grading`.
 """
 from collections.abc import Callable
 

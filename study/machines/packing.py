@@ -18,7 +18,7 @@ from study.machines.scenario import Scenario
 MAX_RATIO = 100     # of any file, as of a scenario
 # lz4's ratio by KiB of a record. Measured for this: benchmarks/pack_records.py on files of PostgreSQL 15.18, pgbench of
 # scale 40, 8 clients. accounts_pkey as loaded (2.51 at 128 KiB after 250 000 transactions); history; the log of 200 000
-# transactions with images, 350 MB (of the first 48 000 after a checkpoint 5 % less), of 100 000 without, 48 MB, and of
+# transactions with images, 350 MB (of the first 48 000 after a checkpoint 5 % less); of 100 000 without, 48 MB; and of
 # 100 000 with wal_compression=lz4, 96 MB. accounts itself: 8.0 to 14.5 as loaded, 8.0 to 12.9 then.
 MEASURED_KIB = (8, 16, 32, 64, 128)
 MEASURED = {"index": (1.78, 2.28, 2.66, 2.90, 2.61), "history": (1.61, 1.79, 1.94, 1.99, 2.04),

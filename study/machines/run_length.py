@@ -22,8 +22,8 @@ what one interval has made dirty is written during the next. So
     begin cold. So does InnoDB's pool where a run is shorter than the scenario says (`model.databases.innodb.at_work`), at
     the rate of a short one that begins so itself. Where a checkpoint on ZFS never naps, as disks are slower than its
     schedule, hours leave more dirty than the schedule says. The second run of rule 3 counts how many pages it came to for a
-    transaction, in `PILOT` transactions at least, and is repeated with buffers that such a pace leaves.
-    Tables that are compared are made smaller alike (`alike`). Between machines of two sizes no difference is one of a step.
+    transaction, in `PILOT` transactions at least. It is repeated with buffers that such a pace leaves. Tables that are
+    compared are made smaller alike (`alike`). Between machines of two sizes no difference is one of a step.
  6. If rule 3 alone takes more than `MAX_TRANSACTIONS`, groups are made smaller than tables are, down to a quarter of a
     second. A record meets fewer writes in a group then, so that more is written for each transaction.
  7. Tables of more than scale `MAX_SCALE` are made smaller in any case, with all that rule 4 names; but the interval is
@@ -74,8 +74,8 @@ class Length(NamedTuple):
 
 
 def outcome(length: Length, values: dict, seed: int) -> machines.Outcome:
-    """The run, of a draw. One of so many transactions that is over too soon, as the draw is faster than the best guess, is
-    run again, as much longer, `LONGER` times at most (rule 3)."""
+    """The run, of a draw. A run of so many transactions is over too soon if the draw is faster than the best guess. It
+    is then run again, as much longer, `LONGER` times at most (rule 3)."""
     first = machines.simulate(length.scenario, values, seed, since=length.since)
     if length.since != machines.HALF or first.seconds >= length.min_seconds:
         return first
@@ -119,8 +119,8 @@ def of(machine: Scenario, values: dict, seed: int = 1, budget: int = BUDGET, sma
 
 
 def _of_seconds(machine: Scenario, values: dict, seed: int) -> Length:
-    """InnoDB, Oracle: as long as the scenario says; of a long run as many groups, or transactions, as rules 3, 6 say, and of
-    InnoDB `ROUNDS` of the page cleaner, with a pool as hours of work leave it (rule 5)."""
+    """InnoDB, Oracle: as long as the scenario says; of a long run as many groups, or transactions, as rules 3, 6 say;
+    of InnoDB `ROUNDS` of the page cleaner, with a pool as hours of work leave it (rule 5)."""
     assert machine.database.kind != "postgres"
     asked_s = machine.database.seconds
     pilot = changed(machine, {"database.seconds": min(asked_s, PILOT_SECONDS)})
@@ -149,9 +149,9 @@ def _worked_innodb(machine: Scenario, tps: float) -> Scenario:
 
 
 def at_work(machine: Scenario, k: float, tps: float, n: float | None, values: dict, seed: int) -> tuple[float, float]:
-    """Rules 3 and 5: transactions a second in the second of two groups, of the machine made smaller by `k`, and how many
-    pages a checkpoint writes for each, if it does not keep up; else 0. `n`: transactions between checkpoints, if log ends
-    that time."""
+    """Rules 3 and 5: transactions a second in the second of two groups, of the machine made smaller by `k`; and how
+    many pages a checkpoint writes for each, if it does not keep up; else 0. `n`: transactions between checkpoints, if
+    log ends that time."""
     scale, pace = groups_scale(machine, k, tps), 0.0
     seconds = max(2 * group_seconds(machine) / scale, PILOT / tps)
     if not group_seconds(machine):

@@ -1,8 +1,8 @@
 """Numbers as text: exact, and rounded to what their interval deserves.
 
 A number with an interval is `x-low`, `x-middle` or `x-high` of one notebook, or an `x` beside them. Its last digit is the
-largest power of ten that is no more than a tenth of the interval's width, so rounding moves an end by a twentieth of it at
-most. Of a number without an interval nothing is known of its digits: whole ones stay, others keep three.
+largest power of ten that is no more than a tenth of the interval's width. So rounding moves an end by a twentieth of it
+at most. Of a number without an interval nothing is known of its digits: whole ones stay, others keep three.
 """
 import math
 import re

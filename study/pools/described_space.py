@@ -10,7 +10,7 @@ put in random order with allocated space between them, cut at random:
 
 `smaller` makes one too large to be made a fraction of itself.
 
-*Fragmentation*, 0 to 100 %, is that of OpenZFS: each free byte counts by the power of two of its segment, in full below
+*Fragmentation*, 0 to 100 %, is that of OpenZFS: each free byte counts by the power of two of its segment: in full below
 2 KiB, half at 128 KiB, not at all from 16 MiB on (metaslab.c, zfs_frag_table).
 """
 from collections.abc import Sequence

@@ -4,9 +4,10 @@ It is served if the choice depends on nothing but the free space. Where several 
 the exact rule takes the one nearest to the root of its tree. How such a tree looks depends on all that was ever put into it
 and taken out, and bitmaps cannot tell: these choices are counted as not served.
 
-A block of one unit, as a record of 4 KiB is in a pool of mirrors, overlaps one segment at most, and is always served. What
-is not served in such a pool are larger blocks: indirect blocks, log blocks, records of redo. In other pools a record takes
-several units (4 KiB take twelve sectors of RAID-Z with double parity, in units of three), so that it can be a record, too.
+A block of one unit overlaps one segment at most, and is always served. In a pool of mirrors a record of 4 KiB is such a
+block. What is not served in such a pool are larger blocks: indirect blocks, log blocks, records of redo. In other pools
+a record takes several units, so that it can be a record, too. For instance 4 KiB take twelve sectors of RAID-Z with
+double parity, in units of three.
 
     engine_share.note(of, n_placed, pool, n_bytes)      a pool is done: `of`, what tells it from others, made again or not;
                                                         n_bytes: what a record takes of a vdev

@@ -4,19 +4,20 @@ Three forms are known, all read the same way (formats: zdb.c of onnv_69 to onnv_
 
     2006 to 2008    lines of offset (hexadecimal), space map object and free space below a vdev
     2009 and 2010   `metaslab N offset … spacemap … free …`; with -mm below each `segments N maxsize … freepct …%`
-    today           the same; with -mm a histogram of the free segments on disk and the fragmentation, with -mmm segments,
-                    largest and a histogram of those in memory, which is taken if there is one
+    today           the same; with -mm a histogram of the free segments on disk and the fragmentation; with -mmm
+                    segments, largest and a histogram of those in memory, which is taken if there is one
 
 A vdev with a purpose of its own (`vdev 1   special`, `dedup`, `log`) takes no data of the kind that is asked about here: its
 metaslabs are read, but not sized. (zdb of 2010 and before does not say which vdev is a log.)
 
-Where changes wait in log space maps (OpenZFS 2.0 and later), `free` and the histogram on disk are without them, and what is
-in memory is with them. Each is held to its own account: by a histogram in memory so much is free as it and the percentage
-in memory allow, and as was printed if that is within.
+Where changes wait in log space maps (OpenZFS 2.0 and later), `free` and the histogram on disk are without them. What is
+in memory is with them. Each is held to its own account: by a histogram in memory so much is free as it and the
+percentage in memory allow, and as was printed if that is within.
 
 A line `13: 8 ****` of a histogram counts the segments of 2^13 bytes or more, but less than 2^14. The size of a metaslab is
-not printed. It is a power of two, and follows from offset and number, in the oldest form from the distances of offsets, and
-of a metaslab 0 alone from its free percentage. On dRAID a metaslab begins a little later, with a whole stripe.
+not printed. It is a power of two, and follows from offset and number. In the oldest form it follows from the distances
+of offsets; of a metaslab 0 alone, from its free percentage. On dRAID a metaslab begins a little later, with a whole
+stripe.
 """
 import gzip
 import itertools

@@ -8,9 +8,9 @@
 How long a run must be is judged as for `study predict` (`study.machines.run_length`), and all machines are made smaller
 alike. A step is called faster or slower only if the interval of its gain, under common draws, excludes zero.
 
-The file is a scenario without a database, and a list of `[[spare]]` devices that could become a log device, a cache device,
-or a pool for the log or the data. Recipes: data/advice.toml. All steps are compared under the same draws, on a server
-that has been at work for hours.
+The file is a scenario without a database, and a list of `[[spare]]` devices. Each could become a log device, a cache
+device, or a pool for the log or the data. Recipes: data/advice.toml. All steps are compared under the same draws, on a
+server that has been at work for hours.
 """
 from collections.abc import Iterable, Sequence
 from pathlib import Path

@@ -11,11 +11,12 @@ opened, and was off by a factor. A new set-up is taken to be one more of the sam
                                 set-ups and one that may be worse than all, LEVEL (n + 1) / n of those seen
     the interval                middle / factor to middle x factor, and never less than the mechanism's own
 
-If the next set-up is drawn like the earlier ones, its rates lie within in LEVEL of cases at least, whatever the errors'
-distribution (split conformal prediction, V. Vovk et al., Algorithmic Learning in a Random World, 2005; of groups:
-R. Dunn, L. Wasserman, A. Ramdas, 2018). It is not the model's merit, enters no grade and no other number, and is printed
-apart. What was predicted with an earlier model counts in full. Set-ups of a few authors are hardly a sample of all: by the
-first trial's factor 19 of the 27 rates of the second were held (70 %), by that of both all 19 of the third.
+If the next set-up is drawn like the earlier ones, its rates lie within in LEVEL of cases at least. That holds whatever
+the errors' distribution (split conformal prediction, V. Vovk et al., Algorithmic Learning in a Random World, 2005; of
+groups: R. Dunn, L. Wasserman, A. Ramdas, 2018). It is not the model's merit, enters no grade and no other number, and
+is printed apart. What was predicted with an earlier model counts in full. Set-ups of a few authors are hardly a sample
+of all: by the first trial's factor 19 of the 27 rates of the second were held (70 %), by that of both all 19 of the
+third.
 """
 from typing import NamedTuple
 

@@ -12,12 +12,12 @@ A set-up is added by putting a folder there: `predict_blind(name)` writes blind.
 predictions have been made. All cells are run with the same draws, so that a ratio of two has an interval of its own.
 
 How a trial is graded, whatever its numbers. A rate or a ratio is *met* if what was published lies within 5 to 95 % of its
-draws. Few draws span less than nine tenths: of n, 0.9 (n - 1) / (n + 1) on average, which is what a model is held to that
-knows all that it does not know (`expected_within`). Intervals are *wide enough* if no fewer are met than such a model would
-have met in 95 of 100 trials, were all cells independent, which they are not; else they are *too narrow*. How far off
-predictions are is said by factors between published and middle, in either direction: half of them are below `off`, all
-below `worst`; `bias` below 1 means that they are too high. A ratio has a *side* if it is published `CLEAR` or more away
-from 1, and it is foretold if the middle is on that side by `FORETOLD` at least.
+draws. Few draws span less than nine tenths: of n, 0.9 (n - 1) / (n + 1) on average. A model that knows all that it does
+not know is held to that (`expected_within`). Intervals are *wide enough* if no fewer are met than such a model would
+have met in 95 of 100 trials. That takes all cells for independent, which they are not; else they are *too narrow*. How
+far off predictions are is said by factors between published and middle, in either direction: half of them are below
+`off`, all below `worst`; `bias` below 1 means that they are too high. A ratio has a *side* if it is published `CLEAR`
+or more away from 1. It is foretold if the middle is on that side by `FORETOLD` at least.
 """
 import json
 import subprocess

@@ -4,15 +4,15 @@ A trace has one request at a time: operation, block, count, the service time tha
 versions of the drive are replayed:
 
 * *specified*: every number from the drive's description, nothing fitted;
-* *estimated*: a few constants of the electronics that no description gives, or that depend on the host that measured,
-  estimated on the first half of the trace (`ESTIMATED` lists them with their ranges);
+* *estimated*: a few constants of the electronics that no description gives, or that depend on the host that measured.
+  They are estimated on the first half of the trace (`ESTIMATED` lists them with their ranges);
 * *data_sheet*: only what a data sheet prints: rotation speed, three seek times, capacity, heads, the longest and the
   shortest track, buffer. This error is the prior for drives of which nobody has a trace.
 
 The *demerit* is the root mean square horizontal distance between the two cumulative distributions of service times,
 over the measured mean (Ruemmler and Wilkes, 1994). The second half is what counts: nothing was fitted on it. The idle
-times of the trace follow the model's own completions, so an error of one request does not become one of the next, and
-the spindle's angle is known from the request before, as in the real drive.
+times of the trace follow the model's own completions, so an error of one request does not become one of the next. The
+spindle's angle is known from the request before, as in the real drive.
 """
 
 from typing import NamedTuple

@@ -1,7 +1,7 @@
 """Recorded decisions of the real vdev cache against the model's, row by row.
 
-A trace is a Parquet file (or a CSV) of operations in order of time, with what the ZFS code decided beside each (the format
-is described in `data/traces/vdev_cache/README.md`). `replay_vdev_cache` feeds the operations to the kernels of
+A trace is a Parquet file (or a CSV) of operations in order of time, with what the ZFS code decided beside each. The
+format is described in `data/traces/vdev_cache/README.md`. `replay_vdev_cache` feeds the operations to the kernels of
 `model.zfs.vdev.cache`, the very ones that simulations call, and compares every decision.
 
 Who may fill is a rule of the build. Where only metadata fills, the trace says of each read whether the build took it for

@@ -1,8 +1,9 @@
 """Files that a notebook of the user's own reads: part of what its run is made of.
 
-Which files these are is seen while it runs. A file counts when Python opens it to read, or when text in the notebook or in
-its parameters names it (which also covers what DuckDB and Arrow open by name in code of their own). A file that the run
-itself opens to write is a result and no input. Files of the system, of this project and of hidden folders do not count.
+Which files these are is seen while it runs. A file counts when Python opens it to read, or when text in the notebook or
+in its parameters names it. The latter also covers what DuckDB and Arrow open by name in code of their own. A file that
+the run itself opens to write is a result and no input. Files of the system, of this project and of hidden folders do
+not count.
 """
 import functools
 import hashlib

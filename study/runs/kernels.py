@@ -1,7 +1,8 @@
 """One kernel for one run: its own sockets, a defined environment, a memory limit, and the truth about how it ended.
 
-Kernels talk over Unix sockets in a folder of their own: over TCP, or with a shared connection file, parallel kernels
-collide now and then. The process that is started is the kernel's keeper (keeper.py), which leaves nothing behind.
+Kernels talk over Unix sockets in a folder of their own. Over TCP jupyter_client chooses free ports before the kernel
+binds them, and another process can take them in between. The process that is started is the kernel's keeper
+(keeper.py), which leaves nothing behind.
 """
 import asyncio
 import contextlib
@@ -148,8 +149,8 @@ def _cpu_seconds(sockets: Path) -> float | None:
 
 
 def in_own_loop(function, *arguments, **options):
-    """Call a function that runs coroutines by `jupyter_core.run_sync`, in an event loop that is closed afterwards, with
-    what a killed kernel leaves half done in it."""
+    """Call a function that runs coroutines by `jupyter_core.run_sync`, in an event loop of its own. That is closed
+    afterwards, with what a killed kernel leaves half done in it."""
     def call():
         loop = ensure_event_loop()
         try:
@@ -175,8 +176,8 @@ def kill_all() -> None:
 
 
 def defined_environment(**more: str) -> dict[str, str]:
-    """The environment of a batch kernel. Of the user's it has `KEPT`; threads, hashes, time zone and language are fixed, so
-    that a run depends on nothing that its identity does not cover."""
+    """The environment of a batch kernel. Of the user's it has `KEPT`. Threads, hashes, time zone and language are
+    fixed. A run's identity does not cover the values in `KEPT`."""
     private = CACHE / "batch"
     return dict(
         {name: os.environ[name] for name in KEPT if name in os.environ},

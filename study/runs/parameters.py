@@ -235,7 +235,7 @@ def _shown(value: Any) -> str:
 
 
 def _converted(value: Any, kind: str) -> Kept:
-    """`value` as `kind`, or None. Text is read by the type asked for and by nothing else, so that 1e5 stays a float and 007
+    """`value` as `kind`, or None. Text is read by the type asked for and by nothing else. So 1e5 stays a float, and 007
     stays text where text is asked for. OverflowError if it is a number beyond all bounds."""
     if kind == "str":
         return str(value) if isinstance(value, str) else None

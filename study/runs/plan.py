@@ -20,9 +20,10 @@ OF_THE_USER = ("UserError ", "CannotRun ", "PoolFull ")       # how the reason b
 
 @dataclass(frozen=True)
 class Plan:
-    """One run of one notebook. `run_id` covers the notebook's code (not its prose), the parameters, its entry in the
-    catalogue, the sources in reach of its imports and of the runner, the data files read, the lock file, the Python that
-    runs them and the runs that it `needs`. Of a notebook of the user's own also the files that it was seen to read."""
+    """One run of one notebook. `run_id` covers the notebook's code (not its prose), the parameters and its entry in the
+    catalogue. It covers the sources in reach of its imports and of the runner, and the data files read; also the lock
+    file, the Python that runs them and the runs that it `needs`. Of a notebook of the user's own also the files that it
+    was seen to read."""
     notebook: Path
     parameters: dict[str, parameters.Kept]
     reads: tuple[str, ...]

@@ -1,7 +1,7 @@
 """The run store: one DuckDB file made of the records in `papermill_runs/` and of the published data. It holds nothing
 of its own: delete it and the next command builds it anew. A store that is damaged is built anew too, and that is said.
 
-`refresh` compares what is there with what was ingested, and where they differ writes a new file beside the old one, in
+`refresh` compares what is there with what was ingested. Where they differ it writes a new file beside the old one, in
 one transaction, and renames it into place. So readers never wait for a writer, nor a writer for readers, and a crash
 leaves the old store. Writers take turns by a lock file. A digest beside the store tells whether it is as it was left.
 

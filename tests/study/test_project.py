@@ -17,6 +17,7 @@ from jupyter_server.services.contents.largefilemanager import LargeFileManager
 import set_up
 from study.project import NOTEBOOKS, ROOT, refuse_unwritable, write_atomically
 from study.runs import catalogue, parameters, saving
+from support import prose
 from support.processes import run
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -202,19 +203,27 @@ def test_notebooks_read_as_essays(path):
     parameters.schema(path, catalogue.STUDY[path.stem].parameters)
 
 
-def _sentences(markdown):
-    """Of its prose: tables, headings and blocks of code are none, and each item of a list stands alone."""
-    prose = re.sub(r"^\s*(?:#|\|).*", "", re.sub(r"```.*?```", "", markdown, flags=re.S), flags=re.M)
-    for paragraph in re.split(r"\n\s*\n|^\s*(?:[-*]|\d+\.)\s", prose, flags=re.M):
-        yield from re.split(r"[.!?;:]\s", paragraph)
-
-
 @pytest.mark.parametrize("path", BOOKS, ids=lambda path: path.stem)
 def test_prose_of_notebooks_is_short(path):
     for cell in parameters.cells(path):
         if cell.kind == "markdown":
             assert len(cell.source.split()) <= 120, cell.source
-            assert max(len(sentence.split()) for sentence in _sentences(cell.source)) <= 25, cell.source
+            assert max(len(sentence.split()) for sentence in prose.sentences(cell.source)) <= 25, cell.source
+
+
+@pytest.mark.parametrize("top", ["model", "study"])
+def test_docstrings_and_comments_are_short(top):
+    long = [f"{path.relative_to(ROOT)}: {' '.join(sentence.split())}"
+            for path in sorted((ROOT / top).rglob("*.py")) for text in prose.of_code(path.read_text())
+            for sentence in prose.sentences(text) if prose.n_words(sentence) > 25]
+    assert not long, "\n".join(long)
+
+
+def test_long_docstrings_and_comments_are_seen():
+    long = " ".join(["word"] * 26)
+    code = f'"""Short. {long}.\n\n    a   {long}\n"""\nx = 1  # {long[:50]}\n#   {long[50:]}\ny = 2  # short\n'
+    assert [prose.n_words(sentence) for text in prose.of_code(code) for sentence in prose.sentences(text)
+            if prose.n_words(sentence) > 25] == [26, 27, 26]
 
 
 def _captions(path):

@@ -1,7 +1,7 @@
 """Room in InnoDB's log files: how old a change may be before its page is written, and checkpoints.
 
-Two ages, in bytes of log: of the oldest change that is in memory only, and of the last checkpoint (from which a recovery
-would begin, and before which the files may be written over). The files hold
+Two ages, in bytes of log: of the oldest change that is in memory only, and of the last checkpoint. A recovery would
+begin there, and the files before it may be written over. The files hold
 
     capacity = 9/10 of all files;   margin = 9/10 of (capacity less 64 KiB a thread less 128 KiB)
 

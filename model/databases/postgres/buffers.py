@@ -6,8 +6,8 @@
  3. *A victim that is dirty* is written by the backend itself. First the log must be stable up to the page's last
     change. If the victim was pinned or changed meanwhile, look for another.
  4. A client that wants a page that another one is reading waits until it is there.
- 5. *The background writer*, every `bgwriter_delay`, goes ahead of the clock and writes dirty frames that are next to
-    be taken, as many as twice what it expects to be taken until it comes back (`bgwriter_lru_multiplier`), at most
+ 5. *The background writer*, every `bgwriter_delay`, goes ahead of the clock and writes dirty frames that are next to be
+    taken. These are twice what it expects to be taken until it comes back (`bgwriter_lru_multiplier`), at most
     `bgwriter_lru_maxpages`. It expects what was taken since it came last, or, after a fall, a moving average; and it
     knows from a moving average how many frames the clock passes for each that it takes. The whole pool it visits every
     two minutes at least.

@@ -10,8 +10,8 @@ with s branches, 10 s tellers and 100 000 s accounts; account, teller and branch
 A row that was updated stays locked until its transaction has committed, flush and all; waiters get it in order of
 arrival. (Collisions on one account are left out: there are too many accounts.)
 
-**Pages.** 8 KiB, a header of 24 B, then rows of a header, columns and padding to 8 B, each with a line pointer of 4 B.
-A page has the number `file * 2^17 + block`: PostgreSQL splits a table into files of 1 GB. An index is its leaves here;
+**Pages.** 8 KiB, a header of 24 B, then rows. A row has a header, columns, padding to 8 B and a line pointer of 4 B. A
+page has the number `file * 2^17 + block`: PostgreSQL splits a table into files of 1 GB. An index is its leaves here;
 what is above them is a few pages that never leave memory.
 
 **Updates** write a new version of the row. If its page has a free slot it goes there (heap-only, HOT: the index is not

@@ -1,8 +1,8 @@
 """How a run of PostgreSQL begins: tables as they were loaded, shared buffers, everybody in place.
 
-It begins as if a checkpoint had just ended: every page's first change carries its image. (So it does in a real run, unless
-the pages were changed since the last checkpoint already.) A run AT_WORK begins as a checkpoint begins, which has to write
-what is dirty: `model.databases.postgres.at_work`.
+It begins as if a checkpoint had just ended: every page's first change carries its image. (So it does in a real run,
+unless the pages were changed since the last checkpoint already.) A run AT_WORK begins as a checkpoint begins. That has
+to write what is dirty: `model.databases.postgres.at_work`.
 """
 
 import numpy as np

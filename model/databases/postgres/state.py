@@ -2,7 +2,7 @@
 
 Processes are numbered: the clients with their backends, 0 .. n - 1; the WAL writer; the checkpointer; the background
 writer. (Until 9.1 the last two are one process: while it writes a checkpoint and is behind, nobody cleans.) Each is in
-one PHASE, which says what it does when its time comes, and has at most one event ahead of it in the calendar.
+one PHASE, which says what it does when its time comes. It has at most one event ahead of it in the calendar.
 
 Two kinds of resources are shared: CPUs of the server, and threads of the client program (pgbench before 9.0 has one,
 which serves all its clients in turn). Both serve first come, first served; a statement keeps its CPU for all its

@@ -4,9 +4,9 @@
     once the page that it held has been written. If the next one has not, the inserter writes it, that one page and no
     more, with the insert lock held: everybody else who has something to log waits.
  2. *Flush up to a place.* If the log is stable that far, nothing. Else wait for the write lock, and look again:
-    whoever had it may have done the work. A client that still has to, writes and flushes all that has been inserted by now
-    (or, if somebody is just inserting, all full pages, and its own record). So those who arrive during a flush wait, the
-    first of them flushes for all, and the others find it done: group commit.
+    whoever had it may have done the work. A client that still has to, writes and flushes all that has been inserted by
+    now. If somebody is just inserting, it writes all full pages, and its own record. So those who arrive during a flush
+    wait, the first of them flushes for all, and the others find it done: group commit.
  3. *Write calls* are of whole pages that follow each other in the ring and in the segment file: the end of either
     divides a write.
  4. *A waiting client* is woken one after the other in order of arrival, each by the one before (until 9.1); from 9.2 on all

@@ -5,8 +5,8 @@
     store_event(store, calendar, now)           a disk or array has done an I/O, or fsflush looks
 
 A process whose wait is over is *ready*. Whatever it does next is a request, and all requests become I/Os at one place
-(`_work`) before the next process goes on. A call that cannot begin (too much of its file is on its way, or all I/Os are
-in use) is *stalled* and looked at again whenever an I/O is done.
+(`_work`) before the next process goes on. A call cannot begin if too much of its file is on its way, or all I/Os are in
+use. It is *stalled* then, and looked at again whenever an I/O is done.
 """
 
 from model.devices.command_queue import READ as READ_IO

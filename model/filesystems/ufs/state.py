@@ -6,9 +6,9 @@
     off in case its neighbour follows: every file has one run of pages put off. A write that continues the run, and
     does not fill it (`cluster_bytes`, from maxcontig and maxphys), joins it. Any other sends the run off as one write
     and begins another. So random writes of a database are on their way to disk one write later, each as an I/O of its
-    own, and hardly a page is ever dirty for long.
- 3. *Throttle.* With `throttles` (ufs_WRITES), who writes to a file of which more than 16 MiB (ufs_HW) are on
-    their way waits until there are less than 8 (ufs_LW).
+    own. Hardly a page is ever dirty for long.
+ 3. *Throttle.* With `throttles` (ufs_WRITES), a writer waits if more than 16 MiB (ufs_HW) of its file are on their way.
+    It waits until there are less than 8 (ufs_LW).
  4. *fsync* sends off what is put off, and waits for all of the file that is on its way; the changed inode goes to the
     file system's log, in order, 1 KiB, and is waited for. fdatasync of a file that did not grow needs no such log.
  5. *O_DSYNC.* A write is cut into blocks of 8 KiB, and each is written and waited for before the next is begun.

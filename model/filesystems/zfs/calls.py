@@ -4,20 +4,21 @@ A call is cut into *pieces* at the borders of records (16 MB of zeros for the lo
 For each piece:
 
  1. *Look* for what the piece needs, and read what is not in core: `model.filesystems.zfs.reads`.
- 2. A writer is *admitted* to the open group (`model.zfs.txg.throttle`), or sleeps until the clock's next tick, or less if no
-    group waits for another one any more, or waits for the next group; then it looks again. (OpenZFS: it is delayed, or waits
-    until less is dirty.)
+ 2. A writer is *admitted* to the open group (`model.zfs.txg.throttle`), or sleeps, or waits for the next group. It
+    sleeps until the clock's next tick, or less if no group waits for another one any more; then it looks again.
+    (OpenZFS: it is delayed, or waits until less is dirty.)
  3. The record is dirtied, and an entry of the intent log made; one more for a new file of the database's log. With the
     first record of a group the dnodes of the file systems are dirty, too, and all above them; the throttle counts them (spec
     5.6).
 
 Each record that a call writes is a transaction of its own, which is admitted, or delayed, for itself; from OpenZFS 2.2 on
-one that rewrites several is admitted as a whole (pull request 14964). That spares little of what they cost a processor: a
-thread that did nothing else wrote 78 800 blocks of 8 KiB a second one by one and 98 100 in larger transactions (pull
-request 10099). In ZFS: zfs_vnops.c, `zfs_write`.
+one that rewrites several is admitted as a whole (pull request 14964). That spares little of what they cost a processor:
+a thread that did nothing else wrote 78 800 blocks of 8 KiB a second one by one; in larger transactions it wrote 98 100
+(pull request 10099). In ZFS: zfs_vnops.c, `zfs_write`.
 
-After the last piece a reader returns, with `read_ns` of CPU to come, and so does a writer, with `write_ns` for each record,
-unless the call ends with a commit. A commit waits for the intent log (`model.zfs.zil.commit`) and returns when that says so.
+After the last piece a reader returns, with `read_ns` of CPU to come. So does a writer, with `write_ns` for each record,
+unless the call ends with a commit. A commit waits for the intent log (`model.zfs.zil.commit`) and returns when that
+says so.
 """
 
 from model.events import ring

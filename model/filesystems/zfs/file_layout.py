@@ -2,17 +2,17 @@
 
 Files are written one after the other into an empty pool (`model.zfs.dmu.layout`), so that data lie packed at the front of
 each vdev. A pool in which a database has been at work for long has them further apart. A metaslab's weight is its free
-space, twice as much at the front of the vdev as at its end (spec 2.5), and new blocks go where the weight is greatest. If
-that is all that counts, every metaslab at share x of the vdev up to X is filled until (1 - full) (2 - x) is as much as it is
-at X, where nothing lies yet, and a share d of the vdev that is in use lies in its first X:
+space, twice as much at the front of the vdev as at its end (spec 2.5). New blocks go where the weight is greatest.
+Suppose that is all that counts. Then every metaslab at share x of the vdev up to X is filled until (1 - full) (2 - x)
+is what it is at X; nothing lies there yet. A share d of the vdev that is in use lies in its first X:
 
     d = X - (2 - X) log(2 / (2 - X)), nearly X^2 / 4;      packed: X = d
 
 Between both everything is possible: a metaslab keeps its turn while blocks fit into it. `spread_pct` says how far it is from
 one (0) to the other (100), by logarithms. Data are moved apart in pieces of 16 MiB.
 
-A pool to scale (`scale_pct`: so many hundredths of it is what it stands for) has as long a way from one end of its data to
-the other as the large one.
+A pool to scale has as long a way from one end of its data to the other as the large one. (`scale_pct`: so many hundredths
+of it is what it stands for.)
 
 New blocks lie in what is between the end of packed data and X, and in as much as there are data at least: everything that is
 rewritten comes to lie there.

@@ -11,9 +11,9 @@
  4. Its CPU time is the reader's. Nothing that is read ahead comes from a cache device, nor goes there unread (spec 7.5,
     `l2arc_noprefetch`).
 
-The streams of a file are never forgotten, as its dnode stays in core. Ours: no more than N_AHEAD records are read ahead at
-a time, and none while so many I/Os wait that the writing of a group has to stop (SPARE_IOS); others are left out, though ZFS
-looks at neither (spec 4.5).
+The streams of a file are never forgotten, as its dnode stays in core. Ours: no more than N_AHEAD records are read ahead
+at a time; and none while so many I/Os wait that the writing of a group has to stop (SPARE_IOS); others are left out,
+though ZFS looks at neither (spec 4.5).
 """
 
 from model.events import ring

@@ -3,8 +3,8 @@
  1. *Files.* Records and the indirect blocks above them, one after the other as threads get them ready
     (`model.zfs.txg.write_issue`), children before their parent (`model.zfs.dmu.dirty`); indirect blocks in two copies. What
     the intent log has written already, and nobody has dirtied since, is only taken over, which costs the sync thread alone.
-    Then the dnode block, the six levels of the meta-dnode above it (five where indirect blocks are of 128 KiB) and the root
-    of each file system, in two copies. Wait for all.
+    Then the dnode block, the six levels of the meta-dnode above it (five where indirect blocks are of 128 KiB); and the
+    root of each file system, in two copies. Wait for all.
  2. *MOS*, three times: dnodes of data sets and space maps, space maps of the metaslabs that were taken from, root; three
     copies. Wait each time.
  3. Wait until no log block that this group gave a place is unwritten (`may_sync`).
@@ -58,7 +58,8 @@ from model.zfs.zil.commit import forget, group_synced, may_sync
 
 FILE_COPIES, MOS_COPIES, MOS_PASSES = 2, 3, 3  # spec 5.4, 5.5
 DNODE_BLOCK, ONE_POINTER, SPACE_MAP = 1536, 1024, 4096  # B on disk: spec 5.1 (a few dnodes; one pointer); spec 5.3. One
-#   pointer among zeros is as long by LZJB in 16 KiB (2 B for 66) as by LZ4, OpenZFS's for metadata, in 128 KiB (1 B for 255)
+#   pointer among zeros is as long by LZJB in 16 KiB as by LZ4, OpenZFS's for metadata, in 128 KiB. LZJB takes 2 B for 66
+#   of them, LZ4 1 B for 255.
 METASLABS_TOUCHED = 2  # per vdev: one gives, one gets back
 LABEL, RING, UBERBLOCK = 2**18, 2**17, 1024  # B: a label, where uberblocks begin in it, one of them
 N_UBERBLOCKS = RING // UBERBLOCK

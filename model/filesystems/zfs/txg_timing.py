@@ -1,11 +1,12 @@
 """When a transaction group of a ZFS under a database ends, and who goes on then.
 
 A group ends when its time is over or somebody asks (IS_PUSHED); who waits for the next one goes on then
-(`model.zfs.txg.throttle`). A process that sleeps a tick, because one group is being synced and the next waits for that,
-wakes up when it need not wait any longer.
+(`model.zfs.txg.throttle`). A process sleeps a tick if one group is being synced and the next waits for that. It wakes
+up when it need not wait any longer.
 
-The time of 2007 is that of a thread: it notes which group is open, sleeps, asks for the next one unless it is open by then,
-and waits for that before it sleeps again. So a group that somebody else has ended is followed by one with less time.
+The time of 2007 is that of a thread: it notes which group is open and sleeps. Then it asks for the next one unless it
+is open by then, and waits for that before it sleeps again. So a group that somebody else has ended is followed by one
+with less time.
 
 In ZFS: txg.c, `txg_sync_thread`, `txg_quiesce_thread`, `txg_delay`, and `txg_timelimit_thread` of 2007; spec 5.6.
 """

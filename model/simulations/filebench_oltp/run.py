@@ -14,8 +14,8 @@ What is in core is kept by the ARC (`model.zfs.dmu.dbuf`, `model.zfs.dmu.after_l
 being read waits for that reading. Freed space is not used again, so that the transaction groups go on where the files end;
 with a few GB written into a pool of terabytes, first fit would hardly come back to it either.
 
-Left out: the CPUs as a resource (threads never wait for one), the writes of a transaction group beyond the files'
-own blocks (dnodes, space maps, uberblock, cache flush), throttling of writers, access times (atime) of files.
+Left out: the CPUs as a resource (threads never wait for one); the writes of a transaction group beyond the files' own
+blocks (dnodes, space maps, uberblock, cache flush); throttling of writers, access times (atime) of files.
 """
 
 from typing import NamedTuple

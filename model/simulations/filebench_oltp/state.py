@@ -163,8 +163,9 @@ class Site(NamedTuple):
 
 def new_site(workload: Workload | None = None, n_leaves: int = 46, checksum: int = FLETCHER2, seed: int = 0,
              first_byte: int = 0, vdev: VdevParams = SINGLE_DISK) -> Site:
-    """The files of `workload`, written one after the other into a pool that holds nothing else, or only what takes the
-    first `first_byte` B of every disk. Its `n_leaves` disks are the children of vdevs of one kind: see `vdev_params`."""
+    """The files of `workload`, written one after the other into a pool. It holds nothing else, or only what takes the
+    first `first_byte` B of every disk. Its `n_leaves` disks are the children of vdevs of one kind: see
+    `vdev_params`."""
     workload = workload or Workload()
     check_workload(workload)
     files = number_blocks(records_per_file(workload), workload.record_bytes)

@@ -30,9 +30,9 @@ def n_hot(orders):
 
 @kernel
 def nth(orders, drawn, user, n):
-    """The `n`-th record that a user reads or changes, `drawn` [user, i] as by `draws`. From N_DRAWS on it is what it was a
-    round before, moved by the same stretch within the piece, hot or cold, that it lies in: so the law stays, and whoever
-    works for days goes through the database and not through the same records over and over."""
+    """The `n`-th record that a user reads or changes, `drawn` [user, i] as by `draws`. From N_DRAWS on it is what it
+    was a round before: moved by the same stretch within the piece, hot or cold, that it lies in: so the law stays, and
+    whoever works for days goes through the database and not through the same records over and over."""
     record, rounds = drawn[user, n & (N_DRAWS - 1)], n >> ROUND_SHIFT
     if rounds == 0 or record < 0:
         return record

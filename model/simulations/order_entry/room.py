@@ -2,7 +2,7 @@
 
 The rules are those of `model.zfs.txg.throttle`. In the order entry:
 
- 1. A commit of an intent log takes no more blocks than the open group does, and the log writer begins a write only if there
+ 1. A commit of an intent log takes no more blocks than the open group does. The log writer begins a write only if there
     is room. A user who finds none waits; the group is quiesced in a moment, if no other one is quiesced already.
  2. A user who fills the last eighth while a quiesced group waits for the sync sleeps first: a tick, or until that is handed
     over.

@@ -5,10 +5,10 @@
     window    users work for a while, event by event; then, for as long again as is said, with everything counted
     rewrite   the pool ages by so many rewrites, with the disks and the clock left out
 
-A run of half an hour rewrites a few per cent of the database, and the allocator comes a tenth of a metaslab further. So a
-window of a few seconds in it sees the free space that the run has, and what is left of the run is ageing, at the rates that
-the window has measured: so many blocks a commit, so many records a transaction group, so much redo. That sampling gives what
-simulating every second gives is tested (`tests/model/simulations/test_order_entry.py`).
+A run of half an hour rewrites a few per cent of the database, and the allocator comes a tenth of a metaslab further. So
+a window of a few seconds in it sees the free space that the run has. What is left of the run is ageing, at the rates
+that the window has measured: so many blocks a commit, so many records a transaction group, so much redo. That sampling
+gives what simulating every second gives is tested (`tests/model/simulations/test_order_entry.py`).
 """
 
 from typing import NamedTuple

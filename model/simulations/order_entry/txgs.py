@@ -2,8 +2,8 @@
 
 The records are in place already when a group is synced. What a sync writes is what stands above them:
 
- 1. every indirect block above a record that was rewritten, once, in two copies on two vdevs, level by level from below, in
-    the order in which they were first dirtied;
+ 1. every indirect block above a record that was rewritten, once, in two copies on two vdevs; level by level from below,
+    in the order in which they were first dirtied;
  2. the records of the redo logs that were filled, of 128 KiB each; the oldest ones are freed for them;
  3. when all is written, what was freed in the group comes back by the rules of the era (`model.zfs.metaslab.sync`).
 

@@ -4,8 +4,9 @@
                       |        |        |
     intent log     [ they wait ] -> commit -> [ those that came meanwhile wait ] -> commit -> ...
 
-A block is written with logbias=throughput: it is not copied into the log; `dmu_sync` gives it its new place in the main pool
-*now* and writes it there, and a record in a log block, in the main pool too, says where. In English (spec 6.3, 6.4, 6.6):
+A block is written with logbias=throughput: it is not copied into the log; `dmu_sync` gives it its new place in the main
+pool *now* and writes it there. A record in a log block, in the main pool too, says where. In English (spec 6.3, 6.4,
+6.6):
 
  1. A share has one commit under way. All blocks that came meanwhile are in the next one.
  2. A commit gives each of its blocks a place, one after the other, and writes them with the priority of synchronous writes;

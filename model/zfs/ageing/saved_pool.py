@@ -1,6 +1,6 @@
 """What a pool is made of, as arrays by name, and such arrays put into a new pool: to keep one and to go on with it later.
 
-Summaries are not kept: of the maps of free blocks only the bits, of metaslabs in which anything is allocated, and the rest
+Summaries are not kept: of the maps of free blocks only the bits, of metaslabs in which anything is allocated. The rest
 is made again by taking what is allocated out of a map that is all free.
 """
 

@@ -17,10 +17,10 @@ A block is *anonymous* while it is dirty or on its first way in; then on the sid
     that is more than one, up to c; for an MFU ghost it falls likewise, down to 0. While there are less than c bytes, p
     also grows by s if an anonymous buffer makes anonymous and MRU more than p.
  4. *Eviction* comes before a new buffer if there are more than c bytes, or, for metadata, no less than a quarter of c of
-    metadata. The side: for an anonymous or MRU block MFU, if there is anything of this type to evict and anonymous and
-    MRU take less than p, else MRU; for others MRU, if there is anything and MFU takes less than c - p, else MFU. From the
-    tail of the list, until s bytes are gone; passed over are indirect and prefetched blocks used less than a second ago,
-    and blocks of another size than s if the next one has it. What cannot be evicted is lived with.
+    metadata. The side: for an anonymous or MRU block MFU, if anything of this type can be evicted and anonymous and MRU
+    take less than p; else MRU; for others MRU, if there is anything and MFU takes less than c - p, else MFU. From the
+    tail of the list, until s bytes are gone; passed over are indirect and prefetched blocks used less than a second
+    ago; and blocks of another size than s if the next one has it. What cannot be evicted is lived with.
  5. *Every second*, if all with ghosts is more than 2c: MRU is evicted down to p (data first), MRU ghosts are forgotten
     until anonymous, MRU and they are c; then MFU, until all is c, and MFU ghosts, until all with ghosts is 2c.
  6. What is on a cache device (`model.zfs.arc.l2arc`) keeps its header when its ghost is forgotten. When it is wanted then,

@@ -10,12 +10,13 @@
  1. *Rounds.* One device each, in turn. Its target is 8 MB, and as much again ("boost", since b103) until the ARC has evicted
     anything. A round ends with its last write. The next one comes a second later; by b108 a second after this one began,
     or 200 ms if it wrote more than half of its target. Up to b98 the first round comes after three minutes.
- 2. *Eviction by the hand.* First all copies are given up that begin within a target of bytes behind the hand, or, if it is
-    within two targets of the end, as far as that. A header that was there for the copy alone goes too.
+ 2. *Eviction by the hand.* First all copies are given up that begin within a target of bytes behind the hand. If the
+    hand is within two targets of the end, all up to the end are given up. A header that was there for the copy alone
+    goes too.
  3. *Which blocks.* Lists in this order: metadata of MFU, of MRU, data of MFU, of MRU; each from the tail (builds with a
-    boost: from the head, until the ARC has evicted anything), as long as the bytes that were passed, fed or not, are no more
-    than target x headroom (4; by b108 2). Fed is what may be cached (`L2_CACHEABLE`), is on no cache device yet, and was
-    not prefetched and never used (`noprefetch`). A block that would exceed the target ends the round. Held blocks are on no
+    boost: from the head, until the ARC has evicted anything), while the bytes passed, fed or not, are no more than
+    target x headroom (4; by b108 2). Fed is what may be cached (`L2_CACHEABLE`), is on no cache device yet, and was not
+    prefetched and never used (`noprefetch`). A block that would exceed the target ends the round. Held blocks are on no
     list, so pinned indirect blocks are never fed.
  4. *The hand* wraps round when it is within a target of the end.
  5. *Reads.* What is on a cache device and not in core is read from there, once its round is over; by b108 nothing is read

@@ -1,6 +1,6 @@
 """Traces of requests for blocks of one size, through the ARC of ZFS and through the one that was published.
 
-By ZFS's rules time matters: requests come evenly, so many in a tick of 10 ms, and what runs every second runs every 100
+By ZFS's rules time matters: requests come evenly, so many in a tick of 10 ms. What runs every second runs every 100
 ticks, or as many as one likes. The published one counts requests and knows no time.
 """
 

@@ -1,11 +1,11 @@
 """Blocks of files in core: how the tree above a record, its reads and its transaction groups use the ARC.
 
- 1. A block that is read gets its buffer when the reading begins, holds the indirect block above it from then on, and is
-    accessed and let go when it has come. A task that finds it in core and held (an indirect block by those below it, a
-    record by a transaction group) does not disturb the ARC; else to find it counts as an access.
+ 1. A block that is read gets its buffer when the reading begins. It holds the indirect block above it from then on, and
+    is accessed and let go when it has come. A task that finds it in core and held does not disturb the ARC. An indirect
+    block is held by those below it, a record by a transaction group; else to find it counts as an access.
  2. A record that is dirtied is anonymous, and held, until it is written: then it is accessed. What had been in core loses
-    its identity, a ghost vanishes. Dirtied again in a later group before it is written, it has a second buffer, which is
-    given back when the older one is written (in ZFS that one stays evictable until the next group frees it).
+    its identity, a ghost vanishes. Dirtied again in a later group before it is written, it has a second buffer, which
+    is given back when the older one is written. In ZFS that one stays evictable until the next group frees it.
  3. An indirect block is held from when it is dirtied until it is written, and anonymous while it is being written.
  4. With primarycache=metadata a record is evicted with its last hold (`model.zfs.arc.primarycache`): here, when it has been
     written.

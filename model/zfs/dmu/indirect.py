@@ -10,7 +10,7 @@ once per transaction group.
 
 Files of OpenZFS from 0.7 on have indirect blocks of 128 KiB, with 1024 pointers: a `shift` of 10 in place of 7.
 
-Indirect blocks are stored compressed (LZJB), so how many of them share a 64 KiB line of the vdev cache depends on what
+Indirect blocks are stored compressed (LZJB). So how many of them share a 64 KiB line of the vdev cache depends on what
 is in them. That is *computed* here: block pointers are made up as ZFS fills them in, and a compressor of the same
 format is run over them. A block pointer is 16 words of 64 bits:
 
@@ -22,11 +22,11 @@ format is run over them. A block pointer is 16 words of 64 bits:
 
 So of 128 bytes 32 are noise, a few count up, and all else repeats the pointer before. Without checksums little is left.
 
-LZJB: a control byte announces eight items, least significant bit first; a clear bit is a byte as it is, a set bit two
-bytes that stand for a copy of 3 to 66 earlier bytes, from up to 1023 back (6 bits of length - 3, 10 bits of distance).
-Where the last same three bytes were is remembered in 1024 places, found by a hash, as an address: one from further
-back is mistaken for one nearby, and tried all the same. The result is kept if it saves an eighth, and rounded up to
-sectors.
+LZJB: a control byte announces eight items, least significant bit first; a clear bit is a byte as it is; a set bit is
+two bytes that stand for a copy of 3 to 66 earlier bytes, from up to 1023 back. They have 6 bits of length - 3 and 10
+bits of distance. Where the last same three bytes were is remembered in 1024 places, found by a hash, as an address: one
+from further back is mistaken for one nearby, and tried all the same. The result is kept if it saves an eighth, and
+rounded up to sectors.
 
 In ZFS: dnode.c, dbuf.c, spa.h, lzjb.c, zio_compress.c; spec 5.1, 5.3, 5.4. LZJB on a real machine starts with whatever
 was in its table, so that sizes vary by a few bytes; here it starts with zeros. The hash is the one of 2007.

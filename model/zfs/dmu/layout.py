@@ -5,8 +5,8 @@ Blocks are numbered: first the records of all files, file by file, then the indi
 The allocator of 2007, for a pool that only grows:
 
  1. The *rotor* stands at a leaf and gives it space until 512 KiB have been given; then it goes on to the next leaf. All
-    that is given counts, second copies on another leaf too, and it is the leaf which was given the last piece that the
-    rotor goes on from.
+    that is given counts, second copies on another leaf too. The rotor goes on from the leaf that was given the last
+    piece.
  2. An indirect block has a second copy, on the leaf after the one of the first.
  3. A leaf gives space in order of address, every piece aligned to the lowest set bit of its length: *first fit* with a
     cursor for every such alignment (spec 2.8, FF). Nothing is freed here, so what is free are the *holes* left by
@@ -16,9 +16,9 @@ The allocator of 2007, for a pool that only grows:
         place = frontier rounded up to the alignment; frontier = place + length
 
     With records of 8 KiB and L1s of 6 to 7.5 KiB the holes are at most 5 KiB. Behind an L2 (8.5 KiB) there may be one
-    that an L1 fits into, which is not taken here: at most one L1 in 128. Larger records, and on RAID-Z also sizes with
-    parity that are a large power of two times an odd number, leave holes that L1s fit into: what then lies in them in
-    ZFS lies behind the frontier here, and files take up to that much more room.
+    that an L1 fits into, which is not taken here: at most one L1 in 128. Larger records leave holes that L1s fit into.
+    On RAID-Z so do sizes with parity that are a large power of two times an odd number: what then lies in them in ZFS
+    lies behind the frontier here, and files take up to that much more room.
  4. In a transaction group children come before their parent: an indirect block lies right behind its last child.
 
     leaf 0   [R0 R1 ...              R63]
@@ -29,8 +29,8 @@ The leaves of the pool as the allocator sees it are its top-level vdevs (`model.
 vdev, with parity and padding if that is RAID-Z; the aliquot is 512 KiB for each of its disks.
 
 In ZFS: `metaslab_alloc_dva`, `metaslab_ff_alloc`, `dbuf_sync_list`; spec 2.1, 2.3, 2.8, 2.12. Left out: the bias
-towards emptier leaves (all are equally full here), the blocks that are rewritten where one transaction group of the
-preallocation ends and the next begins (a few dozen), dnodes and space maps. With a single leaf the second copy lies
+towards emptier leaves (all are equally full here); the blocks that are rewritten where one transaction group of the
+preallocation ends and the next begins (a few dozen); dnodes and space maps. With a single leaf the second copy lies
 right behind the first one; ZFS would put it an eighth of the disk away.
 
 A pool may hold other data already (`first_byte`): all of it in front, without a hole, and equally long on every leaf.

@@ -18,8 +18,8 @@ which for 8 KiB in 128 KiB is 16 (1 - exp(-l)) / l, and for n pages a record n (
 Records have 128 KiB at most, until large blocks came (feature large_blocks, illumos change 5027 of 2014; ZFS on Linux
 0.6.5). Then it is 16 MiB, though a parameter, zfs_max_recordsize, stood at 1 MiB until OpenZFS 2.2 (pull request 13302).
 
-Left out: compression, indirect blocks (`model.zfs.dmu.dirty`), what the log does with the same data (`model.zfs.zil.log`),
-and when a record leaves core, which is the caller's to say (`in_core`).
+Left out: compression, indirect blocks (`model.zfs.dmu.dirty`), what the log does with the same data
+(`model.zfs.zil.log`); and when a record leaves core, which is the caller's to say (`in_core`).
 """
 
 import math

@@ -16,7 +16,7 @@ block `ahead` up to which it has prefetched; a `cap`, the strides that it may be
  4. If nobody expects b, two streams may be in line with it: one starts at b - 2n, another at b - n. They become one of
     stride n, now at b, which prefetches as in 3.
  5. Else b starts a stream: in place of the first one idle for 3 seconds, or as one more if the file has less than its
-    share, a stream for each 256 blocks, at least 1 and at most 8. Else nothing happens: no room.
+    share: a stream for each 256 blocks, at least 1 and at most 8. Else nothing happens: no room.
 
 A long sequential read from block 0 on thus prefetches 2 blocks when it reads block 1, then 3, 2 times 4, 3 times 5, ...
 and is 260 blocks ahead after nine; from then on bursts of up to 256 blocks, all at once.

@@ -1,9 +1,9 @@
 """A class of vdevs: whose turn it is; copies; frees (spec 2.3).
 
  1. The vdevs of a class stand in a ring. The *rotor* is the one whose turn it is. It is handed on when the vdev has given
-    its *aliquot*, half a MiB for each of its disks, with a *bias* of up to a quarter more if the vdev is emptier than the
-    class, or less if it is fuller; how full they are is looked at when a turn begins. Up to hg 10921 a log vdev is compared
-    with the normal class.
+    its *aliquot*, half a MiB for each of its disks. A *bias* is up to a quarter more if the vdev is emptier than the
+    class, or less if it is fuller; how full they are is looked at when a turn begins. Up to hg 10921 a log vdev is
+    compared with the normal class.
  2. The first copy of a block begins at the rotor, a further one at the vdev behind that of the copy before. A block may
     have a hint instead: a vdev to begin with (or the one behind it).
  3. A vdev that has no room: the one behind it is tried, and the rotor moves on, too.

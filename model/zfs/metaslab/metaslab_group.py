@@ -1,8 +1,9 @@
 """One vdev: which of its metaslabs a block comes from. Weights, and who is active (spec 2.4, 2.5, 2.6).
 
- 1. *Weight*: twice the space that is not allocated (as of the last sync), less a part that grows with the number of the
-    metaslab, up to half: the outer ones, where a disk is faster, weigh more. Then a bonus: to b121 twice as much for every
-    metaslab that was ever written to; later for those up to the highest activated one, with a factor that is 1 by a slip.
+ 1. *Weight*: twice the space that is not allocated (as of the last sync); less a part that grows with the number of the
+    metaslab, up to half: the outer ones, where a disk is faster, weigh more. Then a bonus: to b121 twice as much for
+    every metaslab that was ever written to; later for those up to the highest activated one, with a factor that is 1 by
+    a slip.
  2. A block goes to the metaslab that weighs most, and active ones weigh more than all others. So once activated, a
     metaslab stays *primary*: to b121 until a request fails in it, later until at the end of a txg it is fragmented.
  3. A further copy on the same vdev goes to the heaviest metaslab that is far enough from the other copies, which becomes

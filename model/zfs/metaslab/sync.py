@@ -14,8 +14,8 @@ Then each of them, in the opposite order:
  5. One that is loaded, not active, and in which no later txg has allocated is unloaded.
  6. It is weighed anew.
 
-From hg 11146 on, if any was dirty, all metaslabs of the vdev up to the highest one ever activated are weighed anew, and
-the logs of the (up to 3) heaviest are read ahead, if they are not loaded.
+From hg 11146 on, if any was dirty, all metaslabs of the vdev up to the highest one ever activated are weighed anew. The
+logs of the (up to 3) heaviest are read ahead, if they are not loaded.
 
 The space of a vdev that was added in the txg can be had from then on.
 

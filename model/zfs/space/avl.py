@@ -1,6 +1,6 @@
 """AVL trees over numbered nodes, of exactly the shapes that avl.c gives them.
 
-Which segment of free space a first fit begins with can depend on where it stands in its tree (spec 2.7.2), so the trees
+Which segment of free space a first fit begins with can depend on where it stands in its tree (spec 2.7.2). So the trees
 of `model.zfs.space.space_map` must have the shapes of the ones in ZFS. The rules that decide shapes:
 
 * A new node becomes a leaf where the search for it ended, or is put beside a node that is given: as its child on that
@@ -10,7 +10,7 @@ of `model.zfs.space.space_map` must have the shapes of the ones in ZFS. The rule
 * A node with two children is replaced by its predecessor in order, if it is right-heavy by its successor. What replaces
   it takes over its place and its balance. Balances are then mended from where the replacement was taken.
 * After a removal the walk upwards ends where a height did not shrink. A rotation about a child of balance 0 is a single
-  one and leaves the height as it was, so the walk ends there as well.
+  one and leaves the height as it was. So the walk ends there as well.
 
 Nothing here knows what the trees are in order of. Nodes are numbered from 1; 0 is nobody, and the parent that is
 sometimes written into its row means nothing. There can be many trees in one store of nodes, each node in at most one.

@@ -3,8 +3,8 @@
 What is free in a metaslab is kept in `model.zfs.space.bitmaps`, also while ZFS would have the map unloaded: what is freed
 and no longer withheld is given to it at once, which is how it would be found on loading. Loading only sets cursors to 0.
 
-What a txg allocates or frees of a metaslab, and what is withheld, are *lists* of rows of units, in the order in which
-they came; a row that continues the last one is joined to it. Emptying one list into another is to link them.
+What a txg allocates or frees of a metaslab, and what is withheld, are *lists* of rows of units in order of arrival; a
+row that continues the last one is joined to it. Emptying one list into another is to link them.
 
 Of the log of a metaslab only the length is known, in records: one for each row of blocks that do not touch, of at most
 32768 sectors. Where a list has several, they are counted in a bitmap of their own: all rows are entered, then each one

@@ -1,9 +1,9 @@
 """Pickers over blocks of one size: `model.zfs.space.pickers` for the maps of `model.zfs.space.bitmaps`, the same rules (spec
 2.8).
 
-Both engines take the same decisions except where the exact one finds, among several segments that overlap the place
-of the cursor, the one nearest to the root of its tree (spec 2.7.2). Here the lowest of them counts, and
-`n_ambiguous` says how often that could have mattered. It cannot where all blocks of a map have one size.
+Both engines take the same decisions except where several segments overlap the place of the cursor. There the exact one
+finds the one nearest to the root of its tree (spec 2.7.2). Here the lowest of them counts, and `n_ambiguous` says how
+often that could have mattered. It cannot where all blocks of a map have one size.
 
 Cursors count in the vdev, not in the metaslab: a cursor that was never set is at 0, and so
 before every metaslab but the first.
@@ -166,8 +166,8 @@ def _run_at_probe(fb, m, block, n):
 
 @kernel
 def _is_ambiguous(fb, m, start, block, n):
-    """Whether the run at `start`, the lowest to overlap `n` blocks from `block` on, is not the only one to do so, and
-    either it or the last one has room."""
+    """The run at `start` is the lowest to overlap `n` blocks from `block` on: whether it is not the only one to do so,
+    and either it or the last one has room."""
     length = run_length(fb, m, start)
     if start + length >= block + n or not _overlaps(fb, m, start + length, block + n):
         return False

@@ -1,12 +1,12 @@
 """Free space in blocks of one size: bitmaps with summaries, the fast twin of `model.zfs.space.space_map`.
 
 A *map* is the free space of one metaslab, one bit a block. A *run* is a maximal row of free blocks. Pickers ask for the
-first run from a place on that has n blocks, and for the shortest run that has n blocks, the lowest among equals. The
+first run from a place on that has n blocks; and for the shortest run that has n blocks, the lowest among equals. The
 bitmap answers neither in time; trees of runs do, but cost a walk through memory for every change. So:
 
 * Runs of 1 to 31 blocks are of the *class* of their length; longer ones are of the class *long* (`model.zfs.space.long_runs`
   keeps those in exact order). For each class a second bitmap has one bit for each word of 64 blocks: whether a run of that
-  class begins in it. A third has one bit for each word of the second, a fourth one for each word of the third, and a word
+  class begins in it. A third has one bit for each word of the second, a fourth one for each word of the third. A word
   for each map says which classes there are. The lowest run of a class is four counts of trailing zeros away.
 * The words of all 32 classes for the same place stand beside each other, so that a change touches few cache lines.
 * Nothing is kept of a run but its bits. How far it reaches is counted in the 64 blocks on either side; whether a word

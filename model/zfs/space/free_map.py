@@ -6,8 +6,8 @@ a kernel is compiled; the other one is not compiled at all.
 
 A metaslab's own map, of what is free, has the number of the metaslab; the maps of txgs have the numbers that
 `model.zfs.metaslab.state` gives them, and the log is that of the metaslab. What the fast engine does otherwise, without any
-effect on where blocks go: it keeps the free map of a metaslab that is not loaded as it would be if it were, the maps of txgs
-without order, and of the log only the length.
+effect on where blocks go: it keeps the free map of a metaslab that is not loaded as it would be if it were; the maps of
+txgs without order; of the log only the length.
 """
 
 from model.jit import either

@@ -1,16 +1,17 @@
 """Pickers: which free segment of a metaslab a block is taken from (spec 2.8).
 
-All but one rule begin where the last block of the same kind ended, at one of the 64 *cursors* of the metaslab, by a
-search for [cursor, cursor + size) in the map of free space (see `model.zfs.space.space_map` for what such a search finds).
+All but one rule begin where the last block of the same kind ended: at one of the 64 *cursors* of the metaslab. They
+search for [cursor, cursor + size) in the map of free space. See `model.zfs.space.space_map` for what such a search
+finds.
 
-* *First fit* (the default to b108). Go upwards from what was found, or from the next segment above, to the first one
-  that has room when its start is rounded up to the alignment, the largest power of two that divides the size. Nothing:
+* *First fit* (the default to b108). Go upwards from what was found, or from the next segment above. Take the first one
+  that has room when its start is rounded up to the alignment: the largest power of two that divides the size. Nothing:
   once more from the bottom. There is a cursor for each alignment.
 * *Dynamic fit* (the default in b117 and b121, with 30 %; later 4 %). First fit without alignment, as long as a hole of
   128 KiB is left and the free share has not fallen below the percentage; else *best fit*, the shortest segment that is
   long enough.
 * *Cursor dynamic fit* (never the default). First fit without alignment inside an extent of 10 MiB that best fit took.
-* *New dynamic fit* (the default in b141). Go on at the cursor of this magnitude if the segment there has room, else
+* *New dynamic fit* (the default in b141). Go on at the cursor of this magnitude if the segment there has room; else
   open the shortest segment of at least 16 to 32 times the size, or the longest there is. An earlier version
   (NEW_DYNAMIC_FIT_C) has one cursor, and wants 10 MiB.
 

@@ -1,9 +1,9 @@
 """What of a metaslab is on disk: a log of allocations and frees, from which its free map is made again (spec 2.7.3, 2.10).
 
 A log is a row of records of 8 bytes, in blocks of 4 KiB. A transaction group writes what it allocated, then what it
-freed, each, if there is any, as a header and a record for every run of at most 32768 sectors, in the order in which the
-tree gives its segments up (children first). Loading begins with one free segment as large as the metaslab, and does
-what the records say, one by one.
+freed. Each, if there is any, is a header and a record for every run of at most 32768 sectors. Records come in the order
+in which the tree gives its segments up (children first). Loading begins with one free segment as large as the metaslab,
+and does what the records say, one by one.
 
     record   offset in the metaslab / sector << 16 | type << 15 | sectors - 1
 

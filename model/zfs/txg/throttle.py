@@ -14,10 +14,10 @@ the next group, and asks for it. While one group is being synced and the next wa
 
 T2 has a slip: *every* transaction is taken to be beyond 7/8.
 
-*OpenZFS, from 2013 on.* A group is synced 5 s after the last sync began, or at once when 64 MiB of the pool are dirty (from
-0.8 on a fifth of what may be). All dirty data of the pool count, at their own length, until they are on disk: no
-more than D, a tenth of memory, at most 4 GiB. A transaction that would write while D is reached waits until some of it is on
-disk; who does so beyond 60 % of D is delayed, once, and not together with others, but each behind the last one:
+*OpenZFS, from 2013 on.* A group is synced 5 s after the last sync began, or at once when 64 MiB are dirty; from 0.8 on
+a fifth of what may be. All dirty data of the pool count, at their own length, until they are on disk: no more than D, a
+tenth of memory, at most 4 GiB. A transaction that would write while D is reached waits until some of it is on disk; who
+does so beyond 60 % of D is delayed, once, and not together with others, but each behind the last one:
 
     t = min(100 ms, 500 us x (dirty - 60 %) / (D - dirty));    until max(when its call began, when the last one goes on) + t
 

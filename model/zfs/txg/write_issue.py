@@ -9,7 +9,7 @@ a processor, and who does it changed:
 
 There are never more at work than there are processors. Blocks still come in order, and a group waits for all of them; so
 threads divide the time that one block after another takes. One part stays with one thread after the other: the sync thread
-goes through the lists of what is dirty and makes each block's zio, and a metaslab gives space to one at a time, under its
+goes through the lists of what is dirty and makes each block's zio. A metaslab gives space to one at a time, under its
 lock. A group is as fast as that part, or as all threads together:
 
     from one block to the next = max(serial, (serial + parallel) / threads)

@@ -6,9 +6,9 @@
     write ------ - --------------+---> disk ---> vdev cache  brings the line up to date once it is on the disk
 
 A read belongs to a *task*, which waits for no more than one block at a time, and goes by its number. What comes from a
-vdev of several disks is several I/Os (`model.zfs.vdev.raid`), each of which goes through the cache and the queue of its leaf
-for itself; the task has its block when it has all of them. Each of the I/Os that it may wait for is a *waiter*: number i
-of task t is t << waiter_shift | i; of single disks and mirrors, where there is but one, waiters are tasks. The disks of
+vdev of several disks is several I/Os (`model.zfs.vdev.raid`). Each goes through the cache and the queue of its leaf for
+itself; the task has its block when it has all of them. Each of the I/Os that it may wait for is a *waiter*: number i of
+task t is t << waiter_shift | i; of single disks and mirrors, where there is but one, waiters are tasks. The disks of
 vdev v of n children are the leaves v n to v n + n - 1. What is to be sent to the queues stands in the *outbox*.
 
 When the disk completes a unit, the queue first issues what is next; then the members are told, in order of offset; then

@@ -5,8 +5,8 @@ It came with the write throttle of August 2013 (illumos 4045) in place of deadli
 
  1. An I/O is of a *class*, in this order: sync read (somebody waits for it), sync write (intent log, labels), async read
     (prefetch), async write (transaction groups, L2ARC), scrub.
- 2. What is to go next is of the first class in which something waits and of which fewer than its least number are on the
-    device. Since November 2020 the look begins behind the class that had its turn last, before that with the first one.
+ 2. What is to go next is of the first class in which something waits, with fewer on the device than its least number.
+    Since November 2020 the look begins behind the class that had its turn last, before that with the first one.
  3. If there is none, of the first class, in order, with fewer than its greatest number on the device. No more than
     `max_active` of all classes are.
  4. Of sync reads and writes the one that came first goes next. Of the others the nearest one behind the end of what the
@@ -23,8 +23,8 @@ It came with the write throttle of August 2013 (illumos 4045) in place of deadli
            least |------o
                  +------+-----+------   dirty
 
- 7. Since November 2020 a scrub has its least number only, and while others are on the device no more than `credit` of its
-    I/Os go until one of those is done, unless `delay` have been done since the last other one.
+ 7. Since November 2020 a scrub has its least number only. While others are on the device no more than `credit` of its
+    I/Os go until one of those is done; unless `delay` have been done since the last other one.
  8. When an I/O arrives one unit at most is issued; when one is done, as many as these rules allow.
 
 In OpenZFS: vdev_queue.c, `vdev_queue_class_to_issue`, `vdev_queue_max_async_writes`, `vdev_queue_io_to_issue`; pull request

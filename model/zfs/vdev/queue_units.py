@@ -1,8 +1,9 @@
 """Which I/Os of a vdev queue go to the device together, as one *unit*: rules 5 and 6 of `model.zfs.vdev.queue`.
 
- 5. The head takes neighbours along, reads only reads and writes only writes, first those in front of it, then those
-    behind, whatever their deadlines, while the next one is close and all fit into 128 KiB. Close is adjacent; later,
-    reads up to 32 KiB apart: what lies between is then read and thrown away. The whole is one *unit* on the device.
+ 5. The head takes neighbours along, reads only reads and writes only writes. First come those in front of it, then
+    those behind, whatever their deadlines, while the next one is close and all fit into 128 KiB. Close is adjacent;
+    later, reads up to 32 KiB apart: what lies between is then read and thrown away. The whole is one *unit* on the
+    device.
 
     in front of the head                      behind it
       [ 8K ][ 8K ]........[  16K  ][ head ][ 8K ][ 8K ]................................[ 8K ]
@@ -10,10 +11,10 @@
        too wide
 
  6. RAID-Z writes of 2009 on come with OPTIONAL I/Os, one sector of padding each, that only serve to bridge holes. They
-    never begin a unit, and end one only if that lets the device go on: if from there on, without a hole, comes a
-    write that need not be optional, at most `write_gap_bytes` behind the last such one (the unit *stretches*). One left
-    alone is never written. From change 8005 of 2017 on they do not count for the length of a unit that they end, up to
-    16 MiB: a column of 128 KiB would never be joined with what lies behind its padding.
+    never begin a unit, and end one only if that lets the device go on: if from there on, without a hole, comes a write
+    that is not optional, at most `write_gap_bytes` behind the last such one (the unit *stretches*). One left alone is
+    never written. From change 8005 of 2017 on they do not count for the length of a unit that they end, up to 16 MiB: a
+    column of 128 KiB would never be joined with what lies behind its padding.
 
 In ZFS (vdev_queue.c): `vdev_queue_io_to_issue`; spec 3.4, 3.5. Nothing here changes what waits, but that what a
 unit is to stretch to need no longer be optional.

@@ -19,8 +19,8 @@ children, all issued at once; it is complete when the last of them is. In Englis
     block has parity of its own, and a write never has to read first; but a read wakes all disks that hold a bit of data.
  4. The run is rounded up to a multiple of p + 1 sectors, so that what is ever freed can hold the smallest block: one
     sector of data and p of parity. What is left over at the end is *padding*. Before build 121 it is never written; from
-    then on as I/Os of its own, if that lets the I/Os around it be joined (`model.zfs.vdev.queue`, rule 6); from OpenZFS 2.2
-    on a disk that has a column of the block writes both as one I/O, and only other disks have such optional ones.
+    then on as I/Os of its own, if that lets the I/Os around it be joined (`model.zfs.vdev.queue`, rule 6); from OpenZFS
+    2.2 on a disk that has a column of the block writes both as one I/O. Only other disks have such optional ones.
  5. RAID-Z1 only: if bit 20 of the block's offset is set, parity and first column of data change places. It was meant to
     share out the parity, helps little, and has to stay for ever since it decides what is where.
  6. A read of RAID-Z reads no parity: the data columns only, the last one first. A write writes parity, then data, then

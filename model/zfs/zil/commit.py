@@ -8,10 +8,10 @@
 So commits are grouped by nothing but waiting; there is no timer. What a pass takes along: `model.zfs.zil.writer`. When all
 its writes are done, a cache flush goes to every vdev that had one of them; then the pass is over.
 
-Which task is first matters much. A writer takes what came before it, and of what came after it no more than fits into the
-block in hand, whose size is a memory of former commits. If it is always the one who has waited longest, blocks hardly grow
-and there are hardly any groups; if it is the one who came last, it takes everybody's. On several processors all who wake up
-race for one lock, so by rights it is anyone: `drawn`.
+Which task is first matters much. A writer takes what came before it, and of what came after it no more than fits into
+the block in hand. The size of that block is a memory of former commits. If it is always the one who has waited longest,
+blocks hardly grow and there are hardly any groups; if it is the one who came last, it takes everybody's. On several
+processors all who wake up race for one lock, so by rights it is anyone: `drawn`.
 
 With the *strict* rule of 2007 who waits for the very last entry of all is not let go, although it is on disk: it makes a
 pass of its own, which finds nothing, and which makes the next block smaller, because the last commit now had no bytes.

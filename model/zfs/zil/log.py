@@ -13,11 +13,11 @@ Every write of a record, or of a piece of one, leaves an entry in core, synchron
 
         old    the bytes of the last commit, of this one and of the entries still waiting, whichever are most;
                rounded up to 4 KiB. All of the block is written, however little is used.
-        slim   the least of 4, 12, 36 and 128 KiB that this commit would have fitted in, and no less than the last
-               sixteen of these choices. Of the block only what is used is written, rounded up to 4 KiB.
+        slim   the least of 4, 12, 36 and 128 KiB that this commit would have fitted in; no less than the last sixteen
+               of these choices. Of the block only what is used is written, rounded up to 4 KiB.
 
  5. The very first block has 4 KiB, and must be in a synced transaction group before it is written.
- 6. A block goes to a log device if the pool has one; from the slim log on only with `logbias` of latency, and not while
+ 6. A block goes to a log device if the pool has one; from the slim log on only with `logbias` of latency; and not while
     a commit is larger than 1 MiB and as much as 2 MiB still waits.
  7. A block is free again when the newest transaction group of its entries has been synced. The group in which the next
     block was allocated cannot be synced before the block that points to it is on disk.
@@ -234,8 +234,8 @@ def last_block(zil, log):
 
 def new_zil(n_logs=1, n_files=1, n_entries=4096, n_tasks=256, n_vdevs=1, n_blocks=4096, drawn=(0,)):
     """Empty logs of `n_logs` file systems, no chain begun; files are numbered from 1, over all file systems. With `drawn` of
-    0 alone the task that has waited longest is the next writer, with -1 the one that came last, with numbers of
-    chance anyone."""
+    0 alone the task that has waited longest is the next writer; with -1 the one that came last; with numbers of chance
+    anyone."""
     counts = {"logs": n_logs, "files": n_files, "entries": n_entries, "tasks": n_tasks, "vdevs": n_vdevs}
     for name, value in counts.items():
         if value < 1:

@@ -4,7 +4,7 @@ It walks the list of entries in order:
 
  1. *Relevant* are those of the writer's file, those of synchronous writes, and all that are not of writes. Others stay. (We
     note up to where they do: the next walk for the same file begins there, with the same outcome.)
- 2. It stops at the first relevant entry that came after what the writer was asked for, unless the block in hand is
+ 2. It stops at the first relevant entry that came after what the writer was asked for; unless the block in hand is
     begun and the entry still fits: so neighbours ride along for free.
  3. Entries whose transaction group has been synced are dropped.
  4. An entry that does not fit begins the next block; the one in hand is written. So is the last one, partly filled.

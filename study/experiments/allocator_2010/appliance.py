@@ -134,9 +134,9 @@ def copied(site: Site, machine, rules: MetaslabParams, seed: int) -> Site:
 
 
 def engine_metrics(sites: list, n_placed: int) -> pd.DataFrame:
-    """For the run store: records placed in these pools; the share of them that the fast engine placed by a choice in which
-    the exact rule depends on nothing but the free space (0 if it did not run); and a number made of where everything
-    lies, which is the same under both engines."""
+    """For the run store: records placed in these pools; the share of them that the fast engine placed by an unambiguous
+    choice (0 if it did not run): there the exact rule depends on nothing but the free space; and a number made of where
+    everything lies, which is the same under both engines."""
     is_fast = all(site.space.blocks is not None for site in sites)
     n_fast = n_placed - sum(int(site.space.blocks.free.n_ambiguous.sum()) for site in sites) if is_fast else 0
     places = crc32(b"".join(array.tobytes() for site in sites for array in (

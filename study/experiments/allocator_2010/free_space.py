@@ -5,7 +5,7 @@
     recorded_shares(), recorded_contiguity()              what the ZFS code itself did of this kind
 
 Blocks of a transaction group that lie side by side can go to disk as one write, of 128 KiB at most. How many blocks there
-are in such a write is counted with all blocks of the group at hand, so it is the most that a queue could make of them.
+are in such a write is counted with all blocks of the group at hand. It is the most that a queue could make of them.
 """
 import json
 from typing import NamedTuple

@@ -1,5 +1,5 @@
-"""The order-entry test of 2010 on disks that find and move blocks, and on disks to which every I/O costs the same, wherever
-it is and however large. On the latter the number of I/Os is all that counts.
+"""The order-entry test of 2010 on disks that find and move blocks, and on disks to which every I/O costs the same:
+wherever it is and however large. On the latter the number of I/Os is all that counts.
 """
 import pandas as pd
 

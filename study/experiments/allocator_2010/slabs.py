@@ -150,8 +150,9 @@ def engines_differ(machine: Setup, chosen: dict[str, MetaslabParams], seed: int)
 
 
 def engine_metrics(machine: Setup, chosen: dict[str, MetaslabParams], seed: int) -> pd.DataFrame:
-    """For the run store: records placed under all these rules, and how many of them the fast engine placed by a choice in
-    which the exact rule depends on nothing but the free space (all, or 0 if it did not run)."""
+    """For the run store: records placed under all these rules, and how many of them the fast engine placed by an
+    unambiguous choice. In such a choice the exact rule depends on nothing but the free space. They are all, or 0 if the
+    fast engine did not run."""
     n_placed = n_fast = 0
     for params in chosen.values():
         offsets, served = _run(machine, params, seed)

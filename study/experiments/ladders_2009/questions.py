@@ -56,8 +56,9 @@ def in_order(every: pd.DataFrame) -> pd.Series:
 
 
 def summary(ladder: Ladder, every: pd.DataFrame, published: list[float]) -> pd.DataFrame:
-    """For readers: what each reading is, whether all of its rungs keep commits over a power cut, in how many draws its rungs
-    are in order, which published rates lie within its intervals, whether all do (then it is possible), its rates."""
+    """For readers: what each reading is, whether all of its rungs keep commits over a power cut, in how many draws its
+    rungs are in order; which published rates lie within its intervals, whether all do (then it is possible), its
+    rates."""
     chosen = pd.DataFrame([{name: reading[name] for name in _multiplied(ladder)} for reading in readings(ladder)])
     chosen["survives power cut"] = [is_safe(ladder, reading) for reading in readings(ladder)]
     chosen["in published order"] = in_order(every).to_numpy()
@@ -94,8 +95,8 @@ def shares(ladder: Ladder, every: pd.DataFrame, published: list[float]) -> pd.Da
 
 
 def tell_apart(every: pd.DataFrame) -> pd.DataFrame:
-    """Per quantity and rung: the share (%) of pairs of readings whose intervals do not meet, and how far the middles of
-    readings lie apart (largest over smallest) against how wide one is (median of high over low). Best first."""
+    """Per quantity and rung: the share (%) of pairs of readings whose intervals do not meet; how far the middles of
+    readings lie apart (largest over smallest), against how wide one is (median of high over low). Best first."""
     rows = []
     quantities = [column for column in every.columns if column not in ("reading", "rung", "draw")]
     for quantity, rung in itertools.product(quantities, sorted(every.rung.unique())):

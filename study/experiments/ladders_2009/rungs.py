@@ -136,8 +136,8 @@ def _counted(x: Outcome) -> Outcome:
 
 
 def quantities(x: Outcome) -> dict[str, float]:
-    """What somebody could have measured: transactions per second, their times in ms, bytes of the database's log for one,
-    and reads, writes and bytes per second of each group of devices."""
+    """What somebody could have measured: transactions per second, their times in ms, bytes of the database's log for
+    one; and reads, writes and bytes per second of each group of devices."""
     _counted(x)
     numbers = {RATE: x.tps, "response.mean": x.mean_ms, "response.p50": x.p50_ms, "response.p95": x.p95_ms,
                "response.p99": x.p99_ms, "log.bytes": x.wal_bytes}
@@ -191,8 +191,8 @@ def iops_of_slides() -> dict[str, float]:
 
 
 def dumb(ladder: Ladder) -> list[float]:
-    """What each rung does to the one before if transactions follow the I/Os of the devices that the words name, by the price
-    table of the slides: disks count, a cache or a log of flash makes its I/Os flash's, and software does nothing."""
+    """What each rung does to the one before by the price table of the slides, if transactions follow the I/Os of the
+    devices named: disks count, a cache or a log of flash makes its I/Os flash's, and software does nothing."""
     iops = iops_of_slides()
     disk, read, write = iops["performance-hdd"], iops["ssd-read"], iops["ssd-write"]
     by_words = {"pgbench": (disk, 2 * disk, 2 * disk, write, write, write),

@@ -1,5 +1,5 @@
 """What the pictures of June 2008 say, as numbers of a run over time (`study.experiments.postgres_2008.setups.Run`). How each
-is read off a curve was fixed before any run was compared with a published number, but for what says that it was changed:
+is read off a curve was fixed before any run was compared with a published number. What was changed later says so:
 
     write.bandwidth     mean over the *phase of writes*: while writes of half a minute are above the middle of their range
     write.phase         how long that lasts, for each time between checkpoints, with straight lines between points
@@ -13,8 +13,9 @@ is read off a curve was fixed before any run was compared with a published numbe
                         explains, and one step down. line_over_step: above 1 the fall is rather a line, which a straight
                         fall is that takes half of that time or more
     read.bandwidth      mean of the run; @t: mean of two minutes about second t, at the start of the first minute
-    throughput.stable_from  when throughput of a minute is within a tenth of that of the last ten minutes, and stays there
-                        (changed after a first run, where a throughput that never settled counted as settled late)
+    throughput.stable_from  when throughput of a minute is within a tenth of that of the last ten minutes, and stays
+                            there (changed after a first run: there a throughput that never settled counted as settled
+                            late)
     log.write_bandwidth@t   most in ten seconds within a hundred seconds from t on
 """
 import numpy as np

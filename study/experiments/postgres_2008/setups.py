@@ -5,11 +5,11 @@
     test.tpm, test.written["data"], …           over the time of the test, real seconds
     checkpoints_2008.quantities(test)           {"write.burst": 52.0, …}, named as the published ones
 
-*Scale.* What decides is how much of the working set is changed between checkpoints, and in a transaction group of ZFS, so a
-test is simulated to a scale of 1 to `scale`: working set, buffers, memory, caches of arrays, length of disks, log between
-checkpoints, all times between them, times and limits of groups are divided by it. Rates are what they are: transactions,
-I/Os, bytes a second, seeks over the same share of a disk. Not divided: what a group costs however small it is, naps of the
-checkpointer, what is on its way. `scale=1` simulates all of it.
+*Scale.* What decides is how much of the working set is changed between checkpoints, and in a transaction group of ZFS.
+So a test is simulated to a scale of 1 to `scale`: working set, buffers, memory, caches of arrays, length of disks, log
+and times between checkpoints, times and limits of groups are divided by it. Rates are what they are: transactions,
+I/Os, bytes a second, seeks over the same share of a disk. Not divided: what a group costs however small it is, naps of
+the checkpointer, what is on its way. `scale=1` simulates all of it.
 """
 from typing import Any, NamedTuple
 
