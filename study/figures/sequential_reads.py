@@ -9,7 +9,7 @@ from matplotlib.ticker import MaxNLocator
 
 from model.simulations.sequential_reads import watch_columns
 from model.simulations.sequential_reads.state import ACTIVITIES, COPYING, ISSUING, STALLED, WAITING
-from model.zfs.vdev import record_columns
+from model.zfs.vdev import recorder_columns
 from study.drawing import BLUE, GREY, ORANGE, RED, SKY, canvas
 from study.experiments.vdev_cache_2007.timeline import Timeline
 
@@ -53,20 +53,20 @@ def stall_timeline(runs: list[Timeline], start_s: float, length_s: float = 0.3) 
 
 
 def one_disk(commands: np.ndarray, start_s: float, length_s: float = 0.3) -> Figure:
-    """A disk in a window of time (columns of `model.zfs.vdev.record_columns`): where its head is asked to be, and how many
+    """A disk in a window of time (columns of `model.zfs.vdev.recorder_columns`): where its head is asked to be, and how many
     commands and I/Os stand before it, both whenever it begins a command."""
     start_ns, length_ns = start_s * 1e9, length_s * 1e9
-    began = commands[:, record_columns.BEGAN]
+    began = commands[:, recorder_columns.BEGAN]
     rows = commands[(began >= start_ns) & (began < start_ns + length_ns)].astype(float)
-    at_ms = (rows[:, record_columns.BEGAN] - start_ns) / 1e6
+    at_ms = (rows[:, recorder_columns.BEGAN] - start_ns) / 1e6
     figure, (above, below) = canvas(aspect=0.95, rows=2, sharex=True)
-    large = rows[:, record_columns.BYTES] > 2**16
+    large = rows[:, recorder_columns.BYTES] > 2**16
     for mine, colour, label, size in ((large, BLUE, "records", 3), (~large, RED, "indirect blocks", 12)):
-        above.scatter(at_ms[mine], rows[mine, record_columns.OFFSET] / 2**20, s=size, color=colour, label=label, lw=0)
+        above.scatter(at_ms[mine], rows[mine, recorder_columns.OFFSET] / 2**20, s=size, color=colour, label=label, lw=0)
     above.set_ylabel("read from (MiB)")
     above.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=2, handletextpad=0.2, borderpad=0)
-    below.step(at_ms, rows[:, record_columns.AT_DRIVE], where="post", color=BLUE, label="in drive and driver")
-    below.step(at_ms, rows[:, record_columns.AT_QUEUE], where="post", color=GREY, label="in the vdev queue")
+    below.step(at_ms, rows[:, recorder_columns.AT_DRIVE], where="post", color=BLUE, label="in drive and driver")
+    below.step(at_ms, rows[:, recorder_columns.AT_QUEUE], where="post", color=GREY, label="in the vdev queue")
     below.set_ylabel("commands")
     below.set_ylim(0, None)
     below.yaxis.set_major_locator(MaxNLocator(5, integer=True))

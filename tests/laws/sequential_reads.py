@@ -10,7 +10,7 @@ from model.simulations.sequential_reads import watch_columns as watched
 from model.simulations.sequential_reads.state import ABSENT, FRESH, READING, STALLED
 from model.structures.sentinels import NIL
 from model.zfs.dmu.zfetch import max_fetches, new_zfetch, read_block
-from model.zfs.vdev import record_columns as recorded
+from model.zfs.vdev import recorder_columns as recorded
 from model.zfs.vdev.cache import MISS
 from model.zfs.vdev.leaves import FOR_LINE
 

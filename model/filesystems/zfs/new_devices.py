@@ -8,7 +8,7 @@ from model.devices.ssd import SsdParams, SsdState, check_ssd, new_ssds
 from model.events.streams import stream
 from model.filesystems.zfs.state import N_SLOTS, Ssds
 from model.zfs.vdev import child_columns as piece
-from model.zfs.vdev import io_columns as of_io
+from model.zfs.vdev import owner_columns as of_io
 from model.zfs.vdev.leaves import new_leaves, new_recorder
 from model.zfs.vdev.queue_classes import max_issued, new_class_queue
 from model.zfs.vdev.raid import RAIDZ, max_ios

@@ -40,7 +40,7 @@ from model.zfs.dmu.layout import (
     new_space,
     number_blocks,
 )
-from model.zfs.vdev import io_columns as of_io
+from model.zfs.vdev import owner_columns as of_io
 from model.zfs.vdev.leaves import new_leaves
 from model.zfs.vdev.places import SINGLE_DISK
 from model.zfs.vdev.raid import VdevParams

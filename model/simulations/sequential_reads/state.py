@@ -23,7 +23,7 @@ from model.zfs.dmu.indirect import CHECKSUM_OFF
 from model.zfs.dmu.layout import Files, Layout, Sizes, block_sizes, number_blocks
 from model.zfs.dmu.zfetch import Zfetch, ZfetchParams, max_fetches, new_zfetch
 from model.zfs.eras import era
-from model.zfs.vdev import record_columns as recorded
+from model.zfs.vdev import recorder_columns as recorded
 from model.zfs.vdev.cache import VdevCacheParams
 from model.zfs.vdev.leaves import new_leaves
 from model.zfs.vdev.places import OFFSET_MASK
@@ -131,7 +131,7 @@ class Recorder(NamedTuple):
     leaf: int  # or -1
     n: np.ndarray  # rows written; see watched.ACTIVITIES
     activities: np.ndarray  # [row, column]; see watched.BEGAN
-    commands: np.ndarray  # [row, column]; see model.zfs.vdev.record_columns
+    commands: np.ndarray  # [row, column]; see model.zfs.vdev.recorder_columns
     calls: np.ndarray  # [row, column]: calls of zfetch; see watched.FILE
 
 

@@ -1,5 +1,5 @@
 """Columns of what is recorded of sequential readers (`model.simulations.sequential_reads.state.Recorder`). Imported as
-`watched`. Those of commands: `model.zfs.vdev.record_columns`."""
+`watched`. Those of commands: `model.zfs.vdev.recorder_columns`."""
 
 # Elements of Recorder.n.
 ACTIVITIES = 0  # count of activities recorded

@@ -28,7 +28,7 @@ from typing import NamedTuple
 import numpy as np
 
 from model.jit import kernel
-from model.zfs.dmu import record_columns as counted
+from model.zfs.dmu import recordsize_columns as counted
 
 
 class RecordParams(NamedTuple):
@@ -44,7 +44,7 @@ class Records(NamedTuple):
     record_bytes: int
     in_core: np.ndarray  # per record: 1 if it is
     dirtied_in: np.ndarray  # per record: the last group in which it was dirtied, 0 for none
-    counts: np.ndarray  # see model.zfs.dmu.record_columns
+    counts: np.ndarray  # see model.zfs.dmu.recordsize_columns
 
 
 @kernel

@@ -44,8 +44,8 @@ from model.events.queues import NOBODY
 from model.jit import kernel, part
 from model.structures.sentinels import NIL
 from model.zfs.vdev import child_columns as piece
-from model.zfs.vdev import io_columns as of_io
-from model.zfs.vdev import record_columns as recorded
+from model.zfs.vdev import owner_columns as of_io
+from model.zfs.vdev import recorder_columns as recorded
 from model.zfs.vdev.cache import (
     HIT,
     JOINED,
@@ -73,7 +73,7 @@ class Recorder(NamedTuple):
 
     leaf: int  # which, or -1
     n: np.ndarray  # recorded so far: operations, commands
-    rows: np.ndarray  # [n, column]: operations; see model.zfs.vdev.record_columns
+    rows: np.ndarray  # [n, column]: operations; see model.zfs.vdev.recorder_columns
     commands: np.ndarray  # [n, column]: commands; likewise; commands; likewise
 
 

@@ -41,8 +41,8 @@ from model.jit import kernel
 from model.jit.lent_memory import in_lines
 from model.structures.sentinels import NIL
 from model.structures.skip_lists import Order, insert, n_levels_for, new_order, remove
-from model.zfs.vdev import io_columns as of_io
-from model.zfs.vdev import window_columns as window
+from model.zfs.vdev import control_columns as window
+from model.zfs.vdev import owner_columns as of_io
 from model.zfs.vdev.queue_units import (
     ALL_MARKS,
     DONT_AGGREGATE,
@@ -116,12 +116,12 @@ class VdevQueue(NamedTuple):
     by_deadline: Order  # those waiting, all of a leaf; then by offset, then by arrival
     by_offset: Order  # those waiting, reads and writes apart; then by arrival
     waited_for: Order  # as by_deadline, only of what is marked WAITED_FOR; by_deadline itself if there can be none
-    own: np.ndarray  # [I/O, column]: the user's; see model.zfs.vdev.io_columns
+    own: np.ndarray  # [I/O, column]: the user's; see model.zfs.vdev.owner_columns
     # per leaf
     n_waiting: np.ndarray
     n_pending: np.ndarray  # units on the device
     dropped: np.ndarray  # the last padding left alone and so done with, a chain along next_member; or NIL
-    control: np.ndarray  # [leaf, column]; see model.zfs.vdev.window_columns
+    control: np.ndarray  # [leaf, column]; see model.zfs.vdev.control_columns
     # one element
     free: np.ndarray  # the first I/O not about, or NIL
 

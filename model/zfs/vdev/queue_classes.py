@@ -42,7 +42,7 @@ import numpy as np
 from model.jit import kernel
 from model.structures.sentinels import NIL
 from model.structures.skip_lists import insert, remove
-from model.zfs.vdev import turn_columns as turn
+from model.zfs.vdev import class_columns as turn
 from model.zfs.vdev.queue import new_queue
 from model.zfs.vdev.queue_units import NODATA, collect, end_of, join
 

@@ -23,7 +23,7 @@ Here is what regulates the places; who gets one is settled in `model.zfs.vdev.qu
 """
 
 from model.jit import kernel
-from model.zfs.vdev import window_columns as window
+from model.zfs.vdev import control_columns as window
 
 
 @kernel

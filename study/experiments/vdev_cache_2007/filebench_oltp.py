@@ -20,7 +20,7 @@ from model.simulations.filebench_oltp.filebench import Workload
 from model.simulations.filebench_oltp.run import Result, preallocated_core, simulate
 from model.simulations.filebench_oltp.state import Settings, check_settings, check_space, new_site
 from model.simulations.rules import rules_of
-from model.zfs.vdev import record_columns
+from model.zfs.vdev import recorder_columns
 from model.zfs.vdev.cache import FILL_ALL, FILL_METADATA, VdevCacheParams
 from model.zfs.vdev.leaves import new_recorder
 from model.zfs.vdev.queue import VdevQueueParams
@@ -208,7 +208,7 @@ def lines_of_one_disk(runs: Runs) -> list[cache_lines.Lines]:
 
 def commands_of_one_disk(x: Result) -> np.ndarray:
     """What the recorded disk served: rows of `model.zfs.vdev.leaves.Recorder.commands`."""
-    return x.leaves.recorder.commands[:x.leaves.recorder.n[record_columns.COMMANDS]]
+    return x.leaves.recorder.commands[:x.leaves.recorder.n[recorder_columns.COMMANDS]]
 
 
 # --- what it is made of -------------------------------------------------------------------------------------------------

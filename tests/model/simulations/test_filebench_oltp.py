@@ -21,7 +21,7 @@ from model.zfs.arc import columns as header
 from model.zfs.arc import scalars as scalar
 from model.zfs.arc.arc import greatest_c
 from model.zfs.arc.lists import MFU, MRU, total_bytes
-from model.zfs.vdev import record_columns as recorded
+from model.zfs.vdev import recorder_columns as recorded
 from model.zfs.vdev.cache import MAY_NOT_FILL
 from model.zfs.vdev.leaves import new_recorder
 from model.zfs.vdev.places import FRONT_BYTES

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from model.events.streams import stream
 from model.zfs.dmu import columns as dirtied
-from model.zfs.dmu import record_columns as counted
+from model.zfs.dmu import recordsize_columns as counted
 from model.zfs.dmu.dirty import dirty, has_room, new_txgs
 from model.zfs.dmu.layout import number_blocks
 from model.zfs.dmu.recordsize import (

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from drivers.queue_stories import PADDING, Leaf, Twin, padded_writes, random_story, steps, told
 from model.structures.sentinels import NIL
 from model.zfs.eras import ERAS
-from model.zfs.vdev import window_columns as window
+from model.zfs.vdev import control_columns as window
 from model.zfs.vdev.queue import (
     DONT_AGGREGATE,
     INHERITED,
