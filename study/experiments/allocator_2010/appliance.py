@@ -17,7 +17,7 @@ from model.devices.data_sheet import SheetParams, new_drive
 from model.simulations.order_entry.series import Site, begin, window
 from model.simulations.order_entry.state import Orders, leaves_of, new_machine
 from model.zfs.eras import era
-from model.zfs.metaslab.new_pool import new_pool
+from model.zfs.metaslab.new_pool import metaslab_shift, new_pool, vdev_asize
 from model.zfs.metaslab.state import EXACT, FAST, MetaslabParams, TopVdev
 from model.zfs.txg.throttle import max_limit_bytes, to_scale
 from model.zfs.vdev.places import BACK_BYTES, FRONT_BYTES
@@ -161,6 +161,15 @@ def vdev_of(raid: Vdevs) -> VdevParams:
     """One of them."""
     kind = f"raidz{raid.n_parity}" if raid.n_parity else "mirror" if raid.n_children > 1 else "single"
     return vdev_params(kind, raid.n_children)
+
+
+def whole_pool(layout: str, n_disks: int) -> tuple[int, VdevParams, int, int]:
+    """Of disks of a terabyte: vdevs, one of them, B of a metaslab, metaslabs of a vdev. Raises as `vdevs`."""
+    raid = vdevs(layout, n_disks)
+    vdev = vdev_of(raid)
+    asize = vdev_asize(vdev, TERABYTE.disk_bytes)
+    shift = metaslab_shift(asize)
+    return raid.n, vdev, 1 << shift, asize >> shift
 
 
 def scaled_rules(rules: MetaslabParams, scale: int) -> MetaslabParams:

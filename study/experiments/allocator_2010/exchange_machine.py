@@ -3,7 +3,6 @@ from typing import NamedTuple
 
 from model.devices.data_sheet import SheetParams
 from model.simulations.order_entry.state import LATENCY, Orders
-from model.zfs.metaslab.new_pool import metaslab_shift, vdev_asize
 from model.zfs.metaslab.state import MetaslabParams
 from model.zfs.vdev.queue import VdevQueueParams
 from model.zfs.vdev.raid import VdevParams
@@ -63,7 +62,7 @@ def with_values(seconds: float, values: dict, metaslab_bytes: int = 0) -> Setup:
     if pool_fill >= 1:
         raise UserError(f"{MIN_MAIL / 1e12:g} TB of mail does not go into {values['n_disks']:g} disks "
                         f"({values['layout']}); take more of them")
-    all_vdevs, vdev, full_metaslab, n_metaslabs = _pool(values)
+    all_vdevs, vdev, full_metaslab, n_metaslabs = appliance.whole_pool(values["layout"], values["n_disks"])
     n_vdevs, metaslab = min(all_vdevs, SLICE[values["layout"]]), metaslab_bytes or METASLAB
     scale, n_bytes = full_metaslab // metaslab, n_vdevs * n_metaslabs * metaslab
     orders = Orders(
@@ -79,17 +78,8 @@ def with_values(seconds: float, values: dict, metaslab_bytes: int = 0) -> Setup:
 
 def min_fill(values: dict) -> float:
     """Share of the pool with these values that MIN_MAIL takes, transaction logs included."""
-    n_vdevs, vdev, metaslab, n_metaslabs = _pool(values)
+    n_vdevs, vdev, metaslab, n_metaslabs = appliance.whole_pool(values["layout"], values["n_disks"])
     return float(MIN_MAIL / BLOCK * _with_above(vdev) / (n_vdevs * n_metaslabs * metaslab))
-
-
-def _pool(values: dict) -> tuple[int, VdevParams, int, int]:
-    """Of the whole machine: vdevs, one of them, B of a metaslab, metaslabs of a vdev."""
-    vdevs = appliance.vdevs(values["layout"], values["n_disks"])
-    vdev = appliance.vdev_of(vdevs)
-    asize = vdev_asize(vdev, appliance.TERABYTE.disk_bytes)
-    shift = metaslab_shift(asize)
-    return vdevs.n, vdev, 1 << shift, asize >> shift
 
 
 def _with_above(vdev: VdevParams) -> float:

@@ -23,7 +23,6 @@ from model.simulations.order_entry import columns as order_columns
 from model.simulations.order_entry.series import Site, Window, begin, rewrite, settle, window
 from model.simulations.order_entry.state import REDO_BYTES, Orders
 from model.zfs.dmu.indirect import FLETCHER4, REWRITTEN, block_pointers, psize
-from model.zfs.metaslab.new_pool import metaslab_shift, vdev_asize
 from model.zfs.metaslab.state import MetaslabParams
 from model.zfs.vdev.queue import VdevQueueParams
 from model.zfs.vdev.raid import asize as asize_of
@@ -79,15 +78,6 @@ def _check(scale: int, record: int, pool_fill: float) -> None:
         raise UserError(f"pool_fill is {pool_fill:g}, but no more than all of a pool can be taken; choose 0 to 1")
 
 
-def _pool(layout: str, n_disks: int, scale: int):
-    """(VdevParams, vdevs, B of a metaslab, metaslabs of a vdev)."""
-    vdevs = appliance.vdevs(layout, n_disks)
-    vdev = appliance.vdev_of(vdevs)
-    asize = vdev_asize(vdev, appliance.TERABYTE.disk_bytes)
-    shift = metaslab_shift(asize)
-    return vdev, vdevs.n, (1 << shift) // scale, asize >> shift
-
-
 def _workload(values: dict, record: int, scale: int) -> dict:
     """Fields of Orders that the database decides; a number has the same type in every machine, for the compiler's sake. What
     is dirty is the share of the database that it was, so that as many changes meet a block that is dirty already."""
@@ -128,7 +118,8 @@ def with_values(values: dict, *, n_users: int, record_kib: float, scale: int, wi
     refinement = min(scale, values["finer"])
     scale, window_s, warm_s = scale // refinement, window_s * refinement, warm_s * refinement
     groups = max(1, min(scale, int(values["group_scale"]) // refinement))
-    vdev, n_vdevs, metaslab_bytes, n_metaslabs = _pool(values["layout"], int(values["n_disks"]), scale)
+    n_vdevs, vdev, full_metaslab, n_metaslabs = appliance.whole_pool(values["layout"], int(values["n_disks"]))
+    metaslab_bytes = full_metaslab // scale
     orders = Orders(n_users=n_users, n_vdevs=n_vdevs, vdev=vdev, **_workload(values, record, scale),
                     **_appliance(values, record, groups))
     space, other_bytes = n_vdevs * n_metaslabs * metaslab_bytes, asize_of(vdev, REDO_BYTES)
