@@ -296,6 +296,7 @@ def cache_at_first():
 
 
 def main():
+    laws.sample_few_indirect_blocks()
     print(json.dumps({"sound": {name: broken(**how) for name, how in SOUND.items()},
                       "defects": {name: with_defect(*what[:4]) for name, what in DEFECTS.items()},
                       "one_client": one_client(), "log_work": log_work(), "delays": delays(), "entries": entries(),

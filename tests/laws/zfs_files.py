@@ -28,6 +28,7 @@ from model.structures.sentinels import NIL
 from model.zfs.arc import columns as header
 from model.zfs.arc import scalars as scalar
 from model.zfs.arc.lists import ANONYMOUS, MFU, MFU_GHOST
+from model.zfs.dmu import layout
 from model.zfs.dmu.layout import indirect_bytes
 from model.zfs.dmu.recordsize import records_dirtied
 from model.zfs.eras import era
@@ -203,6 +204,12 @@ def run(n=150, n_processes=4, mix=MIXED, n_pages=2000, seed=0, think_ns=0, name=
         m=m, history=database.history, units=watch.units, dirtied=watch.dirtied, group_ends=watch.ends,
         max_over=watch.over, needless=watch.needless, ended_as=how, left_dirty=watch.left_dirty, beyond=watch.beyond,
         headers=headers, asked=database.asked, fetched=watch.fetched, settings=s)
+
+
+def sample_few_indirect_blocks():
+    """For all runs of this process: sizes of indirect blocks are those of few samples, since LZJB is slow without the
+    compiler. No law depends on them."""
+    layout._SAMPLES, layout._STEPS = 2, 4
 
 
 # ---- laws of every run ----

@@ -186,5 +186,6 @@ def appliances():
 
 
 def main():
+    zfs_files_laws.sample_few_indirect_blocks()
     for family in (caches, zfetch, devices, file_systems, databases, allocators, appliances):
         family()

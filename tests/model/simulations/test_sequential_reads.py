@@ -14,7 +14,7 @@ from model.simulations.sequential_reads import run as sequential_run
 from model.simulations.sequential_reads import watch_columns as watched
 from model.simulations.sequential_reads.run import simulate
 from model.simulations.sequential_reads.state import ABSENT, STALLED, Readers, Settings, new_recorder, new_site, rules_of
-from model.zfs.vdev.cache import MISS, OUTCOMES, TOO_LARGE
+from model.zfs.vdev.cache import MISS, OUTCOMES, TOO_LARGE, max_lines
 from model.zfs.vdev.places import LEAF_SHIFT, OFFSET_MASK
 from support.processes import interpreted
 
@@ -35,12 +35,12 @@ def site():
 
 @pytest.fixture(scope="module")
 def runs(site):
-    """Runs of 8 s, cache on and off, and of another build and record size."""
+    """Runs of 8 s, cache on and off; and of 2 s, of another build and record size."""
     rules, small = rules_of("onnv_70"), Readers(2, 2**29, 2**13, 2**16)
     return {"on": simulate(site, rules, SETTINGS, recorder=new_recorder(1, 3, 200_000)),
             "off": simulate(site, without_cache(rules), SETTINGS, recorder=new_recorder(0, 0, 200_000)),
-            "8 KiB, onnv_69": simulate(new_site(small, LEAVES), rules_of("onnv_69"), SETTINGS,
-                                       recorder=new_recorder(0, 1, 3_000_000))}
+            "8 KiB, onnv_69": simulate(new_site(small, LEAVES), rules_of("onnv_69"),
+                                       SETTINGS._replace(duration_ns=2 * SECOND), recorder=new_recorder(0, 1, 800_000))}
 
 
 @pytest.mark.parametrize("law", sorted(LAWS))
@@ -52,6 +52,11 @@ def test_the_law_holds_exactly(runs, name, law):
 @pytest.mark.parametrize("law", sorted(set(LAWS) - {"conservation"}))
 def test_the_law_holds_for_records_that_go_through_the_vdev_cache(runs, law):
     assert LAWS[law](runs["8 KiB, onnv_69"])
+
+
+def test_records_that_go_through_the_vdev_cache_evict_its_lines(runs):
+    fills = runs["8 KiB, onnv_69"].outcomes[0, MISS]
+    assert fills > 2 * LEAVES * max_lines(rules_of("onnv_69").cache)
 
 
 def test_without_the_cache_each_indirect_block_is_one_stall(runs):
