@@ -191,7 +191,7 @@ def read_lines(path: Path, parse: Callable[[dict], Any], what: str, form: str) -
     """What `parse` makes of each line that is not empty; none if there is no such file. A UserError says which line does not
     describe `what`, and what `form` it has to have."""
     try:
-        lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+        lines = path.read_text(encoding="utf-8-sig").splitlines() if path.exists() else []
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"{path} cannot be read ({error}); mend it or remove it") from error
     parsed = []

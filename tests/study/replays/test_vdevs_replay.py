@@ -244,7 +244,7 @@ def test_verify_says_of_each_file_what_was_compared(study, tmp_path):
     for file in tmp_path.iterdir():
         if file.name != "runs":
             assert sum(str(file) in line for line in lines) == 1
-    assert "no operations (*__ops.parquet) stand beside it" in done.stdout
+    assert "no operations (*__ops) stand beside it" in done.stdout
     (tmp_path / "pools.jsonl").write_text("{")
     done = study("verify", tmp_path)
     assert (done.returncode, "line 1 does not describe a pool" in done.stdout) == (2, True)

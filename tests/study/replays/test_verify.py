@@ -94,8 +94,8 @@ def recordings(tmp_path):
         for stem in POOL:
             path = next(VDEVS.glob(f"{stem}.*"))
             stored(tmp_path, stem, table_of(path), form)
-        shutil.copy(VDEVS / "pools.jsonl", tmp_path)
-        shutil.copy(CACHE.with_name("stats.jsonl"), tmp_path)
+        for file in (VDEVS / "pools.jsonl", CACHE.with_name("stats.jsonl")):
+            (tmp_path / file.name).write_bytes(windows(file.read_bytes()) if "Windows" in form else file.read_bytes())
         return tmp_path
     return put
 
