@@ -15,6 +15,7 @@ from pathlib import Path
 from study.project import DATA, write_atomically
 from study.replays import pool, space_map, vdev_cache
 from study.replays.alloc_trace import AllocReplay
+from study.replays.recorded_vdevs import vdevs_of
 
 RUNS = 6
 VARIANTS = ("103_ff", "117_df", "141_df", "141_ndf")
@@ -32,7 +33,7 @@ def per_pair(replay: AllocReplay) -> float:
 def of_allocator(folder: Path, engine: str, trace: str, variant: str) -> float:
     path = folder / "alloc" / f"{trace}__ops.parquet"
     if trace.startswith("l2"):
-        return per_pair(pool.replay_pool(path, variant, pool.vdevs_of(path, variant), engine=engine))
+        return per_pair(pool.replay_pool(path, variant, vdevs_of(path, variant), engine=engine))
     return per_pair(space_map.replay_map(path, variant, engine=engine))
 
 

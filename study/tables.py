@@ -1,4 +1,4 @@
-"""A table that a user names: a CSV, plain or compressed (.gz, .bz2, .xz, .zip, .zst, .lz4), or a Parquet file.
+"""A table that a user names: a CSV, plain or compressed (PACKED), or a Parquet file.
 
 What does not change a CSV's meaning is accepted: blanks around commas, comments (from # to the end of a line), blank lines,
 a comma at the end of every line; ends of lines and the byte order mark of another system; columns in another order,
@@ -21,6 +21,7 @@ from study.errors import UserError
 CUT_OFF = (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, tarfile.TarError)   # besides OSError, ValueError
 MAGIC = b"PAR1"     # a Parquet file begins with these
 OTHER_SEPARATORS = ";\t"
+PACKED = (".gz", ".bz2", ".xz", ".zip", ".zst", ".lz4")
 BY_ARROW = (".zst", ".lz4")     # compressed in a way for which pandas wants further packages
 
 
@@ -32,13 +33,14 @@ def is_parquet(path: Path | str) -> bool:
         return file.read(len(MAGIC)) == MAGIC
 
 
-def read(path: Path | str, name: str, give: str, text: bool = False) -> pd.DataFrame:
-    """The table at `path`, as `text` if told so. A UserError says why there is none, of what (`name`), what to `give`."""
+def read(path: Path | str, name: str, give: str, text: bool = False, rows: int | None = None) -> pd.DataFrame:
+    """The table at `path`, as `text` if told so, and of a CSV no more than `rows`. A UserError says why there is none, of
+    what (`name`), what to `give`."""
     try:
         if is_parquet(path):
             table = pq.read_table(path).to_pandas(ignore_metadata=True)
             return table.astype(str) if text else table
-        return _csv(path, text)
+        return _csv(path, text, rows)
     except UnicodeDecodeError:
         reason = "it is not text"
     except pd.errors.EmptyDataError:
@@ -59,24 +61,24 @@ def twice(names: list[str], wanted: Sequence[str]) -> str | None:
     return next((name for name in wanted if names.count(name) > 1 or f"{name}.1" in names), None)
 
 
-def _csv(path: Path | str, text: bool) -> pd.DataFrame:
+def _csv(path: Path | str, text: bool, rows: int | None) -> pd.DataFrame:
     """By the separator that the header has."""
-    table = _separated_by(",", path, text)
+    table = _separated_by(",", path, text, rows)
     header = table.columns[0] if len(table.columns) == 1 and Path(path).is_file() else ""
     for separator in OTHER_SEPARATORS:
         if separator in header:
-            return _separated_by(separator, path, text)
+            return _separated_by(separator, path, text, rows)
     return table
 
 
-def _separated_by(separator: str, path: Path | str, text: bool) -> pd.DataFrame:
+def _separated_by(separator: str, path: Path | str, text: bool, rows: int | None) -> pd.DataFrame:
     """Without `index_col=False` pandas takes the first column for an index where lines are longer than the header."""
     options = {"dtype": str, "keep_default_na": False} if text else {}
     file = pa.input_stream(path) if Path(path).suffix in BY_ARROW else path
     with warnings.catch_warnings():
         warnings.simplefilter("error", pd.errors.ParserWarning)
         table = pd.read_csv(file, sep=separator, encoding="utf-8-sig", skipinitialspace=True, comment="#", index_col=False,
-                            **options)
+                            nrows=rows, **options)
     return table.rename(columns=str.strip)
 
 

@@ -112,8 +112,8 @@ def replay_alloc(
     It exits with 1 and the first difference if a block went elsewhere.
     The first time, up to half a minute goes to compiling.
     """
-    from study.replays.alloc_trace import sentence
-    from study.replays.pool import recorded_vdevs, scenario_of
+    from study.replays.alloc_trace import scenario_of, sentence
+    from study.replays.recorded_vdevs import alike, recorded_vdevs
     vdevs = recorded_vdevs(trace, variant, pools) if metaslabs is None else None
     if pools is not None and vdevs is None:
         raise UserError(f"{pools} has no line for trace {scenario_of(trace)} and variant {variant}, or --metaslabs is "
@@ -126,7 +126,6 @@ def replay_alloc(
         refuse_overwriting(to, trace, expect, expect_txg)
     with doing(COMPILES):
         if metaslabs is not None:
-            from study.replays.pool import alike
             from study.sizes import size_of
             vdevs = alike(metaslabs, size_of(metaslab_size or "64MiB", "metaslab size"))
         if vdevs is None:

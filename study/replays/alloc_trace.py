@@ -1,8 +1,9 @@
 """Recorded traces of the allocator: their columns, what cannot be in them, and how a replay is compared.
 
-`<scenario>__ops.parquet` holds operations in order of time (the format: `data/traces/alloc/README.md`), and
-`<scenario>__<variant>__off.parquet` where the code of that build put each block. `study.replays.space_map` replays those of
-one space map, `study.replays.pool` those of many metaslabs, on one vdev or several.
+`<scenario>__ops` holds operations in order of time (the format: `data/traces/alloc/README.md`), and
+`<scenario>__<variant>__off` where the code of that build put each block. Either is a Parquet file or a CSV.
+`study.replays.space_map` replays those of one space map, `study.replays.pool` those of many metaslabs, on one vdev or
+several.
 """
 import io
 from pathlib import Path
@@ -18,12 +19,20 @@ from model.zfs.space.pickers import VARIANTS
 from model.zfs.space.replay_exact import ALLOCATE, FREE, NEW_MAP
 from study.errors import UserError
 from study.project import write_atomically
-from study.replays.trace_file import LARGEST, SECTOR, Difference, check_bounds, read_columns, where
+from study.replays.trace_file import (
+    LARGEST,
+    SECTOR,
+    Difference,
+    check_bounds,
+    read_columns,
+    stem_of,
+    table_beside,
+    where,
+)
 
 COLUMNS = ("op", "size512", "arg")
 ASKED = ("d", "hint", "avoid", "log", "ahead")  # what a block of a pool may ask for, beside its size
-SUFFIX = "__ops.parquet"
-OFFSETS = "__off.parquet"
+OPERATIONS, OFFSETS = "__ops", "__off"  # at the end of the names of tables
 ENGINES = ("exact", "fast", "auto")
 AMBIGUOUS = "choices in which the engines may differ"
 LARGEST_BYTES = 2**53  # of a map: a hundred times that is counted in 64 bits
@@ -57,6 +66,8 @@ class AllocReplay(NamedTuple):
     seconds: float  # of a processor in the model, once compiled
     summary: dict[str, int]  # what there is to say of the end
     others: tuple[str, ...] = ()  # differences in what else was compared, a sentence each
+    columns: tuple[str, ...] = ()  # of each allocation, compared
+    states: tuple[str, ...] = ()  # columns of the state after each transaction group, compared
 
     @property
     def differs(self) -> bool:
@@ -165,24 +176,31 @@ def write_places(path: Path | str, places: Places) -> None:
     write_atomically(Path(path), buffer.getvalue())
 
 
+def scenario_of(path: Path) -> str:
+    """Name of the scenario whose operations are at `path`."""
+    return stem_of(path).partition("__")[0]
+
+
 def recorded_with(path: Path) -> list[tuple[str, Path]]:
     """(variant, offsets) that stand beside the operations at `path`."""
-    if not path.name.endswith(SUFFIX):
-        return []
-    scenario, _, own = path.name.removesuffix(SUFFIX).partition("__")
-    variants = [own] if own else VARIANTS
-    files = [(variant, path.with_name(f"{scenario}__{variant}{OFFSETS}")) for variant in variants]
-    return [(variant, file) for variant, file in files if file.exists()]
+    scenario, _, own = stem_of(path).removesuffix(OPERATIONS).partition("__")
+    files = [(variant, table_beside(path, f"{scenario}__{variant}{OFFSETS}")) for variant in ([own] if own else VARIANTS)]
+    return [(variant, file) for variant, file in files if file is not None]
 
 
 # ---- comparing ----
 
 
+def compared(replayed: Places, recorded: Places | None) -> tuple[str, ...]:
+    """The columns that both have."""
+    if recorded is None:
+        return ()
+    return ("off512",) if recorded.vdev is None or replayed.vdev is None else ("off512", "vdev")
+
+
 def compare(trace: Trace, replayed: Places, recorded: Places) -> tuple[int, Difference | None]:
     """(blocks that went elsewhere, the first of them)."""
-    pairs = {"off512": (recorded.off512, replayed.off512)}
-    if recorded.vdev is not None and replayed.vdev is not None:
-        pairs["vdev"] = (recorded.vdev, replayed.vdev)
+    pairs = {name: (getattr(recorded, name), getattr(replayed, name)) for name in compared(replayed, recorded)}
     differ = np.flatnonzero(np.logical_or.reduce([was != now for was, now in pairs.values()]))
     if not len(differ):
         return 0, None
@@ -216,6 +234,8 @@ def sentence(replay: AllocReplay) -> str:
         head = (f"{name}: {replay.allocations} allocations in {replay.rows} rows ({speed}; {summary}); nothing to compare "
                 "with")
     else:
-        head = f"{name}: {replay.differences} differences in {replay.allocations} allocations of {replay.rows} rows"
+        head = (f"{name}: {replay.differences} differences in {replay.allocations} allocations of {replay.rows} rows by "
+                f"{', '.join(replay.columns)}")
         head += f" ({speed}; {summary})" if replay.first is None else f"; {where(replay.first)}"
-    return "; ".join((head, *replay.others))
+    states = (f"compared after each transaction group: {', '.join(replay.states)}",) if replay.states else ()
+    return "; ".join((head, *states, *replay.others))

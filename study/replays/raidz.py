@@ -23,6 +23,7 @@ from study.replays.trace_file import (
     integers,
     read_columns,
     read_table,
+    stem_of,
 )
 
 SIZE_COLUMNS = ("kind", "width", "parity", "ashift", "psize", "asize")
@@ -59,7 +60,7 @@ def compare_sizes(path: Path | str) -> Comparison:
     seconds = time.process_time() - start
     rows = np.flatnonzero(sizes != columns["asize"])
     first = Difference(int(rows[0]), "asize", int(columns["asize"][rows[0]]), int(sizes[rows[0]])) if len(rows) else None
-    return Comparison(path, "sizes of blocks on vdevs", len(sizes), len(rows), first, seconds)
+    return Comparison(path, "sizes of blocks on vdevs", len(sizes), len(rows), first, seconds, ("asize",))
 
 
 def _check_parity(path: Path, parity: np.ndarray, of_kind: np.ndarray) -> None:
@@ -112,7 +113,7 @@ def _replayed(path: Path, columns: dict[str, np.ndarray], starts: np.ndarray, pa
 def compare_ios(path: Path | str, era: str | None = None) -> Comparison:
     """Every I/O of a child in the table at `path` against the model's; by the name of the file, unless an era is given."""
     path = Path(path)
-    name = era or build_in(path.stem.rpartition("_")[2])
+    name = era or build_in(stem_of(path).rpartition("_")[2])
     if name is None:
         raise UserError(f"{path} does not end with a known build, whose rules are to be used; name it raidz_ios_141.parquet "
                         "or the like")
@@ -130,7 +131,7 @@ def compare_ios(path: Path | str, era: str | None = None) -> Comparison:
     too_many[lasts] = columns["i"][lasts] + 1 < counts[lasts]  # the model goes on where the file ends
     rows = np.flatnonzero(np.logical_or.reduce([replayed[name] != columns[name] for name in DECIDED]) | too_many)
     return Comparison(path, f"{len(starts)} blocks on RAID-Z, rules of {name}", len(counts), len(rows),
-                      _first(columns, replayed, counts, rows), seconds)
+                      _first(columns, replayed, counts, rows), seconds, ("i", *DECIDED))
 
 
 def _first(columns: dict[str, np.ndarray], replayed: dict[str, np.ndarray], counts: np.ndarray, rows: np.ndarray

@@ -5,8 +5,11 @@ import pandas as pd
 from model.zfs.eras import era
 from study.project import DATA, data_files
 from study.replays import verify
-from study.replays.alloc_trace import AllocReplay, read_trace
-from study.replays.pool import ERA_OF, after_txgs, drive, read_txgs, rows_of, scenario_of, txgs_beside, vdevs_of
+from study.replays.alloc_trace import AllocReplay, read_trace, scenario_of
+from study.replays.pool import ERA_OF, drive
+from study.replays.pool_rows import rows_of
+from study.replays.pool_states import after_txgs, read_txgs, txgs_beside
+from study.replays.recorded_vdevs import vdevs_of
 
 FOLDER = DATA / "traces" / "alloc"
 BUILDS = {"103_ff": "b103: first fit", "117_df": "b117: dynamic fit, 30 %", "141_df": "dynamic fit, 4 %",

@@ -1,9 +1,17 @@
-"""`pools.jsonl`: of which vdevs the pools of recorded traces are made, a line for each trace and variant."""
+"""Of which vdevs the pool of a recorded trace is made: by `pools.jsonl`, a line for each trace and variant.
+
+A pool of a single vdev needs none, if it is empty in its first recorded state: that says how large it is.
+"""
 from pathlib import Path
+
+import pandas as pd
 
 from model.zfs.metaslab.new_pool import SMALLEST_SHIFT
 from model.zfs.metaslab.state import LOG, NORMAL, TopVdev
 from model.zfs.vdev.raid import VdevParams, vdev_params
+from study.errors import UserError
+from study.replays.alloc_trace import scenario_of
+from study.replays.pool_states import read_txgs, txgs_beside
 from study.replays.trace_file import json_object, read_lines, whole
 
 FILE = "pools.jsonl"
@@ -43,3 +51,51 @@ def _kind(entry: dict) -> VdevParams:
     children, parity = whole(entry, "children", 0, 255), whole(entry, "parity", 0, 3)
     kind = f"raidz{parity}" if parity else "mirror" if children > 1 else "single"
     return vdev_params(kind, max(1, children), whole(entry, "ashift", 9, 17))
+
+
+def alike(metaslabs: int, metaslab_bytes: int) -> tuple[TopVdev, ...]:
+    """A pool of one disk of so many metaslabs of that size. Raises UserError."""
+    if metaslab_bytes < 2**SMALLEST_SHIFT or metaslab_bytes & (metaslab_bytes - 1):
+        raise UserError(f"metaslab size is {metaslab_bytes} B, but it must be a power of two of at least "
+                        f"{2**SMALLEST_SHIFT} (128 KiB); choose one")
+    if not 1 <= metaslabs <= MAX_METASLABS or metaslabs * metaslab_bytes > LARGEST_POOL:
+        mend = "give 1 or more" if metaslabs < 1 else "give fewer or smaller ones"
+        raise UserError(f"the pool has {metaslabs} metaslabs of {metaslab_bytes} B, but the model takes 1 to "
+                        f"{MAX_METASLABS} and 2^53 B in all; {mend}")
+    return (TopVdev(asize=metaslabs * metaslab_bytes, ms_shift=metaslab_bytes.bit_length() - 1),)
+
+
+# ---- of a trace ----
+
+
+def vdevs_in(txgs: pd.DataFrame) -> tuple[TopVdev, ...] | None:
+    """The vdev of a pool of one that is empty in the first recorded state, from the weights of its first two metaslabs:
+    the first weighs twice its size, the second less by one share."""
+    if not len(txgs) or not {"w0", "w1"} <= set(txgs) or txgs["synced_alloc"][0].strip() != "0":
+        return None
+    weights = [txgs[name][0].strip() for name in ("w0", "w1")]
+    if not all(weight.isdecimal() for weight in weights):
+        return None
+    first, second = map(int, weights)
+    if not second < first:
+        return None
+    size, share = first // 2, first - second
+    metaslabs = size // share
+    return alike(metaslabs, size) if size // metaslabs == share else None
+
+
+def recorded_vdevs(path: Path, variant: str, pools: Path | None = None) -> tuple[TopVdev, ...] | None:
+    """The vdevs of the trace at `path` by the file `pools`, or by that beside it."""
+    return read_pools(pools or path.with_name(FILE)).get((scenario_of(path), variant))
+
+
+def vdevs_of(path: Path, variant: str) -> tuple[TopVdev, ...]:
+    """The vdevs of a recorded pool. Raises UserError if nothing beside the trace says them."""
+    vdevs, states = recorded_vdevs(path, variant), txgs_beside(path, variant)
+    if vdevs is None and states is not None:
+        vdevs = vdevs_in(read_txgs(states))
+    if vdevs is None:
+        raise UserError(f"{path} is of a pool, but there is neither a line for {variant} in {FILE} beside it, nor does a "
+                        f"{scenario_of(path)}_{variant}_txg.csv begin with an empty one of two metaslabs or more, so its "
+                        "size is not known; use study replay alloc with --metaslabs")
+    return vdevs

@@ -8,8 +8,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from model.zfs.metaslab.replay import ADD_VDEV
 from model.zfs.space import replay_exact, replay_fast
@@ -26,13 +24,14 @@ from study.replays.alloc_trace import (
     check_freed,
     check_variant,
     compare,
+    compared,
     read_places,
     read_trace,
     recorded_with,
     refuse_rows,
     write_places,
 )
-from study.replays.trace_file import SECTOR
+from study.replays.trace_file import SECTOR, read_columns
 
 NOTHING = Operations(*np.zeros((3, 0), np.int64))
 
@@ -110,7 +109,8 @@ def _replayed(trace: Trace, variant: str, recorded: Places | None, to: Path | st
         counts[AMBIGUOUS] = summary.n_ambiguous
     return AllocReplay(
         path=trace.path, variant=variant, engine=engine, rows=len(trace.op), allocations=len(places.off512),
-        differences=differences, first=first, seconds=seconds, summary=counts)
+        differences=differences, first=first, seconds=seconds, summary=counts,
+        columns=compared(places, recorded))
 
 
 # ---- folders ----
@@ -119,8 +119,8 @@ def _replayed(trace: Trace, variant: str, recorded: Places | None, to: Path | st
 def is_of_one_map(path: Path) -> bool:
     """Whether the operations at `path` are of one map: those of a pool begin none."""
     try:
-        return NEW_MAP in pq.read_table(path, columns=["op"])["op"].to_numpy()
-    except (OSError, pa.ArrowException, KeyError):
+        return NEW_MAP in read_columns(path, ("op",), "an operation is made of")["op"]
+    except UserError:
         return True  # to be read by `replay_map`, which says what is wrong
 
 

@@ -17,6 +17,8 @@ from study.errors import UserError
 
 SECTOR = 512  # B; unit of the columns named *512
 LARGEST = 2**53  # of ticks and sectors: keeps every sum and product within 64 bits
+STORES = (".parquet", ".csv", ".tsv", *(f".csv{packed}" for packed in table_file.PACKED))  # ends of the name of a table
+STORED = re.compile(rf"(?:{'|'.join(map(re.escape, STORES))})$", re.IGNORECASE)
 NUMBER_OF_BUILD = re.compile(r"(?:onnv_?|b)?(\d+)")
 
 
@@ -38,13 +40,15 @@ class Comparison(NamedTuple):
     differences: int
     first: Difference | None
     seconds: float  # of a processor in the model, once compiled
+    columns: tuple[str, ...]  # that were compared
     note: str = ""  # what else is to be known of it
 
 
 def sentence(comparison: Comparison) -> str:
     """What a comparison gave, for the terminal."""
     speed = f"{comparison.seconds / comparison.rows * 1e9:.0f} ns a row"
-    text = f"{comparison.path}: {comparison.differences} differences in {comparison.rows} rows ({comparison.what}, {speed})"
+    text = (f"{comparison.path}: {comparison.differences} differences in {comparison.rows} rows by "
+            f"{', '.join(comparison.columns)} ({comparison.what}, {speed})")
     return "; ".join(filter(None, (text, where(comparison.first), comparison.note)))
 
 
@@ -65,15 +69,26 @@ def build_in(name: str) -> str | None:
 # ---- tables ----
 
 
+def is_table(path: Path) -> bool:
+    """Whether a name is that of a Parquet file, or of a CSV, plain or compressed."""
+    return STORED.search(path.name) is not None
+
+
+def stem_of(path: Path) -> str:
+    """The name of a table without what says how it is stored: `mix_L2` of `mix_L2.csv.gz`."""
+    return STORED.sub("", path.name)
+
+
+def table_beside(path: Path, stem: str) -> Path | None:
+    """The table of that name in the folder of `path`, however it is stored."""
+    return next((file for ending in STORES if (file := path.with_name(f"{stem}{ending}")).exists()), None)
+
+
 def columns_of(path: Path) -> list[str]:
-    """Names of the columns of a Parquet file or a plain CSV, none if it cannot be read."""
-    try:
-        if path.suffix == ".parquet":
-            return pq.read_schema(path).names
-        with open(path, encoding="utf-8-sig") as file:
-            return [name.strip() for name in file.readline().split(",")]
-    except (OSError, UnicodeDecodeError, pa.ArrowException):
-        return []
+    """Names of the columns of a table. Raises UserError if it cannot be read."""
+    if _is_parquet(path):
+        return _parquet(path)[0]
+    return list(map(str, table_file.read(path, "the table", "copy it again", rows=0)))
 
 
 def integers(path: Path, table: pd.DataFrame, name: str) -> np.ndarray:
@@ -118,8 +133,7 @@ def read_table(path: Path, needed: Sequence[str], why: str, optional: Sequence[s
     `why` they are needed."""
     if not path.exists() or path.is_dir():
         raise UserError(f"{path} is {'a folder' if path.is_dir() else 'not there'}; name the file of a trace")
-    of_parquet = path.suffix == ".parquet" or table_file.is_parquet(path)
-    names, select = _parquet(path) if of_parquet else _csv(path, needed)
+    names, select = _parquet(path) if _is_parquet(path) else _csv(path, needed)
     missing = [name for name in needed if name not in names]
     if missing:
         raise UserError(f"{path} has no column {', '.join(missing)} (it has {', '.join(names)}), but {why} "
@@ -137,6 +151,10 @@ def read_columns(path: Path, needed: Sequence[str], why: str, optional: Sequence
     """The same as whole numbers, each column int64[rows]."""
     table = read_table(path, needed, why, optional)
     return {name: integers(path, table, name) for name in table}
+
+
+def _is_parquet(path: Path) -> bool:
+    return path.suffix.lower() == ".parquet" or table_file.is_parquet(path)
 
 
 def _csv(path: Path, needed: Sequence[str]) -> tuple[list[str], Callable]:
@@ -173,7 +191,7 @@ def read_lines(path: Path, parse: Callable[[dict], Any], what: str, form: str) -
     """What `parse` makes of each line that is not empty; none if there is no such file. A UserError says which line does not
     describe `what`, and what `form` it has to have."""
     try:
-        lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+        lines = path.read_text(encoding="utf-8-sig").splitlines() if path.exists() else []
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"{path} cannot be read ({error}); mend it or remove it") from error
     parsed = []

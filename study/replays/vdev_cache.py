@@ -53,6 +53,7 @@ class Replay(NamedTuple):
     era: str  # the build whose rules were used
     completions: str  # "recorded", or "own" when the model decided when fills complete
     rows: int
+    columns: tuple[str, ...]  # that were compared
     differences: int  # rows in which any decision differs
     first: Difference | None
     seconds: float  # of a processor in the model, once compiled
@@ -190,6 +191,7 @@ def replay_vdev_cache(path: Path | str, cache_bytes: int = 10 * 2**20, max_read_
     pairs = _pairs(columns, decisions)
     counters = {"hits": cache.hits, "misses": cache.misses, "delegations": cache.delegations, "lines": cache.n_lines}
     return Replay(path=path, era=era, completions="own" if own else "recorded", rows=len(columns["tick"]),
+                  columns=tuple(disagreement.column for disagreement in disagreements),
                   differences=len(rows), first=_first(disagreements, int(rows[0])) if len(rows) else None, seconds=seconds,
                   outcomes=dict(zip(OUTCOMES, pairs.sum(0).tolist(), strict=True)), pairs=pairs,
                   counters={name: int(values[0]) for name, values in counters.items()})
@@ -198,8 +200,8 @@ def replay_vdev_cache(path: Path | str, cache_bytes: int = 10 * 2**20, max_read_
 def sentence(replay: Replay) -> str:
     """What a replay gave, for the terminal."""
     speed = f"{replay.seconds / replay.rows * 1e9:.0f} ns a row"
-    text = (f"{replay.path}: {replay.differences} differences in {replay.rows} rows (rules of {replay.era}, "
-            f"{replay.completions} completions, {speed})")
+    text = (f"{replay.path}: {replay.differences} differences in {replay.rows} rows by {', '.join(replay.columns)} "
+            f"(rules of {replay.era}, {replay.completions} completions, {speed})")
     return "; ".join(filter(None, (text, where(replay.first))))
 
 

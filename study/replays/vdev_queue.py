@@ -214,7 +214,7 @@ def replay_queue(path: Path | str, era: str | None = None) -> Comparison:
         raise RuntimeError(f"event {done} of {path} cannot be")
     note = "" if first is None else "what follows depends on it and is not compared"
     return Comparison(path, f"{len(event)} decisions of the vdev queue, rules of {name}", len(columns["op"]),
-                      int(first is not None), first, seconds, note)
+                      int(first is not None), first, seconds, DECIDED, note)
 
 
 def replays_of(path: Path) -> Iterator[Comparison]:

@@ -1,4 +1,7 @@
-"""All recorded traces below a folder, each through the mechanism that it was recorded of."""
+"""All recorded traces below a folder, each through the mechanism that it was recorded of.
+
+A file that should be a trace, by its name or its columns, and cannot be replayed is an error. Any other file is named, too.
+"""
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -6,17 +9,21 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 import pandas as pd
 
+from model.zfs.space.pickers import VARIANTS
+from study import tables as table_file
 from study.errors import UserError
 from study.project import DATA, data_files
-from study.replays import alloc_trace, pool, raidz, space_map, trace_file, vdev_cache, vdev_queue
-from study.replays.alloc_trace import OFFSETS, SUFFIX, AllocReplay, recorded_with
+from study.replays import alloc_trace, pool, pool_states, raidz, space_map, trace_file, vdev_cache, vdev_queue
+from study.replays.alloc_trace import OFFSETS, OPERATIONS, AllocReplay, recorded_with
+from study.replays.pool_states import STATES
 from study.replays.recorded_vdevs import FILE
-from study.replays.trace_file import Comparison
+from study.replays.trace_file import Comparison, columns_of, is_table, stem_of, table_beside
 from study.replays.vdev_cache import Replay
 
 STATS = "stats.jsonl"
-STATES = "_txg.csv"
-TABLES = (".parquet", ".csv")
+ARCHIVES = (*table_file.PACKED, ".tar", ".tgz", ".7z", ".rar")
+ENOUGH = 0.5  # of a format's columns: a table that has so many is taken for a trace of it, whatever else is missing
+MISNAMED = {OPERATIONS: alloc_trace.COLUMNS, OFFSETS: ("off512",), STATES: ("txg", *pool_states.PER_TXG)}
 Result = Replay | AllocReplay | Comparison
 Kind = TypeVar("Kind", Replay, AllocReplay, Comparison)
 
@@ -33,35 +40,53 @@ class NotCompared(NamedTuple):
     reason: str
 
 
+Replays = Callable[[Path], Iterator[Result | NotCompared]]
+
+
 def verify(folder: Path) -> Iterator[Result | Unreadable | NotCompared]:
     """Replay every trace of a kind that the model knows, and say of every other file why it is not compared. Raises
     UserError when the folder has no trace at all."""
     if not folder.is_dir():
         raise UserError(f"there is no folder {folder}; name one that holds recorded traces")
     files = sorted(file for file in folder.rglob("*") if file.is_file())
-    kinds = {file: kind for file in files if (kind := _kind(file)) is not None}
-    if not kinds:
+    kinds = {file: _kind(file) for file in files}
+    if all(kind is _no_trace for kind in kinds.values()):
         raise UserError(f"{folder} holds no recorded trace of the vdev cache, of the vdev queue, of the allocator or of "
                         "RAID-Z; name a folder that does")
-    for file in files:
+    for file, replays in kinds.items():
         try:
-            yield from kinds[file](file) if file in kinds else _beside(file)
+            yield from replays(file)
         except UserError as error:
             yield Unreadable(file, str(error))
 
 
-def _kind(file: Path) -> Callable[[Path], Iterator[Result]] | None:
-    """What replays a file, if it is a trace. One that cannot be read is taken for one, so that replaying it says why."""
-    if file.name.endswith(SUFFIX):
-        return _alloc_replays if recorded_with(file) else None
-    if file.suffix not in TABLES or file.name.endswith((OFFSETS, STATES)):
-        return None
-    columns = set(trace_file.columns_of(file))
-    kinds: tuple[tuple[tuple[str, ...], Callable[[Path], Iterator[Result]]], ...] = (
-        (vdev_cache.COLUMNS, _vdev_cache_replays), (vdev_queue.COLUMNS, vdev_queue.replays_of),
-        (raidz.IO_COLUMNS, raidz.ios_of), (raidz.SIZE_COLUMNS, raidz.sizes_of))
-    known = next((replays for needed, replays in kinds if columns >= set(needed)), None)
-    return _vdev_cache_replays if known is None and not columns and file.suffix == ".parquet" else known
+# ---- what a file is ----
+
+
+def _kind(file: Path) -> Replays:
+    """What replays a file, or says why it is not replayed."""
+    if not is_table(file) and not table_file.is_parquet(file):
+        return _packed if file.suffix.lower() in ARCHIVES else _no_trace
+    stem = stem_of(file)
+    if stem.endswith(OPERATIONS):
+        return _alloc_replays if recorded_with(file) else _no_trace
+    return _no_trace if stem.endswith((OFFSETS, STATES)) else _by_columns(file)
+
+
+def _by_columns(file: Path) -> Replays:
+    """By the format of which a table has the largest part. One that cannot be read is taken for a trace."""
+    try:
+        columns = set(columns_of(file))
+    except UserError:
+        return _misnamed
+    formats: dict[tuple[str, ...], Replays] = {
+        vdev_cache.COLUMNS: _vdev_cache_replays, vdev_queue.COLUMNS: vdev_queue.replays_of,
+        raidz.IO_COLUMNS: raidz.ios_of, raidz.SIZE_COLUMNS: raidz.sizes_of}
+    parts = {needed: len(columns & set(needed)) / len(needed) for needed in formats}
+    nearest = max(parts, key=parts.__getitem__)
+    if parts[nearest] >= ENOUGH:
+        return formats[nearest]
+    return _misnamed if any(columns >= set(needed) for needed in MISNAMED.values()) else _no_trace
 
 
 def _alloc_replays(file: Path) -> Iterator[AllocReplay]:
@@ -70,25 +95,60 @@ def _alloc_replays(file: Path) -> Iterator[AllocReplay]:
 
 def _vdev_cache_replays(trace: Path) -> Iterator[Replay]:
     recorded = vdev_cache.read_stats(trace.parent / STATS)
-    return vdev_cache.replays_of(trace, recorded.get(trace.stem, vdev_cache.Recorded({})))
+    return vdev_cache.replays_of(trace, recorded.get(stem_of(trace), vdev_cache.Recorded({})))
 
 
-def _beside(file: Path) -> Iterator[NotCompared]:
-    """A file that is no trace."""
-    scenario, _, variant = file.name.removesuffix(OFFSETS).partition("__")
-    operations = [file.with_name(f"{scenario}{SUFFIX}"), file.with_name(f"{scenario}__{variant}{SUFFIX}")]
-    if file.name.endswith(SUFFIX):
-        yield NotCompared(file, f"no offsets (*{OFFSETS}) stand beside it: nothing to compare with")
-    elif file.name.endswith(OFFSETS):
-        is_read = any(operation.exists() for operation in operations)
-        yield NotCompared(file, "compared with the replay of its operations" if is_read else
-                          f"no operations (*{SUFFIX}) stand beside it: nothing to replay")
-    elif file.name.endswith(STATES):
-        yield NotCompared(file, "states after transaction groups, compared with the replay of the operations beside it")
+def _packed(file: Path) -> Iterator[Result]:
+    raise UserError(f"{file} is packed and can hold recordings, but only a CSV is read so; unpack it")
+
+
+def _misnamed(file: Path) -> Iterator[Result]:
+    """A table that is found by its name, and has another; or that cannot be read."""
+    columns = columns_of(file)
+    ending = next(ending for ending, needed in MISNAMED.items() if set(needed) <= set(columns))
+    raise UserError(f"{file} has columns {', '.join(MISNAMED[ending])} of the allocator, but its name does not end with "
+                    f"{ending}; name it and the tables that belong to it as data/traces/alloc/README.md says")
+
+
+def _no_trace(file: Path) -> Iterator[NotCompared]:
+    stem = stem_of(file)
+    if is_table(file) and stem.endswith(OPERATIONS):
+        reason = f"no offsets (*{OFFSETS}) stand beside it: nothing to compare with"
+    elif is_table(file) and stem.endswith(OFFSETS):
+        reason = _of_offsets(file)
+    elif is_table(file) and stem.endswith(STATES):
+        reason = _of_states(file)
     elif file.name in (STATS, FILE):
-        yield NotCompared(file, "says under which parameters the traces beside it were recorded")
+        reason = "says under which parameters the traces beside it were recorded"
+    elif is_table(file) or table_file.is_parquet(file):
+        reason = f"a table of {', '.join(columns_of(file))}, which is no recording: nothing to compare"
     else:
-        yield NotCompared(file, "of no format with decisions: nothing to compare")
+        reason = "neither a Parquet file nor a CSV, so no recording: nothing to compare"
+    yield NotCompared(file, reason)
+
+
+def _of_offsets(file: Path) -> str:
+    """Raises UserError if operations stand beside the offsets, and are not replayed under their variant."""
+    scenario, _, variant = stem_of(file).removesuffix(OFFSETS).partition("__")
+    operations = _operations(file, scenario, variant)
+    if operations is None:
+        return f"no operations (*{OPERATIONS}) stand beside it: nothing to replay"
+    if variant not in VARIANTS:
+        raise UserError(f"{file} is of variant {variant!r}, but the recorded ones are {', '.join(VARIANTS)}; rename it")
+    return f"belongs to {operations.name}, whose line says what was compared"
+
+
+def _of_states(file: Path) -> str:
+    stem = stem_of(file).removesuffix(STATES)
+    for variant in (variant for variant in VARIANTS if stem.endswith(f"_{variant}")):
+        operations = _operations(file, stem.removesuffix(f"_{variant}"), variant)
+        if operations is not None and variant in dict(recorded_with(operations)):
+            return f"states after transaction groups; belongs to {operations.name}, whose line says what was compared"
+    return f"no operations with offsets (*{OPERATIONS}, *{OFFSETS}) stand beside it: nothing to replay"
+
+
+def _operations(file: Path, scenario: str, variant: str) -> Path | None:
+    return (table_beside(file, f"{scenario}{OPERATIONS}") or table_beside(file, f"{scenario}__{variant}{OPERATIONS}"))
 
 
 # ---- for notebooks ----

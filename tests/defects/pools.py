@@ -1,5 +1,6 @@
 """Defects in turns, metaslabs and syncs, and the first transaction group of a recorded pool in which each shows. Run without
-the compiler: prints {defect: [scenario, variant, transaction groups before it shows] or null}.
+the compiler: prints {defect: [how it shows, transaction groups before that]}. It shows as a DIFFERENCE from the recording or
+as a REFUSAL, where the model itself says that something cannot be; or not at all, as NOTHING.
 
     NUMBA_DISABLE_JIT=1 PYTHONPATH=.:tests python -m defects.pools [FOLDER of recordings]
 """
@@ -22,13 +23,17 @@ from model.zfs.space.avl import NIL
 from model.zfs.space.pickers import NOWHERE
 from model.zfs.vdev import raid
 from study.project import DATA
-from study.replays.alloc_trace import OFFSETS, SUFFIX, read_places, read_trace
-from study.replays.pool import ERA_OF, after_txgs, compare_txgs, drive, read_txgs, rows_of, txgs_beside, vdevs_of
-from study.replays.trace_file import SECTOR
+from study.replays.alloc_trace import OFFSETS, OPERATIONS, read_places, read_trace
+from study.replays.pool import ERA_OF, drive
+from study.replays.pool_rows import rows_of
+from study.replays.pool_states import after_txgs, compare_txgs, read_txgs, txgs_beside
+from study.replays.recorded_vdevs import vdevs_of
+from study.replays.trace_file import SECTOR, table_beside
 from support.defects import several
 
 TRACES = DATA / "traces" / "alloc_vdevs"
 FF, DF30, DF4, NDF = ERA_OF
+DIFFERENCE, REFUSAL, NOTHING = "difference", "refusal", "nothing"
 
 
 class Noticed(Exception):
@@ -270,8 +275,8 @@ DEFECTS = {  # defect: (what is replaced by what, or which rules are others, whe
 
 
 def operations(folder, scenario, variant):
-    own = folder / f"{scenario}__{variant}{SUFFIX}"
-    return own if own.exists() else folder / f"{scenario}{SUFFIX}"
+    inside = folder / scenario
+    return table_beside(inside, f"{scenario}__{variant}{OPERATIONS}") or table_beside(inside, f"{scenario}{OPERATIONS}")
 
 
 class Watch:
@@ -281,10 +286,10 @@ class Watch:
         path = operations(folder, scenario, variant)
         self.trace, self.vdevs = read_trace(path), vdevs_of(path, variant)
         n = int((self.trace.op == 0).sum())
-        self.recorded = read_places(folder / f"{scenario}__{variant}{OFFSETS}", n, len(self.vdevs))
+        self.recorded = read_places(table_beside(path, f"{scenario}__{variant}{OFFSETS}"), n, len(self.vdevs))
         self.states = read_txgs(txgs_beside(path, variant))
         self.allocated = np.cumsum(self.trace.op == 0)[self.trace.op == 2]
-        self.note = replay._note
+        self.note, self.n_compared = replay._note, 0
 
     def __call__(self, pool, decided, i, txg):
         self.note(pool, decided, i, txg)
@@ -293,6 +298,7 @@ class Watch:
                                             for column in decided)), self.vdevs)
         if compare_txgs(self.states[i:i + 1].reset_index(drop=True), states):
             raise Noticed(i)
+        self.n_compared = i + 1
 
     def check_places(self, decided, low, high, i):
         sectors = np.where(decided.offset[low:high] < 0, -1, decided.offset[low:high] // SECTOR)
@@ -302,8 +308,8 @@ class Watch:
             raise Noticed(i)
 
 
-def first_txg(folder, scenario, variant, replaced):
-    """Number of transaction groups before the defect shows, or None."""
+def how_it_shows(folder, scenario, variant, replaced):
+    """(how the defect shows, transaction groups before that)."""
     watch, rules = Watch(folder, scenario, variant), era(ERA_OF[variant]).metaslab
     changed, functions = (replaced, []) if isinstance(replaced, dict) else ({}, replaced)
     with several([*functions, (replay, "_note", watch)]):
@@ -311,17 +317,17 @@ def first_txg(folder, scenario, variant, replaced):
             driven = drive(rules._replace(**changed), rows_of(watch.trace, len(watch.vdevs)), watch.vdevs)
             watch.check_places(driven.decided, 0, len(driven.decided.offset), len(watch.states))
         except Noticed as noticed:
-            return noticed.args[0]
+            return DIFFERENCE, noticed.args[0]
         except RuntimeError:
-            return -1  # the model itself says that something cannot be
-    return None
+            return REFUSAL, watch.n_compared
+    return NOTHING, watch.n_compared
 
 
 def main(folder):
     results = {}
     for name, (replaced, (scenario, variant)) in DEFECTS.items():
-        if operations(folder, scenario, variant).exists():
-            results[name] = [scenario, variant, first_txg(folder, scenario, variant, replaced)]
+        if operations(folder, scenario, variant) is not None:
+            results[name] = how_it_shows(folder, scenario, variant, replaced)
             print(name, results[name], file=sys.stderr, flush=True)
     print(json.dumps(results))
 

@@ -15,7 +15,7 @@ from model.zfs.eras import ERAS
 from model.zfs.metaslab import sync as metaslab_sync
 from model.zfs.metaslab.gang import IS_HEADER, allocate_or_gang, new_gang
 from model.zfs.metaslab.metaslab_class import NO_HINT, _bias, add_vdev, allocate, allocate_log, asize, free, undo
-from model.zfs.metaslab.metaslab_group import plain_weight
+from model.zfs.metaslab.metaslab_group import passivate, plain_weight
 from model.zfs.metaslab.new_pool import new_pool
 from model.zfs.metaslab.state import EXACT, FAST, LOG, NORMAL, PRIMARY, SECONDARY, TopVdev, alloc_map, defer_map
 from model.zfs.metaslab.sync import sync_txg
@@ -123,14 +123,15 @@ def an_emptier_vdev_gets_up_to_a_quarter_more():
 
 @story
 def to_hg_10921_a_log_vdev_is_compared_with_the_normal_class():
-    """Two log vdevs, the normal class half full: to b117 each has a bias by that half, later by the log class's share."""
+    """Two log vdevs, the normal class half full, theirs a quarter: to b117 each has a bias by that half, later by the
+    quarter."""
     size = 8 * 128 * KIB
     for rules, share in ((A, 1024 * 4 * size // (8 * size + 1)), (B, 1024 * 4 * size // (8 * size + 1)),
-                         (D, 1024 * size // (2 * size + 1)), (D_DF, 1024 * size // (2 * size + 1))):
+                         (D, 1024 * (size // 2) // (2 * size + 1)), (D_DF, 1024 * (size // 2) // (2 * size + 1))):
         logs = [TopVdev(asize=size, metaslab_class=LOG)] * 2
         pool = new_pool([TopVdev(asize=8 * size), *logs], rules, metaslab_bytes=128 * KIB, max_segments=4000, log_blocks=400)
-        pool.vdevs.allocated[:] = 4 * size, size, 0
-        pool.class_allocated[:] = 4 * size, size
+        pool.vdevs.allocated[:] = 4 * size, size // 2, 0
+        pool.class_allocated[:] = 4 * size, size // 2
         for vdev in (1, 2):
             own = 1024 * pool.vdevs.allocated[vdev] // (size + 1)
             assert _bias(pool, vdev, 2**19) == int((share - own) * 2**19 / 4096)
@@ -293,8 +294,10 @@ def the_bonus_area_reaches_up_to_the_highest_metaslab_that_was_activated_and_cou
         before = pool.weight.copy()
         place(pool, 4, BLOCK, 3)
         highest = pool.start.tolist().index(pool.vdevs.bonus_area[0])
-        assert highest == max(offset for _, offset, _ in dvas(pool, 3)) // (128 * KIB) > 1
+        assert 15 > highest == max(offset for _, offset, _ in dvas(pool, 3)) // (128 * KIB) > 1
+        passivate(pool, 15, BLOCK)
         sync_txg(pool, 4)
+        assert pool.weight[15] == BLOCK
         untouched = [m for m in range(1, highest) if pool.allocated[m] == 0]
         assert untouched
         assert all((pool.weight[m] == before[m] * 3 // 2) == raised for m in untouched)

@@ -1,4 +1,4 @@
-"""The pages of README.md and docs/ with something made: tables of results, the help of every verb, keys of scenarios.
+"""The pages of README.md and docs/ with something made: tables of results, help of every verb, keys of scenarios, speeds.
 
 A page says where something made belongs:
 
@@ -7,7 +7,7 @@ A page says where something made belongs:
     <!-- end -->
 
 `study docs` writes all such pages, `study docs --check` says which are out of date. What is made is a pure function of
-committed files: `paper/results.json`, `data/claims.toml`, the command line, the sections of a scenario. Nothing is run.
+committed files: `paper/results.json`, files of `data/`, the command line, the sections of a scenario. Nothing is run.
 
     handbook.pages()            {path: text} of every page with something made, as it should be
     handbook.out_of_date()      those that are not as they should be
@@ -16,7 +16,7 @@ committed files: `paper/results.json`, `data/claims.toml`, the command line, the
 import re
 from pathlib import Path
 
-from study.commands.documentation import command_help, results_tables, scenario_tables
+from study.commands.documentation import command_help, results_tables, scenario_tables, speed_table
 from study.errors import UserError
 from study.project import ROOT, write_atomically
 
@@ -52,5 +52,5 @@ MADE = {
     "behind": results_tables.behind, "ladders": results_tables.ladders, "trials": results_tables.trials,
     "claims": results_tables.every_claim, "commands": command_help.commands, "examples": scenario_tables.examples,
     "sections": scenario_tables.sections, "settings": scenario_tables.settings, "eras": scenario_tables.names_of_eras,
-    "eras-by-version": scenario_tables.eras_by_version,
+    "eras-by-version": scenario_tables.eras_by_version, "real-code-speed": speed_table.real_code_speed,
 }

@@ -1,13 +1,15 @@
 """The handbook: README, DESIGN, CONTRIBUTING and docs/. Pages that are made are up to date, what is written is short."""
 import re
+import tomllib
 from collections import Counter
 
 import pytest
 
-from study.commands.documentation import handbook, results_tables, scenario_tables
+from study.commands.documentation import handbook, results_tables, scenario_tables, speed_table
 from study.documents import claims, published
 from study.grades import grading
 from study.machines import conf, scenario
+from study.paper.sources import GIVEN
 from study.project import ROOT
 from study.store import results, store
 
@@ -199,3 +201,15 @@ def test_links_lead_to_pages_and_headings(path):
             headings = re.findall(r"^#+ (.*)$", to.read_text(), re.M)
             anchors = {re.sub(r"[^\w\- ]", "", heading_text.lower()).replace(" ", "-") for heading_text in headings}
             assert heading in anchors, f"{path.name}: {target}"
+
+
+def test_the_paper_quotes_the_speeds_of_the_record():
+    """The extremes, as the table in docs/traces.md has them."""
+    measured = tomllib.loads((ROOT / "data" / "real_code_speed.toml").read_text())
+    rewrites = [row for row in measured["allocator"] if row["trace"].startswith("rand4k")]
+    quoted = GIVEN.findall((ROOT / "paper" / "sections" / "method.typ").read_text())
+    for rows, name in ((rewrites, "real_ns"), (rewrites, "model_ns"), (rewrites, "fast_ns"),
+                       (measured["vdev_cache"], "real_ns"), (measured["vdev_cache"], "model_ns")):
+        low, high = min(row[name] for row in rows), max(row[name] for row in rows)
+        assert f"{low} to {high}" in quoted
+        assert f"{low} to {high} ns" in speed_table.real_code_speed()

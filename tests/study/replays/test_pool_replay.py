@@ -11,19 +11,10 @@ from model.zfs.space.pickers import VARIANTS
 from study.errors import UserError
 from study.project import DATA
 from study.replays.alloc_trace import read_places, read_trace
-from study.replays.pool import (
-    ERA_OF,
-    after_txgs,
-    alike,
-    compare_txgs,
-    drive,
-    read_txgs,
-    replay_pool,
-    replays_of,
-    rows_of,
-    vdevs_in,
-    weights_hash,
-)
+from study.replays.pool import ERA_OF, drive, replay_pool, replays_of
+from study.replays.pool_rows import rows_of
+from study.replays.pool_states import after_txgs, compare_txgs, read_txgs, weights_hash
+from study.replays.recorded_vdevs import alike, vdevs_in
 
 TRACES = DATA / "traces" / "alloc"
 MS, N = 64 * 2**20, 200  # of the recorded pools

@@ -12,7 +12,8 @@ from study.errors import UserError
 from study.project import DATA
 from study.replays import pool as pools
 from study.replays.alloc_trace import AMBIGUOUS, recorded_with
-from study.replays.pool import alike, replay_pool
+from study.replays.pool import replay_pool
+from study.replays.recorded_vdevs import alike
 from study.replays.space_map import replay_map
 
 SIZES = (1, 2, 3, 8, 24, 33, 60)
