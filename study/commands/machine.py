@@ -87,11 +87,11 @@ def predict(
 
     How far off such predictions are: docs/predicting.md.
     """
-    from study.ensembles import ensembles
     from study.machines import scenario as scenarios
     from study.machines.simulate import checked
     from study.predictions import bounds, model_error
     from study.predictions import predict as prediction
+    from study.runs import progress
     scenario = scenarios.named(scenario)
     content = scenarios.toml(scenario)
     mine = checked(scenarios.of(content, scenario.name))
@@ -101,7 +101,7 @@ def predict(
     if era := prediction.era_taken(content, mine):
         err.print(era, soft_wrap=True)
     err.print(f"simulating {draws * seeds} runs: a minute or a few")
-    with console.counting("runs") as tell, ensembles.telling(tell):
+    with console.counting("runs") as tell, progress.telling(tell):
         predicted = prediction.interval(mine, draws, seeds)
         shares = bounds.of(mine, prediction.EXPERIMENTS[mine.database.kind])
     error, taken = model_error.seen(), prediction.taken_by_default(content, mine)
@@ -134,10 +134,10 @@ def advise(
 
     Example: study advise --hardware data/machines/two-disks-and-an-ssd.toml
     """
-    from study.ensembles import ensembles
     from study.predictions import advise as advising
     from study.predictions import bounds, recipes
     from study.predictions.predict import EXPERIMENTS, taken_by_default
+    from study.runs import progress
     if database not in advising.DATABASES:
         raise UserError(f"database is '{database}', but the choices are postgres, innodb and oracle; take one of these")
     if today and hardware is not None:
@@ -151,7 +151,7 @@ def advise(
         mine = advising.read(hardware, database)
         taken = taken_by_default(advising.content_of(hardware, database)[0], mine[0])
         err.print("simulating every step of data/advice.toml on this machine: about ten minutes")
-        with console.counting("runs") as tell, ensembles.telling(tell):
+        with console.counting("runs") as tell, progress.telling(tell):
             advice = advising.advise(*mine, draws)
             shares = bounds.of(advising.at_work(mine[0]), EXPERIMENTS[database])
         advice = advice._replace(bound_by=shares, notes=taken)
