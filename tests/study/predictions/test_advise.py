@@ -242,3 +242,20 @@ def test_a_change_is_typed_as_its_system_has_it(system, changes, line):
 def test_settings_of_innodb_stand_in_its_own_file():
     machine, _ = advise.read(HERE, "innodb")
     assert lines.of(machine, {"database.conf.innodb_doublewrite": False}) == ("my.cnf: innodb_doublewrite = off",)
+
+
+def test_the_rate_as_blind_trials_calibrate_it_stands_first():
+    own = pd.DataFrame([("tps", "TPS", 9.0, 10.0, 11.0), ("checkpoints", "1", 0, 1, 2)],
+                       columns=["quantity", "unit", "low", "middle", "high"])
+    shown = predict.named(own, intervals.Interval(2.0, 10.0, 50.0))
+    assert shown.quantity.to_list() == [predict.CALIBRATED, predict.OWN, "checkpoints that ended in it"]
+    assert shown.low.to_list() == [2.0, 9.0, 0.0]
+    assert predict.named(own).quantity[0] == "tps"
+
+
+def test_the_ladder_of_a_slide_tries_what_is_safe_alone():
+    machine, spare = advise.read(HERE, "postgres")
+    small = scenario.changed(machine, {"database.scale": 20, "database.transactions": 500})
+    advice = advise.advise(small, spare, draws=2, safe_only=True)
+    assert not advice.steps.trades.str.contains("RISK|DANGER").any()
+    assert (advice.steps.why_not == "").any()
