@@ -23,10 +23,10 @@ def advise(
 
     Example: study advise --hardware data/machines/two-disks-and-an-ssd.toml
     """
-    from study.ensembles import ensembles
     from study.predictions import advise as advising
     from study.predictions import bounds, recipes
     from study.predictions.predict import EXPERIMENTS, taken_by_default
+    from study.runs import progress
     if database not in advising.DATABASES:
         raise UserError(f"database is '{database}', but the choices are postgres, innodb and oracle; take one of these")
     if today and hardware is not None:
@@ -40,7 +40,7 @@ def advise(
         mine = advising.read(hardware, database)
         taken = taken_by_default(advising.content_of(hardware, database)[0], mine[0])
         err.print("simulating every step of data/advice.toml on this machine: about ten minutes")
-        with console.counting("runs") as tell, ensembles.telling(tell):
+        with console.counting("runs") as tell, progress.telling(tell):
             advice = advising.advise(*mine, draws)
             shares = bounds.of(advising.at_work(mine[0]), EXPERIMENTS[database])
         advice = advice._replace(bound_by=shares, notes=taken)

@@ -30,11 +30,11 @@ def predict(
 
     How far off such predictions are: docs/predicting.md.
     """
-    from study.ensembles import ensembles
     from study.machines import scenario as scenarios
     from study.machines.simulate import checked
     from study.predictions import bounds, model_error
     from study.predictions import predict as prediction
+    from study.runs import progress
     scenario = scenarios.named(scenario)
     content = scenarios.toml(scenario)
     mine = checked(scenarios.of(content, scenario.name))
@@ -44,7 +44,7 @@ def predict(
     if era := prediction.era_taken(content, mine):
         err.print(era, soft_wrap=True)
     err.print(f"simulating {draws * seeds} runs: a minute or a few")
-    with console.counting("runs") as tell, ensembles.telling(tell):
+    with console.counting("runs") as tell, progress.telling(tell):
         predicted = prediction.interval(mine, draws, seeds)
         shares = bounds.of(mine, prediction.EXPERIMENTS[mine.database.kind])
     error, taken = model_error.seen(), prediction.taken_by_default(content, mine)

@@ -15,12 +15,10 @@ of the values of `study.documents.priors`. It is called for a table of *cases*:
 
 A case is *fitted* by one constant, so that one quantity of the first variant meets a baseline; the rest of the case stays.
 """
-import contextlib
 import itertools
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextvars import ContextVar
 from typing import NamedTuple
 
 import numpy as np
@@ -29,6 +27,7 @@ import pandas as pd
 from study.documents import priors
 from study.ensembles.intervals import TAIL, interval
 from study.errors import UserError
+from study.runs import progress
 
 BEFORE, AFTER = VARIANTS = ("before", "after")
 PARTS = ("central", "seed", "parameter", "structure", "all")
@@ -103,27 +102,15 @@ def run(table: pd.DataFrame, simulate: Simulate, fit: Fit | None = None,
 
 
 def on_all_processors(function: Callable, calls: list[tuple]) -> list:
-    """What `function` returns for each of `calls`, in their order. It should spend its time in kernels."""
-    tell, results = _TELL.get(), []
+    """What `function` returns for each of `calls`, in their order. It should spend its time in kernels. How many are done is
+    told by `study.runs.progress`."""
+    tell, results = progress.listener(), []
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         tell(0, len(calls))
         for result in pool.map(lambda call: function(*call), calls):
             results.append(result)
             tell(len(results), len(calls))
     return results
-
-
-_TELL: ContextVar[Callable[[int, int], None]] = ContextVar("tell", default=lambda done, of: None)
-
-
-@contextlib.contextmanager
-def telling(tell: Callable[[int, int], None]) -> Iterator[None]:
-    """Within, `on_all_processors` calls `tell(done, of)`: first with 0, and then after each of its calls."""
-    token = _TELL.set(tell)
-    try:
-        yield
-    finally:
-        _TELL.reset(token)
 
 
 def _case(simulate: Simulate, fit: Fit | None, variants: tuple[str, ...], case: dict,

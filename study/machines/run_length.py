@@ -10,12 +10,12 @@ what one interval has made dirty is written during the next. So
  3. What is measured holds `GROUPS` transaction groups, and as many have been before, or the writes of the first ones would
     not be in it: those of most eras come every 30 s. A short run knows nothing of that, and is up to twenty times as fast
     as a long one; so a second one of two groups says how fast the machine is at work.
- 4. If two intervals are more than `BUDGET` transactions, the machine is made smaller by a factor k, 8 at most: tables,
+ 4. If two intervals are more than its budget of transactions, the machine is made smaller by a factor k, 8 at most: tables,
     buffers, ARC, cache devices, the interval in seconds and in log, and transaction groups in seconds and in bytes. Rates
     and shares stay as they are, and how far a disk's arm has to go; but what comes once in a checkpoint or a group weighs
     k times as much. k leaves ten branches a client, 64 MiB of ARC, and half a minute between checkpoints; scripts that
     touch no branches allow 32.
- 5. If that is not enough, the second half of an interval's beginning is measured, of `BUDGET` transactions and `GROUPS`
+ 5. If that is not enough, the second half of an interval's beginning is measured, of a budget of transactions and `GROUPS`
     groups at least: what comes late in an interval is seen too seldom, and its images of pages too often.
     In a machine at work shared buffers have turned over long ago, and a checkpoint is being written; a run of seconds would
     see neither. So under rules 2 to 7 buffers begin as hours leave them (`model.databases.postgres.at_work`), unless they
@@ -24,7 +24,7 @@ what one interval has made dirty is written during the next. So
     schedule, hours leave more dirty than the schedule says. The second run of rule 3 counts how many pages it came to for a
     transaction, in `PILOT` transactions at least. It is repeated with buffers that such a pace leaves. Tables that are
     compared are made smaller alike (`alike`). Between machines of two sizes no difference is one of a step.
- 6. If rule 3 alone takes more than `MAX_TRANSACTIONS`, groups are made smaller than tables are, down to a quarter of a
+ 6. If rule 3 alone takes more than `Budget.of_groups`, groups are made smaller than tables are, down to a quarter of a
     second. A record meets fewer writes in a group then, so that more is written for each transaction.
  7. Tables of more than scale `MAX_SCALE` are made smaller in any case, with all that rule 4 names; but the interval is
     kept, as in rule 5, where it would be shorter than half a minute. Buffers are then as dirty at the start as those of
@@ -36,13 +36,13 @@ from typing import NamedTuple
 from model.databases.postgres.pgbench import PAGE_BYTES
 from model.databases.postgres.state import SEGMENT_BYTES
 from model.events import clock
+from study import memo
 from study.machines import servers
 from study.machines import simulate as machines
 from study.machines.scenario import Scenario, changed
 from study.machines.storage import GIB
 
-BUDGET = 200_000                # transactions of a run
-MAX_TRANSACTIONS = 400_000      # if groups want more than that
+MAX_TRANSACTIONS = 400_000      # of a run whose transaction groups want more than its budget
 PILOT = 3_000
 GROUPS = 3                      # that are measured at least
 COSTS = {"innodb": 2, "oracle": 16}     # times as much to simulate as a transaction of pgbench: InnoDB's measured processor
@@ -61,6 +61,15 @@ MIN_SECONDS = 12                # of a run without groups: UFS, select-only
 MIN_LOG = 300                   # B of a transaction without images
 MIN_BUFFERS = 2**22
 MIN_CACHE = 2**27                # B of a cache device
+
+
+class Budget(NamedTuple):
+    """How many transactions a run has at most."""
+    transactions: int = 200_000
+    of_groups: int = MAX_TRANSACTIONS       # if groups want more than that: rules 3 and 6
+
+
+BUDGET = Budget()
 
 
 class Length(NamedTuple):
@@ -84,18 +93,8 @@ def outcome(length: Length, values: dict, seed: int) -> machines.Outcome:
     return machines.simulate(longer, values, seed, since=length.since)
 
 
-def alike(scenarios: list[Scenario], values: dict, budget: int = BUDGET) -> float | None:
-    """How many times smaller the tables of all are made that are compared: as the one that needs it most, if all allow
-    that. A machine that is smaller is not as fast, so that of two of different sizes nothing follows. 1: none is made
-    smaller, nor one of several steps that is compared with them later. None: rule 4 is PostgreSQL's alone."""
-    if scenarios[0].database.kind != "postgres":
-        return None
-    largest = max(of(machine, values, budget=budget).k for machine in scenarios)
-    return max(1.0, min(scaling(machine, largest) for machine in scenarios))
-
-
-def of(machine: Scenario, values: dict, seed: int = 1, budget: int = BUDGET, smaller_by: float | None = None) -> Length:
-    """`smaller_by`: how many times, if others are to be compared with it (`alike`)."""
+def of(machine: Scenario, values: dict, seed: int = 1, budget: Budget = BUDGET, smaller_by: float | None = None) -> Length:
+    """`smaller_by`: how many times, if others are to be compared with it (`study.predictions.predict.alike`)."""
     server = machine.database
     if server.kind != "postgres":
         return _of_seconds(machine, values, seed)
@@ -105,14 +104,15 @@ def of(machine: Scenario, values: dict, seed: int = 1, budget: int = BUDGET, sma
     if server.transactions:
         return as_said
     machine, manageable = (changed(each, {"database.seconds": None}) for each in (machine, manageable))
-    pilot = machines.simulate(changed(manageable, {"database.transactions": PILOT}), values, seed)
+    pilot = _short_run(changed(manageable, {"database.transactions": PILOT}), values, seed)
     if server.seconds and server.seconds * pilot.tps <= MAX_TRANSACTIONS:
         return as_said
     if server.script == "select-only":
-        return Length(changed(manageable, {"database.transactions": budget}), 0, f"{budget} transactions{_size(too_large)}")
+        return Length(changed(manageable, {"database.transactions": budget.transactions}), 0,
+                      f"{budget.transactions} transactions{_size(too_large)}")
     seconds, n = interval(machine, values, pilot)
-    k = max(too_large, smaller_by or scaling(machine, 2 * seconds * pilot.tps / budget))
-    tps, pace = at_work(machine, k, pilot.tps, n, values, seed)
+    k = max(too_large, smaller_by or scaling(machine, 2 * seconds * pilot.tps / budget.transactions))
+    tps, pace = at_work(machine, k, pilot.tps, n, values, seed, budget.of_groups)
     if n is not None:       # at the rate of a server at work, time may end an interval that log ends in a short run
         seconds, n = (n / tps, n) if n / tps < _timeout(machine) else (_timeout(machine), None)
     return _of_intervals(machine, (seconds, n), tps, budget, too_large, pace, smaller_by)
@@ -148,22 +148,31 @@ def _worked_innodb(machine: Scenario, tps: float) -> Scenario:
     return changed(machine, {"database.start": "at work", "database.transactions_a_second": max(1, round(tps))})
 
 
-def at_work(machine: Scenario, k: float, tps: float, n: float | None, values: dict, seed: int) -> tuple[float, float]:
+def at_work(machine: Scenario, k: float, tps: float, n: float | None, values: dict, seed: int,
+            max_transactions: int = MAX_TRANSACTIONS) -> tuple[float, float]:
     """Rules 3 and 5: transactions a second in the second of two groups, of the machine made smaller by `k`; and how
     many pages a checkpoint writes for each, if it does not keep up; else 0. `n`: transactions between checkpoints, if
     log ends that time."""
-    scale, pace = groups_scale(machine, k, tps), 0.0
+    scale, pace = groups_scale(machine, k, tps, max_transactions), 0.0
     seconds = max(2 * group_seconds(machine) / scale, PILOT / tps)
     if not group_seconds(machine):
         return tps, pace
     for _ in range(PACES):
         short = changed(smaller(machine, k, scale), {"database.seconds": seconds})
         run = _worked(short, (n or _timeout(machine) * tps) / k, pace)
-        outcome = machines.simulate(run, values, seed, since=seconds / 2)
+        outcome = _short_run(run, values, seed, since=seconds / 2)
         tps, before, pace = max(1.0, outcome.tps), pace, _pace(outcome.counts, pace)
         if abs(pace - before) <= SAME_PACE * pace:
             break
     return tps, pace
+
+
+def _short_run(machine: Scenario, values: dict, seed: int, since: float = 0) -> machines.Outcome:
+    """Rates and counts alone, remembered: machines that are compared are looked at several times."""
+    return memo.by_values_read(
+        ("short run", machine.model_dump_json(), seed, since), values,
+        lambda asked: machines.simulate(machine, asked, seed, since=since)._replace(
+            result=None, per_second={}, devices_per_second={}))
 
 
 def _pace(counts: dict, before: float) -> float:
@@ -178,31 +187,31 @@ def group_seconds(machine: Scenario) -> float:
     return machines.eras.era(machine.files.era).txg.timeout_ns / clock.SECOND_NS if machine.files.kind == "zfs" else 0.0
 
 
-def groups_scale(machine: Scenario, k: float, tps: float) -> float:
+def groups_scale(machine: Scenario, k: float, tps: float, max_transactions: int = MAX_TRANSACTIONS) -> float:
     """Rule 6: as that of tables, `k`, or more if a run would be too long."""
     seconds = group_seconds(machine)
-    return max(k, min(2 * GROUPS * seconds * tps / MAX_TRANSACTIONS, seconds / MIN_GROUP))
+    return max(k, min(2 * GROUPS * seconds * tps / max_transactions, seconds / MIN_GROUP))
 
 
-def _of_intervals(machine: Scenario, each: tuple[float, float | None], tps: float, budget: int, too_large: float,
+def _of_intervals(machine: Scenario, each: tuple[float, float | None], tps: float, budget: Budget, too_large: float,
                   pace: float = 0.0, smaller_by: float | None = None) -> Length:
     """Rules 2 to 7: `each` interval between checkpoints."""
     seconds, n = each
-    k = max(too_large, smaller_by or scaling(machine, 2 * seconds * tps / budget))
-    scale = groups_scale(machine, k, tps)
+    k = max(too_large, smaller_by or scaling(machine, 2 * seconds * tps / budget.transactions))
+    scale = groups_scale(machine, k, tps, budget.of_groups)
     min_seconds = GROUPS * group_seconds(machine) / scale or MIN_SECONDS / 2
     keeps = _timeout(machine) / k < MIN_TIMEOUT
     run, size = smaller(machine, k, scale, keeps), _size(k) + _size_of_groups(k, scale)
     run = _worked(run, seconds * tps / k, pace)
-    if seconds * tps <= budget * k and n is not None and not keeps:
+    if seconds * tps <= budget.transactions * k and n is not None and not keeps:
         total = round(max(2 * n / k, 2 * min_seconds * tps))
         return Length(changed(run, {"database.transactions": total}), machines.HALF,
                       f"the second half of {total} transactions, two intervals between checkpoints{size}", min_seconds, k)
-    if seconds * tps <= budget * k and not keeps:
+    if seconds * tps <= budget.transactions * k and not keeps:
         length = max(min_seconds, seconds / k)
         return Length(changed(run, {"database.seconds": 2 * length}), length,
                       f"the second of two intervals between checkpoints, of {seconds:.0f} s{size}", k=k)
-    length = max(min_seconds, budget / tps / 2)
+    length = max(min_seconds, budget.transactions / tps / 2)
     return Length(changed(run, {"database.seconds": 2 * length}), length,
                   f"the second half of {2 * length:.3g} s of an interval of {seconds:.0f} s between checkpoints{size}",
                   k=k, is_whole=False)

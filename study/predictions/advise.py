@@ -35,7 +35,7 @@ from study.predictions import bounds, lines, model_error, predict, recipes
 DATABASES = {"postgres": {"kind": "postgres", "scale": 100, "clients": 16}, "innodb": {"kind": "innodb", "seconds": 600},
              "oracle": {"kind": "oracle", "clients": 32}}
 SPARE = TypeAdapter(tuple[Devices, ...])
-DRAWS, BUDGET = 8, run_length.BUDGET        # transactions of a run
+DRAWS = 8
 STEP_COLUMNS = ["step", "gain_low", "gain", "gain_high", "tps_low", "tps", "tps_high", "trades", "why_slower", "why_not",
                 "why_no_rung", "lines", "is_whole"]
 BEGINNING = "Runs of these hold the beginning of an interval between checkpoints alone, where images of pages are most:"
@@ -59,7 +59,7 @@ class Advice(NamedTuple):
     base: pd.DataFrame          # of the machine as it is: see predict.table
     steps: pd.DataFrame         # STEP_COLUMNS; gain and TPS at 5, 50, 95 %; best first
     ladder: pd.DataFrame        # rung, TPS (5, 50, 95 %)
-    tps: intervals.Interval     # of the machine as it is, with the error of earlier blind predictions
+    calibrated_tps: intervals.Interval      # of the machine as it is, with the error of earlier blind predictions
     bound_by: Sequence[bounds.Share] = ()
     notes: tuple[str, ...] = ()     # what was taken by default
     is_whole: bool = True           # the run of the machine as it is holds all that comes once between two checkpoints
@@ -141,13 +141,15 @@ def at_work(machine: Scenario) -> Scenario:
     return scenario.changed(machine, changes)
 
 
-def advise(machine: Scenario, spare: tuple[Devices, ...] = (), draws: int = DRAWS, budget: int = BUDGET) -> Advice:
+def advise(machine: Scenario, spare: tuple[Devices, ...] = (), draws: int = DRAWS,
+           budget: run_length.Budget = run_length.BUDGET, safe_only: bool = False) -> Advice:
+    """`safe_only`: what trades safety is no rung of the ladder, and is not tried."""
     machine = at_work(machine)
-    all_steps = steps(machine, spare)
+    all_steps = [step for step in steps(machine, spare) if is_safe(step) or not safe_only]
     tried = [step for step in all_steps if step.after is not None]
     scenarios = [machine, *(step.after for step in tried if step.after is not None)]
     known = machines.known(scenarios, predict.EXPERIMENTS[machine.database.kind])
-    smaller_by = run_length.alike(scenarios, known.central(), budget)
+    smaller_by = predict.alike(scenarios, known.central(), budget)
     runs = predict.compare(scenarios, draws, budget=budget, known=known, smaller_by=smaller_by)
     tps = runs.pivot(index="draw", columns="scenario", values="tps")
     gains = [tps[place] / tps[0] for place in range(1, len(tried) + 1)]
@@ -189,7 +191,7 @@ def _why_no_rung(step: Step, gain: pd.Series) -> str:
 
 
 def ladder(machine: Scenario, as_it_is: pd.Series, chosen: list[tuple[Step, pd.Series]], known: priors.Known,
-           draws: int = DRAWS, budget: int = BUDGET, smaller_by: float | None = None) -> Ladder:
+           draws: int = DRAWS, budget: run_length.Budget = run_length.BUDGET, smaller_by: float | None = None) -> Ladder:
     """Steps one on top of the other, of each of which it is known what TPS it has by itself, by draw. One that gains nothing
     on top of those before is left out. A device is used once, and what one step has set no later one sets again."""
     top, names, rates, left_out = machine, ["as it is"], [as_it_is.to_numpy()], {}
@@ -226,6 +228,14 @@ def slower(table: pd.DataFrame) -> list[str]:
             for row in table[table.why_slower != ""].itertuples()]
 
 
+def beginnings(advice: Advice) -> list[str]:
+    """Which runs hold no whole interval between checkpoints, and what follows, in words."""
+    if not advice.is_whole:
+        return [ALL_BEGIN]
+    steps = advice.steps[~advice.steps.is_whole.astype(bool)]
+    return [BEGINNING] * bool(len(steps)) + [f"- {step}" for step in steps.step]
+
+
 OPEN = "open: zero is in the interval, so that nobody can say whether it gains"
 
 
@@ -244,8 +254,8 @@ def say(advice: Advice, out: Console) -> None:
     rungs = console.table("safe steps, one on top of the other", "TPS, 5 %", "50 %", "95 %")
     for row in advice.ladder.itertuples():
         rungs.add_row(row.rung, *(f"{value:,.0f}" for value in (row.low, row.tps, row.high)))
-    tps = ", ".join(console.number(end) for end in advice.tps)
-    out.print(f"as it is: {tps} TPS (5, 50, 95 %), as blind trials calibrate it. TPS below is the mechanism's own.")
+    calibrated = ", ".join(console.number(end) for end in advice.calibrated_tps)
+    out.print(f"as it is: {calibrated} TPS (5, 50, 95 %), as blind trials calibrate it. TPS below is the mechanism's own.")
     if advice.bound_by:
         out.print(bounds.sentence(advice.bound_by))
     out.print()
@@ -255,10 +265,7 @@ def say(advice: Advice, out: Console) -> None:
     out.print(rungs)
     _say_list(out, [f"[{i}] {note}" for i, note in enumerate(notes, 1)])
     _say_list(out, slower(advice.steps))
-    beginnings = tried[~tried.is_whole.astype(bool)]
-    _say_list(out, [BEGINNING] * (len(beginnings[:1]) * advice.is_whole) + [
-        f"- {row.step}" for row in beginnings.itertuples() if advice.is_whole])
-    _say_list(out, [ALL_BEGIN] * (not advice.is_whole))
+    _say_list(out, beginnings(advice))
     gaining = advice.steps[advice.steps.why_no_rung != ""]
     _say_list(out, ["Gains alone, but no rung:"] * len(gaining[:1]) + [
         f"- {row.step}: {row.why_no_rung}" for row in gaining.itertuples()])

@@ -28,7 +28,7 @@ class Share(NamedTuple):
     share: float        # of a transaction's time
 
 
-def of(machine: Scenario, experiment: str, budget: int = run_length.BUDGET) -> list[Share]:
+def of(machine: Scenario, experiment: str, budget: run_length.Budget = run_length.BUDGET) -> list[Share]:
     """By simulation: a run for each part, and one as it is."""
     values = machines.known([machine], experiment).central()
     length = run_length.of(machines.checked(machine), values, budget=budget)

@@ -15,7 +15,7 @@ import pandas as pd
 from rich.console import Console
 
 from model.jit import sources
-from study import console
+from study import console, memo
 from study.documents import priors
 from study.ensembles import ensembles, intervals
 from study.errors import UserError
@@ -51,32 +51,52 @@ def interval(machine: Scenario, draws: int = DRAWS, seeds: int = SEEDS, experime
 
 
 def compare(scenarios: list[Scenario], draws: int = DRAWS, seeds: int = SEEDS, experiment: str | None = None,
-            budget: int = run_length.BUDGET, known: priors.Known | None = None,
+            budget: run_length.Budget = run_length.BUDGET, known: priors.Known | None = None,
             smaller_by: float | None = None) -> pd.DataFrame:
     """`scenario` (its place in the list), `draw`, `seed`, `is_whole` (whether a run holds a whole interval between
     checkpoints), and a column per quantity. `budget`: transactions of a run; `known`: of more scenarios than these, so that
-    runs of several calls have common draws; `smaller_by`: see `run_length.alike`."""
+    runs of several calls have common draws; `smaller_by`: see `alike`."""
     runs, lengths = compare_with_lengths(scenarios, draws, seeds, experiment, budget, known, smaller_by)
     return runs.assign(is_whole=[lengths[place].is_whole for place in runs.scenario])
 
 
 def compare_with_lengths(scenarios: list[Scenario], draws: int, seeds: int, experiment: str | None,
-                         budget: int = run_length.BUDGET, known: priors.Known | None = None,
+                         budget: run_length.Budget = run_length.BUDGET, known: priors.Known | None = None,
                          smaller_by: float | None = None):
     """The same, and how long each scenario is run."""
     if draws < 2 or seeds < 1:
         raise UserError(f"{draws} draws and {seeds} seeds make no interval; give 2 draws and a seed at least")
     known = known or machines.known(scenarios, experiment or EXPERIMENTS[scenarios[0].database.kind])
-    lengths = [run_length.of(machines.checked(scenario), known.central(), budget=budget, smaller_by=smaller_by)
-               for scenario in scenarios]
+    lengths = _lengths(scenarios, known.central(), budget, smaller_by)
     rows = priors.draws(known, draws, seed=1).to_dict("records")
     calls = [(i, length, draw, rows[draw], 1 + draw + seed * draws) for i, length in enumerate(lengths)
              for draw in range(draws) for seed in range(seeds)]
     return pd.DataFrame([row for row in ensembles.on_all_processors(_row, calls)]), lengths
 
 
+def alike(scenarios: list[Scenario], values: dict, budget: run_length.Budget = run_length.BUDGET) -> float | None:
+    """How many times smaller the tables of all are made that are compared: as the one that needs it most, if all allow
+    that. A machine that is smaller is not as fast, so that of two of different sizes nothing follows. 1: none is made
+    smaller, nor one of several steps that is compared with them later. None: `run_length`'s rule 4 is PostgreSQL's alone."""
+    if scenarios[0].database.kind != "postgres":
+        return None
+    largest = max(length.k for length in _lengths(scenarios, values, budget))
+    return max(1.0, min(run_length.scaling(machine, largest) for machine in scenarios))
+
+
+def _lengths(scenarios: list[Scenario], values: dict, budget: run_length.Budget,
+             smaller_by: float | None = None) -> list[run_length.Length]:
+    return ensembles.on_all_processors(
+        lambda machine: run_length.of(machines.checked(machine), values, budget=budget, smaller_by=smaller_by),
+        [(machine,) for machine in scenarios])
+
+
 def _row(place: int, length: run_length.Length, draw: int, values: dict, seed: int) -> dict:
-    return {"scenario": place, "draw": draw, "seed": seed} | quantities(run_length.outcome(length, values, seed))
+    """Of a run; one of the same machine and the same values is remembered."""
+    machine = length.scenario.model_dump_json()
+    made = memo.by_values_read(("prediction", machine, length.since, length.min_seconds, seed), values,
+                               lambda asked: quantities(run_length.outcome(length, asked, seed)))
+    return {"scenario": place, "draw": draw, "seed": seed} | made
 
 
 def quantities(outcome: machines.Outcome) -> dict[str, float]:
@@ -100,6 +120,17 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 CALIBRATED, OWN = "tps, as blind trials calibrate it", "tps, the mechanism's own"
+
+
+def named(quantities: pd.DataFrame, calibrated: intervals.Interval | None = None) -> pd.DataFrame:
+    """`table` as a reader sees it: the rate with the error of earlier predictions first, if it is given, and whose the other
+    one is."""
+    names = SAID | ({"tps": OWN} if calibrated else {})
+    shown = quantities.assign(quantity=quantities.quantity.map(lambda name: names.get(name, name)))
+    if calibrated is None:
+        return shown
+    first = pd.DataFrame([(CALIBRATED, UNITS["tps"], *calibrated)], columns=shown.columns)
+    return pd.concat([first, shown], ignore_index=True)
 
 
 def taken_by_default(content: dict, machine: Scenario) -> tuple[str, ...]:
@@ -180,11 +211,8 @@ def write(prediction: Prediction, path: Path, others: dict | None = None) -> Non
 def say(prediction: Prediction, out: Console, calibrated: intervals.Interval | None = None) -> None:
     """For the terminal; the rate with the error of earlier predictions first, if it is given."""
     shown = console.table("quantity", "5 %", "50 %", "95 %", "unit")
-    if calibrated:
-        shown.add_row(CALIBRATED, *map(console.number, calibrated), UNITS["tps"])
-    for row in prediction.table.itertuples():
-        name = OWN if calibrated and row.quantity == "tps" else SAID.get(row.quantity, row.quantity)
-        shown.add_row(name, *map(console.number, (row.low, row.middle, row.high)), row.unit)
+    for row in named(prediction.table, calibrated).itertuples():
+        shown.add_row(row.quantity, *map(console.number, (row.low, row.middle, row.high)), row.unit)
     out.print(prediction.scenario.title, soft_wrap=True)
     out.print(shown)
     out.print(f"{len(prediction.runs)} runs; each is {prediction.why}", soft_wrap=True)

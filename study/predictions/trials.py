@@ -33,7 +33,7 @@ from model.jit import sources
 from study.documents import published as published_file
 from study.ensembles import intervals
 from study.errors import UserError
-from study.machines import scenario
+from study.machines import run_length, scenario
 from study.predictions import predict
 from study.project import DATA, ROOT, data_file, data_files, digest, digest_of_files, write_atomically
 
@@ -144,7 +144,8 @@ def setup_of(name: str, content: dict, file: str = "setup.toml") -> Setup:
 def predicted(setup: Setup, draws: int, cells: list[str] | None = None, budget: int | None = None) -> dict:
     """Of every cell the run's length in words, and each quantity of every draw."""
     chosen = {name: setup.cells[name] for name in cells or setup.cells}
-    runs, lengths = predict.compare_with_lengths(list(chosen.values()), draws, 1, None, budget or setup.budget)
+    runs, lengths = predict.compare_with_lengths(list(chosen.values()), draws, 1, None,
+                                                 run_length.Budget(budget or setup.budget))
     return {name: {"run": length.why, "draws": _by_draw(runs[runs.scenario == place])}
             for place, (name, length) in enumerate(zip(chosen, lengths, strict=True))}
 

@@ -1,15 +1,15 @@
 """A machine of one's own, from a few choices: what notebook 10 slides.
 
     machine = your_ladder.machine(disk="savvio-10k2", n_disks=2, layout="mirror", record_kib=128, …)
-    your_ladder.next_steps(machine, spare="x25-e", draws=6)      every step, and the ladder of the safe ones
+    your_ladder.next_steps(machine, "x25-e", 6, run_length.BUDGET)       every step, and the ladder of the safe ones
 """
 import pandas as pd
 
 from study.errors import UserError
-from study.machines import dangers, scenario
+from study.machines import dangers, run_length, scenario
 from study.machines.scenario import Scenario
 from study.machines.storage import Devices
-from study.predictions import advise
+from study.predictions import advise, bounds, predict
 
 NO_DEVICE = "none"
 DURABILITY: dict[str, dict] = {
@@ -35,10 +35,21 @@ def machine(disk: str, n_disks: int, layout: str, log_device: str, cache_device:
     return scenario.changed(base, changes | DURABILITY[durability])
 
 
-def next_steps(machine: Scenario, spare: str, draws: int, budget: int = advise.BUDGET) -> advise.Advice:
+def next_steps(machine: Scenario, spare: str, draws: int, budget: run_length.Budget,
+               safe_only: bool = False) -> advise.Advice:
     """What each step gains on it, with one device to spare."""
     devices = () if spare == NO_DEVICE else (Devices(sheet=spare),)
-    return advise.advise(machine, devices, draws, budget)
+    return advise.advise(machine, devices, draws, budget, safe_only)
+
+
+def as_it_is(advice: advise.Advice) -> pd.DataFrame:
+    """Of the machine as it is (quantity, unit, low, middle, high): the rate as blind trials calibrate it, then all else."""
+    return predict.named(advice.base, advice.calibrated_tps)
+
+
+def bound_by(machine: Scenario, budget: run_length.Budget) -> str:
+    """What the machine waits for, in a sentence."""
+    return bounds.sentence(bounds.of(advise.at_work(machine), predict.EXPERIMENTS[machine.database.kind], budget))
 
 
 def tried(advice: advise.Advice) -> pd.DataFrame:
@@ -50,10 +61,10 @@ def tried(advice: advise.Advice) -> pd.DataFrame:
 
 
 def warnings(machine: Scenario, advice: advise.Advice) -> list[str]:
-    """Of the machine as it is, and of each step, in plain words; and why a step makes it slower."""
+    """Of the machine as it is, and of each step, in plain words; why a step makes it slower; which runs are short."""
     steps = advice.steps[advice.steps.trades != ""]
     return [*dangers.dangers(machine), *(f"{row.step}: {row.trades}" for row in steps.itertuples()),
-            *advise.slower(advice.steps)]
+            *advise.slower(advice.steps), *advise.beginnings(advice)]
 
 
 def best(advice: advise.Advice) -> str:

@@ -38,7 +38,7 @@ from study.replays.recorded_vdevs import vdevs_of
 from study.replays.trace_file import SECTOR
 
 ERA_OF = {"103_ff": "b103", "117_df": "b117", "141_df": "b141_df", "141_ndf": "b141"}
-MOST_BLOCKS = 2**32  # of a pool in the fast engine, which then takes 2 GiB
+MAX_BLOCKS_OF_POOL = 2**32  # of a pool in the fast engine, which then takes 2 GiB
 
 
 # ---- the model ----
@@ -102,10 +102,11 @@ def _driven(variant: str, rows: Rows, vdevs: Sequence[TopVdev], engine: str) -> 
     unit, rules = _unit_of(rows, vdevs), era(ERA_OF[variant]).metaslab
     shifts = [top.ms_shift for top in vdevs]
     fits = (1 << max(shifts) <= MAX_BLOCKS * unit and unit <= min(2**17, 1 << min(shifts))
-            and sum(top.asize for top in vdevs) <= MOST_BLOCKS * unit)
+            and sum(top.asize for top in vdevs) <= MAX_BLOCKS_OF_POOL * unit)
     if engine == "fast" and not fits:
         raise UserError(f"{_described(vdevs)} have blocks of {unit} B, but the fast engine takes 1 "
-                        f"to {MAX_BLOCKS} blocks of at most 128 KiB in each and {MOST_BLOCKS} in all; choose exact or auto")
+                        f"to {MAX_BLOCKS} blocks of at most 128 KiB in each and {MAX_BLOCKS_OF_POOL} in all; choose exact "
+                        "or auto")
     if engine == "fast" or (engine == "auto" and fits):
         driven = drive(rules, rows, vdevs, FAST)
         if engine == "fast" or driven.ambiguous == 0:

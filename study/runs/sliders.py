@@ -23,7 +23,7 @@ from matplotlib.figure import Figure
 
 from study import drawing
 from study.errors import UserError
-from study.runs import catalogue, record
+from study.runs import catalogue, progress, record
 from study.runs.parameters import Parameter, Value
 
 LABEL = {"description_width": "11em"}
@@ -176,7 +176,7 @@ class Explorer(widgets.VBox):
         values, started = self.values(), time.perf_counter()
         self._set_old(True)
         try:
-            with self._progress(started):
+            with self._progress(started), progress.telling(progress.silent):
                 data = self.simulate(**values)
                 png = drawing.render(self.draw, data, formats=("png",))["png"]
         except (UserError, ValueError) as error:

@@ -10,7 +10,7 @@ from study.errors import UserError
 from study.machines import run_length, scenario
 from study.machines import simulate as machines
 from study.machines import storage as scenario_storage
-from study.predictions import advise, bounds, lines, recipes
+from study.predictions import advise, bounds, lines, predict, recipes
 
 MACHINES = sorted((project.DATA / "machines").glob("*.toml"))
 HERE = project.DATA / "machines" / "two-disks-and-an-ssd.toml"
@@ -142,7 +142,7 @@ def test_why_it_is_slower_stands_exactly_where_the_upper_end_is_below_1(monkeypa
 
     monkeypatch.setattr(advise.predict, "compare", compared)
     monkeypatch.setattr(advise, "ladder", lambda *_: advise.Ladder(None, {}))
-    monkeypatch.setattr(advise.run_length, "alike", lambda *_: None)
+    monkeypatch.setattr(advise.predict, "alike", lambda *_: None)
     machine, spare = advise.read(HERE, "postgres")
     all_steps = advise.advise(machine, spare, draws=2).steps
     tried = all_steps[all_steps.why_not == ""]
@@ -163,14 +163,13 @@ def test_a_step_has_a_sign_only_if_its_interval_excludes_zero():
 
 def test_advice_and_prediction_judge_alike_how_long_a_run_must_be():
     """As many transactions; and what is compared is made smaller alike, as the differences would be of sizes."""
-    assert advise.BUDGET == run_length.BUDGET
     machine, spare = advise.read(HERE, "postgres")
     machine = advise.at_work(scenario.changed(machine, {"database.clients": 1}))
     step = the(advise.steps(machine, spare), "checkpoint-segments")[0].after
     values = machines.known([machine, step]).central()
-    apart = [run_length.of(each, values, budget=8000).k for each in (machine, step)]
-    by = run_length.alike([machine, step], values, 8000)
-    alike = [run_length.of(each, values, budget=8000, smaller_by=by).k for each in (machine, step)]
+    apart = [run_length.of(each, values, budget=run_length.Budget(8000)).k for each in (machine, step)]
+    by = predict.alike([machine, step], values, run_length.Budget(8000))
+    alike = [run_length.of(each, values, budget=run_length.Budget(8000), smaller_by=by).k for each in (machine, step)]
     assert apart[0] != apart[1]
     assert alike[0] == alike[1] == by
 
@@ -180,8 +179,8 @@ def test_several_steps_together_are_of_the_size_of_each():
     machine, _ = advise.read(HERE, "postgres")
     machine = advise.at_work(scenario.changed(machine, {"database.clients": 1}))
     values = machines.known([machine]).central()
-    assert run_length.alike([machine], values, 10**9) == 1.0
-    faster = (300.0, None), 1e5, 200_000, 1.0
+    assert predict.alike([machine], values, run_length.Budget(10**9)) == 1.0
+    faster = (300.0, None), 1e5, run_length.BUDGET, 1.0
     alone, compared = (run_length._of_intervals(machine, *faster, smaller_by=by) for by in (None, 1.0))
     assert alone.k > compared.k == 1.0
 
@@ -243,3 +242,20 @@ def test_a_change_is_typed_as_its_system_has_it(system, changes, line):
 def test_settings_of_innodb_stand_in_its_own_file():
     machine, _ = advise.read(HERE, "innodb")
     assert lines.of(machine, {"database.conf.innodb_doublewrite": False}) == ("my.cnf: innodb_doublewrite = off",)
+
+
+def test_the_rate_as_blind_trials_calibrate_it_stands_first():
+    own = pd.DataFrame([("tps", "TPS", 9.0, 10.0, 11.0), ("checkpoints", "1", 0, 1, 2)],
+                       columns=["quantity", "unit", "low", "middle", "high"])
+    shown = predict.named(own, intervals.Interval(2.0, 10.0, 50.0))
+    assert shown.quantity.to_list() == [predict.CALIBRATED, predict.OWN, "checkpoints that ended in it"]
+    assert shown.low.to_list() == [2.0, 9.0, 0.0]
+    assert predict.named(own).quantity[0] == "tps"
+
+
+def test_the_ladder_of_a_slide_tries_what_is_safe_alone():
+    machine, spare = advise.read(HERE, "postgres")
+    small = scenario.changed(machine, {"database.scale": 20, "database.transactions": 500})
+    advice = advise.advise(small, spare, draws=2, safe_only=True)
+    assert not advice.steps.trades.str.contains("RISK|DANGER").any()
+    assert (advice.steps.why_not == "").any()

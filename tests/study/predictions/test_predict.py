@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from model.events.streams import stream
 from model.filesystems.zfs.devices import queue_params
 from model.zfs import eras
-from study import project
+from study import memo, project
 from study.documents import priors
 from study.errors import UserError
 from study.machines import dangers, hardware, run_length, scenario, sheet_speed
@@ -22,6 +22,7 @@ from study.machines import simulate as machines
 from study.machines import storage as scenario_storage
 from study.predictions import bounds, predict
 
+NOTHING = machines.Outcome(**dict.fromkeys(machines.Outcome._fields))
 DISKS = scenario.of({
     "host": {"memory_gib": 4}, "files": {"era": "b141", "record_kib": 8},
     "pool": {"data": {"sheet": "savvio-10k2", "count": 2}},
@@ -273,7 +274,7 @@ def test_a_run_is_as_long_as_the_scenario_says():
 def test_very_large_tables_keep_an_interval_that_would_become_too_short():
     large = scenario.changed(DISKS, {"database.transactions": None, "database.scale": 40_000, "pool.data.count": 24})
     too_large = 40_000 / run_length.MAX_SCALE
-    length = run_length._of_intervals(large, (300, None), 100.0, 50_000, too_large)
+    length = run_length._of_intervals(large, (300, None), 100.0, run_length.Budget(50_000), too_large)
     assert length.scenario.database.scale == run_length.MAX_SCALE
     assert length.scenario.files.to_scale == length.scenario.files.groups_to_scale == too_large
     assert "half of 500 s" in length.why
@@ -291,7 +292,7 @@ def test_what_is_measured_holds_several_groups_and_is_bounded(era, tps, scale, s
     assert total / 2 >= 0.999 * run_length.GROUPS * run_length.group_seconds(machine) / files.groups_to_scale
     assert run_length.group_seconds(machine) / files.groups_to_scale >= 0.999 * min(
         run_length.MIN_GROUP, run_length.group_seconds(machine) / run_length.MAX_FACTOR)
-    assert total * tps <= 1.01 * max(run_length.MAX_TRANSACTIONS, 2 * run_length.BUDGET, 2 * (n or 0),
+    assert total * tps <= 1.01 * max(run_length.MAX_TRANSACTIONS, 2 * run_length.BUDGET.transactions, 2 * (n or 0),
                                      2 * run_length.GROUPS * run_length.MIN_GROUP * tps)
 
 
@@ -340,7 +341,8 @@ def test_how_fast_a_machine_is_at_work_is_asked_of_two_groups():
 def test_buffers_are_as_after_the_transactions_between_checkpoints(monkeypatch, n, interval):
     """Log ends that time, after so many; or five minutes do. The machine is to a scale of 1 to 2."""
     runs = []
-    monkeypatch.setattr(machines, "simulate", lambda machine, *_, since: runs.append(machine) or SimpleNamespace(
+    monkeypatch.setattr(memo, "_RUNS", {})
+    monkeypatch.setattr(machines, "simulate", lambda machine, *_, since: runs.append(machine) or NOTHING._replace(
         tps=100.0, counts={"commits": 10, "checkpoint_writes": 5, "checkpoint_naps": 1}))
     run_length.at_work(scenario.changed(DISKS, {"database.transactions": None}), 2.0, 10_000.0, n, {}, 1)
     assert [machine.database.interval_transactions for machine in runs] == [interval]
@@ -350,7 +352,8 @@ def test_buffers_are_as_after_the_transactions_between_checkpoints(monkeypatch, 
 def test_a_checkpoint_that_never_naps_does_not_keep_up(monkeypatch):
     """Then it is asked again, of buffers that such a pace leaves, until two answers agree, or three times."""
     writes, runs = iter((5, 3, 3.2, 9)), []
-    monkeypatch.setattr(machines, "simulate", lambda machine, *_, since: runs.append(machine) or SimpleNamespace(
+    monkeypatch.setattr(memo, "_RUNS", {})
+    monkeypatch.setattr(machines, "simulate", lambda machine, *_, since: runs.append(machine) or NOTHING._replace(
         tps=100.0, counts={"commits": 10, "checkpoint_writes": next(writes), "checkpoint_naps": 0}))
     pace = run_length.at_work(scenario.changed(DISKS, {"database.transactions": None}), 2.0, 10_000.0, 5000, {}, 1)
     assert pace == (100.0, 0.32)
