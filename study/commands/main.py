@@ -15,6 +15,7 @@ from study.commands import complete
 from study.commands.machine import machine
 from study.commands.replay import replay
 from study.commands.result import Json, give
+from study.commands.scenario import machines
 from study.console import err, out, table
 from study.errors import UserError
 
@@ -25,6 +26,7 @@ app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False,
                        "machine of your own. To begin with: study run 90, then study claims.")
 check = typer.Typer(no_args_is_help=True, help="Hold a text against the store.")
 app.add_typer(machine)
+app.add_typer(machines)
 app.add_typer(replay, name="replay", rich_help_panel=TRACES)
 app.add_typer(check, name="check", rich_help_panel=CAME_OUT)
 
