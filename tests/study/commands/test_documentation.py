@@ -1,5 +1,6 @@
 """The handbook: README, DESIGN, CONTRIBUTING and docs/. Pages that are made are up to date, what is written is short."""
 import re
+import tomllib
 from collections import Counter
 
 import pytest
@@ -199,3 +200,21 @@ def test_links_lead_to_pages_and_headings(path):
             headings = re.findall(r"^#+ (.*)$", to.read_text(), re.M)
             anchors = {re.sub(r"[^\w\- ]", "", heading_text.lower()).replace(" ", "-") for heading_text in headings}
             assert heading in anchors, f"{path.name}: {target}"
+
+
+def test_the_words_of_grades_are_explained_on_one_claim_before_they_are_used():
+    text = (ROOT / "docs" / "grades.md").read_text()
+    example, rest = text.split("<!-- end -->", 1)
+    assert all(f"**{word}**" in example for word in ("draw", "range", "best guess", "Fitted", "grade", "not identified"))
+    assert "## The rule" in rest
+
+
+def test_the_five_documents_stand_where_readme_leads_first_with_claims_and_grades():
+    first = re.search(r"\[Five documents\]\((.*?)\)", (ROOT / "README.md").read_text())[1]
+    page = (ROOT / first).read_text().split("<!-- end -->", 1)[0]
+    assert "| document | author | title | date | claims | grade |" in page
+    for path in (ROOT / "data" / "published").glob("*.toml"):
+        head = tomllib.loads(path.read_text())["document"]
+        assert all(head[key] in page for key in ("id", "author", "title", "date"))
+    known = {claim.id for claim in claims.read() if claim.predict}
+    assert {claim for rows in results_tables.HEADLINES.values() for _, ids in rows for claim in ids} <= known
