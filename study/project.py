@@ -1,4 +1,5 @@
-"""Where things lie, how they are written, and digests of them. Nothing is read outside the project's own folder."""
+"""Where things lie, how they are written, and digests of them. Nothing is read outside the project's own folder,
+but what `study scenario` asks of the machine."""
 import contextlib
 import fcntl
 import hashlib

@@ -16,5 +16,10 @@ def grades(begun: str) -> list[str]:
     return _beginning(begun, list(grading.ALL_GRADES))
 
 
+def sheets(begun: str) -> list[str]:
+    from study.project import DATA
+    return _beginning(begun, sorted(path.stem for path in (DATA / "hardware").glob("*.toml")))
+
+
 def _beginning(begun: str, words: list[str]) -> list[str]:
     return [word for word in words if word.startswith(begun)]

@@ -14,6 +14,7 @@ from study import errors
 from study.commands import advise, age, complete, pool, predict
 from study.commands.replay import replay
 from study.commands.result import Json, give
+from study.commands.scenario import machines
 from study.console import err, out, table
 from study.errors import UserError
 
@@ -28,6 +29,7 @@ machine = typer.Typer(rich_markup_mode="rich")
 for verb in (pool.pool, predict.predict, advise.advise, age.age):
     machine.command(rich_help_panel=MACHINE)(verb)
 app.add_typer(machine)
+app.add_typer(machines)
 app.add_typer(replay, name="replay", rich_help_panel=TRACES)
 app.add_typer(check, name="check", rich_help_panel=CAME_OUT)
 

@@ -17,6 +17,8 @@ def predict(
         "--out", help="Write scenario and intervals here (JSON); folders that are missing are made.")] = None,
     draws: Annotated[int, typer.Option(min=2, help="Draws of all that is not known.")] = 24,
     seeds: Annotated[int, typer.Option(min=1, help="Runs of each draw.")] = 1,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be simulated and what is taken by default; run "
+                                                            "nothing.")] = False,
     as_json: Json = False,
 ) -> None:
     """What a database would do on a machine: TPS, response times, log and device I/O.
@@ -41,6 +43,13 @@ def predict(
     if to is not None:
         refuse_unwritable(to)
         refuse_overwriting(to, scenario)
+    if dry_run:
+        notes, taken = prediction.notes(mine), prediction.taken_by_default(content, mine)
+        give({"scenario": mine.model_dump(mode="json"), "runs": draws * seeds, "taken_by_default": taken, "notes": notes},
+             as_json, lambda: out.print("\n".join([
+                 f"{scenario} can be simulated: {draws * seeds} runs, a minute or a few", *(f"- {note}" for note in notes),
+                 "taken by default:", *(f"  {line}" for line in taken)]), soft_wrap=True))
+        return
     if era := prediction.era_taken(content, mine):
         err.print(era, soft_wrap=True)
     err.print(f"simulating {draws * seeds} runs: a minute or a few")

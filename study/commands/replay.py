@@ -10,7 +10,8 @@ from study.errors import UserError
 from study.project import refuse_overwriting, refuse_unwritable, write_atomically
 
 COMPILES = "replaying; the first time the model is compiled"
-replay = typer.Typer(no_args_is_help=True, help="Replay a recorded trace through the model, decision by decision.")
+replay = typer.Typer(no_args_is_help=True, rich_markup_mode="rich",
+                     help="Replay a recorded trace through the model, decision by decision.")
 
 
 @replay.command("vdev-cache")
@@ -27,7 +28,18 @@ def replay_vdev_cache(
 ) -> None:
     """Every decision of the vdev cache in TRACE; exits with 1 and the first difference if one is not the same.
 
+    A row is an event.
+
+    tick: system clock, 10 ms.
+    op: 0 read, 1 write, 2 end of a fill.
+    nocache: 1 for DONT_CACHE.
+    size512, off512: sectors of 512 B.
+    res: 0 hit, 1 miss that fills, 2 joins a fill, 3 to 7 as in data/traces/vdev_cache/README.md.
+    fill512, evict512: the line filled and the one evicted, or -1.
+
     Where only metadata fills, the trace needs level, type, via, metadata too.
+
+    Example: study replay vdev-cache data/traces/vdev_cache/meta_L1.parquet
     """
     from study.replays.vdev_cache import replay_vdev_cache, sentence
     with doing(COMPILES):
@@ -44,7 +56,21 @@ def replay_queue(
                                                  "name.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Every decision of the vdev queue of a leaf in TRACE, up to the first that is not the same; then it exits with 1."""
+    """Every decision of the vdev queue of a leaf in TRACE, up to the first that is not the same; then it exits with 1.
+
+    A row is an event.
+
+    tick: system clock, 10 ms.
+    op: 0 an I/O arrives, 1 a unit completes, 2 a unit is issued, 3 an optional I/O is dropped.
+    kind: 0 read, 1 write.
+    off512, size512: sectors of 512 B.
+    priority: steps of deadline, or -1.
+    flags: as in data/traces/vdev_queue/README.md.
+    io, unit: numbers of the I/O and of the unit, or -1.
+    n: I/Os in the unit.
+
+    Example: study replay queue data/traces/vdev_queue/onnv69_queue_mid.parquet
+    """
     from study.replays.trace_file import sentence
     from study.replays.vdev_queue import replay_queue
     with doing(COMPILES):
@@ -64,8 +90,18 @@ def replay_disk(
 ) -> None:
     """Service times of a measured drive against the disk model's.
 
-    The model is as specified, has a few constants estimated on the first half of the trace,
-    or knows a data sheet alone.
+    The model is as specified, has a few constants estimated on the first half of the trace, or knows a data sheet alone.
+
+    A row of TRACE is a request; the next one waits for its end.
+
+    op: R read, W write.
+    block, count: where it begins and how long it is, blocks of 512 B.
+    service_us: from issue to completion, us.
+    gap_us: idle time until the next request, us.
+
+    The drive is described as in DiskSim, times in ms. The seek curve has the columns cylinders and ms.
+
+    Example: study replay disk data/examples/drive-trace.csv --disk data/examples/drive.json
     """
     from study.replays.disk import per_request, replay_disk
     if to is not None:
@@ -109,8 +145,16 @@ def replay_alloc(
 ) -> None:
     """Every block that the allocator placed in TRACE, of one space map or of a pool of metaslabs.
 
+    A row is an operation.
+
+    op: 0 allocate, 1 free, 2 end of a transaction group, 3 a scenario begins, 4 a new map.
+    size512: sectors of 512 B; of op 4 the map's unit as a power of two, in B.
+    arg: of op 1 the number of the allocation, from 0; of op 4 sectors of the map; else -1.
+
     It exits with 1 and the first difference if a block went elsewhere.
     The first time, up to half a minute goes to compiling.
+
+    Example: study replay alloc data/traces/alloc/edge__103_ff__ops.parquet --variant 103_ff
     """
     from study.replays.alloc_trace import scenario_of, sentence
     from study.replays.recorded_vdevs import alike, recorded_vdevs

@@ -6,7 +6,8 @@
     device.table        # for readers: name, value, range, unit, known, source
     device.collects     # whether it is an SSD that collects garbage for scattered bytes: `study.machines.devices`
 """
-from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
+from collections import Counter
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import pandas as pd
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError, model_validator
@@ -16,7 +17,7 @@ from model.devices.ssd import SsdParams, check_ssd
 from study.documents import published
 from study.documents.priors import not_empty
 from study.errors import UserError
-from study.project import data_file
+from study.project import data_file, data_files
 
 KINDS: dict[str, type] = {"disk": SheetParams, "ssd": SsdParams}
 FIELDS = {"disk": SheetParams._fields, "ssd": tuple({*SsdParams._fields} - {"random_rate"})}    # that a sheet has
@@ -95,6 +96,23 @@ def read(name: str) -> Device:
     table = pd.DataFrame(rows, columns=["name", "value", "range", "unit", "known", "source"])
     return Device(name=device.name, kind=device.kind, note=device.note, params=params, ranges=ranges, table=table,
                   collects=device.kind == "ssd" and device.scattered is None)
+
+
+def what(name: str) -> str:
+    """What the sheet of that name is of, in the words on top of its file."""
+    return data_file(f"hardware/{name}.toml").read_text().partition("\n")[0].removeprefix("# ").partition(". How to read")[0]
+
+
+def summaries() -> list[dict[str, Any]]:
+    """Each sheet of data/hardware: what it is of, capacity in GB (10^9), rpm or random reads and writes a second, and how
+    many of its values are known how."""
+    rows = []
+    for path in data_files("hardware/*.toml"):
+        device = read(path.stem)
+        speed = {field: getattr(device.params, field, None) for field in ("rpm", "read_iops", "write_iops")}
+        rows.append({"sheet": path.stem, "what": what(path.stem), "device": device.name, "kind": device.kind,
+                     "gb": device.params.disk_bytes / 1e9, **speed, "known": Counter(device.table.known.sort_values())})
+    return rows
 
 
 def other_disk(present: SheetParams, name: str, kept: tuple[str, ...]) -> SheetParams:

@@ -78,34 +78,35 @@ def _holes(slabs: list[Slab], record_bytes: int) -> list[tuple[str, int]]:
 
 def _of_vdev(vdev: int, slabs: list[Slab], record_bytes: int, name: str, seed: int, hole_bytes: int) -> Forecast:
     """As few metaslabs are made as the writes need."""
-    n = FEW
+    n, order = FEW, _by_weight(slabs, name)
     while True:
-        slabs = _manageable(slabs, name, n, hole_bytes)
-        pool, made = _pool(slabs, hole_bytes, name, seed, n)
+        slabs, order = _manageable(slabs, order, name, n, hole_bytes)
+        pool, made = _pool(slabs, hole_bytes, name, seed, order[:n])
         offsets = _write(pool, n_records(slabs, record_bytes, vdev), record_bytes)
         if offsets is None and len(made) == len(slabs):
-            pool, _ = _pool(slabs, hole_bytes, name, seed, n)
+            pool, _ = _pool(slabs, hole_bytes, name, seed, order[:n])
             return _of_gangs(pool, vdev, name, n_records(slabs, record_bytes, vdev), record_bytes, slabs[0].size_bytes)
         if offsets is not None and set((offsets.ravel() // slabs[0].size_bytes).tolist()) <= made:
             return _counted(vdev, name, offsets, record_bytes, slabs[0].size_bytes)
         n *= MORE
 
 
-def _manageable(slabs: list[Slab], name: str, n: int, hole_bytes: int) -> list[Slab]:
-    """The metaslabs, or smaller ones, so that the `n` that weigh most have no more free segments than the model holds."""
+def _manageable(slabs: list[Slab], order: list[int], name: str, n: int, hole_bytes: int) -> tuple[list[Slab], list[int]]:
+    """The metaslabs, or smaller ones, so that the `n` that weigh most have no more free segments than the model holds; and
+    their order by weight."""
     while True:
-        first = [slabs[m] for m in _by_weight(slabs, name)[:n]]
+        first = [slabs[m] for m in order[:n]]
         n_segments = sum(described_space.n_segments(slab, hole_bytes) for slab in first)
         max_segments = MAX_UNKNOWN if all(map(described_space.unknown, first)) else MAX_SEGMENTS
         if n_segments <= max_segments or slabs[0].size_bytes >> SMALLEST_SHIFT < 2:
-            return slabs
+            return slabs, order
         slabs = [described_space.smaller(slab, 2) for slab in slabs]
+        order = _by_weight(slabs, name)
 
 
-def _pool(slabs: list[Slab], hole_bytes: int, name: str, seed: int, n: int):
-    """A pool of one vdev, and which of its metaslabs have been made: the `n` that weigh most."""
+def _pool(slabs: list[Slab], hole_bytes: int, name: str, seed: int, first: list[int]):
+    """A pool of one vdev, and which of its metaslabs have been made: those that weigh most."""
     size = slabs[0].size_bytes
-    first = _by_weight(slabs, name)[:n]
     made = {m: _allocated(slabs[m], m * size, hole_bytes, stream(seed, f"metaslab {m}")) for m in first}
     n_segments = sum(map(len, made.values()))
     pool = new_pool([TopVdev(asize=size * len(slabs))], era(name).metaslab, metaslab_bytes=size,

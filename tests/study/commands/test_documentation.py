@@ -213,3 +213,21 @@ def test_the_paper_quotes_the_speeds_of_the_record():
         low, high = min(row[name] for row in rows), max(row[name] for row in rows)
         assert f"{low} to {high}" in quoted
         assert f"{low} to {high} ns" in speed_table.real_code_speed()
+
+
+def test_the_words_of_grades_are_explained_on_one_claim_before_they_are_used():
+    text = (ROOT / "docs" / "grades.md").read_text()
+    example, rest = text.split("<!-- end -->", 1)
+    assert all(f"**{word}**" in example for word in ("draw", "range", "best guess", "Fitted", "grade", "not identified"))
+    assert "## The rule" in rest
+
+
+def test_the_five_documents_stand_where_readme_leads_first_with_claims_and_grades():
+    first = re.search(r"\[Five documents\]\((.*?)\)", (ROOT / "README.md").read_text())[1]
+    page = (ROOT / first).read_text().split("<!-- end -->", 1)[0]
+    assert "| document | author | title | date | claims | grade |" in page
+    for path in (ROOT / "data" / "published").glob("*.toml"):
+        head = tomllib.loads(path.read_text())["document"]
+        assert all(head[key] in page for key in ("id", "author", "title", "date"))
+    known = {claim.id for claim in claims.read() if claim.predict}
+    assert {claim for rows in results_tables.HEADLINES.values() for _, ids in rows for claim in ids} <= known

@@ -22,7 +22,7 @@ SAMPLES = Path(__file__).parent / "zdb"
 
 def test_metaslabs_that_are_loaded_have_the_described_space_described():
     slabs = [Slab(0, m * SIZE, True, free * MIB, SIZE, fragmentation=70) for m, free in enumerate((12, 9, 7))]
-    pool, made = forecast._pool(slabs, 8192, "b117", 1, 3)
+    pool, made = forecast._pool(slabs, 8192, "b117", 1, forecast._by_weight(slabs, "b117")[:3])
     assert made == {0, 1, 2}
     assert pool.vdevs.allocated[0] == pool.allocated.sum()
     written = forecast._write(pool, 20, 8192).size
@@ -140,7 +140,7 @@ def test_a_pool_without_room_is_refused(free_bytes, holes, match):
 def test_metaslabs_with_more_segments_than_the_model_holds_are_made_smaller(how):
     slabs = [Slab(0, m * 2**43, True, 2**42, 2**43, **how) for m in range(4)]
     for n in (1, 3):
-        fewer = forecast._manageable(slabs, "b117", n, 8192)
+        fewer, _ = forecast._manageable(slabs, forecast._by_weight(slabs, "b117"), "b117", n, 8192)
         n_segments = n * described_space.n_segments(fewer[0], 8192)
         max_segments = forecast.MAX_SEGMENTS if how else forecast.MAX_UNKNOWN
         assert max_segments / 2 - n <= n_segments <= max_segments

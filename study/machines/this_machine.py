@@ -1,0 +1,342 @@
+"""A scenario of the machine at hand, from what its tools print: each line with where it came from, and what was not seen.
+
+    lines = this_machine.lines(Seen({"lsblk": "{…", "/proc/meminfo": "MemTotal: …"}, {"zpool status": "zpool is not there"}))
+    this_machine.text(lines)        a TOML file that `study predict` takes
+
+Nothing is looked at here: `study.commands.scenario` asks the tools. What a scenario must have and no tool shows is a guess,
+and its line says so. What was seen and is not simulated is a comment.
+"""
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any, NamedTuple, get_args
+
+from study.errors import UserError
+from study.machines import conf, nearest_sheet, scenario, simulate, tool_output
+from study.machines.storage import GIB, PARITY, sheet
+from study.machines.tool_output import Disk, Vdev
+
+KIB, MIB = 2**10, 2**20
+# Of ZFS by its version: docs/scenarios.md, table of eras.
+ERAS = (((2, 2), "openzfs"), ((2, 1), "openzfs_2021"), ((0, 8), "openzfs_2019"), ((0, 7), "openzfs_2017"),
+        ((0, 6), "openzfs_2013"))
+# `cpu` by what processors can do, from the newest: docs/scenarios.md, table of processors; vaes lies between two rows of it.
+SPEEDS = (({"amx_tile", "avx_vnni"}, 4.6, "2023"), ({"vaes"}, 3.2, "2019 to 2021"), ({"avx2"}, 2.25, "2014"),
+          ({"avx"}, 1.5, "2011"))
+OLDEST_SPEED, UNKNOWN_SPEED = 1.0, 2.25
+BYTES_OF_A_BRANCH = 15e6            # pgbench, for each -s
+SCALE, CLIENTS, VERSION = 100, 16, 16       # where none is seen; of an ordinary server in study/predictions/advise.py
+LOWEST_VERSION = 8.3
+SMALLER = 0.97                      # of the sheet's capacity, below which use_gib is written
+SYSTEMS = {"Linux": "linux", "FreeBSD": "freebsd", "SunOS": "solaris"}
+RAID = {"raid1": ("mirror", None), "raid10": ("mirror", 2), "raid5": ("raidz1", None), "raid6": ("raidz2", None)}
+
+
+class Seen(NamedTuple):
+    texts: dict[str, str]           # name of a tool or a file -> what it printed
+    missing: dict[str, str]         # name -> why nothing came of it
+
+
+class Line(NamedTuple):
+    section: str
+    key: str                        # "": a comment alone
+    value: Any
+    why: str                        # where it came from, or that it is a guess
+
+
+class Place(NamedTuple):
+    """Where a database's files lie."""
+    pool: str                       # "" without ZFS
+    dataset: str
+    properties: dict[str, str]
+
+
+def lines(seen: Seen, dataset: str | None = None) -> list[Line]:
+    """The scenario, line by line; `dataset` says which holds the database, if not its own settings. Raises UserError if no
+    disk is to be seen, or that data set is not there."""
+    disks, pools = _disks(seen), tool_output.pools(seen.texts.get("zpool status", ""))
+    if not disks and not pools:
+        raise UserError(f"no disk and no pool is to be seen ({'; '.join(_why(seen, *_TOOLS_OF_DISKS))}); copy a scenario of "
+                        "data/scenarios and change it by hand")
+    settings = tool_output.settings(seen.texts.get("SHOW ALL", ""))
+    data, log = _places(seen, pools, settings, dataset)
+    made = [Line("", "title", "this machine", "written by: study scenario --from-this-machine"), *_host(seen)]
+    made += _files(seen, data, log)
+    made += _pool("pool", seen, pools, disks, data, settings)
+    if log.pool != data.pool:
+        made += _pool("log_pool", seen, pools, disks, log, settings)
+    made += [Line("", "", None, f"not seen: {name}: {why}") for name, why in seen.missing.items()]
+    return _that_fits([*made, *_database(seen, settings)])
+
+
+def text(of: Iterable[Line]) -> str:
+    """The file. Sections stand in their order of appearance."""
+    sections: dict[str, list[str]] = {}
+    for line in of:
+        written = f"# {line.why}" if not line.key else f"{line.key} = {_toml(line.value)}    # {line.why}"
+        sections.setdefault(line.section, []).append(written)
+    return "\n\n".join("\n".join([f"[{name}]"] * bool(name) + rows) for name, rows in sections.items()) + "\n"
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f'"{value}"' if isinstance(value, str) else f"{value:.10g}"
+
+
+def _why(seen: Seen, *names: str) -> list[str]:
+    return [f"{name}: {seen.missing[name]}" for name in names if name in seen.missing]
+
+
+_TOOLS_OF_DISKS = ("lsblk", "zpool status")
+
+
+def _disks(seen: Seen) -> list[Disk]:
+    if "lsblk" not in seen.texts:
+        return []
+    try:
+        return tool_output.disks(seen.texts["lsblk"])
+    except ValueError as error:
+        seen.missing["lsblk"] = str(error)
+        return []
+
+
+# --- host -----------------------------------------------------------------------------------------------------------------
+
+def _host(seen: Seen) -> list[Line]:
+    count, model, flags = tool_output.processors(seen.texts.get("/proc/cpuinfo", ""))
+    memory = tool_output.memory_bytes(seen.texts.get("/proc/meminfo", ""))
+    system = SYSTEMS.get(seen.texts.get("uname", ""))
+    made = [*[Line("host", "system", system, "uname")] * bool(system),
+            Line("host", "cpus", count, "/proc/cpuinfo") if count else
+            Line("host", "", None, "not seen: how many processors; 8 are taken"),
+            Line("host", "memory_gib", round(memory / GIB, 1), "/proc/meminfo, MemTotal") if memory else
+            Line("host", "", None, "not seen: memory; 8 GiB are taken")]
+    speed, year = next(((speed, year) for able, speed, year in SPEEDS if able & flags),
+                       (OLDEST_SPEED, "2008") if "sse2" in flags else (UNKNOWN_SPEED, "2014"))
+    return [*made, Line("host", "cpu", speed, f"a guess: '{model or 'no name'}' can do what processors of {year} can; "
+                                              "docs/scenarios.md has a table")]
+
+
+# --- data sets and files --------------------------------------------------------------------------------------------------
+
+def _places(seen: Seen, pools: dict[str, list[Vdev]], settings: dict[str, str], dataset: str | None) -> tuple[Place, Place]:
+    """Of the tables and of the log."""
+    all_sets = tool_output.datasets(seen.texts.get("zfs get", ""))
+    if dataset is not None and dataset not in all_sets:
+        raise UserError(f"--dataset is {dataset}, but zfs get shows {', '.join(sorted(all_sets)) or 'none'}; name one of "
+                        "these")
+    folder = settings.get("data_directory", "")
+    chosen = dataset or _holding(folder, all_sets)
+    if not chosen and pools and not (folder and _disk_below(folder, _disks(seen))):
+        chosen = max(pools, key=lambda name: getattr(
+            tool_output.space(seen.texts.get("zpool list", "")).get(name), "bytes", 0))
+    data = _place(chosen, all_sets)
+    log = _place(_holding(seen.texts.get("pg_wal", "").strip(), all_sets), all_sets)
+    return data, log if log.pool and data.pool else data
+
+
+def _place(dataset: str, all_sets: dict) -> Place:
+    return Place(dataset.partition("/")[0], dataset, all_sets.get(dataset, {}))
+
+
+def _holding(folder: str, all_sets: dict[str, dict[str, str]]) -> str:
+    """The data set with the longest mount point that the folder lies below; "" if there is none."""
+    mounts = {properties["mountpoint"]: name for name, properties in all_sets.items()
+              if properties.get("mountpoint", "").startswith("/") and properties.get("mounted", "yes") == "yes"}
+    return mounts[max(places, key=len)] if folder and (places := _above(folder, mounts)) else ""
+
+
+def _above(folder: str, places: Iterable[str]) -> list[str]:
+    return [place for place in places if f"{folder}/".startswith(f"{place.rstrip('/')}/")]
+
+
+def _files(seen: Seen, data: Place, log: Place) -> list[Line]:
+    version = seen.texts.get("/sys/module/zfs/version", "").strip()
+    number = tuple(int(part) for part in re.findall(r"\d+", version)[:2])
+    era = next((era for first, era in ERAS if number >= first), None)
+    made = [Line("files", "kind", "zfs", f"data set {data.dataset}" if data.dataset else
+                 "not seen: no pool of ZFS; this is the machine as it would be with one"),
+            Line("files", "era", era, f"/sys/module/zfs/version: {version}") if era else
+            Line("files", "", None, "not seen: the version of ZFS; the likeliest for the database is taken")]
+    made += _properties(data.properties, "") if data.properties else [
+        Line("files", "", None, "not seen: properties of a data set; ZFS as it comes is taken, with records of 128 KiB")]
+    if log.dataset != data.dataset:
+        made += _properties(log.properties, "log_", f", data set {log.dataset} of pg_wal")
+    made += [line for name, change in _PARAMETERS.items() if (line := change(seen.texts.get(
+        f"/sys/module/zfs/parameters/{name}", "").strip()))]
+    return [*made, Line("files", "", None, "not seen: what is in memory at the start; it is drawn")]
+
+
+def _properties(properties: dict[str, str], prefix: str, end: str = "") -> list[Line]:
+    """Of a data set; of that of the log, only what a scenario has of it."""
+    source, made = f"zfs get{end}", []
+
+    def add(key: str, value: Any, why: str) -> None:
+        if not prefix or key in ("record_kib", "logbias", ""):
+            made.append(Line("files", f"{prefix}{key}" if key else "", value, why))
+    if (record := properties.get("recordsize", "")).isdigit() and int(record) >= KIB:
+        add("record_kib", int(record) // KIB, f"{source}: recordsize")
+    for name, nearest in (("primarycache", "metadata"), ("secondarycache", "none")):
+        if value := properties.get(name):
+            known = get_args(scenario.Zfs.model_fields[name].annotation)
+            add(name, value if value in known else nearest, f"{source}" if value in known else
+                f"{source} says {value}, which is not simulated; this is nearest")
+    if (bias := properties.get("logbias")) in ("latency", "throughput"):
+        add("logbias", bias, source)
+    if sync := properties.get("sync"):
+        add("zil", sync != "disabled", f"{source}: sync={sync}" + ", simulated as standard" * (sync == "always"))
+    if ratio := re.fullmatch(r"(\d+\.?\d*)x?", properties.get("compressratio", "")):
+        add("compress_ratio", min(max(1.0, float(ratio[1])), 100.0), f"{source}: compressratio")
+    for name, idle in (("dedup", "off"), ("copies", "1"), ("encryption", "off"), ("special_small_blocks", "0")):
+        if properties.get(name, idle) != idle:
+            add("", None, f"seen, not simulated: {name}={properties[name]}")
+    return made
+
+
+def _arc_max(value: str) -> Line | None:
+    large = value.isdigit() and int(value) >= 64 * MIB
+    return Line("files", "arc_max_mib", round(int(value) / MIB), "zfs_arc_max") if large else None
+
+
+def _switch(key: str, name: str, on: bool):
+    return lambda value: Line("files", key, on, f"{name} = 1") if value == "1" else None
+
+
+_PARAMETERS = {"zfs_arc_max": _arc_max, "zfs_prefetch_disable": _switch("prefetch", "zfs_prefetch_disable", False),
+               "zfs_nocacheflush": _switch("nocacheflush", "zfs_nocacheflush", True)}
+
+
+# --- pools ----------------------------------------------------------------------------------------------------------------
+
+def _pool(section: str, seen: Seen, pools: dict[str, list[Vdev]], disks: list[Disk], place: Place,
+          settings: dict[str, str]) -> list[Line]:
+    if place.pool not in pools:
+        return _without_zfs(section, disks, settings.get("data_directory", ""))
+    vdevs, made = pools[place.pool], []
+    for role in ("data", "log", "cache"):
+        alike = [vdev for vdev in vdevs if vdev.role == role and vdev.devices]
+        made += _devices(f"{section}.{role}", alike, disks, f"zpool status {place.pool}") if alike else []
+    for role in ("special", "dedup", "spare"):
+        if n := sum(vdev.role == role for vdev in vdevs):
+            made.append(Line(f"{section}.data", "", None, f"seen, not simulated: {n} {role} in {place.pool}"))
+    if space := tool_output.space(seen.texts.get("zpool list", "")).get(place.pool):
+        holes = "" if space.fragmentation_pct is None else f" --fragmentation {space.fragmentation_pct}"
+        made.append(Line(f"{section}.data", "", None, "seen, not simulated: how full the pool is; what becomes of small "
+                         f"writes, says: study pool --fill {space.allocated_bytes / space.bytes:.2f}{holes}"))
+    return made
+
+
+def _devices(section: str, vdevs: list[Vdev], disks: list[Disk], source: str) -> list[Line]:
+    """The commonest shape of vdevs, and the commonest drive, stand for all."""
+    (kind, width), n = Counter((vdev.kind, len(vdev.devices)) for vdev in vdevs).most_common(1)[0]
+    names = [name for vdev in vdevs for name in vdev.devices]
+    layout, others = _layout(kind), len(vdevs) - n
+    held = section.rsplit(".", 1)[-1]
+    if (held, layout) == ("cache", "mirror") or (held == "log" and layout in PARITY):
+        layout, width = "stripe", 1
+    made = _drives(section, names, disks)
+    made.append(Line(section, "count", width * n, f"{source}: {n} x {kind}" + f" of {width}" * (width > 1)))
+    made.append(Line(section, "layout", layout, source if layout == kind or kind == "disk" else
+                     f"{source} says {kind}, which is not simulated; this is nearest"))
+    made += [Line(section, "width", width, source)] * (layout != "stripe")
+    return made + [Line(section, "", None, f"seen, not simulated: {others} more vdevs of another shape")] * bool(others)
+
+
+def _layout(kind: str) -> str:
+    return {"disk": "stripe", "indirect": "stripe"}.get(kind) or kind.replace("draid", "raidz")
+
+
+def _drives(section: str, names: list[str], disks: list[Disk]) -> list[Line]:
+    """Sheet, capacity and sector of what is behind these names."""
+    seen = [(name, disk) for name in names if (disk := tool_output.disk_of(name, disks))]
+    if not seen:
+        kind = "nvme" if re.search(r"nvme|nvd|nda", names[0]) else "other"
+        return [Line(section, "sheet", nearest_sheet.SERVER[kind],
+                     f"a guess: which drive {names[0].rsplit('/', 1)[-1]} is was not seen")]
+    model = Counter(disk.model for _, disk in seen).most_common(1)[0][0]
+    name, disk = next((name, disk) for name, disk in seen if disk.model == model)
+    others = sorted({disk.model or "no name" for _, disk in seen} - {model})
+    made = _drive(section, disk, tool_output.bytes_of(name, disk))
+    return made + [Line(section, "", None, f"seen, not simulated: other drives among these: {', '.join(others)}")] * bool(
+        others)
+
+
+def _drive(section: str, disk: Disk, n_bytes: int) -> list[Line]:
+    name, why = nearest_sheet.of(disk)
+    whole = sheet(name).params.disk_bytes
+    made = [Line(section, "sheet", name, f"a guess: nearest to '{disk.model or 'no model name'}' of lsblk, {why}")]
+    if n_bytes < SMALLER * whole:
+        made.append(Line(section, "use_gib", round(n_bytes / GIB, 2), "lsblk: size"))
+    elif n_bytes * SMALLER > whole:
+        made.append(Line(section, "", None, f"seen, not simulated: {n_bytes / 1e9:.0f} GB; the sheet's drive has "
+                                            f"{whole / 1e9:.0f} GB"))
+    return made + [Line(section, "ashift", 12, "a guess: lsblk says sectors of 4 KiB")] * (disk.sector_bytes >= 4 * KIB)
+
+
+def _disk_below(folder: str, disks: list[Disk]) -> list[tuple[Disk, str]]:
+    """The disks under the file system that holds the folder, and what makes them one: part, raid1, lvm."""
+    mounts = _above(folder or "/", {place for disk in disks for place in disk.mounts})
+    place = max(mounts, key=len, default="")
+    return [(disk, disk.mounts[place]) for disk in disks if place in disk.mounts]
+
+
+def _without_zfs(section: str, disks: list[Disk], folder: str) -> list[Line]:
+    """The disks that hold the database, or else the system, as a pool of ZFS."""
+    if not disks:
+        raise UserError("no disk is to be seen below the database; copy a scenario of data/scenarios and change it by hand")
+    below = _disk_below(folder, disks)
+    (disk, kind), n = below[0] if below else (max(disks, key=lambda disk: disk.bytes), "disk"), len(below) or 1
+    layout, width = RAID.get(kind, ("stripe", None)) if n > 1 else ("stripe", None)
+    what = f"lsblk: {'below ' + (folder or '/') if below else 'the largest disk, a guess'}"
+    return [*_drive(f"{section}.data", disk, disk.bytes), Line(f"{section}.data", "count", n, what),
+            *[Line(f"{section}.data", "layout", layout, f"lsblk: {kind}, taken as ZFS would do it")] * (n > 1),
+            *[Line(f"{section}.data", "width", width, f"lsblk: {kind}")] * bool(width and n % width == 0)]
+
+
+# --- database -------------------------------------------------------------------------------------------------------------
+
+def _database(seen: Seen, settings: dict[str, str]) -> list[Line]:
+    made = [Line("database", "kind", "postgres", "SHOW ALL" if settings else
+                 "a guess: no PostgreSQL was seen, and other databases were not looked for")]
+    match = re.match(r"(\d+)(?:\.(\d+))?", settings.get("server_version", ""))
+    version = float(VERSION)
+    if match:
+        version = float(match[1]) if int(match[1]) >= 10 else float(f"{match[1]}.{match[2] or 0}")
+    made.append(Line("database", "version", max(version, LOWEST_VERSION),
+                     "SHOW ALL: server_version" if match else "a guess"))
+    total = seen.texts.get("databases", "").strip()
+    scale = max(1, round(int(total) / BYTES_OF_A_BRANCH)) if total.isdigit() else SCALE
+    made.append(Line("database", "scale", scale, f"a guess: pgbench as large as all databases, {int(total) / 1e9:.2f} GB; "
+                                                 "what is asked of them is not seen" if total.isdigit() else
+                     "a guess: how large the databases are was not seen"))
+    made.append(Line("database", "clients", CLIENTS, "a guess: how many ask at a time is not seen"))
+    return made + [_setting(name, settings[name], version) for name in conf.POSTGRES if name in settings]
+
+
+def _setting(name: str, value: str, version: float) -> Line:
+    """A comment, if the simulator does not take it."""
+    try:
+        scenario.of({"pool": {"data": {"sheet": nearest_sheet.CLOUD}}, "host": {"memory_gib": 65536},
+                     "database": {"kind": "postgres", "version": version, "conf": {name: value}}})
+    except UserError as error:
+        return Line("database", "", None, f"seen, not simulated: {name} = {value} ({str(error).rsplit(': ', 1)[-1]})")
+    return Line("database.conf", name, value, "SHOW ALL")
+
+
+def _that_fits(of: list[Line]) -> list[Line]:
+    """The lines, with a smaller database if that of the machine does not go on the drives of the sheets."""
+    try:
+        check(text(of))
+    except UserError as error:
+        smaller = [line._replace(value=SCALE, why=f"a guess: with {line.value}, {str(error).split(': ', 1)[-1]}")
+                   if (line.section, line.key) == ("database", "scale") else line for line in of]
+        check(text(smaller))
+        return smaller
+    return of
+
+
+def check(written: str) -> scenario.Scenario:
+    """The scenario of such a file. Raises UserError for one that `study predict` would refuse."""
+    return simulate.checked(scenario.of(tomllib.loads(written), "this machine"))
