@@ -94,6 +94,9 @@ UNFELT_PREFIXES = ("autovacuum_", "vacuum_", "log_", "enable_", "track_", "lc_",
                    "max_replication_", "max_logical_", "max_sync_", "cpu_", "parallel_", "jit_", "deadlock_", "statement_",
                    "idle_", "tcp_", "unix_", "shared_preload_", "timezone", "datestyle", "password_", "default_text_",
                    "dynamic_shared_", "restore_", "recovery_", "primary_", "hash_mem_", "logical_", "cluster_", "external_")
+# Names of MySQL's and MariaDB's that begin so.
+UNFELT_PREFIXES_INNODB = ("aria_", "myisam_", "performance_schema_", "thread_pool_", "ssl_", "tls_", "character_set_",
+                          "slow_query_log_", "optimizer_", "plugin_", "mysqlx_", "innodb_ft_", "innodb_print_")
 # Settings that do matter, and are not simulated by that name.
 NEAREST = {
     "innodb_redo_log_capacity": "nearest are innodb_log_file_size of half of it and innodb_log_files_in_group = 2",
@@ -124,6 +127,8 @@ def unfelt(database: str, name: str) -> str:
     """Why a setting has no effect here; "" if it has, or is not known."""
     if database == "postgres" and name.startswith(UNFELT_PREFIXES) and name not in POSTGRES:
         return UNFELT.get(name, LEFT_OUT)
+    if database == "innodb" and name.startswith(UNFELT_PREFIXES_INNODB):
+        return LEFT_OUT
     return {"postgres": UNFELT, "innodb": UNFELT_INNODB}.get(database, {}).get(name, "")
 
 

@@ -108,7 +108,7 @@ def of(machine: Scenario, values: dict, seed: int = 1, budget: int = BUDGET, sma
     pilot = machines.simulate(changed(manageable, {"database.transactions": PILOT}), values, seed)
     if server.seconds and server.seconds * pilot.tps <= MAX_TRANSACTIONS:
         return as_said
-    if server.script == "select-only":
+    if server.only_reads:
         return Length(changed(manageable, {"database.transactions": budget}), 0, f"{budget} transactions{_size(too_large)}")
     seconds, n = interval(machine, values, pilot)
     k = max(too_large, smaller_by or scaling(machine, 2 * seconds * pilot.tps / budget))
@@ -260,7 +260,7 @@ def scaling(machine: Scenario, wanted: float) -> float:
 
 def _max_factors(server) -> tuple[float, float]:
     """Of scripts without branches, of which none is short, as much as all else allows."""
-    if server.script == "tpc-b":
+    if server.has_branches:
         return MAX_FACTOR, server.scale / (BRANCHES * server.clients)
     return MAX_WITHOUT, server.scale
 

@@ -17,7 +17,7 @@ from model.zfs import eras
 from study import errors
 from study.errors import UserError
 from study.machines import conf, words
-from study.machines.database import Innodb, Oracle, Postgres
+from study.machines.database import COUNTED, NAMED, Innodb, Oracle, Postgres
 from study.machines.section import Section
 from study.machines.storage import GIB, PARITY, Pool, Ufs, Zfs
 from study.project import DATA
@@ -87,8 +87,6 @@ class Scenario(Section):
         if isinstance(database := content.get("database"), dict):
             content["database"] = words.mariadb(database)
         files = content.get("files", {"kind": "zfs"})
-        if isinstance(files, dict) and "sync" in files:
-            files = content["files"] = _without_sync(files)
         if isinstance(files, dict) and files["kind"] == "zfs":
             content["files"] = {"era": _era_of_its_time(content)} | files
         return content
@@ -116,21 +114,15 @@ class Scenario(Section):
 
     def _refuse_zfs_only(self):
         for pool in (self.pool, self.log_pool):
+            if pool is not None and pool.fill:
+                raise ValueError(f"fill is {pool.fill:g}, but the file system is UFS, whose free space is not simulated; "
+                                 "leave it out or choose zfs")
             if pool is not None and pool.data.layout == "mirror":
                 raise ValueError("the layout is mirror, but a volume under UFS is simulated as a stripe only; choose "
                                  "stripe, or zfs")
             if pool is not None and (pool.log or pool.cache or pool.data.layout in PARITY):
                 raise ValueError("a log device, a cache device and RAID-Z are ZFS's, but the file system is UFS; leave them "
                                  "out or choose zfs")
-
-
-def _without_sync(files: dict) -> dict:
-    """ZFS's property `sync` as `zil`, which says the same."""
-    if files["sync"] not in ("standard", "disabled"):
-        raise ValueError(f"sync is {files['sync']!r}, but standard and disabled are simulated; choose one of these, as "
-                         "databases ask for synchronous writes where they need them")
-    others = {name: value for name, value in files.items() if name != "sync"}
-    return {"zil": files["sync"] == "standard"} | others
 
 
 # From which version of a database on which ZFS is likeliest, by the years of both (model.zfs.eras): that of Linux, and the
@@ -207,7 +199,7 @@ def sentence(name: str, error: ValidationError, within: str = "") -> str:
 
 def _told(complaint, within: str) -> str:
     """One complaint in words."""
-    kinds = ("zfs", "ufs", "postgres", "innodb", "oracle")
+    kinds = ("zfs", "ufs", "postgres", "innodb", "oracle", NAMED, COUNTED)
     parts = [str(part + 1 if isinstance(part, int) else part) for part in complaint["loc"] if part not in kinds]
     entry, of_kind = ".".join([within] * bool(within) + parts), complaint.get("ctx", {})
     end = {"extra_forbidden": _unknown(*["", "", *parts][-2:]),

@@ -26,9 +26,8 @@ ENTRIES: dict[str, dict[str, str]] = {
         "direct": "is not simulated; nearest is primarycache = \"metadata\"",
         **dict.fromkeys(("atime", "relatime", "xattr", "checksum", "redundant_metadata", "dnodesize", "acltype", "snapdir",
                          "quota", "reservation", "mountpoint"), NO_EFFECT)},
-    "": dict.fromkeys(("fill", "capacity", "fragmentation"),
-                      "is not simulated in predictions, whose pools are empty but for the database; `study pool --fill 80% "
-                      "--fragmentation 40` says what becomes of small writes"),
+    "": {"capacity": "is called fill here, in section [pool]; write fill = 0.8 for a CAP of 80 %",
+         **dict.fromkeys(("fill", "fragmentation"), "belongs to section [pool]; move it there")},
 }
 NEAREST_FILES = 'nearest is kind = "zfs" with record_kib as large as the database\'s page'
 KINDS = {

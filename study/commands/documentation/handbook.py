@@ -53,4 +53,5 @@ MADE = {
     "claims": results_tables.every_claim, "commands": command_help.commands, "examples": scenario_tables.examples,
     "sections": scenario_tables.sections, "settings": scenario_tables.settings, "eras": scenario_tables.names_of_eras,
     "eras-by-version": scenario_tables.eras_by_version,
+    "mariadb": scenario_tables.mariadb,
 }
