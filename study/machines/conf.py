@@ -81,7 +81,7 @@ UNFELT_INNODB = {
                      "innodb_page_cleaners", "innodb_numa_interleave", "innodb_log_write_ahead_size",
                      "innodb_log_checksums", "innodb_log_compressed_pages", "innodb_random_read_ahead",
                      "innodb_read_ahead_threshold", "innodb_old_blocks_time", "innodb_old_blocks_pct",
-                     "innodb_stats_on_metadata", "innodb_adaptive_hash_index", "innodb_spin_wait_delay",
+                     "innodb_stats_on_metadata", "thread_handling", "innodb_adaptive_hash_index", "innodb_spin_wait_delay",
                      "innodb_flush_sync", "innodb_buffer_pool_dump_at_shutdown", "innodb_buffer_pool_load_at_startup",
                      "innodb_compression_level", "innodb_data_file_path", "performance_schema", "binlog_format",
                      "binlog_cache_size", "binlog_row_image", "expire_logs_days", "binlog_expire_logs_seconds",
@@ -103,7 +103,10 @@ NEAREST = {
     "innodb_page_size": "InnoDB has pages of 16 KiB here",
     "innodb_dedicated_server": "give innodb_buffer_pool_size and innodb_log_file_size themselves",
     "wal_segment_size": "segments have 16 MB here", "block_size": "pages have 8 KiB here",
-    "synchronous_standby_names": "there is no standby here",
+    "synchronous_standby_names": "there is no standby here; leave it out",
+    "wsrep_on": "Galera is not simulated; leave it out, and commits wait for this machine alone",
+    "wsrep_cluster_address": "Galera is not simulated; leave it out, and commits wait for this machine alone",
+    "binlog_group_commit_sync_delay": "commits are not delayed here; leave it out",
 }
 ORACLE = {       # redo_log_size and redo_log_groups are no parameters there, but of the redo log's files
     "db_cache_size": Setting("size", "B", 2**22), "db_writer_processes": Setting("whole", "", 1, 100),

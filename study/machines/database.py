@@ -1,7 +1,7 @@
 """Databases and the load on them, as the section `database` of a scenario (`study.machines.scenario`)."""
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
-from pydantic import Discriminator, Field, Tag, model_validator
+from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 
 from model.databases.postgres import pgbench
 from study.machines import conf
@@ -73,6 +73,20 @@ class Postgres(Section):
     conf: dict[str, Any] = Field(default_factory=dict)
     """Settings by their own names, as section `[database.conf]`: see below."""
 
+    @field_validator("conf")
+    @classmethod
+    def _are_settings(cls, settings):
+        conf.check("postgres", settings)
+        return settings
+
+    @field_validator("script", mode="before")
+    @classmethod
+    def _is_named(cls, script):
+        if isinstance(script, str) and script not in get_args(Named):
+            raise ValueError(f"no transaction of that name is simulated; choose {', '.join(get_args(Named))}, or give the "
+                             "counts of its statements, as section [database.script]")
+        return script
+
     @property
     def only_reads(self) -> bool:
         """Whether nothing is ever changed."""
@@ -130,6 +144,12 @@ class Innodb(Section):
     conf: dict[str, Any] = Field(default_factory=dict)
     """Settings by their own names, as section `[database.conf]`: see below."""
 
+    @field_validator("conf")
+    @classmethod
+    def _are_settings(cls, settings):
+        conf.check("innodb", settings)
+        return settings
+
     @model_validator(mode="after")
     def _can_be(self):
         if self.rows < 1:
@@ -141,7 +161,6 @@ class Innodb(Section):
         if (self.start == "at work") != (self.transactions_a_second is not None):
             raise ValueError("start = \"at work\" and transactions_a_second go together, and run_length.py sets both; "
                              "leave them out")
-        conf.check("innodb", self.conf)
         return self
 
 
@@ -157,9 +176,14 @@ class Oracle(Section):
     conf: dict[str, Any] = Field(default_factory=dict)
     """Settings by their own names, as section `[database.conf]`: see below."""
 
+    @field_validator("conf")
+    @classmethod
+    def _are_settings(cls, settings):
+        conf.check("oracle", settings)
+        return settings
+
     @model_validator(mode="after")
     def _can_be(self):
         if self.clients < 1:
             raise ValueError(f"clients is {self.clients}, but without a client nothing is asked; choose 1 or more")
-        conf.check("oracle", self.conf)
         return self

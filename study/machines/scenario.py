@@ -17,9 +17,9 @@ from model.zfs import eras
 from study import errors
 from study.errors import UserError
 from study.machines import conf, words
-from study.machines.database import COUNTED, NAMED, Innodb, Oracle, Postgres
+from study.machines.database import COUNTED, NAMED, Innodb, Oracle, Postgres, Script
 from study.machines.section import Section
-from study.machines.storage import GIB, PARITY, Pool, Ufs, Zfs
+from study.machines.storage import GIB, PARITY, Devices, Pool, Ufs, Zfs
 from study.project import DATA
 
 
@@ -188,13 +188,12 @@ def of(content: dict, name: str = "scenario") -> Scenario:
 
 
 def sentence(name: str, error: ValidationError, within: str = "") -> str:
-    """What is wrong as one sentence: file, entry, value, what is allowed. It is the first complaint, but of entries that are
-    unknown, and of kinds, all. `within`: the entry that was read."""
-    # a word mistyped is not missing
+    """What is wrong as one sentence: file, entry, value, what is allowed; all of it, but that something is missing only if
+    that is all: a word mistyped is not missing. `within`: the entry that was read."""
     complaints = error.errors()
-    several = [complaint for complaint in complaints if complaint["type"] in ("extra_forbidden", "union_tag_invalid")]
+    several = [complaint for complaint in complaints if complaint["type"] != "missing"]
     told = [_told(complaint, within) for complaint in several or complaints[:1]]
-    return f"{name}: {'; '.join(told)}"
+    return f"{name}: {'; '.join(dict.fromkeys(told))}"
 
 
 def _told(complaint, within: str) -> str:
@@ -212,13 +211,22 @@ def _told(complaint, within: str) -> str:
     return errors.of_value(entry, complaint)
 
 
+SECTIONS: dict[str, tuple[type[Section], ...]] = {
+    "[host]": (Host,), "[files]": (Zfs, Ufs), "[pool]": (Pool,), "[pool.data]": (Devices,),
+    "[database]": (Postgres, Innodb, Oracle), "[database.script]": (Script,)}
+
+
 def _unknown(section: str, word: str) -> str:
     """What is wrong with an entry of that name."""
     if nearest := words.known(section, word):
         return nearest
     known = {name for kind in Section.__subclasses__() for name in kind.model_fields}
     if word in known:
-        return "is nothing that a section of this kind has; leave it out"
+        elsewhere = [title for title, kinds in SECTIONS.items() if any(word in kind.model_fields for kind in kinds)]
+        here = "nothing that a section of this kind has"
+        if not elsewhere or section in [title.strip("[]").split(".")[-1] for title in elsewhere]:
+            return f"is {here}; leave it out"
+        return f"is {here}; it belongs to {' or '.join(elsewhere)}"
     return "is nothing that a scenario has; " + errors.meant(word, sorted(known), "leave it out or mend its name")
 
 

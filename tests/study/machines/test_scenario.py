@@ -67,13 +67,16 @@ IMPOSSIBLE = [
     ("pool.fill", 0.8, "fill is 0.8, but fragmentation is left out"),
     ("pool.fill", 1.2, "fill is 1.2, but it must be less than 1"),
     ("pool.fragmentation", 40, "but nothing is in the pool; give fill"),
-    ("pool.capacity", 80, "is called fill here, in section [pool]"),
-    ("files.fill", 0.8, "belongs to section [pool]"),
+    ("pool.capacity", 80, "is called fill here, in [pool]"),
+    ("files.fill", 0.8, "it belongs to [pool]"),
     ("database.script", {"reads": 1, "rereads": 1}, "only 0 rows are updated"),
     ("database.script", {}, "has 0 statements"),
     ("database.script", {"reads": 1000}, "database.script.reads is 1000, but it must be 100 or less"),
-    ("database.script", {"deletes": 1}, "nothing that a scenario has"),
-    ("database.script", "tpcb", "must be 'tpc-b', 'simple-update', 'select-only' or 'toolkit'"),
+    ("database.script", {"deletes": 1}, "nearest are updates, one for each"),
+    ("database.script", "tpcb", "or give the counts of its statements"),
+    ("pool.ashift", 12, "it belongs to [pool.data]"),
+    ("files.zfs_txg_timeout", 5, "is a parameter of ZFS's module that cannot be set here"),
+    ("database.tables", 10, "is called rows here"),
     ("database.kind", "sqlite", "sqlite is not simulated; choose postgres"),
     ("database", {"kind": "mariadb", "version": "5.1"}, "MariaDB is simulated from 5.5 on"),
     ("database", {"kind": "mariadb", "version": "new"}, "no version of MariaDB"),
@@ -173,6 +176,14 @@ def test_all_words_that_are_unknown_are_named_at_once_and_none_by_a_word_that_me
                             "database": {"kind": "postgres"}})
     assert all(word in str(caught.value) for word in ("pool.special", "pool.capacity", "files.dedup"))
     assert "did you mean" not in str(caught.value)
+
+
+def test_wrong_values_and_settings_are_named_together():
+    with pytest.raises(UserError) as caught:
+        scenario.of({"pool": {"data": {"sheet": "savvio-10k2"}, "fill": 0.7}, "files": {"kind": "zvol"},
+                     "database": {"script": "mine.sql", "conf": {"wal_segment_size": "64MB"}}})
+    assert all(word in str(caught.value) for word in
+               ("fragmentation is left out", "a zvol", "mine.sql", "[database.script]", "wal_segment_size"))
 
 
 @pytest.mark.parametrize(("database", "version"), [
