@@ -60,13 +60,17 @@ def test_no_fill_is_the_pool_as_ever():
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_no_write_waits_with_sync_disabled_and_every_write_with_always(seed):
-    """The first is never slower than standard. With the second every write of a table makes a log block, too."""
-    disabled, standard, always = (run({"files.sync": sync, "database.conf.bgwriter_delay": "10ms"}, seed=seed)
+    """On devices without an arm: at which angle a log block finds a disk is chance, and can weigh more."""
+    disabled, standard, always = (run({"pool.data.sheet": "x25-e", "files.sync": sync, "database.scale": 5}, seed=seed)
                                   for sync in ("disabled", "standard", "always"))
+    assert disabled.tps > standard.tps >= always.tps
+    assert disabled.mean_ms < standard.mean_ms <= always.mean_ms
+    assert always.devices["data"]["writes"] >= standard.devices["data"]["writes"] > 0
+
+
+def test_commits_wait_for_no_disk_with_sync_disabled():
+    disabled, standard = (run({"files.sync": sync}) for sync in ("disabled", "standard"))
     assert disabled.tps > standard.tps
-    assert disabled.mean_ms < standard.mean_ms
-    assert always.tps < 1.05 * standard.tps
-    assert always.devices["data"]["writes"] > standard.devices["data"]["writes"] > disabled.devices["data"]["writes"]
 
 
 def test_an_own_script_changes_as_many_rows_as_it_says():
