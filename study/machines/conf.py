@@ -81,7 +81,7 @@ UNFELT_INNODB = {
                      "innodb_page_cleaners", "innodb_numa_interleave", "innodb_log_write_ahead_size",
                      "innodb_log_checksums", "innodb_log_compressed_pages", "innodb_random_read_ahead",
                      "innodb_read_ahead_threshold", "innodb_old_blocks_time", "innodb_old_blocks_pct",
-                     "innodb_stats_on_metadata", "innodb_adaptive_hash_index", "innodb_spin_wait_delay",
+                     "innodb_stats_on_metadata", "thread_handling", "innodb_adaptive_hash_index", "innodb_spin_wait_delay",
                      "innodb_flush_sync", "innodb_buffer_pool_dump_at_shutdown", "innodb_buffer_pool_load_at_startup",
                      "innodb_compression_level", "innodb_data_file_path", "performance_schema", "binlog_format",
                      "binlog_cache_size", "binlog_row_image", "expire_logs_days", "binlog_expire_logs_seconds",
@@ -94,13 +94,19 @@ UNFELT_PREFIXES = ("autovacuum_", "vacuum_", "log_", "enable_", "track_", "lc_",
                    "max_replication_", "max_logical_", "max_sync_", "cpu_", "parallel_", "jit_", "deadlock_", "statement_",
                    "idle_", "tcp_", "unix_", "shared_preload_", "timezone", "datestyle", "password_", "default_text_",
                    "dynamic_shared_", "restore_", "recovery_", "primary_", "hash_mem_", "logical_", "cluster_", "external_")
+# Names of MySQL's and MariaDB's that begin so.
+UNFELT_PREFIXES_INNODB = ("aria_", "myisam_", "performance_schema_", "thread_pool_", "ssl_", "tls_", "character_set_",
+                          "slow_query_log_", "optimizer_", "plugin_", "mysqlx_", "innodb_ft_", "innodb_print_")
 # Settings that do matter, and are not simulated by that name.
 NEAREST = {
     "innodb_redo_log_capacity": "nearest are innodb_log_file_size of half of it and innodb_log_files_in_group = 2",
     "innodb_page_size": "InnoDB has pages of 16 KiB here",
     "innodb_dedicated_server": "give innodb_buffer_pool_size and innodb_log_file_size themselves",
     "wal_segment_size": "segments have 16 MB here", "block_size": "pages have 8 KiB here",
-    "synchronous_standby_names": "there is no standby here",
+    "synchronous_standby_names": "there is no standby here; leave it out",
+    "wsrep_on": "Galera is not simulated; leave it out, and commits wait for this machine alone",
+    "wsrep_cluster_address": "Galera is not simulated; leave it out, and commits wait for this machine alone",
+    "binlog_group_commit_sync_delay": "commits are not delayed here; leave it out",
 }
 ORACLE = {       # redo_log_size and redo_log_groups are no parameters there, but of the redo log's files
     "db_cache_size": Setting("size", "B", 2**22), "db_writer_processes": Setting("whole", "", 1, 100),
@@ -124,6 +130,8 @@ def unfelt(database: str, name: str) -> str:
     """Why a setting has no effect here; "" if it has, or is not known."""
     if database == "postgres" and name.startswith(UNFELT_PREFIXES) and name not in POSTGRES:
         return UNFELT.get(name, LEFT_OUT)
+    if database == "innodb" and name.startswith(UNFELT_PREFIXES_INNODB):
+        return LEFT_OUT
     return {"postgres": UNFELT, "innodb": UNFELT_INNODB}.get(database, {}).get(name, "")
 
 

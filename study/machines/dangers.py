@@ -28,7 +28,7 @@ TORN = ("DANGER: {what} where the file system can write half a page: after a pow
 
 def _of_files(machine: Scenario) -> list[str]:
     flushes = not machine.zfs.nocacheflush or all(_survives(part) for part in _written(machine))
-    return [NO_ZIL] * (not machine.zfs.zil) + [NO_FLUSH] * (not flushes)
+    return [NO_ZIL] * (not machine.zfs.has_zil) + [NO_FLUSH] * (not flushes)
 
 
 def _of_postgres(machine: Scenario, settings: dict) -> list[str]:

@@ -1,12 +1,43 @@
 """Databases and the load on them, as the section `database` of a scenario (`study.machines.scenario`)."""
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
-from pydantic import Field, model_validator
+from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 
+from model.databases.postgres import pgbench
 from study.machines import conf
 from study.machines.section import Section
 
+MAX_STATEMENTS = 100            # of one kind, in a transaction
 MAX_CLIENTS = 10_000            # that there is room for in a simulation
+
+
+class Script(Section):
+    """An own script of pgbench, as counts of its statements. Rows are picked uniformly, each statement its own."""
+    reads: Annotated[int, Field(ge=0, le=MAX_STATEMENTS)] = 0
+    """SELECTs of a row of accounts by its key."""
+    updates: Annotated[int, Field(ge=0, le=MAX_STATEMENTS)] = 0
+    """UPDATEs of a row of accounts by its key."""
+    rereads: Annotated[int, Field(ge=0, le=MAX_STATEMENTS)] = 0
+    """SELECTs of a row that was just updated."""
+    tellers: Annotated[int, Field(ge=0, le=1)] = 0
+    """UPDATEs of a row of tellers, for which transactions wait: ten rows for each of `scale`."""
+    branches: Annotated[int, Field(ge=0, le=1)] = 0
+    """UPDATEs of a row of branches, likewise: as many rows as `scale`."""
+    inserts: Annotated[int, Field(ge=0, le=MAX_STATEMENTS)] = 0
+    """INSERTs into a table that only grows, without an index, as history."""
+
+    @property
+    def counts(self) -> pgbench.Counts:
+        return pgbench.Counts(**self.model_dump())
+
+    @model_validator(mode="after")
+    def _can_be(self):
+        pgbench.check_counts(self.counts)
+        return self
+
+
+Named = Literal["tpc-b", "simple-update", "select-only", "toolkit"]     # databases/postgres/toolkit.py
+NAMED, COUNTED = "by name", "by counts"
 
 
 class Postgres(Section):
@@ -24,8 +55,9 @@ class Postgres(Section):
     """Transactions of a run in all."""
     seconds: Annotated[float, Field(gt=0, le=86400)] | None = None
     """Length of a run, s."""
-    script: Literal["tpc-b", "simple-update", "select-only", "toolkit"] = "tpc-b"  # databases/postgres/toolkit.py
-    """The transaction: pgbench's own, -N, -S, or the made-up load of the tests of 2008."""
+    script: Annotated[Annotated[Named, Tag(NAMED)] | Annotated[Script, Tag(COUNTED)],
+                      Discriminator(lambda script: COUNTED if isinstance(script, dict | Script) else NAMED)] = "tpc-b"
+    """The transaction: pgbench's own, -N, -S, the made-up load of the tests of 2008, or section `[database.script]`."""
     prepared: bool = False
     """Statements are planned once (pgbench -M prepared)."""
     fillfactor: Annotated[int, Field(ge=10, le=100)] = 100
@@ -40,6 +72,33 @@ class Postgres(Section):
     """Log files of 16 MB that exist at the start. Left out: all that there will be."""
     conf: dict[str, Any] = Field(default_factory=dict)
     """Settings by their own names, as section `[database.conf]`: see below."""
+
+    @field_validator("conf")
+    @classmethod
+    def _are_settings(cls, settings):
+        conf.check("postgres", settings)
+        return settings
+
+    @field_validator("script", mode="before")
+    @classmethod
+    def _is_named(cls, script):
+        if isinstance(script, str) and script not in get_args(Named):
+            raise ValueError(f"no transaction of that name is simulated; choose {', '.join(get_args(Named))}, or give the "
+                             "counts of its statements, as section [database.script]")
+        return script
+
+    @property
+    def only_reads(self) -> bool:
+        """Whether nothing is ever changed."""
+        if isinstance(self.script, Script):
+            return not any(self.script.counts._replace(reads=0))
+        return self.script == "select-only"
+
+    @property
+    def has_branches(self) -> bool:
+        """Whether transactions wait for each other's rows."""
+        return bool(self.script.tellers or self.script.branches) if isinstance(self.script, Script) else \
+            self.script == "tpc-b"
 
     @model_validator(mode="after")
     def _can_be(self):
@@ -85,6 +144,12 @@ class Innodb(Section):
     conf: dict[str, Any] = Field(default_factory=dict)
     """Settings by their own names, as section `[database.conf]`: see below."""
 
+    @field_validator("conf")
+    @classmethod
+    def _are_settings(cls, settings):
+        conf.check("innodb", settings)
+        return settings
+
     @model_validator(mode="after")
     def _can_be(self):
         if self.rows < 1:
@@ -96,7 +161,6 @@ class Innodb(Section):
         if (self.start == "at work") != (self.transactions_a_second is not None):
             raise ValueError("start = \"at work\" and transactions_a_second go together, and run_length.py sets both; "
                              "leave them out")
-        conf.check("innodb", self.conf)
         return self
 
 
@@ -112,9 +176,14 @@ class Oracle(Section):
     conf: dict[str, Any] = Field(default_factory=dict)
     """Settings by their own names, as section `[database.conf]`: see below."""
 
+    @field_validator("conf")
+    @classmethod
+    def _are_settings(cls, settings):
+        conf.check("oracle", settings)
+        return settings
+
     @model_validator(mode="after")
     def _can_be(self):
         if self.clients < 1:
             raise ValueError(f"clients is {self.clients}, but without a client nothing is asked; choose 1 or more")
-        conf.check("oracle", self.conf)
         return self

@@ -107,7 +107,7 @@ def of(machine: Scenario, values: dict, seed: int = 1, budget: Budget = BUDGET, 
     pilot = _short_run(changed(manageable, {"database.transactions": PILOT}), values, seed)
     if server.seconds and server.seconds * pilot.tps <= MAX_TRANSACTIONS:
         return as_said
-    if server.script == "select-only":
+    if server.only_reads:
         return Length(changed(manageable, {"database.transactions": budget.transactions}), 0,
                       f"{budget.transactions} transactions{_size(too_large)}")
     seconds, n = interval(machine, values, pilot)
@@ -269,7 +269,7 @@ def scaling(machine: Scenario, wanted: float) -> float:
 
 def _max_factors(server) -> tuple[float, float]:
     """Of scripts without branches, of which none is short, as much as all else allows."""
-    if server.script == "tpc-b":
+    if server.has_branches:
         return MAX_FACTOR, server.scale / (BRANCHES * server.clients)
     return MAX_WITHOUT, server.scale
 

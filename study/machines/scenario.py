@@ -17,9 +17,9 @@ from model.zfs import eras
 from study import errors
 from study.errors import UserError
 from study.machines import conf, words
-from study.machines.database import Innodb, Oracle, Postgres
+from study.machines.database import COUNTED, NAMED, Innodb, Oracle, Postgres, Script
 from study.machines.section import Section
-from study.machines.storage import GIB, PARITY, Pool, Ufs, Zfs
+from study.machines.storage import GIB, PARITY, Devices, Pool, Ufs, Zfs
 from study.project import DATA
 
 
@@ -87,8 +87,6 @@ class Scenario(Section):
         if isinstance(database := content.get("database"), dict):
             content["database"] = words.mariadb(database)
         files = content.get("files", {"kind": "zfs"})
-        if isinstance(files, dict) and "sync" in files:
-            files = content["files"] = _without_sync(files)
         if isinstance(files, dict) and files["kind"] == "zfs":
             content["files"] = {"era": _era_of_its_time(content)} | files
         return content
@@ -116,21 +114,15 @@ class Scenario(Section):
 
     def _refuse_zfs_only(self):
         for pool in (self.pool, self.log_pool):
+            if pool is not None and pool.fill:
+                raise ValueError(f"fill is {pool.fill:g}, but the file system is UFS, whose free space is not simulated; "
+                                 "leave it out or choose zfs")
             if pool is not None and pool.data.layout == "mirror":
                 raise ValueError("the layout is mirror, but a volume under UFS is simulated as a stripe only; choose "
                                  "stripe, or zfs")
             if pool is not None and (pool.log or pool.cache or pool.data.layout in PARITY):
                 raise ValueError("a log device, a cache device and RAID-Z are ZFS's, but the file system is UFS; leave them "
                                  "out or choose zfs")
-
-
-def _without_sync(files: dict) -> dict:
-    """ZFS's property `sync` as `zil`, which says the same."""
-    if files["sync"] not in ("standard", "disabled"):
-        raise ValueError(f"sync is {files['sync']!r}, but standard and disabled are simulated; choose one of these, as "
-                         "databases ask for synchronous writes where they need them")
-    others = {name: value for name, value in files.items() if name != "sync"}
-    return {"zil": files["sync"] == "standard"} | others
 
 
 # From which version of a database on which ZFS is likeliest, by the years of both (model.zfs.eras): that of Linux, and the
@@ -196,18 +188,17 @@ def of(content: dict, name: str = "scenario") -> Scenario:
 
 
 def sentence(name: str, error: ValidationError, within: str = "") -> str:
-    """What is wrong as one sentence: file, entry, value, what is allowed. It is the first complaint, but of entries that are
-    unknown, and of kinds, all. `within`: the entry that was read."""
-    # a word mistyped is not missing
+    """What is wrong as one sentence: file, entry, value, what is allowed; all of it, but that something is missing only if
+    that is all: a word mistyped is not missing. `within`: the entry that was read."""
     complaints = error.errors()
-    several = [complaint for complaint in complaints if complaint["type"] in ("extra_forbidden", "union_tag_invalid")]
+    several = [complaint for complaint in complaints if complaint["type"] != "missing"]
     told = [_told(complaint, within) for complaint in several or complaints[:1]]
-    return f"{name}: {'; '.join(told)}"
+    return f"{name}: {'; '.join(dict.fromkeys(told))}"
 
 
 def _told(complaint, within: str) -> str:
     """One complaint in words."""
-    kinds = ("zfs", "ufs", "postgres", "innodb", "oracle")
+    kinds = ("zfs", "ufs", "postgres", "innodb", "oracle", NAMED, COUNTED)
     parts = [str(part + 1 if isinstance(part, int) else part) for part in complaint["loc"] if part not in kinds]
     entry, of_kind = ".".join([within] * bool(within) + parts), complaint.get("ctx", {})
     end = {"extra_forbidden": _unknown(*["", "", *parts][-2:]),
@@ -220,13 +211,22 @@ def _told(complaint, within: str) -> str:
     return errors.of_value(entry, complaint)
 
 
+SECTIONS: dict[str, tuple[type[Section], ...]] = {
+    "[host]": (Host,), "[files]": (Zfs, Ufs), "[pool]": (Pool,), "[pool.data]": (Devices,),
+    "[database]": (Postgres, Innodb, Oracle), "[database.script]": (Script,)}
+
+
 def _unknown(section: str, word: str) -> str:
     """What is wrong with an entry of that name."""
     if nearest := words.known(section, word):
         return nearest
     known = {name for kind in Section.__subclasses__() for name in kind.model_fields}
     if word in known:
-        return "is nothing that a section of this kind has; leave it out"
+        elsewhere = [title for title, kinds in SECTIONS.items() if any(word in kind.model_fields for kind in kinds)]
+        here = "nothing that a section of this kind has"
+        if not elsewhere or section in [title.strip("[]").split(".")[-1] for title in elsewhere]:
+            return f"is {here}; leave it out"
+        return f"is {here}; it belongs to {' or '.join(elsewhere)}"
     return "is nothing that a scenario has; " + errors.meant(word, sorted(known), "leave it out or mend its name")
 
 

@@ -11,7 +11,7 @@ from model.databases.postgres import pgbench, toolkit
 from model.databases.postgres import state as postgres_state
 from model.events.clock import SECOND_NS
 from study.machines import conf
-from study.machines.database import Postgres
+from study.machines.database import Postgres, Script
 from study.machines.scenario import Scenario
 from study.machines.storage import GIB
 
@@ -73,12 +73,26 @@ def postgres_database(machine: Scenario, values: dict, n_transactions: int) -> p
     if server.script == "toolkit":
         return _toolkit(machine, values, n_transactions)
     unit = values["transaction_cpu_ns"] / speed(machine, values) / sum(STATEMENT_US.values())
-    extra = STATEMENT_US["begin"] if server.script == "select-only" else 0
-    cpu = [round(unit * (STATEMENT_US[name] * _planned(name, server, values) + extra)) for name in SCRIPTS[server.script]]
+    names = statements_of(server)
+    extra = STATEMENT_US["begin"] if len(names) == 1 else 0
+    cpu = [round(unit * (STATEMENT_US[name] * _planned(name, server, values) + extra)) for name in names]
     compresses = conf.check("postgres", server.conf).get("wal_compression", "off") != "off"
-    return pgbench.pgbench(server.scale, n_transactions, cpu, server.script, fillfactor=server.fillfactor,
+    script = server.script.counts if isinstance(server.script, Script) else server.script
+    return pgbench.pgbench(server.scale, n_transactions, cpu, script, fillfactor=server.fillfactor,
                             record_format=postgres_state.format_of(server.version),
                             image_pct=round(values.get("image_pct", 100)) if compresses else 100)
+
+
+def statements_of(server: Postgres) -> tuple[str, ...]:
+    """Of a transaction, in order, by their names in `STATEMENT_US`."""
+    if not isinstance(server.script, Script):
+        return SCRIPTS[server.script]
+    counts, names = server.script.counts, []
+    for i in range(counts.updates):
+        names += ["update accounts"] + ["select"] * (i < counts.rereads)
+    names += (["select"] * counts.reads + ["update tellers"] * counts.tellers + ["update branches"] * counts.branches
+              + ["insert history"] * counts.inserts)
+    return tuple(names) if counts.is_bare else ("begin", *names, "end")
 
 
 def _planned(name: str, server: Postgres, values: dict) -> float:

@@ -29,7 +29,7 @@ from model.zfs.txg.throttle import to_scale
 from study.documents import priors
 from study.documents.priors import Known
 from study.errors import UserError
-from study.machines import packing, ufs
+from study.machines import free_space, packing, ufs
 from study.machines.devices import devices_of, of_device, of_pool, of_sheet
 from study.machines.scenario import Scenario
 from study.machines.servers import (
@@ -125,7 +125,8 @@ def zfs_settings(machine: Scenario, values: dict, n_seconds: int = 0) -> zfs_sto
         primarycache=policy(files.primarycache), secondarycache=policy(files.secondarycache),
         logbias_throughput=int(files.logbias == "throughput"),
         log_logbias_throughput=int((files.log_logbias or files.logbias) == "throughput"),
-        zil_disabled=int(not files.zil), no_cache_flush=int(files.nocacheflush), prefetch=int(files.prefetch),
+        zil_disabled=int(not files.has_zil), sync_always=int(files.sync == "always"),
+        no_cache_flush=int(files.nocacheflush), prefetch=int(files.prefetch),
         cpus=machine.host.cpus, shares_cpus=int(shares_cpus(machine)),
         memory_bytes=max(2**26, int(machine.host.memory_gib * GIB / files.groups_to_scale)),
         arc_max_bytes=arc_max_bytes(machine, values), compressed_arc=int(files.holds_compressed),
@@ -154,7 +155,9 @@ def store(machine: Scenario, values: dict, files: np.ndarray, n_processes: int, 
     pool, log_pool = of_pool(machine.pool, values), None if machine.log_pool is None else of_pool(machine.log_pool, values)
     settings = zfs_settings(machine, values, n_seconds)
     ratios = packing.ratios(machine, values, kinds or [], files[1:, 0])
-    return Both(zfs=zfs_store.new_store(files, settings, build(machine, values), pool, n_processes, seed, log_pool, ratios))
+    rules = build(machine, values)
+    spaces = (free_space.of_pool(each, rules, seed + i) for i, each in enumerate((machine.pool, machine.log_pool)))
+    return Both(zfs=zfs_store.new_store(files, settings, rules, pool, n_processes, seed, log_pool, ratios, *spaces))
 
 
 # --- runs -----------------------------------------------------------------------------------------------------------------
@@ -291,3 +294,6 @@ def fits(machine: Scenario, table_bytes: int, log_bytes: int = 0):
         if pool is not None and n_bytes > 0.95 * pool.data.usable_bytes:
             raise UserError(f"the {what} takes {n_bytes / GIB:.1f} GiB, but the disks hold "
                             f"{pool.data.usable_bytes / GIB:.1f}; choose a smaller one or more disks")
+        if pool is not None and 0 < pool.fill * pool.data.usable_bytes < n_bytes:
+            raise UserError(f"the {what} takes {n_bytes / GIB:.1f} GiB, but fill = {pool.fill:g} of the disks is "
+                            f"{pool.fill * pool.data.usable_bytes / GIB:.1f}; give the fill with the {what} in it")

@@ -17,6 +17,7 @@ from study.project import DATA
 PARITY = {"raidz1": 1, "raidz2": 2, "raidz3": 3}
 KIB, GIB = 2**10, 2**30
 LARGEST_RECORD = max(era.records.max_bytes for era in eras.ERAS.values()) // KIB
+WITH_SYNC = list(eras.ERAS)[list(eras.ERAS).index("b141"):]     # the property: PSARC 2010/108, onnv_140
 MAX_DEVICES = 1024              # that there is room for in a simulation
 
 
@@ -99,6 +100,10 @@ class Pool(Section):
     """A separate intent log (log device)."""
     cache: Devices | None = None
     """An L2ARC (cache device)."""
+    fill: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    """Share of the data devices that is allocated, the database with it: CAP of `zpool list`, 80 % as 0.8. 0: a new pool."""
+    fragmentation: Annotated[float, Field(ge=0, le=100)] | None = None
+    """FRAG of `zpool list`, %: how much free space is in pieces. Given with `fill`, and only then."""
 
     @model_validator(mode="after")
     def _can_be(self):
@@ -106,6 +111,12 @@ class Pool(Section):
             if device is not None and device.layout not in layouts:
                 raise ValueError(f"the {name} device is laid out as {device.layout}, which ZFS does not do; choose "
                                  f"{' or '.join(layouts)}")
+        if self.fill and self.fragmentation is None:
+            raise ValueError(f"fill is {self.fill:g}, but fragmentation is left out, and decides what the fill does; give "
+                             "FRAG of `zpool list`, as fragmentation = 40")
+        if self.fragmentation and not self.fill:
+            raise ValueError(f"fragmentation is {self.fragmentation:g}, but nothing is in the pool; give fill, the share "
+                             "that is allocated, as fill = 0.8")
         return self
 
 
@@ -146,8 +157,10 @@ class Zfs(Section):
     """Records are held in memory as they are on disk. Left out: so from `openzfs_2017` on."""
     prefetch: bool = True
     """ZFS reads files ahead."""
+    sync: Literal["standard", "always", "disabled"] = "standard"
+    """Which writes wait for the intent log: those that ask for it, every single one, or none. `always` from b141 on."""
     zil: bool = True
-    """False: zil_disable, or sync=disabled."""
+    """False: zil_disable, which was before there was `sync`; as sync = "disabled"."""
     nocacheflush: bool = False
     """Devices are not told to flush their caches (zfs_nocacheflush)."""
     arc_max_mib: float | None = None
@@ -170,9 +183,19 @@ class Zfs(Section):
                 _check_record(name, value, self.era)
         if self.logbias == "throughput" and not eras.ERAS[self.era].zil.has_logbias:
             raise ValueError(f"logbias is throughput, but era {self.era} has no logbias; choose b141 or leave it out")
+        if self.sync == "always" and self.era not in WITH_SYNC:
+            raise ValueError(f"sync is always, but era {self.era} has no such property; choose b141 or leave it out")
+        if self.sync == "always" and not self.zil:
+            raise ValueError("sync is always and zil false, but nothing is logged without an intent log; leave one of them "
+                             "out")
         if self.arc_max_mib is not None and self.arc_max_mib < 64:
             raise ValueError(f"arc_max_mib is {self.arc_max_mib:g}, but the ARC has 64 MiB at least; choose that or more")
         return self
+
+    @property
+    def has_zil(self) -> bool:
+        """Whether commits wait for an intent log."""
+        return self.zil and self.sync != "disabled"
 
     @property
     def holds_compressed(self) -> bool:

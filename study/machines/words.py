@@ -22,14 +22,22 @@ ENTRIES: dict[str, dict[str, str]] = {
         "volblocksize": "is of a zvol, which is not simulated; nearest is record_kib of the same size",
         "volblocksize_kib": "is of a zvol, which is not simulated; nearest is record_kib of the same size",
         "encryption": "is not simulated; leave it out, and take the prediction as an upper bound",
+        "zfs_arc_max": "is called arc_max_mib here, in MiB",
+        "zfs_prefetch_disable": "is called prefetch here, and the other way round: prefetch = false",
+        "zfs_nocacheflush": "is called nocacheflush here; write nocacheflush = true",
         "copies": "is not simulated; leave it out, and take the prediction as an upper bound",
         "direct": "is not simulated; nearest is primarycache = \"metadata\"",
         **dict.fromkeys(("atime", "relatime", "xattr", "checksum", "redundant_metadata", "dnodesize", "acltype", "snapdir",
                          "quota", "reservation", "mountpoint"), NO_EFFECT)},
-    "": dict.fromkeys(("fill", "capacity", "fragmentation"),
-                      "is not simulated in predictions, whose pools are empty but for the database; `study pool --fill 80% "
-                      "--fragmentation 40` says what becomes of small writes"),
+    "database": {
+        **dict.fromkeys(("tables", "table_size", "oltp_table_size"), "is called rows here: of all tables together"),
+        "num_threads": "is called clients here", "jobs": "is called threads here", "time": "is called seconds here"},
+    "script": {"selects": "is called reads here", "deletes": "is not simulated; nearest are updates, one for each"},
+    "": {**dict.fromkeys(("capacity", "cap"), "is called fill here, in [pool]; write fill = 0.8 for a CAP of 80 %"),
+         "frag": "is called fragmentation here, in [pool]"},
 }
+OF_MODULE = ("zfs_", "l2arc_", "zil_", "spa_", "metaslab_", "dbuf_")
+AS_BUILT = "is a parameter of ZFS's module that cannot be set here; leave it out, and `era` has it as its release set it"
 NEAREST_FILES = 'nearest is kind = "zfs" with record_kib as large as the database\'s page'
 KINDS = {
     "files": {"zvol": "a zvol and what lies on it are not simulated; nearest is kind = \"zfs\" with record_kib of its "
@@ -44,7 +52,8 @@ MARIADB = (((10, 2), "5.7"), ((10, 0), "5.6"), ((5, 5), "5.5"))
 
 
 def known(section: str, word: str) -> str:
-    return ENTRIES.get(section, {}).get(word) or ENTRIES[""].get(word, "")
+    nearest = ENTRIES.get(section, {}).get(word) or ENTRIES[""].get(word, "")
+    return nearest or (AS_BUILT if word.startswith(OF_MODULE) else "")
 
 
 def of_kind(section: str, kind: str) -> str:

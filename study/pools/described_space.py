@@ -54,7 +54,7 @@ def _unit(slab: Slab) -> int:
     """What lengths are multiples of."""
     if slab.histogram:
         return max(SECTOR, 2 ** min((power for power, count in slab.histogram.items() if count), default=FIRST_POWER))
-    return SECTOR
+    return slab.sector_bytes
 
 
 def n_segments(slab: Slab, hole_bytes: int) -> int:
@@ -93,7 +93,7 @@ def smaller(slab: Slab, k: int) -> Slab:
 def _mean(slab: Slab) -> float:
     """B of a segment, by how fragmented the free space is."""
     assert slab.fragmentation is not None
-    return max(mean_length(slab.fragmentation), min_mean(slab))
+    return max(mean_length(slab.fragmentation, slab.sector_bytes), min_mean(slab))
 
 
 def _lengths(slab: Slab, hole_bytes: int, unit: int, rng) -> np.ndarray:
@@ -123,7 +123,7 @@ def _of_histogram(histogram: dict[int, int], free_bytes: int, unit: int, rng) ->
 
 
 def _of_coin_tosses(slab: Slab, n: int, mean: float, rng) -> np.ndarray:
-    lengths = rng.geometric(SECTOR / mean, n)
+    lengths = rng.geometric(slab.sector_bytes / mean, n)
     return lengths * (slab.free_bytes / lengths.sum())
 
 
@@ -163,40 +163,41 @@ def fragmentation(lengths: Sequence[int] | np.ndarray) -> float:
     return float((weights * lengths).sum() / max(1, lengths.sum()))
 
 
-def mean_length(percent: float) -> float:
+def mean_length(percent: float, sector_bytes: int = SECTOR) -> float:
     """Mean of geometric lengths with that fragmentation, in bytes."""
-    low, high = float(SECTOR), 1024.0 * MIB
+    low, high = float(sector_bytes), 1024.0 * MIB
     while high / low > 1 + CLOSEST:
         middle = (low * high) ** 0.5
-        low, high = (middle, high) if of_geometric(middle) > percent else (low, middle)
+        low, high = (middle, high) if of_geometric(middle, sector_bytes) > percent else (low, middle)
     return (low * high) ** 0.5
 
 
-def of_geometric(mean: float) -> float:
+def of_geometric(mean: float, sector_bytes: int = SECTOR) -> float:
     """Fragmentation of lengths that end with each sector with probability p: of the bytes, (1 - p)^(k - 1) (1 + (k - 1) p)
     are in segments of k sectors or more."""
-    p, k = SECTOR / mean, 2.0 ** np.arange(1, len(WEIGHTS))
+    weights = np.array(WEIGHTS[sector_bytes.bit_length() - 1 - FIRST_POWER:])
+    p, k = sector_bytes / mean, 2.0 ** np.arange(1, len(weights))
     longer = np.concatenate([[1.0], (1 - p) ** (k - 1) * (1 + (k - 1) * p), [0.0]])
-    return float((np.array(WEIGHTS) * -np.diff(longer)).sum())
+    return float((weights * -np.diff(longer)).sum())
 
 
 def min_mean(slab: Slab) -> float:
     """Of the lengths of free segments, in bytes: they have a sector at least, and an allocated one between any two."""
-    return max(SECTOR, slab.free_bytes / max(1, (slab.size_bytes - slab.free_bytes) // SECTOR))
+    sector = slab.sector_bytes
+    return max(sector, slab.free_bytes / max(1, (slab.size_bytes - slab.free_bytes) // sector))
 
 
-def alike(fill: float, percent: float, disk_bytes: int, metaslab_bytes: int) -> list[Slab]:
+def alike(fill: float, percent: float, disk_bytes: int, metaslab_bytes: int, sector_bytes: int = SECTOR) -> list[Slab]:
     """Metaslabs of a disk that are all filled so far and fragmented so much."""
     if not 0 <= fill < 1:
         raise UserError(f"the fill is {fill:g}, but it must be from 0 to less than 1; give the allocated share of the pool")
     if not 0 <= percent <= 100:
         raise UserError(f"the fragmentation is {percent:g} %, but it must be from 0 to 100; give what `zpool list` prints")
     free = round((1 - fill) * metaslab_bytes)
-    max_pct = of_geometric(min_mean(Slab(vdev=0, offset=0, is_used=True, free_bytes=free, size_bytes=metaslab_bytes)))
+    slab = Slab(vdev=0, offset=0, is_used=fill > 0, free_bytes=free, size_bytes=metaslab_bytes, fragmentation=percent,
+                sector_bytes=sector_bytes)
+    max_pct = of_geometric(min_mean(slab), sector_bytes)
     if percent > max_pct + ROUNDING:
         raise UserError(f"the fragmentation is {percent:g} %, but random free space with a fill of {fill:g} has "
                         f"{max_pct:.0f} at most; give less, or what `zdb -mm` prints")
-    return [Slab(
-        vdev=0, offset=i * metaslab_bytes, is_used=fill > 0, free_bytes=free, size_bytes=metaslab_bytes,
-        fragmentation=percent)
-            for i in range(disk_bytes // metaslab_bytes)]
+    return [slab._replace(offset=i * metaslab_bytes) for i in range(disk_bytes // metaslab_bytes)]

@@ -66,6 +66,7 @@ class Slab(NamedTuple):
     number: int | None = None       # in its vdev
     purpose: str = ""               # of the vdev: special, dedup, log; "" takes all data
     of_vdev: int | None = None      # metaslabs of the vdev, as its header says
+    sector_bytes: int = 512         # of the vdev, where it is known
     is_in_memory: bool = False      # the histogram is, so that changes that wait are in it
 
 

@@ -41,9 +41,9 @@ def of(machine: Scenario, experiment: str, budget: run_length.Budget = run_lengt
     for sheet in dict.fromkeys(devices.sheet for devices in devices_of(machine)):
         names.append(_parts(machine, sheet))
         calls.append((length, values | sheet_speed.faster(sheet, values), 2.0))
-    if machine.files.kind == "zfs" and machine.files.zil:
+    if machine.files.kind == "zfs" and machine.files.has_zil:
         names.append(COMMITS)
-        calls.append((_changed(length, {"files.zil": False}), values, 1.0))
+        calls.append((_changed(length, {"files.sync": "disabled"}), values, 1.0))
     times = ensembles.on_all_processors(_time, calls)
     shares = [Share(name, min(1.0, factor * max(0.0, 1 - time / times[0])))
               for name, time, (_, _, factor) in zip(names[1:], times[1:], calls[1:], strict=True)]

@@ -12,7 +12,7 @@ from study.machines import simulate as machines
 from study.machines.scenario import Scenario
 
 DATA, LOG = "POOL/DATA", "POOL/LOG"
-PROPERTIES = {"primarycache": "primarycache", "secondarycache": "secondarycache", "logbias": "logbias"}
+PROPERTIES = {"primarycache": "primarycache", "secondarycache": "secondarycache", "logbias": "logbias", "sync": "sync"}
 # Of kernel parameters: the file of each system, and how a line of it is written.
 FILES = {"linux": ("/etc/modprobe.d/zfs.conf", "options zfs {}={}"), "solaris": ("/etc/system", "set zfs:{} = {}"),
          "freebsd": ("/boot/loader.conf", 'vfs.zfs.{}="{}"')}

@@ -15,11 +15,12 @@ import pandas as pd
 from rich.console import Console
 
 from model.jit import sources
+from model.zfs import eras
 from study import console, memo
 from study.documents import priors
 from study.ensembles import ensembles, intervals
 from study.errors import UserError
-from study.machines import conf, run_length
+from study.machines import conf, free_space, run_length
 from study.machines import simulate as machines
 from study.machines.dangers import dangers
 from study.machines.scenario import Scenario
@@ -135,7 +136,8 @@ def named(quantities: pd.DataFrame, calibrated: intervals.Interval | None = None
 
 def taken_by_default(content: dict, machine: Scenario) -> tuple[str, ...]:
     """What a scenario (`content`, as it is in its file) leaves out, and what is taken instead: a line for each section."""
-    sections = {"host": machine.host, "files": machine.files, "pool.data": machine.pool.data, "database": machine.database}
+    sections = {"host": machine.host, "files": machine.files, "pool": machine.pool, "pool.data": machine.pool.data,
+                "database": machine.database}
     asked = content.get("database", {}).get("kind")
     lines = [f"database: {asked} is taken as the InnoDB of MySQL {getattr(machine.database, 'version', None) or '5.4'}"] * (
         asked in ("mariadb", "mysql"))
@@ -145,7 +147,8 @@ def taken_by_default(content: dict, machine: Scenario) -> tuple[str, ...]:
             given = given.get(part, {})
         values = section.model_dump() | ({"system": machines.system(machine)} if name == "host" else {})
         taken = [f"{field} = {_as_toml(value)}" for field, value in values.items()
-                 if field not in given and field not in SET_BY_PROGRAM and value not in (None, "", {})]
+                 if field not in given and field not in SET_BY_PROGRAM and value not in (None, "")
+                 and not isinstance(value, dict)]
         lines += [f"{name}: {', '.join(taken)}"] * bool(taken)
     return tuple(lines)
 
@@ -179,6 +182,8 @@ def notes(machine: Scenario) -> tuple[str, ...]:
     if machine.database.kind == "innodb" and machine.database.version is None:
         lines.append("the version of MySQL is left out: 5.4 of 2009 is taken, with sysbench 0.4 and no binary log. Newer "
                      "ones take up to twice the processor time for a write.")
+    lines += [free_space.note(name, pool, eras.era(machine.zfs.era)) for name, pool in
+              (("pool", machine.pool), ("log_pool", machine.log_pool)) if pool is not None and pool.fill]
     if machine.files.kind == "zfs" and machines.system(machine) != "solaris":
         if machine.files.era.startswith("openzfs"):
             lines.append(f"OpenZFS is taken as era {machine.files.era}: build b141 without the vdev cache, but with the "

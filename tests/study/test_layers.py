@@ -32,9 +32,10 @@ STUDY = """
     study.figures  study.paper
     study.experiments  study.predictions
     study.grades
-    study.ensembles  study.pools
+    study.ensembles
     study.store  study.replays
     study.runs  study.machines
+    study.pools
     study.documents
     study.drawing  study.memo  study.sizes  study.tables  study.folded  study.console
     study.project

@@ -10,6 +10,10 @@ with s branches, 10 s tellers and 100 000 s accounts; account, teller and branch
 A row that was updated stays locked until its transaction has committed, flush and all; waiters get it in order of
 arrival. (Collisions on one account are left out: there are too many accounts.)
 
+**Own scripts** are counts of such statements (`Counts`). Each picks an account of its own: the accounts are as many tables
+as there are such statements, together as large. So a page is touched as often as in one table, and no two statements of a
+transaction meet. A reread is of the account that was just changed.
+
 **Pages.** 8 KiB, a header of 24 B, then rows. A row has a header, columns, padding to 8 B and a line pointer of 4 B. A
 page has the number `file * 2^17 + block`: PostgreSQL splits a table into files of 1 GB. An index is its leaves here;
 what is above them is a few pages that never leave memory.
@@ -77,6 +81,36 @@ class Database(NamedTuple):
     n_files: int
     commit_bytes: int
     leaf_image_bytes: int
+
+
+class Counts(NamedTuple):
+    """An own script: statements of a transaction, by kind."""
+
+    reads: int = 0  # SELECT of an account by its key
+    updates: int = 0  # UPDATE of one
+    rereads: int = 0  # SELECT of one that was just updated
+    tellers: int = 0  # UPDATE of one of 10 s rows, for which transactions wait; 0 or 1
+    branches: int = 0  # of one of s rows, likewise
+    inserts: int = 0  # INSERT into history
+
+    @property
+    def is_bare(self):
+        """A single SELECT, which needs no BEGIN."""
+        return self == Counts(reads=1)
+
+    @property
+    def n_accounts(self):
+        """Statements that pick an account of their own."""
+        return self.updates + self.reads
+
+
+def check_counts(counts):
+    """Raise ValueError, one sentence, unless there is such a script."""
+    if not any(counts):
+        raise ValueError("an own script has 0 statements, but a transaction has one at least; give reads or updates")
+    if counts.rereads > counts.updates:
+        raise ValueError(f"rereads is {counts.rereads}, but only {counts.updates} rows are updated; give no more than "
+                         "updates, and the others as reads")
 
 
 def aligned(n_bytes):
@@ -155,16 +189,18 @@ def _hole_bytes(free_bytes):
 # ---- a database ----
 
 
-def _pages_to_add(table, n_transactions):
-    """No more than one row of each transaction can need a place at the end."""
-    return n_transactions // rows_in_page(table) + 2
+def _pages_to_add(table, n_rows):
+    """For so many rows, at most, that need a place at the end."""
+    return n_rows // rows_in_page(table) + 2
 
 
 def new_database(tables, statements, n_transactions, record_format=FORMAT_8_3, fillfactor=100, image_pct=100):
     """Tables side by side, with room for what `n_transactions` can add. `statements`: (action, relation, CPU in ns) each."""
     relations = np.zeros((len(tables), pg.N_RELATION), np.int64)
     n_locks = n_files = 0
-    for relation, table in zip(relations, tables, strict=True):
+    adding = [relation for action, relation, _ in statements if action in (UPDATE, INSERT)]
+    for number, (relation, table) in enumerate(zip(relations, tables, strict=True)):
+        n_added = n_transactions * max(1, adding.count(number))
         per_page = rows_in_page(table, fillfactor)
         n_pages = max(1, -(-table.n_rows // per_page))
         on_page = min(per_page, max(1, table.n_rows))
@@ -172,7 +208,7 @@ def new_database(tables, statements, n_transactions, record_format=FORMAT_8_3, f
         relation[pg.N_ROWS], relation[pg.ROWS_PER_PAGE] = table.n_rows, per_page
         relation[pg.FIRST_PAGE], relation[pg.N_PAGES] = n_files << FILE_SHIFT, n_pages
         relation[pg.FREE_SLOTS], relation[pg.PRUNE_BELOW] = free // slot_bytes(table), PRUNE_BYTES // slot_bytes(table)
-        n_files += (n_pages + _pages_to_add(table, n_transactions) >> FILE_SHIFT) + 1
+        n_files += (n_pages + _pages_to_add(table, n_added) >> FILE_SHIFT) + 1
         relation[pg.LAST_PAGE] = (n_files << FILE_SHIFT) - 1
         relation[pg.FIRST_LEAF], relation[pg.FIRST_LOCK] = -1, -1
         if table.has_index:
@@ -198,18 +234,40 @@ SCRIPTS = {
 }
 
 
-def pgbench(scale: int, n_transactions: int, cpu_ns: Sequence[int], script: str = "tpc-b", **how) -> Database:
+def _counted(counts):
+    """What each statement does: (action, relation), with as many tables of accounts as there are statements for them."""
+    n = max(1, counts.n_accounts)
+    actions = []
+    for i in range(counts.updates):
+        actions += [(UPDATE, i)] + [(READ, i)] * (i < counts.rereads)
+    actions += [(READ, i) for i in range(counts.updates, counts.n_accounts)]
+    actions += [(UPDATE, n)] * counts.tellers + [(UPDATE, n + 1)] * counts.branches + [(INSERT, n + 2)] * counts.inserts
+    return actions if counts.is_bare else [(NOTHING, 0), *actions, (NOTHING, 0)]
+
+
+def _tables(scale, n_accounts):
+    """Those of pgbench; of the accounts so many, of the same size in all."""
+    accounts, *others = pgbench_tables(scale)
+    rows, more = divmod(accounts.n_rows, n_accounts)
+    return (*(accounts._replace(n_rows=rows + (i < more)) for i in range(n_accounts)), *others)
+
+
+def pgbench(scale: int, n_transactions: int, cpu_ns: Sequence[int], script: str | Counts = "tpc-b", **how) -> Database:
     """The database of `pgbench -i -s scale` and its transaction; `cpu_ns` of a backend for each statement; `how`: see
     `new_database`."""
     if scale < 1:
         raise ValueError(f"scale is {scale}, but pgbench has at least one branch; choose 1 or more")
-    if script not in SCRIPTS:
+    if isinstance(script, Counts):
+        check_counts(script)
+    elif script not in SCRIPTS:
         raise ValueError(f"script is {script}, but pgbench has {', '.join(SCRIPTS)}; choose one of these")
-    if len(cpu_ns) != len(SCRIPTS[script]):
-        raise ValueError(f"there are {len(cpu_ns)} CPU times, but the transaction has {len(SCRIPTS[script])} statements; "
-                         "give one for each")
-    statements = [(*what, ns) for what, ns in zip(SCRIPTS[script], cpu_ns, strict=True)]
-    return new_database(pgbench_tables(scale), statements, n_transactions, **how)
+    actions = _counted(script) if isinstance(script, Counts) else SCRIPTS[script]
+    if len(cpu_ns) != len(actions):
+        raise ValueError(f"there are {len(cpu_ns)} CPU times, but the transaction has {len(actions)} statements; give one "
+                         "for each")
+    statements = [(*what, ns) for what, ns in zip(actions, cpu_ns, strict=True)]
+    tables = _tables(scale, max(1, script.n_accounts)) if isinstance(script, Counts) else pgbench_tables(scale)
+    return new_database(tables, statements, n_transactions, **how)
 
 
 # ---- rows ----

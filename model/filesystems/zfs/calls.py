@@ -19,6 +19,8 @@ a thread that did nothing else wrote 78 800 blocks of 8 KiB a second one by one;
 After the last piece a reader returns, with `read_ns` of CPU to come. So does a writer, with `write_ns` for each record,
 unless the call ends with a commit. A commit waits for the intent log (`model.zfs.zil.commit`) and returns when that
 says so.
+With sync=always every call that writes ends with one (zfs_vnops.c, `zfs_write`: `os_sync == ZFS_SYNC_ALWAYS`).
+So does every read there; it finds its file committed, and is left out.
 """
 
 from model.events import ring
@@ -189,8 +191,9 @@ def _return(m, db_calendar, now, p, cpu_ns):
 
 
 @kernel
-def _is_through(operation):
-    return operation in (WAL_WRITE_THROUGH, WAL_CREATE, CONTROL, WRITE_THROUGH)
+def _is_through(s, operation):
+    """Whether the call ends with a commit."""
+    return s.sync_always != 0 or operation in (WAL_WRITE_THROUGH, WAL_CREATE, CONTROL, WRITE_THROUGH)
 
 
 @part
@@ -206,7 +209,7 @@ def _piece_done(m, db_calendar, now, p):
         ring.put(m.ready, m.n_ready, p)
     elif operation == READ:
         _return(m, db_calendar, now, p, m.s.read_ns)
-    elif _is_through(operation):
+    elif _is_through(m.s, operation):
         process[p, fs.STAGE] = COMMITS
         set_time(m.calendar, m.sources.processes + p, now + m.s.write_ns * process[p, fs.N_WRITTEN] + _commit_ns(m.s))
     else:

@@ -17,7 +17,7 @@ from model.events.calendar import set_time
 from model.filesystems.zfs import columns as fs
 from model.filesystems.zfs import stats as stat
 from model.filesystems.zfs.devices import ios_left
-from model.filesystems.zfs.placement import place, place_of_log_block
+from model.filesystems.zfs.placement import free_old, note_new, place, place_of_log_block
 from model.filesystems.zfs.state import DATA, LOG, LOG_STAGE, SPARE_IOS, count, settings_of
 from model.filesystems.zfs.writes_wanted import BLOCK, VDEV_FLUSH, want
 from model.jit import kernel, part
@@ -41,7 +41,10 @@ def _give_place(chain, places, txg, log, slot):
 def _write_early(m, now, log, file, block, txg, task):
     """FILE_BLOCK."""
     n_bytes = m.of_file[file, fs.PSIZE]
-    where = place(m.places, m.txgs.open_txg[0], DATA, n_bytes)
+    open_txg = m.txgs.open_txg[0]
+    free_old(m.places, open_txg, block, m.layout.place[block], n_bytes)
+    where = place(m.places, open_txg, open_txg, DATA, n_bytes)
+    note_new(m.places, block)
     m.layout.place[block] = where
     m.early_in[block] = txg
     count(m.tally, stat.FILE_BLOCKS, 1, now)

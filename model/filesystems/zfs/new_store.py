@@ -59,6 +59,7 @@ from model.zfs.dmu.dirty import new_txgs
 from model.zfs.dmu.zfetch import max_fetches, new_zfetch
 from model.zfs.dmu.zfetch import of_records as zfetch_of_records
 from model.zfs.eras import Era
+from model.zfs.metaslab.state import Metaslabs
 from model.zfs.txg.throttle import DIRTY_DATA, max_limit_bytes, new_throttle
 from model.zfs.txg.write_issue import time_between
 from model.zfs.vdev.places import SINGLE_DISK
@@ -131,9 +132,9 @@ def _full_stack(numbers):
     return np.append(np.array(numbers, np.int64), len(numbers))
 
 
-def _machine(pool, s, build, tables, caches, n_processes, seed):
+def _machine(pool, s, build, tables, caches, n_processes, seed, space):
     """A Zfs. `caches`: (arc_params, arc, l2). `tables`: (files, of_file, layout, sizes, frontier of data vdevs, regions of
-    new blocks there)."""
+    new blocks there). `space`: what is free of the data vdevs, or None."""
     files, file_table, layout, sizes, frontier, regions = tables
     n_indirect, (vdevs, first_vdev), leaf_groups = files.n_blocks - files.n_records, vdev_table(pool), groups_of_leaves(pool)
     zil, zil_settings = _zil(pool, s, len(file_table), n_processes, len(vdevs), seed)
@@ -151,7 +152,7 @@ def _machine(pool, s, build, tables, caches, n_processes, seed):
     others = [min(s.region_bytes or metaslab_bytes(n), n // 16) for n in room]
     regions = [*regions, *others[len(regions):]]
     apart = [log_bytes(n) * build.zil.own_metaslab * int(row[fs.GROUP] == DATA) for row, n in zip(vdevs, room, strict=True)]
-    places = new_places(vdevs, first_vdev, ends, room, regions, n_logs, apart)
+    places = new_places(vdevs, first_vdev, ends, room, regions, n_logs, apart, space, files.n_blocks)
     def numbers(*shape):
         return np.zeros(shape, np.int64)
 
@@ -223,6 +224,8 @@ def check_settings(s: Settings) -> None:
         if not low <= value <= high:
             raise ValueError(f"{name} of the file systems is {value}, but it must be from {low} to {high}; choose a value "
                              "in that range")
+    if s.zil_disabled and s.sync_always:
+        raise ValueError("sync_always and zil_disabled are both 1, but nothing is logged without an intent log; choose one")
     for name in ("record_bytes", "log_record_bytes"):
         if getattr(s, name) & (getattr(s, name) - 1):
             raise ValueError(f"{name} of the file systems is {getattr(s, name)}, but a record is a power of two; choose one "
@@ -245,12 +248,14 @@ def _arc_of(s):
 
 
 def new_store(files: np.ndarray, settings: Settings, build: Era, pool: Pool, n_processes: int, seed: int = 0,
-              log_pool: Pool | None = None, ratios: Sequence[float] | None = None) -> Store:
+              log_pool: Pool | None = None, ratios: Sequence[float] | None = None, space: Metaslabs | None = None,
+              log_space: Metaslabs | None = None) -> Store:
     """A Store at rest at time 0.
 
     `files`: int64 [file, column]: B at the start, B at most, B of a page; row 0 is the log (a ring: what lies behind its end
     begins at its front again), row 1 + f is file f of the calls. `build`: of `model.zfs.eras.era`. `n_processes`: of the
     database. `ratios`: per file how many times shorter its records are on disk, where files differ; else the settings say.
+    `space`, `log_space`: what is free of the data vdevs of each pool, for the run to change; None: nearly all of them.
     Raises ValueError with one sentence if something about it is impossible.
     """
     s = typed(settings)
@@ -278,13 +283,13 @@ def new_store(files: np.ndarray, settings: Settings, build: Era, pool: Pool, n_p
     elif s.is_warm:
         warm(arc, params, numbered._replace(n_records_of=np.maximum(1, existing)))
     starts_with(l2, build.l2arc, arc, *cached, l2_mark(s.secondarycache, 0))
-    data = _machine(pool, s, build, (*tables, *laid), (params, arc, l2), n_processes, seed)
+    data = _machine(pool, s, build, (*tables, *laid), (params, arc, l2), n_processes, seed, space)
     _set_timers(data, first, True)
     if log_pool is None:
         return Store(data)
     laid = lay_out(numbered, existing, table, layout, log_pool.data, [0], seed, s)
     log = _machine(log_pool, s, build, (*tables, *laid), (params, arc, _l2(log_pool, s, build, min_block)), n_processes,
-                   seed + 1)
+                   seed + 1, log_space)
     _set_timers(log, [0], False)
     return Store(data, log)
 

@@ -1,4 +1,6 @@
-"""Where ZFS puts the blocks of a database: a pool that is nearly empty.
+"""Where ZFS puts the blocks of a database.
+
+In a pool that is nearly empty:
 
  1. The *rotor* stands at a top-level vdev and gives it space until 512 KiB for each of its disks have been given; then it
     goes on to the next vdev of the group (spec 2.2, 2.3).
@@ -21,15 +23,31 @@ they are. So on one disk the next one comes too late for its sector and waits fo
 are faster. The slim log gives 36 or 128 KiB and may write 8: then the next one is a fraction of a revolution away on
 one disk. *More disks are slower* for small commits, by up to half a revolution each. A mirror waits for the later of
 its spindles.
+
+In a pool whose data vdevs are filled (`Places.space`) they give what the allocator itself picks in their free space
+(`model.zfs.metaslab`), instead of rules 1 to 4:
+
+ 6. What the sync thread writes is allocated in the group that is synced, all else in the open one.
+ 7. What this run wrote and replaces is freed in the open group. So are blocks of the pool, which every group writes anew, at
+    once; and log blocks when they leave their chain. What lay in the pool before stays: nobody knows what it lay between.
+ 8. A block that no free segment is long enough for would be a gang. It is counted, and such a run is not taken
+    (`model.filesystems.zfs.store.check_end`).
+
+The metaslab of rule 5 stays empty but for the log, since nothing else was ever put there.
 """
 
 import numpy as np
 
 from model.filesystems.zfs import columns as fs
-from model.filesystems.zfs.state import Places, vdev_of
-from model.jit import kernel
+from model.filesystems.zfs.state import DATA, Places, vdev_of
+from model.jit import either, kernel, part
 from model.zfs.dmu.layout import ALIQUOT_BYTES
-from model.zfs.vdev.places import BACK_BYTES, FRONT_BYTES, LEAF_SHIFT
+from model.zfs.metaslab.metaslab_class import NO_HINT, allocate, allocate_copy, allocate_log, free
+from model.zfs.metaslab.metaslab_class import asize as asize_in
+from model.zfs.metaslab.state import NORMAL
+from model.zfs.metaslab.sync import sync_txg
+from model.zfs.space.status import OK
+from model.zfs.vdev.places import BACK_BYTES, FRONT_BYTES, LEAF_SHIFT, OFFSET_MASK
 from model.zfs.vdev.raid import RAIDZ, asize
 
 N_ZONES = 3
@@ -59,10 +77,10 @@ def _next_vdev(places, group, vdev):
 
 
 @kernel
-def place(places, txg, group, n_bytes):
-    """Rule 1: for the first copy of a block. `txg`: the open group, here and below."""
+def _place_in_order(places, open_txg, txg, group, n_bytes):
+    """Rule 1."""
     vdev = places.rotor[group]
-    where, given = _give(places, txg, vdev, 0, n_bytes)
+    where, given = _give(places, open_txg, vdev, 0, n_bytes)
     places.given[group] += given
     if places.given[group] >= ALIQUOT_BYTES * places.vdevs[vdev, fs.N_CHILDREN]:
         places.rotor[group], places.given[group] = _next_vdev(places, group, vdev), 0
@@ -70,21 +88,137 @@ def place(places, txg, group, n_bytes):
 
 
 @kernel
-def place_of_copy(places, txg, group, first, copy, n_bytes):
-    """Rule 3: for copy 1 or 2 of the block whose first one is at `first`."""
+def _copy_in_order(places, open_txg, txg, group, first, copy, n_bytes):
+    """Rule 3."""
     begin, n = places.first_vdev[group], places.first_vdev[group + 1] - places.first_vdev[group]
     vdev = (first >> LEAF_SHIFT) - begin + copy
-    return _give(places, txg, begin + vdev % n, copy // n, n_bytes)[0]
+    return _give(places, open_txg, begin + vdev % n, copy // n, n_bytes)[0]
 
 
 @kernel
-def place_of_log_block(places, txg, group, log, n_bytes):
+def _log_block_in_order(places, open_txg, group, log, n_bytes):
     """Rules 4 and 5."""
     last = places.log_vdev[log]
     is_there = places.first_vdev[group] <= last < places.first_vdev[group + 1]
     vdev = _next_vdev(places, group, last) if is_there else places.first_vdev[group]
     places.log_vdev[log] = vdev
-    return _give(places, txg, vdev, LOG_ZONE if places.log_bytes[vdev] else 0, n_bytes)[0]
+    return _give(places, open_txg, vdev, LOG_ZONE if places.log_bytes[vdev] else 0, n_bytes)[0]
+
+
+# ---- rules 6 to 8 ----
+
+
+@kernel
+def _given(places, open_txg, copy):
+    """Where the allocator has put that copy."""
+    vdev = places.space.dva_vdev[copy]
+    places.vdevs[vdev, fs.TOUCHED_IN] = open_txg
+    return vdev << LEAF_SHIFT | (places.space.dva_offset[copy] + FRONT_BYTES)
+
+
+@part
+def _place_in_space(places, open_txg, txg, group, n_bytes):
+    if group != DATA or places.n_gangs[0]:
+        return _place_in_order(places, open_txg, txg, group, n_bytes)
+    if allocate(places.space, txg, n_bytes, 1, NO_HINT) != OK:
+        places.n_gangs[0] += 1
+        return _place_in_order(places, open_txg, txg, group, n_bytes)
+    return _given(places, open_txg, 0)
+
+
+@part
+def _copy_in_space(places, open_txg, txg, group, first, copy, n_bytes):
+    if group != DATA or places.n_gangs[0]:
+        return _copy_in_order(places, open_txg, txg, group, first, copy, n_bytes)
+    if allocate_copy(places.space, NORMAL, txg, n_bytes, copy, False) != OK:
+        places.n_gangs[0] += 1
+        return _copy_in_order(places, open_txg, txg, group, first, copy, n_bytes)
+    return _given(places, open_txg, copy)
+
+
+@kernel
+def _is_in_space(places, group):
+    """Whether log blocks of the group are between other blocks."""
+    return group == DATA and places.log_bytes[0] == 0 and places.n_gangs[0] == 0
+
+
+@part
+def _log_block_in_space(places, open_txg, group, log, n_bytes):
+    if not _is_in_space(places, group):
+        return _log_block_in_order(places, open_txg, group, log, n_bytes)
+    last = places.log_vdev[log]
+    hint = last if last < places.first_vdev[DATA + 1] else NO_HINT
+    if allocate_log(places.space, open_txg, n_bytes, hint, False) != OK:
+        places.n_gangs[0] += 1
+        return _log_block_in_order(places, open_txg, group, log, n_bytes)
+    places.log_vdev[log] = places.space.dva_vdev[0]
+    return _given(places, open_txg, 0)
+
+
+@part
+def _free(places, open_txg, where, n_bytes):
+    vdev = where >> LEAF_SHIFT
+    if places.n_gangs[0] == 0:
+        free(places.space, open_txg, vdev, (where & OFFSET_MASK) - FRONT_BYTES, asize_in(places.space, vdev, n_bytes))
+
+
+@part
+def _free_old_of_space(places, open_txg, block, where, n_bytes):
+    if places.is_new[block]:
+        _free(places, open_txg, where, n_bytes)
+
+
+@kernel
+def _is_new_in_space(places, block):
+    places.is_new[block] = 1
+
+
+@part
+def _free_log_block_of_space(places, open_txg, where, n_bytes):
+    if where >> LEAF_SHIFT < places.first_vdev[DATA + 1] and _is_in_space(places, DATA):
+        _free(places, open_txg, where, n_bytes)
+
+
+@part
+def _end_in_space(places, txg):
+    sync_txg(places.space, txg)
+
+
+# ---- in a pool that is nearly empty nothing is noted ----
+
+
+@kernel
+def _no_free(places, open_txg, where, n_bytes):
+    return
+
+
+@kernel
+def _no_free_of_block(places, open_txg, block, where, n_bytes):
+    return
+
+
+@kernel
+def _not_noted(places, number):
+    return
+
+
+# ---- what others call ----
+
+# (places, open group, group that it belongs to, group of vdevs, B): the place of the first copy of a block
+place = either("space", _place_in_order, _place_in_space)
+# (…, place of the first copy, number of this one, B): of copy 1 or 2, right after the copy before
+place_of_copy = either("space", _copy_in_order, _copy_in_space)
+# (places, open group, group of vdevs, intent log, B)
+place_of_log_block = either("space", _log_block_in_order, _log_block_in_space)
+# (places, open group, block, where it lay, B): of a block of a file that gets a new place
+free_old = either("space", _no_free_of_block, _free_old_of_space)
+# (places, block): it has been given its place in this run
+note_new = either("space", _not_noted, _is_new_in_space)
+# (places, open group, where, B): of a block that belongs to no file
+free_other = either("space", _no_free, _free)
+free_log_block = either("space", _no_free, _free_log_block_of_space)
+# (places, group): it is on disk
+end_group = either("space", _not_noted, _end_in_space)
 
 
 def metaslab_bytes(vdev_bytes):
@@ -103,9 +237,10 @@ def usable_bytes(vdev, disk_bytes):
     return of_disk * (vdev.n_children if vdev.kind == RAIDZ else 1)
 
 
-def new_places(vdevs, first_vdev, frontier, vdev_bytes, region_bytes, n_logs, log_bytes=0):
+def new_places(vdevs, first_vdev, frontier, vdev_bytes, region_bytes, n_logs, log_bytes=0, space=None, n_blocks=0):
     """`frontier`: per vdev, where its files end, if they lie packed; `vdev_bytes`: per vdev, B that it has in all;
-    `region_bytes`: per vdev, B in which new blocks are placed; `log_bytes`: B set aside for log blocks, 0 for none."""
+    `region_bytes`: per vdev, B in which new blocks are placed; `log_bytes`: B set aside for log blocks, 0 for none;
+    `space`: of the data vdevs, if they are filled, for `n_blocks` of files."""
     distance, n_groups = np.array(vdev_bytes, np.int64) >> DISTANCE_SHIFT, len(first_vdev) - 1
     log_bytes = np.zeros(len(frontier), np.int64) + log_bytes
     first = np.maximum(frontier, FRONT_BYTES + log_bytes)[:, None] + np.arange(N_ZONES) * distance[:, None]
@@ -116,4 +251,5 @@ def new_places(vdevs, first_vdev, frontier, vdev_bytes, region_bytes, n_logs, lo
     return Places(
         vdevs=vdevs, first_vdev=first_vdev, frontier=first.copy(), first=first, region_bytes=region,
         log_bytes=log_bytes, rotor=first_vdev[:n_groups].copy(), given=np.zeros(n_groups, np.int64),
-        log_vdev=np.full(n_logs, -1))
+        log_vdev=np.full(n_logs, -1), space=space, n_gangs=np.zeros(1, np.int64),
+        is_new=np.zeros(n_blocks if space else 0, np.uint8))

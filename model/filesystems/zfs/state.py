@@ -22,6 +22,7 @@ from model.zfs.arc.primarycache import ALL
 from model.zfs.dmu.dirty import Txgs
 from model.zfs.dmu.layout import Files, Layout
 from model.zfs.dmu.zfetch import Zfetch, ZfetchParams
+from model.zfs.metaslab.state import Metaslabs
 from model.zfs.txg.throttle import TxgParams
 from model.zfs.vdev.leaves import Leaves
 from model.zfs.vdev.places import SINGLE_DISK
@@ -73,7 +74,8 @@ class Settings(NamedTuple):
     secondarycache: int = ALL  # or METADATA_ONLY, NOTHING
     logbias_throughput: int = 0  # of the data's file system
     log_logbias_throughput: int = 0  # of the log's
-    zil_disabled: int = 0  # zil_disable; for all file systems, as it was
+    zil_disabled: int = 0  # zil_disable, sync=disabled; for all file systems, as it was
+    sync_always: int = 0  # sync=always; for all file systems
     no_cache_flush: int = 0  # zfs_nocacheflush
     cpus: int = 1  # processors that threads of a group are at work on: model.zfs.txg.write_issue
     prefetch: int = 1  # 0: zfs_prefetch_disable
@@ -139,6 +141,9 @@ class Places(NamedTuple):
     rotor: np.ndarray  # per group: a vdev
     given: np.ndarray  # per group: B since the rotor came there
     log_vdev: np.ndarray  # per intent log: the vdev of its newest block
+    space: Metaslabs | None  # what is free of the data vdevs; None: nearly all
+    n_gangs: np.ndarray  # one element: blocks that no free segment was long enough for
+    is_new: np.ndarray  # per block of a file: 1 if it was given its place in this run
 
 
 class Tally(NamedTuple):

@@ -23,7 +23,7 @@ from model.events.calendar import NEVER, set_time
 from model.filesystems.zfs import columns as fs
 from model.filesystems.zfs import stats as stat
 from model.filesystems.zfs.devices import ios_left, is_clean
-from model.filesystems.zfs.placement import place, place_of_copy
+from model.filesystems.zfs.placement import end_group, free_log_block, free_old, free_other, note_new, place, place_of_copy
 from model.filesystems.zfs.state import (
     DATA,
     DONE_STAGE,
@@ -54,6 +54,7 @@ from model.zfs.txg import columns as throttled
 from model.zfs.txg.throttle import DIRTY_DATA, T2, T3, group_written, open_group, wants_sync
 from model.zfs.vdev.leaves import FOR_TXG
 from model.zfs.vdev.places import LEAF_SHIFT
+from model.zfs.zil import columns as intent
 from model.zfs.zil.commit import forget, group_synced, may_sync
 
 FILE_COPIES, MOS_COPIES, MOS_PASSES = 2, 3, 3  # spec 5.4, 5.5
@@ -82,7 +83,9 @@ def _write_record(m, now, entry, block):
         if m.txg_params.rule == DIRTY_DATA:
             is_clean(m, block)
         return
-    where = place(m.places, m.txgs.open_txg[0], DATA, n_bytes)
+    free_old(m.places, m.txgs.open_txg[0], block, m.layout.place[block], n_bytes)
+    where = place(m.places, m.txgs.open_txg[0], m.txgs.syncing[0], DATA, n_bytes)
+    note_new(m.places, block)
     m.layout.place[block] = where
     count(m.tally, stat.RECORD_BYTES, n_bytes, now)
     _want_copy(m.wanted, m.n_wanted, m.leaves.queue_params, where, n_bytes, entry)
@@ -97,8 +100,11 @@ def _want_copy(wanted, n_wanted, queue_params, where, n_bytes, entry):
 def _write_indirect(m, now, entry, block):
     i = block - m.files.n_records
     n_bytes = m.l1_bytes[min(m.n_rewritten[i], len(m.l1_bytes) - 1)] if m.layout.level[i] == 1 else m.layout.n_bytes[i]
-    first = place(m.places, m.txgs.open_txg[0], DATA, n_bytes)
-    second = place_of_copy(m.places, m.txgs.open_txg[0], DATA, first, 1, n_bytes)
+    free_old(m.places, m.txgs.open_txg[0], block, m.layout.place[block], m.layout.n_bytes[i])
+    free_old(m.places, m.txgs.open_txg[0], block, m.layout.second[i], m.layout.n_bytes[i])
+    first = place(m.places, m.txgs.open_txg[0], m.txgs.syncing[0], DATA, n_bytes)
+    second = place_of_copy(m.places, m.txgs.open_txg[0], m.txgs.syncing[0], DATA, first, 1, n_bytes)
+    note_new(m.places, block)
     m.layout.place[block], m.layout.second[i], m.layout.n_bytes[i] = first, second, n_bytes
     count(m.tally, stat.INDIRECT, 1, now)
     count(m.tally, stat.INDIRECT_WRITTEN_BYTES, FILE_COPIES * n_bytes, now)
@@ -111,9 +117,12 @@ def _write_indirect(m, now, entry, block):
 def _write_pool_blocks(m, now, n_blocks, n_bytes, copies):
     """The pool's own."""
     for _ in range(n_blocks):
-        first = place(m.places, m.txgs.open_txg[0], DATA, n_bytes)
+        first = place(m.places, m.txgs.open_txg[0], m.txgs.syncing[0], DATA, n_bytes)
         for copy in range(copies):
-            where = first if copy == 0 else place_of_copy(m.places, m.txgs.open_txg[0], DATA, first, copy, n_bytes)
+            where = first
+            if copy:
+                where = place_of_copy(m.places, m.txgs.open_txg[0], m.txgs.syncing[0], DATA, first, copy, n_bytes)
+            free_other(m.places, m.txgs.open_txg[0], where, n_bytes)
             _want_copy(m.wanted, m.n_wanted, m.leaves.queue_params, where, n_bytes, NIL)
     count(m.tally, stat.POOL_BLOCKS, n_blocks, now)
     count(m.tally, stat.POOL_BYTES, n_blocks * copies * n_bytes, now)
@@ -228,6 +237,15 @@ def _count_sync(m, now):
 
 
 @part
+def _free_log_blocks(m, log, n_blocks):
+    """The oldest ones of a chain."""
+    chain, oldest = m.zil.chain, m.zil.logs[log, intent.OLDEST_BLOCK]
+    for i in range(n_blocks):
+        slot = (oldest + i) % chain.shape[1]
+        free_log_block(m.places, m.txgs.open_txg[0], chain[log, slot, intent.PLACE], chain[log, slot, intent.BYTES])
+
+
+@part
 def _end_sync(m, now):
     """The group is on disk."""
     txg = m.txgs.syncing[0]
@@ -235,8 +253,11 @@ def _end_sync(m, now):
         _count_sync(m, now)
     count(m.tally, stat.TXGS, 1, now)
     count(m.tally, stat.SYNC_NS, now - m.throttle[throttled.SYNC_BEGAN], now)
+    end_group(m.places, txg)
     for log in range(m.zil.logs.shape[0]):
-        forget(m.zil, log, group_synced(m.zil, m.zil_params, log, txg))
+        n_free = group_synced(m.zil, m.zil_params, log, txg)
+        _free_log_blocks(m, log, n_free)
+        forget(m.zil, log, n_free)
         ring.put(m.ready, m.n_ready, chain_task(m, log))
     m.txgs.syncing[0] = 0
     is_overdue = m.txgs.overdue[0] != 0 or (m.sync[fs.TIMER_IS_OVER] != 0 and m.txgs.quiesced[0] == 0)

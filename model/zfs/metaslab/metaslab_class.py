@@ -102,8 +102,8 @@ def _set_dva(pool, copy, vdev, offset, n_bytes):
 
 
 @part
-def _allocate_copy(pool, which, txg, psize, copy, avoids):
-    """One DVA."""
+def allocate_copy(pool, which, txg, psize, copy, avoids):
+    """One DVA; those of the earlier copies are in the pool."""
     begin = _first_vdev(pool, which, copy, avoids)
     shift, any_distance = pool.params.ditto_shift, True
     while any_distance and pool.failure[0] == OK:
@@ -138,7 +138,7 @@ def allocate_from(pool, which, txg, psize, n_copies, avoids):
     if pool.rotor[which] == NO_VDEV:
         return NO_SPACE
     for copy in range(n_copies):
-        if _allocate_copy(pool, which, txg, psize, copy, avoids) != OK:
+        if allocate_copy(pool, which, txg, psize, copy, avoids) != OK:
             for earlier in range(copy - 1, -1, -1):
                 undo(pool, txg, pool.dva_vdev[earlier], pool.dva_offset[earlier], pool.dva_bytes[earlier])
             return NO_SPACE if pool.failure[0] == OK else pool.failure[0]

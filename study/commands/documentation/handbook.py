@@ -54,4 +54,5 @@ MADE = {
     "claims": results_tables.every_claim, "commands": command_help.commands, "examples": scenario_tables.examples,
     "sections": scenario_tables.sections, "settings": scenario_tables.settings, "eras": scenario_tables.names_of_eras,
     "eras-by-version": scenario_tables.eras_by_version, "real-code-speed": speed_table.real_code_speed,
+    "mariadb": scenario_tables.mariadb,
 }

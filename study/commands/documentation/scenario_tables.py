@@ -7,7 +7,7 @@ from pydantic_core import PydanticUndefined
 
 from model.zfs import eras
 from study.commands.documentation.markdown import table
-from study.machines import conf, scenario
+from study.machines import conf, scenario, words
 from study.machines import database as scenario_database
 from study.machines import storage as scenario_storage
 from study.project import ROOT
@@ -17,7 +17,8 @@ SECTIONS = (
     ('[files], kind = "ufs"', scenario_storage.Ufs),
     ("[pool], [log_pool]", scenario_storage.Pool),
     ("[pool.data], [pool.log], [pool.cache], [log_pool.data]", scenario_storage.Devices),
-    ('[database], kind = "postgres"', scenario_database.Postgres), ('[database], kind = "innodb"', scenario_database.Innodb),
+    ('[database], kind = "postgres"', scenario_database.Postgres),
+    ("[database.script]", scenario_database.Script), ('[database], kind = "innodb"', scenario_database.Innodb),
     ('[database], kind = "oracle"', scenario_database.Oracle))
 
 
@@ -61,6 +62,12 @@ def eras_by_version() -> str:
         (name, first, of_freebsd[kind].get(first, "as before"), of_linux[kind].get(first, "as before"))
         for kind, name in (("postgres", "PostgreSQL"), ("innodb", "MySQL"))
         for first in sorted({*of_freebsd[kind], *of_linux[kind]})])
+
+
+def mariadb() -> str:
+    """Which release of MySQL stands for which of MariaDB."""
+    return table(("MariaDB from version", "taken as MySQL"),
+                 [(".".join(map(str, first)), mysql) for first, mysql in sorted(words.MARIADB)])
 
 
 def _what(name: str, field) -> str:

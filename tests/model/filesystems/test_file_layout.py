@@ -80,7 +80,7 @@ def test_log_blocks_lie_beside_data_or_in_a_metaslab_of_their_own(set_aside):
     vdevs = np.array([[0, 1, 0, 9, 0, 0, 0]])
     places = new_places(vdevs, np.array([0, 1, 1, 1]), [10 * GB], [200 * GB], [40 * GB], 1, set_aside)
     n = 2**30 // 4096 + 10
-    both = np.array([(place(places, 1, 0, 8192) & OFFSET_MASK, place_of_log_block(places, 1, 0, 0, 4096) & OFFSET_MASK)
+    both = np.array([(place(places, 1, 1, 0, 8192) & OFFSET_MASK, place_of_log_block(places, 1, 0, 0, 4096) & OFFSET_MASK)
                      for _ in range(n)])
     records, log = both.T
     assert (records >= 10 * GB).all()

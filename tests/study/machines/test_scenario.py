@@ -1,11 +1,13 @@
 """Scenarios: what cannot be is one sentence; what can be is changed, compared and written by its fields."""
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from model.databases.innodb import columns as inno
+from model.databases.postgres import columns as pg
 from study.errors import UserError
 from study.machines import conf, scenario, servers
 from study.machines import simulate as machines
@@ -58,9 +60,23 @@ IMPOSSIBLE = [
     ("files.kind", "zvol", "nearest is kind = \"zfs\" with record_kib of its volblocksize"),
     ("files.kind", "hfs", "of a kind that is unknown"),
     ("files.dedup", "on", "files.dedup is not simulated; leave it out"),
-    ("files.sync", "always", "sync is 'always', but standard and disabled are simulated"),
+    ("files.sync", "always", "sync is always, but era b111 has no such property"),
+    ("files.sync", "sometimes", "must be 'standard', 'always' or 'disabled'"),
+    ("files", {"era": "b141", "sync": "always", "zil": False}, "nothing is logged without an intent log"),
     ("pool.special", {"sheet": "savvio-10k2"}, "pool.special is a special vdev, which"),
-    ("pool.fill", 0.8, "`study pool --fill 80% --fragmentation 40`"),
+    ("pool.fill", 0.8, "fill is 0.8, but fragmentation is left out"),
+    ("pool.fill", 1.2, "fill is 1.2, but it must be less than 1"),
+    ("pool.fragmentation", 40, "but nothing is in the pool; give fill"),
+    ("pool.capacity", 80, "is called fill here, in [pool]"),
+    ("files.fill", 0.8, "it belongs to [pool]"),
+    ("database.script", {"reads": 1, "rereads": 1}, "only 0 rows are updated"),
+    ("database.script", {}, "has 0 statements"),
+    ("database.script", {"reads": 1000}, "database.script.reads is 1000, but it must be 100 or less"),
+    ("database.script", {"deletes": 1}, "nearest are updates, one for each"),
+    ("database.script", "tpcb", "or give the counts of its statements"),
+    ("pool.ashift", 12, "it belongs to [pool.data]"),
+    ("files.zfs_txg_timeout", 5, "is a parameter of ZFS's module that cannot be set here"),
+    ("database.tables", 10, "is called rows here"),
     ("database.kind", "sqlite", "sqlite is not simulated; choose postgres"),
     ("database", {"kind": "mariadb", "version": "5.1"}, "MariaDB is simulated from 5.5 on"),
     ("database", {"kind": "mariadb", "version": "new"}, "no version of MariaDB"),
@@ -115,6 +131,26 @@ def test_a_transaction_reads_then_writes_and_either_half_can_be_asked_for_alone(
     assert reads + writes == statements()
 
 
+@pytest.mark.parametrize(("name", "counts"), [
+    ("select-only", {"reads": 1}), ("simple-update", {"updates": 1, "rereads": 1, "inserts": 1}),
+    ("tpc-b", {"updates": 1, "rereads": 1, "tellers": 1, "branches": 1, "inserts": 1})])
+def test_a_script_of_pgbenchs_own_counts_is_pgbenchs_own_transaction(name, counts):
+    values = machines.known([POSTGRES]).central()
+    own, counted = (servers.postgres_database(scenario.changed(POSTGRES, {"database.script": script}), values, 1000)
+                    for script in (name, counts))
+    assert [np.array_equal(*pair) for pair in zip(own, counted, strict=True)] == [True] * len(own)
+
+
+def test_an_own_script_reads_as_much_of_the_accounts_as_they_are():
+    values = machines.known([POSTGRES]).central()
+    script = {"database.script": {"reads": 5, "updates": 2, "inserts": 1}}
+    own = servers.postgres_database(scenario.changed(POSTGRES, script), values, 1000)
+    accounts = own.relations[:7, pg.N_ROWS]
+    assert accounts.sum() == 100_000 * POSTGRES.postgres.scale
+    assert accounts.max() - accounts.min() <= 1
+    assert len(own.statements) == 2 + 5 + 2 + 1
+
+
 def test_ufs_has_no_log_device():
     with pytest.raises(UserError, match="are ZFS's"):
         scenario.changed(POSTGRES, {"files": {"kind": "ufs"}, "pool.log": {"sheet": "x25-e"}})
@@ -136,10 +172,18 @@ def test_what_has_no_range_outside_of_its_study_is_one_sentence(changes, what):
 
 def test_all_words_that_are_unknown_are_named_at_once_and_none_by_a_word_that_means_something_else():
     with pytest.raises(UserError) as caught:
-        scenario.of(DISK | {"pool": DISK["pool"] | {"special": {}, "fill": 0.5}, "files": {"dedup": "on"},
+        scenario.of(DISK | {"pool": DISK["pool"] | {"special": {}, "capacity": 50}, "files": {"dedup": "on"},
                             "database": {"kind": "postgres"}})
-    assert all(word in str(caught.value) for word in ("pool.special", "pool.fill", "files.dedup"))
+    assert all(word in str(caught.value) for word in ("pool.special", "pool.capacity", "files.dedup"))
     assert "did you mean" not in str(caught.value)
+
+
+def test_wrong_values_and_settings_are_named_together():
+    with pytest.raises(UserError) as caught:
+        scenario.of({"pool": {"data": {"sheet": "savvio-10k2"}, "fill": 0.7}, "files": {"kind": "zvol"},
+                     "database": {"script": "mine.sql", "conf": {"wal_segment_size": "64MB"}}})
+    assert all(word in str(caught.value) for word in
+               ("fragmentation is left out", "a zvol", "mine.sql", "[database.script]", "wal_segment_size"))
 
 
 @pytest.mark.parametrize(("database", "version"), [
@@ -152,9 +196,18 @@ def test_mariadb_is_the_innodb_that_it_has(database, version):
     assert (taken.kind, taken.version) == ("innodb", version)
 
 
-@pytest.mark.parametrize(("sync", "zil"), [("standard", True), ("disabled", False)])
-def test_sync_is_said_as_zfs_says_it(sync, zil):
-    assert scenario.of(DISK | {"files": {"sync": sync}, "database": {"kind": "postgres"}}).files.zil == zil
+@pytest.mark.parametrize(("sync", "disabled", "always"), [("standard", 0, 0), ("disabled", 1, 0), ("always", 0, 1)])
+def test_sync_is_said_as_zfs_says_it(sync, disabled, always):
+    machine = scenario.changed(POSTGRES, {"files.era": "b141", "files.sync": sync})
+    settings = machines.zfs_settings(machine, machines.known([machine]).central())
+    assert (settings.zil_disabled, settings.sync_always) == (disabled, always)
+
+
+def test_sync_disabled_is_what_zil_disable_was():
+    values = machines.known([POSTGRES]).central()
+    by_property, by_tunable = (scenario.changed(POSTGRES, change) for change in
+                               ({"files.sync": "disabled"}, {"files.zil": False}))
+    assert machines.zfs_settings(by_property, values) == machines.zfs_settings(by_tunable, values)
 
 
 @pytest.mark.parametrize(("database", "name", "why"), [

@@ -50,6 +50,35 @@ def test_every_example_is_a_machine_that_can_be_built(path):
             machine_devices.of_device(part, values)
 
 
+def test_a_fill_without_the_database_in_it_is_one_sentence():
+    with pytest.raises(UserError, match="give the fill with the database in it"):
+        run({"database.scale": 1000, "pool.fill": 0.01, "pool.fragmentation": 5})
+
+
+def test_no_fill_is_the_pool_as_ever():
+    assert run({"pool.fill": 0.0}).result.response_ns.tolist() == run({}).result.response_ns.tolist()
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_no_write_waits_with_sync_disabled_and_every_write_with_always(seed):
+    """On devices without an arm: at which angle a log block finds a disk is chance, and can weigh more."""
+    disabled, standard, always = (run({"pool.data.sheet": "x25-e", "files.sync": sync, "database.scale": 5}, seed=seed)
+                                  for sync in ("disabled", "standard", "always"))
+    assert disabled.tps > standard.tps >= always.tps
+    assert disabled.mean_ms < standard.mean_ms <= always.mean_ms
+    assert always.devices["data"]["writes"] >= standard.devices["data"]["writes"] > 0
+
+
+def test_commits_wait_for_no_disk_with_sync_disabled():
+    disabled, standard = (run({"files.sync": sync}) for sync in ("disabled", "standard"))
+    assert disabled.tps > standard.tps
+
+
+def test_an_own_script_changes_as_many_rows_as_it_says():
+    counts = run({"database.script": {"reads": 5, "updates": 2, "inserts": 3}, "database.transactions": 1000}).counts
+    assert counts["hot_updates"] + counts["moved_updates"] == 2 * counts["commits"]
+
+
 def test_a_database_that_does_not_fit_is_one_sentence():
     with pytest.raises(UserError, match="but the disks hold"):
         run({"database.scale": 100_000})

@@ -1,0 +1,79 @@
+"""Pools that a scenario says are filled: free space is as described, and what a run writes goes there and nowhere else."""
+import json
+
+import numpy as np
+import pytest
+
+from model.zfs import eras
+from model.zfs.ageing.described import n_units
+from model.zfs.metaslab.metaslab_class import NO_HINT, allocate
+from model.zfs.metaslab.sync import sync_txg
+from model.zfs.space.status import OK
+from study.machines import free_space
+from study.machines.storage import Pool
+from study.pools import described_space
+from support.processes import interpreted
+
+B141, OPENZFS = eras.era("b141"), eras.era("openzfs")
+RECORD, GROUP, SEEDS = 8192, 2000, (1, 2, 3)
+
+
+def pool(fill, fragmentation, **data):
+    return Pool.model_validate({"data": {"sheet": "savvio-10k2", "use_gib": 16} | data, "fill": fill,
+                                "fragmentation": fragmentation})
+
+
+def ios_of_a_group(fragmentation, seed):
+    """I/Os of records that are written together, if they all wait."""
+    space = free_space.of_pool(pool(0.8, fragmentation), B141, seed)
+    places = []
+    for _ in range(GROUP):
+        assert allocate(space, 1, RECORD, 1, NO_HINT) == OK
+        places.append((int(space.dva_vdev[0]), int(space.dva_offset[0])))
+    assert sync_txg(space, 1) == OK
+    vdevs, offsets = np.array(places).T
+    return n_units(vdevs, offsets, RECORD, 2**17)
+
+
+def test_a_pool_without_fill_has_no_space_of_its_own():
+    assert free_space.of_pool(pool(0, None), B141, 1) is None
+    assert free_space.of_pool(None, B141, 1) is None
+
+
+def test_more_fragmentation_never_makes_fewer_ios():
+    ios = [sum(ios_of_a_group(percent, seed) for seed in SEEDS) for percent in (0, 25, 50, 75)]
+    assert ios == sorted(ios)
+    assert ios[-1] > 1.5 * ios[0]
+
+
+@pytest.mark.parametrize(("fill", "percent", "ashift"), [(0.5, 10, 9), (0.8, 40, 9), (0.8, 40, 12), (0.9, 75, 12)])
+def test_free_space_has_the_fill_and_the_fragmentation_that_were_asked_for(fill, percent, ashift):
+    made = free_space.made(pool(fill, percent, ashift=ashift), B141)
+    free = np.concatenate([np.diff(free_space.free_of(made.slab, 1, 0, m)).ravel() for m in made.numbers])
+    assert free.sum() / len(made.numbers) / made.slab.size_bytes == pytest.approx(1 - fill, abs=0.02)
+    assert described_space.fragmentation(free) == pytest.approx(percent, abs=3)
+    assert not (free % 2**ashift).any()
+
+
+def test_large_pools_are_made_in_part_and_that_is_said():
+    small, large = pool(0.8, 40), pool(0.5, 80, count=40, layout="raidz2", width=10, use_gib=60)
+    assert "taken as full" not in free_space.note("pool", small, B141)
+    made = free_space.made(large, B141)
+    n_segments = large.data.n_vdevs * len(made.numbers) * described_space.n_segments(made.slab, 0)
+    assert n_segments <= free_space.MAX_SEGMENTS
+    assert f"in {len(made.numbers)} of the {made.n_metaslabs} metaslabs of each vdev" in free_space.note("pool", large, B141)
+    assert "taken as full" in free_space.note("pool", large, B141)
+
+
+def test_the_metaslab_that_is_set_aside_for_log_blocks_is_none_of_them():
+    large = pool(0.8, 40, use_gib=60)
+    assert free_space.made(large, B141).numbers[0] == 0
+    assert free_space.made(large, OPENZFS).numbers[0] == 1
+
+
+def test_a_run_writes_to_what_was_free_and_never_over_itself():
+    printed = json.loads(interpreted("drivers.filled_pool"))
+    assert printed["n"] > 50
+    assert printed["groups"] > 5
+    assert printed["overlaps"] == printed["outside"] == 0
+    assert printed["live_bytes"] <= printed["more_bytes"] < printed["written_bytes"]
