@@ -29,7 +29,7 @@ from model.zfs.txg.throttle import to_scale
 from study.documents import priors
 from study.documents.priors import Known
 from study.errors import UserError
-from study.machines import free_space, packing, ufs
+from study.machines import packing, pool_fill, ufs
 from study.machines.devices import devices_of, of_device, of_pool, of_sheet
 from study.machines.scenario import Scenario
 from study.machines.servers import (
@@ -156,7 +156,7 @@ def store(machine: Scenario, values: dict, files: np.ndarray, n_processes: int, 
     settings = zfs_settings(machine, values, n_seconds)
     ratios = packing.ratios(machine, values, kinds or [], files[1:, 0])
     rules = build(machine, values)
-    spaces = (free_space.of_pool(each, rules, seed + i) for i, each in enumerate((machine.pool, machine.log_pool)))
+    spaces = (pool_fill.of_pool(each, rules, seed + i) for i, each in enumerate((machine.pool, machine.log_pool)))
     return Both(zfs=zfs_store.new_store(files, settings, rules, pool, n_processes, seed, log_pool, ratios, *spaces))
 
 

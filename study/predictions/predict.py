@@ -20,7 +20,7 @@ from study import console, memo
 from study.documents import priors
 from study.ensembles import ensembles, intervals
 from study.errors import UserError
-from study.machines import conf, free_space, run_length
+from study.machines import conf, pool_fill, run_length
 from study.machines import simulate as machines
 from study.machines.dangers import dangers
 from study.machines.scenario import Scenario
@@ -182,7 +182,7 @@ def notes(machine: Scenario) -> tuple[str, ...]:
     if machine.database.kind == "innodb" and machine.database.version is None:
         lines.append("the version of MySQL is left out: 5.4 of 2009 is taken, with sysbench 0.4 and no binary log. Newer "
                      "ones take up to twice the processor time for a write.")
-    lines += [free_space.note(name, pool, eras.era(machine.zfs.era)) for name, pool in
+    lines += [pool_fill.note(name, pool, eras.era(machine.zfs.era)) for name, pool in
               (("pool", machine.pool), ("log_pool", machine.log_pool)) if pool is not None and pool.fill]
     if machine.files.kind == "zfs" and machines.system(machine) != "solaris":
         if machine.files.era.startswith("openzfs"):

@@ -8,7 +8,7 @@ from model.filesystems.zfs import columns as fs
 from model.filesystems.zfs import stats as stat
 from model.simulations.database_server import n_processes_of, postgres_files, simulate_postgres
 from model.zfs.vdev.places import FRONT_BYTES, OFFSET_MASK
-from study.machines import free_space, scenario, servers
+from study.machines import pool_fill, scenario, servers
 from study.machines import simulate as machines
 
 N, SEED = 40, 1
@@ -21,9 +21,9 @@ MACHINE = scenario.of({
 
 def free_segments(values):
     """[start, end) of what is free of the only vdev at the beginning."""
-    made = free_space.made(MACHINE.pool, machines.build(MACHINE, values))
+    made = pool_fill.made(MACHINE.pool, machines.build(MACHINE, values))
     size = made.slab.size_bytes
-    return np.concatenate([m * size + free_space.free_of(made.slab, SEED, 0, m) for m in made.numbers])
+    return np.concatenate([m * size + pool_fill.free_of(made.slab, SEED, 0, m) for m in made.numbers])
 
 
 def run():

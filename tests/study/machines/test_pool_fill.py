@@ -9,7 +9,7 @@ from model.zfs.ageing.described import n_units
 from model.zfs.metaslab.metaslab_class import NO_HINT, allocate
 from model.zfs.metaslab.sync import sync_txg
 from model.zfs.space.status import OK
-from study.machines import free_space
+from study.machines import pool_fill
 from study.machines.storage import Pool
 from study.pools import described_space
 from support.processes import interpreted
@@ -25,7 +25,7 @@ def pool(fill, fragmentation, **data):
 
 def ios_of_a_group(fragmentation, seed):
     """I/Os of records that are written together, if they all wait."""
-    space = free_space.of_pool(pool(0.8, fragmentation), B141, seed)
+    space = pool_fill.of_pool(pool(0.8, fragmentation), B141, seed)
     places = []
     for _ in range(GROUP):
         assert allocate(space, 1, RECORD, 1, NO_HINT) == OK
@@ -36,8 +36,8 @@ def ios_of_a_group(fragmentation, seed):
 
 
 def test_a_pool_without_fill_has_no_space_of_its_own():
-    assert free_space.of_pool(pool(0, None), B141, 1) is None
-    assert free_space.of_pool(None, B141, 1) is None
+    assert pool_fill.of_pool(pool(0, None), B141, 1) is None
+    assert pool_fill.of_pool(None, B141, 1) is None
 
 
 def test_more_fragmentation_never_makes_fewer_ios():
@@ -48,8 +48,8 @@ def test_more_fragmentation_never_makes_fewer_ios():
 
 @pytest.mark.parametrize(("fill", "percent", "ashift"), [(0.5, 10, 9), (0.8, 40, 9), (0.8, 40, 12), (0.9, 75, 12)])
 def test_free_space_has_the_fill_and_the_fragmentation_that_were_asked_for(fill, percent, ashift):
-    made = free_space.made(pool(fill, percent, ashift=ashift), B141)
-    free = np.concatenate([np.diff(free_space.free_of(made.slab, 1, 0, m)).ravel() for m in made.numbers])
+    made = pool_fill.made(pool(fill, percent, ashift=ashift), B141)
+    free = np.concatenate([np.diff(pool_fill.free_of(made.slab, 1, 0, m)).ravel() for m in made.numbers])
     assert free.sum() / len(made.numbers) / made.slab.size_bytes == pytest.approx(1 - fill, abs=0.02)
     assert described_space.fragmentation(free) == pytest.approx(percent, abs=3)
     assert not (free % 2**ashift).any()
@@ -57,18 +57,18 @@ def test_free_space_has_the_fill_and_the_fragmentation_that_were_asked_for(fill,
 
 def test_large_pools_are_made_in_part_and_that_is_said():
     small, large = pool(0.8, 40), pool(0.5, 80, count=40, layout="raidz2", width=10, use_gib=60)
-    assert "taken as full" not in free_space.note("pool", small, B141)
-    made = free_space.made(large, B141)
+    assert "taken as full" not in pool_fill.note("pool", small, B141)
+    made = pool_fill.made(large, B141)
     n_segments = large.data.n_vdevs * len(made.numbers) * described_space.n_segments(made.slab, 0)
-    assert n_segments <= free_space.MAX_SEGMENTS
-    assert f"in {len(made.numbers)} of the {made.n_metaslabs} metaslabs of each vdev" in free_space.note("pool", large, B141)
-    assert "taken as full" in free_space.note("pool", large, B141)
+    assert n_segments <= pool_fill.MAX_SEGMENTS
+    assert f"in {len(made.numbers)} of the {made.n_metaslabs} metaslabs of each vdev" in pool_fill.note("pool", large, B141)
+    assert "taken as full" in pool_fill.note("pool", large, B141)
 
 
 def test_the_metaslab_that_is_set_aside_for_log_blocks_is_none_of_them():
     large = pool(0.8, 40, use_gib=60)
-    assert free_space.made(large, B141).numbers[0] == 0
-    assert free_space.made(large, OPENZFS).numbers[0] == 1
+    assert pool_fill.made(large, B141).numbers[0] == 0
+    assert pool_fill.made(large, OPENZFS).numbers[0] == 1
 
 
 def test_a_run_writes_to_what_was_free_and_never_over_itself():

@@ -1,7 +1,7 @@
 """What is free of a pool that a scenario says is filled: made as described, for the allocator to find its way in.
 
-    free_space.of_pool(machine.pool, build, seed)       None where `fill` is 0
-    free_space.note(machine.pool, build)                what was made of it, in a sentence
+    pool_fill.of_pool(machine.pool, build, seed)       None where `fill` is 0
+    pool_fill.note(machine.pool, build)                what was made of it, in a sentence
 
 Every metaslab has the fill and the fragmentation of the pool. The free segments of one are drawn by
 `study.pools.described_space`, and what lies between them is claimed. A large pool has more segments than the model holds:
