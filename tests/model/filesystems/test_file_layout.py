@@ -10,6 +10,7 @@ from model.filesystems.zfs import file_layout
 from model.filesystems.zfs.placement import FRONT_BYTES as PLACES_FRONT
 from model.filesystems.zfs.placement import LOG_ZONE, log_bytes, new_places, place, place_of_log_block
 from model.filesystems.zfs.state import Settings
+from model.jit import kernel
 from model.structures.sentinels import NOWHERE
 from model.zfs.eras import ERAS, era
 from model.zfs.txg.write_issue import time_between
@@ -73,6 +74,12 @@ def test_new_blocks_have_room_on_the_device(used):
     assert (places.region_bytes >= min(used, 1 / 16) * room * 0.999).all()
 
 
+@kernel
+def commit(places):
+    """Places of a record and of a log block."""
+    return place(places, 1, 1, 0, 8192), place_of_log_block(places, 1, 0, 0, 4096)
+
+
 @pytest.mark.parametrize("set_aside", [0, 2**30])
 def test_log_blocks_lie_beside_data_or_in_a_metaslab_of_their_own(set_aside):
     """A commit that writes a record and a log block: side by side up to OpenZFS 2.0, later each in its place, one behind the
@@ -80,8 +87,7 @@ def test_log_blocks_lie_beside_data_or_in_a_metaslab_of_their_own(set_aside):
     vdevs = np.array([[0, 1, 0, 9, 0, 0, 0]])
     places = new_places(vdevs, np.array([0, 1, 1, 1]), [10 * GB], [200 * GB], [40 * GB], 1, set_aside)
     n = 2**30 // 4096 + 10
-    both = np.array([(place(places, 1, 1, 0, 8192) & OFFSET_MASK, place_of_log_block(places, 1, 0, 0, 4096) & OFFSET_MASK)
-                     for _ in range(n)])
+    both = np.array([commit(places) for _ in range(n)]) & OFFSET_MASK
     records, log = both.T
     assert (records >= 10 * GB).all()
     if not set_aside:
