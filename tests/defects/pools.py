@@ -68,7 +68,7 @@ def kept_after_a_failure(pool, which, vdev, real=metaslab_class._hand_on):
         real(pool, which, vdev)
 
 
-def copies_do_not_count(pool, which, txg, psize, copy, avoids, real=metaslab_class._allocate_copy):
+def copies_do_not_count(pool, which, txg, psize, copy, avoids, real=metaslab_class.allocate_copy):
     rotor, used = pool.rotor[which], pool.used_aliquot[which]
     status = real(pool, which, txg, psize, copy, avoids)
     if copy > 0:
@@ -232,7 +232,7 @@ DEFECTS = {  # defect: (what is replaced by what, or which rules are others, whe
     "what is over counts for the next turn": ([(metaslab_class, "_hand_on", what_is_over_counts_for_the_next)],
                                               ("mv2uneq", FF)),
     "a turn is kept after a failure": ([(metaslab_class, "_hand_on", kept_after_a_failure)], ("mv3full", FF)),
-    "copies do not count for the turn": ([(metaslab_class, "_allocate_copy", copies_do_not_count)], ("mv3full", FF)),
+    "copies do not count for the turn": ([(metaslab_class, "allocate_copy", copies_do_not_count)], ("mv3full", FF)),
     "hints are not followed": ([(metaslab_class, "_first_vdev", no_hints)], ("mv3full", FF)),
     "the vdev of the hint is not avoided": ([(metaslab_class, "_first_vdev", no_avoiding)], ("mv3full", FF)),
     "each copy begins at the rotor": ([(metaslab_class, "_first_vdev", copies_begin_at_the_rotor)], ("mv3full", FF)),

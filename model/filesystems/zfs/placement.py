@@ -24,8 +24,8 @@ are faster. The slim log gives 36 or 128 KiB and may write 8: then the next one 
 one disk. *More disks are slower* for small commits, by up to half a revolution each. A mirror waits for the later of
 its spindles.
 
-In a pool whose data vdevs are filled (`Places.space`) they give what the allocator itself picks in their free space
-(`model.zfs.metaslab`), instead of rules 1 to 4:
+Where the data vdevs of a pool are filled (`Places.space`), the allocator itself picks in their free space
+(`model.zfs.metaslab`). Then these rules stand for rules 1 to 4:
 
  6. What the sync thread writes is allocated in the group that is synced, all else in the open one.
  7. What this run wrote and replaces is freed in the open group. So are blocks of the pool, which every group writes anew, at

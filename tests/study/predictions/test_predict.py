@@ -427,13 +427,14 @@ def test_a_wrong_scenario_exits_with_2(study, tmp_path):
 
 def test_what_is_left_out_is_said_with_what_is_taken():
     content = {"pool": {"data": {"sheet": "savvio-10k2"}}, "host": {"cpus": 4}, "database": {"kind": "mariadb"}}
-    of_database, host, files, data, database = predict.taken_by_default(content, scenario.of(content))
+    of_database, host, files, pool, data, database = predict.taken_by_default(content, scenario.of(content))
     assert of_database == "database: mariadb is taken as the InnoDB of MySQL 5.7"
     assert "memory_gib = 8" in host
     assert 'system = "linux"' in host
     assert "cpus =" not in host
     assert 'era = "openzfs_2017"' in files
     assert "to_scale" not in files
+    assert pool == "pool: fill = 0"
     assert "count = 1" in data
     assert "sheet" not in data
     assert "rows = 10000000" in database

@@ -151,7 +151,8 @@ class OneChanged(sources.Digests):
 @pytest.mark.parametrize(("changed", "repeated"), [
     ("model/databases/oracle/step.py", {"07", "08", "09", "10", "91"}),     # machines of the reader's own can have Oracle
     ("model/simulations/sequential_reads/events.py", {"02"}),
-    ("model/zfs/metaslab/metaslab_group.py", {"03", "04", "05", "06", "90"}),
+    ("model/zfs/metaslab/metaslab_group.py", {"03", "04", "05", "06", "07", "08", "09", "10", "90", "91"}),  # filled pools
+    ("model/simulations/order_entry/log_blocks.py", {"03", "04", "05", "06"}),
     ("study/figures/ladders.py", {"07", "08"}),
     ("study/runs/guard.py", {"00", "01", "02", "03", "04", "05", "06", "07", "08", "09", "10", "90", "91"})])
 def test_a_changed_source_repeats_the_notebooks_that_can_see_it(changed, repeated, monkeypatch):
