@@ -75,9 +75,11 @@ def test_new_blocks_have_room_on_the_device(used):
 
 
 @kernel
-def commit(places):
-    """Places of a record and of a log block."""
-    return place(places, 1, 1, 0, 8192), place_of_log_block(places, 1, 0, 0, 4096)
+def commit_all(places, both):
+    """Places of records, and of a log block with each, into `both` (int64[n, 2])."""
+    for row in both:
+        row[0] = place(places, 1, 1, 0, 8192)
+        row[1] = place_of_log_block(places, 1, 0, 0, 4096)
 
 
 @pytest.mark.parametrize("set_aside", [0, 2**30])
@@ -87,8 +89,9 @@ def test_log_blocks_lie_beside_data_or_in_a_metaslab_of_their_own(set_aside):
     vdevs = np.array([[0, 1, 0, 9, 0, 0, 0]])
     places = new_places(vdevs, np.array([0, 1, 1, 1]), [10 * GB], [200 * GB], [40 * GB], 1, set_aside)
     n = 2**30 // 4096 + 10
-    both = np.array([commit(places) for _ in range(n)]) & OFFSET_MASK
-    records, log = both.T
+    both = np.zeros((n, 2), np.int64)
+    commit_all(places, both)
+    records, log = (both & OFFSET_MASK).T
     assert (records >= 10 * GB).all()
     if not set_aside:
         assert np.abs(log - records).max() <= 2 * 8192

@@ -163,6 +163,7 @@ TYPES = {"metrics": "DOUBLE", "params": "VARCHAR"}
 TRANSCRIPTS = {"oltp-with-fix", "oltp-without-fix", "seqread-cache-on", "seqread-cache-off"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CHECKS)
 def test_each_check_has_a_row_whose_alteration_turns_its_finding(original, rows, name):
     table = audit.run(original, name)

@@ -34,6 +34,7 @@ def test_cache_devices_agree_with_their_twin_move_by_move(sequence, build, c, n_
         both.check()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_long_runs_agree_with_the_twin(seed):
     """The hand comes round, blocks that are nowhere else are written over, and some come back."""
@@ -44,6 +45,7 @@ def test_long_runs_agree_with_the_twin(seed):
     assert both.n_alone > 0
 
 
+@pytest.mark.slow
 def test_defects_are_noticed():
     """Run without the compiler, so that one function can be replaced."""
     assert json.loads(interpreted("defects.l2arc")) == ["none"]
@@ -114,6 +116,7 @@ def test_reads_beyond_the_arc_come_from_the_device_once_it_is_warm():
     assert x.from_pool - cold < 0.05 * (10_000 * (1 - 64 / 125))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("build", "mib_a_second"), [("onnv_79", 8), ("b103", 8), ("b141", 40)])
 def test_a_device_is_never_fed_faster_than_a_target_a_round(build, mib_a_second):
     """Of a warm ARC full of what was never fed: 8 MiB a second, and since b117 every 200 ms while there is enough."""

@@ -109,6 +109,7 @@ def test_decides_as_its_twin(classes, story):
     assert ours == theirs
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("defect", DEFECTS)
 def test_every_defect_is_noticed(defect):
     assert any(ours != theirs for classes in (EARLY, LATE) for ours, theirs in

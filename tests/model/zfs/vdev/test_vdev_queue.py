@@ -137,6 +137,7 @@ STORIES = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("defect", DEFECTS)
 def test_a_defect_of_the_rule_shows_against_the_kernels(defect):
     assert any(told(Twin(params, defect), story) != told(Leaf(params), story) for params, story in STORIES)
@@ -481,6 +482,7 @@ for params in ALL_RULES.values():
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("setting", ["NUMBA_DISABLE_JIT", "NUMBA_BOUNDSCHECK"])
 def test_interpreted_and_bounds_checked_code_issues_the_same(setting):
     plain, checked = printed(["-c", SHORT_RUN]), printed(["-c", SHORT_RUN], **{setting: "1"})
