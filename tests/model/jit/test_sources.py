@@ -151,6 +151,7 @@ print(*(sum(kernel.stats.cache_misses.values()) for kernel in (misses, misses_te
 """
 
 
+@pytest.mark.slow
 def test_one_changed_function_compiles_what_can_see_it_and_a_comment_compiles_nothing(tmp_path):
     """(times that the LRU list was compiled, that the textbook's ARC was)"""
     shutil.copytree(ROOT / "model", tmp_path / "model", ignore=shutil.ignore_patterns("__pycache__"))

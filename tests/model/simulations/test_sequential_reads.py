@@ -139,6 +139,7 @@ def test_without_prefetch_every_record_is_waited_for(site):
 # ---- coming to the end of the file ----
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("keeps_indirect", [0, 1])
 @pytest.mark.parametrize("arc_bytes", [2**25, 2**30])
 def test_a_file_read_again_comes_from_core_just_if_it_fits(arc_bytes, keeps_indirect):

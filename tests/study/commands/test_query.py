@@ -11,6 +11,8 @@ DRAW = """
 from study.runs import record
 from study.figures import disks
 import pandas as pd
+
+pytestmark = pytest.mark.slow      # kernels of Jupyter are started
 record.metric("answer.value", n * n, "1")
 table = pd.DataFrame({"drive": ["a"], "year": [1], "version": ["specified"], "second_half_percent": [n]})
 table["disksim_percent"] = 1

@@ -17,6 +17,8 @@ from study.documents import claims
 from study.grades import grading
 from study.project import DATA
 
+pytestmark = pytest.mark.slow      # kernels of Jupyter are started
+
 ALLOC = DATA / "traces" / "alloc"
 TRACE = DATA / "traces" / "vdev_cache" / "meta_L1.parquet"
 NO_RESULT = {("lab",)}      # it does not come back

@@ -9,6 +9,8 @@ from study.runs.folder import manifest
 from study.runs.plan import done_before, is_current, plan
 from study.runs.runner import run
 
+pytestmark = pytest.mark.slow      # kernels of Jupyter are started
+
 READS = {
     "open": ("runs.csv", "text = open('runs.csv').read()"),
     "pandas": ("runs.csv", "import pandas\npandas.read_csv('runs' + '.csv')"),

@@ -20,6 +20,8 @@ from study.runs.runner import run
 from support import processes
 from support.processes import ended, started
 
+pytestmark = pytest.mark.slow      # kernels of Jupyter are started
+
 MARK = "keeper-test-sleeper"
 SLEEPER = f"[sys.executable, '-c', 'import time; time.sleep(600)', {MARK!r}]"
 # A child of the kernel's session, one of a session of its own, and one whose parent has ended.

@@ -15,6 +15,8 @@ from study.runs.plan import UNLIMITED, done_before, plan
 from study.runs.runner import run
 from study.store import series, store
 
+pytestmark = pytest.mark.slow      # kernels of Jupyter are started
+
 ROWS = [(1, "tps", 101.0, "1/s"), (2, "tps", 102.0, "1/s"), (3, "tps", 103.0, "1/s"),
         (1, "io_size", 4096.0, "B"), (3, "io_size", 12288.0, "B")]
 FRAME = pd.DataFrame(ROWS, columns=samples.COLUMNS)

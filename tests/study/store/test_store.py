@@ -15,6 +15,8 @@ from study.runs.runner import run
 from study.store import store
 from support.processes import started
 
+pytestmark = pytest.mark.slow      # kernels of Jupyter are started
+
 RECORD = "from study.runs import record\nrecord.metric('answer.value', n, '1')"
 
 

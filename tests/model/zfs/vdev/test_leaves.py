@@ -76,9 +76,11 @@ def agrees_with_mm1(load, drawn_ns, n=8_000):
     return abs(batches.mean() - SERVICE_NS / (1 - load)) < limit
 
 
+@pytest.mark.slow
 def test_an_open_queue_with_exponential_services_is_mm1():
     assert agrees_with_mm1(0.5, (-np.log1p(-stream(5, "services").random(2**16)) * SERVICE_NS).astype(np.int64))
 
 
+@pytest.mark.slow
 def test_services_that_are_all_the_same_are_not_mm1():
     assert not agrees_with_mm1(0.5, np.full(16, SERVICE_NS))
