@@ -43,17 +43,17 @@ def made(pool: Pool, build: Era) -> Made:
     """Which metaslabs of each data vdev. UserError for a fragmentation that such a fill cannot have."""
     data, vdev = pool.data, _vdev(pool.data)
     asize, set_aside = vdev_asize(vdev, data.device_bytes), _set_aside(data, build)
-    size, most = 1 << metaslab_shift(asize), MAX_SEGMENTS // data.n_vdevs
+    size, max_segments = 1 << metaslab_shift(asize), MAX_SEGMENTS // data.n_vdevs
     of_rule = size
     while True:
         slab = described_space.alike(pool.fill, pool.fragmentation or 0, size, size, 1 << data.ashift)[0]
         n, of_each = asize // size, described_space.n_segments(slab, 0)
         apart = -(-n >> DISTANCE_SHIFT) or 1
-        in_a_row = min(apart, max(1, most // PLACES // of_each))
+        in_a_row = min(apart, max(1, max_segments // PLACES // of_each))
         numbers = [m for m in range(min(n, PLACES * apart)) if m % apart < in_a_row and m * size >= set_aside]
-        if most // of_each >= n:
+        if max_segments // of_each >= n:
             numbers = [m for m in range(n) if m * size >= set_aside]
-        if len(numbers) * of_each <= most or size >> SMALLEST_SHIFT < 2:
+        if len(numbers) * of_each <= max_segments or size >> SMALLEST_SHIFT < 2:
             return Made(slab, n, numbers, of_rule // size)
         size //= 2
 

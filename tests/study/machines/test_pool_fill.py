@@ -71,6 +71,7 @@ def test_the_metaslab_that_is_set_aside_for_log_blocks_is_none_of_them():
     assert pool_fill.made(large, OPENZFS).numbers[0] == 1
 
 
+@pytest.mark.slow
 def test_a_run_writes_to_what_was_free_and_never_over_itself():
     printed = json.loads(interpreted("drivers.filled_pool"))
     assert printed["n"] > 50
