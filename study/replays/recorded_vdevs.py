@@ -18,6 +18,7 @@ FILE = "pools.jsonl"
 MAX_METASLABS, LARGEST_POOL = 2**16, 2**53  # of a pool; B
 LARGEST_SHIFT = 50
 MAX_VDEVS = 2**10
+MAX_ROWS = 2**40
 
 
 def read_pools(path: Path) -> dict[tuple[str, str], tuple[TopVdev, ...]]:
@@ -25,6 +26,14 @@ def read_pools(path: Path) -> dict[tuple[str, str], tuple[TopVdev, ...]]:
     return dict(read_lines(
         path, lambda entry: ((str(entry["trace"]), str(entry["variant"])), _vdevs(entry["vdevs"])), "a pool",
         "trace, variant and vdevs, each of asize, ms_shift, ms_count, ashift, children, parity and log"))
+
+
+def read_rows(path: Path) -> dict[tuple[str, str], int]:
+    """How many rows each trace has, by (trace, variant), where the file says so. Raises UserError."""
+    named = read_lines(path, lambda entry: ((str(entry["trace"]), str(entry["variant"])),
+                                            whole(entry, "rows", 0, MAX_ROWS) if "rows" in entry else None),
+                       "a pool", "trace and variant, and a whole number of rows or none")
+    return {name: n_rows for name, n_rows in named if n_rows is not None}
 
 
 def _vdevs(entries: list) -> tuple[TopVdev, ...]:

@@ -214,6 +214,7 @@ class Recorded(NamedTuple):
     sizes: dict[str, int]  # cache_bytes, max_read_bytes
     fill_ticks: int | None = None
     era: str | None = None
+    n_reads: int | None = None
 
 
 def read_stats(path: Path) -> dict[str, Recorded]:
@@ -229,7 +230,13 @@ def _recorded(entry: dict) -> Recorded:
     sizes = {argument: whole(entry, name, 0, LARGEST_CACHE)
              for argument, name in (("cache_bytes", "size"), ("max_read_bytes", "max")) if name in entry}
     return Recorded(sizes, whole(entry, "L", 0, LARGEST) if "L" in entry else None,
-                    BUILD_OF_RULE[rule] if rule is not None else None)
+                    BUILD_OF_RULE[rule] if rule is not None else None, _n_reads(entry))
+
+
+def _n_reads(entry: dict) -> int | None:
+    """Reads of all outcomes, where they were counted."""
+    counts = entry.get("by_res")
+    return sum(counts) if isinstance(counts, list) and all(type(n) is int for n in counts) else None
 
 
 def replays_of(path: Path, recorded: Recorded) -> Iterator[Replay]:

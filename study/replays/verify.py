@@ -2,6 +2,7 @@
 
 A file that should be a trace, by its name or its columns, and cannot be replayed is an error. Any other file is named, too.
 """
+import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -14,9 +15,9 @@ from study import tables as table_file
 from study.errors import UserError
 from study.project import DATA, data_files
 from study.replays import alloc_trace, pool, pool_states, raidz, space_map, trace_file, vdev_cache, vdev_queue
-from study.replays.alloc_trace import OFFSETS, OPERATIONS, AllocReplay, recorded_with
-from study.replays.pool_states import STATES
-from study.replays.recorded_vdevs import FILE
+from study.replays.alloc_trace import OFFSETS, OPERATIONS, AllocReplay, recorded_with, scenario_of
+from study.replays.pool_states import STATES, txgs_beside
+from study.replays.recorded_vdevs import FILE, read_rows
 from study.replays.trace_file import Comparison, columns_of, is_table, stem_of, table_beside
 from study.replays.vdev_cache import Replay
 
@@ -48,7 +49,7 @@ def verify(folder: Path) -> Iterator[Result | Unreadable | NotCompared]:
     UserError when the folder has no trace at all."""
     if not folder.is_dir():
         raise UserError(f"there is no folder {folder}; name one that holds recorded traces")
-    files = sorted(file for file in folder.rglob("*") if file.is_file())
+    files = sorted(Path(root, name) for root, _, names in os.walk(folder, followlinks=True) for name in names)
     kinds = {file: _kind(file) for file in files}
     if all(kind is _no_trace for kind in kinds.values()):
         raise UserError(f"{folder} holds no recorded trace of the vdev cache, of the vdev queue, of the allocator or of "
@@ -89,13 +90,33 @@ def _by_columns(file: Path) -> Replays:
     return _misnamed if any(columns >= set(needed) for needed in MISNAMED.values()) else _no_trace
 
 
-def _alloc_replays(file: Path) -> Iterator[AllocReplay]:
-    return space_map.replays_of(file) if space_map.is_of_one_map(file) else pool.replays_of(file)
+def _alloc_replays(file: Path) -> Iterator[AllocReplay | NotCompared]:
+    if space_map.is_of_one_map(file):
+        yield from space_map.replays_of(file)
+        return
+    n_rows = read_rows(file.parent / FILE)
+    for replay in pool.replays_of(file):
+        yield replay
+        if txgs_beside(file, replay.variant) is None:
+            yield NotCompared(file, f"no states (*{STATES}) of {replay.variant} stand beside it: only blocks were compared")
+        yield from _cut_short(file, replay.rows, n_rows.get((scenario_of(file), replay.variant)), FILE)
 
 
-def _vdev_cache_replays(trace: Path) -> Iterator[Replay]:
-    recorded = vdev_cache.read_stats(trace.parent / STATS)
-    return vdev_cache.replays_of(trace, recorded.get(stem_of(trace), vdev_cache.Recorded({})))
+def _vdev_cache_replays(trace: Path) -> Iterator[Replay | NotCompared]:
+    path = trace.parent / STATS
+    recorded = vdev_cache.read_stats(path).get(stem_of(trace))
+    replays = list(vdev_cache.replays_of(trace, recorded or vdev_cache.Recorded({})))
+    yield from replays
+    if recorded is None:
+        yield NotCompared(trace, f"{STATS} beside it does not name it: sizes are those of ZFS, only recorded fills complete")
+    else:
+        yield from _cut_short(trace, int(replays[0].pairs.sum()), recorded.n_reads, STATS, "reads")
+
+
+def _cut_short(file: Path, n: int, n_recorded: int | None, where: str, what: str = "rows") -> Iterator[NotCompared]:
+    """Says so where a trace has less, or more, than was recorded."""
+    if n_recorded is not None and n != n_recorded:
+        yield NotCompared(file, f"has {n} {what}, but {where} says {n_recorded}: what is missing was not compared")
 
 
 def _packed(file: Path) -> Iterator[Result]:
@@ -144,6 +165,8 @@ def _of_states(file: Path) -> str:
         operations = _operations(file, stem.removesuffix(f"_{variant}"), variant)
         if operations is not None and variant in dict(recorded_with(operations)):
             return f"states after transaction groups; belongs to {operations.name}, whose line says what was compared"
+        if operations is not None:
+            return f"belongs to {operations.name}, of which no offsets of {variant} are here: nothing was compared"
     return f"no operations with offsets (*{OPERATIONS}, *{OFFSETS}) stand beside it: nothing to replay"
 
 

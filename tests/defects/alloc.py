@@ -5,6 +5,7 @@ compiler: prints {defect: [variant, allocation] or null}.
 """
 
 import json
+import sys
 
 import numpy as np
 
@@ -136,7 +137,12 @@ def by_magnitude(power, real=pickers.bit_number):
     return real(power) // 2
 
 
+def changed(variant, **params):
+    return VARIANTS | {variant: VARIANTS[variant]._replace(**params)}
+
+
 FF, DF30, DF4, NDF = VARIANTS
+HERE = sys.modules[__name__]
 DEFECTS = {  # defect: (module, what is replaced, by what, variants to try, trace)
     "none": (pickers, "NOWHERE", NOWHERE, (FF, NDF), "edge"),
     "takes the predecessor always": (avl, "_replaced_from", lambda trees, node: branch.LEFT, (FF, DF4, NDF), "edge"),
@@ -158,6 +164,8 @@ DEFECTS = {  # defect: (module, what is replaced, by what, variants to try, trac
     "the longest hole is not looked at": (pickers, "wants_best_fit", not_the_hole, (DF4,), "edge"),
     "a hole of exactly 128 KiB is too short": (pickers, "wants_best_fit", hole_of_exactly, (DF4, DF30), "edge"),
     "two magnitudes share a cursor": (pickers, "bit_number", by_magnitude, (FF,), "edge"),
+    "two magnitudes share a cursor of new dynamic fit": (pickers, "bit_number", by_magnitude, (NDF,), "edge"),
+    "a clump of new dynamic fit is half as long": (HERE, "VARIANTS", changed(NDF, clump_shift=3), (NDF,), "edge"),
 }
 
 

@@ -15,7 +15,7 @@ from model.zfs.vdev.cache import VdevCacheParams
 from study.errors import UserError
 from study.project import DATA
 from study.replays.trace_file import Difference
-from study.replays.vdev_cache import COLUMNS, Replay, read_vdev_cache_trace, replay_vdev_cache
+from study.replays.vdev_cache import COLUMNS, Replay, read_stats, read_vdev_cache_trace, replay_vdev_cache
 from study.replays.verify import Unreadable, readable, verify
 from twins.vdev_cache import TwinOfVdevCache, random_requests, record
 
@@ -333,3 +333,16 @@ def test_a_bad_line_of_stats_is_named(tmp_path, line):
 def test_a_folder_without_traces_is_an_error(tmp_path):
     with pytest.raises(UserError, match="holds no recorded trace"):
         list(verify(tmp_path))
+
+
+# ---- the rule of what fills ----
+
+CUTS_2007 = DATA / "traces" / "vdev_cache_2007"
+
+
+@pytest.mark.parametrize("trace", sorted(path.stem for path in CUTS_2007.glob("*.parquet")))
+def test_the_fill_rule_of_another_build_shows_in_every_cut_of_july_2007(trace):
+    recorded = read_stats(CUTS_2007 / "stats.jsonl")[trace]
+    differ = {build: replay_vdev_cache(CUTS_2007 / f"{trace}.parquet", **recorded.sizes, era=build).differences
+              for build in ("onnv_69", "onnv_70", "b103")}
+    assert {build for build, n in differ.items() if n == 0} == {recorded.era}

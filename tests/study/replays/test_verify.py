@@ -115,7 +115,7 @@ def test_what_differs_differs_in_a_compressed_csv_too(tmp_path):
     table = few(CACHE)
     table.loc[table.index[7], "evict512"] += 128
     stored(tmp_path, CACHE.stem, table, "compressed")
-    replay, = verify(tmp_path)
+    replay, = (result for result in verify(tmp_path) if isinstance(result, Replay))
     assert (replay.differences, replay.first.row, replay.first.column) == (1, 7, "evict512")
 
 
@@ -140,7 +140,7 @@ def test_a_pool_may_have_any_number_of_vdevs(tmp_path, n_vdevs):
 
 
 def test_each_line_says_which_columns_were_compared(recordings):
-    said = {result.path.name: sentence(result) for result in verify(recordings("more columns"))}
+    said = {result.path.name: sentence(result) for result in reversed(list(verify(recordings("more columns"))))}
     for name, columns in {CACHE.name: "off512, res, fill512, evict512", QUEUE.name: "op, kind, off512, size512, io, n, unit",
                           IOS.name: "i, child, coff512, csize512, optional"}.items():
         assert f" rows by {columns} (" in said[name].replace("off512, op, res", "off512, res")
@@ -200,6 +200,41 @@ def test_what_is_plainly_no_recording_is_named_and_not_counted(study, tmp_path):
     assert "README.md: neither a Parquet file nor a CSV, so no recording" in done.stdout
     assert "contiguity.csv: a table of scenario, variant, " in done.stdout
     assert "stats.jsonl: says under which parameters" in done.stdout
+
+
+def said_of(folder):
+    return [sentence(result) for result in verify(folder) if isinstance(result, NotCompared)]
+
+
+def test_what_is_missing_of_a_pool_is_said(tmp_path):
+    operations, offsets, states = (f"{name}.parquet" if "__" in name else f"{name}.csv" for name in POOL)
+    for name in (operations, offsets, "pools.jsonl"):
+        shutil.copy(VDEVS / name, tmp_path)
+    assert any(f"{operations}: no states" in line and "only blocks were compared" in line for line in said_of(tmp_path))
+    begin = pd.read_parquet(VDEVS / operations)[:900]
+    begin.to_parquet(tmp_path / operations)
+    pd.read_parquet(VDEVS / offsets)[:(begin["op"] == 0).sum()].to_parquet(tmp_path / offsets)
+    assert any("has 900 rows, but pools.jsonl says 1003" in line for line in said_of(tmp_path))
+    shutil.copy(VDEVS / states, tmp_path)
+    (tmp_path / offsets).unlink()
+    shutil.copy(CACHE, tmp_path)
+    missing = f"{states}: belongs to {operations}, of which no offsets of 103_ff are here"
+    assert any(missing in line for line in said_of(tmp_path))
+
+
+def test_what_is_missing_of_a_trace_of_the_cache_is_said(tmp_path):
+    pd.read_parquet(CACHE)[:FEW].to_parquet(tmp_path / CACHE.name)
+    assert any("stats.jsonl beside it does not name it" in line for line in said_of(tmp_path))
+    shutil.copy(CACHE.parent / "stats.jsonl", tmp_path)
+    assert any("reads, but stats.jsonl says 13609: what is missing was not compared" in line for line in said_of(tmp_path))
+
+
+def test_folders_that_are_links_are_gone_through_and_links_to_nothing_named(tmp_path):
+    (tmp_path / "raidz").symlink_to(IOS.parent)
+    (tmp_path / "gone.parquet").symlink_to(tmp_path / "nowhere.parquet")
+    results = list(verify(tmp_path))
+    assert [result.path.name for result in results if isinstance(result, Unreadable)] == ["gone.parquet"]
+    assert {result.path.name for result in results if isinstance(result, Comparison)} == {IOS.name, SIZES.name}
 
 
 def test_a_parquet_file_is_known_by_what_it_holds(tmp_path):
