@@ -23,7 +23,7 @@ from defects import postgres as postgres_defects
 from defects import sequential_reads as seqread_defects
 from defects import zfs_files as zfs_files_defects
 from defects import zil as zil_defects
-from drivers import arc_traces, metaslab_stories, order_entry_pools
+from drivers import arc_traces, filled_pool, metaslab_stories, order_entry_pools
 from drivers import l2arc as l2arc_machine
 from laws import aged_pool as aged_pool_laws
 from laws import ufs as ufs_laws
@@ -129,6 +129,7 @@ def databases():
     simulate_postgres(database, settings._replace(is_warm=AT_WORK, interval_transactions=50, duration_ns=60 * MS))
     for store in stores(database, settings):
         simulate_postgres(database, settings._replace(duration_ns=60 * MS), store)
+    filled_pool.run()
     settings = innodb_defects.SETTINGS = innodb_defects.SETTINGS._replace(duration_ns=3_000 * MS)
     innodb_defects.observe()
     for changed in ({"max_dirty_pages_pct": 1.0, "start": 1, "log_factor": 20.0},
@@ -174,7 +175,7 @@ def allocators():
     test_forecast.test_metaslabs_that_are_loaded_have_the_described_space_described()
     test_forecast.gangs_where_no_hole_is_long_enough("b141", 1)
     assert alloc_defects.first_elsewhere("103_ff", "edge") is None
-    assert pool_defects.first_txg(pool_defects.TRACES, "mv2ditto", "141_ndf", {}) is None
+    assert pool_defects.how_it_shows(pool_defects.TRACES, "mv2ditto", "141_ndf", {})[0] == pool_defects.NOTHING
     operations(Rewrites(n_records=10, n_txgs=3, per_txg=5, log_per_txg=1, log_records=2), 2**20, 1)
 
 
