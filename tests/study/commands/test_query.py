@@ -7,12 +7,13 @@ from study.runs.folder import lines
 from study.runs.plan import plan
 from study.runs.runner import run
 
+pytestmark = pytest.mark.slow      # kernels of Jupyter are started
+
 DRAW = """
 from study.runs import record
 from study.figures import disks
 import pandas as pd
 
-pytestmark = pytest.mark.slow      # kernels of Jupyter are started
 record.metric("answer.value", n * n, "1")
 table = pd.DataFrame({"drive": ["a"], "year": [1], "version": ["specified"], "second_half_percent": [n]})
 table["disksim_percent"] = 1
