@@ -79,6 +79,8 @@ def set_filter():
     if os.path.exists(os.path.join(HERE, ".git")) and shutil.which("git"):
         for name, value in (("clean", CLEAN), ("smudge", "cat")):
             subprocess.run(["git", "config", "filter.notebooks." + name, value], cwd=HERE, stderr=subprocess.DEVNULL)
+        # The index of a fresh clone is as new as its files. Git would filter all notebooks at each look, until it is newer.
+        subprocess.run(["git", "status", "--porcelain"], cwd=HERE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
 def main(extra):

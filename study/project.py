@@ -32,17 +32,19 @@ def runs_folder() -> Path:
     return (ROOT / named).resolve()
 
 
-def git_state() -> dict[str, str | bool] | None:
-    """The commit that is checked out, and whether tracked files differ from it. None where that cannot be told."""
-    def asked(*words: str) -> str:
-        return subprocess.run(["git", "--no-optional-locks", "-C", str(ROOT), *words], check=True, capture_output=True,
-                              text=True, encoding="utf-8", errors="replace", timeout=20).stdout.strip()
-    try:
-        if Path(asked("rev-parse", "--show-toplevel")).resolve() != ROOT:     # a repository around a copy of the project
+def git_state() -> dict[str, str | bool | None] | None:
+    """The commit that is checked out, and whether tracked files differ from it: None where git does not say in time."""
+    def asked(*words: str) -> str | None:
+        try:
+            return subprocess.run(["git", "--no-optional-locks", "-C", str(ROOT), *words], check=True, capture_output=True,
+                                  text=True, encoding="utf-8", errors="replace", timeout=20).stdout.strip()
+        except (OSError, subprocess.SubprocessError):
             return None
-        return {"commit": asked("rev-parse", "HEAD"), "dirty": bool(asked("status", "--porcelain", "--untracked-files=no"))}
-    except (OSError, subprocess.SubprocessError):
+    top, commit = asked("rev-parse", "--show-toplevel"), asked("rev-parse", "HEAD")
+    if commit is None or Path(top or "").resolve() != ROOT:     # a repository around a copy of the project
         return None
+    changes = asked("status", "--porcelain", "--untracked-files=no")
+    return {"commit": commit, "dirty": None if changes is None else bool(changes)}
 
 
 def data_file(name: str) -> Path:

@@ -6,6 +6,7 @@ import re
 import shlex
 import shutil
 import sys
+import time
 import tomllib
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -102,6 +103,9 @@ def test_notebooks_are_committed_without_outputs(path):
         assert cell.get("execution_count") is None
 
 
+SET_FILTER = "import sys, set_up; set_up.HERE = sys.argv[1]; set_up.set_filter()"
+
+
 @pytest.fixture
 def clone(tmp_path):
     """A repository with one notebook of ours and the filter set, as `make ready` sets it."""
@@ -111,8 +115,7 @@ def clone(tmp_path):
     shutil.copy(BOOKS[0], folder / "notebooks")
     (folder / ".venv").symlink_to(sys.prefix)
     _git("init", "--quiet", where=folder)
-    script = "import sys, set_up; set_up.HERE = sys.argv[1]; set_up.set_filter()"
-    assert run([sys.executable, "-c", script, folder], cwd=ROOT).returncode == 0
+    assert run([sys.executable, "-c", SET_FILTER, folder], cwd=ROOT).returncode == 0
     _git("add", "notebooks", ".gitattributes", where=folder)
     _git("-c", "user.name=a", "-c", "user.email=a@b", "commit", "--quiet", "-m", "One.", where=folder)
     return folder
@@ -139,6 +142,20 @@ def test_outputs_of_a_notebook_are_no_change_to_git(clone):
     assert _git("diff", "--stat", where=clone).stdout == ""
     path.write_text(path.read_text(encoding="utf-8").replace("# ", "# New: ", 1), encoding="utf-8")
     assert _git("diff", "--numstat", where=clone).stdout.split()[:2] == ["1", "1"]
+
+
+def test_a_look_at_a_fresh_clone_filters_no_notebook(clone, tmp_path):
+    """Its index is as new as its files, so that git trusts none of them until it writes the index again."""
+    fresh = tmp_path / "fresh"
+    _git("clone", "--quiet", clone, fresh, where=tmp_path)
+    written = (fresh / "notebooks" / BOOKS[0].name).stat().st_mtime
+    os.utime(fresh / ".git" / "index", (written, written))
+    (fresh / ".venv").symlink_to(sys.prefix)
+    time.sleep(1.1)      # git compares whole seconds
+    assert run([sys.executable, "-c", SET_FILTER, fresh], cwd=ROOT).returncode == 0
+    _git("config", "filter.notebooks.clean", "touch filtered; cat", where=fresh)
+    _git("--no-optional-locks", "status", "--porcelain", where=fresh)
+    assert not (fresh / "filtered").exists()
 
 
 @pytest.mark.parametrize("path", [*BOOKS, NOTEBOOKS / "index.ipynb"], ids=lambda path: path.stem)

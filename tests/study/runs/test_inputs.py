@@ -4,6 +4,7 @@ import sqlite3
 
 import pytest
 
+from study.project import ROOT
 from study.runs import inputs
 from study.runs.folder import manifest
 from study.runs.plan import done_before, is_current, plan
@@ -142,6 +143,7 @@ def test_status_and_dry_run_say_what_would_run_and_run_nothing(study, runs, note
 def test_the_manifest_names_the_commit(runs, notebook, monkeypatch):
     planned = run(plan(notebook("plain", "n"))).plan
     commit = json.loads((planned.folder / "manifest.json").read_text())["git"]
+    assert (commit is None) == (not (ROOT / ".git").exists())
     assert commit is None or (len(commit["commit"]), type(commit["dirty"])) == (40, bool)
     monkeypatch.setenv("PATH", "")      # no git at hand
     from study.project import git_state
