@@ -7,23 +7,43 @@ from pathlib import Path
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook
+from xdist.scheduler import LoadFileScheduling
 
 from study.commands import main as cli
 from study.runs.plan import plan
 from study.runs.runner import run
 
-# Files that take longest. They begin first, or one worker is left with them alone.
-LONGEST = ("test_reproduction.py", "test_jupyterlab.py", "test_zfs_files.py", "test_exchange.py")
+# What takes all notebooks to their end is one worker's, and begins first: what it compiles, all later tests find compiled.
+WHOLE_PATH = ("test_reproduction.py", "test_jupyterlab.py")
+LONGEST = ("test_zfs_files.py", "test_exchange.py")
 # What starts and ends many processes by the clock comes last, when nothing else is under way.
 LAST = ("test_runner.py", "test_batch.py")
 KERNELSPEC = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
 
 
 def pytest_collection_modifyitems(items):
-    """The longest files come first, then those of slow tests, then the others."""
+    """The whole path comes first, then what compiles little, then files of the model: the longest, those of slow tests."""
     slow = {item.path for item in items if item.get_closest_marker("slow")}
-    items.sort(key=lambda item: (item.path.name in LAST, item.path.name not in LONGEST, item.path not in slow,
-                                 (LONGEST + LAST).index(item.path.name) if item.path.name in LONGEST + LAST else 0))
+
+    def place(item):
+        name = item.path.name
+        order = next((names.index(name) for names in (WHOLE_PATH, LONGEST, LAST) if name in names), 0)
+        return (name in LAST, name not in WHOLE_PATH, "model" in item.path.parts, name not in LONGEST, order,
+                item.path not in slow)
+    items.sort(key=place)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    return ByFile(config, log) if config.getvalue("dist") == "loadfile" else None
+
+
+class ByFile(LoadFileScheduling):
+    """Tests of a file are one worker's, one after the other; those of `WHOLE_PATH` as if they were one file's."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = super()._split_scope(nodeid)
+        return "whole path" if file.endswith(WHOLE_PATH) else file
 
 
 @pytest.fixture

@@ -32,22 +32,6 @@ def reproduced():
     return [outcome.plan for outcome in outcomes]
 
 
-SHORT = {"seconds": 5.0, "draws": 2, "seeds": 2}
-
-
-def test_one_worker_finds_what_two_find(tmp_path, monkeypatch):
-    """Also where a run uses all processors."""
-    numbers_and_grades = []
-    for workers in (1, 2):
-        monkeypatch.setenv("STUDY_RUNS", str(tmp_path / str(workers)))
-        plans = [plan(find("00")), plan(find("01"), SHORT), plan(find("02"), SHORT)]
-        assert {outcome.status for outcome in reproduction.run_plans(plans, workers, UNLIMITED, SILENT)} == {"ok"}
-        with store.open() as connection:
-            ids = [planned.run_id for planned in plans]
-            numbers_and_grades.append((results.numbers(connection, plans), grading.of_runs(connection, ids)))
-    assert numbers_and_grades[0] == numbers_and_grades[1]
-
-
 def test_results_are_the_committed_ones_bit_for_bit(reproduced):
     with store.open() as connection:
         graded = grading.of_runs(connection, [plan.run_id for plan in reproduced])
@@ -137,3 +121,19 @@ def test_the_index_shows_the_verdict_and_the_figure_of_every_run(reproduced):
         assert entry.here, entry.name
         assert overview.FACES[entry.name] in entry.figure.name
         assert entry.figure.exists()
+
+
+SHORT = {"seconds": 5.0, "draws": 2, "seeds": 2}
+
+
+def test_one_worker_finds_what_two_find(tmp_path, monkeypatch):
+    """Also where a run uses all processors."""
+    numbers_and_grades = []
+    for workers in (1, 2):
+        monkeypatch.setenv("STUDY_RUNS", str(tmp_path / str(workers)))
+        plans = [plan(find("00")), plan(find("01"), SHORT), plan(find("02"), SHORT)]
+        assert {outcome.status for outcome in reproduction.run_plans(plans, workers, UNLIMITED, SILENT)} == {"ok"}
+        with store.open() as connection:
+            ids = [planned.run_id for planned in plans]
+            numbers_and_grades.append((results.numbers(connection, plans), grading.of_runs(connection, ids)))
+    assert numbers_and_grades[0] == numbers_and_grades[1]
