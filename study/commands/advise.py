@@ -23,6 +23,7 @@ def advise(
 
     Example: study advise --hardware data/machines/two-disks-and-an-ssd.toml
     """
+    from study.machines.run_length import BUDGET
     from study.predictions import advise as advising
     from study.predictions import bounds, recipes
     from study.predictions.predict import EXPERIMENTS, taken_by_default
@@ -43,5 +44,6 @@ def advise(
         with console.counting("runs") as tell, progress.telling(tell):
             advice = advising.advise(*mine, draws)
             shares = bounds.of(advising.at_work(mine[0]), EXPERIMENTS[database])
-        advice = advice._replace(bound_by=shares, notes=taken)
+            why = advising.why_more(mine[0], advice, shares, BUDGET)
+        advice = advice._replace(bound_by=shares, why_more=why, notes=taken)
         give(advice, as_json, lambda: advising.say(advice, out))

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
 import typer
+from pydantic import BaseModel
 
 from study.console import out
 
@@ -26,6 +27,8 @@ def in_json(result: Any) -> str:
 
 def _plain(value: Any) -> Any:
     """The same in JSON types."""
+    if isinstance(value, BaseModel):
+        return value.model_dump(mode="json")
     for method, given in (("to_dict", ("records",)), ("_asdict", ()), ("tolist", ())):      # frame, NamedTuple, NumPy
         if hasattr(value, method):
             return _plain(getattr(value, method)(*given))

@@ -63,11 +63,22 @@ class Advice(NamedTuple):
     bound_by: Sequence[bounds.Share] = ()
     notes: tuple[str, ...] = ()     # what was taken by default
     is_whole: bool = True           # the run of the machine as it is holds all that comes once between two checkpoints
+    gain_more: tuple["Stacked", ...] = ()   # rungs that gain more on the ladder than by themselves
+    why_more: tuple[str, ...] = ()  # and why, in words
 
 
 class Ladder(NamedTuple):
     rungs: pd.DataFrame
     left_out: dict[tuple[str, int | None], str]    # a step's name, and why it is no rung
+    gain_more: tuple["Stacked", ...] = ()
+
+
+class Stacked(NamedTuple):
+    """A step that gains more on top of others than by itself."""
+    step: str
+    alone: float            # median gain, as a factor
+    on_top: float
+    below: Scenario         # what it was taken on top of
 
 
 def read(path: Path, database: str) -> tuple[Scenario, tuple[Devices, ...]]:
@@ -169,7 +180,7 @@ def advise(machine: Scenario, spare: tuple[Devices, ...] = (), draws: int = DRAW
     table = pd.DataFrame(rows, columns=STEP_COLUMNS).sort_values("gain", ascending=False, na_position="last")
     return Advice(predict.table(runs[runs.scenario == 0]), table.reset_index(drop=True), made.rungs,
                   model_error.widened(intervals.interval(tps[0]), model_error.seen()),
-                  is_whole=bool(is_whole[0]))
+                  is_whole=bool(is_whole[0]), gain_more=made.gain_more)
 
 
 def sign(gain: Iterable[float]) -> int:
@@ -195,6 +206,7 @@ def ladder(machine: Scenario, as_it_is: pd.Series, chosen: list[tuple[Step, pd.S
     """Steps one on top of the other, of each of which it is known what TPS it has by itself, by draw. One that gains nothing
     on top of those before is left out. A device is used once, and what one step has set no later one sets again."""
     top, names, rates, left_out = machine, ["as it is"], [as_it_is.to_numpy()], {}
+    gain_more: list[Stacked] = []
     touched: dict[str | int, str] = {}      # and by which step
     for step, alone in chosen:
         parts = dict.fromkeys([*step.changes, *([] if step.device is None else [step.device])], step.name)
@@ -214,18 +226,32 @@ def ladder(machine: Scenario, as_it_is: pd.Series, chosen: list[tuple[Step, pd.S
         if np.median(gain) < WORTH or sign(gain) <= 0:
             left_out[_key(step)] = f"on top of those below it gains nothing that is sure ({np.median(gain) - 1:+.0%})"
             continue
+        if sign(gain / (alone / as_it_is).to_numpy()) > 0:
+            gain_more.append(Stacked(step.name, float(np.median(alone / as_it_is)), float(np.median(gain)), top))
         top, touched = higher, parts | touched
         names.append(f"+ {step.name}")
         rates.append(tps.to_numpy())
     rungs = pd.DataFrame([(name, *intervals.interval(tps)) for name, tps in zip(names, rates, strict=True)],
                          columns=["rung", "low", "tps", "high"])
-    return Ladder(rungs, left_out)
+    return Ladder(rungs, left_out, tuple(gain_more))
 
 
 def slower(table: pd.DataFrame) -> list[str]:
     """Of steps that lose even at the upper end of their interval: what they do, in words."""
     return [f"{row.step} makes it slower here. What it does: {row.why_slower}"
             for row in table[table.why_slower != ""].itertuples()]
+
+
+def why_more(machine: Scenario, advice: Advice, as_it_is: Sequence[bounds.Share],
+             budget: run_length.Budget) -> tuple[str, ...]:
+    """Of steps that gain more on the ladder than by themselves: what a transaction's time goes with on the rung below, and
+    on the machine as it is."""
+    experiment = predict.EXPERIMENTS[machine.database.kind]
+    return tuple(
+        f"{stacked.step} gains {stacked.on_top - 1:+.0%} on the ladder, and {stacked.alone - 1:+.0%} by itself. "
+        f"The rung below it is {bounds.words(bounds.of(stacked.below, experiment, budget))}. "
+        f"The machine as it is is {bounds.words(as_it_is)}."
+        for stacked in advice.gain_more)
 
 
 def beginnings(advice: Advice) -> list[str]:
@@ -266,6 +292,8 @@ def say(advice: Advice, out: Console) -> None:
     _say_list(out, [f"[{i}] {note}" for i, note in enumerate(notes, 1)])
     _say_list(out, slower(advice.steps))
     _say_list(out, beginnings(advice))
+    _say_list(out, ["Gains more on the ladder than alone:"] * bool(advice.why_more) + [
+        f"- {why}" for why in advice.why_more])
     gaining = advice.steps[advice.steps.why_no_rung != ""]
     _say_list(out, ["Gains alone, but no rung:"] * len(gaining[:1]) + [
         f"- {row.step}: {row.why_no_rung}" for row in gaining.itertuples()])

@@ -20,6 +20,9 @@ from study.machines.scenario import Scenario, changed
 SMALL = 0.05
 FASTEST = 100               # `host.cpu`, at most
 PARTS = (("data", "data devices"), ("log", "log device"), ("cache", "cache device"))
+NOTHING = ("bound by: nothing that is simulated twice as fast saves time; clients wait for each other, or for the load "
+           "generator")
+HOW = ". By the best guess, with each part twice as fast and without the log; parts overlap where they wait for each other"
 COMMITS = "commits that wait for the intent log"
 
 
@@ -68,12 +71,12 @@ def _parts(machine: Scenario, sheet: str) -> str:
     return f"{' and '.join(parts)} ({sheet})"
 
 
+def words(shares: Sequence[Share]) -> str:
+    """The large ones."""
+    large = [f"{part.of} {part.share:.0%}" for part in shares if part.share >= SMALL]
+    return f"bound by: {', '.join(large)} of a transaction's time" if large else NOTHING
+
+
 def sentence(shares: Sequence[Share]) -> str:
-    """What it is bound by, in words."""
-    large = [part for part in shares if part.share >= SMALL]
-    words = ", ".join(f"{part.of} {part.share:.0%}" for part in large)
-    if not large:
-        return ("bound by: nothing that is simulated twice as fast saves time; clients wait for each other, or for the load "
-                "generator")
-    return (f"bound by: {words} of a transaction's time. By the best guess, with each part twice as fast and without the "
-            "log; parts overlap where they wait for each other")
+    """What it is bound by, and how that was found."""
+    return words(shares) + HOW * any(part.share >= SMALL for part in shares)

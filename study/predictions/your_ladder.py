@@ -47,9 +47,9 @@ def as_it_is(advice: advise.Advice) -> pd.DataFrame:
     return predict.named(advice.base, advice.calibrated_tps)
 
 
-def bound_by(machine: Scenario, budget: run_length.Budget) -> str:
-    """What the machine waits for, in a sentence."""
-    return bounds.sentence(bounds.of(advise.at_work(machine), predict.EXPERIMENTS[machine.database.kind], budget))
+def waits(machine: Scenario, budget: run_length.Budget) -> list[bounds.Share]:
+    """What a transaction's time goes with, on the machine as it is."""
+    return bounds.of(advise.at_work(machine), predict.EXPERIMENTS[machine.database.kind], budget)
 
 
 def tried(advice: advise.Advice) -> pd.DataFrame:

@@ -1,10 +1,13 @@
 """Advice: what is tried, what is not and why, and what a step costs in safety."""
+import json
+
 import pandas as pd
 import pytest
 from conftest import one_sentence
 from rich.console import Console
 
 from study import project
+from study.commands.result import in_json
 from study.ensembles import intervals
 from study.errors import UserError
 from study.machines import run_length, scenario
@@ -63,14 +66,18 @@ def test_a_step_that_is_taken_already_is_not_tried():
     assert the(advise.steps(done, spare), "recordsize-8k")[0].why_not == "is so already"
 
 
-def rungs_of(monkeypatch, ids, rates):
-    """The ladder of these steps: the first makes 120 TPS instead of 100, the others on top of it such."""
+def ladder_of(monkeypatch, ids, rates):
+    """The ladder of these steps, and what was run: the first makes 120 TPS instead of 100, the others on top of it such."""
     tried, to_come = [], iter(rates)
     monkeypatch.setattr(advise.predict, "compare", lambda scenarios, *_, **__: tried.extend(scenarios) or pd.DataFrame(
         {"tps": 2 * [next(to_come)]}))
     machine, spare = advise.read(HERE, "postgres")
     chosen = [(the(advise.steps(machine, spare), recipe)[0], pd.Series([120.0, 120.0])) for recipe in ids]
-    ladder = advise.ladder(machine, pd.Series([100.0, 100.0]), chosen, None)
+    return advise.ladder(machine, pd.Series([100.0, 100.0]), chosen, None), tried
+
+
+def rungs_of(monkeypatch, ids, rates):
+    ladder, tried = ladder_of(monkeypatch, ids, rates)
     return [rung.split(" (")[0] for rung in ladder.rungs.rung], tried, ladder.left_out
 
 
@@ -89,6 +96,26 @@ def test_what_gains_nothing_on_top_is_no_rung(monkeypatch):
     assert [*left_out.values()] == ["on top of those below it gains nothing that is sure (+1%)"]
     assert names == ["as it is", "+ A separate intent log on an SSD", "+ Records of 8 KiB, the database's page"]
     assert "shared_buffers" not in tried[-1].database.conf
+
+
+def test_a_step_that_gains_more_on_the_ladder_says_what_waits_below_it(monkeypatch):
+    """Alone it makes 120 of 100 TPS, on top of the log device 240 of 120: a log that is waited for hid what it gives."""
+    below, machine = [], advise.read(HERE, "postgres")[0]
+    ladder = ladder_of(monkeypatch, ("log-device", "shared-buffers"), [240.0])[0]
+    (more,) = ladder.gain_more
+    assert (more.alone, more.on_top) == pytest.approx((1.2, 2.0))
+    assert more.below.pool.log
+    monkeypatch.setattr(bounds, "of", lambda machine, *_: below.append(machine) or [bounds.Share("data devices", 0.7)])
+    advice = advise.Advice(None, pd.DataFrame(), ladder.rungs, intervals.Interval(1, 2, 3), gain_more=ladder.gain_more)
+    (why,) = advise.why_more(machine, advice, [bounds.Share("commits", 0.6)], run_length.BUDGET)
+    assert below == [more.below]
+    assert "+100% on the ladder, and +20% by itself" in why
+    assert why.index("data devices 70%") < why.index("commits 60%")
+    assert json.loads(in_json(advice))["gain_more"][0]["below"]["pool"]["log"]["sheet"] == "x25-e"
+
+
+def test_a_step_that_gains_as_much_on_the_ladder_needs_no_reason(monkeypatch):
+    assert ladder_of(monkeypatch, ("log-device", "shared-buffers"), [144.0])[0].gain_more == ()
 
 
 def test_advice_is_for_a_server_at_work_unless_the_file_says_otherwise():
