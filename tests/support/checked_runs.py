@@ -183,7 +183,7 @@ def appliances():
     for has_slog in (0, 1):
         site = order_entry_pools.site_of(order_entry_defects.TINY._replace(has_slog=has_slog), n_other=20 * has_slog)
         rewrite(site, 300, window(site, 0, 250 * MS), 1, "ageing")
-    test_exchange.seen(test_exchange.SMALL._replace(n_records=2**12, n_users=2))
+    test_exchange.seen(test_exchange.SMALL._replace(n_records=2**10, n_users=2), seconds=2)
 
 
 def main():

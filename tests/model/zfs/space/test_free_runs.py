@@ -24,7 +24,7 @@ from support.processes import interpreted
 from twins.free_runs import BY_THREES, FAR, both, same_space, threes_and_sectors, walk
 
 RULES = [*VARIANTS.values(), PickerParams(2), PickerParams(3)]
-quick = settings(deadline=None, derandomize=True, max_examples=60)
+quick = settings(deadline=None, derandomize=True, max_examples=30)
 
 sizes = st.one_of(st.integers(1, 5), st.sampled_from([8, 24, 31, 32, 33, 63, 64, 65, 100]))
 steps = st.lists(st.tuples(st.sampled_from(["pick", "pick", "give", "give", "take"]), sizes, st.integers(0, 2**20)),
@@ -57,7 +57,7 @@ def test_laws_notice_defects():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("params", BY_THREES, ids=lambda params: f"{params.picker}-{params.best_fit_below_pct}")
-@quick
+@settings(quick, max_examples=15)
 @given(st.integers(300, 2000), st.integers(0, 2**30), st.sampled_from([2**20, FAR, 2**40]))
 def test_blocks_of_three_sectors_go_where_sectors_by_threes_would(params, n_sectors, seed, first_unit):
     threes_and_sectors(n_sectors, params, seed, first_unit)
@@ -89,7 +89,7 @@ def exact_and_fast(n_blocks, unit):
 
 
 @pytest.mark.parametrize("params", RULES, ids=lambda params: f"{params.picker}-{params.best_fit_below_pct}")
-@settings(quick, max_examples=25)
+@settings(quick, max_examples=15)
 @given(st.integers(1, 40), st.integers(20, 95), st.booleans(), st.integers(0, 2**30))
 def test_both_engines_take_the_same_decisions(params, n, used_pct, mixed, seed):
     """With blocks of one size always; with blocks of mixed sizes until the first choice that depends on a tree's shape."""

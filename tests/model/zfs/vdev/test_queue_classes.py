@@ -112,8 +112,8 @@ def test_decides_as_its_twin(classes, story):
 @pytest.mark.slow
 @pytest.mark.parametrize("defect", DEFECTS)
 def test_every_defect_is_noticed(defect):
-    assert any(ours != theirs for classes in (EARLY, LATE) for ours, theirs in
-               (told(story, classes, defect) for story in stories()))
+    assert any(ours != theirs for story in stories() for ours, theirs in
+               (told(story, classes, defect) for classes in (EARLY, LATE)))
 
 
 # ---- laws ----
