@@ -15,7 +15,7 @@ from model.zfs.eras import ERAS
 from model.zfs.metaslab import sync as metaslab_sync
 from model.zfs.metaslab.gang import IS_HEADER, allocate_or_gang, new_gang
 from model.zfs.metaslab.metaslab_class import NO_HINT, _bias, add_vdev, allocate, allocate_log, asize, free, undo
-from model.zfs.metaslab.metaslab_group import passivate, plain_weight
+from model.zfs.metaslab.metaslab_group import passivate, plain_weight, weigh, weigh_all
 from model.zfs.metaslab.new_pool import new_pool
 from model.zfs.metaslab.state import EXACT, FAST, LOG, NORMAL, PRIMARY, SECONDARY, TopVdev, alloc_map, defer_map
 from model.zfs.metaslab.sync import sync_txg
@@ -263,6 +263,12 @@ def the_heaviest_comes_first_and_active_ones_before_all_others():
             weights = [int(pool.weight[m]) | int(pool.active[m]) << 62 for m in range(30)]
             assert pool.order.tolist() == sorted(range(30), key=lambda m: (-weights[m], m))
             assert [pool.order[rank] for rank in pool.rank] == list(range(30))
+            for m in range(30):
+                weigh(pool, m)
+            moved = [array.tolist() for array in (pool.weight, pool.active, pool.order, pool.rank)]
+            pool.order[:], pool.rank[:] = range(30), range(30)
+            weigh_all(pool)  # sorts them
+            assert moved == [array.tolist() for array in (pool.weight, pool.active, pool.order, pool.rank)]
             txg += 1
 
 

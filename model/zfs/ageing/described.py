@@ -15,7 +15,7 @@ import numpy as np
 from model.jit import kernel
 from model.zfs.metaslab.gang import Gang, allocate_or_gang, new_gang
 from model.zfs.metaslab.metaslab_class import NO_HINT
-from model.zfs.metaslab.metaslab_group import weigh
+from model.zfs.metaslab.metaslab_group import weigh_all
 from model.zfs.metaslab.state import alloc_map
 from model.zfs.metaslab.sync import sync_txg
 from model.zfs.space import free_map
@@ -34,12 +34,16 @@ def _count(space, m, n_bytes):
 
 
 @kernel
-def count_bytes(space, n_bytes):
-    """Say how much of each metaslab is allocated, but not where; -1: nothing was ever written to it. None may be loaded."""
+def _count_each(space, n_bytes):
     for m in range(len(n_bytes)):
         if n_bytes[m] >= 0:
             _count(space, m, n_bytes[m])
-            weigh(space, m)
+
+
+def count_bytes(space, n_bytes):
+    """Say how much of each metaslab is allocated, but not where; -1: nothing was ever written to it. None may be loaded."""
+    _count_each(space, n_bytes)
+    weigh_all(space)
 
 
 @kernel

@@ -20,6 +20,8 @@ In ZFS: metaslab.c (`metaslab_weight`, `metaslab_group_alloc`, `metaslab_activat
 metaslabs by weight is an array in order of weight here.
 """
 
+import numpy as np
+
 from model.jit import kernel, part
 from model.structures.sentinels import NOWHERE
 from model.zfs.metaslab.state import (
@@ -108,13 +110,17 @@ def _stays_active(pool, m):
     return pool.loaded[m] == 1 and not free_map.is_fragmented(pool, m)
 
 
+@part
+def _active_anew(pool, m):
+    if pool.active[m] != PASSIVE and not _stays_active(pool, m):
+        return PASSIVE
+    return pool.active[m]
+
+
 @kernel
 def weigh(pool, m):
     """Weigh a metaslab anew: at the end of a txg."""
-    active = pool.active[m]
-    if active != PASSIVE and not _stays_active(pool, m):
-        active = PASSIVE
-    set_weight(pool, m, plain_weight(pool, m), active)
+    set_weight(pool, m, plain_weight(pool, m), _active_anew(pool, m))
 
 
 @kernel
@@ -124,9 +130,18 @@ def weigh_vdev(pool, vdev):
 
 
 @kernel
-def weigh_all(pool):
+def _weigh_each(pool):
     for m in range(len(pool.weight)):
-        weigh(pool, m)
+        pool.weight[m], pool.active[m] = plain_weight(pool, m), _active_anew(pool, m)
+
+
+def weigh_all(pool):
+    """Weigh all metaslabs anew. They are sorted, not moved to their places one by one, since there may be many."""
+    _weigh_each(pool)
+    for first, n in zip(pool.vdevs.first_ms, pool.vdevs.n_ms, strict=True):
+        its_own = slice(first, first + n)
+        pool.order[its_own] = first + np.lexsort((-pool.weight[its_own], -pool.active[its_own]))
+        pool.rank[pool.order[its_own]] = np.arange(first, first + n)
 
 
 # ---- active or not ----
