@@ -78,6 +78,7 @@ def test_rarer_checkpoints_write_less_in_all():
         assert values == sorted(values, reverse=True)
 
 
+@pytest.mark.slow
 def test_defects_are_noticed():
     """Run without the compiler, so that one function can be replaced."""
     assert json.loads(interpreted("defects.checkpoint_volume")) == ["none"]

@@ -232,6 +232,7 @@ def test_the_greatest_io_capacity_follows_the_capacity(asked, expected):
     assert settings_of("8.0", 1, 1, buffer_pool_bytes=2**30).lru_scan_depth == 8 * settings_of("8.0", 1, 1).lru_scan_depth
 
 
+@pytest.mark.slow
 def test_defects_are_noticed():
     assert json.loads(interpreted("defects.innodb_releases")) == ["none"]
 

@@ -18,6 +18,7 @@ ALONE = Settings(1, 300, n_cpus=1, cpu_ns=2 * MS, n_blocks=2000, cache_bytes=2**
 WAL = 3 * MS
 
 
+@pytest.mark.slow
 def test_defects_are_noticed_by_the_laws():
     for defect, (without, noticed) in json.loads(interpreted("defects.oracle")).items():
         assert not without, f"{defect}: the law is broken without it"

@@ -301,6 +301,7 @@ def test_littles_law_holds_exactly():
     assert x.response_ns.sum() + ages.sum() == 7 * s.duration_ns
 
 
+@pytest.mark.slow
 def test_defects_are_noticed_by_the_laws():
     failed = json.loads(interpreted("defects.postgres"))
     assert failed.pop("none") == []

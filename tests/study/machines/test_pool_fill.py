@@ -40,6 +40,7 @@ def test_a_pool_without_fill_has_no_space_of_its_own():
     assert pool_fill.of_pool(None, B141, 1) is None
 
 
+@pytest.mark.slow
 def test_more_fragmentation_never_makes_fewer_ios():
     ios = [sum(ios_of_a_group(percent, seed) for seed in SEEDS) for percent in (0, 25, 50, 75)]
     assert ios == sorted(ios)

@@ -108,6 +108,7 @@ def test_nothing_is_read_from_a_cache_device_if_all_fits_into_the_arc():
     assert x.from_pool <= 4000
 
 
+@pytest.mark.slow
 def test_reads_beyond_the_arc_come_from_the_device_once_it_is_warm():
     x = Reader(c_mib=64, n_keys=16_000)
     x.run(uniform(16_000, 60_000))
@@ -198,6 +199,7 @@ def test_a_rewritten_block_is_not_read_from_its_old_copy():
     assert x.arc.scalars[scalar.L2_HEADERS] == 0
 
 
+@pytest.mark.slow
 def test_headers_of_a_large_device_take_memory_from_the_arc():
     """188 B for each block that only the device has, and what is in core gives way, if not at once: for each new buffer no
     more than its size is evicted."""
