@@ -8,13 +8,14 @@ import contextvars
 import hashlib
 import io
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import matplotlib
 import numpy as np
 from matplotlib import rcsetup
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.image import imread
 from matplotlib.ticker import MaxNLocator
@@ -40,15 +41,15 @@ MADE_BY = {"svg": "Source", "pdf": "Subject", "png": "Source"}      # the field 
 _width = contextvars.ContextVar("width", default="column")
 
 
-def canvas(aspect: float = 0.68, rows: int = 1, columns: int = 1, **options):
-    """An empty figure of the present width and its axes; `aspect` is height over width at column width. A page-wide
-    figure keeps the height, so that its panels get wider, not taller."""
+def canvas(aspect: float = 0.68, rows: int = 1, columns: int = 1, **options: Any) -> tuple[Figure, Any]:
+    """An empty figure of the present width and its axes (an array of them where there are several). `aspect` is height over
+    width at column width. A page-wide figure keeps the height, so that its panels get wider, not taller."""
     height = WIDTHS_IN["column"] * aspect
     figure = Figure(figsize=(WIDTHS_IN[_width.get()], height), layout="constrained")
     return figure, figure.subplots(rows, columns, **options)
 
 
-def ratio_ticks(axis) -> None:
+def ratio_ticks(axis: Axis) -> None:
     """Ticks of a logarithmic axis of ratios, two or more, and few enough not to touch each other: powers of ten where there
     are more than two decades, else 1, 2 and 5 of each decade; where that gives fewer than two, round steps of one size."""
     low, high = axis.get_view_interval()
@@ -63,7 +64,7 @@ def ratio_ticks(axis) -> None:
 
 
 @contextlib.contextmanager
-def _drawing(width: str):
+def _drawing(width: str) -> Iterator[None]:
     token = _width.set(width)
     try:
         with matplotlib.rc_context(STYLE):
@@ -72,8 +73,8 @@ def _drawing(width: str):
         _width.reset(token)
 
 
-def render(draw: Callable[..., Figure], *data, width: str = "column", formats=FORMATS, made_by: str = "",
-           **options) -> dict[str, bytes]:
+def render(draw: Callable[..., Figure], *data: object, width: str = "column", formats: Iterable[str] = FORMATS,
+           made_by: str = "", **options: object) -> dict[str, bytes]:
     """The figure `draw(*data, **options)` at a width ('column' or 'page'), as bytes by format. The same data give the
     same bytes. `made_by`, if given, stands in their metadata."""
     with _drawing(width):

@@ -11,7 +11,10 @@ What is kept belongs to nobody: a caller that changes it takes a copy.
 """
 import threading
 from collections.abc import Callable, Hashable, Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+
+if TYPE_CHECKING:
+    from _collections_abc import dict_items, dict_keys, dict_values
 
 _ABSENT = object()
 
@@ -53,38 +56,38 @@ MAX_MACHINES = 4096      # that are remembered, the last ones: more than any not
 _RUNS: dict[tuple[tuple, bool], list[_Seen]] = {}
 
 
-class _Noted(dict):
+class _Noted(dict[str, Any]):
     """Values that note who was asked for; who goes through them all has asked for all."""
 
     def __init__(self, values: dict):
         super().__init__(values)
         self.names: set[str] = set()
 
-    def __getitem__(self, name):
+    def __getitem__(self, name: str) -> Any:
         self.names.add(name)
         return super().__getitem__(name)
 
-    def __contains__(self, name) -> bool:
+    def __contains__(self, name: Any) -> bool:
         self.names.add(name)
         return super().__contains__(name)
 
-    def get(self, name, default=None):
+    def get(self, name: str, default: Any = None) -> Any:
         self.names.add(name)
         return super().get(name, default)
 
-    def __iter__(self) -> Iterator:
+    def __iter__(self) -> Iterator[str]:
         self.names.update(super().keys())
         return super().__iter__()
 
-    def keys(self):
+    def keys(self) -> "dict_keys[str, Any]":
         self.names.update(super().keys())
         return super().keys()
 
-    def items(self):
+    def items(self) -> "dict_items[str, Any]":
         self.names.update(super().keys())
         return super().items()
 
-    def values(self):
+    def values(self) -> "dict_values[str, Any]":
         self.names.update(super().keys())
         return super().values()
 
@@ -94,7 +97,7 @@ class _Noted(dict):
     def __ror__(self, other: dict) -> dict:
         return other | dict(self.items())
 
-    def __eq__(self, other) -> bool:
+    def __eq__(self, other: object) -> bool:
         return dict(self.items()) == other
 
     __hash__ = None
@@ -107,7 +110,7 @@ class _Noted(dict):
         """Whether there are any is part of the key of a run, so who asks that alone has asked for none."""
         return super().__len__() > 0
 
-    def __reversed__(self) -> Iterator:
+    def __reversed__(self) -> Iterator[str]:
         self.names.update(super().keys())
         return super().__reversed__()
 
@@ -117,7 +120,7 @@ class _Noted(dict):
     def copy(self) -> dict:
         return dict(self.items())
 
-    def _refuse(self, *_, **__):
+    def _refuse(self, *_: object, **__: object) -> NoReturn:
         raise TypeError("values of a run are not changed; take a copy")
 
     __setitem__ = __delitem__ = __ior__ = pop = popitem = setdefault = update = clear = _refuse

@@ -59,7 +59,7 @@ class Result(NamedTuple):
     ended_at: np.ndarray  # ns
     counts: dict  # see COUNTS of the database
     per_second: np.ndarray  # [count, second]
-    machine: NamedTuple
+    machine: postgres_state.Machine | innodb_state.Machine | oracle_state.Machine
 
 
 # ---- the loop ----

@@ -6,7 +6,7 @@ import os
 import sys
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -17,6 +17,9 @@ from study.commands.result import Json, give
 from study.commands.scenario import machines
 from study.console import err, out, table
 from study.errors import UserError
+
+if TYPE_CHECKING:
+    from study.runs.plan import Limits
 
 # panels of study --help
 NOTEBOOKS, CAME_OUT, TRACES, MACHINE = "Notebooks", "What came out", "Recorded traces", "Your own machine"
@@ -312,7 +315,7 @@ def verify(
     raise typer.Exit(1 if differences else 2 if unreadable else 0)
 
 
-def _limits(cell_seconds: int, memory_gb: float | None, run_seconds: int | None):
+def _limits(cell_seconds: int, memory_gb: float | None, run_seconds: int | None) -> "Limits":
     from study.runs.plan import Limits
     memory = None if memory_gb is None or math.isinf(memory_gb) else int(memory_gb * 1e9)
     return Limits(cell_seconds, memory, run_seconds)

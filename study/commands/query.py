@@ -2,6 +2,7 @@
 import re
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pandas as pd
@@ -87,7 +88,7 @@ def _message(error: duckdb.Error) -> str:
     return re.sub(r' Did you mean "(pg_|duckdb_|sqlite_)[^"]*"\?', "", message)     # tables of its own
 
 
-def _table(frame) -> Table:
+def _table(frame: pd.DataFrame) -> Table:
     table = console.table(*(f"{name} [{ALWAYS[name]}]" if name in ALWAYS else str(name) for name in frame.columns))
     for row in frame.itertuples(index=False):
         table.add_row(*map(_cell, row))
@@ -104,7 +105,7 @@ def _with_unit(name: str, row: dict) -> str:
     return f"{value} {unit}" if value and unit not in ("", "1") else value
 
 
-def _cell(value) -> str:
+def _cell(value: Any) -> str:
     """A value for the terminal, a broken number to six digits; nothing for NULL."""
     if value is None or value is pd.NaT or value != value:
         return ""

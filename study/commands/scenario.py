@@ -3,7 +3,7 @@ import os
 import shutil
 import subprocess
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,6 +12,9 @@ from study.commands.result import Json, give
 from study.console import number, out, table
 from study.errors import UserError
 from study.project import refuse_unwritable, write_atomically
+
+if TYPE_CHECKING:
+    from study.machines.this_machine import Seen
 
 machines = typer.Typer(rich_markup_mode="rich")
 PANEL = "Your own machine"
@@ -61,7 +64,7 @@ def of_this_machine(
         text if to is None else f"written to {to}; ask: study predict {to}", soft_wrap=True, end="" if to is None else "\n"))
 
 
-def look():
+def look() -> "Seen":
     """What the tools of this machine print."""
     from study.machines.this_machine import Seen
     from study.machines.tool_output import settings
@@ -81,7 +84,7 @@ def look():
     return seen
 
 
-def _ask(seen, name: str, words: tuple[str, ...]) -> None:
+def _ask(seen: "Seen", name: str, words: tuple[str, ...]) -> None:
     if not (tool := shutil.which(words[0], path=f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/sbin")):
         seen.missing[name] = f"{words[0]} is not there"
         return

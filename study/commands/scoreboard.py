@@ -20,7 +20,7 @@ from study.runs.plan import Outcome, Plan, all_plans, done_before, plan
 from study.store import results, store
 
 
-def summary_of(board) -> Table:
+def summary_of(board: pd.DataFrame) -> Table:
     """How many claims have each grade, by what the audit finds. `study claims` names them."""
     counts = board.groupby(["grade", "audit"]).size().unstack(fill_value=0)
     table = console.table("grade, by audit", *counts.columns, "all")
@@ -30,7 +30,7 @@ def summary_of(board) -> Table:
     return table
 
 
-def table_of(board, committed: Container[str] = ()) -> Table:
+def table_of(board: pd.DataFrame, committed: Container[str] = ()) -> Table:
     """Every claim: as printed, what the audit finds, its grade, which has a mark where it is a `committed` one."""
     table = console.table("claim", "as printed", "audit", "grade", whole="claim")
     for row in board.itertuples():
@@ -112,7 +112,7 @@ def _where_from(n_done: int, n_all: int) -> list[str]:
     return [f"{which}; grades with a * are the committed ones of paper/results.json (make reproduce computes all of them)"]
 
 
-def _why_not(undone: list[Plan], board) -> list[str]:
+def _why_not(undone: list[Plan], board: pd.DataFrame) -> list[str]:
     """Of notebooks that grade something on the board and were run here, but not well, or not as they stand now."""
     lines = []
     for planned in undone:
@@ -125,7 +125,7 @@ def _why_not(undone: list[Plan], board) -> list[str]:
     return lines
 
 
-def _meant(board, words: list[str]) -> set[str]:
+def _meant(board: pd.DataFrame, words: list[str]) -> set[str]:
     """The claims that are meant: by their own name; by the start of their notebook's; by a part of their name, or the start
     of their document's."""
     claims = set()

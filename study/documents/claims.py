@@ -10,7 +10,7 @@ Fitting code may call `baselines` only. No number is both: a file where one is, 
 import math
 from decimal import Decimal
 from pathlib import Path
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple, Self
 
 import pandas as pd
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError, model_validator
@@ -39,7 +39,7 @@ class Said(_Strict):
     unit: published.Unit
 
     @model_validator(mode="after")
-    def _in_order(self):
+    def _in_order(self) -> Self:
         if isinstance(self.value, tuple) and self.value[0] > self.value[1]:
             raise ValueError(f"the range {self.value[0]} to {self.value[1]} runs backwards; put the smaller number first")
         return self
@@ -60,7 +60,7 @@ class Reference(NamedTuple):
     metric: str
     t: float | None
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"{self.run_id} {self.metric}" + ("" if self.t is None else f"@{self.t:g}")
 
 
@@ -93,7 +93,7 @@ class Claim(_Strict):
     notebook: str | None = None
 
     @model_validator(mode="after")
-    def _graded_as_a_whole(self):
+    def _graded_as_a_whole(self) -> Self:
         if self.predict is None and (self.before or self.follows_from or self.effect_none is not None):
             raise ValueError("before, effect_none and follows_from are about a prediction; give predict as well, or none")
         return self

@@ -6,7 +6,7 @@ a condition that was one way or another; each has a source that is not the resul
     priors.draws(known, 12, seed=1)      a frame: Latin hypercube over all of them, switches among them
 """
 from functools import lru_cache
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple, Self
 
 import numpy as np
 import pandas as pd
@@ -50,7 +50,7 @@ class Prior(_Strict):
     condition: str | None = None
 
     @model_validator(mode="after")
-    def _in_order(self):
+    def _in_order(self) -> Self:
         if not self.low <= self.central <= self.high or (self.shape != "uniform" and self.low <= 0):
             raise ValueError(f"the range {self.low:g} to {self.high:g} with {self.central:g} as its centre is none; put "
                              "them in order, above 0 unless the shape is uniform")
@@ -71,7 +71,7 @@ class Switch(_Strict):
     central: str | int | bool
 
     @model_validator(mode="after")
-    def _is_a_choice(self):
+    def _is_a_choice(self) -> Self:
         if self.central not in self.choices:
             raise ValueError(f"{self.central} is none of {', '.join(map(str, self.choices))}; take one of these")
         return self

@@ -28,6 +28,7 @@ import numpy as np
 import pandas as pd
 import statsmodels.api as sm
 from scipy import stats
+from statsmodels.regression.linear_model import RegressionResultsWrapper
 from statsmodels.stats.diagnostic import het_breuschpagan
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.stattools import durbin_watson
@@ -68,7 +69,7 @@ def newey_west_lags(n: int) -> int:
     return int(4 * (n / 100) ** (2 / 9))
 
 
-def regression(x: np.ndarray, y: np.ndarray):
+def regression(x: np.ndarray, y: np.ndarray) -> RegressionResultsWrapper:
     """Least squares of y on x: statsmodels' results."""
     return sm.OLS(y, sm.add_constant(x)).fit()
 
@@ -181,7 +182,7 @@ def best_of_many(ranked: pd.DataFrame, draws: pd.DataFrame) -> Interval:
 
 # --- the regression -----------------------------------------------------------------------------------------------------
 
-def diagnostics(fit) -> pd.DataFrame:
+def diagnostics(fit: RegressionResultsWrapper) -> pd.DataFrame:
     """What the residuals say against the regression: test, value, p, and what a small p would mean."""
     residuals = fit.resid
     watson = durbin_watson(residuals)
@@ -193,7 +194,7 @@ def diagnostics(fit) -> pd.DataFrame:
                         columns=["test", "value", "p", "if small"])
 
 
-def influence(fit) -> pd.DataFrame:
+def influence(fit: RegressionResultsWrapper) -> pd.DataFrame:
     """Each run's residual (studentised), hat value, Cook's distance and DFFITS; `marked` where 4/n or 2 sqrt(p/n), the usual
     bounds of the latter two, are passed."""
     summary, n = fit.get_influence().summary_frame(), int(fit.nobs)

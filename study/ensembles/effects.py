@@ -18,7 +18,7 @@ class Effect(NamedTuple):
     kind: str       # gain or loss
     labels: dict
 
-    def percent(self, ratio):
+    def percent(self, ratio: pd.Series | float) -> pd.Series | float:
         return 100 * (ratio - 1) if self.kind == "gain" else 100 * (1 - ratio)
 
     def of(self, results: pd.DataFrame) -> pd.Series:

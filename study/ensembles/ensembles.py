@@ -129,18 +129,19 @@ def _case(simulate: Simulate, fit: Fit | None, variants: tuple[str, ...], case: 
     return rows, slope
 
 
-def _row(outcomes: dict[str, dict], **flags) -> dict:
+def _row(outcomes: dict[str, dict], **flags: bool) -> dict:
     return flags | {f"{variant}/{name}": value for variant, all_of in outcomes.items() for name, value in all_of.items()}
 
 
-def _solve(simulate, values, seed, fit, variant, first, slope) -> tuple[float, dict, float | None]:
+def _solve(simulate: Simulate, values: dict, seed: int, fit: Fit, variant: str, first: dict[str, float],
+           slope: float | None) -> tuple[float, dict, float | None]:
     """(constant, quantities of `variant`, slope) where the baseline is met, or nearest to it of what was tried.
 
     Over a time that is added to each operation, the time of an operation, in that of the baseline, is all but a straight
     line: `slope` is that of a case that was solved before, None for the first one."""
     seen, low, high = {values[fit.constant]: first}, fit.low, fit.high
 
-    def excess(constant):
+    def excess(constant: float) -> float:
         if constant not in seen:
             seen[constant] = simulate(values | {fit.constant: constant}, seed, variant)
         return fit.baseline / max(seen[constant][fit.quantity], 1e-3 * fit.baseline) - 1

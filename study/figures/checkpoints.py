@@ -1,13 +1,16 @@
 """Figures of `09_postgres_checkpoints`, drawn like those of 2008. Orange is UFS, blue ZFS; black is what was published."""
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.text import Annotation
+from matplotlib.text import Annotation, Text
 
 from study.drawing import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, canvas, ratio_ticks
 from study.experiments.postgres_2008 import curves
+from study.experiments.postgres_2008.curves import Run
 
 COLOURS = (ORANGE, BLUE, GREEN, PURPLE, SKY, GREY)
 # Where words may stand at a mark: place along it (0 to 1), points away from it, and which side of the words is there.
@@ -19,18 +22,19 @@ PLACES = {"above": (0.5, (0, 4), "center", "bottom"), "below": (0.5, (0, -5), "c
 BEHIND = {"facecolor": "white", "edgecolor": "none", "pad": 0.6, "alpha": 0.85}    # of words: lines do not cross them
 
 
-def _lines(axes, runs: dict, values, window_s: float) -> None:
+def _lines(axes: Axes, runs: dict[str, Run], values: Callable[[Run], np.ndarray], window_s: float) -> None:
     for (label, run), colour in zip(runs.items(), COLOURS, strict=False):
         axes.plot(run.t, curves.smooth(values(run), window_s, run.step_s), color=colour, lw=1, label=label)
 
 
-def _labelled(axes) -> tuple[list, list]:
+def _labelled(axes: Axes) -> tuple[list, list]:
     """What a legend is to show."""
     return axes.get_legend_handles_labels()
 
 
 class Words(NamedTuple):
     """Of a mark from `low` to `high` (s)."""
+    axes: Axes
     text: Annotation
     low: float
     high: float
@@ -41,14 +45,14 @@ class Words(NamedTuple):
         self.text.set(position=away, ha=side, va=edge)
 
 
-def _mark(axes, marks: list[tuple[float, float, float, str]]) -> list[Words]:
+def _mark(axes: Axes, marks: list[tuple[float, float, float, str]]) -> list[Words]:
     """What was published: (from s, to s, value, text). `_free_of_lines` says where the words stand."""
     words = []
     for low, high, value, text in marks:
         axes.plot([low, high], [value, value], color=BLACK, lw=1.4, ls="--" if high > low else "", marker="D",
                   ms=3 if high > low else 4)
-        words.append(Words(axes.annotate(text, (high, value), textcoords="offset points", xytext=(0, 0), fontsize=7,
-                                         bbox=BEHIND, zorder=5), low, high))
+        words.append(Words(axes, axes.annotate(text, (high, value), textcoords="offset points", xytext=(0, 0), fontsize=7,
+                                               bbox=BEHIND, zorder=5), low, high))
     return words
 
 
@@ -60,11 +64,11 @@ def _free_of_lines(figure: Figure, words: list[Words]) -> None:
         covered = {}
         for place in PLACES:
             label.put(place)
-            covered[place] = _covers(label.text.axes, label.text)
+            covered[place] = _covers(label.axes, label.text)
         label.put(min(covered, key=covered.__getitem__))
 
 
-def _covers(axes, words) -> int:
+def _covers(axes: Axes, words: Text) -> int:
     """Points of lines behind the words, twenty to a step of the test; beside the panel is as bad as a hundred, above or
     below it worse than all else, as ticks or another panel are there."""
     box = words.get_window_extent().padded(1)
@@ -179,13 +183,13 @@ def one_checkpoint(runs: dict, period_s: int, burst_s: float, peak_mb: float, pa
     return figure
 
 
-def _mean_checkpoint(run, values: np.ndarray, period_s: int) -> tuple[np.ndarray, np.ndarray]:
+def _mean_checkpoint(run: Run, values: np.ndarray, period_s: int) -> tuple[np.ndarray, np.ndarray]:
     """Seconds since it began, and the mean of all but the first."""
     mean = curves.folded(curves.smooth(values, 10, run.step_s), run.step_s, period_s)
     return (np.arange(len(mean)) + 0.5) * period_s / len(mean), mean
 
 
-def logs(runs: dict, of_log, marks: dict) -> Figure:
+def logs(runs: dict[str, Run], of_log: Run, marks: dict) -> Figure:
     """Throughput with the intent log in three places, and what the log device writes; `of_log`: the run with its own;
     `marks`: tpm, what `_mark` draws, and log, (s, MB/s, text), with its words behind the end of the run."""
     figure, (above, below) = canvas(aspect=0.95, rows=2, sharex=True)

@@ -5,6 +5,7 @@ from matplotlib.figure import Figure
 
 from model.zfs.vdev import recorder_columns
 from study.drawing import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, canvas
+from study.experiments.vdev_cache_2007.filebench_oltp import Runs
 
 FEW = 5      # seconds that are drawn as dots, too
 LOOKS = {"before": (BLUE, "before: every small read fills a line"), "after": (ORANGE, "after: only metadata fills")}
@@ -58,7 +59,7 @@ def decomposition(table: pd.DataFrame, label: str = "operations (1/s)") -> Figur
     return figure
 
 
-def throughput(runs, rates: dict[str, float]) -> Figure:
+def throughput(runs: Runs, rates: dict[str, float]) -> Figure:
     """Reads and writes in each second under both builds (`study.experiments.form.Comparison`); above, the rates that
     FileBench prints (by variant, waits counted), and what the change gains."""
     figure, axes = canvas(aspect=0.68)

@@ -4,6 +4,7 @@ import textwrap
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap, LogNorm
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -52,7 +53,7 @@ def film(places: np.ndarray) -> bytes:
     return buffer.getvalue()
 
 
-def _band(axes, model: pd.DataFrame, quantity: str, variant: str, label: str, scale: float = 1) -> None:
+def _band(axes: Axes, model: pd.DataFrame, quantity: str, variant: str, label: str, scale: float = 1) -> None:
     """The model over its seeds: a band from the least to the most, and the median."""
     groups, colour = model[model.variant == variant].groupby("occupancy")[quantity], COLOURS[variant]
     low, middle, high = groups.min() * scale, groups.median() * scale, groups.max() * scale

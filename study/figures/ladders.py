@@ -3,6 +3,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from study.drawing import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY, canvas, ratio_ticks
@@ -11,7 +12,7 @@ COLOURS = (BLUE, ORANGE, GREEN, PURPLE, SKY, RED)
 TICKS = (10, 100, 1000, 10_000, 100_000)
 
 
-def _rate_axis(axes, low, high):
+def _rate_axis(axes: Axes, low: float, high: float) -> None:
     """Logarithmic, labelled at powers of ten."""
     axes.set_xscale("log")
     axes.set_xlim(low, high)

@@ -1,16 +1,19 @@
 """Figures of `04_oltp_gain`. Blue is the old rules, orange the new ones; black is what was published."""
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from study.drawing import BLACK, BLUE, GREEN, GREY, ORANGE, canvas
+from study.experiments.allocator_2010.order_entry import Series, Setup
+from study.experiments.form import Comparison
 
 RUN = "run, in the order of time (from 0, as in the run store)"
 LOWEST = -120   # %; what varies even more stands beside an arrow
 LOOKS = {"before": (BLUE, "old rules"), "after": (ORANGE, "new rules")}
 
 
-def _run_by_run(above, below, runs) -> None:
+def _run_by_run(above: Axes, below: Axes, runs: Comparison[Setup, Series]) -> None:
     """Throughput in one panel (dotted: its mean) and how many records a write has in the other, under both rules."""
     for variant, result in runs.items():
         colour, label = LOOKS[variant]
@@ -20,13 +23,13 @@ def _run_by_run(above, below, runs) -> None:
         below.plot(numbers, result.pool.blocks_per_write, ".-", color=colour)
 
 
-def _names(above, below) -> None:
+def _names(above: Axes, below: Axes) -> None:
     for axes, name in ((above, "transactions (1/s)"), (below, "records in a write")):
         axes.set_ylim(0, None)
         axes.set_ylabel(name)
 
 
-def series(runs) -> Figure:
+def series(runs: Comparison[Setup, Series]) -> Figure:
     """Throughput run by run under both rules (`study.experiments.form.Comparison`), and how many
     blocks a write of records has."""
     figure, (above, below) = canvas(aspect=0.95, rows=2, sharex=True)

@@ -1,6 +1,7 @@
 """Figures of predictions: intervals beside what was published, and what each condition does."""
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from study.drawing import BLACK, BLUE, ORANGE, SKY, canvas
@@ -24,7 +25,7 @@ def intervals(table: pd.DataFrame, published: float, label: str) -> Figure:
 
 def _range(effects: pd.Series, others: tuple) -> tuple[float, float]:
     """What an axis shows: all, but an effect that lies further out than all the rest is wide."""
-    def ends(values):
+    def ends(values: pd.Series) -> tuple[float, float]:
         return min(*others, *values), max(*others, *values)
 
     for farthest in (effects.idxmin(), effects.idxmax()):
@@ -34,7 +35,7 @@ def _range(effects: pd.Series, others: tuple) -> tuple[float, float]:
     return ends(effects)
 
 
-def _at_the_edge(axes, effect: float, place: float, edge: float) -> None:
+def _at_the_edge(axes: Axes, effect: float, place: float, edge: float) -> None:
     """An effect that lies beyond the axis: an arrow and its number."""
     sign = -1 if effect < edge else 1
     axes.annotate(f"{effect:.0f}", (1.08 * edge, place), (-sign * 14, 0), textcoords="offset points", fontsize=7,

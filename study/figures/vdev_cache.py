@@ -1,5 +1,6 @@
 """Figures of `90_model_vs_zfs`."""
 import numpy as np
+import pandas as pd
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 
@@ -48,7 +49,7 @@ def lines_over_time(runs: list[Lines]) -> Figure:
     return figure
 
 
-def what_the_disk_moves(table) -> Figure:
+def what_the_disk_moves(table: pd.DataFrame) -> Figure:
     """Bytes that the disk moves for each record read (frame: line_kib, rule, kib_per_record, answered)."""
     figure, (left, right) = canvas(aspect=0.85, columns=2)
     looks = ({"marker": "o", "ms": 3}, {"marker": "s", "ms": 6, "mfc": "none"}, {"marker": "^", "ms": 3, "ls": "--"},

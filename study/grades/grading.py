@@ -10,6 +10,7 @@ import math
 from typing import NamedTuple
 
 import pandas as pd
+from duckdb import DuckDBPyConnection
 
 from study.documents import audit
 from study.documents.claims import Interval
@@ -104,12 +105,12 @@ def _weaknesses(case: Case) -> list[str]:
     return [reason for reason, holds in weak.items() if holds]
 
 
-def of_runs(connection, run_ids: list[str]) -> dict[str, str]:
+def of_runs(connection: DuckDBPyConnection, run_ids: list[str]) -> dict[str, str]:
     """Grades of the claims that these runs predict. Raises UserError where a claim is predicted twice, or cannot be."""
     return {claim: NOT_MODELLED if case is None else grade(*case) for claim, case in cases(connection, run_ids).items()}
 
 
-def cases(connection, run_ids: list[str]) -> dict[str, Case | None]:
+def cases(connection: DuckDBPyConnection, run_ids: list[str]) -> dict[str, Case | None]:
     """What these runs predict, by claim; None where the model leaves out what the claim is about."""
     rows = connection.execute("""
         SELECT claim_id, unfitted_low, unfitted_high, fitted_low, fitted_high, reach_low, reach_high, identified, draws,
@@ -140,7 +141,7 @@ def fell(before: dict[str, str], after: dict[str, str]) -> list[str]:
             if rank.get(after.get(claim, NOT_YET), last) > rank.get(was, last)]
 
 
-def scoreboard(connection, grades: dict[str, str] | None = None) -> pd.DataFrame:
+def scoreboard(connection: DuckDBPyConnection, grades: dict[str, str] | None = None) -> pd.DataFrame:
     """A row per claim: claim_id, document, text, printed, audit, differs, grade, notebook, follows_from. `audit` is the
     worst of the audit's findings, `differs` names the checks that found a difference; `grades` are those of `grades`, where
     predictions are known; a claim that follows from another is no prediction of its own."""
@@ -150,12 +151,13 @@ def scoreboard(connection, grades: dict[str, str] | None = None) -> pd.DataFrame
                                "follows_from FROM claims ORDER BY document, claim_id").df()
     table["audit"] = table["claim_id"].map(finding)
     table["differs"] = table["claim_id"].map(differs)
-    table["grade"] = [(grades or {}).get(row.claim_id) or _ungraded(row) for row in table.itertuples()]
+    table["grade"] = [(grades or {}).get(row.claim_id) or _ungraded(row.to_be_predicted, row.may_be_fitted)
+                      for row in table.itertuples()]
     return table[["claim_id", "document", "text", "printed", "audit", "differs", "grade", "notebook", "follows_from"]]
 
 
-def _ungraded(row) -> str:
-    return NOT_YET if row.to_be_predicted else BASELINE if row.may_be_fitted else NOTHING
+def _ungraded(to_be_predicted: bool, may_be_fitted: bool) -> str:
+    return NOT_YET if to_be_predicted else BASELINE if may_be_fitted else NOTHING
 
 
 def _worst(findings: pd.Series) -> str:

@@ -93,7 +93,7 @@ def what_decides(results: pd.DataFrame, known: priors.Known, notebook: str) -> p
     return pd.DataFrame(rows, columns=["claim", "decided by"])
 
 
-def _in_words(value) -> str:
+def _in_words(value: object) -> str:
     return f"{value:.2g}" if isinstance(value, float) else str(value)
 
 

@@ -9,7 +9,7 @@ MySQL's manual, "Using Options to Set Program Variables" (K, M, G).
 """
 import re
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 from study import errors
 
@@ -141,7 +141,7 @@ def _and_nearest(name: str, known: dict) -> str:
         name, sorted(known), f"leave it out or use one of {', '.join(sorted(known))}"))
 
 
-def _value(name: str, setting: Setting, value):
+def _value(name: str, setting: Setting, value: object) -> float | bool | str:
     try:
         read = _READERS[setting.kind](value, setting)
     except (ValueError, TypeError):
@@ -155,7 +155,7 @@ def _value(name: str, setting: Setting, value):
     return read
 
 
-def size(text, unit: str = "B") -> float:
+def size(text: object, unit: str = "B") -> float:
     """Bytes of 2GB, 64kB, 8192; a bare number counts `unit`s, such as 8K."""
     number, written = _parts(text)
     letter = written.upper().rstrip("B") or ("B" if written else "")
@@ -165,28 +165,28 @@ def size(text, unit: str = "B") -> float:
     return number * count * BYTES[letter]
 
 
-def seconds(text, unit: str = "s") -> float:
+def seconds(text: object, unit: str = "s") -> float:
     number, written = _parts(text)
     return number * SECONDS[written or unit] if (written or unit) in SECONDS else _refuse()
 
 
-def switch(value) -> bool:
+def switch(value: object) -> bool:
     word = str(value).lower()
     return True if word in ON else False if word in OFF else _refuse()
 
 
-def _parts(text) -> tuple[float, str]:
+def _parts(text: object) -> tuple[float, str]:
     if isinstance(text, bool):
         return _refuse()
     match = NUMBER.fullmatch(str(text))
     return (float(match[1]), match[2]) if match else _refuse()
 
 
-def _refuse():
+def _refuse() -> NoReturn:
     raise ValueError
 
 
-def _word(value) -> str:
+def _word(value: object) -> str:
     return ("on" if value else "off") if isinstance(value, bool) else str(value).lower()
 
 

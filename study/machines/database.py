@@ -1,5 +1,5 @@
 """Databases and the load on them, as the section `database` of a scenario (`study.machines.scenario`)."""
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 
@@ -31,7 +31,7 @@ class Script(Section):
         return pgbench.Counts(**self.model_dump())
 
     @model_validator(mode="after")
-    def _can_be(self):
+    def _can_be(self) -> Self:
         pgbench.check_counts(self.counts)
         return self
 
@@ -75,13 +75,13 @@ class Postgres(Section):
 
     @field_validator("conf")
     @classmethod
-    def _are_settings(cls, settings):
+    def _are_settings(cls, settings: dict[str, Any]) -> dict[str, Any]:
         conf.check("postgres", settings)
         return settings
 
     @field_validator("script", mode="before")
     @classmethod
-    def _is_named(cls, script):
+    def _is_named(cls, script: object) -> object:
         if isinstance(script, str) and script not in get_args(Named):
             raise ValueError(f"no transaction of that name is simulated; choose {', '.join(get_args(Named))}, or give the "
                              "counts of its statements, as section [database.script]")
@@ -101,7 +101,7 @@ class Postgres(Section):
             self.script == "tpc-b"
 
     @model_validator(mode="after")
-    def _can_be(self):
+    def _can_be(self) -> Self:
         if self.scale < 1:
             raise ValueError(f"scale is {self.scale}, but pgbench has one branch at least; choose 1 or more")
         if self.clients < 1:
@@ -146,12 +146,12 @@ class Innodb(Section):
 
     @field_validator("conf")
     @classmethod
-    def _are_settings(cls, settings):
+    def _are_settings(cls, settings: dict[str, Any]) -> dict[str, Any]:
         conf.check("innodb", settings)
         return settings
 
     @model_validator(mode="after")
-    def _can_be(self):
+    def _can_be(self) -> Self:
         if self.rows < 1:
             raise ValueError(f"rows is {self.rows}, but a table has one row at least; choose 1 or more")
         if self.clients < 1:
@@ -178,12 +178,12 @@ class Oracle(Section):
 
     @field_validator("conf")
     @classmethod
-    def _are_settings(cls, settings):
+    def _are_settings(cls, settings: dict[str, Any]) -> dict[str, Any]:
         conf.check("oracle", settings)
         return settings
 
     @model_validator(mode="after")
-    def _can_be(self):
+    def _can_be(self) -> Self:
         if self.clients < 1:
             raise ValueError(f"clients is {self.clients}, but without a client nothing is asked; choose 1 or more")
         return self

@@ -7,7 +7,7 @@
     device.collects     # whether it is an SSD that collects garbage for scattered bytes: `study.machines.devices`
 """
 from collections import Counter
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Self
 
 import pandas as pd
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError, model_validator
@@ -45,9 +45,10 @@ class Value(_Strict):
     source: Annotated[str, AfterValidator(not_empty)]
 
     @model_validator(mode="after")
-    def _in_order(self):
-        if (self.low is None) != (self.high is None) or (self.low is not None and not self.low <= self.value <= self.high):
-            raise ValueError(f"{self.low} to {self.high} is no range about {self.value:g}; give low and high in order, or "
+    def _in_order(self) -> Self:
+        low, high = self.low, self.high
+        if (low is None) != (high is None) or (low is not None and high is not None and not low <= self.value <= high):
+            raise ValueError(f"{low} to {high} is no range about {self.value:g}; give low and high in order, or "
                              "neither")
         return self
 

@@ -34,11 +34,12 @@ import math
 from typing import NamedTuple
 
 from model.databases.postgres.pgbench import PAGE_BYTES
-from model.databases.postgres.state import SEGMENT_BYTES
+from model.databases.postgres.state import SEGMENT_BYTES, Settings
 from model.events import clock
 from study import memo
 from study.machines import servers
 from study.machines import simulate as machines
+from study.machines.database import Postgres
 from study.machines.scenario import Scenario, changed
 from study.machines.storage import GIB
 
@@ -259,7 +260,7 @@ def transactions_in(distance: float, scale: int, pilot: machines.Outcome) -> flo
 
 def scaling(machine: Scenario, wanted: float) -> float:
     """Rule 3: `wanted`, or as much of it as goes; 1: as it is."""
-    server = machine.database
+    server = machine.postgres
     buffers = servers.buffer_bytes(machine)
     max_factor = min(*_max_factors(server), buffers / max(MIN_BUFFERS, 2**18 * server.clients),
                      machines.arc_max_bytes(machine) / 2**26 if machine.files.kind == "zfs" else MAX_FACTOR,
@@ -267,7 +268,7 @@ def scaling(machine: Scenario, wanted: float) -> float:
     return max(1.0, min(wanted, max_factor))
 
 
-def _max_factors(server) -> tuple[float, float]:
+def _max_factors(server: Postgres) -> tuple[float, float]:
     """Of scripts without branches, of which none is short, as much as all else allows."""
     if server.has_branches:
         return MAX_FACTOR, server.scale / (BRANCHES * server.clients)
@@ -302,7 +303,7 @@ def smaller(machine: Scenario, k: float, groups: float | None = None, keeps_inte
     return changed(machine, changes)
 
 
-def _less_log(machine: Scenario, settings, k: float) -> dict:
+def _less_log(machine: Scenario, settings: Settings, k: float) -> dict:
     if machine.postgres.version < 9.5:
         return {"database.conf.checkpoint_segments": max(1, round(settings.checkpoint_segments / k))}
     max_wal_bytes = servers.conf.check("postgres", machine.postgres.conf).get("max_wal_size", GIB)

@@ -8,10 +8,12 @@ What cannot be is one sentence: no disk, no client, a cache larger than its devi
 the database fits on its disks is checked when the machine is built (`study.machines.simulate`).
 """
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, Field, ValidationError, model_validator
+from pydantic_core import ErrorDetails
 
 from model.zfs import eras
 from study import errors
@@ -78,7 +80,7 @@ class Scenario(Section):
 
     @model_validator(mode="before")
     @classmethod
-    def _of_the_usual_kinds(cls, content):
+    def _of_the_usual_kinds(cls, content: object) -> object:
         if not isinstance(content, dict):
             return content
         usual = {"files": "zfs", "database": "postgres"}
@@ -92,7 +94,7 @@ class Scenario(Section):
         return content
 
     @model_validator(mode="after")
-    def _can_be(self):
+    def _can_be(self) -> Self:
         memory, settings = self.host.memory_gib * GIB, conf.check(self.database.kind, self.database.conf)
         for name in ("shared_buffers", "innodb_buffer_pool_size", "db_cache_size"):
             if settings.get(name, 0) > memory:
@@ -112,7 +114,7 @@ class Scenario(Section):
             self._refuse_zfs_only()
         return self
 
-    def _refuse_zfs_only(self):
+    def _refuse_zfs_only(self) -> None:
         for pool in (self.pool, self.log_pool):
             if pool is not None and pool.fill:
                 raise ValueError(f"fill is {pool.fill:g}, but the file system is UFS, whose free space is not simulated; "
@@ -196,7 +198,7 @@ def sentence(name: str, error: ValidationError, within: str = "") -> str:
     return f"{name}: {'; '.join(dict.fromkeys(told))}"
 
 
-def _told(complaint, within: str) -> str:
+def _told(complaint: ErrorDetails, within: str) -> str:
     """One complaint in words."""
     kinds = ("zfs", "ufs", "postgres", "innodb", "oracle", NAMED, COUNTED)
     parts = [str(part + 1 if isinstance(part, int) else part) for part in complaint["loc"] if part not in kinds]
@@ -246,7 +248,7 @@ def changed(machine: Scenario, changes: dict[str, Any]) -> Scenario:
 
 def fields(machine: Scenario) -> dict[str, Any]:
     """Every leaf by its path."""
-    def walk(content, path):
+    def walk(content: dict[str, Any], path: str) -> Iterator[tuple[str, Any]]:
         for name, value in content.items():
             if isinstance(value, dict):
                 yield from walk(value, f"{path}{name}.")

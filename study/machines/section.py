@@ -5,14 +5,14 @@ The text below a field says what it is; `docs/scenarios.md` is made of these tex
 (`study.commands.documentation.scenario_tables`).
 """
 import re
-from typing import get_args, get_origin
+from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
 NUMBER = re.compile(r"\s*[+-]?[\d_]*\.?[\d_]+([eE][+-]?\d+)?\s*")    # as text: pydantic would take it
 
 
-def _is_number(annotation) -> bool:
+def _is_number(annotation: Any) -> bool:
     """Whether a field takes numbers, or nothing, and no more."""
     parts = get_args(annotation) or (annotation,)
     kinds = {get_args(part)[0] if get_args(part) else part for part in parts}
@@ -24,7 +24,7 @@ class Section(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _as_typed(cls, content):
+    def _as_typed(cls, content: object) -> object:
         """What is true or false, or text, is no number."""
         for name, value in content.items() if isinstance(content, dict) else ():
             field = cls.model_fields.get(name)

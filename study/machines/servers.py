@@ -46,7 +46,7 @@ def buffer_bytes(machine: Scenario, values: dict | None = None) -> float:
     return settings.get("shared_buffers", (128 if machine.database.version >= 9.3 else 32) * 2**20)
 
 
-def postgres_settings(machine: Scenario, values: dict, n_transactions: int, **more) -> postgres_state.Settings:
+def postgres_settings(machine: Scenario, values: dict, n_transactions: int, n_seconds: int = 0) -> postgres_state.Settings:
     server, faster = machine.postgres, speed(machine, values)
     settings = conf.check("postgres", server.conf)
     chosen = {name: change(settings[key]) for key, (name, change) in _POSTGRES.items() if key in settings}
@@ -65,7 +65,7 @@ def postgres_settings(machine: Scenario, values: dict, n_transactions: int, **mo
         n_client_threads=server.threads or 1, n_cpus=machine.host.cpus, trip_ns=round(values["trip_ns"] / faster),
         handoff_ns=round(values["handoff_ns"] / faster), spread_cpu=int(values["spread_cpu"]),
         is_warm=_STARTED[server.start], interval_transactions=server.interval_transactions or 0,
-        checkpoint_pace=server.checkpoint_pace, **chosen | more)
+        checkpoint_pace=server.checkpoint_pace, n_seconds=n_seconds, **chosen)
 
 
 def postgres_database(machine: Scenario, values: dict, n_transactions: int) -> pgbench.Database:
@@ -169,7 +169,7 @@ _INNODB: dict[str, tuple[str, Callable[[Any], Any]]] = {
 }
 
 
-def innodb_settings(machine: Scenario, values: dict, n_transactions: int, **more) -> innodb_state.Settings:
+def innodb_settings(machine: Scenario, values: dict, n_transactions: int, n_seconds: int = 0) -> innodb_state.Settings:
     settings = {"innodb_buffer_pool_size": values["innodb_buffer_pool_size"]} | conf.check("innodb", machine.innodb.conf)
     chosen = {name: change(settings[key]) for key, (name, change) in _INNODB.items() if key in settings}
     if "lru_scan_depth" in chosen and chosen["buffer_pool_bytes"] >= innodb_state.MIN_BYTES_FOR_INSTANCES:
@@ -179,7 +179,7 @@ def innodb_settings(machine: Scenario, values: dict, n_transactions: int, **more
         duration_ns=_ns(machine.innodb.seconds), handoff_ns=round(values["handoff_ns"] / speed(machine, values)),
         spread_cpu=int(values["spread_cpu"]), start=_STARTS[machine.innodb.start or values["start"]],
         log_factor=float(values["log_factor"]), transactions_a_second=machine.innodb.transactions_a_second or 0,
-        **chosen | more)
+        n_seconds=n_seconds, **chosen)
 
 
 def mysql(machine: Scenario, values: dict) -> str:
@@ -204,7 +204,7 @@ def innodb_test(machine: Scenario, values: dict) -> sysbench.Oltp:
 _ANY_CACHE = {"cache_share": 0.25}      # of memory, where nothing is drawn
 
 
-def oracle_settings(machine: Scenario, values: dict, n_transactions: int, **more) -> oracle_state.Settings:
+def oracle_settings(machine: Scenario, values: dict, n_transactions: int, n_seconds: int = 0) -> oracle_state.Settings:
     chosen = conf.check("oracle", machine.oracle.conf)
     n_writers = chosen.get("db_writer_processes", values["n_writers"])
     return oracle_state.Settings(
@@ -216,7 +216,7 @@ def oracle_settings(machine: Scenario, values: dict, n_transactions: int, **more
         cache_bytes=int(buffer_bytes(machine, values)), n_writers=int(n_writers),
         writes_per_writer=max(1, round(values["writer_outstanding"] / n_writers)),
         log_file_bytes=int(chosen.get("redo_log_size", values["redo_file_bytes"])) // 512 * 512,
-        n_log_files=int(chosen.get("redo_log_groups", 3)), **more)
+        n_log_files=int(chosen.get("redo_log_groups", 3)), n_seconds=n_seconds)
 
 
 # --- what the model says of settings --------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ draw. CPU times are of a processor of speed 1 and are divided by the host's.
 """
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from model.events.clock import MS, SECOND_NS
 from model.filesystems.zfs import store as zfs_store
 from model.filesystems.zfs.state import DEVICE_COUNTS
 from model.simulations import database_server
-from model.simulations.database_server import Both, n_processes_of, postgres_files, simulate_postgres
+from model.simulations.database_server import Both, Result, n_processes_of, postgres_files, simulate_postgres
 from model.zfs import eras
 from model.zfs.arc.primarycache import policy
 from model.zfs.txg.throttle import to_scale
@@ -74,7 +74,7 @@ class Outcome(NamedTuple):
     counts: dict
     per_second: dict            # count -> array, of as many seconds as were asked for
     devices: dict
-    result: Any                 # of the model, for what is not here
+    result: Result | None       # of the model, for what is not here; None where rates and counts alone are kept
     devices_per_second: dict    # as `devices`, an array for each count, of as many seconds as were asked for
 
 
@@ -170,6 +170,7 @@ def simulate(machine: Scenario, values: dict, seed: int, n_seconds: int = 0, sin
     try:
         run = _RUNS[machine.database.kind]
         outcome = run(checked(machine), values, seed, n_seconds, since)
+        assert outcome.result is not None
         if since == HALF and outcome.result.seconds > n_seconds:
             outcome = run(machine, values, seed, math.ceil(outcome.result.seconds), since)
         return outcome
@@ -234,7 +235,7 @@ _RUNS: dict[str, Callable[[Scenario, dict, int, int, float], Outcome]] = {
     "postgres": _of_postgres, "innodb": _of_innodb, "oracle": _of_oracle}
 
 
-def outcome_of(result, place: Both, since: float = 0) -> Outcome:
+def outcome_of(result: Result, place: Both, since: float = 0) -> Outcome:
     """Of a run of PostgreSQL, from second `since` on."""
     since = half_of(result) if since == HALF else since
     counted = result.ended_at >= since * SECOND_NS
@@ -256,7 +257,7 @@ def since_second(per_second: np.ndarray, since: float) -> np.ndarray:
     return per_second[..., whole:].sum(axis=-1) + (whole - since) * per_second[..., whole - 1:whole].sum(axis=-1)
 
 
-def half_of(result) -> float:
+def half_of(result: Result) -> float:
     """The second by which half of its transactions are done."""
     return float(np.median(result.ended_at)) / SECOND_NS if len(result.ended_at) else 0.0
 
@@ -286,7 +287,7 @@ def device_counts(place: Both, since: float = 0) -> dict:
     return counts
 
 
-def fits(machine: Scenario, table_bytes: int, log_bytes: int = 0):
+def fits(machine: Scenario, table_bytes: int, log_bytes: int = 0) -> None:
     """UserError unless tables and log go on their disks. (PostgreSQL's log has no size that it must have.)"""
     tables = table_bytes / machine.files.compress_ratio if machine.files.kind == "zfs" else table_bytes
     on_pool = tables if machine.log_pool else tables + log_bytes

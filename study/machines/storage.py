@@ -4,7 +4,7 @@
 What cannot be is a ValueError of one sentence: no disk, a cache larger than its device, a record that no build has.
 """
 import functools
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -72,7 +72,7 @@ class Devices(Section):
         return self.n_vdevs * data * self.device_bytes
 
     @model_validator(mode="after")
-    def _can_be(self):
+    def _can_be(self) -> Self:
         whole = sheet(self.sheet).params.disk_bytes
         if self.count < 1:
             raise ValueError(f"count is {self.count}, but there is no pool without a disk; give 1 or more")
@@ -106,7 +106,7 @@ class Pool(Section):
     """FRAG of `zpool list`, %: how much free space is in pieces. Given with `fill`, and only then."""
 
     @model_validator(mode="after")
-    def _can_be(self):
+    def _can_be(self) -> Self:
         for name, device, layouts in (("log", self.log, ("stripe", "mirror")), ("cache", self.cache, ("stripe",))):
             if device is not None and device.layout not in layouts:
                 raise ValueError(f"the {name} device is laid out as {device.layout}, which ZFS does not do; choose "
@@ -120,7 +120,7 @@ class Pool(Section):
         return self
 
 
-def _check_record(name: str, kib: int, era: str):
+def _check_record(name: str, kib: int, era: str) -> None:
     """ValueError unless the build has such records."""
     maximum = eras.ERAS[era].records.max_bytes // KIB
     if kib < 1 or kib & (kib - 1):
@@ -175,7 +175,7 @@ class Zfs(Section):
     """How many times shorter transaction groups are. Set by the program, likewise."""
 
     @model_validator(mode="after")
-    def _can_be(self):
+    def _can_be(self) -> Self:
         if self.era not in eras.ERAS:
             raise ValueError(f"era is '{self.era}', but the builds known are {', '.join(eras.ERAS)}; choose one of these")
         for name, value in (("record_kib", self.record_kib), ("log_record_kib", self.log_record_kib)):

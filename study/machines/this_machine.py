@@ -9,7 +9,7 @@ and its line says so. What was seen and is not simulated is a comment.
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, get_args
 
 from study.errors import UserError
@@ -200,7 +200,7 @@ def _arc_max(value: str) -> Line | None:
     return Line("files", "arc_max_mib", round(int(value) / MIB), "zfs_arc_max") if large else None
 
 
-def _switch(key: str, name: str, on: bool):
+def _switch(key: str, name: str, on: bool) -> Callable[[str], Line | None]:
     return lambda value: Line("files", key, on, f"{name} = 1") if value == "1" else None
 
 

@@ -2,7 +2,9 @@
 import numpy as np
 
 from model.databases.postgres.toolkit import REST
+from model.devices.command_queue import Drive
 from model.devices.data_sheet import SheetParams, new_drive
+from model.devices.ssd import SsdParams
 from model.events.streams import stream
 from model.filesystems.ufs import columns as ufs_columns
 from model.filesystems.ufs.state import Ufs, UfsParams, new_ufs
@@ -44,15 +46,15 @@ def store(machine: Scenario, values: dict, devices: dict, files: np.ndarray, kin
                    N_IOS, n_seconds)
 
 
-def _params_of(params, place: Devices, values: dict):
+def _params_of(params: SheetParams | SsdParams, place: Devices, values: dict) -> SheetParams | SsdParams:
     """Of a disk: whether it takes writes into its buffer is drawn, unless the scenario says so."""
-    if hasattr(params, "is_volatile") or place.battery or place.write_cache is not None:
+    if isinstance(params, SsdParams) or place.battery or place.write_cache is not None:
         return params
     return params._replace(buffers_writes=int(values.get("ufs_write_cache", 0)))
 
 
-def _device(params):
-    return params if hasattr(params, "is_volatile") else new_drive(params)
+def _device(params: SheetParams | SsdParams) -> Drive | SsdParams:
+    return params if isinstance(params, SsdParams) else new_drive(params)
 
 
 def memory_for_files(machine: Scenario, values: dict) -> int:

@@ -3,9 +3,11 @@ import csv
 import io
 import json
 import shutil
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+from duckdb import DuckDBPyConnection
 
 from study import drawing, errors
 from study.errors import UserError
@@ -14,6 +16,9 @@ from study.project import PAPER, write_atomically
 from study.runs.folder import FIGURES, lines
 from study.runs.plan import Plan, done_before
 from study.store import results, store
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class Content(NamedTuple):
@@ -37,7 +42,8 @@ def width(text: str) -> str:
     return text
 
 
-def export(plans: list[Plan], to: Path, forms: list[str], wide: str, board=None, only: Collection[str] = ()) -> list[Path]:
+def export(plans: list[Plan], to: Path, forms: list[str], wide: str, board: "pd.DataFrame | None" = None,
+           only: Collection[str] = ()) -> list[Path]:
     """Write everything to the folder `to`, or only what is named; the paths written. `board` is the scoreboard's frame,
     where it is known already. Raises UserError when a run is missing."""
     missing = [plan.name for plan in plans if not done_before(plan)]
@@ -83,7 +89,7 @@ def chosen(content: Content, only: Collection[str], missing: list[str]) -> Conte
     return named
 
 
-def _content(plans: list[Plan], board) -> Content:
+def _content(plans: list[Plan], board: "pd.DataFrame | None") -> Content:
     with store.open() as connection:
         numbers = results.numbers(connection, plans)
         claims = _claims(_scoreboard(connection, plans) if board is None else board)
@@ -117,12 +123,12 @@ def _texts(content: Content, forms: list[str], wide: str, shown: list[str]) -> d
     return texts | {"index.html": index.page(figures, forms, list(texts), shown)}
 
 
-def _scoreboard(connection, plans):
+def _scoreboard(connection: DuckDBPyConnection, plans: list[Plan]) -> "pd.DataFrame":
     from study.grades import grading  # brings pandas along
     return grading.scoreboard(connection, grading.of_runs(connection, [plan.run_id for plan in plans]))
 
 
-def _claims(board) -> list[dict]:
+def _claims(board: "pd.DataFrame") -> list[dict]:
     return [{column: "" if value is None or value != value else value for column, value in row.items()}
             for row in board.to_dict("records")]
 
@@ -142,11 +148,11 @@ README_PICTURE = PAPER / "readme.png"
 
 # --- text formats -----------------------------------------------------------------------------------------------------
 
-def _json(content) -> str:
+def _json(content: object) -> str:
     return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
 
 
-def _csv(columns, rows) -> str:
+def _csv(columns: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(columns)

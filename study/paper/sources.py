@@ -125,7 +125,7 @@ def _content(name: str) -> dict:
     return tomllib.loads(data_file(name).read_text(), parse_float=Decimal)
 
 
-def _leaves(content) -> Iterator[Decimal | str]:
+def _leaves(content: object) -> Iterator[Decimal | str]:
     """Every value of a file."""
     if isinstance(content, dict | list):
         for part in content.values() if isinstance(content, dict) else content:

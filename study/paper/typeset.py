@@ -3,6 +3,7 @@ from the run store by way of `paper/generated/`, so that no value stands in two 
 import json
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typst
 
@@ -11,13 +12,16 @@ from study.paper import export, sources
 from study.project import PAPER, write_atomically
 from study.runs.plan import Plan
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 GENERATED = PAPER / "generated"
 SOURCE = PAPER / "paper.typ"
 PDF = PAPER / "paper.pdf"
 NAMES = {"number": "numbers.json", "unit": "numbers.json", "picture": "figures.json", "claim": "claims.json"}
 
 
-def build(plans: list[Plan], board=None) -> Path:
+def build(plans: list[Plan], board: "pd.DataFrame | None" = None) -> Path:
     """Export what the text needs and typeset it. The same store gives the same bytes. Raises UserError where the text says
     something of its own."""
     sources.refuse_wrong()

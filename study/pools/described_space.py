@@ -96,7 +96,7 @@ def _mean(slab: Slab) -> float:
     return max(mean_length(slab.fragmentation, slab.sector_bytes), min_mean(slab))
 
 
-def _lengths(slab: Slab, hole_bytes: int, unit: int, rng) -> np.ndarray:
+def _lengths(slab: Slab, hole_bytes: int, unit: int, rng: np.random.Generator) -> np.ndarray:
     """Bytes of each segment, about as many as are free."""
     if slab.histogram and any(slab.histogram.values()):
         return _of_histogram(slab.histogram, slab.free_bytes, unit, rng)
@@ -108,12 +108,12 @@ def _lengths(slab: Slab, hole_bytes: int, unit: int, rng) -> np.ndarray:
     return np.full(n, float(_hole(slab, hole_bytes)))
 
 
-def _of_histogram(histogram: dict[int, int], free_bytes: int, unit: int, rng) -> np.ndarray:
+def _of_histogram(histogram: dict[int, int], free_bytes: int, unit: int, rng: np.random.Generator) -> np.ndarray:
     """2^power (1 + u^g) in whole units, u at random; the larger g is, the less they are in all."""
     powers = np.repeat([*histogram], [*histogram.values()])
     min_bytes, shares = 2.0**powers, rng.random(len(powers))
 
-    def drawn(g):
+    def drawn(g: float) -> np.ndarray:
         return unit * np.floor(min_bytes * (1 + shares**g) / unit)
     low, high = 1e-3, 1e3
     while high / low > 1 + CLOSEST:
@@ -122,12 +122,12 @@ def _of_histogram(histogram: dict[int, int], free_bytes: int, unit: int, rng) ->
     return drawn(high)
 
 
-def _of_coin_tosses(slab: Slab, n: int, mean: float, rng) -> np.ndarray:
+def _of_coin_tosses(slab: Slab, n: int, mean: float, rng: np.random.Generator) -> np.ndarray:
     lengths = rng.geometric(slab.sector_bytes / mean, n)
     return lengths * (slab.free_bytes / lengths.sum())
 
 
-def _of_random_cuts(free_bytes: int, n: int, longest: int | None, rng) -> np.ndarray:
+def _of_random_cuts(free_bytes: int, n: int, longest: int | None, rng: np.random.Generator) -> np.ndarray:
     """`n` lengths as random cuts make them, none over `longest`, which is one of them."""
     lengths = rng.exponential(1.0, n)
     lengths *= free_bytes / lengths.sum()
@@ -137,7 +137,7 @@ def _of_random_cuts(free_bytes: int, n: int, longest: int | None, rng) -> np.nda
     return lengths
 
 
-def _spread(lengths: np.ndarray, room: int, rng) -> np.ndarray:
+def _spread(lengths: np.ndarray, room: int, rng: np.random.Generator) -> np.ndarray:
     """Segments of these lengths in this order, with what is left of `room` between them: at least 1, cut at random."""
     used = int(lengths.sum())
     left = room - used - (len(lengths) - 1)

@@ -14,6 +14,7 @@ blocks, `model.zfs.metaslab.gang`), and so does this.
 `zdb -m` has no histogram, and tells nothing of how free space is cut up. There are two forecasts then: of holes of one
 record each, and of one hole in each metaslab. What is true lies between them.
 """
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -27,7 +28,7 @@ from model.zfs.eras import era
 from model.zfs.metaslab.metaslab_group import weigh_all
 from model.zfs.metaslab.new_pool import SMALLEST_SHIFT, metaslab_shift, new_pool
 from model.zfs.metaslab.replay import ALLOCATE, END_OF_TXG, Rows, decided_for, run
-from model.zfs.metaslab.state import TopVdev
+from model.zfs.metaslab.state import Metaslabs, TopVdev
 from model.zfs.space.status import OK
 from study.errors import UserError
 from study.pools import described_space, zdb
@@ -59,7 +60,7 @@ class Forecast(NamedTuple):
     holes: str = ""         # what was assumed of free space of which nothing is known; "" if all was described
 
 
-def of_slabs(slabs: list[Slab], record_bytes: int, eras=ERAS, seed: int = 1) -> list[Forecast]:
+def of_slabs(slabs: list[Slab], record_bytes: int, eras: Iterable[str] = ERAS, seed: int = 1) -> list[Forecast]:
     """A forecast for each era and vdev that takes all data."""
     if record_bytes % 512 or not 512 <= record_bytes <= 2**17:
         raise UserError(f"the record is {record_bytes} bytes, but it must be a multiple of 512 up to 131072; choose one")
@@ -104,7 +105,7 @@ def _manageable(slabs: list[Slab], order: list[int], name: str, n: int, hole_byt
         order = _by_weight(slabs, name)
 
 
-def _pool(slabs: list[Slab], hole_bytes: int, name: str, seed: int, first: list[int]):
+def _pool(slabs: list[Slab], hole_bytes: int, name: str, seed: int, first: list[int]) -> tuple[Metaslabs, set[int]]:
     """A pool of one vdev, and which of its metaslabs have been made: those that weigh most."""
     size = slabs[0].size_bytes
     made = {m: _allocated(slabs[m], m * size, hole_bytes, stream(seed, f"metaslab {m}")) for m in first}
@@ -135,7 +136,7 @@ def _used_bytes(slabs: list[Slab]) -> np.ndarray:
     return np.array([max(0, slab.size_bytes - slab.free_bytes) if slab.is_used else -1 for slab in slabs], np.int64)
 
 
-def _allocated(slab: Slab, start: int, hole_bytes: int, rng) -> np.ndarray:
+def _allocated(slab: Slab, start: int, hole_bytes: int, rng: np.random.Generator) -> np.ndarray:
     """What lies between the free segments, at offsets in the vdev."""
     free = described_space.segments(slab, hole_bytes, rng)
     bounds = np.concatenate([[0], free.ravel(), [slab.size_bytes]]).reshape(-1, 2)
@@ -156,7 +157,7 @@ def n_records(slabs: list[Slab], record_bytes: int, vdev: int) -> int:
     return n
 
 
-def _write(pool, n: int, record_bytes: int) -> np.ndarray | None:
+def _write(pool: Metaslabs, n: int, record_bytes: int) -> np.ndarray | None:
     """Where the `n` records of each group went, (group, record); None if they found no room."""
     op = np.tile(np.append(np.full(n, ALLOCATE), END_OF_TXG), N_TXGS)
     is_one = (op == ALLOCATE).astype(np.int64)
@@ -167,7 +168,7 @@ def _write(pool, n: int, record_bytes: int) -> np.ndarray | None:
     return decided.offset.reshape(N_TXGS, n) if has_room else None
 
 
-def _of_gangs(pool, vdev: int, name: str, n: int, record_bytes: int, metaslab_bytes: int) -> Forecast:
+def _of_gangs(pool: Metaslabs, vdev: int, name: str, n: int, record_bytes: int, metaslab_bytes: int) -> Forecast:
     """The forecast where some of the `n` records of each group have to be gangs."""
     pieces = new_pieces(N_TXGS * n, record_bytes)
     if write_in_pieces(pool, pieces, FIRST_TXG, N_TXGS, n, record_bytes) != OK:

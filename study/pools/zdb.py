@@ -24,9 +24,9 @@ import itertools
 import math
 import re
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 from model.zfs.metaslab.new_pool import SMALLEST_SHIFT
 from study.errors import UserError
@@ -91,7 +91,7 @@ def parse(text: str, name: str) -> list[Slab]:
     return of_data + [slab for slab in slabs if slab.purpose]
 
 
-def _refuse(text: str, name: str):
+def _refuse(text: str, name: str) -> NoReturn:
     """What zdb prints when it is asked for something else."""
     what = ("is what `zdb -M` prints, of groups of metaslabs" if OF_GROUPS.search(text) else
             "is what `zdb` prints of a dataset" if OF_A_DATASET.search(text) else
@@ -99,7 +99,7 @@ def _refuse(text: str, name: str):
     raise UserError(f"{name} {what}; give what `zdb -mm POOL` prints")
 
 
-def _slabs(lines: Iterable[str], name: str):
+def _slabs(lines: Iterable[str], name: str) -> Iterator[Slab]:
     """The metaslabs, each with what stands below it."""
     vdev, purpose, slab, source, of_vdev, seen = 0, "", None, None, None, set()
     for line in lines:

@@ -31,7 +31,7 @@ def of(machine: Scenario, changes: dict[str, Any]) -> tuple[str, ...]:
     return (*filter(None, made), *anew)
 
 
-def _line(machine: Scenario, path: str, value) -> str:
+def _line(machine: Scenario, path: str, value: Any) -> str:
     """Of one change; "" if another one says it."""
     section, name = path.rsplit(".", 1)
     if path in BY_HAND:
@@ -45,7 +45,7 @@ def _line(machine: Scenario, path: str, value) -> str:
     return _of_files(machine, name, value) if section == "files" else ""
 
 
-def _of_files(machine: Scenario, name: str, value) -> str:
+def _of_files(machine: Scenario, name: str, value: Any) -> str:
     if name in PARAMETERS:
         return _parameter(machine, PARAMETERS[name], _number(name, value))
     if name == "compress_ratio":
@@ -63,10 +63,10 @@ def _parameter(machine: Scenario, name: str, value: int) -> str:
     return f"{file}: " + form.format(OF_FREEBSD[name] if system == "freebsd" else name, value)
 
 
-def _number(name: str, value) -> int:
+def _number(name: str, value: float) -> int:
     """Prefetch is set off by a 1."""
     return round(value * 2**20) if name == "arc_max_mib" else int(not value if name == "prefetch" else value)
 
 
-def _word(value) -> str:
+def _word(value: object) -> str:
     return ("on" if value else "off") if isinstance(value, bool) else str(value)

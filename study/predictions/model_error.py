@@ -21,6 +21,7 @@ third.
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 from rich.console import Console
 
 from study import console
@@ -62,7 +63,7 @@ def widened(own: intervals.Interval, error: Error) -> intervals.Interval:
     return intervals.Interval(min(own.low, own.middle / error.factor), own.middle, max(own.high, own.middle * error.factor))
 
 
-def within(table, error: Error) -> int:
+def within(table: pd.DataFrame, error: Error) -> int:
     """Of rows of `study.predictions.trials.compared`, how many were published within their widened intervals."""
     wide = [widened(intervals.Interval(row.low, row.middle, row.high), error) for row in table.itertuples()]
     return sum(interval.low <= published <= interval.high

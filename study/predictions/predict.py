@@ -63,7 +63,7 @@ def compare(scenarios: list[Scenario], draws: int = DRAWS, seeds: int = SEEDS, e
 
 def compare_with_lengths(scenarios: list[Scenario], draws: int, seeds: int, experiment: str | None,
                          budget: run_length.Budget = run_length.BUDGET, known: priors.Known | None = None,
-                         smaller_by: float | None = None):
+                         smaller_by: float | None = None) -> tuple[pd.DataFrame, list[run_length.Length]]:
     """The same, and how long each scenario is run."""
     if draws < 2 or seeds < 1:
         raise UserError(f"{draws} draws and {seeds} seeds make no interval; give 2 draws and a seed at least")
@@ -157,7 +157,7 @@ SET_BY_PROGRAM = {"to_scale", "groups_to_scale", "checkpoint_pace", "interval_tr
                   "cpu_source"}
 
 
-def _as_toml(value) -> str:
+def _as_toml(value: object) -> str:
     if isinstance(value, str):
         return f'"{value}"'
     return f"{value:g}" if isinstance(value, float) else str(value).lower()

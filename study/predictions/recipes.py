@@ -8,7 +8,7 @@ What a step is worth is not said there: it is a change of a scenario, and `study
 """
 import operator
 import tomllib
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError, model_validator
 
@@ -17,6 +17,7 @@ from study.documents import published
 from study.documents.priors import not_empty
 from study.errors import UserError
 from study.machines.scenario import Scenario, fields
+from study.machines.storage import Devices
 from study.project import data_file
 
 FILE = "advice.toml"
@@ -51,7 +52,7 @@ class Recipe(_Strict):
     evidence: tuple[Words, ...]
 
     @model_validator(mode="after")
-    def _does_something(self):
+    def _does_something(self) -> Self:
         if bool(self.change) == bool(self.not_simulated):
             raise ValueError(f"recipe {self.id} needs a change or a reason why it has none; give one of them")
         if not self.evidence or not self.databases:
@@ -100,7 +101,7 @@ def _eras_with(rule: str, values: tuple) -> tuple[str, ...]:
     return tuple(name for name, era in ERAS.items() if operator.attrgetter(rule)(era) in values)
 
 
-def changes(recipe: Recipe, spare=None) -> dict[str, Any]:
+def changes(recipe: Recipe, spare: Devices | None = None) -> dict[str, Any]:
     """What `scenario.changed` takes, with a device in place of "spare"."""
     return {path: spare if value == SPARE else None if value == NONE else value for path, value in recipe.change.items()}
 

@@ -22,7 +22,7 @@ or more away from 1. It is foretold if the middle is on that side by `FORETOLD` 
 import json
 import subprocess
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -36,6 +36,8 @@ from study.errors import UserError
 from study.machines import run_length, scenario
 from study.predictions import predict
 from study.project import DATA, ROOT, data_file, data_files, digest, digest_of_files, write_atomically
+
+Form = TypeVar("Form", bound=BaseModel)
 
 KEPT = ("tps", "response_mean", "response_p95", "wal_per_transaction", "transactions_per_flush", "checkpoints")
 NONE = "none"                   # a part of the scenario that a cell takes away: TOML has no word for it
@@ -110,7 +112,7 @@ def names() -> list[str]:
     return [path.parent.name for path in data_files("trials/*/setup.toml")]
 
 
-def _checked(kind: type[BaseModel], file: str, content: dict):
+def _checked(kind: type[Form], file: str, content: dict) -> Form:
     try:
         return kind.model_validate(content)
     except ValidationError as error:

@@ -15,6 +15,7 @@ times of the trace follow the model's own completions, so an error of one reques
 spindle's angle is known from the request before, as in the real drive.
 """
 
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -84,7 +85,7 @@ class DiskReplay(NamedTuple):
     estimated: Disk
 
 
-def read_trace(path):
+def read_trace(path: str | Path) -> Trace:
     """The trace at `path`; a `UserError` says what about it cannot be."""
     give = f"give a CSV of {', '.join(TRACE_COLUMNS)}"
     table = table_file.read(path, "the trace", give)
@@ -113,7 +114,7 @@ def read_trace(path):
     return Trace(block, count, (operation == "W").to_numpy().astype(np.int64), service, gap)
 
 
-def check_trace(trace, disk, path):
+def check_trace(trace: Trace, disk: Disk, path: str | Path) -> None:
     """`UserError` at the first request that the disk cannot serve."""
     wrong = (trace.count < 1) | (trace.block + trace.count > disk.layout.n_blocks)
     if wrong.any():
@@ -124,7 +125,7 @@ def check_trace(trace, disk, path):
             raise UserError(f"request {first + 1} of the trace {path}: {error}") from None
 
 
-def simulate(disk, trace, gap_before):
+def simulate(disk: Disk, trace: Trace, gap_before: int) -> tuple[np.ndarray, np.ndarray]:
     """(service times in ns, ways of being served) of a trace; (n,) int64 each."""
     before, after = (trace.gap_ns, trace.gap_ns * 0)[::1 if gap_before else -1]
     took, served = np.zeros((2, len(trace.block)), np.int64)
@@ -133,12 +134,12 @@ def simulate(disk, trace, gap_before):
     return took, served
 
 
-def demerit(predicted, measured):
+def demerit(predicted: np.ndarray, measured: np.ndarray) -> float:
     """RMS horizontal distance of the two cumulative distributions over the measured mean; equally long arrays."""
     return float(np.sqrt(np.mean((np.sort(predicted) - np.sort(measured)) ** 2)) / np.mean(measured))
 
 
-def score(predicted, measured):
+def score(predicted: np.ndarray, measured: np.ndarray) -> Score:
     """`Score` of predicted against measured service times in ms."""
     half = len(measured) // 2
     second, truth, mean = predicted[half:], measured[half:], measured.mean()
@@ -147,16 +148,16 @@ def score(predicted, measured):
                  predicted)
 
 
-def _first_half(trace):
+def _first_half(trace: Trace) -> Trace:
     return Trace(*(column[:len(trace.block) // 2] for column in trace))
 
 
-def _clipped(name, value):
+def _clipped(name: str, value: float) -> int:
     low, high = ESTIMATED[name][0]
     return int(min(max(value, low), high))
 
 
-def _bus_ns(disk, trace, served):
+def _bus_ns(disk: Disk, trace: Trace, served: np.ndarray) -> int:
     """How much a block adds to the service of requests that the buffer alone serves: a common slope of the medians."""
     chosen = np.isin(served, [TO_BUFFER] if disk.buffers_writes else [FROM_AHEAD, FROM_BUFFER])
     sizes = pd.DataFrame({"count": trace.count, "ns": trace.service_ns})[chosen].groupby("count")["ns"]
@@ -167,12 +168,12 @@ def _bus_ns(disk, trace, served):
     return _clipped("bus_ns", slope)
 
 
-def _median(error, chosen):
+def _median(error: np.ndarray, chosen: np.ndarray) -> float:
     """Median error of the chosen requests, 0 where they are too few to tell."""
     return np.median(error[chosen]) if chosen.sum() >= MIN_CHOSEN else 0
 
 
-def _buffer_overheads(disk, trace, gap_before):
+def _buffer_overheads(disk: Disk, trace: Trace, gap_before: int) -> Disk:
     """The disk with bus speed and overheads of what the buffer serves moved by the median errors of those requests."""
     disk = disk._replace(bus_ns=_bus_ns(disk, trace, simulate(disk, trace, gap_before)[1]))
     took, served = simulate(disk, trace, gap_before)
@@ -187,7 +188,7 @@ def _buffer_overheads(disk, trace, gap_before):
     return disk._replace(command_ns=command, idle_hit_ns=_clipped("idle_hit_ns", idle))
 
 
-def _arm_overhead(disk, trace, gap_before, row, wrote):
+def _arm_overhead(disk: Disk, trace: Trace, gap_before: int, row: int, wrote: int) -> Disk:
     """The disk with one overhead of requests that move the arm moved to where their distribution fits best.
 
     An overhead vanishes in the rotational latency of most requests and costs a few a revolution: no mean or median
@@ -207,7 +208,7 @@ def _arm_overhead(disk, trace, gap_before, row, wrote):
     return best
 
 
-def _estimated(disk, trace, gap_before):
+def _estimated(disk: Disk, trace: Trace, gap_before: int) -> tuple[Disk, float]:
     """(disk, mean absolute error of a request in ns) with its constants estimated on `trace`."""
     arm_rows = (READ_MISS,) if disk.buffers_writes else (READ_MISS, WRITE_THROUGH)
     for _ in range(ROUNDS):
@@ -218,7 +219,7 @@ def _estimated(disk, trace, gap_before):
     return disk, np.abs(simulate(disk, trace, gap_before)[0] - trace.service_ns).mean()
 
 
-def estimate(disk, trace):
+def estimate(disk: Disk, trace: Trace) -> tuple[Disk, int]:
     """(disk, gap_before): the constants of `ESTIMATED`, from the first half of a trace and nothing else."""
     half = _first_half(trace)
     best, before, error = disk, 0, np.inf
@@ -230,7 +231,7 @@ def estimate(disk, trace):
     return best, before
 
 
-def replay_disk(trace_csv, drive_json, seek_csv=None):
+def replay_disk(trace_csv: str | Path, drive_json: str | Path, seek_csv: str | Path | None = None) -> DiskReplay:
     """Replay a measured trace; returns a `DiskReplay`. `seek_csv` is the measured seek curve if the drive names none.
 
     Raises `UserError` for files that cannot be read, impossible drives and requests beyond the end of the disk.
@@ -248,7 +249,7 @@ def replay_disk(trace_csv, drive_json, seek_csv=None):
     return DiskReplay(measured, scores, constants, specified, estimated)
 
 
-def per_request(result, version="estimated"):
+def per_request(result: DiskReplay, version: str = "estimated") -> pd.DataFrame:
     """Table of measured and predicted service times and their difference in ms, a row per request."""
     predicted = result.scores[version].predicted_ms
     return pd.DataFrame({"measured_ms": result.measured_ms, "predicted_ms": predicted,

@@ -8,6 +8,7 @@ import hashlib
 import io
 import tokenize
 import tomllib
+from collections.abc import Iterator
 
 import pandas as pd
 
@@ -31,26 +32,44 @@ def read() -> pd.DataFrame:
 
 
 def code() -> str:
-    """A digest of the code that replays a trace, the same under every Python. Comments, docstrings, layout and imports do
-    not count, so that a file may move."""
+    """A digest of the code that replays a trace, the same under every Python. Comments, docstrings, layout, imports and the
+    types of functions do not count, so that a file may move."""
     return hashlib.sha256("\n".join(_bare((ROOT / path).read_text()) for path in CODE).encode()).hexdigest()[:16]
 
 
 def _bare(source: str) -> str:
-    """Source text without comments, docstrings, imports and white space."""
+    """Source text without comments, docstrings, imports, types of functions and white space."""
     lines = source.splitlines()
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type == tokenize.COMMENT:
             row, column = token.start
             lines[row - 1] = lines[row - 1][:column]
+    content = [line.encode() for line in lines]     # a syntax tree counts columns in bytes
     for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Module | ast.FunctionDef | ast.ClassDef) and ast.get_docstring(node) is not None:
-            node = node.body[0]
-        elif not isinstance(node, ast.Import | ast.ImportFrom):
-            continue
-        first, last = node.lineno, node.end_lineno or node.lineno
-        lines[first - 1:last] = [""] * (last - first + 1)
-    return "".join("".join(lines).split())
+        for first, begin, last, end in _without_effect(node, content):
+            rest = content[last - 1][end:]
+            content[first - 1] = content[first - 1][:begin].ljust(begin)
+            content[first:last] = [b""] * (last - first)
+            content[last - 1] = content[last - 1].ljust(end) + rest
+    return "".join(b"".join(content).decode().split())
+
+
+def _without_effect(node: ast.AST, lines: list[bytes]) -> Iterator[tuple[int, int, int, int]]:
+    """Of a node, what changes nothing that the code does: first line and column, last line and column."""
+    if isinstance(node, ast.Module | ast.FunctionDef | ast.ClassDef) and ast.get_docstring(node) is not None:
+        yield _place(node.body[0])
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        yield _place(node)
+    if isinstance(node, ast.arg) and node.annotation is not None:
+        yield node.lineno, node.col_offset + len(node.arg.encode()), *_place(node.annotation)[2:]
+    if isinstance(node, ast.FunctionDef) and node.returns is not None:
+        first, begin, last, end = _place(node.returns)
+        yield first, lines[first - 1].rindex(b"->", 0, begin), last, end
+
+
+def _place(node: ast.stmt | ast.expr) -> tuple[int, int, int, int]:
+    """First line and column, last line and column."""
+    return node.lineno, node.col_offset, node.end_lineno or node.lineno, node.end_col_offset or node.col_offset
 
 
 def metrics(table: pd.DataFrame) -> pd.DataFrame:

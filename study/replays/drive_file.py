@@ -5,7 +5,9 @@ of 512 B. Where a drive gives no bus speed (0), `DEFAULT_BUS_MS` stands in: fast
 """
 
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -26,7 +28,7 @@ SHEET_ZONES = 16  # zones between the longest and the shortest track of a data s
 SHEET_COMMAND_MS = 0.3  # command overhead where none is printed; drives of the 1990s: 0.1 to 1 ms
 
 
-def read_drive(path):
+def read_drive(path: str | Path) -> dict[str, Any]:
     """The description at `path` as a dictionary."""
     try:
         description = json.loads(Path(path).read_text(encoding="utf-8-sig"))
@@ -39,7 +41,7 @@ def read_drive(path):
     return description
 
 
-def field(part, name, kind=None):
+def field(part: object, name: str, kind: type | None = None) -> Any:
     """`part[name]` as a number (or `kind`), or one sentence about what is missing."""
     if not isinstance(part, dict) or name not in part:
         raise UserError(f"the description of the drive has no field '{name}'; add it to the file that --disk names")
@@ -52,7 +54,7 @@ def field(part, name, kind=None):
     return value
 
 
-def whole(part, name, highest=LARGEST):
+def whole(part: object, name: str, highest: int = LARGEST) -> int:
     """`part[name]`, which counts something: 3 or 3.0, up to `most`."""
     value = field(part, name)
     if value % 1 or not 0 <= value <= highest:
@@ -60,11 +62,11 @@ def whole(part, name, highest=LARGEST):
     return int(value)
 
 
-def _ns(ms):
+def _ns(ms: float) -> int:
     return round(ms * 1e6)
 
 
-def read_seek_table(path):
+def read_seek_table(path: str | Path) -> tuple[np.ndarray, np.ndarray]:
     """(cylinders, ms) of a measured seek curve, rising in cylinders."""
     table = table_file.read(path, "the seek curve", "give a CSV with columns cylinders, ms")
     if not {"cylinders", "ms"} <= set(table) or len(table) < 2:
@@ -83,7 +85,7 @@ def read_seek_table(path):
     return distance, ms
 
 
-def _table_curve(cylinders, table):
+def _table_curve(cylinders: np.ndarray, table: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
     """Interpolated in the measured table; its last two points go on in a straight line."""
     distance, ms = table
     curve = np.interp(cylinders, distance, ms)
@@ -93,7 +95,7 @@ def _table_curve(cylinders, table):
     return curve
 
 
-def _formula_curve(cylinders, mechanics, first_ten):
+def _formula_curve(cylinders: np.ndarray, mechanics: dict[str, Any], first_ten: bool) -> np.ndarray:
     """Square root up to a distance, straight beyond it; single-cylinder seeks, or the first ten, apart."""
     values = field(mechanics, "HPL seek equation values", list)
     if len(values) != 6:
@@ -108,13 +110,13 @@ def _formula_curve(cylinders, mechanics, first_ten):
     return curve
 
 
-def _line_curve(cylinders, single, average, full):
+def _line_curve(cylinders: np.ndarray, single: float, average: float, full: float) -> np.ndarray:
     """Straight from one cylinder to a third of the stroke, and from there to its end."""
     last = len(cylinders) - 1
     return np.interp(cylinders, [1, max(1.001, last / 3), max(1.002, last)], [single, average, full])
 
 
-def seek_table_ns(mechanics, n_cylinders, table):
+def seek_table_ns(mechanics: dict[str, Any], n_cylinders: int, table: tuple[np.ndarray, np.ndarray] | None) -> np.ndarray:
     """(n_cylinders,) int64 ns over distance, from the measured `table` or from the formula the drive names."""
     kind = field(mechanics, "Seek type", str)
     cylinders = np.arange(n_cylinders, dtype=float)
@@ -131,9 +133,9 @@ def seek_table_ns(mechanics, n_cylinders, table):
     elif None in points:
         raise UserError(f"a '{kind}' seek curve needs single cylinder, average and full strobe seek times; add them")
     elif kind == "linear":
-        curve = _line_curve(cylinders, *points)
+        curve = _line_curve(cylinders, *points)  # type: ignore[arg-type]  # None among them was refused above
     elif kind == "curve":
-        return seek_curve(n_cylinders, *(_ns(point) for point in points))
+        return seek_curve(n_cylinders, *(_ns(point) for point in points))  # type: ignore[arg-type]  # likewise
     else:
         raise UserError(f"the drive's seek type '{kind}' is unknown; "
                         "give constant, linear, curve, hpl, hplplus10 or extracted")
@@ -141,7 +143,7 @@ def seek_table_ns(mechanics, n_cylinders, table):
     return np.rint(curve * 1e6).astype(np.int64)
 
 
-def _numbers(zone, name):
+def _numbers(zone: dict[str, Any], name: str) -> list[float]:
     """The list `name` of a zone, which most have none of."""
     values = field(zone, name, list) if name in zone else []
     if not all(isinstance(value, (int, float)) and abs(value) <= LARGEST and value % 1 == 0 for value in values):
@@ -149,7 +151,7 @@ def _numbers(zone, name):
     return values
 
 
-def _zone(zone):
+def _zone(zone: object) -> Zone:
     if not isinstance(zone, dict):
         raise UserError(f"the drive's 'Zones' hold {str(zone)[:60]!r}; give a section for each zone")
     defects = _numbers(zone, "defects")
@@ -160,12 +162,12 @@ def _zone(zone):
                 tuple(zip(defects[::2], defects[1::2], strict=False)))
 
 
-def _electronics(drive):
+def _electronics(drive: dict[str, Any]) -> dict[str, Any]:
     """The fields of `Disk` that describe command handling, bus and buffer."""
-    def number(name):
+    def number(name: str) -> float:
         return field(drive, name)
 
-    def count(name, highest=LARGEST):
+    def count(name: str, highest: int = LARGEST) -> int:
         return whole(drive, name, highest)
     if drive.get("Time scale for overheads", 1) != 1:
         raise UserError(f"the drive's 'Time scale for overheads' is {drive['Time scale for overheads']!r}, but only 1 is "
@@ -206,14 +208,14 @@ def _electronics(drive):
     }
 
 
-def _rev_ns(mechanics):
+def _rev_ns(mechanics: dict[str, Any]) -> int:
     rpm = field(mechanics, "Rotation speed (in rpms)")
     if rpm <= 0:
         raise UserError(f"the drive turns at {rpm} rpm; give a speed above 0")
     return round(60e9 / rpm)
 
 
-def _checked(make, *args, **kwargs):
+def _checked(make: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     try:
         return make(*args, **kwargs)
     except (ValueError, TypeError) as error:
@@ -223,7 +225,7 @@ def _checked(make, *args, **kwargs):
                         "track") from None
 
 
-def specified_disk(description, table=None):
+def specified_disk(description: dict[str, Any], table: tuple[np.ndarray, np.ndarray] | None = None) -> Disk:
     """The drive exactly as described; `table` is its measured seek curve (cylinders, ms) if it has one."""
     mechanics = field(description, "mechanics", dict)
     plan, mechanical = field(mechanics, "Layout Model", dict), field(mechanics, "Mechanical Model", dict)
@@ -240,13 +242,13 @@ def specified_disk(description, table=None):
     return _checked(check_disk, disk)
 
 
-def mean_seek_ns(seek_ns):
+def mean_seek_ns(seek_ns: np.ndarray) -> float:
     """Mean of a seek table over two independent, uniformly distributed cylinders that differ."""
     n = len(seek_ns)
     return float(2 * (n - np.arange(n)) @ seek_ns / (n * (n - 1)))
 
 
-def data_sheet_disk(specified):
+def data_sheet_disk(specified: Disk) -> Disk:
     """The drive as its data sheet has it: what follows from a few printed numbers, and `SHEET_COMMAND_MS`.
 
     Kept: rotation speed, seek over one cylinder, on average and over all, capacity, heads, longest and shortest track;

@@ -5,7 +5,7 @@ import pandas as pd
 from model.zfs.eras import era
 from study.project import DATA, data_files
 from study.replays import verify
-from study.replays.alloc_trace import AllocReplay, read_trace, scenario_of
+from study.replays.alloc_trace import AllocReplay, Trace, read_trace, scenario_of
 from study.replays.pool import ERA_OF, drive
 from study.replays.pool_rows import rows_of
 from study.replays.pool_states import after_txgs, read_txgs, txgs_beside
@@ -53,6 +53,6 @@ def heaviest(scenario: str) -> pd.DataFrame:
     return pd.concat(states).astype({name: int for name in ("txg", "recorded", "modelled")})
 
 
-def _first_txg_with_frees(trace) -> int:
+def _first_txg_with_frees(trace: Trace) -> int:
     ends = np.flatnonzero(trace.op == 2)
     return trace.arg[ends[np.searchsorted(ends, np.flatnonzero(trace.op == 1)[0])]]

@@ -88,16 +88,17 @@ def next_of(waiting: list[Plan], running: Container[str]) -> Plan | None:
                  if not any(needed.run_id in ahead or needed.run_id in running for needed in plan.needs)), None)
 
 
-def _run_in_turn(plan, limits, progress, console, stopped) -> Outcome:
+def _run_in_turn(plan: Plan, limits: Limits, progress: Progress, console: Console, stopped: list[int]) -> Outcome:
     if stopped:
         return Outcome(plan, "interrupted", "not started")
     task = None if done_before(plan) else progress.add_task(plan.name, total=None)
 
-    def on_cell(cell, of):
-        progress.update(task, completed=cell, total=of)
+    def on_cell(cell: int, of: int) -> None:
+        if task is not None:
+            progress.update(task, completed=cell, total=of)
 
     try:
-        outcome = run(plan, limits, on_cell if task is not None else lambda cell, of: None, lambda: bool(stopped))
+        outcome = run(plan, limits, on_cell, lambda: bool(stopped))
     finally:
         if task is not None:
             progress.remove_task(task)

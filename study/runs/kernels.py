@@ -15,15 +15,17 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
 
+import traitlets
 from jupyter_client.manager import AsyncKernelManager
 from jupyter_client.provisioning import LocalProvisioner
 from jupyter_core.utils import ensure_event_loop
+from nbformat import NotebookNode
 from papermill.clientwrap import PapermillNotebookClient
-from papermill.engines import NBClientEngine, papermill_engines
-from traitlets import Any
+from papermill.engines import NBClientEngine, NotebookExecutionManager, papermill_engines
 
 from study.project import CACHE
 from study.runs import keeper, secrets
@@ -34,6 +36,9 @@ KEPT = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "LD_LIBRARY_PATH",
         "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE")
 LONGEST_SOCKET_FOLDER = 80    # Unix sockets allow paths of about 108 characters
 
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+
 _alive: set["Kernel"] = set()
 _lock = threading.Lock()
 
@@ -42,24 +47,24 @@ class Kernel(AsyncKernelManager):
     """A kernel manager that remembers the process it started; `process.returncode` outlives the kernel."""
     process: subprocess.Popen | None = None
     cpu_seconds: float | None = None    # of the kernel and all that it started, once they have ended
-    environment = Any()
-    folder = Any()
-    log_file = Any()
+    environment = traitlets.Any()
+    folder = traitlets.Any()
+    log_file = traitlets.Any()
 
     def format_kernel_cmd(self, extra_arguments: list[str] | None = None) -> list[str]:
         """This very Python, whatever kernels the user has installed; no history database to fight over."""
         return [sys.executable, "-m", "study.runs.guard", "-f", self.connection_file,
                 "--HistoryManager.enabled=False", *(extra_arguments or [])]
 
-    async def _async_launch_kernel(self, kernel_cmd: list[str], **options) -> None:
+    async def _async_launch_kernel(self, kernel_cmd: list[str], **options: object) -> None:
         options |= {"env": self.environment, "cwd": str(self.folder), "stdout": self.log_file, "stderr": self.log_file}
         await super()._async_launch_kernel(kernel_cmd, **options)
         assert isinstance(self.provisioner, LocalProvisioner)
         self.process = self.provisioner.process
 
-    async def _async_kill_kernel(self, *arguments, **options) -> None:
+    async def _async_kill_kernel(self, restart: bool = False) -> None:
         self.kill()     # by its keeper, which jupyter_client would kill together with the kernel
-        await super()._async_kill_kernel(*arguments, **options)
+        await super()._async_kill_kernel(restart)
 
     def ended_by(self) -> str | None:
         """How the process came to its end, when nobody asked it to: 'signal SIGKILL' or 'exit code 3'."""
@@ -90,9 +95,9 @@ class Kernel(AsyncKernelManager):
 
 class Client(PapermillNotebookClient):
     """papermill's client, which hears no secret: what comes from the kernel goes through `hide` first."""
-    hide = Any()
+    hide = traitlets.Any()
 
-    def process_message(self, message, *arguments, **options):
+    def process_message(self, message: dict[str, Any], *arguments: Any, **options: Any) -> dict[str, Any] | None:
         return super().process_message(dict(message, content=self.hide(message["content"])), *arguments, **options)
 
 
@@ -101,7 +106,9 @@ class Engine(NBClientEngine):
     path that the executed notebook names as its origin."""
 
     @classmethod
-    def execute_managed_notebook(cls, notebook, kernel_name, *, kernel, cell_seconds, on_cell, source, hide, **_):
+    def execute_managed_notebook(cls, notebook: NotebookExecutionManager, kernel_name: str, *, kernel: Kernel,
+                                 cell_seconds: int, on_cell: Callable[[int], None], source: str,
+                                 hide: Callable[[Any], Any], **_: object) -> NotebookNode:
         notebook.nb.metadata.papermill["input_path"] = source
         client = Client(
             notebook, hide=hide, km=kernel, kernel_name=kernel_name, timeout=cell_seconds, startup_timeout=120,
@@ -148,10 +155,10 @@ def _cpu_seconds(sockets: Path) -> float | None:
         return None
 
 
-def in_own_loop(function, *arguments, **options):
+def in_own_loop(function: Callable[Arguments, Result], *arguments: Arguments.args, **options: Arguments.kwargs) -> Result:
     """Call a function that runs coroutines by `jupyter_core.run_sync`, in an event loop of its own. That is closed
     afterwards, with what a killed kernel leaves half done in it."""
-    def call():
+    def call() -> Result:
         loop = ensure_event_loop()
         try:
             return function(*arguments, **options)

@@ -14,12 +14,17 @@ import os
 from collections.abc import Callable
 from html import escape
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+import pandas as pd
 from IPython.display import HTML, Image, display
 
 from study.errors import UserError
 from study.runs import samples
 from study.runs.folder import FIGURES, METRICS, NAME, PREDICTIONS
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Interval = tuple[float, float, float]
 
@@ -39,13 +44,13 @@ def metric(name: str, value: float, unit: str, t: float | None = None) -> None:
     _say(METRICS, {"t": None if t is None else float(t), "name": name, "value": value, "unit": unit})
 
 
-def frame(table) -> None:
+def frame(table: pd.DataFrame) -> None:
     """Many numbers: a frame with columns name, value, unit and perhaps t."""
     for row in table.to_dict("records"):
         metric(row["name"], row["value"], row["unit"], row.get("t"))
 
 
-def runs(series: str, table) -> None:
+def runs(series: str, table: pd.DataFrame) -> None:
     """The statistics of each run of a series of benchmark runs: a frame with columns run, name, value, unit. They go to the
     store's table `samples`; results are what the notebook says of them by `metric` and `frame`."""
     kept = samples.checked(series, table)
@@ -53,7 +58,7 @@ def runs(series: str, table) -> None:
         samples.write(run, series, kept)
 
 
-def figure(name: str, draw: Callable, *data, caption: str, **options) -> None:
+def figure(name: str, draw: Callable[..., "Figure"], *data: object, caption: str, **options: Any) -> None:
     """Draw a figure, keep it in all formats and widths when in a batch, and show it below the cell, wherever in it this
     stands."""
     from study import drawing  # brings matplotlib along
@@ -64,7 +69,7 @@ def figure(name: str, draw: Callable, *data, caption: str, **options) -> None:
         show(write_figure(run, name, draw, *data, caption=caption, **options), caption)
 
 
-def write_figure(run: Path, name: str, draw: Callable, *data, caption: str, **options) -> bytes:
+def write_figure(run: Path, name: str, draw: Callable[..., "Figure"], *data: object, caption: str, **options: Any) -> bytes:
     """Draw a figure into the record `run`, in all formats and widths; that of a column as PNG."""
     from study import drawing
     (run / "figures").mkdir(exist_ok=True)

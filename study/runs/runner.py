@@ -29,14 +29,16 @@ from study.runs import inputs, kernels, parameters, secrets
 from study.runs.folder import MANIFEST, METRICS, PREDICTIONS, lines
 from study.runs.plan import UNLIMITED, Limits, Outcome, Plan, done_before, is_own, not_run
 
+OnCell = Callable[[int, int], None]     # is told the index of a cell that starts, and how many there are
+Stopping = Callable[[], bool]           # whether the run is to end early
 PACKAGES = ("numpy", "numba", "pandas", "duckdb", "statsmodels", "scipy", "matplotlib", "papermill")
 MARKER = "papermill-error-cell-tag"     # of cells that papermill adds where something went wrong
 METRICS_SCHEMA = pa.schema([("run_id", pa.string()), ("t", pa.float64()), ("name", pa.string()), ("value", pa.float64()),
                             ("unit", pa.string())])
 
 
-def run(plan: Plan, limits: Limits = UNLIMITED, on_cell: Callable[[int, int], None] = lambda cell, of: None,
-        stopping: Callable[[], bool] = lambda: False) -> Outcome:
+def run(plan: Plan, limits: Limits = UNLIMITED, on_cell: OnCell = lambda cell, of: None,
+        stopping: Stopping = lambda: False) -> Outcome:
     """Do the run unless it has been done. Two processes that want the same run take turns, and the second finds it
     done. Never raises for what happens in the notebook; raises UserError for a disk that is full or not writable."""
     try:
@@ -46,7 +48,7 @@ def run(plan: Plan, limits: Limits = UNLIMITED, on_cell: Callable[[int, int], No
         raise errors.of_the_system(error) from error
 
 
-def _run(plan, limits, on_cell, stopping) -> Outcome:
+def _run(plan: Plan, limits: Limits, on_cell: OnCell, stopping: Stopping) -> Outcome:
     shutil.rmtree(plan.folder, ignore_errors=True)
     (plan.folder / "figures").mkdir(parents=True)
     write_atomically(plan.folder / "params.json", json.dumps(plan.parameters, indent=1, sort_keys=True) + "\n")
@@ -85,11 +87,12 @@ def _named_inputs(plan: Plan) -> dict[str, str]:
     return inputs.named(plan.notebook.parent, code, plan.parameters)
 
 
-def _execute(plan, limits, reached, on_cell, stopping) -> tuple[str, str | None, float | None]:
+def _execute(plan: Plan, limits: Limits, reached: list[int], on_cell: OnCell,
+             stopping: Stopping) -> tuple[str, str | None, float | None]:
     """Status, reason, and the processor time of the kernel and all that it started."""
     notebook = _with_secrets(nbformat.read(plan.notebook, as_version=4), plan)
 
-    def at_cell(index):
+    def at_cell(index: int) -> None:
         reached[0] = index
         on_cell(index, len(notebook.cells))
 
@@ -135,7 +138,8 @@ def _ending_after(seconds: float | None, kernel: kernels.Kernel) -> Iterator[thr
             timer.cancel()
 
 
-def _ended(kernel, notebook, plan, limits, reached, at_cell, stopping) -> tuple[str, str | None]:
+def _ended(kernel: kernels.Kernel, notebook: nbformat.NotebookNode, plan: Plan, limits: Limits, reached: list[int],
+           at_cell: Callable[[int], None], stopping: Stopping) -> tuple[str, str | None]:
     """Status and reason."""
     try:
         executed = kernels.in_own_loop(

@@ -129,7 +129,7 @@ class Explorer(widgets.VBox):
                 self.controls[name].value = value
         self._moved()
 
-    def _moved(self, _=None) -> None:
+    def _moved(self, _: object = None) -> None:
         if self.is_setting:
             return
         with self._quietly():

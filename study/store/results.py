@@ -2,12 +2,16 @@
 import json
 import math
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from duckdb import DuckDBPyConnection
 
 from study.errors import UserError
 from study.project import PAPER
 from study.runs.plan import Plan
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 FILE = PAPER / "results.json"
 DIGITS = 6      # what is asked to be the same on every machine
@@ -33,7 +37,7 @@ def numbers(connection: DuckDBPyConnection, plans: list[Plan]) -> dict[str, dict
     return dict(sorted(values.items()))
 
 
-def collect(connection: DuckDBPyConnection, plans: list[Plan], board) -> dict:
+def collect(connection: DuckDBPyConnection, plans: list[Plan], board: "pd.DataFrame") -> dict:
     """Everything that `results.json` holds: per claim what the audit finds and its grade (`board` is the scoreboard's
     frame), and all numbers."""
     return {
@@ -69,7 +73,7 @@ def differences(accepted: dict, new: dict) -> list[str]:
     return changes
 
 
-def _in_words(entry) -> str:
+def _in_words(entry: object) -> str:
     if isinstance(entry, dict):
         return ", ".join(f"{name} {value}" for name, value in entry.items())
     return "none" if entry is None else str(entry)

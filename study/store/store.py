@@ -178,13 +178,13 @@ def _migrations() -> list[Path]:
     return sorted(MIGRATIONS.glob("[0-9][0-9][0-9]_*.sql"))
 
 
-def _version(connection) -> int:
+def _version(connection: DuckDBPyConnection) -> int:
     """How many migrations the file has had."""
-    there = connection.execute("SELECT count(*) FROM duckdb_tables() WHERE table_name = 'migrations'").fetchone()[0]
-    return connection.execute("SELECT count(*) FROM migrations").fetchone()[0] if there else 0
+    there = connection.execute("SELECT count(*) FROM duckdb_tables() WHERE table_name = 'migrations'").fetchall()[0][0]
+    return connection.execute("SELECT count(*) FROM migrations").fetchall()[0][0] if there else 0
 
 
-def _migrate(connection) -> None:
+def _migrate(connection: DuckDBPyConnection) -> None:
     have = _version(connection)
     connection.begin()
     connection.execute("CREATE TABLE IF NOT EXISTS migrations (number INTEGER PRIMARY KEY, name VARCHAR NOT NULL)")
@@ -207,11 +207,11 @@ def _sources() -> Iterable[tuple[str, str]]:
             yield f"{file.parent.parent.name}/{file.parent.name}", digest([file.read_bytes()])
 
 
-def _ingested(connection) -> dict[str, str]:
+def _ingested(connection: DuckDBPyConnection) -> dict[str, str]:
     return dict(connection.execute("SELECT source, digest FROM ingested").fetchall()) if _version(connection) else {}
 
 
-def _remove(connection, source: str) -> None:
+def _remove(connection: DuckDBPyConnection, source: str) -> None:
     for table in ("params", "metrics", "samples", "figures", "predictions"):
         connection.execute(f"DELETE FROM {table} WHERE run_id IN (SELECT run_id FROM runs WHERE source = ?)", [source])
     connection.execute("DELETE FROM runs WHERE source = ?", [source])
@@ -220,7 +220,7 @@ def _remove(connection, source: str) -> None:
     connection.execute("DELETE FROM ingested WHERE source = ?", [source])
 
 
-def _ingest(connection, source: str) -> None:
+def _ingest(connection: DuckDBPyConnection, source: str) -> None:
     if source == "claims":
         _ingest_claims(connection)
     elif source.startswith("published/"):
@@ -229,14 +229,14 @@ def _ingest(connection, source: str) -> None:
         _ingest_record(connection, source)
 
 
-def _ingest_claims(connection) -> None:
+def _ingest_claims(connection: DuckDBPyConnection) -> None:
     from study.documents import claims
     connection.register("claim_rows", claims.rows())
     connection.execute("INSERT INTO claims BY NAME SELECT * FROM claim_rows")
     connection.unregister("claim_rows")
 
 
-def _ingest_published(connection, source: str) -> None:
+def _ingest_published(connection: DuckDBPyConnection, source: str) -> None:
     from study.documents import published
     for run in published.read(data_file(f"{source}.toml")):
         connection.execute("INSERT INTO runs VALUES (?, ?, 'published', ?, ?, 'ok', NULL, NULL, NULL, NULL)", [
@@ -248,7 +248,7 @@ def _ingest_published(connection, source: str) -> None:
         connection.unregister("published_metrics")
 
 
-def _ingest_record(connection, source: str) -> None:
+def _ingest_record(connection: DuckDBPyConnection, source: str) -> None:
     """A run of a notebook. Only a run that went well has metrics and figures."""
     folder = runs_folder() / source
     run = manifest(folder) or {}
@@ -259,7 +259,7 @@ def _ingest_record(connection, source: str) -> None:
                         "again: the run is repeated") from None
 
 
-def _insert_record(connection, source: str, folder: Path, run: dict) -> None:
+def _insert_record(connection: DuckDBPyConnection, source: str, folder: Path, run: dict) -> None:
     connection.execute("INSERT INTO runs VALUES (?, ?, 'simulated', ?, ?, ?, ?, ?, ?, ?)", [
         run["run_id"], source, run["notebook"], _label(run), run["status"], run["reason"], run["started"],
         run["seconds"], run.get("cpu_seconds")])
@@ -283,6 +283,6 @@ def _label(run: dict) -> str:
     return ", ".join(f"{name}={value}" for name, value in run["parameters"].items()) or run["notebook"]
 
 
-def _insert_params(connection, run_id: str, values: dict) -> None:
+def _insert_params(connection: DuckDBPyConnection, run_id: str, values: dict) -> None:
     for name, value in values.items():
         connection.execute("INSERT INTO params VALUES (?, ?, ?)", [run_id, name, json.dumps(value)])

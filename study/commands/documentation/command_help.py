@@ -12,7 +12,7 @@ def commands() -> str:
                        for words in verbs(get_command(cli.app)))
 
 
-def verbs(command, words: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
+def verbs(command: object, words: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
     below = getattr(command, "commands", {})
     return [words, *(verb for name, subcommand in below.items() for verb in verbs(subcommand, (*words, name)))]
 

@@ -3,6 +3,7 @@ import types
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from annotated_types import Ge, Gt, Le, Lt
+from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from model.zfs import eras
@@ -70,11 +71,11 @@ def mariadb() -> str:
                  [(".".join(map(str, first)), mysql) for first, mysql in sorted(words.MARIADB)])
 
 
-def _what(name: str, field) -> str:
+def _what(name: str, field: FieldInfo) -> str:
     return field.description or ("which kind it is" if name == "kind" else "see its own section")
 
 
-def _default(field) -> str:
+def _default(field: FieldInfo) -> str:
     if field.default is PydanticUndefined:
         return "required" if field.default_factory is None else "empty"
     default = field.default
@@ -87,7 +88,7 @@ def _default(field) -> str:
     return "–" if default is None else f"{default:g}" if isinstance(default, float) else str(default)
 
 
-def _values(field) -> str:
+def _values(field: FieldInfo) -> str:
     """What a field may be, in words: choices, bounds, kind."""
     kinds, bounds = _kinds(field.annotation), [*field.metadata, *_bounds(field.annotation)]
     low = next((f"from {bound.ge:g}" if isinstance(bound, Ge) else f"above {bound.gt:g}" for bound in bounds

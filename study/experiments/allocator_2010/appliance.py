@@ -6,19 +6,21 @@
 
 Nothing of this was published for the tests; what is drawn stands in `data/priors.toml`.
 """
+from collections.abc import Iterator
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 from zlib import crc32
 
 import numpy as np
 import pandas as pd
 
+from model.devices.command_queue import Drive
 from model.devices.data_sheet import SheetParams, new_drive
 from model.simulations.order_entry.series import Site, begin, window
 from model.simulations.order_entry.state import Orders, leaves_of, new_machine
 from model.zfs.eras import era
 from model.zfs.metaslab.new_pool import metaslab_shift, new_pool, vdev_asize
-from model.zfs.metaslab.state import EXACT, FAST, MetaslabParams, TopVdev
+from model.zfs.metaslab.state import EXACT, FAST, MetaslabParams, Metaslabs, TopVdev
 from model.zfs.txg.throttle import max_limit_bytes, to_scale
 from model.zfs.vdev.places import BACK_BYTES, FRONT_BYTES
 from model.zfs.vdev.queue import VdevQueueParams
@@ -83,8 +85,27 @@ def queue(values: dict) -> VdevQueueParams:
     return era(OLD).queue._replace(max_pending=int(values["max_pending"]))
 
 
-def drive(machine):
-    """Of a machine of either experiment, which has the fields that are used here and below."""
+class Setup(Protocol):
+    """A machine of either experiment: what of it is used here."""
+    @property
+    def orders(self) -> Orders: ...
+    @property
+    def disk(self) -> SheetParams: ...
+    @property
+    def queue(self) -> VdevQueueParams: ...
+    @property
+    def scale(self) -> int: ...
+    @property
+    def metaslab_bytes(self) -> int: ...
+    @property
+    def n_metaslabs(self) -> int: ...
+    @property
+    def exact(self) -> bool: ...
+    @property
+    def service_ns(self) -> int: ...
+
+
+def drive(machine: Setup) -> Drive:
     return _drive(machine.disk, machine.service_ns)
 
 
@@ -99,11 +120,11 @@ def compiled(exact: bool) -> None:
 
 
 @lru_cache(maxsize=4)
-def _drive(sheet: SheetParams, service_ns: int):
+def _drive(sheet: SheetParams, service_ns: int) -> Drive:
     return new_drive(sheet, [service_ns] if service_ns else ())
 
 
-def space(machine, rules: MetaslabParams):
+def space(machine: Setup, rules: MetaslabParams) -> Metaslabs:
     """Free space, by the fast engine of the allocator; `machine.exact` asks for the other one. RAID-Z takes sectors in
     multiples of one more than its parity (spec of `model.zfs.vdev.raid`, rule 4)."""
     orders = machine.orders
@@ -113,7 +134,7 @@ def space(machine, rules: MetaslabParams):
     return new_pool(top_vdevs, scaled_rules(rules, machine.scale), engine, unit, machine.metaslab_bytes, segments)
 
 
-def _arrays(state: tuple):
+def _arrays(state: tuple) -> Iterator[np.ndarray]:
     """All arrays in NamedTuples in NamedTuples."""
     for value in state:
         if isinstance(value, np.ndarray):
@@ -122,7 +143,7 @@ def _arrays(state: tuple):
             yield from _arrays(value)
 
 
-def copied(site: Site, machine, rules: MetaslabParams, seed: int) -> Site:
+def copied(site: Site, machine: Setup, rules: MetaslabParams, seed: int) -> Site:
     """A pool once more, to go on with in two ways: a new one, made as `site` was, with what stands in its arrays. (Some
     arrays are columns of the same rows, so that copies of them would not do.)"""
     copy = Site(new_machine(machine.orders, seed), leaves_of(machine.orders, drive(machine), machine.queue, seed),

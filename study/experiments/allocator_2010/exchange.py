@@ -224,7 +224,7 @@ def without_writes(machine: Setup, seed: int) -> Window:
 def simpler_models(runs: Runs, seed: int) -> pd.DataFrame:
     """What simpler models make of the gain, from the I/Os for a page in both runs, and what it would be if writes cost
     nothing: key, what, effect (%)."""
-    def saved(*keys):
+    def saved(*keys: str) -> float:
         before, after = (sum(x.tally[key] for key in keys) / max(1, x.tally["reads"] + x.tally["writes"])
                          for _, x in runs.items())
         return 100 * (before / after - 1)

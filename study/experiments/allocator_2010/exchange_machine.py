@@ -1,5 +1,5 @@
 """The machine on which Exchange ran (`study.experiments.allocator_2010.exchange`): from parameters and priors to a slice."""
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from model.devices.data_sheet import SheetParams
 from model.simulations.order_entry.state import LATENCY, Orders
@@ -39,7 +39,7 @@ class Setup(NamedTuple):
     service_ns: int = 0         # of every I/O of a disk; 0: as the disk takes
 
 
-def setup(*, seconds: float, engine: str = "fast", metaslab_bytes: int = 0, **chosen) -> Setup:
+def setup(*, seconds: float, engine: str = "fast", metaslab_bytes: int = 0, **chosen: Any) -> Setup:
     """From a notebook's parameters, named as in the priors; everything else is the best guess, or the fill of
     MIN_MAIL if that is more. UserError or ValueError, one sentence, for a machine that cannot be."""
     values = priors.read(EXPERIMENT).central()

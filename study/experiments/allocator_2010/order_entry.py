@@ -11,7 +11,7 @@ What else is asked of it is in `study.experiments.allocator_2010.order_entry_que
 Between runs the pool ages; in each, a window is simulated event by event: see `model.simulations.order_entry.series`. Only
 the allocator differs between old and new: queue, disks, database and all that is drawn stay the same.
 """
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -132,7 +132,7 @@ def with_values(values: dict, *, n_users: int, record_kib: float, scale: int, wi
         run_s=60 * values["run_minutes"] / scale, warm_s=warm_s, window_s=window_s)
 
 
-def setup(*, n_users: int, record_kib: float, scale: int, window_s: float, warm_s: float = WARM_S, **changed) -> Setup:
+def setup(*, n_users: int, record_kib: float, scale: int, window_s: float, warm_s: float = WARM_S, **changed: Any) -> Setup:
     """From a notebook's parameters; everything that is not `changed` is the best guess of the priors."""
     values = priors.read(EXPERIMENT).central()
     if unknown := set(changed) - set(values):
@@ -369,7 +369,7 @@ def of_case(case: dict, fixed: dict, n_runs: int) -> dict:
         f"{AFTER}/{name}": value for name, value in changed.items()}
 
 
-def predict(draws: int, seeds: int, seed: int, n_runs: int, **fixed) -> pd.DataFrame:
+def predict(draws: int, seeds: int, seed: int, n_runs: int, **fixed: Any) -> pd.DataFrame:
     """The ensemble over all that is not known, in the columns of `study.ensembles.ensembles.run`. Nothing is fitted: no
     throughput was published. `fixed`: users, record and scale, warm-up and window."""
     cases = ensembles.cases(priors.read(EXPERIMENT), draws, seeds, seed, ensembles.NUMBERS).to_dict("records")

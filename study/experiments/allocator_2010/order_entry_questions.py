@@ -2,6 +2,7 @@
 how certain it all is. The runs and the ensemble are those of `study.experiments.allocator_2010.order_entry`.
 """
 import itertools
+from typing import Any
 
 import pandas as pd
 
@@ -125,12 +126,14 @@ MAP = {         # prior: what it is, and what its levels are shown times
 }
 
 
-def _shown(level, times) -> str:
+def _shown(level: float | str, times: float | dict[int, str] | None) -> str:
     """A level of MAP for readers: a number times `times`, or a word."""
-    return times[level] if isinstance(times, dict) else level if times is None else f"{level * times:.2g}"
+    if times is None:
+        return str(level)
+    return times[int(level)] if isinstance(times, dict) else f"{float(level) * times:.2g}"
 
 
-def over_unpublished(n_runs: int, seed: int, **fixed) -> pd.DataFrame:
+def over_unpublished(n_runs: int, seed: int, **fixed: Any) -> pd.DataFrame:
     """Gain and reduction (%) with one thing changed that was not published: factor, label, level (text), is_number (or the
     level is a word), gain, reduction, tps (of the old rules). Everything is changed as the ensemble changes conditions: of
     these the series are there already."""
@@ -157,7 +160,8 @@ def metrics_of_map(table: pd.DataFrame) -> pd.DataFrame:
 
 # --- to what scale ------------------------------------------------------------------------------------------------------
 
-def over_scales(pairs: tuple, n_runs: int, seeds: int, seed: int, *, scale: int, window_s: float, **fixed) -> pd.DataFrame:
+def over_scales(pairs: tuple, n_runs: int, seeds: int, seed: int, *, scale: int, window_s: float,
+                **fixed: Any) -> pd.DataFrame:
     """The best guess with pool and transaction groups to several pairs of scales, runs measured as long, at full scale, as
     those of `scale`: pool, groups, seed, gain, reduction (%), before, after (records in a write), indirect (blocks written
     for each record under the old rules)."""

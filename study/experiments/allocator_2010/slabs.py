@@ -220,7 +220,7 @@ def with_values(machine: Setup, values: dict) -> Setup:
 
 def predict(machine: Setup, draws: int, seeds: int, seed: int) -> pd.DataFrame:
     """The ensemble, of the old rules: `aggregation.good`, `aggregation.bad_high`; and of the new: `new.good`, ..."""
-    def simulate(values, case_seed, variant):
+    def simulate(values: dict, case_seed: int, variant: str) -> dict[str, float]:
         if variant != AFTER:
             return {}
         here = with_values(machine, values)

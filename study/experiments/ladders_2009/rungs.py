@@ -24,7 +24,17 @@ from study.documents import claims, priors, published
 from study.documents.priors import Known, Prior
 from study.ensembles import ensembles
 from study.errors import UserError
-from study.experiments.ladders_2009.readings import DISK, ONE_SSD, OTHER_DISK, Choice, Ladder, central, changes, readings
+from study.experiments.ladders_2009.readings import (
+    DISK,
+    ONE_SSD,
+    OTHER_DISK,
+    Choice,
+    Ladder,
+    Switch,
+    central,
+    changes,
+    readings,
+)
 from study.machines import scenario
 from study.machines import simulate as machines
 from study.machines import storage as scenario_storage
@@ -100,7 +110,7 @@ def _asides(ladder: Ladder) -> list[dict]:
             for switch in ladder.switches if switch.aside for choice in switch.choices]
 
 
-def _switch(switch) -> priors.Switch:
+def _switch(switch: Switch) -> priors.Switch:
     def words(choice: Choice) -> str:
         return f"{choice.name}: {choice.reason}"
     return priors.Switch(name=switch.name, of="reading", experiments=(), central=switch.central,

@@ -1,5 +1,5 @@
-"""What the pictures of June 2008 say, as numbers of a run over time (`study.experiments.postgres_2008.setups.Run`). How each
-is read off a curve was fixed before any run was compared with a published number. What was changed later says so:
+"""What the pictures of June 2008 say, as numbers of a run over time. How each is read off a curve was fixed before any
+run was compared with a published number. What was changed later says so:
 
     write.bandwidth     mean over the *phase of writes*: while writes of half a minute are above the middle of their range
     write.phase         how long that lasts, for each time between checkpoints, with straight lines between points
@@ -18,9 +18,31 @@ is read off a curve was fixed before any run was compared with a published numbe
                             late)
     log.write_bandwidth@t   most in ten seconds within a hundred seconds from t on
 """
+from typing import NamedTuple
+
 import numpy as np
 
 SETTLED_S = 600         # throughput is the mean from here on
+
+
+class Run(NamedTuple):
+    """A test over time: a value for each `step_s` real seconds."""
+    name: str
+    step_s: int
+    tpm: np.ndarray
+    read_mb: dict           # group of devices -> MB/s
+    written_mb: dict
+    writes: dict            # group -> writes a second
+    counts: dict
+    mean_ms: float
+    busy: float             # share of all processors' time that statements take, without files and log
+    by_checkpointer: np.ndarray     # pages a second
+    pages_mb: np.ndarray            # what the database writes of its pages, MB/s
+    log_mb: np.ndarray              # and of its log
+
+    @property
+    def t(self) -> np.ndarray:
+        return (np.arange(len(self.tpm)) + 0.5) * self.step_s
 
 
 def smooth(values: np.ndarray, window_s: float, step_s: float) -> np.ndarray:
@@ -44,7 +66,7 @@ def share_above(values: np.ndarray, level: float) -> float:
     return float(np.clip(np.where(high > low, (high - level) / rise, low > level), 0, 1).mean())
 
 
-def writes(run, timeout_s: int, group: str = "data") -> dict[str, float]:
+def writes(run: Run, timeout_s: int, group: str = "data") -> dict[str, float]:
     later = run.t >= timeout_s
     written = smooth(run.written_mb[group], 30, run.step_s)[later]
     middle = _middle(written)
@@ -63,7 +85,7 @@ def folded(values: np.ndarray, step_s: int, period_s: int) -> np.ndarray:
     return np.bincount(place, values[later], n) / np.maximum(1, np.bincount(place, minlength=n))
 
 
-def burst(run, period_s: int, group: str = "data") -> dict[str, float]:
+def burst(run: Run, period_s: int, group: str = "data") -> dict[str, float]:
     rate = folded(smooth(run.writes[group], 10, run.step_s), run.step_s, period_s)
     written = folded(smooth(run.written_mb[group], 10, run.step_s), run.step_s, period_s)
     background = float(np.median(rate[len(rate) // 2:]))
@@ -82,7 +104,7 @@ def fall(written: np.ndarray, step_s: float) -> dict[str, float]:
             "write.fall_line_over_step": line / step if step else 0.0}
 
 
-def fall_by_part(run, period_s: int, group: str = "data") -> dict[str, float]:
+def fall_by_part(run: Run, period_s: int, group: str = "data") -> dict[str, float]:
     """From the peak of the mean checkpoint to the last tenth of its interval: by how much falls (MB/s) what disks write, and
     what the database writes of pages and of log; to what part of itself falls the mean size of a write (write_size)."""
     mean = {name: folded(smooth(values, 10, run.step_s), run.step_s, period_s) for name, values in (
@@ -111,24 +133,24 @@ def explained_by_step(values: np.ndarray) -> float:
     return float((left * (n - left) * np.maximum(step, 0) ** 2).max() / n**2 / values.var())
 
 
-def reads_at(run, t: float, group: str = "data") -> float:
+def reads_at(run: Run, t: float, group: str = "data") -> float:
     """KB/s."""
     near = np.abs(run.t - t) <= max(60, run.step_s / 2)     # small machines: the nearest that there is
     return float(1000 * run.read_mb[group][near].mean())
 
 
-def log_peak(run, t: float, group: str) -> float:
+def log_peak(run: Run, t: float, group: str) -> float:
     """MB/s."""
     here = (run.t >= t) & (run.t < t + 100)
     return float(smooth(run.written_mb[group], 10, run.step_s)[here].max())
 
 
-def throughput(run) -> float:
+def throughput(run: Run) -> float:
     """TPM."""
     return float(run.tpm[run.t >= SETTLED_S].mean())
 
 
-def stable_from(run) -> float:
+def stable_from(run: Run) -> float:
     """Second; the end of the run if throughput has not settled before the last ten minutes."""
     end = run.t[-1] + run.step_s / 2
     level = run.tpm[run.t >= end - 600].mean()
@@ -137,7 +159,7 @@ def stable_from(run) -> float:
     return last if last < end - 600 else float(end)
 
 
-def of(run, period_s: int) -> dict[str, float]:
+def of(run: Run, period_s: int) -> dict[str, float]:
     """All numbers of a run, named as the published ones are."""
     group = "data"
     numbers = {"database.throughput": throughput(run), "throughput.stable_from": stable_from(run),

@@ -15,7 +15,7 @@ import pandas as pd
 
 from study.ensembles import ensembles
 from study.experiments.postgres_2008 import setups
-from study.experiments.postgres_2008.curves import SETTLED_S, smooth
+from study.experiments.postgres_2008.curves import SETTLED_S, Run, smooth
 from study.experiments.postgres_2008.setups import BUFFERS_GIB, CORES, MEMORY_GIB, SEGMENT_GIB, TESTS, quantities
 
 MISTAKE, UFS, ARRAYS = "zfs-nine-disks-128k", "ufs-nine-disks", "seven-arrays"
@@ -57,7 +57,7 @@ COLUMNS = (
     Column(NO_ZIL, "busy", "its processors busy (%)", "1", 0.01))
 
 
-def few_log_files(values: dict, scale: int, seed: int) -> setups.Run:
+def few_log_files(values: dict, scale: int, seed: int) -> Run:
     """UFS with directio and half the tables, restored with the log of its creation only."""
     return setups.run(UFS, values | {"first_load_pct": 50, "log_files": "of creation"}, scale, seed)
 
@@ -96,7 +96,7 @@ def loads(values: dict, scale: int, seed: int) -> pd.DataFrame:
     return pd.DataFrame(rows).T.astype(float)
 
 
-def _numbers(run: setups.Run) -> dict[str, float]:
+def _numbers(run: Run) -> dict[str, float]:
     log = run.written_mb.get("log", run.written_mb["data"])
     max_log_mb = smooth(log, 10, run.step_s)[run.t >= SETTLED_S].max()
     return quantities(run) | {"busy": run.busy, "log.write_bandwidth_peak": float(max_log_mb)}

@@ -11,18 +11,21 @@ and times between checkpoints, times and limits of groups are divided by it. Rat
 I/Os, bytes a second, seeks over the same share of a disk. Not divided: what a group costs however small it is, naps of
 the checkpointer, what is on its way. `scale=1` simulates all of it.
 """
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from model.databases.postgres import columns as postgres_columns
+from model.databases.postgres import state as postgres_state
 from model.databases.postgres.pgbench import PAGE_BYTES
 from study import memo
 from study.documents import claims, priors, published
 from study.documents.priors import Known
 from study.ensembles import ensembles
 from study.experiments.postgres_2008 import curves
+from study.experiments.postgres_2008.curves import Run
 from study.machines import scenario
 from study.machines import simulate as machines
 from study.machines import storage as scenario_storage
@@ -147,26 +150,6 @@ def scaled_values(values: dict, scale: int) -> dict:
 
 # --- runs -----------------------------------------------------------------------------------------------------------------
 
-class Run(NamedTuple):
-    """A test over time: a value for each `step_s` real seconds."""
-    name: str
-    step_s: int
-    tpm: np.ndarray
-    read_mb: dict           # group of devices -> MB/s
-    written_mb: dict
-    writes: dict            # group -> writes a second
-    counts: dict
-    mean_ms: float
-    busy: float             # share of all processors' time that statements take, without files and log
-    by_checkpointer: np.ndarray     # pages a second
-    pages_mb: np.ndarray            # what the database writes of its pages, MB/s
-    log_mb: np.ndarray              # and of its log
-
-    @property
-    def t(self) -> np.ndarray:
-        return (np.arange(len(self.tpm)) + 0.5) * self.step_s
-
-
 def run(name: str, values: dict, scale: int, seed: int, target: float | None = None, cores: int = CORES,
         seconds: int | None = None) -> Run:
     """One test to scale; with another completion target, number of cores or length (real seconds), if one is given. What is
@@ -187,6 +170,8 @@ def _recorded(name: str, scale: int, machine: Scenario, done: machines.Outcome, 
     read_mb, written_mb, writes = (
         {group: rows[count][:n] / per for group, rows in series.items() if rows["writes"].any() or group == "data"}
         for count, per in (("read_bytes", 1e6), ("written_bytes", 1e6), ("writes", 1)))
+    assert done.result is not None
+    assert isinstance(done.result.machine, postgres_state.Machine)
     cpu_ns = done.result.machine.database.statements[:, postgres_columns.CPU_NS].sum()
     count = {name: values[:n].astype(float) for name, values in done.per_second.items()}
     pages = sum(count[name] for name in PAGES_WRITTEN)
@@ -197,7 +182,7 @@ def _recorded(name: str, scale: int, machine: Scenario, done: machines.Outcome, 
         log_mb=count["wal_bytes"] / 1e6)
 
 
-def run_all(names, values: dict, scale: int, seed: int) -> dict[str, Run]:
+def run_all(names: Iterable[str], values: dict, scale: int, seed: int) -> dict[str, Run]:
     """Tests of one machine, on all processors; the first by itself, for it compiles."""
     first, *others = names
     runs = [run(first, values, scale, seed)]

@@ -11,7 +11,7 @@ import pandas as pd
 from model.events.streams import stream
 from model.zfs.vdev.cache import BYPASS_DATA, FILL_ALL, FILL_METADATA, HIT, JOINED, MISS, VdevCacheParams
 from model.zfs.vdev.cache_replay import READ, drive, operations
-from model.zfs.vdev.record_reads import L1_PLACES, RecordReads, random_record_reads, resident_over_time
+from model.zfs.vdev.record_reads import L1_PLACES, Reads, RecordReads, random_record_reads, resident_over_time
 
 HZ = 100
 LARGEST_READ = VdevCacheParams().max_read_bytes
@@ -94,7 +94,7 @@ def metrics(runs: list[Lines]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["name", "value", "unit"])
 
 
-def _run(rule: Rule, reads, line_bytes: int, cache_bytes: int, fill_ticks: int) -> Lines:
+def _run(rule: Rule, reads: Reads, line_bytes: int, cache_bytes: int, fill_ticks: int) -> Lines:
     params = VdevCacheParams(line_bytes.bit_length() - 1, cache_bytes, rule.max_read_bytes, rule.fill_rule)
     held = resident_over_time(params, reads, fill_ticks)
     l1 = reads.is_metadata == 1

@@ -10,7 +10,7 @@ Quantities are named as the published transcripts name them.
 """
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -18,11 +18,12 @@ import pandas as pd
 from model.devices.data_sheet import SheetParams
 from model.simulations.filebench_oltp.filebench import Workload
 from model.simulations.filebench_oltp.run import Result, preallocated_core, simulate
-from model.simulations.filebench_oltp.state import Settings, check_settings, check_space, new_site
+from model.simulations.filebench_oltp.state import Settings, Site, check_settings, check_space, new_site
 from model.simulations.rules import rules_of
+from model.zfs.arc.arc import Arc
 from model.zfs.vdev import recorder_columns
 from model.zfs.vdev.cache import FILL_ALL, FILL_METADATA, VdevCacheParams
-from model.zfs.vdev.leaves import new_recorder
+from model.zfs.vdev.leaves import Recorder, new_recorder
 from model.zfs.vdev.queue import VdevQueueParams
 from study.documents import claims, priors, published
 from study.ensembles import ensembles
@@ -88,28 +89,28 @@ def with_values(machine: Setup, values: dict) -> Setup:
 
 
 @lru_cache(maxsize=3)
-def _site(workload: Workload, n_leaves: int, first_byte: int):
+def _site(workload: Workload, n_leaves: int, first_byte: int) -> Site:
     return new_site(workload, n_leaves, first_byte=first_byte)
 
 
 @lru_cache(maxsize=1)
-def _core(workload: Workload, memory_bytes: int):
+def _core(workload: Workload, memory_bytes: int) -> Arc:
     return preallocated_core(_site(workload, 1, 0), memory_bytes)
 
 
-def _files(machine: Setup):
+def _files(machine: Setup) -> tuple[Site, Workload]:
     """(the files, the workload by which they are laid out)"""
     laid_out = Workload(record_bytes=machine.workload.record_bytes, file_bytes=machine.workload.file_bytes)
     return _site(laid_out, machine.settings.n_leaves, machine.first_byte)._replace(workload=machine.workload), laid_out
 
 
-def _start(machine: Setup):
+def _start(machine: Setup) -> tuple[Site, Arc | None]:
     """The files, and what is in core of them."""
     site, laid_out = _files(machine)
     return site, _core(laid_out, machine.settings.memory_bytes) if machine.is_preallocated else None
 
 
-def check(draws: int = 0, seeds: int = 0, seed: int = 0, **values) -> None:
+def check(draws: int = 0, seeds: int = 0, seed: int = 0, **values: Any) -> None:
     """ValueError, one sentence, for parameters of the notebook that are no machine, or whose files do not fit."""
     machine = setup(**values)
     site, _ = _files(machine)
@@ -117,7 +118,7 @@ def check(draws: int = 0, seeds: int = 0, seed: int = 0, **values) -> None:
     check_space(site.space, rules_of(ERAS[BEFORE], machine.disk).disk)
 
 
-def run(machine: Setup, variant: str, seed: int, recorder=None) -> Result:
+def run(machine: Setup, variant: str, seed: int, recorder: Recorder | None = None) -> Result:
     """One run under the rules before the change or after it."""
     rules = rules_of(ERAS[variant], machine.disk)
     rules = rules._replace(cache=machine.cache._replace(fill_rule=rules.cache.fill_rule), queue=machine.queue,
@@ -316,7 +317,7 @@ def what_if(runs: Runs, seed: int) -> pd.DataFrame:
     settings += [(RESERVED, str(n), queue._replace(reserved_slots=n)) for n in (30,) if n < queue.max_pending]
     settings += [(DYNAMIC, f"{ms} ms", queue._replace(dynamic_pending_ns=ms * 10**6)) for ms in (10, 25)]
 
-    def row(rule, setting, changed):
+    def row(rule: str, setting: str, changed: VdevQueueParams) -> tuple[str, str, float, float, float]:
         x = runs.after if changed == queue else run(machine._replace(queue=changed), AFTER, seed)
         numbers = quantities(x, machine)
         return rule, setting, numbers["summary.rate"], numbers["shadowread.p50"], numbers["shadowread.p99"]

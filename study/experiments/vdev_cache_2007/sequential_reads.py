@@ -11,7 +11,7 @@ stream 4 reads the file that was laid out first.
 """
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -27,6 +27,7 @@ from model.simulations.sequential_reads.state import (
     Readers,
     Recorder,
     Settings,
+    Site,
     check_disks,
     check_settings,
     new_recorder,
@@ -104,12 +105,12 @@ def with_values(machine: Setup, values: dict) -> Setup:
 _site = lru_cache(maxsize=3)(new_site)
 
 
-def _start(machine: Setup):
+def _start(machine: Setup) -> Site:
     """The files."""
     return _site(machine.readers, machine.settings.n_leaves, first_byte=machine.first_byte)
 
 
-def check(draws: int = 0, seeds: int = 0, seed: int = 0, **values) -> None:
+def check(draws: int = 0, seeds: int = 0, seed: int = 0, **values: Any) -> None:
     """ValueError, one sentence, for parameters of the notebook that are no machine, or whose files, or the largest that can
     be drawn, do not fit."""
     machine = setup(**values)
@@ -250,7 +251,7 @@ def shares(table: pd.DataFrame) -> pd.DataFrame:
     """What the stalls cost with and without the cache, and what is left of the loss without any: name, value, unit."""
     rate = dict(zip(table.key, table.mib_per_s, strict=True))
 
-    def lost(less, more):
+    def lost(less: str, more: str) -> float:
         return 100 * (1 - rate[less] / rate[more])
 
     return pd.DataFrame([("steps.loss", lost("off", "on"), "%"), ("steps.stalls.on", lost("on", "warm-on"), "%"),

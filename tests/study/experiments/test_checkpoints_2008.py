@@ -7,7 +7,8 @@ from model.zfs.txg import throttle
 from study.documents import claims, priors, published
 from study.experiments.postgres_2008 import curves as series
 from study.experiments.postgres_2008 import setups as checkpoints
-from study.experiments.postgres_2008.setups import TESTS, Run, of_test, scaled_values
+from study.experiments.postgres_2008.curves import Run
+from study.experiments.postgres_2008.setups import TESTS, of_test, scaled_values
 from study.grades import scoring
 from study.machines import scenario
 from study.machines import simulate as machines

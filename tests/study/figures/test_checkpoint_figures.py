@@ -5,7 +5,7 @@ import pytest
 
 from study import drawing
 from study.drawing import render
-from study.experiments.postgres_2008.setups import Run
+from study.experiments.postgres_2008.curves import Run
 from study.figures import checkpoints as pictures
 
 

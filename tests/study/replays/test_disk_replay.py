@@ -137,7 +137,10 @@ def test_the_digest_of_the_code_is_of_what_runs():
     other = '# what\nimport os\nfrom x import (\n    y,\n)\n'
     other += '\ndef f(a):\n    """Other\n    doc."""\n    return a + 1    # why\n'
     assert bare(source) == bare(other) == "deff(a):returna+1"
+    typed = source.replace("a)", "a: dict[str, 'int'] | None, *é: int) -> tuple[\n    int, ...]", 1)
+    assert bare(typed) == bare(source.replace("a)", "a, *é)", 1))
     assert bare(source) != bare(source.replace("1", "2"))
+    assert bare("class C:\n    a: int") != bare("class C:\n    a: str")
     assert "# no comment" not in bare("x = '# no comment'")
     assert bare("x = '# no comment'") == "x='#nocomment'"
 
