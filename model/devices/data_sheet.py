@@ -20,8 +20,9 @@ head switch takes as long as their skew leaves. Long transfers then lose no revo
 (`study.replays.drive_file`): how far off such a disk is was measured.
 """
 
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -84,18 +85,19 @@ def check_params(params):
                          f"than a block each; choose at least {params.segments * BLOCK_BYTES}")
 
 
-def platters(n_blocks, n_heads, sectors, rev_ns, seeks_ns, skews_ns, head_switch_ns):
+def platters(n_blocks: int, n_heads: int, sectors: np.ndarray, rev_ns: int, seeks_ns: tuple[int, int, int],
+             skews_ns: tuple[int, int], head_switch_ns: int) -> dict[str, Any]:
     """The fields of `Disk` that describe arm and platters. Zones of equally many cylinders have tracks of `sectors`, outer
     first; `seeks_ns` is over one cylinder, average, full; `skews_ns` of a track and of a cylinder's first track."""
     per_zone = max(1, -(-n_blocks // (n_heads * int(np.sum(sectors)))))
-    zones = [Zone(i * per_zone, (i + 1) * per_zone - 1, int(n), *(float(np.ceil(ns / rev_ns * n)) for ns in skews_ns))
+    zones = [Zone(i * per_zone, (i + 1) * per_zone - 1, int(n), *(float(np.ceil(ns / rev_ns * n)) for ns in skews_ns))  # type: ignore[arg-type]  # two skews
              for i, n in enumerate(sectors)]
     layout = make_layout(zones, n_heads)
     return {"layout": layout, "rev_ns": rev_ns, "seek_ns": seek_curve(layout.n_cylinders, *seeks_ns),
             "head_switch_ns": head_switch_ns}
 
 
-def plain_electronics(overhead_ns, reads_ahead, segment_blocks):
+def plain_electronics(overhead_ns: int, reads_ahead: int, segment_blocks: int) -> dict[str, Any]:
     """The fields of `Disk` that no data sheet gives: one overhead, a bus that starts with the first block and is free
     meanwhile, read-ahead that fills a segment."""
     return {"command_ns": np.full((4, 2), overhead_ns, np.int64), "idle_hit_ns": 0, "data_ready_ns": 0, "reconnect_ns": 0,
@@ -112,7 +114,7 @@ def _skews(params, rev_ns):
     return of_track, of_cylinder, max(0, of_track - params.write_settle_ns)
 
 
-def sheet_disk(params):
+def sheet_disk(params: SheetParams) -> Disk:
     """The `Disk` of a data sheet, one for all who ask; nobody writes to it. Raises ValueError for one that cannot exist."""
     check_params(params)
     return _sheet_disk(SheetParams(*map(int, params)))  # 7200 and 7200.0 are one key to a cache, but two types to a kernel
@@ -136,6 +138,6 @@ def _sheet_disk(params):
         passes=params.passes))
 
 
-def new_drive(params, drawn_ns=()):
+def new_drive(params: SheetParams, drawn_ns: Sequence[int] = ()) -> Drive:
     """The `Drive` of a data sheet: its disk, and how commands wait for it."""
     return check_drive(Drive(sheet_disk(params), params.depth, params.window, params.sorts, np.array(drawn_ns, np.int64)))

@@ -58,6 +58,7 @@ from model.devices.disk_mechanics import (
     WRITE_THROUGH,
     WRITTEN,
     WROTE,
+    Disk,
     approach,
     transfer,
 )
@@ -275,7 +276,7 @@ def serve_in_turn(disk, state, unit, before, after, block, count, is_write, took
         now = finish + after[i]
 
 
-def check_request(disk, block, count):
+def check_request(disk: Disk, block: int, count: int) -> None:
     """ValueError with one sentence if a disk cannot serve `count` blocks from `block` on."""
     if count < 1:
         raise ValueError(f"a request for {count} blocks asks for nothing; give at least 1")

@@ -25,6 +25,7 @@ drives have been described in it.
 """
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -301,7 +302,8 @@ def _check_homes(layout):
     return layout
 
 
-def make_layout(zones, heads, scheme=NO_SPARES, cylinders_per_range=1, serpentine=0):
+def make_layout(zones: Sequence[Zone], heads: int, scheme: int = NO_SPARES, cylinders_per_range: int = 1,
+                serpentine: int = 0) -> Layout:
     """Layout of a disk of `heads` surfaces and the given `Zone`s, outermost first.
 
     `scheme` says where spares lie and what slips use up: 0 none, 1 tracks per zone, 2 sectors per cylinder, 3 per

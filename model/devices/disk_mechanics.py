@@ -13,6 +13,7 @@ All times are integers; only the angle of a sector is a fraction of a revolution
 it is compared. All disks of a simulation share one `Disk` if they are alike; what differs is their row of the state.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -96,7 +97,7 @@ class DiskState(NamedTuple):
         return self.buffer.swapaxes(1, 2)
 
 
-def new_state(disk, phases_ns):
+def new_state(disk: Disk, phases_ns: Sequence[int] | np.ndarray) -> DiskState:
     """State of as many disks as there are `phases_ns`: arms at cylinder 0, buffers empty, spindles as given."""
     units = np.zeros((len(phases_ns), 21), np.int64)
     units[:, PHASE] = phases_ns
@@ -191,7 +192,7 @@ def positioning_time(disk, state, unit, now, block, is_write):
     return approach(disk, state, unit, ready, 0, block, is_write)[5] - now
 
 
-def seek_curve(n_cylinders, single_ns, average_ns, full_ns):
+def seek_curve(n_cylinders: int, single_ns: int, average_ns: int, full_ns: int) -> np.ndarray:
     """Seek times over 0 … n_cylinders − 1 cylinders through three points of a data sheet, in integer ns.
 
     a + b·√(d − 1) + c·(d − 1) with the given time for one cylinder and for all; and with the given mean over two
@@ -215,7 +216,7 @@ def seek_curve(n_cylinders, single_ns, average_ns, full_ns):
     return np.maximum.accumulate(np.rint(np.maximum(curve, 0))).astype(np.int64)
 
 
-def check_disk(disk):
+def check_disk(disk: Disk) -> Disk:
     """The disk itself, or ValueError with one sentence on what about it cannot be."""
     if disk.rev_ns < 1:
         raise ValueError(f"a revolution takes {disk.rev_ns} ns; give a rotation speed above 0")

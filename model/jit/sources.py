@@ -176,7 +176,7 @@ def digest(*names, but=(), root=ROOT, digests=DIGESTS):
 digest_once = cache(digest)  # for what a process has imported: that does not change any more
 
 
-def modules_of(code):
+def modules_of(code: str) -> list[str]:
     """The modules of the project that some Python code imports, sorted; all of the project if that cannot be told."""
     if "import_module" in code or "__import__" in code:
         return sorted(PACKAGES)

@@ -101,7 +101,7 @@ def remove(table, bucket, entry):
     table.chain[before] = after
 
 
-def n_buckets_for(n_entries):
+def n_buckets_for(n_entries: int) -> int:
     """Chains for `n_entries` entries: the power of two that leaves at least half of them empty."""
     return 1 << max(1, int(n_entries).bit_length() + 1)
 
@@ -146,7 +146,7 @@ def misses(lru, blocks):
     return n_misses
 
 
-def new_lru(n_frames):
+def new_lru(n_frames: int) -> Lru:
     """An empty cache of `n_frames` frames (1 to 2^30)."""
     if not 1 <= n_frames <= 2**30:
         raise ValueError(f"n_frames is {n_frames}, but a cache has 1 to 2^30 frames; choose a number in that range")

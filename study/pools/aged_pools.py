@@ -99,7 +99,7 @@ def _path(recipe: Recipe) -> Path:
 
 def _keep(path: Path, made: Aged) -> None:
     """All of it or nothing."""
-    state = {f"pool.{name}": array for name, array in arrays_of(made.pool).items()}
+    state: dict[str, np.ndarray | np.generic] = {f"pool.{name}": array for name, array in arrays_of(made.pool).items()}
     state |= {"place": made.file.place, "indirect_place": made.file.indirect_place, "fill_contiguity": made.fill_contiguity,
               "contiguity": made.contiguity, "txg": np.int64(made.txg), "seconds": np.float64(made.seconds)}
     with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:

@@ -17,8 +17,8 @@ from model.databases.innodb import phases as phase
 from model.databases.innodb.buffer_pool import fill
 from model.databases.innodb.client import begin
 from model.databases.innodb.redo_log import FIRST_LSN
-from model.databases.innodb.state import AS_LOADED, AT_WORK, COLD, new_machine
-from model.databases.innodb.sysbench import draws_of, wanted
+from model.databases.innodb.state import AS_LOADED, AT_WORK, COLD, Machine, Settings, new_machine
+from model.databases.innodb.sysbench import Oltp, draws_of, wanted
 from model.events.calendar import set_time
 from model.events.clock import SECOND_NS
 from model.events.streams import stream
@@ -45,7 +45,7 @@ def _pages_to_begin_with(m):
     return np.argsort(how_much, kind="stable")[-n_frames:]
 
 
-def start(test, s, seed=0):
+def start(test: Oltp, s: Settings, seed: int = 0) -> tuple[Machine, np.random.Generator]:
     """A machine with everybody at the beginning, and the stream that its transactions are drawn from."""
     draws = draws_of(seed)
     m = new_machine(test, s, draws)

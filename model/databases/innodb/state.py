@@ -119,7 +119,7 @@ VERSIONS: dict[str, dict] = {
 INSTANCE_DEPTH, INSTANCES, MIN_BYTES_FOR_INSTANCES = 1024, 8, 2**30  # innodb_lru_scan_depth; of pools of 1 GiB and more
 
 
-def settings_of(version: str, n_clients: int, n_transactions: int, **conf) -> Settings:
+def settings_of(version: str, n_clients: int, n_transactions: int, **conf: float) -> Settings:
     """Settings of a `version` of MySQL (see VERSIONS), with `conf` changed."""
     if version not in VERSIONS:
         raise ValueError(f"version is {version}, but MySQL is modelled as {', '.join(VERSIONS)}; choose one of these")

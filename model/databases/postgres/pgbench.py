@@ -104,7 +104,7 @@ class Counts(NamedTuple):
         return self.updates + self.reads
 
 
-def check_counts(counts):
+def check_counts(counts: Counts) -> None:
     """Raise ValueError, one sentence, unless there is such a script."""
     if not any(counts):
         raise ValueError("an own script has 0 statements, but a transaction has one at least; give reads or updates")
@@ -252,7 +252,8 @@ def _tables(scale, n_accounts):
     return (*(accounts._replace(n_rows=rows + (i < more)) for i in range(n_accounts)), *others)
 
 
-def pgbench(scale: int, n_transactions: int, cpu_ns: Sequence[int], script: str | Counts = "tpc-b", **how) -> Database:
+def pgbench(scale: int, n_transactions: int, cpu_ns: Sequence[int], script: str | Counts = "tpc-b",
+            **how: int) -> Database:
     """The database of `pgbench -i -s scale` and its transaction; `cpu_ns` of a backend for each statement; `how`: see
     `new_database`."""
     if scale < 1:

@@ -11,7 +11,8 @@ from model.databases.postgres import columns as pg
 from model.databases.postgres import phases as phase
 from model.databases.postgres.at_work import work
 from model.databases.postgres.client import begin
-from model.databases.postgres.state import AT_WORK, check_settings, draws_of, new_machine
+from model.databases.postgres.pgbench import Database
+from model.databases.postgres.state import AT_WORK, Machine, Settings, check_settings, draws_of, new_machine
 from model.events.calendar import set_time
 from model.events.queues import NOBODY
 from model.events.servers import typed
@@ -57,7 +58,7 @@ def _begin_checkpoint(m):
     set_time(m.calendar, checkpointer, 0)
 
 
-def start(database, s, seed=0):
+def start(database: Database, s: Settings, seed: int = 0) -> tuple[Machine, np.random.Generator]:
     """A machine with everybody at the beginning, and the stream that its transactions are drawn from."""
     s = typed(s)
     check_settings(s, database)

@@ -22,7 +22,7 @@ which costs 30 % at 64 clients and more beyond, where all is in memory (A. Kapil
 sync_file_range from 9.6 on, which ZFS does not have; how files of the log are made (`wal_init_zero`, `wal_recycle` of 12).
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -93,11 +93,12 @@ def segments_of(version, max_wal_size_bytes, completion_target):
     return max(1.0, max_wal_size_bytes / SEGMENT_BYTES / ((1 if version >= 11 else 2) + completion_target))
 
 
-def settings_of(version: float, n_clients: int, n_transactions: int, max_wal_size_bytes: int = 2**30, **conf) -> Settings:
+def settings_of(version: float, n_clients: int, n_transactions: int, max_wal_size_bytes: int = 2**30,
+                **conf: float) -> Settings:
     """Settings of a `version` from 8.3 to 18 (8.3, 8.4, 9.0 ... 9.6, 10, 11 ...), with `conf` changed."""
     if not 8.3 <= version < 19:
         raise ValueError(f"version is {version}, but PostgreSQL is modelled from 8.3 to 18; choose one of these")
-    chosen = {"shared_buffers_bytes": (128 if version >= 9.3 else 32) * 2**20} | conf
+    chosen: dict[str, Any] = {"shared_buffers_bytes": (128 if version >= 9.3 else 32) * 2**20} | conf
     target = chosen.setdefault("checkpoint_completion_target", 0.9 if version >= 14 else 0.5)
     if version >= 9.1:
         chosen.setdefault("wal_buffers_bytes", min(max(chosen["shared_buffers_bytes"] // 32, 64 * 2**10), SEGMENT_BYTES))

@@ -40,7 +40,7 @@ def rows_of(n_bytes: float, row_bytes: int) -> int:
 
 
 def toolkit(working_bytes: int, n_reads: int, n_updates: int, row_bytes: int, cpu_ns: int, n_transactions: int,
-            **how) -> Database:
+            **how: int) -> Database:
     """The database, and its transaction of `cpu_ns` in equal parts; `how`: see `new_database`."""
     if n_reads < 0 or n_updates < 0 or n_reads + n_updates < 1:
         raise ValueError(f"a transaction reads {n_reads} rows and changes {n_updates}; let it touch one at least")

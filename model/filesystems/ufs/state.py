@@ -33,6 +33,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from model.devices.command_queue import Drive
 from model.events.calendar import set_time
 from model.events.clock import SECOND_NS
 from model.filesystems.ufs import columns as ufs
@@ -127,7 +128,7 @@ def _check(s, stripes, stripe_of, ends):
 
 
 def new_ufs(files: Sequence[int], stripes: Sequence[Stripe], stripe_of: Sequence[int], n_processes: int, s: UfsParams,
-            any_drive, phases_ns, n_ios: int = 2**16, n_seconds: int = 0) -> Ufs:
+            any_drive: Drive, phases_ns: np.ndarray, n_ios: int = 2**16, n_seconds: int = 0) -> Ufs:
     """`files`: B that each may grow to, number 0 the log, then the tables'; `stripe_of`: its volume for each, and for
     pg_control, which comes last. `stripes`: see `model.filesystems.ufs.volumes`."""
     s = UfsParams(*map(int, s))

@@ -48,7 +48,7 @@ from model.zfs.metaslab.state import NORMAL
 from model.zfs.metaslab.sync import sync_txg
 from model.zfs.space.status import OK
 from model.zfs.vdev.places import BACK_BYTES, FRONT_BYTES, LEAF_SHIFT, OFFSET_MASK
-from model.zfs.vdev.raid import RAIDZ, asize
+from model.zfs.vdev.raid import RAIDZ, VdevParams, asize
 
 N_ZONES = 3
 LOG_ZONE = 3  # rule 5
@@ -226,12 +226,12 @@ def metaslab_bytes(vdev_bytes):
     return 1 << max(17, (vdev_bytes // METASLABS).bit_length())
 
 
-def log_bytes(vdev_bytes):
+def log_bytes(vdev_bytes: int) -> int:
     """Rule 5: B set aside for log blocks on a vdev of the main pool."""
     return metaslab_bytes(vdev_bytes) if vdev_bytes >= MIN_BYTES_FOR_LOG else 0
 
 
-def usable_bytes(vdev, disk_bytes):
+def usable_bytes(vdev: VdevParams, disk_bytes: int) -> int:
     """B that a vdev of such disks has."""
     of_disk = disk_bytes - FRONT_BYTES - BACK_BYTES
     return of_disk * (vdev.n_children if vdev.kind == RAIDZ else 1)

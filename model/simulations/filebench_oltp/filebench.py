@@ -130,7 +130,7 @@ def records_per_file(workload):
         workload.log_bytes // workload.record_bytes]
 
 
-def draw_records(workload, seed, n_each):
+def draw_records(workload: Workload, seed: int, n_each: int) -> tuple[np.ndarray, np.ndarray]:
     """(of shadows, of writers): records to go to, int64[thread, n_each]; a longer row begins the same."""
     n_places = workload.file_bytes // workload.record_bytes - 1
 
@@ -142,7 +142,7 @@ def draw_records(workload, seed, n_each):
     return rows("shadow", workload.n_shadows), rows("writer", workload.n_writers)
 
 
-def draw_log_records(workload, seed, n):
+def draw_log_records(workload: Workload, seed: int, n: int) -> np.ndarray:
     """Records at which the log writer's writes begin. The last place never comes, unless it is the only one."""
     per_write = workload.log_write_bytes // workload.record_bytes
     n_places = max(1, (workload.log_bytes - 1) // workload.log_write_bytes)

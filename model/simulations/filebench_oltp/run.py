@@ -211,7 +211,7 @@ def preallocated_core(site: Site, memory_bytes: int) -> Arc:
     return core
 
 
-def start_threads(m):
+def start_threads(m: Machine) -> None:
     """Set the calendar: threads begin at 0; the first transaction group ends after its time."""
     for writer in range(m.workload.n_writers + 1):
         if m.workload.n_shadows or writer != LOG_WRITER:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from model.devices.command_queue import BLOCK_SHIFT
+from model.devices.command_queue import BLOCK_SHIFT, Drive
 from model.events import accounts, ring
 from model.events.calendar import Calendar, new_calendar
 from model.events.queues import NOBODY
@@ -24,6 +24,7 @@ from model.simulations.filebench_oltp.filebench import (
     new_semaphores,
     records_per_file,
 )
+from model.simulations.rules import Rules
 from model.zfs.arc.arc import ArcParams, arc_params, copy_arc, greatest_c, new_arc
 from model.zfs.arc.lists import Arc
 from model.zfs.dmu.dirty import Txgs, new_txgs
@@ -41,7 +42,7 @@ from model.zfs.dmu.layout import (
     number_blocks,
 )
 from model.zfs.vdev import owner_columns as of_io
-from model.zfs.vdev.leaves import new_leaves
+from model.zfs.vdev.leaves import Leaves, Recorder, new_leaves
 from model.zfs.vdev.places import SINGLE_DISK
 from model.zfs.vdev.raid import VdevParams
 
@@ -175,7 +176,7 @@ def new_site(workload: Workload | None = None, n_leaves: int = 46, checksum: int
     return Site(workload=workload, n_leaves=n_leaves, files=files, sizes=sizes, layout=layout, space=space, vdev=vdev)
 
 
-def first_room(settings):
+def first_room(settings: Settings) -> Room:
     """A guess, from 600 operations a second and disk: more than most runs need, as a run made again costs more."""
     seconds = max(1.0, settings.duration_ns / 1e9)
     n_txg = int(settings.n_leaves * 600 * min(seconds, settings.txg_ns / 1e9))
@@ -221,13 +222,14 @@ def _new_tally(settings, workload, files, seed, n_draws):
         n_rewritten=np.zeros(n_indirect, np.int64), sync_began=np.zeros(1, np.int64))
 
 
-def check_space(space, drive):
+def check_space(space: Space, drive: Drive) -> None:
     """Raise ValueError with one sentence if the disks, unless their services are drawn, are too small."""
     if len(drive.drawn_ns) == 0:
         check_fits(space, drive.disk.layout.n_blocks << BLOCK_SHIFT)
 
 
-def new_machine(site, rules, settings, seed, room, recorder, core=None):
+def new_machine(site: Site, rules: Rules, settings: Settings, seed: int, room: Room, recorder: Recorder,
+                core: Arc | None = None) -> tuple[Machine, Leaves]:
     """(Machine, Leaves), everything at rest at time 0, with the blocks of `core` in core."""
     workload, files = site.workload, site.files
     check_space(site.space, rules.disk)

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from model.devices.command_queue import Drive
 from model.events import ring
 from model.events.calendar import Calendar, new_calendar, set_time
 from model.events.streams import stream
@@ -24,7 +25,8 @@ from model.zfs.dmu.indirect import tree
 from model.zfs.txg import columns as throttled
 from model.zfs.txg.throttle import T3, TxgParams, new_throttle
 from model.zfs.vdev.cache import BYPASS_DATA, VdevCacheParams
-from model.zfs.vdev.leaves import new_leaves, new_recorder
+from model.zfs.vdev.leaves import Leaves, new_leaves, new_recorder
+from model.zfs.vdev.queue import VdevQueueParams
 from model.zfs.vdev.raid import VdevParams, max_ios
 from model.zfs.zil.log import MIN_BLOCK, Zil, ZilParams, new_zil
 
@@ -214,7 +216,7 @@ def n_ios_of(orders):
     return (orders.n_users + blocks + COPIES) * max_ios(orders.vdev) + SYNC_IOS
 
 
-def leaves_of(orders, drive, queue, seed):
+def leaves_of(orders: Orders, drive: Drive, queue: VdevQueueParams, seed: int) -> Leaves:
     """The disks of the pool, at rest, without vdev cache for data."""
     n_leaves = orders.n_vdevs * orders.vdev.n_children
     phase = (stream(seed, "spindles").random(n_leaves) * drive.disk.rev_ns).astype(np.int64)
@@ -237,7 +239,7 @@ def _chains(orders):
     return *np.zeros((2, SLOTS, n_lowest), np.int64), np.zeros((SLOTS, n_records), np.int64)
 
 
-def new_machine(orders, seed, before=None):
+def new_machine(orders: Orders, seed: int, before: Machine | None = None) -> Machine:
     """A Machine at rest at time 0. Its database is yet to be written, or that of the machine `before`."""
     check_orders(orders)
     n_leaves = orders.n_vdevs * orders.vdev.n_children

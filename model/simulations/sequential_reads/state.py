@@ -4,11 +4,13 @@
 a run. What happens is in `model.simulations.sequential_reads.events`, the loop in `model.simulations.sequential_reads.run`.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from model.devices.command_queue import Drive
+from model.devices.data_sheet import SheetParams
 from model.events import accounts
 from model.events.calendar import Calendar, new_calendar
 from model.events.queues import NOBODY
@@ -189,7 +191,7 @@ def check_settings(settings: Settings, site: Site) -> None:
                          "choose that number or lay them out anew")
 
 
-def check_disks(rules, site):
+def check_disks(rules: Rules, site: Site) -> None:
     """Raise ValueError with one sentence unless the files fit on the disks."""
     readers, has = site.readers, rules.disk.disk.layout.n_blocks * 512
     end = int((site.layout.place & OFFSET_MASK).max()) + readers.record_bytes
@@ -210,9 +212,9 @@ def new_site(readers: Readers | None = None, n_leaves: int = 46, checksum: int =
     return Site(readers, n_leaves, files, sizes, lay_out(files, sizes, n_leaves, first_byte=first_byte)[0])
 
 
-def rules_of(name: str, *disk, **more) -> Rules:
+def rules_of(name: str, sheet: SheetParams | None = None, drawn_ns: Sequence[int] = ()) -> Rules:
     """The rules of the build `name`, with disks as in `model.simulations.rules`."""
-    rules = rules_of_disks(name, *disk, **more)
+    rules = rules_of_disks(name, sheet, drawn_ns)
     return Rules(rules.cache, rules.queue, rules.disk, era(name).zfetch)
 
 

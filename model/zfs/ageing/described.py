@@ -67,10 +67,11 @@ class Pieces(NamedTuple):
     gang: Gang  # the last block
 
 
-def new_pieces(n_blocks, psize):
+def new_pieces(n_blocks: int, psize: int) -> Pieces:
     """Room for so many blocks of `psize` B; memory that is never used takes none."""
     max_pieces = n_blocks * (1 + 3 * (psize >> 9))  # a gang of a sector for each member, and headers in two copies
-    return Pieces(*np.zeros((3, max_pieces), np.int64), np.zeros(1, np.int64), np.zeros(1, np.int64), new_gang())
+    group, offset, n_bytes = np.zeros((3, max_pieces), np.int64)
+    return Pieces(group, offset, n_bytes, np.zeros(1, np.int64), np.zeros(1, np.int64), new_gang())
 
 
 @kernel
@@ -101,7 +102,7 @@ def write_in_pieces(space, pieces, txg, n_txgs, n_blocks, psize):
     return OK
 
 
-def n_units_of_pieces(offset, n_bytes, max_bytes):
+def n_units_of_pieces(offset: np.ndarray, n_bytes: np.ndarray, max_bytes: int) -> tuple[int, int]:
     """(I/Os of at most `max_bytes` that pieces of one vdev become which all wait together, those of them that hold one
     piece alone)."""
     order = np.argsort(offset)
@@ -111,7 +112,7 @@ def n_units_of_pieces(offset, n_bytes, max_bytes):
     return int(np.ceil(row_bytes / max_bytes).sum()), int((in_row == 1).sum())
 
 
-def n_units(vdevs, offsets, n_bytes, max_bytes):
+def n_units(vdevs: np.ndarray, offsets: np.ndarray, n_bytes: int, max_bytes: int) -> int:
     """I/Os of at most `max_bytes` that blocks of `n_bytes` become which all wait together."""
     order = np.lexsort((offsets, vdevs))
     vdevs, offsets = vdevs[order], offsets[order]

@@ -35,7 +35,7 @@ class Writes(NamedTuple):
     n_bytes: np.ndarray
 
 
-def records_of(work, seed):
+def records_of(work: Rewrites, seed: int) -> np.ndarray:
     """Which records each transaction group rewrites, (n_txgs, per_txg)."""
     return (stream(seed, "rewrites").random((work.n_txgs, work.per_txg)) * work.n_records).astype(np.int64)
 
@@ -91,7 +91,7 @@ def _line_up(done, before, columns):
             row, first = _put(columns, row, TXG_END, 0, done.txg[i]), i + 1
 
 
-def rows(done):
+def rows(done: Writes) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(kind, B, which) of the stream: of each transaction group its allocations, their frees, its end. `which` numbers the
     allocation that is made or freed, or the transaction group, each of which has writes."""
     before = replaced(done.record)

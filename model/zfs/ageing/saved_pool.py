@@ -4,10 +4,13 @@ Summaries are not kept: of the maps of free blocks only the bits, of metaslabs i
 is made again by taking what is allocated out of a map that is all free.
 """
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from model.jit import kernel
 from model.structures.bits import ALL, lowest
+from model.zfs.metaslab.state import Metaslabs
 from model.zfs.space.bitmaps import bits_at
 from model.zfs.space.free_runs import take
 from model.zfs.space.status import OK
@@ -38,7 +41,7 @@ def _bits(free):
     return free.mask[:-1].reshape(len(free.n_free), free.mask_stride)
 
 
-def arrays_of(space):
+def arrays_of(space: Metaslabs) -> dict[str, np.ndarray]:
     """The arrays of a pool, by name. Those of a pool that is still used are copied by whoever keeps them."""
     arrays = {name: array for name, array in _arrays(space) if not _is_made_again(name)}
     if space.blocks is not None:
@@ -49,7 +52,7 @@ def arrays_of(space):
     return arrays
 
 
-def put_arrays(space, kept):
+def put_arrays(space: Metaslabs, kept: Mapping[str, np.ndarray]) -> None:
     """Make a new pool, of the same vdevs and rules, the one whose arrays were kept."""
     for name, array in _arrays(space):
         if not _is_made_again(name):

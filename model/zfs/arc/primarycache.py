@@ -47,7 +47,7 @@ def drop_unless_kept(arc, node, primarycache, is_metadata):
         evict_now(arc, node)
 
 
-def policy(value):
+def policy(value: str) -> int:
     """The value of a property, by its name."""
     if value not in POLICIES:
         raise ValueError(f"the cache property is {value!r}, but ZFS knows {', '.join(POLICIES)}; choose one of these")

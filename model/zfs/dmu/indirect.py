@@ -188,7 +188,7 @@ def lzjb(block):
     return target[:n_bytes].tobytes() if n_bytes <= len(target) else source.tobytes()
 
 
-def psize(block):
+def psize(block: bytes) -> int:
     """B that `block` takes on disk: compressed and in whole sectors; none at all if it is all zeros (a hole)."""
     if not np.frombuffer(block, np.uint8).any():
         return 0
@@ -252,7 +252,8 @@ def _properties(lsize, psize_, compression, checksum, level):
     return np.uint64(sum(value << shift for value, shift in fields))
 
 
-def block_pointers(kind, checksum, rng, n_used=None, level=0, record_bytes=8192, n_vdevs=46, shift=POINTER_SHIFT):
+def block_pointers(kind: int, checksum: int, rng: np.random.Generator, n_used: int | None = None, level: int = 0,
+                   record_bytes: int = 8192, n_vdevs: int = 46, shift: int = POINTER_SHIFT) -> np.ndarray:
     """An indirect block with `n_used` pointers (all of them if left out) to children of `level`, the rest of it zero
     ('<u8'[2^shift, 16]).
 

@@ -13,7 +13,7 @@ from model.jit import kernel, part
 from model.structures.sentinels import NOWHERE
 from model.zfs.metaslab.metaslab_class import add_vdev, allocate_from, asize, free
 from model.zfs.metaslab.metaslab_group import NO_METASLAB
-from model.zfs.metaslab.state import ABSENT, LOG, NO_VDEV, NORMAL
+from model.zfs.metaslab.state import ABSENT, LOG, NO_VDEV, NORMAL, Metaslabs
 from model.zfs.metaslab.sync import open_vdev, sync_txg
 from model.zfs.space import free_map
 from model.zfs.space.status import NO_SPACE, OK
@@ -145,7 +145,7 @@ def run(pool, rows, decided):
     return status
 
 
-def decided_for(rows, pool):
+def decided_for(rows: Rows, pool: Metaslabs) -> Decided:
     """Room for what is decided."""
     n_txgs, n_allocations = int((rows.op == END_OF_TXG).sum()), int((rows.op == ALLOCATE).sum())
     per_txg = {name: np.zeros(n_txgs, np.int64) for name in

@@ -22,6 +22,7 @@ of two of bytes. A metaslab, of a power of two itself, is then no whole number o
 always free, and belongs to the run before it, if there is one. Cursors count in units of the vdev.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -62,7 +63,8 @@ class FreeBlocks(NamedTuple):
     long: LongRuns
 
 
-def new_free_blocks(n_blocks, unit_bytes=4096, max_long=None):
+def new_free_blocks(n_blocks: int | Sequence[int] | np.ndarray, unit_bytes: int = 4096,
+                    max_long: int | None = None) -> FreeBlocks:
     """A map for each number in `n_blocks` (or one), of so many blocks of `unit_bytes`, in which nothing is free."""
     n_blocks = np.atleast_1d(np.asarray(n_blocks, np.int64)).copy()
     _check(n_blocks, unit_bytes)

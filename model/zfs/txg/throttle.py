@@ -155,7 +155,7 @@ def group_written(state, params, txg, took_ns, max_limit):
         state[throttled.LIMIT] = min(max_limit, np.int64(dirty * min(target / took, 2.0)))
 
 
-def max_limit_bytes(memory_bytes, params):
+def max_limit_bytes(memory_bytes: int, params: TxgParams) -> int:
     """Lmax: an eighth of memory, inflated; OpenZFS: D."""
     if params.rule == DIRTY_DATA:
         return min(params.max_dirty_bytes, memory_bytes // 10)

@@ -293,7 +293,7 @@ def check_params(params):
                              " choose one in that range")
 
 
-def new_cache(params, n_leaves=1):
+def new_cache(params: VdevCacheParams, n_leaves: int = 1) -> VdevCache:
     """Empty caches for leaves 0 .. n_leaves - 1."""
     check_params(params)
     n_nodes = max_lines(params) + 1

@@ -179,7 +179,7 @@ def write_ios(vdev, offset, psize, padding, ios):
     return n_ios
 
 
-def max_ios(vdev):
+def max_ios(vdev: VdevParams) -> int:
     """Rows that a table needs for one I/O of `vdev`."""
     return vdev.n_children + vdev.n_parity
 
