@@ -10,7 +10,7 @@ from model.events.streams import stream
 from model.zfs.vdev import cache_replay
 from model.zfs.vdev.cache import FILL_RULES, VdevCacheParams, new_cache
 from model.zfs.vdev.cache_replay import READ
-from model.zfs.vdev.record_reads import RecordReads, random_record_reads
+from model.zfs.vdev.random_reads import RecordReads, random_record_reads
 from study.project import DATA
 from study.replays.trace_file import SECTOR
 from study.replays.vdev_cache import read_stats, read_vdev_cache_trace

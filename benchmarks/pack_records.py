@@ -1,4 +1,4 @@
-"""How many times shorter lz4 makes the records of files: what `study/machines/packing.py` has of pgbench's.
+"""How many times shorter lz4 makes the records of files: what `study/machines/compression.py` has of pgbench's.
 
     python benchmarks/pack_records.py FILE ...
 

@@ -15,7 +15,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError, mod
 from scipy.stats import qmc
 
 from model.events.streams import stream
-from study import folded
+from study import html_tables
 from study.documents import published
 from study.errors import UserError
 from study.project import data_file
@@ -167,4 +167,5 @@ def _readable(prior: Prior) -> tuple[str, str]:
 def shown(known: Known) -> HTML:
     """The table, folded; columns of numbers are sorted by what they are, not by their digits."""
     sizes = [prior.central for prior in known.priors] + [None] * len(known.switches)
-    return folded.table(table(known), "Ranges and conditions, each with its source", keys={"range": sizes, "central": sizes})
+    return html_tables.table(table(known), "Ranges and conditions, each with its source",
+                             keys={"range": sizes, "central": sizes})

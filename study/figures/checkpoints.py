@@ -230,8 +230,8 @@ def targets(table: pd.DataFrame) -> Figure:
 
 
 def claims(scores: pd.DataFrame) -> Figure:
-    """Each claim's interval over what was published (`study.grades.scoring.scores`); where that is nothing, it is left
-    out."""
+    """Each claim's interval over what was published (`study.grades.claim_predictions.scores`); where that is
+    nothing, it is left out."""
     shown = scores[scores.published > 0]
     figure, axes = canvas(aspect=0.2 + 0.075 * len(shown))
     places = np.arange(len(shown))[::-1]

@@ -60,7 +60,7 @@ def decomposition(table: pd.DataFrame, label: str = "operations (1/s)") -> Figur
 
 
 def throughput(runs: Runs, rates: dict[str, float]) -> Figure:
-    """Reads and writes in each second under both builds (`study.experiments.form.Comparison`); above, the rates that
+    """Reads and writes in each second under both builds (`study.experiments.protocol.Comparison`); above, the rates that
     FileBench prints (by variant, waits counted), and what the change gains."""
     figure, axes = canvas(aspect=0.68)
     for (variant, x), width in zip(runs.items(), (2.4, 1.2), strict=True):      # where both are the same, both are seen

@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 
 from study.drawing import BLACK, BLUE, GREEN, GREY, ORANGE, canvas
 from study.experiments.allocator_2010.order_entry import Series, Setup
-from study.experiments.form import Comparison
+from study.experiments.protocol import Comparison
 
 RUN = "run, in the order of time (from 0, as in the run store)"
 LOWEST = -120   # %; what varies even more stands beside an arrow
@@ -30,7 +30,7 @@ def _names(above: Axes, below: Axes) -> None:
 
 
 def series(runs: Comparison[Setup, Series]) -> Figure:
-    """Throughput run by run under both rules (`study.experiments.form.Comparison`), and how many
+    """Throughput run by run under both rules (`study.experiments.protocol.Comparison`), and how many
     blocks a write of records has."""
     figure, (above, below) = canvas(aspect=0.95, rows=2, sharex=True)
     _run_by_run(above, below, runs)

@@ -5,7 +5,7 @@ from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 
 from model.databases.postgres import pgbench
 from study.machines import conf
-from study.machines.section import Section
+from study.machines.base_section import Section
 
 MAX_STATEMENTS = 100            # of one kind, in a transaction
 MAX_CLIENTS = 10_000            # that there is room for in a simulation

@@ -18,9 +18,9 @@ from pydantic_core import ErrorDetails
 from model.zfs import eras
 from study import errors
 from study.errors import UserError
-from study.machines import conf, words
+from study.machines import conf, not_simulated
+from study.machines.base_section import Section
 from study.machines.database import COUNTED, NAMED, Innodb, Oracle, Postgres, Script
-from study.machines.section import Section
 from study.machines.storage import GIB, PARITY, Devices, Pool, Ufs, Zfs
 from study.project import DATA
 
@@ -87,7 +87,7 @@ class Scenario(Section):
         content = content | {name: {"kind": kind} | content[name] for name, kind in usual.items()
                              if isinstance(content.get(name), dict)}
         if isinstance(database := content.get("database"), dict):
-            content["database"] = words.mariadb(database)
+            content["database"] = not_simulated.mariadb(database)
         files = content.get("files", {"kind": "zfs"})
         if isinstance(files, dict) and files["kind"] == "zfs":
             content["files"] = {"era": _era_of_its_time(content)} | files
@@ -206,7 +206,7 @@ def _told(complaint: ErrorDetails, within: str) -> str:
     end = {"extra_forbidden": _unknown(*["", "", *parts][-2:]),
            "missing": "is missing; give it", "union_tag_not_found": "has no kind; give it one",
            "union_tag_invalid": f"is of a kind that is unknown; choose {of_kind.get('expected_tags')}"}
-    if complaint["type"] == "union_tag_invalid" and (nearest := words.of_kind(entry, str(of_kind["tag"]))):
+    if complaint["type"] == "union_tag_invalid" and (nearest := not_simulated.of_kind(entry, str(of_kind["tag"]))):
         return f"{entry}: {nearest}"
     if complaint["type"] in end:
         return f"{entry} {end[complaint['type']]}"
@@ -220,7 +220,7 @@ SECTIONS: dict[str, tuple[type[Section], ...]] = {
 
 def _unknown(section: str, word: str) -> str:
     """What is wrong with an entry of that name."""
-    if nearest := words.known(section, word):
+    if nearest := not_simulated.known(section, word):
         return nearest
     known = {name for kind in Section.__subclasses__() for name in kind.model_fields}
     if word in known:

@@ -29,7 +29,7 @@ from model.zfs.txg.throttle import to_scale
 from study.documents import priors
 from study.documents.priors import Known
 from study.errors import UserError
-from study.machines import packing, pool_fill, ufs
+from study.machines import compression, pool_fill, ufs
 from study.machines.devices import devices_of, of_device, of_pool, of_sheet
 from study.machines.scenario import Scenario
 from study.machines.servers import (
@@ -83,7 +83,7 @@ def known(scenarios: list[Scenario], experiment: str = "predict") -> Known:
     all_known = priors.read(experiment)
     if any(getattr(machine.database, "prepared", False) for machine in scenarios):
         all_known = Known((*all_known.priors, *priors.read("prepared").priors), all_known.switches)
-    if any(map(packing.differs, scenarios)):
+    if any(map(compression.differs, scenarios)):
         all_known = Known((*all_known.priors, *priors.read("packed").priors), all_known.switches)
     if any(machine.database.kind == "innodb" and machine.database.version not in (None, *OF_THE_SLIDES)
            for machine in scenarios):
@@ -154,7 +154,7 @@ def store(machine: Scenario, values: dict, files: np.ndarray, n_processes: int, 
         return Both(ufs=ufs.store(machine, values, pools, files, kinds or [], n_processes, seed, n_seconds))
     pool, log_pool = of_pool(machine.pool, values), None if machine.log_pool is None else of_pool(machine.log_pool, values)
     settings = zfs_settings(machine, values, n_seconds)
-    ratios = packing.ratios(machine, values, kinds or [], files[1:, 0])
+    ratios = compression.ratios(machine, values, kinds or [], files[1:, 0])
     rules = build(machine, values)
     spaces = (pool_fill.of_pool(each, rules, seed + i) for i, each in enumerate((machine.pool, machine.log_pool)))
     return Both(zfs=zfs_store.new_store(files, settings, rules, pool, n_processes, seed, log_pool, ratios, *spaces))

@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 from model.zfs import eras
 from study import errors
 from study.machines import hardware
-from study.machines.section import Section
+from study.machines.base_section import Section
 from study.project import DATA
 
 PARITY = {"raidz1": 1, "raidz2": 2, "raidz3": 3}

@@ -27,7 +27,7 @@ from study.ensembles import intervals
 from study.errors import UserError
 from study.machines import run_length, scenario
 from study.machines import simulate as machines
-from study.machines.dangers import dangers
+from study.machines.power_cut_risks import dangers
 from study.machines.scenario import Scenario
 from study.machines.storage import Devices
 from study.predictions import bounds, lines, model_error, predict, recipes

@@ -22,7 +22,7 @@ from study.ensembles import ensembles, intervals
 from study.errors import UserError
 from study.machines import conf, pool_fill, run_length
 from study.machines import simulate as machines
-from study.machines.dangers import dangers
+from study.machines.power_cut_risks import dangers
 from study.machines.scenario import Scenario
 from study.project import digest, write_atomically
 

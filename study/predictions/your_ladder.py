@@ -6,7 +6,7 @@
 import pandas as pd
 
 from study.errors import UserError
-from study.machines import dangers, run_length, scenario
+from study.machines import power_cut_risks, run_length, scenario
 from study.machines.scenario import Scenario
 from study.machines.storage import Devices
 from study.predictions import advise, bounds, predict
@@ -63,7 +63,7 @@ def tried(advice: advise.Advice) -> pd.DataFrame:
 def warnings(machine: Scenario, advice: advise.Advice) -> list[str]:
     """Of the machine as it is, and of each step, in plain words; why a step makes it slower; which runs are short."""
     steps = advice.steps[advice.steps.trades != ""]
-    return [*dangers.dangers(machine), *(f"{row.step}: {row.trades}" for row in steps.itertuples()),
+    return [*power_cut_risks.dangers(machine), *(f"{row.step}: {row.trades}" for row in steps.itertuples()),
             *advise.slower(advice.steps), *advise.beginnings(advice)]
 
 

@@ -24,8 +24,8 @@ from model.zfs.vdev.queue import (
     SELF_HEAL,
     VdevQueueParams,
 )
+from model.zfs.vdev.queue_aggregation import NODATA
 from model.zfs.vdev.queue_replay import ARRIVAL, COMPLETION, DROP, ISSUE, Decisions, Events, drive
-from model.zfs.vdev.queue_units import NODATA
 from study.errors import UserError
 from study.replays.trace_file import (
     LARGEST,

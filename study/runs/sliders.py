@@ -224,13 +224,13 @@ class Explorer(widgets.VBox):
             thread.join(timeout=10 * TICK_S)
 
     def _keep(self) -> None:
-        from study.runs import kept  # brings papermill along
+        from study.runs import slider_records  # brings papermill along
         if self.drawn_of is None or self.drawn_of != self.values():
             self.status.value = f"<b>There is no picture of these values to keep; choose others.</b>{self._of_others()}"
             return
         numbers = self.numbers(self.data) if self.numbers else pd.DataFrame(columns=["name", "value", "unit"])
         try:
-            run_id = kept.keep(self.notebook, self.drawn_of, numbers, self.draw, self.data, self.seconds or 0.0)
+            run_id = slider_records.keep(self.notebook, self.drawn_of, numbers, self.draw, self.data, self.seconds or 0.0)
         except UserError as error:
             self.status.value = f"<b>{escape(str(error))}</b>"
             return

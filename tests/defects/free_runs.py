@@ -5,7 +5,7 @@
 
 import numpy as np
 
-from model.zfs.space import bitmap_pickers, bitmaps, free_runs, long_runs
+from model.zfs.space import bitmap_pickers, bitmaps, free_runs, long_free_runs
 from model.zfs.space.free_runs import take
 from model.zfs.space.pickers import VARIANTS, PickerParams
 from model.zfs.space.status import OK
@@ -54,9 +54,9 @@ DEFECTS = {
     "a run ends with its word": (bitmaps, "window", sees_one_word),
     "a run begins in each word": (bitmaps, "at_least", starts_anew_in_each_word),
     "upper levels are not searched": (bitmaps, "next_word", looks_at_one_level),
-    "long runs are never put in order again": (long_runs, "_in_place", lambda long, run: True),
-    "the loose run is forgotten": (long_runs, "_loose", lambda long, m: -1),
-    "the loose run is never the shortest": (long_runs, "_less", lambda long, a, b: False),
+    "long runs are never put in order again": (long_free_runs, "_in_place", lambda long, run: True),
+    "the loose run is forgotten": (long_free_runs, "_loose", lambda long, m: -1),
+    "the loose run is never the shortest": (long_free_runs, "_less", lambda long, a, b: False),
     "starts of long runs are not looked up": (free_runs, "begins", lambda long, m, word: False),
     "nothing is aligned": (bitmap_pickers, "_aligned", lambda start, alignment: start),
     "ambiguity is not noticed": (bitmap_pickers, "_overlaps", lambda fb, m, start, end: False),
@@ -89,7 +89,7 @@ def agrees(params, seed):
 
 def verdict(module, name, replaced):
     kept = getattr(module, name)
-    users = [user for user in (bitmaps, free_runs, bitmap_pickers, long_runs) if getattr(user, name, None) is kept]
+    users = [user for user in (bitmaps, free_runs, bitmap_pickers, long_free_runs) if getattr(user, name, None) is kept]
     for user in users:
         setattr(user, name, replaced)
     try:

@@ -6,7 +6,7 @@
 import json
 
 import test_order_entry as tests
-import test_order_entry_draws as tests_of_draws
+import test_order_entry_workload as tests_of_draws
 
 from drivers import order_entry_pools as pools
 from model.simulations.order_entry import columns as order
@@ -15,7 +15,7 @@ from model.simulations.order_entry import series as order_entry_series
 from model.simulations.order_entry import txgs as order_entry_txgs
 from model.simulations.order_entry import users as order_entry_users
 from model.simulations.order_entry import writers as order_entry_writers
-from model.simulations.order_entry.draws import N_DRAWS
+from model.simulations.order_entry.workload import N_DRAWS
 from model.zfs.txg import columns as throttled
 from support.defects import defect
 

@@ -9,8 +9,8 @@ from drivers.order_entry_pools import SMALL
 from model.simulations.order_entry import columns as order
 from model.simulations.order_entry.log_blocks import want_log_of_records, want_log_of_redo
 from model.simulations.order_entry.placement import count_dirty
-from model.simulations.order_entry.room import has_room, sleeps
 from model.simulations.order_entry.state import LATENCY, new_machine
+from model.simulations.order_entry.txg_throttle import has_room, sleeps
 from model.zfs.txg import columns as throttled
 from model.zfs.zil.log import ZilParams
 

@@ -37,7 +37,7 @@ STUDY = """
     study.runs  study.machines
     study.pools
     study.documents
-    study.drawing  study.memo  study.sizes  study.tables  study.folded  study.console
+    study.drawing  study.memo  study.sizes  study.tables  study.html_tables  study.console
     study.project
     study.errors
 """

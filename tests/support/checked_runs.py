@@ -57,7 +57,7 @@ from model.zfs.space.pickers import CURSOR_DYNAMIC_FIT, VARIANTS, PickerParams
 from model.zfs.vdev import cache_replay
 from model.zfs.vdev.cache import VdevCacheParams
 from model.zfs.vdev.raid import vdev_params
-from model.zfs.vdev.record_reads import RecordReads, random_record_reads
+from model.zfs.vdev.random_reads import RecordReads, random_record_reads
 from twins.free_runs import BY_THREES, FAR, threes_and_sectors
 from twins.vdev_cache import random_requests
 

@@ -129,7 +129,7 @@ def _buffers(n):
 
 def draw(s, table, stream):
     """Transactions to come: of `table`, [transaction, column]. Blocks are hot or cold, as in the order entry of
-    `model.simulations.order_entry.draws`; the first of a transaction's are those that it changes."""
+    `model.simulations.order_entry.workload`; the first of a transaction's are those that it changes."""
     n = len(table)
     table[:, ora.N_GETS] = 1 + (stream.random(n) * (2 * s.gets - 1)).astype(np.int64)
     table[:, ora.N_CHANGED] = (table[:, ora.N_GETS] * s.changed_share + stream.random(n)).astype(np.int64)

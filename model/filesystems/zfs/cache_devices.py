@@ -10,7 +10,7 @@ from model.events.calendar import set_time
 from model.filesystems.zfs import stats as stat
 from model.filesystems.zfs.devices import ios_left
 from model.filesystems.zfs.state import CACHE, count
-from model.filesystems.zfs.writes_wanted import BLOCK, want
+from model.filesystems.zfs.vdev_writes import BLOCK, want
 from model.jit import kernel, part
 from model.structures.sentinels import NOWHERE
 from model.zfs.arc import columns as header

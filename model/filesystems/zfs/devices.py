@@ -23,7 +23,7 @@ from model.events.queues import NOBODY
 from model.filesystems.zfs import columns as fs
 from model.filesystems.zfs import stats as stat
 from model.filesystems.zfs.state import N_SLOTS, SPARE_IOS, count, count_device, vdev_of, wake_waiting
-from model.filesystems.zfs.writes_wanted import make_ios, to_outbox
+from model.filesystems.zfs.vdev_writes import make_ios, to_outbox
 from model.jit import kernel, part
 from model.structures.sentinels import NIL
 from model.zfs.arc.primarycache import is_kept

@@ -19,7 +19,7 @@ from model.filesystems.zfs import stats as stat
 from model.filesystems.zfs.devices import ios_left
 from model.filesystems.zfs.placement import free_old, note_new, place, place_of_log_block
 from model.filesystems.zfs.state import DATA, LOG, LOG_STAGE, SPARE_IOS, count, settings_of
-from model.filesystems.zfs.writes_wanted import BLOCK, VDEV_FLUSH, want
+from model.filesystems.zfs.vdev_writes import BLOCK, VDEV_FLUSH, want
 from model.jit import kernel, part
 from model.zfs.vdev.places import LEAF_SHIFT
 from model.zfs.zil import columns as intent

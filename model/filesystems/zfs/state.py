@@ -189,7 +189,7 @@ class Zfs(NamedTuple):
     ssds: Ssds
     places: Places
     entry_of: np.ndarray  # per I/O of a group: the entry that it writes, or 0
-    wanted: np.ndarray  # [i, column]: what is to be written or flushed when this event is over; see writes_wanted.py
+    wanted: np.ndarray  # [i, column]: what is to be written or flushed when this event is over; see vdev_writes.py
     n_wanted: np.ndarray  # one element
     to_start: np.ndarray  # disks that are to begin a command; the last element: how many
     ready: np.ndarray  # tasks that can go on: a ring (model.events.ring)

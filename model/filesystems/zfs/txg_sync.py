@@ -38,9 +38,9 @@ from model.filesystems.zfs.state import (
     wake_waiting,
 )
 from model.filesystems.zfs.tasks import chain_task
-from model.filesystems.zfs.writes_wanted import BLOCK as BLOCK_WANTED
-from model.filesystems.zfs.writes_wanted import LABEL as LABEL_WANTED
-from model.filesystems.zfs.writes_wanted import VDEV_FLUSH, want
+from model.filesystems.zfs.vdev_writes import BLOCK as BLOCK_WANTED
+from model.filesystems.zfs.vdev_writes import LABEL as LABEL_WANTED
+from model.filesystems.zfs.vdev_writes import VDEV_FLUSH, want
 from model.jit import kernel, part
 from model.structures.sentinels import NIL
 from model.zfs.arc.arc import make_anonymous

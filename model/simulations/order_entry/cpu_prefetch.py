@@ -8,8 +8,8 @@ Nothing here changes anything but time.
 from model.jit import kernel
 from model.jit.cpu_prefetch import prefetch
 from model.simulations.order_entry import columns as order
-from model.simulations.order_entry.draws import WITHOUT_ABOVE, nth
 from model.simulations.order_entry.state import LATENCY, SLOTS
+from model.simulations.order_entry.workload import WITHOUT_ABOVE, nth
 
 AHEAD = 8  # records: as long as a look into memory takes, or a little longer
 

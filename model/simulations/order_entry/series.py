@@ -17,10 +17,10 @@ import numpy as np
 
 from model.devices.command_queue import N_SERVED, SERVICE_NS, Drive
 from model.simulations.order_entry import columns as order
-from model.simulations.order_entry.draws import draw_changes
 from model.simulations.order_entry.run import count_until, run
 from model.simulations.order_entry.state import DOINGS, DONE, Machine, Orders, leaves_of, new_machine
 from model.simulations.order_entry.txgs import Ageing
+from model.simulations.order_entry.workload import draw_changes
 from model.zfs.metaslab.state import Metaslabs
 from model.zfs.space.status import FULL
 from model.zfs.vdev.leaves import Leaves, busy_until

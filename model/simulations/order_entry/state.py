@@ -20,7 +20,7 @@ from model.events import ring
 from model.events.calendar import Calendar, new_calendar, set_time
 from model.events.streams import stream
 from model.simulations.order_entry import columns as order
-from model.simulations.order_entry.draws import draws
+from model.simulations.order_entry.workload import draws
 from model.zfs.dmu.indirect import tree
 from model.zfs.txg import columns as throttled
 from model.zfs.txg.throttle import T3, TxgParams, new_throttle

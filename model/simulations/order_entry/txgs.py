@@ -8,9 +8,9 @@ The records are in place already when a group is synced. What a sync writes is w
  3. when all is written, what was freed in the group comes back by the rules of the era (`model.zfs.metaslab.sync`).
 
 A sync begins `timeout_ns` after the last one began, at once if that took longer, or when the open group has no more room
-(`model.simulations.order_entry.room`). Left out: dnodes, space maps, the uberblock and its flushes, which a group writes
-once, however small it is: to scale they would weigh too much; that redo records are written again if a group ends while they
-are being filled.
+(`model.simulations.order_entry.txg_throttle`). Left out: dnodes, space maps, the uberblock and its flushes, which a group
+writes once, however small it is: to scale they would weigh too much; that redo records are written again if a group ends
+while they are being filled.
 
 *Ageing* is all that the database does to the pool, with the disks and the clock left out: so many records rewritten, by
 commits of so many blocks, in groups of so many records; and redo, to a log device or to log blocks. It begins and ends
@@ -29,7 +29,6 @@ from model.simulations.order_entry.cpu_prefetch import AHEAD, above, rewritten
 from model.simulations.order_entry.log_blocks import want_log_of_records, want_log_of_redo
 from model.simulations.order_entry.lun import go_below, note_dirty, want_below
 from model.simulations.order_entry.placement import add_redo, mark, slot_of, want
-from model.simulations.order_entry.room import look_again
 from model.simulations.order_entry.state import (
     INDIRECT_BLOCK,
     LATENCY,
@@ -40,6 +39,7 @@ from model.simulations.order_entry.state import (
     SYNC_IOS,
     SYNCED_RECORD,
 )
+from model.simulations.order_entry.txg_throttle import look_again
 from model.zfs.txg.throttle import group_written, open_group
 
 

@@ -18,9 +18,7 @@ from model.events.clock import SECOND_NS, TICK_NS
 from model.jit import kernel, part
 from model.simulations.order_entry import columns as order
 from model.simulations.order_entry.cpu_prefetch import read_next
-from model.simulations.order_entry.draws import N_DRAWS, WITHOUT_ABOVE, nth
 from model.simulations.order_entry.placement import add_redo
-from model.simulations.order_entry.room import has_room, sleeps
 from model.simulations.order_entry.state import (
     COMMITTING,
     POINTER_SHIFT,
@@ -31,6 +29,8 @@ from model.simulations.order_entry.state import (
     WITHOUT_BUFFER,
     WRITING,
 )
+from model.simulations.order_entry.txg_throttle import has_room, sleeps
+from model.simulations.order_entry.workload import N_DRAWS, WITHOUT_ABOVE, nth
 from model.zfs.vdev.leaves import ask
 
 SECTOR = 512

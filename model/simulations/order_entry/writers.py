@@ -17,7 +17,8 @@ pool *now* and writes it there. A record in a log block, in the main pool too, s
  4. The place that a record had before, and the log block, are freed in the same transaction group.
 
 A flush is over when what the disk's cache holds at that moment is on the platter. A commit takes no more blocks than the
-open transaction group does; where that is nearly full, they may have to sleep first (`model.simulations.order_entry.room`).
+open transaction group does; where that is nearly full, they may have to sleep first
+(`model.simulations.order_entry.txg_throttle`).
 """
 
 from model.devices.cache_flush import write_out
@@ -30,8 +31,8 @@ from model.simulations.order_entry.cpu_prefetch import committed
 from model.simulations.order_entry.log_blocks import want_log_of_records, want_log_of_redo
 from model.simulations.order_entry.lun import note_dirty
 from model.simulations.order_entry.placement import mark, want
-from model.simulations.order_entry.room import has_room, sleeps, takes_more
 from model.simulations.order_entry.state import FLUSHING, IDLE, LATENCY, RECORD, WRITING
+from model.simulations.order_entry.txg_throttle import has_room, sleeps, takes_more
 from model.simulations.order_entry.users import buffers_free, log_written, write_log
 from model.zfs.zil.log import COPIED, log_bytes
 

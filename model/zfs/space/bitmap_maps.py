@@ -23,7 +23,7 @@ from model.zfs.space.bitmaps import FreeBlocks, bits_at, blocks_of, first_bit, f
 from model.zfs.space.free_runs import give as give_blocks
 from model.zfs.space.free_runs import longest_units, look_ahead
 from model.zfs.space.free_runs import take as take_blocks
-from model.zfs.space.long_runs import look_closer
+from model.zfs.space.long_free_runs import look_closer
 from model.zfs.space.status import ABSENT, FULL, OK, UNALIGNED
 
 RUN_SECTORS_SHIFT = 15  # a record has at most 2^15 sectors

@@ -4,10 +4,11 @@ A *map* is the free space of one metaslab, one bit a block. A *run* is a maximal
 first run from a place on that has n blocks; and for the shortest run that has n blocks, the lowest among equals. The
 bitmap answers neither in time; trees of runs do, but cost a walk through memory for every change. So:
 
-* Runs of 1 to 31 blocks are of the *class* of their length; longer ones are of the class *long* (`model.zfs.space.long_runs`
-  keeps those in exact order). For each class a second bitmap has one bit for each word of 64 blocks: whether a run of that
-  class begins in it. A third has one bit for each word of the second, a fourth one for each word of the third. A word
-  for each map says which classes there are. The lowest run of a class is four counts of trailing zeros away.
+* Runs of 1 to 31 blocks are of the *class* of their length; longer ones are of the class *long*
+  (`model.zfs.space.long_free_runs` keeps those in exact order). For each class a second bitmap has one bit for each
+  word of 64 blocks: whether a run of that class begins in it. A third has one bit for each word of the second, a fourth
+  one for each word of the third. A word for each map says which classes there are. The lowest run of a class is four
+  counts of trailing zeros away.
 * The words of all 32 classes for the same place stand beside each other, so that a change touches few cache lines.
 * Nothing is kept of a run but its bits. How far it reaches is counted in the 64 blocks on either side; whether a word
   still has another run of some class is computed from the word and its successor by shifts.
@@ -30,7 +31,7 @@ import numpy as np
 from model.jit import kernel
 from model.structures.bits import ALL, above, below, bit, lowest, shift_right, zeros_above
 from model.structures.sentinels import NOWHERE
-from model.zfs.space.long_runs import LONG, LongRuns, new_long_runs
+from model.zfs.space.long_free_runs import LONG, LongRuns, new_long_runs
 
 MAX_BLOCKS = 2**24  # a map: four levels of 6 bits
 MAX_LONG = 2**21  # long runs kept at a time, at most

@@ -1,8 +1,8 @@
 """Runs of free blocks: what the maps of `model.zfs.space.bitmaps` say of them, and how they change.
 
-How far a run reaches is counted in the 64 blocks on either side of a place; of a long run, what `model.zfs.space.long_runs`
-keeps says it. Blocks that become free join the runs on both sides; blocks that are taken leave a run on either side, or
-none.
+How far a run reaches is counted in the 64 blocks on either side of a place; of a long run, what
+`model.zfs.space.long_free_runs` keeps says it. Blocks that become free join the runs on both sides; blocks that are
+taken leave a run on either side, or none.
 """
 
 import numpy as np
@@ -11,7 +11,7 @@ from model.jit import kernel, part
 from model.jit.cpu_prefetch import prefetch
 from model.structures.bits import ALL, above, lowest, zeros_above
 from model.structures.sentinels import NONE, NOWHERE
-from model.zfs.space import long_runs
+from model.zfs.space import long_free_runs
 from model.zfs.space.bitmaps import (
     all_are,
     at_least,
@@ -26,7 +26,7 @@ from model.zfs.space.bitmaps import (
     unmark,
     window,
 )
-from model.zfs.space.long_runs import (
+from model.zfs.space.long_free_runs import (
     LONG,
     beginning_at,
     begins,
@@ -128,7 +128,7 @@ def look_ahead(fb, m, block):
     prefetch(fb.mask, m * fb.mask_stride + 1 + (block >> 6))
     for kind in range(0, 32, 8):
         prefetch(fb.words, 32 * (m * fb.word_stride + (block >> 12)) + kind)
-    long_runs.look_ahead(fb.long, m, block)
+    long_free_runs.look_ahead(fb.long, m, block)
 
 
 @kernel

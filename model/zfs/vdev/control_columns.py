@@ -1,4 +1,4 @@
-"""The columns of `VdevQueue.control` (`model.zfs.vdev.queue_what_if`)."""
+"""The columns of `VdevQueue.control` (`model.zfs.vdev.queue_proposals`)."""
 
 # Columns of VdevQueue.control; rule 8.
 PLACES = 0  # count of units on the device at most

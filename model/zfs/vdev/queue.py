@@ -11,9 +11,10 @@ Every read or write of a leaf that the vdev cache did not answer waits here. In 
     one that arrived.
  4. When the device completes something, up to `ramp_rate` are issued, as long as fewer than `max_pending` are on it.
     So the device never has more than 4 of a burst at first, then one more for each completion, up to 35.
- 5. What goes to the device as one *unit*, the head and which of its neighbours: rules 5 and 6, `model.zfs.vdev.queue_units`.
+ 5. What goes to the device as one *unit*, the head and which of its neighbours: rules 5 and 6,
+    `model.zfs.vdev.queue_aggregation`.
 
-Rules 7 and 8, which no ZFS had, are those of `model.zfs.vdev.queue_what_if`.
+Rules 7 and 8, which no ZFS had, are those of `model.zfs.vdev.queue_proposals`.
 
 How the builds differ is data: the fields of VdevQueueParams here, their values in `model.zfs.eras`.
 
@@ -43,7 +44,7 @@ from model.structures.sentinels import NIL
 from model.structures.skip_lists import Order, insert, n_levels_for, new_order, remove
 from model.zfs.vdev import control_columns as window
 from model.zfs.vdev import owner_columns as of_io
-from model.zfs.vdev.queue_units import (
+from model.zfs.vdev.queue_aggregation import (
     ALL_MARKS,
     DONT_AGGREGATE,
     INHERITED,
@@ -59,7 +60,7 @@ from model.zfs.vdev.queue_units import (
     collect,
     join,
 )
-from model.zfs.vdev.queue_what_if import count_time, places, regulate
+from model.zfs.vdev.queue_proposals import count_time, places, regulate
 
 WAITED_FOR = 256  # somebody waits for it: ours, for rule 7, and only set if places are reserved
 

@@ -12,8 +12,8 @@ It came with the write throttle of August 2013 (illumos 4045) in place of deadli
  4. Of sync reads and writes the one that came first goes next. Of the others the nearest one behind the end of what the
     queue issued last, or, if none is, the one with the lowest offset: a sweep. Since November 2020 only what came in the
     same 0.54 s as the oldest one takes part, so that nothing waits for ever.
- 5. It takes its neighbours along, of whatever class, as before: rule 5 of `model.zfs.vdev.queue_units`. All of it counts as
-    of the class that had the turn.
+ 5. It takes its neighbours along, of whatever class, as before: rule 5 of `model.zfs.vdev.queue_aggregation`. All of it
+    counts as of the class that had the turn.
  6. How many async writes there may be goes with what is dirty of what the pool may have dirty (D of
     `model.zfs.txg.throttle`):
 
@@ -44,7 +44,7 @@ from model.structures.sentinels import NIL
 from model.structures.skip_lists import insert, remove
 from model.zfs.vdev import class_columns as turn
 from model.zfs.vdev.queue import new_queue
-from model.zfs.vdev.queue_units import NODATA, collect, end_of, join
+from model.zfs.vdev.queue_aggregation import NODATA, collect, end_of, join
 
 SYNC_READ, SYNC_WRITE, ASYNC_READ, ASYNC_WRITE, SCRUB_CLASS = range(5)
 N_CLASSES = 5

@@ -21,7 +21,7 @@ from model.zfs.vdev.queue import (
     release,
     take_dropped,
 )
-from model.zfs.vdev.queue_units import NIL
+from model.zfs.vdev.queue_aggregation import NIL
 
 ARRIVAL, COMPLETION, ISSUE, DROP = 0, 1, 2, 3  # the codes of the recorded traces; the last two are decisions
 LEAF = 0  # the only one

@@ -8,7 +8,7 @@ from pydantic_core import PydanticUndefined
 
 from model.zfs import eras
 from study.commands.documentation.markdown import table
-from study.machines import conf, scenario, words
+from study.machines import conf, not_simulated, scenario
 from study.machines import database as scenario_database
 from study.machines import storage as scenario_storage
 from study.project import ROOT
@@ -68,7 +68,7 @@ def eras_by_version() -> str:
 def mariadb() -> str:
     """Which release of MySQL stands for which of MariaDB."""
     return table(("MariaDB from version", "taken as MySQL"),
-                 [(".".join(map(str, first)), mysql) for first, mysql in sorted(words.MARIADB)])
+                 [(".".join(map(str, first)), mysql) for first, mysql in sorted(not_simulated.MARIADB)])
 
 
 def _what(name: str, field: FieldInfo) -> str:

@@ -32,7 +32,7 @@ from study.errors import UserError
 from study.experiments.allocator_2010 import appliance, order_entry
 from study.experiments.allocator_2010 import rules as order_entry_rules
 from study.experiments.allocator_2010.exchange_machine import BLOCK, EXPERIMENT, Setup, setup, with_values
-from study.experiments.form import Comparison, table_of
+from study.experiments.protocol import Comparison, table_of
 from study.memo import ByKey
 from study.pools import engine_share
 

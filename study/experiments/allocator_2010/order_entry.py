@@ -34,7 +34,7 @@ from study.errors import UserError
 from study.experiments.allocator_2010 import appliance
 from study.experiments.allocator_2010.order_entry_cycle import fall_over_rise
 from study.experiments.allocator_2010.rules import new_rules, old_rules
-from study.experiments.form import Comparison
+from study.experiments.protocol import Comparison
 from study.memo import ByKey
 from study.pools import engine_share
 
@@ -382,7 +382,7 @@ def not_modelled(quantity: str) -> str:
 
 
 def verdict(scores: pd.DataFrame, claim: str) -> str:
-    """One row of `scoring.scores` in a sentence."""
+    """One row of `claim_predictions.scores` in a sentence."""
     score = scores.set_index("claim").loc[claim]
     if claim == CYCLE:
         return (f"{score['grade']}: published a fall over {score['published']:.0f} or more runs for one of return, "

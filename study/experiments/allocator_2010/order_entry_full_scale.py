@@ -19,7 +19,7 @@ from study.errors import UserError
 from study.experiments.allocator_2010.order_entry import POOL_COLUMNS, TPS, Series, Setup, compare, setup
 from study.experiments.allocator_2010.order_entry import metrics as metrics_of_series
 from study.experiments.allocator_2010.order_entry_cycle import cycle
-from study.experiments.form import Comparison
+from study.experiments.protocol import Comparison
 
 FILE = "full_scale/order_entry.csv"
 COLUMNS = ["age", "rules", "run", "name", "value", "unit"]

@@ -11,7 +11,7 @@ import pandas as pd
 from model.events.streams import stream
 from model.zfs.vdev.cache import BYPASS_DATA, FILL_ALL, FILL_METADATA, HIT, JOINED, MISS, VdevCacheParams
 from model.zfs.vdev.cache_replay import READ, drive, operations
-from model.zfs.vdev.record_reads import L1_PLACES, Reads, RecordReads, random_record_reads, resident_over_time
+from model.zfs.vdev.random_reads import L1_PLACES, Reads, RecordReads, random_record_reads, resident_over_time
 
 HZ = 100
 LARGEST_READ = VdevCacheParams().max_read_bytes

@@ -29,9 +29,9 @@ from study.documents import claims, priors, published
 from study.ensembles import ensembles
 from study.ensembles.effects import Effect
 from study.ensembles.ensembles import AFTER, BEFORE, VARIANTS
-from study.experiments.form import Comparison, table_of
+from study.experiments.protocol import Comparison, table_of
 from study.experiments.vdev_cache_2007 import cache_lines
-from study.grades import scoring
+from study.grades import claim_predictions
 from study.machines import hardware
 
 EXPERIMENT = "oltp"
@@ -301,7 +301,7 @@ def not_modelled(quantity: str) -> str:
 
 def verdict(scores: pd.DataFrame) -> str:
     """The row of the claim in a sentence."""
-    return scoring.verdict(scores, "oltp-gain")
+    return claim_predictions.verdict(scores, "oltp-gain")
 
 
 # --- what was never built -----------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from model.events.clock import MS
 from model.simulations.database_server import on_device, simulate_oracle
 from study import project
 from study.errors import UserError
-from study.machines import dangers, scenario
+from study.machines import power_cut_risks, scenario
 from study.machines import simulate as machines
 from study.predictions import advise, predict
 from support.processes import interpreted
@@ -118,8 +118,8 @@ def test_what_it_writes_through_is_a_commit_of_the_file_system(ran):
 
 def test_dangers_of_the_file_system_are_its_own_too():
     machine = scenario.changed(scenario.of(SMALL), {"files.zil": False})
-    assert dangers.dangers(machine) == (dangers.NO_ZIL,)
-    assert dangers.dangers(scenario.of(SMALL)) == ()
+    assert power_cut_risks.dangers(machine) == (power_cut_risks.NO_ZIL,)
+    assert power_cut_risks.dangers(scenario.of(SMALL)) == ()
 
 
 @pytest.mark.parametrize(("changes", "word"), [

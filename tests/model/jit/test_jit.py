@@ -56,7 +56,7 @@ from model.zfs.vdev import cache_replay
 from model.structures.lru import misses, new_lru
 from model.events.streams import stream
 from model.zfs.vdev.cache import VdevCacheParams
-from model.zfs.vdev.record_reads import RecordReads, random_record_reads
+from model.zfs.vdev.random_reads import RecordReads, random_record_reads
 import numpy as np
 digest = []
 for rule in range(3):

@@ -9,7 +9,7 @@ from study.experiments.postgres_2008 import curves as series
 from study.experiments.postgres_2008 import setups as checkpoints
 from study.experiments.postgres_2008.curves import Run
 from study.experiments.postgres_2008.setups import TESTS, of_test, scaled_values
-from study.grades import scoring
+from study.grades import claim_predictions
 from study.machines import scenario
 from study.machines import simulate as machines
 
@@ -189,9 +189,9 @@ def test_what_may_be_fitted_of_this_document_is_what_is_fitted():
 
 def test_every_claim_that_is_to_be_predicted_is(monkeypatch):
     monkeypatch.setattr(checkpoints, "run", fake)
-    asked = {claim.id for claim in scoring.of_notebook("09_postgres_checkpoints")}
+    asked = {claim.id for claim in claim_predictions.of_notebook("09_postgres_checkpoints")}
     assert {"pg-parity", "pg-target-85", "pg-fall", "pg-throughput", "pg-reads-ufs-start"} < asked
-    assert set(scoring.predictions(predicted(), "09_postgres_checkpoints")) == asked
+    assert set(claim_predictions.predictions(predicted(), "09_postgres_checkpoints")) == asked
 
 
 def test_a_ratio_is_of_the_runs_of_one_case(monkeypatch):

@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 
 from model.devices.data_sheet import new_drive
-from model.simulations.order_entry.draws import draw_changes, draw_records
 from model.simulations.order_entry.series import PoolFull, begin, restart, rewrite, window
 from model.simulations.order_entry.state import LATENCY, THROUGHPUT, Orders
+from model.simulations.order_entry.workload import draw_changes, draw_records
 from model.zfs.eras import era
 from model.zfs.metaslab.new_pool import new_pool
 from model.zfs.metaslab.state import FAST, TopVdev
@@ -17,7 +17,7 @@ from study.ensembles import ensembles
 from study.errors import UserError
 from study.experiments.allocator_2010 import appliance, exchange, exchange_machine
 from study.experiments.allocator_2010 import order_entry as order_entry_2010
-from study.grades import scoring
+from study.grades import claim_predictions
 from study.memo import ByKey
 from study.runs import catalogue
 
@@ -222,7 +222,7 @@ def test_the_claims_of_the_notebook_are_predicted(small, monkeypatch):
         assert claims.targets().set_index("claim_id").value["exchange-gain"] != 200
         patch.setattr(exchange, "_MADE", ByKey())       # or the pools are not made again
         pd.testing.assert_frame_equal(results, exchange.predict(2.0, 2, 2, 1))
-    predictions = scoring.predictions(results, "06_exchange")
+    predictions = claim_predictions.predictions(results, "06_exchange")
     assert set(predictions) == {"exchange-gain"}
     ratio = ensembles.ratio(results, exchange.TRANSFERS)
     assert results["after/exchange.gain"].tolist() == pytest.approx((100 * (ratio - 1)).tolist())
@@ -303,7 +303,7 @@ def test_a_draw_whose_pool_has_no_room_is_left_out_and_other_failures_are_not(sm
         return honest(machine, variant, seed)
     monkeypatch.setattr(exchange, "run", run)
     results = exchange.predict(2.0, 2, 2, 1)
-    assert scoring.n_draws(results) == 1
+    assert claim_predictions.n_draws(results) == 1
     assert results["after/exchange.gain"].notna().all()
     monkeypatch.setattr(exchange, "run", lambda *case: run(*case, error=ValueError("nothing was written")))
     with pytest.raises(ValueError, match="nothing was written"):

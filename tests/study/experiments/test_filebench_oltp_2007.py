@@ -8,7 +8,7 @@ from study.drawing import render
 from study.ensembles import ensembles
 from study.experiments.vdev_cache_2007 import filebench_oltp as oltp_2007
 from study.figures import filebench_oltp as pictures
-from study.grades import scoring
+from study.grades import claim_predictions
 from study.project import NOTEBOOKS
 from study.runs import catalogue, parameters, sliders
 
@@ -44,7 +44,7 @@ def test_nonsense_in_every_figure_to_be_predicted_changes_no_prediction(results,
     assert claims.targets().set_index("claim_id").loc["oltp-gain", "value"] == pytest.approx(12345.678 / 8543.3)
     again = predicted()
     pd.testing.assert_frame_equal(results, again)
-    assert scoring.predictions(results, NOTEBOOK) == scoring.predictions(again, NOTEBOOK)
+    assert claim_predictions.predictions(results, NOTEBOOK) == claim_predictions.predictions(again, NOTEBOOK)
 
 
 def test_another_baseline_changes_what_is_fitted_and_nothing_else(results, monkeypatch):
@@ -75,9 +75,9 @@ def test_the_one_number_fitted_on_is_the_throughput_before():
 
 
 def test_every_claim_of_the_notebook_is_predicted_or_said_not_to_be_modelled(results):
-    predicted = scoring.predictions(results, NOTEBOOK)
+    predicted = claim_predictions.predictions(results, NOTEBOOK)
     assert {"oltp-gain", "oltp-read-response", "oltp-wake-time", "oltp-log-block"} <= set(predicted)
-    for claim in scoring.of_notebook(NOTEBOOK):
+    for claim in claim_predictions.of_notebook(NOTEBOOK):
         if claim.id not in predicted:
             quantity = claim.predict.partition(" ")[2]
             assert quantity.endswith((".cpu", ".response"))

@@ -12,7 +12,7 @@ from study.experiments.ladders_2009 import readings as ladder_readings
 from study.experiments.ladders_2009 import rungs as ladders_2009
 from study.experiments.ladders_2009.readings import LADDERS
 from study.experiments.ladders_2009.rungs import rungs
-from study.grades import scoring
+from study.grades import claim_predictions
 from study.machines import scenario
 from study.machines import storage as scenario_storage
 from study.machines.simulate import Outcome
@@ -136,7 +136,7 @@ def test_every_rung_of_a_case_has_the_same_values(results, seen):
 def test_rungs_are_predicted_under_the_names_of_the_published_runs(results):
     assert [column for column in results if column.endswith("/transactions.rate")] == [
         f"pgbench-{i}/transactions.rate" for i in range(1, 7)]
-    predicted = scoring.predictions(results, "07_pgbench_ladder")
+    predicted = claim_predictions.predictions(results, "07_pgbench_ladder")
     assert list(predicted) == [f"pgbench-{i}" for i in range(2, 7)]
     central = results[(results.part == "central") & ~results.fitted].iloc[0]
     assert central["pgbench-2/transactions.rate"] > central["pgbench-1/transactions.rate"]

@@ -7,7 +7,7 @@ from study.drawing import render
 from study.ensembles import effects, ensembles
 from study.experiments.vdev_cache_2007 import sequential_reads as seqread_2007
 from study.figures import sequential_reads as pictures
-from study.grades import scoring
+from study.grades import claim_predictions
 from study.project import NOTEBOOKS
 from study.runs import catalogue, sliders
 from study.runs.parameters import of_cell
@@ -125,8 +125,8 @@ def test_without_stalls_the_cache_is_worth_nothing(runs):
 
 def test_all_claims_of_the_notebook_are_predicted_or_said_not_to_be(machine, small_files):
     results = predicted(machine)
-    predictions = scoring.predictions(results, NAME)
-    left = [claim.predict for claim in scoring.of_notebook(NAME) if claim.id not in predictions]
+    predictions = claim_predictions.predictions(results, NAME)
+    left = [claim.predict for claim in claim_predictions.of_notebook(NAME) if claim.id not in predictions]
     assert len(predictions) == 10
     assert all(quantity.endswith(".cpu") for quantity in left)
     known = priors.read("seqread")

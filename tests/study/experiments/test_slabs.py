@@ -9,7 +9,7 @@ from study.errors import UserError
 from study.experiments.allocator_2010 import slabs
 from study.experiments.allocator_2010.appliance import scaled_rules
 from study.figures import free_space as pictures
-from study.grades import scoring
+from study.grades import claim_predictions
 from study.project import NOTEBOOKS
 from study.runs import catalogue, record
 from study.runs.parameters import of_cell
@@ -44,8 +44,8 @@ def test_nonsense_in_the_figures_to_be_predicted_changes_no_prediction(machine, 
 
 
 def test_all_claims_of_the_notebook_are_predicted(results):
-    assert set(scoring.predictions(results, NAME)) == {"aggregation-good", "aggregation-bad"}
-    assert slabs.verdict(scoring.scores(results, NAME)).count("blocks in a write") == 2
+    assert set(claim_predictions.predictions(results, NAME)) == {"aggregation-good", "aggregation-bad"}
+    assert slabs.verdict(claim_predictions.scores(results, NAME)).count("blocks in a write") == 2
 
 
 def test_good_is_no_worse_than_bad_and_both_are_possible(results):

@@ -16,8 +16,8 @@ from model.zfs import eras
 from study import memo, project
 from study.documents import priors
 from study.errors import UserError
-from study.machines import dangers, hardware, run_length, scenario, sheet_speed
 from study.machines import devices as machine_devices
+from study.machines import hardware, power_cut_risks, run_length, scenario, sheet_speed
 from study.machines import simulate as machines
 from study.machines import storage as scenario_storage
 from study.predictions import bounds, predict
@@ -404,15 +404,15 @@ def test_what_is_counted_from_within_a_second_counts_in_part():
     ({"database.conf.synchronous_commit": "off"}, "loses the commits"), ({"database.conf.fsync": "off"}, "does not start"),
     ({"database.conf.full_page_writes": "off", "files.record_kib": 4}, "can be torn")])
 def test_what_trades_safety_is_said(changes, word):
-    warnings = dangers.dangers(scenario.changed(DISKS, changes))
+    warnings = power_cut_risks.dangers(scenario.changed(DISKS, changes))
     assert any(word in warning and warning.startswith(("DANGER", "RISK")) for warning in warnings)
 
 
 def test_what_is_safe_raises_no_alarm():
-    assert dangers.dangers(DISKS) == ()
+    assert power_cut_risks.dangers(DISKS) == ()
     behind_battery = scenario.changed(DISKS, {"files.nocacheflush": True, "pool.data.battery": True})
-    assert dangers.dangers(behind_battery) == ()
-    whole = dangers.dangers(scenario.changed(DISKS, {"database.conf.full_page_writes": "off"}))
+    assert power_cut_risks.dangers(behind_battery) == ()
+    whole = power_cut_risks.dangers(scenario.changed(DISKS, {"database.conf.full_page_writes": "off"}))
     assert all(warning.startswith("NOTE") for warning in whole)
 
 

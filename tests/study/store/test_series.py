@@ -8,7 +8,7 @@ from rich.console import Console
 
 from study.commands.reproduction import run_plans
 from study.errors import UserError
-from study.grades import cases
+from study.grades import recorded_cases
 from study.runs import batch, catalogue, samples
 from study.runs import plan as plans
 from study.runs.plan import UNLIMITED, done_before, plan
@@ -179,18 +179,18 @@ def test_every_notebook_of_the_study_needs_what_there_is():
 # --- cases of an ensemble -------------------------------------------------------------------------------------------------
 
 KEEPS = """import pandas as pd
-from study.grades import cases
+from study.grades import recorded_cases
 results = pd.DataFrame([{"part": part, "fitted": fitted, "after/a.b": n * i, "after/c": float("nan") if i == 2 else 1}
                         for i, part in enumerate(["central", "seed", "parameter", "structure", "all", "all"])
                         for fitted in (False, True)])
-cases.keep(results, {"a.b": "1/s", "c": "1"})"""
+recorded_cases.keep(results, {"a.b": "1/s", "c": "1"})"""
 
 
 def test_cases_come_back_part_by_part_and_unfitted(runs, shelf):
     gives, _ = shelf(gives=KEEPS)
     outcome = run(plan(gives))
     assert outcome.status == "ok", outcome.reason
-    table = cases.read("01_gives")
+    table = recorded_cases.read("01_gives")
     assert table.part.tolist() == ["central", "seed", "parameter", "structure", "all", "all"]
     assert table["after/a.b"].tolist() == [0, 3, 6, 9, 12, 15]
     assert table["after/c"].isna().tolist() == [False, False, True, False, False, False]

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from model.structures.sentinels import NIL
 from model.zfs.eras import ERAS
 from model.zfs.vdev.queue import READ, WRITE, new_io, release, take_dropped
+from model.zfs.vdev.queue_aggregation import NODATA, OPTIONAL
 from model.zfs.vdev.queue_classes import (
     ASYNC_READ,
     ASYNC_WRITE,
@@ -25,7 +26,6 @@ from model.zfs.vdev.queue_classes import (
     new_class_queue,
     new_class_state,
 )
-from model.zfs.vdev.queue_units import NODATA, OPTIONAL
 from twins.queue_classes import DEFECTS, TwinOfClassQueue
 
 K = 1024

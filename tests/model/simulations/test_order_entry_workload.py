@@ -5,8 +5,8 @@ import pytest
 
 from drivers.order_entry_pools import SECOND, SMALL, site_of
 from model.simulations.order_entry import columns as order
-from model.simulations.order_entry.draws import FROM_MEMORY, N_DRAWS, WITHOUT_ABOVE, draws, n_hot, nth
 from model.simulations.order_entry.series import window
+from model.simulations.order_entry.workload import FROM_MEMORY, N_DRAWS, WITHOUT_ABOVE, draws, n_hot, nth
 
 ROUNDS = 8
 MANY = SMALL._replace(n_users=1, n_records=2**20)

@@ -7,7 +7,7 @@ from study.documents import claims, priors
 from study.ensembles import ensembles
 from study.errors import UserError
 from study.experiments.postgres_2008 import setups as checkpoints_2008
-from study.grades import grading, scoring
+from study.grades import claim_predictions, grading
 from study.runs import record
 from study.runs.catalogue import find
 from study.runs.plan import plan
@@ -93,7 +93,7 @@ def cases(**gains):
 def test_a_condition_that_moves_more_than_all_numbers_and_chance_leaves_a_claim_unidentified(of_conditions, of_seeds,
                                                                                              identified):
     results = cases(central=[1.2], seed=of_seeds, structure=of_conditions, parameter=[1.1, 1.3], all=[1.15, 1.25])
-    assert scoring.identified(results, OLTP_GAIN) is identified
+    assert claim_predictions.identified(results, OLTP_GAIN) is identified
 
 
 def test_what_decides_is_said_by_name_and_value():
@@ -105,25 +105,26 @@ def test_what_decides_is_said_by_name_and_value():
     changes = [{}, {}, {}, {}, {of_range.name: low}, {of_range.name: high}, {of_switch.name: choice}]
     results = cases(central=[1.2], seed=[1.2], parameter=[1.1, 1.3], structure=[1.25, 2.0, 0.9])
     results = pd.concat([results, pd.DataFrame([known.central() | case for case in changes])], axis=1)
-    table = scoring.what_decides(results, known, OLTP_GAIN.notebook).set_index("claim")["decided by"]
+    table = claim_predictions.what_decides(results, known, OLTP_GAIN.notebook).set_index("claim")["decided by"]
     assert table["oltp-gain"] == f"{of_range.condition} {high:.2g}; {of_switch.name} {choice}"
-    calm = scoring.what_decides(results.assign(**{"after/summary.rate": 1.2}), known, OLTP_GAIN.notebook)
+    calm = claim_predictions.what_decides(results.assign(**{"after/summary.rate": 1.2}), known, OLTP_GAIN.notebook)
     assert calm.set_index("claim")["decided by"]["oltp-gain"] == ""
 
 
 @pytest.mark.parametrize("size", CASES.values(), ids=CASES)
 def test_where_there_is_nothing_but_chance_seldom_a_condition_decides(size):
     draws, n = np.random.default_rng(1), 300
-    decided = sum(not scoring.identified(
+    decided = sum(not claim_predictions.identified(
         cases(**{part: draws.normal(1.2, 0.1, n_cases) for part, n_cases in size.items()}), OLTP_GAIN) for _ in range(n))
     assert decided / n < 0.15       # by the rule before it was more than 0.5
 
 
 def test_a_grade_for_readers_heeds_what_was_reached():
     results = cases(central=[1.2], seed=[1.2], structure=[2.0], parameter=[1.1, 1.3], all=[1.15, 1.25])
-    graded = scoring.scores(results, OLTP_GAIN.notebook).set_index("claim").grade
+    graded = claim_predictions.scores(results, OLTP_GAIN.notebook).set_index("claim").grade
     assert graded["oltp-gain"] == grading.NOT_IDENTIFIED
-    missed = scoring.scores(results.assign(**{"after/summary.rate": results["after/summary.rate"] + 1}), OLTP_GAIN.notebook)
+    faster = results.assign(**{"after/summary.rate": results["after/summary.rate"] + 1})
+    missed = claim_predictions.scores(faster, OLTP_GAIN.notebook)
     assert missed.set_index("claim").grade["oltp-gain"] == grading.NOT_REPRODUCED
 
 
@@ -137,14 +138,14 @@ def test_what_was_reached_holds_the_intervals(reach):
 
 def test_what_was_reached_is_of_all_cases():
     results = cases(central=[1.2], seed=[1.1], structure=[0.9], parameter=[1.1, 1.6], all=[1.15, 1.25, float("nan")])
-    assert scoring.reach(results, OLTP_GAIN) == (0.9, 1.6)
+    assert claim_predictions.reach(results, OLTP_GAIN) == (0.9, 1.6)
 
 
 def test_a_verdict_is_a_sentence_also_where_nothing_could_be_fitted():
     row = {"claim": "oltp-gain", "published": 1.2, "unfitted 5 %": 1.1, "unfitted 95 %": 1.3, "fitted 5 %": None,
            "fitted 95 %": None, "grade": "consistent"}
-    sentence = scoring.verdict(pd.DataFrame([row]), "oltp-gain")
+    sentence = claim_predictions.verdict(pd.DataFrame([row]), "oltp-gain")
     assert sentence == ("consistent: published 1.200, unfitted 1.100 to 1.300, fitted: no draw met the baseline "
                         "(after over before)")
     row |= {"fitted 5 %": 1.15, "fitted 95 %": 1.2}
-    assert "fitted 1.150 to 1.200" in scoring.verdict(pd.DataFrame([row]), "oltp-gain")
+    assert "fitted 1.150 to 1.200" in claim_predictions.verdict(pd.DataFrame([row]), "oltp-gain")

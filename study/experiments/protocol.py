@@ -3,7 +3,7 @@
     machine = setup(…)                      from a notebook's parameters
     runs = compare(machine, seed)           before the change and after it, under one seed
     results = predict(…)                    the same over all that is not known
-    verdict(scoring.scores(…))              beside what was published
+    verdict(claim_predictions.scores(…))    beside what was published
 
 A module is an experiment if it has the members of `Experiment`; a test holds it for each. Between machine and result each
 has its own way, and questions of its own besides.
@@ -73,7 +73,7 @@ class Experiment(Protocol[Machine, Run]):
         """From the name of a published quantity that the model does not have, the reason."""
 
     def verdict(self, scores: pd.DataFrame) -> str:
-        """From `study.grades.scoring.scores`, the row of the claim in a sentence."""
+        """From `study.grades.claim_predictions.scores`, the row of the claim in a sentence."""
 
 
 class Checked(Protocol):

@@ -6,7 +6,7 @@ import pytest
 from study.ensembles.effects import Effect
 from study.ensembles.ensembles import AFTER, BEFORE, VARIANTS
 from study.experiments.allocator_2010 import exchange, order_entry
-from study.experiments.form import Checked, Comparison, Experiment, table_of
+from study.experiments.protocol import Checked, Comparison, Experiment, table_of
 from study.experiments.vdev_cache_2007 import filebench_oltp as oltp
 from study.experiments.vdev_cache_2007 import sequential_reads
 from study.runs import catalogue

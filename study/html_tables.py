@@ -1,6 +1,6 @@
 """A long table below a cell: folded to its title, sorted by a click on a column's name, searched by a word.
 
-    folded.table(priors.table(known), "What is not known")
+    html_tables.table(priors.table(known), "What is not known")
 
 It works without the network and without a kernel, in JupyterLab and on an exported page: the few lines of script stand in
 the table itself.

@@ -4,8 +4,8 @@
     VDEV_FLUSH    of all devices of a vdev                                 commands, which no vdev queue sees
     LABEL         a piece of a label, on one device
 
-Padding goes to the vdev queue as I/Os that need not be written (`model.zfs.vdev.queue_units`, rule 6), and is waited for
-like all else.
+Padding goes to the vdev queue as I/Os that need not be written (`model.zfs.vdev.queue_aggregation`, rule 6), and is waited
+for like all else.
 """
 
 from model.devices.command_queue import FLUSH
@@ -18,7 +18,7 @@ from model.zfs.vdev import child_columns as piece
 from model.zfs.vdev.leaves import FOR_TXG, leaf_io
 from model.zfs.vdev.places import FRONT_BYTES, LEAF_SHIFT, OFFSET_MASK
 from model.zfs.vdev.queue import READ, WRITE
-from model.zfs.vdev.queue_units import NODATA, OPTIONAL
+from model.zfs.vdev.queue_aggregation import NODATA, OPTIONAL
 from model.zfs.vdev.raid import write_ios
 
 BLOCK, VDEV_FLUSH, LABEL = range(3)  # values of column WHAT of Zfs.wanted

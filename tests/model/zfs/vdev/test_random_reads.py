@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from model.events.streams import stream
 from model.zfs.vdev.cache import BYPASS_DATA, DONT_CACHE, FILL_ALL, FILL_METADATA, VdevCacheParams
-from model.zfs.vdev.record_reads import (
+from model.zfs.vdev.random_reads import (
     L1_APART,
     L1_BEHIND_RECORDS,
     LABEL_START_BYTES,

@@ -9,8 +9,9 @@ reads anything, for readers.
 together: then what was published does not identify the claim, however well an interval may hold it. Chance has to be
 counted because the largest of ten moves is large by chance, too. Where there is nothing else, a condition seems to
 decide all the same: in ensembles as large as those of the notebooks in 1 to 12 % of all cases where chance is normal or
-uniform. Where chance has the long tail of an exponential it is 15 to 36 % (`tests/study/grades/test_scoring.py` holds
-the normal one). A claim that all that was simulated meets, or misses, no condition decides: see `study.grades.grading`.
+uniform. Where chance has the long tail of an exponential it is 15 to 36 %
+(`tests/study/grades/test_claim_predictions.py` holds the normal one). A claim that all that was simulated meets, or
+misses, no condition decides: see `study.grades.grading`.
 """
 from collections.abc import Callable
 

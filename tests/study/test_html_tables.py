@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 import pandas as pd
 import pytest
 
-from study import folded
+from study import html_tables
 from study.documents import priors
 from study.documents.priors import Known, Prior
 
@@ -31,7 +31,7 @@ class Page(HTMLParser):
 
 
 def shown():
-    return folded.table(FRAME, TITLE, digits=1, keys={"time": [9e3, 35e4, 8e6]}).data
+    return html_tables.table(FRAME, TITLE, digits=1, keys={"time": [9e3, 35e4, 8e6]}).data
 
 
 def test_a_table_is_folded_and_left_aligned_and_says_what_it_has():

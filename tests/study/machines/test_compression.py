@@ -8,7 +8,7 @@ from model.databases.postgres.toolkit import INDEX, REST, TABLE, kinds_of_files
 from model.filesystems.zfs import columns as fs
 from model.filesystems.zfs.store import Group, Pool, Settings, new_store
 from model.zfs import eras
-from study.machines import packing, scenario, servers
+from study.machines import compression, scenario, servers
 from study.machines import simulate as machines
 
 PACKED = scenario.of({"files": {"era": "openzfs", "compress_ratio": 9.0}, "pool": {"data": {"sheet": "savvio-10k2"}},
@@ -19,7 +19,7 @@ KINDS, BYTES = [TABLE, INDEX, REST], np.array([860, 140, 0])
 
 def ratios(changes: dict, **values: float) -> dict:
     """Of the log, of tables, of indexes, of what only grows."""
-    packed = packing.ratios(scenario.changed(PACKED, changes), VALUES | values, KINDS, BYTES)
+    packed = compression.ratios(scenario.changed(PACKED, changes), VALUES | values, KINDS, BYTES)
     return dict(zip(("log", "tables", "indexes", "rest"), packed, strict=True))
 
 
@@ -27,10 +27,10 @@ def ratios(changes: dict, **values: float) -> dict:
 @given(whole=st.floats(1.01, 100), of_index=st.floats(1, 100), share=st.floats(0, 0.9))
 def test_tables_and_indexes_together_have_the_ratio_of_the_whole(whole, of_index, share):
     drawn = min(whole, of_index)
-    of_index, of_tables = packing.of_indexes_and_tables(whole, drawn, share)
+    of_index, of_tables = compression.of_indexes_and_tables(whole, drawn, share)
     assert share / of_index + (1 - share) / of_tables == pytest.approx(1 / whole)
-    assert whole * (1 - 1e-9) <= of_tables <= packing.MAX_RATIO * (1 + 1e-9)
-    assert of_index == drawn or of_tables == pytest.approx(packing.MAX_RATIO)
+    assert whole * (1 - 1e-9) <= of_tables <= compression.MAX_RATIO * (1 + 1e-9)
+    assert of_index == drawn or of_tables == pytest.approx(compression.MAX_RATIO)
 
 
 def test_every_kind_but_tables_packs_as_measured_and_tables_make_up_for_it():
@@ -60,8 +60,8 @@ def test_a_log_with_records_of_its_own_packs_by_their_size():
 @pytest.mark.parametrize("changes", [{"files.compress_ratio": 1.0}, {"database": {"kind": "innodb"}}])
 def test_files_are_alike_where_nothing_is_compressed_or_kinds_are_not_known(changes):
     machine = scenario.changed(PACKED, changes)
-    assert not packing.differs(machine)
-    assert packing.ratios(machine, {}, [], BYTES) is None
+    assert not compression.differs(machine)
+    assert compression.ratios(machine, {}, [], BYTES) is None
     assert "index_packs" not in machines.known([machine]).central()
 
 
