@@ -32,9 +32,9 @@ def stop(sentence):
 def newer_python():
     """The first Python on PATH that is new enough, or None."""
     for minor in range(30, OLDEST[1] - 1, -1):
-        found = shutil.which(f"python3.{minor}")
-        if found and subprocess.run([found, "-c", "import venv, ensurepip"], stderr=subprocess.DEVNULL).returncode == 0:
-            return found
+        python = shutil.which(f"python3.{minor}")
+        if python and subprocess.run([python, "-c", "import venv, ensurepip"], stderr=subprocess.DEVNULL).returncode == 0:
+            return python
     return None
 
 

@@ -8,9 +8,9 @@ import time
 import pytest
 
 from model.databases.postgres.pgbench import pgbench
-from model.databases.postgres.state import Settings as Postgres
+from model.databases.postgres.state import Settings
 from model.devices.ssd import SsdParams
-from model.filesystems.zfs.store import Group, Pool, Settings, new_store
+from model.filesystems.zfs.store import FileSettings, Group, Pool, new_store
 from model.simulations.database_server import Both, n_processes_of, postgres_files, simulate_postgres
 from model.zfs.eras import era
 
@@ -28,7 +28,7 @@ CASES = {
 
 
 def new_place(database, s, pool, conf):
-    return Both(zfs=new_store(postgres_files(database, s), Settings(**conf), era("b111"), pool, n_processes_of(s)))
+    return Both(zfs=new_store(postgres_files(database, s), FileSettings(**conf), era("b111"), pool, n_processes_of(s)))
 
 
 @pytest.mark.benchmark(timer=time.process_time)     # the target is the processor's time: others may be at work
@@ -36,7 +36,7 @@ def new_place(database, s, pool, conf):
 def bench_rung(name, benchmark, report):
     pool, conf = CASES[name]
     database = pgbench(10, N, CPU_NS)
-    s = Postgres(n_clients=10, n_transactions=N, trip_ns=28_000, shared_buffers_bytes=2**28)
+    s = Settings(n_clients=10, n_transactions=N, trip_ns=28_000, shared_buffers_bytes=2**28)
     simulate_postgres(database, s, new_place(database, s, pool, conf))
     run = benchmark.pedantic(simulate_postgres, setup=lambda: ((database, s, new_place(database, s, pool, conf)), {}),
                              rounds=3)
@@ -48,6 +48,6 @@ def bench_rung(name, benchmark, report):
 
 def bench_start(per_operation):
     """A store is made anew for every run."""
-    database, s = pgbench(10, N, CPU_NS), Postgres(10, N)
+    database, s = pgbench(10, N, CPU_NS), Settings(10, N)
     per_operation("the beginning of a store", "scale 10, 8 KiB", 1, lambda: (database, s, Pool(), {"record_bytes": 8192}),
                   new_place)

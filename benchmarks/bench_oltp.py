@@ -257,9 +257,9 @@ DISKS = (1, 4, 16, 46, 92, 184, 368)
     ("disks, of shadows in proportion", [(n, 12, -(-200 * n // 46)) for n in DISKS]),
     ("duration", [(46, n, 200) for n in (12, 30, 60, 120, 300, 600, 1200)]),
 ])
-def bench_growth(what, cases, report):
+def bench_growth(parameter, cases, report):
     oltp_seconds(2, 1, 200)  # compile
-    table, rows = f"OLTP: growth with {what}", []
+    table, rows = f"OLTP: growth with {parameter}", []
     for case in cases:
         if rows and rows[-1][1] * 2.5 > LONGEST_S:
             break
@@ -267,8 +267,8 @@ def bench_growth(what, cases, report):
         rows.append((case, took, n_ios))
         note = f"{took / n_ios * 1e9:.0f} ns an I/O, {n_ios} I/Os"
         report(table, "ms", f"{case[0]} disks, {case[2]} shadows, {case[1]} s", took * 1000, note=note)
-    sizes = [case[what == "duration"] for case, _, _ in rows]
-    report(table, "", "exponent of time over " + what.split(",")[0], exponent(sizes, [took for _, took, _ in rows]))
+    sizes = [case[parameter == "duration"] for case, _, _ in rows]
+    report(table, "", "exponent of time over " + parameter.split(",")[0], exponent(sizes, [took for _, took, _ in rows]))
     report(table, "", "exponent of time over I/Os", exponent([n for *_, n in rows], [took for _, took, _ in rows]))
     report(table, "", "ratio of time an I/O, largest to smallest run", rows[-1][1] / rows[-1][2] / (rows[0][1] / rows[0][2]))
 

@@ -33,23 +33,23 @@ def page(entries: Mapping[str, str]) -> Table:
 
 
 @contextlib.contextmanager
-def counting(what: str) -> Iterator[Callable[[int, int], None]]:
+def counting(label: str) -> Iterator[Callable[[int, int], None]]:
     """A bar on the terminal while something is counted: `tell(done, of)`; each 0 begins another one. Nothing in a pipe."""
-    with Progress(TextColumn(what), BarColumn(), TextColumn("{task.completed} of {task.total}"), TimeElapsedColumn(),
+    with Progress(TextColumn(label), BarColumn(), TextColumn("{task.completed} of {task.total}"), TimeElapsedColumn(),
                   console=err, transient=True, disable=not err.is_terminal) as progress:
         def tell(done: int, of: int) -> None:
             if not done:
-                progress.add_task(what, total=of)
+                progress.add_task(label, total=of)
             progress.update(progress.task_ids[-1], completed=done)
         yield tell
 
 
 @contextlib.contextmanager
-def doing(what: str) -> Iterator[None]:
+def doing(label: str) -> Iterator[None]:
     """How long something has taken so far, on the terminal. Nothing in a pipe."""
-    with Progress(TextColumn(what), TimeElapsedColumn(), console=err, transient=True,
+    with Progress(TextColumn(label), TimeElapsedColumn(), console=err, transient=True,
                   disable=not err.is_terminal) as progress:
-        progress.add_task(what, total=None)
+        progress.add_task(label, total=None)
         yield
 
 

@@ -9,9 +9,9 @@ UNITS = {unit: 1024**power for power, unit in enumerate(("", "K", "M", "G", "T",
 SIZE = re.compile(r"(\d{1,19}(?:\.\d{1,19})?) ?(?:([KMGTPE])I?)?B?")
 
 
-def size_of(text: str, what: str) -> int:
-    """Bytes. `what` it is, for the UserError."""
+def size_of(text: str, quantity: str) -> int:
+    """Bytes. `quantity`: what the text is of, for the UserError."""
     match = SIZE.fullmatch(text.strip().upper())
     if not match:
-        raise UserError(f"the {what} is '{text}', which is no size; write it like 8K or 8KiB, both 8192 bytes")
+        raise UserError(f"the {quantity} is '{text}', which is no size; write it like 8K or 8KiB, both 8192 bytes")
     return round(Decimal(match[1]) * UNITS[match[2] or ""])

@@ -16,9 +16,9 @@ N_ENDS = 2
 
 
 @kernel
-def put(slots, ends, what):
-    """`what` waits behind all others."""
-    slots[ends[PUT] & (len(slots) - 1)] = what
+def put(slots, ends, value):
+    """`value` waits behind all others."""
+    slots[ends[PUT] & (len(slots) - 1)] = value
     ends[PUT] += 1
 
 
@@ -31,9 +31,9 @@ def first(slots, ends):
 @kernel
 def take(slots, ends):
     """What has waited longest, which is taken out. (There is something.)"""
-    what = first(slots, ends)
+    value = first(slots, ends)
     ends[TAKEN] += 1
-    return what
+    return value
 
 
 @kernel

@@ -88,7 +88,7 @@ def _where(entry: Entry) -> str:
 
 def _results(published: str, simulated: str, grade: str) -> str:
     words = {"published ": published, "simulated: ": simulated, "grade: ": grade}
-    return "; ".join(f"{what}{text}" for what, text in words.items() if text != "–") + "."
+    return "; ".join(f"{label}{text}" for label, text in words.items() if text != "–") + "."
 
 
 def _image(entry: Entry) -> str:

@@ -32,7 +32,7 @@ class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
-class Said(_Strict):
+class Statement(_Strict):
     """A number as the text puts it, with the digits it was printed with."""
     relation: Relation
     value: Decimal | tuple[Decimal, Decimal]
@@ -83,7 +83,7 @@ class Claim(_Strict):
     kind: Kind
     text: str
     printed: str
-    said: Said | None = None
+    said: Statement | None = None
     shown: tuple[str, ...] = ()
     baseline: tuple[Ref, ...] = ()
     predict: Ref | None = None

@@ -46,10 +46,10 @@ def changed(case: dict, known: Known, labels: dict) -> str:
 def beside_simpler(results: pd.DataFrame, simpler: pd.DataFrame, effect: Effect) -> pd.DataFrame:
     """The effect (%) as simpler models (frame: what, effect) and the ensemble have it: what, low, middle, high."""
     rows = [(row.what, row.effect, row.effect, row.effect) for row in simpler.itertuples()]
-    for what, of_kind in (("simulated, nothing fitted", ensembles.unfitted(results)),
-                       ("simulated, one constant fitted", ensembles.fitted(results))):
+    for label, of_kind in (("simulated, nothing fitted", ensembles.unfitted(results)),
+                        ("simulated, one constant fitted", ensembles.fitted(results))):
         if len(of_kind):
-            rows.append((what, *effect.interval(of_kind)))
+            rows.append((label, *effect.interval(of_kind)))
     return pd.DataFrame(rows, columns=["what", "low", "middle", "high"])
 
 

@@ -84,10 +84,10 @@ def over_time(runs: dict, group: str, marks: dict, window_s: float = 60, beside:
     (tpm, written, writes); `beside`: runs of which only throughput is shown."""
     figure, panels = canvas(aspect=1.15, rows=3, sharex=True)
     words = []
-    what = {"tpm": ("1000 trans./min", lambda run: run.tpm / 1000),
+    quantities = {"tpm": ("1000 trans./min", lambda run: run.tpm / 1000),
             "written": ("writes (MB/s)", lambda run: run.written_mb[group]),
             "writes": ("writes (1/s)", lambda run: run.writes[group])}
-    for axes, (name, (label, values)) in zip(panels, what.items(), strict=True):
+    for axes, (name, (label, values)) in zip(panels, quantities.items(), strict=True):
         _lines(axes, runs | (beside or {}) if name == "tpm" else runs, values, window_s)
         words += _mark(axes, marks.get(name, []))
         axes.set_ylim(0, None)
@@ -217,10 +217,10 @@ def targets(table: pd.DataFrame) -> Figure:
     figure, axes = canvas(aspect=0.62)
     kinds = list(dict.fromkeys(table.what))
     shares = sorted(table.target.unique())
-    for i, what in enumerate(kinds):
-        rows = table[table.what == what]
+    for i, label in enumerate(kinds):
+        rows = table[table.what == label]
         places = [shares.index(target) + (i - (len(kinds) - 1) / 2) * 0.25 for target in rows.target]
-        axes.bar(places, rows.tpm / 1000, width=0.23, color=COLOURS[i], label=what)
+        axes.bar(places, rows.tpm / 1000, width=0.23, color=COLOURS[i], label=label)
         axes.plot(places, rows.low / 1000, "_", color=BLACK, ms=8)
     axes.set_xticks(range(len(shares)), [f"{share:g} %" for share in shares])
     axes.set_xlabel("completion target of checkpoints (every 300 s)")

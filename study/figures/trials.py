@@ -51,5 +51,5 @@ def effects(table: pd.DataFrame) -> Figure:
     return figure
 
 
-def _named(what: str, setup: str) -> str:
-    return f"{what} ({setup})" if setup else what
+def _named(ratio: str, setup: str) -> str:
+    return f"{ratio} ({setup})" if setup else ratio

@@ -26,9 +26,9 @@ MEASURED = {"index": (1.78, 2.28, 2.66, 2.90, 2.61), "history": (1.61, 1.79, 1.9
             "packed_log": (1.68, 1.82, 1.93, 2.00, 2.19)}
 
 
-def measured(what: str, record_kib: float) -> float:
+def measured(kind: str, record_kib: float) -> float:
     """The ratio of records of that size: between those measured by the logarithm of the size, beyond them as the last."""
-    return float(np.interp(math.log2(record_kib), np.log2(MEASURED_KIB), MEASURED[what]))
+    return float(np.interp(math.log2(record_kib), np.log2(MEASURED_KIB), MEASURED[kind]))
 
 
 def of_indexes_and_tables(whole: float, of_index: float, share: float) -> tuple[float, float]:

@@ -126,10 +126,10 @@ def other_disk(present: SheetParams, name: str, kept: tuple[str, ...]) -> SheetP
 def _params(file: str, kind: str, values: dict) -> SheetParams | SsdParams:
     """The model's parameters; the file must name every field of a sheet, and no other."""
     fields = FIELDS[kind]
-    for wrong, what in ((set(values) - set(fields), "is nothing that such a device has; leave it out"),
-                        (set(fields) - set(values), "is missing; give it with a source")):
+    for wrong, complaint in ((set(values) - set(fields), "is nothing that such a device has; leave it out"),
+                             (set(fields) - set(values), "is missing; give it with a source")):
         if wrong:
-            raise UserError(f"{file}: {min(wrong)} of a {kind} {what}")
+            raise UserError(f"{file}: {min(wrong)} of a {kind} {complaint}")
     params = KINDS[kind](**{key: row.in_model_units(row.value) for key, row in values.items()})
     try:
         sheet_disk(params) if kind == "disk" else check_ssd(params)

@@ -20,10 +20,10 @@ ASYNCHRONOUS = ("RISK: with synchronous_commit = off a crash loses the commits o
                 "(0.6 s by default). The database stays consistent.")
 NO_FSYNC = "DANGER: with fsync = off a power cut can leave a database that does not start, or starts and is wrong."
 LAZY = "RISK: with innodb_flush_log_at_trx_commit other than 1 a crash loses about a second of commits."
-WHOLE = ("NOTE: {what} is safe here, because ZFS writes a record whole or not at all and a page lies within one. A copy of "
-         "the database on another file system is not safe with it.")
-TORN = ("DANGER: {what} where the file system can write half a page: after a power cut pages can be torn, and nothing mends "
-        "them.")
+WHOLE = ("NOTE: {setting} is safe here, because ZFS writes a record whole or not at all and a page lies within one. A copy "
+         "of the database on another file system is not safe with it.")
+TORN = ("DANGER: {setting} where the file system can write half a page: after a power cut pages can be torn, and nothing "
+        "mends them.")
 
 
 def _of_files(machine: Scenario) -> list[str]:
@@ -42,9 +42,9 @@ def _of_innodb(machine: Scenario, settings: dict) -> list[str]:
     return told + [_torn_pages(machine, "innodb_doublewrite = 0", 16)] * (settings.get("innodb_doublewrite") is False)
 
 
-def _torn_pages(machine: Scenario, what: str, page_kib: int) -> str:
+def _torn_pages(machine: Scenario, setting: str, page_kib: int) -> str:
     is_whole = machine.files.kind == "zfs" and machine.files.record_kib >= page_kib
-    return (WHOLE if is_whole else TORN).format(what=what)
+    return (WHOLE if is_whole else TORN).format(setting=setting)
 
 
 def _written(machine: Scenario) -> list[Devices]:

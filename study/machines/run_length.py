@@ -33,8 +33,9 @@ what one interval has made dirty is written during the next. So
 import math
 from typing import NamedTuple
 
+from model.databases.postgres import state as postgres_state
 from model.databases.postgres.pgbench import PAGE_BYTES
-from model.databases.postgres.state import SEGMENT_BYTES, Settings
+from model.databases.postgres.state import SEGMENT_BYTES
 from model.events import clock
 from study import memo
 from study.machines import servers
@@ -101,13 +102,13 @@ def of(machine: Scenario, values: dict, seed: int = 1, budget: Budget = BUDGET, 
         return _of_seconds(machine, values, seed)
     too_large = max(1.0, server.scale / MAX_SCALE)
     manageable = smaller(machine, too_large, keeps_interval=True)
-    as_said = Length(manageable, 0, f"as long as the scenario says, from a checkpoint on{_size(too_large)}")
+    as_given = Length(manageable, 0, f"as long as the scenario says, from a checkpoint on{_size(too_large)}")
     if server.transactions:
-        return as_said
+        return as_given
     machine, manageable = (changed(each, {"database.seconds": None}) for each in (machine, manageable))
     pilot = _short_run(changed(manageable, {"database.transactions": PILOT}), values, seed)
     if server.seconds and server.seconds * pilot.tps <= MAX_TRANSACTIONS:
-        return as_said
+        return as_given
     if server.only_reads:
         return Length(changed(manageable, {"database.transactions": budget.transactions}), 0,
                       f"{budget.transactions} transactions{_size(too_large)}")
@@ -303,7 +304,7 @@ def smaller(machine: Scenario, k: float, groups: float | None = None, keeps_inte
     return changed(machine, changes)
 
 
-def _less_log(machine: Scenario, settings: Settings, k: float) -> dict:
+def _less_log(machine: Scenario, settings: postgres_state.Settings, k: float) -> dict:
     if machine.postgres.version < 9.5:
         return {"database.conf.checkpoint_segments": max(1, round(settings.checkpoint_segments / k))}
     max_wal_bytes = servers.conf.check("postgres", machine.postgres.conf).get("max_wal_size", GIB)

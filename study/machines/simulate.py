@@ -112,14 +112,14 @@ def shares_cpus(machine: Scenario) -> bool:
     return system(machine) != "solaris" if machine.host.shares_cpus is None else machine.host.shares_cpus
 
 
-def zfs_settings(machine: Scenario, values: dict, n_seconds: int = 0) -> zfs_store.Settings:
+def zfs_settings(machine: Scenario, values: dict, n_seconds: int = 0) -> zfs_store.FileSettings:
     files, faster = machine.zfs, speed(machine, values)
     times = {name: round(values[name] / faster) for name in CPU_TIMES}
     is_warm = int(values.get("is_warm", 1) if files.warm is None else files.warm)
     cache_is_warm = values.get("cache_is_warm", 0) and is_warm if files.cache_warm is None else files.cache_warm
     own = files.log_record_kib is not None and machine.log_pool is None
     disks = [part for part in devices_of(machine) if sheet(part.sheet).kind == "disk"]    # alike, to the model
-    return zfs_store.Settings(
+    return zfs_store.FileSettings(
         record_bytes=files.record_kib * 1024, log_record_bytes=(files.log_record_kib or files.record_kib) * 1024,
         own_log_system=int(own or machine.log_pool is not None), compress_pct=round(100 / files.compress_ratio),
         primarycache=policy(files.primarycache), secondarycache=policy(files.secondarycache),
@@ -291,10 +291,10 @@ def fits(machine: Scenario, table_bytes: int, log_bytes: int = 0) -> None:
     """UserError unless tables and log go on their disks. (PostgreSQL's log has no size that it must have.)"""
     tables = table_bytes / machine.files.compress_ratio if machine.files.kind == "zfs" else table_bytes
     on_pool = tables if machine.log_pool else tables + log_bytes
-    for what, pool, n_bytes in (("database", machine.pool, on_pool), ("database's log", machine.log_pool, log_bytes)):
+    for content, pool, n_bytes in (("database", machine.pool, on_pool), ("database's log", machine.log_pool, log_bytes)):
         if pool is not None and n_bytes > 0.95 * pool.data.usable_bytes:
-            raise UserError(f"the {what} takes {n_bytes / GIB:.1f} GiB, but the disks hold "
+            raise UserError(f"the {content} takes {n_bytes / GIB:.1f} GiB, but the disks hold "
                             f"{pool.data.usable_bytes / GIB:.1f}; choose a smaller one or more disks")
         if pool is not None and 0 < pool.fill * pool.data.usable_bytes < n_bytes:
-            raise UserError(f"the {what} takes {n_bytes / GIB:.1f} GiB, but fill = {pool.fill:g} of the disks is "
-                            f"{pool.fill * pool.data.usable_bytes / GIB:.1f}; give the fill with the {what} in it")
+            raise UserError(f"the {content} takes {n_bytes / GIB:.1f} GiB, but fill = {pool.fill:g} of the disks is "
+                            f"{pool.fill * pool.data.usable_bytes / GIB:.1f}; give the fill with the {content} in it")

@@ -289,8 +289,8 @@ def _without_zfs(section: str, disks: list[Disk], folder: str) -> list[Line]:
     below = _disk_below(folder, disks)
     (disk, kind), n = below[0] if below else (max(disks, key=lambda disk: disk.bytes), "disk"), len(below) or 1
     layout, width = RAID.get(kind, ("stripe", None)) if n > 1 else ("stripe", None)
-    what = f"lsblk: {'below ' + (folder or '/') if below else 'the largest disk, a guess'}"
-    return [*_drive(f"{section}.data", disk, disk.bytes), Line(f"{section}.data", "count", n, what),
+    source = f"lsblk: {'below ' + (folder or '/') if below else 'the largest disk, a guess'}"
+    return [*_drive(f"{section}.data", disk, disk.bytes), Line(f"{section}.data", "count", n, source),
             *[Line(f"{section}.data", "layout", layout, f"lsblk: {kind}, taken as ZFS would do it")] * (n > 1),
             *[Line(f"{section}.data", "width", width, f"lsblk: {kind}")] * bool(width and n % width == 0)]
 

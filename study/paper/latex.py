@@ -71,10 +71,10 @@ def figures(captions: Mapping[str, str]) -> str:
         *(_entry("studycaption", name, escaped(caption)) for name, caption in captions.items())]) + "\n"
 
 
-def _lookup(macro: str, what: str) -> str:
+def _lookup(macro: str, kind: str) -> str:
     """A name that is not known stops LaTeX with a sentence."""
     return (rf"\newcommand{{\{macro}}}[1]{{\ifcsname {macro}@#1\endcsname\csname {macro}@#1\endcsname\else"
-            rf"\errmessage{{the study has no {what} #1}}\fi}}")
+            rf"\errmessage{{the study has no {kind} #1}}\fi}}")
 
 
 def _entry(macro: str, name: str, content: str) -> str:

@@ -270,13 +270,13 @@ def of_pool(file: Path | None, fill: str | None, fragmentation: str | None, disk
     return described_space.alike(share, percent, disk_bytes, metaslab)
 
 
-def _share(text: str | None, what: str, whole: float, example: str) -> float:
+def _share(text: str | None, quantity: str, whole: float, example: str) -> float:
     """A share as people write it, of a `whole`; with % it is of a hundred."""
     written = str(text).strip()
     try:
         number = float(written.removesuffix("%"))
     except ValueError:
-        raise UserError(f"the {what} is '{text}', which is no share; write it like {example}") from None
+        raise UserError(f"the {quantity} is '{text}', which is no share; write it like {example}") from None
     return number * whole / 100 if written.endswith("%") else number
 
 

@@ -93,10 +93,10 @@ def parse(text: str, name: str) -> list[Slab]:
 
 def _refuse(text: str, name: str) -> NoReturn:
     """What zdb prints when it is asked for something else."""
-    what = ("is what `zdb -M` prints, of groups of metaslabs" if OF_GROUPS.search(text) else
+    complaint = ("is what `zdb -M` prints, of groups of metaslabs" if OF_GROUPS.search(text) else
             "is what `zdb` prints of a dataset" if OF_A_DATASET.search(text) else
             "has no line of a metaslab of a vdev for all data")
-    raise UserError(f"{name} {what}; give what `zdb -mm POOL` prints")
+    raise UserError(f"{name} {complaint}; give what `zdb -mm POOL` prints")
 
 
 def _slabs(lines: Iterable[str], name: str) -> Iterator[Slab]:

@@ -212,8 +212,8 @@ def ladder(machine: Scenario, as_it_is: pd.Series, chosen: list[tuple[Step, pd.S
         parts = dict.fromkeys([*step.changes, *([] if step.device is None else [step.device])], step.name)
         if common := parts.keys() & touched.keys():
             part = min(common, key=str)
-            what = "takes the device" if part == step.device else "sets what it sets"
-            left_out[_key(step)] = f"a rung below {what}: {touched[part]}"
+            doing = "takes the device" if part == step.device else "sets what it sets"
+            left_out[_key(step)] = f"a rung below {doing}: {touched[part]}"
             continue
         try:
             higher = machines.checked(scenario.changed(top, step.changes))

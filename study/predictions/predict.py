@@ -30,7 +30,7 @@ DRAWS, SEEDS = 24, 1
 EXPERIMENTS = {"postgres": "predict", "innodb": "sysbench", "oracle": "oracle"}
 UNITS = {"tps": "TPS", "response_mean": "ms", "response_p50": "ms", "response_p95": "ms", "response_p99": "ms",
          "wal_per_transaction": "B", "transactions_per_flush": "1", "checkpoints": "1"}
-SAID = {"checkpoints": "checkpoints that ended in it"}        # on the terminal; in the part of the run that is counted
+READABLE = {"checkpoints": "checkpoints that ended in it"}        # on the terminal; in the part of the run that is counted
 PER_SECOND = {"reads": (1, "IO/s"), "writes": (1, "IO/s"), "read_bytes": (1e6, "MB/s"), "written_bytes": (1e6, "MB/s")}
 
 
@@ -107,7 +107,8 @@ def quantities(outcome: machines.Outcome) -> dict[str, float]:
              "response_p95": outcome.p95_ms, "response_p99": outcome.p99_ms, "wal_per_transaction": outcome.wal_bytes,
              "transactions_per_flush": counts["commits"] / flushes, "checkpoints": counts["checkpoints"]}
     for group, numbers in outcome.devices.items():
-        values |= {f"{group}: {what}": numbers[what] / unit / outcome.seconds for what, (unit, _) in PER_SECOND.items()}
+        values |= {f"{group}: {quantity}": numbers[quantity] / unit / outcome.seconds
+                   for quantity, (unit, _) in PER_SECOND.items()}
     return values
 
 
@@ -126,7 +127,7 @@ CALIBRATED, OWN = "tps, as blind trials calibrate it", "tps, the mechanism's own
 def named(quantities: pd.DataFrame, calibrated: intervals.Interval | None = None) -> pd.DataFrame:
     """`table` as a reader sees it: the rate with the error of earlier predictions first, if it is given, and whose the other
     one is."""
-    names = SAID | ({"tps": OWN} if calibrated else {})
+    names = READABLE | ({"tps": OWN} if calibrated else {})
     shown = quantities.assign(quantity=quantities.quantity.map(lambda name: names.get(name, name)))
     if calibrated is None:
         return shown

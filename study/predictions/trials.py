@@ -43,7 +43,7 @@ KEPT = ("tps", "response_mean", "response_p95", "wal_per_transaction", "transact
 NONE = "none"                   # a part of the scenario that a cell takes away: TOML has no word for it
 CLEAR, FORETOLD = 1.1, 1.05     # of ratios
 DRAWS = 12
-Said = Annotated[str, Field(min_length=1)]
+NonEmpty = Annotated[str, Field(min_length=1)]
 
 
 class _Strict(BaseModel):
@@ -51,18 +51,18 @@ class _Strict(BaseModel):
 
 
 class _Cell(_Strict):
-    name: Said
+    name: NonEmpty
     changes: dict[str, Any]
 
 
 class _Ratio(_Strict):
-    name: Said
-    of: Said
-    to: Said
+    name: NonEmpty
+    of: NonEmpty
+    to: NonEmpty
 
 
 class _Setup(_Strict):
-    source: Said
+    source: NonEmpty
     left_out: str
     budget: Annotated[int, Field(ge=1000, le=10**7)]
     sealed: Annotated[str, Field(pattern="^[0-9a-f]{64}$")] | None = None
@@ -72,24 +72,24 @@ class _Setup(_Strict):
 
 
 class _Published(_Strict):
-    metric: Said
-    source: Said
-    quote: Said
-    used: Said
+    metric: NonEmpty
+    source: NonEmpty
+    quote: NonEmpty
+    used: NonEmpty
     trial: Annotated[int, Field(ge=1)]
     now: dict[str, Any] = {}
     tps: dict[str, Annotated[float, Field(gt=0)]]
 
 
 class _Prediction(_Strict):
-    run: Said
+    run: NonEmpty
     draws: dict[str, Annotated[tuple[float, ...], Field(min_length=2)]]
 
 
 class _Blind(_Strict):
     """What came before 22 November 2026 has neither commit nor digests of data."""
-    model: Said
-    study: Said
+    model: NonEmpty
+    study: NonEmpty
     cells: dict[str, _Prediction]
     commit: str | None = None
     setup: str | None = None
@@ -206,7 +206,7 @@ def blind(name: str) -> dict:
     unknown = sorted(committed.cells.keys() - read(name).cells.keys())
     if unknown:
         raise UserError(f"{file} has a cell '{unknown[0]}', which setup.toml has not; put back the one it was made from")
-    return {cell: {"run": kept.run, "draws": {what: list(values) for what, values in kept.draws.items()}}
+    return {cell: {"run": kept.run, "draws": {quantity: list(values) for quantity, values in kept.draws.items()}}
             for cell, kept in committed.cells.items()}
 
 
@@ -248,10 +248,10 @@ def compared_ratios() -> pd.DataFrame:
     rows = []
     for name in opened():
         cells, tps = blind(name), published(name)["tps"]
-        for what, of, to in read(name).ratios:
+        for ratio, of, to in read(name).ratios:
             if of in cells and to in cells:
                 draws = pd.Series(cells[of]["draws"]["tps"]) / pd.Series(cells[to]["draws"]["tps"])
-                rows.append((name, what, tps[of] / tps[to], *intervals.interval(draws)))
+                rows.append((name, ratio, tps[of] / tps[to], *intervals.interval(draws)))
     return _judged(pd.DataFrame(rows, columns=["setup", "what", "published", "low", "middle", "high"]))
 
 

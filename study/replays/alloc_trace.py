@@ -98,13 +98,13 @@ def read_trace(path: Path | str) -> Trace:
     return trace
 
 
-def refuse_rows(trace: Trace, bad: np.ndarray, what: str, mend: str) -> None:
+def refuse_rows(trace: Trace, bad: np.ndarray, complaint: str, mend: str) -> None:
     """A UserError for the first row in `bad`, a mask."""
     rows = np.flatnonzero(bad)
     if len(rows):
         row = rows[0]
         values = {"row": row, "op": trace.op[row], "size512": trace.size512[row], "arg": trace.arg[row]}
-        raise UserError(f"{trace.path}: row {row} {what.format(**values)}; {mend}")
+        raise UserError(f"{trace.path}: row {row} {complaint.format(**values)}; {mend}")
 
 
 def _check_values(trace: Trace) -> None:
@@ -229,7 +229,7 @@ def sentence(replay: AllocReplay) -> str:
     """What a replay gave, for the terminal."""
     name = f"{replay.path} ({replay.variant}, {replay.engine})"
     speed = f"{replay.seconds / replay.rows * 1e9:.0f} ns a row"
-    summary = ", ".join(f"{value} {what}" for what, value in replay.summary.items())
+    summary = ", ".join(f"{value} {quantity}" for quantity, value in replay.summary.items())
     if replay.differences is None:
         head = (f"{name}: {replay.allocations} allocations in {replay.rows} rows ({speed}; {summary}); nothing to compare "
                 "with")

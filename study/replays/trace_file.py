@@ -35,7 +35,7 @@ class Comparison(NamedTuple):
     """A file of decisions compared with the model's."""
 
     path: Path
-    what: str  # which decisions of which build
+    decisions: str  # which ones, of which build
     rows: int
     differences: int
     first: Difference | None
@@ -48,7 +48,7 @@ def sentence(comparison: Comparison) -> str:
     """What a comparison gave, for the terminal."""
     speed = f"{comparison.seconds / comparison.rows * 1e9:.0f} ns a row"
     text = (f"{comparison.path}: {comparison.differences} differences in {comparison.rows} rows by "
-            f"{', '.join(comparison.columns)} ({comparison.what}, {speed})")
+            f"{', '.join(comparison.columns)} ({comparison.decisions}, {speed})")
     return "; ".join(filter(None, (text, where(comparison.first), comparison.note)))
 
 
@@ -187,9 +187,9 @@ def _unreadable(path: Path, error: Exception) -> UserError:
 # ---- files of JSON lines, which say how traces were recorded ----
 
 
-def read_lines(path: Path, parse: Callable[[dict], Any], what: str, form: str) -> list:
+def read_lines(path: Path, parse: Callable[[dict], Any], subject: str, form: str) -> list:
     """What `parse` makes of each line that is not empty; none if there is no such file. A UserError says which line does not
-    describe `what`, and what `form` it has to have."""
+    describe `subject`, and what `form` it has to have."""
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines() if path.exists() else []
     except (OSError, UnicodeDecodeError) as error:
@@ -200,8 +200,8 @@ def read_lines(path: Path, parse: Callable[[dict], Any], what: str, form: str) -
             try:
                 parsed.append(parse(json_object(json.loads(line))))
             except (ValueError, KeyError, TypeError) as error:
-                raise UserError(f"{path}: line {number} does not describe {what} ({error!r}); it must be a JSON object with "
-                                f"{form}") from error
+                raise UserError(f"{path}: line {number} does not describe {subject} ({error!r}); it must be a JSON object "
+                                f"with {form}") from error
     return parsed
 
 

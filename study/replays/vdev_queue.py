@@ -80,11 +80,11 @@ def _check_numbers(path: Path, columns: dict[str, np.ndarray]) -> None:
             "completes unit {}, which was not issued before it", "keep every row of the trace")
 
 
-def _refuse(path: Path, bad: np.ndarray, values: np.ndarray, what: str, mend: str) -> None:
+def _refuse(path: Path, bad: np.ndarray, values: np.ndarray, complaint: str, mend: str) -> None:
     """A UserError for the first row in `bad`, a mask."""
     rows = np.flatnonzero(bad)
     if len(rows):
-        raise UserError(f"{path}: row {rows[0]} {what.format(values[rows[0]])}; {mend}")
+        raise UserError(f"{path}: row {rows[0]} {complaint.format(values[rows[0]])}; {mend}")
 
 
 def _again(mask: np.ndarray, numbers: np.ndarray) -> np.ndarray:

@@ -113,10 +113,10 @@ def _vdev_cache_replays(trace: Path) -> Iterator[Replay | NotCompared]:
         yield from _cut_short(trace, int(replays[0].pairs.sum()), recorded.n_reads, STATS, "reads")
 
 
-def _cut_short(file: Path, n: int, n_recorded: int | None, where: str, what: str = "rows") -> Iterator[NotCompared]:
+def _cut_short(file: Path, n: int, n_recorded: int | None, where: str, unit: str = "rows") -> Iterator[NotCompared]:
     """Says so where a trace has less, or more, than was recorded."""
     if n_recorded is not None and n != n_recorded:
-        yield NotCompared(file, f"has {n} {what}, but {where} says {n_recorded}: what is missing was not compared")
+        yield NotCompared(file, f"has {n} {unit}, but {where} says {n_recorded}: what is missing was not compared")
 
 
 def _packed(file: Path) -> Iterator[Result]:

@@ -18,13 +18,14 @@ def checked(series: str, frame: pd.DataFrame) -> pd.DataFrame:
         raise UserError(f"series {series} has {len(frame)} rows of {', '.join(map(str, frame.columns)) or 'nothing'}; give "
                         f"rows of {', '.join(COLUMNS)}")
     kept = frame[COLUMNS].astype({"run": "int32", "name": str, "value": float, "unit": str})
-    for wrong, what in ((~kept.name.map(lambda name: bool(NAME.fullmatch(name))), "a name that is not subject.quantity"),
-                        (~np.isfinite(kept.value), "a value that is not finite (leave the row out)"),
-                        (kept.unit.str.strip() == "", "no unit ('1' for a pure number)"),
-                        (kept.duplicated(["run", "name"]), "a second value of one statistic")):
+    complaints = {"a name that is not subject.quantity": ~kept.name.map(lambda name: bool(NAME.fullmatch(name))),
+                  "a value that is not finite (leave the row out)": ~np.isfinite(kept.value),
+                  "no unit ('1' for a pure number)": kept.unit.str.strip() == "",
+                  "a second value of one statistic": kept.duplicated(["run", "name"])}
+    for complaint, wrong in complaints.items():
         if wrong.any():
             row = kept[wrong].iloc[0]
-            raise UserError(f"series {series} has in run {row['run']}, {row['name']}: {what}; mend it there")
+            raise UserError(f"series {series} has in run {row['run']}, {row['name']}: {complaint}; mend it there")
     if (kept.groupby("name").unit.nunique() > 1).any():
         raise UserError(f"series {series} gives a statistic in two units; take one unit for each")
     return kept

@@ -81,9 +81,10 @@ def agrees(params, seed):
     for block in np.flatnonzero(rng.random(n_blocks) < (0.2, 0.5, 0.03)[seed % 3]):
         assert take(fb, 1, int(block), 1) == OK
         twin.free[block] = False
-    what = rng.choice(["pick", "pick", "give", "take"], 120)
+    steps = rng.choice(["pick", "pick", "give", "take"], 120)
     sizes = rng.choice([1, 1, 2, 3, 4, 8, 31, 32, 40], 120)
-    walk(fb, twin, [(str(w), int(n), int(c)) for w, n, c in zip(what, sizes, rng.integers(0, 2**20, 120), strict=True)])
+    chances = rng.integers(0, 2**20, 120)
+    walk(fb, twin, [(str(step), int(n), int(c)) for step, n, c in zip(steps, sizes, chances, strict=True)])
     same_space(fb, twin)
 
 

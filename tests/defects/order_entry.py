@@ -38,8 +38,8 @@ def forgets_time(m, now, user, doing):
     m.users[user, order.DOING], m.users[user, order.SINCE] = doing, now
 
 
-def forgets_second_copy(m, what, which, copy, place, real=order_entry_placement._exchange):
-    return real(m, what, which, 0, place)
+def forgets_second_copy(m, kind, which, copy, place, real=order_entry_placement._exchange):
+    return real(m, kind, which, 0, place)
 
 
 def loses_a_buffer(m, now, real=order_entry_writers.buffers_free):

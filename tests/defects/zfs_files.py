@@ -155,7 +155,7 @@ def log_work():
 
 def entries():
     """Entries of the intent log for a page that is written, and for a page of a new file."""
-    runs = [run(mix=((what, 1.0),), n_processes=1, n=20, rest_s=0) for what in (WAL_WRITE_THROUGH, WAL_CREATE)]
+    runs = [run(mix=((call, 1.0),), n_processes=1, n=20, rest_s=0) for call in (WAL_WRITE_THROUGH, WAL_CREATE)]
     return [r.m.zil.logs[0, intent.NEWEST] / 20 for r in runs]
 
 
@@ -298,7 +298,7 @@ def cache_at_first():
 def main():
     laws.sample_few_indirect_blocks()
     print(json.dumps({"sound": {name: broken(**how) for name, how in SOUND.items()},
-                      "defects": {name: with_defect(*what[:4]) for name, what in DEFECTS.items()},
+                      "defects": {name: with_defect(*defect[:4]) for name, defect in DEFECTS.items()},
                       "one_client": one_client(), "log_work": log_work(), "delays": delays(), "entries": entries(),
                       "uncached": uncached(), "groups": groups(), "amplified": amplified(), "repeated": repeated(),
                       "in_order": in_order(), "timed": timed(), "two_disks": two_disks(),

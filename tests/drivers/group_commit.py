@@ -34,15 +34,15 @@ def zil_commits(n, think, service, n_commits, drawn=LAST):
     heapq.heapify(events)
     done, n_passes = [], 0
     while len(done) < n_commits:
-        now, is_pass, what = heapq.heappop(events)
+        now, is_pass, slots_or_task = heapq.heappop(events)
         released = []
         if is_pass:
-            for slot in what:
+            for slot in slots_or_task:
                 zil_commit.written(log, params, of_pool, 0, slot, 1)
             released = log.released[:log.n_released[0]].tolist()
         else:
-            zil.record(log, params, of_pool, 0, 1, what, 8192, 8192, zil.O_DSYNC, 1)
-            released = [what] if zil_commit.commit(log, params, of_pool, 0, 1, what, 1) else []
+            zil.record(log, params, of_pool, 0, 1, slots_or_task, 8192, 8192, zil.O_DSYNC, 1)
+            released = [slots_or_task] if zil_commit.commit(log, params, of_pool, 0, 1, slots_or_task, 1) else []
         for task in released:
             heapq.heappush(events, (now + thoughts.pop(), 0, task))
             done.append(now)

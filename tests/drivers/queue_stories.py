@@ -34,8 +34,8 @@ class Leaf:
         self.names, self.dropped, self.gap_bytes = {}, [], 0
         self.issued = np.zeros(params.ramp_rate, np.int64)
 
-    def io(self, name, *what):
-        number = new_io(self.queue, self.params, *what)
+    def io(self, name, *fields):
+        number = new_io(self.queue, self.params, *fields)
         assert number not in (NIL, *self.names)
         self.names[number] = name
         return number
@@ -86,13 +86,13 @@ def steps(leaf, story):
     """Drive a leaf through a story of (completions before, *I/O): yields what is issued and the state at each step."""
     on_device = []
     times = itertools.accumulate(1_000_000 * (i * 7919 % 31) for i in itertools.count())  # 0 to 30 ms apart
-    for name, (n_completions, *what) in enumerate(story):
+    for name, (n_completions, *io) in enumerate(story):
         units = []
         for _ in range(min(n_completions, len(on_device))):
             done = on_device.pop(len(on_device) * 7 // 11)  # in no order of its own
             units.append(leaf.complete(len(done), next(times)))
             on_device += units[-1]
-        unit = leaf.arrive(leaf.io(name, *what), next(times))
+        unit = leaf.arrive(leaf.io(name, *io), next(times))
         on_device += [unit] if unit else []
         yield list(itertools.chain(*units)), unit, *leaf.state
     while on_device:

@@ -15,9 +15,9 @@ class Differs(AssertionError):
     """Model and twin do not agree, or one of them broke a law."""
 
 
-def same(model, twin, what):
+def same(model, twin, quantity):
     if model != twin:
-        raise Differs(f"{what}: {model} of the model, {twin} of the twin")
+        raise Differs(f"{quantity}: {model} of the model, {twin} of the twin")
 
 
 class Machine:
@@ -37,11 +37,11 @@ class Machine:
     def answers(self):
         """(released, rows) of the model."""
         rows, n_blocks = [], self.zil.chain.shape[1]
-        for kind, n_bytes, what, which, txg in self.zil.outbox[:self.zil.n_out[0]].tolist():
+        for kind, n_bytes, target, which, txg in self.zil.outbox[:self.zil.n_out[0]].tolist():
             if kind == LOG_BLOCK:
-                same(which, (what + 1) % n_blocks, "next slot")
-            rows.append({LOG_BLOCK: ("log", n_bytes, what), FILE_BLOCK: ("file", n_bytes, (what, which, txg)),
-                         FLUSH: ("flush", 0, what), CREATE: ("create", 0, what)}[kind])
+                same(which, (target + 1) % n_blocks, "next slot")
+            rows.append({LOG_BLOCK: ("log", n_bytes, target), FILE_BLOCK: ("file", n_bytes, (target, which, txg)),
+                         FLUSH: ("flush", 0, target), CREATE: ("create", 0, target)}[kind])
         return self.zil.released[:self.zil.n_released[0]].tolist(), rows
 
     def compare(self, released, rows):

@@ -21,7 +21,7 @@ from model.filesystems.zfs import reads as zfs_reads
 from model.filesystems.zfs import stats as stat
 from model.filesystems.zfs import store as zfs_store
 from model.filesystems.zfs.file_layout import indirect_cpu_ns
-from model.filesystems.zfs.state import Pool, Settings, Store
+from model.filesystems.zfs.state import FileSettings, Pool, Store
 from model.filesystems.zfs.stats import COUNTS
 from model.simulations import database_server
 from model.structures.sentinels import NIL
@@ -37,7 +37,7 @@ from model.zfs.txg.throttle import DIRTY_DATA, dirty_bytes
 
 SECOND, PAGE = 10**9, 8192
 SEGMENT = 2**21  # the whole log
-SMALL = Settings(record_bytes=8192, memory_bytes=2**27, n_ios=2**13, n_entries=4096, log_record_bytes=8192)
+SMALL = FileSettings(record_bytes=8192, memory_bytes=2**27, n_ios=2**13, n_entries=4096, log_record_bytes=8192)
 MIXED = ((WAL_WRITE_THROUGH, 0.5), (READ, 0.25), (WRITE, 0.24), (FSYNC, 0.01))
 
 
@@ -110,7 +110,7 @@ class Run(NamedTuple):
     headers: int  # B of the ARC for what is on cache devices, at the start
     asked: Counter  # calls of each operation
     fetched: list  # (I/Os waited for, B on disk, B in full) of each block that was read
-    settings: Settings
+    settings: FileSettings
 
     @property
     def counts(self):

@@ -151,8 +151,8 @@ def same_space(fb, twin, m=1):
 
 def walk(fb, twin, steps, m=1):
     """Take the same steps in both; each must give the same answers."""
-    for what, n, chance in steps:
-        if what == "pick":
+    for step, n, chance in steps:
+        if step == "pick":
             offset = pick_block(fb, m, n, twin.params)
             assert (offset, fb.n_ambiguous[m]) == (twin.pick(n), twin.n_ambiguous)
             assert list(fb.cursors[64 * m:64 * m + 64]) == twin.cursors
@@ -161,8 +161,8 @@ def walk(fb, twin, steps, m=1):
                 assert twin.change(offset, n, False)
         else:
             block = chance % len(twin.free)
-            call = give if what == "give" else take
-            assert (call(fb, m, block, n) == OK) == twin.change(block, n, what == "give")
+            call = give if step == "give" else take
+            assert (call(fb, m, block, n) == OK) == twin.change(block, n, step == "give")
 
 
 FAR = 17 * 2**21  # units; where no cursor that was never set can be divided as one that was

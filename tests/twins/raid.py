@@ -46,4 +46,4 @@ def cells(n_children, n_parity, ashift, offset, psize, defect=None):
 
 def on_disks(n_children, by_sector):
     """The same by (disk, sector of the disk)."""
-    return {(sector % n_children, sector // n_children): what for sector, what in by_sector.items()}
+    return {(sector % n_children, sector // n_children): content for sector, content in by_sector.items()}

@@ -109,15 +109,15 @@ def oltp(n_rows: int, cpu: Cpu, read_only: bool = False, distribution: str = "sp
     if not (0 <= dist_res < 100 and 0 <= dist_pct <= 100 and dist_iter >= 1):
         raise ValueError(f"dist_res, dist_pct, dist_iter are {dist_res}, {dist_pct}, {dist_iter}, but must be below 100, "
                          "at most 100 and at least 1; choose such")
-    what = [(NOTHING, 0, 0), *_reads(point_selects, range_size, ranges)]
-    ids = [0, *range(len(what) - 1)]
+    actions = [(NOTHING, 0, 0), *_reads(point_selects, range_size, ranges)]
+    ids = [0, *range(len(actions) - 1)]
     if not read_only:
-        what += _writes(index_updates, non_index_updates)
+        actions += _writes(index_updates, non_index_updates)
         last = (UPDATE_K, DELETE, INSERT)[version != "0.4":]
-        ids = [0, *range(len(what) - 1)] + [len(what) - 1] * len(last)
-        what += [(kind, 1, 0) for kind in last]
-    what.append((NOTHING, 0, 0))
-    rows = [(kind, i, n, _cpu_ns(cpu, kind, n, sorts)) for (kind, n, sorts), i in zip(what, [*ids, 0], strict=True)]
+        ids = [0, *range(len(actions) - 1)] + [len(actions) - 1] * len(last)
+        actions += [(kind, 1, 0) for kind in last]
+    actions.append((NOTHING, 0, 0))
+    rows = [(kind, i, n, _cpu_ns(cpu, kind, n, sorts)) for (kind, n, sorts), i in zip(actions, [*ids, 0], strict=True)]
     return Oltp(
         statements=np.array(rows, np.int64), n_rows=n_rows, n_ids=max(ids) + 1,
         distribution=DISTRIBUTIONS.index(distribution), dist_iter=dist_iter, dist_pct=float(dist_pct),

@@ -266,7 +266,7 @@ def pgbench(scale: int, n_transactions: int, cpu_ns: Sequence[int], script: str 
     if len(cpu_ns) != len(actions):
         raise ValueError(f"there are {len(cpu_ns)} CPU times, but the transaction has {len(actions)} statements; give one "
                          "for each")
-    statements = [(*what, ns) for what, ns in zip(actions, cpu_ns, strict=True)]
+    statements = [(*action, ns) for action, ns in zip(actions, cpu_ns, strict=True)]
     tables = _tables(scale, max(1, script.n_accounts)) if isinstance(script, Counts) else pgbench_tables(scale)
     return new_database(tables, statements, n_transactions, **how)
 

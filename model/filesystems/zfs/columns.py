@@ -51,7 +51,7 @@ TIMED_TXG = 7  # the group that the timer of 2007 will end
 N_SYNC = 8
 
 # Columns of Zfs.wanted.
-WHAT = 0  # BLOCK, VDEV_FLUSH or LABEL
+KIND_WANTED = 0  # BLOCK, VDEV_FLUSH or LABEL
 WHERE = 1  # of a BLOCK its place; of a VDEV_FLUSH the vdev; of a LABEL leaf << LEAF_SHIFT | offset
 LENGTH = 2  # B
 OWNER = 3  # the task that waits, or FOR_TXG
@@ -63,7 +63,7 @@ ENTRY = 5  # index of the entry of the transaction group, or NIL
 LOG_OF_ROW = 0  # index of the intent log
 KIND_OF_ROW = 1  # LOG_BLOCK, FILE_BLOCK or FLUSH
 BYTES_OF_ROW = 2  # B
-WHAT_OF_ROW = 3  # of a LOG_BLOCK its slot; of a FILE_BLOCK 1 + index of the file; of a FLUSH the vdev
+TARGET_OF_ROW = 3  # of a LOG_BLOCK its slot; of a FILE_BLOCK 1 + index of the file; of a FLUSH the vdev
 WHICH_OF_ROW = 4  # of a LOG_BLOCK the slot of the next one; of a FILE_BLOCK the block
 OF_TXG = 5  # of a FILE_BLOCK: the group of its entry
 READY_AT = 6  # ns: when a processor is through with it

@@ -208,11 +208,11 @@ def _complete(m, now, leaf, unit):
 
 
 @part
-def _send_one(m, now, what):
+def _send_one(m, now, outgoing):
     """An I/O goes to the vdev queue of its leaf, and what that issues, or a unit, to the device."""
-    leaves, io = m.leaves, abs(what)
+    leaves, io = m.leaves, abs(outgoing)
     leaf, unit = int(leaves.leaf_of[io]), io
-    if what > 0:
+    if outgoing > 0:
         count(m.tally, stat.IOS, 1, now)
         unit = _arrive(m, now, leaf, io)
         _let_go(m, now, leaf)

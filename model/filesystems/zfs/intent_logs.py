@@ -69,16 +69,16 @@ def _begin_row(m, now, task, i):
     """Do what row `i` of the ring wants, as `task`."""
     rows, row = m.rows, task - len(m.process)
     log, kind, n_bytes = rows[i, fs.LOG_OF_ROW], rows[i, fs.KIND_OF_ROW], rows[i, fs.BYTES_OF_ROW]
-    what, which = rows[i, fs.WHAT_OF_ROW], rows[i, fs.WHICH_OF_ROW]
-    m.row_of[row, fs.LOG_OF_TASK], m.row_of[row, fs.SLOT_OF_TASK] = log, what if kind == LOG_BLOCK else NO_SLOT
+    target, which = rows[i, fs.TARGET_OF_ROW], rows[i, fs.WHICH_OF_ROW]
+    m.row_of[row, fs.LOG_OF_TASK], m.row_of[row, fs.SLOT_OF_TASK] = log, target if kind == LOG_BLOCK else NO_SLOT
     m.leaves.n_awaited[task] = 0
     if kind == LOG_BLOCK:
-        _write_log_block(m, now, log, what, which, n_bytes, task)
+        _write_log_block(m, now, log, target, which, n_bytes, task)
     elif kind == FILE_BLOCK:
-        _write_early(m, now, log, what - 1, which, rows[i, fs.OF_TXG], task)
+        _write_early(m, now, log, target - 1, which, rows[i, fs.OF_TXG], task)
     else:
         count(m.tally, stat.FLUSHES, 1, now)
-        want(m.wanted, m.n_wanted, VDEV_FLUSH, what, 0, task, 0, 0)
+        want(m.wanted, m.n_wanted, VDEV_FLUSH, target, 0, task, 0, 0)
 
 
 @part
@@ -103,7 +103,7 @@ def _row_ready(m, now, i):
     begin = max(now, m.row_ends[fs.READY])
     if m.zil.outbox[i, intent.TO_DO] != FILE_BLOCK:
         return begin
-    cpu_ns = m.of_file[m.zil.outbox[i, intent.TO_DO_WHAT] - 1, fs.SYNC_CPU]
+    cpu_ns = m.of_file[m.zil.outbox[i, intent.TO_DO_TARGET] - 1, fs.SYNC_CPU]
     count(m.tally, stat.SYNC_CPU_NS, cpu_ns, now)
     m.owed[0] += cpu_ns * m.s.shares_cpus
     m.row_ends[fs.READY] = begin + m.s.sync_serial_ns
@@ -127,7 +127,7 @@ def take_rows(m, db_calendar, now):
     m.sync[fs.LOG_CALLED] = 0
     for i in range(zil.n_out[0]):
         if zil.outbox[i, intent.TO_DO] == CREATE:
-            _give_place(zil.chain, m.places, m.txgs.open_txg[0], log, zil.outbox[i, intent.TO_DO_WHAT])
+            _give_place(zil.chain, m.places, m.txgs.open_txg[0], log, zil.outbox[i, intent.TO_DO_TARGET])
             m.sync[fs.IS_PUSHED] = 1
         else:
             _add_row(m.rows, m.row_ends, log, zil.outbox, i, _row_ready(m, now, i))

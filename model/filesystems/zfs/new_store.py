@@ -32,8 +32,8 @@ from model.filesystems.zfs.state import (
     N_GROUPS,
     N_ROWS,
     N_SLOTS,
+    FileSettings,
     Pool,
-    Settings,
     Sources,
     Store,
     Tally,
@@ -217,7 +217,7 @@ _BOUNDS = {"record_bytes": (512, 2**24), "log_record_bytes": (512, 2**24), "comp
            "secondarycache": (NOTHING, ALL)}
 
 
-def check_settings(s: Settings) -> None:
+def check_settings(s: FileSettings) -> None:
     """Raise ValueError with one sentence unless there can be such file systems."""
     for name, value in s._asdict().items():
         low, high = _BOUNDS.get(name, (0, 10**9 if name.endswith(("_ns", "_ps")) else 1))
@@ -247,7 +247,7 @@ def _arc_of(s):
     return ArcParams(s.arc_max_bytes, s.arc_max_bytes // 4) if s.arc_max_bytes else arc_params(s.memory_bytes)
 
 
-def new_store(files: np.ndarray, settings: Settings, build: Era, pool: Pool, n_processes: int, seed: int = 0,
+def new_store(files: np.ndarray, settings: FileSettings, build: Era, pool: Pool, n_processes: int, seed: int = 0,
               log_pool: Pool | None = None, ratios: Sequence[float] | None = None, space: Metaslabs | None = None,
               log_space: Metaslabs | None = None) -> Store:
     """A Store at rest at time 0.

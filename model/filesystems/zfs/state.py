@@ -63,7 +63,7 @@ class Pool(NamedTuple):
     cache: Group | None = None  # cache devices, L2ARC
 
 
-class Settings(NamedTuple):
+class FileSettings(NamedTuple):
     """Of the file systems, the machine and what CPUs need. CPU times: ranges in data/priors.toml, none from a run."""
 
     record_bytes: int = 131_072  # of the data's file system
@@ -157,7 +157,7 @@ class Tally(NamedTuple):
 class Zfs(NamedTuple):
     """One pool, its file systems and what is under way in it."""
 
-    s: Settings
+    s: FileSettings
     files: Files
     of_file: np.ndarray  # int64 [file, column]; see fs.RING_BYTES
     indirect_ns: int  # of an indirect block in a group: till the next one
@@ -233,11 +233,11 @@ def count(tally, kind, n, now):
 
 
 @kernel
-def count_device(tally, group, what, n_bytes, now):
-    """A device of a group has served a unit; `what` is READ or WRITE."""
+def count_device(tally, group, kind, n_bytes, now):
+    """A device of a group has served a unit; `kind` is READ or WRITE."""
     second = now // SECOND_NS
-    units = stat.DEVICE_WRITES if what == WRITE else stat.DEVICE_READS
-    size = stat.DEVICE_WRITTEN_BYTES if what == WRITE else stat.DEVICE_READ_BYTES
+    units = stat.DEVICE_WRITES if kind == WRITE else stat.DEVICE_READS
+    size = stat.DEVICE_WRITTEN_BYTES if kind == WRITE else stat.DEVICE_READ_BYTES
     tally.devices[group, units] += 1
     tally.devices[group, size] += n_bytes
     if second < tally.devices_per_second.shape[2]:

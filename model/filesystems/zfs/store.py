@@ -40,7 +40,7 @@ from model.filesystems.zfs.devices import disk_is_done, issue_all, slot_is_done,
 from model.filesystems.zfs.intent_logs import begin_rows, chain_goes_on, row_done, take_rows
 from model.filesystems.zfs.new_store import new_store
 from model.filesystems.zfs.read_ahead import ahead_came
-from model.filesystems.zfs.state import Group, Pool, Settings, Store
+from model.filesystems.zfs.state import FileSettings, Group, Pool, Store
 from model.filesystems.zfs.tasks import AHEAD, LOG_ROW, PROCESS, ROUND, kind_of, log_of_chain
 from model.filesystems.zfs.txg_sync import sync_event
 from model.filesystems.zfs.txg_timing import end_groups, reclaim_event, timer_event
@@ -48,7 +48,7 @@ from model.jit import kernel, part
 from model.structures.sentinels import NIL
 from model.zfs.zil import columns as intent
 
-__all__ = ["Group", "Pool", "Settings", "Store", "new_store", "next_time", "store_event", "take_calls", "working_for"]
+__all__ = ["FileSettings", "Group", "Pool", "Store", "new_store", "next_time", "store_event", "take_calls", "working_for"]
 
 # ---- one pool ----
 

@@ -21,61 +21,61 @@ from model.zfs.vdev.queue import READ, WRITE
 from model.zfs.vdev.queue_aggregation import NODATA, OPTIONAL
 from model.zfs.vdev.raid import write_ios
 
-BLOCK, VDEV_FLUSH, LABEL = range(3)  # values of column WHAT of Zfs.wanted
+BLOCK, VDEV_FLUSH, LABEL = range(3)  # values of column KIND_WANTED of Zfs.wanted
 
 
 @kernel
-def want(wanted, n_wanted, what, where, n_bytes, owner, priority, entry):
+def want(wanted, n_wanted, kind, where, n_bytes, owner, priority, entry):
     i = n_wanted[0]
-    wanted[i, fs.WHAT], wanted[i, fs.WHERE], wanted[i, fs.LENGTH] = what, where, n_bytes
+    wanted[i, fs.KIND_WANTED], wanted[i, fs.WHERE], wanted[i, fs.LENGTH] = kind, where, n_bytes
     wanted[i, fs.OWNER], wanted[i, fs.PRIORITY], wanted[i, fs.ENTRY] = owner, priority, entry
     n_wanted[0] += 1
 
 
 @kernel
-def to_outbox(outbox, n_out, what):
+def to_outbox(outbox, n_out, io):
     """An I/O; or, negative, a unit."""
-    outbox[n_out[0]] = what
+    outbox[n_out[0]] = io
     n_out[0] += 1
 
 
 @kernel
-def _list_children(children, vdevs, padding, what, where, n_bytes):
+def _list_children(children, vdevs, padding, kind, where, n_bytes):
     """What is wanted, as I/Os of leaves in the table: how many."""
-    if what == BLOCK:
+    if kind == BLOCK:
         vdev = vdev_of(vdevs, where >> LEAF_SHIFT)
         return write_ios(vdev, (where & OFFSET_MASK) - FRONT_BYTES, n_bytes, padding, children)
-    n = vdevs[where, fs.N_CHILDREN] if what == VDEV_FLUSH else 1
+    n = vdevs[where, fs.N_CHILDREN] if kind == VDEV_FLUSH else 1
     for i in range(n):
         children[i, piece.CHILD], children[i, piece.BYTES], children[i, piece.IS_PADDING] = i, n_bytes, 0
-        children[i, piece.OFFSET] = FLUSH - FRONT_BYTES if what == VDEV_FLUSH else (where & OFFSET_MASK) - FRONT_BYTES
+        children[i, piece.OFFSET] = FLUSH - FRONT_BYTES if kind == VDEV_FLUSH else (where & OFFSET_MASK) - FRONT_BYTES
     return n
 
 
 @kernel
-def _first_leaf(vdevs, what, where):
-    if what == LABEL:
+def _first_leaf(vdevs, kind, where):
+    if kind == LABEL:
         return where >> LEAF_SHIFT
-    return vdevs[where if what == VDEV_FLUSH else where >> LEAF_SHIFT, fs.FIRST_LEAF]
+    return vdevs[where if kind == VDEV_FLUSH else where >> LEAF_SHIFT, fs.FIRST_LEAF]
 
 
 @part
 def _make_ios_of(m, now, i):
     """Row `i` of what is wanted."""
     wanted, leaves = m.wanted, m.leaves
-    what, owner, children = wanted[i, fs.WHAT], wanted[i, fs.OWNER], leaves.children
-    n = _list_children(children, m.places.vdevs, m.raidz.padding, what, wanted[i, fs.WHERE], wanted[i, fs.LENGTH])
-    first = _first_leaf(m.places.vdevs, what, wanted[i, fs.WHERE])
+    kind, owner, children = wanted[i, fs.KIND_WANTED], wanted[i, fs.OWNER], leaves.children
+    n = _list_children(children, m.places.vdevs, m.raidz.padding, kind, wanted[i, fs.WHERE], wanted[i, fs.LENGTH])
+    first = _first_leaf(m.places.vdevs, kind, wanted[i, fs.WHERE])
     for child in range(n):
-        io = leaf_io(leaves, first + children[child, piece.CHILD], READ if what == VDEV_FLUSH else WRITE,
+        io = leaf_io(leaves, first + children[child, piece.CHILD], READ if kind == VDEV_FLUSH else WRITE,
                      children[child, piece.OFFSET] + FRONT_BYTES, children[child, piece.BYTES], now, wanted[i, fs.PRIORITY],
                      owner if owner == FOR_TXG else owner << leaves.waiter_shift)
         m.entry_of[io] = wanted[i, fs.ENTRY]
         if children[child, piece.IS_PADDING]:
             leaves.queue.marks[io] = OPTIONAL | NODATA
-        if what == VDEV_FLUSH:
+        if kind == VDEV_FLUSH:
             leaves.queue.next_member[io], leaves.queue.unit_bytes[io] = NIL, 0
-        to_outbox(leaves.outbox, leaves.n_out, -io if what == VDEV_FLUSH else io)
+        to_outbox(leaves.outbox, leaves.n_out, -io if kind == VDEV_FLUSH else io)
     m.sync[fs.IN_FLIGHT] += n
     if owner == FOR_TXG:
         m.txgs.n_pending[0] += n

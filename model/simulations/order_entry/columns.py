@@ -61,7 +61,7 @@ ISSUED = 2  # ns: when the writer issued it
 N_PENDING_COLUMNS = 3
 
 # Columns of Machine.wanted.
-WHAT = 0  # RECORD, LOG_BLOCK, OTHER_DATA, INDIRECT_BLOCK, REDO_RECORD or SYNCED_RECORD
+KIND = 0  # RECORD, LOG_BLOCK, OTHER_DATA, INDIRECT_BLOCK, REDO_RECORD or SYNCED_RECORD
 WHICH = 1  # index of the record, of the share whose log block it is, or of the indirect block; 0 for others
 N_BYTES = 2  # B of the block
 TASK = 3  # the task of the pool that waits until the block is written

@@ -40,10 +40,10 @@ def count_dirty(m, n, n_bytes):
 
 
 @kernel
-def want(m, what, which, n_bytes, task):
+def want(m, kind, which, n_bytes, task):
     """A block of `n_bytes` is to be put somewhere; `task` waits until it is written."""
     n = m.n_wanted[0]
-    m.wanted[n, order.WHAT] = what
+    m.wanted[n, order.KIND] = kind
     m.wanted[n, order.WHICH] = which
     m.wanted[n, order.N_BYTES] = n_bytes
     m.wanted[n, order.TASK] = task
@@ -79,21 +79,21 @@ def mark(m, record):
 
 
 @part
-def _exchange(m, what, which, copy, place):
+def _exchange(m, kind, which, copy, place):
     """Note where a copy is put: where it was, or -1."""
     old = place
-    if what in (RECORD, SYNCED_RECORD):
+    if kind in (RECORD, SYNCED_RECORD):
         old = m.record_at[which]
         m.record_at[which] = place
-    elif what == INDIRECT_BLOCK:
+    elif kind == INDIRECT_BLOCK:
         old = m.indirect_at[which, copy]
         m.indirect_at[which, copy] = place
-    elif what == REDO_RECORD:
+    elif kind == REDO_RECORD:
         old = m.redo_at[m.txg[order.REDO_PLACE]]
         m.redo_at[m.txg[order.REDO_PLACE]] = place
         m.txg[order.REDO_PLACE] = (m.txg[order.REDO_PLACE] + 1) % len(m.redo_at)
         m.tally[order.REDO_RECORDS] += 1
-    elif what == OTHER_DATA:
+    elif kind == OTHER_DATA:
         old = -1
     else:
         m.shares[which, order.LOG_VDEV] = place >> LEAF_SHIFT
@@ -128,9 +128,9 @@ def _stall(m, space, now):
 
 
 @kernel
-def _allocate(m, space, what, which, txg, n_bytes, n_copies):
+def _allocate(m, space, kind, which, txg, n_bytes, n_copies):
     """A log device is a time and a rate here: log blocks that go to the pool have no class of their own."""
-    if what == LOG_BLOCK:
+    if kind == LOG_BLOCK:
         return allocate_log(space, txg, n_bytes, m.shares[which, order.LOG_VDEV], False)
     return allocate(space, txg, n_bytes, n_copies, NO_HINT)
 
@@ -139,17 +139,17 @@ def _allocate(m, space, what, which, txg, n_bytes, n_copies):
 def put_wanted(m, leaves, space, now, writes):
     """All that is wanted gets its place and, if `writes`, is written. False if the pool is full."""
     for i in range(m.n_wanted[0]):
-        what, which = m.wanted[i, order.WHAT], m.wanted[i, order.WHICH]
+        kind, which = m.wanted[i, order.KIND], m.wanted[i, order.WHICH]
         n_bytes, task = m.wanted[i, order.N_BYTES], m.wanted[i, order.TASK]
-        txg = m.txg[order.OPEN] if what <= OTHER_DATA else m.txg[order.SYNCING]
-        n_copies = COPIES if what == INDIRECT_BLOCK else 1
-        if _allocate(m, space, what, which, txg, n_bytes, n_copies) != 0:
+        txg = m.txg[order.OPEN] if kind <= OTHER_DATA else m.txg[order.SYNCING]
+        n_copies = COPIES if kind == INDIRECT_BLOCK else 1
+        if _allocate(m, space, kind, which, txg, n_bytes, n_copies) != 0:
             return False
-        m.tally[order.INDIRECT] += what == INDIRECT_BLOCK
+        m.tally[order.INDIRECT] += kind == INDIRECT_BLOCK
         m.tally[order.PLACED] += n_copies
         for copy in range(n_copies):
             place = space.dva_vdev[copy] << LEAF_SHIFT | (space.dva_offset[copy] + FRONT_BYTES)
-            old = _exchange(m, what, which, copy, place)
+            old = _exchange(m, kind, which, copy, place)
             if old >= 0:
                 free(space, txg, old >> LEAF_SHIFT, (old & OFFSET_MASK) - FRONT_BYTES, space.dva_bytes[copy])
             if writes:

@@ -140,7 +140,7 @@ class Machine(NamedTuple):
     record_at: np.ndarray
     indirect_at: np.ndarray  # [L1s, then L2s, then above; copy]
     redo_at: np.ndarray
-    wanted: np.ndarray  # [i, column]: blocks that are to get a place; see order.WHAT
+    wanted: np.ndarray  # [i, column]: blocks that are to get a place; see order.KIND
     n_wanted: np.ndarray  # one element
     # transaction groups
     txg: np.ndarray  # see order.OPEN

@@ -143,7 +143,7 @@ def sync_event(m, leaves, now):
     if leaves.n_awaited[sync_task(m)] >= SYNC_IOS:
         set_time(m.calendar, m.sources.sync, now + MS)
     elif want_next(m):
-        is_record = m.wanted[m.n_wanted[0] - 1, order.WHAT] == SYNCED_RECORD
+        is_record = m.wanted[m.n_wanted[0] - 1, order.KIND] == SYNCED_RECORD
         set_time(m.calendar, m.sources.sync, now + (m.orders.sync_record_ns if is_record else m.orders.sync_block_ns))
     elif leaves.n_awaited[sync_task(m)] == 0:  # else the last I/O sets the time of another event
         m.tally[order.SYNC_NS] += now - m.txg[order.SYNC_BEGAN]

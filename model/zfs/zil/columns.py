@@ -57,7 +57,7 @@ N_CHAIN_COLUMNS = 7  # count
 # Columns of Zil.outbox.
 TO_DO = 0  # LOG_BLOCK, FILE_BLOCK, FLUSH or CREATE: see model.zfs.zil.commit
 TO_DO_BYTES = 1  # B of the block that is to be written, else 0
-TO_DO_WHAT = 2  # slot of the block in the chain; of a FILE_BLOCK: file; of a FLUSH: vdev
+TO_DO_TARGET = 2  # slot of the block in the chain; of a FILE_BLOCK: file; of a FLUSH: vdev
 TO_DO_WHICH = 3  # of a LOG_BLOCK: slot of the next block; of a FILE_BLOCK: number of the block of the file; else 0
 TO_DO_TXG = 4  # of a FILE_BLOCK: transaction group of its entry
 N_OUTBOX_COLUMNS = 5  # count

@@ -40,10 +40,10 @@ LOG_BLOCK, FILE_BLOCK, FLUSH, CREATE = range(4)  # what the caller has to do: in
 
 
 @kernel
-def put(zil, kind, n_bytes, what, which):
+def put(zil, kind, n_bytes, target, which):
     row = zil.n_out[0]
     zil.outbox[row, intent.TO_DO], zil.outbox[row, intent.TO_DO_BYTES] = kind, n_bytes
-    zil.outbox[row, intent.TO_DO_WHAT], zil.outbox[row, intent.TO_DO_WHICH] = what, which
+    zil.outbox[row, intent.TO_DO_TARGET], zil.outbox[row, intent.TO_DO_WHICH] = target, which
     zil.n_out[0] += 1
 
 

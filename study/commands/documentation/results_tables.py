@@ -65,8 +65,8 @@ def summary() -> list[tuple]:
     """A row for each claim or question, as README has them."""
     n = committed()
     trials = ("blind", "second", "third", "fourth")
-    within, cells = (sum(n.numbers[f"91_published_setups/{trial}.{what}"] for trial in trials)
-                     for what in ("within", "cells"))
+    within, cells = (sum(n.numbers[f"91_published_setups/{trial}.{count}"] for trial in trials)
+                     for count in ("within", "cells"))
     differences = sum(n.numbers[f"90_model_vs_zfs/{of}.differences"] for of in (
         "replay", "alloc", "july", "vdevs", "queue", "raidz"))
     off = ", ".join(n(f"91_published_setups/{trial}.off", ".1f") for trial in trials)

@@ -17,8 +17,8 @@ def real_code_speed() -> str:
               [row for row in measured["allocator"] if row["trace"].startswith(POOL)]),
              ("operation of the vdev cache", measured["vdev_cache"]))
     return table(("what", "real code", "exact engine, or cache", "fast engine"), [
-        (what, f"{_range(row['real_ns'] for row in rows)} ns", _beside(rows, "model_ns"),
-         _beside(rows, "fast_ns") if "fast_ns" in rows[0] else "") for what, rows in kinds])
+        (kind, f"{_range(row['real_ns'] for row in rows)} ns", _beside(rows, "model_ns"),
+         _beside(rows, "fast_ns") if "fast_ns" in rows[0] else "") for kind, rows in kinds])
 
 
 def _beside(rows: Sequence[dict], name: str) -> str:

@@ -34,10 +34,11 @@ def compared(analyses: dict[str, Analysis]) -> pd.DataFrame:
     """By assumption: what, R² of the statistic and of the best of many (size_low to best_high), throughput, its variation
     and how busy disks are (%)."""
     rows = []
-    for what, analysis in analyses.items():
+    for assumption, analysis in analyses.items():
         size = {"size_low": analysis.row.low, "size_middle": analysis.row.r2, "size_high": analysis.row.high}
         tps = analysis.table[analysis.outcome]
-        rows.append({"what": what, **size} | {f"best_{end}": value for end, value in analysis.best._asdict().items()} | {
+        best = {f"best_{end}": value for end, value in analysis.best._asdict().items()}
+        rows.append({"what": assumption, **size} | best | {
             "tps": tps.mean(), "variation": 100 * tps.std() / tps.mean(), "busy": analysis.table["disk.utilisation"].mean()})
     return pd.DataFrame(rows)
 

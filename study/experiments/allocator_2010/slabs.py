@@ -234,11 +234,11 @@ def beside_published(results: pd.DataFrame, targets: pd.DataFrame) -> pd.DataFra
     tells, its ranges."""
     everything, rows = ensembles.unfitted(results), []
     for quantity in QUANTITIES:
-        which, _, what = quantity.partition(".")
-        what = f"{what.removesuffix('_high')}, {'new' if which == 'new' else 'old'} rules"
-        target = targets.loc["aggregation-good" if what.startswith("good") else "aggregation-bad"]
-        told = (target.low, target.high) if what.endswith("old rules") else (np.nan, np.nan)
-        rows.append((what, *intervals.interval(everything[f"{AFTER}/{quantity}"]), *told))
+        which, _, label = quantity.partition(".")
+        label = f"{label.removesuffix('_high')}, {'new' if which == 'new' else 'old'} rules"
+        target = targets.loc["aggregation-good" if label.startswith("good") else "aggregation-bad"]
+        told = (target.low, target.high) if label.endswith("old rules") else (np.nan, np.nan)
+        rows.append((label, *intervals.interval(everything[f"{AFTER}/{quantity}"]), *told))
     return pd.DataFrame(rows, columns=["what", "low", "middle", "high", "published_low", "published_high"])
 
 

@@ -183,8 +183,8 @@ def constants(ladder: Ladder, results: pd.DataFrame, constant: str) -> pd.DataFr
 
 def metrics_of_steps(name: str, table: pd.DataFrame) -> pd.DataFrame:
     """For the run store: name, value, unit."""
-    rows = [(f"{name}.step-{row.rung[0]}.{what}", getattr(row, what), "1") for row in table.itertuples()
-            for what in ("low", "middle", "high", "dumb")]
+    rows = [(f"{name}.step-{row.rung[0]}.{column}", getattr(row, column), "1") for row in table.itertuples()
+            for column in ("low", "middle", "high", "dumb")]
     return pd.DataFrame(rows, columns=["name", "value", "unit"])
 
 

@@ -293,6 +293,6 @@ def by_target(runs: dict[str, Run]) -> pd.DataFrame:
         test = TESTS[name]
         if test.timeout_s == 300 and "log" not in test.pool:
             later = curves.smooth(test_run.tpm, 10, test_run.step_s)[test_run.t >= curves.SETTLED_S]
-            what = "UFS" if test.files["kind"] == "ufs" else "ZFS" if test.files.get("zil", True) else "ZFS, no intent log"
-            rows.append((what, round(100 * test.target), later.mean(), np.quantile(later, 0.1)))
+            label = "UFS" if test.files["kind"] == "ufs" else "ZFS" if test.files.get("zil", True) else "ZFS, no intent log"
+            rows.append((label, round(100 * test.target), later.mean(), np.quantile(later, 0.1)))
     return pd.DataFrame(rows, columns=["what", "target", "tpm", "low"]).sort_values(["what", "target"])

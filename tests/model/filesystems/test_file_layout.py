@@ -9,7 +9,7 @@ from model.events.streams import stream
 from model.filesystems.zfs import file_layout
 from model.filesystems.zfs.placement import FRONT_BYTES as PLACES_FRONT
 from model.filesystems.zfs.placement import LOG_ZONE, log_bytes, new_places, place, place_of_log_block
-from model.filesystems.zfs.state import Settings
+from model.filesystems.zfs.state import FileSettings
 from model.jit import kernel
 from model.structures.sentinels import NOWHERE
 from model.zfs.eras import ERAS, era
@@ -122,7 +122,7 @@ def test_a_group_is_as_fast_as_one_thread_or_all_of_them(cpus, ns):
 
 
 def test_a_record_costs_for_itself_and_for_its_bytes():
-    s = Settings(sync_serial_ns=5000, sync_io_ns=20_000, checksum_ps=300, pack_ps=3000)
+    s = FileSettings(sync_serial_ns=5000, sync_io_ns=20_000, checksum_ps=300, pack_ps=3000)
     small, large = file_layout.sync_cpu_ns(s, 8192, 8192), file_layout.sync_cpu_ns(s, 2**17, 2**17)
     assert small == (5000, 20_000 + 2457)
     assert large == (5000, 20_000 + 39_321)

@@ -12,7 +12,7 @@ from model.devices.data_sheet import SheetParams
 from model.devices.ssd import SsdParams
 from model.filesystems.zfs.new_store import psize_of
 from model.filesystems.zfs.placement import metaslab_bytes
-from model.filesystems.zfs.store import Group, Pool, Settings, new_store
+from model.filesystems.zfs.store import FileSettings, Group, Pool, new_store
 from model.simulations.database_server import STUCK
 from model.zfs import eras
 from model.zfs.arc import columns as header
@@ -145,7 +145,7 @@ def test_the_throttle_counts_dnodes_too(printed):
 
 
 def test_blocks_of_a_log_on_its_own_pool_are_for_no_cache_device_of_another():
-    store = new_store(FILES, Settings(), eras.era("b111"), Pool(Group(), None, Group(SsdParams())), 2, log_pool=Pool())
+    store = new_store(FILES, FileSettings(), eras.era("b111"), Pool(Group(), None, Group(SsdParams())), 2, log_pool=Pool())
     arc, base = store.data.arc, store.data.files.base
     of_log, of_table = (arc.nodes[arc.node_of[base[file, 0]], header.MARKS] & L2_CACHEABLE for file in (0, 1))
     assert of_table
@@ -238,11 +238,11 @@ def test_metaslabs_are_as_large_as_spec_2_1_says():
 ])
 def test_what_cannot_be_is_one_sentence(pool, changed, sentence):
     with pytest.raises(ValueError, match=sentence):
-        new_store(FILES, Settings(**changed), eras.era("b111"), pool, 2)
+        new_store(FILES, FileSettings(**changed), eras.era("b111"), pool, 2)
 
 
 def test_a_cache_device_needs_a_build_that_knows_it():
     assert not eras.era("onnv_70").l2arc.exists
     assert L2arcParams().exists
     with pytest.raises(ValueError, match="needs a build with an L2ARC"):
-        new_store(FILES, Settings(), eras.era("onnv_70"), Pool(Group(), None, Group(SsdParams())), 2)
+        new_store(FILES, FileSettings(), eras.era("onnv_70"), Pool(Group(), None, Group(SsdParams())), 2)

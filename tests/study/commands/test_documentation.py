@@ -65,8 +65,8 @@ def test_readme_tells_what_comes_out():
     grades = Counter(accepted["claims"][name]["grade"] for name in independent)
     trials = ("blind", "second", "third", "fourth")
 
-    def total(what, tail=""):
-        return sum(numbers[f"91_published_setups/{(trial + tail).replace('blind_', '')}.{what}"] for trial in trials)
+    def total(count, tail=""):
+        return sum(numbers[f"91_published_setups/{(trial + tail).replace('blind_', '')}.{count}"] for trial in trials)
 
     told = (
         f"{grades[grading.NOT_IDENTIFIED]} of the {sum(grades[grade] for grade in grading.GRADES)} independent graded "

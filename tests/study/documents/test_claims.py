@@ -80,7 +80,7 @@ def test_figures_that_a_claim_refers_to_are_among_its_printed_numbers(claim):
 def test_said_ranges_follow_the_digits():
     def interval(relation, *value):
         value = tuple(map(Decimal, value)) if len(value) > 1 else Decimal(value[0])
-        return claims.Said(relation=relation, value=value, unit="1").interval()
+        return claims.Statement(relation=relation, value=value, unit="1").interval()
     assert interval("=", "20") == (19.5, 20.5)
     assert interval("about", "2e2") == (150, 250)
     assert interval("up to", "0.20") == pytest.approx((0.195, 0.205))

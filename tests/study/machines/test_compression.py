@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from model.databases.postgres.toolkit import INDEX, REST, TABLE, kinds_of_files
 from model.filesystems.zfs import columns as fs
-from model.filesystems.zfs.store import Group, Pool, Settings, new_store
+from model.filesystems.zfs.store import FileSettings, Group, Pool, new_store
 from model.zfs import eras
 from study.machines import compression, scenario, servers
 from study.machines import simulate as machines
@@ -81,5 +81,5 @@ def test_the_files_of_a_store_take_together_what_the_scenario_says(record_kib, w
 
 def test_a_file_takes_on_disk_what_its_ratio_says():
     files = [(2**20, 2**20, 8192)] * 3
-    of_file = new_store(files, Settings(), eras.era("b111"), Pool(Group()), 2, ratios=[2.0, 4.0, 1.1]).data.of_file
+    of_file = new_store(files, FileSettings(), eras.era("b111"), Pool(Group()), 2, ratios=[2.0, 4.0, 1.1]).data.of_file
     assert of_file[:3, fs.PSIZE].tolist() == [2**16, 2**15, 2**17]

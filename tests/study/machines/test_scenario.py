@@ -100,29 +100,29 @@ def test_records_are_as_large_as_the_build_has_them(era, max_kib):
         scenario.changed(POSTGRES, {"files.era": era, "files.record_kib": 2 * max_kib})
 
 
-@pytest.mark.parametrize(("path", "value", "what"), IMPOSSIBLE)
-def test_what_cannot_be_is_one_sentence(path, value, what):
+@pytest.mark.parametrize(("path", "value", "complaint"), IMPOSSIBLE)
+def test_what_cannot_be_is_one_sentence(path, value, complaint):
     with pytest.raises(UserError) as caught:
         scenario.changed(POSTGRES, {path: value})
     sentence = str(caught.value)
-    assert what in sentence
+    assert complaint in sentence
     assert "\n" not in sentence
     assert sentence.count(". ") == 0
 
 
-@pytest.mark.parametrize(("path", "value", "what"), [
+@pytest.mark.parametrize(("path", "value", "complaint"), [
     ("database.clients", 0, "clients is 0"), ("database.rows", 0, "rows is 0"),
     ("database", {"kind": "innodb", "read_only": True, "write_only": True}, "nothing is left of a transaction"),
     ("database.conf", {"innodb_buffer_pool_size": "9G"}, "more than the memory"),
     ("database.conf", {"innodb_flush_log_at_trx_commit": 3}, "the choices are 0, 1, 2")])
-def test_what_cannot_be_of_innodb_is_one_sentence(path, value, what):
-    with pytest.raises(UserError, match=what):
+def test_what_cannot_be_of_innodb_is_one_sentence(path, value, complaint):
+    with pytest.raises(UserError, match=complaint):
         scenario.changed(INNODB, {path: value})
 
 
 def test_a_transaction_reads_then_writes_and_either_half_can_be_asked_for_alone():
-    def statements(**what):
-        machine = scenario.changed(INNODB, {f"database.{name}": value for name, value in what.items()})
+    def statements(**changes):
+        machine = scenario.changed(INNODB, {f"database.{name}": value for name, value in changes.items()})
         values = machines.known([machine], "sysbench").central()
         return servers.innodb_test(machine, values).statements[1:-1, inno.KIND].tolist()
     reads, writes = statements(read_only=True), statements(write_only=True)
@@ -162,11 +162,11 @@ def test_a_volume_under_ufs_is_no_mirror():
                                     "pool.data": {"sheet": "x25-e", "count": 2, "layout": "mirror"}})
 
 
-@pytest.mark.parametrize(("changes", "what"), [({"files": {"kind": "ufs"}}, "June 2008 only"),
-                                               ({"database.script": "toolkit"}, "choose tpc-b")])
-def test_what_has_no_range_outside_of_its_study_is_one_sentence(changes, what):
+@pytest.mark.parametrize(("changes", "complaint"), [({"files": {"kind": "ufs"}}, "June 2008 only"),
+                                                    ({"database.script": "toolkit"}, "choose tpc-b")])
+def test_what_has_no_range_outside_of_its_study_is_one_sentence(changes, complaint):
     machine = scenario.changed(POSTGRES, changes | {"database.transactions": 10})
-    with pytest.raises(UserError, match=what):
+    with pytest.raises(UserError, match=complaint):
         machines.simulate(machine, machines.known([machine]).central(), 1)
 
 

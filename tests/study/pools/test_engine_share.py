@@ -24,7 +24,7 @@ def fast(*n_ambiguous):
 
 def numbers(name="all"):
     table = engine_share.metrics().set_index("name").value
-    return [table[f"engines.{name}-{what}"] for what in ("placed", "ambiguous", "fast-share")]
+    return [table[f"engines.{name}-{count}"] for count in ("placed", "ambiguous", "fast-share")]
 
 
 def test_what_a_tree_could_decide_is_not_served():

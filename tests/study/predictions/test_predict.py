@@ -87,8 +87,8 @@ def test_a_database_that_does_not_fit_is_one_sentence():
 def test_a_log_of_innodb_that_does_not_fit_is_one_sentence():
     apart = scenario.changed(DISKS, {"log_pool": {"data": {"sheet": "x25-e"}}})
     machines.fits(apart, 2**33, 2**33)
-    for machine, log_bytes, what in ((DISKS, 10**13, "the database takes"), (apart, 10**11, "the database's log takes")):
-        with pytest.raises(UserError, match=f"^{what} .* but the disks hold"):
+    for machine, log_bytes, refusal in ((DISKS, 10**13, "the database takes"), (apart, 10**11, "the database's log takes")):
+        with pytest.raises(UserError, match=f"^{refusal} .* but the disks hold"):
             machines.fits(machine, 2**33, log_bytes)
 
 

@@ -345,12 +345,12 @@ def test_a_compressed_trace_is_read_and_one_that_is_cut_off_is_one_sentence(name
         assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize(("content", "what"), [
+@pytest.mark.parametrize(("content", "complaint"), [
     ("op,lba,blocks,service_us,gap_us\nR,1,1,1,1\nR,1,1,1,1,7,8\n", r"Expected 5 fields in line 3, saw 7\)"),
     ("", r"\(it is empty\)"), ("# nothing\n\n", r"\(it is empty\)")])
-def test_what_pandas_says_of_a_table_is_a_part_of_one_sentence(content, what, tmp_path):
+def test_what_pandas_says_of_a_table_is_a_part_of_one_sentence(content, complaint, tmp_path):
     (tmp_path / "t.csv").write_text(content)
-    with pytest.raises(UserError, match=f"^cannot read the trace .*{what}; give a CSV of op, ") as error:
+    with pytest.raises(UserError, match=f"^cannot read the trace .*{complaint}; give a CSV of op, ") as error:
         read_trace(tmp_path / "t.csv")
     assert "\n" not in str(error.value)
 

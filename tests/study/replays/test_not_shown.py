@@ -16,7 +16,7 @@ OTHERS = ("README.md", "docs/model-limits.md", "notebooks/90_model_vs_zfs.ipynb"
 def test_each_defect_of_the_allocator_that_no_recording_tells_is_told_by_its_story():
     goes_wrong = json.loads(interpreted("defects.unrecorded"))
     assert set(goes_wrong) == set(DEFECTS) == not_shown("allocator")
-    assert [name for name, what in goes_wrong.items() if what is None] == []
+    assert [name for name, outcome in goes_wrong.items() if outcome is None] == []
     for row in table():
         if row.mechanism == "allocator":
             assert row.test == DEFECTS[row.defect][0]

@@ -183,7 +183,7 @@ def test_a_free_of_what_only_the_recording_placed_is_a_difference_and_no_complai
 
 
 def test_operations_and_offsets_may_be_csv_of_any_order(tmp_path):
-    trace, off = (pd.read_parquet(TRACES / f"{MIX}__{what}.parquet") for what in ("ops", "off"))
+    trace, off = (pd.read_parquet(TRACES / f"{MIX}__{part}.parquet") for part in ("ops", "off"))
     trace.assign(note="x")[["arg", "note", "op", "size512"]].to_csv(tmp_path / "ops.csv.gz", index=False)
     off.astype("int64").to_csv(tmp_path / "off.csv", index=False)
     replay = replay_map(tmp_path / "ops.csv.gz", "141_df", tmp_path / "off.csv")

@@ -67,7 +67,7 @@ def test_every_recorded_decision_is_the_models():
     replays = readable(TRACES, Comparison)
     assert [(replay.differences, replay.first) for replay in replays] == [(0, None)] * 4
     assert sum(replay.rows for replay in replays) > 20_000
-    assert {replay.what.rpartition(" ")[2] for replay in replays} == set(BUILDS.values())
+    assert {replay.decisions.rpartition(" ")[2] for replay in replays} == set(BUILDS.values())
 
 
 @pytest.mark.parametrize(("build", "other"), [("onnv69", "b117"), ("b117", "b103"), ("b141", "b117")])

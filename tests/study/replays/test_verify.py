@@ -140,14 +140,14 @@ def test_a_pool_may_have_any_number_of_vdevs(tmp_path, n_vdevs):
 
 
 def test_each_line_says_which_columns_were_compared(recordings):
-    said = {result.path.name: sentence(result) for result in reversed(list(verify(recordings("more columns"))))}
+    lines = {result.path.name: sentence(result) for result in reversed(list(verify(recordings("more columns"))))}
     for name, columns in {CACHE.name: "off512, res, fill512, evict512", QUEUE.name: "op, kind, off512, size512, io, n, unit",
                           IOS.name: "i, child, coff512, csize512, optional"}.items():
-        assert f" rows by {columns} (" in said[name].replace("off512, op, res", "off512, res")
-    assert " allocations of 1003 rows by off512, vdev (" in said["mv2uneq__ops.parquet"]
-    assert "; compared after each transaction group: txg, synced_alloc, " in said["mv2uneq__ops.parquet"]
+        assert f" rows by {columns} (" in lines[name].replace("off512, op, res", "off512, res")
+    assert " allocations of 1003 rows by off512, vdev (" in lines["mv2uneq__ops.parquet"]
+    assert "; compared after each transaction group: txg, synced_alloc, " in lines["mv2uneq__ops.parquet"]
     for stem in POOL[1:]:
-        assert "belongs to mv2uneq__ops.parquet, whose line says what was compared" in said[f"{stem}.parquet"]
+        assert "belongs to mv2uneq__ops.parquet, whose line says what was compared" in lines[f"{stem}.parquet"]
 
 
 # ---- what cannot be read ----
@@ -184,9 +184,9 @@ def test_every_trace_that_cannot_be_read_is_named_in_a_sentence(study, tmp_path)
         "mv2uneq__150_new__off.parquet": "is of variant '150_new', but the recorded ones are"}
     done = study("verify", tmp_path)
     assert (done.returncode, f"{len(says)} traces could not be read" in done.stdout) == (2, True)
-    for name, what in says.items():
+    for name, refusal in says.items():
         line, = (line for line in done.stdout.splitlines() if str(tmp_path / name) in line)
-        assert what in line
+        assert refusal in line
         assert "; " in line or ", so " in line, "says what to do"
 
 

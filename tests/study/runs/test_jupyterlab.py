@@ -35,20 +35,20 @@ pytestmark = [pytest.mark.skipif(not (CHROMIUM and DRIVER), reason="no chromium 
 STATE = """
 const panel = jupyterapp.shell.currentWidget;
 const cells = panel.content.model ? panel.content.model.cells : [];
-const said = {ready: panel.sessionContext && panel.sessionContext.isReady, code: 0, run: 0, errors: []};
+const state = {ready: panel.sessionContext && panel.sessionContext.isReady, code: 0, run: 0, errors: []};
 for (let i = 0; i < cells.length; i++) {
   const cell = cells.get(i);
   if (cell.type !== 'code') continue;
-  said.code += 1;
-  if (cell.executionCount !== null) said.run += 1;
+  state.code += 1;
+  if (cell.executionCount !== null) state.run += 1;
   const outputs = cell.outputs;
   for (let k = 0; k < outputs.length; k++)
-    if (outputs.get(k).type === 'error') said.errors.push(outputs.get(k).toJSON().evalue);
+    if (outputs.get(k).type === 'error') state.errors.push(outputs.get(k).toJSON().evalue);
 }
 const dialog = document.querySelector('.jp-Dialog-content');     // a kernel that has died, for one
-if (dialog) said.errors.push(dialog.textContent);
-said.idle = said.ready && panel.sessionContext.session.kernel.status === 'idle';
-return said;
+if (dialog) state.errors.push(dialog.textContent);
+state.idle = state.ready && panel.sessionContext.session.kernel.status === 'idle';
+return state;
 """
 SLIDE = """
 const handle = document.querySelector('.jp-OutputArea-output .noUi-handle');
@@ -147,7 +147,7 @@ return [...document.querySelectorAll('.jp-OutputArea-output .widget-html-content
 IS_GREY = "return document.querySelector('.jp-OutputArea-output img.widget-image').classList.contains('study-old');"
 ORDER = """
 const [slider, status, picture] = ['.noUi-handle', '.widget-html small', 'img.widget-image'].map(
-  what => [...document.querySelectorAll('.jp-OutputArea-output ' + what)].pop().getBoundingClientRect().y);
+  selector => [...document.querySelectorAll('.jp-OutputArea-output ' + selector)].pop().getBoundingClientRect().y);
 return slider < status && status < picture;
 """
 

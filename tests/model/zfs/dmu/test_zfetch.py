@@ -189,8 +189,8 @@ WALKS = (
 def test_a_defect_of_the_rule_shows_against_the_kernels(defect):
     def answers(zfetch, rows, maxblkid):
         return [zfetch.read_block(*row, maxblkid) for row in rows]
-    assert any(answers(TwinOfZfetch(params, defect), *what) != answers(Kernels(params), *what)
-               for params, *what in WALKS)
+    assert any(answers(TwinOfZfetch(params, defect), *walk) != answers(Kernels(params), *walk)
+               for params, *walk in WALKS)
 
 
 @pytest.mark.parametrize("case", range(len(WALKS)))

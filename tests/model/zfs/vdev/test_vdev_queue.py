@@ -112,7 +112,7 @@ def told_by_turns(leaf, story):
 
 def busy_story(seed, n, times):
     """A random story with so many times more completions: all but nothing waits."""
-    return [(times * n_completions, *what) for n_completions, *what in random_story(seed, n)]
+    return [(times * n_completions, *io) for n_completions, *io in random_story(seed, n)]
 
 
 # Some rules matter only in some stories: where units come out a sector too long, or end in padding; or with knobs
@@ -176,7 +176,7 @@ def test_pending_never_exceeds_the_limits(name):
 def test_bytes_in_are_bytes_out_with_gaps_apart(name):
     """A unit is as long as its members and its gaps; only reads from b117 on have gaps."""
     params = RULES[name]
-    story = [(*what[:-1], 0) for what in random_story(13, 600)]
+    story = [(*io[:-1], 0) for io in random_story(13, 600)]
     leaf = Leaf(params)
     gaps = 0
     for units, unit, *_ in steps(leaf, story):
@@ -195,7 +195,7 @@ def test_an_older_deadline_is_never_passed_by_a_younger_one():
     """Except in company: what is issued has a member of the earliest deadline, at the lowest offset of it."""
     params = RULES["onnv_69"]
     story = random_story(14, 600, p_padding=0)
-    deadline = [(what[4] >> 6) + what[5] for what in story]
+    deadline = [(io[4] >> 6) + io[5] for io in story]
     waiting = set()
     for name, (units, unit, *_) in enumerate(steps(Leaf(params), story)):
         for members in units:
@@ -216,7 +216,7 @@ def test_no_era_has_what_was_never_built():
 
 
 def of_priority(priority, story):
-    return [(*what[:5], priority, what[6]) for what in story]
+    return [(*io[:5], priority, io[6]) for io in story]
 
 
 @quick
@@ -258,11 +258,11 @@ def test_units_that_nobody_waits_for_leave_the_reserved_places_alone(reserved):
 def asynchronous_on_device(params, story):
     """After each event: units on the device without a member that somebody waits for."""
     leaf, on_device = Leaf(params), []
-    for name, (n_completions, *what) in enumerate(story):
+    for name, (n_completions, *io) in enumerate(story):
         for _ in range(min(n_completions, len(on_device))):
             on_device = on_device[1:] + leaf.complete()
             yield sum(all(story[io][5] > 0 for io in unit) for unit in on_device)
-        unit = leaf.arrive(leaf.io(name, *what))
+        unit = leaf.arrive(leaf.io(name, *io))
         on_device += [unit] if unit else []
         yield sum(all(story[io][5] > 0 for io in unit) for unit in on_device)
 
@@ -325,12 +325,12 @@ def test_a_leaf_with_little_to_do_keeps_its_places():
 # ---- what the rules say, as examples ----
 
 
-def queue_of(params, *what):
+def queue_of(params, *ios):
     """A leaf busy with `min_pending` reads far away, where (kind, offset, bytes, priority, marks) wait."""
     leaf = Leaf(params)
     for i in range(params.min_pending):
         assert leaf.arrive(leaf.io(f"busy {i}", READ, 2**40 + i * 2**30, 8 * K, 0, 0, 0)) == [f"busy {i}"]
-    for name, (kind, offset, n_bytes, priority, marks) in enumerate(what):
+    for name, (kind, offset, n_bytes, priority, marks) in enumerate(ios):
         assert leaf.arrive(leaf.io(name, kind, offset, n_bytes, 0, priority, marks)) is None
     return leaf
 
