@@ -25,6 +25,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from model.devices import overhead_columns as overhead
 from model.devices.command_queue import Drive, check_drive
 from model.devices.disk_geometry import Zone, make_layout
 from model.devices.disk_mechanics import AHEAD_BLOCKS, AHEAD_NONE, Disk, check_disk, seek_curve
@@ -88,8 +89,10 @@ def platters(n_blocks, n_heads, sectors, rev_ns, seeks_ns, skews_ns, head_switch
     """The fields of `Disk` that describe arm and platters. Zones of equally many cylinders have tracks of `sectors`, outer
     first; `seeks_ns` is over one cylinder, average, full; `skews_ns` of a track and of a cylinder's first track."""
     per_zone = max(1, -(-n_blocks // (n_heads * int(np.sum(sectors)))))
-    zones = [Zone(i * per_zone, (i + 1) * per_zone - 1, int(n), *(float(np.ceil(ns / rev_ns * n)) for ns in skews_ns))
-             for i, n in enumerate(sectors)]
+    of_track_ns, of_cylinder_ns = skews_ns
+    zones = [Zone(first_cylinder=i * per_zone, last_cylinder=(i + 1) * per_zone - 1, sectors=int(n),
+                  track_skew=float(np.ceil(of_track_ns / rev_ns * n)),
+                  cylinder_skew=float(np.ceil(of_cylinder_ns / rev_ns * n))) for i, n in enumerate(sectors)]
     layout = make_layout(zones, n_heads)
     return {"layout": layout, "rev_ns": rev_ns, "seek_ns": seek_curve(layout.n_cylinders, *seeks_ns),
             "head_switch_ns": head_switch_ns}
@@ -98,10 +101,10 @@ def platters(n_blocks, n_heads, sectors, rev_ns, seeks_ns, skews_ns, head_switch
 def plain_electronics(overhead_ns, reads_ahead, segment_blocks):
     """The fields of `Disk` that no data sheet gives: one overhead, a bus that starts with the first block and is free
     meanwhile, read-ahead that fills a segment."""
-    return {"command_ns": np.full((4, 2), overhead_ns, np.int64), "idle_hit_ns": 0, "data_ready_ns": 0, "reconnect_ns": 0,
-            "done_ns": np.zeros(2, np.int64), "write_seek_min_ns": 0, "holds_bus": 0, "watermark": 0.0, "write_gather": 1,
-            "read_on_arrival": 0, "write_on_arrival": 0, "ahead": AHEAD_BLOCKS if reads_ahead else AHEAD_NONE,
-            "ahead_blocks": segment_blocks, "ahead_on_hit": 1}
+    return {"command_ns": np.full((overhead.N_KINDS, 2), overhead_ns, np.int64), "idle_hit_ns": 0, "data_ready_ns": 0,
+            "reconnect_ns": 0, "done_ns": np.zeros(2, np.int64), "write_seek_min_ns": 0, "holds_bus": 0, "watermark": 0.0,
+            "write_gather": 1, "read_on_arrival": 0, "write_on_arrival": 0,
+            "ahead": AHEAD_BLOCKS if reads_ahead else AHEAD_NONE, "ahead_blocks": segment_blocks, "ahead_on_hit": 1}
 
 
 def _skews(params, rev_ns):

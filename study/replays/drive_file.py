@@ -10,8 +10,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from model.devices import layout_columns as laid
 from model.devices.data_sheet import SheetParams, plain_electronics, platters
-from model.devices.disk_geometry import SECTORS, Zone, make_layout
+from model.devices.disk_geometry import Zone, make_layout
 from model.devices.disk_mechanics import Disk, check_disk, seek_curve
 from study import tables as table_file
 from study.errors import UserError
@@ -256,7 +257,7 @@ def data_sheet_disk(specified):
     """
     layout, rev_ns = specified.layout, specified.rev_ns
     single, average, full = int(specified.seek_ns[1]), int(mean_seek_ns(specified.seek_ns)), int(specified.seek_ns[-1])
-    longest, shortest = layout.zones[:-1, SECTORS].max(), layout.zones[:-1, SECTORS].min()
+    longest, shortest = layout.zones[:-1, laid.SECTORS].max(), layout.zones[:-1, laid.SECTORS].min()
     sectors = np.rint(np.linspace(longest, shortest, SHEET_ZONES)).astype(int)
     of_platters = _checked(platters, layout.n_blocks, layout.heads, sectors, rev_ns, (single, average, full),
                            (single, single), single)

@@ -4,7 +4,7 @@ from collections import Counter
 
 import numpy as np
 
-from model.devices.command_queue import N_COMMANDS, SERVICE_NS
+from model.devices import drive_columns as queued
 from model.events import accounts, ring
 from model.events.queues import NOBODY
 from model.simulations.filebench_oltp import columns as oltp
@@ -35,8 +35,8 @@ def utilisation(x):
     """Each disk has been busy for just the service times of what it has served."""
     m, drives = x.machine, x.leaves.drives
     n = m.settings.n_leaves
-    rest = np.where(drives.units[:, N_COMMANDS] > 0, m.calendar.time[:n] - m.settings.duration_ns, 0)
-    return (x.busy_ns == drives.units[:, SERVICE_NS] - rest).all() and (x.busy_ns <= m.settings.duration_ns).all()
+    rest = np.where(drives.units[:, queued.N_COMMANDS] > 0, m.calendar.time[:n] - m.settings.duration_ns, 0)
+    return (x.busy_ns == drives.units[:, queued.SERVICE_NS] - rest).all() and (x.busy_ns <= m.settings.duration_ns).all()
 
 
 def ios_about(x):

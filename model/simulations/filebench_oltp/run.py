@@ -22,7 +22,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from model.devices.command_queue import BLOCK_SHIFT, N_SERVED, SERVED_BYTES
+from model.devices import drive_columns as queued
+from model.devices.command_queue import BLOCK_SHIFT
 from model.events import ring
 from model.events.accounts import change_by
 from model.events.calendar import NEVER, next_source, set_time, settle
@@ -233,8 +234,8 @@ def _result(m, leaves):
     return Result(
         operations_per_s=done / seconds, reads_per_s=n / seconds, response_ns=tally.response_ns[:n],
         response_at=tally.response_at[:n], counts=counts, outcomes=leaves.outcomes,
-        busy_ns=busy_until(leaves.drives, m.settings.duration_ns), served_bytes=units[:, SERVED_BYTES],
-        n_served=units[:, N_SERVED], per_second=tally.per_second, core_bytes=int(total_bytes(m.arc)), machine=m,
+        busy_ns=busy_until(leaves.drives, m.settings.duration_ns), served_bytes=units[:, queued.SERVED_BYTES],
+        n_served=units[:, queued.N_SERVED], per_second=tally.per_second, core_bytes=int(total_bytes(m.arc)), machine=m,
         leaves=leaves)
 
 

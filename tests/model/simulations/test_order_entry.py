@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from drivers.order_entry_pools import METASLAB_BYTES, N_METASLABS, SECOND, SHEET, SMALL, digest, site_of
-from model.devices.command_queue import N_COMMANDS, SERVICE_NS
+from model.devices import drive_columns as queued
 from model.devices.data_sheet import SheetParams
 from model.simulations.order_entry import columns as order
 from model.simulations.order_entry.series import restart, rewrite, window
@@ -59,9 +59,10 @@ def test_littles_law_holds_exactly_for_reads_and_transactions(seen, name):
 def test_the_utilisation_law_holds_exactly(seen, name):
     site, last = seen[name]
     units, n = site.leaves.drives.units, len(last.busy_ns)
-    rest = np.where(units[:, N_COMMANDS] > 0, site.machine.calendar.time[:n] - site.now[0], 0)
-    busy = units[:, 2] * 0 + units[:, 3] + np.where(units[:, N_COMMANDS] > 0, site.now[0] - units[:, 2], 0)
-    assert (busy == units[:, SERVICE_NS] - rest).all()
+    rest = np.where(units[:, queued.N_COMMANDS] > 0, site.machine.calendar.time[:n] - site.now[0], 0)
+    since = np.where(units[:, queued.N_COMMANDS] > 0, site.now[0] - units[:, queued.BUSY_SINCE], 0)
+    busy = units[:, queued.BUSY_NS] + since
+    assert (busy == units[:, queued.SERVICE_NS] - rest).all()
     assert (last.busy_ns <= last.ns).all()
 
 
