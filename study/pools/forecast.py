@@ -160,8 +160,9 @@ def _write(pool, n: int, record_bytes: int) -> np.ndarray | None:
     """Where the `n` records of each group went, (group, record); None if they found no room."""
     op = np.tile(np.append(np.full(n, ALLOCATE), END_OF_TXG), N_TXGS)
     is_one = (op == ALLOCATE).astype(np.int64)
-    rows = Rows(op, record_bytes * is_one, np.repeat(np.arange(FIRST_TXG, FIRST_TXG + N_TXGS), n + 1) * (1 - is_one), is_one,
-                np.array([FIRST_TXG]))
+    txgs = np.repeat(np.arange(FIRST_TXG, FIRST_TXG + N_TXGS), n + 1)
+    rows = Rows(op=op, n_bytes=record_bytes * is_one, which=txgs * (1 - is_one), n_copies=is_one,
+                first_txg=np.array([FIRST_TXG]))
     decided = decided_for(rows, pool)
     has_room = run(pool, rows, decided) == OK and (decided.offset != NOWHERE).all()
     return decided.offset.reshape(N_TXGS, n) if has_room else None
@@ -177,8 +178,8 @@ def _of_gangs(pool, vdev: int, name: str, n: int, record_bytes: int, metaslab_by
     group, offset, n_bytes = (column[:n_pieces] for column in pieces[:3])
     units, alone = np.sum([n_units_of_pieces(offset[group == txg], n_bytes[group == txg], _max_bytes(name))
                            for txg in range(N_TXGS)], axis=0)
-    return Forecast(vdev, name, n_written / units, alone / units, len(np.unique(offset // metaslab_bytes)),
-                    pieces.n_gangs[0] / n_written)
+    return Forecast(vdev=vdev, era=name, blocks_per_io=n_written / units, single=alone / units,
+                    n_metaslabs=len(np.unique(offset // metaslab_bytes)), gangs=pieces.n_gangs[0] / n_written)
 
 
 def _max_bytes(name: str) -> int:
@@ -190,7 +191,8 @@ def _counted(vdev: int, name: str, offsets: np.ndarray, record_bytes: int, metas
     at_once = [np.sort(group) for group in offsets]
     units = sum(n_units(np.zeros(len(group), np.int64), group, record_bytes, _max_bytes(name)) for group in at_once)
     alone = sum(_n_alone(group, record_bytes) for group in at_once)
-    return Forecast(vdev, name, offsets.size / units, alone / units, len(np.unique(offsets // metaslab_bytes)))
+    return Forecast(vdev=vdev, era=name, blocks_per_io=offsets.size / units, single=alone / units,
+                    n_metaslabs=len(np.unique(offsets // metaslab_bytes)))
 
 
 def _n_alone(offsets: np.ndarray, record_bytes: int) -> int:

@@ -154,11 +154,11 @@ def _zone(zone):
     if not isinstance(zone, dict):
         raise UserError(f"the drive's 'Zones' hold {str(zone)[:60]!r}; give a section for each zone")
     defects = _numbers(zone, "defects")
-    return Zone(whole(zone, "First cylinder number"), whole(zone, "Last cylinder number"), whole(zone, "Blocks per track"),
-                field(zone, "Skew for track switch"), field(zone, "Skew for cylinder switch"),
-                field(zone, "Offset of first block"), whole(zone, "Empty space at zone front"),
-                whole(zone, "Number of spares"), tuple(_numbers(zone, "slips")),
-                tuple(zip(defects[::2], defects[1::2], strict=False)))
+    return Zone(first_cylinder=whole(zone, "First cylinder number"), last_cylinder=whole(zone, "Last cylinder number"),
+                sectors=whole(zone, "Blocks per track"), track_skew=field(zone, "Skew for track switch"),
+                cylinder_skew=field(zone, "Skew for cylinder switch"), offset=field(zone, "Offset of first block"),
+                empty=whole(zone, "Empty space at zone front"), spares=whole(zone, "Number of spares"),
+                slips=tuple(_numbers(zone, "slips")), remaps=tuple(zip(defects[::2], defects[1::2], strict=False)))
 
 
 def _electronics(drive):

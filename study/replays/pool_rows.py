@@ -110,5 +110,5 @@ def rows_of(trace: Trace, n_vdevs: int = 1) -> Rows:
     ends = trace.arg[trace.op == END_OF_TXG]
     asked = {field: trace.asked[name][kept] for field, name in
              (("hint", "hint"), ("avoids", "avoid"), ("of_log", "log"), ("ahead", "ahead")) if name in trace.asked}
-    return Rows(trace.op[kept], trace.size512[kept] * SECTOR, trace.arg[kept], copies[kept],
-                ends[:1] if len(ends) else np.array([FIRST_TXG]), **asked)
+    return Rows(op=trace.op[kept], n_bytes=trace.size512[kept] * SECTOR, which=trace.arg[kept], n_copies=copies[kept],
+                first_txg=ends[:1] if len(ends) else np.array([FIRST_TXG]), **asked)

@@ -60,7 +60,8 @@ def compare_sizes(path: Path | str) -> Comparison:
     seconds = time.process_time() - start
     rows = np.flatnonzero(sizes != columns["asize"])
     first = Difference(int(rows[0]), "asize", int(columns["asize"][rows[0]]), int(sizes[rows[0]])) if len(rows) else None
-    return Comparison(path, "sizes of blocks on vdevs", len(sizes), len(rows), first, seconds, ("asize",))
+    return Comparison(path=path, what="sizes of blocks on vdevs", rows=len(sizes), differences=len(rows), first=first,
+                      seconds=seconds, columns=("asize",))
 
 
 def _check_parity(path: Path, parity: np.ndarray, of_kind: np.ndarray) -> None:
@@ -130,8 +131,9 @@ def compare_ios(path: Path | str, era: str | None = None) -> Comparison:
     too_many = np.zeros(len(counts), bool)
     too_many[lasts] = columns["i"][lasts] + 1 < counts[lasts]  # the model goes on where the file ends
     rows = np.flatnonzero(np.logical_or.reduce([replayed[name] != columns[name] for name in DECIDED]) | too_many)
-    return Comparison(path, f"{len(starts)} blocks on RAID-Z, rules of {name}", len(counts), len(rows),
-                      _first(columns, replayed, counts, rows), seconds, ("i", *DECIDED))
+    return Comparison(path=path, what=f"{len(starts)} blocks on RAID-Z, rules of {name}", rows=len(counts),
+                      differences=len(rows), first=_first(columns, replayed, counts, rows), seconds=seconds,
+                      columns=("i", *DECIDED))
 
 
 def _first(columns: dict[str, np.ndarray], replayed: dict[str, np.ndarray], counts: np.ndarray, rows: np.ndarray

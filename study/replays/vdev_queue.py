@@ -213,8 +213,8 @@ def replay_queue(path: Path | str, era: str | None = None) -> Comparison:
     if first is None and done < len(events.kind):  # a defect: what agrees has room, and completes what it issued
         raise RuntimeError(f"event {done} of {path} cannot be")
     note = "" if first is None else "what follows depends on it and is not compared"
-    return Comparison(path, f"{len(event)} decisions of the vdev queue, rules of {name}", len(columns["op"]),
-                      int(first is not None), first, seconds, DECIDED, note)
+    return Comparison(path=path, what=f"{len(event)} decisions of the vdev queue, rules of {name}", rows=len(columns["op"]),
+                      differences=int(first is not None), first=first, seconds=seconds, columns=DECIDED, note=note)
 
 
 def replays_of(path: Path) -> Iterator[Comparison]:

@@ -115,10 +115,10 @@ def _l2(pool, s, build, min_bytes):
 
 
 def _tally(s):
-    zeros = np.zeros
-    return Tally(zeros(len(COUNTS), np.int64), zeros((len(COUNTS), s.n_seconds), np.int64),
-                 zeros((N_GROUPS, len(DEVICE_COUNTS)), np.int64), zeros((N_GROUPS, len(DEVICE_COUNTS), s.n_seconds),
-                 np.int64), zeros(3, np.int64))
+    counts, of_devices = len(COUNTS), (N_GROUPS, len(DEVICE_COUNTS))
+    return Tally(counts=np.zeros(counts, np.int64), per_second=np.zeros((counts, s.n_seconds), np.int64),
+                 devices=np.zeros(of_devices, np.int64),
+                 devices_per_second=np.zeros((*of_devices, s.n_seconds), np.int64), waits=np.zeros(3, np.int64))
 
 
 def _processes(n_processes):

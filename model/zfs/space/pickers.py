@@ -43,10 +43,10 @@ class PickerParams(NamedTuple):
 
 # The variants of the recorded traces. From hg 12047 on a metaslab is sound with a hole of more than 10 MiB << 4.
 VARIANTS = {
-    "103_ff": PickerParams(FIRST_FIT),
-    "117_df": PickerParams(DYNAMIC_FIT, best_fit_below_pct=30),
-    "141_df": PickerParams(DYNAMIC_FIT, best_fit_below_pct=4),
-    "141_ndf": PickerParams(NEW_DYNAMIC_FIT, best_fit_below_pct=4, sound_hole_bytes=10 * 2**20 << 4),
+    "103_ff": PickerParams(picker=FIRST_FIT),
+    "117_df": PickerParams(picker=DYNAMIC_FIT, best_fit_below_pct=30),
+    "141_df": PickerParams(picker=DYNAMIC_FIT, best_fit_below_pct=4),
+    "141_ndf": PickerParams(picker=NEW_DYNAMIC_FIT, best_fit_below_pct=4, sound_hole_bytes=10 * 2**20 << 4),
 }
 
 

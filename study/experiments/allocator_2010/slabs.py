@@ -111,8 +111,8 @@ def _run(machine: Setup, params: MetaslabParams, seed: int) -> tuple[np.ndarray,
     `study.pools.engine_share`). Whoever asks for the same soon gets the same array."""
     work = work_of(machine)
     kind, n_bytes, which = rows(writes(work, seed))
-    stream = Rows(kind, n_bytes, np.where(kind == TXG_END, which + FIRST_TXG, which), (kind == ALLOCATE).astype(np.int64),
-                  np.array([FIRST_TXG]))
+    stream = Rows(op=kind, n_bytes=n_bytes, which=np.where(kind == TXG_END, which + FIRST_TXG, which),
+                  n_copies=(kind == ALLOCATE).astype(np.int64), first_txg=np.array([FIRST_TXG]))
     room = machine.n_slabs * machine.slab_bytes
     scale = max(1, geometry(TERABYTE.disk_bytes).slab_bytes // machine.slab_bytes)
     pool = new_pool([TopVdev(asize=room)], scaled_rules(params, scale), ENGINES[machine.engine], machine.record_bytes,
