@@ -46,11 +46,11 @@ from model.devices import overhead_columns as overhead
 from model.devices.cache_flush import flush
 from model.devices.disk import advance, serve
 from model.devices.disk_mechanics import Disk, DiskState, find, new_state, rotation, seek_time, wait_for
+from model.devices.sectors import SECTOR_BYTES, SECTOR_SHIFT
 from model.jit import kernel, part
 
 READ, WRITE = 0, 1
 FLUSH = -1  # offset of a command that flushes the write cache
-BLOCK_SHIFT = 9  # of 512 B
 
 UNKNOWN = -1  # a cylinder that has not been looked up
 
@@ -144,7 +144,7 @@ def send(drive, drives, unit, now, command, offset):
 @kernel
 def _find_first(disk, first, command, offset):
     """Look up where the first sector of a command lies."""
-    _, _, cylinder, head, its_angle = find(disk, offset >> BLOCK_SHIFT)
+    _, _, cylinder, head, its_angle = find(disk, offset >> SECTOR_SHIFT)
     first[command, queued.ITS_CYLINDER], first[command, queued.ITS_HEAD] = cylinder, head
     first[command, queued.ITS_ANGLE] = its_angle
 
@@ -197,8 +197,8 @@ def _serve(drive, drives, unit, now, offset, n_bytes, is_write):
         return now + drive.drawn_ns[(drives.n_drawn[0] - 1) % len(drive.drawn_ns)]
     if offset == FLUSH:
         return flush(drive.disk, drives.state, unit, now, drive.is_volatile)
-    block = offset >> BLOCK_SHIFT
-    count = max(1, ((offset + n_bytes + 511) >> BLOCK_SHIFT) - block)
+    block = offset >> SECTOR_SHIFT
+    count = max(1, ((offset + n_bytes + SECTOR_BYTES - 1) >> SECTOR_SHIFT) - block)
     return serve(drive.disk, drives.state, unit, now, block, count, is_write)
 
 

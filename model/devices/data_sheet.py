@@ -29,9 +29,8 @@ from model.devices import overhead_columns as overhead
 from model.devices.command_queue import Drive, check_drive
 from model.devices.disk_geometry import Zone, make_layout
 from model.devices.disk_mechanics import AHEAD_BLOCKS, AHEAD_NONE, Disk, check_disk, seek_curve
-
-SECOND_NS = 10**9
-BLOCK_BYTES = 512
+from model.devices.sectors import SECTOR_BYTES
+from model.events.clock import SECOND_NS
 
 
 class SheetParams(NamedTuple):
@@ -80,9 +79,9 @@ def check_params(params):
                              "choose one in that range")
     if params.segments == 0 and (params.buffers_writes or params.reads_ahead):
         raise ValueError("segments of a disk is 0, but it buffers writes or reads ahead; choose at least 1, or neither")
-    if params.segments and params.buffer_bytes < params.segments * BLOCK_BYTES:
+    if params.segments and params.buffer_bytes < params.segments * SECTOR_BYTES:
         raise ValueError(f"buffer_bytes of a disk is {params.buffer_bytes}, which gives {params.segments} segments less "
-                         f"than a block each; choose at least {params.segments * BLOCK_BYTES}")
+                         f"than a block each; choose at least {params.segments * SECTOR_BYTES}")
 
 
 def platters(n_blocks, n_heads, sectors, rev_ns, seeks_ns, skews_ns, head_switch_ns):
@@ -125,15 +124,15 @@ def sheet_disk(params):
 def _sheet_disk(params):
     rev_ns = 60 * SECOND_NS // params.rpm
     rates = np.linspace(params.outer_rate, params.inner_rate, params.n_zones)
-    sectors = np.maximum(1, (rates * rev_ns / SECOND_NS).astype(np.int64) // BLOCK_BYTES)
+    sectors = np.maximum(1, (rates * rev_ns / SECOND_NS).astype(np.int64) // SECTOR_BYTES)
     *skews, head_switch = _skews(params, rev_ns)
     seeks = params.first_seek_ns, params.average_seek_ns, params.full_seek_ns
-    blocks = -(-params.disk_bytes // BLOCK_BYTES)
-    segment_blocks = params.buffer_bytes // BLOCK_BYTES // max(1, params.segments)
+    blocks = -(-params.disk_bytes // SECTOR_BYTES)
+    segment_blocks = params.buffer_bytes // SECTOR_BYTES // max(1, params.segments)
     return check_disk(Disk(
         **platters(blocks, params.n_heads, sectors, rev_ns, seeks, skews, head_switch),
         **plain_electronics(params.overhead_ns, params.reads_ahead, segment_blocks), write_settle_ns=params.write_settle_ns,
-        bus_ns=BLOCK_BYTES * SECOND_NS // params.bus_rate, ahead_after_sequence=0, ahead_stops_at_once=1, almost_hits=1,
+        bus_ns=SECTOR_BYTES * SECOND_NS // params.bus_rate, ahead_after_sequence=0, ahead_stops_at_once=1, almost_hits=1,
         keeps_read=1, hits_written=1, buffers_writes=params.buffers_writes, joins_writes=1, segments=params.segments,
         write_segments=params.segments, own_write_segments=0, segment_blocks=segment_blocks,
         passes=params.passes))

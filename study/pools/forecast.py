@@ -36,7 +36,7 @@ from study.sizes import size_of
 
 ERAS = ("b103", "b117", "b141_df", "b141")      # first fit; dynamic fit at 30 %, at 4 %; new dynamic fit
 N_TXGS, TXG_RECORDS = 8, 1024       # written; less where that would be more than
-FIRST_TXG = 1
+FIRST_GROUP = 1         # number of the first transaction group that is written
 MAX_BYTES = 2**50     # of a disk that is described
 MAX_SHARE = 0.25                    # of what is free
 COLUMNS = ["vdev", "rules", "records per write", "KiB per write", "writes of one record, %", "gangs, %",
@@ -160,9 +160,9 @@ def _write(pool, n: int, record_bytes: int) -> np.ndarray | None:
     """Where the `n` records of each group went, (group, record); None if they found no room."""
     op = np.tile(np.append(np.full(n, ALLOCATE), END_OF_TXG), N_TXGS)
     is_one = (op == ALLOCATE).astype(np.int64)
-    txgs = np.repeat(np.arange(FIRST_TXG, FIRST_TXG + N_TXGS), n + 1)
+    txgs = np.repeat(np.arange(FIRST_GROUP, FIRST_GROUP + N_TXGS), n + 1)
     rows = Rows(op=op, n_bytes=record_bytes * is_one, which=txgs * (1 - is_one), n_copies=is_one,
-                first_txg=np.array([FIRST_TXG]))
+                first_txg=np.array([FIRST_GROUP]))
     decided = decided_for(rows, pool)
     has_room = run(pool, rows, decided) == OK and (decided.offset != NOWHERE).all()
     return decided.offset.reshape(N_TXGS, n) if has_room else None
@@ -171,7 +171,7 @@ def _write(pool, n: int, record_bytes: int) -> np.ndarray | None:
 def _of_gangs(pool, vdev: int, name: str, n: int, record_bytes: int, metaslab_bytes: int) -> Forecast:
     """The forecast where some of the `n` records of each group have to be gangs."""
     pieces = new_pieces(N_TXGS * n, record_bytes)
-    if write_in_pieces(pool, pieces, FIRST_TXG, N_TXGS, n, record_bytes) != OK:
+    if write_in_pieces(pool, pieces, FIRST_GROUP, N_TXGS, n, record_bytes) != OK:
         raise UserError(f"vdev {vdev} has no room for records of {record_bytes} bytes, not even in pieces; "
                         "take smaller ones")
     n_pieces, n_written = int(pieces.n[0]), N_TXGS * n

@@ -13,7 +13,8 @@ from model.structures.sentinels import NIL
 from model.zfs.arc import columns as header
 from model.zfs.arc.lists import ANONYMOUS, MFU, total_bytes
 from model.zfs.dmu import columns as dirtied
-from model.zfs.dmu.dirty import QUARTERS, WRITTEN
+from model.zfs.dmu.dirty import WRITTEN
+from model.zfs.shared_numbers import TXG_SIZE
 from model.zfs.vdev import cache_replay
 from model.zfs.vdev.cache_replay import COMPLETION, READ
 from model.zfs.vdev.leaves import FOR_LINE, FOR_TXG
@@ -124,7 +125,7 @@ def blocks_under_way(x):
     """Blocks that the groups not yet written hold: {block: groups}."""
     txgs, blocks = x.machine.txgs, {}
     for group in {int(txgs.open_txg[0]), int(txgs.quiesced[0]), int(txgs.syncing[0])} - {0}:
-        quarter = group % QUARTERS
+        quarter = group % TXG_SIZE
         first = quarter * txgs.room + 1
         for row in txgs.entries[first:first + txgs.quarters[quarter, dirtied.N_USED]]:
             if group != txgs.syncing[0] or row[dirtied.WRITING] != WRITTEN:

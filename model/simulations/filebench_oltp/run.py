@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from model.devices import drive_columns as queued
-from model.devices.command_queue import BLOCK_SHIFT
+from model.devices.sectors import SECTOR_SHIFT
 from model.events import ring
 from model.events.accounts import change_by
 from model.events.calendar import NEVER, next_source, set_time, settle
@@ -125,7 +125,7 @@ def _draws_left(sources, workload, threads, source):
 @part
 def _is_past_the_end(leaves):
     """Whether a write in the outbox does not fit on its disk."""
-    end, is_past = (leaves.disk.disk.layout.n_blocks << BLOCK_SHIFT) - BACK_BYTES, False
+    end, is_past = (leaves.disk.disk.layout.n_blocks << SECTOR_SHIFT) - BACK_BYTES, False
     for i in range(leaves.n_out[0]):
         io = leaves.outbox[i]
         is_past |= leaves.queue.offset[io] + leaves.queue.n_bytes[io] > end

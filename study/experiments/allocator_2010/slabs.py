@@ -20,8 +20,9 @@ import pandas as pd
 from model.zfs.ageing.rewrites import Rewrites, rows, writes
 from model.zfs.eras import era
 from model.zfs.metaslab.new_pool import metaslab_shift, new_pool, vdev_asize
-from model.zfs.metaslab.replay import FIRST_TXG, Rows, decided_for, run
+from model.zfs.metaslab.replay import Rows, decided_for, run
 from model.zfs.metaslab.state import EXACT, FAST, MetaslabParams, TopVdev
+from model.zfs.shared_numbers import FIRST_TXG
 from model.zfs.space.replay_exact import ALLOCATE, TXG_END
 from model.zfs.space.status import OK
 from study.documents import priors
