@@ -27,7 +27,7 @@ from model.devices.sectors import SECTOR_SHIFT
 from model.events import ring
 from model.events.accounts import change_by
 from model.events.calendar import NEVER, next_source, set_time, settle
-from model.events.clock import SECOND_NS, TICK_NS
+from model.events.clock import SECOND_NS
 from model.events.queues import NOBODY
 from model.jit import kernel, part
 from model.simulations.filebench_oltp import columns as oltp
@@ -55,8 +55,9 @@ from model.simulations.filebench_oltp.threads import shadow_event, writer_event
 from model.simulations.filebench_oltp.txgs import sync_event, timer_event
 from model.simulations.rules import Rules
 from model.structures.sentinels import NIL
-from model.zfs.arc.arc import Arc, adjust, arc_params, new_arc
+from model.zfs.arc.arc import Arc, arc_params, new_arc
 from model.zfs.arc.lists import has_nodes, total_bytes
+from model.zfs.arc.reclaim import reclaim_event
 from model.zfs.dmu.after_loading import preallocate, warm
 from model.zfs.dmu.dirty import has_room
 from model.zfs.dmu.layout import MAX_LEVELS
@@ -83,13 +84,6 @@ def _send(m, leaves, now, leaf):
             record_command(leaves.recorder, leaves, now, leaf, ends)
         leaf = -1
     leaves.n_out[0] = 0
-
-
-@part
-def _reclaim(m, now):
-    """The thread that looks after the ARC every second."""
-    adjust(m.arc, m.arc_params, now // TICK_NS)
-    set_time(m.calendar, m.sources.reclaim, now + SECOND_NS)
 
 
 @part
@@ -171,7 +165,7 @@ def run(m, leaves):
             elif source == sources.timer:
                 timer_event(m, now)
             elif source == sources.reclaim:
-                _reclaim(m, now)
+                reclaim_event(m, now)
             elif source < sources.shadows:
                 writer_event(m, now, source - sources.writers)
             else:
