@@ -4,12 +4,11 @@ import pandas as pd
 
 from model.devices.sectors import SECTOR_BYTES
 from model.zfs.metaslab.replay import ADD_VDEV, ALLOCATE, END_OF_TXG, FREE, NO_BLOCK, Rows
+from model.zfs.metaslab.state import MAX_COPIES
 from model.zfs.shared_numbers import FIRST_TXG
 from model.zfs.space.replay_exact import NEW_MAP
 from study.errors import UserError
 from study.replays.alloc_trace import Trace, refuse_rows
-
-MAX_COPIES = 3
 
 
 def _copies(trace: Trace) -> np.ndarray:
