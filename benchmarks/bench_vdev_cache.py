@@ -6,13 +6,13 @@ what the C code took when the traces were recorded (gcc -O2, no assertions, anot
 
 import pytest
 
+from model.devices.sectors import SECTOR_BYTES
 from model.events.streams import stream
 from model.zfs.vdev import cache_replay
 from model.zfs.vdev.cache import FILL_RULES, VdevCacheParams, new_cache
 from model.zfs.vdev.cache_replay import READ
 from model.zfs.vdev.random_reads import RecordReads, random_record_reads
 from study.project import DATA
-from study.replays.trace_file import SECTOR
 from study.replays.vdev_cache import read_stats, read_vdev_cache_trace
 
 TRACES = DATA / "traces" / "vdev_cache"
@@ -30,8 +30,8 @@ def run_of(params, operations, fill_ticks):
 @pytest.mark.parametrize("name", ["user8k", "mix_max1", "mix_L2", "mixw_L2", "meta_L1", "meta_slowtick"])
 def bench_recorded_trace(name, per_operation):
     columns, entry = read_vdev_cache_trace(TRACES / f"{name}.parquet"), read_stats(TRACES / "stats.jsonl")[name]
-    operations = cache_replay.operations(columns["tick"], columns["op"], columns["off512"] * SECTOR,
-                                             columns["size512"] * SECTOR, dont_cache=columns["nocache"])
+    operations = cache_replay.operations(columns["tick"], columns["op"], columns["off512"] * SECTOR_BYTES,
+                                             columns["size512"] * SECTOR_BYTES, dont_cache=columns["nocache"])
     params = VdevCacheParams(**entry.sizes)
     note = f"recorded C code, another machine: {RECORDED_NS[name]}" if name in RECORDED_NS else ""
     per_operation("vdev cache: recorded traces, completions as recorded", name, len(operations.tick),

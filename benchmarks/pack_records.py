@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pyarrow
 
-SECTOR = 512
+from model.devices.sectors import SECTOR_BYTES
+
 LENGTH_BYTES = 4        # in front of what is compressed
 MAX_BYTES = 200 * 2**20        # of a file
 
@@ -27,7 +28,7 @@ def ratio(content: bytes, record_bytes: int) -> float:
 def kept(record: bytes) -> int:
     """B on disk."""
     packed = len(pyarrow.compress(record, codec="lz4_raw", asbytes=True)) + LENGTH_BYTES
-    packed = -(-packed // SECTOR) * SECTOR
+    packed = -(-packed // SECTOR_BYTES) * SECTOR_BYTES
     return packed if packed <= len(record) - len(record) // 8 else len(record)
 
 

@@ -10,9 +10,10 @@ need be written (`is_volatile` 0: a battery-backed controller or array that says
 ask, and is only safe with such a cache. What the flush of an SSD costs: `model.devices.ssd`.
 """
 
+from model.devices import arm_columns as arm
+from model.devices import overhead_columns as overhead
 from model.devices.disk import advance
 from model.devices.disk_buffer import stop, write_all
-from model.devices.disk_mechanics import READ_HIT, WROTE
 from model.jit import kernel, part
 
 
@@ -28,4 +29,4 @@ def write_out(disk, state, unit, now):
 def flush(disk, state, unit, now, is_volatile):
     """When a flush that comes to an idle disk at `now` is done."""
     done = write_out(disk, state, unit, now) if is_volatile else now
-    return done + disk.command_ns[READ_HIT, state.units[unit, WROTE]]
+    return done + disk.command_ns[overhead.READ_HIT, state.units[unit, arm.WROTE]]

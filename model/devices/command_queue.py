@@ -40,40 +40,18 @@ from typing import NamedTuple
 
 import numpy as np
 
+from model.devices import arm_columns as arm
+from model.devices import drive_columns as queued
+from model.devices import overhead_columns as overhead
 from model.devices.cache_flush import flush
 from model.devices.disk import advance, serve
-from model.devices.disk_mechanics import (
-    FREE,
-    READ_MISS,
-    WRITE_THROUGH,
-    WROTE,
-    Disk,
-    DiskState,
-    find,
-    new_state,
-    rotation,
-    seek_time,
-    wait_for,
-)
+from model.devices.disk_mechanics import Disk, DiskState, find, new_state, rotation, seek_time, wait_for
+from model.devices.sectors import SECTOR_BYTES, SECTOR_SHIFT
 from model.jit import kernel, part
 
 READ, WRITE = 0, 1
 FLUSH = -1  # offset of a command that flushes the write cache
-BLOCK_SHIFT = 9  # of 512 B
 
-# Columns of Drives.units, a row for each disk.
-N_COMMANDS = 0  # in the drive, the one being served among them
-N_WAITING = 1  # in the driver
-BUSY_SINCE = 2  # ns when the drive began to serve without a pause
-BUSY_NS = 3  # time during which some command was being served, up to the last pause
-SERVICE_NS = 4  # sum of the service times of what has been served, or is
-N_SERVED = 5
-SERVED_BYTES = 6
-BARRIER = 7  # the place in the driver's list behind the last flush, or 0
-N_COLUMNS = 8
-
-# Columns of Drives.first: where the first sector of a command lies, and by how many later ones it has been passed over.
-ITS_CYLINDER, ITS_HEAD, ITS_ANGLE, PASSED = 0, 1, 2, 3  # the angle in ns of a revolution
 UNKNOWN = -1  # a cylinder that has not been looked up
 
 
@@ -91,10 +69,10 @@ class Drive(NamedTuple):
 class Drives(NamedTuple):
     """Where the disks are, and what waits for them. Commands go by number."""
 
-    units: np.ndarray  # [disk, column]; see N_COMMANDS and the others
+    units: np.ndarray  # [disk, column]: see model.devices.drive_columns
     commands: np.ndarray  # [disk, place]: in the drive, in order of arrival, but the one being served first
     waiting: np.ndarray  # [disk, place]: in the driver, in the order in which the drive will get them
-    first: np.ndarray  # [command, column]; see ITS_CYLINDER; of those in a drive
+    first: np.ndarray  # [command, column], of those in a drive: see model.devices.drive_columns
     state: DiskState
     n_drawn: np.ndarray  # one element
 
@@ -105,8 +83,8 @@ class Drives(NamedTuple):
 @kernel
 def place_in_list(drives, unit, command, offset):
     """Where the elevator puts a command among those waiting. `offset` is per command."""
-    waiting, n, own = drives.waiting, drives.units[unit, N_WAITING], offset[command]
-    begin = drives.units[unit, BARRIER]
+    waiting, n, own = drives.waiting, drives.units[unit, queued.N_WAITING], offset[command]
+    begin = drives.units[unit, queued.BARRIER]
     if own == FLUSH or n == begin:
         return n
     place = begin + 1
@@ -123,28 +101,28 @@ def place_in_list(drives, unit, command, offset):
 
 @part
 def _wait(drive, drives, unit, command, offset):
-    n = drives.units[unit, N_WAITING]
+    n = drives.units[unit, queued.N_WAITING]
     place = place_in_list(drives, unit, command, offset) if drive.sorts else n
     for i in range(n, place, -1):
         drives.waiting[unit, i] = drives.waiting[unit, i - 1]
     drives.waiting[unit, place] = command
-    drives.units[unit, N_WAITING] = n + 1
+    drives.units[unit, queued.N_WAITING] = n + 1
     if offset[command] == FLUSH:
-        drives.units[unit, BARRIER] = n + 1
+        drives.units[unit, queued.BARRIER] = n + 1
 
 
 @kernel
 def _to_drive(drives, unit, command):
     """The drive takes a command."""
-    drives.first[command, ITS_CYLINDER], drives.first[command, PASSED] = UNKNOWN, 0
-    drives.commands[unit, drives.units[unit, N_COMMANDS]] = command
-    drives.units[unit, N_COMMANDS] += 1
+    drives.first[command, queued.ITS_CYLINDER], drives.first[command, queued.PASSED] = UNKNOWN, 0
+    drives.commands[unit, drives.units[unit, queued.N_COMMANDS]] = command
+    drives.units[unit, queued.N_COMMANDS] += 1
 
 
 @kernel
 def hand_over(drive, drives, unit, command, offset):
     """Give a command to the driver, which passes it on if the drive has room. `offset` is per command."""
-    if drives.units[unit, N_COMMANDS] < drive.depth:  # then nothing waits
+    if drives.units[unit, queued.N_COMMANDS] < drive.depth:  # then nothing waits
         _to_drive(drives, unit, command)
     else:
         _wait(drive, drives, unit, command, offset)
@@ -153,10 +131,10 @@ def hand_over(drive, drives, unit, command, offset):
 @kernel
 def send(drive, drives, unit, now, command, offset):
     """As `hand_over`. True if the drive had none: `start` it."""
-    is_idle = drives.units[unit, N_COMMANDS] == 0
+    is_idle = drives.units[unit, queued.N_COMMANDS] == 0
     hand_over(drive, drives, unit, command, offset)
     if is_idle:
-        drives.units[unit, BUSY_SINCE] = now
+        drives.units[unit, queued.BUSY_SINCE] = now
     return is_idle
 
 
@@ -166,16 +144,17 @@ def send(drive, drives, unit, now, command, offset):
 @kernel
 def _find_first(disk, first, command, offset):
     """Look up where the first sector of a command lies."""
-    _, _, cylinder, head, its_angle = find(disk, offset >> BLOCK_SHIFT)
-    first[command, ITS_CYLINDER], first[command, ITS_HEAD], first[command, ITS_ANGLE] = cylinder, head, its_angle
+    _, _, cylinder, head, its_angle = find(disk, offset >> SECTOR_SHIFT)
+    first[command, queued.ITS_CYLINDER], first[command, queued.ITS_HEAD] = cylinder, head
+    first[command, queued.ITS_ANGLE] = its_angle
 
 
 @kernel
 def cost(disk, state, unit, turned, first, command, is_write):
     """Time until the first sector of a command is reached by an arm that begins when the spindle is at `turned`."""
-    cylinder, head = first[command, ITS_CYLINDER], first[command, ITS_HEAD]
+    cylinder, head = first[command, queued.ITS_CYLINDER], first[command, queued.ITS_HEAD]
     seek = seek_time(disk, state, unit, cylinder, head, is_write)
-    return seek + wait_for(disk.rev_ns, turned, seek, first[command, ITS_ANGLE])
+    return seek + wait_for(disk.rev_ns, turned, seek, first[command, queued.ITS_ANGLE])
 
 
 @kernel
@@ -191,17 +170,17 @@ def _before_flush(drives, unit, n, offset):
 def choose(drive, drives, unit, now, offset, kind):
     """The place, among the commands in the drive, of the one to serve next. `offset` and `kind` are per command."""
     disk, state, best, reached_first = drive.disk, drives.state, 0, -1
-    n = _before_flush(drives, unit, min(drive.window, drives.units[unit, N_COMMANDS]), offset)
-    if n <= 1 or len(drive.drawn_ns) > 0 or drives.first[drives.commands[unit, 0], PASSED] >= drive.disk.passes:
+    n = _before_flush(drives, unit, min(drive.window, drives.units[unit, queued.N_COMMANDS]), offset)
+    if n <= 1 or len(drive.drawn_ns) > 0 or drives.first[drives.commands[unit, 0], queued.PASSED] >= drive.disk.passes:
         return best  # no other has been passed over more often than the oldest
-    wrote, free = state.units[unit, WROTE], state.units[unit, FREE]
-    to_read = max(now + disk.command_ns[READ_MISS, wrote], free)  # when the arm can go
-    to_write = max(now + disk.command_ns[WRITE_THROUGH, wrote], free)
+    wrote, free = state.units[unit, arm.WROTE], state.units[unit, arm.FREE]
+    to_read = max(now + disk.command_ns[overhead.READ_MISS, wrote], free)  # when the arm can go
+    to_write = max(now + disk.command_ns[overhead.WRITE_THROUGH, wrote], free)
     read_turned, write_turned = rotation(disk, state, unit, to_read), rotation(disk, state, unit, to_write)
     for place in range(n):
         command = drives.commands[unit, place]
         is_write = kind[command] == WRITE
-        if drives.first[command, ITS_CYLINDER] == UNKNOWN:
+        if drives.first[command, queued.ITS_CYLINDER] == UNKNOWN:
             _find_first(disk, drives.first, command, offset[command])
         reached = to_write if is_write else to_read
         reached += cost(disk, state, unit, write_turned if is_write else read_turned, drives.first, command, is_write)
@@ -218,8 +197,8 @@ def _serve(drive, drives, unit, now, offset, n_bytes, is_write):
         return now + drive.drawn_ns[(drives.n_drawn[0] - 1) % len(drive.drawn_ns)]
     if offset == FLUSH:
         return flush(drive.disk, drives.state, unit, now, drive.is_volatile)
-    block = offset >> BLOCK_SHIFT
-    count = max(1, ((offset + n_bytes + 511) >> BLOCK_SHIFT) - block)
+    block = offset >> SECTOR_SHIFT
+    count = max(1, ((offset + n_bytes + SECTOR_BYTES - 1) >> SECTOR_SHIFT) - block)
     return serve(drive.disk, drives.state, unit, now, block, count, is_write)
 
 
@@ -232,11 +211,11 @@ def start(drive, drives, unit, now, offset, n_bytes, kind):
     command = drives.commands[unit, place]
     for i in range(place, 0, -1):
         drives.commands[unit, i] = drives.commands[unit, i - 1]
-        drives.first[drives.commands[unit, i], PASSED] += 1
+        drives.first[drives.commands[unit, i], queued.PASSED] += 1
     drives.commands[unit, 0] = command
     done = _serve(drive, drives, unit, now, offset[command], n_bytes[command], kind[command] == WRITE)
-    drives.units[unit, SERVICE_NS] += done - now
-    drives.units[unit, SERVED_BYTES] += n_bytes[command]
+    drives.units[unit, queued.SERVICE_NS] += done - now
+    drives.units[unit, queued.SERVED_BYTES] += n_bytes[command]
     return done
 
 
@@ -245,15 +224,15 @@ def finish(drives, unit):
     """The command being served is done: its number. The driver gives the drive the next that waits."""
     units, commands, waiting = drives.units, drives.commands, drives.waiting
     done = commands[unit, 0]
-    units[unit, N_COMMANDS] -= 1
-    for i in range(units[unit, N_COMMANDS]):
+    units[unit, queued.N_COMMANDS] -= 1
+    for i in range(units[unit, queued.N_COMMANDS]):
         commands[unit, i] = commands[unit, i + 1]
-    units[unit, N_SERVED] += 1
-    if units[unit, N_WAITING] > 0:
+    units[unit, queued.N_SERVED] += 1
+    if units[unit, queued.N_WAITING] > 0:
         command = waiting[unit, 0]
-        units[unit, N_WAITING] -= 1
-        units[unit, BARRIER] = max(0, units[unit, BARRIER] - 1)
-        for i in range(units[unit, N_WAITING]):
+        units[unit, queued.N_WAITING] -= 1
+        units[unit, queued.BARRIER] = max(0, units[unit, queued.BARRIER] - 1)
+        for i in range(units[unit, queued.N_WAITING]):
             waiting[unit, i] = waiting[unit, i + 1]
         _to_drive(drives, unit, command)
     return done
@@ -262,7 +241,7 @@ def finish(drives, unit):
 @kernel
 def pause(drives, unit, now):
     """The drive has nothing left to serve."""
-    drives.units[unit, BUSY_NS] += now - drives.units[unit, BUSY_SINCE]
+    drives.units[unit, queued.BUSY_NS] += now - drives.units[unit, queued.BUSY_SINCE]
 
 
 # ---- making them ----
@@ -282,5 +261,6 @@ def new_drives(drive, max_commands, n_numbers, phase_ns):
     """Idle drives, arms at cylinder 0; each with at most `max_commands` at a time, of numbers below `n_numbers`."""
     n_disks = len(phase_ns)
     places = np.zeros((2, n_disks, max_commands), np.int64)
-    return Drives(np.zeros((n_disks, N_COLUMNS), np.int64), places[0], places[1], np.zeros((n_numbers, 4), np.int64),
-                  new_state(drive.disk, phase_ns), np.zeros(1, np.int64))
+    return Drives(units=np.zeros((n_disks, queued.N_COLUMNS), np.int64), commands=places[0], waiting=places[1],
+                  first=np.zeros((n_numbers, queued.N_FIRST_COLUMNS), np.int64), state=new_state(drive.disk, phase_ns),
+                  n_drawn=np.zeros(1, np.int64))

@@ -26,12 +26,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from model.devices import overhead_columns as overhead
 from model.devices.command_queue import Drive, check_drive
 from model.devices.disk_geometry import Zone, make_layout
 from model.devices.disk_mechanics import AHEAD_BLOCKS, AHEAD_NONE, Disk, check_disk, seek_curve
-
-SECOND_NS = 10**9
-BLOCK_BYTES = 512
+from model.devices.sectors import SECTOR_BYTES
+from model.events.clock import SECOND_NS
 
 
 class SheetParams(NamedTuple):
@@ -80,9 +80,9 @@ def check_params(params):
                              "choose one in that range")
     if params.segments == 0 and (params.buffers_writes or params.reads_ahead):
         raise ValueError("segments of a disk is 0, but it buffers writes or reads ahead; choose at least 1, or neither")
-    if params.segments and params.buffer_bytes < params.segments * BLOCK_BYTES:
+    if params.segments and params.buffer_bytes < params.segments * SECTOR_BYTES:
         raise ValueError(f"buffer_bytes of a disk is {params.buffer_bytes}, which gives {params.segments} segments less "
-                         f"than a block each; choose at least {params.segments * BLOCK_BYTES}")
+                         f"than a block each; choose at least {params.segments * SECTOR_BYTES}")
 
 
 def platters(n_blocks: int, n_heads: int, sectors: np.ndarray, rev_ns: int, seeks_ns: tuple[int, int, int],
@@ -90,8 +90,10 @@ def platters(n_blocks: int, n_heads: int, sectors: np.ndarray, rev_ns: int, seek
     """The fields of `Disk` that describe arm and platters. Zones of equally many cylinders have tracks of `sectors`, outer
     first; `seeks_ns` is over one cylinder, average, full; `skews_ns` of a track and of a cylinder's first track."""
     per_zone = max(1, -(-n_blocks // (n_heads * int(np.sum(sectors)))))
-    zones = [Zone(i * per_zone, (i + 1) * per_zone - 1, int(n), *(float(np.ceil(ns / rev_ns * n)) for ns in skews_ns))  # type: ignore[arg-type]  # two skews
-             for i, n in enumerate(sectors)]
+    of_track_ns, of_cylinder_ns = skews_ns
+    zones = [Zone(first_cylinder=i * per_zone, last_cylinder=(i + 1) * per_zone - 1, sectors=int(n),
+                  track_skew=float(np.ceil(of_track_ns / rev_ns * n)),
+                  cylinder_skew=float(np.ceil(of_cylinder_ns / rev_ns * n))) for i, n in enumerate(sectors)]
     layout = make_layout(zones, n_heads)
     return {"layout": layout, "rev_ns": rev_ns, "seek_ns": seek_curve(layout.n_cylinders, *seeks_ns),
             "head_switch_ns": head_switch_ns}
@@ -100,10 +102,10 @@ def platters(n_blocks: int, n_heads: int, sectors: np.ndarray, rev_ns: int, seek
 def plain_electronics(overhead_ns: int, reads_ahead: int, segment_blocks: int) -> dict[str, Any]:
     """The fields of `Disk` that no data sheet gives: one overhead, a bus that starts with the first block and is free
     meanwhile, read-ahead that fills a segment."""
-    return {"command_ns": np.full((4, 2), overhead_ns, np.int64), "idle_hit_ns": 0, "data_ready_ns": 0, "reconnect_ns": 0,
-            "done_ns": np.zeros(2, np.int64), "write_seek_min_ns": 0, "holds_bus": 0, "watermark": 0.0, "write_gather": 1,
-            "read_on_arrival": 0, "write_on_arrival": 0, "ahead": AHEAD_BLOCKS if reads_ahead else AHEAD_NONE,
-            "ahead_blocks": segment_blocks, "ahead_on_hit": 1}
+    return {"command_ns": np.full((overhead.N_KINDS, 2), overhead_ns, np.int64), "idle_hit_ns": 0, "data_ready_ns": 0,
+            "reconnect_ns": 0, "done_ns": np.zeros(2, np.int64), "write_seek_min_ns": 0, "holds_bus": 0, "watermark": 0.0,
+            "write_gather": 1, "read_on_arrival": 0, "write_on_arrival": 0,
+            "ahead": AHEAD_BLOCKS if reads_ahead else AHEAD_NONE, "ahead_blocks": segment_blocks, "ahead_on_hit": 1}
 
 
 def _skews(params, rev_ns):
@@ -124,15 +126,15 @@ def sheet_disk(params: SheetParams) -> Disk:
 def _sheet_disk(params):
     rev_ns = 60 * SECOND_NS // params.rpm
     rates = np.linspace(params.outer_rate, params.inner_rate, params.n_zones)
-    sectors = np.maximum(1, (rates * rev_ns / SECOND_NS).astype(np.int64) // BLOCK_BYTES)
+    sectors = np.maximum(1, (rates * rev_ns / SECOND_NS).astype(np.int64) // SECTOR_BYTES)
     *skews, head_switch = _skews(params, rev_ns)
     seeks = params.first_seek_ns, params.average_seek_ns, params.full_seek_ns
-    blocks = -(-params.disk_bytes // BLOCK_BYTES)
-    segment_blocks = params.buffer_bytes // BLOCK_BYTES // max(1, params.segments)
+    blocks = -(-params.disk_bytes // SECTOR_BYTES)
+    segment_blocks = params.buffer_bytes // SECTOR_BYTES // max(1, params.segments)
     return check_disk(Disk(
         **platters(blocks, params.n_heads, sectors, rev_ns, seeks, skews, head_switch),
         **plain_electronics(params.overhead_ns, params.reads_ahead, segment_blocks), write_settle_ns=params.write_settle_ns,
-        bus_ns=BLOCK_BYTES * SECOND_NS // params.bus_rate, ahead_after_sequence=0, ahead_stops_at_once=1, almost_hits=1,
+        bus_ns=SECTOR_BYTES * SECOND_NS // params.bus_rate, ahead_after_sequence=0, ahead_stops_at_once=1, almost_hits=1,
         keeps_read=1, hits_written=1, buffers_writes=params.buffers_writes, joins_writes=1, segments=params.segments,
         write_segments=params.segments, own_write_segments=0, segment_blocks=segment_blocks,
         passes=params.passes))

@@ -21,43 +21,23 @@ Not modelled: thermal recalibration, spare-sector excursions within a revolution
 the electronics' own variation. What each is worth shows in the replay of real drives.
 """
 
+from model.devices import arm_columns as arm
+from model.devices import layout_columns as laid
+from model.devices import overhead_columns as overhead
+from model.devices import segment_columns as cached
 from model.devices.disk_buffer import claim, extend, look_for, make_room, stop, take_in, touch, touches, write_when_idle
 from model.devices.disk_geometry import locate, run_on_track, stand
 from model.devices.disk_mechanics import (
-    AHEAD_BLOCK,
     AHEAD_BLOCKS,
     AHEAD_CYLINDER,
-    AHEAD_LIMIT,
     AHEAD_NEXT_TRACK,
     AHEAD_NONE,
-    AHEAD_SEGMENT,
-    AHEAD_TIME,
-    AT_CYLINDER,
-    AT_HEAD,
-    EXPECTED,
-    FIRST,
-    FREE,
     FROM_AHEAD,
     FROM_BUFFER,
     FROM_PLATTER,
-    IDLE,
-    LAST,
     PARTLY,
-    READ_HIT,
-    READ_MISS,
-    SECTORS,
-    SERVED,
-    STOP_CYLINDER,
-    STOP_HEAD,
-    STOP_TIME,
-    TAKEN,
     TO_BUFFER,
     TO_PLATTER,
-    UNWRITTEN,
-    WRITE_BUFFERED,
-    WRITE_THROUGH,
-    WRITTEN,
-    WROTE,
     Disk,
     approach,
     transfer,
@@ -68,39 +48,40 @@ from model.jit import kernel, part
 @kernel
 def _read_ahead(disk, state, unit, now):
     """Let the read-ahead of a disk run until `now`, and note where its arm would be if stopped then."""
-    units, segment = state.units, state.units[unit, AHEAD_SEGMENT]
-    units[unit, STOP_CYLINDER], units[unit, STOP_HEAD] = units[unit, AT_CYLINDER], units[unit, AT_HEAD]
-    units[unit, STOP_TIME] = max(now, units[unit, FREE])
-    while units[unit, AHEAD_BLOCK] < units[unit, AHEAD_LIMIT] and units[unit, AHEAD_TIME] < now:
-        block = units[unit, AHEAD_BLOCK]
-        zone, place, cylinder, head, there, start = approach(disk, state, unit, units[unit, AHEAD_TIME], 0, block, False)
-        units[unit, STOP_CYLINDER], units[unit, STOP_HEAD], units[unit, STOP_TIME] = cylinder, head, max(now, there)
-        sectors = disk.layout.zones[zone, SECTORS]
+    units, segment = state.units, state.units[unit, arm.AHEAD_SEGMENT]
+    units[unit, arm.STOP_CYLINDER], units[unit, arm.STOP_HEAD] = units[unit, arm.AT_CYLINDER], units[unit, arm.AT_HEAD]
+    units[unit, arm.STOP_TIME] = max(now, units[unit, arm.FREE])
+    while units[unit, arm.AHEAD_BLOCK] < units[unit, arm.AHEAD_LIMIT] and units[unit, arm.AHEAD_TIME] < now:
+        block = units[unit, arm.AHEAD_BLOCK]
+        zone, place, cylinder, head, there, start = approach(disk, state, unit, units[unit, arm.AHEAD_TIME], 0, block, False)
+        units[unit, arm.STOP_CYLINDER], units[unit, arm.STOP_HEAD] = cylinder, head
+        units[unit, arm.STOP_TIME] = max(now, there)
+        sectors = disk.layout.zones[zone, laid.SECTORS]
         passed = (now - start) * sectors // disk.rev_ns
         if start >= now or passed == 0:
             if start < now and not disk.ahead_stops_at_once:
-                units[unit, STOP_TIME] = start + disk.rev_ns // sectors
+                units[unit, arm.STOP_TIME] = start + disk.rev_ns // sectors
             break
-        run, span = run_on_track(disk.layout, zone, block, place, min(passed, units[unit, AHEAD_LIMIT] - block))
-        units[unit, AT_CYLINDER], units[unit, AT_HEAD] = cylinder, head
-        units[unit, AHEAD_BLOCK] += run
-        units[unit, AHEAD_TIME] = start + span * disk.rev_ns // sectors
-    extend(disk, state, unit, segment, units[unit, AHEAD_BLOCK])
-    if units[unit, AHEAD_BLOCK] >= units[unit, AHEAD_LIMIT]:
-        units[unit, AHEAD_SEGMENT] = -1
-        units[unit, FREE] = max(units[unit, FREE], units[unit, AHEAD_TIME])
+        run, span = run_on_track(disk.layout, zone, block, place, min(passed, units[unit, arm.AHEAD_LIMIT] - block))
+        units[unit, arm.AT_CYLINDER], units[unit, arm.AT_HEAD] = cylinder, head
+        units[unit, arm.AHEAD_BLOCK] += run
+        units[unit, arm.AHEAD_TIME] = start + span * disk.rev_ns // sectors
+    extend(disk, state, unit, segment, units[unit, arm.AHEAD_BLOCK])
+    if units[unit, arm.AHEAD_BLOCK] >= units[unit, arm.AHEAD_LIMIT]:
+        units[unit, arm.AHEAD_SEGMENT] = -1
+        units[unit, arm.FREE] = max(units[unit, arm.FREE], units[unit, arm.AHEAD_TIME])
 
 
 @kernel
 def advance(disk, state, unit, now):
     """Let a disk do until `now` what it does when no command needs its arm: write from its buffer, or else read ahead."""
     units = state.units
-    if units[unit, AHEAD_SEGMENT] >= 0:
-        writes = units[unit, TAKEN] > 0 and units[unit, IDLE] < now
-        _read_ahead(disk, state, unit, units[unit, IDLE] if writes else now)
+    if units[unit, arm.AHEAD_SEGMENT] >= 0:
+        writes = units[unit, arm.TAKEN] > 0 and units[unit, arm.IDLE] < now
+        _read_ahead(disk, state, unit, units[unit, arm.IDLE] if writes else now)
         if writes:
             stop(state, unit)
-    if units[unit, TAKEN] > 0:
+    if units[unit, arm.TAKEN] > 0:
         write_when_idle(disk, state, unit, now)
 
 
@@ -109,9 +90,9 @@ def _segment_of(disk, state, unit, block):
     """The segment that holds `block`, the one that reaches furthest if several do; -1 if none does."""
     best, reach = -1, block - 1
     for segment in range(disk.segments if touches(disk, state.buffer, unit, block, block) else 0):
-        first, last = state.buffer[unit, FIRST, segment], state.buffer[unit, LAST, segment]
-        almost = disk.almost_hits and block == last and segment == state.units[unit, AHEAD_SEGMENT]
-        usable = disk.hits_written or not state.buffer[unit, WRITTEN, segment]
+        first, last = state.buffer[unit, cached.FIRST, segment], state.buffer[unit, cached.LAST, segment]
+        almost = disk.almost_hits and block == last and segment == state.units[unit, arm.AHEAD_SEGMENT]
+        usable = disk.hits_written or not state.buffer[unit, cached.WRITTEN, segment]
         if usable and (first <= block < last or almost) and last > reach:
             best, reach = segment, last
     return best
@@ -131,12 +112,12 @@ def _limit_of_ahead(disk, first, end):
         cylinder, _, _ = stand(layout, zone, place)
         if home >= 0 and (disk.ahead != AHEAD_CYLINDER or cylinder != home):
             break
-        home, track = cylinder, limit - place % layout.zones[zone, SECTORS]
+        home, track = cylinder, limit - place % layout.zones[zone, laid.SECTORS]
         limit += run_on_track(layout, zone, limit, place, layout.n_blocks)[0]
     if disk.ahead != AHEAD_NEXT_TRACK:
         return min(limit, end + disk.ahead_blocks)
     if first < track:  # the stream has crossed into this track: one more
-        limit += layout.zones[zone, SECTORS]
+        limit += layout.zones[zone, laid.SECTORS]
     return min(limit, layout.n_blocks)
 
 
@@ -144,16 +125,17 @@ def _limit_of_ahead(disk, first, end):
 def _read_on(disk, state, unit, segment, running, media_end, block, end, ready):
     """After a read of block … end − 1: keep or start read-ahead into its segment. `media_end` is 0 if it was all there."""
     units, buffer = state.units, state.buffer
-    limit = _limit_of_ahead(disk, buffer[unit, FIRST, segment], end)
+    limit = _limit_of_ahead(disk, buffer[unit, cached.FIRST, segment], end)
     if running:
-        units[unit, AHEAD_LIMIT] = max(limit, units[unit, AHEAD_LIMIT])
-    elif (media_end > 0 or disk.ahead_on_hit) and (not disk.ahead_after_sequence or units[unit, EXPECTED] == block):
-        units[unit, AHEAD_SEGMENT], units[unit, AHEAD_LIMIT] = segment, limit
-        units[unit, AHEAD_BLOCK], units[unit, AHEAD_TIME] = buffer[unit, LAST, segment], max(ready, units[unit, FREE])
+        units[unit, arm.AHEAD_LIMIT] = max(limit, units[unit, arm.AHEAD_LIMIT])
+    elif (media_end > 0 or disk.ahead_on_hit) and (not disk.ahead_after_sequence or units[unit, arm.EXPECTED] == block):
+        units[unit, arm.AHEAD_SEGMENT], units[unit, arm.AHEAD_LIMIT] = segment, limit
+        units[unit, arm.AHEAD_BLOCK] = buffer[unit, cached.LAST, segment]
+        units[unit, arm.AHEAD_TIME] = max(ready, units[unit, arm.FREE])
     if media_end > 0:
-        units[unit, AHEAD_BLOCK], units[unit, AHEAD_TIME] = end, media_end
+        units[unit, arm.AHEAD_BLOCK], units[unit, arm.AHEAD_TIME] = end, media_end
     if not disk.keeps_read:
-        buffer[unit, FIRST, segment] = min(end, buffer[unit, LAST, segment])
+        buffer[unit, cached.FIRST, segment] = min(end, buffer[unit, cached.LAST, segment])
     touch(state, unit, segment)
 
 
@@ -167,58 +149,60 @@ def _read_finish(disk, now, command, hit, count, marked, media_end):
     if hit and not disk.holds_bus and media_end > sent:
         sent += disk.reconnect_ns
         media_end += disk.reconnect_ns
-    return max(sent, media_end + disk.bus_ns) + disk.done_ns[0] if media_end else sent + disk.done_ns[0]
+    if media_end:
+        sent = max(sent, media_end + disk.bus_ns)
+    return sent + disk.done_ns[overhead.READ_DONE]
 
 
 @kernel
 def read(disk, state, unit, now, block, count):
     """Read `count` blocks from `block` on at `now`: time when the host has them."""
-    units, end, after = state.units, block + count, state.units[unit, WROTE]
+    units, end, after = state.units, block + count, state.units[unit, arm.WROTE]
     segment = _segment_of(disk, state, unit, block)
     hit = segment >= 0
-    running = hit and units[unit, AHEAD_SEGMENT] == segment
-    ready = now + disk.command_ns[READ_MISS, after]
-    command = disk.command_ns[READ_HIT, after] if hit else ready - now
+    running = hit and units[unit, arm.AHEAD_SEGMENT] == segment
+    ready = now + disk.command_ns[overhead.READ_MISS, after]
+    command = disk.command_ns[overhead.READ_HIT, after] if hit else ready - now
     if not running:
         stop(state, unit)
         command += disk.idle_hit_ns if hit else 0
-    held = state.buffer[unit, LAST, segment] if hit else block
+    held = state.buffer[unit, cached.LAST, segment] if hit else block
     if not hit and disk.segments:
         segment = claim(disk, state, unit, False)
     if not hit and segment >= 0:
-        state.buffer[unit, FIRST, segment] = state.buffer[unit, LAST, segment] = block
-        state.buffer[unit, WRITTEN, segment] = 0
+        state.buffer[unit, cached.FIRST, segment] = state.buffer[unit, cached.LAST, segment] = block
+        state.buffer[unit, cached.WRITTEN, segment] = 0
     marked = media_end = now * 0
     if held < end:
-        start = units[unit, AHEAD_TIME] if running else max(ready, units[unit, FREE])
+        start = units[unit, arm.AHEAD_TIME] if running else max(ready, units[unit, arm.FREE])
         mark = max(1, int(min(count, max(1, disk.segment_blocks)) * disk.watermark))
         marked, media_end = transfer(disk, state, unit, start, 0, held, end - held, False, max(1, mark - held + block))
         marked = now * 0 if hit else marked
-        units[unit, FREE] = media_end
-        if segment >= 0 and state.buffer[unit, UNWRITTEN, segment] == 0:
+        units[unit, arm.FREE] = media_end
+        if segment >= 0 and state.buffer[unit, cached.UNWRITTEN, segment] == 0:
             extend(disk, state, unit, segment, end)
-    if segment >= 0 and state.buffer[unit, UNWRITTEN, segment] == 0:
+    if segment >= 0 and state.buffer[unit, cached.UNWRITTEN, segment] == 0:
         _read_on(disk, state, unit, segment, running, media_end, block, end, ready)
     elif segment >= 0:
         touch(state, unit, segment)
-    units[unit, WROTE], units[unit, EXPECTED] = 0, end
-    units[unit, SERVED] = (PARTLY if held < end else FROM_AHEAD if running else FROM_BUFFER) if hit else FROM_PLATTER
+    units[unit, arm.WROTE], units[unit, arm.EXPECTED] = 0, end
+    units[unit, arm.SERVED] = (PARTLY if held < end else FROM_AHEAD if running else FROM_BUFFER) if hit else FROM_PLATTER
     done = _read_finish(disk, now, command, hit, count, marked, media_end)
     if media_end > 0:
-        units[unit, IDLE] = done
+        units[unit, arm.IDLE] = done
     return done
 
 
 @part
 def _write_through(disk, state, unit, segment, ready, earliest, block, count):
     """Write to the platter: when that is done. The blocks stay in a segment."""
-    start = max(ready, state.units[unit, FREE])
+    start = max(ready, state.units[unit, arm.FREE])
     earliest = max(earliest, start + disk.write_seek_min_ns)
     _, media_end = transfer(disk, state, unit, start, earliest, block, count, True, 1)
-    state.units[unit, FREE] = media_end
+    state.units[unit, arm.FREE] = media_end
     if segment >= 0:
-        state.buffer[unit, FIRST, segment] = block
-        state.buffer[unit, WRITTEN, segment] = 1
+        state.buffer[unit, cached.FIRST, segment] = block
+        state.buffer[unit, cached.WRITTEN, segment] = 1
         extend(disk, state, unit, segment, block + count)
         touch(state, unit, segment)
     return media_end
@@ -235,17 +219,18 @@ def write(disk, state, unit, now, block, count):
         segment = claim(disk, state, unit, True) if disk.segments else -1
     elif not inside:
         segment, now = make_room(disk, state, unit, now, segment, count)
-    ready = now + disk.command_ns[WRITE_BUFFERED if disk.buffers_writes else WRITE_THROUGH, units[unit, WROTE]]
+    kind = overhead.WRITE_BUFFERED if disk.buffers_writes else overhead.WRITE_THROUGH
+    ready = now + disk.command_ns[kind, units[unit, arm.WROTE]]
     sent = ready + disk.data_ready_ns + count * disk.bus_ns
     gathered = sent - max(0, count - disk.write_gather) * disk.bus_ns
-    units[unit, WROTE], units[unit, EXPECTED] = 1, -1
-    units[unit, SERVED] = TO_BUFFER if buffered else TO_PLATTER
+    units[unit, arm.WROTE], units[unit, arm.EXPECTED] = 1, -1
+    units[unit, arm.SERVED] = TO_BUFFER if buffered else TO_PLATTER
     if buffered and not inside:
         take_in(disk, state, unit, segment, joined, block, count, ready, gathered)
     if buffered:
-        return sent + disk.done_ns[1]
+        return sent + disk.done_ns[overhead.WRITE_DONE]
     media_end = _write_through(disk, state, unit, segment, ready, gathered, block, count)
-    return max(sent, media_end) + (0 if disk.holds_bus else disk.reconnect_ns) + disk.done_ns[1]
+    return max(sent, media_end) + (0 if disk.holds_bus else disk.reconnect_ns) + disk.done_ns[overhead.WRITE_DONE]
 
 
 @part
@@ -272,7 +257,7 @@ def serve_in_turn(disk, state, unit, before, after, block, count, is_write, took
     for i in range(block.size):
         now += before[i]
         finish = service(disk, state, unit, now, block[i], count[i], is_write[i])
-        took[i], served[i] = finish - now, state.units[unit, SERVED]
+        took[i], served[i] = finish - now, state.units[unit, arm.SERVED]
         now = finish + after[i]
 
 

@@ -30,6 +30,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from model.devices import layout_columns as laid
 from model.jit import kernel
 
 NO_SPARES, TRACKS_PER_ZONE, PER_CYLINDER, PER_TRACK = 0, 1, 2, 3
@@ -40,11 +41,6 @@ AT_FRONT = (PER_CYLINDER_FRONT, PER_CYLINDER_FRONT_TO_END)
 IN_CYLINDER = (PER_CYLINDER, PER_CYLINDER_TO_END, *AT_FRONT)
 TURNED_BY_SLIPS = (PER_TRACK, *IN_CYLINDER)  # schemes in which earlier slips turn a track further
 
-# columns of Layout.zones; BLOCK, SLIP and REMAP also hold the ends of the last zone, in one row more
-BLOCK, CYLINDER, SECTORS, GRAIN, UNIT, DATA, FRONT, EMPTY, SLIP, REMAP = range(10)
-OFFSET, TRACK_SKEW, CYLINDER_SKEW = range(3)  # columns of Layout.turns
-PLACE, KEY = range(2)  # columns of Layout.slips
-DEFECT, HOME, SORTED_HOME, ITS_DEFECT = range(4)  # columns of Layout.remaps
 MARK_BITS = 9  # a disk has up to 2^9 marks at which the zone is noted
 
 
@@ -72,11 +68,10 @@ class Layout(NamedTuple):
     slips_to_end: int  # 1: a slip moves all later data of the zone; 0: only that of its unit
     turned_by_slips: int  # 1: slipped sectors of earlier tracks turn a track further
     serpentine: int  # 1, 2: odd cylinders (of the zone, of the disk) use the heads backwards; 0: none does
-    zones: np.ndarray  # (zones + 1, 10) int64: first block, first cylinder, sectors per track; sectors per grain;
-    #   grains per unit, those with data, spare ones in front; empty data sectors; indices of first slip and remap
-    turns: np.ndarray  # (zones, 3) float, in sectors: offset, track skew, cylinder skew
-    slips: np.ndarray  # (slips, 2) int64 in grains, rising within a zone: place, search key
-    remaps: np.ndarray  # (remaps, 4) int64: defect and its new home, rising by defect; the same, rising by home
+    zones: np.ndarray  # (zones + 1, column) int64; for the columns of all four see model.devices.layout_columns
+    turns: np.ndarray  # (zones, column) float
+    slips: np.ndarray  # (slips, column) int64
+    remaps: np.ndarray  # (remaps, column) int64
     zone_shift: int
     zone_at: np.ndarray  # int16: the zone of every 2^zone_shift-th block, from which that of others is a step or two
 
@@ -98,23 +93,24 @@ def count_upto(table, column, first, last, key):
 def _grain_place(layout, zone, grain):
     """Place, in grains, of the `grain`-th data grain of a zone."""
     zones = layout.zones
-    unit, data, first, last = zones[zone, UNIT], zones[zone, DATA], zones[zone, SLIP], zones[zone + 1, SLIP]
+    unit, data = zones[zone, laid.UNIT], zones[zone, laid.DATA]
+    first, last = zones[zone, laid.SLIP], zones[zone + 1, laid.SLIP]
     if layout.slips_to_end:
-        grain += count_upto(layout.slips, KEY, first, last, grain)
+        grain += count_upto(layout.slips, laid.KEY, first, last, grain)
     number = grain // data if grain >= data else 0  # in a zone without spares, that is
-    place = number * unit + zones[zone, FRONT] + grain - number * data
+    place = number * unit + zones[zone, laid.FRONT] + grain - number * data
     if first == last or layout.slips_to_end:
         return place
-    first += count_upto(layout.slips, PLACE, first, last, number * unit - 1)
-    if zones[zone, FRONT]:
-        place -= count_upto(layout.slips, PLACE, first, last, number * unit + unit - 1)
-    return place + count_upto(layout.slips, KEY, first, last, place)
+    first += count_upto(layout.slips, laid.PLACE, first, last, number * unit - 1)
+    if zones[zone, laid.FRONT]:
+        place -= count_upto(layout.slips, laid.PLACE, first, last, number * unit + unit - 1)
+    return place + count_upto(layout.slips, laid.KEY, first, last, place)
 
 
 @kernel
 def _slot(layout, zone, block):
     """Place of a block before remapping."""
-    number, grain = block - layout.zones[zone, BLOCK] + layout.zones[zone, EMPTY], layout.zones[zone, GRAIN]
+    number, grain = block - layout.zones[zone, laid.BLOCK] + layout.zones[zone, laid.EMPTY], layout.zones[zone, laid.GRAIN]
     if grain == 1:
         return _grain_place(layout, zone, number)
     return _grain_place(layout, zone, number // grain) * grain + number % grain
@@ -123,7 +119,7 @@ def _slot(layout, zone, block):
 @kernel
 def _moved(layout, zone, source, target, place):
     """The `target` of a remap of the zone whose `source` is `place`, else `place` itself."""
-    first, last = layout.zones[zone, REMAP], layout.zones[zone + 1, REMAP]
+    first, last = layout.zones[zone, laid.REMAP], layout.zones[zone + 1, laid.REMAP]
     remap = first + count_upto(layout.remaps, source, first, last, place) - 1
     return layout.remaps[remap, target] if remap >= first and layout.remaps[remap, source] == place else place
 
@@ -132,43 +128,44 @@ def _moved(layout, zone, source, target, place):
 def locate(layout, block):
     """(zone, place) of `block`."""
     zone, last = int(layout.zone_at[min(block >> layout.zone_shift, len(layout.zone_at) - 1)]), layout.zones.shape[0] - 2
-    while zone < last and layout.zones[zone + 1, BLOCK] <= block:
+    while zone < last and layout.zones[zone + 1, laid.BLOCK] <= block:
         zone += 1
-    return zone, _moved(layout, zone, DEFECT, HOME, _slot(layout, zone, block))
+    return zone, _moved(layout, zone, laid.DEFECT, laid.HOME, _slot(layout, zone, block))
 
 
 @kernel
 def _grain_at(layout, zone, place):
     """Inverse of `_grain_place`; -1 for a spare or a slipped grain."""
     zones, slips = layout.zones, layout.slips
-    unit, data, first, last = zones[zone, UNIT], zones[zone, DATA], zones[zone, SLIP], zones[zone + 1, SLIP]
-    before = count_upto(slips, PLACE, first, last, place)
-    if before and slips[first + before - 1, PLACE] == place:
+    unit, data = zones[zone, laid.UNIT], zones[zone, laid.DATA]
+    first, last = zones[zone, laid.SLIP], zones[zone + 1, laid.SLIP]
+    before = count_upto(slips, laid.PLACE, first, last, place)
+    if before and slips[first + before - 1, laid.PLACE] == place:
         return -1
-    number, inside = place // unit, place % unit - zones[zone, FRONT]
+    number, inside = place // unit, place % unit - zones[zone, laid.FRONT]
     if layout.slips_to_end:
         return number * data + inside - before if 0 <= inside < data else -1
-    inside -= before - count_upto(slips, PLACE, first, last, number * unit - 1)
-    if zones[zone, FRONT]:
-        inside += count_upto(slips, PLACE, first, last, number * unit + unit - 1)
-        inside -= count_upto(slips, PLACE, first, last, number * unit - 1)
+    inside -= before - count_upto(slips, laid.PLACE, first, last, number * unit - 1)
+    if zones[zone, laid.FRONT]:
+        inside += count_upto(slips, laid.PLACE, first, last, number * unit + unit - 1)
+        inside -= count_upto(slips, laid.PLACE, first, last, number * unit - 1)
     return number * data + inside if 0 <= inside < data else -1
 
 
 @kernel
 def _slotted_block(layout, zone, place):
     """The block at a place before remapping, -1 where there is none: the inverse of `_slot`."""
-    size = layout.zones[zone, GRAIN]
+    size = layout.zones[zone, laid.GRAIN]
     grain = _grain_at(layout, zone, place // size)
-    block = layout.zones[zone, BLOCK] + grain * size + place % size - layout.zones[zone, EMPTY]
-    return block if grain >= 0 and layout.zones[zone, BLOCK] <= block < layout.zones[zone + 1, BLOCK] else -1
+    block = layout.zones[zone, laid.BLOCK] + grain * size + place % size - layout.zones[zone, laid.EMPTY]
+    return block if grain >= 0 and layout.zones[zone, laid.BLOCK] <= block < layout.zones[zone + 1, laid.BLOCK] else -1
 
 
 @kernel
 def block_at(layout, zone, place):
     """The block at a place of a zone, -1 where there is none: the inverse of `locate`."""
-    slot = _moved(layout, zone, SORTED_HOME, ITS_DEFECT, place)
-    if slot == place and _moved(layout, zone, DEFECT, HOME, place) != place:
+    slot = _moved(layout, zone, laid.SORTED_HOME, laid.ITS_DEFECT, place)
+    if slot == place and _moved(layout, zone, laid.DEFECT, laid.HOME, place) != place:
         return -1
     return _slotted_block(layout, zone, slot)
 
@@ -177,16 +174,16 @@ def block_at(layout, zone, place):
 def run_on_track(layout, zone, block, place, limit):
     """(blocks, sectors): how many blocks from `block` at `place` on, at most `limit`, pass the head in order and on one
     track, and in how many sectors: more than blocks if defects are slipped between them."""
-    zones, sectors = layout.zones, layout.zones[zone, SECTORS]
-    first, last = zones[zone, REMAP], zones[zone + 1, REMAP]
+    zones, sectors = layout.zones, layout.zones[zone, laid.SECTORS]
+    first, last = zones[zone, laid.REMAP], zones[zone + 1, laid.REMAP]
     end = (place // sectors + 1) * sectors
     if first < last:
-        if _moved(layout, zone, SORTED_HOME, ITS_DEFECT, place) != place:
+        if _moved(layout, zone, laid.SORTED_HOME, laid.ITS_DEFECT, place) != place:
             return 1, 1
-        ahead = first + count_upto(layout.remaps, DEFECT, first, last, place)
+        ahead = first + count_upto(layout.remaps, laid.DEFECT, first, last, place)
         if ahead < last:
-            end = min(end, layout.remaps[ahead, DEFECT])
-    run = min(limit, end - place, zones[zone + 1, BLOCK] - block)
+            end = min(end, layout.remaps[ahead, laid.DEFECT])
+    run = min(limit, end - place, zones[zone + 1, laid.BLOCK] - block)
     span = _slot(layout, zone, block + run - 1) + 1 - place
     while place + span > end:
         run -= 1
@@ -197,13 +194,13 @@ def run_on_track(layout, zone, block, place, limit):
 @kernel
 def _turned(layout, zone, track, cylinder):
     """By how many sectors a track, on a cylinder of the zone, is turned against the index."""
-    turned = layout.turns[zone, OFFSET] + layout.turns[zone, CYLINDER_SKEW] * cylinder
-    turned += layout.turns[zone, TRACK_SKEW] * (track - cylinder)
+    turned = layout.turns[zone, laid.OFFSET] + layout.turns[zone, laid.CYLINDER_SKEW] * cylinder
+    turned += layout.turns[zone, laid.TRACK_SKEW] * (track - cylinder)
     if layout.turned_by_slips:
-        sectors = layout.zones[zone, SECTORS]
-        tracks = track if layout.zones[zone, UNIT] == sectors else cylinder * layout.heads
-        first, last = layout.zones[zone, SLIP], layout.zones[zone + 1, SLIP]
-        turned += count_upto(layout.slips, PLACE, first, last, tracks * sectors - 1)
+        sectors = layout.zones[zone, laid.SECTORS]
+        tracks = track if layout.zones[zone, laid.UNIT] == sectors else cylinder * layout.heads
+        first, last = layout.zones[zone, laid.SLIP], layout.zones[zone + 1, laid.SLIP]
+        turned += count_upto(layout.slips, laid.PLACE, first, last, tracks * sectors - 1)
     return turned
 
 
@@ -211,10 +208,10 @@ def _turned(layout, zone, track, cylinder):
 def stand(layout, zone, place):
     """(cylinder, head, angle) of a place: where an arm has to stand to meet the start of its sector; and when, as a
     fraction of a revolution from the index, in [0, 1)."""
-    sectors = layout.zones[zone, SECTORS]
+    sectors = layout.zones[zone, laid.SECTORS]
     track = place // sectors
     inside = track // layout.heads
-    cylinder, head = layout.zones[zone, CYLINDER] + inside, track - inside * layout.heads
+    cylinder, head = layout.zones[zone, laid.CYLINDER] + inside, track - inside * layout.heads
     odd = inside & 1 if layout.serpentine == 1 else cylinder & 1
     revolutions = (_turned(layout, zone, track, inside) + (place - track * sectors)) / sectors
     return (cylinder, layout.heads - 1 - head if layout.serpentine and odd else head,
@@ -222,7 +219,7 @@ def stand(layout, zone, place):
 
 
 def _slip_rows(slips, unit, data, front, to_end):
-    """(slips, 2): sorted places and their search keys; see the module text."""
+    """Rows of Layout.slips: sorted places and their search keys; see the module text."""
     slips = np.unique(np.asarray(slips, np.int64))
     if to_end:
         slips = slips[(slips % unit >= front) & (slips % unit < front + data)]  # a spare holds nothing to move
@@ -231,7 +228,9 @@ def _slip_rows(slips, unit, data, front, to_end):
         keys = slips // unit * data + slips % unit - front - rank
     else:
         keys = slips - rank + np.searchsorted(slips, slips // unit * unit)
-    return np.column_stack((slips, keys)).astype(np.int64)
+    rows = np.zeros((len(slips), laid.N_SLIP_COLUMNS), np.int64)
+    rows[:, laid.PLACE], rows[:, laid.KEY] = slips, keys
+    return rows
 
 
 def _units(zone, scheme, heads, cylinders_per_range):
@@ -266,8 +265,8 @@ def _check_defects(index, zone, size, unit, spares, scheme):
         raise ValueError(f"zone {index} slips {worst} defects where {spares} are spared; give more spares or fewer slips")
 
 
-def _zone_row(index, zone, scheme, heads, cylinders_per_range):
-    """(blocks, columns CYLINDER to EMPTY, slip rows) of one zone."""
+def _describe(row, index, zone, scheme, heads, cylinders_per_range):
+    """Fill columns CYLINDER to EMPTY of the row of a zone. (blocks, sectors per grain, slip rows) of the zone."""
     grain, unit, spares, front = _units(zone, scheme, heads, cylinders_per_range)
     size = (zone.last_cylinder - zone.first_cylinder + 1) * heads * zone.sectors // grain
     data = unit - spares
@@ -277,26 +276,36 @@ def _zone_row(index, zone, scheme, heads, cylinders_per_range):
     slips = _slip_rows(zone.slips, unit, data, front, scheme in TO_END)
     whole, rest = divmod(size, unit)
     lost = len(slips) if scheme in TO_END else 0
-    rest -= 0 if scheme in TO_END else int((slips[:, PLACE] >= whole * unit).sum())
+    rest -= 0 if scheme in TO_END else int((slips[:, laid.PLACE] >= whole * unit).sum())
     blocks = (whole * data + min(max(rest, 0), data) - lost) * grain - zone.empty
     if blocks < 1:
         raise ValueError(f"zone {index} holds {blocks} blocks; give it more cylinders or fewer spares")
-    return blocks, (zone.first_cylinder, zone.sectors, grain, unit, data, front, zone.empty), slips
+    row[laid.CYLINDER], row[laid.SECTORS], row[laid.EMPTY] = zone.first_cylinder, zone.sectors, zone.empty
+    row[laid.GRAIN], row[laid.UNIT], row[laid.DATA], row[laid.FRONT] = grain, unit, data, front
+    return blocks, grain, slips
 
 
 def _remap_rows(zone, grain):
-    """(remaps, 4) sectors; a remapped track is a remap of each of its sectors."""
-    pairs = [(defect * grain + i, home * grain + i) for defect, home in zone.remaps for i in range(grain)]
-    rows = [(*pair, *other[::-1]) for pair, other in zip(sorted(pairs), sorted(pairs, key=lambda p: p[1]), strict=True)]
-    return np.array(rows, np.int64).reshape(-1, 4)
+    """Rows of Layout.remaps, in sectors; a remapped track is a remap of each of its sectors."""
+    pairs = sorted((defect * grain + i, home * grain + i) for defect, home in zone.remaps for i in range(grain))
+    rows = np.zeros((len(pairs), laid.N_REMAP_COLUMNS), np.int64)
+    rows[:, laid.DEFECT], rows[:, laid.HOME] = np.array(pairs, np.int64).reshape(-1, 2).T
+    by_home = sorted(pairs, key=lambda pair: pair[1])
+    rows[:, laid.ITS_DEFECT], rows[:, laid.SORTED_HOME] = np.array(by_home, np.int64).reshape(-1, 2).T
+    return rows
+
+
+def _set_firsts(row, block, slips, remaps):
+    """A zone begins with `block`, behind the slips and remaps so far; both are lists of tables."""
+    row[laid.BLOCK], row[laid.SLIP], row[laid.REMAP] = block, sum(map(len, slips)), sum(map(len, remaps))
 
 
 def _check_homes(layout):
     """The layout, if every remapped block has a place of its own."""
     for zone in range(len(layout.zones) - 1):
-        rows = layout.remaps[layout.zones[zone, REMAP]:layout.zones[zone + 1, REMAP]]
-        for home in rows[:, HOME].tolist():
-            if (rows[:, HOME] == home).sum() > 1 or _slotted_block(layout, zone, home) >= 0:
+        rows = layout.remaps[layout.zones[zone, laid.REMAP]:layout.zones[zone + 1, laid.REMAP]]
+        for home in rows[:, laid.HOME].tolist():
+            if (rows[:, laid.HOME] == home).sum() > 1 or _slotted_block(layout, zone, home) >= 0:
                 raise ValueError(f"zone {zone} remaps a defect to place {home}, where there is a block already; "
                                  "give a spare place")
     return layout
@@ -316,18 +325,24 @@ def make_layout(zones: Sequence[Zone], heads: int, scheme: int = NO_SPARES, cyli
     if scheme not in range(11) or cylinders_per_range < 1 or serpentine not in range(3):
         raise ValueError(f"sparing scheme {scheme} over {cylinders_per_range} cylinders with head order {serpentine} is "
                          "unknown; give a scheme from 0 to 10, at least one cylinder and an order from 0 to 2")
-    rows, slips, remaps, previous, block = [], [np.zeros((0, 2), np.int64)], [np.zeros((0, 4), np.int64)], -1, 0
+    table, turns = np.ones((len(zones) + 1, laid.N_ZONE_COLUMNS), np.int64), np.zeros((len(zones), laid.N_TURN_COLUMNS))
+    slips: list[np.ndarray] = []
+    remaps: list[np.ndarray] = []
+    previous, block = -1, 0
     for index, zone in enumerate(zones):
         _check_zone(index, zone, previous)
-        blocks, columns, its_slips = _zone_row(index, zone, scheme, heads, cylinders_per_range)
-        rows.append((block, *columns, sum(map(len, slips)), sum(map(len, remaps))))
+        blocks, grain, its_slips = _describe(table[index], index, zone, scheme, heads, cylinders_per_range)
+        _set_firsts(table[index], block, slips, remaps)
+        turns[index, [laid.OFFSET, laid.TRACK_SKEW, laid.CYLINDER_SKEW]] = zone.offset, zone.track_skew, zone.cylinder_skew
         slips.append(its_slips)
-        remaps.append(_remap_rows(zone, columns[2]))
+        remaps.append(_remap_rows(zone, grain))
         block, previous = block + blocks, zone.last_cylinder
-    slips, remaps = np.concatenate(slips), np.concatenate(remaps)
-    rows.append((block, previous + 1, 1, 1, 1, 1, 0, 0, len(slips), len(remaps)))
-    turns = np.array([(zone.offset, zone.track_skew, zone.cylinder_skew) for zone in zones], float)
-    rows, shift = np.array(rows, np.int64), max(0, int(block).bit_length() - MARK_BITS)
-    marks = np.searchsorted(rows[:-1, BLOCK], np.arange(0, block, 1 << shift), "right") - 1
-    return _check_homes(Layout(int(block), previous + 1, heads, int(scheme in TO_END), int(scheme in TURNED_BY_SLIPS),
-                               serpentine, rows, turns, slips, remaps, shift, marks.astype(np.int16)))
+    _set_firsts(table[-1], block, slips, remaps)
+    table[-1, laid.CYLINDER] = previous + 1
+    table[-1, [laid.FRONT, laid.EMPTY]] = 0
+    shift = max(0, int(block).bit_length() - MARK_BITS)
+    marks = np.searchsorted(table[:-1, laid.BLOCK], np.arange(0, block, 1 << shift), "right") - 1
+    return _check_homes(Layout(
+        n_blocks=int(block), n_cylinders=previous + 1, heads=heads, slips_to_end=int(scheme in TO_END),
+        turned_by_slips=int(scheme in TURNED_BY_SLIPS), serpentine=serpentine, zones=table, turns=turns,
+        slips=np.concatenate(slips), remaps=np.concatenate(remaps), zone_shift=shift, zone_at=marks.astype(np.int16)))

@@ -18,21 +18,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from model.devices.disk_geometry import SECTORS, Layout, locate, run_on_track, stand
+from model.devices import arm_columns as arm
+from model.devices import layout_columns as laid
+from model.devices import overhead_columns as overhead
+from model.devices import segment_columns as cached
+from model.devices.disk_geometry import Layout, locate, run_on_track, stand
 from model.jit import kernel
 from model.jit.lent_memory import in_lines
 
-# columns of DiskState.units, one row per disk; times in ns, -1 for none
-AT_CYLINDER, AT_HEAD, PHASE, FREE, WROTE, EXPECTED, CLOCK = range(7)
-AHEAD_SEGMENT, AHEAD_BLOCK, AHEAD_LIMIT, AHEAD_TIME, STOP_CYLINDER, STOP_HEAD, STOP_TIME, SERVED = range(7, 15)
-IDLE, TAKEN, PIECE_SEGMENT, PIECE_BLOCKS, PIECE_END, N_PIECES = range(15, 21)
 # values of SERVED: how the last request was served
 FROM_AHEAD, FROM_BUFFER, PARTLY, FROM_PLATTER, TO_BUFFER, TO_PLATTER = range(6)
-# columns of DiskState.segments
-FIRST, LAST, USED, WRITTEN, UNWRITTEN, NEWEST, READY, GATHERED, LAST_PIECE = range(9)
-RUN_BLOCK, RUN_CYLINDER, RUN_HEAD, RUN_ANGLE, RUN_ZONE, RUN_PLACE = range(9, 15)
-# rows of Disk.command_ns
-READ_HIT, READ_MISS, WRITE_BUFFERED, WRITE_THROUGH = range(4)
 # values of Disk.ahead
 AHEAD_NONE, AHEAD_TRACK, AHEAD_CYLINDER, AHEAD_BLOCKS, AHEAD_NEXT_TRACK = range(5)
 
@@ -48,12 +43,12 @@ class Disk(NamedTuple):
     head_switch_ns: int  # other head, same cylinder
     write_settle_ns: int  # added to every movement before a write; a measured one may be negative
     write_seek_min_ns: int  # from the command until a write can be on track
-    command_ns: np.ndarray  # (4, 2) int64: command to first action; read hit, read miss, write buffered, write through,
-    #   each after a read and after a write
+    command_ns: np.ndarray  # (kinds, 2) int64: command to first action, of each kind after a read and after a write; for
+    #   the kinds see model.devices.overhead_columns
     idle_hit_ns: int  # more of it, for a read hit that finds no read-ahead under way
     data_ready_ns: int  # preparing a transfer to the host
     reconnect_ns: int  # taking the bus again; only where it was given up
-    done_ns: np.ndarray  # (2,) int64: reporting completion of a read, of a write
+    done_ns: np.ndarray  # (2,) int64: reporting completion, READ_DONE of a read and WRITE_DONE of a write
     bus_ns: int  # one block over the bus
     holds_bus: int  # never gives up the bus during a command
     watermark: float  # part of a read that must be in the buffer before its transfer starts
@@ -80,38 +75,31 @@ class Disk(NamedTuple):
 class DiskState(NamedTuple):
     """Where the disks are. Times in ns."""
 
-    units: np.ndarray  # (disks, 21) int64: cylinder, head, phase of the spindle; when the arm is free, whether the last
-    #   command was a write, block after the last read, clock of use; read-ahead: its segment, next block, limit, time at
-    #   which it was there, where and when the arm is if it is stopped; how the last request was served; the write buffer:
-    #   when the last read was done, segments' room that runs take, the piece that is being written: its segment, how many
-    #   blocks, until when; how many pieces have been begun
-    buffer: np.ndarray  # (disks, 16, segments) int64, so that who searches segments goes along a row: first block, block
-    #   after the last, clock of last use, written; the run: blocks at the end that are to be written; how many of them came
-    #   last, when the arm could begin with these, when they have come over the bus; how many pieces had been begun when it
-    #   came or was last written from; a block at which it began, and where that lies: cylinder, head, angle in ns of a
-    #   revolution, zone, place
+    units: np.ndarray  # (disks, column) int64: see model.devices.arm_columns
+    buffer: np.ndarray  # (disks, column, segments) int64, so that a search of segments goes along a row: see
+    #   model.devices.segment_columns
 
     @property
     def segments(self):
-        """The buffer as who looks from outside sees it: (disks, segments, 16)."""
+        """The buffer with a row for each segment: (disks, segments, column)."""
         return self.buffer.swapaxes(1, 2)
 
 
 def new_state(disk: Disk, phases_ns: Sequence[int] | np.ndarray) -> DiskState:
     """State of as many disks as there are `phases_ns`: arms at cylinder 0, buffers empty, spindles as given."""
-    units = np.zeros((len(phases_ns), 21), np.int64)
-    units[:, PHASE] = phases_ns
-    units[:, EXPECTED] = units[:, AHEAD_SEGMENT] = units[:, PIECE_SEGMENT] = -1
-    buffer = in_lines((len(phases_ns), 16, max(2, disk.segments)), np.int64)
-    buffer[:, USED] = buffer[:, RUN_BLOCK] = -1
+    units = np.zeros((len(phases_ns), arm.N_COLUMNS), np.int64)
+    units[:, arm.PHASE] = phases_ns
+    units[:, arm.EXPECTED] = units[:, arm.AHEAD_SEGMENT] = units[:, arm.PIECE_SEGMENT] = -1
+    buffer = in_lines((len(phases_ns), cached.N_COLUMNS, max(2, disk.segments)), np.int64)
+    buffer[:, cached.USED] = buffer[:, cached.RUN_BLOCK] = -1
     return DiskState(units, buffer)
 
 
 @kernel
 def seek_time(disk, state, unit, cylinder, head, is_write):
     """Time to move the arm to a cylinder and head."""
-    ns = disk.seek_ns[abs(cylinder - state.units[unit, AT_CYLINDER])]
-    if head != state.units[unit, AT_HEAD]:
+    ns = disk.seek_ns[abs(cylinder - state.units[unit, arm.AT_CYLINDER])]
+    if head != state.units[unit, arm.AT_HEAD]:
         ns = max(ns, disk.head_switch_ns)
     return max(0, ns + disk.write_settle_ns) if is_write and ns > 0 else ns
 
@@ -119,7 +107,7 @@ def seek_time(disk, state, unit, cylinder, head, is_write):
 @kernel
 def rotation(disk, state, unit, now):
     """How far the spindle is past the index, in ns of its revolution."""
-    return (now + state.units[unit, PHASE]) % disk.rev_ns
+    return (now + state.units[unit, arm.PHASE]) % disk.rev_ns
 
 
 @kernel
@@ -133,7 +121,7 @@ def find(disk, block):
 @kernel
 def latency(disk, state, unit, now, its_angle):
     """Time until the angle `its_angle` (ns) comes under the head."""
-    wait = (its_angle - now - state.units[unit, PHASE]) % disk.rev_ns
+    wait = (its_angle - now - state.units[unit, arm.PHASE]) % disk.rev_ns
     return 0 if wait > disk.rev_ns - LATE_NS else wait
 
 
@@ -159,7 +147,7 @@ def approach(disk, state, unit, now, earliest, block, is_write):
 def pass_on_track(disk, there, start, zone, span, is_write):
     """Let `span` sectors of one track pass a head that is on it at `there`, the first of them at `start`: (when they begin,
     when all have passed)."""
-    end = start + span * disk.rev_ns // disk.layout.zones[zone, SECTORS]
+    end = start + span * disk.rev_ns // disk.layout.zones[zone, laid.SECTORS]
     on_arrival = disk.write_on_arrival if is_write else disk.read_on_arrival
     if on_arrival and start - there > disk.rev_ns - (end - start):  # the head came down inside the run
         return there, there + disk.rev_ns
@@ -175,8 +163,8 @@ def transfer(disk, state, unit, now, earliest, block, count, is_write, mark):
         run, span = run_on_track(disk.layout, zone, block + passed, place, count - passed)
         start, now = pass_on_track(disk, there, start, zone, span, is_write)
         if passed < mark <= passed + run:
-            marked = min(now, start + (mark - passed) * disk.rev_ns // disk.layout.zones[zone, SECTORS])
-        state.units[unit, AT_CYLINDER], state.units[unit, AT_HEAD] = cylinder, head
+            marked = min(now, start + (mark - passed) * disk.rev_ns // disk.layout.zones[zone, laid.SECTORS])
+        state.units[unit, arm.AT_CYLINDER], state.units[unit, arm.AT_HEAD] = cylinder, head
         passed += run
     return marked, now
 
@@ -187,8 +175,8 @@ def positioning_time(disk, state, unit, now, block, is_write):
 
     A drive works on a command while its arm is still busy with the last one, as `service` has it.
     """
-    command = disk.command_ns[WRITE_THROUGH if is_write else READ_MISS, state.units[unit, WROTE]]
-    ready = max(now + command, state.units[unit, FREE])
+    command = disk.command_ns[overhead.WRITE_THROUGH if is_write else overhead.READ_MISS, state.units[unit, arm.WROTE]]
+    ready = max(now + command, state.units[unit, arm.FREE])
     return approach(disk, state, unit, ready, 0, block, is_write)[5] - now
 
 

@@ -30,13 +30,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from model.devices import ssd_columns as flash
 from model.events.clock import SECOND_NS
 from model.jit import kernel
 
 PAGE_BYTES = 4096  # what response times and rates of small requests are printed for
-
-# columns of SsdState.units
-CONTROLLER, DRAINED, SINCE, CACHED, LAST_END = range(5)
 
 
 class SsdParams(NamedTuple):
@@ -61,8 +59,7 @@ class SsdParams(NamedTuple):
 class SsdState(NamedTuple):
     """Times in ns."""
 
-    units: np.ndarray  # [device, column]: when the controller is free, when the cache will be empty; when that was said,
-    #   B in the cache then; where the last write ended
+    units: np.ndarray  # [device, column]: see model.devices.ssd_columns
     channels: np.ndarray  # [device, channel]: when it is free
 
 
@@ -70,9 +67,10 @@ class SsdState(NamedTuple):
 def cached_bytes(state, unit, now):
     """B in the write cache."""
     units = state.units
-    if now >= units[unit, DRAINED]:
+    if now >= units[unit, flash.DRAINED]:
         return np.int64(0)
-    return units[unit, CACHED] * (units[unit, DRAINED] - now) // (units[unit, DRAINED] - units[unit, SINCE])
+    drained, since = units[unit, flash.DRAINED], units[unit, flash.SINCE]
+    return units[unit, flash.CACHED] * (drained - now) // (drained - since)
 
 
 @kernel
@@ -81,14 +79,14 @@ def _room_at(ssd, state, unit, now, n_bytes):
     units, room = state.units, max(0, ssd.buffer_bytes - n_bytes)
     if cached_bytes(state, unit, now) <= room:
         return now
-    left = room * (units[unit, DRAINED] - units[unit, SINCE]) // units[unit, CACHED]
-    return max(now, units[unit, DRAINED] - left)
+    left = room * (units[unit, flash.DRAINED] - units[unit, flash.SINCE]) // units[unit, flash.CACHED]
+    return max(now, units[unit, flash.DRAINED] - left)
 
 
 @kernel
 def drain_ns(ssd, state, unit, offset, n_bytes):
     """Rule 3: how long the flash is busy with a write."""
-    if offset == state.units[unit, LAST_END]:
+    if offset == state.units[unit, flash.LAST_END]:
         return n_bytes * SECOND_NS // ssd.write_rate
     return SECOND_NS // ssd.write_iops + max(0, n_bytes - PAGE_BYTES) * SECOND_NS // (ssd.random_rate or ssd.write_rate)
 
@@ -96,8 +94,8 @@ def drain_ns(ssd, state, unit, offset, n_bytes):
 @kernel
 def _take_controller(ssd, state, unit, now, n_bytes):
     """When the controller turns to a request."""
-    begin = max(now, state.units[unit, CONTROLLER])
-    state.units[unit, CONTROLLER] = begin + max(SECOND_NS // ssd.read_iops, n_bytes * SECOND_NS // ssd.bus_rate)
+    begin = max(now, state.units[unit, flash.CONTROLLER])
+    state.units[unit, flash.CONTROLLER] = begin + max(SECOND_NS // ssd.read_iops, n_bytes * SECOND_NS // ssd.bus_rate)
     return begin
 
 
@@ -111,7 +109,7 @@ def read(ssd, state, unit, now, n_bytes):
     begin = max(begin, channels[unit, best])
     channels[unit, best] = begin + ssd.read_ns
     done = begin + ssd.read_ns + max(0, n_bytes - PAGE_BYTES) * SECOND_NS // ssd.read_rate
-    state.units[unit, CONTROLLER] = max(state.units[unit, CONTROLLER], done - ssd.read_ns)
+    state.units[unit, flash.CONTROLLER] = max(state.units[unit, flash.CONTROLLER], done - ssd.read_ns)
     return done
 
 
@@ -120,13 +118,14 @@ def write(ssd, state, unit, now, offset, n_bytes):
     """When a write is reported as done."""
     units = state.units
     if ssd.buffer_bytes:
-        now = _room_at(ssd, state, unit, max(now, units[unit, CONTROLLER]), n_bytes)
+        now = _room_at(ssd, state, unit, max(now, units[unit, flash.CONTROLLER]), n_bytes)
     begin = _take_controller(ssd, state, unit, now, n_bytes)
     cached = cached_bytes(state, unit, begin)
-    units[unit, DRAINED] = max(begin, units[unit, DRAINED]) + drain_ns(ssd, state, unit, offset, n_bytes)
-    units[unit, SINCE], units[unit, CACHED], units[unit, LAST_END] = begin, cached + n_bytes, offset + n_bytes
+    units[unit, flash.DRAINED] = max(begin, units[unit, flash.DRAINED]) + drain_ns(ssd, state, unit, offset, n_bytes)
+    units[unit, flash.SINCE], units[unit, flash.CACHED] = begin, cached + n_bytes
+    units[unit, flash.LAST_END] = offset + n_bytes
     if not ssd.buffer_bytes:
-        return max(units[unit, DRAINED], begin + ssd.write_ns)
+        return max(units[unit, flash.DRAINED], begin + ssd.write_ns)
     return begin + ssd.write_ns + max(0, n_bytes - PAGE_BYTES) * SECOND_NS // ssd.bus_rate
 
 
@@ -139,9 +138,9 @@ def service(ssd, state, unit, now, offset, n_bytes, is_write):
 @kernel
 def flush(ssd, state, unit, now):
     """When a flush is done: rule 5."""
-    begin = max(now, state.units[unit, CONTROLLER])
+    begin = max(now, state.units[unit, flash.CONTROLLER])
     if ssd.is_volatile:
-        begin = max(begin, state.units[unit, DRAINED])
+        begin = max(begin, state.units[unit, flash.DRAINED])
     return begin + ssd.flush_ns
 
 
@@ -167,6 +166,6 @@ def check_ssd(ssd: SsdParams) -> SsdParams:
 def new_ssds(ssd, n_units):
     """`n_units` idle devices."""
     check_ssd(ssd)
-    units = np.zeros((n_units, 5), np.int64)
-    units[:, LAST_END] = -1
+    units = np.zeros((n_units, flash.N_COLUMNS), np.int64)
+    units[:, flash.LAST_END] = -1
     return SsdState(units, np.zeros((n_units, ssd.channels), np.int64))

@@ -8,4 +8,6 @@
     dmu        files as records and indirect blocks; what is dirty; reading ahead
     txg        when a transaction group ends, and how fast its writes are prepared
     zil        the intent log, which a commit waits for
+
+`shared_numbers` has what several of them take for granted.
 """

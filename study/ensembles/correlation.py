@@ -239,8 +239,9 @@ def analyse(table: pd.DataFrame, outcome: str, statistic: str, n_runs: int = 0, 
     block = block or block_runs(left.table, outcome, statistic)
     ranked, draws = ranking(left.table, outcome, seed), resampled(left.table, outcome, block, seed)
     fit = regression(left.table[statistic].to_numpy(float), left.table[outcome].to_numpy(float))
-    return Analysis(*left, outcome, statistic, with_intervals(ranked, draws), best_of_many(ranked, draws), block, fit,
-                    influence(fit))
+    return Analysis(table=left.table, out=left.out, outcome=outcome, statistic=statistic,
+                    ranked=with_intervals(ranked, draws), best=best_of_many(ranked, draws), block=block, fit=fit,
+                    influence=influence(fit))
 
 
 def metrics(analysis: Analysis) -> pd.DataFrame:

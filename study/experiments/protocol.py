@@ -14,7 +14,7 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 import pandas as pd
 
 from study.ensembles.effects import Effect
-from study.ensembles.ensembles import AFTER, BEFORE
+from study.ensembles.ensembles import AFTER, BEFORE, Simulate
 
 Machine = TypeVar("Machine")
 Run = TypeVar("Run")
@@ -38,6 +38,19 @@ def table_of(runs: Comparison[Machine, Run], quantities: Callable[[Run, Machine]
     shown["after / before"] = shown[AFTER] / shown[BEFORE]
     shown.insert(0, "unit", [unit_of(name) for name in shown.index])
     return shown
+
+
+def case_of(machine: Machine, seed: int, runs: Comparison[Machine, Run] | None,
+            with_values: Callable[[Machine, dict], Machine], run: Callable[[Machine, str, int], Run],
+            quantities: Callable[[Run, Machine], dict[str, float]]) -> Simulate:
+    """What simulates a case of an ensemble, by the functions of an experiment. `runs` were made under `seed` and are not
+    repeated."""
+    def simulate_case(values: dict, case_seed: int, variant: str) -> dict[str, float]:
+        case = with_values(machine, values)
+        made = dict(runs.items()) if runs and (case, case_seed) == (runs.machine, seed) else {}
+        return quantities(made[variant] if made else run(case, variant, case_seed), case)
+
+    return simulate_case
 
 
 class Experiment(Protocol[Machine, Run]):

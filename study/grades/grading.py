@@ -82,7 +82,7 @@ class Case(NamedTuple):
 
 def why(case: Case) -> str:
     """The reason of a grade, by the same rule."""
-    given = grade(*case)
+    given = grade(**case._asdict())
     if given == NOT_IDENTIFIED:
         reach = f": {case.reach[0]:.4g} to {case.reach[1]:.4g}" if case.reach else ""
         return f"conditions that were not published decide what comes out{reach}"
@@ -107,7 +107,8 @@ def _weaknesses(case: Case) -> list[str]:
 
 def of_runs(connection: DuckDBPyConnection, run_ids: list[str]) -> dict[str, str]:
     """Grades of the claims that these runs predict. Raises UserError where a claim is predicted twice, or cannot be."""
-    return {claim: NOT_MODELLED if case is None else grade(*case) for claim, case in cases(connection, run_ids).items()}
+    return {claim: NOT_MODELLED if case is None else grade(**case._asdict())
+            for claim, case in cases(connection, run_ids).items()}
 
 
 def cases(connection: DuckDBPyConnection, run_ids: list[str]) -> dict[str, Case | None]:
@@ -124,7 +125,9 @@ def cases(connection: DuckDBPyConnection, run_ids: list[str]) -> dict[str, Case 
             raise UserError(f"a notebook predicts '{claim}', which is no claim to be predicted; mend the notebook")
         target = (allowed_low, math.inf if allowed_high is None else allowed_high)
         fitted, reach = (None if ends[0] is None else tuple(ends) for ends in (others[:2], others[2:]))
-        predicted[claim] = None if low is None else Case(target, (low, high), fitted, no_effect, identified, draws, reach)
+        predicted[claim] = None if low is None else Case(
+            published=target, unfitted=(low, high), fitted=fitted, no_effect=no_effect, identified=identified, draws=draws,
+            reach=reach)
     return predicted
 
 

@@ -208,8 +208,8 @@ def oracle_settings(machine: Scenario, values: dict, n_transactions: int, n_seco
     chosen = conf.check("oracle", machine.oracle.conf)
     n_writers = chosen.get("db_writer_processes", values["n_writers"])
     return oracle_state.Settings(
-        machine.oracle.clients, n_transactions, n_cpus=machine.host.cpus, duration_ns=_ns(machine.oracle.seconds),
-        handoff_ns=round(values["handoff_ns"] / speed(machine, values)),
+        n_users=machine.oracle.clients, n_transactions=n_transactions, n_cpus=machine.host.cpus,
+        duration_ns=_ns(machine.oracle.seconds), handoff_ns=round(values["handoff_ns"] / speed(machine, values)),
         cpu_ns=round(values["cpu_ns"] / speed(machine, values)),
         n_blocks=int(machine.oracle.gib * GIB) // oracle_state.BLOCK_BYTES, gets=round(values["gets"]),
         changed_share=values["changed_share"], hot_hits=values["hot_gets"], redo_bytes=round(values["redo_bytes"]),

@@ -72,8 +72,9 @@ def _disk(device: dict[str, Any]) -> Disk:
     identities = tuple(word for key in ("serial", "wwn")
                        if len(word := (device.get(key) or "").strip().removeprefix("0x")) >= SHORTEST_SERIAL)
     model = " ".join((device.get("model") or "").replace("_", " ").split())
-    return Disk(_path(device), model, int(device["size"]), device.get("rota") in (True, "1"), device.get("tran") or "",
-                int(device.get("phy-sec") or 512), names, mounts, identities)
+    return Disk(path=_path(device), model=model, bytes=int(device["size"]), rotates=device.get("rota") in (True, "1"),
+                transport=device.get("tran") or "", sector_bytes=int(device.get("phy-sec") or 512), names=names,
+                mounts=mounts, identities=identities)
 
 
 def _and_below(device: dict) -> Iterator[dict]:

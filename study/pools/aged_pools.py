@@ -18,6 +18,7 @@ from model.zfs.ageing import aged_pool
 from model.zfs.ageing.saved_pool import arrays_of, put_arrays
 from model.zfs.metaslab.new_pool import new_pool
 from model.zfs.metaslab.state import FAST, MetaslabParams, Metaslabs, TopVdev
+from model.zfs.shared_numbers import FIRST_TXG
 from study import project
 
 FOLDER = project.CACHE / "aged_pools"
@@ -61,7 +62,7 @@ def _compile(recipe: Recipe) -> None:
     """Have the kernels compiled for pools of this kind, on one that is small."""
     small = recipe._replace(vdevs=(TopVdev(recipe.vdevs[0].vdev, asize=2**28),), metaslab_bytes=None, n_records=1,
                             writes_per_txg=1)
-    list(aged_pool.fill(*_empty(small), aged_pool.FIRST_TXG, 1))
+    list(aged_pool.fill(*_empty(small), FIRST_TXG, 1))
 
 
 def make(recipe: Recipe, tell: Callable[[str, float], None] = lambda doing, share: None) -> Aged:
@@ -79,7 +80,7 @@ def make(recipe: Recipe, tell: Callable[[str, float], None] = lambda doing, shar
              "rewriting them": (n_writes // per_txg, lambda txg: aged_pool.rewrite(
                  pool, file, txg, per_txg, n_writes, stream(recipe.seed, "ageing")))}
     seen: list[list] = []
-    txg = aged_pool.FIRST_TXG
+    txg = FIRST_TXG
     for doing, (n_txgs, start) in steps.items():
         seen.append([])
         for contiguity in start(txg):

@@ -17,12 +17,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from model.devices.sectors import SECTOR_BYTES
 from study.errors import UserError
 from study.pools.zdb import Slab
 
 WEIGHTS = (100, 100, 98, 95, 90, 80, 70, 60, 50, 40, 30, 20, 15, 10, 5, 0)      # %, from 2^9 bytes on
 FIRST_POWER = 9
-SECTOR = 512
 CLOSEST = 1e-4          # a mean is sought until it is known this well
 ROUNDING = 0.5          # `zpool list` prints whole %
 MIB = 2**20
@@ -53,7 +53,7 @@ def unknown(slab: Slab) -> bool:
 def _unit(slab: Slab) -> int:
     """What lengths are multiples of."""
     if slab.histogram:
-        return max(SECTOR, 2 ** min((power for power, count in slab.histogram.items() if count), default=FIRST_POWER))
+        return max(SECTOR_BYTES, 2 ** min((power for power, count in slab.histogram.items() if count), default=FIRST_POWER))
     return slab.sector_bytes
 
 
@@ -163,7 +163,7 @@ def fragmentation(lengths: Sequence[int] | np.ndarray) -> float:
     return float((weights * lengths).sum() / max(1, lengths.sum()))
 
 
-def mean_length(percent: float, sector_bytes: int = SECTOR) -> float:
+def mean_length(percent: float, sector_bytes: int = SECTOR_BYTES) -> float:
     """Mean of geometric lengths with that fragmentation, in bytes."""
     low, high = float(sector_bytes), 1024.0 * MIB
     while high / low > 1 + CLOSEST:
@@ -172,7 +172,7 @@ def mean_length(percent: float, sector_bytes: int = SECTOR) -> float:
     return (low * high) ** 0.5
 
 
-def of_geometric(mean: float, sector_bytes: int = SECTOR) -> float:
+def of_geometric(mean: float, sector_bytes: int = SECTOR_BYTES) -> float:
     """Fragmentation of lengths that end with each sector with probability p: of the bytes, (1 - p)^(k - 1) (1 + (k - 1) p)
     are in segments of k sectors or more."""
     weights = np.array(WEIGHTS[sector_bytes.bit_length() - 1 - FIRST_POWER:])
@@ -187,7 +187,7 @@ def min_mean(slab: Slab) -> float:
     return max(sector, slab.free_bytes / max(1, (slab.size_bytes - slab.free_bytes) // sector))
 
 
-def alike(fill: float, percent: float, disk_bytes: int, metaslab_bytes: int, sector_bytes: int = SECTOR) -> list[Slab]:
+def alike(fill: float, percent: float, disk_bytes: int, metaslab_bytes: int, sector_bytes: int = SECTOR_BYTES) -> list[Slab]:
     """Metaslabs of a disk that are all filled so far and fragmented so much."""
     if not 0 <= fill < 1:
         raise UserError(f"the fill is {fill:g}, but it must be from 0 to less than 1; give the allocated share of the pool")

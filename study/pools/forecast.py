@@ -37,7 +37,7 @@ from study.sizes import size_of
 
 ERAS = ("b103", "b117", "b141_df", "b141")      # first fit; dynamic fit at 30 %, at 4 %; new dynamic fit
 N_TXGS, TXG_RECORDS = 8, 1024       # written; less where that would be more than
-FIRST_TXG = 1
+FIRST_GROUP = 1         # number of the first transaction group that is written
 MAX_BYTES = 2**50     # of a disk that is described
 MAX_SHARE = 0.25                    # of what is free
 COLUMNS = ["vdev", "rules", "records per write", "KiB per write", "writes of one record, %", "gangs, %",
@@ -161,8 +161,9 @@ def _write(pool: Metaslabs, n: int, record_bytes: int) -> np.ndarray | None:
     """Where the `n` records of each group went, (group, record); None if they found no room."""
     op = np.tile(np.append(np.full(n, ALLOCATE), END_OF_TXG), N_TXGS)
     is_one = (op == ALLOCATE).astype(np.int64)
-    rows = Rows(op, record_bytes * is_one, np.repeat(np.arange(FIRST_TXG, FIRST_TXG + N_TXGS), n + 1) * (1 - is_one), is_one,
-                np.array([FIRST_TXG]))
+    txgs = np.repeat(np.arange(FIRST_GROUP, FIRST_GROUP + N_TXGS), n + 1)
+    rows = Rows(op=op, n_bytes=record_bytes * is_one, which=txgs * (1 - is_one), n_copies=is_one,
+                first_txg=np.array([FIRST_GROUP]))
     decided = decided_for(rows, pool)
     has_room = run(pool, rows, decided) == OK and (decided.offset != NOWHERE).all()
     return decided.offset.reshape(N_TXGS, n) if has_room else None
@@ -171,15 +172,15 @@ def _write(pool: Metaslabs, n: int, record_bytes: int) -> np.ndarray | None:
 def _of_gangs(pool: Metaslabs, vdev: int, name: str, n: int, record_bytes: int, metaslab_bytes: int) -> Forecast:
     """The forecast where some of the `n` records of each group have to be gangs."""
     pieces = new_pieces(N_TXGS * n, record_bytes)
-    if write_in_pieces(pool, pieces, FIRST_TXG, N_TXGS, n, record_bytes) != OK:
+    if write_in_pieces(pool, pieces, FIRST_GROUP, N_TXGS, n, record_bytes) != OK:
         raise UserError(f"vdev {vdev} has no room for records of {record_bytes} bytes, not even in pieces; "
                         "take smaller ones")
     n_pieces, n_written = int(pieces.n[0]), N_TXGS * n
     group, offset, n_bytes = (column[:n_pieces] for column in pieces[:3])
     units, alone = np.sum([n_units_of_pieces(offset[group == txg], n_bytes[group == txg], _max_bytes(name))
                            for txg in range(N_TXGS)], axis=0)
-    return Forecast(vdev, name, n_written / units, alone / units, len(np.unique(offset // metaslab_bytes)),
-                    pieces.n_gangs[0] / n_written)
+    return Forecast(vdev=vdev, era=name, blocks_per_io=n_written / units, single=alone / units,
+                    n_metaslabs=len(np.unique(offset // metaslab_bytes)), gangs=pieces.n_gangs[0] / n_written)
 
 
 def _max_bytes(name: str) -> int:
@@ -191,7 +192,8 @@ def _counted(vdev: int, name: str, offsets: np.ndarray, record_bytes: int, metas
     at_once = [np.sort(group) for group in offsets]
     units = sum(n_units(np.zeros(len(group), np.int64), group, record_bytes, _max_bytes(name)) for group in at_once)
     alone = sum(_n_alone(group, record_bytes) for group in at_once)
-    return Forecast(vdev, name, offsets.size / units, alone / units, len(np.unique(offsets // metaslab_bytes)))
+    return Forecast(vdev=vdev, era=name, blocks_per_io=offsets.size / units, single=alone / units,
+                    n_metaslabs=len(np.unique(offsets // metaslab_bytes)))
 
 
 def _n_alone(offsets: np.ndarray, record_bytes: int) -> int:

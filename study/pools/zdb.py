@@ -28,6 +28,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple, NoReturn
 
+from model.devices.sectors import SECTOR_BYTES
 from model.zfs.metaslab.new_pool import SMALLEST_SHIFT
 from study.errors import UserError
 from study.sizes import size_of
@@ -45,7 +46,6 @@ STATISTICS = re.compile(rf"\s*segments\s+({COUNT})\s+maxsize\s+({NUMBER})\s+free
 HISTOGRAM = re.compile(rf"\s*(On-disk|In-memory) histogram:(?:\s*fragmentation\s+({COUNT}))?")
 BUCKET = re.compile(rf"\s*({COUNT}):\s+({COUNT})\s*\**\s*$")
 ROUNDED = 1.02      # zdb prints three digits
-SECTOR = 512
 MAX_POWER = 63          # 64 bits
 LARGEST_VDEV = 2**53
 MAX_STRIPE = 2**22      # of dRAID: 255 sectors of 16 KiB
@@ -230,9 +230,9 @@ def _check(slab: Slab, name: str) -> None:
     if not 2**SMALLEST_SHIFT <= slab.size_bytes <= LARGEST_VDEV:
         raise UserError(f"{where} has {slab.size_bytes} bytes, but metaslabs have 2^{SMALLEST_SHIFT} to 2^53; give the "
                         "output unchanged")
-    if (slab.n_segments or 0) * SECTOR > slab.free_bytes * ROUNDED + SECTOR:
-        raise UserError(f"{where} has {slab.n_segments} free segments of {SECTOR} bytes at least, but {slab.free_bytes} "
-                        "bytes are free; give the output unchanged")
+    if (slab.n_segments or 0) * SECTOR_BYTES > slab.free_bytes * ROUNDED + SECTOR_BYTES:
+        raise UserError(f"{where} has {slab.n_segments} free segments of {SECTOR_BYTES} bytes at least, but "
+                        f"{slab.free_bytes} bytes are free; give the output unchanged")
     max_power = max((power for power, count in (slab.histogram or {}).items() if count), default=0)
     if max_power >= slab.size_bytes.bit_length():
         raise UserError(f"{where} has segments of 2^{max_power} bytes in its histogram, but {slab.size_bytes} bytes in all; "

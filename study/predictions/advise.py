@@ -178,8 +178,8 @@ def advise(machine: Scenario, spare: tuple[Devices, ...] = (), draws: int = DRAW
     rows += [(step.name, *[float("nan")] * 6, "", "", step.why_not, "", (), True)
              for step in all_steps if step.after is None]
     table = pd.DataFrame(rows, columns=STEP_COLUMNS).sort_values("gain", ascending=False, na_position="last")
-    return Advice(predict.table(runs[runs.scenario == 0]), table.reset_index(drop=True), made.rungs,
-                  model_error.widened(intervals.interval(tps[0]), model_error.seen()),
+    return Advice(base=predict.table(runs[runs.scenario == 0]), steps=table.reset_index(drop=True), ladder=made.rungs,
+                  calibrated_tps=model_error.widened(intervals.interval(tps[0]), model_error.seen()),
                   is_whole=bool(is_whole[0]), gain_more=made.gain_more)
 
 

@@ -13,22 +13,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from model.devices.sectors import SECTOR_BYTES
 from model.zfs.metaslab.replay import ADD_VDEV, NO_BLOCK
-from model.zfs.metaslab.state import N_TXGS
+from model.zfs.shared_numbers import TXG_SIZE
 from model.zfs.space.pickers import VARIANTS
 from model.zfs.space.replay_exact import ALLOCATE, FREE, NEW_MAP
 from study.errors import UserError
 from study.project import write_atomically
-from study.replays.trace_file import (
-    LARGEST,
-    SECTOR,
-    Difference,
-    check_bounds,
-    read_columns,
-    stem_of,
-    table_beside,
-    where,
-)
+from study.replays.trace_file import LARGEST, Difference, check_bounds, read_columns, stem_of, table_beside, where
 
 COLUMNS = ("op", "size512", "arg")
 ASKED = ("d", "hint", "avoid", "log", "ahead")  # what a block of a pool may ask for, beside its size
@@ -36,7 +28,7 @@ OPERATIONS, OFFSETS = "__ops", "__off"  # at the end of the names of tables
 ENGINES = ("exact", "fast", "auto")
 AMBIGUOUS = "choices in which the engines may differ"
 LARGEST_BYTES = 2**53  # of a map: a hundred times that is counted in 64 bits
-MAX_AHEAD = N_TXGS - 2  # txgs that are open at a time, but one
+MAX_AHEAD = TXG_SIZE - 2  # txgs that are open at a time, but one
 
 
 class Trace(NamedTuple):
@@ -111,13 +103,13 @@ def _check_values(trace: Trace) -> None:
     op, size, arg = trace.op, trace.size512, trace.arg
     refuse_rows(trace, (op < 0) | (op > ADD_VDEV), f"has op {{op}}, but it must be from 0 to {ADD_VDEV}",
                 "mend or remove the row")
-    refuse_rows(trace, (op == ALLOCATE) & ((size < 1) | (size > LARGEST // SECTOR)),
-                f"allocates {{size512}} sectors of 512 B, but a block has 1 to {LARGEST // SECTOR}",
+    refuse_rows(trace, (op == ALLOCATE) & ((size < 1) | (size > LARGEST // SECTOR_BYTES)),
+                f"allocates {{size512}} sectors of 512 B, but a block has 1 to {LARGEST // SECTOR_BYTES}",
                 "mend or remove the row")
     refuse_rows(trace, (op == NEW_MAP) & ((size < 9) | (size > 40)),
                 "begins a map of units of 2^{size512} B, but a unit is from 2^9 to 2^40 B", "mend the row")
-    refuse_rows(trace, (op == NEW_MAP) & ((arg < 1) | (arg > LARGEST_BYTES // SECTOR)),
-                f"begins a map of {{arg}} sectors, but a map has 1 to {LARGEST_BYTES // SECTOR}", "mend the row")
+    refuse_rows(trace, (op == NEW_MAP) & ((arg < 1) | (arg > LARGEST_BYTES // SECTOR_BYTES)),
+                f"begins a map of {{arg}} sectors, but a map has 1 to {LARGEST_BYTES // SECTOR_BYTES}", "mend the row")
 
 
 def _check_asked(trace: Trace) -> None:
@@ -150,8 +142,9 @@ def _check_freed_sizes(trace: Trace, rows: np.ndarray) -> None:
     bad = np.flatnonzero(trace.size512[rows] != allocated)
     if len(bad):
         row, size = rows[bad[0]], allocated[bad[0]]
-        raise UserError(f"{trace.path}: row {row} frees {trace.size512[row] * SECTOR} B of allocation {trace.arg[row]}, "
-                        f"which is of {size * SECTOR} B; free all of a block at once: size512 {size}")
+        raise UserError(f"{trace.path}: row {row} frees {trace.size512[row] * SECTOR_BYTES} B of allocation "
+                        f"{trace.arg[row]}, which is of {size * SECTOR_BYTES} B; free all of a block at once: "
+                        f"size512 {size}")
 
 
 def read_places(path: Path | str, allocations: int, n_vdevs: int = 1) -> Places:

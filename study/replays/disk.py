@@ -21,18 +21,9 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from model.devices import overhead_columns as overhead
 from model.devices.disk import check_request, serve_in_turn
-from model.devices.disk_mechanics import (
-    FROM_AHEAD,
-    FROM_BUFFER,
-    READ_HIT,
-    READ_MISS,
-    TO_BUFFER,
-    WRITE_BUFFERED,
-    WRITE_THROUGH,
-    Disk,
-    new_state,
-)
+from model.devices.disk_mechanics import FROM_AHEAD, FROM_BUFFER, TO_BUFFER, Disk, new_state
 from study import tables as table_file
 from study.errors import UserError
 from study.replays.drive_file import data_sheet_disk, read_drive, read_seek_table, specified_disk
@@ -183,7 +174,7 @@ def _buffer_overheads(disk: Disk, trace: Trace, gap_before: int) -> Disk:
     command = disk.command_ns.copy()
     for wrote in (0, 1):
         hits = (served == FROM_AHEAD) | (served == FROM_BUFFER) & (wrote or not streams)
-        for row, chosen in ((READ_HIT, hits), (WRITE_BUFFERED, served == TO_BUFFER)):
+        for row, chosen in ((overhead.READ_HIT, hits), (overhead.WRITE_BUFFERED, served == TO_BUFFER)):
             command[row, wrote] = _clipped("command_ns", command[row, wrote] + _median(error, chosen & (after == wrote)))
     return disk._replace(command_ns=command, idle_hit_ns=_clipped("idle_hit_ns", idle))
 
@@ -194,7 +185,7 @@ def _arm_overhead(disk: Disk, trace: Trace, gap_before: int, row: int, wrote: in
     An overhead vanishes in the rotational latency of most requests and costs a few a revolution: no mean or median
     leads to it, so a few values are tried.
     """
-    chosen = (trace.is_write == (row == WRITE_THROUGH)) & (np.concatenate(([0], trace.is_write[:-1])) == wrote)
+    chosen = (trace.is_write == (row == overhead.WRITE_THROUGH)) & (np.concatenate(([0], trace.is_write[:-1])) == wrote)
     if chosen.sum() < MIN_CHOSEN:
         return disk
     best, min_demerit = disk, np.inf
@@ -210,7 +201,7 @@ def _arm_overhead(disk: Disk, trace: Trace, gap_before: int, row: int, wrote: in
 
 def _estimated(disk: Disk, trace: Trace, gap_before: int) -> tuple[Disk, float]:
     """(disk, mean absolute error of a request in ns) with its constants estimated on `trace`."""
-    arm_rows = (READ_MISS,) if disk.buffers_writes else (READ_MISS, WRITE_THROUGH)
+    arm_rows = (overhead.READ_MISS,) if disk.buffers_writes else (overhead.READ_MISS, overhead.WRITE_THROUGH)
     for _ in range(ROUNDS):
         disk = _buffer_overheads(disk, trace, gap_before)
     for row in arm_rows:

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from model.devices import layout_columns as laid
 from model.devices.data_sheet import SheetParams, plain_electronics, platters
-from model.devices.disk_geometry import SECTORS, Zone, make_layout
+from model.devices.disk_geometry import Zone, make_layout
 from model.devices.disk_mechanics import Disk, check_disk, seek_curve
 from study import tables as table_file
 from study.errors import UserError
@@ -155,11 +156,11 @@ def _zone(zone: object) -> Zone:
     if not isinstance(zone, dict):
         raise UserError(f"the drive's 'Zones' hold {str(zone)[:60]!r}; give a section for each zone")
     defects = _numbers(zone, "defects")
-    return Zone(whole(zone, "First cylinder number"), whole(zone, "Last cylinder number"), whole(zone, "Blocks per track"),
-                field(zone, "Skew for track switch"), field(zone, "Skew for cylinder switch"),
-                field(zone, "Offset of first block"), whole(zone, "Empty space at zone front"),
-                whole(zone, "Number of spares"), tuple(_numbers(zone, "slips")),
-                tuple(zip(defects[::2], defects[1::2], strict=False)))
+    return Zone(first_cylinder=whole(zone, "First cylinder number"), last_cylinder=whole(zone, "Last cylinder number"),
+                sectors=whole(zone, "Blocks per track"), track_skew=field(zone, "Skew for track switch"),
+                cylinder_skew=field(zone, "Skew for cylinder switch"), offset=field(zone, "Offset of first block"),
+                empty=whole(zone, "Empty space at zone front"), spares=whole(zone, "Number of spares"),
+                slips=tuple(_numbers(zone, "slips")), remaps=tuple(zip(defects[::2], defects[1::2], strict=False)))
 
 
 def _electronics(drive: dict[str, Any]) -> dict[str, Any]:
@@ -258,7 +259,7 @@ def data_sheet_disk(specified: Disk) -> Disk:
     """
     layout, rev_ns = specified.layout, specified.rev_ns
     single, average, full = int(specified.seek_ns[1]), int(mean_seek_ns(specified.seek_ns)), int(specified.seek_ns[-1])
-    longest, shortest = layout.zones[:-1, SECTORS].max(), layout.zones[:-1, SECTORS].min()
+    longest, shortest = layout.zones[:-1, laid.SECTORS].max(), layout.zones[:-1, laid.SECTORS].min()
     sectors = np.rint(np.linspace(longest, shortest, SHEET_ZONES)).astype(int)
     of_platters = _checked(platters, layout.n_blocks, layout.heads, sectors, rev_ns, (single, average, full),
                            (single, single), single)

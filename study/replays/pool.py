@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from model.devices.sectors import SECTOR_BYTES
 from model.zfs.eras import era
 from model.zfs.metaslab import replay as metaslab_trace
 from model.zfs.metaslab.new_pool import BLOCK_RECORDS, new_pool
@@ -35,7 +36,6 @@ from study.replays.alloc_trace import (
 from study.replays.pool_rows import gave_at_once, rows_of
 from study.replays.pool_states import after_txgs, compare_txgs, read_txgs, txgs_beside
 from study.replays.recorded_vdevs import vdevs_of
-from study.replays.trace_file import SECTOR
 
 ERA_OF = {"103_ff": "b103", "117_df": "b117", "141_df": "b141_df", "141_ndf": "b141"}
 MAX_BLOCKS_OF_POOL = 2**32  # of a pool in the fast engine, which then takes 2 GiB
@@ -65,7 +65,7 @@ def _unit_of(rows: Rows, vdevs: Sequence[TopVdev]) -> int:
     """B of which all that blocks take of their vdevs is a multiple, a power of two."""
     sizes = np.unique(rows.n_bytes[rows.op == ALLOCATE])
     taken = np.array([asize(top.vdev, int(size)) for top in vdevs for size in sizes], np.int64)
-    together = int(np.bitwise_or.reduce(taken, initial=0)) or SECTOR
+    together = int(np.bitwise_or.reduce(taken, initial=0)) or SECTOR_BYTES
     return together & -together
 
 
@@ -150,7 +150,7 @@ def replay_pool(path: Path | str, variant: str, vdevs: Sequence[TopVdev], expect
 
 
 def _places(decided: Decided, vdevs: Sequence[TopVdev]) -> Places:
-    sectors = np.where(decided.offset < 0, -1, decided.offset // SECTOR)
+    sectors = np.where(decided.offset < 0, -1, decided.offset // SECTOR_BYTES)
     return Places(sectors, decided.vdev if len(vdevs) > 1 else None)
 
 

@@ -2,13 +2,13 @@
 import numpy as np
 import pandas as pd
 
-from model.zfs.metaslab.replay import ADD_VDEV, ALLOCATE, END_OF_TXG, FIRST_TXG, FREE, NO_BLOCK, Rows
+from model.devices.sectors import SECTOR_BYTES
+from model.zfs.metaslab.replay import ADD_VDEV, ALLOCATE, END_OF_TXG, FREE, NO_BLOCK, Rows
+from model.zfs.metaslab.state import MAX_COPIES
+from model.zfs.shared_numbers import FIRST_TXG
 from model.zfs.space.replay_exact import NEW_MAP
 from study.errors import UserError
 from study.replays.alloc_trace import Trace, refuse_rows
-from study.replays.trace_file import SECTOR
-
-MAX_COPIES = 3
 
 
 def _copies(trace: Trace) -> np.ndarray:
@@ -110,5 +110,5 @@ def rows_of(trace: Trace, n_vdevs: int = 1) -> Rows:
     ends = trace.arg[trace.op == END_OF_TXG]
     asked = {field: trace.asked[name][kept] for field, name in
              (("hint", "hint"), ("avoids", "avoid"), ("of_log", "log"), ("ahead", "ahead")) if name in trace.asked}
-    return Rows(trace.op[kept], trace.size512[kept] * SECTOR, trace.arg[kept], copies[kept],
-                ends[:1] if len(ends) else np.array([FIRST_TXG]), **asked)
+    return Rows(op=trace.op[kept], n_bytes=trace.size512[kept] * SECTOR_BYTES, which=trace.arg[kept], n_copies=copies[kept],
+                first_txg=ends[:1] if len(ends) else np.array([FIRST_TXG]), **asked)

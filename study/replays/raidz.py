@@ -9,13 +9,13 @@ from pathlib import Path
 
 import numpy as np
 
+from model.devices.sectors import SECTOR_BYTES
 from model.zfs.eras import era as era_of
 from model.zfs.vdev import child_columns as piece
 from model.zfs.vdev.raid import VdevParams, asize, max_ios, read_ios, vdev_params, write_ios
 from study.errors import UserError
 from study.replays.trace_file import (
     LARGEST,
-    SECTOR,
     Comparison,
     Difference,
     build_in,
@@ -30,7 +30,7 @@ SIZE_COLUMNS = ("kind", "width", "parity", "ashift", "psize", "asize")
 IO_COLUMNS = ("parity", "width", "ashift", "off512", "size512", "write", "i", "child", "coff512", "csize512", "optional")
 BLOCK_COLUMNS = IO_COLUMNS[:6]
 DECIDED = {"child": piece.CHILD, "coff512": piece.OFFSET, "csize512": piece.BYTES, "optional": piece.IS_PADDING}
-UNITS = {"coff512": SECTOR, "csize512": SECTOR}  # of the model's numbers in those of the file
+UNITS = {"coff512": SECTOR_BYTES, "csize512": SECTOR_BYTES}  # of the model's numbers in those of the file
 LARGEST_BLOCK = 2**24  # B
 NOTHING = -1  # in place of an I/O
 
@@ -54,13 +54,14 @@ def compare_sizes(path: Path | str) -> Comparison:
     vdevs = [_vdev(path, row, str(kind).strip(), *where) for row, (kind, *where) in enumerate(
         zip(table["kind"], columns["width"].tolist(), columns["ashift"].tolist(), strict=True))]
     _check_parity(path, columns["parity"], np.array([vdev.n_parity for vdev in vdevs]))
-    asize(VdevParams(), SECTOR)  # compiles
+    asize(VdevParams(), SECTOR_BYTES)  # compiles
     start = time.process_time()
     sizes = np.array([asize(vdev, psize) for vdev, psize in zip(vdevs, columns["psize"].tolist(), strict=True)])
     seconds = time.process_time() - start
     rows = np.flatnonzero(sizes != columns["asize"])
     first = Difference(int(rows[0]), "asize", int(columns["asize"][rows[0]]), int(sizes[rows[0]])) if len(rows) else None
-    return Comparison(path, "sizes of blocks on vdevs", len(sizes), len(rows), first, seconds, ("asize",))
+    return Comparison(path=path, decisions="sizes of blocks on vdevs", rows=len(sizes), differences=len(rows), first=first,
+                      seconds=seconds, columns=("asize",))
 
 
 def _check_parity(path: Path, parity: np.ndarray, of_kind: np.ndarray) -> None:
@@ -104,7 +105,7 @@ def _replayed(path: Path, columns: dict[str, np.ndarray], starts: np.ndarray, pa
     for start, end, block in zip(starts.tolist(), ends.tolist(), blocks, strict=True):
         parity, width, ashift, offset, size, is_write = block
         vdev = _vdev(path, start, f"raidz{parity}", width, ashift)
-        made = _ios_of(vdev, padding, offset * SECTOR, size * SECTOR, bool(is_write))
+        made = _ios_of(vdev, padding, offset * SECTOR_BYTES, size * SECTOR_BYTES, bool(is_write))
         counts[start:end] = len(made)
         ios[start:start + min(len(made), end - start)] = made[:end - start]
     return ios, counts
@@ -118,10 +119,11 @@ def compare_ios(path: Path | str, era: str | None = None) -> Comparison:
         raise UserError(f"{path} does not end with a known build, whose rules are to be used; name it raidz_ios_141.parquet "
                         "or the like")
     columns = read_columns(path, IO_COLUMNS, "I/Os of children are compared by")
-    check_bounds(path, columns, (("parity", 1, 3, True), ("off512", 0, LARGEST // SECTOR, True),
-                                 ("size512", 1, LARGEST_BLOCK // SECTOR, True), ("write", 0, 1, True)))
+    check_bounds(path, columns, (("parity", 1, 3, True), ("off512", 0, LARGEST // SECTOR_BYTES, True),
+                                 ("size512", 1, LARGEST_BLOCK // SECTOR_BYTES, True), ("write", 0, 1, True)))
     starts, padding = _blocks(path, columns), era_of(name).raidz.padding
-    _ios_of(vdev_params("raidz1", 3), padding, 0, SECTOR, True), _ios_of(vdev_params("raidz1", 3), padding, 0, SECTOR, False)
+    for is_write in (True, False):  # compiles
+        _ios_of(vdev_params("raidz1", 3), padding, 0, SECTOR_BYTES, is_write)
     start = time.process_time()
     ios, counts = _replayed(path, columns, starts, padding)
     seconds = time.process_time() - start
@@ -130,8 +132,9 @@ def compare_ios(path: Path | str, era: str | None = None) -> Comparison:
     too_many = np.zeros(len(counts), bool)
     too_many[lasts] = columns["i"][lasts] + 1 < counts[lasts]  # the model goes on where the file ends
     rows = np.flatnonzero(np.logical_or.reduce([replayed[name] != columns[name] for name in DECIDED]) | too_many)
-    return Comparison(path, f"{len(starts)} blocks on RAID-Z, rules of {name}", len(counts), len(rows),
-                      _first(columns, replayed, counts, rows), seconds, ("i", *DECIDED))
+    return Comparison(path=path, decisions=f"{len(starts)} blocks on RAID-Z, rules of {name}", rows=len(counts),
+                      differences=len(rows), first=_first(columns, replayed, counts, rows), seconds=seconds,
+                      columns=("i", *DECIDED))
 
 
 def _first(columns: dict[str, np.ndarray], replayed: dict[str, np.ndarray], counts: np.ndarray, rows: np.ndarray

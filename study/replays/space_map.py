@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from model.devices.sectors import SECTOR_BYTES
 from model.zfs.metaslab.replay import ADD_VDEV
 from model.zfs.space import replay_exact, replay_fast
 from model.zfs.space.bitmaps import MAX_BLOCKS
@@ -31,7 +32,7 @@ from study.replays.alloc_trace import (
     refuse_rows,
     write_places,
 )
-from study.replays.trace_file import SECTOR, read_columns
+from study.replays.trace_file import read_columns
 
 NOTHING = Operations(*np.zeros((3, 0), np.int64))
 
@@ -39,7 +40,7 @@ NOTHING = Operations(*np.zeros((3, 0), np.int64))
 def _operations(trace: Trace) -> Operations:
     """As the model wants it."""
     allocates = trace.op == ALLOCATE
-    n_bytes = np.where(allocates, trace.size512, np.where(trace.op == NEW_MAP, trace.arg, 0)) * SECTOR
+    n_bytes = np.where(allocates, trace.size512, np.where(trace.op == NEW_MAP, trace.arg, 0)) * SECTOR_BYTES
     block = np.where(allocates, np.cumsum(allocates) - 1, np.where(trace.op == FREE, trace.arg, -1))
     return Operations(trace.op, n_bytes, block)
 
@@ -98,7 +99,7 @@ def _driven(variant: str, operations: Operations, engine: str) -> tuple:
 
 def _replayed(trace: Trace, variant: str, recorded: Places | None, to: Path | str | None, engine: str) -> AllocReplay:
     engine, blocks, summary, seconds = _driven(variant, _operations(trace), engine)
-    places = Places(np.where(blocks.offset < 0, -1, blocks.offset // SECTOR))
+    places = Places(np.where(blocks.offset < 0, -1, blocks.offset // SECTOR_BYTES))
     differences, first = (None, None) if recorded is None else compare(trace, places, recorded)
     check_freed(trace, places, first, ambiguous=summary.n_ambiguous if engine == "fast" else 0)
     if to is not None:

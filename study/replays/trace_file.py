@@ -15,7 +15,6 @@ from model.zfs.eras import ERAS
 from study import tables as table_file
 from study.errors import UserError
 
-SECTOR = 512  # B; unit of the columns named *512
 LARGEST = 2**53  # of ticks and sectors: keeps every sum and product within 64 bits
 STORES = (".parquet", ".csv", ".tsv", *(f".csv{packed}" for packed in table_file.PACKED))  # ends of the name of a table
 STORED = re.compile(rf"(?:{'|'.join(map(re.escape, STORES))})$", re.IGNORECASE)

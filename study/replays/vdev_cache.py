@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from model.devices.sectors import SECTOR_BYTES
 from model.structures.sentinels import NOWHERE
 from model.zfs.eras import era as era_of
 from model.zfs.vdev import cache_replay
@@ -24,7 +25,6 @@ from model.zfs.vdev.cache_replay import COMPLETION, READ, RECORDED, Decisions, O
 from study.errors import UserError
 from study.replays.trace_file import (
     LARGEST,
-    SECTOR,
     Difference,
     build_in,
     check_bounds,
@@ -69,7 +69,7 @@ def _check(path: Path, columns: dict[str, np.ndarray]) -> None:
     """A UserError for the first row of each column that no trace can have."""
     is_read = columns["op"] == READ
     bounds = [("op", 0, 2, True), ("nocache", 0, 1, True), ("tick", 0, LARGEST, True),
-              ("size512", 1, LARGEST_SIZE, columns["op"] != COMPLETION), ("off512", 0, LARGEST // SECTOR, True)]
+              ("size512", 1, LARGEST_SIZE, columns["op"] != COMPLETION), ("off512", 0, LARGEST // SECTOR_BYTES, True)]
     bounds += [(name, low, high, is_read) for name, low, high in (
         ("level", -1, 127), ("type", -1, 127), ("via", 0, 2), ("metadata", 0, 1)) if name in columns]
     check_bounds(path, columns, bounds)
@@ -87,7 +87,7 @@ def read_vdev_cache_trace(path: Path | str) -> dict[str, np.ndarray]:
 def _stream(columns: dict[str, np.ndarray]) -> Operations:
     """As the model wants it. Where a trace knows no types, a read of data is one that carries DONT_CACHE."""
     return cache_replay.operations(
-        columns["tick"], columns["op"], columns["off512"] * SECTOR, np.maximum(columns["size512"], 1) * SECTOR,
+        columns["tick"], columns["op"], columns["off512"] * SECTOR_BYTES, np.maximum(columns["size512"], 1) * SECTOR_BYTES,
         is_metadata=np.maximum(columns["metadata"], 0) if "metadata" in columns else 1, dont_cache=columns["nocache"])
 
 
@@ -107,11 +107,11 @@ def _disagreements(columns: dict[str, np.ndarray], decisions: Decisions, params:
                    ) -> list[Disagreement]:
     """Everything that can be compared."""
     completion = columns["op"] == COMPLETION
-    replayed = {"off512": np.where(completion, decisions.completed // SECTOR, columns["off512"])}
+    replayed = {"off512": np.where(completion, decisions.completed // SECTOR_BYTES, columns["off512"])}
     if own and completion.any():  # where a completion is missing before a row, that row should have been it
         replayed["op"] = np.where(decisions.unannounced > 0, COMPLETION, columns["op"])
-    replayed |= dict(zip(DECISION_COLUMNS, (decisions.outcome, decisions.fill // SECTOR, decisions.evicted // SECTOR),
-                         strict=True))
+    decided = decisions.outcome, decisions.fill // SECTOR_BYTES, decisions.evicted // SECTOR_BYTES
+    replayed |= dict(zip(DECISION_COLUMNS, decided, strict=True))
     if set(POINTER_COLUMNS) <= set(columns):
         replayed["metadata"] = _metadata(columns, params)
     return [Disagreement(name, values != columns[name], columns[name], values) for name, values in replayed.items()]

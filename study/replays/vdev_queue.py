@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from model.devices.sectors import SECTOR_BYTES
 from model.zfs.eras import era as era_of
 from model.zfs.vdev.queue import (
     DONT_AGGREGATE,
@@ -27,16 +28,7 @@ from model.zfs.vdev.queue import (
 from model.zfs.vdev.queue_aggregation import NODATA
 from model.zfs.vdev.queue_replay import ARRIVAL, COMPLETION, DROP, ISSUE, Decisions, Events, drive
 from study.errors import UserError
-from study.replays.trace_file import (
-    LARGEST,
-    SECTOR,
-    Comparison,
-    Difference,
-    build_in,
-    check_bounds,
-    check_time,
-    read_columns,
-)
+from study.replays.trace_file import LARGEST, Comparison, Difference, build_in, check_bounds, check_time, read_columns
 
 COLUMNS = ("tick", "op", "kind", "off512", "size512", "priority", "flags", "io", "n", "unit")
 DECIDED = ("op", "kind", "off512", "size512", "io", "n", "unit")  # of a decision, each compared
@@ -55,9 +47,9 @@ def read_queue_trace(path: Path | str) -> dict[str, np.ndarray]:
     columns = read_columns(path, COLUMNS, "a replay compares")
     arrives, issues = columns["op"] == ARRIVAL, columns["op"] == ISSUE
     check_bounds(path, columns, (
-        ("op", 0, 3, True), ("tick", 0, LARGEST, True), ("kind", 0, 1, arrives), ("off512", 0, LARGEST // SECTOR, arrives),
-        ("size512", 1, LARGEST_SIZE, arrives), ("priority", 0, 2**20, arrives), ("flags", 0, sum(FLAGS), arrives),
-        ("n", 1, MAX_IOS, issues)))
+        ("op", 0, 3, True), ("tick", 0, LARGEST, True), ("kind", 0, 1, arrives),
+        ("off512", 0, LARGEST // SECTOR_BYTES, arrives), ("size512", 1, LARGEST_SIZE, arrives),
+        ("priority", 0, 2**20, arrives), ("flags", 0, sum(FLAGS), arrives), ("n", 1, MAX_IOS, issues)))
     check_time(path, columns["tick"])
     _check_numbers(path, columns)
     return columns
@@ -127,8 +119,9 @@ def _ordinals(columns: dict[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
 def _events(columns: dict[str, np.ndarray], unit: np.ndarray) -> Events:
     happens = columns["op"] <= COMPLETION
     of = {name: values[happens] for name, values in columns.items()}
-    return Events(kind=of["op"], tick=of["tick"], io_kind=of["kind"], offset=of["off512"] * SECTOR,
-                  n_bytes=of["size512"] * SECTOR, priority=of["priority"], marks=_marks(of["flags"]), unit=unit[happens])
+    return Events(kind=of["op"], tick=of["tick"], io_kind=of["kind"], offset=of["off512"] * SECTOR_BYTES,
+                  n_bytes=of["size512"] * SECTOR_BYTES, priority=of["priority"], marks=_marks(of["flags"]),
+                  unit=unit[happens])
 
 
 def _max_at_a_time(columns: dict[str, np.ndarray]) -> int:
@@ -153,8 +146,8 @@ def _recorded(columns: dict[str, np.ndarray], io: np.ndarray, unit: np.ndarray) 
 
 
 def _replayed(decisions: Decisions) -> dict[str, np.ndarray]:
-    return {"op": decisions.kind, "kind": decisions.io_kind, "off512": decisions.offset // SECTOR,
-            "size512": decisions.n_bytes // SECTOR, "io": decisions.io, "n": decisions.n_ios, "unit": decisions.unit}
+    return {"op": decisions.kind, "kind": decisions.io_kind, "off512": decisions.offset // SECTOR_BYTES,
+            "size512": decisions.n_bytes // SECTOR_BYTES, "io": decisions.io, "n": decisions.n_ios, "unit": decisions.unit}
 
 
 def _first_difference(columns: dict[str, np.ndarray], event: np.ndarray, recorded: dict[str, np.ndarray],
@@ -213,8 +206,9 @@ def replay_queue(path: Path | str, era: str | None = None) -> Comparison:
     if first is None and done < len(events.kind):  # a defect: what agrees has room, and completes what it issued
         raise RuntimeError(f"event {done} of {path} cannot be")
     note = "" if first is None else "what follows depends on it and is not compared"
-    return Comparison(path, f"{len(event)} decisions of the vdev queue, rules of {name}", len(columns["op"]),
-                      int(first is not None), first, seconds, DECIDED, note)
+    return Comparison(path=path, decisions=f"{len(event)} decisions of the vdev queue, rules of {name}",
+                      rows=len(columns["op"]), differences=int(first is not None), first=first, seconds=seconds,
+                      columns=DECIDED, note=note)
 
 
 def replays_of(path: Path) -> Iterator[Comparison]:

@@ -9,6 +9,7 @@ import sys
 
 import numpy as np
 
+from model.devices.sectors import SECTOR_BYTES
 from model.structures.sentinels import NIL, NOWHERE
 from model.zfs.space import avl, pickers, space_map, status
 from model.zfs.space import columns as bounds
@@ -17,7 +18,6 @@ from model.zfs.space.pickers import VARIANTS
 from model.zfs.space.replay_exact import ALLOCATE, FREE, NEW_MAP
 from study.project import DATA
 from study.replays.alloc_trace import read_places, read_trace
-from study.replays.trace_file import SECTOR
 
 TRACES = DATA / "traces" / "alloc"
 
@@ -176,18 +176,18 @@ def first_elsewhere(variant, scenario):
     maps, sizes = space_map.new_space_maps(1, len(trace.op), 1), []
     for op, sectors, arg in zip(trace.op.tolist(), trace.size512.tolist(), trace.arg.tolist(), strict=True):
         if op == ALLOCATE:
-            offset = int(pickers.pick(maps, 0, sectors * SECTOR, VARIANTS[variant]))
+            offset = int(pickers.pick(maps, 0, sectors * SECTOR_BYTES, VARIANTS[variant]))
             sizes.append(sectors)
-            if (offset // SECTOR if offset >= 0 else -1) != recorded[len(sizes) - 1]:
+            if (offset // SECTOR_BYTES if offset >= 0 else -1) != recorded[len(sizes) - 1]:
                 return len(sizes) - 1
             if offset >= 0:
-                space_map.remove(maps, 0, offset, offset + sectors * SECTOR)
+                space_map.remove(maps, 0, offset, offset + sectors * SECTOR_BYTES)
         elif op == FREE:
-            space_map.add(maps, 0, int(recorded[arg]) * SECTOR, int(recorded[arg] + sizes[arg]) * SECTOR)
+            space_map.add(maps, 0, int(recorded[arg]) * SECTOR_BYTES, int(recorded[arg] + sizes[arg]) * SECTOR_BYTES)
         elif op == NEW_MAP:
             space_map.clear(maps, 0)
-            maps.size_bytes[0] = arg * SECTOR
-            space_map.add(maps, 0, 0, arg * SECTOR)
+            maps.size_bytes[0] = arg * SECTOR_BYTES
+            space_map.add(maps, 0, 0, arg * SECTOR_BYTES)
     return None
 
 

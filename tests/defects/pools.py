@@ -12,6 +12,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
+from model.devices.sectors import SECTOR_BYTES
 from model.zfs.eras import era
 from model.zfs.metaslab import metaslab_class, metaslab_group, replay, sync
 from model.zfs.metaslab.metaslab_group import NO_METASLAB, passivate
@@ -28,7 +29,7 @@ from study.replays.pool import ERA_OF, drive
 from study.replays.pool_rows import rows_of
 from study.replays.pool_states import after_txgs, compare_txgs, read_txgs, txgs_beside
 from study.replays.recorded_vdevs import vdevs_of
-from study.replays.trace_file import SECTOR, table_beside
+from study.replays.trace_file import table_beside
 from support.defects import several
 
 TRACES = DATA / "traces" / "alloc_vdevs"
@@ -301,7 +302,7 @@ class Watch:
         self.n_compared = i + 1
 
     def check_places(self, decided, low, high, i):
-        sectors = np.where(decided.offset[low:high] < 0, -1, decided.offset[low:high] // SECTOR)
+        sectors = np.where(decided.offset[low:high] < 0, -1, decided.offset[low:high] // SECTOR_BYTES)
         where = slice(low, high)
         if (sectors != self.recorded.off512[where]).any() or (
                 self.recorded.vdev is not None and (decided.vdev[where] != self.recorded.vdev[where]).any()):

@@ -12,11 +12,12 @@ import pytest
 
 from model.events.streams import stream
 from model.zfs.ageing import aged_pool
-from model.zfs.ageing.aged_pool import FIRST_TXG, POINTER_SHIFT, contiguity, fill, new_file, occupy, rewrite, write_txg
+from model.zfs.ageing.aged_pool import contiguity, fill, new_file, occupy, rewrite, write_txg
 from model.zfs.ageing.saved_pool import arrays_of, put_arrays
 from model.zfs.eras import ERAS
 from model.zfs.metaslab.new_pool import new_pool
 from model.zfs.metaslab.state import EXACT, FAST, TopVdev
+from model.zfs.shared_numbers import FIRST_TXG, POINTER_SHIFT
 from study.pools import aged_pools
 
 VDEVS = [TopVdev(asize=2**23)] * 2

@@ -4,7 +4,7 @@ from collections import Counter
 
 import numpy as np
 
-from model.devices.command_queue import N_COMMANDS, SERVICE_NS
+from model.devices import drive_columns as queued
 from model.events import accounts, ring
 from model.events.queues import NOBODY
 from model.simulations.filebench_oltp import columns as oltp
@@ -13,7 +13,8 @@ from model.structures.sentinels import NIL
 from model.zfs.arc import columns as header
 from model.zfs.arc.lists import ANONYMOUS, MFU, total_bytes
 from model.zfs.dmu import columns as dirtied
-from model.zfs.dmu.dirty import QUARTERS, WRITTEN
+from model.zfs.dmu.dirty import WRITTEN
+from model.zfs.shared_numbers import TXG_SIZE
 from model.zfs.vdev import cache_replay
 from model.zfs.vdev.cache_replay import COMPLETION, READ
 from model.zfs.vdev.leaves import FOR_LINE, FOR_TXG
@@ -35,8 +36,8 @@ def utilisation(x):
     """Each disk has been busy for just the service times of what it has served."""
     m, drives = x.machine, x.leaves.drives
     n = m.settings.n_leaves
-    rest = np.where(drives.units[:, N_COMMANDS] > 0, m.calendar.time[:n] - m.settings.duration_ns, 0)
-    return (x.busy_ns == drives.units[:, SERVICE_NS] - rest).all() and (x.busy_ns <= m.settings.duration_ns).all()
+    rest = np.where(drives.units[:, queued.N_COMMANDS] > 0, m.calendar.time[:n] - m.settings.duration_ns, 0)
+    return (x.busy_ns == drives.units[:, queued.SERVICE_NS] - rest).all() and (x.busy_ns <= m.settings.duration_ns).all()
 
 
 def ios_about(x):
@@ -124,7 +125,7 @@ def blocks_under_way(x):
     """Blocks that the groups not yet written hold: {block: groups}."""
     txgs, blocks = x.machine.txgs, {}
     for group in {int(txgs.open_txg[0]), int(txgs.quiesced[0]), int(txgs.syncing[0])} - {0}:
-        quarter = group % QUARTERS
+        quarter = group % TXG_SIZE
         first = quarter * txgs.room + 1
         for row in txgs.entries[first:first + txgs.quarters[quarter, dirtied.N_USED]]:
             if group != txgs.syncing[0] or row[dirtied.WRITING] != WRITTEN:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from model.devices.command_queue import N_COMMANDS, SERVICE_NS
+from model.devices import drive_columns as queued
 from model.events import accounts
 from model.events.queues import NOBODY
 from model.simulations.sequential_reads import columns as reader
@@ -50,8 +50,8 @@ def utilisation(x):
     """Each disk has been busy for just the service times of what it has served."""
     m, drives = x.machine, x.leaves.drives
     n = m.settings.n_leaves
-    rest = np.where(drives.units[:, N_COMMANDS] > 0, m.calendar.time[:n] - m.settings.duration_ns, 0)
-    return (x.busy_ns == drives.units[:, SERVICE_NS] - rest).all() and (x.busy_ns <= m.settings.duration_ns).all()
+    rest = np.where(drives.units[:, queued.N_COMMANDS] > 0, m.calendar.time[:n] - m.settings.duration_ns, 0)
+    return (x.busy_ns == drives.units[:, queued.SERVICE_NS] - rest).all() and (x.busy_ns <= m.settings.duration_ns).all()
 
 
 def commands(x):
@@ -97,7 +97,7 @@ def conservation(x):
     m, c = x.machine, x.counts
     n_lines = x.outcomes[:, MISS].sum()
     in_service = sum(int(x.leaves.queue.unit_bytes[x.leaves.drives.commands[leaf, 0]])
-                     for leaf in range(m.settings.n_leaves) if x.leaves.drives.units[leaf, N_COMMANDS])
+                     for leaf in range(m.settings.n_leaves) if x.leaves.drives.units[leaf, queued.N_COMMANDS])
     beside_records = c["bytes_done"] - c["records_came"] * m.readers.record_bytes
     return (c["ios"] == c["ios_done"] + len(ios_about(x)) and sorted(waiting_blocks(x)) == sorted(under_way(x).tolist())
             and c["records_came"] == c["records_used"] + (m.status[:m.files.n_records] == FRESH).sum()

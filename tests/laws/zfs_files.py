@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from model.devices.command_queue import FLUSH, N_SERVED
+from model.devices import drive_columns as queued
+from model.devices.command_queue import FLUSH
 from model.events import accounts, servers
 from model.events.calendar import NEVER, new_calendar, set_time
 from model.events.queues import NOBODY, new_queues
@@ -225,7 +226,7 @@ def conserves_ios(r):
     queue, free, io = r.m.leaves.queue, 0, int(r.m.leaves.queue.free[0])
     while io != NIL:
         free, io = free + 1, int(queue.next_member[io])
-    served = int(r.m.leaves.drives.units[:, N_SERVED].sum())
+    served = int(r.m.leaves.drives.units[:, queued.N_SERVED].sum())
     counted = int(r.m.tally.devices[:, [stat.DEVICE_READS, stat.DEVICE_WRITES]].sum()) + r.counts["device_flushes"]
     return (r.counts["ios"] == r.counts["ios_done"] and r.m.sync[fs.IN_FLIGHT] == 0 and free == queue.n_ios
             and served == counted == len(r.units))

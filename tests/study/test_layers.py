@@ -23,6 +23,7 @@ MODEL = """
     model.zfs.ageing  model.zfs.dmu
     model.zfs.metaslab
     model.zfs.vdev  model.zfs.arc  model.zfs.space  model.zfs.txg  model.zfs.zil
+    model.zfs.shared_numbers
     model.devices
     model.structures  model.events
     model.jit

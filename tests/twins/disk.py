@@ -3,6 +3,8 @@
 Written from the meaning of the fields, not from the kernels. `defect` breaks one rule on purpose.
 """
 
+from model.devices import overhead_columns as overhead
+
 LATE_NS = 1000  # a head that is no later still gets its sector
 TO_END, AT_FRONT = (4, 6, 7, 10), (5, 6)
 
@@ -52,7 +54,7 @@ def serve(disk, zones, requests, defect=None):
     layout = places(zones, disk.layout.heads, 0, 1)
     arm, free, wrote, finished = (0, 0), 0, 0, []
     for now, block, count, is_write in requests:
-        ready = now + int(disk.command_ns[3 if is_write else 1, wrote])
+        ready = now + int(disk.command_ns[overhead.WRITE_THROUGH if is_write else overhead.READ_MISS, wrote])
         at = max(ready, free)
         sent = ready + disk.data_ready_ns + count * disk.bus_ns
         gathered = sent - (count - 1) * disk.bus_ns
@@ -67,9 +69,9 @@ def serve(disk, zones, requests, defect=None):
             at += (0 if wait > disk.rev_ns - LATE_NS else wait) + disk.rev_ns // sectors
             first_passed = first_passed or at
         free, wrote = at, is_write
-        finished.append(max(sent, at) + disk.reconnect_ns + int(disk.done_ns[1]) if is_write else
+        finished.append(max(sent, at) + disk.reconnect_ns + int(disk.done_ns[overhead.WRITE_DONE]) if is_write else
                         max(max(ready, first_passed) + disk.reconnect_ns + disk.data_ready_ns + count * disk.bus_ns,
-                            at + disk.bus_ns) + int(disk.done_ns[0]))
+                            at + disk.bus_ns) + int(disk.done_ns[overhead.READ_DONE]))
     return finished
 
 

@@ -3,6 +3,7 @@
 Written from the rules of `model.devices.disk_buffer` and the meaning of the fields of `Disk`, not from the kernels. Reads
 always go to the platter here, and none is read ahead. `defect` breaks one rule on purpose.
 """
+from model.devices import overhead_columns as overhead
 from twins import disk as disk_twin
 
 DEFECTS = ("reads wait for the buffer", "in order of arrival", "forgets what is replaced", "never joins", "half the buffer",
@@ -96,11 +97,11 @@ class Twin:
     def read(self, now, block, count):
         if self.defect == "reads wait for the buffer":
             self.flush(now)
-        disk, ready = self.disk, now + int(self.disk.command_ns[1, self.wrote])
+        disk, ready = self.disk, now + int(self.disk.command_ns[overhead.READ_MISS, self.wrote])
         first, end = self.pass_blocks(max(ready, self.free), 0, range(block, block + count), 0)
         first += disk.rev_ns // disk_twin.where(self.zones, disk.layout.heads, *self.places[block])[3]
         sent = max(ready, first) + disk.reconnect_ns + disk.data_ready_ns + count * disk.bus_ns
-        self.wrote, self.idle = 0, max(sent, end + disk.bus_ns) + int(disk.done_ns[0])
+        self.wrote, self.idle = 0, max(sent, end + disk.bus_ns) + int(disk.done_ns[overhead.READ_DONE])
         return self.idle
 
     def replace(self, block, end):
@@ -131,7 +132,7 @@ class Twin:
             if self.taken() + self.worth(n + count) - self.worth(n) <= self.room():
                 break
             now = self.write_on(now)
-        ready = now + int(disk.command_ns[2, self.wrote])
+        ready = now + int(disk.command_ns[overhead.WRITE_BUFFERED, self.wrote])
         sent = ready + disk.data_ready_ns + count * disk.bus_ns
         if not inside:
             if run is None:
@@ -142,7 +143,7 @@ class Twin:
             if not any(known is run for known in self.runs):
                 self.runs.append(run)
         self.wrote = 1
-        return sent + int(disk.done_ns[1])
+        return sent + int(disk.done_ns[overhead.WRITE_DONE])
 
 
 def serve(disk, zones, requests, defect=None):

@@ -128,7 +128,7 @@ def settings_of(version: str, n_clients: int, n_transactions: int, **conf: float
         chosen["io_capacity_max"] = max(2 * conf["io_capacity"], 2000)
     is_large = chosen.get("buffer_pool_bytes", 0) >= MIN_BYTES_FOR_INSTANCES
     chosen.setdefault("lru_scan_depth", INSTANCE_DEPTH * (INSTANCES if is_large else 1))
-    return Settings(n_clients, n_transactions, **chosen)
+    return Settings(n_clients=n_clients, n_transactions=n_transactions, **chosen)
 
 
 class Ring(NamedTuple):

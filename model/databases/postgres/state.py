@@ -106,8 +106,8 @@ def settings_of(version: float, n_clients: int, n_transactions: int, max_wal_siz
         chosen |= {"one_writer": 0, "wakes_all": 1, "checkpoint_nap_ns": 100 * MS}
     if version >= 9.5:
         chosen.setdefault("checkpoint_segments", segments_of(version, max_wal_size_bytes, target))
-    return Settings(n_clients, n_transactions, leader_delays=int(version >= 9.3), is_sorted=int(version >= 9.6),
-                    keeps_two_checkpoints=int(version < 11), **chosen)
+    return Settings(n_clients=n_clients, n_transactions=n_transactions, leader_delays=int(version >= 9.3),
+                    is_sorted=int(version >= 9.6), keeps_two_checkpoints=int(version < 11), **chosen)
 
 
 def format_of(version: float) -> int:

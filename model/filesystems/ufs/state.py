@@ -34,6 +34,7 @@ from typing import NamedTuple
 import numpy as np
 
 from model.devices.command_queue import Drive
+from model.devices.sectors import SECTOR_BYTES
 from model.events.calendar import set_time
 from model.events.clock import SECOND_NS
 from model.filesystems.ufs import columns as ufs
@@ -108,7 +109,7 @@ def place_of(dense, s):
 
 
 def _device_bytes(device):
-    return device.disk_bytes if hasattr(device, "disk_bytes") else int(device.disk.layout.n_blocks) * 512
+    return device.disk_bytes if hasattr(device, "disk_bytes") else int(device.disk.layout.n_blocks) * SECTOR_BYTES
 
 
 def _check(s, stripes, stripe_of, ends):

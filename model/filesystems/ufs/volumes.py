@@ -22,18 +22,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from model.devices.command_queue import (
-    N_COMMANDS,
-    READ,
-    WRITE,
-    Drive,
-    Drives,
-    finish,
-    new_drives,
-    pause,
-    send,
-    start,
-)
+from model.devices import drive_columns as queued
+from model.devices.command_queue import READ, WRITE, Drive, Drives, finish, new_drives, pause, send, start
 from model.devices.ssd import SsdParams, SsdState, check_ssd, new_ssds, service
 from model.events.calendar import NEVER, Calendar, new_calendar, set_time
 from model.events.clock import SECOND_NS
@@ -147,9 +137,9 @@ def _feed_array(v, now, unit):
 @part
 def _feed_disk(v, now, unit):
     """Give a disk what it has room for, and let it begin if it does nothing."""
-    while v.root[unit, volume.RUN] != NONE and v.drives.units[unit, N_COMMANDS] < v.drive.depth:
+    while v.root[unit, volume.RUN] != NONE and v.drives.units[unit, queued.N_COMMANDS] < v.drive.depth:
         send(v.drive, v.drives, unit, now, next_in_driver(v, unit), v.offset)
-    if v.drives.units[unit, N_COMMANDS] == 0:
+    if v.drives.units[unit, queued.N_COMMANDS] == 0:
         pause(v.drives, unit, now)
     elif v.calendar.time[unit] == NEVER:
         set_time(v.calendar, unit, start(v.drive, v.drives, unit, now, v.offset, v.n_bytes, v.kind))

@@ -40,9 +40,9 @@ from model.jit import kernel, part
 from model.zfs.arc.lists import ANONYMOUS
 from model.zfs.dmu import columns as dirtied
 from model.zfs.dmu.dbuf import dirty_record
-from model.zfs.dmu.dirty import QUARTERS
 from model.zfs.dmu.indirect import meta_dnode_levels
 from model.zfs.dmu.layout import indirect_bytes, level_block
+from model.zfs.shared_numbers import TXG_SIZE
 from model.zfs.txg.throttle import DIRTY_DATA, GOES_ON, delayed_until, note_dirty, verdict, wants_sync
 from model.zfs.txg.throttle import SLEEPS as TO_SLEEP
 from model.zfs.txg.throttle import WAITS as TO_WAIT
@@ -139,12 +139,12 @@ def _is_opened_so(operation):
 def _dirty(m, now, p):
     """The record of a piece is dirtied. False if `p` has to wait for who is reading it."""
     file, number, txg = m.process[p, fs.FILE], record_of(m.process, m.of_file, m.files.record_bytes, p), m.txgs.open_txg[0]
-    block, before = level_block(m.files, file, number, 0), m.txgs.quarters[txg % QUARTERS, dirtied.N_USED]
+    block, before = level_block(m.files, file, number, 0), m.txgs.quarters[txg % TXG_SIZE, dirtied.N_USED]
     if not dirty_record(m, now, file, number):
         join(m.process, m.joined, m.arc, p, int(m.arc.node_of[block]))
         next_piece(m, p)
         return False
-    n_new = m.txgs.quarters[txg % QUARTERS, dirtied.N_USED] - before
+    n_new = m.txgs.quarters[txg % TXG_SIZE, dirtied.N_USED] - before
     if n_new > 0:
         n_above = n_new - 1 + (len(m.zil.logs) * meta_dnode_levels(m.files.shift) if before == 0 else 0)
         dnodes = len(m.zil.logs) * DNODE_BLOCK_BYTES if before == 0 else 0

@@ -14,7 +14,8 @@ What waits for I/Os is a task (`model.zfs.vdev.leaves`): see `model.filesystems.
 transaction group, its flushes among them, are counted in `txgs.n_pending`.
 """
 
-from model.devices.command_queue import FLUSH, N_COMMANDS, N_SERVED, N_WAITING, finish, pause, send
+from model.devices import drive_columns as queued
+from model.devices.command_queue import FLUSH, finish, pause, send
 from model.devices.ssd import SsdParams, service
 from model.devices.ssd import flush as flush_ssd
 from model.events import ring
@@ -162,11 +163,11 @@ def _ssd_done(ssds, queue, i, now, unit):
 def _start_ssd(m, now, leaf, unit):
     """Device without an arm: it takes the unit, or the unit waits for its turn."""
     units, i = m.leaves.drives.units, m.ssds.number[leaf]
-    if units[leaf, N_COMMANDS] >= min(_ssd(m.ssds.params, i).depth, N_SLOTS):
-        m.leaves.drives.waiting[leaf, units[leaf, N_WAITING]] = unit
-        units[leaf, N_WAITING] += 1
+    if units[leaf, queued.N_COMMANDS] >= min(_ssd(m.ssds.params, i).depth, N_SLOTS):
+        m.leaves.drives.waiting[leaf, units[leaf, queued.N_WAITING]] = unit
+        units[leaf, queued.N_WAITING] += 1
         return
-    units[leaf, N_COMMANDS] += 1
+    units[leaf, queued.N_COMMANDS] += 1
     done = _ssd_done(m.ssds, m.leaves.queue, i, now, unit)
     set_time(m.calendar, m.sources.slots + i * N_SLOTS + _take_slot(m.ssds.units, i, unit), done)
 
@@ -242,7 +243,7 @@ def issue_all(m, now):
 def disk_is_done(m, now, leaf):
     """The unit that a disk has served. If it has more to do it begins."""
     unit = finish(m.leaves.drives, leaf)
-    if m.leaves.drives.units[leaf, N_COMMANDS] > 0:
+    if m.leaves.drives.units[leaf, queued.N_COMMANDS] > 0:
         _to_start(m.to_start, leaf)
     else:
         pause(m.leaves.drives, leaf, now)
@@ -255,12 +256,12 @@ def slot_is_done(m, source):
     i, slot = (source - m.sources.slots) // N_SLOTS, (source - m.sources.slots) % N_SLOTS
     unit, leaf, drives = m.ssds.units[i, slot], m.ssds.leaf[i], m.leaves.drives
     m.ssds.units[i, slot] = NIL
-    drives.units[leaf, N_COMMANDS] -= 1
-    drives.units[leaf, N_SERVED] += 1
-    if drives.units[leaf, N_WAITING] > 0:
+    drives.units[leaf, queued.N_COMMANDS] -= 1
+    drives.units[leaf, queued.N_SERVED] += 1
+    if drives.units[leaf, queued.N_WAITING] > 0:
         to_outbox(m.leaves.outbox, m.leaves.n_out, -drives.waiting[leaf, 0])
-        drives.units[leaf, N_WAITING] -= 1
-        for place in range(drives.units[leaf, N_WAITING]):
+        drives.units[leaf, queued.N_WAITING] -= 1
+        for place in range(drives.units[leaf, queued.N_WAITING]):
             drives.waiting[leaf, place] = drives.waiting[leaf, place + 1]
     return unit
 

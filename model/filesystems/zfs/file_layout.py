@@ -23,16 +23,17 @@ from functools import lru_cache
 import numpy as np
 
 from model.devices.data_sheet import SheetParams
+from model.devices.sectors import SECTOR_BYTES
 from model.devices.ssd import SsdParams
 from model.filesystems.zfs import columns as fs
 from model.filesystems.zfs.placement import metaslab_bytes, usable_bytes
 from model.structures.sentinels import NOWHERE
-from model.zfs.dmu.indirect import INDIRECT_BYTES, POINTER_BYTES, POINTER_SHIFT, tree
+from model.zfs.dmu.indirect import INDIRECT_BYTES, POINTER_BYTES, tree
 from model.zfs.dmu.layout import Layout, block_sizes, check_fits, indirect_bytes, new_space, number_blocks, write_file
+from model.zfs.shared_numbers import POINTER_SHIFT
 from model.zfs.txg.write_issue import time_between
 from model.zfs.vdev.places import FRONT_BYTES, LEAF_SHIFT, OFFSET_MASK
 
-SECTOR = 512
 INDIRECT_PACKS = 2  # times shorter that an indirect block is, compressed, before it was ever written
 PIECE_BYTES = 2**24  # of a vdev: what stays together when data are spread out
 
@@ -42,23 +43,23 @@ PIECE_BYTES = 2**24  # of a vdev: what stays together when data are spread out
 
 def psize_of(record_bytes, compress_pct):
     """B of a record on disk; compression counts if it saves an eighth (spec 5.1)."""
-    return _kept(record_bytes, -(-(record_bytes * compress_pct // 100) // SECTOR) * SECTOR)
+    return _kept(record_bytes, -(-(record_bytes * compress_pct // 100) // SECTOR_BYTES) * SECTOR_BYTES)
 
 
 def _kept(record_bytes, packed):
-    return packed if packed <= record_bytes - record_bytes // 8 else -(-record_bytes // SECTOR) * SECTOR
+    return packed if packed <= record_bytes - record_bytes // 8 else -(-record_bytes // SECTOR_BYTES) * SECTOR_BYTES
 
 
 def shorter(record_bytes, ratio):
     """The same where a ratio was measured, of which ends of sectors are a part: the number of sectors that is nearest."""
-    return _kept(record_bytes, max(1, round(record_bytes / ratio / SECTOR)) * SECTOR)
+    return _kept(record_bytes, max(1, round(record_bytes / ratio / SECTOR_BYTES)) * SECTOR_BYTES)
 
 
 def record_bytes_of(rows, settings):
     """Per file. A file shorter than a record has one block, as long as it is."""
     systems = np.full(len(rows), settings.record_bytes)
     systems[0] = settings.log_record_bytes if settings.own_log_system else settings.record_bytes
-    return np.minimum(systems, -(-rows[:, 1] // SECTOR) * SECTOR)
+    return np.minimum(systems, -(-rows[:, 1] // SECTOR_BYTES) * SECTOR_BYTES)
 
 
 def core_bytes_of(record_bytes, psizes, is_compressed, ashift):

@@ -54,7 +54,7 @@ from model.zfs.arc.l2arc import (
     starts_with,
 )
 from model.zfs.arc.primarycache import ALL, METADATA_ONLY, NOTHING, is_kept, l2_mark
-from model.zfs.dmu.after_loading import warm, write_new
+from model.zfs.dmu.after_loading import RECORDS_IN_A_SECOND, warm, write_new
 from model.zfs.dmu.dirty import new_txgs
 from model.zfs.dmu.zfetch import max_fetches, new_zfetch
 from model.zfs.dmu.zfetch import of_records as zfetch_of_records
@@ -71,7 +71,6 @@ CONTROL_FILE = (8192, 8192, 8192)
 N_DRAWN = 4096  # numbers of chance, for who of those that wake up is first
 MAX_WANTED = 2 * N_ROWS  # by one event, beyond what is for every leaf
 LOG_BLOCKS = 2**19  # of an intent log, not yet freed
-RECORDS_IN_A_SECOND = 2**15
 
 
 @kernel
@@ -115,10 +114,10 @@ def _l2(pool, s, build, min_bytes):
 
 
 def _tally(s):
-    zeros = np.zeros
-    return Tally(zeros(len(COUNTS), np.int64), zeros((len(COUNTS), s.n_seconds), np.int64),
-                 zeros((N_GROUPS, len(DEVICE_COUNTS)), np.int64), zeros((N_GROUPS, len(DEVICE_COUNTS), s.n_seconds),
-                 np.int64), zeros(3, np.int64))
+    counts, of_devices = len(COUNTS), (N_GROUPS, len(DEVICE_COUNTS))
+    return Tally(counts=np.zeros(counts, np.int64), per_second=np.zeros((counts, s.n_seconds), np.int64),
+                 devices=np.zeros(of_devices, np.int64),
+                 devices_per_second=np.zeros((*of_devices, s.n_seconds), np.int64), waits=np.zeros(3, np.int64))
 
 
 def _processes(n_processes):

@@ -43,9 +43,10 @@ from model.filesystems.zfs.read_ahead import ahead_came
 from model.filesystems.zfs.state import FileSettings, Group, Pool, Store
 from model.filesystems.zfs.tasks import AHEAD, LOG_ROW, PROCESS, ROUND, kind_of, log_of_chain
 from model.filesystems.zfs.txg_sync import sync_event
-from model.filesystems.zfs.txg_timing import end_groups, reclaim_event, timer_event
+from model.filesystems.zfs.txg_timing import end_groups, timer_event
 from model.jit import kernel, part
 from model.structures.sentinels import NIL
+from model.zfs.arc.reclaim import reclaim_event
 from model.zfs.zil import columns as intent
 
 __all__ = ["FileSettings", "Group", "Pool", "Store", "new_store", "next_time", "store_event", "take_calls", "working_for"]

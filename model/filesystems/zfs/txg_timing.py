@@ -13,11 +13,9 @@ In ZFS: txg.c, `txg_sync_thread`, `txg_quiesce_thread`, `txg_delay`, and `txg_ti
 
 from model.events import ring
 from model.events.calendar import NEVER, set_time
-from model.events.clock import SECOND_NS, TICK_NS
 from model.filesystems.zfs import columns as fs
 from model.filesystems.zfs.state import FILES_STAGE, wake_waiting
 from model.jit import part
-from model.zfs.arc.arc import adjust
 from model.zfs.dmu.dirty import hand_over, quiesce
 from model.zfs.txg import columns as throttled
 from model.zfs.txg.throttle import DIRTY_DATA, open_group
@@ -86,8 +84,3 @@ def timer_event(m, now):
         m.sync[fs.TIMED_TXG], m.sync[fs.IS_PUSHED] = NONE_TIMED, 1
 
 
-@part
-def reclaim_event(m, now):
-    """The thread that looks after the ARC every second."""
-    adjust(m.arc, m.arc_params, now // TICK_NS)
-    set_time(m.calendar, m.sources.reclaim, now + SECOND_NS)

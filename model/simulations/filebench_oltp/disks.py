@@ -1,6 +1,6 @@
 """The OLTP run's disks: who is told, and what becomes of a block, when a disk has served a unit."""
 
-from model.devices.command_queue import N_COMMANDS
+from model.devices import drive_columns as queued
 from model.events.calendar import set_time
 from model.events.queues import NOBODY
 from model.jit import part
@@ -38,4 +38,4 @@ def disk_event(m, leaves, now, leaf):
                 block_came(m, now, task)
             waiter = following
         io = release_io(leaves, io)
-    return leaf if leaves.drives.units[leaf, N_COMMANDS] > 0 else -1
+    return leaf if leaves.drives.units[leaf, queued.N_COMMANDS] > 0 else -1

@@ -22,11 +22,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from model.devices.command_queue import BLOCK_SHIFT, N_SERVED, SERVED_BYTES
+from model.devices import drive_columns as queued
+from model.devices.sectors import SECTOR_SHIFT
 from model.events import ring
 from model.events.accounts import change_by
 from model.events.calendar import NEVER, next_source, set_time, settle
-from model.events.clock import SECOND_NS, TICK_NS
+from model.events.clock import SECOND_NS
 from model.events.queues import NOBODY
 from model.jit import kernel, part
 from model.simulations.filebench_oltp import columns as oltp
@@ -54,8 +55,9 @@ from model.simulations.filebench_oltp.threads import shadow_event, writer_event
 from model.simulations.filebench_oltp.txgs import sync_event, timer_event
 from model.simulations.rules import Rules
 from model.structures.sentinels import NIL
-from model.zfs.arc.arc import Arc, adjust, arc_params, new_arc
+from model.zfs.arc.arc import Arc, arc_params, new_arc
 from model.zfs.arc.lists import has_nodes, total_bytes
+from model.zfs.arc.reclaim import reclaim_event
 from model.zfs.dmu.after_loading import preallocate, warm
 from model.zfs.dmu.dirty import has_room
 from model.zfs.dmu.layout import MAX_LEVELS
@@ -82,13 +84,6 @@ def _send(m, leaves, now, leaf):
             record_command(leaves.recorder, leaves, now, leaf, ends)
         leaf = -1
     leaves.n_out[0] = 0
-
-
-@part
-def _reclaim(m, now):
-    """The thread that looks after the ARC every second."""
-    adjust(m.arc, m.arc_params, now // TICK_NS)
-    set_time(m.calendar, m.sources.reclaim, now + SECOND_NS)
 
 
 @part
@@ -124,7 +119,7 @@ def _draws_left(sources, workload, threads, source):
 @part
 def _is_past_the_end(leaves):
     """Whether a write in the outbox does not fit on its disk."""
-    end, is_past = (leaves.disk.disk.layout.n_blocks << BLOCK_SHIFT) - BACK_BYTES, False
+    end, is_past = (leaves.disk.disk.layout.n_blocks << SECTOR_SHIFT) - BACK_BYTES, False
     for i in range(leaves.n_out[0]):
         io = leaves.outbox[i]
         is_past |= leaves.queue.offset[io] + leaves.queue.n_bytes[io] > end
@@ -170,7 +165,7 @@ def run(m, leaves):
             elif source == sources.timer:
                 timer_event(m, now)
             elif source == sources.reclaim:
-                _reclaim(m, now)
+                reclaim_event(m, now)
             elif source < sources.shadows:
                 writer_event(m, now, source - sources.writers)
             else:
@@ -233,8 +228,8 @@ def _result(m, leaves):
     return Result(
         operations_per_s=done / seconds, reads_per_s=n / seconds, response_ns=tally.response_ns[:n],
         response_at=tally.response_at[:n], counts=counts, outcomes=leaves.outcomes,
-        busy_ns=busy_until(leaves.drives, m.settings.duration_ns), served_bytes=units[:, SERVED_BYTES],
-        n_served=units[:, N_SERVED], per_second=tally.per_second, core_bytes=int(total_bytes(m.arc)), machine=m,
+        busy_ns=busy_until(leaves.drives, m.settings.duration_ns), served_bytes=units[:, queued.SERVED_BYTES],
+        n_served=units[:, queued.N_SERVED], per_second=tally.per_second, core_bytes=int(total_bytes(m.arc)), machine=m,
         leaves=leaves)
 
 

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from model.devices.command_queue import BLOCK_SHIFT, Drive
+from model.devices.command_queue import Drive
+from model.devices.sectors import SECTOR_SHIFT
 from model.events import accounts, ring
 from model.events.calendar import Calendar, new_calendar
 from model.events.queues import NOBODY
@@ -225,7 +226,7 @@ def _new_tally(settings, workload, files, seed, n_draws):
 def check_space(space: Space, drive: Drive) -> None:
     """Raise ValueError with one sentence if the disks, unless their services are drawn, are too small."""
     if len(drive.drawn_ns) == 0:
-        check_fits(space, drive.disk.layout.n_blocks << BLOCK_SHIFT)
+        check_fits(space, drive.disk.layout.n_blocks << SECTOR_SHIFT)
 
 
 def new_machine(site: Site, rules: Rules, settings: Settings, seed: int, room: Room, recorder: Recorder,

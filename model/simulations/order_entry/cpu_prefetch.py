@@ -8,8 +8,9 @@ Nothing here changes anything but time.
 from model.jit import kernel
 from model.jit.cpu_prefetch import prefetch
 from model.simulations.order_entry import columns as order
-from model.simulations.order_entry.state import LATENCY, SLOTS
+from model.simulations.order_entry.state import LATENCY
 from model.simulations.order_entry.workload import WITHOUT_ABOVE, nth
+from model.zfs.shared_numbers import TXG_SIZE
 
 AHEAD = 8  # records: as long as a look into memory takes, or a little longer
 
@@ -20,7 +21,7 @@ def rewritten(m, records, i):
     if i < len(records):
         prefetch(m.record_dirtied_in, records[i])
         if m.orders.logbias == LATENCY:
-            prefetch(m.next_below[m.txg[order.OPEN] % SLOTS], records[i])
+            prefetch(m.next_below[m.txg[order.OPEN] % TXG_SIZE], records[i])
         else:
             prefetch(m.record_at, records[i])
 

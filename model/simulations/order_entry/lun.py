@@ -17,7 +17,8 @@ from model.jit import kernel
 from model.simulations.order_entry import columns as order
 from model.simulations.order_entry.cpu_prefetch import synced
 from model.simulations.order_entry.placement import mark, slot_of, want
-from model.simulations.order_entry.state import LATENCY, POINTER_SHIFT, SYNCED_RECORD
+from model.simulations.order_entry.state import LATENCY, SYNCED_RECORD
+from model.zfs.shared_numbers import POINTER_SHIFT
 
 NO_RECORD = -1
 

@@ -10,19 +10,10 @@ transaction group only, and is freed in it.
 from model.events.calendar import set_time
 from model.jit import kernel, part
 from model.simulations.order_entry import columns as order
-from model.simulations.order_entry.state import (
-    COPIES,
-    INDIRECT_BLOCK,
-    LOG_BLOCK,
-    OTHER_DATA,
-    POINTER_SHIFT,
-    RECORD,
-    REDO_RECORD,
-    SLOTS,
-    SYNCED_RECORD,
-)
+from model.simulations.order_entry.state import INDIRECT_BLOCK, LOG_BLOCK, OTHER_DATA, RECORD, REDO_RECORD, SYNCED_RECORD
 from model.zfs.dmu.indirect import INDIRECT_BYTES
 from model.zfs.metaslab.metaslab_class import NO_HINT, allocate, allocate_log, free
+from model.zfs.shared_numbers import COPIES, POINTER_SHIFT, TXG_SIZE
 from model.zfs.txg.throttle import note_dirty
 from model.zfs.vdev.leaves import write_for
 from model.zfs.vdev.places import FRONT_BYTES, LEAF_SHIFT, OFFSET_MASK
@@ -30,7 +21,7 @@ from model.zfs.vdev.places import FRONT_BYTES, LEAF_SHIFT, OFFSET_MASK
 
 @kernel
 def slot_of(txg):
-    return txg % SLOTS
+    return txg % TXG_SIZE
 
 
 @kernel

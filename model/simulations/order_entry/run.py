@@ -20,7 +20,7 @@ Left out: the memory of the appliance as a cache of blocks (a share of the reads
 above 350 GB of records, stay in it); reads of the redo logs, the database's own checkpoints and sorting of its batches.
 """
 
-from model.devices.command_queue import N_COMMANDS
+from model.devices import drive_columns as queued
 from model.events.calendar import NEVER, next_source, set_time
 from model.events.queues import NOBODY
 from model.jit import kernel, part
@@ -94,7 +94,7 @@ def _disk_event(m, leaves, now, leaf):
             _answer(m, leaves, now, task)
         io = release_io(leaves, io)
     m.tally[order.UNITS_COMMITTED] += of_commit
-    return leaf if leaves.drives.units[leaf, N_COMMANDS] > 0 else -1
+    return leaf if leaves.drives.units[leaf, queued.N_COMMANDS] > 0 else -1
 
 
 # ---- the loop ----

@@ -15,7 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from model.devices.command_queue import N_SERVED, SERVICE_NS, Drive
+from model.devices import drive_columns as queued
+from model.devices.command_queue import Drive
 from model.simulations.order_entry import columns as order
 from model.simulations.order_entry.run import count_until, run
 from model.simulations.order_entry.state import DOINGS, DONE, Machine, Orders, leaves_of, new_machine
@@ -95,8 +96,8 @@ def _counters(site):
     now, units = site.now[0], site.leaves.drives.units
     count_until(site.machine, int(now))
     return {"tally": site.machine.tally.copy(), "doing_ns": site.machine.doing_ns.copy(),
-            "busy_ns": busy_until(site.leaves.drives, now), "served": units[:, N_SERVED].copy(),
-            "service_ns": units[:, SERVICE_NS].copy()}
+            "busy_ns": busy_until(site.leaves.drives, now), "served": units[:, queued.N_SERVED].copy(),
+            "service_ns": units[:, queued.SERVICE_NS].copy()}
 
 
 def window(site: Site, warm_ns: int, ns: int) -> Window:

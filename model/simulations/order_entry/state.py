@@ -22,6 +22,7 @@ from model.events.streams import stream
 from model.simulations.order_entry import columns as order
 from model.simulations.order_entry.workload import draws
 from model.zfs.dmu.indirect import tree
+from model.zfs.shared_numbers import COPIES, POINTER_SHIFT, TXG_SIZE
 from model.zfs.txg import columns as throttled
 from model.zfs.txg.throttle import T3, TxgParams, new_throttle
 from model.zfs.vdev.cache import BYPASS_DATA, VdevCacheParams
@@ -40,7 +41,6 @@ DONE, OUT_OF_SPACE = 0, 1
 # What the intent log of a share does, and a database writer.
 IDLE, WRITING, FLUSHING = 0, 1, 2
 
-SLOTS = 4  # in which transaction groups lie, by their number: TXG_SIZE
 
 # What wants a place.
 RECORD, LOG_BLOCK, OTHER_DATA, INDIRECT_BLOCK, REDO_RECORD, SYNCED_RECORD = range(6)
@@ -49,8 +49,6 @@ THROUGHPUT, LATENCY = 0, 1  # logbias
 
 SYNC_IOS = 2**13  # I/Os that the sync thread has under way at most, or a few more
 LOG_BLOCKS = 64  # of 128 KiB that one write of redo needs at most
-COPIES = 2  # of an indirect block; spec 5.4
-POINTER_SHIFT = 7  # log2 of the pointers in an indirect block; spec 5.1
 REDO_BYTES = 2**17  # in which redo is counted: the record of the log shares, as in the document
 
 
@@ -236,7 +234,7 @@ def _chains(orders):
     """(first_below, last_below, next_below); next to nothing unless there is a LUN."""
     n_records = orders.n_records if orders.logbias == LATENCY else 0
     n_lowest = (n_records >> POINTER_SHIFT) + 1
-    return *np.zeros((2, SLOTS, n_lowest), np.int64), np.zeros((SLOTS, n_records), np.int64)
+    return *np.zeros((2, TXG_SIZE, n_lowest), np.int64), np.zeros((TXG_SIZE, n_records), np.int64)
 
 
 def new_machine(orders: Orders, seed: int, before: Machine | None = None) -> Machine:
@@ -262,8 +260,8 @@ def new_machine(orders: Orders, seed: int, before: Machine | None = None) -> Mac
         shares=_numbers(orders.n_shares + 1, order.N_SHARE_COLUMNS), touched=_numbers(orders.n_shares + 1, n_leaves),
         is_dirty=np.zeros(orders.n_records, np.uint8), record_at=record_at, indirect_at=indirect_at, redo_at=redo_at,
         wanted=_numbers(n_blocks + LOG_BLOCKS, order.N_WANTED_COLUMNS), n_wanted=_numbers(1),
-        txg=_numbers(order.N_TXG_ELEMENTS), dirtied_in=_numbers(n_indirect), dirty_indirect=_numbers(SLOTS, n_indirect),
-        n_dirty=_numbers(SLOTS, len(first) + 1),
+        txg=_numbers(order.N_TXG_ELEMENTS), dirtied_in=_numbers(n_indirect), dirty_indirect=_numbers(TXG_SIZE, n_indirect),
+        n_dirty=_numbers(TXG_SIZE, len(first) + 1),
         first_of=first, record_dirtied_in=_numbers(orders.n_records), throttle=new_throttle(orders.txg.min_limit),
         first_below=first_below, last_below=last_below, next_below=next_below,
         zil=new_zil(orders.n_shares + 1, n_entries=1, n_tasks=1, n_blocks=4), read_record=read_record,

@@ -12,6 +12,7 @@ not dirtied twice. A user who commits while the log writer is writing is in its 
 group commit by queueing, in Oracle as in the intent log. Without a log device the redo goes to log blocks of the main pool.
 """
 
+from model.devices.sectors import SECTOR_BYTES
 from model.events import ring
 from model.events.calendar import set_time
 from model.events.clock import SECOND_NS, TICK_NS
@@ -19,21 +20,11 @@ from model.jit import kernel, part
 from model.simulations.order_entry import columns as order
 from model.simulations.order_entry.cpu_prefetch import read_next
 from model.simulations.order_entry.placement import add_redo
-from model.simulations.order_entry.state import (
-    COMMITTING,
-    POINTER_SHIFT,
-    QUEUED,
-    READING,
-    RUNNING,
-    THINKING,
-    WITHOUT_BUFFER,
-    WRITING,
-)
+from model.simulations.order_entry.state import COMMITTING, QUEUED, READING, RUNNING, THINKING, WITHOUT_BUFFER, WRITING
 from model.simulations.order_entry.txg_throttle import has_room, sleeps
 from model.simulations.order_entry.workload import N_DRAWS, WITHOUT_ABOVE, nth
+from model.zfs.shared_numbers import POINTER_SHIFT
 from model.zfs.vdev.leaves import ask
-
-SECTOR = 512
 
 # ---- what a user does ----
 
@@ -155,7 +146,7 @@ def write_log(m, now):
     business of the main pool."""
     if ring.n_in(m.commit_ends) == 0 or not has_room(m, now):
         return
-    n_bytes = (m.counts[order.REDO_WAITING] + SECTOR - 1) // SECTOR * SECTOR
+    n_bytes = (m.counts[order.REDO_WAITING] + SECTOR_BYTES - 1) // SECTOR_BYTES * SECTOR_BYTES
     m.counts[order.LOG_GROUP], m.counts[order.GROUP_BYTES] = ring.n_in(m.commit_ends), n_bytes
     m.counts[order.REDO_WAITING], m.counts[order.LOG_BEGAN] = 0, now
     add_redo(m, n_bytes)

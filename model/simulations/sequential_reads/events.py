@@ -17,7 +17,7 @@ is counted with the copying, because there are as many processors as readers, so
 them; here from the one whose record it was.
 """
 
-from model.devices.command_queue import N_COMMANDS
+from model.devices import drive_columns as queued
 from model.events.accounts import change_by
 from model.events.calendar import NEVER, set_time
 from model.events.clock import TICK_NS
@@ -378,4 +378,4 @@ def disk_event(m, leaves, now, leaf):
             _block_came(m, now, block)
             block = following
         io = release_io(leaves, io)
-    return leaf if leaves.drives.units[leaf, N_COMMANDS] > 0 else -1
+    return leaf if leaves.drives.units[leaf, queued.N_COMMANDS] > 0 else -1

@@ -27,7 +27,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from model.devices.command_queue import N_SERVED, SERVED_BYTES
+from model.devices import drive_columns as queued
 from model.events.accounts import change_by
 from model.events.calendar import NEVER, next_source, set_time
 from model.events.clock import SECOND_NS
@@ -136,8 +136,8 @@ def _result(m, leaves):
         response_ns=tally.response_ns[:n], response_at=tally.response_at[:n],
         spent_ns=dict(zip(ACTIVITIES, tally.spent.T, strict=True)), cpu_ns_per_read=float(cpu_ns), counts=counts,
         mean_ns=mean_ns, came=dict(zip(KINDS, tally.came.tolist(), strict=True)), outcomes=leaves.outcomes,
-        busy_ns=busy_until(leaves.drives, m.settings.duration_ns), served_bytes=units[:, SERVED_BYTES],
-        n_served=units[:, N_SERVED], machine=m, leaves=leaves)
+        busy_ns=busy_until(leaves.drives, m.settings.duration_ns), served_bytes=units[:, queued.SERVED_BYTES],
+        n_served=units[:, queued.N_SERVED], machine=m, leaves=leaves)
 
 
 def simulate(site: Site, rules: Rules, settings: Settings | None = None, seed: int = 0, recorder: Recorder | None = None,

@@ -11,6 +11,7 @@ import numpy as np
 
 from model.devices.command_queue import Drive
 from model.devices.data_sheet import SheetParams
+from model.devices.sectors import SECTOR_BYTES
 from model.events import accounts
 from model.events.calendar import Calendar, new_calendar
 from model.events.queues import NOBODY
@@ -193,7 +194,7 @@ def check_settings(settings: Settings, site: Site) -> None:
 
 def check_disks(rules: Rules, site: Site) -> None:
     """Raise ValueError with one sentence unless the files fit on the disks."""
-    readers, has = site.readers, rules.disk.disk.layout.n_blocks * 512
+    readers, has = site.readers, rules.disk.disk.layout.n_blocks * SECTOR_BYTES
     end = int((site.layout.place & OFFSET_MASK).max()) + readers.record_bytes
     if end > has:
         raise ValueError(f"file_bytes is {readers.file_bytes} for each of {readers.n_streams} readers, which is {end} B "

@@ -28,11 +28,9 @@ from model.structures.sentinels import NONE
 from model.zfs.metaslab.metaslab_class import NO_HINT, allocate, asize, free
 from model.zfs.metaslab.state import Metaslabs
 from model.zfs.metaslab.sync import sync_txg
+from model.zfs.shared_numbers import COPIES, POINTER_SHIFT
 from model.zfs.space.status import NO_SPACE, OK
 
-FIRST_TXG = 4  # TXG_INITIAL
-POINTER_SHIFT = 7  # an indirect block of 16 KiB has 2^7 block pointers of 128 B
-COPIES = 2  # of an indirect block: spec 2.12, dmu_get_replication_level
 NOT_PLACED = 0  # places are numbers of units, from 1
 
 

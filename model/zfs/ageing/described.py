@@ -71,7 +71,8 @@ def new_pieces(n_blocks: int, psize: int) -> Pieces:
     """Room for so many blocks of `psize` B; memory that is never used takes none."""
     max_pieces = n_blocks * (1 + 3 * (psize >> 9))  # a gang of a sector for each member, and headers in two copies
     group, offset, n_bytes = np.zeros((3, max_pieces), np.int64)
-    return Pieces(group, offset, n_bytes, np.zeros(1, np.int64), np.zeros(1, np.int64), new_gang())
+    return Pieces(group=group, offset=offset, n_bytes=n_bytes, n=np.zeros(1, np.int64), n_gangs=np.zeros(1, np.int64),
+                  gang=new_gang())
 
 
 @kernel

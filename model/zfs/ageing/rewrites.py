@@ -101,6 +101,10 @@ def rows(done: Writes) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return tuple(columns)
 
 
+def _behind(first, column):
+    return np.concatenate([[first], column]).astype(np.int64)
+
+
 def operations(work: Rewrites, map_bytes: int, seed: int) -> Operations:
     """The stream for one map: it begins with the map, and what is freed is free when the transaction group ends."""
     done = writes(work, seed)
@@ -110,5 +114,5 @@ def operations(work: Rewrites, map_bytes: int, seed: int) -> Operations:
         raise ValueError(f"{work.n_records} records and a log are {in_use} B, and {at_once} B more until what they "
                          f"replace is free, which must be more than nothing and fit into {map_bytes} B; write less")
     kind, n_bytes, which = rows(done)
-    return Operations(*(np.concatenate([[first], column]).astype(np.int64) for first, column in (
-        (NEW_MAP, kind), (map_bytes, np.where(kind == ALLOCATE, n_bytes, 0)), (-1, which))))
+    return Operations(kind=_behind(NEW_MAP, kind), n_bytes=_behind(map_bytes, np.where(kind == ALLOCATE, n_bytes, 0)),
+                      block=_behind(-1, which))

@@ -21,8 +21,8 @@ from model.jit.lent_memory import empty, in_lines
 from model.structures.sentinels import NIL
 from model.zfs.dmu import columns as dirtied
 from model.zfs.dmu.layout import level_block
+from model.zfs.shared_numbers import TXG_SIZE
 
-QUARTERS = 4
 WRITTEN = -1
 
 
@@ -44,12 +44,12 @@ class Txgs(NamedTuple):
 
 @kernel
 def has_room(txgs, n_blocks):
-    return txgs.quarters[txgs.open_txg[0] % QUARTERS, dirtied.N_USED] + n_blocks < txgs.room
+    return txgs.quarters[txgs.open_txg[0] % TXG_SIZE, dirtied.N_USED] + n_blocks < txgs.room
 
 
 @kernel
 def _new_entry(txgs, block, above):
-    quarter = txgs.open_txg[0] % QUARTERS
+    quarter = txgs.open_txg[0] % TXG_SIZE
     txgs.quarters[quarter, dirtied.N_USED] += 1
     entry = quarter * txgs.room + txgs.quarters[quarter, dirtied.N_USED]
     entries = txgs.entries
@@ -107,7 +107,7 @@ def quiesce(txgs):
         return False
     txgs.quiesced[0] = txgs.open_txg[0]
     txgs.open_txg[0] += 1
-    quarter = txgs.open_txg[0] % QUARTERS
+    quarter = txgs.open_txg[0] % TXG_SIZE
     txgs.quarters[quarter, dirtied.N_USED] = txgs.quarters[quarter, dirtied.FIRST] = txgs.quarters[quarter, dirtied.LAST] = 0
     return True
 
@@ -118,7 +118,7 @@ def hand_over(txgs):
     if txgs.syncing[0] != 0 or txgs.quiesced[0] == 0:
         return False
     txgs.syncing[0], txgs.quiesced[0] = txgs.quiesced[0], 0
-    txgs.cursor[0] = _bottom(txgs, txgs.quarters[txgs.syncing[0] % QUARTERS, dirtied.FIRST])
+    txgs.cursor[0] = _bottom(txgs, txgs.quarters[txgs.syncing[0] % TXG_SIZE, dirtied.FIRST])
     return True
 
 
@@ -133,10 +133,10 @@ def advance(txgs):
 def new_txgs(n_indirect, room):
     """Group 1 is open; `room` entries for each group."""
     indirect = in_lines((max(2, n_indirect), 2), np.int64)  # so that both columns of a block stand in one row
-    entries = in_lines((QUARTERS * room + 1, dirtied.N_COLUMNS), np.int64, empty)
+    entries = in_lines((TXG_SIZE * room + 1, dirtied.N_COLUMNS), np.int64, empty)
     entries[NIL] = 0
     return Txgs(
-        room=room, entries=entries, quarters=np.zeros((QUARTERS, dirtied.N_QUARTER_COLUMNS), np.int64),
+        room=room, entries=entries, quarters=np.zeros((TXG_SIZE, dirtied.N_QUARTER_COLUMNS), np.int64),
         dirtied_in=indirect[:, 0], entry_of=indirect[:, 1], open_txg=np.ones(1, np.int64),
         quiesced=np.zeros(1, np.int64), syncing=np.zeros(1, np.int64), overdue=np.zeros(1, np.int64),
         cursor=np.zeros(1, np.int64), n_pending=np.zeros(1, np.int64))

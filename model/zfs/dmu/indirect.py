@@ -36,15 +36,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+from model.devices.sectors import SECTOR_BYTES
 from model.jit import kernel
+from model.zfs.shared_numbers import POINTER_SHIFT
 
-POINTER_SHIFT = 7  # log2 of the pointers in an indirect block; spec 5.1
 POINTERS = 1 << POINTER_SHIFT
 POINTER_WORDS = 16
 POINTER_BYTES = POINTER_WORDS * 8
 INDIRECT_BYTES = POINTERS * POINTER_BYTES  # B, logical
 MAX_SHIFT = 10  # 128 KiB: DN_MAX_INDBLKSHIFT less SPA_BLKPTRSHIFT, OpenZFS change 7104
-SECTOR_BYTES = 512
 ROOT_POINTERS_FILE = 1  # in the dnode; spec 5.1
 MAX_RECORDS = 2**50
 

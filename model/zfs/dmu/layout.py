@@ -42,17 +42,8 @@ import numpy as np
 
 from model.events.streams import stream
 from model.jit import kernel
-from model.zfs.dmu.indirect import (
-    FLETCHER2,
-    POINTER_BYTES,
-    POINTER_SHIFT,
-    REWRITTEN,
-    SEQUENTIAL,
-    block_pointers,
-    l2_psize,
-    psize,
-    tree,
-)
+from model.zfs.dmu.indirect import FLETCHER2, POINTER_BYTES, REWRITTEN, SEQUENTIAL, block_pointers, l2_psize, psize, tree
+from model.zfs.shared_numbers import POINTER_SHIFT
 from model.zfs.vdev.places import BACK_BYTES, FRONT_BYTES, LEAF_SHIFT, SINGLE_DISK
 from model.zfs.vdev.raid import RAIDZ, VdevParams, asize
 

@@ -25,13 +25,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from model.devices.sectors import SECTOR_BYTES
 from model.jit import kernel
 from model.zfs.metaslab.metaslab_class import NO_HINT, allocate_from, set_hint, undo
 from model.zfs.metaslab.state import HALVES, MAX_COPIES, NORMAL
 from model.zfs.space.status import FULL, NO_SPACE, OK
 
 HEADER_BYTES = 512  # SPA_GANGBLOCKSIZE
-SECTOR = 512  # SPA_MINBLOCKSIZE
 N_POINTERS = 3  # SPA_GBH_NBLKPTRS
 MAX_DEPTH = 8  # 128 KiB in thirds, or less, of thirds ...
 MAX_PIECES = 2**10  # pieces of 128 KiB in sectors, and headers
@@ -58,7 +58,7 @@ class Gang(NamedTuple):
 
 @kernel
 def _round_up(n_bytes):
-    return (n_bytes + SECTOR - 1) // SECTOR * SECTOR
+    return (n_bytes + SECTOR_BYTES - 1) // SECTOR_BYTES * SECTOR_BYTES
 
 
 @kernel
@@ -118,7 +118,7 @@ def _halved_member(pool, gang, txg, n_copies, i):
     _hint_at(pool, gang, gang.header[i])
     while gang.rest[i] <= gang.largest[i] * gang.pointers[i]:
         status = _piece(pool, gang, txg, IS_MEMBER, gang.largest[i], n_copies)
-        if status != NO_SPACE or gang.largest[i] == SECTOR:
+        if status != NO_SPACE or gang.largest[i] == SECTOR_BYTES:
             return status, gang.largest[i]
         gang.largest[i] = _round_up(gang.largest[i] // 2)
     return NO_SPACE, _share(gang, i)
@@ -136,7 +136,7 @@ def _next_member(pool, gang, txg, n_copies):
         status = _piece(pool, gang, txg, IS_MEMBER, psize, n_copies)
     gang.rest[i] -= min(psize, gang.rest[i])
     gang.pointers[i] -= 1
-    if status == NO_SPACE and psize > SECTOR and gang.depth[0] < MAX_DEPTH:
+    if status == NO_SPACE and psize > SECTOR_BYTES and gang.depth[0] < MAX_DEPTH:
         return _open(pool, gang, txg, psize, n_copies)
     return status
 
@@ -155,7 +155,7 @@ def allocate_or_gang(pool, gang, txg, psize, n_copies, hint_vdev):
     gang.n_pieces[0] = gang.depth[0] = 0
     set_hint(pool, hint_vdev)
     status = _piece(pool, gang, txg, IS_MEMBER, psize, n_copies)
-    if status == NO_SPACE and psize > SECTOR:
+    if status == NO_SPACE and psize > SECTOR_BYTES:
         status = _open(pool, gang, txg, psize, n_copies)
     while status == OK and gang.depth[0] > 0:
         i = gang.depth[0] - 1

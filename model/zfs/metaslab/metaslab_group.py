@@ -29,7 +29,6 @@ from model.zfs.metaslab.state import (
     FAILURE,
     LARGEST,
     LAST_DIRTY,
-    N_TXGS,
     NOT_DIRTY,
     PASSIVE,
     PRIMARY,
@@ -39,6 +38,7 @@ from model.zfs.metaslab.state import (
     metaslab_at,
     ms_bytes,
 )
+from model.zfs.shared_numbers import TXG_SIZE
 from model.zfs.space import free_map, space_map_log
 from model.zfs.space.status import note
 
@@ -232,7 +232,7 @@ def _wanted(pool, vdev, copy):
 @kernel
 def mark_dirty(pool, m, txg):
     """Have that txg sync the metaslab, before all that are to be synced already."""
-    slot, vdev = txg % N_TXGS, pool.vdev[m]
+    slot, vdev = txg % TXG_SIZE, pool.vdev[m]
     if pool.next_dirty[m, slot] == NOT_DIRTY:
         pool.next_dirty[m, slot] = pool.vdevs.dirty[vdev, slot]
         pool.vdevs.dirty[vdev, slot] = m
@@ -241,13 +241,13 @@ def mark_dirty(pool, m, txg):
 @kernel
 def last_dirty(pool, vdev, txg):
     """The metaslab that was made dirty last for that txg; LAST_DIRTY if there is none."""
-    return pool.vdevs.dirty[vdev, txg % N_TXGS]
+    return pool.vdevs.dirty[vdev, txg % TXG_SIZE]
 
 
 @kernel
 def take_dirty(pool, vdev, txg):
     """The same metaslab, which is dirty no longer."""
-    slot, m = txg % N_TXGS, last_dirty(pool, vdev, txg)
+    slot, m = txg % TXG_SIZE, last_dirty(pool, vdev, txg)
     if m != LAST_DIRTY:
         pool.vdevs.dirty[vdev, slot] = pool.next_dirty[m, slot]
         pool.next_dirty[m, slot] = NOT_DIRTY

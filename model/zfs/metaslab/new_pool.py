@@ -18,7 +18,6 @@ from model.zfs.metaslab.state import (
     LAST_DIRTY,
     MAX_COPIES,
     N_KINDS,
-    N_TXGS,
     NO_VDEV,
     NORMAL,
     NOT_DIRTY,
@@ -30,6 +29,7 @@ from model.zfs.metaslab.state import (
     Vdevs,
 )
 from model.zfs.metaslab.sync import open_vdev
+from model.zfs.shared_numbers import TXG_SIZE
 from model.zfs.space.bitmap_maps import new_block_maps
 from model.zfs.space.bitmaps import grain_of, new_free_blocks
 from model.zfs.space.free_runs import give
@@ -92,7 +92,7 @@ def _new_vdevs(vdevs, metaslab_bytes):
         **params, asize=asize, metaslab_class=np.array([top.metaslab_class for top in vdevs], np.int64), ms_shift=shift,
         first_ms=np.cumsum(n_ms) - n_ms, n_ms=n_ms, presence=np.full(n, ABSENT, np.int64), following=np.arange(n),
         bias=np.zeros(n, np.int64), bonus_area=np.zeros(n, np.int64), allocated=np.zeros(n, np.int64),
-        dirty=np.full((n, N_TXGS), LAST_DIRTY, np.int64))
+        dirty=np.full((n, TXG_SIZE), LAST_DIRTY, np.int64))
 
 
 # ---- a pool ----
@@ -118,7 +118,7 @@ def new_pool(vdevs: Sequence[TopVdev], params: MetaslabParams, engine: int = EXA
     pool = Metaslabs(
         params=params, vdevs=made, vdev=vdev, start=start, weight=nothing[0], active=nothing[1], order=np.arange(n),
         rank=np.arange(n), loaded=nothing[2], has_object=nothing[3], allocated=nothing[4], syncing=nothing[5],
-        deferred=nothing[6], prefetched=nothing[7], next_dirty=np.full((n, N_TXGS), NOT_DIRTY, np.int64),
+        deferred=nothing[6], prefetched=nothing[7], next_dirty=np.full((n, TXG_SIZE), NOT_DIRTY, np.int64),
         rotor=np.full(2, NO_VDEV, np.int64), used_aliquot=np.zeros(2, np.int64), class_allocated=np.zeros(2, np.int64),
         class_space=np.zeros(2, np.int64),
         log=new_log(n, log_blocks),

@@ -19,7 +19,6 @@ from model.zfs.space import free_map
 from model.zfs.space.status import NO_SPACE, OK
 
 ALLOCATE, FREE, END_OF_TXG, ADD_VDEV, ADD_OPEN_VDEV = 0, 1, 2, 5, 6  # the last: its space can be had at once
-FIRST_TXG = 4  # TXG_INITIAL
 N_FIRST = 4  # metaslabs of the group tree that are noted
 NO_BLOCK = -1  # in place of a hint
 NO_COLUMN = np.zeros(0, np.int64)  # of a column that no row needs

@@ -29,6 +29,7 @@ from typing import NamedTuple
 import numpy as np
 
 from model.jit import kernel
+from model.zfs.shared_numbers import TXG_SIZE
 from model.zfs.space.bitmap_maps import BlockMaps
 from model.zfs.space.pickers import PickerParams
 from model.zfs.space.space_map import SpaceMaps
@@ -44,12 +45,12 @@ SIZE_LESS_ONE, LARGEST = 0, 1  # what weight is left to a metaslab in which a re
 HALVES, THIRDS = 0, 1  # sizes of the members of a gang
 ROOT_VDEV, OWN_CLASS = 0, 1  # whose use a vdev's is compared with when its turn begins
 ABSENT, ADDED, OPEN = 0, 1, 2  # a vdev: not in the pool; added in the txg that is open; gives blocks
-N_TXGS = 4  # TXG_SIZE: whose allocations and frees are kept apart
 N_DEFERS = 2  # TXG_DEFER_SIZE
 MAX_COPIES = 3  # SPA_DVAS_PER_BP
 NO_VDEV = -1
 NOT_DIRTY, LAST_DIRTY = -2, -1  # in a chain of metaslabs
-ALLOC_MAPS, FREE_MAPS, DEFER_MAPS, N_KINDS = 1, 1 + N_TXGS, 1 + 2 * N_TXGS, 1 + 2 * N_TXGS + N_DEFERS  # in units of n_ms
+ALLOC_MAPS, FREE_MAPS, DEFER_MAPS = 1, 1 + TXG_SIZE, 1 + 2 * TXG_SIZE  # in units of n_ms
+N_KINDS = DEFER_MAPS + N_DEFERS
 
 
 class MetaslabParams(NamedTuple):
@@ -155,13 +156,13 @@ class Metaslabs(NamedTuple):
 @kernel
 def alloc_map(pool, m, txg):
     """The map of what was allocated of metaslab `m` in that txg."""
-    return (ALLOC_MAPS + txg % N_TXGS) * len(pool.weight) + m
+    return (ALLOC_MAPS + txg % TXG_SIZE) * len(pool.weight) + m
 
 
 @kernel
 def free_map(pool, m, txg):
     """The map of what was freed of it in that txg."""
-    return (FREE_MAPS + txg % N_TXGS) * len(pool.weight) + m
+    return (FREE_MAPS + txg % TXG_SIZE) * len(pool.weight) + m
 
 
 @kernel

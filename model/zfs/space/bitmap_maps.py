@@ -19,7 +19,8 @@ import numpy as np
 from model.jit import kernel
 from model.structures.bits import ALL, count, lowest, zeros_above
 from model.structures.sentinels import NONE
-from model.zfs.space.bitmaps import FreeBlocks, bits_at, blocks_of, first_bit, flip
+from model.zfs.space import cursor_columns as which
+from model.zfs.space.bitmaps import FreeBlocks, bits_at, blocks_of, cursor_of, first_bit, flip
 from model.zfs.space.free_runs import give as give_blocks
 from model.zfs.space.free_runs import longest_units, look_ahead
 from model.zfs.space.free_runs import take as take_blocks
@@ -107,8 +108,8 @@ def largest(maps, m):
 @kernel
 def forget_cursors(maps, m):
     """Unload: cursors are lost."""
-    for i in range(64 * m, 64 * m + 64):
-        maps.free.cursors[i] = 0
+    for number in range(which.N_CURSORS):
+        maps.free.cursors[cursor_of(m, number)] = 0
 
 
 # ---- lists ----

@@ -12,7 +12,8 @@ before every metaslab but the first.
 from model.jit import kernel, part
 from model.structures.bits import below
 from model.structures.sentinels import NOWHERE
-from model.zfs.space.bitmaps import MAX_BLOCKS, blocks_of, window
+from model.zfs.space import cursor_columns as which
+from model.zfs.space.bitmaps import MAX_BLOCKS, blocks_of, cursor_of, window
 from model.zfs.space.free_runs import (
     is_free_below,
     longest,
@@ -141,17 +142,18 @@ def _extent(fb, m, n, params):
 
 @kernel
 def _cursor_dynamic_fit(fb, m, n, params):
-    """Cursor 0 is the place in the extent, cursor 1 the end of the extent."""
+    """First fit from the place in the extent, up to its end; then another extent."""
     if longest(fb, m) < n:
         return NOWHERE
-    if fb.cursors[m * 64] + n <= fb.cursors[m * 64 + 1]:
-        return _first_fit(fb, m, n, 1, m * 64)
+    in_extent, extent_end = cursor_of(m, which.IN_EXTENT), cursor_of(m, which.EXTENT_END)
+    if fb.cursors[in_extent] + n <= fb.cursors[extent_end]:
+        return _first_fit(fb, m, n, 1, in_extent)
     wanted = _extent(fb, m, n, params)
     offset = _best_fit(fb, m, wanted)
-    fb.cursors[m * 64] = fb.cursors[m * 64 + 1] = 0
+    fb.cursors[in_extent] = fb.cursors[extent_end] = 0
     if offset != NOWHERE:
-        _move(fb, m, m * 64, offset + n)
-        _move(fb, m, m * 64 + 1, offset + wanted)
+        _move(fb, m, in_extent, offset + n)
+        _move(fb, m, extent_end, offset + wanted)
     return offset
 
 
@@ -199,9 +201,9 @@ def _new_dynamic_fit(fb, m, n, params):
     if params.picker == NEW_DYNAMIC_FIT:
         magnitude = bit_number(n * fb.grain) + fb.unit_shift
         wanted = min(longest_units(fb, m), 1 << (magnitude + 1 + params.clump_shift - fb.unit_shift))
-        return _go_on_or_open(fb, m, n, m * 64 + magnitude, wanted, n)
+        return _go_on_or_open(fb, m, n, cursor_of(m, magnitude), wanted, n)
     wanted = _extent(fb, m, n, params)
-    return _go_on_or_open(fb, m, n, m * 64, wanted, wanted)
+    return _go_on_or_open(fb, m, n, cursor_of(m, which.ONLY), wanted, wanted)
 
 
 @kernel
@@ -209,10 +211,10 @@ def pick_block(fb, m, n, params):
     """Where in the map `m` a row of `n` blocks goes, or NOWHERE. Moves the cursor, takes nothing. Blocks of several units
     are for the two pickers with dynamic fit of which the builds were made (`model.zfs.metaslab.state` looks)."""
     if params.picker == FIRST_FIT:
-        return _first_fit(fb, m, n, n & -n, m * 64 + bit_number(n & -n) + fb.unit_shift)
+        return _first_fit(fb, m, n, n & -n, cursor_of(m, bit_number(n & -n) + fb.unit_shift))
     if params.picker == DYNAMIC_FIT:
         units = n * fb.grain
-        return _dynamic_fit(fb, m, n, params, m * 64 + bit_number(units & -units) + fb.unit_shift)
+        return _dynamic_fit(fb, m, n, params, cursor_of(m, bit_number(units & -units) + fb.unit_shift))
     if params.picker == CURSOR_DYNAMIC_FIT:
         return _cursor_dynamic_fit(fb, m, n, params)
     return _new_dynamic_fit(fb, m, n, params)

@@ -31,6 +31,7 @@ import numpy as np
 from model.jit import kernel
 from model.structures.bits import ALL, above, below, bit, lowest, shift_right, zeros_above
 from model.structures.sentinels import NOWHERE
+from model.zfs.space import cursor_columns as which
 from model.zfs.space.long_free_runs import LONG, LongRuns, new_long_runs
 
 MAX_BLOCKS = 2**24  # a map: four levels of 6 bits
@@ -60,7 +61,7 @@ class FreeBlocks(NamedTuple):
     by_size: np.ndarray  # [map] choices of the shortest run
     first_unit: np.ndarray  # [map]: where it begins in its vdev
     rest: np.ndarray  # [map]: units behind the last block
-    cursors: np.ndarray  # [map * 64 + number], in units of the vdev
+    cursors: np.ndarray  # [cursor_of], in units of the vdev
     long: LongRuns
 
 
@@ -82,7 +83,8 @@ def new_free_blocks(n_blocks: int | Sequence[int] | np.ndarray, unit_bytes: int 
         unit_shift=(unit_bytes // grain).bit_length() - 1, grain=grain, inverse=-(-(1 << INVERSE_SHIFT) // grain),
         mask_stride=n_words + 2, word_stride=n_rows, group_stride=n_groups,
         mask=np.zeros(n_maps * (n_words + 2) + 1, np.int64), words=words, groups=groups, tops=tops, n_blocks=n_blocks,
-        cursors=np.zeros(64 * n_maps, np.int64), long=new_long_runs(n_maps, 2 * n_words + 2, max_long), **of_map)
+        cursors=np.zeros(which.N_CURSORS * n_maps, np.int64), long=new_long_runs(n_maps, 2 * n_words + 2, max_long),
+        **of_map)
 
 
 def _check(n_blocks, unit_bytes):
@@ -119,6 +121,12 @@ def bits_at(mask, at):
 def first_bit(fb, m):
     """Number in `mask` of the bit of block 0."""
     return 64 * (m * fb.mask_stride + 1)
+
+
+@kernel
+def cursor_of(m, number):
+    """Index in `cursors` of a cursor of map `m`."""
+    return m * which.N_CURSORS + number
 
 
 @kernel

@@ -24,6 +24,7 @@ from model.jit import kernel
 from model.structures.bits import zeros_above
 from model.structures.sentinels import NIL, NOWHERE
 from model.zfs.space import columns as bounds
+from model.zfs.space import cursor_columns as which
 from model.zfs.space.space_map import following, largest, overlapping, overlapping_or_next, smallest_of_at_least
 
 FIRST_FIT, DYNAMIC_FIT, CURSOR_DYNAMIC_FIT, NEW_DYNAMIC_FIT_C, NEW_DYNAMIC_FIT = range(5)
@@ -43,10 +44,10 @@ class PickerParams(NamedTuple):
 
 # The variants of the recorded traces. From hg 12047 on a metaslab is sound with a hole of more than 10 MiB << 4.
 VARIANTS = {
-    "103_ff": PickerParams(FIRST_FIT),
-    "117_df": PickerParams(DYNAMIC_FIT, best_fit_below_pct=30),
-    "141_df": PickerParams(DYNAMIC_FIT, best_fit_below_pct=4),
-    "141_ndf": PickerParams(NEW_DYNAMIC_FIT, best_fit_below_pct=4, sound_hole_bytes=10 * 2**20 << 4),
+    "103_ff": PickerParams(picker=FIRST_FIT),
+    "117_df": PickerParams(picker=DYNAMIC_FIT, best_fit_below_pct=30),
+    "141_df": PickerParams(picker=DYNAMIC_FIT, best_fit_below_pct=4),
+    "141_ndf": PickerParams(picker=NEW_DYNAMIC_FIT, best_fit_below_pct=4, sound_hole_bytes=10 * 2**20 << 4),
 }
 
 
@@ -122,19 +123,21 @@ def _dynamic_fit(maps, m, n_bytes, params):
 
 @kernel
 def _cursor_dynamic_fit(maps, m, n_bytes, params):
-    """Cursor 0 is the place in the extent, cursor 1 the end of the extent. With no hole that is long enough nothing is
-    looked for: an extent may be shorter than a block of more than 256 KiB (metaslab_cdf_alloc; the specification, which
-    has blocks of 128 KiB at most, does not say so)."""
+    """First fit from the place in the extent, up to its end; then another extent.
+
+    With no hole that is long enough nothing is looked for. An extent may be shorter than a block of more than 256 KiB
+    (metaslab_cdf_alloc; the specification has blocks of 128 KiB at most, and does not say so).
+    """
     cursors, longest = maps.cursors, largest(maps, m)
     if longest < n_bytes:
         return NOWHERE
-    if cursors[m, 0] + n_bytes <= cursors[m, 1]:
-        return _first_fit(maps, m, n_bytes, 1, 0)
+    if cursors[m, which.IN_EXTENT] + n_bytes <= cursors[m, which.EXTENT_END]:
+        return _first_fit(maps, m, n_bytes, 1, which.IN_EXTENT)
     wanted = min(params.min_alloc_bytes, longest) if longest > params.extent_hole_bytes else n_bytes
     offset = _best_fit(maps, m, wanted)
-    cursors[m, 0] = cursors[m, 1] = 0
+    cursors[m, which.IN_EXTENT] = cursors[m, which.EXTENT_END] = 0
     if offset != NOWHERE:
-        cursors[m, 0], cursors[m, 1] = offset + n_bytes, offset + wanted
+        cursors[m, which.IN_EXTENT], cursors[m, which.EXTENT_END] = offset + n_bytes, offset + wanted
     return offset
 
 
@@ -165,7 +168,7 @@ def _new_dynamic_fit(maps, m, n_bytes, params):
         wanted = min(longest, 1 << (magnitude + 1 + params.clump_shift))
         return _go_on_or_open(maps, m, n_bytes, magnitude, wanted, n_bytes)
     wanted = min(params.min_alloc_bytes, longest) if longest > params.extent_hole_bytes else n_bytes
-    return _go_on_or_open(maps, m, n_bytes, 0, wanted, wanted)
+    return _go_on_or_open(maps, m, n_bytes, which.ONLY, wanted, wanted)
 
 
 @kernel

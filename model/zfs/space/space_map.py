@@ -30,11 +30,10 @@ from model.jit import kernel
 from model.structures.sentinels import NIL
 from model.zfs.space import avl
 from model.zfs.space import columns as bounds
+from model.zfs.space import cursor_columns as which
 from model.zfs.space import tree_columns as branch
 from model.zfs.space.avl import Trees
 from model.zfs.space.status import ABSENT, FULL, OK, OVERLAP
-
-N_CURSORS = 64  # spec 2.8
 
 
 class SpaceMaps(NamedTuple):
@@ -52,7 +51,7 @@ class SpaceMaps(NamedTuple):
     low: np.ndarray  # (map,) B, start of the area that the map is of; for those who fill it
     size_bytes: np.ndarray  # (map,) B, length of that area; what share is free is of this
     has_sizes: np.ndarray  # (map,) 1 if there is a tree of sizes
-    cursors: np.ndarray  # (free map, 64) B
+    cursors: np.ndarray  # (free map, number) B: see model.zfs.space.cursor_columns
     by_size: np.ndarray  # (free map,) blocks whose place the tree of sizes decided, ever
 
 
@@ -307,7 +306,7 @@ def clear(maps, m):
         node = following_node
     _forget(maps, m)
     if m < len(maps.cursors):
-        for i in range(N_CURSORS):
+        for i in range(which.N_CURSORS):
             maps.cursors[m, i] = 0
 
 
@@ -336,5 +335,5 @@ def new_space_maps(n_maps: int, max_segments: int, n_free_maps: int) -> SpaceMap
     of_segments = trees.key[:max_segments + 1]
     return SpaceMaps(trees=trees, start=of_segments[:, bounds.START], end=of_segments[:, bounds.END], unused=unused,
                      n_unused=np.array([max_segments]), has_sizes=has_sizes,
-                     cursors=np.zeros((n_free_maps, N_CURSORS), np.int64), by_size=np.zeros(n_free_maps, np.int64),
+                     cursors=np.zeros((n_free_maps, which.N_CURSORS), np.int64), by_size=np.zeros(n_free_maps, np.int64),
                      **of_maps)

@@ -38,13 +38,13 @@ import numpy as np
 
 from model.events.clock import SECOND_NS
 from model.jit import kernel
+from model.zfs.shared_numbers import TXG_SIZE
 from model.zfs.txg import columns as throttled
 
 BY_MEMORY, T2, T3, DIRTY_DATA = range(4)  # what limits a group; the last: OpenZFS
 GOES_ON, WAITS, SLEEPS = range(3)  # who wants to write
 MIN_LIMIT = 2**25  # B, inflated; zfs_write_limit_min
 TELLS = 8  # a group of less than 4 MiB, inflated, says nothing of the pool: the least limit over this
-QUARTERS = 4
 MAX_DELAY_NS = 100_000_000  # zfs_delay_max_ns
 
 
@@ -69,12 +69,12 @@ class TxgParams(NamedTuple):
 @kernel
 def note_dirty(state, params, txg, n_bytes):
     """Blocks of `n_bytes` have been dirtied in the group for the first time."""
-    state[throttled.DIRTY + txg % QUARTERS] += n_bytes * params.inflation
+    state[throttled.DIRTY + txg % TXG_SIZE] += n_bytes * params.inflation
 
 
 @kernel
 def open_group(state, txg):
-    state[throttled.DIRTY + txg % QUARTERS] = 0
+    state[throttled.DIRTY + txg % TXG_SIZE] = 0
 
 
 # ---- OpenZFS ----
@@ -90,7 +90,7 @@ def dirty_bytes(state):
 def note_clean(state, txg, n_bytes):
     """A block of a group is on disk. Whether who waits may go on."""
     was_full = dirty_bytes(state) >= state[throttled.LIMIT]
-    state[throttled.DIRTY + txg % QUARTERS] = max(0, state[throttled.DIRTY + txg % QUARTERS] - n_bytes)
+    state[throttled.DIRTY + txg % TXG_SIZE] = max(0, state[throttled.DIRTY + txg % TXG_SIZE] - n_bytes)
     return was_full and dirty_bytes(state) < state[throttled.LIMIT]
 
 
@@ -133,7 +133,7 @@ def verdict(state, params, open_txg, others_wait, n_bytes, anonymous_bytes, c_by
         return GOES_ON
     if params.rule == DIRTY_DATA:
         return WAITS if dirty_bytes(state) >= state[throttled.LIMIT] else SLEEPS
-    dirty, limit = state[throttled.DIRTY + open_txg % QUARTERS], state[throttled.LIMIT]
+    dirty, limit = state[throttled.DIRTY + open_txg % TXG_SIZE], state[throttled.LIMIT]
     if dirty > limit:
         return WAITS
     is_much = dirty > 0 if params.rule == T2 else dirty > limit - limit // 8
@@ -143,7 +143,7 @@ def verdict(state, params, open_txg, others_wait, n_bytes, anonymous_bytes, c_by
 @kernel
 def group_written(state, params, txg, took_ns, max_limit):
     """The limit after a sync; `max_limit` is Lmax."""
-    dirty, took, target = state[throttled.DIRTY + txg % QUARTERS], max(1, took_ns), params.sync_target_ns
+    dirty, took, target = state[throttled.DIRTY + txg % TXG_SIZE], max(1, took_ns), params.sync_target_ns
     min_limit = params.min_limit
     if params.rule == T3 and dirty > min_limit // TELLS:
         rate = np.int64(dirty * (SECOND_NS / took))

@@ -155,7 +155,8 @@ def operations(tick: Sequence[int] | np.ndarray, kind: Values, offset: Values, n
                dont_cache: Values = 0) -> Operations:
     """Operations from anything like arrays; single values stand for all. Raises ValueError with the first bad one."""
     n = len(tick)
-    stream = Operations(*(_column(values, n) for values in (tick, kind, offset, n_bytes, is_metadata, dont_cache)))
+    stream = Operations(tick=_column(tick, n), kind=_column(kind, n), offset=_column(offset, n), n_bytes=_column(n_bytes, n),
+                        is_metadata=_column(is_metadata, n), dont_cache=_column(dont_cache, n))
     bad = {"tick": np.flatnonzero(np.diff(stream.tick, prepend=stream.tick[:1]) < 0),
            "kind": np.flatnonzero((stream.kind < READ) | (stream.kind > COMPLETION)),
            "offset": np.flatnonzero(stream.offset < 0),

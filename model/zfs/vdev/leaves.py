@@ -25,20 +25,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from model.devices.command_queue import (
-    BUSY_NS,
-    BUSY_SINCE,
-    N_COMMANDS,
-    N_WAITING,
-    Drive,
-    Drives,
-    finish,
-    hand_over,
-    new_drives,
-    pause,
-    send,
-    start,
-)
+from model.devices import drive_columns as queued
+from model.devices.command_queue import Drive, Drives, finish, hand_over, new_drives, pause, send, start
 from model.events.clock import TICK_NS
 from model.events.queues import NOBODY
 from model.jit import kernel, part
@@ -124,7 +112,7 @@ def record_command(recorder, pool, now, leaf, ends):
     rows[n, recorded.ENDS] = ends
     rows[n, recorded.OFFSET] = pool.queue.offset[unit]
     rows[n, recorded.BYTES] = pool.queue.unit_bytes[unit]
-    rows[n, recorded.AT_DRIVE] = units[leaf, N_COMMANDS] + units[leaf, N_WAITING]
+    rows[n, recorded.AT_DRIVE] = units[leaf, queued.N_COMMANDS] + units[leaf, queued.N_WAITING]
     rows[n, recorded.AT_QUEUE] = pool.queue.n_waiting[leaf]
     recorder.n[recorded.COMMANDS] += 1
 
@@ -287,7 +275,7 @@ def disk_done(pool, now, leaf):
     n_issued = complete(pool.queue, pool.queue_params, leaf, pool.issued, now)
     for i in range(n_issued):
         hand_over(pool.disk, pool.drives, leaf, pool.issued[i], pool.queue.offset)
-    if pool.drives.units[leaf, N_COMMANDS] == 0:
+    if pool.drives.units[leaf, queued.N_COMMANDS] == 0:
         pause(pool.drives, leaf, now)
     bring_up_to_date(pool, now, leaf, unit)
     return unit
@@ -319,7 +307,7 @@ def release_io(pool, io):
 def busy_until(drives, now):
     """Per disk: ns that it has worked until `now` (int64)."""
     units = drives.units
-    return units[:, BUSY_NS] + np.where(units[:, N_COMMANDS] > 0, now - units[:, BUSY_SINCE], 0)
+    return units[:, queued.BUSY_NS] + np.where(units[:, queued.N_COMMANDS] > 0, now - units[:, queued.BUSY_SINCE], 0)
 
 
 def new_recorder(leaf: int = -1, n: int = 0, n_commands: int = 0) -> Recorder:

@@ -60,16 +60,18 @@ class Leaf(NamedTuple):
     queue: VdevQueue
     arrival: np.ndarray  # (I/O of the queue,) its number in order of arrival
     first: np.ndarray  # (unit,) its first I/O in the queue while it is on the device, else NIL
-    counts: np.ndarray  # (3,) I/Os that arrived, units issued, decisions so far
+    n_arrived: np.ndarray  # one element: I/Os that arrived
+    n_issued: np.ndarray  # one element: units issued
+    n_decided: np.ndarray  # one element: decisions so far
 
 
 @kernel
 def _decide(leaf, decisions, event, kind, io, n_bytes, n_ios, unit):
-    queue, i = leaf.queue, leaf.counts[2]
+    queue, i = leaf.queue, leaf.n_decided[0]
     decisions.event[i], decisions.kind[i], decisions.io_kind[i] = event, kind, queue.kind[io]
     decisions.offset[i], decisions.n_bytes[i], decisions.io[i] = queue.offset[io], n_bytes, leaf.arrival[io]
     decisions.n_ios[i], decisions.unit[i] = n_ios, unit
-    leaf.counts[2] += 1
+    leaf.n_decided[0] += 1
 
 
 @kernel
@@ -106,10 +108,10 @@ def _note_dropped(leaf, decisions, event):
 
 @part
 def _note_issued(leaf, decisions, event, first):
-    queue, unit = leaf.queue, leaf.counts[1]
+    queue, unit = leaf.queue, leaf.n_issued[0]
     _decide(leaf, decisions, event, ISSUE, first, queue.unit_bytes[first], _n_members(queue, first), unit)
     leaf.first[unit] = first
-    leaf.counts[1] += 1
+    leaf.n_issued[0] += 1
 
 
 @part
@@ -128,8 +130,8 @@ def _arrive(leaf, params, events, decisions, i):
                 events.marks[i])
     if io == NIL:
         return False
-    leaf.arrival[io] = leaf.counts[0]
-    leaf.counts[0] += 1
+    leaf.arrival[io] = leaf.n_arrived[0]
+    leaf.n_arrived[0] += 1
     _note(leaf, decisions, i, arrive(queue, params, LEAF, io, 0))
     return True
 
@@ -137,7 +139,7 @@ def _arrive(leaf, params, events, decisions, i):
 @part
 def _complete(leaf, params, decisions, i, unit):
     """Whether the unit was on the device."""
-    if unit < 0 or unit >= leaf.counts[1] or leaf.first[unit] == NIL:
+    if unit < 0 or unit >= leaf.n_issued[0] or leaf.first[unit] == NIL:
         return False
     queue = leaf.queue
     limit = leave_device(queue, params, LEAF, 0)
@@ -169,7 +171,8 @@ def drive(params: VdevQueueParams, events: Events, n_ios: int) -> tuple[Decision
     a unit is completed that is not on the device, or there is no room)."""
     n = int((events.kind == ARRIVAL).sum())
     leaf = Leaf(queue=new_queue(params, 1, n_ios), arrival=np.zeros(n_ios + 1, np.int64),
-                first=np.full(n + 1, NIL, np.int64), counts=np.zeros(3, np.int64))
+                first=np.full(n + 1, NIL, np.int64), n_arrived=np.zeros(1, np.int64), n_issued=np.zeros(1, np.int64),
+                n_decided=np.zeros(1, np.int64))
     decisions = Decisions(*np.zeros((len(Decisions._fields), n + 1), np.int64))
     done = run(leaf, params, events, decisions)
-    return Decisions(*(column[:leaf.counts[2]] for column in decisions)), int(done)
+    return Decisions(*(column[:leaf.n_decided[0]] for column in decisions)), int(done)

@@ -20,6 +20,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from model.devices.sectors import SECTOR_BYTES
+from model.events.clock import SECOND_NS
 from model.jit import kernel
 from model.zfs.vdev import cache_replay
 from model.zfs.vdev.cache import VdevCacheParams
@@ -27,7 +29,6 @@ from model.zfs.vdev.cache_replay import READ
 
 LABEL_START_BYTES = 4 * 2**20  # labels and boot area in front of the data on every leaf; spec 1.3
 RECORDS_PER_L1 = 128  # block pointers in a 16 KiB indirect block; spec 5.1
-SECTOR_BYTES = 512
 
 L1_BEHIND_RECORDS, L1_APART = 0, 1
 L1_PLACES = ("L1_BEHIND_RECORDS", "L1_APART")
@@ -101,7 +102,7 @@ def _put(reads, n, tick, offset, n_bytes, is_metadata):
 @kernel
 def _fill_reads(params, arrivals, choices, l1_in_arc, reads):
     """Write all reads; how many. `arrivals` and `choices` are uniform in [0, 1), one each per read of a record."""
-    n, now_ns, tick_ns = 0, 0, 1_000_000_000 // params.hz
+    n, now_ns, tick_ns = 0, 0, SECOND_NS // params.hz
     for i in range(len(arrivals)):
         now_ns += _ns_to_next(params.reads_per_s, arrivals[i])
         tick = now_ns // tick_ns

@@ -40,6 +40,7 @@ done at once, and who is in `released` goes on.
 from model.events.queues import NOBODY
 from model.jit import kernel, part
 from model.structures.sentinels import NIL
+from model.zfs.shared_numbers import TXG_SIZE
 from model.zfs.zil import columns as intent
 from model.zfs.zil.log import (
     CREATING,
@@ -169,7 +170,7 @@ def written(zil, params, settings, log, slot, txg):
     logs, chain = zil.logs, zil.chain
     if slot >= 0:
         chain[log, slot, intent.IS_WRITTEN] = 1
-        zil.held[log, chain[log, (slot + 1) % chain.shape[1], intent.BORN] % 4] -= 1
+        zil.held[log, chain[log, (slot + 1) % chain.shape[1], intent.BORN] % TXG_SIZE] -= 1
     logs[log, intent.N_PENDING] -= 1
     if logs[log, intent.N_PENDING] > 0:
         return
@@ -187,7 +188,7 @@ def written(zil, params, settings, log, slot, txg):
 @kernel
 def may_sync(zil, log, txg):
     """Whether nothing of this log keeps the group from being synced."""
-    return zil.held[log, txg % 4] == 0
+    return zil.held[log, txg % TXG_SIZE] == 0
 
 
 @kernel

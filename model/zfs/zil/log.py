@@ -33,6 +33,7 @@ import numpy as np
 from model.events.queues import NOBODY
 from model.jit import kernel
 from model.structures.sentinels import NIL
+from model.zfs.shared_numbers import TXG_SIZE
 from model.zfs.zil import columns as intent
 
 TRAILER = 184  # B of a log block that hold no entries; the header of the slim log is as large
@@ -79,7 +80,7 @@ class Zil(NamedTuple):
     logs: np.ndarray  # [log, column]
     chain: np.ndarray  # [log, slot, column]
     choices: np.ndarray  # [log, N_CHOICES]: rule 4, slim
-    held: np.ndarray  # [log, group % 4]: blocks of that group to which nothing on disk points yet
+    held: np.ndarray  # [log, group % TXG_SIZE]: blocks of that group to which nothing on disk points yet
     last_of_file: np.ndarray  # per file: its newest sequence, 0 for none
     waiting: np.ndarray  # [log, i, column], in order of arrival
     touched: np.ndarray  # [log, vdev]: 1 if this pass wrote to it
@@ -250,7 +251,7 @@ def new_zil(n_logs=1, n_files=1, n_entries=4096, n_tasks=256, n_vdevs=1, n_block
     logs[:, intent.WRITER] = NOBODY
     return Zil(
         entries=entries, logs=logs, chain=np.zeros((n_logs, n_blocks, intent.N_CHAIN_COLUMNS), np.int64),
-        choices=np.zeros((n_logs, N_CHOICES), np.int64), held=np.zeros((n_logs, 4), np.int64),
+        choices=np.zeros((n_logs, N_CHOICES), np.int64), held=np.zeros((n_logs, TXG_SIZE), np.int64),
         last_of_file=np.zeros(n_files + 1, np.int64),
         waiting=np.zeros((n_logs, n_tasks, intent.N_WAITING_COLUMNS), np.int64),
         touched=np.zeros((n_logs, n_vdevs), np.int64),

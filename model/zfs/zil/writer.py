@@ -19,6 +19,7 @@ In ZFS: zil.c, `zil_commit_writer`, `zil_lwb_commit`, `zil_lwb_write_start`; dmu
 
 from model.jit import kernel, part
 from model.structures.sentinels import NIL
+from model.zfs.shared_numbers import TXG_SIZE
 from model.zfs.zil import columns as intent
 from model.zfs.zil.log import (
     IDLE,
@@ -55,7 +56,7 @@ def _write_out(zil, params, settings, log, txg):
     if params.slim:
         n_bytes = min(n_bytes, round_up(TRAILER + zil.chain[log, slot, intent.USED], MIN_BLOCK))
     after = new_block(zil, log, next_block_bytes(zil, params, log), device_of_next(zil, params, settings, log), txg)
-    zil.held[log, txg % 4] += 1
+    zil.held[log, txg % TXG_SIZE] += 1
     put(zil, LOG_BLOCK, n_bytes, slot, after)
     zil.logs[log, intent.IS_OPEN] = 0
 

@@ -20,8 +20,9 @@ import pandas as pd
 from model.zfs.ageing.rewrites import Rewrites, rows, writes
 from model.zfs.eras import era
 from model.zfs.metaslab.new_pool import metaslab_shift, new_pool, vdev_asize
-from model.zfs.metaslab.replay import FIRST_TXG, Rows, decided_for, run
+from model.zfs.metaslab.replay import Rows, decided_for, run
 from model.zfs.metaslab.state import EXACT, FAST, MetaslabParams, TopVdev
+from model.zfs.shared_numbers import FIRST_TXG
 from model.zfs.space.replay_exact import ALLOCATE, TXG_END
 from model.zfs.space.status import OK
 from study.documents import priors
@@ -111,8 +112,8 @@ def _run(machine: Setup, params: MetaslabParams, seed: int) -> tuple[np.ndarray,
     `study.pools.engine_share`). Whoever asks for the same soon gets the same array."""
     work = work_of(machine)
     kind, n_bytes, which = rows(writes(work, seed))
-    stream = Rows(kind, n_bytes, np.where(kind == TXG_END, which + FIRST_TXG, which), (kind == ALLOCATE).astype(np.int64),
-                  np.array([FIRST_TXG]))
+    stream = Rows(op=kind, n_bytes=n_bytes, which=np.where(kind == TXG_END, which + FIRST_TXG, which),
+                  n_copies=(kind == ALLOCATE).astype(np.int64), first_txg=np.array([FIRST_TXG]))
     room = machine.n_slabs * machine.slab_bytes
     scale = max(1, geometry(TERABYTE.disk_bytes).slab_bytes // machine.slab_bytes)
     pool = new_pool([TopVdev(asize=room)], scaled_rules(params, scale), ENGINES[machine.engine], machine.record_bytes,

@@ -40,7 +40,7 @@ from study.documents import claims, priors
 from study.ensembles import ensembles
 from study.ensembles.effects import Effect
 from study.ensembles.ensembles import AFTER, BEFORE, VARIANTS
-from study.experiments.protocol import Comparison, table_of
+from study.experiments.protocol import Comparison, case_of, table_of
 from study.experiments.vdev_cache_2007.timeline import Timeline
 from study.grades import claim_predictions
 from study.machines import hardware
@@ -289,14 +289,8 @@ def predict(machine: Setup, draws: int, seeds: int, seed: int, runs: Runs | None
     """The ensemble over all that is not known: see `study.ensembles.ensembles.run`. No figure to be predicted is read.
     `runs` were made under `seed` and are not repeated. The disk is the one of the priors."""
     machine = machine._replace(disk=SheetParams(depth=1, window=1, reads_ahead=machine.disk.reads_ahead))
-
-    def simulate_case(values: dict, case_seed: int, variant: str) -> dict[str, float]:
-        case = with_values(machine, values)
-        made = dict(runs.items()) if runs and (case, case_seed) == (runs.machine, seed) else {}
-        return quantities(made[variant] if made else run(case, variant, case_seed), case)
-
     cases = ensembles.cases(priors.read(EXPERIMENT), draws, seeds, seed)
-    return ensembles.run(cases, simulate_case, baseline())
+    return ensembles.run(cases, case_of(machine, seed, runs, with_values, run, quantities), baseline())
 
 
 EFFECT = Effect("summary.rate", "loss", {

@@ -5,15 +5,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from model.devices import drive_columns as queued
+from model.devices import overhead_columns as overhead
 from model.devices.cache_flush import write_out
 from model.devices.command_queue import (
-    BUSY_NS,
     FLUSH,
-    N_COMMANDS,
-    N_SERVED,
-    N_WAITING,
     READ,
-    SERVICE_NS,
     WRITE,
     Drive,
     check_drive,
@@ -27,7 +24,7 @@ from model.devices.command_queue import (
 )
 from model.devices.data_sheet import SheetParams, new_drive
 from model.devices.disk import advance
-from model.devices.disk_mechanics import READ_MISS, positioning_time
+from model.devices.disk_mechanics import positioning_time
 from model.events.streams import stream
 
 SHEET = SheetParams()
@@ -93,7 +90,7 @@ def replay(steps, offset, twin):
             hand_over(drive, drives, 0, put, offset)
             twin.put(offset[put], put)
             put += 1
-        elif drives.units[0, N_WAITING]:
+        elif drives.units[0, queued.N_WAITING]:
             finish(drives, 0)
             got.append(int(drives.commands[0, 0]))
             expected.append(twin.take())
@@ -131,10 +128,10 @@ def test_the_drive_holds_no_more_than_its_depth():
         drive, drives = idle(depth=depth, window=1)
         for command in range(40):
             assert send(drive, drives, 0, 0, command, offset) == (command == 0)
-        assert drives.units[0, [N_COMMANDS, N_WAITING]].tolist() == [depth, 40 - depth]
+        assert drives.units[0, [queued.N_COMMANDS, queued.N_WAITING]].tolist() == [depth, 40 - depth]
         start(drive, drives, 0, 0, offset, n_bytes, kind)
         finish(drives, 0)
-        assert drives.units[0, [N_COMMANDS, N_WAITING]].tolist() == [depth, 39 - depth]
+        assert drives.units[0, [queued.N_COMMANDS, queued.N_WAITING]].tolist() == [depth, 39 - depth]
 
 
 # ---- the drive ----
@@ -152,7 +149,7 @@ def test_the_drive_takes_what_positioning_time_finds_nearest(window, buffers, sh
     now = 5_000_000
     for _ in range(40):
         advance(drive.disk, drives.state, 0, now)
-        held = drives.commands[0, :min(window, drives.units[0, N_COMMANDS])].tolist()
+        held = drives.commands[0, :min(window, drives.units[0, queued.N_COMMANDS])].tolist()
         costs = [positioning_time(drive.disk, drives.state, 0, now, offset[c] // 512, kind[c] == WRITE) for c in held]
         assert choose(drive, drives, 0, now, offset, kind) == np.argmin(costs)
         now = start(drive, drives, 0, now, offset, n_bytes, kind)
@@ -166,8 +163,8 @@ def beside_a_stream(passes, after, n=1500):
     n_bytes[0], kind[0], offset[0] = 8192, READ, 3 * 10**11 // 512 * 512
     sent, now, came = 0, 0, 0
     for served in range(n):
-        while drives.units[0, N_COMMANDS] < (31 if served < after else 32):
-            command = 0 if served == after and drives.units[0, N_COMMANDS] == 31 else 1 + sent % (N - 1)
+        while drives.units[0, queued.N_COMMANDS] < (31 if served < after else 32):
+            command = 0 if served == after and drives.units[0, queued.N_COMMANDS] == 31 else 1 + sent % (N - 1)
             came = now if command == 0 else came
             offset[command] = sent * 131072 if command else offset[0]
             sent += command > 0
@@ -227,8 +224,8 @@ def test_every_command_is_served_once_and_busy_is_the_sum_of_services(seed, wait
     drive, drives = idle(depth=depth, window=window, sorts=sorts, buffers_writes=buffers)
     order, end = serve_all(drive, drives, *scattered(seed))
     assert sorted(order) == list(range(N))
-    assert drives.units[0, N_SERVED] == N
-    assert drives.units[0, BUSY_NS] == drives.units[0, SERVICE_NS] == end
+    assert drives.units[0, queued.N_SERVED] == N
+    assert drives.units[0, queued.BUSY_NS] == drives.units[0, queued.SERVICE_NS] == end
 
 
 def test_drawn_services_replace_all_mechanics():
@@ -249,7 +246,7 @@ def test_waiting_that_cannot_be_is_one_sentence():
 
 
 def test_overhead_is_that_of_the_sheet():
-    assert new_drive(SHEET._replace(overhead_ns=77)).disk.command_ns[READ_MISS, 0] == 77
+    assert new_drive(SHEET._replace(overhead_ns=77)).disk.command_ns[overhead.READ_MISS, 0] == 77
 
 
 # ---- flushes ----

@@ -3,21 +3,12 @@
 import numpy as np
 import pytest
 
+from model.devices import arm_columns as arm
+from model.devices import layout_columns as laid
 from model.devices.cache_flush import write_out
 from model.devices.data_sheet import SheetParams, new_drive, sheet_disk
 from model.devices.disk import advance, service
-from model.devices.disk_geometry import BLOCK, SECTORS
-from model.devices.disk_mechanics import (
-    FREE,
-    FROM_AHEAD,
-    PARTLY,
-    SERVED,
-    TO_BUFFER,
-    TO_PLATTER,
-    new_state,
-    positioning_time,
-    transfer,
-)
+from model.devices.disk_mechanics import FROM_AHEAD, PARTLY, TO_BUFFER, TO_PLATTER, new_state, positioning_time, transfer
 from model.events.streams import stream
 
 SHEET = SheetParams()
@@ -59,9 +50,9 @@ def test_a_long_transfer_has_the_sustained_rate_and_a_track_the_instantaneous(sh
         return count * 512e9 / (transfer(disk, state, 0, 0, 0, block, count, is_write, 1)[1] - start)
 
     zones = disk.layout.zones
-    assert rate(0, int(zones[0, SECTORS]) * sheet.n_heads * 100) == pytest.approx(sheet.outer_sustained, rel=0.004)
+    assert rate(0, int(zones[0, laid.SECTORS]) * sheet.n_heads * 100) == pytest.approx(sheet.outer_sustained, rel=0.004)
     assert rate(0, 128) == pytest.approx(sheet.outer_rate, rel=0.002)
-    assert rate(int(zones[-2, BLOCK]), 128) == pytest.approx(sheet.inner_rate, rel=0.002)
+    assert rate(int(zones[-2, laid.BLOCK]), 128) == pytest.approx(sheet.inner_rate, rel=0.002)
 
 
 def test_sequential_reads_run_at_the_sustained_rate_thanks_to_read_ahead():
@@ -70,7 +61,7 @@ def test_sequential_reads_run_at_the_sustained_rate_thanks_to_read_ahead():
         state = new_state(disk, [0])
         for block in range(0, 256 * 400, 256):
             now = service(disk, state, 0, now, block, 256, False)
-        return 256 * 400 * 512e9 / now, state.units[0, SERVED]
+        return 256 * 400 * 512e9 / now, state.units[0, arm.SERVED]
 
     with_it, served = rate(SHEET._replace(bus_rate=300_000_000))
     assert with_it == pytest.approx(SHEET.outer_sustained, rel=0.02)
@@ -85,12 +76,12 @@ def test_a_write_buffer_saves_the_revolution_between_writes_with_a_small_gap():
         disk = sheet_disk(SHEET._replace(buffers_writes=buffers))
         state = new_state(disk, [0])
         now = service(disk, state, 0, 0, 0, 29, True)
-        assert state.units[0, SERVED] == (TO_BUFFER if buffers else TO_PLATTER)
+        assert state.units[0, arm.SERVED] == (TO_BUFFER if buffers else TO_PLATTER)
         advance(disk, state, 0, now)  # the arm has begun
-        first = state.units[0, FREE]
+        first = state.units[0, arm.FREE]
         write_out(disk, state, 0, service(disk, state, 0, now, 32, 29, True))
-        free.append(state.units[0, FREE] - first)
-    assert free[0] == pytest.approx(32 / DISK.layout.zones[0, SECTORS] * DISK.rev_ns, rel=0.01)
+        free.append(state.units[0, arm.FREE] - first)
+    assert free[0] == pytest.approx(32 / DISK.layout.zones[0, laid.SECTORS] * DISK.rev_ns, rel=0.01)
     assert free[1] > 0.9 * DISK.rev_ns
 
 
@@ -101,8 +92,8 @@ def test_a_full_write_buffer_makes_writes_wait_for_the_arm():
     state = new_state(disk, [0])
     for block in blocks:
         now = service(disk, state, 0, now, block, 16, True)
-        assert state.units[0, FREE] - now < 5 * 20_000_000
-    assert now > 0.95 * state.units[0, FREE]
+        assert state.units[0, arm.FREE] - now < 5 * 20_000_000
+    assert now > 0.95 * state.units[0, arm.FREE]
 
 
 @pytest.mark.parametrize(("changed", "message"), [

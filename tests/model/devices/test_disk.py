@@ -6,18 +6,17 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
+from model.devices import arm_columns as arm
+from model.devices import layout_columns as laid
 from model.devices.disk import advance, check_request, service
-from model.devices.disk_geometry import SECTORS, Zone, block_at, locate, make_layout, run_on_track
+from model.devices.disk_geometry import Zone, block_at, locate, make_layout, run_on_track
 from model.devices.disk_mechanics import (
     AHEAD_BLOCKS,
     AHEAD_NEXT_TRACK,
-    AT_CYLINDER,
-    FREE,
     FROM_AHEAD,
     FROM_BUFFER,
     FROM_PLATTER,
     PARTLY,
-    SERVED,
     TO_BUFFER,
     TO_PLATTER,
     Disk,
@@ -119,7 +118,7 @@ def test_a_run_is_what_passes_the_head_in_order(plan, pick, start, limit):
     block = start % layout.n_blocks
     zone, place = at[block]
     run, span = run_on_track(layout, zone, block, place, limit)
-    sectors = layout.zones[zone, SECTORS]
+    sectors = layout.zones[zone, laid.SECTORS]
     passed = [p for z, p in at[block:block + run]]
     assert 1 <= run <= limit
     assert passed == sorted(passed)
@@ -204,9 +203,10 @@ def test_random_requests_wait_half_a_revolution():
 def sequential_time(disk, zone, cylinders):
     """Time to pass whole cylinders of a zone, from the moment its first sector comes under the head."""
     state = new_state(disk, [0])
-    first, last = disk.layout.zones[zone, 0], disk.layout.zones[zone + 1, 0]
-    state.units[0, AT_CYLINDER] = disk.layout.zones[zone, 1]
-    count = int((last - first) * cylinders // (disk.layout.zones[zone + 1, 1] - disk.layout.zones[zone, 1]))
+    zones = disk.layout.zones
+    first, last = zones[zone, laid.BLOCK], zones[zone + 1, laid.BLOCK]
+    state.units[0, arm.AT_CYLINDER] = zones[zone, laid.CYLINDER]
+    count = int((last - first) * cylinders // (zones[zone + 1, laid.CYLINDER] - zones[zone, laid.CYLINDER]))
     start = positioning_time(disk, state, 0, 0, first, 0)
     return transfer(disk, state, 0, 0, 0, first, count, False, 1)[1] - start
 
@@ -238,7 +238,7 @@ def test_the_disk_with_the_nearest_block_is_reached_first():
         (before,), state = served_by(disk, [(5 * MS, 50, 3, 0)])
         now = before + 123_456
         cost = positioning_time(disk, state, 0, now, block, 0)
-        sector = REV // disk.layout.zones[locate(disk.layout, block)[0], SECTORS]
+        sector = REV // disk.layout.zones[locate(disk.layout, block)[0], laid.SECTORS]
         assert service(disk, state, 0, now, block, 1, 0) == now + cost + sector
 
 
@@ -252,7 +252,7 @@ def test_what_was_read_ahead_costs_command_and_bus():
     asked = [(10 * MS, 20, 4, 0), (40 * MS, 24, 4, 0), (41 * MS, 28, 40, 0)]
     (_, second, _), state = served_by(disk, asked)
     assert second - 40 * MS == 10_000 + 5000 + 1000 + 4 * 6000 + 3000  # hit, nothing read ahead any more, prepare, bus, done
-    assert state.units[0, SERVED] == PARTLY
+    assert state.units[0, arm.SERVED] == PARTLY
 
 
 def test_a_stream_meets_its_read_ahead_and_loses_no_revolution():
@@ -261,7 +261,7 @@ def test_a_stream_meets_its_read_ahead_and_loses_no_revolution():
     for block in range(0, 88, 4):
         now = service(disk, state, 0, now, block, 4, 0)
         ends.append(now)
-        assert state.units[0, SERVED] in ((FROM_PLATTER,) if block == 0 else (FROM_AHEAD, FROM_BUFFER, PARTLY))
+        assert state.units[0, arm.SERVED] in ((FROM_PLATTER,) if block == 0 else (FROM_AHEAD, FROM_BUFFER, PARTLY))
     four_tracks_later = np.diff(ends)[1:].sum()
     assert four_tracks_later < 21 * 4 * REV / 12 + 4 * REV  # with a lost revolution per request it would be 21 of them
 
@@ -273,15 +273,15 @@ def test_a_buffered_write_is_reported_before_it_is_on_the_platter():
     alone = served_by(disk, [(10 * MS + 200_000, 20, 4, 0)])[0][0]
     assert through > alone  # the read had to wait for the arm
     assert served_by(disk._replace(buffers_writes=0), [(10 * MS, 100, 4, 1)])[0][0] > written
-    assert state.units[0, SERVED] == FROM_PLATTER
+    assert state.units[0, arm.SERVED] == FROM_PLATTER
 
 
 def test_a_write_larger_than_a_segment_waits_for_the_platter():
     disk = small_disk(**BUFFERED, ahead_blocks=4)
     _, state = served_by(disk, [(10 * MS, 0, 49, 1)])
-    assert state.units[0, SERVED] == TO_PLATTER
+    assert state.units[0, arm.SERVED] == TO_PLATTER
     _, state = served_by(disk, [(10 * MS, 0, 48, 1)])
-    assert state.units[0, SERVED] == TO_BUFFER
+    assert state.units[0, arm.SERVED] == TO_BUFFER
 
 
 @pytest.mark.parametrize(("segments", "segment_blocks", "count"), [(1, 16, 4), (3, 8, 4), (2, 8, 8), (4, 12, 6)])
@@ -293,10 +293,10 @@ def test_a_stream_of_writes_is_no_faster_than_the_platter_once_the_buffer_is_ful
     written = []  # (blocks up to here, when they are on the platter)
     for block in range(0, 192, count):
         now = service(disk, state, 0, now, block, count, 1)
-        written.append((block + count, state.units[0, FREE]))
+        written.append((block + count, state.units[0, arm.FREE]))
         on_platter = max((blocks for blocks, when in written if when <= now), default=0)
         assert block + count - on_platter <= in_buffer + count
-    lost = state.units[0, FREE] - 10 * MS - 96 * REV // 12 - 96 * REV // 8
+    lost = state.units[0, arm.FREE] - 10 * MS - 96 * REV // 12 - 96 * REV // 8
     assert lost < 192 // count * REV / 2  # with a revolution for each write it would be twice that
 
 
@@ -312,9 +312,9 @@ def test_a_write_waits_for_a_clean_segment():
 def test_written_data_replaces_what_was_read():
     disk = small_disk(**BUFFERED, keeps_read=1, hits_written=0)
     _, state = served_by(disk, [(10 * MS, 20, 4, 0), (30 * MS, 21, 1, 1), (60 * MS, 20, 4, 0)])
-    assert state.units[0, SERVED] == FROM_PLATTER
+    assert state.units[0, arm.SERVED] == FROM_PLATTER
     _, state = served_by(disk, [(10 * MS, 20, 4, 0), (30 * MS, 91, 1, 1), (60 * MS, 20, 4, 0)])
-    assert state.units[0, SERVED] == FROM_BUFFER
+    assert state.units[0, arm.SERVED] == FROM_BUFFER
 
 
 def test_the_least_recently_used_segment_is_given_up():
@@ -323,7 +323,7 @@ def test_the_least_recently_used_segment_is_given_up():
     asked = [(10 * MS * (i + 1), block, 4, 0) for i, block in enumerate(visits)]
     for block, served in ((0, FROM_BUFFER), (80, FROM_BUFFER), (40, FROM_PLATTER)):
         _, state = served_by(disk, [*asked, (100 * MS, block, 4, 0)])
-        assert state.units[0, SERVED] == served
+        assert state.units[0, arm.SERVED] == served
 
 
 @settings(max_examples=100, deadline=None)

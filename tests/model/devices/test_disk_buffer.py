@@ -5,20 +5,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_disk import MS, REV, ZONES, small_disk
 
+from model.devices import arm_columns as arm
+from model.devices import segment_columns as cached
 from model.devices.cache_flush import write_out
 from model.devices.disk import advance, service
-from model.devices.disk_mechanics import (
-    FIRST,
-    FREE,
-    IDLE,
-    LAST,
-    PIECE_BLOCKS,
-    PIECE_SEGMENT,
-    TAKEN,
-    UNWRITTEN,
-    new_state,
-    transfer,
-)
+from model.devices.disk_mechanics import new_state, transfer
 from twins import disk_buffer as twin
 
 PLAIN = {"buffers_writes": 1, "ahead": 0, "keeps_read": 0, "hits_written": 0, "segments": 3, "write_segments": 3,
@@ -64,15 +55,20 @@ def test_a_defect_of_the_buffer_shows(defect):
     assert not np.allclose(finished, twin.serve(disk, ZONES, asked, defect)[0], atol=100, rtol=0)
 
 
+def n_clean(segments):
+    """How many segments hold blocks, and none that is to be written."""
+    return ((segments[:, cached.UNWRITTEN] == 0) & (segments[:, cached.FIRST] < segments[:, cached.LAST])).sum()
+
+
 def runs_of(state):
     """Blocks that are only in the buffer, a list for each run."""
-    return [list(range(row[LAST] - row[UNWRITTEN], row[LAST])) for row in state.segments[0].tolist()]
+    return [list(range(row[cached.LAST] - row[cached.UNWRITTEN], row[cached.LAST])) for row in state.segments[0].tolist()]
 
 
 def piece_of(state):
     """Blocks that are being written."""
-    segment = state.units[0, PIECE_SEGMENT]
-    return set(runs_of(state)[segment][:state.units[0, PIECE_BLOCKS]]) if segment >= 0 else set()
+    segment = state.units[0, arm.PIECE_SEGMENT]
+    return set(runs_of(state)[segment][:state.units[0, arm.PIECE_BLOCKS]]) if segment >= 0 else set()
 
 
 @settings(max_examples=200, deadline=None)
@@ -91,13 +87,13 @@ def test_what_is_reported_is_in_the_buffer_until_it_is_written(gaps, write_segme
             advance(disk, state, 0, step)
             assert before - set().union(*runs_of(state)) in (set(), piece)
         taken = sum(-(-len(run) // disk.segment_blocks) for run in runs_of(state))
-        assert state.units[0, TAKEN] == taken <= disk.write_segments
-        assert (state.segments[0, :, FIRST] <= state.segments[0, :, LAST] - state.segments[0, :, UNWRITTEN]).all()
-        clean = (state.segments[0, :, UNWRITTEN] == 0) & (state.segments[0, :, FIRST] < state.segments[0, :, LAST])
-        assert clean.sum() + taken <= disk.segments
+        assert state.units[0, arm.TAKEN] == taken <= disk.write_segments
+        segments = state.segments[0]
+        assert (segments[:, cached.FIRST] <= segments[:, cached.LAST] - segments[:, cached.UNWRITTEN]).all()
+        assert n_clean(segments) + taken <= disk.segments
         now += gap
     done = write_out(disk, state, 0, now)
-    assert done >= state.units[0, FREE] or done == now
+    assert done >= state.units[0, arm.FREE] or done == now
     assert not set().union(*runs_of(state))
 
 
@@ -145,9 +141,9 @@ def test_a_read_waits_for_no_more_than_the_piece_that_is_being_written():
         for i in range(n_runs):
             now = service(disk, state, 0, now, 35 * i, 12, 1)
         waits.append(service(disk, state, 0, now, 30, 1, 0) - now)
-        assert state.units[0, TAKEN] == n_runs
-        advance(disk, state, 0, state.units[0, IDLE] + 100 * MS)
-        assert state.units[0, TAKEN] == 0
+        assert state.units[0, arm.TAKEN] == n_runs
+        advance(disk, state, 0, state.units[0, arm.IDLE] + 100 * MS)
+        assert state.units[0, arm.TAKEN] == 0
     piece = 1_500_000 + 100_000 + REV + REV  # a seek, settling, latency and a track
     assert max(waits) < piece + 1_500_000 + REV + REV // 4
 
@@ -174,7 +170,7 @@ def test_writing_a_block_anew_spares_the_arm():
     now = service(disk, state, 0, now, 100, 2, 1)  # keeps the arm meanwhile
     for _ in range(20):
         now = service(disk, state, 0, now, 0, 4, 1)
-    assert state.units[0, TAKEN] == 2
+    assert state.units[0, arm.TAKEN] == 2
     assert write_out(disk, state, 0, now) < 4 * REV
 
 
@@ -183,10 +179,9 @@ def test_what_is_written_takes_the_room_of_what_was_read():
     state, now = new_state(disk, [0]), 0
     for block in (0, 40):
         now = service(disk, state, 0, now, block, 12, 0)
-    n_read = (state.segments[0, :, FIRST] < state.segments[0, :, LAST]).sum()
+    n_read = (state.segments[0, :, cached.FIRST] < state.segments[0, :, cached.LAST]).sum()
     for block in range(100, 148, 12):
         now = service(disk, state, 0, now, block, 12, 1)
-    clean = (state.segments[0, :, UNWRITTEN] == 0) & (state.segments[0, :, FIRST] < state.segments[0, :, LAST])
     assert n_read == 2
-    assert clean.sum() + state.units[0, TAKEN] <= disk.segments
-    assert clean.sum() <= 1
+    assert n_clean(state.segments[0]) + state.units[0, arm.TAKEN] <= disk.segments
+    assert n_clean(state.segments[0]) <= 1

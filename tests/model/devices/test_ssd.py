@@ -5,11 +5,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from model.devices import arm_columns as arm
 from model.devices import cache_flush
 from model.devices import disk as spinning
+from model.devices import overhead_columns as overhead
+from model.devices import ssd_columns as flash
 from model.devices.data_sheet import SheetParams, sheet_disk
-from model.devices.disk_mechanics import FREE, new_state
-from model.devices.ssd import DRAINED, SsdParams, cached_bytes, check_ssd, flush, new_ssds, service
+from model.devices.disk_mechanics import new_state
+from model.devices.ssd import SsdParams, cached_bytes, check_ssd, flush, new_ssds, service
 from model.events.streams import stream
 
 SSD = SsdParams(read_ns=75_000, write_ns=85_000, read_iops=35_000, write_iops=3_300, read_rate=250_000_000,
@@ -81,9 +84,9 @@ def test_laws_that_hold_whatever_comes(script, buffer_bytes, is_volatile):
         asked += n_bytes if is_write else 0
         if is_write:
             assert cached_bytes(state, 0, done) <= max(buffer_bytes, n_bytes)
-            assert flush(ssd, state, 0, done) >= (state.units[0, DRAINED] if is_volatile else done)
-            assert buffer_bytes or done >= state.units[0, DRAINED]
-    assert state.units[0, DRAINED] >= asked * SECOND // ssd.write_rate - len(script)
+            assert flush(ssd, state, 0, done) >= (state.units[0, flash.DRAINED] if is_volatile else done)
+            assert buffer_bytes or done >= state.units[0, flash.DRAINED]
+    assert state.units[0, flash.DRAINED] >= asked * SECOND // ssd.write_rate - len(script)
 
 
 @pytest.mark.parametrize(("changed", "message"), [
@@ -124,9 +127,9 @@ def test_a_flush_is_done_when_the_arm_has_written_and_at_once_if_nothing_is_left
     state, now = new_state(disk, [0]), 0
     for block in (stream(2, "blocks").random(8) * 2**24).astype(np.int64).tolist():
         now = spinning.service(disk, state, 0, now, block, 16, True)
-    assert cache_flush.write_out(disk, state, 0, now) == state.units[0, FREE] > now
-    later = int(state.units[0, FREE]) + 1
-    assert cache_flush.flush(disk, state, 0, later, 1) == later + disk.command_ns[0, 1]
+    assert cache_flush.write_out(disk, state, 0, now) == state.units[0, arm.FREE] > now
+    later = int(state.units[0, arm.FREE]) + 1
+    assert cache_flush.flush(disk, state, 0, later, 1) == later + disk.command_ns[overhead.READ_HIT, 1]
 
 
 @pytest.mark.parametrize(("iops", "measured"), [(31_000, 14_500), (74_000, 40_000)])

@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 
 from drivers.order_entry_pools import METASLAB_BYTES, N_METASLABS, SECOND, SHEET, SMALL, digest, site_of
-from model.devices.command_queue import N_COMMANDS, SERVICE_NS
+from model.devices import drive_columns as queued
 from model.devices.data_sheet import SheetParams
 from model.simulations.order_entry import columns as order
 from model.simulations.order_entry.series import restart, rewrite, window
-from model.simulations.order_entry.state import DOINGS, READING, REDO_BYTES, SLOTS, THINKING, check_orders
+from model.simulations.order_entry.state import DOINGS, READING, REDO_BYTES, THINKING, check_orders
 from model.zfs.eras import era
+from model.zfs.shared_numbers import TXG_SIZE
 from model.zfs.txg import columns as throttled
 from model.zfs.vdev.places import FRONT_BYTES, LEAF_SHIFT, OFFSET_MASK
 from model.zfs.vdev.raid import asize, vdev_params
@@ -59,9 +60,10 @@ def test_littles_law_holds_exactly_for_reads_and_transactions(seen, name):
 def test_the_utilisation_law_holds_exactly(seen, name):
     site, last = seen[name]
     units, n = site.leaves.drives.units, len(last.busy_ns)
-    rest = np.where(units[:, N_COMMANDS] > 0, site.machine.calendar.time[:n] - site.now[0], 0)
-    busy = units[:, 2] * 0 + units[:, 3] + np.where(units[:, N_COMMANDS] > 0, site.now[0] - units[:, 2], 0)
-    assert (busy == units[:, SERVICE_NS] - rest).all()
+    rest = np.where(units[:, queued.N_COMMANDS] > 0, site.machine.calendar.time[:n] - site.now[0], 0)
+    since = np.where(units[:, queued.N_COMMANDS] > 0, site.now[0] - units[:, queued.BUSY_SINCE], 0)
+    busy = units[:, queued.BUSY_NS] + since
+    assert (busy == units[:, queued.SERVICE_NS] - rest).all()
     assert (last.busy_ns <= last.ns).all()
 
 
@@ -178,7 +180,7 @@ def test_blocks_of_raidz_take_parity_and_stay_apart():
 @BOTH
 def test_an_open_group_counts_what_it_has_dirtied_six_times_over(seen, name):
     m = seen[name][0].machine
-    txg, slot = m.txg[order.OPEN], m.txg[order.OPEN] % SLOTS
+    txg, slot = m.txg[order.OPEN], m.txg[order.OPEN] % TXG_SIZE
     records, indirect = (m.record_dirtied_in == txg).sum(), (m.dirtied_in == txg).sum()
     dirty = records * SMALL.record_bytes + indirect * 2**14 + m.n_dirty[slot, -1] * REDO_BYTES
     assert m.throttle[throttled.DIRTY + slot] == 6 * dirty
@@ -191,7 +193,7 @@ def test_a_group_takes_no_more_than_its_limit_and_one_write():
     for _ in range(10):
         last = window(site, 0, SECOND // 4).tally
         one_write = 6 * (SMALL.record_bytes + 3 * 2**14 + REDO_BYTES)
-        assert site.machine.throttle[throttled.DIRTY + site.machine.txg[order.OPEN] % SLOTS] <= limit + one_write
+        assert site.machine.throttle[throttled.DIRTY + site.machine.txg[order.OPEN] % TXG_SIZE] <= limit + one_write
     assert last["txgs"] > 2 * free["txgs"] / 8
     assert last["transactions"] < free["transactions"] / 8
 

@@ -9,11 +9,12 @@ import pyarrow.parquet as pq
 import pytest
 from conftest import one_sentence
 
+from model.devices.sectors import SECTOR_BYTES
 from model.zfs.eras import era
 from model.zfs.vdev.queue_replay import ARRIVAL, COMPLETION, DROP, ISSUE
 from study.errors import UserError
 from study.project import DATA
-from study.replays.trace_file import SECTOR, Comparison, Difference
+from study.replays.trace_file import Comparison, Difference
 from study.replays.vdev_queue import _marks, read_queue_trace, replay_queue
 from study.replays.verify import readable
 from support.not_shown import not_shown
@@ -93,13 +94,13 @@ def first_difference(columns, params, defect=None):
     for at, event, decided in events_of(columns):
         n_dropped = len(twin.dropped)
         if event.op == ARRIVAL:
-            unit = twin.arrive(twin.io(event.io, event.kind, event.offset * SECTOR, event.size * SECTOR, event.tick,
-                                       event.priority, event.marks))
+            unit = twin.arrive(twin.io(event.io, event.kind, event.offset * SECTOR_BYTES, event.size * SECTOR_BYTES,
+                                       event.tick, event.priority, event.marks))
             units = [unit] if unit else []
         else:
             units = twin.complete(names[event.unit])
         issued = [row for row in decided if row.op == ISSUE]
-        recorded = [(row.kind, row.offset * SECTOR, row.size * SECTOR, row.io, row.n) for row in issued]
+        recorded = [(row.kind, row.offset * SECTOR_BYTES, row.size * SECTOR_BYTES, row.io, row.n) for row in issued]
         replayed = [(unit[0].kind, unit[0].offset, unit[-1].end - unit[0].offset, unit[0].name, len(unit)) for unit in units]
         if replayed != recorded or twin.dropped[n_dropped:] != [row.io for row in decided if row.op == DROP]:
             return at

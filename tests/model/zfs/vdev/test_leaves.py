@@ -2,7 +2,7 @@
 import numpy as np
 import pytest
 
-from model.devices.command_queue import N_COMMANDS
+from model.devices import drive_columns as queued
 from model.devices.data_sheet import SheetParams, new_drive
 from model.events.streams import stream
 from model.zfs.vdev.cache import VdevCacheParams
@@ -18,7 +18,7 @@ def served(places, queue=None, **disk):
         _, io = read_block(leaves, 0, place * 2**20, 2**17, 0, task)
         to_queue(leaves, 0, io)
     now, order = 0, []
-    while leaves.drives.units[0, N_COMMANDS]:
+    while leaves.drives.units[0, queued.N_COMMANDS]:
         now = start_disk(leaves, now, 0)
         order.append(int(leaves.queue.offset[disk_done(leaves, now, 0)]) >> 20)
     return order
@@ -59,7 +59,7 @@ def responses(arrivals, drawn_ns):
             io = disk_done(leaves, ends, 0)
             taken_ns[leaves.owner[io]] = ends - arrivals[leaves.owner[io]]
             release_io(leaves, io)
-            ends = start_disk(leaves, ends, 0) if leaves.drives.units[0, N_COMMANDS] else None
+            ends = start_disk(leaves, ends, 0) if leaves.drives.units[0, queued.N_COMMANDS] else None
         if task < n:
             _, io = read_block(leaves, now, int(places[task]), 8192, 0, task)
             if to_queue(leaves, now, io) == 0:
