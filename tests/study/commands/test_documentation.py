@@ -13,6 +13,7 @@ from study.paper.sources import GIVEN
 from study.project import ROOT
 from study.runs import catalogue
 from study.store import results, store
+from support import prose
 
 README = (ROOT / "README.md").read_text()
 PAGES = sorted((*(ROOT / name for name in ("README.md", "DESIGN.md", "CONTRIBUTING.md", "CHANGELOG.md")),
@@ -196,26 +197,16 @@ def test_readme_ends_within_a_few_screens():
     assert len(README.splitlines()) <= MAX_LINES
 
 
-def sentences(text):
-    """Sentences of a page without its tables, code and headings. An item of a list begins a new one."""
-    text = re.sub(r"^```.*?^```", "", text, flags=re.M | re.S)
-    text = re.sub(r"<!--.*?-->", "", text, flags=re.S)
-    text = "\n".join(line for line in text.splitlines() if not re.match(r"\s*(\||#|!\[)", line))
-    text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text)
-    for block in re.split(r"\n\s*\n|\n(?=\s*(?:[-*]|\d+\.) )", text):
-        yield from (sentence for sentence in re.split(r"(?<=[.!?])[*_)]*\s+", " ".join(block.split())) if sentence)
-
-
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_no_sentence_has_more_than_twenty_five_words(path):
-    long = [sentence for sentence in sentences(path.read_text()) if len(re.findall(r"\S*\w\S*", sentence)) > MAX_WORDS]
+    long = [sentence for sentence in prose.sentences(path.read_text()) if prose.n_words(sentence) > MAX_WORDS]
     assert not long, "\n".join(long)
 
 
 def test_long_sentences_are_seen():
     short, long = "A table is no sentence.", " ".join(["word"] * 26)
     page = f"# Title\n\n{short} {long}\nends.\n\n| {long} |\n\n```\n{long}\n```\n- item\n- other item\n"
-    assert [len(sentence.split()) for sentence in sentences(page)] == [5, 27, 2, 3]
+    assert [len(sentence.split()) for sentence in prose.sentences(page)] == [5, 27, 2, 3]
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
