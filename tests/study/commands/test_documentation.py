@@ -145,7 +145,7 @@ def test_the_pages_on_grades_and_scales_tell_what_comes_out():
               for pair in ("128-32", "128-16", "128-64", "256-64")),
             f"has 30 and gains {numbers['04_oltp_gain/series.gain']:.0f} %",
             "collapses to {:.0f} transactions a second".format(full["0.before.least"]),
-            "stays down for up to {:.0f} runs".format(full["0.before.low.longest"])),
+            "stays down for up to {:.0f} test runs".format(full["0.before.low.longest"])),
         "checkpoints-2008.md": tuple(
             f"{numbers[f'09_postgres_checkpoints/{name}']:.0f} {unit}" for name, unit in (
                 ("ufs-nine-disks.write.bandwidth", "MB/s"), ("zfs-nine-disks-128k.write.bandwidth", "MB/s"))),
