@@ -94,11 +94,11 @@ def summary() -> dict[str, list[Row]]:
         "04_oltp_gain": [
             ("2010: gain of order entry by new rules", "up to 50 %",
              f"{n.span('04_oltp_gain/all.gain')} %; best guess {n('04_oltp_gain/series.gain')} %", n.grade("lutz-gain")),
-            ("2010: less variability of its runs", "up to 70 %",
+            ("2010: less variability of its test runs", "up to 70 %",
              f"{n.span('04_oltp_gain/all.reduction')} %; best guess {n('04_oltp_gain/series.reduction')} %",
              n.grade("lutz-variability")),
-            ("2010: old rules fall slowly, return at once", "several runs (our reading: ratio 3 or more)",
-             f"runs of a fall over a rise: {n.span('04_oltp_gain/all.fall-over-rise', '.1f')}", n.grade("lutz-cycle"))],
+            ("2010: old rules fall slowly, return at once", "several test runs (our reading: ratio 3 or more)",
+             f"those of a fall over a rise: {n.span('04_oltp_gain/all.fall-over-rise', '.1f')}", n.grade("lutz-cycle"))],
         "05_io_size_correlation": [
             ("2010: R² of I/O size and throughput", "0.83", f"{n.span('05_io_size_correlation/draws.io_size-r2', '.2f')}; "
              f"best guess {n('05_io_size_correlation/one.r2', '.2f')}", n.grade("lutz-r2"))],
@@ -216,7 +216,7 @@ def example() -> str:
         "2. A **draw** chooses one value for everything unknown, such as whether the drives order their commands.",
         "   It simulates both rules with these values, so that it gives one gain.",
         f"3. The **range** of 5 to 95 % of the draws is {n.span(f'{notebook}/unfitted.gain')} %.",
-        f"   The **best guess**, one run with the likeliest value everywhere, gains {best:.0f} %.",
+        f"   The **best guess**, one test run with the likeliest value everywhere, gains {best:.0f} %.",
         "4. **Fitted**: in each draw one constant is chosen so that the rate *before* the change is the published one.",
         f"   The gain is then {n.span(f'{notebook}/fitted.gain')} %. The unfitted range always stands beside it.",
         f"5. Numbers alone move the gain from {spans['parameter']} %, and chance alone from {spans['seed']} %.",
@@ -238,7 +238,7 @@ def behind() -> str:
             f"{n.span(f'02_vdev_cache_seqread/part.{part}')} %" for part in ("parameter", "structure", "seed"))),
         ("order entry, gain", "numbers alone; conditions alone; seeds alone", "; ".join(
             f"{n.span(f'04_oltp_gain/part.{part}.gain')} %" for part in ("parameter", "structure", "seed"))),
-        ("order entry, cycle", "runs of a fall over runs of a rise; 3 or more would be a cycle",
+        ("order entry, cycle", "test runs of a fall over those of a rise; 3 or more would be a cycle",
          n.span("04_oltp_gain/all.fall-over-rise", ".1f")),
         *((f"order entry at full size, {pool}", "best guess, one seed, no part in a grade: gain; less variability",
            f"{n(f'{full}{age}.series.gain')} %; {n(f'{full}{age}.series.reduction')} %")
