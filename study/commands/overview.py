@@ -30,29 +30,26 @@ STYLE = "text-align: left; vertical-align: top; white-space: normal"
 class Entry(NamedTuple):
     """A notebook of the study."""
     name: str
-    rows: list[tuple]       # of results_tables.summary(): question, published, simulated, grade, time
+    rows: list[results_tables.Row]     # what it asks and what came out
+    time: str               # that it takes as it is
     here: bool              # whether it has been run here as it stands now
     verdict: str            # of that run, if it is a sentence
     figure: Path | None
 
 
 def entries() -> list[Entry]:
-    rows: dict[str, list] = {}
-    for notebook, *row in results_tables.summary():
-        if notebook:
-            name = notebook.strip("`")
-            rows[name] = []
-        rows[name].append(tuple(row))
-    return [_entry(plan(path), rows.get(path.stem, [])) for path in catalogue.books()]
+    rows, times = results_tables.summary(), results_tables.minutes()
+    return [_entry(plan(path), rows.get(path.stem, []), times.get(path.stem, "")) for path in catalogue.books()]
 
 
-def _entry(planned: Plan, rows: list[tuple]) -> Entry:
+def _entry(planned: Plan, rows: list[results_tables.Row], time: str) -> Entry:
     if not done_before(planned):
-        return Entry(planned.name, rows, False, "", PAPER / "readme.png" if planned.name == "90_model_vs_zfs" else None)
+        figure = PAPER / "readme.png" if planned.name == "90_model_vs_zfs" else None
+        return Entry(planned.name, rows, time, False, "", figure)
     names = [figure["name"] for figure in lines(planned.folder / FIGURES)]
     face = next((name for name in (FACES.get(planned.name), *names) if name in names), None)
     figure = face and planned.folder / "figures" / f"{face}-column.png"
-    return Entry(planned.name, rows, True, scoreboard.verdict(planned), figure)
+    return Entry(planned.name, rows, time, True, scoreboard.verdict(planned), figure)
 
 
 def show() -> HTML:
@@ -71,12 +68,12 @@ def _row(entry: Entry) -> str:
 
 
 def _time(entry: Entry) -> str:
-    return f"about {entry.rows[0][-1]}" if entry.rows else ""
+    return f"about {entry.time}" if entry.time else ""
 
 
 def _came_out(entry: Entry) -> str:
     answers = [f"<b>{escape(question)}{'' if question.endswith('?') else ':'}</b> {escape(_results(*came_out))}"
-               for question, *came_out, _ in entry.rows]
+               for question, *came_out in entry.rows]
     return "<br>".join([*answers, f"<i>{escape(_where(entry))}</i>"])
 
 

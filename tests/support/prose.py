@@ -1,15 +1,39 @@
-"""Sentences of prose, in notebooks and in code: what the rule of 25 words is held against."""
+"""Sentences of prose, in pages, notebooks, the paper and code: what the rule of 25 words is held against."""
 import ast
 import io
 import re
 import tokenize
 from collections.abc import Iterator
 
+# A call of Typst with what it is given: texts, and brackets in brackets in brackets.
+ARGUMENTS = r'\((?:[^()"]|"[^"]*"|\((?:[^()"]|"[^"]*"|\((?:[^()"]|"[^"]*")*\))*\))*\)'
+NO_PROSE = "picture|pairs|triples|quadruples|all-claims"
 
-def sentences(markdown: str) -> Iterator[str]:
-    """Of its prose: tables, headings and blocks of code are none, and each item of a list stands alone."""
-    prose = re.sub(r"^\s*(?:#|\|).*", "", re.sub(r"```.*?```", "", markdown, flags=re.S), flags=re.M)
-    for paragraph in re.split(r"\n\s*\n|^\s*(?:[-*]|\d+\.)\s", prose, flags=re.M):
+
+def sentences(page: str) -> Iterator[str]:
+    """Of markdown: tables, headings, pictures and blocks of code are none. An item of a list begins a new one."""
+    text = re.sub(r"^```.*?^```", "", page, flags=re.M | re.S)
+    text = re.sub(r"<!--.*?-->", "", text, flags=re.S)
+    text = "\n".join(line for line in text.splitlines() if not re.match(r"\s*(\||#|!\[)", line))
+    text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text)
+    for block in re.split(r"\n\s*\n|\n(?=\s*(?:[-*]|\d+\.) )", text):
+        yield from (sentence for sentence in re.split(r"(?<=[.!?])[*_)]*\s+", " ".join(block.split())) if sentence)
+
+
+def of_typst(source: str) -> str:
+    """A section of the paper as markdown without pictures and tables. A number, a claim or a source counts as a word."""
+    text = re.sub(r"^(?://|#import|#show|=).*", "", source, flags=re.M)
+    text = re.sub(rf"#(?:{NO_PROSE}){ARGUMENTS}", "\n\n", text)
+    text = re.sub(rf"#[a-z-]+{ARGUMENTS}", "1", text)
+    text = re.sub(r"#given\[([^\]]*)\]", r"\1", text).replace("~", " ")
+    notes = re.findall(r"#footnote\[([^\]]*)\]", text)
+    return "\n\n".join([re.sub(r"#footnote\[[^\]]*\]", "", text), *notes])
+
+
+def clauses(comment: str) -> Iterator[str]:
+    """Of a docstring or a comment, which are terse: a colon or a semicolon ends one, too."""
+    text = re.sub(r"^\s*(?:#|\|).*", "", re.sub(r"```.*?```", "", comment, flags=re.S), flags=re.M)
+    for paragraph in re.split(r"\n\s*\n|^\s*(?:[-*]|\d+\.)\s", text, flags=re.M):
         yield from re.split(r"[.!?;:]\s", paragraph)
 
 

@@ -49,7 +49,7 @@ def write() -> list[Path]:
 
 MADE = {
     "results": results_tables.results_table, "documents": results_tables.documents, "example": results_tables.example,
-    "tally": results_tables.tally,
+    "questions": results_tables.questions, "tally": results_tables.tally,
     "behind": results_tables.behind, "ladders": results_tables.ladders, "trials": results_tables.trials,
     "claims": results_tables.every_claim, "commands": command_help.commands, "examples": scenario_tables.examples,
     "sections": scenario_tables.sections, "settings": scenario_tables.settings, "eras": scenario_tables.names_of_eras,

@@ -61,8 +61,11 @@ def minutes() -> dict[str, str]:
     return times
 
 
-def summary() -> list[tuple]:
-    """A row for each claim or question, as README has them."""
+Row = tuple[str, str, str, str]     # claim or question, published, simulated, grade
+
+
+def summary() -> dict[str, list[Row]]:
+    """Of each notebook a row for each claim or question."""
     n = committed()
     trials = ("blind", "second", "third", "fourth")
     within, cells = (sum(n.numbers[f"91_published_setups/{trial}.{count}"] for trial in trials)
@@ -70,7 +73,7 @@ def summary() -> list[tuple]:
     differences = sum(n.numbers[f"90_model_vs_zfs/{of}.differences"] for of in (
         "replay", "alloc", "july", "vdevs", "queue", "raidz"))
     off = ", ".join(n(f"91_published_setups/{trial}.off", ".1f") for trial in trials)
-    rows = {
+    return {
         "00_claims": [("Do the documents agree with their own figures?", "–",
                        f"{n('00_claims/claims.differing')} of {n('00_claims/claims.checked_by_own_figures')} checkable "
                        "claims differ", "–")],
@@ -91,11 +94,11 @@ def summary() -> list[tuple]:
         "04_oltp_gain": [
             ("2010: gain of order entry by new rules", "up to 50 %",
              f"{n.span('04_oltp_gain/all.gain')} %; best guess {n('04_oltp_gain/series.gain')} %", n.grade("lutz-gain")),
-            ("2010: less variability of its runs", "up to 70 %",
+            ("2010: less variability of its test runs", "up to 70 %",
              f"{n.span('04_oltp_gain/all.reduction')} %; best guess {n('04_oltp_gain/series.reduction')} %",
              n.grade("lutz-variability")),
-            ("2010: old rules fall slowly, return at once", "several runs (our reading: ratio 3 or more)",
-             f"runs of a fall over a rise: {n.span('04_oltp_gain/all.fall-over-rise', '.1f')}", n.grade("lutz-cycle"))],
+            ("2010: old rules fall slowly, return at once", "several test runs (our reading: ratio 3 or more)",
+             f"those of a fall over a rise: {n.span('04_oltp_gain/all.fall-over-rise', '.1f')}", n.grade("lutz-cycle"))],
         "05_io_size_correlation": [
             ("2010: R² of I/O size and throughput", "0.83", f"{n.span('05_io_size_correlation/draws.io_size-r2', '.2f')}; "
              f"best guess {n('05_io_size_correlation/one.r2', '.2f')}", n.grade("lutz-r2"))],
@@ -103,13 +106,13 @@ def summary() -> list[tuple]:
                          f"{n.span('06_exchange/part.all')} %; best guess {n('06_exchange/gain')} %",
                          n.grade("exchange-gain"))],
         "07_pgbench_ladder": [
-            ("2009: five steps speed up pgbench", "72 to 5003 TPS",
-             f"{_none(n('07_pgbench_ladder/pgbench.in-order'))} of {n('07_pgbench_ladder/pgbench.readings')} readings "
-             "has the published order", n.grades("pgbench-"))],
+            ("2009: five steps speed up pgbench", "72 to 5003 TPS", _in_order("07_pgbench_ladder/pgbench"),
+             n.grades("pgbench-"))],
         "08_sysbench_ladders": [
-            ("2009: four steps speed up sysbench", "425 to 1809 TPS", "in docs/results.md, by step",
+            ("2009: four steps speed up sysbench", "425 to 1809 TPS", _in_order("08_sysbench_ladders/sysbench-rw"),
              n.grades("sysbench-rw-")),
-            ("2009: the same, read-only", "786 to 3065 TPS", "likewise", n.grades("sysbench-ro-"))],
+            ("2009: the same, read-only", "786 to 3065 TPS", _in_order("08_sysbench_ladders/sysbench-ro"),
+             n.grades("sysbench-ro-"))],
         "09_postgres_checkpoints": [
             ("2008: written by ZFS (128K by mistake); by UFS", "80; 18 MB/s",
              f"best guess {n('09_postgres_checkpoints/zfs-nine-disks-128k.write.bandwidth')}; "
@@ -134,17 +137,30 @@ def summary() -> list[tuple]:
         "91_published_setups": [("How far off are four blind trials?", f"{cells} rates",
                                  f"{within} in their intervals; median error factors {off}", "–")],
     }
-    times = minutes()
-    return [(f"`{name}`" if i == 0 else "", *row, times[name] if i == 0 else "")
-            for name, group in rows.items() for i, row in enumerate(group)]
 
 
-def _none(count: str) -> str:
-    return "none" if count == "0" else count
+def _in_order(ladder: str) -> str:
+    """How many readings of a ladder climb as published, in every draw."""
+    n = committed()
+    return f"{n(f'{ladder}.in-order')} of {n(f'{ladder}.readings')} readings keep the published order"
 
 
 def results_table() -> str:
-    return table(("notebook", "claim or question", "published", "simulated", "grade", "time"), summary())
+    """A row for each claim, as README has them, with the number of its notebook."""
+    return table(("claim", "published", "simulated", "grade"), [
+        (f"{claim} ([{notebook[:2]}](notebooks/{notebook}.ipynb))", *row)
+        for notebook, rows in summary().items() if notebook not in NO_CLAIMS for claim, *row in rows])
+
+
+def questions() -> str:
+    """A row for each claim or question, with its notebook and how long that takes."""
+    times = minutes()
+    return table(("notebook", "claim or question", "published", "simulated", "grade", "time"), [
+        (f"`{notebook}`" if i == 0 else "", *row, times[notebook] if i == 0 else "")
+        for notebook, rows in summary().items() for i, row in enumerate(rows)])
+
+
+NO_CLAIMS = ("00_claims", "10_your_ladder", "90_model_vs_zfs", "91_published_setups")    # they ask questions
 
 
 def tally() -> str:
@@ -200,7 +216,7 @@ def example() -> str:
         "2. A **draw** chooses one value for everything unknown, such as whether the drives order their commands.",
         "   It simulates both rules with these values, so that it gives one gain.",
         f"3. The **range** of 5 to 95 % of the draws is {n.span(f'{notebook}/unfitted.gain')} %.",
-        f"   The **best guess**, one run with the likeliest value everywhere, gains {best:.0f} %.",
+        f"   The **best guess**, one test run with the likeliest value everywhere, gains {best:.0f} %.",
         "4. **Fitted**: in each draw one constant is chosen so that the rate *before* the change is the published one.",
         f"   The gain is then {n.span(f'{notebook}/fitted.gain')} %. The unfitted range always stands beside it.",
         f"5. Numbers alone move the gain from {spans['parameter']} %, and chance alone from {spans['seed']} %.",
@@ -222,7 +238,7 @@ def behind() -> str:
             f"{n.span(f'02_vdev_cache_seqread/part.{part}')} %" for part in ("parameter", "structure", "seed"))),
         ("order entry, gain", "numbers alone; conditions alone; seeds alone", "; ".join(
             f"{n.span(f'04_oltp_gain/part.{part}.gain')} %" for part in ("parameter", "structure", "seed"))),
-        ("order entry, cycle", "runs of a fall over runs of a rise; 3 or more would be a cycle",
+        ("order entry, cycle", "test runs of a fall over those of a rise; 3 or more would be a cycle",
          n.span("04_oltp_gain/all.fall-over-rise", ".1f")),
         *((f"order entry at full size, {pool}", "best guess, one seed, no part in a grade: gain; less variability",
            f"{n(f'{full}{age}.series.gain')} %; {n(f'{full}{age}.series.reduction')} %")

@@ -11,7 +11,9 @@ from study.grades import grading
 from study.machines import conf, scenario
 from study.paper.sources import GIVEN
 from study.project import ROOT
+from study.runs import catalogue
 from study.store import results, store
+from support import prose
 
 README = (ROOT / "README.md").read_text()
 PAGES = sorted((*(ROOT / name for name in ("README.md", "DESIGN.md", "CONTRIBUTING.md", "CHANGELOG.md")),
@@ -68,24 +70,52 @@ def test_readme_tells_what_comes_out():
     def total(count, tail=""):
         return sum(numbers[f"91_published_setups/{(trial + tail).replace('blind_', '')}.{count}"] for trial in trials)
 
+    bytes_ = {test: numbers[f"09_postgres_checkpoints/{test}.write.bandwidth"]
+              for test in ("zfs-nine-disks-128k", "ufs-nine-disks")}
     told = (
         f"{grades[grading.NOT_IDENTIFIED]} of the {sum(grades[grade] for grade in grading.GRADES)} independent graded "
         "claims",
-        f"Of the others {grades[grading.CONSISTENT]} are *consistent*, {grades[grading.NOT_REPRODUCED]} *not reproduced* "
-        f"and {grades[grading.PREDICTED]} is *predicted*. Another {grades[grading.NOT_MODELLED]} are not modelled, and "
-        f"{grades[grading.NOT_YET]} not yet predicted",
+        f"{grades[grading.NOT_IDENTIFIED]} are *not identified*, {grades[grading.CONSISTENT]} *consistent*, "
+        f"{grades[grading.NOT_REPRODUCED]} *not reproduced* and {grades[grading.PREDICTED]} is *predicted*.",
+        f"Another {grades[grading.NOT_MODELLED]} are not modelled, and {grades[grading.NOT_YET]} not yet predicted",
         f"moved {numbers['90_model_vs_zfs/every-read.disk_per_record']:.0f} KiB for each record of 8 KiB",
         f"data sheets alone it is off by {numbers['90_model_vs_zfs/disk.data-sheet-median']:.1f} %",
+        "{:.0f} of {:.0f} checkable claims differ".format(*(
+            numbers[f"00_claims/claims.{which}"] for which in ("differing", "checked_by_own_figures"))),
+        "best guess: {:.0f})".format(bytes_["zfs-nine-disks-128k"] / bytes_["ufs-nine-disks"]),
         f"{total('within')} of {total('cells')} rates lay within their intervals",
         f"right in {total('foretold', '_ratios')} of {total('clear', '_ratios')} clear comparisons")
     for sentence in told:
         assert sentence in words(ROOT / "README.md")
 
 
-def test_every_row_of_readme_is_one_of_the_results():
-    rows = {f"| {' | '.join(row)} |" for row in results_tables.summary()}
-    shown = README.partition("<!-- made: results -->\n")[2].partition("<!-- end -->")[0].splitlines()[2:]
-    assert set(shown) == rows
+def test_readme_takes_one_claim_from_its_draws_to_its_grade_before_it_gives_grades():
+    of, accepted = "01_vdev_cache_oltp", results.committed()
+    gains = {kind: [f"{accepted['numbers'][f'{of}/{kind}.gain-{end}']:.0f}" for end in ("low", "high")]
+             for kind in ("unfitted", "fitted")}
+    best = 100 * (accepted["numbers"][f"{of}/after.summary.rate"] / accepted["numbers"][f"{of}/before.summary.rate"] - 1)
+    example, answers = words(ROOT / "README.md").partition("**One claim as an example.**")[2].split("- **2007", 1)
+    for told in (f"is {' to '.join(gains['unfitted'])} %.", f"range is {' to '.join(gains['fitted'])} %.",
+                 f"gains {best:.0f} %.", f"*grade*, given by rule, is *{accepted['claims']['oltp-gain']['grade']}*"):
+        assert told in example
+    for word in ("draw", "range", "best guess", "condition", *grading.GRADES):
+        assert f"*{word}*" in example
+    assert "*not identified*" in answers
+
+
+def test_readme_has_one_row_for_each_claim_and_a_way_to_its_notebook():
+    heads, _, *rows = README.partition("<!-- made: results -->\n")[2].partition("<!-- end -->")[0].splitlines()
+    assert heads == "| claim | published | simulated | grade |"
+    assert all(row.split(" | ")[-1].strip(" |") not in ("", "–") for row in rows)
+    opened = re.findall(r"\(\[(\d\d)\]\(notebooks/\1_\w+\.ipynb\)\)", "\n".join(rows))
+    assert len(opened) == len(rows)
+    with_claims = {claim.notebook[:2] for claim in claims.read() if claim.predict and claim.notebook}
+    assert set(opened) == with_claims
+
+
+def test_the_list_of_claims_and_questions_has_every_notebook():
+    rows = results_tables.questions().splitlines()[2:]
+    assert [path.stem for path in catalogue.books()] == re.findall(r"^\| `(\w+)` \|", "\n".join(rows), re.M)
 
 
 def test_everything_that_can_be_made_is_on_a_page():
@@ -115,7 +145,7 @@ def test_the_pages_on_grades_and_scales_tell_what_comes_out():
               for pair in ("128-32", "128-16", "128-64", "256-64")),
             f"has 30 and gains {numbers['04_oltp_gain/series.gain']:.0f} %",
             "collapses to {:.0f} transactions a second".format(full["0.before.least"]),
-            "stays down for up to {:.0f} runs".format(full["0.before.low.longest"])),
+            "stays down for up to {:.0f} test runs".format(full["0.before.low.longest"])),
         "checkpoints-2008.md": tuple(
             f"{numbers[f'09_postgres_checkpoints/{name}']:.0f} {unit}" for name, unit in (
                 ("ufs-nine-disks.write.bandwidth", "MB/s"), ("zfs-nine-disks-128k.write.bandwidth", "MB/s"))),
@@ -167,26 +197,16 @@ def test_readme_ends_within_a_few_screens():
     assert len(README.splitlines()) <= MAX_LINES
 
 
-def sentences(text):
-    """Sentences of a page without its tables, code and headings. An item of a list begins a new one."""
-    text = re.sub(r"^```.*?^```", "", text, flags=re.M | re.S)
-    text = re.sub(r"<!--.*?-->", "", text, flags=re.S)
-    text = "\n".join(line for line in text.splitlines() if not re.match(r"\s*(\||#|!\[)", line))
-    text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text)
-    for block in re.split(r"\n\s*\n|\n(?=\s*(?:[-*]|\d+\.) )", text):
-        yield from (sentence for sentence in re.split(r"(?<=[.!?])[*_)]*\s+", " ".join(block.split())) if sentence)
-
-
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_no_sentence_has_more_than_twenty_five_words(path):
-    long = [sentence for sentence in sentences(path.read_text()) if len(re.findall(r"\S*\w\S*", sentence)) > MAX_WORDS]
+    long = [sentence for sentence in prose.sentences(path.read_text()) if prose.n_words(sentence) > MAX_WORDS]
     assert not long, "\n".join(long)
 
 
 def test_long_sentences_are_seen():
     short, long = "A table is no sentence.", " ".join(["word"] * 26)
     page = f"# Title\n\n{short} {long}\nends.\n\n| {long} |\n\n```\n{long}\n```\n- item\n- other item\n"
-    assert [len(sentence.split()) for sentence in sentences(page)] == [5, 27, 2, 3]
+    assert [len(sentence.split()) for sentence in prose.sentences(page)] == [5, 27, 2, 3]
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())

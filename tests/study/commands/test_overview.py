@@ -21,7 +21,7 @@ def without_runs(tmp_path_factory):
 def test_every_notebook_has_a_row_a_figure_and_something_that_came_out(without_runs):
     names = [path.stem for path in catalogue.books()]
     assert [entry.name for entry in without_runs] == names
-    assert all(entry.rows for entry in without_runs)
+    assert all(entry.rows and entry.time for entry in without_runs)
     assert set(overview.FACES) == set(names)
     for name, figure in overview.FACES.items():
         assert f'"{figure}' in (NOTEBOOKS / f"{name}.ipynb").read_text().replace("\\", ""), name
@@ -36,7 +36,7 @@ def test_what_has_not_been_run_here_shows_the_committed_results(without_runs):
 
 
 def test_a_verdict_is_shown_as_text():
-    entry = overview.Entry("90_model_vs_zfs", [("<Question>", "–", "1", "–", "40 s")], True, "exact & <done>", None)
+    entry = overview.Entry("90_model_vs_zfs", [("<Question>", "–", "1", "–")], "40 s", True, "exact & <done>", None)
     shown = overview.table([entry])
     assert "Verdict of the run here: exact &amp; &lt;done&gt;" in shown
     assert "&lt;Question&gt;:</b> simulated: 1." in shown

@@ -196,13 +196,13 @@ def test_a_page_has_its_pictures_and_fetches_nothing(exported):
 
 
 def test_links_of_a_notebook_lead_to_pages_and_to_files_of_the_project(tmp_path):
-    text = ('<a href="01_x.ipynb">01</a> <a href="index.ipynb">all</a> <a href="../docs/notes-04.md#where">notes</a> '
+    text = ('<a href="01_x.ipynb">01</a> <a href="index.ipynb">all</a> <a href="../docs/order-entry.md#where">notes</a> '
             '<a href="https://a.org/x.ipynb">a</a> <a href="#here">b</a>')
     page = Loaded()
     page.feed(pages.with_links(text, tmp_path))
     first, everything, notes, *others = page.links
     assert (first, everything) == ("01_x.html", "index.html")
-    assert (tmp_path / notes.partition("#")[0]).resolve() == ROOT / "docs" / "notes-04.md"
+    assert (tmp_path / notes.partition("#")[0]).resolve() == ROOT / "docs" / "order-entry.md"
     assert notes.endswith("#where")
     assert others == ["https://a.org/x.ipynb", "#here"]
 
