@@ -1,8 +1,8 @@
 """Words that people of the field write into a scenario, and that are known but not simulated: each with what comes nearest.
 
-    words.known("files", "dedup")       the end of a sentence about the entry, or ""
-    words.of_kind("files", "ext4")      likewise of a kind
-    words.mariadb({"kind": "mariadb", "version": "10.6"})       as the InnoDB that it has
+    not_simulated.known("files", "dedup")       the end of a sentence about the entry, or ""
+    not_simulated.of_kind("files", "ext4")      likewise of a kind
+    not_simulated.mariadb({"kind": "mariadb", "version": "10.6"})       as the InnoDB that it has
 """
 import re
 
