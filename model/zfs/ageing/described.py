@@ -16,7 +16,7 @@ from model.jit import kernel
 from model.zfs.metaslab.gang import Gang, allocate_or_gang, new_gang
 from model.zfs.metaslab.metaslab_class import NO_HINT
 from model.zfs.metaslab.metaslab_group import weigh_all
-from model.zfs.metaslab.state import alloc_map
+from model.zfs.metaslab.state import Metaslabs, alloc_map
 from model.zfs.metaslab.sync import sync_txg
 from model.zfs.space import free_map
 from model.zfs.space.status import OK, note
@@ -40,7 +40,7 @@ def _count_each(space, n_bytes):
             _count(space, m, n_bytes[m])
 
 
-def count_bytes(space, n_bytes):
+def count_bytes(space: Metaslabs, n_bytes: np.ndarray) -> None:
     """Say how much of each metaslab is allocated, but not where; -1: nothing was ever written to it. None may be loaded."""
     _count_each(space, n_bytes)
     weigh_all(space)

@@ -33,6 +33,7 @@ from model.zfs.metaslab.state import (
     PASSIVE,
     PRIMARY,
     SECONDARY,
+    Metaslabs,
     alloc_map,
     defer_map,
     metaslab_at,
@@ -135,7 +136,7 @@ def _weigh_each(pool):
         pool.weight[m], pool.active[m] = plain_weight(pool, m), _active_anew(pool, m)
 
 
-def weigh_all(pool):
+def weigh_all(pool: Metaslabs) -> None:
     """Weigh all metaslabs anew. They are sorted, not moved to their places one by one, since there may be many."""
     _weigh_each(pool)
     for first, n in zip(pool.vdevs.first_ms, pool.vdevs.n_ms, strict=True):
