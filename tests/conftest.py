@@ -15,6 +15,7 @@ from study.runs.runner import run
 
 # What takes all notebooks to their end is one worker's, and begins first: what it compiles, all later tests find compiled.
 WHOLE_PATH = ("test_reproduction.py", "test_jupyterlab.py")
+COMPILING = {"model", "experiments", "predictions", "machines", "pools", "replays"}     # folders
 LONGEST = ("test_zfs_files.py", "test_exchange.py")
 # What starts and ends many processes by the clock comes last, when nothing else is under way.
 LAST = ("test_runner.py", "test_batch.py")
@@ -22,13 +23,13 @@ KERNELSPEC = {"kernelspec": {"name": "python3", "display_name": "Python 3", "lan
 
 
 def pytest_collection_modifyitems(items):
-    """The whole path comes first, then what compiles little, then files of the model: the longest, those of slow tests."""
+    """The whole path comes first, then what compiles little, then the longest files, those of slow tests, and others."""
     slow = {item.path for item in items if item.get_closest_marker("slow")}
 
     def place(item):
         name = item.path.name
         order = next((names.index(name) for names in (WHOLE_PATH, LONGEST, LAST) if name in names), 0)
-        return (name in LAST, name not in WHOLE_PATH, "model" in item.path.parts, name not in LONGEST, order,
+        return (name in LAST, name not in WHOLE_PATH, not COMPILING.isdisjoint(item.path.parts), name not in LONGEST, order,
                 item.path not in slow)
     items.sort(key=place)
 
