@@ -9,6 +9,7 @@ from study.experiments.allocator_2010.order_entry import Series, Setup
 from study.experiments.protocol import Comparison
 
 RUN = "run, in the order of time (from 0, as in the run store)"
+FAR = 3.0       # quartile ranges: beyond, a mark stands at the edge with its numbers
 LOWEST = -120   # %; what varies even more stands beside an arrow
 LOOKS = {"before": (BLUE, "old rules"), "after": (ORANGE, "new rules")}
 
@@ -134,20 +135,32 @@ def over_unpublished(table: pd.DataFrame, published: tuple[float, float]) -> Fig
     return figure
 
 
+def _reach(values: pd.Series) -> tuple[float, float]:
+    """Where an axis ends, so that what lies far from all others does not squeeze them: `FAR` quartile ranges from these."""
+    low, high = values.quantile([0.25, 0.75])
+    return max(values.min(), low - FAR * (high - low)), min(values.max(), high + FAR * (high - low))
+
+
 def draws(results: pd.DataFrame, published: tuple[float, float]) -> Figure:
     """Gain against fall of variability of every draw (`study.experiments.allocator_2010.order_entry_questions.predict`)."""
     figure, axes = canvas(aspect=0.85)
     looks = {"all": (BLUE, "o", "everything drawn"), "parameter": (GREEN, "x", "numbers drawn"),
              "structure": (ORANGE, "s", "one condition changed"), "central": (BLACK, "*", "best guess")}
+    gains, falls = results["after/throughput.gain"], results["after/variability.reduction"]
+    (leftmost, rightmost), (lowest, _) = _reach(gains), _reach(falls)
     for part, (colour, marker, label) in looks.items():
-        rows = results[results.part == part]
-        axes.plot(rows["after/throughput.gain"], rows["after/variability.reduction"], marker, color=colour, ms=4,
+        rows = results.part == part
+        axes.plot(gains[rows].clip(leftmost, rightmost), falls[rows].clip(lower=lowest), marker, color=colour, ms=4,
                   label=label, ls="none")
+    for gain, fall in zip(gains, falls, strict=True):
+        if not leftmost <= gain <= rightmost or fall < lowest:
+            axes.annotate(f"{gain:.0f}, {fall:.0f}", (np.clip(gain, leftmost, rightmost), max(fall, lowest)), (0, -4),
+                          textcoords="offset points", fontsize=7, ha="right" if gain > rightmost else "center", va="top")
     axes.plot(*published, "D", color=BLACK, mfc="none", ms=6, label="published")
     axes.axhline(0, color=GREY, lw=0.6)
     axes.axvline(0, color=GREY, lw=0.6)
-    lowest = results["after/variability.reduction"].min()
-    axes.set_ylim(min(-10, lowest - 15), 105)
+    axes.set_ylim(min(-10, lowest) - 20, 105)
+    axes.margins(x=0.08)
     axes.set_xlabel("gain in throughput (%)")
     axes.set_ylabel("less variability (%)")
     figure.legend(loc="outside lower center", ncols=2, fontsize=7, columnspacing=1.5)
