@@ -270,6 +270,9 @@ def the_heaviest_comes_first_and_active_ones_before_all_others():
             weigh_all(pool)  # sorts them
             assert moved == [array.tolist() for array in (pool.weight, pool.active, pool.order, pool.rank)]
             txg += 1
+        pool.active[:] = 0  # the pool is imported anew
+        weigh_all(pool)
+        assert pool.order.tolist() == sorted(range(30), key=lambda m: (-pool.weight[m], m))
 
 
 @story
