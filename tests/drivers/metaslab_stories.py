@@ -15,9 +15,9 @@ from model.zfs.eras import ERAS
 from model.zfs.metaslab import sync as metaslab_sync
 from model.zfs.metaslab.gang import IS_HEADER, allocate_or_gang, new_gang
 from model.zfs.metaslab.metaslab_class import NO_HINT, _bias, add_vdev, allocate, allocate_log, asize, free, undo
-from model.zfs.metaslab.metaslab_group import passivate, plain_weight, weigh, weigh_all
+from model.zfs.metaslab.metaslab_group import passivate, plain_weight, set_weight, weigh, weigh_all
 from model.zfs.metaslab.new_pool import new_pool
-from model.zfs.metaslab.state import EXACT, FAST, LOG, NORMAL, PRIMARY, SECONDARY, TopVdev, alloc_map, defer_map
+from model.zfs.metaslab.state import EXACT, FAST, LOG, NORMAL, PASSIVE, PRIMARY, SECONDARY, TopVdev, alloc_map, defer_map
 from model.zfs.metaslab.sync import sync_txg
 from model.zfs.space import free_map, space_map
 from model.zfs.space.status import ABSENT, FULL, NO_SPACE, OK, OVERLAP
@@ -249,6 +249,21 @@ def the_bonus_as_coded_is_none_and_as_described_a_half():
 
 
 @story
+def the_metaslabs_of_an_imported_pool_are_wholly_in_order():
+    """Moved to their places one by one, the first would stay in front of the second, which is heavier."""
+    for rules in ERA_RULES:
+        pool = pool_of(rules, 4)
+        pool.allocated[:] = [600_000, 400_000, 100_000, 900_000]
+        weigh_all(pool)
+        for m in (0, 3):
+            set_weight(pool, m, pool.weight[m], PRIMARY)
+        assert pool.order.tolist() == [0, 3, 2, 1]
+        pool.active[:] = PASSIVE
+        weigh_all(pool)
+        assert pool.order.tolist() == [2, 1, 0, 3]
+
+
+@story
 def the_heaviest_comes_first_and_active_ones_before_all_others():
     for rules in ERA_RULES:
         pool = pool_of(rules, 30)
@@ -270,9 +285,6 @@ def the_heaviest_comes_first_and_active_ones_before_all_others():
             weigh_all(pool)  # sorts them
             assert moved == [array.tolist() for array in (pool.weight, pool.active, pool.order, pool.rank)]
             txg += 1
-        pool.active[:] = 0  # the pool is imported anew
-        weigh_all(pool)
-        assert pool.order.tolist() == sorted(range(30), key=lambda m: (-pool.weight[m], m))
 
 
 @story
