@@ -13,23 +13,23 @@ from study.commands import main as cli
 from study.runs.plan import plan
 from study.runs.runner import run
 
-# What takes all notebooks to their end is one worker's, and begins first: what it compiles, all later tests find compiled.
-WHOLE_PATH = ("test_reproduction.py", "test_jupyterlab.py")
+FIRST = ("test_reproduction.py",)       # what it compiles, all later tests find compiled
 COMPILING = {"model", "experiments", "predictions", "machines", "pools", "replays"}     # folders
 LONGEST = ("test_zfs_files.py", "test_exchange.py")
+BROWSER = ("test_jupyterlab.py",)       # a notebook is work for minutes, so all workers take part
 # What starts and ends many processes by the clock comes last, when nothing else is under way.
 LAST = ("test_runner.py", "test_batch.py")
 KERNELSPEC = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
 
 
 def pytest_collection_modifyitems(items):
-    """The whole path comes first, then what compiles little, then the longest files, those of slow tests, and others."""
+    """The reproduction comes first, then what compiles little, then the longest files, those of slow tests, and others."""
     slow = {item.path for item in items if item.get_closest_marker("slow")}
 
     def place(item):
         name = item.path.name
-        order = next((names.index(name) for names in (WHOLE_PATH, LONGEST, LAST) if name in names), 0)
-        return (name in LAST, name not in WHOLE_PATH, not COMPILING.isdisjoint(item.path.parts), name not in LONGEST, order,
+        compiles = not COMPILING.isdisjoint(item.path.parts)
+        return (name in LAST, name in BROWSER, name not in FIRST, compiles, name not in LONGEST, name in LAST[1:],
                 item.path not in slow)
     items.sort(key=place)
 
@@ -40,11 +40,11 @@ def pytest_xdist_make_scheduler(config, log):
 
 
 class ByFile(LoadFileScheduling):
-    """Tests of a file are one worker's, one after the other; those of `WHOLE_PATH` as if they were one file's."""
+    """Tests of a file are one worker's, one after the other; those with a browser are whose turn it is."""
 
     def _split_scope(self, nodeid: str) -> str:
         file = super()._split_scope(nodeid)
-        return "whole path" if file.endswith(WHOLE_PATH) else file
+        return nodeid if file.endswith(BROWSER) else file
 
 
 @pytest.fixture
