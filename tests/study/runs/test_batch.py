@@ -37,7 +37,14 @@ def wait_for(condition, seconds=60.0):
 
 def kernels_of(batch: subprocess.Popen) -> list[psutil.Process]:
     below = psutil.Process(batch.pid).children(recursive=True)
-    return [child for child in below if "study.runs.guard" in " ".join(child.cmdline())]
+    return [child for child in below if "study.runs.guard" in _command_of(child)]
+
+
+def _command_of(process: psutil.Process) -> str:
+    """Or nothing, where it has ended meanwhile, as git does that tells of the commit."""
+    with contextlib.suppress(psutil.NoSuchProcess):
+        return " ".join(process.cmdline())
+    return ""
 
 
 def finished(runs: Path) -> Counter:
