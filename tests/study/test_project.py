@@ -135,6 +135,7 @@ def _used(path, executed):
     path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_outputs_of_a_notebook_are_no_change_to_git(clone):
     path = clone / "notebooks" / BOOKS[0].name
     _used(path, "shown")
@@ -144,6 +145,7 @@ def test_outputs_of_a_notebook_are_no_change_to_git(clone):
     assert _git("diff", "--numstat", where=clone).stdout.split()[:2] == ["1", "1"]
 
 
+@pytest.mark.slow
 def test_a_look_at_a_fresh_clone_filters_no_notebook(clone, tmp_path):
     """Its index is as new as its files, so that git trusts none of them until it writes the index again."""
     fresh = tmp_path / "fresh"
@@ -173,6 +175,7 @@ def test_jupyterlab_saves_a_notebook_of_the_study_as_it_is_committed(tmp_path, m
     assert "shown" in (tmp_path / "mine" / path.name).read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_without_the_environment_the_filter_lets_notebooks_pass(clone):
     (clone / ".venv").unlink()
     (clone / "notebooks" / BOOKS[0].name).touch()

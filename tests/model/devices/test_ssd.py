@@ -132,6 +132,7 @@ def test_a_flush_is_done_when_the_arm_has_written_and_at_once_if_nothing_is_left
     assert cache_flush.flush(disk, state, 0, later, 1) == later + disk.command_ns[overhead.READ_HIT, 1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("iops", "measured"), [(31_000, 14_500), (74_000, 40_000)])
 def test_a_drive_that_collects_garbage_writes_half_as_many_of_8_kib_and_a_new_one_nearly_as_many(iops, measured):
     """Micron 5100 ECO and MAX in the long run, 520 MB/s one write behind the other: within a tenth of what was measured."""

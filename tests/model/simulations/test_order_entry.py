@@ -203,6 +203,7 @@ def test_whoever_waits_for_room_goes_on_however_small_a_group_is():
     assert window(site_of(tiny), 0, 4 * SECOND).tally["transactions"] > 10
 
 
+@pytest.mark.slow
 def test_the_throttle_and_log_blocks_take_the_steps_of_the_specification():
     """Spec 6.4, the table: blocks of n records of 8 KiB; spec 5.6: who is admitted."""
     printed = json.loads(interpreted("drivers.order_entry_steps"))
@@ -269,6 +270,7 @@ def test_the_laws_notice_defects():
     assert all(broken.values()), broken
 
 
+@pytest.mark.slow
 def test_both_engines_of_the_allocator_put_every_block_in_the_same_place():
     pools = json.loads(interpreted("drivers.order_entry_pools"))
     for name in ("b117", "b141_df", "b141"):

@@ -49,6 +49,7 @@ def test_the_law_holds_exactly(runs, name, law):
     assert LAWS[law](runs[name])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("law", sorted(set(LAWS) - {"conservation"}))
 def test_the_law_holds_for_records_that_go_through_the_vdev_cache(runs, law):
     assert LAWS[law](runs["8 KiB, onnv_69"])

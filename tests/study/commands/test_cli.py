@@ -293,6 +293,7 @@ def test_help_names_every_era_and_says_by_which_rules_they_choose():
 
 # --- claims ---------------------------------------------------------------------------------------------------------------
 
+@pytest.mark.slow
 def test_before_any_run_the_committed_grades_are_shown(study):
     done = study("claims", "oltp")
     assert (done.returncode, "oltp-gain" in done.stdout, "pgbench" in done.stdout) == (0, True, False)

@@ -59,6 +59,7 @@ def test_another_baseline_changes_what_is_fitted_and_nothing_else(results, monke
     assert not results[results.fitted].equals(again[again.fitted])
 
 
+@pytest.mark.slow
 def test_runs_that_there_are_already_are_not_repeated(monkeypatch):
     machine = oltp_2007.with_values(oltp_2007.setup(**SMALL), priors.read(oltp_2007.EXPERIMENT).central())
     runs, made, real = oltp_2007.compare(machine, 1), [], oltp_2007.run

@@ -158,6 +158,7 @@ def test_only_the_first_rung_is_fitted(results):
         assert fit.low < fit.high
 
 
+@pytest.mark.slow
 def test_questions_of_readings(seen):
     ladder = LADDERS["pgbench"]
     every = ladder_questions.of_all_readings(ladder, 100, draws=2, seed=1)
@@ -194,6 +195,7 @@ def test_order_is_that_of_all_rungs():
     assert ladder_questions.in_order(rising).tolist() == [1, 0]
 
 
+@pytest.mark.slow
 def test_nonsense_in_every_figure_to_be_predicted_changes_no_prediction(results, monkeypatch):
     honest = published.runs
     baselines = {(row.run_id, row.name) for row in claims.baselines().itertuples(index=False)}

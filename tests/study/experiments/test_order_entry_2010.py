@@ -106,6 +106,7 @@ def predicted():
     return order_entry_questions.predict(2, 2, 1, 8, **LIKE | {"window_s": 0.5, "n_users": 4})
 
 
+@pytest.mark.slow
 def test_nonsense_in_every_published_figure_changes_no_prediction(monkeypatch):
     """Nothing of these experiments is a baseline: all of them are nonsense the second time."""
     before, honest = predicted(), published.runs

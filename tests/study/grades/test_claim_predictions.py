@@ -111,6 +111,7 @@ def test_what_decides_is_said_by_name_and_value():
     assert calm.set_index("claim")["decided by"]["oltp-gain"] == ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", CASES.values(), ids=CASES)
 def test_where_there_is_nothing_but_chance_seldom_a_condition_decides(size):
     draws, n = np.random.default_rng(1), 300

@@ -15,6 +15,8 @@ from study.runs import parameters
 from study.runs.catalogue import books
 from support.typesetting import compiled, needs_tex, overfull
 
+pytestmark = pytest.mark.slow      # many tables and pictures are written
+
 AWKWARD = "5 % of $x_1$ & #2 {a} ~b ^c \\d <e> -> |f| --g ''h \"i\" `j` 1×10⁻⁹ ≥ 2 µs²; −3, … “k” – √"
 CELL = f"""
 from study.runs import record

@@ -18,6 +18,8 @@ from study.runs.folder import manifest
 from study.runs.plan import Limits, plan
 from study.runs.runner import run
 
+pytestmark = pytest.mark.slow      # kernels of Jupyter are started
+
 RECORD = "from study.runs import record\nrecord.metric('answer.value', n, '1')"
 
 

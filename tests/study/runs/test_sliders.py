@@ -188,6 +188,7 @@ def test_what_tells_the_picture_from_the_run_above_stands_on_it(listed):
     assert figure.axes[0].get_window_extent().y1 <= title.y0
 
 
+@pytest.mark.slow
 def test_a_kept_run_is_in_the_store_with_values_numbers_and_picture(runs):
     from study.store import store
     box = explore(record_kib=8, cache_mib=10)

@@ -274,6 +274,7 @@ for kind in range(2):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("setting", ["NUMBA_DISABLE_JIT", "NUMBA_BOUNDSCHECK"])
 def test_interpreted_and_bounds_checked_code_compresses_the_same(setting):
     plain, checked = printed(["-c", SHORT_RUN]), printed(["-c", SHORT_RUN], **{setting: "1"})

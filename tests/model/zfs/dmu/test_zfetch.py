@@ -340,6 +340,7 @@ for params, rows, maxblkid in WALKS:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("setting", ["NUMBA_DISABLE_JIT", "NUMBA_BOUNDSCHECK"])
 def test_interpreted_and_bounds_checked_code_prefetches_the_same(setting):
     plain, checked = printed(["-c", SHORT_RUN]), printed(["-c", SHORT_RUN], **{setting: "1"})

@@ -88,6 +88,7 @@ def exact_and_fast(n_blocks, unit):
     return maps, fb
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("params", RULES, ids=lambda params: f"{params.picker}-{params.best_fit_below_pct}")
 @settings(quick, max_examples=15)
 @given(st.integers(1, 40), st.integers(20, 95), st.booleans(), st.integers(0, 2**30))

@@ -285,6 +285,7 @@ def test_the_oldest_write_waits_while_reads_fill_the_places_and_goes_when_they_s
         assert leaf.queue.n_waiting[0] == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("service_ms", "ends_at"), [(1, 35), (5, 20), (8, 12), (30, 4), (100, 4)])
 def test_places_settle_where_littles_law_says(service_ms, ends_at):
     """One at a time, each in the same time, with always more to do: units are there for places times that time. So the

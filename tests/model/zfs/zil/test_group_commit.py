@@ -83,6 +83,7 @@ def test_limits_of_a_rate_hold_it_and_shrink_with_the_root_of_time():
     assert 2 < widths[0] / widths[1] < 8
 
 
+@pytest.mark.slow
 def test_defects_are_noticed():
     """Run without the compiler, so that one function can be replaced."""
     assert json.loads(interpreted("defects.group_commit")) == ["none of PostgreSQL", "none of the intent log"]

@@ -167,6 +167,7 @@ def test_whoever_is_first_to_wake_makes_the_groups():
     assert 1 < np.mean(groups(era("onnv_69").zil, 12, 100, FIRST)[50:]) < 6
 
 
+@pytest.mark.slow
 def test_defects_are_noticed():
     """Run without the compiler, so that one function can be replaced."""
     assert json.loads(interpreted("defects.zil")) == ["none"]
