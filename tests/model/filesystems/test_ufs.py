@@ -22,6 +22,7 @@ def noticed():
     return json.loads(interpreted("laws.ufs"))
 
 
+@pytest.mark.slow
 def test_twin_elevator_and_fsflush_agree(noticed):
     assert noticed.pop("none") == ""
 

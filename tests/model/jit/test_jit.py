@@ -28,6 +28,7 @@ def cache_folder_of_a_new_process(**settings):
     return printed(["-c", "from model.jit.decorators import CACHE_FOLDER; print(CACHE_FOLDER)"], **settings).strip()
 
 
+@pytest.mark.slow
 def test_numba_cache_dir_is_honoured_and_what_cannot_be_written_is_not_used(tmp_path):
     chosen = tmp_path / "chosen"
     assert cache_folder_of_a_new_process(NUMBA_CACHE_DIR=str(chosen)) == str(chosen)
@@ -168,6 +169,7 @@ def test_python_does_not_look_for_garbage_while_a_kernel_is_compiled(tmp_path):
     assert not dispatcher.compile("types")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(decorators.numba.config.DISABLE_JIT, reason="nothing is compiled")
 def test_of_two_processes_that_want_a_kernel_one_compiles_it(tmp_path):
     """The second asks while the first has its turn, and finds what the first has left."""

@@ -127,6 +127,7 @@ remove_gone_modules(root, lambda name: name == "module")
 """
 
 
+@pytest.mark.slow
 def test_processes_that_tidy_up_together_leave_what_is_wanted_and_no_error(tmp_path):
     names = digests(60)
     for i, name in enumerate(names):

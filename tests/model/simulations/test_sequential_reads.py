@@ -43,6 +43,7 @@ def runs(site):
                                        SETTINGS._replace(duration_ns=2 * SECOND), recorder=new_recorder(0, 1, 800_000))}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("law", sorted(LAWS))
 @pytest.mark.parametrize("name", ["on", "off"])
 def test_the_law_holds_exactly(runs, name, law):

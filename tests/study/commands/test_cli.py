@@ -303,12 +303,14 @@ def test_before_any_run_the_committed_grades_are_shown(study):
     assert "oltp-gain-cr" not in study("claims", "oltp-gain").stdout
 
 
+@pytest.mark.slow
 def test_a_grade_that_fell_in_a_run_of_here_exits_with_1(study, monkeypatch):
     monkeypatch.setattr(scoreboard, "done_before", lambda plan: True)       # all have been run, and predicted nothing
     done = study("claims", "exchange-gain")
     assert (done.returncode, "exchange-gain: was not reproduced, is not yet predicted" in done.stdout) == (1, True)
 
 
+@pytest.mark.slow
 def test_a_committed_grade_is_marked_and_a_run_that_broke_off_or_is_of_older_code_is_named(study):
     broken, older = plan(find("06")).folder, plan(find("01")).folder.with_name("0" * 16)
     for folder in (broken, older):
@@ -327,6 +329,7 @@ def test_a_committed_grade_is_marked_and_a_run_that_broke_off_or_is_of_older_cod
 PREDICTING = "from study.runs import record\nrecord.prediction('oltp-gain', (1.21, 1.23, 1.25), None, True, 20)"
 
 
+@pytest.mark.slow
 def test_a_run_says_what_it_predicts_and_its_verdict(study, notebook):
     printed = study("run", notebook("mine", PREDICTING, "verdict = 'it holds'\nverdict")).stdout
     row = next(line for line in printed.splitlines() if line.startswith("oltp-gain"))
@@ -336,6 +339,7 @@ def test_a_run_says_what_it_predicts_and_its_verdict(study, notebook):
 
 # --- how it looks ---------------------------------------------------------------------------------------------------------
 
+@pytest.mark.slow
 def test_nothing_is_cut_off_in_a_narrow_terminal(study, monkeypatch):
     monkeypatch.setattr(cli.out, "width", 60)
     for words in (["params", "90"], ["query", "SELECT 'x' || repeat('y', 200) AS a, 'z' AS b"], ["claims", "oltp"]):

@@ -139,6 +139,7 @@ def test_a_relation_that_is_there_is_found(r2, min_share):
     assert n_found >= min_share * trials
 
 
+@pytest.mark.slow
 def test_many_independent_runs_are_forgiven_one_time_in_twenty():
     """Both corrections, over a family of twenty statistics of independent runs."""
     rng, trials, largest, holm = np.random.default_rng(7), 100, 0, 0

@@ -228,6 +228,7 @@ def test_the_logs_peak_has_a_point_to_any_scale(scale):
     assert numbers["log.write_bandwidth@1800"] >= 10
 
 
+@pytest.mark.slow
 def test_nonsense_in_every_figure_to_be_predicted_changes_no_prediction(monkeypatch):
     monkeypatch.setattr(checkpoints, "run", fake)
     before, honest = predicted(), published.runs
@@ -242,6 +243,7 @@ def test_nonsense_in_every_figure_to_be_predicted_changes_no_prediction(monkeypa
     pd.testing.assert_frame_equal(before, predicted())
 
 
+@pytest.mark.slow
 def test_another_baseline_changes_what_is_fitted_and_nothing_else(monkeypatch):
     """So the test above can fail."""
     monkeypatch.setattr(checkpoints, "run", fake)

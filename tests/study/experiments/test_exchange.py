@@ -283,6 +283,7 @@ def test_the_map_ages_a_pool_for_each_fill_and_set_of_rules(small, monkeypatch):
     assert gains.gain[2:].tolist() == pytest.approx([100 * (b / a - 1) for a, b in zip(old, new, strict=True)])
 
 
+@pytest.mark.slow
 def test_a_point_of_the_map_does_not_depend_on_the_others(small):
     """Each finds the aged pool as it was, whoever was measured on it before."""
     alone = exchange.gain_map(2.0, [0.6], [0.2], [2])

@@ -29,6 +29,7 @@ def results():
     return predicted()
 
 
+@pytest.mark.slow
 def test_nonsense_in_every_figure_to_be_predicted_changes_no_prediction(results, monkeypatch):
     """All published numbers but baselines."""
     baselines = {(row.run_id, row.name) for row in claims.baselines().itertuples(index=False)}

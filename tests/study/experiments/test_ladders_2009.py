@@ -123,6 +123,7 @@ def results(seen):
     return ladders_2009.predict(LADDERS["pgbench"], 100, draws=3, seeds=2, seed=1)
 
 
+@pytest.mark.slow
 def test_every_rung_of_a_case_has_the_same_values(results, seen):
     """Fitted or not: what differs between rungs is the scenario."""
     by_values = {}
@@ -133,6 +134,7 @@ def test_every_rung_of_a_case_has_the_same_values(results, seen):
     assert all(values["savvio-10k2.overhead_ns"] == values["savvio-10k1.overhead_ns"] for _, values, _ in seen)
 
 
+@pytest.mark.slow
 def test_rungs_are_predicted_under_the_names_of_the_published_runs(results):
     assert [column for column in results if column.endswith("/transactions.rate")] == [
         f"pgbench-{i}/transactions.rate" for i in range(1, 7)]
@@ -142,6 +144,7 @@ def test_rungs_are_predicted_under_the_names_of_the_published_runs(results):
     assert central["pgbench-2/transactions.rate"] > central["pgbench-1/transactions.rate"]
 
 
+@pytest.mark.slow
 def test_short_runs_are_set_beside_long_ones_of_the_same_machine(results):
     """Here a run's rate does not depend on its length; the second of two climbs is twice as fast."""
     ladder = LADDERS["pgbench"]
@@ -151,6 +154,7 @@ def test_short_runs_are_set_beside_long_ones_of_the_same_machine(results):
     assert ladder_questions.short_runs(twice, results)["short over long"].tolist() == pytest.approx([0.5] * 6)
 
 
+@pytest.mark.slow
 def test_only_the_first_rung_is_fitted(results):
     for ladder in LADDERS.values():
         fit = ladders_2009.baseline(ladder)

@@ -34,6 +34,7 @@ def results(machine):
 # ---- what is predicted ----
 
 
+@pytest.mark.slow
 def test_nonsense_in_the_figures_to_be_predicted_changes_no_prediction(machine, results, monkeypatch):
     real, before = published.runs, claims.targets().set_index("claim_id").value["aggregation-good"]
     monkeypatch.setattr(published, "runs", lambda: [

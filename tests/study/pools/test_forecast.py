@@ -147,6 +147,7 @@ def test_metaslabs_with_more_segments_than_the_model_holds_are_made_smaller(how)
         assert {slab.free_bytes / slab.size_bytes for slab in fewer} == {0.5}
 
 
+@pytest.mark.slow
 def test_a_smaller_metaslab_has_the_same_forecast(monkeypatch):
     slabs = [Slab(0, m * 2**33, True, 2**32, 2**33, histogram={13: 100_000, 15: 40_000, 17: 5_000}) for m in range(4)]
 

@@ -212,6 +212,7 @@ def test_several_steps_together_are_of_the_size_of_each():
     assert alone.k > compared.k == 1.0
 
 
+@pytest.mark.slow
 def test_advice_comes_with_intervals_best_first():
     machine, spare = advise.read(HERE, "postgres")
     small = scenario.changed(machine, {"database.scale": 20, "database.transactions": 1500})
@@ -280,6 +281,7 @@ def test_the_rate_as_blind_trials_calibrate_it_stands_first():
     assert predict.named(own).quantity[0] == "tps"
 
 
+@pytest.mark.slow
 def test_the_ladder_of_a_slide_tries_what_is_safe_alone():
     machine, spare = advise.read(HERE, "postgres")
     small = scenario.changed(machine, {"database.scale": 20, "database.transactions": 500})

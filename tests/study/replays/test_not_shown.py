@@ -3,6 +3,8 @@
 import json
 import re
 
+import pytest
+
 from defects.unrecorded import DEFECTS
 from drivers.metaslab_stories import STORIES
 from study.project import DATA, ROOT
@@ -13,6 +15,7 @@ LINK = "traces.md#what-the-recordings-do-not-show"
 OTHERS = ("README.md", "docs/model-limits.md", "notebooks/90_model_vs_zfs.ipynb", "data/traces/alloc_vdevs/README.md")
 
 
+@pytest.mark.slow
 def test_each_defect_of_the_allocator_that_no_recording_tells_is_told_by_its_story():
     goes_wrong = json.loads(interpreted("defects.unrecorded"))
     assert set(goes_wrong) == set(DEFECTS) == not_shown("allocator")
