@@ -65,7 +65,7 @@ def main(folder: Path) -> None:
         print(*text[-7:], flush=True)
     head = ["# Written by benchmarks/real_code.py, which says what was measured. ns of an allocation and a free, or of an",
             "# operation of the cache.", f"runs = {RUNS}", f"processors = {os.cpu_count()}",
-            f"load_before = {before:.1f}  # processes that wanted one of these; much of the time went to others",
+            f"load_before = {before:.1f}  # processes that wanted one of these; above 2 some waited",
             f"load_after = {os.getloadavg()[0]:.1f}", ""]
     write_atomically(TO, "\n".join([*head, *text]))
 
