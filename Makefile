@@ -38,6 +38,7 @@ bench: ready-bench
 
 results: ready
 	@$(STUDY) reproduce --accept
+	@$(STUDY) reproduce
 	@$(STUDY) docs
 
 ready:

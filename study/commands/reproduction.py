@@ -33,20 +33,21 @@ def reproduce(only: list[str], workers: int | None, accept: bool, limits: Limits
     failed = [outcome for outcome in outcomes if outcome.status != "ok"]
     again = sum(outcome.again for outcome in outcomes)
     out.print(f"{len(outcomes) - len(failed)} of {len(outcomes)} notebooks went well, {again} of them run now")
-    missing = [planned.name for planned in all_plans() if not done_before(planned)]
+    plans = all_plans()
+    missing = [planned.name for planned in plans if not done_before(planned)]
     if missing:
         out.print(f"no scoreboard, results and paper without {', '.join(missing)}")
         return Reproduced(1 if failed else 0, list(map(scoreboard.in_short, outcomes)), missing, {})
     from study.grades import grading
     with store.open() as connection:
-        board = grading.scoreboard(connection, grading.of_runs(connection, [planned.run_id for planned in all_plans()]))
-        new = results.collect(connection, all_plans(), board)
+        board = grading.scoreboard(connection, grading.of_runs(connection, [planned.run_id for planned in plans]))
+        new = results.collect(connection, plans, board)
     out.print(scoreboard.summary_of(board))
     accepted = results.committed()
     changed = results.differences(accepted, new)
     if accept:
-        export.accept(new, all_plans())
-    paper, used = typeset.build(all_plans(), board), uses(changed, all_plans())
+        export.accept(new, plans)
+    paper, used = typeset.build(plans, board), uses(changed, plans)
     out.print(f"typeset {os.path.relpath(paper)}", soft_wrap=True)
     return Reproduced(_verdict(used, accept, out), list(map(scoreboard.in_short, outcomes)), [], used, accept, paper)
 
@@ -74,7 +75,8 @@ def _verdict(changed: dict[str, list[str]], accept: bool, out: Console) -> int:
         for text in (f"  {line}", *(f"      {use}" for use in used)):
             out.print(text, soft_wrap=True)
     if accept:
-        out.print(f"results accepted: {len(changed)} changes in paper/results.json")
+        out.print(f"results accepted: {len(changed)} changes in paper/results.json. Ensembles that were simulated whole are "
+                  "kept in data/ensembles: their notebooks run once more", soft_wrap=True)
         return 0
     if changed:
         out.print(f"{len(changed)} results differ from paper/results.json; if that is meant: make results")

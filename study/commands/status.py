@@ -8,6 +8,7 @@ from rich.console import Console
 
 from study import console
 from study.commands import result
+from study.ensembles import kept
 from study.errors import UserError
 from study.project import runs_folder
 from study.runs import catalogue
@@ -29,8 +30,9 @@ def show(plans: Iterable[Plan], as_json: bool, out: Console) -> None:
 
 
 def show_all(as_json: bool, out: Console) -> None:
-    """The notebooks of the study with their defaults, and notebooks of the user's own as they were run last."""
-    _give([state_of(planned) for planned in all_plans()] + _own(), as_json, out)
+    """The notebooks of the study with their defaults, their kept ensembles, and notebooks of the user's own as they were run
+    last."""
+    _give([state_of(planned) for planned in all_plans()] + _ensembles() + _own(), as_json, out)
 
 
 def when(started: str) -> str:
@@ -56,6 +58,22 @@ def _minutes(planned: Plan, before: list[dict[str, Any]]) -> float:
     if went_well:
         return max(went_well, key=lambda known: known["started"])["seconds"] / 60
     return (catalogue.entry(planned.notebook) or catalogue.Notebook()).minutes
+
+
+def _ensembles() -> list[State]:
+    """Of each ensemble that a notebook keeps, whether it counts; minutes of one processor, which the notebook takes longer
+    where it does not."""
+    return [_state_of_ensemble(name) for listed in catalogue.STUDY.values() for name in listed.keeps]
+
+
+def _state_of_ensemble(name: str) -> State:
+    file, shown = kept.file_of(name), f"ensemble {name}"
+    if not file.exists():
+        return State(shown, "not kept: simulated whole, within the notebook", None)
+    of_file = kept.facts(file)
+    if kept.is_current(of_file):
+        return State(shown, "kept", None)
+    return State(shown, "of older code or data: simulated whole, within the notebook", int(of_file[kept.SECONDS]) / 60)
 
 
 def _own() -> list[State]:

@@ -15,19 +15,16 @@ of the values of `study.documents.priors`. It is called for a table of *cases*:
 
 A case is *fitted* by one constant, so that one quantity of the first variant meets a baseline; the rest of the case stays.
 """
-import itertools
-import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from study.documents import priors
+from study.ensembles import kept
 from study.ensembles.intervals import TAIL, interval
 from study.errors import UserError
-from study.runs import progress
 
 BEFORE, AFTER = VARIANTS = ("before", "after")
 PARTS = ("central", "seed", "parameter", "structure", "all")
@@ -90,42 +87,32 @@ def changed(case: dict, known: priors.Known) -> list[tuple]:
     return [(condition, case[condition.name]) for condition in known.conditions if case[condition.name] != condition.central]
 
 
-def run(table: pd.DataFrame, simulate: Simulate, fit: Fit | None = None,
-        variants: tuple[str, ...] = VARIANTS) -> pd.DataFrame:
+def run(table: pd.DataFrame, simulate: Simulate, fit: Fit | None = None, variants: tuple[str, ...] = VARIANTS,
+        ensemble: kept.Kept | None = None) -> pd.DataFrame:
     """A row per case, and one more with `fitted` for each that is fitted: the case's columns, `fitted`, `reached` (False
     where no value of the constant meets the baseline), and `<variant>/<quantity>` for all variants; where the baseline is
-    not met, for the first one only. On all processors."""
-    first, *others = table.to_dict("records")
+    not met, for the first one only. On all processors. The first case is always simulated; of the others what is kept of
+    `ensemble`, if that is still so (`study.ensembles.kept`)."""
+    first, *others = cases_of = table.to_dict("records")
     rows, slope = _case(simulate, fit, variants, first)      # by itself: it compiles, and its slope serves the others
-    of_others = on_all_processors(_case, [(simulate, fit, variants, case, slope) for case in others])
-    return pd.DataFrame([*rows, *itertools.chain(*(more for more, _ in of_others))])
-
-
-def on_all_processors(function: Callable, calls: list[tuple]) -> list:
-    """What `function` returns for each of `calls`, in their order. It should spend its time in kernels. How many are done is
-    told by `study.runs.progress`."""
-    tell, results = progress.listener(), []
-    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        tell(0, len(calls))
-        for result in pool.map(lambda call: function(*call), calls):
-            results.append(result)
-            tell(len(results), len(calls))
-    return results
+    of_others = kept.rows(ensemble, lambda *call: _case(*call)[0],
+                          [(simulate, fit, variants, case, slope) for case in others], (cases_of, fit, variants))
+    return pd.DataFrame([case | row for case, of_case in zip(cases_of, [rows, *of_others], strict=True) for row in of_case])
 
 
 def _case(simulate: Simulate, fit: Fit | None, variants: tuple[str, ...], case: dict,
           slope: float | None = None) -> tuple[list[dict], float | None]:
-    """The rows of one case, and the slope that its fit ended with: see `_solve`."""
+    """What is added to a case, a row for each that comes of it; and the slope that its fit ended with: see `_solve`."""
     values, seed = {name: case[name] for name in case if name not in ("part", "seed")}, case["seed"]
     first, *others = variants
     outcomes = {variant: simulate(values, seed, variant) for variant in variants}
-    rows = [case | _row(outcomes, fitted=False, reached=True)]
+    rows = [_row(outcomes, fitted=False, reached=True)]
     if fit and case["part"] in FITTED_PARTS:
         constant, met, slope = _solve(simulate, values, seed, fit, first, outcomes[first], slope)
         reached = abs(met[fit.quantity] / fit.baseline - 1) <= MET
         fitted_values = values | {fit.constant: constant}
         outcomes = {first: met} | {variant: simulate(fitted_values, seed, variant) for variant in others if reached}
-        rows.append(case | {fit.constant: constant} | _row(outcomes, fitted=True, reached=reached))
+        rows.append({fit.constant: constant} | _row(outcomes, fitted=True, reached=reached))
     return rows, slope
 
 

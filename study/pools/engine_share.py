@@ -12,12 +12,19 @@ double parity, in units of three.
     engine_share.note(of, n_placed, pool, n_bytes)      a pool is done: `of`, what tells it from others, made again or not;
                                                         n_bytes: what a record takes of a vdev
     engine_share.metrics()                              over all pools so far, for the run store
+
+    with engine_share.noted() as pools:                 what this thread notes within, to be kept
+    engine_share.restore(pools)                         noted again, from what was kept
 """
-from typing import NamedTuple
+import contextlib
+import threading
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
 
 import pandas as pd
 
 from model.zfs.metaslab.state import Metaslabs
+from study.project import digest
 
 
 class Share(NamedTuple):
@@ -27,14 +34,39 @@ class Share(NamedTuple):
     by_units: bool          # whether a record is one unit
 
 
-_POOLS: dict[tuple, Share] = {}
+_POOLS: dict[str, Share] = {}
+_HERE = threading.local()
 
 
 def note(of: tuple, n_placed: int, pool: Metaslabs, n_bytes: int) -> None:
     """A pool has placed so many blocks. One of the exact engine is left out."""
     if pool.blocks is not None:
         free = pool.blocks.free
-        _POOLS[of] = Share(n_placed, int(free.n_ambiguous.sum()), n_bytes == free.grain << free.unit_shift)
+        share = Share(n_placed, int(free.n_ambiguous.sum()), n_bytes == free.grain << free.unit_shift)
+        name = digest([repr(of).encode()])[:16]
+        _note(name, share)
+        getattr(_HERE, "pools", []).append({"pool": name} | share._asdict())
+
+
+def _note(name: str, share: Share) -> None:
+    """Of a pool that was used for longer, what it placed till then counts."""
+    _POOLS[name] = max(share, _POOLS.get(name, share))
+
+
+@contextlib.contextmanager
+def noted() -> Iterator[list[dict[str, Any]]]:
+    """What this thread notes within."""
+    before, _HERE.pools = getattr(_HERE, "pools", None), []
+    try:
+        yield _HERE.pools
+    finally:
+        _HERE.pools = [] if before is None else before
+
+
+def restore(pools: Iterable[dict[str, Any]]) -> None:
+    """Note what was noted in another process."""
+    for pool in pools:
+        _note(pool["pool"], Share(pool["placed"], pool["others"], pool["by_units"]))
 
 
 def metrics() -> pd.DataFrame:

@@ -11,7 +11,7 @@ own: what is saved without the intent log.
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from study.ensembles import ensembles
+from study.ensembles.processors import on_all_processors
 from study.machines import run_length, sheet_speed
 from study.machines import simulate as machines
 from study.machines.devices import devices_of
@@ -47,7 +47,7 @@ def of(machine: Scenario, experiment: str, budget: run_length.Budget = run_lengt
     if machine.files.kind == "zfs" and machine.files.has_zil:
         names.append(COMMITS)
         calls.append((_changed(length, {"files.sync": "disabled"}), values, 1.0))
-    times = ensembles.on_all_processors(_time, calls)
+    times = on_all_processors(_time, calls)
     shares = [Share(name, min(1.0, factor * max(0.0, 1 - time / times[0])))
               for name, time, (_, _, factor) in zip(names[1:], times[1:], calls[1:], strict=True)]
     return sorted(shares, key=lambda part: -part.share)

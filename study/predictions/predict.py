@@ -18,7 +18,8 @@ from model.jit import sources
 from model.zfs import eras
 from study import console, memo
 from study.documents import priors
-from study.ensembles import ensembles, intervals
+from study.ensembles import intervals
+from study.ensembles.processors import on_all_processors
 from study.errors import UserError
 from study.machines import conf, pool_fill, run_length
 from study.machines import simulate as machines
@@ -72,7 +73,7 @@ def compare_with_lengths(scenarios: list[Scenario], draws: int, seeds: int, expe
     rows = priors.draws(known, draws, seed=1).to_dict("records")
     calls = [(i, length, draw, rows[draw], 1 + draw + seed * draws) for i, length in enumerate(lengths)
              for draw in range(draws) for seed in range(seeds)]
-    return pd.DataFrame([row for row in ensembles.on_all_processors(_row, calls)]), lengths
+    return pd.DataFrame([row for row in on_all_processors(_row, calls)]), lengths
 
 
 def alike(scenarios: list[Scenario], values: dict, budget: run_length.Budget = run_length.BUDGET) -> float | None:
@@ -87,7 +88,7 @@ def alike(scenarios: list[Scenario], values: dict, budget: run_length.Budget = r
 
 def _lengths(scenarios: list[Scenario], values: dict, budget: run_length.Budget,
              smaller_by: float | None = None) -> list[run_length.Length]:
-    return ensembles.on_all_processors(
+    return on_all_processors(
         lambda machine: run_length.of(machines.checked(machine), values, budget=budget, smaller_by=smaller_by),
         [(machine,) for machine in scenarios])
 

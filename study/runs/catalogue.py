@@ -15,6 +15,7 @@ class Notebook(BaseModel):
 
     parameters: dict[str, Parameter] = {}
     reads: tuple[str, ...] = ()
+    keeps: tuple[str, ...] = ()     # ensembles in data/ensembles, by name; they are read where they are there
     needs: tuple[str, ...] = ()     # notebooks whose records (runs of their defaults) it reads: they run before it
     machine: str = ""               # module whose `check(**parameters)` refuses machines that cannot be
     minutes: float = 0.5            # about how much processor time a run takes, compilation included: see batch.py
@@ -42,6 +43,7 @@ STUDY: dict[str, Notebook] = {
             kind="str", help="the document to audit, or all of them",
             choices=("all", "kustarz-2007", "lutz-2010", "vandenbogaard-2008", "bourbonnais-2010", "rajadurai-2009"))}),
     "01_vdev_cache_oltp": Notebook(
+        keeps=("vdev-cache-oltp",),
         reads=("claims.toml", "published/*.toml", "priors.toml", "hardware/*.toml"), minutes=5,
         machine="study.experiments.vdev_cache_2007.filebench_oltp",
         parameters={
@@ -62,6 +64,7 @@ STUDY: dict[str, Notebook] = {
             "draws": DRAWS, "seeds": SEEDS, "seed": SEED,
         }),
     "02_vdev_cache_seqread": Notebook(
+        keeps=("vdev-cache-seqread",),
         reads=("claims.toml", "published/*.toml", "priors.toml", "hardware/*.toml"), minutes=2.5,
         machine="study.experiments.vdev_cache_2007.sequential_reads",
         parameters={
@@ -83,6 +86,7 @@ STUDY: dict[str, Notebook] = {
             "draws": DRAWS, "seeds": SEEDS, "seed": SEED,
         }),
     "03_first_fit_best_fit": Notebook(
+        keeps=("allocator-slabs",),
         reads=("claims.toml", "published/*.toml", "priors.toml", "traces/alloc/stats_l1.jsonl",
                "traces/alloc/contiguity.csv"), minutes=2.5,
         parameters={
@@ -100,6 +104,7 @@ STUDY: dict[str, Notebook] = {
             "draws": DRAWS, "seeds": SEEDS, "seed": SEED,
         }),
     "04_oltp_gain": Notebook(
+        keeps=("order-entry",),
         reads=("claims.toml", "published/*.toml", "priors.toml", "full_scale/order_entry.csv"), minutes=12,
         parameters={
             "n_users": Parameter(kind="int", low=1, high=1024, help="users of the database, in a closed loop"),
@@ -131,6 +136,7 @@ STUDY: dict[str, Notebook] = {
             "engine": ENGINE, "seed": SEED,
         }),
     "06_exchange": Notebook(
+        keeps=("exchange",),
         reads=("claims.toml", "published/*.toml", "priors.toml"), minutes=5,
         parameters={
             "pool_fill": Parameter(kind="float", low=0.05, high=0.85,
@@ -148,6 +154,7 @@ STUDY: dict[str, Notebook] = {
             "draws": DRAWS, "seeds": SEEDS, "seed": SEED,
         }),
     "07_pgbench_ladder": Notebook(
+        keeps=("pgbench", "pgbench-readings"),
         reads=("claims.toml", "published/*.toml", "priors.toml", "hardware/*.toml"), minutes=2.5,
         parameters={
             "transactions": Parameter(kind="int", low=1000, high=1_000_000, help="of pgbench in all, in the single runs"),
@@ -160,6 +167,7 @@ STUDY: dict[str, Notebook] = {
             "draws": DRAWS, "seeds": SEEDS, "seed": SEED,
         }),
     "08_sysbench_ladders": Notebook(
+        keeps=("sysbench-rw", "sysbench-rw-readings", "sysbench-ro", "sysbench-ro-readings"),
         reads=("claims.toml", "published/*.toml", "priors.toml", "hardware/*.toml"), minutes=4,
         parameters={
             "seconds": Parameter(kind="float", unit="s", low=1, high=1200, help="--max-time of sysbench, of single runs"),
@@ -172,6 +180,7 @@ STUDY: dict[str, Notebook] = {
             "draws": DRAWS, "seeds": SEEDS, "seed": SEED,
         }),
     "09_postgres_checkpoints": Notebook(
+        keeps=("postgres-checkpoints",),
         reads=("claims.toml", "published/*.toml", "priors.toml", "hardware/*.toml"), minutes=10.0,
         parameters={
             "scale": Parameter(kind="int", low=1, high=64, help="how much smaller the machine is than the one of 2008"),

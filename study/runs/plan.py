@@ -57,15 +57,16 @@ def plan(notebook: Path, overrides: Mapping[str, Any] | None = None, secrets: Ma
     if listed and listed.machine and overrides:     # defaults are a machine that can be
         _check_machine(listed.machine, values)
     files = [path for pattern in (listed.reads if listed else ("**/*",)) for path in data_files(pattern)]
+    keeps = [DATA / "ensembles" / f"{name}.parquet" for name in (listed.keeps if listed else ())]
     needs = tuple(plan(catalogue.find(name)) for name in (listed.needs if listed else ()))
     code = [cell.source for cell in parameters.cells(notebook) if cell.kind == "code"]
-    reads = tuple(path.relative_to(DATA).as_posix() for path in files)
+    reads = tuple(path.relative_to(DATA).as_posix() for path in (*files, *keeps))
     planned = Plan(notebook, values, reads, {
         "notebook": digest([notebook.stem.encode(), json.dumps(code).encode(), *_surroundings(notebook, code)]),
         "parameters": digest([json.dumps([values, sorted(secrets)] if secrets else values, sort_keys=True).encode()]),
         "listed": digest([repr(listed).encode()]), "sources": _sources(notebook, code),
         "lock": digest_of_files([LOCK]), "python": "{}.{}".format(*sys.version_info[:2]),
-        **{path.relative_to(ROOT).as_posix(): digest_of_files([path]) for path in files},
+        **{path.relative_to(ROOT).as_posix(): digest_of_files([path]) for path in (*files, *keeps) if path.exists()},
         **{f"run of {needed.name}": needed.run_id for needed in needs}}, needs, secrets or {})
     return _with_inputs_of_today(planned) if is_own(notebook) else planned
 

@@ -25,9 +25,10 @@ from model.zfs.metaslab.metaslab_group import weigh_all
 from model.zfs.metaslab.state import MetaslabParams
 from model.zfs.vdev.raid import asize as asize_of
 from study.documents import priors
-from study.ensembles import ensembles
+from study.ensembles import ensembles, kept
 from study.ensembles.effects import Effect
 from study.ensembles.ensembles import AFTER, BEFORE
+from study.ensembles.processors import on_all_processors
 from study.errors import UserError
 from study.experiments.allocator_2010 import appliance, order_entry
 from study.experiments.allocator_2010 import rules as order_entry_rules
@@ -158,7 +159,7 @@ def ablation(machine: Setup, seed: int) -> pd.DataFrame:
     rules = {"old": ("old rules", old)}
     rules |= {key: (label, old._replace(**changed)) for key, (label, changed) in order_entry_rules.STEPS.items()}
     rules |= {key: (label, order_entry_rules.new_rules(*which)) for key, (label, which) in order_entry_rules.ALL.items()}
-    windows = ensembles.on_all_processors(run_rules, [(machine, params, params, seed) for _, params in rules.values()])
+    windows = on_all_processors(run_rules, [(machine, params, params, seed) for _, params in rules.values()])
     of_rules = [quantities(window, machine) for window in windows]
     before = of_rules[0][TRANSFERS]
     return pd.DataFrame([(key, label, EFFECT.percent(seen[TRANSFERS] / before), seen["exchange.write_size"])
@@ -189,7 +190,7 @@ def gain_map(seconds: float, cache_hits: list, pool_fill: list, seeds: list) -> 
         others = [setup(seconds=seconds, pool_fill=fill, cache_hits=hits) for hits in cache_hits]
         calls += [(machine, others, rules, seed) for rules in machine.rules]
     transfers = [[quantities(seen, machine)[TRANSFERS] for seen, machine in zip(windows, others, strict=True)]
-                 for windows, (_, others, *_) in zip(ensembles.on_all_processors(_on_one_pool, calls), calls, strict=True)]
+                 for windows, (_, others, *_) in zip(on_all_processors(_on_one_pool, calls), calls, strict=True)]
     rows = [(hits, fill, seed, EFFECT.percent(new / old))
             for (fill, seed), before, after in zip(cases, transfers[::2], transfers[1::2], strict=True)
             for hits, old, new in zip(cache_hits, before, after, strict=True)]
@@ -199,7 +200,7 @@ def gain_map(seconds: float, cache_hits: list, pool_fill: list, seeds: list) -> 
 def over_scales(pairs: tuple, seconds: float, seed: int) -> pd.DataFrame:
     """The best guess with other metaslabs (MiB) and transaction groups: metaslab, groups, gain (%), indirect (blocks written
     for each page) and group (pages), both under the old rules."""
-    of_pairs = ensembles.on_all_processors(compare, [
+    of_pairs = on_all_processors(compare, [
         (setup(seconds=seconds, metaslab_bytes=mib * 2**20, group_scale=groups), seed) for mib, groups in pairs])
     rows = [(*pair, gain(runs), runs.before.tally["indirect"] / max(1, runs.before.tally["writes"]),
              quantities(runs.before, runs.machine)["exchange.group"]) for pair, runs in zip(pairs, of_pairs, strict=True)]
@@ -252,7 +253,7 @@ def predict(seconds: float, draws: int, seeds: int, seed: int) -> pd.DataFrame:
 
     cases = ensembles.cases(priors.read(EXPERIMENT), draws, seeds, seed, ensembles.NUMBERS)
     cases = cases.assign(pool_fill=[with_values(seconds, case).pool_fill for case in cases.to_dict("records")])
-    results = ensembles.run(cases, simulate_case)
+    results = ensembles.run(cases, simulate_case, ensemble=kept.Kept("exchange", __name__, seconds))
     results = results.assign(**{f"{AFTER}/{GAIN}": EFFECT.of(results)})
     return results[results[f"{AFTER}/{GAIN}"].notna()].reset_index(drop=True)
 

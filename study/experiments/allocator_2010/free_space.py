@@ -16,7 +16,7 @@ import pandas as pd
 from model.zfs.ageing.rewrites import Rewrites, operations, records_of
 from model.zfs.space import replay_exact, replay_fast
 from model.zfs.space.pickers import VARIANTS, PickerParams
-from study.ensembles.ensembles import on_all_processors
+from study.ensembles.processors import on_all_processors
 from study.project import data_file
 
 KIB, MIB = 2**10, 2**20

@@ -27,9 +27,10 @@ from model.zfs.metaslab.state import MetaslabParams
 from model.zfs.vdev.queue import VdevQueueParams
 from model.zfs.vdev.raid import asize as asize_of
 from study.documents import priors
-from study.ensembles import correlation, ensembles
+from study.ensembles import correlation, ensembles, kept
 from study.ensembles.effects import Effect
 from study.ensembles.ensembles import AFTER, BEFORE, VARIANTS
+from study.ensembles.processors import on_all_processors
 from study.errors import UserError
 from study.experiments.allocator_2010 import appliance
 from study.experiments.allocator_2010.order_entry_cycle import fall_over_rise
@@ -291,7 +292,7 @@ def run(machine: Setup, variant: str, n_runs: int, seed: int, rules: MetaslabPar
 def compare(machine: Setup, n_runs: int, seed: int, rules: MetaslabParams | None = None) -> Runs:
     """Old rules, and new ones (or `rules`), under one seed, so that users do the same."""
     calls = [(machine, variant, n_runs, seed, rules) for variant in VARIANTS]
-    return Comparison(machine, *ensembles.on_all_processors(run, calls))
+    return Comparison(machine, *on_all_processors(run, calls))
 
 
 def cv(tps: np.ndarray) -> float:
@@ -350,12 +351,11 @@ OF_SCALE = GROUPS | {("finer", 2): "pool and groups twice as large"}
 EFFECT, REDUCTION = (Effect(of, kind, LABELS | OF_SCALE) for of, kind in ((TPS, "gain"), (CV, "loss")))
 
 
-def of_case(case: dict, fixed: dict, n_runs: int) -> dict:
-    """The row of a case: old rules and new."""
+def of_case(case: dict, fixed: dict, n_runs: int) -> list[dict]:
+    """What is added to a case: one row of old rules and new."""
     values = {name: case[name] for name in case if name not in ("part", "seed")}
     machine = with_values(values, **fixed)
-    if not machine.n_other:     # what the database alone takes is more than was asked for
-        case = case | {"pool_fill": machine.pool_fill}
+    more = {} if machine.n_other else {"pool_fill": machine.pool_fill}     # the database alone takes more than was asked for
     rules = new_rules(values["new_picker"], values["new_bonus"])
     runs = {variant: run(machine, variant, n_runs, case["seed"], rules) for variant in VARIANTS}
     old, new = (x.tps for x in runs.values())
@@ -364,16 +364,18 @@ def of_case(case: dict, fixed: dict, n_runs: int) -> dict:
     changed |= correlation.of_series(runs[BEFORE].table, TPS, "appliance.io_size")
     changed |= {"oltp.gain": changed["throughput.gain"], "oltp.variability_reduction": changed["variability.reduction"],
                 "cycle.fall_over_rise": fall_over_rise(old)}
-    return case | {"fitted": False, "reached": True} | {
+    return [more | {"fitted": False, "reached": True} | {
         f"{variant}/{name}": seen[variant][name] for name in (TPS, CV) for variant in VARIANTS} | {
-        f"{AFTER}/{name}": value for name, value in changed.items()}
+        f"{AFTER}/{name}": value for name, value in changed.items()}]
 
 
 def predict(draws: int, seeds: int, seed: int, n_runs: int, **fixed: Any) -> pd.DataFrame:
     """The ensemble over all that is not known, in the columns of `study.ensembles.ensembles.run`. Nothing is fitted: no
     throughput was published. `fixed`: users, record and scale, warm-up and window."""
     cases = ensembles.cases(priors.read(EXPERIMENT), draws, seeds, seed, ensembles.NUMBERS).to_dict("records")
-    return pd.DataFrame(ensembles.on_all_processors(of_case, [(case, fixed, n_runs) for case in cases]))
+    ensemble = kept.Kept("order-entry", __name__, None)
+    rows = kept.rows(ensemble, of_case, [(case, fixed, n_runs) for case in cases])
+    return pd.DataFrame([case | row for case, (row,) in zip(cases, rows, strict=True)])
 
 
 def not_modelled(quantity: str) -> str:

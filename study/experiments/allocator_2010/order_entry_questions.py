@@ -12,6 +12,7 @@ from model.zfs.metaslab.state import MetaslabParams
 from study.documents import priors
 from study.ensembles import effects, ensembles, intervals
 from study.ensembles.ensembles import AFTER, BEFORE
+from study.ensembles.processors import on_all_processors
 from study.experiments.allocator_2010 import appliance, order_entry
 from study.experiments.allocator_2010.order_entry import (
     EXPERIMENT,
@@ -48,7 +49,7 @@ def ablation(machine: Setup, n_runs: int, seeds: int, seed: int) -> pd.DataFrame
     rules |= {key: (label, old_rules()._replace(**changed)) for key, (label, changed) in STEPS.items()}
     rules |= {key: (label, new_rules(*which)) for key, (label, which) in ALL.items()}
     cases = list(itertools.product(range(seed, seed + seeds), rules))
-    of_cases = dict(zip(cases, ensembles.on_all_processors(
+    of_cases = dict(zip(cases, on_all_processors(
         series, [(machine, rules[key][1], n_runs, case_seed) for case_seed, key in cases]), strict=True))
     rows = []
     for (case_seed, key), runs in of_cases.items():
@@ -86,7 +87,7 @@ def ladder(machine: Setup, users: tuple, repeats: int, seed: int) -> pd.DataFram
     """Some runs at each number of users, one after another on one pool, under both rules: rules, users, repeat, and name,
     value, unit of all that was looked at."""
     calls = [(machine, rules, users, repeats, seed) for rules in (old_rules(), new_rules())]
-    ladders = ensembles.on_all_processors(_ladder, calls)
+    ladders = on_all_processors(_ladder, calls)
     return pd.DataFrame([(variant, *row) for variant, rows in zip((BEFORE, AFTER), ladders, strict=True) for row in rows],
                         columns=["rules", "users", "repeat", "name", "value", "unit"])
 
@@ -142,7 +143,7 @@ def over_unpublished(n_runs: int, seed: int, **fixed: Any) -> pd.DataFrame:
     conditions: tuple[priors.Prior | priors.Switch, ...] = (*known.priors, *known.switches)
     levels = {of.name: sorted({central[of.name], *ensembles.others(of)}) for of in conditions if of.name in MAP}
     cases = [(name, {"seed": seed, **central, name: level}) for name in MAP for level in levels[name]]
-    results = ensembles.on_all_processors(of_case, [(case, fixed, n_runs) for _, case in cases])
+    results = on_all_processors(of_case, [(case, fixed, n_runs) for _, case in cases])
     rows = [(name, MAP[name][0], _shown(row[name], MAP[name][1]), isinstance(MAP[name][1], (int, float)),
              row[f"{AFTER}/throughput.gain"], row[f"{AFTER}/variability.reduction"], row[f"{BEFORE}/{TPS}"])
             for (name, _), row in zip(cases, results, strict=True)]
@@ -168,7 +169,7 @@ def over_scales(pairs: tuple, n_runs: int, seeds: int, seed: int, *, scale: int,
     cases = list(itertools.product(pairs, range(seed, seed + seeds), (old_rules(), new_rules())))
     machines = {(pool, groups): setup(scale=pool, group_scale=groups, window_s=window_s * scale / pool,
                                       warm_s=WARM_S * scale / pool, **fixed) for pool, groups in pairs}
-    of_cases = ensembles.on_all_processors(series, [(machines[pair], rules, n_runs, case) for pair, case, rules in cases])
+    of_cases = on_all_processors(series, [(machines[pair], rules, n_runs, case) for pair, case, rules in cases])
     rows = [(*pair, case, gain(old.tps, new.tps), reduction(old.tps, new.tps), old.pool.blocks_per_write.mean(),
              new.pool.blocks_per_write.mean(), old.pool.indirect_per_record.mean())
             for (pair, case, _), old, new in zip(cases[::2], of_cases[::2], of_cases[1::2], strict=True)]
@@ -192,7 +193,7 @@ def by_age(machine: Setup, n_runs: int, seed: int) -> dict[float, Series]:
     prior = next(prior for prior in priors.read(EXPERIMENT).priors if prior.name == "age")
     ages = sorted({f"{age:.2g}": age for age in (0.0, *ensembles.others(prior), machine.age)}.values())
     calls = [(machine._replace(age=age), old_rules(), n_runs, seed) for age in ages]
-    return dict(zip(ages, ensembles.on_all_processors(series, calls), strict=True))
+    return dict(zip(ages, on_all_processors(series, calls), strict=True))
 
 
 def cycles(several: dict[float, Series]) -> pd.DataFrame:

@@ -26,8 +26,9 @@ from model.zfs.shared_numbers import FIRST_TXG
 from model.zfs.space.replay_exact import ALLOCATE, TXG_END
 from model.zfs.space.status import OK
 from study.documents import priors
-from study.ensembles import effects, ensembles, intervals
+from study.ensembles import effects, ensembles, intervals, kept
 from study.ensembles.ensembles import AFTER
+from study.ensembles.processors import on_all_processors
 from study.errors import UserError
 from study.experiments.allocator_2010.appliance import TERABYTE, scaled_rules
 from study.experiments.allocator_2010.free_space import KIB, MIB, WRITE_BYTES, blocks_per_write
@@ -164,7 +165,7 @@ def engine_metrics(machine: Setup, chosen: dict[str, MetaslabParams], seed: int)
 
 def compare(machine: Setup, chosen: dict[str, MetaslabParams], seed: int) -> pd.DataFrame:
     """Several rules under one seed, on all processors: `series` of each, and the column rule."""
-    results = ensembles.on_all_processors(series, [(machine, params, seed) for params in chosen.values()])
+    results = on_all_processors(series, [(machine, params, seed) for params in chosen.values()])
     return pd.concat([result.assign(rule=rule) for rule, result in zip(chosen, results, strict=True)], ignore_index=True)
 
 
@@ -191,7 +192,7 @@ def metrics(machine: Setup, txgs: pd.DataFrame) -> pd.DataFrame:
 def of_sizes(machine: Setup, chosen: dict[str, MetaslabParams], slab_mib: list[int], seed: int) -> pd.DataFrame:
     """The rules on slabs of several sizes: rules, slab (MiB), and `quantities`."""
     cases = [(build, mib, machine._replace(slab_bytes=mib * MIB)) for build in chosen for mib in slab_mib]
-    results = ensembles.on_all_processors(series, [(resized, chosen[build], seed) for build, _, resized in cases])
+    results = on_all_processors(series, [(resized, chosen[build], seed) for build, _, resized in cases])
     return pd.DataFrame([{"rules": build, "slab (MiB)": mib, **quantities(resized, txgs)}
                          for (build, mib, resized), txgs in zip(cases, results, strict=True)])
 
@@ -227,7 +228,8 @@ def predict(machine: Setup, draws: int, seeds: int, seed: int) -> pd.DataFrame:
         here = with_values(machine, values)
         old, new = (quantities(here, series(here, rules(build), case_seed)) for build in (OLD, NEW))
         return old | {f"new.{name.partition('.')[2]}": value for name, value in new.items()}
-    return ensembles.run(ensembles.cases(priors.read(EXPERIMENT), draws, seeds, seed, ensembles.NUMBERS), simulate)
+    cases = ensembles.cases(priors.read(EXPERIMENT), draws, seeds, seed, ensembles.NUMBERS)
+    return ensembles.run(cases, simulate, ensemble=kept.Kept("allocator-slabs", __name__, machine))
 
 
 def beside_published(results: pd.DataFrame, targets: pd.DataFrame) -> pd.DataFrame:

@@ -17,10 +17,10 @@ import pandas as pd
 
 from study.documents import priors
 from study.documents.priors import Known
-from study.ensembles import ensembles
+from study.ensembles import ensembles, kept
 from study.ensembles.intervals import interval
 from study.experiments.ladders_2009.readings import Ladder, central, is_safe, readings
-from study.experiments.ladders_2009.rungs import LENGTH, RATE, Climb, known, measured, rungs
+from study.experiments.ladders_2009.rungs import LENGTH, RATE, READS, Climb, known, measured, rungs
 
 
 def _draws(ladder: Ladder, draws: int, seed: int) -> list[dict]:
@@ -37,8 +37,9 @@ def of_all_readings(ladder: Ladder, length: float, draws: int, seed: int) -> pd.
     drawn = _draws(ladder, draws, seed)
     jobs = [(key, i) for key in different for i in range(draws)]
     measured(different[jobs[0][0]], drawn[0], seed)         # by itself: it compiles
-    results = dict(zip(jobs, ensembles.on_all_processors(measured, [
-        (different[key], drawn[i], seed) for key, i in jobs]), strict=True))
+    rows = kept.rows(kept.Kept(f"{ladder.name}-readings", __name__, None, READS), lambda *call: [measured(*call)],
+                     [(different[key], drawn[i], seed) for key, i in jobs])
+    results = {job: row for job, (row,) in zip(jobs, rows, strict=True)}
     return pd.DataFrame([{"reading": i, "rung": j, "draw": k} | results[machine.model_dump_json(), k]
                          for i, several in enumerate(machines) for j, machine in enumerate(several) for k in range(draws)])
 

@@ -22,7 +22,8 @@ from model.devices.data_sheet import SheetParams
 from study import memo
 from study.documents import claims, priors, published
 from study.documents.priors import Known, Prior
-from study.ensembles import ensembles
+from study.ensembles import ensembles, kept
+from study.ensembles.processors import on_all_processors
 from study.errors import UserError
 from study.experiments.ladders_2009.readings import (
     DISK,
@@ -48,6 +49,7 @@ COMMAND = "overhead_ns"             # of both disks: a field of their sheets
 FIT_RANGE_NS = {COMMAND: (10_000.0, 20e6), "statement_cpu_ns": (5_000.0, 2e6)}
 FITTED = {"pgbench": COMMAND, "sysbench-rw": COMMAND, "sysbench-ro": "statement_cpu_ns"}
 EXPERIMENT = {"pgbench": "pgbench", "sysbench-rw": "sysbench", "sysbench-ro": "sysbench"}
+READS = ("hardware/*.toml",)
 LENGTH = {"pgbench": "database.transactions", "sysbench-rw": "database.seconds", "sysbench-ro": "database.seconds"}
 
 
@@ -90,9 +92,9 @@ def known(ladder: Ladder) -> Known:
     different = list({machine.model_dump_json(): machine for machine in every}.values())
     all_known = machines.known(different, EXPERIMENT[ladder.name])
     of_sheets = {f"{sheet}.{COMMAND}" for sheet in (DISK, OTHER_DISK)}
-    kept = (prior for prior in all_known.priors if prior.name not in of_sheets)
+    others = (prior for prior in all_known.priors if prior.name not in of_sheets)
     switches = tuple(switch for switch in all_known.switches if switch.name != "is_warm")     # a reading says that
-    return Known((*kept, _command()), (*switches, *map(_switch, ladder.switches)))
+    return Known((*others, _command()), (*switches, *map(_switch, ladder.switches)))
 
 
 def _command() -> Prior:
@@ -129,7 +131,7 @@ class Climb(NamedTuple):
 def climb(ladder: Ladder, reading: dict[str, str], length: float, seed: int, changed: dict | None = None) -> Climb:
     """Best guesses; `length`: transactions of pgbench in all, seconds of sysbench."""
     values, scenarios = known(ladder).central(), rungs(ladder, reading, {LENGTH[ladder.name]: length} | (changed or {}))
-    return Climb(ladder, tuple(map(_counted, ensembles.on_all_processors(machines.simulate, [
+    return Climb(ladder, tuple(map(_counted, on_all_processors(machines.simulate, [
         (machine, _for_machine(values), seed) for machine in scenarios]))))
 
 
@@ -183,7 +185,8 @@ def predict(ladder: Ladder, length: float, draws: int, seeds: int, seed: int) ->
         return measured(machine, {name: value for name, value in values.items() if name not in asked}, case_seed)
 
     cases = ensembles.cases(known(ladder), draws, seeds, seed)
-    return ensembles.run(cases, simulate_case, baseline(ladder), tuple(names))
+    ensemble = kept.Kept(ladder.name, __name__, length, READS)
+    return ensembles.run(cases, simulate_case, baseline(ladder), tuple(names), ensemble)
 
 
 # --- for readers --------------------------------------------------------------------------------------------------------
@@ -245,5 +248,5 @@ def tried(ladder: Ladder, length: float, seed: int, *, disks: int, log_device: b
         more = {"pool.data.count": disks} if on_disks and i else {}
         machines_of.append(scenario.changed(machine, more | ({"pool.log": ONE_SSD} if on_disks and log_device else {})))
     values = known(ladder).central()
-    results = ensembles.on_all_processors(measured, [(machine, values, seed) for machine in machines_of])
+    results = on_all_processors(measured, [(machine, values, seed) for machine in machines_of])
     return pd.DataFrame({"rung": range(1, len(results) + 1), "rate": [result[RATE] for result in results]})

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from study.ensembles import ensembles
+from study.ensembles.processors import on_all_processors
 from study.experiments.postgres_2008 import setups
 from study.experiments.postgres_2008.curves import SETTLED_S, Run, smooth
 from study.experiments.postgres_2008.setups import BUFFERS_GIB, CORES, MEMORY_GIB, SEGMENT_GIB, TESTS, quantities
@@ -66,7 +66,7 @@ def memory(values: dict, scale: int, seed: int) -> pd.DataFrame:
     """A row a run: tables_gib, log_gib, reads_mb (MB/s, mean of the test), of_arc (tables and log over what the ARC has)."""
     arc_gib = MEMORY_GIB - BUFFERS_GIB - values["other_gib"]
     cases = [{"working_gib": tables, "checkpoint_segments": segments} for tables in TABLES_GIB for segments in SEGMENTS]
-    runs = ensembles.on_all_processors(setups.run, [(MISTAKE, values | case, scale, seed) for case in cases])
+    runs = on_all_processors(setups.run, [(MISTAKE, values | case, scale, seed) for case in cases])
     rows = [(case["working_gib"], log_gib(case["checkpoint_segments"], scale), run.read_mb["data"].mean())
             for case, run in zip(cases, runs, strict=True)]
     results = pd.DataFrame(rows, columns=["tables_gib", "log_gib", "reads_mb"])
@@ -88,7 +88,7 @@ def loads(values: dict, scale: int, seed: int) -> pd.DataFrame:
     """What was published, and what comes out under each of LOADS: a row each, a column for each of COLUMNS, in its unit."""
     printed, tests = setups.published_numbers(), list(dict.fromkeys(column.test for column in COLUMNS))
     calls = [(test, values | changes, scale, seed) for _, changes in LOADS.values() for test in tests]
-    runs = iter(ensembles.on_all_processors(setups.run, calls))
+    runs = iter(on_all_processors(setups.run, calls))
     rows = {"published": {column: printed.get(f"{column.test} {column.quantity}") for column in COLUMNS}}
     for name in LOADS:
         numbers = {test: _numbers(next(runs)) for test in tests}
@@ -106,7 +106,7 @@ def checkpointer(values: dict, scale: int, seed: int) -> pd.DataFrame:
     """Two tests with 16 processors and with four times as many: how many pages a second the checkpointer writes, in the
     middle second of those in which it writes, and how many checkpoints end."""
     calls = [(test, values, scale, seed, None, cores) for test in (NO_ZIL, ZFS) for cores in (CORES, 4 * CORES)]
-    runs, rows = ensembles.on_all_processors(setups.run, calls), []
+    runs, rows = on_all_processors(setups.run, calls), []
     for (test, *_, cores), run in zip(calls, runs, strict=True):
         at_work = run.by_checkpointer[run.by_checkpointer > 0]
         rows.append((TESTS[test].label, cores, 100 * run.busy, quantities(run)[TPM] / 1000, float(np.median(at_work)),

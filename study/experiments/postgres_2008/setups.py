@@ -23,7 +23,8 @@ from model.databases.postgres.pgbench import PAGE_BYTES
 from study import memo
 from study.documents import claims, priors, published
 from study.documents.priors import Known
-from study.ensembles import ensembles
+from study.ensembles import ensembles, kept
+from study.ensembles.processors import on_all_processors
 from study.experiments.postgres_2008 import curves
 from study.experiments.postgres_2008.curves import Run
 from study.machines import scenario
@@ -186,7 +187,7 @@ def run_all(names: Iterable[str], values: dict, scale: int, seed: int) -> dict[s
     """Tests of one machine, on all processors; the first by itself, for it compiles."""
     first, *others = names
     runs = [run(first, values, scale, seed)]
-    runs += ensembles.on_all_processors(run, [(name, values, scale, seed) for name in others])
+    runs += on_all_processors(run, [(name, values, scale, seed) for name in others])
     return dict(zip(names, runs, strict=True))
 
 
@@ -230,7 +231,8 @@ def predict(scale: int, draws: int, seeds: int, seed: int) -> pd.DataFrame:
         return numbers | {PHASES: 1 / max(numbers["write.phase"], 1.0)}
 
     cases = ensembles.cases(known(), draws, seeds, seed, ensembles.NUMBERS)
-    results = ensembles.run(cases, simulate, baseline(), PREDICTED)
+    ensemble = kept.Kept("postgres-checkpoints", __name__, scale, ("hardware/*.toml",))
+    results = ensembles.run(cases, simulate, baseline(), PREDICTED, ensemble)
     return results.assign(**{ratio: results[over] / results[under] for ratio, (over, under) in RATIOS.items()})
 
 

@@ -26,9 +26,10 @@ from model.zfs.vdev.cache import FILL_ALL, FILL_METADATA, VdevCacheParams
 from model.zfs.vdev.leaves import Recorder, new_recorder
 from model.zfs.vdev.queue import VdevQueueParams
 from study.documents import claims, priors, published
-from study.ensembles import ensembles
+from study.ensembles import ensembles, kept
 from study.ensembles.effects import Effect
 from study.ensembles.ensembles import AFTER, BEFORE, VARIANTS
+from study.ensembles.processors import on_all_processors
 from study.experiments.protocol import Comparison, case_of, table_of
 from study.experiments.vdev_cache_2007 import cache_lines
 from study.grades import claim_predictions
@@ -259,7 +260,8 @@ def predict(machine: Setup, draws: int, seeds: int, seed: int, runs: Runs | None
     `runs` were made under `seed` and are not repeated. The disk is the one of the priors."""
     machine = machine._replace(disk=SheetParams())
     cases = ensembles.cases(priors.read(EXPERIMENT), draws, seeds, seed)
-    return ensembles.run(cases, case_of(machine, seed, runs, with_values, run, quantities), baseline())
+    ensemble = kept.Kept("vdev-cache-oltp", __name__, machine)
+    return ensembles.run(cases, case_of(machine, seed, runs, with_values, run, quantities), baseline(), ensemble=ensemble)
 
 
 EFFECT = Effect("summary.rate", "gain", {
@@ -315,5 +317,5 @@ def what_if(runs: Runs, seed: int) -> pd.DataFrame:
         x = runs.after if changed == queue else run(machine._replace(queue=changed), AFTER, seed)
         numbers = quantities(x, machine)
         return rule, setting, numbers["summary.rate"], numbers["shadowread.p50"], numbers["shadowread.p99"]
-    return pd.DataFrame(ensembles.on_all_processors(row, settings),
+    return pd.DataFrame(on_all_processors(row, settings),
                         columns=["rule", "setting", "operations_per_s", "p50_ms", "p99_ms"])

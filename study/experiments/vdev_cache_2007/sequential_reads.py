@@ -37,7 +37,7 @@ from model.simulations.sequential_reads.state import (
 from model.zfs.vdev.cache import MISS, VdevCacheParams
 from model.zfs.vdev.queue import VdevQueueParams
 from study.documents import claims, priors
-from study.ensembles import ensembles
+from study.ensembles import ensembles, kept
 from study.ensembles.effects import Effect
 from study.ensembles.ensembles import AFTER, BEFORE, VARIANTS
 from study.experiments.protocol import Comparison, case_of, table_of
@@ -290,7 +290,8 @@ def predict(machine: Setup, draws: int, seeds: int, seed: int, runs: Runs | None
     `runs` were made under `seed` and are not repeated. The disk is the one of the priors."""
     machine = machine._replace(disk=SheetParams(depth=1, window=1, reads_ahead=machine.disk.reads_ahead))
     cases = ensembles.cases(priors.read(EXPERIMENT), draws, seeds, seed)
-    return ensembles.run(cases, case_of(machine, seed, runs, with_values, run, quantities), baseline())
+    ensemble = kept.Kept("vdev-cache-seqread", __name__, machine)
+    return ensembles.run(cases, case_of(machine, seed, runs, with_values, run, quantities), baseline(), ensemble=ensemble)
 
 
 EFFECT = Effect("summary.rate", "loss", {

@@ -5,7 +5,7 @@ import pytest
 
 from study.documents import priors
 from study.documents.priors import Known, Prior, Switch
-from study.ensembles import ensembles, intervals
+from study.ensembles import ensembles, intervals, processors
 from study.errors import UserError
 from study.runs import progress
 
@@ -185,7 +185,7 @@ def test_of_what_is_known_in_sum_only_the_rest_is_drawn():
 def test_whoever_listens_hears_of_each_call():
     heard = []
     with progress.telling(lambda done, of: heard.append((done, of))):
-        assert ensembles.on_all_processors(lambda x: -x, [(1,), (2,), (3,)]) == [-1, -2, -3]
+        assert processors.on_all_processors(lambda x: -x, [(1,), (2,), (3,)]) == [-1, -2, -3]
     assert heard == [(0, 3), (1, 3), (2, 3), (3, 3)]
-    ensembles.on_all_processors(lambda x: -x, [(1,)])
+    processors.on_all_processors(lambda x: -x, [(1,)])
     assert len(heard) == 4

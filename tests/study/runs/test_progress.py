@@ -3,7 +3,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from study.ensembles import ensembles
+from study.ensembles import processors
 from study.runs import progress
 
 
@@ -19,20 +19,20 @@ def shown(monkeypatch):
 
 
 def test_a_cell_counts_its_runs_and_the_count_is_gone_at_the_end(shown):
-    assert ensembles.on_all_processors(lambda n: n * n, [(1,), (2,)]) == [1, 4]
+    assert processors.on_all_processors(lambda n: n * n, [(1,), (2,)]) == [1, 4]
     assert [state["text/plain"] for state in shown] == ["0 of 2 runs", "1 of 2 runs", ""]
     assert 'value="1" max="2"' in shown[1]["text/html"]
     assert shown[-1]["text/html"] == ""
 
 
 def test_a_part_of_a_part_is_not_counted_apart(shown):
-    ensembles.on_all_processors(lambda n: ensembles.on_all_processors(abs, [(n,)]), [(1,), (2,)])
+    processors.on_all_processors(lambda n: processors.on_all_processors(abs, [(n,)]), [(1,), (2,)])
     assert len(shown) == 3
 
 
 def test_a_batch_and_a_slider_show_no_count(shown, monkeypatch, tmp_path):
     with progress.telling(progress.silent):
-        ensembles.on_all_processors(abs, [(1,)])
+        processors.on_all_processors(abs, [(1,)])
     monkeypatch.setenv("STUDY_RUN", str(tmp_path))
-    ensembles.on_all_processors(abs, [(1,)])
+    processors.on_all_processors(abs, [(1,)])
     assert shown == []
