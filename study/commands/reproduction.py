@@ -7,6 +7,7 @@ from rich.console import Console
 
 from study.commands import scoreboard
 from study.documents import claims
+from study.ensembles import kept
 from study.errors import UserError
 from study.paper import export, sources, typeset
 from study.runs import catalogue
@@ -47,6 +48,7 @@ def reproduce(only: list[str], workers: int | None, accept: bool, limits: Limits
     changed = results.differences(accepted, new)
     if accept:
         export.accept(new, plans)
+        kept.keep(planned.folder for planned in plans)
     paper, used = typeset.build(plans, board), uses(changed, plans)
     out.print(f"typeset {os.path.relpath(paper)}", soft_wrap=True)
     return Reproduced(_verdict(used, accept, out), list(map(scoreboard.in_short, outcomes)), [], used, accept, paper)

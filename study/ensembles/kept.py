@@ -180,6 +180,13 @@ def write(path: Path, made: list[tuple[list[Row], list[dict]]], of_file: Mapping
     write_atomically(path, content.getvalue())
 
 
+def keep(runs: Iterable[Path]) -> None:
+    """From now on what the runs in these folders have simulated whole is kept."""
+    for run in runs:
+        for made in sorted((run / FOLDER.name).glob("*.parquet")):
+            write_atomically(FOLDER / made.name, made.read_bytes())
+
+
 def facts(path: Path) -> dict[str, str]:
     """What a kept file says of itself: maker, reads, digests, seconds of processor time. UserError for another file."""
     try:

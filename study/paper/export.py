@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from duckdb import DuckDBPyConnection
 
 from study import drawing, errors
-from study.ensembles import kept
 from study.errors import UserError
 from study.paper import index, latex, pages, rounding
 from study.project import PAPER, write_atomically
@@ -135,12 +134,9 @@ def _claims(board: "pd.DataFrame") -> list[dict]:
 
 
 def accept(new: dict, plans: list[Plan]) -> None:
-    """`make results`: what came out is what is expected from now on. The README's figure goes with it, and the ensembles
-    that were simulated whole are kept."""
+    """`make results`: what came out is what is expected from now on. The README's figure goes with it."""
     write_atomically(results.FILE, results.as_text(new))
     for plan in plans:
-        for made in sorted((plan.folder / kept.FOLDER.name).glob("*.parquet")):
-            write_atomically(kept.FOLDER / made.name, made.read_bytes())
         drawn = plan.folder / "figures" / f"{README_FIGURE}-page.png"
         if drawn.exists() and not (README_PICTURE.exists() and drawing.same_pixels(drawn, README_PICTURE)):
             write_atomically(README_PICTURE, drawn.read_bytes())
