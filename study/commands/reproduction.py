@@ -9,7 +9,7 @@ from study.commands import scoreboard
 from study.documents import claims
 from study.ensembles import kept
 from study.errors import UserError
-from study.paper import export, sources, typeset
+from study.paper import sources
 from study.runs import catalogue
 from study.runs.folder import FIGURES, lines
 from study.runs.plan import Limits, Outcome, Plan, all_plans, done_before, forget, missing, plan
@@ -40,6 +40,7 @@ def reproduce(only: list[str], workers: int | None, accept: bool, limits: Limits
         out.print(f"no scoreboard, results and paper without {', '.join(missing)}")
         return Reproduced(1 if failed else 0, list(map(scoreboard.in_short, outcomes)), missing, {})
     from study.grades import grading
+    from study.paper import export, typeset  # bring matplotlib along
     with store.open() as connection:
         board = grading.scoreboard(connection, grading.of_runs(connection, [planned.run_id for planned in plans]))
         new = results.collect(connection, plans, board)

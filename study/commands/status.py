@@ -8,7 +8,6 @@ from rich.console import Console
 
 from study import console
 from study.commands import result
-from study.ensembles import kept
 from study.errors import UserError
 from study.project import runs_folder
 from study.runs import catalogue
@@ -67,6 +66,7 @@ def _ensembles() -> list[State]:
 
 
 def _state_of_ensemble(name: str) -> State:
+    from study.ensembles import kept  # brings Arrow and Numba along
     file, shown = kept.file_of(name), f"ensemble {name}"
     if not file.exists():
         return State(shown, "not kept: simulated whole, within the notebook", None)
