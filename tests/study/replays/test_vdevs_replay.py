@@ -260,6 +260,8 @@ def test_the_command_takes_the_pool_from_its_file(study, tmp_path):
     (tmp_path / "pools.jsonl").write_text("")
     done = study(*command, "--pools", tmp_path / "pools.jsonl")
     assert "has no line for trace mv2open and variant 141_df" in one_sentence(done)
+    done = study(*command, "--pools", tmp_path / "none.jsonl")
+    assert "none.jsonl is not there; name the file" in one_sentence(done)
     shutil.copy(ops, tmp_path)
     alone = study("replay", "alloc", tmp_path / ops.name, "--variant", "141_df")
     assert "give --pools, or --metaslabs and --metaslab-size" in one_sentence(alone)
