@@ -91,7 +91,7 @@ _B89 = _since(
 )
 _B103 = _since(
     _B89,
-    queue={"tick_of_creation": 0, "agreeing_marks": DONT_AGGREGATE},
+    queue={"agreeing_marks": DONT_AGGREGATE},
     zfetch={"rewrites_read": 0, "uncached_read": 0},
     zil={"copies_o_sync": 1},
     txg={"rule": T3},

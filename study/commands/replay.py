@@ -158,6 +158,8 @@ def replay_alloc(
     """
     from study.replays.alloc_trace import scenario_of, sentence
     from study.replays.recorded_vdevs import alike, recorded_vdevs
+    if pools is not None and not pools.exists():
+        raise UserError(f"{pools} is not there; name the file that says the vdevs of the trace")
     vdevs = recorded_vdevs(trace, variant, pools) if metaslabs is None else None
     if pools is not None and vdevs is None:
         raise UserError(f"{pools} has no line for trace {scenario_of(trace)} and variant {variant}, or --metaslabs is "

@@ -14,7 +14,7 @@ from model.devices.sectors import SECTOR_BYTES
 from model.zfs.eras import era
 from model.zfs.metaslab import replay as metaslab_trace
 from model.zfs.metaslab.new_pool import BLOCK_RECORDS, new_pool
-from model.zfs.metaslab.replay import ADD_OPEN_VDEV, ADD_VDEV, ALLOCATE, END_OF_TXG, Decided, Rows
+from model.zfs.metaslab.replay import ADD_VDEV, ALLOCATE, END_OF_TXG, Decided, Rows
 from model.zfs.metaslab.state import EXACT, FAST, MetaslabParams, Metaslabs, TopVdev
 from model.zfs.space.bitmaps import MAX_BLOCKS
 from model.zfs.vdev.raid import asize
@@ -33,7 +33,7 @@ from study.replays.alloc_trace import (
     recorded_with,
     write_places,
 )
-from study.replays.pool_rows import gave_at_once, rows_of
+from study.replays.pool_rows import rows_of
 from study.replays.pool_states import after_txgs, compare_txgs, read_txgs, txgs_beside
 from study.replays.recorded_vdevs import vdevs_of
 
@@ -77,7 +77,7 @@ def _described(vdevs: Sequence[TopVdev]) -> str:
 
 def drive(rules: MetaslabParams, rows: Rows, vdevs: Sequence[TopVdev], engine: int = EXACT) -> Driven:
     """The operations in a pool of these vdevs, each with its `ms_shift`; those that the rows add come later."""
-    added = set(rows.which[(rows.op == ADD_VDEV) | (rows.op == ADD_OPEN_VDEV)].tolist())
+    added = set(rows.which[rows.op == ADD_VDEV].tolist())
     vdevs = [top._replace(comes_later=int(number in added)) for number, top in enumerate(vdevs)]
     n_txgs, n_metaslabs = int((rows.op == END_OF_TXG).sum()), _n_metaslabs(vdevs)
     headers = 2 * n_txgs * n_metaslabs + (sum(top.asize for top in vdevs) >> 24)
@@ -132,8 +132,6 @@ def replay_pool(path: Path | str, variant: str, vdevs: Sequence[TopVdev], expect
     rows = rows_of(trace, len(vdevs))
     recorded = None if expect is None else read_places(expect, int((trace.op == ALLOCATE).sum()), len(vdevs))
     txgs = read_txgs(expect_txg) if expect_txg is not None else None
-    if txgs is not None and gave_at_once(trace, txgs):
-        rows = rows._replace(op=np.where(rows.op == ADD_VDEV, ADD_OPEN_VDEV, rows.op))
     driven = _driven(variant, rows, vdevs, engine)
     places = _places(driven.decided, vdevs)
     differences, first = (None, None) if recorded is None else compare(trace, places, recorded)

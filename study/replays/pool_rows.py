@@ -1,6 +1,5 @@
 """Operations of a recorded pool as the allocator of the model takes them: what cannot be in them, and copies together."""
 import numpy as np
-import pandas as pd
 
 from model.devices.sectors import SECTOR_BYTES
 from model.zfs.metaslab.replay import ADD_VDEV, ALLOCATE, END_OF_TXG, FREE, NO_BLOCK, Rows
@@ -87,16 +86,6 @@ def _check_txg_of_frees(trace: Trace) -> None:
     bad = np.zeros(len(trace.op), bool)
     bad[frees] = belongs_to[trace.arg[frees]] > txg[frees]
     refuse_rows(trace, bad, "frees allocation {arg}, which belongs to a later txg", "free it in its own txg or later")
-
-
-def gave_at_once(trace: Trace, txgs: pd.DataFrame) -> bool:
-    """Whether a vdev that was added has blocks already after the txg in which it was. In ZFS its space comes with the end of
-    that txg; whoever recorded can have made it as when a pool is created, and then it comes at once."""
-    closed = np.cumsum(trace.op == END_OF_TXG)
-    rows = np.flatnonzero(trace.op == ADD_VDEV)
-    states = [txgs.get(f"alloc{vdev}", pd.Series(dtype=str))[closed[row]:].head(1)
-              for row, vdev in zip(rows, trace.arg[rows], strict=True)]
-    return any((state.str.strip() != "0").any() for state in states)
 
 
 def rows_of(trace: Trace, n_vdevs: int = 1) -> Rows:

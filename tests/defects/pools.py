@@ -16,7 +16,17 @@ from model.devices.sectors import SECTOR_BYTES
 from model.zfs.eras import era
 from model.zfs.metaslab import metaslab_class, metaslab_group, replay, sync
 from model.zfs.metaslab.metaslab_group import NO_METASLAB, passivate
-from model.zfs.metaslab.state import LARGEST, NO_VDEV, PRIMARY, SIZE_LESS_ONE, alloc_map, defer_map
+from model.zfs.metaslab.state import (
+    BONUS_AREA,
+    FAILURE,
+    FRAGMENTED,
+    LARGEST,
+    NO_VDEV,
+    PRIMARY,
+    SIZE_LESS_ONE,
+    alloc_map,
+    defer_map,
+)
 from model.zfs.metaslab.state import free_map as map_of_frees
 from model.zfs.space import avl, free_map, space_map, space_map_log
 from model.zfs.space import tree_columns as branch
@@ -248,6 +258,12 @@ DEFECTS = {  # defect: (what is replaced by what, or which rules are others, whe
     "copies are primary": ([(metaslab_group, "_wanted", copies_are_primary)], ("mv2ditto", FF)),
     "a secondary metaslab is not stripped": (
         [(metaslab_class, "allocate_in_group", a_secondary_one_is_not_stripped)], ("mv3full", FF)),
+    "inner metaslabs weigh as much as outer ones": ({"lba_weight": 0}, ("mv2uneq", FF)),
+    "2008 has no bonus": ({"bonus_multiplier": 1}, ("mv2uneq", FF)),
+    "2008 has the bonus of an area": ({"bonus_scope": BONUS_AREA}, ("mv2uneq", FF)),
+    "2008 leaves a fragmented metaslab": ({"primary_until": FRAGMENTED}, ("mv2uneq", FF)),
+    "2010 has a bonus": ({"bonus_multiplier": 2}, ("mv2uneq", NDF)),
+    "2010 stays until a request fails": ({"primary_until": FAILURE}, ("mv2uneq", NDF)),
     "of equal metaslabs the last comes first": ([(metaslab_group, "_before", number_decides_against)], ("mv3full", NDF)),
     "the bonus area is that of the last one": ([(metaslab_group, "_activate", bonus_area_of_the_last_one)],
                                                ("mv3full", NDF)),
@@ -261,6 +277,10 @@ DEFECTS = {  # defect: (what is replaced by what, or which rules are others, whe
     "condensed without later txgs": ([(sync, "_condense", condensed_without_later_txgs)], ("mv2open", NDF)),
     "logs are never condensed": ([(sync, "CONDENSE_RECORDS", 2**40)], ("mv3full", NDF)),
     "logs are condensed late": ([(sync, "CONDENSE_RECORDS", 3)], ("mv3full", NDF)),
+    "2010 writes what did not change": ({"skips_unchanged": 0}, ("mv3full", NDF)),
+    "2008 reassesses": ({"reassess": 1}, ("mv2uneq", FF)),
+    "2008 withholds what is freed": ({"defer_txgs": 2}, ("mv3full", FF)),
+    "2010 gives what is freed at once": ({"defer_txgs": 0}, ("mv3full", NDF)),
     "no reassessment": ({"reassess": 0}, ("mv3full", NDF)),
     "deferred space does not keep a metaslab dirty": ([(sync, "_return_space", deferred_space_does_not_keep_dirty)],
                                                       ("mv3full", NDF)),

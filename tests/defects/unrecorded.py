@@ -9,7 +9,8 @@ import json
 from drivers import metaslab_stories as stories
 from model.zfs.metaslab import gang, metaslab_class, sync
 from model.zfs.metaslab.metaslab_group import weigh
-from model.zfs.metaslab.state import LOG, NORMAL, OPEN
+from model.zfs.metaslab.state import LOG, NORMAL, OPEN, alloc_map, free_map
+from model.zfs.space import free_map as maps
 from support.defects import several
 
 
@@ -17,16 +18,25 @@ def quartered(pool, vdev, shift, real=metaslab_class._distance):
     return real(pool, vdev, 2 * shift - pool.params.ditto_shift)
 
 
-def in_front_of_the_rotor(pool, vdev, real=metaslab_class.add_vdev):
+def in_front_of_the_rotor(pool, vdev, txg, real=metaslab_class.add_vdev):
     rotor = pool.rotor[NORMAL]
     before = pool.vdevs.following.tolist().index(rotor)
     pool.rotor[NORMAL] = before
-    real(pool, vdev)
+    real(pool, vdev, txg)
     pool.rotor[NORMAL] = rotor
+
+
+def as_in_a_later_txg(pool, vdev, txg, real=metaslab_class.add_vdev):
+    real(pool, vdev, txg + 1)
 
 
 def log_blocks_are_data(pool, which, txg, psize, n_copies, avoids, real=metaslab_class.allocate_from):
     return real(pool, NORMAL if which == LOG else which, txg, psize, n_copies, avoids)
+
+
+def only_what_changed_is_written(pool, m, txg, real=sync._sync):
+    if maps.space(pool, alloc_map(pool, m, txg)) or maps.space(pool, free_map(pool, m, txg)):
+        real(pool, m, txg)
 
 
 def all_are_weighed(pool, vdev):
@@ -44,11 +54,15 @@ DEFECTS = {  # defect: (story, what is replaced by what)
         "to_hg_10921_a_log_vdev_is_compared_with_the_normal_class", (metaslab_class, "ROOT_VDEV", -1)),
     "a vdev that is added has room at once": (
         "a_vdev_that_is_added_has_its_turn_next_and_room_only_when_the_txg_is_synced", (metaslab_class, "ADDED", OPEN)),
+    "a vdev that is added in the txg of creation has no room yet": (
+        "a_vdev_that_is_added_in_the_txg_of_creation_has_room_at_once", (stories, "add_vdev", as_in_a_later_txg)),
     "a vdev is added in front of the rotor": (
         "a_vdev_is_added_behind_the_rotor", (stories, "add_vdev", in_front_of_the_rotor)),
     "all metaslabs are weighed anew": (
         "the_bonus_area_reaches_up_to_the_highest_metaslab_that_was_activated_and_counts_at_the_end_of_a_txg",
         (sync, "_reassess", all_are_weighed)),
+    "what did not change is written in no build": (
+        "before_hg_10921_a_metaslab_is_written_though_nothing_changed", (sync, "_sync", only_what_changed_is_written)),
     "members of gangs are thirds in every build": ("members_are_halves_of_the_block_or_thirds", (gang, "HALVES", -1)),
 }
 

@@ -146,7 +146,7 @@ def a_vdev_that_is_added_has_its_turn_next_and_room_only_when_the_txg_is_synced(
         space = pool.class_space.copy()
         assert {vdev for vdev, _ in runs_of(pool, 4, 12, 128 * KIB)} == {0, 1}
         sync_txg(pool, 4)
-        add_vdev(pool, 2)
+        add_vdev(pool, 2, 5)
         assert pool.rotor[NORMAL] == 2
         assert {vdev for vdev, _ in runs_of(pool, 5, 12, 128 * KIB)} == {0, 1}
         assert place(pool, 5, BLOCK, 1, 2)[0][0] != 2
@@ -157,12 +157,24 @@ def a_vdev_that_is_added_has_its_turn_next_and_room_only_when_the_txg_is_synced(
 
 
 @story
+def a_vdev_that_is_added_in_the_txg_of_creation_has_room_at_once():
+    vdevs = [TopVdev(asize=4 * MIB), TopVdev(asize=4 * MIB, comes_later=1)]
+    pool = new_pool(vdevs, A, metaslab_bytes=128 * KIB, max_segments=4000, log_blocks=400)
+    assert runs_of(pool, 4, 6, 128 * KIB) == [[0, 6]]
+    add_vdev(pool, 1, 4)
+    assert runs_of(pool, 4, 8, 128 * KIB) == [[1, 2], [0, 4], [1, 2]]
+    assert pool.class_space[NORMAL] == 8 * MIB
+    sync_txg(pool, 4)
+    assert pool.class_space[NORMAL] == 8 * MIB
+
+
+@story
 def a_vdev_is_added_behind_the_rotor():
     """Of a ring 0 -> 1 -> 2 with the rotor at 2, to which 3 is added: 2 -> 3 -> 0."""
     pool = new_pool([*[TopVdev(asize=MIB)] * 3, TopVdev(asize=MIB, comes_later=1)], A, metaslab_bytes=128 * KIB,
                     max_segments=4000, log_blocks=400)
     assert pool.vdevs.following.tolist() == [1, 2, 0, 3]
-    add_vdev(pool, 3)
+    add_vdev(pool, 3, 4)
     assert pool.vdevs.following.tolist() == [1, 2, 3, 0]
 
 
@@ -485,6 +497,19 @@ def a_log_is_condensed_by_the_place_of_deferred_maps_whatever_the_txg():
             logs.append(pool.log.records[pool.log.first_block[0], :pool.log.n_records[0]].tolist())
         assert logs[0] == logs[1]
     condensed()
+
+
+@story
+def before_hg_10921_a_metaslab_is_written_though_nothing_changed():
+    """An undone block leaves it dirty. Its first log makes it one that was ever written to, which is worth a bonus."""
+    for rules, written in ((A, 1), (B, 1), (D, 0), (D_DF, 0)):
+        pool = pool_of(rules, 4)
+        before = pool.weight.copy()
+        undo(pool, 4, *place(pool, 4)[0])
+        sync_txg(pool, 4)
+        assert pool.has_object.tolist() == [written, 0, 0, 0]
+        assert pool.weight[0] == (1 + written) * before[0]
+        assert pool.log.n_records[0] == 0
 
 
 @story

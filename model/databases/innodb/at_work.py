@@ -11,9 +11,9 @@ logs. Flushing follows the engine's own rules, but what it writes is clean at on
  3. *Age.* No change is older than that from which on whoever notices flushes (`model.databases.innodb.checkpoints`).
 
 So how many pages are dirty, and how old the oldest change is, is what these rules come to at the rate of the machine. It
-ends with the log stable and a checkpoint just made. `TURNS` times as many transactions as there are frames, and as many as
-make a log of the age of rule 3; `MAX_TRANSACTIONS` at most: a log of several GB is not filled by so many, so that where
-nothing but its length bounds the age, that is younger here.
+ends with the log stable and a checkpoint just made. `POOL_TURNS` times as many transactions as there are frames, and as
+many as make a log of the age of rule 3; `MAX_TRANSACTIONS` at most: a log of several GB is not filled by so many, so that
+where nothing but its length bounds the age, that is younger here.
 """
 
 from model.databases.innodb import columns as inno
@@ -35,13 +35,12 @@ from model.databases.innodb.master import MANY_DIRTY_PCT, dirty_pct, n_adaptive,
 from model.databases.innodb.page_cleaner import n_old_to_clean, n_to_clean
 from model.databases.innodb.redo_log import after
 from model.databases.innodb.statements import prepare_pages
-from model.databases.innodb.sysbench import NOTHING, ids_of
+from model.databases.innodb.sysbench import DRAWN_AT_A_TIME, NOTHING, ids_of
 from model.databases.innodb.tables import AREA_PAGES, LOG_COMMIT
 from model.jit import kernel
 
-TURNS = 4
+POOL_TURNS = 4
 MAX_TRANSACTIONS = 2**21
-BATCH = 2**12
 
 
 # ---- flushing ----
@@ -172,10 +171,10 @@ def _replay(m, ids, done):
 def work(m, drawn):
     """The pool becomes that of a machine at work; `drawn`: the stream of the transactions before."""
     n_frames = len(m.frames.page) - 1
-    began, done, min_done = m.log[inno.MADE], 0, TURNS * n_frames + int(drawn.integers(n_frames))
+    began, done, min_done = m.log[inno.MADE], 0, POOL_TURNS * n_frames + int(drawn.integers(n_frames))
     while done < MAX_TRANSACTIONS and (done < min_done or 0 < m.log[inno.MADE] - began < m.limits[inno.FLUSH_AGE]):
-        _replay(m, ids_of(m.test, BATCH * m.test.n_ids, drawn).reshape(BATCH, -1) - 1, done)
-        done += BATCH
+        _replay(m, ids_of(m.test, DRAWN_AT_A_TIME * m.test.n_ids, drawn).reshape(DRAWN_AT_A_TIME, -1) - 1, done)
+        done += DRAWN_AT_A_TIME
     m.log[[inno.WRITTEN, inno.STABLE]] = m.log[inno.MADE]
     m.log[inno.CHECKPOINT_AT] = oldest_change(m)
     m.pool[inno.N_STABLE] = m.pool[inno.N_WRITTEN]

@@ -43,7 +43,7 @@ import numpy as np
 
 from model.databases.innodb import columns as inno
 from model.databases.innodb.stats import COUNTS
-from model.databases.innodb.sysbench import BATCH, Oltp, draw
+from model.databases.innodb.sysbench import DRAWN_AT_A_TIME, Oltp, draw
 from model.databases.innodb.tables import N_UNDO_PAGES, PAGE_BYTES, Table, new_table
 from model.events.calendar import NEVER, Calendar, new_calendar
 from model.events.queues import NOBODY, new_queues
@@ -218,8 +218,9 @@ def check_settings(s: Settings, test: Oltp) -> None:
                           ("start", (COLD, WARM, AS_LOADED, AT_WORK)), ("doublewrite", (0, 1)), ("log_bin", (0, 1))):
         if getattr(s, name) not in choices:
             raise ValueError(f"{name} is {getattr(s, name)}, but can be {', '.join(map(str, choices))}; choose one of these")
-    if s.n_clients > BATCH:
-        raise ValueError(f"n_clients is {s.n_clients}, but no more than {BATCH} can begin at once; choose that or less")
+    if s.n_clients > DRAWN_AT_A_TIME:
+        raise ValueError(f"n_clients is {s.n_clients}, but no more than {DRAWN_AT_A_TIME} can begin at once; choose that or "
+                         "less")
     if not 0 < s.max_dirty_pages_pct <= 100:
         raise ValueError(f"max_dirty_pages_pct is {s.max_dirty_pages_pct}, but is a percentage; choose 1 to 100")
     n_frames = n_frames_of(s, new_table(test.n_rows, test.k_is_random))
@@ -246,7 +247,7 @@ def new_machine(test: Oltp, s: Settings, seed_stream: np.random.Generator) -> Ma
     table = new_table(test.n_rows, test.k_is_random)
     n, zeros = s.n_clients + 4 + s.write_io_threads, np.zeros
     n_touched = max(6, int(test.statements[:, inno.N_ROWS].max()) // table.rows_per_leaf + 2)
-    draws, factors = zeros((BATCH, test.n_ids), np.int64), zeros(BATCH)
+    draws, factors = zeros((DRAWN_AT_A_TIME, test.n_ids), np.int64), zeros(DRAWN_AT_A_TIME)
     draw(test, draws, factors, seed_stream)
     is_on_disk = np.ones(table.n_pages, np.int8)
     is_on_disk[table.first_high:] = 0

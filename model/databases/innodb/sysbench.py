@@ -53,7 +53,7 @@ DISTRIBUTIONS = ("special", "gaussian", "uniform", "pareto", "zipfian")
 VERSIONS = ("0.4", "1.0")
 PARETO_H, ZIPFIAN_EXP = 0.2, 0.8
 ZIPFIAN_HEAD = 1000  # ids whose chances are summed one by one
-BATCH = 4096  # transactions drawn at a time
+DRAWN_AT_A_TIME = 4096  # transactions
 
 
 class Cpu(NamedTuple):

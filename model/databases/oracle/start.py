@@ -6,7 +6,7 @@ some times over. Dirty buffers become clean where the checkpoint position would 
 
 from model.databases.oracle import columns as ora
 from model.databases.oracle.buffers import change, clean, put, take_buffer, use
-from model.databases.oracle.state import BATCH, IS_LISTED, REDO_BLOCK, draw, new_machine
+from model.databases.oracle.state import IS_LISTED, REDO_BLOCK, ROWS_OF_DRAWS, draw, new_machine
 from model.databases.oracle.step import begin
 from model.events.streams import stream
 from model.jit import kernel
@@ -67,8 +67,8 @@ def start(s, seed=0):
     drawn, before = stream(seed, "oracle transactions"), stream(seed, "oracle transactions before")
     m = new_machine(s, drawn)
     table = m.draws.copy()
-    n_blocks = min(MAX_BLOCKS, TIMES * (len(m.buffers.block) - 2), max(TIMES * m.s.n_blocks, BATCH))
-    for _ in range(-(-n_blocks // (BATCH * m.s.gets))):
+    n_blocks = min(MAX_BLOCKS, TIMES * (len(m.buffers.block) - 2), max(TIMES * m.s.n_blocks, ROWS_OF_DRAWS))
+    for _ in range(-(-n_blocks // (ROWS_OF_DRAWS * m.s.gets))):
         draw(m.s, table, before)
         work(m, table)
     m.log[ora.MADE] = -(-m.log[ora.MADE] // REDO_BLOCK) * REDO_BLOCK

@@ -20,7 +20,7 @@ from model.filesystems.calls import Calls, new_calls
 
 BLOCK_BYTES = 8192
 REDO_BLOCK = 512  # the log is written in whole ones
-BATCH = 4096  # transactions drawn at a time
+ROWS_OF_DRAWS = 4096  # transactions drawn at a time
 DATA_FILE = 0
 
 
@@ -145,7 +145,7 @@ def new_machine(s: Settings, stream: np.random.Generator) -> Machine:
     s = typed(s)
     check_settings(s)
     n, zeros, n_columns = n_processes_of(s), np.zeros, ora.FIRST_BLOCK + 2 * s.gets
-    draws = zeros((BATCH, n_columns), np.int64)
+    draws = zeros((ROWS_OF_DRAWS, n_columns), np.int64)
     draw(s, draws, stream)
     return Machine(
         s=s, calendar=new_calendar(n), process=zeros((n, ora.N_PROCESS), np.int64), after=np.full(n, NOBODY),

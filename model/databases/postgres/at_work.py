@@ -9,7 +9,7 @@ pages are here and dirty, and how often each has been used, follows from the pat
 The run begins with a checkpoint: its pages are written while it goes on. That is where this ends too, unless
 checkpoints are behind; then it ends anywhere in one, of which the pages that are left are the next one's.
 
-`TURNS` times as many transactions as there are frames in use turn pages over where they miss; where they hardly miss,
+`BUFFER_TURNS` times as many transactions as there are frames in use turn pages over where they miss; where they hardly miss,
 nearly all pages are here. Up to one turn more, so that the hand is anywhere. Tables stay as they were loaded: rows
 grow no new versions. Left out: the background writer, which cleans the frames just ahead of the clock, and finds them
 within seconds; pins.
@@ -24,9 +24,9 @@ from model.databases.postgres.wal import DIRTY
 from model.events.queues import NOBODY
 from model.jit import kernel
 
-TURNS = 4
+BUFFER_TURNS = 4
 MAX_TRANSACTIONS = 2**23
-BATCH = 2**16
+REPLAYED_AT_A_TIME = 2**16  # transactions
 
 
 @kernel
@@ -100,11 +100,11 @@ def _replay(m, rows, interval, state):
 def work(m, drawn):
     """Buffers that hold something become those of a machine at work; `drawn`: the stream of the transactions before."""
     used = int(m.buffers.clock[pg.N_USED])
-    n = min(TURNS * used + int(drawn.integers(used)), MAX_TRANSACTIONS)
+    n = min(BUFFER_TURNS * used + int(drawn.integers(used)), MAX_TRANSACTIONS)
     interval = m.s.interval_transactions or 2 * MAX_TRANSACTIONS
     state = np.array([len(m.buffers.flags), -n % interval or interval, 0], np.int64)
-    for left in range(n, 0, -BATCH):
-        rows = drawn.random((min(BATCH, left), len(m.database.relations)))
+    for left in range(n, 0, -REPLAYED_AT_A_TIME):
+        rows = drawn.random((min(REPLAYED_AT_A_TIME, left), len(m.database.relations)))
         _replay(m, rows, interval, state)
     m.buffers.flags[(m.buffers.flags & NEEDED) > 0] = DIRTY
     m.buffers.clock[pg.N_TAKEN] = 0

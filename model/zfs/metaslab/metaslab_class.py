@@ -13,17 +13,18 @@
  6. A block has all of its copies or none. Those that were found are undone, that is, free at once.
  7. To free is to note it in the txg; `model.zfs.metaslab.sync` says when the space comes back.
  8. A vdev that is added stands behind the rotor, and becomes it. It has no room until the txg in which it was added is
-    synced.
+    synced. In the txg in which the pool is created it has room at once.
 
 In ZFS: metaslab.c (`metaslab_alloc`, `metaslab_alloc_dva`, `metaslab_free_dva`; `metaslab_class_add`, later
-`metaslab_group_activate`), vdev.c (`vdev_space_update`: what the root vdev counts).
+`metaslab_group_activate`; `metaslab_init`), vdev.c (`vdev_space_update`: what the root vdev counts).
 """
 
 from model.jit import kernel, part
 from model.structures.sentinels import NOWHERE
-from model.zfs.metaslab.metaslab_group import allocate_in_group, mark_dirty
+from model.zfs.metaslab.metaslab_group import allocate_in_group, mark_dirty, open_vdev
 from model.zfs.metaslab.state import ADDED, LOG, MAX_COPIES, NO_VDEV, NORMAL, ROOT_VDEV, alloc_map, metaslab_at
 from model.zfs.metaslab.state import free_map as map_of_frees
+from model.zfs.shared_numbers import FIRST_TXG
 from model.zfs.space import free_map
 from model.zfs.space.status import NO_SPACE, OK, note
 from model.zfs.vdev.raid import VdevParams
@@ -183,8 +184,8 @@ def free(pool, txg, vdev, offset, n_bytes):
 
 
 @kernel
-def add_vdev(pool, vdev):
-    """Rule 8."""
+def add_vdev(pool, vdev, txg):
+    """Rule 8; `txg` is the open one."""
     which, vdevs = pool.vdevs.metaslab_class[vdev], pool.vdevs
     rotor = pool.rotor[which]
     if rotor != NO_VDEV:
@@ -192,3 +193,5 @@ def add_vdev(pool, vdev):
         vdevs.following[rotor] = vdev
     pool.rotor[which] = vdev
     vdevs.presence[vdev] = ADDED
+    if txg <= FIRST_TXG:
+        open_vdev(pool, vdev)

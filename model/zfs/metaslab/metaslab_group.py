@@ -30,6 +30,7 @@ from model.zfs.metaslab.state import (
     LARGEST,
     LAST_DIRTY,
     NOT_DIRTY,
+    OPEN,
     PASSIVE,
     PRIMARY,
     SECONDARY,
@@ -128,6 +129,15 @@ def weigh(pool, m):
 def weigh_vdev(pool, vdev):
     for m in range(pool.vdevs.first_ms[vdev], pool.vdevs.first_ms[vdev] + pool.vdevs.n_ms[vdev]):
         weigh(pool, m)
+
+
+@kernel
+def open_vdev(pool, vdev):
+    """The space of a vdev that was added can be had."""
+    vdevs = pool.vdevs
+    vdevs.presence[vdev] = OPEN
+    pool.class_space[vdevs.metaslab_class[vdev]] += vdevs.n_ms[vdev] << vdevs.ms_shift[vdev]
+    weigh_vdev(pool, vdev)
 
 
 @kernel

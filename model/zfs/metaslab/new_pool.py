@@ -28,8 +28,7 @@ from model.zfs.metaslab.state import (
     TopVdev,
     Vdevs,
 )
-from model.zfs.metaslab.sync import open_vdev
-from model.zfs.shared_numbers import TXG_SIZE
+from model.zfs.shared_numbers import FIRST_TXG, TXG_SIZE
 from model.zfs.space.bitmap_maps import new_block_maps
 from model.zfs.space.bitmaps import grain_of, new_free_blocks
 from model.zfs.space.free_runs import give
@@ -129,8 +128,7 @@ def new_pool(vdevs: Sequence[TopVdev], params: MetaslabParams, engine: int = EXA
         counters=Counters(**{name: np.zeros(1, np.int64) for name in Counters._fields}))
     for number, top in enumerate(vdevs):
         if not top.comes_later:
-            add_vdev(pool, number)
-            open_vdev(pool, number)
+            add_vdev(pool, number, FIRST_TXG)
     return pool
 
 

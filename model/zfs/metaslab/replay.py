@@ -14,11 +14,11 @@ from model.structures.sentinels import NOWHERE
 from model.zfs.metaslab.metaslab_class import add_vdev, allocate_from, asize, free
 from model.zfs.metaslab.metaslab_group import NO_METASLAB
 from model.zfs.metaslab.state import ABSENT, LOG, NO_VDEV, NORMAL, Metaslabs
-from model.zfs.metaslab.sync import open_vdev, sync_txg
+from model.zfs.metaslab.sync import sync_txg
 from model.zfs.space import free_map
 from model.zfs.space.status import NO_SPACE, OK
 
-ALLOCATE, FREE, END_OF_TXG, ADD_VDEV, ADD_OPEN_VDEV = 0, 1, 2, 5, 6  # the last: its space can be had at once
+ALLOCATE, FREE, END_OF_TXG, ADD_VDEV = 0, 1, 2, 5
 N_FIRST = 4  # metaslabs of the group tree that are noted
 NO_BLOCK = -1  # in place of a hint
 NO_COLUMN = np.zeros(0, np.int64)  # of a column that no row needs
@@ -129,10 +129,8 @@ def run(pool, rows, decided):
             n_allocated += rows.n_copies[i]
         elif rows.op[i] == FREE:
             status = _free(pool, rows, decided, i, txg)
-        elif rows.op[i] == ADD_VDEV or rows.op[i] == ADD_OPEN_VDEV:
-            add_vdev(pool, rows.which[i])
-            if rows.op[i] == ADD_OPEN_VDEV:
-                open_vdev(pool, rows.which[i])
+        elif rows.op[i] == ADD_VDEV:
+            add_vdev(pool, rows.which[i], txg)
         else:
             status = sync_txg(pool, txg)
             _note(pool, decided, n_txgs, txg)

@@ -25,8 +25,8 @@ allocates them like any others.
 """
 
 from model.jit import kernel, part
-from model.zfs.metaslab.metaslab_group import last_dirty, mark_dirty, take_dirty, unload, weigh, weigh_vdev
-from model.zfs.metaslab.state import ADDED, LAST_DIRTY, OPEN, PASSIVE, alloc_map, defer_map
+from model.zfs.metaslab.metaslab_group import last_dirty, mark_dirty, open_vdev, take_dirty, unload, weigh
+from model.zfs.metaslab.state import ADDED, LAST_DIRTY, PASSIVE, alloc_map, defer_map
 from model.zfs.metaslab.state import free_map as map_of_frees
 from model.zfs.space import free_map, space_map_log
 
@@ -153,15 +153,6 @@ def _sync_vdev(pool, vdev, txg):
     if pool.params.reassess:
         _reassess(pool, vdev)
     _prefetch(pool, vdev)
-
-
-@kernel
-def open_vdev(pool, vdev):
-    """The space of a vdev that was added can be had."""
-    vdevs = pool.vdevs
-    vdevs.presence[vdev] = OPEN
-    pool.class_space[vdevs.metaslab_class[vdev]] += vdevs.n_ms[vdev] << vdevs.ms_shift[vdev]
-    weigh_vdev(pool, vdev)
 
 
 @kernel

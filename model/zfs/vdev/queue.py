@@ -4,7 +4,7 @@ Every read or write of a leaf that the vdev cache did not answer waits here. In 
 
  1. An I/O has a *deadline*: the 640 ms in which it came, counted from the start of the system, plus its priority: 0 for
     what somebody waits for, 4 for the writes of a transaction group, 6 for prefetch, 20 for a scrub. One step of
-    priority is worth 640 ms.
+    priority is worth 640 ms. To b98 it counts from the creation of the I/O. Here that is in the tick in which it comes.
  2. The *head* is the I/O with the earliest deadline; among equal deadlines the one with the lowest offset, wherever
     the last one was: a sweep that starts again at the bottom whenever something lower arrives. Then by arrival.
  3. When an I/O arrives, one is issued if fewer than `min_pending` are on the device: the head, which need not be the
@@ -90,7 +90,6 @@ class VdevQueueParams(NamedTuple):
     dynamic_pending_ns: int = 0  # ns that units are on the device on average at most; rule 8
     dynamic_window: int = 16  # completions over which that is averaged: at 75 a second, five steps a second
     # What the I/Os that arrive look like. Who makes the I/Os reads these; the queue does not, but for rule 7.
-    tick_of_creation: int = 1  # 1: pass `new_io` the tick in which the I/O was created, to b98; 0: in which it arrives
     sync_read_priority: int = 0  # steps of deadline, as all below: demand reads; zio_priority_table
     sync_write_priority: int = 0  # labels, uberblocks
     log_write_priority: int = 0  # ZIL blocks
@@ -258,8 +257,7 @@ def take_dropped(queue, leaf):
 def new_io(queue, params, kind, offset, n_bytes, tick, priority, marks):
     """An I/O of `n_bytes` (1 or more) at `offset`, to be handed to `arrive`; NIL if all are taken.
 
-    `tick` is that of creation or that of arrival, as `params.tick_of_creation` says; `priority` one of those in
-    `params`.
+    `tick` is that of its arrival; `priority` one of those in `params`.
     """
     io = queue.free[0]
     if io != NIL:
@@ -286,8 +284,7 @@ def release(queue, io):
 # ---- making one ----
 
 _BOUNDS = {"min_pending": (1, 2**20), "max_pending": (1, 2**20), "ramp_rate": (1, 2**10), "time_shift": (0, 40),
-           "agreeing_marks": (0, ALL_MARKS), "tick_of_creation": (0, 1), "bridges_beyond": (0, 1),
-           "dynamic_window": (1, 2**20)}
+           "agreeing_marks": (0, ALL_MARKS), "bridges_beyond": (0, 1), "dynamic_window": (1, 2**20)}
 _UP_TO_2_40 = (0, 2**40)  # B, and ns: 18 minutes
 _PRIORITY = (0, 2**20)
 

@@ -32,6 +32,7 @@ from study.ensembles import ensembles
 from study.errors import UserError
 from study.experiments.allocator_2010.rules import OLD
 
+HOT_SHARE = 0.2     # "the hottest fifth" of the priors
 SUSTAINED, INSTANT, INNERMOST = 64.8, 76.3, 36.5    # MB/s of the maker's 500 GB drive (data sheet, p. 31): the proportions
 TERABYTE = SheetParams(
     disk_bytes=10**12,              # J4400: 24 disks of 1 TB

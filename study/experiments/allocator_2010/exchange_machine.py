@@ -17,7 +17,6 @@ BLOCK = 8192                        # B; the LUN's, and the pages of Exchange 20
 METASLAB = 2**26                    # B; of the slice
 SLICE = {"stripe": 4, "mirror": 2, "raidz1": 1, "raidz2": 1}    # top-level vdevs that are simulated: four disks at least
 LOG_RECORDS = 2000                  # blocks that the transaction logs go round in
-HOT_SHARE = 0.2                     # "the hottest fifth" of the priors
 MIN_MAIL = 10**12                  # B in the whole machine, logs included; cache_hits of the priors is for 1 to 10 TB
 
 
@@ -106,7 +105,7 @@ def _load(values: dict, part: float) -> dict:
         "n_users": n_users, "cpu_ns": round(pages * values["page_cpu_ns"]), "n_cpus": 2**14,
         "reads": float(pages * read_share * blocks + half * changed), "dirtied": float(changed),
         "redo_bytes": round(pages * values["log_per_transfer"] * values["log_bytes"]),
-        "hot_share": HOT_SHARE, "hot_hits": values["hot_accesses"],
+        "hot_share": appliance.HOT_SHARE, "hot_hits": values["hot_accesses"],
         "neighbours": 1 - 1 / values["pages_per_write"], "cached": values["cache_hits"],
         "dirty_target": dirty // 2, "max_dirty": dirty, "n_writers": 1,
         "writes_per_batch": min(4096, max(1, round(values["writer_outstanding"] * part)))}

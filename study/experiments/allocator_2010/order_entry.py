@@ -44,7 +44,6 @@ TPS, CV = "database.tps", "tps.cv"
 CYCLE = "lutz-cycle"
 DATABASE_BYTES = 350e9          # data and logs; the document
 REDO_LOG_BYTES = 6 * 2**30      # of them, all redo logs together: three of 2 GiB, a usual size
-HOT_SHARE = 0.2                 # "the hottest fifth" of the priors
 PARTS_OF_AGE = 2.0              # turnovers that the pool ages at one measured pace
 STEP_S, STEPS_TO_SETTLE = 1.0, 120    # in which users start: until writes and changes are in balance
 WARM_S = 1.0                    # of a run, simulated before its window: queues and dirty buffers are as they were before it
@@ -87,7 +86,8 @@ def _workload(values: dict, record: int, scale: int) -> dict:
     stock = values["dirty_buffers"] * 4096 / record / scale
     return {
         "cpu_ns": round(values["cpu_ns"]), "reads": float(values["reads_per_transaction"]), "dirtied": float(dirtied),
-        "redo_bytes": round(values["redo_bytes"]), "hot_share": HOT_SHARE, "hot_hits": float(values["hot_accesses"]),
+        "redo_bytes": round(values["redo_bytes"]),
+        "hot_share": appliance.HOT_SHARE, "hot_hits": float(values["hot_accesses"]),
         "dirty_target": int(stock / 2), "max_dirty": outstanding + int(stock + 2 * dirtied) + 1,
         "n_writers": n_writers, "writes_per_batch": max(1, outstanding // n_writers), "n_cpus": int(values["n_cpus"]),
         "record_bytes": record, "n_records": int((DATABASE_BYTES - REDO_LOG_BYTES) / record / scale),

@@ -32,6 +32,7 @@ from study.ensembles.ensembles import AFTER, BEFORE, VARIANTS
 from study.ensembles.processors import on_all_processors
 from study.experiments.protocol import Comparison, case_of, table_of
 from study.experiments.vdev_cache_2007 import cache_lines
+from study.experiments.vdev_cache_2007.disks import OF_2007, first_byte
 from study.grades import claim_predictions
 from study.machines import hardware
 
@@ -40,8 +41,6 @@ ERAS = {BEFORE: "onnv_69", AFTER: "onnv_70"}
 FITTED = "overhead_ns"          # of a command of the drive: the one constant
 FIT_RANGE_NS = (1e3, 20e6)
 NCQ_DEPTH = 32                  # commands; SATA
-OF_2007 = "of 2007"             # the disk as in the priors, and not one of data/hardware
-HALF_FULL = 0.5                 # of a disk lies in front of the files, if the pool is not new
 KIB, MIB, GIB = 2**10, 2**20, 2**30
 RECORDED_LEAF, RECORDED, RECORDED_COMMANDS = 7, 200_000, 100_000
 
@@ -85,7 +84,7 @@ def with_values(machine: Setup, values: dict) -> Setup:
     parts = ensembles.apply(priors.read(EXPERIMENT), values, machine._asdict())
     parts["disk"] = parts["disk"]._replace(**queueing)
     parts["is_preallocated"] = values["start"] == "as preallocated"
-    parts["first_byte"] = int(HALF_FULL * parts["disk"].disk_bytes) if values["pool"] == "half full" else 0
+    parts["first_byte"] = first_byte(parts["disk"], values["pool"])
     return Setup(**parts)
 
 

@@ -41,6 +41,7 @@ from study.ensembles import ensembles, kept
 from study.ensembles.effects import Effect
 from study.ensembles.ensembles import AFTER, BEFORE, VARIANTS
 from study.experiments.protocol import Comparison, case_of, table_of
+from study.experiments.vdev_cache_2007.disks import OF_2007, first_byte
 from study.experiments.vdev_cache_2007.timeline import Timeline
 from study.grades import claim_predictions
 from study.machines import hardware
@@ -51,8 +52,6 @@ CACHE_OFF_BYTES = 1             # zfs_vdev_cache_max: larger reads bypass the ca
 FITTED = "copy_ns"              # CPU time to copy a MiB to the reader: the one constant
 FIT_RANGE_NS = (50e3, 20e6)
 INDIRECT_POINTERS = 128         # in an indirect block of 16 KiB
-OF_2007 = "of 2007"             # the disk as in the priors, and not one of data/hardware
-HALF_FULL = 0.5                 # of a disk lies in front of the files, if the pool is not new
 KIB, MIB, GIB = 2**10, 2**20, 2**30
 RECORDED_LEAF, RECORDED = 7, 200_000
 LABELS_OF = {BEFORE: "vdev cache on", AFTER: "vdev cache off"}
@@ -98,7 +97,7 @@ def with_values(machine: Setup, values: dict) -> Setup:
     """`machine` with values of the priors and switches."""
     parts = ensembles.apply(priors.read(EXPERIMENT), values, machine._asdict())
     parts["readers"] = parts["readers"]._replace(file_bytes=int(values["file_gib"] * GIB))
-    parts["first_byte"] = int(HALF_FULL * parts["disk"].disk_bytes) if values["pool"] == "half full" else 0
+    parts["first_byte"] = first_byte(parts["disk"], values["pool"])
     return Setup(**parts)
 
 

@@ -16,9 +16,8 @@ def test_eras_differ_in_what_the_time_line_says():
                         if getattr(old, name) != getattr(new, name)})
         before = now
     assert changes == [{"fill_rule"}, {"fill_rule", "exists", "for_all"},
-                       {"tick_of_creation", "agreeing_marks", "rewrites_read", "uncached_read",
-                        "copies_o_sync", "counts_fetched", "lists_late", "gang", "boost_bytes", "delay_ns",
-                        "timeout_ns", "from_sync", "rule", "uberblock_vdevs"},
+                       {"agreeing_marks", "rewrites_read", "uncached_read", "copies_o_sync", "counts_fetched", "lists_late",
+                        "gang", "boost_bytes", "delay_ns", "timeout_ns", "from_sync", "rule", "uberblock_vdevs"},
                        {"agreeing_marks", "headroom", "again_ns", "norw"},
                        {"read_gap_bytes", "picker", "cpus_pct"},
                        {"max_pending", "write_gap_bytes", "cache_fill_priority", "covered_if_missed",

@@ -233,6 +233,9 @@ def test_the_paper_quotes_the_speeds_of_the_record():
         low, high = min(row[name] for row in rows), max(row[name] for row in rows)
         assert f"{low} to {high}" in quoted
         assert f"{low} to {high} ns" in speed_table.real_code_speed()
+    for low, high in (measured["side_by_side"][name] for name in ("exact", "fast")):
+        assert f"{low} to {high}" in quoted
+        assert f"{low} to {high} times" in speed_table.real_code_speed().replace("\n", " ")
 
 
 def test_the_words_of_grades_are_explained_on_one_claim_before_they_are_used():

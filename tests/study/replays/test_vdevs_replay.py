@@ -12,13 +12,16 @@ import pytest
 from conftest import one_sentence
 
 from defects.pools import DEFECTS, DIFFERENCE, NOTHING
+from model.zfs.eras import era
 from model.zfs.metaslab.new_pool import metaslab_shift
 from model.zfs.metaslab.state import LOG, NORMAL, TopVdev
 from model.zfs.vdev.raid import MIRROR, RAIDZ, SINGLE
 from study.errors import UserError
 from study.project import DATA
 from study.replays.alloc_trace import AMBIGUOUS, AllocReplay, read_places, read_trace, recorded_with
-from study.replays.pool import replay_pool, replays_of
+from study.replays.pool import ERA_OF, drive, replay_pool, replays_of
+from study.replays.pool_rows import rows_of
+from study.replays.pool_states import after_txgs
 from study.replays.recorded_vdevs import read_pools, vdevs_of
 from study.replays.verify import readable
 from support.processes import interpreted
@@ -123,18 +126,48 @@ def test_a_vdev_that_is_added_gives_blocks_from_the_next_txg_on(tmp_path):
         assert set(vdevs[12:]) == {0, 1}
 
 
-def test_a_vdev_with_blocks_in_its_first_state_gave_them_at_once(tmp_path):
-    blocks = [row(0, 256) for _ in range(6)]
-    rows = [*blocks, row(2, 0, 4), row(5, 0, 1), *blocks, row(2, 0, 5)]
-    path = saved(tmp_path, rows, [{"asize": 2**22, "ms_count": 32}, {}])
-    states = pd.DataFrame({"txg": ["4", "5"], "synced_alloc": "0", "n_loaded": "0", "loaded_free_segs": "0",
-                           "fnv64_weights": "0", "alloc1": ["0", "0"]})
-    for first, vdevs in (("0", {0}), ("131072", {0, 1})):
-        states.loc[1, "alloc1"] = first
-        states.to_csv(tmp_path / "states.csv", index=False)
-        to = tmp_path / "out.parquet"
-        replay_pool(path, "141_df", vdevs_of(path, "103_ff"), expect_txg=tmp_path / "states.csv", to=to)
-        assert set(read_places(to, 12, 2).vdev.tolist()) == vdevs
+def later_vdevs(first_txg):
+    """Rows of six transaction groups; vdev 2 is added in the first one, vdev 1 in the third."""
+    blocks, rows = [row(0, 256) for _ in range(6)], []
+    for txg in range(6):
+        rows += [row(5, 0, {0: 2, 2: 1}[txg])] if txg in (0, 2) else []
+        rows += [*blocks, row(1, 256, 6 * txg), row(2, 0, first_txg + txg)]
+    return rows
+
+
+def recorded(folder, rows, variant):
+    """A recording of a pool of three vdevs as the model decides it."""
+    path = saved(folder, rows, [{"asize": 2**22, "ms_count": 32}, {}, {}], variant)
+    vdevs = vdevs_of(path, variant)
+    replay_pool(path, variant, vdevs, to=folder / f"mvX__{variant}__off.parquet")
+    driven = drive(era(ERA_OF[variant]).metaslab, rows_of(read_trace(path), len(vdevs)), vdevs)
+    after_txgs(driven.decided, vdevs).to_csv(folder / f"mvX_{variant}_txg.csv", index=False)
+    return path
+
+
+def test_a_vdev_that_is_added_in_the_txg_of_creation_gives_blocks_at_once(tmp_path):
+    for variant in ("103_ff", "117_df", "141_df", "141_ndf"):
+        path = recorded(tmp_path, later_vdevs(4), variant)
+        states = pd.read_csv(tmp_path / f"mvX_{variant}_txg.csv")
+        assert (states.alloc2[0] > 0, states.alloc1[2], states.alloc1[3] > 0) == (True, 0, True)
+        assert [replay.differs for replay in replays_of(path)] == [False]
+
+
+def test_what_was_recorded_does_not_decide_when_an_added_vdev_has_room(study, tmp_path):
+    """Any answer may be wrong, also those that agree with each other: of a pool whose vdev had room at once."""
+    path, states = recorded(tmp_path, later_vdevs(4), "141_df"), tmp_path / "mvX_141_df_txg.csv"
+    assert study("verify", tmp_path).returncode == 0
+    table = pd.read_csv(states, dtype=str)
+    for name in table.columns[1:]:
+        altered = table.copy()
+        altered.loc[2, name] = "4096" if altered.loc[2, name] == "0" else "0"
+        altered.to_csv(states, index=False)
+        assert [text.partition(" ")[0] for replay in replays_of(path) for text in replay.others] == [name]
+    table["txg"] = (table["txg"].astype(int) + 2).astype(str)
+    table.to_csv(states, index=False)
+    saved(tmp_path, later_vdevs(6), [{"asize": 2**22, "ms_count": 32}, {}, {}], "141_df")
+    done = study("verify", tmp_path)
+    assert (done.returncode, "differences in 36 allocations" in done.stdout) == (1, True)
 
 
 def test_states_of_a_vdev_that_is_not_there_yet_are_not_compared(tmp_path):
@@ -227,6 +260,8 @@ def test_the_command_takes_the_pool_from_its_file(study, tmp_path):
     (tmp_path / "pools.jsonl").write_text("")
     done = study(*command, "--pools", tmp_path / "pools.jsonl")
     assert "has no line for trace mv2open and variant 141_df" in one_sentence(done)
+    done = study(*command, "--pools", tmp_path / "none.jsonl")
+    assert "none.jsonl is not there; name the file" in one_sentence(done)
     shutil.copy(ops, tmp_path)
     alone = study("replay", "alloc", tmp_path / ops.name, "--variant", "141_df")
     assert "give --pools, or --metaslabs and --metaslab-size" in one_sentence(alone)

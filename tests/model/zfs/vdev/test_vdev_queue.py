@@ -459,7 +459,7 @@ def test_an_empty_queue_issues_nothing():
 
 @pytest.mark.parametrize("bad", [{"max_pending": 0}, {"min_pending": -1}, {"ramp_rate": 0}, {"time_shift": -1},
                                  {"aggregation_bytes": -1}, {"read_gap_bytes": 0.5}, {"agreeing_marks": 256},
-                                 {"scrub_priority": -1}, {"tick_of_creation": 2}, {"reserved_slots": 35},
+                                 {"scrub_priority": -1}, {"reserved_slots": 35},
                                  {"reserved_slots": -1}, {"dynamic_pending_ns": -1}, {"dynamic_window": 0}])
 def test_bad_parameters_are_one_sentence(bad):
     (name, value), = bad.items()
