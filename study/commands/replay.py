@@ -103,7 +103,9 @@ def replay_disk(
 
     Example: study replay disk data/examples/drive-trace.csv --disk data/examples/drive.json
     """
+    from study.replays import public_formats
     from study.replays.disk import per_request, replay_disk
+    public_formats.refuse(trace)
     if to is not None:
         refuse_unwritable(to)
         refuse_overwriting(to, trace, disk, seek)

@@ -38,7 +38,7 @@ def ranking(analysis: Analysis, published: float | None = None) -> Figure:
 
 
 def scatter(analysis: Analysis) -> Figure:
-    """The statistic against throughput, each run in the colour of its place in the series, and the line of least squares."""
+    """The statistic against throughput, each test run in the colour of its place in time, and the line of least squares."""
     figure, axes = canvas(aspect=0.75)
     x, y = analysis.table[analysis.statistic].to_numpy(float), analysis.table[analysis.outcome].to_numpy(float)
     dots = axes.scatter(x, y, c=analysis.table.index, cmap="viridis", s=14, lw=0)
@@ -46,7 +46,7 @@ def scatter(analysis: Analysis) -> Figure:
     axes.plot(ends, analysis.fit.params[0] + analysis.fit.params[1] * ends, color=RED, lw=1.2)
     axes.annotate(f"R² = {analysis.fit.rsquared:.2f}", (0.04, 0.93), xycoords="axes fraction")
     bar = figure.colorbar(dots, ax=axes, pad=0.02, aspect=30, ticks=_whole())
-    bar.set_label("run, in the order of time")
+    bar.set_label("test run, in the order of time")
     bar.outline.set_visible(False)
     axes.locator_params(axis="x", nbins=5)
     axes.set_xlabel(_label(analysis, analysis.statistic))
@@ -55,35 +55,35 @@ def scatter(analysis: Analysis) -> Figure:
 
 
 def over_runs(analysis: Analysis) -> Figure:
-    """Throughput and the statistic, run by run."""
+    """Throughput and the statistic, by test run."""
     figure, panels = canvas(aspect=0.8, rows=2, sharex=True)
     for axes, name, colour in zip(panels, (analysis.outcome, analysis.statistic), (BLACK, BLUE), strict=True):
         axes.plot(analysis.table.index, analysis.table[name], "o-", color=colour, ms=2.5, lw=0.8)
         axes.set_ylabel(_label(analysis, name))
         axes.margins(y=0.12)
     panels[1].xaxis.set_major_locator(_whole())
-    panels[1].set_xlabel(f"run, in the order of time ({len(analysis.table)} that count as {analysis.row.n_eff:.0f})")
+    panels[1].set_xlabel(f"test run, in the order of time ({len(analysis.table)} that count as {analysis.row.n_eff:.0f})")
     figure.align_ylabels(panels)
     return figure
 
 
 def residuals(analysis: Analysis) -> Figure:
-    """What the line leaves: run by run, and against how much a run could bend it; the size of a dot is how much it does."""
+    """What the line leaves: by test run, and against how much each could bend it; the size of a dot is how much it does."""
     figure, (above, below) = canvas(aspect=1.15, rows=2)
     seen, runs = analysis.influence, analysis.table.index.to_numpy()
     marked = seen.marked.to_numpy()
     above.axhspan(-2, 2, color=GREY, alpha=0.15, lw=0)
     above.plot(runs, seen.residual, "o-", color=BLUE, ms=2.5, lw=0.6)
     above.xaxis.set_major_locator(_whole())
-    above.set_xlabel("run, in the order of time")
+    above.set_xlabel("test run, in the order of time")
     below.axhspan(-2, 2, color=GREY, alpha=0.15, lw=0)
     for mine, colour in ((~marked, BLUE), (marked, RED)):
         below.scatter(seen.hat[mine], seen.residual[mine], s=4 + 300 * seen.cook[mine], color=colour, alpha=0.6, lw=0)
     for place in np.flatnonzero(marked):
-        below.annotate(f"run {runs[place]}", (seen.hat[place], seen.residual[place]), (-5, -3), textcoords="offset points",
-                       fontsize=7, color=RED, ha="right")
+        below.annotate(f"test run {runs[place]}", (seen.hat[place], seen.residual[place]), (-5, -3),
+                       textcoords="offset points", fontsize=7, color=RED, ha="right")
         above.plot(runs[place], seen.residual[place], "o", color=RED, ms=3.5)
-    below.set_xlabel("hat value: how much the run could bend the line")
+    below.set_xlabel("hat value: how much the test run could bend it")
     for axes in (above, below):
         axes.axhline(0, color=GREY, lw=0.6)
         axes.set_ylabel("studentised residual")
@@ -110,7 +110,7 @@ def both(table: pd.DataFrame, published: float) -> Figure:
 
 
 def _whole() -> MaxNLocator:
-    """Ticks at whole runs; a locator belongs to one axis."""
+    """Ticks at whole test runs; a locator belongs to one axis."""
     return MaxNLocator(6, integer=True)
 
 

@@ -39,7 +39,7 @@ def lines_over_time(runs: list[Lines]) -> Figure:
         axes.fill_between(time_s, metadata, step="post", color=BLUE, label="brought in by metadata", lw=0)
         axes.fill_between(time_s, metadata, metadata + data, step="post", color=ORANGE, label="brought in by data", lw=0)
         axes.axhline(run.limit, color=GREY, lw=0.6, ls="--", label="zfs_vdev_cache_size")
-        axes.set_title(f"{run.rule.label}\n{run.answered:.0%} of metadata answered, "
+        axes.set_title(f"{run.rule.label}\n{100 * run.answered:.0f} % of metadata answered, "
                        f"{run.kib_per_record:.1f} KiB moved a record", loc="left", fontsize=7, pad=2)
     panels[0].set_ylim(0, 1.12 * max(1, runs[0].limit))
     panels[-1].set_xlabel("time after a cold start (s)")

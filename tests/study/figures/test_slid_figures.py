@@ -46,6 +46,11 @@ def ladder(rate):
                          "low": rate / 1000, "tps": rate / 30, "high": rate})
 
 
+def gains(low, high):
+    return pd.DataFrame({"step": ["only metadata in the ARC", "records of 8 KiB, the page of the database"],
+                         "low": [low, 1.0], "middle": [low, 2.0], "high": [high, 5.0], "is_safe": [False, True]})
+
+
 CASES = [
     (lambda runs: filebench_oltp.throughput(runs, {"before": 123_456.0, "after": 234_567.0}), oltp(10, 234_567)),
     (lambda runs: filebench_oltp.throughput(runs, {"before": 1.0, "after": 1.0}), oltp(1, 1)),
@@ -58,7 +63,8 @@ CASES = [
     (lambda table: exchange.pool_forecast(table, 128.0), pool(4.0)),
     (lambda table: ladders.rates(table, [50.0, 70.0, 5000.0], [1.0, 2e5, 2e5]),
      pd.DataFrame({"rung": [1, 2, 3], "rate": [1, 9, 123_456]})),
-    (advice.ladder, ladder(1_234_567.0)), (advice.ladder, ladder(3.0)),
+    (advice.ladder, ladder(1_234_567.0)), (advice.ladder, ladder(3.0)), (advice.gains, gains(-80.0, -75.0)),
+    (advice.gains, gains(-1.0, 1900.0)),
 ]
 
 
@@ -67,6 +73,17 @@ CASES = [
 @pytest.mark.parametrize(("draw", "data"), CASES)
 def test_nothing_is_cut(draw, data, note, width):
     assert edge_is_white(drawing.render(sliders._noted(draw, note), data, width=width, formats=("png",))["png"])
+
+
+@pytest.mark.parametrize("table", [gains(-80.0, -75.0), gains(-1.0, 1900.0)])
+def test_the_outermost_gain_keeps_clear_of_the_axis_and_each_colour_has_a_key(table):
+    figure = advice.gains(table)
+    axes, = figure.axes
+    left, right, lowest, highest = axes.transScale.transform(
+        [(x, 0) for x in (*axes.get_xlim(), table.low.min(), table.high.max())])[:, 0]
+    assert min(lowest - left, right - highest) > 0.02 * (right - left)
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["safe", "trades safety"]
+    assert len(advice.gains(table[table.is_safe]).legends[0].get_texts()) == 1
 
 
 def test_an_edge_that_cuts_is_seen():

@@ -1,0 +1,46 @@
+"""Disk traces as they are published: which format a file has, and what of it a replay would need."""
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+from study.errors import UserError
+
+SEEN = 4096     # bytes at the beginning of a file
+COLUMNS = ("op (R or W), block and count (of 512 B), service_us (us from issue to completion) and gap_us (us of idle time "
+           "until the next request)")
+
+
+class Format(NamedTuple):
+    """A format of traces that is not read here."""
+
+    name: str
+    first_line: re.Pattern[str]
+    service: str  # where its service times are; empty where it has none
+
+
+FORMATS = (
+    Format("a trace of MSR Cambridge", re.compile(r"Timestamp,Hostname,|\d{15,20},[^,]+,\d+,(Read|Write),\d+,\d+,\d+"),
+           "ResponseTime, of 100 ns"),
+    Format("an iolog of fio", re.compile(r"fio version \d+ iolog"), ""),
+    Format("text of blkparse", re.compile(r"\s*\d+,\d+\s+\d+\s+\d+\s+\d+\.\d+\s+\d+\s+[A-Z]+\s+[A-Z]+\s"),
+           "the time of C less that of D, of one request, in s"),
+    Format("a trace of MQSim", re.compile(r"\d+ \d+ \d+ \d+ [01]$"), ""),
+    Format("a trace of DiskSim", re.compile(r"\d+\.\d+ \d+ \d+ \d+ \d+$"), ""),
+)
+
+
+def refuse(path: Path) -> None:
+    """A UserError if the file is in one of FORMATS: what it is, and what a replay needs instead. A pipe is not looked
+    into, as nothing of it may be read twice."""
+    if not path.is_file():
+        return
+    with open(path, "rb") as file:
+        begin = file.read(SEEN).decode("latin-1").lstrip("\r\n")
+    first = begin.splitlines()[0] if begin else ""
+    for name, first_line, service in FORMATS:
+        if first_line.match(first):
+            if service:
+                raise UserError(f"{path} is {name}, which is not read here; make a CSV of {COLUMNS}; service times are "
+                                f"{service}")
+            raise UserError(f"{path} is {name}, which has no service times, so that nothing can be compared; give a trace "
+                            f"that was measured, as a CSV of {COLUMNS}")

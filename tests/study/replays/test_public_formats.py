@@ -1,0 +1,36 @@
+"""A disk trace in a public format is refused by the name of its format."""
+import pytest
+
+from study.errors import UserError
+from study.replays import public_formats
+
+MSR = "128166372003225918,srv,1,Write,7480918016,4096,244620\n"
+BLKPARSE = "  8,16   0        1   0.000000000  5529  Q  WS 14611168 + 8 [kworker/1:1]\n"
+
+
+@pytest.mark.parametrize(("text", "name", "service"), [
+    ("Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\r\n" + MSR, "MSR Cambridge", "of 100 ns"),
+    (MSR, "MSR Cambridge", "of 100 ns"),
+    ("fio version 3 iolog\n0 /dev/sdx add\n", "fio", None),
+    (BLKPARSE, "blkparse", "C less that of D"),
+    ("0 1 14611168 8 0\n48513 1 7557296 8 1\n", "MQSim", None),
+    ("0.000000 0 14611168 8 0\n", "DiskSim", None)])
+def test_a_public_format_is_named_with_what_a_replay_needs(tmp_path, text, name, service):
+    path = tmp_path / "trace"
+    path.write_text(text, newline="")
+    with pytest.raises(UserError, match=f" of {name}, which ") as error:
+        public_formats.refuse(path)
+    told = str(error.value)
+    assert "\n" not in told
+    assert public_formats.COLUMNS in told
+    assert service in told if service else "has no service times" in told
+
+
+@pytest.mark.parametrize("content", [b"op,block,count,service_us,gap_us\nR,1,1,1,1\n", b"", b"\n\n", b"\x1f\x8b\x00\xff",
+                                     b"1,2,3,4,5\n"])
+def test_anything_else_is_left_to_the_reader(tmp_path, content):
+    path = tmp_path / "trace"
+    path.write_bytes(content)
+    public_formats.refuse(path)
+    public_formats.refuse(tmp_path)
+    public_formats.refuse(tmp_path / "missing")
