@@ -57,10 +57,15 @@ def data_file(name: str) -> Path:
     return path
 
 
+def is_declared(name: str) -> bool:
+    """Whether this process may read `data/<name>`: it is no batch run, or one that has declared it."""
+    declared = os.environ.get("STUDY_READS")
+    return declared is None or name in json.loads(declared)
+
+
 def refuse_undeclared(name: str) -> None:
     """UserError if this process is a batch run that has not declared `data/<name>`."""
-    declared = os.environ.get("STUDY_READS")
-    if declared is not None and name not in json.loads(declared):
+    if not is_declared(name):
         raise UserError(f"this notebook reads data/{name} without saying so; add it to `reads` in study/runs/catalogue.py")
 
 

@@ -69,7 +69,8 @@ def reproduce(
     only: Annotated[list[str] | None, typer.Option(help="Run only this notebook (name or its number).")] = None,
     draws: Annotated[int | None, typer.Option(min=2, help="Draws of the priors, not the default.")] = None,
     workers: Workers = None,
-    accept: Annotated[bool, typer.Option(help="Rewrite paper/results.json with what comes out.")] = False,
+    accept: Annotated[bool, typer.Option(help="Rewrite paper/results.json and data/ensembles with what comes out.")] = False,
+    whole: Annotated[bool, typer.Option("--whole", help="Read no kept ensemble: simulate every case.")] = False,
     cell_seconds: CellSeconds = 3600,
     run_seconds: RunSeconds = None,
     memory_gb: MemoryGB = None,
@@ -78,20 +79,22 @@ def reproduce(
 ) -> None:
     """Everything: run the notebooks, print the scoreboard, write figures, results and paper/paper.pdf.
 
-    A run that has been done is not repeated. Exits with 1 when a run fails or the results differ from the committed
-    paper/results.json. With --draws the scoreboard is of these runs, and nothing is compared or written to the paper.
+    A run that has been done is not repeated. Of a kept ensemble a handful of cases is simulated anew. Exits with 1 when
+    a run fails or the results differ from the committed paper/results.json. With --draws the scoreboard is of these runs, and nothing is compared or written to the paper.
     """
     from study.commands import reproduction
     limits = _limits(cell_seconds, memory_gb, run_seconds)
     if dry_run:
         from study.commands import status
-        status.show(reproduction.plans_of(only or [], draws), as_json, out)
+        status.show(reproduction.plans_of(only or [], draws, whole), as_json, out)
         return
     if draws is not None:
         if accept:
             raise UserError("--accept takes what the defaults give and --draws is none of them; leave one of the two out")
+        if whole:
+            raise UserError("--draws with another number than the default simulates every case; leave --whole out")
         raise typer.Exit(reproduction.with_draws(only or [], draws, workers, limits, as_json, out))
-    made = reproduction.reproduce(only or [], workers, accept, limits, err if as_json else out)
+    made = reproduction.reproduce(only or [], workers, accept, whole, limits, err if as_json else out)
     give(made, as_json, lambda: None)       # as text, it was said while it was made
     raise typer.Exit(made.code)
 

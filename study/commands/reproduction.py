@@ -26,15 +26,15 @@ class Reproduced(NamedTuple):
     paper: Path | None = None
 
 
-def reproduce(only: list[str], workers: int | None, accept: bool, limits: Limits, out: Console) -> Reproduced:
+def reproduce(only: list[str], workers: int | None, accept: bool, whole: bool, limits: Limits, out: Console) -> Reproduced:
     """Run what has not been run, then make everything that follows from it. Raises UserError, before anything is run, where
-    the paper has a number of its own."""
+    the paper has a number of its own. `whole`: no kept ensemble is read."""
     sources.refuse_wrong()
-    outcomes = run_plans(plans_of(only, None), workers, limits, out)
+    outcomes = run_plans(plans_of(only, None, whole), workers, limits, out)
     failed = [outcome for outcome in outcomes if outcome.status != "ok"]
     again = sum(outcome.again for outcome in outcomes)
     out.print(f"{len(outcomes) - len(failed)} of {len(outcomes)} notebooks went well, {again} of them run now")
-    plans = all_plans()
+    plans = all_plans(whole)
     missing = [planned.name for planned in plans if not done_before(planned)]
     if missing:
         out.print(f"no scoreboard, results and paper without {', '.join(missing)}")
@@ -49,7 +49,8 @@ def reproduce(only: list[str], workers: int | None, accept: bool, limits: Limits
     changed = results.differences(accepted, new)
     if accept:
         export.accept(new, plans)
-        kept.keep(planned.folder for planned in plans)
+        if made := kept.keep(planned.folder for planned in plans):
+            out.print(f"kept in data/ensembles: {', '.join(made)}; their notebooks run once more with them", soft_wrap=True)
     paper, used = typeset.build(plans, board), uses(changed, plans)
     out.print(f"typeset {os.path.relpath(paper)}", soft_wrap=True)
     return Reproduced(_verdict(used, accept, out), list(map(scoreboard.in_short, outcomes)), [], used, accept, paper)
@@ -62,11 +63,11 @@ def with_draws(only: list[str], draws: int, workers: int | None, limits: Limits,
     return int(any(outcome.status != "ok" for outcome in outcomes))
 
 
-def plans_of(only: list[str], draws: int | None) -> list[Plan]:
+def plans_of(only: list[str], draws: int | None, whole: bool = False) -> list[Plan]:
     """What is to be run: all notebooks or `only` some, and with so many draws those that draw."""
     paths = [catalogue.find(name) for name in only] or catalogue.books()
     if draws is None:
-        return [plan(path) for path in paths]
+        return [plan(path, whole=whole) for path in paths]
     drawing = [path for path in paths if (listed := catalogue.entry(path)) and "draws" in listed.parameters]
     if not drawing:
         raise UserError(f"none of {', '.join(path.stem for path in paths)} draws from priors; leave --draws out")
@@ -78,8 +79,7 @@ def _verdict(changed: dict[str, list[str]], accept: bool, out: Console) -> int:
         for text in (f"  {line}", *(f"      {use}" for use in used)):
             out.print(text, soft_wrap=True)
     if accept:
-        out.print(f"results accepted: {len(changed)} changes in paper/results.json. Ensembles that were simulated whole are "
-                  "kept in data/ensembles: their notebooks run once more", soft_wrap=True)
+        out.print(f"results accepted: {len(changed)} changes in paper/results.json")
         return 0
     if changed:
         out.print(f"{len(changed)} results differ from paper/results.json; if that is meant: make results")
@@ -114,8 +114,8 @@ def run_plans(plans: list[Plan], workers: int | None, limits: Limits, console: C
         try:
             outcomes |= {done.plan.run_id: done for done in batch.run_all(pending.values(), workers, limits, console)}
         except batch.Interrupted as stop:
-            kept = sum(outcome.status == "ok" for outcome in stop.outcomes)
-            console.print(f"stopped by {stop}; {kept} of {len(pending)} runs are finished and kept, the same command "
+            finished = sum(outcome.status == "ok" for outcome in stop.outcomes)
+            console.print(f"stopped by {stop}; {finished} of {len(pending)} runs are finished and kept, the same command "
                           "goes on with the rest", soft_wrap=True)
             raise SystemExit(128 + stop.signum) from None
         finally:

@@ -14,9 +14,11 @@ from study.runs import catalogue
 from study.runs.folder import MANIFEST, manifest
 from study.runs.plan import Plan, all_plans, done_before, missing, plan
 
+ENSEMBLE = "ensemble "
+
 
 class State(NamedTuple):
-    """Of a notebook with its parameters."""
+    """Of a notebook with its parameters, or of a kept ensemble (ENSEMBLE and its name)."""
     name: str
     state: str
     minutes: float | None       # that it would run; None if it would not
@@ -31,7 +33,7 @@ def show(plans: Iterable[Plan], as_json: bool, out: Console) -> None:
 def show_all(as_json: bool, out: Console) -> None:
     """The notebooks of the study with their defaults, their kept ensembles, and notebooks of the user's own as they were run
     last."""
-    _give([state_of(planned) for planned in all_plans()] + _ensembles() + _own(), as_json, out)
+    _give([*map(state_of, all_plans()), *_own(), *_ensembles()], as_json, out)
 
 
 def when(started: str) -> str:
@@ -60,20 +62,20 @@ def _minutes(planned: Plan, before: list[dict[str, Any]]) -> float:
 
 
 def _ensembles() -> list[State]:
-    """Of each ensemble that a notebook keeps, whether it counts; minutes of one processor, which the notebook takes longer
-    where it does not."""
-    return [_state_of_ensemble(name) for listed in catalogue.STUDY.values() for name in listed.keeps]
+    """Of each ensemble that a notebook keeps, whether code and data are those of today. It runs within its notebook."""
+    return [State(f"{ENSEMBLE}{name}", _state_of_ensemble(name), None)
+            for listed in catalogue.STUDY.values() for name in listed.keeps]
 
 
-def _state_of_ensemble(name: str) -> State:
+def _state_of_ensemble(name: str) -> str:
     from study.ensembles import kept  # brings Arrow and Numba along
-    file, shown = kept.file_of(name), f"ensemble {name}"
+    file = kept.file_of(name)
     if not file.exists():
-        return State(shown, "not kept: simulated whole, within the notebook", None)
+        return "not kept: simulated whole"
     of_file = kept.facts(file)
     if kept.is_current(of_file):
-        return State(shown, "kept", None)
-    return State(shown, "of older code or data: simulated whole, within the notebook", int(of_file[kept.SECONDS]) / 60)
+        return "kept, of the code and data of today"
+    return f"of older code or data: simulated whole, in {_in_words(int(of_file[kept.SECONDS]) / 60)} of one processor"
 
 
 def _own() -> list[State]:
@@ -104,9 +106,10 @@ def _say(states: list[State], out: Console) -> None:
     for state in states:
         shown.add_row(state.name, state.state, "" if state.minutes is None else _in_words(state.minutes))
     out.print(shown)
-    to_run = [state.minutes for state in states if state.minutes is not None]
-    out.print(f"{len(to_run)} of {len(states)} would run, one after another in {_in_words(sum(to_run))}" if to_run
-              else f"{len(states)} are current; nothing would run")
+    notebooks = [state for state in states if not state.name.startswith(ENSEMBLE)]
+    to_run = [state.minutes for state in notebooks if state.minutes is not None]
+    out.print(f"{len(to_run)} of {len(notebooks)} would run, one after another in {_in_words(sum(to_run))}" if to_run
+              else f"{len(notebooks)} are current; nothing would run")
 
 
 def _in_words(minutes: float) -> str:

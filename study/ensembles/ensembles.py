@@ -57,6 +57,11 @@ def apply(known: priors.Known, values: dict, parts: dict) -> dict:
     return changed
 
 
+def parts_of(known: priors.Known) -> list[tuple[str, str]]:
+    """Where each value goes: what `apply` takes from the priors besides values."""
+    return [(prior.name, prior.of) for prior in (*known.priors, *known.switches)]
+
+
 def cases(known: priors.Known, n_draws: int, n_seeds: int, seed: int, share_of_numbers: float = 1.0) -> pd.DataFrame:
     """All cases: part, seed, and a column for each prior and switch. `share_of_numbers`: how many draws there are of the
     numbers alone for each of all that is not known; they are a hypercube of their own."""
@@ -88,11 +93,11 @@ def changed(case: dict, known: priors.Known) -> list[tuple]:
 
 
 def run(table: pd.DataFrame, simulate: Simulate, fit: Fit | None = None, variants: tuple[str, ...] = VARIANTS,
-        ensemble: kept.Kept | None = None) -> pd.DataFrame:
+        ensemble: kept.Ensemble | None = None) -> pd.DataFrame:
     """A row per case, and one more with `fitted` for each that is fitted: the case's columns, `fitted`, `reached` (False
     where no value of the constant meets the baseline), and `<variant>/<quantity>` for all variants; where the baseline is
-    not met, for the first one only. On all processors. The first case is always simulated; of the others what is kept of
-    `ensemble`, if that is still so (`study.ensembles.kept`)."""
+    not met, for the first one only. On all processors. The first case is always simulated. The others are read where
+    `ensemble` is kept, but for a handful (`study.ensembles.kept`)."""
     first, *others = cases_of = table.to_dict("records")
     rows, slope = _case(simulate, fit, variants, first)      # by itself: it compiles, and its slope serves the others
     of_others = kept.rows(ensemble, lambda *call: _case(*call)[0],

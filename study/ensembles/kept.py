@@ -1,18 +1,20 @@
 """Ensembles that are kept in `data/ensembles`: what was simulated of each case, so that it need not be simulated each time.
 
-    rows(Kept("exchange", __name__, (seconds,)), function, calls)
+    rows(Ensemble("exchange", __name__, (seconds,)), function, calls)
 
 gives what `function` returns for each of `calls`: rows, which are dicts of numbers. A kept file counts if it is of the same
 calls, code and data. Of its calls HANDFUL, drawn at random each time, are simulated anew. They must give what the file has,
-to DIGITS digits, or the run ends with `DoesNotComeOut`. All others are read.
+to DIGITS digits, or the run ends with `DoesNotComeOut`. All others are read. A digest tells whether the file was altered.
+So a call that no longer comes out is found in HANDFUL of as many runs as there are calls.
 
 Where no file counts, all calls are simulated. A batch run then writes the file into its own folder, and `study reproduce
---accept` copies it from there. Who wants all of an ensemble simulated anew removes its file.
+--accept` copies it from there. `study reproduce --whole` reads no file and simulates all calls.
 """
 import io
 import json
 import math
 import random
+import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -27,22 +29,28 @@ from model.jit import sources
 from study.ensembles.processors import on_all_processors
 from study.errors import UserError
 from study.pools import engine_share
-from study.project import DATA, data_files, digest, digest_of_files, refuse_undeclared, write_atomically
+from study.project import DATA, LOCK, data_files, digest, digest_of_files, is_declared, write_atomically
 from study.runs import record
 
 Row = dict[str, Any]
 FOLDER = DATA / "ensembles"
 HANDFUL = 3
 DIGITS = 6
-CALL, POOLS, SECONDS = "call", "pools", "processor_s"
-MADE_FROM = "made_from"
+CALL, POOLS = "call", "pools"                     # columns besides numbers
+MADE_FROM, SECONDS, ROWS = "made_from", "processor_s", "rows"
 
 
 class DoesNotComeOut(Exception):
     """A number of a kept ensemble is another one when it is simulated anew."""
 
 
-class Kept(NamedTuple):
+class Made(NamedTuple):
+    """What came of one call."""
+    rows: list[Row]
+    pools: list[dict[str, Any]]     # that the fast engine noted: see `study.pools.engine_share`
+
+
+class Ensemble(NamedTuple):
     """Which ensemble is meant, and what else than its calls makes it what it is."""
     name: str               # of the file data/ensembles/<name>.parquet
     maker: str              # module whose functions simulate it
@@ -60,30 +68,30 @@ def file_of(name: str) -> Path:
 
 # --- rows of calls --------------------------------------------------------------------------------------------------------
 
-def rows(ensemble: Kept | None, function: Callable[..., list[Row]], calls: list[tuple],
+def rows(ensemble: Ensemble | None, function: Callable[..., list[Row]], calls: list[tuple],
          key: Any = None) -> list[list[Row]]:
     """The rows of each of `calls`, in their order. `key` stands for the calls where they have functions in them. Of the
-    ensemble None nothing is kept."""
-    if ensemble is None:
+    ensemble None, and of a handful of calls, nothing is kept."""
+    if ensemble is None or len(calls) <= HANDFUL:
         return on_all_processors(function, calls)
     made_from = _made_from(ensemble, calls if key is None else key)
-    file = _of_today(ensemble, made_from)
-    if file is None or len(calls) <= HANDFUL:
+    if not _counts(ensemble, made_from):
         return _all(ensemble, made_from, function, calls)
-    known = read(file)
+    known = read(ensemble.file)
     drawn = sorted(random.SystemRandom().sample(range(len(calls)), HANDFUL))
-    for call, again in zip(drawn, on_all_processors(function, [calls[call] for call in drawn]), strict=True):
-        if difference := _difference(known[call][0], again):
-            raise DoesNotComeOut(f"data/ensembles/{ensemble.file.name}: {difference} in call {call}; find out why, or "
-                                 "remove the file, and all calls are simulated anew")
-    for _, pools in known:
-        engine_share.restore(pools)
-    print(f"{len(calls) - HANDFUL} of {len(calls)} cases are read from data/ensembles/{ensemble.file.name}. The other "
-          f"{HANDFUL}, drawn at random, were simulated anew and came out the same.")
-    return [of_call for of_call, _ in known]
+    again = on_all_processors(_with_pools, [(function, calls[call]) for call in drawn])
+    for call, new in zip(drawn, again, strict=True):
+        if difference := _difference(known[call], new):
+            raise DoesNotComeOut(f"data/ensembles/{ensemble.file.name}: {difference}, in call {call}; find out why, or "
+                                 "simulate all of them with study reproduce --whole")
+    for of_call in known:
+        engine_share.restore(of_call.pools)
+    print(f"{len(calls) - HANDFUL} of {len(calls)} cases are read from data/ensembles/{ensemble.file.name}. Numbers "
+          f"{', '.join(map(str, drawn))}, drawn at random, were simulated anew: the same to {DIGITS} digits.")
+    return [of_call.rows for of_call in known]
 
 
-def _all(ensemble: Kept, made_from: dict[str, str], function: Callable[..., list[Row]],
+def _all(ensemble: Ensemble, made_from: dict[str, str], function: Callable[..., list[Row]],
          calls: list[tuple]) -> list[list[Row]]:
     start = time.process_time()
     made = on_all_processors(_with_pools, [(function, call) for call in calls])
@@ -92,23 +100,26 @@ def _all(ensemble: Kept, made_from: dict[str, str], function: Callable[..., list
         folder = run / FOLDER.name
         folder.mkdir(exist_ok=True)
         write(folder / ensemble.file.name, made, made_from | {SECONDS: f"{seconds:.0f}"})
-    return [of_call for of_call, _ in made]
+    return [of_call.rows for of_call in made]
 
 
-def _with_pools(function: Callable[..., list[Row]], call: tuple) -> tuple[list[Row], list[dict]]:
+def _with_pools(function: Callable[..., list[Row]], call: tuple) -> Made:
     with engine_share.noted() as pools:
-        return function(*call), pools
+        return Made(function(*call), pools)
 
 
-def _difference(known: list[Row], again: list[Row]) -> str:
-    """The first number that differs, in words; "" if none does."""
-    if len(known) != len(again):
-        return f"{len(known)} rows are kept and {len(again)} come out"
-    for old, new in zip(known, again, strict=True):
-        for name in old.keys() | new.keys():
+def _difference(known: Made, again: Made) -> str:
+    """The first number that differs, in words; "" if none does. Of pools those that both have noted are compared: a thread
+    does not make, or note, what another has made before."""
+    if len(known.rows) != len(again.rows):
+        return f"{len(known.rows)} rows are kept and {len(again.rows)} come out"
+    for old, new in zip(known.rows, again.rows, strict=True):
+        for name in sorted(old.keys() | new.keys()):
             if not _same(old.get(name), new.get(name)):
                 return f"{name} is {old.get(name)} in the file and {new.get(name)} now"
-    return ""
+    noted = {pool["pool"]: pool for pool in known.pools}
+    return next((f"a pool is {noted[pool['pool']]} in the file and {pool} now" for pool in again.pools
+                 if noted.get(pool["pool"], pool) != pool), "")
 
 
 def _same(old: Any, new: Any) -> bool:
@@ -119,31 +130,35 @@ def _same(old: Any, new: Any) -> bool:
 
 # --- what an ensemble is made from ----------------------------------------------------------------------------------------
 
-def _made_from(ensemble: Kept, calls: Any) -> dict[str, str]:
+def _made_from(ensemble: Ensemble, calls: Any) -> dict[str, str]:
     return {"maker": ensemble.maker, "reads": json.dumps(ensemble.reads),
             "calls": digest([as_text((ensemble.of, calls)).encode()]), **_today(ensemble.maker, ensemble.reads)}
 
 
 def _today(maker: str, reads: Iterable[str]) -> dict[str, str]:
-    """Digests of the code in reach of `maker`, and of the data."""
-    return {"code": sources.digest_once(maker),
+    """Digests of the code in reach of `maker`, of the data, and of what they run with."""
+    return {"code": sources.digest_once(maker), "lock": digest_of_files([LOCK]),
+            "python": "{}.{}".format(*sys.version_info[:2]),
             "data": digest_of_files(path for pattern in reads for path in data_files(pattern))}
 
 
-def _of_today(ensemble: Kept, made_from: dict[str, str]) -> Path | None:
-    """The kept file, if it counts."""
-    refuse_undeclared(f"{FOLDER.name}/{ensemble.file.name}")
-    if not ensemble.file.exists():
-        return None
+def _counts(ensemble: Ensemble, made_from: dict[str, str]) -> bool:
+    """Whether a file is kept that is of all this. A run that has not declared it, reads none."""
+    if not ensemble.file.exists() or not is_declared(f"{FOLDER.name}/{ensemble.file.name}"):
+        return False
     of_file = facts(ensemble.file)
     if of_file["calls"] == made_from["calls"] and not is_current(of_file):
         print(f"data/ensembles/{ensemble.file.name} is of older code or data, so that all cases are simulated.")
-    return ensemble.file if all(of_file.get(name) == value for name, value in made_from.items()) else None
+    return all(of_file.get(name) == value for name, value in made_from.items())
 
 
 def is_current(of_file: Mapping[str, str]) -> bool:
     """Whether code and data of a kept file, whose `facts` these are, are those of today."""
-    return all(of_file[name] == value for name, value in _today(of_file["maker"], json.loads(of_file["reads"])).items())
+    try:
+        today = _today(of_file["maker"], json.loads(of_file["reads"]))
+    except (UserError, ValueError):     # its module or its data are no more
+        return False
+    return all(of_file.get(name) == value for name, value in today.items())
 
 
 def as_text(value: Any) -> str:
@@ -169,38 +184,59 @@ def as_text(value: Any) -> str:
 
 # --- files ----------------------------------------------------------------------------------------------------------------
 
-def write(path: Path, made: list[tuple[list[Row], list[dict]]], of_file: Mapping[str, str]) -> None:
-    """Rows, and the pools that were noted with them, of all calls."""
-    flat = [{CALL: call, POOLS: None if number else json.dumps(pools)} | row
-            for call, (of_call, pools) in enumerate(made) for number, row in enumerate(of_call)]
-    names = dict.fromkeys(name for row in flat for name in row)
-    table = pa.table({name: [row.get(name) for row in flat] for name in names})
+def write(path: Path, made: list[Made], of_file: Mapping[str, str]) -> None:
+    """Rows, and the pools that were noted with them, of all calls. Each call has a row at least."""
+    flat = [{CALL: call, POOLS: None if number else json.dumps(of_call.pools)} | row
+            for call, of_call in enumerate(made) for number, row in enumerate(of_call.rows)]
+    names = dict.fromkeys(name for of_call in made for row in of_call.rows for name in row)
+    if not all(of_call.rows for of_call in made) or {CALL, POOLS} & names.keys():
+        raise ValueError(f"a call has no row, or a number of the name '{CALL}' or '{POOLS}'")
+    table = pa.table({name: [row.get(name) for row in flat] for name in (CALL, POOLS, *names)})
+    of_rows = dict(of_file) | {ROWS: _digest(table)}
     content = io.BytesIO()
-    pq.write_table(table.replace_schema_metadata({MADE_FROM: json.dumps(dict(of_file))}), content, compression="zstd")
+    pq.write_table(table.replace_schema_metadata({MADE_FROM: json.dumps(of_rows)}), content, compression="zstd")
     write_atomically(path, content.getvalue())
 
 
-def keep(runs: Iterable[Path]) -> None:
-    """From now on what the runs in these folders have simulated whole is kept."""
-    for run in runs:
-        for made in sorted((run / FOLDER.name).glob("*.parquet")):
-            write_atomically(FOLDER / made.name, made.read_bytes())
+def keep(runs: Iterable[Path]) -> list[str]:
+    """From now on what the runs in these folders have simulated whole is kept. Gives the names of the files."""
+    made = [path for run in runs for path in sorted((run / FOLDER.name).glob("*.parquet"))]
+    for path in made:
+        write_atomically(FOLDER / path.name, path.read_bytes())
+    return [path.name for path in made]
 
 
 def facts(path: Path) -> dict[str, str]:
     """What a kept file says of itself: maker, reads, digests, seconds of processor time. UserError for another file."""
     try:
-        return json.loads((pq.read_schema(path).metadata or {})[MADE_FROM.encode()])
-    except (pa.ArrowInvalid, KeyError, ValueError):
-        raise UserError(f"{path} is no kept ensemble, or is damaged; restore it with: git checkout -- data") from None
+        of_file = json.loads((pq.read_schema(path).metadata or {})[MADE_FROM.encode()])
+    except (pa.ArrowException, OSError, KeyError, ValueError):
+        raise _damaged(path) from None
+    if missing := {"maker", "reads", "calls", SECONDS, ROWS} - of_file.keys():
+        raise _damaged(path, f" ({', '.join(sorted(missing))} not said)")
+    return of_file
 
 
-def read(path: Path) -> list[tuple[list[Row], list[dict]]]:
+def read(path: Path) -> list[Made]:
     """For each call its rows and pools. What a row does not have is not in it."""
-    made: list[tuple[list[Row], list[dict]]] = []
-    for row in pq.read_table(path).to_pylist():
+    made: list[Made] = []
+    try:
+        table = pq.read_table(path)
+    except (pa.ArrowException, OSError):
+        raise _damaged(path) from None
+    if _digest(table) != facts(path)[ROWS]:
+        raise _damaged(path, " (its rows are not those of its digest)")
+    for row in table.to_pylist():
         call, pools = row.pop(CALL), row.pop(POOLS)
         if pools is not None:
-            made.append(([], json.loads(pools)))
-        made[call][0].append({name: value for name, value in row.items() if value is not None})
+            made.append(Made([], json.loads(pools)))
+        made[call].rows.append({name: value for name, value in row.items() if value is not None})
     return made
+
+
+def _digest(table: pa.Table) -> str:
+    return digest([json.dumps(table.to_pydict()).encode()])
+
+
+def _damaged(path: Path, why: str = "") -> UserError:
+    return UserError(f"{path} is no kept ensemble, or was altered{why}; restore it with git checkout -- data, or remove it")

@@ -35,6 +35,7 @@ class Share(NamedTuple):
 
 
 _POOLS: dict[str, Share] = {}
+_GUARD = threading.Lock()
 _HERE = threading.local()
 
 
@@ -50,7 +51,8 @@ def note(of: tuple, n_placed: int, pool: Metaslabs, n_bytes: int) -> None:
 
 def _note(name: str, share: Share) -> None:
     """Of a pool that was used for longer, what it placed till then counts."""
-    _POOLS[name] = max(share, _POOLS.get(name, share))
+    with _GUARD:
+        _POOLS[name] = max(share, _POOLS.get(name, share))
 
 
 @contextlib.contextmanager

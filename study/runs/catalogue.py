@@ -104,7 +104,7 @@ STUDY: dict[str, Notebook] = {
             "draws": DRAWS, "seeds": SEEDS, "seed": SEED,
         }),
     "04_oltp_gain": Notebook(
-        keeps=("order-entry",),
+        keeps=("order-entry", "order-entry-map"),
         reads=("claims.toml", "published/*.toml", "priors.toml", "full_scale/order_entry.csv"), minutes=12,
         parameters={
             "n_users": Parameter(kind="int", low=1, high=1024, help="users of the database, in a closed loop"),

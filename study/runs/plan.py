@@ -49,16 +49,17 @@ def is_own(notebook: Path) -> bool:
     return notebook.parent != NOTEBOOKS
 
 
-def plan(notebook: Path, overrides: Mapping[str, Any] | None = None, secrets: Mapping[str, str] | None = None) -> Plan:
-    """Check everything that can be checked before a kernel starts, and name the run."""
+def plan(notebook: Path, overrides: Mapping[str, Any] | None = None, secrets: Mapping[str, str] | None = None,
+         whole: bool = False) -> Plan:
+    """Check everything that can be checked before a kernel starts, and name the run. `whole`: it reads no kept ensemble."""
     listed = catalogue.entry(notebook)
     parameters.refuse_other_languages(notebook)
     values = parameters.resolve(notebook, listed.parameters if listed else None, overrides or {}, secrets or ())
     if listed and listed.machine and overrides:     # defaults are a machine that can be
         _check_machine(listed.machine, values)
     files = [path for pattern in (listed.reads if listed else ("**/*",)) for path in data_files(pattern)]
-    keeps = [DATA / "ensembles" / f"{name}.parquet" for name in (listed.keeps if listed else ())]
-    needs = tuple(plan(catalogue.find(name)) for name in (listed.needs if listed else ()))
+    keeps = [DATA / "ensembles" / f"{name}.parquet" for name in (listed.keeps if listed and not whole else ())]
+    needs = tuple(plan(catalogue.find(name), whole=whole) for name in (listed.needs if listed else ()))
     code = [cell.source for cell in parameters.cells(notebook) if cell.kind == "code"]
     reads = tuple(path.relative_to(DATA).as_posix() for path in (*files, *keeps))
     planned = Plan(notebook, values, reads, {
@@ -155,9 +156,9 @@ class Outcome:
         return 0 if self.status == "ok" else 2 if (self.reason or "").startswith(OF_THE_USER) else 1
 
 
-def all_plans() -> list[Plan]:
+def all_plans(whole: bool = False) -> list[Plan]:
     """The study: every notebook with its defaults."""
-    return [plan(path) for path in catalogue.books()]
+    return [plan(path, whole=whole) for path in catalogue.books()]
 
 
 def done_before(planned: Plan) -> Outcome | None:

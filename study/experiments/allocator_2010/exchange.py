@@ -251,9 +251,11 @@ def predict(seconds: float, draws: int, seeds: int, seed: int) -> pd.DataFrame:
         except PoolFull:
             return dict.fromkeys(UNITS, math.nan)
 
-    cases = ensembles.cases(priors.read(EXPERIMENT), draws, seeds, seed, ensembles.NUMBERS)
+    known = priors.read(EXPERIMENT)
+    cases = ensembles.cases(known, draws, seeds, seed, ensembles.NUMBERS)
     cases = cases.assign(pool_fill=[with_values(seconds, case).pool_fill for case in cases.to_dict("records")])
-    results = ensembles.run(cases, simulate_case, ensemble=kept.Kept("exchange", __name__, seconds))
+    ensemble = kept.Ensemble("exchange", __name__, (seconds, ensembles.parts_of(known)))
+    results = ensembles.run(cases, simulate_case, ensemble=ensemble)
     results = results.assign(**{f"{AFTER}/{GAIN}": EFFECT.of(results)})
     return results[results[f"{AFTER}/{GAIN}"].notna()].reset_index(drop=True)
 

@@ -372,8 +372,9 @@ def of_case(case: dict, fixed: dict, n_runs: int) -> list[dict]:
 def predict(draws: int, seeds: int, seed: int, n_runs: int, **fixed: Any) -> pd.DataFrame:
     """The ensemble over all that is not known, in the columns of `study.ensembles.ensembles.run`. Nothing is fitted: no
     throughput was published. `fixed`: users, record and scale, warm-up and window."""
-    cases = ensembles.cases(priors.read(EXPERIMENT), draws, seeds, seed, ensembles.NUMBERS).to_dict("records")
-    ensemble = kept.Kept("order-entry", __name__, None)
+    known = priors.read(EXPERIMENT)
+    cases = ensembles.cases(known, draws, seeds, seed, ensembles.NUMBERS).to_dict("records")
+    ensemble = kept.Ensemble("order-entry", __name__, ensembles.parts_of(known))
     rows = kept.rows(ensemble, of_case, [(case, fixed, n_runs) for case in cases])
     return pd.DataFrame([case | row for case, (row,) in zip(cases, rows, strict=True)])
 

@@ -10,7 +10,7 @@ from model.simulations.order_entry import columns as order_columns
 from model.simulations.order_entry.series import restart
 from model.zfs.metaslab.state import MetaslabParams
 from study.documents import priors
-from study.ensembles import effects, ensembles, intervals
+from study.ensembles import effects, ensembles, intervals, kept
 from study.ensembles.ensembles import AFTER, BEFORE
 from study.ensembles.processors import on_all_processors
 from study.experiments.allocator_2010 import appliance, order_entry
@@ -136,17 +136,17 @@ def _shown(level: float | str, times: float | dict[int, str] | None) -> str:
 
 def over_unpublished(n_runs: int, seed: int, **fixed: Any) -> pd.DataFrame:
     """Gain and reduction (%) with one thing changed that was not published: factor, label, level (text), is_number (or the
-    level is a word), gain, reduction, tps (of the old rules). Everything is changed as the ensemble changes conditions: of
-    these the series are there already."""
+    level is a word), gain, reduction, tps (of the old rules). Everything is changed as the ensemble changes conditions."""
     known = priors.read(EXPERIMENT)
     central = known.central()
     conditions: tuple[priors.Prior | priors.Switch, ...] = (*known.priors, *known.switches)
     levels = {of.name: sorted({central[of.name], *ensembles.others(of)}) for of in conditions if of.name in MAP}
     cases = [(name, {"seed": seed, **central, name: level}) for name in MAP for level in levels[name]]
-    results = on_all_processors(of_case, [(case, fixed, n_runs) for _, case in cases])
-    rows = [(name, MAP[name][0], _shown(row[name], MAP[name][1]), isinstance(MAP[name][1], (int, float)),
+    results = kept.rows(kept.Ensemble("order-entry-map", __name__, ensembles.parts_of(known)), of_case,
+                        [(case, fixed, n_runs) for _, case in cases])
+    rows = [(name, MAP[name][0], _shown((case | row)[name], MAP[name][1]), isinstance(MAP[name][1], (int, float)),
              row[f"{AFTER}/throughput.gain"], row[f"{AFTER}/variability.reduction"], row[f"{BEFORE}/{TPS}"])
-            for (name, _), row in zip(cases, results, strict=True)]
+            for (name, case), (row,) in zip(cases, results, strict=True)]
     return pd.DataFrame(rows, columns=["factor", "label", "level", "is_number", "gain", "reduction", "tps"])
 
 

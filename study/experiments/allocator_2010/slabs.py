@@ -229,7 +229,7 @@ def predict(machine: Setup, draws: int, seeds: int, seed: int) -> pd.DataFrame:
         old, new = (quantities(here, series(here, rules(build), case_seed)) for build in (OLD, NEW))
         return old | {f"new.{name.partition('.')[2]}": value for name, value in new.items()}
     cases = ensembles.cases(priors.read(EXPERIMENT), draws, seeds, seed, ensembles.NUMBERS)
-    return ensembles.run(cases, simulate, ensemble=kept.Kept("allocator-slabs", __name__, machine))
+    return ensembles.run(cases, simulate, ensemble=kept.Ensemble("allocator-slabs", __name__, machine))
 
 
 def beside_published(results: pd.DataFrame, targets: pd.DataFrame) -> pd.DataFrame:

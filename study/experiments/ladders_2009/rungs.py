@@ -185,7 +185,7 @@ def predict(ladder: Ladder, length: float, draws: int, seeds: int, seed: int) ->
         return measured(machine, {name: value for name, value in values.items() if name not in asked}, case_seed)
 
     cases = ensembles.cases(known(ladder), draws, seeds, seed)
-    ensemble = kept.Kept(ladder.name, __name__, length, READS)
+    ensemble = kept.Ensemble(ladder.name, __name__, length, READS)
     return ensembles.run(cases, simulate_case, baseline(ladder), tuple(names), ensemble)
 
 

@@ -231,7 +231,7 @@ def predict(scale: int, draws: int, seeds: int, seed: int) -> pd.DataFrame:
         return numbers | {PHASES: 1 / max(numbers["write.phase"], 1.0)}
 
     cases = ensembles.cases(known(), draws, seeds, seed, ensembles.NUMBERS)
-    ensemble = kept.Kept("postgres-checkpoints", __name__, scale, ("hardware/*.toml",))
+    ensemble = kept.Ensemble("postgres-checkpoints", __name__, scale, ("hardware/*.toml",))
     results = ensembles.run(cases, simulate, baseline(), PREDICTED, ensemble)
     return results.assign(**{ratio: results[over] / results[under] for ratio, (over, under) in RATIOS.items()})
 

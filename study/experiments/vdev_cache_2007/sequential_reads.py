@@ -288,8 +288,9 @@ def predict(machine: Setup, draws: int, seeds: int, seed: int, runs: Runs | None
     """The ensemble over all that is not known: see `study.ensembles.ensembles.run`. No figure to be predicted is read.
     `runs` were made under `seed` and are not repeated. The disk is the one of the priors."""
     machine = machine._replace(disk=SheetParams(depth=1, window=1, reads_ahead=machine.disk.reads_ahead))
-    cases = ensembles.cases(priors.read(EXPERIMENT), draws, seeds, seed)
-    ensemble = kept.Kept("vdev-cache-seqread", __name__, machine)
+    known = priors.read(EXPERIMENT)
+    cases = ensembles.cases(known, draws, seeds, seed)
+    ensemble = kept.Ensemble("vdev-cache-seqread", __name__, (machine, ensembles.parts_of(known)))
     return ensembles.run(cases, case_of(machine, seed, runs, with_values, run, quantities), baseline(), ensemble=ensemble)
 
 

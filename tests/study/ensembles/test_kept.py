@@ -1,24 +1,32 @@
 """Kept ensembles: what is read is what was simulated, and what no longer comes out is refused."""
 import math
+import re
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from test_ensembles import KNOWN, simulate
 
 from model.jit import sources
+from study import project
 from study.ensembles import ensembles, kept
-from study.ensembles.kept import HANDFUL, DoesNotComeOut, Kept
+from study.ensembles.kept import HANDFUL, DoesNotComeOut, Ensemble
 from study.errors import UserError
+from study.experiments.ladders_2009.readings import LADDERS
 from study.pools import engine_share
+from study.project import ROOT
+from study.runs import catalogue, plan
 
 CALLS = [(n,) for n in range(12)]
 
 
 def squares(n):
-    return [{"square": n * n, "root": math.sqrt(n), "is_even": n % 2 == 0}] + ([{"root": math.nan}] if n % 3 == 0 else [])
+    more = [{"root": math.nan}] if n % 3 == 0 else []
+    return [{"square": n * n, "root": math.sqrt(n + 1), "is_even": n % 2 == 0}, *more]
 
 
 class Counted:
@@ -38,7 +46,7 @@ def ensemble(tmp_path, monkeypatch):
     monkeypatch.setattr(kept, "FOLDER", tmp_path / "ensembles")
     monkeypatch.setenv("STUDY_RUN", str(tmp_path))
     monkeypatch.delenv("STUDY_READS", raising=False)
-    asked = Kept("squares", "study.ensembles.kept", (1.5, "of"))
+    asked = Ensemble("squares", "study.ensembles.kept", (1.5, "of"))
     kept.rows(asked, squares, CALLS)
     assert asked.file.exists()
     return asked
@@ -102,22 +110,101 @@ def test_so_is_one_of_older_code_and_that_is_said(ensemble, monkeypatch, capsys)
     assert "is of older code or data, so that all cases are simulated" in capsys.readouterr().out
 
 
-def test_what_a_notebook_does_not_declare_is_refused(ensemble, monkeypatch):
+def test_so_is_one_whose_module_or_data_are_gone(ensemble):
+    for gone in ({"maker": "study.of_old"}, {"reads": '["of_old/*.toml"]'}, {"lock": "another"}, {"data": "another"}):
+        assert not kept.is_current(kept.facts(ensemble.file) | gone)
+    assert kept.is_current(kept.facts(ensemble.file))
+
+
+def test_a_run_that_has_not_declared_it_reads_none(ensemble, monkeypatch):
     monkeypatch.setenv("STUDY_READS", "[]")
-    with pytest.raises(UserError, match=r"reads data/ensembles/squares.parquet without saying so"):
+    again = Counted(off=1.0)
+    kept.rows(ensemble, again, CALLS)
+    assert len(again.asked) == len(CALLS)
+
+
+@pytest.mark.parametrize("content", [b"PAR1 and no more", b""])
+def test_a_damaged_file_is_one_sentence(ensemble, content):
+    ensemble.file.write_bytes(content)
+    with pytest.raises(UserError, match="is no kept ensemble, or was altered; restore it"):
         kept.rows(ensemble, squares, CALLS)
 
 
-def test_a_damaged_file_is_one_sentence(ensemble):
-    ensemble.file.write_bytes(b"PAR1 and no more")
-    with pytest.raises(UserError, match="is no kept ensemble, or is damaged; restore it"):
-        kept.rows(ensemble, squares, CALLS)
+def test_each_altered_number_is_noticed(ensemble):
+    made, of_file = kept.read(ensemble.file), kept.facts(ensemble.file)
+    table = pq.read_table(ensemble.file)
+    for row in range(len(table)):
+        roots = table["root"].to_pylist()
+        roots[row] = roots[row] + 1e-12 if math.isfinite(roots[row]) else 0.0
+        pq.write_table(table.set_column(table.column_names.index("root"), "root", pa.array(roots)), ensemble.file)
+        with pytest.raises(UserError, match="its rows are not those of its digest"):
+            kept.rows(ensemble, squares, CALLS)
+    kept.write(ensemble.file, made, of_file)
+    kept.rows(ensemble, squares, CALLS)
+
+
+def test_a_call_must_have_a_row_and_no_number_the_name_of_a_column(tmp_path):
+    for rows in ([], [{"call": 1.0}], [{"pools": 1.0}]):
+        with pytest.raises(ValueError, match="a call has no row"):
+            kept.write(tmp_path / "a.parquet", [kept.Made(rows, [])], {})
+
+
+def test_a_pool_that_comes_out_otherwise_ends_the_run(ensemble, monkeypatch):
+    monkeypatch.setattr(engine_share, "_POOLS", {})
+    pools = [{"pool": "a", "placed": 7, "others": 2, "by_units": False}]
+    kept.write(ensemble.file, [kept.Made(squares(n), pools) for (n,) in CALLS], kept.facts(ensemble.file))
+
+    def with_another_pool(n):
+        engine_share._HERE.pools.append(pools[0] | {"placed": 8})
+        return squares(n)
+
+    with pytest.raises(DoesNotComeOut, match="a pool is"):
+        kept.rows(ensemble, with_another_pool, CALLS)
+
+
+def test_what_runs_have_simulated_whole_is_kept(tmp_path, monkeypatch):
+    monkeypatch.setattr(kept, "FOLDER", tmp_path / "data" / "ensembles")
+    monkeypatch.setenv("STUDY_RUN", str(tmp_path))
+    asked = Ensemble("squares", "study.ensembles.kept", None)
+    kept.rows(asked, squares, CALLS)
+    assert not asked.file.exists()
+    assert kept.keep([tmp_path, tmp_path / "a run without any"]) == ["squares.parquet"]
+    assert [made.rows for made in kept.read(asked.file)][1] == squares(1)
+
+
+def test_notebooks_declare_the_ensembles_that_their_experiments_keep():
+    text = "".join(path.read_text() for path in (ROOT / "study" / "experiments").rglob("*.py"))
+    named = set(re.findall(r'kept\.Ensemble\("([\w-]+)"', text))
+    by_ladder = {name for ladder in LADDERS for name in (ladder, f"{ladder}-readings")}
+    assert named | by_ladder == {name for listed in catalogue.STUDY.values() for name in listed.keeps}
+
+
+def test_a_run_that_is_whole_has_an_identity_of_its_own_where_a_file_is_kept(tmp_path, monkeypatch):
+    monkeypatch.setattr(plan, "DATA", tmp_path)
+    monkeypatch.setattr(project, "DATA", tmp_path)
+    monkeypatch.setattr(plan, "ROOT", tmp_path)
+    monkeypatch.setattr(plan, "digest_of_files", lambda paths: str([path.read_bytes() for path in paths]))
+    for name in ("claims.toml", "published/a.toml", "priors.toml", "hardware/a.toml"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("")
+    file = tmp_path / "ensembles" / "exchange.parquet"
+    ids = []
+    for content in (None, b"first", b"second"):
+        if content is not None:
+            file.parent.mkdir(exist_ok=True)
+            file.write_bytes(content)
+        ids.append(plan.plan(catalogue.find("06")).run_id)
+    assert len(set(ids)) == 3
+    assert plan.plan(catalogue.find("06"), whole=True).run_id == ids[0]
+    assert "ensembles/exchange.parquet" in plan.plan(catalogue.find("06")).reads
+    assert "ensembles/exchange.parquet" not in plan.plan(catalogue.find("06"), whole=True).reads
 
 
 def test_pools_that_were_noted_are_noted_again(ensemble, monkeypatch):
     monkeypatch.setattr(engine_share, "_POOLS", {})
     pools = [{"pool": "a", "placed": 7, "others": 2, "by_units": False}]
-    kept.write(ensemble.file, [(squares(n), pools if n == 5 else []) for (n,) in CALLS], kept.facts(ensemble.file))
+    made = [kept.Made(squares(n), pools if n == 5 else []) for (n,) in CALLS]
+    kept.write(ensemble.file, made, kept.facts(ensemble.file))
     kept.rows(ensemble, squares, CALLS)
     assert engine_share.metrics().set_index("name").value["engines.several-placed"] == 7
 
@@ -133,7 +220,7 @@ def test_an_ensemble_of_cases_is_the_same_read_and_simulated(ensemble):
     cases, fit = ensembles.cases(KNOWN, 5, 3, 1), ensembles.Fit("cost", 0.01, 100, "rate", 400.0)
     whole = ensembles.run(cases, simulate, fit)
     for _ in range(2):      # simulated and written, then read
-        made = ensembles.run(cases, simulate, fit, ensemble=Kept("cases", "study.ensembles.kept", None))
+        made = ensembles.run(cases, simulate, fit, ensemble=Ensemble("cases", "study.ensembles.kept", None))
         pd.testing.assert_frame_equal(made, whole, check_exact=True)
     assert kept.file_of("cases").exists()
 
@@ -142,7 +229,7 @@ def test_an_ensemble_of_cases_is_the_same_read_and_simulated(ensemble):
     st.sampled_from(["a/x", "b", "c"]), st.floats() | st.integers(-2**40, 2**40), min_size=1), min_size=1, max_size=3))
 def test_numbers_come_back_as_they_went(tmp_path_factory, rows):
     path = tmp_path_factory.mktemp("kept") / "a.parquet"
-    kept.write(path, [(rows, [])], {})
+    kept.write(path, [kept.Made(rows, [])], {"maker": "", "reads": "", "calls": "", kept.SECONDS: "0"})
     ((back, _),) = kept.read(path)
     as_floats = [[{name: float(value) for name, value in row.items()} for row in of_call] for of_call in (rows, back)]
     np.testing.assert_equal(*as_floats)
