@@ -80,7 +80,8 @@ def reproduce(
     """Everything: run the notebooks, print the scoreboard, write figures, results and paper/paper.pdf.
 
     A run that has been done is not repeated. Of a kept ensemble a handful of cases is simulated anew. Exits with 1 when
-    a run fails or the results differ from the committed paper/results.json. With --draws the scoreboard is of these runs, and nothing is compared or written to the paper.
+    a run fails or the results differ from the committed paper/results.json. With --draws the scoreboard is of these
+    runs, and nothing is compared or written to the paper.
     """
     from study.commands import reproduction
     limits = _limits(cell_seconds, memory_gb, run_seconds)

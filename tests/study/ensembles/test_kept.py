@@ -111,7 +111,7 @@ def test_so_is_one_of_older_code_and_that_is_said(ensemble, monkeypatch, capsys)
 
 
 def test_so_is_one_whose_module_or_data_are_gone(ensemble):
-    for gone in ({"maker": "study.of_old"}, {"reads": '["of_old/*.toml"]'}, {"lock": "another"}, {"data": "another"}):
+    for gone in ({"maker": "gone"}, {"reads": '["gone/*.toml"]'}, {"lock": "another"}, {"data": "another"}):
         assert not kept.is_current(kept.facts(ensemble.file) | gone)
     assert kept.is_current(kept.facts(ensemble.file))
 
