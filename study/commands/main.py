@@ -276,7 +276,8 @@ def check_paper(as_json: Json = False) -> None:
     from study.paper import typeset
     from study.runs.plan import all_plans
     objections = typeset.check(all_plans())
-    end = f"{len(objections)} objections" if objections else "the paper says what the store says"
+    many = f"{len(objections)} objection{'s' * (len(objections) != 1)}"
+    end = many if objections else "the paper says what the store says"
     give({"objections": objections}, as_json, lambda: out.print("\n".join([*objections, end]), soft_wrap=True))
     raise typer.Exit(1 if objections else 0)
 

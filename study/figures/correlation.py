@@ -83,7 +83,7 @@ def residuals(analysis: Analysis) -> Figure:
         below.annotate(f"test run {runs[place]}", (seen.hat[place], seen.residual[place]), (-5, -3),
                        textcoords="offset points", fontsize=7, color=RED, ha="right")
         above.plot(runs[place], seen.residual[place], "o", color=RED, ms=3.5)
-    below.set_xlabel("hat value: how much the test run could bend it")
+    below.set_xlabel("hat value: a test run's pull on the line")
     for axes in (above, below):
         axes.axhline(0, color=GREY, lw=0.6)
         axes.set_ylabel("studentised residual")

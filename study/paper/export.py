@@ -84,8 +84,10 @@ def chosen(content: Content, only: Collection[str], missing: list[str]) -> Conte
              *(row[key] for row in content.figures for key in ("name", "notebook"))}
     for name in only:
         if name not in known:
-            instead = f"not run as they stand now: {', '.join(missing)}" if missing else "leave --only out for all"
-            raise UserError(f"there is no figure, number, claim or notebook '{name}'; {errors.meant(name, known, instead)}")
+            undone = f"it may be of what is not run as it stands now; run: study run {' '.join(missing)}" if missing else ""
+            instead = errors.meant(name, known, "" if missing else "leave --only out for all")
+            raise UserError(f"there is no figure, number, claim or notebook '{name}'; "
+                            f"{' Or '.join(filter(None, (instead, undone)))}")
     return named
 
 
