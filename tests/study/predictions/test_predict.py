@@ -50,6 +50,13 @@ def test_every_example_is_a_machine_that_can_be_built(path):
             machine_devices.of_device(part, values)
 
 
+def test_a_prediction_on_a_zvol_says_that_its_guest_is_left_out():
+    zvol = DISKS.model_copy(update={"files": scenario_storage.Zvol(era="b141")})
+    assert predict.GUEST in predict.notes(zvol)
+    assert predict.GUEST not in predict.notes(DISKS)
+    assert json.loads(zvol.model_dump_json())["files"]["volblocksize_kib"] == 8
+
+
 def test_a_fill_without_the_database_in_it_is_one_sentence():
     with pytest.raises(UserError, match="give the fill with the database in it"):
         run({"database.scale": 1000, "pool.fill": 0.01, "pool.fragmentation": 5})
