@@ -13,7 +13,7 @@ from model.filesystems.zfs import reads as zfs_reads
 from model.filesystems.zfs.state import Pool
 
 SOUND = {
-    "of 2009": {}, "of 8 KiB": {"name": "openzfs"}, "of 4 KiB": {"name": "openzfs", "record_bytes": 4096},
+    "of 2009": {}, "of 4 KiB": {"name": "openzfs", "record_bytes": 4096},
     "of 64 KiB, throughput": {"name": "openzfs", "record_bytes": 2**16, "log_record_bytes": 2**16, "logbias_throughput": 1},
     "the log on one of its own": {"name": "b141", "own_log_system": 1},
     "log device": {"name": "openzfs_2017", "pool": Pool(SSD, SSD)},

@@ -8,7 +8,7 @@ import pytest
 from study.commands.documentation import handbook, results_tables, scenario_tables, speed_table
 from study.documents import claims, published
 from study.grades import grading
-from study.machines import base_section, conf, scenario
+from study.machines import base_section, conf
 from study.paper.sources import GIVEN
 from study.project import ROOT
 from study.runs import catalogue
